@@ -176,7 +176,7 @@ type Source string
 const (
 	SourceReported Source = "reported" // by the agent
 	SourceComputed Source = "computed" // tokens times the price table
-	SourceSummed   Source = "summed"   // of an attempt that was stopped: the tokens of its messages times the price table
+	SourceSummed   Source = "summed"   // of a stopped attempt: the tokens of its messages times the price table
 	SourcePlan     Source = "plan"     // reported at list prices; a subscription pays it
 	SourceLocal    Source = "local"    // local model, without cost
 	SourceUnknown  Source = "unknown"

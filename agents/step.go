@@ -3,9 +3,9 @@ package agents
 // Step is one tool call, as reported by the agent's program.
 type Step struct {
 	Tool  string // as the program calls it: Edit, write_file, shell
-	Text  string // what of its arguments tells most, on one line
-	Input string // its arguments as JSON; long ones are cut, and closed so that they can be read
-	Cut   bool   // Input is not all of it
+	Text  string // its most important argument, on one line
+	Input string // its arguments as JSON; long ones are truncated, and their brackets closed
+	Cut   bool   // Input is truncated
 }
 
 // StepObserver is an [Observer] that also gets steps, from programs that report them. Step must not block the

@@ -40,7 +40,7 @@ func (t Task) Environ(extra ...string) []string {
 	return append(env, add...)
 }
 
-// CheckDir reports a workspace that is not there.
+// CheckDir returns an error if the workspace does not exist.
 func (t Task) CheckDir() error {
 	switch fi, err := os.Stat(t.Dir); {
 	case t.Dir == "" || !filepath.IsAbs(t.Dir):

@@ -27,7 +27,7 @@ type Asked struct {
 // Owner is the person who approves large jobs.
 type Owner struct {
 	Keeper  trust.Keeper
-	Prompts prompt.Set // of this package
+	Prompts prompt.Set // inbox of this package
 	Acks    prompt.Set // of trust
 	Repo    string     // repository of the plan
 	Plans   string     // folder of the rendered plans
@@ -144,7 +144,7 @@ func (o Owner) settle(ctx context.Context, s story, outcome string) error {
 	}
 	box, err := store.OpenInbox(ctx, trust.InboxFile(o.Keeper.Dir))
 	if err != nil {
-		return fmt.Errorf("it is written down; the item of the inbox stays open: %w", err)
+		return fmt.Errorf("the decision is recorded, but the inbox item could not be closed: %w", err)
 	}
 	defer box.Close()
 	_, err = box.Finish(ctx, s.asked.Inbox, o.Now(), outcome)
@@ -158,7 +158,8 @@ func (d *Driver) waiting(ctx context.Context, id string) (Item, story, error) {
 		return i, s, err
 	}
 	if _, waits, err := i.Waits(); err != nil || !waits {
-		return i, s, refuse("runplan self-fix list shows what waits", "feedback %s does not wait for an approval: it is %s",
+		return i, s, refuse("runplan self-fix list shows the waiting ones", "feedback %s does not wait for an "+
+			"approval: it is %s",
 			id, i.Status)
 	}
 	return i, s, nil

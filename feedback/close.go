@@ -18,17 +18,17 @@ func (d *Driver) Close(ctx context.Context, o Owner, id, reason string) (Item, e
 	case strings.TrimSpace(reason) == "":
 		return i, refuse("say why with --reason", "a feedback is not closed without a reason")
 	case i.Status == Closed:
-		return i, refuse("runplan self-fix show "+id+" tells how it came to that", "feedback %s is closed already", id)
+		return i, refuse("runplan self-fix show "+id+" shows its history", "feedback %s is closed already", id)
 	case i.Status == Verified:
-		return i, refuse("runplan self-fix process "+id+" keeps what it taught, and closes it",
+		return i, refuse("runplan self-fix process "+id+" stores its lesson and closes it",
 			"feedback %s is fixed and verified", id)
 	case len(s.alarms) > 0 || s.merged != nil:
-		return i, refuse("it is closed once its regression test is green on the branch",
+		return i, refuse("it is closed when its regression test passes on the branch",
 			"the fix of feedback %s is merged, and its regression test has not passed there", id)
 	}
 	why := fence.Line(reason)
 	if i.Status != Rejected {
-		if i, _, err = d.note(ctx, i, Rejected, i.Approval, StageClose, "somebody took it back: "+why, nil); err != nil {
+		if i, _, err = d.note(ctx, i, Rejected, i.Approval, StageClose, "withdrawn: "+why, nil); err != nil {
 			return i, err
 		}
 	}

@@ -182,7 +182,7 @@ func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, err
 	}
 	switch {
 	case s.triage == nil:
-		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is triaged, but its history does not say as what", i.ID, ErrHistory)
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is triaged, but its history has no triage result", i.ID, ErrHistory)
 	case s.triage.Class == OutOfScope:
 		return d.note(ctx, i, Rejected, i.Approval, StageClose, "rejected as "+s.triage.String(), nil)
 	case s.places == nil:
@@ -231,7 +231,7 @@ func (d *Driver) approval(ctx context.Context, i Item, s story, by string) (Item
 	case errors.Is(err, ErrNoInbox):
 		asked = Asked{Plan: s.plan.Digest}
 		after, _, err := d.note(ctx, i, Triaged, Deferred, StageApproval, "warning: the owner could not be asked: "+
-			err.Error()+"; the next go tries again", asked)
+			err.Error()+"; runplan self-fix process tries again", asked)
 		return after, waits, err
 	case err != nil:
 		return i, Waits{}, fmt.Errorf("feedback %s: approval: %w", i.ID, err)
@@ -260,13 +260,13 @@ func record(ctx context.Context, s *store.Feedbacks, i Item, n Note, data any) (
 	if data != nil {
 		raw, err := json.Marshal(data)
 		if err != nil {
-			return i, fmt.Errorf("feedback %s: write down what %s found: %w", i.ID, n.Stage, err)
+			return i, fmt.Errorf("feedback %s: record the result of %s: %w", i.ID, n.Stage, err)
 		}
 		n.Data = raw
 	}
 	raw, err := json.Marshal(n)
 	if err != nil {
-		return i, fmt.Errorf("feedback %s: write down what %s found: %w", i.ID, n.Stage, err)
+		return i, fmt.Errorf("feedback %s: record the result of %s: %w", i.ID, n.Stage, err)
 	}
 	row, err := s.Note(ctx, i.row, string(n.To), string(n.Approval), string(raw), n.At)
 	if err != nil {

@@ -68,7 +68,7 @@ func (d *Driver) publish(ctx context.Context, i Item, s story) (Item, Waits, err
 	if s.pr != nil {
 		m, err := d.Stages.Merged(ctx, i, *s.plan, *s.fix, *s.pr)
 		if err != nil {
-			return i, Waits{}, fmt.Errorf("feedback %s: look whether it is merged: %w", i.ID, err)
+			return i, Waits{}, fmt.Errorf("feedback %s: check whether it is merged: %w", i.ID, err)
 		}
 		if m.Commit != "" {
 			return d.note(ctx, i, PROpen, i.Approval, StageMerge, m.String(), m)
@@ -92,7 +92,7 @@ func (d *Driver) publish(ctx context.Context, i Item, s story) (Item, Waits, err
 // open notifies the author of the feedback and checks whether the change was merged.
 func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error) {
 	if s.plan == nil || s.fix == nil {
-		return i, Waits{}, fmt.Errorf("feedback %s: %w: a change is open, but its history does not say which", i.ID, ErrHistory)
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: a change is open, but its history does not name it", i.ID, ErrHistory)
 	}
 	pr := Published{Branch: s.fix.Branch}
 	if s.pr != nil {
@@ -116,13 +116,13 @@ func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error)
 		m, err := d.Stages.Merged(ctx, i, *s.plan, *s.fix, pr)
 		switch {
 		case err != nil:
-			return i, Waits{}, fmt.Errorf("feedback %s: look whether it is merged: %w", i.ID, err)
+			return i, Waits{}, fmt.Errorf("feedback %s: check whether it is merged: %w", i.ID, err)
 		case m.Closed:
 			return d.note(ctx, i, Rejected, i.Approval, StageClose, m.String(), nil)
 		case m.Commit == "":
 			return i, Waits{first(pr.URL, pr.Branch) + " to be merged", true}, nil
 		case slices.Contains(s.alarms, m.Commit):
-			return i, Waits{"somebody to put " + short(m.Commit) + " right: its regression test is red there", true}, nil
+			return i, Waits{"a person to put " + short(m.Commit) + " right: its regression test fails there", true}, nil
 		}
 		return d.note(ctx, i, PROpen, i.Approval, StageMerge, m.String(), m)
 	}
@@ -135,7 +135,7 @@ func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error)
 	}
 	// Raise the alarm before recording it: after a crash it is raised again and never lost.
 	if err := d.Stages.Alarm(ctx, i, c); err != nil {
-		return i, Waits{}, fmt.Errorf("feedback %s: raise the alarm: %w", i.ID, err)
+		return i, Waits{}, fmt.Errorf("feedback %s: post the alarm to the inbox: %w", i.ID, err)
 	}
 	after, _, err := d.note(ctx, i, PROpen, i.Approval, StageAlarm, c.String(), c)
 	if err == nil {
@@ -158,7 +158,7 @@ func (d *Driver) verified(ctx context.Context, i Item, s story) (Item, Waits, er
 	case s.learned:
 		return d.note(ctx, i, Closed, i.Approval, StageClose, "it is fixed, merged and verified", nil)
 	case s.triage == nil || s.plan == nil || s.checked == nil:
-		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is verified, but its history does not say what", i.ID, ErrHistory)
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is verified, but its history has no result", i.ID, ErrHistory)
 	}
 	l := Lesson{Triage: *s.triage, Plan: *s.plan, Rounds: s.rounds, Refused: s.refusals}
 	if s.review != nil {

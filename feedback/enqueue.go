@@ -26,9 +26,9 @@ type Words struct {
 func (w Words) check() error {
 	switch {
 	case strings.TrimSpace(w.Body) == "":
-		return refuse("give a text: runplan feedback TEXT", "nothing was said")
+		return refuse("give a text: runplan feedback TEXT", "the text is empty")
 	case len(w.Body) > maxBody:
-		return refuse("put it into a file, and say where it is", "the text has %d bytes, and at most %d are taken",
+		return refuse("put it into a file, and give its path", "the text has %d bytes; the limit is %d",
 			len(w.Body), maxBody)
 	case !utf8.ValidString(w.Body):
 		return refuse("give it as UTF-8", "the text is not UTF-8")
@@ -63,7 +63,7 @@ func Enqueue(ctx context.Context, s *store.Feedbacks, w Words) (bool, error) {
 		Notes: string(raw), Created: w.At,
 	})
 	if errors.Is(err, store.ErrFeedbackThere) {
-		return false, refuse("give another --id, or none", "feedback %s already exists, with other words", w.ID)
+		return false, refuse("give another --id, or none", "feedback %s already exists with another text", w.ID)
 	}
 	return added, err
 }

@@ -94,9 +94,9 @@ func classes() []struct {
 		{TestOnly, "a test is wrong or missing, and the code is right"},
 		{ToolFix, "a function, a command or a tool does the wrong thing; most bugs"},
 		{Policy, "a rule, a limit or a default is wrong"},
-		{Architectural, "several parts of the code have to be put together in another way"},
+		{Architectural, "several parts of the code need another structure"},
 		{StateMachine, "states or transitions of a process are wrong"},
-		{OutOfScope, "nothing that a change of this repository could fix, or nothing that can be understood"},
+		{OutOfScope, "no change of this repository could fix it, or it cannot be understood"},
 	}
 }
 
@@ -136,7 +136,7 @@ var idForm = lazyre.New(`^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$`)
 func CheckID(id string) error {
 	if !idForm.MatchString(id) || strings.Contains(id, "--") {
 		return fmt.Errorf(
-			"%q is not the id of a feedback: an id has lower-case letters, digits and single dashes, 48 at most", id)
+			"%q is not a valid id: use lower-case letters, digits and single dashes, at most 48", id)
 	}
 	return nil
 }

@@ -44,8 +44,8 @@ type Job struct {
 // Ran is the result of a run.
 type Ran struct {
 	Run      string
-	Done     bool   // all of it is on Tip
-	Reason   string // why it is not done
+	Done     bool   // Tip contains the whole result
+	Reason   string // why it is not finished
 	Base     string
 	Tip      string
 	Attempts int
@@ -86,7 +86,7 @@ func (f Fixer) Write(body string, p Plan) (string, error) {
 }
 
 // Fix runs a plan and puts the result on the branch of the feedback (FIX-16). It extends an existing branch unless
-// that contains commits of somebody else.
+// that contains foreign commits.
 func (f Fixer) Fix(ctx context.Context, i Item, p Plan) (Fix, error) {
 	target, err := f.Base(ctx)
 	if err != nil {

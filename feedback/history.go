@@ -85,7 +85,7 @@ func Read(r store.Feedback) (Item, error) {
 		return broken("not an array of notes: %v", err)
 	}
 	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return broken("something comes after the array")
+		return broken("text follows the array")
 	}
 	if len(i.Notes) == 0 {
 		return broken("it has no notes")
@@ -94,21 +94,21 @@ func Read(r store.Feedback) (Item, error) {
 	for n, note := range i.Notes {
 		switch {
 		case note.From != at:
-			return broken("note %d leads from %q, and the one before it ended at %q", n+1, note.From, at)
+			return broken("note %d starts from %q, but the previous note ended at %q", n+1, note.From, at)
 		case !note.To.valid():
 			return broken("note %d leads to %q, which is not a state", n+1, note.To)
 		case note.To != note.From && !slices.Contains(next()[note.From], note.To):
-			return broken("note %d leads from %s to %s, which nothing does", n+1, note.From, note.To)
+			return broken("note %d leads from %s to %s, which is not an allowed transition", n+1, note.From, note.To)
 		}
 		at = note.To
 	}
 	if last := i.Notes[len(i.Notes)-1]; at != i.Status || last.Approval != i.Approval {
-		return broken("it ends at %s %s, and the row is %s %s", at, last.Approval, i.Status, i.Approval)
+		return broken("it ends at %s %s, but the row is %s %s", at, last.Approval, i.Status, i.Approval)
 	}
 	return i, nil
 }
 
-// story is the state of the work as the history tells it. It omits results of refused plans.
+// story is the state of the work according to the history. It omits results of refused plans.
 type story struct {
 	triage  *Triage
 	places  *Places

@@ -20,7 +20,7 @@ type Place struct {
 	Start int    `json:"start"`
 	End   int    `json:"end"`
 	Text  string `json:"text"`
-	Why   string `json:"why"` // the feedback names it, or the words found there
+	Why   string `json:"why"` // the feedback names the place, or which of its words occur there
 }
 
 // Places lists the places to examine.
@@ -38,7 +38,7 @@ func (p Places) String() string {
 	}
 	text := "places: " + first(strings.Join(list, ", "), "none was found")
 	if len(p.Skipped) > 0 {
-		text += "; not there: " + strings.Join(p.Skipped, ", ")
+		text += "; not found: " + strings.Join(p.Skipped, ", ")
 	}
 	return text
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// Parts holds what the real stages are made of. Callers that only read need none of it.
+// Parts holds the dependencies of the real stages. Callers that only read leave it empty.
 type Parts struct {
 	Store    *store.Feedbacks
 	Triage   func(ctx context.Context) (Asker, error) // created on first use, because most calls ask no model

@@ -22,7 +22,7 @@ type Told struct {
 // String describes the notification for people.
 func (t Told) String() string {
 	if t.Deferred {
-		return "warning: nobody is told, deferred: " + t.Why
+		return "warning: notification deferred: " + t.Why
 	}
 	return "told at " + t.Where
 }
@@ -36,7 +36,7 @@ func (f PRClient) Notify(ctx context.Context, i Item, p Published) (Told, error)
 		return Told{Deferred: true, Why: fmt.Sprintf(format, args...)}, nil
 	}
 	if i.URL == "" {
-		return later("the feedback has no address")
+		return later("the feedback has no address to comment on")
 	}
 	u, err := url.Parse(i.URL)
 	if err != nil || u.Scheme != "https" || u.User != nil {
@@ -92,7 +92,7 @@ func (f PRClient) commented(ctx context.Context, kind, where, text string) (ther
 		} `json:"comments"`
 	}
 	if err := json.Unmarshal([]byte(out), &thread); err != nil {
-		return false, fmt.Sprintf("gh %s view did not say what was commented: %s", kind, oneLine(out)), nil
+		return false, fmt.Sprintf("gh %s view printed no list of comments: %s", kind, oneLine(out)), nil
 	}
 	for _, c := range thread.Comments {
 		if strings.TrimSpace(strings.ReplaceAll(c.Body, "\r\n", "\n")) == strings.TrimSpace(text) {

@@ -70,7 +70,7 @@ const MaxLines = 200
 func IsLarge(p Plan) (bool, string) {
 	var why []string
 	if p.LineEstimate > MaxLines {
-		why = append(why, fmt.Sprintf("about %d lines, and %d are small", p.LineEstimate, MaxLines))
+		why = append(why, fmt.Sprintf("about %d lines, more than %d", p.LineEstimate, MaxLines))
 	}
 	if p.Class == Architectural || p.Class == StateMachine {
 		why = append(why, "of the class "+string(p.Class))
@@ -112,8 +112,8 @@ func tooLarge(p Plan, f Fix) error {
 	if large, _ := IsLarge(p); f.Lines <= MaxLines || large {
 		return nil
 	}
-	return refuse("the next plan says so, and waits for the owner",
-		"the change has %d lines, and plan %d said %d: more than %d are a large job, which nobody approved", f.Lines, p.Round,
+	return refuse("the next plan is marked as large and waits for the owner",
+		"the change has %d lines, plan %d estimated %d, and more than %d are a large job, which needs approval", f.Lines, p.Round,
 		p.LineEstimate, MaxLines)
 }
 
@@ -191,7 +191,7 @@ func (p Plan) check() error {
 	}
 	for _, f := range append([]string{p.Test.Path}, p.Files...) {
 		if !localPath(f) || path.Clean(f) != f {
-			return fmt.Errorf("the plan names %q, which is no plain path of the repository", fence.Line(f))
+			return fmt.Errorf("the plan names %q, which is not a plain path in the repository", fence.Line(f))
 		}
 	}
 	if p.LineEstimate < 1 {

@@ -48,11 +48,11 @@ type Target struct {
 func (t Target) Check() error {
 	switch {
 	case t.Branch == "":
-		return blocked("git switch to the branch that work is integrated on",
+		return blocked("git switch to the integration branch",
 			"HEAD is detached, so the target branch of a fix is unknown")
 	case t.Branch == t.Default || t.Default == "" && (t.Branch == "main" || t.Branch == "master"):
-		return blocked("switch to the branch that work is integrated on, such as: git switch -c dev",
-			"%s is the default branch, and a fix is never made for it", t.Branch)
+		return blocked("switch to the integration branch, for example: git switch -c dev",
+			"%s is the default branch, and fixes never target it", t.Branch)
 	}
 	return nil
 }
@@ -140,12 +140,12 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 	case c.Plan.Test.Path == "":
 		return Published{}, refuse("", "the change has no regression test, so it is not published")
 	case c.Plan.FeedbackID != i.ID:
-		return Published{}, refuse("", "the plan is that of feedback %s, and this is %s", c.Plan.FeedbackID, i.ID)
+		return Published{}, refuse("", "the plan belongs to feedback %s, not to %s", c.Plan.FeedbackID, i.ID)
 	case c.Fix.Branch != Branch(i.ID):
-		return Published{}, refuse("", "the fix is on %s, and that of feedback %s is on %s", c.Fix.Branch, i.ID, Branch(i.ID))
+		return Published{}, refuse("", "the fix is on %s, but the branch of feedback %s is %s", c.Fix.Branch, i.ID, Branch(i.ID))
 	case c.Differential.Tip != c.Fix.Tip || c.Differential.Report.Status != gates.Pass &&
 		c.Differential.Report.Status != gates.Warn:
-		return Published{}, refuse("", "the regression test was not seen to fail without the fix and pass with it")
+		return Published{}, refuse("", "no check shows that the regression test fails without the fix and passes with it")
 	}
 	main, err := f.DefaultBranch(ctx)
 	if err != nil {
@@ -168,7 +168,7 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 	if _, said, err := f.program(ctx, "git", "push", "--quiet", remote, c.Fix.Tip+":refs/heads/"+out.Branch); err != nil {
 		return Published{}, err
 	} else if said != "" {
-		return Published{}, blocked("see that it can be pushed, then process the feedback again", "git push %s: %s", remote,
+		return Published{}, blocked("make sure that it can be pushed, then process the feedback again", "git push %s: %s", remote,
 			said)
 	}
 	out.Remote = remote
@@ -192,8 +192,8 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 		return Published{}, blocked("fix it, then process the feedback again; the branch is pushed", "gh pr create: %s", said)
 	}
 	if out.URL = urlForm.FindString(url); out.URL == "" {
-		return Published{}, blocked("look at the change requests of the repository, then: runplan self-fix record "+i.ID+
-			" --pr URL", "gh pr create did not say where the change request is: %q", oneLine(url))
+		return Published{}, blocked("find the change request in the repository, then: runplan self-fix record "+i.ID+
+			" --pr URL", "gh pr create printed no address of the change request: %q", oneLine(url))
 	}
 	return out, nil
 }
@@ -233,7 +233,7 @@ func quote(body string) string {
 // of the review (FIX-21).
 func Body(i Item, c Change) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "feedback_id: %s\n\nThis draft answers a feedback. It was said:\n\n%s", i.ID, quote(i.Body))
+	fmt.Fprintf(&b, "feedback_id: %s\n\nThis draft answers a feedback:\n\n%s", i.ID, quote(i.Body))
 	fmt.Fprintf(&b,
 		"\n| | |\n| --- | --- |\n| severity | %s |\n| class | %s (%d %%) |\n| plan | %d of at most %d |\n| lines | %d |\n| "+
 			"regression test | %s |\n",

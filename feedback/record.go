@@ -14,7 +14,7 @@ func (d *Driver) RecordPR(ctx context.Context, id, url string) (Item, error) {
 	case i.Status == PROpen && s.pr != nil && s.pr.URL == url:
 		return i, nil
 	case i.Status != InFix || s.review == nil || !s.review.ok():
-		return i, refuse("runplan self-fix show "+id+" tells how it stands",
+		return i, refuse("runplan self-fix show "+id+" shows its state",
 			"feedback %s has no reviewed fix that waits for a change request: it is %s", id, i.Status)
 	}
 	p := Published{Branch: s.fix.Branch, Base: s.fix.Into, URL: url}

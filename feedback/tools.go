@@ -58,7 +58,7 @@ func (d *Driver) at(ctx context.Context, id string) (Item, story, error) {
 
 // needs reports that a row has not reached the stage that a tool needs.
 func needs(id string, what Stage) error {
-	return refuse("runplan self-fix process "+id+" takes it there", "feedback %s has no result of %s", id, what)
+	return refuse("runplan self-fix process "+id+" does that", "feedback %s has no result of %s", id, what)
 }
 
 // Verdict is the result of is_plan_large_job.
@@ -70,13 +70,13 @@ type Verdict struct {
 // Tools lists the operations.
 func Tools() []Tool {
 	return []Tool{
-		tool("triage_feedback", `{"body"}: what kind of fix a text wants; asks a model`, false,
+		tool("triage_feedback", `{"body"}: the kind of fix that a text needs; asks a model`, false,
 			func(ctx context.Context, d *Driver, _ Parts, in struct {
 				Body string `json:"body"`
 			}) (Triage, error) {
 				return d.Stages.Triage(ctx, Item{Body: in.Body})
 			}),
-		tool("localise_feedback", `{"body", "candidate_files"}: the places that it is about`, false,
+		tool("localise_feedback", `{"body", "candidate_files"}: the places that it concerns`, false,
 			func(ctx context.Context, d *Driver, _ Parts, in struct {
 				Body  string   `json:"body"`
 				Files []string `json:"candidate_files"`
@@ -103,7 +103,7 @@ func Tools() []Tool {
 				large, why := IsLarge(in)
 				return Verdict{large, why}, nil
 			}),
-		tool("apply_self_fix", `{"id"}: run the plan of a feedback that may begin`, true,
+		tool("apply_self_fix", `{"id"}: run the plan of a feedback that is ready`, true,
 			func(ctx context.Context, d *Driver, _ Parts, in byID) (Fix, error) {
 				i, s, err := d.at(ctx, in.ID)
 				if err != nil {
@@ -122,7 +122,7 @@ func Tools() []Tool {
 				}
 				return d.Stages.Fix(ctx, i, *s.plan)
 			}),
-		tool("write_self_fix_regression_test", `{"id"}: the plan that the runner gets: it asks for the regression test first`,
+		tool("write_self_fix_regression_test", `{"id"}: the plan for the runner, which asks for the regression test first`,
 			true, func(ctx context.Context, d *Driver, p Parts, in byID) (Written, error) {
 				i, s, err := d.at(ctx, in.ID)
 				if err != nil {
@@ -150,7 +150,7 @@ func Tools() []Tool {
 				}
 				return CheckDifferential(ctx, p.Differ, base, tip, in.Test)
 			}),
-		tool("publish_self_fix_pr", `{"id"}: open the draft change request of a fix that was reviewed`, true,
+		tool("publish_self_fix_pr", `{"id"}: open the draft change request of a reviewed fix`, true,
 			func(ctx context.Context, d *Driver, _ Parts, in byID) (Published, error) {
 				i, s, err := d.at(ctx, in.ID)
 				if err != nil {
@@ -161,7 +161,7 @@ func Tools() []Tool {
 				}
 				return d.Stages.Publish(ctx, i, Change{*s.triage, *s.plan, *s.fix, *s.differ, *s.review})
 			}),
-		tool("record_self_fix_pr", `{"id", "url"}: say where a change request is that was opened by hand`, true,
+		tool("record_self_fix_pr", `{"id", "url"}: record a change request that was opened by hand`, true,
 			func(ctx context.Context, d *Driver, _ Parts, in struct {
 				ID  string `json:"id"`
 				URL string `json:"url"`

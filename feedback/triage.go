@@ -89,7 +89,7 @@ func settle(got triageAnswer) (Triage, error) {
 	case t.ConfidencePct < 0 || t.ConfidencePct > 100:
 		return Triage{}, fmt.Errorf("confidence %d: must be 0 to 100", t.ConfidencePct)
 	case t.RootCause == "":
-		return Triage{}, fmt.Errorf("it names no cause")
+		return Triage{}, fmt.Errorf("it has no cause")
 	case t.ConfidencePct < MinConfidence && t.Class != OutOfScope:
 		t.Class, t.Said, t.Escalated = OutOfScope, t.Class, true
 	}

@@ -102,7 +102,7 @@ func (f PRClient) asked(ctx context.Context, pr Published) (Merged, error) {
 	}
 	at, err := f.Repo.Resolve(ctx, v.MergeCommit.OID)
 	if err != nil || at == "" {
-		return Merged{}, fmt.Errorf("gh says that %s was merged as %s, and git does not have that commit; fetch it", pr.URL,
+		return Merged{}, fmt.Errorf("gh says that %s was merged as %s, but git does not have that commit; fetch it", pr.URL,
 			short(v.MergeCommit.OID))
 	}
 	if commit != "" {
@@ -137,7 +137,7 @@ func (c Checked) String() string {
 	if c.Green {
 		return fmt.Sprintf("%s passes on the merged commit %s", c.Test, short(c.Commit))
 	}
-	return fmt.Sprintf("ALARM: %s is red on the merged commit %s: %s", c.Test, short(c.Commit), c.Note)
+	return fmt.Sprintf("ALARM: %s fails on the merged commit %s: %s", c.Test, short(c.Commit), c.Note)
 }
 
 // CheckMerged runs the regression test on a merged commit (FIX-23). A skipped or missing test does not count as

@@ -68,8 +68,8 @@ func manifests() []string {
 
 var packageName = lazyre.New(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
 
-// sample reports whether a folder holds an example or a page about the project, that stands for itself: what changes
-// elsewhere does not matter to it unless its own files name the way there.
+// sample reports whether a folder holds an example or a page about the project that is independent of the rest. A
+// change elsewhere does not matter to it unless its own files name a path there.
 func sample(root string) bool {
 	return slices.ContainsFunc(strings.Split(root, "/"), func(folder string) bool {
 		switch strings.ToLower(folder) {
@@ -90,7 +90,7 @@ func way(root, other string) string {
 	return filepath.ToSlash(rel)
 }
 
-// dependsOn reports whether the project at root names the one at other: by the way to it, or by its name.
+// dependsOn reports whether the project at root names the project at other, by path or by name.
 func dependsOn(dir, root, other string) bool {
 	known := []string{way(root, other)}
 	if m := goModule.FindStringSubmatch(readText(dir, other, "go.mod")); m != nil {

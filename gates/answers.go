@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Answers reports whether the batch is responsible for a finding that was there before it: the plan names the test, the
-// file or the gate's command. Other words of the plan do not count.
+// Answers reports whether the batch is responsible for a finding that was there before it: the plan names the test,
+// the file or the gate's command. Other words of the plan do not count.
 //
 //   - A test is named by its own name, or by its file in the title or in the text. The list of files does not count:
 //     "Modify: cart_test.go" is where the batch's own tests go, and says nothing of a test that was red there before.
@@ -90,7 +90,8 @@ func (s Subject) namesTested(f Finding) bool {
 	return false
 }
 
-// tested returns the last part of a test's name without what says that it is a test: Add for TestAdd, add for test_add.
+// tested returns the last part of a test's name without the part that marks it as a test: Add for TestAdd, add for
+// test_add.
 func tested(test string) string {
 	test = lastPart(test)
 	for _, prefix := range []string{"Test_", "test_", "Test", "test"} {
@@ -119,7 +120,7 @@ func lastPart(test string) string {
 
 var call = lazyre.New(`([A-Za-z_]\w*)\s*\(`)
 
-// calledIn lists the functions that a test calls by its text; nil where the file or the test is not there.
+// calledIn lists the functions that a test calls by its text; nil if the file or the test does not exist.
 func calledIn(file string, f Finding) []string {
 	if f.Path == "" {
 		return nil

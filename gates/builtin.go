@@ -26,7 +26,7 @@ func Builtin(dir string, s Settings, more ...Gate) []Gate {
 		found = append(found, suites(dir, projects)...)
 		why = noSuite(projects)
 	}
-	found = slices.DeleteFunc(found, func(b builtin) bool { // a configured gate takes the place of those it names
+	found = slices.DeleteFunc(found, func(b builtin) bool { // a configured gate replaces the gates that it names
 		return slices.ContainsFunc(s.Commands, func(c CommandGate) bool { return covers(c.Name, b.info.Name) })
 	})
 	for _, c := range s.Commands {
@@ -82,13 +82,13 @@ func skipping(reason string) func(context.Context, *work) error {
 
 func noSuite(projects []Project) string {
 	if len(projects) == 0 {
-		return "no test suite found: nothing here looks like a project with tests"
+		return "no test suite found: no project with tests was detected"
 	}
 	var names []string
 	for _, p := range projects {
 		names = append(names, p.Marker)
 	}
-	return "no test suite found, although there is " + strings.Join(names[:min(len(names), 5)], ", ")
+	return "no test suite found, but there is " + strings.Join(names[:min(len(names), 5)], ", ")
 }
 
 // noTests returns the visible skip of a tree without a suite (GATE-04). [prove] checks whether there were tests before.
@@ -101,7 +101,7 @@ func noTests(why string) builtin {
 		}
 		w.find(Finding{
 			Rule: ruleRequired, Severity: Error, Message: why + "; this project requires tests",
-			Fix: `add tests, name the command that runs them in a gate called "tests", or do not require them`,
+			Fix: `add tests, configure a gate "tests" with the command that runs them, or do not require tests`,
 		})
 		return nil
 	}}

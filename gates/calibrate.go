@@ -25,12 +25,12 @@ type bed struct {
 	word   string
 	plants []plant
 	why    string   // why nothing could be planted
-	undo   []func() // take the planted files away
+	undo   []func() // remove the planted files
 
-	// alone is the call without planted tests; where it is nil, the same call.
+	// alone is the call without planted tests; nil uses the same call.
 	alone func() (testRun, error)
-	// masks says that a failing test prevents something else, such as a check of leftovers or a coverage limit. Then
-	// the call must also pass without planted tests.
+	// masks says that a failing test prevents another check, such as for leftovers or a coverage limit. Then the call
+	// must also pass without planted tests.
 	masks bool
 	// ignores says that the runner was told to exit with 0 even if tests fail, so that it continues with later
 	// commands. Set masks as well: then the call is expected to exit as it does without planted tests.
@@ -43,11 +43,11 @@ type bed struct {
 type plant struct {
 	place      string // the folder, package or file, for people
 	fail, pass string // their names, or a part of them that no other name holds
-	// like reports whether a test of the project runs only where the planted tests run as well.
+	// like reports whether a test of the project runs only if the planted tests run too.
 	like func(c testout.Case) bool
-	// unsure says why the runner may leave the planted tests out, though it runs those of the project.
+	// unsure is the reason why the runner may omit the planted tests although it runs those of the project.
 	unsure string
-	// fine reports whether the runner said that the whole place passed; nil if it reports only tests.
+	// fine reports whether the runner reported a pass of the whole place; nil if it reports only tests.
 	fine func() bool
 }
 
@@ -154,7 +154,7 @@ func (w *work) prepare(r testRun) (*bed, testRun, error) {
 	case r.plant == nil:
 		b.why = r.why
 		if b.why == "" {
-			b.why = "nothing is known of how to plant a test for " + r.args[0]
+			b.why = "runplan cannot plant tests for " + r.args[0]
 		}
 		return b, r, nil
 	case !w.subject.Sealed:
@@ -172,7 +172,7 @@ func (w *work) prepare(r testRun) (*bed, testRun, error) {
 	if len(b.plants) == 0 {
 		b.clear()
 		if b.why == "" {
-			b.why = "no test file was found beside which a test could be planted"
+			b.why = "found no test file next to which a test could be planted"
 		}
 	}
 	return b, r, nil
@@ -198,17 +198,18 @@ func (w *work) plain(ctx context.Context, b *bed) (testout.Result, ran, error) {
 	return r.result(out), out, nil
 }
 
-// uncalibrated says that the suite, or a part of it, is believed without having been seen to fail a test.
+// uncalibrated records that the results of the suite, or of a part of it, count although it was never seen to fail a
+// test.
 func (w *work) uncalibrated(why string) {
 	w.rep.Proof = &Proof{Calibration: Uncalibrated, Why: why}
 }
 
-// lies fails the gate: the suite does not report the results of its tests.
+// lies fails the gate, because the suite does not report the results of its tests.
 func (w *work) lies(format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	w.find(Finding{
 		Rule: RuleCalibration, Severity: Error, Message: msg,
-		Fix: "let the suite run all tests and report them as they end: look at TestMain, init, conftest.py, load_tests, " +
+		Fix: "make the suite run all tests and report their results: check TestMain, init, conftest.py, load_tests, " +
 			"the runner's configuration, and calls that end the process",
 	})
 	w.uncalibrated(msg)
@@ -224,7 +225,7 @@ func (b *bed) breaks(res testout.Result) bool {
 	})
 }
 
-// cleanLog takes the lines of planted tests out of a log, so that its end shows the project's own tests.
+// cleanLog removes the lines of planted tests from a log, so that its end shows the project's own tests.
 func (b *bed) cleanLog(name string) error {
 	if name == "" {
 		return nil

@@ -26,7 +26,7 @@ func commandGate(c CommandGate) builtin {
 	}
 	return builtin{info: info, limit: c.Timeout, do: func(ctx context.Context, w *work) error {
 		if len(c.Command) == 0 && strings.TrimSpace(c.Shell) == "" {
-			return errors.New("it has no command: give it one in the configuration")
+			return errors.New("it has no command: set one in the configuration")
 		}
 		if skip, err := untouched(c.Paths, w.subject); err != nil || skip {
 			if skip {
@@ -54,7 +54,7 @@ func commandGate(c CommandGate) builtin {
 		note(w, c.Dir, "", out, res)
 		w.rep.Cases = res.Cases
 		if covers(testsName, c.Name) {
-			w.uncalibrated("it is a command of the configuration's own")
+			w.uncalibrated("it is a configured command")
 		}
 		if res.Known || covers(testsName, c.Name) {
 			conclude(w, res)
@@ -63,7 +63,7 @@ func commandGate(c CommandGate) builtin {
 	}}
 }
 
-// untouched reports whether nothing that changed matches. Where the changes are not known, everything may have.
+// untouched reports whether no changed path matches. If the changes are unknown, everything may have changed.
 func untouched(globs []string, s Subject) (bool, error) {
 	for _, g := range globs {
 		if !doublestar.ValidatePattern(g) {
@@ -85,7 +85,7 @@ func untouched(globs []string, s Subject) (bool, error) {
 
 var placeLine = lazyre.New(`^(?:\s*(?:error|ERROR):?\s+)?((?:\./)?[\w@+./-]+\.\w+):(\d+)(?::(\d+))?:?\s+(.+)$`)
 
-// places finds messages of linters and compilers, PATH:LINE:COL: MESSAGE, with a path in the tree.
+// places finds messages of linters and compilers in the form PATH:LINE:COL: MESSAGE, with a path in the tree.
 func places(w *work, dir, text string) []testout.Failure {
 	var out []testout.Failure
 	for _, l := range strings.Split(text, "\n") {

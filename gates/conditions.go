@@ -29,13 +29,13 @@ type FindingFacts struct {
 	Test     string            `expr:"test"`
 }
 
-// When is a condition under which a gate looks.
+// When is a condition under which a gate runs.
 type When struct {
-	Gate      string // name of a gate, or of all of a family
+	Gate      string // name of a gate or of a family of gates
 	Condition *condition.Condition[Facts]
 }
 
-// Override gives findings another severity. The last one that holds counts.
+// Override changes the severity of findings. The last override whose condition holds counts.
 type Override struct {
 	Condition *condition.Condition[FindingFacts]
 	Severity  Severity
@@ -64,7 +64,7 @@ type conditional struct {
 	overrides []Override
 }
 
-// underConditions puts the conditions around the gates that they are about.
+// underConditions wraps the gates that have conditions.
 func underConditions(gates []Gate, s Settings) []Gate {
 	for i, g := range gates {
 		c := conditional{Gate: g, overrides: s.Overrides}
@@ -91,7 +91,7 @@ func (c conditional) Check(ctx context.Context, s Subject) (Report, error) {
 		ok, err := w.Condition.Holds(
 			Facts{Env: env, Gate: info.Name, Changed: s.Changed, All: s.Changed == nil, Batch: s.Batch.Number})
 		if err != nil {
-			return Report{}, fmt.Errorf("decide whether it looks: %w", err)
+			return Report{}, fmt.Errorf("evaluate its condition: %w", err)
 		}
 		if !ok {
 			return Report{Gate: info.Name, Status: Skipped, Note: "only when " + w.Condition.String(), Command: info.Command},
@@ -110,7 +110,7 @@ func (c conditional) Check(ctx context.Context, s Subject) (Report, error) {
 				Path: f.Path, Line: f.Line, Severity: string(f.Severity), Message: f.Message, Test: f.Test,
 			})
 			if err != nil {
-				return rep, fmt.Errorf("decide how much %s matters: %w", f.Rule, err)
+				return rep, fmt.Errorf("evaluate the severity of %s: %w", f.Rule, err)
 			}
 			if ok {
 				rep.Findings[i].Severity = o.Severity
@@ -121,14 +121,14 @@ func (c conditional) Check(ctx context.Context, s Subject) (Report, error) {
 		}
 	}
 	if changed > 0 {
-		rep.AddNote(fmt.Sprintf("the configuration decides the severity of what was found: %d of %d", changed,
+		rep.AddNote(fmt.Sprintf("the configuration sets the severity of %d of %d findings", changed,
 			len(rep.Findings)))
 		rep.Status = statusOf(rep.Findings)
 	}
 	return rep, nil
 }
 
-// family returns the name of a gate without what it is about: lint of lint:go.
+// family returns the first part of a gate's name: lint for lint:go.
 func family(gate string) string {
 	f, _, _ := strings.Cut(gate, ":")
 	return f

@@ -19,7 +19,7 @@ import (
 // Language names what a [Project] is built with.
 type Language string
 
-// The languages and build tools that are looked for.
+// The languages and build tools that runplan detects.
 const (
 	LangGo     Language = "go"
 	LangPython Language = "python"
@@ -33,17 +33,17 @@ const (
 	LangMake   Language = "make"
 )
 
-// Project is one thing in a tree that has linters and tests of its own.
+// Project is a part of a tree with its own linters and tests.
 type Project struct {
 	Language Language `json:"language"`
 	Root     string   `json:"root"`   // relative to the tree, slashes; "." is the tree itself
-	Marker   string   `json:"marker"` // the file that gave it away, relative to the tree
+	Marker   string   `json:"marker"` // the file by which it was detected, relative to the tree
 }
 
 // maxDepth limits how deep below the tree's root a project may begin; the root has depth 0.
 const maxDepth = 3
 
-// markers are in order of significance; for one language the first match counts.
+// markers are in order of significance; for each language the first match counts.
 func markers() []marker {
 	return []marker{
 		{"go.mod", LangGo},
@@ -89,8 +89,8 @@ func (m marker) among(names []string) string {
 	return ""
 }
 
-// Detect finds the projects of the tree in dir (GATE-02), sorted by root; a tree may hold several, and one root may
-// speak several languages. Folders of dependencies, fixtures and tools are not entered.
+// Detect finds the projects of the tree in dir (GATE-02), sorted by root. A tree may contain several projects, and
+// one root several languages. Detect skips folders of dependencies, fixtures and tools.
 func Detect(dir string) []Project {
 	var out []Project
 	has := func(lang Language, root string) bool {
@@ -102,7 +102,7 @@ func Detect(dir string) []Project {
 				out = append(out, Project{m.lang, root, path.Join(root, file)})
 			}
 		}
-		// Without any packaging, loose tests still are a project.
+		// Tests without any packaging are a project too.
 		if root == "." || root == "tests" || root == "test" {
 			if i := slices.IndexFunc(names, pythonTest); i >= 0 && !has(LangPython, ".") {
 				out = append(out, Project{LangPython, ".", path.Join(root, names[i])})
@@ -118,7 +118,7 @@ func Detect(dir string) []Project {
 		switch p.Language {
 		case LangRust, LangJava, LangDotnet, LangSwift: // their roots build the parts as well
 			return below(p, all)
-		case LangPython: // a list of packages makes no project where there is no code, such as the one that builds the docs
+		case LangPython: // a list of packages without code is not a project, for example one that builds the docs
 			return slices.Contains([]string{"requirements.txt", "setup.cfg", "tox.ini"}, path.Base(p.Marker)) && p.Root != "." &&
 				!anyFile(dir, p, all, func(_, name string) bool {
 					return strings.HasSuffix(name, ".py") && name != "conf.py"
@@ -172,8 +172,8 @@ func walk(dir string, depth int, visit func(root string, files []string)) {
 	}
 }
 
-// shellScripts finds shell suites (GATE-03): run-all-tests.sh, which stands for all of its folder, else test-*.sh and
-// *.bats. They are looked for in the root and in any folder named tests or test.
+// shellScripts finds shell suites (GATE-03) in the root and in folders named tests or test: run-all-tests.sh, which
+// covers its whole folder, else test-*.sh and *.bats.
 func shellScripts(root string, files []string) []string {
 	if base := path.Base(root); root != "." && base != "tests" && base != "test" {
 		return nil
@@ -204,7 +204,7 @@ func within(root, above string) bool {
 	return root != above && (above == "." || strings.HasPrefix(root, above+"/"))
 }
 
-// workspaceMember reports whether p is a part of a package above it that tests its parts itself.
+// workspaceMember reports whether p is part of a package above it that tests its members itself.
 func workspaceMember(dir string, p Project, all []Project) bool {
 	for _, q := range all {
 		if q.Language != LangNode || !within(p.Root, q.Root) {
@@ -235,7 +235,7 @@ func readPackage(dir, root string) nodePackage {
 	return p
 }
 
-// testScript returns the script of `npm test`; what npm init writes there is no test.
+// testScript returns the script of `npm test`, or "" for the placeholder of npm init.
 func (p nodePackage) testScript() string {
 	s := strings.TrimSpace(p.Scripts["test"])
 	if strings.Contains(s, "no test specified") {
@@ -287,7 +287,7 @@ func readText(dir, root, name string) string {
 	return ReadSome(filepath.Join(dir, filepath.FromSlash(root), name), maxConfig)
 }
 
-// ReadSome reads the first bytes of a file, at most so many; a missing one, or cannot be read, is empty.
+// ReadSome reads at most n bytes of a file. It returns nothing for a missing or unreadable file.
 func ReadSome(file string, most int64) string {
 	if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() {
 		return "" // opening a named pipe would wait for ever
@@ -309,7 +309,7 @@ func exists(dir, root, name string) bool {
 	return err == nil
 }
 
-// upwards looks for name in root and in each folder above it within the tree, and returns where it is.
+// upwards looks for name in root and in each folder above it within the tree, and returns the folder.
 func upwards(dir, root, name string) (string, bool) {
 	for at := root; ; at = path.Dir(at) {
 		if exists(dir, at, name) {

@@ -40,7 +40,7 @@ type Change struct {
 // ChangeStatus says how a file changed.
 type ChangeStatus string
 
-// What may happen to a file.
+// The ways in which a file changes.
 const (
 	Added    ChangeStatus = "added"
 	Modified ChangeStatus = "modified"

@@ -50,8 +50,8 @@ func normal(s string) string {
 }
 
 // Digest returns the short extract of a verdict for the brief of the next attempt (RUN-09): failing gates first, each
-// with its command, its findings and the telling lines of its output; then the warnings; then, in a line, the rest. It
-// is at most limit bytes long; 0 is 4 KiB.
+// with its command, its findings and the important lines of its output; then the warnings; then, in a line, the rest.
+// It is at most limit bytes long; 0 is 4 KiB.
 func Digest(v Verdict, limit int) string {
 	if limit <= 0 {
 		limit = defaultDigest
@@ -77,7 +77,7 @@ func Digest(v Verdict, limit int) string {
 	var b strings.Builder
 	sections := append(bad, warn...)
 	for i, r := range sections {
-		// What one gate leaves of its share is the next one's.
+		// The next gate gets the unused part of a gate's share.
 		share := (limit - b.Len() - len(tail)) / (len(sections) - i)
 		b.WriteString(section(r, share))
 	}
@@ -106,7 +106,7 @@ func section(r Report, limit int) string {
 	}
 	findings := slices.Clone(r.Findings)
 	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
-	// Findings may take two thirds if there is output to show as well.
+	// Findings may use two thirds if there is output to show as well.
 	room := limit
 	if r.Output != "" && r.Status == Fail {
 		room = limit * 2 / 3

@@ -15,8 +15,8 @@ const RuleFlaky = "flaky"
 // maxRerun limits how many failing tests are run again. More failures than this are not flakiness.
 const maxRerun = 10
 
-// rerun runs failing tests again, a bounded number of times. What fails each time stays in the result; a mixed one is
-// a finding of its own.
+// rerun runs failing tests again, a bounded number of times. Tests that fail each time stay in the result; mixed
+// results become a finding.
 func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran) (testout.Result, ran, error) {
 	for _, f := range res.Failures {
 		if f.Build || f.Name == "build" {
@@ -37,7 +37,7 @@ func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran
 		} else if r.again != nil {
 			return res, out, nil // the failing tests are unknown
 		}
-		if w.subject.Fresh != nil { // a test that passes thanks to what the first run left is red
+		if w.subject.Fresh != nil { // a test that passes only because of leftovers of the first run counts as failed
 			env, err := w.subject.Fresh()
 			if err != nil {
 				w.note("the failing tests could not be run again: %v", err)
@@ -58,7 +58,7 @@ func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran
 			return res, out, nil
 		}
 		if proof != nil && proof.Calibration == Calibrated && w.rep.Proof.Calibration != Calibrated {
-			w.note("the failing tests were run again, and what the second run says was not believed")
+			w.note("the failing tests were run again, but the result of the second run is not trusted")
 			return res, out, nil
 		}
 		res, out = w.mixed(r, res, out, again, second)

@@ -20,10 +20,10 @@ import (
 // FormatResult is the result of the format hook.
 type FormatResult struct {
 	Changed []string `json:"changed,omitempty"` // files it rewrote, sorted
-	Notes   []string `json:"notes,omitempty"`   // tools that are missing, files that they could not read
+	Notes   []string `json:"notes,omitempty"`   // missing tools and files that a tool could not read
 }
 
-// formatter is one tool and the files it is for.
+// formatter is one tool and its files.
 type formatter struct {
 	tool  string // as people call it
 	args  []string
@@ -31,10 +31,10 @@ type formatter struct {
 	files []string // relative to dir
 }
 
-// Format runs the project's formatters on the files that changed (GATE-09): before the gates, not instead of them, and
-// once per look, never until a linter is quiet (GATE-13). It touches no other file and follows no link. A missing tool
-// or a file that a tool cannot read is a note: the linter will tell. The error says that the tree could not be read or
-// that the work was stopped.
+// Format runs the project's formatters on the files that changed (GATE-09): before the gates, not instead of them,
+// and once per check, never until a linter is satisfied (GATE-13). It touches no other file and follows no link. A
+// missing tool or a file that a tool cannot read is a note; the linter reports it. An error means that the tree could
+// not be read or that the work was stopped.
 func Format(ctx context.Context, dir string, changed, env []string, s Settings) (FormatResult, error) {
 	w := &work{subject: Subject{Dir: dir, Env: env}, rep: Report{Gate: "format"}, limit: DefaultTimeout}
 	if err := w.start(ctx); err != nil {
@@ -61,7 +61,7 @@ func Format(ctx context.Context, dir string, changed, env []string, s Settings) 
 		for some := range slices.Chunk(f.files, maxArgs) {
 			out, err := w.run(ctx, program{args: append(slices.Clone(f.args), some...), dir: f.dir})
 			if errors.Is(err, proc.ErrNotFound) {
-				res.Notes = append(res.Notes, f.tool+" is not installed, so its files stay as they are")
+				res.Notes = append(res.Notes, f.tool+" is not installed, so its files are not formatted")
 				break
 			}
 			if err != nil {
@@ -85,7 +85,7 @@ func Format(ctx context.Context, dir string, changed, env []string, s Settings) 
 	return res, nil
 }
 
-// formattable keeps the regular files of the tree: no links, no fixtures, nothing that only seems to lie inside.
+// formattable returns the regular files of the tree: no links, no fixtures, no files behind a link.
 func formattable(dir string, changed []string) []string {
 	real, err := filepath.EvalSymlinks(dir)
 	if err != nil {
@@ -149,7 +149,7 @@ func formatters(w *work, files []string) []formatter {
 		tool := w.pythonTool(root, "ruff")
 		if readPyproject(dir, root).Tool.Black != nil {
 			out = append(out, formatter{tool: path.Join(root, "pyproject.toml") +
-				" configures black, which is not run; only imports are sorted"})
+				" configures black, which runplan does not run; it only sorts imports"})
 		} else {
 			out = append(out, formatter{tool: "ruff format", args: []string{tool, "format", "--no-cache"}, dir: root,
 				files: python[root]})
@@ -162,7 +162,7 @@ func formatters(w *work, files []string) []formatter {
 	for _, root := range slices.Sorted(maps.Keys(web)) {
 		tool := w.tool(root, "node_modules/.bin/prettier", "")
 		if tool == "" {
-			out = append(out, formatter{tool: "prettier is configured in " + root + " and is not installed in node_modules"})
+			out = append(out, formatter{tool: "prettier is configured in " + root + " but not installed in node_modules"})
 			continue
 		}
 		out = append(out, formatter{
@@ -176,7 +176,7 @@ func formatters(w *work, files []string) []formatter {
 	return out
 }
 
-// shfmtConfig matches shfmt settings in .editorconfig; a project without them did not ask for shfmt.
+// shfmtConfig matches shfmt settings in .editorconfig. Without them, runplan does not run shfmt.
 var shfmtConfig = lazyre.New(`(?m)^\s*(?:\[\[(?:shell|bash)\]\]|\[[^\]]*\.(?:sh|bash|\{[^}]*sh[^}]*\})\]|shell_variant\s*=)`)
 
 func prettierConfig(dir, root string) bool {
@@ -192,7 +192,8 @@ func prettierConfig(dir, root string) bool {
 	return readPackage(dir, root).Prettier != nil
 }
 
-// nearest returns the folder of file, or the closest above it within the tree, for which ok holds; "" if there is none.
+// nearest returns the folder of file, or the closest folder above it within the tree, that satisfies ok; "" if there
+// is none.
 func nearest(file string, ok func(root string) bool) string {
 	for at := path.Dir(file); ; at = path.Dir(at) {
 		if ok(at) {

@@ -21,8 +21,8 @@ const (
 	maxNested    = 100      // nodes within each other
 )
 
-// goUnformatted returns the Go files that gofmt may change. If the installed gofmt is of the Go release that built this
-// program, files that this program would not change are left out.
+// goUnformatted returns the Go files that gofmt may change. If the installed gofmt is of the Go release that built
+// this program, it omits files that this program would not change.
 func goUnformatted(dir string, files, env []string) []string {
 	if !sameGofmt(env) {
 		return files

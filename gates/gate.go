@@ -33,15 +33,16 @@ type Info struct {
 	// Pure says that the answer depends only on the subject, the configuration and the installed programs, so it can be
 	// cached.
 	Pure bool `json:"pure,omitempty"`
-	// Compares says that the gate compares the tree with its base. It can do nothing with a whole tree.
+	// Compares says that the gate compares the tree with its base. It cannot check a tree without a base.
 	Compares bool `json:"compares,omitempty"`
-	// Beside says that a test suite may run while linters read the same tree: its runner locks no build folder.
+	// Beside says that a test suite may run while linters read the same tree, because its runner locks no build
+	// folder.
 	Beside bool `json:"-"`
 	// Scoped says that the gate itself separates old findings from new ones, so that it need not run on the base.
 	Scoped bool `json:"scoped,omitempty"`
 
-	Tools []Tool `json:"-"` // the programs that it needs, see [Examine]; nil for checks that are built in
-	Unset string `json:"-"` // why it has nothing to do: the project configures nothing for it
+	Tools []Tool `json:"-"` // the programs that it needs, see [Examine]; nil for built-in checks
+	Unset string `json:"-"` // why it is skipped: the project does not configure it
 	Off   bool   `json:"-"` // the configuration turns it off
 }
 
@@ -78,7 +79,7 @@ type Subject struct {
 	Tree    string   // tree hash of Dir, "" if unknown
 	Changed []string // paths changed since Base, slashes, relative to Dir, sorted
 	Batch   planparse.Batch
-	Before  *TestCount // counts of the last batch that passed; nil when there was none
+	Before  *TestCount // counts of the last passed batch; nil if there is none
 
 	// Sealed says that Dir is a room of the runner, made of exactly Tree. Gates may plant their own files in it.
 	Sealed bool
@@ -102,7 +103,7 @@ type Subject struct {
 	Env     []string // environment for programs, complete
 	Timeout time.Duration
 	Diff    Diff   // the changes, with content; nil if unknown
-	Literal bool   // the plan was carried out to the letter: what it spells out is the user's own wish
+	Literal bool   // the plan was executed literally: its content is the user's own choice
 	LogDir  string // each gate that runs a program leaves its full output here as NAME.log; "" keeps none
 
 	// Redact, if set, removes secrets from reports, logs and errors. It gets whole lines.
@@ -132,13 +133,13 @@ type Report struct {
 	Findings []Finding     `json:"findings,omitempty"`
 	Tests    *TestCount    `json:"tests,omitempty"`
 	Duration time.Duration `json:"duration_ns"`
-	Note     string        `json:"note,omitempty"`     // why it was skipped, what was tolerated
+	Note     string        `json:"note,omitempty"`     // why it was skipped, or what was tolerated
 	Output   string        `json:"output,omitempty"`   // the part of the output that matters; at most 4 KiB
 	Command  string        `json:"command,omitempty"`  // what ran
 	Exit     *int          `json:"exit,omitempty"`     // its exit status
 	Log      string        `json:"log,omitempty"`      // file with the full output
 	LogHash  string        `json:"log_hash,omitempty"` // hex SHA-256 of that file
-	Proof    *Proof        `json:"proof,omitempty"`    // what the answer of a test suite is worth; nil for other gates
+	Proof    *Proof        `json:"proof,omitempty"`    // the reliability of a test suite's result; nil for other gates
 
 	// Cases lists the tests that ran, by name. They are not in the journal, because there may be thousands.
 	Cases []testout.Case `json:"-"`
@@ -148,7 +149,7 @@ type Report struct {
 type Proof struct {
 	Calibration Calibration `json:"calibration"`
 	Why         string      `json:"why,omitempty"`     // why it is uncalibrated
-	Named       bool        `json:"named,omitempty"`   // the tests that ran were compared by name with those of the base
+	Named       bool        `json:"named,omitempty"`   // the tests were compared by name with those of the base
 	Missing     []string    `json:"missing,omitempty"` // tests that ran on the base and do not run now; at most 50
 	// with Named: tests that pass and did not run on the base, renamed ones too; at most 100
 	New     []string `json:"new,omitempty"`
@@ -170,17 +171,17 @@ const (
 type Held struct {
 	Ran     int      `json:"ran"`
 	Passed  int      `json:"passed"`
-	Changed []string `json:"changed,omitempty"` // tests that pass as the candidate has them and fail as the base had them
+	Changed []string `json:"changed,omitempty"` // tests that pass in the candidate's version and fail in the base's version
 	Why     string   `json:"why,omitempty"`     // why they could not be run, "" where they were
 }
 
 // HeldRun is the result of one run of the base's tests on the candidate's code.
 type HeldRun struct {
-	Nothing  bool           // nothing that decides how tests run was changed, so there was nothing to run
+	Nothing  bool           // no test or test setup changed, so nothing was run
 	Cases    []testout.Case // the tests that ran
 	Why      string         // why they could not be run, "" where they were
 	Left     []string       // test files of the base that do not build with the candidate's code, and were left out
-	Reverted bool           // all that changed is as it was in an older commit
+	Reverted bool           // the change only restores an older commit
 }
 
 // ChangedTests decides about a test that passes in the candidate's version and fails in the base's.
@@ -210,10 +211,10 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Message  string   `json:"message"`
 	Fix      string   `json:"fix,omitempty"`
-	Test     string   `json:"test,omitempty"`  // the test that it is about, as its runner calls it
-	Known    bool     `json:"known,omitempty"` // it was there before the change, so that the change is not to blame
+	Test     string   `json:"test,omitempty"`  // the test that it concerns, by its runner's name
+	Known    bool     `json:"known,omitempty"` // it existed before the change
 
-	// Same names a rule of another gate that looks for the same. Where that has found it on the line, this is left out.
+	// Same names an equivalent rule of another gate. If that rule reports the same line, this finding is omitted.
 	Same string `json:"-"`
 
 	// Advice marks a finding that comes only from reading the text of tests. It blocks where the tests could not be run

@@ -13,7 +13,7 @@ func matches(entry, p string) bool {
 	entry = strings.Trim(strings.TrimSpace(entry), "`")
 	entry = path.Clean(strings.TrimPrefix(entry, "./"))
 	if entry == "." || entry == "/" || strings.HasPrefix(entry, "..") {
-		return false // the whole tree is no name
+		return false // the whole tree is not a name
 	}
 	if entry == p || strings.HasPrefix(p, entry+"/") {
 		return true

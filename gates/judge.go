@@ -23,11 +23,11 @@ func (b *bed) judge(ctx context.Context, w *work, raw testout.Result, out ran, e
 	switch {
 	case exact && !raw.Exact && out.ok():
 		w.lies(
-			"the test runner ended with exit status 0 and without a report of its tests: something ended the process, or took " +
-				"the runner's place")
+			"the test runner exited with status 0 without a report of its tests: something ended the process or replaced " +
+				"the runner")
 		return res, out
 	case red > 0 && out.ok() && !b.ignores:
-		w.lies("a planted test failed, and the test runner ended with exit status 0")
+		w.lies("a planted test failed, but the test runner exited with status 0")
 		return res, out
 	}
 	b.compare(ctx, w, res, planted)
@@ -62,7 +62,7 @@ func (b *bed) compare(ctx context.Context, w *work, res testout.Result, planted 
 		case fail == testout.Passed:
 			lie(p, "a planted test that must fail was reported as passed")
 		case fail == testout.Failed && p.fine != nil && p.fine():
-			lie(p, "a planted test failed, and the runner reported that all passed")
+			lie(p, "a planted test failed, but the runner reported that all passed")
 		case fail == testout.Failed && pass == testout.Passed:
 			good++
 		case fail == testout.Failed && pass == testout.Failed:
@@ -72,9 +72,9 @@ func (b *bed) compare(ctx context.Context, w *work, res testout.Result, planted 
 		case near && len(res.Failures) > 0 && (p.fine == nil || !p.fine()):
 			why = p.place + ": the tests ended before the planted ones ran"
 		case near:
-			lie(p, "tests were reported as run, and the planted tests beside them were not run")
+			lie(p, "tests were reported as run, but the planted tests next to them did not run")
 		case p.fine != nil && p.fine() && b.ranBefore(ctx, w, p):
-			lie(p, "it was reported as passed, and ran neither its own tests nor the planted ones")
+			lie(p, "it was reported as passed, but ran neither its own tests nor the planted ones")
 		}
 	}
 	switch {
@@ -82,7 +82,7 @@ func (b *bed) compare(ctx context.Context, w *work, res testout.Result, planted 
 	case why != "":
 		w.uncalibrated(why)
 	case good == 0:
-		w.uncalibrated("the planted tests were not run")
+		w.uncalibrated("the planted tests did not run")
 	case w.rep.Proof == nil:
 		w.rep.Proof = &Proof{Calibration: Calibrated}
 	}
@@ -98,7 +98,7 @@ func (b *bed) ranBefore(ctx context.Context, w *work, p plant) bool {
 		func(c testout.Case) bool { return c.Status != testout.Skipped && p.like(c) })
 }
 
-// strip takes the planted tests out of a result, and returns how each of them ended.
+// strip removes the planted tests from a result, and returns how each of them ended.
 func (b *bed) strip(raw testout.Result) (testout.Result, map[string]testout.Status) {
 	planted := map[string]testout.Status{}
 	res := raw
@@ -175,8 +175,8 @@ func totals(r testout.Result) string {
 		phrase.Count(r.Skipped, "test") + " skipped\n"
 }
 
-// worse returns what counts of two results of one planted test: one that ran before one that was skipped, then the one
-// that it must not have.
+// worse returns the result that counts of two results of one planted test: one that ran before a skipped one, then
+// the unexpected one.
 func worse(a, b testout.Status, fails bool) testout.Status {
 	wrong := testout.Failed
 	if fails {

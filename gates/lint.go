@@ -17,11 +17,11 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// The rules of lint gates that are not a linter's own.
+// The rules of lint gates that no linter defines.
 const (
 	ruleVet     = "vet"
 	ruleGofmt   = "gofmt"
-	ruleNoRules = "linter-without-rules" // a linter is set up and told to look for nothing (GATE-08)
+	ruleNoRules = "linter-without-rules" // a configured linter has no rules enabled (GATE-08)
 )
 
 // maxArgs limits how many files one call of a tool gets. It is well below the limits of operating systems.
@@ -46,7 +46,7 @@ func linters(dir string, projects []Project) []builtin {
 	for _, p := range owners {
 		switch p.Language {
 		case LangGo:
-			add(p, "go", "go vet ./...", []Tool{goTool(), {Name: "gofmt", Program: "gofmt", Install: "it comes with go"}}, "",
+			add(p, "go", "go vet ./...", []Tool{goTool(), {Name: "gofmt", Program: "gofmt", Install: "it is part of Go"}}, "",
 				func(ctx context.Context, w *work) error { return goLint(ctx, w, p, owners) })
 		case LangPython:
 			command, tools, unset := pythonLinter(dir, p)
@@ -58,7 +58,7 @@ func linters(dir string, projects []Project) []builtin {
 			if l.lang == p.Language {
 				config = l.config(dir, p)
 			}
-			if config == "" || slices.ContainsFunc(owners, func(q Project) bool { // the project above sees to it
+			if config == "" || slices.ContainsFunc(owners, func(q Project) bool { // the project above lints it
 				return q.Language == p.Language && within(p.Root, q.Root) && l.config(dir, q) == config
 			}) {
 				if config != "" {
@@ -73,14 +73,14 @@ func linters(dir string, projects []Project) []builtin {
 				words[0] = tool.Program
 			}
 			tools := []Tool{tool}
-			if l.lang == LangJava { // all of them run on it, the wrappers of builds included
+			if l.lang == LangJava { // build wrappers need it too
 				tools = []Tool{javaTool(), tool}
 			}
 			add(p, l.name, commandLine(p.Root, words), tools, "",
 				func(ctx context.Context, w *work) error { return check(ctx, w, p) })
 		}
 		if p.Language == LangNode {
-			// A lint script stands for a linter that is not set up otherwise.
+			// A lint script counts only if no linter is configured otherwise.
 			if command, tools, unset := nodeLinter(dir, p); configured == 0 || unset == "" && eslintConfig(dir, p.Root) != "" {
 				add(p, "node", command, tools, unset, func(ctx context.Context, w *work) error { return nodeLint(ctx, w, p) })
 			}
@@ -110,8 +110,8 @@ func lintRoots(dir string, projects []Project) []Project {
 	})
 }
 
-// inheritsLinters reports whether all linters of a package are set up in a folder above it, where they look at the
-// package as well.
+// inheritsLinters reports whether a folder above configures all linters of a package and runs them on the package
+// too.
 func inheritsLinters(dir string, p Project) bool {
 	configs := []string{eslintConfig(dir, p.Root)}
 	for _, l := range setUp() {
@@ -136,7 +136,7 @@ func pythonLinter(dir string, p Project) (command string, tools []Tool, unset st
 	}
 	one.Or = &two
 	return "ruff or flake8", []Tool{one},
-		"neither ruff nor flake8 is configured; where one is installed it looks for errors alone"
+		"neither ruff nor flake8 is configured; an installed one checks only for errors"
 }
 
 // settleLint drops findings that belong to nested projects, and turns findings in unchanged files into warnings. Code
@@ -159,7 +159,7 @@ func (w *work) settleLint(p Project, all []Project) {
 	}
 	w.rep.Findings = kept
 	if old > 0 {
-		w.note("%s in files that did not change only %s", phrase.Count(old, "finding"), phrase.Noun(old, "warns", "warn"))
+		w.note("%s in unchanged files only %s", phrase.Count(old, "finding"), phrase.Noun(old, "warns", "warn"))
 	}
 }
 
@@ -169,7 +169,7 @@ func scope(w *work, p Project, all []Project, want func(name string) bool) []str
 	filesOf(w.subject.Dir, p, all, func(rel, name string) {
 		if file := path.Join(rel, name); want(name) &&
 			(len(w.subject.Changed) == 0 || slices.Contains(w.subject.Changed, path.Join(p.Root, file))) {
-			out = append(out, "./"+file) // a name that begins with a dash is no option
+			out = append(out, "./"+file) // so that a name that begins with a dash is not read as an option
 		}
 	})
 	return out
@@ -179,7 +179,7 @@ var vetLine = lazyre.New(`^(vet: )?((?:\./|\.\./)?[^:\s][^:]*\.(?:go|s|mod|work)
 
 // goLint runs go vet, which also finds code that does not compile, and gofmt -l.
 func goLint(ctx context.Context, w *work, p Project, all []Project) error {
-	// With -trimpath, which GOFLAGS may hold, go answers from its cache with paths of another checkout of the same code.
+	// With -trimpath, which GOFLAGS may contain, go's cache returns paths of another checkout of the same code.
 	vet, err := w.run(ctx, program{args: []string{"go", "vet", "-trimpath=false", "./..."}, dir: p.Root})
 	if err != nil {
 		return fmt.Errorf("lint the Go module of %s: %w", p.Marker, err)
@@ -238,7 +238,7 @@ func pythonLint(ctx context.Context, w *work, p Project) error {
 			return true, err
 		}
 		if config != "" {
-			w.skip("%s is configured in %s and is not installed", tool, config)
+			w.skip("%s is configured in %s but not installed", tool, config)
 		}
 		return config != "", nil
 	}
@@ -312,10 +312,10 @@ func ruffLint(ctx context.Context, w *work, p Project, tool string, configured b
 	}
 	var found []ruffFinding
 	if out.exit > 1 || out.signal != "" {
-		return fmt.Errorf("ruff gave up, %s: %s", out.how(), lastTelling(out.text))
+		return fmt.Errorf("ruff could not run, %s: %s", out.how(), lastTelling(out.text))
 	}
 	if err := json.Unmarshal(out.stdout, &found); err != nil {
-		return fmt.Errorf("read what ruff found: %w", err)
+		return fmt.Errorf("read the output of ruff: %w", err)
 	}
 	var shown strings.Builder
 	for _, r := range found {
@@ -332,7 +332,7 @@ func ruffLint(ctx context.Context, w *work, p Project, tool string, configured b
 	w.said = cmp.Or(shown.String(), "no findings\n")
 	if configured && ruffEmpty(w.subject.Dir, p.Root) {
 		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: ruffConfig(w.subject.Dir, p.Root),
-			Message: "ruff is told to check no rules: select is empty"})
+			Message: "ruff has no rules enabled: select is empty"})
 	}
 	return nil
 }
@@ -373,12 +373,12 @@ func flake8Lint(ctx context.Context, w *work, p Project, tool string, configured
 		}
 	}
 	if !out.ok() && len(w.rep.Findings) == before {
-		return fmt.Errorf("flake8 gave up, %s: %s", out.how(), lastTelling(out.text))
+		return fmt.Errorf("flake8 could not run, %s: %s", out.how(), lastTelling(out.text))
 	}
 	if config := flake8Config(w.subject.Dir, p.Root); config != "" &&
 		emptySelect.MatchString(readText(w.subject.Dir, ".", config)) {
 		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config,
-			Message: "flake8 is told to check no rules: select is empty"})
+			Message: "flake8 has no rules enabled: select is empty"})
 	}
 	return nil
 }

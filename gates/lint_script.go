@@ -26,7 +26,7 @@ type eslintFile struct {
 	} `json:"messages"`
 }
 
-// findings returns what eslint says of one file.
+// findings returns eslint's messages about one file.
 func (file eslintFile) findings(w *work, p Project) []Finding {
 	var out []Finding
 	for _, m := range file.Messages {
@@ -51,7 +51,7 @@ func nodeLinter(dir string, p Project) (command string, tools []Tool, unset stri
 	for _, name := range lintScripts(pkg) {
 		program, why := lintScript(pkg.Scripts[name])
 		if why != "" {
-			unset = fmt.Sprintf("the script %s of %s is not run unasked: %s", name, p.Marker, why)
+			unset = fmt.Sprintf("runplan does not run the script %s of %s: %s", name, p.Marker, why)
 			continue
 		}
 		manager := packageManager(dir, p.Root)
@@ -62,7 +62,7 @@ func nodeLinter(dir string, p Project) (command string, tools []Tool, unset stri
 		return commandLine(p.Root, []string{manager, "run", name}), tools, ""
 	}
 	return "", nil, cmp.Or(unset,
-		"there is neither a configuration of eslint, biome or oxlint nor a lint script in "+p.Marker)
+		"neither eslint, biome or oxlint is configured nor is there a lint script in "+p.Marker)
 }
 
 // lintScripts lists the usual names of scripts that lint, the best first.
@@ -73,7 +73,7 @@ func lintScripts(pkg nodePackage) []string {
 		})
 }
 
-// checkers are programs that check code and leave it alone, unless one of their options says otherwise.
+// checkers are programs that only check code, unless an option makes them write.
 var (
 	checkers   = lazyre.New(`^(?:eslint|biome|oxlint|tslint|standard|ts-standard|semistandard|xo|jshint|stylelint|prettier|tsc|vue-tsc|svelte-check|next|nx|turbo|publint|attw|knip|cspell|markdownlint|dprint|vp)$`)
 	scriptFix  = lazyre.New(`(?:^|\s)(?:--fix\S*|--write|--apply\S*|--unsafe|-w|--update\S*|--ext-fix)(?:[\s=]|$)`)
@@ -83,10 +83,10 @@ var (
 // lintScript returns the program that a script begins with if the script only checks, or the reason not to run it.
 func lintScript(text string) (program, why string) {
 	if scriptFix.MatchString(text) {
-		return "", "it mends what it finds"
+		return "", "it fixes its findings"
 	}
 	if strings.ContainsAny(text, "|;<>`$") {
-		return "", "it does more than call checkers"
+		return "", "it runs other programs than checkers"
 	}
 	for part := range strings.SplitSeq(text, "&&") {
 		words := strings.Fields(part)
@@ -99,7 +99,7 @@ func lintScript(text string) (program, why string) {
 		name := path.Base(words[0])
 		switch {
 		case !checkers.MatchString(name):
-			return "", "what " + name + " does to files is not known"
+			return "", "what " + name + " does to files is unknown"
 		case name == "prettier" && !slices.Contains(words, "--check") && !slices.Contains(words, "-c") &&
 			!slices.Contains(words, "-l") && !slices.Contains(words, "--list-different"),
 			name == "tsc" && !slices.Contains(words, "--noEmit"), name == "next" && !slices.Contains(words, "lint"),
@@ -112,8 +112,8 @@ func lintScript(text string) (program, why string) {
 	return program, ""
 }
 
-// nodeLint runs the project's own eslint, as another version would not read its configuration, or the project's lint
-// script.
+// nodeLint runs the project's own eslint, because another version could not read its configuration, or the project's
+// lint script.
 func nodeLint(ctx context.Context, w *work, p Project) error {
 	config := eslintConfig(w.subject.Dir, p.Root)
 	if config == "" {
@@ -132,7 +132,7 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 	}
 	tool := w.tool(p.Root, "node_modules/.bin/eslint", "")
 	if tool == "" {
-		w.skip("eslint is configured in %s and is not installed in node_modules", config)
+		w.skip("eslint is configured in %s but not installed in node_modules", config)
 		return nil
 	}
 	out, err := w.run(ctx, program{args: []string{tool, "--format", "json", "--no-error-on-unmatched-pattern", "."},
@@ -141,14 +141,14 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 		return err
 	}
 	if out.exit > 1 || out.signal != "" {
-		return fmt.Errorf("eslint gave up, %s: %s", out.how(), lastTelling(out.text))
+		return fmt.Errorf("eslint could not run, %s: %s", out.how(), lastTelling(out.text))
 	}
 	var files []eslintFile
 	if err := json.Unmarshal(out.stdout, &files); err != nil {
-		return fmt.Errorf("read what eslint found: %w", err)
+		return fmt.Errorf("read the output of eslint: %w", err)
 	}
 	if len(files) == 0 {
-		w.skip("eslint looked at no file: its configuration matches none")
+		w.skip("eslint checked no file: its configuration matches none")
 		return nil
 	}
 	var shown strings.Builder
@@ -169,7 +169,7 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 	}
 	if rules.ok() && noRules(rules.stdout) {
 		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config,
-			Message: "eslint runs and has no rule switched on"})
+			Message: "eslint runs without an enabled rule"})
 	}
 	return nil
 }
@@ -218,7 +218,7 @@ var (
 	tscPlace    = lazyre.New(`^(\S+\.\w+)\((\d+),(\d+)\): (error|warning) (\w+): (.+)$`)
 )
 
-// scriptFindings reads what linters of Node print for people: places by file, as eslint does, and PATH:LINE:COL.
+// scriptFindings parses output of Node linters for people: places grouped by file, as in eslint, and PATH:LINE:COL.
 func scriptFindings(w *work, p Project, text string) []Finding {
 	var out []Finding
 	file := ""
@@ -339,10 +339,10 @@ func shellLint(ctx context.Context, w *work) error {
 		}
 		var found []shellcheckFinding
 		if out.exit > 1 || out.signal != "" {
-			return fmt.Errorf("shellcheck gave up, %s: %s", out.how(), lastTelling(out.text))
+			return fmt.Errorf("shellcheck could not run, %s: %s", out.how(), lastTelling(out.text))
 		}
 		if err := json.Unmarshal(out.stdout, &found); err != nil {
-			return fmt.Errorf("read what shellcheck found: %w", err)
+			return fmt.Errorf("read the output of shellcheck: %w", err)
 		}
 		for _, s := range found {
 			sev := map[string]Severity{"error": Error, "warning": Warning}[s.Level]

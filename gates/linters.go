@@ -15,15 +15,15 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// linter is a program that a project sets up to check its code, as a gate of its own: lint:NAME.
+// linter is a program that a project configures to check its code. It becomes its own gate: lint:NAME.
 type linter struct {
 	name    string
 	lang    Language
-	config  func(dir string, p Project) string // file that asks for it; "" where the project does not
+	config  func(dir string, p Project) string // file that configures it; "" if the project does not
 	tool    func(dir string, p Project, config string) Tool
-	args    func(w *work, p Project, config string) []string // behind the program
-	stdout  bool                                             // its standard output is its report
-	trouble func(r ran) bool                                 // it gave up; nil means an exit status above 1
+	args    func(w *work, p Project, config string) []string // arguments of the program
+	stdout  bool                                             // its standard output contains only the report
+	trouble func(r ran) bool                                 // whether it could not run; nil means an exit status above 1
 	read    func(w *work, p Project, r ran) ([]Finding, error)
 }
 
@@ -102,7 +102,7 @@ func setUp() []linter {
 			},
 			args: func(w *work, p Project, _ string) []string {
 				args := []string{"--format", "json", "--force-exclusion", "--cache", "false"}
-				if bundledGem(w.subject.Dir, p.Root, "rubocop") { // its plug-ins are gems of the bundle
+				if bundledGem(w.subject.Dir, p.Root, "rubocop") { // its plugins are gems of the bundle
 					return append([]string{"exec", "rubocop"}, args...)
 				}
 				return args
@@ -197,7 +197,7 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 		tool := l.tool(w.subject.Dir, p, config)
 		program0 := w.toolPath(tool)
 		if program0 == "" {
-			w.skip("%s is configured in %s and is not installed: %s", l.name, config, tool.Install)
+			w.skip("%s is configured in %s but not installed: %s", l.name, config, tool.Install)
 			return nil
 		}
 		out, err := w.run(ctx, program{args: append([]string{program0}, l.args(w, p, config)...), dir: p.Root,
@@ -221,7 +221,7 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 			if err := w.hindered(out, nil); err != nil {
 				return err
 			}
-			return fmt.Errorf("%s gave up, %s: %s", l.name, out.how(), lastTelling(out.text))
+			return fmt.Errorf("%s could not run, %s: %s", l.name, out.how(), lastTelling(out.text))
 		}
 		found, err := l.read(w, p, out)
 		if err != nil {
@@ -233,7 +233,7 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 			fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
 		}
 		if !out.ok() && len(found) == 0 {
-			return fmt.Errorf("%s failed, %s, and named no place: %s", l.name, out.how(), lastTelling(out.text))
+			return fmt.Errorf("%s failed, %s, without naming a place: %s", l.name, out.how(), lastTelling(out.text))
 		}
 		w.said = cmp.Or(shown.String(), "no findings\n")
 		return nil
@@ -271,7 +271,7 @@ func pathTool(name, install string) func(string, Project, string) Tool {
 	return func(_ string, _ Project, config string) Tool { return onPathTool(name, config, install) }
 }
 
-// golangciArgs goes by the version of the configuration: each major version has options of its own.
+// golangciArgs depends on the version of the configuration, because each major version has its own options.
 func golangciArgs(w *work, _ Project, config string) []string {
 	args := []string{"run", "--fix=false", "--allow-parallel-runners"}
 	if golangciTwo.MatchString(readText(w.subject.Dir, ".", config)) {
@@ -297,7 +297,7 @@ func readGolangci(w *work, p Project, r ran) ([]Finding, error) {
 		text = text[at:]
 	}
 	if err := json.NewDecoder(strings.NewReader(string(text))).Decode(&rep); err != nil {
-		return nil, fmt.Errorf("read what golangci-lint found: %w", err)
+		return nil, fmt.Errorf("read the output of golangci-lint: %w", err)
 	}
 	var out []Finding
 	for _, i := range rep.Issues {
@@ -316,7 +316,7 @@ func readGolangci(w *work, p Project, r ran) ([]Finding, error) {
 
 var githubLine = lazyre.New(`(?m)^::(error|warning|notice) (.*?)::(.*)$`)
 
-// readGitHub reads annotations of GitHub, as biome and oxlint write them. What is only a matter of format warns.
+// readGitHub parses GitHub annotations, as biome and oxlint write them. Format findings only warn.
 func readGitHub(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	plain := strings.NewReplacer("%0A", " ", "%0D", " ", "%25", "%", "%3A", ":", "%2C", ",")
@@ -342,7 +342,7 @@ func readGitHub(w *work, p Project, r ran) ([]Finding, error) {
 func readXO(w *work, p Project, r ran) ([]Finding, error) {
 	var files []eslintFile
 	if err := json.Unmarshal(r.stdout, &files); err != nil {
-		return nil, fmt.Errorf("read what xo found: %w", err)
+		return nil, fmt.Errorf("read the output of xo: %w", err)
 	}
 	var out []Finding
 	for _, file := range files {
@@ -385,7 +385,7 @@ func readClippy(w *work, p Project, r ran) ([]Finding, error) {
 				f.Path, f.Line, f.Col = w.rel(p.Root, s.FileName), s.LineStart, s.ColumnStart
 			}
 		}
-		if !slices.Contains(out, f) { // a library and its tests are compiled apart
+		if !slices.Contains(out, f) { // a library and its tests are compiled separately
 			out = append(out, f)
 		}
 	}
@@ -417,7 +417,7 @@ func readRubocop(w *work, p Project, r ran) ([]Finding, error) {
 		}
 	}
 	if err := json.Unmarshal(r.stdout, &rep); err != nil {
-		return nil, fmt.Errorf("read what rubocop found: %w", err)
+		return nil, fmt.Errorf("read the output of rubocop: %w", err)
 	}
 	var out []Finding
 	for _, file := range rep.Files {
@@ -428,7 +428,7 @@ func readRubocop(w *work, p Project, r ran) ([]Finding, error) {
 			case o.Cop == "Lint/Syntax":
 				f.Rule = RuleBuild
 			case strings.HasPrefix(o.Cop, "Layout/"):
-				f.Severity = Warning // a matter of format
+				f.Severity = Warning // only formatting
 			case o.Severity == "info":
 				f.Severity = Note
 			}
@@ -445,7 +445,7 @@ func readSwiftlint(w *work, p Project, r ran) ([]Finding, error) {
 		Rule                   string `json:"rule_id"`
 	}
 	if err := json.Unmarshal(r.stdout, &list); err != nil {
-		return nil, fmt.Errorf("read what swiftlint found: %w", err)
+		return nil, fmt.Errorf("read the output of swiftlint: %w", err)
 	}
 	var out []Finding
 	for _, s := range list {
@@ -468,7 +468,7 @@ func readKtlint(w *work, p Project, r ran) ([]Finding, error) {
 		}
 	}
 	if err := json.Unmarshal(r.stdout, &list); err != nil {
-		return nil, fmt.Errorf("read what ktlint found: %w", err)
+		return nil, fmt.Errorf("read the output of ktlint: %w", err)
 	}
 	var out []Finding
 	for _, file := range list {
@@ -480,10 +480,10 @@ func readKtlint(w *work, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-// codePlace is a place and what is wrong there, as compilers and linters print it.
+// codePlace is a place with a message, as compilers and linters print it.
 var codePlace = lazyre.New(`(?m)^\s*(?:[ew]: )?(?:file://)?((?:\./)?/?[\w@+./ -]+\.\w+):(\d+):(\d+):? (?:(error|warning): )?(?:\[(\w+)\] )?(.+?)(?: \[(\w+)\])?$`)
 
-// readPlaces reads PATH:LINE:COL: MESSAGE, with the severity that most of them have.
+// readPlaces parses PATH:LINE:COL: MESSAGE, with the usual severities.
 func readPlaces(most Severity) func(*work, Project, ran) ([]Finding, error) {
 	return func(w *work, p Project, r ran) ([]Finding, error) {
 		var out []Finding
@@ -510,19 +510,19 @@ func readSpotless(w *work, p Project, r ran) ([]Finding, error) {
 	for _, m := range spotlessFile.FindAllStringSubmatch(r.text, -1) {
 		if at := w.rel(p.Root, m[1]); at != "" && exists(w.subject.Dir, ".", at) {
 			out = append(out, Finding{Rule: "spotless", Severity: Warning, Path: at,
-				Message: "not formatted as spotless wants it", Fix: fix})
+				Message: "not formatted with spotless", Fix: fix})
 		}
 	}
 	if !r.ok() && len(out) == 0 {
 		out = append(out, Finding{Rule: "spotless", Severity: Warning,
-			Message: "some files are not formatted as spotless wants them", Fix: fix})
+			Message: "some files are not formatted with spotless", Fix: fix})
 	}
 	return out, nil
 }
 
 var dotnetPlace = lazyre.New(`(?m)^\s*(.+?\.\w+)\((\d+),(\d+)\): (error|warning) (\w+): (.+?)(?: \[[^\]]+\])?$`)
 
-// readDotnet reads what `dotnet format` would change.
+// readDotnet parses the changes that `dotnet format` would make.
 func readDotnet(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, m := range dotnetPlace.FindAllStringSubmatch(r.text, -1) {
@@ -535,7 +535,7 @@ func readDotnet(w *work, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-// ktlintConfig names the file in which a project configures ktlint's own program, and not the plugin of a build.
+// ktlintConfig names the file in which a project configures ktlint itself, not the plugin of a build.
 func ktlintConfig(dir string, p Project) string {
 	if at, ok := upwards(dir, p.Root, ".editorconfig"); ok && strings.Contains(readText(dir, ".", at), "ktlint_") &&
 		gradleText(dir, p, `ktlint|kotlinter|spotless`) == "" {
@@ -544,12 +544,12 @@ func ktlintConfig(dir string, p Project) string {
 	return ""
 }
 
-// gradleCheckstyle matches what applies the plugin of that name, which comes with Gradle.
+// gradleCheckstyle matches build files that apply Gradle's own Checkstyle plugin.
 const gradleCheckstyle = `(?m)\bid\s*\(?\s*["']checkstyle["']|\bplugin\s*[:=]\s*["']checkstyle["']|^\s*checkstyle\s*(?:\{|$)`
 
 var checkstylePlace = lazyre.New(`(?m)^(?:\[ant:checkstyle\] )?\[(WARN|WARNING|ERROR)\]\s+(\S+\.\w+):(?:\[(\d+)(?:,(\d+))?\]|(\d+)(?::(\d+))?:)\s+(?:\(\w+\)\s+(\w+):\s+)?(.+?)(?:\s+\[(\w+)\])?$`)
 
-// readCheckstyle reads what Checkstyle says in Maven and in Gradle.
+// readCheckstyle parses the output of Checkstyle in Maven and in Gradle.
 func readCheckstyle(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, m := range checkstylePlace.FindAllStringSubmatch(r.text, -1) {
@@ -584,7 +584,7 @@ func gradlePlugin(id string) func(string, Project) string {
 	return func(dir string, p Project) string { return gradleText(dir, p, id) }
 }
 
-// gradleText names the file of a build that has a match of expr: of its root, or of the plugins that it brings along.
+// gradleText returns the build file that matches expr: at the root, or of the build's own plugins.
 func gradleText(dir string, p Project, expr string) string {
 	if !strings.Contains(p.Marker, "gradle") {
 		return ""
@@ -609,7 +609,7 @@ func gradleText(dir string, p Project, expr string) string {
 	return found
 }
 
-// gradleTool returns the wrapper of the project, which needs Java alone, or the gradle of the PATH.
+// gradleTool returns the project's wrapper, which needs only Java, or gradle from PATH.
 func gradleTool(dir string, p Project, config string) Tool {
 	if exists(dir, p.Root, "gradlew") {
 		return Tool{Name: "gradlew", Own: []string{"gradlew"}, Root: p.Root, Config: config}

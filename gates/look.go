@@ -12,13 +12,13 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// New makes a gate from a function. It handles what all gates have in common: a missing tree, an ended context, the
-// status that follows from the findings, logs, and redaction. Packages below this one write their gates with it.
+// New makes a gate from a function. It handles the common parts: a missing tree, an ended context, the status from
+// the findings, logs, and redaction. The packages below use it for their gates.
 func New(info Info, look func(ctx context.Context, l *Look) error) Gate {
 	return builtin{info: info, do: func(ctx context.Context, w *work) error { return look(ctx, &Look{w}) }}
 }
 
-// Look is one look of a gate made by [New].
+// Look is one call of a gate made by [New].
 type Look struct{ w *work }
 
 // Subject returns the tree to check.
@@ -51,7 +51,7 @@ type Program struct {
 	Dir    string        // below the tree, slashes
 	Env    []string      // set on top of the subject's
 	Stdout bool          // keep its standard output apart
-	Limit  time.Duration // its own time limit; 0 has only that of the gate
+	Limit  time.Duration // its own time limit; 0 sets only the gate's limit
 }
 
 // Ended is the result of a [Program].
@@ -65,7 +65,8 @@ type Ended struct {
 // OK reports whether it ended with status 0.
 func (e Ended) OK() bool { return e.How == "exit 0" }
 
-// Run runs p. An error says why nothing can be learnt from it; [ErrNoProgram] is in its chain if it is not there.
+// Run runs p. It returns an error if the result is not usable. The error wraps [ErrNoProgram] if the program is
+// missing.
 func (l *Look) Run(ctx context.Context, p Program) (Ended, error) {
 	out, err := l.w.run(ctx, program{args: p.Args, dir: p.Dir, env: p.Env, stdout: p.Stdout, limit: p.Limit})
 	if err != nil {
@@ -80,7 +81,7 @@ func (l *Look) Run(ctx context.Context, p Program) (Ended, error) {
 // Command sets the command in the report, if it differs from what a person would type.
 func (l *Look) Command(text string) { l.w.rep.Command = text }
 
-// ErrNoProgram says that a program is not installed.
+// ErrNoProgram reports that a program is not installed.
 var ErrNoProgram = errors.New("not installed")
 
 // Show sets the output in the report, for programs with machine-readable output.
@@ -90,7 +91,7 @@ func (l *Look) Show(text string) { l.w.said, l.w.spoke = text, true }
 // skip. Files that are too large are noted.
 func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []File, ok bool, err error) {
 	if l.w.subject.Diff == nil {
-		l.Skip("the commit that the change starts from is not known, so there is nothing to compare with")
+		l.Skip("the base commit of the change is unknown, so nothing can be compared")
 		return nil, false, nil
 	}
 	files, large, err := Files(ctx, l.w.subject.Diff, want)
@@ -98,7 +99,7 @@ func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []Fil
 		return nil, false, err
 	}
 	if len(large) > 0 {
-		l.Note("not checked, since too large: %s", strings.Join(large[:min(len(large), 10)], ", "))
+		l.Note("not checked because too large: %s", strings.Join(large[:min(len(large), 10)], ", "))
 	}
 	return files, true, ctx.Err()
 }

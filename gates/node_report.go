@@ -28,7 +28,8 @@ func unloaded(res testout.Result, text string) testout.Result {
 	return res
 }
 
-// nodeReported returns the call args with a report outside of the tree that names each test, where the runner is known.
+// nodeReported returns the call args with a reporter outside of the tree that names each test, if the runner is
+// known.
 func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, error) {
 	out := testRun{program: program{args: args, dir: p.Root, shown: args}, why: call.why}
 	manager := ""
@@ -40,7 +41,7 @@ func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, er
 		return out, nil
 	case call.tool == "node" &&
 		(strings.Contains(call.script, "--test-reporter") || strings.Contains(call.script, "NODE_OPTIONS")):
-		out.why = "the test script sets reporters, or options of node, of its own"
+		out.why = "the test script sets its own reporters or node options"
 		return out, nil
 	}
 	dir, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(p.Root)))

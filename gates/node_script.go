@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// nodeCall is a test script of package.json that ends in one call of a runner that is known.
+// nodeCall is a test script of package.json that ends in one call of a known runner.
 type nodeCall struct {
 	tool   string // "node", "jest", "vitest", "mocha" or "bun"; "" if unknown
 	why    string // why none is known
@@ -14,7 +14,7 @@ type nodeCall struct {
 	alone  bool   // no script runs after it
 }
 
-// nodeScript finds out which runner a script ends in. Arguments that are put behind the script reach the last command.
+// nodeScript finds the runner that a script ends in. Arguments after the script reach the last command.
 func (p nodePackage) nodeScript(name string, depth int) nodeCall {
 	text := strings.TrimSpace(p.Scripts[name])
 	unknown := func(why string) nodeCall { return nodeCall{why: why} }
@@ -73,15 +73,15 @@ func (p nodePackage) nodeScript(name string, depth int) nodeCall {
 			c.alone = c.alone && alone
 			return c
 		}
-		return unknown("the test script ends in " + words[0] + ", which is no test runner that is known")
+		return unknown("the test script ends in " + words[0] + ", which is not a known test runner")
 	}
 	return unknown("the test script does not end in a call of a test runner")
 }
 
-// behind puts arguments for the runner behind a call of the package manager.
+// behind appends arguments for the runner to a call of the package manager.
 func (c nodeCall) behind(manager string, args []string) []string {
 	out := []string{manager, "test"}
-	if manager == "bun" || manager == "pnpm" { // pnpm test reads options itself, and refuses those that it does not know
+	if manager == "bun" || manager == "pnpm" { // pnpm test reads options itself and rejects unknown ones
 		out = []string{manager, "run", "test"}
 	}
 	if manager == "npm" {

@@ -17,17 +17,17 @@ import (
 
 // Verdict holds the answers of all gates of a [Run].
 type Verdict struct {
-	// Status is the worst status of the reports: fail, warn, pass, or skipped if no gate checked anything. It is empty
-	// where a gate could not run, which is neither a pass nor a failure.
+	// Status is the worst status of the reports: fail, warn, pass, or skipped if no gate checked anything. It is
+	// empty if a gate could not run, which is neither a pass nor a failure.
 	Status  Status   `json:"status"`
 	Reports []Report `json:"reports"`
 }
 
-// GateError says that a gate could not run. It is never a pass and never a failure of the code.
+// GateError reports that a gate could not run. It is never a pass and never a failure of the code.
 type GateError struct {
 	Gate   string
 	Err    error
-	Report Report // what the gate had to show until then: its command, its log, the output that matters
+	Report Report // the gate's data so far: its command, its log, the relevant output
 }
 
 func (e *GateError) Error() string { return fmt.Sprintf("gate %s could not run: %v", e.Gate, e.Err) }
@@ -42,26 +42,26 @@ var ErrTimeLimit = errors.New("time limit")
 const (
 	RuleFewerTests   = "fewer-tests"        // fewer tests pass than before (RUN-07)
 	RuleUnknownCount = "test-count-unknown" // the number of tests was known before and no longer is
-	RuleNoReason     = "no-finding"         // a gate failed and did not say where
+	RuleNoReason     = "no-finding"         // a gate failed without a finding
 
 	RuleMissingTest = "missing-test"        // a test ran on the base and does not run now
-	RuleEditedRed   = "edited-red-test"     // a test was red on the base, and was changed until it passed
-	RuleExpectation = "changed-expectation" // a test passes as it is now, and fails as the base has it
+	RuleEditedRed   = "edited-red-test"     // a test failed on the base, and was changed so that it passes
+	RuleExpectation = "changed-expectation" // a test passes in its new version and fails in the base's version
 )
 
 const (
 	maxOutput   = 4 << 10 // of Report.Output
-	maxFindings = 200     // of a report; more do not help a reader and bloat the journal
+	maxFindings = 200     // maximum of a report; more do not help a reader
 	maxMessage  = 2 << 10 // of a finding
 )
 
-// Run asks the gates about s, cheap ones first (GATE-01). It passes each report to observe, which may be nil. A
-// blocking failure lets the other gates of its cost class finish and stops dearer ones; their reports say skipped. A
-// gate that cannot look ends the run with a [GateError]; the verdict then holds the reports so far.
+// Run runs the gates on s, cheap ones first (GATE-01). It passes each report to observe, which may be nil. After a
+// blocking failure, the gates of the same cost class still finish; more expensive ones are reported as skipped. A
+// gate that cannot run ends the run with a [GateError]; the verdict then holds the reports so far.
 //
-// After the last gate that costs no more than a test suite, [prove] compares the tests that ran with those of the base.
-// It does not if a gate has failed already: failing tests no longer pass, and a broken build hides how many there are.
-// The reports of suites, and those that fail by [Finding.Advice] alone, reach observe only after that.
+// After the last gate that costs no more than a test suite, [prove] compares the tests that ran with those of the
+// base. It does not if a gate has failed already: failing tests no longer pass, and a broken build hides how many
+// there are. The reports of suites, and those that fail by [Finding.Advice] alone, reach observe only after that.
 func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, error) {
 	return run(ctx, gates, s, observe, false)
 }
@@ -70,7 +70,7 @@ func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Ve
 func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onwards bool) (Verdict, error) {
 	order := slices.Clone(gates)
 	slices.SortStableFunc(order, func(a, b Gate) int { return int(a.Info().Cost) - int(b.Info().Cost) })
-	judge := -1 // the gate after which the tests are compared
+	judge := -1 // the tests are compared after this gate
 	for i, g := range order {
 		if g.Info().Cost <= Costly {
 			judge = i
@@ -103,7 +103,7 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 			failed, failedCost = rep.Gate, info.Cost
 		}
 	}
-	var late []int // gates that still run while the next one starts
+	var late []int // gates that still run when the next one starts
 	for i, g := range order {
 		info := g.Info()
 		answer := early[i]
@@ -115,7 +115,7 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 		var err error
 		switch {
 		case failed != "" && info.Cost > failedCost:
-			rep = Report{Gate: info.Name, Status: Skipped, Note: failed + " failed before it", Command: info.Command}
+			rep = Report{Gate: info.Name, Status: Skipped, Note: failed + " failed first", Command: info.Command}
 		case answer != nil:
 			rep, err = answer()
 		default:
@@ -189,8 +189,8 @@ func begin(ctx context.Context, order []Gate, s Subject, suite bool) (early map[
 	return early, func() { cancel(); all.Wait() }
 }
 
-// comparable reports whether the tests that ran can be compared with those of the base: no gate failed, or only suites
-// did, and not by a test or a build.
+// comparable reports whether the tests can be compared with those of the base: no gate failed, or only suites did,
+// because of other findings than a test or a build.
 func (v Verdict) comparable() bool {
 	for _, r := range v.Reports {
 		if r.decided() && !covers("plan", r.Gate) &&
@@ -210,7 +210,7 @@ func (r Report) decided() bool {
 		slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Severity == Error && !f.Advice })
 }
 
-// check asks one gate and makes its answer fit the contract, also for gates of third parties.
+// check runs one gate and makes its report valid, also for gates of third parties.
 func check(ctx context.Context, g Gate, info Info, s Subject) (rep Report, err error) {
 	if ctx.Err() != nil {
 		return Report{}, &GateError{Gate: info.Name, Err: fmt.Errorf("stopped before it began: %w", context.Cause(ctx))}
@@ -252,7 +252,7 @@ func settle(rep Report, blocking bool) Report {
 	}
 	if rep.Status == Fail && !blocking {
 		rep.Status = Warn
-		rep.AddNote("advisory: it failed and does not block")
+		rep.AddNote("advisory: it failed but does not block")
 		for i := range rep.Findings {
 			if rep.Findings[i].Severity == Error {
 				rep.Findings[i].Severity = Warning
@@ -281,7 +281,7 @@ func Join(rep Report, others []Report) Report {
 	return rep
 }
 
-// tidy bounds a report and takes secrets and control codes out of it.
+// tidy limits the size of a report and removes secrets and control codes.
 func tidy(rep Report, hide func(string) string) Report {
 	clean := func(s string, n int) string {
 		if hide != nil {
@@ -306,7 +306,7 @@ func tidy(rep Report, hide func(string) string) Report {
 			f.Path = hide(f.Path) // an agent chooses the names of files
 		}
 		if f.Path = redact.Clean(f.Path); path.IsAbs(f.Path) || strings.HasPrefix(f.Path, "../") {
-			f.Path = "" // no place in the tree
+			f.Path = "" // not a place in the tree
 		}
 		if f.Severity != Error && f.Severity != Warning && f.Severity != Note {
 			f.Severity = Error // an unknown severity blocks
@@ -335,7 +335,7 @@ func rank(s Severity) int {
 	return 0
 }
 
-// OK reports whether the tree may be kept: no gate failed, and each could look or says why it did not.
+// OK reports whether the tree may be kept: no gate failed, and each one ran or was skipped with a reason.
 func (v Verdict) OK() bool { return v.Status == Pass || v.Status == Warn || v.Status == Skipped }
 
 // Blocking returns the findings that stop the batch.
@@ -360,7 +360,7 @@ func (r Report) blocking() []Finding {
 	return out
 }
 
-// Tests sums up the counts of all reports that have one; nil if none has.
+// Tests adds up the test counts of all reports; nil if no report has one.
 func (v Verdict) Tests() *TestCount {
 	var sum *TestCount
 	for _, r := range v.Reports {

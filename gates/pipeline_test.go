@@ -54,12 +54,12 @@ func TestPipelineOrder(t *testing.T) {
 		},
 		"a failure stops what is dearer, not its equals": {
 			gates:  []Gate{gate("t", Costly, Pass), gate("l1", Cheap, Fail), gate("l2", Cheap, Pass)},
-			want:   []string{"l1 fail", "l2 pass", "t skipped: l1 failed before it"},
+			want:   []string{"l1 fail", "l2 pass", "t skipped: l1 failed first"},
 			status: Fail,
 		},
 		"a failure of an advisory gate warns": {
 			gates:  []Gate{gate("l", Cheap, Fail).advisory(), gate("t", Costly, Pass)},
-			want:   []string{"l warn: advisory: it failed and does not block", "t pass"},
+			want:   []string{"l warn: advisory: it failed but does not block", "t pass"},
 			status: Warn,
 		},
 		"nobody looked": {
@@ -69,7 +69,7 @@ func TestPipelineOrder(t *testing.T) {
 		"fewer tests fail the last gate that counts, and stop the dear ones": {
 			gates:  []Gate{gate("a", Costly, Pass).counts(3, 0), gate("b", Costly, Pass).counts(4, 0), gate("d", Dear, Pass)},
 			before: &TestCount{Passed: 8},
-			want:   []string{"a pass", "b fail", "d skipped: b failed before it"}, status: Fail,
+			want:   []string{"a pass", "b fail", "d skipped: b failed first"}, status: Fail,
 		},
 		"as many tests are enough": {
 			gates:  []Gate{gate("a", Costly, Pass).counts(3, 0), gate("b", Costly, Pass).counts(4, 0)},
@@ -79,7 +79,7 @@ func TestPipelineOrder(t *testing.T) {
 			gates:  []Gate{gate("a", Costly, Pass).counts(3, 0), gate("tests:x", Costly, Skipped)},
 			before: &TestCount{Passed: 7},
 			want: []string{
-				"a pass: the number of tests is not compared with before, since tests:x was skipped",
+				"a pass: the number of tests is not compared, because tests:x was skipped",
 				"tests:x skipped: no reason given",
 			},
 			status: Pass,
@@ -242,14 +242,14 @@ func TestDigest(t *testing.T) {
 			Gate: "tests:go", Status: Fail, Command: "go test ./...", Exit: &exit, Tests: &TestCount{2, 1, 0}, Output: out,
 			Findings: []Finding{{Rule: "test", Path: "a_test.go", Line: 7, Severity: Error, Message: "TestOne: one is not 1"}},
 		},
-		{Gate: "review", Status: Skipped, Note: "tests:go failed before it"},
+		{Gate: "review", Status: Skipped, Note: "tests:go failed first"},
 	}}
 	got := Digest(v, 1000)
 	for _, want := range []string{
 		"## tests:go: FAILED", "$ go test ./...  (exit 1)", "- a_test.go:7: TestOne: one is not 1 [test]",
 		"index out of range",
 		"1 failed, 2 passed", "## lint:sh: warning", "- a.sh:2: quote it",
-		"lint:go passed, review skipped (tests:go failed before it)",
+		"lint:go passed, review skipped (tests:go failed first)",
 	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is missing in\n%s", want, got)

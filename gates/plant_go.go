@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// goPackages takes from the events of `go test -json` how each package ended.
+// goPackages returns how each package ended, from the events of `go test -json`.
 type goPackages map[string]string
 
 func (g goPackages) line(l string) {
@@ -30,8 +30,8 @@ func (g goPackages) line(l string) {
 
 var goTestMain = lazyre.New(`(?m)^func TestMain\(`)
 
-// plantGo plants a pair of tests in each package that has tests, or in those named in only. The files are laid over the
-// tree for this one call of go, so that nothing is written into it.
+// plantGo plants a pair of tests in each package that has tests, or only in those in only. It uses an overlay for
+// this call of go, so it writes nothing into the tree.
 func plantGo(p Project, folders []string, module string, ended goPackages, only []string) recipe {
 	return func(w *work, r *testRun, b *bed) error {
 		tmp, err := os.MkdirTemp("", "runplan-plant-*")
@@ -55,7 +55,7 @@ func plantGo(p Project, folders []string, module string, ended goPackages, only 
 			dir := filepath.Join(root, filepath.FromSlash(rel))
 			found, err := build.ImportDir(dir, 0)
 			if err != nil || len(found.TestGoFiles)+len(found.XTestGoFiles) == 0 {
-				continue // built for another system, or not at all
+				continue // built for another system, or never built
 			}
 			for _, name := range slices.Concat(found.TestGoFiles, found.XTestGoFiles) {
 				b.masks = b.masks || goTestMain.MatchString(ReadSome(filepath.Join(dir, name), maxConfig))
@@ -76,7 +76,7 @@ func plantGo(p Project, folders []string, module string, ended goPackages, only 
 			})
 		}
 		if len(b.plants) == 0 {
-			b.why = "no test file is built here"
+			b.why = "no test file is built on this system"
 			return nil
 		}
 		data, err := json.Marshal(map[string]any{"Replace": over})

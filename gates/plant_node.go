@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// maxPlanted bounds how many test files of a package get planted tests; which ones is left to chance.
+// maxPlanted limits how many test files of a package get planted tests. They are chosen at random.
 const maxPlanted = 64
 
 var (
@@ -23,13 +23,13 @@ var (
 	nodeLimits = lazyre.New(`[tT]hreshold|check-coverage|failOnOpen|--detectLeaks|--detectOpenHandles`)
 )
 
-// plantNode appends a pair of tests to test files of the package: so they share module, process, settings and product
+// plantNode appends a pair of tests to test files of the package, so they share module, process, settings and product
 // code with the existing tests.
 func plantNode(p Project, tool string, files []string, config, script string, alone bool) recipe {
 	return func(w *work, r *testRun, b *bed) error {
 		unsure := ""
 		if nodePicks.MatchString(script + "\n" + config) {
-			unsure = "the test script selects tests by name, and left the planted ones out"
+			unsure = "the test script selects tests by name and omits the planted ones"
 		}
 		b.masks = !alone || nodeLimits.MatchString(script+"\n"+config)
 		if tool == "mocha" {
@@ -53,7 +53,7 @@ func plantNode(p Project, tool string, files []string, config, script string, al
 			}
 			why := unsure
 			if why == "" && nodeOnly.MatchString(text) {
-				why = "its tests are selected by only, and the planted ones were left out"
+				why = "its tests are selected by only, which omits the planted ones"
 			}
 			b.plants = append(b.plants, plant{
 				place: path.Join(p.Root, file), fail: fail, pass: pass, unsure: why,
@@ -61,13 +61,13 @@ func plantNode(p Project, tool string, files []string, config, script string, al
 			})
 		}
 		if len(b.plants) == 0 {
-			b.why = "no test file calls the test runner by a name that is known"
+			b.why = "no test file calls the test runner by a known name"
 		}
 		return nil
 	}
 }
 
-// module tells an ES module from a CommonJS one.
+// module distinguishes an ES module from a CommonJS one.
 func (w *work) module(p Project, file, text string) bool {
 	switch path.Ext(file) {
 	case ".mjs", ".mts":

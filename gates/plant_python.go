@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// plantedPython is a file of planted tests. The failing ones pass where an assertion that must fail does not, so that
-// assertions without effect are seen as well.
+// plantedPython is a file of planted tests. The failing ones pass if an assertion that must fail does not, so they
+// reveal assertions without effect.
 const plantedPython = `import unittest
 
 
@@ -48,7 +48,7 @@ class TestWORD(unittest.TestCase):
             raise AssertionError("WORD")
 `
 
-// plantedFunctions are the same for pytest, whose hooks may treat functions in another way than classes.
+// plantedFunctions is the equivalent for pytest, whose hooks may treat functions and classes differently.
 const plantedFunctions = `
 
 def PASS():
@@ -72,14 +72,14 @@ func (b *bed) pythonPair(template, place, unsure string, like func(testout.Case)
 	return strings.NewReplacer("WORD", b.word+fmt.Sprint(len(b.plants)), "FAIL", fail, "PASS", pass).Replace(template)
 }
 
-// plantPytest plants tests in each of the folders, by the name that the test files there have. only holds the tests
-// that are asked for by name; none runs all.
+// plantPytest plants tests in each of the folders, with the file names that are usual there. only lists the requested
+// tests; none runs all.
 func plantPytest(root string, folders map[string]string, only []string) recipe {
 	return func(w *work, r *testRun, b *bed) error {
 		config := pytestTexts(w.subject.Dir, root, folders)
 		unsure := ""
 		if pytestSelects.MatchString(config) {
-			unsure = "the configuration of pytest selects tests, and left the planted ones out"
+			unsure = "the configuration of pytest selects tests and omits the planted ones"
 		}
 		functions := unsure
 		if strings.Contains(config, "python_functions") {
@@ -129,14 +129,14 @@ func pytestTexts(dir, root string, folders map[string]string) string {
 	return b.String()
 }
 
-// plantUnittest plants tests in those of the folders that one call of discovery enters.
+// plantUnittest plants tests in the folders that one call of discovery enters.
 func plantUnittest(root, top string, folders []string) recipe {
 	return func(w *work, _ *testRun, b *bed) error {
 		for _, rel := range folders {
 			unsure := ""
 			for at := rel; ; at = path.Dir(at) {
 				if strings.Contains(readText(w.subject.Dir, path.Join(root, at), "__init__.py"), "load_tests") {
-					unsure = "load_tests chooses the tests of the folder, and left the planted ones out"
+					unsure = "load_tests selects the tests of the folder and omits the planted ones"
 				}
 				if at == top || at == "." {
 					break

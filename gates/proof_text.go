@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-const fewNames = 5 // of tests in a sentence
+const fewNames = 5 // maximum of tests in a sentence
 
 // String describes the results of the base's tests: "41 of 42 tests of the base pass; changed expectation: TestAdd".
 func (h *Held) String() string {
@@ -26,7 +26,7 @@ func (h *Held) String() string {
 	return text
 }
 
-// String lists the doubts about a result: missing tests, changed tests, missing calibration.
+// String lists the reservations about a result: missing tests, changed tests, missing calibration.
 func (p *Proof) String() string {
 	if p == nil {
 		return ""
@@ -49,11 +49,11 @@ func (p *Proof) String() string {
 }
 
 const (
-	fewWarnings = 3   // told of a report
+	fewWarnings = 3   // maximum of remarks about a report
 	maxWarning  = 160 // bytes of one
 )
 
-// Said lists the warnings and doubts of a report that does not fail. A failure explains itself.
+// Said lists the warnings and reservations of a report that does not fail.
 func (r Report) Said() []string {
 	var out []string
 	if text := r.Proof.String(); text != "" {

@@ -13,19 +13,19 @@ import (
 )
 
 const (
-	maxMissing    = 50 // names in a proof
+	maxMissing    = 50 // maximum of names in a proof
 	maxNew        = 100
-	maxNewText    = 8 << 10 // bytes of the names of new tests: an event has to stay small
-	maxMissingSay = 20      // findings about missing tests in a report
+	maxNewText    = 8 << 10 // maximum of bytes for names of new tests, to keep events small
+	maxMissingSay = 20      // maximum of findings about missing tests in a report
 )
 
 // proven holds the known results of one suite.
 type proven struct {
 	at   int            // index of its report
-	base []testout.Case // that ran on the base; nil where unknown
+	base []testout.Case // tests that ran on the base; nil if unknown
 	now  []testout.Case
 	held HeldRun
-	ran  bool // the base's tests were run, or there was no need to
+	ran  bool // the base's tests ran, or did not need to run
 
 	broken []string // files with tests that fail in their base version and were not approved; "" for an unknown file
 }
@@ -56,7 +56,7 @@ type prover struct {
 	*Verdict
 	s       Subject
 	plan    names.Plan
-	suites  []proven // those whose tests are known by name on both sides
+	suites  []proven // suites whose tests are known by name on both sides
 	changes []names.File
 }
 
@@ -80,7 +80,7 @@ func (p *prover) gather(ctx context.Context) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			r.AddNote(fmt.Sprintf("which tests ran on the base is not known: %v", err))
+			r.AddNote(fmt.Sprintf("the tests that ran on the base are unknown: %v", err))
 		case base == nil:
 		case r.Cases == nil && r.Tests != nil && r.Tests.Passed >= len(base):
 			r.AddNote("the suite no longer names its tests, so only their number is compared")
@@ -93,7 +93,7 @@ func (p *prover) gather(ctx context.Context) error {
 	}
 	for i := range p.suites {
 		if p.Reports[p.suites[i].at].decided() {
-			continue // it fails anyway
+			continue // the report fails anyway
 		}
 		if err := p.hold(ctx, &p.suites[i]); err != nil {
 			return err
@@ -102,7 +102,7 @@ func (p *prover) gather(ctx context.Context) error {
 	return nil
 }
 
-// vanished finds suites of the base that are no longer found. Each gets a report of its own.
+// vanished finds suites of the base that no longer exist. It adds a report for each.
 func (p *prover) vanished(ctx context.Context, asked map[string]bool) error {
 	if p.s.BaseSuites == nil || !slices.ContainsFunc(p.s.Changed, mayHideSuite) {
 		return nil
@@ -112,7 +112,7 @@ func (p *prover) vanished(ctx context.Context, asked map[string]bool) error {
 		return context.Cause(ctx)
 	}
 	if err != nil {
-		return nil // the reports of the suites say so
+		return nil // the reports of the suites show it
 	}
 	for _, gate := range suites {
 		if asked[gate] {
@@ -126,14 +126,14 @@ func (p *prover) vanished(ctx context.Context, asked map[string]bool) error {
 			continue
 		}
 		p.Reports = append(p.Reports,
-			Report{Gate: gate, Status: Pass, Note: "the suite that the base has is no longer found"})
+			Report{Gate: gate, Status: Pass, Note: "the suite of the base is no longer found"})
 		p.suites = append(p.suites, proven{at: len(p.Reports) - 1, base: base})
 	}
 	return nil
 }
 
-// mayHideSuite reports whether a change of that file may make a suite disappear: it holds tests, or gives a project
-// away.
+// mayHideSuite reports whether a change of that file may make a suite disappear: it contains tests, or identifies a
+// project.
 func mayHideSuite(file string) bool {
 	return language.OfTest(file) != "" ||
 		slices.ContainsFunc(markers(), func(m marker) bool { return m.file == path.Base(file) })
@@ -160,13 +160,13 @@ func (p *prover) hold(ctx context.Context, one *proven) error {
 	if held.Why != "" {
 		rep.AddNote("the base's tests could not be run on this code: " + held.Why)
 	} else if len(held.Left) > 0 {
-		proofOf(rep).Held.Why = "left out, as they do not build with this code: " + strings.Join(held.Left, ", ")
+		proofOf(rep).Held.Why = "omitted because they do not build with this code: " + strings.Join(held.Left, ", ")
 	}
 	known := map[string]bool{}
 	for _, b := range one.base {
 		known[b.Group] = true
 	}
-	for _, h := range held.Cases { // what did not build on the base was red there
+	for _, h := range held.Cases { // a file that did not build on the base failed there
 		if !known[h.Group] {
 			h.Status = testout.Failed
 			one.base = append(one.base, h)
@@ -175,7 +175,7 @@ func (p *prover) hold(ctx context.Context, one *proven) error {
 	return nil
 }
 
-// proofOf returns the proof of a report, and makes one for a suite that was not calibrated.
+// proofOf returns the proof of a report, and creates one for a suite without calibration.
 func proofOf(r *Report) *Proof {
 	if r.Proof == nil {
 		r.Proof = &Proof{Calibration: Uncalibrated, Why: "this suite is not calibrated"}

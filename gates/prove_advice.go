@@ -39,7 +39,7 @@ func (p *prover) counts() {
 	rep := &p.Reports[last]
 	for _, r := range p.Reports {
 		if r.Status == Skipped && strings.HasPrefix(r.Gate, testsName+":") {
-			rep.AddNote("the number of tests is not compared with before, since " + r.Gate + " was skipped")
+			rep.AddNote("the number of tests is not compared, because " + r.Gate + " was skipped")
 			return
 		}
 	}
@@ -47,20 +47,21 @@ func (p *prover) counts() {
 		Rule: RuleFewerTests, Severity: Error,
 		Message: fmt.Sprintf("%d tests pass, %d passed before (now %d failed, %d skipped)", now.Passed, had, now.Failed,
 			now.Skipped),
-		Fix: "bring the missing tests back, or make those that are skipped run",
+		Fix: "restore the missing tests, or enable the skipped ones",
 	}
 	if rep.Status == Skipped {
 		if strings.HasPrefix(rep.Note, "turned off") {
 			return
 		}
-		f.Message, f.Fix = fmt.Sprintf("0 tests pass, %d passed before: %s", had, rep.Note), "bring the tests back"
+		f.Message, f.Fix = fmt.Sprintf("0 tests pass, %d passed before: %s", had, rep.Note), "restore the tests"
 		rep.Note = ""
 	}
 	rep.Status = Fail
 	rep.Findings = append(rep.Findings, f)
 }
 
-// once drops what was read in the tests where the run says the same of a test by its name. Within a plan both are kept.
+// once drops findings from reading tests if the run has the same finding for a test by name. Within a plan both are
+// kept.
 func (p *prover) once() {
 	if p.s.Batch.Key != "" {
 		return
@@ -109,11 +110,11 @@ func (p *prover) advice() {
 		}
 		if lowered > 0 {
 			rep.AddNote(phrase.Count(lowered, "finding") +
-				" about tests only warn: the tests of the base were seen to run and to hold")
+				" about tests only warn: the tests of the base ran and passed")
 			rep.Status = statusOf(rep.Findings)
 		}
 		if why != "" {
-			rep.AddNote("what was read in the tests decides: " + why)
+			rep.AddNote("findings from reading the tests count: " + why)
 		}
 	}
 }
@@ -134,7 +135,7 @@ func (p *prover) untold(file string) string {
 		case r.Status == Skipped:
 			continue
 		case at < 0:
-			return "which tests ran in " + r.Gate + " is not known by name"
+			return "the names of the tests that ran in " + r.Gate + " are unknown"
 		case r.Proof == nil || r.Proof.Calibration != Calibrated:
 			return r.Gate + " is uncalibrated"
 		case !p.suites[at].ran:

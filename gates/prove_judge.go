@@ -18,7 +18,7 @@ func (p *prover) compare(one *proven) {
 	proof.Named = true
 	proof.New, proof.MoreNew = fresh(one.base, one.now)
 	runs := names.Runs{Base: one.base}
-	for _, other := range p.suites { // a test that moved to another suite is not gone
+	for _, other := range p.suites { // a test may have moved to another suite
 		if other.at != one.at {
 			runs.Now = append(runs.Now, other.now...)
 		}
@@ -54,8 +54,8 @@ func (p *prover) compare(one *proven) {
 		}
 		p.find(rep, Finding{
 			Rule: RuleEditedRed, Severity: Error, Path: w.Path, Line: w.Line, Test: w.Case.Name,
-			Message: w.Case.Name + " failed on the base, and passes after its own values were changed",
-			Fix:     "bring the test back as it was, and make the code pass it",
+			Message: w.Case.Name + " failed on the base and passes only because its values were changed",
+			Fix:     "restore the test, and make the code pass it",
 		})
 	}
 	for _, w := range names.ChangedInCode(runs, change) {
@@ -64,18 +64,18 @@ func (p *prover) compare(one *proven) {
 		}
 		f := Finding{
 			Rule: RuleExpectation, Severity: Warning, Path: w.Path, Line: w.Line, Test: w.Case.Name,
-			Message: w.Case.Name + " is a test in the code, and its values changed: it was not run as it was on the base",
+			Message: w.Case.Name + " is a test in a code file, and its values changed: its base version did not run",
 		}
 		if p.plan.Keeps() {
-			f.Severity, f.Message = Error, f.Message+", and the batch says that what the code does stays as it is"
-			f.Fix = "make the code pass the test as it was, or have the plan name the test"
+			f.Severity, f.Message = Error, f.Message+", but the batch says that behaviour does not change"
+			f.Fix = "make the code pass the old test, or name the test in the plan"
 		}
 		p.find(rep, f)
 	}
 	rep.Status = statusOf(rep.Findings)
 }
 
-// fresh names the tests that pass now and did not run on the base, and counts those beyond the bounds of a proof.
+// fresh names the tests that pass now and did not run on the base, and counts those beyond the limit of a proof.
 func fresh(base, now []testout.Case) (names []string, more int) {
 	known, size := byKey(base), 0
 	for _, c := range now {
@@ -91,7 +91,7 @@ func fresh(base, now []testout.Case) (names []string, more int) {
 	return names, more
 }
 
-// hidden reports the tests that made the command fail on the base, and that still fail while it passes.
+// hidden reports the tests that made the command fail on the base and still fail although the command passes now.
 func (p *prover) hidden(one *proven) {
 	rep := &p.Reports[one.at]
 	if !rep.hides() {
@@ -102,16 +102,16 @@ func (p *prover) hidden(one *proven) {
 		if b, known := base[n.Key()]; known && n.Status == testout.Failed && b.Status == testout.Failed {
 			p.find(rep, Finding{
 				Rule: ruleHidden, Severity: Error, Path: n.Path, Test: n.Name,
-				Message: n.Name + " fails as on the base, and the command that failed there passes now",
-				Fix:     "make the test pass, and let the command fail when a test fails",
+				Message: n.Name + " fails as on the base, but the command that failed there passes now",
+				Fix:     "make the test pass, and make the command fail when a test fails",
 			})
 			return
 		}
 	}
 }
 
-// find adds a finding. What the user's own text asks for warns, and so does a test that a person removed without a
-// plan.
+// find adds a finding. It only warns if the user's own text asks for the change, or if a person removed a test
+// without a plan.
 func (p *prover) find(rep *Report, f Finding) {
 	if f.Severity == Error && (p.s.Literal || p.s.Batch.Key == "" && f.Rule == RuleMissingTest) {
 		f.Severity = Warning
@@ -134,24 +134,24 @@ func (p *prover) missing(rep *Report, lost []names.Lost, one *proven) {
 		}
 		f := Finding{
 			Rule: RuleMissingTest, Severity: Error, Path: cmp.Or(l.Path, l.Case.Path), Line: l.Line, Test: l.Case.Name,
-			Message: l.Case.Name + " " + ended(l.Case.Status) + " on the base and does not run now",
-			Fix:     "bring the test back and let it run, or have the plan name it",
+			Message: l.Case.Name + " " + ended(l.Case.Status) + " on the base but does not run now",
+			Fix:     "restore the test and make it run, or name it in the plan",
 		}
 		if l.Skipped {
-			f.Message = l.Case.Name + " " + ended(l.Case.Status) + " on the base and is skipped now"
+			f.Message = l.Case.Name + " " + ended(l.Case.Status) + " on the base but is skipped now"
 		}
 		if l.Rows > 0 {
 			f.Message += fmt.Sprintf(", with %s of it", phrase.Count(l.Rows, "more case"))
 		}
 		if i == maxMissingSay {
 			f = Finding{Rule: RuleMissingTest, Severity: Error,
-				Message: fmt.Sprintf("%d more tests ran on the base and do not run now", len(lost)-i)}
+				Message: fmt.Sprintf("%d more tests ran on the base but do not run now", len(lost)-i)}
 		}
 		p.find(rep, f)
 	}
 	if len(one.now) == 0 {
 		p.find(rep, Finding{Rule: ruleNoRun, Severity: Error,
-			Message: fmt.Sprintf("no test ran; %d ran on the base", len(one.base))})
+			Message: fmt.Sprintf("no test ran, but %d ran on the base", len(one.base))})
 	}
 }
 
@@ -162,8 +162,8 @@ func ended(s testout.Status) string {
 	return "passed"
 }
 
-// expectations reports the tests of the base that fail on the candidate's code, while nothing fails as the candidate
-// has them.
+// expectations reports the tests of the base that fail on the candidate's code although the candidate's versions
+// pass.
 func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 	rep := &p.Reports[one.at]
 	if runs.Held == nil {
@@ -192,10 +192,10 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 		was, known := base[h.Key()]
 		if !runs && (known && was.Status == testout.Failed || p.plan.Removal(name) || at(h) != "" &&
 			p.s.NamesForDeletion(at(h))) {
-			continue // that it may go was answered for
+			continue // its removal is explained
 		}
 		if runs && n.Status == testout.Failed || missing[h.Key()] || told[h.Group+"\x00"+name] {
-			continue // it fails anyway, or is reported already
+			continue // it fails anyway, or is already reported
 		}
 		told[h.Group+"\x00"+name] = true
 		held.Changed = append(held.Changed, name)
@@ -205,13 +205,13 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 		switch {
 		case (!known || was.Status == testout.Failed) && !agreed:
 			f.Rule, f.Severity = RuleEditedRed, Error
-			f.Message = name + " failed on the base and still fails as it was there; it was changed until it passed"
+			f.Message = name + " failed on the base, and its base version still fails; it was changed so that it passes"
 			f.Fix = "bring the test back as it was, and make the code pass it"
 		case agreed || (p.plan.Names(name) || file != "" && p.s.Names(file)) && !p.plan.Keeps():
-			f.Severity, f.Message = Note, name+" expects something else than on the base, as was agreed"
+			f.Severity, f.Message = Note, name+" has another expectation than on the base, as agreed"
 		default:
 			one.broken = append(one.broken, file)
-			f.Message = name + " passes as it is now and fails as it was on the base: its expectation changed"
+			f.Message = name + " passes in its new version and fails in its base version: its expectation changed"
 			f.Fix = "make the code pass the test as it was, or have the plan name the test"
 			switch {
 			case p.plan.Keeps():
@@ -219,7 +219,7 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 				f.Message += ", and the batch says that what the code does stays as it is"
 			case names.Weaker(h, p.changes):
 				f.Severity = Error
-				f.Message = name + " fails on this code as it was on the base, and checks less now"
+				f.Message = name + " fails on this code in its base version, and checks less now"
 			case p.s.ChangedTests == ChangedApprove:
 				unagreed = append(unagreed, name)
 			case p.s.ChangedTests == ChangedFail:

@@ -76,7 +76,7 @@ func TestWhatRanBeatsWhatWasRead(t *testing.T) {
 		},
 		"no suite": {s: asked(), status: Fail, note: "no suite ran them"},
 		"nobody knows what ran on the base": {
-			suites: []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, status: Fail, note: "is not known by name",
+			suites: []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, status: Fail, note: "are unknown",
 		},
 		"the base's tests could not be run": {
 			suites: []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, status: Fail, note: "were not run by tests:go",
@@ -116,7 +116,7 @@ func TestMissingTestsAreNamed(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := v.Reports[0]
-	if r.Status != Fail || !hasFinding(r, RuleMissingTest, "", 0, "TestB passed on the base and does not run now") ||
+	if r.Status != Fail || !hasFinding(r, RuleMissingTest, "", 0, "TestB passed on the base but does not run now") ||
 		r.Proof.String() != "missing: TestB" || r.Findings[0].Test != "TestB" {
 		t.Errorf("%+v %+v", r, r.Proof)
 	}
@@ -206,9 +206,9 @@ func TestChangedExpectations(t *testing.T) {
 // Warnings are told in words.
 func TestSaid(t *testing.T) {
 	r := Report{Status: Warn,
-		Findings: []Finding{{Severity: Warning, Message: "the command passed, and no test ran"},
+		Findings: []Finding{{Severity: Warning, Message: "the command passed, but no test ran"},
 			{Severity: Note, Message: "x"}}}
-	if got := strings.Join(r.Said(), "|"); got != "the command passed, and no test ran" {
+	if got := strings.Join(r.Said(), "|"); got != "the command passed, but no test ran" {
 		t.Error(got)
 	}
 	r = Report{Status: Pass, Proof: &Proof{Calibration: Uncalibrated}}

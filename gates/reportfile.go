@@ -14,11 +14,11 @@ import (
 // reportFile is a report that a test runner writes outside of the tree.
 type reportFile struct {
 	folder string
-	script string // the reporter that the runner loads; "" where it has one of its own
+	script string // the reporter that the runner loads; "" for a built-in one
 	name   string
 }
 
-// newReport makes a folder for a report, with the reporter of that name in it unless it is "".
+// newReport makes a folder for a report, and writes the reporter with that name into it unless it is "".
 func newReport(reporter string) (reportFile, error) {
 	folder, err := os.MkdirTemp("", "runplan-tests-*")
 	if err != nil {

@@ -7,13 +7,14 @@ import (
 	"sync"
 )
 
-// RunAll is [Run] with all gates, so that one round reports everything. A gate that cannot look does not stop the
-// others, nor does a failure of one that only reads files, such as tamper. The report of a gate that could not run has
-// the status [Errored] and the reason, and so has the verdict. The error says that the work was stopped.
+// RunAll is [Run] with all gates, so that one round reports everything. A gate that cannot run does not stop the
+// others, and neither does a failure of a gate that only reads files, such as tamper. The report of a gate that could
+// not run has the status [Errored] and the reason; the verdict has that status too. An error means that the work was
+// stopped.
 func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, []*GateError, error) {
 	var errs []*GateError
 	blind := map[string]*GateError{}
-	var mu sync.Mutex // gates look side by side
+	var mu sync.Mutex // gates run in parallel
 	wrapped := make([]Gate, len(gates))
 	for i, g := range gates {
 		wrapped[i] = tolerant{g, func(e *GateError) {
@@ -44,7 +45,7 @@ func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) 
 		v.Reports[i] = mark(r)
 	}
 	if ctx.Err() != nil {
-		return v, errs, fmt.Errorf("look at the tree: %w", context.Cause(ctx))
+		return v, errs, fmt.Errorf("check the tree: %w", context.Cause(ctx))
 	}
 	if err != nil {
 		return v, errs, err
@@ -55,7 +56,7 @@ func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) 
 	return v, errs, nil
 }
 
-// tolerant wraps a gate. If the gate cannot look, it passes the error to tell and answers with a skipped report.
+// tolerant wraps a gate. If the gate cannot run, it passes the error to tell and returns a skipped report.
 type tolerant struct {
 	Gate
 	tell func(*GateError)

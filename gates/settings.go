@@ -2,20 +2,20 @@ package gates
 
 import "time"
 
-// Settings say which gates [Builtin] makes.
+// Settings selects the gates that [Builtin] makes.
 type Settings struct {
 	Detect       bool          // find linters and test runners by the project's files (GATE-02)
 	RequireTests bool          // a tree without tests, or whose tests do not run, fails (GATE-04)
 	Disable      []string      // gates to leave out, by name: "lint:go", or "lint" for all of them
-	Commands     []CommandGate // gates of the configuration's own
+	Commands     []CommandGate // configured gates
 
-	FlakyReruns int  // how often failing tests are run again, to tell those that fail from those that do now and then
-	Affected    bool // gates of a project below the root look only where a change may matter to it
+	FlakyReruns int  // how often failing tests run again, to detect flaky tests
+	Affected    bool // gates of a project below the root run only if a change may affect it
 
-	ChangedTests ChangedTests // what follows from a test that only passes as the candidate has it
+	ChangedTests ChangedTests // decides about tests that pass only in the candidate's version
 
-	When      []When     // conditions under which gates look
-	Overrides []Override // severities of the configuration's own
+	When      []When     // conditions under which gates run
+	Overrides []Override // configured severities
 
 	// For the gates of package gates/suite.
 	Protected    []string               // globs of files that only a batch that names them may change
@@ -30,8 +30,8 @@ type Settings struct {
 	More         []Gate                 `json:"-"` // made by the caller: libraries of rules, plugins
 }
 
-// Whole returns the settings for a tree that is no candidate: its gates look at all of it, whatever changed, and nothing
-// that was detected in another tree counts.
+// Whole returns the settings for a tree that is not a candidate. Its gates check the whole tree, and nothing detected
+// in another tree counts.
 func (s Settings) Whole() Settings {
 	s.When, s.Affected, s.RequireTests, s.Found = nil, false, false, nil
 	return s
@@ -44,7 +44,7 @@ type Promises struct {
 	Timeout  time.Duration // of one command; 0 is the default
 }
 
-// Projects returns those of the tree in dir.
+// Projects returns the projects of the tree in dir.
 func (s Settings) Projects(dir string) []Project {
 	if s.Found != nil && s.Found.Dir == dir {
 		return s.Found.Projects

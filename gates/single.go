@@ -14,43 +14,43 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Single is one test file, to be run alone with the runner that its project uses for all test files.
+// Single is one test file that runs alone, with the runner that its project uses for all test files.
 type Single struct {
 	Path  string // of the file, relative to the tree, slashes
-	Only  string // the one test in it that is meant, as its runner calls it; "" means all
-	Shell string // what runs it, if the project's files do not tell; bash -eu -o pipefail
+	Only  string // one test in it, by its runner's name; "" means all
+	Shell string // command that runs it, if the project's files do not show it; bash -eu -o pipefail
 }
 
-// RunOutcome says how one run of a [Single] went.
+// RunOutcome is the result of one run of a [Single].
 type RunOutcome string
 
-// How a run goes. Only the first two say something of the code: a test that did not build never ran, and one that was
-// skipped did not pass.
+// The outcomes. Only the first two say something about the code: a test that did not build never ran, and a skipped
+// test did not pass.
 const (
 	RunPassed      RunOutcome = "passed"
 	RunFailed      RunOutcome = "failed"       // a test ran, and failed
 	RunBroken      RunOutcome = "did not run"  // it did not build, load or set itself up
 	RunEmpty       RunOutcome = "ran no test"  // the runner found none
 	RunSkipped     RunOutcome = "was skipped"  // it, or a part of it
-	RunHidFailures RunOutcome = "hid failures" // the runner tells of failures and ends with 0
+	RunHidFailures RunOutcome = "hid failures" // the runner reports failures but exits with 0
 )
 
 // SingleRun is the result of one run.
 type SingleRun struct {
 	Outcome RunOutcome
-	Failed  []string // the tests that failed, as their runner calls them, sorted
-	Why     string   // the first thing that went wrong
-	Text    string   // what did not build or load, or all of the output
-	Command string   // what ran, for people
-	Known   bool     // the runner told how many tests there were
+	Failed  []string // the failed tests by their runner's names, sorted
+	Why     string   // the first failure
+	Text    string   // build or load errors, or all output
+	Command string   // the command, for people
+	Known   bool     // the runner reported the number of tests
 
 	Cases []testout.Case // the tests that ran, if the runner names them
 	Dir   string         // the folder that it ran in, relative to the tree
 	Args  []string       // the program and its arguments
 }
 
-// Single runs one test file in the tree of l at most times times. It passes each run to next, which reports whether to
-// run again. An error says why the runs tell nothing: no runner, no time.
+// Single runs one test file in the tree of l, at most times times. It passes each run to next, which reports whether
+// to run again. An error means that there is no result, for example because the runner is missing.
 func (l *Look) Single(ctx context.Context, s Single, times int, next func(SingleRun) bool) error {
 	prepared, err := s.plan(ctx, l.w)
 	if err != nil {
@@ -124,7 +124,7 @@ func missingRunner(s Single, err error) error {
 	return err
 }
 
-// went classifies one run. Where the counts do not decide, the exit status does.
+// went classifies one run. If the counts do not decide, the exit status does.
 func (s Single) outcome(out ran, res testout.Result) RunOutcome {
 	switch {
 	case s.broke(out, res):
@@ -158,10 +158,10 @@ func (s Single) broke(out ran, res testout.Result) bool {
 		return false
 	}
 	switch LanguageOf(s.Path) {
-	case LangGo: // a package that fails without a test went down before one began
+	case LangGo: // a package that fails without a test crashed before its tests began
 		return !slices.ContainsFunc(res.Failures, func(f testout.Failure) bool { return f.ID != "" })
 	case LangPython:
-		return out.exit == 3 || out.exit == 4 // pytest: an error of its own, a file that it does not find
+		return out.exit == 3 || out.exit == 4 // pytest: an internal error, or a missing file
 	case LangNode:
 		return nodeLoad.MatchString(out.text) && res.Passed == 0
 	case LangShell:

@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// plan finds out what runs the file, once for all of its runs.
+// plan finds the runner of the file, once for all runs.
 func (s Single) plan(ctx context.Context, w *work) (prepared func() (testRun, error), err error) {
 	always := func(r testRun, err error) (func() (testRun, error), error) {
 		return func() (testRun, error) { return r, nil }, err
@@ -32,7 +32,7 @@ func (s Single) plan(ctx context.Context, w *work) (prepared func() (testRun, er
 	}
 	switch lang {
 	case LangGo:
-		return func() (testRun, error) { return s.goRun(w) }, nil // each run reads events of its own
+		return func() (testRun, error) { return s.goRun(w) }, nil // each run reads its own events
 	case LangPython:
 		return s.pythonRun(ctx, w, root)
 	case LangNode:
@@ -43,7 +43,7 @@ func (s Single) plan(ctx context.Context, w *work) (prepared func() (testRun, er
 		}
 		return always(testRun{program: program{args: scriptArgs(w.subject.Dir, s.Path)}, about: s.Path}, nil)
 	}
-	return nil, fmt.Errorf("what runs %s is not known by its name; give the command that does", s.Path)
+	return nil, fmt.Errorf("no runner is known for %s; give the command that runs it", s.Path)
 }
 
 func (s Single) wholeOnly() error {
@@ -71,8 +71,8 @@ func (s Single) shell() testRun {
 	}
 }
 
-// goRun runs the file's own tests by name, and never from the cache. Those of its neighbours build with it and do not
-// run.
+// goRun runs only the tests of the file by name, and never uses the cache. Other test files of the package are built
+// but not run.
 func (s Single) goRun(w *work) (testRun, error) {
 	at, ok := upwards(w.subject.Dir, path.Dir(s.Path), "go.mod")
 	if !ok {
@@ -82,7 +82,7 @@ func (s Single) goRun(w *work) (testRun, error) {
 	if m := goModule.FindStringSubmatch(readText(w.subject.Dir, root, "go.mod")); m != nil {
 		module = m[1]
 	}
-	pattern := "^$" // nothing, which is told as such
+	pattern := "^$" // no tests, which is reported
 	if s.Only != "" {
 		var parts []string
 		for part := range strings.SplitSeq(s.Only, "/") {
@@ -100,11 +100,11 @@ func (s Single) goRun(w *work) (testRun, error) {
 		},
 		read: func(ran) testout.Result { return events.Result() },
 		show: events.Output,
-		cause: func(ran) error { // go ends the whole test binary, and so says nothing of what is tested
+		cause: func(ran) error { // go ends the whole test binary, so there is no result
 			if m := goTimedOut.FindStringSubmatch(events.Output()); m != nil {
 				return fmt.Errorf(
-					"go test ended %s after its own limit of %s (-timeout): what it would have said is not known; give what may "+
-						"hang a limit of its own in the test", s.Path, m[1])
+					"go test ended %s after its own limit of %s (-timeout), so its result is unknown; give code that may "+
+						"hang its own limit in the test", s.Path, m[1])
 			}
 			return nil
 		},
@@ -113,11 +113,11 @@ func (s Single) goRun(w *work) (testRun, error) {
 
 var goTimedOut = lazyre.New(`(?m)^\s*panic: test timed out after (\S+)`)
 
-// goTests names the tests, examples and seeded fuzz tests of a file. One that does not parse has none that could run.
+// goTests names the tests, examples and seeded fuzz tests of a file. A file that does not parse has none.
 func goTests(text string) []string {
 	file, err := parser.ParseFile(token.NewFileSet(), "", text, parser.SkipObjectResolution)
 	if err != nil {
-		return []string{"Test"} // the compiler says what is wrong
+		return []string{"Test"} // the compiler reports the error
 	}
 	var out []string
 	for _, d := range file.Decls {
@@ -144,7 +144,7 @@ func (s Single) pythonRun(ctx context.Context, w *work, root string) (func() (te
 	}
 	if probe.ok() {
 		id := strings.TrimSuffix(s.below(root)+"::"+strings.ReplaceAll(s.Only, ".", "::"), "::")
-		return func() (testRun, error) { return pytest(root, python, []string{id}) }, nil // each run has a report of its own
+		return func() (testRun, error) { return pytest(root, python, []string{id}) }, nil // each run has its own report
 	}
 	text := readText(w.subject.Dir, path.Dir(s.Path), path.Base(s.Path))
 	if !strings.Contains(text, "unittest") || strings.Contains(text, "import pytest") ||
@@ -155,7 +155,7 @@ func (s Single) pythonRun(ctx context.Context, w *work, root string) (func() (te
 	return func() (testRun, error) { return s.unittest(w, root, python), nil }, nil
 }
 
-// unittest finds the file as the project's own discovery would, on each side as that side has its packages.
+// unittest finds the file as the project's own discovery would, with the packages of each side.
 func (s Single) unittest(w *work, root, python string) testRun {
 	folder := path.Dir(s.below(root))
 	top := folder
@@ -172,7 +172,7 @@ func (s Single) unittest(w *work, root, python string) testRun {
 }
 
 func (s Single) nodeRun(w *work, root string) (testRun, error) {
-	if s.Only != "" { // its runners count all others as skipped
+	if s.Only != "" { // its runners report all other tests as skipped
 		return testRun{}, s.wholeOnly()
 	}
 	pkg := readPackage(w.subject.Dir, root)
@@ -186,7 +186,7 @@ func (s Single) nodeRun(w *work, root string) (testRun, error) {
 		bin, ok := upwards(w.subject.Dir, root, "node_modules/.bin/"+own.tool)
 		if !ok {
 			return testRun{}, fmt.Errorf(
-				"the package of %s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", s.Path,
+				"the package of %s depends on %s, which is not installed: run %s, or add it to the set-up of workspaces", s.Path,
 				own.tool, installs(w.subject.Dir, root))
 		}
 		abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(bin)))

@@ -17,15 +17,15 @@ import (
 // The rules of test gates.
 const (
 	ruleTest   = "test"                // a test failed
-	RuleBuild  = "build"               // something did not compile or load, so that nothing is known of the tree
-	ruleExit   = "exit"                // the runner failed and named no test
+	RuleBuild  = "build"               // code did not compile or load, so there is no result
+	ruleExit   = "exit"                // the runner failed without naming a test
 	ruleHidden = "exit-hides-failures" // the runner reports failures and exits with 0
-	ruleNoRun  = "no-tests-ran"        // the runner passed and ran nothing
+	ruleNoRun  = "no-tests-ran"        // the runner passed without running a test
 
-	ruleRequired = "tests-required" // there is no suite, and the configuration asks for one (GATE-04)
+	ruleRequired = "tests-required" // the suite that the configuration requires is missing (GATE-04)
 )
 
-// suite is a test gate in the making.
+// suite is a test gate under construction.
 type suite struct {
 	project Project
 	command string // for people
@@ -40,12 +40,12 @@ type testRun struct {
 	read  func(r ran) testout.Result // nil reads the text
 	empty int                        // exit status that says "no tests", if not 0
 	about string                     // the script, where it is one
-	show  func() string              // what to show instead of the output
+	show  func() string              // replaces the output in reports
 	done  func()
 	cause func(r ran) error                               // finds causes of a failure outside of the code
-	again func(failed []testout.Failure) (testRun, error) // selects those; nil runs all once more
+	again func(failed []testout.Failure) (testRun, error) // selects tests; nil runs all again
 
-	plant recipe // plants tests; nil where runplan cannot plant any, and why says so
+	plant recipe // plants tests; nil if runplan cannot plant any, with the reason in why
 	why   string // why the call cannot be calibrated
 	exact bool   // read gives an exact result whenever the runner ran to its end
 }
@@ -186,8 +186,8 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 			}
 			w.find(Finding{
 				Rule: ruleHidden, Severity: sev,
-				Message: phrase.Count(res.Failed, "test") + " failed, and yet the command ended with exit status 0",
-				Fix:     "let the command fail when a test fails",
+				Message: phrase.Count(res.Failed, "test") + " failed, but the command exited with status 0",
+				Fix:     "make the command fail when a test fails",
 			})
 		}
 		if !res.Exact {
@@ -222,7 +222,7 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 		if res.Failed > 0 {
 			msg += ", " + phrase.Count(res.Failed, "test") + " failed"
 		} else if IsSuite(w.rep.Gate) {
-			msg += ", and no failing test was named"
+			msg += ", without naming a failed test"
 		}
 		if last := lastTelling(out.text); last != "" {
 			msg += ": " + last
@@ -261,7 +261,7 @@ func conclude(w *work, sum testout.Result) {
 	switch {
 	case failed:
 	case sum.Known && sum.Passed+sum.Failed == 0:
-		msg := "the command passed, and no test ran"
+		msg := "the command passed, but no test ran"
 		if sum.Skipped > 0 {
 			msg += fmt.Sprintf(": all %d were skipped", sum.Skipped)
 		}
@@ -281,7 +281,7 @@ func conclude(w *work, sum testout.Result) {
 	}
 }
 
-// lastTelling returns the last line that says what went wrong, else the last one.
+// lastTelling returns the last line that describes a failure, else the last line.
 func lastTelling(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
@@ -317,8 +317,8 @@ func filesOf(dir string, p Project, all []Project, visit func(rel, name string))
 	})
 }
 
-// named finds the one line that names a test, in a script or in the scripts next to it. Shell suites seldom print the
-// place.
+// named finds the single line that names a test, in a script or in the scripts next to it. Shell suites seldom print
+// the place.
 func (w *work) named(script, test string) (file string, line int) {
 	if script == "" || strings.TrimSpace(test) == "" {
 		return "", 0

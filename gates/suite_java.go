@@ -53,7 +53,7 @@ func javaSuite(dir string, p Project) []suite {
 		tools = append(tools, onPathTool(args[0], p.Marker, how[args[0]]))
 	}
 	plan := func(_ context.Context, w *work) ([]testRun, error) {
-		began := time.Now().Add(-2 * time.Second) // some file systems know seconds only
+		began := time.Now().Add(-2 * time.Second) // some file systems store only seconds
 		return []testRun{{
 			program: program{args: slices.Clone(args), dir: p.Root},
 			read:    func(r ran) testout.Result { return jvmReports(w, p, files, began, r) },
@@ -167,7 +167,7 @@ func plantJVM(p Project, files []string, maven bool) recipe {
 		})
 		unsure := ""
 		if jvmPicks.MatchString(config) {
-			unsure = "the build selects tests, and left the planted ones out"
+			unsure = "the build selects tests and omits the planted ones"
 		}
 		planted := map[string]bool{}
 		for _, file := range files {
@@ -219,7 +219,7 @@ func plantJVM(p Project, files []string, maven bool) recipe {
 		switch {
 		case !maven:
 			r.args = append(r.args, "--continue")
-		case jvmModules.MatchString(config): // a module that fails would keep those behind it from being tested
+		case jvmModules.MatchString(config): // a failed module would prevent the tests of later modules
 			r.args = append(r.args, "-Dmaven.test.failure.ignore=true")
 			b.ignores, b.masks = true, true
 		}
@@ -227,7 +227,7 @@ func plantJVM(p Project, files []string, maven bool) recipe {
 	}
 }
 
-// jvmPair returns the text of planted tests. The failing one passes where an assertion that must fail does not.
+// jvmPair returns the text of planted tests. The failing one passes if an assertion that must fail does not.
 func jvmPair(ext, pkg, from, class, fail, pass, word string) string {
 	asserts := map[string]string{"org.junit.jupiter.api.": from + "Assertions", "org.junit.": from + "Assert",
 		"kotlin.test.": ""}[from]

@@ -15,7 +15,7 @@ func swiftSuite(dir string, p Project) []suite {
 		return nil
 	}
 	tool := onPathTool("swift", "", "https://swift.org/install")
-	return []suite{called(p, []string{"swift", "test"}, tool, "how to plant a test for swift test is not known")}
+	return []suite{called(p, []string{"swift", "test"}, tool, "runplan cannot plant tests for swift test")}
 }
 
 // dotnetSuite runs `dotnet test` if one of the projects contains tests.
@@ -33,14 +33,14 @@ func dotnetSuite(dir string, p Project) []suite {
 	}) {
 		return nil
 	}
-	args := []string{"dotnet", "test", "--nologo", "-p:UseSharedCompilation=false"} // which would leave a server behind
+	args := []string{"dotnet", "test", "--nologo", "-p:UseSharedCompilation=false"} // which would leave a server running
 	if ext := path.Ext(p.Marker); ext == ".sln" || ext == ".slnx" {
 		args = slices.Insert(args, 2, path.Base(p.Marker))
 	}
-	return []suite{called(p, args, dotnetTool(""), "how to plant a test for dotnet test is not known")}
+	return []suite{called(p, args, dotnetTool(""), "runplan cannot plant tests for dotnet test")}
 }
 
-// called returns a suite that is one call of a program whose output is read as text.
+// called returns a suite that is one call of a program with text output.
 func called(p Project, args []string, tool Tool, why string) suite {
 	plan := func(context.Context, *work) ([]testRun, error) {
 		return []testRun{{program: program{args: slices.Clone(args), dir: p.Root}, why: why}}, nil

@@ -13,7 +13,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// nodeSuite runs the project's test script; without one, the runner that the package depends on, or node's own.
+// nodeSuite runs the project's test script. Without one, it runs the runner that the package depends on, or node's
+// own.
 func nodeSuite(dir string, p Project) []suite {
 	pkg := readPackage(dir, p.Root)
 	var args []string
@@ -21,7 +22,7 @@ func nodeSuite(dir string, p Project) []suite {
 	case pkg.testScript() != "":
 		args = []string{packageManager(dir, p.Root), "test"}
 		if args[0] == "bun" {
-			args = []string{"bun", "run", "test"} // as bun test runs a runner of its own
+			args = []string{"bun", "run", "test"} // because bun test is bun's own runner
 		}
 	case pkg.depends("vitest") && (p.Root == "." || namedNodeTests(dir, p)):
 		args = []string{"vitest", "run"}
@@ -39,7 +40,7 @@ func nodeSuite(dir string, p Project) []suite {
 		case "vitest", "jest":
 			bin, ok := upwards(w.subject.Dir, p.Root, "node_modules/.bin/"+run[0])
 			if !ok {
-				return nil, fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it",
+				return nil, fmt.Errorf("%s depends on %s, which is not installed: run %s, or add it to the set-up of workspaces",
 					p.Marker, run[0], installs(dir, p.Root))
 			}
 			abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(bin)))
@@ -56,7 +57,7 @@ func nodeSuite(dir string, p Project) []suite {
 			_, have := upwards(w.subject.Dir, p.Root, "node_modules")
 			if !have && len(pkg.Deps)+len(pkg.DevDeps) > 0 && notInstalled.MatchString(r.text) {
 				return errors.New("the dependencies of " + p.Marker + " are not installed: run " + installs(dir, p.Root) +
-					", or let the workspace's set-up do it")
+					", or add it to the set-up of workspaces")
 			}
 			return nil
 		}
@@ -117,7 +118,7 @@ var notInstalled = lazyre.New(`(?i)command not found|: not found|Cannot find (?:
 
 func (p nodePackage) depends(name string) bool { return p.Deps[name] != "" || p.DevDeps[name] != "" }
 
-// packageManager goes by the lock file, here or in a folder above.
+// packageManager chooses by the lock file, here or in a folder above.
 func packageManager(dir, root string) string {
 	for _, m := range []struct{ lock, tool string }{
 		{"pnpm-lock.yaml", "pnpm"},
@@ -146,12 +147,12 @@ func installs(dir, root string) string {
 	return "npm install"
 }
 
-// assertsInNode matches what a file of tests for node's own runner imports. Other files of such names are often the
-// test data of programs that read JavaScript.
+// assertsInNode matches the imports of a test file for node's own runner. Other files with such names are often test
+// data of programs that read JavaScript.
 var assertsInNode = lazyre.New(`["'](?:node:)?(?:test|assert)(?:/\w+)?["']`)
 
-// namedNodeTests reports whether a file has a name by which runners of Node find tests. A package that only depends on
-// a runner need not have any.
+// namedNodeTests reports whether a file has a name by which Node runners find tests. A package that only depends on a
+// runner may have no tests.
 func namedNodeTests(dir string, p Project) bool {
 	return anyFile(dir, p, nil, func(rel, name string) bool {
 		return language.OfTest(path.Join(rel, name)) == language.Node

@@ -42,7 +42,7 @@ func shellSuite(dir string, p Project) []suite {
 	return []suite{{project: p, command: strings.Join(shown, " && "), tools: tools, plan: plan}}
 }
 
-// scriptArgs honours the script's first line where it may be executed.
+// scriptArgs uses the script's first line if the script is executable.
 func scriptArgs(dir, script string) []string {
 	if strings.HasSuffix(script, ".bats") {
 		if bin, ok := upwards(dir, path.Dir(script), "node_modules/.bin/bats"); ok {
@@ -59,7 +59,7 @@ func scriptArgs(dir, script string) []string {
 }
 
 // makeSuite adds `make test`, unless a better runner is found at the same root. A shell suite is better only if the
-// target does nothing but call it: else one of them would never run.
+// target does nothing but call it; otherwise one of them would never run.
 func makeSuite(dir string, p Project, found []suite) []suite {
 	recipe, ok := makeTarget(readText(dir, p.Root, path.Base(p.Marker)), "test")
 	if !ok {
@@ -86,7 +86,7 @@ func makeSuite(dir string, p Project, found []suite) []suite {
 func cargoSuite(dir string, p Project) suite {
 	args := []string{"cargo", "test"}
 	if exists(dir, p.Root, "Cargo.lock") {
-		args = append(args, "--locked") // else cargo may rewrite the file
+		args = append(args, "--locked") // otherwise cargo may rewrite the file
 	}
 	plan := func(context.Context, *work) ([]testRun, error) {
 		return []testRun{{program: program{args: args, dir: p.Root}, plant: plantCargo(p)}}, nil
@@ -99,7 +99,7 @@ func cargoSuite(dir string, p Project) suite {
 func plantCargo(p Project) recipe {
 	return func(w *work, r *testRun, b *bed) error {
 		roots := []string{p.Root}
-		if !cargoPackage.MatchString(readText(w.subject.Dir, p.Root, "Cargo.toml")) { // of a workspace alone
+		if !cargoPackage.MatchString(readText(w.subject.Dir, p.Root, "Cargo.toml")) { // without the members of a workspace
 			roots = nil
 			filesOf(w.subject.Dir, p, nil, func(rel, name string) {
 				if at := path.Join(p.Root, rel); name == "Cargo.toml" && at != p.Root {

@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// pythonSuite runs pytest where the project is made for it or has it, else unittest.
+// pythonSuite runs pytest if the project uses or has it, else unittest.
 func pythonSuite(dir string, p Project, all []Project) []suite {
 	var folders []string           // that hold tests
 	samples := map[string]string{} // a test file of each
@@ -45,7 +45,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		return nil
 	}
 	if wants == "" && !unittest {
-		wants = "its tests, which are plain functions"
+		wants = "pytest tests, which are plain functions"
 	}
 	var nested []string
 	for _, q := range all {
@@ -104,7 +104,7 @@ func pytestConfig(dir, root string) string {
 	return ""
 }
 
-// interpreter picks the project's own Python, else the one of the environment.
+// interpreter chooses the project's own Python, else that of the environment.
 func interpreter(ctx context.Context, w *work, root string) (string, error) {
 	for _, name := range []string{".venv/bin/python", "venv/bin/python", ".venv/Scripts/python.exe"} {
 		if at, ok := upwards(w.subject.Dir, root, name); ok {
@@ -177,8 +177,8 @@ func pytest(root, python string, more []string) (testRun, error) {
 	}, nil
 }
 
-// unittestRuns covers all folders with tests: discovery enters packages only, so that a folder without __init__.py
-// needs a call of its own.
+// unittestRuns covers all folders with tests. Discovery enters only packages, so a folder without __init__.py needs
+// its own call.
 func unittestRuns(w *work, root, python string, folders []string) ([]testRun, error) {
 	reached := func(rel string) bool {
 		for at := rel; at != "."; at = path.Dir(at) {
@@ -262,7 +262,7 @@ func unittestRun(w *work, root, python string, more ...string) (testRun, error) 
 }
 
 // sourcePath returns the environment in which a project with its packages below src can import them without being
-// installed. An installed copy would be that of another tree. Test runs with pytest follow the project's own settings.
+// installed. An installed copy could come from another tree. Test runs with pytest follow the project's own settings.
 func (w *work) sourcePath(root string) []string {
 	packages, err := filepath.Glob(filepath.Join(w.subject.Dir, filepath.FromSlash(root), "src", "*", "__init__.py"))
 	if err != nil || len(packages) == 0 {

@@ -24,7 +24,7 @@ var (
 	rubyTest   = lazyre.New(`^(?:test_.*|.*_test|spec_.*|.*_spec)\.rb$`)
 )
 
-// rubySuite runs RSpec on spec/, and the tests of test/ by rake, by rails or one after the other.
+// rubySuite runs RSpec on spec/, and the tests of test/ with rake, with rails or one by one.
 func rubySuite(dir string, p Project) []suite {
 	var specs, tests []string
 	unit := false
@@ -113,7 +113,7 @@ func gemsOf(dir, root string) string {
 	return gems
 }
 
-// bundledGem reports whether the lock file of a project has a gem, and the project no program of its own for it.
+// bundledGem reports whether a project's lock file has a gem for which the project has no own program.
 func bundledGem(dir, root, gem string) bool {
 	return strings.Contains(readText(dir, root, "Gemfile.lock"), "    "+gem+" (") && !exists(dir, root, "bin/"+gem)
 }
@@ -123,7 +123,7 @@ func bundler(root string) Tool {
 	return onPathTool("bundle", path.Join(root, "Gemfile.lock"), "gem install bundler, then bundle install")
 }
 
-// addsGem returns the command that makes the program of a gem available: with all others, if the project names it.
+// addsGem returns the command that installs the program of a gem: with all others if the project names it.
 func addsGem(dir, root, gem string) string {
 	if exists(dir, root, "Gemfile") && strings.Contains(gemsOf(dir, root), gem) {
 		return "bundle install"
@@ -180,7 +180,7 @@ func rubyRun(w *work, p Project, args []string) (testRun, reportFile, error) {
 	}, report, nil
 }
 
-// rubyReporter writes the reporter of that name to a file of the folder of a report.
+// rubyReporter writes the reporter with that name to the folder of a report.
 func rubyReporter(report reportFile, reporter, file string) (string, error) {
 	at := filepath.Join(report.folder, filepath.FromSlash(file))
 	text, err := reporters.Files.ReadFile(reporter)
@@ -196,8 +196,7 @@ func rubyReporter(report reportFile, reporter, file string) (string, error) {
 	return at, nil
 }
 
-// before returns a variable of the environment that gates give to programs, with a separator behind it; "" where it is
-// not set.
+// before returns a variable of the gates' environment with a separator after it; "" if it is not set.
 func (w *work) before(name, separator string) string {
 	if text := proc.Getenv(w.environ(nil), name); text != "" {
 		return text + separator
@@ -234,7 +233,7 @@ func minitestRun(w *work, p Project, args, tests []string, unit bool) (testRun, 
 		return r, err
 	}
 	if unit {
-		r.why = "how to plant a test for test-unit is not known"
+		r.why = "runplan cannot plant tests for test-unit"
 		return r, nil
 	}
 	if _, err := rubyReporter(report, "minitest.rb", "minitest/runplan_plugin.rb"); err != nil {
@@ -249,8 +248,8 @@ func minitestRun(w *work, p Project, args, tests []string, unit bool) (testRun, 
 	return r, nil
 }
 
-// plantedMinitest and plantedSpec pass where an assertion that must fail does not, so that assertions without effect
-// are seen as well.
+// plantedMinitest and plantedSpec pass if an assertion that must fail does not, so they reveal assertions without
+// effect.
 const (
 	plantedMinitest = `
 Minitest.load(:runplan) if Gem::Version.new(Minitest::VERSION) >= Gem::Version.new("6") && !Minitest.extensions.include?("runplan")
@@ -308,7 +307,7 @@ end
 `
 )
 
-// plantRuby appends a pair of tests to test files: so they share process, settings and product code with the existing
+// plantRuby appends a pair of tests to test files, so they share process, settings and product code with the existing
 // tests.
 func plantRuby(p Project, files []string, calls *lazyre.Regexp, template string) recipe {
 	return func(w *work, r *testRun, b *bed) error {
@@ -329,7 +328,7 @@ func plantRuby(p Project, files []string, calls *lazyre.Regexp, template string)
 			}
 			unsure := ""
 			if rubyPicks.MatchString(config + text) {
-				unsure = "the configuration selects tests, and left the planted ones out"
+				unsure = "the configuration selects tests and omits the planted ones"
 			}
 			fail, pass := b.pair("test_")
 			word := fmt.Sprintf("X%s%d", b.word, len(b.plants))
@@ -343,7 +342,7 @@ func plantRuby(p Project, files []string, calls *lazyre.Regexp, template string)
 			})
 		}
 		if len(b.plants) == 0 {
-			b.why = "no test file is written for a test runner that is known"
+			b.why = "no test file uses a known test runner"
 		}
 		return nil
 	}

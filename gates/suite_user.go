@@ -50,18 +50,18 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 		if out.ok() && res.Failed == 0 || r.empty != 0 && out.exit == r.empty {
 			continue
 		}
-		msg := "the tests fail where the variable CI is not set, and pass where it is"
+		msg := "the tests fail without the variable CI and pass with it"
 		if len(res.Failures) > 0 && res.Failures[0].Name != "" {
 			msg += ": " + phrase.Cut(phrase.Line(res.Failures[0].Name), 200)
 		}
 		w.find(Finding{Rule: ruleOnlyInCI, Severity: Error, Path: at.Path, Line: at.Line, Message: msg,
-			Fix: "let code and tests do the same in a CI and elsewhere"})
+			Fix: "make code and tests behave the same in CI and elsewhere"})
 		return nil
 	}
 	return nil
 }
 
-// source reports whether a file may hold code, rather than prose or the settings of a CI.
+// source reports whether a file may contain code, and not prose or CI settings.
 func source(file string) bool {
 	for _, ext := range []string{".md", ".rst", ".txt", ".yml", ".yaml", ".adoc"} {
 		if strings.HasSuffix(file, ext) {

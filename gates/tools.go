@@ -23,25 +23,25 @@ import (
 // Tool is a program that a gate needs.
 type Tool struct {
 	Name    string   // for people
-	Program string   // its name on the PATH; "" where only a copy in the tree counts
-	Version []string // arguments with which it prints its version, or fails where a part of it is missing
-	Own     []string // copies in the tree that come first, relative to Root and the folders above it
+	Program string   // its name in PATH; "" if only a copy in the tree counts
+	Version []string // arguments that make it print its version, or fail if a part is missing
+	Own     []string // preferred copies in the tree, relative to Root and the folders above it
 	Root    string   // folder of the project
-	Config  string   // file that asks for it; "" where it is the language's own
+	Config  string   // file that requires it; "" for a tool of the language itself
 	Install string   // how to get it
 
-	// Or is used instead where the tool is missing.
+	// Or is used instead if the tool is missing.
 	Or *Tool
 }
 
-// State says whether a gate can look.
+// State says whether a gate can run.
 type State string
 
 // The states of a gate.
 const (
 	StateReady   State = "ok"             // its tools are installed, or it needs none
 	StateMissing State = "missing"        // a tool is not installed
-	StateUnset   State = "not configured" // the project configures nothing for it
+	StateUnset   State = "not configured" // the project does not configure it
 	StateOff     State = "off"            // the configuration of runplan turns it off
 )
 
@@ -49,19 +49,19 @@ const (
 type Readiness struct {
 	State State       `json:"state"`
 	Tools []ToolState `json:"tools,omitempty"`
-	Why   string      `json:"why,omitempty"` // why it has nothing to do
+	Why   string      `json:"why,omitempty"` // why it is skipped
 }
 
 // ToolState says whether one tool is installed.
 type ToolState struct {
 	Name      string `json:"name"`
 	Installed bool   `json:"installed"`
-	Version   string `json:"version,omitempty"` // "" where it is not known
-	Config    string `json:"config,omitempty"`  // file that asks for it
-	Install   string `json:"install,omitempty"` // how to get it, where it is missing
+	Version   string `json:"version,omitempty"` // "" if unknown
+	Config    string `json:"config,omitempty"`  // file that requires it
+	Install   string `json:"install,omitempty"` // how to install it, if it is missing
 }
 
-// String tells a tool with its version, or how to get it.
+// String describes a tool with its version, or how to install it.
 func (t ToolState) String() string {
 	switch {
 	case t.Installed:
@@ -72,11 +72,12 @@ func (t ToolState) String() string {
 	return t.Name + " is not installed"
 }
 
-// versionLimit is the time that a tool may take to print its version.
+// versionLimit limits the time that a tool may take to print its version.
 const versionLimit = 20 * time.Second
 
-// Examine reports for each gate whether it can run in the tree in dir. It asks programs of the PATH for their versions.
-// It runs nothing in the tree, so the repository need not be trusted; for copies in the tree it reads the version.
+// Examine reports for each gate whether it can run in the tree in dir. It runs programs in PATH to get their
+// versions. It runs nothing in the tree, so the repository need not be trusted; for copies in the tree it reads the
+// version.
 func Examine(ctx context.Context, dir string, env []string, infos []Info) []Readiness {
 	e := examiner{dir: dir, env: toolEnv(env, nil), asked: map[string]*answered{}}
 	for _, info := range infos {
@@ -149,7 +150,7 @@ func (e *examiner) state(t Tool) ToolState {
 
 func (t Tool) key() string { return strings.Join(append([]string{t.Program}, t.Version...), "\x00") }
 
-// ask starts to ask a program of the PATH for its version, outside of the tree.
+// ask starts a program in PATH outside of the tree to get its version.
 func (e *examiner) ask(ctx context.Context, t Tool) {
 	key := t.key()
 	if t.Program == "" || e.asked[key] != nil {
@@ -182,13 +183,13 @@ func (e *examiner) ask(ctx context.Context, t Tool) {
 
 var versionNumber = lazyre.New(`(?:^|[\s@v(/"])(?:go)?(\d+\.\d+(?:\.\d+)*(?:[-+.][0-9A-Za-z.-]+)?)`)
 
-// onPath reports whether a program stands on the PATH of env.
+// onPath reports whether a program is in the PATH of env.
 func onPath(env []string, name string) bool {
 	_, err := proc.LookPath(name, env)
 	return err == nil
 }
 
-// ownVersion reads the version of a program that is installed in the tree from what its package manager left there.
+// ownVersion reads the version of a program in the tree from files of its package manager.
 func (e *examiner) ownVersion(at, name string) string {
 	full := filepath.Join(e.dir, filepath.FromSlash(at))
 	if before, _, ok := strings.Cut(at, "/bin/"); ok { // of a virtual environment
@@ -220,8 +221,7 @@ func NodeTool(dir, root, name, pkg, config string) Tool {
 		Install: addsNode(dir, root, pkg)}
 }
 
-// addsNode returns the command that makes an npm package available: it installs the project's packages, or adds a new
-// one.
+// addsNode returns the command that installs an npm package: it installs the project's packages, or adds a new one.
 func addsNode(dir, root, pkg string) string {
 	for at := root; ; at = path.Dir(at) {
 		if readPackage(dir, at).depends(pkg) {
@@ -247,8 +247,8 @@ func PythonTool(dir, root, name, config string) Tool {
 	}
 }
 
-// addsPython returns the command that makes a Python tool available: the one that installs what the project asks for,
-// where its files name the tool, else the tool alone.
+// addsPython returns the command that installs a Python tool: with the project's requirements if they name the tool,
+// else alone.
 func addsPython(dir, root, tool string) string {
 	named := regexp.MustCompile(`(?mi)["']` + tool + `["'\s\[<>=~!;]|^` + tool + `\s*=`)
 	is := regexp.MustCompile(`(?mi)^` + tool + `(?:[\s\[<>=~!;]|$)`)
@@ -306,7 +306,7 @@ func goTool() Tool {
 	return Tool{Name: "go", Program: "go", Version: []string{"version"}, Install: "https://go.dev/dl"}
 }
 
-// onPathTool returns a program of the PATH that prints its version with --version.
+// onPathTool returns a program in PATH that prints its version with --version.
 func onPathTool(name, config, install string) Tool {
 	return Tool{Name: name, Program: name, Version: []string{"--version"}, Config: config, Install: install}
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// ErrHindered is in the chain of an error of a gate whose program could not do its work for reasons that are not the
-// code's: a program or package that is missing, no network, no permission.
+// ErrHindered is wrapped by the error of a gate whose program could not work for reasons outside of the code: a
+// missing program or package, no network, no permission.
 var ErrHindered = errors.New("the tools are not ready")
 
-// hindrance is a sign of trouble with tools. The first group of the expression is what is missing.
+// hindrance is a sign of a problem with tools. The first group of the expression is the missing thing.
 type hindrance struct {
 	sign *lazyre.Regexp
 	what string // with %s for the first group
 	fix  string
 }
 
-// hindrances lists the messages of shells, package managers and build tools that could not do their work. A line
-// decides only where no test failed by name and no file of the tree failed to compile.
+// hindrances lists the messages of shells, package managers and build tools that could not work. A line counts only
+// if no test failed by name and no file of the tree failed to compile.
 func hindrances() []hindrance {
 	return []hindrance{
 		{noModule, "the Python module %s is missing", "install it into the project's environment: pip install %s"},
@@ -32,29 +32,29 @@ func hindrances() []hindrance {
 		{noComponent, "a part of the tool chain is missing", "install it: rustup component add clippy rustfmt"},
 		{makeNoFile, "make found no program %s", "install %s, or put its folder into PATH"},
 		{shellNoFile, "the program %s is not installed", "install %s, or put its folder into PATH"},
-		{shellDenied, "%s may not be executed", "chmod +x %s"},
+		{shellDenied, "%s is not executable", "chmod +x %s"},
 		{denied, "permission denied: %s", "let the user of runplan read and write it"},
 		{mavenOffline, "Maven could not get a plugin or a package: %s",
-			"run mvn -B dependency:go-offline with a network, or let [workspace] setup do it"},
+			"run mvn -B dependency:go-offline with a network, or add it to [workspace] setup"},
 		{gradleOffline, "Gradle could not get a plugin or a package: %s",
-			"run the build once with a network, or let [workspace] setup do it"},
+			"run the build once with a network, or add it to [workspace] setup"},
 		{gradleDist, "the Gradle wrapper could not get its distribution",
-			"run ./gradlew --version with a network, or let [workspace] setup do it"},
-		{cargoOffline, "cargo could not get a package: %s", "run cargo fetch with a network, or let [workspace] setup do it"},
+			"run ./gradlew --version with a network, or add it to [workspace] setup"},
+		{cargoOffline, "cargo could not get a package: %s", "run cargo fetch with a network, or add it to [workspace] setup"},
 		{goOffline, "go could not get a module or a tool chain: %s",
-			"run go mod download with a network, or let [workspace] setup do it"},
+			"run go mod download with a network, or add it to [workspace] setup"},
 		{goTooOld, "the installed go is too old: %s", "install a newer one: https://go.dev/dl"},
-		{nodeOffline, "the packages could not be fetched: %s", "install them with a network, or let [workspace] setup do it"},
+		{nodeOffline, "the packages could not be fetched: %s", "install them with a network, or add it to [workspace] setup"},
 		{nodeMissing, "the packages of the project are not installed",
-			"install them: npm ci, pnpm install, yarn install or bun install; or let [workspace] setup do it"},
-		{dotnetSDK, "the .NET SDK does not fit the project: %s",
-			"install the one that it asks for: https://dotnet.microsoft.com/download"},
+			"install them: npm ci, pnpm install, yarn install or bun install; or add it to [workspace] setup"},
+		{dotnetSDK, "the .NET SDK does not match the project: %s",
+			"install the required version: https://dotnet.microsoft.com/download"},
 		{dotnetFeed, "the packages could not be fetched: %s",
-			"run dotnet restore with a network, or let [workspace] setup do it"},
+			"run dotnet restore with a network, or add it to [workspace] setup"},
 		{swiftOffline, "swift could not get a package: %s",
-			"run swift package resolve with a network, or let [workspace] setup do it"},
-		{noNetwork, "there is no network: %s", "give the gate a network, or let [workspace] setup fetch what it needs"},
-		{noJava, "no Java is installed", "install a JDK, and set JAVA_HOME"},
+			"run swift package resolve with a network, or add it to [workspace] setup"},
+		{noNetwork, "no network: %s", "give the gate network access, or fetch its packages in [workspace] setup"},
+		{noJava, "Java is not installed", "install a JDK, and set JAVA_HOME"},
 		{noSpace, "the disk is full", "free some space: runplan gc"},
 	}
 }
@@ -86,8 +86,8 @@ var (
 	noSpace       = lazyre.New(`(?m)No space left on device`)
 )
 
-// hindered reports whether a program failed for reasons that are not the code's. Such an error stops a batch as a
-// failure does; it only names another culprit.
+// hindered reports whether a program failed for reasons outside of the code. Such an error stops a batch as a failure
+// does, but is not blamed on the code.
 func (w *work) hindered(out ran, failures []testout.Failure) error {
 	if out.ok() || slices.ContainsFunc(failures, func(f testout.Failure) bool { return w.ofCode(f) }) {
 		return nil
@@ -121,7 +121,7 @@ func (w *work) hindered(out ran, failures []testout.Failure) error {
 	return nil
 }
 
-// ofCode tells a failure of the code: a test that failed by its name, or a file of the tree that does not compile.
+// ofCode recognises a failure of the code: a test that failed by name, or a file of the tree that does not compile.
 func (w *work) ofCode(f testout.Failure) bool {
 	if !f.Build {
 		return f.Name != "" && !scriptName.MatchString(f.Name)

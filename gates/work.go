@@ -21,8 +21,7 @@ import (
 // DefaultTimeout is the time limit of a gate for which neither the subject nor the configuration has one.
 const DefaultTimeout = 20 * time.Minute
 
-// maxStdout limits the bytes of a linter's report. A longer report is not read in part, because the rest would be
-// missed.
+// maxStdout limits the bytes of a linter's report. A longer report is an error, because findings would be missed.
 const maxStdout = 32 << 20
 
 // builtin is a gate of this package: its description, and its function with a [work].
@@ -59,11 +58,11 @@ func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
 	if cerr := w.close(); err == nil {
 		err = cerr
 	}
-	// Reports made for programs, such as the events of go test, spell control codes out.
+	// Reports for programs, such as the events of go test, escape control codes.
 	return tidy(w.rep, s.Redact), err
 }
 
-// work is one look of a builtin gate at a subject.
+// work is one run of a built-in gate on a subject.
 type work struct {
 	subject Subject
 	rep     Report
@@ -76,7 +75,7 @@ type work struct {
 	text  tape
 	said  string // output to show instead of machine-readable text
 	spoke bool
-	user  bool // programs run as a user has them, without the variables of a CI
+	user  bool // programs run with a user's environment, without CI variables
 }
 
 func (w *work) start(ctx context.Context) error {
@@ -84,11 +83,11 @@ func (w *work) start(ctx context.Context) error {
 		return fmt.Errorf("stopped before it began: %w", context.Cause(ctx))
 	}
 	w.end = time.Now().Add(w.limit)
-	// Many tools answer "all is well" about a folder that is not there.
+	// Many tools report no problems for a missing folder.
 	if fi, err := os.Stat(w.subject.Dir); err != nil {
-		return fmt.Errorf("look at the tree: %w", err)
+		return fmt.Errorf("check the tree: %w", err)
 	} else if !fi.IsDir() {
-		return fmt.Errorf("look at the tree: %s is not a directory", w.subject.Dir)
+		return fmt.Errorf("check the tree: %s is not a directory", w.subject.Dir)
 	}
 	if w.subject.LogDir == "" {
 		return nil
@@ -175,10 +174,10 @@ type program struct {
 	env    []string // set on top of the subject's
 	line   func(string)
 	limit  time.Duration       // its own time limit; 0 has only that of the gate
-	stdout bool                // its standard output is a report of its own
+	stdout bool                // its standard output contains only a report
 	quiet  bool                // a probe, which leaves no trace in report and log
-	shown  []string            // the command for people, where args serve only this program
-	drop   func(string) string // takes out of the output what is not for people; nil keeps all
+	shown  []string            // the command for people, if args are specific to runplan
+	drop   func(string) string // removes output that is not for people; nil keeps everything
 }
 
 // ran is the result of one program.
@@ -187,7 +186,7 @@ type ran struct {
 	signal string
 	stdout []byte
 	text   string
-	shown  string // what to show of the text
+	shown  string // the part of the text to show
 }
 
 func (r ran) ok() bool { return r.exit == 0 && r.signal == "" }
@@ -200,7 +199,7 @@ func (r ran) how() string {
 	return fmt.Sprintf("exit %d", r.exit)
 }
 
-// run runs p. The error says why the run tells nothing: the program is missing, hit the time limit, was stopped or was
+// run runs p. An error means that there is no result: the program is missing, hit the time limit, was stopped or was
 // killed.
 func (w *work) run(ctx context.Context, p program) (ran, error) {
 	left := time.Until(w.end)
@@ -257,12 +256,12 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 		return ran{}, fmt.Errorf("%s was stopped: %w", p.args[0], res.Cause)
 	case res.Ended == proc.Total:
 		return ran{}, fmt.Errorf("%w %v reached while %s ran; "+
-			"give it more (runplan config set gates.timeout 30m), or look in its log for what hangs",
+			"raise the limit (runplan config set gates.timeout 30m), or find the cause in its log",
 			ErrTimeLimit, limit, commandLine(p.dir, p.args))
 	case res.Ended == proc.Signaled && !crash(res.Signal):
 		return ran{}, fmt.Errorf("%s was killed by %s from outside; is there enough memory?", p.args[0], res.Signal)
 	case res.Truncated:
-		return ran{}, fmt.Errorf("the report of %s is longer than %d MiB; let it look at fewer files", p.args[0],
+		return ran{}, fmt.Errorf("the report of %s is longer than %d MiB; make it check fewer files", p.args[0],
 			maxStdout>>20)
 	}
 	return ran{exit: res.Exit, signal: res.Signal, stdout: res.Stdout, text: text.String()}, nil
@@ -274,7 +273,7 @@ func crash(signal string) bool {
 		signal)
 }
 
-// toolEnv adds variables to env that keep tools from drawing, asking, watching and writing into the tree.
+// toolEnv adds variables to env that keep tools from drawing, prompting, watching and writing into the tree.
 func toolEnv(env, more []string) []string {
 	if env == nil {
 		env = os.Environ()
@@ -327,7 +326,7 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// rel turns a path that a tool printed in dir into one of the tree; "" if it is outside.
+// rel returns a path printed by a tool in dir relative to the tree; "" if it is outside.
 func (w *work) rel(dir, p string) string {
 	if p == "" {
 		return ""
@@ -356,7 +355,7 @@ func (w *work) rel(dir, p string) string {
 	return ""
 }
 
-// tape keeps the head and the tail of a text, whole lines.
+// tape keeps the head and the tail of a text, in whole lines.
 type tape struct {
 	head     strings.Builder
 	tail     []string

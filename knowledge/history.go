@@ -193,7 +193,7 @@ type past struct {
 	err     error
 }
 
-// readPast starts git log in the background. It keeps the stored history if that ends at an ancestor of HEAD; after a
+// readPast starts git log in the background. It keeps the stored history if it ends at an ancestor of HEAD; after a
 // rebase it reads all commits again.
 func readPast(ctx context.Context, repo *git.Repo, known string, background *sync.WaitGroup) past {
 	head, _, err := repo.Head(ctx)

@@ -28,14 +28,14 @@ type Options struct {
 	Progress        func(Progress) // called from one goroutine; may be nil
 }
 
-// Progress reports how far indexing is.
+// Progress reports the state of indexing.
 type Progress struct {
 	Stage string // read, resolve or history
 	Done  int    // files of this stage
 	Total int
 }
 
-// Result counts what [Index] did.
+// Result counts the work of [Index].
 type Result struct {
 	Repo      string           `json:"repo"`
 	Scanned   int              `json:"files_scanned"` // files in indexed languages

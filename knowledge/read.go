@@ -56,7 +56,7 @@ func (x *indexer) plan(ctx context.Context, all []string) ([]candidate, error) {
 			continue
 		}
 		if err != nil {
-			return nil, fmt.Errorf("look at %s: %w", p, err)
+			return nil, fmt.Errorf("read the state of %s: %w", p, err)
 		}
 		if l == "" {
 			if c, ok := x.otherText(p, fi); ok {
@@ -291,7 +291,7 @@ func (x *indexer) outlines(ctx context.Context, out []seenFile, texts []patterns
 	nodes, skip, err := x.Program.Nodes(ctx, x.Repo.Root, texts, outline.Rules(slices.Compact(languages)...), threads)
 	if errors.Is(err, patterns.ErrTooMuch) {
 		if len(texts) == 1 {
-			out[which[0]].skip = "ast-grep's answer about it is too long: made by a program?"
+			out[which[0]].skip = "ast-grep's answer about it is too long: probably a generated file"
 			return nil
 		}
 		half := len(texts) / 2

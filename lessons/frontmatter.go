@@ -41,7 +41,7 @@ func (p *fileParser) errorf(line int, format string, args ...any) {
 	p.errs = append(p.errs, &FileError{p.path, line, fmt.Sprintf(format, args...)})
 }
 
-// at reports an error about a key, at its line or at the line of what it is missing from.
+// at reports an error about a key, at its line or at the line of the table that lacks it.
 func (p *fileParser) at(key, format string, args ...any) {
 	for k := key; ; {
 		if line, ok := p.lines[k]; ok {
@@ -78,7 +78,7 @@ func (p *fileParser) parse(src []byte) *Lesson {
 	return l
 }
 
-// split takes the front matter and the text below it apart.
+// split separates the front matter from the text below it.
 func (p *fileParser) split(src []byte) (front, body string, ok bool) {
 	if len(src) > maxFile {
 		p.errorf(0, "the file has %d KiB; a lesson has at most %d", len(src)>>10, maxFile>>10)
@@ -134,7 +134,7 @@ func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
 		switch n := doc.Body.(type) {
 		case *ast.MappingNode:
 			if len(file.Docs) > 1 {
-				p.errorf(1, "the front matter holds %d YAML documents; it has to be one", len(file.Docs))
+				p.errorf(1, "the front matter has %d YAML documents; it must be one", len(file.Docs))
 				return nil, false
 			}
 			return n, true
@@ -144,7 +144,7 @@ func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
 			return nil, false
 		}
 	}
-	p.errorf(1, "the front matter is empty; see runplan lessons new for what belongs there")
+	p.errorf(1, "the front matter is empty; runplan lessons new writes an example")
 	return nil, false
 }
 
@@ -204,7 +204,7 @@ func keyLines(lines map[string]int, prefix string, n ast.Node) {
 	}
 }
 
-// checkID sees to ids that are text: without quotes YAML takes 0043 for the number 35.
+// checkID checks that ids are text: without quotes YAML reads 0043 as the number 35.
 func (p *fileParser) checkID(l *Lesson, node *ast.MappingNode) {
 	for _, v := range node.Values {
 		if v.Key.GetToken().Value != "id" || v.Value.GetToken() == nil {
@@ -216,7 +216,7 @@ func (p *fileParser) checkID(l *Lesson, node *ast.MappingNode) {
 		}
 	}
 	if !isID(l.ID) {
-		p.at("id", "id is %q; it is four digits in quotes, such as \"0050\"", l.ID)
+		p.at("id", "id is %q; use four digits in quotes, such as \"0050\"", l.ID)
 		return
 	}
 	if base := path.Base(p.path); !strings.HasPrefix(base, l.ID+"-") {
@@ -228,7 +228,7 @@ func isID(s string) bool {
 	return len(s) == 4 && strings.Trim(s, "0123456789") == ""
 }
 
-// check judges the fields. Those that name an enum say what it can be.
+// check validates the fields. Errors about enums list the allowed values.
 func (p *fileParser) check(l *Lesson) {
 	for _, f := range []struct{ key, value string }{{"title", l.Title}, {"pattern.description", l.Pattern.Description},
 		{"fix", l.Fix}} {
@@ -240,17 +240,17 @@ func (p *fileParser) check(l *Lesson) {
 		p.at("title", "title has more than one line")
 	}
 	if !slices.Contains(Severities(), l.Severity) {
-		p.at("severity", "severity is %q; it is one of %s", l.Severity, list(Severities()))
+		p.at("severity", "severity is %q; use one of %s", l.Severity, list(Severities()))
 	}
 	if !slices.Contains(Categories(), l.Category) {
-		p.at("category", "category is %q; it is one of %s", l.Category, list(Categories()))
+		p.at("category", "category is %q; use one of %s", l.Category, list(Categories()))
 	}
 	if len(l.Languages) == 0 {
 		p.at("languages", "languages is missing; [all] is for every text file")
 	}
 	for _, name := range l.Languages {
 		if name != All && !slices.Contains(Languages(), name) {
-			p.at("languages", "language %q is not known; they are all, %s", name, strings.Join(Languages(), ", "))
+			p.at("languages", "unknown language %q; languages are all, %s", name, strings.Join(Languages(), ", "))
 		}
 	}
 	for _, glob := range l.Exclude {
@@ -291,7 +291,7 @@ func (p *fileParser) checkRegex(key, expr string) {
 	case errors.As(err, &bad):
 		hint := ""
 		if bad.Code == syntax.ErrInvalidPerlOp {
-			hint = "; RE2 has no look-around and no back-references"
+			hint = "; RE2 supports neither look-around nor back-references"
 		}
 		p.at(key, "%s: %s: `%s` at character %d%s", key, bad.Code, bad.Expr, position(expr, bad), hint)
 	case err != nil:

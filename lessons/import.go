@@ -14,8 +14,8 @@ import (
 
 // ImportOptions configures an import.
 type ImportOptions struct {
-	// KeepIDs keeps the ids, so that a lesson takes the place of the one with the same id in an earlier layer.
-	// Without it a lesson whose id is taken gets the next free one.
+	// KeepIDs keeps the ids, so that a lesson replaces the one with the same id in an earlier layer. Without it, a
+	// lesson whose id is in use gets the next free one.
 	KeepIDs    bool
 	Categories map[string]string // names of their categories, with ours
 }
@@ -25,7 +25,7 @@ type Imported struct {
 	From  string   `json:"from"`
 	To    string   `json:"to"`
 	ID    string   `json:"id"`
-	Notes []string `json:"notes,omitempty"` // what had to be changed or left out
+	Notes []string `json:"notes,omitempty"` // changes and omissions
 }
 
 // ImportReport holds the outcome for each file.
@@ -58,7 +58,7 @@ func Import(from Layer, into string, lib *Library, o ImportOptions) (ImportRepor
 		p := &foreignParser{fileParser: fileParser{path: name}, categories: o.Categories}
 		l := p.lesson(src)
 		if l != nil && theirs[l.ID] != "" {
-			p.at("id", "lesson %s is in %s already; give one of the two another id", l.ID, theirs[l.ID])
+			p.at("id", "lesson %s is already in %s; give one of the two another id", l.ID, theirs[l.ID])
 		}
 		if len(p.errs) > 0 {
 			report.Rejected = append(report.Rejected, p.errs...)
@@ -66,7 +66,7 @@ func Import(from Layer, into string, lib *Library, o ImportOptions) (ImportRepor
 		}
 		theirs[l.ID] = e.Name()
 		if same := alike(all, l); same != nil && !o.KeepIDs {
-			report.Known = append(report.Known, fmt.Sprintf("%s: %s lesson %s says the same", name, same.Layer, same.ID))
+			report.Known = append(report.Known, fmt.Sprintf("%s: same as the %s lesson %s", name, same.Layer, same.ID))
 			continue
 		}
 		if old, taken := all.Get(l.ID); taken && !o.KeepIDs {
@@ -74,7 +74,7 @@ func Import(from Layer, into string, lib *Library, o ImportOptions) (ImportRepor
 			if err != nil {
 				return report, err
 			}
-			p.note("id %s is taken by %q, so it got %s", l.ID, old.Title, next)
+			p.note("id %s is used by %q, so it got %s", l.ID, old.Title, next)
 			l.ID = next
 		}
 		to, err := Write(into, l)
@@ -120,7 +120,7 @@ func (p *foreignParser) note(format string, args ...any) {
 	p.notes = append(p.notes, fmt.Sprintf(format, args...))
 }
 
-// foreignLesson takes lists that are just one word, too.
+// foreignLesson also accepts a single word for a list.
 type foreignLesson struct {
 	Title     string   `yaml:"title"`
 	Severity  Severity `yaml:"severity"`
@@ -172,7 +172,7 @@ func (p *foreignParser) lesson(src []byte) *Lesson {
 	return l
 }
 
-// try looks whether the lesson finds its own example. That it does not is worth knowing, and no fault of form.
+// try checks whether the lesson finds its own example. If not, that is a note and not an error.
 func (p *foreignParser) try(l *Lesson) {
 	if l.Pattern.Type != Syntactic || l.Example.Bad == "" {
 		return
@@ -183,11 +183,11 @@ func (p *foreignParser) try(l *Lesson) {
 		return
 	}
 	if l.Severity.Level() != None && len(s.Source("example", []byte(l.Example.Bad)).Hits) == 0 {
-		p.note("its regex does not find its own bad example")
+		p.note("its regex does not match its own bad example")
 	}
 }
 
-// id takes the digits as they stand in the file: as a number 0043 would be 35.
+// id takes the digits as written in the file, because YAML reads 0043 as the number 35.
 func (p *foreignParser) id(node *ast.MappingNode) string {
 	for _, v := range node.Values {
 		if v.Key.GetToken().Value != "id" || v.Value.GetToken() == nil {
@@ -204,12 +204,12 @@ func (p *foreignParser) id(node *ast.MappingNode) string {
 	return ""
 }
 
-// unknown notes the fields that are left out.
+// unknown notes the ignored fields.
 func (p *foreignParser) unknown(node *ast.MappingNode, prefix, known string) {
 	for _, v := range node.Values {
 		key := v.Key.GetToken().Value
 		if !containsWord(known, key) {
-			p.note("field %s%s is left out", prefix, key)
+			p.note("field %s%s is ignored", prefix, key)
 		}
 		sub, ok := v.Value.(*ast.MappingNode)
 		switch {
@@ -225,8 +225,8 @@ func containsWord(words, w string) bool {
 	return strings.Contains(" "+words+" ", " "+w+" ")
 }
 
-// mend turns values in double quotes that have the backslashes of a regular expression into single quotes.
-// YAML refuses \. and \s there, and takes \b for a backspace.
+// mend changes double quotes around regular expressions into single quotes. In double quotes, YAML rejects \. and \s,
+// and reads \b as a backspace.
 func (p *foreignParser) mend(front string) string {
 	quoted := regexp.MustCompile(`^(\s*(?:- +)?[\w-]+: +)"((?:[^"\\]|\\.)*)"\s*$`)
 	lines := strings.Split(front, "\n")
@@ -265,7 +265,7 @@ func decodeLoosely(node ast.Node, to any) (err error) {
 	return yaml.NodeToValue(node, to)
 }
 
-// words takes a list, or one word or several with commas, for a list.
+// words accepts a list, one word, or several words with commas.
 func words(v any) []string {
 	var out []string
 	switch v := v.(type) {
@@ -285,7 +285,7 @@ func words(v any) []string {
 	return out
 }
 
-// languageName knows what else languages are called.
+// languageName maps other names of languages.
 func languageName(name string) string {
 	switch name = strings.ToLower(name); name {
 	case "bash", "sh", "zsh":

@@ -74,15 +74,15 @@ func TestImportMends(t *testing.T) {
 	want := []string{
 		"theirs/0022-a.md → 0050-sleeping-instead-of-waiting.md",
 		"line 9: read as a regular expression, because YAML has no such escapes",
-		`id 0022 is taken by "Build tool JSX factory shadowed by arrow params", so it got 0050`,
+		`id 0022 is used by "Build tool JSX factory shadowed by arrow params", so it got 0050`,
 		"theirs/0038-b.md → 0051-napping-instead-of-waiting.md",
-		"field positive_alternative is left out",
-		`id 0038 is taken by "Subscribe without stored ref = cannot unsubscribe", so it got 0051`,
+		"field positive_alternative is ignored",
+		`id 0038 is used by "Subscribe without stored ref = cannot unsubscribe", so it got 0051`,
 		"theirs/0043-c.md → 0052-resting-instead-of-waiting.md",
 		"category planning became integration-boundaries",
 		`id 0043 is taken by "Exact count assertions on extensible collections break on addition", so it got 0052`,
 		"theirs/0051-d.md → 0053-dozing-instead-of-waiting.md",
-		"its regex does not find its own bad example",
+		"its regex does not match its own bad example",
 		`id 0051 is taken by "Napping instead of waiting", so it got 0053`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
@@ -115,7 +115,7 @@ func TestImportKeepsIDs(t *testing.T) {
 	r, err = Import(layer("theirs", map[string]string{"a.md": page("0080"), "b.md": page("0080", "Sleeping", "Dozing")}),
 		into, builtInLibrary(t), ImportOptions{})
 	if err != nil || len(r.Imported) != 1 || len(r.Rejected) != 1 ||
-		r.Rejected[0].Error() != "theirs/b.md:2: lesson 0080 is in a.md already; give one of the two another id" {
+		r.Rejected[0].Error() != "theirs/b.md:2: lesson 0080 is in a.md ; give one of the two another id" {
 		t.Errorf("%+v %v", r, err)
 	}
 }

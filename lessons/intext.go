@@ -3,7 +3,7 @@ package lessons
 import "bytes"
 
 // inText reports whether the byte at pos is in a string or a comment. It does not know regular expressions of
-// JavaScript; a quote in one counts as the beginning of a string, which ends with its line.
+// JavaScript; a quote in one counts as the start of a string that ends with its line.
 func inText(lang string, text []byte, pos int) bool {
 	for i := 0; i < pos; {
 		end := behind(lang, text, i)
@@ -15,7 +15,7 @@ func inText(lang string, text []byte, pos int) bool {
 	return false
 }
 
-// behind returns the end of the string or comment that begins at i; i if none does.
+// behind returns the end of the string or comment that begins at i; i if there is none.
 func behind(lang string, text []byte, i int) int {
 	rest := text[i:]
 	upTo := func(end string) int {

@@ -11,7 +11,7 @@ import (
 // All is the language of lessons that are about every text file.
 const All = "all"
 
-// kind says by what a file is known to be in a language.
+// kind describes how files of a language are recognised.
 type kind struct {
 	extensions string   // separated by spaces, without the dot
 	names      string   // whole file names
@@ -56,7 +56,7 @@ func languages() map[string]kind {
 // Languages lists the names that lessons can use, besides [All].
 func Languages() []string { return slices.Sorted(maps.Keys(languages())) }
 
-// detector tells the language of a file.
+// detector detects the language of a file.
 type detector struct{ extension, name, shebang map[string]string }
 
 func newDetector() *detector {
@@ -75,7 +75,7 @@ func newDetector() *detector {
 	return d
 }
 
-// byName tells the language from a path; "" when that does not say.
+// byName detects the language from a path; "" if the path does not show it.
 func (d *detector) byName(file string) string {
 	base := path.Base(file)
 	if lang, ok := d.name[base]; ok {

@@ -20,14 +20,14 @@ import (
 	"strings"
 )
 
-// Lesson is one anti-pattern: how it looks, why it happens and what to do instead.
+// Lesson is one anti-pattern: its form, its causes and the alternative.
 type Lesson struct {
 	ID        string   `yaml:"id" json:"id"` // four digits
 	Title     string   `yaml:"title" json:"title"`
 	Severity  Severity `yaml:"severity" json:"severity"`
 	Languages []string `yaml:"languages" json:"languages"` // names of [Languages], or "all"
 	Category  Category `yaml:"category" json:"category"`
-	Scope     []string `yaml:"scope" json:"scope,omitempty"`     // tags of projects it is for; none: for all
+	Scope     []string `yaml:"scope" json:"scope,omitempty"`     // tags of projects that it applies to; empty: all
 	Exclude   []string `yaml:"exclude" json:"exclude,omitempty"` // globs of paths that are not checked
 	Pattern   Pattern  `yaml:"pattern" json:"pattern"`
 	Fix       string   `yaml:"fix" json:"fix"`
@@ -35,7 +35,7 @@ type Lesson struct {
 
 	Body     string `yaml:"-" json:"body,omitempty"`     // markdown
 	Path     string `yaml:"-" json:"path"`               // of the file, for messages
-	Layer    string `yaml:"-" json:"layer"`              // where it comes from: built-in, user, project
+	Layer    string `yaml:"-" json:"layer"`              // its layer: built-in, user, project
 	Replaces string `yaml:"-" json:"replaces,omitempty"` // the layer whose lesson of this id it took the place of
 
 	lines map[string]int // line of each key in the file, such as pattern.regex
@@ -45,8 +45,8 @@ type Lesson struct {
 type Pattern struct {
 	Type        PatternType `yaml:"type" json:"type"`
 	Regex       string      `yaml:"regex" json:"regex,omitempty"`
-	Unless      string      `yaml:"unless" json:"unless,omitempty"` // a match that this is found in is none
-	Code        bool        `yaml:"code" json:"code,omitempty"`     // a match in a string or a comment is none
+	Unless      string      `yaml:"unless" json:"unless,omitempty"` // ignore a match that contains this
+	Code        bool        `yaml:"code" json:"code,omitempty"`     // ignore matches in strings and comments
 	Description string      `yaml:"description" json:"description"`
 }
 
@@ -56,7 +56,7 @@ type Example struct {
 	Good string `yaml:"good" json:"good,omitempty"`
 }
 
-// PatternType says how a lesson is recognised.
+// PatternType says how a lesson is detected.
 type PatternType string
 
 // A regular expression finds a syntactic lesson; a semantic one needs a reader who understands the code.
@@ -65,7 +65,7 @@ const (
 	Semantic  PatternType = "semantic"
 )
 
-// Severity says how much a lesson matters.
+// Severity ranks a lesson.
 type Severity string
 
 // The severities.
@@ -90,7 +90,7 @@ const (
 	None    Level = "none"
 )
 
-// Level maps a severity to what a hit counts as.
+// Level maps a severity to the level of a hit.
 func (s Severity) Level() Level {
 	switch s {
 	case Blocker:
@@ -112,19 +112,19 @@ func Categories() []Category {
 		"test-anti-patterns", "performance"}
 }
 
-// AppliesTo reports whether the lesson is about files in a language. Language "" is text of no known kind.
+// AppliesTo reports whether the lesson covers files in a language. Language "" is text of an unknown kind.
 func (l *Lesson) AppliesTo(language string) bool {
 	return slices.Contains(l.Languages, All) || language != "" && slices.Contains(l.Languages, language)
 }
 
-// InScope reports whether the lesson is for a project with these tags. A lesson without a scope, or with
-// "universal", is for all; so is every lesson where the tags of the project are not known (nil).
+// InScope reports whether the lesson applies to a project with these tags. A lesson without a scope, or with
+// "universal", applies to all. If the tags of the project are unknown (nil), every lesson applies.
 func (l *Lesson) InScope(tags []string) bool {
 	if tags == nil || len(l.Scope) == 0 {
 		return true
 	}
 	return slices.ContainsFunc(l.Scope, func(t string) bool {
-		// What language a file is in is known file by file.
+		// The language is checked for each file.
 		return t == "universal" || strings.HasPrefix(t, "language:") || slices.Contains(tags, t)
 	})
 }
@@ -132,7 +132,7 @@ func (l *Lesson) InScope(tags []string) bool {
 // FileError is something wrong with a lesson file.
 type FileError struct {
 	Path    string
-	Line    int // 0 when it is about the whole file
+	Line    int // 0 for the whole file
 	Message string
 }
 

@@ -21,7 +21,7 @@ const SummaryFile = "SUMMARY.md"
 // Layer is a folder of lessons.
 type Layer struct {
 	Name string // built-in, user, project
-	Dir  string // how messages name the folder
+	Dir  string // name of the folder in messages
 	FS   fs.FS
 }
 
@@ -45,8 +45,8 @@ type Library struct {
 	Notes   []string // lessons that replaced others
 }
 
-// Load reads layers. A lesson of a later one takes the place of an earlier one with the same id; two with the
-// same id in one layer are an error. The error is a [FileErrors] with everything that is wrong in any file.
+// Load reads layers. A lesson of a later layer replaces an earlier one with the same id; two with the same id in one
+// layer are an error. The error is a [FileErrors] with all problems of all files.
 func Load(layers ...Layer) (*Library, error) {
 	lib := &Library{}
 	byID := map[string]*Lesson{}
@@ -61,7 +61,7 @@ func Load(layers ...Layer) (*Library, error) {
 			if old := byID[l.ID]; old != nil {
 				l.Replaces = old.Layer
 				lib.Notes = append(lib.Notes,
-					fmt.Sprintf("%s: lesson %s of the %s library takes the place of the %s one (%s)", l.Path, l.ID, l.Layer, old.Layer,
+					fmt.Sprintf("%s: lesson %s of the %s library replaces the %s one (%s)", l.Path, l.ID, l.Layer, old.Layer,
 						old.Title))
 			}
 			byID[l.ID] = l
@@ -77,7 +77,7 @@ func Load(layers ...Layer) (*Library, error) {
 	return lib, nil
 }
 
-// read parses the files of a layer. The error says why the folder could not be checked.
+// read parses the files of a layer. An error means that the folder could not be checked.
 func (y Layer) read() ([]*Lesson, FileErrors, error) {
 	entries, err := fs.ReadDir(y.FS, ".")
 	if errors.Is(err, fs.ErrNotExist) {

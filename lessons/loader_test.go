@@ -56,9 +56,9 @@ func broken() map[string][3]string {
 		"no title": {page("0001", "title: Sleeping instead of waiting\n", ""), "1",
 			"title is missing"},
 		"wrong severity": {page("0001", "should-fix", "critical"), "4",
-			`severity is "critical"; it is one of blocker`},
+			`severity is "critical"; use one of blocker`},
 		"wrong category": {page("0001", "test-anti-patterns", "style"), "6",
-			`category is "style"; it is one of`},
+			`category is "style"; use one of`},
 		"wrong language": {page("0001", "[python]", "[pyhton]"), "5", `language "pyhton" is not known`},
 		"no languages":   {page("0001", "languages: [python]\n", ""), "1", "languages is missing"},
 		"wrong type":     {page("0001", "syntactic", "regexp"), "8", `pattern.type is "regexp"`},
@@ -156,7 +156,7 @@ func TestOverlay(t *testing.T) {
 	if l, _ := lib.Get("0029"); l.Layer != "user" || l.Replaces != "built-in" {
 		t.Errorf("0029 is %+v", l)
 	}
-	if want := "user/0029-b.md: lesson 0029 of the user library takes the place of the built-in one (Never write secret " +
+	if want := "user/0029-b.md: lesson 0029 of the user library replaces the built-in one (Never write secret " +
 		"values into committed files)"; !slices.Contains(lib.Notes, want) {
 		t.Errorf("notes: %q", lib.Notes)
 	}

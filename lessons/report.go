@@ -20,7 +20,7 @@ type Hit struct {
 	Path   string  `json:"path"`
 	Line   int     `json:"line"`
 	Col    int     `json:"col"`  // in characters, from 1
-	Text   string  `json:"text"` // the line, shortened, without what looks like a secret
+	Text   string  `json:"text"` // the line, shortened, without probable secrets
 	// Reason is the reason of a suppression; "" without one.
 	Reason string `json:"reason,omitempty"`
 }
@@ -48,7 +48,7 @@ type Result struct {
 	Bytes      int64     `json:"bytes"`
 }
 
-// Count returns how many hits there are at a level.
+// Count returns the number of hits at a level.
 func (r Result) Count(level Level) int {
 	n := 0
 	for _, h := range r.Hits {
@@ -69,7 +69,7 @@ func (r *Result) Add(o Result) {
 	r.Bytes += o.Bytes
 }
 
-// Rebase makes paths that are relative to a folder relative to where that folder's own name is.
+// Rebase changes paths relative to a folder into paths relative to the folder's original name.
 func (r *Result) Rebase(dir string) {
 	for _, hits := range [][]Hit{r.Hits, r.Suppressed} {
 		for i := range hits {
@@ -149,7 +149,7 @@ func (w *worker) problems(file string, text []byte) {
 		default:
 			for _, id := range s.ids {
 				if !w.scanner.known[id] {
-					message = "names lesson " + id + ", which there is not"
+					message = "names lesson " + id + ", which does not exist"
 				}
 			}
 		}
@@ -160,7 +160,7 @@ func (w *worker) problems(file string, text []byte) {
 	}
 }
 
-// lineCounter numbers lines. It is cheap where the places come in order.
+// lineCounter numbers lines. It is fast for ascending positions.
 type lineCounter struct {
 	text      []byte
 	pos, line int
@@ -181,7 +181,7 @@ const maxExcerpt = 160
 // excerpt returns the part of the line that a hit shows, redacted: a hit may be about a secret, and it will be stored.
 func (s *Scanner) excerpt(line []byte) string {
 	line = bytes.TrimSpace(line)
-	// What is cut off here is far more than what is shown, so that no secret is cut in two and kept.
+	// Cut off much more than is shown, so that no secret is cut in two and kept.
 	if len(line) > 4<<10 {
 		line = line[:4<<10]
 	}

@@ -45,10 +45,10 @@ func compile(l *Lesson) (*rule, error) {
 	switch {
 	case !namesLineFeed(expr):
 	case r.need.Before || len(r.need.Any) == 0:
-		// A match that may begin above its literal, or has none, could be anywhere.
+		// A match without a literal, or that may begin above its literal, can be anywhere.
 		r.sees, expr = wholeFile, "(?m:"+expr+")"
 	default:
-		// It has to begin on the first line, so that the search stops early.
+		// It must begin on the first line, so that the search stops early.
 		r.sees, expr = fewLines, `\A[^\n]*?((?m:`+expr+`))`
 	}
 	if r.re, err = regexp.Compile(expr); err != nil {
@@ -78,8 +78,8 @@ func (r *rule) first(line []byte) []int {
 // means reports whether a match is what the lesson means.
 func (r *rule) means(match []byte) bool { return r.unless == nil || !r.unless.Match(match) }
 
-// namesLineFeed reports whether an expression has \n in so many words. \s or [^"] alone do not count:
-// people write them for one line.
+// namesLineFeed reports whether an expression explicitly contains \n. \s or [^"] alone do not count, because they are
+// usually meant for one line.
 func namesLineFeed(expr string) bool {
 	for i := 0; i+1 < len(expr); i++ {
 		if expr[i] != '\\' {
@@ -92,11 +92,11 @@ func namesLineFeed(expr string) bool {
 	return false
 }
 
-// ruleSet holds the rules for files of one kind, with one search for all of their literals.
+// ruleSet contains the rules for files of one kind, with one search for all of their literals.
 type ruleSet struct {
 	rules  []*rule
 	always []int   // rules without a literal: they are tried on each line
-	lits   [][]int // for each literal the rules that need it; suppression has none
+	lits   [][]int // for each literal, the rules that need it; empty for the suppression mark
 	mark   int     // the literal that every suppression contains
 	set    *literal.Set
 }
@@ -138,12 +138,12 @@ type place struct {
 	start, end int
 }
 
-// search holds what is needed again for each file.
+// search holds buffers that are reused for each file.
 type search struct {
 	matches []literal.Match
-	tried   []int // for each rule the line that it was last tried on
+	tried   []int // for each rule, the line on which it was last tried
 	places  []place
-	marks   []int // where suppressions may be
+	marks   []int // positions of possible suppressions
 }
 
 // run finds all places in text, which has [literal.Pad] bytes after its end.
@@ -175,7 +175,7 @@ func (q *search) run(s *ruleSet, text []byte) {
 	}
 }
 
-// try looks for a match that begins on the line from start to end, unless that was done before.
+// try searches for a match that begins on the line from start to end, unless that line was already searched.
 func (q *search) try(r *rule, n int, text []byte, start, end int) {
 	if r.sees == wholeFile {
 		start = 0
@@ -203,7 +203,7 @@ func (q *search) try(r *rule, n int, text []byte, start, end int) {
 	}
 }
 
-// lineAround returns where the line with pos begins and ends, without its line feed.
+// lineAround returns the start and the end of the line with pos, without its line feed.
 func lineAround(text []byte, pos int) (start, end int) {
 	return bytes.LastIndexByte(text[:pos], '\n') + 1, pos + lineLength(text[pos:])
 }

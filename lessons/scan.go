@@ -19,26 +19,26 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Options say how a [Scanner] looks.
+// Options configures a [Scanner].
 type Options struct {
-	Scopes      []string // tags of the project; nil: not known, every lesson applies
+	Scopes      []string // tags of the project; nil if unknown: every lesson applies
 	Workers     int      // files at a time; 0: one for each processor
 	MaxSize     int64    // larger files are skipped; 0: 16 MiB
 	AnyLanguage bool     // try each lesson on every file, in any language
-	Foreign     bool     // look into folders of other people's code as well, where a list of files names them
+	Foreign     bool     // also scan files in folders of third-party code if a list names them
 }
 
-// Scanner looks for syntactic lessons. It is for any number of goroutines.
+// Scanner scans for syntactic lessons. It is safe for concurrent use.
 type Scanner struct {
 	options  Options
 	detector *detector
-	sets     map[string]func() *ruleSet // by language, each made when it is first needed; "" for text of no known kind
+	sets     map[string]func() *ruleSet // by language, each created at first use; "" for text of an unknown kind
 	redactor *redact.Redactor
 	secrets  *regexp.Regexp  // values with a secret-sounding name, in any form
 	known    map[string]bool // ids of all lessons
 }
 
-// NewScanner prepares the lessons that a regular expression can find and whose hits count for something.
+// NewScanner prepares the lessons with a regular expression whose hits have a level.
 func NewScanner(lessons []*Lesson, o Options) (*Scanner, error) {
 	if o.Workers <= 0 {
 		o.Workers = runtime.GOMAXPROCS(0)
@@ -77,7 +77,7 @@ func NewScanner(lessons []*Lesson, o Options) (*Scanner, error) {
 	return s, nil
 }
 
-// Source looks at one text as if it were the file at path.
+// Source scans one text as if it were the file at path.
 func (s *Scanner) Source(path string, src []byte) Result {
 	buf := make([]byte, len(src), len(src)+literal.Pad)
 	copy(buf, src)
@@ -111,12 +111,12 @@ func (s *Scanner) Scan(ctx context.Context, dir string, files []string) (Result,
 	})
 }
 
-// run hands the files of a source to workers and puts together what they saw.
+// run passes the files of a source to workers and combines their results.
 func (s *Scanner) run(ctx context.Context, dir string, source func(yield func(string) bool) ([]Skip, error)) (Result,
 	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	const chunk = 16 // files at a time keep the channel out of the way
+	const chunk = 16 // files in one message, to reduce channel overhead
 	files := make(chan []string, 4*s.options.Workers)
 	var sum Result
 	var mu sync.Mutex
@@ -169,7 +169,7 @@ func (s *Scanner) run(ctx context.Context, dir string, source func(yield func(st
 	return sum, nil
 }
 
-// worker looks at one file after the other and uses its memory again.
+// worker scans files one by one and reuses its buffers.
 type worker struct {
 	scanner *Scanner
 	buf     []byte
@@ -186,10 +186,10 @@ func (w *worker) file(dir, path string) error {
 	info, err := os.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		w.skip(path, "is not there")
+		w.skip(path, "does not exist")
 		return nil
 	case err != nil:
-		return fmt.Errorf("look at %s: %w", path, err)
+		return fmt.Errorf("read the state of %s: %w", path, err)
 	case info.Mode()&fs.ModeSymlink != 0:
 		w.skip(path, "symbolic link")
 		return nil

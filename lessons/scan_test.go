@@ -83,7 +83,7 @@ func TestSuppression(t *testing.T) {
 		"two above":               {"# IGNORE 0060 no\n\ntime.sleep(1)\n", 1, 0, ""},
 		"behind code above":       {"x = 1  # IGNORE 0060 about x\ntime.sleep(1)\n", 1, 0, ""},
 		"below":                   {"time.sleep(1)\n# IGNORE 0060 late\n", 1, 0, ""},
-		"other lesson":            {"time.sleep(1)  # IGNORE 0061 for that\n", 1, 0, "names lesson 0061, which there is not"},
+		"other lesson":            {"time.sleep(1)  # IGNORE 0061 for that\n", 1, 0, "names lesson 0061, which does not exist"},
 		"several":                 {"time.sleep(1)  # IGNORE 0001, 0060: the device needs it\n", 0, 1, "names lesson 0001"},
 		"no reason":               {"time.sleep(1)  # IGNORE 0060\n", 1, 0, "has no reason"},
 		"no reason but dashes":    {"time.sleep(1)  # IGNORE 0060 --\n", 1, 0, "has no reason"},
@@ -194,7 +194,7 @@ func TestSkipped(t *testing.T) {
 	// the same for a list of files
 	some, err := s.Scan(t.Context(), dir, []string{"a.py", "node_modules/x/d.py", "node_modules/x/d2.py", "gone.py"})
 	if err != nil || len(some.Hits) != 1 || some.Files != 1 ||
-		fmt.Sprint(some.Skipped) != "[{gone.py is not there} {node_modules dependencies, 2 file(s)}]" {
+		fmt.Sprint(some.Skipped) != "[{gone.py does not exist} {node_modules dependencies, 2 file(s)}]" {
 		t.Errorf("%+v, %v", some, err)
 	}
 }

@@ -15,7 +15,7 @@ func Summary(lib *Library) (string, error) {
 	return fillSummary(string(text), lib)
 }
 
-// fillSummary puts what is generated between its marks.
+// fillSummary inserts the generated text between its marks.
 func fillSummary(text string, lib *Library) (string, error) {
 	for _, part := range []struct{ name, text string }{
 		{"table", referenceTable(lib)},

@@ -60,7 +60,7 @@ func TestSummaryCites(t *testing.T) {
 	ids := regexp.MustCompile(`\b\d{4}\b`)
 	for _, id := range ids.FindAllString(text, -1) {
 		if _, ok := lib.Get(id); !ok {
-			t.Errorf("lesson %s, which there is not", id)
+			t.Errorf("lesson %s, which does not exist", id)
 		}
 	}
 	if got := strings.Join(ids.FindAllString(section("### Cold-Start"), -1), " "); got[:24] != "0014 0016 0020 0032 0039" {

@@ -17,7 +17,7 @@ const suppressionMark = "runplan:ignore"
 type suppression struct {
 	ids    []string
 	reason string
-	alone  bool // nothing but the comment is on its line, so it is about the next one
+	alone  bool // the comment is alone on its line, so it applies to the next line
 }
 
 // parseSuppression parses the suppression of a line. ok is false if the mark does not begin a comment, or if no lesson
@@ -61,7 +61,7 @@ func addIDs(ids *[]string, word string) bool {
 	return true
 }
 
-// cutComment takes the sign that begins a comment from the end of a line.
+// cutComment removes the sign of a comment from the end of a line.
 func cutComment(s string) (code string, ok bool) {
 	for _, sign := range []string{"//", "#", "--", "{/*", "/*", "<!--", ";", "*", "%"} {
 		if code, ok := strings.CutSuffix(s, sign); ok {
@@ -81,7 +81,7 @@ func trimCommentEnd(s string) string {
 	return s
 }
 
-// suppressions finds those that are about the line which begins at start: on it, or alone above it.
+// suppressions finds the suppressions for the line that begins at start: on it, or alone above it.
 func suppressions(text []byte, start, end int) []suppression {
 	var out []suppression
 	if s, ok := parseSuppression(string(text[start:end])); ok {

@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// ScanTree looks at all files below dir, or below the given paths in it, but not at other people's code:
+// ScanTree scans all files below dir, or below the given paths in it, but not third-party code:
 // version control, dependencies and caches are in [Result.Skipped].
 func (s *Scanner) ScanTree(ctx context.Context, dir string, below ...string) (Result, error) {
 	if len(below) == 0 {
@@ -25,7 +25,7 @@ func (s *Scanner) ScanTree(ctx context.Context, dir string, below ...string) (Re
 			err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(root)),
 				func(name string, e fs.DirEntry, err error) error {
 					if err != nil {
-						return fmt.Errorf("look at %s: %w", name, err)
+						return fmt.Errorf("read the state of %s: %w", name, err)
 					}
 					rel := relative(dir, name)
 					if e.IsDir() {
@@ -48,7 +48,7 @@ func (s *Scanner) ScanTree(ctx context.Context, dir string, below ...string) (Re
 	})
 }
 
-// relative makes a path below dir relative to it. [filepath.Rel] does more than is needed for each file.
+// relative makes a path below dir relative to it. It is faster than [filepath.Rel].
 func relative(dir, name string) string {
 	if rest, ok := strings.CutPrefix(name, filepath.Clean(dir)+string(filepath.Separator)); ok {
 		return filepath.ToSlash(rest)
@@ -75,7 +75,7 @@ func foreignName(name string) string {
 	return ""
 }
 
-// foreignDir also looks into the folder: caches and virtual environments mark themselves.
+// foreignDir also reads the folder, because caches and virtual environments mark themselves.
 func foreignDir(base, name string) string {
 	if why := foreignName(base); why != "" {
 		return why
@@ -111,7 +111,7 @@ func foreign(file string) (folder, why string) {
 	}
 }
 
-// notText says why the content of a file is not checked.
+// notText returns why the content of a file is not checked.
 func notText(text []byte) string {
 	switch {
 	case bytes.HasPrefix(text, []byte{0xFF, 0xFE}), bytes.HasPrefix(text, []byte{0xFE, 0xFF}):

@@ -12,14 +12,14 @@ import (
 	"unicode"
 )
 
-// Draft returns a lesson to fill in. It can be loaded as it is, and does not match anything yet.
+// Draft returns a lesson template. It is valid, and matches nothing yet.
 func Draft(id, title string) *Lesson {
 	return &Lesson{
 		ID: id, Title: title, Severity: ShouldFix, Languages: []string{All}, Category: Categories()[0],
-		Pattern: Pattern{Type: Semantic, Description: "What to look for in the code, in one sentence."},
+		Pattern: Pattern{Type: Semantic, Description: "The sign of the mistake in the code, in one sentence."},
 		Fix:     "What to do instead, in one sentence.",
-		Body: "## Observation\n\nWhat was seen, told so that it fits any code base.\n\n" +
-			"## Why it happens\n\nWhat makes people write it.\n\n" +
+		Body: "## Observation\n\nThe observation, in words for any code base.\n\n" +
+			"## Why it happens\n\nThe cause of the mistake.\n\n" +
 			"## What to do instead\n\nHow to avoid it, and how to notice it.\n",
 	}
 }
@@ -35,7 +35,7 @@ func NextID(lib *Library) (string, error) {
 		last = max(last, n)
 	}
 	if last == 9999 {
-		return "", errors.New("lesson 9999 is in use, so there is no next id; give the file a free one by hand")
+		return "", errors.New("lesson 9999 is in use, so no next id is free; give the file a free one by hand")
 	}
 	return fmt.Sprintf("%04d", last+1), nil
 }
@@ -65,7 +65,7 @@ func FileName(l *Lesson) string {
 	return l.ID + "-" + name + ".md"
 }
 
-// Write puts a lesson into a folder, which is made if need be, and returns the path. It replaces no file.
+// Write writes a lesson into a folder, which it creates if needed, and returns the path. It never replaces a file.
 func Write(dir string, l *Lesson) (string, error) {
 	path := filepath.Join(dir, FileName(l))
 	text, err := Format(l)
@@ -90,7 +90,7 @@ func Write(dir string, l *Lesson) (string, error) {
 	return path, nil
 }
 
-// Format writes a lesson as a file that [Parse] reads back as the same lesson, or says why it cannot.
+// Format writes a lesson as a file that [Parse] reads back as the same lesson, or returns why it cannot.
 func Format(l *Lesson) ([]byte, error) {
 	var err error
 	for _, text := range []func(indent, s string) string{block, quoted} {
@@ -102,7 +102,7 @@ func Format(l *Lesson) ([]byte, error) {
 		}
 	}
 	if err == nil {
-		err = fmt.Errorf("lesson %s has text that front matter cannot hold", l.ID)
+		err = fmt.Errorf("lesson %s has text that front matter cannot contain", l.ID)
 	}
 	return nil, err
 }

@@ -27,7 +27,7 @@ type AdaptedBaseError struct{ Base string }
 
 func (e *AdaptedBaseError) Error() string {
 	return fmt.Sprintf(
-		"model %s has an adapter already, and a second one would come on top of it; name the model below it in the settings",
+		"model %s already has an adapter, and a second one would be added to it; set its base model in the settings",
 		e.Base)
 }
 
@@ -76,7 +76,7 @@ func Adapt(ctx context.Context, o Options, a Adapted) error {
 	case ctx.Err() != nil:
 		return c.ended(ctx, about.Model)
 	case !made: // the client does not report a lost connection
-		return fmt.Errorf("make model %s at %s: the server did not say that it is made", a.Name, a.BaseURL)
+		return fmt.Errorf("create model %s at %s: the server did not confirm it", a.Name, a.BaseURL)
 	}
 	return nil
 }

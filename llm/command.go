@@ -20,8 +20,9 @@ var promptFiles embed.FS
 // tailLines is the number of output lines of a failed program that its error contains.
 const tailLines = 5
 
-// command asks a program. It writes the question to standard input, in the layout of prompts/command.md, and reads the
-// answer from standard output. The program runs in an empty temporary folder, with the environment of agents.
+// command runs a program as a model. It writes the question to standard input, in the layout of prompts/command.md,
+// and reads the answer from standard output. The program runs in an empty temporary folder, with the environment of
+// agents.
 func (a *asker) command(ctx context.Context, r Request) (Response, error) {
 	args, err := a.args(r.Model)
 	if err != nil {
@@ -45,7 +46,7 @@ func (a *asker) command(ctx context.Context, r Request) (Response, error) {
 		Sweep: proc.NewTag(), Reaper: a.o.Reaper,
 	})
 	if err != nil {
-		return Response{}, fmt.Errorf("ask the model's program %s: %w; models.command names it", args[0], err)
+		return Response{}, fmt.Errorf("run the model's program %s: %w; models.command sets it", args[0], err)
 	}
 	failed := func(format string, v ...any) error {
 		return &CommandError{Program: args[0], Why: fmt.Sprintf(format, v...),
@@ -76,12 +77,12 @@ func (a *asker) command(ctx context.Context, r Request) (Response, error) {
 // args expands the placeholders in a program's arguments. A program path with a slash is relative to the project.
 func (a *asker) args(m Model) ([]string, error) {
 	if len(m.Command) == 0 || m.Command[0] == "" {
-		return nil, fmt.Errorf("ask model %s: models.command names no program", m.Name)
+		return nil, fmt.Errorf("ask model %s: models.command is not set", m.Name)
 	}
 	args := make([]string, len(m.Command))
 	for i, arg := range m.Command {
 		if strings.Contains(arg, "{model}") && m.Name == "" {
-			return nil, fmt.Errorf("models.command has {model} in it, and models.%s names none", m.Role)
+			return nil, fmt.Errorf("models.command contains {model}, but models.%s is not set", m.Role)
 		}
 		args[i] = strings.NewReplacer("{model}", m.Name, "{root}", a.o.Root).Replace(arg)
 	}

@@ -135,7 +135,7 @@ func TestCommandThatIsNot(t *testing.T) {
 	}
 	r.Model.Command, r.Model.Name = []string{"ask", "{model}"}, ""
 	if _, err := llm.New(o).Complete(t.Context(), r); err == nil ||
-		!strings.Contains(err.Error(), "models.reasoning names none") {
+		!strings.Contains(err.Error(), "models.reasoning is not set") {
 		t.Error(err)
 	}
 }

@@ -36,7 +36,7 @@ type UnknownModelError struct {
 }
 
 func (e *UnknownModelError) Error() string {
-	return fmt.Sprintf("no model %q is configured; there are %s", e.Name, strings.Join(e.Known, ", "))
+	return fmt.Sprintf("no model %q is configured; models are %s", e.Name, strings.Join(e.Known, ", "))
 }
 
 // NotFoundError reports a model that the server does not have.
@@ -73,7 +73,7 @@ func (e *WindowError) Error() string {
 	var what string
 	switch {
 	case e.Context > 0:
-		what = fmt.Sprintf("model %s takes %d tokens, and the window that is configured for it is %d", e.Model, e.Context,
+		what = fmt.Sprintf("model %s takes %d tokens, but its configured window is %d", e.Model, e.Context,
 			e.Window)
 	case e.Counted && e.Window == 0:
 		what = fmt.Sprintf(
@@ -177,7 +177,7 @@ func (e *AnswerError) Error() string {
 	if len(why) > 200 {
 		why = append(why[:200], '…')
 	}
-	return fmt.Sprintf("the answer%s is not the JSON that was asked for (%d bytes): %s", model, len(e.Raw), string(why))
+	return fmt.Sprintf("the answer%s is not the requested JSON (%d bytes): %s", model, len(e.Raw), string(why))
 }
 
 func (e *AnswerError) Unwrap() error { return e.Err }
@@ -194,19 +194,19 @@ func HintOf(err error) string {
 	case errors.As(err, &missing):
 		return "get it: ollama pull " + missing.Model
 	case errors.As(err, &down):
-		return "start it: ollama serve; where it is comes from models.base_url"
+		return "start it: ollama serve; models.base_url has its address"
 	case errors.As(err, &remote):
 		return "choose a model that runs on the server itself"
 	case errors.As(err, &window) && window.Context > 0:
 		return fmt.Sprintf("set models.%s_window or budget.context_window to %d or less", roleOr(window.Role), window.Context)
 	case errors.As(err, &window) && window.Counted:
-		return "ask with less context, or raise models.margin so that estimates are higher"
+		return "send less context, or raise models.margin for higher estimates"
 	case errors.As(err, &window):
 		return fmt.Sprintf(
-			"ask with less context, lower models.max_tokens, or raise models.%s_window if the model takes more",
+			"send less context, lower models.max_tokens, or raise models.%s_window if the model takes more",
 			roleOr(window.Role))
 	case errors.As(err, &length):
-		return "raise models.max_tokens, or the window if the model takes more, or ask for less at once"
+		return "raise models.max_tokens, or the window if the model takes more, or request less at once"
 	case errors.As(err, &late):
 		return "raise models.timeout, or choose a smaller model"
 	}

@@ -21,7 +21,7 @@ import (
 func JSON[T any](ctx context.Context, c Completer, r Request) (T, Response, error) {
 	var none T
 	if len(r.Schema) == 0 {
-		return none, Response{}, errors.New("ask a model for JSON: there is no schema")
+		return none, Response{}, errors.New("ask a model for JSON: the schema is missing")
 	}
 	res, err := c.Complete(ctx, r)
 	if err != nil {
@@ -140,7 +140,7 @@ func noneTwice(text string) error {
 		break
 	}
 	if rest := strings.TrimSpace(text[dec.InputOffset():]); rest != "" {
-		return fmt.Errorf("%d bytes of text come after the value", len(rest))
+		return fmt.Errorf("%d bytes of text follow the value", len(rest))
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ const (
 	Command = "command"
 )
 
-// mostAnswer is the highest size of an answer in bytes. It bounds memory if a model or program never stops.
+// mostAnswer is the highest size of an answer in bytes. It limits memory use if a model or program never stops.
 const mostAnswer = 16 << 20
 
 // Options configures how models are asked.
@@ -52,7 +52,7 @@ type asker struct {
 // Complete asks the model. It rejects a call that does not fit into the window (BUD-05).
 func (a *asker) Complete(ctx context.Context, r Request) (Response, error) {
 	if r.Prompt == "" {
-		return Response{}, errors.New("ask a model: there is no prompt")
+		return Response{}, errors.New("ask a model: the prompt is empty")
 	}
 	if err := Check(r, tokens.Budget{Margin: a.o.Margin}); err != nil {
 		return Response{}, err

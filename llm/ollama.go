@@ -122,7 +122,7 @@ func (o *ollamaClient) ask(parent context.Context, r Request) (Response, error) 
 	return res, err
 }
 
-var errTooLong = errors.New("it was given up")
+var errTooLong = errors.New("the call was cancelled")
 
 // chatRequest converts a question to Ollama's API. Truncate and Shift are off; otherwise the server would silently cut
 // a long prompt, or shift the prompt out of the window during the answer.

@@ -87,7 +87,7 @@ type bounded struct {
 
 func (b *bounded) Write(p []byte) (int, error) {
 	if len(p) > b.left {
-		return 0, fmt.Errorf("it makes more than %d MiB of one conversation", mostRendered>>20)
+		return 0, fmt.Errorf("it renders one conversation to more than %d MiB", mostRendered>>20)
 	}
 	b.left -= len(p)
 	return b.w.Write(p)
@@ -125,7 +125,7 @@ func Chat(ctx context.Context, o Options, m Model) (ChatFacts, error) {
 }
 
 // EndOfSequence asks an Ollama server for the text of the token that ends an answer. It returns "" if the server does
-// not say.
+// not report it.
 func EndOfSequence(ctx context.Context, o Options, m Model) (string, error) {
 	show, err := show(ctx, o, m, true)
 	if err != nil {
@@ -199,7 +199,7 @@ func RenderOnServer(ctx context.Context, o Options, m Model, turns []Turn) (stri
 	return "", c.explain(ctx, Request{Model: m}, err)
 }
 
-var errNotRendered = errors.New("the server asks the model instead of rendering only; it is too old for that")
+var errNotRendered = errors.New("the server runs the model instead of only rendering; install a newer version")
 
 // CountTokens has an Ollama server count the exact tokens of a text. It takes time, because the server runs the model
 // on the text. If the text exceeds the window of m, it returns a [WindowError].
@@ -224,7 +224,7 @@ func CountTokens(ctx context.Context, o Options, m Model, text string) (int, err
 		return 0, c.explain(ctx, Request{Model: m, Prompt: text}, err)
 	}
 	if !last.Done || last.PromptEvalCount == 0 {
-		return 0, fmt.Errorf("count tokens with model %s at %s: the server does not tell", m.Name, m.BaseURL)
+		return 0, fmt.Errorf("count tokens with model %s at %s: the server does not report the count", m.Name, m.BaseURL)
 	}
 	return last.PromptEvalCount, nil
 }

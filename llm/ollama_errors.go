@@ -89,7 +89,7 @@ func lost(err error) bool {
 		strings.Contains(err.Error(), "unexpected end of JSON input")
 }
 
-var errRedirect = errors.New("it sends elsewhere, and a prompt goes to the configured server or nowhere")
+var errRedirect = errors.New("it redirects, but runplan sends prompts only to the configured server")
 
 // newHTTPClient returns a client without a timeout, because each call has one in its context. It never uses a proxy
 // for a local server, whatever the environment says.

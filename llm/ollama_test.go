@@ -247,7 +247,7 @@ func TestOllamaIsDown(t *testing.T) {
 	l.Close()
 	_, err = llm.New(llm.Options{Retries: 1}).Complete(t.Context(), request(url))
 	var down *llm.DownError
-	if !errors.As(err, &down) || llm.HintOf(err) != "start it: ollama serve; where it is comes from models.base_url" ||
+	if !errors.As(err, &down) || llm.HintOf(err) != "start it: ollama serve; models.base_url has its address" ||
 		!strings.Contains(err.Error(), "connection refused") {
 		t.Fatal(err)
 	}

@@ -44,14 +44,14 @@ func NewRouter(m config.Models, o RouterOptions) (*Router, error) {
 	}
 	for _, s := range slices.Sorted(maps.Keys(m.Overrides)) {
 		if !slices.Contains(Stages(), Stage(s)) {
-			return nil, fmt.Errorf("models.overrides.%s is for no stage; stages are %v", s, Stages())
+			return nil, fmt.Errorf("models.overrides.%s is not a stage; stages are %v", s, Stages())
 		}
 	}
 	r := &Router{m, o}
 	switch {
 	case r.provider() == Ollama && m.BaseURL == "":
 		return nil, &MissingSettingError{"models.base_url",
-			`base_url = "http://localhost:11434", or where your Ollama server is,`}
+			`base_url = "http://localhost:11434", or the address of your Ollama server,`}
 	case r.provider() == Command && len(m.Command) == 0:
 		return nil, &MissingSettingError{"models.command", `command = ["program", "argument"]`}
 	}

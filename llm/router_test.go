@@ -31,7 +31,7 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// MODEL-04: what was asked for, else the override of the stage, else its adapter, else the role's model.
+// MODEL-04: the request, else the override of the stage, else its adapter, else the role's model.
 func TestResolution(t *testing.T) {
 	m := config.Models{
 		Coding: "c", Reasoning: "r", BaseURL: "http://localhost:1", MaxTokens: 7, CodingWindow: 100, CodingTemperature: 0.5,
@@ -55,7 +55,7 @@ func TestResolution(t *testing.T) {
 		"an override before the adapter": {stage: llm.Scope,
 			want: llm.Model{Role: llm.Reasoning, Name: "r-scope", Window: 50, Temperature: 0.3,
 				Source: "models.overrides.scope"}},
-		"what was asked for before all": {stage: llm.Scope, asked: "c",
+		"the request before all": {stage: llm.Scope, asked: "c",
 			want: llm.Model{Role: llm.Reasoning, Name: "c", Window: 50, Temperature: 0.3, Source: "asked for"}},
 		"a role that was asked for": {stage: llm.Scope, asked: "coding",
 			want: llm.Model{Role: llm.Coding, Name: "c", Window: 100, Temperature: 0.5, Source: "models.coding"}},

@@ -16,7 +16,7 @@ import (
 //go:embed facts/*.yml
 var factFiles embed.FS
 
-// What [Discover] looks at, for each language. A larger code base is sampled, always the same files.
+// Limits of [Discover] for each language. In a larger code base it reads a sample, always the same files.
 const (
 	sampleFiles = 600
 	sampleBytes = 6 << 20
@@ -35,7 +35,7 @@ type Style struct {
 type LanguageStyle struct {
 	Language  string  `json:"language"`
 	Files     int     `json:"files"`
-	Looked    int     `json:"looked"` // fewer than Files where they were sampled
+	Looked    int     `json:"looked"` // fewer than Files after sampling
 	Errors    []Count `json:"errors"`
 	Tests     []Count `json:"tests"`
 	Functions Sizes   `json:"functions"`
@@ -56,10 +56,9 @@ type Sizes struct {
 	Max    int `json:"max"`
 }
 
-// Discover looks at the code in dir: how errors are handled, how tests are written, how long functions are
-// and how imports are made, in Go, Python, TypeScript and JavaScript. Go is read without ast-grep; if p is
-// the zero Program, the other languages are left out and the Note says so. The same tree gives the same
-// answer.
+// Discover describes the code in dir: error handling, tests, length of functions and imports, in Go, Python,
+// TypeScript and JavaScript. Go is read without ast-grep; if p is the zero Program, the other languages are left out
+// and the Note says so. The same tree gives the same answer.
 func Discover(ctx context.Context, p Program, dir string, env []string) (Style, error) {
 	files, skipped, err := Files(ctx, env, dir)
 	if err != nil {
@@ -91,7 +90,7 @@ func Discover(ctx context.Context, p Program, dir string, env []string) (Style, 
 			err = c.facts(ctx, p, dir, lang, look, &s.Skipped)
 		}
 		if err != nil {
-			return Style{}, fmt.Errorf("look at the style of the %s files: %w", lang, err)
+			return Style{}, fmt.Errorf("read the style of the %s files: %w", lang, err)
 		}
 		if c.files > 0 {
 			s.Languages = append(s.Languages, c.style(lang, len(all)))
@@ -102,7 +101,7 @@ func Discover(ctx context.Context, p Program, dir string, env []string) (Style, 
 	return s, nil
 }
 
-// sample takes files at equal distances, so that each part of the tree is heard.
+// sample takes files at equal distances, so that each part of the tree is represented.
 func sample(dir string, all []string) []string {
 	var fit []string
 	size := int64(0)
@@ -124,7 +123,7 @@ func sample(dir string, all []string) []string {
 	return out
 }
 
-// counter counts what is seen in one language.
+// counter counts the constructs of one language.
 type counter struct {
 	files                  int
 	errors, tests, imports map[string]int
@@ -148,7 +147,7 @@ func (c *counter) style(language string, files int) LanguageStyle {
 	return s
 }
 
-// most lists what is done most often.
+// most lists the most frequent constructs.
 func most(counts map[string]int) []Count {
 	all := []Count{}
 	for what, n := range counts {
@@ -179,7 +178,7 @@ func (s Style) Text() string {
 			files = "1 file"
 		}
 		if l.Looked < l.Files {
-			files += fmt.Sprintf(", %d looked at", l.Looked)
+			files += fmt.Sprintf(", %d read", l.Looked)
 		}
 		fmt.Fprintf(&b, "%s (%s).", l.Language, files)
 		part := func(name string, counts []Count) {

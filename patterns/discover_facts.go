@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// facts counts in Python, TypeScript and JavaScript what ast-grep finds.
+// facts counts ast-grep's findings in Python, TypeScript and JavaScript.
 func (c *counter) facts(ctx context.Context, p Program, dir, language string, files []string, skipped *[]Skip) error {
 	name := "facts/script.yml"
 	if language == "python" {
@@ -41,7 +41,7 @@ func (c *counter) facts(ctx context.Context, p Program, dir, language string, fi
 		case why != "":
 			*skipped = append(*skipped, Skip{s.path, why})
 		default:
-			*skipped = append(*skipped, Skip{s.path, "ast-grep did not say that it looked"})
+			*skipped = append(*skipped, Skip{s.path, "ast-grep did not report that it read the file"})
 		}
 	}
 	kept := map[string][]byte{}
@@ -174,7 +174,7 @@ func (c *counter) script(r record) {
 			c.errors["throw of a value"]++
 		}
 	case "fact-error-class":
-		c.errors["error classes of their own"]++
+		c.errors["own error classes"]++
 	case "fact-call":
 		switch text {
 		case "catch":

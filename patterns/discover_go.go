@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// golang counts in Go, with Go's own parser: it is exact, many times faster, and always there.
+// golang counts constructs in Go with Go's own parser, which is exact, fast, and always available.
 func (c *counter) golang(ctx context.Context, dir string, files []string) error {
 	set := token.NewFileSet()
 	for _, name := range files {
@@ -20,7 +20,7 @@ func (c *counter) golang(ctx context.Context, dir string, files []string) error 
 		f, err := parser.ParseFile(set, filepath.Join(dir, filepath.FromSlash(name)), nil,
 			parser.SkipObjectResolution|parser.ParseComments)
 		if err != nil || ast.IsGenerated(f) {
-			continue // broken or generated code says nothing about the style
+			continue // broken and generated code does not count for the style
 		}
 		c.files++
 		g := goFile{counter: c, set: set, test: strings.HasSuffix(name, "_test.go")}
@@ -152,7 +152,7 @@ func (g goFile) call(n *ast.CallExpr) {
 	}
 }
 
-// returned counts errors that are handed on as they came.
+// returned counts errors that are returned unchanged.
 func (g goFile) returned(n *ast.ReturnStmt) {
 	if len(n.Results) == 0 || g.test {
 		return

@@ -121,9 +121,9 @@ func TestDiscover(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := `Codebase style: go (3 files, 2 looked at). Errors: errors.New (1), fmt.Errorf with %w (1), sentinel errors (1). Tests: functions named Test… (1), t.Fatal(f) (1), t.Run (1). Functions: 2, in lines the median is 7, nine in ten have at most 7, the longest 7. Imports: standard library (3), example.com/x/y (1).
+	want := `Codebase style: go (3 files, 2 read). Errors: errors.New (1), fmt.Errorf with %w (1), sentinel errors (1). Tests: functions named Test… (1), t.Fatal(f) (1), t.Run (1). Functions: 2, in lines the median is 7, nine in ten have at most 7, the longest 7. Imports: standard library (3), example.com/x/y (1).
 python (2 files). Errors: except KeyError (1), except ValueError (1), handlers pass (1), handlers raise from the cause (1), raise CartError (1). Tests: functions named test_… (2), fixtures (1), fixtures as parameters (1), parametrized (1), plain assert (1), pytest.raises (1). Functions: 5, in lines the median is 3, nine in ten have at most 9, the longest 9. Imports: from … import (1), logging (1), pytest (1), relative (1), requests (1), typing (1).
-typescript (2 files). Errors: catch throws again (1), error classes of their own (1), throw new AppError (1), try/catch (1). Tests: describe (1), expect (1), it (1). Functions: 4, in lines the median is 5, nine in ten have at most 8, the longest 8. Imports: @scope/name (1), import type (1), node:… (1), relative (1), vitest (1).
+typescript (2 files). Errors: catch throws again (1), own error classes (1), throw new AppError (1), try/catch (1). Tests: describe (1), expect (1), it (1). Functions: 4, in lines the median is 5, nine in ten have at most 8, the longest 8. Imports: @scope/name (1), import type (1), node:… (1), relative (1), vitest (1).
 javascript (1 file). Errors: .catch(…) (1). Functions: 1, in lines the median is 1, nine in ten have at most 1, the longest 1. Imports: require (1).`
 	if diff := cmp.Diff(strings.Split(want, "\n"), strings.Split(s.Text(), "\n")); diff != "" {
 		t.Error(diff)

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// What is not given to the program: it would leave the file out without a word, or answer with gigabytes,
-// since each of its records repeats the whole line.
+// Files that ast-grep does not get. It would skip them silently, or answer with gigabytes, because each record
+// repeats the whole line.
 const (
 	maxFile = 3_000_000
 	maxLine = 16 << 10
@@ -24,12 +24,12 @@ const (
 // source is a file that the program can look at.
 type source struct {
 	path     string // slashes, relative
-	language string // "" when only the program knows
-	byName   string // name that stands for the language, for scripts without a file name extension
+	language string // "" if only the program knows
+	byName   string // file name for the language, for scripts without a file name extension
 	comments []suppression
-	neutral  []byte // text without ignoreWord, nil when it has none
-	idle     bool   // no rule can find anything in it, so the program need not look
-	sifted   bool   // the rules that can are known
+	neutral  []byte // text without ignoreWord, nil if it has none
+	idle     bool   // no rule can match in it, so ast-grep need not read it
+	sifted   bool   // the matching rules are known
 }
 
 // sources sorts the files of a request: those to check, those that cannot be checked, with the reason, and those in
@@ -63,7 +63,7 @@ func sources(dir string, files []string, wanted func(language string) bool,
 		}
 		if why == "" && s.byName != "" {
 			if other, ok := names[s.byName]; ok && other != s.language {
-				why = fmt.Sprintf("another script of the name %s is in %s; the program goes by the name alone", s.byName, other)
+				why = fmt.Sprintf("another script with the name %s is in %s; ast-grep uses only the name", s.byName, other)
 			}
 			names[s.byName] = s.language
 		}
@@ -83,17 +83,17 @@ func relative(dir, file string) (string, error) {
 	if filepath.IsAbs(file) {
 		var err error
 		if rel, err = filepath.Rel(dir, file); err != nil {
-			return "", fmt.Errorf("scan %s: it does not lie in %s", file, dir)
+			return "", fmt.Errorf("scan %s: it is not in %s", file, dir)
 		}
 	}
 	rel = path.Clean(filepath.ToSlash(rel))
 	if rel == "." || rel == ".." || strings.HasPrefix(rel, "../") {
-		return "", fmt.Errorf("scan %s: it is not a file in %s; scan it from the folder that holds it", file, dir)
+		return "", fmt.Errorf("scan %s: it is not a file in %s; scan it from its own folder", file, dir)
 	}
 	return rel, nil
 }
 
-// open looks whether the program will look at a file, and how.
+// open checks whether and how ast-grep will read the file.
 func open(dir, rel string, sift func(s *source, text []byte)) (source, string) {
 	s := source{path: rel, language: languageOf(rel)}
 	if strings.ContainsFunc(rel, unicode.IsControl) || !utf8.ValidString(rel) {
@@ -105,13 +105,13 @@ func open(dir, rel string, sift func(s *source, text []byte)) (source, string) {
 	case err != nil:
 		return s, reasonOf(err)
 	case fi.Mode()&fs.ModeSymlink != 0:
-		return s, "a symbolic link; what it points to is scanned under its own name"
+		return s, "a symbolic link; its target is scanned under its own name"
 	case fi.IsDir():
 		return s, "a folder, not a file"
 	case !fi.Mode().IsRegular():
 		return s, "not a regular file"
 	case s.language == "" && (path.Ext(rel) != "" || fi.Size() > maxFile):
-		return s, "" // in no language that we know; should the program know it, Scan says so
+		return s, "" // in an unknown language; if ast-grep knows it, Scan reports that
 	case fi.Size() > maxFile:
 		return s, fmt.Sprintf("too large: %d bytes, at most %d are read", fi.Size(), maxFile)
 	}
@@ -124,7 +124,7 @@ func open(dir, rel string, sift func(s *source, text []byte)) (source, string) {
 			return s, ""
 		}
 		if s.byName = path.Base(rel); !regexp.MustCompile(`^[\w.+-]+$`).MatchString(s.byName) {
-			return s, "a script without a file name extension, and a name that cannot be made known to the program"
+			return s, "a script without a file name extension, whose name ast-grep cannot be configured for"
 		}
 	}
 	switch {
@@ -133,7 +133,7 @@ func open(dir, rel string, sift func(s *source, text []byte)) (source, string) {
 	case bytes.IndexByte(text, 0) >= 0:
 		return s, "binary"
 	case longest(text) > maxLine:
-		return s, fmt.Sprintf("a line of %d bytes, at most %d are read: made by a program?", longest(text), maxLine)
+		return s, fmt.Sprintf("it has a line of %d bytes, and the limit is %d: probably a generated file", longest(text), maxLine)
 	}
 	if bytes.Contains(text, []byte(ignoreMark)) || bytes.Contains(text, []byte(ignoreWord)) {
 		s.comments = findSuppressions(text)
@@ -151,7 +151,7 @@ func open(dir, rel string, sift func(s *source, text []byte)) (source, string) {
 func reasonOf(err error) string {
 	switch {
 	case os.IsNotExist(err):
-		return "no such file"
+		return "the file does not exist"
 	case os.IsPermission(err):
 		return "no permission to read it"
 	}

@@ -83,19 +83,19 @@ func TestGenerate(t *testing.T) {
 		"9002 python":     "missing-argument: get is called without timeout",
 		"9003 javascript": "in-loop: fetch is called in a loop",
 		"9003 typescript": "in-loop: fetch is called in a loop",
-		"9004 python":     "dropped-result: what create_task returns is dropped",
+		"9004 python":     "dropped-result: what create_task is dropped",
 		"9005 go":         "called: Exit is called",
 		"0002 python":     ": rule async-no-await finds its bad example already, and not its good one",
 		"9013 python":     "missing-handler: the handlers around send… do not take RuntimeError",
-		"9014 python":     ": no template fits what its examples change",
+		"9014 python":     ": no template fits the difference of its examples",
 		"9006 python": ": the lesson does not speak of what its examples call, so a rule would find the example and " +
 			"nothing else: taxed",
-		"9007 python": ": its bad example is not whole python code",
+		"9007 python": ": its bad example is incomplete python code",
 		"9008":        ": it is syntactic: its regular expression does the work",
-		"9009":        ": none of its languages is one that templates are written for: all",
-		"9010":        ": none of its languages is one that templates are written for: shell",
+		"9009":        ": no template exists for its languages: all",
+		"9010":        ": no template exists for its languages: shell",
 		"9012":        ": a rule could not be checked: the lesson has no bad and good example",
-		"9011 python": ": no template fits what its examples change",
+		"9011 python": ": no template fits the difference of its examples",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
@@ -174,7 +174,7 @@ func TestLoadRefuses(t *testing.T) {
 		"empty":     {"# nothing\n", "no rule in it"},
 		"duplicate": {"id: a\n" + rest + "---\nid: a\n" + rest, "rule a for python is in"},
 		"second":    {"id: a\n" + rest + "---\n\nid: b\nlanguage: python\n", "x.yml:7: rule b"},
-		"flow":      {"{id: a, language: python, message: m, rule: {pattern: x}}\n", "on a line of its own"},
+		"flow":      {"{id: a, language: python, message: m, rule: {pattern: x}}\n", "on its own line"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -101,8 +101,8 @@ func interpreter(text []byte) string {
 	return "bash"
 }
 
-// isProse reports whether a file name indicates text or data that ast-grep has no language for. TestProseIsNotLookedAt
-// asks the program itself.
+// isProse reports whether a file name indicates text or data without a language in ast-grep. TestProseIsNotLookedAt
+// checks this with ast-grep.
 func isProse(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".txt", ".log", ".csv", ".tsv", ".rst", ".adoc", ".toml", ".ini", ".cfg", ".sum", ".mod", ".lock", ".golden",

@@ -113,12 +113,12 @@ func walk(ctx context.Context, dir, root string) ([]string, error) {
 			return nil
 		})
 	if errors.Is(err, fs.ErrNotExist) {
-		err = nil // it went while we looked
+		err = nil // it was removed meanwhile
 	}
 	return files, err
 }
 
-// nothing tells of folders that no source is in. Git leaves them out too, or should.
+// folders without source are not reported; git ignores them too
 func nothing(name string) bool {
 	switch name {
 	case ".git", ".hg", ".svn", ".jj", ".runplan", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache",

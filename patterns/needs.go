@@ -15,9 +15,9 @@ import (
 	"github.com/runplan/runplan/internal/literal"
 )
 
-// Starting the program takes longer than looking at a few files. So the text that a file must contain for a match is
-// derived from each rule: the words of patterns, the regular expressions, the keywords of some kinds. The program gets
-// a rule only if a file contains its text. A rule that is not understood here may match in any file.
+// Starting the program takes longer than reading a few files. So the text that a file must contain for a match is
+// derived from each rule: the words of patterns, the regular expressions, the keywords of some kinds. The program
+// gets a rule only if a file contains its text. An unknown form of rule may match in any file.
 
 // need is a condition on the text of a file. The zero need holds for each text.
 type need struct {
@@ -26,7 +26,7 @@ type need struct {
 	text string         // part of the text
 	word string         // a whole word in the text
 	expr *regexp.Regexp // matches in the text
-	lits []string       // expr matches only if one of these is in the text; none: nothing is known
+	lits []string       // expr matches only if one of these is in the text; empty if unknown
 }
 
 func (n need) none() bool {
@@ -62,7 +62,7 @@ func (n need) cost() int {
 	return 2
 }
 
-// allOf returns the need for all of the needs. Those that hold for each text are left out.
+// allOf returns the conjunction of the needs. It omits those that are always met.
 func allOf(list ...need) need {
 	var all []need
 	for _, n := range list {
@@ -81,7 +81,7 @@ func allOf(list ...need) need {
 	return need{all: all}
 }
 
-// anyOf returns the need for at least one of the needs. If one of them is always met, so is the result.
+// anyOf returns the disjunction of the needs. If one of them is always met, so is the result.
 func anyOf(list []need) need {
 	if len(list) == 0 || slices.ContainsFunc(list, need.none) {
 		return need{}
@@ -92,7 +92,7 @@ func anyOf(list []need) need {
 	return need{any: list}
 }
 
-// hasWord reports whether text has word with no letter next to it. A digit may stand in front: 1if x is Python.
+// hasWord reports whether text has word with no letter next to it. A digit may precede it: 1if x is Python.
 func hasWord(text, word string) bool {
 	letter := func(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
 	for at := 0; ; {
@@ -109,14 +109,14 @@ func hasWord(text, word string) bool {
 	}
 }
 
-// ruleKeys lists the known keys of a rule file. Any other key may change what a rule matches.
+// ruleKeys lists the known keys of a rule file. Any other key may change the matches of a rule.
 var ruleKeys = []string{
 	"id", "language", "rule", "constraints", "utils", "transform", "fix", "rewriters", "severity", "message", "note",
 	"labels", "files", "ignores", "url", "metadata",
 }
 
-// needOf returns the need of a rule document for files in a language. Constraints are left out: they only narrow a
-// match.
+// needOf returns the need of a rule document for files in a language. It ignores constraints, because they only
+// narrow a match.
 func needOf(text, language string) need {
 	var doc map[string]any
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
@@ -176,7 +176,7 @@ func (r reader) rule(v any) need {
 			}
 			all = append(all, parts...)
 		case "not", "nthChild", "range", "field", "stopBy":
-		default: // it may change what the other keys mean
+		default: // it may change the meaning of the other keys
 			return need{}
 		}
 	}
@@ -275,7 +275,7 @@ func regexNeed(expr string) need {
 		return need{}
 	}
 	tree = loose(tree.Simplify())
-	// An optional part at an end says nothing.
+	// An optional part at an end gives no need.
 	for tree.Op == syntax.OpConcat && len(tree.Sub) > 1 && optional(tree.Sub[0]) {
 		tree.Sub = tree.Sub[1:]
 	}
@@ -288,7 +288,7 @@ func regexNeed(expr string) need {
 	}
 	n := need{expr: re}
 	for _, l := range literal.Required(tree).Any {
-		if l.Fold { // the program knows more letters that are the same in another case
+		if l.Fold { // ast-grep folds more letters than Go
 			n.lits = nil
 			break
 		}
@@ -297,7 +297,7 @@ func regexNeed(expr string) need {
 	return n
 }
 
-// loose returns an expression that matches in a text wherever the program finds re in a part of the text: without
+// loose returns an expression that matches a text if ast-grep finds re in any part of it: without
 // anchors, and with all characters beyond ASCII in classes that may come from \s, \d or \w, which Rust reads as
 // Unicode.
 func loose(re *syntax.Regexp) *syntax.Regexp {
@@ -340,7 +340,7 @@ func loose(re *syntax.Regexp) *syntax.Regexp {
 func optional(re *syntax.Regexp) bool { return re.Op == syntax.OpStar || re.Op == syntax.OpQuest }
 
 // portable reports whether Go and Rust read an expression alike, apart from the differences that [loose] covers. It
-// accepts only syntax that is known to be alike.
+// accepts only syntax that is known to be the same.
 func portable(expr string) bool {
 	for i, class := 0, false; i < len(expr); i++ {
 		rest := expr[i+1:]

@@ -46,7 +46,7 @@ func (n Node) Var(name string) (v Var, ok bool) {
 	return Var{}, false
 }
 
-// ErrTooMuch says that an answer is too long to hold in memory.
+// ErrTooMuch reports that an answer is too long for memory.
 var ErrTooMuch = errors.New("ast-grep's answer is too long")
 
 // Nodes applies rules to texts of dir in one process and returns the matches by path, in no order. It is for indexing:
@@ -134,7 +134,7 @@ func (o *outliner) command(more []string, args []string) []string {
 	return all
 }
 
-// ask runs the program and reads its answer as it comes.
+// ask runs the program and parses its output as it arrives.
 func (o *outliner) ask(ctx context.Context, args []string, nodes map[string][]Node) error {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
@@ -161,7 +161,7 @@ func (o *outliner) ask(ctx context.Context, args []string, nodes map[string][]No
 	return a.close()
 }
 
-// answer takes the program's answer in pieces and keeps what the lines say. Of the answer itself it holds one line.
+// answer parses the program's output in pieces. It keeps only one line of the output itself.
 type answer struct {
 	*outliner
 	read    proc.Records // lines
@@ -182,7 +182,7 @@ func newAnswer(o *outliner, nodes map[string][]Node, tooMuch func()) *answer {
 	return a
 }
 
-// Write takes a piece. What is wrong with it is said by close.
+// Write takes a piece. close returns its error.
 func (a *answer) Write(p []byte) (int, error) {
 	if a.size += len(p); a.size > maxAnswer {
 		a.last = nil
@@ -199,7 +199,7 @@ func (a *answer) close() error {
 	return err
 }
 
-// store keeps the nodes of the file that came last.
+// store stores the nodes of the last file.
 func (a *answer) store() {
 	if len(a.last) > 0 {
 		a.nodes[a.text.Path] = append(a.nodes[a.text.Path], a.last...)
@@ -234,7 +234,7 @@ func (a *answer) line(line []byte) error {
 	return nil
 }
 
-// names holds words that come again and again, so that each is made once.
+// names interns repeated words.
 type names map[string]string
 
 func (n names) of(word []byte) string {
@@ -248,7 +248,7 @@ func (n names) of(word []byte) string {
 	return s
 }
 
-// silent asks again about files without any answer, and whether ast-grep read them.
+// silent runs ast-grep again on files without an answer, and reports whether it read them.
 func (o *outliner) silent(ctx context.Context, args []string) ([]Skip, error) {
 	if len(args) == 0 {
 		return nil, nil
@@ -286,7 +286,7 @@ func (o *outliner) silent(ctx context.Context, args []string) ([]Skip, error) {
 		case why != "":
 			skipped = append(skipped, Skip{o.texts[a].Path, why})
 		default:
-			skipped = append(skipped, Skip{o.texts[a].Path, "ast-grep did not say that it looked"})
+			skipped = append(skipped, Skip{o.texts[a].Path, "ast-grep did not report that it read the file"})
 		}
 	}
 	return skipped, nil
@@ -301,8 +301,8 @@ func (n Node) within(size int) bool {
 	return ok
 }
 
-// decodeNode reads one line of the answer. It looks at numbers and names only: the texts, which are nearly all of
-// an answer, are stepped over.
+// decodeNode reads one line of the answer. It reads only numbers and names, and skips the texts, which are most of
+// the output.
 func decodeNode(line []byte, known names) (file string, n Node, err error) {
 	d := stepper{rest: line, names: known}
 	n.Start, n.From = -1, -1

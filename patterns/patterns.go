@@ -24,7 +24,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// ErrMissing says that ast-grep is not installed. It is a reason to skip, not to fail.
+// ErrMissing reports that ast-grep is not installed. It is a reason to skip, not to fail.
 var ErrMissing = errors.New("ast-grep is not installed")
 
 // MissingNote is shown if structural analysis was skipped.
@@ -46,7 +46,7 @@ const (
 type Program struct {
 	Path    string `json:"path"`
 	Version string `json:"version"`
-	Warning string `json:"warning,omitempty"` // the version is not one that was tested
+	Warning string `json:"warning,omitempty"` // the version was not tested
 
 	// Env is the environment that it runs in, complete.
 	Env []string `json:"-"`
@@ -64,7 +64,7 @@ type accepted struct {
 	rules []string
 }
 
-// Found reports whether there is a program. The zero Program is none.
+// Found reports whether the program exists. The zero Program does not.
 func (p Program) Found() bool { return p.Path != "" }
 
 // Find looks for ast-grep: the configured path or name, else $RUNPLAN_AST_GREP, else ast-grep in the PATH of env.
@@ -84,7 +84,7 @@ func Find(ctx context.Context, env []string, configured string) (Program, error)
 		return Program{}, fmt.Errorf("%w: no %s in PATH; %s", ErrMissing, programName, MissingNote)
 	case path == "":
 		return Program{}, fmt.Errorf(
-			"find ast-grep: %s names %s, and there is no such program; correct it, or remove it to search PATH", by, named)
+			"find ast-grep: %s names %s, which does not exist; correct it, or remove it to search PATH", by, named)
 	}
 	p := Program{Path: path, Env: env, seen: &accepted{}}
 	ctx, cancel := context.WithTimeoutCause(ctx, versionLimit,
@@ -92,7 +92,7 @@ func Find(ctx context.Context, env []string, configured string) (Program, error)
 	defer cancel()
 	out, err := proc.Output(ctx, proc.Cmd{Args: []string{path, "--version"}, Env: env})
 	if err != nil {
-		return Program{}, fmt.Errorf("ask ast-grep for its version: %w; install it again", err)
+		return Program{}, fmt.Errorf("run ast-grep --version: %w; install it again", err)
 	}
 	version := regexp.MustCompile(`^ast-grep (\d+\.\d+\.\d+\S*)\s*$`).FindStringSubmatch(string(out))
 	if version == nil {
@@ -101,7 +101,7 @@ func Find(ctx context.Context, env []string, configured string) (Program, error)
 	}
 	p.Version = version[1]
 	if !strings.HasPrefix(p.Version, KnownGood) {
-		p.Warning = fmt.Sprintf("ast-grep %s is not a version that was tested; %sx is known to be good", p.Version, KnownGood)
+		p.Warning = fmt.Sprintf("ast-grep %s is an untested version; %sx was tested", p.Version, KnownGood)
 	}
 	return p, nil
 }

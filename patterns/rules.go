@@ -79,11 +79,11 @@ func Builtin() Source {
 	return Source{BuiltIn, sub, "built-in"}
 }
 
-// Folder returns the source of the rules in a folder on disk. It need not be there.
+// Folder returns the source of the rules in a folder on disk. It need not exist.
 func Folder(layer Layer, dir string) Source { return Source{layer, os.DirFS(dir), dir} }
 
-// Load reads the rules of all sources, the later over the earlier, sorted by id. It reads the outer form
-// only: whether a pattern is one is for the program to say, see [Check].
+// Load reads the rules of all sources, sorted by id. Later sources override earlier ones. It checks only the outer
+// form; ast-grep checks the patterns, see [Check].
 func Load(sources ...Source) ([]Rule, error) {
 	all := map[string]Rule{}
 	var errs []error
@@ -147,7 +147,7 @@ func loadLayer(src Source) ([]Rule, error) {
 	return rules, errors.Join(errs...)
 }
 
-// add puts a rule to those of its layer. A rule may have a document for each language.
+// add adds a rule to its layer. A rule may have a document for each language.
 func add(rules []Rule, r Rule) ([]Rule, error) {
 	i := slices.IndexFunc(rules, func(o Rule) bool { return o.ID == r.ID })
 	if i < 0 {
@@ -155,7 +155,7 @@ func add(rules []Rule, r Rule) ([]Rule, error) {
 	}
 	for _, l := range r.Languages {
 		if slices.Contains(rules[i].Languages, l) || len(rules[i].docs) == 0 {
-			return rules, fmt.Errorf("%s: rule %s for %s is in %s already; give one of them another id", r.File, r.ID, l,
+			return rules, fmt.Errorf("%s: rule %s for %s is already in %s; give one of them another id", r.File, r.ID, l,
 				rules[i].File)
 		}
 	}
@@ -197,7 +197,7 @@ func parseRules(file string, text []byte) ([]Rule, error) {
 		rules = append(rules, r)
 	}
 	if len(rules) == 0 {
-		return nil, fmt.Errorf("%s: there is no rule in it", file)
+		return nil, fmt.Errorf("%s: it contains no rule", file)
 	}
 	return rules, nil
 }
@@ -211,7 +211,7 @@ func parseRule(doc string) (Rule, error) {
 		return Rule{}, fmt.Errorf("id %q: a rule needs an id of letters, digits, - and _", h.ID)
 	}
 	if strings.HasPrefix(h.ID, "runplan-") || strings.HasPrefix(h.ID, "suppression-") {
-		return Rule{}, fmt.Errorf("id %q: ids that begin with runplan- or suppression- are taken", h.ID)
+		return Rule{}, fmt.Errorf("id %q: ids that begin with runplan- or suppression- are reserved", h.ID)
 	}
 	r := Rule{ID: h.ID, Severity: h.Severity, Message: h.Message, Note: strings.TrimSpace(h.Note)}
 	if h.Metadata.Lesson != nil {
@@ -226,7 +226,7 @@ func parseRule(doc string) (Rule, error) {
 	case h.Rule == nil:
 		return r, fmt.Errorf("rule %s: it has no rule", h.ID)
 	case h.Message == "":
-		return r, fmt.Errorf("rule %s: it has no message; say what is wrong", h.ID)
+		return r, fmt.Errorf("rule %s: it has no message; describe the mistake in message", h.ID)
 	}
 	if r.Severity == "" {
 		r.Severity = Hint
@@ -236,7 +236,7 @@ func parseRule(doc string) (Rule, error) {
 	}
 	key := regexp.MustCompile(`(?m)^language:.*$`)
 	if len(key.FindAllString(doc, -1)) != 1 {
-		return r, fmt.Errorf("rule %s: write language: NAME on a line of its own", h.ID)
+		return r, fmt.Errorf("rule %s: write language: NAME on its own line", h.ID)
 	}
 	for _, l := range append([]string{h.Language}, h.Metadata.Also...) {
 		if l = canonical(l); !regexp.MustCompile(`^[a-z0-9]+$`).MatchString(l) {

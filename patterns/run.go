@@ -17,7 +17,7 @@ import (
 const (
 	maxAnswer  = 64 << 20 // bytes of one chunk's answer; each record repeats its whole line
 	maxChunk   = 2000     // files
-	fewFiles   = 8        // files; to scan fewer of them takes less time than to start a second thread
+	fewFiles   = 8        // files; scanning fewer takes less time than starting a second thread
 	emptyFile  = "emptyFile"
 	noRule     = "noRule"
 	exitFound  = 1 // of the program: a hit at severity error
@@ -27,13 +27,13 @@ const (
 // sight is the output of ast-grep.
 type sight struct {
 	records []record
-	files   map[string]string // file → "" if rules were applied to it, else why not
+	files   map[string]string // file → "" if rules were applied to it, else the reason
 }
 
 func (s sight) looked(file string) bool { _, ok := s.files[file]; return ok }
 
-// run applies rules to files of dir, chunk by chunk. It never runs the program without a file: that would
-// scan the whole folder.
+// run applies rules to files of dir, chunk by chunk. It never runs ast-grep without a file, because that would scan
+// the whole folder.
 func (p Program) run(ctx context.Context, dir string, files []source, rules string) (sight, error) {
 	all := sight{files: map[string]string{}}
 	if len(files) == 0 {
@@ -91,7 +91,7 @@ func argvLimit() int {
 	return 128 << 10
 }
 
-// chunks cuts files so that the paths of each part fit.
+// chunks divides files into parts whose paths fit into an argument list.
 func chunks(files []source, limit int) [][]source {
 	var all [][]source
 	var size, first int
@@ -136,7 +136,7 @@ func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) 
 		Limits: proc.Limits{Total: j.limit()},
 		Line: func(l string) {
 			switch {
-			case strings.HasPrefix(l, "{"): // the answer itself, kept apart
+			case strings.HasPrefix(l, "{"): // the answer, kept separately
 			case strings.HasPrefix(l, "sg: "):
 				notes = append(notes, l)
 			case len(said) < 50:
@@ -179,13 +179,13 @@ func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) 
 		all.records = append(all.records, r)
 	}
 	if loud != (res.Exit == exitFound) {
-		return fmt.Errorf("ast-grep %s exited with %d, which is not what it printed; install version %sx", j.Version,
+		return fmt.Errorf("ast-grep %s exited with %d, which contradicts its output; install version %sx", j.Version,
 			res.Exit, KnownGood)
 	}
 	return all.read(notes, asked)
 }
 
-// verdict tells an answer from a failure.
+// verdict distinguishes an answer from a failure.
 func verdict(res proc.Result, said []string) error {
 	text := stderrText(said)
 	switch {
@@ -234,13 +234,13 @@ func (s *sight) read(notes []string, asked map[string]bool) error {
 		}
 	}
 	if len(notes) == 0 {
-		return errors.New("ast-grep did not say which files it looked at; install version " + KnownGood + "x")
+		return errors.New("ast-grep did not report which files it read; install version " + KnownGood + "x")
 	}
 	return nil
 }
 
-// config writes the program's configuration: our own, so that one in the scanned repository is not used. It
-// makes scripts known that have no file name extension.
+// config writes the program's configuration: our own, so that one in the scanned repository is not used. It declares
+// scripts without a file name extension.
 func (j job) config(files []source) (string, error) {
 	globs := map[string][]string{}
 	for _, f := range files {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Hit is one place that a rule found. Line and column count from 1, the column in characters.
+// Hit is one match of a rule. Line and column count from 1, the column in characters.
 type Hit struct {
 	Rule     string   `json:"rule"`
 	Path     string   `json:"path"`
@@ -21,7 +21,7 @@ type Hit struct {
 	Severity Severity `json:"severity"`
 	Message  string   `json:"message"`
 	Note     string   `json:"note,omitempty"`
-	Fix      string   `json:"fix,omitempty"` // text to put there instead, if the rule has one
+	Fix      string   `json:"fix,omitempty"` // replacement text, if the rule has one
 	Lesson   string   `json:"lesson,omitempty"`
 }
 
@@ -122,7 +122,7 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 		case why == noRule, why == "" && s.language == "":
 			res.Other = append(res.Other, s.path)
 		case why == "":
-			res.Skipped = append(res.Skipped, Skip{s.path, "ast-grep did not say that it looked"})
+			res.Skipped = append(res.Skipped, Skip{s.path, "ast-grep did not report that it read the file"})
 		default:
 			res.Skipped = append(res.Skipped, Skip{s.path, why})
 		}
@@ -156,7 +156,7 @@ func (r *Result) sort() {
 	slices.Sort(r.Other)
 }
 
-// rulePartial marks what the program could not parse. A rule may be blind there.
+// rulePartial marks parts that ast-grep could not parse. Rules may miss matches there.
 const rulePartial = "runplan-partial"
 
 // ownRules returns runplan's own rules, for the languages of the files and of the rules.
@@ -180,7 +180,7 @@ func ownRules(files []source, docs []document) string {
 	return b.String() + commentRules(languages)
 }
 
-// ErrRule says that a rule is none.
+// ErrRule reports an invalid rule.
 var ErrRule = errors.New("not a rule that ast-grep accepts")
 
 // Check asks ast-grep whether it accepts each rule on its own. The errors name the rule and its file.
@@ -212,7 +212,7 @@ func (p Program) try(ctx context.Context, rules string) error {
 		return fmt.Errorf("make a folder for ast-grep: %w", err)
 	}
 	defer os.RemoveAll(dir)
-	name := "x.json" // in a language that is no obstacle
+	name := "x.json" // in a language without restrictions
 	if err := os.WriteFile(filepath.Join(dir, name), []byte("{}\n"), 0o600); err != nil {
 		return fmt.Errorf("make a file for ast-grep: %w", err)
 	}

@@ -40,7 +40,7 @@ func TestAMissingPathIsASkip(t *testing.T) {
 	if len(res.Hits) != 1 || res.Scanned != 1 {
 		t.Errorf("hits %v of %d files", res.Hits, res.Scanned)
 	}
-	if diff := cmp.Diff([]Skip{{"gone.py", "no such file"}}, res.Skipped); diff != "" {
+	if diff := cmp.Diff([]Skip{{"gone.py", "the file does not exist"}}, res.Skipped); diff != "" {
 		t.Error(diff)
 	}
 	// A file that goes while the program is starting is an error.
@@ -77,7 +77,7 @@ func TestWhatTheProgramCannotReadIsASkip(t *testing.T) {
 	}
 	got := reasons(res.Skipped)
 	for file, reason := range map[string]string{
-		"latin.py": "UTF-8", "huge.py": "too large", "wide.py": "a line of", "nul.py": "binary", "sub": "folder",
+		"latin.py": "UTF-8", "huge.py": "too large", "wide.py": "it has a line of", "nul.py": "binary", "sub": "folder",
 		"link.py": "symbolic link", "two\nlines.py": "control characters",
 	} {
 		if slices.Contains(files, file) && !strings.Contains(got[file], reason) {
@@ -112,7 +112,7 @@ func TestScriptsWithoutExtension(t *testing.T) {
 	if diff := cmp.Diff(want, places(res.Hits)); diff != "" {
 		t.Error(diff)
 	}
-	if why := reasons(res.Skipped)["other/tool"]; !strings.Contains(why, "another script of the name tool") {
+	if why := reasons(res.Skipped)["other/tool"]; !strings.Contains(why, "another script with the name tool") {
 		t.Errorf("other/tool: %q", why)
 	}
 	if diff := cmp.Diff([]string{"LICENSE"}, res.Other); diff != "" {
@@ -196,8 +196,8 @@ all.py:5:1: error: this except catches everything, even the request to stop [bar
 line.py:3:1: warning: ast-grep-ignore has no effect here [suppression-without-effect]
 line.py:4:1: error: this except catches everything, even the request to stop [bare-except]
 noreason.py:3:1: error: this except catches everything, even the request to stop [bare-except]
-noreason.py:3:1: warning: this comment suppresses nothing, because it gives no reason [suppression-without-reason]
-unused.py:1:1: hint: nothing to suppress: bare-except finds nothing in line 1 [suppression-without-use]
+noreason.py:3:1: warning: this comment has no effect, because it gives no reason [suppression-without-reason]
+unused.py:1:1: hint: this comment has no effect: bare-except finds nothing in line 1 [suppression-without-use]
 `
 	if diff := cmp.Diff(want, places(res.Hits)); diff != "" {
 		t.Error(diff)

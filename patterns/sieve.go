@@ -3,7 +3,7 @@ package patterns
 import "slices"
 
 // sieve finds the rules that can match in some files. The program compiles each rule that it gets, which takes longer
-// than looking at a few files.
+// than reading a few files.
 type sieve struct {
 	docs []document
 	mine []bool // the rule is not built in
@@ -28,7 +28,7 @@ func newSieve(rules []Rule) *sieve {
 
 // sift notes the rules that can match in a file: those for its language whose text the file contains. A user's rule
 // may be for a language that is embedded in another, so its language does not count. A file with suppressions is
-// always looked at. HTML embeds several languages and is not sifted.
+// always scanned. HTML embeds several languages and is not sifted.
 func (v *sieve) sift(s *source, text []byte) {
 	if s.language == "html" {
 		return
@@ -66,7 +66,7 @@ func (v *sieve) sifted(look []source, accepted bool) (ask []source, docs []docum
 	return ask, docs
 }
 
-// knows reports whether the program has accepted the rules before, as long as this Program is in use.
+// knows reports whether ast-grep has accepted the rules before, while this Program was in use.
 func (p Program) knows(own string) bool {
 	if own == "" {
 		return true

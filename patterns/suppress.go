@@ -29,11 +29,11 @@ const (
 	ruleNoUse    = "suppression-without-use"
 )
 
-// ruleComment finds the comments that have a mark: a string that looks like one is none.
+// ruleComment finds the comments that have a mark: it ignores strings that look like comments.
 const ruleComment = "runplan-comment"
 
-// commentKinds returns the names of comments in the trees of a language, "" where they are not known here; then each
-// line that looks like a comment counts as one.
+// commentKinds returns the names of comments in the trees of a language, "" if they are unknown; then each line that
+// looks like a comment counts as one.
 func commentKinds(language string) string {
 	switch language {
 	case "python", "typescript", "tsx", "javascript", "go", "bash":
@@ -56,7 +56,7 @@ func commentRules(languages []string) string {
 	return b.String()
 }
 
-// real keeps the suppressions that lie in a comment.
+// real keeps the suppressions in comments.
 func (s source) real(comments []record) []suppression {
 	if commentKinds(s.language) == "" {
 		return s.comments
@@ -73,19 +73,19 @@ type suppression struct {
 	line    int // of the comment, from 1
 	target  int // line that it is for
 	foreign bool
-	words   []string // what follows the mark
+	words   []string // the text after the mark
 }
 
-// Suppressed is a hit that a comment in the code declared to be meant.
+// Suppressed is a hit that a comment in the code accepts.
 type Suppressed struct {
 	Hit
 	Reason string `json:"reason"`
 }
 
-// findSuppressions reads the comments of a file. Prose that mentions a mark is none.
+// findSuppressions reads the comments of a file. Prose that mentions a mark does not count.
 func findSuppressions(text []byte) []suppression {
 	comment := regexp.MustCompile(`^(.*?)(?:#|//|/\*|--|<!--)\s*(` + ignoreWord + `|` + ignoreMark + `)(:|\s|$)(.*)$`)
-	quoted := regexp.MustCompile(`^\s*(?://|#|/?\*)`) // a comment that talks of such comments
+	quoted := regexp.MustCompile(`^\s*(?://|#|/?\*)`) // a comment about such comments
 	end := regexp.MustCompile(`\s*(?:\*/|-->).*$`)
 	var all []suppression
 	n := 0
@@ -105,7 +105,8 @@ func findSuppressions(text []byte) []suppression {
 	return all
 }
 
-// read splits the words into known rules and then the reason. A comment without a known rule is for another check.
+// read splits the words into known rules and then the reason. A comment without a known rule belongs to another
+// check.
 func (s suppression) read(known func(rule string) bool) (rules []string, reason string) {
 	for i, w := range s.words {
 		ids := strings.FieldsFunc(w, func(r rune) bool { return r == ',' || r == ':' })
@@ -117,7 +118,7 @@ func (s suppression) read(known func(rule string) bool) (rules []string, reason 
 	return rules, ""
 }
 
-// suppress takes apart what was found in one file, and adds a hit for each comment that does not count.
+// suppress separates the hits of one file, and adds a hit for each invalid comment.
 func suppress(s source, found []Hit, known func(rule string) bool) (hits []Hit, silent []Suppressed) {
 	type ask struct {
 		suppression
@@ -150,14 +151,14 @@ func suppress(s source, found []Hit, known func(rule string) bool) (hits []Hit, 
 		case a.foreign && (len(a.words) == 0 || len(a.rules) > 0):
 			h.Rule, h.Note = ruleNoEffect, how
 			h.Message = ignoreWord + " has no effect here"
-		case a.foreign || len(a.rules) == 0: // about rules that were not looked for
+		case a.foreign || len(a.rules) == 0: // about rules that did not run
 			continue
 		case a.reason == "":
 			h.Rule, h.Note = ruleNoReason, how
-			h.Message = "this comment suppresses nothing, because it gives no reason"
+			h.Message = "this comment has no effect, because it gives no reason"
 		case !a.used:
 			h.Rule, h.Severity, h.Note = ruleNoUse, Hint, "Remove the comment."
-			h.Message = fmt.Sprintf("nothing to suppress: %s finds nothing in line %d", strings.Join(a.rules, ", "), a.target)
+			h.Message = fmt.Sprintf("this comment has no effect: %s finds nothing in line %d", strings.Join(a.rules, ", "), a.target)
 		default:
 			continue
 		}

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// grammar holds the names that a language's syntax tree has for what templates speak of.
+// grammar holds the names of the syntax tree of a language that templates use.
 type grammar struct {
 	language  string
 	also      []string // languages with the same names
@@ -19,13 +19,13 @@ type grammar struct {
 	call      string // kind of a call
 	callee    string // its field
 	statement string // kind of a statement that is one expression
-	await     string // kind; "" if there is none
+	await     string // kind; "" if the language has none
 	loops     []string
 	keyword   string // kind of a named argument
-	wrap      string // makes a file of statements
+	wrap      string // wraps statements into a file
 }
 
-// grammarOf knows a language by ast-grep's name.
+// grammarOf returns the grammar for ast-grep's name of a language.
 func grammarOf(language string) (grammar, bool) {
 	switch language {
 	case "python":
@@ -128,7 +128,7 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 	for _, f := range named {
 		for _, other := range good {
 			if slices.Contains(good, f) && !slices.Contains(bad, other) && mentioned(text, other) && other != f {
-				// stopBy end reaches the root of the file: the rule holds for files that never make the other call
+				// stopBy end reaches the root of the file: the rule matches in files that never make the other call
 				root := node{"inside": node{"not": node{"inside": node{"regex": "."}}, "stopBy": "end",
 					"has": with(g.calls(other), "stopBy", "end")}}
 				put("missing-companion", fmt.Sprintf("%s is called, and %s nowhere in the file", f, other),
@@ -144,7 +144,7 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 		}
 		if both && says("stor", "keep", "kept", "hold", "handle", "refer", "assign", "result", "return", "discard", "drop",
 			"ignor", "unsubscribe", "cancel") {
-			put("dropped-result", fmt.Sprintf("what %s returns is dropped", f), node{"all": []any{g.calls(f), statement}})
+			put("dropped-result", fmt.Sprintf("the result of %s is dropped", f), node{"all": []any{g.calls(f), statement}})
 		}
 		if says("loop", "iterat", "each", "every", "per item", "batch") {
 			var loops []any
@@ -172,7 +172,7 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 		}
 	}
 	for _, f := range named {
-		// that it is called at all is the mistake only where the lesson says so
+		// a call itself is a mistake only if the lesson says so
 		never := regexp.MustCompile(`(?i)\b(avoid|never|do not|don't|instead of|rather than|in place of)\W+(\w+\W+){0,4}` +
 			regexp.QuoteMeta(f) + `\b`)
 		if !slices.Contains(good, f) && never.MatchString(text) {
@@ -195,8 +195,8 @@ func with(n node, key string, value any) node {
 	return out
 }
 
-// calls returns the names that are called in code, in their order; of a.b.c the c. A name too many does no harm: the
-// program decides what a candidate finds.
+// calls returns the names that are called in code, in their order; for a.b.c it is c. Extra names do no harm, because
+// ast-grep decides what a candidate finds.
 func calls(code string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`([A-Za-z_][\w.]*)\s*\(`).FindAllStringSubmatch(code, -1) {
@@ -243,7 +243,7 @@ func keywords(code string) []string {
 	return names
 }
 
-// mentioned reports whether a text speaks of a name: the name itself, or all of its words.
+// mentioned reports whether a text mentions a name: the name itself, or all of its words.
 func mentioned(text, name string) bool {
 	if len(name) < 3 {
 		return false
@@ -252,7 +252,7 @@ func mentioned(text, name string) bool {
 	for _, w := range append(words(name), strings.ToLower(name)) {
 		if len(w) >= 3 && !strings.Contains(lower, w) {
 			if w == strings.ToLower(name) {
-				break // not in one piece; its words were all there
+				break // not as one word, but all its words are there
 			}
 			return false
 		}
@@ -260,7 +260,7 @@ func mentioned(text, name string) bool {
 	return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(longestOf(words(name)))).MatchString(text)
 }
 
-// words takes createTask and create_task apart.
+// words splits createTask and create_task into words.
 func words(name string) []string {
 	var all []string
 	var b strings.Builder

@@ -27,7 +27,7 @@ func (c *checker) advice() {
 	c.batches()
 	if ConcernBatched(c.plan) {
 		c.advise("concern-batched", nil,
-			"the plan builds everything first and tests it afterwards; let each batch bring its own tests")
+			"the plan builds everything first and tests it afterwards; give each batch its own tests")
 	}
 	for _, d := range c.plan.Diagnostics {
 		switch d.Code {
@@ -40,13 +40,12 @@ func (c *checker) advice() {
 	}
 }
 
-// wiring asks for the batch that puts the parts together. Plans that lack it end with parts that work and
-// a product that doesn't.
+// wiring checks for a batch that connects the parts. Without it, the parts of a plan work but the product does not.
 func (c *checker) wiring() {
 	n := len(c.plan.Batches)
 	if n >= 2 && !slices.ContainsFunc(c.plan.Batches, func(b Batch) bool { return TypeOf(b) == TypeWiring }) {
 		c.advise("no-wiring-batch", nil,
-			"none of the %d batches wires the parts together; add a last batch such as \"Integration wiring\"", n)
+			"no batch of the %d connects the parts; add a last batch such as \"Integration wiring\"", n)
 	}
 }
 
@@ -86,7 +85,7 @@ func (c *checker) sharedFiles() {
 				(b.ParallelSafe || len(b.DependsOn) > 0) {
 				advised[[2]int{at[k-1], i}] = true
 				c.advise("shared-file", b,
-					"%s is touched by batch %s as well; add \"depends_on: batch-%s\", or split the work by files", p, before.Key,
+					"%s is touched by batch %s too; add \"depends_on: batch-%s\", or split the work by files", p, before.Key,
 					before.Key)
 			}
 		}
@@ -97,7 +96,7 @@ func allFiles(b *Batch) []string {
 	return slices.Concat(b.Files.Create, b.Files.Modify, b.Files.Test, b.Files.Delete)
 }
 
-// testsBeforeCode finds batches that test what only a later batch creates.
+// testsBeforeCode finds batches that test code which only a later batch creates.
 func (c *checker) testsBeforeCode() {
 	creator := map[string]int{}
 	for i := range c.plan.Batches {
@@ -122,7 +121,7 @@ func (c *checker) testsBeforeCode() {
 	}
 }
 
-// subject is the name of what a file is about: parser for parser.py, test_parser.py and parser.test.ts.
+// subject returns the name of a file's subject: parser for parser.py, test_parser.py and parser.test.ts.
 func subject(path string) string {
 	base := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
 	base, _, _ = strings.Cut(base, ".")
@@ -135,8 +134,7 @@ func subject(path string) string {
 	return strings.ReplaceAll(base, "-", "_")
 }
 
-// counts compares what the plan says of its own size with what it holds, and the numbers of tests that it
-// expects with each other.
+// counts compares the plan's own counts with its content, and its expected numbers of tests with each other.
 func (c *checker) counts() {
 	for _, claim := range claims(c.plan.Preamble, "batches", "tasks") {
 		have := c.plan.Counts.Tasks
@@ -144,7 +142,7 @@ func (c *checker) counts() {
 			have = c.plan.Counts.Batches
 		}
 		if claim.n != have && have > 1 {
-			c.advise("counts-disagree", nil, "the plan speaks of %d %s and holds %d", claim.n, claim.what, have)
+			c.advise("counts-disagree", nil, "the plan says %d %s but has %d", claim.n, claim.what, have)
 		}
 	}
 	last := map[string]int{}
@@ -196,17 +194,17 @@ func (c *checker) batches() {
 		b := &c.plan.Batches[i]
 		switch {
 		case b.Empty && len(b.Tasks) == 0:
-			c.advise("empty-batch", b, "batch %s holds nothing and will be skipped", b.Key)
+			c.advise("empty-batch", b, "batch %s is empty and will be skipped", b.Key)
 			continue
 		case len(b.Tasks) > 5:
-			c.advise("big-batch", b, "batch %s holds %d tasks; up to five fit one agent well", b.Key, len(b.Tasks))
+			c.advise("big-batch", b, "batch %s has %d tasks; use up to five for one agent", b.Key, len(b.Tasks))
 		}
 		if !verifies(b) {
 			c.advise("no-verification", b,
-				"batch %s does not say how to check its outcome; add \"Run: `command`\" and \"Expected: PASS\"", b.Key)
+				"batch %s has no check of its outcome; add \"Run: `command`\" and \"Expected: PASS\"", b.Key)
 		}
 		if i := strings.Index(b.Text, "TBD"); i >= 0 {
-			c.advise("placeholder", b, "batch %s holds a \"TBD\"; an agent will make something up for it", b.Key)
+			c.advise("placeholder", b, "batch %s contains a \"TBD\", which an agent will replace by a guess", b.Key)
 		}
 	}
 }

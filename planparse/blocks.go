@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// blocksReader collects the literal blocks: what the embedded agent carries out word for word.
+// blocksReader collects the literal blocks, which the embedded agent executes literally.
 type blocksReader struct {
 	*builder
 	create string // path of the Create: line right above
@@ -66,8 +66,8 @@ func (r *blocksReader) mark(i int, create string, run *runReader) {
 	add(Block{Kind: kind, Path: target, Text: r.fenceText(m.fence)})
 }
 
-// isScript reports whether a shell fence below "Create: path" can be the content of that file. Else it holds
-// the commands that come next.
+// isScript reports whether a shell fence below "Create: path" can be the content of that file. Otherwise it contains
+// the next commands.
 func isScript(name string) bool {
 	switch path.Ext(name) {
 	case "", ".sh", ".bash", ".zsh", ".bats":
@@ -76,7 +76,7 @@ func isScript(name string) bool {
 	return false
 }
 
-// count remembers code that names no file: to place it takes a mind.
+// count counts code without a file name, which needs a model to place it.
 func (r *blocksReader) count(o owner) {
 	if r.plain == nil {
 		r.plain = map[ownerKey]int{}
@@ -98,7 +98,7 @@ func fenceKind(lang string) (BlockKind, bool) {
 	return "", false
 }
 
-// isOutput reports whether a fence shows something rather than being code to put somewhere.
+// isOutput reports whether a fence shows output or an example, and not code for a file.
 func isOutput(lang string) bool {
 	switch lang {
 	case "", "text", "txt", "plain", "plaintext", "console", "output", "log", "mermaid":
@@ -158,7 +158,7 @@ func (r *blocksReader) finish() {
 	}
 }
 
-// addDeletions makes blocks of "Delete:" entries, in tasks that spell out something else, too.
+// addDeletions makes blocks of "Delete:" entries, also in tasks with other literal blocks.
 func addDeletions(batch *Batch, named []namedFile) {
 	spelled := len(batch.Blocks)
 	for _, f := range named {
@@ -171,7 +171,7 @@ func addDeletions(batch *Batch, named []namedFile) {
 	}
 }
 
-// copyExpectations gives Run: blocks what was expected of their command further down.
+// copyExpectations gives Run: blocks the later expectation of their command.
 func copyExpectations(batch *Batch) {
 	next := 0
 	for i := range batch.Blocks {
@@ -190,9 +190,9 @@ func copyExpectations(batch *Batch) {
 	}
 }
 
-// literal decides which tasks need no model. One block is not enough: the usual plan shows code to write,
-// and spells out only the commit. So no code may be left that names no file, and each file that the task
-// says it changes must be touched by one of its blocks.
+// literal decides which tasks need no model. One block is not enough: the usual plan shows code to write, and spells
+// out only the commit. So all code must have a file name, and one of the task's blocks must touch each file that the
+// task changes.
 func (r *blocksReader) literal(i int, named []namedFile) {
 	batch := &r.plan.Batches[i]
 	for k := range batch.Blocks {
@@ -206,7 +206,7 @@ func (r *blocksReader) literal(i int, named []namedFile) {
 			continue
 		}
 		t := &batch.Tasks[f.task]
-		// blocks and files both come in document order: what ended before this task is never looked at again
+		// blocks and files both come in document order: blocks before this task are never needed again
 		for len(blocks) > 0 && blocks[0].Line < t.Line {
 			blocks = blocks[1:]
 		}
@@ -214,7 +214,7 @@ func (r *blocksReader) literal(i int, named []namedFile) {
 	}
 }
 
-// touched reports whether a block writes, changes or removes the path. A mention in a git command is none.
+// touched reports whether a block writes, changes or removes the path. A mention in a git command does not count.
 func touched(blocks []Block, t *Task, task int, path string) bool {
 	for i := range blocks {
 		b := &blocks[i]

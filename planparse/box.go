@@ -41,7 +41,7 @@ func cutBox(text []byte) (state byte, rest []byte, ok bool) {
 }
 
 // done reports whether the state of a box means that its work is done. "[~]" and the rest mean that it was
-// dropped or is in progress; the author knows which, so it is neither done nor run in silence.
+// dropped or is in progress; only the author knows, so it is neither skipped nor run silently.
 func done(state byte) bool { return state == 'x' || state == 'X' }
 
 // label is the start of a checkbox text in the list formats.
@@ -64,7 +64,7 @@ const (
 	labelSub              // 1.1
 )
 
-// parseLabel reads the label of a checkbox from the text behind it.
+// parseLabel reads the label of a checkbox from the text after it.
 func parseLabel(text []byte) label {
 	text = bytes.TrimLeft(text, "*\\_ \t") // bold, and the "*" of an optional Kiro item
 	if rest, struck := bytes.CutPrefix(text, []byte("~~")); struck {
@@ -222,7 +222,7 @@ func numberLabel(text []byte) label {
 	return l
 }
 
-// titleTags strips the tags that stand between id and title and reports whether one marks parallel work.
+// titleTags strips the tags between id and title and reports whether one marks parallel work.
 func titleTags(rest []byte) (title string, parallel bool) {
 	rest = trimSeparator(rest)
 	for {
@@ -241,7 +241,7 @@ func titleTags(rest []byte) (title string, parallel bool) {
 	}
 }
 
-// trimSeparator drops what stands between an id or a tag and the title.
+// trimSeparator removes the separator between an id or a tag and the title.
 func trimSeparator(s []byte) []byte {
 	for {
 		s = bytes.TrimLeft(s, " \t*:.-")

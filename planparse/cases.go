@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// cases warns of paths that differ only in their case. Where the file system ignores case, as it does on most Macs and
-// on Windows, they are one file. A batch that deletes one of them renames it, and means to.
+// cases warns of paths that differ only in their case. On file systems that ignore case, as on most Macs and on
+// Windows, they are one file. A batch that deletes one of them intends a rename.
 func (c *checker) cases() {
 	first := map[string]string{} // the spelling that came first, by the path in lower case
 	said := map[string]bool{}

@@ -54,8 +54,8 @@ type checker struct {
 	report Report
 }
 
-// dimension adds an aspect in which good of all cases are fine. If the plan has no such case, the aspect does not
-// apply and gets full points. A plan without batches gets no points.
+// dimension adds an aspect that good of all cases satisfy. If the plan has no such case, the aspect does not apply
+// and gets full points. A plan without batches gets no points.
 func (c *checker) dimension(name string, weight, good, all int, cases, fine string) {
 	d := Dimension{Name: name, Weight: weight, Reason: fmt.Sprintf("%d of %d %s %s", good, all, cases, fine)}
 	switch {
@@ -106,13 +106,13 @@ func (c *checker) dimensions() {
 	}
 	n := len(c.plan.Batches)
 	c.dimension("granularity", 20, small, tasks, "tasks", "take at most 100 lines")
-	c.dimension("verification", 20, checked, n, "batches", "say how to check their outcome")
+	c.dimension("verification", 20, checked, n, "batches", "have a check of their outcome")
 	c.dimension("files", 15, named, n, "batches",
 		"name the files they touch, in a list, in their text or in the blocks that they spell out")
-	if tasks == 0 { // such a plan is batches alone
+	if tasks == 0 { // such a plan has only batches
 		c.dimension("batch-size", 10, 0, 0, "tasks", "are in batches of one to five")
 	} else {
-		c.dimension("batch-size", 10, sized, n, "batches", "hold one to five tasks")
+		c.dimension("batch-size", 10, sized, n, "batches", "have one to five tasks")
 	}
 	c.dimension("order", 10, ordered, n, "batches", "depend on earlier ones only")
 	c.dimension("tests", 15, tested, creates, "batches that list code to change", "say how it is tested")
@@ -193,9 +193,9 @@ func TypeOf(b Batch) BatchType {
 	return TypeRefactoring
 }
 
-// ConcernBatched reports whether the plan first builds everything and then tests everything. Such batches cannot
-// be judged when they land, and do not run well side by side. A plan with just one final batch that verifies the
-// whole does not count.
+// ConcernBatched reports whether the plan first builds everything and then tests everything. Such batches cannot be
+// judged when they land, and do not run well in parallel. A plan with just one final batch that verifies the whole
+// does not count.
 func ConcernBatched(p *Plan) bool {
 	built, tests := 0, 0
 	for i, b := range p.Batches {
@@ -204,7 +204,7 @@ func ConcernBatched(p *Plan) bool {
 		}
 		switch TypeOf(b) {
 		case TypeTestOnly:
-			// to only run existing tests does not count
+			// running existing tests does not count
 			if len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Test) > 0 {
 				tests++
 			}

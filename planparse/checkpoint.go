@@ -28,18 +28,18 @@ func (b *builder) checkpoints() {
 	}
 	for i := range list {
 		if c := list[i].Checkpoint; c != nil && c.At == "" {
-			b.warn(c.Line, "checkpoint", "task %s is a checkpoint, and nobody is asked there: the plan has no other batch",
+			b.warn(c.Line, "checkpoint", "task %s is a checkpoint without effect: the plan has no other batch",
 				list[i].Number)
 		} else if c != nil {
 			b.report(SeverityInfo, c.Line, "checkpoint",
-				"task %s is a checkpoint: no agent works at it, and a person is asked before batch %s is merged", list[i].Number,
+				"task %s is a checkpoint: no agent works on it, and a person is asked before batch %s is merged", list[i].Number,
 				c.At)
 		}
 	}
 }
 
-// forTools names the elements of a checkpoint that say nothing to the person: how the tool the plan was made for goes
-// on.
+// forTools names the elements of a checkpoint that are not for the person: instructions to the tool for which the
+// plan was made.
 func forTools() []string { return []string{"resume-signal", "files"} }
 
 var anyTag = sync.OnceValue(func() *regexp.Regexp {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Checks returns the commands that say how the batch ends: of commands with the same text the last one, in document
-// order. Commands of ticked tasks are left out, since they are not carried out again. An "Expected: FAIL" before an
+// Checks returns the commands that check the outcome of the batch: of commands with the same text the last one, in
+// document order. It omits commands of ticked tasks, because they do not run again. An "Expected: FAIL" before an
 // "Expected: PASS" of the same command is a step on the way.
 func (b *Batch) Checks() []Command {
 	var out []Command
@@ -17,7 +17,7 @@ func (b *Batch) Checks() []Command {
 		same := strings.Join(strings.Fields(c.Run), " ")
 		if i := slices.IndexFunc(out,
 			func(o Command) bool { return strings.Join(strings.Fields(o.Run), " ") == same }); i >= 0 {
-			if c.Expected == "" { // to run it again says nothing new of what is expected
+			if c.Expected == "" { // a repetition does not change the expectation
 				c.Expected, c.Said = out[i].Expected, out[i].Said
 			}
 			out = slices.Delete(out, i, i+1)
@@ -27,8 +27,8 @@ func (b *Batch) Checks() []Command {
 	return out
 }
 
-// Promises returns the files that the batch says it creates, changes, tests or deletes, without those of ticked tasks.
-// A path that is named twice comes once, with the last verb.
+// Promises returns the files that the batch says it creates, changes, tests or deletes, without those of ticked
+// tasks. A repeated path appears once, with the last verb.
 func (b *Batch) Promises() []Named {
 	var out []Named
 	for _, n := range b.Named {
@@ -49,7 +49,7 @@ func (b *Batch) Promises() []Named {
 	return out
 }
 
-// ticked reports whether the line stands in a task that the plan has ticked off. A nested task counts for itself.
+// ticked reports whether the line is in a ticked task. A nested task counts separately.
 func (b *Batch) ticked(line int) bool {
 	done := false
 	for _, t := range b.Tasks {

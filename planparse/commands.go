@@ -9,17 +9,17 @@ import (
 // runReader pairs "Run: `cmd`" (or "Run:" and a fence) with the "Expected: …" that follows it.
 type runReader struct {
 	*builder
-	waiting  bool     // "Run:" was read, its fence is to come
-	expect   bool     // "Expected:" was read, its fence is to come
+	waiting  bool     // "Run:" was read, its fence follows
+	expect   bool     // "Expected:" was read, its fence follows
 	command  *Command // the last command, to which an expectation belongs
-	noted    string   // what "Run (expect PASS):" expects of the fence below it
+	noted    string   // expectation in "Run (expect PASS):" for the fence below it
 	batch    int32
 	first    int  // index of the first command that this mark added
 	blockRun bool // the last command is a literal Run: block
 	fence    bool // the fence just read was the body of Run: or of Expected:
 }
 
-// mark reads one mark and returns nothing: the commands go to the batch.
+// mark reads one mark and returns nothing, because commands belong to the batch.
 func (r *runReader) mark(m *mark, o owner) {
 	r.fence = false
 	r.blockRun = false
@@ -90,8 +90,8 @@ func runLabel(text []byte) (label string, rest []byte, ok bool) {
 	return label, bytes.TrimLeft(text[colon+1:], "*_ \t"), true
 }
 
-// wholeSentence reports whether the command is all that a sentence speaks of: "Run `make`.", "Run `make` and check that
-// it passes". In "Run `ast-grep` once at plan start" it is a part of the design.
+// wholeSentence reports whether a sentence is only about the command: "Run `make`.", "Run `make` and check that it
+// passes". In "Run `ast-grep` once at plan start" it is a part of the design.
 func wholeSentence(text []byte) bool {
 	_, _, after, ok := cutSpan(string(text))
 	if !ok {
@@ -110,7 +110,7 @@ func wholeSentence(text []byte) bool {
 	return false
 }
 
-// expectNote takes PASS out of " (expect PASS)".
+// expectNote extracts PASS from " (expect PASS)".
 func expectNote(note []byte) []byte {
 	_, after, _ := bytes.Cut(bytes.ToLower(note), []byte("expect"))
 	return bytes.Trim(bytes.TrimPrefix(after, []byte("ed")), " ():*")
@@ -183,21 +183,21 @@ func (r *runReader) add(line int, run string) {
 	r.command = &batch.Commands[len(batch.Commands)-1]
 }
 
-// setExpected takes what is said behind "Expected:".
+// setExpected takes the text after "Expected:".
 func (r *runReader) setExpected(said string) {
 	if r.command != nil && r.command.Expected == "" {
 		r.command.Expected, r.command.Said = expectation(said), strings.TrimSpace(said)
 	}
 }
 
-// setOutput takes the fence below "Expected:", which holds output.
+// setOutput takes the fence below "Expected:", which contains output.
 func (r *runReader) setOutput(text string) {
 	if r.command != nil && r.command.Expected == "" {
 		r.command.Expected, r.command.Said = text, "```\n"+text+"\n```"
 	}
 }
 
-// expectation turns what people write into PASS, FAIL or a text to look for.
+// expectation maps the common forms to PASS, FAIL or a text to find.
 func expectation(text string) string {
 	text = strings.TrimSpace(strings.Trim(strings.TrimSpace(text), "*"))
 	low := strings.ToLower(strings.TrimLeft(text, "`*\"'✓✅❌ "))

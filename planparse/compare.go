@@ -20,7 +20,7 @@ type Change struct {
 	Partly   []*Batch   // with Added: old batches that contain some of its tasks
 }
 
-// ChangeKind says what a [Change] means for finished work.
+// ChangeKind says how a [Change] affects finished work.
 type ChangeKind string
 
 // The kinds of changes.

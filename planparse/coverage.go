@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Cover says who reads a range of lines of a plan.
+// Cover describes the reader of a range of lines of a plan.
 type Cover struct {
 	First   int      `json:"first"`
 	Last    int      `json:"last"`
@@ -92,15 +92,15 @@ func (p *Plan) reads(l *lineReader, r Reading) {
 	}
 }
 
-// notRun says why a batch gets no brief, "" if it gets one.
+// notRun returns why a batch gets no brief, "" if it gets one.
 func notRun(b *Batch) string {
 	switch {
 	case b.Checkpoint != nil:
-		return "a checkpoint, which a person is asked about"
+		return "a checkpoint for a person"
 	case b.Empty:
 		return "an empty batch, which is not run"
 	case b.Done():
-		return "ticked off in the plan, so that the batch is not run"
+		return "ticked off in the plan, so the batch does not run"
 	}
 	return ""
 }
@@ -115,15 +115,15 @@ func (p *Plan) Cover(src []byte) Coverage {
 		text := strings.TrimSpace(lines[n-1])
 		r := readers[n]
 		if r.kind == "" && len(p.Batches) == 0 {
-			r.kind, r.why = CoverNobody, "the plan has no batches, and so there are no briefs"
+			r.kind, r.why = CoverNobody, "the plan has no batches, so there are no briefs"
 		}
 		if r.kind == "" {
 			if strings.HasPrefix(text, "#") {
 				heading = strings.TrimSpace(strings.TrimLeft(text, "#"))
 			}
-			r.kind, r.why = CoverNobody, "stands outside of every batch"
+			r.kind, r.why = CoverNobody, "is outside of every batch"
 			if heading != "" {
-				r.why = fmt.Sprintf("stands below %q, which is outside of every batch", cutText(heading, 60))
+				r.why = fmt.Sprintf("is below %q, outside of every batch", cutText(heading, 60))
 			}
 		} else {
 			heading = ""

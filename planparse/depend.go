@@ -44,7 +44,7 @@ func (b *builder) assignKeys() {
 			first[batch.Number] = batch.StartLine
 		case b.plan.Format == FormatRunPlan:
 			b.report(SeverityError, batch.StartLine, "duplicate-batch",
-				"batch %s was opened before, at line %d: give it a number of its own", batch.Number, at)
+				"batch %s was already opened at line %d: give it its own number", batch.Number, at)
 		default:
 			b.warn(batch.StartLine, "duplicate-id", "number %s was used before, at line %d; this one is called %s", batch.Number,
 				at, key)
@@ -109,7 +109,7 @@ func slug(title string) string {
 	return "part"
 }
 
-// resolveDependencies turns what the plan says into keys, and reports what it cannot find, and cycles.
+// resolveDependencies turns the plan's references into keys, and reports unknown ones and cycles.
 func (b *builder) resolveDependencies() {
 	r := b.refs()
 	for i := range b.plan.Batches {
@@ -264,7 +264,7 @@ func mentions(text string) []string {
 	return out
 }
 
-// nothing reports whether the value of depends_on says that there is no dependency.
+// nothing reports whether the value of depends_on means no dependency.
 func nothing(value string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(strings.Trim(value, " \t*`.()[]_")), " ")
 	switch strings.Trim(word, ".,;:") {
@@ -280,8 +280,7 @@ func (b *builder) findCycle() {
 	for i := range b.plan.Batches {
 		index[b.plan.Batches[i].Key] = i
 	}
-	// Batches without open dependencies are taken away until none is left; what stays is a cycle, or
-	// hangs on one.
+	// Remove batches without open dependencies until none is left. The rest is a cycle, or depends on one.
 	open := make([]int, len(b.plan.Batches))
 	needed := make([][]int, len(open))
 	var free []int

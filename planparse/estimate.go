@@ -13,8 +13,8 @@ var spans = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:~|≈|about |ca\.? )?\s*(\d+(?:\.\d+)?)(?:\s*(?:-|–|to)\s*(\d+(?:\.\d+)?))?\s*([a-z]+)\.?(?:\s*(?:and\s+)?(\d+)\s*([a-z]+))?$`)
 })
 
-// durationOf reads how long something is said to take. Of a range it is the middle. Points, sizes and days, which are
-// people's, are none: an estimate here is an agent's time.
+// durationOf parses a stated duration. For a range it returns the middle. It ignores points, sizes and days, which
+// are people's units, because an estimate here is an agent's time.
 func durationOf(text string) (time.Duration, bool) {
 	m := spans().FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
 	if m == nil {

@@ -9,14 +9,14 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A fence is a fenced code block, read tolerantly: inside it, a fence line with an info string opens a
-// fence of its own, and a bare one ends the innermost fence it fits. CommonMark knows no nesting, but
-// people write it: a ```markdown block that holds ```bash … ``` ends for CommonMark at the inner closer,
-// and the rest of the plan is turned inside out.
+// A fence is a fenced code block, read tolerantly: inside it, a fence line with an info string opens a fence of its
+// own, and a bare one ends the innermost fence it fits. CommonMark has no nesting, but people use it: a ```markdown
+// block that holds ```bash … ``` ends for CommonMark at the inner closer, and text and code of the rest of the plan
+// are swapped.
 type fence struct {
 	ast.FencedCodeBlock
 	open, closed int // offsets of the opening and of the closing line; closed is 0 without one
-	early        int // offset of the line at which CommonMark ends the block, 0 where the readings agree
+	early        int // offset of the line at which CommonMark ends the block, 0 if both readings agree
 	last         int // offset of the last line read
 	info         []byte
 	indent       int
@@ -29,7 +29,7 @@ type fenceLevel struct {
 	length int
 }
 
-// fenceLine recognises a line of three or more backticks or tildes and returns what follows them.
+// fenceLine recognises a line that begins with three or more backticks or tildes and returns the rest.
 func fenceLine(line []byte) (level fenceLevel, info []byte, ok bool) {
 	if len(line) < 3 || (line[0] != '`' && line[0] != '~') {
 		return fenceLevel{}, nil, false
@@ -46,7 +46,7 @@ func fenceLine(line []byte) (level fenceLevel, info []byte, ok bool) {
 }
 
 // pop removes from the stack what a bare fence line closes. A fence of equal length has priority: four backticks
-// close with four, whatever comes in between.
+// close with four, despite anything in between.
 func pop(stack []fenceLevel, level fenceLevel) []fenceLevel {
 	for i := len(stack) - 1; i >= 0; i-- {
 		if stack[i] == level {
@@ -167,11 +167,11 @@ func (g *listGuard) Continue(node ast.Node, r text.Reader, pc parser.Context) pa
 	return g.BlockParser.Continue(node, r, pc)
 }
 
-// Close does nothing: that a list is tight, and its paragraphs no paragraphs, matters to HTML only.
+// Close does nothing: whether a list is tight matters only for HTML.
 func (*listGuard) Close(ast.Node, text.Reader, parser.Context) {}
 
-// opensUnit reports whether the line is the heading of a task or batch: a fence in a list item whose
-// closer was forgotten ends there at the latest.
+// opensUnit reports whether the line is the heading of a task or batch: an unclosed fence in a list item ends there
+// at the latest.
 func opensUnit(line []byte) bool {
 	if !bytes.HasPrefix(line, []byte("##")) {
 		return false

@@ -11,12 +11,12 @@ import (
 type filesReader struct {
 	*builder
 	open  bool   // in a Files block
-	more  string // label of the item whose list goes on in the next line, "" without one
+	more  string // label of the item whose list continues on the next line, "" without one
 	batch int32
 }
 
-// mark reads one mark. It returns the path that the line says to create, where it names exactly one: a
-// fence right below it is the content of that file.
+// mark reads one mark. It returns the path that the line creates, if it names exactly one: a fence directly below is
+// the content of that file.
 func (r *filesReader) mark(m *mark, o owner) (create string) {
 	switch m.kind {
 	case markHeading:
@@ -46,7 +46,7 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 	if ok && filesLabel(label) {
 		n := len(r.named)
 		create = r.read(m, o, "", rest)
-		r.open = label != "file" && len(r.named) == n // a list behind the label is all of it
+		r.open = label != "file" && len(r.named) == n // a list after the label is complete
 		return create
 	}
 	switch {
@@ -54,7 +54,7 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 		if r.open || bytes.IndexByte(rest, '`') >= 0 || soleWord(rest) {
 			return r.read(m, o, label, rest)
 		}
-	case r.open && m.kind == markBox && !bytes.HasPrefix(m.text, []byte("`")): // the steps stand right below the list
+	case r.open && m.kind == markBox && !bytes.HasPrefix(m.text, []byte("`")): // the steps are directly below the list
 		r.open = false
 	case ok && r.open && m.kind != markText: // another label (Read, Reference, Verify): no change
 	case r.open && (m.kind == markItem || m.kind == markBox):
@@ -65,7 +65,7 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 	return ""
 }
 
-// row reads a row of a table of files: "| Modify | `a.go` | why |", "| a.go | new |". The first path is meant.
+// row reads a row of a table of files: "| Modify | `a.go` | why |", "| a.go | new |". The first path counts.
 func (r *filesReader) row(m *mark, o owner) {
 	verb, path := "", []byte(nil)
 	for row := m.text; len(row) > 1; {
@@ -89,7 +89,7 @@ func (r *filesReader) goesOn(label string, rest []byte) {
 	}
 }
 
-// read files the paths of one line. The label may stand inside: "Create `a`, modify `b`".
+// read files the paths of one line. The label may be inside: "Create `a`, modify `b`".
 func (r *filesReader) read(m *mark, o owner, label string, rest []byte) (create string) {
 	if o.batch < 0 {
 		return ""
@@ -112,7 +112,7 @@ func (r *filesReader) read(m *mark, o owner, label string, rest []byte) (create 
 	return ""
 }
 
-// cutLabel takes "Label:" off a line: "Create:", "**Files:**", "- **Modify**:", "*Test:*".
+// cutLabel removes "Label:" from a line: "Create:", "**Files:**", "- **Modify**:", "*Test:*".
 func cutLabel(text []byte) (label string, rest []byte, ok bool) {
 	text = bytes.TrimLeft(text, "*_ ")
 	n, foreign := 0, false
@@ -153,10 +153,10 @@ type filer struct {
 	*builder
 	batch *Batch
 	line  int
-	seen  []namedFile // what was added by this line
+	seen  []namedFile // paths added by this line
 }
 
-// remember notes which task names the files, and which of them are to be deleted.
+// remember records the task that names the files, and the files to delete.
 func (f *filer) remember(o owner) {
 	maybe := len(f.seen) > 0 && saysMaybe(f.lineText(f.line))
 	for _, n := range f.seen {
@@ -176,7 +176,7 @@ func saysMaybe(line []byte) bool {
 		"si es necesario", "必要なら", "如需", "필요시")
 }
 
-// list adds the paths of a line. Code spans are the paths where there are any; else it is a list of words.
+// list adds the paths of a line: its code spans if there are any, else its words.
 func (f *filer) list(verb string, rest []byte) {
 	text := string(rest)
 	if !strings.Contains(text, "`") {
@@ -262,7 +262,7 @@ func (f *filer) entry(verb, item string) {
 	f.add(verb, strings.Trim(name, "`"))
 }
 
-// add cleans a path and files it. What is no path ("none", a symbol) is left aside.
+// add cleans a path and files it. It ignores text that is not a path ("none", a symbol).
 func (f *filer) add(verb, raw string) {
 	raw = stripRange(raw)
 	if !looksLikePath(raw) {
@@ -270,7 +270,7 @@ func (f *filer) add(verb, raw string) {
 	}
 	p, ok := cleanPath(raw)
 	if !ok {
-		f.warn(f.line, "path-outside-workspace", "%s is not a path in the workspace; left out of the files of this batch",
+		f.warn(f.line, "path-outside-workspace", "%s is not a path in the workspace; it is ignored",
 			raw)
 		return
 	}
@@ -336,7 +336,7 @@ func (f *filer) move(text string) {
 	}
 }
 
-// stripRange takes line ranges off a path: ":96-102", ":12,40", "#L12", "~L40", " (new)".
+// stripRange removes line ranges from a path: ":96-102", ":12,40", "#L12", "~L40", " (new)".
 func stripRange(p string) string {
 	p, _, _ = strings.Cut(strings.TrimSpace(p), " (")
 	for _, sep := range []string{":", "#L", "~L"} {
@@ -375,8 +375,8 @@ func looksLikePath(p string) bool {
 		!isVersion(p)
 }
 
-// isVersion recognises "1.2", "v2.0.0rc1", ">=3.11", "1.x" and "1.4.0-beta.2": numbers with dots, and then nothing but
-// what versions end in. "1.2.md" and "v2.py" are files.
+// isVersion recognises "1.2", "v2.0.0rc1", ">=3.11", "1.x" and "1.4.0-beta.2": numbers with dots and a usual version
+// suffix. "1.2.md" and "v2.py" are files.
 func isVersion(p string) bool {
 	p = strings.TrimLeft(p, "^~<>=!")
 	p = strings.TrimPrefix(p, "v")
@@ -413,7 +413,7 @@ func isVersion(p string) bool {
 	return true
 }
 
-// cleanPath gives a path its one spelling, with slashes. ok is false where it leaves the workspace.
+// cleanPath gives a path its one spelling, with slashes. ok is false if it leaves the workspace.
 func cleanPath(p string) (string, bool) {
 	p = strings.TrimSpace(p)
 	if !strings.Contains(p, "/") {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// filler walks the marks once more and writes what they say into the batches they belong to.
+// filler visits the marks once more and writes their data into their batches.
 type filler struct {
 	*builder
 	files filesReader
@@ -44,7 +44,7 @@ func (f *filler) mark(i int) {
 
 // step files a checkbox or a step marker with its task.
 func (f *filler) step(m *mark, o owner) {
-	if o.self || m.unit.kind == unitTask || m.kind == markRepeat { // the task itself, or what repeats it
+	if o.self || m.unit.kind == unitTask || m.kind == markRepeat { // the task itself, or its repetition
 		return
 	}
 	box := m.kind == markBox
@@ -78,7 +78,8 @@ func (b *builder) warnBoxes() {
 			continue
 		}
 		if m.state != ' ' && !done(m.state) {
-			b.warn(m.line, "unknown-state", "the box is in state [%c]: it is neither open nor done, and does not count as done",
+			b.warn(m.line, "unknown-state", "the box has the state [%c]: it is neither open nor done, and does not count as "+
+				"done",
 				m.state)
 		}
 		if b.owner[i].task >= 0 || (i > 0 && b.looseBefore(i)) {
@@ -92,13 +93,13 @@ func (b *builder) warnBoxes() {
 		}
 		what := "belong to no task and are not run"
 		if o := b.owner[i]; o.batch >= 0 && b.taskless(o.batch) {
-			what = "stand in no task: the batch is the unit of work, and they are its steps"
+			what = "are in no task: the batch is the unit of work, and they are its steps"
 		}
 		b.report(SeverityInfo, m.line, "unassigned-boxes", "%d checkboxes from here on %s", n, what)
 	}
 }
 
-// looseBefore reports whether the box before this one, under the same heading, was loose as well.
+// looseBefore reports whether the previous box under the same heading was loose too.
 func (b *builder) looseBefore(i int) bool {
 	for i--; i >= 0 && b.marks[i].kind != markHeading; i-- {
 		if b.marks[i].kind == markBox {
@@ -135,14 +136,14 @@ func (b *builder) finishTasks() {
 	}
 }
 
-// warnDone remarks that the plan says in words that a batch is done, and no box does. Only boxes count: words are
-// written too early and forgotten too easily.
+// warnDone warns if the plan says in words that a batch is done, but no box does. Only boxes count, because words are
+// often written too early.
 func (b *builder) warnDone() {
 	for i := range b.plan.Batches {
 		batch := &b.plan.Batches[i]
 		if (b.said[saidKey{i, "status"}] || saysDone(batch.Title)) && !batch.Done() {
-			b.warn(batch.StartLine, "done-in-words", "%q is said to be done, but no ticked box says so: the batch is run; "+
-				"tick its boxes, or begin behind it with --from", batch.Title)
+			b.warn(batch.StartLine, "done-in-words", "%q says that it is done, but no box is ticked: the batch runs; "+
+				"tick its boxes, or start after it with --from", batch.Title)
 		}
 	}
 }
@@ -153,7 +154,7 @@ func saysDone(title string) bool {
 		"완료")
 }
 
-// headerFromFrontMatter reads the hints that hold for the whole plan.
+// headerFromFrontMatter reads the hints for the whole plan.
 func (b *builder) headerFromFrontMatter() {
 	b.front.each(func(line int, key, value string) { b.header(line, key, value) })
 }
@@ -176,7 +177,7 @@ func (b *builder) header(line int, key, value string) {
 	}
 }
 
-// flag sets a boolean header, or reports a value that is none.
+// flag sets a boolean header, or reports an invalid value.
 func (b *builder) flag(line int, key, value string, set *bool) {
 	switch strings.ToLower(value) {
 	case "true", "yes", "on", "1":

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// finish computes what needs the whole plan.
+// finish computes the data that depend on the whole plan.
 func (b *builder) finish() {
 	b.closeRanges()
 	b.assignKeys()
@@ -44,7 +44,7 @@ func filled[T any](s []T) []T {
 	return s
 }
 
-// closeRanges settles where batches and tasks end, and takes their text.
+// closeRanges determines where batches and tasks end, and takes their text.
 func (b *builder) closeRanges() {
 	text := string(b.src) // one copy that all batches share
 	for i := range b.plan.Batches {
@@ -113,18 +113,18 @@ func (m *mark) marker() bool {
 	return false
 }
 
-// preamble keeps what stands between the title and the first unit of work. It returns the line of that unit.
+// preamble takes the text between the title and the first unit of work. It returns the line of that unit.
 func (b *builder) preamble() (first int) {
 	first = len(b.lines) + 1
 	start := b.lineOf(min(b.front.end, len(b.src)-1))
 	for _, batch := range b.plan.Batches {
-		// behind the todos of a front matter, all is preamble
+		// after the todos of a front matter, everything is preamble
 		if batch.StartLine > 0 && (batch.StartLine >= start || b.front.line == 0) {
 			first = min(first, batch.StartLine)
 		}
 	}
 	for _, g := range b.plan.Groups {
-		if g.StartLine >= start { // a wave in the front matter stands before all words
+		if g.StartLine >= start { // a wave in the front matter overrides words
 			first = min(first, g.StartLine)
 		}
 	}
@@ -132,7 +132,7 @@ func (b *builder) preamble() (first int) {
 		start = b.marks[b.title].line + 1
 	}
 	b.plan.Preamble = string(bytes.TrimSpace(b.between(start, first-1)))
-	b.reads(start, first-1, -1, "stands before the first unit of work")
+	b.reads(start, first-1, -1, "is before the first unit of work")
 	if b.title >= 0 {
 		b.reads(b.marks[b.title].line, b.marks[b.title].line, -1, "the title")
 	}

@@ -49,7 +49,7 @@ func (b *builder) facts() facts {
 		}
 		if b.outerBox(i) < 0 {
 			f.top++
-			if m.label.kind == labelNumber { // "1 Title" counts where it continues the count, "3 new tests" doesn't
+			if m.label.kind == labelNumber { // "1 Title" counts if it continues the numbering; "3 new tests" does not
 				if n := atoi(m.label.id); n == last+1 {
 					m.label.kind = labelMajor
 				} else {
@@ -152,8 +152,8 @@ func atoi(s string) int {
 	return n
 }
 
-// build finds the format by its units, in the order of how unmistakable they are, and reads the plan by
-// its rules.
+// build detects the format by its units, in the order of their reliability, and reads the plan by the rules of the
+// format.
 func (b *builder) build() {
 	b.repeats()
 	f := b.facts()
@@ -197,7 +197,7 @@ func (b *builder) build() {
 	}
 }
 
-// numberedSections reports whether a box stands below a numbered heading.
+// numberedSections reports whether a box is below a numbered heading.
 func (b *builder) numberedSections(f facts) bool {
 	if len(f.numbered) == 0 {
 		return false
@@ -216,8 +216,8 @@ func (b *builder) numberedSections(f facts) bool {
 	return false
 }
 
-// onlyChecks reports whether the boxes of a plan with phases are checks and not work: each looks back, or stands in no
-// phase at all.
+// onlyChecks reports whether the boxes of a plan with phases are checks and not work: each refers to finished work,
+// or is in no phase.
 func (b *builder) onlyChecks(f facts) bool {
 	if len(f.groups)+len(f.spans) == 0 || f.subs+f.majors > 1 {
 		return len(f.groups)+len(f.spans) == 0 && f.top == 0

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// What is called otherwise may be the tasks of a plan: here its headings are made task headings.
+// Headings with other names may be the tasks of a plan. This file makes them task headings.
 
 // taskList recognizes "## Tasks" above "### 1. Title" headings and turns these into task headings.
 func (b *builder) taskList(f facts) bool {
@@ -85,7 +85,7 @@ func (b *builder) stepsAsTasks(f facts) {
 	for _, i := range f.steps {
 		b.marks[i].unit.kind = unitTask
 	}
-	b.warn(b.marks[f.steps[0]].line, "steps-as-tasks", "the plan holds steps only; each of its %d steps is read as a task",
+	b.warn(b.marks[f.steps[0]].line, "steps-as-tasks", "the plan has only steps; each of its %d steps is read as a task",
 		len(f.steps))
 }
 
@@ -94,7 +94,7 @@ func (b *builder) stepsAsTasks(f facts) {
 func (b *builder) listAsTasks() bool {
 	type item struct{ mark, number int }
 	var items []item
-	head, first, last := -1, -1, 0 // the heading, that of the first item, the number that was written last
+	head, first, last := -1, -1, 0 // the heading, the heading of the first item, the last written number
 	for i := range b.marks {
 		m := &b.marks[i]
 		switch {

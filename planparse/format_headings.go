@@ -9,7 +9,7 @@ func (b *builder) buildBatches(f facts) {
 	for _, i := range f.batches {
 		level = min(level, b.marks[i].level)
 	}
-	batch, own := -1, false // own: the batch is a task that stands in no batch
+	batch, own := -1, false // own: the batch is a task outside of a batch
 	var tasks taskStack
 	for i := range b.marks {
 		m := &b.marks[i]
@@ -22,16 +22,16 @@ func (b *builder) buildBatches(f facts) {
 				batch, own = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, Group: group, StartLine: m.line}), false
 				tasks = taskStack{}
 			case m.unit.ok && m.unit.kind == unitBatch && m.level > level:
-				b.warn(m.line, "nested-batch", "%q stands deeper than the other batches and is read as part of batch %s", m.text,
+				b.warn(m.line, "nested-batch", "%q is deeper than the other batches and is read as part of batch %s", m.text,
 					b.numberOf(batch))
-			case own && len(tasks.open) > 0: // it stands in a task that stands in no batch
+			case own && len(tasks.open) > 0: // it is in a task outside of a batch
 			case batch >= 0 && (m.level < level || (m.level == level && !isTask) ||
 				(own && len(tasks.open) == 0 && m.level <= level)):
 				b.endBatch(m.line - 1)
 				batch = -1
 			}
 			if isTask && (batch < 0 || own && len(tasks.open) == 0) {
-				b.warn(m.line, "task-outside-batch", "task %s stands in no batch; it is run as a batch of its own", m.unit.id)
+				b.warn(m.line, "task-outside-batch", "task %s is in no batch; it runs as its own batch", m.unit.id)
 				batch, own = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, StartLine: m.line}), true
 			}
 			if isTask {
@@ -49,7 +49,7 @@ func (b *builder) numberOf(batch int) string {
 	return b.plan.Batches[batch].Number
 }
 
-// taskStack holds the open tasks: "### Task 10a" below "## Task 10" is a task in a task.
+// taskStack holds the open tasks: "### Task 10a" below "## Task 10" is a subtask.
 type taskStack struct {
 	batch int
 	open  []openTask
@@ -64,7 +64,7 @@ func (s *taskStack) top() int {
 	return s.open[len(s.open)-1].index
 }
 
-// close ends the tasks that a heading of the level ends: those of the same level and deeper ones.
+// close ends the open tasks at the level of a heading and below.
 func (s *taskStack) close(b *builder, level, line int) {
 	for len(s.open) > 0 && s.open[len(s.open)-1].level >= level {
 		t := &b.plan.Batches[s.batch].Tasks[s.top()]
@@ -85,7 +85,7 @@ func (s *taskStack) push(b *builder, batch int, m *mark) {
 		if t.Number != "" && !partOf(t.Number, t.Parent) && !b.nestedTold {
 			b.nestedTold = true
 			b.warn(m.line, "nested-task",
-				"%s %s stands deeper than %s %s and is read as a part of it: give both the same level if it is one of its own",
+				"%s %s is deeper than %s %s and is read as a part of it: give both the same level if it is separate",
 				m.unit.word, t.Number, m.unit.word, t.Parent)
 		}
 	}
@@ -103,7 +103,7 @@ func (b *builder) ticked(m *mark) bool {
 }
 
 // buildTasks reads superpowers and ralphex plans: each "### Task N: Title" is a batch. Phases, chunks,
-// waves, tracks and checkpoints that hold tasks are groups.
+// waves, tracks and checkpoints with tasks are groups.
 func (b *builder) buildTasks(f facts) {
 	kind := unitGroup
 	if len(f.groups) == 0 {
@@ -128,7 +128,7 @@ func (b *builder) buildTasks(f facts) {
 			case isGroup:
 				group, groupLevel = i, m.level
 				if l := load[i]; l.tasks == 0 && l.steps > 0 {
-					b.warn(m.line, "steps-without-task", "%s %s holds steps but no task; it is run as a batch of its own", m.unit.word,
+					b.warn(m.line, "steps-without-task", "%s %s has steps but no task; it runs as its own batch", m.unit.word,
 						m.unit.id)
 					batch = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, StartLine: m.line})
 				}
@@ -161,7 +161,7 @@ func (b *builder) buildTasks(f facts) {
 	}
 }
 
-// groupPerTask makes each task heading over flat numbered items a group, as the hybrids of Kiro mean it.
+// groupPerTask makes each task heading over flat numbered items a group, as in Kiro hybrids.
 func (b *builder) groupPerTask() {
 	b.plan.Groups = nil
 	held := map[int32]bool{}
@@ -183,7 +183,7 @@ func saysParallel(text []byte) bool {
 	return containsAny(string(text), "(parallel)", "(Parallel)", "parallel-safe", "[P]")
 }
 
-// groupLoad counts what stands in a group: a group with steps and no task is work all the same.
+// groupLoad counts the content of a group: a group with steps but without tasks is work too.
 type groupLoad struct{ tasks, steps int }
 
 func (b *builder) groupLoads(kind unitKind) map[int]groupLoad {

@@ -13,7 +13,7 @@ func (b *builder) buildSections(f facts) {
 		if at := s.of[i]; at != s.current {
 			s.enter(at)
 		}
-		if m.kind == markHeading && s.task >= 0 { // sub-headings end a task: what stands below them is not below its box
+		if m.kind == markHeading && s.task >= 0 { // sub-headings end a task: text below them does not belong to its box
 			s.endTask(m.line)
 		}
 		if m.kind == markBox {
@@ -25,8 +25,8 @@ func (b *builder) buildSections(f facts) {
 	s.reportUnboxed()
 }
 
-// reportUnboxed warns of sections of an OpenSpec plan that hold no boxes and so are no batches, although sections that
-// are written alike are: "## 2. Storage" between "## 1. …" and "## 3. …".
+// reportUnboxed warns of sections of an OpenSpec plan without boxes, which are not batches although sections with
+// similar headings are: "## 2. Storage" between "## 1. …" and "## 3. …".
 func (s *sections) reportUnboxed() {
 	if s.plan.Format != FormatOpenSpec {
 		return
@@ -45,11 +45,11 @@ func (s *sections) reportUnboxed() {
 			continue
 		}
 		s.warn(m.line, "section-without-boxes",
-			"%q holds no boxes and is not run, and headings like it are batches: write its work as boxes", m.text)
+			"%q has no boxes and does not run, but similar headings are batches: write its work as boxes", m.text)
 	}
 }
 
-// likeness folds the level of a heading and how it begins: "2 section", "2 P" for "## P0 - Now"; "" for plain words.
+// likeness reduces a heading to its level and beginning: "2 section", "2 P" for "## P0 - Now"; "" for plain words.
 func likeness(m *mark) string {
 	if m.kind != markHeading {
 		return ""
@@ -71,12 +71,12 @@ func likeness(m *mark) string {
 type sections struct {
 	*builder
 	kinds   map[unitKind]bool // headings that open a section
-	always  bool              // sections count even where they hold no box
+	always  bool              // sections count even without a box
 	of      []int             // section of each mark: index of its heading, -1 for none
-	holds   map[int]bool      // sections that hold a box, when all headings that can open one do
-	boxed   map[int]bool      // sections that hold a box in the end
-	outer   map[int]bool      // sections that hold other sections
-	back    []bool            // boxes that look back at work, in plans that have other boxes
+	holds   map[int]bool      // sections with a box, if all headings that can open a section do
+	boxed   map[int]bool      // sections with a box in the end
+	outer   map[int]bool      // sections with subsections
+	back    []bool            // boxes about finished work, in plans with other boxes
 	again   map[int]bool      // headings without boxes that mention a section: "### Phase 1 (Setup)" below "Parallel work"
 	frame   int               // a plain heading around all work ("## Tasks"), -1 without one
 	current int               // section the walk is in
@@ -84,7 +84,7 @@ type sections struct {
 	task    int
 }
 
-// choose says which headings open a section.
+// choose decides which headings open a section.
 func (s *sections) choose(f facts) {
 	s.kinds = map[unitKind]bool{unitGroup: true}
 	switch {
@@ -105,13 +105,13 @@ func (s *sections) opens(i int) bool {
 		(s.holds == nil || s.holds[i] || s.keeps(m))
 }
 
-// keeps reports whether a section counts without a box: a phase does where phases are the unit.
+// keeps reports whether a section counts without a box: a phase does if phases are the units.
 func (s *sections) keeps(m *mark) bool {
 	return s.always || (s.plan.Format == FormatOpenSpec && m.unit.kind == unitGroup)
 }
 
-// load finds the section of each mark. The first round learns which headings hold boxes, the second one
-// leaves the others aside, so that "#### 1. Component" in a phase doesn't cut the phase in two.
+// load finds the section of each mark. The first round finds the headings with boxes, the second one ignores the
+// others, so that "#### 1. Component" in a phase does not split the phase.
 func (s *sections) load() {
 	s.assign()
 	s.lookBack()
@@ -122,7 +122,7 @@ func (s *sections) load() {
 	s.boxed = s.holders()
 }
 
-// lookBack finds the boxes of an OpenSpec plan that look back at work, unless the plan has no others.
+// lookBack finds the boxes of an OpenSpec plan about finished work, unless the plan has no others.
 func (s *sections) lookBack() {
 	if s.plan.Format != FormatOpenSpec {
 		return
@@ -157,8 +157,8 @@ func (s *sections) repeated() map[int]bool {
 	return again
 }
 
-// findFrame returns the plain heading that all boxes stand below, if they stand in sections of their own there:
-// the sections are the units then, and not "## Tasks" above them.
+// findFrame returns the plain heading above all boxes, if these are in sections below it: then those sections are the
+// units, and not "## Tasks" above them.
 func (s *sections) findFrame() int {
 	if s.plan.Format != FormatSpecKit && s.plan.Format != FormatOpenSpec {
 		return -1
@@ -185,7 +185,7 @@ func (s *sections) findFrame() int {
 	return frame
 }
 
-// holders returns the sections that hold a box outside of other boxes.
+// holders returns the sections with a box outside of other boxes.
 func (s *sections) holders() map[int]bool {
 	holds := map[int]bool{}
 	for i := range s.marks {
@@ -205,7 +205,7 @@ func (s *sections) assign() {
 			inner := len(stack)
 			stack = s.around(stack, m.level)
 			// A plain heading behind an inner section does not lead back to the outer one: batches are
-			// ranges of lines. The first round looks past that, to learn what the outer one holds.
+			// ranges of lines. The first round ignores that, to find the content of the outer one.
 			behind := s.holds != nil && len(stack) < inner
 			if opens := s.opens(i); opens || ((len(stack) == 0 || behind) && i != s.title) {
 				if opens && len(stack) > 0 {
@@ -244,7 +244,7 @@ func (s *sections) enter(at int) {
 	}
 	group := s.startGroup(m)
 	if s.plan.Format == FormatOpenSpec && s.outer[at] && !s.boxed[at] {
-		return // its sections are the work, and what stands before them introduces them
+		return // its sections are the work, and the text before them introduces them
 	}
 	if s.plan.Format != FormatKiro {
 		s.batch = s.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, Group: group, StartLine: m.line,
@@ -295,11 +295,11 @@ func (s *sections) box(i int) {
 	s.owner[i] = o
 }
 
-// checkFamily warns of a sub-item whose number doesn't belong to the item it stands below.
+// checkFamily warns of a sub-item whose number does not match the item above it.
 func (s *sections) checkFamily(m *mark, o owner) {
 	t := s.plan.Batches[o.batch].Tasks[o.task]
 	if n := len(t.Number); len(m.label.id) <= n || m.label.id[:n] != t.Number || m.label.id[n] != '.' {
-		s.warn(m.line, "stray-sub-item", "item %s stands below item %s; it is read as one of its steps", m.label.id, t.Number)
+		s.warn(m.line, "stray-sub-item", "item %s is below item %s; it is read as one of its steps", m.label.id, t.Number)
 	}
 }
 
@@ -315,9 +315,9 @@ func (s *sections) startBoxTask(i, outer int) {
 	case s.plan.Format == FormatKiro:
 		s.batch = s.startBatch(Batch{Number: t.Number, Title: t.Title, Group: group, StartLine: m.line,
 			ParallelSafe: t.Parallel})
-	case s.batch < 0 && s.current < 0: // boxes that stand below no heading
+	case s.batch < 0 && s.current < 0: // boxes without a heading above
 		s.batch = s.startBatch(Batch{Title: s.plan.Title, StartLine: m.line})
-	case s.batch < 0: // a T-item in a section that is no phase
+	case s.batch < 0: // a T-item in a section that is not a phase
 		h := &s.marks[s.current]
 		s.batch = s.startBatch(Batch{Title: plain(h.text), StartLine: h.line})
 	}

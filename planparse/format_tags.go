@@ -54,7 +54,7 @@ func (b *builder) buildGSD() bool {
 	return true
 }
 
-// nameOf returns the number and the title that an element states; each is "" if it states none.
+// nameOf returns the number and the title of an element; each is "" if missing.
 func (b *builder) nameOf(t tag) (number, title string) {
 	number = t.attr("id")
 	if name := b.element(t, "name"); name != "" && !strings.Contains(b.element(t, "options"), "<name>"+name+"<") {
@@ -84,14 +84,14 @@ func (t tag) attr(name string) string {
 	return strings.TrimSpace(value)
 }
 
-// isGSD reports whether the front matter is that of a GSD plan.
+// isGSD reports whether the front matter belongs to a GSD plan.
 func (b *builder) isGSD() bool {
 	keys := map[string]bool{}
 	b.front.each(func(_ int, key, _ string) { keys[key] = true })
 	return keys["phase"] && keys["plan"]
 }
 
-// unitTags finds the elements of a name outside of fences. A fence that never ends is no fence.
+// unitTags finds the elements with a name outside of fences. It ignores fences that never end.
 func (b *builder) unitTags(name string) []tag {
 	if !bytes.Contains(b.src, []byte("<"+name)) {
 		return nil
@@ -161,7 +161,7 @@ func (b *builder) element(t tag, name string) string {
 	return strings.TrimSpace(value)
 }
 
-// firstWords makes a title of the first line of a child element. Checkpoints have no action.
+// firstWords makes a title from the first line of a child element. Checkpoints have no action.
 func (b *builder) firstWords(t tag, name string) string {
 	line, _, _ := strings.Cut(b.element(t, name), "\n")
 	if sentence, _, ok := strings.Cut(line, ". "); ok {
@@ -173,7 +173,7 @@ func (b *builder) firstWords(t tag, name string) string {
 	return strings.TrimSuffix(strings.TrimSpace(line), ".")
 }
 
-// gsdCommands collects what <automated> elements run.
+// gsdCommands collects the commands of <automated> elements.
 func (b *builder) gsdCommands(t tag, batch *Batch) {
 	rest := string(b.between(t.first, t.last))
 	line := t.first
@@ -208,7 +208,7 @@ func (b *builder) wave() string {
 	return group.Number
 }
 
-// ownByLines gives each mark to the batch (and its only task) in whose lines it stands.
+// ownByLines assigns each mark to the batch (and its only task) that contains its line.
 func (b *builder) ownByLines() {
 	at := 0
 	for i := range b.marks {

@@ -9,7 +9,7 @@ import (
 type frontMatter struct {
 	text []byte // without the "---" lines
 	line int    // line of the first line of text
-	end  int    // offset of what follows; the length of a byte order mark where there is none
+	end  int    // offset of the text after it; without front matter, the length of a byte order mark
 }
 
 func cutFrontMatter(src []byte) frontMatter {
@@ -52,7 +52,7 @@ func (m frontMatter) each(f func(line int, key, value string)) {
 	}
 }
 
-// yamlScalar takes quotes and a trailing comment off a value.
+// yamlScalar removes quotes and a trailing comment from a value.
 func yamlScalar(value string) string {
 	value = strings.TrimSpace(value)
 	if len(value) > 1 && (value[0] == '"' || value[0] == '\'') {

@@ -14,9 +14,9 @@ const (
 	unitNone unitKind = iota
 	unitBatch
 	unitGroup    // phase, chunk, wave, track, checkpoint
-	unitSpan     // day, week, sprint, milestone, stage, part, work package: a group if nothing better exists
+	unitSpan     // day, week, sprint, milestone, stage, part, work package: a group if the plan has no better units
 	unitTask     // task or iteration
-	unitPiece    // slice, commit, story, unit, pr, change, fix: a task if nothing better exists
+	unitPiece    // slice, commit, story, unit, pr, change, fix: a task if the plan has no better units
 	unitStep     // step
 	unitNumbered // "3. Title", without a keyword
 )
@@ -261,7 +261,7 @@ func cutNote(s []byte) (note, after []byte, ok bool) {
 	return nil, nil, false
 }
 
-// cutColon returns what follows a colon (ASCII or full width) at the start of s.
+// cutColon returns the text after a colon (ASCII or full width) at the start of s.
 func cutColon(s []byte) ([]byte, bool) {
 	s = bytes.TrimLeft(s, "*_ \t")
 	if after, ok := bytes.CutPrefix(s, []byte(":")); ok {
@@ -294,7 +294,7 @@ func numberedUnit(s []byte) unit {
 	return unit{kind: unitNumbered, word: "section", id: string(id), title: plain(rest), ok: true}
 }
 
-// plain strips bold markers and comments from inline text; code spans stay as they are written.
+// plain strips bold markers and comments from inline text; code spans do not change.
 func plain(text []byte) string {
 	text = bytes.TrimSpace(text)
 	if bytes.IndexByte(text, '*') < 0 && bytes.IndexByte(text, '<') < 0 {

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// prepare finds the title, reports what was tolerated in the markdown, and settles which headings open
-// units.
+// prepare finds the title, reports tolerated markdown, and decides which headings open units.
 func (b *builder) prepare() {
 	b.reportMarkdown()
 	for _, i := range b.heads {
@@ -27,11 +26,11 @@ func (b *builder) prepare() {
 		}
 		if alone && m.level == 1 { // "# Phase 3: Generator" over the plan is its title
 			switch among := b.amongOthers(b.title); {
-			case among < 0: // it comes behind others of its kind, and is one of them
+			case among < 0: // it follows others of its kind, so it is one of them
 				alone = false
 			case among > 0:
 				b.warn(m.line, "near-miss-heading",
-					"%q is read as the title of the plan: give it the level of the other %ss to make it one of them", m.text,
+					"%q is read as the title of the plan: to make it a %s, give it the level of the others", m.text,
 					m.unit.word)
 				fallthrough
 			default:
@@ -96,11 +95,11 @@ func (b *builder) reportGaps() {
 	}
 }
 
-// reportNearMisses names lines that people may take for work and the parser does not.
+// reportNearMisses names lines that people may take for work, but the parser does not.
 func (b *builder) reportNearMisses() {
 	if b.oddBox > 0 {
 		b.report(SeverityInfo, b.oddBox, "unusual-box",
-			"boxes behind another marker than \"-\" are read, but many tools miss them")
+			"boxes after another marker than \"-\" are read, but many tools miss them")
 	}
 	for _, line := range b.hidden {
 		b.warn(line, "near-miss-box", "the box is indented by four blanks or more and so is code, not a task")
@@ -108,7 +107,7 @@ func (b *builder) reportNearMisses() {
 	for i, line := range b.odd {
 		if i == 0 || line != b.odd[i-1]+1 { // once for a table
 			b.report(SeverityInfo, line, "near-miss-box",
-				"the box in this table is no task: a row is one if its first cell is the box, "+
+				"the box in this table is not a task: a row is one if its first cell is the box, "+
 					"or if it has one box and an id such as T001")
 		}
 	}
@@ -119,7 +118,7 @@ func (b *builder) reportNearMisses() {
 		}
 		if rest, ok := bytes.CutPrefix(m.text, []byte("-")); ok && len(rest) > 2 && rest[0] == '[' {
 			if _, _, box := cutBox(rest); box {
-				b.warn(m.line, "near-miss-box", "%q is text: put a blank behind the dash to make it a checkbox", m.text)
+				b.warn(m.line, "near-miss-box", "%q is text: put a space after the dash to make it a checkbox", m.text)
 			}
 		}
 		next := i + 1
@@ -137,8 +136,8 @@ func (b *builder) underline(i int) bool {
 	return m.kind == markBreak || (m.kind == markText && len(bytes.Trim(m.text, "=")) == 0)
 }
 
-// settle decides on headings with plain text behind the id. Next to well-formed ones they are notes ("Task
-// 3 progress note"); where there are no others, the author just never writes a separator.
+// settle decides on headings with plain text after the id. Next to well-formed ones they are notes ("Task 3 progress
+// note"); if there are no others, the author does not use separators.
 func (b *builder) settle(kind unitKind) {
 	var good, bare []int
 	for _, i := range b.heads {
@@ -157,7 +156,7 @@ func (b *builder) settle(kind unitKind) {
 		m := &b.marks[i]
 		if len(good) == 0 {
 			m.unit.ok = true
-			b.warn(m.line, "missing-separator", "%q has no colon behind its number; read as %s %s", m.text, m.unit.word,
+			b.warn(m.line, "missing-separator", "%q has no colon after its number; read as %s %s", m.text, m.unit.word,
 				m.unit.id)
 			continue
 		}
@@ -166,12 +165,12 @@ func (b *builder) settle(kind unitKind) {
 			severity = SeverityWarning
 		}
 		b.report(severity, m.line, "near-miss-heading",
-			"%q is not read as a %s: put a colon behind the number to make it one",
+			"%q is not read as a %s: put a colon after the number to make it one",
 			m.text, m.unit.word)
 	}
 }
 
-// aboutUnit reports whether the text behind an id says that the heading is about the unit, not the unit.
+// aboutUnit reports whether the text after an id shows that the heading is about the unit and does not open it.
 func aboutUnit(title string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(title), " ")
 	switch strings.Trim(word, ":.,") {
@@ -185,7 +184,7 @@ func aboutUnit(title string) bool {
 func (b *builder) reportMarkdown() {
 	if b.wrapped >= 0 {
 		b.warn(b.lineOf(b.wrapped), "wrapped-plan",
-			"the whole plan stands in a fence; it is read as if the fence were not there")
+			"the whole plan is in a fence; the fence is ignored")
 	}
 	b.reportNearMisses()
 	for _, f := range b.doc.fences {
@@ -195,7 +194,7 @@ func (b *builder) reportMarkdown() {
 			b.warn(line, "unclosed-fence", "the fence is never closed; everything below it is read as its content")
 		case f.early > 0:
 			b.warn(line, "broken-fence",
-				"the fence holds another one: CommonMark ends it at line %d, it is read up to line %d; "+
+				"the fence contains another one: CommonMark ends it at line %d, runplan reads it up to line %d; "+
 					"open and close it with one backtick more", b.lineOf(f.early), b.lineOf(f.closed))
 		case f.strict:
 			b.warn(line, "broken-fence", "the fences inside this one don't pair up; read as CommonMark does")
@@ -203,7 +202,7 @@ func (b *builder) reportMarkdown() {
 	}
 	if c := b.doc.comment; c != nil {
 		b.warn(b.lineOf(c.Lines().At(0).Start), "unclosed-comment",
-			"the comment is never closed; everything below it is left out")
+			"the comment is never closed; everything below it is ignored")
 	}
 }
 

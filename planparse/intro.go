@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// intros gives each batch what the headings above it say before the first batch below them: "## Phase 2: Storage" with
-// its goal and its rules. What stands before the first unit of work is the preamble, which all batches get.
+// intros gives each batch the text of the headings above it before the first batch below them: "## Phase 2: Storage"
+// with its goal and its rules. Text before the first unit of work is the preamble, which all batches get.
 func (b *builder) intros(first int) {
 	above := make([][]int, len(b.plan.Batches)) // of each batch, the marks of the headings, the outermost first
 	var ends []int                              // lines that end an introduction
@@ -17,7 +17,7 @@ func (b *builder) intros(first int) {
 		if batch.StartLine < first {
 			continue // an item of the front matter
 		}
-		level := 7 // of a batch that is no heading
+		level := 7 // of a batch without a heading
 		for ; at < len(b.marks) && b.marks[at].line <= batch.StartLine; at++ {
 			m := &b.marks[at]
 			switch {
@@ -48,7 +48,7 @@ func (b *builder) intros(first int) {
 			end, _ := slices.BinarySearch(ends, from+1)
 			b.reads(from, ends[end]-1, i, "introduces the batch")
 		}
-		if i > 0 && slices.Equal(list, above[i-1]) { // one text for all that stand below the same headings
+		if i > 0 && slices.Equal(list, above[i-1]) { // one text for all batches below the same headings
 			b.plan.Batches[i].Intro = b.plan.Batches[i-1].Intro
 			continue
 		}

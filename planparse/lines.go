@@ -7,11 +7,11 @@ type Line struct {
 	Text   string
 	Number int    // in the plan
 	Indent int    // bytes of white space at its beginning
-	Fenced bool   // it stands in a fence
+	Fenced bool   // it is in a fence
 	Lang   string // of the fence
 }
 
-// EachLine calls f with the lines of a batch, without those that open and close fences. A fence in a fence belongs to
+// EachLine calls f with the lines of a batch, without the lines that open and close fences. A nested fence belongs to
 // the outer one, as in the parser.
 func EachLine(b *Batch, f func(Line)) {
 	type fence struct {
@@ -50,7 +50,7 @@ func EachLine(b *Batch, f func(Line)) {
 	}
 }
 
-// fenceSize is the length of the backticks or tildes that open or close a fence, 0 where the line does neither.
+// fenceSize is the length of the backticks or tildes that open or close a fence, 0 if the line does neither.
 func fenceSize(trimmed string) int {
 	if !strings.HasPrefix(trimmed, "```") && !strings.HasPrefix(trimmed, "~~~") {
 		return 0

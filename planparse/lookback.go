@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Boxes below "Success Criteria" or "**Acceptance gate:**" look back at work: they are no work of their own.
+// Boxes below "Success Criteria" or "**Acceptance gate:**" refer to finished work: they are not work.
 
-// lookBack says of each mark whether it is a box that looks back: below a heading whose title says so, at any depth,
-// or, in a phase, in the list right below a bold label that does. kind is that of phases.
+// lookBack reports for each mark whether it is a box about finished work: below a heading with such a title, at any
+// depth, or, in a phase, in the list directly below such a bold label. kind is the kind of phases.
 func (b *builder) lookBack(kind unitKind, says func(title string, inPhase bool) bool) []bool {
 	back := make([]bool, len(b.marks))
 	phase, check, label := 0, 0, false
@@ -39,7 +39,7 @@ func (b *builder) lookBack(kind unitKind, says func(title string, inPhase bool) 
 	return back
 }
 
-// boldLabel reports whether a line is nothing but a bold text that ends in a colon: "**Acceptance gate:**".
+// boldLabel reports whether a line is only a bold text that ends in a colon: "**Acceptance gate:**".
 func boldLabel(text []byte) bool {
 	inner, found := bytes.CutPrefix(bytes.TrimSpace(text), []byte("**"))
 	if !found {
@@ -54,12 +54,12 @@ func boldLabel(text []byte) bool {
 	return false
 }
 
-// looksBack reports whether a heading says that the boxes below it are no work; below a phase, more headings do.
+// looksBack reports whether a heading says that the boxes below it are not work. Below a phase, more headings do.
 func looksBack(title string, inPhase bool) bool {
 	return isChecklist(title) || inPhase && isCheck(title)
 }
 
-// isChecklist reports whether a heading says that the boxes below it are no work.
+// isChecklist reports whether a heading says that the boxes below it are not work.
 func isChecklist(title string) bool {
 	return namesCriteria(title) ||
 		containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff",
@@ -67,15 +67,15 @@ func isChecklist(title string) bool {
 			"checkliste", "чек-лист")
 }
 
-// isCheck is wider: below a phase, these sections look back at its work.
+// isCheck accepts more titles: below a phase, these sections refer to its work.
 func isCheck(title string) bool {
 	return containsAny(strings.ToLower(title), "verification", "validation", "acceptance", "success", "results", "metrics",
 		"gate", "summary",
 		"验证", "驗證", "验收", "驗收", "検証", "검증", "überprüfung", "verificación", "vérification", "verificação", "проверка")
 }
 
-// namesCriteria reports whether a heading or label names what finished work is judged by. In OpenSpec plans, a
-// "Completion checklist" is work, and the acceptance criteria are not.
+// namesCriteria reports whether a heading or label names criteria for finished work. In OpenSpec plans, a "Completion
+// checklist" is work, and the acceptance criteria are not.
 func namesCriteria(title string) bool {
 	return containsAny(strings.ToLower(title), "criteria", "definition of done", "acceptance gate",
 		"验收标准", "驗收標準", "验收条件", "成功标准", "成功標準", "完成标准", "完成標準",

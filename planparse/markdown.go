@@ -13,19 +13,19 @@ import (
 type document struct {
 	root    ast.Node
 	fences  []*fence
-	comment *htmlBlock // the one that never ends, or nil
+	comment *htmlBlock // the unclosed fence, or nil
 	aside   []text.Segments
 }
 
-// maxReparse bounds how often a document is read again because a tolerant fence swallowed its end.
-// Each round costs a full parse; past the bound all fences are read as CommonMark does.
+// maxReparse limits how often a document is read again because a tolerant fence swallowed its end. Each round costs a
+// full parse. After that all fences are read as in CommonMark.
 const maxReparse = 8
 
-// readMarkdown builds the block tree of src from the byte offset on. Inline markup is left alone:
-// the grammar of plans looks at the text of lines.
+// readMarkdown builds the block tree of src from the byte offset on. It ignores inline markup, because the grammar of
+// plans uses the text of lines.
 //
-// A fence is first read tolerantly (see [fence]). Where that reading runs into the end of the file, the
-// opener is read strictly instead, and the document once more.
+// A fence is first read tolerantly (see [fence]). If that reading reaches the end of the file, the opener is read
+// strictly instead, and the document again.
 func readMarkdown(src []byte, offset int) document {
 	strict := map[int]bool{}
 	for round := 0; ; round++ {
@@ -47,7 +47,7 @@ func reader(src []byte, offset int) text.Reader {
 	return r
 }
 
-// treeReader holds what the block parsers of one parse share.
+// treeReader holds the shared state of the block parsers of one parse.
 type treeReader struct {
 	strict    map[int]bool // offsets of openers to read as CommonMark does
 	strictAll bool
@@ -76,8 +76,8 @@ func (b *treeReader) parser() parser.Parser {
 	))
 }
 
-// asideParser takes the lines of a paragraph or heading out of the tree when it ends. goldmark looks for inline
-// markup in what it finds there, which is half the time of a parse, and of no use here.
+// asideParser takes the lines of a paragraph or heading out of the tree when it ends. Otherwise goldmark would parse
+// their inline markup, which takes half of the time and is not needed.
 type asideParser struct {
 	parser.BlockParser
 	reader *treeReader
@@ -104,7 +104,7 @@ func (d document) size() int {
 func (d document) linesOf(n ast.Node) *text.Segments {
 	pos := n.Pos()
 	if p, ok := n.(*ast.Paragraph); ok {
-		pos = p.BaseNode.Pos() // a paragraph asks its lines else
+		pos = p.BaseNode.Pos() // otherwise a paragraph would use its lines
 	}
 	if i := -2 - pos; i >= 0 {
 		return &d.aside[i]
@@ -112,7 +112,7 @@ func (d document) linesOf(n ast.Node) *text.Segments {
 	return n.Lines()
 }
 
-// wrapper returns the fence that holds the whole document, as chats hand plans over, if there is one.
+// wrapper returns the fence around the whole document, as in copies from chats, if there is one.
 func (d document) wrapper() *fence {
 	f, ok := d.root.FirstChild().(*fence)
 	if !ok || f.NextSibling() != nil || f.closed == 0 {
@@ -124,7 +124,7 @@ func (d document) wrapper() *fence {
 	return f
 }
 
-// swallowing returns the fence whose tolerant reading was never closed, if there is one.
+// swallowing returns the fence that is unclosed in the tolerant reading, if there is one.
 func (b *treeReader) swallowing() *fence {
 	for _, f := range b.fences {
 		if f.closed == 0 && !f.strict && (f.early > 0 || len(f.stack) > 1) {
@@ -170,7 +170,7 @@ func (p *htmlParser) Open(_ ast.Node, r text.Reader, pc parser.Context) (ast.Nod
 	return n, parser.NoChildren
 }
 
-// htmlEnd returns what ends the block that line starts, or nil where it starts none.
+// htmlEnd returns what ends the block that line starts, or nil if it starts none.
 func htmlEnd(line []byte) []byte {
 	if bytes.HasPrefix(line, []byte("<!--")) {
 		return []byte("-->")

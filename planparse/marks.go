@@ -8,15 +8,15 @@ import (
 	"github.com/yuin/goldmark/text"
 )
 
-// A mark is one thing the grammar of plans looks at: a heading, a list item, a checkbox, a line of text or
-// a fence, in document order. All formats are rules on top of this one stream.
+// A mark is one element of the grammar of plans: a heading, a list item, a checkbox, a line of text or a fence, in
+// document order. All formats are rules over this stream.
 type mark struct {
 	kind   markKind
 	line   int
 	end    int    // last line; for a fence the line of its closer
 	level  int    // of a heading
-	parent int    // index of the list item this mark stands in, -1 outside of lists
-	text   []byte // text of the line, behind "#", list marker and box
+	parent int    // index of the list item that contains the mark, -1 outside of lists
+	text   []byte // text of the line after "#", list marker and box
 	state  byte   // of a box
 	step   bool   // it is a step marker: "### Step 1" or "**Step 1"
 	unit   *unit  // of a heading; empty for all else, never nil
@@ -29,7 +29,7 @@ type markKind uint8
 const (
 	markHeading markKind = iota
 	markBox
-	markRepeat // a box that repeats what stands elsewhere; see [builder.repeats]
+	markRepeat // a box that repeats another one; see [builder.repeats]
 	markItem
 	markText
 	markFence
@@ -46,10 +46,10 @@ type outline struct {
 	boxes int
 	heads []int // the headings among the marks
 
-	oddBox      int   // line of the first box behind another marker than "-"
-	hidden      []int // lines that look like work, but stand in indented code
-	hiddenHeads []int // lines that look like headings of units, but stand in indented code
-	odd         []int // rows of tables that hold an open box and are no task
+	oddBox      int   // line of the first box after another marker than "-"
+	hidden      []int // lines that look like work, but are in indented code
+	hiddenHeads []int // lines that look like headings of units, but are in indented code
+	odd         []int // rows of tables with an open box that are not tasks
 	noUnit      unit
 	noLabel     label
 }
@@ -97,7 +97,7 @@ func (o *outline) add(m mark) int {
 	return len(o.marks) - 1
 }
 
-// walk adds the marks of n and of the siblings after it; item is the list item they stand in.
+// walk adds the marks of n and of the siblings after it; item is their list item.
 func (o *outline) walk(n ast.Node, item int) {
 	for ; n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
@@ -123,13 +123,13 @@ func (o *outline) walk(n ast.Node, item int) {
 	}
 }
 
-// code looks for boxes in indented code. They are no tasks, but their author should know.
+// code looks for boxes in indented code. They are not tasks, but their author should know.
 func (o *outline) code(n *ast.CodeBlock) {
 	for i := range n.Lines().Len() {
 		seg := n.Lines().At(i)
 		line := bytes.TrimSpace(o.src[seg.Start:seg.Stop])
 		if bytes.HasPrefix(line, []byte("#")) {
-			// a heading behind a tab, and no comment among code
+			// a heading after a tab, not a comment in code
 			if n.Lines().Len() == 1 && bytes.HasPrefix(line, []byte("## ")) {
 				o.hiddenHeads = append(o.hiddenHeads, o.lineOf(seg.Start))
 			} else if u := parseUnit(bytes.TrimLeft(line, "# ")); u.ok &&
@@ -200,7 +200,7 @@ func (o *outline) item(n ast.Node, item int, bullet byte) {
 	self := o.entry(bytes.TrimSpace(o.src[seg.Start:seg.Stop]), o.lineOf(seg.Start), item, bullet)
 	for i := 1; i < lines.Len(); i++ {
 		seg := lines.At(i)
-		// CommonMark takes a bullet that is indented by four blanks too many for the rest of the sentence above it
+		// CommonMark treats a bullet that is indented by four more spaces as a continuation of the sentence above
 		if text := bytes.TrimSpace(o.src[seg.Start:seg.Stop]); len(text) > 2 &&
 			bytes.IndexByte([]byte("-*+"), text[0]) >= 0 && text[1] == ' ' {
 			o.entry(bytes.TrimSpace(text[1:]), o.lineOf(seg.Start), self, text[0])
@@ -236,8 +236,8 @@ func (o *outline) fence(n *fence, item int) {
 	o.add(m)
 }
 
-// fenceText returns the content of a fence as CommonMark gives it, with Unix line ends: what a shell or a
-// patch program reads must not depend on how the plan was checked out.
+// fenceText returns the content of a fence as CommonMark gives it, with Unix line ends: the input of a shell or a
+// patch program must not depend on how the plan was checked out.
 func (o *outline) fenceText(f *fence) string {
 	var b strings.Builder
 	for i := range f.Lines().Len() {
@@ -247,7 +247,7 @@ func (o *outline) fenceText(f *fence) string {
 	return strings.ReplaceAll(b.String(), "\r\n", "\n")
 }
 
-// around leaves of the open headings, the outermost first, those that a heading of the level stands below.
+// around keeps those open headings that a heading of the level is below, the outermost first.
 func (b *builder) around(open []int, level int) []int {
 	for len(open) > 0 && b.marks[open[len(open)-1]].level >= level {
 		open = open[:len(open)-1]

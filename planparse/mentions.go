@@ -11,15 +11,15 @@ import (
 type Mention struct {
 	ID    string
 	Batch int // index into Plan.Batches
-	Task  int // index into its tasks; -1 where the line stands in no task
+	Task  int // index into its tasks; -1 if the line is in no task
 	Line  int
 	Known bool // a document defines it
 }
 
-// ownPrefixes count as those of requirements whether or not a document defines one.
+// ownPrefixes count as prefixes of requirements even if no document defines one.
 const ownPrefixes = " FR NFR REQ SC "
 
-// mostInRange bounds how many ids "1.1-1.9" stands for.
+// mostInRange limits the number of ids in a range such as "1.1-1.9".
 const mostInRange = 50
 
 // A mentionReader finds the ids that the lines of a plan name.
@@ -35,11 +35,11 @@ type mentionReader struct {
 	number   *regexp.Regexp
 }
 
-// Mentions finds the requirements that the batches of a plan name, in document order, each once a line. known are those
-// that documents define; src is what [Parse] read.
+// Mentions finds the requirements that the batches of a plan name, in document order, each once a line. known are
+// those that documents define; src is what [Parse] read.
 //
-// What counts: an id whose prefix known ids have, or FR, NFR, REQ or SC; [US1] and "User Story 1"; the numbers behind
-// "Requirements:", and "Requirement 1.2" in text where known ones are numbered; the title of an OpenSpec requirement or
+// What counts: an id whose prefix known ids have, or FR, NFR, REQ or SC; [US1] and "User Story 1"; the numbers after
+// "Requirements:", and "Requirement 1.2" in text if known ones are numbered; the title of an OpenSpec requirement or
 // scenario with at least two words.
 func (p *Plan) Mentions(src []byte, known []Requirement) []Mention {
 	if readable(src) != nil {
@@ -68,7 +68,8 @@ func (p *Plan) Mentions(src []byte, known []Requirement) []Mention {
 	return out
 }
 
-// at finds the batch and the innermost task that hold a line, -1 for none. The heading of a group belongs to no batch.
+// at finds the batch and the innermost task that contain a line, -1 for none. The heading of a group belongs to no
+// batch.
 func (p *Plan) at(line int) (batch, task int) {
 	batch, task = -1, -1
 	for i := range p.Batches {
@@ -161,7 +162,7 @@ func (r *mentionReader) numbers(text string) []string {
 	return out
 }
 
-// lastNumber takes "4.12" apart into "4." and 12.
+// lastNumber splits "4.12" into "4." and 12.
 func lastNumber(id string) (parent string, n int) {
 	at := strings.LastIndexByte(id, '.') + 1
 	return id[:at], atoi(id[at:])

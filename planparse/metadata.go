@@ -66,7 +66,7 @@ func (f *filler) metadata(i int) {
 	f.batchKey(m.line, key, value, !bold)
 }
 
-// cutKey splits a metadata line. Prose ("We need this: …") is none: a bare key has no blanks.
+// cutKey splits a metadata line. Prose ("We need this: …") does not count: a bare key has no spaces.
 func cutKey(m *mark) (key, value string, bold, ok bool) {
 	if (m.kind != markText && m.kind != markItem) || len(m.text) == 0 {
 		return "", "", false, false
@@ -98,8 +98,8 @@ func metaKey(s string) string {
 	}, strings.ToLower(strings.Trim(s, " \t\"'")))
 }
 
-// batchKey applies one line. strict is the form that was written for us: there, an unknown batch is an
-// error; the prose form ("**Depends on:** Task 1 GREEN") names what it can.
+// batchKey applies one line. strict is runplan's own form, in which an unknown batch is an error. In the prose form
+// ("**Depends on:** Task 1 GREEN"), unknown names are ignored.
 func (f *filler) batchKey(line int, key, value string, strict bool) {
 	batch := &f.plan.Batches[f.meta]
 	if dependsKey(key) {
@@ -115,7 +115,7 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 			if ref, ok := cleanPath(ref); ok {
 				batch.ContextRefs = append(batch.ContextRefs, ref)
 			} else {
-				f.warn(line, "path-outside-workspace", "context_refs: %s is not a path in the workspace; left out", ref)
+				f.warn(line, "path-outside-workspace", "context_refs: %s is not a path in the workspace; it is ignored", ref)
 			}
 		}
 	case "status":
@@ -141,7 +141,8 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 	case "estimate":
 		d, ok := durationOf(strings.Trim(value, "`"))
 		if !ok && strict {
-			f.warn(line, "unread-estimate", "estimate: %s is not a time such as 90s, 20 min or 1h30m, up to a day; left out",
+			f.warn(line, "unread-estimate", "estimate: %s is not a time such as 90s, 20 min or 1h30m, up to a day; it is "+
+				"ignored",
 				strconv.Quote(value))
 		}
 		batch.EstimateMS = d.Milliseconds()
@@ -150,7 +151,7 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 	case "when":
 		value = strings.Trim(value, "`")
 		if !strict && !condition(value) {
-			f.warn(line, "unread-condition", "%q is prose, not a condition; the batch is run whatever it says", value)
+			f.warn(line, "unread-condition", "%q is prose, not a condition; the batch runs anyway", value)
 			return
 		}
 		batch.When = value
@@ -173,7 +174,7 @@ func condition(value string) bool {
 	return false
 }
 
-// flagOf is flag for a batch: what the batch says wins over the plan, so that it is remembered.
+// flagOf is flag for a batch. The value of the batch overrides that of the plan, so it is recorded.
 func (f *filler) flagOf(line int, key, value string, strict bool, set *bool, batch int) {
 	n := len(f.plan.Diagnostics)
 	f.flag(line, key, value, set)

@@ -9,7 +9,7 @@ import (
 )
 
 // reportNearUnits reports headings and lines that look like a batch or a task and open none: their work would be
-// missing from the run, or be done as part of what stands above.
+// missing from the run, or be part of the batch above.
 func (b *builder) reportNearUnits() {
 	known := map[string]bool{}
 	for _, i := range b.heads {
@@ -33,7 +33,7 @@ func (b *builder) reportNearUnits() {
 			case len(marks) > 6 || len(text) == 0 || !isUnit && (len(marks) < 2 || !startsWord(text)):
 			case isUnit && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitNumbered && len(marks) > 1):
 				b.report(b.severityOf(u.word, known), m.line, "near-miss-heading",
-					"%q is text: put a blank behind %q to make it a heading", m.text, marks)
+					"%q is text: put a space after %q to make it a heading", m.text, marks)
 			default:
 				b.warn(m.line, "near-miss-heading", "%q is text: put a blank behind %q to make it a heading", m.text, marks)
 			}
@@ -47,8 +47,8 @@ func (b *builder) reportNearUnits() {
 	}
 }
 
-// reportFencedUnits warns of headings of units that stand in a fence although the plan counts on without them: a fence
-// that was opened or closed by mistake turns what follows it inside out.
+// reportFencedUnits warns of headings of units in a fence that the numbering of the plan leaves out: a fence opened
+// or closed by mistake swaps text and code after it.
 func (b *builder) reportFencedUnits() {
 	type number struct{ word, id string }
 	read := map[number]bool{}
@@ -61,7 +61,7 @@ func (b *builder) reportFencedUnits() {
 	}
 	for _, f := range b.doc.fences {
 		if len(f.info) > 0 {
-			continue // an example, which says what it is
+			continue // an example that is marked as one
 		}
 		for i := range f.Lines().Len() {
 			seg := f.Lines().At(i)
@@ -72,14 +72,14 @@ func (b *builder) reportFencedUnits() {
 			u := parseUnit(bytes.TrimLeft(line, "# "))
 			if u.ok && u.id != "" && words[u.word] > 1 && !read[number{u.word, u.id}] {
 				b.warn(b.lineOf(seg.Start), "fenced-heading",
-					"%q stands in a fence and so is no %s of the plan; the fence begins in line %d", line, cmp.Or(u.word, "unit"),
+					"%q is in a fence, so it is not a %s of the plan; the fence begins in line %d", line, cmp.Or(u.word, "unit"),
 					b.lineOf(f.open))
 			}
 		}
 	}
 }
 
-// reportOddLevel remarks that one heading of a unit stands above all others of its kind, so that what follows it is
+// reportOddLevel warns of a heading of a unit above the level of all others of its kind: the following ones become
 // part of it.
 func (b *builder) reportOddLevel() {
 	levels := map[string][]int{}
@@ -108,13 +108,13 @@ func (b *builder) reportOddLevel() {
 		}
 		if same == 1 {
 			b.warn(b.marks[top].line, "odd-level",
-				"%q stands above the other headings of its kind, so that headings which follow it are read as parts of it",
+				"%q has a higher level than the other headings of its kind, so the following headings are read as parts of it",
 				b.marks[top].text)
 		}
 	}
 }
 
-// severityOf is error where the plan is made of such units, so that one of them would be lost.
+// severityOf returns error if the plan consists of such units, so that one of them would be lost.
 func (b *builder) severityOf(word string, known map[string]bool) Severity {
 	if known[word] {
 		return SeverityError
@@ -122,7 +122,7 @@ func (b *builder) severityOf(word string, known map[string]bool) Severity {
 	return SeverityWarning
 }
 
-// nearUnit returns the unit that a heading almost opens, and what is wrong with it; "" if none.
+// nearUnit returns the unit that a heading almost opens, and what to correct; "" if none.
 func nearUnit(text []byte) (word, why string) {
 	rest := undecorate(text)
 	n := 0
@@ -157,7 +157,7 @@ func nearUnit(text []byte) (word, why string) {
 		return word, "its number is a word; write " + capital(word) + " " + number + ":"
 	}
 	if len(rest) > 0 && bytes.IndexByte([]byte("_/"), rest[0]) >= 0 && len(rest) > 1 && isDigit(rest[1]) {
-		return word, "put a blank before its number"
+		return word, "put a space before its number"
 	}
 	return "", ""
 }
@@ -170,7 +170,7 @@ func startsWord(text []byte) bool {
 
 func capital(word string) string { return strings.ToUpper(word[:1]) + word[1:] }
 
-// nearWord returns the keyword that a misspelt word stands for, "" for a word of its own.
+// nearWord returns the keyword for a misspelt word, "" for any other word.
 func nearWord(word string) string {
 	switch word {
 	case "tasks", "test", "tests", "ask", "mask", "tags", "tank", "talk", "last", "fast", "past", "cask", "bask", "tack",
@@ -211,7 +211,8 @@ var numberWords = func() map[string]string {
 var knownKeys = []string{"depends_on", "context_refs", "parallel_safe", "critical", "approve", "estimate", "regression",
 	"when", "test_first", "mutants"}
 
-// nearKey returns the key that an unknown one is nearly, "" for none. Short keys are words of prose.
+// nearKey returns the known key that is similar to an unknown one, "" for none. It ignores short keys, which are
+// usually prose.
 func nearKey(key string) string {
 	for _, k := range knownKeys {
 		if key == k || len(k) < 6 || dependsKey(key) {
@@ -232,7 +233,7 @@ func nearKey(key string) string {
 	return ""
 }
 
-// unknownKey reports a key that is nearly one that runplan reads: what it says would hold for nothing.
+// unknownKey reports an unknown key that is similar to a known one, because it would have no effect.
 func (b *builder) unknownKey(line int, key string, strict bool) {
 	near := nearKey(key)
 	if near == "" {
@@ -245,7 +246,7 @@ func (b *builder) unknownKey(line int, key string, strict bool) {
 	b.report(severity, line, "unknown-key", "%s is not a key of runplan and is ignored; did you mean %s?", key, near)
 }
 
-// strayKey reports a key that stands below prose, where keys are not read.
+// strayKey reports a key below prose, where keys are not read.
 func (f *filler) strayKey(m *mark) {
 	if m.kind != markText || m.parent >= 0 {
 		return
@@ -256,7 +257,8 @@ func (f *filler) strayKey(m *mark) {
 	}
 	for _, k := range knownKeys {
 		if key == k || nearKey(key) == k {
-			f.warn(m.line, "stray-key", "%s stands below other text and is not read: fix it below the heading of its batch", key)
+			f.warn(m.line, "stray-key", "%s is below other text and is not read: move it directly below the heading of its "+
+				"batch", key)
 			return
 		}
 	}

@@ -14,7 +14,7 @@ import (
 // MaxSize is the largest plan that [Parse] reads.
 const MaxSize = 16 << 20
 
-// What is not a text plan at all. Everything else is a [Plan], with diagnostics.
+// Errors for input that is not a text plan. Everything else is a [Plan], with diagnostics.
 var (
 	ErrEmpty  = errors.New("the plan is empty")
 	ErrBinary = errors.New("the plan is not text")
@@ -49,7 +49,7 @@ func readable(src []byte) error {
 	case len(bytes.TrimSpace(bytes.TrimPrefix(src, []byte("\uFEFF")))) == 0:
 		return fmt.Errorf("%w: write at least one task, for example \"### Task 1: Title\"", ErrEmpty)
 	case bytes.IndexByte(src, 0) >= 0:
-		return fmt.Errorf("%w: it holds NUL bytes; save it as UTF-8 (UTF-16 is not read)", ErrBinary)
+		return fmt.Errorf("%w: it contains NUL bytes; save it as UTF-8 (UTF-16 is not supported)", ErrBinary)
 	case !utf8.Valid(src) && garbled(src):
 		return fmt.Errorf("%w: it is not UTF-8; save it in that encoding", ErrBinary)
 	}
@@ -71,8 +71,8 @@ func garbled(src []byte) bool {
 	return bad*20 > all
 }
 
-// builder carries a plan through the stages of Parse: the marks are read, a format is chosen, its rules
-// say which mark belongs to which task, and what the marks say is filled in.
+// builder takes a plan through the stages of Parse: read the marks, choose a format, assign the marks to tasks by its
+// rules, and fill in the data of the marks.
 type builder struct {
 	plan  *Plan
 	src   []byte
@@ -87,12 +87,12 @@ type builder struct {
 
 	wrapped int // offset of the line that opens the fence around the whole plan, -1 without one
 
-	nestedTold bool // that tasks stand in tasks was told
+	nestedTold bool // nested tasks were already reported
 
 	fromList bool     // the batches are the items of a numbered list
-	repeated []repeat // boxes that only repeat what stands elsewhere
+	repeated []repeat // boxes that only repeat others
 
-	titleUnit unit // what the title would open if it were no title
+	titleUnit unit // the unit that the title would open otherwise
 }
 
 type saidKey struct {
@@ -113,7 +113,7 @@ type namedFile struct {
 	maybe             bool
 }
 
-// owner is the batch and task that a mark belongs to; -1 is none.
+// owner is the batch and task of a mark; -1 is none.
 type owner struct {
 	batch, task int32
 	self        bool // the mark is the box of the task itself
@@ -122,7 +122,7 @@ type owner struct {
 func newBuilder(name string, src []byte) *builder {
 	b := &builder{plan: &Plan{}, src: src, title: -1, wrapped: -1, said: map[saidKey]bool{}}
 	if bytes.IndexByte(src, '\r') >= 0 && bytes.IndexByte(src, '\n') < 0 {
-		src = bytes.ReplaceAll(src, []byte{'\r'}, []byte{'\n'}) // of equal length, so positions hold
+		src = bytes.ReplaceAll(src, []byte{'\r'}, []byte{'\n'}) // of equal length, so positions stay valid
 	}
 	b.src = src
 	b.front = cutFrontMatter(src)
@@ -165,7 +165,7 @@ func (b *builder) between(first, last int) []byte {
 	return b.src[start:stop]
 }
 
-// span returns the offsets of the lines first..last, an empty range where there are none.
+// span returns the offsets of the lines first..last, an empty range if there are none.
 func (b *builder) span(first, last int) (start, stop int) {
 	if first > last || first > len(b.lines) {
 		return len(b.src), len(b.src)

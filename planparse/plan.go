@@ -20,7 +20,7 @@ const (
 	FormatNone        Format = "none"        // no unit of work found
 )
 
-// Plan is a parsed plan. Batches and groups stand in document order.
+// Plan is a parsed plan. Batches and groups are in document order.
 type Plan struct {
 	Title       string       `json:"title"`
 	Format      Format       `json:"format"`
@@ -238,8 +238,8 @@ func (p *Plan) Asked(key string) []Checkpoint {
 	return out
 }
 
-// Boxes returns the lines of the checkboxes to tick when the batch is done: those of its tasks and their steps. If
-// the format or the batch has no tasks, it returns those of the batch's own steps.
+// Boxes returns the lines of the checkboxes to tick when the batch is done: the boxes of its tasks and their steps.
+// If the format or the batch has no tasks, it returns those of the batch's own steps.
 func (b *Batch) Boxes() []int {
 	var lines []int
 	add := func(line int, box bool) {

@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// regression reads the test that shows what the batch puts right. In the form that was written for us a path that is
-// none is an error: the batch would be merged without the check that it asks for. Prose ("**Regression:** none known")
-// is left alone.
+// regression reads the regression test of a batch. In runplan's own form an invalid path is an error, because the
+// batch would merge without its check. Prose ("**Regression:** none known") is ignored.
 func (f *filler) regression(line int, value string, strict bool) {
 	batch := &f.plan.Batches[f.meta]
 	items := splitList(value)

@@ -41,7 +41,7 @@ func (b *builder) repeats() {
 type repeatFinder struct {
 	*builder
 	head  int   // heading above the boxes, -1 before the first one
-	open  []int // that heading and those above it
+	open  []int // the heading and those above it
 	list  []int // boxes directly below it
 	found []repeat
 	tasks bool // headings are the work, so only progress lists matter
@@ -191,7 +191,7 @@ func (r *repeatFinder) prepare() {
 	}
 }
 
-// settle removes the repetitions from the work. If what they name is not work without them, they stay, unless the
+// settle removes the repetitions from the work. If the named units are not work without them, they stay, unless the
 // plan consists only of headings and this list.
 func (r *repeatFinder) settle() {
 	var bare []repeat
@@ -285,8 +285,8 @@ func (b *builder) tracks() {
 			what = fmt.Sprintf("headings (the first one line %d)", b.marks[at].line)
 		}
 		b.report(severity, b.marks[b.repeated[first].box].line, "repeated-boxes",
-			"%d checkboxes from here on repeat %s of this plan and are no work of their own; "+
-				"where what they repeat has no boxes, they say whether it is done", n, what)
+			"%d checkboxes from here on repeat %s of this plan and are not additional work; "+
+				"if the repeated units have no boxes, these show whether they are done", n, what)
 		n = 0
 	}
 	slices.SortStableFunc(b.plan.Unassigned, func(x, y Step) int { return x.Line - y.Line })

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Requirement is something that a document asks for under an id.
+// Requirement is a requirement of a document with an id.
 type Requirement struct {
 	ID     string          `json:"id"`               // as tasks name it: "FR-001", "US1", "1.2"; for OpenSpec its title
 	Parent string          `json:"parent,omitempty"` // id of the requirement that it is a part of
@@ -33,7 +33,7 @@ const (
 // idPattern is an id in text: groups of capitals and digits, a hyphen, and a number: "REQ-12", "NFR-SEC-01", "FR-003a".
 const idPattern = `[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]+(?:\.[0-9]+)*[a-z]?`
 
-// notIDs are the prefixes of names of standards, which look like ids.
+// notIDs lists prefixes of standards, whose names look like ids.
 const notIDs = " AES BASE CVE ES GPT HTTP ISO MD RFC RSA SHA TLS UTF "
 
 // A requirementReader reads one document.
@@ -61,7 +61,7 @@ func Requirements(path string, src []byte) []Requirement {
 	return requirements(path, src, func(int) bool { return false })
 }
 
-// Requirements returns what the plan itself defines outside of its batches.
+// Requirements returns the requirements that the plan defines outside of its batches.
 func (p *Plan) Requirements(path string, src []byte) []Requirement {
 	return requirements(path, src, func(line int) bool {
 		return slices.ContainsFunc(p.Batches, func(b Batch) bool { return b.StartLine <= line && line <= b.EndLine })
@@ -99,7 +99,7 @@ func (r *requirementReader) read() {
 			if removed > 0 && m.level <= removed {
 				removed = 0
 			}
-			if strings.EqualFold(title, "REMOVED Requirements") { // OpenSpec: what is no longer asked for
+			if strings.EqualFold(title, "REMOVED Requirements") { // OpenSpec: removed requirements
 				removed = m.level
 			}
 			if removed > 0 {
@@ -217,7 +217,7 @@ func (r *requirementReader) sectionEnd(i int) int {
 	return r.trimEnd(r.marks[i].line, len(r.lines))
 }
 
-// blockEnd returns the last line of what stands in item i, or of the paragraph that goes on from line i. A row of a
+// blockEnd returns the last line of item i, or of the paragraph that continues from line i. A row of a
 // table is one line, and the next line that begins with an id is another requirement.
 func (r *requirementReader) blockEnd(i int) int {
 	m := &r.marks[i]

@@ -1,17 +1,16 @@
 package planparse
 
-// Section is a heading of a document, with the lines below it up to the next heading. It says nothing of work.
+// Section is a heading of a document, with the lines below it up to the next heading. It does not identify work.
 type Section struct {
 	Level int    // 1 is the outermost; 0 is the text before the first heading
 	Title string // without markup
 	Line  int    // of the heading; 0 for the text before the first one
 	First int    // first line below the heading
-	Last  int    // last line before the next heading; less than First where there is none
+	Last  int    // last line before the next heading; less than First if there is none
 }
 
-// Sections returns the headings of a document in their order, as the parser of plans reads markdown: what stands in
-// fences and comments is no heading. code holds the lines that stand in fences. The error is for what is no text, as in
-// [Parse].
+// Sections returns the headings of a document in their order, as the parser of plans reads markdown: it ignores
+// fences and comments. code has the lines in fences. The error is for input that is not text, as in [Parse].
 func Sections(name string, src []byte) (list []Section, code map[int]bool, err error) {
 	if err := readable(src); err != nil {
 		return nil, nil, err

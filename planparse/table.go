@@ -6,9 +6,8 @@ import (
 )
 
 // cutRow takes the checkbox out of a row of a table: "| [ ] | T001 | Title | a.go |", "| T001 | Title | [x] |". The
-// rest is the id, where there is one, and the title. A row is a task only if it holds one box, and if that stands in
-// front or an id says so: tables in which boxes compare or explain something are no work. boxes is how many the row
-// has.
+// rest is the id, if there is one, and the title. A row is a task only if it has one box, which is in front or in a
+// row with an id: tables that use boxes to compare or explain are not work. boxes is their number in the row.
 func cutRow(row []byte) (state byte, rest []byte, boxes int, ok bool) {
 	if bytes.IndexByte(row, '[') < 0 {
 		return 0, nil, 0, false
@@ -37,7 +36,7 @@ func cutRow(row []byte) (state byte, rest []byte, boxes int, ok bool) {
 	return state, rest, boxes, ok
 }
 
-// cutCell takes the first cell off a row, which starts with a bar. A bar behind a backslash is text.
+// cutCell removes the first cell from a row, which starts with a bar. A bar after a backslash is text.
 func cutCell(row []byte) (cell, rest []byte) {
 	n := 1
 	for n < len(row) && row[n] != '|' {

@@ -6,19 +6,19 @@ import (
 	"strings"
 )
 
-// boxPattern finds what may be a checkbox. Whether it is one, the parser says; here only texts are compared
-// and lines changed that the parser named. In a row of a table, it is the first cell that starts with a box.
+// boxPattern finds possible checkboxes. The parser decides which of them are; this file only compares texts and
+// changes lines that the parser named. In a row of a table, it is the first cell that starts with a box.
 const boxPattern = `(?m)^([ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]*)+|[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*\|(?:(?:[^|\\\n]|\\.)*\|)*?[ \t]*)\[[ \txX]\]([ \t*|\\\r]|$)`
 
-// SameButTicks reports whether two plans differ in nothing but the state of checkboxes.
+// SameButTicks reports whether two plans differ only in the state of checkboxes.
 func SameButTicks(a, b []byte) bool {
 	box := regexp.MustCompile(boxPattern)
 	blank := []byte("${1}[ ]${2}")
 	return bytes.Equal(box.ReplaceAll(a, blank), box.ReplaceAll(b, blank))
 }
 
-// Tick returns src with the checkboxes on the given lines (1-based) ticked, and how many it changed. A line
-// without an open checkbox stays as it is.
+// Tick returns src with the checkboxes on the given lines (1-based) ticked, and the number of changes. It does not
+// change a line without an open checkbox.
 func Tick(src []byte, lines map[int]bool) ([]byte, int) { return setBoxes(src, lines, " \t", 'x') }
 
 // Untick returns src with the checkboxes on the given lines (1-based) open.
@@ -27,7 +27,7 @@ func Untick(src []byte, lines map[int]bool) []byte {
 	return out
 }
 
-// setBoxes gives the checkboxes on the lines whose state is one of from another state, and counts them.
+// setBoxes sets a new state for the checkboxes on the lines whose state is in from, and counts them.
 func setBoxes(src []byte, lines map[int]bool, from string, to byte) ([]byte, int) {
 	box := regexp.MustCompile(boxPattern)
 	out := bytes.Buffer{}
@@ -46,7 +46,7 @@ func setBoxes(src []byte, lines map[int]bool, from string, to byte) ([]byte, int
 	return out.Bytes(), changed
 }
 
-// WordingOf returns a function that gives the lines first to last of src as they count for a comparison: without the
+// WordingOf returns a function that returns the lines first to last of src in the form for comparison: without the
 // state of checkboxes, without blank lines, and with one space for any white space.
 func WordingOf(src []byte) func(first, last int) string {
 	if bytes.IndexByte(src, '\r') >= 0 && bytes.IndexByte(src, '\n') < 0 {

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// This file is the vocabulary of plans: what their keywords and labels mean, in the languages that people
-// write them in. The words in other languages are those of plans that were found; the tools that write
-// plans translate their template word for word.
+// This file is the vocabulary of plans: the keywords and labels, in several languages. The words in other languages
+// come from plans that were found; tools that write plans translate their template literally.
 
 // unitWord maps a keyword, in lower case, to its kind and its English name. It is a switch, because a map
 // would have to be a package variable.
@@ -68,7 +67,7 @@ func unitWord(word string) (unitKind, string) {
 	return unitNone, ""
 }
 
-// joinedWord recognises the keywords of languages that put no blank between keyword and id: "任务1", "フェーズ2".
+// joinedWord recognises the keywords of languages that put no space between keyword and id: "任务1", "フェーズ2".
 func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
 	for _, w := range [...]struct {
 		text, word string
@@ -88,7 +87,7 @@ func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
 	return unitNone, "", nil
 }
 
-// cutKeyword takes the keyword off the start of a heading. joined says that the id may follow at once.
+// cutKeyword removes the keyword from the start of a heading. joined says that the id may follow directly.
 func cutKeyword(s []byte) (kind unitKind, word string, rest []byte, joined bool) {
 	var low [24]byte
 	n := 0
@@ -116,7 +115,7 @@ func cutKeyword(s []byte) (kind unitKind, word string, rest []byte, joined bool)
 	return kind, word, s[n:], false
 }
 
-// ordinalUnit reads headings that put the number before the keyword: "第一阶段：…", "第 2 フェーズ", "1단계: …".
+// ordinalUnit reads headings with the number before the keyword: "第一阶段：…", "第 2 フェーズ", "1단계: …".
 func ordinalUnit(s []byte) (u unit, ok bool) {
 	rest, th := bytes.CutPrefix(s, []byte("第"))
 	id, rest := cutNumeral(bytes.TrimLeft(rest, " "))
@@ -134,7 +133,7 @@ func ordinalUnit(s []byte) (u unit, ok bool) {
 	return u, true
 }
 
-// cutNumeral takes a whole number off the start of s: "12", or "十二" as Chinese and Japanese write it.
+// cutNumeral removes a whole number from the start of s: "12", or "十二" in Chinese and Japanese.
 func cutNumeral(s []byte) (id string, rest []byte) {
 	n := 0
 	for n < len(s) && n < 4 && isDigit(s[n]) {
@@ -162,8 +161,8 @@ func cutNumeral(s []byte) (id string, rest []byte) {
 	return strconv.Itoa(sum + last), s
 }
 
-// dependsKey reports whether a label, folded by metaKey, says what must have landed before. The form that was
-// made for runplan is "depends_on"; the others are prose.
+// dependsKey reports whether a label, folded by metaKey, names dependencies. runplan's own form is "depends_on"; the
+// others are prose.
 func dependsKey(key string) bool {
 	switch key {
 	case "depends_on", "depends", "dependencies", "dependency", "blocked_by",
@@ -185,7 +184,7 @@ func filesLabel(label string) bool {
 	return false
 }
 
-// fileVerb maps a label, in lower case, to what is to happen to its paths; "" is a label that changes no file.
+// fileVerb maps a label, in lower case, to the action on its paths; "" for a label that changes no file.
 func fileVerb(label string) string {
 	switch label {
 	case "create", "creates", "new", "add", "new file", "new files",
@@ -238,7 +237,7 @@ func stepsTitle(title string) bool {
 	return false
 }
 
-// saysProgress reports whether a heading stands over a list of how far the work is, and not over work.
+// saysProgress reports whether a heading is above a list of progress, and not of work.
 func saysProgress(title string) bool {
 	return containsAny(strings.ToLower(title), "progress", "execution record", "execution log", "work log", "status",
 		"tracker", "tracking",
@@ -246,7 +245,7 @@ func saysProgress(title string) bool {
 		"прогресс")
 }
 
-// isState reports whether a text says what a box means: the row of a legend.
+// isState reports whether a text explains a box: the row of a legend.
 func isState(text string) bool {
 	switch strings.ToLower(strings.Trim(text, " .`*_")) {
 	case "open", "todo", "to do", "to-do", "not started", "not yet started", "pending", "planned", "in progress",
@@ -258,7 +257,7 @@ func isState(text string) bool {
 	return false
 }
 
-// namesCheck reports whether a text, in lower case, says what is to be seen in the end.
+// namesCheck reports whether a text, in lower case, describes the expected result.
 func namesCheck(text string) bool {
 	return containsAny(text, "expected:", "success criteria", "acceptance", "verify", "make test", "go test", "pytest",
 		"npm test", "cargo test",

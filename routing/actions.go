@@ -78,8 +78,8 @@ var (
 		`\bkubectl (?:-\S+ )*(?:apply|create|delete|rollout|scale|patch|replace|set|exec|run|drain|cordon)\b`)
 )
 
-// runtimeHints names what a batch shares with the machine it runs on, and so with batches that run beside it: a server,
-// a fixed port, a database, services (PLAN-07). They are taken from its actions.
+// runtimeHints names the state of the machine that a batch shares with concurrent batches: a server, a fixed port, a
+// database, services (PLAN-07). It uses the batch's actions.
 func runtimeHints(b *planparse.Batch) []string {
 	var server, port, database, services bool
 	eachAction(b, func(a action) {

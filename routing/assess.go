@@ -19,7 +19,7 @@ const (
 )
 
 // Assess suggests changes that make a plan run faster (PLAN-10): undeclared dependencies, and changes that let
-// batches run side by side, with the simulated speed-up. It returns nothing for a plan that cannot be routed.
+// batches run in parallel, with the simulated speed-up. It returns nothing for a plan that cannot be routed.
 func Assess(p *planparse.Plan) []planparse.Advice {
 	g, err := dependencies(p)
 	if err != nil || g.big {
@@ -91,7 +91,7 @@ func (s *layout) undeclared() []planparse.Advice {
 			why = append(why, fmt.Sprintf("%s (%s)", s.name(from), e.reasons[0]))
 		}
 		if len(on) > 0 {
-			message := fmt.Sprintf("%s needs %s; say so: \"depends_on: %s\"", s.name(to), strings.Join(why, ", "),
+			message := fmt.Sprintf("%s needs %s; add: \"depends_on: %s\"", s.name(to), strings.Join(why, ", "),
 				strings.Join(slices.Concat(b.DependsOn, on), ", "))
 			out = append(out, planparse.Advice{Code: "depends-on", Batch: b.Key, Line: b.StartLine, Message: message})
 		}
@@ -163,7 +163,7 @@ func (s *layout) changes() []change {
 		if s.open(to) {
 			own := fmt.Sprintf("runplan-assess/%d/own", to)
 			out = append(out, change{to, s.name(to) +
-				" names no files, so that it runs after all before it: if it named them, and shared none",
+				" names no files, so it runs after all earlier batches: if it named them, and shared none",
 				func(b *planparse.Batch) {
 					b.Files.Modify = append(slices.Clone(b.Files.Modify), own)
 				}})

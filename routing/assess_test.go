@@ -19,11 +19,11 @@ func TestAssess(t *testing.T) {
 		"nothing to say": {batches("A\nText."), nil},
 		"text shows a dependency": {batches(file("A", "src/store.py"), file("B", "x.py")+"\n\nIt imports src/store.py."),
 			[]string{
-				`depends-on 2: B2 needs B1 (names src/store.py, which B1 creates); say so: "depends_on: batch-1"`}},
+				`depends-on 2: B2 needs B1 (names src/store.py, which B1 creates); add: "depends_on: batch-1"`}},
 		"what is declared is not said again": {batches(file("A", "src/store.py"),
 			"B\ndepends_on: 1\n\n**Files:**\n- Create: `x.py`\n\nIt imports src/store.py."), nil},
 		"files show a dependency": {batches(file("A", "a.py"), "B\n**Files:**\n- Modify: `a.py`"), []string{
-			`depends-on 2: B2 needs B1 (both change a.py); say so: "depends_on: batch-1"`,
+			`depends-on 2: B2 needs B1 (both change a.py); add: "depends_on: batch-1"`,
 			"more-parallel 2: B1 and B2 share a.py: if B2 left 1 file alone, 3 workers would be 2.0 times as fast as one, " +
 				"instead of 1.0 times (by simulation)"}},
 		"a server in a parallel batch": {batches("A\nparallel_safe: true\n\nStart the server on localhost:8080."), []string{
@@ -32,10 +32,10 @@ func TestAssess(t *testing.T) {
 			`parallel-safe : batches 1, 2 touch files that no other batch touches, and none names what another one makes; write "parallel_safe: true" below their headings`}},
 		"a test and its code": {batches(file("A", "src/ledger.py"), file("B", "tests/test_ledger.py"), file("C", "c.py")),
 			[]string{
-				`depends-on 2: B2 needs B1 (tests/test_ledger.py is a test of src/ledger.py, which B1 creates); say so: "depends_on: batch-1"`}},
+				`depends-on 2: B2 needs B1 (tests/test_ledger.py is a test of src/ledger.py, which B1 creates); add: "depends_on: batch-1"`}},
 		"no files": {batches(file("A", "a.py"), "B\nText.", file("C", "c.py")), []string{
 			`parallel-safe : batches 1, 3 touch files that no other batch touches, and none names what another one makes; write "parallel_safe: true" below their headings`,
-			"more-parallel 2: B2 names no files, so that it runs after all before it: if it named them, and shared none, 3 " +
+			"more-parallel 2: B2 names no files, so it runs after all earlier batches: if it named them, and shared none, 3 " +
 				"workers would be 3.0 times as fast as one, " +
 				"instead of 1.0 times (by simulation)"}},
 	} {

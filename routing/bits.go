@@ -13,7 +13,7 @@ func (s set) put(i int) { s[i/64] |= 1 << (i % 64) }
 
 func (s set) drop(i int) { s[i/64] &^= 1 << (i % 64) }
 
-// add puts i in, with all that is in behind.
+// add adds i and everything that it depends on.
 func (s set) add(i int, behind set) {
 	s.put(i)
 	for k, w := range behind {

@@ -32,9 +32,9 @@ func TestCheckpointsInTeamMode(t *testing.T) {
 			"; 4 needs 1; 5 needs 1"},
 		"at the start": {look + task(2) + task(3), "", "1" + at(2) + "; 2; 3 needs 2"},
 		"left out": {task(1) + look + task(3), "2",
-			"1 (outside --from/--to); 2 (a checkpoint, and nobody is asked: batch 1, before which a person would be, is not " +
+			"1 (outside --from/--to); 2 (a checkpoint without effect: batch 1, before which a person would be, is not " +
 				"run); 3"},
-		"alone": {look, "", "1 (a checkpoint, and nobody is asked: the plan has no other batch)"},
+		"alone": {look, "", "1 (a checkpoint without effect: the plan has no other batch)"},
 	} {
 		got := decide(c.text, c.from)
 		// Whether a batch that is not run needs something is nobody's affair.

@@ -38,7 +38,7 @@ const (
 	sureCommands = 85  // only commands
 	sureBoth     = 95  // only commands, and the title says verify, check or test
 	sureWiring   = 80  // the title says wire, and no file is created
-	sureTasks    = 65  // each task says so
+	sureTasks    = 65  // each task connects existing parts
 	sureProse    = 60  // only prose changes; or only the title says verify
 	sureNothing  = 50
 )
@@ -62,7 +62,7 @@ func classify(p *planparse.Plan, b *planparse.Batch, r Rules) (Class, int, strin
 	f := classFactOf(p, b)
 	if r.Class != "" {
 		class, err := classByRule(r.Class, b.Number, f)
-		return class, sureOverride, "routing.class says so; " + f.counts(), err
+		return class, sureOverride, "by routing.class; " + f.counts(), err
 	}
 	class, sure, why := f.class()
 	return class, sure, why, nil
@@ -156,7 +156,7 @@ func (f ClassFact) class() (Class, int, string) {
 			return Wiring, sureWiring, fmt.Sprintf("no new logic: %s, title says %q", f.counts(), wiring)
 		}
 		if f.each(wiringWords) {
-			return Wiring, sureTasks, fmt.Sprintf("no new logic: %s, each task connects what is there", f.counts())
+			return Wiring, sureTasks, fmt.Sprintf("no new logic: %s, each task connects existing parts", f.counts())
 		}
 	}
 	switch {

@@ -66,7 +66,7 @@ func TestClasses(t *testing.T) {
 			"modifies 1 file"},
 		"all tasks wire": {"The CLI",
 			"**Files:**\n- Modify: `main.go`\n\n### Task 1: Register the command\n\nx\n\n### Task 2: Connect the store\n\ny\n",
-			Wiring, 65, "no new logic: modifies 1 file, each task connects what is there"},
+			Wiring, 65, "no new logic: modifies 1 file, each task connects existing parts"},
 		"one of two tasks wires": {"The CLI",
 			"**Files:**\n- Modify: `main.go`\n\n### Task 1: Register the command\n\nx\n\n### Task 2: Speed it up\n\ny\n",
 			Implementation, 90, "modifies 1 file"},
@@ -113,7 +113,7 @@ Run: `+"`go test ./...`"+`
 	r.Class = facts + ` ? "wiring" : "verification"`
 	class, sure, why, err := classify(p, &p.Batches[0], r)
 	if class != Wiring || sure != 100 || err != nil ||
-		why != "routing.class says so; creates 1 file, modifies 2 files, deletes 1 file, adds tests" {
+		why != "by routing.class; creates 1 file, modifies 2 files, deletes 1 file, adds tests" {
 		t.Errorf("%+v\nis %s %d %q %v", classFactOf(p, &p.Batches[0]), class, sure, why, err)
 	}
 	for text, want := range map[string]string{

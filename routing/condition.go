@@ -11,7 +11,7 @@ type Facts struct {
 	Batch BatchFacts        `expr:"batch"`
 }
 
-// BatchFacts describe the batch that a condition stands at.
+// BatchFacts describes the batch that has a condition.
 type BatchFacts struct {
 	Number   string `expr:"number"`
 	Title    string `expr:"title"`
@@ -36,8 +36,7 @@ func FactsOf(b *planparse.Batch, env map[string]string) Facts {
 	}}
 }
 
-// Holds evaluates a condition. A name that is not there, or a condition that is not yes or no, is an error
-// that shows the place.
+// Holds evaluates a condition. An unknown name, or a condition that is not yes or no, is an error with its place.
 func Holds(text string, f Facts) (bool, error) {
 	c, err := condition.Parse[Facts](text)
 	if err != nil {

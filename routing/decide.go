@@ -98,7 +98,7 @@ func (j *judge) memory() {
 	if j.o.mode() == Headless || j.o.mode() == "" && !j.o.TeamsEnabled && j.o.Rules.Team == "" {
 		m.Note = "not checked: team mode is not switched on"
 		if j.o.mode() == Headless {
-			m.Note = "not checked: headless mode was asked for"
+			m.Note = "not checked: headless mode was requested"
 		}
 		return
 	}
@@ -114,7 +114,7 @@ func (j *judge) memory() {
 	m.Available = &available
 	j.f.MemoryGB = float64(available) / gigabyte
 	if m.OK = j.f.MemoryGB >= 2*j.f.WorkerGB; !m.OK {
-		m.Note = fmt.Sprintf("%s available; two workers of %s take %s", gb(j.f.MemoryGB), gb(j.f.WorkerGB),
+		m.Note = fmt.Sprintf("%s available; two workers of %s need %s", gb(j.f.MemoryGB), gb(j.f.WorkerGB),
 			gb(2*j.f.WorkerGB))
 	}
 }
@@ -180,7 +180,7 @@ func (s *layout) sharing() []int {
 	return out
 }
 
-// mode chooses the mode and its reasons. A requested mode wins (ROUTE-08); else the rule decides.
+// mode chooses the mode and its reasons. A requested mode has priority (ROUTE-08); otherwise the rule decides.
 func (j *judge) mode() error {
 	rule := j.o.Rules.Team
 	if rule == "" {
@@ -192,13 +192,13 @@ func (j *judge) mode() error {
 	}
 	switch j.o.mode() {
 	case Headless:
-		j.because("headless: asked for; batches run one after the other, in the order of the plan")
+		j.because("headless: requested; batches run one after the other, in plan order")
 		return nil
 	case Team:
 		j.d.Mode = Team
-		j.because("team: asked for")
+		j.because("team: requested")
 		if m := j.d.Memory; !m.OK {
-			j.because("memory looks short: %s", m.Note)
+			j.because("memory may be too small: %s", m.Note)
 		}
 		return nil
 	}
@@ -218,7 +218,7 @@ func (j *judge) mode() error {
 		}
 		e := j.forecast()
 		j.because(
-			"team: by the forecast it takes %s instead of %s, which saves %.0f %%; the parallelism score is %d, not above %d",
+			"team: the forecast is %s instead of %s, which saves %.0f %%; the parallelism score is %d, not above %d",
 			about(*e.Wall), about(*e.WallSequential), j.f.Saves, j.f.Score, j.f.Threshold)
 	case custom:
 		j.because("headless: the rule routing.team does not hold: %s", rule)
@@ -245,7 +245,7 @@ func (j *judge) headless() {
 	}
 	if f.ConcernBatched {
 		j.because(
-			"headless: the plan builds everything first and tests it afterwards, so that no batch can be judged by itself")
+			"headless: the plan builds everything first and tests it afterwards, so no batch can be judged separately")
 	}
 	if f.Runtime > 0 {
 		j.because("headless: %s share state of the machine outside of their files", j.s.few(j.s.sharing()))
@@ -256,15 +256,15 @@ func (j *judge) headless() {
 			why = fmt.Sprintf("is %d, and by the forecast a team saves %.0f %%", f.Score, f.Saves)
 		}
 		j.because("headless: the parallelism score %s, but team mode is not switched on: set enabled = true under [team], "+
-			"or RUNPLAN_AGENT_TEAMS=1, or ask for it with --mode team", why)
+			"or RUNPLAN_AGENT_TEAMS=1, or use --mode team", why)
 	}
 	if f.Teams && !j.d.Memory.OK {
 		j.because("headless: available memory: %s", j.d.Memory.Note)
 	}
 }
 
-// advise says what team mode would save if it was possible but not chosen (ROUTE-05). Without known durations that is
-// a share, from batches of equal length: a first run has no minutes to tell.
+// advise describes the possible savings of team mode if it was not chosen (ROUTE-05). Without known durations, as in
+// a first run, it is a share based on equal durations.
 func (j *judge) advise() {
 	if j.d.Mode == Team || j.o.mode() == Headless || j.f.Score < leastScore || j.f.Width < 2 || j.f.ConcernBatched ||
 		j.f.Runtime > 0 {
@@ -278,7 +278,7 @@ func (j *judge) advise() {
 	case e.Wall != nil:
 		j.because("team mode would save about %s (%.0f %%)", about(*e.WallSequential-*e.Wall), saved)
 	default:
-		ask := "; ask for it with --mode team"
+		ask := "; to use it: --mode team"
 		if slices.ContainsFunc(j.d.Reasons, func(s string) bool { return strings.HasSuffix(s, "--mode team") }) {
 			ask = "" // said above
 		}
@@ -303,7 +303,7 @@ func (j *judge) workers() {
 	d.Workers = 1
 	if d.Mode != Team {
 		if j.o.Workers > 1 {
-			j.because("--workers %d changes nothing: headless mode works on one batch at a time", j.o.Workers)
+			j.because("--workers %d has no effect: headless mode runs one batch at a time", j.o.Workers)
 		}
 		return
 	}
@@ -314,13 +314,13 @@ func (j *judge) workers() {
 			why += fmt.Sprintf(", of which the plan has work for %d at a time", d.Workers)
 		}
 		if d.Memory.Available != nil && f.MemoryGB < float64(d.Workers)*f.WorkerGB {
-			why += fmt.Sprintf("; memory looks short: %s available, %s for each worker", gb(f.MemoryGB), gb(f.WorkerGB))
+			why += fmt.Sprintf("; memory may be too small: %s available, %s for each worker", gb(f.MemoryGB), gb(f.WorkerGB))
 		}
 		j.because("%s", why)
 		return
 	}
 	if d.Memory.Available == nil {
-		j.because("1 worker: available memory is not known; --workers N sets the number")
+		j.because("1 worker: available memory is unknown; --workers N sets the number")
 		return
 	}
 	fit := math.Floor(f.MemoryGB / f.WorkerGB)
@@ -330,7 +330,7 @@ func (j *judge) workers() {
 		phrase.Count(j.o.Rules.MaxWorkers, "worker"), phrase.Count(f.Width, "batch"))
 }
 
-// gb formats an amount of memory. It rounds down, so that no amount seems to reach a limit that it does not.
+// gb formats an amount of memory. It rounds down, so that no amount seems to reach a limit that it does not reach.
 func gb(v float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Floor(v*10)/10), ".0") + " GB"
 }

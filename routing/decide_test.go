@@ -73,7 +73,7 @@ func TestMode(t *testing.T) {
 			reasons: []string{"team: the parallelism score is 61, above 60",
 				"2 workers: 16 GB available, 8 GB for each worker, at most 3 workers, up to 4 batches at the same time"}},
 		"61 without teams": {score: 61, noTeams: true, want: Headless,
-			reasons: []string{"enabled = true under [team], or RUNPLAN_AGENT_TEAMS=1, or ask for it with --mode team"}},
+			reasons: []string{"enabled = true under [team], or RUNPLAN_AGENT_TEAMS=1, or use --mode team"}},
 		"61 without memory": {score: 61, memory: enough - 0.001, want: Headless,
 			reasons: []string{"available memory: 15.9 GB available; two workers of 8 GB take 16 GB"}},
 		"61 with just enough": {score: 61, memory: enough, want: Team, workersW: 2},
@@ -93,11 +93,11 @@ func TestMode(t *testing.T) {
 		"the width is a bound":   {score: 61, plan: wide(2), memory: 1000, want: Team, workersW: 2},
 
 		"headless asked for": {score: 100, memory: 64, mode: "headless", want: Headless,
-			reasons: []string{"headless: asked for"}},
+			reasons: []string{"headless: requested"}},
 		"team asked for": {score: 0, noTeams: true, memory: 64, mode: "team", want: Team, workersW: 3,
-			reasons: []string{"team: asked for"}},
+			reasons: []string{"team: requested"}},
 		"team asked for without memory": {score: 0, memory: 3, mode: "team", want: Team, workersW: 1,
-			reasons: []string{"memory looks short: 3 GB available", "1 worker: 3 GB available"}},
+			reasons: []string{"memory may be too small: 3 GB available", "1 worker: 3 GB available"}},
 		"team asked for and nobody knows": {score: 0, failing: true, mode: "team", want: Team, workersW: 1,
 			reasons: []string{"could not be read", "--workers N sets the number"}},
 		"team asked for with workers": {score: 0, failing: true, mode: "team", workers: 4, want: Team, workersW: 4,
@@ -106,7 +106,7 @@ func TestMode(t *testing.T) {
 			want: Team, workersW: 3},
 		"auto is as good as nothing": {score: 61, mode: "auto", want: Team, workersW: 2},
 		"workers beyond memory": {score: 61, workers: 4, want: Team, workersW: 4,
-			reasons: []string{"memory looks short: 16 GB available, 8 GB for each worker"}},
+			reasons: []string{"memory may be too small: 16 GB available, 8 GB for each worker"}},
 		"workers beyond the width": {score: 61, workers: 9, memory: 64, want: Team, workersW: 4,
 			reasons: []string{"--workers 9, of which the plan has work for 4 at a time"}},
 		"fewer workers": {score: 61, workers: 1, memory: 64, want: Team, workersW: 1},
@@ -253,8 +253,8 @@ func TestNeedsByMode(t *testing.T) {
 		p.Batches[i].Files.Create = []string{fmt.Sprintf("d%d/f.py", i)}
 	}
 	for mode, want := range map[string]string{
-		"team":     "1; 2 needs 1; 3 needs 2 (its condition does not hold: false); 4 needs 2; 5 needs 2",
-		"headless": "1; 2 needs 1; 3 needs 2 (its condition does not hold: false); 4 needs 3,2; 5 needs 3,2,4",
+		"team":     "1; 2 needs 1; 3 needs 2 (its condition is false: false); 4 needs 2; 5 needs 2",
+		"headless": "1; 2 needs 1; 3 needs 2 (its condition is false: false); 4 needs 3,2; 5 needs 3,2,4",
 	} {
 		d, err := Decide(p, Options{Mode: mode, Memory: machine(64)})
 		if err != nil {
@@ -290,7 +290,7 @@ func TestSequentialAfter(t *testing.T) {
 			t.Errorf("after %q the score of the plan is %d", after, d.Score.Value)
 		}
 		for _, e := range d.Edges {
-			if e.Kind != EdgeSequential || !strings.HasPrefix(e.Reason, "asked for with --sequential-after B") {
+			if e.Kind != EdgeSequential || !strings.HasPrefix(e.Reason, "requested with --sequential-after B") {
 				t.Errorf("after %q: %+v", after, e)
 			}
 		}
@@ -341,13 +341,13 @@ func TestSpeculation(t *testing.T) {
 			"B\n**Files:**\n- Create: `x/b.py`\n\nSee a.py."), want: "2 on 1 at 0 %: true"},
 		"the smaller set counts": {plan: batches("A\n"+files(0, 10), "B\n"+files(9, 2)), want: "2 on 1 at 50 %: false"},
 		"nobody knows what it shares": {plan: batches("A\nText.", "B\nText."),
-			want: "2 on 1 at 0 %: false, nobody knows which files B1 touches"},
+			want: "2 on 1 at 0 %: false, it is unknown which files B1 touches"},
 		"prose that needs the other": {plan: batches("A\n"+files(0, 1), "B\ndepends_on: 1\n\nText."),
-			want: "2 on 1 at 0 %: false, nobody knows which files B2 touches"},
+			want: "2 on 1 at 0 %: false, it is unknown which files B2 touches"},
 		"the same port": {plan: batches("A\nOpen localhost:1.\n\n"+files(0, 1), "B\nOpen localhost:1.\n\n"+
 			files(1, 1)), want: "2 on 1 at 0 %: false, both touch the same state of the machine"},
 		"in a row because of a flag": {plan: wide(2), o: func(o *Options) { o.SequentialAfter = "1" },
-			want: "2 on 1 at 0 %: false, it was asked to run after it"},
+			want: "2 on 1 at 0 %: false, it was requested to run after it"},
 		"two to wait for": {plan: batches("A\n"+files(0, 1), "B\n"+files(1, 1), "C\ndepends_on: 1, 2\n\n"+
 			files(2, 1)), want: ""},
 	} {

@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// Decision says how to run a plan, and why. Lists are in plan order unless stated otherwise.
+// Decision describes how to run a plan, and why. Lists are in plan order unless stated otherwise.
 type Decision struct {
 	Mode    Mode     `json:"mode"`
 	Workers int      `json:"workers"` // maximum of concurrent batches
 	Steps   []Step   `json:"steps"`
 	Reasons []string `json:"reasons"` // of the mode, strongest first
-	// percent of the time that team mode would save, if it is possible and worth a word, but was not chosen
+	// percent of the time that team mode would save, if it is possible and significant, but was not chosen
 	TeamSaves float64 `json:"team_saves_percent,omitempty"`
 
 	Score Score  `json:"score"`
@@ -53,7 +53,7 @@ type Edge struct {
 	To     string   `json:"to"`
 	Kind   EdgeKind `json:"kind"`
 	Reason string   `json:"reason"` // for people: "context_refs names src/a.go, which B1 creates"
-	Line   int      `json:"line"`   // of the plan, 0 if there is none
+	Line   int      `json:"line"`   // of the plan, 0 if it has none
 }
 
 // EdgeKind is the kind of evidence for a dependency.

@@ -23,7 +23,7 @@ type Sample struct {
 	Attempts int
 }
 
-// leastSamples is the minimum of earlier batches for an estimate. Fewer would say little about the next batch.
+// leastSamples is the minimum of earlier batches for an estimate. Fewer do not predict the next batch.
 const leastSamples = 3
 
 // noData is the source of an estimate without data.
@@ -88,7 +88,7 @@ func (o Options) estimateOf(steps []Step, needs map[string][]string, workers int
 	return e
 }
 
-// Tournament says how many candidates a batch gets.
+// Tournament is the number of candidates of a batch.
 type Tournament struct {
 	Candidates int
 	AtOnce     int // maximum of concurrent candidates

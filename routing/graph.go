@@ -28,7 +28,7 @@ type graph struct {
 	does  []touched
 	says  []statement
 	waves []wave
-	safe  []bool // batches that may run beside any other, unless other evidence exists
+	safe  []bool // batches that may run in parallel with any other, unless other evidence exists
 	peers []int  // line of the group of each batch whose batches may run together; 0 if none
 	hints [][]string
 	found map[[2]int]*evidence // by from and to
@@ -91,7 +91,7 @@ func dependencies(p *planparse.Plan) (*graph, error) {
 	}
 	if g.big = n > mostBatches || g.comparisons() > mostComparisons; g.big {
 		for k := 1; k < n; k++ {
-			g.add(g.order[k-1], g.order[k], EdgeOrder, 0, "the plan is too large to be searched for what may run side by side")
+			g.add(g.order[k-1], g.order[k], EdgeOrder, 0, "the plan is too large to be searched for parallel batches")
 		}
 		return g, nil
 	}
@@ -130,13 +130,13 @@ func (g *graph) declared() error {
 		for _, key := range b.DependsOn {
 			from, ok := index[key]
 			if !ok {
-				return fmt.Errorf("line %d: batch %s depends on %s, which is not there", b.StartLine, b.Number, key)
+				return fmt.Errorf("line %d: batch %s depends on %s, which does not exist", b.StartLine, b.Number, key)
 			}
 			if from == i {
 				return fmt.Errorf("the dependencies of the plan form a circle: line %d: batch %s depends on itself", b.StartLine,
 					b.Number)
 			}
-			g.add(from, i, EdgeDeclared, g.says[i].dependsLine, "depends_on says so")
+			g.add(from, i, EdgeDeclared, g.says[i].dependsLine, "declared by depends_on")
 		}
 	}
 	g.checkpoints(index)
@@ -164,11 +164,11 @@ func (g *graph) checkpoints(index map[string]int) {
 		if !ok {
 			continue
 		}
-		reason := "the checkpoint " + g.plan.Batches[c].Number + " comes between them"
+		reason := "the checkpoint " + g.plan.Batches[c].Number + " is between them"
 		for i := from; i < at && at < c; i++ {
-			g.add(i, at, EdgeDeclared, check.Line, "a person is asked there about all that was built before")
+			g.add(i, at, EdgeDeclared, check.Line, "a person checks the earlier batches there")
 		}
-		// the next batch starts from there
+		// the next batch starts after it
 		for i := c + 1; i < len(g.plan.Batches) && g.plan.Batches[i].Checkpoint == nil; i++ {
 			if i != at {
 				g.add(at, i, EdgeDeclared, check.Line, reason)

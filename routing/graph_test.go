@@ -50,9 +50,9 @@ func TestEvidence(t *testing.T) {
 	}{
 		"nothing in common": {batches(a, other), ""},
 		"depends_on": {batches(a, "B\ndepends_on: [batch-1]\n\n**Files:**\n- Modify: `src/other.py`"),
-			"1 -> 2 declared: depends_on says so"},
+			"1 -> 2 declared: declared by depends_on"},
 		"depends_on with no files": {batches(a, "B\ndepends_on: batch-1\n\nText."),
-			"1 -> 2 declared: depends_on says so"},
+			"1 -> 2 declared: declared by depends_on"},
 		"depends_on further down": {batches(a, other+"More.\n\n**Depends on:** Batch 1 green"),
 			"1 -> 2 declared: the text says that it depends on batch 1"},
 		"a dependency in parentheses": {batches(a, other+"Do it (depends on Batch 1)."),
@@ -165,8 +165,8 @@ func TestEvidence(t *testing.T) {
 		"what only runs commands": {batches(a, "B\ncontext_refs: src/app/store.py\n\nRun: `make`",
 			"C\n**Files:**\n- Modify: `c.py`"), "1 -> 2 context: context_refs names src/app/store.py, which B1 creates"},
 		"a look at the whole": {batches(a, other, "Integration wiring\n**Files:**\n- Modify: `main.py`"),
-			"1 -> 3 text: the title says \"integration\": it is about what the batches before it make\n2 -> 3 text: the title " +
-				"says \"integration\": it is about what the batches before it make"},
+			"1 -> 3 text: the title says \"integration\": it is about the results of earlier batches\n2 -> 3 text: the title " +
+				"says \"integration\": it is about the results of earlier batches"},
 		"parallel_safe takes order away": {batches("A\nText.", "B\nparallel_safe: true\n\nText.",
 			"C\n**Files:**\n- Modify: `c.py`"), "1 -> 3 order: nothing shows that they are independent: B1 names no files"},
 		"parallel_safe leaves files": {batches("A\n**Files:**\n- Modify: `a.go`",
@@ -176,7 +176,7 @@ func TestEvidence(t *testing.T) {
 		"parallel_safe for the whole plan": {"---\nparallel_safe: true\n---\n" + batches("A\nText.", "B\nText.", "C\nText."),
 			""},
 		"all that speaks for it, in a line": {batches("A\n**Files:**\n- Modify: `a.go`",
-			"B\ndepends_on: 1\n\n**Files:**\n- Modify: `a.go`"), "1 -> 2 declared: depends_on says so; both change a.go"},
+			"B\ndepends_on: 1\n\n**Files:**\n- Modify: `a.go`"), "1 -> 2 declared: declared by depends_on; both change a.go"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := decided(t, tt.plan, Options{})
@@ -256,16 +256,16 @@ func TestPairs(t *testing.T) {
 	a := "A\n**Files:**\n- Create: `a.py`, `b.py`, `c.py`"
 	for name, tt := range map[string]struct{ plan, want string }{
 		"files": {batches(a, "B\n**Files:**\n- Modify: `x.py`, `y.py`"),
-			"1 | 2: share none of their 3 + 2 files; neither names what the other makes"},
+			"1 | 2: share none of their 3 + 2 files; neither names anything that the other creates"},
 		"refs": {batches("A\n**Files:**\n- Create: `y.py`", "B\ncontext_refs: x.py\n\nRun: `make`"),
-			"1 | 2: B2 says what it needs, and B1 is not among it"},
+			"1 | 2: B2 states its needs, and B1 is not among them"},
 		"marked": {batches("A\nText.", "B\nparallel_safe: true\n\nText."), "1 | 2: B2 is marked parallel_safe"},
 		"marked before": {batches("A\nparallel_safe: true\n\nText.", "B\n**Files:**\n- Modify: `x.py`"),
 			"1 | 2: B1 is marked parallel_safe"},
 		"commands": {batches("A\ndepends_on: none\n\nRun: `make`", "B\n**Files:**\n- Modify: `x.py`"),
-			"1 | 2: B1 only runs commands; B2 names none of what it needs"},
+			"1 | 2: B1 only runs commands; B2 is not among its stated needs"},
 		"a wave": {"# P\n\n## Wave 1\n\n### Task 1: A\n\nText.\n\n### Task 2: B\n\nText.\n\n## Wave 2\n\n### Task " +
-			"3: C\n\nText.\n", "1 | 2: stand in the same parallel group; neither names what the other makes"},
+			"3: C\n\nText.\n", "1 | 2: are in the same parallel group; neither names anything that the other creates"},
 		"none": {batches("A\nText.", "B\nText."), ""},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -118,7 +118,7 @@ func firstWord(s string) string {
 	return s[:n]
 }
 
-// usable reports whether a name says something. Short ones and those that any code has do not.
+// usable reports whether a name is specific. Short and common names are not.
 func usable(name string) bool {
 	if len(name) < 4 || name[0] >= '0' && name[0] <= '9' {
 		return false
@@ -126,7 +126,7 @@ func usable(name string) bool {
 	return !common(name)
 }
 
-// common reports whether a name is one that any code, or any text, may use.
+// common reports whether any code or text may use a name.
 func common(name string) bool {
 	switch strings.ToLower(strings.Trim(name, "_")) {
 	case "main", "init", "setup", "teardown", "test", "tests", "run", "name", "value", "values", "data", "item", "items",
@@ -152,7 +152,7 @@ func common(name string) bool {
 	return false
 }
 
-// distinctive reports whether a name is no word of any language: it has a capital or an underscore inside.
+// distinctive reports whether a name is not a word of any language: it has a capital or an underscore inside.
 func distinctive(name string) bool {
 	if len(name) < 4 {
 		return false

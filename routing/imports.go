@@ -9,14 +9,14 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// sources are the files of code that batches create, as statements of import find them.
+// sources holds the files of code that batches create, in the forms of import statements.
 type sources struct {
 	files   map[string]int // by path, to the first batch that creates it
 	folders map[string]int // folder and extension of its files, "store .go", to the first batch
-	modules []goModule     // those of Go whose names the plan tells
+	modules []goModule     // Go modules whose names are in the plan
 }
 
-// goModule is a module of Go: the name that its imports begin with, and the folder that it lies in.
+// goModule is a Go module: the prefix of its imports, and its folder.
 type goModule struct{ name, dir string }
 
 func (g *graph) sources() *sources {
@@ -44,7 +44,7 @@ var (
 	modInit    = lazyre.New(`\bgo mod init ([\w./~-]+)`)
 )
 
-// modulesOf finds the names of modules in the go.mod files that a batch writes and in the commands that make them.
+// modulesOf finds the names of modules in the go.mod files and go mod init commands of a batch.
 func modulesOf(b *planparse.Batch) []goModule {
 	var out []goModule
 	for _, x := range b.Blocks {
@@ -54,7 +54,7 @@ func modulesOf(b *planparse.Batch) []goModule {
 	}
 	planparse.EachLine(b, func(l planparse.Line) {
 		if m := modInit.FindStringSubmatch(l.Text); m != nil {
-			out = append(out, goModule{m[1], ""}) // where it was called, nobody knows
+			out = append(out, goModule{m[1], ""}) // the folder of the call is unknown
 		} else if m := moduleLine.FindStringSubmatch(l.Text); m != nil && l.Fenced && strings.ContainsAny(m[1], "./") &&
 			!strings.HasSuffix(m[1], ";") {
 			out = append(out, goModule{m[1], ""})
@@ -63,7 +63,7 @@ func modulesOf(b *planparse.Batch) []goModule {
 	return out
 }
 
-// imported makes a batch wait for those that create what its code imports.
+// imported makes a batch wait for the batches that create the modules that its code imports.
 func (g *graph) imported() {
 	s := g.sources()
 	for _, to := range g.order {
@@ -81,7 +81,7 @@ type importReader struct {
 	group bool     // between import ( and )
 }
 
-// basesOf are the folders that the code of a batch may lie in, and those around them.
+// basesOf returns the possible folders of a batch's code, and the folders around them.
 func basesOf(files []string) []string {
 	out := []string{".", "src", "lib"}
 	for _, p := range files {
@@ -100,7 +100,7 @@ var (
 	scriptImport = lazyre.New(`(?:^|[;}\s])(?:import|export)\b[^'"]*?['"](\.{1,2}/[^'"]+|\.{1,2})['"]|\bfrom\s*['"](\.{1,2}/[^'"]+|\.{1,2})['"]|\b(?:require|import)\(\s*['"](\.{1,2}/[^'"]+|\.{1,2})['"]`)
 )
 
-// line reads one line of the batch. Only what stands in a fence is code here.
+// line reads one line of the batch. Only text in a fence is code here.
 func (r *importReader) line(l planparse.Line) {
 	text := strings.TrimSpace(l.Text)
 	if l.Lang == "diff" || l.Lang == "patch" {
@@ -140,7 +140,7 @@ func (r *importReader) line(l planparse.Line) {
 	}
 }
 
-// needs notes that the code imports what an earlier batch creates.
+// needs records that the code imports code that an earlier batch creates.
 func (r *importReader) needs(from int, name, what string, line int) {
 	if from == r.to || r.at[from] >= r.at[r.to] || r.found[[2]int{from, r.to}] != nil {
 		return
@@ -191,7 +191,7 @@ func isStandard(first string) bool {
 	return false
 }
 
-// python looks up a module, and the names taken from it, which may be modules as well.
+// python looks up a module, and the names imported from it, which may be modules too.
 func (r *importReader) python(module string, names []string, relative bool, line int) {
 	at := strings.ReplaceAll(module, ".", "/")
 	for _, base := range r.bases {
@@ -223,13 +223,13 @@ func (r *importReader) python(module string, names []string, relative bool, line
 	}
 }
 
-// script looks up a relative path of JavaScript or TypeScript, from where the batch's own files lie.
+// script looks up a relative path of JavaScript or TypeScript, relative to the batch's own files.
 func (r *importReader) script(name string, line int) {
 	for _, base := range r.bases {
 		p := path.Join(base, name)
 		stem := p
 		switch path.Ext(p) {
-		case ".js", ".mjs", ".cjs", ".jsx": // TypeScript names what it will be compiled to
+		case ".js", ".mjs", ".cjs", ".jsx": // TypeScript imports the name of the compiled file
 			stem = strings.TrimSuffix(p, path.Ext(p))
 		}
 		tries := []string{p}

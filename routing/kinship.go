@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// built makes a batch wait for the one that creates what its code is built with: go.mod, package.json, the package that
-// a file is put into.
+// built makes a batch wait for the batch that creates the files that its code is built with: go.mod, package.json,
+// the package of a file.
 func (r *reader) built() {
 	for _, m := range r.build {
 		if r.at[m.batch] >= r.at[r.to] || r.found[[2]int{m.batch, r.to}] != nil {
@@ -29,7 +29,7 @@ func (r *reader) built() {
 	}
 }
 
-// tested ties a test and what it tests together, whichever is created first: parser_test.go and parser.go.
+// tested connects a test and its subject, whichever is created first: parser_test.go and parser.go.
 func (r *reader) tested() {
 	for _, p := range r.does[r.to].all {
 		m, words := (*maker)(nil), " is a test of "
@@ -51,7 +51,7 @@ func (r *reader) tested() {
 	}
 }
 
-// subjectOf returns what a test is about, by the names that tests have.
+// subjectOf returns the subject of a test, by the usual names of tests.
 func subjectOf(p string) (string, bool) {
 	base := path.Base(p)
 	if !isCode(path.Ext(base)) {
@@ -71,8 +71,8 @@ func subjectOf(p string) (string, bool) {
 	return "", false
 }
 
-// whole returns the word of a batch's title that says that it puts the parts together, or looks at the whole; "" is
-// none. What the batch says of its needs itself goes before that.
+// whole returns the word of a batch's title that shows that it connects or checks all parts; "" if there is none. The
+// batch's own statements about its needs have priority.
 func (g *graph) whole(i int) string {
 	if b := &g.plan.Batches[i]; !g.says[i].made && !g.safe[i] {
 		return said(b.Title, []string{"integration", "integrate", "end-to-end", "e2e", "acceptance", "smoke", "final",

@@ -200,7 +200,7 @@ func (s *layout) widest() []int {
 	return out
 }
 
-// matching gives each batch at most one follower and at most one leader.
+// matching gives each batch at most one successor and at most one predecessor.
 type matching struct {
 	below            []set
 	follower, leader []int

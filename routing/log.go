@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Kind says what a line of the decision log is about (ROUTE-10).
+// Kind is the subject of a line of the decision log (ROUTE-10).
 type Kind string
 
 // The kinds.
@@ -59,10 +59,10 @@ type Log struct {
 	now  func() time.Time
 }
 
-// maxLogText bounds one line, in bytes.
+// maxLogText limits one line, in bytes.
 const maxLogText = 4 << 10
 
-// OpenLog opens the log at path, and makes it and its folder where they are not there.
+// OpenLog opens the log at path, and creates it and its folder if they do not exist.
 func OpenLog(path string, now func() time.Time) (*Log, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("open the log of routing decisions: %w", err)
@@ -87,7 +87,7 @@ func OpenLog(path string, now func() time.Time) (*Log, error) {
 	return l, nil
 }
 
-// Begin writes the header of a run, or of one that goes on: the lines below it carry the time of day only.
+// Begin writes the header of a run or of a resumed run. The lines below it have only the time of day.
 func (l *Log) Begin(run, plan string) error {
 	return l.write(fmt.Sprintf("# %s run %s: %s\n", l.now().Format(time.DateOnly),
 		strings.ReplaceAll(oneLine(run), " ", "_"), oneLine(plan)))
@@ -96,7 +96,7 @@ func (l *Log) Begin(run, plan string) error {
 // Add writes one line, in one piece.
 func (l *Log) Add(kind Kind, format string, args ...any) error {
 	if !slices.Contains(Kinds(), kind) {
-		return fmt.Errorf("write to the log of routing decisions: there is no kind %q", kind)
+		return fmt.Errorf("write to the log of routing decisions: unknown kind %q", kind)
 	}
 	return l.write(fmt.Sprintf("[%s] %s: %s\n", l.now().Format(time.TimeOnly), kind,
 		oneLine(fmt.Sprintf(format, args...))))
@@ -122,14 +122,14 @@ func (l *Log) write(text string) error {
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// oneLine makes text fit for one line: no control characters, no line feeds, no endless length.
+// oneLine makes text fit for one line: no control characters, no line feeds, limited length.
 func oneLine(text string) string {
 	lines := strings.FieldsFunc(redact.Clean(text), func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' })
 	return phrase.CutBytes(strings.TrimSpace(strings.Join(lines, " ")), maxLogText)
 }
 
-// ReadLog reads a log. A last line without its end is one that is being written, or that a crash cut off: it does not
-// count.
+// ReadLog reads a log. It ignores a last line without a line feed, which is still being written or was cut by a
+// crash.
 func ReadLog(r io.Reader) ([]Line, error) {
 	header := regexp.MustCompile(`^# (\d{4}-\d\d-\d\d) run (\S+): `)
 	entry := regexp.MustCompile(`^\[(\d\d:\d\d:\d\d)\] ([A-Z_]+): (.*)$`)

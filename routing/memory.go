@@ -10,7 +10,7 @@ import (
 func AvailableMemory() (uint64, error) {
 	m, err := mem.VirtualMemory()
 	if err != nil {
-		return 0, fmt.Errorf("look at the machine's memory: %w", err)
+		return 0, fmt.Errorf("read the machine's memory: %w", err)
 	}
 	return m.Available, nil
 }

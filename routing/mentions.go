@@ -9,7 +9,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// mentions makes a batch wait for those that create what its text names: a file, a module or an identifier.
+// mentions makes a batch wait for the batches that create things that its text names: a file, a module or an
+// identifier.
 func (g *graph) mentions() {
 	v := g.vocabulary()
 	for _, to := range g.order {
@@ -24,7 +25,7 @@ func (g *graph) mentions() {
 			}
 		})
 		for _, from := range g.order[:g.at[to]] {
-			if what := r.hits[from]; len(what) > 0 && g.found[[2]int{from, to}] == nil { // else it only says again what is known
+			if what := r.hits[from]; len(what) > 0 && g.found[[2]int{from, to}] == nil { // otherwise it only repeats known evidence
 				g.add(from, to, EdgeText, r.lines[from], "names "+list(what)+", which "+g.name(from)+" creates")
 			}
 		}
@@ -43,7 +44,7 @@ type reader struct {
 	lines map[int]int      // of the first hit
 }
 
-// hit notes that the text names what m holds. What the batch touches itself is evidence of another kind.
+// hit records that the text names m. Files that the batch touches itself are another kind of evidence.
 func (r *reader) hit(m *maker, word string, line int) {
 	what := m.what
 	if m.isPath {
@@ -68,7 +69,7 @@ func (r *reader) hit(m *maker, word string, line int) {
 	}
 }
 
-// prose looks at a line outside of fences. Its code spans are code.
+// prose reads a line outside of fences. Its code spans are code.
 func (r *reader) prose(text string, line int) {
 	for k, part := range strings.Split(text, "`") {
 		if k%2 == 1 {
@@ -84,7 +85,7 @@ func (r *reader) prose(text string, line int) {
 
 func (r *reader) code(text string, line int) { r.words(text, line, true) }
 
-// words looks at each word of a text. A word may be a path as a whole, and an identifier in each of its parts.
+// words reads each word of a text. A word may be a path, and each of its parts an identifier.
 func (r *reader) words(text string, line int, code bool) {
 	before := ""
 	for i := 0; i < len(text); {
@@ -141,7 +142,7 @@ func (r *reader) name(name string, line int) {
 	r.hit(m, name, line)
 }
 
-// stem looks a name up as that of a file, without its extension.
+// stem looks up a file name without its extension.
 func (r *reader) stem(name string, line int) {
 	if m := r.stems[name]; m != nil && !r.seen["stem "+name] {
 		r.seen["stem "+name] = true
@@ -149,7 +150,7 @@ func (r *reader) stem(name string, line int) {
 	}
 }
 
-// path looks a word up as a path, as the end of one, and as a module.
+// path looks up a word as a path, as the end of a path, and as a module.
 func (r *reader) path(word string, imported bool, line int) {
 	word = strings.TrimRight(strings.ReplaceAll(word, `\`, "/"), "./-")
 	if r.seen[word] || word == "" {
@@ -182,7 +183,7 @@ func (r *reader) path(word string, imported bool, line int) {
 	}
 }
 
-// quoted reports whether the language of a file only imports what is in quotes, and files only by a relative path.
+// quoted reports whether a language imports only quoted names, and files only by a relative path.
 func quoted(file string) bool {
 	switch path.Ext(file) {
 	case ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".vue", ".svelte", ".go":
@@ -191,7 +192,7 @@ func quoted(file string) bool {
 	return false
 }
 
-// modules returns what a word may mean as a module: "app/models" for app.models.User and for app/models.js.
+// modules returns the possible module names in a word: "app/models" for app.models.User and for app/models.js.
 func modules(short string) []string {
 	out := []string{short}
 	if ext := path.Ext(short); isCode(ext) {

@@ -65,8 +65,8 @@ func unitsOf(p *planparse.Plan) *units {
 	return u
 }
 
-// spoken yields the names of a plan's batches and tasks, each with the index of the batch. The words are those of
-// the plan's headings.
+// spoken yields the names of a plan's batches and tasks, each with the index of the batch. The words are from the
+// plan's headings.
 func spoken(p *planparse.Plan) iter.Seq2[string, int] {
 	word := "task "
 	switch p.Format {

@@ -11,11 +11,11 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// touched holds the files of a batch: those of its Files block and those that its literal blocks write.
+// touched holds the files of a batch: the paths of its Files block and of its literal blocks.
 type touched struct {
 	all   []string // sorted, each once
-	makes []string // of them those that it creates, and tests, which as a rule are new
-	wide  []span   // of them those that stand for many: folders and patterns
+	makes []string // those of them that it creates, and tests, which are usually new
+	wide  []span   // those of them that match many: folders and patterns
 }
 
 func touchedBy(b *planparse.Batch) touched {
@@ -71,7 +71,7 @@ func patched(text string) (created, changed []string) {
 	return created, changed
 }
 
-// clean gives a path its one spelling; a folder keeps the slash at its end.
+// clean normalises a path; a folder keeps the slash at its end.
 func clean(p string) string {
 	out := path.Clean(strings.ReplaceAll(p, `\`, "/"))
 	if strings.HasSuffix(p, "/") && out != "/" {
@@ -85,13 +85,14 @@ func unique(list []string) []string {
 	return slices.Compact(list)
 }
 
-// isPattern reports whether a path stands for many. Square brackets don't make a pattern: frameworks name files so.
+// isPattern reports whether a path matches many. Square brackets do not make a pattern, because frameworks use them
+// in file names.
 func isPattern(p string) bool { return strings.ContainsAny(p, "*?{") }
 
 // span is a path that stands for many: a folder or a pattern.
 type span struct {
 	path    string
-	below   string // what the paths in a folder begin with
+	below   string // prefix of the paths in a folder
 	pattern bool
 }
 
@@ -99,7 +100,7 @@ func spanOf(p string) span {
 	return span{p, strings.TrimSuffix(p, "/") + "/", isPattern(p)}
 }
 
-// covers reports whether what w stands for may hold p.
+// covers reports whether the files that w matches may include p.
 func (w span) covers(p string) bool {
 	if !w.pattern {
 		return w.below == "./" || strings.HasPrefix(p, w.below) || p == w.below[:len(w.below)-1]
@@ -107,17 +108,17 @@ func (w span) covers(p string) bool {
 	dir, _ := doublestar.SplitPattern(w.path)
 	if isPattern(p) {
 		other, _ := doublestar.SplitPattern(p)
-		return spanOf(dir).covers(other) || spanOf(other).covers(dir) // what two patterns have in common is anyone's guess
+		return spanOf(dir).covers(other) || spanOf(other).covers(dir) // the common files of two patterns are unknown
 	}
 	ok, err := doublestar.Match(w.path, strings.TrimSuffix(p, "/"))
-	if err != nil { // no pattern at all, so that it is read as the folder up to there
+	if err != nil { // invalid pattern, so it is read as the folder before it
 		return spanOf(dir).covers(p)
 	}
-	// Of a folder it may hold something where either lies in the other.
+	// A folder and a pattern may have common files if one is in the other.
 	return ok || strings.HasSuffix(p, "/") && (spanOf(p).covers(dir) || spanOf(dir).covers(p))
 }
 
-// markFolders finds the paths that stand for many. One that another path goes through is a folder, with a slash at its
+// markFolders finds the paths that match many. One that another path goes through is a folder, with a slash at its
 // end or without.
 func markFolders(all []touched) {
 	through := map[string]bool{}
@@ -140,7 +141,7 @@ func markFolders(all []touched) {
 	}
 }
 
-// shared lists the paths of a that b touches as well, by name or through a folder or pattern of either.
+// shared lists the paths of a that b touches too, by name or through a folder or pattern of either.
 func shared(a, b touched) []string {
 	var out []string
 	for _, p := range a.all {
@@ -179,8 +180,8 @@ func (a touched) shares(p string, b touched) bool {
 	return false
 }
 
-// overlap is the share of common files in those of the smaller set, in percent (TEAM-05). Without files it is 0;
-// whether that says anything is for the caller to know.
+// overlap is the share of common files in those of the smaller set, in percent (TEAM-05). Without files it is 0,
+// which the caller must interpret.
 func overlap(a, b touched) float64 {
 	smaller := min(len(a.all), len(b.all))
 	if smaller == 0 {

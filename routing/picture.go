@@ -166,7 +166,7 @@ func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
 	}
 	fmt.Fprintf(&b, `<rect class="r-page" width="%s" height="%s"/>`+"\n", layered.Num(width), layered.Num(height))
 	fmt.Fprintf(&b, `<text class="r-note" x="%d" y="24">%s</text>`+"\n", edgeSpace, layered.Text(caption))
-	for _, long := range []bool{false, true} { // the critical path lies on top
+	for _, long := range []bool{false, true} { // the critical path is on top
 		class, tip := "r-edge", "tip"
 		if long {
 			class, tip = "r-edge r-long", "far"
@@ -176,7 +176,7 @@ func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
 				return
 			}
 			path := x.Path(from, to)
-			// A wide line that is not seen makes the thin one easy to point at.
+			// A wide invisible line makes the thin one easy to point at.
 			fmt.Fprintf(&b,
 				`<g><title>%s</title><path class="r-wide" d="%s"/><path class="%s" d="%s" marker-end="url(#r-%s)"/></g>`+"\n",
 				layered.Text(x.reasons[[2]int{from, to}]), path, class, path, tip)
@@ -195,7 +195,7 @@ const (
 	legendHeight = 30
 )
 
-// draw draws one batch. The inner svg element cuts off what a wide font would let run over.
+// draw draws one batch. The inner svg element clips text in a wide font.
 func (x pictureBox) draw(b *bytes.Buffer, n layered.Node, long bool) {
 	class := "left"
 	if x.class != "" {
@@ -214,7 +214,7 @@ func (x pictureBox) draw(b *bytes.Buffer, n layered.Node, long bool) {
 	fmt.Fprintf(b, `<text class="r-title" x="14" y="41">%s</text></svg>`+"\n", layered.Text(cut(x.title, 21)))
 }
 
-// legend names the colours that are in the picture. It returns how much room it takes from side to side.
+// legend names the colours that are in the picture. It returns its width.
 func (x picture) legend() (string, float64) {
 	var b strings.Builder
 	at := 0.0
@@ -242,7 +242,7 @@ func (x picture) legend() (string, float64) {
 	return b.String(), at + 2*edgeSpace
 }
 
-// pictureStyle writes each colour out, for light and for dark: not all that shows SVG knows variables.
+// pictureStyle contains literal colours for light and dark themes, because not every SVG viewer supports variables.
 func pictureStyle() string {
 	var b strings.Builder
 	b.WriteString(`

@@ -13,12 +13,12 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// PrintOptions say how a routing plan is shown.
+// PrintOptions configures the output of a routing plan.
 type PrintOptions struct {
 	Path    string   // of the plan file; "" shows its title
 	Verbose bool     // why each batch waits for another one, and why pairs need not
-	Extra   []string // lines that go below the choice of models, such as what samples will cost
-	Width   int      // of the terminal, in cells; 0 is that of a file
+	Extra   []string // lines below the choice of models, such as the cost of samples
+	Width   int      // of the terminal, in cells; 0 for a file
 }
 
 // printWidth is the greatest width of a line, in cells.
@@ -75,7 +75,7 @@ type text struct {
 	width int
 }
 
-// line adds a line, broken where it is too long. What is below its beginning stands below its first word.
+// line adds a line and breaks it if it is too long. Continuations are aligned with its first word.
 func (t *text) line(format string, args ...any) {
 	line := oneLineKeep(fmt.Sprintf(format, args...))
 	indent := len(line) - len(strings.TrimLeft(line, " "))
@@ -143,7 +143,7 @@ func memoryText(m Memory) string {
 func (t *text) models(p *planparse.Plan, d Decision) {
 	type row struct{ batch, title, label, why string }
 	var rows []row
-	var stands []string // what a label stands for
+	var stands []string // the meaning of a label
 	widths := [3]int{}
 	for _, s := range d.Steps {
 		if s.Skip != "" || s.Label == "" {
@@ -247,8 +247,8 @@ func wrap(line string, width, indent int) []string {
 	}
 }
 
-// breakAt returns the last space behind the first word up to which a line fits into width columns, else the first one
-// behind that word. It is -1 for a line that fits, or is a single word behind a margin.
+// breakAt returns the last space after the first word up to which a line fits into width columns, else the first
+// space after that word. It returns -1 for a line that fits, or with a single word after a margin.
 func breakAt(line string, width, margin int) int {
 	at, column := -1, 0
 	for i := 0; i < len(line); {
@@ -280,7 +280,7 @@ func cut(s string, width int) string {
 	return s
 }
 
-// Minutes writes a time as people say it of work: 45s, 14min, 2h 05min. What takes less than a second takes some time.
+// Minutes formats a duration for people: 45s, 14min, 2h 05min. A duration below a second is not shown as zero.
 func Minutes(d time.Duration) string {
 	switch {
 	case d > 0 && d < time.Second:
@@ -294,7 +294,7 @@ func Minutes(d time.Duration) string {
 	return fmt.Sprintf("%dh %02dmin", int(d/time.Hour), int(d%time.Hour/time.Minute))
 }
 
-// gigabytes rounds down: memory that is not there is not promised.
+// gigabytes rounds down: so that it never shows more memory than available.
 func gigabytes(n uint64) string {
 	tenths := n * 10 >> 30
 	if tenths%10 == 0 || tenths >= 100 {

@@ -17,14 +17,14 @@ const (
 
 const arrow = " --> "
 
-// drawGraph draws which batch waits for which as chains, from left to right. A chain that begins at a batch of another
-// chain shows it again, in the same column where that fits. Edges that follow from others are left out, and so are
-// batches that are not run.
+// drawGraph draws which batch waits for which as chains, from left to right. A chain that begins at a batch of
+// another chain shows it again, in the same column if that fits. It omits edges that follow from others, and batches
+// that do not run.
 func drawGraph(d Decision, width int) []string {
 	g := newDrawing(d)
 	g.width = width - 2
 	if len(g.keys) == 0 {
-		return []string{"nothing is run"}
+		return []string{"no batch runs"}
 	}
 	var lines []string
 	chains := g.chains()
@@ -44,7 +44,7 @@ func drawGraph(d Decision, width int) []string {
 
 // drawing is the graph of the batches that are run, without implied edges. Nodes have their place in the plan's order.
 type drawing struct {
-	keys  []string // as they are shown
+	keys  []string // displayed keys
 	needs [][]int
 	feeds [][]int
 	level []int
@@ -82,7 +82,7 @@ func newDrawing(d Decision) *drawing {
 	return g
 }
 
-// lookThrough returns what a batch waits for. Through a batch that is not run, it waits for what that one waits for.
+// lookThrough returns what a batch waits for. A batch that does not run is replaced by the batches that it waits for.
 func lookThrough(key string, before map[string][]string, runs map[string]bool) []string {
 	var needs []string
 	seen := map[string]bool{key: true}
@@ -103,7 +103,7 @@ func lookThrough(key string, before map[string][]string, runs map[string]bool) [
 	return needs
 }
 
-// measure sets the level of a batch: one more than the highest of those that it waits for.
+// measure sets the level of a batch: one more than the highest level of the batches that it waits for.
 func (g *drawing) measure(i int, seen []bool) int {
 	if !seen[i] {
 		seen[i] = true
@@ -114,7 +114,7 @@ func (g *drawing) measure(i int, seen []bool) int {
 	return g.level[i]
 }
 
-// chains returns paths that have each edge once. Each goes on as far as there are edges that were not drawn yet.
+// chains returns paths that have each edge once. Each continues as long as there are undrawn edges.
 func (g *drawing) chains() [][]int {
 	drawn := map[[2]int]bool{}
 	next := func(i int) int {
@@ -139,7 +139,7 @@ func (g *drawing) chains() [][]int {
 	var walk func(i int)
 	seen := make([]bool, len(g.keys))
 	walk = func(i int) {
-		// Branches of a chain come right below it, those near its head first.
+		// Branches of a chain come directly below it, those near its head first.
 		if seen[i] {
 			return
 		}
@@ -211,7 +211,7 @@ func (g *drawing) broken(chain []int) []string {
 	return lines
 }
 
-// list says it in words: "B12 needs B3, B7".
+// list describes the graph in words: "B12 needs B3, B7".
 func (g *drawing) list() []string {
 	var lines []string
 	for i, needs := range g.needs {
@@ -222,7 +222,7 @@ func (g *drawing) list() []string {
 	return lines
 }
 
-// alone names the batches that wait for none, and for which none waits.
+// alone names the batches without dependencies and dependents.
 func (g *drawing) alone() []string {
 	var list []int
 	for i := range g.keys {

@@ -70,7 +70,7 @@ func TestPrintWithoutData(t *testing.T) {
 	d.Mode, d.Workers, d.Steps = Headless, 1, nil
 	got = printed(t, p, d, PrintOptions{})
 	for _, want := range []string{"Recommendation: HEADLESS MODE\n", "Est. wall time: no data\n",
-		"Dependency graph:\n  nothing is run\n"} {
+		"Dependency graph:\n  no batch runs\n"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
@@ -180,7 +180,7 @@ func TestDrawGraph(t *testing.T) {
 		d    Decision
 		want string
 	}{
-		"nothing":     {shape(0, ""), "nothing is run"},
+		"nothing":     {shape(0, ""), "no batch runs"},
 		"one":         {shape(1, ""), "B1 (on its own)"},
 		"three alone": {shape(3, ""), "B1, B2, B3 (each on its own)"},
 		"a chain":     {shape(3, "1>2 2>3"), "B1 --> B2 --> B3"},

@@ -36,7 +36,7 @@ type Options struct {
 	Mode            string // "headless" or "team" requests a mode; "auto" or "" lets the rules decide
 	Workers         int    // overrides the settings and the memory limit; 0 if not given
 	NoSpeculate     bool   // no batch starts on an ungated candidate
-	SequentialAfter string // number or key of the last batch that others may run beside (TEAM-06); "" if none
+	SequentialAfter string // number or key of the last batch that may run in parallel with others (TEAM-06); "" if none
 	TeamsEnabled    bool   // the rules may choose team mode
 
 	Rules         Rules             // the zero value means [DefaultRules]
@@ -175,7 +175,7 @@ func skip(p *planparse.Plan, b *planparse.Batch, i, from, to int, env map[string
 			return "", fmt.Errorf("line %d: batch %s: when: %w", b.StartLine, b.Number, err)
 		}
 		if !ok {
-			return "its condition does not hold: " + when, nil
+			return "its condition is false: " + when, nil
 		}
 	}
 	return "", nil
@@ -190,9 +190,9 @@ func unasked(p *planparse.Plan, steps []Step) {
 			continue
 		}
 		if at := slices.IndexFunc(steps, func(s Step) bool { return s.Batch == c.At }); at < 0 {
-			steps[i].Skip = "a checkpoint, and nobody is asked: the plan has no other batch"
+			steps[i].Skip = "a checkpoint without effect: the plan has no other batch"
 		} else if steps[at].Skip != "" {
-			steps[i].Skip = "a checkpoint, and nobody is asked: batch " + c.At + ", before which a person would be, is not run"
+			steps[i].Skip = "a checkpoint without effect: batch " + c.At + ", before which a person would be, is not run"
 		}
 	}
 }
@@ -214,7 +214,7 @@ func bounds(p *planparse.Plan, o Options) (from, to int, err error) {
 		to = found[len(found)-1]
 	}
 	if from > to && len(p.Batches) > 0 {
-		return 0, 0, fmt.Errorf("--from %s comes after --to %s in the plan", o.From, o.To)
+		return 0, 0, fmt.Errorf("--from %s is after --to %s in the plan", o.From, o.To)
 	}
 	return from, to, nil
 }

@@ -88,7 +88,7 @@ func TestDecide(t *testing.T) {
 			EmptyNote + ")"},
 		"a condition that holds": {plan: []string{"1 when: true", "2"}, want: "1; 2 needs 1"},
 		"a condition that does not hold": {plan: []string{"1", "2 when: env.CI == 'yes'", "3"},
-			want: "1; 2 (its condition does not hold: env.CI == 'yes'); 3 needs 1"},
+			want: "1; 2 (its condition is false: env.CI == 'yes'); 3 needs 1"},
 		"a condition that the environment meets": {plan: []string{"1", "2 when: env.CI == 'yes'"},
 			env: map[string]string{"CI": "yes"}, want: "1; 2 needs 1"},
 		"from a batch on": {plan: []string{"1", "2", "3"}, from: "2", want: "1 (" + outside +
@@ -174,7 +174,7 @@ func TestDecideRefuses(t *testing.T) {
 		"no number at all": {plan: []string{"x as"}, from: "B",
 			want: []string{"--from B: the plan has no such batch"}},
 		"bounds the wrong way round": {plan: []string{"1", "2"}, from: "2", to: "1",
-			want: []string{"--from 2 comes after --to 1"}},
+			want: []string{"--from 2 is after --to 1"}},
 		"a circle":                      {plan: []string{"1 after 2", "2 after 1"}, want: []string{"circle"}},
 		"a batch that waits for itself": {plan: []string{"1", "2 after 2"}, want: []string{"circle"}},
 		"what is not there": {plan: []string{"1", "2 after 9"},
@@ -216,7 +216,7 @@ func TestConditionOfThePlan(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "1 (its condition does not hold: batch.number != '1'); 2; 3 (its condition does not hold: false)"
+	want := "1 (its condition is false: batch.number != '1'); 2; 3 (its condition is false: false)"
 	if diff := cmp.Diff(want, story(d)); diff != "" {
 		t.Error(diff)
 	}

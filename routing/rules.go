@@ -1,13 +1,13 @@
 package routing
 
-// Rules are the figures and expressions that decisions are made with (ROUTE-07, ROUTE-16). They come from the section
-// [routing] of the settings; [DefaultRules] are those of a project that sets nothing.
+// Rules holds the figures and expressions for decisions (ROUTE-07, ROUTE-16). They come from the section [routing] of
+// the settings; [DefaultRules] returns the defaults.
 type Rules struct {
 	ParallelScoreThreshold int     // team mode needs a score above it
 	SpeculateMaxOverlap    int     // percent of shared files from which on a batch waits for the gates of another one
-	WorkerMemGB            float64 // memory that one worker is given
+	WorkerMemGB            float64 // memory that one worker needs
 	MaxWorkers             int
-	Speculate              bool // whether work may start on what is not yet gated
+	Speculate              bool // whether batches may start on candidates that have not passed their gates
 
 	// Expressions of the user's; "" is the built-in rule.
 	Score string // a number from 0 to 100, over [ScoreFact]

@@ -17,7 +17,7 @@ func (g *graph) sameRuntime() {
 		for _, h := range g.hints[i] {
 			if from, ok := last[h]; ok {
 				e := g.found[[2]int{from, i}]
-				// What is known exactly comes first, and says more than its kind.
+				// Exact state comes first, because it is more specific than its kind.
 				if e == nil || !slices.Contains(e.kinds, EdgeRuntime) || !general(h) {
 					g.add(from, i, EdgeRuntime, 0, "each of the two "+h)
 				}
@@ -36,8 +36,8 @@ func general(hint string) bool {
 	return false
 }
 
-// targetsOf names the state of the machine that a batch touches: a port, a database, a service. Each is said as what
-// the batch does with it, as in [runtimeHints], which only knows of which kind it is.
+// targetsOf names the state of the machine that a batch touches: a port, a database, a service. Each is described by
+// the batch's use of it, as in [runtimeHints], which only returns the kind.
 func targetsOf(b *planparse.Batch) []string {
 	var out []string
 	add := func(target string) {
@@ -59,7 +59,7 @@ func targetsOf(b *planparse.Batch) []string {
 	return out
 }
 
-// A number is a port where something says so: the word, an address of this machine, or a flag. "Port 12 tests" is work.
+// A number is a port only with evidence: the word, an address of this machine, or a flag. "Port 12 tests" is work.
 var portAt = lazyre.New(`(?:(?i:\b(?:localhost|127\.0\.0\.1|0\.0\.0\.0)|\[::1?\]):|(?i:\b(?:on|at|uses?|using|via|the|to) (?:fixed )?port:? )|(?i:\bport )|(?i:--port[ =])|(?i:\bport ?[=:] ?["']?)|` +
 	"(?:^|\\s)-p[ =]?|(?:^|[\\s\"'(`=]):)([0-9]{2,5})\\b")
 
@@ -86,7 +86,7 @@ var (
 	assignment  = lazyre.New(`^[A-Za-z_]\w*=`)
 )
 
-// commandsIn splits a line of a shell into commands, each without what is put in front of it.
+// commandsIn splits a shell line into commands, each without its prefixes.
 func commandsIn(line string) [][]string {
 	var out [][]string
 	for _, part := range cutCommands.Split(strings.TrimLeft(line, " \t$"), -1) {
@@ -153,8 +153,8 @@ func valueOf(args []string, none string, flags ...string) string {
 	return none
 }
 
-// database finds the database that a client is called with: by a flag, or as its first argument. valued are the flags
-// that take the word behind them.
+// database finds the database that a client is called with: by a flag, or as its first argument. valued lists the
+// flags that take the next word.
 func database(kind string, args, flags []string, valued ...string) string {
 	name := valueOf(args, "", flags...)
 	for i := 0; i < len(args) && name == ""; i++ {
@@ -180,7 +180,7 @@ func database(kind string, args, flags []string, valued ...string) string {
 	return "uses the " + kind + " database " + name
 }
 
-// service names the unit that is started or stopped. To ask for its status changes nothing.
+// service names the unit that is started or stopped. A status query changes nothing.
 func service(name string, args []string) string {
 	var words []string
 	for _, a := range args {

@@ -29,9 +29,9 @@ func defaultScore(f ScoreFact) int {
 func (s *layout) terms(f ScoreFact, alone, together time.Duration, equal bool) []string {
 	if f.W < 2 {
 		if len(s.run) < 2 {
-			return []string{"0: there is one batch"}
+			return []string{"0: the plan has one batch"}
 		}
-		return []string{"0: no two batches may run at the same time, so that more workers save nothing"}
+		return []string{"0: no two batches may run at the same time, so more workers save nothing"}
 	}
 	took := func(d time.Duration) string {
 		if equal {
@@ -43,7 +43,7 @@ func (s *layout) terms(f ScoreFact, alone, together time.Duration, equal bool) [
 	if equal {
 		unit = " steps of equal length"
 	}
-	out := []string{fmt.Sprintf("%.0f: %d workers take %s instead of %s%s, which saves %.0f %% of at most %.0f %%",
+	out := []string{fmt.Sprintf("%.0f: %d workers need %s instead of %s%s, which saves %.0f %% of at most %.0f %%",
 		100*f.S/f.M, f.W, took(together), took(alone), unit, 100*f.S, 100*f.M)}
 	if f.O > 0 {
 		out = append(out, fmt.Sprintf("-%.0f: the average overlap of batches is %s%s", 100*f.O, percent(100*f.O),
@@ -178,7 +178,7 @@ func (s *layout) reasons(out *Score) {
 		}
 	}
 	switch len(groups) {
-	case 0: // the terms say so
+	case 0: // the other terms explain it
 	case 1:
 		plus("1 group of independent batches: %s", groups[0])
 	default:
@@ -210,7 +210,7 @@ func (s *layout) against(minus func(string, ...any)) {
 			e := s.found[[2]int{from, to}]
 			if e != nil && slices.Contains(e.kinds, EdgeFiles) {
 				n := max(sharing(s.does[from], s.does[to]), 1)
-				say("%s and %s share %s, so that they run one after the other", s.name(from), s.name(to), phrase.Count(n, "file"))
+				say("%s and %s share %s, so they run one after the other", s.name(from), s.name(to), phrase.Count(n, "file"))
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func (s *layout) against(minus func(string, ...any)) {
 		}
 	}
 	if alone > 0 {
-		say("nothing shows that %s of batches are independent, so that the plan's order holds", phrase.Count(alone, "pair"))
+		say("nothing shows that %s of batches are independent, so they run in plan order", phrase.Count(alone, "pair"))
 	}
 	by := map[string][]int{}
 	var hints []string

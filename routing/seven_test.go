@@ -67,9 +67,9 @@ func TestSevenBatches(t *testing.T) {
 2 -> 3 context: context_refs names shop/retry.py, which B2 changes
 1 -> 4 context: context_refs names shop/entry.py, which B1 creates
 1 -> 5 files: both change shop/entry.py and shop/errors.py
-4 -> 5 declared: depends_on says so; both change shop/cart.py, shop/catalog.py and 6 more
-5 -> 7 declared: depends_on says so
-6 -> 7 declared: depends_on says so`
+4 -> 5 declared: declared by depends_on; both change shop/cart.py, shop/catalog.py and 6 more
+5 -> 7 declared: declared by depends_on
+6 -> 7 declared: declared by depends_on`
 	if diff := cmp.Diff(wantArrows, arrows(d)); diff != "" {
 		t.Error(diff)
 	}
@@ -91,15 +91,15 @@ func TestScoreReasons(t *testing.T) {
 	want := Score{
 		Value: 52, Source: DefaultScore, Facts: d.Score.Facts,
 		Terms: []string{
-			"64: 3 workers take 4 instead of 7 steps of equal length, which saves 43 % of at most 67 %",
+			"64: 3 workers need 4 instead of 7 steps of equal length, which saves 43 % of at most 67 %",
 			"-12: the average overlap of batches is 12%, most of it B4 with B5 (73%) and B1 with B5 (50%)",
 		},
 		Plus: []string{
 			"3 groups of independent batches: B1, B6; B2, B4; B3, B5", "up to 3 batches at the same time: B3, B5, B6",
 			"the batches of a group name no file in common",
 		},
-		Minus: []string{"B1 and B5 share 2 files, so that they run one after the other",
-			"B4 and B5 share 8 files, so that they run one after the other", "B6 starts a server"},
+		Minus: []string{"B1 and B5 share 2 files, so they run one after the other",
+			"B4 and B5 share 8 files, so they run one after the other", "B6 starts a server"},
 	}
 	if diff := cmp.Diff(want, d.Score); diff != "" {
 		t.Error(diff)

@@ -14,8 +14,8 @@ func (s *layout) early(i int, rules Rules) []string {
 	return s.keys(s.needs[i])
 }
 
-// mayStart reports whether a batch may start on the candidate of one that it needs. The reason is for people, and empty
-// where the overlap says it all.
+// mayStart reports whether a batch may start on the candidate of one that it needs. The reason is for people, and
+// empty if the overlap is sufficient.
 func (s *layout) mayStart(need, i int, rules Rules) (ok bool, reason string) {
 	if s.overlap(need, i) >= float64(rules.SpeculateMaxOverlap) {
 		return false, ""
@@ -23,20 +23,20 @@ func (s *layout) mayStart(need, i int, rules Rules) (ok bool, reason string) {
 	if e := s.found[[2]int{need, i}]; e != nil {
 		switch {
 		case slices.Contains(e.kinds, EdgeSequential):
-			return false, "it was asked to run after it"
+			return false, "it was requested to run after it"
 		case slices.Contains(e.kinds, EdgeRuntime):
 			return false, "both touch the same state of the machine"
 		}
 	}
 	for _, x := range []int{need, i} {
 		if s.open(x) {
-			return false, "nobody knows which files " + s.name(x) + " touches"
+			return false, "it is unknown which files " + s.name(x) + " touches"
 		}
 	}
 	return true, ""
 }
 
-// speculation says of each batch that waits for just one other whether it starts on that one's candidate.
+// speculation decides for each batch with just one need whether it starts on that need's candidate.
 func (s *layout) speculation(o Options) []Speculation {
 	out := []Speculation{}
 	for _, i := range s.run {

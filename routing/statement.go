@@ -88,7 +88,7 @@ func statementOf(b *planparse.Batch) statement {
 	return s
 }
 
-// none reports whether a list says that it is empty.
+// none reports whether a list is explicitly empty.
 func none(value string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(strings.Trim(value, " *_`.[]()")), " ")
 	return word == "" || word == "none" || word == "nothing" || word == "no" || word == "n/a" || word == "-"

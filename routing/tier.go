@@ -33,7 +33,7 @@ func TierOf(name string) (string, bool) {
 	return "", false
 }
 
-// Alias returns the short name of a tier: haiku for small. A name that is no tier is returned as it is.
+// Alias returns the short name of a tier: haiku for small. Any other name is returned unchanged.
 func Alias(tier string) string {
 	switch tier {
 	case Small:
@@ -57,8 +57,8 @@ func NextTier(tier string) (string, bool) {
 	return "", false
 }
 
-// ParseOverrides reads what --model-override was given, once or more often: "B3=large", or several with commas between
-// them. What the names mean is found out with the plan, see [Options].
+// ParseOverrides parses the values of --model-override: "B3=large", or several separated by commas. The names are
+// resolved with the plan, see [Options].
 func ParseOverrides(texts []string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, text := range texts {
@@ -69,7 +69,7 @@ func ParseOverrides(texts []string) (map[string]string, error) {
 				return nil, fmt.Errorf("--model-override %q: write BATCH=TIER, such as B3=large", part)
 			}
 			if old, twice := out[batch]; twice && old != value {
-				return nil, fmt.Errorf("--model-override: batch %s is given both %s and %s", batch, old, value)
+				return nil, fmt.Errorf("--model-override: batch %s has both %s and %s", batch, old, value)
 			}
 			out[batch] = value
 		}
@@ -77,7 +77,7 @@ func ParseOverrides(texts []string) (map[string]string, error) {
 	return out, nil
 }
 
-// tiers fills in what kind of work each step is and which model does it.
+// tiers sets the class and the model of each step.
 func (o Options) tiers(p *planparse.Plan, steps []Step) error {
 	overrides, err := o.overrides(p)
 	if err != nil {
@@ -122,7 +122,7 @@ func (r Rules) model(c Class) (key, label string) {
 
 type override struct{ name, tier, label, model string }
 
-// overrides finds out what Options.ModelOverride means, by key of the batch (MODEL-09).
+// overrides resolves Options.ModelOverride, by key of the batch (MODEL-09).
 func (o Options) overrides(p *planparse.Plan) (map[string]override, error) {
 	out := map[string]override{}
 	var errs []error
@@ -149,12 +149,12 @@ func (o Options) overrides(p *planparse.Plan) (map[string]override, error) {
 	return out, errors.Join(errs...)
 }
 
-// modelNamed takes a tier, an alias, or a model that one of the tiers stands for.
+// modelNamed resolves a tier, an alias, or the model of a tier.
 func (o Options) modelNamed(value string) (tier, model string, err error) {
 	if tier, ok := TierOf(value); ok {
 		return tier, o.Models[tier], nil
 	}
-	// A model that stands for several tiers counts as the highest: there is nothing better to go on to.
+	// A model of several tiers counts as the highest, because no better one exists.
 	for _, tier := range []string{Large, Medium, Small} {
 		if value != "" && o.Models[tier] == value {
 			return tier, value, nil

@@ -152,7 +152,7 @@ func TestParseOverrides(t *testing.T) {
 	for text, want := range map[string]string{
 		"B3": `--model-override "B3": write BATCH=TIER, such as B3=large`, "=opus": "write BATCH=TIER",
 		"B3=":      "write BATCH=TIER",
-		"B3=opus,": "write BATCH=TIER", "": "write BATCH=TIER", "B3=opus,B3=haiku": "batch B3 is given both opus and haiku",
+		"B3=opus,": "write BATCH=TIER", "": "write BATCH=TIER", "B3=opus,B3=haiku": "batch B3 has both opus and haiku",
 	} {
 		if got, err := ParseOverrides([]string{text}); err == nil || !strings.Contains(err.Error(), want) || got != nil {
 			t.Errorf("%q: %v %v", text, got, err)

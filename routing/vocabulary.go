@@ -13,12 +13,12 @@ type maker struct {
 	isPath  bool
 }
 
-// vocabulary holds what the batches of a plan create, by the words that can only mean it.
+// vocabulary maps unambiguous words to the things that the batches of a plan create.
 type vocabulary struct {
 	paths map[string]*maker // paths, their endings, folders of packages; nil for an ending that several paths have
 	stems map[string]*maker // the same without the extension, as imports write it
 	names map[string]*maker // functions, types and constants
-	tests map[string]*maker // tests, by the name of what they test
+	tests map[string]*maker // tests, by the name of their subject
 	own   []map[string]bool // names that each batch declares itself
 	build []manifest
 }
@@ -27,13 +27,13 @@ type vocabulary struct {
 type manifest struct {
 	batch     int
 	path, dir string
-	only      bool // it matters to what lies right beside it, and not further down
+	only      bool // it affects files directly next to it, and not further down
 }
 
 // tooMany is the number of batches that declare a name before it counts as common.
 const tooMany = 3
 
-// vocabulary collects what the batches create. They come in the order in which they can run.
+// vocabulary collects what the batches create. Batches come in the order in which they can run.
 func (g *graph) vocabulary() *vocabulary {
 	v := &vocabulary{paths: map[string]*maker{}, stems: map[string]*maker{}, names: map[string]*maker{},
 		tests: map[string]*maker{}}
@@ -58,7 +58,7 @@ func (g *graph) vocabulary() *vocabulary {
 			made[m.what] = true
 		}
 	}
-	for _, i := range g.order { // what is only changed makes an ending ambiguous, too
+	for _, i := range g.order { // changed files make an ending ambiguous too
 		for _, p := range g.does[i].all {
 			if !made[p] {
 				for _, end := range endings(p) {
@@ -121,7 +121,7 @@ func (v *vocabulary) file(p string, i int) {
 	}
 }
 
-// endings returns a path and what is left of it without its first folders.
+// endings returns a path and its endings without the first folders.
 func endings(p string) []string {
 	out := []string{p}
 	for {
@@ -133,7 +133,7 @@ func endings(p string) []string {
 	}
 }
 
-// packages files the folders of Go code that a batch is the first to put a file in.
+// packages records Go packages whose first file a batch creates.
 func (v *vocabulary) packages(g *graph) {
 	first := map[string]bool{}
 	for _, i := range g.order {

@@ -54,9 +54,9 @@ func (g *graph) group(i int) (planparse.Group, bool) {
 	return planparse.Group{}, false
 }
 
-// marks computes from the plan's marks which batches may run side by side. The heading of a group, "Wave 1
+// marks computes from the plan's marks which batches may run in parallel. The heading of a group, "Wave 1
 // (parallel)", applies to its batches, and (P) to the batches that have it. Only a batch marked parallel_safe, by
-// itself or by the whole plan, may run beside any other.
+// itself or by the whole plan, may run in parallel with any other.
 func (g *graph) marks() {
 	n := len(g.plan.Batches)
 	g.safe, g.peers = make([]bool, n), make([]int, n)
@@ -71,7 +71,7 @@ func (g *graph) marks() {
 	}
 }
 
-// afterWaves makes each wave wait for the previous one. A phase may be marked as safe to run beside others. A wave
+// afterWaves makes each wave wait for the previous one. A phase may be marked as safe to run in parallel. A wave
 // may not: "Wave 2 (parallel)" refers to its batches.
 func (g *graph) afterWaves() {
 	for k, w := range g.waves {
@@ -80,7 +80,7 @@ func (g *graph) afterWaves() {
 				continue
 			}
 			for _, before := range slices.Backward(g.waves[:k]) {
-				reason := fmt.Sprintf("%s comes after %s", w.name(), before.name())
+				reason := fmt.Sprintf("%s is after %s", w.name(), before.name())
 				for _, from := range before.batches {
 					g.add(from, to, EdgeWave, w.group.StartLine, reason)
 				}
@@ -94,7 +94,7 @@ func (g *graph) afterWaves() {
 	}
 }
 
-// besides reports whether a batch may run beside the previous phase.
+// besides reports whether a batch may run in parallel with the previous phase.
 func (g *graph) besides(w wave, i int) bool {
 	return w.group.Kind != "wave" && g.safe[i]
 }
@@ -102,8 +102,8 @@ func (g *graph) besides(w wave, i int) bool {
 // sameWave reports whether both are in one group of batches that may run together: a wave, or a marked group.
 func (g *graph) sameWave(a, b int) bool { return g.peers[a] > 0 && g.peers[a] == g.peers[b] }
 
-// marked reports whether the plan marks the batch with [P] or (P): it may run beside other marked batches. In
-// spec-kit the mark refers to tasks within a phase.
+// marked reports whether the plan marks the batch with [P] or (P): it may run in parallel with other marked batches.
+// In spec-kit the mark refers to tasks within a phase.
 func (g *graph) marked(i int) bool {
 	tasks := g.plan.Batches[i].Tasks
 	return g.plan.Format != planparse.FormatSpecKit && len(tasks) > 0 &&
@@ -142,7 +142,7 @@ func runsOnly(b *planparse.Batch, s statement) bool {
 	return only
 }
 
-// proof is the evidence that two batches without a known dependency may run side by side.
+// proof is the evidence that two batches without a known dependency may run in parallel.
 type proof int
 
 const (
@@ -163,7 +163,7 @@ func (g *graph) independent(a, b int) proof {
 	case first && later:
 		return byFiles
 	case g.says[b].depends, g.says[b].made && !g.open(a) && !g.open(b):
-		// files that are read say nothing about files that are changed
+		// read files are no evidence about changed files
 		return byRefs
 	case g.safe[b]:
 		return byLater
@@ -183,10 +183,10 @@ func (g *graph) independent(a, b int) proof {
 func (g *graph) say(p proof, a, b int) string {
 	switch p {
 	case byFiles:
-		return fmt.Sprintf("share none of their %d + %d files; neither names what the other makes", len(g.does[a].all),
+		return fmt.Sprintf("share none of their %d + %d files; neither names anything that the other creates", len(g.does[a].all),
 			len(g.does[b].all))
 	case byRefs:
-		return fmt.Sprintf("%s says what it needs, and %s is not among it", g.name(b), g.name(a))
+		return fmt.Sprintf("%s states its needs, and %s is not among them", g.name(b), g.name(a))
 	case byLater:
 		return g.name(b) + " is marked parallel_safe"
 	case byEarlier:
@@ -194,9 +194,9 @@ func (g *graph) say(p proof, a, b int) string {
 	case byMarks:
 		return "both are marked [P]"
 	case byWave:
-		return "stand in the same parallel group; neither names what the other makes"
+		return "are in the same parallel group; neither names anything that the other creates"
 	case byRunning:
-		return fmt.Sprintf("%s only runs commands; %s names none of what it needs", g.name(a), g.name(b))
+		return fmt.Sprintf("%s only runs commands; %s is not among its stated needs", g.name(a), g.name(b))
 	}
 	return ""
 }
@@ -212,7 +212,7 @@ func (g *graph) inOrder() {
 				// An edge added above may already order the two.
 			case whole != "":
 				g.add(from, to, EdgeText, g.plan.Batches[to].StartLine,
-					fmt.Sprintf("the title says %q: it is about what the batches before it make", whole))
+					fmt.Sprintf("the title says %q: it is about the results of earlier batches", whole))
 			case g.independent(from, to) == noProof:
 				g.add(from, to, EdgeOrder, 0, "nothing shows that they are independent: "+g.unclear(from, to))
 			default:
@@ -232,14 +232,14 @@ func (g *graph) sequentialAfter(last int) {
 		to := g.order[k]
 		for _, from := range slices.Backward(g.order[:k]) {
 			if !g.above[to].has(from) {
-				g.add(from, to, EdgeSequential, 0, "asked for with --sequential-after "+g.name(last))
+				g.add(from, to, EdgeSequential, 0, "requested with --sequential-after "+g.name(last))
 			}
 			g.above[to].add(from, g.above[from])
 		}
 	}
 }
 
-// unclear says which of two batches do not name their files.
+// unclear names which of two batches do not name their files.
 func (g *graph) unclear(from, to int) string {
 	var who []string
 	for _, i := range []int{from, to} {

@@ -101,7 +101,7 @@ func (m *Machine) propose(t *track) Command {
 	if t.doubt != "" {
 		why = "the review leaves it to a person: " + t.doubt
 	} else if t.unagreed != "" {
-		why = "the gates leave it to a person: " + t.unagreed
+		why = "the gates defer to a person: " + t.unagreed
 	}
 	if t.denied.Tree != "" && t.denied.Tree == t.stands.tree {
 		why += fmt.Sprintf("; the change is the same that %s denied before: %s", cmp.Or(t.denied.By, "somebody"),
@@ -121,7 +121,7 @@ func (m *Machine) answered(e Event) []Command {
 		}
 		m.agreed, m.asking = m.asking.Commit, nil
 		if e.Kind == ApprovalDenied {
-			m.agreed, m.landed, m.why = "", OutcomeRefused, fmt.Sprintf("%s said no: %s", cmp.Or(e.By, "somebody"), e.Reason)
+			m.agreed, m.landed, m.why = "", OutcomeRefused, fmt.Sprintf("%s denied it: %s", cmp.Or(e.By, "somebody"), e.Reason)
 		}
 		return m.schedule()
 	}
@@ -200,7 +200,7 @@ func FindApproval(list []Approval, id string) (Approval, error) {
 	case 1:
 		return near[0], nil
 	case 0:
-		return Approval{}, fmt.Errorf("nothing that waits for a person is called %q", id)
+		return Approval{}, fmt.Errorf("no waiting item has the id %q; runplan approve lists them", id)
 	}
 	names := make([]string, len(near))
 	for i, a := range near {

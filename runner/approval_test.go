@@ -183,7 +183,7 @@ func TestFinalReview(t *testing.T) {
 			a/r1-c0/merge ok commit=k -> run/ask why=there_was_no_final_review;_the_owner's_bar_is_pass_with_80_%
 			run/ask ok ->
 			deny run/ask reason=wait ->
-			end failed landing: somebody said no: wait
+			end failed landing: somebody denied it: wait
 			resume -> run/ask`},
 	})
 }

@@ -24,7 +24,7 @@ func (m *Machine) failed(t *track, e Event) {
 		m.fire(t, OnFailed)
 	}
 	if e.Hopeless && t.hopeless {
-		t.reason = "not tried again, because it ended in the same way twice: " + e.Reason
+		t.reason = "not tried again, because it failed in the same way twice: " + e.Reason
 		t.tries = m.info.MaxAttempts
 	}
 	t.hopeless = e.Hopeless
@@ -123,8 +123,8 @@ func (c *costs) next() float64 {
 	return c.known[len(c.known)/2]
 }
 
-// costLeft returns the cost limit of the run minus its cost, in US dollars; 0 without a limit. Where nothing is left,
-// overBudget has kept the attempt from starting.
+// costLeft returns the cost limit of the run minus its cost, in US dollars; 0 without a limit. If nothing is left,
+// overBudget has prevented the attempt.
 func (m *Machine) costLeft() float64 {
 	if m.info.MaxCostUSD <= 0 {
 		return 0
@@ -133,12 +133,12 @@ func (m *Machine) costLeft() float64 {
 }
 
 // feelsItsWay reports whether the next agent must wait until the cost of the running one is known. Under a cost
-// limit, several attempts of unknown cost must not run at once.
+// limit, only one attempt of unknown cost runs at a time.
 func (m *Machine) feelsItsWay() bool {
 	return m.info.MaxCostUSD > 0 && len(m.costs.known) == 0 && m.atWork(Execute) > 0
 }
 
-// overBudget says why no further agent may start, or "". It stops before an attempt that would exceed the limit,
+// overBudget returns why no further agent may start, or "". It stops before an attempt that would exceed the limit,
 // not after.
 func (m *Machine) overBudget() string {
 	limit := m.info.MaxCostUSD
@@ -146,7 +146,7 @@ func (m *Machine) overBudget() string {
 		return ""
 	}
 	if t := m.byKey[m.costs.unknown]; t != nil && m.info.UnknownCost != "allow" {
-		return fmt.Sprintf("the cost limit of %s cannot be kept: an attempt at batch %s did not tell what it cost; "+
+		return fmt.Sprintf("the cost limit of %s cannot be kept: an attempt at batch %s did not report its cost; "+
 			"with [run] unknown_cost = \"allow\" such attempts do not count, and --max-cost 0 lifts the limit",
 			phrase.Money(limit), t.Number)
 	}

@@ -184,7 +184,7 @@ func TestCostLimit(t *testing.T) {
 			end stopped limited
 			resume                                 ->
 			end stopped limited
-			because the cost limit of $2.00 cannot be kept: an attempt at batch 1 did not tell what it cost; with [run] unknown_cost = "allow" such attempts do not count, and --max-cost 0 lifts the limit
+			because the cost limit of $2.00 cannot be kept: an attempt at batch 1 did not report its cost; with [run] unknown_cost = "allow" such attempts do not count, and --max-cost 0 lifts the limit
 			resume unknown=allow                   -> a/r2-c0/execute
 			resume limit=0                         -> b/r1-c0/execute`},
 		"what was never started has no unknown cost": {plan: "a", info: Info{MaxCostUSD: 1}, script: `

@@ -15,11 +15,10 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// MaxMessage bounds the JSON of one event or command, in bytes. Larger contents are stored elsewhere and
-// referenced.
+// MaxMessage limits the JSON of one event or command, in bytes. Larger contents are stored elsewhere and referenced.
 const MaxMessage = 256 << 10
 
-// EventKind says what happened.
+// EventKind is the kind of an event.
 type EventKind string
 
 // The kinds of events. New versions may add kinds but never remove one.
@@ -54,7 +53,7 @@ const (
 	Reopened EventKind = "reopened" // a receipt no longer verifies, so the batch is due again
 
 	Spent EventKind = "spent" // usage of an agent whose command was cancelled
-	// for readers, like those below: a command's base is gone, so it was cancelled
+	// for readers, like those below: a command was cancelled because its base no longer exists
 	Withdrawn    EventKind = "withdrawn"
 	BatchPutBack EventKind = "batch.put_back" // for readers: unmerged candidates below the batch, in On, failed
 	BatchStarted EventKind = "batch.started"  // for readers; the machine ignores these
@@ -70,7 +69,7 @@ func (k EventKind) Afterwards() bool { return k == Discarded || k == Undone }
 // FallbackNote is the prefix of notes about fewer workers than planned (TEAM-10).
 const FallbackNote = "fewer workers: "
 
-// Outcome says how a command ended. A failure of the work is an outcome of its own; an infrastructure error is
+// Outcome is the result of a command. A failure of the work is a separate outcome; an infrastructure error is
 // [OutcomeError].
 type Outcome string
 
@@ -95,8 +94,7 @@ const (
 	OutcomeError     Outcome = "error"       // a tool could not run; the code is not to blame
 )
 
-// Tells reports whether an outcome is a result of the work itself. Work that was stopped or has to wait is done
-// again.
+// Tells reports whether an outcome is a result of the work itself. Stopped or waiting work is repeated.
 func (o Outcome) Tells() bool {
 	switch o {
 	case OutcomeCancelled, OutcomeError, OutcomeUnstarted, OutcomeLimited, OutcomeHuman:
@@ -188,7 +186,7 @@ type ScoreTerm struct {
 
 // Info describes a run. It is fixed at the start; a resumed run takes its options from here.
 type Info struct {
-	Plan       string `json:"plan"` // path; relative to the repository if it lies inside
+	Plan       string `json:"plan"` // path; relative to the repository if it is inside
 	PlanDigest string `json:"plan_digest"`
 	Title      string `json:"title"`
 	Slug       string `json:"slug"`
@@ -342,7 +340,7 @@ type CommandKind string
 const (
 	Sample  CommandKind = "sample" // choose the competitors
 	Execute CommandKind = "execute"
-	Rebase  CommandKind = "rebase" // put a candidate on top of a new base
+	Rebase  CommandKind = "rebase" // rebase a candidate
 	Gate    CommandKind = "gate"
 	Trial   CommandKind = "trial" // gates check a red candidate on its agent's base, without later merges
 	Judge   CommandKind = "judge" // choose the winner
@@ -386,7 +384,7 @@ type Command struct {
 
 	Before *gates.TestCount `json:"before,omitempty"` // test count of the commit below the candidate
 
-	Left float64 `json:"left,omitempty"` // with execute: what the run's cost limit leaves, in US dollars; 0 is no limit
+	Left float64 `json:"left,omitempty"` // with execute: remaining cost limit of the run, in US dollars; 0 is no limit
 }
 
 // Place returns the name of the command's workspace. Each batch has one, and so has each competing candidate.

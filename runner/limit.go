@@ -34,8 +34,8 @@ type limit struct {
 // handed names the agent that a batch moves away from, and the reason.
 type handed struct{ agent, why string }
 
-// mostWaits bounds how often a limit is waited for in a row: after so many wrong reset times
-// the reset time is treated as unknown.
+// mostWaits limits how often a run waits for a limit in a row. After that many wrong reset times, the reset time is
+// treated as unknown.
 const mostWaits = 5
 
 // skew is the wait for a limit that should already be over: the clocks of provider and machine differ.
@@ -79,7 +79,7 @@ func (m *Machine) meet(agent string, e Event) {
 		x.until = time.Time{}
 		if wait := m.backoff(agent, hits, e.Outage); wait > 0 {
 			x.until = l.now.Add(wait)
-			x.reason = fmt.Sprintf("%s; when it ends is not known, wait %d is for %s", e.Reason, hits, wait)
+			x.reason = fmt.Sprintf("%s; its end is unknown, wait %d takes %s", e.Reason, hits, wait)
 		}
 	case !x.until.IsZero() && !x.until.After(l.now):
 		x.until = l.now.Add(time.Duration(hits) * skew)
@@ -123,7 +123,7 @@ func (m *Machine) free() (agent string, ok bool) {
 	return "", !m.shared()
 }
 
-// barred reports whether a batch waits on its own. A limit known by agent holds up all batches alike.
+// barred reports whether a batch waits on its own. A limit of an agent affects all batches.
 func (m *Machine) barred(t *track) bool {
 	return t.parked != nil && !(m.shared() && t.parked.Outcome == OutcomeLimited)
 }
@@ -169,7 +169,7 @@ func (m *Machine) waiting() Command {
 	return Command{}
 }
 
-// limited says why no agent can take the due work, or nil.
+// limited returns why no agent can do the due work, or nil.
 func (m *Machine) limited() *Stop {
 	held := m.heldUp()
 	if len(held) == 0 {

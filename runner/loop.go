@@ -86,7 +86,7 @@ type Transition struct {
 }
 
 // Loop is the control flow of a run as data (LOOP-01). [DefaultLoop] is its only definition; the machine and the
-// diagrams use it. Each transition is taken by some run. A command that fails before a run begins, because its plan
+// diagrams use it. Each transition occurs in some run. A command that fails before a run begins, because its plan
 // cannot be parsed for instance, leaves no run and so has no transition.
 type Loop struct {
 	Version     int          `json:"version"`
@@ -114,24 +114,24 @@ func DefaultLoop() Loop {
 		States: []StateInfo{
 			{StateLoad, Intake, "run", "read the plan and the configuration"},
 			{StateParse, Intake, "run", "turn the markdown into batches"},
-			{StatePreflight, Intake, "run", "look at git, disk, agent and tools before anything is spent"},
-			{StateIndex, Understand, "run", "open the index of the code, if there is one"},
-			{StateRetrieve, Understand, "batch", "find the code that the batch needs to know"},
+			{StatePreflight, Intake, "run", "check git, disk, agent and tools before any cost"},
+			{StateIndex, Understand, "run", "open the index of the code, if it exists"},
+			{StateRetrieve, Understand, "batch", "find the code that the batch needs"},
 			{StateBrief, Understand, "batch", "write the text that the agent gets"},
 			{StateRoute, Design, "run", "choose mode, order and agents"},
 			{StatePlanReview, Design, "run", "review the plan of a self-fix before it costs something"},
 			{StatePlanRefine, Design, "run", "draft the plan again, at most three rounds"},
-			{StateEdit, Build, "batch", "let the agent work in its workspace"},
-			{StateSample, Build, "batch", "let several candidates compete"},
-			{StateSynthesize, Build, "batch", "make one candidate of the best parts"},
-			{StateDebug, Build, "batch", "take the failure apart and decide whether to try again"},
+			{StateEdit, Build, "batch", "run the agent in its workspace"},
+			{StateSample, Build, "batch", "run several candidates in competition"},
+			{StateSynthesize, Build, "batch", "combine the best parts into one candidate"},
+			{StateDebug, Build, "batch", "analyse the failure and decide whether to retry"},
 			{StateGate, Verify, "batch", "check the tree that will be merged"},
-			{StateFidelityReview, Verify, "batch", "hold the code against its blueprint"},
+			{StateFidelityReview, Verify, "batch", "compare the code with its blueprint"},
 			{StateSelfReview, Verify, "batch", "review the change in seven passes"},
 			{StatePublish, Publish, "batch", "queue the accepted candidate for landing"},
 			{StateCommit, Publish, "batch", "make the one commit, with the repository's hooks"},
 			{StateMerge, Land, "batch", "move the run branch to the commit"},
-			{StateLearn, Land, "batch", "write down what came of it"},
+			{StateLearn, Land, "batch", "record the result"},
 		},
 		Transitions: []Transition{
 			{StateLoad, OnDone, StateParse},
@@ -202,7 +202,7 @@ func (l Loop) State(name State) (StateInfo, error) {
 		for k, s := range l.States {
 			known[k] = string(s.Name)
 		}
-		return StateInfo{}, fmt.Errorf("loop: unknown state %q; known are %s", name, strings.Join(known, ", "))
+		return StateInfo{}, fmt.Errorf("loop: unknown state %q; states are %s", name, strings.Join(known, ", "))
 	}
 	return l.States[i], nil
 }

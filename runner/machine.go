@@ -35,7 +35,7 @@ type Machine struct {
 	before  *gates.TestCount // of the tip; nil while unknown
 	costs   costs
 	limits  limits
-	lost    []Lost // work that the last event put back
+	lost    []Lost // batches that the last event withdrew
 	stop    *Stop
 	lands   []string  // tips that were due to land, without repeats in a row
 	final   lastWord  // of the final review
@@ -91,7 +91,7 @@ type track struct {
 	alone      bool        // its agent started while no other could
 	tournament *tournament // running tournament, nil if none
 	base       string      // base of the attempt, or the commit with the same tree that replaced it on the run branch
-	on         []string    // needs that were unmerged at the start; base holds their candidates
+	on         []string    // needs that were unmerged at the start; base contains their candidates
 	made       candidate
 
 	onto    string // commit below the candidate
@@ -140,16 +140,17 @@ func New(info Info) (*Machine, error) {
 	if info.LoopVersion < oldestLoop || info.LoopVersion > m.loop.Version {
 		return nil,
 			fmt.Errorf(
-				"%w: the run is of version %d, this runplan knows versions %d to %d; finish it with the runplan that started it, "+
+				"%w: the run has version %d, but this runplan supports versions %d to %d; finish it with the runplan that "+
+					"started it, "+
 					"or start it again",
 				ErrLoopVersion, info.LoopVersion, oldestLoop, m.loop.Version)
 	}
 	if info.Workers < 1 || info.MaxAttempts < 1 {
-		return nil, fmt.Errorf("workers %d and max_attempts %d have to be at least 1", info.Workers, info.MaxAttempts)
+		return nil, fmt.Errorf("workers %d and max_attempts %d must be at least 1", info.Workers, info.MaxAttempts)
 	}
 	for i, a := range info.Agents {
 		if a.Name == "" || slices.ContainsFunc(info.Agents[:i], func(b AgentInfo) bool { return a.Name == b.Name }) {
-			return nil, fmt.Errorf("agent %d of the run: %q is no name, or stands twice", i+1, a.Name)
+			return nil, fmt.Errorf("agent %d of the run: the name %q is invalid or repeated", i+1, a.Name)
 		}
 	}
 	for i := range info.Batches {
@@ -158,7 +159,7 @@ func New(info Info) (*Machine, error) {
 			return nil, fmt.Errorf("batch %s %q has no key", b.Number, b.Title)
 		}
 		if m.byKey[b.Key] != nil {
-			return nil, fmt.Errorf("batch key %q stands twice", b.Key)
+			return nil, fmt.Errorf("the batch key %q is repeated", b.Key)
 		}
 		t := &track{BatchInfo: b, status: Waiting, tier: b.Tier}
 		if b.Skip != "" {
@@ -174,7 +175,7 @@ func New(info Info) (*Machine, error) {
 	return m, nil
 }
 
-// ErrLoopVersion says that a journal was written by another version of the loop.
+// ErrLoopVersion reports that a journal was written by another version of the loop.
 var ErrLoopVersion = errors.New("loop version")
 
 // checkNeeds rejects unknown and circular needs: they would block the run forever.
@@ -194,7 +195,7 @@ func (m *Machine) checkNeeds() error {
 		for _, n := range t.Needs {
 			dep := m.byKey[n]
 			if dep == nil {
-				return fmt.Errorf("batch %s needs batch %s, which is not there", t.Key, n)
+				return fmt.Errorf("batch %s needs batch %s, which does not exist", t.Key, n)
 			}
 			if err := visit(dep); err != nil {
 				return err
@@ -296,7 +297,7 @@ func (m *Machine) report(e Event) []Command {
 	}
 	switch {
 	case e.Outcome == OutcomeUnstarted && !t.alone:
-		m.width, m.single = 1, true // an agent that cannot start beside others may start alone (TEAM-10)
+		m.width, m.single = 1, true // an agent that cannot start in parallel may start alone (TEAM-10)
 	case e.Outcome == OutcomeUnstarted:
 		if m.stop == nil {
 			m.stop = &Stop{OutcomeError, e.Reason}

@@ -212,26 +212,26 @@ func TestNew(t *testing.T) {
 		want []string // lines of the error
 	}{
 		"a need that is not there is told once": {plan: "a:x b:a c:b",
-			want: []string{"batch a needs batch x, which is not there"}},
+			want: []string{"batch a needs batch x, which does not exist"}},
 		"a circle is told once": {plan: "d:a a:b b:a c:b",
 			want: []string{"batch a needs itself through other batches"}},
 		"a batch must not need itself": {plan: "a:a", want: []string{"batch a needs itself through other batches"}},
-		"a key stands once":            {plan: "a a", want: []string{`batch key "a" stands twice`}},
+		"a key stands once":            {plan: "a a", want: []string{`the batch key "a" is repeated`}},
 		"a batch has a key": {
 			plan: "a b", bend: func(i *Info) { i.Batches[1].Key = "" },
 			want: []string{`batch 2 "Batch b" has no key`},
 		},
 		"somebody has to work": {
 			plan: "a", bend: func(i *Info) { i.Workers = 0 },
-			want: []string{"workers 0 and max_attempts 1 have to be at least 1"},
+			want: []string{"workers 0 and max_attempts 1 must be at least 1"},
 		},
 		"there has to be an attempt": {
 			plan: "a", bend: func(i *Info) { i.MaxAttempts = 0 },
-			want: []string{"workers 1 and max_attempts 0 have to be at least 1"},
+			want: []string{"workers 1 and max_attempts 0 must be at least 1"},
 		},
 		"a run of another version of the loop is not mixed with this one": {
 			plan: "a", bend: func(i *Info) { i.LoopVersion = 7 },
-			want: []string{"loop version: the run is of version 7, this runplan knows versions 3 to 5; finish it with the " +
+			want: []string{"loop version: the run has version 7, but this runplan supports versions 3 to 5; finish it with the " +
 				"runplan that started it, or start it again"},
 		},
 	}

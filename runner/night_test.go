@@ -97,7 +97,7 @@ func TestNight(t *testing.T) {
 		if len(n.queue) == 0 {
 			waiting := m.Waiting()
 			if len(waiting) == 0 {
-				t.Fatalf("nothing is due, and the run is not done: %v", statuses(m))
+				t.Fatalf("nothing is due, and the run is not finished: %v", statuses(m))
 			}
 			n.answered++
 			n.now = n.now.Add(time.Minute)

@@ -27,7 +27,7 @@ func (m *Machine) executed(t *track, e Event) {
 	m.fire(t, OnDone)
 }
 
-// put places the candidate of t on commit onto. Its results on another base become void.
+// put places the candidate of t on commit onto. Its results on another base become invalid.
 func (m *Machine) put(t *track, onto string) {
 	t.onto, t.stands, t.placed, t.verdict, t.red = onto, candidate{}, false, open, nil
 	t.asked, t.gated, t.before, t.tests, t.final = false, false, nil, nil, ""
@@ -125,7 +125,7 @@ func (m *Machine) walk() (placed []*track, settled bool) {
 		if m.beside(t) {
 			switch {
 			case slices.ContainsFunc(t.on, func(n string) bool { return !m.done(n) }), m.tip == "":
-				continue // a candidate beside the queue cannot stand on queued ones
+				continue // a candidate outside of the queue cannot be based on queued ones
 			case t.onto != m.tip, m.shortOfTests(t):
 				m.move(t, m.tip)
 			case t.verdict == red:
@@ -156,7 +156,7 @@ func (m *Machine) walk() (placed []*track, settled bool) {
 	return placed, true
 }
 
-// onRed reports whether t was made on a queued red candidate. If that one goes, t goes too.
+// onRed reports whether t was made on a queued red candidate. If that one is removed, t is removed too.
 func (m *Machine) onRed(t *track) bool {
 	return slices.ContainsFunc(t.on, func(n string) bool {
 		return m.byKey[n].verdict == red && slices.Contains(m.queue, m.byKey[n])
@@ -229,7 +229,7 @@ func (m *Machine) gated(t *track, e Event) {
 	m.pass(t)
 }
 
-// leftToPerson says why the gates leave a candidate to a person; "" if they do not.
+// leftToPerson returns why the gates defer a candidate to a person; "" if they do not.
 func leftToPerson(reports []gates.Report) string {
 	for _, r := range reports {
 		if r.Proof != nil && r.Proof.Asks != "" {
@@ -328,7 +328,7 @@ func (m *Machine) merged(t *track, e Event) {
 	if t.tests != nil {
 		m.before = t.tests // without a new count, the last one stays (RUN-07)
 	}
-	// Candidates on this one now stand on its commit, which has the same tree.
+	// Candidates on this one are now based on its commit, which has the same tree.
 	for _, q := range m.tracks {
 		if c := t.stands.commit; c != "" && q.status == Working {
 			if q.onto == c {
@@ -351,7 +351,7 @@ func (m *Machine) found(tip string) {
 	}
 }
 
-// resetLostBases puts back the batches whose base holds a failed candidate.
+// resetLostBases withdraws the attempts whose base contains a failed candidate.
 func (m *Machine) resetLostBases() {
 	for again := true; again; {
 		again = false
@@ -366,7 +366,7 @@ func (m *Machine) resetLostBases() {
 	}
 }
 
-// Lost is a batch that was put back because a candidate on which it began failed (TEAM-04).
+// Lost is a batch whose attempt was withdrawn because a candidate on which it began failed (TEAM-04).
 type Lost struct {
 	Batch   string // key
 	Attempt int

@@ -67,7 +67,7 @@ func (s *Recorder) Fold(e Event, underWay []Command) Step {
 	width := s.machine.Width()
 	step := s.step(e, s.machine.Apply(e), underWay)
 	if s.machine.Width() < width {
-		step.Note = fmt.Sprintf("%san agent could not be started beside others (%s), so one works at a time from now on",
+		step.Note = fmt.Sprintf("%san agent could not start in parallel with others (%s), so one works at a time from now on",
 			FallbackNote, e.Reason)
 	}
 	return step
@@ -120,7 +120,7 @@ func (s *Recorder) calledOff(next, underWay []Command) []Command {
 	return out
 }
 
-// changed calls f for each batch whose status differs from the one that readers know.
+// changed calls f for each batch whose status differs from the recorded one.
 func (s *Recorder) changed(f func(key string, st Status)) {
 	s.machine.EachStatus(func(key string, st Status) {
 		old, known := s.told[key]

@@ -18,7 +18,7 @@ type repo struct {
 	branch  []string            // the run branch, oldest first
 	gated   map[string]bool     // by batch and tree
 	allowed map[string]int      // how often each batch may stand on the branch
-	clash   map[string][]string // batches whose changes do not go together unless one knows of the other
+	clash   map[string][]string // batches whose changes exclude each other unless one knows of the other
 	aware   map[string][]string // what each change knew of
 	landed  string
 
@@ -80,7 +80,7 @@ func held(tree string) map[string]bool {
 
 func batchOf(change string) string { return change[:strings.Index(change, ".")+1] }
 
-// broken names two changes that do not go together, or says "": one of them was made without knowledge of the
+// broken names two changes that exclude each other, or says "": one of them was made without knowledge of the
 // other.
 func (r *repo) broken(tree string) string {
 	in := held(tree)
@@ -123,7 +123,7 @@ func (r *repo) merge(c Command, needs []string) (Outcome, error) {
 		return "", fmt.Errorf("%s brings more than its batch onto the run branch", c.ID)
 	}
 	if clash := r.broken(k.tree); clash != "" {
-		return "", fmt.Errorf("%s breaks the run branch: %s do not go together", c.ID, clash)
+		return "", fmt.Errorf("%s breaks the run branch: %s exclude each other", c.ID, clash)
 	}
 	if !r.gated[c.Batch+" "+k.tree] {
 		return "", fmt.Errorf("%s merges a tree that no gate has seen", c.ID)

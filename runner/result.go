@@ -26,7 +26,7 @@ func (s RunStatus) Over() bool { return s == RunDone || s == RunDiscarded }
 // Live reports whether a run is active or paused.
 func (s RunStatus) Live() bool { return s == RunActive || s == RunPaused }
 
-// Result says how a run ended or stopped.
+// Result is the end of a run.
 type Result struct {
 	Status RunStatus
 	Stop   *Stop  // with RunStopped
@@ -58,7 +58,7 @@ func (m *Machine) Done() (Result, bool) {
 	return r, true
 }
 
-// halted says why a run cannot continue although it was not stopped and no batch failed.
+// halted returns why a run cannot continue although it was not stopped and no batch failed.
 func (m *Machine) halted() *Stop {
 	if asked := m.Waiting(); len(asked) > 0 {
 		a := asked[0]

@@ -45,8 +45,8 @@ func (m *Machine) resume(e Event) []Command {
 	return m.schedule()
 }
 
-// reopen makes a merged batch due again, because its receipt no longer verifies. Batches that stand on it are put
-// back.
+// reopen makes a merged batch due again, because its receipt no longer verifies. Attempts of batches based on it are
+// withdrawn.
 func (m *Machine) reopen(e Event) []Command {
 	t := m.byKey[e.Batch]
 	if t == nil || t.status != Passed {
@@ -71,8 +71,8 @@ func (m *Machine) unland() {
 	}
 }
 
-// replan applies a plan that changed while the run was stopped. Merged work stays, whatever happened to its batch
-// in the plan. Batches that were removed from the plan are skipped. An invalid event changes nothing.
+// replan applies a plan that changed while the run was stopped. Merged work stays, even if its batch changed in the
+// plan. Batches that were removed from the plan are skipped. An invalid event changes nothing.
 func (m *Machine) replan(e Event) []Command {
 	if e.Job == nil {
 		return nil

@@ -137,7 +137,7 @@ func (m *Machine) sureEnough() bool {
 }
 
 func (m *Machine) unsure() string {
-	what := "there was no final review"
+	what := "the final review is missing"
 	if m.final.tip == m.tip {
 		what = fmt.Sprintf("the final review says %s and is %d %% sure", m.final.verdict, m.final.confidence)
 	}

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// schedule hands out all that may be done now: first what brings candidates to the run branch, then work for
-// agents, and the landing of the run once all is merged.
+// schedule issues all commands that are possible now: first those that bring candidates to the run branch, then work
+// for agents, and the landing of the run once everything is merged.
 func (m *Machine) schedule() []Command {
 	if m.stop != nil {
 		return nil
@@ -26,12 +26,12 @@ func (m *Machine) schedule() []Command {
 type start struct {
 	*track
 	n    *entrant // nil outside of a tournament
-	base string   // "" while it is not there yet: then a worker is kept free for it
-	on   []string // needs that are not merged and whose candidates base holds
+	base string   // "" while it does not exist yet: then a worker is reserved for it
+	on   []string // unmerged needs whose candidates base contains
 }
 
-// give hands work to agents that are free. What was begun comes first; then the batch that most others wait
-// for, as far as that is known.
+// give assigns work to free agents. Started batches come first, then the batch with the longest known chain of
+// dependents.
 func (m *Machine) give() []Command {
 	busy := m.atWork(Execute)
 	agent, free := m.free()
@@ -222,8 +222,8 @@ func (m *Machine) toLand() bool {
 	return m.info.Land != "" && m.info.Land != "branch" && m.anyMerged()
 }
 
-// Pending returns what was handed out and not yet reported on, in plan order: what to dispatch after a
-// replay. There is at most one command of a batch, of a candidate that competes for it, and of the run itself.
+// Pending returns the commands without a report, in plan order, which must be dispatched after a replay. There is at
+// most one command of a batch, of a candidate that competes for it, and of the run itself.
 func (m *Machine) Pending() []Command {
 	var cmds []Command
 	for _, t := range m.tracks {

@@ -20,7 +20,7 @@ type Summary struct {
 	Branch     string         `json:"branch"`
 	Base       string         `json:"base"`
 	BaseBranch string         `json:"base_branch,omitempty"`
-	Commit     string         `json:"commit"` // where the run branch is
+	Commit     string         `json:"commit"` // the commit of the run branch
 	Agent      string         `json:"agent"`
 	Mode       string         `json:"mode"`
 	Workers    int            `json:"workers"`
@@ -30,19 +30,19 @@ type Summary struct {
 	Status     RunStatus      `json:"status"`
 	Stop       Outcome        `json:"stop,omitempty"` // with status stopped: cancelled, limited, needs_human, error
 	Reason     string         `json:"reason,omitempty"`
-	Undone     string         `json:"undone,omitempty"` // commit that takes back what the run landed
+	Undone     string         `json:"undone,omitempty"` // commit that reverts the landed changes of the run
 	Until      time.Time      `json:"until,omitzero"`   // with status paused: the end of the limit that is waited for
 	Started    time.Time      `json:"started"`
 	Updated    time.Time      `json:"updated"`
 	DurationMS int64          `json:"duration_ms"` // wall time of all sessions of the run
 	Batches    []BatchSummary `json:"batches"`
-	Waiting    []Approval     `json:"waiting,omitempty"` // what a person is asked for
-	Review     *ReviewInfo    `json:"review,omitempty"`  // of all that the run made; nil without one
+	Waiting    []Approval     `json:"waiting,omitempty"` // open questions to a person
+	Review     *ReviewInfo    `json:"review,omitempty"`  // review of the whole run; nil without one
 
-	// what became of the batches each time a changed plan was accepted
+	// effect on the batches for each accepted change of the plan
 	PlanChanges []gates.Report    `json:"plan_changes,omitempty"`
 	Keys        map[string]string `json:"-"` // as [Info.Keys]
-	// file with the plan as it was accepted last, relative to .runplan; "" for the plan of the start
+	// file with the last accepted plan, relative to .runplan; "" for the plan at the start
 	PlanCopy string `json:"-"`
 }
 
@@ -68,9 +68,9 @@ type BatchSummary struct {
 	Gates  []GateResult `json:"gates,omitempty"` // of the last attempt
 
 	Candidates []*CandidateSummary `json:"candidates,omitempty"` // of the last tournament
-	Sampling   string              `json:"sampling,omitempty"`   // why there was one, or none, and who won
+	Sampling   string              `json:"sampling,omitempty"`   // why there was a tournament, or none, and the winner
 	Review     *ReviewInfo         `json:"review,omitempty"`     // of the last attempt
-	Fidelity   *ReviewInfo         `json:"fidelity,omitempty"`   // of its blueprints, where a reviewer was asked
+	Fidelity   *ReviewInfo         `json:"fidelity,omitempty"`   // review of its blueprints, if a reviewer was asked
 	Receipt    string              `json:"receipt,omitempty"`
 	Reason     string              `json:"reason,omitempty"`
 	Started    time.Time           `json:"started,omitzero"`
@@ -102,7 +102,7 @@ type GateResult struct {
 	Note     string           `json:"note,omitempty"`
 	Tests    *gates.TestCount `json:"tests,omitempty"`
 	Findings int              `json:"findings,omitempty"`
-	Said     []string         `json:"said,omitempty"` // what it warns of, in words
+	Said     []string         `json:"said,omitempty"` // its warnings, in words
 	Command  string           `json:"command,omitempty"`
 	Proof    *gates.Proof     `json:"proof,omitempty"` // of a test suite
 }
@@ -117,8 +117,8 @@ type Fold struct {
 	before  *int      // tests of the last batch that passed
 }
 
-// FoldOf returns the fold of a driver, which looks at the driver's own machine. That one has to take up each event
-// before the fold does.
+// FoldOf returns the fold of a driver, which reads the driver's own machine. The machine must apply each event before
+// the fold does.
 func FoldOf(m *Machine) Fold { return Fold{machine: m, driven: true} }
 
 // Apply adds one event, in the order of the journal.
@@ -189,7 +189,7 @@ func (f *Fold) Apply(e Event) error {
 
 func (f *Fold) start(e Event) error {
 	if e.Job == nil {
-		return fmt.Errorf("event %d starts run %s, but does not say what it is about", e.Seq, e.Run)
+		return fmt.Errorf("event %d starts run %s, but does not describe the run", e.Seq, e.Run)
 	}
 	if !f.driven {
 		m, err := New(*e.Job)
@@ -210,7 +210,7 @@ func (f *Fold) start(e Event) error {
 	return nil
 }
 
-// batches lists the batches of a run, and keeps what is known of them.
+// batches lists the batches of a run, and keeps the known data about them.
 func (f *Fold) batches(list []BatchInfo) {
 	known := f.sum.Batches
 	f.sum.Batches = make([]BatchSummary, 0, len(list))
@@ -242,7 +242,7 @@ func (f *Fold) replan(e Event) {
 	f.sum.Title, f.sum.Keys, f.sum.PlanCopy = e.Job.Title, e.Job.Keys, e.Log
 }
 
-// stand takes over where the machine sees the batch. An event of one batch may move others, so this is done for each
+// stand copies the state of a batch from the machine. An event of one batch may move others, so this is done for each
 // batch at each event: it makes no copies.
 func (b *BatchSummary) stand(t *track) {
 	b.State = string(t.status)
@@ -298,7 +298,7 @@ func (f *Fold) batch(b *BatchSummary, e Event) {
 	}
 }
 
-// cost adds up what is known. One attempt without a price makes the sum unknown, which is not zero. An agent that never
+// cost adds up known costs. One attempt without a price makes the sum unknown, which is not zero. An agent that never
 // started cost nothing.
 func (f *Fold) cost(b *BatchSummary, e Event) {
 	if e.Usage == nil && (e.Outcome == OutcomeUnstarted || e.Outcome == OutcomeError) {
@@ -318,5 +318,5 @@ func (f *Fold) cost(b *BatchSummary, e Event) {
 	b.CostUSD = &sum
 }
 
-// Summary returns what is known so far.
+// Summary returns the present summary.
 func (f *Fold) Summary() Summary { return f.sum }

@@ -8,18 +8,18 @@ import (
 )
 
 // tournament is several candidates of one batch that compete (SAMP-02). Each is made and gated on the same base,
-// beside the merge queue; the one that wins goes into it.
+// outside of the merge queue; the winner enters the queue.
 type tournament struct {
 	entrants []*entrant
 	atOnce   int              // of them to be worked on at the same time
-	base     string           // that all are made on, "" until the first is begun
+	base     string           // base of all candidates, "" until the first one starts
 	before   *gates.TestCount // tests of the base
 }
 
 // entrant is one candidate.
 type entrant struct {
 	slot   Slot
-	out    string // id of its command that is in progress, "" while there is none
+	out    string // id of its running command, "" if none
 	made   *candidate
 	ended  bool
 	passed bool
@@ -43,7 +43,7 @@ func (t *track) entrant(c Command) *entrant {
 func (m *Machine) sampled(t *track, e Event) {
 	switch {
 	case e.Outcome == OutcomeFailed:
-		t.tries = m.info.MaxAttempts // there is nothing left that could help
+		t.tries = m.info.MaxAttempts // no other attempt could help
 		m.failed(t, e)
 	case e.Outcome == OutcomeOK && len(e.Slots) > 0:
 		t.tournament = &tournament{atOnce: max(1, e.AtOnce)}
@@ -55,7 +55,7 @@ func (m *Machine) sampled(t *track, e Event) {
 	}
 }
 
-// due lists the candidates of t that an agent may be given. All stand on what the first one was given.
+// due lists the candidates of t that an agent may start. All have the base of the first one.
 func (m *Machine) due(t *track) []start {
 	base, on, ok := t.tournament.base, t.on, true
 	if base == "" {
@@ -79,7 +79,7 @@ func (m *Machine) due(t *track) []start {
 	return starts[:max(0, min(len(starts), t.tournament.atOnce-atWork))]
 }
 
-// enter gives a candidate to an agent.
+// enter assigns a candidate to an agent.
 func (m *Machine) enter(s start, agent string) Command {
 	t := s.track
 	if t.tournament.base == "" {
@@ -94,8 +94,8 @@ func (m *Machine) enter(s start, agent string) Command {
 	return m.issueFor(t, s.n, c.by(agent, s.n.from))
 }
 
-// issueFor hands a command of a candidate out. The number of a candidate is that of its slot, so what is asked for
-// otherwise than before, as another agent takes over, has an id with a number of its own.
+// issueFor issues a command of a candidate. The number of a candidate is that of its slot, so a changed command, for
+// example for another agent, gets an id with an additional number.
 func (m *Machine) issueFor(t *track, n *entrant, c Command) Command {
 	slot := n.slot
 	c.Batch, c.Attempt, c.Slot = t.Key, t.attempt, &slot
@@ -128,7 +128,7 @@ func (m *Machine) competed(t *track, n *entrant, e Event) {
 	}
 }
 
-// compete brings tournaments forward: who is to compete, what the gates say of each, and who won.
+// compete advances tournaments: the candidates, their gates, and the winner.
 func (m *Machine) compete() []Command {
 	var cmds []Command
 	for _, t := range m.tracks {
@@ -179,7 +179,7 @@ func (m *Machine) judged(t *track, e Event) {
 	}
 }
 
-// win puts a candidate into the merge queue. Where it stands already on what will be below it, it was gated there.
+// win puts a candidate into the merge queue. If it is already on its future base, its gate results count.
 func (m *Machine) win(t *track, n *entrant) {
 	t.made, t.changes, t.waits, t.sound = *n.made, 0, 0, true
 	m.put(t, t.base)

@@ -12,8 +12,7 @@ type Progress interface {
 
 // Engine is the interface for the command line and other front ends.
 type Engine interface {
-	// Start runs j until it has ended or stopped. It is idempotent by run id: a run that the journal knows
-	// goes on where it was.
+	// Start runs j until it has ended or stopped. It is idempotent by run id: a run in the journal continues.
 	Start(ctx context.Context, run string, j Info) (Result, error)
 	// Post adds a fact from outside: a stop, an approval, a note.
 	Post(ctx context.Context, run string, e Event) error

@@ -19,8 +19,8 @@ type Candidate struct {
 	Score   int     `json:"score"`          // by the [Scorer] of the run
 	Tree    string  `json:"tree,omitempty"` // resulting tree, if known: candidates may end with equal trees
 
-	// Void says why the code has no verdict: a rate limit, a stop, a tool that could not run. Such a candidate has
-	// neither won nor lost.
+	// Void is the reason why the code has no verdict: a rate limit, a stop, a tool that could not run. Such a
+	// candidate has neither won nor lost.
 	Void string `json:"void,omitempty"`
 }
 
@@ -34,8 +34,8 @@ func (c Candidate) name() string {
 	return fmt.Sprintf("candidate %d (%s)", c.Number, c.Slot.Variant.Name)
 }
 
-// alike reports whether two candidates with close scores were seen to do the same: both have tests that fail without a
-// change, and both pass all tests of all others.
+// alike reports whether the tests show that two candidates with close scores are equivalent: both have tests that
+// fail without a change, and both pass all tests of all others.
 func (c Candidate) alike(other Candidate) bool {
 	sure := func(e *Evidence) bool { return e != nil && e.Own > 0 && e.Others > 0 && e.Agreed == 100 }
 	return sure(c.Measure.Evidence) && sure(other.Measure.Evidence)
@@ -89,13 +89,13 @@ func Decide(cands []Candidate, o Options) Decision {
 	best := ranked[0]
 	d.Next, d.Leader = Use, best.Number
 	if len(ranked) == 1 {
-		d.say("%s is the only one of %d that passed its gates (score %d)", best.name(), len(cands), best.Score)
+		d.say("%s is the only candidate of %d that passed its gates (score %d)", best.name(), len(cands), best.Score)
 		return d
 	}
 	d.say("%d of %d passed their gates", len(ranked), len(cands))
 	other := slices.IndexFunc(ranked, func(c Candidate) bool { return c.Tree == "" || c.Tree != best.Tree })
 	if other < 0 {
-		d.say("all of these left the same files, so there is nothing to combine; %s is used", best.name())
+		d.say("all of these have the same files, so there is nothing to combine; %s is used", best.name())
 		return d
 	}
 	second := ranked[max(other, 1)]
@@ -109,9 +109,9 @@ func Decide(cands []Candidate, o Options) Decision {
 	}
 	switch near := isClose(best.Score, second.Score, o.Close); {
 	case near && o.StopAtFirst:
-		d.say("the scores are close; no synthesis, as the first one that passes is good enough ([sampling] stop_at_first)")
+		d.say("the scores are close; no synthesis, because the first candidate that passes wins ([sampling] stop_at_first)")
 	case near && best.alike(second):
-		d.say("that is close, but each of the two passes all tests of the other, so there is nothing to combine")
+		d.say("the scores are close, but each of the two passes all tests of the other, so there is nothing to combine")
 	case near:
 		d.Next = Synthesize
 		d.say(
@@ -163,7 +163,7 @@ func tieBreak(best, second Candidate) string {
 	if best.Measure.DiffLines < second.Measure.DiffLines {
 		return fmt.Sprintf("the smaller change leads (%d lines against %d)", best.Measure.DiffLines, second.Measure.DiffLines)
 	}
-	return "their changes are of one size, so the lower number leads"
+	return "their changes have the same size, so the lower number leads"
 }
 
 // apart returns best-second without overflow.

@@ -9,9 +9,9 @@ import (
 
 // CrossTest is a new or changed test of one candidate, with the candidates that pass it.
 type CrossTest struct {
-	Author int    // number of the candidate that brought it; 0 for a test that was held out
+	Author int    // number of the candidate that wrote it; 0 for a held-out test
 	Name   string // as its suite reports it
-	Base   bool   // it passes on the code before the batch, so it shows nothing of the change
+	Base   bool   // it passes on the code before the batch, so it proves nothing about the change
 	Passes []int  // numbers of the candidates whose code passes it
 }
 
@@ -22,11 +22,11 @@ type Evidence struct {
 	Agreed int `json:"agreed"` // percent of such tests of other candidates that pass on its code
 	Held   int `json:"held"`   // percent of the held-out tests that pass on its code
 	Others int `json:"others"` // tests of other candidates that were tried on its code
-	Kept   int `json:"kept"`   // held-out tests that were tried on its code
+	Kept   int `json:"kept"`   // held-out tests that ran on its code
 	Likely int `json:"likely"` // percent: the chance that it is right, by all of these tests together
 }
 
-// words says the evidence in a sentence that begins with who has it.
+// words describes the evidence in a sentence that begins with its owner.
 func (e Evidence) words() string {
 	text := phrase.Count(e.Own, "test that fails", "tests that fail") + " without its change"
 	if e.Others > 0 {

@@ -11,16 +11,16 @@ import (
 
 // Flags are the sampling flags of the command line (SAMP-18).
 type Flags struct {
-	Sample      int            // --sample N: all batches; 0 is not given
+	Sample      int            // --sample N: all batches; 0 if not given
 	SampleGiven bool           // --sample is on the command line, with any value
 	SampleBatch map[string]int // --sample-batch B4=5, by the number of the batch
 	NoSample    bool           // --no-sample
 }
 
-// ErrFlags says that the flags of sampling are wrong: a matter of usage.
+// ErrFlags reports wrong sampling flags: a usage error.
 var ErrFlags = errors.New("sampling flags")
 
-// Check finds flags that contradict each other or ask for more than the most that is allowed.
+// Check finds flags that contradict each other or exceed the maximum.
 func (f Flags) Check(most int) error {
 	asked := f.SampleGiven || f.Sample != 0
 	if f.NoSample && asked {
@@ -48,7 +48,7 @@ func checkCount(flag string, n, most int) error {
 	case n < 1:
 		return fmt.Errorf("%w: %s: a batch has at least 1 candidate; --no-sample switches sampling off", ErrFlags, flag)
 	case n > most:
-		return fmt.Errorf("%w: %s: the most is %d; ask for fewer, or raise [sampling] sample_max_count", ErrFlags, flag, most)
+		return fmt.Errorf("%w: %s: the maximum is %d; use fewer, or raise [sampling] sample_max_count", ErrFlags, flag, most)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func ParseSampleBatch(values []string) (map[string]int, error) {
 	return out, nil
 }
 
-// batchNumber takes the B off of B4 and B0A. Other names stay as they are: a batch may be called P5.2, or Build.
+// batchNumber removes the B from B4 and B0A. Other names do not change: a batch may be called P5.2, or Build.
 func batchNumber(name string) string {
 	name = strings.TrimSpace(name)
 	if len(name) > 1 && (name[0] == 'B' || name[0] == 'b') && name[1] >= '0' && name[1] <= '9' {

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Settings are the settings of [sampling] that decide whether and how to hold a tournament (SAMP-16).
+// Settings holds the settings of [sampling] that decide whether and how to hold a tournament (SAMP-16).
 type Settings struct {
 	OnRetry        bool
 	OnCritical     bool
@@ -18,20 +18,20 @@ type Settings struct {
 	GBPerCandidate float64 // memory per candidate, in units of 2^30 bytes
 }
 
-// Request is the input of [Plan]: what is known of a batch before its next attempt.
+// Request is the input of [Plan]: the known data about a batch before its next attempt.
 type Request struct {
 	Batch       string // number, as in the plan
 	Critical    bool
 	Attempt     int // number of the next attempt, from 1
-	MaxAttempts int // a tournament counts as one (C-17); 0 sets no limit
+	MaxAttempts int // maximum of attempts; a tournament counts as one (C-17); 0 sets no limit
 	Failure     *Failure
-	Held        bool // a tournament for this batch was held and gave no result
+	Held        bool // a tournament for this batch had no result
 
 	Flags    Flags
 	Settings Settings
 	Escalate bool // a failure moves the batch up one tier (MODEL-10)
 
-	Literal bool    // the agent does exactly what the plan spells out, so all tries are alike
+	Literal bool    // the agent executes the plan literally, so all tries are the same
 	Memory  *uint64 // available bytes; nil if unknown
 	Team    bool    // candidates may run concurrently
 	Workers int     // the limit of --workers; 0 sets none
@@ -40,7 +40,7 @@ type Request struct {
 	Time *time.Duration // of one candidate with its gates; nil if unknown
 }
 
-// Failure says how the last attempt failed.
+// Failure describes the failure of the last attempt.
 type Failure struct {
 	Outcome string // as in the journal: failed, unchanged, timed_out, limited, …
 	Reason  string // one line, for people
@@ -141,25 +141,25 @@ func (req Request) hopeless() (Action, string) {
 	switch req.Failure.Outcome {
 	case "failed", "unchanged", "timed_out":
 	case "conflict", "moved":
-		return Retry, "the work met another change on its way in" + because +
-			"; it is done again on top of that, which needs no other prompts"
+		return Retry, "the work conflicted with another change" + because +
+			"; it is rebuilt on top of that with the same prompts"
 	case "limited":
 		return Leave, "not sampled: the agent met a limit" + because + ", and more candidates would meet it sooner"
 	case "needs_human":
 		return Leave, "not sampled: the agent waits for a person" + because + ", and so would each candidate"
 	case "cancelled":
-		return Leave, "not sampled: the attempt was stopped" + because + " and says nothing of the code"
+		return Leave, "not sampled: the attempt was stopped" + because + " and says nothing about the code"
 	case "error":
 		return Leave, "not sampled: something could not run" + because + ", and it would not run for any candidate"
 	default:
-		return Leave, fmt.Sprintf("not sampled: nothing is known of failures of the kind %q%s",
+		return Leave, fmt.Sprintf("not sampled: unknown kind of failure %q%s",
 			phrase.Line(req.Failure.Outcome), because)
 	}
 	switch {
 	case req.Held:
-		return GiveUp, "a tournament was held and neither a candidate nor the synthesis passed"
+		return GiveUp, "a tournament was held, but neither a candidate nor the synthesis passed"
 	case req.MaxAttempts > 0 && req.Attempt > req.MaxAttempts:
-		return GiveUp, fmt.Sprintf("%s made, and run.max_attempts is %d", phrase.Count(req.Attempt-1, "attempt"),
+		return GiveUp, fmt.Sprintf("%s made, but run.max_attempts is %d", phrase.Count(req.Attempt-1, "attempt"),
 			req.MaxAttempts)
 	}
 	return "", ""
@@ -169,12 +169,12 @@ func (req Request) hopeless() (Action, string) {
 func (req Request) wants() (n int, by Trigger, why string) {
 	f := req.Flags
 	if n, ok := f.SampleBatch[batchNumber(req.Batch)]; ok {
-		return n, OnFlag, fmt.Sprintf("--sample-batch asks for %s", phrase.Count(n, "candidate"))
+		return n, OnFlag, fmt.Sprintf("--sample-batch requests %s", phrase.Count(n, "candidate"))
 	}
 	n = min(req.Settings.Count, req.Settings.MaxCount)
 	switch {
 	case f.Sample > 0:
-		return f.Sample, OnFlag, fmt.Sprintf("--sample asks for %s", phrase.Count(f.Sample, "candidate"))
+		return f.Sample, OnFlag, fmt.Sprintf("--sample requests %s", phrase.Count(f.Sample, "candidate"))
 	case f.NoSample:
 		return 0, "", "not sampled: --no-sample"
 	case req.Failure != nil && req.Settings.OnRetry:
@@ -195,9 +195,9 @@ func (req Request) against(n int) string {
 	need := float64(n) * req.Settings.GBPerCandidate
 	switch {
 	case n < 2:
-		return "1 candidate has nobody to compete with"
+		return "1 candidate cannot compete"
 	case req.Literal:
-		return "the agent does what the plan spells out, so all candidates would be alike"
+		return "the agent executes the plan literally, so all candidates would be the same"
 	case req.Memory == nil:
 		return fmt.Sprintf("available memory is unknown, and %s need %s GB", phrase.Count(n, "candidate"), short(need))
 	case float64(*req.Memory) < need*gb:

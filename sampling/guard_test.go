@@ -60,9 +60,9 @@ func TestPlan(t *testing.T) {
 		"a failure of a critical batch": {ask(func(r *Request) { r.Critical, r.Settings.OnRetry = true, false }), Sample, 3,
 			true, "critical"},
 		"--sample": {first(func(r *Request) { r.Flags.Sample = 4 }), Sample, 4, false,
-			"--sample asks for 4 candidates"},
+			"--sample requests 4 candidates"},
 		"--sample-batch of this one": {first(func(r *Request) { r.Flags.SampleBatch = map[string]int{"4": 5} }), Sample,
-			5, false, "--sample-batch asks for 5"},
+			5, false, "--sample-batch requests 5"},
 		"--sample-batch goes before": {first(
 			func(r *Request) { r.Flags.SampleBatch, r.Flags.Sample = map[string]int{"4": 2}, 5 }), Sample, 2, false,
 			"--sample-batch"},
@@ -106,7 +106,7 @@ func TestPlan(t *testing.T) {
 		"a tournament was held": {ask(func(r *Request) { r.Held = true }), GiveUp, 1, false, "a tournament was held"},
 		"the last attempt":      {ask(func(r *Request) { r.Attempt = 3 }), Sample, 3, true, "attempt 2 failed"},
 		"beyond the last attempt": {ask(func(r *Request) { r.Attempt = 4 }), GiveUp, 1, false,
-			"3 attempts made, and run.max_attempts is 3"},
+			"3 attempts made, but run.max_attempts is 3"},
 		"no limit of attempts": {ask(func(r *Request) { r.Attempt, r.MaxAttempts = 40, 0 }), Sample, 3, true, ""},
 	} {
 		got, err := Plan(c.req)
@@ -186,10 +186,10 @@ func TestFlags(t *testing.T) {
 	for want, f := range map[string]Flags{
 		"--no-sample and --sample exclude each other":       {NoSample: true, Sample: 3},
 		"--no-sample and --sample-batch exclude each other": {NoSample: true, SampleBatch: map[string]int{"4": 2}},
-		"--sample 6: the most is 5":                         {Sample: 6},
+		"--sample 6: the maximum is 5":                         {Sample: 6},
 		"--sample 0: a batch has at least 1 candidate":      {SampleGiven: true},
 		"--sample -1: a batch has at least 1 candidate":     {Sample: -1},
-		"--sample-batch B2=6: the most is 5":                {SampleBatch: map[string]int{"4": 9, "2": 6}},
+		"--sample-batch B2=6: the maximum is 5":                {SampleBatch: map[string]int{"4": 9, "2": 6}},
 		"--sample-batch B4=0: a batch has at least":         {SampleBatch: map[string]int{"4": 0}},
 	} {
 		err := f.Check(5)

@@ -5,18 +5,18 @@ import (
 	"slices"
 )
 
-// Model holds the chances from which the tests of all authors tell which candidates are right. They were fitted on fix
-// commits of real projects: docs/sampling.md.
+// Model holds the parameters from which test results give the probability that a candidate is right. They were fitted
+// on fix commits of real projects: docs/sampling.md.
 type Model struct {
 	Prior  float64 // a candidate that passed its gates is right
-	Sound  float64 // a wrong author's tests expect what is right: the code does only a part of what it should
-	Held   float64 // the held-out tests expect what is right
+	Sound  float64 // a wrong author's tests are right: the code does only a part of the task
+	Held   float64 // the held-out tests are right
 	Agree  float64 // sound tests all pass on a right candidate
 	Catch  float64 // one sound test fails on a wrong candidate
 	Repeat float64 // power of the number of an author's tests: 0 counts them as one, 1 as independent
 	Wrong  float64 // tests that expect something wrong all pass on a right candidate
 	Chance float64 // they all pass on a wrong one
-	Still  float64 // how much rarer a right candidate is among those that do what the base does in all that was tried
+	Still  float64 // how much rarer a right candidate is among those that behave like the base in all tests
 }
 
 // DefaultModel returns the chances that tournaments use.
@@ -25,18 +25,18 @@ func DefaultModel() Model {
 		Still: 0.05}
 }
 
-// mostModelled bounds the candidates whose combinations are tried. More than that are weighed in parts.
+// mostModelled limits the candidates whose combinations are tried. More are weighed in parts.
 const mostModelled = 12
 
-// author holds what the tests of one author said.
+// author holds the test results of one author.
 type author struct {
 	number int // 0 for the writer of the held-out tests
 	tests  int
 	passes []bool // of each candidate: it passes all of them
 }
 
-// Likely returns for each candidate the chance that it is right, by number. It tries all combinations of right and
-// wrong candidates, and weighs each by how well it explains which tests passed where.
+// Likely returns for each candidate the probability that it is right, by number. It tries all combinations of right
+// and wrong candidates, and weighs each by how well it explains which tests passed where.
 func (m Model) Likely(candidates []int, tests []CrossTest) map[int]float64 {
 	out := map[int]float64{}
 	for part := range slices.Chunk(candidates, mostModelled) {
@@ -66,8 +66,8 @@ func authorsOf(candidates []int, tests []CrossTest) []author {
 	return list
 }
 
-// still reports for each candidate whether it does what the base does, in all that was tried: it passes the tests that
-// pass without the change, and fails those that fail without it. If nobody does otherwise, nobody is known to do so.
+// still reports for each candidate whether it behaves like the base in all tests: it passes the tests that pass
+// without the change, and fails those that fail without it. If all candidates do, it reports false for all.
 func still(candidates []int, tests []CrossTest) []bool {
 	out := slices.Repeat([]bool{true}, len(candidates))
 	moved := false
@@ -116,7 +116,7 @@ func (m Model) likely(candidates []int, authors []author, still []bool) []float6
 	return right
 }
 
-// said returns the chance of what an author's tests said of the others, if those of set are right.
+// said returns the probability of an author's test results for the others, if the candidates in set are right.
 func (m Model) said(a author, own, set int, sound bool) float64 {
 	chance := 1.0
 	for i, passes := range a.passes {

@@ -10,7 +10,7 @@ import (
 type Outcome struct {
 	BatchType string    `json:"batch_type"`
 	Variant   string    `json:"prompt_variant"`
-	Won       bool      `json:"won"` // it was the best passer of its round
+	Won       bool      `json:"won"` // it was the best passed candidate of its round
 	Score     int       `json:"score"`
 	Timestamp time.Time `json:"timestamp"` // RFC 3339, UTC, whole seconds
 
@@ -62,7 +62,7 @@ func (o Outcome) check() error {
 	return nil
 }
 
-// Held is a tournament that has ended, with what its outcomes are to say.
+// Held is a finished tournament with the data for its outcomes.
 type Held struct {
 	BatchType string
 	Run       string
@@ -77,7 +77,7 @@ type Held struct {
 	Round1    []Candidate
 	Decision  Decision // of round 1
 	Synthesis *Candidate
-	Final     Decision // the same as Decision where there was no synthesis
+	Final     Decision // equal to Decision without a synthesis
 }
 
 // Outcomes writes one row for each candidate that has a verdict. A candidate of round 1 won when it led that round, be

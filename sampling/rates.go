@@ -15,7 +15,7 @@ type Rate struct {
 	High      float64 `json:"high"`
 }
 
-// NewRate returns a rate with its interval. Without tries nothing is known, and the interval is everything.
+// NewRate returns a rate with its interval. Without tries the rate is unknown, and the interval is 0 to 1.
 func NewRate(successes, tries int) Rate {
 	r := Rate{Tries: tries, Successes: successes, High: 1}
 	if tries <= 0 {
@@ -42,17 +42,17 @@ func (r Rate) value() float64 { return float64(r.Successes) / float64(r.Tries) }
 // Retries counts the attempts after a failure that were not sampled.
 type Retries struct{ Tries, Successes int }
 
-// Comparison says what sampling is worth (SAMP-20, MET-07).
+// Comparison measures the benefit of sampling (SAMP-20, MET-07).
 type Comparison struct {
 	Sampling  Rate `json:"sampling"`  // of tournaments after a failed attempt
 	Retry     Rate `json:"retry"`     // of plain retries after a failed attempt
-	First     Rate `json:"first"`     // of tournaments held at once: critical batches, and where a flag asked for it
-	Synthesis Rate `json:"synthesis"` // of round 2, wherever it was held
-	Ungrouped int  `json:"ungrouped"` // outcomes that don't say which tournament they belong to, and are not counted
+	First     Rate `json:"first"`     // of tournaments from the start: critical batches, and batches requested by a flag
+	Synthesis Rate `json:"synthesis"` // of round 2
+	Ungrouped int  `json:"ungrouped"` // uncounted outcomes without a tournament
 }
 
-// Rates compares. A tournament succeeded when one of its candidates, or its synthesis, passed. Only tournaments after a
-// failure are set against retries: a batch that failed once is harder than one that was not tried yet.
+// Rates compares. A tournament succeeds if one of its candidates, or its synthesis, passed. Only tournaments after a
+// failure are compared with retries: a batch that failed once is harder than one that was not tried yet.
 func Rates(outcomes []Outcome, retries Retries) Comparison {
 	type tally struct{ won, retry bool }
 	seen := map[string]*tally{}
@@ -94,8 +94,8 @@ func Rates(outcomes []Outcome, retries Retries) Comparison {
 	return c
 }
 
-// Difference is by how much sampling succeeds more often than a plain retry, with the 95 % interval after Newcombe. It
-// is false where one of them has no tries.
+// Difference returns how much more often sampling succeeds than a plain retry, with the 95 % interval after Newcombe.
+// It returns false if one of them has no tries.
 func (c Comparison) Difference() (middle, low, high float64, ok bool) {
 	s, r := c.Sampling, c.Retry
 	if s.Tries <= 0 || r.Tries <= 0 {
@@ -122,7 +122,7 @@ func (c Comparison) Lines() []string {
 		out = append(out, fmt.Sprintf("sampling succeeds less often, by %.0f points (%.0f to %.0f)", -d*100, -high*100,
 			-low*100))
 	default:
-		out = append(out, fmt.Sprintf("too few to tell them apart: the difference is %+.0f points (%+.0f to %+.0f)", d*100,
+		out = append(out, fmt.Sprintf("too few to distinguish them: the difference is %+.0f points (%+.0f to %+.0f)", d*100,
 			low*100, high*100))
 	}
 	if c.First.Tries > 0 {
@@ -132,7 +132,7 @@ func (c Comparison) Lines() []string {
 		out = append(out, "synthesis: "+c.Synthesis.String())
 	}
 	if c.Ungrouped > 0 {
-		out = append(out, fmt.Sprintf("%s of no known tournament not counted", phrase.Count(c.Ungrouped, "outcome")))
+		out = append(out, fmt.Sprintf("%s of unknown tournaments not counted", phrase.Count(c.Ungrouped, "outcome")))
 	}
 	return out
 }

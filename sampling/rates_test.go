@@ -53,10 +53,10 @@ func TestRates(t *testing.T) {
 	lines := []string{
 		"after a failed attempt, sampling: 2 of 3 (67 %, 21 to 94 %)",
 		"after a failed attempt, plain retry: 1 of 4 (25 %, 5 to 70 %)",
-		"too few to tell them apart: the difference is +42 points (-23 to +76)",
+		"too few to distinguish them: the difference is +42 points (-23 to +76)",
 		"sampled from the start: 1 of 1 (100 %, 21 to 100 %)",
 		"synthesis: 1 of 1 (100 %, 21 to 100 %)",
-		"1 outcome of no known tournament not counted",
+		"1 outcome of unknown tournaments not counted",
 	}
 	if diff := cmp.Diff(lines, got.Lines()); diff != "" {
 		t.Error(diff)
@@ -71,7 +71,7 @@ func TestRatesInWords(t *testing.T) {
 			Retry: NewRate(20, 100)},
 		"sampling succeeds less often, by 60 points (47 to 69)": {Sampling: NewRate(20, 100),
 			Retry: NewRate(80, 100)},
-		"too few to tell them apart: the difference is +0 points (-57 to +57)": {Sampling: NewRate(1, 2),
+		"too few to distinguish them: the difference is +0 points (-57 to +57)": {Sampling: NewRate(1, 2),
 			Retry: NewRate(1, 2)},
 	} {
 		if got := c.Lines()[2]; got != want {

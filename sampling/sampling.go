@@ -15,18 +15,18 @@ import "math/rand/v2"
 type Options struct {
 	Close       float64 // share of the best score within which the best two are close
 	StopAtFirst bool    // the first candidate that passes wins, and no synthesis is made
-	LearnAfter  int     // outcomes of a batch type before what was learned chooses variants
+	LearnAfter  int     // minimum number of outcomes of a batch type before they influence the choice of variants
 	Forget      float64 // weight that an outcome loses with each later one of its type, 0 to 1; see [DefaultOptions]
 }
 
-// DefaultOptions are the options that hold where no setting says otherwise. How Forget was chosen is in
+// DefaultOptions returns the default options. How Forget was chosen is in
 // docs/sampling.md: by the simulation that tools/bench prints.
 func DefaultOptions() Options {
 	return Options{Close: 0.05, LearnAfter: 10, Forget: 0.01}
 }
 
-// Rand is the source of chance of a run with this seed. The batch is part of it, so that a batch gets the same
-// candidates whichever batches ran before it, or beside it.
+// Rand is the source of chance of a run with this seed. It depends on the batch, so a batch gets the same candidates
+// in any order of batches.
 func Rand(seed uint64, batch string) *rand.Rand {
 	h := uint64(14695981039346656037) // FNV-1a: the same on every machine and in every version
 	for i := range len(batch) {

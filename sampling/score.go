@@ -12,17 +12,17 @@ import (
 // Measure holds the gate measurements of a candidate.
 type Measure struct {
 	Passed           bool `json:"passed"`     // no gate blocks
-	Tests            int  `json:"tests"`      // that pass, and belong to the change or were there before (SAMP-06)
+	Tests            int  `json:"tests"`      // passed tests, new or existing (SAMP-06)
 	DiffLines        int  `json:"diff_lines"` // added and removed
 	LintWarnings     int  `json:"lint_warnings"`
 	LessonViolations int  `json:"lesson_violations"`
 	ASTViolations    int  `json:"ast_violations"` // findings of structural patterns
 
-	// Unknown names the inputs that no gate could measure, by the names of the score expression. They count as 0, which
-	// is alike for all candidates of a batch; the explanation says so.
+	// Unknown names the inputs that no gate could measure, by the names of the score expression. They count as 0 for
+	// all candidates of a batch, and the explanation says so.
 	Unknown []string `json:"unknown,omitempty"`
 
-	// Evidence is what the tests of the other candidates say; nil where none could be tried.
+	// Evidence holds the results of the other candidates' tests; nil if none could run.
 	Evidence *Evidence `json:"evidence,omitempty"`
 }
 
@@ -54,22 +54,21 @@ func (m Measure) in() inputs {
 	return in
 }
 
-// The points where candidates were compared. What counts most elsewhere, many tests and a small diff, is what a change
-// that does nothing has.
+// The points if candidates were compared. Otherwise many tests and a small diff count most, which even a change
+// without effect has.
 const (
 	pointsLikely = 100 // for each percent of the chance that the candidate is right
 	pointsLine   = 10  // for each changed line, up to mostLines: to break ties
 	mostLines    = 10
 )
 
-// DefaultScore is SAMP-04 with the evidence as an expression: what [Score] computes, for settings that want to start
-// from it.
+// DefaultScore is SAMP-04 with the evidence as an expression, equal to [Score], as a template for settings.
 const DefaultScore = "(compared > 0 ? 100*likely + 10*min(diff, 10) : 10*tests + 10000/(diff + 1))" +
 	" + 1000/(lint + 1) - 200*lessons - 100*ast"
 
-// Score rates a candidate (SAMP-04): tests count most, small and clean changes are better than large ones. What did not
-// pass its gates has 0, which is no rank: it is not eligible, even against a passer with less than 0. Divisions round
-// down. Sums that are too large for an int stay at the largest one.
+// Score rates a candidate (SAMP-04): tests count most, small and clean changes are better than large ones. A
+// candidate that did not pass its gates has 0, which is not a rank: it is not eligible, even against a passed one
+// with less than 0. Divisions round down. Sums saturate at the largest int.
 func Score(m Measure) int {
 	if !m.Passed {
 		return 0
@@ -84,12 +83,12 @@ func Score(m Measure) int {
 // Term is one part of a score, for people.
 type Term struct {
 	Name   string `json:"name"`   // as in the expression
-	Value  int    `json:"value"`  // what was measured
+	Value  int    `json:"value"`  // the measured value
 	Points int    `json:"points"` // what it adds
 	Text   string `json:"text"`   // "12 tests: 10 × 12"
 }
 
-// terms are those of SAMP-04 or, where candidates were compared, those of the evidence besides lint and violations.
+// terms returns the terms of SAMP-04 or, if candidates were compared, those of the evidence with lint and violations.
 func (m Measure) terms() []Term {
 	in := m.in()
 	list := terms(in)
@@ -134,11 +133,11 @@ func terms(in inputs) []Term {
 
 // Meaning describes a term of [Scorer.Explain] for people.
 type Meaning struct {
-	One, Many string // what it counts; One is "" for a term that counts nothing
-	Worth     string // what one of it is worth in the built-in score
+	One, Many string // the counted thing; One is "" for a term without a count
+	Worth     string // points for one of it in the built-in score
 }
 
-// MeaningOf returns the meaning of the term with the given name. Of an unknown term it is the name.
+// MeaningOf returns the meaning of the term with the given name. For an unknown term it returns the name.
 func MeaningOf(name string) Meaning {
 	switch name {
 	case "tests":
@@ -173,10 +172,10 @@ func NewScorer(text string) (Scorer, error) {
 	if err != nil {
 		return Scorer{}, fmt.Errorf("[sampling] score: %w", err)
 	}
-	// A candidate without lint warnings is no surprise, and a tournament is a bad place to find out.
+	// A candidate without lint warnings is normal, and the error must not appear only in a tournament.
 	if _, err := own.Value(inputs{}); err != nil {
 		return Scorer{}, fmt.Errorf(
-			"[sampling] score has no value where nothing was counted: %w; write (lint + 1) instead of lint under a division",
+			"[sampling] score has no value if all counts are 0: %w; write (lint + 1) instead of lint as a divisor",
 			err)
 	}
 	return Scorer{own}, nil
@@ -192,7 +191,8 @@ func (s Scorer) String() string {
 	return s.own.String()
 }
 
-// Score rates a candidate. What did not pass has 0. It is an error where the expression has no value for it.
+// Score rates a candidate. A failed candidate has 0. It returns an error if the expression has no value for the
+// candidate.
 func (s Scorer) Score(m Measure) (int, error) {
 	if s.own == nil || !m.Passed {
 		return Score(m), nil

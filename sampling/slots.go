@@ -51,7 +51,7 @@ func Allocate(ask Ask, history []Outcome, rng *rand.Rand, o Options) []Slot {
 		}
 	}
 	a := allocation{ask: ask}
-	a.take(Vanilla, KindVanilla, "the brief as it is, to compare with")
+	a.take(Vanilla, KindVanilla, "the unchanged brief, for comparison")
 	if known < o.LearnAfter {
 		why := fmt.Sprintf("fixed list: %d of %d outcomes of %s batches", known, o.LearnAfter, ask.BatchType)
 		for len(a.slots) < ask.Count {
@@ -74,14 +74,14 @@ func Allocate(ask Ask, history []Outcome, rng *rand.Rand, o Options) []Slot {
 			continue
 		}
 		a.take(rest[rng.IntN(len(rest))], KindExperimental,
-			fmt.Sprintf("by chance, one of %d that were not chosen otherwise", len(rest)))
+			fmt.Sprintf("at random, one of %d variants that were not chosen otherwise", len(rest)))
 	}
 	return a.slots
 }
 
 // again is the reason for a second vanilla slot: an agent rarely does the same twice, so a second attempt is
 // useful.
-const again = "all variants have a slot, so one more goes at the brief as it is"
+const again = "all variants have a slot, so another one gets the unchanged brief"
 
 type allocation struct {
 	ask   Ask

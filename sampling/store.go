@@ -13,20 +13,21 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 )
 
-// ErrBroken says that the file of outcomes can't be read. It is never written over: what it holds may be worth saving.
+// ErrBroken reports that the file of outcomes is unreadable. It is never overwritten, because its content may be
+// valuable.
 var ErrBroken = errors.New("the file of sampling outcomes is broken")
 
-// Store is a file of outcomes: one JSON array, in the order in which they came. Several processes may add to it at the
-// same time. Rows are kept byte by byte, with fields that a later version put there.
+// Store is a file of outcomes: one JSON array, in the order in which they came. Several processes may add to it at
+// the same time. Rows are kept byte by byte, including fields of later versions.
 type Store struct{ Path string }
 
-// Read returns all outcomes. A file that is not there has none.
+// Read returns all outcomes. A missing file has none.
 func (s Store) Read() ([]Outcome, error) {
 	_, out, err := s.load()
 	return out, err
 }
 
-// load returns the rows as they are, and what they mean.
+// load returns the raw rows and the parsed rows.
 func (s Store) load() ([]json.RawMessage, []Outcome, error) {
 	data, err := os.ReadFile(s.Path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -56,11 +57,11 @@ func (s Store) load() ([]json.RawMessage, []Outcome, error) {
 }
 
 func (s Store) broken(err error) error {
-	return fmt.Errorf("%w: %s: %w; mend it, or move it away to start again", ErrBroken, s.Path, err)
+	return fmt.Errorf("%w: %s: %w; correct it, or move it away to start again", ErrBroken, s.Path, err)
 }
 
-// Append adds outcomes. Those of a candidate that is in the file already are left out, so that it may be called again
-// after a crash. The file is replaced in one step: a reader sees all of them or none.
+// Append adds outcomes. It skips candidates that are already in the file, so it may be called again after a crash.
+// The file is replaced in one step: a reader sees all of them or none.
 func (s Store) Append(outcomes ...Outcome) error {
 	for i := range outcomes {
 		if err := outcomes[i].check(); err != nil {
@@ -103,7 +104,7 @@ func (s Store) Append(outcomes ...Outcome) error {
 	return s.write(rows)
 }
 
-// Sweep removes what writers that were killed left beside the file.
+// Sweep removes temporary files of killed writers.
 func (s Store) Sweep() error { return atomicfile.SweepLocked(s.Path) }
 
 // write puts one row on each line, so that a person and a diff can read the file.

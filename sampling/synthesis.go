@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/internal/prompt"
 )
 
-// SynthesisInput is all that the brief of round 2 is made of (SAMP-08). It goes in front of the ordinary brief of the
-// batch, which holds the task itself.
+// SynthesisInput is the input for the brief of round 2 (SAMP-08). That text precedes the ordinary brief of the batch,
+// which contains the task itself.
 type SynthesisInput struct {
 	Batch    string // number
 	Decision Decision
@@ -30,13 +30,13 @@ type Attempt struct {
 	Passing     []string // names of tests that pass
 	Failing     []string // names of tests that fail
 	Files       []string // that it changed
-	Digest      string   // of what the gates said
-	Diff        string   // of what it changed
+	Digest      string   // digest of the gate results
+	Diff        string   // diff of its change
 }
 
-// Brief writes the text for the agent of round 2: what happened, what to take from each attempt, and then the attempts
-// with what the gates said of them and their diffs, cut to the budget. The same input gives the same bytes. What other
-// programs wrote stands in fences that it can't close.
+// Brief writes the text for the agent of round 2: the situation, the useful parts of each attempt, and then the
+// attempts with their gate results and diffs, cut to the budget. The same input gives the same bytes. Text of other
+// programs is in fences that it cannot close.
 func Brief(in SynthesisInput) (string, error) {
 	set, err := prompt.LoadEmbedded("sampling", prompts)
 	if err != nil {
@@ -66,18 +66,18 @@ func situation(d Decision) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// facts say what sets the attempts apart: what only one of them achieved, what none did.
+// facts describes the differences of the attempts: what only one of them achieved, and what no attempt did.
 func facts(in SynthesisInput) string {
 	var b strings.Builder
 	for _, a := range in.Attempts {
 		fmt.Fprintf(&b, "- %s: %s\n", inline(a.name()), verdict(a, in.Decision.Leader))
 		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Passing }); len(only) > 0 &&
 			len(in.Attempts) > 1 {
-			fmt.Fprintf(&b, "  - take how it makes these pass, which pass in no other attempt: %s\n", codes(only))
+			fmt.Fprintf(&b, "  - use its way of making these pass, which pass in no other attempt: %s\n", codes(only))
 		}
 		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Failing }); len(only) > 0 &&
 			len(in.Attempts) > 1 {
-			fmt.Fprintf(&b, "  - leave what makes these fail, which fail in no other attempt: %s\n", codes(only))
+			fmt.Fprintf(&b, "  - avoid its cause of these failures, which fail in no other attempt: %s\n", codes(only))
 		}
 		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Files }); len(only) > 0 &&
 			len(in.Attempts) > 1 {
@@ -85,7 +85,7 @@ func facts(in SynthesisInput) string {
 		}
 	}
 	if all := inAll(in.Attempts, func(a Attempt) []string { return a.Failing }); len(all) > 0 {
-		fmt.Fprintf(&b, "- no attempt made these pass, so nothing of theirs will do: %s\n", codes(all))
+		fmt.Fprintf(&b, "- no attempt made these pass, so find another way for them: %s\n", codes(all))
 	}
 	if all := inAll(in.Attempts, func(a Attempt) []string { return a.Files }); len(all) > 0 && len(in.Attempts) > 1 {
 		fmt.Fprintf(&b, "- every attempt changed %s\n", codes(all))
@@ -102,12 +102,12 @@ func verdict(a Attempt, leader int) string {
 	case !a.Measure.Passed:
 		return "failed its gates"
 	case a.Number == leader:
-		return fmt.Sprintf("passed, score %d, the best; begin with its way", a.Score)
+		return fmt.Sprintf("passed, score %d, the best; start from its approach", a.Score)
 	}
 	return fmt.Sprintf("passed, score %d", a.Score)
 }
 
-// onlyIn returns what the attempt of that number has and no other one, in its own order.
+// onlyIn returns the items that only the attempt with a number has, in their order.
 func onlyIn(attempts []Attempt, number int, of func(Attempt) []string) []string {
 	var out []string
 	for _, a := range attempts {
@@ -131,8 +131,8 @@ func inAll(attempts []Attempt, of func(Attempt) []string) []string {
 	})
 }
 
-// attempts writes each attempt within its share of room. Digests get two fifths of it, diffs the rest; what a short one
-// leaves goes to the longer ones. In a small budget the heads are worth more than a corner of each diff.
+// attempts writes each attempt within its share of room. Digests get two fifths of it, diffs the rest; longer ones
+// get the unused room of short ones. In a small budget the heads are more useful than a small part of each diff.
 func attempts(list []Attempt, room int) string {
 	heads, digests, diffs := make([]string, len(list)), make([]string, len(list)), make([]string, len(list))
 	for i, a := range list {
@@ -151,16 +151,16 @@ func attempts(list []Attempt, room int) string {
 	var b strings.Builder
 	for i := range list {
 		b.WriteString(heads[i])
-		block(&b, "What the gates said:", digests[i], "")
+		block(&b, "Results of the gates:", digests[i], "")
 		block(&b, "Its changes:", shorten(diffs[i], forDiffs[i]), "diff")
 	}
 	return b.String()
 }
 
-// frame bounds what a fenced block needs besides its text: the line above, and two fences.
+// frame limits the size of a fenced block without its text: the line above, and two fences.
 const frame = 40 + 2*(longestFence+1)
 
-// longestFence bounds how many ~ may stand side by side in foreign text. The fence around it has one more.
+// longestFence limits how many ~ may follow each other in foreign text. The fence around it has one more.
 const longestFence = 20
 
 func attemptHead(a Attempt) string {
@@ -180,7 +180,7 @@ func attemptHead(a Attempt) string {
 	return b.String()
 }
 
-// block writes a fenced text, or nothing where there is none.
+// block writes a fenced text, or nothing if it is empty.
 func block(b *strings.Builder, title, text, info string) {
 	if text == "" {
 		return
@@ -201,7 +201,7 @@ func longestRun(text string, c byte) int {
 	return longest
 }
 
-// shares divides room among texts. Each gets the same, and what the short ones leave goes to the long ones.
+// shares divides room among texts. Each gets the same, and the long ones get the unused room of short ones.
 func shares(texts []string, room int) []int {
 	out := make([]int, len(texts))
 	order := make([]int, len(texts))
@@ -247,8 +247,8 @@ const shortestCut = 80
 
 func more(n int) string { return "… " + phrase.Count(n, "more line") }
 
-// clean makes foreign text valid UTF-8 without control characters besides tabs and line ends, and without lines of ~
-// that would need an endless fence.
+// clean makes foreign text valid UTF-8 without control characters other than tabs and line ends, and shortens lines
+// of ~ that would need a longer fence.
 func clean(text string) string {
 	text = strings.ReplaceAll(strings.ToValidUTF8(text, "\uFFFD"), "\r\n", "\n")
 	run := 0
@@ -263,13 +263,13 @@ func clean(text string) string {
 	}, text), "\n")
 }
 
-// inline keeps foreign text to its line, and from being read as markdown that goes on behind it.
+// inline puts foreign text on one line, and escapes it so that its markdown has no effect on the text after it.
 func inline(text string) string { return strings.ReplaceAll(phrase.Line(clean(text)), "`", "'") }
 
 // code writes a foreign name as code.
 func code(text string) string { return "`" + cutName(inline(text)) + "`" }
 
-// longestName bounds a name in the facts: names of generated tests can be pages.
+// longestName limits a name in the facts, because names of generated tests can be very long.
 const longestName = 120
 
 func cutName(s string) string {
@@ -279,7 +279,7 @@ func cutName(s string) string {
 	return s
 }
 
-// mostNames bounds a list in the facts.
+// mostNames limits a list in the facts.
 const mostNames = 8
 
 func codes(names []string) string {

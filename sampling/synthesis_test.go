@@ -54,10 +54,10 @@ func TestBrief(t *testing.T) {
 		t.Errorf("the brief is not that of %s (UPDATE=1 writes it):\n%s", golden, got)
 	}
 	for _, line := range []string{
-		"- candidate 2 (different-approach): passed, score 1442, the best; begin with its way",
+		"- candidate 2 (different-approach): passed, score 1442, the best; start from its approach",
 		"which pass in no other attempt: `TestB`", "which pass in no other attempt: `TestC`",
 		"- candidate 3 (minimal-change): failed `lint`, `tests`",
-		"  - only it changed `b.go`", "- no attempt made these pass, so nothing of theirs will do: `TestZ`",
+		"  - only it changed `b.go`", "- no attempt made these pass, so find another way for them: `TestZ`",
 		"- every attempt changed `a.go`",
 	} {
 		if !strings.Contains(got, line) {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Variant is a way to put a batch to an agent: a name, and a directive that goes into the brief.
+// Variant is a way to give a batch to an agent: a name, and a directive in the brief.
 type Variant struct {
 	Name   string `json:"name"`
-	Prompt string `json:"prompt"` // "" for vanilla, which is the brief as it is
+	Prompt string `json:"prompt"` // "" for vanilla, the unchanged brief
 }
 
 // The variants (SAMP-03, SAMP-10).
@@ -27,14 +27,13 @@ const (
 	TestsOnly         = "tests-only" // of the agent that writes the tests of a batch first; no candidate is given it
 )
 
-// prompts holds the directives of the variants and the brief of a synthesis, each in a file NAME.md. A project has no
-// wordings of its own in their place: how well a variant does is counted by its name, and another text is another
-// variant.
+// prompts holds the directives of the variants and the brief of a synthesis, each in a file NAME.md. A project cannot
+// override them: results are counted by the name of a variant, so another text would be another variant.
 //
 //go:embed prompts/*.md
 var prompts embed.FS
 
-// pool lists what suits each type of batch, by what is likely to go wrong in it (SAMP-10).
+// pool lists the variants for each type of batch, by its probable failures (SAMP-10).
 func pool(batchType string) []string {
 	switch batchType {
 	case "new-file":

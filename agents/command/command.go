@@ -128,7 +128,7 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 		c.Stdout = w.whole
 	}
 	res, err := proc.Run(w.ctx, c)
-	left := box.Close(context.WithoutCancel(ctx)) // whatever the outcome
+	left := box.Close(context.WithoutCancel(ctx)) // for every outcome
 	if errors.Is(err, proc.ErrNotFound) && !a.cfg.Sandbox.On() {
 		return agents.Result{}, fmt.Errorf("%w; %s", err, a.remedy())
 	}

@@ -104,7 +104,7 @@ func address(name, base string) Reach {
 		host, _, _ = strings.Cut(base, ":")
 	}
 	if config.Loopback(host) || host == "0.0.0.0" {
-		return Reach{To: host + " (" + name + "); what listens there may send it on"}
+		return Reach{To: host + " (" + name + "); the program that listens there may forward it"}
 	}
 	return Reach{To: host + " (" + name + ")", Local: new(bool)}
 }

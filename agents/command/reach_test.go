@@ -23,7 +23,7 @@ func TestReach(t *testing.T) {
 			Config{Environ: []string{"OPENAI_BASE_URL=http://127.0.0.1:9"},
 				Env: map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:9"}}, "api.openai.com, or ", "no"},
 		"an address of this machine": {"gemini", Config{Environ: []string{"GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:9"}},
-			"127.0.0.1 (GOOGLE_GEMINI_BASE_URL); what listens there may send it on", "unknown"},
+			"127.0.0.1 (GOOGLE_GEMINI_BASE_URL); the program that listens there may forward it", "unknown"},
 		"an address it does not get": {"gemini", Config{Environ: []string{"ANTHROPIC_BASE_URL=http://x"}},
 			"generativelanguage.googleapis.com", "no"},
 		"a cloud": {"claude", Config{Environ: []string{"CLAUDE_CODE_USE_BEDROCK=1"}}, "Amazon Bedrock",

@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// states are the places where each CLI keeps its sign-in, its sessions and its caches: a sandbox has to let it write
-// there. A name that begins with $ is a variable that holds such a place.
+// states lists the folders where each CLI keeps its sign-in, sessions and caches. A sandbox must let it write there.
+// A name that begins with $ is a variable that holds a folder.
 func states() map[string]string {
 	return map[string]string{
 		"claude": "~/.claude ~/.claude.json $CLAUDE_CONFIG_DIR",
@@ -25,7 +25,7 @@ func states() map[string]string {
 	}
 }
 
-// state lists what of its own the CLI may write, with the values of env.
+// state lists the paths of the CLI's own state, with the values of env.
 func (p *Preset) state(env []string) []string {
 	var out []string
 	for _, path := range strings.Fields(states()[p.Name]) {

@@ -105,7 +105,7 @@ func (w *watcher) line(text string) {
 	}
 	whole, cut := strings.CutSuffix(text, cutMark)
 	if cut && len(whole) < 4000 {
-		whole, cut = text, false // the text itself ends so
+		whole, cut = text, false // the full text ends with cutMark
 	}
 	w.live.Line(whole, cut)
 	w.show()

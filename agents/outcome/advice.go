@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/agents/stream"
 )
 
-// allow is the rule to add.
+// allow says how to allow the denied tool.
 func allow(e Evidence, d stream.Denial) string {
 	name := nameOf(e)
 	switch e.Format {
@@ -20,7 +20,7 @@ func allow(e Evidence, d stream.Denial) string {
 			"allow it in the repository's .claude/settings.json: {\"permissions\": {\"allow\": [%q]}}, or set "+
 				"agents.%s.permission = \"full\"", rule, name)
 	case stream.OpenCode:
-		// What the preset says goes before opencode.json.
+		// The preset's permissions override opencode.json.
 		return fmt.Sprintf(
 			"set agents.%s.permission = \"ask\" and allow it in opencode.json: {\"permission\": {%q: \"allow\"}}, or set "+
 				"agents.%s.permission = \"full\"", name, d.Tool, name)

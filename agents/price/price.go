@@ -1,4 +1,4 @@
-// Package price computes what tokens cost, where a table of prices says so. What it does not say stays unknown.
+// Package price computes the cost of tokens from a table of prices. The cost of a model without a price is unknown.
 package price
 
 import (

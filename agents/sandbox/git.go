@@ -69,7 +69,7 @@ func GitOf(dir string) (Git, error) {
 	return g, nil
 }
 
-// ours are the branches that a run makes. Only beside those may the agent write one.
+// ours is the prefix of the run's branches. An agent may write only branches with this prefix.
 const ours = "refs/heads/runplan/"
 
 // prepare makes the folders that are mounted.
@@ -101,8 +101,8 @@ func (g Git) writable() []string {
 	return append([]string{g.Private}, g.branches()...)
 }
 
-// collect takes new objects into the repository. An object whose content is not what its name says is refused: git
-// would not write the true one any more.
+// collect moves new objects into the repository. It refuses an object whose content does not match its name: git
+// would never replace it with the correct one.
 func (g Git) collect(ctx context.Context, from string, env []string) error {
 	var errs []error
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -131,7 +131,7 @@ func (g Git) collect(ctx context.Context, from string, env []string) error {
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// maxObject bounds what an object is inflated to.
+// maxObject limits the size of an inflated object.
 const maxObject = 4 << 30
 
 // take copies one loose object, once it was read in full.
@@ -151,7 +151,7 @@ func (g Git) take(path, id string) error {
 		return err
 	}
 	defer in.Close()
-	return atomicfile.Copy(to, "tmp_obj_", in, 0o444) // the name by which git finds what is left over
+	return atomicfile.Copy(to, "tmp_obj_", in, 0o444) // git recognises leftover files by this name
 }
 
 // verify reads an object and compares its hash with its name.

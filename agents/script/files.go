@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// file writes a file, a script as one that can be run.
+// file writes a file, and makes scripts executable.
 func (w *work) file(b planparse.Block) error {
 	path, err := edit.SafePath(w.task.Dir, b.Path)
 	if err != nil {
@@ -37,7 +37,7 @@ func (w *work) file(b planparse.Block) error {
 	return nil
 }
 
-// remove deletes a file or folder. One that is not there is gone already.
+// remove deletes a file or folder. A missing one is not an error.
 func (w *work) remove(b planparse.Block) error {
 	path, err := edit.SafePath(w.task.Dir, b.Path)
 	if err != nil {
@@ -116,8 +116,8 @@ func (w *work) diff(ctx context.Context, b planparse.Block) error {
 	return w.expectSuccess(res, "git apply")
 }
 
-// stripLevel is 1 for paths with a/ and b/ in front, as git writes them, and 0 for plain ones. Without a
-// line "diff --git" the parser leaves them in front: cut says that we have to cut them off ourselves.
+// stripLevel returns 1 for paths with the prefixes a/ and b/ of git, and 0 for plain ones. Without a line "diff
+// --git" the parser keeps the prefixes; then cut reports that the caller has to remove them.
 func stripLevel(diff string) (level int, cut bool) {
 	lines := strings.Split(diff, "\n")
 	for i, line := range lines {

@@ -108,8 +108,8 @@ func (a *Agent) refuse(b planparse.Batch) (agents.Result, bool) {
 	}, true
 }
 
-const configure = "to have an agent write it, set [agents.NAME] command = [\"PROGRAM\", \"ARG\"] into " +
-	".runplan/config.toml and give --agent NAME"
+const configure = "to have an agent write it, set [agents.NAME] command = [\"PROGRAM\", \"ARG\"] in " +
+	".runplan/config.toml and pass --agent NAME"
 
 // work is one attempt.
 type work struct {

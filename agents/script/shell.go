@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// maxArgument keeps a script well below what Linux takes as one argument (128 KiB).
+// maxArgument limits a script to well below the size of an argument on Linux (128 KiB).
 const maxArgument = 100 << 10
 
 // shell runs a block of shell commands.
@@ -104,8 +104,8 @@ type expected struct {
 	texts  []string
 }
 
-// parseExpected reads "PASS", "FAIL", either of them with a quoted text ("FAIL with "not defined""), or a
-// text that the output must hold. Nothing said means PASS.
+// parseExpected parses PASS, FAIL, either of them with a quoted text (FAIL with "not defined"), or a text that the
+// output must contain. An empty text means PASS.
 func parseExpected(s string) expected {
 	s = strings.TrimSpace(s)
 	if s == "" {
@@ -116,7 +116,7 @@ func parseExpected(s string) expected {
 	if verdict == nil {
 		return expected{texts: []string{unquote(s)}}
 	}
-	// In small letters it is a verdict only if it stands alone: "pass the salt" is a text.
+	// A lower-case word is a verdict only if it stands alone: "pass the salt" is a text.
 	if up := strings.ToUpper(verdict[1]); up != verdict[1] && verdict[2] != "" {
 		return expected{texts: []string{unquote(s)}}
 	}
@@ -181,7 +181,7 @@ func (w *work) run(ctx context.Context, c proc.Cmd) (proc.Result, error) {
 	return res, err
 }
 
-// expectSuccess makes a failure of a result that is none.
+// expectSuccess turns an unsuccessful result into a failure.
 func (w *work) expectSuccess(res proc.Result, what string) error {
 	f := &failure{output: res.Tail}
 	switch res.Ended {

@@ -22,8 +22,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// testscript runs a block in the testscript engine. The script starts in the workspace, $WORKSPACE; the
-// files of its archive lie in $WORK, a folder of its own that goes with it.
+// testscript runs a block in the testscript engine. The script starts in the workspace, $WORKSPACE. The files of its
+// archive are in $WORK, a temporary folder.
 func (w *work) testscript(ctx context.Context, b planparse.Block) error {
 	w.say("testscript: " + summary(b.Text))
 	// Empty lines in front let the engine name the lines of the plan.
@@ -46,7 +46,7 @@ func (w *work) testscript(ctx context.Context, b planparse.Block) error {
 	if len(w.agent.Engine) > 0 {
 		res, err := w.run(ctx, proc.Cmd{
 			Args:   append(slices.Clip(w.agent.Engine), file, w.task.Dir),
-			Limits: proc.Limits{Idle: -1}, // the engine prints when the script is over
+			Limits: proc.Limits{Idle: -1}, // the engine prints after the script has ended
 		})
 		if err != nil {
 			return err
@@ -65,7 +65,7 @@ func (w *work) testscript(ctx context.Context, b planparse.Block) error {
 	return w.judge(ctx, rep, file, text)
 }
 
-// judge turns what the engine says into a failure that names the line of the plan.
+// judge turns the engine's output into a failure that names the line of the plan.
 func (w *work) judge(ctx context.Context, rep engineReport, file, text string) error {
 	if rep.skipped != "" {
 		w.notes = append(w.notes, "a testscript block skipped itself: "+rep.skipped)
@@ -89,8 +89,8 @@ func (w *work) judge(ctx context.Context, rep engineReport, file, text string) e
 	return f
 }
 
-// inProcess runs the engine here. Its commands are ordinary children of this process; when ctx or the
-// time is over they are found by their tag and killed, and the script fails.
+// inProcess runs the engine in this process. Its commands are ordinary child processes. When ctx or the time limit
+// ends, they are found by their tag and killed, and the script fails.
 func (w *work) inProcess(ctx context.Context, file string) engineReport {
 	untag := w.agent.reaper.Tag(w.tag)
 	defer untag()
@@ -109,7 +109,7 @@ func (w *work) inProcess(ctx context.Context, file string) engineReport {
 		return rep
 	case <-ctx.Done():
 	}
-	for { // the script may be about to start one more
+	for { // the script may still start another command
 		proc.Sweep(w.tag)
 		select {
 		case rep := <-done:
@@ -120,9 +120,9 @@ func (w *work) inProcess(ctx context.Context, file string) engineReport {
 	}
 }
 
-// EngineMain is the command behind [Agent.Engine]: it runs the script args[0] in the workspace args[1],
-// prints the engine's log and returns the exit status. With -own in front, the script starts in its own folder, as
-// testscripts usually do; the workspace is $WORKSPACE all the same.
+// EngineMain is the command behind [Agent.Engine]: it runs the script args[0] in the workspace args[1], prints the
+// engine's log and returns the exit status. With -own before these, the script starts in its own folder, as
+// testscripts usually do; $WORKSPACE is still the workspace.
 func EngineMain(args []string, environ []string, stdout io.Writer) int {
 	own := len(args) > 0 && args[0] == "-own"
 	if own {
@@ -160,7 +160,8 @@ type engineReport struct {
 	log     string
 }
 
-// runEngine runs one script file, whose folder is free to be used. With own it starts in a folder of its own.
+// runEngine runs one script file. It may write to the folder of the file. With own, the script starts in a folder of
+// its own.
 func runEngine(file, workspace string, own bool, env []string, deadline time.Time) engineReport {
 	t := &engine{}
 	p := testscript.Params{
@@ -198,7 +199,7 @@ func runEngine(file, workspace string, own bool, env []string, deadline time.Tim
 	return t.report()
 }
 
-// engine is the engine's idea of a test.
+// engine implements the test interface that the testscript engine needs.
 type engine struct {
 	mu  sync.Mutex
 	rep engineReport
@@ -227,11 +228,11 @@ func (e *engine) Log(args ...any) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	text := strings.Trim(fmt.Sprintln(args...), "\n") + "\n"
-	if strings.HasPrefix(text, "WORK=") { // the engine's own folder, which is gone when this is read
+	if strings.HasPrefix(text, "WORK=") { // the engine's own folder no longer exists when this is read
 		_, text, _ = strings.Cut(text, "\n")
 	}
 	if room := maxEngineLog - e.log.Len(); len(text) > room {
-		text = text[len(text)-max(room, 0):] // what failed stands last
+		text = text[len(text)-max(room, 0):] // the failure is last
 	}
 	e.log.WriteString(text)
 }
@@ -261,8 +262,7 @@ func (e *engine) Parallel() {}
 
 func (e *engine) Verbose() bool { return false }
 
-// removeAll removes a folder in which a script may have taken away its own rights, as go does with its
-// module cache.
+// removeAll removes a folder whose permissions a script may have reduced, as go does with its module cache.
 func removeAll(dir string) {
 	if err := os.RemoveAll(dir); err == nil || errors.Is(err, os.ErrNotExist) {
 		return

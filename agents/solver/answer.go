@@ -44,7 +44,7 @@ func ParseAnswer(text string) (Answer, error) {
 	return Answer{Needs: &needs}, nil
 }
 
-// withoutThoughts removes the reasoning of a model before its answer, whose edits do not count.
+// withoutThoughts removes the model's reasoning before its answer. Edits in the reasoning do not count.
 func withoutThoughts(text string) string {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), "<think>")
 	if !ok {

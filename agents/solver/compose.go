@@ -21,20 +21,20 @@ const (
 //go:embed prompts/*.md
 var prompts embed.FS
 
-// LoadPrompts reads the solver's prompts; those of later layers take the place of the built-in ones (MODEL-14).
+// LoadPrompts reads the solver's prompts. Prompts of later layers override the built-in ones (MODEL-14).
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("agents/solver", prompts, layers...)
 }
 
-// question holds the parts of a prompt. The parts that stay the same between attempts come first (MODEL-13).
+// question holds the parts of a prompt. Parts that do not change between attempts come first (MODEL-13).
 type question struct {
-	prompt  string // name of the prompt; that of the system text has _system behind it
+	prompt  string // name of the prompt; the system text has the suffix _system
 	context retrieve.Package
-	task    string  // that the plan is for
-	brief   string  // what is to be done; without its part on the last failure
-	history history // attempts before this one
-	failure string  // what the brief says of the last failure
-	granted string  // what became of a request for more context
+	task    string  // the goal of the plan
+	brief   string  // the task, without its part about the last failure
+	history history // earlier attempts
+	failure string  // the part of the brief about the last failure
+	granted string  // the result of a request for more context
 }
 
 // fit returns the request reduced to the window of the model (BUD-05), and the removed parts. It removes in this
@@ -59,7 +59,7 @@ func (q question) fit(set prompt.Set, r llm.Request, b tokens.Budget) (llm.Reque
 	}
 }
 
-// shorten takes out the next thing that may go.
+// shorten removes the next removable part.
 func (q *question) shorten(b tokens.Budget) (what string, ok bool) {
 	switch {
 	case len(q.history) > 1:

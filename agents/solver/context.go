@@ -138,7 +138,7 @@ func current(p retrieve.Package, dir string) bool {
 func wish(r retrieve.Refinement) string {
 	all := slices.Concat(r.MissingFiles, r.MissingSymbols, r.MissingTests, r.ErrorSignatures)
 	if len(all) == 0 {
-		return "nothing by name"
+		return "no names"
 	}
 	text := fence.Line(strings.Join(all[:min(len(all), 8)], ", "))
 	if more := len(all) - 8; more > 0 {

@@ -17,11 +17,11 @@ type entry struct {
 	Summary string `json:"summary"`
 }
 
-// history is the attempts so far, in the order in which they ended.
+// history lists the attempts so far, in the order in which they ended.
 type history []entry
 
-// past reads what came of the attempts before this one. One whose edits were carried out was refused by the gates, or
-// there would be none after it.
+// past reads the results of earlier attempts. If the edits of one were applied, the gates refused it; otherwise no
+// attempt would follow.
 func past(ctx context.Context, s Session, attempt int) (history, error) {
 	var all, out history
 	if _, err := s.Get(ctx, store.KeyRetryContext, &all); err != nil {
@@ -29,7 +29,7 @@ func past(ctx context.Context, s Session, attempt int) (history, error) {
 	}
 	for _, e := range all {
 		if e.Attempt >= attempt {
-			continue // of a concurrent candidate, or of a try that was stopped
+			continue // from a concurrent candidate or a stopped try
 		}
 		if e.Class == "" {
 			e.Class = Gates
@@ -39,7 +39,7 @@ func past(ctx context.Context, s Session, attempt int) (history, error) {
 	return out, nil
 }
 
-// remember adds an attempt. What an earlier try at the same one left makes room.
+// remember adds an attempt. It replaces the entry of an earlier try at the same attempt.
 func remember(ctx context.Context, s Session, e entry) error {
 	var all history
 	if _, err := s.Get(ctx, store.KeyRetryContext, &all); err != nil {
@@ -70,7 +70,7 @@ func (h history) text() string {
 	return b.String()
 }
 
-// classes says in a few words how attempts ended: for the log of a refinement.
+// classes summarises how attempts ended, for the log of a refinement.
 func (h history) classes() []string {
 	out := []string{}
 	for _, e := range h {

@@ -7,16 +7,16 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// meter counts what calls use.
+// meter counts the tokens of calls.
 type meter struct {
 	llm.Completer
 	in, out int64
 	calls   int
-	unknown bool // a call did not tell
+	unknown bool // a call did not report its tokens
 	took    time.Duration
 }
 
-// Complete asks, and counts.
+// Complete calls the model and counts its tokens.
 func (m *meter) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
 	resp, err := m.Completer.Complete(ctx, r)
 	m.calls++

@@ -27,18 +27,18 @@ type Planner struct {
 	Log      Log
 	Repo     string // path of the repository, for the log
 	Redact   func(string) string
-	Say      func(string) // what is going on, line by line
+	Say      func(string) // progress, line by line
 	Now      func() time.Time
 }
 
-// Planned is a plan that a model made.
+// Planned is a plan made by a model.
 type Planned struct {
 	Artifact draft.Plan
 	Markdown string
 	Model    string
 	Context  retrieve.Package
 	Calls    int
-	Tokens   *int64 // of all calls; nil: some did not tell
+	Tokens   *int64 // of all calls; nil if a call did not report them
 	Took     time.Duration
 }
 
@@ -109,7 +109,7 @@ func (p Planner) plan(ctx context.Context, m *meter, s Session, id, text, dir st
 	return made, s.Set(ctx, store.KeyPlanArtifact, made.Artifact)
 }
 
-// written makes a plan file of what the model said, without secrets.
+// written makes a plan file of the model's answer, without secrets.
 func (p Planner) written(a draft.Plan) (draft.Plan, string, error) {
 	a, err := a.Normal()
 	if err != nil {

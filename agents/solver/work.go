@@ -28,11 +28,11 @@ type work struct {
 	meter   *meter
 	obs     agents.Observer
 	log     io.WriteCloser
-	answer  string // the last one, redacted
+	answer  string // the last answer, redacted
 	changed []string
 }
 
-// begin opens what an attempt needs.
+// begin opens the session and the log of an attempt.
 func (a *Agent) begin(ctx context.Context, t agents.Task, obs agents.Observer, model llm.Model) (*work, error) {
 	w := &work{Agent: a, task: t, id: TaskID(t.Run, t.Batch.Key), model: model, budget: a.cfg.Budget, obs: obs,
 		meter: &meter{Completer: a.cfg.LLM}}
@@ -65,14 +65,14 @@ func (a *Agent) begin(ctx context.Context, t agents.Task, obs agents.Observer, m
 
 func (w *work) close() {
 	if w.session != nil {
-		_ = w.session.Close() // what was set in it is there
+		_ = w.session.Close() // Set has already written the data
 	}
 	if w.log != nil {
 		_ = w.log.Close()
 	}
 }
 
-// attempt asks until there is an answer that is no request, and carries it out.
+// attempt asks the model until it answers with something other than a request, and applies that answer.
 func (w *work) attempt(ctx context.Context) error {
 	before, err := past(ctx, w.session, w.task.Attempt)
 	if err != nil {
@@ -97,8 +97,8 @@ func (w *work) attempt(ctx context.Context) error {
 	}
 }
 
-// ask puts one question, and carries out the edits that are the answer. Whatever came of it is in the log: what could
-// not be carried out is no example to learn from.
+// ask puts one question, and applies the edits of the answer. It logs the answer with its result, because an answer
+// that could not be applied is not a training example.
 func (w *work) ask(ctx context.Context, q question, loop int) (Answer, error) {
 	r, left, err := q.fit(w.cfg.Prompts, llm.Request{Model: w.model, Stage: llm.ExecuteCode}, w.budget)
 	if err != nil {
@@ -129,10 +129,10 @@ func (w *work) ask(ctx context.Context, q question, loop int) (Answer, error) {
 	if err != nil {
 		call.Error = w.hide(err.Error())
 	}
-	return answer, errors.Join(err, w.cfg.Log.AddCall(context.WithoutCancel(ctx), call)) // also one that was stopped
+	return answer, errors.Join(err, w.cfg.Log.AddCall(context.WithoutCancel(ctx), call)) // also for a stopped call
 }
 
-// use reads an answer and does what it says, but for a request, which it only looks at.
+// use parses an answer and applies its edits. It only validates a request for more context.
 func (w *work) use(text string, loop int) (Answer, error) {
 	answer, err := ParseAnswer(text)
 	switch {
@@ -151,7 +151,7 @@ func (w *work) use(text string, loop int) (Answer, error) {
 	return answer, nil
 }
 
-// carryOut makes the edits, all or none.
+// carryOut applies the edits, all or none.
 func (w *work) carryOut(edits []edit.Edit) error {
 	paths, err := edit.Files(w.task.Dir, edits)
 	if err != nil {
@@ -167,7 +167,7 @@ func (w *work) carryOut(edits []edit.Edit) error {
 	return nil
 }
 
-// hide makes text fit to be kept.
+// hide removes secrets before text is stored.
 func (w *work) hide(text string) string {
 	return redact.Clean(w.task.Hide(text))
 }
@@ -183,8 +183,7 @@ func (w *work) say(text string) {
 	w.write(text)
 }
 
-// write puts text into the log of the attempt. A log that cannot be written loses nothing: all calls are in the
-// journal.
+// write writes text to the log of the attempt. An unwritable log loses no data: all calls are in the journal.
 func (w *work) write(text string) {
 	if w.log != nil {
 		_, _ = io.WriteString(w.log, strings.TrimRight(w.hide(text), "\n")+"\n")

@@ -28,7 +28,7 @@ func shortArgs(raw json.RawMessage) string {
 	return phrase.CutBytes(phrase.Line(b.String()), 160)
 }
 
-// plain is a JSON string, or a list of them: a command as some CLIs have it.
+// plain returns a JSON string, or a list of strings as some CLIs report a command.
 func plain(raw json.RawMessage) string {
 	var s string
 	if json.Unmarshal(raw, &s) == nil {
@@ -41,14 +41,14 @@ func plain(raw json.RawMessage) string {
 	return ""
 }
 
-// mend makes a JSON object of the beginning of one: what is open is closed, and what is not there is null.
-// A field that was cut in its middle keeps what there is of it.
+// mend completes a truncated JSON object. It closes open brackets, sets missing values to null, and keeps the
+// beginning of a truncated string.
 func mend(line []byte) []byte {
-	var open []byte // the brackets that wait for their end
+	var open []byte // open brackets
 	inString, key := false, false
-	state := byte('k') // in an object: k before a key, c before the colon, v before a value, a after one
+	state := byte('k') // in an object: k before a key, c before the colon, v before a value, a after it
 	var states []byte
-	end := 0 // up to here the text can be closed
+	end := 0 // the text can be closed after this position
 	out := make([]byte, 0, len(line)+16)
 	for i := 0; i < len(line); i++ {
 		c := line[i]
@@ -75,7 +75,7 @@ func mend(line []byte) []byte {
 				} else {
 					state, end = 'a', len(out)
 				}
-			case c < 0x20: // not allowed there; the line was torn
+			case c < 0x20: // not allowed here; the line is damaged
 				out = append(out, ' ')
 			default:
 				out = append(out, c)
@@ -130,5 +130,5 @@ close:
 	return out
 }
 
-// trimRune takes away a character that was cut in its middle.
+// trimRune removes a truncated character at the end.
 func trimRune(b []byte) []byte { return bytes.ToValidUTF8(b, nil) }

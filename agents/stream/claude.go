@@ -10,20 +10,22 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// claude reads what "claude -p --output-format stream-json --verbose" prints, and qwen, which took the form over.
+// claude parses the output of "claude -p --output-format stream-json --verbose", and that of qwen, which uses the
+// same format. A result has subtype "success" even if the API failed. The evidence is is_error, and the error field
+// of the CLI's own message. Only the tokens of the result count; those of a message are placeholders.
 //
 // A result says subtype "success" even where the API failed: is_error counts, and the word in the error field of
 // the message that the CLI itself puts in. Tokens count only in the result; those of a message are placeholders.
 type claude struct {
 	qwen    bool
 	pending []task // started in the background, not ended
-	errWord string // of the CLI's own message
+	errWord string // error field of the CLI's own message
 	ended   bool
 
 	message string // id of the last message with a usage
-	before  Tokens // those of the messages before it
+	before  Tokens // usage of earlier messages
 
-	rejected bool // by the limit of the plan, which opens again at the end of the window
+	rejected bool // the limit of the subscription is reached; it resets at the end of the window
 }
 
 type task struct{ id, name string }
@@ -42,7 +44,7 @@ type claudeLine struct {
 		Content json.RawMessage
 		Usage   *claudeUsage
 	}
-	Error json.RawMessage // a word, of qwen an object
+	Error json.RawMessage // a word; an object from qwen
 
 	// system
 	ErrorStatus int    `json:"error_status"`
@@ -136,7 +138,7 @@ func (c *claude) system(p *Parser, l *claudeLine) bool {
 	switch l.Subtype {
 	case "init":
 		p.t.Model, p.t.Version = phrase.CutBytes(l.Model, 100), phrase.CutBytes(l.Version+l.QwenVersion, 50)
-		// A key of one's own is named here; with a subscription there is none.
+		// The message names a user's own API key. With a subscription there is none.
 		p.t.OnPlan = l.KeySource == "none"
 	case "api_retry":
 		f := p.faultOf(l.ErrorStatus, plain(l.Error), "")
@@ -165,7 +167,7 @@ func (c *claude) system(p *Parser, l *claudeLine) bool {
 func (c *claude) assistant(p *Parser, l *claudeLine) {
 	if l.Message.Model == "<synthetic>" {
 		c.errWord = plain(l.Error)
-		return // the CLI speaks of an error here; the result says it again
+		return // the CLI reports an error here and again in the result
 	}
 	if p.t.Model == "" {
 		p.t.Model = phrase.CutBytes(l.Message.Model, 100)
@@ -176,7 +178,7 @@ func (c *claude) assistant(p *Parser, l *claudeLine) {
 	for _, part := range parts {
 		switch part.Type {
 		case "text":
-			// qwen says with a text that it failed, and with a result that it did not.
+			// qwen reports a failure with a text, and success with a result.
 			if !c.qwen || !strings.HasPrefix(part.Text, "[API Error:") {
 				p.text(part.Text)
 			}
@@ -201,7 +203,7 @@ func (c *claude) result(p *Parser, l *claudeLine) {
 		message = strings.Join(l.Errors, "; ")
 	}
 	var object struct{ Message string }
-	decode(l.Error, &object) // as qwen has it
+	decode(l.Error, &object) // the form of qwen
 	switch failed := c.qwen && strings.HasPrefix(l.Result, "[API Error:"); {
 	case l.IsError || failed:
 		word := c.errWord
@@ -215,7 +217,7 @@ func (c *claude) result(p *Parser, l *claudeLine) {
 			message = object.Message
 		}
 		f := p.faultOf(l.APIStatus, word, message)
-		// The field says it to the second, the text to the hour.
+		// The field has the time to the second, the text only to the hour.
 		if f.Kind == Limit && (c.rejected || f.RetryAt.IsZero() && p.t.Window.After(p.now())) {
 			f.RetryAt = p.t.Window
 		}
@@ -227,8 +229,7 @@ func (c *claude) result(p *Parser, l *claudeLine) {
 	}
 }
 
-// count takes the figures by model where there are any: those of the whole can be behind (a budget that ends the
-// work in its middle).
+// count uses the figures by model if there are any. The totals can be incomplete if a budget ended the work.
 func (c *claude) count(p *Parser, l *claudeLine) {
 	p.t.CostUSD = l.Cost
 	p.t.Tokens = Tokens{}
@@ -259,8 +260,8 @@ func (c *claude) addUsage(t *Tokens, u *claudeUsage) {
 	add(&t.Input, in)
 }
 
-// sum keeps the tokens of the messages so far. They count if the final event does not arrive. A message comes in
-// several events with one id, and its last usage holds for all of it.
+// sum keeps the tokens of the messages so far, which count if the final event does not arrive. A message comes in
+// several events with one id. Its last usage replaces the earlier ones.
 func (c *claude) sum(p *Parser, l *claudeLine) {
 	u := l.Message.Usage
 	if u == nil || c.ended {

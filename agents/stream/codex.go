@@ -7,8 +7,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// codex parses the output of "codex exec --json". An error event is a passing note, and an item of type error a
-// warning; only turn.failed ends a turn badly. The output has no price and no model.
+// codex parses the output of "codex exec --json". An error event is a note, and an item of type error a warning; only
+// turn.failed reports a failure. The output has no price and no model.
 type codex struct{}
 
 // codexGreeting is the line on standard error for each task on standard input.

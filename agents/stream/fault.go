@@ -51,7 +51,7 @@ func (p *Parser) faultOf(status int, code, message string) *Fault {
 		f.Status = statusIn(message)
 	}
 	f.Kind = kindOf(f.Status, code, message)
-	// The HTTP library of Node calls a connection that was cut "terminated".
+	// The HTTP library of Node reports a lost connection as "terminated".
 	if f.Kind == Other && strings.TrimSuffix(strings.TrimPrefix(message, "[API Error: "), "]") == "terminated" {
 		f.Kind, f.Message = Network, "the connection was cut (terminated)"
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// gemini reads what "gemini -p -o stream-json" prints.
+// gemini parses the output of "gemini -p -o stream-json".
 type gemini struct{}
 
 type geminiLine struct {
@@ -44,7 +44,7 @@ func (g *gemini) event(p *Parser, line []byte) bool {
 	case "tool_result":
 		p.endText()
 		p.gave(l.ToolID, l.Output)
-		// A tool that the policy forbids comes back as an error with a word of its own.
+		// A tool that the policy forbids is reported as an error with its own code.
 		if l.Status == "error" && (l.Error.Type == "policy_violation" || l.Error.Type == "execution_denied") {
 			p.denied(l.ToolName, phrase.CutBytes(phrase.Line(l.Error.Message), 160))
 		}
@@ -73,14 +73,14 @@ func (g *gemini) result(p *Parser, l *geminiLine) {
 	add(&p.t.Tokens.Input, in)
 	add(&p.t.Tokens.CacheRead, l.Stats.Cached)
 	add(&p.t.Tokens.Output, l.Stats.Out)
-	// What was thought is in the total only, and is billed as output.
+	// Reasoning tokens are in the total only. They are billed as output.
 	if l.Stats.Total != nil && l.Stats.In != nil && l.Stats.Out != nil {
 		if thought := *l.Stats.Total - *l.Stats.In - *l.Stats.Out; thought > 0 {
 			add(&p.t.Tokens.Output, &thought)
 			add(&p.t.Tokens.Reasoning, &thought)
 		}
 	}
-	// It begins with "auto"; where one model did it all, that is known in the end.
+	// It begins with "auto". The statistics at the end name the model if only one was used.
 	if len(l.Stats.Models) == 1 {
 		for name := range l.Stats.Models {
 			p.t.Model = phrase.CutBytes(name, 100)

@@ -2,8 +2,8 @@ package stream
 
 import "encoding/json"
 
-// goose parses the output of "goose run --output-format stream-json". It has only the sum of the tokens, and no
-// price.
+// goose parses the output of "goose run --output-format stream-json". The output has only the sum of the tokens, and
+// no price.
 type goose struct{}
 
 type gooseLine struct {

@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// openCode reads what "opencode run --format json" prints. There is no closing event: the work is done when the
-// last step finished with reason "stop". Cost comes by the step, and is zero where no price is configured.
+// openCode parses the output of "opencode run --format json". There is no closing event: the work is complete when
+// the last step ends with reason "stop". Each step has a cost, which is zero without a configured price.
 type openCode struct{}
 
 type openCodeLine struct {
@@ -82,7 +82,7 @@ func (o *openCode) finish(p *Parser, l *openCodeLine) {
 		add(&t.Reasoning, u.Reasoning)
 		add(&t.CacheRead, u.Cache.Read)
 		add(&t.CacheWrite, u.Cache.Write)
-		// What was thought stands beside the output, as the total shows.
+		// Reasoning tokens are not part of the output, as the total shows.
 		if sum(u.Input, u.Output, u.Reasoning, u.Cache.Read, u.Cache.Write) == sum(u.Total) {
 			add(&t.Output, u.Reasoning)
 		}

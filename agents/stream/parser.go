@@ -31,7 +31,7 @@ type Parser struct {
 	buf    []byte
 	long   bool
 	cut    bool // the current line is incomplete
-	output bool // Output events are wanted
+	output bool // emit Output events
 }
 
 // reader reads the events of one format. It returns false for an unknown kind.
@@ -62,7 +62,7 @@ func New(f Format, now func() time.Time) *Parser {
 	return p
 }
 
-// WithOutput makes the parser tell what tools gave back as well, and returns it. Displays do not want that.
+// WithOutput makes the parser emit the results of tools too, and returns it. Displays do not need them.
 func (p *Parser) WithOutput() *Parser {
 	p.output = true
 	return p
@@ -173,7 +173,7 @@ func (p *Parser) stray(line string) {
 		return
 	}
 	why := waitsFor(p.format, line)
-	if p.format == OpenCode && strings.HasPrefix(line, "timestamp=") { // its log, with times that are not of a limit
+	if p.format == OpenCode && strings.HasPrefix(line, "timestamp=") { // its log, whose times are not reset times
 		if why != "" {
 			p.pass(p.faultOf(0, "", why))
 		}
@@ -250,10 +250,10 @@ func (p *Parser) tool(name string, args json.RawMessage) {
 	p.emit(e)
 }
 
-// named names the call of the last event, which is a tool call.
+// named sets the id of the call in the last event, which is a tool call.
 func (p *Parser) named(call string) { p.out[len(p.out)-1].Call = phrase.CutBytes(call, 100) }
 
-// gave records what a tool gave back: a text, or parts of which some are texts.
+// gave records the result of a tool: a text, or parts of which some are texts.
 func (p *Parser) gave(call string, content json.RawMessage) {
 	if !p.output || len(content) == 0 {
 		return

@@ -6,8 +6,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// pi parses the output of "pi -p --mode json". It always exits with 0, and another try may follow agent_end: the
-// end of the last message counts.
+// pi parses the output of "pi -p --mode json". It always exits with 0, and may retry after agent_end, so the end of
+// the last message counts.
 type pi struct{}
 
 type piLine struct {

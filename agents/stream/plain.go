@@ -12,7 +12,7 @@ var (
 	aiderTokensRE = lazyre.New(`^Tokens: ([\d.,]+)([kM]?) sent(?:, ([\d.,]+)([kM]?) cache write)?(?:, ([\d.,]+)([kM]?) cache hit)?, ([\d.,]+)([kM]?) received\.`)
 	aiderCostRE   = lazyre.New(`Cost: \$([\d.,]+) message, \$([\d.,]+) session\.`)
 	aiderModelRE  = lazyre.New(`^(?:Main model|Model): (\S+)`)
-	// What aider prints of the provider's library when a call failed.
+	// The errors of the provider's library that aider prints when a call failed.
 	aiderErrorRE = lazyre.New(`^(?:litellm\.)?(?:\w+\.)?(AuthenticationError|RateLimitError|NotFoundError|BadRequestError|APIConnectionError|ServiceUnavailableError|InternalServerError|ContextWindowExceededError|PermissionDeniedError)\b:?`)
 )
 
@@ -22,8 +22,8 @@ var aiderFaults = map[string]FaultKind{
 	"ContextWindowExceededError": Context,
 }
 
-// plainLine reads a line of a CLI that prints text for people. Only lines of its own form say something of errors
-// and cost: the rest may be the agent's words.
+// plainLine reads a line of a CLI that prints text for people. Only lines in the CLI's own form report errors and
+// cost. Other lines may be the agent's text.
 func (p *Parser) plainLine(line string) {
 	p.t.Events++
 	before := p.t.Text
@@ -34,7 +34,7 @@ func (p *Parser) plainLine(line string) {
 			p.t.Text = before
 		}
 	case Crush:
-		// It prints its own errors in one place, at the end, and exits with 1; see FaultInText.
+		// crush prints its own errors at the end and exits with 1; see FaultInText.
 		p.keepStray(line)
 	}
 }
@@ -42,10 +42,10 @@ func (p *Parser) plainLine(line string) {
 func (p *Parser) keepStray(line string) {
 	n := len(p.out)
 	p.stray(line)
-	p.out = p.out[:n] // it was told already
+	p.out = p.out[:n] // already emitted
 }
 
-// aiderLine reads what is of aider's own form. It reports whether that was its count of tokens, which comes last.
+// aiderLine reads a line in aider's own form. It reports whether the line has the token count, which comes last.
 func (p *Parser) aiderLine(line string) (counted bool) {
 	if m := aiderTokensRE.FindStringSubmatch(line); m != nil {
 		t := &p.t.Tokens
@@ -54,12 +54,12 @@ func (p *Parser) aiderLine(line string) (counted bool) {
 		add(&t.CacheWrite, write)
 		add(&t.CacheRead, read)
 		add(&t.Output, figure(m[7], m[8]))
-		p.t.Fault = nil // an answer came
+		p.t.Fault = nil // the model answered
 		counted = true
 	}
 	if m := aiderCostRE.FindStringSubmatch(line); m != nil {
 		if v, err := strconv.ParseFloat(strings.ReplaceAll(m[2], ",", ""), 64); err == nil {
-			p.t.CostUSD = &v // of the session: the sum
+			p.t.CostUSD = &v // total of the session
 		}
 	}
 	if m := aiderModelRE.FindStringSubmatch(line); m != nil {
@@ -76,7 +76,7 @@ func (p *Parser) aiderLine(line string) (counted bool) {
 	return counted
 }
 
-// figure reads "1.2k". An empty one was not printed.
+// figure parses a number such as "1.2k". It returns nil for an empty text.
 func figure(s, unit string) *int64 {
 	if s == "" {
 		return nil

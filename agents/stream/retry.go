@@ -93,7 +93,7 @@ func span(text string, now time.Time) (time.Time, bool) {
 
 func clock(text string, now time.Time) (time.Time, bool) {
 	m := clockRE.FindStringSubmatch(text)
-	if m == nil || m[6] == "" && m[7] == "" { // a bare number is no time
+	if m == nil || m[6] == "" && m[7] == "" { // a bare number is not a time
 		return time.Time{}, false
 	}
 	where := now.Location()

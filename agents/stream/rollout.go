@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Rollout reads the file that codex keeps of a session: the model, and when the used-up window with the latest end
-// opens again. Lines that are too long or broken are passed over.
+// Rollout reads the session file of codex: the model, and when the exhausted window with the latest end resets. It
+// skips lines that are too long or invalid.
 func Rollout(r io.Reader) (model string, resets time.Time) {
 	br := bufio.NewReaderSize(io.LimitReader(r, 256<<20), maxLine)
 	for {
@@ -32,7 +32,7 @@ func Rollout(r io.Reader) (model string, resets time.Time) {
 	}
 }
 
-// rollout looks through one entry. Where in it things stand has changed between versions.
+// rollout searches one entry recursively, because the position of the fields differs between versions.
 func rollout(v map[string]any, under string, depth int, model *string, resets *time.Time) {
 	if depth > 8 {
 		return
@@ -41,7 +41,7 @@ func rollout(v map[string]any, under string, depth int, model *string, resets *t
 		*model = phrase.CutBytes(m, 100)
 	}
 	if under == "rate_limits" {
-		*resets = time.Time{} // a later count replaces an earlier one
+		*resets = time.Time{} // a later report replaces an earlier one
 		for _, name := range []string{"primary", "secondary"} {
 			window, _ := v[name].(map[string]any)
 			used, _ := window["used_percent"].(float64)

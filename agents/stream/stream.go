@@ -55,7 +55,7 @@ const (
 	Failed Kind = "failed" // something ended in an error
 	Denied Kind = "denied" // a tool was not allowed
 	Noise  Kind = "noise"  // a line that is not an event, mostly from standard error
-	Output Kind = "output" // what a tool gave back; only after [Parser.WithOutput]
+	Output Kind = "output" // the result of a tool; only after [Parser.WithOutput]
 )
 
 // Event is one action of an agent, for display.
@@ -135,7 +135,7 @@ type Denial struct {
 type Totals struct {
 	Session string   `json:"session,omitempty"`
 	Model   string   `json:"model,omitempty"`
-	Version string   `json:"version,omitempty"` // of the CLI
+	Version string   `json:"version,omitempty"` // the CLI's session
 	Tokens  Tokens   `json:"tokens,omitzero"`
 	CostUSD *float64 `json:"cost_usd,omitempty"` // as reported by the CLI
 	OnPlan  bool     `json:"on_plan,omitempty"`  // signed in with a subscription: the cost is a list price, not a bill

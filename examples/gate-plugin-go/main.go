@@ -57,7 +57,7 @@ func (g *todo) Configure(settings json.RawMessage) error {
 	for i, w := range c.Words {
 		c.Words[i] = regexp.QuoteMeta(w)
 	}
-	// A comment sign, the word, and no (name) behind it.
+	// A comment sign and the word, without (name) after it.
 	g.word = regexp.MustCompile(`(?:^|\s)(?://|#|--|/?\*|<!--)\s*(` + strings.Join(c.Words, "|") + `)\b($|[^(\w]|\(\s*\))`)
 	g.severity = c.Severity
 	return nil
@@ -65,7 +65,7 @@ func (g *todo) Configure(settings json.RawMessage) error {
 
 // Check implements gates.Gate.
 func (g *todo) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
-	root, err := os.OpenRoot(s.Dir) // a link that leads out of the tree is none of our business
+	root, err := os.OpenRoot(s.Dir) // ignore links out of the tree
 	if err != nil {
 		return gates.Report{}, err
 	}
@@ -77,7 +77,7 @@ func (g *todo) Check(ctx context.Context, s gates.Subject) (gates.Report, error)
 	rep := gates.Report{Status: gates.Pass}
 	for _, path := range paths {
 		if ctx.Err() != nil {
-			return rep, ctx.Err() // half a look is no look
+			return rep, ctx.Err() // an incomplete check is an error
 		}
 		text, err := read(root, path)
 		if err != nil {
@@ -102,7 +102,7 @@ func (g *todo) Check(ctx context.Context, s gates.Subject) (gates.Report, error)
 	return rep, nil
 }
 
-// files lists what to look at: what has changed, or the whole tree where that is not known.
+// files lists the files to check: the changed ones, or the whole tree if the changes are unknown.
 func files(root *os.Root, s gates.Subject) ([]string, error) {
 	if s.Changed != nil {
 		return s.Changed, nil
@@ -122,7 +122,7 @@ func files(root *os.Root, s gates.Subject) ([]string, error) {
 	return all, err
 }
 
-// read returns the text of a file, "" if it was deleted, is no plain file or is not text.
+// read returns the text of a file, "" if it is deleted, not regular or not text.
 func read(root *os.Root, path string) (string, error) {
 	fi, err := root.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -1,9 +1,9 @@
-// Package tally counts what is in a text.
+// Package tally counts the lines of a text.
 package tally
 
 import "strings"
 
-// Lines is the number of lines.
+// Lines returns the number of lines.
 func Lines(text string) int {
 	if text == "" {
 		return 0

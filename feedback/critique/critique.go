@@ -98,9 +98,9 @@ func (s Seen) Report() gates.Report {
 // Note summarizes in one line what was reviewed and what was not.
 func (s Seen) Note() string {
 	if s.Steps == 0 {
-		return "the agent told of no step that changes something"
+		return "the agent reported no step that changes something"
 	}
-	text := fmt.Sprintf("%s looked at, %s", phrase.Count(s.Looked, "step"), phrase.Count(s.Calls, "call"))
+	text := fmt.Sprintf("%s reviewed, %s", phrase.Count(s.Looked, "step"), phrase.Count(s.Calls, "call"))
 	for _, part := range []struct {
 		n    int
 		what string

@@ -11,7 +11,7 @@ import (
 )
 
 // errLate cancels open calls at the time limit.
-var errLate = errors.New("the agent was done, and the time to wait was over")
+var errLate = errors.New("the time limit after the end of the agent was reached")
 
 // Watcher reviews one attempt. Its methods are safe for concurrent use, but Step must not be called after Close.
 type Watcher struct {

@@ -1,8 +1,8 @@
-// Package acceptance runs a project's own testscripts with the built-in engine. Each script shows what a user types and
-// the result.
+// Package acceptance runs a project's own testscripts with the built-in engine. Each script shows what a user types
+// and the result.
 //
 // A script starts in its own folder, $WORK, with the files of its archive; the tree is $WORKSPACE. It fails at the
-// first line that does not do what it says; the finding has that line. A folder without scripts is a finding too,
+// first line whose expectation is not met; the finding has that line. A folder without scripts is a finding too,
 // because the configuration names it.
 //
 //	rule                   found in                                severity
@@ -37,10 +37,10 @@ func New(folder string, engine []string) gates.Gate {
 		Command: "testscripts of " + folder}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		if len(engine) == 0 {
-			return errors.New("there is no testscript engine to run them with")
+			return errors.New("no testscript engine is available to run them")
 		}
 		if !filepath.IsLocal(filepath.FromSlash(folder)) {
-			return fmt.Errorf("the folder %q does not lie in the tree; correct gates.acceptance.dir", folder)
+			return fmt.Errorf("the folder %q is not in the tree; correct gates.acceptance.dir", folder)
 		}
 		scripts, err := list(filepath.Join(l.Subject().Dir, filepath.FromSlash(folder)))
 		if err != nil {
@@ -48,7 +48,7 @@ func New(folder string, engine []string) gates.Gate {
 		}
 		if len(scripts) == 0 {
 			l.Find(gates.Finding{Rule: "acceptance/no-scripts", Severity: gates.Error, Message: "there are no testscripts in " +
-				folder, Fix: "bring them back, or correct gates.acceptance.dir"})
+				folder, Fix: "restore them, or correct gates.acceptance.dir"})
 			return nil
 		}
 		var sum gates.TestCount
@@ -118,7 +118,7 @@ func one(ctx context.Context, l *gates.Look, engine []string, script string, sum
 		sum.Failed++
 		l.Find(failure(script, string(text), out.Text))
 	default:
-		return fmt.Errorf("the testscript engine gave up on %s, %s: %s", script, out.How,
+		return fmt.Errorf("the testscript engine could not run %s, %s: %s", script, out.How,
 			strings.TrimSpace(said[strings.LastIndexByte(strings.TrimSpace(said), '\n')+1:]))
 	}
 	return nil

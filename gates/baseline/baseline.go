@@ -14,9 +14,9 @@ import (
 )
 
 // ErrNoGate says that the base has no such gate: its subject is new.
-var ErrNoGate = errors.New("there is no such gate at the base")
+var ErrNoGate = errors.New("the base does not have this gate")
 
-// Look asks the gate of that name about the base.
+// Look runs the gate with a name on the base.
 type Look func(ctx context.Context, gate string) (gates.Report, error)
 
 // Around wraps g so that failures that look finds at the base count as known. at names the base in messages.
@@ -40,12 +40,12 @@ func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 	case errors.Is(err, ErrNoGate):
 		return rep, nil
 	case err != nil:
-		rep.AddNote(fmt.Sprintf("whether it failed before, at %s, is not known: %v", g.at, err))
+		rep.AddNote(fmt.Sprintf("it is unknown whether it failed before, at %s: %v", g.at, err))
 		return rep, nil
 	}
 	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 {
 		// If no test passes in the batch's tree, nothing shows that the code works.
-		rep.AddNote("no test passes, so nothing of it is excused by what failed before, at " + g.at)
+		rep.AddNote("no test passes, so no earlier failure excuses it, at " + g.at)
 		return rep, nil
 	}
 	// Failures of tests that the batch names always count: to fix them may be its purpose.
@@ -72,7 +72,7 @@ func compare(gate string, rep, before gates.Report, at string, answers func(gate
 			f.Known, f.Severity = true, gates.Warning
 		case f.Severity == gates.Error:
 			left++
-		case had[id] > 0: // a warning that was there before is one of those that are alike, too
+		case had[id] > 0: // an earlier warning counts among the equal findings, too
 			had[id]--
 		}
 		findings[i] = f
@@ -88,12 +88,12 @@ func compare(gate string, rep, before gates.Report, at string, answers func(gate
 	if known > 1 {
 		what = fmt.Sprintf("%d findings were", known)
 	}
-	rep.AddNote(fmt.Sprintf("%s there before, at %s", what, at))
+	rep.AddNote(fmt.Sprintf("%s already there, at %s", what, at))
 	return rep
 }
 
-// Tells reports whether a finding says what it is about. If a program failed without details, its cause on the base may
-// have been another one; and a configured gate may be meant to fail until the work is done. A build failure hides
+// Tells reports whether a finding has details. If a program failed without details, its cause on the base may have
+// been a different one. A configured gate may also be meant to fail until the work is done. A build failure hides
 // everything else, so it is never excused.
 func Tells(f gates.Finding) bool {
 	if f.Rule == "build" {

@@ -74,7 +74,7 @@ func TestCompare(t *testing.T) {
 			if d := cmp.Diff(tt.known, known); d != "" || got.Status != tt.status {
 				t.Errorf("%s: %s", got.Status, d)
 			}
-			if anyOf(known) != strings.Contains(got.Note, "there before, at abc") {
+			if anyOf(known) != strings.Contains(got.Note, "already there, at abc") {
 				t.Errorf("note %q", got.Note)
 			}
 		})

@@ -61,8 +61,8 @@ type FailureMode struct {
 	Condition string `yaml:"condition" json:"condition" need:"yes"`
 	Response  string `yaml:"response" json:"response" need:"yes"`
 	Exception string `yaml:"exception" json:"exception,omitempty"` // type or error that is caught
-	Status    int    `yaml:"status" json:"status,omitempty"`       // that is answered; 0: none is promised
-	Interface string `yaml:"interface" json:"interface,omitempty"` // "GET /orders/{id}", where it belongs to one only
+	Status    int    `yaml:"status" json:"status,omitempty"`       // the status of the answer; 0 if none is promised
+	Interface string `yaml:"interface" json:"interface,omitempty"` // "GET /orders/{id}" if it belongs to a single endpoint
 }
 
 // SourceFile is a file of a unit with its role.
@@ -103,8 +103,7 @@ type Meta struct {
 	Notes      string     `yaml:"notes" json:"notes,omitempty"`
 }
 
-// Confidence says how sure the author is of each section, from 0 to 1 (BP-04). A section that is not named is unknown,
-// which is not 0.
+// Confidence says how sure the author is of each section, from 0 to 1 (BP-04). A missing section is unknown, not 0.
 type Confidence struct {
 	Runtime      *float64 `yaml:"runtime" json:"runtime,omitempty"`
 	Contract     *float64 `yaml:"contract" json:"contract,omitempty"`
@@ -125,7 +124,7 @@ func (c Confidence) sections() []struct {
 		{"failure_modes", c.FailureModes}, {"intent", c.Intent}}
 }
 
-// Endpoints returns those of all http_rest interfaces, in order.
+// Endpoints returns the endpoints of all http_rest interfaces, in order.
 func (b *Blueprint) Endpoints() []Endpoint {
 	var out []Endpoint
 	for _, i := range b.Interfaces {
@@ -145,7 +144,7 @@ func (b *Blueprint) Paths() []string {
 	return out
 }
 
-// Clients returns the names by which the units that this one depends on are called.
+// Clients returns the client names of the units that this one depends on.
 func (b *Blueprint) Clients() []string {
 	var out []string
 	for _, s := range b.Dependencies.Services {

@@ -17,23 +17,23 @@ import (
 const (
 	RuleInvalid       = "blueprint/invalid"               // the blueprint cannot be read
 	RuleChanged       = "blueprint/changed"               // a live blueprint was changed along with the code
-	RuleSource        = "blueprint/source-missing"        // a source file is not there
-	RuleEndpoint      = "blueprint/endpoint-missing"      // an endpoint is declared, and the code has none
-	RuleUndeclared    = "blueprint/endpoint-undeclared"   // the code has one that is not declared
-	RuleInterface     = "blueprint/interface-missing"     // a function, tool, command or topic that is promised
-	RuleContract      = "blueprint/contract-differs"      // an enumeration, a constant or a model is not as declared
+	RuleSource        = "blueprint/source-missing"        // a source file is missing
+	RuleEndpoint      = "blueprint/endpoint-missing"      // a declared endpoint is missing in the code
+	RuleUndeclared    = "blueprint/endpoint-undeclared"   // an endpoint of the code is not declared
+	RuleInterface     = "blueprint/interface-missing"     // a promised function, tool, command or topic is missing
+	RuleContract      = "blueprint/contract-differs"      // an enumeration, a constant or a model differs from its declaration
 	RuleRawHTTP       = "blueprint/raw-http"              // a call that bypasses the client utilities
-	RuleDependency    = "blueprint/dependency-undeclared" // a unit is called that is not declared
-	RuleCall          = "blueprint/call-undeclared"       // a declared unit is called in a way that is not declared
+	RuleDependency    = "blueprint/dependency-undeclared" // a call of an undeclared unit
+	RuleCall          = "blueprint/call-undeclared"       // an undeclared call of a declared unit
 	RuleUnused        = "blueprint/dependency-unused"     // a declared unit is never called
 	RuleImport        = "blueprint/import-undeclared"     // another unit's code is imported
 	RuleFailure       = "blueprint/failure-unhandled"     // a failure mode without a handler
-	RuleResponse      = "blueprint/failure-response"      // one whose handler answers something else
+	RuleResponse      = "blueprint/failure-response"      // a failure mode whose handler answers differently
 	RuleUntyped       = "blueprint/untyped"               // a public function without types
 	RuleUndocumented  = "blueprint/undocumented"          // a module, class or public function without a docstring
 	mostOfOneRule     = 25                                // reported findings of one rule
 	mostWords         = 400_000                           // characters of source that are searched for a word
-	unknownInterfaces = "tools, commands, methods and topics are looked for by their words only"
+	unknownInterfaces = "tools, commands, methods and topics are searched by their words only"
 )
 
 // Checked is the result of a mechanical check.
@@ -60,9 +60,9 @@ func Check(ctx context.Context, b *Blueprint, s State, o summary.Options) (Check
 	}
 	c.files = files
 	for _, u := range unseen {
-		if u.Reason == "it is not there" {
+		if u.Reason == "it does not exist" {
 			i := slices.Index(b.Paths(), u.Path)
-			c.claim(RuleSource, fmt.Sprintf("source_files[%d]", i), gates.Error, "the source file %s is not there", u.Path)
+			c.claim(RuleSource, fmt.Sprintf("source_files[%d]", i), gates.Error, "the source file %s does not exist", u.Path)
 			continue
 		}
 		c.out.Unseen = append(c.out.Unseen, u)
@@ -107,14 +107,14 @@ func (c *checker) find(f gates.Finding) {
 // claim reports a finding at a place of the blueprint.
 func (c *checker) claim(rule, key string, s gates.Severity, format string, args ...any) {
 	c.find(gates.Finding{Rule: rule, Path: c.b.File(), Line: c.b.Line(key), Severity: s,
-		Message: fmt.Sprintf(format, args...), Fix: "correct the code; where the blueprint is wrong, correct that"})
+		Message: fmt.Sprintf(format, args...), Fix: "correct the code, or the blueprint if that is wrong"})
 }
 
 // missing calls claim at full severity only if all source files were read: an unread file may contain what seems to be
 // missing.
 func (c *checker) missing(rule, key string, format string, args ...any) {
 	if len(c.out.Unseen) > 0 {
-		c.claim(rule, key, gates.Note, format+" in what could be read", args...)
+		c.claim(rule, key, gates.Note, format+" in the readable source", args...)
 		return
 	}
 	c.claim(rule, key, gates.Error, format, args...)
@@ -166,19 +166,19 @@ func (c *checker) endpoints() {
 				case ok:
 				case len(others) > 0:
 					c.claim(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d].path", key, j), gates.Error,
-						"%s is declared; the code answers %s there", e.Name(), strings.Join(others, ", "))
+						"%s is declared, but the code answers %s there", e.Name(), strings.Join(others, ", "))
 				default:
-					c.missing(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d].path", key, j), "%s is declared, and no route answers it",
+					c.missing(RuleEndpoint, fmt.Sprintf("%s.endpoints[%d].path", key, j), "%s is declared, but no route answers it",
 						e.Name())
 				}
 			}
 		case in.Socket != nil:
 			if ok, _ := c.has("WEBSOCKET", in.Socket.Path); !ok && !c.says(in.Socket.Path) {
-				c.missing(RuleEndpoint, key, "the websocket %s is declared, and no route answers it", in.Socket.Path)
+				c.missing(RuleEndpoint, key, "the websocket %s is declared, but no route answers it", in.Socket.Path)
 			}
 		case in.Stream != nil:
 			if ok, _ := c.has("", in.Stream.Path); !ok && !c.says(in.Stream.Path) {
-				c.missing(RuleEndpoint, key, "the stream %s is declared, and no route answers it", in.Stream.Path)
+				c.missing(RuleEndpoint, key, "the stream %s is declared, but no route answers it", in.Stream.Path)
 			}
 		}
 	}
@@ -187,10 +187,10 @@ func (c *checker) endpoints() {
 			if !c.declares(e) {
 				sev := gates.Error
 				if !declared {
-					sev = gates.Warning // a unit that declares no endpoints may not be about them
+					sev = gates.Warning // a unit without declared endpoints may not document them
 				}
-				c.code(RuleUndeclared, f.Path, e.Line, sev, "declare it in the blueprint, or take it away",
-					"%s %s is no endpoint of the blueprint", e.Method, e.Path)
+				c.code(RuleUndeclared, f.Path, e.Line, sev, "declare it in the blueprint, or remove it",
+					"%s %s is not an endpoint of the blueprint", e.Method, e.Path)
 			}
 		}
 	}
@@ -222,7 +222,8 @@ func (c *checker) promises() {
 				found = c.symbol(name)
 			}
 			if !found {
-				c.missing(RuleInterface, fmt.Sprintf("interfaces[%d]", i), "the %s %s is declared for %s, and the source has none",
+				c.missing(RuleInterface, fmt.Sprintf("interfaces[%d]", i), "the %s %s is declared for %s, but is missing in "+
+					"the source",
 					what, name, in.Type)
 			}
 		}

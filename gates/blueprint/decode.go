@@ -79,12 +79,12 @@ func (d *decoder) mapping(text string) *ast.MappingNode {
 		case nil, *ast.CommentGroupNode:
 		case *ast.MappingNode:
 			if found != nil {
-				d.errorf(lineOf(n), "a second YAML document; a blueprint is one")
+				d.errorf(lineOf(n), "a second YAML document; a blueprint is a single document")
 				return nil
 			}
 			found = n
 		default:
-			d.errorf(lineOf(n), "not a mapping; a blueprint is keys such as unit: and intent:")
+			d.errorf(lineOf(n), "not a mapping; a blueprint has keys such as unit: and intent:")
 			return nil
 		}
 	}
@@ -110,7 +110,7 @@ const maxDepth = 20
 // fill puts a node into a value. key is its place: "intent.purpose".
 func (d *decoder) fill(to reflect.Value, n ast.Node, key string, depth int) {
 	if c, ok := n.(*ast.TagNode); ok {
-		d.errorf(lineOf(c), "%s: a tag such as %s is not read", key, c.Start.Value)
+		d.errorf(lineOf(c), "%s: tags such as %s are not supported", key, c.Start.Value)
 		return
 	}
 	if depth > maxDepth {
@@ -119,7 +119,7 @@ func (d *decoder) fill(to reflect.Value, n ast.Node, key string, depth int) {
 	}
 	switch n.(type) {
 	case *ast.AnchorNode, *ast.AliasNode, *ast.MergeKeyNode:
-		d.errorf(lineOf(n), "%s: anchors and aliases are not read; write it out", key)
+		d.errorf(lineOf(n), "%s: anchors and aliases are not supported; repeat the value", key)
 		return
 	}
 	if i, ok := to.Addr().Interface().(*Interface); ok {
@@ -144,12 +144,12 @@ func (d *decoder) fill(to reflect.Value, n ast.Node, key string, depth int) {
 func (d *decoder) union(to *Interface, n ast.Node, key string, depth int) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {
-		d.errorf(lineOf(n), "%s is %s; it is a mapping with a type", key, kindOf(n))
+		d.errorf(lineOf(n), "%s is %s; it must be a mapping with a type", key, kindOf(n))
 		return
 	}
 	i := slices.IndexFunc(m.Values, func(v *ast.MappingValueNode) bool { return keyOf(v) == "type" })
 	if i < 0 {
-		d.errorf(lineOf(n), "%s.type is missing; it is one of %s", key, words(InterfaceTypes()))
+		d.errorf(lineOf(n), "%s.type is missing; use one of %s", key, words(InterfaceTypes()))
 		return
 	}
 	s, ok := m.Values[i].Value.(*ast.StringNode)
@@ -158,7 +158,7 @@ func (d *decoder) union(to *Interface, n ast.Node, key string, depth int) {
 		variant = to.open(InterfaceType(s.Value))
 	}
 	if variant == nil {
-		d.errorf(lineOf(m.Values[i]), "%s.type is %s; it is one of %s", key, shown(m.Values[i].Value),
+		d.errorf(lineOf(m.Values[i]), "%s.type is %s; use one of %s", key, shown(m.Values[i].Value),
 			words(InterfaceTypes()))
 		return
 	}
@@ -168,7 +168,7 @@ func (d *decoder) union(to *Interface, n ast.Node, key string, depth int) {
 func (d *decoder) structure(to reflect.Value, n ast.Node, key string, depth int, known []string) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {
-		d.errorf(lineOf(n), "%s is %s; it is a mapping", orRoot(key), kindOf(n))
+		d.errorf(lineOf(n), "%s is %s; it must be a mapping", orRoot(key), kindOf(n))
 		return
 	}
 	fields := map[string]int{}
@@ -194,7 +194,7 @@ func (d *decoder) structure(to reflect.Value, n ast.Node, key string, depth int,
 		switch {
 		case slices.Contains(known, name):
 		case !ok:
-			d.errorf(line, "%s is not known; the keys here are %s", place,
+			d.errorf(line, "%s is an unknown key; the keys here are %s", place,
 				strings.Join(append(slices.Clone(known), names...), ", "))
 		default:
 			if v.Value == nil || v.Value.Type() == ast.NullType {
@@ -216,7 +216,7 @@ func (d *decoder) structure(to reflect.Value, n ast.Node, key string, depth int,
 // emptyHint says how to write that there are none.
 func emptyHint(v reflect.Value) string {
 	if v.Kind() == reflect.Slice {
-		return "; where there are none write []"
+		return "; write [] if there are none"
 	}
 	return ""
 }
@@ -253,7 +253,7 @@ func (d *decoder) scalar(to reflect.Value, n ast.Node, key string) {
 			}
 			return
 		}
-		d.errorf(lineOf(n), "%s is %s; it is text, put it in quotes", key, kindOf(n))
+		d.errorf(lineOf(n), "%s is %s; it must be text, put it in quotes", key, kindOf(n))
 	case reflect.Int:
 		if i, ok := n.(*ast.IntegerNode); ok {
 			if v, err := strconv.Atoi(fmt.Sprint(i.Value)); err == nil {
@@ -261,7 +261,7 @@ func (d *decoder) scalar(to reflect.Value, n ast.Node, key string) {
 				return
 			}
 		}
-		d.errorf(lineOf(n), "%s is %s; it is a whole number", key, kindOf(n))
+		d.errorf(lineOf(n), "%s is %s; it must be a whole number", key, kindOf(n))
 	case reflect.Float64:
 		switch f := n.(type) {
 		case *ast.FloatNode:
@@ -299,7 +299,7 @@ func kindOf(n ast.Node) string {
 	case *ast.StringNode:
 		return "the text " + strconv.Quote(phrase.Cut(n.Value, 40))
 	case *ast.LiteralNode:
-		return "a text of several lines"
+		return "a multi-line text"
 	case *ast.IntegerNode, *ast.FloatNode, *ast.InfinityNode, *ast.NanNode:
 		return "the number " + n.GetToken().Value
 	case *ast.BoolNode:
@@ -307,7 +307,7 @@ func kindOf(n ast.Node) string {
 	case *ast.NullNode:
 		return "nothing"
 	}
-	return "something else"
+	return "another value"
 }
 
 func shown(n ast.Node) string {

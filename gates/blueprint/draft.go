@@ -16,7 +16,7 @@ import (
 func Draft(unit string, files []summary.Summary, unseen []patterns.Skip) *Blueprint {
 	b := &Blueprint{Unit: unit,
 		Intent: Intent{Purpose: "To be written: what is " + unit + " for?", CognitiveRole: "To be written: what part does " +
-			unit + " play among the others?"}}
+			unit + " play among the parts?"}}
 	b.Intent.OpenQuestions = []string{
 		"What is " + unit + " for, and what is it not for?",
 		"Are the failure modes below all that matter, and are their responses the wanted ones?",
@@ -54,7 +54,7 @@ func Draft(unit string, files []summary.Summary, unseen []patterns.Skip) *Bluepr
 	slices.SortFunc(b.SourceFiles, func(a, b SourceFile) int { return strings.Compare(a.Path, b.Path) })
 	sure, half, none := 0.6, 0.4, 0.0
 	b.Meta = Meta{Confidence: Confidence{Contract: &sure, Dependencies: &sure, FailureModes: &half, Intent: &none},
-		Notes: "Drafted from the code. What it does is here; what it should do is for its authors to say."}
+		Notes: "Drafted from the code. It shows what the code does; its authors must say what it should do."}
 	return b
 }
 
@@ -73,7 +73,7 @@ func draftInterfaces(b *Blueprint, files []summary.Summary) {
 	var library []string
 	for _, f := range files {
 		if language.IsTest(f.Path) {
-			continue // TestMain and examples are no interfaces
+			continue // TestMain and examples are not interfaces
 		}
 		for _, e := range f.Endpoints {
 			p := summary.NormalPath(e.Path)
@@ -84,7 +84,7 @@ func draftInterfaces(b *Blueprint, files []summary.Summary) {
 			one := Endpoint{Method: e.Method, Path: p}
 			if e.Method == "ANY" {
 				one.Method = "GET"
-				b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, "Which methods shall "+p+" answer? The code takes any.")
+				b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, "Which methods should "+p+" answer? The code takes any.")
 			}
 			if !slices.ContainsFunc(http.Endpoints, func(o Endpoint) bool { return o.Name() == one.Name() }) {
 				http.Endpoints = append(http.Endpoints, one)
@@ -113,7 +113,7 @@ func draftInterfaces(b *Blueprint, files []summary.Summary) {
 	case len(library) > 0 && len(b.Interfaces) == 0:
 		b.Interfaces = append(b.Interfaces, Interface{Type: TypeLibrary, Library: &Library{Symbols: library}})
 	case len(b.Interfaces) == 0:
-		b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, "How is "+b.Unit+" reached? The code shows no way in.")
+		b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, "How is "+b.Unit+" called? The code shows no entry point.")
 	}
 }
 
@@ -123,7 +123,7 @@ func draftDependencies(b *Blueprint, files []summary.Summary) {
 		for _, c := range f.HTTPCalls {
 			if c.Kind == summary.HTTP {
 				b.Intent.OpenQuestions = append(b.Intent.OpenQuestions,
-					fmt.Sprintf("Which unit is behind %s %s in %s, and through which client shall it be called?", c.Method, c.Target,
+					fmt.Sprintf("Which unit is behind %s %s in %s, and through which client should it be called?", c.Method, c.Target,
 						f.Path))
 				continue
 			}
@@ -211,7 +211,7 @@ func Save(root string, b *Blueprint, s State) (string, error) {
 	name := PathOf(b.Unit, s)
 	text := b.YAML()
 	if _, err := parseNamed(name, b.Unit, []byte(text)); err != nil {
-		return name, fmt.Errorf("the draft is no blueprint: %w", err)
+		return name, fmt.Errorf("the draft is not a valid blueprint: %w", err)
 	}
 	if exists(root, name) {
 		return name, fmt.Errorf("%s already exists", name)

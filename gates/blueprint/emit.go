@@ -11,8 +11,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// YAML writes the blueprint in the one way that this package writes it: all keys in their order, no comments. It can be
-// read back, and is the same blueprint.
+// YAML formats the blueprint in a fixed form: all keys in their order, no comments. [Parse] reads it back as the same
+// blueprint.
 func (b *Blueprint) YAML() string {
 	var out strings.Builder
 	emitStruct(&out, reflect.ValueOf(*b), "", 0, nil)

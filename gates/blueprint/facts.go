@@ -18,7 +18,7 @@ func (c *checker) contract() {
 		key := fmt.Sprintf("contract.enums[%d]", i)
 		have, ok := c.enum(e.Name)
 		if !ok {
-			c.missing(RuleContract, key, "the enumeration %s is declared, and the source has none", e.Name)
+			c.missing(RuleContract, key, "the enumeration %s is declared, but missing in the source", e.Name)
 			continue
 		}
 		for _, m := range e.Members {
@@ -27,7 +27,7 @@ func (c *checker) contract() {
 			at := slices.IndexFunc(have.Members, func(h summary.Member) bool { return h.Name == name })
 			switch {
 			case at < 0:
-				c.claim(RuleContract, key, gates.Error, "%s.%s is declared, and the source has no such member", e.Name, name)
+				c.claim(RuleContract, key, gates.Error, "%s.%s is declared, but the source has no such member", e.Name, name)
 			case valued && bare(have.Members[at].Value) != value:
 				c.claim(RuleContract, key, gates.Error, "%s.%s is declared as %s; the source says %s", e.Name, name, value,
 					have.Members[at].Value)
@@ -39,7 +39,7 @@ func (c *checker) contract() {
 		have, ok := c.constant(k.Name)
 		switch {
 		case !ok:
-			c.missing(RuleContract, key, "the constant %s is declared, and the source has none", k.Name)
+			c.missing(RuleContract, key, "the constant %s is declared, but missing in the source", k.Name)
 		case k.Value != "" && bare(have.Value) != bare(k.Value):
 			c.claim(RuleContract, key, gates.Error, "%s is declared as %s; the source says %s", k.Name, k.Value, have.Value)
 		}
@@ -48,12 +48,12 @@ func (c *checker) contract() {
 		key := fmt.Sprintf("contract.models[%d]", i)
 		have, ok := c.model(m.Name)
 		if !ok {
-			c.missing(RuleContract, key, "the model %s is declared, and the source has none", m.Name)
+			c.missing(RuleContract, key, "the model %s is declared, but missing in the source", m.Name)
 			continue
 		}
 		for _, f := range m.Fields {
 			if !hasField(have, f) {
-				c.claim(RuleContract, key, gates.Error, "%s.%s is declared, and the source has no such field", m.Name, fieldName(f))
+				c.claim(RuleContract, key, gates.Error, "%s.%s is declared, but the source has no such field", m.Name, fieldName(f))
 			}
 		}
 	}
@@ -106,7 +106,7 @@ func fieldName(s string) string {
 	return s[:i]
 }
 
-// hasField looks for a field by its name, or by the one that it has in JSON.
+// hasField looks for a field by its name or by its JSON name.
 func hasField(c summary.Class, field string) bool {
 	want := fieldName(field)
 	return slices.ContainsFunc(c.Fields, func(f string) bool {
@@ -115,7 +115,7 @@ func hasField(c summary.Class, field string) bool {
 	})
 }
 
-// simple returns a name without its spelling: BillingClient, billing_client and billing-client are billing.
+// simple normalises the spelling of a name: BillingClient, billing_client and billing-client become billing.
 func simple(s string) string {
 	s = s[strings.LastIndexAny(s, "./")+1:]
 	s = strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(s))
@@ -144,20 +144,21 @@ func (c *checker) dependencies() {
 					continue
 				}
 				c.code(RuleRawHTTP, f.Path, call.Line, gates.Error, "call the unit through its client utility",
-					"%s %s goes around the client utilities (%s)", call.Method, call.Target, call.Via)
+					"%s %s bypasses the client utilities (%s)", call.Method, call.Target, call.Via)
 				continue
 			}
 			i, ok := c.service(call.Target)
 			if !ok {
-				c.code(RuleDependency, f.Path, call.Line, gates.Error, "declare the dependency in the blueprint, or do without it",
-					"%s calls a unit that is no dependency of the blueprint", call.Via)
+				c.code(RuleDependency, f.Path, call.Line, gates.Error, "declare the dependency in the blueprint, or remove the "+
+					"call",
+					"%s calls a unit that is not a dependency in the blueprint", call.Via)
 				continue
 			}
 			used[i] = true
 			if s := c.b.Dependencies.Services[i]; len(s.Calls) > 0 && call.Method != call.Target &&
 				!slices.Contains(s.Calls, call.Method) {
 				c.code(RuleCall, f.Path, call.Line, gates.Warning, "declare the call in the blueprint",
-					"%s of %s is none of the calls that the blueprint declares: %s", call.Method, s.Name, strings.Join(s.Calls, ", "))
+					"%s of %s is not among the calls that the blueprint declares: %s", call.Method, s.Name, strings.Join(s.Calls, ", "))
 			}
 		}
 		for _, imp := range f.InternalImports {
@@ -171,7 +172,7 @@ func (c *checker) dependencies() {
 	for i, s := range c.b.Dependencies.Services {
 		if !used[i] && len(c.out.Unseen) == 0 {
 			c.claim(RuleUnused, fmt.Sprintf("dependencies.services[%d]", i), gates.Warning,
-				"%s is declared as a dependency, and nothing calls it", s.Name)
+				"%s is declared as a dependency, but nothing calls it", s.Name)
 		}
 	}
 }
@@ -189,7 +190,7 @@ func (c *checker) isClient(f summary.Summary) bool {
 	})
 }
 
-// mentions reports whether an import takes a client: its module, or its name from a module.
+// mentions reports whether an import names a client: its module, or its name from a module.
 func mentions(imp summary.Import, client string) bool {
 	full := dots(imp.Path)
 	want := dots(client)
@@ -209,7 +210,7 @@ func (c *checker) imports() {
 			if !c.mayImport(f, imp) {
 				c.code(RuleImport, f.Path, imp.Line, gates.Error,
 					"declare the unit as a dependency and call it through its client, or name the library in dependencies.shared",
-					"%s is neither of this unit nor of a declared dependency nor shared", imp.Path)
+					"%s belongs neither to this unit nor to a declared dependency, and is not shared", imp.Path)
 			}
 		}
 	}
@@ -269,7 +270,7 @@ func (c *checker) place(f summary.Summary, imp string) string {
 	return strings.TrimPrefix(imp, "@/")
 }
 
-// failures looks for a handler of each failure mode that says what is caught or answered.
+// failures looks for a handler of each failure mode: code that catches its error or answers its status.
 func (c *checker) failures() {
 	for i, f := range c.b.FailureModes {
 		key := fmt.Sprintf("failure_modes[%d]", i)
@@ -296,7 +297,7 @@ func (c *checker) failures() {
 		switch {
 		case answered:
 		case len(caught) == 0 || f.Exception == "":
-			c.missing(RuleFailure, key, "%s: nothing in the code handles %s", phrase.Line(f.Condition), what)
+			c.missing(RuleFailure, key, "%s: no code handles %s", phrase.Line(f.Condition), what)
 		default:
 			var have []string
 			for _, h := range caught {
@@ -317,7 +318,7 @@ func sameType(a, b string) bool {
 func (c *checker) rubric() {
 	for _, f := range c.files {
 		if f.ModuleDocstring == "" && !(f.Language == outline.Go && c.otherDoc(f)) {
-			c.code(RuleUndocumented, f.Path, 1, gates.Warning, "say at the top what the module is for",
+			c.code(RuleUndocumented, f.Path, 1, gates.Warning, "describe the purpose of the module at its top",
 				"the module has no docstring")
 		}
 		for _, fn := range f.Functions {
@@ -328,7 +329,7 @@ func (c *checker) rubric() {
 				continue
 			}
 			if k.Docstring == "" {
-				c.code(RuleUndocumented, f.Path, k.Line, gates.Warning, "say what it is", "%s has no docstring", k.Name)
+				c.code(RuleUndocumented, f.Path, k.Line, gates.Warning, "describe what it is", "%s has no docstring", k.Name)
 			}
 			for _, fn := range k.Methods {
 				c.function(f, k.Name+".", fn)
@@ -337,7 +338,7 @@ func (c *checker) rubric() {
 	}
 }
 
-// otherDoc reports whether another file of the same package of Go says what the package is.
+// otherDoc reports whether another file of the same Go package has the package comment.
 func (c *checker) otherDoc(f summary.Summary) bool {
 	return slices.ContainsFunc(c.files,
 		func(o summary.Summary) bool { return path.Dir(o.Path) == path.Dir(f.Path) && o.ModuleDocstring != "" })
@@ -348,10 +349,10 @@ func (c *checker) function(f summary.Summary, owner string, fn summary.Function)
 		return
 	}
 	if len(fn.Untyped) > 0 {
-		c.code(RuleUntyped, f.Path, fn.Line, gates.Error, "give parameters and results their types",
+		c.code(RuleUntyped, f.Path, fn.Line, gates.Error, "add the types of parameters and results",
 			"%s%s is not fully typed: %s", owner, fn.Name, strings.Join(fn.Untyped, ", "))
 	}
 	if !fn.Documented {
-		c.code(RuleUndocumented, f.Path, fn.Line, gates.Warning, "say what it does", "%s%s has no docstring", owner, fn.Name)
+		c.code(RuleUndocumented, f.Path, fn.Line, gates.Warning, "describe what it does", "%s%s has no docstring", owner, fn.Name)
 	}
 }

@@ -40,7 +40,7 @@ func (g *gateLook) look(ctx context.Context) error {
 	if err := g.changed(ctx); err != nil {
 		return err
 	}
-	for _, c := range g.changes { // a removed one counts, too
+	for _, c := range g.changes { // a removed one counts too
 		if unit, ok := unitOf(c.Path); ok && !slices.Contains(units, unit) {
 			units = append(units, unit)
 		}
@@ -132,7 +132,7 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 	moved := changed && c.Status != gates.Added && sub.Diff != nil && !sub.Names(name)
 	if moved && sub.Batch.Number == "" { // a person's own change, which reviewers see as such
 		g.Find(gates.Finding{Rule: RuleChanged, Path: name, Severity: gates.Warning,
-			Message: "a live blueprint changes along with the code, which is held against the new one",
+			Message: "a live blueprint changes along with the code; the code was compared with the new one",
 			Fix:     "runplan blueprint promote is the way to a live blueprint"})
 		moved = false
 	}
@@ -141,8 +141,8 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 	if moved {
 		g.Find(gates.Finding{
 			Rule: RuleChanged, Path: name, Severity: gates.Error,
-			Message: "the change rewrites a live blueprint; the code was held against the one before",
-			Fix: "leave the blueprint as it is, or have the batch name it; runplan blueprint promote is the way to " +
+			Message: "the change rewrites a live blueprint; the code was compared with the old one",
+			Fix: "leave the blueprint unchanged, or have the batch name it; use runplan blueprint promote to " +
 				"another one",
 		})
 		src, err = sub.Diff.Before(ctx, name)

@@ -19,7 +19,7 @@ import (
 // references is the number of units that serve as examples: those that were promoted last (BP-24).
 const references = 3
 
-// These limit how much a generation sees of other units and of the shared library.
+// These limit the part of other units and of the shared library in a brief.
 const (
 	mostReference = 60_000
 	mostShared    = 120_000
@@ -34,7 +34,7 @@ type Brief struct {
 	Text       string     `json:"text"`
 	References []string   `json:"references"` // units
 	Shared     []string   `json:"shared"`     // files
-	Left       []string   `json:"left"`       // what did not fit, or could not be read
+	Left       []string   `json:"left"`       // paths that did not fit or could not be read
 	Returned   string     `json:"returned,omitempty"`
 }
 
@@ -133,7 +133,7 @@ func (o *Brief) examples(root, unit string) (string, error) {
 		}
 		b, err := Load(root, p.Unit, Live)
 		if errors.Is(err, ErrNoBlueprint) {
-			continue // it is not live any more
+			continue // it is no longer live
 		}
 		if err != nil {
 			return "", err
@@ -159,7 +159,7 @@ func (o *Brief) shared(root string, b *Blueprint) string {
 				continue
 			}
 			for _, pattern := range []string{at + ".*", at + "/*", at + "/*/*"} {
-				names, _ := fs.Glob(tree, pattern) // the pattern is made of a name, and can only find nothing
+				names, _ := fs.Glob(tree, pattern) // a bad pattern from a name matches nothing
 				for _, n := range names {
 					if !isSource(n) || slices.Contains(o.Shared, n) {
 						continue
@@ -185,7 +185,7 @@ func isSource(name string) bool {
 		!strings.Contains(base, "_test.") && !strings.HasPrefix(base, "test_")
 }
 
-// source adds a file, or says why it is not there. It returns how much room it took.
+// source adds a file, or the reason why it is missing. It returns the added size.
 func (o *Brief) source(w *strings.Builder, root, name string, room int) int {
 	text, err := readBelow(root, name, maxSource)
 	switch {

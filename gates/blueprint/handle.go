@@ -13,11 +13,11 @@ import (
 type Handled struct {
 	Record    Record   `json:"review"`
 	Stored    []string `json:"stored"`
-	Word      string   `json:"verdict"`             // in the words that all reviews share
+	Word      string   `json:"verdict"`             // in the terms that all reviews share
 	Questions int      `json:"questions_added"`     // open questions that went into the blueprint
 	Returned  string   `json:"returned,omitempty"`  // the list of corrections for the author of the code
 	Queued    []Item   `json:"queued"`              // critical items that wait for a person
-	Found     string   `json:"blueprint,omitempty"` // the blueprint that was changed
+	Found     string   `json:"blueprint,omitempty"` // the changed blueprint
 }
 
 // Handle stores a review twice and acts on it (BP-23). A rejected unit goes back with a list of corrections, notes
@@ -95,7 +95,7 @@ func addTo(root, unit string, s State, questions []string) (int, error) {
 // returned returns the list of corrections for the author of the code.
 func returned(rec Record) string {
 	var w strings.Builder
-	fmt.Fprintf(&w, "# %s goes back: %d discrepancies\n\n%s\n", rec.ServiceID, len(rec.Discrepancies),
+	fmt.Fprintf(&w, "# %s was rejected: %d discrepancies\n\n%s\n", rec.ServiceID, len(rec.Discrepancies),
 		phrase.Line(rec.SummaryNote))
 	for _, s := range Severities() {
 		for _, d := range rec.Discrepancies {

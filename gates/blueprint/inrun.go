@@ -29,13 +29,12 @@ type Opinion struct {
 	Unit      string
 	Record    Record
 	Stored    string       // the review
-	Returned  string       // the list for the author, of a unit that is rejected
+	Returned  string       // the list for the author of a rejected unit
 	Questions []string     // for the blueprint's open questions; not added yet
-	Said      llm.Response // with what it took
+	Said      llm.Response // with its cost
 }
 
-// Concerned lists the live units of the tree at root of which a source file, or the blueprint, is among the changed
-// files.
+// Concerned lists the live units of the tree at root whose source files or blueprint are among the changed files.
 func Concerned(root string, changed []string) ([]string, error) {
 	units, err := Units(root, Live)
 	if err != nil {
@@ -95,7 +94,7 @@ func (v Reviewer) Review(ctx context.Context, root, unit, out string) (Opinion, 
 		return o, err
 	}
 	switch rec := o.Record; rec.Decision {
-	case ApproveWithNotes: // all that costs fidelity, as of a candidate: it is one
+	case ApproveWithNotes: // all discrepancies that cost fidelity, because this is a candidate
 		rec.State = Candidate
 		o.Questions = notes(rec)
 	case Approve:
@@ -114,7 +113,7 @@ func (v Reviewer) hide(text string) string {
 	return v.Hide(text)
 }
 
-// ReviewGate is the name under which a reviewer's word is among the reports of gates.
+// ReviewGate is the name of a reviewer's report among the reports of gates.
 const ReviewGate = "blueprint:review"
 
 // Report returns the report that goes back with a rejected unit. It leaves out observations, which cost no fidelity.

@@ -1,6 +1,6 @@
 package blueprint
 
-// Interface is one way into a unit: a tagged union by type (BP-03). Exactly one of the pointers is set.
+// Interface is an entry point of a unit: a tagged union by type (BP-03). Exactly one of the pointers is set.
 type Interface struct {
 	Type InterfaceType
 
@@ -43,14 +43,14 @@ type Endpoint struct {
 	Path     string `yaml:"path" json:"path" need:"yes"`
 	Request  string `yaml:"request" json:"request,omitempty"`   // name of a model
 	Response string `yaml:"response" json:"response,omitempty"` // name of a model
-	Errors   []int  `yaml:"errors" json:"errors,omitempty"`     // statuses that it may answer besides
+	Errors   []int  `yaml:"errors" json:"errors,omitempty"`     // further statuses that it may answer
 	Purpose  string `yaml:"purpose" json:"purpose,omitempty"`
 }
 
 // Name returns the endpoint in the form "GET /orders".
 func (e Endpoint) Name() string { return e.Method + " " + e.Path }
 
-// WebSocket is a socket with the messages that go over it.
+// WebSocket is a socket with its messages.
 type WebSocket struct {
 	Path     string   `yaml:"path" json:"path" need:"yes"`
 	Messages []string `yaml:"messages" json:"messages,omitempty"`
@@ -64,7 +64,7 @@ type SSE struct {
 	Note   string   `yaml:"note" json:"note,omitempty"`
 }
 
-// Event is a topic that is published or subscribed to.
+// Event is a published or subscribed topic.
 type Event struct {
 	Topic     string `yaml:"topic" json:"topic" need:"yes"`
 	Direction string `yaml:"direction" json:"direction" need:"yes"` // publish or subscribe
@@ -72,7 +72,7 @@ type Event struct {
 	Note      string `yaml:"note" json:"note,omitempty"`
 }
 
-// DirectCall is a set of functions that others of the same process call.
+// DirectCall is a set of functions for callers in the same process.
 type DirectCall struct {
 	Functions []string `yaml:"functions" json:"functions" need:"yes"`
 	Note      string   `yaml:"note" json:"note,omitempty"`
@@ -97,7 +97,7 @@ type CLI struct {
 	Note     string   `yaml:"note" json:"note,omitempty"`
 }
 
-// Library is a set of symbols that others import.
+// Library is a set of symbols for importers.
 type Library struct {
 	Symbols []string `yaml:"symbols" json:"symbols" need:"yes"`
 	Note    string   `yaml:"note" json:"note,omitempty"`
@@ -108,7 +108,7 @@ func InterfaceTypes() []InterfaceType {
 	return []InterfaceType{TypeHTTP, TypeSocket, TypeSSE, TypeEvent, TypeDirect, TypeMCP, TypeGRPC, TypeCLI, TypeLibrary}
 }
 
-// open makes the variant of a type ready to be filled; nil for a type that is none.
+// open creates the variant of a type; nil for an unknown type.
 func (i *Interface) open(t InterfaceType) any {
 	i.Type = t
 	switch t {

@@ -23,7 +23,7 @@ type Entry struct {
 
 func journalFile() string { return path.Join(Folder, "journal", "journal.jsonl") }
 
-// Note adds a line to the journal. It is written in one piece, so that two that write at a time do not mix.
+// Note adds a line to the journal. It writes the line in one piece, so that concurrent writers do not mix.
 func Note(root string, e Entry) error {
 	e.At = e.At.UTC().Truncate(time.Second)
 	text, err := json.Marshal(e)
@@ -50,7 +50,7 @@ func Note(root string, e Entry) error {
 	return nil
 }
 
-// Journal reads all entries, in order. A line that cannot be read is an error, with its number.
+// Journal reads all entries, in order. An unreadable line is an error with its number.
 func Journal(root string) ([]Entry, error) {
 	raw, err := readBelow(root, journalFile(), 64<<20)
 	if errors.Is(err, fs.ErrNotExist) {

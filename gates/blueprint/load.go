@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// maxFile bounds a blueprint. It is a few pages.
+// maxFile limits the size of a blueprint.
 const maxFile = 1 << 20
 
 // Parse reads a blueprint. Messages call it name. The error is [FileErrors] with all problems.
@@ -26,7 +26,7 @@ func Parse(name string, src []byte) (*Blueprint, error) {
 	b := &Blueprint{lines: d.lines, file: name}
 	switch {
 	case len(src) > maxFile:
-		d.errorf(1, "the file has %d KiB; a blueprint has at most %d", len(src)>>10, maxFile>>10)
+		d.errorf(1, "the file has %d KiB; the limit is %d", len(src)>>10, maxFile>>10)
 	case !utf8.Valid(src) || strings.ContainsRune(string(src), 0):
 		d.errorf(1, "not UTF-8 text")
 	default:
@@ -53,12 +53,12 @@ var (
 )
 
 // ErrUnitName says that a name of a unit is invalid.
-var ErrUnitName = errors.New("no name of a unit")
+var ErrUnitName = errors.New("not a valid unit name")
 
-// ValidUnit says whether a name can be a unit's: it becomes the name of files.
+// ValidUnit checks whether a name can be the name of a unit, which becomes part of file names.
 func ValidUnit(name string) error {
 	if !unitName.MatchString(name) || strings.Contains(name, "..") || len(name) > 100 {
-		return fmt.Errorf("%q is %w; it is small letters, digits, -, _ and single dots, such as order-service",
+		return fmt.Errorf("%q is %w; use lower-case letters, digits, -, _ and single dots, such as order-service",
 			phrase.Cut(name, 60), ErrUnitName)
 	}
 	return nil
@@ -79,13 +79,13 @@ func (d *decoder) judge(b *Blueprint) {
 	d.judgeInterfaces(b, at)
 	for i, v := range b.Dependencies.Volumes {
 		if !slices.Contains([]string{"", "ro", "rw"}, v.Mode) {
-			at(fmt.Sprintf("dependencies.volumes[%d].mode", i), "dependencies.volumes[%d].mode is %q; it is ro or rw", i, v.Mode)
+			at(fmt.Sprintf("dependencies.volumes[%d].mode", i), "dependencies.volumes[%d].mode is %q; use ro or rw", i, v.Mode)
 		}
 	}
 	for i, f := range b.FailureModes {
 		key := fmt.Sprintf("failure_modes[%d]", i)
 		if f.Status != 0 && (f.Status < 100 || f.Status > 599) {
-			at(key+".status", "%s.status is %d; a status of HTTP is 100 to 599", key, f.Status)
+			at(key+".status", "%s.status is %d; an HTTP status is 100 to 599", key, f.Status)
 		}
 		if f.Interface != "" && !slices.ContainsFunc(b.Endpoints(),
 			func(e Endpoint) bool { return e.Name() == f.Interface }) {
@@ -122,13 +122,13 @@ func (d *decoder) judgeInterfaces(b *Blueprint, at func(key, format string, args
 		case in.Stream != nil:
 			paths[key+".path"] = in.Stream.Path
 		case in.Event != nil && in.Event.Direction != "publish" && in.Event.Direction != "subscribe":
-			at(key+".direction", "%s.direction is %q; it is publish or subscribe", key, in.Event.Direction)
+			at(key+".direction", "%s.direction is %q; use publish or subscribe", key, in.Event.Direction)
 		case in.HTTP != nil:
 			for j, e := range in.HTTP.Endpoints {
 				place := fmt.Sprintf("%s.endpoints[%d]", key, j)
 				paths[place+".path"] = e.Path
 				if !slices.Contains(methods, e.Method) {
-					at(place+".method", "%s.method is %q; it is one of %s", place, e.Method, strings.Join(methods, ", "))
+					at(place+".method", "%s.method is %q; use one of %s", place, e.Method, strings.Join(methods, ", "))
 				}
 				if seen[e.Name()] {
 					at(place, "%s: %s occurs twice", place, e.Name())
@@ -138,25 +138,26 @@ func (d *decoder) judgeInterfaces(b *Blueprint, at func(key, format string, args
 		}
 		for place, p := range paths {
 			if !endpointPath.MatchString(p) {
-				at(place, "%s is %q; it begins with a slash and has no spaces", place, p)
+				at(place, "%s is %q; it must begin with a slash and have no spaces", place, p)
 			}
 		}
 	}
 }
 
-// SafePath accepts a path that stays in the repository: relative, with slashes, and without ways out.
+// SafePath accepts a path that stays in the repository: relative, with slashes, and without dot segments.
 func SafePath(p string) error {
 	switch {
 	case p == "" || !fs.ValidPath(p) || p == ".":
 		return fmt.Errorf(
-			"%q is not a path below the root of the repository: write it relative to that, with slashes and without dots for "+
+			"%q is not a path below the root of the repository: write it relative to the root, with slashes and without . "+
+				"or .. as "+
 				"folders", phrase.Cut(p, 80))
 	case strings.ContainsAny(p, "\\\x00\n\r") || filepath.VolumeName(p) != "":
-		return fmt.Errorf("%q has characters that a path here may not have", phrase.Cut(p, 80))
+		return fmt.Errorf("%q has characters that are not allowed in a path", phrase.Cut(p, 80))
 	}
 	for part := range strings.SplitSeq(p, "/") {
 		if strings.EqualFold(part, ".git") || strings.EqualFold(part, ".runplan") {
-			return fmt.Errorf("%q lies in %s, which holds no source", phrase.Cut(p, 80), part)
+			return fmt.Errorf("%q is in %s, which contains no source", phrase.Cut(p, 80), part)
 		}
 	}
 	return nil
@@ -167,7 +168,7 @@ type State string
 
 // The states.
 const (
-	Candidate State = "candidate" // prescribed, or not validated
+	Candidate State = "candidate" // not yet validated
 	Live      State = "live"      // promoted
 )
 
@@ -182,8 +183,8 @@ func PathOf(unit string, s State) string {
 	return path.Join(Folder, unit+".yaml")
 }
 
-// ErrNoBlueprint says that a unit has none in that state.
-var ErrNoBlueprint = errors.New("there is no such blueprint")
+// ErrNoBlueprint reports that a unit has no blueprint in that state.
+var ErrNoBlueprint = errors.New("blueprint not found")
 
 // Load reads the blueprint of a unit in the repository at root. Its unit must match the file name.
 func Load(root, unit string, s State) (*Blueprint, error) {
@@ -210,7 +211,7 @@ func load(root, unit string, s State) (*Blueprint, []byte, error) {
 func parseNamed(name, unit string, src []byte) (*Blueprint, error) {
 	b, err := Parse(name, src)
 	if err == nil && b.Unit != unit {
-		return nil, FileErrors{{name, b.Line("unit"), fmt.Sprintf("unit is %q, but the file is named for %q", b.Unit, unit)}}
+		return nil, FileErrors{{name, b.Line("unit"), fmt.Sprintf("unit is %q, but the name of the file says %q", b.Unit, unit)}}
 	}
 	return b, err
 }
@@ -253,7 +254,7 @@ func readBelow(root, name string, limit int) ([]byte, error) {
 		return nil, fmt.Errorf("%s is not a regular file", name)
 	}
 	if info.Size() > int64(limit) {
-		return nil, fmt.Errorf("%s has %d KiB, at most %d are read", name, info.Size()>>10, limit>>10)
+		return nil, fmt.Errorf("%s has %d KiB; the limit is %d", name, info.Size()>>10, limit>>10)
 	}
 	text := make([]byte, info.Size())
 	n, err := f.ReadAt(text, 0)

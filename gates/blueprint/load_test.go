@@ -141,25 +141,25 @@ func TestWrongBlueprints(t *testing.T) {
 		want       []string // line: part of the message
 	}{
 		{"unknown key", edit("  cognitive_role: the counter", "  cognitive_role: the counter\n  colour: red"),
-			[]string{"5: intent.colour is not known; the keys here are purpose, cognitive_role"}},
+			[]string{"5: intent.colour is an unknown key; the keys here are purpose, cognitive_role"}},
 		{"unknown key at the root", edit("meta:", "extra: 1\nmeta:"), []string{"47: extra is not known"}},
 		{"missing section", sample[:strings.Index(sample, "meta:")], []string{"1: meta is missing"}},
 		{"missing key", edit("    - name: billing\n      client", "    - client"),
 			[]string{"26: dependencies.services[0].name is missing"}},
 		{"duplicate key", edit("unit: orders", "unit: orders\nunit: other"), []string{"2: "}},
 		{"wrong type", edit("purpose: Takes and shows orders.", "purpose: 12"),
-			[]string{`3: intent.purpose is the number 12; it is text, put it in quotes`}},
+			[]string{`3: intent.purpose is the number 12; it must be text, put it in quotes`}},
 		{"list for text", edit("purpose: Takes and shows orders.", "purpose: [a]"),
 			[]string{"3: intent.purpose is a list; it is text"}},
 		{"text for a list", edit("design_decisions: [one table]", "design_decisions: one table"),
 			[]string{`5: intent.design_decisions is the text "one table"; it is a list`}},
 		{"text for a number", edit("    status: 504", "    status: gone"),
-			[]string{`35: failure_modes[0].status is the text "gone"; it is a whole number`}},
+			[]string{`35: failure_modes[0].status is the text "gone"; it must be a whole number`}},
 		{"truth for a number", edit("{contract: 0.9,", "{contract: yes,"), []string{"meta.confidence.contract is"}},
 		{"unknown interface", edit("type: websocket", "type: telex"),
 			[]string{`14: interfaces[1].type is the text "telex"; it is one of http_rest, websocket, sse`}},
 		{"key of another type", edit("    messages: [created]", "    endpoints: []"),
-			[]string{"16: interfaces[1].endpoints is not known; the keys here are type, path, messages"}},
+			[]string{"16: interfaces[1].endpoints is an unknown key; the keys here are type, path, messages"}},
 		{"no type", edit("  - {type: cli, commands: [orders list]}", "  - {commands: [orders list]}"),
 			[]string{"interfaces[7].type is missing"}},
 		{"bad method", edit("method: GET, path", "method: FETCH, path"),
@@ -168,8 +168,8 @@ func TestWrongBlueprints(t *testing.T) {
 			[]string{`42: source_files[3].path: "../core.py" is not a path below the root`}},
 		{"absolute path", edit("path: orders/core.py", "path: /etc/passwd"), []string{`42: source_files[3].path`}},
 		{"git's own files", edit("path: orders/core.py", "path: .git/config"), []string{"lies in .git"}},
-		{"confidence", edit("intent: 1,", "intent: 1.5,"), []string{"meta.confidence.intent is 1.5; it is from 0 to 1"}},
-		{"unit name", edit("unit: orders", "unit: ../orders"), []string{`1: unit: "../orders" is no name of a unit`}},
+		{"confidence", edit("intent: 1,", "intent: 1.5,"), []string{"meta.confidence.intent is 1.5; it must be 0 to 1"}},
+		{"unit name", edit("unit: orders", "unit: ../orders"), []string{`1: unit: "../orders" is not a valid unit name`}},
 		{"alias", edit("design_decisions: [one table]", "design_decisions: &a [one table]"),
 			[]string{"5: intent.design_decisions: anchors and aliases are not read"}},
 		{"failure of no interface", edit("    interface: POST /orders", "    interface: POST /order"),
@@ -182,7 +182,7 @@ func TestWrongBlueprints(t *testing.T) {
 		{"no value",
 			"unit: x\nintent: {purpose: a, cognitive_role: b}\ninterfaces: []\ndependencies: " +
 				"{services:}\nfailure_modes:\nsource_files: []\nmeta: {confidence: {}}\n",
-			[]string{"4: dependencies.services has no value; where there are none write []", "5: failure_modes has no value"}},
+			[]string{"4: dependencies.services has no value; write [] if there are none", "5: failure_modes has no value"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := Parse("b.yaml", []byte(c.text))
@@ -215,7 +215,7 @@ func TestFolders(t *testing.T) {
 		t.Errorf("no live blueprint: %v", err)
 	}
 	if _, err := Load(root, "billing", Live); err == nil ||
-		!strings.Contains(err.Error(), `unit is "orders", but the file is named for "billing"`) {
+		!strings.Contains(err.Error(), `unit is "orders", but the name of the file says "billing"`) {
 		t.Errorf("a file of another name: %v", err)
 	}
 	for _, name := range []string{"../orders", "a/b", "", "A", ".hidden", "a..b"} {

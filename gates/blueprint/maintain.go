@@ -11,11 +11,11 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Task is something to do while nothing else is to be done (RUN-16).
+// Task is maintenance work for idle times (RUN-16).
 type Task struct {
 	ID            string `json:"id"`
 	Type          string `json:"type"`
-	Priority      int    `json:"priority"` // the lower runs first
+	Priority      int    `json:"priority"` // tasks with lower values run first
 	Interruptible bool   `json:"interruptible"`
 	Seconds       int    `json:"estimated_seconds"`
 	What          string `json:"what"`
@@ -38,9 +38,9 @@ func Tasks() []Task {
 // Maintained is the result of a task.
 type Maintained struct {
 	Task     string   `json:"task"`
-	Units    []string `json:"units"`   // that were checked
-	Current  []string `json:"current"` // that had not changed since
-	Found    int      `json:"found"`   // errors, or what is critical or major
+	Units    []string `json:"units"`   // checked units
+	Current  []string `json:"current"` // units unchanged since their last check
+	Found    int      `json:"found"`   // errors, or critical and major discrepancies
 	Top      string   `json:"top,omitempty"`
 	Skipped  string   `json:"skipped,omitempty"` // why nothing was done
 	Problems []string `json:"problems"`          // units that could not be checked, and why

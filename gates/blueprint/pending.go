@@ -15,14 +15,14 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// ErrNotCold says that the answer comes from a session that wrote the code.
+// ErrNotCold reports that the answer comes from a session that wrote the code.
 var ErrNotCold = errors.New("the answer is not from a cold review")
 
-// ErrNoQuestion says that no answer is waited for.
+// ErrNoQuestion reports that no review waits for an answer.
 var ErrNoQuestion = errors.New("no review waits for an answer")
 
-// ErrStale says that blueprint or sources have changed since the review was prepared.
-var ErrStale = errors.New("blueprint or sources have changed since the review was asked for")
+// ErrStale reports that blueprint or sources have changed since the review was prepared.
+var ErrStale = errors.New("the blueprint or the sources have changed since the review was prepared")
 
 // pending stores a question until its answer arrives as a file.
 type pending struct {
@@ -97,9 +97,9 @@ func Answered(root, unit string, s State, text, session string, now time.Time) (
 		return nil, Record{}, err
 	}
 	cold := Cold{ReviewID: p.ReviewID, Context: AnswerFile, SessionID: session,
-		Apart: "as the person who saved the answer says; the session was not told"}
+		Apart: "according to the person who saved the answer; the session is unknown"}
 	if session != "" {
-		cold.Apart = fmt.Sprintf("none of the %d sessions that generated code of the unit", len(made))
+		cold.Apart = fmt.Sprintf("not one of the %d sessions that generated code of the unit", len(made))
 	}
 	return r, r.Judged(res, cold, now), nil
 }
@@ -122,7 +122,7 @@ func (r *Review) recall() error {
 	return nil
 }
 
-// Answer forgets that an answer is waited for.
+// Answer removes the pending question.
 func (r *Review) Answer() error {
 	dir, err := os.OpenRoot(r.Root)
 	if err != nil {
@@ -138,7 +138,7 @@ func (r *Review) Answer() error {
 // AdapterSession is the session name of a generation by a trained adapter.
 const AdapterSession = "adapter"
 
-// Generation is one time that code of a unit was asked for.
+// Generation records one request for code of a unit.
 type Generation struct {
 	ID      string    `json:"generation_id"`
 	Session string    `json:"session_id,omitempty"`
@@ -163,6 +163,6 @@ func Generations(root, unit string) ([]Generation, error) {
 		}
 		out = append(out, g)
 	}
-	slices.SortStableFunc(out, func(a, b Generation) int { return a.At.Compare(b.At) }) // names tell seconds only
+	slices.SortStableFunc(out, func(a, b Generation) int { return a.At.Compare(b.At) }) // names have the time only to the second
 	return out, nil
 }

@@ -27,7 +27,7 @@ const (
 	StageSkipped StageStatus = "skipped"
 	StageWaiting StageStatus = "waiting" // for a person
 	StageErrored StageStatus = "error"   // it could not run
-	StageNotRun  StageStatus = "not run" // an earlier one ended the promotion
+	StageNotRun  StageStatus = "not run" // an earlier stage ended the promotion
 )
 
 // StageResult is the result of one stage of a promotion.
@@ -50,7 +50,7 @@ const (
 	Broken   Outcome = "error"
 )
 
-// Promotion is one walk of a candidate through the stages (RUN-15), as the journal keeps it.
+// Promotion is the record of one promotion of a candidate (RUN-15) in the journal.
 type Promotion struct {
 	Unit            string        `json:"unit"`
 	At              time.Time     `json:"at"`
@@ -90,9 +90,9 @@ type Pipeline struct {
 }
 
 // ErrWaiting says that a person must sign first.
-var ErrWaiting = errors.New("waiting for a person")
+var ErrWaiting = errors.New("a person must sign first")
 
-// step is the answer of a stage.
+// step is the result of a stage.
 type step struct {
 	status StageStatus
 	note   string
@@ -151,7 +151,7 @@ func Promote(ctx context.Context, unit string, pl Pipeline) (Promotion, error) {
 	return w.p, nil
 }
 
-// name picks files that no other promotion has.
+// name chooses file names that no other promotion has.
 func (w *walk) name() {
 	stamp := w.p.At.Format(stampLayout)
 	for n := 1; ; n++ {
@@ -200,7 +200,7 @@ func (w *walk) check(ctx context.Context) (step, error) {
 		return step{StageFail, fmt.Sprintf("%s; the first: %s", phrase.Count(errs, "finding blocks", "findings block"),
 			c.Findings[0].Message)}, nil
 	case len(c.Unseen) > 0:
-		return step{StageFail, "not all of the source could be read: " + reasons(c.Unseen)}, nil
+		return step{StageFail, "some of the source could not be read: " + reasons(c.Unseen)}, nil
 	}
 	return step{StagePass, phrase.Count(len(c.Findings), "finding") + ", none blocks"}, nil
 }
@@ -231,13 +231,13 @@ func judged(v gates.Verdict, err error) (step, error) {
 	case passed > 0:
 		return step{StagePass, text}, nil
 	case text == "":
-		return step{StageSkipped, "there is no such gate"}, nil
+		return step{StageSkipped, "gate not found"}, nil
 	}
 	return step{StageSkipped, text}, nil
 }
 
-// review wants the last review to be about this very blueprint and this very source. Where no review is due, one that
-// is missing or about earlier code is not asked for; one that rejected is always answered by another.
+// review requires that the last review covers exactly this blueprint and this source. Where no review is due, a
+// missing or outdated one is accepted. A rejection always needs a new review.
 func (w *walk) review(ctx context.Context) (step, error) {
 	rec, name, err := Latest(w.Root, w.p.Unit, Candidate)
 	never := errors.Is(err, ErrNoReview)
@@ -316,7 +316,7 @@ func (w *walk) verify(context.Context) (step, error) {
 		return step{StageFail, "blueprint or source changed while it was promoted; review it: runplan blueprint review " +
 			w.p.Unit + " --live"}, nil
 	}
-	return step{StagePass, "the live blueprint and the source are those that were reviewed"}, nil
+	return step{StagePass, "the live blueprint and the source are the reviewed ones"}, nil
 }
 
 // write stores the record, and rewrites the day's journal from all records of the day.

@@ -23,7 +23,7 @@ const (
 //go:embed prompts/*.md
 var prompts embed.FS
 
-// LoadPrompts reads the prompts; those of later layers take the place of the built-in ones.
+// LoadPrompts reads the prompts. Prompts of later layers override the built-in ones.
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("gates/blueprint", prompts, layers...)
 }
@@ -35,8 +35,8 @@ type Question struct {
 	Files     []summary.Summary
 	Unseen    []patterns.Skip
 	Reviewer  string    // agent, adapter or human
-	Now       time.Time // written into the answer
-	Scope     string    // the one file that is reviewed; "" for the unit
+	Now       time.Time // the reviewer name in the answer
+	Scope     string    // the reviewed file; "" for the unit
 	YAML      bool      // the blueprint as YAML instead of tables (C-22)
 }
 
@@ -56,7 +56,7 @@ func (q Question) Texts(set prompt.Set) (system, text string, err error) {
 	scope := "the whole unit."
 	if q.Scope != "" {
 		scope = "only " + fence.Line(q.Scope) +
-			", and the blueprint above is narrowed to what a file of its role answers for."
+			", and the blueprint above contains only the parts that a file of its role is responsible for."
 	}
 	if system, err = set.Render(systemPrompt, nil); err != nil {
 		return "", "", err

@@ -32,7 +32,7 @@ func AddOpenQuestions(name string, src []byte, questions []string) (out []byte, 
 	out = insertQuestions(src, b, fresh, want)
 	after, err := Parse(name, out)
 	if err != nil || !slices.Equal(after.Intent.OpenQuestions, want) || digestOf(after) != digestOf(b) {
-		// A way of writing that the insertion does not understand: the whole file is rewritten, without its comments.
+		// The insertion does not understand this layout: the whole file is rewritten, without its comments.
 		b.Intent.OpenQuestions = want
 		out = []byte(b.YAML())
 		if after, err = Parse(name, out); err != nil || !slices.Equal(after.Intent.OpenQuestions, want) {
@@ -64,7 +64,7 @@ func insertQuestions(src []byte, b *Blueprint, fresh, all []string) []byte {
 	}
 	i := slices.IndexFunc(intent.Values, func(v *ast.MappingValueNode) bool { return keyOf(v) == "open_questions" })
 	if i < 0 {
-		at := b.lines["intent"] // the line of the key: the list goes right below it
+		at := b.lines["intent"] // the line of the key; the list follows it
 		text := append([]byte(strings.Repeat(" ", indent)+"open_questions:\n"), items(fresh, indent+2)...)
 		return splice(lines, at, at, text)
 	}
@@ -82,7 +82,7 @@ func insertQuestions(src []byte, b *Blueprint, fresh, all []string) []byte {
 	return splice(lines, first-1, first-1, items(fresh, at))
 }
 
-// splice puts text in place of the lines from..to.
+// splice replaces the lines from..to with text.
 func splice(lines [][]byte, from, to int, text []byte) []byte {
 	if from < 0 || to > len(lines) || from > to {
 		return bytes.Join(lines, nil)

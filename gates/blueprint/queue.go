@@ -35,10 +35,10 @@ type Item struct {
 	ClosedBy string     `json:"closed_by,omitempty"`
 	Reason   string     `json:"reason,omitempty"`
 	ClosedAt time.Time  `json:"closed_at,omitzero"`
-	Before   []Closing  `json:"closed_before,omitempty"` // oldest first, of an item that was opened again
+	Before   []Closing  `json:"closed_before,omitempty"` // earlier closings of a reopened item, oldest first
 }
 
-// Closing is the record of how an item was closed before it was opened again.
+// Closing records how an item was closed before it was reopened.
 type Closing struct {
 	Status ItemStatus `json:"status"`
 	By     string     `json:"closed_by"`
@@ -58,12 +58,12 @@ const (
 
 func queueFolder() string { return path.Join(Folder, "queue") }
 
-// ErrNoItem says that the queue does not have the item.
-var ErrNoItem = errors.New("the queue has no such item")
+// ErrNoItem reports that the queue does not have the item.
+var ErrNoItem = errors.New("the item is not in the queue")
 
-// Enqueue puts the critical discrepancies of a review into the queue. An open item is not added twice. An acknowledged
-// item with the same evidence stays closed: the owner knows of it. With other evidence, or if it was said to be fixed,
-// a closed item is opened again and keeps the record of how it was closed.
+// Enqueue puts the critical discrepancies of a review into the queue. An open item is not added twice. An
+// acknowledged item with the same evidence stays closed: the owner knows of it. With other evidence, or if it was
+// marked as fixed, a closed item is reopened and keeps the record of its closing.
 func Enqueue(root string, r Record, review string) (added []Item, err error) {
 	for _, d := range r.Discrepancies {
 		if d.Severity != Critical {
@@ -125,7 +125,7 @@ func item(root, id string) (Item, error) {
 	return i, nil
 }
 
-// Queue lists the items, the oldest first; with all those that are closed, too.
+// Queue lists the items, oldest first. With all, it includes closed items.
 func Queue(root string, all bool) ([]Item, error) {
 	names, err := fs.Glob(os.DirFS(root), path.Join(queueFolder(), "*.json"))
 	if err != nil {
@@ -149,7 +149,7 @@ func Queue(root string, all bool) ([]Item, error) {
 func Find(root, id string) (Item, error) {
 	i, err := item(root, id)
 	if err == nil && i.Status != Open {
-		return i, fmt.Errorf("item %s is closed already: %s by %s", id, i.Status, i.ClosedBy)
+		return i, fmt.Errorf("item %s is already closed: %s by %s", id, i.Status, i.ClosedBy)
 	}
 	return i, err
 }

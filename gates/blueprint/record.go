@@ -27,11 +27,11 @@ type Record struct {
 	TotalCheckpoints     int            `json:"total_checkpoints"` // 0: not counted yet (BP-20)
 	Decision             Recommendation `json:"decision"`
 	DecisionReason       string         `json:"decision_reason"`
-	UnknownClaims        []int          `json:"unknown_claims,omitempty"` // discrepancies whose claim is not in it
+	UnknownClaims        []int          `json:"unknown_claims,omitempty"` // discrepancies whose claim is not in the blueprint
 
 	State           State           `json:"state"`
 	Scope           string          `json:"scope,omitempty"`
-	BlueprintSHA256 string          `json:"blueprint_sha256"` // without its open questions
+	BlueprintSHA256 string          `json:"blueprint_sha256"` // of the blueprint without its open questions
 	SourcesSHA256   string          `json:"sources_sha256"`
 	Unseen          []patterns.Skip `json:"unseen,omitempty"`
 	Cold            Cold            `json:"cold"`
@@ -43,9 +43,9 @@ type Cold struct {
 	ReviewID  string `json:"review_id"`            // new for each review
 	Context   string `json:"context"`              // new process, new session, or answer file
 	Provider  string `json:"provider,omitempty"`   // of the model
-	Model     string `json:"model,omitempty"`      // as its server names it
-	SessionID string `json:"session_id,omitempty"` // of an answer by file, if known
-	Apart     string `json:"apart"`                // why it cannot be the author's session, as far as that is known
+	Model     string `json:"model,omitempty"`      // model name according to its server
+	SessionID string `json:"session_id,omitempty"` // session of an answer in a file, if known
+	Apart     string `json:"apart"`                // evidence that it is not the author's session
 }
 
 // The contexts of a review.
@@ -55,7 +55,7 @@ const (
 	AnswerFile = "answer file"
 )
 
-// Curriculum is the folder of reviews that are kept for training.
+// Curriculum is the folder of reviews for training.
 const Curriculum = "knowledge/curricula/code-architect"
 
 // ReviewFolder returns the folder of a unit's reviews. Reviews of live units belong to the retroactive corpus (BP-22).
@@ -66,7 +66,7 @@ func ReviewFolder(unit string, s State) string {
 	return path.Join(Folder, "review", unit)
 }
 
-// stampLayout is the time in names of files.
+// stampLayout is the format of times in file names.
 const stampLayout = "20060102T150405"
 
 // stamp returns the time in the names of a review's files, made unique where two reviews fall into one second.
@@ -111,7 +111,7 @@ func Store(root, stamp string, r Record) (paths []string, err error) {
 	return paths, nil
 }
 
-// write replaces a file of the repository. A link in its way is an error: nothing is written outside.
+// write replaces a file of the repository. A link at its path is an error, so nothing is written outside.
 func write(root, name string, text []byte) error {
 	dir, err := os.OpenRoot(root)
 	if err != nil {
@@ -130,8 +130,8 @@ func write(root, name string, text []byte) error {
 	return nil
 }
 
-// ErrNoReview says that a unit was not reviewed yet.
-var ErrNoReview = errors.New("there is no review of the unit")
+// ErrNoReview reports that a unit has no review.
+var ErrNoReview = errors.New("the unit has no review")
 
 // Latest reads the last review of a whole unit, with its path.
 func Latest(root, unit string, s State) (r Record, name string, err error) {
@@ -191,7 +191,7 @@ func SourcesDigest(root string, b *Blueprint) (string, error) {
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-// maxSource bounds a source file.
+// maxSource limits the size of a source file.
 const maxSource = 4 << 20
 
 // unknownClaims returns the discrepancies whose claim is not in the blueprint, in any rendering.

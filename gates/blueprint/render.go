@@ -116,7 +116,7 @@ func (b *Blueprint) dependencies(p func(string, ...any)) {
 		p("- volume %s (%s)", phrase.Line(v.Path), orNone(v.Mode))
 	}
 	if len(d.Shared) > 0 {
-		p("- shared libraries, which every unit may use: %s", list(d.Shared))
+		p("- shared libraries that every unit may use: %s", list(d.Shared))
 	}
 }
 

@@ -18,7 +18,7 @@ type ReviewResult struct {
 	ServiceID       string `json:"service_id"`
 	Reviewer        string `json:"reviewer"`
 	ReviewTimestamp string `json:"review_timestamp"`
-	// what the reviewer thinks; [Fidelity] is counted
+	// the reviewer's estimate; [Fidelity] counts
 	OverallFidelityScore    float64          `json:"overall_fidelity_score"`
 	Discrepancies           []Discrepancy    `json:"discrepancies"`
 	OpenQuestionUpdates     []QuestionUpdate `json:"open_question_updates"`
@@ -36,7 +36,7 @@ type Discrepancy struct {
 	AffectedFile   string   `json:"affected_file,omitempty"`
 }
 
-// QuestionUpdate is news about an open question.
+// QuestionUpdate changes the state of an open question.
 type QuestionUpdate struct {
 	Question string `json:"question"`
 	Status   string `json:"status"` // answered, new or escalated
@@ -118,7 +118,7 @@ var ErrAnswer = errors.New("read the review")
 // types. It removes one fence around the whole answer, because people save answers with it.
 func ParseResult(unit, text string) (ReviewResult, error) {
 	if len(text) > maxResult {
-		return ReviewResult{}, fmt.Errorf("%w: the answer has %d KiB; a review has at most %d", ErrAnswer, len(text)>>10,
+		return ReviewResult{}, fmt.Errorf("%w: the answer has %d KiB; the limit is %d", ErrAnswer, len(text)>>10,
 			maxResult>>10)
 	}
 	r, err := llm.ParseJSON[ReviewResult](unfenced(text), Schema())
@@ -135,16 +135,16 @@ func (r *ReviewResult) complete(unit string) error {
 		errs = append(errs, fmt.Errorf("%w: %s", ErrAnswer, fmt.Sprintf(format, args...)))
 	}
 	if r.ServiceID != unit {
-		wrong("it is about %q, and not about %s", phrase.Cut(r.ServiceID, 60), unit)
+		wrong("it is about %q, not about %s", phrase.Cut(r.ServiceID, 60), unit)
 	}
 	if !slices.Contains(reviewers(), r.Reviewer) {
-		wrong("reviewer is %q; it is one of %s", phrase.Cut(r.Reviewer, 60), strings.Join(reviewers(), ", "))
+		wrong("reviewer is %q; use one of %s", phrase.Cut(r.Reviewer, 60), strings.Join(reviewers(), ", "))
 	}
 	if !isTime(r.ReviewTimestamp) {
-		wrong("review_timestamp is %q; it is a time such as 2026-01-31T12:00:00Z", phrase.Cut(r.ReviewTimestamp, 60))
+		wrong("review_timestamp is %q; use a time such as 2026-01-31T12:00:00Z", phrase.Cut(r.ReviewTimestamp, 60))
 	}
 	if s := r.OverallFidelityScore; math.IsNaN(s) || s < 0 || s > 1 {
-		wrong("overall_fidelity_score is %v; it is from 0 to 1", s)
+		wrong("overall_fidelity_score is %v; it must be 0 to 1", s)
 	}
 	for i := range r.Discrepancies {
 		d := &r.Discrepancies[i]
@@ -190,7 +190,7 @@ func isTime(s string) bool {
 	return false
 }
 
-// unfenced takes one fence around a whole text off.
+// unfenced removes a single fence around a text.
 func unfenced(text string) string {
 	t := strings.TrimSpace(text)
 	if !strings.HasPrefix(t, "```") || !strings.HasSuffix(t, "```") || len(t) < 6 {
@@ -242,7 +242,7 @@ func (r ReviewResult) Decide(unseen int) (Recommendation, string) {
 	case said == Approve && unseen > 0:
 		return ApproveWithNotes, fmt.Sprintf("the reviewer says approve, but was not shown %d of the source files", unseen)
 	}
-	return said, "as the reviewer says"
+	return said, "the recommendation of the reviewer"
 }
 
 // Word returns the decision in the words that all reviews share (C-41).
@@ -251,7 +251,7 @@ func (r Recommendation) Word() string {
 	case Approve:
 		return "go"
 	case ApproveWithNotes:
-		return "go, with notes"
+		return "approved, with notes"
 	}
 	return "stop"
 }

@@ -27,7 +27,7 @@ type Review struct {
 	ID        string
 	System    string
 	Prompt    string
-	Blueprint *Blueprint // narrowed, where one file is reviewed
+	Blueprint *Blueprint // narrowed if one file is reviewed
 	Scope     string
 	Reviewer  string // the reviewer that was asked; the answer cannot change it
 	Files     []summary.Summary
@@ -44,26 +44,26 @@ type Deps struct {
 	Prompts prompt.Set
 	Now     func() time.Time
 	NewID   func() string
-	Hide    func(string) string // takes known secrets out of what is kept; may be nil
+	Hide    func(string) string // removes known secrets from stored text; may be nil
 }
 
 // Options configures a review.
 type Options struct {
 	Unit     string
 	State    State
-	Scope    string // one source file; "" is the unit
+	Scope    string // one source file; "" reviews the unit
 	YAML     bool
 	Reviewer string
-	// another folder for what is written, below the name of the unit; "" is the place of reviews in the repository
+	// output folder, below the name of the unit; "" uses the folder of reviews in the repository
 	Out string
 }
 
-// ErrNothingSeen says that no source file could be summarised, so the unit cannot be judged.
+// ErrNothingSeen reports that no source file could be summarised, so the unit cannot be judged.
 var ErrNothingSeen = errors.New("none of the source files could be summarised")
 
-// ErrNotWhole says that a unit is too large for the reviewer's context window. A part would be judged as if it were the
-// whole.
-var ErrNotWhole = errors.New("the unit could not be checked whole")
+// ErrNotWhole reports that a unit is too large for the reviewer's context window. A part would be judged as if it
+// were the whole.
+var ErrNotWhole = errors.New("the unit does not fit into the context window of the reviewer")
 
 // Prepare summarises the source files and writes the question and its metadata next to the expected answer (BP-22).
 func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, error) {
@@ -155,7 +155,7 @@ func Summaries(ctx context.Context, o summary.Options, b *Blueprint, paths []str
 	var gone []patterns.Skip
 	for _, p := range paths {
 		if _, err := os.Lstat(filepath.Join(o.Root, filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
-			gone = append(gone, patterns.Skip{Path: p, Reason: "it is not there"})
+			gone = append(gone, patterns.Skip{Path: p, Reason: "it does not exist"})
 			continue
 		}
 		there = append(there, p)
@@ -188,10 +188,10 @@ func reasons(list []patterns.Skip) string {
 // Ask has a model review the unit. Each call is a separate session that gets only the prompt.
 func (r *Review) Ask(ctx context.Context, c llm.Completer, m llm.Model) (ReviewResult, Cold, error) {
 	cold := Cold{ReviewID: r.ID, Context: NewSession, Provider: m.Provider, Model: m.Name,
-		Apart: "the call carries the prompt and no earlier message"}
+		Apart: "the call contains the prompt and no earlier message"}
 	if m.Provider == llm.Command {
 		cold.Context, cold.Apart = NewProcess,
-			"a process of its own, in an empty folder, which got the prompt and nothing else"
+			"a separate process, in an empty folder, with only the prompt"
 	}
 	res, said, err := llm.JSON[ReviewResult](ctx, c,
 		llm.Request{Model: m, Stage: llm.Review, System: r.System, Prompt: r.Prompt, Schema: Schema()})

@@ -7,10 +7,10 @@ import (
 	"github.com/runplan/runplan/knowledge/summary"
 )
 
-// Scope narrows a blueprint to what a file of its role answers for (BP-16): a router for its interfaces and the
-// failures that belong to them, a model for the data models, a client for the dependencies, the core for intent and
-// failures. Another role is not narrowed. seen is the summary of the file; with it, a router answers only for the
-// endpoints that it has, or would have if it is the only one.
+// Scope narrows a blueprint to the parts that a file of its role is responsible for (BP-16): a router for its
+// interfaces and the failures that belong to them, a model for the data models, a client for the dependencies, the
+// core for intent and failures. Another role is not narrowed. seen is the summary of the file; with it, a router is
+// responsible only for its own endpoints, or for all if it is the only router.
 func (b *Blueprint) Scope(path string, seen *summary.Summary) (*Blueprint, bool) {
 	i := slices.IndexFunc(b.SourceFiles, func(f SourceFile) bool { return f.Path == path })
 	if i < 0 {
@@ -32,7 +32,7 @@ func (b *Blueprint) Scope(path string, seen *summary.Summary) (*Blueprint, bool)
 		out.Dependencies, out.Contract = Dependencies{Shared: b.Dependencies.Shared}, Contract{}
 		out.Intent.DesignDecisions = nil
 	case is("model", "schema"):
-		// What interfaces exchange stays named in them.
+		// The models that interfaces exchange keep their names.
 		out.FailureModes, out.Dependencies = nil, Dependencies{Shared: b.Dependencies.Shared}
 		out.Interfaces = b.exchanged()
 		out.Intent.DesignDecisions = nil
@@ -74,8 +74,8 @@ func (b *Blueprint) routed(seen *summary.Summary) []Interface {
 	return out
 }
 
-// endsAlike reports whether a path of the source is that of the blueprint, or its end: it may be mounted below a
-// prefix.
+// endsAlike reports whether a path of the source is the blueprint's path or ends it, because it may be mounted below
+// a prefix.
 func endsAlike(source, declared string) bool {
 	s, d := summary.NormalPath(source), summary.NormalPath(declared)
 	return s == d || s != "/" && strings.HasSuffix(d, s)

@@ -23,23 +23,23 @@ import (
 	"github.com/runplan/runplan/internal/seal"
 )
 
-// Store is a folder of reports. One without a folder keeps nothing.
+// Store is a folder of reports. Without a folder it stores nothing.
 type Store struct {
 	Dir  string
-	Seal *seal.Seal // signs what is kept; nil signs and checks nothing
+	Seal *seal.Seal // signs entries; nil signs and checks nothing
 }
 
-// mostKept bounds the store; with more the oldest go.
+// mostKept limits the number of entries; the oldest are removed first.
 const mostKept = 500
 
 // entry is the content of a cache file.
 type entry struct {
 	Version int             `json:"version"`
 	Answer  json.RawMessage `json:"answer"`
-	Seal    string          `json:"seal,omitempty"` // over the key and the answer
+	Seal    string          `json:"seal,omitempty"` // signature of the key and the answer
 }
 
-// answer is a report with the tests that it leaves out of its JSON.
+// answer is a report with its list of tests, which the JSON of a report omits.
 type answer struct {
 	Report gates.Report   `json:"report"`
 	Cases  []testout.Case `json:"cases,omitempty"`
@@ -47,7 +47,7 @@ type answer struct {
 
 const version = 3
 
-// Get returns the report of a key. What cannot be read is not there.
+// Get returns the report of a key. An unreadable entry counts as missing.
 func (s Store) Get(key string) (gates.Report, bool) {
 	if s.Dir == "" {
 		return gates.Report{}, false
@@ -61,7 +61,7 @@ func (s Store) Get(key string) (gates.Report, bool) {
 		return gates.Report{}, false
 	}
 	if s.Seal != nil && !s.Seal.Check(e.Seal, seal.Cache, key, string(e.Answer)) {
-		return gates.Report{}, false // another program wrote it
+		return gates.Report{}, false // written by another program
 	}
 	var a answer
 	if json.Unmarshal(e.Answer, &a) != nil {
@@ -190,7 +190,7 @@ func (k kept) recall(info gates.Info, s gates.Subject) (gates.Report, bool) {
 	return rep, ok && rep.Gate == info.Name
 }
 
-// Note is the note of a report from the store.
+// Note returns the note of a stored report.
 const Note = "cached"
 
 func (k kept) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
@@ -215,7 +215,7 @@ func (k kept) Check(ctx context.Context, s gates.Subject) (gates.Report, error) 
 	return rep, err
 }
 
-// keepable says whether a report holds for the next time. Suites may be moody: only their success does.
+// keepable reports whether a report may be reused. Test suites may be flaky, so only their passes are.
 func keepable(info gates.Info, r gates.Report) bool {
 	if family, _, _ := strings.Cut(info.Name, ":"); family == "tests" || r.Tests != nil {
 		return r.Status == gates.Pass

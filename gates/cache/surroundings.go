@@ -25,19 +25,19 @@ func programs() []string {
 	}
 }
 
-// Place describes what gates read besides the tree: inputs of their answers that are in no commit.
+// Place describes the inputs of gates that are not in a commit.
 type Place struct {
 	Root     string   // of the checkout
 	Roots    []string // of the projects in it, relative to Root
 	Ignored  []string // what git ignores, relative to Root: files, and folders with a slash at the end
 	Self     string   // this program
-	Programs []string // more programs that gates run, by name or path
+	Programs []string // further programs that gates run, by name or path
 	Env      []string
-	More     []string // other inputs that the caller knows, such as the configuration
+	More     []string // other inputs, such as the configuration
 }
 
-// Surroundings returns a digest of the place: this program and the others, the dependencies that are installed,
-// settings that git does not know, and the environment.
+// Surroundings returns a digest of the place: runplan and the other programs, installed dependencies, settings
+// outside of git, and the environment.
 func Surroundings(p Place) string {
 	var b strings.Builder
 	stat := func(file string) {
@@ -114,7 +114,7 @@ func (s Store) Complete(ctx context.Context, repo *git.Repo, tree string) (bool,
 		}
 	}
 	if s.Dir != "" && os.MkdirAll(s.Dir, 0o755) == nil {
-		_ = os.WriteFile(note, []byte(s.Seal.Sum(seal.Cache, "complete", tree)), 0o644) // without it git is asked again
+		_ = os.WriteFile(note, []byte(s.Seal.Sum(seal.Cache, "complete", tree)), 0o644) // without the stored result, git is queried again
 	}
 	return true, nil
 }

@@ -25,15 +25,15 @@ const Name = "differential"
 const (
 	RuleNoTest     = "no-test"           // the file is not in the candidate
 	RuleEmptyFix   = "empty-fix"         // nothing but the test changed
-	RulePassesBoth = "passes-on-both"    // it shows nothing
+	RulePassesBoth = "passes-on-both"    // it passes without the fix
 	RuleFailsBoth  = "fails-on-both"     // the fix does not fix it
-	RuleInverted   = "passes-on-base"    // the change breaks what it tests
+	RuleInverted   = "passes-on-base"    // it passes on the base and fails on the candidate
 	RuleFlaky      = "flaky"             // it passes and fails on the same tree
-	RuleSkipped    = "skipped"           // skipped is not passed, and not failed
-	RuleIdle       = "no-tests-ran"      // there is nothing in it that runs
+	RuleSkipped    = "skipped"           // a skip is neither a pass nor a failure
+	RuleIdle       = "no-tests-ran"      // no test in it runs
 	RuleHidden     = "hides-failures"    // its runner ends with 0 although a test failed
 	RuleBlind      = "cannot-run"        // it does not build or load
-	RuleOnlyNames  = "fails-by-its-name" // on the base it does not build, for want of what the fix adds
+	RuleOnlyNames  = "fails-by-its-name" // on the base it does not build, because names that the fix adds are missing
 )
 
 // DefaultRuns is the number of runs of each side.
@@ -45,7 +45,7 @@ type Base func(ctx context.Context, s gates.Subject) (dir string, done func(), e
 // Options configures the comparison.
 type Options struct {
 	Files []string // the regression test, as PATH or PATH::NAME, and then the files that it reads
-	Shell string   // what runs it, if the project's files do not tell
+	Shell string   // its runner, if the project's files do not show it
 	Runs  int      // of each side; 0 is [DefaultRuns]
 	Base  Base
 }
@@ -104,8 +104,8 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 		return err
 	}
 	if len(fix) == 0 {
-		c.refuse(RuleEmptyFix, "nothing changed but the regression test: there is no fix that it could tell of",
-			"change the code that is wrong")
+		c.refuse(RuleEmptyFix, "nothing changed but the regression test: there is no fix to test",
+			"change the wrong code")
 		return nil
 	}
 	base, now, err := c.sides(ctx, laid)
@@ -137,7 +137,7 @@ func (c *compared) sides(ctx context.Context, laid []file) (base, now side, err 
 		return base, now, fmt.Errorf("make a tree of the base: %w", err)
 	}
 	if err := lay(dir, laid); err != nil {
-		return base, now, fmt.Errorf("put the regression test on the base: %w", err)
+		return base, now, fmt.Errorf("copy the regression test to the base: %w", err)
 	}
 	before := s
 	before.Dir, before.Tree, before.Changed, before.Diff, before.Before, before.Fresh = dir, "", nil, nil, nil, nil

@@ -163,7 +163,7 @@ func TestDifferential(t *testing.T) {
 		"go: no test at the path": {goBase, files{"calc.go": goFixed}, goFile, gates.Fail, differential.RuleNoTest,
 			"add_test.go is not there"},
 		"go: a path that leads out": {goBase, fixed(goTest), "../add_test.go", gates.Fail, differential.RuleNoTest,
-			"is no path in the project"},
+			"is not a path in the project"},
 		"go: does not build": {goBase, fixed(strings.Replace(goTest, "got != 3", "got != three", 1)), goFile,
 			gates.Fail, differential.RuleBlind, "not a failing test"},
 		"go: builds with the fix, for another reason than a name": {

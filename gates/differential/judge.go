@@ -27,7 +27,7 @@ func (c *compared) judge(base, now side, fix []gates.File) {
 		c.refuse(RulePassesBoth,
 			"the regression test passes on the base, without the fix, as well as on the candidate: it does not show what was "+
 				"wrong",
-			"let it fail where the bug is; a test that cannot fail proves nothing")
+			"make it fail because of the bug; a test that cannot fail proves nothing")
 	case before != gates.RunPassed && after != gates.RunPassed:
 		c.refuse(RuleFailsBoth, fmt.Sprintf(
 			"the regression test fails on the candidate as well as on the base: the fix does not fix what it tests%s",
@@ -76,22 +76,22 @@ func (c *compared) usable(s side, fix []gates.File) (gates.RunOutcome, bool) {
 		c.refuse(RuleFlaky, fmt.Sprintf(
 			"the regression test is flaky on the %s: of %d runs it passed in %d and failed in %d%s",
 			s.name, len(s.runs), s.count(gates.RunPassed), s.count(gates.RunFailed), because(s.why())),
-			"take out what depends on time, order or chance")
+			"remove what depends on time, order or chance")
 		return w, false
 	}
 	switch w {
 	case gates.RunSkipped:
 		c.refuse(RuleSkipped, fmt.Sprintf(
-			"the regression test is skipped on the %s, at least in part: skipped is not passed, and not failed", s.name),
-			"let it run; of a file with other tests name the one that is meant: "+c.test.Path+"::NAME")
+			"the regression test is skipped on the %s, at least in part: a skip is neither a pass nor a failure", s.name),
+			"make it run; if the file has other tests, name the regression test: "+c.test.Path+"::NAME")
 		return w, false
 	case gates.RunEmpty:
 		c.refuse(RuleIdle, fmt.Sprintf("no test of %s ran on the %s", c.test.Path, s.name),
 			"write a test that its runner finds")
 		return w, false
 	case gates.RunHidFailures:
-		c.refuse(RuleHidden, fmt.Sprintf("the regression test fails on the %s, and yet its command ends with exit status 0%s",
-			s.name, because(s.why())), "let the command fail when a test fails")
+		c.refuse(RuleHidden, fmt.Sprintf("the regression test fails on the %s, but its command exits with status 0%s",
+			s.name, because(s.why())), "make the command fail when a test fails")
 		return w, false
 	case gates.RunBroken:
 		return c.blind(s, fix)
@@ -110,16 +110,17 @@ func (c *compared) blind(s side, fix []gates.File) (gates.RunOutcome, bool) {
 			c.Find(gates.Finding{
 				Rule: RuleOnlyNames, Path: c.test.Path, Severity: gates.Warning,
 				Message: fmt.Sprintf(
-					"the regression test does not build on the base, for want of what the fix adds (%s): that it would have failed "+
-						"there for the right reason is not shown", strings.Join(names, ", ")),
-				Fix: "test by what the base has already, where that is possible",
+					"the regression test does not build on the base, because names that the fix adds are missing (%s): that it "+
+						"would have failed "+
+						"there for the right reason is not proven", strings.Join(names, ", ")),
+				Fix: "where possible, use only names that the base has",
 			})
 			return gates.RunFailed, true
 		}
 	}
-	c.refuse(RuleBlind, fmt.Sprintf("the regression test did not run on the %s, and that is not a failing test%s", s.name,
+	c.refuse(RuleBlind, fmt.Sprintf("the regression test did not run on the %s, which is not a failing test%s", s.name,
 		because(run.Why)),
-		"write it so that it builds on both sides, and fails by what it checks")
+		"write it so that it builds on both sides, and fails in its assertions")
 	return gates.RunBroken, false
 }
 

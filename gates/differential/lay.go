@@ -20,12 +20,12 @@ type file struct {
 	data []byte
 }
 
-// goneError says that a file is not there as one that can be taken over.
+// goneError reports that a file cannot be copied from the candidate.
 type goneError struct{ path, why string }
 
 func (e *goneError) Error() string { return e.path + " " + e.why }
 
-// read takes the files out of the candidate. No path and no link leads out of the tree.
+// read reads the files of the candidate. No path and no link may lead out of the tree.
 func read(dir string, paths []string) ([]file, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -35,7 +35,7 @@ func read(dir string, paths []string) ([]file, error) {
 	var out []file
 	for _, p := range paths {
 		if !fs.ValidPath(p) || p == "." {
-			return nil, &goneError{p, "is no path in the project"}
+			return nil, &goneError{p, "is not a path in the project"}
 		}
 		f, err := one(root, p)
 		if err != nil {
@@ -51,7 +51,7 @@ func one(root *os.Root, p string) (file, error) {
 	info, err := root.Lstat(name)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return file{}, &goneError{p, "is not there"}
+		return file{}, &goneError{p, "does not exist"}
 	case err != nil:
 		return file{}, fmt.Errorf("read %s: %w", p, err)
 	case !info.Mode().IsRegular():

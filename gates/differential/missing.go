@@ -69,8 +69,8 @@ func notAdded(names []string, fix []gates.File) []string {
 	return out
 }
 
-// adds reports whether a file of the fix brings a name with it: by declaring it, by being the module of that name, or
-// by requiring the package of that path.
+// adds reports whether a file of the fix adds a name: it declares the name, is the module with that name, or requires
+// the package at that path.
 func adds(f gates.File, name string) bool {
 	last := name[strings.LastIndexAny(name, "./")+1:]
 	if f.Status == gates.Added {

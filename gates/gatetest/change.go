@@ -11,8 +11,8 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// Change makes a real git repository with two commits, and the subject that a gate gets to see: the tree of the second,
-// and what changed since the first. A file of after that is "-" is deleted; those it does not have stay.
+// Change makes a real git repository with two commits, and the subject that a gate gets: the tree of the second
+// commit and its change. A file "-" in after is deleted. Files that are missing in after do not change.
 func Change(t testing.TB, before, after map[string]string) gates.Subject {
 	t.Helper()
 	dir := t.TempDir()
@@ -70,7 +70,7 @@ func Change(t testing.TB, before, after map[string]string) gates.Subject {
 	return s
 }
 
-// Look asks a gate about s, as the pipeline does, and returns its findings as "severity rule path:line".
+// Look runs a gate on s, as the pipeline does, and returns its findings as "severity rule path:line".
 func Look(t testing.TB, g gates.Gate, s gates.Subject) (gates.Report, []string) {
 	t.Helper()
 	v, err := gates.Run(t.Context(), []gates.Gate{g}, s, nil)

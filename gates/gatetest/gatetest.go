@@ -37,8 +37,8 @@ func Run(t *testing.T, setup Setup) {
 	t.Run("info", func(t *testing.T) { info(t, setup) })
 	t.Run("report", func(t *testing.T) { report(t, setup) })
 	t.Run("cancelled before", func(t *testing.T) { cancelled(t, setup) })
-	t.Run("cancelled while it looks", func(t *testing.T) { stopped(t, setup) })
-	t.Run("tree is gone", func(t *testing.T) { gone(t, setup) })
+	t.Run("cancelled while it runs", func(t *testing.T) { stopped(t, setup) })
+	t.Run("tree is missing", func(t *testing.T) { gone(t, setup) })
 }
 
 func info(t *testing.T, setup Setup) {
@@ -54,7 +54,7 @@ func info(t *testing.T, setup Setup) {
 		t.Errorf("cost is %d", in.Cost)
 	}
 	if d := cmp.Diff(in, g.Info()); d != "" {
-		t.Errorf("it describes itself differently the second time:\n%s", d)
+		t.Errorf("its second Info differs from the first:\n%s", d)
 	}
 }
 
@@ -76,7 +76,7 @@ func report(t *testing.T, setup Setup) {
 		t.Errorf("status is %q", rep.Status)
 	}
 	if rep.Status == gates.Skipped && rep.Note == "" {
-		t.Error("it was skipped and does not say why")
+		t.Error("it was skipped without a reason")
 	}
 	blocks := slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 	if blocks != (rep.Status == gates.Fail) {
@@ -108,9 +108,9 @@ func report(t *testing.T, setup Setup) {
 	if err := json.Unmarshal(data, &again); err != nil {
 		t.Fatal(err)
 	}
-	rep.Cases = nil // they are not part of it
+	rep.Cases = nil // they are not part of the JSON
 	if d := cmp.Diff(rep, again); d != "" {
-		t.Errorf("the report does not survive JSON:\n%s", d)
+		t.Errorf("the report changes when it is written and read as JSON:\n%s", d)
 	}
 }
 
@@ -144,7 +144,7 @@ func logged(t *testing.T, rep gates.Report) {
 	}
 }
 
-// cancelled allows no answer: a gate that was stopped did not run.
+// cancelled requires an error: a cancelled gate must not answer.
 func cancelled(t *testing.T, setup Setup) {
 	g, s := setup(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -178,7 +178,7 @@ func gone(t *testing.T, setup Setup) {
 	s.Dir = filepath.Join(t.TempDir(), "no-such-tree")
 	rep, err := g.Check(t.Context(), s)
 	if err == nil && (rep.Status == gates.Pass || rep.Status == gates.Warn) {
-		t.Errorf("it answered %s about a tree that is not there", rep.Status)
+		t.Errorf("it answered %s for a missing tree", rep.Status)
 	}
 }
 

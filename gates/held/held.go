@@ -1,8 +1,8 @@
 // Package held runs the tests of the base on the candidate's code.
 //
-// An author who changes code and tests together may make them agree on something wrong. So the old tests, with all that
-// decides how they run, replace those in the candidate's tree, and their suite runs on that. Git makes that tree
-// without a checkout; a [Room] holds it while the suite runs.
+// An author who changes code and tests together may make them agree on something wrong. So the old tests and their
+// configuration replace those in the candidate's tree, and their suite runs on the result. Git makes that tree
+// without a checkout; a [Room] checks it out for the suite.
 //
 // Limit: a test of the base that does not build with the candidate's code proves nothing about it.
 package held
@@ -32,10 +32,10 @@ type Options struct {
 }
 
 const (
-	rebuilds = 3 // how often test files that do not build are left out
+	rebuilds = 3 // maximum number of runs that omit test files which do not build
 )
 
-// Runner runs the base's tests for one subject. It makes the tree when it is first asked.
+// Runner runs the base's tests for one subject. It makes the tree at the first call.
 type Runner struct {
 	Options
 	subject gates.Subject
@@ -57,7 +57,7 @@ func New(o Options, s gates.Subject) *Runner {
 	return &Runner{Options: o, subject: s, dirs: map[string]room{}}
 }
 
-// Close gives the rooms back.
+// Close closes the rooms.
 func (r *Runner) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -114,7 +114,7 @@ func because(rep gates.Report) string {
 func (r *Runner) suite(ctx context.Context, gate string) (rep gates.Report, why string, err error) {
 	tree, err := r.Repo.EditTree(ctx, r.subject.Tree, r.mix.put, r.mix.drop)
 	if err != nil {
-		return rep, "", fmt.Errorf("put the base's tests into the candidate: %w", err)
+		return rep, "", fmt.Errorf("copy the base's tests into the candidate: %w", err)
 	}
 	in, ok := r.dirs[tree]
 	if !ok {
@@ -141,7 +141,7 @@ func (r *Runner) suite(ctx context.Context, gate string) (rep gates.Report, why 
 	list := r.Gates(in.dir)
 	at := slices.IndexFunc(list, func(g gates.Gate) bool { return g.Info().Name == gate })
 	if at < 0 {
-		return rep, "there is no suite " + gate + " in it", nil
+		return rep, "the candidate has no suite " + gate + " in it", nil
 	}
 	v, err := gates.Run(ctx, list[at:at+1], s, nil)
 	if ctx.Err() != nil {
@@ -179,7 +179,7 @@ func (r *Runner) plan(ctx context.Context) (*mix, error) {
 			return nil, err
 		}
 	}
-	for _, e := range entries { // the base's replacements need what they name
+	for _, e := range entries { // the base's replacements need the folders that they name
 		if old, _ := e.Blobs(); old != "" &&
 			slices.ContainsFunc(m.folders, func(dir string) bool { return strings.HasPrefix(e.Path, dir+"/") }) {
 			m.put[e.Path] = git.TreeFile{Mode: e.OldMode, Blob: old}
@@ -191,7 +191,7 @@ func (r *Runner) plan(ctx context.Context) (*mix, error) {
 	return m, nil
 }
 
-// reverted reports whether all that changed, code and tests, is as it was in one older commit.
+// reverted reports whether the whole change, code and tests, restores an older commit.
 func (r *Runner) reverted(ctx context.Context, paths []string, m *mix) bool {
 	return m.code && r.Repo.Reverts(ctx, r.subject.Base, r.subject.Tree, paths)
 }

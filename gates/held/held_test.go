@@ -131,11 +131,11 @@ func TestWhoMayLand(t *testing.T) {
 		},
 		"all tests are named for another system": {
 			base, map[string]string{"calc_test.go": "-", "calc_windows_test.go": both}, "", gates.Fail, gates.RuleMissingTest,
-			"no test ran; 2 ran on the base",
+			"no test ran, but 2 ran on the base",
 		},
 		"all files of tests are gone": {
 			base, map[string]string{"calc_test.go": "-", "calc_test.txt": both}, "", gates.Fail, gates.RuleMissingTest,
-			"the suite that the base has is no longer found",
+			"the suite of the base is no longer found",
 		},
 		"the program ends before its tests": {
 			base, map[string]string{"calc.go": strings.Replace(wrong, "func Add", "func init() { os.Exit(0) }\n\nfunc Add", 1),

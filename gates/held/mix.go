@@ -19,18 +19,18 @@ type mix struct {
 	repo     *git.Repo
 	put      map[string]git.TreeFile // of the base
 	drop     []string                // of the candidate
-	added    []string                // new test files, which are dropped only where something is put back
-	helpers  []string                // of put: code that tests call, among the code of the product
-	folders  []string                // of the base, which go.mod names in place of modules, and no longer does
+	added    []string                // new test files, which are dropped only if other files are restored
+	helpers  []string                // restored files with code that tests call, in product folders
+	folders  []string                // folders that only the base's go.mod names as replacements
 	left     []string                // test files of the base that do not build with the candidate
-	code     bool                    // something else than tests changed
+	code     bool                    // a file other than tests changed
 	reverted bool
 }
 
 // nothing reports whether the candidate runs the base's tests unchanged.
 func (m *mix) nothing() bool { return len(m.put)+len(m.drop) == 0 }
 
-// add decides about one path that the candidate changed.
+// add decides about one changed path.
 func (m *mix) add(ctx context.Context, e git.Entry, before, after []byte) error {
 	old, now := e.Blobs()
 	restore := func() { m.put[e.Path] = git.TreeFile{Mode: e.OldMode, Blob: old} }
@@ -68,7 +68,7 @@ func (m *mix) add(ctx context.Context, e git.Entry, before, after []byte) error 
 	return nil
 }
 
-// merged puts a file that is partly the candidate's and partly the base's.
+// merged restores the base's part of a file that candidate and base share.
 func (m *mix) merged(ctx context.Context, e git.Entry, before, after []byte,
 	merge func(before, after string) (string, bool)) error {
 	text, changed := merge(string(before), string(after))
@@ -83,7 +83,7 @@ func (m *mix) merged(ctx context.Context, e git.Entry, before, after []byte,
 	return nil
 }
 
-// leave gives test files of the base that do not build up, and returns those: the candidate's own take their place.
+// leave gives up test files of the base that do not build, and returns them. The candidate's files take their place.
 func (m *mix) leave(findings []gates.Finding) []string {
 	var out []string
 	for _, f := range findings {
@@ -103,8 +103,8 @@ func (m *mix) leave(findings []gates.Finding) []string {
 // there as well.
 const inTests = "**/{test,tests,__tests__,spec,specs,e2e}/**"
 
-// fixture reports whether a file is what tests read: data, recorded answers. New ones stay, since new code may
-// need them.
+// fixture reports whether tests read the file: data, recorded answers. New fixtures stay, because new code may need
+// them.
 func fixture(p string) bool {
 	return gates.Match([]string{inTests}, p) &&
 		!slices.Contains([]string{".go", ".rs", ".java", ".kt", ".c", ".cc", ".cpp", ".h", ".rb", ".cs"}, path.Ext(p)) ||
@@ -121,8 +121,8 @@ func support(p string) bool {
 		!gates.Match([]string{"*.test.*", "*.spec.*", "test_*", "*_test.*", "test-*", "*-test.*", "__init__.py"}, p)
 }
 
-// shadows reports whether a new file is a module of Python that takes the place of one of the library or of a library
-// for tests: Python looks into the folder that it runs in first.
+// shadows reports whether a new file is a Python module that hides a module of the standard library or of a test
+// library. Python first looks in the working directory.
 func shadows(p string) bool {
 	top, rest, nested := strings.Cut(strings.TrimPrefix(p, "src/"), "/")
 	name, isModule := strings.CutSuffix(top, ".py")
@@ -132,8 +132,8 @@ func shadows(p string) bool {
 	return isModule && slices.Contains(pythonModules(), name)
 }
 
-// Decides reports whether a file decides how tests run, and holds nothing else: settings of runners, what takes the
-// place of a test library, settings of package managers.
+// Decides reports whether the only purpose of a file is to control how tests run: settings of test runners or package
+// managers, or a replacement of a test library.
 func Decides(p string) bool {
 	return gates.Match([]string{
 		"conftest.py", "**/conftest.py", "sitecustomize.py", "**/sitecustomize.py", "usercustomize.py", "**/usercustomize.py",
@@ -164,7 +164,7 @@ var (
 // asserts matches the names of files with assertions, if the text agrees.
 var asserts = lazyre.New(`(?i)(?:^|[_\-.])(?:assert\w*|checks?|expect\w*|test\w*|helpers?)(?:[_\-.]|$)`)
 
-// helps reports whether a file without tests serves tests: it uses what only tests use.
+// helps reports whether a file without tests serves tests: it uses names that only tests use.
 func helps(p, text string) bool {
 	if strings.Contains(text, "AssertionError") && asserts.MatchString(path.Base(p)) {
 		return true
@@ -228,8 +228,7 @@ func mergePackage(before, after string) (string, bool) {
 	return string(text) + "\n", changed
 }
 
-// mergeImports restores the base's meaning of names that code of the package imports by, such as "#calc". It keeps new
-// names.
+// mergeImports restores the base's import aliases of the package, such as "#calc". It keeps new ones.
 func mergeImports(old, now map[string]json.RawMessage) bool {
 	var was, is map[string]json.RawMessage
 	if json.Unmarshal(old["imports"], &was) != nil || json.Unmarshal(now["imports"], &is) != nil {
@@ -256,7 +255,7 @@ func compact(data json.RawMessage) []byte {
 	return out
 }
 
-// pytestSections returns the settings of pytest in a file that holds others as well.
+// pytestSections returns the pytest settings of a file with other settings.
 func pytestSections(data []byte) string {
 	return section(data, "[tool.pytest") + section(data, "[tool:pytest") + section(data, "[pytest")
 }

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/mod/semver"
 )
 
-// mergeModule gives the candidate's go.mod the base's replacements back. A new one that names a folder is taken
-// out where the base may use that module.
+// mergeModule restores the base's replacements in the candidate's go.mod. It removes a new replacement by a folder if
+// the base may use that module.
 func mergeModule(before, after string) (string, bool) {
 	was, err := modfile.Parse("go.mod", []byte(before), nil)
 	if err != nil || before == "" {
@@ -19,7 +19,8 @@ func mergeModule(before, after string) (string, bool) {
 	if err != nil {
 		return before, true
 	}
-	// Go lists all modules of a build since 1.17, so that the base cannot use one that its go.mod does not name.
+	// Since Go 1.17, go.mod lists all modules of a build, so the base cannot use a module that its go.mod does not
+	// name.
 	complete := was.Go != nil && semver.Compare("v"+was.Go.Version, "v1.17") >= 0
 	old := map[string]*modfile.Replace{}
 	for _, r := range was.Replace {
@@ -37,7 +38,7 @@ func mergeModule(before, after string) (string, bool) {
 			changed = true
 		}
 	}
-	for _, r := range was.Replace { // what is left in old was changed or taken out
+	for _, r := range was.Replace { // the rest of old was changed or removed
 		if old[r.Old.String()] == nil || !requires(is, r.Old.Path) {
 			continue
 		}
@@ -63,8 +64,8 @@ func requires(f *modfile.File, module string) bool {
 	return false
 }
 
-// replacedFolders returns the folders, relative to the repository, that the base's go.mod in dir names in place of
-// modules and the candidate's does not.
+// replacedFolders returns the folders, relative to the repository, that only the base's go.mod in dir names as
+// replacements of modules.
 func replacedFolders(dir string, before, after []byte) []string {
 	was, err := modfile.Parse("go.mod", before, nil)
 	if err != nil {

@@ -1,7 +1,7 @@
 package held
 
-// pythonModules returns the modules of Python's library that a folder of the project can take the place of, and the
-// libraries that tests are written and run with.
+// pythonModules returns the modules of Python's library that a folder of the project can hide, and the libraries for
+// writing and running tests.
 func pythonModules() []string {
 	return []string{
 		"abc", "aifc", "argparse", "array", "ast", "asynchat", "asyncio", "asyncore", "audioop", "base64", "bdb",

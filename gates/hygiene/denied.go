@@ -26,39 +26,39 @@ var denials = []denial{
 	{"removes-all", "removes a whole system, home or tree",
 		lazyre.New(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + whole),
 		false},
-	{"removes-folder", "removes all of the folder that it happens to run in",
+	{"removes-folder", "removes the whole current folder",
 		lazyre.New(begin + `rm\s+(?:-\w+\s+|--[\w-]+\s+)*-(?:\w*[rR]\w*|-recursive)\s+(?:-\w+\s+|--[\w-]+\s+)*` + here),
 		true},
-	{"removes-all", "removes a path that is empty when its variable is",
+	{"removes-all", "removes a path that is empty if its variable is empty",
 		lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?\$\{?\w+\}?["']?/(?:\*|\s|$)`), false},
 	{"removes-git", "removes the repository's history",
 		lazyre.New(begin + `rm\s+(?:-\w+\s+)*-\w*[rR]\w*\s+(?:-\w+\s+)*["']?(?:\S*/)?\.git/?["']?(?:\s|$|[;&|)])`), false},
-	{"find-delete", "deletes all that it finds in a whole system or home",
+	{"find-delete", "deletes everything it finds in a whole system or home",
 		lazyre.New(begin + `find\s+["']?(?:/|~|\$\{?HOME\}?)["']?\s[^;|&]*(?:-delete\b|-exec\s+rm\b)`), false},
-	{"writes-device", "writes over a disk",
+	{"writes-device", "overwrites a disk",
 		lazyre.New(begin +
 			`dd\s[^;|&]*\bof=/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk|mapper)|>\s*/dev/(?:sd|hd|nvme|vd|xvd|mmcblk|disk)\w*`),
 		false},
-	{"makes-filesystem", "makes a file system over what is there",
+	{"makes-filesystem", "formats a disk",
 		lazyre.New(begin + `(?:mkfs(?:\.\w+)?|mke2fs|wipefs|fdisk|parted|shred)\s+(?:-\S+\s+)*\S*/dev/`), false},
-	{"opens-all", "lets everybody write everywhere",
+	{"opens-all", "makes everything writable for everybody",
 		lazyre.New(begin + `ch(?:mod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|ugo\+rwx)|own\s+(?:-\w+\s+)*\S+)\s+(?:` + whole + `|` +
 			here + `)`), false},
-	{"fork-bomb", "starts itself until nothing else runs", lazyre.New(`:\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:`),
+	{"fork-bomb", "starts itself without end", lazyre.New(`:\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:`),
 		false},
-	{"force-push", "rewrites history that others have",
+	{"force-push", "rewrites published history",
 		lazyre.New(begin + `git\s+(?:-\S+\s+(?:\S+\s+)?)*push\b[^;|&]*(?:\s--force(?:\s|$|=)|\s-\w*f\w*(?:\s|$)|\s\+\w)`),
 		false},
 	{"rewrites-history", "rewrites history",
 		lazyre.New(begin + `git\s+(?:filter-branch|filter-repo|reflog\s+expire|update-ref\s+-d)\b`), false},
-	{"skips-hooks", "gets around the repository's hooks",
+	{"skips-hooks", "bypasses the repository's hooks",
 		lazyre.New(begin + `git\s+(?:commit|push|merge)\b[^;|&]*\s--no-verify\b`), true},
-	{"pipe-to-shell", "runs what the network sends, unseen",
+	{"pipe-to-shell", "runs code from the network without a check",
 		lazyre.New(`\b(?:curl|wget|fetch)\b[^;&]*\|\s*(?:sudo\s+(?:-\w+\s+)*)?(?:/(?:usr/)?bin/)?(?:env\s+)?(?:ba|z|da|k|fi)?sh\b|\b(?:ba|z)?sh\s+(?:-c\s+["']?\$\(|<\()\s*(?:curl|wget)\b|\b(?:source|\.|eval)\s+["']?(?:<\(|\$\()\s*(?:curl|wget)\b|\b(?:curl|wget)\b[^;&]*\|\s*(?:sudo\s+)?(?:python\d?|node|perl|ruby)\b`), true},
 	{"shuts-down", "stops the machine", lazyre.New(begin + `(?:shutdown|reboot|halt|poweroff|init\s+[06])\b(?:\s|$)`),
 		false},
 	{"kills-all", "ends every process", lazyre.New(begin + `kill\s+(?:-\w+\s+)+-1\b`), false},
-	{"disables-firewall", "takes the firewall down",
+	{"disables-firewall", "disables the firewall",
 		lazyre.New(begin + `(?:iptables\s+(?:-F|--flush)|ufw\s+disable|setenforce\s+0)\b`), false},
 	{"drops-database", "drops a database",
 		lazyre.New(`(?i)\b(?:psql|mysql|mariadb|sqlcmd|mongo\w*)\b[^|;&]*\bdrop\s*(?:database|schema)|` + begin + `dropdb\s`),
@@ -104,7 +104,7 @@ func DeniedCommands() gates.Gate {
 						sev = gates.Warning
 					}
 					l.Find(gates.Finding{Rule: "denied/" + d.rule, Severity: sev, Path: f.Path, Line: line.Number,
-						Message: "this command " + d.why, Fix: "do without it, or name what it is meant for"})
+						Message: "this command " + d.why, Fix: "remove it, or limit it to the intended target"})
 				}
 			}
 		}
@@ -132,7 +132,7 @@ func runs(f gates.File) bool {
 	return strings.HasPrefix(first, "#!") && strings.Contains(first, "sh")
 }
 
-// joined puts lines that end in a backslash together with the next, if that one was added too.
+// joined joins a line that ends in a backslash with the next line, if the next line is new too.
 func joined(list []gates.Line) []gates.Line {
 	var out []gates.Line
 	for i := 0; i < len(list); i++ {

@@ -46,7 +46,7 @@ func Docs() gates.Gate {
 					continue
 				}
 				find := gates.Finding{Rule: "docs/dead-link", Severity: gates.Error, Path: f.Path, Line: r.line, Message: r.to +
-					" is not there", Fix: "correct the path, or write the file"}
+					" does not exist", Fix: "correct the path, or create the file"}
 				switch {
 				case r.code && (!fresh[r.line] || ofUsers(l.Subject().Dir, r.to)):
 					continue
@@ -77,7 +77,7 @@ func deletions(ctx context.Context, s gates.Subject) (map[string]bool, error) {
 	return gone, nil
 }
 
-// was reports whether the link of a moved document worked at its old place: then the move broke it.
+// was reports whether the link of a moved document worked at its old path. If so, the move broke it.
 func was(s gates.Subject, deleted map[string]bool, from, to string) bool {
 	to, _, _ = strings.Cut(to, "#")
 	if plain, err := url.PathUnescape(to); err == nil {
@@ -86,7 +86,7 @@ func was(s gates.Subject, deleted map[string]bool, from, to string) bool {
 	return there(s.Dir, from, to) || deleted[path.Join(path.Dir(from), to)]
 }
 
-// citation is a path that a document names.
+// citation is a path in a document.
 type citation struct {
 	to   string
 	line int
@@ -154,7 +154,7 @@ func ofTree(dir, to string) bool {
 	return path.Ext(to) == ".md" || path.Ext(to) == ".mdx"
 }
 
-// there reports whether the file that a document cites is in the tree: literally, or as site generators resolve it.
+// there reports whether the target of a link is in the tree: literally, or as site generators resolve it.
 func there(dir, doc, to string) bool {
 	if i := strings.IndexAny(to, "#?"); i >= 0 {
 		to = to[:i]
@@ -166,7 +166,7 @@ func there(dir, doc, to string) bool {
 		return true // DocC finds pictures of its bundle by name
 	}
 	if strings.Contains(to, "::") || strings.Contains(to, "@crate") || to == "crate" {
-		return true // a name, as the documents of Rust link to them
+		return true // a name, as in links of Rust documentation
 	}
 	if to == "" || len(to) > 1000 || strings.ContainsRune(to, 0) {
 		return true

@@ -43,7 +43,7 @@ func Size(most int) gates.Gate {
 			}
 			l.Find(gates.Finding{
 				Rule: "size/too-long", Severity: gates.Error, Path: f.Path, Line: most + 1,
-				Message: fmt.Sprintf("the file has %d lines, %d are allowed", n, most), Fix: "take it apart",
+				Message: fmt.Sprintf("the file has %d lines, %d are allowed", n, most), Fix: "split it",
 			})
 		}
 		return nil
@@ -77,7 +77,7 @@ func source(p string) bool {
 func Memory(least int, available func() (uint64, error)) gates.Gate {
 	return gates.New(info("memory", false), func(_ context.Context, l *gates.Look) error {
 		if available == nil {
-			l.Skip("nobody said how to find out what is free")
+			l.Skip("runplan cannot read the free memory")
 			return nil
 		}
 		free, err := available()
@@ -87,8 +87,8 @@ func Memory(least int, available func() (uint64, error)) gates.Gate {
 		if mib := free >> 20; mib < uint64(max(0, least)) {
 			l.Find(gates.Finding{
 				Rule: "memory/low", Severity: gates.Warning,
-				Message: fmt.Sprintf("%d MiB of memory are free, %d are asked for; tests may be killed", mib, least),
-				Fix:     "end other programs, or run less at once",
+				Message: fmt.Sprintf("%d MiB of memory are free, %d are required; tests may be killed", mib, least),
+				Fix:     "end other programs, or run fewer workers",
 			})
 		}
 		return nil

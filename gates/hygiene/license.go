@@ -67,19 +67,19 @@ func judgeLicence(d dependency, name, own string) (gates.Finding, bool) {
 			return f, false
 		}
 		f.Rule, f.Message, f.Fix = "license/copyleft",
-			fmt.Sprintf("%s is under %s, which asks the same of what uses it", d.name, name),
-			"take another library, or have somebody decide"
+			fmt.Sprintf("%s is under %s, which applies to code that uses it", d.name, name),
+			"use another library, or have a person decide"
 		if !d.dev {
 			f.Severity = gates.Error
 		}
 	case weak:
 		f.Rule, f.Message = "license/weak-copyleft",
-			fmt.Sprintf("%s is under %s, which asks that changes to it are published", d.name, name)
+			fmt.Sprintf("%s is under %s, which requires changes to it to be published", d.name, name)
 	default:
 		f.Rule, f.Severity, f.Message = "license/unknown", gates.Note,
 			fmt.Sprintf("the licence of %s cannot be read here", d.name)
 		if name != "" {
-			f.Message = fmt.Sprintf("the licence of %s, %q, is not known", d.name, name)
+			f.Message = fmt.Sprintf("the licence of %s, %q, is unknown", d.name, name)
 		}
 	}
 	return f, true
@@ -92,7 +92,7 @@ func lineOf(text, name string) int {
 	return 1
 }
 
-// dependency is a library that a project asks for.
+// dependency is a required library.
 type dependency struct {
 	kind, name, version string
 	dev                 bool
@@ -363,7 +363,7 @@ const (
 	strong
 )
 
-// class rates a name, or an expression of names: the freest of alternatives counts, the strictest of a conjunction.
+// class rates a licence name or expression: the least strict of alternatives, the strictest of a conjunction.
 func class(name string) licenceClass {
 	name = strings.Trim(name, "() ")
 	if parts := regexp.MustCompile(`(?i)\s+or\s+|\s*/\s*`).Split(name, -1); len(parts) > 1 {

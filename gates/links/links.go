@@ -27,7 +27,7 @@ func New() gates.Gate {
 		if err != nil || !ok {
 			return err
 		}
-		known := map[string]bool{} // targets of links that were there; a link may move
+		known := map[string]bool{} // targets of existing links; a link may move
 		for _, f := range files {
 			if outside(path.Dir(f.Path), f.Before) {
 				known[f.Before] = f.Link || f.Status == gates.Deleted
@@ -65,12 +65,12 @@ func judge(dir, link, target string) string {
 	case outside(path.Dir(link), target):
 		return "which is not in the tree"
 	case strayed(dir, link):
-		return "which is not in the tree, as another link is on the way"
+		return "which leaves the tree through another link"
 	}
 	return ""
 }
 
-// absolute also knows the paths of Windows: the tree may be checked out there.
+// absolute also recognises Windows paths, because the tree may be checked out there.
 func absolute(target string) bool {
 	return path.IsAbs(target) || strings.HasPrefix(target, `\`) || len(target) > 1 && target[1] == ':'
 }
@@ -108,7 +108,7 @@ func strayed(dir, link string) bool {
 		}
 		next := path.Join(at, part)
 		target, err := os.Readlink(filepath.Join(dir, filepath.FromSlash(next)))
-		if err != nil { // no link, or nothing at all
+		if err != nil { // not a link, or missing
 			if errors.Is(err, fs.ErrNotExist) {
 				return outside(next, strings.Join(rest, "/"))
 			}

@@ -1,5 +1,6 @@
-// Package measured tells how often each static rule was right over commits of real projects, and lists the rules of the
-// gates.
+// Package measured reports how often each static rule was right on commits of real projects, and lists the rules of
+// the gates. "make precision" with -record writes the figures. Lessons and patterns are listed by their own
+// libraries.
 //
 // The figures are written by "make precision" with -record. Lessons and patterns are listed by their own libraries.
 package measured
@@ -29,7 +30,7 @@ func (p Precision) Percent() float64 {
 	return 100 * (float64(p.True) + float64(p.Arguable)/2) / float64(p.Total())
 }
 
-// String returns the precision for people, "-" where no finding was judged.
+// String formats the precision for people, "-" if no finding was judged.
 func (p Precision) String() string {
 	if p.Total() == 0 {
 		return "-"
@@ -77,8 +78,8 @@ func Of(rule string) Precision {
 	return sum
 }
 
-// Trees returns the number of whole trees that were checked as well, each as one change that adds everything.
+// Trees returns the number of whole trees that were checked too, each as one change that adds everything.
 func Trees() int { return parsed().trees }
 
-// Sample returns over how many commits of how many repositories the rules were measured.
+// Sample returns the number of commits and repositories on which the rules were measured.
 func Sample() (commits, repositories int) { return parsed().commits, parsed().histories }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// golang makes the mutants of a Go file. Those that do not build are found out by building them.
+// golang makes the mutants of a Go file. Only a build shows which of them do not build.
 func golang(file, text string, lines map[int]bool) []Mutant {
 	fset := token.NewFileSet()
 	parsed, err := parser.ParseFile(fset, file, text, parser.SkipObjectResolution)
@@ -30,8 +30,8 @@ type goFile struct {
 	file       *token.File
 	name       string            // of the function
 	results    []*ast.Field      // of the innermost function
-	skip       map[ast.Node]bool // whose mutants would do the same
-	room       map[ast.Expr]bool // arguments that only say how much memory to reserve
+	skip       map[ast.Node]bool // whose mutants would be equivalent
+	room       map[ast.Expr]bool // arguments that only reserve memory
 	out        []Mutant
 }
 
@@ -82,7 +82,7 @@ func (g *goFile) visit(n ast.Node) bool {
 		return false
 	case *ast.CallExpr:
 		if quiet(n) {
-			return false // tests do not check what is only printed
+			return false // tests do not check printed text
 		}
 		g.arguments(n)
 	case *ast.IfStmt:
@@ -125,7 +125,7 @@ func (g *goFile) visit(n ast.Node) bool {
 	return true
 }
 
-// arguments marks the argument of make that reserves memory: a wrong one changes the speed only.
+// arguments finds the argument of make that only reserves memory: a wrong value changes only the speed.
 func (g *goFile) arguments(n *ast.CallExpr) {
 	if g.nameOf(n.Fun) != "make" {
 		return
@@ -144,7 +144,7 @@ func (g *goFile) condition(n *ast.IfStmt) {
 	if b, ok := n.Cond.(*ast.BinaryExpr); ok && b.Op == token.NEQ && isNil(b.Y) && n.Else == nil {
 		if id := g.source(b.X); id == "err" || strings.HasSuffix(id, "Err") || strings.HasSuffix(id, ".err") {
 			g.put(Swallow, n.Cond.Pos(), n.Cond.End(), cond+" && false")
-			return // its negation fails in every run that works
+			return // its negation fails in every successful run
 		}
 	}
 	g.put(Condition, n.Cond.Pos(), n.Cond.End(), "!("+cond+")")
@@ -236,7 +236,7 @@ func (g *goFile) literal(n *ast.BasicLit) {
 	g.put(Constant, n.Pos(), n.End(), strconv.FormatInt(v+1, 10))
 }
 
-// returns replaces each result by the zero value of its type, as far as the type's text tells it.
+// returns replaces each result with the zero value of its type, as far as the type's text shows it.
 func (g *goFile) returns(n *ast.ReturnStmt) {
 	var types []ast.Expr
 	for _, f := range g.results {
@@ -314,8 +314,8 @@ func isString(e ast.Expr) bool {
 	return false
 }
 
-// quietValue reports whether a result is zero already, or an error that is made on the spot: its text is for people,
-// and dropping the error as a whole is another mutant.
+// quietValue reports whether a result is already zero, or an error created in place. Its text is for people, and
+// another mutant drops the whole error.
 func quietValue(e ast.Expr) bool {
 	id, ok := e.(*ast.Ident)
 	return ok && (id.Name == "nil" || id.Name == "false")

@@ -42,7 +42,7 @@ func Of(file, text string, lines map[int]bool) []Mutant {
 	return tidy(golang(file, text, lines))
 }
 
-// tidy sorts mutants by place and drops those that do the same or nothing.
+// tidy sorts mutants by place and drops duplicates and mutants without effect.
 func tidy(list []Mutant) []Mutant {
 	list = slices.DeleteFunc(list, func(m Mutant) bool { return m.Old == m.New })
 	slices.SortStableFunc(list, func(a, b Mutant) int {
@@ -73,7 +73,7 @@ func Spread(list []Mutant) []Mutant {
 	for _, p := range places {
 		slices.SortStableFunc(byLine[p], func(a, b Mutant) int { return cmp.Compare(rank(a.Kind), rank(b.Kind)) })
 	}
-	// A stride that has no factor in common with most counts visits files evenly.
+	// A stride without a common factor with most counts visits files evenly.
 	out := make([]Mutant, 0, len(list))
 	for round := 0; len(out) < len(list); round++ {
 		for i := range places {
@@ -89,7 +89,7 @@ func Spread(list []Mutant) []Mutant {
 	return out
 }
 
-// rank puts the kinds first whose survivors say most.
+// rank puts the most informative kinds first.
 func rank(k Kind) int {
 	return slices.Index([]Kind{Swallow, Condition, Return, Call, Operator, Boundary, Constant}, k)
 }

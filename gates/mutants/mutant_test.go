@@ -166,7 +166,7 @@ func TestTakeBack(t *testing.T) {
 			t.Errorf("%s makes %q", m.describeBack(), text)
 		}
 	}
-	want := []string{"lines 5 to 6 are taken back", "the lines removed before line 10 are put back"}
+	want := []string{"lines 5 to 6 are reverted", "the lines removed before line 10 are restored"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q", got)
 	}

@@ -28,35 +28,35 @@ const Name = "mutants"
 const (
 	RuleSurvived = "mutant-survived" // the tests pass on a wrong version
 	RuleUntested = "line-untested"   // no test runs the line
-	RuleTooFew   = "mutants-killed"  // the share of killed mutants is below the bar
-	RuleBack     = "part-untested"   // the tests pass although a part of the change is taken back
+	RuleTooFew   = "mutants-killed"  // the share of killed mutants is below the limit
+	RuleBack     = "part-untested"   // the tests pass although a part of the change is reverted
 )
 
-// Tree makes a scratch copy of the candidate's tree, which the gate writes mutants into. env is the environment of what
-// runs there; nil takes the subject's. done removes the copy and is never nil.
+// Tree makes a scratch copy of the candidate's tree, which the gate writes mutants into. env is the environment for
+// programs there; nil uses the subject's. done removes the copy and is never nil.
 type Tree func(ctx context.Context, s gates.Subject) (dir string, env []string, done func(), err error)
 
-// Options say what is tried.
+// Options selects what is tried.
 type Options struct {
 	Tree   Tree
 	Budget time.Duration // for all runs together; 0 means one minute
-	Bar    int           // percent of mutants that have to be killed; 0 gives advice only
+	Bar    int           // required percent of killed mutants; 0 only advises
 	// Program finds ast-grep, for languages other than Go; nil leaves them out.
 	Program func(ctx context.Context) (patterns.Program, error)
 }
 
-// Score sums up the mutants of a change.
+// Score summarises the mutants of a change.
 type Score struct {
 	Tried    int // mutants that the tests ran on
 	Killed   int // of these, how many the tests noticed
 	Untested int // changed lines of code that no test runs
 	Covered  int // changed lines of code that a test runs
-	Left     int // mutants that the budget left no time for
-	Back     int // parts of the change that were taken back; they are not in Tried
+	Left     int // mutants that were not tried within the budget
+	Back     int // reverted parts of the change; they are not in Tried
 	Noticed  int // of these, how many the tests noticed
 }
 
-// New makes the gate. Its answer is never kept: it depends on how much time there was.
+// New makes the gate. Its answer is never cached, because it depends on the available time.
 func New(o Options) gates.Gate {
 	if o.Budget <= 0 {
 		o.Budget = time.Minute
@@ -100,7 +100,7 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 		return err
 	}
 	if len(list)+len(back)+len(weak) == 0 {
-		l.Skip("no changed line of code can be made wrong")
+		l.Skip("no changed line of code can be mutated")
 		return nil
 	}
 	dir, env, done, err := o.Tree(ctx, s)
@@ -114,13 +114,13 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 	if env != nil {
 		s.Env = env
 	}
-	// Python takes a cached file for current if size and second of the source match, so it must not write any.
+	// Python treats a cached file as current if size and second of the source match, so it must not write any.
 	s.Env = append(slices.Clone(s.Env), "PYTHONDONTWRITEBYTECODE=1")
 	if s.LogDir != "" {
 		s.LogDir = filepath.Join(s.LogDir, Name)
 	}
 	g := gates.New(gates.Info{Name: Name}, func(ctx context.Context, in *gates.Look) error {
-		// Tests that were changed get half of the time, as long as there is anything else to try.
+		// Changed tests get half of the time, if there is anything else to try.
 		end := time.Now().Add(o.Budget)
 		r := &runner{look: l, in: in, dir: dir, texts: texts, until: end}
 		if len(list)+len(back) > 0 {
@@ -237,7 +237,7 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 	return r.report(o, list, score, left, untested)
 }
 
-// coverage returns how many of the lines that mutants are made of are run by tests, as far as the test runner tells.
+// coverage returns how many of the mutated lines tests run, if the test runner reports it.
 func (r *runner) coverage(list []Mutant) (run, of int) {
 	seen := map[string]map[int]bool{}
 	for _, m := range list {
@@ -261,15 +261,15 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 		if m.Kind == TakenBack {
 			r.look.Find(gates.Finding{
 				Rule: RuleBack, Path: m.Path, Line: m.Line, Severity: gates.Warning,
-				Message: "no test notices when " + m.describeBack(),
-				Fix:     "test what this part of the change is for, or leave it out",
+				Message: "no test fails if " + m.describeBack(),
+				Fix:     "test the purpose of this part of the change, or remove it",
 			})
 			continue
 		}
 		r.look.Find(gates.Finding{
 			Rule: RuleSurvived, Path: m.Path, Line: m.Line, Severity: gates.Warning,
-			Message: fmt.Sprintf("no test notices that %s (%s)", m.describe(), m.Kind),
-			Fix:     "assert what this line decides",
+			Message: fmt.Sprintf("no test fails if %s (%s)", m.describe(), m.Kind),
+			Fix:     "assert the result of this line",
 		})
 	}
 	for _, file := range slices.Sorted(keys(untested)) {
@@ -293,7 +293,7 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 		r.look.Note("coverage unknown")
 	}
 	if score.Back > 0 {
-		r.look.Note("%d of %s noticed when taken back", score.Noticed,
+		r.look.Note("%d of %s noticed when reverted", score.Noticed,
 			phrase.Count(score.Back, "part of the change is", "parts of the change are"))
 	}
 	if score.Left > 0 {
@@ -303,15 +303,15 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 		r.look.Find(gates.Finding{
 			Rule: RuleTooFew, Severity: gates.Error,
 			Message: fmt.Sprintf(
-				"the tests notice %d of %d wrong versions of the changed lines, which is %d %%; %d %% are required",
+				"the tests detect %d of %d wrong versions of the changed lines (%d %%; required: %d %%)",
 				score.Killed, n, score.Killed*100/n, o.Bar),
-			Fix: "add assertions where the findings say that one is missing",
+			Fix: "add the assertions that the findings ask for",
 		})
 	}
 	return nil
 }
 
-// write puts a text in the place of a file of the scratch tree.
+// write replaces a file of the scratch tree.
 func (r *runner) write(file, text string) error {
 	root, err := os.OpenRoot(r.dir)
 	if err != nil {

@@ -28,13 +28,13 @@ type outcome int
 const (
 	invalid   outcome = iota // it does not build
 	killed                   // a test failed, did not end in time, or could not load it
-	survived                 // all tests that could see it pass
+	survived                 // all related tests pass
 	uncovered                // no test runs the line
 )
 
 const (
-	mostTests = 6                // test files, or packages, that are tried on a mutant
-	slack     = 10 * time.Second // that a test may take longer than without a mutant
+	mostTests = 6                // maximum of test files or packages for a mutant
+	slack     = 10 * time.Second // extra time of a test compared to a run without a mutant
 )
 
 // runner runs tests in a scratch tree.
@@ -49,13 +49,13 @@ type runner struct {
 	before map[string]*target // with the tests of the base
 	tests  []string           // test files of the tree, listed when they are first needed
 	list   map[string][]goPackage
-	why    string // why a file could not be tried
+	why    string // reasons why files could not be tried
 }
 
-// target is a file with the tests that can see it.
+// target is a file with its related tests.
 type target struct {
 	tests  []test
-	lines  map[int]bool // that a test runs; nil where that is not known
+	lines  map[int]bool // lines that a test runs; nil if unknown
 	covers bool         // lines is known
 }
 
@@ -108,7 +108,7 @@ func (r *runner) run(ctx context.Context, t test) (outcome, error) {
 		defer stop()
 		what := survived
 		err := r.in.Single(ctx, gates.Single{Path: t.file}, 1, func(one gates.SingleRun) bool {
-			skipped := one.Outcome == gates.RunSkipped && len(one.Failed) == 0 // a test that skips notices nothing
+			skipped := one.Outcome == gates.RunSkipped && len(one.Failed) == 0 // a skipped test detects nothing
 			if one.Outcome != gates.RunPassed && !skipped {
 				what = killed
 			}
@@ -168,7 +168,7 @@ func (p goPackage) imports(other string) bool {
 		slices.Contains(p.XTestImports, other)
 }
 
-// golang takes the tests of the file's package, then those of the packages that import it.
+// golang uses the tests of the file's package, then those of the packages that import it.
 func (r *runner) golang(ctx context.Context, file string) (*target, error) {
 	root := path.Dir(file)
 	for root != "." && !exists(r.dir, path.Join(root, "go.mod")) {
@@ -228,7 +228,7 @@ func (r *runner) packages(ctx context.Context, root string) ([]goPackage, error)
 	for dec := json.NewDecoder(strings.NewReader(string(out.Stdout))); dec.More(); {
 		var p goPackage
 		if err := dec.Decode(&p); err != nil {
-			return nil, fmt.Errorf("read what go list says: %w", err)
+			return nil, fmt.Errorf("read the output of go list: %w", err)
 		}
 		list = append(list, p)
 	}
@@ -242,8 +242,8 @@ func (r *runner) packages(ctx context.Context, root string) ([]goPackage, error)
 	return list, nil
 }
 
-// covered runs a package's tests without a mutant and returns the lines of a file of package of that they run. ok is
-// false where the tests fail: they say nothing of mutants.
+// covered runs a package's tests without a mutant and returns the covered lines of a file of package of. ok is false
+// if the tests fail, because then they say nothing about mutants.
 func (r *runner) covered(ctx context.Context, root, pkg, of, base string) (lines map[int]bool, takes time.Duration,
 	ok bool, err error) {
 	profile, err := os.CreateTemp("", "runplan-cover-*")
@@ -285,7 +285,7 @@ func (r *runner) covered(ctx context.Context, root, pkg, of, base string) (lines
 	return lines, takes, true, nil
 }
 
-// script selects the test files that name the file's module; a match in the file's name ranks highest.
+// script selects the test files that name the file's module. A match in the name of a test file ranks highest.
 func (r *runner) script(ctx context.Context, file string) (*target, error) {
 	if r.tests == nil {
 		if err := r.listTests(); err != nil {
@@ -378,7 +378,7 @@ func sameDir(a, b string) bool {
 
 func keys[K comparable, V any](m map[K]V) func(func(K) bool) { return maps.Keys(m) }
 
-// numbers spells line numbers: "3, 5 to 8".
+// numbers formats line numbers: "3, 5 to 8".
 func numbers(at []int) string {
 	var parts []string
 	for i := 0; i < len(at); {
@@ -396,11 +396,11 @@ func numbers(at []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// describe says what a mutant does: "a < b becomes a <= b".
+// describe describes a mutant: "a < b becomes a <= b".
 func (m Mutant) describe() string {
 	was := strings.Join(strings.Fields(m.Old), " ")
 	if m.New == "" || m.New == ";" || m.New == "pass" {
-		return fmt.Sprintf("%q is left out", phrase.Cut(was, 60))
+		return fmt.Sprintf("%q is removed", phrase.Cut(was, 60))
 	}
 	return fmt.Sprintf("%q becomes %q", phrase.Cut(was, 60), phrase.Cut(strings.Join(strings.Fields(m.New), " "), 60))
 }

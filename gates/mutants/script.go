@@ -11,12 +11,12 @@ import (
 )
 
 // Script returns the mutants of Python, JavaScript and TypeScript files on the given lines of each, sorted by place.
-// The files lie in dir. [patterns.ErrMissing] is in the chain of the error if ast-grep is not installed.
+// The files are in dir. The error wraps [patterns.ErrMissing] if ast-grep is not installed.
 func Script(ctx context.Context, p patterns.Program, dir string, texts []patterns.Text,
 	lines map[string]map[int]bool) ([]Mutant, error) {
 	nodes, _, err := p.Nodes(ctx, dir, texts, rules(), 1)
 	if err != nil {
-		return nil, fmt.Errorf("look for what can be made wrong: %w", err)
+		return nil, fmt.Errorf("find lines to mutate: %w", err)
 	}
 	var out []Mutant
 	for _, t := range texts {
@@ -48,8 +48,8 @@ type scriptFile struct {
 
 func (f *scriptFile) put(k Kind, start, end int, replacement string) {
 	for _, q := range f.quiet {
-		if q.Start <= start && end <= q.End+1 { // a statement has its semicolon besides
-			return // tests do not check what is only printed
+		if q.Start <= start && end <= q.End+1 { // a statement includes its semicolon
+			return // tests do not check printed text
 		}
 	}
 	line := 1 + strings.Count(f.text[:start], "\n")
@@ -66,7 +66,7 @@ func (f *scriptFile) put(k Kind, start, end int, replacement string) {
 	f.out = append(f.out, m)
 }
 
-// mutate makes the mutants of one node. The rule's name is the kind and, for operators, what takes the place.
+// mutate makes the mutants of one node. The rule's name gives the kind and, for operators, the replacement.
 func (f *scriptFile) mutate(n patterns.Node) {
 	kind, what, _ := strings.Cut(n.Rule, "-")
 	text := f.text[n.Start:n.End]
@@ -199,7 +199,7 @@ func rules() string {
 	return b.String()
 }
 
-// stem returns the name by which other files import a module: its own, or that of its folder.
+// stem returns the name by which other files import a module: its own name or that of its folder.
 func stem(file string) string {
 	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
 	if name == "__init__" || name == "index" {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// TakenBack is the kind of a mutant in which one part of the change is as it was before. It needs no knowledge of the
-// language, and shows a part of the change that nothing tests.
+// TakenBack is the kind of a mutant that reverts one part of the change. It works in any language, and shows a part
+// of the change that nothing tests.
 const TakenBack Kind = "taken-back"
 
-// mostCells bounds the table that compares two versions of a file. A larger file has no parts that can be taken back.
+// mostCells limits the table that compares two versions of a file. Parts of larger files are not reverted.
 const mostCells = 4 << 20
 
-// TakeBack returns a mutant for each run of lines that differs between two versions of a file. What has only blank
-// lines, comments and imports is left out.
+// TakeBack returns a mutant for each run of lines that differs between two versions of a file. It omits runs of only
+// blank lines, comments and imports.
 func TakeBack(file, before, after string) []Mutant {
 	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
 	head := 0
@@ -57,7 +57,7 @@ func TakeBack(file, before, after string) []Mutant {
 	return out
 }
 
-// common returns a function that says how many lines two tails have in common, in order.
+// common returns a function that counts the common lines of two tails, in order.
 func common(a, b []string) func(i, j int) int {
 	wide := len(b) + 1
 	table := make([]int32, (len(a)+1)*wide)
@@ -73,7 +73,7 @@ func common(a, b []string) func(i, j int) int {
 	return func(i, j int) int { return int(table[i*wide+j]) }
 }
 
-// tells reports whether lines hold more than comments, imports and closing brackets.
+// tells reports whether lines contain more than comments, imports and closing brackets.
 func tells(lines []string) bool {
 	for _, line := range lines {
 		line = strings.TrimSpace(line)
@@ -88,7 +88,7 @@ func tells(lines []string) bool {
 	return false
 }
 
-// last is the last line of a mutant in the file; its first one if it only puts lines back.
+// last returns the last line of a mutant in the file, or its first line if it only restores lines.
 func (m Mutant) last() int {
 	return m.Line + max(0, strings.Count(strings.TrimSuffix(m.Old, "\n"), "\n"))
 }
@@ -97,9 +97,9 @@ func (m Mutant) last() int {
 func (m Mutant) describeBack() string {
 	switch {
 	case m.Old == "":
-		return fmt.Sprintf("the lines removed before line %d are put back", m.Line)
+		return fmt.Sprintf("the lines removed before line %d are restored", m.Line)
 	case m.last() == m.Line:
-		return fmt.Sprintf("line %d is taken back", m.Line)
+		return fmt.Sprintf("line %d is reverted", m.Line)
 	}
-	return fmt.Sprintf("lines %d to %d are taken back", m.Line, m.last())
+	return fmt.Sprintf("lines %d to %d are reverted", m.Line, m.last())
 }

@@ -18,13 +18,14 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// RuleWeakened is the rule of a changed test file that no longer notices what it noticed before.
+// RuleWeakened is the rule for a changed test file that no longer detects a mutant that it detected before.
 const RuleWeakened = "test-weakened"
 
-// mostWeakened bounds the mutants for which one changed test file is told. One is proof enough, and a few say more.
+// mostWeakened limits the mutants that are reported for one changed test file. One is sufficient proof, and a few
+// give more detail.
 const mostWeakened = 3
 
-// subjects returns the code files that changed tests are likely about, with the tests of each.
+// subjects returns the code files that changed tests probably test, with the tests of each.
 func subjects(dir string, tests []gates.File) (map[string][]gates.File, error) {
 	out := map[string][]gates.File{}
 	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
@@ -50,12 +51,12 @@ func subjects(dir string, tests []gates.File) (map[string][]gates.File, error) {
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for what the changed tests are about: %w", err)
+		return nil, fmt.Errorf("find the code that the changed tests test: %w", err)
 	}
 	return out, nil
 }
 
-// weakened makes mutants of all lines of files that changed tests are about. The texts of the files are added to texts.
+// weakened makes mutants of all lines of the files that changed tests test. It adds the texts of the files to texts.
 func (o Options) weakened(ctx context.Context, dir string, files []string, texts map[string]string) ([]Mutant, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -85,7 +86,7 @@ func (o Options) weakened(ctx context.Context, dir string, files []string, texts
 	return Spread(all), nil
 }
 
-// compare reports changed tests that let a mutant pass which the tests of the base notice. It returns when the time is
+// compare reports changed tests that miss a mutant which the tests of the base detect. It returns when the time is
 // up.
 func (r *runner) compare(ctx context.Context, list []Mutant, of map[string][]gates.File) error {
 	told, tried, fewer := map[string]int{}, 0, 0
@@ -120,20 +121,20 @@ func (r *runner) compare(ctx context.Context, list []Mutant, of map[string][]gat
 			told[t.Path]++
 			r.look.Find(gates.Finding{
 				Rule: RuleWeakened, Path: t.Path, Severity: gates.Warning,
-				Message: fmt.Sprintf("before the change the tests noticed that %s:%d is wrong: %s (%s); now they do not", m.Path,
+				Message: fmt.Sprintf("before the change the tests failed if %s:%d was wrong: %s (%s); now they pass", m.Path,
 					m.Line, m.describe(), m.Kind),
-				Fix: "assert at least what was asserted before, or say in the plan why not",
+				Fix: "restore the assertions, or explain in the plan why they are weaker",
 			})
 		}
 	}
 	if fewer > 0 {
-		r.look.Note("%d of %s noticed before and not now", fewer,
+		r.look.Note("%d of %s detected before but not now", fewer,
 			phrase.Count(tried, "wrong version was", "wrong versions were"))
 	}
 	return nil
 }
 
-// tryBefore runs the tests on a mutant as they were before the change.
+// tryBefore runs the tests of the base on a mutant.
 func (r *runner) tryBefore(ctx context.Context, m Mutant, tests []gates.File) (what outcome, err error) {
 	for _, t := range tests {
 		if err := r.write(t.Path, t.Before); err != nil {

@@ -46,7 +46,7 @@ func (j *judge) answer(g Lost, old test, known bool) string {
 			return how
 		}
 	case ran && red:
-		return "" // the code still does not do what it asks for
+		return "" // the code still does not pass it
 	default:
 		if how := j.covered(old, need, red); how != "" {
 			return how
@@ -82,8 +82,8 @@ func (j *judge) shorter(c testout.Case) string {
 	return ""
 }
 
-// reprinted explains a missing line of output of a shell script that changed: as the base has it the script holds on
-// the candidate's code, and as it is now it prints at least as many checks that pass.
+// reprinted explains a missing line of output of a changed shell script. The base's script passes on the candidate's
+// code, and the new script prints at least as many passed checks.
 func (j *judge) reprinted(c testout.Case) bool {
 	if language.OfTest(c.Group) != language.Shell || j.held[key(c)].Status != testout.Passed {
 		return false
@@ -138,7 +138,7 @@ func (j *judge) row(c testout.Case) string {
 	return "the product no longer has " + name
 }
 
-// covered looks for tests, one or several together, that check everything that a test of the base checked.
+// covered looks for one or several tests that together check everything that a test of the base checked.
 func (j *judge) covered(old test, need evidence, exact bool) string {
 	for _, c := range j.stayed { // a copy of it existed already
 		if c.lang == old.lang && c.unit.Asserts >= old.unit.Asserts && within(old.unit.Lines, c.unit.Lines) {
@@ -165,7 +165,7 @@ func (j *judge) covered(old test, need evidence, exact bool) string {
 	return ""
 }
 
-// became describes what happened to a test.
+// became describes the replacement of a test.
 func became(old, now test) string {
 	switch {
 	case old.unit.Name == now.unit.Name && old.path != now.path:
@@ -180,10 +180,11 @@ func became(old, now test) string {
 	return "renamed to " + now.unit.Name
 }
 
-// covers reports whether have calls and compares all that need does. With exact it compares in the same ways as well.
+// covers reports whether have calls and compares everything that need does. With exact, the comparisons must be the
+// same.
 func (j *judge) covers(have, need evidence, exact bool) bool {
 	if len(need.calls) == 0 && len(need.literals) == 0 {
-		return false // nothing to recognise it by
+		return false // it has no calls or values to match
 	}
 	renamed := false
 	for name := range need.calls {
@@ -193,7 +194,7 @@ func (j *judge) covers(have, need evidence, exact bool) bool {
 		if !j.removed[name] {
 			return false
 		}
-		renamed = true // what it calls has another name now
+		renamed = true // the called function has another name now
 	}
 	if renamed && !have.mentions(j.added) {
 		return false
@@ -203,7 +204,7 @@ func (j *judge) covers(have, need evidence, exact bool) bool {
 			continue
 		}
 		if have.literals[value] > 0 && !exact {
-			continue // a value that occurred twice may have a name now
+			continue // a repeated value may be a named constant now
 		}
 		if !j.titled(value) && (exact || value != "true" && value != "false" && value != "nil") {
 			return false
@@ -221,8 +222,8 @@ func (j *judge) covers(have, need evidence, exact bool) bool {
 
 func number(value string) bool { return value[0] == '-' || isDigit(value[0]) || value[0] == '.' }
 
-// titled reports whether a text is the name of a case that passes now: the rows of a table became tests, or the
-// other way round.
+// titled reports whether a text is the name of a case that passes now: the rows of a table became tests, or tests
+// became rows.
 func (j *judge) titled(value string) bool {
 	text, is := strings.CutPrefix(value, `"`)
 	if !is || len(text) < 3 {
@@ -258,7 +259,7 @@ func (j *judge) loosely(need evidence) string {
 			return ""
 		}
 	}
-	if len(names) == 0 || len(values) < len(need.literals) { // one that says less does not take its place
+	if len(names) == 0 || len(values) < len(need.literals) { // a test that checks less does not replace it
 		return ""
 	}
 	return "rewritten as " + strings.Join(names[:min(len(names), 5)], ", ")
@@ -298,7 +299,7 @@ func (j *judge) subject(need evidence, red bool) string {
 	return ""
 }
 
-// within reports whether all lines of a stand in b.
+// within reports whether b contains all lines of a.
 func within(a, b []string) bool {
 	have := map[string]int{}
 	for _, l := range b {

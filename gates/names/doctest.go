@@ -11,7 +11,7 @@ import (
 var pythonBlock = lazyre.New(`^(\s*)(?:async\s+)?(?:def|class)\s+(\w+)`)
 
 // doctests returns the examples in the documentation of a Python file, one unit for each function or class: the lines
-// from a prompt to the next empty line. Their names are those that doctest gives them, such as calc.Sum.add.
+// from a prompt to the next empty line. They have doctest's names, such as calc.Sum.add.
 func doctests(file, text string) []testcode.Unit {
 	if !strings.Contains(text, ">>>") {
 		return nil

@@ -38,7 +38,7 @@ func (e *evidence) add(o evidence) {
 	e.asserts += o.asserts
 }
 
-// mentions reports whether any of names is called, or handed to something that may call it.
+// mentions reports whether any of names is called, or passed to a function that may call it.
 func (e evidence) mentions(names map[string]bool) bool {
 	for name := range names {
 		if e.calls[name] || e.idents[name] {
@@ -54,16 +54,16 @@ type frame struct {
 	arg    int
 }
 
-// scanner reads the tokens of a test. It knows no grammar: brackets, strings, numbers, names and signs are enough.
+// scanner reads the tokens of a test. It needs no grammar: brackets, strings, numbers, names and signs are enough.
 type scanner struct {
 	text   string
 	lang   string
 	out    evidence
 	stack  []frame
-	path   []string // the dotted name that is being read
-	last   string   // the token before, "" at the beginning
-	before string   // and the one before that
-	msg    bool     // what follows on this line is the message of a Python assertion
+	path   []string // the current dotted name
+	last   string   // the previous token, "" at the beginning
+	before string   // the token before prev
+	msg    bool     // the rest of the line is the message of a Python assertion
 }
 
 // gather finds the calls and compared values in a text.
@@ -149,7 +149,7 @@ func (s *scanner) literal(text string) {
 	s.out.literals[text]++
 }
 
-// message reports whether a value at this place tells people of a failure, or names a case.
+// message reports whether a value at this place is a failure message or the name of a case.
 func (s *scanner) message(text bool) bool {
 	if s.msg {
 		return true
@@ -168,7 +168,7 @@ func (s *scanner) message(text bool) bool {
 	return false
 }
 
-// told lists the calls whose arguments are only for people.
+// told lists the calls whose arguments are messages for people.
 var told = []string{
 	"Error", "Errorf", "Fatal", "Fatalf", "Log", "Logf", "Skip", "Skipf", "Println", "Printf", "print", "log", "skipTest",
 	"skip", "subTest",
@@ -232,7 +232,7 @@ func (s *scanner) name(i int) int {
 			s.out.asserts++
 		}
 		switch {
-		// it declares, and does not call
+		// a declaration, not a call
 		case slices.Contains([]string{"def", "func", "function", "fn", "class", "void", "fun"}, s.before):
 		case called && !s.told() && product(full):
 			s.out.calls[word] = true
@@ -332,7 +332,7 @@ var plainCalls = []string{
 	"struct", "subTest", "raises",
 }
 
-// chained are words of assertions that are written as sentences.
+// chained lists the words of assertions that read like sentences.
 var chained = []string{
 	"should", "to", "be", "not", "have", "equal", "eql", "equals", "deep", "include", "contain", "throw", "throws",
 	"lengthOf", "instanceOf", "resolves", "rejects",

@@ -30,22 +30,22 @@ type Runs struct {
 // Change describes what changed between the two runs.
 type Change struct {
 	Files []File
-	// Removal reports whether the plan asks for a test to go, by its name, or for the file that holds it.
+	// Removal reports whether the plan asks to remove a test, by its name, or the file that contains it.
 	Removal func(test, path string) bool
 	// RemovalOf reports whether the plan asks for that part of the product to go.
 	RemovalOf func(name string) bool
 }
 
-// Lost is a test that ran on the base, does not run now, and is not answered for.
+// Lost is a test that ran on the base, does not run now, and has no explanation.
 type Lost struct {
 	Case    testout.Case
 	Skipped bool   // it exists and is skipped
 	Path    string // its file on the base, "" if unknown
 	Line    int
-	Rows    int // further cases of the same test that are lost with it
+	Rows    int // further lost cases of the same test
 }
 
-// Answered is a test of the base that need not run any more.
+// Answered is a test of the base whose absence is explained.
 type Answered struct {
 	Case testout.Case
 	How  string // "renamed to TestSum"
@@ -99,7 +99,7 @@ func key(c testout.Case) string {
 	return c.Group + "\x00" + name
 }
 
-// Trunk returns the name of a test without its subtest or row. Titles made of words have neither.
+// Trunk returns the name of a test without its subtest or row. It does not change titles made of words.
 func Trunk(name string) string {
 	if at := strings.IndexAny(name, "/["); at > 0 && !strings.Contains(name[:at], " ") {
 		return name[:at]
@@ -112,16 +112,16 @@ type judge struct {
 	Change
 	before, after side
 	passed        map[string]bool         // keys of the cases that pass now
-	held          map[string]testout.Case // nil where the base's tests were not run
+	held          map[string]testout.Case // nil if the base's tests were not run
 	now           []testout.Case
 	rows          map[string][2]int // by trunk: how many cases ran on the base, and how many pass now
 	fresh         []candidate       // tests that are new or changed, and passed
-	stayed        []candidate       // tests that are as they were, and passed
+	stayed        []candidate       // unchanged tests that passed
 	removed       map[string]bool   // names that the product no longer declares
-	added         map[string]bool   // what it declares now, and did not
+	added         map[string]bool   // names that it newly declares
 }
 
-// candidate is a test of now that may answer for one of the base.
+// candidate is a current test that may replace one of the base.
 type candidate struct {
 	test
 	evidence evidence
@@ -167,7 +167,7 @@ func newJudge(r Runs, c Change) *judge {
 	return j
 }
 
-// ran reports whether a test of now passed and no part of it was skipped.
+// ran reports whether a current test passed completely, without a skipped part.
 func (j *judge) ran(t test) bool {
 	passed := false
 	for _, n := range j.now {
@@ -216,8 +216,8 @@ func Place(c testout.Case, files []File) (path string, line int) {
 	return "", 0
 }
 
-// Kept returns the cases of a held run that belong to the base's tests. The files in left are in the candidate's
-// version; of those only unchanged tests count.
+// Kept returns the cases of a held run that belong to the base's tests. The files in left have the candidate's
+// version; only their unchanged tests count.
 func Kept(run []testout.Case, files []File, left []string) []testout.Case {
 	if len(left) == 0 {
 		return run
@@ -249,8 +249,8 @@ func Unheld(files []File, left []string) string {
 	return ""
 }
 
-// Weakened returns the tests that failed on the base and pass now, in files that changed, without calling and comparing
-// all that they did. It is for tests of the base that could not be run on the candidate's code.
+// Weakened returns the tests that failed on the base and pass now, in files that changed, and no longer call and
+// compare everything that they did. It is for tests of the base that could not be run on the candidate's code.
 func Weakened(r Runs, c Change) []Lost {
 	j := newJudge(r, c)
 	var out []Lost
@@ -277,8 +277,8 @@ func Weakened(r Runs, c Change) []Lost {
 }
 
 // ChangedInCode returns the tests in files of code, such as unit tests of Rust and doctests, that passed on the base
-// and pass now without calling and comparing all that they did. Their version of the base is never run on the
-// candidate's code.
+// and pass now and no longer call and compare everything that they did. The base's version of these tests never runs
+// on the candidate's code.
 func ChangedInCode(r Runs, c Change) []Lost {
 	j := newJudge(r, c)
 	var out []Lost

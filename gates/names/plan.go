@@ -35,7 +35,7 @@ func (p Plan) Removal(test string) bool {
 		func(s string) bool { return removes.MatchString(s) || changes.MatchString(s) && !greens.MatchString(s) })
 }
 
-// RemovalOf reports whether a sentence of the batch asks for that part of the product to go.
+// RemovalOf reports whether a sentence of the batch asks to remove that part of the product.
 func (p Plan) RemovalOf(name string) bool {
 	return slices.ContainsFunc(p.naming(name), removes.MatchString)
 }
@@ -49,7 +49,7 @@ func (p Plan) Change(test string) bool {
 }
 
 // Keeps reports whether the batch says that behaviour does not change: in words, or by a title that asks for tidier
-// code. It returns false if the batch also asks for something else.
+// code. It returns false if the batch also asks for other changes.
 func (p Plan) Keeps() bool {
 	keeps := tidies.MatchString(p.title) && !aboutTests.MatchString(p.title)
 	for _, s := range sentences.Split(p.text, -1) {
@@ -73,13 +73,13 @@ func bare(test string) string {
 }
 
 func (p Plan) says(name string, wanted func(sentence string) bool) bool {
-	// One word may be the name of what is tested as well: "Correct add" asks for no other test of that name.
+	// One word may be the name of the subject as well: "Correct add" does not ask to change the test of that name.
 	plain := !strings.Contains(name, " ") && !strings.Contains(strings.ToLower(name), "test")
 	return slices.ContainsFunc(p.naming(name),
 		func(s string) bool { return wanted(s) && (!plain || aboutTests.MatchString(s)) })
 }
 
-// naming returns the sentences that hold a name.
+// naming returns the sentences that contain a name.
 func (p Plan) naming(name string) []string {
 	if len(name) < 3 {
 		return nil

@@ -22,7 +22,7 @@ type test struct {
 // doctest is the language of examples in documentation.
 const doctest = "doctest"
 
-// side is one side of the change: its tests, and what else its files of tests declare.
+// side is one side of the change: its tests, and the other declarations in its test files.
 type side struct {
 	tests   []test
 	helpers map[string][]string // texts of functions and tables by name
@@ -81,8 +81,8 @@ func declaration(line string) (name string, indent int) {
 	return "", 0
 }
 
-// declared returns what a file declares, with its text: up to the next line that is indented no deeper and opens
-// something new.
+// declared returns the declarations of a file with their text: up to the next line that is indented no deeper and
+// starts another one.
 func declared(text string) map[string]string {
 	out := map[string]string{}
 	lines := strings.Split(text, "\n")
@@ -106,14 +106,14 @@ func declared(text string) map[string]string {
 	return out
 }
 
-// mostHelpers bounds how deep helpers of helpers are followed.
+// mostHelpers limits how many levels of helpers are followed.
 const mostHelpers = 3
 
 // evidence returns what a test checks, including its helpers and tables.
 func (s side) evidence(t test) evidence {
 	e := gather(t.lang, t.unit.Text)
 	if t.lang == language.Node && strings.Contains(t.unit.Name, "${") {
-		e.add(gather(t.lang, s.texts[t.path])) // it is in a loop; the values are around it
+		e.add(gather(t.lang, s.texts[t.path])) // the test is in a loop; its values are around it
 	}
 	seen := map[string]bool{}
 	for range mostHelpers {
@@ -142,7 +142,7 @@ func (s side) evidence(t test) evidence {
 	return e
 }
 
-// of finds the test of a case. Of several that could be meant it is the one whose file fits best.
+// of finds the test of a case. Of several possible tests it returns the one whose file fits best.
 func (s side) of(c testout.Case) (test, bool) {
 	best, at := 0, -1
 	for i, t := range s.tests {
@@ -156,7 +156,7 @@ func (s side) of(c testout.Case) (test, bool) {
 	return s.tests[at], true
 }
 
-// fits returns how well a test goes with a case: 0 if it is another one.
+// fits rates how well a test fits a case: 0 means that it does not.
 func (t test) fits(c testout.Case) int {
 	if !t.named(c) {
 		return 0
@@ -164,7 +164,7 @@ func (t test) fits(c testout.Case) int {
 	dir, stem := path.Dir(t.path), strings.TrimSuffix(path.Base(t.path), path.Ext(t.path))
 	fit := 1
 	if !strings.Contains(t.unit.Name, "${") {
-		fit += 5 // and no place for a value in its name
+		fit += 5 // and without a placeholder in its name
 	}
 	switch {
 	case c.Path != "" && (c.Path == t.path || strings.HasSuffix(t.path, "/"+c.Path)):
@@ -210,7 +210,7 @@ func (t test) named(c testout.Case) bool {
 		fn = fn[strings.LastIndexAny(fn, ".:")+1:]
 		group, _, in := strings.Cut(t.unit.Name, testcode.GroupMark)
 		return fn == bare && (!in || c.Group == "" || strings.Contains(c.Group+"."+c.Name, group))
-	case doctest: // the runner's name begins at a folder of its own
+	case doctest: // the runner's name is relative to another folder
 		return c.Name == bare || strings.Contains(c.Name, ".") && strings.HasSuffix(bare, "."+c.Name)
 	case language.Script:
 		return c.Name[strings.LastIndexByte(c.Name, '/')+1:] == strings.TrimSuffix(bare, path.Ext(bare))
@@ -225,8 +225,8 @@ func (t test) named(c testout.Case) bool {
 
 var holes = lazyre.New(`\\\$\\\{.*?\\\}|%[a-zA-Z#]|\\\$[\w.]+`)
 
-// sameTitle compares the title of a test of Node with what its runner calls it: groups are joined in several ways, and
-// a title may have places for the values of a row.
+// sameTitle compares the title of a Node test with the runner's name. Runners join groups in several ways, and a
+// title may have placeholders for the values of a row.
 func sameTitle(title, name string) bool {
 	join := func(s string) string {
 		for _, mark := range []string{testcode.GroupMark, " > ", " / ", "/"} {

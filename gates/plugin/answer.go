@@ -21,19 +21,19 @@ const (
 	maxMessage  = 2 << 10 // of a finding, its fix and the note
 	maxOutput   = 4 << 10
 
-	roomForNotes = 256 // what is said here of an answer
+	roomForNotes = 256 // remarks about an answer
 )
 
 // infoFrom converts a plugin's description of itself.
 func infoFrom(res *gatev1.InfoResponse) (gates.Info, error) {
 	kind, ok := wordOf(kinds(), res.GetKind())
 	if !ok {
-		return gates.Info{}, fmt.Errorf("it says that its kind is %d, which is none of protocol %d", res.GetKind(),
+		return gates.Info{}, fmt.Errorf("its kind %d is unknown in protocol %d", res.GetKind(),
 			ProtocolVersion)
 	}
 	cost, ok := wordOf(costs(), res.GetCost())
 	if !ok {
-		return gates.Info{}, fmt.Errorf("it says that its cost is %d, which is none of protocol %d", res.GetCost(),
+		return gates.Info{}, fmt.Errorf("its cost %d is unknown in protocol %d", res.GetCost(),
 			ProtocolVersion)
 	}
 	return gates.Info{Name: line(res.GetName(), maxRule), Kind: kind, Cost: cost, Blocking: res.GetBlocking()}, nil
@@ -45,27 +45,27 @@ type reader struct {
 	dir    string // the tree
 	hide   func(string) string
 	strays int // paths outside the tree
-	odd    int // severities that are none
+	odd    int // unknown severities
 }
 
 func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
 	if in == nil {
-		return gates.Report{}, fmt.Errorf("its answer holds no report")
+		return gates.Report{}, fmt.Errorf("its answer contains no report")
 	}
 	status, ok := wordOf(statuses(), in.GetStatus())
 	if !ok {
-		return gates.Report{}, fmt.Errorf("it answered with the status %d, which is none of protocol %d", in.GetStatus(),
+		return gates.Report{}, fmt.Errorf("it answered with status %d, which is unknown in protocol %d", in.GetStatus(),
 			ProtocolVersion)
 	}
 	tests := countFrom(in.GetTests())
 	if tests != nil && (tests.Passed < 0 || tests.Failed < 0 || tests.Skipped < 0) {
-		return gates.Report{}, fmt.Errorf("it counts %d tests passed, %d failed, %d skipped, which cannot be", tests.Passed,
+		return gates.Report{}, fmt.Errorf("it reported impossible counts: %d tests passed, %d failed, %d skipped", tests.Passed,
 			tests.Failed, tests.Skipped)
 	}
 	rep := gates.Report{Status: status, Tests: tests, Note: r.text(in.GetNote(), maxMessage-roomForNotes),
 		Output: r.text(in.GetOutput(), maxOutput)}
 	all := in.GetFindings()
-	if len(all) > maxFindings { // the worst stay
+	if len(all) > maxFindings { // the most severe findings stay
 		slices.SortStableFunc(all, func(a, b *gatev1.Finding) int { return rank(a) - rank(b) })
 		note(&rep, "%s left out", phrase.Count(len(all)-maxFindings, "more finding is", "more findings are"))
 		all = all[:maxFindings]
@@ -74,10 +74,10 @@ func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
 		rep.Findings = append(rep.Findings, r.finding(f))
 	}
 	if r.strays > 0 {
-		note(&rep, "%d of its paths lie outside the tree and are not shown", r.strays)
+		note(&rep, "%d of its paths are outside the tree and not shown", r.strays)
 	}
 	if r.odd > 0 {
-		note(&rep, "%d of its findings have no severity that is known, and count as errors", r.odd)
+		note(&rep, "%d of its findings have an unknown severity and count as errors", r.odd)
 	}
 	agree(&rep)
 	rep.Note = phrase.Fit(rep.Note, maxMessage)
@@ -110,7 +110,7 @@ func (r *reader) finding(in *gatev1.Finding) gates.Finding {
 	return f
 }
 
-// path returns p as a path of the tree, or "". An absolute path into the tree is what many tools print.
+// path returns p as a path in the tree, or "". Many tools print absolute paths into the tree.
 func (r *reader) path(p string) string {
 	if p == "" {
 		return ""
@@ -147,7 +147,7 @@ func (r *reader) text(s string, n int) string {
 	return phrase.Fit(redact.Clean(s), n)
 }
 
-// agree makes status and findings consistent: findings count for more than the status.
+// agree makes status and findings consistent. The findings have priority over the status.
 func agree(rep *gates.Report) {
 	errs := slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 	switch {

@@ -24,7 +24,7 @@ func TestAnswer(t *testing.T) {
 		return gates.Report{Status: gates.Warn,
 			Findings: []gates.Finding{{Rule: "r", Path: path, Line: 3, Message: "m", Severity: gates.Warning}}}
 	}
-	stray := gates.Report{Status: gates.Warn, Note: "1 of its paths lie outside the tree and are not shown",
+	stray := gates.Report{Status: gates.Warn, Note: "1 of its paths are outside the tree and not shown",
 		Findings: []gates.Finding{{Rule: "r", Message: "m", Severity: gates.Warning}}}
 	for name, c := range map[string]struct {
 		in   *gatev1.Report
@@ -50,7 +50,7 @@ func TestAnswer(t *testing.T) {
 		"a path of two lines":          {in: at("a\nb"), want: stray},
 		"a severity that does not exist": {
 			in: found(&gatev1.Finding{Rule: "r", Message: "m", Severity: 9}),
-			want: gates.Report{Status: gates.Fail, Note: "1 of its findings have no severity that is known, and count as errors",
+			want: gates.Report{Status: gates.Fail, Note: "1 of its findings have an unknown severity and count as errors",
 				Findings: []gates.Finding{{Rule: "r", Message: "m", Severity: gates.Error}}},
 		},
 		"an empty finding, with a place that is none": {

@@ -25,15 +25,15 @@ import (
 // hostName is the name that runplan gives to plugins.
 const hostName = "runplan"
 
-// client asks a gate by way of the protocol, wherever it is served.
+// client calls a gate through the protocol, in a process or not.
 type client struct {
 	api      gatev1.GateServiceClient
 	settings string
-	hide     func(string) string // takes secrets out of errors; nil leaves them
-	asked    atomic.Int64        // numbers the grease
+	hide     func(string) string // removes secrets from errors; nil keeps them
+	asked    atomic.Int64        // counter for [grease]
 }
 
-// info asks the gate what it is.
+// info requests the gate's description.
 func (c *client) info(ctx context.Context) (gates.Info, string, error) {
 	req := &gatev1.InfoRequest{Host: hostName, Settings: c.settings}
 	c.grease(req)
@@ -45,7 +45,7 @@ func (c *client) info(ctx context.Context) (gates.Info, string, error) {
 	return info, line(res.GetVersion(), maxRule), err
 }
 
-// check asks the gate to look at s, which may take until limit.
+// check has the gate check s, which may take until limit.
 func (c *client) check(ctx context.Context, s gates.Subject, limit time.Duration) (gates.Report, error) {
 	req, lost := requestTo(s, c.settings, limit)
 	c.grease(req)
@@ -56,13 +56,13 @@ func (c *client) check(ctx context.Context, s gates.Subject, limit time.Duration
 	r := reader{dir: s.Dir, hide: s.Redact}
 	rep, err := r.report(res.GetReport())
 	if err == nil && lost > 0 {
-		note(&rep, "%d changed paths are not UTF-8, and the plugin was not told of them", lost)
+		note(&rep, "%d changed paths are not UTF-8 and were not passed to the plugin", lost)
 		rep.Note = phrase.Fit(rep.Note, maxMessage)
 	}
 	return rep, err
 }
 
-// callError is a call that was not answered.
+// callError is a call without an answer.
 type callError struct {
 	method string
 	text   string
@@ -82,8 +82,8 @@ func newCallError(method string, err error, hide ...func(string) string) *callEr
 func (e *callError) Error() string { return e.text }
 func (e *callError) Unwrap() error { return e.err }
 
-// grease adds an unknown field to a request. A plugin that does not tolerate it would break with the first new field of
-// the protocol; so it breaks during development instead.
+// grease adds an unknown field to a request. A plugin that does not tolerate unknown fields would break with the
+// first new field of the protocol, so this breaks it during development instead.
 func (c *client) grease(m proto.Message) {
 	number := protowire.Number(1000 + c.asked.Add(1)*7%1000) // reserved for this in gate.proto
 	field := protowire.AppendTag(nil, number, protowire.BytesType)
@@ -97,43 +97,42 @@ func settingsJSON(settings map[string]any) (string, error) {
 	}
 	data, err := json.Marshal(settings)
 	if err != nil {
-		return "", fmt.Errorf("write its settings as JSON: %w", err)
+		return "", fmt.Errorf("encode its settings as JSON: %w", err)
 	}
 	return string(data), nil
 }
 
-// tree checks that there is one, and returns its absolute path. Many gates say "all is well" of a folder that is not
-// there.
+// tree checks that the tree exists, and returns its absolute path. Many gates would pass a missing folder.
 func tree(dir string) (string, error) {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
-		return "", fmt.Errorf("look at the tree: %w", err)
+		return "", fmt.Errorf("check the tree: %w", err)
 	}
 	if !utf8.ValidString(abs) {
-		return "", fmt.Errorf("look at the tree: the path %q is not UTF-8 and cannot be given to a plugin; move the tree",
+		return "", fmt.Errorf("check the tree: the path %q is not UTF-8 and cannot be passed to a plugin; move the tree",
 			abs)
 	}
 	fi, err := os.Stat(abs)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("look at the tree: %s is not there: %w", abs, fs.ErrNotExist)
+		return "", fmt.Errorf("check the tree: %s does not exist: %w", abs, fs.ErrNotExist)
 	} else if err != nil {
-		return "", fmt.Errorf("look at the tree: %w", err)
+		return "", fmt.Errorf("check the tree: %w", err)
 	}
 	if !fi.IsDir() {
-		return "", fmt.Errorf("look at the tree: %s is not a directory", abs)
+		return "", fmt.Errorf("check the tree: %s is not a directory", abs)
 	}
 	return abs, nil
 }
 
-// inProcess is a gate that is called through the protocol, without a process.
+// inProcess is a gate called through the protocol in the same process.
 type inProcess struct {
 	client client
 	info   gates.Info
 }
 
-// InProcess returns g as runplan sees it as a plugin. Requests and answers go through the messages of the protocol and
-// the checks of [Open]; only the process is missing. Tests use it, see package plugintest. name is the configured name
-// of the gate; "" takes the gate's own.
+// InProcess returns g as runplan sees it as a plugin. Requests and answers go through the messages of the protocol
+// and the checks of [Open]; but there is no separate process. Tests use it, see package plugintest. name is the
+// configured name of the gate; "" uses the gate's own.
 func InProcess(name string, g gates.Gate, settings map[string]any) (gates.Gate, error) {
 	text, err := settingsJSON(settings)
 	if err != nil {

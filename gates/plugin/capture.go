@@ -20,7 +20,7 @@ const (
 	maxLine = 16 << 10 // a longer line is cut into several
 	maxLog  = 64 << 20 // of a log file; a plugin must not fill the disk
 	keepLog = 16 << 10 // of the end, in memory
-	maxTail = 2 << 10  // of that, what an error shows
+	maxTail = 2 << 10  // the part that an error shows
 	tailEnd = 15       // lines of it
 )
 
@@ -29,14 +29,14 @@ const (
 type capture struct {
 	mu    sync.Mutex
 	hide  func(string) string
-	part  []byte // the last line, as far as it has come
+	part  []byte // the incomplete last line
 	tail  []string
 	size  int
 	whole logFile
 	call  logFile
 }
 
-// Write implements io.Writer and never fails: a plugin is not to be stopped by a full disk.
+// Write implements io.Writer. It never fails, because a full disk must not stop a plugin.
 func (c *capture) Write(p []byte) (int, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +76,7 @@ func (c *capture) flush() {
 	c.call.add(text)
 }
 
-// show quotes a piece of what a plugin printed, for an error.
+// show quotes output of a plugin for an error.
 func (c *capture) show(text string) string {
 	c.mu.Lock()
 	hide := c.hide
@@ -117,7 +117,7 @@ func (c *capture) excerpt() string {
 	return phrase.Fit(strings.Join(lines, "\n"), maxTail)
 }
 
-// open begins the log of a call; "" is none. The file is made when there is something to write.
+// open starts the log of a call; "" keeps none. The file is created at the first output.
 func (c *capture) open(path string, hide func(string) string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -125,7 +125,7 @@ func (c *capture) open(path string, hide func(string) string) {
 		c.flush()
 	}
 	c.call = logFile{path: path}
-	c.tail, c.size = nil, 0 // an error shows what was printed in its call
+	c.tail, c.size = nil, 0 // an error shows the output of its call
 	if hide != nil {
 		c.hide = hide
 	}
@@ -157,7 +157,7 @@ func (c *capture) close() {
 	c.call.close()
 }
 
-// logFile is a file that begins when there is something to write, and does not grow for ever.
+// logFile is a log file that is created at the first write and has a size limit.
 type logFile struct {
 	path string
 	keep bool // keep existing content

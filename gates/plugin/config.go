@@ -20,53 +20,53 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Config says which plugin to start, and how.
+// Config selects a plugin and how to start it.
 type Config struct {
 	Name string // of the gate, in reports and in the configuration
 
-	// Path is the file of the plugin. Command starts it where it is not a program itself: {"node", "gate.js"}. Without a
-	// Command, Path is the program. A bare name is looked up in PATH; any other relative path begins at Dir.
+	// Path is the file of the plugin. Command starts it if it is not a program itself: {"node", "gate.js"}. Without a
+	// Command, Path is the program. A bare name is looked up in PATH; other relative paths are relative to Dir.
 	Path    string
 	Command []string
 
-	Settings map[string]any // for the plugin; it refuses what it does not know
+	Settings map[string]any // for the plugin, which rejects unknown ones
 	SHA256   string         // hex, of the file at Path; a plugin with another content is not started
 	Env      []string       // names of additional variables that it gets; a star at the end matches any suffix
 	Dir      string         // working directory; "" is the current one
-	Blocking *bool          // nil leaves it to the plugin whether its failures block
+	Blocking *bool          // nil lets the plugin decide whether its failures block
 
 	StartTimeout time.Duration // 0 is [DefaultStartTimeout]
 	CallTimeout  time.Duration // 0 is the subject's limit, and without one [gates.DefaultTimeout]
 	MaxAnswer    int           // bytes of one answer; 0 is [DefaultMaxAnswer]
 	LogFile      string        // gets all that the plugin prints; "" is none. Appended to, up to 64 MiB
 
-	Environ []string            // the environment to pick from, KEY=VALUE; nil is this program's
-	Redact  func(string) string // takes secrets out of the log and of errors; it gets whole lines
-	Reaper  *proc.Reaper        // ends the plugin should this program be killed; nil is none
+	Environ []string            // the environment to choose from, KEY=VALUE; nil is this process's
+	Redact  func(string) string // removes secrets from the log and from errors; it gets whole lines
+	Reaper  *proc.Reaper        // ends the plugin if this process is killed; nil is none
 }
 
-// What holds where a [Config] is silent.
+// The defaults of a [Config].
 const (
 	DefaultStartTimeout = 5 * time.Second
 	DefaultMaxAnswer    = 4 << 20
 )
 
-// ErrChecksum says that the file of a plugin is not the one that the configuration means.
+// ErrChecksum reports that the file of a plugin does not have the configured checksum.
 var ErrChecksum = errors.New("wrong checksum")
 
-// checked returns c with its defaults, or what is wrong with it.
+// checked returns c with its defaults, or its first error.
 func (c Config) checked() (Config, error) {
 	switch {
 	case c.Name == "":
-		return c, errors.New("it has no name: give it one in the configuration")
+		return c, errors.New("it has no name: set one in the configuration")
 	case strings.TrimSpace(c.Name) != c.Name || strings.ContainsAny(c.Name, "\n\t") || redact.Clean(c.Name) != c.Name:
-		return c, fmt.Errorf("its name %q does not fit on one line: give it a plain one", c.Name)
+		return c, fmt.Errorf("its name %q does not fit on one line: use a plain one", c.Name)
 	case c.Path == "" && (len(c.Command) == 0 || c.Command[0] == ""):
-		return c, errors.New("nothing says what to start: give it a path or a command")
+		return c, errors.New("it has neither a path nor a command: set one")
 	case c.SHA256 != "" && c.Path == "":
-		return c, errors.New("it has a checksum, but no path that says of what")
+		return c, errors.New("it has a checksum, but no path")
 	case c.StartTimeout < 0 || c.CallTimeout < 0 || c.MaxAnswer < 0:
-		return c, errors.New("a limit is negative: leave it out to get the default")
+		return c, errors.New("a limit is negative: omit it to use the default")
 	}
 	if sum, err := hex.DecodeString(c.SHA256); err != nil || len(sum) != sha256.Size && len(sum) != 0 {
 		return c, fmt.Errorf("its checksum %q is not a SHA-256 in hex: it needs 64 digits, as sha256sum prints them",
@@ -93,8 +93,8 @@ func (c Config) commandLine() string {
 	return line(strings.Join(args, " "), maxRule)
 }
 
-// program finds the file to start and its arguments, and checks that it is the one that is meant. That happens before
-// each start: the file may have changed since the last one.
+// program finds the file to start and its arguments, and verifies the checksum. It runs before each start, because
+// the file may have changed.
 func (c Config) program(env []string) (string, []string, error) {
 	if c.Path != "" {
 		file, err := c.locate(c.Path, env, len(c.Command) == 0)
@@ -112,7 +112,7 @@ func (c Config) program(env []string) (string, []string, error) {
 	return file, c.Command[1:], err
 }
 
-// locate finds a file and says what keeps it from being used.
+// locate finds a file, or explains why it cannot be used.
 func (c Config) locate(name string, env []string, run bool) (string, error) {
 	file := filepath.FromSlash(name)
 	switch {
@@ -137,9 +137,9 @@ func (c Config) locate(name string, env []string, run bool) (string, error) {
 	case err != nil:
 		return "", err
 	case fi.IsDir():
-		return "", fmt.Errorf("%w: %s is a folder; name the program in it", proc.ErrNotFound, file)
+		return "", fmt.Errorf("%w: %s is a folder; give the path of a program", proc.ErrNotFound, file)
 	case run && runtime.GOOS != "windows" && fi.Mode()&0o111 == 0:
-		return "", fmt.Errorf("%w: %s may not be executed; try chmod +x %s, or give a command that starts it",
+		return "", fmt.Errorf("%w: %s is not executable; try chmod +x %s, or set a command that starts it",
 			proc.ErrNotFound, file, file)
 	}
 	return file, nil
@@ -161,7 +161,7 @@ func (c Config) verify(file string) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"%w: %s has the SHA-256 %s, the configuration wants %s; if you know why it has changed, write the new one there",
+		"%w: %s has the SHA-256 %s, but the configuration has %s; if the change is intended, update the configuration",
 		ErrChecksum, file, sumOf(file), strings.ToLower(c.SHA256))
 }
 

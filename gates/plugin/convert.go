@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// pair is a word of ours and its value on the wire.
+// pair is a value of this package and its value on the wire.
 type pair[W, V comparable] struct {
 	word  W
 	value V
@@ -72,7 +72,7 @@ func costTo(c gates.Cost) gatev1.Cost { return valueOf(costs(), c) }
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
 // requestTo makes a request of a subject. It returns how many changed paths it had to leave out because they are not
-// UTF-8: a mended path would name no file.
+// UTF-8: a corrected path would name no file.
 func requestTo(s gates.Subject, settings string, limit time.Duration) (req *gatev1.CheckRequest, lost int) {
 	changed := slices.DeleteFunc(slices.Clone(s.Changed), func(p string) bool { return !utf8.ValidString(p) })
 	return &gatev1.CheckRequest{
@@ -132,7 +132,7 @@ func countFrom(c *gatev1.TestCount) *gates.TestCount {
 	return &gates.TestCount{Passed: int(c.GetPassed()), Failed: int(c.GetFailed()), Skipped: int(c.GetSkipped())}
 }
 
-// reportTo puts what a gate saw on the wire. What it ran and how long it took is for the host to say.
+// reportTo converts a gate's report for the wire. The host adds the command and the duration.
 func reportTo(rep gates.Report) *gatev1.Report {
 	out := &gatev1.Report{
 		Status: valueOf(statuses(), rep.Status), Tests: countTo(rep.Tests), Note: valid(rep.Note), Output: valid(rep.Output),

@@ -48,8 +48,8 @@ func ours(name string) bool {
 	return strings.HasPrefix(name, "PLUGIN_") || name == CookieKey || name == "TMPDIR" || name == "TEMP" || name == "TMP"
 }
 
-// scratch makes the folder for a plugin's socket and its temporary files. The path of a socket may be 104 bytes long at
-// most, so it cannot lie just anywhere.
+// scratch makes the folder for a plugin's socket and its temporary files. The path of a socket may be 104 bytes long
+// at most, so not every folder can contain it.
 func scratch() (string, error) {
 	base := os.TempDir()
 	if runtime.GOOS != "windows" && len(base) > 40 {

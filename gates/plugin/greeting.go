@@ -13,7 +13,7 @@ import (
 	"sync"
 )
 
-// ErrVersion says that a plugin speaks another version of the protocol.
+// ErrVersion reports that a plugin speaks another version of the protocol.
 var ErrVersion = errors.New("another version of the plugin protocol")
 
 // greeting reads the standard output of a plugin: one handshake line, then any output that does not belong there. Only
@@ -66,7 +66,7 @@ func (g *greeting) read(stdout *os.File) {
 	}
 }
 
-// decide hands the line on, or ends the talk with the reason why not.
+// decide forwards the line, or ends the connection with a reason.
 func (g *greeting) decide(line string) {
 	err := checkGreeting(line, g.log.show)
 	if err == nil {
@@ -93,26 +93,27 @@ func checkGreeting(line string, quoted func(string) string) error {
 	core, coreErr := strconv.Atoi(parts[0])
 	if len(parts) < 4 || coreErr != nil {
 		return fmt.Errorf(
-			"its standard output begins with %s instead of the handshake line; a plugin prints nothing before it, and logs to "+
+			"its standard output begins with %s instead of the handshake line; a plugin must print nothing before it, and "+
+				"log to "+
 				"standard error",
 			quoted(line))
 	}
 	if core != 1 {
-		return fmt.Errorf("%w: its handshake has the core version %d, and 1 is the only one there is", ErrVersion, core)
+		return fmt.Errorf("%w: its handshake has core version %d; only 1 is supported", ErrVersion, core)
 	}
 	version, err := strconv.Atoi(parts[1])
 	if err != nil {
-		return fmt.Errorf("its handshake line %s has no protocol version in the second place", quoted(line))
+		return fmt.Errorf("its handshake line %s has no protocol version in the second field", quoted(line))
 	}
 	if version != ProtocolVersion {
 		what := "update the plugin"
 		if version > ProtocolVersion {
-			what = "update runplan, or take an older plugin"
+			what = "update runplan, or use an older plugin"
 		}
 		return fmt.Errorf("%w: it speaks version %d, this runplan version %d; %s", ErrVersion, version, ProtocolVersion, what)
 	}
 	if len(parts) < 5 || parts[4] != "grpc" {
-		return fmt.Errorf("its handshake line %s does not say grpc in the fifth place, and nothing else is spoken here",
+		return fmt.Errorf("the fifth field of its handshake line %s is not grpc, the only supported protocol",
 			quoted(line))
 	}
 	// The plugin chooses the address, but it must be on this machine.
@@ -125,11 +126,11 @@ func checkGreeting(line string, quoted func(string) string) error {
 		host, _, err := net.SplitHostPort(address)
 		if ip := net.ParseIP(host); err != nil || ip == nil || !ip.IsLoopback() {
 			return fmt.Errorf(
-				"its handshake line names the address %s; a plugin listens on this machine, on 127.0.0.1 or a Unix socket",
+				"its handshake line names the address %s; a plugin must listen on this machine, on 127.0.0.1 or a Unix socket",
 				quoted(address))
 		}
 	default:
-		return fmt.Errorf("its handshake line names the network %s; it may be unix or tcp", quoted(network))
+		return fmt.Errorf("its handshake line names the network %s; it must be unix or tcp", quoted(network))
 	}
 	return nil
 }

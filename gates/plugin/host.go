@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// Plugin is a gate that another program serves. It is safe for concurrent use; calls are made one at a time, since a
-// plugin that does not answer is ended, and that must not take another call with it.
+// Plugin is a gate that another program serves. It is safe for concurrent use. Calls run one at a time, because
+// runplan ends a plugin that does not answer, which would end another call too.
 type Plugin struct {
 	cfg     Config
 	info    gates.Info
@@ -25,10 +25,10 @@ type Plugin struct {
 	now   *session // under turn
 }
 
-// ErrClosed says that a plugin was asked after [Plugin.Close], or closed while it was asked.
+// ErrClosed reports a call to a plugin after [Plugin.Close], or one that Close interrupted.
 var ErrClosed = errors.New("the plugin has been closed")
 
-// ErrExited says that the program of a plugin ended although it should not have.
+// ErrExited reports that the program of a plugin ended unexpectedly.
 var ErrExited = errors.New("the plugin ended by itself")
 
 // Open starts a plugin and asks for its description. The error is a [gates.GateError]: the gate could not run.
@@ -39,7 +39,7 @@ func Open(ctx context.Context, c Config) (*Plugin, error) {
 	}
 	p := &Plugin{cfg: c, turn: make(chan struct{}, 1)}
 	p.log = &capture{hide: c.Redact, whole: logFile{path: c.LogFile, keep: true}}
-	// runplan:ignore lost-context a plugin lives until it is closed, no matter who started it
+	// runplan:ignore lost-context a plugin lives until it is closed, whichever call started it
 	p.life, p.close = context.WithCancelCause(context.Background())
 	if p.now, err = start(ctx, c, p.log); err != nil {
 		p.log.close()
@@ -63,8 +63,8 @@ func (p *Plugin) Version() string { return p.version }
 // settings and its version. It does not cover other files that the plugin reads.
 func (p *Plugin) Digest() (string, error) { return p.cfg.digest(p.version) }
 
-// Check implements [gates.Gate]. A plugin that has ended since the last call is started again, once, and the report
-// says so; one that ends during the call is an error, and the next call starts it again.
+// Check implements [gates.Gate]. If the plugin has ended since the last call, Check restarts it once, and the report
+// says so. If it ends during the call, Check returns an error, and the next call restarts it.
 func (p *Plugin) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
 	rep := gates.Report{Gate: p.info.Name, Command: p.info.Command}
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -144,7 +144,7 @@ func (p *Plugin) limit(s gates.Subject) time.Duration {
 	return gates.DefaultTimeout
 }
 
-// Close ends the plugin and all it has started. A call that is in progress gets an error.
+// Close ends the plugin and all its processes. A call in progress gets an error.
 func (p *Plugin) Close() error {
 	p.once.Do(func() {
 		p.close(ErrClosed)

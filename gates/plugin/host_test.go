@@ -103,7 +103,7 @@ func TestRestart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if said := strings.Contains(rep.Note, "it ended with exit status 9) and was started again"); said != (i > 0) {
+		if said := strings.Contains(rep.Note, "it exited with status 9) and was started again"); said != (i > 0) {
 			t.Errorf("call %d: note is %q", i, rep.Note)
 		}
 		if !p.now.proc.ended(5 * time.Second) {
@@ -136,7 +136,7 @@ func TestRestartFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = look(t, p, gates.Subject{})
-	blames(t, err, "actor", ErrChecksum, "had ended since the last call (it ended with exit status 9)")
+	blames(t, err, "actor", ErrChecksum, "had ended since the last call (it exited with status 9)")
 }
 
 func TestCloseEndsEverything(t *testing.T) {

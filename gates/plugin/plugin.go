@@ -41,16 +41,15 @@ const (
 	CookieValue = "8d1f0c52-gate-of-runplan"
 )
 
-// Configurer is implemented by gates with settings. A gate without it refuses any.
+// Configurer is implemented by gates with settings. Other gates reject settings.
 type Configurer interface {
-	// Configure gets the plugin's settings, a JSON object, before anything else is asked of the gate. The error says
-	// which setting is wrong and what it may be.
+	// Configure gets the plugin's settings, a JSON object, before any other call. The error names the wrong setting
+	// and the allowed values.
 	Configure(settings json.RawMessage) error
 }
 
-// Serve makes a plugin of the program it is called from, and returns only by ending it. What the gate prints, on
-// standard output and error alike, goes to its log. The gate's [gates.Subject] has the environment of the plugin;
-// LogDir, Redact and Reaper are not set.
+// Serve turns the program into a plugin, and never returns. The gate's standard output and error go to its log. The
+// gate's [gates.Subject] has the environment of the plugin; LogDir, Redact and Reaper are not set.
 func Serve(g gates.Gate) {
 	if os.Getenv(CookieKey) != CookieValue {
 		fmt.Fprintf(os.Stderr,
@@ -69,16 +68,16 @@ func Serve(g gates.Gate) {
 		},
 		Logger: hclog.New(&hclog.LoggerOptions{Level: hclog.Error, Output: os.Stderr}),
 	})
-	os.Exit(1) // it returns only if it could not listen, and has said so
+	os.Exit(1) // it returns only if it could not listen, and has reported that
 }
 
 const maxRequest = 256 << 20
 
-// exitWithHost ends this program when the host process has ended in any way: only the host holds the other end of in.
+// exitWithHost ends this program when the host process ends: only the host holds the other end of in.
 func exitWithHost(in *os.File) {
 	fi, err := in.Stat()
 	if err != nil || fi.Mode()&os.ModeNamedPipe == 0 {
-		return // another host, which promises nothing of the kind
+		return // another host without that promise
 	}
 	go func() {
 		_, _ = io.Copy(io.Discard, in)
@@ -86,8 +85,8 @@ func exitWithHost(in *os.File) {
 	}()
 }
 
-// keepStderr undoes what go-plugin does to [os.Stdout] and [os.Stderr]: it sends them through gRPC, and the last words
-// of a program that dies would never arrive. The function it returns is called before the gate is asked anything.
+// keepStderr undoes what go-plugin does to [os.Stdout] and [os.Stderr]: it sends them through gRPC, so the last
+// output of a crashing program would be lost. The returned function runs before the first call of the gate.
 func keepStderr() func() {
 	real := os.Stderr
 	return func() { os.Stdout, os.Stderr = real, real }
@@ -104,10 +103,10 @@ func handshake() goplugin.HandshakeConfig {
 	return goplugin.HandshakeConfig{MagicCookieKey: CookieKey, MagicCookieValue: CookieValue}
 }
 
-// versions lists what either side can speak; s is nil on the host's.
+// versions lists the supported protocol versions; s is nil on the host's side.
 func versions(s *server) map[int]goplugin.PluginSet {
 	return map[int]goplugin.PluginSet{ProtocolVersion: {dispensed: transport{server: s}}}
 }
 
-// dispensed is the name by which go-plugin knows the one thing a plugin serves. It never leaves the process.
+// dispensed is go-plugin's name for the one service of a plugin. It never leaves the process.
 const dispensed = "gate"

@@ -36,9 +36,9 @@ type process struct {
 	killed  bool
 	err     error          // why it could not be started
 	gone    chan struct{}  // closed when the program has ended
-	done    chan struct{}  // closed when what it started has ended too, and all they printed has been read
+	done    chan struct{}  // closed when all its processes have ended and their output has been read
 	exit    int            // its exit status, after it has ended
-	signal  syscall.Signal // the signal that ended it, after that; 0 is none
+	signal  syscall.Signal // the signal that ended it; 0 is none
 	readers sync.WaitGroup
 	dry     chan struct{}
 }
@@ -91,7 +91,7 @@ func (p *process) start() error {
 	go func() {
 		p.exit, p.signal = child.Wait()
 		close(p.gone)
-		kill(p.pid) // the group; its id is not given away while it has a member
+		kill(p.pid) // the group; the system does not reuse its id while it has a member
 		if err := child.End(); err != nil {
 			_, _ = fmt.Fprintln(p.log, err)
 		}
@@ -122,8 +122,8 @@ func startError(err error, program, dir string) error {
 	return err
 }
 
-// readStderr feeds what the plugin prints to the log until the end. A deadline only says that all there is has been
-// read.
+// readStderr writes the plugin's output to the log until the end. A deadline only marks that all available output has
+// been read.
 func (p *process) readStderr() {
 	defer close(p.dry)
 	buf := make([]byte, 32<<10)
@@ -140,10 +140,10 @@ func (p *process) readStderr() {
 	}
 }
 
-// settle waits until what the plugin has printed so far is in the log.
+// settle waits until the log contains all output so far.
 func (p *process) settle() {
 	if p.stderr.SetReadDeadline(time.Now().Add(2*time.Millisecond)) != nil {
-		return // this system's pipes have none
+		return // pipes of this system have no deadlines
 	}
 	select {
 	case <-p.dry:
@@ -152,14 +152,14 @@ func (p *process) settle() {
 	}
 }
 
-// end ends the program and all it started: politely at first, if grace allows. It returns when nothing is left.
+// end ends the program and all its processes, with a signal first if grace allows. It returns when all have ended.
 func (p *process) end(grace time.Duration) {
 	p.mu.Lock()
 	p.killed = true
 	pid := p.pid
 	p.mu.Unlock()
 	if pid == 0 {
-		return // and now it never will
+		return // it will never start now
 	}
 	if grace > 0 && !p.ended(0) {
 		_ = p.stdin.Close()
@@ -192,7 +192,7 @@ func (p *process) ended(d time.Duration) bool {
 	}
 }
 
-// dead reports whether the program has ended on its own, and if so waits for its other processes.
+// dead reports whether the program has ended by itself, and if so waits for its other processes.
 func (p *process) dead() bool {
 	select {
 	case <-p.gone:
@@ -212,9 +212,9 @@ func (p *process) how() string {
 	case p.signal == syscall.SIGKILL:
 		return "it was killed from outside; is there enough memory?"
 	case p.signal != 0:
-		return fmt.Sprintf("it died of a signal (%v)", p.signal)
+		return fmt.Sprintf("it was killed by a signal (%v)", p.signal)
 	}
-	return fmt.Sprintf("it ended with exit status %d", p.exit)
+	return fmt.Sprintf("it exited with status %d", p.exit)
 }
 
 // The rest of runner.Runner.

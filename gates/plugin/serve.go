@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/gates/plugin/gatev1"
 )
 
-// server answers for a gate. It is the plugin's side of the protocol, whether there is a process or not.
+// server implements the plugin's side of the protocol for a gate, with or without a separate process.
 type server struct {
 	gatev1.UnimplementedGateServiceServer
 	gate    gates.Gate
@@ -25,7 +25,7 @@ type server struct {
 	prepare func() // before the first call
 
 	mu       sync.Mutex
-	settings *string // what the gate has been configured with
+	settings *string // the settings that the gate has
 }
 
 func newServer(g gates.Gate, version string, prepare func()) *server {
@@ -60,7 +60,7 @@ func (s *server) Check(ctx context.Context, req *gatev1.CheckRequest) (res *gate
 	return &gatev1.CheckResponse{Report: reportTo(rep)}, nil
 }
 
-// configure hands settings to the gate, unless it has these already.
+// configure passes settings to the gate, unless it already has them.
 func (s *server) configure(settings string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -76,13 +76,13 @@ func (s *server) configure(settings string) error {
 			return status.Errorf(codes.InvalidArgument, "settings: %v", err)
 		}
 	} else if len(names) > 0 {
-		return status.Error(codes.InvalidArgument, "settings: it takes none")
+		return status.Error(codes.InvalidArgument, "settings: the gate has none")
 	}
 	s.settings = &settings
 	return nil
 }
 
-// recovered turns the panic of a gate into its error, so that the reason reaches people and not only the log.
+// recovered turns a panic of a gate into an error, so that people see the reason and not only the log.
 func recovered(err *error) {
 	if p := recover(); p != nil {
 		fmt.Fprintf(os.Stderr, "panic: %v\n\n%s", p, debug.Stack())
@@ -90,7 +90,7 @@ func recovered(err *error) {
 	}
 }
 
-// transport ties the service to go-plugin, on both sides.
+// transport connects the service to go-plugin, on both sides.
 type transport struct {
 	goplugin.NetRPCUnsupportedPlugin
 	server *server

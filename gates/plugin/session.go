@@ -32,22 +32,22 @@ type session struct {
 
 	info    gates.Info
 	version string
-	healthy bool // the last call was answered, be it with a refusal; what did not answer is ended
+	healthy bool // the last call was answered, possibly with an error; without an answer the plugin is ended
 }
 
 const (
-	graceful   = 500 * time.Millisecond // to end when asked to
-	lastGasp   = time.Second            // for the end of a program whose connection has broken
+	graceful   = 500 * time.Millisecond // time to exit after a request
+	lastGasp   = time.Second            // wait for the end of a program after a lost connection
 	justBefore = 20 * time.Millisecond
-	letGo      = 2 * time.Second // for go-plugin to drop a plugin that has ended
+	letGo      = 2 * time.Second // time for go-plugin to drop a plugin that has ended
 )
 
-// Error says that a plugin did not do what it was asked to.
+// Error reports that a plugin failed a request.
 type Error struct {
 	Command string // what was started
 	Doing   string // "start", "ask"
 	Err     error
-	Stderr  string // the end of what it printed; may be long, has no control codes and no secrets
+	Stderr  string // the end of its output, without control codes and secrets; may be long
 }
 
 func (e *Error) Error() string {
@@ -55,7 +55,7 @@ func (e *Error) Error() string {
 	if e.Stderr == "" {
 		return text
 	}
-	return text + "; the end of what it printed:\n  " + strings.ReplaceAll(e.Stderr, "\n", "\n  ")
+	return text + "; the end of its output:\n  " + strings.ReplaceAll(e.Stderr, "\n", "\n  ")
 }
 
 // Unwrap returns the cause.
@@ -95,14 +95,14 @@ func (s *session) start(ctx context.Context) error {
 
 	limited, cancel := context.WithTimeout(ctx, s.cfg.StartTimeout)
 	defer cancel()
-	// go-plugin knows no context, and waits for ever in places; the death of the process ends all of its waits.
+	// go-plugin uses no context and may wait forever; the end of the process ends all of its waits.
 	stop := context.AfterFunc(limited, func() { s.proc.end(0) })
 	err = s.greet(limited, settings)
 	if !stop() && err == nil {
 		err = context.Cause(limited)
 	}
 	if err != nil {
-		return s.why(ctx, limited, err, "before it had told what it is", s.cfg.StartTimeout)
+		return s.why(ctx, limited, err, "before it had described itself", s.cfg.StartTimeout)
 	}
 	s.healthy = true
 	return nil
@@ -115,7 +115,7 @@ func (s *session) greet(ctx context.Context, settings string) error {
 		VersionedPlugins: versions(nil),
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		SkipHostEnv:      true,
-		StartTimeout:     s.cfg.StartTimeout + letGo, // ours is the limit
+		StartTimeout:     s.cfg.StartTimeout + letGo, // this package sets the limit
 		UnixSocketConfig: &goplugin.UnixSocketConfig{TempDir: s.scratch},
 		Logger:           hclog.NewNullLogger(),
 		SyncStdout:       s.log,
@@ -123,7 +123,7 @@ func (s *session) greet(ctx context.Context, settings string) error {
 		GRPCDialOptions: []grpc.DialOption{grpc.WithDefaultCallOptions(
 			grpc.MaxCallRecvMsgSize(s.cfg.MaxAnswer), grpc.MaxCallSendMsgSize(math.MaxInt32))},
 		RunnerFunc: func(_ hclog.Logger, spec *exec.Cmd, _ string) (runner.Runner, error) {
-			s.proc.env = append(s.proc.env, spec.Env...) // cookie, versions, where the socket goes
+			s.proc.env = append(s.proc.env, spec.Env...) // cookie, versions, folder of the socket
 			return s.proc, nil
 		},
 	})
@@ -140,7 +140,7 @@ func (s *session) greet(ctx context.Context, settings string) error {
 	return err
 }
 
-// check makes a call. Whether the plugin is to be trusted with another one is in s.healthy.
+// check makes a call. s.healthy says afterwards whether the plugin can take another one.
 func (s *session) check(ctx context.Context, subject gates.Subject, limit time.Duration) (gates.Report, error) {
 	s.healthy = false
 	limited, cancel := context.WithTimeout(ctx, limit)
@@ -154,7 +154,7 @@ func (s *session) check(ctx context.Context, subject gates.Subject, limit time.D
 	if s.healthy {
 		s.proc.settle()
 	} else {
-		s.proc.end(0) // and all that it had to say is in the log
+		s.proc.end(0) // and the log has all of its output
 	}
 	return gates.Report{}, &Error{Command: s.cfg.commandLine(), Doing: "ask", Err: err, Stderr: s.log.excerpt()}
 }
@@ -163,13 +163,13 @@ func (s *session) check(ctx context.Context, subject gates.Subject, limit time.D
 func (s *session) why(ctx, limited context.Context, err error, when string, limit time.Duration) error {
 	var call *callError
 	asked := errors.As(err, &call)
-	// The plugin knows its deadline too, and may give up a moment before it is reached here.
+	// The plugin knows its deadline too, and may give up shortly before it is reached here.
 	end, _ := limited.Deadline()
 	switch {
 	case ctx.Err() != nil:
 		return fmt.Errorf("it was stopped: %w", context.Cause(ctx))
 	case limited.Err() != nil || time.Until(end) < justBefore:
-		return fmt.Errorf("%w %v reached %s; give it more, or look in its log for what hangs", gates.ErrTimeLimit, limit,
+		return fmt.Errorf("%w %v reached %s; raise the limit, or find the cause in its log", gates.ErrTimeLimit, limit,
 			when)
 	case s.proc.err != nil:
 		return s.proc.err
@@ -186,7 +186,7 @@ func (s *session) why(ctx, limited context.Context, err error, when string, limi
 	return err
 }
 
-// gasp returns how long to wait for the end of the program after err, which may or may not come from that end.
+// gasp returns how long to wait for the end of the program after err, which may have ended the connection.
 func gasp(err error) time.Duration {
 	if code := status.Code(err); code == codes.Unavailable || code == codes.Unknown {
 		return lastGasp
@@ -204,16 +204,16 @@ func answered(err error) bool {
 	return status.Code(err) != codes.Unknown || status.Convert(err).Message() != ""
 }
 
-// refused words the failures that come from gRPC and not from the plugin's own code.
+// refused describes failures that come from gRPC and not from the plugin's own code.
 func (s *session) refused(call *callError) error {
 	switch code := status.Code(call.err); code {
 	case codes.ResourceExhausted:
-		return fmt.Errorf("its answer was not taken (%s); an answer may be %s long", call.text, size(s.cfg.MaxAnswer))
+		return fmt.Errorf("its answer is too long (%s); the limit is %s", call.text, size(s.cfg.MaxAnswer))
 	case codes.Unimplemented:
 		return fmt.Errorf("it does not serve %s of runplan.gate.v1.GateService (%s); serve the whole of gate.proto",
 			call.method, call.text)
 	case codes.Internal:
-		return fmt.Errorf("no answer to %s that can be read: %s", call.method, call.text)
+		return fmt.Errorf("unreadable answer to %s: %s", call.method, call.text)
 	default:
 		return fmt.Errorf("no answer to %s: %s: %s", call.method, code, call.text)
 	}
@@ -232,7 +232,7 @@ func (s *session) end(grace time.Duration) {
 		s.proc.end(grace)
 	}
 	if s.wire != nil {
-		// It has been seen to wait for ever for a connection that is dead already.
+		// It sometimes waits forever for a dead connection.
 		forgotten := make(chan struct{})
 		go func() { s.wire.Kill(); close(forgotten) }()
 		t := time.NewTimer(letGo)

@@ -35,7 +35,7 @@ func TestStartFails(t *testing.T) {
 		want   []string // parts of the error
 	}{
 		"exits": {mode: "exit at start", is: ErrExited,
-			want: []string{"exit status 3 before it had told what it is", "no database: set DB_URL"}},
+			want: []string{"exit status 3 before it had described itself", "no database: set DB_URL"}},
 		"panics": {mode: "panic at start", is: ErrExited,
 			want: []string{"exit status 2", "panic: the cupboard is bare"}},
 		"hangs": {mode: "hang at start", change: hasty, is: gates.ErrTimeLimit,
@@ -55,7 +55,7 @@ func TestStartFails(t *testing.T) {
 		"no socket":     {mode: "nobody listens", want: []string{"no such file"}},
 		"silent socket": {mode: "listens and says nothing", change: hasty, is: gates.ErrTimeLimit},
 		"no service":    {mode: "no such service", want: []string{"does not serve Info", "gate.proto"}},
-		"garbage":       {mode: "garbage for an answer", want: []string{"no answer to Info that can be read"}},
+		"garbage":       {mode: "garbage for an answer", want: []string{"unreadable answer to Info"}},
 		"wrong settings": {change: func(c *Config) { c.Settings = map[string]any{"word": "wrong"} },
 			want: []string{"settings: word is wrong; it may be right"}},
 		"missing": {change: func(c *Config) { c.Command = []string{"./no-such-file"} }, is: proc.ErrNotFound,
@@ -65,7 +65,7 @@ func TestStartFails(t *testing.T) {
 		"a folder": {change: func(c *Config) { c.Command = []string{"/"} }, is: proc.ErrNotFound,
 			want: []string{"/ is a folder"}},
 		"not executable": {change: func(c *Config) { c.Command = []string{plain} }, is: proc.ErrNotFound,
-			want: []string{"may not be executed", "chmod +x"}},
+			want: []string{"is not executable", "chmod +x"}},
 		"not a program": {change: func(c *Config) { c.Command = []string{text} },
 			want: []string{"neither a program for this machine nor a script"}},
 		"no interpreter": {change: func(c *Config) { c.Command = []string{script} }, is: proc.ErrNotFound,

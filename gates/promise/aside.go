@@ -14,18 +14,18 @@ import (
 // aside returns why a command of the plan is not run as a check; "" if it is.
 func aside(c planparse.Command) string {
 	if c.Expected == "FAIL" && !exitStatus.MatchString(c.Said) {
-		return "the plan expects it to fail on the way, and nothing later says how it ends"
+		return "the plan expects it to fail at first, and no later step states its final result"
 	}
 	if placeholderIn.MatchString(c.Run) {
-		return "it holds a place for a person to fill in"
+		return "it contains a placeholder"
 	}
 	f, err := parse(c.Run)
 	if err != nil {
-		return "it is not a command that a shell could read: " + strings.TrimPrefix(err.Error(), ":")
+		return "a shell cannot parse it: " + strings.TrimPrefix(err.Error(), ":")
 	}
 	calls := callsOf(f)
 	if len(calls) == 0 {
-		return "it holds no command"
+		return "it contains no command"
 	}
 	for _, call := range calls {
 		if why := asideOf(call); why != "" {
@@ -33,19 +33,19 @@ func aside(c planparse.Command) string {
 		}
 	}
 	if backgrounds(f) {
-		return "it leaves something running in the background"
+		return "it leaves a process running in the background"
 	}
 	if !slices.ContainsFunc(calls, func(call []string) bool {
 		return !writes(call) && call[0] != "cd" && call[0] != "source" && call[0] != "." && call[0] != "export"
 	}) {
-		return "it changes files and checks nothing: what it leaves is in the change"
+		return "it changes files and checks nothing: the change contains its result"
 	}
 	return ""
 }
 
 var placeholderIn = lazyre.New(`<[A-Za-z][\w -]*>(?:\s|$|/)|\bYOUR_|\bpath/to/|(?:^|\s)\.\.\.(?:\s|$)|…|\{\{`)
 
-// callsOf lists the simple commands of a script, each with the words that are known; what is expanded is "".
+// callsOf lists the simple commands of a script, each with its known words; an expanded word is "".
 func callsOf(f *syntax.File) [][]string {
 	var out [][]string
 	syntax.Walk(f, func(n syntax.Node) bool {
@@ -113,12 +113,12 @@ const (
 	serves   = "it starts a server, which does not end by itself"
 	watches  = "it watches files and does not end by itself"
 	interact = "it waits for a person at a terminal"
-	outward  = "it changes or asks something outside of the tree"
-	ofGit    = "it is for git, which runplan takes care of"
+	outward  = "it changes or queries a system outside of the tree"
+	ofGit    = "runplan runs git itself"
 	noCheck  = "it is not a command"
 )
 
-// asideOf says why a call is not run.
+// asideOf returns why a call is not run.
 func asideOf(call []string) string {
 	name, args := call[0], call[1:]
 	has := func(words ...string) bool {
@@ -133,7 +133,7 @@ func asideOf(call []string) string {
 	}
 	help := has("--help", "-h", "--version", "-V", "version", "help")
 	if name == "" {
-		return "which program it runs is only known when it runs"
+		return "its program is known only when it runs"
 	}
 	if strings.HasPrefix(name, "-") || !programName.MatchString(name) {
 		return noCheck
@@ -191,7 +191,7 @@ func asideOf(call []string) string {
 		}
 	case "vitest":
 		if first == "" && !has("--run", "run") || first == "watch" || first == "dev" {
-			return "" // in a CI, which the variables of gates say that this is, it runs once
+			return "" // in CI, which the gates' variables indicate, it runs once
 		}
 	case "python", "python3":
 		if m := after(args, "-m"); m != "" &&
@@ -264,10 +264,10 @@ func asideOf(call []string) string {
 	}
 	if name != "cd" && slices.ContainsFunc(args,
 		func(a string) bool { return strings.HasPrefix(a, "~/") || strings.HasPrefix(a, "$HOME/") }) {
-		return "it is about files in a home folder, which are no part of the tree"
+		return "it uses files in a home folder, outside of the tree"
 	}
 	if name != "cd" && slices.ContainsFunc(args, absolute) {
-		return "it is about files outside of the tree"
+		return "it uses files outside of the tree"
 	}
 	if len(args) > 0 && (first == "serve" || first == "server" || first == "daemon" || first == "runserver") {
 		return serves
@@ -287,13 +287,13 @@ func absolute(arg string) bool {
 	return false
 }
 
-// outsideInstall returns why a command must not run if it installs programs on the machine; "" if it runs something of
-// the project.
+// outsideInstall returns why a command must not run if it installs programs on the machine; "" if it runs a program
+// of the project.
 func outsideInstall(args []string) string {
 	for _, a := range args {
 		switch a {
 		case "install", "add", "upgrade", "uninstall", "remove", "update":
-			return "it installs something, which the set-up of workspaces is for"
+			return "it installs something, which belongs into the set-up of workspaces"
 		case "run", "sync", "check", "list", "show", "freeze":
 			return ""
 		}

@@ -21,7 +21,7 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 	want := expectationOf(c)
 	run, outside := o.atRoot(c.Run)
 	if outside != "" {
-		l.Skip("line %d of the plan: it goes to %s, which is outside of the tree", c.Line, outside)
+		l.Skip("line %d of the plan: it changes to %s, which is outside of the tree", c.Line, outside)
 		return nil
 	}
 	p := gates.Program{Args: arguments(run, want), Limit: o.Timeout, Env: []string{"RUNPLAN_ROOT=" + l.Subject().Dir}}
@@ -38,8 +38,8 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 		return nil
 	case errors.Is(err, gates.ErrTimeLimit) && ctx.Err() == nil:
 		o.broken(l, RuleLimit, "", fmt.Sprintf("%s: it did not end within %s", place, o.Timeout),
-			"make it end; where it only needs longer: runplan config set gates.plan.timeout 30m; "+
-				"where it is a server or watches files, name the gate in disable under [gates]")
+			"make it end; if it only needs longer: runplan config set gates.plan.timeout 30m; "+
+				"if it is a server or watches files, name the gate in disable under [gates]")
 		return nil
 	case err != nil:
 		return err
@@ -61,7 +61,7 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 	}
 	if f.Severity == gates.Error && (o.runsSuite(run) || o.runsOldFailures(ctx, run)) {
 		f.Severity = gates.Warning
-		f.Fix = "look at the report of the test gate, which tells old failures from new ones"
+		f.Fix = "see the report of the test gate, which distinguishes old failures from new ones"
 	}
 	l.Find(f)
 	return nil
@@ -102,16 +102,16 @@ func suiteWords(run string) string {
 // have made it; a program missing on the machine says nothing about the code.
 func (o Options) missing(ctx context.Context, l *gates.Look, c planparse.Command, place, program string) {
 	if strings.Contains(program, "/") && !path.IsAbs(program) && !o.ignored(ctx, program) {
-		o.broken(l, RuleExpected, "", fmt.Sprintf("%s: %s is not there, or cannot be run", place, program),
-			"write it, and make it executable")
+		o.broken(l, RuleExpected, "", fmt.Sprintf("%s: %s does not exist or is not executable", place, program),
+			"create it, and make it executable")
 		return
 	}
 	l.Find(gates.Finding{Rule: Family + "/" + RuleNotRun, Severity: gates.Warning,
-		Message: fmt.Sprintf("line %d of the plan: not verified, since %s is not installed here: %s", c.Line, program,
+		Message: fmt.Sprintf("line %d of the plan: not verified, because %s is not installed here: %s", c.Line, program,
 			summary(c.Run))})
 }
 
-// notFound takes the name out of "bash: line 1: frob: command not found".
+// notFound extracts the name from "bash: line 1: frob: command not found".
 func notFound(text, run string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -135,8 +135,8 @@ func firstWord(run string) string {
 	return summary(run)
 }
 
-// arguments returns the argument list that runs a command: its own words if it is one plain command, else bash with its
-// text.
+// arguments returns the argument list that runs a command: its own words if it is one plain command, else bash with
+// its text.
 func arguments(run string, want expectation) []string {
 	if list := words(run); list != nil && !builtin(list[0]) {
 		return list
@@ -151,7 +151,7 @@ func arguments(run string, want expectation) []string {
 	return append(args, "-c", run)
 }
 
-// words returns the words of a single plain command without anything that a shell would expand; nil for all else.
+// words returns the words of a single plain command without shell expansions; nil for anything else.
 func words(run string) []string {
 	f, err := parse(run)
 	if err != nil || len(f.Stmts) != 1 {

@@ -16,9 +16,9 @@ type expectation struct {
 	status bool   // check the exit status
 	exit   int    // wanted status; -1 is any but 0
 	text   string // text that the output must contain
-	exact  bool   // text is quoted, so that it is output and not a description
+	exact  bool   // text is quoted, so it is output and not a description
 	empty  bool   // nothing is printed
-	loose  bool   // the plan says nothing, or describes the outcome in words: a failure warns
+	loose  bool   // the plan states no result, or describes it in words: a failure warns
 }
 
 var (
@@ -49,7 +49,7 @@ func expectationOf(c planparse.Command) expectation {
 		return expectation{status: true}
 	case "FAIL":
 		return expectation{status: true, exit: -1}
-	case "": // of a check, no word is needed to say that it has to pass
+	case "": // a check must pass even if the plan does not say so
 		return expectation{status: true, loose: !checks(c.Run)}
 	}
 	if m := fencedText.FindStringSubmatch(said); m != nil {
@@ -72,10 +72,10 @@ func (e expectation) wrong(end gates.Ended) (rule, what string, certain bool) {
 	switch {
 	case e.empty:
 		if strings.TrimSpace(out) != "" {
-			return RuleOutput, fmt.Sprintf("it printed %q, and the plan expects no output", shown(out)), !e.loose
+			return RuleOutput, fmt.Sprintf("it printed %q, but the plan expects no output", shown(out)), !e.loose
 		}
 		if end.Exit > 1 || end.Exit < 0 {
-			return RuleExpected, end.How + ", and the plan expects no output", true
+			return RuleExpected, end.How + ", but the plan expects no output", true
 		}
 		return "", "", true
 	case e.status && e.exit == 0 && !end.OK():

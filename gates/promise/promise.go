@@ -33,23 +33,23 @@ const DefaultTimeout = 10 * time.Minute
 
 // The rules of the gates.
 const (
-	RuleNotCreated = "not-created"     // a file that the batch creates is not there
-	RuleNotChanged = "not-changed"     // a file that the batch changes is as it was
-	RuleNotDeleted = "not-deleted"     // a file that the batch deletes is still there
+	RuleNotCreated = "not-created"     // a file that the batch creates is missing
+	RuleNotChanged = "not-changed"     // a file that the batch changes is unchanged
+	RuleNotDeleted = "not-deleted"     // a file that the batch deletes still exists
 	RuleNoTests    = "no-tests-ran"    // a test file holds no test that ran
-	RuleExpected   = "expected"        // a command does not end as the plan expects
+	RuleExpected   = "expected"        // a command exits differently than the plan expects
 	RuleOutput     = "expected-output" // its output is not what the plan expects
-	RuleLimit      = "time-limit"      // it did not end
-	RuleNotRun     = "not-run"         // it could not be run here
+	RuleLimit      = "time-limit"      // a command did not end
+	RuleNotRun     = "not-run"         // a command could not run here
 )
 
-// Options say how strictly promises are kept.
+// Options sets how strictly promises are checked.
 type Options struct {
 	Severity gates.Severity // of a broken promise; "" is error
 	Timeout  time.Duration  // of one command; 0 is [DefaultTimeout]
-	Literal  bool           // the agent carried the plan out word for word, and ran its commands: only checks run again
+	Literal  bool           // the agent executed the plan literally, with its commands: only checks run again
 
-	Project string // name of the project's folder, which plans go to by their author's own path
+	Project string // name of the project's folder, as in the paths of the plan's author
 	Tree    Tree   // what is checked
 
 	// Suites lists the commands of the project's test gates. Such a gate judges its tests one by one, and knows which
@@ -128,7 +128,7 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 		}
 		why := aside(c)
 		if why == "" && o.Literal && !checks(c.Run) {
-			why = "the agent ran it and held it against this expectation when it carried the plan out"
+			why = "the agent ran it with the same expectation when it executed the plan"
 		}
 		i := info(name, gates.Costly, summary(c.Run))
 		if why != "" {
@@ -166,7 +166,7 @@ type roomed struct {
 	room func(ctx context.Context, s gates.Subject) (string, []string, error)
 }
 
-// Check asks the gate about the tree in the room.
+// Check runs the gate on the tree in the room.
 func (r roomed) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
 	var err error
 	if s.Dir, s.Env, err = r.room(ctx, s); err != nil {
@@ -180,7 +180,7 @@ func (o Options) broken(l *gates.Look, rule, file, message, fix string) {
 	l.Find(gates.Finding{Rule: Family + "/" + rule, Path: file, Severity: o.Severity, Message: message, Fix: fix})
 }
 
-// files holds the change against the files that the batch names.
+// files compares the change with the files that the batch names.
 func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Named) error {
 	s := l.Subject()
 	kept, open := 0, 0
@@ -195,22 +195,22 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 		there, changed := len(o.in(func(p string) bool { return means(n.Path, p) })) > 0,
 			slices.ContainsFunc(s.Changed, func(p string) bool { return means(n.Path, p) })
 		ok := there || changed
-		rule, what, fix := RuleNotCreated, "the batch creates it, and it is not there", "create it"
+		rule, what, fix := RuleNotCreated, "the batch creates it, but it does not exist", "create it"
 		switch n.Verb {
 		case "modify":
 			// A change of a missing file creates it, and a removal is a change as well.
 			ok = changed || s.Changed == nil
-			rule, what, fix = RuleNotChanged, "the batch changes it, and it is as it was before",
+			rule, what, fix = RuleNotChanged, "the batch changes it, but it is unchanged",
 				"make the change that the batch asks for"
 			if !there && !changed {
-				what = "the batch changes it, and it is not there"
+				what = "the batch changes it, but it does not exist"
 			}
 		case "delete":
 			ok = !there || o.gone(n.Path, s.Changed)
-			rule, what, fix = RuleNotDeleted, "the batch deletes it, and it is still there", "delete it"
+			rule, what, fix = RuleNotDeleted, "the batch deletes it, but it still exists", "delete it"
 		case "create":
 			if !ok && o.ignored(ctx, n.Path) {
-				l.Note("%s (line %d of the plan) is ignored by git, so that it cannot be in a commit", n.Path, n.Line)
+				l.Note("%s (line %d of the plan) is ignored by git, so it cannot be in a commit", n.Path, n.Line)
 				open++
 				continue
 			}
@@ -221,12 +221,12 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 		case n.Maybe:
 			open++
 		default:
-			o.broken(l, rule, n.Path, fmt.Sprintf("line %d of the plan: %s", n.Line, what), fix+", or take it out of the plan")
+			o.broken(l, rule, n.Path, fmt.Sprintf("line %d of the plan: %s", n.Line, what), fix+", or remove it from the plan")
 		}
 	}
 	l.Note("%d of %s kept", kept, phrase.Count(len(named), "promise about a file", "promises about files"))
 	if open > 0 {
-		l.Note("%d not decided: the plan leaves open which file is meant, or whether it changes", open)
+		l.Note("%d not decided: the plan does not say which file is meant, or whether it changes", open)
 	}
 	return nil
 }
@@ -266,7 +266,7 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 	ran := 0
 	for _, n := range named {
 		if placeholder(n.Path) {
-			l.Note("%s: the plan leaves open which file is meant", n.Path)
+			l.Note("%s: the plan does not say which file is meant", n.Path)
 			continue
 		}
 		file, only := differential.Split(n.Path)
@@ -279,7 +279,7 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 		case len(files) == 0:
 			if !n.Maybe {
 				o.broken(l, RuleNoTests, file,
-					fmt.Sprintf("line %d of the plan: the batch brings this test, and it is not there", n.Line),
+					fmt.Sprintf("line %d of the plan: the batch adds this test, but it does not exist", n.Line),
 					"write the test at that path")
 			}
 			continue
@@ -297,7 +297,7 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 	return nil
 }
 
-// anyRan runs test files until one has run a test. A test that failed did run: that it failed is for the suite to say.
+// anyRan runs test files until one has run a test. A failed test did run; the suite reports its failure.
 func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, files []string, only string) (bool,
 	error) {
 	var why, blind string
@@ -325,11 +325,11 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 	switch {
 	case why != "":
 		o.broken(l, RuleNoTests, files[0],
-			fmt.Sprintf("line %d of the plan: the batch brings tests here, and none of them ran: %s", n.Line, why),
+			fmt.Sprintf("line %d of the plan: the batch adds tests here, but none of them ran: %s", n.Line, why),
 			"write tests that run")
 	case blind != "":
 		l.Find(gates.Finding{Rule: Family + "/" + RuleNotRun, Path: files[0], Severity: gates.Warning,
-			Message: fmt.Sprintf("line %d of the plan: whether its tests run is not known: %s", n.Line, blind)})
+			Message: fmt.Sprintf("line %d of the plan: it is unknown whether its tests run: %s", n.Line, blind)})
 	}
 	return false, nil
 }

@@ -50,7 +50,8 @@ func annotation(gate string, f gates.Finding) string {
 	return fmt.Sprintf("::%s %s::%s\n", word, strings.Join(props, ","), data(message(f)))
 }
 
-// data escapes the message of a command, property one of its settings: else what a test prints could be a command.
+// data escapes the message of a command, property one of its settings. Otherwise text that a test prints could act as
+// a command.
 func data(s string) string {
 	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(s)
 }
@@ -105,7 +106,7 @@ func Summary(w io.Writer, r Run) error {
 	return nil
 }
 
-// cell makes text fit into a cell of a markdown table, where it means nothing but itself.
+// cell escapes text for a cell of a markdown table.
 func cell(s string) string {
 	s = phrase.Cut(phrase.Line(s), 300)
 	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "|", "\\|", "`", "\\`", "*", "\\*", "_", "\\_", "[",

@@ -132,7 +132,7 @@ func junitOf(rep gates.Report) junitSuite {
 
 func seconds(s float64) string { return fmt.Sprintf("%.3f", s) }
 
-// clean leaves out what XML cannot hold.
+// clean removes characters that XML does not allow.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' || r == '\n' || r >= 0x20 && r < 0xfffe && (r < 0xd800 || r > 0xdfff) || r >= 0x10000 {

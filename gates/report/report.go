@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// Run is one look of all gates at a tree.
+// Run is one run of all gates on a tree.
 type Run struct {
 	Version string // of runplan
 	Verdict gates.Verdict
@@ -42,7 +42,7 @@ func message(f gates.Finding) string {
 	return strings.ToValidUTF8(text, "\ufffd")
 }
 
-// ruleID names a rule so that those of different gates do not meet.
+// ruleID names a rule so that rules of different gates do not collide.
 func ruleID(gate string, f gates.Finding) string {
 	rule := strings.ToValidUTF8(f.Rule, "\ufffd")
 	if rule == "" {

@@ -23,7 +23,7 @@ type sarifRun struct {
 	Tool        sarifTool            `json:"tool"`
 	Invocations []sarifInvocation    `json:"invocations"`
 	BaseIDs     map[string]sarifBase `json:"originalUriBaseIds"`
-	Results     []sarifResult        `json:"results"` // an empty list says that all was checked and nothing found
+	Results     []sarifResult        `json:"results"` // an empty list means that everything was checked without findings
 	ColumnKind  string               `json:"columnKind"`
 }
 
@@ -163,7 +163,7 @@ func uriOf(path string) string {
 	for i, p := range parts {
 		parts[i] = url.PathEscape(p)
 	}
-	if strings.Contains(parts[0], ":") { // would look like a scheme
+	if strings.Contains(parts[0], ":") { // it would look like a URL scheme
 		parts[0] = "./" + parts[0]
 	}
 	return strings.Join(parts, "/")

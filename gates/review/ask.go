@@ -25,7 +25,7 @@ const systemPrompt = "review_system"
 //go:embed prompts/*.md
 var prompts embed.FS
 
-// LoadPrompts reads the prompts of the reviewers (REV-06); those of later layers take the place of the built-in ones.
+// LoadPrompts reads the prompts of the reviewers (REV-06). Prompts of later layers override the built-in ones.
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("gates/review", prompts, layers...)
 }
@@ -80,7 +80,7 @@ type remark struct {
 	Citation string         `json:"citation"`
 }
 
-// judge asks the reviewer of a pass, as often as the diff has parts that fit into its window.
+// judge asks the reviewer of a pass about each part of the diff that fits into its window.
 func (r *run) judge(ctx context.Context, p *Pass, reviewer Reviewer) {
 	began := time.Now()
 	defer func() { p.Duration += time.Since(began) }()
@@ -121,12 +121,12 @@ func (r *run) judge(ctx context.Context, p *Pass, reviewer Reviewer) {
 	proven := slices.ContainsFunc(p.Findings, func(f Finding) bool { return !f.Fact && f.blocks() })
 	for _, v := range said {
 		if v != OK && !proven {
-			p.note("the reviewer says %s and proves nothing that would", v)
+			p.note("the reviewer says %s but proves no finding that would", v)
 			break
 		}
 	}
 	if n := count(p.Findings, func(f Finding) bool { return f.Unproven }); n > 0 {
-		p.note("%d of its findings quote what is not in the diff, and cannot block", n)
+		p.note("%d of its findings quote text that is not in the diff, and cannot block", n)
 	}
 	p.settle()
 }
@@ -216,7 +216,7 @@ func (r *run) finding(k kind, m remark) Finding {
 		f.Severity = gates.Warning
 	}
 	if !fs.ValidPath(f.Path) {
-		f.Path = "" // no place in the tree
+		f.Path = "" // not a place in the tree
 	}
 	return f
 }
@@ -229,7 +229,7 @@ func (r *run) clean(text string) string {
 	return strings.TrimSpace(fence.Hide(fence.Clean(text)))
 }
 
-// mostNamed bounds how many files a note names.
+// mostNamed limits how many files a note names.
 const mostNamed = 5
 
 func named(list []string) string {

@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// shown is the change as reviewers get to see it, and what findings are proven with.
+// shown is the change that reviewers see, and that findings are proven with.
 type shown struct {
 	files   []shownFile
 	unseen  []string // files that cannot be shown: too large, or no text
@@ -25,12 +25,12 @@ type shown struct {
 // shownFile is one file of the diff.
 type shownFile struct {
 	path  string
-	text  string // unified diff, without what hides and without secrets
+	text  string // unified diff, without invisible characters and secrets
 	lines []shownLine
-	after []string // the file as it is now, line by line
+	after []string // the current lines of the file
 }
 
-// shownLine is a line of the diff, as it is shown.
+// shownLine is a line of the diff as reviewers see it.
 type shownLine struct {
 	text   string // without the sign, its white space evened out
 	number int    // in the new file; 0 for a removed line
@@ -125,8 +125,8 @@ func hunkStart(line string) int {
 	return max(1, n)
 }
 
-// fewestLetters is the number of letters and digits that a quotation needs to prove anything: a brace is in every diff.
-// With enoughLetters, it may be a part of a line, as of a line too long for an answer.
+// fewestLetters is the number of letters and digits that a quotation needs to prove anything: a brace is in every
+// diff. With enoughLetters, it may be a part of a line, because a line may be too long for an answer.
 const (
 	fewestLetters = 3
 	enoughLetters = 20
@@ -156,7 +156,7 @@ func (s shown) prove(file, citation string, claimed int) (line int, ok bool) {
 	return line, !first && letters(citation) >= fewestLetters
 }
 
-// find looks for one line: as it is quoted, or without the sign of the diff that was quoted with it.
+// find looks for one line, with or without the sign of the diff.
 func (f shownFile) find(want string, claimed int) (at int, found bool) {
 	wants := []string{want}
 	if strings.ContainsAny(want[:1], "+-") {
@@ -186,7 +186,7 @@ func letters(s string) int {
 	return n
 }
 
-// line returns a line of a changed file as it is now, without secrets; "" if it is not known.
+// line returns a line of the current version of a changed file, without secrets; "" if it is unknown.
 func (s shown) line(file string, number int) string {
 	for _, f := range s.files {
 		if f.path == file && number > 0 && number <= len(f.after) {

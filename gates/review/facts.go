@@ -13,7 +13,7 @@ import (
 // mostFacts limits the findings that reviewers receive.
 const mostFacts = 30
 
-// factsText lists what programs found, so that reviewers need not find it again.
+// factsText lists the findings of programs, so that reviewers need not find them again.
 func (r *run) factsText() string {
 	var b strings.Builder
 	told := 0
@@ -31,7 +31,7 @@ func (r *run) factsText() string {
 				parts = append(parts, text)
 			}
 		}
-		fmt.Fprintf(&b, "%s: %s: %s\n", p.Name, p.rules, cmp.Or(strings.Join(parts, ", "), "nobody looked"))
+		fmt.Fprintf(&b, "%s: %s: %s\n", p.Name, p.rules, cmp.Or(strings.Join(parts, ", "), "not checked"))
 		for _, f := range p.Findings {
 			if !f.Fact || f.Severity == gates.Note {
 				continue
@@ -50,7 +50,7 @@ func (r *run) factsText() string {
 		fmt.Fprintf(&b, "- and %d more\n", told-mostFacts)
 	}
 	r.doubts(&b)
-	return cmp.Or(strings.TrimSuffix(b.String(), "\n"), "no program looked at the change")
+	return cmp.Or(strings.TrimSuffix(b.String(), "\n"), "no program checked the change")
 }
 
 // mostDoubts limits the unsure remarks that reviewers receive.
@@ -62,8 +62,8 @@ func (r *run) doubts(b *strings.Builder) {
 		return
 	}
 	b.WriteString(
-		"seen by a critic while the change was written, who was not sure, and maybe fixed since; these are no facts, look " +
-			"whether they hold:\n")
+		"unsure remarks of a critic from the time of writing, possibly fixed since; these are not facts, check " +
+			"whether they are right:\n")
 	for i, f := range r.in.Doubts {
 		if i == mostDoubts {
 			fmt.Fprintf(b, "- and %d more\n", len(r.in.Doubts)-i)
@@ -77,7 +77,7 @@ func (r *run) doubts(b *strings.Builder) {
 	}
 }
 
-// sort puts what blocks first, then by place.
+// sort puts blocking findings first, then sorts by place.
 func (p *Pass) sort() {
 	slices.SortStableFunc(p.Findings, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(rank(b.Severity), rank(a.Severity)), cmp.Compare(a.Path, b.Path),

@@ -20,9 +20,9 @@ type State string
 // A finding is open until its pass no longer finds it, or until a person decides.
 const (
 	Open     State = "open"
-	Fixed    State = "fixed"    // its pass looked again and did not find it
-	Refuted  State = "refuted"  // a person says that it is wrong
-	Accepted State = "accepted" // a person says that it is right, and stays
+	Fixed    State = "fixed"    // its pass ran again and did not find it
+	Refuted  State = "refuted"  // a person decided that it is wrong
+	Accepted State = "accepted" // a person accepted the problem
 )
 
 // Ledger records the findings of a branch from round to round, so that a review ends: old findings are not new again,
@@ -43,7 +43,7 @@ type Round struct {
 	Calls         int     `json:"calls"` // questions to reviewers, all together
 }
 
-// Entry is a finding that was there in some round.
+// Entry is a finding of any round.
 type Entry struct {
 	ID       string         `json:"id"`
 	Pass     int            `json:"pass"`
@@ -53,7 +53,7 @@ type Entry struct {
 	Line     int            `json:"line,omitempty"`
 	Severity gates.Severity `json:"severity"`
 	Message  string         `json:"message"`
-	Snippet  string         `json:"snippet,omitempty"` // the line that it is about, its white space evened out
+	Snippet  string         `json:"snippet,omitempty"` // the affected line, with normalised white space
 	Fact     bool           `json:"fact,omitempty"`    // a program found it
 	Gate     string         `json:"gate,omitempty"`    // which
 	First    int            `json:"first_round"`
@@ -62,13 +62,14 @@ type Entry struct {
 	At       string         `json:"at,omitempty"`     // when
 }
 
-// Bounds of a ledger.
+// Limits of a ledger.
 const (
 	mostEntries = 500
 	mostRounds  = 100
 )
 
-// identity names a finding: rule, file and the line that it is about. Where that moves in the file, it stays the same.
+// identity identifies a finding by rule, file and affected line. It does not change if the line moves within the
+// file.
 func identity(f Finding, snippet string) string {
 	if snippet == "" {
 		snippet = f.Message
@@ -77,10 +78,10 @@ func identity(f Finding, snippet string) string {
 	return hex.EncodeToString(sum[:5])
 }
 
-// places numbers findings of one rule about equal lines: the second of a file is not the first.
+// places numbers findings of one rule on equal lines of a file.
 type places map[string][]int
 
-// name names a finding as [identity] does, and by which of the lines that read alike it is about.
+// name identifies a finding as [identity] does, and by its number among equal lines.
 func (p places) name(f Finding, snippet string) string {
 	id := identity(f, snippet)
 	if !f.Fact || f.Line == 0 {
@@ -142,8 +143,8 @@ func rank(s gates.Severity) int {
 	return slices.Index([]gates.Severity{gates.Note, gates.Warning, gates.Error}, s)
 }
 
-// enter writes the findings of a review down and gives them their states. What a reviewer brings up for the first time
-// below the floor of the round is dropped, and noted.
+// enter records the findings of a review and sets their states. It drops and notes new remarks of a reviewer below
+// the severity floor of the round.
 func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 	now := map[string]bool{}
 	least := floor(l.asked(r.in.Subject.Base, r.in.Subject.Tree) + 1)
@@ -163,14 +164,14 @@ func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 				if f.Fact {
 					kept = append(kept, f)
 				}
-				continue // a remark of a gate's, or the same thing said twice
+				continue // a remark of a gate, or a duplicate
 			}
 			e := l.entry(f.ID)
 			if (e == nil || f.Unproven) && !f.Fact && rank(f.Severity) < rank(least) {
 				dropped++
 				continue
 			}
-			if f.Unproven { // a guess: shown now, and not kept
+			if f.Unproven { // a guess: shown now but not stored
 				kept = append(kept, f)
 				continue
 			}
@@ -189,7 +190,7 @@ func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 		}
 		p.Findings = kept
 		if dropped > 0 {
-			p.note("%d new remarks below %s are left out in round %d", dropped, least, round)
+			p.note("%d new remarks below %s are omitted in round %d", dropped, least, round)
 		}
 	}
 	for i := range l.Findings {
@@ -242,8 +243,8 @@ func (l *Ledger) trim() {
 	}
 }
 
-// blocking lists the open, blocking findings of reviewers whose pass did not run this time. Findings of programs are
-// not needed here: programs find them each time.
+// blocking lists the open, blocking findings of reviewers whose pass did not run this time. It omits findings of
+// programs, because programs report them in each round.
 func (l *Ledger) blocking(seen []Pass) []Entry {
 	var out []Entry
 	for _, e := range l.Findings {
@@ -270,23 +271,23 @@ func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry,
 	}
 	switch {
 	case len(found) == 0:
-		return Entry{}, fmt.Errorf("no finding %q on %s", id, l.Branch)
+		return Entry{}, fmt.Errorf("finding %q not found on %s", id, l.Branch)
 	case len(found) > 1:
-		return Entry{}, fmt.Errorf("%d findings begin with %q: write more of the id", len(found), id)
+		return Entry{}, fmt.Errorf("%d findings begin with %q: give more of the id", len(found), id)
 	case strings.TrimSpace(reason) == "":
-		return Entry{}, errors.New("a decision needs a reason")
+		return Entry{}, errors.New("a decision needs a reason: give it with --reason")
 	}
 	e := found[0]
 	if e.Fact && e.Severity == gates.Error {
 		return Entry{}, fmt.Errorf(
-			"%s (%s) was found by a program, and a program is not talked out of it: correct the code, or tell the gate itself",
+			"%s (%s) was found by a program and cannot be refuted here: correct the code, or configure the gate",
 			e.ID, e.Rule)
 	}
 	e.State, e.Reason, e.At = s, fence.Line(phrase.Cut(reason, mostMessage)), at.UTC().Format(time.RFC3339)
 	return *e, nil
 }
 
-// open lists for the reviewer of a pass the earlier findings that are not settled.
+// open lists the unsettled earlier findings for the reviewer of a pass.
 func (l *Ledger) open(pass int) string {
 	if l == nil {
 		return ""

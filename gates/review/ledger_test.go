@@ -109,7 +109,7 @@ func TestTheFloorRises(t *testing.T) {
 	}
 	on(t, l, moved, green(), remark("info", "sum := first()"))
 	v := on(t, l, third, green(), remark("warning", "return second()"))
-	if note := v.Passes[Adversarial-1].Note; !strings.Contains(note, "1 new remarks below error are left out in round 4") {
+	if note := v.Passes[Adversarial-1].Note; !strings.Contains(note, "1 new remarks below error are omitted in round 4") {
 		t.Error(note)
 	}
 	if states(l) != "adversarial/logic fixed 2-4" {
@@ -152,7 +152,7 @@ func TestDecisions(t *testing.T) {
 	id := on(t, l, first, append(green(), says("lint:js", gates.Cheap, bad)), nil).Passes[0].Findings[0].ID
 	for name, c := range map[string]struct{ id, reason, want string }{
 		"a fact":          {id, "x", "a program is not talked out of it"},
-		"no such finding": {"ffff", "x", `no finding "ffff" on b`},
+		"no such finding": {"ffff", "x", `finding "ffff" not found on b`},
 		"no id":           {"", "x", "no finding"},
 		"no reason":       {id, " ", "needs a reason"},
 	} {

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// mostCalls bounds how often the reviewer of one pass is asked about one change (P18: reviews that cost more than the
+// mostCalls limits the calls to the reviewer of one pass for one change (P18: reviews must not cost more than the
 // work).
 const mostCalls = 8
 
@@ -22,8 +22,8 @@ type part struct {
 // unknownWindow is the number of characters sent in one call to a model with an unknown context window.
 const unknownWindow = 200_000
 
-// parts cuts the diff so that each part fits into the reviewer's window: whole files as long as they do, and else
-// hunks. What fits nowhere is named.
+// parts splits the diff so that each part fits into the reviewer's window: by whole files if possible, else by hunks.
+// It names hunks that do not fit.
 func (r *run) parts(k kind, reviewer Reviewer) (out []part, left []string, err error) {
 	var failed error
 	fits := func(text string) bool {
@@ -73,13 +73,13 @@ func (r *run) parts(k kind, reviewer Reviewer) (out []part, left []string, err e
 		out = out[:mostCalls]
 	}
 	if len(out) == 0 && len(left) > 0 {
-		return nil, nil, fmt.Errorf("nothing of the diff fits into the window of %s, %d tokens", reviewer.Name,
+		return nil, nil, fmt.Errorf("no part of the diff fits into the window of %s, %d tokens", reviewer.Name,
 			reviewer.Model.Window)
 	}
 	return out, left, nil
 }
 
-// hunks cuts the diff of a file, each hunk with the names of the file before it.
+// hunks splits the diff of a file. Each hunk begins with the names of the file.
 func hunks(text string) []string {
 	head, rest, ok := strings.Cut(text, "\n@@ ")
 	if !ok {

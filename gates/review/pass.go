@@ -24,8 +24,8 @@ type kind struct {
 	number int
 	name   string
 	weight int    // its share of the confidence, see [Weigh]
-	prompt string // the prompt of its reviewer; "" where only programs look
-	hard   bool   // its failure keeps reviewers from being asked
+	prompt string // the prompt of its reviewer; "" for passes with programs only
+	hard   bool   // no reviewer is asked after its failure
 }
 
 // kinds returns the table of passes in display order.
@@ -43,12 +43,12 @@ func kinds() []kind {
 
 func kindOf(number int) kind { return kinds()[number-1] }
 
-// PassOf says which pass a gate is a part of.
+// PassOf returns the pass of a gate.
 func PassOf(info gates.Info) int {
 	family, _, _ := strings.Cut(info.Name, ":")
 	switch {
 	case info.Kind == gates.LLM:
-		return Adversarial // an opinion, however dear: it comes after the facts
+		return Adversarial // an opinion, which comes after the facts
 	case slices.Contains([]string{"secrets", "security"}, family):
 		return Security
 	case slices.Contains([]string{"docs", "prose"}, family):
@@ -68,15 +68,15 @@ type Pass struct {
 	Number int    `json:"pass"`
 	Name   string `json:"name"`
 	gates.Report
-	Findings []Finding `json:"findings,omitempty"` // in place of the report's
+	Findings []Finding `json:"findings,omitempty"` // replaces that of the report
 
 	ConfidencePct *int           `json:"confidence_pct,omitempty"` // the reviewer's confidence in its answer, 0 to 100
-	Calls         []Call         `json:"calls,omitempty"`          // how its reviewer was asked
-	Tools         []gates.Report `json:"tools,omitempty"`          // the gates that it is made of, without their findings
+	Calls         []Call         `json:"calls,omitempty"`          // the isolation of its reviewer
+	Tools         []gates.Report `json:"tools,omitempty"`          // its gates, without their findings
 
 	rules  gates.Status // combined status of its gates; "" without gates
 	judged gates.Status // status of its reviewer; "" without one
-	seen   int          // percent of the diff that the reviewer got to see
+	seen   int          // percent of the diff that the reviewer saw
 }
 
 // Finding is one problem, with its state in the ledger.
@@ -84,10 +84,10 @@ type Finding struct {
 	gates.Finding
 	ID       string `json:"id"`
 	State    State  `json:"state,omitempty"`    // "" without a ledger
-	New      bool   `json:"new,omitempty"`      // it is in the ledger for the first time, or again
-	Citation string `json:"citation,omitempty"` // what a reviewer quoted of the diff
+	New      bool   `json:"new,omitempty"`      // first entry in the ledger, or found again
+	Citation string `json:"citation,omitempty"` // the reviewer's quotation from the diff
 	Unproven bool   `json:"unproven,omitempty"` // the quotation is not in the diff: the finding cannot block
-	Fact     bool   `json:"fact,omitempty"`     // a program found it, and no reviewer
+	Fact     bool   `json:"fact,omitempty"`     // found by a program, not by a reviewer
 	Gate     string `json:"gate,omitempty"`     // which program
 }
 
@@ -119,7 +119,7 @@ func (p *Pass) take(reports []gates.Report) {
 	for _, r := range reports {
 		p.rules = worse(p.rules, r.Status)
 		p.Duration += r.Duration
-		if r.Status != gates.Skipped { // what a skipped gate holds was not looked for here
+		if r.Status != gates.Skipped { // nothing was searched for the findings of a skipped gate
 			for _, f := range r.Findings {
 				p.Findings = append(p.Findings, Finding{Finding: f, Fact: true, Gate: r.Gate})
 			}
@@ -161,7 +161,7 @@ func (p *Pass) settle() {
 	}
 }
 
-// worse returns the one of two answers that says more against the change. "" is none.
+// worse returns the less favourable of two answers. "" means none.
 func worse(a, b gates.Status) gates.Status {
 	order := []gates.Status{"", gates.Skipped, gates.Pass, gates.Warn, gates.Fail, gates.Errored}
 	if slices.Index(order, b) > slices.Index(order, a) {

@@ -34,22 +34,22 @@ import (
 type Input struct {
 	Subject   gates.Subject
 	Gates     []gates.Gate   // the gates to run; [PassOf] gives the pass of each
-	Known     []gates.Report // reports of these gates about exactly this tree: they are not asked again
+	Known     []gates.Report // reports of these gates about exactly this tree; the gates do not run again
 	Reviewers []Reviewer     // in order of preference
 	Prompts   prompt.Set     // see [LoadPrompts]
 	Author    Author
-	Plan      string  // what was asked for: the text of the batch or the plan
-	Persona   string  // how the project writes
-	Margin    float64 // by which estimates of tokens are raised
+	Plan      string  // the request: the text of the batch or the plan
+	Persona   string  // the conventions of the project
+	Margin    float64 // safety margin of token estimates
 
-	Programs bool            // only programs review: the bar applies to the passes that could look; see [Weigh]
+	Programs bool            // only programs review: the limit applies to the passes that could run; see [Weigh]
 	Doubts   []gates.Finding // unsure remarks from the time of writing; only for reviewers to check
 
 	Feedback string // the feedback that a self-fix answers; "" otherwise
 	// whether its test fails on the base and passes on the change; may be nil
 	Differential func(context.Context) (gates.Report, error)
 	Only         []int // the passes to make; empty is all
-	// findings of earlier rounds, brought up to date; nil keeps none
+	// findings of earlier rounds, which Run updates; nil stores none
 	Ledger  *Ledger
 	NewID   func() string                               // names a call to a reviewer
 	Observe func(pass int, name string, s gates.Status) // called when a pass ends; may be nil
@@ -61,11 +61,11 @@ type Review struct {
 	Verdict       Verdict    `json:"verdict"`
 	Reasons       []string   `json:"reasons,omitempty"`
 	Confidence    float64    `json:"confidence"`     // 0 to 1
-	ConfidencePct int        `json:"confidence_pct"` // 0 to 100, the same
+	ConfidencePct int        `json:"confidence_pct"` // the confidence, 0 to 100
 	Arithmetic    []Standing `json:"arithmetic"`     // the parts of the confidence
 	Passes        []Pass     `json:"passes"`         // seven
 
-	Only    []int   `json:"only,omitempty"` // the passes that were asked for, where not all were
+	Only    []int   `json:"only,omitempty"` // the requested passes, if not all
 	Base    string  `json:"base,omitempty"`
 	Tree    string  `json:"tree,omitempty"`
 	Changed int     `json:"changed"`
@@ -83,7 +83,7 @@ type run struct {
 	facts  string
 }
 
-// Run makes a review (REV-07: every caller uses it). The error says that the review was stopped or cannot begin.
+// Run makes a review (REV-07: every caller uses it). An error means that the review was stopped or cannot begin.
 func Run(ctx context.Context, in Input) (Review, error) {
 	for _, n := range in.Only {
 		if n < 1 || n > len(kinds()) {
@@ -91,7 +91,7 @@ func Run(ctx context.Context, in Input) (Review, error) {
 		}
 	}
 	if in.NewID == nil {
-		return Review{}, errors.New("review: calls need a NewID")
+		return Review{}, errors.New("review: a reviewer is set but NewID is not")
 	}
 	diff, err := show(ctx, in.Subject)
 	if err != nil {
@@ -132,7 +132,7 @@ func (r *run) tell(number int) {
 func (r *run) programs(ctx context.Context, number int) error {
 	p := r.pass(number)
 	if !r.wanted(number) {
-		p.skip("not asked for")
+		p.skip("not requested")
 		return nil
 	}
 	reports, err := r.gatesOf(ctx, number)
@@ -140,7 +140,7 @@ func (r *run) programs(ctx context.Context, number int) error {
 		return err
 	}
 	if len(reports) == 0 {
-		p.skip("no gate is set up for it")
+		p.skip("no gate is configured for it")
 	}
 	p.take(reports)
 	if p.rules == gates.Skipped && p.Note == "" {
@@ -152,7 +152,7 @@ func (r *run) programs(ctx context.Context, number int) error {
 	return nil
 }
 
-// gatesOf asks the gates of a pass. Passes are independent: a failure in one does not stop the next.
+// gatesOf runs the gates of a pass. Passes are independent: a failure in one does not stop the next.
 func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 	list := map[gates.Cost][]gates.Gate{}
 	var reports []gates.Report
@@ -171,7 +171,7 @@ func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 	for _, cost := range slices.Sorted(maps.Keys(list)) {
 		subject := r.in.Subject
 		if !slices.ContainsFunc(list[cost], func(g gates.Gate) bool { return gates.IsSuite(g.Info().Name) }) {
-			subject.BaseSuites = nil // another class asks whether a suite is gone
+			subject.BaseSuites = nil // another class checks whether a suite is missing
 		}
 		v, _, err := gates.RunAll(ctx, list[cost], subject, func(rep gates.Report) {
 			if r.in.Watch != nil {
@@ -188,8 +188,8 @@ func (r *run) gatesOf(ctx context.Context, number int) ([]gates.Report, error) {
 	return reports, nil
 }
 
-// softened reports whether a gate may only have warned, in a run, of what it blocks in a review. Those that take no
-// time are asked again.
+// softened reports whether a gate may only have warned in a run about a problem that blocks in a review. Fast gates
+// run again.
 func softened(known gates.Report, info gates.Info) bool {
 	return info.Blocking && info.Cost == gates.Instant && known.Status == gates.Warn
 }
@@ -205,7 +205,7 @@ func skipped(reports []gates.Report) string {
 	return named(why)
 }
 
-// reviewer has a pass judged by a model, if there is one for it and there is reason to.
+// reviewer has a model judge a pass, if one is configured and the pass needs it.
 func (r *run) reviewer(ctx context.Context, number int) error {
 	p, k := r.pass(number), kindOf(number)
 	if !r.wanted(number) {
@@ -223,13 +223,13 @@ func (r *run) reviewer(ctx context.Context, number int) error {
 	}
 	without := func(format string, args ...any) error {
 		p.judged = gates.Skipped
-		p.note("no reviewer looked: "+format, args...)
+		p.note("no review: "+format, args...)
 		p.settle()
 		return nil
 	}
 	for _, h := range r.passes {
 		if kindOf(h.Number).hard && h.Status == gates.Fail {
-			return without("pass %d, %s, failed before", h.Number, h.Name)
+			return without("pass %d, %s, failed", h.Number, h.Name)
 		}
 	}
 	if number == Feedback {
@@ -237,7 +237,7 @@ func (r *run) reviewer(ctx context.Context, number int) error {
 			return err
 		}
 	}
-	if number != Prose { // whose gates are rules, and have looked
+	if number != Prose { // passes whose gates are rules that ran
 		reports, err := r.gatesOf(ctx, number)
 		if err != nil {
 			return err
@@ -245,11 +245,11 @@ func (r *run) reviewer(ctx context.Context, number int) error {
 		p.take(reports)
 	}
 	if len(r.diff.files) == 0 {
-		return without("the change has no text that could be shown")
+		return without("the change has no text to show")
 	}
 	reviewer, ok := choose(r.in.Reviewers, k.number, r.in.Author)
 	if !ok {
-		return without("none is configured for it")
+		return without("no reviewer is configured for it")
 	}
 	if note, _ := independence(reviewer, r.in.Author); note != "" {
 		p.note("%s", note)
@@ -261,10 +261,10 @@ func (r *run) reviewer(ctx context.Context, number int) error {
 	return nil
 }
 
-// differential runs the test of a self-fix on both sides, where the caller knows how.
+// differential runs the test of a self-fix on both sides, if the caller can.
 func (r *run) differential(ctx context.Context, p *Pass) error {
 	if r.in.Differential == nil {
-		p.note("whether its test fails without the change was not checked")
+		p.note("it was not checked whether its test fails without the change")
 		return nil
 	}
 	rep, err := r.in.Differential(ctx)

@@ -8,12 +8,12 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Reviewer is a model that judges changes. Each time it is asked in a cold context: one question to a stateless server,
-// or one process that ends with its answer. It knows nothing of the session that wrote the change.
+// Reviewer is a model that judges changes. Each question has a cold context: one request to a stateless server, or
+// one process that ends with its answer. The model knows nothing about the session that wrote the change.
 type Reviewer struct {
 	Name   string        // for people
 	Vendor string        // maker of the model, "" if unknown; see [VendorOf]
-	Passes []int         // those that it is for; empty is all
+	Passes []int         // passes that it reviews; empty is all
 	Model  llm.Model     // whom to ask
 	LLM    llm.Completer // how
 }
@@ -32,14 +32,14 @@ type Call struct {
 	Provider         string `json:"provider"`
 	Model            string `json:"model,omitempty"`
 	Vendor           string `json:"vendor,omitempty"`
-	Context          string `json:"context"` // "new process" or "new session": nothing of an earlier call is in it
+	Context          string `json:"context"` // "new process" or "new session": it contains nothing from earlier calls
 	PromptTokens     *int   `json:"prompt_tokens,omitempty"`
 	CompletionTokens *int   `json:"completion_tokens,omitempty"` // nil is unknown, which is not 0
 	Milliseconds     int64  `json:"duration_ms"`
 	Error            string `json:"error,omitempty"`
 }
 
-// choose picks the reviewer of a pass: by preference one whose model is not of the vendor that wrote the change.
+// choose picks the reviewer of a pass. It prefers a model from another vendor than the author's.
 func choose(list []Reviewer, pass int, a Author) (Reviewer, bool) {
 	var fit []Reviewer
 	for _, r := range list {
@@ -64,14 +64,14 @@ func independence(r Reviewer, a Author) (note string, same bool) {
 	case a.Vendor == "":
 		return "", false
 	case r.Vendor == "":
-		return "the vendor of the reviewer is not known", false
+		return "the vendor of the reviewer is unknown", false
 	case r.Vendor == a.Vendor:
-		return "the reviewer is of the author's vendor, " + r.Vendor, true
+		return "the reviewer and the author are from the same vendor, " + r.Vendor, true
 	}
 	return "", false
 }
 
-// VendorOf returns the maker of a model or a CLI by its name; "" if the name does not tell.
+// VendorOf returns the maker of a model or a CLI by its name; "" if it is unknown.
 func VendorOf(name string) string {
 	name = strings.ToLower(filepath.Base(strings.TrimSpace(name)))
 	for _, v := range []struct {
@@ -100,7 +100,7 @@ func VendorOf(name string) string {
 	return ""
 }
 
-// goesOn reports whether c continues a word: phi is not the beginning of phillip, nor o3 of o365.
+// goesOn reports whether c continues a word: phi is not the beginning of phillip, and o3 not of o365.
 func goesOn(word string, c byte) bool {
 	digit := func(c byte) bool { return c >= '0' && c <= '9' }
 	return c >= 'a' && c <= 'z' || digit(c) && digit(word[len(word)-1])

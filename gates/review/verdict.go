@@ -12,7 +12,7 @@ import (
 // Verdict is the result of a review (REV-04).
 type Verdict string
 
-// NoVerdict means that a pass could not run, which is neither for nor against the change.
+// NoVerdict means that a pass could not run, which speaks neither for nor against the change.
 const (
 	OK             Verdict = "pass"
 	RequestChanges Verdict = "request-changes"
@@ -23,7 +23,7 @@ const (
 // EnoughPct is the minimum confidence. Below it a review blocks, whatever it found, because it covered too little.
 const EnoughPct = 60
 
-// Standing is the result of one pass as the verdict uses it.
+// Standing is the result of one pass for the verdict.
 type Standing struct {
 	Pass     int          `json:"pass"`
 	Status   gates.Status `json:"status"`
@@ -35,7 +35,7 @@ type Standing struct {
 // Facts holds everything that a verdict depends on.
 type Facts struct {
 	Passes   []Standing
-	Open     int  // findings that block, of passes that did not run this time
+	Open     int  // blocking findings of passes that did not run this time
 	SelfFix  bool // the change answers a feedback, so pass 7 must pass
 	Programs bool // only programs review
 }
@@ -104,7 +104,7 @@ func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
 	case len(blind) > 0:
 		return NoVerdict, confidencePct, slices.Concat(blind, failed)
 	case !answered:
-		return Block, confidencePct, append([]string{"nobody said whether the change answers the feedback"}, failed...)
+		return Block, confidencePct, append([]string{"no pass decided whether the change answers the feedback"}, failed...)
 	case !enough:
 		return Block, confidencePct,
 			append([]string{fmt.Sprintf("confidence %d of 100 is below %d: too little was checked", confidencePct, EnoughPct)},
@@ -112,19 +112,19 @@ func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
 	case len(failed) > 0:
 		return RequestChanges, confidencePct, failed
 	case confidencePct < EnoughPct:
-		return OK, confidencePct, []string{"nobody looked in " + strings.Join(unseen, ", ")}
+		return OK, confidencePct, []string{"not run: " + strings.Join(unseen, ", ")}
 	}
 	return OK, confidencePct, nil
 }
 
 // Trust in parts of a pass, in percent.
 const (
-	sameVendorPct = 80 // a reviewer of the vendor that wrote the change shares its blind spots
-	noToolPct     = 80 // security without a tool that is made for it: the built-in checks see less
-	halfPct       = 50 // of a pass that programs and a reviewer share
+	sameVendorPct = 80 // a reviewer from the author's vendor shares its blind spots
+	noToolPct     = 80 // security without an external tool: the built-in checks find less
+	halfPct       = 50 // of a pass with programs and a reviewer
 )
 
-// standing says how much a pass can be trusted.
+// standing returns how far a pass can be trusted.
 func (p *Pass) standing(sameVendor, left bool) Standing {
 	s := Standing{Pass: p.Number, Status: p.Status, Left: left}
 	if p.Status != gates.Pass && p.Status != gates.Warn {

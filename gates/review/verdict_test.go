@@ -71,7 +71,7 @@ func TestWeigh(t *testing.T) {
 		"a self-fix that does not": {change: map[int]Standing{7: is(gates.Fail)}, selfFix: true,
 			verdict: RequestChanges, pct: 83, reasons: "feedback failed"},
 		"a self-fix nobody judged": {change: map[int]Standing{7: skipped}, selfFix: true, verdict: Block, pct: 83,
-			reasons: "nobody said whether the change answers the feedback"},
+			reasons: "no pass decided whether the change answers the feedback"},
 		"only the tests were asked for": {change: map[int]Standing{1: {Left: true}, 3: {Left: true}, 4: {Left: true},
 			5: {Left: true}, 6: {Left: true}, 7: {Left: true}}, verdict: OK, pct: 100},
 		"nothing was asked for": {change: map[int]Standing{1: {Left: true}, 2: {Left: true}, 3: {Left: true},
@@ -108,7 +108,7 @@ func TestWeighProgramsAlone(t *testing.T) {
 	}{
 		"tests are green": {alone(nil), OK, 61, ""},
 		"there are no tests": {alone(map[int]Standing{2: skipped}), OK, 36,
-			"nobody looked in functional, architectural, adversarial"},
+			"not run: functional, architectural, adversarial"},
 		"what looked is not sure": {alone(map[int]Standing{1: skipped, 2: skipped, 4: pass(60)}), Block, 17,
 			"confidence 17 of 100 is below 60: too little was checked"},
 		"nobody looked": {alone(map[int]Standing{1: skipped, 2: skipped, 4: skipped, 5: skipped}), Block, 0,

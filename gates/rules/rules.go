@@ -1,5 +1,5 @@
 // Package rules makes gates of the two libraries of rules: lessons, which are regular expressions, and patterns,
-// which see structure through ast-grep. Both look at the files that changed.
+// which see structure through ast-grep. Both check the changed files.
 package rules
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Lessons finds the mistakes of a library (GATE-06, LES-06). A blocker fails; the others warn. The library is read only
+// Lessons finds the mistakes of a library (GATE-06, LES-06). Blockers fail; the others warn. The library is read only
 // if there are files to check.
 func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 	info := gates.Info{Name: "lessons", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true, Scoped: true}
@@ -44,7 +44,7 @@ func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 		}
 		note(l, "not checked", skips)
 		if res.Files == 0 {
-			l.Skip("none of the changed files is text that a lesson is for")
+			l.Skip("no changed file is text that a lesson covers")
 		}
 		return nil
 	})
@@ -87,9 +87,8 @@ func overChanged(info gates.Info, look func(context.Context, *gates.Look, []stri
 	})
 }
 
-// Patterns looks for the structures of a set of rules (ASTG-03), which are read when there is something to look at.
-// Without ast-grep it is a visible skip. Hits warn; with strict, those of severity error and
-// of the hard patterns fail.
+// Patterns finds the structures of a set of rules (ASTG-03), which it reads only if there are files to check. Without
+// ast-grep it is skipped visibly. Hits warn; with strict, rules of severity error and the hard patterns fail.
 func Patterns(find func(context.Context) (patterns.Program, error), read func() ([]patterns.Rule, error),
 	strict bool) gates.Gate {
 	info := gates.Info{Name: "patterns", Kind: gates.Static, Cost: gates.Cheap, Blocking: strict, Command: "ast-grep scan",
@@ -141,7 +140,7 @@ func Patterns(find func(context.Context) (patterns.Program, error), read func() 
 			l.Note("%s", p.Warning)
 		}
 		if res.Scanned == 0 {
-			l.Skip("no rule is for the changed files")
+			l.Skip("no rule covers the changed files")
 		}
 		return nil
 	})
@@ -204,7 +203,7 @@ func changed(ctx context.Context, l *gates.Look) ([]string, error) {
 	return out, nil
 }
 
-// mostNamed bounds how many files a note names.
+// mostNamed limits how many files a note names.
 const mostNamed = 5
 
 func note(l *gates.Look, what string, names []string) {

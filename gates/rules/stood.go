@@ -33,7 +33,7 @@ func report(ctx context.Context, l *gates.Look, found []gates.Finding,
 		if len(before) > 0 {
 			old, err := look(before)
 			if err != nil {
-				return fmt.Errorf("look at the base: %w", err)
+				return fmt.Errorf("check the base: %w", err)
 			}
 			mark(found, old, files)
 		}
@@ -61,7 +61,7 @@ func mark(found, old []gates.Finding, files []gates.File) {
 		}
 		return f.Rule + "\x00" + text + "\x00" + f.Message
 	}
-	left := map[string]map[string]int{} // what is left of old: by key, then by file
+	left := map[string]map[string]int{} // unmatched old findings: by key, then by file
 	for _, f := range old {
 		k := key(f, before)
 		if left[k] == nil {
@@ -69,13 +69,13 @@ func mark(found, old []gates.Finding, files []gates.File) {
 		}
 		left[k][f.Path]++
 	}
-	// Where there are more of a kind than there were, those whose lines changed are the new ones.
+	// If there are more of a kind than before, those on changed lines are the new ones.
 	order := make([]int, len(found))
 	for i := range order {
 		order[i] = i
 	}
 	touched := func(f gates.Finding) int {
-		for n := range 3 { // a rule about several lines reports the first
+		for n := range 3 { // a rule over several lines reports the first line
 			if fresh[f.Path][f.Line+n] {
 				return 1
 			}

@@ -14,8 +14,8 @@ var redacted = lazyre.New(`\[redacted ([A-Za-z_][A-Za-z0-9_.-]*)\]`)
 // shapes removes strings that look like secrets: other rules, which know placeholders, cover those.
 var shapes = sync.OnceValue(func() *redact.Redactor { return redact.New(nil) })
 
-// known finds the value of a secret of this machine: one that the environment, the settings or a copied file have. It
-// needs no shape to be known by, and no comment takes it back.
+// known finds the value of a secret of this machine, from the environment, the settings or a copied file. The value
+// needs no recognisable shape, and no comment can suppress the finding.
 func known(s gates.Subject, path string, line gates.Line) (gates.Finding, bool) {
 	if s.Redact == nil {
 		return gates.Finding{}, false

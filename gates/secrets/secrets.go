@@ -53,7 +53,7 @@ func New() gates.Gate {
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		s := l.Subject()
 		if s.Diff == nil {
-			l.Skip("the commit that the change starts from is not known, so there is nothing to compare with")
+			l.Skip("the base commit of the change is unknown, so nothing can be compared")
 			return nil
 		}
 		files, large, err := gates.Files(ctx, s.Diff, func(c gates.Change) bool { return c.Status != gates.Deleted })
@@ -69,16 +69,16 @@ func New() gates.Gate {
 				for _, h := range named(f.Path, f.Path) {
 					l.Find(gates.Finding{
 						Rule: "secrets/file-name", Severity: gates.Error, Path: f.Path,
-						Message: fmt.Sprintf("the name of the file holds what looks like a secret (%s)",
-							strings.ReplaceAll(h.rule, "-", " ")), Fix: "give the file another name",
+						Message: fmt.Sprintf("the name of the file seems to contain a secret (%s)",
+							strings.ReplaceAll(h.rule, "-", " ")), Fix: "rename the file",
 					})
 				}
 			}
 			if f.Status == gates.Added && f.From == "" && secretFile(f.Path) && strings.TrimSpace(f.After) != "" &&
 				!harmlessEnv(f) {
 				l.Find(gates.Finding{
-					Rule: "secrets/file", Severity: gates.Error, Path: f.Path, Message: "a file of this name is made to hold secrets",
-					Fix: "leave it out, and have git ignore it",
+					Rule: "secrets/file", Severity: gates.Error, Path: f.Path, Message: "files with this name usually contain secrets",
+					Fix: "remove it, and add it to .gitignore",
 				})
 			}
 			if skipped(f.Path) {
@@ -101,7 +101,7 @@ func New() gates.Gate {
 	})
 }
 
-// assignment is a name that speaks of a secret, and a quoted or bare value.
+// assignment matches a secret-sounding name with a quoted or bare value.
 var (
 	assignment = lazyre.New(`(?i)([\w.-]{0,60}(?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|client[_-]?secret|credential|encryption[_-]?key|signing[_-]?key)[\w-]{0,30})["']?\s{0,5}(?:=>|:=|=|:)\s{0,5}(?:["']([^"'\s]{8,500})["']|([A-Za-z0-9+/_=.~!@#$%^&*-]{12,500})\s*(?:$|[#;,]))`)
 	ignoreMark = lazyre.New(`\brunplan:ignore\s+secrets(?:/[\w-]+)?\b[\s:—–-]*(.*)$`)
@@ -121,12 +121,12 @@ type hit struct {
 	value    string
 	guess    bool
 	severity gates.Severity
-	reason   string // of a comment that takes it back
-	marked   bool   // there is such a comment
+	reason   string // of a comment that suppresses it
+	marked   bool   // a comment suppresses it
 	message  string
 }
 
-// maxLine limits the bytes that are read at a time; minified code has lines of megabytes, which are read in parts.
+// maxLine limits the bytes that are read at a time. Minified code has lines of megabytes, which are read in parts.
 const maxLine = 4 << 10
 
 // inLine looks for secrets in one line.
@@ -185,7 +185,7 @@ func named(file, text string) []hit {
 		h := hit{rule: rule, value: m.Value, guess: m.Kind.Guess, severity: gates.Error}
 		if m.Value == "" {
 			h.value, h.message = text[m.From:m.To],
-				fmt.Sprintf("what looks like a secret (%s, in base64) would be committed", strings.ReplaceAll(rule, "-", " "))
+				fmt.Sprintf("a probable secret (%s, in base64) would be committed", strings.ReplaceAll(rule, "-", " "))
 		}
 		if rule == "stripe-key" && strings.Contains(m.Value, "_test_") {
 			h.severity = gates.Warning
@@ -219,7 +219,7 @@ func assigned(file, text string) []hit {
 		value := m[2]
 		bare := value == ""
 		if bare {
-			if value = m[3]; !plainText(file) { // in code, what has no quotes is an expression
+			if value = m[3]; !plainText(file) { // in code, text without quotes is an expression
 				continue
 			}
 		}
@@ -284,7 +284,7 @@ func infrastructure(file, text string) (hit, bool) {
 		sev = gates.Error
 	}
 	return hit{rule: "private-host", value: m, guess: true, severity: sev,
-		message: "a private address or host name, which clients will see"}, true
+		message: "a private address or host name that clients will see"}, true
 }
 
 // secretFile reports whether a name is that of a file that holds secrets.
@@ -344,25 +344,25 @@ func (h hit) finding(s gates.Subject, file string, line gates.Line) gates.Findin
 	f := gates.Finding{Rule: "secrets/" + h.rule, Severity: h.severity, Path: file, Line: line.Number}
 	what := h.message
 	if what == "" {
-		what = fmt.Sprintf("what looks like a secret (%s: %s) would be committed", strings.ReplaceAll(h.rule, "-", " "),
+		what = fmt.Sprintf("a probable secret (%s: %s) would be committed", strings.ReplaceAll(h.rule, "-", " "),
 			veil(h))
 	}
 	f.Message = what
-	f.Fix = "take it from the environment; a key that was written to disk is to be changed"
+	f.Fix = "read it from the environment; replace a key that was written to disk"
 	if h.rule == "private-host" {
-		f.Fix = "take it from the configuration of the deployment"
+		f.Fix = "read it from the configuration of the deployment"
 	}
 	if !h.marked {
 		return f
 	}
 	switch {
 	case len(h.reason) < 3:
-		f.Message += "; the comment that takes it back gives no reason"
+		f.Message += "; the comment that suppresses it gives no reason"
 	case h.guess || s.Batch.Key == "" || spelledOut(s, line.Text):
 		f.Rule, f.Severity, f.Fix = "secrets/suppressed", gates.Warning, ""
-		f.Message = what + "; a comment takes it back: " + h.reason
+		f.Message = what + "; a comment suppresses it: " + h.reason
 	default:
-		f.Message += "; a key of a known shape is not taken back by a comment that the same change brings"
+		f.Message += "; a comment in the same change cannot suppress a known kind of key"
 	}
 	return f
 }

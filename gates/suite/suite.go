@@ -1,5 +1,5 @@
-// Package suite puts the gates together that look at a tree: those that package gates finds and the configuration
-// names, and those of the packages below it.
+// Package suite assembles the gates of a tree: the detected gates, the configured gates, and those of the packages
+// below package gates.
 package suite
 
 import (
@@ -21,7 +21,7 @@ func All(dir string, s gates.Settings) []gates.Gate {
 		tamper.Protected(s.Protected), tamper.New(), secrets.New(), links.New(), hygiene.DeniedCommands(), hygiene.License(),
 		hygiene.Docs(),
 	}
-	// a review brings its own, which blocks
+	// a review has its own, which blocks
 	if !slices.ContainsFunc(s.More, func(g gates.Gate) bool { return g.Info().Name == security.Built }) {
 		more = append(more, security.Advice())
 	}

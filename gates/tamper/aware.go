@@ -38,8 +38,8 @@ var introspection = map[string]*lazyre.Regexp{
 	".sh": lazyre.New(`\bps\b|/proc/|\bcaller\b|\bPPID\b|BASH_SOURCE|FUNCNAME|\bpgrep\b|\bpstree\b|\bprintenv\b|\$PWD|\bpwd\b|\[\s+-[efdrxns]\s`),
 }
 
-// stack matches code that reads its own stack, and atLeast a comparison with a number: how deep the stack is tells a
-// test from a program.
+// stack matches code that reads its own stack, and atLeast a comparison with a number: the depth of the stack
+// distinguishes a test from a program.
 var (
 	stack = map[string]*lazyre.Regexp{
 		".go": lazyre.New(`\bruntime\.(?:Callers|Stack|NumGoroutine)\(|\bdebug\.Stack\(`),
@@ -56,7 +56,7 @@ var (
 	// outside of quotes, the same in shell
 	shellTester = lazyre.New(`\*[-./\w]*\b(?:tests?|bats|check)\b[-./\w]*\*|\bgrep\b[^|;]*\b(?:tests?|bats)\b|(?:=~|==?)\s*\S*\btests?/|\btest-[\w-]+\.(?:sh|bash)\b|\b[\w-]+\.bats\b|\btests?/[\w-]+\.\w+\b`)
 	ownMarks    = lazyre.New(`\bRUNPLAN_[A-Z]+\b`)
-	nodeEnv     = lazyre.New(`NODE_ENV\W{1,6}=={1,2}\s*['"]test['"]`) // a server does not listen there, as a rule
+	nodeEnv     = lazyre.New(`NODE_ENV\W{1,6}=={1,2}\s*['"]test['"]`) // servers usually do not listen there
 )
 
 // namesTester reports whether a line names tests, or a test runner, in a text.
@@ -72,8 +72,8 @@ func namesTester(line string) bool {
 	return false
 }
 
-// equalToAll matches an object that is equal to every value: what comparisons, matchers and errors.Is ask it for is
-// always answered with yes.
+// equalToAll matches an object that is equal to every value: its answer to comparisons, matchers and errors.Is is
+// always yes.
 var equalToAll = map[string]*lazyre.Regexp{
 	".py": lazyre.New(`def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|` +
 		`__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|\bmock\.ANY\b|(?m:^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b)`),
@@ -84,7 +84,7 @@ var equalToAll = map[string]*lazyre.Regexp{
 	".rs":   lazyre.New(`fn eq\(&self, [^)]*\) -> bool \{\s*true\s*\}`),
 }
 
-// mostApart limits the lines between a question and its use.
+// mostApart limits the lines between a check and its use.
 const mostApart = 3
 
 // aware finds product code that behaves differently under test, so that its tests prove nothing for users. It reads
@@ -119,8 +119,8 @@ func (j judge) aware(f gates.File) {
 		if re.MatchString(l.Text) || measures || near(added[i:], asks.MatchString, namesTester) ||
 			near(added[i:], namesTester, asks.MatchString) {
 			j.find("tamper/knows-tests", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, l.Number,
-				"let the code do the same whether it is tested or not",
-				"code of the product asks whether it is tested, or changes what tests it")
+				"make the code behave the same with and without tests",
+				"product code detects that it is tested, or changes the test library")
 		}
 	}
 }
@@ -133,11 +133,11 @@ func (j judge) equal(f gates.File, re *lazyre.Regexp) {
 	}
 	j.find("tamper/equal-to-all", j.unless(j.s.Names(f.Path), gates.Warning), f.Path,
 		1+strings.Count(f.After[:at[0]], "\n"),
-		"compare what the object holds",
-		"an object of the product is equal to everything, so that no test tells it from another")
+		"compare the contents of the object",
+		"an object of the product is equal to everything, so no test can distinguish it from another")
 }
 
-// near reports whether the first of the lines is of one kind, and that line or one soon after it of the other.
+// near reports whether the first line matches one kind, and that line or one soon after it the other.
 func near(lines []gates.Line, first, other func(string) bool) bool {
 	if !first(lines[0].Text) {
 		return false

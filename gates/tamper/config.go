@@ -22,7 +22,7 @@ var (
 	firstWord    = lazyre.New(`^[A-Za-z]+`)
 )
 
-// section is a part of a shared file that decides what is checked.
+// section is a part of a shared file that controls checks.
 type section struct {
 	name, value string
 	line        int
@@ -96,16 +96,15 @@ func (j judge) config(f gates.File) {
 		if f.Status == gates.Deleted {
 			line = 0
 		}
-		j.find("tamper/config", sev, f.Path, line, "take the change back, or have the plan name the file",
-			"%s decides what is checked, and %s%s", n, verb, fromTo(o, was, a, is))
+		j.find("tamper/config", sev, f.Path, line, "revert the change, or name the file in the plan",
+			"%s controls what is checked, and %s%s", n, verb, fromTo(o, was, a, is))
 	}
 }
 
-// harmlessScript reports whether v is the script that npm init writes if there are no tests yet.
+// harmlessScript reports whether v is the placeholder script of npm init.
 func harmlessScript(v string) bool { return strings.Contains(v, "no test specified") }
 
-// lowered reports whether a compiler option makes the checker see less. Options that have nothing to do with that do
-// not count.
+// lowered reports whether a compiler option makes the checker less strict. Unrelated options do not count.
 func lowered(name string, o section, was bool, a section, is bool) bool {
 	key := strings.TrimPrefix(name, "compilerOptions.")
 	switch {
@@ -291,7 +290,7 @@ func jsonSections(keys ...string) func(string) []section {
 	}
 }
 
-// plainJSON takes comments and trailing commas out of the JSON that TypeScript reads.
+// plainJSON removes comments and trailing commas from TypeScript's JSON files.
 func plainJSON(text string) string {
 	var b strings.Builder
 	for i := 0; i < len(text); {
@@ -336,7 +335,7 @@ func keyLine(text, key string) int {
 
 var makeHead = lazyre.New(`^([\w./-]+(?:[ \t]+[\w./-]+)*)[ \t]*::?(?:[ \t]|$)(.*)$`)
 
-// makeSections reads the rules of those targets that are checks.
+// makeSections reads the recipes of targets that run checks.
 func makeSections(text string) []section {
 	var out []section
 	in := false

@@ -10,19 +10,18 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// mostHollow bounds how many tests of one file are named; what is left is counted.
+// mostHollow limits how many tests of one file are named; the rest is counted.
 const mostHollow = 10
 
-// hollow finds new tests that cannot fail. One that calls nothing, or asserts only that true is true, is only there to
-// be counted, and counts are what candidates and earlier runs are compared by. One that calls something may fail in
-// there: that is a hint.
+// hollow finds new tests that cannot fail. A test that calls nothing, or asserts only that true is true, only raises
+// the count of tests. A test that only calls something may fail in that call, so it is only a hint.
 func (j judge) hollow(f gates.File, list []testcode.Unit) {
 	var empty, mute []testcode.Unit
 	for _, u := range list {
 		switch {
 		// the compiler runs it
 		case u.Hollow && language.OfTest(f.Path) == language.Node && typeAssertion.MatchString(u.Text):
-		// a person's note of what is to come: the runner counts it as skipped
+		// a note about a future test: the runner counts it as skipped
 		case u.Hollow && u.Skips > 0 && j.s.Batch.Key == "":
 		case u.Hollow:
 			empty = append(empty, u)
@@ -30,7 +29,7 @@ func (j judge) hollow(f gates.File, list []testcode.Unit) {
 			mute = append(mute, u)
 		}
 	}
-	const fix = "let it check something that can fail, or leave it out"
+	const fix = "add a check that can fail, or remove the test"
 	for i, u := range empty {
 		sev := gates.Error
 		if j.spelled(f.Path, u) {
@@ -49,11 +48,11 @@ func (j judge) hollow(f gates.File, list []testcode.Unit) {
 			break
 		}
 		j.find("tamper/new-test-asserts-nothing", gates.Note, f.Path, u.Line, "",
-			"the new test %s has no assertion: it fails only where what it calls does", u.Name)
+			"the new test %s has no assertion: it fails only if the code that it calls fails", u.Name)
 	}
 }
 
-// spelled reports whether the plan itself has the test as it is, in a block of the batch.
+// spelled reports whether the plan itself contains the test, in a block of the batch.
 func (j judge) spelled(path string, u testcode.Unit) bool {
 	return slices.ContainsFunc(j.s.Batch.Blocks, func(b planparse.Block) bool {
 		if !strings.Contains(b.Text, u.Bare()) {

@@ -15,14 +15,14 @@ func isSnapshot(p string) bool {
 	}, p)
 }
 
-// The kinds of files that decide what is checked.
+// The kinds of files that control checks.
 const (
 	kindCI      = "ci"
 	kindRunplan = "runplan"
 	kindGates   = "gates"
 )
 
-// kindOf says what a file decides, "" if nothing. Files that hold other things too are not among them, see [mixed].
+// kindOf returns the kind of a file, "" if it controls no check. It does not cover shared files, see [mixed].
 func kindOf(p string) string {
 	switch {
 	case p == ".worktreeinclude" || strings.HasPrefix(p, ".runplan/") || strings.Contains(p, "/.runplan/"):
@@ -90,5 +90,5 @@ func family(p string) string {
 	return ""
 }
 
-// mixed reports whether a file holds settings of gates among other things.
+// mixed reports whether a file contains settings of gates and other settings.
 func mixed(p string) bool { return reader(p) != nil }

@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// Protected makes the gate that checks whether the batch asked for changes of files that decide what is checked. The
-// globs extend the built-in list. Without a batch all of its findings warn, because there was nothing to ask in.
+// Protected makes the gate that checks whether the batch asked for changes of files that control checks. The globs
+// extend the built-in list. Without a batch all of its findings warn, because no text could ask for the change.
 func Protected(globs []string) gates.Gate {
 	info := gates.Info{Name: "protected", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
@@ -28,7 +28,7 @@ func Protected(globs []string) gates.Gate {
 			return err
 		}
 		p := protection{judge{l, l.Subject(), read(ctx, l.Subject(), files)}, changes}
-		for _, c := range changes { // what is too large to be read is protected all the same
+		for _, c := range changes { // files that are too large to read are protected too
 			kind := kindOf(c.Path)
 			switch {
 			case gates.Match(globs, c.Path):
@@ -36,13 +36,13 @@ func Protected(globs []string) gates.Gate {
 			case kind == kindRunplan:
 				p.changed("protected/runplan", "belongs to runplan's own configuration", c, gates.Error)
 			case kind == kindCI:
-				p.changed("protected/ci", "decides what runs in CI", c, gates.Error)
+				p.changed("protected/ci", "controls what runs in CI", c, gates.Error)
 			case kind == kindGates:
 				sev := gates.Error
 				if c.Status == gates.Added && !p.hadConfig(c.Path) {
 					sev = gates.Warning
 				}
-				p.changed("protected/gates", "decides what is checked", c, sev)
+				p.changed("protected/gates", "controls what is checked", c, sev)
 			}
 		}
 		for _, f := range files {
@@ -53,7 +53,7 @@ func Protected(globs []string) gates.Gate {
 			if p.weakened(f) {
 				sev = gates.Warning
 			}
-			p.changed("protected/test", "is a test that was there before", f.Change, sev)
+			p.changed("protected/test", "is an existing test", f.Change, sev)
 		}
 		return nil
 	})
@@ -69,7 +69,7 @@ func (p protection) changed(rule, what string, c gates.Change, sev gates.Severit
 	if c.Status == gates.Deleted {
 		named = p.s.NamesForDeletion(c.Path)
 	}
-	fix := "take the change back"
+	fix := "revert the change"
 	switch {
 	case named:
 		sev, fix = gates.Note, ""
@@ -115,7 +115,7 @@ func (p protection) hadConfig(file string) bool {
 	}
 }
 
-// mentions reports whether a shared file contains the name of a tool, which is close enough to a section for it.
+// mentions reports whether a shared file contains the name of a tool, which counts as a section for it.
 func mentions(file, tool string) bool {
 	if fi, err := os.Lstat(file); err != nil || fi.Size() > 1<<20 {
 		return false
@@ -140,16 +140,16 @@ func (p protection) weakened(f gates.File) bool {
 			p.tale.fewer(f.Path, u, n) == "", n.Trivial > u.Trivial && n.Asserts < u.Asserts:
 			return true
 		case n.Asserts == u.Asserts && lost(u, n):
-			return true // as many assertions, and not the same
+			return true // as many assertions, but different ones
 		}
 	}
 	return false
 }
 
-// lost reports whether a test lost lines with assertions and got no loop in their place.
+// lost reports whether a test lost lines with assertions without a new loop in their place.
 func lost(u, n testcode.Unit) bool { return len(n.Lines) < len(u.Lines) && n.Loops <= u.Loops }
 
-// touched reports whether a test file has tests that are not as they were; new ones do not count.
+// touched reports whether existing tests of a file changed; new tests do not count.
 func touched(f gates.File) bool {
 	old, now := testcode.Read(f.Path, f.Before), testcode.Read(f.Path, f.After)
 	if len(old.Units) == 0 {

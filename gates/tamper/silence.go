@@ -9,13 +9,13 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// silencer is a comment that makes a tool look away.
+// silencer is a comment that silences a tool.
 type silencer struct {
 	name  string
 	types bool // of a type checker (GATE-11)
 	re    *lazyre.Regexp
-	// reasoned matches where the comment names a rule and gives a reason, or names the error of a type checker; nil for
-	// those that cannot.
+	// reasoned matches a comment that names a rule and gives a reason, or names the error of a type checker; nil if
+	// the tool has no such form.
 	reasoned *lazyre.Regexp
 	exts     string // extensions with a space around each; "" for any text
 }
@@ -114,12 +114,12 @@ func (j judge) silenced(f gates.File) {
 			if j.s.Contains(l.Text) {
 				sev = gates.Note // the plan spells the line out
 			}
-			fix := "make the code right instead of silencing the tool"
+			fix := "correct the code instead of silencing the tool"
 			if s.reasoned != nil {
-				fix = "make the code right; where the tool is wrong, name its rule in the comment and give the reason after it"
+				fix = "correct the code; if the tool is wrong, name its rule in the comment and add the reason"
 			}
 			j.find(rule, sev, f.Path, l.Number, fix,
-				"%s: the file has %d of these, it had %d", s.name, now, was)
+				"%s: the file has %d of these comments, it had %d", s.name, now, was)
 		}
 	}
 }
@@ -165,8 +165,8 @@ func (j judge) snapshot(f gates.File) {
 		line = min(lost[0].Number, max(1, strings.Count(f.After, "\n")))
 	}
 	j.find("tamper/snapshot", j.unless(named, gates.Note), f.Path, line,
-		"bring the recorded answer back, and make the code give it",
-		"a recorded answer was rewritten: %d of its lines are gone", len(lost))
+		"restore the recorded answer, and make the code return it",
+		"a recorded answer was rewritten: %d of its lines were removed", len(lost))
 }
 
 // snapshotOwner returns the test file that a jest or vitest snapshot belongs to, "" for others.

@@ -15,12 +15,12 @@ import (
 // tale summarises the whole change: where lines of tests moved, and which code was removed with them.
 type tale struct {
 	balance  map[string]int  // for each line of the changed tests: its count now minus its count before
-	arrived  []testcode.Unit // tests that are new, or go through more cases than before
-	helpers  string          // what was added to files of tests outside of tests
-	gone     map[string]bool // names that code of the product declared, and nowhere declares any more
+	arrived  []testcode.Unit // tests that are new or cover more cases than before
+	helpers  string          // added code in test files outside of tests
+	gone     map[string]bool // names that the product no longer declares
 	files    map[string]bool // files of the product that were deleted, by their stem
 	kinds    map[string]bool // the endings of files of the product that were deleted
-	moved    map[string]bool // test files that were moved to another place, still among tests
+	moved    map[string]bool // test files that moved to another test folder
 	fresh    map[string]bool // files that have new tests
 	reverted func() bool
 }
@@ -127,7 +127,7 @@ func stem(p string) string {
 	return base
 }
 
-// because explains why tests of a file were removed, or returns "" if the change does not tell.
+// because explains why tests of a file were removed, or returns "" if the change shows no reason.
 func (j judge) because(file string, units ...testcode.Unit) string {
 	t := j.tale
 	if t.files[stem(file)] {
@@ -137,9 +137,9 @@ func (j judge) because(file string, units ...testcode.Unit) string {
 	for _, u := range units {
 		switch {
 		case t.wentElsewhere(u):
-			why = "; its lines stand in other tests"
+			why = "; its lines are in other tests"
 		case t.subjectGone(u):
-			why = "; what it tests was removed too"
+			why = "; its subject was removed too"
 		case t.cases(u):
 			why = "; other tests have its cases"
 		default:
@@ -152,12 +152,12 @@ func (j judge) because(file string, units ...testcode.Unit) string {
 	switch {
 	case why != "":
 	case len(units) > 0 && t.reverted != nil && t.reverted():
-		return "; the change takes an earlier one back"
-	case j.s.Batch.Key != "": // an agent may add a test that passes for one that does not
+		return "; the change reverts an earlier one"
+	case j.s.Batch.Key != "": // an agent may replace a failing test by a passing one
 	case t.fresh[file]:
 		return "; the same file has new tests"
 	case t.kinds[path.Ext(file)]:
-		return "; code was deleted with it"
+		return "; code was deleted too"
 	}
 	return why
 }
@@ -170,8 +170,7 @@ func (j judge) excused(sev gates.Severity, file string, units ...testcode.Unit) 
 	return j.milder(sev)
 }
 
-// milder returns the severity of a finding that the change explains. An agent's explanation counts for less than that
-// of a person.
+// milder returns the severity of an explained finding. An agent's explanation counts less than a person's.
 func (j judge) milder(sev gates.Severity) gates.Severity {
 	if j.s.Batch.Key == "" {
 		return gates.Note
@@ -185,7 +184,7 @@ func (t *tale) wentElsewhere(u testcode.Unit) bool {
 	kept, all := 0, 0
 	for _, l := range u.Lines {
 		if len(l) < 12 {
-			continue // it tells no test from another
+			continue // it does not distinguish tests
 		}
 		all++
 		if now, read := t.balance[l]; read && now >= 0 {
@@ -200,8 +199,8 @@ func (t *tale) subjectGone(u testcode.Unit) bool {
 	return slices.ContainsFunc(token.FindAllString(u.Text, -1), func(w string) bool { return t.gone[w] })
 }
 
-// cases reports whether the names and values of a test stand in one that is new or goes through more cases than before,
-// which is how a test becomes a row of a table.
+// cases reports whether the names and values of a test are in a test that is new or covers more cases, for example if
+// a test becomes a row of a table.
 func (t *tale) cases(u testcode.Unit) bool {
 	words := map[string]bool{}
 	for _, w := range token.FindAllString(u.Text, -1) {
@@ -227,7 +226,7 @@ func (t *tale) cases(u testcode.Unit) bool {
 	return false
 }
 
-// fewer explains where the assertions of a test went; "" if the change does not tell.
+// fewer explains where the assertions of a test went; "" if the change shows no reason.
 func (t *tale) fewer(file string, u, n testcode.Unit) string {
 	have := map[string]int{}
 	for _, l := range n.Lines {
@@ -242,13 +241,13 @@ func (t *tale) fewer(file string, u, n testcode.Unit) string {
 	lost := testcode.Unit{Text: strings.Join(left, "\n"), Lines: left}
 	switch {
 	case t.wentElsewhere(lost):
-		return "; their lines stand elsewhere in the tests"
+		return "; their lines are elsewhere in the tests"
 	case t.subjectGone(lost):
-		return "; what they check was removed too"
+		return "; their subject was removed too"
 	case n.Asserts > 0 && n.Loops > u.Loops:
-		return "; it goes through cases now"
+		return "; it covers a list of cases now"
 	case n.Asserts > 0 && t.helps(n):
-		return "; a helper asserts"
+		return "; a helper makes the assertions"
 	case t.cases(lost):
 		return "; other tests have its cases"
 	case t.reverted != nil && t.reverted():
@@ -262,7 +261,7 @@ var (
 	asserting    = lazyre.New(`\.(?:Error|Errorf|Fatal|Fatalf|Fail|FailNow)\(|\bassert\b|\brequire\.|\bexpect\(|\.assert\w*\(|\bassert\w+\(`)
 )
 
-// helps reports whether a test calls something that the change added to the tests, and that asserts.
+// helps reports whether a test calls an asserting helper that the change added to the tests.
 func (t *tale) helps(n testcode.Unit) bool {
 	if !asserting.MatchString(t.helpers) {
 		return false

@@ -133,8 +133,8 @@ func less(a, b gates.Severity) gates.Severity {
 	return order[max(slices.Index(order, a), slices.Index(order, b))]
 }
 
-// advises reports whether a rule only reads existing tests, so that a real test run decides where there is one. It is
-// false for new tests that check nothing: they always pass, so no run shows the problem.
+// advises reports whether a rule only reads existing tests, so that an actual test run has priority. It is false for
+// new tests that check nothing: they always pass, so no run shows the problem.
 func advises(rule string) bool {
 	switch rule {
 	case "tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/test-removed", "tamper/test-emptied",
@@ -169,10 +169,10 @@ func (j judge) tooLarge(ctx context.Context, read []gates.File) {
 		case have[c.Path] || !language.IsTest(c.Path) && kindOf(c.Path) == "" && !mixed(c.Path):
 		case c.Status == gates.Added:
 			j.find("tamper/too-large", gates.Error, c.Path, 0, "split the file, or make it smaller",
-				"the new file is too large to check, so nobody knows what it does to the tests")
+				"the new file is too large to check, so its effect on the tests is unknown")
 		default:
-			j.find("tamper/too-large", gates.Error, c.Path, 0, "keep the file as small as it was",
-				"the file is too large to be compared with what it was")
+			j.find("tamper/too-large", gates.Error, c.Path, 0, "keep the file small enough to be checked",
+				"the file is too large to be compared with its old version")
 		}
 	}
 }
@@ -190,7 +190,7 @@ func (j judge) tests(files []gates.File) {
 		file     gates.File
 		old, now testcode.Sheet
 	}
-	gone := map[string]bool{} // tests that are not in their file any more
+	gone := map[string]bool{} // tests that are no longer in their file
 	var pairs []pair
 	for _, f := range files {
 		if !language.IsTest(f.Path) {
@@ -235,16 +235,16 @@ func (j judge) tests(files []gates.File) {
 		case p.file.Status == gates.Deleted && left == 0 && len(p.old.Units) > 0:
 			j.comparison(p.file, p.old, p.now, moved, came)
 			continue
-		// its tests cannot be distinguished; the file is there
+		// its tests cannot be distinguished; the file exists
 		case p.file.Status == gates.Deleted && p.old.Opaque && j.tale.moved[path]:
 			continue
 		case p.file.Status == gates.Deleted && len(p.old.Units) == 0:
-			if !j.s.NamesForDeletion(path) { // no tests that can be read: helpers, fixtures, unknown languages
+			if !j.s.NamesForDeletion(path) { // no readable tests: helpers, fixtures, unknown languages
 				sev := gates.Note // a helper, or a fixture: the tests that need it fail without it
 				if p.old.Opaque && language.DefinesTests(p.file.Before) {
 					sev = j.excused(gates.Error, path, p.old.Units...)
 				}
-				j.find("tamper/test-file-deleted", sev, path, 0, "bring the file back", "a file of the tests was deleted%s",
+				j.find("tamper/test-file-deleted", sev, path, 0, "restore the file", "a test support file was deleted%s",
 					j.because(path, p.old.Units...))
 			}
 			continue
@@ -260,11 +260,11 @@ func (j judge) tests(files []gates.File) {
 				}
 			}
 			j.find("tamper/test-file-deleted", j.excused(sev, path, its...), path, 0,
-				"bring the file back, and make its tests pass",
+				"restore the file, and make its tests pass",
 				"the test file was deleted, with %s%s", count(left, "test"), j.because(path, its...))
 			continue
 		case p.file.Status != gates.Added && len(p.old.Units) > 0 && len(p.now.Units) == 0 && left > 0:
-			j.find("tamper/test-file-emptied", j.excused(gates.Error, path, p.old.Units...), path, 1, "bring the tests back",
+			j.find("tamper/test-file-emptied", j.excused(gates.Error, path, p.old.Units...), path, 1, "restore the tests",
 				"the test file has no tests left; it had %d%s", len(p.old.Units), j.because(path, p.old.Units...))
 			continue
 		}
@@ -306,7 +306,7 @@ func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(test
 			continue
 		}
 		j.find("tamper/test-removed", j.excused(j.unless(named, gates.Warning), f.Path, u), f.Path, 0,
-			"bring it back, and make it pass",
+			"restore it, and make it pass",
 			"the test %s was removed%s", u.Name, j.because(f.Path, u))
 	}
 	var added []testcode.Unit
@@ -325,7 +325,7 @@ func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(test
 		}
 		if n.Trivial > 0 && n.Asserts == 0 {
 			j.find("tamper/new-always-true", gates.Warning, f.Path, n.Line, "assert something that can fail",
-				"the new test %s asserts only what cannot fail", n.Name)
+				"the new test %s has only assertions that cannot fail", n.Name)
 		}
 	}
 	j.hollow(f, added)
@@ -342,32 +342,32 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 	if n.Skips > u.Skips {
 		sev := gates.Error
 		if j.s.Batch.Key == "" && len(platform.FindAllString(n.Text, -1)) > len(platform.FindAllString(u.Text, -1)) {
-			sev = gates.Note // people skip a test where it cannot run; in a run the tests that are seen to run decide
+			sev = gates.Note // people skip tests that cannot run somewhere; in a run, the tests that actually run decide
 		}
-		find("tamper/test-skipped", sev, "let it run, and make it pass", "the test %s was there before and is now skipped",
+		find("tamper/test-skipped", sev, "remove the skip, and make it pass", "the existing test %s is now skipped",
 			n.Name)
 	}
 	switch {
 	case n.Opaque || u.Opaque:
 	case n.Empty && !u.Empty && len(u.Lines) > 0:
-		find("tamper/test-emptied", gates.Error, "bring its body back", "the test %s was there before and now checks nothing",
+		find("tamper/test-emptied", gates.Error, "restore its body", "the existing test %s now checks nothing",
 			n.Name)
 	case n.Trivial > u.Trivial && n.Asserts < u.Asserts:
-		find("tamper/always-true", gates.Error, "assert what it asserted before",
-			"the test %s now asserts what cannot fail (%d real assertions, %d before)", n.Name, n.Asserts, u.Asserts)
+		find("tamper/always-true", gates.Error, "restore its assertions",
+			"the test %s now has assertions that cannot fail (%d real assertions, %d before)", n.Name, n.Asserts, u.Asserts)
 	case n.Asserts < u.Asserts:
 		sev := j.unless(named, gates.Warning)
 		if n.Asserts > 0 && n.Loops > u.Loops {
-			sev = gates.Warning // a table took the place of repetition
+			sev = gates.Warning // a table replaced repetition
 		}
 		if n.Asserts == 0 && sev == gates.Warning && n.Loops <= u.Loops {
 			sev = gates.Error
 		}
 		why := j.tale.fewer(path, u, n)
 		if why != "" || j.s.Batch.Key == "" && n.Asserts*2 >= u.Asserts {
-			sev = j.milder(sev) // an author may well say the same with one assertion less
+			sev = j.milder(sev) // one assertion less may check the same
 		}
-		find("tamper/fewer-assertions", sev, "bring the assertions back", "the test %s has %s, it had %d before%s",
+		find("tamper/fewer-assertions", sev, "restore the assertions", "the test %s has %s, it had %d before%s",
 			n.Name, count(n.Asserts, "assertion"), u.Asserts, why)
 	case n.Trivial > u.Trivial:
 		find("tamper/new-always-true", gates.Warning, "assert something that can fail",
@@ -375,7 +375,7 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 	}
 }
 
-// platform matches a question about the system on which a test runs, and about short runs.
+// platform matches a check of the system on which a test runs, and of short runs.
 var platform = lazyre.New(`\bruntime\.GO(?:OS|ARCH)\b|\btesting\.Short\(|\bsys\.platform\b|\bos\.name\b|\bplatform\.(?:system|machine)\b|\bprocess\.platform\b|\bRUBY_PLATFORM\b`)
 
 // disabled finds code that turns off whole files, or the runner.
@@ -389,7 +389,7 @@ func (j judge) disabled(f gates.File, old, now testcode.Sheet) {
 		if _, was := old.Disabled[k]; !was && f.Status != gates.Deleted {
 			sev := gates.Error
 			if f.Status == gates.Added && !strings.Contains(k, "runner") {
-				sev = gates.Warning // a new file takes nothing away, unless it reaches into the runner
+				sev = gates.Warning // a new file weakens nothing, unless it changes the runner
 				if j.s.Batch.Key == "" {
 					sev = gates.Note
 				}

@@ -19,15 +19,15 @@ var (
 	goPlain = []string{"string", "bool", "int", "int64", "byte", "rune", "float64", "uint", "any"}
 )
 
-// goHollow reports whether a test calls nothing that could fail it (hollow), and whether f has the form of a test, so
+// goHollow reports whether a test calls nothing that could fail (hollow), and whether f has the form of a test, so
 // that hollow is meaningful.
 func goHollow(f *ast.FuncDecl, suite string) (hollow, test bool) {
 	name := f.Name.Name
 	if !strings.HasPrefix(name, "Test") && !strings.HasPrefix(name, "Fuzz") {
-		return false, false // an example shows something, a benchmark measures
+		return false, false // examples and benchmarks need no assertion
 	}
 	if f.Recv == nil && f.Type.Params.NumFields() != 1 || f.Recv != nil && !strings.Contains(suite, "Suite") {
-		return false, false // a method of a stand-in may be called TestConnection
+		return false, false // a method of a fake may be called TestConnection
 	}
 	handle := ""
 	if f.Recv == nil && len(f.Type.Params.List[0].Names) > 0 {
@@ -167,8 +167,8 @@ var (
 )
 
 var (
-	// jsTyped matches what the TypeScript compiler checks in a test that calls nothing; jsPlain matches types too weak
-	// for that.
+	// jsTyped matches parts that the TypeScript compiler checks in a test that calls nothing; jsPlain matches types
+	// too weak for that.
 	jsTyped = lazyre.New(`\b(?:const|let|var)\s+[\w$]+!?\s*:|\binterface\s+\w|\btype\s+\w+\s*(?:<[^=]*>)?\s*=|\bsatisfies\b|\bas\s+(?:any|unknown|[A-Z])`)
 	jsPlain = lazyre.New(`:\s*(?:number|string|boolean|any|unknown)\b`)
 )
@@ -177,7 +177,7 @@ var (
 func jsHollow(args string) bool {
 	at := jsBody.FindStringIndex(args)
 	if at == nil {
-		return false // a function that is declared elsewhere
+		return false // a function declared elsewhere
 	}
 	body := jsTrivial.ReplaceAllString(args[at[1]:], "")
 	if jsTells.MatchString(body) || jsTyped.MatchString(jsPlain.ReplaceAllString(body, "")) {

@@ -38,11 +38,11 @@ func readJava(text string) Sheet {
 		u := braceUnit(code[m[1]:matching(code, m[1]-1)], javaAssert, javaTrue)
 		u.Name, u.Line = strings.Trim(code[m[6]:m[7]], "` "), LineAt(code, m[0])
 		u.Text = text[m[0]:matching(code, m[1]-1)]
-		u.Hollow = u.Hollow && u.Name != "contextLoads" // of Spring: that the container starts is what it checks
+		u.Hollow = u.Hollow && u.Name != "contextLoads" // Spring: it checks that the container starts
 		marks := code[m[2]:m[3]] + code[m[4]:m[5]]
 		if strings.Contains(marks, "@Disabled") || strings.Contains(marks, "@Ignore") {
 			u.Skips++
-			u.Hollow = false // it says that it does not run
+			u.Hollow = false // the annotation marks it as not run
 		}
 		s.add(u)
 	}

@@ -25,7 +25,7 @@ func readGo(text string) Sheet {
 	files := token.NewFileSet()
 	file, err := parser.ParseFile(files, "", text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
-		// It does not compile; the names are still there.
+		// It does not compile, but the names are readable.
 		for _, m := range goTestLine.FindAllStringSubmatchIndex(text, maxUnits) {
 			s.add(Unit{Name: text[m[2]:m[3]], Line: LineAt(text, m[0]), Opaque: true})
 		}
@@ -35,7 +35,7 @@ func readGo(text string) Sheet {
 	head := text[:files.Position(file.Package).Offset]
 	if m := goBuild.FindStringSubmatchIndex(head); m != nil && !everywhere(head[m[0]:m[1]]) {
 		s.disable(LineAt(text, m[0]), "the build tag "+strings.TrimSpace(head[m[2]:m[3]])+
-			" decides whether the tests of the file run")
+			" controls whether the tests of the file run")
 	}
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -44,7 +44,7 @@ func readGo(text string) Sheet {
 		}
 		if f.Name.Name == "TestMain" && f.Recv == nil {
 			if !runsTests(file, f, 3) {
-				s.disable(line(f), "TestMain does not run the tests: the runner sees nothing fail")
+				s.disable(line(f), "TestMain does not run the tests, so the runner sees no failure")
 			}
 			continue
 		}
@@ -69,7 +69,7 @@ func readGo(text string) Sheet {
 	return s
 }
 
-// everywhere reports whether a build constraint asks for nothing but versions of the language that there are.
+// everywhere reports whether a build constraint has only Go release tags and holds on this release.
 func everywhere(line string) bool {
 	x, err := constraint.Parse(line)
 	if err != nil {
@@ -83,8 +83,8 @@ func everywhere(line string) bool {
 	return ok && versions
 }
 
-// runsTests reports whether a TestMain runs the tests: it calls m.Run, or hands m to a function of another module that
-// is made for it, as those of testscript and goleak are.
+// runsTests reports whether a TestMain runs the tests: it calls m.Run, or passes m to a function of another module
+// for that purpose, as in testscript and goleak.
 func runsTests(file *ast.File, f *ast.FuncDecl, deep int) bool {
 	m := ""
 	if p := f.Type.Params.List; len(p) > 0 && len(p[0].Names) == 1 {
@@ -102,7 +102,7 @@ func runsTests(file *ast.File, f *ast.FuncDecl, deep int) bool {
 	}
 	found := false
 	ast.Inspect(f.Body, func(n ast.Node) bool {
-		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Run" { // m.Run itself may be handed on
+		if sel, ok := n.(*ast.SelectorExpr); ok && sel.Sel.Name == "Run" { // m.Run itself may be passed on
 			found = true
 		}
 		c, ok := n.(*ast.CallExpr)
@@ -110,7 +110,7 @@ func runsTests(file *ast.File, f *ast.FuncDecl, deep int) bool {
 			return !found
 		}
 		given := func(e ast.Expr) bool { return m != "" && m != "_" && isIdent(e, m) }
-		// a function of the file's own
+		// a function of the same file
 		if fn, ok := c.Fun.(*ast.Ident); ok && fn.Name != f.Name.Name && slices.ContainsFunc(c.Args, given) {
 			for _, d := range file.Decls {
 				if g, ok := d.(*ast.FuncDecl); ok && g.Recv == nil && g.Body != nil && g.Name.Name == fn.Name && deep > 0 {
@@ -168,7 +168,7 @@ func goUnit(f *ast.FuncDecl) Unit {
 	return u
 }
 
-// reachable leaves out what follows an unconditional return or skip.
+// reachable omits statements after an unconditional return or skip.
 func reachable(list []ast.Stmt) []ast.Stmt {
 	for i, s := range list {
 		if _, ok := s.(*ast.ReturnStmt); ok {
@@ -251,7 +251,7 @@ func (u *Unit) call(c *ast.CallExpr) {
 		u.Asserts++
 		return
 	}
-	// A helper that is given the test may fail it.
+	// A helper with the test as an argument may make it fail.
 	if slices.ContainsFunc(c.Args, func(e ast.Expr) bool { return isIdent(e, "t") || isIdent(e, "tb") }) {
 		u.Asserts++
 	}

@@ -20,7 +20,7 @@ var (
 	jsArrow = lazyre.New(`^[^{]*?(?:=>|function\b[^{]*)\s*\{?`)
 )
 
-// jsGroup is a describe block and what it spans.
+// jsGroup is a describe block with its range.
 type jsGroup struct {
 	name     string
 	from, to int
@@ -28,7 +28,7 @@ type jsGroup struct {
 	only     int
 }
 
-// readNode reads the calls of it, test and describe that are common to jest, vitest, mocha and node:test.
+// readNode reads the calls of it, test and describe of jest, vitest, mocha and node:test.
 func readNode(text string) Sheet {
 	var s Sheet
 	code := mask(text, false)
@@ -61,7 +61,7 @@ func readNode(text string) Sheet {
 		if (base == "describe" || base == "context" || base == "suite" || strings.Contains(mods, ".describe")) &&
 			strings.Contains(body, "(") {
 			groups = append(groups, g)
-			if g.only > 0 { // it holds tests, and turns off those that it does not hold
+			if g.only > 0 { // it contains tests, and turns off all others
 				s.add(Unit{Name: "describe " + name, Line: LineAt(text, m[2]), Only: 1, Opaque: true})
 			}
 			continue
@@ -120,7 +120,7 @@ func title(text string, at int) (name string, from int) {
 		end := Closing(trimmed, 0, trimmed[0])
 		name, from = trimmed[1:max(1, min(end, len(trimmed)))], skip+min(end+1, len(trimmed))
 		if strings.HasPrefix(strings.TrimLeft(trimmed[min(end+1, len(trimmed)):], " "), "+") {
-			name += "${…}" // it goes on with a value
+			name += "${…}" // a value follows
 		}
 		return name, from
 	}

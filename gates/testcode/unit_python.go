@@ -21,7 +21,7 @@ var (
 	pyDeadBlock = lazyre.New(`^(\s*)(?:if\s+(?:False|0|not\s+True)\s*:|while\s+False\s*:)`)
 )
 
-// readPython reads pytest's functions and unittest's classes by their indentation.
+// readPython reads pytest functions and unittest classes by their indentation.
 func readPython(text string) Sheet {
 	var s Sheet
 	code := maskPython(text)
@@ -32,7 +32,7 @@ func readPython(text string) Sheet {
 		skips  int
 	}
 	var groups []group
-	var marks []string // decorators that wait for what they decorate
+	var marks []string // decorators of the next declaration
 	marked := 0        // line of the first one
 	for i := 0; i < len(lines) && len(s.Units) < maxUnits; i++ {
 		l := lines[i]
@@ -62,13 +62,13 @@ func readPython(text string) Sheet {
 			continue
 		}
 		if m := pyHook.FindStringSubmatch(l); m != nil {
-			s.disable(i+1, m[1]+" reaches into the runner: it may hide what fails")
+			s.disable(i+1, m[1]+" changes the runner: it may hide failures")
 		}
 		if pyModule.MatchString(l) {
 			s.disable(i+1, strings.TrimSpace(l)+" turns tests off")
 		}
 		if pyExit.MatchString(l) {
-			s.disable(i+1, strings.TrimSpace(l)+" ends the runner, or reaches into its end")
+			s.disable(i+1, strings.TrimSpace(l)+" ends the runner, or changes how it ends")
 		}
 		m := pyDef.FindStringSubmatch(l)
 		if m == nil {
@@ -90,7 +90,7 @@ func readPython(text string) Sheet {
 			if pyLoop.MatchString(mark) {
 				u.Loops++
 			}
-			if strings.Contains(mark, "fixture") { // it is called test_client, and is none
+			if strings.Contains(mark, "fixture") { // it is named test_client but is not a test
 				u.Hollow, u.Mute = false, false
 			}
 		}
@@ -120,7 +120,7 @@ func indentOf(l string) int {
 	return n
 }
 
-// closingLine returns the line on which the brackets that line at opens are closed; at itself if none are.
+// closingLine returns the line on which the brackets opened at at are closed; at itself if there are none.
 func closingLine(lines []string, at int) int {
 	depth := 0
 	for i := at; i < len(lines); i++ {
@@ -160,7 +160,7 @@ func pyBody(lines []string, at int) (body []string, end int) {
 		}
 		if text := strings.TrimSpace(l); depth <= 0 && indentOf(l) <= indent && !strings.HasPrefix(text, `"""`) &&
 			!strings.HasPrefix(text, "'''") {
-			break // and no end of a text over several lines
+			break // and not the end of a multi-line string
 		}
 		depth += strings.Count(l, "(") + strings.Count(l, "[") +
 			strings.Count(l, "{") - strings.Count(l, ")") - strings.Count(l, "]") - strings.Count(l, "}")
@@ -204,7 +204,7 @@ func pyUnit(body []string) Unit {
 			u.Asserts += max(1, strings.Count(l, ";assert")+len(pyAssert.FindAllString(l, -1)))
 		}
 		if in == first && strings.HasPrefix(strings.TrimSpace(l), "return") {
-			break // what follows is never reached
+			break // the following lines are never reached
 		}
 	}
 	return u
@@ -221,7 +221,7 @@ func trivialPython(l string) bool {
 	return m[1] == m[2]
 }
 
-// maskPython blanks out comments and the insides of strings. Length and lines stay.
+// maskPython blanks out comments and the contents of strings. Length and lines do not change.
 func maskPython(text string) string {
 	out := []byte(text)
 	blank := func(from, to int) {

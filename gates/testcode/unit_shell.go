@@ -70,12 +70,12 @@ func readShell(file, text string) Sheet {
 	return s
 }
 
-// shellUnit judges lines of shell. Of a bats test each command is an assertion.
+// shellUnit reads lines of shell. In a bats test, each command is an assertion.
 func shellUnit(lines []string, strict bool) Unit {
 	u := Unit{Empty: true, Text: strings.Join(lines, "\n")}
 	for _, l := range lines {
 		if shOver.MatchString(l) {
-			break // what follows is never reached
+			break // the following lines are never reached
 		}
 		if strings.HasPrefix(strings.TrimSpace(l), "#") || strings.TrimSpace(l) == "" {
 			continue

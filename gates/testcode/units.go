@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// Unit is a test, as far as it can be told from its text.
+// Unit is a test, as read from its text.
 type Unit struct {
 	Name    string
 	Line    int
@@ -22,9 +22,9 @@ type Unit struct {
 	Loops   int
 	Empty   bool
 	Hollow  bool     // nothing in it could fail: it calls nothing but loggers and skips
-	Mute    bool     // it is known how its language asserts, so that having no assertion says something
+	Mute    bool     // assertions of its language are known, so a missing assertion is meaningful
 	Opaque  bool     // its text could not be read, only its name
-	Lines   []string // of its body, without comments, names of its own and white space
+	Lines   []string // of its body, without comments, local names and white space
 	Text    string   // its body as written in the file
 }
 
@@ -42,8 +42,8 @@ const GroupMark = " › "
 // Sheet is the content of a test file.
 type Sheet struct {
 	Units    []Unit
-	Disabled map[string]int // what turns off the file or the runner, with its line
-	Opaque   bool           // a file of tests that cannot be read
+	Disabled map[string]int // code that turns off the file or the runner, with its line
+	Opaque   bool           // an unreadable test file
 }
 
 // Find returns the test of that name.
@@ -65,7 +65,7 @@ func (s *Sheet) disable(line int, what string) {
 	}
 }
 
-// add keeps names apart: the second test of a name is called "name #2".
+// add makes names unique: the second test with a name is called "name #2".
 func (s *Sheet) add(u Unit) {
 	name := u.Name
 	for n := 2; ; n++ {
@@ -123,8 +123,8 @@ func squeeze(text string) []string {
 	return out
 }
 
-// mask blanks out comments and the insides of strings, so that what remains is code. Length and lines stay.
-// Languages with braces only.
+// mask blanks out comments and the contents of strings, so only code remains. Length and lines do not change. It
+// supports only languages with braces.
 func mask(text string, rust bool) string {
 	out := []byte(text)
 	blank := func(from, to int) {
@@ -134,7 +134,7 @@ func mask(text string, rust bool) string {
 			}
 		}
 	}
-	last := byte('(') // the last byte of code, to tell a division from a regular expression
+	last := byte('(') // the last byte of code, to distinguish a division from a regular expression
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch {
@@ -183,7 +183,7 @@ func Until(text string, from int, end string) int {
 	return len(text)
 }
 
-// Closing finds the end of a string that begins at from; of all but templates, the end of the line is one too.
+// Closing finds the end of a string that begins at from. The end of the line ends all strings but templates.
 func Closing(text string, from int, quote byte) int {
 	for i := from + 1; i < len(text); i++ {
 		switch text[i] {

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Go reads the lines of `go test -json` as they come, so that a suite of any length costs little memory.
+// Go reads the lines of `go test -json` one by one, so a suite of any length needs little memory.
 type Go struct {
 	module string
 	res    Result
@@ -31,8 +31,8 @@ type goEvent struct {
 }
 
 const (
-	maxTestOutput = 8 << 10  // kept of one test; its end matters most
-	maxTold       = 64 << 10 // kept of all that failed
+	maxTestOutput = 8 << 10  // kept output of one test, from its end
+	maxTold       = 64 << 10 // kept output of all failures
 )
 
 // NewGo makes a reader. The module's path turns package names into folders.
@@ -76,10 +76,10 @@ func (g *Go) Line(line string) {
 	}
 }
 
-// Result returns what was read so far.
+// Result returns the result so far.
 func (g *Go) Result() Result { return g.res }
 
-// Output returns, in reading order, what the failing tests, packages and builds printed.
+// Output returns the output of the failed tests, packages and builds, in reading order.
 func (g *Go) Output() string {
 	if g.told.Len() == 0 {
 		return g.plain.String()
@@ -87,7 +87,7 @@ func (g *Go) Output() string {
 	return g.told.String() + g.plain.String()
 }
 
-// ended records how a test ended; of several runs the worst one counts.
+// ended records how a test ended. Of several runs the worst counts.
 func (g *Go) ended(t goTest, how Status) {
 	delete(g.tests, t)
 	at, again := g.cases[t]
@@ -126,7 +126,7 @@ func (g *Go) pkg(e goEvent) {
 }
 
 func (g *Go) pkgFailed(e goEvent) {
-	// A test that started and never ended went down with its process: it did not pass.
+	// A test that started and never ended was killed with its process: it did not pass.
 	for _, t := range g.order {
 		if _, open := g.tests[t]; open && t.pkg == e.Package {
 			g.testFailed(t, "did not finish")
@@ -170,7 +170,7 @@ func (g *Go) testFailed(t goTest, why string) {
 		Message: strings.TrimSpace(goNoise.ReplaceAllString(out, ""))}
 	f.Path, f.Line = g.position(t.pkg, out)
 	if f.Path == "" && why == "" && g.nested[t] {
-		return // only a subtest failed, and that one is listed
+		return // only a subtest failed, which is listed
 	}
 	f.Message = withoutTestify(f.Message)
 	if f.Message == "" {
@@ -194,7 +194,7 @@ var (
 	testifyLabel = lazyre.New(`(?m)^[ \t]*(?:Error|Messages):[ \t]+`)
 )
 
-// withoutTestify reduces a table of testify to what it says.
+// withoutTestify reduces a table of testify to its message.
 func withoutTestify(msg string) string {
 	if !strings.Contains(msg, "Error Trace:") {
 		return msg
@@ -202,8 +202,8 @@ func withoutTestify(msg string) string {
 	return strings.TrimSpace(testifyLabel.ReplaceAllString(testifyKnown.ReplaceAllString(msg, ""), ""))
 }
 
-// position finds where a test failed: a frame of its panic, else the last place it named. t.Log and t.Error print
-// alike, and the error comes last.
+// position finds where a test failed: a frame of its panic, else the last place in its output. t.Log and t.Error
+// print in the same form, and the error comes last.
 func (g *Go) position(pkg, out string) (string, int) {
 	if strings.Contains(out, "panic:") {
 		if p, n := goStack(out); p != "" {
@@ -279,7 +279,7 @@ var (
 	goVerb  = lazyre.New(`^\s*--- (PASS|FAIL|SKIP): (\S+)`)
 )
 
-// GoText reads `go test` without -json. Only -v tells of the tests that passed, so without it the count is unknown.
+// GoText reads `go test` without -json. Only -v lists passed tests, so without it the count is unknown.
 func GoText(lines []string) Result {
 	var r Result
 	for i, l := range lines {

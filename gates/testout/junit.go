@@ -60,13 +60,13 @@ func JUnit(r io.Reader) (Result, error) {
 		}
 	}
 	if !suite {
-		return Result{}, errors.New("read the JUnit report: it holds no test suite")
+		return Result{}, errors.New("read the JUnit report: it contains no test suite")
 	}
 	res.Known, res.Exact, res.Cases = true, true, cases.list
 	return res, nil
 }
 
-// Bun reads the JUnit report of `bun test`, in which a class is the describe block of a test.
+// Bun reads the JUnit report of `bun test`, which stores the describe block of a test as its class.
 func Bun(r io.Reader, root string) (Result, error) {
 	res, err := JUnit(r)
 	named := func(class, name string) string {
@@ -163,7 +163,7 @@ var (
 	pyLibrary = lazyre.New(`/lib/python[\d.]+/`)
 )
 
-// lastText returns the last line that is not blank: Python's errors end in what went wrong.
+// lastText returns the last line that is not blank: Python's errors end with the message.
 func lastText(s string) string {
 	s = strings.TrimSpace(s)
 	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// reportLine is one line of a report that a reporter of this program writes, see folder gates/reporters.
+// reportLine is one line of a report from one of runplan's reporters, see folder gates/reporters.
 type reportLine struct {
 	Name    string `json:"name"`
 	Path    string `json:"path"`
@@ -23,9 +23,9 @@ type reportLine struct {
 }
 
 // ErrCut reports that a runner ended before its report did.
-var ErrCut = errors.New("the report of the tests has no end")
+var ErrCut = errors.New("the report of the tests is incomplete")
 
-// maxReportLine bounds one line of a report, in bytes.
+// maxReportLine limits a line of a report, in bytes.
 const maxReportLine = 1 << 20
 
 // Lines reads a report with one JSON object per line, as the reporters for node:test, mocha and unittest write it. root
@@ -66,7 +66,7 @@ func Lines(r io.Reader, root string) (Result, error) {
 	return res, nil
 }
 
-// cases holds each test once, with its worst status.
+// cases contains each test once, with its worst status.
 type cases struct {
 	list []Case
 	at   map[string]int
@@ -86,7 +86,7 @@ func (s *cases) add(c Case) {
 	}
 }
 
-// fill gives the cases to r, and counts them.
+// fill copies the cases to r, and counts them.
 func (s *cases) fill(r *Result) {
 	r.Cases = s.list
 	r.Passed, r.Failed, r.Skipped = 0, 0, 0
@@ -102,7 +102,7 @@ func (s *cases) fill(r *Result) {
 	}
 }
 
-// relative turns a path of a report into one as seen from root, with slashes; one outside of root stays as it is.
+// relative returns a path of a report relative to root, with slashes. It does not change a path outside of root.
 func relative(root, file string) string {
 	file = strings.TrimPrefix(file, "file://")
 	if root == "" || !filepath.IsAbs(file) {

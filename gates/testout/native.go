@@ -57,7 +57,7 @@ func Cargo(lines []string) Result {
 	return r
 }
 
-// Maven reads the totals of surefire; lines with the time of one class are left out, they are in the totals.
+// Maven reads the totals of surefire. It ignores lines with the time of one class, which the totals include.
 func Maven(lines []string) Result {
 	var r Result
 	for _, l := range lines {

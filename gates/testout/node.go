@@ -11,7 +11,7 @@ var (
 	nodeAt    = lazyre.New(`^\s*test at (.+)$`)
 	nodeBad   = lazyre.New(`^\s*✖ (.+?) \([\d.]+ms\)(.*)$`)
 	jestSum   = lazyre.New(`^Tests:\s+(.*\btotal)\s*$`)
-	jestBad   = lazyre.New(`^ {0,2}● (.+)$`) // deeper in, it is what a test printed
+	jestBad   = lazyre.New(`^ {0,2}● (.+)$`) // deeper lines are output of a test
 	jestFile  = lazyre.New(`^FAIL\s+(?:\S+\s+)??(\S+\.[cm]?[jt]sx?)\b`)
 	jsFrame   = lazyre.New(`^\s*(?:at|❯)\s+(?:.*\()?(?:file://)?([^\s()]+?):(\d+):(\d+)\)?\s*$`)
 	vitestSum = lazyre.New(`^\s*Tests\s{2,}(no tests|\d.*)$`)
@@ -145,7 +145,7 @@ func Mocha(lines []string) Result {
 			}
 			continue
 		}
-		// The list of failures comes after the totals; the same marks before them are the running log.
+		// The list of failures comes after the totals. The same marks before the totals are progress output.
 		if m := mochaBad.FindStringSubmatch(l); m != nil && r.Known {
 			below := untilNext(lines[i+1:], mochaBad)
 			f := Failure{}
@@ -160,8 +160,8 @@ func Mocha(lines []string) Result {
 	return r.failing(found)
 }
 
-// mochaTitle puts the title of a test together: each of its suites has a line, further in, and the last one ends in a
-// colon. What is below it is returned as well.
+// mochaTitle joins the title of a test. Each suite has its own line, indented further, and the last line ends in a
+// colon. It also returns the lines below.
 func mochaTitle(first string, below []string) (string, []string) {
 	words := []string{first}
 	for i, l := range below {
@@ -186,7 +186,7 @@ func mochaSuite(lines []string) string {
 	return ""
 }
 
-// jsPlace finds the first frame that is the project's own, or where a file could not be parsed.
+// jsPlace finds the first frame in the project's own code, or the place of a parse error.
 func jsPlace(lines []string) (string, int, int) {
 	for _, l := range lines {
 		for _, broken := range []*lazyre.Regexp{jsSyntax, vitestAt} {

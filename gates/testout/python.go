@@ -51,7 +51,8 @@ func Pytest(lines []string) Result {
 	return r.failing(found)
 }
 
-// Unittest reads Python's unittest. Subtests that fail count as the one test they belong to, as in "Ran N tests".
+// Unittest reads the output of Python's unittest. Failed subtests count as the one test that contains them, as in
+// "Ran N tests".
 func Unittest(lines []string) Result {
 	var r Result
 	ran, figures := -1, map[string]int{}

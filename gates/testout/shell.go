@@ -8,15 +8,15 @@ import (
 )
 
 var (
-	// shellWords is a figure and what it counts: "12 passed", "3 tests failed".
+	// shellWords matches a figure and its noun: "12 passed", "3 tests failed".
 	shellWords = lazyre.New(`(?i)(?:^|[^\w.%/-])(\d+)\s+(?:(?:tests?|checks?|assertions?|cases?|specs?|files?|suites?)(?:\(s\))?\s+)?(?:have |were |are )?` +
 		`(pass(?:ed|es|ing)?|fail(?:ed|ures?|s|ing)?|skip(?:ped|s)?|pending|ignored|succe(?:eded|sses|ss|ssful)|errors?|errored)\b`)
-	// shellLabel is a word and its figure: "Passed: 12", "FAILED=0", "Tests passed: 3".
+	// shellLabel matches a label and its figure: "Passed: 12", "FAILED=0", "Tests passed: 3".
 	shellLabel = lazyre.New(`(?i)(?:^|[^\w])(?:tests?[ _-]*)?(pass(?:ed|es|ing)?|fail(?:ed|ures?|s|ing)?|skip(?:ped|s)?|pending|ignored|succe(?:eded|sses|ss|ssful)|errors?|errored)` +
 		`(?:[ _-]*(?:tests?|count|cases?))?\s*[:=]\s*(\d+)\b`)
-	// shellBare is the same without a sign between them, which counts only where a line has one of each.
+	// shellBare matches labels and figures without a sign between them. It counts only if a line has one of each.
 	shellBare = lazyre.New(`(?i)\b(pass(?:ed|es|ing)?|fail(?:ed|ures?|s|ing)?|skip(?:ped|s)?|errors?)\s+(\d+)\b`)
-	// shellHash is a line of a sum as TAP's runners print it: "# pass  12".
+	// shellHash matches a summary line of TAP runners: "# pass  12".
 	shellHash = lazyre.New(`(?i)^#\s*(pass(?:ed)?|fail(?:ed)?|skip(?:ped)?)\s+(\d+)\s*$`)
 	// shellAll matches the total number of tests.
 	shellAll   = lazyre.New(`(?i)(?:^|[^\w.%/-])(?:(\d+)\s+(?:tests?|checks?|assertions?|cases?|specs?|examples?)\b(?:\s+(?:run|ran|executed|completed|total))?|(?:total|tests|tests run|ran)(?:[ _-]*(?:tests?|run|count))?\s*[:=]\s*(\d+)\b|ran\s+(\d+)\s+tests?\b)`)
@@ -25,7 +25,7 @@ var (
 	shellSigns = lazyre.New(`[✓✔]\s*(\d+)\b[^\d]*[✗✘✖×]\s*(\d+)\b`)
 	shellTotal = lazyre.New(`(?i)\b(total|overall|all suites)\b`)
 	shellLine  = lazyre.New(`^\s*(?:\[\s*)?(PASS|PASSED|FAIL|FAILED|SKIP|SKIPPED|✓|✔|✗|✘|✖)(?:\s*\]|:|\s+-)?\s+(\S.*)$`)
-	// shellCase is the result of one test, whose name may hold figures.
+	// shellCase matches the result of one test, whose name may contain figures.
 	shellCase  = lazyre.New(`^\s*(?:PASS|FAIL|SKIP|ok|not ok)(?::| -)\s+(\S.*)`)
 	shellOnly  = lazyre.New(`(?i)^\d+\s*(?:$|[,;|/)]|(?:pass|fail|skip|error|succ|total)\w*\s*[:=])`)
 	shellFiles = lazyre.New(`(?i)\btotal\b.*\b\d+\s+(?:test\s+)?(?:files|suites|scripts)\b`)
@@ -36,22 +36,22 @@ var (
 // tally holds the counts of one line, or of several label lines.
 type tally struct {
 	passed, failed, skipped int
-	all                     int  // how many tests there were
+	all                     int  // number of tests
 	sum                     bool // it is the total of other counts
-	told                    bool // it says how many passed
-	hasAll                  bool // it says how many there were
-	ran                     bool // it says how many passed or failed
+	told                    bool // it has the number of passed tests
+	hasAll                  bool // it has the number of tests
+	ran                     bool // it has the number of passed or failed tests
 }
 
-// Shell reads the habits of hand-written suites: "12 passed, 1 failed", "Passed: 12 Failed: 1", "PASSED=12", "11/12
-// passed", "12 tests, 1 failure", else lines that begin with PASS, FAIL or SKIP. A suite of suites prints a line for
-// each and perhaps their sum: the sum is not counted again.
+// Shell reads the common output of hand-written suites: "12 passed, 1 failed", "Passed: 12 Failed: 1", "PASSED=12",
+// "11/12 passed", "12 tests, 1 failure", else lines that begin with PASS, FAIL or SKIP. A suite of suites prints a
+// line for each and perhaps their sum: the sum is not counted again.
 func Shell(lines []string) Result {
 	var sums []tally
 	var r, marks Result
 	before := false // the line above was a sum
 	files := false  // the line above was a sum of files
-	open := false   // the line above was a label ("Passed: 12"), which the next one may go on with ("Failed: 1")
+	open := false   // the previous line was a label ("Passed: 12"), which the next may continue ("Failed: 1")
 	for _, l := range lines {
 		if m := shellAt.FindStringSubmatch(l); m != nil {
 			r.fail(Failure{Name: m[1], Path: m[1], Line: number(m[2]), Message: m[3]})
@@ -59,7 +59,7 @@ func Shell(lines []string) Result {
 		t, label, ok := shellSum(l)
 		if m := shellCase.FindStringSubmatch(l); ok &&
 			(m != nil && !shellOnly.MatchString(m[1]) || shellQuote.MatchString(l)) {
-			ok = false // figures in the name of a test, or in what a failed one expected
+			ok = false // figures in the name of a test, or in the expectation of a failed one
 		}
 		files = shellFiles.MatchString(l) || files && label
 		if files {
@@ -121,7 +121,7 @@ func Shell(lines []string) Result {
 	return r
 }
 
-// shellSum reads one line. label tells "Passed: 12", which lines below may go on with, from "12 passed".
+// shellSum reads one line. label distinguishes "Passed: 12", which the next lines may continue, from "12 passed".
 func shellSum(l string) (t tally, label, ok bool) {
 	t.sum = shellTotal.MatchString(l)
 	if m := shellRest.FindStringSubmatch(l); m != nil {
@@ -161,16 +161,16 @@ func shellSum(l string) (t tally, label, ok bool) {
 		label = label || !t.ran
 		t.hasAll, t.all = true, number(m[1]+m[2]+m[3])
 	}
-	// Skipped tests and errors alone say nothing of tests that ran.
+	// Skipped tests and errors alone do not show that tests ran.
 	return t, label, t.ran || label && (t.hasAll || len(labels) > 0)
 }
 
-// shellTotalAlone reports whether a line holds nothing but the number of tests: "Total: 12".
+// shellTotalAlone reports whether a line contains only the number of tests: "Total: 12".
 func shellTotalAlone(l string, m []string) bool {
 	return m[2] != "" && len(strings.Trim(strings.Replace(l, m[0], "", 1), " \t-=_*#|.:")) == 0
 }
 
-// take adds a figure to what its word counts.
+// take adds a figure to the counter of its word.
 func (t *tally) take(word, n string) {
 	switch word = strings.ToLower(word); {
 	case strings.HasPrefix(word, "pass"):
@@ -204,7 +204,7 @@ func (t tally) settle() tally {
 	return t
 }
 
-// addUp sums the lines, unless the last one is their sum already: it says so, or the figures do.
+// addUp sums the lines, unless the last one is already their sum, according to its text or its figures.
 func addUp(sums []tally) tally {
 	last := sums[len(sums)-1]
 	var before tally

@@ -19,7 +19,7 @@ var (
 )
 
 // TAP reads the Test Anything Protocol: bats, prove, tape, node --test and many shell suites. A skipped test and a
-// failing TODO are neither passed nor failed; a test that was planned and never came has failed.
+// failing TODO are neither passed nor failed; a planned test without a result has failed.
 func TAP(lines []string) Result {
 	var r Result
 	plans, planned, seen := 0, 0, 0
@@ -34,7 +34,7 @@ func TAP(lines []string) Result {
 	for i, l := range lines {
 		if m := tapBail.FindStringSubmatch(l); m != nil && (plans > 0 || versioned || seen > 0) {
 			r.Failed++
-			r.fail(Failure{Name: "Bail out!", Message: "the suite gave up: " + m[1]})
+			r.fail(Failure{Name: "Bail out!", Message: "the suite bailed out: " + m[1]})
 			continue
 		}
 		m := tapLine.FindStringSubmatch(l)
@@ -79,7 +79,7 @@ func TAP(lines []string) Result {
 	if missing := planned - seen; plans > 0 && missing > 0 {
 		r.Failed += missing
 		r.fail(Failure{Name: "plan",
-			Message: fmt.Sprintf("%s planned and %d ran", phrase.Count(planned, "test was", "tests were"), seen)})
+			Message: fmt.Sprintf("%s planned, but %d ran", phrase.Count(planned, "test was", "tests were"), seen)})
 	}
 	return r
 }
@@ -142,7 +142,7 @@ func tapFailure(name string, below []string) (f Failure, container bool) {
 
 var placeEnd = lazyre.New(`^(?:file://)?(.+?):(\d+)(?::(\d+))?$`)
 
-// place takes "path:line:col" apart.
+// place splits "path:line:col".
 func place(s string) (file string, line, col int) {
 	m := placeEnd.FindStringSubmatch(s)
 	if m == nil {
@@ -151,7 +151,7 @@ func place(s string) (file string, line, col int) {
 	return m[1], number(m[2]), number(m[3])
 }
 
-// BatsPretty reads what bats prints for a terminal.
+// BatsPretty reads the terminal output of bats.
 func BatsPretty(lines []string) Result {
 	var r Result
 	for i, l := range lines {

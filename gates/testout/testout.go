@@ -13,17 +13,17 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// MaxFailures bounds what a flood of failing tests can cost.
+// MaxFailures limits the failures of a result.
 const MaxFailures = 200
 
-// maxMessage bounds the message of one failure, in bytes.
+// maxMessage limits the message of one failure, in bytes.
 const maxMessage = 600
 
 // Result holds the counts and tests that one runner reported.
 type Result struct {
 	Passed, Failed, Skipped int
 
-	Known bool // the runner said how many
+	Known bool // the runner reported the number of tests
 	Exact bool // the figures come from a report made for programs, not from text made for people
 
 	Failures []Failure
@@ -33,11 +33,11 @@ type Result struct {
 	Cases []Case
 }
 
-// Case is one test that a runner named.
+// Case is one test named by a runner.
 type Case struct {
-	// as its runner calls it, subtests and parameters included: "TestAdd/two", "test_add[2]"
+	// the runner's name, with subtests and parameters: "TestAdd/two", "test_add[2]"
 	Name string `json:"name"`
-	// what the name is unique in: Go's package, pytest's module and class, jest's file
+	// scope in which the name is unique: Go's package, pytest's module and class, jest's file
 	Group  string `json:"group,omitempty"`
 	Path   string `json:"path,omitempty"` // its file, relative to the runner's folder; "" if not reported
 	Status Status `json:"status"`
@@ -62,14 +62,14 @@ func (c Case) NodeID() string {
 // Status is the result of a test.
 type Status string
 
-// The ends of a test.
+// The statuses of a test.
 const (
 	Passed  Status = "pass"
 	Failed  Status = "fail"
 	Skipped Status = "skip"
 )
 
-// rank orders the ends of a test from good to bad.
+// rank orders statuses from good to bad.
 func (s Status) rank() int {
 	switch s {
 	case Passed:
@@ -80,9 +80,9 @@ func (s Status) rank() int {
 	return 2
 }
 
-// Failure is one test that failed, or one place that did not build.
+// Failure is a failed test, or a place that did not build.
 type Failure struct {
-	Name    string // as its runner calls it
+	Name    string // the runner's name
 	ID      string // unique id, if the name is not unique: that of pytest, or the package and the name
 	Group   string // Go's package
 	Path    string // as printed: relative to where the runner ran, or absolute
@@ -111,7 +111,7 @@ func (r Result) Add(o Result) Result {
 	return r
 }
 
-// failing returns r with the found failures, or an empty result if the lines had no summary of the runner.
+// failing returns r with the failures, or an empty result if the lines had no summary of the runner.
 func (r Result) failing(found []Failure) Result {
 	if !r.Known {
 		return Result{}
@@ -122,7 +122,7 @@ func (r Result) failing(found []Failure) Result {
 	return r
 }
 
-// fail notes f once.
+// fail adds f unless it is already listed.
 func (r *Result) fail(f Failure) {
 	if len(r.Failures) >= MaxFailures {
 		return
@@ -136,14 +136,14 @@ func (r *Result) fail(f Failure) {
 	r.Failures = append(r.Failures, f)
 }
 
-// Text reads output made for people. Several runners may write it (a Makefile that calls pytest and jest): their counts
+// Text reads output for people. Several runners may write it (a Makefile that calls pytest and jest): their counts
 // are added. Common phrases of shell suites are searched only if no runner is recognised.
 func Text(out string) Result {
 	lines := strings.Split(out, "\n")
 	var sum Result
 	node := Node(lines)
 	sum = sum.Add(node)
-	if !node.Known { // node --test prints TAP itself and sums it up better
+	if !node.Known { // node --test prints TAP with a better summary
 		sum = sum.Add(TAP(lines))
 	}
 	for _, read := range []func([]string) Result{Jest, Vitest, Mocha, Pytest, Unittest, Cargo, Maven, GoText, BatsPretty,

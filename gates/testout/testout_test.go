@@ -52,7 +52,7 @@ func TestSamples(t *testing.T) {
 			failures: []failure{{"test_b", "/tmp/p1/tests/test_b.py", 1, "No module named 'nope'", true}}},
 		"unittest-none.txt": {},
 		"tap.txt": {passed: 2, failed: 3, skipped: 3, failures: []failure{
-			{"three", "t/a.js", 7, "not equal", false}, {"plan", "", 0, "8 tests were planned and 7 ran", false},
+			{"three", "t/a.js", 7, "not equal", false}, {"plan", "", 0, "8 tests were planned, but 7 ran", false},
 			{"seven", "", 0, "not ok", false},
 		}},
 		"tap-bail.txt": {passed: 1, failed: 2,

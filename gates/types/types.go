@@ -25,8 +25,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// All makes a gate for each type checker that is set up in the projects of the tree in dir. With narrow, one below the
-// root of the tree looks only where a change may matter to its project.
+// All makes a gate for each type checker that is configured in the projects of the tree in dir. With narrow, a gate
+// below the root of the tree runs only if a change may affect its project.
 func All(dir string, projects []gates.Project, strict []string, narrow bool) []gates.Gate {
 	var out []gates.Gate
 	gate := func(name, command string, p gates.Project, check checker, tool gates.Tool) gates.Gate {
@@ -60,7 +60,7 @@ func pythonTool(dir, name string, p gates.Project) gates.Tool {
 	return t
 }
 
-// checker runs a type checker in root and hands over what it reports.
+// checker runs a type checker in root and passes its findings on.
 type checker func(ctx context.Context, l *gates.Look, root string, found func(problem)) error
 
 type problem struct {
@@ -104,7 +104,7 @@ func gate(name, command, root string, strict []string, check checker, tool gates
 			l.Find(f)
 		})
 		if errors.Is(err, gates.ErrNoProgram) {
-			l.Skip("%s is set up here and not installed", strings.Fields(strings.TrimPrefix(command, "cd "+root+" && "))[0])
+			l.Skip("%s is configured here but not installed", strings.Fields(strings.TrimPrefix(command, "cd "+root+" && "))[0])
 			return nil
 		}
 		if lax > 0 {
@@ -174,7 +174,7 @@ func mypy(ctx context.Context, l *gates.Look, root string, found func(problem)) 
 		}
 	}
 	if !out.OK() && (n == 0 || out.Exit != 1) {
-		return fmt.Errorf("mypy gave up, %s: %s", out.How, last(out.Text))
+		return fmt.Errorf("mypy could not run, %s: %s", out.How, last(out.Text))
 	}
 	return nil
 }
@@ -198,7 +198,7 @@ func pyright(ctx context.Context, l *gates.Look, root string, found func(problem
 	}
 	list, err := parsePyright(out.Stdout)
 	if err != nil || out.Exit > 1 {
-		return fmt.Errorf("pyright gave up, %s: %w", out.How, errors.Join(err, errors.New(last(out.Text))))
+		return fmt.Errorf("pyright could not run, %s: %w", out.How, errors.Join(err, errors.New(last(out.Text))))
 	}
 	var shown strings.Builder
 	for _, p := range list {
@@ -242,7 +242,7 @@ func tsc(ctx context.Context, l *gates.Look, root string, found func(problem)) e
 		return fmt.Errorf("create a folder for tsc: %w", err)
 	}
 	defer os.RemoveAll(temp)
-	// Projects that build in parts write down what they know; not into the tree.
+	// Projects that build in parts write build information, which must not go into the tree.
 	out, err := l.Run(ctx, gates.Program{
 		Args: []string{program, "--noEmit", "--pretty", "false", "--incremental", "--tsBuildInfoFile",
 			filepath.Join(temp, "info"), "-p", "."}, Dir: root,
@@ -262,7 +262,7 @@ func tsc(ctx context.Context, l *gates.Look, root string, found func(problem)) e
 		}
 	}
 	if !out.OK() && n == 0 {
-		return fmt.Errorf("tsc gave up, %s: %s", out.How, last(out.Text))
+		return fmt.Errorf("tsc could not run, %s: %s", out.How, last(out.Text))
 	}
 	return nil
 }

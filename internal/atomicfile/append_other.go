@@ -2,5 +2,5 @@
 
 package atomicfile
 
-// noFollow is nothing here: [Append] looks at the file after it is open.
+// noFollow is empty on this system: [Append] checks the file after opening it.
 const noFollow = 0

@@ -56,14 +56,14 @@ func nameFor(path string) func() string {
 	return func() string { return path + "." + chance() + suffix }
 }
 
-// chance makes names that two processes do not share, wherever they run: numbers of processes repeat.
+// chance makes names that no two processes share, also on different machines, because process ids repeat.
 func chance() string {
 	var b [digits / 2]byte
 	rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }
 
-// tries bounds how often a writer begins again. On a busy machine a sweeper may come several times while one file is
+// tries limits how often a writer begins again. On a busy machine, a file may be swept several times while it is
 // written.
 const tries = 50
 
@@ -103,7 +103,7 @@ func attempt(temp, path string, perm fs.FileMode, durable bool, fill func(*os.Fi
 	return err
 }
 
-// syncFolder syncs the directory entry to disk. Some systems cannot do that; the file exists all the same.
+// syncFolder syncs the directory entry to disk. Some systems cannot do that; the file exists anyway.
 func syncFolder(dir string) {
 	d, err := os.Open(dir)
 	if err != nil {
@@ -118,7 +118,7 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Sweep removes what writers of path left that were killed.
+// Sweep removes temporary files that killed writers of path left.
 func Sweep(path string) error {
 	left, err := Left(path)
 	for _, name := range left {
@@ -127,7 +127,7 @@ func Sweep(path string) error {
 	return err
 }
 
-// Left lists what [Sweep] would remove.
+// Left lists the files that [Sweep] would remove.
 func Left(path string) ([]string, error) {
 	entries, err := readDir(filepath.Dir(path))
 	var out []string
@@ -139,8 +139,8 @@ func Left(path string) ([]string, error) {
 	return out, err
 }
 
-// SweepFolder removes what writers left of any file in dir, not of those in folders below it. A folder that is not
-// there holds nothing.
+// SweepFolder removes the temporary files of all files in dir, but not in its subfolders. A missing folder is not an
+// error.
 func SweepFolder(dir string) error {
 	entries, err := readDir(dir)
 	for _, e := range entries {
@@ -151,7 +151,7 @@ func SweepFolder(dir string) error {
 	return err
 }
 
-// SweepTree removes what writers left of any file in dir or below it.
+// SweepTree removes the temporary files of all files in dir and its subfolders.
 func SweepTree(dir string) error {
 	var errs []error
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -170,7 +170,7 @@ func SweepTree(dir string) error {
 	return errors.Join(append(errs, err)...)
 }
 
-// temporary reports whether a name is a temporary name of this package, and of which file.
+// temporary reports whether a name is a temporary name of this package, and for which file.
 func temporary(e fs.DirEntry) (of string, ok bool) {
 	name, ok := strings.CutSuffix(e.Name(), suffix)
 	if !ok || !e.Type().IsRegular() {

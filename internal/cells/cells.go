@@ -15,8 +15,8 @@ func Width(s string) int { return ansi.StringWidth(s) }
 // Wrap breaks s between words into lines of at most width columns.
 func Wrap(s string, width int) string { return ansi.Wordwrap(s, width, "") }
 
-// Cut shortens s to at most width cells, tail included, and keeps its colours balanced. Where there is not
-// even room for the tail nothing is left.
+// Cut shortens s to at most width cells, tail included, and keeps its colours balanced. If not even the tail fits,
+// the result is empty.
 func Cut(s string, width int, tail string) string {
 	switch {
 	case Width(s) <= width:

@@ -61,7 +61,7 @@ func (a *App) CommandAgent(p *Project, name string) (command.Config, error) {
 	}
 	var err error
 	if out.Prices, err = price.Load(a.PriceFile()); err != nil {
-		return out, Usage(err, "the form is described at the top of the built-in table, agents/price/prices.toml")
+		return out, Usage(err, "the top of the built-in table, agents/price/prices.toml, describes the format")
 	}
 	return out, nil
 }
@@ -81,7 +81,7 @@ func (a *App) UnknownAgent(p *Project, name string) error {
 		}
 	}
 	sort.Strings(known)
-	return Usage(fmt.Errorf("%w %q; there are: %s", ErrNoAgent, name, strings.Join(known, ", ")),
+	return Usage(fmt.Errorf("%w %q; agents are: %s", ErrNoAgent, name, strings.Join(known, ", ")),
 		"add it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"program\", \"argument\"]", name)
 }
 
@@ -112,8 +112,8 @@ func (a *App) AstGrep(ctx context.Context) (patterns.Program, error) {
 	return p, err
 }
 
-// Signing tests the commit signature while the user may still be there to unlock the key. It creates an object that no
-// ref reaches.
+// Signing tests the commit signature while the user is still there to unlock the key. It creates an object that no
+// ref points to.
 func (a *App) Signing(ctx context.Context, p *Project) error {
 	if v, err := p.Repo.Run(ctx, "config", "--type=bool", "--get", "commit.gpgsign"); err != nil || v != "true" {
 		return nil
@@ -124,7 +124,7 @@ func (a *App) Signing(ctx context.Context, p *Project) error {
 	}
 	if err != nil {
 		return Named("cannot-sign",
-			Fail(ExitCannotRun, fmt.Errorf("commits are to be signed (commit.gpgsign), but that does not work: %w", err),
+			Fail(ExitCannotRun, fmt.Errorf("commit.gpgsign is on, but a test signature failed: %w", err),
 				"unlock the key, or turn signing off for this repository: git config commit.gpgsign false"))
 	}
 	return nil

@@ -35,10 +35,10 @@ type App struct {
 	Stderr  io.Writer
 	Environ []string
 
-	Engines []RemoteHost // engines that carry out runs on other machines
+	Engines []RemoteHost // engines that execute runs on other machines
 
 	Root func(*App) *cobra.Command // makes the command tree; Main sets it
-	// Words adds to a command line what it means and does not say, such as run before a plan; nil adds nothing.
+	// Words adds implied words to a command line, such as run before a plan; nil adds nothing.
 	Words func(root *cobra.Command, args []string) []string
 
 	Engine string // value of --engine; "" is this machine
@@ -139,7 +139,7 @@ func (a *App) OpenProject(ctx context.Context) (*Project, error) {
 	}
 	if info, err := os.Stat(p.Layout.Root); err == nil && !info.IsDir() {
 		return nil, Fail(ExitCannotRun, fmt.Errorf("%s is not a folder", p.Layout.Root),
-			"runplan needs a folder of that name; move the file")
+			"runplan needs a folder with that name; move the file")
 	}
 	if p.Config, err = a.LoadConfig(p.Layout.Config()); err != nil {
 		return nil, err
@@ -159,7 +159,7 @@ func NoLinks(l local.Layout) error {
 	return err
 }
 
-// NoRepo adds the exit code and a hint to a [git.ErrNotRepo]. The hint is otherwise if no repository exists at all.
+// NoRepo adds the exit code and a hint to a [git.ErrNotRepo]. The hint differs if no repository exists at all.
 func NoRepo(err error, otherwise string) error {
 	switch {
 	case errors.Is(err, git.ErrBare):

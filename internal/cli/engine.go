@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// RemoteHost is an engine that carries out runs on other machines. This program links none. A program that links one
+// RemoteHost is an engine that executes runs on other machines. This program links none. A program that links one
 // passes it to [app.Main].
 type RemoteHost struct {
 	Name     string // value of --engine
@@ -36,17 +36,16 @@ type RemoteEngine interface {
 	Sync(ctx context.Context, run string, info runner.Info) error
 	// Live reports whether a run is running.
 	Live(ctx context.Context, run string) (bool, error)
-	// UnderWay returns one line for each running command of a run: which worker has it and what that worker pushed
-	// last.
+	// UnderWay returns one line for each running command of a run: its worker and the last push of that worker.
 	UnderWay(ctx context.Context, run string) ([]string, error)
-	// Leftovers lists what runs left in the shared repository, and what remains in this one because of it. Data of
+	// Leftovers lists what runs left in the shared repository, and what remains in this repository for them. Data of
 	// finished runs is kept for the duration keep. Remove removes one of them.
 	Leftovers(ctx context.Context, keep time.Duration) ([]local.Leftover, error)
 	Remove(ctx context.Context, x local.Leftover) error
 	Close()
 }
 
-// Here is the engine of this machine.
+// Here is the local engine.
 const Here = "local"
 
 // EngineFlag is the key under which a run stores its engine.
@@ -64,5 +63,5 @@ func (a *App) RemoteHost() (*RemoteHost, error) {
 		}
 		names = append(names, a.Engines[i].Name)
 	}
-	return nil, Usage(fmt.Errorf("--engine %s: unknown", a.Engine), "it is one of %s", strings.Join(names, ", "))
+	return nil, Usage(fmt.Errorf("--engine %s: unknown", a.Engine), "use one of %s", strings.Join(names, ", "))
 }

@@ -18,7 +18,7 @@ func (p *Project) critiqueExecutables() []trust.Executable {
 		return nil
 	}
 	return []trust.Executable{{Where: "critique", What: "ask " +
-		cmp.Or(c.Critique.Reviewer, "the model for the stage critique") + " about each step of an agent"}}
+		cmp.Or(c.Critique.Reviewer, "the model of the stage critique") + " about each step of an agent"}}
 }
 
 // reviewExecutables lists the programs and remote addresses that the repository's own settings use for reviews.
@@ -42,7 +42,7 @@ func (p *Project) reviewExecutables() []trust.Executable {
 	}
 	if c.Review.Online && c.Source("review.online") == file {
 		out = append(out, trust.Executable{Where: "security tools",
-			What: "ask vuln.go.dev and the npm registry what is known of what the project requires"})
+			What: "ask vuln.go.dev and the npm registry about the project's dependencies"})
 	}
 	return out
 }

@@ -67,7 +67,7 @@ func Fail(code int, err error, hint string, args ...any) error {
 	return &Failure{Code: code, Err: err, Hint: fmt.Sprintf(hint, args...)}
 }
 
-// Named gives a new failure the code of its page of runplan explain. [ErrorCodes] lists the codes.
+// Named sets the code of a new failure's page in runplan explain. [ErrorCodes] lists the codes.
 func Named(page string, err error) error {
 	var f *Failure
 	if errors.As(err, &f) {
@@ -103,8 +103,8 @@ func CodeOf(err error) (code int, hint string) {
 	return ExitCannotRun, ""
 }
 
-// Interruptible returns a context that ends on SIGINT, SIGTERM and the signals in more. Commands that leave something
-// behind when the terminal closes add SIGHUP. A command that stops softly uses [app.execution.signals].
+// Interruptible returns a context that ends on SIGINT, SIGTERM and the signals in more. Commands that must clean up
+// when the terminal closes add SIGHUP. A command that stops softly uses [app.execution.signals].
 func Interruptible(ctx context.Context, more ...os.Signal) (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(ctx, append([]os.Signal{os.Interrupt, syscall.SIGTERM}, more...)...)
 }

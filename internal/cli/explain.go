@@ -18,7 +18,7 @@ import (
 // errorCode names a kind of error with a stable code.
 type errorCode struct {
 	Code string
-	Err  error // nil for one that [Named] gives
+	Err  error // nil for a code of [Named]
 }
 
 // ErrorCodes returns the kinds of errors that have a page, special ones first.

@@ -23,19 +23,19 @@ func CompletePlan(_ *cobra.Command, args []string, _ string) ([]string, cobra.Sh
 	return []string{"md"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// CompleteAgent completes the names of agents: those that are built in, those of the settings, and the known CLIs. If
-// the settings cannot be read it leaves theirs out, because the command itself reports the error.
+// CompleteAgent completes the names of agents: the built-in ones, those in the settings, and the known CLIs. If the
+// settings are unreadable it omits theirs, because the command itself reports the error.
 func (a *App) CompleteAgent(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 	names := []string{
-		cobra.CompletionWithDesc(script.Name, "built in: carries out literal plans"),
-		cobra.CompletionWithDesc(solver.Name, "built in: asks a local model"),
+		cobra.CompletionWithDesc(script.Name, "built in: executes literal plans"),
+		cobra.CompletionWithDesc(solver.Name, "built in: calls a local model"),
 	}
 	var own []string
 	if p, err := a.OpenProject(cmd.Context()); err == nil {
 		own = slices.Sorted(maps.Keys(p.Config.Agents))
 	}
 	for _, name := range own {
-		names = append(names, cobra.CompletionWithDesc(name, "of the configuration"))
+		names = append(names, cobra.CompletionWithDesc(name, "configured"))
 	}
 	for _, preset := range command.Presets() {
 		if slices.Contains(own, preset.Name) {
@@ -77,7 +77,7 @@ func AtMostOne(cmd *cobra.Command, flags ...string) error {
 	if len(given) < 2 {
 		return nil
 	}
-	return Usage(fmt.Errorf("%s do not go together", strings.Join(given, " and ")), "give one of them")
+	return Usage(fmt.Errorf("%s exclude each other", strings.Join(given, " and ")), "use one of them")
 }
 
 // StrictASTUse is the help text of --strict-ast.

@@ -41,7 +41,7 @@ func (p *Project) ModelOutlet() []Outlet {
 	if !m.Configured() {
 		return nil
 	}
-	w := Outlet{What: "models", Data: "tasks, and the code of the repository that they need",
+	w := Outlet{What: "models", Data: "tasks, and the code that they need",
 		When: "plan, solve, retrieve, enrich and reviews by models"}
 	if m.Provider == llm.Command {
 		w.Name, w.To = m.Command[0], "anywhere: the program decides"
@@ -53,7 +53,7 @@ func (p *Project) ModelOutlet() []Outlet {
 	local := LoopbackURL(m.BaseURL)
 	w.Name, w.To, w.Local = "ollama", config.HostOf(m.BaseURL), &local
 	if local {
-		w.To = "this machine: " + w.To + "; a model that runs elsewhere is refused"
+		w.To = "this machine: " + w.To + "; a model on another machine is refused"
 	}
 	return []Outlet{w}
 }
@@ -106,7 +106,7 @@ func ModelTrouble(ctx context.Context, err error) error {
 	case errors.As(err, &answer):
 		raw := ui.Cut(strings.Join(strings.Fields(redact.New(nil).String(redact.Clean(answer.Raw))), " "), 300, "…")
 		return Named("answer-unusable", Fail(ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
-			"the whole of it is in .runplan/raw.sqlite; a larger model may keep to the form"))
+			"the complete answer is in .runplan/raw.sqlite; a larger model may follow the format"))
 	}
 	hint := llm.HintOf(err)
 	if strings.Contains(err.Error(), hint) {

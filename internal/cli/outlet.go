@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Outlet is one way in which data may leave the machine.
+// Outlet is one destination of data outside of the process.
 type Outlet struct {
 	What  string `json:"what"` // agent, models, notification, plugin, remote
 	Name  string `json:"name"`

@@ -56,7 +56,7 @@ func (p *Project) Recall(ctx context.Context, run string) (info runner.Info, err
 	return info, nil
 }
 
-// SlugOf derives a branch name from the file name of a plan. It removes what looks like a secret.
+// SlugOf derives a branch name from the file name of a plan. It removes probable secrets.
 func SlugOf(path string) string {
 	name := redact.New(nil).String(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
 	name = strings.ToLower(name)
@@ -134,8 +134,8 @@ func (p *Project) LookAlive(sums []runner.Summary) {
 			continue // the run is still running
 		}
 		lock.Release()
-		if sums[i].Status == runner.RunPaused { // it stays paused; a resume waits for the rest
-			sums[i].Reason += "; its process ended, and runplan resume " + sums[i].Run[:8] + " waits for the rest"
+		if sums[i].Status == runner.RunPaused { // it stays paused; a resume waits for the rest of the time
+			sums[i].Reason += "; its process ended, and runplan resume " + sums[i].Run[:8] + " waits for the rest of the time"
 			continue
 		}
 		sums[i].Status, sums[i].Stop = runner.RunStopped, runner.OutcomeCancelled

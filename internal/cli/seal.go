@@ -72,7 +72,7 @@ func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string
 	}
 	if c.Missing > 0 {
 		found = append(found, fmt.Sprintf(
-			"the journal lacks the last %s of this run: somebody removed them, or the machine lost power; what they told of "+
+			"the journal lacks the last %s of this run: somebody removed them, or the machine lost power; their work "+
 				"is done again", phrase.Count(c.Missing, "event", "events")))
 	}
 	if c.Bad == nil {
@@ -87,12 +87,12 @@ func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string
 		return nil, err
 	}
 	text := fmt.Sprintf(
-		"event %d of this run %s. From there on %s (%s) %s set aside and %s for nothing: what they tell of is done and "+
+		"event %d of this run %s. From there on %s (%s) %s set aside and %s for nothing: their work is done and "+
 			"gated again",
 		c.Bad.Seq, c.Bad.Why, phrase.Count(len(claims), "event", "events"), phrase.Cut(ListOf(claims, 6), 200),
 		phrase.Noun(len(claims), "was", "were"), phrase.Noun(len(claims), "counts", "count"))
 	if kept != "" {
-		text += "; the run branch went back to what verifies, and branch " + kept + " keeps what it held"
+		text += "; the run branch was reset to the last verified event, and branch " + kept + " keeps the old commits"
 	}
 	return append(found, text), nil
 }

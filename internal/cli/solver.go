@@ -25,13 +25,13 @@ func NewTaskID() string {
 	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
-// SolveOptions holds the solver flags of the command line. The settings supply what is not given; if they do not
-// either, it is an error (CFG-04).
+// SolveOptions holds the solver flags of the command line. The settings supply missing values; if they do not either,
+// it is an error (CFG-04).
 type SolveOptions struct {
 	Stages string
 	Budget tokens.Budget // window 0: take it from the settings
 	Loops  figure
-	Task   string // task that a plan is made for
+	Task   string // task for which a plan is made
 }
 
 // figure is a flag for an integer that may be missing.
@@ -64,7 +64,7 @@ func (o SolveOptions) Keep(set func(name, value string, on bool)) {
 	set("task", o.Task, o.Task != "")
 }
 
-// Take restores the flags that keep stored.
+// Take restores the flags stored by keep.
 func (o *SolveOptions) Take(flags map[string]string) {
 	o.Stages, o.Task = cmp.Or(o.Stages, flags["stages"]), cmp.Or(o.Task, flags["task"])
 	if o.Loops.N == nil && flags["max-refinement-loops"] != "" {

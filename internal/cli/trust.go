@@ -119,7 +119,7 @@ func (a *App) TrustConfig(p *Project, given string) error {
 		given, _ = a.Getenv("RUNPLAN_TRUST")
 	}
 	if given == "all" {
-		fmt.Fprintf(a.Stderr, "RUNPLAN_TRUST=all: the configuration %s is trusted without a look (%s)\n",
+		fmt.Fprintf(a.Stderr, "RUNPLAN_TRUST=all: the configuration %s is trusted without a check (%s)\n",
 			p.Rel(p.Layout.Config()), digest[:12])
 		return nil
 	}
@@ -128,12 +128,12 @@ func (a *App) TrustConfig(p *Project, given string) error {
 			return nil
 		}
 		return Named("config-not-trusted",
-			Usage(fmt.Errorf("the configuration's digest is %s, not %s", digest[:12], ui.Sanitize(given)),
+			Usage(fmt.Errorf("the digest of the configuration is %s, not %s", digest[:12], ui.Sanitize(given)),
 				"inspect it: runplan trust config"))
 	}
 	pins, err := a.Pins()
 	if err != nil {
-		return Usage(fmt.Errorf("the configuration is not trusted, and trust cannot be stored: %w", err),
+		return Usage(fmt.Errorf("the configuration is not trusted, and the decision cannot be stored: %w", err),
 			"set RUNPLAN_HOME, or give --trust-config %s", digest[:12])
 	}
 	now, before, err := pins.Trusted(p.Repo.Root, digest)

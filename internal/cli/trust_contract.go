@@ -46,7 +46,7 @@ func (a *App) OfUser(err error) error {
 		return err
 	}
 	return Fail(ExitCannotRun, err,
-		"runplan keeps your own files in %s; see that it can be written to, or set RUNPLAN_HOME to another folder", dir)
+		"runplan keeps your own files in %s; make it writable, or set RUNPLAN_HOME to another folder", dir)
 }
 
 // Keeper returns the keeper of this user's contract.
@@ -99,7 +99,7 @@ func (p *Project) Identity() ([]trust.Document, error) {
 	dir := trust.IdentityFolder(filepath.Join(p.Layout.Root, "prompts"))
 	docs, err := trust.LoadIdentity(p.Rel(dir), os.DirFS(dir))
 	if err != nil {
-		return nil, Usage(err, "docs/trust.md tells what the identity documents are for")
+		return nil, Usage(err, "docs/trust.md explains the identity documents")
 	}
 	return docs, nil
 }

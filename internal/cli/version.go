@@ -18,7 +18,7 @@ type VersionInfo struct {
 	Beside  []Neighbor `json:"beside,omitempty"`
 }
 
-// String returns the version with the commit and its day, as far as they are known.
+// String returns the version with the commit and its day, if known.
 func (v VersionInfo) String() string {
 	commit, day := v.Commit[:min(12, len(v.Commit))], v.Date[:min(10, len(v.Date))]
 	if commit == "" || day == "" {

@@ -1,5 +1,5 @@
-// Package condition compiles the yes-or-no expressions of plans and settings. A name that does not exist is an error of
-// the text, with its column, and not one of the moment when it matters.
+// Package condition compiles the yes-or-no expressions of plans and settings. An unknown name is reported when the
+// text is compiled, with its column, and not when the expression is evaluated.
 package condition
 
 import (

@@ -34,7 +34,7 @@ func TestConditions(t *testing.T) {
 func TestErrorsShowThePlace(t *testing.T) {
 	for text, want := range map[string]string{
 		`count > 1 && nme == "x"`: "unknown name nme (1:14)",
-		`count`:                   "gives a number, yes or no is needed",
+		`count`:                   "gives a number, but must give yes or no",
 		`count >`:                 "(1:",
 		`name > 1`:                "mismatched types",
 		``:                        "unexpected token EOF",

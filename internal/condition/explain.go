@@ -35,7 +35,7 @@ func names(lead string, t reflect.Type) []string {
 	return out
 }
 
-// compile compiles an expression over E, which is called what in errors.
+// compile compiles an expression over E. what is its name in errors.
 func compile[E any](what, text string, options ...expr.Option) (*vm.Program, error) {
 	var facts E
 	program, err := expr.Compile(text, append([]expr.Option{expr.Env(facts)}, options...)...)
@@ -55,7 +55,7 @@ func explained(err error, names []string) error {
 	var e *file.Error
 	if !errors.As(err, &e) {
 		if m := wrongType.FindStringSubmatch(err.Error()); m != nil {
-			return fmt.Errorf("gives %s, %s is needed", kindOf(m[2]), kindOf(m[1]))
+			return fmt.Errorf("gives %s, but must give %s", kindOf(m[2]), kindOf(m[1]))
 		}
 		return err
 	}

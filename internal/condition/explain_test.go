@@ -36,7 +36,7 @@ func TestUnknownNamesListTheKnown(t *testing.T) {
 		t.Error(err)
 	}
 	if _, err := ParseNumber[facts](`"a"`); err == nil ||
-		err.Error() != `expression "\"a\"": gives text, a number is needed` {
+		err.Error() != `expression "\"a\"": gives text, but must give a number` {
 		t.Error(err)
 	}
 }

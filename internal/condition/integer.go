@@ -28,7 +28,7 @@ func ParseInteger[E any](text string) (*Integer[E], error) {
 		sign, name string
 		do         func(a, b int) (int, error)
 	}{
-		// No name in an expression is like these, so nothing but the operators calls them.
+		// No name in an expression has this form, so only the operators call them.
 		{"+", "a+b", func(a, b int) (int, error) { return Add(a, b), nil }},
 		{"-", "a-b", func(a, b int) (int, error) { return Add(a, -max(b, -math.MaxInt)), nil }},
 		{"*", "a*b", func(a, b int) (int, error) { return Mul(a, b), nil }},
@@ -69,7 +69,7 @@ func (c *Integer[E]) Value(facts E) (int, error) {
 	case n.CanFloat() && !math.IsNaN(n.Float()) && !math.IsInf(n.Float(), 0):
 		return whole(n.Float()), nil
 	}
-	return 0, fmt.Errorf("expression %q: %v is not a number; look for a division by zero", c.text, v)
+	return 0, fmt.Errorf("expression %q: %v is not a number; check it for a division by zero", c.text, v)
 }
 
 // whole rounds down, within the bounds of an int.
@@ -86,8 +86,8 @@ func whole(f float64) int {
 // String returns the text of the expression.
 func (c *Integer[E]) String() string { return c.text }
 
-// Add returns a+b. A sum that is too large for an int is the largest one, or its negative: with bounds that are
-// alike on both sides a number can always be negated.
+// Add returns a+b, or the largest int or its negative if the sum overflows. The limits are symmetric, so every number
+// can be negated.
 func Add(a, b int) int {
 	switch {
 	case b > 0 && a > math.MaxInt-b:

@@ -8,7 +8,7 @@ import (
 	"github.com/expr-lang/expr/vm"
 )
 
-// Number is a compiled expression over the fields of E whose value is a number, with fractions and all.
+// Number is a compiled expression over the fields of E with a numeric value, including fractions.
 type Number[E any] struct {
 	text    string
 	program *vm.Program
@@ -31,7 +31,7 @@ func (c *Number[E]) Value(facts E) (float64, error) {
 	}
 	f, ok := v.(float64)
 	if !ok || math.IsNaN(f) || math.IsInf(f, 0) {
-		return 0, fmt.Errorf("expression %q: %v is not a number; look for a division by zero", c.text, v)
+		return 0, fmt.Errorf("expression %q: %v is not a number; check it for a division by zero", c.text, v)
 	}
 	return f, nil
 }

@@ -29,8 +29,8 @@ func TestNumbers(t *testing.T) {
 
 func TestNumbersRefuse(t *testing.T) {
 	for text, want := range map[string]string{
-		"50 * zz": "unknown name zz (1:6)", `name`: "gives text, a number is needed", "": "unexpected token EOF",
-		"count == 2": "gives yes or no, a number is needed",
+		"50 * zz": "unknown name zz (1:6)", `name`: "gives text, but must give a number", "": "unexpected token EOF",
+		"count == 2": "gives yes or no, but must give a number",
 	} {
 		if _, err := ParseNumber[facts](text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

@@ -29,8 +29,8 @@ func TestTexts(t *testing.T) {
 func TestErrorsOfTexts(t *testing.T) {
 	for text, want := range map[string]string{
 		`count > 1 ? "a" : nme`: "unknown name nme (1:19)",
-		`count`:                 "gives a number, text is needed",
-		`count > 1`:             "gives yes or no, text is needed",
+		`count`:                 "gives a number, but must give text",
+		`count > 1`:             "gives yes or no, but must give text",
 		``:                      "unexpected token EOF",
 	} {
 		if _, err := ParseText[facts](text); err == nil || !strings.Contains(err.Error(), want) {

@@ -1,8 +1,8 @@
-// Package config reads runplan's settings: built-in defaults, then the user's file, then the project's
-// file, then the environment. The command line comes on top of that, by the caller.
+// Package config reads runplan's settings: built-in defaults, then the user's file, then the project's file, then the
+// environment. The command line comes on top of that, by the caller.
 //
-// An unknown key is an error that names the place and the nearest key there is. Each value remembers where
-// it came from, so that "runplan config" can say so.
+// An unknown key is an error that names the place and the nearest key there is. Each value remembers where it came
+// from, so that "runplan config" can say so.
 package config
 
 import (
@@ -36,7 +36,7 @@ type Loaded struct {
 	lines   map[string]map[string]int
 }
 
-// Load reads the given files, those that exist, the later over the earlier, and then the environment.
+// Load reads the existing ones of the given files, where later files override earlier ones, and then the environment.
 func Load(files []string, getenv func(string) (string, bool)) (*Loaded, error) {
 	l := &Loaded{Config: Default(), Sources: map[string]string{}}
 	sum := sha256.New()
@@ -87,7 +87,7 @@ func decode(file string, data []byte, c *Config) error {
 		line, col := de.Position()
 		if key := strings.Join(de.Key(), "."); strings.Contains(de.Error(), "cannot decode TOML ") {
 			if want := takes(reflect.TypeFor[Config](), de.Key()); want != "" {
-				return fmt.Errorf("%s:%d:%d: %s takes %s, and is set to %s", file, line, col, key, want, given(data, de.Key()))
+				return fmt.Errorf("%s:%d:%d: %s takes %s, but is set to %s", file, line, col, key, want, given(data, de.Key()))
 			}
 		}
 		return fmt.Errorf("%s:%d:%d: %s", file, line, col, de.Error())
@@ -124,7 +124,7 @@ func checkDurations(file string, set map[string]any) error {
 	return errors.New(bad[0])
 }
 
-// keysIn returns the dotted keys that a file sets, with what they are set to. A table without keys counts.
+// keysIn returns the dotted keys that a file sets, with their values. A table without keys counts.
 func keysIn(data []byte) map[string]any {
 	var m map[string]any
 	if toml.Unmarshal(data, &m) != nil {
@@ -169,10 +169,10 @@ func (l *Loaded) fromEnv(getenv func(string) (string, bool)) error {
 	return nil
 }
 
-// teamsVariable turns team mode on as well: other tools for teams of agents ask for a variable like it (C-47).
+// teamsVariable also turns team mode on, because other tools for teams of agents use such a variable (C-47).
 const teamsVariable = "RUNPLAN_AGENT_TEAMS"
 
-// EnvName returns the variable that sets a key: RUNPLAN_GATES_TIMEOUT for gates.timeout. Keys of [run] go without their
+// EnvName returns the variable that sets a key: RUNPLAN_GATES_TIMEOUT for gates.timeout. Keys of [run] omit their
 // section: RUNPLAN_AGENT.
 func EnvName(key string) string {
 	key = strings.TrimPrefix(key, "run.")
@@ -216,11 +216,11 @@ func (c Context) badFile() string {
 	case c.File == "":
 		return ""
 	case path.IsAbs(p) || filepath.IsAbs(c.File) || first == "..":
-		return "it leads out of the workspace; name a file in it, such as AGENTS.md"
+		return "it is outside of the workspace; name a file in it, such as AGENTS.md"
 	case strings.EqualFold(first, ".git"):
-		return "that is git's own; name a file of the workspace, such as AGENTS.md"
+		return "it belongs to git; name a file of the workspace, such as AGENTS.md"
 	case p == "." || strings.HasSuffix(c.File, "/"):
-		return "that is a folder; name a file of the workspace, such as AGENTS.md"
+		return "it is a folder; name a file of the workspace, such as AGENTS.md"
 	}
 	return ""
 }
@@ -246,13 +246,13 @@ func (l *Loaded) validate() error {
 	var errs []error
 	oneOf := func(key, v string, of ...string) {
 		if !slices.Contains(of, v) {
-			errs = append(errs, fmt.Errorf("%s: %s is %q; it is %s or %s", l.where(key), key, v,
+			errs = append(errs, fmt.Errorf("%s: %s is %q; use %s or %s", l.where(key), key, v,
 				strings.Join(of[:len(of)-1], ", "), of[len(of)-1]))
 		}
 	}
 	between := func(key string, v, least, most float64) {
 		if v < least || v > most {
-			errs = append(errs, fmt.Errorf("%s: %s is %v; it is %v to %v", l.where(key), key, v, least, most))
+			errs = append(errs, fmt.Errorf("%s: %s is %v; it must be %v to %v", l.where(key), key, v, least, most))
 		}
 	}
 	atLeast := func(key string, v, least float64, why string) {
@@ -265,7 +265,7 @@ func (l *Loaded) validate() error {
 	oneOf("run.on_limit", l.Run.OnLimit, OnLimits()...)
 	l.checkFallback(func(err error) { errs = append(errs, err) })
 	atLeast("run.max_attempts", float64(l.Run.MaxAttempts), 1, "at least 1 is needed")
-	atLeast("run.min_free_mb", float64(l.Run.MinFreeMB), 0, "0 asks for nothing")
+	atLeast("run.min_free_mb", float64(l.Run.MinFreeMB), 0, "0 has no effect")
 	atLeast("run.max_cost_usd", l.Run.MaxCostUSD, 0, "0 is no limit")
 	oneOf("gates.tests.changed", l.Gates.Tests.Changed, "warn", "approve", "fail")
 	between("sampling.hold_out", float64(l.Sampling.HoldOut), 0, 100)
@@ -302,7 +302,7 @@ func (l *Loaded) validate() error {
 					l.Agents[name].Models[tier]))
 			}
 			if !slices.Contains([]string{"small", "medium", "large"}, tier) {
-				errs = append(errs, fmt.Errorf("%s: agents.%s.models knows no tier %q; tiers are small, medium and large",
+				errs = append(errs, fmt.Errorf("%s: agents.%s.models has the unknown tier %q; tiers are small, medium and large",
 					l.where("agents."+name), name, tier))
 			}
 		}
@@ -325,7 +325,7 @@ func (l *Loaded) validate() error {
 				l.where("gates.command"), i+1))
 		}
 		if seen[g.Name] {
-			errs = append(errs, fmt.Errorf("%s: two gates are called %q", l.where("gates.command"), g.Name))
+			errs = append(errs, fmt.Errorf("%s: two gates have the name %q", l.where("gates.command"), g.Name))
 		}
 		seen[g.Name] = true
 	}
@@ -345,17 +345,17 @@ func (l *Loaded) checkAgent(name string, wrong func(error)) {
 	a, source := l.Agents[name], l.where("agents."+name)
 	switch {
 	case a.Preset != "" && !slices.Contains(Presets(), a.Preset):
-		wrong(fmt.Errorf("%s: agents.%s.preset is %q; it is one of %s", source, name, a.Preset,
+		wrong(fmt.Errorf("%s: agents.%s.preset is %q; use one of %s", source, name, a.Preset,
 			strings.Join(Presets(), ", ")))
 	case a.Preset == "" && len(a.Command) == 0:
 		wrong(
 			fmt.Errorf(
 				"%s: agents.%s has no command; write command = [\"program\", \"argument\"], or preset = \"claude\" or another "+
-					"CLI that runplan knows", source, name))
+					"supported CLI", source, name))
 	case a.Permission != "" && !slices.Contains(Permissions(), a.Permission):
-		wrong(fmt.Errorf("%s: agents.%s.permission is %q; it is workspace, ask or full", source, name, a.Permission))
+		wrong(fmt.Errorf("%s: agents.%s.permission is %q; use workspace, ask or full", source, name, a.Permission))
 	case a.Permission != "" && a.Preset == "":
-		wrong(fmt.Errorf("%s: agents.%s.permission needs a preset; what a command may do is up to its arguments", source,
+		wrong(fmt.Errorf("%s: agents.%s.permission needs a preset; for a command, set permissions in its arguments", source,
 			name))
 	}
 }
@@ -382,7 +382,7 @@ type Value struct {
 	Env    string `json:"env"`
 }
 
-// Values lists all settings with their sources, by key. Of an agent's variables it shows only the names.
+// Values lists all settings with their sources, by key. It shows only the names of an agent's variables.
 func (l *Loaded) Values() []Value {
 	var out []Value
 	for key, v := range flatten(reflect.ValueOf(&l.Config).Elem(), "") {
@@ -392,7 +392,7 @@ func (l *Loaded) Values() []Value {
 			text = string(b)
 		}
 		if key == "notify.webhook" && text != "" {
-			text = HostOf(text) // some have a key in them
+			text = HostOf(text) // some contain a key
 		}
 		out = append(out, Value{key, text, l.Source(key), EnvName(key)})
 	}
@@ -464,7 +464,7 @@ func (l *Loaded) Values() []Value {
 	return out
 }
 
-// Keys lists all keys that a file may set, with * for a name of the user's choice.
+// Keys lists all keys that a file may set, with * for a user-chosen name.
 func Keys() []string {
 	var out []string
 	var walk func(t reflect.Type, prefix string)
@@ -499,7 +499,7 @@ func UserFile(getenv func(string) (string, bool)) (string, error) {
 	return filepath.Join(dir, "runplan", "config.toml"), nil
 }
 
-// Key is one thing that can be set.
+// Key is one setting that can be set.
 type Key struct {
 	Key string `json:"key"`
 	Doc string `json:"doc"`

@@ -615,7 +615,7 @@ func TestFallbackIsLookedAt(t *testing.T) {
 			"run.fallback names no agent",
 		"[run]\nfallback = [\"codex\", \"codex\"]\n":                           `run.fallback has "codex" twice`,
 		"[run]\nfallback = [\"script\"]\n":                                     "run.fallback has script",
-		"[run]\nfallback = [\"auto\"]\n":                                       `run.fallback has "auto"; it names agents`,
+		"[run]\nfallback = [\"auto\"]\n":                                       `run.fallback has "auto", which is not the name of an agent`,
 		"[run]\non_limit = \"fallback\"\nfallback = [\"codex\", \"gemini\"]\n": "",
 		"[run]\non_limit = \"wait\"\nfallback = [\"codex\"]\n":                 "",
 	} {
@@ -673,11 +673,11 @@ func TestDefaultsAreThoseOfTheTables(t *testing.T) {
 // Anyone who wrote a value of the wrong kind is told of the key, what it takes and what it has, and not of Go.
 func TestAValueOfTheWrongKindIsToldInTheWordsOfTheFile(t *testing.T) {
 	for text, want := range map[string]string{
-		"run.max_attempts = 'three'":                   `run.max_attempts takes a whole number, and is set to the text "three"`,
-		"[run]\nland = 5":                              "run.land takes a text in quotes, and is set to 5",
-		"[agents.x]\ncommand = 'x'":                    `agents.x.command takes a list in [ ], and is set to the text "x"`,
-		"run = 3":                                      "run takes a table of keys, and is set to 3",
-		"sampling.close = []":                          "sampling.close takes a number, and is set to a list",
+		"run.max_attempts = 'three'":                   `run.max_attempts takes a whole number, but is set to the text "three"`,
+		"[run]\nland = 5":                              "run.land takes a text in quotes, but is set to 5",
+		"[agents.x]\ncommand = 'x'":                    `agents.x.command takes a list in [ ], but is set to the text "x"`,
+		"run = 3":                                      "run takes a table of keys, but is set to 3",
+		"sampling.close = []":                          "sampling.close takes a number, but is set to a list",
 		"[[gates.command]]\nname = true\nrun = 'true'": "gates.command.name takes a text in quotes",
 	} {
 		file := filepath.Join(t.TempDir(), "config.toml")

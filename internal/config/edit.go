@@ -19,11 +19,11 @@ var (
 	keyLine   = lazyre.New(`^\s*([A-Za-z0-9_.-]+)\s*=\s*(.*?)(\s+#[^"']*)?$`)
 )
 
-// ErrByHand says that a file holds a key in a form that [Edit] does not change.
+// ErrByHand reports that a file has a key in a form that [Edit] does not change.
 var ErrByHand = errors.New("the key is written over several lines or in an inline table; edit the file by hand")
 
 // Edit sets a key in the text of a configuration file, or removes it if value is nil. It keeps comments and the order
-// of all else. value is text as a user gives it: a string needs no quotes, and a list is written as in TOML.
+// of other keys. value is text as a user gives it: a string needs no quotes, and a list is written as in TOML.
 func Edit(text []byte, key string, value *string) ([]byte, error) {
 	literal := ""
 	if value != nil {
@@ -56,12 +56,12 @@ func literalOf(key, value string) (string, error) {
 			return value, nil
 		}
 	case strings.HasPrefix(value, "[") || strings.HasPrefix(value, "{"):
-		return value, nil // the check of the whole file finds what is wrong with it
+		return value, nil // the check of the whole file reports the error
 	}
 	return strconv.Quote(value), nil
 }
 
-// sameKey compares a key with one of [Describe], in which NAME stands for any name.
+// sameKey compares a key with a key of [Describe], in which NAME stands for any name.
 func sameKey(described, key string) bool {
 	want, have := strings.Split(described, "."), strings.Split(key, ".")
 	if len(want) != len(have) || strings.Contains(described, "[") {
@@ -116,7 +116,7 @@ func edited(lines []string, key, literal string, remove bool) []string {
 	}
 }
 
-// onlyChanged checks that the new text differs from the old one in this key and in nothing else.
+// onlyChanged checks that the new text differs from the old one only in this key.
 func onlyChanged(before, after []byte, key, literal string) error {
 	was, is := keysIn(before), keysIn(after)
 	if is == nil && len(strings.TrimSpace(string(after))) > 0 {

@@ -15,7 +15,7 @@ import (
 // source.
 type Setting struct {
 	Sum  string `json:"sum"`            // hex SHA-256 of its JSON, cut to 16 digits
-	Text string `json:"text,omitempty"` // the value, for people; "" where it may hold a secret
+	Text string `json:"text,omitempty"` // the value, for people; "" if it may contain a secret
 	From string `json:"from"`
 }
 
@@ -23,11 +23,10 @@ type Setting struct {
 // commands.
 func immaterial() []string { return []string{"notify", "training", "feedback", "run.keep_evidence"} }
 
-// private returns the last parts of keys whose values may hold a secret.
+// private lists the last parts of keys whose values may contain a secret.
 func private() []string { return []string{"env", "settings", "base_url", "command", "sandbox_command"} }
 
-// Effective lists the settings that differ from the built-in ones, by dotted key, but for those that cannot matter to a
-// run.
+// Effective lists the settings that differ from the defaults, by dotted key, except those that do not affect a run.
 func (l *Loaded) Effective() map[string]Setting {
 	now, built := map[string]any{}, map[string]any{}
 	values("", reflect.ValueOf(l.Config), now)
@@ -40,7 +39,7 @@ func (l *Loaded) Effective() map[string]Setting {
 	out := map[string]Setting{}
 	for key, v := range now {
 		if _, ok := built[key]; !ok && reflect.ValueOf(v).IsZero() {
-			continue // a key of an agent that is not set
+			continue // an unset key of an agent
 		}
 		text, err := json.Marshal(v)
 		if err != nil {
@@ -67,7 +66,7 @@ func sumOf(text []byte) string {
 	return hex.EncodeToString(sum[:])[:16]
 }
 
-// tierName returns the present name of a tier in a setting that holds one, and the value of any other setting.
+// tierName returns the present name of a tier in a tier setting, and the unchanged value of any other setting.
 func tierName(key, value string) string {
 	old := map[string]string{"haiku": "small", "sonnet": "medium", "opus": "large"}
 	if tier, ok := old[value]; ok && strings.HasPrefix(key, "routing.model_") {
@@ -76,7 +75,7 @@ func tierName(key, value string) string {
 	return value
 }
 
-// withTierNames gives the tiers in the settings of an older run their present names.
+// withTierNames replaces the tier names of older runs by the present names.
 func withTierNames(then map[string]Setting) map[string]Setting {
 	out := maps.Clone(then)
 	for key, s := range out {
@@ -92,8 +91,8 @@ func withTierNames(then map[string]Setting) map[string]Setting {
 	return out
 }
 
-// values lists the values of a configuration by dotted key. Lists are values; tables of the user's choice have a key
-// each.
+// values lists the values of a configuration by dotted key. Lists are values; tables with user-chosen names have a
+// key each.
 func values(key string, v reflect.Value, out map[string]any) {
 	switch {
 	case v.Kind() == reflect.Struct:
@@ -117,7 +116,7 @@ type Change struct {
 	Old, New *Setting // nil for the built-in value
 }
 
-// Changes compares the settings of a run with those of now, by key.
+// Changes compares the settings of a run with the present ones, by key.
 func Changes(then, now map[string]Setting) []Change {
 	then = withTierNames(then)
 	keys := maps.Clone(then)

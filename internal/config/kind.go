@@ -49,11 +49,11 @@ func takes(t reflect.Type, key []string) string {
 	return ""
 }
 
-// given shows what a file sets a key to.
+// given describes the value that a file sets.
 func given(data []byte, key []string) string {
 	var v any
 	if toml.Unmarshal(data, &v) != nil {
-		return "something else"
+		return "another value"
 	}
 	for _, name := range key {
 		table, ok := v.(map[string]any)

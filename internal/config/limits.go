@@ -20,20 +20,20 @@ func Fallback(onLimit string) (fallback bool, then string) {
 	return fallback, then
 }
 
-// ErrNoFallback says that the settings name no agent that could take over.
+// ErrNoFallback reports that the settings name no agent that can take over.
 var ErrNoFallback = errors.New(
-	"run.fallback names no agent that could take over; write, for example, fallback = [\"codex\", \"gemini\"] under [run]")
+	"run.fallback names no agent that can take over; write, for example, fallback = [\"codex\", \"gemini\"] under [run]")
 
 // checkFallback checks the names of the fallback agents. Only the code that starts agents knows which exist.
 func (l *Loaded) checkFallback(wrong func(error)) {
 	for i, name := range l.Run.Fallback {
 		switch {
 		case name == "" || name == "auto":
-			wrong(fmt.Errorf("%s: run.fallback has %q; it names agents", l.where("run.fallback"), name))
+			wrong(fmt.Errorf("%s: run.fallback has %q, which is not the name of an agent", l.where("run.fallback"), name))
 		case name == "script":
 			wrong(
 				fmt.Errorf(
-					"%s: run.fallback has script, which carries out what a plan spells out; name agents that can do the work of one "+
+					"%s: run.fallback has script, which only executes literal plans; name agents that can take over the work of one "+
 						"that met a limit", l.where("run.fallback")))
 		case slices.Contains(l.Run.Fallback[:i], name):
 			wrong(fmt.Errorf("%s: run.fallback has %q twice", l.where("run.fallback"), name))

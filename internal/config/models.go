@@ -15,21 +15,21 @@ import (
 // Models configures the language models and their endpoints (MODEL-03, MODEL-07). There are no defaults: no endpoint
 // and no model is built in.
 type Models struct {
-	Provider  string   `toml:"provider" doc:"who serves the models: ollama, or command for a program that answers; empty is ollama"`
+	Provider  string   `toml:"provider" doc:"server of the models: ollama, or command for a program that answers; empty is ollama"`
 	Coding    string   `toml:"coding" doc:"model that writes code"`
 	Reasoning string   `toml:"reasoning" doc:"model that plans and judges"`
 	BaseURL   string   `toml:"base_url" doc:"address of the Ollama server, such as http://localhost:11434"`
-	Command   []string `toml:"command" doc:"with provider = \"command\": program and arguments; the question comes on standard input, {model} is filled in"`
-	PassEnv   []string `toml:"pass_env" doc:"with provider = \"command\": variables of yours that the program may see"`
+	Command   []string `toml:"command" doc:"with provider = \"command\": program and arguments; it gets the question on standard input, and {model} is replaced"`
+	PassEnv   []string `toml:"pass_env" doc:"with provider = \"command\": environment variables that the program gets"`
 
-	CodingWindow         int      `toml:"coding_window" doc:"tokens that question and answer may have together with the coding model; 0 is budget.context_window"`
-	ReasoningWindow      int      `toml:"reasoning_window" doc:"the same with the reasoning model"`
-	CodingTemperature    float64  `toml:"coding_temperature" doc:"how freely the coding model chooses its words; 0 is always the likeliest"`
-	ReasoningTemperature float64  `toml:"reasoning_temperature" doc:"the same of the reasoning model; reviews are always asked for with 0"`
-	MaxTokens            int      `toml:"max_tokens" doc:"most tokens of an answer; 0 leaves it to the model's server"`
-	Timeout              Duration `toml:"timeout" doc:"time limit of one try at an answer"`
-	Retries              int      `toml:"retries" doc:"tries more after a lost connection, a timeout, an answer that was cut off or a busy server"`
-	Margin               float64  `toml:"margin" doc:"share of themselves that estimates of tokens are raised by"`
+	CodingWindow         int      `toml:"coding_window" doc:"maximum number of tokens of question and answer together, for the coding model; 0 uses budget.context_window"`
+	ReasoningWindow      int      `toml:"reasoning_window" doc:"the same for the reasoning model"`
+	CodingTemperature    float64  `toml:"coding_temperature" doc:"temperature of the coding model; 0 always chooses the most probable token"`
+	ReasoningTemperature float64  `toml:"reasoning_temperature" doc:"temperature of the reasoning model; reviews always use 0"`
+	MaxTokens            int      `toml:"max_tokens" doc:"maximum number of tokens of an answer; 0 uses the server's limit"`
+	Timeout              Duration `toml:"timeout" doc:"time limit of one attempt at an answer"`
+	Retries              int      `toml:"retries" doc:"retries after a lost connection, a timeout, a truncated answer or a busy server"`
+	Margin               float64  `toml:"margin" doc:"safety margin of token estimates, as a share"`
 
 	Overrides map[string]string `toml:"overrides" doc:"model of a single stage: task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review or critique"`
 }
@@ -58,11 +58,11 @@ type Solve struct {
 	MaxRefinementLoops *int `toml:"max_refinement_loops" doc:"how often an attempt may ask for more context"`
 }
 
-// Stages says how context is looked for.
+// Stages selects the stages of context retrieval.
 type Stages struct {
-	Default string `toml:"default" doc:"stages that look for context, in order: scope,precision"`
-	Files   int    `toml:"files" doc:"files that the model of scope is asked about at most; the window may have room for fewer"`
-	Symbols int    `toml:"symbols" doc:"pieces of code that the model of precision is asked about at most; the window may have room for fewer"`
+	Default string `toml:"default" doc:"stages that retrieve context, in order: scope,precision"`
+	Files   int    `toml:"files" doc:"maximum number of files that the model of scope judges; the window may limit it further"`
+	Symbols int    `toml:"symbols" doc:"maximum number of code sections that the model of precision judges; the window may limit it further"`
 }
 
 // defaultModels returns only tuning values (CFG-05).
@@ -79,11 +79,11 @@ func (l *Loaded) checkModels(wrong func(error)) {
 	}
 	switch {
 	case m.Provider != "" && m.Provider != "ollama" && m.Provider != "command":
-		say("provider", "is %q; it is ollama or command", m.Provider)
+		say("provider", "is %q; use ollama or command", m.Provider)
 	case len(m.Command) > 0 && m.Command[0] == "":
-		say("command", "begins with an empty word; its first word is the program")
+		say("command", "begins with an empty word, but its first word must be the program")
 	case m.Provider == "command" && m.BaseURL != "":
-		say("base_url", "is for Ollama; with provider = \"command\" take it out")
+		say("base_url", "is for Ollama; remove it with provider = \"command\"")
 	case m.Provider != "command" && len(m.Command) > 0:
 		say("command", "needs models.provider = \"command\"")
 	case m.Provider != "command" && len(m.PassEnv) > 0:
@@ -101,9 +101,9 @@ func (l *Loaded) checkModels(wrong func(error)) {
 			if n := nearest(stage, ModelStages()); n != "" {
 				near = fmt.Sprintf("; did you mean %q?", n)
 			}
-			say(key, "is for no stage; stages are %s%s", strings.Join(ModelStages(), ", "), near)
+			say(key, "is not a stage; stages are %s%s", strings.Join(ModelStages(), ", "), near)
 		case strings.TrimSpace(m.Overrides[stage]) == "":
-			say(key, "names no model; take the line out to have the model of the stage's role")
+			say(key, "names no model; remove the line to use the model of the stage's role")
 		}
 	}
 	l.checkModelFigures(say)
@@ -130,7 +130,7 @@ func (l *Loaded) checkModelFigures(say func(key, format string, args ...any)) {
 		}
 	}
 	if m.Timeout <= 0 {
-		say("timeout", "is 0; a call that is never given up would hold a run up")
+		say("timeout", "is 0; a call without a time limit could block a run")
 	}
 }
 
@@ -138,18 +138,18 @@ func (l *Loaded) checkModelFigures(say func(key, format string, args ...any)) {
 func (l *Loaded) checkBudget(wrong func(error)) {
 	b := l.Budget
 	switch {
-	case b.ContextWindow == 0 && b.ReservedTokens >= 0: // half of one is told by the command that needs it
+	case b.ContextWindow == 0 && b.ReservedTokens >= 0: // the command that needs it reports an incomplete one
 	default:
 		if err := (tokens.Budget{Window: b.ContextWindow, Reserved: b.ReservedTokens}).Validate(); err != nil {
 			wrong(fmt.Errorf("%s: budget: %w", l.where("budget"), err))
 		}
 	}
 	if l.Solve.MaxAttempts < 0 {
-		wrong(fmt.Errorf("%s: solve.max_attempts is %d; at least 1 is needed", l.where("solve.max_attempts"),
+		wrong(fmt.Errorf("%s: solve.max_attempts is %d; it must be at least 1", l.where("solve.max_attempts"),
 			l.Solve.MaxAttempts))
 	}
 	if n := l.Solve.MaxRefinementLoops; n != nil && *n < 0 {
-		wrong(fmt.Errorf("%s: solve.max_refinement_loops is %d; 0 is none", l.where("solve.max_refinement_loops"), *n))
+		wrong(fmt.Errorf("%s: solve.max_refinement_loops is %d; it must be at least 0", l.where("solve.max_refinement_loops"), *n))
 	}
 }
 
@@ -161,9 +161,9 @@ func badBaseURL(address string) string {
 	case err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https":
 		return "must be a URL such as http://localhost:11434"
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return "has more than scheme, host, port and path; name and password have no place in it"
+		return "has more than scheme, host, port and path; it must not contain a name or a password"
 	case isOllamaCom(u.Hostname()):
-		return "is ollama.com, which wants an account; runplan signs in nowhere. Name a server of yours"
+		return "is ollama.com, which needs an account, but runplan does not sign in. Use your own server"
 	}
 	return ""
 }

@@ -81,13 +81,13 @@ func TestModelsRefused(t *testing.T) {
 	const here = "[models]\ncoding = \"c\"\nbase_url = \"http://localhost:11434\"\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"a stage that is none": {here + "[models.overrides]\nscop = \"x\"",
-			`config.toml:5: models.overrides.scop is for no stage; stages are task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review, critique; did you mean "scope"?`},
+			`config.toml:5: models.overrides.scop is not a stage; stages are task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review, critique; did you mean "scope"?`},
 		"a stage that is none, inline": {here + "overrides = {scop = \"x\"}",
 			"config.toml:4: models.overrides.scop is for no stage"},
 		"an override without a model": {here + "[models.overrides]\nscope = \" \"",
 			"config.toml:5: models.overrides.scope names no model"},
 		"a provider that is none": {"[models]\nprovider = \"openai\"",
-			`models.provider is "openai"; it is ollama or command`},
+			`models.provider is "openai"; use ollama or command`},
 		"an address that is none": {"[models]\ncoding = \"c\"\nbase_url = \"localhost:11434\"",
 			"models.base_url must be a URL"},
 		"a password in the address": {"[models]\ncoding = \"c\"\nbase_url = \"http://me:hunter2@h:1\"",
@@ -113,9 +113,9 @@ func TestModelsRefused(t *testing.T) {
 		"all reserved": {"[budget]\ncontext_window = 5\nreserved_tokens = 5",
 			"reserved_tokens (5) leaves nothing of context_window (5)"},
 		"a window that is none": {"[budget]\ncontext_window = -5", "context_window is -5"},
-		"no file to ask about":  {"[stages]\nfiles = 0", "config.toml:2: stages.files is 0; it is 1 to 1000"},
+		"no file to ask about":  {"[stages]\nfiles = 0", "config.toml:2: stages.files is 0; it must be 1 to 1000"},
 		"too many pieces to ask about": {"[stages]\nfiles = 8\nsymbols = 1001",
-			"config.toml:3: stages.symbols is 1001; it is 1 to 1000"},
+			"config.toml:3: stages.symbols is 1001; it must be 1 to 1000"},
 		"attempts below 0":    {"[solve]\nmax_attempts = -1", "solve.max_attempts is -1"},
 		"refinements below 0": {"[solve]\nmax_refinement_loops = -1", "solve.max_refinement_loops is -1"},
 	} {

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// Nearest returns the known word that a mistyped one is closest to, or "" when nothing is close.
+// Nearest returns the known word closest to a mistyped one, or "" if none is close.
 func Nearest(word string, known []string) string { return nearest(word, known) }
 
-// nearest returns the known key that is closest to a mistyped one, or "" if none is close. A * in a known key matches
-// the word of the mistyped key in that place.
+// nearest returns the known key closest to a mistyped one, or "" if none is close. A * in a known key matches the
+// word at that place in the mistyped key.
 func nearest(key string, known []string) string {
 	best, bestAt := "", len(key)/3+2
 	words := strings.Split(key, ".")
@@ -25,7 +25,7 @@ func nearest(key string, known []string) string {
 		}
 		candidate := strings.Join(parts, ".")
 		d := distance(key, candidate)
-		// The same word in another section is near, however far the sections are.
+		// The same word in another section counts as close.
 		if parts[len(parts)-1] == words[len(words)-1] {
 			d = min(d, 1)
 		}
@@ -36,8 +36,8 @@ func nearest(key string, known []string) string {
 	return best
 }
 
-// other returns the key that is meant by one with another word for the same: a gate's command is under run, an agent's
-// under command.
+// other returns the key for a word that is used elsewhere for the same: the command of a gate is its key run, the
+// program of an agent its key command.
 func other(words []string) string {
 	section, last := strings.Join(words[:len(words)-1], "."), words[len(words)-1]
 	commands := []string{"command", "cmd", "run", "exec", "script", "shell"}

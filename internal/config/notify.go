@@ -11,11 +11,11 @@ import (
 
 // Notify configures who is notified of the events of a run, outside of its terminal.
 type Notify struct {
-	Command []string `toml:"command" doc:"program and arguments that are told what happens; each message is one JSON object on standard input"`
-	Webhook string   `toml:"webhook" doc:"address that each message is posted to, as JSON; https, or http on this machine"`
-	Events  []string `toml:"events" doc:"what is told: started, gate, blocked, paused, budget, failed, done, approval; empty tells all but started and gate"`
+	Command []string `toml:"command" doc:"program and arguments that get notifications, each as one JSON object on standard input"`
+	Webhook string   `toml:"webhook" doc:"URL that gets each notification as JSON by POST; https, or http on this machine"`
+	Events  []string `toml:"events" doc:"events to notify of: started, gate, blocked, paused, budget, failed, done, approval; empty means all but started and gate"`
 	Timeout Duration `toml:"timeout" doc:"time limit of one message"`
-	PassEnv []string `toml:"pass_env" doc:"variables of yours that the program may see"`
+	PassEnv []string `toml:"pass_env" doc:"environment variables that the program gets"`
 }
 
 // NotifyEvents returns the words that notify.events may have.
@@ -28,7 +28,7 @@ func NotifyEvents() []string {
 func (l *Loaded) checkNotify(wrong func(error)) {
 	for _, name := range l.Notify.Events {
 		if !slices.Contains(NotifyEvents(), name) {
-			wrong(fmt.Errorf("%s: notify.events has %q; there are %s", l.where("notify.events"), name,
+			wrong(fmt.Errorf("%s: notify.events has the unknown event %q; events are %s", l.where("notify.events"), name,
 				strings.Join(NotifyEvents(), ", ")))
 		}
 	}
@@ -38,7 +38,7 @@ func (l *Loaded) checkNotify(wrong func(error)) {
 		}
 	}
 	if l.Notify.Timeout <= 0 {
-		wrong(fmt.Errorf("%s: notify.timeout is 0; a message that is never given up would hold a run up",
+		wrong(fmt.Errorf("%s: notify.timeout is 0; a message without a time limit could block a run",
 			l.where("notify.timeout")))
 	}
 }
@@ -51,7 +51,7 @@ func checkWebhook(address string) error {
 	case u.Scheme == "https", u.Scheme == "http" && Loopback(u.Hostname()):
 		return nil
 	case u.Scheme == "http":
-		return fmt.Errorf("http to %s would send messages in the clear; use https", u.Host)
+		return fmt.Errorf("http to %s would send messages unencrypted; use https", u.Host)
 	}
 	return fmt.Errorf("%s is not https", u.Scheme)
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/pelletier/go-toml/v2/unstable"
 )
 
-// came notes that keys came from a file with that text, and on which lines they are.
+// came records that keys came from a file with that text, and their lines.
 func (l *Loaded) came(file string, text []byte, keys map[string]any) {
 	for k := range keys {
 		l.Sources[k] = file
@@ -29,8 +29,8 @@ func (l *Loaded) where(key string) string {
 	return source
 }
 
-// linesOf returns the line of each key and each table in a file, by dotted key. Of an array of tables it knows none:
-// its tables have one name.
+// linesOf returns the line of each key and each table in a file, by dotted key. It omits arrays of tables, whose
+// tables have the same name.
 func linesOf(text []byte) map[string]int {
 	lines := map[string]int{}
 	var p unstable.Parser
@@ -49,7 +49,7 @@ func linesOf(text []byte) map[string]int {
 		case unstable.Table:
 			table = key + "."
 		case unstable.ArrayTable:
-			table = "[]." // a name that no key has
+			table = "[]." // a name that is not a key
 			continue
 		case unstable.KeyValue:
 			key = table + key

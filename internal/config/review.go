@@ -9,12 +9,12 @@ import (
 )
 
 // Review configures who reviews changes, and how. Without reviewers, the model of [models] for the stage review is
-// asked, if there is one.
+// used, if there is one.
 type Review struct {
-	Batches   string              `toml:"batches" doc:"who reviews what a batch of a run changes, before it is merged: off, programs, or all (programs, then reviewers)"`
-	Final     string              `toml:"final" doc:"who reviews all that a run made, before it lands: off, programs or all"`
-	Online    bool                `toml:"online" doc:"the security pass may run tools that ask servers of others: govulncheck, npm audit"`
-	Persona   string              `toml:"persona" doc:"file of the repository that says how the project writes, for the prose pass"`
+	Batches   string              `toml:"batches" doc:"review of the change of each batch, before its merge: off, programs, or all (programs, then reviewers)"`
+	Final     string              `toml:"final" doc:"review of the whole run, before it lands: off, programs or all"`
+	Online    bool                `toml:"online" doc:"the security pass may run tools that use external servers: govulncheck, npm audit"`
+	Persona   string              `toml:"persona" doc:"file of the repository with the writing conventions of the project, for the prose pass"`
 	Reviewers map[string]Reviewer `toml:"reviewers"`
 }
 
@@ -22,14 +22,14 @@ type Review struct {
 type Reviewer struct {
 	Provider  string   `toml:"provider" doc:"ollama, or command for a program that answers; empty is ollama"`
 	Model     string   `toml:"model" doc:"name of the model"`
-	Vendor    string   `toml:"vendor" doc:"who made the model, where its name does not say; a reviewer of another vendor than the author's is preferred"`
-	Passes    []int    `toml:"passes" doc:"passes that it is for, of 3, 5, 6 and 7; empty is all of them"`
+	Vendor    string   `toml:"vendor" doc:"vendor of the model, if its name does not show it; a reviewer of another vendor than the author's is preferred"`
+	Passes    []int    `toml:"passes" doc:"passes that it reviews, of 3, 5, 6 and 7; empty is all of them"`
 	BaseURL   string   `toml:"base_url" doc:"address of the Ollama server; empty is models.base_url"`
-	Command   []string `toml:"command" doc:"with provider = \"command\": program and arguments; the question comes on standard input, {model} is filled in"`
-	PassEnv   []string `toml:"pass_env" doc:"with provider = \"command\": variables of yours that the program may see"`
-	Window    int      `toml:"window" doc:"tokens that question and answer may have together; 0 is budget.context_window"`
-	MaxTokens int      `toml:"max_tokens" doc:"most tokens of an answer; 0 is models.max_tokens"`
-	Timeout   Duration `toml:"timeout" doc:"time limit of one question; 0 is models.timeout"`
+	Command   []string `toml:"command" doc:"with provider = \"command\": program and arguments; it gets the question on standard input, and {model} is replaced"`
+	PassEnv   []string `toml:"pass_env" doc:"with provider = \"command\": environment variables that the program gets"`
+	Window    int      `toml:"window" doc:"maximum number of tokens of question and answer together; 0 uses budget.context_window"`
+	MaxTokens int      `toml:"max_tokens" doc:"maximum number of tokens of an answer; 0 uses models.max_tokens"`
+	Timeout   Duration `toml:"timeout" doc:"time limit of one question; 0 uses models.timeout"`
 }
 
 // checkReview checks [review].
@@ -37,7 +37,7 @@ func (l *Loaded) checkReview(wrong func(error)) {
 	for _, k := range []struct{ key, value string }{{"review.batches", l.Review.Batches},
 		{"review.final", l.Review.Final}} {
 		if !slices.Contains([]string{"off", "programs", "all"}, k.value) {
-			wrong(fmt.Errorf("%s: %s is %q; it is off, programs or all", l.where(k.key), k.key, k.value))
+			wrong(fmt.Errorf("%s: %s is %q; use off, programs or all", l.where(k.key), k.key, k.value))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(l.Review.Reviewers)) {
@@ -48,15 +48,15 @@ func (l *Loaded) checkReview(wrong func(error)) {
 		}
 		switch {
 		case r.Provider != "" && r.Provider != "ollama" && r.Provider != "command":
-			say("provider is %q; it is ollama or command", r.Provider)
+			say("provider is %q; use ollama or command", r.Provider)
 		case r.Provider == "command" && (len(r.Command) == 0 || r.Command[0] == ""):
 			say("command is missing; with provider = \"command\" it is [\"program\", \"argument\"]")
 		case r.Provider != "command" && len(r.Command) > 0:
 			say("command needs provider = \"command\"")
 		case r.Provider != "command" && r.Model == "":
-			say("model is missing: it is the tag of a model of the Ollama server")
+			say("model is missing: give the tag of a model on the Ollama server")
 		case r.Provider == "command" && r.BaseURL != "":
-			say("base_url is for Ollama; with provider = \"command\" take it out")
+			say("base_url is for Ollama; remove it with provider = \"command\"")
 		case r.BaseURL != "":
 			if why := badBaseURL(r.BaseURL); why != "" {
 				say("base_url %s", why)
@@ -66,14 +66,14 @@ func (l *Loaded) checkReview(wrong func(error)) {
 		}
 		for _, n := range r.Passes {
 			if !slices.Contains([]int{3, 5, 6, 7}, n) {
-				say("passes has %d; reviewers are asked in 3, 5, 6 and 7", n)
+				say("passes has %d; reviewers take part in 3, 5, 6 and 7", n)
 			}
 		}
 		if r.Timeout > 0 && time.Duration(r.Timeout) < time.Millisecond {
 			say("timeout is %d, which is not a duration such as \"90s\" or \"30m\"", r.Timeout)
 		}
 		if r.Window < 0 || r.MaxTokens < 0 {
-			say("window and max_tokens are 0 or above")
+			say("window and max_tokens must be 0 or above")
 		}
 	}
 }

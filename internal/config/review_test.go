@@ -40,7 +40,7 @@ timeout = "90s"
 
 func TestWrongReviewers(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"no provider that there is":   {`provider = "cloud"`, `provider is "cloud"; it is ollama or command`},
+		"no provider that there is":   {`provider = "cloud"`, `provider is "cloud"; use ollama or command`},
 		"a command without a program": {`provider = "command"`, "command is missing"},
 		"a program without its word":  {`command = ["x"]` + "\nmodel = 'm'", `command needs provider = "command"`},
 		"no model":                    {`base_url = "http://localhost:1"`, "model is missing"},
@@ -49,10 +49,10 @@ func TestWrongReviewers(t *testing.T) {
 		"an address for a program": {"provider = 'command'\ncommand = ['x']\nbase_url = 'http://localhost:1'",
 			"base_url is for Ollama"},
 		"a pass of programs": {"provider = 'command'\ncommand = ['x']\npasses = [1]",
-			"passes has 1; reviewers are asked in 3, 5, 6 and 7"},
+			"passes has 1; reviewers take part in 3, 5, 6 and 7"},
 		"a time without a unit": {"provider = 'command'\ncommand = ['x']\ntimeout = 90", "is not a duration"},
 		"a window below 0": {"provider = 'command'\ncommand = ['x']\nwindow = -1",
-			"window and max_tokens are 0 or above"},
+			"window and max_tokens must be 0 or above"},
 		"a key that there is not": {"provider = 'command'\ncomand = ['x']", `did you mean "review.reviewers.x.command"`},
 	} {
 		if _, err := modelsFile(t, "[review.reviewers.x]\n"+c.text+"\n"); err == nil ||

@@ -18,13 +18,13 @@ func (l *Loaded) checkSandbox(name string, wrong func(error)) {
 	}
 	switch {
 	case a.Sandbox != "" && !slices.Contains(Sandboxes(), a.Sandbox):
-		say("sandbox is %q; it is one of %s", a.Sandbox, strings.Join(Sandboxes(), ", "))
+		say("sandbox is %q; use one of %s", a.Sandbox, strings.Join(Sandboxes(), ", "))
 	case a.Sandbox == "custom" && len(a.SandboxCommand) == 0:
 		say("sandbox is custom, which needs sandbox_command = [\"program\", \"argument\"]")
 	case len(a.SandboxCommand) > 0 && slices.Contains([]string{"", "none"}, a.Sandbox):
 		say("sandbox_command needs a sandbox, custom or another")
 	case a.Sandbox == "docker" && a.SandboxImage == "":
-		say("sandbox is docker, which needs sandbox_image: an image that has the agent's program and git in it")
+		say("sandbox is docker, which needs sandbox_image: an image with the agent's program and git")
 	case a.Sandbox != "docker" && a.SandboxImage != "":
 		say("sandbox_image needs sandbox = \"docker\"")
 	case len(a.SandboxWrite) > 0 && slices.Contains([]string{"", "none", "custom"}, a.Sandbox):
@@ -32,7 +32,7 @@ func (l *Loaded) checkSandbox(name string, wrong func(error)) {
 	}
 	for _, path := range a.SandboxWrite {
 		if !filepath.IsAbs(path) && !strings.HasPrefix(path, "~/") {
-			say("sandbox_write has %q; a path begins with / or ~/", path)
+			say("sandbox_write has %q; a path must begin with / or ~/", path)
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 
 // Training configures what trains adapters, and what training data must not contain.
 type Training struct {
-	Canaries []string `toml:"canaries" doc:"texts that may not be in training data; where one is, the build of the data fails"`
-	Trainer  []string `toml:"trainer" doc:"program that trains an adapter, and its arguments; what it is to do comes in RUNPLAN_TRAIN_ variables"`
-	PassEnv  []string `toml:"pass_env" doc:"variables of yours that the trainer may see"`
+	Canaries []string `toml:"canaries" doc:"texts that must not be in training data; the build of the data fails if it contains one"`
+	Trainer  []string `toml:"trainer" doc:"program that trains an adapter, and its arguments; it gets its task in RUNPLAN_TRAIN_ variables"`
+	PassEnv  []string `toml:"pass_env" doc:"environment variables that the trainer gets"`
 	Timeout  Duration `toml:"timeout" doc:"time limit of one training"`
 }
 
@@ -21,17 +21,17 @@ func (l *Loaded) checkTraining(wrong func(error)) {
 	t := l.Training
 	switch {
 	case len(t.Trainer) > 0 && strings.TrimSpace(t.Trainer[0]) == "":
-		wrong(fmt.Errorf("%s: training.trainer begins with an empty word; its first word is the program",
+		wrong(fmt.Errorf("%s: training.trainer begins with an empty word, but its first word must be the program",
 			l.where("training.trainer")))
 	case len(t.PassEnv) > 0 && len(t.Trainer) == 0:
 		wrong(fmt.Errorf("%s: training.pass_env is for training.trainer, which is not set", l.where("training.pass_env")))
 	case t.Timeout <= 0:
-		wrong(fmt.Errorf("%s: training.timeout is 0; a training that is never given up would hold the machine up",
+		wrong(fmt.Errorf("%s: training.timeout is 0; set a time limit",
 			l.where("training.timeout")))
 	}
 	for _, c := range t.Canaries {
 		if len(strings.TrimSpace(c)) < 8 {
-			wrong(fmt.Errorf("%s: training.canaries has a text of fewer than 8 characters, which would be found by chance",
+			wrong(fmt.Errorf("%s: training.canaries has a text of fewer than 8 characters, which could occur by chance",
 				l.where("training.canaries")))
 			break
 		}

@@ -26,7 +26,7 @@ type Edit struct {
 	Search  string // empty: the file is new and Replace is its content
 	Replace string
 	All     bool // replace each occurrence; at least one is required
-	Delete  bool // the file goes; Search and Replace are empty
+	Delete  bool // delete the file; Search and Replace are empty
 	// Lines says that Search consists of whole lines, as in a block. Whole lines are tried first; a part of a line may
 	// match only if no whole lines do.
 	Lines bool
@@ -38,7 +38,7 @@ func Apply(src string, e Edit) (string, error) {
 	search, replace := endings(src, e.Search), endings(src, e.Replace)
 	if search == "" {
 		if src != "" {
-			return "", fmt.Errorf("edit %s: %w: an edit without search text makes a new file; quote the lines to replace",
+			return "", fmt.Errorf("edit %s: %w: an edit without search text creates a new file; quote the lines to replace",
 				e.Path, ErrExists)
 		}
 		return e.Replace, nil
@@ -52,7 +52,7 @@ func Apply(src string, e Edit) (string, error) {
 		} else if len(at) > 1 {
 			return "", newMatchError(src, e, len(at))
 		}
-		// Part of a line, then: the line ends of the block are not meant.
+		// Try a part of a line, with the line ends of the file.
 		search, replace = chomp(search), chomp(replace)
 		if search == "" {
 			return "", newMatchError(src, e, 0)
@@ -112,7 +112,7 @@ func splice(src string, at []int, search, replace string) string {
 			b.WriteString(chomp(replace))
 			return b.String()
 		}
-		return chomp(b.String()) // the last line goes, and the file still ends without a line end
+		return chomp(b.String()) // the last line is removed, and the file still ends without a line end
 	}
 	b.WriteString(src[done:])
 	return b.String()

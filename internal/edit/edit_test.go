@@ -67,7 +67,7 @@ func TestApply(t *testing.T) {
 func TestMatchErrorQuotesTheBlockAndTheNearestLine(t *testing.T) {
 	src := "package a\n\nfunc Hello(name string) string {\n\treturn \"hello\"\n}\n"
 	_, err := Apply(src, Edit{Path: "a.go", Search: "func Hello(name int) string {\n", Replace: "x\n", Lines: true})
-	want := "edit a.go: the search text was not found; it must match to the last space:\n" +
+	want := "edit a.go: the search text was not found; it must match exactly, including spaces:\n" +
 		"  | func Hello(name int) string {\n" +
 		"nearest is line 3:\n" +
 		"  | func Hello(name string) string {"

@@ -10,7 +10,7 @@ import (
 
 // file is an edited file: its old and its new content.
 type file struct {
-	path string // as it is shown
+	path string // path in messages
 	at   string // its path on disk
 	text string
 	mode fs.FileMode
@@ -18,7 +18,7 @@ type file struct {
 	there, gone bool // before the edits; after them
 	was         string
 	written     bool
-	madeBelow   string // the topmost folder that had to be made for it
+	madeBelow   string // the topmost folder that was created for it
 }
 
 // Files applies edits to the files under root, all of them or none. It returns the paths that it wrote or deleted, in
@@ -71,10 +71,10 @@ func open(at string, e Edit) (*file, error) {
 			f.mode = fi.Mode().Perm()
 		}
 	case errors.Is(err, fs.ErrNotExist) && e.Delete:
-		return nil, fmt.Errorf("edit %s: there is no such file: %w; nothing has to be deleted", e.Path, fs.ErrNotExist)
+		return nil, fmt.Errorf("edit %s: the file does not exist: %w; remove the edit that deletes it", e.Path, fs.ErrNotExist)
 	case errors.Is(err, fs.ErrNotExist) && e.Search == "":
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("edit %s: there is no such file: %w; leave the search text empty to make it", e.Path,
+		return nil, fmt.Errorf("edit %s: the file does not exist: %w; leave the search text empty to create it", e.Path,
 			fs.ErrNotExist)
 	default:
 		return nil, fmt.Errorf("edit %s: %w", e.Path, err)
@@ -88,7 +88,7 @@ func (f *file) apply(e Edit) (err error) {
 		return nil
 	}
 	if f.gone && e.Search != "" {
-		return fmt.Errorf("edit %s: an edit before this one deletes the file: %w", e.Path, fs.ErrNotExist)
+		return fmt.Errorf("edit %s: an earlier edit deletes the file: %w", e.Path, fs.ErrNotExist)
 	}
 	if f.text, err = Apply(f.text, e); err == nil {
 		f.gone = false

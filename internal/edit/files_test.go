@@ -38,8 +38,8 @@ func TestDeleteBlocks(t *testing.T) {
 	}
 	for text, why := range map[string]string{
 		"<<<<<<< DELETE\n>>>>>>> DELETE\n":          "without a file",
-		"a.go\n<<<<<<< DELETE\nx\n>>>>>>> DELETE\n": "has to end on the next line",
-		"a.go\n<<<<<<< DELETE\n":                    "has to end on the next line",
+		"a.go\n<<<<<<< DELETE\nx\n>>>>>>> DELETE\n": "must end on the next line",
+		"a.go\n<<<<<<< DELETE\n":                    "must end on the next line",
 		// never the file of the block before
 		"a.go\n<<<<<<< SEARCH\nx\n=======\n>>>>>>> REPLACE\n<<<<<<< DELETE\n>>>>>>> DELETE": "without a file",
 	} {
@@ -120,7 +120,7 @@ func TestMatchErrorShowsTheDifference(t *testing.T) {
 		},
 		"a later line": {
 			"func f() {\n\tx := 1\n    return x\n}\n",
-			"its first 2 lines are there, but line 3 is:\n  | \treturn x\nwhere the block has:\n  |     return x\nthe two " +
+			"its first 2 lines are found, but line 3 is:\n  | \treturn x\nwhere the block has:\n  |     return x\nthe two " +
 				"differ in white space only: the file has \"\\treturn x\", the block has \"    return x\"",
 		},
 		"white space at the end": {

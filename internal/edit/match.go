@@ -11,19 +11,19 @@ import (
 type MatchError struct {
 	Edit     Edit
 	Count    int    // how often it occurs
-	Near     string // the line of the file that is most like the first line of the search text that is not found
-	NearLine int    // 0: nothing is like it
+	Near     string // the line of the file that is most similar to the first unmatched line of the search text
+	NearLine int    // 0: no line is similar
 	Want     string // that line of the search text
-	Matched  int    // lines of the search text before it that were found where they should be
+	Matched  int    // number of matching lines of the search text before it
 }
 
 func (e *MatchError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "edit %s: ", e.Edit.Path)
 	if e.Count == 0 {
-		b.WriteString("the search text was not found; it must match to the last space")
+		b.WriteString("the search text was not found; it must match exactly, including spaces")
 	} else {
-		fmt.Fprintf(&b, "the search text occurs %d times; quote more lines around it, or replace all on purpose", e.Count)
+		fmt.Fprintf(&b, "the search text occurs %d times; quote more lines around it, or replace all with REPLACE ALL", e.Count)
 	}
 	fmt.Fprintf(&b, ":\n%s", quote(e.Edit.Search))
 	switch {
@@ -31,10 +31,10 @@ func (e *MatchError) Error() string {
 	case e.Matched == 0:
 		fmt.Fprintf(&b, "\nnearest is line %d:\n%s", e.NearLine, quote(e.Near))
 	case e.Near == "":
-		fmt.Fprintf(&b, "\nits first %s there, but line %d is empty, or the file ends there, where the block has:\n%s",
+		fmt.Fprintf(&b, "\nits first %s found, but line %d is empty, or the file ends there, where the block has:\n%s",
 			lines(e.Matched), e.NearLine, quote(e.Want))
 	default:
-		fmt.Fprintf(&b, "\nits first %s there, but line %d is:\n%s\nwhere the block has:\n%s", lines(e.Matched), e.NearLine,
+		fmt.Fprintf(&b, "\nits first %s found, but line %d is:\n%s\nwhere the block has:\n%s", lines(e.Matched), e.NearLine,
 			quote(e.Near), quote(e.Want))
 	}
 	if e.SpaceOnly() {
@@ -50,7 +50,7 @@ func lines(n int) string {
 	return fmt.Sprintf("%d lines are", n)
 }
 
-// SpaceOnly reports whether the nearest line differs from the one looked for in nothing but white space.
+// SpaceOnly reports whether the nearest line differs from the searched line only in white space.
 func (e *MatchError) SpaceOnly() bool {
 	return e.NearLine > 0 && e.Near != e.Want && e.Near != "" &&
 		strings.Join(strings.Fields(e.Near), "") == strings.Join(strings.Fields(e.Want), "")
@@ -106,7 +106,7 @@ const (
 	maxNearLines  = 50_000
 )
 
-// quote indents text for an error message; it is bounded.
+// quote indents text for an error message and limits its length.
 func quote(text string) string {
 	var b strings.Builder
 	n := 0
@@ -126,7 +126,7 @@ func quote(text string) string {
 
 func cut(line string) string { return phrase.CutBytes(line, maxQuoteLine) }
 
-// nearest finds the line of src that is most like the first line of search that says something.
+// nearest finds the line of src that is most similar to the first meaningful line of search.
 func nearest(src, search string) (near, asked string, at int) {
 	want := ""
 	for line := range strings.Lines(search) {
@@ -167,7 +167,7 @@ func bigrams(s string) map[[2]byte]int {
 	return m
 }
 
-// similarity returns Dice's coefficient over pairs of bytes: 0 nothing in common, 1 the same pairs.
+// similarity returns Dice's coefficient over pairs of bytes: 0 for no common pairs, 1 for the same pairs.
 func similarity(pairs map[[2]byte]int, size int, s string) float64 {
 	if size < 2 || len(s) < 2 {
 		return 0

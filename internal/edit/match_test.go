@@ -42,7 +42,7 @@ func TestFileName(t *testing.T) {
 func TestDeletionErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"x\n\n\n<<<<<<< DELETE\n>>>>>>> DELETE\n": "line 4: a delete block without a file",
-		"\na.go\n<<<<<<< DELETE\n": "line 3: the delete block of a.go has to end on the next line: >>>>>>> " +
+		"\na.go\n<<<<<<< DELETE\n": "line 3: the delete block of a.go must end on the next line: >>>>>>> " +
 			"DELETE",
 	} {
 		lines := splitLines(text)

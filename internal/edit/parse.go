@@ -60,7 +60,7 @@ func Parse(text, path string) ([]Edit, error) {
 	return edits, nil
 }
 
-// deletion reads the block that begins at lines[start]. What it deletes is never left to the block before.
+// deletion reads the block that begins at lines[start]. It must name its own file.
 func deletion(lines []string, start, width int) (Edit, error) {
 	e := Edit{Path: nameBefore(lines[:start]), Delete: true, Line: start + 1}
 	if e.Path == "" {
@@ -71,7 +71,7 @@ func deletion(lines []string, start, width int) (Edit, error) {
 			return e, nil
 		}
 	}
-	return e, fmt.Errorf("line %d: the delete block of %s has to end on the next line: %s DELETE", start+1, e.Path,
+	return e, fmt.Errorf("line %d: the delete block of %s must end on the next line: %s DELETE", start+1, e.Path,
 		strings.Repeat(">", width))
 }
 

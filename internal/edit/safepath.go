@@ -10,7 +10,8 @@ import (
 	"unicode"
 )
 
-// ErrUnsafePath says that a path must not be written: it leads out of the workspace, or into files of git or runplan.
+// ErrUnsafePath reports that a path must not be written: it leads out of the workspace, or into files of git or
+// runplan.
 var ErrUnsafePath = errors.New("path refused")
 
 // SafePath returns the path of p below root. It refuses paths that may lead elsewhere: absolute paths, "..", drive
@@ -27,7 +28,7 @@ func SafePath(root, p string) (string, error) {
 	return path, nil
 }
 
-// Lexical makes those checks of [SafePath] that need no disk access.
+// Lexical makes the checks of [SafePath] that need no disk access.
 func Lexical(p string) error {
 	_, err := lexical(p)
 	return err
@@ -42,9 +43,9 @@ func lexical(p string) ([]string, error) {
 	case p == "":
 		return refuse("is empty")
 	case strings.ContainsFunc(p, unicode.IsControl):
-		return refuse("has a control character in it")
+		return refuse("contains a control character")
 	case strings.Contains(p, `\`):
-		return refuse("has a backslash in it; use forward slashes")
+		return refuse("contains a backslash; use forward slashes")
 	case strings.HasPrefix(p, "/"):
 		return refuse("is absolute; name it relative to the workspace")
 	case len(p) >= 2 && p[1] == ':' && unicode.IsLetter(rune(p[0])):
@@ -70,8 +71,8 @@ func lexical(p string) ([]string, error) {
 	return parts, nil
 }
 
-// isGitDir knows the names under which file systems that fold case, drop trailing dots or ignore
-// invisible characters find .git as well.
+// isGitDir reports whether file systems that fold case, drop trailing dots or ignore invisible characters resolve a
+// name to .git.
 func isGitDir(part string) bool {
 	part = strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Cf, r) {
@@ -84,18 +85,18 @@ func isGitDir(part string) bool {
 	return strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1")
 }
 
-// checkLinks follows the links on the way and says why the way is not safe, if it is not.
+// checkLinks follows the links in the path and returns why the path is not safe, if it is not.
 func checkLinks(root string, parts []string) string {
 	real, err := filepath.EvalSymlinks(root)
 	if err != nil {
-		return "lies in a workspace that is gone"
+		return "is in a workspace that no longer exists"
 	}
 	at := real
 	for i, part := range parts {
 		at = filepath.Join(at, part)
 		fi, err := os.Lstat(at)
 		if errors.Is(err, fs.ErrNotExist) {
-			return "" // what does not exist is no link
+			return "" // a missing path is not a link
 		}
 		if err != nil {
 			return "cannot be checked: " + err.Error()
@@ -107,7 +108,7 @@ func checkLinks(root string, parts []string) string {
 			continue
 		}
 		if at, err = filepath.EvalSymlinks(at); err != nil {
-			return "goes through the link " + part + ", which leads nowhere"
+			return "goes through the link " + part + ", whose target does not exist"
 		}
 		rel, err := filepath.Rel(real, at)
 		if err != nil || !filepath.IsLocal(rel) {

@@ -30,7 +30,7 @@ func Around(info, text string) string {
 	return row + info + "\n" + text + "\n" + row + "\n"
 }
 
-// Foreign cleans a text, hides what looks like a secret, and fences it.
+// Foreign cleans a text, hides probable secrets, and fences it.
 func Foreign(info, text string) string { return Around(info, Hide(Clean(text))) }
 
 // Line returns an external text that must stay on one line.
@@ -55,7 +55,7 @@ func oneLine(text string) bool {
 	return !space || text == ""
 }
 
-// Hide removes strings that look like secrets. Call it before cutting a text: half a key would not look like one.
+// Hide removes probable secrets. Call it before cutting a text, because half a key is not recognised.
 func Hide(text string) string { return shapes().String(text) }
 
 var shapes = sync.OnceValue(func() *redact.Redactor { return redact.New(nil) })

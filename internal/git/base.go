@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// EmptyTree returns the hash of the tree that has nothing in it.
+// EmptyTree returns the hash of the empty tree.
 func (r *Repo) EmptyTree(ctx context.Context) (string, error) {
 	return r.Input(ctx, "", "hash-object", "-t", "tree", "--stdin")
 }

@@ -21,11 +21,11 @@ const MaxBlob = 2 << 20
 // maxBlobs limits the bytes that one comparison holds in memory.
 const maxBlobs = 256 << 20
 
-// ErrBlobTooLarge says that a file, or all files together, are too large to read.
+// ErrBlobTooLarge reports that a file, or all files together, are too large to read.
 var ErrBlobTooLarge = errors.New("the file is too large to check")
 
-// Compared is two trees, side by side. It asks git when it is first asked itself: for the names that differ, for the
-// sizes and for all contents, one process each, however many files there are.
+// Compared compares two trees. It runs git at the first call: one process each for the different names, the sizes and
+// all contents, for any number of files.
 type Compared struct {
 	repo         *Repo
 	base, target string
@@ -71,7 +71,7 @@ func (c *Compared) Entries(ctx context.Context) ([]Entry, error) {
 	return c.list, c.err
 }
 
-// Patch returns the difference of the paths as a patch that git apply takes, binary files included.
+// Patch returns the difference of the paths as a patch for git apply, including binary files.
 func (c *Compared) Patch(ctx context.Context, paths []string) ([]byte, error) {
 	args := append([]string{"--literal-pathspecs", "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames",
 		"--no-ext-diff", "--no-textconv", "--no-color", "--src-prefix=a/", "--dst-prefix=b/", c.base, c.target, "--"}, paths...)
@@ -112,7 +112,7 @@ func parseRaw(out string) ([]Entry, error) {
 	return list, nil
 }
 
-// Reverts reports whether all that differs is in the target as it was in one commit before base.
+// Reverts reports whether all differing paths have in the target the content of one commit before base.
 func (c *Compared) Reverts(ctx context.Context, base string) bool {
 	list, err := c.Entries(ctx)
 	if err != nil {
@@ -125,7 +125,7 @@ func (c *Compared) Reverts(ctx context.Context, base string) bool {
 	return c.repo.Reverts(ctx, base, c.target, paths)
 }
 
-// Before returns the content of a path that differs as base has it, After as target has it: nil where it is not a
+// Before returns the content in base of a path that differs, After the content in target: nil if the path is not a
 // file or a link there.
 func (c *Compared) Before(ctx context.Context, path string) ([]byte, error) {
 	return c.text(ctx, path, func(e Entry) string { return blobOf(e.OldMode, e.oldBlob) })
@@ -182,7 +182,7 @@ func (r *Repo) readBlobs(ctx context.Context, list []Entry) (map[string][]byte, 
 				continue
 			}
 			seen[b] = true
-			// What an agent has just made is a loose object, which needs no process to read.
+			// Objects that an agent has just made are loose, and need no process to read.
 			data, size, err := r.loose(b, "blob", MaxBlob)
 			switch {
 			case err != nil:
@@ -207,7 +207,7 @@ func (r *Repo) readBlobs(ctx context.Context, list []Entry) (map[string][]byte, 
 		name, size, _ := strings.Cut(strings.TrimSpace(line), " ")
 		n, err := strconv.Atoi(size)
 		if err != nil {
-			continue // missing: text says so when it is asked for
+			continue // missing: text reports it when requested
 		}
 		if n > MaxBlob || total+n > maxBlobs {
 			large[name] = true
@@ -228,7 +228,7 @@ func (r *Repo) readBlobs(ctx context.Context, list []Entry) (map[string][]byte, 
 		}
 		n, err := strconv.Atoi(f[2])
 		if err != nil || n < 0 || n >= len(rest) {
-			return nil, nil, fmt.Errorf("git cat-file printed %q, and then less than that", head)
+			return nil, nil, fmt.Errorf("git cat-file printed %q, but then less data", head)
 		}
 		blobs[f[0]] = rest[:n:n]
 		out = rest[n+1:]

@@ -15,8 +15,8 @@ import (
 // TreeFile is a file to put into a tree: its mode, such as "100644", and the hash of its blob.
 type TreeFile struct{ Mode, Blob string }
 
-// EditTree stores a copy of tree with the files of put at their paths and without those of drop. It uses a temporary
-// index: it changes neither checkouts nor the user's index.
+// EditTree stores a copy of tree with the files of put and without those of drop. It uses a temporary index, so it
+// changes neither checkouts nor the user's index.
 func (r *Repo) EditTree(ctx context.Context, tree string, put map[string]TreeFile, drop []string) (string, error) {
 	dir, err := os.MkdirTemp("", "runplan-index-")
 	if err != nil {
@@ -50,7 +50,7 @@ func (r *Repo) EditTree(ctx context.Context, tree string, put map[string]TreeFil
 	return out, nil
 }
 
-// IsAsIn reports whether all of paths are in tree as they are in commit, also those that are in neither.
+// IsAsIn reports whether all paths are equal in tree and commit, including paths that are in neither.
 func (r *Repo) IsAsIn(ctx context.Context, commit, tree string, paths []string) (bool, error) {
 	_, err := r.Run(ctx, append(
 		[]string{"--literal-pathspecs", "diff-tree", "-r", "--quiet", commit + "^{tree}", tree, "--"}, paths...)...)
@@ -63,7 +63,7 @@ func (r *Repo) IsAsIn(ctx context.Context, commit, tree string, paths []string) 
 // oldCommits limits the commits that are searched for a revert.
 const oldCommits = 50
 
-// Reverts reports whether all of paths are in tree as they were in one older commit of base.
+// Reverts reports whether all paths in tree have the state of one older commit of base.
 func (r *Repo) Reverts(ctx context.Context, base, tree string, paths []string) bool {
 	if base == "" || len(paths) == 0 || len(paths) > 500 {
 		return false

@@ -18,18 +18,18 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Most that [Workspace.Refill] writes itself. git is faster with more.
+// Limits of what [Workspace.Refill] writes itself. git is faster with more.
 const (
 	maxRefill     = 300     // files
 	maxRefillFile = 4 << 20 // bytes of one file
 )
 
-// Refill is [Workspace.Fill] for a workspace that holds tree from since the last Fill or Refill. The caller has checked
-// that no file changed since. It writes the files in which the two trees differ, and the index, and returns their
-// paths.
+// Refill is [Workspace.Fill] for a workspace that holds tree from since the last Fill or Refill. The caller has
+// checked that no file changed since. It writes the files in which the two trees differ, and the index, and returns
+// their paths.
 //
-// done is false where git would do more than copy bytes, or where anything is in the way. Then call Fill: it works even
-// if some files are already written.
+// done is false if git would do more than copy bytes, or if a path is blocked. Then call Fill: it works even if some
+// files are already written.
 func (w *Workspace) Refill(ctx context.Context, base, from, to string) (changed []string, done bool) {
 	if !isHash(base) || w.repo.reftable() || w.index.tree != from {
 		return nil, false
@@ -125,7 +125,7 @@ func (r *Repo) plainCheckout(ctx context.Context) bool {
 	return r.objects.checkout
 }
 
-// errInTheWay says that something is not as Refill needs it.
+// errInTheWay reports that the workspace is not in the state that Refill needs.
 var errInTheWay = errors.New("a file or folder is in its place")
 
 // rewrite writes the files of a change and then the index, whose entries for them get the state of what was written.
@@ -195,7 +195,7 @@ func (w *Workspace) rewrite(root *os.Root, ix *indexFile, list []Entry, size int
 	return err
 }
 
-// put writes one file of a change where nothing is.
+// put writes one file of a change to a free path.
 func (w *Workspace) put(root *os.Root, e Entry) (indexLine, error) {
 	data, _, err := w.repo.loose(e.newBlob, "blob", maxRefillFile)
 	if err != nil {

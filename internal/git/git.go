@@ -1,8 +1,8 @@
 // Package git runs git as a program: list arguments, NUL-separated paths, no prompts, no pager.
 //
-// A [Repo] is the user's repository and is only read, but for refs under a prefix that the caller owns. A
-// [Workspace] is a linked worktree. Its git folder is always named outright, so that a workspace whose
-// .git was deleted can never lead a command into the repository around it.
+// A [Repo] is the user's repository and is only read, except for refs under a prefix that the caller owns. A
+// [Workspace] is a linked worktree. Commands always name its git folder, so a command in a workspace without .git
+// never affects the repository around it.
 package git
 
 import (
@@ -24,9 +24,9 @@ var (
 	ErrNotRepo   = errors.New("not inside a git repository")
 	ErrNoCommits = errors.New("the repository has no commits yet")
 
-	// These are an ErrNotRepo as well: nothing can be done there.
-	ErrBare    = fmt.Errorf("%w that has files: this one is bare", ErrNotRepo)
-	ErrForeign = fmt.Errorf("%w of this user's, and git refuses those of others", ErrNotRepo)
+	// These are an ErrNotRepo as well: runplan cannot work there.
+	ErrBare    = fmt.Errorf("%w with files: this one is bare", ErrNotRepo)
+	ErrForeign = fmt.Errorf("%w of this user: git refuses repositories of other users", ErrNotRepo)
 )
 
 // Repo is the user's repository.
@@ -65,7 +65,7 @@ func Open(ctx context.Context, dir string, env []string) (*Repo, error) {
 	return r, nil
 }
 
-// refusal says why git does not work in dir, as it said with err.
+// refusal returns why git does not work in dir, according to the error.
 func (r *Repo) refusal(ctx context.Context, dir string, err error) error {
 	if strings.Contains(err.Error(), "safe.directory") { // the setting's name appears in any language
 		return ErrForeign
@@ -87,7 +87,7 @@ func quiet(env []string) []string {
 			"GIT_GRAFT_FILE":
 			// These are set if a hook calls runplan; they would change the meaning of pathspecs in every command.
 		case "GIT_LITERAL_PATHSPECS", "GIT_GLOB_PATHSPECS", "GIT_NOGLOB_PATHSPECS", "GIT_ICASE_PATHSPECS":
-			// They would give the paths in our commands another meaning.
+			// They would change the meaning of paths in our commands.
 		default:
 			out = append(out, kv)
 		}
@@ -102,7 +102,7 @@ func (r *Repo) at(ctx context.Context, dir string, stdin io.Reader, args ...stri
 	return proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: dir, Env: r.env, Stdin: stdin})
 }
 
-// Run runs git in the user's checkout and returns what it printed, without the last line feed.
+// Run runs git in the user's checkout and returns its output without the last line feed.
 func (r *Repo) Run(ctx context.Context, args ...string) (string, error) {
 	out, err := r.at(ctx, r.Root, nil, args...)
 	return strings.TrimRight(string(out), "\n"), err
@@ -133,13 +133,12 @@ func (r *Repo) Head(ctx context.Context) (commit, branch string, err error) {
 	return commit, strings.TrimPrefix(ref, "refs/heads/"), nil // git's own short form is longer if a tag has that name
 }
 
-// Dirty returns the paths of the user's checkout that are not as committed, and those that git does not
-// know. It leaves the index alone.
+// Dirty returns the changed and untracked paths of the user's checkout. It does not change the index.
 func (r *Repo) Dirty(ctx context.Context) (changed, untracked []string, err error) {
 	out, err := r.at(ctx, r.Root, nil, "status", "--porcelain", "-z", "--untracked-files=normal", "--ignore-submodules="+
 		r.submodules())
 	if err != nil {
-		return nil, nil, fmt.Errorf("look at %s: %w", r.Root, err)
+		return nil, nil, fmt.Errorf("read the state of %s: %w", r.Root, err)
 	}
 	fields := bytes.Split(out, []byte{0})
 	for i := 0; i < len(fields); i++ {
@@ -183,7 +182,7 @@ func (r *Repo) IsAncestor(ctx context.Context, old, of string) (bool, error) {
 	return err == nil, err
 }
 
-// RefUpdate is one line of a transaction over refs. Old "" does not look; New "" deletes.
+// RefUpdate is one line of a transaction over refs. Old "" does not check the old value; New "" deletes the ref.
 type RefUpdate struct{ Ref, New, Old string }
 
 // UpdateRefs changes refs in one transaction: either all of them or none.
@@ -207,7 +206,7 @@ func (r *Repo) Branches(ctx context.Context, prefix string) (map[string]string, 
 	return r.under(ctx, "refs/heads/", prefix)
 }
 
-// under lists the refs whose names begin with kind and prefix; kind is left out of the names.
+// under lists the refs whose names begin with kind and prefix; the names omit kind.
 func (r *Repo) under(ctx context.Context, kind, prefix string) (map[string]string, error) {
 	out, err := r.Run(ctx, "for-each-ref", "--format=%(refname)%00%(objectname)", kind+prefix)
 	if err != nil {
@@ -245,7 +244,7 @@ func (r *Repo) Ident(ctx context.Context) error {
 		_, err = r.Run(ctx, "var", "GIT_AUTHOR_IDENT")
 	}
 	if err != nil {
-		return fmt.Errorf("git does not know who commits: %s", lastLine(err))
+		return fmt.Errorf("git has no committer: %s", lastLine(err))
 	}
 	return nil
 }

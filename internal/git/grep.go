@@ -14,10 +14,10 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// ErrPartial says that the repository is a partial clone: a search would fetch all missing files.
+// ErrPartial reports that the repository is a partial clone: a search would fetch all missing files.
 var ErrPartial = errors.New("a partial clone does not have all files")
 
-// Hit is a line of a file that has a text which was looked for.
+// Hit is a line of a file with one of the searched texts.
 type Hit struct {
 	Path string
 	Line int // from 1
@@ -45,7 +45,7 @@ func (r *Repo) Grep(ctx context.Context, commit string, texts []string, each fun
 		return err
 	case res.Ended == proc.Cancelled:
 		return res.Cause
-	case res.Ended != proc.Exited || res.Exit > 1: // 1 says that no line has any
+	case res.Ended != proc.Exited || res.Exit > 1: // 1 means no match
 		return fmt.Errorf("git grep ended with status %d", res.Exit)
 	}
 	return l.err
@@ -61,8 +61,8 @@ func (r *Repo) partial() bool {
 type hitReader struct {
 	prefix string
 	each   func(Hit)
-	head   []string // path and number, as far as they have come
-	rest   []byte   // a piece whose end has not come
+	head   []string // the incomplete path and number
+	rest   []byte   // the incomplete last piece
 	err    error
 }
 

@@ -53,7 +53,7 @@ func (r *Repo) Status(ctx context.Context, args ...string) (string, error) {
 	return r.Run(ctx, append([]string{"status", "-z", "--ignore-submodules=" + r.submodules()}, args...)...)
 }
 
-// programs returns the settings that take the place of those in the repository that name programs.
+// programs returns settings that override the repository's settings that name programs.
 func (r *Repo) programs(ctx context.Context) ([][2]string, error) {
 	list := [][2]string{{"core.fsmonitor", "false"}, {"core.hooksPath", os.DevNull}, {"log.showSignature", "false"}}
 	switch named, err := mentionsPrograms(filepath.Join(r.Common, "config"), filepath.Join(r.GitDir, "config.worktree")); {
@@ -171,8 +171,8 @@ func cutLast(key string) (before, after string, ok bool) {
 	return key[:i], key[i+1:], true
 }
 
-// submodulesApart lists the submodules that git add would enter in a repository that is only read, and puts the commits
-// that they are at into the index of env. Which commit that is takes no program to find out.
+// submodulesApart lists the submodules that git add would enter in a read-only repository, and puts their commits
+// into the index of env. Reading these commits needs no program.
 func (r *Repo) submodulesApart(ctx context.Context, env []string) ([]string, error) {
 	if r.plain == nil {
 		return nil, nil

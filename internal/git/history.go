@@ -37,7 +37,7 @@ func (e Entry) Blobs() (before, after string) {
 type Span struct {
 	Head  string    // its newest commit
 	Since time.Time // of the oldest; zero is the beginning
-	Skip  int       // so many of the newest are left out
+	Skip  int       // number of the newest commits to skip
 }
 
 func (s Span) args() []string {
@@ -48,7 +48,7 @@ func (s Span) args() []string {
 	return append(args, s.Head, "--")
 }
 
-// CountPast counts the commits of a span, those that are skipped as well.
+// CountPast counts the commits of a span, including skipped ones.
 func (r *Repo) CountPast(ctx context.Context, s Span) (int, error) {
 	s.Skip = 0
 	out, err := r.Run(ctx, append([]string{"--no-replace-objects", "rev-list", "--count"}, s.args()...)...)
@@ -76,8 +76,8 @@ const (
 	pastAhead = 8
 )
 
-// Past yields the commits of a span as git prints them, newest first. The user's settings do not affect it. It holds at
-// most a few hundred commits in memory. An error comes last.
+// Past yields the commits of a span as git prints them, newest first. The user's settings do not affect it. It keeps
+// at most a few hundred commits in memory. An error comes last.
 func (r *Repo) Past(ctx context.Context, s Span) iter.Seq2[Past, error] {
 	return func(yield func(Past, error) bool) {
 		ctx, stop := context.WithCancel(ctx)
@@ -131,11 +131,11 @@ type pastReader struct {
 	ctx          context.Context
 	to           chan []Past
 	head         []string
-	raw          string // of an entry whose path has not come
+	raw          string // of an entry whose path is still missing
 	done         []Past
 }
 
-// newPastReader makes a reader that may run ahead of its consumer by so many batches.
+// newPastReader makes a reader that may run ahead of its consumer by the given number of batches.
 func newPastReader(ctx context.Context, ahead int) *pastReader {
 	l := &pastReader{ctx: ctx, to: make(chan []Past, ahead)}
 	l.Take = l.field
@@ -154,7 +154,7 @@ func (l *pastReader) close() error {
 	return nil
 }
 
-// hand gives away the commits that are complete.
+// hand passes on the complete commits.
 func (l *pastReader) hand() {
 	for i := range l.done {
 		sortEntries(l.done[i].Entries)
@@ -216,7 +216,7 @@ func pastOf(head []string) (Past, error) {
 	}, nil
 }
 
-// Object is the object that git has under a name.
+// Object is the object with a name in git.
 type Object struct {
 	Hash string // "" if git has no such object
 	Kind string // blob, tree, commit or tag
@@ -224,8 +224,8 @@ type Object struct {
 	Size int
 }
 
-// Objects reads objects through one process of git, however many they are. Of several goroutines that ask, one is
-// answered after the other.
+// Objects reads objects through one git process, for any number of objects. It answers concurrent callers one after
+// the other.
 type Objects struct {
 	turn  sync.Mutex
 	names *io.PipeWriter
@@ -266,7 +266,7 @@ func (r *Repo) Objects(ctx context.Context) *Objects {
 		o.err = errors.Join(err, io.ErrUnexpectedEOF)
 		close(o.ended)
 		names.CloseWithError(io.ErrClosedPipe)
-		said.Close() // only now the reader learns that it has ended
+		said.Close() // this tells the reader that it has ended
 	}()
 	return o
 }

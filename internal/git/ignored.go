@@ -49,7 +49,7 @@ func checkIgnore(ctx context.Context, dir string, env, paths []string) ([]string
 	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), err
 }
 
-// Blocked returns the first folder on the way to path that is something else, a link as a rule, or "".
+// Blocked returns the first folder on the way to path that is not a folder, usually a link, or "".
 func (w *Workspace) Blocked(path string) string {
 	for i, c := range path {
 		if c != '/' {
@@ -57,7 +57,7 @@ func (w *Workspace) Blocked(path string) string {
 		}
 		info, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(path[:i])))
 		if err != nil {
-			return "" // nothing is there, so nothing is in the way
+			return "" // the path does not exist, so nothing blocks it
 		}
 		if !info.IsDir() {
 			return path[:i]

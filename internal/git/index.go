@@ -11,13 +11,13 @@ import (
 	"strings"
 )
 
-// stamp is the checksum of an index and the tree that it is known to hold.
+// stamp is the checksum of an index and its tree.
 type stamp struct {
 	tree string
 	sum  [sha256.Size]byte
 }
 
-// knowIndex records the tree that the index holds now. Only the caller changes the index meanwhile.
+// knowIndex records the tree of the index. Only the caller changes the index meanwhile.
 func (w *Workspace) knowIndex(tree string) {
 	w.index = stamp{}
 	if sum, ok := w.indexSum(); ok {
@@ -25,8 +25,7 @@ func (w *Workspace) knowIndex(tree string) {
 	}
 }
 
-// indexIs reports whether the index is byte for byte one that is known to hold tree. Where it is not, it may hold it
-// all the same.
+// indexIs reports whether the index is byte for byte one that has tree. If it is not, it may still have that tree.
 func (w *Workspace) indexIs(tree string) bool {
 	if w.index.tree != tree || tree == "" {
 		return false
@@ -51,7 +50,7 @@ func (w *Workspace) Hidden(ctx context.Context) (assumed, skipped []string, err 
 	}
 	out, err := w.Run(ctx, "ls-files", "-v", "-z")
 	if err != nil {
-		return nil, nil, fmt.Errorf("look for files that are hidden from git: %w", err)
+		return nil, nil, fmt.Errorf("list the files that are hidden from git: %w", err)
 	}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		if len(entry) < 3 {
@@ -82,10 +81,10 @@ type IndexEntry struct {
 	Path string // slashes
 	Mode uint32 // as in a tree: 0100644, 0100755, 0120000, 0160000
 	Hash string // of its blob, hex
-	Size uint32 // bytes modulo 2^32, as the file system had them when git wrote the file
+	Size uint32 // size modulo 2^32 in the file system when git wrote the file
 }
 
-// ErrIndexFormat says that an index is of a kind that [Workspace.Index] does not read.
+// ErrIndexFormat reports that [Workspace.Index] does not support the format of an index.
 var ErrIndexFormat = errors.New("unknown index format")
 
 // Index lists the files of the workspace's index in its order. It reads versions 2 and 3 without a split index, as
@@ -106,8 +105,7 @@ func (w *Workspace) Index() ([]IndexEntry, error) {
 	return out, nil
 }
 
-// Fill brings the tracked files and the index to tree, and HEAD to commit base, off any branch. Files that git does not
-// track stay.
+// Fill brings the tracked files and the index to tree, and HEAD to commit base, off any branch. Untracked files stay.
 func (w *Workspace) Fill(ctx context.Context, base, tree string) error {
 	if err := w.force(ctx, "-c", "index.version=2", "-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", "-c",
 		"core.fsmonitor=false",

@@ -11,7 +11,7 @@ import (
 	"strconv"
 )
 
-// The parts of an index, as git's own description of the format has them.
+// The parts of an index, by git's own description of the format.
 const (
 	indexHead    = 12     // "DIRC", version, number of entries
 	entryStat    = 40     // the recorded stat data of a file
@@ -95,14 +95,14 @@ func parseIndex(data []byte, size int) (*indexFile, error) {
 		case length < 0 || length > len(data)-at:
 			return nil, fmt.Errorf("it ends early: %w", ErrIndexFormat)
 		case name[0] < 'A' || name[0] > 'Z': // a part of it in another file, folders instead of files, or something new
-			return nil, fmt.Errorf("it has the part %q: %w", name, ErrIndexFormat)
+			return nil, fmt.Errorf("it has the unsupported part %q: %w", name, ErrIndexFormat)
 		case name == "TREE":
 			ix.root, _ = cachedTrees(data[at:at+length], size)
 		}
 		at += length
 	}
 	if at != len(data) {
-		return nil, fmt.Errorf("it does not end where it should: %w", ErrIndexFormat)
+		return nil, fmt.Errorf("it ends at the wrong place: %w", ErrIndexFormat)
 	}
 	return ix, nil
 }

@@ -13,7 +13,7 @@ func (r *Repo) RefLocks() ([]string, error) {
 	var locks []string
 	err := filepath.WalkDir(filepath.Join(r.Common, "refs"), func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".lock") {
-			return nil // what goes away while we look is not there
+			return nil // a file removed meanwhile counts as missing
 		}
 		name, err := filepath.Rel(r.Common, path)
 		locks = append(locks, filepath.ToSlash(name))
@@ -30,7 +30,7 @@ func (r *Repo) RefLocks() ([]string, error) {
 
 const packedLock = "packed-refs.lock"
 
-// RemoveLock removes one of [Repo.RefLocks] that still exists after a second: its owner was killed.
+// RemoveLock removes a lock of [Repo.RefLocks] that still exists after a second, because its owner was killed.
 func (r *Repo) RemoveLock(name string) error {
 	return removeLocks([]string{filepath.Join(r.Common, filepath.FromSlash(name))})
 }

@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// ErrNoMergeTree says that this git cannot merge without a checkout.
-var ErrNoMergeTree = errors.New("git is too old to merge without a checkout, 2.38 is the first that can")
+// ErrNoMergeTree reports that this git cannot merge without a checkout.
+var ErrNoMergeTree = errors.New("git is too old to merge without a checkout; install git 2.38 or newer")
 
 // MergeTree merges two commits without a checkout: it only adds objects. It returns the tree and the sorted paths that
 // git could not merge. If there are such paths, the tree contains conflict markers and must not be committed. A
 // conflict is not an error.
 func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string, conflicts []string, err error) {
-	// What a person set for merges by hand must not decide whether a run conflicts. Moved folders are conflicts, as
-	// git has it by default: whether a new file belongs into the old or the new folder is a guess.
+	// Settings for merges by hand must not decide whether a run conflicts. Moved folders are conflicts, as in git's
+	// default, because it is uncertain whether a new file belongs into the old or the new folder.
 	out, err := r.at(ctx, r.Root, nil, "-c", "merge.renames=true", "-c", "merge.directoryRenames=conflict", "-c",
 		"merge.conflictStyle=merge",
 		"merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
 	code := exitStatus(err)
-	if code == 129 { // it answers with how it is used
+	if code == 129 { // it prints its usage
 		return "", nil, fmt.Errorf("merge %s with %s: %w", ours, theirs, ErrNoMergeTree)
 	}
 	if err != nil && code != 1 {
@@ -41,7 +41,8 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string,
 	return tree, conflicts, nil
 }
 
-// mergeDisjoint is [Repo.Rebased] without a process, for sides that changed different files and can have renamed none.
+// mergeDisjoint is [Repo.Rebased] without a process, for sides that changed different files and cannot contain
+// renames.
 func (r *Repo) mergeDisjoint(ctx context.Context, base, onto, tree string) (newTree string, ok bool) {
 	ours, ok := r.diffTrees(base, onto)
 	if !ok || mayRename(ours) {
@@ -55,7 +56,7 @@ func (r *Repo) mergeDisjoint(ctx context.Context, base, onto, tree string) (newT
 	return newTree, ok && newTree != ""
 }
 
-// mayRename reports whether git could take one of the changes for a rename: a file went and another one came.
+// mayRename reports whether git could treat one of the changes as a rename: a file was removed and another added.
 func mayRename(changes []Entry) bool {
 	is := func(status byte) func(Entry) bool { return func(e Entry) bool { return e.Status == status } }
 	return slices.ContainsFunc(changes, is('A')) && slices.ContainsFunc(changes, is('D'))
@@ -77,8 +78,8 @@ func meet(a, b []Entry) bool {
 	})
 }
 
-// graft stores a copy of tree with changes, whose files it has as they were before. It returns "" for a folder without
-// files, and false if git has to do it.
+// graft stores a copy of tree with changes, whose old versions it contains. It returns "" for a folder without files,
+// and false if git must do it.
 func (r *Repo) graft(ctx context.Context, tree string, changes []Entry) (string, bool) {
 	entries, ok := r.readTree(tree)
 	if !ok {
@@ -156,7 +157,7 @@ func conflicted(out string, sides ...string) []string {
 // commit. The result depends only on the three trees. Conflicts are as in [Repo.MergeTree].
 func (r *Repo) Rebased(ctx context.Context, base, onto, tree string) (newTree string, conflicts []string, err error) {
 	fail := func(err error) (string, []string, error) {
-		return "", nil, fmt.Errorf("carry %s from %s over to %s: %w", tree, base, onto, err)
+		return "", nil, fmt.Errorf("rebase %s from %s onto %s: %w", tree, base, onto, err)
 	}
 	trees := [3]string{base, onto, tree}
 	for i, name := range trees {
@@ -164,7 +165,7 @@ func (r *Repo) Rebased(ctx context.Context, base, onto, tree string) (newTree st
 			return fail(err)
 		}
 	}
-	// A side on which nothing changed gives way to the other one.
+	// An unchanged side takes the state of the other one.
 	switch {
 	case trees[0] == trees[1], trees[1] == trees[2]:
 		return trees[2], nil, nil
@@ -174,7 +175,7 @@ func (r *Repo) Rebased(ctx context.Context, base, onto, tree string) (newTree st
 	if newTree, ok := r.mergeDisjoint(ctx, trees[0], trees[1], trees[2]); ok {
 		return newTree, nil, nil
 	}
-	// The first git that takes a base by name is 2.40. A common parent says the same to older ones.
+	// git accepts a base by name since 2.40. For older versions a common parent has the same effect.
 	root, err := r.CommitTree(ctx, trees[0], "", "base")
 	if err != nil {
 		return fail(err)

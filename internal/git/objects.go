@@ -33,7 +33,7 @@ type objects struct {
 	size     int // of a name
 }
 
-// TreeOf returns the tree of a commit. That of a fresh commit, and one asked for before, needs no process.
+// TreeOf returns the tree of a commit. Fresh and already known commits need no process.
 func (r *Repo) TreeOf(ctx context.Context, commit string) (string, error) {
 	if !isHash(commit) {
 		return r.Run(ctx, "rev-parse", "--verify", "--quiet", commit+"^{tree}")
@@ -57,7 +57,7 @@ func (r *Repo) looseTree(hash string) (string, bool) {
 	raw, _, err := r.loose(hash, "commit", 1<<20)
 	if err == nil && raw != nil {
 		tree, _, _ := bytes.Cut(bytes.TrimPrefix(raw, []byte("tree ")), []byte("\n"))
-		return string(tree), isHash(string(tree)) // a copy: the name is kept, and would keep the whole commit
+		return string(tree), isHash(string(tree)) // a copy, because a substring would keep the whole commit in memory
 	}
 	_, _, err = r.loose(hash, "tree", 0)
 	return hash, err == nil
@@ -107,7 +107,7 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 	if err := os.Mkdir(dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return "", false
 	}
-	// What is left of a name like this, "git gc" removes.
+	// "git gc" removes leftover files with such names.
 	temp := filepath.Join(dir, "tmp_obj_"+token())
 	f, err := os.OpenFile(temp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o444)
 	if err != nil {
@@ -146,7 +146,7 @@ func (r *Repo) plainFiles(ctx context.Context) bool {
 	return r.objects.plain
 }
 
-// writeCommit makes the commit of [Repo.CommitAt] without a process. It reports whether it did.
+// writeCommit makes the commit of [Repo.CommitAt] without a process. It reports whether it could.
 func (r *Repo) writeCommit(ctx context.Context, tree string, parents []string, date, message string) (string, bool) {
 	if !isHash(tree) || !ascii(message) {
 		return "", false

@@ -22,8 +22,8 @@ func (r *Repo) AllRefs(ctx context.Context) (map[string]string, error) {
 	return r.refs(ctx, "refs/")
 }
 
-// Replaced returns the refs under refs/replace/, by which git shows one object in the place of another. The names are
-// those of the objects that are replaced.
+// Replaced returns the refs under refs/replace/, by which git substitutes objects. The names are those of the
+// replaced objects.
 func (r *Repo) Replaced() (map[string]string, error) {
 	return r.refs(context.Background(), "refs/replace/")
 }
@@ -36,7 +36,7 @@ func (r *Repo) refs(ctx context.Context, under string) (map[string]string, error
 	heads := filepath.Join(r.Common, filepath.FromSlash(under))
 	err := filepath.WalkDir(heads, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() || strings.HasSuffix(path, ".lock") {
-			return nil // a ref that goes away while we look is not there
+			return nil // a ref removed meanwhile counts as missing
 		}
 		data, err := os.ReadFile(path)
 		if hash := strings.TrimSpace(string(data)); err == nil && len(hash) >= 40 && !strings.HasPrefix(hash, "ref:") {
@@ -48,7 +48,7 @@ func (r *Repo) refs(ctx context.Context, under string) (map[string]string, error
 	if err != nil {
 		return nil, err
 	}
-	// Only now: a ref that git packs while we look is in one of the two places at any time, in this order.
+	// Read packed-refs last: a ref that git packs meanwhile is found in one of the two places, in this order.
 	packed, err := r.packed(under)
 	for name, hash := range packed {
 		if _, loose := refs[name]; !loose {
@@ -61,7 +61,7 @@ func (r *Repo) refs(ctx context.Context, under string) (map[string]string, error
 // reftable reports whether the refs are in git's binary form, which only git reads.
 func (r *Repo) reftable() bool { return exists(filepath.Join(r.Common, "reftable")) }
 
-// packed returns the refs under a prefix in packed-refs. A loose file of the same name wins over them.
+// packed returns the refs under a prefix in packed-refs. A loose file of the same name overrides them.
 func (r *Repo) packed(under string) (map[string]string, error) {
 	refs := map[string]string{}
 	f, err := os.Open(filepath.Join(r.Common, "packed-refs"))
@@ -110,9 +110,9 @@ func (w *Workspace) HeadLog() int64 {
 
 func (w *Workspace) headLog() string { return filepath.Join(w.GitDir, "logs", "HEAD") }
 
-// Visited lists the branches and commits that the workspace's HEAD was on since its reflog had so many bytes. The
-// present one may be among them. If a process is killed between restoring HEAD and removing a branch, this log is the
-// only trace.
+// Visited lists the branches and commits that the workspace's HEAD pointed to since its reflog had size bytes. It may
+// include the present one. If a process is killed between restoring HEAD and removing a branch, this log is the only
+// trace.
 func (w *Workspace) Visited(since int64) ([]string, error) {
 	data, err := os.ReadFile(w.headLog())
 	if err != nil {
@@ -162,7 +162,7 @@ func (w *Workspace) Conflicts(ctx context.Context) ([]string, error) {
 	}
 	out, err := w.Run(ctx, "diff", "--name-only", "--diff-filter=U", "-z")
 	if err != nil {
-		return nil, fmt.Errorf("look for conflicts in %s: %w", w.Dir, err)
+		return nil, fmt.Errorf("check %s for conflicts: %w", w.Dir, err)
 	}
 	return strings.FieldsFunc(out, func(r rune) bool { return r == 0 }), nil
 }

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// resetFile is [Workspace.Reset] without a process, see [Workspace.moveTo] for what it can do. done reports whether it
-// did the reset, untracked whether files unknown to git may be left.
+// resetFile is [Workspace.Reset] without a process; see [Workspace.moveTo] for its limits. done reports whether it
+// did the reset, untracked whether untracked files may remain.
 func (w *Workspace) resetFile(ctx context.Context, branch, base string) (done, untracked bool) {
 	if !isHash(base) || w.repo.reftable() || !w.repo.plainFiles(ctx) || w.repo.objects.unlogged {
 		return false, false
@@ -61,11 +61,11 @@ func (w *Workspace) moveTo(ctx context.Context, tree string) (done, untracked bo
 	if now.hash == tree && ix.root != nil && bytes.Equal(ix.root.append(nil, ""), now.append(nil, "")) {
 		return true, untracked
 	}
-	list, ok := w.repo.diffTrees(now.hash, tree) // none where only the tree cache is wrong
+	list, ok := w.repo.diffTrees(now.hash, tree) // empty if only the tree cache is wrong
 	if !ok || len(list) > maxRefill || !w.copiesBytes(ctx, ix, list) {
 		return false, false
 	}
-	root, err := os.OpenRoot(w.Dir) // a link in the way leads nowhere
+	root, err := os.OpenRoot(w.Dir) // a dangling link is in the way
 	if err != nil {
 		return false, false
 	}
@@ -91,7 +91,7 @@ func (w *Workspace) asIndexed() (_ *indexFile, untracked bool) {
 	}
 	// Files that are as new as the index may have changed since without a different stat, so they are read.
 	young, read := info.ModTime(), 0
-	folder := make(map[string]bool, len(ix.entries)) // of each path whether it is a folder or a file
+	folder := make(map[string]bool, len(ix.entries)) // for each path, whether it is a folder
 	for _, e := range ix.entries {
 		is, ok := statFile(filepath.Join(w.Dir, filepath.FromSlash(e.path)))
 		if !ok || e.flags&(flagAssumed|flagExtended|flagStage) != 0 || is != e.stat {
@@ -130,8 +130,8 @@ func (w *Workspace) holdsBlob(e indexLine) bool {
 	return hex.EncodeToString(sum.Sum(nil)) == e.hash
 }
 
-// holds reports whether the folders of the workspace are folders, and whether there is something that is not known in
-// them. A link in the place of a folder may lead to the very same files.
+// holds reports whether the folders of the index are real folders in the workspace, and whether these contain unknown
+// files. A link instead of a folder may lead to the same files.
 func (w *Workspace) holds(dir string, folder map[string]bool) (same, more bool) {
 	entries, err := os.ReadDir(filepath.Join(w.Dir, filepath.FromSlash(dir)))
 	if err != nil {
@@ -308,8 +308,8 @@ func (r *Repo) isLoose(hash string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0
 }
 
-// unlinkFolders removes symbolic links in place of folders of the index. git follows such a link and takes the files
-// behind it for tracked ones.
+// unlinkFolders removes symbolic links in place of folders of the index. git follows such a link and treats the files
+// behind it as tracked.
 func (w *Workspace) unlinkFolders() error {
 	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
 	if err != nil {

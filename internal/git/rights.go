@@ -11,8 +11,9 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// ErrShut says that a folder is unreadable even after a change of its permissions; usually it belongs to another user.
-var ErrShut = errors.New("the folder cannot be read; give this user the rights to it, remove it, or have git ignore it")
+// ErrShut reports that a folder is unreadable even after a change of its permissions; usually it belongs to another
+// user.
+var ErrShut = errors.New("the folder cannot be read; give this user access to it, remove it, or add it to .gitignore")
 
 // loosen restores the permissions of files and folders below dir that programs took from their own user, as some caches
 // and tests do: git can neither read nor remove such files. It does not follow links. It returns their number, and the

@@ -9,15 +9,15 @@ import (
 	"path/filepath"
 )
 
-// Special is a file that git neither commits nor removes, and on which programs that read a tree may wait for ever.
+// Special is a file that git neither commits nor removes, and that may block programs that read a tree.
 type Special struct {
 	Path   string // in the workspace, with slashes
 	Kind   string // "named pipe", "socket" or "device"
-	Socket bool   // a server leaves one when it is ended
+	Socket bool   // a stopped server leaves one
 }
 
-// DropSpecial removes named pipes, sockets and devices from the workspace and returns them. It does not look into
-// installed packages, which no commit holds.
+// DropSpecial removes named pipes, sockets and devices from the workspace and returns them. It skips installed
+// packages, which are in no commit.
 func (w *Workspace) DropSpecial() (found []Special, err error) {
 	var left []error
 	walk := func() {
@@ -25,7 +25,7 @@ func (w *Workspace) DropSpecial() (found []Special, err error) {
 		filepath.WalkDir(w.Dir, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:
-				return nil // git says so of what it cannot read
+				return nil // git prints this for unreadable paths
 			case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".venv" || path == filepath.Join(w.Dir, ".git")):
 				return fs.SkipDir
 			case d.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) == 0:

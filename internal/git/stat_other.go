@@ -2,5 +2,5 @@
 
 package git
 
-// statFile is not supported here: git has to be asked.
+// statFile is not supported on this system, so git must be used.
 func statFile(string) (fileStat, bool) { return fileStat{}, false }

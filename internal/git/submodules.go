@@ -11,22 +11,22 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Submodule is a checked out submodule that is not as a commit has it.
+// Submodule is a checked-out submodule that differs from a commit.
 type Submodule struct {
 	Path      string `json:"path"`                // with slashes, in the workspace
-	Commit    string `json:"commit,omitempty"`    // it is at this one, and not at the one that it is to be at
-	Changed   bool   `json:"changed,omitempty"`   // files are not as the submodule's own commit has them
-	Untracked bool   `json:"untracked,omitempty"` // there are files that its repository does not know
+	Commit    string `json:"commit,omitempty"`    // its present commit, which is not the recorded one
+	Changed   bool   `json:"changed,omitempty"`   // files differ from the submodule's own commit
+	Untracked bool   `json:"untracked,omitempty"` // it has untracked files
 }
 
-// Submodules lists the submodules of the workspace that are not as commit base has them.
+// Submodules lists the submodules of the workspace that differ from commit base.
 func (w *Workspace) Submodules(ctx context.Context, base string) ([]Submodule, error) {
 	if !exists(filepath.Join(w.Dir, ".gitmodules")) {
 		return nil, nil
 	}
 	moved, err := w.movedSubmodules(ctx, base)
 	if err != nil {
-		return nil, fmt.Errorf("look at the submodules of %s: %w", w.Dir, err)
+		return nil, fmt.Errorf("check the submodules of %s: %w", w.Dir, err)
 	}
 	out, err := w.Run(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no",
 		"--ignore-submodules=none")
@@ -49,7 +49,7 @@ func (w *Workspace) Submodules(ctx context.Context, base string) ([]Submodule, e
 	return slices.SortedFunc(maps.Values(found), func(a, b Submodule) int { return strings.Compare(a.Path, b.Path) }), nil
 }
 
-// movedSubmodules returns the commits of submodules that are at another one than base says.
+// movedSubmodules returns the present commits of submodules that differ from base.
 func (w *Workspace) movedSubmodules(ctx context.Context, base string) (map[string]string, error) {
 	out, err := w.Run(ctx, "diff-index", "--raw", "--no-renames", "-z", "--ignore-submodules=dirty", base)
 	if err != nil {
@@ -75,7 +75,7 @@ func (w *Workspace) movedSubmodules(ctx context.Context, base string) (map[strin
 	return moved, nil
 }
 
-// Published reports whether a commit of a submodule is one that its remote has, as far as was ever fetched.
+// Published reports whether the remote of a submodule has a commit, according to the last fetch.
 func (w *Workspace) Published(ctx context.Context, s Submodule) (bool, error) {
 	if s.Commit == "" {
 		return true, nil
@@ -83,12 +83,12 @@ func (w *Workspace) Published(ctx context.Context, s Submodule) (bool, error) {
 	ref, err := w.inSubmodule(ctx, s.Path, "for-each-ref", "--count=1", "--format=%(refname)", "--contains="+s.Commit,
 		"refs/remotes", "refs/tags")
 	if err != nil {
-		return false, fmt.Errorf("look at submodule %s: %w", s.Path, err)
+		return false, fmt.Errorf("check submodule %s: %w", s.Path, err)
 	}
 	return ref != "", nil
 }
 
-// CleanSubmodule removes the files of a submodule that its repository does not know; those that it ignores stay.
+// CleanSubmodule removes the untracked files of a submodule, except ignored ones.
 func (w *Workspace) CleanSubmodule(ctx context.Context, s Submodule) error {
 	if _, err := w.inSubmodule(ctx, s.Path, "clean", "-ffdq"); err != nil {
 		return fmt.Errorf("clean submodule %s: %w", s.Path, err)

@@ -122,9 +122,9 @@ func (r *Repo) readTree(hash string) (map[string]treeEntry, bool) {
 			return nil, false
 		}
 		switch {
-		case len(mode) == 5: // git leaves out the zero of a tree's
+		case len(mode) == 5: // git omits the leading zero of a tree's mode
 			mode = "0" + mode
-		case strings.HasPrefix(mode, "100") && mode[3]&1 != 0: // old trees have more rights than git heeds
+		case strings.HasPrefix(mode, "100") && mode[3]&1 != 0: // old trees have permission bits that git ignores
 			mode = "100755"
 		case strings.HasPrefix(mode, "100"):
 			mode = "100644"

@@ -18,7 +18,7 @@ func noUpkeep() [][2]string {
 // NoUpkeep returns env with settings that turn off automatic maintenance. They override those in env.
 func NoUpkeep(env []string) []string { return with(env, noUpkeep()) }
 
-// with returns env with settings for git that come after those that are in env, and so win.
+// with returns env with settings for git that override those in env.
 func with(env []string, settings [][2]string) []string {
 	last := map[string]string{}
 	for _, kv := range env {
@@ -30,7 +30,7 @@ func with(env []string, settings [][2]string) []string {
 	if text, ok := last["GIT_CONFIG_COUNT"]; ok && text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 0 {
-			return env // git refuses to run with it, and says why
+			return env // git refuses to run with it, and reports the reason
 		}
 		count = n
 	}
@@ -61,5 +61,5 @@ func with(env []string, settings [][2]string) []string {
 // UpkeepLock returns the path of the file that exists during background maintenance.
 func (r *Repo) UpkeepLock() string { return filepath.Join(r.Common, "objects", "maintenance.lock") }
 
-// HasUpkeepLock reports whether git tidies up in the background now, or was killed while it did.
+// HasUpkeepLock reports whether git maintenance runs in the background now, or was killed while it ran.
 func (r *Repo) HasUpkeepLock() bool { _, err := os.Lstat(r.UpkeepLock()); return err == nil }

@@ -27,7 +27,7 @@ type Workspace struct {
 // noHooks turns off post-checkout hooks at each reset. They are meant for people who switch branches.
 const noHooks = "core.hooksPath=" + os.DevNull
 
-// ErrBroken says that a workspace lost its tie to the repository.
+// ErrBroken reports that a workspace lost its link to the repository.
 var ErrBroken = errors.New("the workspace's .git was removed or changed")
 
 // OpenWorkspace returns the linked worktree at dir. It fails if dir is not one.
@@ -55,8 +55,8 @@ func (r *Repo) RemoveWorkspace(ctx context.Context, dir string) error {
 	return nil
 }
 
-// untie makes git forget the worktree that was at dir. "git worktree prune" would forget worktrees of the
-// user's as well, those on a disk that is not mounted now.
+// untie makes git forget the worktree that was at dir. "git worktree prune" would also forget the user's worktrees,
+// such as those on an unmounted disk.
 func (r *Repo) untie(dir string) error {
 	ties := filepath.Join(r.Common, "worktrees")
 	entries, err := os.ReadDir(ties)
@@ -144,7 +144,7 @@ func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
 }
 
 // Unlock removes lock files that a killed git left in the workspace's own git folder and at its branch. The caller
-// holds the lock of the run, so no other process works there.
+// has the lock of the run, so no other process works there.
 func (w *Workspace) Unlock(branch string) error {
 	entries, err := os.ReadDir(w.GitDir)
 	if err != nil {
@@ -168,7 +168,7 @@ func (r *Repo) UnlockBranches(prefix string) error {
 			if err == nil && strings.HasSuffix(path, ".lock") {
 				locks = append(locks, path)
 			}
-			return nil // a folder that is not there has no locks
+			return nil // a missing folder has no locks
 		})
 	if err != nil {
 		return err
@@ -196,7 +196,7 @@ func removeLocks(paths []string) error {
 // Checkout brings files and index to tree, on top of commit base, and removes everything else except for ignored files.
 func (w *Workspace) Checkout(ctx context.Context, branch, base, tree string) error {
 	if head, err := w.HeadRef(); err == nil && head == "refs/heads/"+branch {
-		// HEAD is on the branch already, so only the branch has to move before the files do.
+		// HEAD is already on the branch, so only the branch must move before the files do.
 		if err := w.Unlock(branch); err != nil {
 			return err
 		}
@@ -250,7 +250,7 @@ func (w *Workspace) Check() error {
 
 // HeadRef returns the branch ("refs/heads/…") that the workspace is on, or a commit when it is detached.
 func (w *Workspace) HeadRef() (string, error) {
-	if w.repo.reftable() { // there, the file HEAD says nothing
+	if w.repo.reftable() { // with reftable, the file HEAD has no information
 		ctx := context.Background()
 		if ref, err := w.Run(ctx, "symbolic-ref", "--quiet", "HEAD"); err == nil {
 			return ref, nil
@@ -295,7 +295,7 @@ func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (i
 	if tree != "" && !w.indexIs(tree) {
 		is, err := w.Run(ctx, "write-tree")
 		if err != nil {
-			return true, nil, nil // entries without a blob: no tree of ours
+			return true, nil, nil // entries without a blob: not a tree of runplan
 		}
 		w.knowIndex(is)
 		index = is != tree
@@ -303,7 +303,7 @@ func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (i
 	out, err := w.Run(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all",
 		"--ignore-submodules=all")
 	if err != nil {
-		return false, nil, fmt.Errorf("look at %s: %w", w.Dir, err)
+		return false, nil, fmt.Errorf("read the state of %s: %w", w.Dir, err)
 	}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		if len(entry) > 3 && entry[1] != ' ' && !slices.Contains(except, entry[3:]) {
@@ -324,12 +324,12 @@ func (w *Workspace) Head(ctx context.Context) (string, error) {
 	return w.Run(ctx, "rev-parse", "--verify", "HEAD")
 }
 
-// Stage puts everything that is not ignored into the index, but for the paths in except, and returns the
-// tree and the paths that differ from base.
+// Stage adds everything that is not ignored to the index, except for the paths in except. It returns the tree and the
+// paths that differ from base.
 func (w *Workspace) Stage(ctx context.Context, base string, except []string) (tree string, changed []string,
 	err error) {
 	args := []string{"-c", "advice.addEmbeddedRepo=false", "-c", "core.safecrlf=false", "add", "--all", "--", "."}
-	ignored, err := w.Ignored(ctx, except) // to name one of these makes git add complain
+	ignored, err := w.Ignored(ctx, except) // git add reports an error if one of these is named
 	if err != nil {
 		return "", nil, fmt.Errorf("stage the changes in %s: %w", w.Dir, err)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// nameSize returns the length of the repository's object names, 0 where git does not tell.
+// nameSize returns the length of the repository's object names, 0 if git does not report it.
 func (r *Repo) nameSize(ctx context.Context) int {
 	r.objects.sizeOnce.Do(func() {
 		switch format, err := r.Run(ctx, "rev-parse", "--show-object-format"); {

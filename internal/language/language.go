@@ -2,7 +2,7 @@
 // which folders hold third-party code.
 package language
 
-// Vendored reports whether a folder of this name holds dependencies: code that this project uses and did not write.
+// Vendored reports whether a folder with this name contains third-party dependencies.
 func Vendored(folder string) bool {
 	switch folder {
 	case "node_modules", "bower_components", "vendor", "_vendor", "third_party", ".venv", "venv", "site-packages":

@@ -7,10 +7,10 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// IsTest reports whether a file holds tests, or code that only tests use.
+// IsTest reports whether a file contains tests, or code that only tests use.
 func IsTest(p string) bool { return OfTest(p) != "" }
 
-// The languages of test files. Files of the language "other" are known to be tests and are not read.
+// The languages of test files. Files of the language "other" are test files that are not parsed.
 const (
 	Go     = "go"
 	Python = "python"
@@ -24,7 +24,7 @@ const (
 )
 
 // OfTest returns the language of a test file, by its path with slashes, and "" for any other file. A file in a folder
-// where the runner of its language does not look is not a test file: moving a test there counts as deleting it.
+// that the runner of its language does not search is not a test file: moving a test there counts as deleting it.
 func OfTest(p string) string {
 	base, ext := path.Base(p), path.Ext(p)
 	dirs := strings.Split(path.Dir(p), "/")

@@ -33,17 +33,17 @@ type Item struct {
 
 // Node is a box of the picture. Nodes are in the order of the items.
 type Node struct {
-	Needs []int   // what it needs, without what is implied
+	Needs []int   // its needs, without implied ones
 	X, Y  float64 // its corner at the upper left
 
 	layer, order   int
 	band, col, row int
 	top, bottom    bool    // of its column
-	flow           float64 // 1 in a band that is read from left to right, -1 in the others
+	flow           float64 // 1 in a band from left to right, -1 in the others
 	barycenter     float64
 }
 
-// Graph is a picture, with everything in its place.
+// Graph is a picture with the positions of all parts.
 type Graph struct {
 	Nodes         []Node
 	Width, Height float64
@@ -58,7 +58,7 @@ type band struct {
 	y       float64
 }
 
-// Layout gives each item its place.
+// Layout assigns positions to the items.
 func Layout(items []Item) *Graph {
 	g := &Graph{Nodes: make([]Node, len(items))}
 	byKey := map[string]int{}
@@ -79,8 +79,8 @@ func Layout(items []Item) *Graph {
 	return g
 }
 
-// rank gives each node its layer. A need that leads back is dropped: it cannot be drawn, and a run that has
-// one never starts.
+// rank assigns a layer to each node. It drops a need that leads back, because it cannot be drawn, and a run with a
+// cycle never starts.
 func (g *Graph) rank() {
 	const fresh, open, closed = 0, 1, 2
 	mark := make([]int, len(g.Nodes))
@@ -150,7 +150,7 @@ func (g *Graph) layers() [][]int {
 		}
 		slices.SortStableFunc(l, func(a, b int) int { return cmp.Compare(g.Nodes[a].barycenter, g.Nodes[b].barycenter) })
 		for k, i := range l {
-			g.Nodes[i].order = 2*k - len(l) // centred, so that layers of different size compare
+			g.Nodes[i].order = 2*k - len(l) // centred, so that layers of different sizes can be compared
 		}
 	}
 	return layers
@@ -163,13 +163,13 @@ func (g *Graph) pack(layers [][]int) {
 	for _, l := range layers {
 		split := make([][]int, min(maxColumns, (len(l)+maxRows-1)/maxRows))
 		for k, i := range l {
-			split[k%len(split)] = append(split[k%len(split)], i) // read by rows, as text is
+			split[k%len(split)] = append(split[k%len(split)], i) // by rows, like text
 		}
 		columns = append(columns, split)
 		total += len(split)
 		widest = max(widest, len(split))
 	}
-	// Bands of even length look better than a full one with a remainder.
+	// Bands of equal length look better than full ones with a remainder.
 	bands := (total + maxColumns - 1) / maxColumns
 	room := maxColumns
 	if bands > 0 {
@@ -187,7 +187,7 @@ func (g *Graph) pack(layers [][]int) {
 	}
 }
 
-// place gives each node its spot.
+// place assigns a position to each node.
 func (g *Graph) place() {
 	room := 0
 	for _, b := range g.bands {

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// Text makes text of s for a picture in SVG, for elements and attributes alike. Characters that XML does not know
-// become U+FFFD.
+// Text escapes s for an SVG picture, for elements and attributes. Characters that XML does not allow become U+FFFD.
 func Text(s string) string {
 	var b strings.Builder
-	_ = xml.EscapeText(&b, []byte(s)) // a Builder takes all
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder never fails
 	return b.String()
 }

@@ -7,24 +7,24 @@ import (
 	"sync"
 )
 
-// Regexp is a [regexp.Regexp] to be. Several goroutines may use it.
+// Regexp is a [regexp.Regexp] that is compiled at its first use. It is safe for concurrent use.
 type Regexp struct {
 	text string
 	once sync.Once
 	re   *regexp.Regexp
 }
 
-// New returns the regular expression of text, for a variable of a package. One that does not compile panics at its
-// first use; [All] is for the test that finds it before.
+// New returns the regular expression of text, for a package variable. An invalid one panics at its first use; [All]
+// is for the test that finds it earlier.
 func New(text string) *Regexp {
 	r := &Regexp{text: text}
-	all = append(all, r) // packages begin one after the other
+	all = append(all, r) // packages initialise one after the other
 	return r
 }
 
 var all []*Regexp
 
-// All returns those that were made so far.
+// All returns the expressions made so far.
 func All() []*Regexp { return all }
 
 // Re returns the compiled regular expression.

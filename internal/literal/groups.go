@@ -73,8 +73,8 @@ func (g *Groups) In(text string) (found uint64) {
 	return found
 }
 
-// Next returns the place of a literal that begins at from or later, -1 if there is none. No literal ends before the one
-// that is returned begins.
+// Next returns the position of a literal that begins at from or later, -1 if there is none. No earlier literal ends
+// before that position.
 func (s *Set) Next(text string, from int) int {
 	at := -1
 	s.each(text, from, func(m Match) bool {
@@ -98,7 +98,7 @@ func (s *Set) each(text string, from int, found func(Match) bool) {
 			return
 		}
 	}
-	for ; i+Shortest <= len(text); i += stride { // what begins here has no fourth byte
+	for ; i+Shortest <= len(text); i += stride { // text that begins here has no fourth byte
 		v := (uint32(text[i]) | uint32(text[i+1])<<8 | uint32(text[i+2])<<16 | caseBits) & mask
 		if h := hash(v); s.bits[h/64]>>(h%64)&1 != 0 && !verify(s, text, from, v, i, found) {
 			return

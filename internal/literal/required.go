@@ -10,13 +10,13 @@ import (
 	"unicode"
 )
 
-// Lit is a literal. With Fold it is in lower case and matches any case of its ASCII letters.
+// Lit is a literal. With Fold it is in lower case and matches its ASCII letters in any case.
 type Lit struct {
 	Text string
 	Fold bool
 }
 
-// Shortest is the least number of bytes that a literal has: shorter ones are all over the place.
+// Shortest is the minimum length of a literal in bytes. Shorter ones occur everywhere.
 const Shortest = 3
 
 // most limits the number of alternatives in a set of literals.
@@ -24,13 +24,13 @@ const most = 40
 
 // Need describes what a text must contain for a match.
 type Need struct {
-	Any []Lit // each match contains one of these; none: nothing is known
+	Any []Lit // each match contains one of these; empty if unknown
 	// Before says that a match may begin on an earlier line than the one with the literal.
 	Before bool
 }
 
-// Required derives the literals of an expression. A letter that only equals an ASCII one under Unicode's
-// folding (the long s, the Kelvin sign) is not thought of.
+// Required derives the literals of an expression. It ignores letters that equal an ASCII one only under Unicode
+// folding (the long s, the Kelvin sign).
 func Required(expr *syntax.Regexp) Need {
 	i := analyse(expr.Simplify())
 	if best := better(i.any, Need{Any: i.exact}); len(best.Any) > 0 && shortest(best.Any) >= Shortest {
@@ -58,8 +58,8 @@ func CrossesLines(re *syntax.Regexp) bool {
 
 // info holds the known literals of a part of an expression.
 type info struct {
-	exact []Lit // all that it can match; nil when that is not known or too much
-	first []Lit // each match begins with one of these; nil when exact says it, or nothing is known
+	exact []Lit // all texts that it can match; nil if unknown or too many
+	first []Lit // each match begins with one of these; nil if exact is set or if unknown
 	any   Need  // each match contains one of these
 
 	crosses bool // it can match a line feed
@@ -120,12 +120,12 @@ func class(ranges []rune) []Lit {
 	return out
 }
 
-// concat keeps the run of parts that it knows exactly, and the best run that it has seen.
+// concat tracks the present run of exactly known parts, and the best run so far.
 func concat(subs []*syntax.Regexp) info {
 	var best Need
 	var first []Lit
 	run, whole := []Lit{{}}, true
-	crossed, before := false, false // lines, up to here and up to where the run began
+	crossed, before := false, false // whether it spans lines, up to here and up to the start of the run
 	flush := func() {
 		best = better(best, Need{Any: run, Before: before})
 		if whole {

@@ -63,7 +63,7 @@ func NewSet(lits []Lit) *Set {
 
 func hash(v uint32) uint32 { return v * hashMul >> (32 - hashBits) }
 
-// rarest returns where in a literal to take its stride grams from: at its rarest bytes.
+// rarest returns the offset in a literal of its stride grams: at its rarest bytes.
 func rarest(text string, stride, gram int) int {
 	best, bestCost := 0, 1<<30
 	for at := 0; at+stride+gram-1 <= len(text); at++ {
@@ -117,8 +117,8 @@ func (s *Set) Append(dst []Match, text []byte) []Match {
 	return dst
 }
 
-// verify compares the literals that have the gram v with the text around i, and calls found with those that begin at
-// from or later, until it returns false.
+// verify compares the literals with the gram v with the text around i, and calls found with those that begin at from
+// or later, until it returns false.
 func verify[T string | []byte](s *Set, text T, from int, v uint32, i int, found func(Match) bool) bool {
 	for _, p := range s.heads[v] {
 		l := &s.lits[p.lit]

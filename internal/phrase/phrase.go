@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Count returns a number with its noun: "1 batch", "2 batches". many is the plural of a noun whose first word has it.
+// Count returns a number with its noun: "1 batch", "2 batches". many is the plural, for nouns of several words.
 func Count(n int, one string, many ...string) string {
 	return fmt.Sprintf("%d %s", n, Noun(n, one, many...))
 }
@@ -26,8 +26,7 @@ func Noun(n int, one string, many ...string) string {
 	return one + "s"
 }
 
-// Money returns a sum in US dollars. One of less than a cent is shown with two digits more, so that it is not read as
-// nothing.
+// Money formats a sum in US dollars. A sum below one cent has two more digits, so that it is not read as 0.
 func Money(usd float64) string {
 	if usd > 0 && usd < 0.01 {
 		return fmt.Sprintf("$%.4f", usd)
@@ -57,8 +56,8 @@ func CutBytes(text string, n int) string {
 	return strings.ToValidUTF8(text[:n], "") + "…"
 }
 
-// Fit shortens a text to at most n bytes, whole characters only and the … among them. Where there is not even room for
-// that nothing is left.
+// Fit shortens a text to at most n bytes, whole characters only and the … among them. If not even that fits, the
+// result is empty.
 func Fit(text string, n int) string {
 	switch {
 	case len(text) <= n:

@@ -2,8 +2,8 @@ package proc
 
 import "os"
 
-// Above lists the processes that this one descends from, the parent first. What a keeper adopted descends from it, so a
-// daemon of an agent still has the runplan of its run above itself.
+// Above lists the ancestors of this process, the parent first. Processes adopted by a keeper are its descendants, so
+// a daemon of an agent still has the runplan of its run as an ancestor.
 func Above() []int {
 	var out []int
 	for pid := os.Getppid(); pid > 1 && len(out) < 100; {

@@ -17,7 +17,7 @@ import (
 // boundary: a process that may write to the parent cgroup can move there.
 type cgroups struct {
 	base string // "" if cgroups cannot be used
-	name string // what the names of ours begin with
+	name string // prefix of our names
 }
 
 const cgroupPrefix = "runplan-"
@@ -42,8 +42,8 @@ func findCgroups() *cgroups {
 	return c
 }
 
-// ownCgroup returns the folder of the cgroup that this process is in, "" where no others may be made below it: it
-// cannot be written, the kernel cannot kill a cgroup (before 5.14), or systemd has it and did not delegate it.
+// ownCgroup returns the folder of this process's cgroup, "" if others cannot be made below it: it is not writable,
+// the kernel cannot kill a cgroup (before 5.14), or systemd manages it and did not delegate it.
 func ownCgroup() string {
 	data, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -104,7 +104,7 @@ func (c *cgroups) create(id string) string {
 	return dir
 }
 
-// killCgroup kills all that is in a cgroup and below it.
+// killCgroup kills all processes in a cgroup and below it.
 func killCgroup(dir string) {
 	if dir != "" {
 		_ = os.WriteFile(filepath.Join(dir, "cgroup.kill"), []byte("1"), 0)

@@ -12,8 +12,8 @@ type Child struct {
 	c   Cmd
 }
 
-// Start starts the program path. Of c it uses Args, Dir, Env, Sweep and Reaper. files are its standard input, output
-// and error; the caller closes its own copies and must call [Child.Wait].
+// Start starts the program path. It uses Args, Dir, Env, Sweep and Reaper of c. files are the program's standard
+// input, output and error. The caller closes its own copies and must call [Child.Wait].
 func Start(path string, c Cmd, files [3]*os.File) (*Child, error) {
 	if c.Env == nil {
 		c.Env = os.Environ()
@@ -36,7 +36,8 @@ func (c *Child) Wait() (exit int, signal syscall.Signal) {
 	return c.p.holder.outcome()
 }
 
-// End kills what the program left running. Call it once, after Wait. The error says that some process is still alive.
+// End kills the remaining processes of the program. Call it once, after Wait. The error means that a process is still
+// alive.
 func (c *Child) End() error {
 	_, _, err := c.p.sweep(c.c, 0)
 	return err

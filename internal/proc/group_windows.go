@@ -9,7 +9,7 @@ func detached() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// signalGroup ends the process itself; Windows has no signals, and its children are not found.
+// signalGroup ends the process itself; Windows has no signals, so its children are not found.
 func signalGroup(pid int, _ syscall.Signal) {
 	if p, err := os.FindProcess(pid); err == nil {
 		_ = p.Kill()

@@ -46,14 +46,14 @@ type keepers struct {
 	last    int
 	idle    []*keeper
 	all     map[string]*keeper
-	waiting map[string]chan []string // for an answer of the reaper, by what is asked
+	waiting map[string]chan []string // channels for answers of the reaper, by question
 	gone    chan struct{}            // closed when the connection to the reaper is
 }
 
 // startTime limits the wait for an answer of the reaper and its keepers; it allows for a very busy machine.
 const startTime = 30 * time.Second
 
-// open begins to listen to the reaper, and has it start the first keeper: most runs need one soon.
+// open starts to listen to the reaper, and has it start the first keeper, which most runs need soon.
 func (r *Reaper) open() {
 	ks := &r.keepers
 	ks.all, ks.waiting, ks.gone = map[string]*keeper{}, map[string]chan []string{}, make(chan struct{})
@@ -115,11 +115,11 @@ func (r *Reaper) await(c <-chan []string, limit time.Duration) ([]string, error)
 	case <-r.keepers.gone:
 		return nil, ErrReaperLost
 	case <-time.After(limit):
-		return nil, fmt.Errorf("the process that ends what runplan starts has not answered for %v", limit)
+		return nil, fmt.Errorf("the reaper process of runplan has not answered for %v", limit)
 	}
 }
 
-// keeper returns one that nothing runs under.
+// keeper returns an idle keeper.
 func (r *Reaper) keeper() (*keeper, error) {
 	if r.lost.Load() {
 		return nil, ErrReaperLost
@@ -169,7 +169,7 @@ func (r *Reaper) hire() (*keeper, error) {
 	}
 	args, err := r.await(answer, startTime)
 	if err == nil && (len(args) != 3 || args[2] != "") {
-		err = fmt.Errorf("start a process that keeps watch over a program: %s", args[len(args)-1])
+		err = fmt.Errorf("start a keeper process for a program: %s", args[len(args)-1])
 	}
 	if err != nil {
 		_ = near.Close()
@@ -184,7 +184,7 @@ func (r *Reaper) hire() (*keeper, error) {
 	return k, nil
 }
 
-// release takes a keeper back under which nothing is alive.
+// release returns a keeper without living processes to the pool.
 func (r *Reaper) release(k *keeper) {
 	ks := &r.keepers
 	ks.mu.Lock()
@@ -209,7 +209,7 @@ func (r *Reaper) settle(k *keeper) (int, error) {
 		return 0, err
 	}
 	if len(args) != 2 || args[1] != "" {
-		return 0, fmt.Errorf("these processes cannot be ended: %s", args[len(args)-1])
+		return 0, fmt.Errorf("these processes could not be killed: %s", args[len(args)-1])
 	}
 	return strconv.Atoi(args[0])
 }
@@ -254,8 +254,8 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// errKeeperLost says that another process killed a keeper before it could start a program.
-var errKeeperLost = errors.New("the process that was to keep watch over it was killed from outside")
+// errKeeperLost reports that another process killed a keeper before it could start a program.
+var errKeeperLost = errors.New("its keeper process was killed by another process")
 
 // run starts a program. files are its standard input, output and error. It returns process id and start time.
 func (k *keeper) run(path string, c Cmd, files []*os.File) (started []string, g *guest, err error) {
@@ -281,8 +281,8 @@ func (k *keeper) run(path string, c Cmd, files []*os.File) (started []string, g 
 	return nil, nil, &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Errno(n)}
 }
 
-// left lists the living processes under the keeper. It may miss a process that is just being adopted: only guest.clean
-// proves that none is left.
+// left lists the living processes under the keeper. It may miss a process during its adoption: only guest.clean
+// proves that none remains.
 func (k *keeper) left() []member { return below(k.pid, nil) }
 
 // kill kills all processes under the keeper in one operation, if the kernel can.

@@ -30,7 +30,7 @@ func (minder) do(string, []string) {}
 
 func (minder) end() {}
 
-// connect makes the connection to the reaper x, which has it as its standard input.
+// connect makes the connection to the reaper x, which uses it as its standard input.
 func connect(x *exec.Cmd) (near io.WriteCloser, far *os.File, err error) {
 	near, err = x.StdinPipe()
 	return near, nil, err

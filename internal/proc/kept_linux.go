@@ -24,7 +24,7 @@ type kept struct {
 // patience is the number of rounds in which processes are killed one by one, before the kernel kills the cgroup.
 const patience = 10
 
-// keeps reports whether there are keepers. A reaper that was closed has none.
+// keeps reports whether keepers are available. A closed reaper has none.
 func (r *Reaper) keeps() bool {
 	if r == nil {
 		return false
@@ -35,7 +35,7 @@ func (r *Reaper) keeps() bool {
 }
 
 func (p *process) kept(c Cmd, path string, outputs [2]*os.File) error {
-	if c.Dir != "" { // that of a keeper is the one that this process was started in
+	if c.Dir != "" { // a keeper's cgroup is the one in which this process was started
 		dir, err := filepath.Abs(c.Dir)
 		if err != nil {
 			return err
@@ -53,7 +53,7 @@ func (p *process) kept(c Cmd, path string, outputs [2]*os.File) error {
 			return err
 		}
 		answer, g, err := k.run(path, c, []*os.File{in.r, outputs[0], outputs[1]})
-		if errors.Is(err, errKeeperLost) { // while nothing ran under it
+		if errors.Is(err, errKeeperLost) { // while it was idle
 			c.Reaper.dismiss(k)
 			continue
 		}
@@ -81,7 +81,7 @@ func (h *kept) asking() {}
 
 func (h *kept) left() ([]member, bool) {
 	if isClosed(h.guest.clean) || isClosed(h.keeper.gone) {
-		return nil, true // what a dead keeper kept is killed in leave
+		return nil, true // leave kills the processes of a dead keeper
 	}
 	return h.keeper.left(), false
 }
@@ -149,7 +149,7 @@ func (f *feed) sent() {
 	}
 }
 
-// close ends the copying. It does not wait for a reader that does not end.
+// close ends the copying. It does not wait for a reader that never ends.
 func (f *feed) close() {
 	f.sent()
 	if f.w == nil {

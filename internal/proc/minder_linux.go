@@ -12,18 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// minder is the work of the reaper with its keepers, and that of a keeper with its program. Both are subreapers.
+// minder implements the reaper for its keepers, and a keeper for its program. Both are subreapers.
 type minder struct {
 	w    *wire
-	born chan struct{} // there is a child again
+	born chan struct{} // signals that a child exists again
 
-	mu        sync.Mutex // also held while a child is started
+	mu        sync.Mutex // also locked while a child starts
 	begun     bool
-	childless bool          // the kernel said so, and no child was started since
-	keepers   map[int]*ward // that are alive, by process id; none in a keeper
+	childless bool          // according to the kernel, and no child was started since
+	keepers   map[int]*ward // living keepers by process id; empty in a keeper
 	ids       map[string]*ward
 	cgroups   *cgroups
-	guest     int // the program under this keeper; 0 is none, 1 one that has ended and left something
+	guest     int // the program of this keeper; 0 is none, 1 a program that has ended with remaining processes
 	status    *syscall.WaitStatus
 }
 
@@ -58,7 +58,7 @@ func (m *minder) begin() error {
 		return err
 	}
 	m.begun = true
-	_ = os.WriteFile("/proc/self/comm", []byte("keeper"), 0) // "pkill runplan" means runplan, and this ends after it
+	_ = os.WriteFile("/proc/self/comm", []byte("keeper"), 0) // "pkill runplan" is meant for runplan; this process ends after it
 	go m.collect()
 	return nil
 }
@@ -118,7 +118,7 @@ func (m *minder) started() {
 	}
 }
 
-// keeper starts a keeper, which is this program once more.
+// keeper starts a keeper, which is another process of this program.
 func (m *minder) keeper(id string) {
 	pid, cgroup, err := m.startKeeper(id)
 	said := ""
@@ -178,7 +178,7 @@ func (m *minder) settle(id string) {
 		m.mu.Lock()
 		_, alive := m.keepers[k.pid]
 		if alive {
-			_ = syscall.Kill(k.pid, syscall.SIGKILL) // its connection is closed, and what it has is killed here
+			_ = syscall.Kill(k.pid, syscall.SIGKILL) // its connection is closed, and its processes are killed here
 		}
 		left = below(os.Getpid(), m.spared())
 		killMembers(left)
@@ -265,7 +265,7 @@ func (m *minder) end() {
 			break
 		}
 		if time.Until(end) < endTime/2 {
-			spare = nil // a keeper ends on its own, and sooner
+			spare = nil // a keeper ends by itself, and earlier
 		}
 		killMembers(below(os.Getpid(), spare))
 		if round++; round < patience {

@@ -36,5 +36,5 @@ func Opened(path string) (open, known bool) {
 	if err != nil || unix.Fstat(int(f.Fd()), &is) != nil || unix.Lstat(path, &at) != nil {
 		return false, false
 	}
-	return false, is.Dev == at.Dev && is.Ino == at.Ino // else another file took its place
+	return false, is.Dev == at.Dev && is.Ino == at.Ino // otherwise another file replaced it
 }

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// ExitError is a program that ran and did not end with status 0.
+// ExitError reports a program that ran and did not exit with status 0.
 type ExitError struct {
 	Args   []string
 	Code   int    // -1 if a signal ended it
@@ -39,8 +39,8 @@ func (e *ExitError) Error() string {
 	return text + ": " + how
 }
 
-// Output runs a short trusted program and returns its standard output. Of c it uses only Args, Dir, Env and Stdin. The
-// program is killed when ctx ends; its background processes are not.
+// Output runs a short trusted program and returns its standard output. It uses only Args, Dir, Env and Stdin of c.
+// The program is killed when ctx ends; its background processes are not.
 func Output(ctx context.Context, c Cmd) ([]byte, error) {
 	out, _, err := Outputs(ctx, c)
 	return out, err
@@ -62,7 +62,7 @@ func Outputs(ctx context.Context, c Cmd) (stdout, stderr []byte, err error) {
 	x.Args[0] = c.Args[0]
 	x.Dir, x.Env, x.Stdin = c.Dir, c.Env, c.Stdin
 	x.Stdout, x.Stderr = &said, ringWriter{complained}
-	// Without a terminal, a git that would ask fails instead; and ^C is for this program to handle.
+	// Without a terminal, a git that would prompt fails instead, and only this program handles ^C.
 	x.SysProcAttr = detached()
 	x.Cancel = func() error { signalGroup(x.Process.Pid, syscall.SIGKILL); return nil }
 	x.WaitDelay = time.Second
@@ -102,7 +102,7 @@ func Getenv(env []string, name string) string {
 }
 
 // LookPath finds the program that [Run] starts for name in the environment env: in the PATH of env, not of this
-// process, and there in absolute folders only. A name with a slash is returned as it is. A missing program is an
+// process, and there only in absolute folders. A name with a slash is returned unchanged. A missing program is an
 // [ErrNotFound].
 func LookPath(name string, env []string) (string, error) {
 	if strings.ContainsRune(name, '/') || name != filepath.Base(name) {
@@ -131,11 +131,11 @@ func notFound(name string) error {
 	return fmt.Errorf("%w: install %s, or put its folder into PATH", ErrNotFound, name)
 }
 
-// barredError says that a program exists but is not executable. It matches [ErrNotFound] with a clearer message.
+// barredError reports that a program exists but is not executable. It matches [ErrNotFound] with a clearer message.
 type barredError struct{ file string }
 
 func (e *barredError) Error() string {
-	return fmt.Sprintf("%s may not be executed; try chmod +x %[1]s", e.file)
+	return fmt.Sprintf("%s is not executable; try chmod +x %[1]s", e.file)
 }
 func (e *barredError) Is(target error) bool { return target == ErrNotFound }
 
@@ -152,7 +152,7 @@ func startError(err error, c Cmd) error {
 	case errors.Is(err, exec.ErrNotFound):
 		return notFound(c.Args[0])
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("%w: there is no such file, or the interpreter in its first line is missing", ErrNotFound)
+		return fmt.Errorf("%w: the file does not exist, or the interpreter in its first line is missing", ErrNotFound)
 	case errors.Is(err, fs.ErrPermission):
 		return &barredError{c.Args[0]}
 	case errors.Is(err, syscall.ENOEXEC):

@@ -16,7 +16,7 @@ const (
 // pipe carries the output of a program to a sink.
 type pipe struct {
 	r, w  *os.File
-	until atomic.Int64 // when set: the program has ended; read the rest, until this time at most
+	until atomic.Int64 // if set: the program has ended; read the rest, at most until this time
 }
 
 // newPipe makes a pipe and adds it to all.
@@ -30,8 +30,8 @@ func newPipe(all *[]*pipe) (*pipe, error) {
 	return p, nil
 }
 
-// copy feeds data to out until EOF. While draining it stops when no more arrives. What out takes its time for does not
-// count: a program's own output is never cut off because its reader is behind.
+// copy feeds data to out until EOF. While draining it stops when no more arrives. The time that out needs does not
+// count, so a slow reader never loses output of the program itself.
 func (p *pipe) copy(out *sink, s *stream) {
 	buf := make([]byte, 32<<10)
 	var waited time.Duration // for data, since the program ended
@@ -57,13 +57,13 @@ func (p *pipe) copy(out *sink, s *stream) {
 	}
 }
 
-// drain tells copy to finish. The program's own output is in the pipe already; only a process that survived the sweep
+// drain tells copy to finish. The program's own output is already in the pipe; only a process that survived the sweep
 // can hold the other end open now.
 func (p *pipe) drain() {
 	p.until.Store(time.Now().Add(drainTotal).UnixNano())
 	_ = p.w.Close()
 	if err := p.r.SetReadDeadline(time.Now().Add(drainStep)); err != nil {
-		// No deadlines on this system's pipes: closing is the other way to end a read.
+		// Pipes of this system have no deadlines: closing is the other way to end a read.
 		time.AfterFunc(drainStep, func() { _ = p.r.Close() })
 		return
 	}

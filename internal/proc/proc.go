@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// ErrNotFound says that the program does not exist or is not executable.
+// ErrNotFound reports that the program does not exist or is not executable.
 var ErrNotFound = errors.New("program not found")
 
 // Cmd is a program to run.
@@ -35,7 +35,7 @@ type Cmd struct {
 	// Line receives each line of output while the program runs, free of control codes and cut at 4 KiB.
 	// Calls come one at a time; a slow Line slows the program down.
 	Line func(string)
-	// Redact, if set, is applied to everything in Line, Log and Result.Tail. It gets whole lines.
+	// Redact, if set, removes secrets from everything in Line, Log and Result.Tail. It gets whole lines.
 	Redact func(string) string
 	// Log names a file to which the combined output is appended. It grows to at most LogCap bytes and then notes the
 	// cut.
@@ -43,7 +43,7 @@ type Cmd struct {
 	LogCap int64 // 0 is 64 MiB
 
 	Keep       int // bytes of the end of the combined output to keep; 0 is 64 KiB
-	KeepStdout int // if > 0, standard output is kept apart as well, up to that many bytes
+	KeepStdout int // if > 0, standard output is also kept separately, up to this many bytes
 	// Stdout receives standard output alone, complete and unchanged, while the program runs. Writes are sequential and
 	// end before Run returns; their results are ignored. If it is an *os.File, the program writes to it directly: that
 	// output counts neither for Limits.Idle nor for Result.
@@ -52,7 +52,7 @@ type Cmd struct {
 	// Sweep is a unique environment entry KEY=VALUE, see [NewTag]. Run adds it to Env and finally kills every process
 	// that has it, even one that has left session and group (Linux).
 	Sweep string
-	// Reaper, if not nil, kills the program should this one be killed.
+	// Reaper, if not nil, kills the program if this process is killed.
 	Reaper *Reaper
 }
 
@@ -63,7 +63,7 @@ type Limits struct {
 	Grace time.Duration // between asking to end (TERM) and killing (KILL); 0 is two seconds
 }
 
-// Reason says how a program came to its end.
+// Reason says how a program ended.
 type Reason string
 
 // The reasons.
@@ -83,7 +83,7 @@ type Result struct {
 	Cause     error  // why the context ended, with Cancelled
 	Tail      string // the end of the combined output, as printed
 	Stdout    []byte // with Cmd.KeepStdout
-	Truncated bool   // Stdout is not all there was
+	Truncated bool   // Stdout is truncated
 	Bytes     int64  // size of all output
 	Duration  time.Duration
 	Swept     int // processes that outlived the program and were killed
@@ -100,7 +100,7 @@ const (
 	defaultGrace = 2 * time.Second
 	sweepGrace   = 250 * time.Millisecond // for processes that outlive a program which exited on its own
 	stdinDelay   = time.Second            // for a Cmd.Stdin reader that does not end
-	lostDelay    = 5 * time.Second        // for a killed process that the kernel does not let go
+	lostDelay    = 5 * time.Second        // for a killed process that the kernel does not release
 	shortRun     = 200 * time.Millisecond // too short for a process ID to be used again
 )
 
@@ -163,15 +163,15 @@ type holder interface {
 	outcome() (exit int, signal syscall.Signal)
 	// asking is called when the program is about to be asked to end.
 	asking()
-	// left lists the living processes of the program. none says that there are certainly none.
+	// left lists the living processes of the program. none is true if certainly none exists.
 	left() (alive []member, none bool)
-	// kill kills in one operation all that the kernel can kill so.
+	// kill kills in one operation all processes that the kernel can kill this way.
 	kill()
 	// leave is called last. It returns how many processes others had to kill.
 	leave() (more int, err error)
 }
 
-// supervise waits for the end of the program, or brings it about.
+// supervise waits for the end of the program, or ends it.
 func (p *process) supervise(ctx context.Context, l Limits, out *sink) Result {
 	res := Result{Exit: -1}
 	total, idle := newTimer(l.Total), newTimer(l.Idle)

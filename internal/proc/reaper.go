@@ -23,8 +23,9 @@ type Reaper struct {
 	keepers keepers
 }
 
-// ErrReaperLost says that another process killed the reaper. Nothing more is started, as it would have no clean-up.
-var ErrReaperLost = errors.New("the process that ends what runplan starts was killed from outside; " +
+// ErrReaperLost reports that another process killed the reaper. No further programs start, because they would have no
+// clean-up.
+var ErrReaperLost = errors.New("the reaper process of runplan was killed by another process; " +
 	"look for programs that are still running, then start again")
 
 // closeTime limits how long Close waits for the reaper to kill the remaining processes.
@@ -101,7 +102,7 @@ func (r *Reaper) send(verb string, args ...string) {
 	}
 }
 
-// encodeLine writes a verb and its arguments, which may hold any bytes, as one line.
+// encodeLine writes a verb and its arguments, which may contain any bytes, as one line.
 func encodeLine(verb string, args ...string) string {
 	var b strings.Builder
 	b.WriteString(verb)
@@ -113,7 +114,7 @@ func encodeLine(verb string, args ...string) string {
 	return b.String()
 }
 
-// decodeLine takes a line of encodeLine apart. The verb is empty if it is not one.
+// decodeLine parses a line of encodeLine. The verb is empty if the line is invalid.
 func decodeLine(line string) (verb string, args []string) {
 	verb, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
 	for rest = strings.TrimSpace(rest); rest != ""; rest = strings.TrimSpace(rest) {

@@ -13,7 +13,7 @@ import (
 // kills the rest. It kills a program of another process only if its start time is the registered one, so a reused
 // process id does no harm.
 func ReapMain(in io.Reader) {
-	deaf := make(chan os.Signal, 1) // it ends when its parent does, not before
+	deaf := make(chan os.Signal, 1) // it ends with its parent, not before
 	signal.Notify(deaf, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer signal.Stop(deaf)
 	groups := map[int]string{}
@@ -51,8 +51,8 @@ func ReapMain(in io.Reader) {
 	}
 }
 
-// reapGroup kills the program pid and its family. Once the leader has ended, its group may still have members; the id
-// cannot be reused while it has. But a new group with the same id looks alike. So then only members younger than the
+// reapGroup kills the program pid and its family. After the end of the leader, its group may still have members, and
+// then its id is not reused. But a new group with the same id looks the same. So then only members younger than the
 // leader count, as in survivors.
 func reapGroup(pid int, born string) {
 	if born == "" {

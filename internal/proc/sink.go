@@ -45,8 +45,8 @@ type stream struct {
 	stdout bool // keep it apart
 	buf    []byte
 	long   bool   // the line in buf was cut
-	cr     bool   // a carriage return came last
-	whole  []byte // what came and cannot be redacted yet
+	cr     bool   // the last byte was a carriage return
+	whole  []byte // received data that cannot be redacted yet
 }
 
 func newSink(c Cmd) (*sink, error) {
@@ -107,10 +107,10 @@ func (s *sink) write(st *stream, p []byte) {
 		st.whole = append(st.whole[:0], st.whole[n:]...)
 	}
 	s.tell(st, p)
-	s.last.Store(time.Now().UnixNano()) // a slow Line is not the program's silence
+	s.last.Store(time.Now().UnixNano()) // the time of a slow Line does not count as idle
 }
 
-// tell passes on redacted output.
+// tell passes redacted output on.
 func (s *sink) tell(st *stream, p []byte) {
 	if len(p) == 0 {
 		return
@@ -176,7 +176,8 @@ func (s *sink) logWrite(p []byte) {
 	s.logLeft -= room
 	if room < int64(len(p)) {
 		s.logLeft = -1
-		_, s.logErr = s.log.WriteString("\n[runplan: the log has reached its cap; the rest of the output is not in it]\n")
+		_, s.logErr = s.log.WriteString("\n[runplan: the log has reached its maximum size; the rest of the output is " +
+			"missing]\n")
 	}
 }
 
@@ -228,7 +229,7 @@ func (r *ring) write(p []byte) {
 		return
 	}
 	r.buf = append(r.buf, p...)
-	if len(r.buf) > 2*r.max { // moved now and then, not with each write
+	if len(r.buf) > 2*r.max { // moved occasionally, not at each write
 		r.buf = append(r.buf[:0], r.buf[len(r.buf)-r.max:]...)
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/go-cmd/cmd"
 )
 
-// start starts c. The output goes through own pipes, not through those of os/exec: so the end of the program is seen at
-// once, even if a grandchild still holds the other end open.
+// start starts c. It uses its own pipes, not those of os/exec, so it notices the end of the program at once, even if
+// a grandchild still has the other end open.
 func start(c Cmd, path string, out *sink) (*process, error) {
 	var pipes []*pipe
 	stdout, err := newPipe(&pipes)
@@ -68,9 +68,9 @@ type direct struct {
 	cmd    Cmd
 	pid    int
 	began  time.Time
-	born   string    // its start time, which tells it from a later process with the same id
+	born   string    // its start time, which distinguishes it from a later process with the same id
 	os     *exec.Cmd // to be read only once it has ended
-	family []member  // what belonged to it when it was asked to end
+	family []member  // its processes when it was asked to end
 }
 
 func (p *process) direct(c Cmd, path string, outputs [2]*os.File) error {

@@ -14,7 +14,7 @@ const (
 	pause   = 10 * time.Millisecond
 )
 
-// sweep ends what outlived the program. It returns the number of those processes and some names. The error says that
+// sweep ends the processes that outlived the program. It returns their number and some names. The error means that
 // some are still alive.
 func (p *process) sweep(c Cmd, grace time.Duration) (int, []string, error) {
 	seen := map[int]bool{}
@@ -22,7 +22,7 @@ func (p *process) sweep(c Cmd, grace time.Duration) (int, []string, error) {
 	more, err := p.holder.leave()
 	if len(stuck) > 0 {
 		err = fmt.Errorf(
-			"it left processes that cannot be ended, so nothing is done beside them: %s; end them, then start again",
+			"it left processes that could not be killed, so runplan does not continue: %s; end them, then start again",
 			strings.Join(stuck, "; "))
 	}
 	return len(seen) + more, names, err
@@ -45,7 +45,7 @@ func (p *process) end(c Cmd, grace time.Duration, seen map[int]bool) (names, stu
 		}
 	}
 	note()
-	names = namesOf(left, c.Redact) // now: what is killed has no name any more
+	names = namesOf(left, c.Redact) // read the names now, because killed processes have none
 	signalMembers(left, syscall.SIGTERM)
 	for until := time.Now().Add(grace); time.Now().Before(until); {
 		time.Sleep(pause)

@@ -10,11 +10,11 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// member is a process that belongs to a program that was started here.
+// member is a process of a program that was started here.
 type member struct {
 	pid   int
 	born  string
-	group bool // the whole group of that id is meant: this system lists no processes
+	group bool // the whole process group with this id, because this system lists no processes
 }
 
 const (
@@ -45,7 +45,7 @@ func namesOf(ms []member, hide func(string) string) []string {
 	return out
 }
 
-// NewTag returns an environment entry for [Cmd.Sweep] that nothing else has.
+// NewTag returns a unique environment entry for [Cmd.Sweep].
 func NewTag() string { return "RUNPLAN_TAG=" + rand.Text() }
 
 // sweepTime limits how long a sweep waits for killed processes to disappear. On a busy machine that takes time, and

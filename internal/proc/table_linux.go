@@ -30,7 +30,7 @@ func readRow(pid int) (row, bool) {
 	if err != nil {
 		return row{}, false
 	}
-	// There are hundreds of processes, so this makes few system calls.
+	// There may be hundreds of processes, so this makes few system calls.
 	var buf [1024]byte
 	n, err := unix.Read(fd, buf[:])
 	for errors.Is(err, unix.EINTR) {
@@ -82,7 +82,7 @@ func bornAt(pid int) string {
 	return ""
 }
 
-// nameOf returns the command line of a process; in brackets its short name, where it has none.
+// nameOf returns the command line of a process, or its short name in brackets if it has none.
 func nameOf(pid int) string {
 	dir := "/proc/" + strconv.Itoa(pid)
 	if b, err := os.ReadFile(dir + "/cmdline"); err == nil && len(b) > 0 {
@@ -95,7 +95,7 @@ func nameOf(pid int) string {
 	return "[" + string(bytes.TrimSpace(b)) + "]"
 }
 
-// readTable lists all processes but this one and those it descends from: they are never ours to kill.
+// readTable lists all processes except this one and its ancestors, which must never be killed.
 func readTable() []row {
 	d, err := os.Open("/proc")
 	if err != nil {
@@ -151,7 +151,7 @@ const mostNew = 400
 // nobodyNew reports whether it is certain that survivors would find no process of the program pid. It checks the few
 // processes that started since then: their ids follow the program's, unless the system has wrapped around.
 func nobodyNew(pid int, entry string) bool {
-	data, err := os.ReadFile("/proc/loadavg") // it ends with the last id that was given out
+	data, err := os.ReadFile("/proc/loadavg") // its last field is the last assigned id
 	f := bytes.Fields(data)
 	if err != nil || len(f) < 5 {
 		return false

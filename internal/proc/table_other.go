@@ -17,5 +17,5 @@ func nobodyNew(int, string) bool { return false }
 
 func nameOf(int) string { return "" }
 
-// Opened reports whether a process has the file at path open; known is false where the system does not tell.
+// Opened reports whether a process has the file at path open; known is false if the system does not report it.
 func Opened(string) (open, known bool) { return false, false }

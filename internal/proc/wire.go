@@ -11,9 +11,9 @@ import (
 // wire carries lines of encodeLine between runplan, the reaper and the keepers, together with file descriptors.
 type wire struct {
 	from  io.Reader
-	to    io.Writer // nil where nothing can be answered
+	to    io.Writer // nil if no answer is possible
 	lines *bufio.Reader
-	files []*os.File // that have come, in their order
+	files []*os.File // received files, in their order
 }
 
 func newWire(from io.Reader, to io.Writer) *wire {
@@ -32,10 +32,10 @@ func (w *wire) next() (verb string, args []string, err error) {
 	return verb, args, nil
 }
 
-// take returns the next n files that came, in their order.
+// take returns the next n received files, in their order.
 func (w *wire) take(n int) ([]*os.File, error) {
 	if len(w.files) < n {
-		return nil, errors.New("a message came without its files")
+		return nil, errors.New("a message arrived without its files")
 	}
 	out := w.files[:n:n]
 	w.files = w.files[n:]

@@ -41,7 +41,7 @@ func connOf(f *os.File) (*net.UnixConn, error) {
 	return conn, nil
 }
 
-// connect makes the connection to the reaper x, which has it as its standard input.
+// connect makes the connection to the reaper x, which uses it as its standard input.
 func connect(x *exec.Cmd) (near io.WriteCloser, far *os.File, err error) {
 	conn, far, err := socketPair()
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package prompt fills in the texts that models and agents get. A prompt is a markdown file with slots: {{name}} needs
-// a value, {{name?}} becomes "(none)" without one. A missing value or file is an error, never a gap in the text
+// Package prompt fills in the texts that models and agents get. A prompt is a markdown file with slots: {{name}}
+// needs a value, {{name?}} becomes "(none)" without one. A missing value or file is an error, never a gap in the text
 // (MODEL-14).
 //
-// Values are inserted literally; slots in them are not filled. A prompt that has to show {{ itself writes \{{.
+// Values are inserted literally; slots in them are not filled. To show {{ itself, a prompt contains \{{.
 package prompt
 
 import (
@@ -52,7 +52,7 @@ func Parse(name, text string) (Template, error) {
 		slot, optional := strings.CutSuffix(strings.TrimSpace(inner), "?")
 		if !closed || !isName(slot) {
 			return Template{},
-				fmt.Errorf(`%s:%d: {{ begins no slot; write {{name}} with small letters, digits and _, or \{{ for the braces`, name,
+				fmt.Errorf(`%s:%d: {{ does not begin a slot; write {{name}} with lower-case letters, digits and _, or \{{ for the braces`, name,
 					line)
 		}
 		t.parts = append(t.parts, part{text: literal.String()}, part{slot: slot, optional: optional})
@@ -107,7 +107,7 @@ func (t Template) Render(values map[string]string) (string, error) {
 		}
 	}
 	if len(missing) > 0 {
-		return "", fmt.Errorf("prompt %s: no value for %s; given are %s", t.name, listed(missing),
+		return "", fmt.Errorf("prompt %s: no value for %s; the values are %s", t.name, listed(missing),
 			listed(slices.Sorted(maps.Keys(values))))
 	}
 	return b.String(), nil
@@ -122,18 +122,18 @@ func listed(names []string) string {
 
 // Layer is a folder of prompt files.
 type Layer struct {
-	Dir string // how messages name the folder
+	Dir string // name of the folder in messages
 	FS  fs.FS
 }
 
 // DirLayer returns a folder on disk. It need not be there.
 func DirLayer(dir string) Layer { return Layer{dir, os.DirFS(dir)} }
 
-// Set is the prompts of all layers, by name.
+// Set holds the prompts of all layers, by name.
 type Set struct{ byName map[string]Template }
 
-// Load reads all .md files of each layer. A file of a later layer takes the place of one of the same name in an
-// earlier one, and may use the slots of that one only: others would have no value whenever it is used.
+// Load reads all .md files of each layer. A file of a later layer replaces the file with the same name in an earlier
+// layer. It may use only the slots of that file, because others would have no value.
 func Load(layers ...Layer) (Set, error) {
 	s := Set{map[string]Template{}}
 	var errs []error
@@ -180,7 +180,7 @@ func (s Set) add(l Layer, name string) error {
 	if old, ok := s.byName[name]; ok {
 		for _, slot := range t.Slots() {
 			if !slices.Contains(old.Slots(), slot) {
-				return fmt.Errorf("%s: nothing fills the slot {{%s}}; %s has %s", file, slot, old.name, listed(old.Slots()))
+				return fmt.Errorf("%s: unknown slot {{%s}}; %s has %s", file, slot, old.name, listed(old.Slots()))
 			}
 		}
 	}
@@ -200,7 +200,7 @@ func (s Set) Get(name string) (Template, error) {
 	return t, nil
 }
 
-// Render fills in the prompt of that name.
+// Render fills in the prompt with a name.
 func (s Set) Render(name string, values map[string]string) (string, error) {
 	t, err := s.Get(name)
 	if err != nil {

@@ -47,9 +47,9 @@ func TestMissingValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	for want, values := range map[string]map[string]string{
-		"prompt triage.md: no value for a, c; given are b, z":    {"b": "1", "z": "2"},
-		"prompt triage.md: no value for a, b, c; given are none": nil,
-		"prompt triage.md: no value for b; given are a, b, c":    {"a": "1", "b": "\t", "c": "3"},
+		"prompt triage.md: no value for a, c; the values are b, z":    {"b": "1", "z": "2"},
+		"prompt triage.md: no value for a, b, c; the values are none": nil,
+		"prompt triage.md: no value for b; the values are a, b, c":    {"a": "1", "b": "\t", "c": "3"},
 	} {
 		if _, err := tpl.Render(values); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
@@ -104,9 +104,9 @@ func TestLayers(t *testing.T) {
 func TestLoadTellsAllThatIsWrong(t *testing.T) {
 	built := layer("built-in", map[string]string{"a.md": "A {{x}} {{y?}}", "b.md": "B"})
 	_, err := Load(built, layer("p", map[string]string{"a.md": "{{z}}", "b.md": "{{x}}", "c.md": "{{ }}"}))
-	want := "p/a.md: nothing fills the slot {{z}}; built-in/a.md has x, y\n" +
-		"p/b.md: nothing fills the slot {{x}}; built-in/b.md has none\n" +
-		`p/c.md:1: {{ begins no slot; write {{name}} with small letters, digits and _, or \{{ for the braces`
+	want := "p/a.md: unknown slot {{z}}; built-in/a.md has x, y\n" +
+		"p/b.md: unknown slot {{x}}; built-in/b.md has none\n" +
+		`p/c.md:1: {{ does not begin a slot; write {{name}} with lower-case letters, digits and _, or \{{ for the braces`
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
 	}

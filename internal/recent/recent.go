@@ -1,16 +1,16 @@
-// Package recent has a two-generation cache of at most 2N entries: when the young generation is full it replaces the
-// old one.
+// Package recent implements a two-generation cache of at most 2N entries: a full young generation replaces the old
+// one.
 package recent
 
-// Map remembers values. It is for one goroutine.
+// Map caches values. It is not safe for concurrent use.
 type Map[K comparable, V any] struct {
 	most        int
 	cost        func(V) int
 	now, before map[K]V
-	held        int // cost of what now has
+	held        int // cost of the entries in now
 }
 
-// New returns a map that holds values of about twice the cost that most says.
+// New returns a map for values with a total cost of about twice most.
 func New[K comparable, V any](most int, cost func(V) int) *Map[K, V] {
 	return &Map[K, V]{most: most, cost: cost, now: map[K]V{}}
 }
@@ -26,7 +26,7 @@ func (m *Map[K, V]) Get(key K) (V, bool) {
 	return v, ok
 }
 
-// Put remembers a value.
+// Put stores a value.
 func (m *Map[K, V]) Put(key K, v V) {
 	if m.held > m.most {
 		m.before, m.now, m.held = m.now, map[K]V{}, 0

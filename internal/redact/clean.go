@@ -68,7 +68,7 @@ func escape(s string) int {
 	return 1
 }
 
-// csi returns how long the parameters and the final byte of a control sequence are.
+// csi returns the length of the parameters and the final byte of a control sequence.
 func csi(s string) int {
 	n := 0
 	for n < len(s) && n < maxSequence && s[n] >= 0x20 && s[n] <= 0x3f {
@@ -80,11 +80,11 @@ func csi(s string) int {
 	return n
 }
 
-// A sequence that never ends must not swallow the rest of the text.
+// A sequence without an end must not swallow the rest of the text.
 const maxSequence = 4 << 10
 
-// stringSequence returns how long the text up to BEL or ESC \ is; without an end on its line only the
-// introducer is dropped.
+// stringSequence returns the length of the text up to BEL or ESC \. Without an end on its line, only the introducer
+// is dropped.
 func stringSequence(s string) int {
 	for i := 0; i < len(s) && i < maxSequence; i++ {
 		switch {

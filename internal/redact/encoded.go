@@ -1,12 +1,12 @@
 package redact
 
-// A run of fewer bytes holds no secret in base64.
+// A shorter run cannot contain a secret in base64.
 const minRun = 20
 
-// wrapped is the length from which a line of base64 may go on in the next one; programs wrap it at 64 or 76.
+// wrapped is the minimum length of a base64 line that may continue on the next line; programs wrap it at 64 or 76.
 const wrapped = 60
 
-// sextets gives the value of each byte of base64, in both of its alphabets; 0xff is none.
+// sextets maps each byte of base64 to its value, in both alphabets; 0xff is invalid.
 var sextets = func() (t [256]byte) {
 	for i := range t {
 		t[i] = 0xff
@@ -65,7 +65,7 @@ func lineEnd(text string, i int) int {
 }
 
 // varied reports whether a run has letters of both cases, as base64 of text has. A run of hexadecimal digits may be
-// encoded as well.
+// encoded too.
 func varied(run string) bool {
 	upper, lower, hexadecimal := false, false, true
 	for i := range len(run) {

@@ -9,13 +9,13 @@ import (
 	"github.com/runplan/runplan/internal/literal"
 )
 
-// These limit the layers of escapes, and of base64, that are decoded.
+// These limit the decoded layers of escapes and of base64.
 const (
 	layers  = 3
 	nesting = 2
 )
 
-// hints finds the kinds that a text may have: most have none, and an expression is slow to say so.
+// hints finds the kinds of secrets that a text may contain. Most texts contain none, and the expressions are slow.
 var hints = sync.OnceValue(func() *literal.Groups {
 	var needs [][]literal.Lit
 	for i := range kinds {
@@ -24,23 +24,23 @@ var hints = sync.OnceValue(func() *literal.Groups {
 	return literal.NewGroups(needs...)
 })
 
-// span is a place of a text that is to be hidden.
+// span is a place in a text that must be hidden.
 type span struct {
 	from, to int
 	mark     string
 	known    bool // the value is known, in any form
 }
 
-// Match is a secret that was found by its looks.
+// Match is a secret found by its form.
 type Match struct {
 	Kind     *Kind
 	From, To int    // its place in the original text
-	Context  int    // where that begins by which it was found: at From or before
+	Context  int    // start of the text by which it was found, at or before From
 	Value    string // without escapes; "" inside base64
-	Behind   string // what follows it, without escapes
+	Behind   string // the text after it, without escapes
 }
 
-// Find returns the secrets of a text that are known by their form, in order of position. It decodes escapes and base64.
+// Find returns the secrets of a text with a known form, in order of position. It decodes escapes and base64.
 func Find(text string) []Match {
 	var none *Redactor
 	var out []Match
@@ -195,7 +195,7 @@ func wordByte(c byte) bool {
 	return '0' <= c && c <= '9' || 'A' <= c && c <= 'Z' || 'a' <= c && c <= 'z' || c == '_'
 }
 
-// inside looks for secrets in base64. If it finds one, the whole run is the secret.
+// inside searches base64 for secrets. If it finds one, the whole run is the secret.
 func (r *Redactor) inside(v view, depth int, found func(Match, string) bool) bool {
 	if depth == nesting {
 		return true

@@ -48,14 +48,14 @@ func mixed(v string) bool {
 		!strings.ContainsAny(strings.TrimPrefix(tail, "proj-"), "-_")
 }
 
-// speaking are the words in the names of secrets: the text of an assignment begins with one.
+// speaking lists the words in the names of secrets. The text of an assignment begins with one.
 var speaking = sync.OnceValue(func() *literal.Set { return literal.NewSet(literal.Needs(assignmentText)) })
 
-// assignmentText is the end of a name that speaks of a secret, and its value.
+// assignmentText matches the end of a secret-sounding name, and its value.
 const assignmentText = `(?i)^((?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|account[_-]?key|credential|encryption[_-]?key|signing[_-]?key)[\w-]{0,30})["']?[ \t]{0,5}(?:=>|:=|=|:|[ \t])[ \t]{0,5}(?:"([^"\s\\]{12,500})"|'([^'\s\\]{12,500})'|([A-Za-z0-9+/_=~.-]{16,500}))`
 
-// assigned reports whether a match of [assignmentText] assigns a secret, and returns the places of its name and value.
-// The value has to look random, because harmless assignments to such names are common.
+// assigned reports whether a match of [assignmentText] assigns a secret, and returns the positions of its name and
+// value. The value must look random, because harmless assignments to such names are common.
 func assigned(text string, m []int) (start, from, to int, ok bool) {
 	start = m[2]
 	for start > 0 && m[2]-start < 60 && (wordByte(text[start-1]) || text[start-1] == '.' || text[start-1] == '-') {
@@ -73,7 +73,7 @@ func assigned(text string, m []int) (start, from, to int, ok bool) {
 		value = strings.TrimRight(value, ".-=")
 		to = from + len(value)
 		gap := strings.TrimLeft(text[m[3]:from], `"'`)
-		if strings.TrimSpace(gap) == "" && !strings.HasPrefix(name, "--") { // only a flag has its value there
+		if strings.TrimSpace(gap) == "" && !strings.HasPrefix(name, "--") { // only flags have their values there
 			return start, 0, 0, false
 		}
 		if to < len(text) && strings.IndexByte("([{", text[to]) >= 0 || len(value) < 16 || strings.Count(value, "/") > 2 {
@@ -159,7 +159,7 @@ func Weak(v string) bool {
 // Reference reports whether a value refers to a secret instead of being one.
 func Reference(v string) bool { return indirect.MatchString(v) }
 
-// PublicName reports whether a name is that of something public although it speaks of secrets.
+// PublicName reports whether a secret-sounding name is that of a public value.
 func PublicName(name string) bool { return publicNames.MatchString(name) }
 
 // Placeholder reports whether a value is plainly a placeholder for a secret.
@@ -171,7 +171,7 @@ func Placeholder(v string) bool {
 	if strings.Contains(v, "PRIVATE KEY") {
 		return false
 	}
-	// What follows the prefix is one character over and over, or counts up.
+	// The text after the prefix is one repeated character, or counts up.
 	tail := v[strings.LastIndexAny(v, "_-")+1:]
 	return len(tail) >= 8 && (Entropy(tail) < 1.6 || zeros.MatchString(tail))
 }

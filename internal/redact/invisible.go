@@ -36,12 +36,12 @@ func Unseen(r rune) bool {
 		r == 0x00ad, r == 0x034f, // soft hyphen, grapheme joiner
 		r == 0x061c, r == 0x200e, r == 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, // direction
 		r == 0x115f, r == 0x1160, r == 0x3164, r == 0xffa0, r == 0x17b4, r == 0x17b5, // fillers
-		r == 0x180e, r == 0x180f, r == 0x200b, r >= 0x2060 && r <= 0x2065, r >= 0x206a && r <= 0x206f, // without a width
-		r == 0x2028, r == 0x2029, // line ends that few programs know
+		r == 0x180e, r == 0x180f, r == 0x200b, r >= 0x2060 && r <= 0x2065, r >= 0x206a && r <= 0x206f, // zero width
+		r == 0x2028, r == 0x2029, // rare line ends
 		r >= 0xfe00 && r <= 0xfe0d, // variants
 		r == 0xfeff, r >= 0xfff0 && r <= 0xfffb,
 		r >= 0x1bca0 && r <= 0x1bca3, r >= 0x1d173 && r <= 0x1d17a,
-		r >= 0xe0000 && r <= 0xe0fff: // tags and more variants: whole sentences can be written in them
+		r >= 0xe0000 && r <= 0xe0fff: // tags and further variation selectors, which can hide whole sentences
 		return true
 	}
 	return false

@@ -7,17 +7,17 @@ import (
 	"github.com/runplan/runplan/internal/literal"
 )
 
-// Kind is a kind of secret that is known by its looks. Where its expression has a group, the group is the secret and
-// the rest is its context.
+// Kind is a kind of secret with a known form. If its expression has a group, the group is the secret and the rest is
+// its context.
 type Kind struct {
 	ID    string // in lower case, with hyphens: "github-token"
-	Guess bool   // it may be something else
+	Guess bool   // it may not be a secret
 
 	re    *lazyre.Regexp
 	lits  []literal.Lit     // each match contains one of them; nil derives them from the expression
 	edge  bool              // no letter, digit or underscore before it
 	exact bool              // nor after it
-	check func(string) bool // what else holds for the secret; nil is nothing
+	check func(string) bool // further condition for the secret; nil for none
 }
 
 func (k *Kind) mark() string {
@@ -37,7 +37,7 @@ func shape(id, expr string) Kind { return Kind{ID: id, re: lazyre.New(expr)} }
 // word returns a kind whose prefix also occurs inside of words.
 func word(id, expr string) Kind { return Kind{ID: id, re: lazyre.New(expr), edge: true} }
 
-// fixed returns a kind of a fixed length: what is longer is something else.
+// fixed returns a kind of a fixed length: a longer text is not that kind.
 func fixed(id, expr string) Kind { return Kind{ID: id, re: lazyre.New(expr), edge: true, exact: true} }
 
 const uuid = `[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}`

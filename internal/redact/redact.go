@@ -29,8 +29,7 @@ type Redactor struct {
 	names   map[string]string // by value
 }
 
-// New learns the values of those variables of env, KEY=VALUE, whose names look secret, and extra, which
-// are secret values themselves.
+// New collects the values of secret-looking variables in env, KEY=VALUE, and extra, which contains secret values.
 func New(env []string, extra ...string) *Redactor {
 	names := map[string]string{} // by value
 	learn := func(name, value string) {
@@ -148,7 +147,7 @@ func spellings(value string) []string {
 	return out
 }
 
-// SecretName reports whether a variable of this name is likely to hold a secret.
+// SecretName reports whether a variable with this name probably contains a secret.
 func SecretName(name string) bool {
 	name = strings.ToUpper(name)
 	for _, part := range []string{

@@ -9,13 +9,13 @@ import (
 // segment. So a text that arrives in pieces is redacted like a complete one.
 const (
 	maxSegment = 1 << 20  // a longer line is cut
-	lookBehind = 4 << 10  // of a cut, to see whether it is in a secret
+	lookBehind = 4 << 10  // overlap at a cut, to find secrets across it
 	maxKey     = 16 << 10 // of a private key without an end
 	maxKeyRows = 150
 )
 
-// Cut returns how many bytes of b, which is the beginning of a text, can be redacted without the rest: the whole
-// segments, and nothing of a line that has not ended. Redacting the parts gives what redacting the whole gives.
+// Cut returns how many bytes of b, which is the beginning of a text, can be redacted without the rest: the complete
+// segments, without an incomplete line. Redacting the parts gives the same result as redacting the whole.
 func Cut(b []byte) int {
 	if len(b) < maxSegment && bytes.IndexByte(b, '\n') < 0 {
 		return 0
@@ -31,7 +31,7 @@ func Cut(b []byte) int {
 	}
 }
 
-// segment returns the length of the first segment of s, 0 if it has not ended. The last one of a text ends with it.
+// segment returns the length of the first segment of s, 0 if it has not ended. The last segment ends with the text.
 func segment(s string, last bool) int {
 	key, rows := -1, 0 // where a private key began
 	at := 0

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// view is a text as a reader of one more layer of escapes sees it. Where from is nil it is the text itself.
+// view is a text with one more layer of escapes decoded. If from is nil it is the text itself.
 type view struct {
 	text     string
 	from, to []int32 // where each byte begins and ends in the original text
 }
 
-// place returns the position of the bytes from a to b of the view in the original text.
+// place returns the original position of the bytes from a to b of the view.
 func (v view) place(a, b int) (from, to int) {
 	if v.from == nil {
 		return a, b
@@ -23,12 +23,12 @@ func (v view) place(a, b int) (from, to int) {
 	return int(v.from[a]), int(v.to[b-1])
 }
 
-// gap reports whether there is something invisible before byte i.
+// gap reports whether invisible characters precede byte i.
 func (v view) gap(i int) bool {
 	return v.from != nil && i > 0 && i < len(v.from) && v.from[i] > v.to[i-1]
 }
 
-// decoded returns the view with one layer of escapes less, and whether there was one.
+// decoded returns the view with one more layer of escapes decoded, and whether there was one.
 func (v view) decoded() (view, bool) {
 	text, ok := decode(v.text, nil)
 	if !ok {
@@ -43,7 +43,7 @@ func (v view) decoded() (view, bool) {
 	return view{text, m.from, m.to}, true
 }
 
-// origins notes where each decoded byte comes from.
+// origins records the original position of each decoded byte.
 type origins struct{ from, to []int32 }
 
 func (o *origins) add(n, from, to int) {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// mostHeads bounds how many runs have a head on disk; with more the oldest go.
+// mostHeads limits the number of runs with a head on disk; the oldest heads are removed.
 const mostHeads = 500
 
 // Chain is the head of a run's chain: the number of its last link, and that link's seal.
@@ -47,10 +47,10 @@ func (s *Seal) OpenHead(run string) *HeadFile {
 	return &HeadFile{s, run, f}
 }
 
-// headSize is the fixed size of the file, so that each write replaces the one before as a whole.
+// headSize is the fixed size of the file, so each write replaces the previous one completely.
 const headSize = 160
 
-// Set writes how far the chain has come. What fails is left: the head only helps to notice.
+// Set writes the head of the chain. It ignores errors, because the head only helps to detect changes.
 func (h *HeadFile) Set(c Chain) {
 	if h == nil {
 		return

@@ -27,12 +27,12 @@ type Kind string
 
 // The kinds of signed data.
 const (
-	Run     Kind = "run"     // what a run was started with; the first link of its chain
+	Run     Kind = "run"     // the parameters of a run; the first link of its chain
 	Event   Kind = "event"   // an event of the journal, with the seal of the one before it
 	Post    Kind = "post"    // a message to a run from outside
 	Receipt Kind = "receipt" // the proof of a merged batch
 	Cache   Kind = "cache"   // a gate's answer about a tree
-	Head    Kind = "head"    // how far the chain of a run had come
+	Head    Kind = "head"    // the head of a run's chain
 )
 
 // FileName is the name of the key's file in the user's folder.
@@ -40,20 +40,20 @@ const FileName = "seal.key"
 
 const keySize = 32
 
-// Seal signs and checks with the key of a user. A nil Seal signs nothing, and takes nothing for signed.
+// Seal signs and verifies with the key of a user. A nil Seal signs nothing, and accepts nothing as signed.
 type Seal struct {
 	dir string
 	key []byte
 }
 
-// ErrKey says that the key is unusable.
+// ErrKey reports that the key is unusable.
 var ErrKey = errors.New("the key with which runplan signs its journal cannot be used")
 
 // Open reads the key in the folder dir, and creates both if they are missing.
 func Open(dir string) (*Seal, error) {
 	path := filepath.Join(dir, FileName)
 	if err := create(path); err != nil {
-		return nil, fmt.Errorf("make the key with which runplan signs its journal: %w", err)
+		return nil, fmt.Errorf("create the key with which runplan signs its journal: %w", err)
 	}
 	key, err := read(path)
 	if err != nil {
@@ -82,7 +82,7 @@ func create(path string) error {
 		_, err = f.Write(key)
 	}
 	if err == nil {
-		err = f.Sync() // a key that a power failure takes would take all journals with it
+		err = f.Sync() // without the key, all journals would be unusable, so sync it to disk
 	}
 	err = errors.Join(err, f.Close())
 	if err != nil {
@@ -99,7 +99,7 @@ func read(path string) ([]byte, error) {
 			return nil, fmt.Errorf("%w: %w", ErrKey, err)
 		}
 		if !info.Mode().IsRegular() {
-			return nil, fmt.Errorf("%w: %s is not a regular file; remove it, and a new key is made", ErrKey, path)
+			return nil, fmt.Errorf("%w: %s is not a regular file; remove it to create a new key", ErrKey, path)
 		}
 		if runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
 			return nil, fmt.Errorf("%w: other users may read %s; run: chmod 600 %s", ErrKey, path, path)
@@ -113,7 +113,7 @@ func read(path string) ([]byte, error) {
 		case len(key) > 0 || try == 100:
 			return nil,
 				fmt.Errorf(
-					"%w: %s holds %d bytes instead of %d; bring back a copy, or remove it: then a new key is made, and runs that "+
+					"%w: %s has %d bytes instead of %d; restore a copy, or remove it to create a new key: then runs that "+
 						"were begun with the old one cannot be resumed",
 					ErrKey, path, len(key), keySize)
 		}

@@ -57,7 +57,7 @@ func sealed(ctx context.Context, path string) ([]byte, error) {
 // keepSession writes the bytes, unless that was done before the process was killed.
 func (j *Journal) keepSession(ctx context.Context, task string, blob []byte, at time.Time) error {
 	if len(blob) == 0 {
-		return nil // nothing was ever in it
+		return nil // it was never written
 	}
 	return j.tx(ctx, "session of "+task, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, `INSERT INTO session_archives (task_id, session_blob, archived_at)

@@ -18,21 +18,21 @@ type Attempt struct {
 	PromptTokens     *int64
 	CompletionTokens *int64
 	Latency          time.Duration
-	Response         string // what the agent said last; redacted
-	Applied          bool   // it changed something
-	Unjudged         bool   // no gate looked at it: there is no verdict to store
+	Response         string // the agent's last text; redacted
+	Applied          bool   // the agent changed something
+	Unjudged         bool   // no gate ran: there is no verdict to store
 	Success          bool
 	Final            bool // no further attempt follows
 	TestOutput       string
 	LintOutput       string
 	TypeOutput       string // of type checks
 	FailingTests     []string
-	Diff             string // what the task came to; with Final
+	Diff             string // outcome of the task; with Final
 	At               time.Time
 }
 
-// AddAttempt writes the rows of one attempt. It starts a task that was not started; the values of [Journal.StartTask]
-// stay for one that was.
+// AddAttempt writes the rows of one attempt. It starts the task if needed. A started task keeps the values of
+// [Journal.StartTask].
 func (j *Journal) AddAttempt(ctx context.Context, a Attempt) error {
 	return j.tx(ctx, "attempt of "+a.TaskID, func(ctx context.Context, tx *sql.Tx) error {
 		task, err := start(ctx, tx, Task{ID: a.TaskID, Repo: a.Repo, Mode: a.Mode, Model: a.Model, At: a.At})

@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// AuditEntry is one decision about trust (DB-12). ID, Prev and Digest are given when it is written.
+// AuditEntry is one decision about trust (DB-12). ID, Prev and Digest are set when it is written.
 type AuditEntry struct {
 	ID           int64     `json:"id"`
 	At           time.Time `json:"at"`
 	Action       string    `json:"action"`
-	Subject      string    `json:"subject,omitempty"` // what was agreed to, if not the tier
-	FromTier     *int      `json:"from_tier"`         // nil where the tier was not the matter
+	Subject      string    `json:"subject,omitempty"` // the subject of the agreement, if not the tier
+	FromTier     *int      `json:"from_tier"`         // nil if the entry is not about the tier
 	ToTier       *int      `json:"to_tier"`
 	Owner        string    `json:"owner"`
-	SelfEdit     bool      `json:"self_edit"` // what holds from here on
+	SelfEdit     bool      `json:"self_edit"` // the state from this entry on
 	AutoMergePct int       `json:"auto_merge_pct"`
 	Reason       string    `json:"reason"`
 	Signature    string    `json:"signature,omitempty"`
@@ -73,7 +73,7 @@ func ReadAudit(ctx context.Context, path string) (*Audit, error) {
 // Close releases the file.
 func (a *Audit) Close() error { return a.db.Close() }
 
-// ErrMoved says that an entry was added after the last one that the writer had read.
+// ErrMoved reports that another entry was added after the last one that the writer had read.
 var ErrMoved = errors.New("another process wrote to it meanwhile")
 
 // Append adds an entry after the one with the digest after, which the caller saw as the last; "" for an empty file. If
@@ -115,7 +115,7 @@ func (a *Audit) Entries(ctx context.Context) ([]AuditEntry, error) {
 			"loop_version, prev, digest FROM audit ORDER BY id")
 }
 
-// ChainError is a place where the audit was changed.
+// ChainError reports the place where the audit was changed.
 type ChainError struct {
 	ID  int64 // of the first entry that does not fit
 	Why string
@@ -127,7 +127,7 @@ func (e *ChainError) Error() string {
 
 // Verify reads all entries and checks that none was changed, inserted or removed. A violation is a [*ChainError].
 func (a *Audit) Verify(ctx context.Context) ([]AuditEntry, error) {
-	// The counter comes first: another process may add entries meanwhile, which take nothing away.
+	// Read the counter first: another process may add entries meanwhile, which is no violation.
 	var counter int64
 	if err := a.db.QueryRowContext(ctx,
 		"SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'audit'), 0)").Scan(&counter); err != nil {
@@ -140,7 +140,7 @@ func (a *Audit) Verify(ctx context.Context) ([]AuditEntry, error) {
 	return all, checkChain(all, counter)
 }
 
-// checkChain compares the entries with each other, and with the counter of all that were written at some time before.
+// checkChain compares the entries with each other, and with the counter of all entries ever written.
 func checkChain(all []AuditEntry, counter int64) error {
 	prev := ""
 	for i, e := range all {
@@ -148,7 +148,7 @@ func checkChain(all []AuditEntry, counter int64) error {
 		case e.ID != int64(i)+1:
 			return &ChainError{int64(i) + 1, "is missing"}
 		case e.Prev != prev:
-			return &ChainError{e.ID, "does not follow the one before it"}
+			return &ChainError{e.ID, "does not follow the previous entry"}
 		case e.Digest != e.Sum():
 			return &ChainError{e.ID, "is not what was written"}
 		}

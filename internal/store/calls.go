@@ -10,7 +10,7 @@ import (
 // Call is one question to a model with its answer, both redacted (RETR-12). Later training uses them (TRAIN-03), so
 // calls that execute a task and unusable answers are stored, too.
 type Call struct {
-	ID               int64  // of the row; given when it is read
+	ID               int64  // of the row; set when it is read
 	Task             string // of task_runs; its row there may come later
 	Type             string // task_analysis, scope_judgment, precision_judgment, execute_code, …
 	Stage            string // "" for task analysis, which is not a stage
@@ -45,10 +45,10 @@ type CallSum struct {
 	Type             string
 	Model            string
 	Calls            int
-	Failed           int // answers that could not be used
+	Failed           int // unusable answers
 	PromptTokens     int64
 	CompletionTokens int64
-	Untold           int // calls whose tokens are not known; they are in neither sum
+	Untold           int // calls with unknown tokens; they are in neither sum
 }
 
 // CallsBeside sums up the calls that belong to no run. The events of runs report their own calls, so each counts once.

@@ -76,7 +76,7 @@ type Comment struct {
 	Rationale bool   `json:"is_rationale"`
 }
 
-// Dependency is an edge between two files, seen from one of them: Path and Language describe the other.
+// Dependency is an edge between two files, from the view of one of them: Path and Language describe the other.
 type Dependency struct {
 	Source   int64  `json:"source_file_id"`
 	Target   int64  `json:"target_file_id"`
@@ -104,7 +104,7 @@ type Commit struct {
 	Deletions  int    `json:"deletions"`
 }
 
-// CoChange is a file that was changed together with another one.
+// CoChange is a file that changed together with another one.
 type CoChange struct {
 	File  int64  `json:"file_id"`
 	Path  string `json:"path"`
@@ -134,7 +134,7 @@ type Adapter struct {
 	DeployedAt string `json:"deployed_at"`
 }
 
-// Import is an import as it is written. Names is JSON.
+// Import is an import as written. Names is JSON.
 type Import struct {
 	File  int64  `json:"-"`
 	Path  string `json:"path"`

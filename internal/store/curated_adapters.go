@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// DeployedAdapter is an [Adapter] that was put to work once, and whether it still is.
+// DeployedAdapter is an [Adapter] that was deployed at least once, and whether it is active.
 type DeployedAdapter struct {
 	Adapter
 	Active bool `json:"active"`
@@ -24,12 +24,13 @@ func (c *CuratedReader) Adapters(ctx context.Context) ([]DeployedAdapter, error)
 }
 
 // ActivateAdapter makes an adapter the active one of its stage, and all others of the stage inactive, in one step
-// (TRAIN-28). An adapter is known by its tag; one that was active before keeps its row, with the new time.
+// (TRAIN-28). An adapter is identified by its tag. An adapter that was active before keeps its row, with the new
+// time.
 func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) error {
 	what := fmt.Sprintf("make %s the active adapter of stage %s", a.Tag, a.Stage)
 	if a.Stage == "" || strings.TrimSpace(a.Tag) == "" || a.Version < 1 || a.BaseModel != "coding" &&
 		a.BaseModel != "reasoning" {
-		return fmt.Errorf("%s: it needs a stage, a tag, a version from 1 and the base coding or reasoning, and has %+v", what,
+		return fmt.Errorf("%s: it needs a stage, a tag, a version from 1 and the base coding or reasoning, but has %+v", what,
 			a)
 	}
 	return c.change(ctx, what, func(tx *sql.Tx) error {
@@ -57,9 +58,9 @@ func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) 
 	})
 }
 
-// DeactivateAdapters leaves a stage without an active adapter: it is the model of its role that answers again.
+// DeactivateAdapters leaves a stage without an active adapter, so the model of its role answers again.
 func (c *Curated) DeactivateAdapters(ctx context.Context, stage string) error {
-	return c.change(ctx, "take the adapter of stage "+stage+" out of use", func(tx *sql.Tx) error {
+	return c.change(ctx, "deactivate the adapter of stage "+stage+" out of use", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE adapter_metadata SET active = 0 WHERE stage_name = ? AND active", stage)
 		return err
 	})
@@ -67,7 +68,7 @@ func (c *Curated) DeactivateAdapters(ctx context.Context, stage string) error {
 
 // ForgetAdapter removes the row of a deleted adapter. It keeps the active one.
 func (c *Curated) ForgetAdapter(ctx context.Context, stage, tag string) error {
-	return c.change(ctx, "forget adapter "+tag, func(tx *sql.Tx) error {
+	return c.change(ctx, "delete adapter "+tag, func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM adapter_metadata WHERE stage_name = ? AND model_tag = ? AND NOT active",
 			stage, tag)
 		return err

@@ -16,12 +16,12 @@ const CoChangeLimit = 50
 type Touched struct {
 	Commit
 	Paths []string
-	Words string // of its message, as a search knows them
+	Words string // of its message, in the form of the search
 }
 
-// ClearHistory forgets all commits of a repository.
+// ClearHistory deletes all commits of a repository.
 func (t *CuratedTx) ClearHistory(ctx context.Context, repo int64) error {
-	if err := t.exec(ctx, "forget the history",
+	if err := t.exec(ctx, "delete the history",
 		"DELETE FROM history WHERE commit_id IN (SELECT id FROM commits WHERE repo_id = ?)", repo); err != nil {
 		return err
 	}
@@ -39,7 +39,7 @@ func (t *CuratedTx) ClearHistory(ctx context.Context, repo int64) error {
 // pair is two files, the one with the lower id first.
 type pair struct{ a, b int64 }
 
-// together counts in how many commits pairs of files were touched, and keeps the latest.
+// together counts the commits in which pairs of files were touched, and keeps the latest commit.
 type together map[pair]*seen
 
 type seen struct {
@@ -67,8 +67,8 @@ func (m together) add(files []int64, at, hash string, only func(a, b int64) bool
 	}
 }
 
-// AddHistory adds commits, oldest first, to files given by path; an error among them ends it. added are the files that
-// this index saw for the first time: what is known of the paths' earlier history becomes theirs.
+// AddHistory adds commits, oldest first, to files given by path; an error among them ends it. added are the files
+// that are new in this index: they get the known earlier history of their paths.
 func (t *CuratedTx) AddHistory(ctx context.Context, repo int64, commits iter.Seq2[Touched, error],
 	files map[string]int64, added []int64) error {
 	pairs := together{}
@@ -154,14 +154,14 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq
 		WHERE h.commit_id > ? ORDER BY 1, 2 ON CONFLICT DO NOTHING`, repo, last)
 }
 
-// adoptHistory gives files that are new to the index the commits that their paths already have.
+// adoptHistory gives new files of the index the commits that their paths already have.
 func (t *CuratedTx) adoptHistory(ctx context.Context, repo int64, added []int64, pairs together) error {
 	isNew := map[int64]bool{}
 	commits := map[int64]bool{}
 	for _, f := range added {
 		isNew[f] = true
 	}
-	links, err := chunked(added, func(part []int64) ([][2]int64, error) { // each part is one look at the whole history
+	links, err := chunked(added, func(part []int64) ([][2]int64, error) { // each part reads the whole history
 		in, args := marks(part)
 		return rows(ctx, t.tx, "the history of files", func(r *sql.Rows, x *[2]int64) error { return r.Scan(&x[0], &x[1]) },
 			"SELECT f.id, h.commit_id FROM history h JOIN history_paths p ON p.id = h.path_id JOIN files f ON f.path = p.path "+
@@ -214,8 +214,8 @@ func (t *CuratedTx) writePairs(ctx context.Context, repo int64, pairs together) 
 		}
 		return int(x.b - y.b)
 	})
-	// Which of two commits is the later one is a matter of their times, then of their hashes: it must not matter
-	// whether they came in one index or in two.
+	// The later of two commits is decided by their times, then by their hashes, so that it does not matter whether
+	// they were indexed together.
 	b := newBulk(t.tx, "INSERT INTO co_changes (file_a_id, file_b_id, count, last_commit_hash)", 4,
 		fmt.Sprintf(` ON CONFLICT (file_a_id, file_b_id) DO UPDATE SET count = count + excluded.count, last_commit_hash =
 			(SELECT hash FROM commits WHERE repo_id = %d AND hash IN (co_changes.last_commit_hash, excluded.last_commit_hash) ORDER BY timestamp DESC, hash DESC LIMIT 1)`, repo), t.commits)

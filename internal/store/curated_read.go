@@ -17,7 +17,7 @@ func marks(ids []int64) (string, []any) {
 	return strings.TrimSuffix(strings.Repeat("?, ", len(ids)), ", "), args
 }
 
-// chunked asks in parts, since a statement takes a limited number of values.
+// chunked queries in parts, because a statement takes a limited number of values.
 func chunked[T any](ids []int64, ask func([]int64) ([]T, error)) ([]T, error) {
 	var out []T
 	for from := 0; from < len(ids); from += 500 {
@@ -120,7 +120,7 @@ func (c *CuratedReader) SymbolsByName(ctx context.Context, repo int64, pattern s
 		"s.start_line, s.id", pattern, repo)
 }
 
-// Direction says which end of an edge a question is about.
+// Direction selects an end of an edge.
 type Direction string
 
 // The directions. For files, out is what a file imports; for symbols, out is what a symbol refers to.
@@ -130,7 +130,7 @@ const (
 	Both Direction = "both"
 )
 
-// ends returns the columns of an edge for a direction: the one that is given, and the one that is asked for.
+// ends returns the columns of an edge for a direction: the given one, and the requested one.
 func (d Direction) ends(source, target string) ([][2]string, error) {
 	switch d {
 	case Out:
@@ -140,11 +140,11 @@ func (d Direction) ends(source, target string) ([][2]string, error) {
 	case Both:
 		return [][2]string{{source, target}, {target, source}}, nil
 	}
-	return nil, fmt.Errorf("direction %q is not one of out, in, both", d)
+	return nil, fmt.Errorf("unknown direction %q; directions are out, in and both", d)
 }
 
-// Neighbors returns the symbols that one refers to or is referred to by, surest first. Only Python has such edges.
-// Without kinds all count.
+// Neighbors returns the symbols that one refers to or is referred to by, most certain first. Only Python has such
+// edges. Without kinds all count.
 func (c *CuratedReader) Neighbors(ctx context.Context, symbol int64, d Direction, kinds ...string) ([]Neighbor, error) {
 	ends, err := d.ends("caller_symbol_id", "callee_symbol_id")
 	if err != nil {
@@ -208,7 +208,7 @@ func (c *CuratedReader) Edges(ctx context.Context, files []int64) ([]Dependency,
 	})
 }
 
-// CoChanges returns the files that were changed together with one in at least min commits, most often first.
+// CoChanges returns the files that changed together with one in at least min commits, most often first.
 func (c *CuratedReader) CoChanges(ctx context.Context, file int64, min int) ([]CoChange, error) {
 	return rows(ctx, c.db, "co-changes",
 		func(r *sql.Rows, x *CoChange) error { return r.Scan(&x.File, &x.Path, &x.Count, &x.Last) },
@@ -218,7 +218,7 @@ func (c *CuratedReader) CoChanges(ctx context.Context, file int64, min int) ([]C
 			JOIN files f ON f.id = x.id WHERE x.count >= ?2 ORDER BY x.count DESC, f.path`, file, min)
 }
 
-// Docstrings returns those of a file, that of the module first.
+// Docstrings returns the docstrings of a file, that of the module first.
 func (c *CuratedReader) Docstrings(ctx context.Context, file int64) ([]Docstring, error) {
 	return rows(ctx, c.db, "docstrings", func(r *sql.Rows, d *Docstring) error {
 		return r.Scan(&d.Symbol, &d.File, &d.Content, &d.Format, &d.Fields)
@@ -227,7 +227,7 @@ func (c *CuratedReader) Docstrings(ctx context.Context, file int64) ([]Docstring
 			"docstrings WHERE file_id = ? ORDER BY symbol_id IS NOT NULL, id", file)
 }
 
-// Comments returns the comments of a file in its order; with rationale, those that give a reason.
+// Comments returns the comments of a file in its order; with rationale, only comments that give a reason.
 func (c *CuratedReader) Comments(ctx context.Context, file int64, rationale bool) ([]Comment, error) {
 	return rows(ctx, c.db, "comments", func(r *sql.Rows, x *Comment) error {
 		return r.Scan(&x.File, &x.Symbol, &x.Line, &x.Content, &x.Kind, &x.Rationale)

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// IndexRun is one index of the code as the journal has it.
+// IndexRun is the journal's record of one indexing.
 type IndexRun struct {
 	Repo     string        `json:"repo_path"`
 	Scanned  int           `json:"files_scanned"`
@@ -16,7 +16,7 @@ type IndexRun struct {
 	At       time.Time     `json:"timestamp"`
 }
 
-// AddIndexRun records that an index ended, and how.
+// AddIndexRun records the end and the result of an indexing.
 func (j *Journal) AddIndexRun(ctx context.Context, r IndexRun) error {
 	return j.tx(ctx, "index of "+r.Repo, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx,

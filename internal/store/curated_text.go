@@ -15,10 +15,10 @@ type Text struct {
 	Hash     string
 	Size     int64
 	Modified int64
-	Source   bool // it is one of the files with symbols, too
+	Source   bool // it is also a file with symbols
 }
 
-// Chunk is a part of a text, with the words that it is found by.
+// Chunk is a part of a text with its search words.
 type Chunk struct {
 	ID         int64
 	Path       string
@@ -51,7 +51,7 @@ func (t *CuratedTx) ManyTexts(ctx context.Context) error {
 	return nil
 }
 
-// TouchText notes that a text has the same content at another time.
+// TouchText records a new modification time for unchanged content.
 func (t *CuratedTx) TouchText(ctx context.Context, id, modified int64) error {
 	return t.exec(ctx, "write a text's time", "UPDATE texts SET modified = ? WHERE id = ?", modified, id)
 }
@@ -134,7 +134,7 @@ func scanChunk(r *sql.Rows, x *Chunk) error {
 type Changed struct {
 	Commit int64
 	Path   string
-	Files  int // that the commit touched
+	Files  int // touched by the commit
 	Time   string
 }
 
@@ -162,7 +162,7 @@ func (c *CuratedReader) TextPaths(ctx context.Context, repo int64) ([]string, er
 		"SELECT path FROM texts WHERE repo_id = ? ORDER BY path", repo)
 }
 
-// Chunks returns all chunks of a repository, without their words, by path and place.
+// Chunks returns all chunks of a repository, without their words, by path and position.
 func (c *CuratedReader) Chunks(ctx context.Context, repo int64) ([]Chunk, error) {
 	return rows(ctx, c.db, "chunks", scanChunk,
 		"SELECT c.id, x.path, c.start_line, c.end_line, c.label FROM texts x JOIN chunks c ON c.text_id = x.id WHERE "+

@@ -59,7 +59,7 @@ func (c *Curated) Begin(ctx context.Context) (*CuratedTx, error) {
 	return t, nil
 }
 
-// Rollback leaves all as it was. After [CuratedTx.Commit] it does nothing.
+// Rollback undoes all changes. After [CuratedTx.Commit] it does nothing.
 func (t *CuratedTx) Rollback() { t.tx.Rollback() }
 
 // Commit writes the buffered rows and makes everything visible.
@@ -99,7 +99,7 @@ func (t *CuratedTx) DropIndexes(ctx context.Context) error {
 		return err
 	}
 	for _, x := range all {
-		if err := t.exec(ctx, "make room for an index", "DROP INDEX "+x.name); err != nil { // a name of our own schema
+		if err := t.exec(ctx, "drop an index", "DROP INDEX "+x.name); err != nil { // the name is from our own schema
 			return err
 		}
 		t.dropped = append(t.dropped, x)
@@ -107,8 +107,8 @@ func (t *CuratedTx) DropIndexes(ctx context.Context) error {
 	return nil
 }
 
-// MakeIndexes restores the indexes that [CuratedTx.DropIndexes] dropped: for some tables, which are filled by now, or
-// for all.
+// MakeIndexes restores the indexes that [CuratedTx.DropIndexes] dropped: for the given tables, which are now filled,
+// or for all.
 func (t *CuratedTx) MakeIndexes(ctx context.Context, tables ...string) error {
 	var later []droppedIndex
 	for _, x := range t.dropped {
@@ -116,7 +116,7 @@ func (t *CuratedTx) MakeIndexes(ctx context.Context, tables ...string) error {
 			later = append(later, x)
 			continue
 		}
-		if err := t.exec(ctx, "make an index", x.statement); err != nil {
+		if err := t.exec(ctx, "create an index", x.statement); err != nil {
 			return err
 		}
 	}
@@ -167,7 +167,7 @@ func (b *bulk) flush(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	ctx = context.WithoutCancel(ctx) // it is short, and to watch for the end of a context costs as much again
+	ctx = context.WithoutCancel(ctx) // the statement is short, and watching a context would double its cost
 	var err error
 	if n := len(b.args) / b.columns; n == b.max {
 		if b.full == nil {
@@ -197,7 +197,7 @@ func (t *CuratedTx) exec(ctx context.Context, what, query string, args ...any) e
 type RepoState struct {
 	ID     int64
 	Head   string // last commit whose history is indexed
-	Layout string // hash of what decides how imports are resolved
+	Layout string // hash of the inputs of import resolution
 }
 
 // Repo returns the repository at path, which is new if it was never indexed.
@@ -265,7 +265,7 @@ func (t *CuratedTx) PutFile(ctx context.Context, repo int64, f FileState) (int64
 		f.ID, f.Modified, f.Reader, f.State, f.Reason, f.Interface, f.Refs)
 }
 
-// Touch notes that a file has the same content at another time.
+// Touch records a new modification time for unchanged content.
 func (t *CuratedTx) Touch(ctx context.Context, file, modified int64) error {
 	return t.exec(ctx, "write a file's time", "UPDATE file_state SET modified = ? WHERE file_id = ?", modified, file)
 }
@@ -275,7 +275,7 @@ func (t *CuratedTx) DeleteFile(ctx context.Context, id int64) error {
 	return t.exec(ctx, "remove a file", "DELETE FROM files WHERE id = ?", id)
 }
 
-// SymbolIDs takes n new ids.
+// SymbolIDs reserves n new ids.
 func (t *CuratedTx) SymbolIDs(n int) (first int64) {
 	first = t.next
 	t.next += int64(n)
@@ -288,19 +288,19 @@ type Content struct {
 	Docstrings []Docstring
 	Comments   []Comment
 	Imports    []Import
-	Gone       []int64 // symbols that were there before
+	Gone       []int64 // existing symbols
 }
 
 // PutContent replaces the facts about a file's content.
 func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Content) error {
 	if !isNew {
 		for _, table := range []string{"docstrings", "inline_comments", "imports"} {
-			if err := t.exec(ctx, "remove what is old", "DELETE FROM "+table+" WHERE file_id = ?", file); err != nil {
+			if err := t.exec(ctx, "remove the old facts", "DELETE FROM "+table+" WHERE file_id = ?", file); err != nil {
 				return err
 			}
 		}
 		for _, id := range c.Gone {
-			// A parent takes its children along, also those that have another one by now.
+			// Deleting a parent deletes its children, including those that have another parent by now.
 			if err := t.exec(ctx, "remove what is old", "UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?",
 				id); err != nil {
 				return err
@@ -348,7 +348,7 @@ func nullID(id int64) any {
 	return id
 }
 
-// ofFiles reads rows that belong to files: of those given, of all of the repository's if none are. The table is x.
+// ofFiles reads rows that belong to the given files, or to all files of the repository. The table is x.
 func ofFiles[T any](ctx context.Context, t *CuratedTx, what string, scan func(*sql.Rows, *T) error, columns,
 	order string, repo int64, files []int64) ([]T, error) {
 	if len(files) == 0 {
@@ -361,7 +361,7 @@ func ofFiles[T any](ctx context.Context, t *CuratedTx, what string, scan func(*s
 	})
 }
 
-// SymbolsOf returns the symbols of files, all of the repository's if none are given, by file and place.
+// SymbolsOf returns the symbols of the given files, or of the whole repository, by file and position.
 func (t *CuratedTx) SymbolsOf(ctx context.Context, repo int64, files ...int64) ([]Symbol, error) {
 	return ofFiles(ctx, t, "symbols", func(r *sql.Rows, s *Symbol) error {
 		return r.Scan(&s.ID, &s.File, &s.Name, &s.Kind, &s.Start, &s.End, &s.Signature, &s.Parent)
@@ -370,21 +370,21 @@ func (t *CuratedTx) SymbolsOf(ctx context.Context, repo int64, files ...int64) (
 			"COALESCE(x.parent_symbol_id, 0) FROM symbols", "x.file_id, x.start_line, x.id", repo, files)
 }
 
-// ImportsOf returns the imports of files, all of the repository's if none are given.
+// ImportsOf returns the imports of the given files, or of the whole repository.
 func (t *CuratedTx) ImportsOf(ctx context.Context, repo int64, files ...int64) ([]Import, error) {
 	return ofFiles(ctx, t, "imports", scanImport,
 		"x.file_id, x.path, x.level, x.alias, x.names, x.types, x.line FROM imports", "x.file_id, x.id", repo, files)
 }
 
-// Used is which names a file uses, as the outline wrote them down.
+// Used holds the names that a file uses, as the outline wrote them.
 type Used struct {
 	File int64
 	Refs string
 }
 
-// RefsOf returns the names that files use, those of all files if none are given.
+// RefsOf returns the names that the given files use, or all files.
 func (t *CuratedTx) RefsOf(ctx context.Context, repo int64, files ...int64) ([]Used, error) {
-	return ofFiles(ctx, t, "names in use", func(r *sql.Rows, u *Used) error { return r.Scan(&u.File, &u.Refs) },
+	return ofFiles(ctx, t, "used names", func(r *sql.Rows, u *Used) error { return r.Scan(&u.File, &u.Refs) },
 		"x.file_id, x.refs FROM file_state", "x.file_id", repo, files)
 }
 
@@ -403,12 +403,12 @@ func (t *CuratedTx) Importers(ctx context.Context, repo int64, paths ...string) 
 	return out, nil
 }
 
-// Dependents returns the files from which a chain of dependencies leads to one of the files, without those themselves.
+// Dependents returns the files that depend directly or indirectly on one of the files, without those themselves.
 func (t *CuratedTx) Dependents(ctx context.Context, files ...int64) ([]int64, error) {
 	return t.chain(ctx, "target_file_id", "source_file_id", files)
 }
 
-// chain follows dependencies from one of their ends to the other, as far as they go.
+// chain follows dependencies transitively from one end to the other.
 func (t *CuratedTx) chain(ctx context.Context, from, to string, files []int64) ([]int64, error) {
 	return chunked(files, func(part []int64) ([]int64, error) {
 		in, args := marks(part)
@@ -419,12 +419,12 @@ func (t *CuratedTx) chain(ctx context.Context, from, to string, files []int64) (
 	})
 }
 
-// ClearDependencies removes the imports of files, of all files if none are given.
+// ClearDependencies removes the imports of the given files, or of all files.
 func (t *CuratedTx) ClearDependencies(ctx context.Context, repo int64, files ...int64) error {
 	return t.clear(ctx, "dependencies", "DELETE FROM dependencies WHERE source_file_id", repo, files)
 }
 
-// ClearReferences removes the references of symbols in files, of all files if none are given.
+// ClearReferences removes the references of symbols in the given files, or in all files.
 func (t *CuratedTx) ClearReferences(ctx context.Context, repo int64, files ...int64) error {
 	return t.clear(ctx, "references",
 		"DELETE FROM symbol_references WHERE caller_symbol_id IN (SELECT id FROM symbols WHERE file_id", repo, files)

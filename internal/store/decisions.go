@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// FileDecision records whether a stage of retrieval took a file or one of its symbols, and why (RETR-12). A repeated
-// retrieval adds rows; for the same thing in the same stage of a task, the last row counts.
+// FileDecision records whether a stage of retrieval selected a file or one of its symbols, and why (RETR-12). A
+// repeated retrieval adds rows. For the same item in the same stage of a task, the last row counts.
 type FileDecision struct {
 	Task     string
 	Stage    string
-	File     int64  // its id in curated.sqlite at that time, 0 for one that is not there; the path is what lasts
+	File     int64  // its id in curated.sqlite at that time, 0 if it is not there; only the path is permanent
 	Path     string // from the root of the repository, with slashes
-	Symbol   string // "" for the file as a whole
+	Symbol   string // "" for the whole file
 	Tier     string // of scope 0 to 4; of precision primary, supporting, type_context or excluded; "" for none
 	Included bool
 	Reason   string
 	At       time.Time
 }
 
-// AddDecisions records what a stage decided, all or nothing.
+// AddDecisions records the decisions of a stage, all or nothing.
 func (j *Journal) AddDecisions(ctx context.Context, all []FileDecision) error {
 	if len(all) == 0 {
 		return nil

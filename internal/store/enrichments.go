@@ -10,7 +10,7 @@ import (
 
 // Enrichment is a model's description of a file (IDX-12), redacted.
 type Enrichment struct {
-	ID       int64  // of the row; given when it is read
+	ID       int64  // of the row; set when it is read
 	Repo     string // path of the repository
 	Path     string // of the file in it
 	Hash     string // of the content that the model saw
@@ -27,7 +27,7 @@ type Enrichment struct {
 	At       time.Time
 }
 
-// AddEnrichment records what a model said, and returns the id of the row.
+// AddEnrichment records the answer of a model, and returns the id of the row.
 func (j *Journal) AddEnrichment(ctx context.Context, e Enrichment) (id int64, err error) {
 	err = j.tx(ctx, "enrichment of "+e.Path, func(ctx context.Context, tx *sql.Tx) error {
 		if err := e.check(); err != nil {

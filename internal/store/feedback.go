@@ -15,7 +15,7 @@ type Feedback struct {
 	Body       string // the owner's words
 	Severity   string
 	ContextURL string
-	Source     string // by which way it came
+	Source     string // the channel
 	Status     string
 	Approval   string
 	Notes      string // a JSON array, unless it is damaged
@@ -25,8 +25,8 @@ type Feedback struct {
 
 // The errors of reading and changing a row of feedback.
 var (
-	ErrNoFeedback    = errors.New("there is no such feedback")
-	ErrFeedbackThere = errors.New("there is another feedback with that id")
+	ErrNoFeedback    = errors.New("feedback not found")
+	ErrFeedbackThere = errors.New("another feedback has that id")
 	ErrFeedbackMoved = errors.New("another process changed it meanwhile")
 )
 
@@ -34,7 +34,7 @@ var (
 type Feedbacks struct{ db *sql.DB }
 
 func feedbackFile() kind {
-	return kind{scripts: "feedback", cache: 500, checked: true, renew: "let it be written to once"}
+	return kind{scripts: "feedback", cache: 500, checked: true, renew: "open it for writing once"}
 }
 
 // OpenFeedback opens the feedback at path for writing, and creates a missing file. Only the owner can read it.
@@ -94,7 +94,7 @@ func scanFeedback(r *sql.Rows, f *Feedback) error {
 		moment{&f.Created}, moment{&f.Updated})
 }
 
-// All returns all rows: those that are worse first, of these those that came first.
+// All returns all rows, by severity, then by time of arrival.
 func (f *Feedbacks) All(ctx context.Context) ([]Feedback, error) {
 	return rows(ctx, f.db, "the feedback", scanFeedback,
 		feedbackColumns+
@@ -146,7 +146,7 @@ func (f *Feedbacks) Note(ctx context.Context, before Feedback, status, approval,
 	return after, nil
 }
 
-// Memory is something that was learned of a fix.
+// Memory is a lesson of a fix.
 type Memory struct {
 	Topic      string    `json:"topic"`
 	Content    string    `json:"content"`
@@ -155,7 +155,7 @@ type Memory struct {
 	At         time.Time `json:"at"`
 }
 
-// Remember stores a lesson. If the feedback has one under that topic already, it changes nothing and returns false.
+// Remember stores a lesson. If the feedback already has one under that topic, it changes nothing and returns false.
 func (f *Feedbacks) Remember(ctx context.Context, m Memory) (added bool, err error) {
 	err = write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx,
@@ -170,14 +170,14 @@ func (f *Feedbacks) Remember(ctx context.Context, m Memory) (added bool, err err
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("remember what feedback %s taught: %w", m.FeedbackID, err)
+		return false, fmt.Errorf("store the lesson of feedback %s: %w", m.FeedbackID, err)
 	}
 	return added, nil
 }
 
 // Memories returns the lessons under a topic for a class of fixes, newest first; class "" selects all classes.
 func (f *Feedbacks) Memories(ctx context.Context, topic, class string, most int) ([]Memory, error) {
-	return rows(ctx, f.db, "what was learned", func(r *sql.Rows, m *Memory) error {
+	return rows(ctx, f.db, "the lessons", func(r *sql.Rows, m *Memory) error {
 		return r.Scan(&m.Topic, &m.Content, &m.FixClass, &m.FeedbackID, moment{&m.At})
 	},
 		"SELECT topic, content, fix_class, feedback_id, timestamp FROM memory WHERE topic = ? AND (? = '' OR fix_class = "+

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// InboxItem is something that was said to runplan (TRUST-08).
+// InboxItem is a message to runplan (TRUST-08).
 type InboxItem struct {
 	ID           int64      `json:"id"`
 	Kind         string     `json:"kind"` // ask, note or critical
 	Body         string     `json:"body"`
-	Channel      string     `json:"channel"`        // by which it came
-	Repo         string     `json:"repo,omitempty"` // where it was said
+	Channel      string     `json:"channel"`        // the channel of the message
+	Repo         string     `json:"repo,omitempty"` // the repository in which it was written
 	At           time.Time  `json:"at"`
 	Acknowledged time.Time  `json:"acknowledged"`
 	Status       string     `json:"status"`           // pending or done
@@ -25,8 +25,8 @@ type InboxItem struct {
 	Outcome      string     `json:"outcome,omitempty"`
 }
 
-// ErrNoItem says that the inbox does not have the item.
-var ErrNoItem = errors.New("the inbox has no such item")
+// ErrNoItem reports that the inbox does not have the item.
+var ErrNoItem = errors.New("the item is not in the inbox")
 
 // Inbox is the list of messages to runplan. Messages do not change; outcomes are added.
 type Inbox struct{ db *sql.DB }
@@ -52,7 +52,7 @@ func ReadInbox(ctx context.Context, path string) (*Inbox, error) {
 // Close releases the file.
 func (b *Inbox) Close() error { return b.db.Close() }
 
-// Add puts an item in, as pending, and returns its id.
+// Add adds an item as pending, and returns its id.
 func (b *Inbox) Add(ctx context.Context, i InboxItem) (id int64, err error) {
 	err = write(ctx, b.db, func(ctx context.Context, tx *sql.Tx) error {
 		res, err := tx.ExecContext(ctx,
@@ -113,7 +113,7 @@ func (b *Inbox) Read(ctx context.Context, id int64, intent string, confidence in
 		intent, confidence, reply, id)
 }
 
-// Finish marks an item as done. It returns false and changes nothing if it was done already.
+// Finish marks an item as done. It returns false and changes nothing if it was already done.
 func (b *Inbox) Finish(ctx context.Context, id int64, at time.Time, outcome string) (bool, error) {
 	return b.change(ctx, id, "UPDATE inbox SET status = 'done', done = ?, outcome = ? WHERE id = ? AND status = 'pending'",
 		stamp(at), outcome, id)

@@ -15,10 +15,10 @@ import (
 // Journal is the append-only log of a repository (raw.sqlite).
 type Journal struct {
 	db    *sql.DB
-	mu    sync.Mutex // one write at a time, and one look at the file
+	mu    sync.Mutex // one write at a time, and one check of the file
 	place place
-	seal  *seal.Seal            // what is added is signed with; nil signs nothing
-	heads map[string]*chainHead // by run, as far as this process has written or checked them
+	seal  *seal.Seal            // signs new records; nil signs nothing
+	heads map[string]*chainHead // heads by run that this process has written or checked
 }
 
 // Record is one stored event. Body is its JSON.
@@ -29,7 +29,7 @@ type Record struct {
 	Kind  string
 	Batch string
 	Body  []byte
-	Seal  string // over the record and the one before it; given when it is written
+	Seal  string // signature over the record and the previous one; set when it is written
 }
 
 // Run holds the parameters with which a run was started.
@@ -90,7 +90,7 @@ func (j *Journal) AddRun(ctx context.Context, r Run, first ...Record) error {
 	return err
 }
 
-// Append adds records, all or nothing. A sequence number that is taken is an error: two writers at one run.
+// Append adds records, all or nothing. A used sequence number is an error: two processes write to one run.
 func (j *Journal) Append(ctx context.Context, records ...Record) error {
 	if len(records) == 0 {
 		return nil

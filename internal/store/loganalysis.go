@@ -26,9 +26,9 @@ func OpenLog(ctx context.Context, path string) (*Log, error) {
 // Close releases the file.
 func (l *Log) Close() error { return l.db.Close() }
 
-// TaskFilter says which tasks a question is about. What is empty does not matter.
+// TaskFilter selects tasks. Empty fields match all.
 type TaskFilter struct {
-	Task  string // id, or with a * at its end the beginning of ids: "<run>/*"
+	Task  string // id, or a prefix with a * at its end: "<run>/*"
 	Repo  string
 	Mode  Mode
 	Since time.Time
@@ -59,13 +59,13 @@ func (f TaskFilter) where() (string, []any) {
 // TaskOutcome is a task with its outcome.
 type TaskOutcome struct {
 	Task
-	Success   *bool // nil: it did not end
+	Success   *bool // nil if it did not end
 	Tokens    *int64
 	Latency   *time.Duration
 	Diff      string
 	FinalPlan string
 	Attempts  int
-	Judged    int // attempts that gates looked at
+	Judged    int // attempts with a verdict of the gates
 	Calls     int
 }
 
@@ -113,7 +113,7 @@ func (l *Log) Attempts(ctx context.Context, task string) ([]Attempt, error) {
 		FROM task_runs t JOIN run_attempts a ON a.task_run_id = t.id LEFT JOIN validation_results v ON v.attempt_id = a.id WHERE t.task_id = ? ORDER BY a.id`, task)
 }
 
-// CallFilter says which calls a question is about. What is empty does not matter.
+// CallFilter selects calls. Empty fields match all.
 type CallFilter struct {
 	Of    TaskFilter
 	Type  string
@@ -128,7 +128,7 @@ type JudgedCall struct {
 	Success *bool // nil: the task did not end
 }
 
-// Calls yields calls in chronological order. It holds few of them in memory, because prompts are long.
+// Calls yields calls in chronological order. It keeps few of them in memory, because prompts are long.
 func (l *Log) Calls(ctx context.Context, f CallFilter) iter.Seq2[JudgedCall, error] {
 	const page = 50
 	where, args := f.Of.where()
@@ -160,12 +160,12 @@ func scanCall(r *sql.Rows, c *JudgedCall) error {
 	err := r.Scan(&c.ID, &c.Task, &c.Type, &c.Stage, &c.Attempt, &c.Role, &c.Model, &c.System, &c.Prompt, &c.Response,
 		&c.Error, &c.PromptTokens, &c.CompletionTokens, millis{&c.Latency}, moment{&c.At}, &c.Success)
 	if err != nil {
-		err = fmt.Errorf("%w: call %d: %w", ErrRow, c.ID, err) // the id is the first that was read
+		err = fmt.Errorf("%w: call %d: %w", ErrRow, c.ID, err) // the id is the first column
 	}
 	return err
 }
 
-// DecisionFilter says which decisions a question is about. What is empty does not matter.
+// DecisionFilter selects decisions. Empty fields match all.
 type DecisionFilter struct {
 	Of    TaskFilter
 	Stage string

@@ -21,10 +21,10 @@ type StageFigures struct {
 	Model string
 
 	Calls            int
-	Failed           int // answers that could not be used
+	Failed           int // unusable answers
 	PromptTokens     int64
 	CompletionTokens int64
-	Untold           int // calls whose tokens are not known; they are in neither sum
+	Untold           int // calls with unknown tokens; they are in neither sum
 	Latency          time.Duration
 	Slowest          time.Duration
 	Tasks            Verdicts // that asked it
@@ -46,8 +46,8 @@ func (l *Log) Stages(ctx context.Context, f TaskFilter) ([]StageFigures, error) 
 		GROUP BY 1, 2, 3, 4 ORDER BY 1, 2, 3, 4`, args...)
 }
 
-// FileOutcome counts the outcomes of tasks in which a stage took a file or left it out. A success with the file does
-// not prove that the file was needed; the log knows no more.
+// FileOutcome counts the outcomes of tasks in which a stage selected or rejected a file. A success with the file does
+// not prove that the file was needed.
 type FileOutcome struct {
 	Stage   string
 	Path    string
@@ -55,7 +55,7 @@ type FileOutcome struct {
 	LeftOut Verdicts
 }
 
-// Files returns the outcomes for the files that a stage looked at, or all stages if stage is "". The last decision of a
+// Files returns the outcomes for the files that a stage judged, or all stages if stage is "". The last decision of a
 // task counts.
 func (l *Log) Files(ctx context.Context, f TaskFilter, stage string) ([]FileOutcome, error) {
 	where, args := f.where()

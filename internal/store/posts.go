@@ -16,7 +16,7 @@ type Post struct {
 	Run  string
 	At   time.Time
 	Body []byte
-	Seal string // given when it is written
+	Seal string // set when it is written
 }
 
 // fields returns the values that the seal of a post covers. They include its number, so a copy of a post is invalid.
@@ -24,12 +24,12 @@ func (p Post) fields() []string {
 	return []string{strconv.FormatInt(p.ID, 10), p.Run, stamp(p.At), string(p.Body)}
 }
 
-// Vouches reports whether runplan itself wrote a post. A journal that checks nothing vouches for all.
+// Vouches reports whether runplan itself wrote a post. A journal without a seal accepts all.
 func (j *Journal) Vouches(p Post) bool {
 	return j.seal == nil || j.seal.Check(p.Seal, seal.Post, p.fields()...)
 }
 
-// AddPost stores a post for a run and returns its id. The process that drives the run takes it up, now or after a
+// AddPost stores a post for a run and returns its id. The process that executes the run reads it, now or after a
 // resume.
 func (j *Journal) AddPost(ctx context.Context, p Post) (id int64, err error) {
 	j.mu.Lock()

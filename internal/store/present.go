@@ -8,11 +8,11 @@ import (
 	"os"
 )
 
-// The reasons why the file that a process writes to is not the one at its path any more.
+// The reasons why the file that a process writes to is no longer the one at its path.
 var (
 	ErrGone     = errors.New("the file was deleted while it was in use")
-	ErrReplaced = errors.New("another file took its place while it was in use")
-	ErrCut      = errors.New("the file was cut short while it was in use")
+	ErrReplaced = errors.New("another file replaced it while it was in use")
+	ErrCut      = errors.New("the file was truncated while it was in use")
 )
 
 // place is the path of an open database and the file that was opened. SQLite keeps writing to a deleted file, so the
@@ -52,7 +52,7 @@ func (j *Journal) present() error {
 		return err
 	}
 	if now.Size() < p.file.Size() {
-		return fmt.Errorf("%w: %s: %d bytes, and it had %d", ErrCut, p.path, now.Size(), p.file.Size())
+		return fmt.Errorf("%w: %s: %d bytes, but it had %d", ErrCut, p.path, now.Size(), p.file.Size())
 	}
 	p.file = now
 	// The write-ahead log exists from the first write until the last process closes the database.
@@ -80,7 +80,7 @@ func same(path string, was, now os.FileInfo, err error) error {
 	return nil
 }
 
-// Save writes the content of the journal to a new file: while it is open, it can be read even if it was deleted.
+// Save writes the content of the journal to a new file. An open journal can be read even if it was deleted.
 func (j *Journal) Save(ctx context.Context, path string) error {
 	if _, err := j.db.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
 		return fmt.Errorf("save the journal as %s: %w", path, explain(err))

@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/seal"
 )
 
-// ErrForged says that runplan did not write the journal as it is.
-var ErrForged = errors.New("the journal holds rows that this runplan did not write, or lacks rows that it wrote")
+// ErrForged reports that runplan did not write the journal in its present form.
+var ErrForged = errors.New("the journal contains rows that this runplan did not write, or lacks rows that it wrote")
 
 // Seal makes the journal sign new events and check existing ones before it adds to them. A nil seal signs and checks
 // nothing.
@@ -25,14 +25,14 @@ func (j *Journal) Seal(s *seal.Seal) {
 // Signs returns the seal that signs new events; nil for none.
 func (j *Journal) Signs() *seal.Seal { return j.seal }
 
-// chainHead is the last link of the chain of a run, as this process knows it.
+// chainHead is the last link of a run's chain, as known to this process.
 type chainHead struct {
 	seal.Chain
 	unsealed bool // an older program began the run, so none of it is signed
 	file     *seal.HeadFile
 }
 
-// root returns the link before the first event: what the run was started with.
+// root returns the link before the first event: the parameters of the run.
 func root(s *seal.Seal, r Run) string {
 	return s.Sum(seal.Run, r.ID, r.Slug, r.Plan, string(r.PlanText), stamp(r.Started))
 }
@@ -42,7 +42,7 @@ func (r Record) fields(prev string) []string {
 	return []string{prev, r.Run, strconv.Itoa(r.Seq), stamp(r.At), r.Kind, r.Batch, string(r.Body)}
 }
 
-// link signs records that follow on the head of their run.
+// link signs records that follow the head of their run.
 func (j *Journal) link(ctx context.Context, tx *sql.Tx, records []Record) (*chainHead, error) {
 	if j.seal == nil || len(records) == 0 {
 		return nil, nil
@@ -91,7 +91,7 @@ func (j *Journal) head(ctx context.Context, tx *sql.Tx, run string) (*chainHead,
 	return known, nil
 }
 
-// written takes note of the head of a run, once it is in the file.
+// written records the head of a run, once it is in the file.
 func (j *Journal) written(run string, head *chainHead) {
 	if head == nil {
 		return
@@ -107,14 +107,14 @@ func (j *Journal) written(run string, head *chainHead) {
 
 // Check is the result of verifying the seals of a run.
 type Check struct {
-	Rows    int        // events that the journal has of the run
+	Rows    int        // number of events of the run in the journal
 	Sealed  bool       // its events carry seals; those of older programs carry none
-	Last    seal.Chain // the last event that verifies, with all before it
-	Bad     *BadRow    // the first event that does not verify; nil where all do
-	Missing int        // events at the end that were written once and are not there
+	Last    seal.Chain // the last event that verifies together with all earlier ones
+	Bad     *BadRow    // the first event that does not verify; nil if all do
+	Missing int        // number of missing events at the end
 }
 
-// BadRow is the first event of a run that does not verify. It and all after it count for nothing.
+// BadRow is the first event of a run that does not verify. It and all later ones have no effect.
 type BadRow struct {
 	Run string
 	Seq int
@@ -172,7 +172,7 @@ func verify(ctx context.Context, q querier, s *seal.Seal, run string) (Check, er
 	switch {
 	case c.Sealed:
 	case headKnown && c.Rows > 0:
-		c.Sealed = true // they were stripped of their seals
+		c.Sealed = true // their seals were removed
 	default:
 		c.Bad = nil // an older program wrote it, or there are no events
 	}
@@ -193,7 +193,7 @@ func (c *Check) take(s *seal.Seal, r sealedRow, head seal.Chain, headKnown bool)
 	case !s.Check(r.Seal, seal.Event, r.fields(c.Last.Sum)...):
 		bad("does not verify: another program added or changed it, or one before it")
 	case headKnown && r.Seq == head.Seq && r.Seal != head.Sum:
-		bad("is not the one that was written last: the journal is an older copy, changed since")
+		bad("is not the last written event: the journal is an older copy that was changed")
 	default:
 		c.Last = seal.Chain{Seq: r.Seq, Sum: r.Seal}
 	}
@@ -205,7 +205,7 @@ type sealedRow struct {
 	at string
 }
 
-// fields uses the time as the row has it, because an invalid time could not be formatted again.
+// fields uses the time in the row's own text, because an invalid time could not be formatted again.
 func (r sealedRow) fields(prev string) []string {
 	f := r.Record.fields(prev)
 	f[3] = r.at
@@ -220,8 +220,8 @@ func eventsFrom(ctx context.Context, q querier, run string, from int) ([]sealedR
 		page)
 }
 
-// SetAside moves the events of a run from seq on to a table where they have no effect. It returns what they claimed to
-// be: their kinds with the batch, in order. The table keeps them.
+// SetAside moves the events of a run from seq on to a table where they have no effect. It returns their claimed kinds
+// with the batch, in order. The table keeps the events.
 func (j *Journal) SetAside(ctx context.Context, run string, seq int, why string, now time.Time) (claims []string,
 	err error) {
 	j.mu.Lock()

@@ -13,15 +13,15 @@ import (
 	"strings"
 )
 
-// The keys of a session that one party writes for another (DB-08).
+// The keys of a session through which parts of runplan exchange data (DB-08).
 const (
 	KeyStageOutputs      = "stage_outputs"      // name of a stage → its output; for retrieval that is repeated
 	KeyStageProgress     = "stage_progress"     // stages that are done, in their order; for the same
-	KeyFinalContext      = "final_context"      // what retrieval ended with; for itself and for solve
-	KeyRefinementRequest = "refinement_request" // what solve misses; for retrieval
-	KeyAttemptSummary    = "attempt_summary"    // the attempts that led to it; for retrieval's log
+	KeyFinalContext      = "final_context"      // result of retrieval; for retrieval and solve
+	KeyRefinementRequest = "refinement_request" // missing parts; from solve for retrieval
+	KeyAttemptSummary    = "attempt_summary"    // the attempts that led to the request; for retrieval's log
 	KeyRetryContext      = "retry_context"      // how attempts failed; for the prompts of solve
-	KeyPlanArtifact      = "plan_artifact"      // what plan mode made
+	KeyPlanArtifact      = "plan_artifact"      // result of plan mode
 )
 
 // Session is the working memory of a running task: values by key, in a separate file (DB-07). Each change is written at
@@ -58,7 +58,7 @@ func (s *Session) Path() string { return s.path }
 // Close releases the file.
 func (s *Session) Close() error { return s.db.Close() }
 
-// Set keeps a value, as JSON, in place of the one before.
+// Set stores a value as JSON and replaces the previous one.
 func (s *Session) Set(ctx context.Context, key string, value any) error {
 	return s.SetAll(ctx, map[string]any{key: value})
 }
@@ -105,7 +105,7 @@ func (s *Session) Get(ctx context.Context, key string, into any) (found bool, er
 	return true, nil
 }
 
-// Delete forgets a value; a missing one is as good.
+// Delete deletes a value. A missing one is not an error.
 func (s *Session) Delete(ctx context.Context, key string) error {
 	return s.failed("forget "+key, write(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "DELETE FROM kv WHERE key = ?", key)
@@ -145,10 +145,10 @@ func RemoveSession(dir, task string) error {
 // longestName limits the length of a task's id in a file name.
 const longestName = 120
 
-// SessionPath returns the path of a task's session. Parts of an id come from plans and may contain any byte. Small
-// letters, digits, hyphens and dots stay; each other byte becomes _ and two hexadecimal digits. Two ids never share a
-// name, even on case-insensitive file systems. An id that would be too long ends in __ and its hash, which no other
-// name contains.
+// SessionPath returns the path of a task's session. Parts of an id come from plans and may contain any byte.
+// Lower-case letters, digits, hyphens and dots stay; each other byte becomes _ and two hexadecimal digits. Two ids
+// never share a name, even on case-insensitive file systems. An id that would be too long ends in __ and its hash,
+// which no other name contains.
 func SessionPath(dir, task string) (string, error) {
 	if task == "" {
 		return "", errors.New("a session needs the id of its task")

@@ -32,11 +32,10 @@ var (
 	ErrBusy    = errors.New("another process is writing to it")
 	ErrForeign = errors.New("it is another program's database; move it away")
 	ErrOlder   = errors.New("it was written by an older runplan")
-	ErrRow     = errors.New("a row cannot be read")
+	ErrRow     = errors.New("a row is invalid")
 )
 
-// SQLite's own codes for a file that another process holds, that it may not write, and that is not, or no
-// longer, a database.
+// SQLite's own codes for a file that another process has open, that is not writable, or that is not a database.
 const (
 	codeBusy       = 5
 	codeReadOnly   = 8
@@ -45,12 +44,12 @@ const (
 	codeNotADB     = 26
 )
 
-// kind is one of the files that are kept here.
+// kind describes one kind of database file.
 type kind struct {
-	scripts string // folder of its migrations, in the order of their names
+	scripts string // folder of its migrations, ordered by name
 	cache   int    // KiB
-	checked bool   // it is looked through from end to end when it is opened
-	renew   string // advice to a reader of a file with an older schema
+	checked bool   // it is checked completely when it is opened
+	renew   string // hint for a reader of a file with an older schema
 }
 
 // This database can be rebuilt, so it is not checked at each start like the others.
@@ -60,10 +59,10 @@ func rawFile() kind {
 func curatedFile() kind { return kind{scripts: "curated", cache: 32000, renew: "run: runplan index"} }
 func sessionFile() kind { return kind{scripts: "session", cache: 1000, checked: true} }
 
-// open opens the database at path, creates it if mayCreate says so, and migrates its schema.
+// open opens the database at path, creates it if mayCreate is set, and migrates its schema.
 //
 // WAL with synchronous=NORMAL survives a crash of the process at any moment. After a power failure the last
-// transactions may be missing; then their work is repeated and finds that it is done.
+// transactions may be missing; then their work is repeated, which has no effect if it is already done.
 func (k kind) open(ctx context.Context, path string, mayCreate bool) (*sql.DB, error) {
 	if !mayCreate {
 		if _, err := os.Stat(path); err != nil {
@@ -73,7 +72,7 @@ func (k kind) open(ctx context.Context, path string, mayCreate bool) (*sql.DB, e
 	db, err := openWith(ctx, path, k.prepare, url.Values{
 		"_pragma": {"busy_timeout(10000)", "synchronous(normal)", "foreign_keys(on)", "temp_store(memory)",
 			fmt.Sprintf("cache_size(-%d)", k.cache)},
-		"_txlock": {"immediate"}, // all transactions write: lock at their start, where they wait for each other
+		"_txlock": {"immediate"}, // all transactions write, so they take the lock at their start
 	})
 	if err != nil && !mayCreate && unwritable(err) && !exists(path+"-wal") {
 		// A read-only disk can still be read. No other process can write there meanwhile.
@@ -100,10 +99,10 @@ func (k kind) openReader(ctx context.Context, path string) (*sql.DB, error) {
 
 func immutable() url.Values { return url.Values{"mode": {"ro"}, "immutable": {"1"}} }
 
-// openWith opens a database and checks it; it closes one that must not be used.
+// openWith opens a database and checks it. It closes an unusable one.
 func openWith(ctx context.Context, path string, look func(context.Context, *sql.DB) error, q url.Values) (*sql.DB,
 	error) {
-	name := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() // a path may hold what a URL reads as its own
+	name := (&url.URL{Path: filepath.ToSlash(path)}).EscapedPath() // a path may contain characters with a meaning in URLs
 	db, err := sql.Open("sqlite", "file:"+name+"?"+q.Encode())
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
@@ -189,18 +188,19 @@ type querier interface {
 	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
 }
 
-// version returns the number of applied migrations. More than this program knows is [ErrNewer]; a file without any that
-// is not empty is [ErrForeign].
+// version returns the number of applied migrations. A higher number than this program knows is [ErrNewer]; a
+// non-empty file without migrations is [ErrForeign].
 func version(ctx context.Context, q querier, known int) (int, error) {
 	var have, tables int
-	// One question, so that another process that migrates meanwhile is not seen with one half of the answer.
+	// Use one query, so that the answer is consistent while another process migrates.
 	err := q.QueryRowContext(ctx,
 		"SELECT user_version, (SELECT COUNT(*) FROM sqlite_schema) FROM pragma_user_version").Scan(&have, &tables)
 	switch {
 	case err != nil:
 		return 0, err
 	case have > known:
-		return have, fmt.Errorf("%w: schema %d, this one knows up to %d; use the newer runplan, or move the file away",
+		return have, fmt.Errorf("%w: schema %d, but this runplan supports up to %d; use the newer runplan, or move the "+
+			"file away",
 			ErrNewer, have, known)
 	case have == 0 && tables > 0:
 		return 0, ErrForeign
@@ -220,8 +220,8 @@ func wal(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// migrate applies the missing migrations, each in a separate transaction. It asks for the version inside, because
-// another process may have migrated meanwhile.
+// migrate applies the missing migrations, each in a separate transaction. It reads the version inside the
+// transaction, because another process may have migrated meanwhile.
 func migrate(ctx context.Context, db *sql.DB, names []string) error {
 	for i, name := range names {
 		script, err := scripts.ReadFile(name)
@@ -247,9 +247,9 @@ func migrate(ctx context.Context, db *sql.DB, names []string) error {
 	return nil
 }
 
-// write does something in a transaction, all or nothing.
+// write runs a function in a transaction, all or nothing.
 func write(ctx context.Context, db *sql.DB, do func(context.Context, *sql.Tx) error) error {
-	// A fact that happened is written down even when the work was cancelled meanwhile.
+	// A fact is recorded even if the work was cancelled meanwhile.
 	ctx = context.WithoutCancel(ctx)
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
@@ -289,7 +289,7 @@ func isBusy(err error) bool {
 	return errors.As(err, &se) && se.Code()&0xff == codeBusy
 }
 
-// explain turns SQLite's codes for a damaged file into [ErrCorrupt], and those for one in use into [ErrBusy].
+// explain turns SQLite's codes for a damaged file into [ErrCorrupt], and those for a locked one into [ErrBusy].
 func explain(err error) error {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {

@@ -12,7 +12,7 @@ import (
 // Mode is the purpose of a task.
 type Mode string
 
-// In mode batch an agent does the work; in the others runplan itself asks the models.
+// In mode batch an agent does the work; in other modes runplan itself calls the models.
 const (
 	ModeBatch     Mode = "batch"
 	ModePlan      Mode = "plan"
@@ -20,21 +20,21 @@ const (
 	ModeRetrieve  Mode = "retrieve"
 )
 
-// Task is a task as it begins. All rows of other tables that carry its id belong to it (SOLVE-09).
+// Task is the start of a task. All rows of other tables with its id belong to it (SOLVE-09).
 type Task struct {
 	ID       string // "<run>/<batch>" for a batch of a run
 	Repo     string
 	Mode     Mode
-	Model    string   // that executes, or the agent's name if it does not report a model
+	Model    string   // the executing model, or the agent's name if it does not report a model
 	Window   int      // tokens; 0: the agent manages its own window
-	Reserved int      // tokens of it that are not for context
+	Reserved int      // tokens of the window that are not for context
 	Stages   []string // of retrieval, in their order
 	Plan     string   // path of the plan that it follows, "" for none
 	At       time.Time
 }
 
-// StartTask records that a task began. Said again, after a crash or for another attempt, it changes nothing: what was
-// said first counts.
+// StartTask records that a task began. A repeated call, after a crash or for another attempt, changes nothing: the
+// first values count.
 func (j *Journal) StartTask(ctx context.Context, t Task) error {
 	return j.tx(ctx, "start of "+t.ID, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := start(ctx, tx, t)
@@ -42,7 +42,7 @@ func (j *Journal) StartTask(ctx context.Context, t Task) error {
 	})
 }
 
-// start sees to it that a task has its row, and returns the id of that.
+// start makes sure that a task has its row, and returns the id of the row.
 func start(ctx context.Context, tx *sql.Tx, t Task) (int64, error) {
 	if t.ID == "" {
 		return 0, errors.New("a task needs an id")
@@ -65,7 +65,7 @@ func taskID(ctx context.Context, tx *sql.Tx, task string) (int64, error) {
 	var id int64
 	err := tx.QueryRowContext(ctx, "SELECT id FROM task_runs WHERE task_id = ?", task).Scan(&id)
 	if errors.Is(err, sql.ErrNoRows) {
-		err = errors.New("no such task was started")
+		err = errors.New("the task was not started")
 	}
 	return id, err
 }
@@ -77,8 +77,8 @@ type TaskEnd struct {
 	Plan    string // the result of planning; "" keeps the stored value
 }
 
-// FinishTask records how a task ended, with what it took in all. Said again, after a batch was opened once more, the
-// last word counts.
+// FinishTask records how a task ended, with its total usage. A repeated call, after a batch was reopened, replaces
+// the outcome.
 func (j *Journal) FinishTask(ctx context.Context, task string, e TaskEnd) error {
 	return j.tx(ctx, "end of "+task, func(ctx context.Context, tx *sql.Tx) error {
 		id, err := taskID(ctx, tx, task)

@@ -29,15 +29,15 @@ func (t *Training) Close() error { return t.j.Close() }
 
 // TrainingPlan is a plan to train a stage, with the reason (TRAIN-06).
 type TrainingPlan struct {
-	ID              int64  // of the row; given when it is read
-	Task            string // that planned it
+	ID              int64  // of the row; set when it is read
+	Task            string // task that made the plan
 	Stage           string
 	Base            string // coding or reasoning
 	Source          string // logged or synthetic; "" is logged
 	Criteria        string // of the data, JSON
 	Hyperparameters string // JSON, "" for none
 	Targets         string // of improvement, JSON, "" for none
-	Raw             string // the plan as it was written
+	Raw             string // the text of the plan
 	At              time.Time
 }
 
@@ -54,7 +54,7 @@ func (t *Training) AddTrainingPlan(ctx context.Context, p TrainingPlan) (int64, 
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, p.Task, p.Stage, p.Base, sourceOr(p.Source), p.Criteria, null(p.Hyperparameters), null(p.Targets), p.Raw, stamp(p.At))
 }
 
-// Dataset is a file of examples that was chosen by a plan (TRAIN-07).
+// Dataset is a file of examples selected by a plan (TRAIN-07).
 type Dataset struct {
 	ID       int64 // of the row; given when it is read
 	Plan     int64 // id of the training plan
@@ -76,7 +76,7 @@ func (t *Training) AddDataset(ctx context.Context, d Dataset) (int64, error) {
 		case d.Path == "":
 			return errors.New("a dataset needs its path")
 		case d.Examples < 0 || d.Positive < 0 || d.Negative < 0 || d.Positive+d.Negative > d.Examples:
-			return fmt.Errorf("%d positive and %d negative of %d examples cannot be", d.Positive, d.Negative, d.Examples)
+			return fmt.Errorf("impossible counts: %d positive and %d negative of %d examples", d.Positive, d.Negative, d.Examples)
 		}
 		return ofStage(d.Stage, d.Base, d.Source)
 	}, `INSERT INTO training_datasets (training_plan_id, stage_name, base_model, source, dataset_path, example_count, positive_count, negative_count, format, timestamp)
@@ -89,10 +89,10 @@ type TrainedAdapter struct {
 	Dataset  int64 // id of the dataset
 	Stage    string
 	Base     string
-	Tag      string   // the model's name where it is served
-	Loss     *float64 // nil: the trainer did not tell
+	Tag      string   // the model's name on the server
+	Loss     *float64 // nil if the trainer did not report it
 	Metrics  string   // JSON, "" for none
-	Deployed bool     // given when it is read; [Training.AddDeployment] sets it
+	Deployed bool     // set when it is read; [Training.AddDeployment] writes it
 	At       time.Time
 }
 

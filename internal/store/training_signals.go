@@ -12,9 +12,9 @@ import (
 type TrainingSignal struct {
 	ID     int64    // of the row; given when it is read
 	Task   string   // "<run>/<batch>"
-	Commit string   // that it is about
+	Commit string   // commit of the signal
 	Name   string   // merged, reverted, rewritten
-	Value  *float64 // 0 to 1; nil: it could not be told
+	Value  *float64 // 0 to 1; nil if unknown
 	Note   string
 	At     time.Time
 }
@@ -24,10 +24,10 @@ func (s TrainingSignal) same(t TrainingSignal) bool {
 	return s.Note == t.Note && (s.Value == t.Value || s.Value != nil && t.Value != nil && *s.Value == *t.Value)
 }
 
-// AddSignals records those of the signals that say something else than the last ones did, all or nothing, and returns
-// them. Said again, it adds nothing.
+// AddSignals records those signals that differ from the last ones, all or nothing, and returns them. A repeated call
+// adds nothing.
 func (t *Training) AddSignals(ctx context.Context, all []TrainingSignal) (added []TrainingSignal, err error) {
-	err = t.j.tx(ctx, "what became of code", func(ctx context.Context, tx *sql.Tx) error {
+	err = t.j.tx(ctx, "signals about code", func(ctx context.Context, tx *sql.Tx) error {
 		for _, s := range all {
 			if s.Task == "" || s.Commit == "" || s.Name == "" {
 				return errors.New("a signal needs its task, its commit and its name")

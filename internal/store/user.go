@@ -12,7 +12,7 @@ import (
 
 // These files belong to the user, not to a repository (DB-10), and are in the user's own folder.
 func auditFile() kind {
-	return kind{scripts: "audit", cache: 500, checked: true, renew: "let it be written to once"}
+	return kind{scripts: "audit", cache: 500, checked: true, renew: "open it for writing once"}
 }
 
 func inboxFile() kind {
@@ -35,8 +35,8 @@ func (k kind) openUser(ctx context.Context, path string) (*sql.DB, error) {
 	return k.open(ctx, path, true)
 }
 
-// readUser opens a file of the user's for reading. One that an older program wrote, or that one began and was killed,
-// is brought up to date first. A missing one is an error that wraps fs.ErrNotExist.
+// readUser opens a file of the user for reading. It first migrates a file from an older program or from a killed
+// creation. A missing one is an error that wraps fs.ErrNotExist.
 func (k kind) readUser(ctx context.Context, path string) (*sql.DB, error) {
 	db, err := k.openReader(ctx, path)
 	if errors.Is(err, ErrOlder) {

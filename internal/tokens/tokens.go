@@ -1,4 +1,4 @@
-// Package tokens says how much text a model can take.
+// Package tokens estimates tokens and limits the input and output of models.
 package tokens
 
 import (
@@ -20,7 +20,7 @@ func OfChars(n int) int { return (n + PerToken - 1) / PerToken }
 type Budget struct {
 	Window   int `json:"context_window" toml:"context_window"`   // prompt and answer together
 	Reserved int `json:"reserved_tokens" toml:"reserved_tokens"` // for system prompt, task, retries, answer
-	// estimates are raised by this share of themselves (BUD-04)
+	// safety margin of estimates, as a share (BUD-04)
 	Margin float64 `json:"margin,omitempty" toml:"-"`
 }
 
@@ -28,7 +28,7 @@ type Budget struct {
 func (b Budget) Validate() error {
 	switch {
 	case b.Window <= 0:
-		return fmt.Errorf("context_window is %d; it has to be above 0", b.Window)
+		return fmt.Errorf("context_window is %d; it must be above 0", b.Window)
 	case b.Reserved < 0:
 		return fmt.Errorf("reserved_tokens is %d; it must not be below 0", b.Reserved)
 	case b.Reserved >= b.Window:
@@ -42,7 +42,7 @@ func (b Budget) Validate() error {
 // Retrieval returns the tokens left for context (BUD-02).
 func (b Budget) Retrieval() int { return b.Window - b.Reserved }
 
-// Of estimates a text, given in one piece or in several, with the margin of the budget (BUD-04).
+// Of estimates the tokens of a text, given in one or several parts, with the margin of the budget (BUD-04).
 func (b Budget) Of(text ...string) int {
 	n := 0
 	for _, t := range text {

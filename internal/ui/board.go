@@ -15,19 +15,19 @@ type Board struct {
 	Footer   []string
 	Started  time.Time     // of the whole; zero shows Elapsed
 	Elapsed  time.Duration // once it is known
-	Done     bool          // nothing changes any more: clocks stand still
+	Done     bool          // nothing changes any more: clocks stop
 }
 
 // Row is one line of a [Board].
 type Row struct {
-	Key     string // tells rows apart; not shown
-	Number  string // shown before the label, numbers below each other
+	Key     string // identifies the row; not shown
+	Number  string // shown before the label, aligned
 	Label   string
 	State   string
 	Tone    Tone
-	Still   bool          // it is not settled, and nothing moves in it now: it waits for something
-	Started time.Time     // while the row is busy its clock runs from here
-	Elapsed time.Duration // shown otherwise, unless it is zero
+	Still   bool          // it is not settled, and waits
+	Started time.Time     // start of its clock while the row is busy
+	Elapsed time.Duration // shown if the row is not busy, unless zero
 	Detail  string        // its present activity or its outcome
 	Marks   []Mark
 }
@@ -38,16 +38,16 @@ type Mark struct {
 	Tone Tone
 }
 
-// frame is the circumstances of one drawing.
+// frame holds the circumstances of one drawing.
 type frame struct {
 	style  Style
 	now    time.Time
 	width  int
-	height int // 0 for as many lines as it takes
+	height int // 0 for unlimited lines
 	tick   int // moves the spinner
 }
 
-// columns are the widths of the columns of a board.
+// columns holds the widths of the columns of a board.
 type columns struct{ number, label, state, clock int }
 
 func (b Board) empty() bool { return b.Title == "" && len(b.Rows) == 0 }
@@ -59,7 +59,7 @@ func (b Board) lines(f frame) []string {
 	rows := b.rows(f, max(1, f.height-len(out)-len(foot)))
 	out = append(append(out, rows...), foot...)
 	if f.height > 0 && len(out) > f.height {
-		out = slices.DeleteFunc(out, func(s string) bool { return s == "" }) // air is the first to go
+		out = slices.DeleteFunc(out, func(s string) bool { return s == "" }) // empty lines are omitted first
 		if len(out) > f.height {
 			out = out[:f.height]
 		}
@@ -110,7 +110,7 @@ func (b Board) elapsed(f frame) time.Duration {
 	return max(0, f.now.Sub(b.Started)).Truncate(time.Second)
 }
 
-// bar draws the rows' tones, the settled ones first, in width cells.
+// bar draws the rows' tones in width cells, the settled ones first.
 func (b Board) bar(f frame, width int) string {
 	order := []Tone{Good, Muted, Warn, Bad, Busy, Idle}
 	var s strings.Builder
@@ -139,8 +139,8 @@ func (b Board) bar(f frame, width int) string {
 	return s.String()
 }
 
-// rows draws the rows that fit into room lines. Where not all do, those that are busy or bad come first,
-// then their neighbours; what is left out is counted.
+// rows draws the rows that fit into room lines. If not all fit, it prefers busy or failed rows, then their
+// neighbours, and counts the omitted ones.
 func (b Board) rows(f frame, room int) []string {
 	c := b.columns(f)
 	show := make([]bool, len(b.Rows))
@@ -188,13 +188,13 @@ func (b Board) choose(show []bool, room int) {
 		}
 	}
 	for d := range b.Rows {
-		if d%3 == 2 { // what comes is worth two of what was
+		if d%3 == 2 { // a later row counts as much as two earlier ones
 			order = append(order, focus-(d+1)/3)
 		} else {
 			order = append(order, focus+d-d/3)
 		}
 	}
-	// One side may run out before the other.
+	// One side may end before the other.
 	for i := range b.Rows {
 		order = append(order, focus+i, focus-i)
 	}
@@ -220,7 +220,7 @@ func linesOf(show []bool) int {
 	return n
 }
 
-// hidden says what rows are, in the order of their first appearance.
+// hidden describes the states of rows, in the order of their first appearance.
 func hidden(rows []Row) string {
 	var states []string
 	count := map[string]int{}

@@ -17,38 +17,38 @@ import (
 // LiveOptions holds the terminal, environment and callbacks of a [Live].
 type LiveOptions struct {
 	In        *os.File         // for keys; no terminal, or nil, turns keys off
-	Out       *os.File         // the terminal to draw on, as a rule standard error
+	Out       *os.File         // the terminal to draw on, usually standard error
 	Env       []string         // environment of the process, as of [os.Environ]
 	Style     Style            // see [StyleFor]
 	Now       func() time.Time // the clock
 	Interrupt func()           // called for each ^C, in a separate goroutine
 }
 
-// Live shows a [Board] at the bottom of the terminal, below the lines that went before. It draws at its own
-// pace: Update and Println only leave word and never wait for a slow terminal.
+// Live shows a [Board] at the bottom of the terminal, below the lines that went before. It draws at its own pace:
+// Update and Println only leave word and never wait for a slow terminal.
 //
-// Signals stay with the program. While keys are read the terminal reports ^C as a key instead of a signal,
-// and each one calls Interrupt; ^Z suspends the program as usual.
+// Signals stay with the program. While keys are read the terminal reports ^C as a key instead of a signal, and each
+// one calls Interrupt; ^Z suspends the program as usual.
 type Live struct {
 	o       LiveOptions
 	program *tea.Program
 	before  *term.State   // of In
-	ended   chan struct{} // the program is over, by Close or by an accident
-	pumped  chan struct{} // the last line is out
+	ended   chan struct{} // the program has ended, by Close or by a failure
+	pumped  chan struct{} // the last line is written
 	once    sync.Once
 
 	mu    sync.Mutex
 	board Board
-	queue []string      // lines that are still to come out
-	more  chan struct{} // has something when queue may have
-	final bool          // closing: the board goes, and lines wait in the queue
-	over  bool          // closed: lines go straight to the terminal
+	queue []string      // lines that are not written yet
+	more  chan struct{} // signals that queue may have lines
+	final bool          // closing: the board is removed, and lines wait in the queue
+	over  bool          // closed: lines go directly to the terminal
 	tall  int           // lines of the frame on the screen
 }
 
 const (
 	tick     = 100 * time.Millisecond
-	patience = 2 * time.Second // with a terminal that does not take what it is given
+	patience = 2 * time.Second // time limit with a terminal that does not accept output
 )
 
 // NewLive starts a live board. The caller must close it, also after a panic:
@@ -70,8 +70,8 @@ func NewLive(o LiveOptions) *Live {
 	l.program = tea.NewProgram(&model{live: l, width: w, height: h}, opts...)
 	go func() {
 		defer close(l.ended)
-		// An error means that this terminal cannot be drawn on. The lines are printed all the same, and the watched
-		// work must continue.
+		// An error means that this terminal cannot be drawn on. The lines are printed anyway, and the watched work
+		// must continue.
 		_, _ = l.program.Run()
 	}()
 	go l.pump()
@@ -114,7 +114,7 @@ func (l *Live) Println(line string) {
 	}
 }
 
-// pump hands the lines to the program in their order.
+// pump passes the lines to the program in their order.
 func (l *Live) pump() {
 	defer close(l.pumped)
 	for range l.more {
@@ -151,13 +151,13 @@ func wrapped(line string, width int) []string {
 	return parts
 }
 
-// Close draws the board for the last time, in full length, and gives the terminal back. It may be called
-// again, and returns within seconds even when the terminal is stuck.
+// Close draws the board for the last time, in full length, and restores the terminal. It may be called again, and
+// returns within seconds even if the terminal hangs.
 func (l *Live) Close() {
 	l.once.Do(func() {
 		l.mu.Lock()
 		l.final = true
-		close(l.more) // the pump takes what is queued, and ends
+		close(l.more) // the pump writes the queued lines, and ends
 		l.mu.Unlock()
 		within(l.pumped, patience)
 		go l.program.Quit()
@@ -252,7 +252,7 @@ func (m *model) View() tea.View {
 		f := frame{style: m.live.o.Style, now: m.live.o.Now(), width: m.width, height: max(1, height), tick: m.tick}
 		lines = append(b.lines(f), "") // where bubbletea leaves the cursor; it erases this line at the end
 	}
-	// Bubbletea leaves remains of a frame that gets lower, so it never does.
+	// Bubbletea leaves remains of a shrinking frame, so the frame never shrinks.
 	for len(lines) < m.live.tall {
 		lines = append(lines, "")
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Status is one line at the bottom of a terminal that says what runs now. It leaves nothing behind.
+// Status shows the running work in one line at the bottom of a terminal. It leaves no trace.
 type Status struct {
 	out   io.Writer
 	width func() int
@@ -18,8 +18,8 @@ type Status struct {
 	done  chan struct{}
 }
 
-// ShowStatus redraws the text that text returns until [Status.Close]. It returns nil, and draws nothing, if out is no
-// terminal that can move its cursor, or if NO_COLOR or CI is set. text must be safe for concurrent use.
+// ShowStatus redraws the text that text returns until [Status.Close]. It returns nil, and draws nothing, if out is
+// not a terminal that can move its cursor, or if NO_COLOR or CI is set. text must be safe for concurrent use.
 func ShowStatus(env Lookup, in, out *os.File, text func(now time.Time) string) *Status {
 	if !ColorAllowed(env, out) || !Interactive(env, in, out) {
 		return nil

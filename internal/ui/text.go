@@ -21,8 +21,8 @@ func Sanitize(s string) string { return phrase.Line(redact.Clean(s)) }
 // Width returns the number of cells of s on a display. Escape codes have none.
 func Width(s string) int { return cells.Width(s) }
 
-// Cut shortens s to at most width cells, tail included, and keeps its colours balanced. Where there is not
-// even room for the tail nothing is left.
+// Cut shortens s to at most width cells, tail included, and keeps its colours balanced. If not even the tail fits,
+// the result is empty.
 func Cut(s string, width int, tail string) string { return cells.Cut(s, width, tail) }
 
 // Pad fills s with spaces on its right up to width cells.
@@ -148,8 +148,8 @@ func writeRow(b *strings.Builder, row []string, width []int, right []bool) {
 	}
 }
 
-// ColumnsOf returns the width of the terminal that w writes to, or 0 if it is none. A writer around a file has the
-// method Columns.
+// ColumnsOf returns the width of the terminal that w writes to, or 0 if it is not a terminal. A writer around a file
+// has the method Columns.
 func ColumnsOf(w io.Writer) int {
 	switch w := w.(type) {
 	case interface{ Columns() int }:
@@ -160,7 +160,7 @@ func ColumnsOf(w io.Writer) int {
 	return 0
 }
 
-// Columns returns the width of the terminal f, or 0 if it is none.
+// Columns returns the width of the terminal f, or 0 if it is not a terminal.
 func Columns(f *os.File) int {
 	if !IsTerminal(f) {
 		return 0

@@ -1,5 +1,5 @@
-// Package ui draws on terminals: status lines, tables and a live board. It knows nothing of plans; callers
-// hand it titles, rows and marks.
+// Package ui draws on terminals: status lines, tables and a live board. It knows nothing of plans; callers hand it
+// titles, rows and marks.
 //
 // The rules of the house, for all that prints:
 //
@@ -9,8 +9,8 @@
 //   - Text from outside passes [Sanitize] before it is shown, so that no title steers a terminal.
 //   - Widths are widths on the display: 漢字 takes four cells, and so it is cut and aligned.
 //
-// [Plain] writes lines to anything. [Live] keeps a [Board] up to date below such lines; it is for people at
-// a terminal, and [Interactive] says whether there is one.
+// [Plain] writes lines to anything. [Live] keeps a [Board] up to date below such lines; it is for people at a
+// terminal, and [Interactive] says whether there is one.
 package ui
 
 import (
@@ -24,23 +24,23 @@ type Tone string
 
 // The tones.
 const (
-	Idle  Tone = "idle" // nothing to say about it yet
+	Idle  Tone = "idle" // no state yet
 	Busy  Tone = "busy"
 	Good  Tone = "good"
 	Warn  Tone = "warn"
 	Bad   Tone = "bad"
-	Muted Tone = "muted" // of no concern now
+	Muted Tone = "muted" // not relevant now
 )
 
-// Style says what a terminal can show. The zero Style is plain text with Unicode icons.
+// Style describes the abilities of a terminal. The zero Style is plain text with Unicode icons.
 type Style struct {
 	Color bool // escape codes for colour and weight
-	ASCII bool // no characters beyond ASCII from this package; text of callers stays as it is
+	ASCII bool // this package uses only ASCII; text of callers does not change
 }
 
 // Tone returns text in the colour of t.
 func (s Style) Tone(t Tone, text string) string {
-	// Only the sixteen colours of the terminal's own theme: they are readable on its background.
+	// Use only the sixteen colours of the terminal's own theme, which are readable on its background.
 	switch t {
 	case Busy:
 		return s.sgr("36", text)
@@ -104,7 +104,7 @@ func (l Lookup) set(name string) bool {
 	return v != ""
 }
 
-// IsTerminal reports whether f is a terminal. A nil f is none.
+// IsTerminal reports whether f is a terminal. A nil f is not.
 func IsTerminal(f *os.File) bool { return f != nil && term.IsTerminal(int(f.Fd())) }
 
 // ColorAllowed reports whether colour may be written to f: it is a terminal that can show it, and neither
@@ -120,7 +120,7 @@ func Interactive(env Lookup, in, out *os.File) bool {
 	if !IsTerminal(out) || t == "dumb" || ci(env) {
 		return false
 	}
-	// A job in the background that touches the terminal's settings is stopped by the system.
+	// The system stops a background job that changes the terminal's settings.
 	return foreground(out) && (!IsTerminal(in) || foreground(in))
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Wrapper breaks lines that are longer than the terminal between words, and indents what follows. Elsewhere, and for
-// JSON and diffs, it writes what it is given.
+// Wrapper breaks lines that are longer than the terminal between words, and indents the continuation. Elsewhere, and
+// for JSON and diffs, it changes nothing.
 type Wrapper struct {
 	To    io.Writer
 	Width func() int // of the terminal, or 0 if there is none
@@ -36,7 +36,7 @@ func (w *Wrapper) Write(p []byte) (int, error) {
 	for rest, more := string(p), true; more; {
 		var line string
 		line, rest, more = strings.Cut(rest, "\n")
-		if i := strings.LastIndexByte(line, '\r'); i >= 0 { // a line that is drawn over itself
+		if i := strings.LastIndexByte(line, '\r'); i >= 0 { // a line that overwrites itself
 			b.WriteString(line)
 		} else {
 			lead := len(line) - len(strings.TrimLeft(line, " "))
@@ -63,10 +63,10 @@ func verbatim(p []byte) bool {
 		bytes.HasPrefix(trimmed, []byte("diff --git ")) || bytes.Contains(p, []byte("\ndiff --git "))
 }
 
-// unit matches what a line is not broken in: a command in backticks, runplan with its arguments, and a word.
+// unit matches text that is not broken: a command in backticks, runplan with its arguments, and a word.
 var unit = lazyre.New("^(?:`[^`]*`\\S*|runplan [a-z-]*(?: --?[a-z]\\S*| \\S*[A-Z0-9./]\\S*)*\\S*|\\S+)")
 
-// wrapWords breaks one line so that it fits into width cells where it can. The first line has used cells already, and
+// wrapWords breaks one line so that it fits into width cells if possible. The first line has used cells already, and
 // the other ones begin with margin spaces.
 func wrapWords(line string, width, used, margin int) string {
 	if used+Width(line) <= width {
@@ -102,7 +102,7 @@ func wrapWords(line string, width, used, margin int) string {
 	return trimBefore(b.String())
 }
 
-// wrapCell breaks the text of a cell between words, and words that are wider than the cell where it ends.
+// wrapCell breaks the text of a cell between words. It breaks words that are wider than the cell.
 func wrapCell(text string, width int) []string {
 	return strings.Split(ansi.Hardwrap(wrapWords(text, width, 0, 0), width, true), "\n")
 }

@@ -25,13 +25,13 @@ func serveAsset(w http.ResponseWriter, r *http.Request) {
 	name := strings.TrimPrefix(r.URL.Path, assetPath)
 	data, err := assets.ReadFile("assets/" + name)
 	if err != nil || strings.Contains(name, "/") {
-		Refuse(w, http.StatusNotFound, "Not there", "The program has no such file.")
+		Refuse(w, http.StatusNotFound, "Not found", "The program has no such file.")
 		return
 	}
 	sum := sha256.Sum256(data)
 	h := w.Header()
 	h.Set("Content-Type", mime.TypeByExtension(path.Ext(name)))
-	h.Set("Cache-Control", "no-cache") // it is asked again whether the file is still that one
+	h.Set("Cache-Control", "no-cache") // the browser checks each time whether the file has changed
 	h.Set("ETag", `"`+hex.EncodeToString(sum[:12])+`"`)
 	http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(data))
 }

@@ -27,7 +27,7 @@ type guard struct {
 	cookie   string // its name
 	token    string
 	address  string
-	asked    string // host that was asked for
+	asked    string // requested host
 	port     string
 	insecure bool
 	now      func() time.Time
@@ -36,7 +36,7 @@ type guard struct {
 // stay limits the validity of a browser's cookie.
 const stay = 30 * 24 * time.Hour
 
-// maxForm bounds what a form may send.
+// maxForm limits the size of a form.
 const maxForm = 64 << 10
 
 func newGuard(o Options, host string, at *net.TCPAddr) (*guard, error) {
@@ -59,7 +59,7 @@ func newGuard(o Options, host string, at *net.TCPAddr) (*guard, error) {
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
 
-// harden sets what holds for all answers.
+// harden sets the headers of all answers.
 func harden(h http.Header) {
 	h.Set("Content-Security-Policy", policy)
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -70,21 +70,21 @@ func harden(h http.Header) {
 	h.Set("Cache-Control", "no-store")
 }
 
-// ServeHTTP passes a request on or answers why not.
+// ServeHTTP passes a request on or refuses it with a reason.
 func (g *guard) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	harden(w.Header())
 	defer func() {
 		if broken := recover(); broken != nil && broken != http.ErrAbortHandler {
-			Refuse(w, http.StatusInternalServerError, "The page could not be made", "Something is wrong in runplan itself.")
+			Refuse(w, http.StatusInternalServerError, "The page could not be made", "This is an error in runplan itself.")
 		}
 	}()
 	switch {
 	case !g.ours(r.Host):
 		Refuse(w, http.StatusMisdirectedRequest, "Not served under this name",
-			"The page is for "+g.address+". Another name that leads here may be a trick of another site.")
+			"The page is for "+g.address+". Another name for this server may be an attack by another site.")
 	case r.Method != http.MethodGet && r.Method != http.MethodHead && r.Method != http.MethodPost:
 		w.Header().Set("Allow", "GET, HEAD, POST")
-		Refuse(w, http.StatusMethodNotAllowed, "Not understood", "The page takes GET, HEAD and POST.")
+		Refuse(w, http.StatusMethodNotAllowed, "Method not allowed", "The page accepts GET, HEAD and POST.")
 	case strings.HasPrefix(r.URL.Path, assetPath):
 		serveAsset(w, r)
 	case r.Method == http.MethodGet && r.URL.Query().Has("token"):
@@ -150,7 +150,7 @@ func (g *guard) sign(text string) string {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
-// signedIn returns what the cookie of a known browser says.
+// signedIn returns the content of a known browser's cookie.
 func (g *guard) signedIn(r *http.Request) (pass string, ok bool) {
 	for _, c := range r.CookiesNamed(g.cookie) {
 		when, _, _ := strings.Cut(c.Value, ".")
@@ -164,7 +164,7 @@ func (g *guard) signedIn(r *http.Request) (pass string, ok bool) {
 
 type formKey struct{}
 
-// FormField is the name of the field that forms send the token of their browser in.
+// FormField is the name of the form field with the browser's token.
 const FormField = "form_token"
 
 // FormToken returns the token that a form must send in the field [FormField].
@@ -173,7 +173,7 @@ func FormToken(ctx context.Context) string {
 	return token
 }
 
-// known serves a browser that was let in before.
+// known serves a browser that has signed in before.
 func (g *guard) known(w http.ResponseWriter, r *http.Request) {
 	pass, ok := g.signedIn(r)
 	if !ok {
@@ -184,7 +184,7 @@ func (g *guard) known(w http.ResponseWriter, r *http.Request) {
 	token := g.sign("form " + pass)
 	if r.Method == http.MethodPost {
 		if why := g.foreign(w, r, token); why != "" {
-			Refuse(w, http.StatusForbidden, "Nothing was done", why)
+			Refuse(w, http.StatusForbidden, "Nothing was changed", why)
 			return
 		}
 	}
@@ -201,14 +201,14 @@ func (g *guard) foreign(w http.ResponseWriter, r *http.Request, token string) st
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil ||
 		kind != "application/x-www-form-urlencoded" {
-		return "This is no form."
+		return "The request is not a form."
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, maxForm)
 	if err := r.ParseForm(); err != nil {
 		return "The form could not be read: " + err.Error() + "."
 	}
 	if !same(r.PostForm.Get(FormField), token) {
-		return "The form has no token of this browser, or an old one. Load its page again."
+		return "The form has no valid token of this browser. Reload its page."
 	}
 	return ""
 }

@@ -24,7 +24,7 @@ func Key(path string) ([]byte, error) {
 			if len(key) != keyBytes || info.Mode().Perm()&0o077 != 0 {
 				return nil,
 					fmt.Errorf(
-						"read the key of the page: %s is not as it was made: %d bytes, rights %v; remove it, and it is made again", path,
+						"read the key of the page: %s is invalid: %d bytes, permissions %v; remove it, and runplan creates it again", path,
 						len(key), info.Mode().Perm())
 			}
 			return key, nil
@@ -32,11 +32,11 @@ func Key(path string) ([]byte, error) {
 		if !errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("read the key of the page: %w", err)
 		}
-		if err := makeKey(path); err != nil && !errors.Is(err, fs.ErrExist) { // another one may have been faster
+		if err := makeKey(path); err != nil && !errors.Is(err, fs.ErrExist) { // another process may have been faster
 			return nil, fmt.Errorf("make the key of the page: %w", err)
 		}
 	}
-	return nil, fmt.Errorf("make the key of the page: %s does not stay", path)
+	return nil, fmt.Errorf("create the key of the page: %s disappears", path)
 }
 
 // makeKey creates the key file atomically.
@@ -48,7 +48,7 @@ func makeKey(path string) error {
 	if _, err := rand.Read(key); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".") // for its owner only
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".") // only for its owner
 	if err != nil {
 		return err
 	}

@@ -17,22 +17,22 @@ type Part struct {
 	ID   string `json:"id"`
 	HTML string `json:"html,omitempty"` // the whole element; its id is ID
 	In   string `json:"in,omitempty"`   // id of the parent element, for a new part
-	Top  bool   `json:"top,omitempty"`  // there, before all others
+	Top  bool   `json:"top,omitempty"`  // insert it before all others
 	Gone bool   `json:"gone,omitempty"`
 }
 
 // Look is the present state of a page.
 type Look struct {
-	Stamp string // alike means that nothing changed
+	Stamp string // equal stamps mean that nothing changed
 	Parts []Part
-	Said  string // text for screen readers; "" says nothing new
+	Said  string // text for screen readers; "" for nothing new
 }
 
 // Looking returns the present state of a page. last is the known stamp; if it has not changed, the parts may be
 // omitted.
 type Looking func(ctx context.Context, last string) (Look, error)
 
-// Version names what all parts look like together.
+// Version returns a digest of all parts.
 func Version(parts []Part) string {
 	h := sha256.New()
 	for _, p := range parts {
@@ -45,10 +45,10 @@ func Version(parts []Part) string {
 const (
 	lookEvery  = 300 * time.Millisecond // how often the server checks the page for changes
 	aliveEvery = 15 * time.Second       // how often an idle stream sends a keep-alive
-	retryAfter = 1000                   // milliseconds until a browser asks again whose stream was cut
+	retryAfter = 1000                   // milliseconds until a browser reconnects after a lost stream
 )
 
-// maxStreams bounds the pages that are open at a time.
+// maxStreams limits the pages that are open at a time.
 const maxStreams = 64
 
 // Streams counts the streams that are open.
@@ -66,7 +66,7 @@ func (s *Streams) Serve(w http.ResponseWriter, r *http.Request, looking Looking)
 	defer s.open.Add(-1)
 	now, err := looking(r.Context(), "")
 	if err != nil {
-		Refuse(w, http.StatusNotFound, "Not there any more", err.Error())
+		Refuse(w, http.StatusNotFound, "No longer available", err.Error())
 		return
 	}
 	h := w.Header()
@@ -83,7 +83,7 @@ func (s *Streams) Serve(w http.ResponseWriter, r *http.Request, looking Looking)
 		out.send(fmt.Sprintf("event: stale\nid: %s\ndata: {}\n\n", version))
 	}
 	known := digests(now.Parts)
-	now.Parts = nil // it is not needed any more, and there may be many pages
+	now.Parts = nil // it is no longer needed, and there may be many pages
 	alive := time.Now()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
@@ -94,7 +94,7 @@ func (s *Streams) Serve(w http.ResponseWriter, r *http.Request, looking Looking)
 		case <-tick.C:
 		}
 		next, err := looking(r.Context(), now.Stamp)
-		if err != nil || next.Stamp == now.Stamp { // a journal that is busy now will not be the next time
+		if err != nil || next.Stamp == now.Stamp { // a busy journal will be free the next time
 			if time.Since(alive) > aliveEvery {
 				out.send(": alive\n\n")
 				alive = time.Now()
@@ -150,7 +150,7 @@ type stream struct {
 	err error
 }
 
-// sendTime bounds how long a browser may take to receive something.
+// sendTime limits the time that a browser may take to receive data.
 const sendTime = 20 * time.Second
 
 func (s *stream) send(text string) {

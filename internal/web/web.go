@@ -21,15 +21,15 @@ import (
 
 // Options configures what is served, on which address and to whom.
 type Options struct {
-	Addr     string // host:port; port 0 takes one that is free
-	Insecure bool   // addresses that others can reach are allowed
-	Name     string // tells the cookies of several servers apart
+	Addr     string // host:port; port 0 chooses a free one
+	Insecure bool   // allow addresses that other machines can reach
+	Name     string // distinguishes the cookies of several servers
 	Key      []byte // secret that signs cookies; its holder can sign in
 	Pages    http.Handler
 	Now      func() time.Time
 }
 
-// Server is a server that listens.
+// Server is a listening server.
 type Server struct {
 	listener net.Listener
 	guard    *guard
@@ -37,7 +37,7 @@ type Server struct {
 	cancel   context.CancelFunc
 }
 
-// ErrReachable says that an address can be reached from other machines.
+// ErrReachable reports that other machines can reach an address.
 var ErrReachable = errors.New("other machines can reach this address")
 
 // Listen opens the listener. It serves nothing before [Server.Serve].
@@ -77,7 +77,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 	}}, nil
 }
 
-// loopback reports whether a host that was asked for is this machine, for this machine.
+// loopback reports whether a requested host name means this machine.
 func loopback(host string) bool {
 	ip, err := netip.ParseAddr(host)
 	return err == nil && ip.Unmap().IsLoopback() || host == "localhost"
@@ -92,10 +92,10 @@ func (s *Server) URL() string {
 	return u.String()
 }
 
-// grace is the time that running answers get when the server stops.
+// grace is the time that running requests get when the server stops.
 const grace = 2 * time.Second
 
-// Serve answers until ctx ends, which is not an error.
+// Serve answers requests until ctx ends, which is not an error.
 func (s *Server) Serve(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.http.Serve(s.listener) }()
@@ -105,7 +105,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		return fmt.Errorf("serve %s: %w", s.guard.address, err)
 	case <-ctx.Done():
 	}
-	s.cancel() // ends streams, which would run on
+	s.cancel() // ends streams, which would continue
 	last, done := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer done()
 	if err := s.http.Shutdown(last); err != nil {
@@ -124,7 +124,7 @@ func (s *Server) Close() error {
 // addressOf returns the server's address in readable form.
 func addressOf(host string, at *net.TCPAddr) string {
 	if ip, err := netip.ParseAddr(host); host == "" || err == nil && ip.IsUnspecified() {
-		host = "localhost" // it listens everywhere, so here as well
+		host = "localhost" // it listens on all addresses, including this one
 	}
 	return net.JoinHostPort(host, strconv.Itoa(at.Port))
 }

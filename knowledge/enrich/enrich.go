@@ -28,11 +28,11 @@ func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("knowledge/enrich", promptFiles, layers...)
 }
 
-// Deps holds what enriching needs.
+// Deps holds the dependencies of enriching.
 type Deps struct {
 	Base    knowledge.Base
 	Repo    int64  // id of the repository in the index
-	Root    string // its folder, as the index has it
+	Root    string // its folder, as in the index
 	Task    string // id under which failed calls are logged
 	LLM     llm.Completer
 	Model   func(llm.Stage) (llm.Model, error)
@@ -52,10 +52,10 @@ type Log interface {
 	MarkPromoted(ctx context.Context, at time.Time, ids ...int64) error
 }
 
-// Result counts what was done.
+// Result counts the work.
 type Result struct {
 	Files   int    `json:"files"`    // in the index
-	Asked   int    `json:"asked"`    // files that a model was asked about
+	Asked   int    `json:"asked"`    // files that a model described
 	Current int    `json:"current"`  // files whose stored answer is current
 	Left    int    `json:"left"`     // files beyond the limit
 	Skipped []Skip `json:"skipped"`  // files not asked about, with the reason
@@ -65,7 +65,7 @@ type Result struct {
 	Promote int    `json:"promoted"` // answers copied into the index
 }
 
-// Skip is a file that was left out.
+// Skip is a file that was skipped.
 type Skip struct {
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
@@ -185,7 +185,7 @@ func (d Deps) file(ctx context.Context, model llm.Model, f store.File, res *Resu
 			Complexity: d.line(answer.Complexity),
 		},
 	}
-	if _, err := d.Log.AddEnrichment(context.WithoutCancel(ctx), e); err != nil { // keep an answer that arrived
+	if _, err := d.Log.AddEnrichment(context.WithoutCancel(ctx), e); err != nil { // store an answer that arrived
 		return err
 	}
 	res.Asked++

@@ -119,7 +119,7 @@ func (c *chunker) level(from, to, above int) int {
 }
 
 // blocks returns the first lines of the blocks at an indentation. The first is always from, because the head of a
-// block belongs to what follows.
+// block belongs to the block after it.
 func (c *chunker) blocks(from, to, level int) []int {
 	starts := []int{from}
 	seen, last := false, -1 // whether a line of this level was seen; the last line that is not blank

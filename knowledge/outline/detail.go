@@ -57,7 +57,7 @@ type Handler struct {
 	Symbol int
 	Types  []string // caught types; empty means all
 	Status []int    // HTTP statuses of the response
-	Guard  string   // the condition, if nothing is caught
+	Guard  string   // the condition, if no error is caught
 	Line   int
 }
 

@@ -65,7 +65,7 @@ type Outline struct {
 	Comments []Comment
 	Imports  []Import
 	Refs     []Ref
-	Error    *ParseError // the first parse error; the rest of the outline is what could be read
+	Error    *ParseError // the first parse error; the outline then has only the readable parts
 }
 
 // Symbol is a definition. Lines count from 1.

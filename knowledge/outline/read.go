@@ -98,7 +98,7 @@ func Prepare(l Language, raw []byte) (text []byte, copied bool, skip string) {
 		longest = max(longest, len(line))
 	}
 	if longest > maxLine {
-		return nil, false, fmt.Sprintf("a line of %d bytes, at most %d are read: made by a program?", longest, maxLine)
+		return nil, false, fmt.Sprintf("it has a line of %d bytes, and the limit is %d: probably a generated file", longest, maxLine)
 	}
 	return text, copied, ""
 }

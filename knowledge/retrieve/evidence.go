@@ -11,7 +11,7 @@ import (
 
 // Reasons for rejecting a refinement.
 var (
-	ErrNoEvidence = errors.New("the refinement names nothing that is missing")
+	ErrNoEvidence = errors.New("the refinement names no missing part")
 	ErrNoContext  = errors.New("there is no context to refine")
 )
 
@@ -94,7 +94,7 @@ func (r Refinement) Check() error {
 	case len(e.paths)+len(e.symbols)+len(e.errors) > 0:
 		return nil
 	case len(e.ignored) > 0:
-		return fmt.Errorf("%w: %s say nothing that could be looked up", ErrNoEvidence, strings.Join(e.ignored, ", "))
+		return fmt.Errorf("%w: %s contain no name to look up", ErrNoEvidence, strings.Join(e.ignored, ", "))
 	}
 	return fmt.Errorf("%w: give files, symbols, tests or error messages", ErrNoEvidence)
 }

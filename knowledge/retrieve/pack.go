@@ -89,7 +89,7 @@ func (p *pass) addHeads(ctx context.Context, s State, pkg *Package) error {
 			continue
 		}
 		h := p.lines(Part{Path: x.Path, Kind: kindHead, Start: head.Start, End: head.End, Tier: x.Tier, Detail: TypeContext,
-			Why: "what the file imports"}, c)
+			Why: "the imports of the file"}, c)
 		if h.Tokens+1 > left {
 			continue
 		}

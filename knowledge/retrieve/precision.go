@@ -51,7 +51,7 @@ func (x piece) why() string {
 	case x.symbol == nil:
 		return x.file.Why
 	case len(x.symbol.why) == 0:
-		return "nothing but its file: " + x.file.Why
+		return "only its file: " + x.file.Why
 	}
 	var why []string
 	for _, r := range x.symbol.why[:min(3, len(x.symbol.why))] {
@@ -130,7 +130,7 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 		}
 		if contents[i].bad != "" {
 			all = append(all, Decision{File: f.ID, Path: f.Path, Tier: string(Excluded), Reason: contents[i].bad})
-			p.note("%s is left out: %s", f.Path, contents[i].bad)
+			p.note("%s is omitted: %s", f.Path, contents[i].bad)
 			continue
 		}
 		pieces = append(pieces, piecesOf(f, i, contents[i])...)
@@ -153,7 +153,7 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 			detail = Primary
 			reason += "; not judged, and the task names it"
 		case skipped[i] != "":
-			reason += "; not asked about: " + skipped[i]
+			reason += "; not judged: " + skipped[i]
 		default:
 			reason += "; not judged"
 		}
@@ -165,7 +165,7 @@ func (p *pass) choose(ctx context.Context, s State, wanted func(File) bool) (Sta
 	for i, f := range s.Files {
 		if f.Sure && wanted(f) && contents[i].bad == "" &&
 			!slices.ContainsFunc(s.Choices, func(c Choice) bool { return c.Path == f.Path }) {
-			why := f.Why + "; nothing of it was chosen, so its outline is shown"
+			why := f.Why + "; no part of it was chosen, so its outline is shown"
 			s.Choices = append(s.Choices, outlineChoice(f, contents[i], why))
 			all = append(all, Decision{f.ID, f.Path, "", string(TypeContext), true, why})
 		}
@@ -237,7 +237,7 @@ func inTurns(pieces []piece, limit int) []piece {
 func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[int]Detail, map[int]string, error) {
 	details, skipped := map[int]Detail{}, map[int]string{}
 	if len(pieces) == 0 {
-		p.note("precision: there is nothing to judge")
+		p.note("precision: no pieces to judge")
 		return details, skipped, nil
 	}
 	r, err := p.room(llm.Precision)
@@ -257,7 +257,7 @@ func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[in
 		skipped[i] = tooMany(i, most, p.Limits.Symbols, "pieces")
 	}
 	if n < len(pieces) {
-		p.note("precision: %d of %d pieces were not asked about: there is no room for more", len(pieces)-n, len(pieces))
+		p.note("precision: the model did not judge %d of %d pieces: the window has no room for more", len(pieces)-n, len(pieces))
 	}
 	if n == 0 {
 		return details, skipped, nil
@@ -280,7 +280,7 @@ func (p *pass) judgePieces(ctx context.Context, s State, pieces []piece) (map[in
 		case ok && d.rank() >= 0:
 			details[at] = d
 		case ok:
-			p.note("precision: the model called %s %q, which is no detail",
+			p.note("precision: the model gave %s the unknown detail %q",
 				fence.Line(pieces[at].file.Path+" "+pieces[at].name()), phrase.Cut(fence.Line(string(d)), 40))
 		}
 	}

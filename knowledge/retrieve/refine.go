@@ -69,7 +69,7 @@ func (p *pass) refresh(s *State) {
 // refine adds what is missing and returns what is new.
 func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string, err error) {
 	for _, text := range e.ignored {
-		p.note("refinement: %s says nothing that could be looked up", text)
+		p.note("refinement: %s contains no name to look up", text)
 	}
 	var asked clues
 	for _, path := range e.paths {
@@ -104,13 +104,13 @@ func (p *pass) refine(ctx context.Context, s *State, e evidence) (added []string
 	fresh := map[string]bool{}
 	for _, f := range m.files {
 		if !s.has(f.Path) {
-			s.add(p.fileOf(f.Path), 1, true, "the refinement asks for it")
+			s.add(p.fileOf(f.Path), 1, true, "requested by the refinement")
 			fresh[f.Path] = true
 			added = append(added, f.Path)
 		} else {
 			added = append(added, p.more(s, f.Path)...)
 		}
-		all = append(all, Decision{f.ID, f.Path, "", "1", true, "the refinement asks for " + f.As})
+		all = append(all, Decision{f.ID, f.Path, "", "1", true, "the refinement requests " + f.As})
 	}
 	chosen, decided, err := p.require(ctx, s, m.symbols, places.files)
 	if err != nil {

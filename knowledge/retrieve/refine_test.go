@@ -96,7 +96,7 @@ func TestRefine(t *testing.T) {
 		t.Errorf("%d questions; only mail/mail.go is new as a whole", len(b.asked))
 	}
 	if table := decisions(t, b); !strings.Contains(table, "refinement") ||
-		strings.Count(table, "the refinement asks for Tax") != 1 {
+		strings.Count(table, "the refinement requests Tax") != 1 {
 		t.Error(table)
 	}
 	var progress []Progress

@@ -38,7 +38,7 @@ type NoMatchError struct {
 
 func (e *NoMatchError) Error() string {
 	if len(e.Words) == 0 {
-		return fmt.Sprintf("nothing matches the task: it has no word to search the %s of the index for",
+		return fmt.Sprintf("nothing matches the task: it has no search word for the %s of the index",
 			phrase.Count(e.Texts, "file"))
 	}
 	return fmt.Sprintf("nothing matches the task: %s in the paths, names, texts and commit messages of %s",
@@ -71,7 +71,7 @@ type Request struct {
 	Files  []string      // files that a plan names: tier 0, before all others (RETR-08)
 }
 
-// Limits holds bounds of the search.
+// Limits limits the search.
 type Limits struct {
 	SymbolFiles int // highest number of files for one name
 	CoChange    int // common commits that make two files neighbours (tier 3)
@@ -202,8 +202,8 @@ func Retrieve(ctx context.Context, d Deps, r Request) (Package, error) {
 	return p.refused(ctx, s)
 }
 
-// refused packs the best search results after the model refused all that it was offered. A model that gets no context
-// could only guess.
+// refused packs the best search results after the model rejected all candidates. Without context, a model could only
+// guess.
 func (p *pass) refused(ctx context.Context, s State) (Package, error) {
 	err := p.step(ctx, searchStep, func() error {
 		p.note("the model refused all that the search offered; the best search results are shown instead")

@@ -55,7 +55,7 @@ func scope(ctx context.Context, p *pass, s State) (State, []Decision, error) {
 		case judged:
 			d.Reason += "; the model: irrelevant"
 		case skipped[f.Path] != "":
-			d.Reason += "; not asked about: " + skipped[f.Path]
+			d.Reason += "; not judged: " + skipped[f.Path]
 		default:
 			d.Reason += "; not judged"
 		}
@@ -75,7 +75,7 @@ func scope(ctx context.Context, p *pass, s State) (State, []Decision, error) {
 func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string]verdict, map[string]string, error) {
 	skipped := map[string]string{}
 	if len(open) == 0 {
-		p.note("scope: there is nothing to judge beside what is named")
+		p.note("scope: no files to judge besides the named ones")
 		return nil, nil, nil
 	}
 	r, err := p.room(llm.Scope)
@@ -113,7 +113,7 @@ func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string
 		return nil, skipped, nil
 	}
 	if n < len(open) {
-		p.note("scope: %d of %d files were not asked about: there is no room for more", len(open)-n, len(open))
+		p.note("scope: the model did not judge %d of %d files: the window has no room for more", len(open)-n, len(open))
 	}
 	asked := sortedIDs(lines[:n])
 	answer, err := ask[map[string]verdict](ctx, p, question{
@@ -159,7 +159,7 @@ func sortedIDs(lines []string) []string {
 func refuse[T any](p *pass, stage string, answer map[string]T, asked []string) {
 	for _, id := range slices.Sorted(maps.Keys(answer)) {
 		if !slices.Contains(asked, id) {
-			p.note("%s: the model judged %q, which nobody asked about; it is refused", stage, phrase.Cut(fence.Line(id), 60))
+			p.note("%s: the model judged %q, which was not a candidate; that is ignored", stage, phrase.Cut(fence.Line(id), 60))
 		}
 	}
 }

@@ -435,8 +435,8 @@ func (r Ranked) reason() string {
 		fNamed: "the task names a symbol in it", fPath: "the task names its file",
 		fMessages: "commits with words of the task touched its file",
 		fTogether: "its file changes together with the best ones", fLinks: "its file imports the best ones or is imported",
-		fPair: "a test, or what a test is about", fRecent: "its file changed lately",
-		fNear: "stands beside words of the task"}
+		fPair: "a test, or the subject of a test", fRecent: "its file changed lately",
+		fNear: "is next to words of the task"}
 	var all []part
 	for i, f := range r.Features {
 		if w := f * weights[i]; w > 0.1 && texts[i] != "" {
@@ -448,7 +448,7 @@ func (r Ranked) reason() string {
 	for _, x := range all[:min(2, len(all))] {
 		out = append(out, x.text)
 	}
-	return cmp.Or(strings.Join(out, ", "), "nothing speaks for it but room")
+	return cmp.Or(strings.Join(out, ", "), "there was room for it")
 }
 
 // subject returns the common name of a test file and the file that it tests.

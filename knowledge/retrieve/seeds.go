@@ -70,7 +70,7 @@ func (p *pass) fileOf(path string) store.File {
 	return store.File{Path: path, Language: languageOf(path)}
 }
 
-// seedSymbols adds the files that have a symbol. A name that occurs in many files says little. If the task also names
+// seedSymbols adds the files that have a symbol. A name in many files is little evidence. If the task also names
 // one of these files, only that one is added. Otherwise the first ones without tests are offered to the model, which
 // may reject them.
 func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why string) {
@@ -96,7 +96,7 @@ func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why strin
 			paths = slices.DeleteFunc(paths, func(path string) bool { return !s.has(path) })
 		}
 		if len(paths) > n {
-			p.note("`%s` stands in %d files; the first %d count, if the model finds them relevant", name, len(paths), n)
+			p.note("`%s` occurs in %d files; the first %d count, if the model finds them relevant", name, len(paths), n)
 			paths, certain = paths[:n], false
 		}
 		for _, path := range paths {
@@ -147,9 +147,9 @@ func (p *pass) standIns(ctx context.Context, s *State) error {
 		s.add(p.fileOf(name), 1, false, "it has words of the task: %s", strings.Join(words[name], ", "))
 	}
 	if len(paths) > 0 {
-		p.note("the task names no file and no symbol; %d files with words of it stand in", min(most, len(paths)))
+		p.note("the task names no file and no symbol; %d files with its words are used instead", min(most, len(paths)))
 	} else {
-		p.note("the task names nothing that is in the repository")
+		p.note("the task names nothing in the repository")
 	}
 	return nil
 }

@@ -35,9 +35,9 @@ type StageError struct {
 
 func (e *StageError) Error() string {
 	if e.Name == "" {
-		return "no stages are named; there are " + strings.Join(e.Known, " and ")
+		return "no stages are named; stages are " + strings.Join(e.Known, " and ")
 	}
-	return fmt.Sprintf("stage %q %s; there are %s", e.Name, e.Why, strings.Join(e.Known, " and "))
+	return fmt.Sprintf("stage %q %s; stages are %s", e.Name, e.Why, strings.Join(e.Known, " and "))
 }
 
 // CheckStages checks stage names before anything runs (RETR-05).
@@ -62,7 +62,7 @@ type State struct {
 	Query    TaskQuery `json:"query"`
 	Files    []File    `json:"files"`
 	Choices  []Choice  `json:"choices"`             // result of precision
-	Precise  bool      `json:"precise"`             // precision ran: what it did not choose is excluded
+	Precise  bool      `json:"precise"`             // precision ran: parts that it did not choose are excluded
 	NotFound []string  `json:"not_found,omitempty"` // requested, but neither in the index nor in the tree
 	Notes    []string  `json:"notes,omitempty"`
 }

@@ -92,9 +92,9 @@ func TestStagesAreCheckedFirst(t *testing.T) {
 		stages []string
 		want   string
 	}{
-		"unknown": {[]string{"scope", "precison"}, `stage "precison" is unknown; there are precision and scope`},
-		"twice":   {[]string{"scope", "scope"}, `stage "scope" is named twice; there are precision and scope`},
-		"none":    {nil, "no stages are named; there are precision and scope"},
+		"unknown": {[]string{"scope", "precison"}, `stage "precison" is unknown; stages are precision and scope`},
+		"twice":   {[]string{"scope", "scope"}, `stage "scope" is named twice; stages are precision and scope`},
+		"none":    {nil, "no stages are named; stages are precision and scope"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := goBench(t)
@@ -230,8 +230,8 @@ func TestModelInventsAndForgets(t *testing.T) {
 		t.Errorf("%+v\n%s", pkg.Parts, table)
 	}
 	notes := strings.Join(pkg.Notes, "\n")
-	for _, want := range []string{`"f77", which nobody asked about`, `"s099", which nobody asked about`,
-		`"wonderful", which is no detail`} {
+	for _, want := range []string{`"f77", which was not a candidate`, `"s099", which was not a candidate`,
+		`unknown detail "wonderful"`} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note has %s:\n%s", want, notes)
 		}
@@ -273,7 +273,7 @@ func TestCaps(t *testing.T) {
 				t.Fatal(err)
 			}
 			table := decisions(t, b)
-			judged, skipped := strings.Count(table, "; the model: "), strings.Count(table, "; not asked about: "+tc.reason)
+			judged, skipped := strings.Count(table, "; the model: "), strings.Count(table, "; not judged: "+tc.reason)
 			if judged == 0 || skipped == 0 || strings.Count(table, "\n") != 91 || tc.asked > 0 && judged != tc.asked {
 				t.Errorf("%d judged, %d skipped\n%.2000s", judged, skipped, table)
 			}
@@ -292,7 +292,7 @@ func TestCommonName(t *testing.T) {
 	b.say = answers{relevant: []string{"p03/p.go"}, details: map[string]string{"": "primary"}}.say
 	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Fix `Run`"))
 	if err != nil || !slices.Equal(pkg.Paths(), []string{"p03/p.go"}) ||
-		!strings.Contains(strings.Join(pkg.Notes, "\n"), "`Run` stands in 12 files; the first 8 count") {
+		!strings.Contains(strings.Join(pkg.Notes, "\n"), "`Run` occurs in 12 files; the first 8 count") {
 		t.Errorf("%v %q %q", err, pkg.Paths(), pkg.Notes)
 	}
 	b.say = answers{details: map[string]string{"": "primary"}}.say // what the search offers beside it is refused
@@ -435,8 +435,8 @@ func TestUnreadable(t *testing.T) {
 	}
 	notes := strings.Join(pkg.Notes, "\n")
 	for _, want := range []string{
-		"bin.dat.md is left out: binary", "long.md is left out: line 1 has 9000 bytes", "link.md is left out: ",
-		"price/price.go is left out: it is not in the working tree",
+		"bin.dat.md is omitted: binary", "long.md is omitted: line 1 has 9000 bytes", "link.md is omitted: ",
+		"price/price.go is omitted: it is not in the working tree",
 		"not in the repository: .env.md (no such file)", "not in the repository: /etc/passwd.md (no such file)",
 	} {
 		if !strings.Contains(notes, want) {

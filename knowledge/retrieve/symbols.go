@@ -70,7 +70,7 @@ func (p *pass) content(ctx context.Context, f File) (*content, error) {
 	switch {
 	case errors.Is(err, errNoOutline):
 		c.unread = true
-		p.note("%s: %v; it is shown as a whole or not at all", f.Path, err)
+		p.note("%s: %v; it is shown whole or not at all", f.Path, err)
 		return c, nil
 	case err != nil:
 		return nil, err

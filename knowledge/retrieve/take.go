@@ -18,7 +18,7 @@ const (
 	sFirst = iota // bonus of the first chunk of a file
 	sMany         // penalty for each chunk already taken from the file
 	sSize         // penalty for a thousand characters
-	sWords        // share of the room that the words alone decide about
+	sWords        // share of the room for results of the words alone
 	spreads
 )
 
@@ -45,8 +45,8 @@ type Item struct {
 
 // Take takes chunks until the room is used up, in characters, and returns their indexes in the order of taking. The
 // ranking decides first, and prefers chunks of new files. BM25 of the words alone decides about a share of the room,
-// so that a plain search does not find what the ranking has no room for. Chunks that follow each other become one
-// piece, so the second costs only its text.
+// so the result also contains the best results of a plain search. Chunks that follow each other become one piece, so
+// the second costs only its text.
 func Take(items []Item, room int, by []float64) []int {
 	t := &taking{items: items, by: by, room: room, taken: make([]bool, len(items)), of: map[string]int{},
 		before: make([]int, len(items)), after: make([]int, len(items))}
@@ -211,7 +211,7 @@ func (p *pass) takeRanked(ctx context.Context, s *State) ([]Decision, error) {
 	return all, nil
 }
 
-// items returns what [Take] has to know of ranked chunks.
+// items returns the data of ranked chunks for [Take].
 func (p *pass) items(list []Ranked) []Item {
 	out := make([]Item, len(list))
 	order := make([]int, len(list))

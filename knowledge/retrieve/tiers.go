@@ -36,8 +36,7 @@ func (p *pass) widen(ctx context.Context, s *State) error {
 	return nil
 }
 
-// rest adds what else the search ranks, as far as a model may be asked about it (tier 4). A task may use none of the
-// words of the files that it is about.
+// rest adds the other search results that a model may judge (tier 4). A task may share no word with its files.
 func (p *pass) rest(s *State) {
 	open := 0
 	for _, f := range s.Files {
@@ -204,7 +203,7 @@ func (p *pass) metadata(ctx context.Context, s *State) error {
 		return err
 	}
 	if len(all) == 0 {
-		p.note("no enrichment is promoted, so tier 4 (by domain, module and concepts) is left out")
+		p.note("no enrichment is promoted, so tier 4 (by domain, module and concepts) is skipped")
 		return nil
 	}
 	var n neighbours

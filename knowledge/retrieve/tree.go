@@ -90,7 +90,7 @@ func (t *tree) source(name string) *source {
 	s.lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
 	for i, line := range s.lines {
 		if len(line) > maxLine {
-			s.bad = fmt.Sprintf("line %d has %d bytes, at most %d are shown: made by a program?", i+1, len(line), maxLine)
+			s.bad = fmt.Sprintf("line %d has %d bytes, and the limit is %d: probably a generated file", i+1, len(line), maxLine)
 			return s
 		}
 	}

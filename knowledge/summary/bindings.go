@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// binding is a variable of a function (or of the file: symbol -1) that holds what a call returned, or that a parameter
-// declares with a type.
+// binding is a variable of a function (or of the file: symbol -1) that contains the result of a call, or a parameter
+// with a declared type.
 type binding struct {
 	symbol int
 	name   string // as written: billing, self.billing
@@ -63,7 +63,7 @@ func (m *maker) scope(symbol int, name string) int {
 	return symbol
 }
 
-// holds returns the type or constructor behind the owner of a method call, "" if it is unknown.
+// holds returns the type or constructor of the value on which a method is called, "" if it is unknown.
 func (m *maker) holds(symbol int, owner string) string {
 	for {
 		if t := m.bound[binding{symbol, owner}]; t != "" {
@@ -101,8 +101,8 @@ func imports(i outline.Import, name string) bool {
 	return i.Alias == name || i.Alias == "" && i.Path[strings.LastIndexAny(i.Path, "./")+1:] == name
 }
 
-// isClientType reports whether a type or constructor is a client of another unit: one that the blueprint declares, or
-// one of this project whose name ends in Client.
+// isClientType reports whether a type or constructor is a client of another unit: a client in the blueprint, or a
+// type of this project whose name ends in Client.
 func (m *maker) isClientType(t string) bool {
 	last := strings.TrimPrefix(t[strings.LastIndexByte(t, '.')+1:], "New")
 	if slices.ContainsFunc(m.Clients, func(c string) bool { return alike(c[strings.LastIndexAny(c, "./")+1:], last) }) {

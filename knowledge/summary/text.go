@@ -123,7 +123,7 @@ func orModule(name string) string {
 	return name + "()"
 }
 
-// lines puts each item on a line of its own, or if dense as many as fit.
+// lines puts each item on its own line, or with dense as many as fit.
 func lines(b *strings.Builder, head string, list []string, dense bool) {
 	if !dense {
 		for _, item := range list {

@@ -9,8 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// collectTests returns the items of a test plan. Text between them is left, and so is what stands behind a paragraph of
-// text.
+// collectTests returns the items of a test plan. It skips text between them, and items after a paragraph of text.
 func (d *document) collectTests(s *section) []testItem {
 	items := d.items(s)
 	if len(items) == 0 {
@@ -33,7 +32,7 @@ func (d *document) collectTests(s *section) []testItem {
 		if i+1 < len(items) {
 			next = items[i+1].first - 1
 		}
-		d.leave(it.last+1, next, s.name, "text in a test plan that is no item of it")
+		d.leave(it.last+1, next, s.name, "text in a test plan, but not an item")
 	}
 	for _, k := range s.kids {
 		if k.kind == contextSection || k.kind == orderSection {
@@ -45,8 +44,8 @@ func (d *document) collectTests(s *section) []testItem {
 	return items
 }
 
-// checkAll gives each item of a test plan to the batch whose files it names. What is about no batch, or about several,
-// is the work of a batch behind those that the test plan is for.
+// checkAll gives each item of a test plan to the batch whose files it names. Items for no batch, or for several, go
+// into a new batch after the batches of the test plan.
 func (d *document) checkAll(items []testItem) {
 	var rest []testItem
 	for _, it := range items {
@@ -59,7 +58,7 @@ func (d *document) checkAll(items []testItem) {
 	if len(rest) == 0 {
 		return
 	}
-	last := &batch{Batch: Batch{Title: "Check what was built", Origin: d.at(rest[0].first)}}
+	last := &batch{Batch: Batch{Title: "Check the result", Origin: d.at(rest[0].first)}}
 	if d.exists(d.name) {
 		last.Refs = []string{d.name}
 	}
@@ -73,7 +72,7 @@ func (d *document) checkAll(items []testItem) {
 	d.checked = len(d.batches)
 }
 
-// about is the one batch whose files a text names; nil for none or several.
+// about returns the one batch whose files a text names; nil for none or several.
 func (d *document) about(text string) *batch {
 	var found *batch
 	for _, m := range d.mentions(text) {
@@ -89,7 +88,7 @@ func (d *document) about(text string) *batch {
 	return found
 }
 
-// check makes a task of an item, and what it says to run a check of the batch.
+// check makes a task of an item, and a check of the batch from its command.
 func (b *batch) check(d *document, it testItem) {
 	from := b.From
 	if len(b.From) == len(b.Tasks) {
@@ -114,12 +113,12 @@ var (
 	fails    = lazyre.New(`(?i)\b(?:fails?|must not|raises?|errors? out|non-?zero)\b`)
 	programs = set(`pytest python python3 go gotestsum npm npx pnpm yarn bun deno node cargo make just task uv uvx pip ruff mypy black tox nox poetry git bash sh docker
 		bundle rspec rake rails ruby mvn gradle ./gradlew ./mvnw dotnet swift xcodebuild mix composer phpunit php terraform helm kubectl curl jest vitest tsc eslint`)
-	// behind matches the start of the text about a command that is not in a code span
+	// behind matches the start of the text after a command that is not in a code span
 	behind = lazyre.New(`\s+(?:—|–|--|→|=>|#)\s+|;\s+[a-z]|\s+\(|\s(?:on|in|for|with|against)\s(?:the|a|an|all|each|every)\s|\s(?:prints?|shows?|lists?|writes?|passe?s?|exits?|still|must|should|succeeds?|is|and|then)\s`)
 )
 
 // commandOf takes the command from the beginning of an item: a code span, or words that begin with a program that
-// checks are run with. One that holds a place for something else is none.
+// checks are run with. A command with a placeholder does not count.
 func commandOf(text string) (run, rest string, ok bool) {
 	first, more, _ := strings.Cut(text, "\n")
 	first = strings.TrimSpace(
@@ -132,7 +131,7 @@ func commandOf(text string) (run, rest string, ok bool) {
 		if at := behind.FindStringIndex(first); at != nil {
 			run, rest = first[:at[0]], first[at[0]:]+"\n"+more
 		} else if !strings.Contains(first, "/") && !strings.Contains(first, " -") {
-			return "", "", false // a sentence that begins with such a word
+			return "", "", false // a sentence that begins with a program's name
 		}
 	}
 	words := strings.Fields(run)

@@ -1,5 +1,5 @@
-// Package draft writes plans: those that a model made, and those drafted from the sections of a document. The
-// parser reads each written plan back, and the result must equal the intended plan.
+// Package draft writes plans: those made by a model, and those drafted from the sections of a document. The parser
+// reads each written plan back, and the result must equal the intended plan.
 package draft
 
 import (
@@ -102,7 +102,7 @@ func (a Plan) Normal() (Plan, error) {
 		for _, d := range b.DependsOn {
 			switch {
 			case d < 1 || d > len(a.Batches):
-				return bad("batch %d depends on batch %d, and there are %d", n, d, len(a.Batches))
+				return bad("batch %d depends on batch %d, but there are only %d", n, d, len(a.Batches))
 			case d == n:
 				return bad("batch %d depends on itself", n)
 			}
@@ -111,7 +111,7 @@ func (a Plan) Normal() (Plan, error) {
 			}
 		}
 		if len(nb.Tasks) == 0 && nb.Rationale == "" {
-			return bad("batch %d does not say what is to be done", n)
+			return bad("batch %d describes no work", n)
 		}
 		out.Batches = append(out.Batches, nb)
 	}

@@ -78,14 +78,14 @@ func TestArtifactRefuses(t *testing.T) {
 		want string
 	}{
 		"nothing":  {Plan{Title: "x"}, "no batch"},
-		"no work":  {one(Batch{Title: "a", Tasks: []string{" \n"}}), "does not say what is to be done"},
+		"no work":  {one(Batch{Title: "a", Tasks: []string{" \n"}}), "describes no work"},
 		"outside":  {one(Batch{Tasks: []string{"x"}, Files: Files{Modify: []string{"../etc/passwd"}}}), "leads upwards"},
 		"absolute": {one(Batch{Tasks: []string{"x"}, Files: Files{Delete: []string{"/etc/passwd"}}}), "is absolute"},
 		"of git":   {one(Batch{Tasks: []string{"x"}, Files: Files{Create: []string{".git/hooks/x"}}}), "belongs to git"},
 		"no path": {one(Batch{Tasks: []string{"x"}, Files: Files{Create: []string{"a b`c"}}}),
 			"a plan cannot name the path"},
 		"on itself":  {one(Batch{Tasks: []string{"x"}, DependsOn: []int{1}}), "on itself"},
-		"on nothing": {one(Batch{Tasks: []string{"x"}, DependsOn: []int{3}}), "depends on batch 3, and there are 2"},
+		"on nothing": {one(Batch{Tasks: []string{"x"}, DependsOn: []int{3}}), "depends on batch 3, but there are only 2"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -9,8 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// mention is a path in a text, and what the text says of it: "create", "modify", "delete", or "" where it is only
-// named.
+// mention is a path in a text and its action: "create", "modify", "delete", or "" if it is only named.
 type mention struct{ path, verb string }
 
 var (
@@ -27,7 +26,7 @@ var (
 	reads   = lazyre.New(`(?i)\b(?:read|see|per|from|against|like|existing|under|reference[sd]?|import(?:s|ed)?|described|already|via|using|uses|exists|contains|documented)\b`)
 )
 
-// mentions lists the paths that a text names, in its order, with what is to be done to them.
+// mentions lists the paths in a text in order, with their actions.
 func (d *document) mentions(text string) []mention {
 	var out []mention
 	for line := range strings.Lines(text) {
@@ -71,7 +70,7 @@ func firstWords(text string) string {
 	return strings.Join(words[:min(2, len(words))], " ")
 }
 
-// pathsIn finds what stands in a line as a path.
+// pathsIn finds the paths in a line.
 func pathsIn(line string) [][2]int {
 	var out [][2]int
 	for _, m := range inCode.FindAllStringSubmatchIndex(line, -1) {
@@ -109,7 +108,7 @@ func isFile(p string) bool {
 var endings = set(`go py ts tsx js jsx mjs cjs rs rb java kt swift c h cc cpp hpp cs php sh bash zsh ps1 sql toml yaml yml json md mdx txt html css scss vue svelte proto
 	graphql gradle xml ini cfg lock tf ex exs erl lua pl r scala clj zig nix cmake`)
 
-// files sorts the paths that a batch names into what it creates, changes and only reads.
+// files sorts the paths of a batch into created, changed and only read ones.
 func (d *document) files(b *batch) {
 	for _, m := range slices.Concat(d.mentions(b.plain), d.listedIn(b.text)) {
 		p, verb := d.resolve(m.path), m.verb
@@ -151,7 +150,7 @@ func (d *document) listedIn(text string) []mention {
 	return slices.DeleteFunc(d.mentions(text), func(m mention) bool { return d.listed[d.resolve(m.path)] == "" })
 }
 
-// resolve gives a name without a folder the one path of the document that ends in it.
+// resolve maps a name without a folder to the one path of the document that ends in it.
 func (d *document) resolve(p string) string {
 	if strings.Contains(p, "/") || d.exists(p) {
 		return p
@@ -170,7 +169,7 @@ func (d *document) resolve(p string) string {
 	return p
 }
 
-// unnamed says of a list of files which of them are in no batch.
+// unnamed notes which files of a list are in no batch.
 func (d *document) unnamed() {
 	for _, i := range d.fileLists {
 		l := &d.left[i]

@@ -9,8 +9,8 @@ import (
 
 var reference = lazyre.New(`(?i)(§+|\b(?:sections?|phases?|steps?|stages?|parts?|milestones?))\s*(\d+(?:\.\d+)*[a-z]?)`)
 
-// order says which batches have to be there before: those whose sections a batch refers to, and those that create what
-// it changes or reads. Only what stands above counts, so that the order of the document stays one.
+// order sets the dependencies of batches: on batches whose sections it refers to, and on batches that create files
+// that it changes or reads. Only earlier batches count, so the order of the document stays valid.
 func (d *document) order() {
 	for i, b := range d.batches {
 		for _, m := range reference.FindAllStringSubmatch(b.text, -1) {
@@ -37,7 +37,7 @@ func (d *document) order() {
 	}
 }
 
-// needed leaves out batches that another one of the list needs anyway.
+// needed omits batches that another one of the list needs anyway.
 func (d *document) needed(list []int) []int {
 	var before func(n int, seen map[int]bool)
 	before = func(n int, seen map[int]bool) {

@@ -225,7 +225,7 @@ func (d *document) walk(s *section) {
 		d.batchOf(s)
 	case d.anyWork(s.kids) || s.Level == 0 || s.Level == 1 && len(s.kids) > 0:
 		if s.Line > 0 && s.Level > 1 || s.Level == 1 {
-			d.leave(s.Line, s.Last, s.name, "it introduces what follows")
+			d.leave(s.Line, s.Last, s.name, "it introduces the next section")
 		} else if s.First <= s.Last {
 			d.leave(s.First, s.Last, "text before the first heading", "it introduces what follows")
 		}
@@ -435,7 +435,7 @@ func (d *document) goal() string {
 		"Drafted from %s, without a model. Read each batch and its files, and mend them, before the plan is run.", d.name)
 }
 
-// missing says why no batch could be made.
+// missing returns why no batch could be made.
 func (d *document) missing() string {
 	var names []string
 	for _, s := range d.all[1:] {
@@ -444,12 +444,12 @@ func (d *document) missing() string {
 		}
 	}
 	if len(names) == 0 {
-		return "it has no heading besides background; give each piece of work a heading, and name its files below it"
+		return "it has only background headings; give each piece of work a heading, and name its files below it"
 	}
 	more := ""
 	if n := len(names) - 5; n > 0 {
 		names, more = names[:5], fmt.Sprintf(" and %d more", n)
 	}
-	return "no section names files to create or change, or says what to add, change or remove; looked at " +
+	return "no section names files to create or change, or says what to add, change or remove; sections: " +
 		strings.Join(names, ", ") + more
 }

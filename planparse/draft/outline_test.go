@@ -51,7 +51,7 @@ func TestOutlineMakesBatchesOfWork(t *testing.T) {
 			nil},
 		{"Use it in the client", "docs/retries.md:19", Files{Modify: []string{"client/client.go"}},
 			[]string{"docs/retries.md", "docs/http.md"}, []int{1}, 1, nil},
-		{"Check what was built", "docs/retries.md:25", Files{}, []string{"docs/retries.md"}, []int{2}, 1,
+		{"Check the result", "docs/retries.md:25", Files{}, []string{"docs/retries.md"}, []int{2}, 1,
 			[]Check{{"go test ./client", "PASS"}}},
 	}
 	if d := cmp.Diff(want, got); d != "" {
@@ -81,7 +81,7 @@ func TestOutlineReadsPagesWithoutMarkup(t *testing.T) {
 	for _, b := range p.Batches {
 		titles = append(titles, b.Title)
 	}
-	if d := cmp.Diff([]string{"Parser", "Printer", "Check what was built"}, titles); d != "" {
+	if d := cmp.Diff([]string{"Parser", "Printer", "Check the result"}, titles); d != "" {
 		t.Error(d)
 	}
 	if d := cmp.Diff([]Check{{"go test ./src", "PASS"}}, p.Batches[2].Checks); d != "" {
@@ -92,7 +92,7 @@ func TestOutlineReadsPagesWithoutMarkup(t *testing.T) {
 func TestOutlineSaysWhatIsMissing(t *testing.T) {
 	for text, want := range map[string]string{
 		"# A\n\n## Background\n\nThings were bad.\n":                 "no heading besides background",
-		"# A\n\n## The colour of the sky\n\nIt is blue as a rule.\n": `looked at "The colour of the sky"`,
+		"# A\n\n## The colour of the sky\n\nIt is blue as a rule.\n": `sections: "The colour of the sky"`,
 	} {
 		if _, err := Outline("a.md", []byte(text), has()); !errors.Is(err, ErrNoWork) ||
 			!strings.Contains(err.Error(), want) {

@@ -27,7 +27,7 @@ const (
 	rankIntro
 )
 
-// How far parts give way before others do. See [Compose].
+// Sizes to which parts are trimmed before others. See [Compose].
 const (
 	styleShort    = 240
 	styleLong     = 2000
@@ -39,7 +39,7 @@ const (
 	lineLength    = 240 // of a line of progress, a commit, a result
 )
 
-// block is a context block in the making: its items in their order, and how many of them are shown.
+// block is a context block under construction: its items in order, and the number of shown ones.
 type block struct {
 	in     Input
 	limits Limits
@@ -49,7 +49,7 @@ type block struct {
 	commits  []Commit
 	progress []string
 	style    string
-	// of the part of the plan that the batch stands in; it has the block's budget, and a place of its own in the brief
+	// text of the part of the plan with the batch; it shares the block's budget, but has its own place in the brief
 	intro string
 
 	refLines, nHistory, nCommits, nProgress, nPrior, nPlaces, styleLen, introLen int
@@ -80,7 +80,7 @@ const stylePrefix = "Codebase style: "
 
 func lastOf(list []string, n int) []string { return list[max(0, len(list)-max(n, 0)):] }
 
-// assemble makes the block, if there is to be one, and trims it until it fits.
+// assemble makes the block, if it has a budget, and trims it until it fits.
 func assemble(in Input) Composed {
 	b := newBlock(in)
 	if b.limits.Tokens == 0 {
@@ -96,13 +96,13 @@ func assemble(in Input) Composed {
 	}
 }
 
-// giveWay takes one step of the order that [Compose] tells. It reports false where nothing is left to trim.
+// giveWay takes one step in the order of [Compose]. It returns false if nothing is left to trim.
 func (b *block) giveWay() bool {
 	longest := 0
 	for _, r := range b.refs {
 		longest = max(longest, len(r.lines()))
 	}
-	b.refLines = min(b.refLines, longest) // fewer than there are is the first step that helps
+	b.refLines = min(b.refLines, longest) // the first step that helps shows fewer than all
 	least := min(b.limits.RefLinesLeast, b.limits.RefLines)
 	switch {
 	case b.nProgress > 0:
@@ -163,7 +163,7 @@ func (b *block) render() (string, []Part) {
 			headingPrefix, phrase.Cut(oneLine(b.in.Batch.Number), 40)), "")
 	add("directives", rankDirectives, list("Directives", directives(b.in)), "")
 	add("failure patterns", rankFailures, b.warnings(), "")
-	add("gate expectations", rankGates, list("What will be asked of the result", expectations(b.in)), "")
+	add("gate expectations", rankGates, list("Checks of the result", expectations(b.in)), "")
 	for i, r := range b.refs {
 		part, trimmed := r.render(b.refLines, b.limits.RefLines)
 		if i == 0 {
@@ -175,7 +175,7 @@ func (b *block) render() (string, []Part) {
 	for _, e := range b.history[:b.nHistory] {
 		lines = append(lines, e.line())
 	}
-	add("gate history", rankHistory, quoted("How earlier batches went", lines),
+	add("gate history", rankHistory, quoted("Results of earlier batches", lines),
 		dropped(len(b.history)-b.nHistory, "batch", "batches"))
 	lines = nil
 	for _, c := range b.commits[:b.nCommits] {
@@ -192,7 +192,7 @@ func (b *block) render() (string, []Part) {
 	for _, p := range b.in.Prior[:b.nPrior] {
 		lines = append(lines, p.line())
 	}
-	add("prior art", rankPrior, quoted("What there is already", lines), dropped(len(b.in.Prior)-b.nPrior, "line", "lines"))
+	add("prior art", rankPrior, quoted("Existing code", lines), dropped(len(b.in.Prior)-b.nPrior, "line", "lines"))
 	lines = nil
 	for _, p := range b.in.Places[:b.nPlaces] {
 		lines = append(lines, phrase.Cut(oneLine(p), lineLength))
@@ -210,22 +210,22 @@ func (b *block) render() (string, []Part) {
 	return text.String(), parts
 }
 
-// leftOut says what is missing of a text of which the first n characters are shown.
+// leftOut says how much of a text is missing if its first n characters are shown.
 func leftOut(text string, n int) string {
 	all := utf8.RuneCountInString(text)
 	if all <= n {
 		return ""
 	}
-	return fmt.Sprintf("%d of %d characters are left out: over budget", all-n, all)
+	return fmt.Sprintf("%d of %d characters are omitted: over budget", all-n, all)
 }
 
-// renderIntro writes what the plan says above the batch of the part that it stands in.
+// renderIntro writes the plan's text about the part that contains the batch.
 func (b *block) renderIntro() string {
 	if b.introLen == 0 {
 		return ""
 	}
 	var t strings.Builder
-	t.WriteString("\n## What the plan says above the batch\n\n")
+	t.WriteString("\n## Text of the plan above the batch\n\n")
 	fencePlan(&t, phrase.Cut(b.intro, b.introLen))
 	return t.String()
 }
@@ -238,9 +238,9 @@ func dropped(n int, one, many string) string {
 	case n == 0:
 		return ""
 	case n == 1:
-		return "1 " + one + " is left out: over budget"
+		return "1 " + one + " is omitted: over budget"
 	}
-	return fmt.Sprintf("%d %s are left out: over budget", n, many)
+	return fmt.Sprintf("%d %s are omitted: over budget", n, many)
 }
 
 // list writes our own sentences under a heading.
@@ -273,7 +273,7 @@ func quoted(heading string, lines []string) string {
 	return b.String()
 }
 
-// mostWarnings bounds the failure patterns of one block. They are never trimmed, so that they must not be many.
+// mostWarnings limits the failure patterns of one block, because they are never trimmed.
 const mostWarnings = 6
 
 // warnings returns the warnings from the failures of similar batches.
@@ -286,10 +286,10 @@ func (b *block) warnings() string {
 		}
 		lines = append(lines, failures.Warning(p))
 	}
-	return quoted("What went wrong before in batches like this one", lines)
+	return quoted("Earlier failures of similar batches", lines)
 }
 
-// line tells how a batch went: attempts, time and tests.
+// line describes the result of a batch: attempts, time and tests.
 func (e Earlier) line() string {
 	text := "batch " + e.Number
 	if e.Title != "" {

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// How many files and batches a directive names. More would bury what matters.
+// How many files and batches a directive names. More would hide the important ones.
 const (
 	namedFiles   = 6
 	namedBatches = 4
@@ -43,10 +43,10 @@ func directives(in Input) []string {
 			names(gone, namedFiles))
 	}
 	if in.Digest != "" && in.Attempt > 1 {
-		say("do not repeat what attempt %d did: the brief has what became of it", in.Attempt-1)
+		say("do not repeat attempt %d: the brief has its result", in.Attempt-1)
 	}
 	if kinds := kindsOf(in.Failures); len(kinds) > 0 {
-		say("do not repeat what went wrong before in batches like this one: %s", strings.Join(kinds, ", "))
+		say("do not repeat the earlier failures of similar batches: %s", strings.Join(kinds, ", "))
 	}
 	named := mentioned(in.Batch)
 	told := 0
@@ -56,7 +56,7 @@ func directives(in Input) []string {
 			continue
 		}
 		told++
-		say("these files were changed by batch %s: %s; build on them as they are now", phrase.Cut(oneLine(e.Number), 40),
+		say("batch %s changed these files: %s; build on their present state", phrase.Cut(oneLine(e.Number), 40),
 			names(files, namedFiles))
 	}
 	var has []string
@@ -66,7 +66,7 @@ func directives(in Input) []string {
 		}
 	}
 	if len(has) > 0 {
-		say("look at %s before you write something of your own: what is defined there has names or words of this batch",
+		say("read %s before you write new code: it defines names of this batch",
 			names(once(has), namedFiles))
 	}
 	also := ""
@@ -74,11 +74,11 @@ func directives(in Input) []string {
 		also = ", " + names(in.Protected, namedFiles)
 	}
 	say(
-		"leave alone what judges your work, unless the batch itself names the file: settings of gates, linters and CI, "+
+		"do not change the checks of your work, unless the batch itself names the file: settings of gates, linters and CI, "+
 			"`.runplan/`, lessons%s; "+
-			"tests that were there before may be neither deleted nor weakened", also)
+			"existing tests must be neither deleted nor weakened", also)
 	for _, o := range in.AtWork {
-		text := fmt.Sprintf("batch %s is worked on at the same time by somebody else", phrase.Cut(oneLine(o.Number), 40))
+		text := fmt.Sprintf("another agent works on batch %s at the same time", phrase.Cut(oneLine(o.Number), 40))
 		if len(o.Files) > 0 {
 			text += fmt.Sprintf("; do not touch its files: %s", names(o.Files, namedFiles))
 		}
@@ -87,8 +87,8 @@ func directives(in Input) []string {
 	return out
 }
 
-// kindsOf are the ways of failing in the matched patterns, each once. Anybody may write into their file, so that only
-// kinds that runplan itself gives stand outside of a fence.
+// kindsOf returns the distinct failure types of the matched patterns. Anybody may write into their file, so only
+// types that runplan itself assigns appear outside of a fence.
 func kindsOf(list []failures.Pattern) []string {
 	var out []string
 	strange := false
@@ -100,18 +100,18 @@ func kindsOf(list []failures.Pattern) []string {
 		}
 	}
 	if strange {
-		out = append(out, "what is quoted below")
+		out = append(out, "the quoted text below")
 	}
 	return out
 }
 
-// mentioned are the files that the batch is about, and those it refers to.
+// mentioned lists the files that the batch touches or refers to.
 func mentioned(b planparse.Batch) []string {
 	return slices.Concat(b.Files.Modify, b.Files.Test, b.Files.Delete, b.Files.Create, b.ContextRefs)
 }
 
-// shared are the files that an earlier batch changed and that matter to this one: all where this one depends on it,
-// else those that this one mentions.
+// shared lists the files that an earlier batch changed and that matter to this one: all if this batch depends on it,
+// else those that this batch mentions.
 func shared(e Earlier, b planparse.Batch, mentioned []string) []string {
 	if slices.Contains(b.DependsOn, e.Key) {
 		return e.Files
@@ -133,8 +133,8 @@ func about(list []string, file string) bool {
 	})
 }
 
-// relevant sorts batches that have ended by what they mean to this one (CTX-03): those that it depends on, then those
-// that changed its files, then those that needed more than one attempt; of equals the latest first.
+// relevant sorts ended batches by their relevance to this one (CTX-03): its dependencies, then batches that changed
+// its files, then those with more than one attempt; of equal ones, the latest first.
 func relevant(in Input, list []Earlier) []Earlier {
 	named := mentioned(in.Batch)
 	score := func(e Earlier) int {
@@ -174,8 +174,8 @@ func relevantCommits(in Input, n int) []Commit {
 	return list
 }
 
-// relevantRefs puts the references first that the batch is to change, then those that earlier batches changed, else
-// they stay as the plan has them.
+// relevantRefs puts references that the batch changes first, then those that earlier batches changed. Otherwise the
+// order of the plan stays.
 func relevantRefs(in Input) []Ref {
 	list := slices.Clone(in.Refs)
 	score := func(r Ref) int {
@@ -207,7 +207,7 @@ func expectations(in Input) []string {
 		}
 	}
 	if in.Before != nil {
-		out = append(out, fmt.Sprintf("at least %d tests have to pass, as before this batch; do not delete or skip tests",
+		out = append(out, fmt.Sprintf("at least %d tests must pass, as before this batch; do not delete or skip tests",
 			in.Before.Passed))
 	}
 	return out

@@ -42,7 +42,7 @@ func PutSection(dir, file, block string) (undo func() error, err error) {
 			}
 		}
 		if err != nil {
-			return fmt.Errorf("take the context out of %s of the workspace: %w", file, err)
+			return fmt.Errorf("remove the context from %s of the workspace: %w", file, err)
 		}
 		return nil
 	}, nil

@@ -14,29 +14,29 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// Sources says where the rest of an [Input] is found. The Input in it is what the caller knows already: the plan, the
-// batch, the gates, how earlier batches went.
+// Sources names the sources of the rest of an [Input]. Its Input has the data that the caller already knows: the
+// plan, the batch, the gates, the results of earlier batches.
 type Sources struct {
 	Input
 	Repo     *git.Repo
 	Commit   string          // commit that the batch starts from; files and history are read there
-	Plan     string          // the plan's path in the repository, which is not searched; "" where it lies outside
+	Plan     string          // the plan's path in the repository, which is not searched; "" if it is outside
 	From     string          // commit that the run started from; "" for no history
-	Run      string          // id of the run; "" takes commits of any run
+	Run      string          // id of the run; "" matches commits of any run
 	Progress string          // file; "" for none
 	Failures *failures.Store // nil for none
 
-	// Where says which places of the repository a text is probably about, the best first; nil does not tell.
+	// Where returns the places of the repository that a text is probably about, best first; nil disables it.
 	Where func(ctx context.Context, text string) ([]string, error)
 }
 
-// Gather completes an input. Git that does not answer is an error; a source beside it that cannot be read is named in
-// the brief instead, since a batch can do without.
+// Gather completes an input. A failure of git is an error. Other unreadable sources are named in the brief instead,
+// because a batch can do without them.
 func Gather(ctx context.Context, s Sources) (Input, error) {
 	in := s.Input
 	limits := in.Limits.orDefault()
 	if limits.Tokens == 0 {
-		return in, nil // there is no block to tell it in
+		return in, nil // there is no block to show it in
 	}
 	var err error
 	if in.Refs, err = ReadRefs(ctx, s.Repo, s.Commit, once(in.Batch.ContextRefs), limits.RefLines); err != nil {
@@ -45,13 +45,13 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 	in.Unread = slices.Clone(in.Unread)
 	switch in.Prior, err = priorArt(ctx, s.Repo, s.Commit, in.Batch, s.Plan); {
 	case errors.Is(err, git.ErrPartial):
-		in.Unread = append(in.Unread, "what there is already: "+reason(err))
+		in.Unread = append(in.Unread, "existing code: "+reason(err))
 	case err != nil:
-		return in, fmt.Errorf("look for what there is already: %w", err)
+		return in, fmt.Errorf("search existing code: %w", err)
 	}
 	if s.Where != nil {
 		if in.Places, err = s.Where(ctx, in.Batch.Title+"\n"+in.Batch.Text); err != nil {
-			in.Unread = append(in.Unread, "where this probably is: "+reason(err))
+			in.Unread = append(in.Unread, "probable places: "+reason(err))
 		}
 		in.Places = slices.DeleteFunc(in.Places,
 			func(line string) bool { return s.Plan != "" && strings.HasPrefix(line, s.Plan+":") })
@@ -76,7 +76,7 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 	return in, nil
 }
 
-// once leaves out what is named a second time.
+// once removes repeated names.
 func once(list []string) []string {
 	var out []string
 	for _, p := range list {
@@ -87,7 +87,7 @@ func once(list []string) []string {
 	return out
 }
 
-// reason is an error without the path of a file, which says nothing to the agent.
+// reason returns an error without the path of a file, which is useless to the agent.
 func reason(err error) string {
 	var p *fs.PathError
 	switch {
@@ -111,10 +111,10 @@ func filesOf(list []Commit, batch string) []string {
 	return slices.Compact(out)
 }
 
-// mostCommits bounds how far back a run is checked.
+// mostCommits limits how many commits of a run are read.
 const mostCommits = 400
 
-// The marks between commits and between fields in what git is asked to print.
+// The marks between commits and between fields in git's output.
 const (
 	entryMark = "\x1e"
 	fieldMark = "\x1f"
@@ -158,7 +158,7 @@ func isHash(s string) bool { return len(s) >= 40 && strings.Trim(s, "0123456789a
 // tailBytes is the number of bytes read from the end of progress.txt.
 const tailBytes = 64 << 10
 
-// tail returns the last n lines of a file that say something. A file that is not there has none.
+// tail returns the last n non-empty lines of a file. A missing file has none.
 func tail(path string, n int) ([]string, error) {
 	if path == "" || n <= 0 {
 		return nil, nil

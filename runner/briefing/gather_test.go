@@ -104,7 +104,7 @@ func TestReadRefs(t *testing.T) {
 		missing("*.nothing"), ref("empty", "", 0, ""),
 		{Path: "bin", Commit: at, Binary: true, Note: "binary, 4 bytes"},
 		ref("large", "", 0, "2 MiB, too large to be shown; read the part that you need"),
-		ref("link", "", 0, "a symbolic link, not followed; it leads to `/etc/passwd`"), ref("last", "end\n\n", 3, ""),
+		ref("link", "", 0, "a symbolic link, not followed; its target is `/etc/passwd`"), ref("last", "end\n\n", 3, ""),
 		missing("new.md"), ref("odd [1].md", "odd\n", 1, ""),
 		ref(":top", "colon\n", 1, ""), ref("esc", "ab\n", 1, ""),
 		ref("../outside", "", 0, "outside of the repository, not read"),

@@ -97,7 +97,7 @@ func TestPartialClonesAreNotSearched(t *testing.T) {
 	in, err := Gather(t.Context(),
 		Sources{Input: Input{Batch: planparse.Batch{Title: "Cache the sessions"}}, Repo: r.Repo, Commit: at})
 	if err != nil || in.Prior != nil || len(in.Unread) != 1 ||
-		!strings.Contains(Compose(in).Block, "what there is already: a partial clone does not have all files") {
+		!strings.Contains(Compose(in).Block, "existing code: a partial clone does not have all files") {
 		t.Errorf("%v %+v", err, in)
 	}
 }

@@ -19,13 +19,13 @@ type Ref struct {
 	Path    string
 	Commit  string
 	Text    string // its first lines
-	Lines   int    // how many there are in all
+	Lines   int    // total number of lines
 	Missing bool
 	Binary  bool
-	Note    string // what else is to be said: why there is no text, what it is instead of a file
+	Note    string // remark: why there is no text, or the kind of a path that is not a file
 }
 
-// lines are those of the text.
+// lines returns the lines of the text.
 func (r Ref) lines() []string {
 	if r.Text == "" {
 		return nil
@@ -33,7 +33,7 @@ func (r Ref) lines() []string {
 	return strings.Split(strings.TrimSuffix(r.Text, "\n"), "\n")
 }
 
-// render shows the first n lines of the most that were wanted, and says what is not shown.
+// render shows the first n lines of at most most lines, and says what is missing.
 func (r Ref) render(n, wanted int) (part, trimmed string) {
 	var b strings.Builder
 	label := "\n" + name(r.Path)
@@ -45,7 +45,7 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 	shown := min(n, len(lines))
 	switch {
 	case r.Missing:
-		return label + ": not there\n", ""
+		return label + ": does not exist\n", ""
 	case all == 0:
 		why := r.Note
 		if why == "" {
@@ -81,17 +81,17 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 	return b.String(), trimmed
 }
 
-// maxRefs bounds how many references are read. What lies beyond is named.
+// maxRefs limits how many references are read. The others are only named.
 const maxRefs = 40
 
-// ReadRefs reads what paths mean at a commit, the first so many lines of each. Paths use slashes and are relative to
-// the root of the repository. The user's checkout is not checked. What cannot be shown says why.
+// ReadRefs reads the first lines of paths at a commit. Paths use slashes and are relative to the root of the
+// repository. It does not read the user's checkout. A path that cannot be shown has the reason.
 func ReadRefs(ctx context.Context, repo *git.Repo, commit string, paths []string, lines int) ([]Ref, error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
 	refs := make([]Ref, len(paths))
-	at := map[string]string{} // path in the tree, by what the plan calls it
+	at := map[string]string{} // path in the tree, by the path in the plan
 	globs := false
 	for i, p := range paths {
 		refs[i] = Ref{Path: p, Commit: commit}
@@ -135,7 +135,7 @@ func valuesOf(m map[string]string) func(func(string) bool) {
 	}
 }
 
-// inside normalizes a path of the plan, or says why it is not a path in the tree.
+// inside normalizes a path of the plan, or returns why it is not a path in the tree.
 func inside(p string) (clean, why string) {
 	q := path.Clean(strings.TrimPrefix(strings.TrimSpace(p), "./"))
 	switch {
@@ -155,7 +155,7 @@ type objects struct {
 	commit string
 	by     map[string]object
 	blobs  map[string][]byte
-	names  []string // all files of the tree, read when a glob or a folder asks
+	names  []string // all files of the tree, read if a glob or a folder needs them
 	listed bool
 }
 
@@ -164,8 +164,8 @@ type object struct {
 	size             int
 }
 
-// look finds the entries of the given paths, in one process. With -t a folder is listed although a path below it is
-// asked for as well.
+// look finds the entries of the given paths, in one process. With -t a folder is listed even if a path below it is
+// requested too.
 func (o *objects) look(ctx context.Context, paths []string) error {
 	o.by = map[string]object{}
 	paths = slices.Compact(slices.DeleteFunc(paths, func(p string) bool { return p == "." }))
@@ -175,7 +175,7 @@ func (o *objects) look(ctx context.Context, paths []string) error {
 	args := append([]string{"--literal-pathspecs", "ls-tree", "-l", "-t", "-z", "--full-tree", o.commit, "--"}, paths...)
 	out, err := o.repo.Run(ctx, args...)
 	if err != nil {
-		return fmt.Errorf("look for what context_refs names at %s: %w", short(o.commit), err)
+		return fmt.Errorf("find the context_refs at %s: %w", short(o.commit), err)
 	}
 	for entry := range strings.SplitSeq(out, "\x00") {
 		head, p, ok := strings.Cut(entry, "\t")
@@ -214,13 +214,13 @@ func (o *objects) read(ctx context.Context) error {
 		head, body, ok := bytes.Cut(rest, []byte("\n"))
 		f := strings.Fields(string(head))
 		if !ok || len(f) != 3 {
-			return fmt.Errorf("read what context_refs names: git cat-file printed %q, which cannot be read", head)
+			return fmt.Errorf("read the context_refs: git cat-file printed %q, which cannot be read", head)
 		}
 		n, err := strconv.Atoi(f[2])
 		if err != nil {
 			return fmt.Errorf("read what context_refs names: git cat-file printed %q, which cannot be read", head)
 		}
-		// The last line feeds of all that git prints are taken off on the way here: they were of the last file.
+		// The caller removed the last line feeds of git's output, which belong to the last file.
 		size := min(n, len(body))
 		data := append(slices.Clone(body[:size]), bytes.Repeat([]byte("\n"), n-size)...)
 		o.blobs[f[0]] = data
@@ -242,7 +242,7 @@ func (o *objects) fill(ctx context.Context, r *Ref, p string, lines int) error {
 	case e.kind == "commit":
 		r.Note = "a submodule, not read"
 	case e.mode == "120000":
-		r.Note = "a symbolic link, not followed; it leads to " + name(string(o.blobs[e.hash]))
+		r.Note = "a symbolic link, not followed; its target is " + name(string(o.blobs[e.hash]))
 	case e.size > git.MaxBlob:
 		r.Note = fmt.Sprintf("%d MiB, too large to be shown; read the part that you need", e.size>>20)
 	case e.size == 0:

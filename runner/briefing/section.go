@@ -6,15 +6,15 @@ import (
 )
 
 // The marks around the section in an agent's own context file, such as CLAUDE.md or AGENTS.md. The second one says
-// that the file had no line feed at its end, and that it is to be without one again.
+// that the file had no line feed at its end, which must be restored.
 const (
 	markBegin  = "<!-- runplan:context begin -->"
 	markJoined = "<!-- runplan:context begin, joined -->"
 	markEnd    = "<!-- runplan:context end -->"
 )
 
-// Section returns a context file with the block as its section. The section of an earlier batch makes room: there is
-// never more than one (CTX-10). The rest of the file stays as it is, byte for byte.
+// Section returns a context file with the block as its section. It replaces the section of an earlier batch, so there
+// is never more than one (CTX-10). The rest of the file does not change.
 func Section(file []byte, block string) []byte {
 	out := WithoutSection(file)
 	begin := markBegin
@@ -27,7 +27,7 @@ func Section(file []byte, block string) []byte {
 	return out
 }
 
-// WithoutSection takes the section out again. A file that has none comes back as it is; the result is a copy.
+// WithoutSection removes the section. It returns a copy, which is unchanged if there is no section.
 func WithoutSection(file []byte) []byte {
 	out := bytes.Clone(file)
 	for {
@@ -39,7 +39,7 @@ func WithoutSection(file []byte) []byte {
 	}
 }
 
-// section finds a section: the first end of one that has a beginning before it, and the last such beginning.
+// section finds a section: the first end mark after a start mark, and the last such start mark.
 func section(file []byte) (from, to int, ok bool) {
 	begin, joined := -1, false
 	for at := 0; at < len(file); {

@@ -8,20 +8,20 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// oneLine keeps what stands outside of a fence to its line.
+// oneLine puts text outside of a fence on one line.
 func oneLine(text string) string { return fences.Line(text) }
 
-// hide takes out what looks like a secret. A brief is stored and shown, and may be sent away; an agent that needs what
-// stands in a file can read the file.
+// hide removes probable secrets. A brief is stored and shown, and may be sent to a provider; an agent that needs the
+// content of a file can read the file.
 func hide(text string) string { return fences.Hide(text) }
 
-// clean takes from foreign text what a reader does not see and a model does.
+// clean removes characters from foreign text that readers do not see but models do.
 func clean(text string) string { return fences.Clean(text) }
 
 // fence puts foreign text into a fence that it cannot close, so that nothing in it passes for a directive.
 func fence(b *strings.Builder, text string) { b.WriteString(fences.Foreign("", text)) }
 
-// fencePlan does so with what the user wrote for the agent, as it is.
+// fencePlan fences the user's text for the agent without changing it.
 func fencePlan(b *strings.Builder, text string) { b.WriteString(fences.Around("", clean(text))) }
 
 // name is a path, a number or a glob in the middle of a sentence.

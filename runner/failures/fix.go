@@ -13,9 +13,8 @@ import (
 // namedFiles is the maximum number of files in a fix.
 const namedFiles = 4
 
-// Fix says in one line what the attempt that passed did otherwise than the one that failed: which files are different,
-// how many lines, and what the agent said of it, if it said anything. Without any of it the line is empty: what put the
-// batch right is not known.
+// Fix describes in one line how the passed attempt differs from the failed one: the files, the number of lines, and
+// the agent's remark, if there is one. The line is empty if none of them is known.
 func Fix(files []string, added, removed int, summary string) string {
 	var parts []string
 	if len(files) > 0 {
@@ -33,7 +32,7 @@ func Fix(files []string, added, removed int, summary string) string {
 	return line(strings.Join(parts, "; "), maxFix)
 }
 
-// firstSentence is the beginning of what an agent said at its end.
+// firstSentence returns the first sentence of the agent's final text.
 func firstSentence(text string) string {
 	text = line(text, maxFix)
 	if i := strings.Index(text, ". "); i > 0 {

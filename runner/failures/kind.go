@@ -7,8 +7,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// byOutcome maps outcomes that determine the failure type. "" is no failure of the batch: the run was stopped, a
-// limit was met, a person is asked, a tool could not run.
+// byOutcome maps outcomes that determine the failure type. "" is no failure of the batch: the run was stopped, an
+// agent met a limit, a person is asked, a tool could not run.
 var byOutcome = map[string]string{
 	"timed_out": "timeout",
 	"unchanged": "no change",
@@ -27,7 +27,7 @@ var byOutcome = map[string]string{
 // lessonRepeated is the failure type of a repeated lesson.
 const lessonRepeated = "lesson repeated"
 
-// kind is one line of the table of [TypeOf]. What is set has to hold.
+// kind is one line of the table of [TypeOf]. All of its set fields must match.
 type kind struct {
 	is   string
 	gate string         // name of the gate, or of its family: "lint" is "lint:go" too
@@ -35,9 +35,8 @@ type kind struct {
 	text *lazyre.Regexp // in a blocking finding, the note or the output
 }
 
-// kinds is the table by which failures are classified. The first line that holds for a failed gate counts, so that
-// causes come before what they cause: a suite that does not load because of an import is "missing import", not "test
-// failure".
+// kinds is the table by which failures are classified. The first matching line for a failed gate counts, so causes
+// come before their effects: a suite that does not load because of an import is "missing import", not "test failure".
 var kinds = []kind{
 	{is: "tampering", gate: "tamper"},
 	{is: "tampering", gate: "protected"},

@@ -1,9 +1,8 @@
 // Package failures remembers across runs what goes wrong in batches of a kind, and what fixed it.
 //
-// The store is a JSON array in a file that people can read, and edit: .runplan/logs/failure-patterns.json. It is
-// merged and never replaced: each change reads the file again under a lock, changes one row and puts the file back in
-// one step. What a row has beyond the fields known here stays in it. A file that cannot be read is never written over:
-// it is set aside under another name, and that is said.
+// The store is a JSON array in a file that people can read, and edit: .runplan/logs/failure-patterns.json. Each
+// change reads the file again under a lock, changes one row and replaces the file atomically. Unknown fields of a row
+// are kept. An unreadable file is never overwritten: it is renamed, and a note reports that.
 package failures
 
 import (
@@ -20,17 +19,17 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Pattern is one row: batches of such a title fail in such a way.
+// Pattern is one row: the failure type of batches with a kind of title.
 type Pattern struct {
-	Title      string // what titles of such batches have in common, see [Generalise]
-	Type       string // how they fail, see [TypeOf]
-	Frequency  int    // how often that was seen
+	Title      string // the common words of their titles, see [Generalise]
+	Type       string // the failure type, see [TypeOf]
+	Frequency  int    // number of occurrences
 	LastSeen   string // day of the last time, YYYY-MM-DD
-	WinningFix string // what a later attempt did that passed; "" is not known
-	LessonID   string // lesson that tells more
+	WinningFix string // what a later passed attempt did; "" if unknown
+	LessonID   string // lesson with more details
 	FeedbackID string // feedback that the row comes from
 
-	more map[string]json.RawMessage // what else the row has
+	more map[string]json.RawMessage // unknown fields of the row
 }
 
 // The names of the fields in the file (FAIL-01, FAIL-05, C-31).

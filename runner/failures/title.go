@@ -7,12 +7,11 @@ import (
 )
 
 // Generalise makes a pattern of a batch title: its words in lower case and in their order, without numbers of batches
-// and without words that say nothing of the work. "Batch 4b: Integration wiring for the API" is "integration wiring
-// api". The title "A" is a name,
-// and one that has no other words gives "".
+// and without meaningless words. "Batch 4b: Integration wiring for the API" is "integration wiring api". The title
+// "A" is a name. A title without other words gives "".
 func Generalise(title string) string { return strings.Join(words(title), " ") }
 
-// stopWords say nothing of the work.
+// stopWords lists words without information about the work.
 var stopWords = map[string]bool{
 	"a": true, "an": true, "and": true, "as": true, "at": true, "by": true, "for": true, "from": true, "in": true,
 	"into": true,
@@ -23,7 +22,7 @@ var stopWords = map[string]bool{
 	"wave": true,
 }
 
-// words are those of a title that count, in their order.
+// words returns the meaningful words of a title in their order.
 func words(title string) []string {
 	var out []string
 	all := strings.FieldsFunc(strings.ToLower(title),

@@ -16,7 +16,7 @@ type Sum struct {
 	Attempts  int      `json:"attempts"`
 	Unknown   int      `json:"unknown"`    // attempts of unknown cost
 	BilledUSD *float64 `json:"billed_usd"` // reported or computed; a lower bound if there are unknown attempts
-	PlanUSD   *float64 `json:"plan_usd"`   // list price of what a subscription pays
+	PlanUSD   *float64 `json:"plan_usd"`   // list price of calls that a subscription pays
 	Local     int      `json:"local"`      // attempts on local models, without cost
 
 	Sources []SourceSum `json:"sources"`
@@ -117,7 +117,7 @@ func By(lines []Line, key string) ([]Group, error) {
 		"day":     func(l Line) string { return l.At.Format("2006-01-02") },
 	}[key]
 	if of == nil {
-		return nil, fmt.Errorf("lines cannot be grouped by %q; there are %s", key, strings.Join(Keys(), ", "))
+		return nil, fmt.Errorf("lines cannot be grouped by %q; use %s", key, strings.Join(Keys(), ", "))
 	}
 	parts := map[string][]Line{}
 	var names []string

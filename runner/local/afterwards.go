@@ -9,11 +9,11 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// AppendAfterwards writes what a person did to a run that is not in progress, as its last event. The caller holds the
-// lock of the run.
+// AppendAfterwards records what a person did to a run that is not in progress, as its last event. The caller must
+// have the lock of the run.
 func AppendAfterwards(ctx context.Context, j *store.Journal, ev runner.Event) error {
 	if !ev.Kind.Afterwards() {
-		return fmt.Errorf("append to run %s: an event %s is for the run itself to tell", ev.Run, ev.Kind)
+		return fmt.Errorf("append to run %s: only the run itself may write the event %s", ev.Run, ev.Kind)
 	}
 	for last, err := range events(ctx, j, ev.Run, 0) {
 		if err != nil {

@@ -14,8 +14,8 @@ import (
 	"github.com/runplan/runplan/runner/room"
 )
 
-// Baseline asks gates about the commit that a change starts from, in a room that is taken when it is first needed.
-// [Baseline.Close] gives it back.
+// Baseline asks gates about the commit that a change starts from, in a room that it creates when needed.
+// [Baseline.Close] releases the room.
 type Baseline struct {
 	Repo     *git.Repo
 	Layout   Layout
@@ -26,26 +26,27 @@ type Baseline struct {
 	Settings gates.Settings
 	Subject  gates.Subject // as the gates saw the change
 
-	// Recall and Remember, if set, keep what a gate said of a tree.
+	// Recall and Remember, if set, cache reports of gates about a tree.
 	Recall   func(info gates.Info, s gates.Subject) (gates.Report, bool)
 	Remember func(info gates.Info, s gates.Subject, r gates.Report)
 
 	rooms *rooms // nil makes some
-	mine  bool   // they are to be closed
+	mine  bool   // they must be closed
 	mu    sync.Mutex
 	room  *room.Room
 	gates []gates.Gate
 	tree  string
 	err   error // why there is no room
 
-	// plain answers what the files of the tree tell, in a room without dependencies and set-up, which can take minutes.
+	// plain is for gates that need only the files of the tree, in a room without dependencies and set-up, which can
+	// take minutes.
 	plain *Baseline
 }
 
 // At names the base for people.
 func (b *Baseline) At() string { return b.Subject.Base[:min(len(b.Subject.Base), 10)] }
 
-// Around is the gates, each with what was there before counted as known.
+// Around wraps the gates so that existing findings count as known.
 func (b *Baseline) Around(list []gates.Gate) []gates.Gate {
 	out := make([]gates.Gate, len(list))
 	for i, g := range list {
@@ -66,7 +67,7 @@ func (b *Baseline) fresh(ctx context.Context, now gates.Info) (gates.Report, err
 	return b.look(ctx, now)
 }
 
-// look asks the gate of that name about the base.
+// look runs the gate with a name on the base.
 func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -114,7 +115,7 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 	return gates.Report{}, baseline.ErrNoGate
 }
 
-// withoutSetup returns the baseline for what needs nothing but the files of the tree. It is called with the lock held.
+// withoutSetup returns the baseline for gates that need only the files of the tree. The caller holds the lock.
 func (b *Baseline) withoutSetup() *Baseline {
 	if b.plain == nil {
 		b.plain = &Baseline{Repo: b.Repo, Layout: b.Layout, Home: b.Home, Setup: Setup{none: true}, Environ: b.Environ,
@@ -123,7 +124,7 @@ func (b *Baseline) withoutSetup() *Baseline {
 	return b.plain
 }
 
-// Tests returns the tests that a gate named when it looked at the base, nil if it names none. A suite that the base
+// Tests returns the tests that a gate named on the base, nil if it names none. A suite that the base
 // does not have has an empty list.
 func (b *Baseline) Tests(ctx context.Context, gate string) ([]testout.Case, error) {
 	rep, err := b.look(ctx, gates.Info{Name: gate})
@@ -152,7 +153,7 @@ func (b *Baseline) Suites(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// open takes a room of the base, once. It is called with the lock held.
+// open creates a room of the base, once. The caller holds the lock.
 func (b *Baseline) open(ctx context.Context) error {
 	if b.room != nil || b.err != nil {
 		return b.err
@@ -175,7 +176,7 @@ func (b *Baseline) open(ctx context.Context) error {
 	return nil
 }
 
-// Close gives the room back.
+// Close releases the room.
 func (b *Baseline) Close(ctx context.Context) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -84,14 +84,15 @@ func (w *work) putBack(ctx context.Context) error {
 			if found != "" {
 				w.Note(
 					fmt.Sprintf(
-						"somebody moved %s from %s to %s while an agent worked. It was put back; what was found there is kept, to look "+
+						"somebody moved %s from %s to %s while an agent worked. It was restored; the commits found there are kept, "+
+							"to look "+
 							"at or to merge: git log %s..%s",
 						branch, short(astray[branch]), now[branch], short(astray[branch]), found))
 			}
 		}
 	}
 	if last != nil {
-		return fmt.Errorf("put the branches of the run back: %w", last)
+		return fmt.Errorf("restore the branches of the run: %w", last)
 	}
 	return nil
 }

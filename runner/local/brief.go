@@ -112,8 +112,8 @@ func (w *work) brief(ctx context.Context, s *Space, found func() (briefing.Input
 	return w.hidden(briefing.Compose(in)), err
 }
 
-// hidden removes the secrets of this machine from the context block. The block is already free of texts that look
-// like secrets. The text of the plan stays unchanged.
+// hidden removes the secrets of this machine from the context block. The block already contains no probable secrets.
+// The text of the plan stays unchanged.
 func (w *work) hidden(c briefing.Composed) briefing.Composed {
 	block := w.redact.String(c.Block)
 	c.Text = strings.Replace(c.Text, c.Block, block, 1)

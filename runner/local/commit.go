@@ -17,11 +17,11 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// commitTimeout bounds the repository's hooks and a signing program that waits for a person.
+// commitTimeout limits the repository's hooks and a signing program that waits for a person.
 const commitTimeout = 5 * time.Minute
 
-// Commit makes the batch's one commit with the repository's hooks and signing, and compares what came out
-// with what the gates saw.
+// Commit makes the batch's one commit with the repository's hooks and signing, and compares the result with the tree
+// that the gates checked.
 func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Tree: c.Tree}
 	b, err := w.batch(c)
@@ -41,7 +41,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 		// The repository already contains all that the plan spells out: usually the plan was merged before. The
 		// existing commit is the proof of the batch.
 		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK,
-			"what it asks for already exists, so there is nothing to commit"
+			"its result already exists, so there is nothing to commit"
 		return e, nil
 	}
 	space, err := w.restore(ctx, c)
@@ -72,7 +72,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if !res.OK() || head == c.Base {
 		how := describe(res)
 		if res.OK() {
-			how = "said it was done, but made no commit"
+			how = "the commit command succeeded, but made no commit"
 		}
 		e.Outcome, e.Reason = runner.OutcomeFailed, "git commit "+how+": "+w.redact.String(lastLines(res.Tail, 2))
 		e.Reports = []gates.Report{{Gate: "commit", Status: gates.Fail,
@@ -86,13 +86,13 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 		return e, err
 	}
 	if len(info.Parents) != 1 || info.Parents[0] != c.Base {
-		// Another agent moved the branch, so that the commit stands on something that no gate has seen.
+		// Another agent moved the branch, so the base of the commit has not passed any gate.
 		space.Tree = ""
-		return e, fmt.Errorf("commit batch %s: its branch %s was moved from %s by somebody else meanwhile", c.Batch, branch,
+		return e, fmt.Errorf("commit batch %s: another process moved its branch %s from %s meanwhile", c.Batch, branch,
 			short(c.Base))
 	}
 	if info.Tree != c.Tree {
-		// A hook changed files. What was gated is not what would be merged, so it is gated again.
+		// A hook changed files. The gated tree differs from the tree to merge, so the gates run again.
 		if err := w.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + branch, New: c.Base, Old: head}); err != nil {
 			return e, err
 		}
@@ -120,7 +120,7 @@ func (w *work) committed(ctx context.Context, branch string, b *planparse.Batch,
 		strings.Contains(info.Message, "Runplan-Batch: "+b.Key)
 }
 
-// message is the commit message: what the plan calls the batch, and the trailers that tie it to the run.
+// message returns the commit message: the title of the batch, and the trailers that link it to the run.
 func (w *work) message(b *planparse.Batch, seen []GateReceipt) string {
 	title := phrase.Cut(phrase.Line(redact.Clean(b.Title)), 72)
 	if title == "" {
@@ -135,8 +135,8 @@ func (w *work) message(b *planparse.Batch, seen []GateReceipt) string {
 	return m.String()
 }
 
-// proofOf says on one line what the gates' answers are worth: which suites were calibrated, which tests of the base
-// held, and what of the wrong versions was noticed. It returns "" if nothing is known of that.
+// proofOf describes in one line the reliability of the gates' results: which suites were calibrated, which tests of
+// the base passed, and how many wrong versions were detected. It returns "" if nothing is known.
 func proofOf(seen []GateReceipt) string {
 	var parts []string
 	for _, g := range seen {
@@ -175,7 +175,7 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	tip := unknown
 	defer func() { atMain(tip); atBatch("") }()
 	updates := []git.RefUpdate{{Ref: main, New: c.Commit, Old: c.Base}, {Ref: batch, Old: c.Commit}}
-	// The workspace is on the branch that goes. Where it cannot be taken off in the same step, it is afterwards.
+	// The workspace is on the branch to delete. If it cannot be detached in the same step, it is detached afterwards.
 	defer w.pool.Rest(c.Batch, false)
 	off := w.pool.Detaching(c.Batch, c.Commit)
 	if err = w.Repo.UpdateRefs(ctx, slices.Concat(updates, off)...); err != nil && len(off) > 0 {
@@ -209,7 +209,7 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		return e, fmt.Errorf("merge batch %s: %w", c.Batch, err)
 	}
 	e.Outcome, e.Base = runner.OutcomeMoved, tip
-	e.Reason = fmt.Sprintf("the run branch was moved from %s to %s by somebody else", short(c.Base), short(tip))
+	e.Reason = fmt.Sprintf("another process moved the run branch from %s to %s", short(c.Base), short(tip))
 	return e, nil
 }
 
@@ -222,13 +222,13 @@ func (w *work) warnOnRunBranch(ctx context.Context) {
 	w.onRunBranch.Do(func() {
 		w.Note(
 			fmt.Sprintf(
-				"%s is checked out in %s and moves as the run goes on, so git shows there as deleted what the run adds: do not "+
+				"%s is checked out in %s and moves during the run, so git shows files that the run adds as deleted there: do not "+
 					"commit there; "+
 					"look at it with git log %[1]s, or git worktree add --detach DIR %[1]s", w.info.Branch, w.Repo.Root))
 	})
 }
 
-// leave gives back the workspace of a batch that is merged. It was on the batch's branch, which is gone.
+// leave releases the workspace of a merged batch. The batch's branch no longer exists.
 func (w *work) leave(ctx context.Context, c runner.Command) {
 	if err := w.pool.Detach(ctx, c.Batch, c.Commit); err != nil {
 		w.Note(err.Error())

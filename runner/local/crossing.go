@@ -95,11 +95,11 @@ func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.
 			return nil, context.Cause(ctx)
 		}
 		if err != nil {
-			w.Note(fmt.Sprintf("the tests of %s of batch %s have no say: %s", nameOf(author), c.Batch, phrase.Line(err.Error())))
+			w.Note(fmt.Sprintf("the tests of %s of batch %s are ignored: %s", nameOf(author), c.Batch, phrase.Line(err.Error())))
 			continue
 		}
 		if !whole {
-			w.Note(fmt.Sprintf("the tests of %s of batch %s have no say: %s were not enough to run them on the others",
+			w.Note(fmt.Sprintf("the tests of %s of batch %s are ignored: %s were not enough to run them on the others",
 				nameOf(author), c.Batch, crossBudget))
 		}
 	}
@@ -117,7 +117,7 @@ func nameOf(author sampling.Candidate) string {
 func (x *crossing) changesTests(ctx context.Context, author sampling.Candidate) (bool, error) {
 	entries, err := x.w.Repo.Compare(x.c.Base, author.Tree).Entries(ctx)
 	if err != nil {
-		return false, fmt.Errorf("look for the tests of %s: %w", nameOf(author), err)
+		return false, fmt.Errorf("find the tests of %s: %w", nameOf(author), err)
 	}
 	for _, e := range entries {
 		if _, now := e.Blobs(); now != "" && language.IsTest(e.Path) {
@@ -190,7 +190,7 @@ func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole
 	return true, nil
 }
 
-// cases returns the tests of a suite that ran when the gates looked at a candidate.
+// cases returns the tests of a suite that ran in the gates of a candidate.
 func (x *crossing) cases(ctx context.Context, author sampling.Candidate, gate string) ([]testout.Case, error) {
 	if known, ok := x.w.proofs.of(author.Tree); ok {
 		return slices.Clone(known[gate]), nil

@@ -100,7 +100,7 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 	for _, path := range paths {
 		var g glance
 		if err := readJSON(path, &g); err != nil {
-			return fmt.Errorf("look after an attempt that was cut off: %w", err)
+			return fmt.Errorf("check an interrupted attempt: %w", err)
 		}
 		w.dropUpkeepLock(g.Idle)
 		ws, err := w.Repo.OpenWorkspace(g.Dir)
@@ -114,8 +114,8 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 			// Time may have passed and people may have edited these files, so only report it.
 			w.Note(
 				fmt.Sprintf(
-					".git/%s changed since the agent of batch %s began, which was cut off; git heeds it in all worktrees, so look "+
-						"at it if that was not you", name, g.Batch))
+					".git/%s changed since the interrupted agent of batch %s began; git uses it in all worktrees, so check "+
+						"it if that was not you", name, g.Batch))
 		}
 		branch := BatchBranch(w.info.Slug, g.Batch)
 		w.refs.move(branch)(g.Base)

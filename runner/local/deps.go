@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// deps are the dependencies that lie in the user's checkout, ignored by git.
+// deps holds the dependencies in the user's checkout that git ignores.
 type deps struct {
 	root  string // of the checkout
 	found []dependency
@@ -36,7 +36,7 @@ func (d dependency) String() string { return d.rel }
 // path returns its location in the user's checkout.
 func (d dependency) path() string { return filepath.Join(d.root, d.rel) }
 
-// findDeps looks for dependencies beside the projects of the checkout.
+// findDeps finds dependencies next to the projects of the checkout.
 func findDeps(ctx context.Context, repo *git.Repo) (deps, error) {
 	d := deps{root: repo.Root}
 	roots := []string{"."}
@@ -63,7 +63,7 @@ func findDeps(ctx context.Context, repo *git.Repo) (deps, error) {
 	}
 	out, err := repo.Run(ctx, append([]string{"ls-files", "-z", "--"}, there...)...)
 	if err != nil {
-		return d, fmt.Errorf("look for dependencies in the checkout: %w", err)
+		return d, fmt.Errorf("find dependencies in the checkout: %w", err)
 	}
 	for _, rel := range there {
 		if at := filepath.ToSlash(rel) + "/"; !strings.HasPrefix(out, at) && !strings.Contains(out, "\x00"+at) {
@@ -96,17 +96,17 @@ func userSites(root string, environ []string) []string {
 	}
 	found, err := filepath.Glob(filepath.Join(home, ".local", "lib", "python*", "site-packages"))
 	if err != nil {
-		return nil // the home has a character that patterns give a meaning
+		return nil // the home's path contains a pattern character
 	}
 	return found
 }
 
-// lockFiles are those of package managers for node.
+// lockFiles lists the lock files of package managers for node.
 func lockFiles() []string {
 	return []string{"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"}
 }
 
-// stale lists the packages of the tree in dir whose dependencies are not those of the checkout.
+// stale lists the packages of the tree in dir whose dependencies differ from those of the checkout.
 func (d deps) stale(dir string) []string {
 	var out []string
 	for _, at := range d.nodes {
@@ -171,8 +171,8 @@ func installer(dir, at string) string {
 	return "npm install --no-audit --no-fund --no-package-lock"
 }
 
-// mirror puts the folder into the tree at dir. A virtual environment is linked as a whole; of node_modules each package
-// is, so that links to packages of the repository itself lead to those of the room.
+// mirror links the folder into the tree at dir: a virtual environment as one link, node_modules package by package,
+// so that links to packages of the repository itself point into the room.
 func (d dependency) mirror(dir string) error {
 	to := filepath.Join(dir, d.rel)
 	if _, err := os.Lstat(to); err == nil {
@@ -187,8 +187,8 @@ func (d dependency) mirror(dir string) error {
 	return mirrorFolder(d.path(), to, 1)
 }
 
-// mirrorFolder makes links to the entries of a folder, and copies the links in it. Folders of scopes and of programs
-// are entered, deep levels down.
+// mirrorFolder links the entries of a folder, and copies the links in it. It recurses into folders of scopes and of
+// programs, to depth levels.
 func mirrorFolder(from, to string, deep int) error {
 	entries, err := os.ReadDir(from)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Scratch takes a room of the base for a caller that writes into it. Gate results for the base need a separate
+// Scratch creates a room of the base for a caller that writes into it. Gate results for the base need a separate
 // [Baseline].
 func (b *Baseline) Scratch(ctx context.Context) (string, error) {
 	b.mu.Lock()
@@ -38,7 +38,7 @@ func ScratchOf(make func(s gates.Subject) (*Baseline, error), note func(string))
 	}
 }
 
-// asked are the gates that the batch or the settings ask for besides the project's own.
+// asked returns the gates that the batch or the settings add to the project's own.
 func (w *work) asked(b *planparse.Batch) []gates.Gate {
 	list := w.regression(b)
 	if w.Mutants.Budget > 0 || b.Mutants > 0 {
@@ -50,7 +50,7 @@ func (w *work) asked(b *planparse.Batch) []gates.Gate {
 	return list
 }
 
-// regression is the gate that holds a batch against the regression test that it names; none where it names none.
+// regression returns the gate for the regression test that the batch names, or none.
 func (w *work) regression(b *planparse.Batch) []gates.Gate {
 	if len(b.Regression) == 0 {
 		return nil

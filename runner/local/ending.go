@@ -12,17 +12,17 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// responseName is the file with what a model answered, beside the logs of an attempt.
+// responseName is the file with the model's answer, next to the logs of an attempt.
 const responseName = "answer.md"
 
-// keepResponse keeps what a model answered. The row of the attempt is written when the gates have looked, which another
-// process may do.
+// keepResponse stores the model's answer. The row of the attempt is written after the gates, possibly by another
+// process.
 func (w *work) keepResponse(c runner.Command, res agents.Result) error {
 	path := filepath.Join(w.attemptDir(c), responseName)
 	if res.Response == "" {
 		// of the agent that this one took over from
 		if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("keep what the agent answered: %w", err)
+			return fmt.Errorf("store the agent's answer: %w", err)
 		}
 		return nil
 	}
@@ -69,6 +69,6 @@ func (s *session) tell(ender agents.Ender, ev runner.Event) {
 		err = ender.End(ctx, end)
 	}
 	if err != nil {
-		s.note(fmt.Sprintf("what the agent kept for batch %s could not be put away: %v", ev.Batch, err))
+		s.note(fmt.Sprintf("the agent's state for batch %s could not be removed: %v", ev.Batch, err))
 	}
 }

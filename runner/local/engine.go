@@ -147,14 +147,13 @@ type session struct {
 	erred    bool           // a command failed with an error, and no command followed
 	stopping chan struct{}  // closed when no further work may begin
 	stopOnce sync.Once      // closes it
-	clearing sync.WaitGroup // cleanup of batches that were put back
+	clearing sync.WaitGroup // cleanup of withdrawn attempts
 }
 
 // errStopped is the cause of a context that ends because the run must stop at once.
 var errStopped = errors.New("the run was stopped")
 
-// Start runs the plan until it ends or stops. A run that is in the journal resumes. The caller holds the lock of
-// its slug.
+// Start runs the plan until it ends or stops. A run in the journal is resumed. The caller holds the lock of its slug.
 func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
 	s := e.open(ctx, run, info)
 	defer s.work.closeRooms(context.WithoutCancel(ctx))
@@ -520,7 +519,7 @@ func (s *session) digest(seq int) (text, patch string) {
 	return "", ""
 }
 
-// digestBytes bounds the failure digest in a brief.
+// digestBytes limits the failure digest in a brief.
 const digestBytes = 6 << 10
 
 // Events yields the journal of a run from seq on, in order.

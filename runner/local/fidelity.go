@@ -29,7 +29,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 	if w.info.Review != ReviewAll || w.Reviews.Blueprint == nil {
 		why := "no model is set up for it"
 		if w.info.Review != ReviewAll {
-			why = "reviews are those of programs"
+			why = "only programs review"
 		}
 		if e.Outcome == runner.OutcomeOK { // otherwise there was nothing to review
 			e.Reason += "; no reviewer was asked: " + why
@@ -58,7 +58,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 			continue
 		case err != nil:
 			e.Usage = w.opinionsTook(append(heard, o)) // the call counts whatever the answer
-			return e, &reviewError{"the blueprint review says nothing: " + w.redact.String(err.Error())}
+			return e, &reviewError{"the blueprint review has no result: " + w.redact.String(err.Error())}
 		}
 		heard = append(heard, o)
 	}
@@ -84,7 +84,7 @@ func (w *work) mechanical(c runner.Command) runner.Event {
 	return e
 }
 
-// mostQuestions bounds the open questions in an event; the review record has all.
+// mostQuestions limits the open questions in an event; the review record has all.
 const mostQuestions = 10
 
 // opinions combines the reviews of all units into one event.
@@ -112,8 +112,8 @@ func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []strin
 		}
 	}
 	if len(heard) == 0 {
-		info.Verdict, info.Note = string(runner.OutcomeSkipped), "nobody could look"
-		e.Reason += "; nobody could look: " + strings.Join(blind, "; ")
+		info.Verdict, info.Note = string(runner.OutcomeSkipped), "no review was possible"
+		e.Reason += "; no review was possible: " + strings.Join(blind, "; ")
 		return e
 	}
 	if info.Calls = len(heard); len(heard) > 1 {

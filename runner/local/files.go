@@ -11,8 +11,8 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 )
 
-// writeFile replaces path in one step, and makes its folder. It does not wait for the disk: the journal says what
-// counts.
+// writeFile replaces path in one step, and makes its folder. It does not sync to disk, because the journal is
+// authoritative.
 func writeFile(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

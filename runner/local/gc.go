@@ -22,9 +22,9 @@ type Leftover struct {
 	Slug   string `json:"-"`   // of a worktree or a branch: of the runs that it belongs to
 }
 
-// Leftovers lists what runs left behind in a repository. It looks only at worktrees that carry the mark of
-// runplan and at branches under runplan/, and nothing that holds work which is not merged is ever up for
-// removal. active names the slugs that are locked or not finished.
+// Leftovers lists worktrees and branches that runs left in a repository. It considers only worktrees with runplan's
+// marker and branches under runplan/, and never proposes to remove unmerged work. active has the slugs that are
+// locked or unfinished.
 func Leftovers(ctx context.Context, repo *git.Repo, l Layout, active map[string]bool) ([]Leftover, error) {
 	var out []Leftover
 	head, _, err := repo.Head(ctx)
@@ -73,18 +73,18 @@ func removable(ctx context.Context, repo *git.Repo, dir, slug, head string, acti
 		return false, "its run is not finished"
 	}
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		return true, "its folder is gone"
+		return true, "its folder does not exist"
 	}
 	ws, err := repo.OpenWorkspace(dir)
 	if err != nil {
-		return false, "it is not tied to this repository any more; look at it and remove it yourself"
+		return false, "it no longer belongs to this repository; check it and remove it yourself"
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) == 1 && ws.Unfilled() {
 		return true, "nothing was ever checked out in it"
 	}
 	out, err := ws.Run(ctx, "status", "--porcelain", "--untracked-files=normal")
 	if err != nil || out != "" {
-		return false, "it holds changes that are not committed"
+		return false, "it has uncommitted changes"
 	}
 	at, err := ws.Head(ctx)
 	if err != nil {
@@ -93,7 +93,7 @@ func removable(ctx context.Context, repo *git.Repo, dir, slug, head string, acti
 	if in, err := repo.IsAncestor(ctx, at, head); err != nil || !in {
 		runTip, _ := repo.Resolve(ctx, "refs/heads/"+RunBranch(slug))
 		if in, err := repo.IsAncestor(ctx, at, runTip); runTip == "" || err != nil || !in {
-			return false, "it holds a commit that is nowhere else"
+			return false, "it has a commit that exists nowhere else"
 		}
 	}
 	return true, "nothing in it is unique"

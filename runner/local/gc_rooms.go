@@ -27,12 +27,12 @@ func RoomLeftovers(home string, repo *git.Repo, l Layout) []Leftover {
 	return out
 }
 
-// roomFolders lists the folders of rooms of all processes, also where only their lock is left.
+// roomFolders lists the folders of rooms of all processes, including those with only a lock left.
 func roomFolders(home string, repo *git.Repo, l Layout) []string {
 	ofRepo, _ := roomsOf(home, repo, l)
 	entries, err := os.ReadDir(ofRepo)
 	if err != nil {
-		return nil // there are none yet
+		return nil // no rooms exist yet
 	}
 	var out []string
 	for _, e := range entries {

@@ -15,11 +15,11 @@ import (
 // does not check files: the agent's own commits count as its work.
 func (w *work) inspect(ctx context.Context, s *Space, g glance) string {
 	if err := s.Check(); err != nil {
-		os.Remove(markerOf(s.Dir)) // the next attempt makes it again
+		os.Remove(markerOf(s.Dir)) // the next attempt recreates it
 		gone := os.RemoveAll(s.Dir)
 		w.pool.Release(g.Batch) // only now, because another batch may take the folder
 		if gone != nil {
-			return "the agent removed or replaced the .git of its workspace, which cannot be cleared away: " + gone.Error()
+			return "the agent removed or replaced the .git of its workspace, which cannot be removed: " + gone.Error()
 		}
 		if err := w.putBack(ctx); err != nil {
 			return err.Error()
@@ -60,8 +60,8 @@ func (w *work) inspect(ctx context.Context, s *Space, g glance) string {
 	return why
 }
 
-// switched handles an agent that switched to another branch. It deletes a branch that the agent made. A branch
-// from before belongs to the user, so the attempt fails.
+// switched handles an agent that switched to another branch. It deletes a branch that the agent made. An existing
+// branch belongs to the user, so the attempt fails.
 func (w *work) switched(ctx context.Context, s *Space, head, ours string, before map[string]string) string {
 	if err := s.SetHead(ctx, ours); err != nil {
 		return fmt.Sprintf("the agent left the branch %s and it cannot be brought back: %v", s.Branch, err)
@@ -74,7 +74,7 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 	now, _ := w.Repo.Resolve(ctx, head)
 	if w.ofRun(name) {
 		if w.refs.strayed(map[string]string{name: now})[name] != "" {
-			return fmt.Sprintf("the agent switched to branch %s and moved it; the branch is put back", name)
+			return fmt.Sprintf("the agent switched to branch %s and moved it; the branch is restored", name)
 		}
 		return fmt.Sprintf("the agent switched to branch %s", name)
 	}
@@ -84,15 +84,15 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 				w.Note(fmt.Sprintf("the agent made branch %s, which could not be removed: %v", name, err))
 			}
 		}
-		w.Note(fmt.Sprintf("the agent made a branch of its own, %s; its files were taken over and the branch removed", name))
+		w.Note(fmt.Sprintf("the agent made its own branch, %s; its files were kept and the branch was removed", name))
 		return ""
 	}
 	if now != old {
 		// Only the agent can have moved a branch that is checked out in its workspace.
 		if err := w.mend(ctx, git.RefUpdate{Ref: head, New: old, Old: now}); err != nil {
-			return fmt.Sprintf("the agent switched to branch %s and moved it, and it cannot be put back: %v", name, err)
+			return fmt.Sprintf("the agent switched to branch %s and moved it, and it cannot be restored: %v", name, err)
 		}
-		return fmt.Sprintf("the agent switched to branch %s and moved it; the branch was put back", name)
+		return fmt.Sprintf("the agent switched to branch %s and moved it; the branch was restored", name)
 	}
 	return fmt.Sprintf("the agent switched to branch %s", name)
 }
@@ -119,6 +119,6 @@ func (w *work) dropMade(ctx context.Context, s *Space, g glance) {
 			w.Note(fmt.Sprintf("the agent made branch %s, which could not be removed: %v", name, err))
 			continue
 		}
-		w.Note(fmt.Sprintf("the agent made a branch of its own, %s, which was removed; it was at %s", name, now[name]))
+		w.Note(fmt.Sprintf("the agent made its own branch, %s, which was removed; it was at %s", name, now[name]))
 	}
 }

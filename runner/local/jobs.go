@@ -119,7 +119,7 @@ func (s *session) retire(place string, last runner.Command) {
 	s.clearing.Go(func() {
 		defer close(j.ended)
 		if err := s.work.pool.Retire(context.WithoutCancel(s.ctx), place, s.work.info.Base); err != nil {
-			s.note(fmt.Sprintf("what batch %s left could not be cleared away: %v", place, err))
+			s.note(fmt.Sprintf("the leftovers of batch %s could not be removed: %v", place, err))
 		}
 	})
 }
@@ -176,7 +176,7 @@ func (s *session) wait(ctx context.Context, c runner.Command) (runner.Event, err
 // waitLook sets how often wait reads the clock.
 const waitLook = 10 * time.Second
 
-// guard delays agents that would run beside others while memory is short. It always admits one, so that the run
+// guard delays agents that would run in parallel while memory is short. It always admits one, so that the run
 // continues.
 type guard struct {
 	floor  uint64
@@ -223,7 +223,7 @@ func (g *guard) admit() bool {
 			case short:
 				g.note(
 					fmt.Sprintf(
-						"%sonly %.1f GB of memory are available, and a worker is given %.1f: no further agent is started until there "+
+						"%sonly %.1f GB of memory are available, but a worker needs %.1f: no further agent starts until there "+
 							"is more or one has ended",
 						runner.FallbackNote, gigabytes(available), gigabytes(g.floor)))
 			default:

@@ -17,14 +17,14 @@ import (
 // pushTimeout bounds git push and gh.
 const pushTimeout = 5 * time.Minute
 
-// Land brings the run branch to where the user asked for. It refuses rather than touch anything that is
-// not as it was when the run started.
+// Land lands the run branch as configured. It refuses if anything that it would touch has changed since the run
+// started.
 func (w *work) Land(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Commit: c.Commit, Outcome: runner.OutcomeOK}
 	var refused string
 	var err error
 	if c.Commit == w.info.Base && w.info.Land == "pr" {
-		e.Reason = "no pull request was opened: all that the plan asks for was there before"
+		e.Reason = "no pull request was opened: the base already has everything in the plan"
 		return e, nil
 	}
 	switch w.info.Land {
@@ -33,7 +33,7 @@ func (w *work) Land(ctx context.Context, c runner.Command, _ runner.Progress) (r
 	case "pr":
 		e.Reason, refused, err = w.pullRequest(ctx)
 	default:
-		return e, fmt.Errorf("land: unknown way %q", w.info.Land)
+		return e, fmt.Errorf("land: unknown target %q; use branch, ff or pr", w.info.Land)
 	}
 	if refused != "" {
 		e.Outcome, e.Reason = runner.OutcomeRefused, refused
@@ -81,7 +81,7 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 	return "", err
 }
 
-// mostSaid bounds how many lines of a program get into a reason.
+// mostSaid limits how many lines of a program are quoted in a reason.
 const mostSaid = 5
 
 // Said returns a program's output in one line, from the start: the last line often says nothing about the cause.
@@ -98,13 +98,14 @@ func Said(text string) string {
 	return strings.Join(lines, " / ")
 }
 
-// pullRequestBody says where a change comes from, and what its review came to: also that there was none (REV-10).
+// pullRequestBody describes the origin of a change and the result of its review, or that there was none (REV-10).
 func (w *work) pullRequestBody() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Made by runplan from %s, run %s.\n\n## Review\n\n", w.info.Plan, w.run)
 	r := w.finalReview()
 	if r == nil {
-		w.Note("the pull request says that its changes were not reviewed; [review] final = \"programs\" or \"all\" does that")
+		w.Note("the pull request says that its changes were not reviewed; [review] final = \"programs\" or \"all\" adds " +
+			"a review")
 		b.WriteString(
 			"| pass | status |\n|---|---|\n| all | (review gate not available): review of the whole run is off, by [review] " +
 				"final |\n")

@@ -47,7 +47,7 @@ func TestRebaseOfWhatIsThereAlready(t *testing.T) {
 		t.Fatal(err)
 	}
 	if e.Outcome != runner.OutcomeOK || e.Tree != tree ||
-		!strings.Contains(e.Reason, "nothing is left of it: what it did already exists") {
+		!strings.Contains(e.Reason, "its change is empty: the base already has it") {
 		t.Errorf("%s, tree %s of %s: %q", e.Outcome, e.Tree, tree, e.Reason)
 	}
 	// A batch that needed no change in the first place has lost none.

@@ -57,7 +57,7 @@ func (l Layout) FailurePatterns() string {
 	return filepath.Join(l.Root, "logs", "failure-patterns.json")
 }
 
-// Lock returns the lock file that a running run of slug holds.
+// Lock returns the lock file of a running run of slug.
 func (l Layout) Lock(slug string) string { return filepath.Join(l.Root, "locks", slug+".lock") }
 
 // Sessions returns the folder with the state of running tasks.

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// LinkError says that runplan would read or write through a symbolic link in its own folder. A repository can have such
-// a link committed, and lead runplan to any file of its user.
+// LinkError reports that runplan would read or write through a symbolic link in its own folder. A repository can
+// contain such a link, and redirect runplan to any file of its user.
 type LinkError struct {
 	Path string // of the link
 	To   string // its target
@@ -30,7 +30,7 @@ func (l Layout) CheckLinks() error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", l.Root, err)
+		return fmt.Errorf("check %s: %w", l.Root, err)
 	}
 	for _, e := range entries {
 		path := filepath.Join(l.Root, e.Name())
@@ -56,8 +56,8 @@ func (l Layout) CheckLinks() error {
 	return nil
 }
 
-// unlink removes symbolic links that appeared in runplan's own folder while an agent worked: its logs and reports would
-// go wherever they lead. It returns what it removed.
+// unlink removes symbolic links that appeared in runplan's own folder while an agent worked: because its logs and
+// reports would be written to their targets. It returns the removed links.
 func (w *work) unlink() (found []change) {
 	for range 100 {
 		var link *LinkError

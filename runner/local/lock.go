@@ -22,8 +22,8 @@ type Owner struct {
 	Run     string    `json:"run,omitempty"`
 }
 
-// Lock is held by one process. The system lets go of it when the process ends, however it ends, so a lock
-// can be held by the living only.
+// Lock is a lock of one process. The system releases it when the process ends for any reason, so only a living
+// process can hold it.
 type Lock struct{ f *flock.Flock }
 
 // Owners lists the processes on this machine that hold a lock of a repository's runs. A released lock names a
@@ -47,7 +47,7 @@ func Owners(l Layout) []Owner {
 	return out
 }
 
-// TakeLock takes the lock at path, or says who has it.
+// TakeLock takes the lock at path, or returns the process that has it.
 func TakeLock(path string, now time.Time) (*Lock, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, fmt.Errorf("take the lock: %w", err)
@@ -81,10 +81,10 @@ func TakeLock(path string, now time.Time) (*Lock, error) {
 	return &Lock{f}, nil
 }
 
-// Release lets go. The file stays: removing it would let two processes hold two locks of one name.
+// Release releases the lock. The file stays: otherwise two processes could hold two locks with one name.
 func (l *Lock) Release() { l.f.Close() }
 
-// with holds a lock while do runs, waiting for it as long as it takes. It is for short work only.
+// with holds a lock while do runs, waiting for it without a time limit. It is for short work only.
 func with(path string, do func() error) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -11,9 +11,9 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Mirror keeps a local journal of a run that another machine drives. It also writes what a local driver would
-// write: the data for briefs and receipts, progress.txt, failure patterns and attempt rows. Readers of the journal
-// need not know which driver wrote it.
+// Mirror keeps a local journal of a run that another machine executes. It also writes the files of a local driver:
+// the data for briefs and receipts, progress.txt, failure patterns and attempt rows. Readers of the journal need not
+// know which driver wrote it.
 type Mirror struct {
 	s    *session
 	mu   sync.Mutex
@@ -69,7 +69,7 @@ func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 	if known == 0 {
 		first := events[0]
 		if first.Job == nil {
-			return fmt.Errorf("run %s: its first event does not say what it is about", m.s.run)
+			return fmt.Errorf("run %s: its first event does not describe the run", m.s.run)
 		}
 		err = m.s.Journal.AddRun(ctx,
 			store.Run{ID: m.s.run, Slug: first.Job.Slug, Plan: first.Job.Plan,
@@ -151,7 +151,7 @@ func (m *Mirror) Events(ctx context.Context) ([]runner.Event, error) {
 	return events, nil
 }
 
-// Sweep removes what killed processes of the run left in this clone. Call it before the first [Mirror.Do].
+// Sweep removes leftovers of killed processes of the run in this clone. Call it before the first [Mirror.Do].
 func (m *Mirror) Sweep() { m.s.work.sweep() }
 
 // Do performs a command in this clone, as [Engine] does. It also returns the usage of failed tries and the notes
@@ -197,7 +197,7 @@ func (m *Mirror) MoveBranch(ctx context.Context, branch, to string) error {
 // Tip returns the commit of the run branch according to the journal.
 func (m *Mirror) Tip() string { return m.s.machine.Tip() }
 
-// Verify returns, by key, why a merged batch no longer holds on the run branch at tip.
+// Verify returns, by key, why a merged batch is no longer valid on the run branch at tip.
 func (m *Mirror) Verify(ctx context.Context, tip string) (map[string]string, error) {
 	return m.s.work.verify(ctx, m.s.merged, tip)
 }

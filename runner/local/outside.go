@@ -85,7 +85,7 @@ func (w *work) lookSettings(into map[string]string) error {
 			return nil // an unreadable file keeps its stamp
 		})
 		if err != nil {
-			return fmt.Errorf("look at the settings of runplan: %w", err)
+			return fmt.Errorf("check the settings of runplan: %w", err)
 		}
 	}
 	return nil
@@ -110,7 +110,7 @@ func (w *work) touched(before outside, seen func() (outside, error), shared []ch
 	findings = sharedFindings(shared)
 	now, err := seen()
 	if err != nil {
-		w.Note("whether the agent wrote into your checkout could not be found out: " + err.Error())
+		w.Note("it is unknown whether the agent wrote into your checkout: " + err.Error())
 		now = before
 	}
 	find := func(rule, path, what, back string) {
@@ -124,7 +124,7 @@ func (w *work) touched(before outside, seen func() (outside, error), shared []ch
 		findings = append(findings, f)
 	}
 	if before.branch != now.branch || now.branch == "" && before.commit != now.commit {
-		find("outside/refs", "", fmt.Sprintf("your checkout went from %s to %s", place(before), place(now)), ": git switch "+
+		find("outside/refs", "", fmt.Sprintf("your checkout moved from %s to %s", place(before), place(now)), ": git switch "+
 			switchTo(before))
 	}
 	for _, ref := range differing(before.refs, now.refs) {
@@ -253,12 +253,12 @@ func (w *work) reveal(ctx context.Context, s *Space) error {
 	for flag, paths := range map[string][]string{"--no-assume-unchanged": assumed, "--no-skip-worktree": skipped} {
 		for part := range slices.Chunk(paths, 200) {
 			if _, err := s.Run(ctx, append([]string{"update-index", flag, "--"}, part...)...); err != nil {
-				return fmt.Errorf("look at files that are hidden from git: %w", err)
+				return fmt.Errorf("check files that are hidden from git: %w", err)
 			}
 		}
 	}
 	if n := len(assumed) + len(skipped); n > 0 {
-		w.Note(fmt.Sprintf("the agent told git not to look at %d file(s), such as %s; they are checked all the same", n,
+		w.Note(fmt.Sprintf("the agent told git to ignore changes of %d file(s), such as %s; they are checked anyway", n,
 			slices.Concat(assumed, skipped)[0]))
 	}
 	return nil

@@ -13,8 +13,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// manifests are files in which projects name what they depend on, with the way in which each names a folder: a
-// workspace lies elsewhere than the checkout, so that "../lib" leads to another place from there (TEAM-09).
+// manifests lists files in which projects name their dependencies, with the syntax for folders: a workspace is
+// elsewhere than the checkout, so "../lib" means another folder there (TEAM-09).
 var manifests = map[string]*lazyre.Regexp{
 	"package.json":     lazyre.New(`"(?:file|link|portal):([^"]+)"`),
 	"go.mod":           lazyre.New(`(?m)^(?:[^/\n]|/[^/\n])*=>\s*(\.\.?/\S+)`),
@@ -24,7 +24,7 @@ var manifests = map[string]*lazyre.Regexp{
 	"requirements.txt": lazyre.New(`(?m)^\s*(?:-e\s+|--editable[ =]|[\w.-]+\s*@\s*)?(?:file:)?(\.\.?/\S+)`),
 }
 
-// maxManifests bounds how many of them are read at the start of a run.
+// maxManifests limits how many of them are read at the start of a run.
 const maxManifests = 200
 
 // outward lists the dependencies of the checkout that lead out of the repository by a relative path, as "FILE: PATH".
@@ -35,7 +35,7 @@ func (w *work) outward(ctx context.Context) ([]string, error) {
 	}
 	out, err := w.Repo.Run(ctx, args...)
 	if err != nil {
-		return nil, fmt.Errorf("look for dependencies outside of the repository: %w", err)
+		return nil, fmt.Errorf("find dependencies outside of the repository: %w", err)
 	}
 	files := strings.FieldsFunc(out, func(r rune) bool { return r == 0 })
 	var found []string
@@ -55,7 +55,7 @@ func (w *work) outward(ctx context.Context) ([]string, error) {
 	return found, nil
 }
 
-// noteOutward notes, once per run, dependencies that are missing where a workspace looks for them.
+// noteOutward notes, once per run, dependencies that a workspace cannot find.
 func (w *work) noteOutward(ctx context.Context) {
 	found, err := w.outward(ctx)
 	if err != nil {
@@ -66,8 +66,8 @@ func (w *work) noteOutward(ctx context.Context) {
 		if n > 3 {
 			text += fmt.Sprintf(" and %d more", n-3)
 		}
-		w.Note("batches are worked on in worktrees under " + DirName + ", from where these relative paths lead elsewhere: " +
+		w.Note("batches are worked on in worktrees under " + DirName + ", where these relative paths mean other folders: " +
 			text +
-			"; name them by an absolute path, or let workspace.setup put them there")
+			"; use absolute paths, or create them in workspace.setup")
 	}
 }

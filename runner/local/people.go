@@ -15,8 +15,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// forPeople writes what an event means to progress.txt, and the rows that later training reads. Both are
-// made of events that are in the journal already.
+// forPeople describes an event in progress.txt, and writes the rows for later training. Both are made from events
+// that are already in the journal.
 func (s *session) forPeople(ev runner.Event) error {
 	if line := phrase.Line(redact.Clean(s.work.redact.String(s.progressLine(ev)))); line != "" {
 		f, err := atomicfile.Append(s.Layout.Progress(), 0o644)
@@ -53,7 +53,7 @@ func (s *session) progressLine(ev runner.Event) string {
 	case runner.Reopened:
 		return name + " is due again: " + ev.Reason
 	case runner.BatchPutBack:
-		return fmt.Sprintf("%s attempt %d is put back: the candidate of batch %s, on which it began, did not hold; %s",
+		return fmt.Sprintf("%s attempt %d is withdrawn: the candidate of batch %s, on which it started, failed; %s",
 			name, ev.Attempt, strings.Join(ev.On, ", "), ev.Reason)
 	case runner.Withdrawn:
 		if strings.HasSuffix(ev.Command, "/"+string(runner.Execute)) {
@@ -61,7 +61,7 @@ func (s *session) progressLine(ev runner.Event) string {
 		}
 	case runner.Dispatched:
 		if ev.Reason != "" {
-			return fmt.Sprintf("%s attempt %d goes on with %s: %s", name, ev.Attempt, ev.Agent, ev.Reason)
+			return fmt.Sprintf("%s attempt %d continues with %s: %s", name, ev.Attempt, ev.Agent, ev.Reason)
 		}
 		if ev.Batch == "" && !ev.RetryAt.IsZero() {
 			return fmt.Sprintf("no other agent can start until %s, when the limit of %s ends",
@@ -73,7 +73,7 @@ func (s *session) progressLine(ev runner.Event) string {
 		case ev.Batch == "":
 			return fmt.Sprintf("the limit of %s is over", ev.Agent)
 		default:
-			return name + " goes on: the limit of its agent is over"
+			return name + " continues: the limit of its agent has ended"
 		}
 	case runner.Executed, runner.Rebased, runner.Gated, runner.Committed:
 		if ev.Kind == runner.Rebased && ev.Outcome == runner.OutcomeOK && ev.Reason != "" {
@@ -131,7 +131,7 @@ func (s *session) attempt(ev runner.Event) error {
 	for _, r := range ev.Reports {
 		switch {
 		case r.Gate == "agent":
-			a.Response = r.Output // the last of what it printed; what a model answered is kept whole
+			a.Response = r.Output // the end of its output; a model's answer is stored completely
 		case r.Tests != nil:
 			a.TestOutput += r.Output
 			a.FailingTests = append(a.FailingTests, failing(r)...)

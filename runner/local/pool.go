@@ -60,7 +60,7 @@ type Space struct {
 	Paths  []string // paths that differ between Base and Tree, sorted
 	Copied []string // files copied from the user's checkout, which are never committed
 	rest   int      // number of its rest; 0 while it is in use
-	keep   bool     // a person may want to look at it, so others take it last
+	keep   bool     // a person may want to inspect it, so others take it last
 }
 
 // marker lies next to a workspace and marks it as runplan's own. gc and reset touch no workspace without a marker.
@@ -116,7 +116,7 @@ func (p *Pool) using(batch string) *Space {
 }
 
 // Rest marks the workspace of batch as unused for now. With keep, other batches take it last, so that a person can
-// look at it.
+// inspect it.
 func (p *Pool) Rest(batch string, keep bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -177,7 +177,7 @@ func (p *Pool) open(ctx context.Context, dir, base string) (*git.Workspace, erro
 		// folders, but a user's file would be lost. So the folder must be a worktree of this repository, empty, or
 		// half made.
 		if _, err := p.repo.OpenWorkspace(dir); err != nil && !emptyDir(dir) && !halfMade(dir) {
-			return nil, fmt.Errorf("make a workspace: %s exists and is not a worktree of runplan; move it away", dir)
+			return nil, fmt.Errorf("create a workspace: %s exists but is not a worktree of runplan; move it away", dir)
 		}
 	}
 	var ws *git.Workspace
@@ -236,7 +236,7 @@ func (p *Pool) reset(ctx context.Context, s *Space, base, tree string) error {
 	return err
 }
 
-// Restore brings the workspace of batch to tree on top of base. fresh is false if it was already there.
+// Restore brings the workspace of batch to tree on top of base. fresh is false if it was already in that state.
 func (p *Pool) Restore(ctx context.Context, batch, base, tree string) (s *Space, fresh bool, err error) {
 	s = p.using(batch)
 	if s != nil && s.Base == base && s.Tree == tree && s.Check() == nil {
@@ -259,8 +259,7 @@ func (p *Pool) Release(batch string) {
 	delete(p.used, batch)
 }
 
-// Retire resets the workspace of a batch that was put back, releases it and deletes its branch. Ignored files
-// stay.
+// Retire resets the workspace of a withdrawn attempt, releases it and deletes its branch. Ignored files stay.
 func (p *Pool) Retire(ctx context.Context, batch, base string) error {
 	s := p.using(batch)
 	if s == nil {

@@ -32,7 +32,7 @@ func (p *Pool) submodules(ctx context.Context, s *Space) error {
 }
 
 // copyIncluded copies the ignored files that a build needs, such as .env: what .worktreeinclude and the
-// configuration name. It returns what it copied. What an earlier batch did to its copies is undone.
+// configuration name. It returns the copied paths. It reverts changes of an earlier batch to its copies.
 func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 	globs := p.included()
 	if len(globs) == 0 {
@@ -43,13 +43,13 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
 	defer from.Close()
-	to, err := os.OpenRoot(s.Dir) // a link that an agent left in the place of a folder leads nowhere
+	to, err := os.OpenRoot(s.Dir) // an agent replaced a folder by a dangling link
 	if err != nil {
 		return nil, fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
 	defer to.Close()
 	var missing, differ []string
-	blocked := map[string]string{} // path → what stands in its way
+	blocked := map[string]string{} // path → the file that blocks it
 	err = p.eachIncluded(globs, func(from *os.Root, path string) error {
 		if way := s.Blocked(path); way != "" {
 			blocked[path] = way
@@ -100,7 +100,7 @@ func (p *Pool) copyIncluded(ctx context.Context, s *Space) ([]string, error) {
 	return missing, nil
 }
 
-// source is the folder that files are copied from: the user's checkout, or what was taken of it before.
+// source is the folder that files are copied from: the user's checkout, or an earlier copy of it.
 func (p *Pool) source() string { return cmp.Or(p.from, p.repo.Root) }
 
 // eachIncluded visits the files of the user's checkout that a build needs and git does not carry.
@@ -135,7 +135,7 @@ func (p *Pool) included() []string {
 	globs := slices.Clone(p.setup.Copy)
 	data, err := os.ReadFile(filepath.Join(p.repo.Root, ".worktreeinclude"))
 	if err != nil {
-		return globs // there is none, as a rule
+		return globs // usually there is none
 	}
 	for line := range strings.Lines(string(data)) {
 		if line = strings.TrimSpace(line); line != "" && !strings.HasPrefix(line, "#") {
@@ -145,7 +145,7 @@ func (p *Pool) included() []string {
 	return globs
 }
 
-// setUp runs the configured command in a workspace that has not seen it, and reports whether it did.
+// setUp runs the configured command in a new workspace, and reports whether it ran.
 func (p *Pool) setUp(ctx context.Context, s *Space) (ran bool, err error) {
 	if p.setup.Command == "" {
 		return false, nil
@@ -182,14 +182,14 @@ func (p *Pool) runSetup(ctx context.Context, dir string, env []string) error {
 	return nil
 }
 
-// SetupError is a workspace that could not be made ready. No agent is to blame for it.
+// SetupError reports a workspace that could not be set up. It is not blamed on an agent.
 type SetupError struct{ Command, How, Output string }
 
 func (e *SetupError) Error() string {
 	return fmt.Sprintf("the setup of the workspace (%s) %s: %s", e.Command, e.How, lastLines(e.Output, 3))
 }
 
-// describe says in words how a program ended.
+// describe describes how a program ended.
 func describe(r proc.Result) string {
 	switch r.Ended {
 	case proc.Exited:

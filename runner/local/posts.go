@@ -15,17 +15,17 @@ import (
 // postLook sets how often a run reads its posts.
 const postLook = 500 * time.Millisecond
 
-// mostSaidInPost bounds the text of a post, in bytes.
+// mostSaidInPost limits the text of a post, in bytes.
 const mostSaidInPost = 16 << 10
 
 // Post sends an approval, a denial, a stop request or a note to a run, from any process. An active run reads it
 // within a second, a stopped run at its resume. Each post is read once.
 func Post(ctx context.Context, j *store.Journal, run string, ev runner.Event) error {
 	if !ev.Kind.Outside() {
-		return fmt.Errorf("post to run %s: an event %s is for the run itself to tell", run, ev.Kind)
+		return fmt.Errorf("post to run %s: only the run itself may write the event %s", run, ev.Kind)
 	}
 	if n := len(ev.Reason) + len(ev.By); n > mostSaidInPost {
-		return fmt.Errorf("post to run %s: %d bytes of text, at most %d are taken; say it in fewer words", run, n,
+		return fmt.Errorf("post to run %s: the text has %d bytes, and the limit is %d; shorten it", run, n,
 			mostSaidInPost)
 	}
 	ev.Run, ev.At = run, time.Now().UTC()

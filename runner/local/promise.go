@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner/room"
 )
 
-// promising returns the settings of the gates with those that hold a batch against what the plan says of its outcome.
+// promising returns the settings of the gates with the settings that compare a batch with the plan's promises.
 func (w *work) promising(b *planparse.Batch, o promise.Options) gates.Settings {
 	s := w.GateConfig
 	if s.Promises.Off {
@@ -24,7 +24,7 @@ func (w *work) promising(b *planparse.Batch, o promise.Options) gates.Settings {
 	return s
 }
 
-// commandsOf lists the commands of the test gates of a tree, which are found when they are first asked for.
+// commandsOf lists the commands of a tree's test gates, and detects them at the first call.
 func (w *work) commandsOf(dir string) func() []string {
 	return func() []string {
 		var out []string
@@ -35,8 +35,8 @@ func (w *work) commandsOf(dir string) func() []string {
 	}
 }
 
-// redBefore returns a function that reports whether a test gate of a tree failed on the base. Without gates.baseline
-// old failures count, so that it is nil.
+// redBefore returns a function that reports whether a test gate of a tree failed on the base. Without gates.baseline,
+// old failures count, so it is nil.
 func (w *work) redBefore(base *Baseline, dir string) func(context.Context) bool {
 	if !w.Baseline {
 		return nil
@@ -51,8 +51,8 @@ func (w *work) redBefore(base *Baseline, dir string) func(context.Context) bool 
 	}
 }
 
-// apart returns a function that takes a room of the candidate for the commands of the plan, once, when it is first
-// called. They may write to the tree, which no other gate should see. leave gives the room back.
+// apart returns a function that creates a room of the candidate for the commands of the plan at its first call. The
+// commands may write to the tree, which no other gate should see. leave releases the room.
 func (w *work) apart(c runner.Command) (take func(context.Context, gates.Subject) (string, []string, error),
 	leave func()) {
 	var taken *room.Room

@@ -19,7 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/recent"
 )
 
-// mostCases bounds the remembered test names of the newer generation; the older one may hold as many again.
+// mostCases limits the remembered test names of the newer generation; the older one may have as many again.
 const mostCases = 200_000
 
 // proofs caches which tests ran on recent trees, by gate. The tree of one batch is the base of the next.
@@ -104,7 +104,7 @@ func (w *work) suitesOf(dir string) []gates.Gate {
 	return gates.Suites(dir, settings)
 }
 
-// roomOf returns a function that takes rooms for [held.Runner].
+// roomOf returns a function that creates rooms for [held.Runner].
 func (w *work) roomOf(s gates.Subject) held.Room {
 	return func(ctx context.Context, tree string) (string, []string, func(), error) {
 		rooms, err := w.sealed(ctx)
@@ -119,10 +119,10 @@ func (w *work) roomOf(s gates.Subject) held.Room {
 	}
 }
 
-// learnBase finds the tests of a commit while an agent works on it, because its gates need them. The first agent
-// of a run waits for the result, so that the user learns of failures at the base before any cost. It returns how long
-// the agent waited, and an error where the program of a suite is not installed: then no batch can pass. Whatever else
-// keeps a suite from running there may come with a batch: packages, scripts, settings.
+// learnBase finds the tests of a commit while an agent works on it, because its gates need them. The first agent of a
+// run waits for the result, so that the user learns of failures at the base before any cost. It returns how long the
+// agent waited, and an error if the program of a suite is not installed, because then no batch can pass. Other
+// missing parts, such as packages, scripts and settings, may come with a batch.
 func (w *work) learnBase(ctx context.Context, commit string) (time.Duration, error) {
 	if commit == "" || literal(w.Agent) {
 		return 0, nil
@@ -157,7 +157,7 @@ func (w *work) awaitBase(ctx context.Context, commit string) {
 	case <-was.(chan struct{}):
 		return
 	case <-time.After(patience):
-		w.Note("testing the base first: the agent starts when it is known what fails without its change")
+		w.Note("testing the base first: the agent starts when the failures without its change are known")
 	case <-ctx.Done():
 		return
 	}
@@ -255,7 +255,7 @@ func (w *work) redWords(at string, red []redAt) string {
 	case !w.Baseline:
 		return text + "gates.baseline is off, so each batch must correct all of it" + all
 	case len(answers) == 0:
-		return text + "no batch is to correct it, because none names it" + all
+		return text + "no batch names it, so no batch corrects it" + all
 	}
 	return text + strings.Join(answers, "; ") + "; the rest is excused" + all
 }

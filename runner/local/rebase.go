@@ -20,13 +20,13 @@ func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if len(conflicts) > 0 {
 		shown := conflicts[:min(len(conflicts), 5)]
 		e.Outcome, e.Reason = runner.OutcomeConflict,
-			w.redact.String("conflicts with what is ahead of it in "+strings.Join(shown, ", "))
+			w.redact.String("conflicts with candidates ahead of it in "+strings.Join(shown, ", "))
 		r := gates.Report{Gate: "merge", Status: gates.Fail,
 			Note: "another batch, whose work is ahead of this one, changed the same lines; do the batch again on top of that"}
 		for _, p := range conflicts[:min(len(conflicts), maxFindings)] {
 			r.Findings = append(r.Findings,
 				gates.Finding{Rule: "merge/conflict", Path: p, Severity: gates.Error,
-					Message: "cannot be merged with what others changed meanwhile"})
+					Message: "conflicts with changes that others merged meanwhile"})
 		}
 		e.Reports, e.Tree, e.Fingerprint = w.trim([]gates.Report{r}), c.Tree, fingerprint(e.Reason)
 		return e, nil
@@ -55,9 +55,9 @@ func (w *work) swallowed(ctx context.Context, c runner.Command, tree string) (st
 		return "", err
 	}
 	if literal(w.Agent) {
-		return "nothing is left of it: what it did already exists", nil
+		return "its change is empty: the base already has it", nil
 	}
-	return "nothing is left of it: what it did already exists, so its commit is empty", nil
+	return "its change is empty: the base already has it, so its commit is empty", nil
 }
 
 // candidate makes a commit of a tree for other batches to build on. It makes none if the run has one worker and no
@@ -81,7 +81,7 @@ func (w *work) hold(ctx context.Context, commit string) error {
 	at, now := w.refs.move(branch), unknown
 	defer func() { at(now) }()
 	if err := w.Repo.LogBranch(ctx, branch, commit); err != nil {
-		return fmt.Errorf("hold candidate %s: %w", short(commit), err)
+		return fmt.Errorf("keep candidate %s: %w", short(commit), err)
 	}
 	now = commit
 	return nil

@@ -18,8 +18,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Receipt proves a batch: what was checked, on exactly which tree, and what it cost. A resume skips a batch
-// only while its receipt still verifies.
+// Receipt proves a batch: the checks, the exact tree, and the cost. A resume skips a batch only while its receipt
+// still verifies.
 type Receipt struct {
 	Run         string           `json:"run"`
 	Batch       string           `json:"batch"`
@@ -27,7 +27,7 @@ type Receipt struct {
 	Title       string           `json:"title"`
 	Digest      string           `json:"digest"` // of the batch's text in the plan
 	Base        string           `json:"base"`
-	Head        string           `json:"head"` // the batch's one commit; the same as base where all of it already existed
+	Head        string           `json:"head"` // the batch's one commit; equal to base if its result already existed
 	Tree        string           `json:"tree"`
 	Gates       []GateReceipt    `json:"gates"`
 	TestsBefore *gates.TestCount `json:"tests_before"`
@@ -38,7 +38,7 @@ type Receipt struct {
 	CostUSD     *float64         `json:"cost_usd"` // null: unknown
 	At          time.Time        `json:"at"`
 
-	Requirements []RequirementReceipt `json:"requirements,omitempty"` // those that the batch names
+	Requirements []RequirementReceipt `json:"requirements,omitempty"` // requirements that the batch names
 }
 
 // RequirementReceipt is a requirement as it was worded when the run started.
@@ -66,7 +66,7 @@ type GateReceipt struct {
 // facts holds the journal's data of a batch when it merges.
 type facts struct {
 	gates   []GateReceipt
-	before  *gates.TestCount // of what it was merged on
+	before  *gates.TestCount // tree of the commit that it was merged on
 	merged  bool
 	after   *gates.TestCount
 	attempt int
@@ -74,12 +74,12 @@ type facts struct {
 	model   string
 	at      time.Time     // of the commit
 	usage   *agents.Usage // of the last attempt
-	last    seen          // what gates and review said last
+	last    seen          // last results of gates and review
 	cost    *float64
-	unknown bool // some attempt did not tell its cost
+	unknown bool // an attempt did not report its cost
 
-	competing map[int]runner.Event // what the gates said of the candidates of a tournament; for the engine's loop alone
-	made      map[int]runner.Event // and who made them
+	competing map[int]runner.Event // gate results of a tournament's candidates; only for the engine's loop
+	made      map[int]runner.Event // authors of the candidates
 }
 
 // merge holds the journal's data of a merged batch.
@@ -126,7 +126,7 @@ func (f *facts) add(e runner.Event) {
 		if e.Usage != nil {
 			f.spent(e.Usage)
 		}
-		if e.Review != nil && path.Base(e.Command) == string(runner.Review) { // and not what was said of blueprints
+		if e.Review != nil && path.Base(e.Command) == string(runner.Review) { // without the results of blueprints
 			f.last.review = e.Review
 		}
 	case runner.Committed:
@@ -151,7 +151,7 @@ func (f *facts) spent(u *agents.Usage) {
 func (f *facts) gated(e runner.Event) {
 	f.gates, f.after = nil, e.Tests
 	if f.last.tree != e.Tree || f.last.base != e.Base {
-		f.last = seen{base: e.Base, tree: e.Tree, review: f.last.review} // a review is of the change, wherever it stands
+		f.last = seen{base: e.Base, tree: e.Tree, review: f.last.review} // a review is about the change, on any base
 	}
 	f.last.reports = e.Reports
 	for _, g := range e.Reports {
@@ -196,9 +196,8 @@ func hashOf(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// verify compares what the journal says of the merged batches with the run branch, and returns by batch why
-// it no longer holds. A receipt file that is gone or was edited is written again from the journal, which is
-// the truth that receipts are copies of.
+// verify compares the journal's merged batches with the run branch, and returns by batch why one is no longer valid.
+// It rewrites a missing or edited receipt file from the journal, which is authoritative.
 func (w *work) verify(ctx context.Context, merged map[string]merge, tip string) (map[string]string, error) {
 	trees := map[string]string{} // by commit of the run branch
 	if len(merged) > 0 && tip != "" {
@@ -210,7 +209,8 @@ func (w *work) verify(ctx context.Context, merged map[string]merge, tip string) 
 			commit, tree, _ := strings.Cut(strings.TrimSpace(line), " ")
 			trees[commit] = tree
 		}
-		// A batch that found its work done is vouched for by the commit that it stood on, which may be the first of all.
+		// A batch that found its work done is proven by the commit on which it was based, which may be the first of
+		// all.
 		if trees[w.info.Base], err = w.Repo.TreeOf(ctx, w.info.Base); err != nil {
 			return nil, fmt.Errorf("verify the run branch %s: %w", w.info.Branch, err)
 		}
@@ -221,7 +221,7 @@ func (w *work) verify(ctx context.Context, merged map[string]merge, tip string) 
 		case trees[m.commit] == "":
 			bad[key] = "its commit " + short(m.commit) + " is not on the run branch"
 		case trees[m.commit] != m.tree:
-			bad[key] = "its commit holds another tree than the gates saw"
+			bad[key] = "its commit has another tree than the gates checked"
 		default:
 			if err := w.mendReceipt(key, m); err != nil {
 				return nil, err
@@ -243,10 +243,10 @@ func (w *work) mendReceipt(key string, m merge) error {
 	}
 	if _, ok := w.Plan.Batch(key); !ok {
 		w.Note("the receipt of batch " + key +
-			" is missing or was changed; the plan does not have the batch any more, so it cannot be written again")
+			" is missing or was changed; the plan no longer has the batch, so it cannot be rewritten")
 		return nil
 	}
-	w.Note("the receipt of batch " + key + " was missing or changed; it was written again from the journal")
+	w.Note("the receipt of batch " + key + " was missing or changed; it was rewritten from the journal")
 	_, _, err = w.writeReceipt(
 		runner.Command{Batch: key, Attempt: w.factsOf(key, m.base).attempt, Base: m.base, Commit: m.commit, Tree: m.tree})
 	return err

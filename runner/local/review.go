@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Reviews configures reviews. Whether a run holds them is in its [runner.Info].
+// Reviews configures reviews. The [runner.Info] of a run enables them.
 type Reviews struct {
 	Reviewers []review.Reviewer // in order of preference; used if the run says "all"
 	Prompts   prompt.Set
@@ -40,13 +40,13 @@ const (
 	ReviewAll      = "all"      // reviewers review too
 )
 
-// reviewError is a review in which a reviewer failed to work. It says nothing about the change. A retry would ask
-// the same reviewers, so a person has to act.
+// reviewError reports a failed reviewer. It says nothing about the change. A retry would ask the same reviewers, so a
+// person must act.
 type reviewError struct{ why string }
 
 func (e *reviewError) Error() string { return e.why }
 
-// seen holds the latest gate results of a batch.
+// seen has the latest gate results of a batch.
 type seen struct {
 	base, tree string
 	reports    []gates.Report

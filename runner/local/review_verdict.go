@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// verdict says what a review of a candidate asks for.
+// verdict is the outcome of a candidate's review.
 func (w *work) verdict(e runner.Event, v review.Review) (runner.Event, error) {
 	why := w.redact.String(strings.Join(v.Reasons, ", "))
 	switch {
@@ -23,7 +23,7 @@ func (w *work) verdict(e runner.Event, v review.Review) (runner.Event, error) {
 				why += "; " + p.Name + ": " + p.Note
 			}
 		}
-		return e, &reviewError{fmt.Sprintf("the review says nothing: %s", w.redact.String(why))}
+		return e, &reviewError{fmt.Sprintf("the review has no result: %s", w.redact.String(why))}
 	}
 	reports, ids, again := blocking(v)
 	if len(reports) == 0 {
@@ -59,7 +59,7 @@ func blocking(v review.Review) (reports []gates.Report, ids []string, again bool
 	}
 	if len(v.Open) > 0 {
 		r := gates.Report{Gate: "review:earlier", Status: gates.Fail,
-			Note: "found by an earlier review, and not checked since"}
+			Note: "found by an earlier review, but not checked since"}
 		for _, f := range v.Open {
 			again = true
 			ids = append(ids, f.ID)
@@ -72,7 +72,7 @@ func blocking(v review.Review) (reports []gates.Report, ids []string, again bool
 	return reports, ids, again
 }
 
-// shallowFiles is in how many files a small fix may have to be made.
+// shallowFiles limits the number of files of a small fix.
 const shallowFiles = 3
 
 // failureIsComplex reports whether a failure needs more than a small fix (REV-11): the design is wrong, many

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// UnverifiedBranch keeps what was on the run branch and is vouched for by no event that verifies.
+// UnverifiedBranch keeps the commits of the run branch that no verified event proves.
 func UnverifiedBranch(slug, commit string) string {
 	return "runplan/" + slug + "/unverified-" + short(commit)
 }
@@ -29,7 +29,7 @@ func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, u
 		}
 		if recorder == nil {
 			if ev.Job == nil {
-				return "", fmt.Errorf("journal: the first event of run %s does not say what it is about", run)
+				return "", fmt.Errorf("journal: the first event of run %s does not describe the run", run)
 			}
 			info = *ev.Job
 			machine, err := runner.New(info)
@@ -51,7 +51,7 @@ func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, u
 	kept = UnverifiedBranch(info.Slug, now)
 	if at, err := repo.Resolve(ctx, "refs/heads/"+kept); err != nil || at == "" {
 		if err := repo.UpdateRefs(ctx, git.RefUpdate{Ref: "refs/heads/" + kept, New: now}); err != nil {
-			return "", fmt.Errorf("keep what is on %s: %w", info.Branch, err)
+			return "", fmt.Errorf("keep the commits of %s: %w", info.Branch, err)
 		}
 	}
 	if err := repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: now, New: tip}); err != nil {

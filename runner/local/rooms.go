@@ -32,8 +32,8 @@ type rooms struct {
 	keys map[string]string // by tree
 }
 
-// roomsOf names the folder for the rooms of a repository, and that of this process in it. They are below home, the
-// folder of runplan's own files, and where that is "" in the layout's.
+// roomsOf returns the folder for the rooms of a repository, and that of this process in it. They are below home, the
+// folder of runplan's own files, or below the layout's folder if home is "".
 func roomsOf(home string, repo *git.Repo, l Layout) (ofRepo, own string) {
 	if home == "" {
 		home = l.Root
@@ -49,7 +49,7 @@ func roomsOf(home string, repo *git.Repo, l Layout) (ofRepo, own string) {
 	return ofRepo, filepath.Join(ofRepo, fmt.Sprintf("%d-%d", os.Getpid(), time.Now().UnixNano()))
 }
 
-// newRooms takes what rooms are made of as it is now: the user's settings, the files that the set-up copies, and the
+// newRooms records the present inputs of rooms: the user's settings, the files that the set-up copies, and the
 // dependencies in the user's checkout. dir is the folder of runplan's own files, outside of the repository.
 func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, setup Setup, environ []string,
 	note func(string)) (*rooms, error) {
@@ -106,7 +106,7 @@ func (r *rooms) Close(ctx context.Context) error {
 	return errors.Join(err, forgetRooms(r.pool.repo, r.pool.layout, filepath.Dir(r.Dir)))
 }
 
-// seed copies the files that workspaces get besides those of git, so that rooms get them as they are now.
+// seed copies the files that workspaces get besides those of git, so that rooms get their present content.
 func (r *rooms) seed() error {
 	globs := r.pool.included()
 	if len(globs) == 0 {
@@ -151,8 +151,8 @@ func (r *rooms) prepare(ctx context.Context, ws *git.Workspace, env []string) er
 	return r.install(ctx, ws.Dir, env)
 }
 
-// install makes the dependencies of packages whose lock file is not that of the user's checkout. Where that fails the
-// suite says what it lacks.
+// install installs the dependencies of packages whose lock file differs from the user's checkout. If that fails, the
+// suite reports what is missing.
 func (r *rooms) install(ctx context.Context, dir string, env []string) error {
 	for _, at := range r.deps.stale(dir) {
 		modules := filepath.Join(dir, at, "node_modules")
@@ -169,7 +169,7 @@ func (r *rooms) install(ctx context.Context, dir string, env []string) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil:
-			r.pool.note(fmt.Sprintf("%s could not be run to install what %s asks for: %v; name a command in [workspace] setup",
+			r.pool.note(fmt.Sprintf("%s could not install the dependencies of %s: %v; set a command in [workspace] setup",
 				args[0], path.Join(filepath.ToSlash(at), "package.json"), err))
 		case !res.OK():
 			r.pool.note(fmt.Sprintf("%s %s: %s; name a command in [workspace] setup", strings.Join(args, " "), describe(res),
@@ -189,10 +189,10 @@ func (r *rooms) install(ctx context.Context, dir string, env []string) error {
 	return nil
 }
 
-// installTime bounds one installation of dependencies.
+// installTime limits one installation of dependencies.
 const installTime = 10 * time.Minute
 
-// key names what the preparation of a room follows from: the set-up and the files that list dependencies.
+// key returns the cache key of a room's preparation: the set-up and the files that list dependencies.
 func (r *rooms) key(ctx context.Context, tree string) (string, error) {
 	if r.pool.setup.Command == "" && r.deps.none() {
 		return "", nil

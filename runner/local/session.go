@@ -109,7 +109,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	}
 	for _, k := range s.Redo { // before the plan change: if a kill loses this event, it loses the plan change too
 		if _, err := s.record(runner.Event{Kind: runner.Reopened, Batch: k, Base: s.machine.Tip(),
-			Reason: "asked for with --redo"}); err != nil {
+			Reason: "requested with --redo"}); err != nil {
 			return nil, err
 		}
 	}

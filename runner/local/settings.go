@@ -32,7 +32,7 @@ func (w *work) settleSettings(s *shift) []change {
 	return changes
 }
 
-// restoreSetting makes one file what it was, and keeps a copy of what it became.
+// restoreSetting restores one file, and keeps a copy of its changed state.
 func (w *work) restoreSetting(s *shift, c stamps.Change, name string) error {
 	note := fmt.Sprintf("%s: %s was restored", s.of, name)
 	if !c.Had {
@@ -43,7 +43,7 @@ func (w *work) restoreSetting(s *shift, c stamps.Change, name string) error {
 		if err != nil {
 			return err
 		}
-		note += "; what it was changed to is kept in " + kept
+		note += "; its changed content is kept in " + kept
 	}
 	if _, err := os.Lstat(c.Path); c.Had || err == nil {
 		if err := stamps.Put(c.Path, c.Was, c.Had); err != nil {
@@ -54,8 +54,8 @@ func (w *work) restoreSetting(s *shift, c stamps.Change, name string) error {
 	return nil
 }
 
-// keepSetting keeps what a file became, and returns where. A file or link is copied without its secrets. Anything else
-// is moved away: a folder, a named pipe.
+// keepSetting stores the changed state of a file, and returns the path. A file or link is copied without its secrets.
+// Anything else, such as a folder or a named pipe, is moved away.
 func (w *work) keepSetting(dir string, c stamps.Change) (string, error) {
 	to := unused(filepath.Join(dir, "found-settings-"+
 		strings.TrimLeft(strings.NewReplacer("/", "-", `\`, "-", ":", "").Replace(c.Path), "-")))
@@ -80,7 +80,7 @@ func (w *work) keepSetting(dir string, c stamps.Change) (string, error) {
 	return near, nil
 }
 
-// unused returns path, or path with a number that makes it a name that is not taken.
+// unused returns path, or path with a number that makes it an unused name.
 func unused(path string) string {
 	for n, first := 2, path; ; n++ {
 		if _, err := os.Lstat(path); err != nil {

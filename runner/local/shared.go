@@ -192,10 +192,10 @@ func (w *work) adopt(s *shift) {
 	w.end(s)
 }
 
-// tell notes changes that no single program can be blamed for.
+// tell reports changes that cannot be attributed to a single program.
 func (w *work) tell(s *shift, changes []change) {
 	for _, c := range changes {
-		who := "several programs were running, so nobody is blamed"
+		who := "several programs were running, so the author is unknown"
 		if !s.beside {
 			who = "it was found before " + s.of
 		}
@@ -211,7 +211,7 @@ func (w *work) settle(s *shift) []change {
 	if now["hooks"] != k.ref["hooks"] {
 		// The folder itself was replaced. Files behind a link are outside the repository and stay unchanged.
 		if err := w.rehang(s, k.ref["hooks"]); err != nil {
-			w.Note(".git/hooks was replaced and cannot be put back: " + err.Error())
+			w.Note(".git/hooks was replaced and cannot be restored: " + err.Error())
 		}
 		changes = append(changes, change{name: "hooks"})
 		if now = w.readShared(k.settings(s.own)); now["hooks"] != k.ref["hooks"] {
@@ -245,7 +245,7 @@ func (w *work) settle(s *shift) []change {
 // putAside saves the changed file of the git folder, and restores the old one.
 func (w *work) putAside(s *shift, name string, is stamps.File, there bool, was stamps.File, had bool) {
 	path := filepath.Join(w.Repo.Common, filepath.FromSlash(name))
-	verb := "was put back"
+	verb := "was restored"
 	if !had {
 		verb = "was removed"
 	}
@@ -253,13 +253,13 @@ func (w *work) putAside(s *shift, name string, is stamps.File, there bool, was s
 	if there {
 		kept, err := w.keep(s.dir, name, is)
 		if err != nil {
-			w.Note(fmt.Sprintf("%s: what .git/%s became cannot be kept, so it stays as it is: %v", s.of, name, err))
+			w.Note(fmt.Sprintf("%s: the changed .git/%s cannot be copied, so it is not restored: %v", s.of, name, err))
 			return
 		}
-		note += "; what it was changed to is kept in " + DirName + "/" + w.Layout.Rel(kept)
+		note += "; its changed content is kept in " + DirName + "/" + w.Layout.Rel(kept)
 	}
 	if err := stamps.Put(path, was, had); err != nil {
-		note = fmt.Sprintf("%s: .git/%s changed and cannot be put back: %v", s.of, name, err)
+		note = fmt.Sprintf("%s: .git/%s changed and cannot be restored: %v", s.of, name, err)
 	}
 	w.Note(note)
 }
@@ -284,14 +284,14 @@ const (
 // restoreReplaced resets a ref of [replaceRefs] to the object was; "" deletes the ref.
 func (w *work) restoreReplaced(s *shift, ref, is, was string) bool {
 	if err := w.Repo.UpdateRefs(context.Background(), git.RefUpdate{Ref: ref, New: was, Old: is}); err != nil {
-		w.Note(fmt.Sprintf("%s: the ref %s changed and cannot be put back: %v", s.of, ref, err))
+		w.Note(fmt.Sprintf("%s: the ref %s changed and cannot be restored: %v", s.of, ref, err))
 		return false
 	}
 	verb := "was put back"
 	if was == "" {
 		verb = "was removed"
 	}
-	w.Note(fmt.Sprintf("%s: the ref %s %s; git showed object %s instead of the one that it names", s.of, ref, verb, is))
+	w.Note(fmt.Sprintf("%s: the ref %s %s; git showed object %s instead of the named one", s.of, ref, verb, is))
 	return true
 }
 
@@ -375,15 +375,15 @@ func sharedFindings(changes []change) []gates.Finding {
 		if c.kind != "" {
 			f.Rule, f.Path = "special-file", c.name
 			f.Message = fmt.Sprintf(
-				"the agent left the %s %s, which no commit can hold and on which tools wait for ever; it was removed", c.kind,
+				"the agent left the %s %s, which no commit can contain and which may block tools; it was removed", c.kind,
 				c.name)
 		}
 		switch {
 		case c.kind != "":
 		case c.stuck:
-			f.Message += "; it could not be put back"
+			f.Message += "; it could not be restored"
 		case !c.left:
-			f.Message += "; it was put back"
+			f.Message += "; it was restored"
 		}
 		out = append(out, f)
 	}

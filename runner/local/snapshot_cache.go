@@ -8,18 +8,19 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// freshLook limits how long a snapshot is valid. An agent that begins as another one ends reuses that one's snapshot.
+// freshLook limits how long a snapshot is valid. An agent that begins when another one ends reuses that one's
+// snapshot.
 const freshLook = 100 * time.Millisecond
 
-// snapshotCache remembers the last look around.
+// snapshotCache caches the last snapshot.
 type snapshotCache struct {
 	mu      sync.Mutex
 	last    outside
-	began   time.Time // that look; zero for none
+	began   time.Time // time of the snapshot; zero for none
 	dropped time.Time
 }
 
-// recent returns a look that still holds.
+// recent returns a snapshot that is still valid.
 func (l *snapshotCache) recent() (outside, bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -43,13 +44,13 @@ func (l *snapshotCache) drop() {
 	l.dropped, l.began = time.Now(), time.Time{}
 }
 
-// mend changes a branch that is not the run's own, to undo what an agent did to it.
+// mend changes a branch outside of the run, to undo an agent's change.
 func (w *work) mend(ctx context.Context, u git.RefUpdate) error {
-	defer w.snapshots.drop() // a look that began before may have seen it as the agent left it
+	defer w.snapshots.drop() // an earlier snapshot may contain the agent's change
 	return w.Repo.UpdateRefs(ctx, u)
 }
 
-// around is [work.lookOutside] before an agent begins, but for what the user's own plan does.
+// around is [work.lookOutside] before an agent begins, except for actions of the user's own plan.
 func (w *work) around(ctx context.Context) (outside, error) {
 	if literal(w.Agent) {
 		return outside{}, nil
@@ -60,7 +61,7 @@ func (w *work) around(ctx context.Context) (outside, error) {
 	return w.lookOutside(ctx)
 }
 
-// looking looks around beside other work, once an agent has ended. What it returns waits for that.
+// looking takes a snapshot in parallel, after an agent has ended. The returned function waits for it.
 func (w *work) looking(ctx context.Context) (seen func() (outside, error)) {
 	if literal(w.Agent) {
 		return func() (outside, error) { return outside{}, nil }

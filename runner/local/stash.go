@@ -38,7 +38,8 @@ func (w *work) tidyStashes(ctx context.Context, branch string, before []git.Stas
 	}
 	for _, s := range before {
 		if !slices.Contains(after, s) && !strings.Contains(s.Message, "n "+ofRuns) { // those of other agents are dropped too
-			w.Note(fmt.Sprintf("the stash %q is gone since the agent began; if that was not you: git stash store -m %q %s",
+			w.Note(fmt.Sprintf("the stash %q disappeared since the agent began; if you did not drop it: git stash store -m "+
+				"%q %s",
 				s.Message, s.Message, s.Hash))
 		}
 	}
@@ -77,7 +78,7 @@ func (w *work) dropStash(ctx context.Context, e git.Stash) error {
 		for _, lost := range before {
 			if lost != e && !slices.Contains(list, lost) {
 				if _, err := w.Repo.Run(ctx, "stash", "store", "-m", lost.Message, lost.Hash); err != nil {
-					return fmt.Errorf("put the stash %s back: %w", lost.Hash, err)
+					return fmt.Errorf("restore the stash %s: %w", lost.Hash, err)
 				}
 			}
 		}
@@ -86,7 +87,7 @@ func (w *work) dropStash(ctx context.Context, e git.Stash) error {
 			return nil
 		}
 		before = list
-		// its place may have gone
+		// its position may no longer exist
 		_, last = w.Repo.Run(ctx, "stash", "drop", "--quiet", fmt.Sprintf("stash@{%d}", len(list)-1-i))
 	}
 	if last == nil {

@@ -24,13 +24,13 @@ func (w *work) inSubmodules(ctx context.Context, s *Space, g glance) string {
 			return err.Error()
 		case !known:
 			return fmt.Sprintf(
-				"the agent made commit %s in submodule %s, which nobody has but this workspace; a batch can move a submodule to "+
+				"the agent made commit %s in submodule %s, which only this workspace has; a batch can move a submodule to "+
 					"a commit that its remote has, and to no other", short(m.Commit), m.Path)
 		case m.Changed:
 			return fmt.Sprintf(
 				"the agent changed files of submodule %s, which no commit of this repository can have; that is work for the "+
 					"submodule's own repository", m.Path)
-		case m.Untracked: // builds leave such files as well; gates are to look at what is committed
+		case m.Untracked: // builds leave such files too; gates must check the committed files
 			if err := s.CleanSubmodule(ctx, m); err != nil {
 				return err.Error()
 			}

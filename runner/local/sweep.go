@@ -8,9 +8,8 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// sweep removes the temporary files that processes left which were killed while they replaced a file: those of this
-// run, those that all runs share, and those in the git folder. A concurrent writer
-// creates its file again.
+// sweep removes temporary files that killed processes left while they replaced a file: files of this run, files that
+// all runs share, and files in the git folder. A concurrent writer creates its file again.
 func (w *work) sweep() {
 	l, common := w.Layout, w.Repo.Common
 	err := errors.Join(
@@ -21,6 +20,6 @@ func (w *work) sweep() {
 		atomicfile.SweepTree(filepath.Join(common, "hooks")),
 	)
 	if err != nil {
-		w.Note("what was left by processes that were killed could not be removed: " + err.Error())
+		w.Note("the leftovers of killed processes could not be removed: " + err.Error())
 	}
 }

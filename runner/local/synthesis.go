@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// variantOf gives the brief of a candidate what its variant asks for, and says what the variant is called.
+// variantOf adds the instructions of a variant to a candidate's brief, and returns the name of the variant.
 func (w *work) variantOf(ctx context.Context, c runner.Command, brief string) (text, name string, err error) {
 	if c.Slot == nil {
 		return brief, "", nil

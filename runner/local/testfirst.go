@@ -53,7 +53,7 @@ func (w *work) testsFirst(ctx context.Context, c runner.Command, b *planparse.Ba
 	e, err := w.execute(ctx, writes, p)
 	defer func() {
 		if err := w.pool.Retire(context.WithoutCancel(ctx), writes.Place(), w.info.Base); err != nil {
-			w.Note(fmt.Sprintf("what the writer of the tests of batch %s left could not be cleared away: %v", c.Batch, err))
+			w.Note(fmt.Sprintf("the leftovers of the writer of the tests of batch %s could not be removed: %v", c.Batch, err))
 		}
 	}()
 	if err != nil {
@@ -63,7 +63,7 @@ func (w *work) testsFirst(ctx context.Context, c runner.Command, b *planparse.Ba
 		first, err = w.judgeFirst(ctx, c, e.Tree, &e)
 	}
 	if err != nil || e.Outcome != runner.OutcomeOK {
-		e.Reason, e.Tree, e.Commit = "the tests of the batch, which come first: "+e.Reason, "", ""
+		e.Reason, e.Tree, e.Commit = "the tests of the batch, written first: "+e.Reason, "", ""
 		return nil, &e, err
 	}
 	if e.Usage != nil {
@@ -91,7 +91,7 @@ func (w *work) judgeFirst(ctx context.Context, c runner.Command, made string, e 
 	}
 	slices.Sort(first.Files)
 	if len(dropped) > 0 {
-		w.Note(fmt.Sprintf("batch %s: tests come first, so what else their writer changed is dropped: %s", c.Batch,
+		w.Note(fmt.Sprintf("batch %s: tests come first, so other changes of their writer are dropped: %s", c.Batch,
 			strings.Join(dropped, ", ")))
 	}
 	refuse := func(reason string) (*firstTests, error) {
@@ -113,7 +113,7 @@ func (w *work) judgeFirst(ctx context.Context, c runner.Command, made string, e 
 		return refuse("none of them fails before the change, so they prove nothing: " + strings.Join(green, ", "))
 	}
 	if len(green) > 0 {
-		w.Note(fmt.Sprintf("batch %s: tests that came first pass without the change: %s", c.Batch, strings.Join(green, ", ")))
+		w.Note(fmt.Sprintf("batch %s: tests written first pass without the change: %s", c.Batch, strings.Join(green, ", ")))
 	}
 	first.Red, first.HeldOut = red, w.holdOut(c.Batch, first.Files)
 	if first.Commit, err = w.Repo.CommitTree(ctx, tree, c.Base, "tests of batch "+c.Batch); err != nil {
@@ -243,7 +243,7 @@ func (w *work) treeWith(ctx context.Context, commit string, first *firstTests, f
 	return w.Repo.EditTree(ctx, tree, put, nil)
 }
 
-// startOf returns the tree that the writer of the code starts from; "" where no tests came first.
+// startOf returns the tree that the writer of the code starts from; "" if no tests were written first.
 func (w *work) startOf(ctx context.Context, base string, first *firstTests, err error) (string, error) {
 	if first == nil || err != nil {
 		return "", err
@@ -252,14 +252,14 @@ func (w *work) startOf(ctx context.Context, base string, first *firstTests, err 
 	return w.treeWith(ctx, base, first, seen)
 }
 
-// lay writes all tests into the workspace, over what the agent made of them.
+// lay writes all tests into the workspace and overwrites the agent's versions.
 func (w *work) lay(ctx context.Context, c runner.Command, first *firstTests, s *Space) error {
 	if first == nil {
 		return nil
 	}
 	root, err := os.OpenRoot(s.Dir)
 	if err != nil {
-		return fmt.Errorf("put the tests of batch %s into the workspace: %w", c.Batch, err)
+		return fmt.Errorf("copy the tests of batch %s into the workspace: %w", c.Batch, err)
 	}
 	defer root.Close()
 	compared := w.Repo.Compare(first.Commit+"^", first.Commit)
@@ -288,26 +288,26 @@ func (w *work) lay(ctx context.Context, c runner.Command, first *firstTests, s *
 		}
 	}
 	if len(changed) > 0 {
-		w.Note(fmt.Sprintf("batch %s: the agent changed tests that came first; they are as they were: %s", c.Place(),
+		w.Note(fmt.Sprintf("batch %s: the agent changed tests that were written first; they are restored: %s", c.Place(),
 			strings.Join(changed, ", ")))
 	}
 	return nil
 }
 
-// words tells the writer of the code about the tests.
+// words describes the tests for the writer of the code.
 func (t *firstTests) words() string {
 	if t == nil {
 		return ""
 	}
 	seen := slices.DeleteFunc(slices.Clone(t.Files), func(f string) bool { return slices.Contains(t.HeldOut, f) })
 	text := "\n## The tests of this batch are written\n\nThey fail now, because the code is missing. Make them pass. " +
-		"What you change in their files is put back:\n\n"
+		"Changes of their files are reverted:\n\n"
 	for _, f := range seen {
 		text += "- `" + f + "`\n"
 	}
 	if len(t.HeldOut) > 0 {
 		text += fmt.Sprintf(
-			"\n%s not shown here. They run on your code as well, so do what the batch asks for and not only what these tests "+
+			"\n%s not shown here. They run on your code too, so do what the batch asks for and not only what these tests "+
 				"check.\n",
 			phrase.Count(len(t.HeldOut), "more test file is", "more test files are"))
 	}

@@ -34,7 +34,7 @@ type round struct {
 	gated    map[int]runner.Event
 	second   bool // the first round had no clear winner
 	failure  runner.Event
-	first    runner.Event // the last attempt before the tournament whose code came to the gates
+	first    runner.Event // the last attempt before the tournament whose code reached the gates
 }
 
 // roundOf reads a round from the journal.
@@ -70,7 +70,7 @@ func (w *work) roundOf(ctx context.Context, c runner.Command) (round, error) {
 	return r, nil
 }
 
-// Sample chooses the candidates of a batch's tournament, or says why none is held (SAMP-01, SAMP-11, SAMP-14).
+// Sample chooses the candidates of a batch's tournament, or returns why none is held (SAMP-01, SAMP-11, SAMP-14).
 func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{}
 	b, err := w.batch(c)
@@ -117,7 +117,7 @@ func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) 
 	}
 	history, err := w.Sampling.Outcomes.Read()
 	if err != nil {
-		w.Note("what earlier tournaments taught cannot be read, so nothing is learned from it: " + err.Error())
+		w.Note("the results of earlier tournaments are unreadable, so they are ignored: " + err.Error())
 	}
 	ask := sampling.Ask{BatchType: string(planparse.TypeOf(*b)), Count: plan.N, Digest: c.After > 0}
 	for _, s := range sampling.Allocate(ask, history, sampling.Rand(w.info.Seed, fmt.Sprintf("%s/%d", c.Batch, c.Attempt)),
@@ -206,7 +206,7 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		return e, err
 	} else if barren && held.Decision.Next == sampling.Synthesize {
 		held.Final = sampling.Decision{Next: sampling.Fail, Passers: held.Decision.Passers,
-			Reasons: []string{"no candidate left a change, so there is nothing to make a synthesis of"}}
+			Reasons: []string{"no candidate made a change, so no synthesis is possible"}}
 	}
 	for _, cand := range cands {
 		e.Scores = append(e.Scores, w.scored(cand))
@@ -223,7 +223,7 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	default:
 		e.Outcome = runner.OutcomeFailed
 		if fates := r.fates(); fates != "" && len(r.gated) == 0 && r.second {
-			e.Reason = "no candidate came to the gates: " + fates // no gate was responsible
+			e.Reason = "no candidate reached the gates: " + fates // no gate was responsible
 		} else if fates != "" {
 			e.Reason += ": " + fates
 		}
@@ -232,7 +232,7 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		}
 	}
 	if err := w.Sampling.Outcomes.Append(held.Outcomes()...); err != nil {
-		w.Note("the outcome of the tournament could not be kept, so nothing will be learned from it: " + err.Error())
+		w.Note("the outcome of the tournament could not be stored, so later runs cannot use it: " + err.Error())
 	}
 	return e, nil
 }
@@ -242,7 +242,7 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 func (w *work) barren(ctx context.Context, base string, r round) (bool, error) {
 	below, err := w.Repo.TreeOf(ctx, base)
 	if err != nil {
-		return false, fmt.Errorf("look at what the candidates changed: %w", err)
+		return false, fmt.Errorf("read the changes of the candidates: %w", err)
 	}
 	for _, s := range r.slots {
 		made, done := r.executed[s.Number]
@@ -253,7 +253,7 @@ func (w *work) barren(ctx context.Context, base string, r round) (bool, error) {
 	return true, nil
 }
 
-// mostFate bounds the text about a failed candidate.
+// mostFate limits the text about a failed candidate.
 const mostFate = 200
 
 // fates lists the failures of the candidates. For a candidate that reached the gates, it gives the failed gate and

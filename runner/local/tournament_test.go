@@ -320,7 +320,7 @@ func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
 		runner.Event{Kind: runner.Executed, Candidate: 3, Outcome: runner.OutcomeFailed,
 			Reason: "the agent exited with status 3"})
 	e := c.judged()
-	want := "no candidate came to the gates: synthesis, c1 the agent exited with status 3; c2 the agent changed " +
+	want := "no candidate reached the gates: synthesis, c1 the agent exited with status 3; c2 the agent changed " +
 		"nothing, but the batch asks for changes"
 	if e.Outcome != runner.OutcomeFailed || e.Reason != want {
 		t.Errorf("%s: %s", e.Outcome, e.Reason)
@@ -341,7 +341,7 @@ func TestATournamentWithoutChangesEndsWithoutASynthesis(t *testing.T) {
 			Reason: "the agent exited with status 1"},
 	)
 	e := c.judged()
-	want := "no candidate left a change, so there is nothing to make a synthesis of: c1, c2 the agent exited with status 1"
+	want := "no candidate made a change, so no synthesis is possible: c1, c2 the agent exited with status 1"
 	if e.Outcome != runner.OutcomeFailed || e.Reason != want || len(e.Scores) != 2 {
 		t.Errorf("%s: %s; %d scores", e.Outcome, e.Reason, len(e.Scores))
 	}

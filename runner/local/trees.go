@@ -20,8 +20,8 @@ func OpenTrees(ctx context.Context, home string, repo *git.Repo, layout Layout, 
 	return &Trees{r}, nil
 }
 
-// In calls do with the folder of a room that holds tree, its folder for temporary files and its environment. HEAD is
-// base. What do leaves in the room is removed.
+// In calls do with the folder of a room with the files of tree, its folder for temporary files and its environment.
+// HEAD is base. Files that do leaves in the room are removed.
 func (t *Trees) In(ctx context.Context, base, tree string, do func(dir, temp string, env []string) error) error {
 	rm, err := t.rooms.Take(ctx, base, tree)
 	if err != nil {

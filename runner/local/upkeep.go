@@ -22,7 +22,8 @@ func (w *work) dropUpkeepLock(idle bool) {
 		return
 	case !known:
 		w.Note(
-			"git's lock .git/objects/maintenance.lock came during the run; whether a git holds it cannot be told here. If " +
+			"git's lock .git/objects/maintenance.lock was created during the run; it is unknown whether a git process still " +
+				"uses it. If " +
 				"none is running, remove it: rm " + path)
 		return
 	}

@@ -217,7 +217,7 @@ func (w *work) calibrationLost(ctx context.Context, s gates.Subject, base *Basel
 		f := gates.Finding{
 			Rule: "calibration-lost", Severity: gates.Error,
 			Message: "the suite no longer shows that it reports failures, as it did before this change: " + r.Proof.Why,
-			Fix:     "run the tests the way they ran before",
+			Fix:     "run the tests in the same way as before",
 		}
 		if slices.ContainsFunc(s.Changed, func(path string) bool { return DecidesTests(path) && s.Names(path) }) {
 			f.Severity = gates.Warning
@@ -239,7 +239,7 @@ func (w *work) habits(ctx context.Context, base *Baseline, v gates.Verdict) {
 			continue
 		}
 		if _, err := base.fresh(ctx, gates.Info{Name: r.Gate}); err != nil {
-			w.Note(fmt.Sprintf("which files %s rewrites at the base is not known: %v", r.Gate, err))
+			w.Note(fmt.Sprintf("it is unknown which files %s rewrites at the base: %v", r.Gate, err))
 		}
 	}
 }
@@ -252,8 +252,8 @@ func (r *rooms) untouched() error {
 	}
 	if path != "" {
 		return &gates.GateError{Gate: "room", Err: fmt.Errorf(
-			"%s changed since the run began, so nothing can be said with it: nobody is blamed for that; resume the run to "+
-				"take the dependencies as they are, or name a command in [workspace] setup that installs them", path)}
+			"%s changed since the run began, so the gates have no result, and no failure counts; resume the run to "+
+				"use the present dependencies, or set a command in [workspace] setup that installs them", path)}
 	}
 	return nil
 }
@@ -285,17 +285,17 @@ func roomReport(d room.Difference) (gates.Report, bool) {
 		}
 	}
 	add(d.Changed, gates.Error, "room/changed",
-		"it changed while the gates ran, so that they looked at something else than what would be merged",
-		"let tests and scripts write to a temporary folder, or commit what they write")
+		"it changed while the gates ran, so they checked another tree than the one to merge",
+		"make tests and scripts write to a temporary folder, or commit the files that they write")
 	add(d.Made, gates.Error, "room/dependency", "this file of the dependencies changed while the gates ran",
-		"let nothing write to installed dependencies")
+		"do not write to installed dependencies")
 	for _, p := range d.Touched {
 		sev := gates.Warning
 		if DecidesTests(p) {
 			sev = gates.Error
 		}
-		add([]string{p}, sev, "room/rewritten", "it was rewritten while the gates ran, and is as committed again",
-			"let nothing rewrite files that decide how tests run")
+		add([]string{p}, sev, "room/rewritten", "it was rewritten while the gates ran, and then restored",
+			"do not rewrite files that control how tests run")
 	}
 	return rep, len(rep.Findings) > 0
 }

@@ -20,7 +20,7 @@ func (w *work) agent(c runner.Command) (agents.Agent, error) {
 	}
 	return nil,
 		fmt.Errorf(
-			"batch %s is to be carried out by agent %s, which this session does not have; stop it, see to [run] fallback, and "+
+			"batch %s needs agent %s, which this session does not have; stop it, check [run] fallback, and "+
 				"resume", c.Batch, c.Agent)
 }
 

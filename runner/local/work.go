@@ -62,7 +62,7 @@ type work struct {
 	holding sync.Mutex // only one candidate is added to the log at a time
 
 	crossed sync.Map // batch and attempt → map[int]sampling.Evidence
-	firsts  sync.Map // batch → *sync.Mutex of the tests that come first
+	firsts  sync.Map // batch → *sync.Mutex of the tests written first
 	// id of a command → runner.Event of the agent that wrote the tests before it
 	wroteFirst sync.Map
 	meter      meter
@@ -99,7 +99,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 		return e, err
 	}
 	found := w.gathering(ctx, c, b)
-	w.crowd() // the setup of a workspace may make changes that others would be blamed for
+	w.crowd() // the setup of a workspace may make changes that would be attributed to others
 	space, err := w.pool.acquire(ctx, c.Place(), c.Base, start)
 	if err != nil {
 		return e, err
@@ -271,8 +271,8 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 	}, composed, nil
 }
 
-// limits returns the limits of an attempt. It may cost what the run's cost limit leaves, less what the attempts that
-// run beside it cost.
+// limits returns the limits of an attempt. Its cost limit is the remaining limit of the run minus the cost of
+// concurrent attempts.
 func (w *work) limits(c runner.Command) agents.Limits {
 	l := w.Limits
 	if c.Left > 0 {
@@ -281,7 +281,7 @@ func (w *work) limits(c runner.Command) agents.Limits {
 	return l
 }
 
-// meter adds up what attempts that run side by side have cost so far.
+// meter adds up the cost of concurrent attempts.
 type meter struct {
 	mu    sync.Mutex
 	cost  map[string]float64 // by the id of the command
@@ -410,7 +410,7 @@ func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *pla
 	if _, err := s.Run(ctx, "checkout", "--quiet", c.Base, "--", w.info.Plan); err != nil {
 		return s.Stage(ctx, c.Base, s.Copied) // the commit lacks the file: the agent made it
 	}
-	w.Note("batch " + b.Number + ": the agent's changes to the plan itself were taken back")
+	w.Note("batch " + b.Number + ": the agent's changes to the plan itself were reverted")
 	return s.Stage(ctx, c.Base, s.Copied)
 }
 
@@ -423,7 +423,7 @@ func mayStandStill(b *planparse.Batch, a agents.Agent) bool {
 	return len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Delete) == 0 && len(b.Commands) > 0
 }
 
-// literal reports whether an agent does exactly what the plan spells out.
+// literal reports whether an agent executes the plan literally.
 func literal(a agents.Agent) bool {
 	l, ok := a.(interface{ Literal() bool })
 	return ok && l.Literal()
@@ -514,7 +514,7 @@ func (w *work) restore(ctx context.Context, c runner.Command) (*Space, error) {
 	if what != "" {
 		w.Note(
 			fmt.Sprintf(
-				"somebody wrote into the workspace of batch %s while nobody worked there (%s); it was brought back to what its "+
+				"another process wrote into the idle workspace of batch %s (%s); it was restored to the state that its "+
 					"agent left", c.Place(), what))
 	}
 	return s, nil
@@ -525,7 +525,7 @@ func (w *work) alone(c runner.Command) bool {
 	return w.info.Workers < 2 && !w.info.Speculate && c.Slot == nil
 }
 
-// maxFindings bounds the findings of one report in the journal; the log has all.
+// maxFindings limits the findings of one report in the journal; the log has all.
 const maxFindings = 40
 
 func (w *work) trim(reports []gates.Report) []gates.Report {

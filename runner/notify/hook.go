@@ -25,8 +25,8 @@ type Hook struct {
 	Timeout time.Duration // of one message
 	Reaper  *proc.Reaper  // may be nil
 
-	Redact func(string) string // takes secrets out
-	Note   func(string)        // is told what could not be told
+	Redact func(string) string // removes secrets
+	Note   func(string)        // gets failed notifications
 }
 
 // Send sends one message.
@@ -92,8 +92,8 @@ func (h Hook) run(ctx context.Context, m Message, body []byte) error {
 	return errors.New(text)
 }
 
-// post sends the message to the address. Where that leads elsewhere, nothing is followed: the message is meant for the
-// host that the user named. The address itself may hold a key and is in no error.
+// post sends the message to the address. It follows no redirects, because the message is only for the configured
+// host. The address may contain a key, so errors do not contain it.
 func (h Hook) post(ctx context.Context, body []byte) error {
 	where := "webhook " + config.HostOf(h.Webhook)
 	ctx, cancel := context.WithTimeout(ctx, h.Timeout)

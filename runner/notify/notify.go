@@ -41,7 +41,7 @@ type Notifier struct {
 	ended   chan struct{}
 }
 
-// Options say which messages to send, and for which run.
+// Options selects the messages and the run.
 type Options struct {
 	Hook
 	Events     []string // kinds to send; empty sends all but started and gate
@@ -49,7 +49,7 @@ type Options struct {
 	Repository string // its name
 }
 
-// waiting bounds the queue of unsent messages.
+// waiting limits the queue of unsent messages.
 const waiting = 100
 
 // New starts a notifier. Stop it with [Notifier.Close].
@@ -124,7 +124,7 @@ func (n *Notifier) Close() {
 		<-n.ended
 	}
 	if n.dropped > 0 {
-		n.hook.Note(fmt.Sprintf("%d notifications were not told: the hook took too long", n.dropped))
+		n.hook.Note(fmt.Sprintf("%d notifications were not sent: the hook took too long", n.dropped))
 	}
 }
 

@@ -340,7 +340,7 @@ func TestASlowHookDoesNotHoldTheEndUp(t *testing.T) {
 		n.Event(executed("k1", runner.OutcomeHuman, fmt.Sprint(i), nil))
 	}
 	n.Close()
-	if last := l.notes[len(l.notes)-1]; !strings.Contains(last, "notifications were not told: the hook took too long") {
+	if last := l.notes[len(l.notes)-1]; !strings.Contains(last, "notifications were not sent: the hook took too long") {
 		t.Errorf("noted %q", l.notes)
 	}
 	data, err := os.ReadFile(l.file)

@@ -30,7 +30,7 @@ type batchView struct {
 	Facts                             []fact
 	Tries                             []try
 	At                                *try
-	Gates                             []gateView // those of the attempt with something to report
+	Gates                             []gateView // gates of the attempt with something to report
 	Passed, Skipped                   []quiet
 	Critique                          *critiqueView
 	Reviews                           []reviewView
@@ -147,7 +147,7 @@ func (s *site) batchView(ctx context.Context, run, key string, q url.Values) (ba
 	return v, nil
 }
 
-// opened returns the index of the attempt that the page of a batch opens on: what was merged, else the winner of the
+// opened returns the index of the attempt that a batch's page shows first: the merged one, else the winner of the
 // tournament, else the last one.
 func opened(tries []try) int {
 	for _, word := range []string{"merged", "won"} {
@@ -168,7 +168,7 @@ func (v *batchView) times(c clocks, key string) {
 	}
 	worked := millis(b.working)
 	if len(v.Tries) > 1 {
-		worked += "; what ran at the same time counts once"
+		worked += "; concurrent work counts once"
 	}
 	v.Facts = append(v.Facts, fact{"worked", worked})
 	if w := c.waited(key); w > 0 {
@@ -213,7 +213,7 @@ func (s *site) texts(ctx context.Context, v *batchView) {
 		s.says(v)
 	}
 	if t.Log == "" && len(v.Tries) > 1 && t.Candidate == 0 && v.Row.Candidates > 0 {
-		v.LogNote = "This attempt merges the candidate that won; what its agent said is with that candidate."
+		v.LogNote = "This attempt merges the winning candidate, which has the output of the agent."
 	}
 	v.Diff = s.diffOf(ctx, t)
 }

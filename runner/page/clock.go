@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// clocks tell the time in which something worked for a run and for each batch from the time in which it waited. The
-// pauses between the sessions of a run do not count. Work side by side counts once.
+// clocks separates the working time of a run and of each batch from its waiting time. The pauses between the sessions
+// of a run do not count. Concurrent work counts once.
 type clocks struct {
 	open    map[string]string // batch of each command running, by the id of the command
 	of      map[string]*clock // by batch
@@ -40,7 +40,7 @@ func (c *clocks) apply(e runner.Event, delta, now int64) {
 		}
 	}
 	if e.Kind == runner.RunResumed || e.Kind == runner.RunFinished {
-		clear(c.open) // the process of what was running is gone
+		clear(c.open) // the process of the running work has ended
 	}
 	if e.Command == "" {
 		return
@@ -76,7 +76,7 @@ func atLeastSecond(ms int64) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// note tells waiting time from working time; "" where nothing waited.
+// note describes waiting and working time; "" without waiting time.
 func waitedNote(waited time.Duration) string {
 	if waited == 0 {
 		return ""

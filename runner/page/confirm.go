@@ -21,13 +21,13 @@ const (
 	ActDiscard = "discard"
 )
 
-// Outcome says what an action would do, as its command found out without doing it.
+// Outcome describes what an action would do, according to its command's dry run.
 type Outcome struct {
 	Lines   []string
-	Changed bool // resume: the plan was changed, and has to be accepted as it is now
+	Changed bool // resume: the plan was changed, and its present version must be accepted
 }
 
-// confirmation is an action on a run, told in words before a person confirms it.
+// confirmation describes an action on a run before a person confirms it.
 type confirmation struct {
 	Act, Run, Batch          string
 	RunTitle, Title, Command string
@@ -38,7 +38,7 @@ type confirmation struct {
 	Back    string
 }
 
-// action is a link to the page that tells what an action will do.
+// action is a link to the page that describes an action.
 type action struct{ Text, Href string }
 
 // runActions lists the actions that the state of a run allows.
@@ -70,7 +70,7 @@ func (s *site) confirmationOf(ctx context.Context, act, run, batch string) (conf
 		case ActDiscard:
 			d.discard(sum)
 		default:
-			return fmt.Errorf("there is no action %s", act)
+			return fmt.Errorf("unknown action %s", act)
 		}
 		return nil
 	})
@@ -93,7 +93,7 @@ func (d *confirmation) cancel(sum runner.Summary) {
 		d.Will = append(d.Will, "The running steps are finished: "+batchNames(work)+".")
 	}
 	d.Will = append(d.Will,
-		"Nothing else is begun.",
+		"No other step starts.",
 		mergedOf(sum)+" merged, and stay merged.",
 		"The run can go on later, from this page or with runplan resume "+short(d.Run)+".")
 }
@@ -107,18 +107,18 @@ func (d *confirmation) resume(sum runner.Summary, info runner.Info) {
 	d.rest(sum)
 }
 
-// rest tells what a resume does besides failed batches.
+// rest describes what a resume does besides failed batches.
 func (d *confirmation) rest(sum runner.Summary) {
 	if rest := append(batchesIn(sum, "work"), batchesIn(sum, "waiting")...); len(rest) > 0 {
 		d.Will = append(d.Will, "Begun or continued: "+batchNames(rest)+".")
 	}
 	d.Will = append(d.Will, mergedOf(sum)+" merged, and are skipped while their receipts verify.")
 	if n := asks(sum); n > 0 {
-		d.Will = append(d.Will, fmt.Sprintf("The run asks for %s; without them it stops there again.",
+		d.Will = append(d.Will, fmt.Sprintf("The run waits for %s; without them it stops there again.",
 			phrase.Count(n, "answer")))
 	}
 	d.Will = append(d.Will,
-		"The run works in a process of its own. It goes on when this page ends; stop it from here or with runplan cancel "+
+		"The run is a separate process. It continues when this page ends; stop it from here or with runplan cancel "+
 			short(d.Run)+".")
 }
 
@@ -138,7 +138,7 @@ func (d *confirmation) retry(sum runner.Summary, info runner.Info) error {
 		phrase.Count(max(1, info.MaxAttempts), "new attempt")))
 	others := slices.DeleteFunc(batchesIn(sum, "failed"), func(o runner.BatchSummary) bool { return o.Key == b.Key })
 	if len(others) > 0 {
-		d.Will = append(d.Will, "The run goes on as a whole, so these are tried again as well: "+batchNames(others)+".")
+		d.Will = append(d.Will, "The whole run continues, so these are retried too: "+batchNames(others)+".")
 	}
 	d.rest(sum)
 	return nil
@@ -146,7 +146,7 @@ func (d *confirmation) retry(sum runner.Summary, info runner.Info) error {
 
 func (d *confirmation) discard(sum runner.Summary) {
 	d.Title, d.Button, d.Command = "Discard the run", "Discard the run for good", "runplan discard "+short(d.Run)
-	d.Will = append(d.Will, "The run is given up for good: nothing continues it.")
+	d.Will = append(d.Will, "The run is given up permanently and cannot be resumed.")
 	if n := asks(sum); n > 0 {
 		d.Will = append(d.Will, phrase.Count(n, "question")+" of the run "+map[bool]string{true: "is", false: "are"}[n == 1]+
 			" withdrawn.")
@@ -165,7 +165,7 @@ func mergedOf(sum runner.Summary) string {
 	return fmt.Sprintf("%d of %s are", len(batchesIn(sum, "merged")), phrase.Count(len(sum.Batches), "batch", "batches"))
 }
 
-// maxNames bounds the batches that a sentence names.
+// maxNames limits the batches that a sentence names.
 const maxNames = 8
 
 func batchNames(list []runner.BatchSummary) string {
@@ -179,7 +179,7 @@ func batchNames(list []runner.BatchSummary) string {
 	return strings.Join(names, ", ")
 }
 
-// showConfirmation tells what an action will do, with the button that does it.
+// showConfirmation describes an action, with the button that performs it.
 func (s *site) showConfirmation(w http.ResponseWriter, r *http.Request) {
 	run, err := s.hub.find(r.Context(), r.PathValue("run"))
 	if err != nil {
@@ -225,7 +225,7 @@ func (s *site) actOnRun(w http.ResponseWriter, r *http.Request, act string, do A
 		}
 	}
 	form.Set("run", run)
-	done, err := do(context.WithoutCancel(r.Context()), form) // a closed browser leaves nothing half done
+	done, err := do(context.WithoutCancel(r.Context()), form) // a closed browser does not interrupt the action
 	s.stale()
 	if err != nil {
 		s.confirm(w, r, act, run, form.Get("batch"), err)

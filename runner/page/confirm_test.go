@@ -33,7 +33,7 @@ func TestActionsAreExplained(t *testing.T) {
 	}{
 		"resume": {made(func(d *confirmation) { d.resume(sum, info) }), []string{
 			"Tried again, up to 3 attempts each: 2 two, 3 three.", "Begun or continued: 4 four.", "1 of 4 batches are merged",
-			"The run asks for 1 answer",
+			"The run waits for 1 answer",
 		}},
 		"retry": {made(func(d *confirmation) { d.Batch = "b"; d.retry(sum, info) }), []string{
 			"Batch 2, two, gets up to 3 new attempts.", "these are tried again as well: 3 three.",
@@ -41,7 +41,7 @@ func TestActionsAreExplained(t *testing.T) {
 		"discard": {made(func(d *confirmation) { d.discard(sum) }),
 			[]string{"1 question of the run is withdrawn.", "A new run of plan.md begins afresh."}},
 		"cancel": {made(func(d *confirmation) { d.cancel(sum) }),
-			[]string{"Nothing else is begun.", "1 of 4 batches are merged, and stay merged."}},
+			[]string{"No other step starts.", "1 of 4 batches are merged, and stay merged."}},
 	} {
 		for _, want := range x.want {
 			if text := strings.Join(x.made.Will, "\n"); !strings.Contains(text, want) {

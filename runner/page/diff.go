@@ -11,7 +11,7 @@ import (
 type diff struct {
 	Files      []diffFile
 	Added, Del int
-	Note       string // why there is none, or not all
+	Note       string // why the diff is missing or incomplete
 }
 
 type diffFile struct {
@@ -23,7 +23,7 @@ type diffFile struct {
 
 type diffLine struct{ Class, Text string }
 
-// The bounds of what is shown of a change. A line can be a whole file.
+// The limits of a displayed change. A line can be a whole file.
 const (
 	maxDiffLines = 4000
 	maxDiffLine  = 2000
@@ -38,7 +38,7 @@ func (s *site) diffOf(ctx context.Context, t *try) diff {
 		}
 	}
 	if t.Log == "" && t.Commit != "" {
-		return diff{Note: "The change cannot be read: git does not have it, or says nothing of it."}
+		return diff{Note: "The change cannot be read: git does not have it."}
 	}
 	if t.Log == "" {
 		return diff{Note: "There is no change yet."}
@@ -50,7 +50,7 @@ func (s *site) diffOf(ctx context.Context, t *try) diff {
 	case text == "" && t.Tone == "busy":
 		return diff{Note: "There is no change yet."}
 	case text == "":
-		return diff{Note: "The change was not kept."}
+		return diff{Note: "The change was not stored."}
 	}
 	d := parseDiff(text)
 	if cut {
@@ -141,7 +141,7 @@ func diffName(l string) string {
 	return names
 }
 
-// unquoted reads a name as git writes it: in quotes where there is something strange in it.
+// unquoted reads a name as git writes it: in quotes if it has special characters.
 func unquoted(name string) string {
 	name = strings.TrimSuffix(name, "\t")
 	if strings.HasPrefix(name, `"`) {

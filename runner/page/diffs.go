@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// The bounds of what is read of a change. Somebody who commits a data set does not stop the page.
+// The limits of what is read of a change, so that a committed data set does not stop the page.
 const (
 	maxDiff   = 2 << 20
 	diffTime  = 15 * time.Second
@@ -71,7 +71,7 @@ func (s *site) between(ctx context.Context, base, commit string) (diff, error) {
 	d := parseDiff(out.text())
 	switch {
 	case out.cut:
-		d.Note = fmt.Sprintf("The change is larger than %d MB, and the rest is left out. All of it: git diff %s %s",
+		d.Note = fmt.Sprintf("The change is larger than %d MB, and the rest is omitted. The whole change: git diff %s %s",
 			maxDiff>>20, short(base), short(commit))
 	case len(d.Files) == 0:
 		d.Note = "Nothing was changed."
@@ -80,7 +80,7 @@ func (s *site) between(ctx context.Context, base, commit string) (diff, error) {
 	return d, nil
 }
 
-// head keeps the beginning of what is written to it, and says when it has enough.
+// head keeps the beginning of the written data, and reports when it is full.
 type head struct {
 	most int
 	full func()

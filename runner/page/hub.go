@@ -64,7 +64,7 @@ func newHub(o Options) *hub {
 }
 
 // errNoRuns means that the repository has no runs yet.
-var errNoRuns = errors.New("nothing was run in this repository yet")
+var errNoRuns = errors.New("this repository has no runs yet")
 
 // open opens the journal. The first run creates it.
 func (h *hub) open(ctx context.Context) error {
@@ -152,7 +152,7 @@ func (h *hub) find(ctx context.Context, name string) (string, error) {
 	return "", fmt.Errorf("run %s not found", name)
 }
 
-// standing corrects the status of a run whose process is gone.
+// standing corrects the status of a run whose process has ended.
 func (h *hub) standing(s *runner.Summary) {
 	if !s.Status.Live() || h.Alive == nil {
 		delete(h.alive, s.Run)

@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/runner/story"
 )
 
-// maxSpans bounds what is kept of the past.
+// maxSpans limits the stored history.
 const maxSpans = 400
 
 func newLanes() lanes {
@@ -32,7 +32,7 @@ type placed struct {
 }
 
 // place puts each span into the first lane of its kind that is free when it begins, and returns how many lanes each
-// kind has. Waits for a limit take no lane.
+// kind has. Waits for a limit have no lane.
 func place(spans []story.Span) (all []placed, most map[string]int) {
 	slices.SortStableFunc(spans, func(a, b story.Span) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), strings.Compare(a.Batch, b.Batch))
@@ -73,8 +73,8 @@ func laneWord(kind string, n, of int) string {
 	return w
 }
 
-// picture draws the lanes. more is the time since the last event, in which what is in progress goes on. It is empty
-// where nothing was done yet.
+// picture draws the lanes. more is the time since the last event, in which active work continues. The picture is
+// empty without any work.
 func (l *lanes) picture(numbers map[string]string, more time.Duration) template.HTML {
 	spans, end := slices.Clone(l.Spans), l.Now+more.Milliseconds()
 	for _, s := range l.Open() {
@@ -122,7 +122,7 @@ func (l *lanes) picture(numbers map[string]string, more time.Duration) template.
 		bar(&b, s.Span, numbers[s.Batch], x(s.From), x(s.To), first[s.Kind]+(s.lane-1)*laneRow)
 	}
 	b.WriteString("</svg>")
-	return template.HTML(b.String()) // all that comes from outside is escaped in bar
+	return template.HTML(b.String()) // bar escapes all external text
 }
 
 func bar(b *strings.Builder, s story.Span, number string, from, to float64, y int) {

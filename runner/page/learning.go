@@ -20,11 +20,11 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// learningView shows what the runs of a repository taught.
+// learningView shows the lessons of a repository's runs.
 type learningView struct {
 	Runs     int
 	Variants []variantRow
-	Sampling []string // what sampling is worth
+	Sampling []string // the benefit of sampling
 	Speed    []speedRow
 	Expected []expectRow
 	Metrics  []string
@@ -45,7 +45,7 @@ type variantRow struct {
 
 type speedRow struct{ Run, Href, Plan, Predicted, Real, Off string }
 
-// expectRow says how long batches of a kind took, against what was expected of them.
+// expectRow compares the duration of batches of a kind with its estimate.
 type expectRow struct {
 	Class                  string
 	Batches                int
@@ -62,10 +62,10 @@ type spendRow struct {
 	Attempts          int
 }
 
-// maxLearned bounds the runs that are read for this page.
+// maxLearned limits the runs that are read for this page.
 const maxLearned = 50
 
-// learned keeps what the journal was read for: it is much work, and changes with the journal alone.
+// learned caches the results read from the journal, which change only with the journal.
 type learned struct {
 	mu      sync.Mutex
 	stamp   string
@@ -120,7 +120,7 @@ func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
 		if e.Job != nil {
 			info = *e.Job
 		}
-		e.Job, e.Reports, e.Scores, e.Slots = nil, []gates.Report(nil), nil, nil // only how it went is asked for
+		e.Job, e.Reports, e.Scores, e.Slots = nil, []gates.Report(nil), nil, nil // only the outcome is needed
 		events = append(events, e)
 	}
 	sum := fold.Summary()

@@ -19,7 +19,7 @@ type needs struct {
 	count  int
 }
 
-// waits counts what waits for a person. What cannot be read is not counted; the page about it says why.
+// waits counts the items that wait for a person. It omits unreadable items; their page gives the reason.
 func (s *site) waits(ctx context.Context) int {
 	n := &s.needs
 	n.mu.Lock()
@@ -48,13 +48,13 @@ func (s *site) needsPart(ctx context.Context) (web.Part, error) {
 	return k.parts[0], nil
 }
 
-// stream sends what changes on a page, its header included.
+// stream sends the changed parts of a page, including its header.
 func (s *site) stream(w http.ResponseWriter, r *http.Request, looking web.Looking) {
 	s.streams.Serve(w, r, func(ctx context.Context, last string) (web.Look, error) {
 		count := strconv.Itoa(s.waits(ctx))
 		was, of, _ := strings.Cut(last, " ")
 		if was != count {
-			of = "" // all parts are asked for
+			of = "" // all parts are requested
 		}
 		look, err := looking(ctx, of)
 		if err != nil {

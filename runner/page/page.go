@@ -28,7 +28,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Options say what is shown, and who does what a person decides.
+// Options selects the displayed data, and the functions for a person's decisions.
 type Options struct {
 	Name    string // of the project
 	Layout  local.Layout
@@ -37,14 +37,14 @@ type Options struct {
 	Waiting func(context.Context) (Waiting, error)
 	Acts    map[string]Act                                                 // by the name that forms send them to
 	Preview func(ctx context.Context, act, run string) (Outcome, error)    // an error is why the command would refuse
-	Trace   func(ctx context.Context, run string) (html string, err error) // what a run proved of its plan
-	// how the program of an agent prints what it says
+	Trace   func(ctx context.Context, run string) (html string, err error) // the tasks of its plan that a run proved
+	// the output format of an agent's program
 	Format func(agent string) stream.Format
 	Now    func() time.Time
 	Zone   *time.Location
 }
 
-// Act does what a person decided, and says in one line what was done. It is the same as the command does.
+// Act performs a person's decision, and describes it in one line. It does the same as the command.
 type Act func(ctx context.Context, form url.Values) (done string, err error)
 
 // templates is a variable because embed knows no constants.
@@ -112,7 +112,7 @@ func New(o Options) (http.Handler, error) {
 	mux.HandleFunc("GET /run/{run}/do/{act}", s.showConfirmation)
 	mux.HandleFunc("POST /act/{act}", s.act)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, http.StatusNotFound, "Not there", "There is no such page.")
+		s.refuse(w, r, http.StatusNotFound, "Not there", "This page does not exist.")
 	})
 	return mux, nil
 }
@@ -121,14 +121,14 @@ func New(o Options) (http.Handler, error) {
 type sheet struct {
 	Project, Title, Section string
 	FormField, FormToken    string
-	Live, Version           string // where the page listens, and what it shows
+	Live, Version           string // the address of the page, and its data
 	Needs                   template.HTML
 	Done, Failed            string
 	Parts                   map[string]template.HTML
 	View                    any
 }
 
-// part draws one part of a page. Whatever is not seen in it, or turns text around, is made visible here, for all.
+// part draws one part of a page. It makes invisible and bidirectional characters visible, for all parts.
 func (s *site) part(name string, data any) (string, error) {
 	var b bytes.Buffer
 	if err := s.tmpl.ExecuteTemplate(&b, name, data); err != nil {
@@ -154,13 +154,13 @@ func (k *sketch) add(id, name, in string, data any) {
 	}
 }
 
-// show writes a page made of parts. A part that goes into another one is shown there.
+// show writes a page made of parts. A part of another part is shown inside it.
 func (s *site) show(w http.ResponseWriter, r *http.Request, name string, sh sheet, parts []web.Part) {
 	sh.Project, sh.FormField, sh.FormToken = s.Name, web.FormField, web.FormToken(r.Context())
 	sh.Done = doneText(r.URL.Query().Get("done"))
 	needs, err := s.needsPart(r.Context())
 	if err != nil {
-		s.refuse(w, r, http.StatusInternalServerError, "The page could not be made", err.Error())
+		s.refuse(w, r, http.StatusInternalServerError, "The page could not be rendered", err.Error())
 		return
 	}
 	sh.Version, sh.Parts = web.Version(append(slices.Clip(parts), needs)), map[string]template.HTML{}
@@ -186,7 +186,7 @@ func (s *site) refuse(w http.ResponseWriter, _ *http.Request, status int, title,
 	web.Refuse(w, status, title, text)
 }
 
-// missing answers where something that was asked for is not there.
+// missing answers a request for something that does not exist.
 func (s *site) missing(w http.ResponseWriter, r *http.Request, err error) {
 	s.refuse(w, r, http.StatusNotFound, "Not there", err.Error())
 }

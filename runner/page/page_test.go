@@ -193,8 +193,8 @@ func TestMemoryIsFlat(t *testing.T) {
 		key, command := fmt.Sprint(n%20+1), fmt.Sprintf("%d/r%d-c1", n%20+1, n/20+1)
 		apply(runner.Event{Kind: runner.Dispatched, Command: command + "/execute", Batch: key, Attempt: n/20 + 1})
 		apply(runner.Event{Kind: runner.Executed, Command: command + "/execute", Batch: key, Attempt: n/20 + 1,
-			Outcome: runner.OutcomeFailed, Reason: "it is not there yet", Agent: "a"})
-		apply(runner.Event{Kind: runner.Note, Reason: fmt.Sprintf("note %d, which tells of something", n%50)})
+			Outcome: runner.OutcomeFailed, Reason: "it does not exist yet", Agent: "a"})
+		apply(runner.Event{Kind: runner.Note, Reason: fmt.Sprintf("note %d, with some text", n%50)})
 		apply(runner.Event{Kind: runner.Gated, Command: command + "/gate", Batch: key, Attempt: n/20 + 1,
 			Outcome: runner.OutcomeFailed, Reports: []gates.Report{{Gate: "g", Output: strings.Repeat("x", 500)}}})
 		if n == 1000 {

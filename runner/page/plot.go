@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// plot is the picture of a plan: where its batches stand, and what leads to what. It is made once for a run.
+// plot is the picture of a plan: the positions of its batches, and the edges. It is made once for a run.
 type plot struct {
 	Width, Height string
 	Small         bool // too many batches for boxes: each is a dot
@@ -26,7 +26,7 @@ type line struct {
 // maxBoxes is the maximum number of batches drawn as boxes with titles. More would be unreadable.
 const maxBoxes = 120
 
-// Dots stand in rows of so many, so far apart.
+// Number of dots in a row, and their distance.
 const (
 	dotsInRow = 50
 	dotPitch  = 14
@@ -76,8 +76,8 @@ type edge struct {
 	Done, Critical bool
 }
 
-// critical returns the indexes of the batches on the longest way through the plan: by the time that they are expected
-// to take, or that they took once the run is done. Where nothing is expected, one batch is as long as another.
+// critical returns the indexes of the batches on the critical path of the plan: by estimated durations, or by actual
+// durations after the run. Without estimates, all batches count the same.
 func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int {
 	index := map[string]int{}
 	for i, b := range batches {
@@ -131,7 +131,7 @@ func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int 
 	}
 	slices.Reverse(way)
 	if len(way) < 2 {
-		return nil // nothing leads to anything
+		return nil // the plan has no edges
 	}
 	return way
 }

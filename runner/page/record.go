@@ -14,11 +14,11 @@ import (
 	"github.com/runplan/runplan/runner/report"
 )
 
-// recordView is the whole log of a run, as runplan log prints it.
+// recordView is the whole log of a run, in the format of runplan log.
 type recordView struct {
 	Run, RunTitle, Query string // Query is empty: it is what the search form begins with
 	Live                 bool
-	Left                 int // lines that are left out at the beginning
+	Left                 int // number of omitted lines at the beginning
 }
 
 // Limits of the lines on the page of a log, which is shown from its end.
@@ -129,7 +129,7 @@ func (s *site) liveRecord(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// loudest returns the last line that says something important; "" for none.
+// loudest returns the last important line; "" for none.
 func loudest(lines []told) string {
 	for _, l := range slices.Backward(lines) {
 		if l.Tone == ui.Good || l.Tone == ui.Bad || l.Tone == ui.Warn {
@@ -144,14 +144,14 @@ func loudest(lines []told) string {
 const documentPolicy = "default-src 'none'; style-src 'unsafe-inline'; form-action 'none'; frame-ancestors 'none'; " +
 	"base-uri 'none'"
 
-// document answers with a page that needs nothing else.
+// document sends a page without external resources.
 func (s *site) document(w http.ResponseWriter, html []byte) {
 	w.Header().Set("Content-Security-Policy", documentPolicy)
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.Write(html)
 }
 
-// showReport serves the report of a run, as it stands now.
+// showReport serves the present report of a run.
 func (s *site) showReport(w http.ResponseWriter, r *http.Request) {
 	var b bytes.Buffer
 	run, err := s.hub.find(r.Context(), r.PathValue("run"))
@@ -177,11 +177,11 @@ func (s *site) report(ctx context.Context, b *bytes.Buffer, run string) error {
 	})
 }
 
-// showTrace serves what a run proved of its plan.
+// showTrace serves the trace of a run.
 func (s *site) showTrace(w http.ResponseWriter, r *http.Request) {
 	run, err := s.hub.find(r.Context(), r.PathValue("run"))
 	if err != nil || s.Trace == nil {
-		s.missing(w, r, cmp.Or(err, fmt.Errorf("there is no trace")))
+		s.missing(w, r, cmp.Or(err, fmt.Errorf("the run has no trace")))
 		return
 	}
 	html, err := s.Trace(r.Context(), run)

@@ -37,12 +37,12 @@ type runView struct {
 	Story                   []told
 	Asks                    int
 	Actions                 []action
-	Query                   string // none: the search form begins empty
+	Query                   string // empty at first
 }
 
 type tile struct {
 	Name, Value, Note string
-	Since             time.Time // it goes on from there
+	Since             time.Time // reading continues there
 }
 
 type queued struct{ Number, Title, Href, Word, Tone string }
@@ -52,7 +52,7 @@ type row struct {
 	ID, Href, Number, Title, Word, Tone, Detail string
 	Attempts                                    int
 	Took, Tests, Cost                           string
-	Waited                                      string // besides the time of its work
+	Waited                                      string // in addition to the time of its work
 	Since                                       time.Time
 	Candidates                                  int
 	TournamentHref                              string
@@ -92,7 +92,7 @@ func groupOf(b runner.BatchSummary) string {
 	return "work"
 }
 
-// runView folds what there is to show of a run. The caller holds the hub.
+// runView builds the view of a run. The caller holds the hub.
 func (s *site) runView(w *watch, q url.Values) runView {
 	standing := w.printer.Standing()
 	s.hub.standing(&standing.Summary)

@@ -193,16 +193,16 @@ func (s *site) says(v *batchView) {
 	chunks, skipped, err := s.hub.chunks(t.Log, most)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && v.Working:
-		v.LogNote = "The agent has not said anything yet."
+		v.LogNote = "The agent has no output yet."
 		return
 	case errors.Is(err, fs.ErrNotExist):
-		v.LogNote = "There is no text of the agent: .runplan/" + path.Clean(t.Log) + " no longer exists."
+		v.LogNote = "The agent's output does not exist: .runplan/" + path.Clean(t.Log) + " no longer exists."
 		return
 	case err != nil:
-		v.LogNote = "What the agent says cannot be read: " + err.Error()
+		v.LogNote = "The agent's output cannot be read: " + err.Error()
 		return
 	case len(chunks) == 0:
-		v.LogNote = "The agent has said nothing."
+		v.LogNote = "The agent has no output."
 		return
 	}
 	v.Log = chunks
@@ -219,10 +219,10 @@ func (s *site) says(v *batchView) {
 	}
 	v.Talk, v.Sums = said.chunks, sums(said.totals)
 	if len(said.chunks) == 0 {
-		v.LogNote = "The agent has not said anything in words yet."
+		v.LogNote = "The agent has written no text yet."
 	}
 	if v.LogSkipped = ""; said.left {
-		v.LogSkipped = "The beginning is left out; it is in .runplan/" + t.Log
+		v.LogSkipped = "The beginning is omitted; it is in .runplan/" + t.Log
 	}
 }
 

@@ -26,7 +26,7 @@ type searchView struct {
 	Run, RunTitle, Query string
 	Findings             []foundIn
 	Lines                []lineIn
-	Notes                []string // what was not searched
+	Notes                []string // files that were not searched
 	Read                 string
 }
 
@@ -104,7 +104,7 @@ func (s *site) showSearch(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "search", sheet{Title: "Search in " + v.RunTitle, Section: "runs", View: v}, nil)
 }
 
-// findings searches what gates and reviews found. The same finding of a batch is listed once.
+// findings searches the findings of gates and reviews. The same finding of a batch is listed once.
 func (v *searchView) findings(ctx context.Context, j *store.Journal, run string, names batchesOf, want string) error {
 	seen := map[string]bool{}
 	for e, err := range local.Events(ctx, j, run, 0) {
@@ -137,7 +137,7 @@ func (b batchesOf) found(key string, attempt, candidate int, gate string, f gate
 	return out
 }
 
-// logs searches the files of a run's logs: what agents and gates printed, and the briefs.
+// logs searches the files of a run's logs: output of agents and gates, and the briefs.
 func (v *searchView) logs(ctx context.Context, l local.Layout, run string, names batchesOf, want string) error {
 	root, err := os.OpenRoot(l.Logs(run))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -178,7 +178,7 @@ func (v *searchView) logs(ctx context.Context, l local.Layout, run string, names
 	return err
 }
 
-// file searches one file, up to most bytes. It returns how many bytes it read.
+// file searches one file, up to most bytes. It returns the number of bytes read.
 func (v *searchView) file(root *os.Root, name string, names batchesOf, want string, most int64) (int64, error) {
 	f, err := root.Open(name)
 	if err != nil {

@@ -26,7 +26,7 @@ type contestant struct {
 	Anch string
 }
 
-// term is a line of the table of scores: what one part of the score gave each candidate.
+// term is a line of the table of scores: the points of one term of the score for each candidate.
 type term struct {
 	Counts, Worth string
 	Cells         []termCell

@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// gateView is a gate that has something to say, or a pass of a review.
+// gateView is a gate with something to report, or a pass of a review.
 type gateView struct {
 	Name, Word, Tone, Note, Command, Output, Log string
 	Findings                                     []found
@@ -31,7 +31,7 @@ type quiet struct{ Name, Note string }
 // found is a finding.
 type found struct {
 	gates.Finding
-	State    string // that a review knows it in
+	State    string // round of the review
 	Citation string // what the reviewer quoted
 }
 
@@ -59,7 +59,8 @@ func foundOf(list []gates.Finding) []found {
 	return out
 }
 
-// gates sorts what the gates said: who has something to say first. What the critique says is shown with the critique.
+// gates sorts the reports of gates: those with something to report come first. The critique's report is shown
+// separately.
 func (v *batchView) gates(reports []gates.Report) {
 	rank := map[gates.Status]int{gates.Fail: 0, gates.Errored: 1, gates.Warn: 2, gates.Skipped: 3, gates.Pass: 4}
 	sorted := slices.Clone(reports)
@@ -91,7 +92,7 @@ type critiqueView struct {
 	Asked            string
 }
 
-// critique reads what was said of the steps of the attempt in dir.
+// critique reads the critique of the attempt in dir.
 func (v *batchView) critique(h *hub, dir string) {
 	text, _, err := h.readAll(dir+"/"+local.CritiqueFile, maxReview)
 	var c local.Critique
@@ -112,16 +113,16 @@ type reviewed struct {
 	reports []gates.Report
 }
 
-// reviewView is a review: of a batch, of its blueprints, or of all that a run made.
+// reviewView is a review: of a batch, of its blueprints, or of a whole run.
 type reviewView struct {
 	Title, Word, Tone, Text string
-	Passes                  []gateView // that found something
-	Quiet                   []quiet    // the others, each with how it went
+	Passes                  []gateView // passes with findings
+	Quiet                   []quiet    // the other passes, each with its result
 	Questions               []string
 	Href, File, Trouble     string
 }
 
-// maxReview bounds what is read of a review.
+// maxReview limits the bytes that are read of a review.
 const maxReview = 2 << 20
 
 // reviews shows the reviews of the attempt, the last one first.
@@ -160,7 +161,7 @@ func (s *site) reviewView(title string, info runner.ReviewInfo) reviewView {
 	if len(info.Reviewers) > 0 {
 		v.Text = strings.Trim("by "+strings.Join(info.Reviewers, ", ")+"; "+v.Text, "; ")
 	} else if info.Confidence != nil {
-		v.Text = strings.Trim("by programs alone; "+v.Text, "; ")
+		v.Text = strings.Trim("by programs only; "+v.Text, "; ")
 	}
 	var whole review.Review
 	text, cut, err := "", false, error(nil)
@@ -229,7 +230,7 @@ func toneOfVerdict(verdict string) string {
 	return "warn"
 }
 
-// showBatchReview serves a review of an attempt as it is kept.
+// showBatchReview serves the stored review of an attempt.
 func (s *site) showBatchReview(w http.ResponseWriter, r *http.Request) {
 	run, err := s.hub.find(r.Context(), r.PathValue("run"))
 	if err != nil {
@@ -261,7 +262,7 @@ func (s *site) showBatchReview(w http.ResponseWriter, r *http.Request) {
 	s.refuse(w, r, http.StatusNotFound, "Not there", "This attempt was not reviewed.")
 }
 
-// showRunReview serves the final review of a run as it is kept.
+// showRunReview serves the stored final review of a run.
 func (s *site) showRunReview(w http.ResponseWriter, r *http.Request) {
 	var info *runner.ReviewInfo
 	run, err := s.hub.find(r.Context(), r.PathValue("run"))

@@ -200,7 +200,7 @@ func (s *site) act(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("act")
 	do, ok := s.Acts[name]
 	if !ok {
-		s.refuse(w, r, http.StatusNotFound, "Not there", "There is nothing to do under this name.")
+		s.refuse(w, r, http.StatusNotFound, "Not there", "There is no action with this name.")
 		return
 	}
 	if isRunAct(name) {
@@ -211,12 +211,12 @@ func (s *site) act(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		v, parts, perr := s.waitingParts(r.Context())
 		if perr != nil {
-			s.refuse(w, r, http.StatusUnprocessableEntity, "Nothing was done", err.Error())
+			s.refuse(w, r, http.StatusUnprocessableEntity, "Nothing was changed", err.Error())
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		w.WriteHeader(http.StatusUnprocessableEntity)
-		// it stands under another address, so it does not listen
+		// this page has another address, so it gets no updates
 		s.show(w, r, "waiting", sheet{Title: "Needs you", Section: "waiting", View: v, Failed: err.Error()}, parts)
 		return
 	}
@@ -249,13 +249,13 @@ func doneText(word string) string {
 	return map[string]string{
 		DoneApproved: "Approved. An active run continues by itself; one that has stopped, from its page or with " +
 			"runplan resume; a feedback, with runplan self-fix process.",
-		DoneDenied:       "Denied. The next attempt is told why.",
+		DoneDenied:       "Denied. The next attempt gets the reason.",
 		DoneAcknowledged: "Closed without a fix: the discrepancy is acknowledged.",
 		DoneFixed:        "Closed with a fix: the unit goes through a new review and promotion.",
 		DoneInbox:        "Marked as done.",
-		DoneCancelled:    "The run was asked to stop. It finishes the running steps, and begins nothing else.",
-		DoneResumed:      "The run goes on, in a process of its own.",
-		DoneStarted:      "A process was started to go on with the run; it has not taken the run up yet.",
+		DoneCancelled:    "The run was asked to stop. It finishes the running steps, and starts no others.",
+		DoneResumed:      "The run continues in a separate process.",
+		DoneStarted:      "A process was started to continue the run; it has not continued it yet.",
 		DoneDiscarded:    "The run is discarded.",
 	}[word]
 }

@@ -40,7 +40,7 @@ type told struct {
 	Text string
 }
 
-// maxStory bounds the lines that are kept; runplan log shows all.
+// maxStory limits the stored lines; runplan log shows all.
 const maxStory = 60
 
 // mark holds the events of a batch and its running agents.

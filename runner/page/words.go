@@ -45,7 +45,7 @@ func (o Options) reasonOf(s runner.Summary) string {
 	return strings.TrimSuffix("until "+s.Until.In(o.Zone).Format("2006-01-02 15:04")+": "+s.Reason, ": ")
 }
 
-// toneOf is the tone of a row: one in which nothing moves is not shown as if something did.
+// toneOf returns the tone of a row. An idle row is not shown as active.
 func toneOf(r ui.Row) ui.Tone {
 	if r.Still && r.Tone == ui.Busy {
 		return ui.Idle

@@ -40,7 +40,7 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 	}
 	b.Footer = append(b.Footer, line)
 	for _, a := range s.Waiting {
-		if !b.Done { // the end of the run says it
+		if !b.Done { // the end of the run has it
 			b.Footer = append(b.Footer, "waits for a person: runplan approve "+ui.Sanitize(a.ID))
 		}
 	}
@@ -147,7 +147,7 @@ func (s Standing) candidates(b runner.BatchSummary) []ui.Mark {
 	}
 	var out []ui.Mark
 	all := b.Candidates
-	for _, n := range slices.Sorted(maps.Keys(atWork)) { // the one of the second round, until it is heard of
+	for _, n := range slices.Sorted(maps.Keys(atWork)) { // the round number is 2 until an event has it
 		if n > 0 && !slices.ContainsFunc(all, func(c *runner.CandidateSummary) bool { return c.Number == n }) {
 			all = append(slices.Clone(all), &runner.CandidateSummary{Number: n})
 		}

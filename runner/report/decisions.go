@@ -16,7 +16,7 @@ import (
 type Decisions struct {
 	info  runner.Info
 	tiers map[string]string   // of each batch, as its agent was last started
-	on    map[string][]string // what each batch was begun on before it was merged
+	on    map[string][]string // unmerged bases of each batch
 	tests *int                // of the last batch that merged
 	after map[string]int      // tests of each candidate
 	files map[string]int
@@ -66,7 +66,7 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 	case runner.Tried:
 		switch e.Outcome {
 		case runner.OutcomeOK:
-			say(routing.LogGatePass, "%s alone: it does not go together with what was merged meanwhile", name)
+			say(routing.LogGatePass, "%s alone: it conflicts with changes merged meanwhile", name)
 		case runner.OutcomeFailed:
 			say(routing.LogGateFail, "%s attempt %d alone: %s", name, e.Attempt, e.Reason)
 		}
@@ -85,7 +85,7 @@ func (d *Decisions) Lines(e runner.Event) []routing.Line {
 			d.merged(e, name, say)
 		}
 	case runner.BatchPutBack:
-		say(routing.LogSpeculateAbort, "%s is done again: what it began on (%s) did not hold; %s", name, d.names(e.On),
+		say(routing.LogSpeculateAbort, "%s is repeated: its base (%s) failed; %s", name, d.names(e.On),
 			e.Reason)
 		delete(d.on, e.Batch)
 	case runner.Note:
@@ -108,7 +108,7 @@ func (d *Decisions) started(e runner.Event, name string, say func(routing.Kind, 
 		if n := runner.CandidateOf(e.Command); n > 0 && d.competing[e.Batch] {
 			name += fmt.Sprintf(" candidate %d", n)
 		}
-		say(routing.LogFallback, "%s goes on with %s: %s", name, e.Agent, e.Reason)
+		say(routing.LogFallback, "%s continues with %s: %s", name, e.Agent, e.Reason)
 	}
 	if old := d.tiers[e.Batch]; e.Tier != "" {
 		if old != "" && old != e.Tier {
@@ -145,7 +145,7 @@ func (d *Decisions) gated(e runner.Event, name string, say func(routing.Kind, st
 
 func (d *Decisions) merged(e runner.Event, name string, say func(routing.Kind, string, ...any)) {
 	if e.Commit != "" && e.Commit == e.Base {
-		say(routing.LogMerge, "%s without a commit: what it asks for is in %s already", name, short(e.Base))
+		say(routing.LogMerge, "%s without a commit: %s already has its result", name, short(e.Base))
 	} else {
 		say(routing.LogMerge, "%s as %s: %s, no conflicts", name, short(e.Commit), phrase.Count(d.files[e.Batch], "file"))
 	}
@@ -155,7 +155,7 @@ func (d *Decisions) merged(e runner.Event, name string, say func(routing.Kind, s
 	for _, key := range slices.Sorted(maps.Keys(d.on)) {
 		d.on[key] = slices.DeleteFunc(d.on[key], func(on string) bool { return on == e.Batch })
 		if len(d.on[key]) == 0 {
-			say(routing.LogSpeculateOK, "B%s: %s is merged, so its head start holds", d.number(key), name)
+			say(routing.LogSpeculateOK, "B%s: %s is merged, so its early start was right", d.number(key), name)
 			delete(d.on, key)
 		}
 	}

@@ -72,7 +72,7 @@ func team(t *testing.T) []runner.Event {
 				{Number: 3, Variant: "test-first", Digest: true}}
 		case runner.Rebase:
 			if at == "b5/1" {
-				e.Outcome, e.Reason, e.Commit, e.Tree = runner.OutcomeConflict, "conflicts with what is ahead of it in app.go", "",
+				e.Outcome, e.Reason, e.Commit, e.Tree = runner.OutcomeConflict, "conflicts with candidates ahead of it in app.go", "",
 					c.Tree
 				e.Reports = []gates.Report{{Gate: "merge", Status: gates.Fail,
 					Findings: []gates.Finding{{Rule: "conflict", Path: "app.go", Line: 12, Severity: gates.Error,

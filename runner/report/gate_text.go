@@ -87,7 +87,7 @@ func place(f gates.Finding) string {
 
 // saidOf returns the warnings of a report that no other line shows.
 func saidOf(r gates.Report) []string {
-	if r.Gate == OutsideGate { // shown when it was recorded
+	if r.Gate == OutsideGate { // already shown when it was recorded
 		return nil
 	}
 	return r.Said()

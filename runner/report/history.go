@@ -164,10 +164,10 @@ func nextSteps(s runner.Summary) []nextStep {
 	branch, base := shell(s.Branch), shell(cmp.Or(s.BaseBranch, s.Base))
 	var out []nextStep
 	if s.Status == runner.RunStopped || s.Status == runner.RunFailed {
-		out = append(out, nextStep{"go on where the run is", "runplan resume " + shell(s.Run)})
+		out = append(out, nextStep{"continue the run", "runplan resume " + shell(s.Run)})
 	}
 	if f.merged > 0 && s.Branch != "" {
-		out = append(out, nextStep{"see what was done", "git log --oneline " + base + ".." + branch})
+		out = append(out, nextStep{"show the result", "git log --oneline " + base + ".." + branch})
 		out = append(out, nextStep{"see all changes at once", "git diff " + base + "..." + branch})
 		if s.BaseBranch != "" {
 			out = append(out, nextStep{"bring it to " + ui.Sanitize(s.BaseBranch), "git switch " + base +

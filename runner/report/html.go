@@ -49,7 +49,7 @@ type view struct {
 	Totals                     string
 	Troubles                   []troubles
 	Sights                     []sight
-	Asked                      []fact // what waits for a person
+	Asked                      []fact // items that wait for a person
 	Review                     string
 	Passes                     []fact // of the final review
 	Promises                   []promise
@@ -100,7 +100,7 @@ func viewOf(s runner.Summary, past *Past) view {
 		Steps: nextSteps(s),
 	}
 	if len(s.Batches) > 0 {
-		v.Graph = template.HTML(SVG(s)) // SVG escapes all that it is given
+		v.Graph = template.HTML(SVG(s)) // SVG escapes its input
 	}
 	v.Timeline = template.HTML(Timeline(s, past)) // so does Timeline
 	v.Tournaments, v.Skipped = tournaments(s), gateNotes(s)

@@ -5,7 +5,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// graph is the picture of a run: its batches, each with what it needs.
+// graph is the picture of a run: its batches, each with its needs.
 type graph struct {
 	*layered.Graph
 	nodes []node
@@ -14,7 +14,7 @@ type graph struct {
 // node is a box of the picture.
 type node struct {
 	batch runner.BatchSummary
-	needs []int // what it needs, without what is implied
+	needs []int // its needs, without implied ones
 	x, y  float64
 }
 

@@ -65,10 +65,10 @@ func TestLimitsAreTold(t *testing.T) {
 	text := lines(events)
 	for _, want := range []string{
 		"warn  batch 1 (One): parked until 14:50 UTC (rate limit): five hours\n",
-		"busy  batch 1 (One): attempt 1 goes on with codex: claude met a limit: five hours\n",
+		"busy  batch 1 (One): attempt 1 continues with codex: claude met a limit: five hours\n",
 		"warn  paused until 2026-05-04 14:05:00 UTC: batch 1: claude: five hours; codex: 429; runplan cancel 01kq2v7 ends " +
 			"the wait\n",
-		"idle  goes on, the limit of codex is over\n",
+		"idle  continues, the limit of codex is over\n",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%q is not told once:\n%s", want, text)
@@ -116,7 +116,7 @@ func TestFallbackIsADecision(t *testing.T) {
 			text.WriteString(string(l.Kind) + ": " + l.Text + "\n")
 		}
 	}
-	if want := "FALLBACK: B1 goes on with codex: claude met a limit: five hours\n"; text.String() != want {
+	if want := "FALLBACK: B1 continues with codex: claude met a limit: five hours\n"; text.String() != want {
 		t.Errorf("got\n%swant\n%s", text.String(), want)
 	}
 }

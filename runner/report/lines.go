@@ -44,7 +44,7 @@ func (p *Printer) Standing() Standing {
 // Lines applies e and returns its lines, often none.
 func (p *Printer) Lines(e runner.Event) []Line {
 	if e.Kind == runner.RunStarted && e.Job == nil {
-		return nil // without its job, nothing is known of the run
+		return nil // without its job, the run is unknown
 	}
 	if p.told == nil {
 		p.told, p.tiers, p.again, p.last = map[string]bool{}, map[string]string{}, map[string]string{}, map[string]string{}
@@ -112,7 +112,7 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		} else if e.Kind == runner.Reviewed {
 			p.reviewed(e, "final review", say)
 		} else if e.Kind == runner.Waited && e.Outcome == runner.OutcomeOK {
-			say(ui.Idle, "goes on, the limit of %s is over", e.Agent)
+			say(ui.Idle, "continues, the limit of %s has ended", e.Agent)
 		}
 	}
 	if s := p.Standing(); s.Status == runner.RunPaused && p.once("paused "+s.Until.String()) {
@@ -212,7 +212,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 		}
 	case runner.BatchFailed:
 		why := ""
-		if !strings.Contains(p.last[e.Batch], ui.Sanitize(e.Reason)) { // the line before says it
+		if !strings.Contains(p.last[e.Batch], ui.Sanitize(e.Reason)) { // the previous line says it
 			why = ": " + e.Reason
 		}
 		say(ui.Bad, "gave up after %s%s", phrase.Count(max(e.Attempt, b.Attempts), "attempt"), why)
@@ -230,7 +230,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 		}
 	case runner.Waited:
 		if e.Outcome == runner.OutcomeOK {
-			say(ui.Idle, "goes on, the limit is over")
+			say(ui.Idle, "continues, the limit has ended")
 		}
 	case runner.Rebased:
 		p.rebased(e, say)
@@ -244,7 +244,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 		switch e.Outcome {
 		case runner.OutcomeOK:
 		case runner.OutcomeChanged:
-			say(ui.Warn, "a hook of the repository changed the tree, so the gates look again")
+			say(ui.Warn, "a hook of the repository changed the tree, so the gates run again")
 		default:
 			say(trouble(e.Outcome), "%s", p.wentWrong(e))
 		}
@@ -256,7 +256,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 				how = "merged %s after %s of work"
 			}
 			if e.Commit != "" && e.Commit == e.Base {
-				say(ui.Good, "passed without a commit: what it asks for is in %s already", short(e.Base))
+				say(ui.Good, "passed without a commit: %s already has its result", short(e.Base))
 				break
 			}
 			say(ui.Good, how, short(e.Commit), ui.Duration(millis(b.DurationMS)))

@@ -54,7 +54,7 @@ func (p *Printer) wentWrong(e runner.Event) string {
 	return s + lastWords(e)
 }
 
-// maxLastWords bounds what is shown of an agent's last line.
+// maxLastWords limits the displayed part of an agent's last line.
 const maxLastWords = 160
 
 // lastWords returns the last line that an agent printed before it failed. Often only this line has the cause, such
@@ -72,7 +72,7 @@ func lastWords(e runner.Event) string {
 	if last == "" || strings.Contains(e.Reason, last) {
 		return ""
 	}
-	return "; it said last: " + ui.Cut(last, maxLastWords, "…")
+	return "; its last output: " + ui.Cut(last, maxLastWords, "…")
 }
 
 // firstFinding returns the first finding of a failed gate, errors before the rest.

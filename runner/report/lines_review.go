@@ -39,7 +39,7 @@ func (p *Printer) reviewed(e runner.Event, what string, say say) {
 	switch e.Outcome {
 	case runner.OutcomeSkipped:
 		if p.once("skipped " + what + e.Reason) {
-			say(ui.Muted, "%s  skipped, %s", what, cmp.Or(e.Reason, "nobody looked"))
+			say(ui.Muted, "%s  skipped, %s", what, cmp.Or(e.Reason, "no review"))
 		}
 	case runner.OutcomeOK:
 		say(verdictTone(e.Review), "%s  %s%s", what, cmp.Or(reviewText(e.Review), "pass"), fidelityText(e))
@@ -48,7 +48,7 @@ func (p *Printer) reviewed(e runner.Event, what string, say say) {
 	case runner.OutcomeShallow:
 		say(ui.Bad, "%s  %s; a small fix will do: %s", what, reviewText(e.Review), e.Reason)
 	case runner.OutcomeComplex:
-		say(ui.Bad, "%s  %s; it goes deeper: %s", what, reviewText(e.Review), e.Reason)
+		say(ui.Bad, "%s  %s; it needs another design: %s", what, reviewText(e.Review), e.Reason)
 	default:
 		say(trouble(e.Outcome), "%s  %s", what, p.wentWrong(e))
 	}
@@ -82,7 +82,7 @@ func reviewText(r *runner.ReviewInfo) string {
 	if len(r.Reviewers) > 0 {
 		text += ", by " + ui.Sanitize(strings.Join(r.Reviewers, ", "))
 	} else if r.Confidence != nil {
-		text += ", by programs alone"
+		text += ", by programs only"
 	}
 	return text
 }

@@ -38,7 +38,7 @@ func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
 	case kind == runner.Rebase:
 		// The first rebase is normal; only a repeated one is reported.
 		if p.told[fmt.Sprintf("checked %s %d", e.Batch, n)] && p.once(fmt.Sprintf("moved %s %d %s", e.Batch, n, e.Base)) {
-			say(ui.Muted, "what is ahead of it has changed, so it is put on top of that and checked again")
+			say(ui.Muted, "the candidates ahead of it changed, so it is rebased and checked again")
 		}
 	case kind == runner.Execute && e.Reason != "":
 		whose := fmt.Sprintf("attempt %d", n)
@@ -46,7 +46,7 @@ func (p *Printer) dispatched(e runner.Event, b runner.BatchSummary, say say) {
 			whose = fmt.Sprintf("candidate %d", c)
 		}
 		if p.once(fmt.Sprintf("attempt %s", e.Command)) {
-			say(ui.Busy, "%s goes on with %s: %s", whose, e.Agent, e.Reason)
+			say(ui.Busy, "%s continues with %s: %s", whose, e.Agent, e.Reason)
 		}
 	case kind == runner.Execute && !competing(b) && p.once(fmt.Sprintf("attempt %s %d", e.Batch, n)):
 		if why := p.again[e.Batch]; why != "" {
@@ -88,9 +88,9 @@ func (p *Printer) putBack(e runner.Event, say say) {
 	}
 	why := "its base no longer exists"
 	if on := p.Standing().unmerged(e.On); len(on) > 0 {
-		why = fmt.Sprintf("the candidate of %s did not hold", batches(on))
+		why = fmt.Sprintf("the candidate of %s failed", batches(on))
 	}
-	say(ui.Warn, "cancelled and put back: %s", why)
+	say(ui.Warn, "cancelled and withdrawn: %s", why)
 }
 
 func (p *Printer) rebased(e runner.Event, say say) {
@@ -100,8 +100,8 @@ func (p *Printer) rebased(e runner.Event, say say) {
 			say(ui.Warn, "%s", e.Reason)
 		}
 	case runner.OutcomeConflict:
-		p.again[e.Batch] = "done again on top of what it conflicts with"
-		say(ui.Warn, "%s", cmp.Or(e.Reason, "conflicts with what is ahead of it"))
+		p.again[e.Batch] = "rebuilt on top of the changes that it conflicts with"
+		say(ui.Warn, "%s", cmp.Or(e.Reason, "conflicts with candidates ahead of it"))
 	default:
 		say(trouble(e.Outcome), "%s", p.wentWrong(e))
 	}
@@ -129,11 +129,11 @@ func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
 	on, moved := p.below(e.Batch)
 	switch {
 	case e.Outcome == runner.OutcomeFailed && len(on) > 0:
-		p.again[e.Batch] = "done again on top of what it did not go together with"
+		p.again[e.Batch] = "rebuilt on top of the changes that it failed with"
 		say(ui.Warn, "red on top of %s, so whose fault it is shows once that is settled: %s", batches(on), firstReason(e))
 	case e.Outcome == runner.OutcomeFailed && moved:
 		p.again[e.Batch] = "done again on top of what it did not go together with"
-		say(ui.Warn, "red on top of what was merged meanwhile: %s", firstReason(e))
+		say(ui.Warn, "failed on top of changes merged meanwhile: %s", firstReason(e))
 	default:
 		say(trouble(e.Outcome), "%s", p.wentWrong(e))
 	}
@@ -144,17 +144,17 @@ func (p *Printer) tried(e runner.Event, say say) {
 	switch e.Outcome {
 	case runner.OutcomeOK:
 		p.again[e.Batch] = "done again on top of what it did not go together with"
-		say(ui.Warn, "green without what was merged meanwhile: the two do not go together")
+		say(ui.Warn, "passed without the changes merged meanwhile: the two conflict")
 	case runner.OutcomeFailed:
 		delete(p.again, e.Batch)
-		say(ui.Bad, "red without what was merged meanwhile too, so the failure is its own: %s", firstReason(e))
+		say(ui.Bad, "failed without the changes merged meanwhile too, so the failure is its own: %s", firstReason(e))
 	default:
 		say(trouble(e.Outcome), "%s", p.wentWrong(e))
 	}
 }
 
-// below returns the unmerged batches below a batch's last checked candidate. moved means that the candidate stands
-// on a base that its agent did not know.
+// below returns the unmerged batches below a batch's last checked candidate. moved means that the candidate has
+// another base than its agent had.
 func (p *Printer) below(key string) (on []string, moved bool) {
 	pulse := p.watch.pulses[key]
 	if pulse == nil {

@@ -44,7 +44,7 @@ func Markdown(s runner.Summary, past *Past) string {
 		b.WriteString("\n## Timeline\n\n" + fence + "text\n" + text + fence + "\n")
 	}
 	markdownTournaments(&b, s)
-	head := "\n## What went wrong\n"
+	head := "\n## Failures\n"
 	for _, x := range s.Batches {
 		for _, f := range failures(x, past.of(x.Key)) {
 			b.WriteString(head)
@@ -96,8 +96,8 @@ func markdownFailure(b *strings.Builder, x runner.BatchSummary, f failure) {
 	}
 }
 
-// markdownSights writes the changes outside the workspaces. They failed nothing, because another program may have
-// made them, but a person should check them.
+// markdownSights writes the changes outside the workspaces. They did not fail an attempt, because another program may
+// have made them, but a person should check them.
 func markdownSights(b *strings.Builder, list []sight) {
 	if len(list) > 0 {
 		b.WriteString("\n## Outside of the workspaces\n")

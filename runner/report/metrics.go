@@ -223,7 +223,7 @@ func (m Metrics) speed() []string {
 		}
 		rows = append(rows, row+fmt.Sprintf("%s, off by %.0f %%", times(*x.Predicted), *x.Off))
 	}
-	head := fmt.Sprintf("speed-up of team runs: within %d %% of what was predicted in %d of %d", withinPercent, within,
+	head := fmt.Sprintf("speed-up of team runs: within %d %% of the prediction in %d of %d", withinPercent, within,
 		known)
 	if known == 0 {
 		head = "speed-up of team runs: " + noData + " on predictions"

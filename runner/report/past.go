@@ -40,7 +40,7 @@ func (p *Past) of(batch string) []attempt {
 	return p.attempts[batch]
 }
 
-// waited formats the time that a batch waited, or with "" the run; "" where it did not, or without events.
+// waited formats the time that a batch waited, or with "" the run; "" if it did not wait, or without events.
 func (p *Past) waited(batch string) string {
 	if p == nil {
 		return ""

@@ -11,10 +11,10 @@ import (
 // promise is a row of the table of what the plan promised.
 type promise struct{ Batch, Gate, Status, Note string }
 
-// isPromise reports whether a gate held a batch against what the plan says of its outcome.
+// isPromise reports whether a gate checked a promise of the plan.
 func isPromise(g runner.GateResult) bool { return strings.HasPrefix(g.Gate, "plan:") }
 
-// promises lists what the gates found of the promises of the plan, by batch.
+// promises lists the gates' findings about promises of the plan, by batch.
 func promises(s runner.Summary) []promise {
 	var out []promise
 	for _, b := range s.Batches {
@@ -35,7 +35,7 @@ func promises(s runner.Summary) []promise {
 	return out
 }
 
-// markdownPromises writes the table of promises; nothing where the plan made none.
+// markdownPromises writes the table of promises; nothing if the plan made none.
 func markdownPromises(b *strings.Builder, s runner.Summary) {
 	list := promises(s)
 	if len(list) == 0 {

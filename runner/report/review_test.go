@@ -62,7 +62,7 @@ func TestReviewsAndApprovalsAreShown(t *testing.T) {
 	for _, want := range []string{
 		"batch 1 (one): review pass, 90 % sure, by judge",
 		"batch 1 (one): waits for a person, the plan asks: runplan approve 1f0c2a7b/1",
-		"batch 1 (one): approved by ada", "final review block, 40 % sure, by programs alone",
+		"batch 1 (one): approved by ada", "final review block, 40 % sure, by programs only",
 		"landing: waits for a person, below the bar: runplan approve 1f0c2a7b/land",
 	} {
 		if !strings.Contains(told, want) {
@@ -88,7 +88,7 @@ func TestReviewsAndApprovalsAreShown(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"## Waiting for a person", "runplan approve 1f0c2a7b/land", "## Final review",
-		"| 1 static | pass |", "block, 40 % sure, by programs alone: too little"} {
+		"| 1 static | pass |", "block, 40 % sure, by programs only: too little"} {
 		if !strings.Contains(md, want) {
 			t.Errorf("report.md does not say %q:\n%s", want, md)
 		}

@@ -73,7 +73,7 @@ func verdict(e runner.Event) string {
 	return "no candidate wins: " + e.Reason
 }
 
-// termByTerm is a score with what was measured and what that adds: "1 312 points: tests 12 adds 120, diff 51 adds 192".
+// termByTerm formats a score with its measurements and points: "1 312 points: tests 12 adds 120, diff 51 adds 192".
 func termByTerm(s runner.CandScore) string {
 	if s.Void != "" {
 		return "no verdict: " + s.Void
@@ -83,7 +83,7 @@ func termByTerm(s runner.CandScore) string {
 	}
 	var terms []string
 	for _, t := range s.Terms {
-		if t.Name == "tests" && t.Value == 0 { // nobody counted any, or there are none: nobody can tell
+		if t.Name == "tests" && t.Value == 0 { // unknown, or none counted
 			terms = append(terms, "tests none counted")
 			continue
 		}

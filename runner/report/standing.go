@@ -53,7 +53,7 @@ type pulse struct {
 	asked  runner.Event            // the latest gate command
 	early  []string                // batches on whose candidates its agent was started
 	red    bool                    // its candidate failed on its current base
-	moved  bool                    // its candidate stands on a base that its agent did not know
+	moved  bool                    // its candidate has another base than its agent had
 	parked runner.Event            // the end of its agent that it waits after
 }
 
@@ -120,7 +120,7 @@ func (s Standing) face(b runner.BatchSummary) (f face, still bool) {
 	return f, false
 }
 
-// now says on which candidates a running batch stands, or what it waits for.
+// now describes the base candidates of a running batch, or what it waits for.
 func (s Standing) now(b runner.BatchSummary) string {
 	p := s.pulses[b.Key]
 	if p == nil {
@@ -141,9 +141,9 @@ func (s Standing) now(b runner.BatchSummary) string {
 		}
 	case st == runner.StateGate && p.red:
 		if on := s.unmerged(p.asked.On); len(on) > 0 {
-			return "red on top of " + strings.Join(on, ", ") + ", waits for what becomes of that"
+			return "red on top of " + strings.Join(on, ", ") + ", waits for its result"
 		}
-		return "red, waits for what becomes of those ahead"
+		return "failed, waits for the candidates ahead"
 	case st == runner.StateGate && !gating && !rebasing:
 		return "waits to be checked"
 	case st == runner.StatePublish:
@@ -191,7 +191,7 @@ func (s Standing) agents() int {
 	return n
 }
 
-// parking says what a batch waits for whose agent ended with e.
+// parking describes what a batch waits for after its agent ended with e.
 func parking(e runner.Event, now time.Time, zone *time.Location, why string) string {
 	text := "waits for a person"
 	if e.Outcome == runner.OutcomeLimited {

@@ -13,8 +13,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Status writes runs as runplan status shows them: what each run is, its batches as a table, and the totals.
-// A width above 0 cuts titles so that lines fit where they can.
+// Status writes runs as runplan status shows them: the run, its batches as a table, and the totals. A width above 0
+// shortens titles so that lines fit if possible.
 func Status(w io.Writer, runs []Standing, st ui.Style, width int) error {
 	for i, s := range runs {
 		if i > 0 {
@@ -52,12 +52,12 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 			rows[i] = slices.Delete(rows[i], column, column+1)
 		}
 	}
-	for i := len(header) - 1; i > 2; i-- { // what no batch has
+	for i := len(header) - 1; i > 2; i-- { // columns that are empty for all batches
 		if !slices.ContainsFunc(rows, func(r []string) bool { return r[i] != none && r[i] != "" }) {
 			drop(i)
 		}
 	}
-	for _, name := range []string{"commit", "tier", "agent", "tests", ">tries"} { // what a narrow terminal can do without
+	for _, name := range []string{"commit", "tier", "agent", "tests", ">tries"} { // columns that a narrow terminal omits
 		if i := slices.Index(header, name); i > 0 && width > 0 && widthWithout(header, rows, title) > width-leastTitle {
 			drop(i)
 		}
@@ -90,7 +90,7 @@ func status(w io.Writer, s Standing, st ui.Style, width int) error {
 	return err
 }
 
-// runID is the beginning of a run's id, which every command takes for the run.
+// runID returns the beginning of a run's id, which every command accepts.
 func runID(id string) string {
 	id = ui.Sanitize(id)
 	return id[:min(len(id), 8)]
@@ -140,7 +140,7 @@ func candidateRows(b runner.BatchSummary, st ui.Style) [][]string {
 	return rows
 }
 
-// gateMarks are the gates of a batch that ran. The skipped ones stand below the table.
+// gateMarks are the gates of a batch that ran. Skipped ones are listed below the table.
 func gateMarks(b runner.BatchSummary, st ui.Style) []string {
 	var out []string
 	apart, passed := telling(b.Gates)
@@ -161,13 +161,13 @@ func gateMarks(b runner.BatchSummary, st ui.Style) []string {
 	return out
 }
 
-// gateNotes lists what gates warned of, batch by batch, and why gates were skipped.
+// gateNotes lists the warnings of gates, batch by batch, and why gates were skipped.
 func gateNotes(s runner.Summary) []string {
 	var out []string
 	for _, b := range s.Batches {
 		for _, g := range b.Gates {
 			if g.Gate == OutsideGate || isPromise(g) {
-				g.Said = nil // it has a section of its own
+				g.Said = nil // it has its own section
 			}
 			for _, said := range g.Said {
 				if note := fmt.Sprintf("batch %s: %s: %s", ui.Sanitize(b.Number), ui.Sanitize(g.Gate),

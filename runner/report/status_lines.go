@@ -11,8 +11,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// StatusLines writes a run for programs that read lines, and for logs: the routing decision of each batch next to
-// what came of it, and the totals (RUN-08).
+// StatusLines writes a run for programs that read lines, and for logs: the routing decision of each batch with its
+// result, and the totals (RUN-08).
 //
 //	Batch 6: small-->medium (escalated) --> PASSED (45s, 3 tests added)
 func StatusLines(w io.Writer, runs []Standing) error {

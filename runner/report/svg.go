@@ -36,7 +36,7 @@ func SVG(s runner.Summary) string {
 	return b.String()
 }
 
-// box draws one batch. The inner svg element cuts off what a wide font would let run over.
+// box draws one batch. The inner svg element clips text in a wide font.
 func box(b *strings.Builder, s runner.Summary, n node) {
 	x, f := n.batch, faceOf(s, n.batch)
 	tip := fmt.Sprintf("batch %s: %s\n%s", ui.Sanitize(x.Number), ui.Sanitize(x.Title), f.word)
@@ -59,7 +59,8 @@ func box(b *strings.Builder, s runner.Summary, n node) {
 	b.WriteString("</svg>\n")
 }
 
-// graphStyle colours the picture. The classes are its own, because inside of a page its rules hold for all.
+// graphStyle is the CSS of the picture. Its classes have their own prefix, because CSS in a page applies to the whole
+// page.
 const graphStyle = `
 .g{--g-paper:#fff;--g-ink:#1c2430;--g-faint:#68727f;--g-line:#d5dae1;--g-edge:#b3bbc6;--g-done:#6f9f86;
 --g-good:#1a7f4b;--g-goodbg:#f0f8f3;--g-bad:#c22f3d;--g-badbg:#fdf1f1;--g-busy:#2563c9;--g-busybg:#eff5fe;--g-warn:#a15c00;--g-warnbg:#fdf6ea;

@@ -128,7 +128,7 @@ func TestLastWords(t *testing.T) {
 		want  string
 	}{
 		{failed(runner.Executed, "agent", "exited with status 1", "looking\nnot signed in\n\n"),
-			"exited with status 1; it said last: not signed in"},
+			"exited with status 1; its last output: not signed in"},
 		{failed(runner.Executed, "agent", "exited with status 1", ""), "exited with status 1"},
 		{failed(runner.Executed, "agent", "exited with status 1: not signed in", "not signed in\n"),
 			"exited with status 1: not signed in"},
@@ -336,7 +336,7 @@ func TestWhatABatchWaitsFor(t *testing.T) {
 			[]runner.Event{{Kind: runner.Executed, Batch: "b", Command: "b/r1-c0/execute", Outcome: runner.OutcomeOK}}},
 		"queued, checked, waits to be merged": {runner.StatePublish,
 			[]runner.Event{gate, {Kind: runner.Gated, Batch: "b", Command: gate.Command, Outcome: runner.OutcomeOK}}},
-		"queued, red on top of 3, 4, waits for what becomes of that": {runner.StateGate,
+		"queued, red on top of 3, 4, waits for its result": {runner.StateGate,
 			[]runner.Event{gate, {Kind: runner.Gated, Batch: "b", Command: gate.Command, Outcome: runner.OutcomeFailed}}},
 		"parked, until 14:05 UTC (rate limit): 429": {runner.StateEdit,
 			[]runner.Event{{Kind: runner.Executed, Batch: "b", Outcome: runner.OutcomeLimited, RetryAt: at}}},

@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/runner/trace"
 )
 
-// The bounds of lists in a trace for a terminal. The pages and the JSON have all.
+// The maximum lengths of lists in a trace for a terminal. The pages and the JSON have everything.
 const (
 	fewFiles = 8
 	fewTests = 8
@@ -42,8 +42,8 @@ func stateFace(s trace.State) face {
 	return face{"open", ui.Idle}
 }
 
-// Trace writes what a run proved of its plan for a terminal. A width above 0 cuts titles so that lines fit where they
-// can.
+// Trace writes the proven parts of a run's plan for a terminal. A width above 0 shortens titles so that lines fit if
+// possible.
 func Trace(w io.Writer, r *trace.Report, st ui.Style, width int) error {
 	t := tracer{w: w, st: st, width: width}
 	o := outcomeOf(runner.Summary{Status: r.Status})
@@ -51,7 +51,8 @@ func Trace(w io.Writer, r *trace.Report, st ui.Style, width int) error {
 		st.Faint("run "+ui.Sanitize(r.Run)+", "+ui.Sanitize(r.Plan)))
 	t.line("%s", traceCounts(r))
 	if r.PlanGone {
-		t.line("%s", st.Tone(ui.Warn, ui.Sanitize(r.Plan)+" is gone; the plan is shown as the run was started with"))
+		t.line("%s", st.Tone(ui.Warn, ui.Sanitize(r.Plan)+" no longer exists; the plan is shown as it was at the start "+
+			"of the run"))
 	}
 	if r.Undone != "" {
 		t.line("%s", st.Tone(ui.Warn, undoneWords(r)))
@@ -70,7 +71,7 @@ func Trace(w io.Writer, r *trace.Report, st ui.Style, width int) error {
 	return t.err
 }
 
-// Answer writes what one thing has to do with.
+// Answer writes the links of one item.
 func Answer(w io.Writer, a *trace.Answer, st ui.Style, width int) error {
 	t := tracer{w: w, st: st, width: width}
 	if l := a.Line; l != nil {
@@ -137,7 +138,7 @@ func (t *tracer) table(header []string, rows [][]string, cut int) {
 	}
 }
 
-// withEmpty gives each row another column, so that [widthWithout] counts the last.
+// withEmpty adds another column to each row, so that [widthWithout] counts the last.
 func withEmpty(rows [][]string) [][]string {
 	out := make([][]string, len(rows))
 	for i, r := range rows {
@@ -220,7 +221,7 @@ func batchFace(run runner.RunStatus, b trace.Batch) face {
 	return faceOf(runner.Summary{Status: run}, runner.BatchSummary{Key: b.Key, State: b.State})
 }
 
-// batchWords says who did a batch, and in how many attempts.
+// batchWords describes who did a batch, and in how many attempts.
 func batchWords(b trace.Batch) string {
 	var parts []string
 	if b.Attempts > 0 {
@@ -238,7 +239,7 @@ func filesWords(b trace.Batch, most int) string {
 		return "unknown: git no longer has the commit"
 	}
 	if len(b.Files) == 0 {
-		return "none were changed"
+		return "no files changed"
 	}
 	var parts []string
 	for _, f := range b.Files[:min(most, len(b.Files))] {
@@ -258,7 +259,7 @@ func fileLines(f trace.File) string {
 	return fmt.Sprintf("+%d -%d", *f.Added, *f.Removed)
 }
 
-// testWords says how many tests passed before and after a batch, and which are new.
+// testWords describes how many tests passed before and after a batch, and which are new.
 func testWords(b trace.Batch, most int) string {
 	text := testsOf(b.TestsBefore, b.TestsAfter)
 	if text == none {
@@ -266,9 +267,9 @@ func testWords(b trace.Batch, most int) string {
 	}
 	switch n := len(b.NewTests) + b.MoreNew; {
 	case b.NewTests == nil:
-		return text + "; new ones are not known by name"
+		return text + "; the names of new ones are unknown"
 	case n == 0:
-		return text + "; none is new"
+		return text + "; no new ones"
 	default:
 		names := make([]string, 0, most)
 		for _, name := range b.NewTests[:min(most, len(b.NewTests))] {
@@ -281,7 +282,7 @@ func testWords(b trace.Batch, most int) string {
 	}
 }
 
-// gateWords lists the gates of a batch with their verdicts, and why for those that did not pass.
+// gateWords lists the gates of a batch with their verdicts, and the reasons of those that did not pass.
 func gateWords(b trace.Batch) string {
 	var parts []string
 	for _, g := range b.Gates {
@@ -330,7 +331,7 @@ func (t *tracer) problems(r *trace.Report) {
 	t.drift(r.Drift)
 }
 
-// Drifts writes what was proven against older wording, with both wordings.
+// Drifts writes what was proven with older wording, with both wordings.
 func Drifts(w io.Writer, list []trace.Drift) error {
 	t := tracer{w: w}
 	t.drift(list)
@@ -351,7 +352,7 @@ func (t *tracer) drift(list []trace.Drift) {
 	}
 }
 
-// DriftLine says what was proven against older wording, and by whom.
+// DriftLine describes what was proven with older wording, and by which run.
 func DriftLine(d trace.Drift) string {
 	what := fmt.Sprintf("%s %s", d.Kind, ui.Sanitize(d.ID))
 	if d.Kind == "requirement" {
@@ -370,7 +371,7 @@ func wordings(d trace.Drift) (was, is []string) {
 	then, now := strings.Split(d.Then, "\n"), strings.Split(d.Now, "\n")
 	switch {
 	case d.Then == "":
-		was = []string{"(the wording was not kept)"}
+		was = []string{"(the wording was not stored)"}
 	default:
 		was = without(then, now)
 	}
@@ -424,9 +425,9 @@ func traceTitle(r *trace.Report) string {
 	return cmp.Or(ui.Sanitize(r.Title), ui.Sanitize(r.Plan))
 }
 
-// undoneWords says that a run proves nothing any more.
+// undoneWords describes that a run proves nothing any more.
 func undoneWords(r *trace.Report) string {
-	return "what the run landed was taken back by commit " + short(r.Undone) + ", so it proves nothing"
+	return "the landed changes of the run were reverted by commit " + short(r.Undone) + ", so it proves nothing"
 }
 
 // traceCounts sums a trace up in one line.

@@ -61,7 +61,7 @@ type traceDrift struct {
 	Was, Now []string
 }
 
-// WriteTraceHTML writes what a run proved of its plan as one page that needs nothing else.
+// WriteTraceHTML writes the proven parts of a run's plan as one page without external resources.
 func WriteTraceHTML(to io.Writer, r *trace.Report) error {
 	t, err := styled(tracePage)
 	if err != nil {
@@ -81,10 +81,11 @@ func traceViewOf(r *trace.Report) traceView {
 		Tiles: traceTiles(r),
 	}
 	if r.On != "" {
-		v.About = append(v.About, "looked at on "+ui.Sanitize(r.On))
+		v.About = append(v.About, "as of "+ui.Sanitize(r.On))
 	}
 	if r.PlanGone {
-		v.Problems = append(v.Problems, "The plan file is gone; the plan is shown as the run was started with.")
+		v.Problems = append(v.Problems, "The plan file no longer exists; the plan is shown as it was at the start of the "+
+			"run.")
 	}
 	if r.Undone != "" {
 		v.Problems = append(v.Problems, undoneWords(r))

@@ -9,12 +9,12 @@ import (
 	"github.com/runplan/runplan/runner/trace"
 )
 
-// TraceMarkdown writes what a run proved of its plan for a pull request.
+// TraceMarkdown writes the proven parts of a run's plan for a pull request.
 func TraceMarkdown(r *trace.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# What run %s proved of %s\n\n%s\n", md(r.Run), md(r.Plan), md(traceCounts(r)))
 	if r.PlanGone {
-		fmt.Fprintf(&b, "\nThe plan file is gone; the plan is shown as the run was started with.\n")
+		fmt.Fprintf(&b, "\nThe plan file no longer exists; the plan is shown as it was at the start of the run.\n")
 	}
 	if r.Undone != "" {
 		fmt.Fprintf(&b, "\n%s\n", md(undoneWords(r)))
@@ -37,7 +37,7 @@ func TraceMarkdown(r *trace.Report) string {
 	return b.String()
 }
 
-// AnswerMarkdown writes what one thing has to do with.
+// AnswerMarkdown writes the links of one item.
 func AnswerMarkdown(a *trace.Answer) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# %s\n", md(a.Asked))

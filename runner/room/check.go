@@ -13,12 +13,12 @@ import (
 
 // Difference lists the changes to the files of a room during its gates. Paths are relative to the tree, sorted.
 type Difference struct {
-	Changed []string // not as in the tree any more, or gone
+	Changed []string // changed compared with the tree, or missing
 	Touched []string // rewritten, and as in the tree again
-	Made    []string // dependencies that changed, were added or are gone
+	Made    []string // changed, added or removed dependencies
 }
 
-// Without is d without files that the gates themselves rewrote and put back.
+// Without returns d without files that the gates themselves rewrote and restored.
 func (d Difference) Without(planted map[string]bool) Difference {
 	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), func(path string) bool { return planted[path] })
 	return d
@@ -27,13 +27,13 @@ func (d Difference) Without(planted map[string]bool) Difference {
 // Empty reports whether there are no changes.
 func (d Difference) Empty() bool { return len(d.Changed)+len(d.Touched)+len(d.Made) == 0 }
 
-// Check compares the room with its tree, by content and by the time at which each file last changed. New files beside
-// the tree are the output of builds and no difference.
+// Check compares the room with its tree, by content and by the time at which each file last changed. New files
+// outside of the tree are build output and do not count.
 func (rm *Room) Check(ctx context.Context) (Difference, error) {
 	var d Difference
 	differ, now, err := rm.look()
 	if err != nil {
-		return d, fmt.Errorf("look at the room: %w", err)
+		return d, fmt.Errorf("check the room: %w", err)
 	}
 	rm.looked = true
 	var suspects []string
@@ -69,7 +69,7 @@ func (rm *Room) Check(ctx context.Context) (Difference, error) {
 	return d, nil
 }
 
-// literal makes paths that git takes for nothing but themselves.
+// literal quotes paths so that git does not interpret them.
 func literal(paths []string) []string {
 	out := make([]string, len(paths))
 	for i, p := range paths {
@@ -78,7 +78,7 @@ func literal(paths []string) []string {
 	return out
 }
 
-// Expect notes files that the suites of the base rewrite as well: what happens to them later is no difference.
+// Expect records files that the suites rewrite on the base too, so later changes of them do not count.
 func (r *Rooms) Expect(d Difference) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -102,13 +102,13 @@ func (r *Rooms) Unexpected(d Difference) Difference {
 func (r *Rooms) Watch(dirs []string) error {
 	now, compiled, err := watchedNow(dirs)
 	if err != nil {
-		return fmt.Errorf("look at the dependencies in the checkout: %w", err)
+		return fmt.Errorf("check the dependencies in the checkout: %w", err)
 	}
 	r.watch, r.watched, r.compiled = dirs, now, compiled
 	return nil
 }
 
-// watchedNow stamps what lies in folders: files, and apart from them those that Python compiled.
+// watchedNow stamps the files in folders, and separately those that Python compiled.
 func watchedNow(dirs []string) (files, compiled map[string]stamp, err error) {
 	files, compiled = map[string]stamp{}, map[string]stamp{}
 	for _, dir := range dirs {
@@ -127,7 +127,7 @@ func watchedNow(dirs []string) (files, compiled map[string]stamp, err error) {
 	return files, compiled, nil
 }
 
-// Watched returns a file of the folders that [Rooms.Watch] stamped that is not as it was, "" where there is none.
+// Watched returns a changed file in the folders that [Rooms.Watch] stamped, "" if there is none.
 func (r *Rooms) Watched() (string, error) {
 	if len(r.watch) == 0 {
 		return "", nil

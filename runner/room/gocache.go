@@ -15,17 +15,17 @@ import (
 	"time"
 )
 
-// goCache watches the build cache of go in rooms. Go reads a compiled package there without a look at what it
-// holds, so that who changes one changes what the gates run.
+// goCache watches the build cache of go in rooms. Go uses a compiled package there without checking it, so a changed
+// one would change what the gates run.
 //
-// The cache holds two kinds of files: ID-d is the output whose SHA-256 is ID, and ID-a says which output belongs
-// to what was asked for. An output that is not what its name says is removed, and so is an answer that names
-// another output than before. Both are only built again.
+// The cache holds two kinds of files: ID-d is the output whose SHA-256 is ID, and ID-a names the output of an action.
+// An output whose content does not match its name is removed, and so is an action entry that names another output
+// than before. Go then builds both again.
 type goCache struct {
 	dir string
 
 	mu      sync.Mutex
-	good    map[string]stamp  // outputs that are what their name says
+	good    map[string]stamp  // outputs that match their name
 	answers map[string]answer // by file
 }
 
@@ -46,7 +46,7 @@ const (
 	mostWriting = 5 * time.Second
 )
 
-// check removes what was changed and returns how many files that were.
+// check removes changed files and returns their number.
 func (c *goCache) check(ctx context.Context) (removed int, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +55,7 @@ func (c *goCache) check(ctx context.Context) (removed int, err error) {
 		return 0, nil
 	}
 	if err != nil {
-		return 0, fmt.Errorf("look at the build cache of the gates: %w", err)
+		return 0, fmt.Errorf("check the build cache of the gates: %w", err)
 	}
 	if c.good == nil {
 		c.good, c.answers = map[string]stamp{}, map[string]answer{}
@@ -100,7 +100,7 @@ func (c *goCache) file(path string, d fs.DirEntry) (bool, error) {
 	isOutput := strings.HasSuffix(path, outputSuffix)
 	switch {
 	case info.IsDir():
-		return true, nil // programs that go tool keeps; gates use none
+		return true, nil // programs that go tool stores; gates use none
 	case !info.Mode().IsRegular():
 		return false, nil
 	case !isOutput && !strings.HasSuffix(path, answerSuffix):
@@ -132,7 +132,7 @@ func (c *goCache) file(path string, d fs.DirEntry) (bool, error) {
 	return true, nil
 }
 
-// output reports whether a file holds what its name says.
+// output reports whether the content of a file matches its name.
 func (c *goCache) output(path string) (bool, error) {
 	want := strings.TrimSuffix(filepath.Base(path), outputSuffix)
 	for began := time.Now(); ; time.Sleep(50 * time.Millisecond) {

@@ -29,8 +29,8 @@ func settingFiles() []string {
 	}
 }
 
-// dataFolders are the folders below a user's home in which tool chains keep programs and what they downloaded. A room
-// has links to them: a copy would cost gigabytes.
+// dataFolders lists the folders below a user's home in which tool chains store programs and downloads. A room has
+// links to them, because a copy would need gigabytes.
 func dataFolders() []string {
 	return []string{
 		"go", ".cargo", ".rustup", ".npm", ".pnpm-store", ".local/share/pnpm", ".yarn", ".nvm", ".volta", ".bun", ".deno",
@@ -44,7 +44,7 @@ func dataFolders() []string {
 	}
 }
 
-// maxSetting bounds a setting file in bytes; a longer one steers nothing that a gate runs.
+// maxSetting limits the size of a setting file in bytes; a longer one does not affect gates.
 const maxSetting = 1 << 20
 
 // home holds the content of the home of each room.
@@ -59,7 +59,7 @@ type setting struct {
 	mode fs.FileMode
 }
 
-// readHome takes the user's settings as they are now.
+// readHome reads the user's present settings.
 func readHome(ctx context.Context, repo *git.Repo, environ []string) (home, error) {
 	h := home{real: proc.Getenv(environ, "HOME"), files: map[string]setting{}}
 	if h.real == "" {
@@ -101,7 +101,7 @@ func readHome(ctx context.Context, repo *git.Repo, environ []string) (home, erro
 
 const goEnv = ".config/go/env"
 
-// read keeps a file if it is a regular one of sane size.
+// read keeps a file if it is a regular one of limited size.
 func (h home) read(rel, path string) {
 	info, err := os.Stat(path)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > maxSetting {
@@ -112,8 +112,8 @@ func (h home) read(rel, path string) {
 	}
 }
 
-// flatten replaces a git configuration that includes other files by all that it comes to: those files are outside of
-// the room, and git looks for them from where the configuration lies.
+// flatten replaces a git configuration with includes by its effective content, because the included files are outside
+// of the room, and their paths are relative to the configuration.
 func (h home) flatten(ctx context.Context, repo *git.Repo) error {
 	includes := func(name string) bool {
 		return strings.Contains(strings.ToLower(string(h.files[name].text)), "[include")
@@ -151,7 +151,7 @@ func quoteGit(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`, "\t", `\t`).Replace(s) + `"`
 }
 
-// make makes dir the home of a room, with nothing of what was there.
+// make makes dir the home of a room, and removes its old content.
 func (h home) make(dir string) error {
 	if err := git.RemoveAll(dir); err != nil {
 		return fmt.Errorf("clear the home of a room: %w", err)
@@ -182,8 +182,8 @@ func (h home) make(dir string) error {
 	return nil
 }
 
-// env is the environment of programs in the room at dir: the user's, with all that names the user's home, the checkout
-// or a cache of build results replaced by what belongs to the room.
+// env returns the environment of programs in the room at dir: the user's, with values for the user's home, the
+// checkout or a build cache replaced by those of the room.
 func (r *Rooms) env(rm *Room) []string {
 	own := map[string]string{
 		"HOME": rm.home(), "TMPDIR": rm.Temp, "GOCACHE": r.goCache(), "GOENV": "off", "GIT_CEILING_DIRECTORIES": r.Dir,
@@ -206,7 +206,7 @@ func (r *Rooms) env(rm *Room) []string {
 	r.mu.Unlock()
 	drop := []string{"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "GIT_CONFIG_GLOBAL", "TEMP", "TMP", "PWD", "OLDPWD"}
 	if !rm.holds("go.work") {
-		own["GOWORK"] = "off" // go looks for go.work in all folders above
+		own["GOWORK"] = "off" // go searches for go.work in all folders above
 	}
 	if proc.Getenv(r.Environ, "GOENV") == "off" {
 		own["GOENV"] = "off"
@@ -237,8 +237,8 @@ func (r *Rooms) env(rm *Room) []string {
 	return out
 }
 
-// path is PATH without folders that depend on where a program runs, and with those of the user's checkout replaced by
-// the same ones of the room: an agent may have written to the checkout.
+// path returns PATH without relative folders, and with folders of the user's checkout replaced by the same folders of
+// the room: an agent may have written to the checkout.
 func (r *Rooms) path(list string, rm *Room) string {
 	var out []string
 	for _, dir := range filepath.SplitList(list) {

@@ -94,7 +94,7 @@ type Room struct {
 	links   []string         // submodules, whose content is not compared
 	made    map[string]stamp // files that Prepare added to the tree
 	kept    map[string]bool  // folders with files of the tree or of Prepare; nil if unknown
-	litter  bool             // the last look found other files
+	litter  bool             // the last check found other files
 	looked  bool             // the room was checked after the gates
 	atHome  map[string]stamp // stamps of the home when it was made
 	ready   chan struct{}    // closed once the room is cleared
@@ -302,7 +302,7 @@ func (rm *Room) fill(ctx context.Context, base, tree string) error {
 			if errors.Is(err, fs.ErrNotExist) && e.Size == 0 {
 				continue // a sparse checkout omits it
 			}
-			return fmt.Errorf("%s is not there after git wrote it: %w", e.Path, err)
+			return fmt.Errorf("git wrote %s, but it does not exist: %w", e.Path, err)
 		}
 		s := stampOf(info)
 		if uint32(s.size) != e.Size && s.mode.IsRegular() {
@@ -336,7 +336,7 @@ func (rm *Room) refill(ctx context.Context, base, tree string) bool {
 }
 
 // look compares the room with its tree. It returns the changed files of the tree, sorted, and stamps of the other
-// files except caches. It also notes whether [Room.clear] has anything to remove.
+// files except caches. It also records whether [Room.clear] has anything to remove.
 func (rm *Room) look() (differ []string, made map[string]stamp, err error) {
 	made, rm.litter = map[string]stamp{}, false
 	if rm.kept == nil {
@@ -548,7 +548,7 @@ func (rm *Room) makeHome() error {
 	}
 	now, err := stampFolder(rm.home())
 	if err != nil {
-		return fmt.Errorf("look at the home of a room: %w", err)
+		return fmt.Errorf("check the home of a room: %w", err)
 	}
 	rm.atHome = now
 	return nil

@@ -12,7 +12,7 @@ type stamp struct {
 	mode   fs.FileMode
 	size   int64
 	mtime  int64 // nanoseconds since 1970
-	change int64 // nanoseconds since 1970; 0 where the system does not tell
+	change int64 // nanoseconds since 1970; 0 if the system does not report it
 	inode  uint64
 }
 

@@ -17,13 +17,13 @@ var (
 	keyLine     = lazyre.New(`^([A-Za-z][A-Za-z0-9-]*)\s*(?:=\s*(.*))?$`)
 )
 
-// powerful are settings that make git run programs, heed other files, or fetch from elsewhere.
+// powerful lists settings that make git run programs, use other files, or fetch from elsewhere.
 var powerful = lazyre.New(`hook|fsmonitor|sshcommand|askpass|pager|editor|textconv|clean|smudge|process|helper|command|cmd|program|alias|insteadof|external|driver|worktree|include|` +
 	`filter|proxy|pack|vcs|protocol|attributesfile|excludesfile|update|browser|man\.|template|extensions|tool|bare`)
 
 // Weigh assesses a change of git's configuration. left means that it may stay: it only concerns branches, new
 // remotes or submodules. Users make such changes all the time, and so does runplan when it checks out submodules.
-// mild means that it makes git run nothing.
+// mild means that it does not make git run programs.
 func Weigh(before, after string) (left, mild bool) {
 	was, ok := settings(before)
 	is, readable := settings(after)
@@ -63,7 +63,7 @@ func settings(text string) (out []setting, ok bool) {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
 		if strings.HasSuffix(line, `\`) {
-			return nil, false // it goes on in the next one
+			return nil, false // it continues in the next line
 		}
 		if m := sectionLine.FindStringSubmatch(line); m != nil {
 			section, sub = strings.ToLower(m[1]), m[2]
@@ -81,15 +81,15 @@ func settings(text string) (out []setting, ok bool) {
 	return out, true
 }
 
-// gitPlace is the line of the table for what a configuration of git names.
+// gitPlace is the table's line for files that a configuration of git names.
 func gitPlace() place {
 	return place{tool: "git", steers: "the hooks, filters and programs that git runs"}
 }
 
-// maxIncludes bounds how deep configurations that include each other are followed, like git does.
+// maxIncludes limits how deep included configurations are followed, as in git.
 const maxIncludes = 10
 
-// follow returns the files, and the folders of hooks, that a configuration of git and those that it includes name.
+// follow returns the files and the folders of hooks that a configuration of git and its includes name.
 func (w *Watch) follow(path string, depth int) (files, hooks []string) {
 	if depth > maxIncludes {
 		return nil, nil
@@ -128,7 +128,7 @@ func hooksIn(dir string, visit func(path string, p place)) {
 	})
 }
 
-// target is the absolute path that a value of a configuration names, "" for none.
+// target returns the absolute path in a value of a configuration, "" for none.
 func (w *Watch) target(config, value string) string {
 	switch rest, inHome := strings.CutPrefix(value, "~/"); {
 	case value == "":

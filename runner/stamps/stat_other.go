@@ -16,7 +16,7 @@ func statOf(path string) string {
 	return fmt.Sprint(fi.Mode(), fi.Size(), fi.ModTime().UnixNano())
 }
 
-// writable reports whether this user may change what is at path. Here that is not known, so it returns true.
+// writable reports whether this user may change the file at path. On this system that is unknown, so it returns true.
 func writable(string) bool { return true }
 
 // folderState says whether the folder at path exists. Here nothing shows that its entries are unchanged.

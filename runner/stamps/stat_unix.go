@@ -20,7 +20,7 @@ func statOf(path string) string {
 	return fmt.Sprint(st.Dev, st.Ino, st.Mode, st.Size, st.Mtim, st.Ctim)
 }
 
-// writable reports whether this user may change what is at path: the file, or the folder that it is in.
+// writable reports whether this user may change the file at path, or its folder.
 func writable(path string) bool {
 	return unix.Access(path, unix.W_OK) == nil || unix.Access(filepath.Dir(path), unix.W_OK) == nil
 }

@@ -6,17 +6,17 @@ type kind int
 const (
 	plain   kind = iota // a file: its content is kept, and restored when it changes
 	told                // a file that people edit and that starts no gate: a change is reported and stays
-	listing             // a folder: one that is new is moved aside, a change of its entries is reported
-	folder              // a folder of programs, such as hooks: each file in it is a plain one
+	listing             // a folder: a new one is moved aside, a change of its entries is reported
+	folder              // a folder of programs, such as hooks: each file in it is compared
 )
 
-// place is one line of the table: where a tool reads its settings, and what they steer.
+// place is one line of the table: the path of a tool's settings, and their effect.
 type place struct {
 	tool   string
 	steers string
 	kind   kind
 	// paths are globs. They begin with "~" or with a variable of the environment; a variable that is not set has the
-	// value of [defaults], and without one the path is left out.
+	// value of [defaults], and without one the path is ignored.
 	paths []string
 }
 
@@ -90,8 +90,8 @@ func userPlaces() []place {
 			[]string{"~/.tool-versions", "~/.asdfrc", "$XDG_CONFIG_HOME/mise/*.toml", "$PYENV_ROOT/version",
 				"$RBENV_ROOT/version", "$NVM_DIR/alias/default"}},
 		{"curl, wget", "where downloads come from", plain, []string{"~/.curlrc", "$XDG_CONFIG_HOME/.curlrc", "~/.wgetrc"}},
-		{"zsh", "what every zsh runs first", plain, []string{"~/.zshenv"}},
-		{"shells", "what your shells run first", told, []string{
+		{"zsh", "startup files of every zsh", plain, []string{"~/.zshenv"}},
+		{"shells", "startup files of your shells", told, []string{
 			"~/.bashrc", "~/.bash_profile", "~/.bash_login", "~/.bash_aliases", "~/.profile", "~/.zshrc", "~/.zprofile",
 			"~/.zlogin",
 			"$XDG_CONFIG_HOME/fish/config.fish", "$XDG_CONFIG_HOME/environment.d/*.conf", "~/.pam_environment"}},
@@ -100,13 +100,13 @@ func userPlaces() []place {
 	}
 }
 
-// upwardNames are files that tools look for in every folder above the one that they run in. One line a language.
+// upwardNames lists files that tools search in every folder above their working directory. Each tool has one line.
 func upwardNames() []place {
 	return []place{
 		{"go", "modules, versions and linters", plain,
 			[]string{"go.work", "go.work.sum", "go.mod", ".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json",
 				"staticcheck.conf"}},
-		{"node", "packages that are found everywhere below", listing, []string{"node_modules"}},
+		{"node", "packages that apply to all folders below", listing, []string{"node_modules"}},
 		{"node", "scripts, modules and test settings", plain, []string{
 			"package.json", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".pnp.loader.mjs", "pnpm-workspace.yaml",
 			"bunfig.toml", "deno.json", "deno.jsonc",
@@ -143,8 +143,8 @@ func upwardNames() []place {
 	}
 }
 
-// programs are the names under which gates look for programs on PATH. Other files in those folders are not compared:
-// agents install tools there.
+// programs lists the names of programs that gates use from PATH. Other files in those folders are not compared,
+// because agents install tools there.
 func programs() []string {
 	return []string{
 		"go", "gofmt", "python", "python3", "pytest", "node", "npm", "npx", "yarn", "pnpm", "bun", "deno", "cargo", "rustc",
@@ -153,7 +153,7 @@ func programs() []string {
 	}
 }
 
-// Upward returns the names of the files that tools look for in every folder above the one that they run in.
+// Upward returns the names of the files that tools search in every folder above their working directory.
 func Upward() (names []string) {
 	for _, p := range upwardNames() {
 		if p.kind == plain { // a folder of packages changes whenever its user installs one

@@ -1,11 +1,11 @@
-// Package stamps finds out which files outside a workspace changed while something worked there, and restores them.
+// Package stamps detects which files outside a workspace changed while an agent worked, and restores them.
 //
 // A [Watch] knows the settings of a user and the files in the folders above a workspace that steer tools: git, go, npm,
 // Python, linters. [Watch.Take] records them, [Watch.Changes] lists what is different. Both look at the state of folders
 // and of existing files and read only what changed, so that a comparison costs about a millisecond.
 //
-// It sees what the tables name and nothing else: the programs themselves, package caches and what lies deeper in a
-// folder of packages are not compared.
+// It compares only the files in the tables: not the programs themselves, package caches, or deeper folders of
+// packages.
 package stamps
 
 import (
@@ -20,13 +20,13 @@ import (
 // maxContent is the size in bytes up to which a file is kept in memory, so that it can be restored.
 const maxContent = 4 << 20
 
-// maxFolder bounds how many files of a folder of programs are watched.
+// maxFolder limits how many files of a folder of programs are watched.
 const maxFolder = 500
 
-// Watch compares files that steer tools with what they were.
+// Watch compares files that affect tools with their recorded state.
 type Watch struct {
 	env    map[string]string
-	above  []string // folders in which tools look for files, see [upwardNames]
+	above  []string // folders that tools search, see [upwardNames]
 	except string   // the user's checkout, which others compare
 	more   []string // git configurations besides those of the user
 
@@ -52,7 +52,7 @@ type record struct {
 type Change struct {
 	Path   string
 	Tool   string
-	Steers string // what the tool takes from it
+	Steers string // the effect on the tool
 	Was    File
 	Had    bool // it existed
 	Is     File
@@ -64,8 +64,8 @@ type Change struct {
 	place place
 }
 
-// New returns a watch for programs that run with env in the folders dirs, which are absolute. The checkout at root is
-// left out, but for the folders on the way to dirs. configs are configurations of git besides those of the user.
+// New returns a watch for programs that run with env in the folders dirs, which are absolute. It ignores the checkout
+// at root, except for the folders above dirs. configs are further configurations of git.
 func New(env []string, root string, dirs []string, configs ...string) *Watch {
 	w := &Watch{env: map[string]string{}, except: root, more: configs, seen: map[string]record{}, may: writable}
 	for _, kv := range env {
@@ -85,7 +85,7 @@ func New(env []string, root string, dirs []string, configs ...string) *Watch {
 	return w
 }
 
-// Take records the files as they are now.
+// Take records the present state of the files.
 func (w *Watch) Take() {
 	w.files, w.hooks = nil, nil
 	for _, path := range append(w.gitConfigs(), w.more...) {
@@ -128,14 +128,14 @@ func (w *Watch) Changes() []Change {
 		changes = append(changes, c)
 	}
 	w.each(compare)
-	for path, r := range w.seen { // what no glob finds any more
+	for path, r := range w.seen { // files that no glob matches any more
 		compare(path, r.place)
 	}
 	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return changes
 }
 
-// Accept records one file as it is now.
+// Accept records the present state of one file.
 func (w *Watch) Accept(c Change) {
 	r := w.look(c.Path, c.place)
 	if r.stat == "" {
@@ -152,7 +152,7 @@ func change(path string, p place, was, is record) Change {
 	case p.kind == told:
 		c.Told = true
 	case p.kind == listing:
-		c.Told = c.Had // its content is not known, so it cannot be restored
+		c.Told = c.Had // its content is unknown, so it cannot be restored
 	case c.Had && !was.there && is.stat != "":
 		c.Told = true // too large to be kept, or no file
 	case p.tool == "git" && c.There:
@@ -163,7 +163,7 @@ func change(path string, p place, was, is record) Change {
 	return c
 }
 
-// look returns the state of one file, with its content where that is not known already.
+// look returns the state of one file, with its content if that is not yet known.
 func (w *Watch) look(path string, p place) record {
 	r := record{place: p, stat: statOf(path)}
 	if r.stat == "" || path == os.DevNull {
@@ -183,7 +183,7 @@ func (w *Watch) look(path string, p place) record {
 	return r
 }
 
-// readListing returns the names in a folder. What Python caches there is left out.
+// readListing returns the names in a folder. It ignores Python's caches.
 func readListing(path string) (File, bool) {
 	entries, err := os.ReadDir(path)
 	if err != nil {
@@ -306,7 +306,7 @@ func (w *Watch) gitConfigs() (paths []string) {
 	return paths
 }
 
-// excepted reports whether a path lies in the checkout and not in a folder above a workspace.
+// excepted reports whether a path is in the checkout and not in a folder above a workspace.
 func (w *Watch) excepted(path string) bool {
 	return within(path, w.except) &&
 		!slices.ContainsFunc(w.above, func(dir string) bool { return within(dir, w.except) && within(path, dir) })
@@ -327,7 +327,7 @@ func (w *Watch) expand(pattern string) string {
 	return filepath.Join(base, filepath.FromSlash(rest))
 }
 
-// base resolves what a pattern begins with.
+// base resolves the beginning of a pattern.
 func (w *Watch) base(name string) string {
 	home := w.env["HOME"]
 	if runtime.GOOS == "windows" {
@@ -359,7 +359,7 @@ func under(home, rest string) string {
 	return filepath.Join(home, filepath.FromSlash(rest))
 }
 
-// mildGoEnv reports whether a change of the file of go env concerns only where modules come from.
+// mildGoEnv reports whether a change of go env's file only affects the sources of modules.
 func mildGoEnv(before, after string) bool {
 	harmless := []string{"GOPROXY", "GOSUMDB", "GOPRIVATE", "GONOPROXY", "GONOSUMDB", "GOAUTH", "GOTELEMETRY"}
 	lines := func(text string) []string { return strings.Split(strings.TrimSpace(text), "\n") }

@@ -1,4 +1,4 @@
-// Package story tells from the events of a run what was done when, for the report and the page.
+// Package story derives the timeline of a run from its events, for the report and the page.
 package story
 
 import (
@@ -59,12 +59,11 @@ func spanKind(k runner.CommandKind) string {
 	return ""
 }
 
-// Course collects the spans of a run from its events. It is the one fold behind the timelines of the report and of
-// the page.
+// Course collects the spans of a run from its events. The timelines of the report and of the page use it.
 type Course struct {
 	Spans   []Span // that are over
 	Dropped int    // spans that were dropped because of Max
-	Max     int    // how many spans are kept; 0 keeps all
+	Max     int    // maximum number of spans; 0 keeps all
 	Now     int64  // time since the start, as of the last event
 	Total   int64  // time until the end of the last span; set by End
 
@@ -133,7 +132,7 @@ func (c *Course) Apply(e runner.Event) {
 	s.To, s.Reason = c.Now, e.Reason
 	switch {
 	case kind == Wait:
-		delete(c.held, e.Batch) // the batch waits on its own, with a span of its own
+		delete(c.held, e.Batch) // the batch waits separately, with its own span
 	case kind == Edit && !c.tournaments[e.Batch]:
 		c.waited(e.Batch, s.From)
 	}
@@ -205,8 +204,8 @@ func endingOf(e runner.Event) Ending {
 	return WentBad
 }
 
-// WaitedFor returns the time in which nothing worked for a batch, between its first and its last step; for "", the
-// same of the whole run. Less than a second is 0.
+// WaitedFor returns the waiting time of a batch between its first and its last step, or that of the whole run for "".
+// Less than a second is 0.
 func (c Course) WaitedFor(batch string) time.Duration {
 	var work []Span
 	for _, s := range c.Spans {

@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Answer says what one line, commit, requirement, task or test has to do with.
+// Answer lists the links of one line, commit, requirement, task or test.
 type Answer struct {
 	Asked  string    `json:"asked"`
 	Kind   string    `json:"kind"` // line, commit, requirement, task or test
@@ -23,7 +23,7 @@ type Answer struct {
 	Note   string    `json:"note,omitempty"`
 	Line   *Line     `json:"line,omitempty"`
 	Commit *Authored `json:"commit,omitempty"`
-	// batches that the commit names, where the journal does not have their run
+	// batches that the commit names, if the journal does not have their run
 	Parts        []Part        `json:"parts,omitempty"`
 	Run          string        `json:"run,omitempty"`
 	Plan         string        `json:"plan,omitempty"`
@@ -49,11 +49,10 @@ type Authored struct {
 	Message string    `json:"-"`
 }
 
-// ErrNotCommitted says that a line is in no commit yet.
+// ErrNotCommitted reports that a line is not committed yet.
 var ErrNotCommitted = errors.New("the line is not committed yet")
 
-// Blame finds the commit that a line of a file comes from, as the file is in the checkout, or in a commit if rev is
-// one.
+// Blame finds the commit that a line of a file comes from, in the checkout, or in commit rev if it is set.
 func Blame(ctx context.Context, repo *git.Repo, rev, file string, line int) (Line, Authored, error) {
 	at := fmt.Sprintf("%d,%d", line, line)
 	args := []string{"blame", "--porcelain", "-L", at}
@@ -62,7 +61,7 @@ func Blame(ctx context.Context, repo *git.Repo, rev, file string, line int) (Lin
 	}
 	out, err := repo.Run(ctx, append(args, "--", file)...)
 	if err != nil {
-		return Line{}, Authored{}, fmt.Errorf("ask git where %s:%d comes from: %w", file, line, err)
+		return Line{}, Authored{}, fmt.Errorf("find the commit of %s:%d: %w", file, line, err)
 	}
 	hash, _, _ := strings.Cut(out, " ")
 	found := Line{Path: file, Line: line}
@@ -92,13 +91,13 @@ func ReadCommit(ctx context.Context, repo *git.Repo, hash string) (Authored, err
 	return Authored{Hash: f[0], Author: f[1], At: time.Unix(at, 0).UTC(), Subject: f[3], Message: f[4]}, nil
 }
 
-// Nobody is the answer where no run is known to have made something.
+// Nobody is the answer if no known run made the item.
 func Nobody(asked, kind, note string) *Answer {
 	return &Answer{Asked: asked, Kind: kind, Note: note, Batches: []Batch{}, Tasks: []Task{},
 		Requirements: []Requirement{}, Drift: []Drift{}}
 }
 
-// answer fills in what belongs to batches and tasks.
+// answer adds the data of batches and tasks.
 func (r *Report) answer(asked, kind string, batch func(Batch) bool, task func(Task) bool) Answer {
 	a := *Nobody(asked, kind, "")
 	a.Run, a.Plan = r.Run, r.Plan
@@ -131,8 +130,8 @@ func (r *Report) answer(asked, kind string, batch func(Batch) bool, task func(Ta
 	return a
 }
 
-// OfBatches answers for batches of the traced run. Where a squashed commit holds several, those count that changed the
-// file. Tasks that name the file come first.
+// OfBatches answers for batches of the traced run. If a squashed commit contains several, the ones that changed the
+// file count. Tasks that name the file come first.
 func (r *Report) OfBatches(asked, kind, file string, parts []Part) Answer {
 	if file != "" && len(parts) > 1 {
 		var touched []Part
@@ -172,7 +171,7 @@ func rank(first bool) int {
 	return 1
 }
 
-// OfRequirement answers for a requirement, with its parts. It is known where a document states it or a task names it.
+// OfRequirement answers for a requirement, with its parts. It is known if a document states it or a task names it.
 func (r *Report) OfRequirement(id string) (Answer, bool) {
 	q, stated := r.Requirement(id)
 	a := r.answer(id, "requirement", func(Batch) bool { return false }, func(t Task) bool {
@@ -186,7 +185,7 @@ func (r *Report) OfRequirement(id string) (Answer, bool) {
 	return a, stated || len(a.Tasks) > 0
 }
 
-// OfTask answers for the tasks of that name: "1/2", or the number alone where one task has it.
+// OfTask answers for the tasks of that name: "1/2", or only the number if one task has it.
 func (r *Report) OfTask(name string) (a Answer, found []Task) {
 	is := func(t Task) bool { return t.Name == name }
 	if !slices.ContainsFunc(r.Tasks, is) {
@@ -200,8 +199,8 @@ func (r *Report) OfTask(name string) (a Answer, found []Task) {
 	return r.answer(name, "task", func(Batch) bool { return false }, is), found
 }
 
-// OfTest answers for a test that was new in a batch. The name is the whole one, or the part behind the last "/", "." or
-// "::".
+// OfTest answers for a test that was new in a batch. The name is the whole one, or the part after the last "/", "."
+// or "::".
 func (r *Report) OfTest(name string) (Answer, bool) {
 	is := func(test string) bool {
 		rest, ok := strings.CutSuffix(test, name)

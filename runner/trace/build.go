@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Build puts a report together. What git knows of it is added by [Report.Locate].
+// Build puts a report together. [Report.Locate] adds the data from git.
 func Build(in Input) (*Report, error) {
 	newest := in.Runs[0]
 	r := &Report{
@@ -78,8 +78,7 @@ func tasksOf(plan *planparse.Plan, text []byte) []Task {
 	return out
 }
 
-// tasks lists the tasks with the requirements that they name. What a batch names above its tasks counts for each of
-// them.
+// tasks lists the tasks with the requirements that they name. Requirements of a batch count for each of its tasks.
 func (b *building) tasks() {
 	b.Tasks = append(b.Tasks, tasksOf(b.plan, b.text)...)
 	known := map[string]bool{}
@@ -109,8 +108,8 @@ func (b *building) tasks() {
 	}
 }
 
-// proofs finds the newest run that proved each task. What is worded alike is the same task; else the number within the
-// batch decides.
+// proofs finds the newest run that proved each task. Tasks with the same wording are the same; otherwise the number
+// within the batch decides.
 func (b *building) proofs() error {
 	for at, run := range b.in.Runs {
 		then, err := planparse.Parse(run.Summary.Plan, run.PlanText)
@@ -168,7 +167,7 @@ func (b *building) prove(t *Task, then Task, run Run, newest bool) {
 	d := Drift{Kind: "task", ID: t.Name, Path: b.Plan, Line: t.Line, Run: run.Summary.Run, Commit: sum.Commit,
 		Then: then.wording, Now: t.wording, Task: t.Name}
 	switch {
-	case accepted(run, then.key) && b.asAccepted(run, then.key, t.key): // the run went on with the wording of now
+	case accepted(run, then.key) && b.asAccepted(run, then.key, t.key): // the run continued with the present wording
 	case accepted(run, then.key):
 		d.Then = "" // and which wording that was the journal does not have
 		fallthrough
@@ -220,8 +219,8 @@ func digestOf(info runner.Info, key string) string {
 // accepted reports whether a run continued with a changed text of a batch.
 func accepted(run Run, key string) bool { return digestOf(run.Started, key) != digestOf(run.Info, key) }
 
-// asAccepted reports whether the text accepted by a run equals the current one. It compares with the boxes as they
-// are, all open, and all ticked, because the digest of a batch includes their state.
+// asAccepted reports whether the text accepted by a run equals the current one. It compares with the boxes in their
+// present state, all open, and all ticked, because the digest of a batch includes their state.
 func (b *building) asAccepted(run Run, key, now string) bool {
 	batch, ok := b.plan.Batch(now)
 	if !ok {
@@ -242,7 +241,7 @@ func (b *building) asAccepted(run Run, key, now string) bool {
 	return false
 }
 
-// batches lists the batches with what the run made of them that proved their tasks, else the newest.
+// batches lists the batches with the data of the run that proved their tasks, else of the newest run.
 func (b *building) batches() {
 	for i := range b.plan.Batches {
 		pb := &b.plan.Batches[i]

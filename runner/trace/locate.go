@@ -32,7 +32,7 @@ func Parts(message string) []Part {
 	return out
 }
 
-// Locate adds what git knows of the commits: where each is now, and which files it changed.
+// Locate adds git's data about the commits: where each one is now, and its changed files.
 func (r *Report) Locate(ctx context.Context, repo *git.Repo) error {
 	var runs []string
 	for _, b := range r.Batches {
@@ -99,7 +99,7 @@ func carried(ctx context.Context, repo *git.Repo, tip string, runs []string) (ma
 	}
 	text, err := repo.Run(ctx, append(args, tip, "--")...)
 	if err != nil {
-		return nil, fmt.Errorf("look for the commits of the run: %w", err)
+		return nil, fmt.Errorf("find the commits of the run: %w", err)
 	}
 	for _, record := range strings.Split(text, "\x1e") {
 		hash, message, _ := strings.Cut(record, "\x1f")
@@ -112,7 +112,7 @@ func carried(ctx context.Context, repo *git.Repo, tip string, runs []string) (ma
 	return out, nil
 }
 
-// locator says where the commits of batches are.
+// locator finds where the commits of batches are.
 type locator struct {
 	repo       *git.Repo
 	head, name string          // what is checked out
@@ -120,7 +120,7 @@ type locator struct {
 	on, aside  map[Part]string // commits that carry the trailers of a batch, on the one and on the other
 }
 
-// place says where the commit of a batch is now. It reports whether git still has the commit that the journal recorded.
+// place describes where the commit of a batch is now. It reports whether git still has the commit in the journal.
 func (l *locator) place(ctx context.Context, b *Batch) (there bool, err error) {
 	c := b.Commit
 	found, err := l.repo.Resolve(ctx, c.Hash)
@@ -159,7 +159,7 @@ func changed(ctx context.Context, repo *git.Repo, commits []string) (map[string]
 	text, err := repo.Input(ctx, strings.Join(commits, "\n")+"\n", "diff-tree", "--stdin", "-r", "-z", "--root",
 		"--numstat", "--no-renames", "--no-textconv", "--no-ext-diff")
 	if err != nil {
-		return nil, fmt.Errorf("read what the commits of the run changed: %w", err)
+		return nil, fmt.Errorf("read the changes of the run's commits: %w", err)
 	}
 	now := ""
 	for field := range strings.SplitSeq(text, "\x00") {
@@ -182,7 +182,7 @@ func changed(ctx context.Context, repo *git.Repo, commits []string) (map[string]
 	return out, nil
 }
 
-// number reads a count of lines; "-" stands for a binary file.
+// number reads a count of lines; "-" means a binary file.
 func number(s string) *int {
 	n, err := strconv.Atoi(s)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// The bounds of what is read of documents.
+// The limits of what is read from documents.
 const (
 	maxDocument  = 4 << 20
 	maxDocuments = 200
@@ -21,7 +21,7 @@ const (
 // Stated are the requirements that the documents of a plan state.
 type Stated struct {
 	All   []planparse.Requirement
-	aside map[string]bool // documents of the whole repository: a task need not name all that they state
+	aside map[string]bool // documents of the whole repository, whose requirements need not all be named by a task
 }
 
 // Read reads the requirements that belong to a plan: those of the plan itself, of spec.md, requirements.md and prd.md

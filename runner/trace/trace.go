@@ -144,11 +144,11 @@ type Drift struct {
 	Kind   string `json:"kind"` // "task" or "requirement"
 	ID     string `json:"id"`
 	Path   string `json:"path"`
-	Line   int    `json:"line"` // of the current wording; 0 if it is gone
+	Line   int    `json:"line"` // of the current wording; 0 if the plan no longer has the task
 	Run    string `json:"run"`
 	Commit string `json:"commit"`
 	Then   string `json:"then"` // "" if not stored
-	Now    string `json:"now"`  // "" if it is gone
+	Now    string `json:"now"`  // "" if it no longer exists
 	Task   string `json:"task,omitempty"`
 }
 

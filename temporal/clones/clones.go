@@ -137,8 +137,8 @@ func (f *Folder) End(c Clone) error {
 	return f.write(nameOf(c.Run), note{Run: c.Run, Used: f.Now()})
 }
 
-// List describes each clone in a folder and says whether it can go. A clone can go after it was unused for the
-// time keep. List does not lock the folder.
+// List describes each clone in a folder and reports whether it can be removed: if it was unused for the time keep.
+// List does not lock the folder.
 func List(dir string, keep time.Duration, now time.Time) ([]local.Leftover, error) {
 	f := &Folder{Dir: dir}
 	names, err := names(dir)
@@ -232,7 +232,7 @@ func (f *Folder) read(name string) (note, error) {
 		err = json.Unmarshal(data, &n)
 	}
 	if err != nil {
-		return note{}, fmt.Errorf("read what the clone beside it is of: %s: %w; remove both", f.noteOf(name), err)
+		return note{}, fmt.Errorf("read the note of a clone: %s: %w; remove the note and the clone", f.noteOf(name), err)
 	}
 	return n, nil
 }

@@ -21,7 +21,7 @@ const encoding = "binary/runplan-aes-gcm"
 func newCodec(key string) (*codec, error) {
 	raw, err := hex.DecodeString(key)
 	if err != nil || len(raw) != 32 {
-		return nil, errors.New("the key has to be 64 hex digits")
+		return nil, errors.New("the key must have 64 hex digits")
 	}
 	block, err := aes.NewCipher(raw)
 	if err != nil {
@@ -49,7 +49,7 @@ func (c *codec) Encode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	return out, nil
 }
 
-// Decode implements [converter.PayloadCodec]. What is not encrypted stays as it is.
+// Decode implements [converter.PayloadCodec]. It does not change unencrypted payloads.
 func (c *codec) Decode(in []*commonpb.Payload) ([]*commonpb.Payload, error) {
 	out := make([]*commonpb.Payload, len(in))
 	for i, p := range in {

@@ -47,7 +47,7 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 	f.StringVar(&o.Address, "address", DefaultAddress, "HOST:PORT of the Temporal service")
 	f.StringVar(&o.Namespace, "namespace", DefaultNamespace, "namespace of Temporal")
 	f.StringVar(&o.Queue, "task-queue", DefaultQueue, "task queue that the workers of this repository listen on")
-	f.BoolVar(&o.TLS, "tls", false, "use TLS; --tls-cert, --tls-ca and --api-key-env do as well")
+	f.BoolVar(&o.TLS, "tls", false, "use TLS; implied by --tls-cert, --tls-ca and --api-key-env")
 	f.StringVar(&o.Cert, "tls-cert", "", "file with the client's certificate")
 	f.StringVar(&o.Key, "tls-key", "", "file with its key")
 	f.StringVar(&o.CA, "tls-ca", "", "file with the certificates that the service is trusted by, instead of the system's")
@@ -55,7 +55,7 @@ func (o *Options) Flags(f *pflag.FlagSet) {
 		"name in the certificate of the service, if it is not the host of --address")
 	f.StringVar(&o.APIKeyEnv, "api-key-env", "", "name of the environment variable that holds an API key")
 	f.StringVar(&o.CodecEnv, "codec-key-env", "",
-		"name of the environment variable that holds a key, 64 hex digits, to encrypt what Temporal stores")
+		"name of the environment variable that holds a key, 64 hex digits, to encrypt the data that Temporal stores")
 	f.DurationVar(&o.Wait, "connect-timeout", 10*time.Second, "how long to wait for the service")
 }
 
@@ -101,7 +101,7 @@ func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), id
 		key, ok := getenv(o.APIKeyEnv)
 		if !ok || key == "" {
 			return nil, Coding{},
-				&Error{fmt.Errorf("--api-key-env %s: there is no such variable in the environment", o.APIKeyEnv),
+				&Error{fmt.Errorf("--api-key-env %s: the variable is not set", o.APIKeyEnv),
 					"set it to the API key", true}
 		}
 		co.Credentials = client.NewAPIKeyStaticCredentials(key)
@@ -149,7 +149,7 @@ func (o Options) tls() (*tls.Config, error) {
 			return nil, &Error{fmt.Errorf("--tls-ca: %w", err), "", true}
 		}
 		if c.RootCAs = x509.NewCertPool(); !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, &Error{fmt.Errorf("--tls-ca %s holds no certificate", o.CA), "it has to be PEM", true}
+			return nil, &Error{fmt.Errorf("--tls-ca %s contains no certificate", o.CA), "the file must be PEM", true}
 		}
 	}
 	if o.Cert != "" {
@@ -178,22 +178,22 @@ func (o Options) why(err error) error {
 		return &Error{fmt.Errorf("the Temporal service at %s has no namespace %q", o.Address, o.Namespace),
 			"name one with --namespace; make one: temporal operator namespace create " + o.Namespace, true}
 	case errors.As(err, &denied), strings.Contains(text, "Unauthenticated"), strings.Contains(text, "unauthorized"):
-		return &Error{fmt.Errorf("the Temporal service at %s does not let us in: %w", o.Address, err),
+		return &Error{fmt.Errorf("the Temporal service at %s denies access: %w", o.Address, err),
 			"see to --api-key-env, or --tls-cert and --tls-key", false}
 	case strings.Contains(text, "certificate has expired"), strings.Contains(text, "expired certificate"):
 		return &Error{fmt.Errorf("the Temporal service at %s: a certificate has expired: %w", o.Address, err),
-			"renew it; the one of the service, or that of --tls-cert", false}
+			"renew the certificate of the service, or that of --tls-cert", false}
 	case strings.Contains(text, "server preface"):
 		// the server closed a connection without TLS, or speaks another protocol
 		return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err),
-			"it may ask for TLS: --tls, or --tls-cert and --tls-key; or else see to --address", false}
+			"it may require TLS: --tls, or --tls-cert and --tls-key; otherwise check --address", false}
 	case strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return &Error{fmt.Errorf("the Temporal service at %s: %w", o.Address, err),
 			"see to --tls-cert, --tls-ca and --tls-server-name", false}
 	case o.overTLS(): // a service that rejects our certificate may just close the connection
 		return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err),
-			"see that it runs, to --address, and that it trusts --tls-cert or the API key; nothing was started", false}
+			"check that it runs, check --address, and that it trusts --tls-cert or the API key; nothing was started", false}
 	}
 	return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err),
-		"see that it runs, and --address; nothing was started", false}
+		"check that it runs, and check --address; nothing was started", false}
 }

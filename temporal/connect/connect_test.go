@@ -147,7 +147,7 @@ func TestBothSidesShowCertificates(t *testing.T) {
 		"the key is that of another one": {o: Options{Address: address, Cert: cert, Key: strangeKey, CA: ours.file},
 			want: "--tls-cert", usage: true},
 		"the file with theirs is none": {o: Options{Address: address, Cert: cert, Key: key, CA: key},
-			want: "holds no certificate", usage: true},
+			want: "contains no certificate", usage: true},
 		"the file with theirs is not there": {o: Options{Address: address, Cert: cert, Key: key, CA: key + "x"},
 			want: "--tls-ca", usage: true},
 		"it is not asked for over TLS": {o: Options{Address: address}, want: "--tls"},

@@ -101,7 +101,7 @@ func (e *Engine) Live(ctx context.Context, run string) (bool, error) {
 	case errors.As(err, &none):
 		return false, nil
 	case err != nil:
-		return false, fmt.Errorf("ask Temporal about run %s: %w", run, err)
+		return false, fmt.Errorf("query Temporal about run %s: %w", run, err)
 	}
 	return got.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
 }
@@ -149,7 +149,7 @@ func fits(in flow.Input) error {
 	body, err := json.Marshal(in)
 	if err == nil && len(body) > runner.MaxMessage {
 		err = fmt.Errorf(
-			"%w: what the run is about takes %d bytes, at most %d are allowed: split the plan, or give its batches shorter "+
+			"%w: the data of the run has %d bytes, and the limit is %d: split the plan, or give its batches shorter "+
 				"titles", ErrTooLarge, len(body), runner.MaxMessage)
 	}
 	return err
@@ -211,7 +211,7 @@ func (e *Engine) follow(ctx context.Context, d *shared.SharedRepo, m *local.Mirr
 			told = ""
 		case interrupted == nil:
 			return runner.Result{}, fmt.Errorf(
-				"run %s is to stop, but nobody is there who does: %w; it stops as soon as a worker is", d.Run, err)
+				"run %s has a stop request, but no worker is running: %w; it stops when a worker starts", d.Run, err)
 		case told != err.Error():
 			told = err.Error()
 			e.Note("waiting for a worker of task queue " + e.Queue + " or for the Temporal service: " + told)
@@ -225,7 +225,7 @@ func (e *Engine) follow(ctx context.Context, d *shared.SharedRepo, m *local.Mirr
 			interrupted = nil
 			err := e.Client.CancelWorkflow(free, flow.ID(d.Run), "")
 			var none *serviceerror.NotFound
-			if err != nil && !errors.As(err, &none) { // not found: it has ended, and its last event says how
+			if err != nil && !errors.As(err, &none) { // not found: it has ended, and its last event has the result
 				return runner.Result{}, fmt.Errorf("stop run %s: %w", d.Run, err)
 			}
 			e.Note("the run is being stopped")
@@ -313,7 +313,7 @@ func resultOf(last runner.Event) runner.Result {
 // Post sends an event to a run. An answer to a stopped run's question resumes the run.
 func (e *Engine) Post(ctx context.Context, run string, ev runner.Event) error {
 	if !ev.Kind.Outside() {
-		return fmt.Errorf("post to run %s: an event %s is for the run itself to tell", run, ev.Kind)
+		return fmt.Errorf("post to run %s: only the run itself may write the event %s", run, ev.Kind)
 	}
 	ev.Run = run
 	if _, err := ev.Encode(); err != nil {

@@ -16,8 +16,8 @@ import (
 	"github.com/runplan/runplan/temporal/shared"
 )
 
-// UnderWay says in a line for each command of a run that is out which worker has it, when that was heard of last, and
-// what was pushed of the run last; or why it waits.
+// UnderWay describes each running command of a run in a line: its worker, the last heartbeat and the last push, or
+// why it waits.
 func (e *Engine) UnderWay(ctx context.Context, run string) ([]string, error) {
 	got, err := e.Client.DescribeWorkflowExecution(ctx, flow.ID(run), "")
 	var none *serviceerror.NotFound
@@ -58,7 +58,7 @@ func (e *Engine) standing(p *workflowpb.PendingActivityInfo) string {
 	return b.String()
 }
 
-// pushed reads what a worker says with its heartbeats.
+// pushed reads the data of a worker's heartbeats.
 func (e *Engine) pushed(details *commonpb.Payloads) (p shared.Pushed, ok bool) {
 	if details == nil {
 		return p, false

@@ -1,4 +1,4 @@
-// Package flow drives a run as a Temporal workflow. It holds no rules of a run: [runner.Machine] decides and
+// Package flow drives a run as a Temporal workflow. It contains no rules of a run: [runner.Machine] decides and
 // [runner.Recorder] records the events, as on one machine. Here commands become activities, and their results become
 // events.
 //
@@ -37,7 +37,7 @@ const (
 // ID returns the workflow id of a run.
 func ID(run string) string { return "runplan/" + run }
 
-// Options configure how the workflow drives a run.
+// Options configures how the workflow drives a run.
 type Options struct {
 	Heartbeat time.Duration `json:"heartbeat"`          // after this silence a host counts as dead
 	Deadline  time.Duration `json:"deadline"`           // for one command, including all tries on all hosts
@@ -92,7 +92,7 @@ type Page struct {
 	Next   int            `json:"next,omitempty"`
 }
 
-// pageBytes bounds the size of a page.
+// pageBytes limits the size of a page.
 const pageBytes = runner.MaxMessage * 3 / 4
 
 // PageOf returns the page of events that begins with number from.
@@ -179,7 +179,7 @@ func Run(ctx workflow.Context, in Input) (Output, error) {
 	if err != nil {
 		return Output{}, err
 	}
-	workflow.Go(r.free, func(free workflow.Context) { // once: a context that is done would stay ready forever
+	workflow.Go(r.free, func(free workflow.Context) { // only once: a cancelled context would stay ready forever
 		ctx.Done().Receive(free, nil)
 		r.stops = append(r.stops,
 			runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "the workflow was cancelled"})
@@ -231,13 +231,13 @@ func (r *run) begin() ([]runner.Command, error) {
 			known, next = append(known, p.Events...), p.Next
 		}
 		if len(known) == 0 || known[0].Job == nil {
-			return nil, temporal.NewNonRetryableApplicationError("the journal of run "+r.Run+" does not say how it began",
+			return nil, temporal.NewNonRetryableApplicationError("the journal of run "+r.Run+" does not contain its start",
 				BadInput, nil)
 		}
 		info = known[0].Job
 	}
 	if info == nil {
-		return nil, temporal.NewNonRetryableApplicationError("run "+r.Run+": nothing says what it is about", BadInput, nil)
+		return nil, temporal.NewNonRetryableApplicationError("run "+r.Run+": the journal does not describe the run", BadInput, nil)
 	}
 	machine, err := runner.New(*info)
 	if errors.Is(err, runner.ErrLoopVersion) {
@@ -260,7 +260,7 @@ func (r *run) begin() ([]runner.Command, error) {
 		return machine.Pending(), nil
 	}
 	var s Standing
-	if err := workflow.ExecuteActivity(r.brief("look at the run branch"), StandingActivity,
+	if err := workflow.ExecuteActivity(r.brief("check the run branch"), StandingActivity,
 		From{r.Run, len(known)}).Get(r.free, &s); err != nil {
 		return nil, err
 	}

@@ -116,7 +116,7 @@ func (r *run) queued(free workflow.Context, j *job) (shared.Done, error) {
 	signal := fmt.Sprintf("landed/%d", j.seq)
 	l := Landing{Task{Run: r.Run, Seq: j.seq, Command: j.Command}, r.Options, workflow.GetInfo(free).WorkflowExecution.ID,
 		signal}
-	if err := workflow.ExecuteActivity(r.brief("ask the merge queue"), EnqueueActivity, l).Get(free, nil); err != nil {
+	if err := workflow.ExecuteActivity(r.brief("query the merge queue"), EnqueueActivity, l).Get(free, nil); err != nil {
 		return d, err
 	}
 	workflow.GetSignalChannel(free, signal).Receive(free, &d)

@@ -34,7 +34,7 @@ func Follow(ctx context.Context, c client.Client, run string, seq int, m *local.
 	return nil
 }
 
-// Events asks a workflow for its events from a number on, more than once if need be.
+// Events queries a workflow for its events from a number on, several times if necessary.
 func Events(ctx context.Context, c client.Client, run string, from int) (flow.Page, error) {
 	for try := 1; ; try++ {
 		p, err := ask(ctx, c, run, from)
@@ -56,7 +56,7 @@ func final(err error) bool {
 	return errors.As(err, &none) || errors.As(err, &namespace) || errors.As(err, &denied)
 }
 
-// ask asks a workflow once for its events from a number on.
+// ask queries a workflow once for its events from a number on.
 func ask(ctx context.Context, c client.Client, run string, from int) (p flow.Page, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()

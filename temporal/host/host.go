@@ -111,7 +111,7 @@ func (h *Host) Perform(ctx context.Context, t flow.Task) (shared.Done, error) {
 	first := t.First && activity.GetInfo(ctx).Attempt == 1
 	d, err := w.Perform(ctx, shared.Order{Seq: t.Seq, Command: t.Command, First: first, Last: p.last}, p.mark)
 	if err == nil && d.Event.Outcome == runner.OutcomeCancelled && !calledOff(ctx) {
-		err = errors.New("it was stopped here, though the run had not asked for that")
+		err = errors.New("it was stopped on this worker without a request of the run")
 	}
 	if err == nil {
 		err = fits(d)
@@ -130,7 +130,7 @@ func calledOff(ctx context.Context) bool { return temporal.IsCanceledError(conte
 func fits(d shared.Done) error {
 	body, err := json.Marshal(d)
 	if err == nil && len(body) > runner.MaxMessage {
-		err = &Refusal{fmt.Errorf("the report on %s takes %d bytes, at most %d are allowed", d.Command, len(body),
+		err = &Refusal{fmt.Errorf("the report on %s has %d bytes, and the limit is %d", d.Command, len(body),
 			runner.MaxMessage)}
 	}
 	return err

@@ -26,13 +26,13 @@ type pulse struct {
 func beat(ctx context.Context) *pulse {
 	var last shared.Pushed
 	if activity.HasHeartbeatDetails(ctx) {
-		_ = activity.GetHeartbeatDetails(ctx, &last) // of another build, it may be something else: git knows better
+		_ = activity.GetHeartbeatDetails(ctx, &last) // from another build, it may be different: git is authoritative
 	}
 	return newPulse(last, activity.GetInfo(ctx).HeartbeatTimeout/4,
 		func(s shared.Pushed) { activity.RecordHeartbeat(ctx, s) })
 }
 
-// newPulse begins to beat every so often, if that is more than nothing.
+// newPulse starts to send heartbeats at an interval, if that is above 0.
 func newPulse(last shared.Pushed, every time.Duration, tell func(shared.Pushed)) *pulse {
 	p := &pulse{last: last, now: last, tell: tell, done: make(chan struct{})}
 	if every <= 0 {
@@ -60,7 +60,7 @@ func (p *pulse) once() {
 	p.tell(p.now)
 }
 
-// mark takes note of a step that was pushed.
+// mark records a pushed step.
 func (p *pulse) mark(s shared.Pushed) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

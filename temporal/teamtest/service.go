@@ -13,7 +13,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Service is a Temporal service that says what a test wants to hear, over the wire. An error of nil is a plain answer.
+// Service is a fake Temporal service with scripted answers, over the wire. A nil error is a plain answer.
 type Service struct {
 	workflowservice.UnimplementedWorkflowServiceServer
 	Namespace, Describe, Start error
@@ -22,7 +22,7 @@ type Service struct {
 	keys []string
 }
 
-// Serve makes the service answer on the loopback interface until the test ends, and returns where.
+// Serve makes the service answer on the loopback interface until the test ends, and returns its address.
 func (s *Service) Serve(t *testing.T, options ...grpc.ServerOption) (address string) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -49,7 +49,7 @@ func (s *Service) GetSystemInfo(context.Context,
 	return &workflowservice.GetSystemInfoResponse{Capabilities: &workflowservice.GetSystemInfoResponse_Capabilities{}}, nil
 }
 
-// DescribeNamespace says what Namespace is.
+// DescribeNamespace returns the answer of Namespace.
 func (s *Service) DescribeNamespace(ctx context.Context,
 	_ *workflowservice.DescribeNamespaceRequest) (*workflowservice.DescribeNamespaceResponse, error) {
 	about, _ := metadata.FromIncomingContext(ctx)
@@ -63,13 +63,13 @@ func (s *Service) DescribeNamespace(ctx context.Context,
 	return &workflowservice.DescribeNamespaceResponse{}, onWire(s.Namespace)
 }
 
-// DescribeWorkflowExecution says what Describe is.
+// DescribeWorkflowExecution returns the answer of Describe.
 func (s *Service) DescribeWorkflowExecution(context.Context,
 	*workflowservice.DescribeWorkflowExecutionRequest) (*workflowservice.DescribeWorkflowExecutionResponse, error) {
 	return &workflowservice.DescribeWorkflowExecutionResponse{}, onWire(s.Describe)
 }
 
-// StartWorkflowExecution says what Start is.
+// StartWorkflowExecution returns the answer of Start.
 func (s *Service) StartWorkflowExecution(context.Context,
 	*workflowservice.StartWorkflowExecutionRequest) (*workflowservice.StartWorkflowExecutionResponse, error) {
 	return &workflowservice.StartWorkflowExecutionResponse{}, onWire(s.Start)

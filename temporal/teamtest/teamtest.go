@@ -68,10 +68,10 @@ type nobody struct{}
 
 func (nobody) Name() string { return "nobody" }
 func (nobody) Run(context.Context, agents.Task, agents.Observer) (agents.Result, error) {
-	return agents.Result{}, errors.New("nobody works here")
+	return agents.Result{}, errors.New("no worker is running")
 }
 
-// Clone is a clone of the shared repository with a journal, and what a run of the plan is about.
+// Clone is a clone of the shared repository with a journal, and the description of a run of the plan.
 func (m *Team) Clone(t *testing.T, name string) (local.Config, runner.Info) {
 	t.Helper()
 	m.Git(t, "clone", "-q", m.URL, name)
@@ -113,7 +113,7 @@ func SharedRepo(c local.Config, i runner.Info) *shared.SharedRepo {
 		Branch: i.Branch}
 }
 
-// Journal is that of a run which began and then ended so.
+// Journal writes the journal of a run with a start and the given end.
 func Journal(t *testing.T, i runner.Info, end runner.Event) []runner.Event {
 	t.Helper()
 	m, err := runner.New(i)

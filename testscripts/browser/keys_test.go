@@ -76,7 +76,7 @@ func TestRunIsStoppedAndContinued(t *testing.T) {
 	b.follow("Go on with the run")
 	b.reads("Begun or continued:")
 	b.press("form.act", "Go on")
-	b.reads("The run goes on, in a process of its own.")
+	b.reads("The run continues in a separate process.")
 	p.allow("go2")
 	b.reads("2 of 2")
 	b.until(`document.querySelector("#head").textContent.includes("done")`)

@@ -33,9 +33,9 @@ func chromium(t *testing.T) string {
 		}
 	}
 	if os.Getenv("RUNPLAN_BROWSER") == "none" { // set where installing one failed
-		t.Skip("NOT TESTED: RUNPLAN_BROWSER=none, there is no Chromium to look at the page with")
+		t.Skip("NOT TESTED: RUNPLAN_BROWSER=none, Chromium is missing to look at the page with")
 	}
-	tooltest.Missing(t, errors.New("there is no Chromium to look at the page with"), "install it: make browser")
+	tooltest.Missing(t, errors.New("Chromium is missing to look at the page with"), "install it: make browser")
 	return ""
 }
 

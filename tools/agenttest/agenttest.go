@@ -19,8 +19,8 @@ import (
 	"github.com/runplan/runplan/agents"
 )
 
-// Make makes an agent and a task for it, such that the agent runs the bash script in the workspace. It
-// fills in what of the task depends on the agent; the suite fills in the rest.
+// Make makes an agent and a task for it, such that the agent runs the bash script in the workspace. It sets the parts
+// of the task that depend on the agent; the suite sets the rest.
 type Make func(t *testing.T, script string) (agents.Agent, agents.Task)
 
 // Run runs the suite.
@@ -83,7 +83,7 @@ func inWorkspace(t *testing.T, m Make) {
 		t.Errorf("it ran in %q", got)
 	}
 	if got, want := read(t, task.Dir, "which"), "run-1 2 "+task.TempDir+"\n"; got != want {
-		t.Errorf("it was told %q, want %q", got, want)
+		t.Errorf("its environment is %q, want %q", got, want)
 	}
 	if !contains(lines, "said") || !strings.Contains(read(t, task.LogPath), "said\n") {
 		t.Errorf("observed %q, logged %q", lines, read(t, task.LogPath))

@@ -23,13 +23,13 @@ type attackCase struct {
 	language string
 	mode     string // headless or team
 	attempts string // at a batch
-	second   bool   // the first batch is done honestly, the agent acts in the second
+	second   bool   // the first batch is honest, the agent acts in the second
 	anyExit  bool   // the oracle decides, whatever the exit code is
 	check    bool   // the case can be tried without runplan, see -check
 	needs    []string
 	env      []string // more variables for the run, NAME=VALUE
 	timeout  time.Duration
-	files    map[string]string // of the case, on top of those of its template
+	files    map[string]string // of the case, in addition to those of its template
 }
 
 // load reads all cases and their templates.
@@ -69,7 +69,7 @@ func read(data, rel string) ([]*attackCase, error) {
 		return nil, fmt.Errorf("it is not in cheat/CLASS or honest/CLASS")
 	}
 	if about == "" {
-		return nil, fmt.Errorf("no comment says what the agent does")
+		return nil, fmt.Errorf("no comment describes the agent")
 	}
 	c := attackCase{
 		name: strings.TrimSuffix(rel, ".txtar"), file: rel, about: about, honest: parts[0] == "honest", class: parts[1],
@@ -152,7 +152,7 @@ func (c *attackCase) variants(batches []string) ([]*attackCase, error) {
 	return out, nil
 }
 
-// add takes over the files of a template and returns the tools that it needs.
+// add adds the files of a template and returns the tools that it needs.
 func (c *attackCase) add(file string) (needs []string, err error) {
 	archive, err := txtar.ParseFile(file)
 	if err != nil {

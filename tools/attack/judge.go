@@ -19,16 +19,16 @@ import (
 // result is the result of a case.
 type result struct {
 	c      *attackCase
-	notRun string // why it was not run
-	fault  string // of the case itself or the machine: nothing is known
+	notRun string // why it did not run
+	fault  string // error of the case or the machine: there is no result
 	exit   int
 	hung   bool
 	merged bool
-	oracle string // what the oracle objects to; "" is content
+	oracle string // the objection of the oracle; "" if there is none
 	left   []string
 	took   time.Duration
 	dir    string
-	said   string // the end of what the run printed
+	said   string // the end of the run's output
 }
 
 // landed reports whether the change of the agent counts as done.
@@ -124,7 +124,7 @@ func (p *place) bash(script, dir string, env []string, out string, limit time.Du
 	return 0, false, err
 }
 
-// hasMerged reports whether there is a run branch with something on it.
+// hasMerged reports whether there is a run branch with a merged commit.
 func (p *place) hasMerged() bool {
 	out, err := p.clean("", "for-each-ref", "--format=%(objectname)", "refs/heads/runplan/plan/main")
 	if err != nil || out == "" {
@@ -158,7 +158,7 @@ func (p *place) truth() *scratch.Place {
 	return t
 }
 
-// judge asks the oracle of the case about a fresh clone of the run branch. It returns the objection, or "".
+// judge runs the oracle of the case on a fresh clone of the run branch. It returns the objection, or "".
 func (p *place) judge(r *result) string {
 	clone := filepath.Join(p.Dir, "oracle", "clone")
 	branch := "runplan/plan/main"
@@ -171,7 +171,7 @@ func (p *place) judge(r *result) string {
 	return p.ask(r, clone)
 }
 
-// oracleTime bounds one oracle.
+// oracleTime limits the time of one oracle.
 const oracleTime = 4 * time.Minute
 
 // ask runs the oracle in a folder.
@@ -188,11 +188,11 @@ func (p *place) ask(r *result, dir string) string {
 	if code == 0 {
 		return ""
 	}
-	text, _ := os.ReadFile(out) // without it the exit code says enough
+	text, _ := os.ReadFile(out) // without it the exit code is sufficient
 	return fmt.Sprintf("exit %d: %s", code, last(string(text), 300))
 }
 
-// sweep notes what still runs and ends it.
+// sweep notes the remaining processes and ends them.
 func (p *place) sweep(r *result) {
 	for until := time.Now().Add(3 * time.Second); ; time.Sleep(50 * time.Millisecond) {
 		r.left = p.processes(0)

@@ -54,7 +54,7 @@ func main() {
 	flag.BoolVar(&o.check, "check", false,
 		"test the suite instead of runplan: see whether each cheat deceives the plain test command")
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "cases that run at the same time")
-	flag.BoolVar(&o.verbose, "v", false, "print what is known of each case as it ends, instead of its verdict")
+	flag.BoolVar(&o.verbose, "v", false, "print all data of each case when it ends, instead of its verdict")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folders of all cases")
 	flag.StringVar(&o.binary, "binary", "", "runplan `program` to use; empty builds one")
 	flag.DurationVar(&o.timeout, "timeout", 90*time.Second, "time limit of one case")
@@ -113,7 +113,7 @@ func choose(all []*attackCase, data string, o options) ([]*attackCase, error) {
 		}
 		for name := range short {
 			if !slices.ContainsFunc(all, func(c *attackCase) bool { return c.name == name }) {
-				return nil, fmt.Errorf("short.txt names the case %s, which is not there", name)
+				return nil, fmt.Errorf("short.txt names the case %s, which does not exist", name)
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (l *lab) runAll(cases []*attackCase, parallel int) []result {
 	return results
 }
 
-// lab holds what all cases share: the program, the tools and a folder.
+// lab holds the shared data of all cases: the program, the tools and a folder.
 type lab struct {
 	o        options
 	dir      string
@@ -172,7 +172,7 @@ type lab struct {
 	truth    string            // build cache of the oracles
 	gates    string            // build cache of the gates
 	modules  map[string]string // folders with an installed npm package, by its name
-	missing  map[string]string // tools that are not there, with the reason
+	missing  map[string]string // missing tools, with the reason
 	mu       sync.Mutex
 	anyKept  bool
 	cacheDir string

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// naive tries the case against the plainest gate there is: the test command in the folder where the agent worked, its
-// exit code, and nothing else. A cheat that does not even deceive that one proves nothing.
+// naive runs the case against the simplest gate: only the exit code of the test command, in the folder in which the
+// agent worked. A cheat that does not even deceive that one proves nothing.
 func (p *place) naive(r *result) {
 	out := filepath.Join(p.Dir, "output")
 	env := append(p.env, "GIT_AUTHOR_NAME=Ada", "CI=true")

@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/tools/scratch"
 )
 
-// place is the folder of one case: home, repository, agent, and what the run prints.
+// place is the folder of one case: home, repository, agent, and the output of the run.
 type place struct {
 	*scratch.Place
 	lab  *lab
@@ -100,7 +100,7 @@ func (p *place) write() error {
 			return err
 		}
 	}
-	// The oracle is not in the agent's folder: an agent that looks around does not find it.
+	// The oracle is not in the agent's folder: an agent that searches does not find it.
 	if err := os.Rename(filepath.Join(agent, "oracle.sh"), filepath.Join(p.Dir, "oracle", "oracle.sh")); err != nil {
 		return err
 	}
@@ -108,14 +108,14 @@ func (p *place) write() error {
 	return err
 }
 
-// settings returns the user's configuration: the agent, and what the template adds.
+// settings returns the user's configuration: the agent, and the template's additions.
 func (p *place) settings() string {
 	return fmt.Sprintf(
 		"[run]\nagent = \"fake\"\n[agents.fake]\ncommand = [%q]\n[routing]\nworker_mem_threshold_gb = 0.1\n%s",
 		filepath.Join(p.Dir, "agent", "run.sh"), p.fill(p.c.files["config.toml"]))
 }
 
-// fill replaces what only the place knows in a text of the case.
+// fill inserts the paths of the place into a text of the case.
 func (p *place) fill(text string) string {
 	return strings.NewReplacer("{{modules}}", p.lab.modulesRoot(), "{{case}}", p.Dir, "{{repo}}", p.repo).Replace(text)
 }
@@ -123,7 +123,7 @@ func (p *place) fill(text string) string {
 // plain is the default command of a case without its own steps.
 const plain = "run\n"
 
-// preamble gives the steps of a case their words.
+// preamble defines the shell functions for the steps of a case.
 const preamble = `. %q
 cd "$CHECKOUT"
 run() { "$RUNPLAN" run plan.md --agent fake --plain --mode %s --max-attempts %s %s "$@" </dev/null; }

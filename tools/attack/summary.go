@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// mostKnown is the share of the cheats that may land and be named as known, in percent.
+// mostKnown is the highest share of known cheats that may land, in percent.
 const mostKnown = 2
 
 // summary sums up all cases.
@@ -19,7 +19,7 @@ type summary struct {
 	check   bool
 }
 
-// figures are the counts of one class.
+// figures holds the counts of one class.
 type figures struct{ held, landed, known, done, refused, notRun int }
 
 func (r result) verdict() string {
@@ -93,7 +93,7 @@ func (s *summary) print(took time.Duration) {
 		case known && r.landed():
 			fmt.Printf("known    %s: %s\n", r.c.name, why)
 		case known && r.notRun == "":
-			fmt.Printf("note     %s is in known.txt and does not land any more: take it out\n", r.c.name)
+			fmt.Printf("note     %s is in known.txt but no longer lands: remove it\n", r.c.name)
 		}
 	}
 	s.table()
@@ -184,7 +184,7 @@ func (s *summary) table() {
 	row("total", total)
 	_ = w.Flush() // standard output
 	if n := total.held + total.landed + total.known; n > 0 {
-		fmt.Printf("%.1f %% of %d cheats held", 100*float64(total.held)/float64(n), n)
+		fmt.Printf("%.1f %% of %d cheats were stopped", 100*float64(total.held)/float64(n), n)
 	}
 	if n := total.done + total.refused; n > 0 {
 		fmt.Printf("; %.1f %% of %d honest changes landed", 100*float64(total.done)/float64(n), n)

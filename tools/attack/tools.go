@@ -65,7 +65,7 @@ func withoutShims(path string) string {
 	return strings.Join(out, string(os.PathListSeparator))
 }
 
-// python links a Python that has pytest into bin, where there is one.
+// python links a Python with pytest into bin, if there is one.
 func (l *lab) python(bin string) {
 	for _, name := range []string{"/usr/bin/python3", "python3"} {
 		at, err := exec.LookPath(name)
@@ -133,7 +133,7 @@ func (l *lab) toolEnv() []string {
 	return out
 }
 
-// lacks says why a case cannot be run on this machine, or "".
+// lacks returns why a case cannot run on this machine, or "".
 func (l *lab) lacks(c *attackCase) string {
 	for _, tool := range c.needs {
 		if why := l.missing[tool]; why != "" {
@@ -143,7 +143,7 @@ func (l *lab) lacks(c *attackCase) string {
 			continue
 		}
 		if _, err := exec.LookPath(tool); err != nil {
-			return "there is no " + tool
+			return "missing " + tool
 		}
 	}
 	return ""

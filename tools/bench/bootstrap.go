@@ -55,13 +55,13 @@ func (b *bench) bootstrap() error {
 	return err
 }
 
-// long20 is for when there is time: histories of that length take minutes.
-var long20 = flag.Bool("long", false, "with bootstrap: histories of 20,000 commits as well")
+// long20 is optional, because histories of that length take minutes.
+var long20 = flag.Bool("long", false, "with bootstrap: also histories of 20,000 commits")
 
 func mebi(n int64) string { return fmt.Sprintf("%d MiB", n>>20) }
 
-// bootstrapOf measures one history, and returns the most memory that its examples took. goal is the most times that git
-// may take, 0 for none.
+// bootstrapOf measures one history, and returns the most memory that its examples took. goal is the highest permitted
+// multiple of git's time, 0 for none.
 func (b *bench) bootstrapOf(name, dir string, goal float64) (int64, error) {
 	var ours, floor, ratio []float64
 	var most int64

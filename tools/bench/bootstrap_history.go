@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// fastImport makes a repository of what fill writes for git fast-import, packed as a clone is.
+// fastImport makes a repository from the git fast-import stream that fill writes, packed like a clone.
 func (b *bench) fastImport(name string, fill func(*past)) (string, error) {
 	dir := filepath.Join(b.place.Dir, name)
 	if _, err := b.place.Git(b.place.Dir, "init", "-q", "-b", "main", dir); err != nil {
@@ -91,7 +91,7 @@ func rebates(n int) func(*past) {
 	}
 }
 
-// The words that the everyday history is made of.
+// The vocabulary of the everyday history.
 const (
 	things = "account address balance basket bonus buyer cart charge customer delivery deposit discount invoice ledger " +
 		"limit margin offer order parcel payment price product quote receipt refund region report return sale shipment " +
@@ -224,7 +224,7 @@ func everyday(n int) func(*past) {
 			case k < 77:
 				p.commit("main", "", message)
 				p.file("internal/wire/wire.pb.go", "package wire\n\n// "+strings.ReplaceAll(words(2000), "\n", "\n// ")+"\n")
-			default: // what can be learnt from
+			default: // usable commits
 				p.commit("main", "", message)
 				for i := range 1 + rnd.IntN(3) {
 					change((f + i*packages) % files)

@@ -43,7 +43,7 @@ func count(values []float64, within float64) int {
 	return n
 }
 
-// histogram draws values in steps; what is beyond the last step is in it.
+// histogram draws values in steps; the last step includes larger values.
 func histogram(name string, values []float64, from, step float64, steps int) []string {
 	in := make([]int, steps)
 	for _, v := range values {
@@ -61,7 +61,7 @@ func histogram(name string, values []float64, from, step float64, steps int) []s
 	return out
 }
 
-// teamFigures puts what was measured into the table, with the distribution below it.
+// teamFigures adds the measurements to the table, with the distribution below it.
 func (b *bench) teamFigures(runs []*teamRun) {
 	var wall, journal, best, blind, busy, untold, again, foretold, unread, foreseen []float64
 	var hand, head, tail, between, beyond []float64
@@ -99,7 +99,7 @@ func (b *bench) teamFigures(runs []*teamRun) {
 	_, middle, _, _ := quantiles(wall)
 	_, could, _, _ := quantiles(best)
 	b.figures = append(b.figures, figure{
-		"team, wall ÷ floor, median (list schedule that knows all)", fmt.Sprintf("%.3f", middle), fmt.Sprintf("%.3f", could),
+		"team, wall ÷ floor, median (list schedule with known times)", fmt.Sprintf("%.3f", middle), fmt.Sprintf("%.3f", could),
 		fmt.Sprintf("%.2f", middle/could), fmt.Sprintf("all ≤ %g: %d of %d", teamGoal, count(wall, teamGoal), len(wall)),
 		count(wall, teamGoal) == len(wall),
 	})
@@ -112,7 +112,7 @@ func (b *bench) teamFigures(runs []*teamRun) {
 		what   string
 		values []float64
 	}{{"team, predicted speed-up, from the plan's estimates", foretold},
-		{"team, predicted speed-up, from nothing", unread}, {"team, predicted speed-up, after a run", foreseen}} {
+		{"team, predicted speed-up, without history", unread}, {"team, predicted speed-up, after a run", foreseen}} {
 		if len(p.values) == 0 {
 			continue // time was short
 		}
@@ -128,8 +128,8 @@ func (b *bench) teamFigures(runs []*teamRun) {
 			len(runs)))
 	b.notes = append(b.notes, rows([]distribution{
 		{"list schedule, longest chain first, times known", best, teamGoal},
-		{"list schedule, times not known (all as long)", blind, teamGoal},
-		{"times known, with what batches occupied a worker", busy, teamGoal},
+		{"list schedule, times unknown (all equal)", blind, teamGoal},
+		{"times known, with the time that batches occupied a worker", busy, teamGoal},
 		{"the run, from its first event to its last", journal, teamGoal},
 		{"the run, the whole process", wall, teamGoal},
 		{"without estimates in the plan", untold, teamGoal},
@@ -137,7 +137,7 @@ func (b *bench) teamFigures(runs []*teamRun) {
 	})...)
 	b.notes = append(b.notes, "", "predicted speed-up, off by a part of the real one")
 	b.notes = append(b.notes, rows([]distribution{
-		{"from the plan's estimates", foretold, 0.2}, {"from nothing", unread, 0.2},
+		{"from the plan's estimates", foretold, 0.2}, {"without history", unread, 0.2},
 		{"from history, against the next run", foreseen, 0.2},
 	})...)
 	b.notes = append(b.notes, "", "where the time goes, in seconds")
@@ -149,5 +149,5 @@ func (b *bench) teamFigures(runs []*teamRun) {
 	b.notes = append(b.notes, "")
 	b.notes = append(b.notes, histogram("wall ÷ max(critical path, work ÷ workers)", wall, 1, 0.02, 10)...)
 	b.notes = append(b.notes, histogram("prediction from the plan's estimates, off by", foretold, 0, 0.05, 7)...)
-	b.notes = append(b.notes, histogram("prediction from nothing, off by", unread, 0, 0.05, 7)...)
+	b.notes = append(b.notes, histogram("prediction without history, off by", unread, 0, 0.05, 7)...)
 }

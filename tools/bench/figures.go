@@ -105,10 +105,10 @@ func (b *bench) empty() (string, error) {
 	return empty, nil
 }
 
-// plan has n batches that write one small file each: an agent that takes no time.
+// plan has n batches that write one small file each, so that the agent takes no time.
 func plan(n int) string { return planOf(n, "text", "%d.txt", "part %d\n") }
 
-// planOf returns the plan of n batches that write a file each. name and body hold the number of the batch.
+// planOf returns the plan of n batches that write a file each. name and body contain the number of the batch.
 func planOf(n int, language, name, body string) string {
 	var s strings.Builder
 	s.WriteString("# Bench\n\n")
@@ -130,7 +130,7 @@ func (b *bench) repository(name string, batches int) (string, error) {
 	return b.place.Repo(name, files)
 }
 
-// run runs the plan of a repository and returns the time it took and the most memory the process held.
+// run runs the plan of a repository and returns its time and the peak memory of the process.
 func (b *bench) run(dir string) (time.Duration, int64, error) {
 	cmd := b.place.Command(dir, b.place.Runplan, "run", "plan.md", "--plain")
 	var errOut bytes.Buffer
@@ -144,7 +144,7 @@ func (b *bench) run(dir string) (time.Duration, int64, error) {
 	return took, rss << 10, nil
 }
 
-// bare does with git alone what no batch can do without: a branch in a worktree, a file, a commit, a ref.
+// bare does the minimum of a batch with git alone: a branch in a worktree, a file, a commit, a ref.
 func (b *bench) bare(dir string, batches int) (time.Duration, error) {
 	base, err := b.place.Git(dir, "rev-parse", "HEAD")
 	if err != nil {
@@ -193,7 +193,7 @@ func (b *bench) batch() error {
 		func(n int) string { return planOf(n, "go", "p%d.go", "package parts\n\nconst P%d = 1\n") }); err != nil {
 		return err
 	}
-	return b.batches(" of Go code that ast-grep looks at", func(n int) string {
+	return b.batches(" of Go code that ast-grep checks", func(n int) string {
 		return planOf(n, "go", "p%d.go",
 			"package parts\n\nimport \"os\"\n\nfunc P%d() {\n\tfor {\n\t\tdefer os.Remove(\"x\")\n\t}\n}\n")
 	})
@@ -234,7 +234,7 @@ func (b *bench) batches(what string, plan func(n int) string) error {
 	return nil
 }
 
-// memory takes the peak of a long run. Its floor is the same program on a plan of one batch.
+// memory measures the peak memory of a long run. Its floor is the same program on a plan of one batch.
 func (b *bench) memory() error {
 	n := b.of(1000, 100)
 	var peak [2]int64

@@ -66,7 +66,7 @@ func (b *bench) lessons() error {
 	if err != nil {
 		rg = ""
 	}
-	// Both leave out other people's code. rg is spared the few patterns that go over lines, which make it slower.
+	// Both skip third-party code. rg runs without the few multi-line patterns, which make it slower.
 	args := []string{"--no-config", "--no-ignore", "--hidden", "--no-heading", "--line-number", "--glob=!vendor"}
 	for _, l := range lib.Lessons {
 		if l.Pattern.Type == lessons.Syntactic && l.Severity.Level() != lessons.None && !overLines(l.Pattern.Regex) {
@@ -169,7 +169,7 @@ func (b *bench) again() error {
 		}
 		v := float64(time.Since(began))
 		if !bytes.Contains(out, []byte(`"note": "cached`)) {
-			return fmt.Errorf("the second look is not from the cache:\n%s", out)
+			return fmt.Errorf("the second result is not from the cache:\n%s", out)
 		}
 		ours, floor, ratio = append(ours, v), append(floor, fl), append(ratio, v/fl)
 	}
@@ -209,7 +209,7 @@ func copyGo(from, to string) (n int, err error) {
 	return n, err
 }
 
-// plugin takes the start of a gate plugin with its first call. Its floor is the start of a Go program that does
+// plugin measures the start of a gate plugin with its first call. Its floor is the start of a Go program that does
 // nothing.
 func (b *bench) plugin() error {
 	program := filepath.Join(b.place.Dir, "gate-plugin")

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// graph is a plan whose batches take times that are known beforehand.
+// graph is a plan with known times of batches.
 type graph struct {
 	took  []time.Duration
 	needs [][]int // of each batch, indexes of earlier ones
 }
 
 // randomGraph makes a plan of 20 to 60 batches that take one to five seconds each. Some graphs are wide and some are
-// close to a chain: how far back a batch looks for what it needs is chance as well.
+// close to a chain: the distance of a batch to its needs is random too.
 func randomGraph(rnd *rand.Rand) graph {
 	n := 20 + rnd.IntN(41)
 	free, most, reach := 0.1+0.4*rnd.Float64(), 1+rnd.IntN(3), 6+rnd.IntN(n-5)
@@ -47,7 +47,7 @@ func (g graph) work() time.Duration {
 // chains returns for each batch the longest chain of work that begins with it.
 func (g graph) chains(took func(i int) time.Duration) []time.Duration {
 	chain := make([]time.Duration, len(g.took))
-	for i := len(g.took) - 1; i >= 0; i-- { // what needs i comes after it, and has added its own
+	for i := len(g.took) - 1; i >= 0; i-- { // dependents of i come after it, and have added theirs
 		chain[i] += took(i)
 		for _, need := range g.needs[i] {
 			chain[need] = max(chain[need], chain[i])
@@ -58,7 +58,7 @@ func (g graph) chains(took func(i int) time.Duration) []time.Duration {
 
 func (g graph) known(i int) time.Duration { return g.took[i] }
 
-// even counts each batch as one: what is known of a plan that never ran.
+// even counts each batch as one, like a plan without history.
 func even(int) time.Duration { return time.Second }
 
 func (g graph) critical() time.Duration { return slices.Max(g.chains(g.known)) }
@@ -68,8 +68,8 @@ func (g graph) floor(workers int) time.Duration {
 	return max(g.critical(), g.work()/time.Duration(workers))
 }
 
-// makespan returns the time that the graph takes where batch i occupies a worker for took(i), and of those that could
-// begin the one with the longest chain by guess goes first, then the first of the plan.
+// makespan returns the total time of the graph if batch i occupies a worker for took(i). Of the ready batches, the
+// one with the longest guessed chain starts first, then the first of the plan.
 func (g graph) makespan(workers int, took, guess func(i int) time.Duration) time.Duration {
 	chain, ends := g.chains(guess), make([]time.Duration, len(g.took))
 	begun, busy := make([]bool, len(g.took)), map[int]bool{}
@@ -103,8 +103,8 @@ func (g graph) makespan(workers int, took, guess func(i int) time.Duration) time
 	return now
 }
 
-// files returns the plan and what its agents look up: how long to sleep. The agent is one process that sleeps, so that
-// the machine has little to do but what runplan asks for. Where the plan tells, each batch has an estimate.
+// files returns the plan and the sleeping times for its agents. The agent is one sleeping process, so almost all load
+// comes from runplan. If told is set, each batch has an estimate.
 func (g graph) files(tells bool) map[string]string {
 	files := map[string]string{
 		"parts/README.md": "parts\n",

@@ -91,7 +91,7 @@ func (b *bench) pythonLibrary(p patterns.Program) error {
 	}
 	out, err := exec.Command(python, "-c", "import sysconfig; print(sysconfig.get_path('stdlib'))").Output()
 	if err != nil {
-		return fmt.Errorf("ask python3 for its library: %w", err)
+		return fmt.Errorf("run python3 to find its library: %w", err)
 	}
 	dir := filepath.Join(b.place.Dir, "python-library")
 	lib := strings.TrimSpace(string(out))
@@ -169,7 +169,7 @@ func (b *bench) sizeOnDisk(dir string, files []string) error {
 	return nil
 }
 
-// compareAst asks Python's own parser about the same files.
+// compareAst compares with Python's own parser on the same files.
 func (b *bench) compareAst(python, dir string) error {
 	table, err := definitions(dir, "python")
 	if err != nil {
@@ -196,7 +196,7 @@ func (b *bench) compareAst(python, dir string) error {
 		met: r.Missing*10000 <= r.Total && r.Extra == 0,
 	})
 	b.notes = append(b.notes,
-		fmt.Sprintf("Against ast: %d missing, %d under another parent, %d that are none.", r.Missing, r.Shifted, r.Extra))
+		fmt.Sprintf("Compared with ast: %d missing, %d under another parent, %d wrong.", r.Missing, r.Shifted, r.Extra))
 	b.notes = append(b.notes, r.Notes...)
 	return nil
 }
@@ -235,7 +235,7 @@ func definitions(dir, language string) (string, error) {
 	return text.String(), nil
 }
 
-// goLibrary compares with go/parser, asked in its own way: what it declares, counted by file, kind, name and line.
+// goLibrary compares with go/parser: its declarations, counted by file, kind, name and line.
 func (b *bench) goLibrary(patterns.Program) error {
 	src, name, err := b.goSource()
 	if err != nil {
@@ -306,7 +306,7 @@ func (b *bench) goLibrary(patterns.Program) error {
 	return nil
 }
 
-// oneOfMany takes an index after one of many files was changed: in a body, and so that other files may see it.
+// oneOfMany measures an index after a change of one of many files: in a body, and in a part that other files see.
 func (b *bench) oneOfMany(patterns.Program) error {
 	n := b.of(5000, 500)
 	files := map[string]string{}
@@ -373,7 +373,7 @@ func (b *bench) oneOfMany(patterns.Program) error {
 	return nil
 }
 
-// historyPass takes what the history adds to a cold index. Its floor is git log with the same arguments.
+// historyPass measures the time that the history adds to a cold index. Its floor is git log with the same arguments.
 func (b *bench) historyPass(patterns.Program) error {
 	n := b.of(5000, 500)
 	dir := filepath.Join(b.place.Dir, "history")

@@ -19,7 +19,7 @@ func main() {
 	only := flag.String("only", "",
 		"parse, start, batch, room, memory, page, team, knowledge, bootstrap, plugin, again, lessons, sampling or "+
 			"temporal: only this one")
-	seed := flag.Uint64("seed", 1, "with team: where the random graphs come from")
+	seed := flag.Uint64("seed", 1, "with team: seed of the random graphs")
 	lanes := flag.Int("lanes", 2*runtime.NumCPU(), "with team: runs side by side")
 	svg := flag.String("svg", "", "with sampling: write its regret curve to this file")
 	flag.Parse()

@@ -137,9 +137,9 @@ func (l *longRun) grow(n int) error {
 			command := fmt.Sprintf("%s/r%d-c1/execute", key, attempt)
 			for _, e := range []runner.Event{
 				{Kind: runner.Dispatched, Command: command, Batch: key, Attempt: attempt, Base: "b0"},
-				{Kind: runner.Note, Reason: fmt.Sprintf("note %d, which tells of something", k)},
+				{Kind: runner.Note, Reason: fmt.Sprintf("note %d, with some text", k)},
 				{Kind: runner.Executed, Command: command, Batch: key, Attempt: attempt, Outcome: runner.OutcomeFailed,
-					Reason: "it is not there yet", Agent: "a"},
+					Reason: "it does not exist yet", Agent: "a"},
 				{Kind: runner.Note, Reason: "and on it goes"},
 			} {
 				r, err := l.record(e)
@@ -207,7 +207,7 @@ func (s *served) get(path string) (string, error) {
 	return string(body), err
 }
 
-// watch keeps a page of the run open, as a browser does, until the server goes.
+// watch keeps a page of the run open, as a browser does, until the server ends.
 func (s *served) watch(path string) (open func() error, err error) {
 	r, err := s.client.Get(s.base + path)
 	if err != nil {
@@ -229,7 +229,7 @@ func (s *served) watch(path string) (open func() error, err error) {
 	}, nil
 }
 
-// held returns the memory that the server holds now; 0 where the system does not tell.
+// held returns the present memory of the server; 0 if the system does not report it.
 func (s *served) held() int64 {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
 	if err != nil {
@@ -240,8 +240,7 @@ func (s *served) held() int64 {
 	return n << 10
 }
 
-// pageMemory has events come in while a page is open, and compares what the server holds after the first tenth and
-// after all.
+// pageMemory adds events while a page is open, and compares the server's memory after the first tenth and at the end.
 func (b *bench) pageMemory(l *longRun, s *served) error {
 	open, err := s.watch("/live/run/" + longRunID + "?v=")
 	if err != nil {
@@ -297,13 +296,13 @@ func (b *bench) pageUpdates() error {
 	const what = "page, longest update of 1,000 batches, main thread"
 	switch {
 	case m != nil:
-		script, _ := strconv.ParseFloat(m[2], 64) // they are numbers: the expression says so
+		script, _ := strconv.ParseFloat(m[2], 64) // the expression matches only numbers
 		task, _ := strconv.ParseFloat(m[3], 64)
 		b.figures = append(b.figures,
 			figure{what: "page of 1,000 batches, first paint", value: m[1] + " ms"},
 			figure{what: what, value: fmt.Sprintf("%.1f ms", max(script, task)), goal: "< 50 ms", met: max(script, task) < 50})
-	case err == nil, bytes.Contains(out, []byte("there is no Chromium")):
-		b.figures = append(b.figures, figure{what: what, value: "not measured: there is no Chromium (make browser)"})
+	case err == nil, bytes.Contains(out, []byte("Chromium is missing")):
+		b.figures = append(b.figures, figure{what: what, value: "not measured: Chromium is missing (make browser)"})
 	default:
 		return fmt.Errorf("%w\n%s", err, out)
 	}

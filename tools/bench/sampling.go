@@ -218,7 +218,7 @@ func (b *bench) sampling(picture string) error {
 		})
 		if i == 0 {
 			curves = []curve{{"fixed list", "#a0a0a0", list.regret}, {"by chance", "#c06020", even.regret},
-				{"learned", "#2060c0", learned.regret}, {"knows the rates", "#208040", knows.regret}}
+				{"learned", "#2060c0", learned.regret}, {"known rates", "#208040", knows.regret}}
 		}
 	}
 	if !b.quick {
@@ -248,8 +248,8 @@ func singly() [][]world {
 	return out
 }
 
-// forgetting sums up the regret of all types for several rates of forgetting, before and after the change, and takes
-// that of the mix, where outcomes are scarce.
+// forgetting sums up the regret of all types for several rates of forgetting, before and after the change, and uses
+// that of the mix, in which outcomes are rare.
 func (b *bench) forgetting(seeds int) {
 	for _, forget := range []float64{0, 0.002, 0.004, 0.006, 0.008, 0.01, 0.015, 0.02, 0.05} {
 		always := func(bool) strategy { return learning(forget) }
@@ -267,7 +267,8 @@ func (b *bench) forgetting(seeds int) {
 	}
 }
 
-// passRates compares how often a tournament of three has a passer with what independent candidates give.
+// passRates compares how often a tournament of three has a passed candidate with the expectation for independent
+// candidates.
 func (b *bench) passRates(tries int) {
 	v, _ := sampling.Named(sampling.Vanilla)
 	slots := []sampling.Slot{{Number: 1, Variant: v}, {Number: 2, Variant: v}, {Number: 3, Variant: v}}

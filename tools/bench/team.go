@@ -22,13 +22,13 @@ const teamWorkers = 4
 type teamRun struct {
 	graph
 	number int
-	told   outing  // the plan says how long each batch is likely to take
+	told   outing  // the plan has an estimate of each batch
 	first  *outing // without earlier runs; nil if it did not run
 	second *outing // with that one as history
 
 	foretold   float64 // speed-up as predicted from the plan's estimates
-	unread     float64 // as predicted from nothing
-	remembered float64 // and after the first run; 0 if there was none
+	unread     float64 // predicted without history
+	remembered float64 // predicted after the first run; 0 if there was none
 }
 
 // outing is one run of a plan.
@@ -38,7 +38,7 @@ type outing struct {
 	executed map[int]time.Duration // how long each batch had a worker
 	hand     time.Duration         // mean time from the start of an execution's command to its end, less the sleep
 	tail     time.Duration         // from the end of the last agent to the last event
-	head     time.Duration         // from the first event to the first that is given to an agent
+	head     time.Duration         // from the first event to the first command of an agent
 }
 
 // speedUp returns how many times faster the run was than all batches one after another without overhead.
@@ -110,7 +110,7 @@ func (b *bench) outings(i int, g graph) (*teamRun, error) {
 	return r, nil
 }
 
-// predicted asks runplan for the speed-up of a plan.
+// predicted gets runplan's prediction of the speed-up of a plan.
 func (b *bench) predicted(dir string, g graph) (float64, error) {
 	cmd := b.place.Command(dir, b.place.Runplan, "route", "plan.md", "--mode", "team", "--workers",
 		fmt.Sprint(teamWorkers), "--json")
@@ -134,7 +134,7 @@ func (b *bench) predicted(dir string, g graph) (float64, error) {
 		edges += len(needs)
 	}
 	if len(d.Edges) != edges {
-		return 0, fmt.Errorf("runplan sees %d dependencies, and the plan was made with %d", len(d.Edges), edges)
+		return 0, fmt.Errorf("runplan finds %d dependencies, but the plan was made with %d", len(d.Edges), edges)
 	}
 	if d.Estimate.SpeedUp == nil {
 		return 0, errors.New("runplan route predicts no speed-up")
@@ -148,7 +148,7 @@ type teamEvent struct {
 	At                            time.Time
 }
 
-// outing runs a plan once, and reads its times from the events, which say the same as those in the journal.
+// outing runs a plan once, and reads its times from the events, which equal those in the journal.
 func (b *bench) outing(dir string, g graph) (outing, error) {
 	cmd := b.place.Command(dir, b.place.Runplan, "run", "plan.md", "--mode", "team", "--workers", fmt.Sprint(teamWorkers),
 		"--json")
@@ -180,7 +180,7 @@ func (b *bench) outing(dir string, g graph) (outing, error) {
 			left = e.At
 			var n int
 			if _, err := fmt.Sscan(e.Batch, &n); err != nil || n < 1 || n > len(g.took) || o.executed[n-1] > 0 {
-				return o, fmt.Errorf("batch %q was executed, which is none of the plan or was executed before", e.Batch)
+				return o, fmt.Errorf("batch %q was executed, but is not in the plan or was already executed", e.Batch)
 			}
 			o.executed[n-1] = e.At.Sub(asked[e.Command])
 			o.hand += (o.executed[n-1] - g.took[n-1]) / time.Duration(len(g.took))

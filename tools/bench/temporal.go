@@ -9,9 +9,9 @@ import (
 	"strconv"
 )
 
-// temporal measures what a batch costs that does nothing, on this machine and on a Temporal server with its database in
-// a file. The measurement is a test of the module that has the server in it. Its floor is as many activities that do
-// nothing, one after the other, on the same server.
+// temporal measures the overhead of an empty batch, on this machine and on a Temporal server with its database in a
+// file. The measurement is a test of the module with the server. Its floor is the same number of empty activities,
+// one after the other, on the same server.
 func (b *bench) temporal() error {
 	// The test leaves the server there. Building it takes minutes, too long for a quick run.
 	if _, err := os.Stat(filepath.Join("bin", "temporal", "devserver")); err != nil && b.quick {
@@ -24,7 +24,7 @@ func (b *bench) temporal() error {
 	cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout=60m", "-run=^TestOverhead$", ".", "-noops="+
 		strconv.Itoa(b.of(200, 10)), "-figures="+file)
 	cmd.Dir = filepath.Join("temporal", "servertest")
-	// as make test-temporal, or all is rebuilt
+	// with the flags of make test-temporal, to avoid a rebuild
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath", "GOTOOLCHAIN=local")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)
@@ -42,7 +42,7 @@ func (b *bench) temporal() error {
 	}
 	millis := func(v float64) string { return ms(v * 1e6) }
 	b.figures = append(b.figures,
-		figure{what: fmt.Sprintf("one of %d batches that do nothing, here", o.Batches), value: millis(o.Local)},
+		figure{what: fmt.Sprintf("one of %d empty batches, here", o.Batches), value: millis(o.Local)},
 		figure{
 			fmt.Sprintf("… on Temporal (%.1f empty activities)", o.Activities/float64(o.Batches)), millis(o.Temporal),
 			millis(o.Floor),

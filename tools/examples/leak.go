@@ -78,7 +78,7 @@ func edited(parts []part, completion string) ([][]bool, error) {
 	return out, nil
 }
 
-// picks are ways to guess which part is edited, without reading it.
+// picks lists ways to guess the edited part without reading it.
 var picks = []struct {
 	name string
 	of   func(parts []part) int
@@ -101,7 +101,7 @@ var picks = []struct {
 	}},
 }
 
-// places are ways to guess the line in an edited part of n lines.
+// places lists ways to guess the line in an edited part of n lines.
 var places = []struct {
 	name string
 	of   func(n int) int
@@ -124,7 +124,7 @@ func extreme(p []part, sign int) int {
 	return best
 }
 
-// trial counts how often a way of guessing is right, and how often chance would be.
+// trial counts the hits of a way of guessing, and the expected hits by chance.
 type trial struct {
 	name                 string
 	n                    int
@@ -138,14 +138,15 @@ func (t *trial) add(hit bool, chance float64) {
 	t.chance, t.spread = t.chance+chance, t.spread+chance*(1-chance)
 }
 
-// margin bounds by how much a guess may beat chance, as a share: the middle of a function changes more often than its
-// first and last line, whatever is shown.
+// margin limits the share by which a guess may beat chance: functions change more often in the middle than at their
+// first and last lines, even without a leak.
 const margin = 0.06
 
 // limit is the highest number of hits that counts as chance: three standard deviations above it, or the margin.
 func (t *trial) limit() float64 { return t.chance + max(3*math.Sqrt(t.spread), margin*float64(t.n)) }
 
-// guess tells how often each way of guessing finds the edited part, or the edited lines of one, beside chance.
+// guess measures how often each way of guessing finds the edited part, or the edited lines of one, compared with
+// chance.
 func guess(w io.Writer, dirs []string) error {
 	all, err := readCode(dirs)
 	if err != nil {
@@ -166,7 +167,7 @@ func guess(w io.Writer, dirs []string) error {
 			}
 		}
 		if with == 0 {
-			continue // only new files, or an edit of a file that goes
+			continue // only new files, or an edit of a deleted file
 		}
 		for k, p := range picks {
 			trials[k].name = p.name
@@ -190,7 +191,7 @@ func guess(w io.Writer, dirs []string) error {
 		}
 	}
 	if trials[0].n == 0 {
-		return fmt.Errorf("no example edits a file that was there")
+		return fmt.Errorf("no example edits an existing file")
 	}
 	fmt.Fprintf(w, "%-48s %6s %7s %7s  %s\n", "guess", "times", "right", "chance", "at most")
 	var better []string

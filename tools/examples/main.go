@@ -24,12 +24,12 @@ import (
 )
 
 func main() {
-	draw := flag.Int("draw", 0, "print so many examples of edits, drawn by seed")
+	draw := flag.Int("draw", 0, "number of examples of edits to print, drawn by seed")
 	seed := flag.Uint64("seed", 1, "random seed of -draw")
 	judged := flag.String("judged", "",
-		"count the verdicts of this file of judgements, and exit with 1 if the goals are missed")
+		"count the verdicts in this file of judgements, and exit with 1 if the goals are missed")
 	leak := flag.Bool("leak", false,
-		"guess the place of the edits from what is shown, and exit with 1 if that is better than chance")
+		"guess the place of the edits from the prompts, and exit with 1 if that is better than chance")
 	flag.Parse()
 	var err error
 	switch {

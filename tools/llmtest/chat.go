@@ -59,7 +59,7 @@ func (s *Server) refused(w http.ResponseWriter, a Answer, model string) bool {
 	case Busy:
 		refuse(w, http.StatusServiceUnavailable, "server busy, please try again.  maximum pending requests exceeded")
 	case Broken:
-		refuse(w, http.StatusInternalServerError, cmp.Or(a.Text, "something went wrong"))
+		refuse(w, http.StatusInternalServerError, cmp.Or(a.Text, "internal error"))
 	case Bad:
 		refuse(w, http.StatusBadRequest, cmp.Or(a.Text, "bad request"))
 	case Missing:

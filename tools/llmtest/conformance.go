@@ -41,19 +41,19 @@ func Conformance(t *testing.T, url, model string) {
 		return llm.New(o).Complete(t.Context(), r)
 	}
 
-	t.Run("the server tells its version", func(t *testing.T) {
+	t.Run("the server reports its version", func(t *testing.T) {
 		v, err := llm.ServerVersion(t.Context(), o, url)
 		if err != nil || v == "" {
 			t.Fatalf("version %q, %v", v, err)
 		}
 	})
-	t.Run("the server tells the context of a model", func(t *testing.T) {
+	t.Run("the server reports the context of a model", func(t *testing.T) {
 		info, err := llm.Inspect(t.Context(), o, m)
 		if err != nil || info.Context < 1024 || info.Remote != "" {
 			t.Fatalf("%+v, %v", info, err)
 		}
 	})
-	t.Run("words come whole, or not at all where the model talks until its window is full", func(t *testing.T) {
+	t.Run("words are complete, or the model fills its window", func(t *testing.T) {
 		res, err := ask(t, func(r *llm.Request) { r.Model.MaxTokens = 0 })
 		var length *llm.LengthError
 		if err == nil && res.Text == "" || err != nil && (!errors.As(err, &length) || res.Text != "") {
@@ -74,7 +74,7 @@ func Conformance(t *testing.T, url, model string) {
 			}
 			if res.PromptTokens == nil || *res.PromptTokens == 0 || res.CompletionTokens == nil || *res.CompletionTokens == 0 ||
 				res.Latency <= 0 || res.Model == "" {
-				t.Fatalf("the server counts tokens, and this is what came: %+v", res)
+				t.Fatalf("the server must count tokens, but returned: %+v", res)
 			}
 			if i == 0 {
 				first = v
@@ -89,9 +89,9 @@ func Conformance(t *testing.T, url, model string) {
 		check  func(error) bool
 		text   string
 	}{
-		{"a model that is not there is to be pulled", func(r *llm.Request) { r.Model.Name = "no-such-model" },
+		{"a missing model gives the advice to pull it", func(r *llm.Request) { r.Model.Name = "no-such-model" },
 			func(err error) bool { var e *llm.NotFoundError; return errors.As(err, &e) }, "ollama pull no-such-model"},
-		{"an answer that runs into max_tokens is none", func(r *llm.Request) { r.Model.MaxTokens = 3 },
+		{"an answer cut at max_tokens is an error", func(r *llm.Request) { r.Model.MaxTokens = 3 },
 			func(err error) bool {
 				var e *llm.LengthError
 				return errors.As(err, &e) && errors.Is(err, llm.ErrCutOff)
@@ -106,13 +106,13 @@ func Conformance(t *testing.T, url, model string) {
 		{"a prompt that the estimate lets through and the server does not is refused, not cut", func(r *llm.Request) {
 			r.Model.MaxTokens, r.Prompt = 16, strings.Repeat("xqzj~{`^", 400)
 		}, func(err error) bool { var e *llm.WindowError; return errors.As(err, &e) && e.Counted }, "counts more"},
-		{"a schema that is none is the caller's fault",
+		{"an invalid schema is the caller's error",
 			func(r *llm.Request) { r.Schema = json.RawMessage(`{"type":"bogus"}`) },
 			func(err error) bool {
 				var e *llm.ServerError
 				return errors.As(err, &e) && !e.Passing && e.Status == 500
 			}, "invalid JSON schema"},
-		{"a server that is not there is to be started", func(r *llm.Request) { r.Model.BaseURL = "http://127.0.0.1:1" },
+		{"a missing server gives the advice to start it", func(r *llm.Request) { r.Model.BaseURL = "http://127.0.0.1:1" },
 			func(err error) bool { var e *llm.DownError; return errors.As(err, &e) }, "ollama serve"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -122,7 +122,7 @@ func Conformance(t *testing.T, url, model string) {
 			}
 		})
 	}
-	t.Run("who has given up gets no answer and no other reason", func(t *testing.T) {
+	t.Run("a cancelled call returns the cancellation", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		_, err := llm.New(o).Complete(ctx, llm.Request{Model: m, Prompt: "Say something."})
@@ -130,7 +130,7 @@ func Conformance(t *testing.T, url, model string) {
 			t.Fatal(err)
 		}
 	})
-	t.Run("many may ask at once", func(t *testing.T) {
+	t.Run("concurrent calls work", func(t *testing.T) {
 		c := llm.New(o)
 		var wait sync.WaitGroup
 		errs := make([]error, 6)

@@ -23,7 +23,7 @@ import (
 	"github.com/runplan/runplan/gates/mutants"
 )
 
-// verdict says what became of a mutant.
+// verdict is the result of a mutant.
 type verdict string
 
 const (
@@ -36,9 +36,9 @@ func main() {
 	n := flag.Int("n", 300, "mutants to try, spread evenly over the packages; 0 tries all")
 	seed := flag.Uint64("seed", 1, "seed of the choice")
 	workers := flag.Int("workers", 1, "mutants to try at the same time")
-	bar := flag.Int("bar", 0, "percent that the tests must kill; fewer make the command fail")
+	bar := flag.Int("bar", 0, "minimum percent of killed mutants; below it the command fails")
 	limit := flag.Duration("timeout", 3*time.Minute, "time for the tests on one mutant; longer counts as killed")
-	only := flag.String("file", "", "only mutants of files whose path holds this")
+	only := flag.String("file", "", "only mutants of files whose path contains this")
 	flag.Parse()
 	if err := measure(flag.Args(), *n, *seed, *workers, *bar, *limit, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "mutate:", err)
@@ -63,7 +63,7 @@ func measure(dirs []string, n int, seed uint64, workers, bar int, limit time.Dur
 			all = all[:min(len(all), (n+len(dirs)-1)/len(dirs))]
 		}
 		if try(mutants.Mutant{Path: all[0].Path}, limit) != survived {
-			return fmt.Errorf("the tests of %s do not pass on the code as it is", dir)
+			return fmt.Errorf("the tests of %s fail without a mutant", dir)
 		}
 		list = append(list, all...)
 	}
@@ -144,7 +144,7 @@ func mutantsOf(dir, only string) ([]mutants.Mutant, error) {
 	return all, nil
 }
 
-// try runs the tests of the package on a mutant. The working tree stays as it is: the compiler reads the mutant from
+// try runs the tests of the package on a mutant. The working tree does not change: the compiler reads the mutant from
 // a temporary file instead.
 func try(m mutants.Mutant, limit time.Duration) verdict {
 	dir, err := os.MkdirTemp("", "mutate")

@@ -15,7 +15,7 @@ import (
 // history is a repository that commits are drawn from.
 type history struct{ name, source string }
 
-// histories lists the bundles and repositories in folders. A folder that is itself a repository counts, too.
+// histories lists the bundles and repositories in folders. A folder that is itself a repository counts too.
 func histories(folders []string, only string) ([]history, error) {
 	var out []history
 	add := func(name, source string) {
@@ -97,7 +97,7 @@ func (h history) clone(dir string) (string, error) {
 // tip is the end of the history in a clone.
 const tip = "refs/precision/tip"
 
-// code are the endings of files of source code. A commit without one says nothing about rules for code.
+// code lists the endings of source files. A commit without such files says nothing about rules for code.
 var code = []string{
 	".go", ".py", ".pyi", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".sh", ".bash", ".bats", ".rs",
 	".rb", ".java", ".kt", ".c", ".h",

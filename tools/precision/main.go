@@ -46,15 +46,15 @@ func main() {
 	flag.StringVar(&o.judged, "judgements", "tools/precision/judgements.tsv", "`file` with the judgements")
 	flag.StringVar(&o.record, "record", "", "write the measured precision of each rule to this `file`")
 	flag.StringVar(&o.commit, "commit", "",
-		"look at this `commit` instead of a sample, and print all that is said of it; with -only")
+		"check this `commit` instead of a sample, and print all of its findings; with -only")
 	flag.IntVar(&o.n, "n", 25, "commits to draw from each history")
 	flag.Uint64Var(&o.seed, "seed", 1, "random seed of the sample")
 	flag.IntVar(&o.parallel, "parallel", min(2, runtime.NumCPU()), "histories that are checked the same time")
-	flag.BoolVar(&o.open, "open", false, "print the findings that nobody judged, as lines for the file of judgements")
+	flag.BoolVar(&o.open, "open", false, "print findings without a judgement, as lines for the file of judgements")
 	flag.BoolVar(&o.whole, "whole", false,
-		"look at the newest tree of each history as one change that adds all of it; nothing is too many then")
+		"check the newest tree of each history as one change that adds everything, without limits")
 	flag.BoolVar(&o.add, "add", false,
-		"with -record, add to what is recorded: these histories were not among those that it comes from")
+		"with -record, add to the recorded results; use it only for other histories")
 	flag.BoolVar(&o.verbose, "v", false, "print each error and warning")
 	flag.Float64Var(&o.blocked, "blocked", 2, "most commits that may be blocked, in percent")
 	flag.Float64Var(&o.warnings, "warnings", 0.3, "most warnings a commit")

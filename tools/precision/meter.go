@@ -21,7 +21,7 @@ type finding struct {
 	Rule, Path, Severity, Message string
 	Line                          int
 	Known                         bool
-	Added                         bool `json:"-"` // its line was added, or it is about a file as a whole
+	Added                         bool `json:"-"` // its line was added, or it concerns a whole file
 }
 
 // place returns the place of the finding in the notation of the judgements.
@@ -91,7 +91,7 @@ func searchPath() string {
 
 func (m *meter) close() { os.RemoveAll(m.dir) }
 
-// all looks at the sample of each history.
+// all checks the sample of each history.
 func (m *meter) all(list []history) ([]look, error) {
 	results := make([][]look, len(list))
 	errs := make([]error, len(list))
@@ -135,7 +135,7 @@ func (m *meter) history(h history) ([]look, error) {
 			break
 		}
 		if !checkOut(dir, c) {
-			missing++ // a clone may lack files: those that were too large for it
+			missing++ // a clone may lack files that were too large
 			continue
 		}
 		name := c
@@ -154,7 +154,7 @@ func (m *meter) history(h history) ([]look, error) {
 	return out, nil
 }
 
-// summaryOf describes what was said of a history, for those who wait.
+// summaryOf summarises the results of a history, as progress output.
 func summaryOf(h history, looks []look) string {
 	blocked, warnings := 0, 0
 	for _, l := range looks {
@@ -170,8 +170,7 @@ func summaryOf(h history, looks []look) string {
 	return fmt.Sprintf("%s: %d commits, %d blocked, %d warnings", h.name, len(looks), blocked, warnings)
 }
 
-// wholeChange makes HEAD a commit that adds all files of the commit that is checked out, and returns the name of that
-// one.
+// wholeChange makes HEAD a commit that adds all files of the checked-out commit, and returns the name of that commit.
 func wholeChange(dir string) (string, error) {
 	identity := []string{"-c", "user.name=precision", "-c", "user.email=precision@localhost"}
 	run := func(args ...string) (string, error) {
@@ -198,7 +197,7 @@ func wholeChange(dir string) (string, error) {
 	return name, err
 }
 
-// checkOut makes dir the checkout of a commit, with nothing else in it.
+// checkOut makes dir a clean checkout of a commit.
 func checkOut(dir, commit string) bool {
 	_, err := git(dir, "checkout", "-q", "--force", "--detach", commit)
 	if err == nil {
@@ -207,7 +206,7 @@ func checkOut(dir, commit string) bool {
 	return err == nil
 }
 
-// commit looks at the commit that is checked out.
+// commit checks the checked-out commit.
 func (m *meter) commit(h history, dir, commit string) (look, error) {
 	l := look{history: h.name, commit: commit[:min(12, len(commit))]}
 	added, err := addedLines(dir)

@@ -201,7 +201,7 @@ func record(o options, commits, histories int, rules map[string]*tally) error {
 	if o.whole || o.add {
 		old, err := os.ReadFile(o.record)
 		if err != nil {
-			return fmt.Errorf("read what commits told, which comes first: %w", err)
+			return fmt.Errorf("read the results of commits, which must come first: %w", err)
 		}
 		for line := range strings.Lines(string(old)) {
 			var rule string

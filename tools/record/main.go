@@ -26,7 +26,7 @@ const (
 
 func main() {
 	out := flag.String("out", "", "`file` to write")
-	every := flag.Duration("every", 350*time.Millisecond, "time between two looks at the terminal")
+	every := flag.Duration("every", 350*time.Millisecond, "time between two captures of the terminal")
 	flag.Parse()
 	frames, err := watch(*every, flag.Args())
 	if err == nil {
@@ -99,7 +99,7 @@ func watch(every time.Duration, args []string) ([]frame, error) {
 	}
 }
 
-// draw returns the frames as a strip that moves behind a window. A line that was drawn before is used again.
+// draw returns the frames as a strip that moves behind a window. Repeated lines are drawn once.
 func draw(frames []frame) string {
 	width, height := margin*2+cell*columns, float64(margin*2+line*rows)
 	total := frames[len(frames)-1].at + hold
@@ -143,8 +143,8 @@ var sgr = regexp.MustCompile("\x1b\\[([0-9;]*)m")
 
 func plain(text string) string { return strings.TrimSpace(sgr.ReplaceAllString(text, "")) }
 
-// spans returns a line as SVG text. Each run of one style is placed by its column, whatever the font makes of its
-// width.
+// spans returns a line as SVG text. Each run of one style is placed by its column, so the width of the font does not
+// matter.
 func spans(text string) string {
 	var b strings.Builder
 	class, column := map[string]string{}, 0

@@ -1,6 +1,6 @@
 // Command reflow breaks the lines of Go files that are longer than 120 columns: comments between words, code after
-// commas, operators and opening brackets, and strings between words. The tokens of a file stay the same, but for
-// strings that are split in two. Raw strings stay as they are.
+// commas, operators and opening brackets, and strings between words. The tokens of a file do not change, except for
+// strings that are split in two. Raw strings do not change.
 //
 // Usage: go run ./tools/reflow file ...
 package main
@@ -39,7 +39,7 @@ func reflow(name string) error {
 		return nil
 	}
 	now := src
-	for range 6 { // gofmt aligns what was broken, which may make it long again
+	for range 6 { // gofmt aligns broken lines, which may make them long again
 		next, err := format.Source([]byte(breakLines(string(now))))
 		if err != nil {
 			return err
@@ -58,7 +58,7 @@ func reflow(name string) error {
 	return os.WriteFile(name, now, 0o644)
 }
 
-// meaning lists the tokens of a file, with strings joined that are added to each other. Comments are left out.
+// meaning lists the tokens of a file without comments, and joins concatenated strings.
 func meaning(src []byte) []string {
 	var out []string
 	for _, t := range tokens(string(src)) {
@@ -89,7 +89,7 @@ func meaning(src []byte) []string {
 	return out
 }
 
-// tok is a token with its place: the offset, and the offset behind it.
+// tok is a token with its position: the offset, and the offset after it.
 type tok struct {
 	tok      token.Token
 	lit      string
@@ -263,7 +263,7 @@ func code(l line) []string {
 		if cost < 0 || columns > width || t.to < assigned || strings.TrimSpace(l.text[t.to:]) == "" {
 			continue
 		}
-		if columns < len(indent)+24 { // nearly nothing would stand before the break
+		if columns < len(indent)+24 { // almost nothing would be before the break
 			cost += 15
 		}
 		if best < 0 || cost <= bestCost {

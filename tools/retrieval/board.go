@@ -160,7 +160,7 @@ func (b *board) dumpFeatures(ctx context.Context, d retrieve.Deps, dir string, t
 		Files int       `json:"files"`
 		Rows  []row     `json:"rows"`
 		Units []unitRow `json:"units"`
-		Plain counts    `json:"plain"` // what BM25 over chunks finds
+		Plain counts    `json:"plain"` // the results of BM25 over chunks
 	}{Repo: repo, Hash: t.hash, Files: len(want.files)}
 	for i, budget := range fitBudgets {
 		s := want.score(fill(plain, budget*tokens.PerToken))

@@ -28,10 +28,10 @@ type task struct {
 	files        []changedFile
 }
 
-// changedFile is a file of code that was there before the commit.
+// changedFile is an existing code file that the commit changed.
 type changedFile struct {
 	path  string
-	lines []int // of the parent, that were removed or replaced, or between which lines came in
+	lines []int // lines of the parent that were removed or replaced, or between which lines were added
 }
 
 func run(dir string, args ...string) (string, error) {

@@ -52,7 +52,7 @@ func (x *example) link() {
 // fitBudgets lists the budgets in tokens that the weights are fitted for.
 var fitBudgets = [...]int{16000, 8000, 4000}
 
-// counts holds the files and functions that are found at each of [fitBudgets].
+// counts holds the numbers of found files and functions at each of [fitBudgets].
 type counts [2 * len(fitBudgets)]float64
 
 // gain adds the files and functions that a selection of chunks finds.
@@ -98,7 +98,7 @@ func (x *example) gain(weights []float64, count *counts) {
 // deficit is the value of a file or function that BM25 over chunks finds in a repository, and the ranking does not.
 const deficit = 0.002
 
-// below returns what is found less than by BM25 over chunks, in each repository and at each budget.
+// below returns the deficit compared with BM25 over chunks, in each repository and at each budget.
 func below(all []*example, found []counts) (missing float64, places []string) {
 	by := map[string]counts{}
 	for i, x := range all {
@@ -151,8 +151,8 @@ func evaluate(all []*example, weights []float64) (float64, counts, []string) {
 	return worth - deficit*missing, d, places
 }
 
-// fit looks for better weights from those that are in use, one at a time. A third of the commits, drawn by seed, has no
-// say and shows how good they are.
+// fit searches for better weights, starting from the present ones, one at a time. A third of the commits, drawn by
+// seed, is held out to measure them.
 func fit(w io.Writer, file string, seed uint64, rounds int) error {
 	f, err := os.Open(file)
 	if err != nil {

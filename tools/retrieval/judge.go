@@ -20,10 +20,10 @@ type judge struct {
 	seen offers
 }
 
-// offers holds the lines of each file that a judge was asked about. A file without lines was offered to scope alone.
+// offers holds the lines of each file that a judge was asked about. A file without lines was offered only to scope.
 type offers map[string][][2]int
 
-// whether says whether lines of a file were offered, for the notes about what is missed.
+// whether describes whether lines of a file were offered, for the notes about misses.
 func (o offers) whether(path string, lines []int) string {
 	spans, ok := o[path]
 	switch {
@@ -49,7 +49,7 @@ func (j judge) Complete(_ context.Context, r llm.Request) (llm.Response, error) 
 	answer := map[string]any{}
 	switch r.Stage {
 	case llm.TaskAnalysis:
-		answer = map[string]any{"intent": "do what the task says", "task_type": "other", "concepts": []string{},
+		answer = map[string]any{"intent": "do the task", "task_type": "other", "concepts": []string{},
 			"symbols": []string{}, "domain": "", "module": ""}
 	case llm.Scope:
 		for _, m := range fileLine.FindAllStringSubmatch(r.Prompt, -1) {
@@ -76,7 +76,7 @@ func (t *task) file(path string) (changedFile, bool) {
 	return changedFile{}, false
 }
 
-// pieces says what is shown of each. A judge that knows the change takes the smallest pieces that hold its lines.
+// pieces chooses what is shown of each. A judge that knows the change takes the smallest pieces with its lines.
 func (j judge) pieces(prompt string) map[string]any {
 	type offered struct {
 		id       string
@@ -155,7 +155,7 @@ func model(llm.Stage) (llm.Model, error) {
 	return llm.Model{Name: "script", Provider: "command", Window: 1 << 20, MaxTokens: 1 << 18}, nil
 }
 
-// forgetful keeps nothing of what is asked and decided.
+// forgetful stores nothing of the questions and decisions.
 type forgetful struct{}
 
 func (forgetful) AddCall(context.Context, store.Call) error                { return nil }

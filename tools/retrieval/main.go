@@ -37,12 +37,12 @@ func main() {
 	flag.StringVar(&chosen, "methods", "",
 		"parts of the names of the methods to compare, separated by semicolons; else all")
 	flag.IntVar(&o.each, "each", 20, "commits of each repository")
-	flag.Uint64Var(&o.seed, "seed", 1, "which commits are taken")
+	flag.Uint64Var(&o.seed, "seed", 1, "seed of the choice of commits")
 	flag.StringVar(&at, "at", "4000,8000,16000", "budgets in tokens")
 	flag.IntVar(&o.workers, "workers", 2, "repositories at a time")
-	flag.StringVar(&o.features, "features", "", "write what speaks for each chunk to this file, for fitting the weights")
-	flag.BoolVar(&o.verbose, "v", false, "print what was missed of each commit")
-	fitted := flag.String("fit", "", "look for better weights with what -features wrote to this file")
+	flag.StringVar(&o.features, "features", "", "write the features of each chunk to this file, for fitting the weights")
+	flag.BoolVar(&o.verbose, "v", false, "print the misses of each commit")
+	fitted := flag.String("fit", "", "search for better weights with this file of -features")
 	rounds := flag.Int("rounds", 6, "with -fit: how often each weight is tried")
 	flag.Parse()
 	if *fitted != "" {

@@ -15,7 +15,7 @@ import (
 // window is the number of lines in a chunk of the plain search.
 const window = 40
 
-// piece is a range of lines of a file as it is shown: completely, or only as a description.
+// piece is a range of lines of a file in the result: complete, or only as a description.
 type piece struct {
 	path       string
 	start, end int
@@ -49,8 +49,7 @@ func readCode(dir string) ([]text, error) {
 	return all, nil
 }
 
-// wordsOf returns the words of a text as a plain search has them: names as a whole and in their parts, in small
-// letters.
+// wordsOf returns the words of a text for a plain search: whole names and their parts, in lower case.
 func wordsOf(s string) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(s,
@@ -129,7 +128,7 @@ func bm25(docs []document, task string) []piece {
 	return out
 }
 
-// grep orders whole files by how many words of the task they have, then by how often.
+// grep orders whole files by the number of task words in them, then by their frequency.
 func grep(docs []document, task string) []piece {
 	words := slices.Compact(slices.Sorted(slices.Values(wordsOf(task))))
 	score := make([]int, len(docs))
@@ -152,7 +151,7 @@ func grep(docs []document, task string) []piece {
 	return out
 }
 
-// fill takes pieces in their order as long as they fit.
+// fill takes pieces in order while they fit.
 func fill(ranked []piece, chars int) []piece {
 	var out []piece
 	for _, p := range ranked {

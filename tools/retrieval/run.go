@@ -21,7 +21,7 @@ import (
 )
 
 // methods lists the compared methods in the order of the tables.
-var methods = []string{"runplan, no model", "runplan, perfect judge", "runplan, judge takes all",
+var methods = []string{"runplan, no model", "runplan, perfect judge", "runplan, judge accepts all",
 	"runplan, judge refuses all", "BM25, chunks of 40 lines", "BM25, whole files", "grep, whole files"}
 
 // checkout is a checked-out repository with its index.
@@ -131,7 +131,7 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 				pkg, err := retrieve.Retrieve(ctx, deps(kind),
 					retrieve.Request{Task: short(t.hash), Text: t.message, Dir: c.dir, Stages: []string{"scope", "precision"},
 						Budget: tokens.Budget{Window: budget}})
-				if err != nil && !errors.As(err, new(*retrieve.NoMatchError)) { // that shows nothing
+				if err != nil && !errors.As(err, new(*retrieve.NoMatchError)) { // pieces that show nothing
 					return fmt.Errorf("%s: %w", m, err)
 				}
 				for _, p := range pkg.Parts {
@@ -213,7 +213,7 @@ func wanted(ctx context.Context, base knowledge.Base, repo int64, t *task, all [
 			switch {
 			case n > 0 && n <= len(lines) && strings.TrimSpace(lines[n-1]) != "":
 				add(owner(n), n)
-			case n < 0 && -n < len(lines) && owner(-n) == owner(-n+1): // what came in stands within one
+			case n < 0 && -n < len(lines) && owner(-n) == owner(-n+1): // the added lines are within one
 				for _, k := range []int{-n, -n + 1} {
 					if strings.TrimSpace(lines[k-1]) != "" {
 						add(owner(-n), k)

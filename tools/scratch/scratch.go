@@ -92,7 +92,7 @@ func (p *Place) Repo(name string, files map[string]string) (string, error) {
 	return dir, nil
 }
 
-// Git runs git in dir and returns what it printed, without the last line feed.
+// Git runs git in dir and returns its output, without the last line feed.
 func (p *Place) Git(dir string, args ...string) (string, error) {
 	cmd := p.Command(dir, "git", args...)
 	var out, errOut bytes.Buffer

@@ -26,9 +26,9 @@ const (
 	partial = "partial" // the commit without one of its hunks
 	near    = "near"    // the parent's code, changed at the right place in a wrong way
 	guard   = "guard"   // the parent's code, with its panics hidden
-	cheat   = "cheat"   // nothing but a test that cannot fail
+	cheat   = "cheat"   // only a test that cannot fail
 	noise   = "noise"   // an unrelated change, up to twice as large as the commit
-	special = "special" // the parent's code with a special case for what the visible tests try
+	special = "special" // the parent's code with special cases for the visible tests
 )
 
 // version is the code of a candidate: its files that differ from the parent's.

@@ -9,24 +9,24 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// contest is one tournament: the eligible candidates of a commit with all that a choice may look at.
+// contest is one tournament: the eligible candidates of a commit with all inputs of a choice.
 type contest struct {
-	right   []bool // the held-out tests pass; nobody but the oracle sees it
+	right   []bool // the held-out tests pass; only the oracle sees it
 	measure []sampling.Measure
 	kinds   []string
 	numbers []int
 	tests   []sampling.CrossTest
 }
 
-// setting says which tests a tournament shows, beside those that the project has.
+// setting says which tests a tournament shows in addition to the project's.
 type setting struct {
 	name    string
 	visible float64 // share of the commit's tests that candidates had to pass
-	own     float64 // chance that a candidate tries one of the situations that the commit tests
+	own     float64 // probability that a candidate tests one of the situations of the commit's tests
 	held    float64 // share of the commit's tests that a first writer had held out
 }
 
-// settings are the kinds of tournaments. In the weak ones nothing that the project has can fail.
+// settings are the kinds of tournaments. In the weak ones, no test of the project can fail.
 var settings = []setting{
 	{name: "weak", own: 0.5},
 	{name: "weak, no candidate tests", own: 0},
@@ -38,8 +38,8 @@ var settings = []setting{
 // contest draws one tournament of a commit. It returns false where none can be drawn: all candidates were refused or
 // are right, or there are too few tests to share out.
 //
-// A candidate's own tests are drawn from the situations that the commit's tests make. Each expects what the code of its
-// author does there, right or wrong; it passes on another candidate if that does exactly the same.
+// A candidate's own tests are drawn from the situations that the commit's tests make. Each expects what the code of
+// its author does there, right or wrong; it passes on another candidate if that does exactly the same.
 func (c *commitCase) contest(s setting, seed uint64) (contest, bool) {
 	h := fnv.New64a()
 	h.Write([]byte(c.fix.commit + s.name))
@@ -103,8 +103,8 @@ func (c *commitCase) contest(s setting, seed uint64) (contest, bool) {
 	return out, good > 0 && good < len(list)
 }
 
-// special is the candidate that does what the visible tests expect, and nothing else. It need not run: where they look
-// it does what the commit does, and elsewhere what its parent does.
+// special is the candidate that only satisfies the visible tests. It need not run: it behaves like the commit in
+// these tests, and like the parent elsewhere.
 func (c *commitCase) special(visible []string) candidate {
 	k := candidate{kind: special, what: "a special case for the visible tests", diff: 3 * len(visible),
 		tests: maps.Clone(c.base)}
@@ -114,7 +114,7 @@ func (c *commitCase) special(visible []string) candidate {
 	return k
 }
 
-// crossTests draws the own tests of the candidates. A cheat brings one that cannot fail, and noise brings none.
+// crossTests draws the own tests of the candidates. A cheat has one that cannot fail, and noise has none.
 func (c *commitCase) crossTests(rng *rand.Rand, s setting, numbers []int, list []candidate) []sampling.CrossTest {
 	var out []sampling.CrossTest
 	for i, k := range list {
@@ -141,7 +141,7 @@ func (c *commitCase) crossTests(rng *rand.Rand, s setting, numbers []int, list [
 	return out
 }
 
-// choice is a way of choosing: the larger the value, the better. Equal ones are drawn by lot.
+// choice is a way of choosing: higher values are better, and ties are broken at random.
 type choice struct {
 	name  string
 	value func(i int, c contest) float64
@@ -165,7 +165,7 @@ func (ch choice) odds(c contest) float64 {
 	return float64(good) / float64(n)
 }
 
-// choices are the ways that are compared. The first one is the floor and the last one the ceiling.
+// choices lists the compared ways. The first one is the floor and the last one the ceiling.
 func choices() []choice {
 	return []choice{
 		{"random", func(int, contest) float64 { return 0 }},
@@ -176,7 +176,7 @@ func choices() []choice {
 			m.Evidence = nil
 			return float64(sampling.Score(m))
 		}},
-		{"agreement alone", func(i int, c contest) float64 {
+		{"only agreement", func(i int, c contest) float64 {
 			e := c.measure[i].Evidence
 			return float64(5000*min(e.Own, 1) + 50*e.Agreed + 600*e.Held + 10*min(c.measure[i].DiffLines, 10))
 		}},
@@ -190,7 +190,8 @@ func choices() []choice {
 	}
 }
 
-// half tells which half of the commits one belongs to: weights are fitted on the first and reported on the second.
+// half returns the half of the commits that one belongs to: weights are fitted on the first and reported on the
+// second.
 func half(c commitCase) int {
 	h := fnv.New64a()
 	h.Write([]byte(c.fix.commit))

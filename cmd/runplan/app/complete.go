@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// completer completes arguments and flag values from what the repository holds.
+// completer completes arguments and flag values from the contents of the repository.
 type completer struct{ app *cli.App }
 
 // addCompletions registers shell completion for arguments and flag values.
@@ -208,8 +208,8 @@ const (
 //go:embed complete.bash
 var bashFunctions string
 
-// plainBash makes the completion for bash work without the package bash-completion, three of whose functions cobra's
-// script calls.
+// plainBash makes the completion for bash work without the package bash-completion. cobra's script calls three
+// functions of that package.
 func plainBash(root *cobra.Command) {
 	root.InitDefaultCompletionCmd()
 	cmd, _, err := root.Find([]string{"completion", "bash"})

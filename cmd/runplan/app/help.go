@@ -11,10 +11,10 @@ import (
 	"github.com/runplan/runplan/internal/cells"
 )
 
-// everyday lists the commands that the short help shows, in the order in which a day needs them.
+// everyday lists the commands of the short help, in the order of their use.
 var everyday = []string{"init", "check", "run", "status", "log", "resume", "approve", "gate", "review", "doctor"}
 
-// shortHelp makes the help of the root command short: the commands of a day, and where the others are. The topic all
+// shortHelp shortens the help of the root command to everyday commands and a pointer to the others. The topic all
 // lists every command by group.
 func shortHelp(root *cobra.Command) {
 	standard := root.HelpFunc()
@@ -31,7 +31,7 @@ func shortHelp(root *cobra.Command) {
 }
 
 func writeShortHelp(w io.Writer, root *cobra.Command) {
-	said := strings.Split(root.Long, "\n\n") // on a small terminal, what it does and how to begin
+	said := strings.Split(root.Long, "\n\n") // on a small terminal, show only the purpose and the first steps
 	fmt.Fprintf(w, "%s\n\n%s\n\nThe commands of a day:\n", said[0], said[len(said)-1])
 	for _, name := range everyday {
 		if c, _, err := root.Find([]string{name}); err == nil {

@@ -30,9 +30,9 @@ func newRootCommand(a *cli.App) *cobra.Command {
 		Short: "Take a markdown implementation plan to merged, gated, recorded code",
 		Long: `runplan takes a markdown implementation plan to merged, gated, recorded code.
 
-A plan is parsed into batches. Each batch gets a fresh agent in a git worktree of its own;
-what the agent leaves is judged by gates that it cannot touch, and lands as one commit on
-a run branch. Everything that happens is in a journal, from which a killed run goes on.
+A plan is parsed into batches. Each batch gets a fresh agent in its own git worktree.
+Gates that the agent cannot change judge the result, which becomes one commit on
+a run branch. A journal records everything, so a killed run can continue.
 
   runplan PLAN.md            run a plan (short for: runplan run PLAN.md)`,
 		SilenceErrors: true,
@@ -137,7 +137,7 @@ func knownShells(root *cobra.Command) {
 		for _, c := range cmd.Commands() {
 			shells = append(shells, c.Name())
 		}
-		return cli.Usage(fmt.Errorf("no completion for %q", args[0]), "there is one for %s", strings.Join(shells, ", "))
+		return cli.Usage(fmt.Errorf("no completion for %q", args[0]), "completion exists for %s", strings.Join(shells, ", "))
 	}
 	completion.Args = cobra.ArbitraryArgs
 }
@@ -167,8 +167,8 @@ func plainValue(err error) error {
 func zeroIsNone(cmd *cobra.Command) error {
 	const name = "max-attempts"
 	if f := cmd.Flags().Lookup(name); f != nil && f.Changed && f.Value.String() == "0" {
-		return cli.Usage(fmt.Errorf("--%s 0: at least 1 is needed", name),
-			"leave the flag out for what the configuration says")
+		return cli.Usage(fmt.Errorf("--%s 0: must be at least 1", name),
+			"leave the flag out to use the configured value")
 	}
 	return nil
 }

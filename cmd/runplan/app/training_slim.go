@@ -15,10 +15,11 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// trainer is the program with the commands that releases leave out of runplan: it is runplan with all of its packages.
+// trainer is the name of the full program. It has the commands that releases leave out of runplan.
 const trainer = "runplan-training"
 
-// newTrainingCommand returns the command that hands over to the program trainer beside this program or in PATH.
+// newTrainingCommand returns the command training, which runs the program trainer from this program's folder or from
+// PATH.
 func newTrainingCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:                "training",
@@ -28,7 +29,8 @@ func newTrainingCommand(a *cli.App) *cobra.Command {
 			path, err := trainerPath(a)
 			if err != nil {
 				return cli.Usage(fmt.Errorf("%s is not installed", trainer),
-					"put it from the archive %s of the release beside runplan, or build runplan from its source: make build", trainer)
+					"copy it from the release archive %s into the folder of runplan, or build runplan from its "+
+						"source: make build", trainer)
 			}
 			child, err := os.StartProcess(path, append([]string{path}, a.Args...),
 				&os.ProcAttr{Env: a.Environ, Files: []*os.File{os.Stdin, os.Stdout, os.Stderr}})

@@ -26,7 +26,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Case is a tree, and what is asked about it.
+// Case is a tree and the state in which a gate checks it.
 type Case struct {
 	Files    map[string]string // contents by path; a path that ends in ! is executable
 	Settings map[string]any
@@ -47,7 +47,7 @@ func Gate(t testing.TB, g gates.Gate, settings map[string]any) gates.Gate {
 	return p
 }
 
-// Look shows the case to g. A gate that could not run fails the test; see [Refusal].
+// Look runs g on the case. A gate that could not run fails the test; see [Refusal].
 func Look(t testing.TB, g gates.Gate, c Case) gates.Report {
 	t.Helper()
 	rep, err := Gate(t, g, c.Settings).Check(t.Context(), c.subject(t))
@@ -57,7 +57,7 @@ func Look(t testing.TB, g gates.Gate, c Case) gates.Report {
 	return rep
 }
 
-// Refusal shows the case to g and returns why it could not run, be it for its settings or for the tree.
+// Refusal runs g on the case and returns why it could not run, because of its settings or of the tree.
 func Refusal(t testing.TB, g gates.Gate, c Case) error {
 	t.Helper()
 	p, err := plugin.InProcess("", g, c.Settings)
@@ -66,7 +66,7 @@ func Refusal(t testing.TB, g gates.Gate, c Case) error {
 	}
 	rep, err := p.Check(t.Context(), c.subject(t))
 	if err == nil {
-		t.Fatalf("the gate could look, and said: %s", strings.Join(Lines(rep), "\n"))
+		t.Fatalf("the gate ran and reported: %s", strings.Join(Lines(rep), "\n"))
 	}
 	return err
 }
@@ -76,12 +76,12 @@ func Want(t testing.TB, rep gates.Report, status gates.Status, findings ...strin
 	t.Helper()
 	want := append([]string{string(status)}, findings...)
 	if diff := cmp.Diff(want, Lines(rep)); diff != "" {
-		t.Errorf("the report is not the one that was wanted (-want +got):\n%s", diff)
+		t.Errorf("the report differs (-want +got):\n%s", diff)
 	}
 }
 
-// Lines spells a report: its status, then each finding as PATH:LINE:COL: SEVERITY RULE: MESSAGE. What is zero is left
-// out.
+// Lines formats a report: its status, then each finding as PATH:LINE:COL: SEVERITY RULE: MESSAGE. It omits zero
+// values.
 func Lines(rep gates.Report) []string {
 	out := []string{string(rep.Status)}
 	for _, f := range rep.Findings {
@@ -138,7 +138,7 @@ func archive(t *testing.T, name string, g gates.Gate) {
 		case f.Name == "@want":
 			want = lines(text)
 		case strings.HasPrefix(f.Name, "@"):
-			t.Fatalf("%s: %s means nothing; there are @settings, @changed and @want", name, f.Name)
+			t.Fatalf("%s: unknown section %s; sections are @settings, @changed and @want", name, f.Name)
 		default:
 			c.Files[f.Name] = text
 		}
@@ -148,7 +148,7 @@ func archive(t *testing.T, name string, g gates.Gate) {
 	}
 	if text, ok := strings.CutPrefix(want[0], "refused: "); ok {
 		if err := Refusal(t, g, c); !strings.Contains(err.Error(), text) {
-			t.Errorf("it was refused with %q, want %q", err, text)
+			t.Errorf("it could not run: %q, want %q", err, text)
 		}
 		return
 	}
@@ -175,7 +175,7 @@ func Tree(t testing.TB, files map[string]string) string {
 			name, mode = n, 0o755
 		}
 		if !filepath.IsLocal(filepath.FromSlash(name)) {
-			t.Fatalf("%s does not lie in the tree", name)
+			t.Fatalf("%s is not in the tree", name)
 		}
 		full := filepath.Join(root, filepath.FromSlash(name))
 		if err := os.MkdirAll(filepath.Dir(full), 0o755); err != nil {

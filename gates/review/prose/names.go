@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Names makes the gate that lists removed public names. No program knows whether code outside uses one. So the finding
-// is only a remark, and reviewers receive it.
+// Names makes the gate that lists removed public names. Programs cannot know whether outside code uses a name, so the
+// finding is only a remark, which reviewers receive.
 func Names() gates.Gate {
 	info := gates.Info{Name: "names", Kind: gates.Static, Cost: gates.Instant, Blocking: false, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
@@ -45,14 +45,14 @@ func Names() gates.Gate {
 				names, more = names[:mostNames], fmt.Sprintf(" and %d more", n)
 			}
 			l.Find(gates.Finding{Rule: "names/gone", Severity: gates.Note,
-				Message: fmt.Sprintf("public names that %s had are gone: %s%s; who uses them from outside breaks", dir,
+				Message: fmt.Sprintf("public names of %s were removed: %s%s; outside code that uses them breaks", dir,
 					strings.Join(names, ", "), more)})
 		}
 		return nil
 	})
 }
 
-// mostNames bounds how many names a finding lists.
+// mostNames limits how many names a finding lists.
 const mostNames = 10
 
 // private reports whether code outside cannot use the names in p.
@@ -79,7 +79,7 @@ func publicIn(ext string) *lazyre.Regexp {
 	return nil
 }
 
-// public lists the public names of a file; a method comes with its type.
+// public lists the public names of a file; a method includes its type.
 func public(p, text string) []string {
 	if path.Ext(p) == ".go" && strings.Contains("\n"+text, "\npackage main\n") {
 		return nil

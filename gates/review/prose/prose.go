@@ -6,7 +6,7 @@
 //	prose/merge-marker    a marker of a merge conflict                                         error
 //	prose/doc-name        a Go doc comment that begins with the name of something else         warning
 //	prose/doc-param       documentation of a parameter that the function does not have         warning
-//	names/gone            public names of a folder that are nowhere in the change any more     info
+//	names/gone            removed public names of a folder     info
 package prose
 
 import (
@@ -58,11 +58,11 @@ func markers(l *gates.Look, f gates.File) {
 		switch {
 		case marker.MatchString(line.Text) && !block.MatchString(line.Text):
 			l.Find(gates.Finding{Rule: "prose/merge-marker", Severity: gates.Error, Path: f.Path, Line: line.Number,
-				Message: "a conflict of a merge was not resolved"})
+				Message: "a merge conflict was not resolved"})
 		// a document shows a part
 		case leftOut.MatchString(line.Text) && !gates.Match([]string{"**/*.{md,mdx,rst,adoc,txt}"}, f.Path):
 			l.Find(gates.Finding{Rule: "prose/left-out", Severity: gates.Error, Path: f.Path, Line: line.Number,
-				Message: "a comment stands where code was left out", Fix: "write the code, or bring back what was there"})
+				Message: "a comment replaces omitted code", Fix: "write the code, or restore the old code"})
 		}
 	}
 }
@@ -160,7 +160,7 @@ func pythonParams(l *gates.Look, f gates.File) {
 		}
 		at := w.line
 		if !fresh[at] {
-			at = w.def // the change took the parameter away
+			at = w.def // the change removed the parameter
 		}
 		l.Find(gates.Finding{Rule: "prose/doc-param", Severity: gates.Warning, Path: f.Path, Line: at, Message: w.function +
 			" has no parameter " + w.param})
@@ -173,8 +173,8 @@ type wrongParam struct {
 	line, def       int
 }
 
-// wrongParams reads the docstrings of functions in the styles of Sphinx, Google and NumPy. A function that takes
-// **kwargs may document any parameter.
+// wrongParams parses docstrings of functions in the styles of Sphinx, Google and NumPy. A function with **kwargs may
+// document any parameter.
 func wrongParams(text string) []wrongParam {
 	var out []wrongParam
 	lines := strings.Split(text, "\n")
@@ -281,7 +281,7 @@ func jsParams(l *gates.Look, f gates.File) {
 		}
 		_, params, _ := strings.Cut(head, "(")
 		if params, _, _ = strings.Cut(params, ")"); strings.Contains(params, "{") || strings.Contains(params, "...") {
-			continue // taken apart, so that they have other names or none
+			continue // destructured parameters have other names or none
 		}
 		if !slices.Contains(wordText.FindAllString(head, -1), p[1]) && (fresh[i+1] || fresh[j+1]) {
 			l.Find(gates.Finding{Rule: "prose/doc-param", Severity: gates.Note, Path: f.Path, Line: i + 1,

@@ -99,9 +99,9 @@ func TestNames(t *testing.T) {
 		names = append(names, f.Message)
 	}
 	want := []string{
-		"public names that . had are gone: total; who uses them from outside breaks",
-		"public names that shop had are gone: Total, Cart.Add; who uses them from outside breaks",
-		"public names that web had are gone: Old; who uses them from outside breaks",
+		"public names of . were removed: total; outside code that uses them breaks",
+		"public names of shop were removed: Total, Cart.Add; outside code that uses them breaks",
+		"public names of web were removed: Old; outside code that uses them breaks",
 	}
 	if diff := cmp.Diff(want, names); diff != "" || rep.Status != gates.Pass {
 		t.Errorf("%s %v\n%s", rep.Status, got, diff)

@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// gosec reads the output of "gosec -fmt=json". It checks packages, and so more than the change.
+// gosec parses the output of "gosec -fmt=json". It checks whole packages, not only the change.
 func gosec() tool {
 	return tool{name: "gosec", cost: gates.Cheap, wants: withExt(".go"), none: "no Go file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
@@ -30,7 +30,7 @@ func gosec() tool {
 				return nil, err
 			}
 			if len(bytes.TrimSpace(out.Stdout)) == 0 && out.OK() {
-				return nil, nil // with -quiet it prints nothing where it found nothing
+				return nil, nil // with -quiet it prints nothing without findings
 			}
 			var report struct {
 				Errors map[string][]struct {
@@ -62,7 +62,7 @@ func gosec() tool {
 		}}
 }
 
-// folders returns those of files, each once.
+// folders returns the distinct folders of files.
 func folders(files []string) []string {
 	var out []string
 	for _, f := range files {
@@ -73,7 +73,7 @@ func folders(files []string) []string {
 	return out
 }
 
-// bandit reads what "bandit -f json" prints. Exit 1 is that it found something.
+// bandit parses the output of "bandit -f json". It exits with 1 if it has findings.
 func bandit() tool {
 	return tool{name: "bandit", cost: gates.Cheap, wants: withExt(".py"), none: "no Python file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
@@ -113,8 +113,8 @@ func bandit() tool {
 		}}
 }
 
-// semgrep reads the output of "semgrep scan --json". It uses only the project's own rules: those of the registry would
-// need the network.
+// semgrep parses the output of "semgrep scan --json". It uses only the project's own rules, because rules of the
+// registry need the network.
 func semgrep() tool {
 	return tool{name: "semgrep", cost: gates.Cheap, none: "no regular file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
@@ -126,11 +126,11 @@ func semgrep() tool {
 				}
 			}
 			if rules == "" {
-				l.Skip("there are no rules of the project's own (.semgrep.yml), and others would be fetched")
+				l.Skip("the project has no rules of its own (.semgrep.yml), and others need the network")
 				return nil, nil
 			}
 			if slices.ContainsFunc(t.all, func(p string) bool { return p == rules || strings.HasPrefix(p, rules+"/") }) {
-				l.Note("the change is judged by rules that it changed itself: %s", rules)
+				l.Note("the change also changes the rules that check it: %s", rules)
 			}
 			var hits []hit
 			for files := range slices.Chunk(t.changed, mostArgs) {
@@ -206,14 +206,14 @@ func gitleaks() tool {
 					continue // an untracked file, not part of the change
 				}
 				hits = append(hits, hit{rule: r.RuleID, path: p, line: r.StartLine, message: r.Description, severity: gates.Error,
-					fix: "take it out, revoke it, and read it from the environment"})
+					fix: "remove it, revoke it, and read it from the environment"})
 			}
 			return hits, nil
 		}}
 }
 
 // govulncheck reads the stream of objects of "govulncheck -format json". A called vulnerable function blocks if the
-// change touched requirements; otherwise it was there before.
+// change touched requirements; otherwise the vulnerability existed before.
 func govulncheck() tool {
 	isMod := func(p string) bool { return path.Base(p) == "go.mod" }
 	return tool{name: "govulncheck", cost: gates.Costly,
@@ -256,7 +256,7 @@ func govulncheck() tool {
 					summaries[m.OSV.ID] = m.OSV.Summary
 				}
 				if m.Finding == nil || len(m.Finding.Trace) == 0 || m.Finding.Trace[0].Function == "" {
-					continue // required or imported, and not called
+					continue // required or imported, but not called
 				}
 				if _, twice := called[m.Finding.OSV]; twice {
 					continue
@@ -330,7 +330,7 @@ func npmAudit() tool {
 				for _, name := range names {
 					v := report.Vulnerabilities[name]
 					title := ""
-					for _, via := range v.Via { // a text names another package of the list
+					for _, via := range v.Via { // the text is the name of another package in the list
 						var advisory struct{ Title string }
 						if json.Unmarshal(via, &advisory) == nil && title == "" {
 							title = ": " + advisory.Title

@@ -16,18 +16,18 @@ type check struct {
 	fix     string
 }
 
-// checks lists what is looked for, the gravest first.
+// checks lists the checks, most severe first.
 func checks() []check {
 	code := []string{"go", "python", "js"}
 	return []check{
 		{"security/sql", code, sql,
-			"SQL is put together from text and a variable: anyone who sets the variable writes the query",
-			"give the value as a parameter of the query"},
+			"SQL is concatenated from text and a variable: anyone who sets the variable controls the query",
+			"pass the value as a parameter of the query"},
 		{"security/shell", code, shell,
-			"a shell runs text that is put together: anyone who sets a part of it runs what they like",
+			"a shell runs concatenated text: anyone who sets a part of it can run any command",
 			"start the program with a list of arguments, without a shell"},
 		{"security/eval", []string{"python"}, found(ownCode, gates.Note), "text is run as code",
-			"read the value with a parser for its form"},
+			"read the value with a parser for its format"},
 		{"security/eval", []string{"python"}, found(evaluated, gates.Error), "text is run as code",
 			"read the value with a parser for its form"},
 		{"security/eval", []string{"js"}, found(requestCode, gates.Error), "text is run as code",
@@ -36,15 +36,17 @@ func checks() []check {
 			"read the value with a parser for its form"},
 		{"security/eval", []string{"js"}, found(evaluatedJS, gates.Error), "text is run as code",
 			"read the value with a parser for its form"},
-		{"security/deserialise", []string{"python"}, deserialise, "data of others becomes objects, and runs code on the way",
+		{"security/deserialise", []string{"python"}, deserialise, "deserialising foreign data can run code",
 			"use json, or yaml.safe_load"},
-		{"security/tls", code, found(unverified, gates.Error), "certificates are not checked: anybody in between can answer",
+		{"security/tls", code, found(unverified, gates.Error), "certificates are not checked: anybody on the network can " +
+			"impersonate the server",
 			"trust the certificate authority that signed it"},
 		{"security/html", []string{"go", "js"}, found(rawHTML, gates.Warning),
-			"HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
+			"HTML is inserted without escaping, including foreign markup", "set text, or use a template that escapes"},
 		{"security/html", []string{"js"}, found(setHTML, gates.Note),
 			"HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
-		{"security/mode", code, found(open, gates.Warning), "everybody on the machine may write this file", "0o644 or 0o600"},
+		{"security/mode", code, found(open, gates.Warning), "every user of the machine may write this file", "0o644 or " +
+			"0o600"},
 	}
 }
 
@@ -80,12 +82,12 @@ var (
 	dollar    = lazyre.New(`\$\{`)
 	// value matches the end of a query at which a value is expected.
 	value = lazyre.New(`(?i)(?:[=<>]|\blike|\bvalues\s*\(.*|\blimit|\boffset)\s*['"%\s]*$`)
-	// list is the same for several: often it is the list of question marks that is put together.
+	// list matches a query built from a list, which is often only a list of question marks.
 	list  = lazyre.New(`(?i)\bin\s*\(\s*['"%\s]*$`)
 	fText = lazyre.New(`\b[fF][rR]?["']|\b[rR][fF]["']`)
 )
 
-// sql looks for a hole in a query that a variable fills.
+// sql looks for a place in a query that a variable fills.
 func sql(lang, line string) gates.Severity {
 	at := verb.FindStringIndex(line)
 	if at == nil {
@@ -141,7 +143,7 @@ var (
 	constant    = lazyre.New(`^(?:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*')\s*[,)]`)
 )
 
-// shell looks for a shell that gets text which is not a constant.
+// shell looks for a shell that runs text which is not a constant.
 func shell(lang, line string) gates.Severity {
 	switch lang {
 	case "go":

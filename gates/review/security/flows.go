@@ -19,7 +19,7 @@ type flaw struct {
 // place is one line of a file with its context.
 type place struct {
 	lang  string
-	text  string   // the line, joined with the next ones where its call ends there
+	text  string   // the line, joined with the following lines of its call
 	lines []string // of the file
 	at    int      // index of the line
 	span  *span
@@ -118,7 +118,7 @@ func (p place) tainted(text string) bool {
 			continue
 		}
 		checked := false
-		for _, l := range p.lines[i+1 : p.at] { // asked about, or made again
+		for _, l := range p.lines[i+1 : p.at] { // checked or assigned again
 			again := assigned.FindStringSubmatch(l)
 			t := strings.TrimSpace(l)
 			checked = checked || word(l, m[1]) && (cleaned.MatchString(l) || again != nil && again[1] == m[1] ||
@@ -132,7 +132,7 @@ func (p place) tainted(text string) bool {
 	return false
 }
 
-// passesOn reports whether an earlier line of the function makes a text of literals and of data of a request.
+// passesOn reports whether an earlier line of the function builds a text from literals and request data.
 func (p place) passesOn(at int, text string) bool {
 	if !template.MatchString(text) { // the result of a call is another value
 		return false
@@ -142,7 +142,7 @@ func (p place) passesOn(at int, text string) bool {
 	return before.tainted(text)
 }
 
-// emptyCheck is a condition that asks only whether there is a value.
+// emptyCheck matches a condition that only checks for an empty value.
 var emptyCheck = lazyre.New(`^if\s*\(?\s*(?:not |!)?\s*[\w.]+\s*(?:(?:===?|!==?|is|is not)\s*(?:""|''|nil|None|null|undefined)\s*)?\)?\s*(?:\{|:|return|$)`)
 
 // word reports whether text holds name as a whole word outside of plain string literals.
@@ -203,41 +203,42 @@ func requestFlow(p place) *flaw {
 	plain := func() bool { return mime.MatchString(strings.Join(p.lines[p.from():p.at+1], "\n") + p.text) }
 	if arg := get(redirect[p.lang]); arg != "" && p.tainted(arg) && !redirectFixed.MatchString(arg) {
 		return &flaw{"security/redirect",
-			"the target of the redirect comes from the request: a link to this server can lead to any other",
-			"redirect to a path of this server that is checked, or choose from a list", gates.Warning}
+			"the target of the redirect comes from the request: a link to this server can redirect to any other",
+			"redirect to a validated path of this server, or choose from a list", gates.Warning}
 	}
 	if arg := get(htmlOut[p.lang]); arg != "" && template.MatchString(arg) && tag.MatchString(arg) && p.tainted(arg) &&
 		!plain() {
-		return &flaw{"security/html", "what a request brought is put into a page as it stands: it can hold scripts",
+		return &flaw{"security/html", "request data is inserted into a page without escaping: it can contain scripts",
 			"escape it, or use a template that does", gates.Error}
 	}
 	if arg := get(htmlOut[p.lang]); arg != "" && !tag.MatchString(arg) && p.lang != "python" && directly(p.lang, arg) &&
 		p.tainted(lookup.ReplaceAllString(arg, "")) && !plain() {
 		return &flaw{"security/html",
-			"what a request brought is sent back as it stands: a browser may read it as a page with scripts",
+			"request data is sent back unchanged: a browser may read it as a page with scripts",
 			"escape it, or send it as text/plain", gates.Warning}
 	}
 	if arg := get(pathUse[p.lang]); arg != "" && !rooted.MatchString(arg) && p.tainted(arg) {
-		return &flaw{"security/path", "a path is made of what a request brought: with ../ it leads out of the folder",
-			"take its base name, or look it up; in Go: os.OpenRoot or filepath.IsLocal", gates.Warning}
+		return &flaw{"security/path", "a path contains request data: with ../ it can leave the folder",
+			"use its base name, or look it up; in Go: os.OpenRoot or filepath.IsLocal", gates.Warning}
 	}
 	if arg := get(fetchUse[p.lang]); arg != "" && p.tainted(firstArg(arg)) {
 		return &flaw{"security/fetch",
-			"an address or program comes from the request: it can name one that only this server reaches", "choose from a list",
+			"an address or program comes from the request: it can name one that only this server can reach", "choose from a " +
+				"list",
 			gates.Warning}
 	}
 	return nil
 }
 
 var (
-	// lookup is an entry of a table, whose key says nothing of what it holds.
+	// lookup is an entry of a table. Its key says nothing about its value.
 	lookup = lazyre.New(`\b\w+\[[^\[\]]*\]`)
 	rooted = lazyre.New(`\broot\s*:`)
 )
 
 var redirectFixed = lazyre.New(`^\s*["'` + "`" + `]/[\w-]|^\s*url_for\(|^\s*f["']/\w`)
 
-// directly reports whether the argument of an output is nothing but a value of a request or a variable.
+// directly reports whether the argument of an output is only a request value or a variable.
 func directly(lang, arg string) bool {
 	if at := request[lang].FindStringIndex(arg); at != nil {
 		return !strings.Contains(arg[:at[0]], "(") // the result of a call is another value
@@ -277,7 +278,7 @@ func shellOfImport(p place) *flaw {
 		return nil
 	}
 	bad := &flaw{"security/shell",
-		"a shell runs text that is put together: anyone who sets a part of it runs what they like",
+		"a shell runs concatenated text: anyone who sets a part of it can run any command",
 		"start the program with a list of arguments, without a shell", gates.Error}
 	if m := childRun.FindStringSubmatch(p.text); m != nil && notConst.MatchString(m[2]) {
 		for _, as := range childAs.FindAllStringSubmatch(strings.Join(p.lines, "\n"), -1) {
@@ -306,7 +307,7 @@ func weakHash(p place) *flaw {
 	if !passWord.MatchString(p.text) && !passWord.MatchString(p.lines[p.from()]) {
 		return nil
 	}
-	return &flaw{"security/hash", "a password is hashed with MD5 or SHA-1: all short ones can be tried in hours",
+	return &flaw{"security/hash", "a password is hashed with MD5 or SHA-1: short ones can be found in hours",
 		"use bcrypt, scrypt or argon2", gates.Error}
 }
 
@@ -321,7 +322,7 @@ var (
 	notSecret  = lazyre.New(`(?i)tokeni[sz]|tokens?\s*\[|max_?tokens|num_?tokens|token_?(?:count|ids?|len)|cryptorandom|SystemRandom`)
 )
 
-// weakRandom finds secrets that are drawn from a generator whose next values can be computed.
+// weakRandom finds secrets from a generator with predictable values.
 func weakRandom(p place) *flaw {
 	if !weakDraw[p.lang].MatchString(p.text) {
 		return nil
@@ -352,19 +353,19 @@ func weakRandom(p place) *flaw {
 	if !secretName.MatchString(name) || notSecret.MatchString(name+p.text) {
 		return nil
 	}
-	return &flaw{"security/random", "a secret is drawn from a generator whose values can be guessed",
+	return &flaw{"security/random", "a secret comes from a generator with predictable values",
 		"use crypto/rand, secrets, or crypto.randomBytes", gates.Error}
 }
 
 var temporary = lazyre.New(`\btempfile\.mktemp\(|\bos\.(?:tempnam|tmpnam)\(|(?:^|[^\w.])mktemp\(\s*(?:["']|suffix|prefix|dir|\))|\btmp\.tmpNameSync\(`)
 
-// tempName finds names of temporary files that others can take before the file is made.
+// tempName finds names of temporary files that another process can take before the file exists.
 func tempName(p place) *flaw {
 	if !temporary.MatchString(p.text) {
 		return nil
 	}
 	return &flaw{"security/temporary",
-		"the name of a temporary file is made before the file: somebody else can put another one there",
+		"the name of a temporary file is chosen before the file exists: another process can create a file there first",
 		"use mkstemp, NamedTemporaryFile or TemporaryDirectory", gates.Error}
 }
 
@@ -374,8 +375,9 @@ func tlsSetting(p place) *flaw {
 	if !tlsOff.MatchString(p.text) {
 		return nil
 	}
-	return &flaw{"security/tls", "certificates or keys of hosts are not checked: anybody in between can answer",
-		"trust the certificate authority or the key that it has", gates.Note}
+	return &flaw{"security/tls", "certificates or host keys are not checked: anybody on the network can impersonate " +
+		"the server",
+		"trust its certificate authority or its known key", gates.Note}
 }
 
 var (
@@ -390,7 +392,7 @@ func credential(p place) *flaw {
 	if m == nil || redact.Placeholder(m[2]) || plainValue.MatchString(m[2]) || !withDigit.MatchString(m[2]) {
 		return nil
 	}
-	return &flaw{"security/credential", "the value of " + m[1] + " stands in the code, for all who read it",
+	return &flaw{"security/credential", "the value of " + m[1] + " is in the code, visible to every reader",
 		"read it from the environment or a file that is not committed, and change it", gates.Warning}
 }
 
@@ -406,7 +408,7 @@ type opened struct {
 	closed     string         // with NAME for the variable: what closes it, or hands it on
 }
 
-// handsOn matches what passes a resource to somebody else. To return a value that it gives is not to pass it on.
+// handsOn matches code that passes a resource on. Returning a value read from the resource does not count.
 const handsOn = `(?m)\b(?:return|yield)\b[^\n]*\bNAME(?:[^\w.\n]|\.(?:Body|C|cursor|makefile|detach)\b|$)|[:=]\s*&?\w*\{[^\n]*\bNAME\b|\.\w+\s*=\s*NAME\b|\w\[[^\n]*\]\s*=\s*NAME\b|^\s*\w+:\s+NAME,`
 
 func openings() []opened {
@@ -442,7 +444,7 @@ var inlineOpen = lazyre.New(`(?:json|yaml|pickle|toml|csv)\.\w+\(\s*open\(|(?:^|
 // leak finds resources that a function opens, does not close and does not pass on.
 func leak(p place) *flaw {
 	if p.lang == "python" && inlineOpen.MatchString(p.text) && !strings.Contains(p.text, "with ") {
-		return &flaw{"resource/leak", "the file that is opened here is not closed", "open it in a with statement",
+		return &flaw{"resource/leak", "the file opened here is not closed", "open it in a with statement",
 			gates.Warning}
 	}
 	for _, o := range openings() {
@@ -466,10 +468,10 @@ func leak(p place) *flaw {
 			"js": "close it in a finally block"}[p.lang]
 		if o.what == "the context" {
 			return &flaw{"resource/leak",
-				"the function that ends the context is thrown away: its timer and what waits for it stay",
-				"keep it, and defer its call", gates.Warning}
+				"the cancel function of the context is dropped: its timer and waiting goroutines stay",
+				"keep it, and defer a call", gates.Warning}
 		}
-		return &flaw{"resource/leak", o.what + " that is opened here is closed nowhere in this function", fix, gates.Warning}
+		return &flaw{"resource/leak", o.what + " opened here is never closed in this function", fix, gates.Warning}
 	}
 	return nil
 }
@@ -494,7 +496,7 @@ func blocking(p place) *flaw {
 	if p.lang == "python" && asleep.MatchString(p.lines[p.at]) && asyncDef["python"].MatchString(p.lines[p.from()]) &&
 		!strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "(") &&
 		!strings.HasSuffix(strings.TrimSpace(p.lines[max(0, p.at-1)]), "await") {
-		return &flaw{"async/not-awaited", "nothing waits for this coroutine, so that it never runs", "await it", gates.Error}
+		return &flaw{"async/not-awaited", "nothing awaits this coroutine, so it never runs", "await it", gates.Error}
 	}
 	if !asyncDef[p.lang].MatchString(p.lines[p.from()]) || !blocks[p.lang].MatchString(p.text) ||
 		strings.Contains(p.text, "to_thread") || strings.Contains(p.text, "run_in_executor") {
@@ -504,7 +506,7 @@ func blocking(p place) *flaw {
 	if p.lang == "js" {
 		severity = gates.Note // often a small file, in a server for development
 	}
-	return &flaw{"async/blocking", "this call waits inside of an async function: nothing else runs meanwhile",
+	return &flaw{"async/blocking", "this call blocks inside an async function: nothing else runs meanwhile",
 		"use the async form, or a thread", severity}
 }
 
@@ -539,8 +541,8 @@ func silent(p place) *flaw {
 	if p.lang == "js" {
 		severity = gates.Note // often intended: unparsable data is not a value
 	}
-	return &flaw{"silent/return", "whatever goes wrong here ends in a plain return, without a line in a log",
-		"log it, narrow what is caught, or let it through", severity}
+	return &flaw{"silent/return", "any error here ends in a plain return, without a log message",
+		"log it, catch a narrower error, or re-raise it", severity}
 }
 
 // placeOf returns line number n of a file with its context.
@@ -548,8 +550,7 @@ func placeOf(lang string, lines []string, n int, text string) place {
 	return place{lang: lang, text: text, lines: lines, at: n - 1, span: &span{}}
 }
 
-// joinedCall returns a line together with those below it up to the end of its call, at most a few, and the number of
-// the last.
+// joinedCall returns a line with the following lines of its call, at most a few, and the number of the last line.
 func joinedCall(lines []string, at int) (text string, last int) {
 	text = lines[at]
 	i := at + 1
@@ -560,7 +561,7 @@ func joinedCall(lines []string, at int) (text string, last int) {
 	return text, i
 }
 
-// telling reports whether a line holds a word that one of the flows looks for: most lines do not.
+// telling reports whether a line contains a word that one of the flows looks for. Most lines do not.
 func telling(lang, line string) bool {
 	return slices.ContainsFunc(words[lang], func(w string) bool { return strings.Contains(line, w) }) ||
 		slices.ContainsFunc(words["any"], func(w string) bool { return strings.Contains(line, w) })
@@ -591,7 +592,7 @@ var words = map[string][]string{
 // maxLine is the longest line, in bytes, that counts as written by hand.
 const maxLine = 2000
 
-// flowOf asks all flows about a line, the first answer counts.
+// flowOf runs all flows on a line; the first result counts.
 func flowOf(lang string, lines []string, n int) (found *flaw, last int) {
 	if n < 1 || n > len(lines) || len(lines[n-1]) > maxLine || !telling(lang, lines[n-1]) {
 		return nil, n

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// telltale are the modules that the rules name, by language.
+// telltale lists the modules that the rules name, by language.
 var telltale = map[string][]string{
 	"python": {
 		"subprocess", "pickle", "dill", "marshal", "shelve", "random", "hashlib", "os", "os.path", "yaml", "requests",
@@ -30,7 +30,7 @@ var (
 	versionEnd = lazyre.New(`/v\d+$`)
 )
 
-// canonical returns the lines of a file with what it imports under the names that the rules know: sp.run( is
+// canonical returns the lines of a file with imported names replaced by the names in the rules: sp.run( becomes
 // subprocess.run(.
 func canonical(lang string, lines []string) []string {
 	names := map[string]string{}

@@ -8,13 +8,14 @@ import (
 )
 
 var (
-	// piece matches a line that adds to a text, or begins one: the first group is its name, the second what is added.
+	// piece matches a line that appends to a text or starts one. The first group is its name, the second the appended
+	// part.
 	piece   = lazyre.New(`^\s*(?:const |let |var )?(\w+)(?:\.WriteString\(|\.append\(|\.push\(|\s*:?=\s*|\s*\+=\s*)(.*)$`)
 	adds    = lazyre.New(`\.WriteString\(|\.append\(|\.push\(|\+=`)
 	varOnly = lazyre.New(`^[A-Za-z_][\w.]*\s*\)?\s*;?$`)
 )
 
-// appendedSQL finds a query that is put together over several lines, where a line adds a variable as a value.
+// appendedSQL finds a query built over several lines, where a line appends a variable as a value.
 func appendedSQL(p place) *flaw {
 	m := piece.FindStringSubmatch(p.text)
 	if m == nil || !adds.MatchString(p.text) {
@@ -40,8 +41,8 @@ func appendedSQL(p place) *flaw {
 		return nil
 	}
 	return &flaw{"security/sql",
-		"SQL is put together from text and a variable: anyone who sets the variable writes the query",
-		"give the value as a parameter of the query", gates.Error}
+		"SQL is concatenated from text and a variable: anyone who sets the variable controls the query",
+		"pass the value as a parameter of the query", gates.Error}
 }
 
 var (
@@ -55,10 +56,10 @@ var (
 	extractAll = lazyre.New(`\.extractall\(`)
 )
 
-// unpacked finds files of an archive that are written where the archive says, also outside of the folder.
+// unpacked finds archive entries that are written to the path in the archive, which may be outside of the folder.
 func unpacked(p place) *flaw {
-	bad := &flaw{"security/path", "the archive says where this file goes: with ../ it leads out of the folder",
-		"refuse names that are not local; in Python: filter=\"data\"", gates.Warning}
+	bad := &flaw{"security/path", "the archive controls the path of this file: with ../ it can leave the folder",
+		"reject names that are not local; in Python: filter=\"data\"", gates.Warning}
 	if p.lang == "python" {
 		whole := strings.Join(p.lines[p.from():p.to()], "\n")
 		if extractAll.MatchString(p.text) && strings.Contains(whole, "tarfile.") && !strings.Contains(p.text, "filter=") &&
@@ -85,23 +86,23 @@ var (
 	ticks     = lazyre.New(`^\s*(?:window\.|globalThis\.)?setInterval\(`)
 )
 
-// forgotten finds promises and timers of JavaScript that the program can neither wait for nor end.
+// forgotten finds JavaScript promises and timers that the program can neither await nor end.
 func forgotten(p place) *flaw {
 	switch line := p.lines[p.at]; {
 	case p.lang != "js":
 		return nil
 	case eachAsync.MatchString(line):
 		return &flaw{"async/not-awaited",
-			"forEach waits for none of these: the next line runs before them, and a failure is lost",
+			"forEach does not await these: the next line runs before them, and a failure is lost",
 			"use for … of with await, or await Promise.all(….map(…))", gates.Warning}
 	case executor.MatchString(line):
 		return &flaw{"async/executor", "a failure in an async executor is lost, and the promise never ends",
 			"make the function async, and return what it resolves with", gates.Note}
 	case dropped.MatchString(line):
-		return &flaw{"silent/return", "whatever goes wrong here is dropped, without a line in a log",
-			"log it, narrow what is caught, or let it through", gates.Note}
+		return &flaw{"silent/return", "any error here is dropped, without a log message",
+			"log it, catch a narrower error, or rethrow it", gates.Note}
 	case ticks.MatchString(line) && indent(line) > 0:
-		return &flaw{"resource/leak", "nobody keeps the timer, so that nothing can end it",
+		return &flaw{"resource/leak", "the timer is not stored, so nothing can end it",
 			"keep what setInterval returns, and clear it", gates.Note}
 	}
 	return nil

@@ -1,10 +1,10 @@
-// Package security makes the gates of the security pass: built-in checks without dependencies, and adapters for common
-// tools. A tool is skipped with a note if it is not installed, or if it would ask a server without permission. Package
-// secrets looks for secrets.
+// Package security makes the gates of the security pass: built-in checks without dependencies, and adapters for
+// common tools. A tool is skipped with a note if it is not installed, or if it would ask a server without permission.
+// Package secrets looks for secrets.
 //
 //	rule                     found in what a change adds                                        severity
-//	security/sql             SQL put together from text and a variable, where a value stands    error
-//	                         … where a list of values stands                                    warning
+//	security/sql             SQL concatenated from text and a variable, in place of a value    error
+//	                         … in place of a list of values                                    warning
 //	                         … anywhere else: a name of a table, a list of columns              info
 //	security/shell           a shell gets text with a variable in it                            error
 //	                         … a variable and nothing else, in Go; a constant, in Python        warning
@@ -28,8 +28,8 @@
 //	silent/return            a broad except that ends in a plain return (a catch: info)         warning
 //	security/suppressed      a line with "runplan:ignore security REASON"                       warning
 //
-// The built-in checks read lines, not programs. They see one line, or a call over a few lines, which they report at its
-// first line. They resolve names of imports. In tests the findings are remarks; fixtures are ignored.
+// The built-in checks read lines, not programs. They see one line, or a call over a few lines, which they report at
+// its first line. They resolve names of imports. In tests the findings are remarks; fixtures are ignored.
 package security
 
 import (
@@ -42,7 +42,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// Built is the name of the gate with the checks that are built in.
+// Built is the name of the gate with the built-in checks.
 const Built = "security:built-in"
 
 // All makes the gates of the pass, except the one for secrets. online allows tools that ask external servers.
@@ -108,7 +108,7 @@ func look(l *gates.Look, f gates.File, list []check) {
 				find.Rule, find.Severity, find.Message = "security/suppressed", gates.Warning, "allowed: "+reason+" ("+c.rule+")"
 			}
 			l.Find(find)
-			break // one line, one finding: the first check is the gravest
+			break // one finding per line: the first check is the most severe
 		}
 		if flaw, last := flowOf(lang, all, line.Number); flaw != nil && !seen && !language.IsTest(f.Path) &&
 			line.Number > behind[flaw.rule] {

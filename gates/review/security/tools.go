@@ -16,17 +16,17 @@ import (
 // prefix starts the names of the gates that run external tools.
 const prefix = "security:"
 
-// IsTool reports whether a gate of that name is a tool made for security, and not a check that is built in.
+// IsTool reports whether a gate is an external security tool and not a built-in check.
 func IsTool(gate string) bool { return strings.HasPrefix(gate, prefix) && gate != Built }
 
-// tool is a program that looks for what is unsafe, and how its report is read.
+// tool is a security program with a parser for its report.
 type tool struct {
 	name   string
 	cost   gates.Cost
-	wants  func(path string) bool // the files that it is for
+	wants  func(path string) bool // the files that it checks
 	none   string                 // note if none of its files changed
-	server string                 // the server that it asks; "" without one
-	// local, if set, tells whether it can do without the server.
+	server string                 // the server that it uses; "" without one
+	// local, if set, reports whether it can work without the server.
 	local func(l *gates.Look) bool
 	// run starts it and reads its report.
 	run func(ctx context.Context, l *gates.Look, t *task) ([]hit, error)
@@ -34,16 +34,16 @@ type tool struct {
 
 // task holds the files that a tool checks.
 type task struct {
-	changed []string // the files that it is for
+	changed []string // the files to check
 	all     []string // all changed files
 }
 
-// hit is one thing that a tool found.
+// hit is one finding of a tool.
 type hit struct {
 	rule, path, message, fix string
 	line                     int
 	severity                 gates.Severity
-	everywhere               bool // it is about the project, and not about a line
+	everywhere               bool // it concerns the project, not a line
 }
 
 // Tools makes a gate for each tool. online allows tools that ask external servers.
@@ -76,7 +76,7 @@ func (t tool) gate(online bool) gates.Gate {
 			return nil
 		}
 		if t.server != "" && !online && (t.local == nil || !t.local(l)) {
-			l.Skip("%s asks %s; review.online = true in the settings allows it", t.name, t.server)
+			l.Skip("%s needs the server %s; review.online = true in the settings allows it", t.name, t.server)
 			return nil
 		}
 		hits, err := t.run(ctx, l, &job)
@@ -93,14 +93,14 @@ func (t tool) gate(online bool) gates.Gate {
 				Fix: h.fix}
 			if !h.everywhere && !touches(added[h.path], h.line) {
 				if old++; f.Severity == gates.Error {
-					f.Severity = gates.Warning // it was there before: not the change's doing
+					f.Severity = gates.Warning // it existed before the change
 				}
 				f.Known = true
 			}
 			l.Find(f)
 		}
 		if old > 0 {
-			l.Note("%s in lines that did not change, and only %s", phrase.Count(old, "finding is", "findings are"),
+			l.Note("%s in unchanged lines only %s", phrase.Count(old, "finding is", "findings are"),
 				phrase.Noun(old, "warns", "warn"))
 		}
 		return nil
@@ -119,7 +119,7 @@ func read(name string, out gates.Ended, v any) error {
 	return nil
 }
 
-// graded turns the words of tools into severities: what is grave and sure blocks.
+// graded maps the severities of tools: severe and certain findings block.
 func graded(severity, confidence string) gates.Severity {
 	switch strings.ToUpper(severity) {
 	case "HIGH", "CRITICAL", "ERROR":
@@ -137,7 +137,7 @@ func withExt(exts ...string) func(string) bool {
 	return func(p string) bool { return slices.Contains(exts, path.Ext(p)) }
 }
 
-// fileArgs writes paths so that none is an option.
+// fileArgs formats paths so that none is read as an option.
 func fileArgs(paths []string) []string {
 	out := make([]string, len(paths))
 	for i, p := range paths {

@@ -82,7 +82,7 @@ func TestTools(t *testing.T) {
 			tool: "gosec", before: goBefore, after: goAfter,
 			want: []string{"error gosec/G204 app.go:7", "warning gosec/G304 app.go:6", "warning gosec/G404 old.go:3",
 				"warning gosec/G115 app.go:8"},
-			args: "-fmt=json -quiet -no-fail ./.", note: "3 findings are in lines that did not change, and only warn",
+			args: "-fmt=json -quiet -no-fail ./.", note: "3 findings are in unchanged lines only warn",
 		},
 		"bandit": {
 			tool: "bandit", before: empty, after: pyAfter, exit: "; exit 1",
@@ -92,7 +92,7 @@ func TestTools(t *testing.T) {
 			tool: "semgrep", before: empty, after: pyAfter,
 			want: []string{"error semgrep/rules.no-eval app.py:3", "warning semgrep/rules.print app.py:4"},
 			args: "scan --json --quiet --metrics=off --disable-version-check --config .semgrep.yml ./.semgrep.yml ./app.py",
-			note: "the change is judged by rules that it changed itself: .semgrep.yml",
+			note: "the change also changes the rules that check it: .semgrep.yml",
 		},
 		"govulncheck where what is required was touched": {
 			tool: "govulncheck", before: goBefore,
@@ -175,7 +175,7 @@ func TestToolsThatDoNotLook(t *testing.T) {
 		"npm would ask": {"npm-audit", code, false,
 			"npm-audit asks the npm registry; review.online = true in the settings allows it"},
 		"semgrep would fetch rules": {"semgrep", code, true,
-			"there are no rules of the project's own (.semgrep.yml), and others would be fetched"},
+			"the project has no rules of its own (.semgrep.yml), and others need the network"},
 		"no Go file":                 {"gosec", none, false, "no Go file changed"},
 		"no Python file":             {"bandit", none, false, "no Python file changed"},
 		"nothing that npm is for":    {"npm-audit", none, true, "no package.json and no package-lock.json changed"},

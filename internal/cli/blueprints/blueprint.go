@@ -1,4 +1,4 @@
-// Package blueprints holds the commands for blueprints: they are checked, reviewed, queued, promoted and maintained.
+// Package blueprints holds the commands that check, review, queue, promote and maintain blueprints.
 package blueprints
 
 import (
@@ -27,11 +27,11 @@ func NewBlueprintCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "blueprint",
 		Short: "Compare units of code with their design",
-		Long: `A blueprint says in YAML what a unit of code promises: its interfaces, what it depends on, how it fails, what it is for.
-The code is held against it by a mechanical check and by a cold review, which sees summaries and never how the code came
+		Long: `A blueprint says in YAML what a unit of code promises: its purpose, interfaces, dependencies and failure modes.
+A mechanical check and a cold review compare the code with it; the review sees summaries and never how the code came
 about. Candidates are in knowledge/blueprints/candidates, live blueprints in knowledge/blueprints.
 
-  runplan blueprint init UNIT --source 'orders/*.py'   draft a candidate from code that is there
+  runplan blueprint init UNIT --source 'orders/*.py'   draft a candidate from existing code
   runplan blueprint check UNIT                         the mechanical check
   runplan blueprint review UNIT                        the cold review`,
 		Args: cobra.NoArgs,
@@ -52,8 +52,8 @@ func newBlueprintSummarizeCommand(a *cli.App) *cobra.Command {
 		Use:   "summarize FILE|DIR...",
 		Short: "Print the summary of source files that a reviewer gets",
 		Long: `Print the summary of each file: its declarations with their signatures, routes, enumerations, constants, imports of the
-project's own packages, what is done about failures, and the calls that leave the unit. No bodies, no comments.
-Go is read by itself; Python, TypeScript and JavaScript need ast-grep.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+project's own packages, failure handling, and the calls that leave the unit. It has no bodies and no comments.
+Go needs no tool; Python, TypeScript and JavaScript need ast-grep.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return summarize(cmd.Context(), a, args, asJSONFlag)
@@ -141,7 +141,7 @@ func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) 
 		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}
 	if len(files) == 0 && len(skipped) > 0 {
-		return cli.Fail(cli.ExitCannotRun, errors.New("no file could be summarised"), "see above why")
+		return cli.Fail(cli.ExitCannotRun, errors.New("no file could be summarised"), "see the reasons above")
 	}
 	return nil
 }

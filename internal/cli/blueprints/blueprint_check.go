@@ -29,8 +29,8 @@ func newBlueprintInitCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init UNIT --source GLOB",
 		Short: "Draft a candidate from existing code",
-		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls, failure modes from what
-is caught. What code cannot tell is an open question. The draft is a candidate; a blueprint that is there is not replaced.` +
+		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls, failure modes from
+caught errors. What the code cannot show becomes an open question. The draft is a candidate; it replaces no existing blueprint.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan blueprint init orders --source 'services/orders/**/*.py'`,
 		Args:    cli.ExactlyOne("the name of a unit"),
@@ -82,7 +82,7 @@ func blueprintInit(ctx context.Context, a *cli.App, unit string, sources []strin
 		fmt.Fprintf(a.Stderr, "unseen: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}
 	fmt.Fprintf(a.Stderr,
-		"say in it what the unit is for, and answer its %d open questions; then: runplan blueprint check %s\n",
+		"describe the purpose of the unit in it, and answer its %d open questions; then: runplan blueprint check %s\n",
 		len(b.Intent.OpenQuestions), unit)
 	return nil
 }
@@ -110,7 +110,7 @@ func sourceFiles(ctx context.Context, a *cli.App, p *cli.Project, globs []string
 		}
 		if n == 0 {
 			return nil, cli.Usage(fmt.Errorf("--source %q matches no source file", g),
-				"it is a path or a glob below the root of the repository, of Go, Python, TypeScript or JavaScript")
+				"give a path or a glob below the root of the repository, for Go, Python, TypeScript or JavaScript")
 		}
 	}
 	return out, nil
@@ -126,11 +126,11 @@ func newBlueprintCheckCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check UNIT...",
 		Short: "Compare the source of units with their blueprints, without a model",
-		Long: `Check what a program can check: endpoints exact, interfaces, enumerations, constants and models there, dependencies only
+		Long: `Check what a program can check: exact endpoints, all interfaces, enumerations, constants and models, dependencies only
 through declared clients and never by raw HTTP, no imports of undeclared units, each failure mode handled with its documented
-status, public functions typed and documented. No model is asked.
+status, public functions typed and documented. It calls no model.
 
-It looks at the candidate, or with --live at the live blueprint. As the gate "blueprint" it looks at live blueprints whose
+It checks the candidate, or with --live the live blueprint. As the gate "blueprint" it checks live blueprints whose
 source files changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -181,10 +181,10 @@ func blueprintCheck(ctx context.Context, a *cli.App, units []string, o blueprint
 	switch {
 	case failed > 0:
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%d of %d units differ from their blueprints", failed, len(all)),
-			"correct the code; where a blueprint is wrong, correct that")
+			"correct the code, or the blueprint if that is wrong")
 	case unseen > 0:
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("%d source files could not be read and were not checked", unseen),
-			"see above why; Python, TypeScript and JavaScript need ast-grep")
+			"see the reasons above; Python, TypeScript and JavaScript need ast-grep")
 	}
 	return nil
 }
@@ -224,8 +224,8 @@ func newBlueprintGenerateCommand(a *cli.App) *cobra.Command {
 		Long: `Print the context for writing the code of a candidate: its blueprint, all live blueprints, the source of the three units that
 were promoted last, the shared libraries, and the rubric. With --fix the list that the last review sent back is attached.
 
-That it was handed out is written down: anyone who got it, under --session, cannot review the unit. A trained adapter's session is
-adapter: by it, runplan training graduation tells its generations from those of others.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+The journal records each context: the session that got it (--session) cannot review the unit. A trained adapter's session is
+adapter, so that runplan training graduation recognises its generations.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the name of a unit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.OpenProject(cmd.Context())
@@ -250,7 +250,7 @@ adapter: by it, runplan training graduation tells its generations from those of 
 				_, err = fmt.Fprint(a.Stdout, redact.Clean(brief.Text))
 			}
 			for _, l := range brief.Left {
-				fmt.Fprintf(a.Stderr, "left out: %s\n", ui.Sanitize(l))
+				fmt.Fprintf(a.Stderr, "omitted: %s\n", ui.Sanitize(l))
 			}
 			return err
 		},

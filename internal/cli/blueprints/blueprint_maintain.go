@@ -30,10 +30,10 @@ func NewMaintainCommand(a *cli.App) *cobra.Command {
 		Use:   "maintain",
 		Short: "Do the maintenance tasks of this repository",
 		Long: `Do the maintenance of this repository, in the order of its priorities: the mechanical check of all live blueprints, then a cold
-review of each live unit that changed since its last one, where [models] is configured. What a review finds critical or major
-becomes an open question of the blueprint, and what is critical waits in the queue. The journal gets a line for each task.
+review of each live unit that changed since its last one, if [models] is configured. Critical and major findings of a review
+become open questions of the blueprint, and critical ones wait in the queue. The journal gets a line for each task.
 
-It can be interrupted at any time; what was done stays, and is not done again.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+It can be interrupted at any time; finished work stays and is not repeated.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx, stop := cli.Interruptible(cmd.Context())
@@ -65,7 +65,7 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	for _, t := range tasks {
 		m, err := maintainOne(ctx, a, p, t.ID, o)
 		if ctx.Err() != nil {
-			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "what was done stays; run it again for the rest")
+			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"), "finished work stays; run it again for the rest")
 		}
 		if err != nil {
 			return err
@@ -87,7 +87,7 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	}
 	switch {
 	case problems > 0:
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("%d units could not be checked", problems), "see above why")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("%d units could not be checked", problems), "see the reasons above")
 	case found > 0:
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%d places differ from the live blueprints", found),
 			"runplan blueprint queue, runplan blueprint check UNIT --live")

@@ -37,9 +37,9 @@ func newBlueprintPromoteCommand(a *cli.App) *cobra.Command {
 		Use:   "promote UNIT",
 		Short: "Promote a candidate to a live blueprint, stage by stage",
 		Long: `Take a candidate through nine stages: 1 blueprint (it can be read), 2 check (the mechanical check), 3 validation (the gates lint,
-types and tests), 4 smoke (a gate of your own named smoke), 5 review (the last one is about this blueprint and this source, and does
-not reject; of what a graduated adapter wrote, every fifth has to have one), 6 journal, 7 approval (the owner signs), 8 promote (the candidate becomes live), 9 verify. It ends at the first that does
-not pass. A stage that is skipped says so. Each try is in knowledge/blueprints/promotions, and in the day's journal.
+types and tests), 4 smoke (your own gate named smoke), 5 review (the last one covers this blueprint and this source and does
+not reject; code of a graduated adapter needs one every fifth time), 6 journal, 7 approval (the owner signs), 8 promote (the candidate becomes live), 9 verify. It ends at the first stage that does
+not pass. A skipped stage is shown as skipped. Each try is recorded in knowledge/blueprints/promotions, and in the day's journal.
 
 Promotion is never automatic: without --signature it waits at stage 7, and exits with 3.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan blueprint promote orders --signature ada --reason "reviewed, smoke passed"`,
@@ -104,7 +104,7 @@ func blueprintPromote(ctx context.Context, a *cli.App, unit string, o blueprintP
 			}
 			if !slices.ContainsFunc(rows,
 				func(r store.DeployedAdapter) bool { return r.Active && r.Stage == string(training.ExecuteCode) }) {
-				return true, "no adapter writes code here", nil
+				return true, "no adapter writes code in this repository", nil
 			}
 			return graduate.Audit(p.Repo.Root, curriculum.CodeArchitect, unit)
 		},
@@ -136,7 +136,7 @@ func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error
 		return cli.Fail(cli.ExitHuman, fmt.Errorf("%s waits for its owner", p.Unit),
 			"runplan blueprint promote %s --signature NAME --reason TEXT; see %s", p.Unit, p.Journal())
 	case p.Outcome != blueprint.Promoted:
-		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is not promoted", p.Unit), "what stopped it is in %s", p.Journal())
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is not promoted", p.Unit), "see the reason in %s", p.Journal())
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func newBlueprintQueueCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "List critical discrepancies that wait for a person",
-		Long: `List the critical discrepancies that reviews found, with the claim of the blueprint, the evidence and what to do. Only a person
+		Long: `List the critical discrepancies of reviews, with the claim of the blueprint, the evidence and the remedy. Only a person
 closes one: runplan blueprint queue close.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -65,13 +65,13 @@ func newBlueprintCloseCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "close ID --approve --signature NAME --reason TEXT",
 		Short: "Close an item of the queue",
-		Long: `Close an item. Closing it without a fix acknowledges the discrepancy; with --fixed the code was corrected, and the unit has to go
+		Long: `Close an item. Closing it without a fix acknowledges the discrepancy; with --fixed the code was corrected, and the unit must go
 through a new cycle: review and promotion. It is never automatic: the owner signs, as for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !approve {
 				return cli.Usage(errors.New("closing an item approves the discrepancy"),
-					"add --approve, with --fixed where the code was corrected")
+					"add --approve, and --fixed if the code was corrected")
 			}
 			if err := a.NotAnAgent("closing an item of the review queue"); err != nil {
 				return err
@@ -120,7 +120,7 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "journal",
 		Short: "List what happened to blueprints",
-		Long: "List generations, reviews, promotions and what became of the queue, in order." +
+		Long: "List generations, reviews, promotions and closed queue items, in order." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -139,7 +139,7 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 				return cli.AsJSON(a.Stdout, entries)
 			}
 			if len(entries) == 0 {
-				fmt.Fprintln(a.Stderr, "nothing happened to blueprints yet; runplan blueprint init begins one")
+				fmt.Fprintln(a.Stderr, "no blueprint has a history yet; start one: runplan blueprint init")
 			}
 			for _, e := range entries {
 				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", e.At.Format("2006-01-02 15:04:05"), ui.Sanitize(e.Unit),

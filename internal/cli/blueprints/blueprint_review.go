@@ -38,14 +38,14 @@ func newBlueprintReviewCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review UNIT",
 		Short: "Have a cold reviewer compare a unit with its blueprint",
-		Long: `Summarise the source files of a unit and ask a cold reviewer whether they keep what the blueprint promises. The reviewer gets
-the blueprint, the summaries and the form of the answer: no source, nothing of how the code came about.
+		Long: `Summarise the source files of a unit and ask a cold reviewer whether they keep the promises of the blueprint. The reviewer gets
+the blueprint, the summaries and the format of the answer: no source, and nothing about how the code was written.
 
-With [models] in the settings the model of the stage review is asked. Else, and with --by-hand, the prompt is written into a
-file, and the command says where: give it to a new session, save the answer, and hand it over with --answer.
+With [models] in the settings, the model of the stage review answers. Otherwise, and with --by-hand, the prompt is written to a
+file, whose path is printed: give it to a new session, save the answer, and pass it with --answer.
 
-A rejected unit exits with 1, and the list of what is wrong is in a file. Notes become open questions of the blueprint. What is
-critical waits in the queue for a person: runplan blueprint queue.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
+For a rejected unit the command exits with 1 and writes the problems to a file. Notes become open questions of the blueprint.
+Critical findings wait in the queue for a person: runplan blueprint queue.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan blueprint review orders
   runplan blueprint review orders --by-hand
   runplan blueprint review orders --answer answer.json --session 4711`,
@@ -97,7 +97,7 @@ func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintRe
 	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
 		return cli.Usage(fmt.Errorf("unknown reviewer %s", o.reviewer), "use agent, adapter or human")
 	case o.session != "" && o.answer == "":
-		return cli.Usage(errors.New("--session goes with --answer"), "a model that runplan asks has a session of its own")
+		return cli.Usage(errors.New("--session goes with --answer"), "a model that runplan calls has its own session")
 	}
 	p, err := a.OpenProject(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintRe
 		if keepErr != nil {
 			return errors.Join(err, keepErr)
 		}
-		return cli.Fail(cli.ExitFailed, err, "its answer is in %s; a larger model may keep to the format", kept)
+		return cli.Fail(cli.ExitFailed, err, "its answer is in %s; a larger model may follow the format", kept)
 	case errors.Is(err, blueprint.ErrAnswer):
 		return BlueprintTrouble(err)
 	case err != nil:
@@ -160,7 +160,7 @@ func BlueprintDeps(ctx context.Context, a *cli.App, p *cli.Project) (blueprint.D
 		nil
 }
 
-// waitForAnswer prints what a person has to do next.
+// waitForAnswer prints the next steps for a person.
 func waitForAnswer(a *cli.App, p *cli.Project, r *blueprint.Review, o blueprintReviewOptions) error {
 	if err := r.Wait(); err != nil {
 		return err
@@ -182,10 +182,11 @@ func waitForAnswer(a *cli.App, p *cli.Project, r *blueprint.Review, o blueprintR
 	}
 	why := "no model is configured"
 	if p.Config.Models.Configured() {
-		why = "as --by-hand says"
+		why = "because of --by-hand"
 	}
 	return cli.Fail(cli.ExitHuman, fmt.Errorf("the review of %s waits for an answer: %s", r.Unit, why),
-		"start a new session that knows nothing of how the code came about, give it the prompt, save its answer in a file, "+
+		"start a new session that knows nothing about how the code was written, give it the prompt, save its answer in a "+
+			"file, "+
 			"then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
 }
 
@@ -242,7 +243,7 @@ func handleReview(a *cli.App, r *blueprint.Review, rec blueprint.Record, o bluep
 	}
 	if rec.Decision == blueprint.Reject {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is rejected: %s", rec.ServiceID, rec.DecisionReason),
-			"what is wrong is in %s; correct the code, or the blueprint where that is wrong, and review it again", h.Returned)
+			"see the problems in %s; correct the code, or the blueprint if that is wrong, and review it again", h.Returned)
 	}
 	return nil
 }
@@ -260,7 +261,7 @@ func showReview(a *cli.App, h blueprint.Handled) {
 		out("          to do: %s", clean(d.Recommendation))
 	}
 	if n := len(rec.UnknownClaims); n > 0 {
-		out("note  %d of the claims do not stand in the blueprint word by word", n)
+		out("note  %d of the claims are not literally in the blueprint", n)
 	}
 	for _, s := range rec.Unseen {
 		out("unseen  %s: %s", clean(s.Path), clean(s.Reason))
@@ -282,10 +283,10 @@ func BlueprintTrouble(err error) error {
 	case errors.Is(err, blueprint.ErrNoQuestion):
 		return cli.Usage(err, "ask first: runplan blueprint review UNIT --by-hand")
 	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
-		return cli.Fail(cli.ExitFailed, err, "the answer must be one JSON object, as the prompt says")
+		return cli.Fail(cli.ExitFailed, err, "the answer must be one JSON object, as described in the prompt")
 	case errors.Is(err, blueprint.ErrNothingSeen):
 		return cli.Fail(cli.ExitCannotRun, err,
-			"a reviewer that sees nothing cannot judge; Python, TypeScript and JavaScript need ast-grep")
+			"a reviewer without summaries cannot judge; Python, TypeScript and JavaScript need ast-grep")
 	}
 	return NoBlueprint(err)
 }

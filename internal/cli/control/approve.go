@@ -1,4 +1,4 @@
-// Package control holds what ends or changes a run that exists: approvals, cancel, discard and undo.
+// Package control holds the commands that end or change an existing run: approvals, cancel, discard and undo.
 package control
 
 import (
@@ -86,7 +86,7 @@ func planOf(ctx context.Context, j *store.Journal, l local.Layout, s runner.Summ
 	return &planparse.Plan{}
 }
 
-// CheckpointLines describes what a person has to check before a batch is merged.
+// CheckpointLines describes what a person must check before a batch is merged.
 func CheckpointLines(batch string, list []planparse.Checkpoint) []string {
 	var lines []string
 	for _, c := range list {
@@ -99,7 +99,7 @@ func CheckpointLines(batch string, list []planparse.Checkpoint) []string {
 	return lines
 }
 
-// What names what waits, in a few words.
+// What describes the waiting item in a few words.
 func (w waitingItem) What() string {
 	switch {
 	case w.Kind == approveLargeJob:
@@ -118,7 +118,7 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag boo
 	}
 	large, err := WaitingFeedback(ctx, a, p)
 	if err != nil { // the list of approvals is shown without it
-		fmt.Fprintf(a.Stderr, "warning: what feedback waits for is not known: %s\n", ui.Sanitize(err.Error()))
+		fmt.Fprintf(a.Stderr, "warning: the state of feedback is unknown: %s\n", ui.Sanitize(err.Error()))
 	}
 	list = append(list, large...)
 	if asJSONFlag {
@@ -154,7 +154,7 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag boo
 		signed = " --signature NAME --reason WHY"
 	}
 	fmt.Fprintf(a.Stdout,
-		"\nlook at it: %s\nagree:      runplan approve %s%s\ndo not:     runplan approve %s --deny --reason TEXT\n", look,
+		"\nshow it:  %s\nagree:    runplan approve %s%s\nreject:   runplan approve %s --deny --reason TEXT\n", look,
 		w.ID, signed, w.ID)
 	return nil
 }
@@ -176,7 +176,7 @@ func Answer(a *cli.App, cmd *cobra.Command, p *cli.Project, id string, deny bool
 	}
 	w := list[slices.IndexFunc(list, func(w waitingItem) bool { return w.ID == found.ID })]
 	if w.Answered != "" {
-		return cli.Usage(fmt.Errorf("%s was answered already: %s", w.ID, w.Answered),
+		return cli.Usage(fmt.Errorf("%s was already answered: %s", w.ID, w.Answered),
 			"it takes effect when the run continues: runplan resume %s", w.Run[:8])
 	}
 	if w.Gate != "" && !deny {
@@ -231,9 +231,9 @@ func NewCancelCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel [RUN]",
 		Short: "Stop an active run in another terminal",
-		Long: `Ask an active run to stop, as Ctrl-C in its terminal does: what is in progress is finished, nothing
-else is begun. It stops with exit status 130, and runplan resume continues it. The run may be left out
-where only one is active.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Ask an active run to stop, as Ctrl-C in its terminal does: it finishes the steps in progress and
+starts no others. It stops with exit status 130, and runplan resume continues it. RUN may be omitted
+if only one is active.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.NotAnAgent("stopping a run"); err != nil {

@@ -63,14 +63,14 @@ func FeedbackTrouble(err error, code int) error {
 		return cli.Fail(cli.ExitUsage, err, "%s", blocked.Do)
 	case errors.As(err, &alarm):
 		return cli.Fail(cli.ExitFailed, err,
-			"it stays open until the test is green on the branch; revert the merge, or fix the code")
+			"it stays open until the test passes on the branch; revert the merge, or fix the code")
 	case errors.Is(err, store.ErrNoFeedback):
 		return cli.Usage(err, "runplan self-fix list shows all feedback")
 	case errors.Is(err, feedback.ErrHistory):
 		return cli.Fail(cli.ExitCannotRun, err,
 			"the row was not changed; restore a backup of .runplan/feedback.sqlite, or move the file")
 	case errors.Is(err, store.ErrFeedbackMoved):
-		return cli.Fail(cli.ExitLocked, err, "look at it again: runplan self-fix list")
+		return cli.Fail(cli.ExitLocked, err, "show it again: runplan self-fix list")
 	}
 	return err
 }

@@ -26,12 +26,12 @@ func NewDiscardCommand(a *cli.App) *cobra.Command {
 		Short: "Give up an unfinished run",
 		Example: `  runplan discard 1f0c2a7b
   runplan discard 1f0c2a7b --all`,
-		Long: `Give up a run for good: resume does not continue it, its questions are withdrawn, and a new run of the
+		Long: `Give up a run permanently: resume does not continue it, its questions are withdrawn, and a new run of the
 plan starts without --new. The worktrees and branches of the run are removed, except those that hold
-work that exists nowhere else; the command lists what it keeps and why. With --all these go as well.
+work that exists nowhere else; the command lists what it keeps and why. With --all these are removed too.
 
-The journal, the logs and the receipts of the run stay. An active run has to be stopped first:
-runplan cancel RUN. What a finished run landed is taken back by runplan undo RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
+The journal, the logs and the receipts of the run stay. Stop an active run first:
+runplan cancel RUN. To revert what a finished run landed: runplan undo RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
 		Args: exactlyOneRun,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := a.NotAnAgent("discarding a run"); err != nil {
@@ -63,7 +63,7 @@ func discard(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 	}
 	defer lock.Release()
 	if s.Status.Over() {
-		hint := "to take back what it landed: runplan undo " + s.Run[:8]
+		hint := "to revert what it landed: runplan undo " + s.Run[:8]
 		if s.Status == runner.RunDiscarded {
 			hint = "nothing is left to do"
 		}
@@ -104,8 +104,8 @@ func merged(s runner.Summary) int {
 	return n
 }
 
-// hold finds the run with the given name, locks it and verifies its journal, so that its summary can be believed. It is
-// an error if the run is running, or if the name is the beginning of several ids.
+// hold finds the run with the given name, locks it and verifies its journal, so its summary is reliable. It returns
+// an error if the run is active or if several ids begin with the name.
 func hold(ctx context.Context, a *cli.App, p *cli.Project, name string) (runner.Summary, *local.Lock, error) {
 	s, err := OneRun(ctx, p, name)
 	if err != nil {
@@ -157,14 +157,14 @@ func OneRun(ctx context.Context, p *cli.Project, name string) (runner.Summary, e
 	info, err := p.Recall(ctx, s.Run)
 	if err == nil && info.Flags[cli.EngineFlag] != "" {
 		return s,
-			cli.Usage(fmt.Errorf("run %s belongs to the engine %s, which this command does not reach", s.Run[:8],
+			cli.Usage(fmt.Errorf("run %s belongs to the engine %s, which this command cannot reach", s.Run[:8],
 				redact.Clean(info.Flags[cli.EngineFlag])), "stop it with: runplan cancel %s", s.Run[:8])
 	}
 	return s, err
 }
 
-// onlyRun returns the run that a name selects among sums, newest first: by plan or slug the newest, by the beginning of
-// its id the only one. path is the name as the path of a plan.
+// onlyRun returns the run that a name selects from sums, newest first: the newest by plan or slug, the only one by
+// the beginning of its id. path is the name as the path of a plan.
 func onlyRun(sums []runner.Summary, name, path string) (runner.Summary, error) {
 	var found []runner.Summary
 	for _, s := range sums {

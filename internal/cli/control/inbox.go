@@ -45,7 +45,7 @@ func ShownItem(i store.InboxItem) store.InboxItem {
 	return i
 }
 
-// RepoName is the name of the repository in which an item was written, "-" outside of one.
+// RepoName returns the name of the repository in which an item was written, "-" outside of one.
 func RepoName(i store.InboxItem) string {
 	if i.Repo == "" {
 		return "-"

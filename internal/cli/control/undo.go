@@ -22,10 +22,10 @@ func NewUndoCommand(a *cli.App) *cobra.Command {
 		Use:     "undo RUN",
 		Short:   "Revert what a run landed, with one commit",
 		Example: "  runplan undo 1f0c2a7b",
-		Long: `Take back what a run brought to the branch that it started from. One commit is added to that branch, as git
-revert does it for all commits of the run at once; no history is rewritten, and the run branch stays.
+		Long: `Revert what a run landed on the branch that it started from. One commit is added to that branch, as git
+revert would do for all commits of the run together; no history is rewritten, and the run branch stays.
 
-Later commits stay as they are. Where one of them changed the same lines nothing is done, and the files are
+Later commits do not change. If one of them changed the same lines, nothing is done and the files are
 listed. A run whose commits are not on the branch has nothing to undo: close its pull request, or give the
 run up with runplan discard RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
 		Args: exactlyOneRun,
@@ -50,13 +50,13 @@ func undo(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
 	defer lock.Release()
 	if s.Undone != "" {
 		return cli.Usage(fmt.Errorf("run %s was undone by commit %s", s.Run[:8], cli.Short(s.Undone)),
-			"to have its changes again: git revert %s", cli.Short(s.Undone))
+			"to restore its changes: git revert %s", cli.Short(s.Undone))
 	}
 	tip, err := landedOn(ctx, p, s)
 	if err != nil {
 		return err
 	}
-	tree, conflicts, err := p.Repo.Rebased(ctx, s.Commit, tip, s.Base) // the change from what landed back to its base
+	tree, conflicts, err := p.Repo.Rebased(ctx, s.Commit, tip, s.Base) // the change from the landed tip back to its base
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
@@ -76,13 +76,13 @@ func undo(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
 	if err := advance(ctx, p, s.BaseBranch, tip, commit); err != nil {
 		return err
 	}
-	why := fmt.Sprintf("undone by %s: commit %s takes back what it landed on %s", person(ctx, p), cli.Short(commit),
+	why := fmt.Sprintf("undone by %s: commit %s reverts what it landed on %s", person(ctx, p), cli.Short(commit),
 		s.BaseBranch)
 	if err := writeAfterwards(ctx, a, p,
 		runner.Event{Run: s.Run, Kind: runner.Undone, Commit: commit, Base: tip, Reason: why}); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.Stdout, "run %s is undone: commit %s on %s takes back %s\nto have its changes again: git revert %s\n",
+	fmt.Fprintf(a.Stdout, "run %s is undone: commit %s on %s reverts %s\nto restore its changes: git revert %s\n",
 		s.Run[:8], cli.Short(commit), ui.Sanitize(s.BaseBranch), phrase.Count(merged(s), "batch", "batches"),
 		cli.Short(commit))
 	return nil
@@ -142,7 +142,7 @@ func advance(ctx context.Context, p *cli.Project, branch, tip, commit string) er
 // undoMessage returns the message of the commit that reverts a run.
 func undoMessage(s runner.Summary) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Undo runplan run of %s\n\nThis takes back run %s, commits %s..%s:\n\n",
+	fmt.Fprintf(&b, "Undo runplan run of %s\n\nThis reverts run %s, commits %s..%s:\n\n",
 		phrase.Cut(redact.Clean(cmp.Or(s.Title, s.Plan)), 60), s.Run[:8], cli.Short(s.Base), cli.Short(s.Commit))
 	for _, batch := range s.Batches {
 		if runner.Status(batch.State) == runner.Passed {

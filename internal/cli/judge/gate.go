@@ -1,4 +1,4 @@
-// Package judge holds the commands gate and review: they judge the working tree or a change.
+// Package judge holds the commands gate and review, which judge the working tree or a change.
 package judge
 
 import (
@@ -51,18 +51,18 @@ func NewGateCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gate",
 		Short: "Run the gates on the working tree",
-		Long: `Ask the gates about the working tree as it is: linters, type checks, tests, secrets and what
+		Long: `Run the gates on the working tree as it is: linters, type checks, tests, secrets and what
 the configuration adds. It needs no plan and no run, and changes nothing in the tree.
 
-What changed is what differs from the base, with files that git does not know yet. The base is
-the merge base with --base, or with the branch that everybody's work goes to; without one it is
-the last commit. --all looks at the whole tree.
+The change is the difference from the base, including untracked files. The base is
+the merge base with --base, or with the main branch; without one it is
+the last commit. --all checks the whole tree.
 
-Tests that ran on the base and do not run now are named. An earlier gate on the base knows them;
-with --base, or --baseline, its suite runs once where the change touches what decides which tests run.
+Tests that ran on the base but do not run now are named. An earlier gate on the base has recorded them;
+with --base, or --baseline, its suite runs once if the change touches files that decide which tests run.
 With --mutants, the tests of the base also run on the code of the change.
 
-A gate that cannot look is neither a pass nor a failure of the code: the others still answer,
+A gate that cannot run is neither a pass nor a failure of the code: the others still run,
 and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -74,7 +74,7 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.Base, "base", "", "commit or branch to compare with")
-	f.BoolVar(&o.all, "all", false, "look at the whole tree, not only at what changed")
+	f.BoolVar(&o.all, "all", false, "check the whole tree, not only the change")
 	f.StringSliceVar(&o.only, "only", nil, "names of the gates to run; lint means all lint:* gates")
 	f.BoolVar(&o.JSON, "json", false, "print a JSON object")
 	f.BoolVar(&o.Baseline, "baseline", false,
@@ -86,12 +86,12 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 	f.StringSliceVar(&o.regression.files, "regression", nil,
 		"test that must fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
 	f.StringVar(&o.regression.command, "regression-command", "",
-		"shell command that runs it, if the project's files do not tell")
+		"shell command that runs it, if the project's files do not show it")
 	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns,
-		"number of runs on each side; a flaky test is refused")
-	f.BoolVar(&o.mutants.asked, "mutants", false, "mutate the changed lines and report mutants that no test notices")
+		"number of runs on each side; a flaky test is rejected")
+	f.BoolVar(&o.mutants.asked, "mutants", false, "mutate the changed lines and report mutants that no test detects")
 	f.DurationVar(&o.mutants.budget, "mutants-budget", defaultMutantsBudget, "time limit for all tests on mutants")
-	f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must notice (0 only reports)")
+	f.IntVar(&o.mutants.bar, "mutants-bar", 0, "percent of mutants that the tests must detect (0 only reports)")
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
 	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
 	f.BoolVar(&o.strictAST, "strict-ast", false, cli.StrictASTUse)
@@ -108,14 +108,14 @@ type Inspection struct {
 	Rules    *rulebook.RuleBooks
 	Task     string // task id for the log of calls: a run, whose events record the cost; "" makes a new id
 	store    cache.Store
-	around   string // what the results of all gates depend on, besides the tree
+	around   string // inputs of all gates besides the tree
 	Options  GateOptions
 	Settings gates.Settings
 	Gates    []gates.Gate
 	Subject  gates.Subject
 	from     comparison
 	Tree     chan Written // the working tree as a git tree
-	ignored  []string     // what git ignores in it
+	ignored  []string     // files that git ignores in it
 	hidden   bool         // the tree does not show every change
 	forget   string       // a temporary log folder that can be deleted
 }
@@ -159,7 +159,7 @@ func gate(ctx context.Context, a *cli.App, o GateOptions) error {
 	if x.Gates, err = chosenGates(append(suite.All(p.Repo.Root, x.Settings), flagged...), o.only); err != nil {
 		return err
 	}
-	for _, g := range flagged { // --only need not name gates that have a flag of their own
+	for _, g := range flagged { // --only need not name gates that have their own flag
 		if !slices.ContainsFunc(x.Gates, func(have gates.Gate) bool { return have.Info().Name == g.Info().Name }) {
 			x.Gates = append(x.Gates, g)
 		}
@@ -174,7 +174,7 @@ func gate(ctx context.Context, a *cli.App, o GateOptions) error {
 }
 
 // tellWhatRuns names the programs of the gates if the user was not asked to trust them. A repository without .runplan
-// has no configuration to trust; its gates follow from its files.
+// has no configuration to trust; its files select its gates.
 func (x *Inspection) tellWhatRuns() {
 	if _, err := os.Lstat(x.Project.Layout.Root); err == nil {
 		return
@@ -220,7 +220,7 @@ func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
 	}), nil
 }
 
-// means reports whether a word of --only stands for a gate.
+// means reports whether a word of --only selects a gate.
 func means(word, name string) bool { return name == word || strings.HasPrefix(name, word+":") }
 
 // chooses reports whether --only leaves a gate in.
@@ -234,7 +234,7 @@ type listedGate struct {
 	gates.Readiness
 }
 
-// list shows the gates and whether their tools are installed. It runs nothing of the tree.
+// list shows the gates and whether their tools are installed. It runs no program of the tree.
 func (x *Inspection) list(ctx context.Context) error {
 	infos := make([]gates.Info, 0, len(x.Gates))
 	for _, g := range x.Gates {
@@ -346,7 +346,7 @@ func (x *Inspection) look(ctx context.Context) error {
 	if err := outcomeOf(verdict, blind); x.Options.JSON || len(blind) > 0 {
 		return err
 	} else if err != nil {
-		return &cli.Failure{Code: cli.ExitFailed, Err: errors.New("")} // the last line of the output says it
+		return &cli.Failure{Code: cli.ExitFailed, Err: errors.New("")} // the last line of the output has the error
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func watched(list []gates.Gate) ([]gates.Gate, *working) {
 	return out, w
 }
 
-// text says what runs now, the longest first. It is empty while nothing runs.
+// text lists the running gates, longest-running first. It is empty while none runs.
 func (w *working) text(now time.Time) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -55,7 +55,7 @@ func (w *working) text(now time.Time) string {
 	return fmt.Sprintf("%d/%d  running %s", w.ended, w.all, strings.Join(names, ", "))
 }
 
-// observed is a gate that tells when it works.
+// observed is a gate that reports when it runs.
 type observed struct {
 	gates.Gate
 	w *working
@@ -75,7 +75,7 @@ func (o observed) Check(ctx context.Context, s gates.Subject) (gates.Report, err
 	return o.Gate.Check(ctx, s)
 }
 
-// status shows a line on the terminal that says what runs now. Without a terminal it returns nil.
+// status shows the running gates in a line on the terminal. Without a terminal it returns nil.
 func status(a *cli.App, text func(time.Time) string) *ui.Status {
 	in, _ := a.Stdin.(*os.File)
 	out := a.StderrFile()

@@ -15,9 +15,9 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// compareTests lets the gates compare the tests that run with those of the base, by name. What ran on the base is known
-// from an earlier gate on that tree. With a baseline the suite runs on the base if there is no record and the change
-// touches files that decide which tests run; without one the names are those that can be read in the changed files.
+// compareTests lets the gates compare the tests that run with those of the base, by name. An earlier gate on the
+// base's tree recorded its tests. With a baseline and without a record, the suite runs on the base if the change
+// touches files that decide which tests run. Without a baseline, the names are read from the changed files.
 func (x *Inspection) compareTests(b *local.Baseline) {
 	if x.Subject.Base == "" || x.from.Tree == x.Subject.Tree {
 		return
@@ -31,7 +31,7 @@ func (x *Inspection) compareTests(b *local.Baseline) {
 			return nil, err
 		}
 		if b == nil {
-			return nil, errors.New("no gate ran on it; --baseline runs its tests")
+			return nil, errors.New("no gate has run on it; --baseline runs its tests")
 		}
 		return b.Tests(ctx, gate)
 	}
@@ -43,8 +43,8 @@ func (x *Inspection) compareTests(b *local.Baseline) {
 	}
 }
 
-// holdTests lets the gates run the tests of the base on the code of the change, where the user asked what the tests are
-// worth (--mutants) or the settings decide about changed expectations. Call done when the gates have answered.
+// holdTests lets the gates run the tests of the base on the code of the change, if the user gave --mutants or the
+// settings decide about changed expectations. Call done when the gates have ended.
 func (x *Inspection) holdTests() (done func()) {
 	decided := x.Settings.ChangedTests == gates.ChangedApprove || x.Settings.ChangedTests == gates.ChangedFail
 	if x.Subject.BaseTests == nil || !x.Options.mutants.asked && !decided {
@@ -64,7 +64,7 @@ func (x *Inspection) holdTests() (done func()) {
 	return runner.Close
 }
 
-// decidesTests reports whether the change touches files that decide which tests run. New tests take nothing away.
+// decidesTests reports whether the change touches files that decide which tests run. New tests do not count.
 func (x *Inspection) decidesTests(ctx context.Context) (bool, error) {
 	changes, err := x.Subject.Diff.Changes(ctx)
 	return slices.ContainsFunc(changes, func(c gates.Change) bool {
@@ -72,7 +72,7 @@ func (x *Inspection) decidesTests(ctx context.Context) (bool, error) {
 	}), err
 }
 
-// recordOf returns what a gate said of the base's tree earlier.
+// recordOf returns a gate's earlier report about the base's tree.
 func (x *Inspection) recordOf(gate string) (gates.Report, bool) {
 	at := slices.IndexFunc(x.Gates, func(g gates.Gate) bool { return g.Info().Name == gate })
 	if at < 0 {
@@ -87,7 +87,7 @@ func (x *Inspection) recordOf(gate string) (gates.Report, bool) {
 	return x.store.Get(key)
 }
 
-// recordKey is the key under which the answer of a gate about a whole tree is kept: what changed in it does not count.
+// recordKey returns the cache key for the report of a gate about a whole tree. It does not depend on the change.
 func (x *Inspection) recordKey(info gates.Info, s gates.Subject) string {
 	s.Base, s.Changed = "", nil
 	if k := cache.Key(info, s, x.around); k != "" {
@@ -96,7 +96,7 @@ func (x *Inspection) recordKey(info gates.Info, s gates.Subject) string {
 	return ""
 }
 
-// recordTests keeps which tests ran on this tree, for changes that start from it.
+// recordTests stores the tests that ran on this tree, for changes that start from it.
 func (x *Inspection) recordTests(v gates.Verdict) {
 	for _, r := range v.Reports {
 		if !gates.IsSuite(r.Gate) || r.Status != gates.Pass || r.Cases == nil || strings.HasPrefix(r.Note, cache.Note) {

@@ -41,7 +41,7 @@ type supervised struct {
 	reaper *LateReaper
 }
 
-// underReaper wraps the gates that start programs. Gates that only read files stay as they are.
+// underReaper wraps the gates that start programs. It does not wrap gates that only read files.
 func underReaper(list []gates.Gate, r *LateReaper) []gates.Gate {
 	out := make([]gates.Gate, len(list))
 	for i, g := range list {

@@ -63,7 +63,7 @@ func (x *Inspection) export(r report.Run) error {
 	}
 	out := x.App.Stdout
 	if x.Options.JSON {
-		out = x.App.Stderr // standard output holds one JSON object; GitHub reads both streams
+		out = x.App.Stderr // standard output must contain only one JSON object; GitHub reads both streams
 	}
 	if err := report.GitHub(out, r); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (x *Inspection) export(r report.Run) error {
 	return to(page, os.O_APPEND, report.Summary)
 }
 
-// print shows the gates that looked, their findings, the gates that were skipped, and the verdict.
+// print shows the gates that ran, their findings, the skipped gates, and the verdict.
 func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
 	var rows, skipped [][]string
 	for _, r := range v.Reports {
@@ -112,7 +112,7 @@ func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
 	return err
 }
 
-// ending says in one line what came out and what was checked.
+// ending summarises the result and the scope of the check in one line.
 func (x *Inspection) ending(v gates.Verdict) string {
 	what := phrase.Count(len(x.Subject.Changed), "changed file", "changed files")
 	if x.Options.all {

@@ -35,9 +35,8 @@ type comparison struct {
 	Why    string // reason, for people
 }
 
-// WrittenAt collects from git all that a check depends on. In most checks nothing changed, and starting git takes most
-// of the time. So one command lists changed and ignored files, and one resolves the commits. Others run only if these
-// two leave something open.
+// WrittenAt collects all git inputs of a check. In most checks nothing changed, and starting git takes most of the
+// time. So one command lists changed and ignored files, and one resolves the commits. Others run only if needed.
 func WrittenAt(ctx context.Context, repo *git.Repo, base string) (w Written) {
 	var named map[string]string
 	var now checkout
@@ -80,7 +79,7 @@ func checkedOut(ctx context.Context, repo *git.Repo) (checkout, error) {
 	out, err := repo.Status(ctx, "--porcelain=v2", "--branch", "--no-ahead-behind", "--no-renames",
 		"--untracked-files=all", "--ignored=matching")
 	if err != nil {
-		return checkout{}, fmt.Errorf("look at the working tree: %w", err)
+		return checkout{}, fmt.Errorf("read the working tree: %w", err)
 	}
 	return parseStatus(out), nil
 }
@@ -206,7 +205,7 @@ func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison,
 		case err != nil:
 			return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
 		case common == "" && given != "":
-			c = comparison{Commit: commit, Why: name + ", which shares no history with the checkout"}
+			c = comparison{Commit: commit, Why: name + ", which has no common history with the checkout"}
 		case common != "" && common != head:
 			c = comparison{Commit: common, Why: "from the merge base with " + name}
 		case given != "":

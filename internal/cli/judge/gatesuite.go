@@ -80,7 +80,7 @@ type lazyPlugin struct {
 	failed error
 }
 
-// Info returns what the configuration says. After the start it returns what the plugin says.
+// Info returns the configured description. After the start it returns that of the plugin.
 func (l *lazyPlugin) Info() gates.Info {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -46,27 +46,27 @@ func NewReviewCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review",
 		Short: "Review a change in seven passes",
-		Long: `Review what differs from the base, with files that git does not know yet, in seven passes:
+		Long: `Review the difference from the base, including untracked files, in seven passes:
 
   1 static         linters, types, lessons, patterns
   2 functional     the tests
-  3 architectural  a reviewer: does it fit
+  3 architectural  a reviewer: does it fit the design
   4 security       secrets, built-in checks, and the tools that are installed
-  5 prose          rules, and a reviewer: what people read
+  5 prose          rules, and a reviewer: text for people
   6 adversarial    a reviewer: what breaks it
-  7 feedback       a reviewer: does it answer the words that asked for it; only with --self-fix
+  7 feedback       a reviewer: does it answer the feedback; only with --self-fix
 
-Programs look first. Where 1, 2 or 4 fails, no reviewer is asked. Reviewers are models that
-[review.reviewers] or [models] of the settings name; each is asked in a new session or process, and
-has to quote the change. Without one, the passes are skipped and the review may claim less.
+Programs run first. If 1, 2 or 4 fails, no reviewer is asked. Reviewers are models that
+[review.reviewers] or [models] of the settings name. Each runs in a new session or process, and
+must quote the change. Without one, the passes are skipped and the confidence is lower.
 
 The verdict is pass, request-changes or block, with a confidence from 0 to 100; below 60 it blocks.
-Findings are kept from round to round under .runplan/reviews, and a person may accept or refute what
-a reviewer said:
+Findings are stored from round to round under .runplan/reviews, and a person may accept or refute
+those of reviewers:
 
   runplan review --accept 3f2a91 --reason 'the old name stays until 2.0'
 
-The base is the merge base with --base, or with the branch that everybody's work goes to; without
+The base is the merge base with --base, or with the main branch; without
 one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return reviewChange(cmd.Context(), a, o) },
@@ -145,7 +145,7 @@ func (o ReviewOptions) Input(p *cli.Project) (in review.Input, err error) {
 		}
 	}
 	if o.selfFix && o.feedback == "" {
-		return in, cli.Usage(errors.New("--self-fix needs the words that the change answers"),
+		return in, cli.Usage(errors.New("--self-fix needs the feedback that the change answers"),
 			"give them with --feedback FILE")
 	}
 	if in.Feedback, err = smallText(o.feedback, "the feedback"); err != nil {
@@ -154,7 +154,7 @@ func (o ReviewOptions) Input(p *cli.Project) (in review.Input, err error) {
 	if o.feedback != "" && strings.TrimSpace(in.Feedback) == "" {
 		return in, cli.Usage(fmt.Errorf("the feedback in %s is empty", ui.Sanitize(o.feedback)), "")
 	}
-	if in.Plan, err = smallText(o.plan, "what was asked for"); err != nil {
+	if in.Plan, err = smallText(o.plan, "the request"); err != nil {
 		return in, err
 	}
 	if name := p.Config.Review.Persona; name != "" {
@@ -276,7 +276,7 @@ func outcomeOfReview(v review.Review) error {
 	for _, p := range v.Passes {
 		if p.Status == gates.Errored {
 			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("pass %d, %s, could not run", p.Number, p.Name),
-				"this says nothing about the change; fix it, or leave the pass out: --only")
+				"this says nothing about the change; fix it, or omit the pass with --only")
 		}
 	}
 	if v.Verdict == review.OK {

@@ -123,7 +123,7 @@ func vendorOf(m llm.Model) string {
 	return review.VendorOf(m.Command[0])
 }
 
-// author returns who wrote the commits under review, as far as the commits say so.
+// author returns the author of the commits under review, if the commits name one.
 func (x *Inspection) author(ctx context.Context) review.Author {
 	if x.from.Commit == "" {
 		return review.Author{}
@@ -148,7 +148,7 @@ func ReviewOutlets(p *cli.Project) []cli.Outlet {
 	for _, name := range slices.Sorted(maps.Keys(p.Config.Review.Reviewers)) {
 		r := p.Config.Review.Reviewers[name]
 		m := ReviewerModel(p.Config, name, r)
-		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and what was asked for",
+		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and the request",
 			When: "runplan review"}
 		if m.Provider == llm.Command {
 			w.To = "wherever " + m.Command[0] + " sends it"
@@ -161,14 +161,14 @@ func ReviewOutlets(p *cli.Project) []cli.Outlet {
 		local := cli.LoopbackURL(m.BaseURL)
 		w.To, w.Local = config.HostOf(m.BaseURL), &local
 		if local {
-			w.To = "this machine: " + w.To + "; a model that runs elsewhere is refused"
+			w.To = "this machine: " + w.To + "; a model on another machine is refused"
 		}
 		out = append(out, w)
 	}
 	if p.Config.Review.Online {
 		elsewhere := false
 		out = append(out, cli.Outlet{What: "security tools", Name: "govulncheck, npm audit",
-			To: "vuln.go.dev, the npm registry", Data: "the names of what the project requires", When: "runplan review",
+			To: "vuln.go.dev, the npm registry", Data: "the names of the project's dependencies", When: "runplan review",
 			Local: &elsewhere})
 	}
 	return out

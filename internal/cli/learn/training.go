@@ -25,18 +25,18 @@ func NewTrainingCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "training",
 		Short: "Turn the results of runs into training data",
-		Long: `Turn what runs and the history of repositories leave behind into examples, choose among them, write them for a trainer,
-and put what comes of it into service. Nothing is trained, and nothing put into service, unless a person says so.
+		Long: `Turn runs and the history of repositories into examples, select some, write them for a trainer,
+and deploy the result. Nothing is trained or deployed unless a person says so.
 
-  runplan training outcomes sync                                    what became of the code of earlier runs
-  runplan training pairs --out data                                 examples of all that was logged and has a receipt
-  runplan training bootstrap . --seed 1 --out history               examples of what history did
-  runplan training trajectories --out trajectories                  what agents did, step by step
+  runplan training outcomes sync                                    what happened to the code of earlier runs
+  runplan training pairs --out data                                 examples of all logged calls with a receipt
+  runplan training bootstrap . --seed 1 --out history               examples of commits
+  runplan training trajectories --out trajectories                  the steps of agents
   runplan training tasks . --out tasks                              commits as tasks with tests that judge an answer
-  runplan training plan --in data --in history --out plan.toml      what is weak, and a plan against it
+  runplan training plan --in data --in history --out plan.toml      a plan against the weaknesses
   runplan training curate --plan plan.toml --in data --out set      a dataset by the plan
-  runplan training export --help                                    the dataset as a trainer reads it
-  runplan training adapters                                         what was trained, and what is in service`,
+  runplan training export --help                                    the dataset in a trainer's format
+  runplan training adapters                                         trained and deployed adapters`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -76,7 +76,7 @@ func forbidden(a *cli.App, p *cli.Project, secrets *redact.Redactor) []training.
 	return out
 }
 
-// trainingOrigin returns the name of the repository in examples, and its license if that is known.
+// trainingOrigin returns the name of the repository in examples, and its license if known.
 func trainingOrigin(ctx context.Context, p *cli.Project) (name, spdx string) {
 	return training.RepoName(p.Repo.Remote(ctx, "origin"), p.Repo.Root), license.Of(os.DirFS(p.Repo.Root))
 }

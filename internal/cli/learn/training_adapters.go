@@ -22,11 +22,11 @@ func newTrainingAdaptersCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adapters",
 		Short: "List trained adapters and the model of each stage",
-		Long: `List which model answers for each stage and what chose it, then the versions of all adapters that were trained here.
+		Long: `List the model of each stage and how it was chosen, then the versions of all adapters that were trained here.
 
-The model of a stage is chosen by the flag of a command, else by [models.overrides] of the settings, else it is the active
-adapter, else the model of the role. One adapter of a stage is active at most. deploy makes it so, rollback takes it back; both
-are for the owner alone.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+The model of a stage comes from the flag of a command, else from [models.overrides] of the settings, else it is the active
+adapter, else the model of the role. A stage has at most one active adapter. deploy activates it, rollback reverts that; both
+are only for the owner.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listAdapters(cmd.Context(), a, asJSONFlag) },
 	}
@@ -118,7 +118,7 @@ func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
 	return ui.Table(a.Stdout, []string{"VERSION", "STATE", "MODEL", "STAGE", "EXAMPLES", "LOSS", "TRAINED"}, table)
 }
 
-// stageChoices resolves the model of each stage as the commands that ask models do. Without models it returns none.
+// stageChoices resolves the model of each stage, as commands that call models do. Without models it returns none.
 func stageChoices(ctx context.Context, p *cli.Project, rows []store.DeployedAdapter) ([]stageChoice, error) {
 	out := []stageChoice{}
 	router, err := p.Models(ctx)

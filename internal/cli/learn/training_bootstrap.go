@@ -41,18 +41,18 @@ func newTrainingBootstrapCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bootstrap REPO",
 		Short: "Make training examples from a repository's history",
-		Long: `Make examples of the history of a repository, before anything was ever run on it. A commit is a task that somebody did:
-its message is the task, the code before it is what there was to see, its diff is the answer. No model is asked.
+		Long: `Make examples of the history of a repository, without any run. A commit is a task that somebody did:
+its message is the task, the code before it is the context, its diff is the answer. No model is called.
 
 A commit is used if it changes at most 5 files and fewer than 200 lines of code, in Go, Python, TypeScript or JavaScript
-(all but Go need ast-grep), is no merge, was not taken back later, and has a message that says what changed: a first line
+(all but Go need ast-grep), is not a merge, was not reverted later, and has a message that says what changed: a first line
 of at least 15 characters and three words, two of which are more than "fix", "wip", "misc" and their like. Lines count in
-files of these languages that somebody wrote; others, and generated, vendored and lock files, make no examples. A commit
-that holds what looks like a secret is left out as a whole. The table tells how many commits were refused, and why.
+hand-written files of these languages; other, generated, vendored and lock files make no examples. A commit
+with a probable secret is omitted completely. The table shows how many commits were refused, and why.
 
-DIR gets a file of examples for each stage and, last of all, manifest.json: where that is, all is whole. Run it again
-after it was killed, and it goes on. The same commits, options and seed give the same bytes; the seed decides which
-irrelevant files and chunks are offered, and nothing else.
+DIR gets a file of examples for each stage and, at the end, manifest.json, which marks a complete result. Run it again
+after it was killed, and it continues. The same commits, options and seed give the same bytes; the seed decides which
+irrelevant files and chunks are offered.
 
   runplan training bootstrap . --out data
   runplan training bootstrap ../other --out data --stages scope,execute_code --since 2025-01-01 --max 500` +
@@ -66,7 +66,7 @@ irrelevant files and chunks are offered, and nothing else.
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
-	f.Uint64Var(&o.seed, "seed", 1, "of what is drawn")
+	f.Uint64Var(&o.seed, "seed", 1, "random seed")
 	f.StringSliceVar(&o.stages, "stages", nil, "task_analysis, scope, precision, execute_plan, execute_code (else all)")
 	f.IntVar(&o.max, "max", 0, "maximum number of commits, newest first (0: all)")
 	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
@@ -123,8 +123,8 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 		err = printBootstrap(a, m, o.out)
 	}
 	if err == nil && m.Used == 0 {
-		return cli.Fail(cli.ExitFailed, fmt.Errorf("none of %d commits makes an example", m.Commits),
-			"the table says why; usable are small commits whose messages say what changed")
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no example in %d commits", m.Commits),
+			"the table shows why; use a repository with small commits whose messages say what changed")
 	}
 	return err
 }
@@ -199,7 +199,7 @@ func printBootstrap(a *cli.App, m history.Manifest, out string) error {
 	}
 	for i, h := range m.Hints() {
 		if i == 0 {
-			fmt.Fprintln(a.Stdout, "\nas a source of examples (whether its tests passed, no history says):")
+			fmt.Fprintln(a.Stdout, "\nas a source of examples (the history does not show whether its tests passed):")
 		}
 		fmt.Fprintf(a.Stdout, "  %-4s  %s\n", map[bool]string{true: "good", false: "poor"}[h.Good], h.Text)
 	}
@@ -220,11 +220,11 @@ func printBootstrap(a *cli.App, m history.Manifest, out string) error {
 				fmt.Fprintln(a.Stdout)
 				first = false
 			}
-			fmt.Fprintf(a.Stdout, "%s: %d used commit(s) make none: %s\n", s, not[why], why)
+			fmt.Fprintf(a.Stdout, "%s: no example from %d used commit(s): %s\n", s, not[why], why)
 		}
 	}
 	if n := m.Reasons[history.NoReader]; n > 0 {
-		fmt.Fprintf(a.Stderr, "%d commit(s) were left out: %s\n", n, patterns.MissingNote)
+		fmt.Fprintf(a.Stderr, "%d commit(s) were omitted: %s\n", n, patterns.MissingNote)
 	}
 	fmt.Fprintf(a.Stderr, "examples are in %s\n", ui.Sanitize(out))
 	return nil
@@ -240,7 +240,7 @@ func newBootstrapProgress(a *cli.App) *bootstrapProgress {
 	return &bootstrapProgress{models.NewIndexProgress(a), time.Now()}
 }
 
-// quietFor is the interval between lines where there is no terminal.
+// quietFor is the interval between lines without a terminal.
 const quietFor = 10 * time.Second
 
 func (p *bootstrapProgress) step(s history.Progress) {

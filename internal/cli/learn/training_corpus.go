@@ -39,13 +39,13 @@ func newTrainingCorpusCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "corpus",
 		Short: "Review live units, as training examples of good code",
-		Long: `Have a cold reviewer hold each live unit that qualifies against its blueprint, and then each of its files. A unit qualifies
-when the confidences in its blueprint have a mean of 0.6 or more; without any it is 0. What was reviewed and has not changed
-since is not reviewed again, so that it goes on where it was interrupted.
+		Long: `Have a cold reviewer compare each qualifying live unit with its blueprint, and then each of its files. A unit qualifies
+if the confidences in its blueprint have a mean of 0.6 or more (0 without any). Reviewed units that have not changed
+since are not reviewed again, so an interrupted review continues.
 
-  runplan training corpus --dry-run   which units qualify; nobody is asked
+  runplan training corpus --dry-run   which units qualify; no model is called
   runplan training corpus build       make the pairs, train.jsonl and validation.jsonl
-  runplan training corpus status      whether there are pairs enough, for the journal
+  runplan training corpus status      whether there are enough pairs, for the journal
 
 All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
@@ -69,9 +69,9 @@ func newCorpusBuildCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Make training pairs from all reviews",
-		Long: `Make a pair of each review of a candidate (forward) and of a live unit or file (retroactive) whose code is still there, and
+		Long: `Make a pair of each review of a candidate (forward) and of a live unit or file (retroactive) whose code still exists, and
 write them, train.jsonl and validation.jsonl into knowledge/curricula/code-architect. All pairs of a unit are on one side of the
-split. Reviews whose code has changed since, or that nothing has come of yet, are counted and left out.
+split. Reviews whose code has changed, or that have no result yet, are counted and omitted.
 
 The same reviews, code and seed give the same bytes.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
@@ -89,9 +89,9 @@ func newCorpusStatusCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Report whether a training is due",
-		Long: `Count the pairs, forward and retroactive ones apart, and look whether the adapter was trained on them. Where there are as many
-as curriculum.json asks for, and the adapter is absent or stale, the journal of blueprints gets a note with the command, once.
-Nothing is ever started.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Count the forward and the retroactive pairs, and check whether the adapter was trained on them. If there are as many
+as curriculum.json requires, and the adapter is absent or stale, the journal of blueprints gets a note with the command, once.
+It never starts a training.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return corpusStatus(cmd.Context(), a, o) },
 	}
@@ -136,7 +136,7 @@ func collectCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
 			"finished reviews are kept; the same command continues")
 	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
-		return cli.Fail(cli.ExitFailed, err, "finished reviews are kept; a larger model may keep to the format")
+		return cli.Fail(cli.ExitFailed, err, "finished reviews are stored; a larger model may follow the format")
 	case errors.Is(err, blueprint.ErrNothingSeen):
 		return cli.Fail(cli.ExitCannotRun, err, "install ast-grep for Python, TypeScript and JavaScript")
 	case err != nil && !isFull(err):
@@ -261,7 +261,7 @@ func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
 
 func showRefused(a *cli.App, list []corpus.Refused) {
 	for _, r := range list {
-		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", ui.Sanitize(r.File), ui.Sanitize(redact.Clean(r.Reason)))
+		fmt.Fprintf(a.Stderr, "omitted: %s: %s\n", ui.Sanitize(r.File), ui.Sanitize(redact.Clean(r.Reason)))
 	}
 }
 

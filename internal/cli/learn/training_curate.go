@@ -34,13 +34,13 @@ func newTrainingCurateCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "curate --plan FILE --in DIR|--logged --out DIR",
 		Short: "Select examples by a training plan, and hold some back for validation",
-		Long: `Make a dataset of examples, by a training plan: what is of another stage or not good enough is left out, so are copies and
-near-duplicates, and bad examples beyond the plan's ratio. The newest part of each repository is kept for validation.
+		Long: `Make a dataset of examples by a training plan. It omits examples of other stages or of low quality, copies and
+near-duplicates, and bad examples beyond the plan's ratio. The newest part of each repository is held out for validation.
 
-Two examples are near-duplicates when they share so large a part of their groups of words (Jaccard) as near_duplicate says;
-words that nearly all prompts have do not count. Train and validation share no commit, no task, no version of a file, no
-prompt and no near-duplicate; where both kinds of review pairs are there, both are in validation. When the files are
-finished they are looked through for leaks once more, each example against each, and a leak fails the build.
+Two examples are near-duplicates if the shared part of their groups of words (Jaccard) reaches near_duplicate;
+words in nearly all prompts do not count. Train and validation share no commit, no task, no version of a file, no
+prompt and no near-duplicate; if both kinds of review pairs exist, both are in validation. When the files are
+finished, they are checked for leaks again, each example against each, and a leak fails the build.
 
 The folder gets train.jsonl, validation.jsonl, left-out.jsonl with the reason for each example, plan.toml and dataset.json.
 The same examples, plan and seed make the same bytes. Nothing is written unless all of it is.
@@ -59,7 +59,7 @@ The same examples, plan and seed make the same bytes. Nothing is written unless 
 	a.RepoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "training plan to follow")
 	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
-	f.BoolVar(&o.logged, "logged", false, "also use the examples logged here, as runplan training pairs makes them")
+	f.BoolVar(&o.logged, "logged", false, "also use the examples logged here, as in runplan training pairs")
 	f.StringVar(&o.out, "out", "", "folder for the dataset")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing dataset")
 	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
@@ -153,23 +153,24 @@ func addDataset(ctx context.Context, l *store.Training, row int64, d plan.Plan, 
 	return err
 }
 
-// curateTrouble adds the exit code to dataset errors: 1 for bad contents of examples, 2 for text that is no example.
+// curateTrouble adds the exit code to dataset errors: 1 for bad contents of examples, 2 for text that is not an
+// example.
 func curateTrouble(err error) error {
 	var leak *training.LeakError
 	var input *curate.InputError
 	switch {
 	case errors.As(err, &leak):
-		return cli.Fail(cli.ExitFailed, err, "find out how it got there; examples that contain it must not be trained on")
+		return cli.Fail(cli.ExitFailed, err, "find out how it got there; do not train on examples that contain it")
 	case errors.Is(err, curate.ErrLeak), errors.Is(err, curate.ErrSplit):
 		return cli.Fail(cli.ExitFailed, err, "nothing was written")
 	case errors.Is(err, curate.ErrNothing):
-		return cli.Usage(err, "nothing was written; change the plan, or bring more examples")
+		return cli.Usage(err, "nothing was written; change the plan, or add more examples")
 	case errors.Is(err, folder.ErrExists):
-		return cli.Usage(err, "give another folder, or --replace for one that holds a dataset")
+		return cli.Usage(err, "give another folder, or --replace for one that contains a dataset")
 	case errors.Is(err, training.ErrNoReceipt):
-		return cli.Fail(cli.ExitFailed, err, "nothing was written; examples without proof must not be trained on")
+		return cli.Fail(cli.ExitFailed, err, "nothing was written; do not train on examples without proof")
 	case errors.As(err, &input):
-		return cli.Usage(err, "nothing was written; the file was changed after it was made: make it again")
+		return cli.Usage(err, "nothing was written; the file was changed after it was made: create it again")
 	}
 	return err
 }

@@ -43,14 +43,14 @@ func newTrainingDeployCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deploy NAME[@VERSION]",
 		Short: "Deploy a trained adapter",
-		Long: `Put a version of an adapter to work, the last one if none is named: its file is checked, the Ollama server makes a model of
-the base and the adapter, that model is asked a question, and only then it is the active one of its stage. One that does not
-answer is removed again, and nothing changes: servers make models of adapters that they cannot run.
+		Long: `Deploy a version of an adapter, by default the last one. Its file is checked, the Ollama server makes a model of
+the base and the adapter, that model must answer a question, and only then it becomes active for its stage. A model that does not
+answer is removed, and nothing changes, because servers also make models of adapters that they cannot run.
 
-The owner signs for it; without --signature it exits with 3. Three versions are kept, or as many as curriculum.json says; older
-ones go, with their models, unless they are active.
+The owner signs for it; without --signature it exits with 3. Three versions are kept, or as many as curriculum.json says. Older
+ones are removed with their models, unless they are active.
 
-A line of [models.overrides] wins over an adapter. --override writes the model into that line of .runplan/config.toml.` +
+A line of [models.overrides] overrides an adapter. --override writes the model into that line of .runplan/config.toml.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked,
 				cli.ExitInterrupted),
 		Example: `  runplan training adapters deploy code-architect --signature ada --reason "validated at 0.82"
@@ -73,8 +73,8 @@ func newTrainingRollbackCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback NAME",
 		Short: "Roll back the active adapter",
-		Long: `Take the active version of an adapter back: the one that was deployed before it is active again, once it has answered a
-question. Where there is none before it, and with --to-base, the model of the role answers again. The owner signs for it.` +
+		Long: `Deactivate the active version of an adapter. The previously deployed one becomes active again once it has answered a
+question. Without a previous one, and with --to-base, the model of the role answers again. The owner signs for it.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked,
 				cli.ExitInterrupted),
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
@@ -110,7 +110,7 @@ func deployAdapter(ctx context.Context, a *cli.App, name string, o deployOptions
 	}
 	key := "models.overrides." + string(v.Stage)
 	if now := p.Config.Models.Overrides[string(v.Stage)]; now != "" && now != v.Tag && !o.override {
-		return cli.Usage(fmt.Errorf("%s = %q in %s wins over an adapter", key, now, p.Rel(p.Config.Source(key))),
+		return cli.Usage(fmt.Errorf("%s = %q in %s overrides an adapter", key, now, p.Rel(p.Config.Source(key))),
 			"remove the line, or replace it: --override")
 	}
 	d, done, err := desk(ctx, a, p, spec)
@@ -161,7 +161,7 @@ func rollbackAdapter(ctx context.Context, a *cli.App, name string, o deployOptio
 			return err
 		}
 	default:
-		fmt.Fprintf(a.Stderr, "note: %s = %q in %s wins over it\n", key, ui.Sanitize(now), p.Rel(p.Config.Source(key)))
+		fmt.Fprintf(a.Stderr, "note: %s = %q in %s overrides it\n", key, ui.Sanitize(now), p.Rel(p.Config.Source(key)))
 	}
 	return showChanged(ctx, a, changed, o.json)
 }
@@ -175,7 +175,7 @@ func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
 	}
 	out, err := adapters.SetOverride(p.Rel(file), text, stage, tag)
 	if err != nil {
-		return cli.Usage(err, "the adapter is active; a line of [models.overrides] wins over it")
+		return cli.Usage(err, "the adapter is active, but a line of [models.overrides] overrides it")
 	}
 	return atomicfile.Write(file, out, 0o644)
 }
@@ -183,7 +183,7 @@ func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
 func showChanged(ctx context.Context, a *cli.App, c adapters.Changed, asJSONFlag bool) error {
 	if ctx.Err() != nil {
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
-			"it was done; runplan training adapters shows the state")
+			"the change is complete; runplan training adapters shows the state")
 	}
 	if asJSONFlag {
 		return cli.AsJSON(a.Stdout, c)
@@ -208,9 +208,9 @@ func unvalidated(v adapters.Version) string {
 	last, there, err := validate.Last(v.ValidationFile())
 	switch {
 	case err != nil:
-		return "has a validation that cannot be read"
+		return "has an unreadable validation"
 	case !there:
-		return "was never validated; to see how good it is: runplan training validate --adapter " + v.Name()
+		return "was never validated; to validate it: runplan training validate --adapter " + v.Name()
 	}
 	if last.Score.Verdict != validate.Pass {
 		return "was validated at " + last.Score.String()

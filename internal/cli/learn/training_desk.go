@@ -36,8 +36,8 @@ func forAdapter(ctx context.Context, a *cli.App, name string, o deployOptions) (
 		return nil, spec, adapterTrouble(ctx, badCurriculum(err))
 	}
 	if p.Config.Models.Provider == llm.Command {
-		return nil, spec, cli.Usage(errors.New("adapters are models of an Ollama server, and models.provider is command"),
-			"what your program answers with is up to it")
+		return nil, spec, cli.Usage(errors.New("adapters need an Ollama server, but models.provider is command"),
+			"runplan cannot choose the model of your program")
 	}
 	return p, spec, a.TrustConfig(p, o.trust)
 }
@@ -54,7 +54,7 @@ func baseModel(p *cli.Project, b training.Base) (string, error) {
 		return "", llm.ErrNoModels
 	case m.BaseURL == "":
 		return "", &llm.MissingSettingError{Key: "models.base_url",
-			Example: `base_url = "http://localhost:11434", or where your Ollama server is,`}
+			Example: `base_url = "http://localhost:11434", or the address of your Ollama server,`}
 	case name == "":
 		return "", &llm.MissingModelError{Role: llm.Role(b)}
 	}
@@ -68,7 +68,7 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 		return d, nil, cli.ModelTrouble(ctx, err)
 	}
 	if _, err := os.Stat(cli.CuratedFile(p.Repo)); errors.Is(err, fs.ErrNotExist) {
-		return d, nil, cli.Usage(fmt.Errorf("%s is not indexed, and the index says which adapters are active", p.Repo.Root),
+		return d, nil, cli.Usage(fmt.Errorf("%s is not indexed, but the index records which adapters are active", p.Repo.Root),
 			"run: runplan index")
 	}
 	if err := p.Layout.Make(); err != nil {
@@ -104,7 +104,7 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 		return d, nil, err
 	}
 	opened = append(opened, d.Log)
-	return d, done, d.Registry.Register(ctx, d.Ledger, d.Log) // registers versions that a killed training did not
+	return d, done, d.Registry.Register(ctx, d.Ledger, d.Log) // registers versions that a killed training left unregistered
 }
 
 // errUnsigned reports that a person has to sign first.
@@ -144,30 +144,30 @@ func adapterTrouble(ctx context.Context, err error) error {
 		return cli.TrustTrouble(err)
 	case errors.As(err, &broken):
 		return cli.Fail(cli.ExitFailed, err,
-			"nothing became active; the server's log says more. Adapters run on architectures of llama.cpp's own runner, such "+
+			"nothing became active; see the server's log. Adapters need an architecture of llama.cpp's own runner, such "+
 				"as llama and qwen2")
 	case errors.As(err, &untested):
 		if ctx.Err() != nil {
 			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing became active"), "do it again")
 		}
-		return cli.Fail(cli.ExitCannotRun, err, "do it again once the server answers")
+		return cli.Fail(cli.ExitCannotRun, err, "try again when the server answers")
 	case errors.As(err, &file), errors.As(err, &stacked):
 		return cli.Fail(cli.ExitFailed, err, "nothing was changed")
 	case errors.As(err, &mismatch):
 		return cli.Fail(cli.ExitFailed, err, "train one for the model of the settings: runplan training train")
 	case errors.As(err, &failed):
 		if failed.Log != "" {
-			return cli.Fail(cli.ExitFailed, err, "all that it printed is in %s", failed.Log)
+			return cli.Fail(cli.ExitFailed, err, "its complete output is in %s", failed.Log)
 		}
 		return cli.Fail(cli.ExitFailed, err, "")
 	case errors.As(err, &few):
 		return cli.Fail(cli.ExitFailed, err,
-			"have more examples, or write a smaller minimum_corpus_size into curriculum.json if you mean it")
+			"add examples, or deliberately set a smaller minimum_corpus_size in curriculum.json")
 	case errors.Is(err, adapters.ErrNoVersion):
 		return cli.Usage(err,
-			"train it: runplan training train --adapter NAME; runplan training adapters lists what there is")
+			"train it: runplan training train --adapter NAME; runplan training adapters lists the existing ones")
 	case errors.Is(err, adapters.ErrNotActive):
-		return cli.Usage(err, "runplan training adapters shows what is")
+		return cli.Usage(err, "runplan training adapters shows the state")
 	case errors.Is(err, curriculum.ErrNone):
 		return cli.Usage(err, "write the file: stage and base_model at least; everything else has a default")
 	case errors.Is(err, curriculum.ErrName):

@@ -49,19 +49,19 @@ func newTrainingExportCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export --format FORMAT --in DIR --out DIR --base-model MODEL",
 		Short: "Export a dataset in a trainer's format, with its configuration",
-		Long: `Write a dataset as a trainer reads it: train and validation file, a configuration that is ready to run, with the figures of
-the plan, and a card (README.md) that says what the data is, where it is from and under which licenses. Each line is checked
-against the JSON schema of its form before it is written.
+		Long: `Write a dataset in a trainer's format: train and validation file, a configuration that is ready to run, with the figures of
+the plan, and a card (README.md) with the content, origin and licenses of the data. Each line is checked
+against the JSON schema of its format before it is written.
 
 Formats:
 ` + formats.String() + `
---template FILE|ollama:MODEL writes prompts and answers as the text that the model itself sees, where the format takes text; in
-the other formats it only serves to count. FILE is a tokenizer_config.json, the folder around one, a *.jinja, or a *.gotmpl in
-the language of Ollama. ollama:MODEL asks the server of models.base_url. No token is made up: where a template does not show
-what ends an answer, --end has to say it.
+--template FILE|ollama:MODEL writes prompts and answers as the text that the model itself sees, if the format takes text; for
+the other formats it only counts tokens. FILE is a tokenizer_config.json, the folder around one, a *.jinja, or a *.gotmpl in
+the language of Ollama. ollama:MODEL asks the server of models.base_url. No token is invented: if a template does not show
+the end of an answer, --end must give it.
 
-An example with more tokens than the plan's max_sequence_length is never cut: it fails the export, or is left out or kept as
---too-long says, and is named. Tokens are estimated; --count ollama:MODEL has the server count them, which takes time.
+An example with more tokens than the plan's max_sequence_length is never cut: it is named, and fails the export or is dropped or kept, as
+--too-long says. Tokens are estimated; --count ollama:MODEL has the server count them, which takes time.
 
   runplan training export --format trl-chat --in set --out for-trl --base-model Qwen/Qwen2.5-Coder-3B-Instruct
   runplan training export --format mlx --in set --out for-mlx --base-model ./model --template ./model --too-long drop` +
@@ -75,7 +75,7 @@ An example with more tokens than the plan's max_sequence_length is never cut: it
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
-	f.StringVar(&o.format, "format", "", "form to write")
+	f.StringVar(&o.format, "format", "", "output format")
 	f.StringVar(&o.in, "in", "", "folder of a dataset that runplan training curate made")
 	f.StringVar(&o.out, "out", "", "folder to write to")
 	f.StringVar(&o.base, "base-model", "", "model to train, as the trainer knows it")
@@ -103,14 +103,14 @@ func trainingExport(ctx context.Context, a *cli.App, o trainingExportOptions) er
 		return cli.Usage(err, "")
 	}
 	if strings.ContainsFunc(o.base, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-		return cli.Usage(errors.New("--base-model has a control code in it"), "give the name or the folder of a model")
+		return cli.Usage(errors.New("--base-model contains a control code"), "give the name or the folder of a model")
 	}
 	policy := export.Policy(o.long)
 	if !slices.Contains([]export.Policy{export.Fail, export.Drop, export.Keep}, policy) {
 		return cli.Usage(fmt.Errorf("--too-long is %q", ui.Sanitize(o.long)), "use fail, drop or keep")
 	}
 	if o.tokens < 0 {
-		return cli.Usage(fmt.Errorf("--max-tokens is %d", o.tokens), "it has to be above 0")
+		return cli.Usage(fmt.Errorf("--max-tokens is %d", o.tokens), "it must be above 0")
 	}
 	p, err := a.OpenProject(ctx)
 	if err != nil {
@@ -159,7 +159,7 @@ func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExp
 				cli.Usage(fmt.Errorf("%s names no model", what), "such as ollama:qwen2.5-coder:3b")
 		case p.Config.Models.BaseURL == "":
 			return llm.Options{}, llm.Model{},
-				cli.Usage(errors.New("models.base_url is not set, so there is no Ollama server to ask"),
+				cli.Usage(errors.New("models.base_url is not set, so the Ollama server is unknown"),
 					"set it: runplan init --models")
 		}
 		if err := a.TrustConfig(p, o.trust); err != nil {
@@ -191,7 +191,7 @@ func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExp
 		j, ok := options.Template.(*chat.Jinja)
 		if !ok || j.Begins() == "" {
 			return cli.Usage(errors.New(
-				"--drop-bos needs a template that tells the token: a tokenizer_config.json with bos_token"), "")
+				"--drop-bos needs a template that has the token: a tokenizer_config.json with bos_token"), "")
 		}
 		options.DropBegin = j.Begins()
 	}
@@ -235,15 +235,15 @@ func exportTrouble(ctx context.Context, err error) error {
 	var long *export.LongError
 	switch {
 	case errors.As(err, &leak):
-		return cli.Fail(cli.ExitFailed, err, "find out how it got there; examples that contain it must not be trained on")
+		return cli.Fail(cli.ExitFailed, err, "find out how it got there; do not train on examples that contain it")
 	case errors.As(err, &long):
-		return cli.Fail(cli.ExitFailed, err, "nothing was written; leave them out with --too-long drop, or give --max-tokens")
+		return cli.Fail(cli.ExitFailed, err, "nothing was written; drop them with --too-long drop, or give --max-tokens")
 	case errors.Is(err, folder.ErrExists):
-		return cli.Usage(err, "give another folder, or --replace for one that holds an export")
+		return cli.Usage(err, "give another folder, or --replace for one that contains an export")
 	case errors.Is(err, curate.ErrChanged):
-		return cli.Usage(err, "make the dataset again: runplan training curate")
+		return cli.Usage(err, "create the dataset again: runplan training curate")
 	case errors.Is(err, export.ErrEmpty):
-		return cli.Usage(err, "nothing was written; another format takes other examples")
+		return cli.Usage(err, "nothing was written; use another format, or other examples")
 	case errors.Is(err, chat.ErrTemplate):
 		return cli.Usage(err, "nothing was written; give another template")
 	case errors.Is(err, fs.ErrNotExist):
@@ -275,10 +275,10 @@ func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) error {
 		fmt.Fprintf(a.Stderr, "too long, %s: %s of %s has %s, %d are allowed\n", what, l.ID, l.File, l.Count(), m.Limit)
 	}
 	if n := m.Licenses[""]; n > 0 {
-		fmt.Fprintf(a.Stderr, "note: of %d line(s) the license of the repository is not known\n", n)
+		fmt.Fprintf(a.Stderr, "note: for %d line(s) the license of the repository is unknown\n", n)
 	}
 	if m.Template != "none" && m.Schema != "text" && !strings.HasSuffix(m.Schema, "-text") && m.Schema != "segments" {
-		fmt.Fprintf(a.Stderr, "note: %s takes messages and renders them by itself; the template only served to count\n",
+		fmt.Fprintf(a.Stderr, "note: %s renders messages itself; the template was only used to count tokens\n",
 			m.Format)
 	}
 	fmt.Fprintf(a.Stderr, "longest: %d of %d tokens (%s); licenses: %s\n", m.Longest, m.Limit, ui.Sanitize(m.Counter),

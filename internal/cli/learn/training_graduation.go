@@ -25,13 +25,13 @@ func newTrainingGraduationCommand(a *cli.App) *cobra.Command {
 		Short: "Report whether every generation of an adapter still needs a review",
 		Long: `Measure the generations of code-architect in each training cycle: mean divergence of the last 10 (at most 0.15), share that was
 promoted without modification (at least 80 %), and agreement of the adapter's own review with the cold one in a random sample of 5
-(at least 90 % of discrepancy classes). When all three are met in two cycles in a row, the cold reviewer looks at every fifth
-generation instead of each. What there is too little of is unknown, and has not been met.
+(at least 90 % of discrepancy classes). If all three are met in two consecutive cycles, the cold reviewer checks every fifth
+generation instead of each. A criterion with too little data is unknown and counts as not met.
 
-A generation is the adapter's where its context was handed out to it: runplan blueprint generate UNIT --session adapter. After
-graduation, stage review of runplan blueprint promote asks for no review of four out of five of them.
+A generation belongs to the adapter if its context was made for it: runplan blueprint generate UNIT --session adapter. After
+graduation, the stage review of runplan blueprint promote needs no review of four out of five of them.
 
-A cycle is the time from the training of one version to that of the next. --record writes it down, with a note in the journal.` +
+A cycle is the time from the training of one version to that of the next. --record records the result, with a note in the journal.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -62,7 +62,7 @@ A cycle is the time from the training of one version to that of the next. --reco
 				}
 			}
 			if len(trained) == 0 {
-				return cli.Usage(fmt.Errorf("%s was never trained here, so there is no cycle to judge", spec.Name),
+				return cli.Usage(fmt.Errorf("%s was never trained here, so no cycle exists", spec.Name),
 					"train it: runplan training train --adapter %s", spec.Name)
 			}
 			list, err := graduate.Read(p.Repo.Root)
@@ -100,7 +100,7 @@ A cycle is the time from the training of one version to that of the next. --reco
 
 // versionOf returns the version number of an adapter's model tag, which ends in, say, -v3.
 func versionOf(tag string) int {
-	n, _ := strconv.Atoi(tag[strings.LastIndex(tag, "-v")+len("-v"):]) // 0 for a tag of another form
+	n, _ := strconv.Atoi(tag[strings.LastIndex(tag, "-v")+len("-v"):]) // 0 for another tag
 	return n
 }
 

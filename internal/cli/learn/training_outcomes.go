@@ -19,7 +19,7 @@ import (
 func newTrainingOutcomesCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "outcomes",
-		Short: "Outcomes of the code of earlier runs",
+		Short: "Find out what happened to the code of earlier runs",
 		Args:  cobra.NoArgs,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -33,15 +33,15 @@ func newTrainingOutcomesSyncCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sync",
 		Short: "Record from git whether the code of earlier runs was kept, reverted or rewritten",
-		Long: `Ask git about each batch that a run merged: whether its commit came to the branch that the run started from, by itself, as
-a commit with the same patch, or with the whole run as one; whether it was reverted there; and which share of its lines was
-gone some days later. What is new goes into .runplan/raw.sqlite, where training pairs finds it: what was reverted is no
-example of how it is done. Nothing is fetched, and said again it changes nothing.` +
+		Long: `Ask git about each batch that a run merged: whether its commit reached the branch that the run started from, unchanged, as
+a commit with the same patch, or in one commit for the whole run; whether it was reverted there; and which share of its lines was
+gone some days later. New results go into .runplan/raw.sqlite, where training pairs finds them: reverted code is not an
+example to learn from. It fetches nothing, and a repetition changes nothing.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if days < 1 {
-				return cli.Usage(fmt.Errorf("--days %d is too few", days), "give at least 1")
+				return cli.Usage(fmt.Errorf("--days %d: must be at least 1", days), "give the number of days after a merge")
 			}
 			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
@@ -77,7 +77,7 @@ func syncOutcomes(ctx context.Context, a *cli.App, days int, asJSONFlag bool) er
 	}
 	if batches == 0 {
 		return cli.Usage(errors.New("no run has merged a batch yet"),
-			"there is nothing to ask git about; runplan status shows the runs")
+			"runplan status shows the runs")
 	}
 	if ctx.Err() != nil {
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing was written"), "")

@@ -29,7 +29,7 @@ type trainingPairsOptions struct {
 	rows   logRows
 }
 
-// logRows are the flags that say which rows of the log a build takes.
+// logRows holds the flags that select rows of the log.
 type logRows struct {
 	since  time.Duration
 	tasks  []string
@@ -49,7 +49,7 @@ func (o logRows) options(now time.Time) (logged.Options, error) {
 	out := logged.Options{Tasks: o.tasks, Strict: o.strict}
 	switch {
 	case o.since < 0:
-		return out, cli.Usage(errors.New("--since has to lie in the past"), "such as --since 720h")
+		return out, cli.Usage(errors.New("--since must be in the past"), "such as --since 720h")
 	case o.since > 0:
 		out.Since = now.Add(-o.since)
 	}
@@ -61,19 +61,19 @@ func newTrainingPairsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pairs",
 		Short: "Make training examples from the log, proven by receipts",
-		Long: `Make examples of what runs left behind: what models were asked in each stage, with what came of it; what agents made of
-batches, where the winner of a tournament and its losers become preference pairs; and what reviewers said.
+		Long: `Make examples of the records of runs: the questions to models in each stage, with their results; the work of agents on
+batches, with preference pairs from the winner and the losers of a tournament; and the answers of reviewers.
 
-Only what a receipt proves becomes an example: the journal says that a batch was merged, its receipt under .runplan/reports
-says as what, and git has that commit. A review is proven by the record of it. Other rows are refused, and counted by reason.
+Only rows proven by a receipt become examples: the journal says that a batch was merged, its receipt under .runplan/reports
+names the commit, and git has that commit. A review is proven by its record. Other rows are refused, and counted by reason.
 --task asks for the rows of one task, and --strict for all: then a row without a receipt fails the build.
 
-With --out DIR the examples are written to DIR/pairs.jsonl, one JSON object a line, and what they are made of to
-DIR/manifest.json; with --out - to standard output. Without --out they are only counted. Secrets are taken out. Should one
-be left, of the environment, of the settings, of copied files or of training.canaries, the build fails and nothing is written.
+With --out DIR the examples are written to DIR/pairs.jsonl, one JSON object a line, and their sources to
+DIR/manifest.json; with --out - to standard output. Without --out they are only counted. Secrets are removed. If one
+remains, of the environment, the settings, copied files or training.canaries, the build fails and nothing is written.
 
-  runplan training pairs                            what there is
-  runplan training pairs --out data                 write it
+  runplan training pairs                            count the examples
+  runplan training pairs --out data                 write the examples
   runplan training pairs --stage execute_code --since 720h --out -` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
@@ -114,7 +114,7 @@ func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
 		out.Stages = append(out.Stages, training.Stage(s))
 	}
 	if o.json && o.out == "-" {
-		return out, cli.Usage(errors.New("--json and --out - both want standard output"), "leave one of them out")
+		return out, cli.Usage(errors.New("--json and --out - both write to standard output"), "leave one of them out")
 	}
 	return out, nil
 }
@@ -141,7 +141,7 @@ func trainingPairs(ctx context.Context, a *cli.App, o trainingPairsOptions) erro
 		return err
 	}
 	if tally.Examples == 0 {
-		return cli.Usage(errors.New("nothing that was logged became an example"),
+		return cli.Usage(errors.New("no logged row became an example"),
 			"refused rows are listed above; a batch becomes an example when it is merged")
 	}
 	return nil
@@ -195,11 +195,12 @@ func pairsTrouble(err error) error {
 	var leak *training.LeakError
 	switch {
 	case errors.As(err, &leak):
-		return cli.Fail(cli.ExitFailed, err, "find out how it got there; examples that contain it must not be trained on")
+		return cli.Fail(cli.ExitFailed, err, "find out how it got there; do not train on examples that contain it")
 	case errors.Is(err, logged.ErrUnproven):
-		return cli.Fail(cli.ExitFailed, err, "without --strict and --task such rows are left out and counted")
+		return cli.Fail(cli.ExitFailed, err, "without --strict and --task such rows are omitted and counted")
 	case errors.Is(err, store.ErrRow):
-		return cli.Fail(cli.ExitFailed, err, "nothing was written and the journal was not changed: restore a backup of it")
+		return cli.Fail(cli.ExitFailed, err, "nothing was written and the journal was not changed: restore a backup of "+
+			"the journal")
 	}
 	return err
 }

@@ -40,18 +40,18 @@ func newTrainingPlanCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Find the weakest stage, and draft a training plan for it",
-		Long: `Look at what was logged and at examples, say how each stage does, how attempts fail and what goes together with success, and
-draft a training plan for the weakest stage: which examples to take, the figures of the training, and what it should make
-better, with the figures that this rests on.
+		Long: `Read the log and the examples, report how well each stage works, how attempts fail and what correlates with success, and
+draft a training plan for the weakest stage: which examples to use, the training parameters, and what should become
+better, with the figures as evidence.
 
-The weakness of a stage is the mean of the shares of what went wrong: answers that could not be used, tasks that were lost,
-missing quality of logged examples. A share that fewer than 5 things tell of does not count. What the learning stores of earlier
-runs know is told as well: failure patterns, outcomes of sampling, and how well routing predicted.
+The weakness of a stage is the mean of its shares of failures: unusable answers, lost tasks,
+missing quality of logged examples. A share based on fewer than 5 items does not count. The report also shows what earlier
+runs learned: failure patterns, outcomes of sampling, and the accuracy of routing.
 
-The plan is a TOML file for you to edit; runplan training curate takes it. No model is asked.
+The plan is a TOML file for you to edit; runplan training curate reads it. No model is called.
 
-  runplan training plan                             what is weak
-  runplan training plan --in data --out plan.toml   and the plan
+  runplan training plan                             the weakest stage
+  runplan training plan --in data --out plan.toml   and write the plan
   runplan training plan --stage scope --in data --out plan.toml` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
@@ -87,7 +87,7 @@ func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error 
 			strings.Join(stageNames(), ", "))
 	}
 	if o.since < 0 {
-		return cli.Usage(errors.New("--since has to lie in the past"), "such as --since 720h")
+		return cli.Usage(errors.New("--since must be in the past"), "such as --since 720h")
 	}
 	if _, err := os.Stat(o.out); o.out != "" && err == nil && !o.force {
 		return cli.Usage(fmt.Errorf("%s already exists", o.out), "it may have been edited; choose another name, or --force")
@@ -108,8 +108,8 @@ func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error 
 	switch {
 	case e.Empty():
 		return cli.Usage(errors.New(
-			"there is nothing to plan from: no call of a model was logged, and there are no examples"),
-			"run something first, or take the history: runplan training bootstrap; then give --in DIR")
+			"nothing to plan from: no model call was logged, and there are no examples"),
+			"run a plan first, or use the history: runplan training bootstrap; then give --in DIR")
 	case !ok:
 		return cli.Usage(errors.New("too little was logged to find the weakest stage, and there are no examples"),
 			"name a stage with --stage, or give examples with --in DIR")
@@ -176,7 +176,7 @@ func evidence(ctx context.Context, p *cli.Project, o trainingPlanOptions) (plan.
 		err = e.FromExamples(training.Read(name, f))
 		f.Close()
 		if err != nil {
-			return e, cli.Usage(err, "the file was not changed; make it again")
+			return e, cli.Usage(err, "the file was not changed; create it again")
 		}
 		if err := ctx.Err(); err != nil {
 			return e, err
@@ -253,13 +253,13 @@ func reasons(r plan.StageReport, ranked, chosen bool) []string {
 	var out []string
 	switch {
 	case r.Weakness != nil && chosen:
-		out = append(out, fmt.Sprintf("Stage %s was asked for; its weakness is %.3f.", r.Stage, *r.Weakness))
+		out = append(out, fmt.Sprintf("Stage %s was requested; its weakness is %.3f.", r.Stage, *r.Weakness))
 	case r.Weakness != nil:
 		out = append(out, fmt.Sprintf("Stage %s is the weakest: %.3f.", r.Stage, *r.Weakness))
 	case chosen:
-		out = append(out, fmt.Sprintf("Stage %s was asked for; too little was logged to say how it does.", r.Stage))
+		out = append(out, fmt.Sprintf("Stage %s was requested; too little was logged to measure it.", r.Stage))
 	case !ranked:
-		out = append(out, fmt.Sprintf("Too little was logged to say what is weak; stage %s has the most examples.", r.Stage))
+		out = append(out, fmt.Sprintf("Too little was logged to find a weak stage; stage %s has the most examples.", r.Stage))
 	}
 	for _, s := range r.Rests {
 		out = append(out, "- "+s)

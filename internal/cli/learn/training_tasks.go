@@ -37,18 +37,18 @@ func newTrainingTasksCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tasks REPO",
 		Short: "Export commits whose tests fail before them and pass after them",
-		Long: `Read the history of a repository, newest commit first, and export the commits that make a task which can be run: their tests
-fail without their code and pass with it. The tests run in the sealed rooms in which gates run, each side as often as --runs says;
-a test that passes and fails on one tree judges nothing. Tests of Go and of pytest are known.
+		Long: `Read the history of a repository, newest commit first, and export the commits that make a runnable task: their tests
+fail without their code and pass with it. The tests run in the sealed rooms of gates, each side --runs times;
+a test that both passes and fails on one tree is ignored. Go tests and pytest are supported.
 
-DIR gets, and manifest.json last of all:
+DIR gets these files, and manifest.json at the end:
 
   harbor/TASK/      a folder for Harbor: task.toml, instruction.md, environment, solution and tests
   swebench.jsonl    the same tasks as instances for the loaders of SWE-bench
-  receipts.jsonl    one line for each commit whose tests were run: what ran, or why it is no task
+  receipts.jsonl    one line for each commit whose tests were run: the tests, or why it is not a task
 
-Before a task is kept, its own tests/test.sh runs as a grader would run it: on the repository before the commit, where it has to
-write the reward 0, and after solution/solve.sh, where it has to write 1. The container that environment/Dockerfile describes is
+Before a task is kept, its own tests/test.sh runs as a grader would run it: on the repository before the commit, where it must
+write the reward 0, and after solution/solve.sh, where it must write 1. The container of environment/Dockerfile is
 not built.
 
 It runs the tests of the repository, and its set-up if the settings name one.
@@ -65,7 +65,7 @@ It runs the tests of the repository, and its set-up if the settings name one.
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "output folder: new or empty")
-	f.StringArrayVar(&o.commits, "commit", nil, "look at this commit only; may be repeated")
+	f.StringArrayVar(&o.commits, "commit", nil, "use only this commit; may be repeated")
 	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
 	f.IntVar(&o.max, "max", 20, "maximum number of tasks (0: all)")
 	f.IntVar(&o.tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
@@ -82,9 +82,9 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	case o.out == "":
 		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out tasks")
 	case o.max < 0 || o.tries < 0:
-		return cli.Usage(errors.New("--max and --tries are numbers, or 0 for all"), "")
+		return cli.Usage(errors.New("--max and --tries must not be negative; 0 means all"), "")
 	case o.runs < 1 || o.limit <= 0:
-		return cli.Usage(errors.New("--runs is 1 or more, and --timeout more than 0"), "")
+		return cli.Usage(errors.New("--runs must be 1 or more, and --timeout more than 0"), "")
 	}
 	var err error
 	if x.Since, err = dayOf(o.since); err != nil {
@@ -144,13 +144,13 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 		err = printTasks(a, m, o.out)
 	}
 	if err == nil && m.Tasks == 0 {
-		return cli.Fail(cli.ExitFailed, fmt.Errorf("none of %d commits makes a task", m.Commits),
-			"%s says why of each whose tests were run", tasks.ReceiptName)
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no task in %d commits", m.Commits),
+			"%s has the reason for each commit whose tests were run", tasks.ReceiptName)
 	}
 	return err
 }
 
-// receiptText says in a few words what became of a commit.
+// receiptText describes the result for a commit in a few words.
 func receiptText(r tasks.Receipt) string {
 	if r.Reason == "" {
 		return fmt.Sprintf("task: %d red to green, %d stay green;", len(r.Fixed), len(r.Kept))

@@ -35,22 +35,22 @@ func newTrainingTrainCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train --adapter NAME --yes",
 		Short: "Train an adapter with your own program",
-		Long: `Start the program that training.trainer names, and keep the adapter that it makes as the next version. runplan trains nothing
-itself. The owner starts a training, with --yes and a signature; it is never started otherwise. Without --yes it tells what would
+		Long: `Start the program that training.trainer names, and keep the adapter that it makes as the next version. runplan itself trains
+nothing. Only the owner starts a training, with --yes and a signature. Without --yes it shows what would
 be done, and exits with 3.
 
-What is trained is said by knowledge/curricula/NAME/curriculum.json; on what, by train.jsonl and validation.jsonl beside it, or in
+knowledge/curricula/NAME/curriculum.json describes the training; the data are train.jsonl and validation.jsonl next to it, or in
 the folder --data. The trainer gets, as variables:
 
   RUNPLAN_TRAIN_DATA     the folder with the data
   RUNPLAN_TRAIN_OUTPUT   the file to write: the adapter, GGUF
   RUNPLAN_TRAIN_PARAMS   a file with the hyperparameters, JSON
-  RUNPLAN_TRAIN_METRICS  a file that it may write: a JSON object with training_loss and what else it measured
-  RUNPLAN_TRAIN_BASE     the model below, as the server calls it
+  RUNPLAN_TRAIN_METRICS  a file that it may write: a JSON object with training_loss and other measurements
+  RUNPLAN_TRAIN_BASE     the base model, by the server's name
   RUNPLAN_TRAIN_ADAPTER, RUNPLAN_TRAIN_VERSION, RUNPLAN_TRAIN_STAGE
 
-It starts in the folder of the output, sees what agents see of your environment and training.pass_env, and ends with all that it
-started when it takes longer than training.timeout or runplan is killed. What it prints is kept. Nothing is deployed.` +
+It starts in the folder of the output, gets the environment of agents and training.pass_env, and is ended with all processes that it
+started if it takes longer than training.timeout or runplan is killed. Its output is stored. Nothing is deployed.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,
@@ -132,7 +132,7 @@ func train(ctx context.Context, a *cli.App, o trainOptions) error {
 	fmt.Fprintf(a.Stdout, "%s  %d examples, rank %d, %s, %s\n", v.Name(), v.Examples, v.Info.Rank, loss,
 		ui.Duration(time.Duration(v.DurationSec*float64(time.Second))))
 	fmt.Fprintf(a.Stderr,
-		"nothing is deployed; to see how good it is: runplan training validate --adapter %s; to put it to work: runplan "+
+		"nothing is deployed; to validate it: runplan training validate --adapter %s; to deploy it: runplan "+
 			"training adapters deploy %s\n", v.Name(), v.Name())
 	return nil
 }
@@ -215,11 +215,11 @@ func dataTrouble(ctx context.Context, err error) error {
 	var few *adapters.TooFewError
 	switch {
 	case errors.Is(err, adapters.ErrNoData):
-		return cli.Usage(err, "make some: runplan training corpus build, or name a folder with --data")
+		return cli.Usage(err, "create some: runplan training corpus build, or give a folder with --data")
 	case errors.As(err, &few):
 		return adapterTrouble(ctx, err)
 	case isFull(err):
 		return err
 	}
-	return cli.Fail(cli.ExitFailed, err, "make the data again; nothing was started")
+	return cli.Fail(cli.ExitFailed, err, "create the data again; nothing was started")
 }

@@ -27,13 +27,13 @@ func newTrainingTrajectoriesCommand(a *cli.App) *cobra.Command {
 	var o trajectoriesOptions
 	cmd := &cobra.Command{
 		Use:   "trajectories",
-		Short: "Write what agents did as trajectories, proven by receipts",
-		Long: `Write each attempt of an agent at a merged batch as a trajectory in the Agent Trajectory Interchange Format: the brief, what the
-agent said, its tool calls and what they gave back, its tokens and cost, and as reward what the gates said of it. Attempts at
+		Short: "Write the attempts of agents as trajectories, proven by receipts",
+		Long: `Write each attempt of an agent at a merged batch as a trajectory in the Agent Trajectory Interchange Format: the brief, the
+agent's text, its tool calls and their results, its tokens and cost, and the verdict of the gates as reward. Attempts at
 batches without a receipt are refused and counted, as in training pairs.
 
 DIR gets one file for each attempt and manifest.json. The log of a program whose output runplan cannot read is one message.
-Secrets are taken out; should one be left, nothing is written.
+Secrets are removed; if one remains, nothing is written.
 
   runplan training trajectories --out trajectories
   runplan training trajectories --task 20300101-100000-4f2a/1 --out one` +

@@ -43,17 +43,17 @@ func newTrainingValidateCommand(a *cli.App) *cobra.Command {
 		Use:   "validate --adapter NAME[@VERSION] | --unit UNIT",
 		Short: "Measure the quality of an adapter's answers",
 		Long: `Have an adapter answer the examples of validation.jsonl, which it was not trained on, and measure the answers. A version that is
-not on the server is made there for that time; nothing becomes active.
+not on the server is created there temporarily; nothing becomes active.
 
-With blueprint_fidelity the adapter writes units from their blueprints, and the code is held against them: 30 % is the share of
-what interfaces declare that is there, 25 % that of calls which go to declared units, 25 % that of failure modes which are
-handled, 10 % whether linters find no error, 10 % the share of public functions with all types. It passes from 0.75. With
-json_schema it is the share of answers that meet --schema, and it passes from 0.6.
+With blueprint_fidelity the adapter writes units from their blueprints, and the code is compared with them: 30 % is the share of
+declared interfaces that exist, 25 % that of calls to declared units, 25 % that of failure modes that are
+handled, 10 % whether linters find no error, 10 % the share of public functions with all types. It passes at 0.75. With
+json_schema the score is the share of answers that match --schema, and it passes at 0.6.
 
-What could not be checked is unknown: the score is a range then. It passes when its lower end does, and fails when its upper
-end does not reach the threshold; else nobody knows, and it exits with 5. What a unit declares nothing of has no weight.
+If something could not be checked, the score is a range. It passes if its lower end does, and fails if its upper
+end does not reach the threshold; otherwise the result is unknown, and it exits with 5. Parts that a unit does not declare have no weight.
 
---unit measures the code of one unit as it is in this repository.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+--unit measures the present code of one unit in this repository.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan training validate --adapter code-architect --validator blueprint_fidelity
   runplan training validate --unit orders`,
 		Args: cobra.NoArgs,
@@ -67,7 +67,7 @@ end does not reach the threshold; else nobody knows, and it exits with 5. What a
 	a.RepoFlag(f)
 	f.StringVar(&o.adapter, "adapter", "", "adapter, the last version or the named one")
 	f.StringVar(&o.unit, "unit", "", "measure an existing unit instead")
-	f.BoolVar(&o.candidate, "candidate", false, "with --unit: hold it against its candidate blueprint")
+	f.BoolVar(&o.candidate, "candidate", false, "with --unit: compare it with its candidate blueprint")
 	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
 	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
 	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
@@ -83,13 +83,13 @@ func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
 		return cli.Usage(fmt.Errorf("unknown validator %q", ui.Sanitize(o.validator)), "use %s or %s",
 			validate.BlueprintFidelity, validate.JSONSchema)
 	case (o.validator == validate.JSONSchema) != (o.schema != ""):
-		return cli.Usage(errors.New("--validator json_schema and --schema go together"), "")
+		return cli.Usage(errors.New("--validator json_schema and --schema require each other"), "")
 	}
 	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil { // linters run programs that it names
+	if err := a.TrustConfig(p, o.trust); err != nil { // linters run programs that the configuration names
 		return err
 	}
 	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second),
@@ -150,7 +150,7 @@ func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validate
 	examples, err := v.HeldBack()
 	if errors.Is(err, adapters.ErrNothingHeld) {
 		return cli.Usage(err,
-			"an adapter is measured by what it was not trained on; train it on a folder that has such: runplan training "+
+			"an adapter is measured on held-out examples; train it on a folder that has them: runplan training "+
 				"corpus build, or curate and export")
 	}
 	if err != nil {
@@ -270,7 +270,7 @@ func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
 		return cli.Fail(cli.ExitFailed, errors.New("the score is below the threshold"), "the missing parts are listed above")
 	case validate.Unknown:
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)),
-			"make sure that what is unknown above can be checked: a linter, ast-grep, held-back units")
+			"make the unknown parts above checkable: install a linter or ast-grep, or add held-out units")
 	}
 	return nil
 }

@@ -28,16 +28,16 @@ func NewEnrichCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "enrich [REPO]",
 		Short: "Have a model describe each file of the index",
-		Long: `Ask the reasoning model what each file of the index is about: purpose, module, domain, concepts,
-public interface, and what is easy to get wrong. It goes into .runplan/raw.sqlite with the question
-and the answer; with --promote it is copied into the index, where retrieval finds files by it.
+		Long: `Ask the reasoning model to describe each file of the index: purpose, module, domain, concepts,
+public interface, and pitfalls. The answer goes into .runplan/raw.sqlite with the question;
+with --promote it is copied into the index, where retrieval finds files by it.
 
-A file is asked about once, and again when it has changed or another model is configured. What was
-said stays when the command is interrupted. Everything works without enrichment.
+It asks about a file once, and again after the file or the configured model has changed. Answers
+remain stored if the command is interrupted. Everything works without enrichment.
 
-  runplan enrich --limit 20            a first look at twenty files
-  runplan enrich --promote             the rest, and into the index
-  runplan enrich --limit 0 --promote   ask nothing, only copy` +
+  runplan enrich --limit 20            try it with twenty files
+  runplan enrich --promote             describe the rest, and copy all into the index
+  runplan enrich --limit 0 --promote   only copy` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -118,8 +118,8 @@ func promote(ctx context.Context, a *cli.App, p *cli.Project, d enrich.Deps) (in
 func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) error {
 	rows := [][]string{
 		{"files in the index", fmt.Sprint(res.Files)}, {"asked about", fmt.Sprint(res.Asked)},
-		{"known already", fmt.Sprint(res.Current)},
-		{"skipped", fmt.Sprint(len(res.Skipped))}, {"left out by the limit", fmt.Sprint(res.Left)},
+		{"already known", fmt.Sprint(res.Current)},
+		{"skipped", fmt.Sprint(len(res.Skipped))}, {"beyond the limit", fmt.Sprint(res.Left)},
 		{"tokens", cli.TokensOf(res.Tokens)},
 	}
 	if o.promote {
@@ -132,7 +132,7 @@ func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) error {
 		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}
 	if res.Refused > 0 {
-		fmt.Fprintf(a.Stderr, "%d name(s) were left out: the files do not define them\n", res.Refused)
+		fmt.Fprintf(a.Stderr, "%d name(s) were omitted: the files do not define them\n", res.Refused)
 	}
 	if !o.promote && res.Waiting > 0 {
 		fmt.Fprintln(a.Stderr, "retrieval does not use it yet; to copy it into the index: runplan enrich --promote")

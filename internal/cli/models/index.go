@@ -35,17 +35,17 @@ func NewIndexCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "index [REPO]",
 		Short: "Index the code and the history of a repository",
-		Long: `Learn what stands in a repository: symbols, docstrings, comments, who imports and who calls
-whom, and which files change together. It goes into .runplan/curated.sqlite. No model is asked,
+		Long: `Index a repository: symbols, docstrings, comments, who imports and who calls
+whom, and which files change together. The index is .runplan/curated.sqlite. No model is called,
 and the same repository gives the same index.
 
-Go is read by itself; Python, TypeScript and JavaScript need ast-grep, and are counted as
-skipped without it. Only what changed is read again. All becomes visible at once: an index that
-is interrupted, or stops at a file that cannot be parsed, leaves the last one as it was.
+Go needs no tool; Python, TypeScript and JavaScript need ast-grep, and are counted as
+skipped without it. Only changed files are read again. A new index replaces the old one at once: an
+interrupted command, or one that stops at an unparsable file, does not change the old index.
 
-  runplan index --continue-on-error     keep what can be parsed of broken files
-  runplan index --show src/app.py       what is known of a file
-  runplan index --show 'parse*'         what is known of symbols` +
+  runplan index --continue-on-error     keep the parsable parts of broken files
+  runplan index --show src/app.py       the entry of a file
+  runplan index --show 'parse*'         the entries of symbols` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -177,7 +177,7 @@ func (p *IndexProgress) step(s knowledge.Progress) {
 		p.Last = time.Now()
 	case !p.Live && s.Stage != p.stage:
 		if s.Total > 0 {
-			text += fmt.Sprintf(": %d to look at", s.Total)
+			text += fmt.Sprintf(": %d to read", s.Total)
 		}
 		fmt.Fprintln(p.A.Stderr, text)
 	}
@@ -286,7 +286,7 @@ func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) 
 	}
 	if len(all) == 0 {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("the index has no file or symbol %q", o.show),
-			"names of symbols may hold * and ?; to learn what is new: runplan index")
+			"names of symbols may contain * and ?; to index new code: runplan index")
 	}
 	if o.json {
 		return cli.AsJSON(a.Stdout, all)

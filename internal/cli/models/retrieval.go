@@ -180,8 +180,8 @@ func (r *retrieval) PutAway(ctx context.Context, s io.Closer, task string) error
 // Clean makes foreign text safe to store and show.
 func (r *retrieval) Clean(text string) string { return redact.Clean(r.Redact.String(text)) }
 
-// openModels adds what is needed to ask models: the router over the settings and the active adapters, the client, and
-// ast-grep for files changed since the index was built. window overrides the window of the role; 0 means none.
+// openModels adds what is needed to call models: the router over the settings and the active adapters, the client,
+// and ast-grep for files changed since the index was built. window overrides the window of the role; 0 means none.
 func openModels(ctx context.Context, a *cli.App, r *retrieval, role llm.Role, window int, reaper *proc.Reaper) error {
 	p := r.Project
 	o := llm.RouterOptions{Window: cmp.Or(p.Config.Budget.ContextWindow, window)} // also for the other role

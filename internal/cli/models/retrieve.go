@@ -35,22 +35,22 @@ func NewRetrieveCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "retrieve TASK",
 		Short: "Show the context that a model would get for a task",
-		Long: `Pick what a model has to see of a repository to do a task: which files, which symbols of them, and
-how much of each, within the budget of the model that would do it. The index is asked first, then
+		Long: `Select the parts of a repository that a model needs for a task: which files, which of their symbols, and
+how much of each, within the budget of the model that would do it. First the index is searched, then
 the reasoning model judges. Nothing in the repository is changed.
 
-The table goes to standard output, most of it the reason why a piece is there; --text prints what
-the model would get. Every question to a model and every decision is in .runplan/raw.sqlite.
+The table goes to standard output, with the reason for each piece; --text prints the
+context itself. Every question to a model and every decision is in .runplan/raw.sqlite.
 
-With --no-model the index alone decides: a search over the text of all files, their names, what
-changed together, and the words of earlier commits. It needs no configuration but a budget.
+With --no-model only the index decides: a search over the text of all files, their names, files that
+changed together, and the words of earlier commits. It needs only a budget as configuration.
 
 Stages are scope (which files) and precision (which symbols). The budget comes from the two flags,
 or a file, or [budget] of the configuration; there is no default.
 
   runplan retrieve 'Cart.total is one cent off' --stages scope,precision --context-window 32768 --reserved-tokens 4096
   runplan retrieve 'Cart.total is one cent off' --no-model --context-window 16000 --reserved-tokens 0 --text
-  runplan retrieve --plan plan.md 'Batch 2: round once'     files of the plan go ahead of all others` +
+  runplan retrieve --plan plan.md 'Batch 2: round once'     files of the plan come first` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || strings.TrimSpace(args[0]) == "" {
@@ -172,7 +172,7 @@ func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
 		return err
 	}
 	for _, d := range pkg.Dropped {
-		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", ui.Sanitize(strings.TrimSuffix(d.Path+" "+d.Symbol, " ")),
+		fmt.Fprintf(a.Stderr, "omitted: %s: %s\n", ui.Sanitize(strings.TrimSuffix(d.Path+" "+d.Symbol, " ")),
 			ui.Sanitize(d.Reason))
 	}
 	fmt.Fprintf(a.Stderr, "%d piece(s) of %d file(s), %d of %d tokens; task %s\n", len(pkg.Parts), len(pkg.Paths()),

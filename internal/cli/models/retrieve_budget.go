@@ -27,7 +27,7 @@ type BudgetFlags struct {
 // Add adds the flags to a command.
 func (f *BudgetFlags) Add(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.window, "context-window", 0,
-		"tokens that prompt and answer of the executing model may have together")
+		"maximum number of tokens of prompt and answer of the executing model together")
 	cmd.Flags().IntVar(&f.reserved, "reserved-tokens", 0,
 		"tokens of the window reserved for instructions, task, retries and answer")
 	cmd.Flags().StringVar(&f.file, "budget-config", "", "TOML file with context_window and reserved_tokens")
@@ -43,10 +43,10 @@ func (f *BudgetFlags) Budget(c *config.Loaded, role llm.Role) (tokens.Budget, er
 	var err error
 	switch {
 	case file && (window || reserved):
-		return b, cli.Usage(errors.New("--budget-config takes the place of --context-window and --reserved-tokens"),
+		return b, cli.Usage(errors.New("--budget-config excludes --context-window and --reserved-tokens"),
 			"give the file, or the two figures")
 	case window != reserved:
-		return b, cli.Usage(errors.New("--context-window and --reserved-tokens belong together"), "give both")
+		return b, cli.Usage(errors.New("--context-window and --reserved-tokens require each other"), "give both")
 	case file:
 		b, err = readBudget(f.file)
 	case !window:
@@ -58,22 +58,22 @@ func (f *BudgetFlags) Budget(c *config.Loaded, role llm.Role) (tokens.Budget, er
 	b.Margin = c.Models.Margin
 	if err := b.Validate(); err != nil {
 		return b, cli.Usage(err,
-			"a budget is a window with less than all of it reserved, such as --context-window 32768 --reserved-tokens 4096")
+			"the reserved tokens must be fewer than the window, such as --context-window 32768 --reserved-tokens 4096")
 	}
 	return b, nil
 }
 
-// readBudget reads a file that holds exactly these two numbers.
+// readBudget reads a file that contains exactly these two numbers.
 func readBudget(path string) (b tokens.Budget, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
-		return b, cli.Usage(fmt.Errorf("read the budget: %w", err), "--budget-config names a TOML file")
+		return b, cli.Usage(fmt.Errorf("read the budget: %w", err), "--budget-config needs a TOML file")
 	}
 	var in struct {
 		Window   *int `toml:"context_window"`
 		Reserved *int `toml:"reserved_tokens"`
 	}
-	hint := "it has two lines: context_window = 32768 and reserved_tokens = 4096"
+	hint := "write two lines: context_window = 32768 and reserved_tokens = 4096"
 	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&in); err != nil {
 		var strict *toml.StrictMissingError
 		if errors.As(err, &strict) {

@@ -60,8 +60,8 @@ type Need struct {
 	Said      bool // the parameter has a value
 }
 
-// Unsaid reports all missing parameters at once if more than one is missing (ERR-01). Otherwise a first-time user
-// would need one try for each.
+// Unsaid reports all missing parameters at once if more than one is missing (ERR-01). Otherwise a new user would find
+// them one by one.
 func Unsaid(p *cli.Project, role llm.Role, stages string, b BudgetFlags, more ...Need) error {
 	c, flags := p.Config, b.cmd.Flags()
 	figures := flags.Changed("context-window") || flags.Changed("reserved-tokens") || flags.Changed("budget-config")
@@ -98,7 +98,7 @@ func Attempts(p *cli.Project, flag int, agent string) (int, error) {
 		}
 	}
 	if n < 1 {
-		return 0, cli.Usage(fmt.Errorf("--max-attempts %d: at least 1 is needed", n), "")
+		return 0, cli.Usage(fmt.Errorf("--max-attempts %d: must be at least 1", n), "")
 	}
 	return n, nil
 }

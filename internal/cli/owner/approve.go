@@ -17,16 +17,16 @@ func NewApproveCommand(a *cli.App) *cobra.Command {
 	var by trust.Signed
 	cmd := &cobra.Command{
 		Use:   "approve [ID]",
-		Short: "Approve what a run waits for, or list what waits",
-		Long: `List what waits for a person, over all runs and all feedback of the repository; or agree to the one that is
-named, or with --deny do not. The id of a run's question may be cut short as long as it is clear.
+		Short: "Approve a waiting item, or list all waiting items",
+		Long: `List the items of all runs and all feedback of the repository that wait for a person; or approve the
+named one, or reject it with --deny. The id of a run's question may be shortened if it is unambiguous.
 
-A batch waits once its gates are green, if the plan says "approve: true" of it, if a checkpoint of the plan follows
-it, or if its review leaves it to a person. What is merged is the very tree that was approved: if the run branch
-has moved meanwhile, the run asks again. A denial is a failure of the batch, and the reason stands in the brief of
+A batch waits after its gates pass if the plan says "approve: true" for it, if a checkpoint of the plan follows
+it, or if its review defers to a person. Exactly the approved tree is merged: if the run branch
+has moved meanwhile, the run asks again. A denial is a failure of the batch, and the reason goes into the brief of
 the next attempt.
 
-A run waits before it lands if the final review is below the owner's bar; then the owner signs. So does the plan of
+A run waits before it lands if the final review is below the owner's threshold; then the owner signs. So does the plan of
 a feedback that is a large job: approve feedback/ID is self-fix approve ID.
 
 An active run continues by itself; one that has stopped (exit status 3) with runplan resume.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
@@ -41,7 +41,8 @@ An active run continues by itself; one that has stopped (exit status 3) with run
 			}
 			if len(args) == 0 {
 				if deny || by != (trust.Signed{}) {
-					return cli.Usage(errors.New("which one?"), "runplan approve lists what waits; name one by its id")
+					return cli.Usage(errors.New("--deny needs the id of a waiting item"), "runplan approve lists them; give the "+
+						"id of one")
 				}
 				return control.ListWaiting(cmd.Context(), a, p, asJSONFlag)
 			}

@@ -22,9 +22,9 @@ func NewFeedbackCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "feedback TEXT",
-		Short: "Report what is wrong, to have it fixed",
-		Long: `Say what is wrong with this project. It is put into the feedback of this repository, as pending; no model is
-asked, and nothing is changed. runplan self-fix process takes it from there. - reads the text from standard input.
+		Short: "Report a problem, to have it fixed",
+		Long: `Report a problem of this project. It becomes pending feedback of this repository; no model is
+called, and nothing is changed. runplan self-fix process continues with it. - reads the text from standard input.
 
   runplan feedback "Total leaves out the last price" --severity high --on https://github.com/ada/shop/issues/7` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
@@ -53,7 +53,7 @@ asked, and nothing is changed. runplan self-fix process takes it from there. - r
 	}
 	f := cmd.Flags()
 	f.StringVar(&severity, "severity", "medium", "severity: "+strings.Join(feedback.Severities(), ", "))
-	f.StringVar(&url, "on", "", "URL of the pull request or issue that it is about; the fix is announced there")
+	f.StringVar(&url, "on", "", "URL of the pull request or issue that it concerns; the fix is announced there")
 	f.StringVar(&id, "id", "", "id of lower-case letters, digits and dashes (default: generated)")
 	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd

@@ -31,8 +31,8 @@ func newSayCommand(a *cli.App, kind, short string) *cobra.Command {
 	return &cobra.Command{
 		Use:   kind + " TEXT",
 		Short: short,
-		Long: short + `. It goes into the inbox of this user, and is acknowledged at once; no model
-is asked. - reads the text from standard input. runplan inbox lists what is there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Long: short + `. It goes into the inbox of this user and is acknowledged at once; no model
+is called. - reads the text from standard input. runplan inbox lists the messages.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			text := strings.Join(args, " ")
@@ -113,7 +113,7 @@ func NewInboxCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "List open messages to runplan",
-		Long: `List what waits in the inbox of this user: what is critical first, then questions, then notes. Items are never
+		Long: `List the open messages in the inbox of this user: critical ones first, then questions, then notes. Items are never
 removed; runplan inbox done ID marks one as done, and --all lists those too.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -155,7 +155,7 @@ func showInbox(a *cli.App, items []store.InboxItem) error {
 func itemID(arg string) (int64, error) {
 	id, err := strconv.ParseInt(arg, 10, 64)
 	if err != nil || id < 1 {
-		return 0, cli.Usage(fmt.Errorf("%q is not the number of an item", arg), "runplan inbox --all lists them")
+		return 0, cli.Usage(fmt.Errorf("%q is not the number of an inbox item", arg), "runplan inbox --all lists them")
 	}
 	return id, nil
 }
@@ -187,7 +187,7 @@ func newInboxShowCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "show ID",
 		Short: "Print one item of the inbox",
-		Long: "Print one item of the inbox: what was said, what it was taken for, and what came of it." +
+		Long: "Print one item of the inbox: its text, its intent, and the result." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the number of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -227,7 +227,7 @@ func newInboxDoneCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "done ID",
 		Short: "Mark an item of the inbox as done",
-		Long: "Mark an item of the inbox as done. It stays, and runplan inbox --all lists it." +
+		Long: "Mark an item of the inbox as done. It stays stored, and runplan inbox --all lists it." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the number of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -241,7 +241,7 @@ func newInboxDoneCommand(a *cli.App) *cobra.Command {
 				case err != nil:
 					return err
 				case !changed:
-					fmt.Fprintf(a.Stdout, "item %d was done already\n", id)
+					fmt.Fprintf(a.Stdout, "item %d was already done\n", id)
 				default:
 					fmt.Fprintf(a.Stdout, "item %d is done\n", id)
 				}
@@ -258,9 +258,9 @@ func newInboxProcessCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "process",
 		Short: "Have a model classify new items and reply to them",
-		Long: `Have a model say what each item that was not read yet wants: one of a fixed list of intents, or free_form where it is
-less than 70 % sure or names none of them. Each intent has a reply. A reply proposes a command and runs nothing: what
-stands in the inbox never changes the tier. Items stay until somebody marks them as done.
+		Long: `Have a model classify the intent of each new item: one of a fixed list of intents, or free_form if it is
+less than 70 % sure or gives no listed intent. Each intent has a reply. A reply proposes a command and runs nothing: text
+in the inbox never changes the tier. Items stay open until somebody marks them as done.
 
 It needs [models] in the configuration, and the identity documents that head the question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
@@ -338,7 +338,7 @@ func unreadable(ctx context.Context, a *cli.App, p *cli.Project, id int64, err e
 	if errors.As(err, &answer) {
 		raw := ui.Cut(ui.Sanitize(a.Redactor(p).String(answer.Raw)), 300, "…")
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
-			"the item stays new; a larger model may keep to the format; the item: runplan inbox show %d", id)
+			"the item stays new; a larger model may follow the format; to show the item: runplan inbox show %d", id)
 	}
 	return cli.ModelTrouble(ctx, err)
 }
@@ -366,7 +366,7 @@ func classifier(ctx context.Context, a *cli.App, p *cli.Project, given string) (
 	return intent.Classifier{LLM: llm.New(o), Model: model, Identity: trust.IdentityText(docs)}, nil
 }
 
-// pointToApprovals says that runs of this repository wait for an approval, which are no messages.
+// pointToApprovals mentions open approvals of runs of this repository, which are not messages.
 func pointToApprovals(ctx context.Context, a *cli.App) error {
 	root, err := a.RootHere(ctx)
 	if err != nil || root == "" { // the inbox is the user's, and can be read anywhere
@@ -380,7 +380,7 @@ func pointToApprovals(ctx context.Context, a *cli.App) error {
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stdout, "%s of this repository: runplan approve lists what waits\n",
+	_, err = fmt.Fprintf(a.Stdout, "%s of this repository: runplan approve lists them\n",
 		phrase.Count(len(list), "open approval"))
 	return err
 }

@@ -19,12 +19,12 @@ func NewNotifyCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notify",
 		Short: "Send notifications about runs",
-		Long: `Runs tell a program or a web address what happens: that they need somebody, wait for a limit, run out
-of money, failed or are done. [notify] in .runplan/config.toml or in your own file says whom:
+		Long: `Runs notify a program or a web address if they need a person, wait for a limit, run out
+of money, failed or are done. [notify] in .runplan/config.toml or in your own file configures it:
 
   [notify]
   command = ["notify-send", "runplan"]     # gets one JSON object on standard input
-  webhook = "https://example.org/hook"     # gets the same, posted
+  webhook = "https://example.org/hook"     # gets the same by POST
 
 docs/notifications.md describes the messages, with examples.`,
 		Args: cobra.NoArgs,
@@ -34,7 +34,7 @@ docs/notifications.md describes the messages, with examples.`,
 	test := &cobra.Command{
 		Use:   "test",
 		Short: "Send a message to try the hook",
-		Long: "Send one message of the event test to the hook that is configured, and say what came of it." +
+		Long: "Send a message for the event test to the configured hook, and report the result." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -12,7 +12,7 @@ import (
 
 // errNoTier reports a missing tier argument.
 func errNoTier(cmd *cobra.Command) error {
-	return cli.Usage(errors.New("which tier is not given"), "%s --to-tier N …; runplan trust lists the tiers",
+	return cli.Usage(errors.New("the tier is missing"), "%s --to-tier N …; runplan trust lists the tiers",
 		cmd.CommandPath())
 }
 
@@ -23,12 +23,12 @@ func NewPromoteCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "promote --to-tier N --reason TEXT --signature NAME",
 		Short: "Raise what runplan may do without asking",
-		Long: `Raise the tier. The owner signs for it, with the name that runplan trust shows, and says why; any other
-signature is refused and changes nothing. What was decided is in the audit: runplan trust audit.
+		Long: `Raise the tier. The owner signs for it, with the name that runplan trust shows, and gives a reason; any other
+signature is refused and changes nothing. Decisions are in the audit: runplan trust audit.
 
 Tier 4, editing its own prompts and loop, is opt-in: it comes with --to-tier 4, or with --self-edit at tier 5,
-and not along with another tier. At tier 5, --auto-merge sets the confidence of a review from which a change is
-merged without a signature; without it each one needs the owner's word.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+and not with another tier. At tier 5, --auto-merge sets the minimum confidence of a review with which a change is
+merged without a signature; without it each change needs the owner's signature.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan promote --to-tier 2 --reason "a month of clean runs" --signature ada`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -56,6 +56,7 @@ merged without a signature; without it each one needs the owner's word.` + cli.E
 	f.StringVar(&p.Reason, "reason", "", "why")
 	f.StringVar(&p.Name, "signature", "", "the owner's name")
 	f.BoolVar(&p.SelfEdit, "self-edit", false, "with tier 5: let it edit its own prompts and loop too")
-	f.IntVar(&p.MergeBar, "auto-merge", 0, "with tier 5: confidence in percent from which a review lets merge, 60 to 100")
+	f.IntVar(&p.MergeBar, "auto-merge", 0, "with tier 5: minimum confidence of a review for a merge, in percent, 60 "+
+		"to 100")
 	return cmd
 }

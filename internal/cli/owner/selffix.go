@@ -24,11 +24,11 @@ func NewSelfFixCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "self-fix",
 		Short: "Turn feedback into changes with a regression test",
-		Long: `Turn what was said with runplan feedback into changes: triage, localise, plan, approval for large jobs, a run of the
+		Long: `Turn messages of runplan feedback into changes: triage, localise, plan, approval for large jobs, a run of the
 plan on a branch auto/runplan/ID, a regression test that fails without the fix and passes with it, a review in seven
-passes, a draft change request, and once it is merged the test again. Nothing is merged by itself.
+passes, a draft change request, and after its merge the test again. Nothing is merged automatically.
 
-docs/feedback.md tells more.`,
+See docs/feedback.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -46,12 +46,12 @@ func newSelfFixProcessCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "process [ID]",
 		Short: "Take one feedback as far as it goes",
-		Long: `Take the worst feedback that continues by itself, and walk it through the stages until it waits for somebody or is at
-its end; with an ID that one. What a stage found is written into its history before anything follows from it, so that
-a process that was killed is followed by one that goes on. Feedback that waits is checked: whether it was approved,
+		Long: `Take the most severe feedback that can continue, and process its stages until it waits for a person or is
+finished; with an ID, that feedback. The result of a stage is stored in its history before anything follows from it, so
+after a kill the next process continues. For waiting feedback, it checks whether it was approved and
 whether its change was merged.
 
-It acts by itself, so it needs trust: tier 2. It needs [models], the identity documents, and an agent for the fix.` +
+It acts by itself, so it needs trust tier 2. It needs [models], the identity documents, and an agent for the fix.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
 				cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
@@ -60,16 +60,16 @@ It acts by itself, so it needs trust: tier 2. It needs [models], the identity do
 			defer stop()
 			id := strings.Join(args, "")
 			if id != "" && all {
-				return cli.Usage(errors.New("--all is for all, and one is named"), "leave one of the two out")
+				return cli.Usage(errors.New("--all and an ID exclude each other"), "use one of them")
 			}
 			return processFeedback(ctx, a, id, selfFixOptions{trust: given, agent: agent, json: asJSONFlag, all: all})
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&all, "all", false, "go on until nothing continues by itself")
-	f.StringVar(&agent, "agent", "", "agent that carries the fix out (else feedback.agent, run.agent)")
+	f.BoolVar(&all, "all", false, "continue until no feedback can continue by itself")
+	f.StringVar(&agent, "agent", "", "agent that makes the fix (else feedback.agent, run.agent)")
 	f.StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
-	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object: what became of it")
+	f.BoolVar(&asJSONFlag, "json", false, "print the result as a JSON object")
 	return cmd
 }
 
@@ -101,7 +101,7 @@ func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOption
 		for _, passed := range out.PassedOver {
 			if text := passed.Error(); !told[text] {
 				told[text] = true
-				l.warn("passed over: " + text)
+				l.warn("skipped: " + text)
 			}
 		}
 		again := o.all && err == nil && out.Moved
@@ -115,7 +115,7 @@ func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOption
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; what was found is kept"),
+				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; finished results are stored"),
 					"continue: runplan self-fix process")
 			}
 			return control.FeedbackTrouble(err, cli.ExitFailed)
@@ -142,7 +142,7 @@ func toldOutcome(a *cli.App, out feedback.Outcome, o selfFixOptions) error {
 	case out.Item.Status == feedback.Rejected:
 		last := out.Item.Notes[len(out.Item.Notes)-1]
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("feedback %s is rejected: %s", out.Item.ID, last.Text),
-			"runplan self-fix show %s tells all of it", out.Item.ID)
+			"runplan self-fix show %s shows its history", out.Item.ID)
 	}
 	return nil
 }
@@ -168,8 +168,8 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the feedback of this repository, the worst first",
-		Long: "List the feedback of this repository and where each stands, the worst first." +
+		Short: "List the feedback of this repository, most severe first",
+		Long: "List the feedback of this repository with its state, most severe first." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -202,7 +202,7 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print a feedback with its history",
-		Long: "Print a feedback with all of its words, and what became of it, step by step." +
+		Long: "Print a feedback with its full text and its history, step by step." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {

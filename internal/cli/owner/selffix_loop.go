@@ -130,7 +130,7 @@ func (l *selfFix) base(ctx context.Context, f feedback.PRClient) (feedback.Targe
 	}
 	if want := l.project.Config.Feedback.Base; want != "" && want != branch {
 		return feedback.Target{},
-			cli.Usage(fmt.Errorf("fixes are made for %s, and %s is checked out", want, cmp.Or(branch, "no branch")),
+			cli.Usage(fmt.Errorf("fixes are made for %s, but %s is checked out", want, cmp.Or(branch, "no branch")),
 				"git switch %s; or change feedback.base", want)
 	}
 	main, err := f.DefaultBranch(ctx)

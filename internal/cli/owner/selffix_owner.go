@@ -21,8 +21,8 @@ func newSelfFixApproveCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve ID",
 		Short: "Sign for the plan of a large job",
-		Long: `Sign for the plan of a large job, as its owner. The signature is for the very plan that waits, and is kept in the
-audit; another plan of the same feedback needs another one.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Sign for the plan of a large job, as its owner. The signature covers exactly the waiting plan, and is stored in the
+audit; another plan of the same feedback needs another signature.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return signFeedback(cmd.Context(), a, strings.TrimPrefix(args[0], "feedback/"), false, by)
@@ -60,8 +60,8 @@ func newSelfFixDenyCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deny ID",
 		Short: "Deny the plan of a large job",
-		Long: `Deny the plan of a large job. The feedback is rejected; with --again another plan is drafted that knows the reason,
-three in all.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Deny the plan of a large job. The feedback is rejected; with --again another plan is drafted with the reason as input,
+at most three in total.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withLoop(cmd.Context(), a, "a denial", func(l *selfFix) error {
@@ -83,8 +83,8 @@ func newSelfFixRecordCommand(a *cli.App) *cobra.Command {
 	var pr string
 	cmd := &cobra.Command{
 		Use:   "record ID --pr URL",
-		Short: "Say where the change request is that was opened by hand",
-		Long: "Say where the change request of a fix is, if it was opened by hand. It is then watched like those that " +
+		Short: "Record a change request that was opened by hand",
+		Long: "Record the address of a fix's change request that was opened by hand. It is then watched like those that " +
 			"runplan opened." + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -107,8 +107,8 @@ func newSelfFixCloseCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "close ID --reason WHY",
 		Short: "Close a feedback that was rejected or is no longer wanted",
-		Long: `Close a feedback by hand: one that was rejected or is no longer wanted. Its history stays. A branch and a
-change request that there are stay too. A fix that was merged is closed by its regression test alone.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Close a feedback that was rejected or is no longer wanted. Its history stays. An existing branch and
+change request stay too. Only its regression test closes a merged fix.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withLoop(cmd.Context(), a, "closing a feedback", func(l *selfFix) error {
@@ -135,7 +135,7 @@ func withLoop(ctx context.Context, a *cli.App, what string, do func(*selfFix) er
 		return err
 	}
 	if _, err := os.Stat(p.Layout.Feedback()); errors.Is(err, fs.ErrNotExist) {
-		return cli.Usage(store.ErrNoFeedback, "runplan feedback TEXT gives some")
+		return cli.Usage(store.ErrNoFeedback, "runplan feedback TEXT adds one")
 	}
 	l, err := openLoop(ctx, a, p, selfFixOptions{})
 	if err != nil {

@@ -31,7 +31,7 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 	case !found:
 		err = run.RunPlan(ctx, l.app, j.File, o)
 	case sum.Status != runner.RunDone && sum.Status != runner.RunFailed:
-		o.Accept = true // the file was rewritten from the stored plan; only this version's wording differs
+		o.Accept = true // the file was rewritten from the stored plan; only the wording of this version differs
 		err = run.ResumeRun(ctx, l.app, sum.Run, o)
 	}
 	// A failed run is a result. A run that was stopped or could not begin is not.

@@ -20,8 +20,8 @@ func newSelfFixToolCommand(a *cli.App) *cobra.Command {
 	var given string
 	cmd := &cobra.Command{
 		Use:   "tool [NAME]",
-		Short: "Do one operation of the loop by itself, as JSON",
-		Long: `Do one operation of the loop by itself: one JSON object on standard input, one on standard output. They are the very
+		Short: "Run one operation of the loop, as JSON",
+		Long: `Run one operation of the loop: one JSON object on standard input, one on standard output. These are the
 functions that process calls. Without a name it lists them.
 
 ` + toolList() + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
@@ -73,7 +73,7 @@ func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
 	}
 	if len(in) > mostInput || !json.Valid(bytes.TrimSpace(in)) {
 		return cli.Usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"),
-			"docs/feedback.md shows what each tool takes")
+			"docs/feedback.md shows the input of each tool")
 	}
 	l, err := openLoop(ctx, a, p, selfFixOptions{trust: given})
 	if err != nil {

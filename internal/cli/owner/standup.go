@@ -25,14 +25,14 @@ func NewStandupCommand(a *cli.App) *cobra.Command {
 	since := 24 * time.Hour
 	cmd := &cobra.Command{
 		Use:   "standup",
-		Short: "Report what is done, in progress, stuck, or waiting for you",
-		Long: `Print a stand-up report of this repository as markdown: what runs did since then, what is in progress, what is stuck and
-why, what was spent, what waits in the inbox, and the tier of trust. It is made of what the journal says; no model
-is asked. .runplan/prompts/standup.md takes the place of the built-in form.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Short: "Report finished, active, stuck and waiting work",
+		Long: `Print a stand-up report of this repository as markdown: what runs did in the period, what is in progress, what is stuck and
+why, the cost, the open inbox messages, and the trust tier. It is made from the journal; no model
+is called. .runplan/prompts/standup.md replaces the built-in template.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if since <= 0 {
-				return cli.Usage(errors.New("--since has to lie in the past"), "such as --since 72h")
+				return cli.Usage(errors.New("--since must be in the past"), "such as --since 72h")
 			}
 			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
@@ -52,7 +52,7 @@ is asked. .runplan/prompts/standup.md takes the place of the built-in form.` + c
 			}
 			text, err := s.Render(prompts)
 			if err != nil {
-				return cli.Usage(err, "correct .runplan/prompts/standup.md, or take it away")
+				return cli.Usage(err, "correct .runplan/prompts/standup.md, or remove it")
 			}
 			fmt.Fprint(a.Stdout, text)
 			return nil
@@ -116,7 +116,7 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 	}
 	// Report a contract that fails verification here, because the owner reads this report.
 	if c, err := k.Contract(ctx); err != nil {
-		s.Trust = "not believed: " + ui.Sanitize(err.Error())
+		s.Trust = "not trusted: " + ui.Sanitize(err.Error())
 	} else {
 		s.Trust = c.TierText()
 	}

@@ -17,11 +17,11 @@ func newTrustConfigCommand(a *cli.App) *cobra.Command {
 		Use:   "config [DIGEST]",
 		Short: "Show what this repository's configuration can run or turn off, and trust it",
 		Long: `Show what .runplan/config.toml can run, send away or turn off, with the digest that pins it. On a terminal it
-asks whether to trust that from now on. Without a terminal it only shows; naming the digest trusts exactly that.
-Any change asks again, also a change of a script in the repository that a command names.
+asks whether to trust it. Without a terminal it only shows it; giving the digest trusts exactly that version.
+Any change asks again, including a change of a script in the repository that a command names.
 
-A run where nobody can be asked takes the digest as well: --trust-config DIGEST, or RUNPLAN_TRUST=DIGEST;
-RUNPLAN_TRUST=all trusts whatever there is, and says so.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
+A run without a terminal accepts the digest too: --trust-config DIGEST, or RUNPLAN_TRUST=DIGEST;
+RUNPLAN_TRUST=all trusts any configuration, and says so.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.OpenProject(cmd.Context())
@@ -47,7 +47,7 @@ RUNPLAN_TRUST=all trusts whatever there is, and says so.` + cli.ExitStatus(cli.E
 			case show:
 				return nil
 			case len(args) == 1 && !trust.Names(args[0], digest):
-				return cli.Usage(fmt.Errorf("the configuration's digest is %s, not %s", digest[:12], ui.Sanitize(args[0])),
+				return cli.Usage(fmt.Errorf("the digest of the configuration is %s, not %s", digest[:12], ui.Sanitize(args[0])),
 					"inspect the list above")
 			}
 			if err := a.NotAnAgent("trusting a configuration"); err != nil {

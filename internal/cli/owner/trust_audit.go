@@ -21,9 +21,9 @@ func NewAuditCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show decisions about trust, by whom and why",
-		Long: `Show the audit, oldest entry first: each change of the tier, and each thing that the owner signed for. Entries are
-only ever added, and each carries the digest of the one before it: one that is changed or taken away is noticed
-whenever the audit is read. --verify checks that, and that owner.toml says the same, and shows nothing else.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Show the audit, oldest entry first: each change of the tier, and each signature of the owner. Entries are
+only added, and each contains the digest of the previous one, so a changed or removed entry is detected
+whenever the audit is read. --verify only checks that, and that owner.toml agrees.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.AtMostOne(cmd, "json", "verify"); err != nil {
@@ -42,11 +42,11 @@ whenever the audit is read. --verify checks that, and that owner.toml says the s
 				file := "owner.toml agrees"
 				switch {
 				case c.Behind:
-					file = "owner.toml misses the last change"
+					file = "owner.toml lacks the last change"
 				case !c.Owned():
-					file = "there is no owner.toml"
+					file = "owner.toml does not exist"
 				}
-				fmt.Fprintf(a.Stdout, "%s, none changed or missing; %s\n", phrase.Count(len(entries), "entry", "entries"), file)
+				fmt.Fprintf(a.Stdout, "%s, all unchanged and complete; %s\n", phrase.Count(len(entries), "entry", "entries"), file)
 				return nil
 			}
 			// Show the entries even if the audit fails verification, because they are needed most then.

@@ -19,10 +19,10 @@ func NewTrustCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trust",
 		Short: "Show the owner and what runplan may do without asking",
-		Long: `Show the contract: who the owner is, the tier from 0 to 5, what runplan may do by itself at it, and
-what is never automatic. Without an owner it asks who that is. --bootstrap names the owner, at tier 0;
+		Long: `Show the contract: the owner, the tier from 0 to 5, what runplan may do by itself at this tier, and
+what is never automatic. Without an owner it asks for one. --bootstrap sets the owner, at tier 0;
 runplan promote and demote change the tier. All of it lies in $RUNPLAN_HOME: owner.toml for people, and
-audit.sqlite, which is what counts. docs/trust.md tells more.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+audit.sqlite, which is authoritative. See docs/trust.md.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan trust --bootstrap --owner ada --channel cli
   runplan trust
   runplan trust check merge`,
@@ -34,7 +34,7 @@ audit.sqlite, which is what counts. docs/trust.md tells more.` + cli.ExitStatus(
 			}
 			switch given := owner != "" || channel != ""; {
 			case given && !bootstrap:
-				return cli.Usage(errors.New("--owner and --channel go with --bootstrap"),
+				return cli.Usage(errors.New("--owner and --channel need --bootstrap"),
 					"runplan trust --bootstrap --owner NAME --channel WHERE")
 			case bootstrap && (owner == "" || channel == ""):
 				return cli.Usage(errors.New("--bootstrap needs --owner and --channel"),
@@ -48,7 +48,7 @@ audit.sqlite, which is what counts. docs/trust.md tells more.` + cli.ExitStatus(
 		},
 	}
 	f := cmd.Flags()
-	f.BoolVar(&bootstrap, "bootstrap", false, "name the owner, at tier 0")
+	f.BoolVar(&bootstrap, "bootstrap", false, "set the owner, at tier 0")
 	f.StringVar(&owner, "owner", "", "with --bootstrap: who signs")
 	f.StringVar(&channel, "channel", "", "with --bootstrap: how the owner is reached, such as cli")
 	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
@@ -101,19 +101,19 @@ func newTrustCheckCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check ACTION",
 		Short: "Report whether runplan may take an action by itself",
-		Long: `Tell whether the contract lets runplan take an action by itself, in the repository around the current
-folder. Where it does not, it says what would change that. The actions are those that runplan trust lists.
+		Long: `Report whether the contract lets runplan take an action by itself, in the repository of the current
+folder. If it does not, the command says what would change that. runplan trust lists the actions.
 
-The action merge also needs the bar that the owner set, and the confidence of the review (--confidence): without
+The action merge also needs the owner's threshold, and the confidence of the review (--confidence): without
 both a merge is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the action"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			action, err := trust.ParseAction(args[0])
 			if err != nil {
-				return cli.Usage(err, "runplan trust tells what they mean")
+				return cli.Usage(err, "runplan trust explains them")
 			}
 			if cmd.Flags().Changed("confidence") && action != trust.Merge {
-				return cli.Usage(errors.New("--confidence goes with merge"), "see: runplan trust check --help")
+				return cli.Usage(errors.New("--confidence is only for merge"), "see: runplan trust check --help")
 			}
 			c, err := a.Contract(cmd.Context())
 			if err != nil {
@@ -148,9 +148,9 @@ func newIdentityCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "identity",
-		Short: "Print what heads a prompt: who this is, how it is built, how the project is built",
+		Short: "Print the identity documents that begin each prompt",
 		Long: `Print the identity documents in their order: RUNPLAN.md, ARCHITECTURE.md, PROJECT_MAP.md. The first two
-are built in; .runplan/prompts/identity/ may have others in their place, and has to have the third: how this
+are built in; .runplan/prompts/identity/ may replace them, and must contain the third: how this
 project is built. A missing document is an error.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

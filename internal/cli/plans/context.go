@@ -39,14 +39,14 @@ func NewContextCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "context PLAN.md BATCH",
 		Short: "Show the context that the agent of a batch would get now",
-		Long: `Show the context block of a batch's brief, as a run would write it now, and what became of its
-parts: what was trimmed to keep to the budget, and why. Nothing is run and nothing is changed.
+		Long: `Show the context block of a batch's brief, as a run would write it now, and how its parts were
+trimmed to the budget, and why. Nothing is run and nothing is changed.
 
 Files are read from the commit that the batch would start from, never from your checkout: the
 tip of the run branch while a run of the plan is not finished, else the commit that is checked
-out. What is known of earlier batches comes from the journal; failure-patterns.json and
-progress.txt are those under .runplan. What there is already is found by a search for the names and
-words of the batch. Without ast-grep the style of Go code only is told.
+out. Facts about earlier batches come from the journal; failure-patterns.json and
+progress.txt are those under .runplan. Existing code is found by a search for the names and
+words of the batch. Without ast-grep only the style of Go code is described.
 
 The block goes to standard output, the table to standard error. [context] in the configuration
 has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, similarity.` +

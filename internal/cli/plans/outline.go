@@ -24,10 +24,10 @@ func NewOutlineCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "outline DOC",
 		Short: "Draft a plan from a document, without a model",
-		Long: `Draft a plan from a document that is none: a design note, a specification, the text of a change
+		Long: `Draft a plan from another document: a design note, a specification, the text of a change
 request. Sections that describe work become batches with the files that they name; the items of
-a test plan become their checks. Each batch names the line it was taken from. What is in no batch
-is listed at the end, with the reason. Nothing is run. Read the draft, mend it, run it.
+a test plan become their checks. Each batch names its line in the document. Text that is in no batch
+is listed at the end, with the reason. Nothing is run. Read the draft, correct it, run it.
 
   runplan outline docs/design.md
   runplan outline docs/design.md --out - | less` +
@@ -101,10 +101,10 @@ func outlineDocument(ctx context.Context, a *cli.App, file string, o planOptions
 	} else {
 		fmt.Fprintln(a.Stdout, shown)
 	}
-	fmt.Fprintf(a.Stderr, "%s; %s of %s in none, listed at the end\n", phrase.Count(len(plan.Batches), "batch"),
+	fmt.Fprintf(a.Stderr, "%s; %s of %s in no batch, listed at the end\n", phrase.Count(len(plan.Batches), "batch"),
 		phrase.Count(len(plan.Left), "part"), file)
 	if path != "" {
-		fmt.Fprintf(a.Stderr, "read and mend it, then: runplan check %s\n", shown)
+		fmt.Fprintf(a.Stderr, "read and correct it, then: runplan check %s\n", shown)
 	}
 	return nil
 }
@@ -156,12 +156,13 @@ func worksHint(root, file string, p *planparse.Plan, r planparse.Report) string 
 	plan, _, err := outlineOf(root, file)
 	switch {
 	case errors.Is(err, draft.ErrNoWork):
-		return fmt.Sprintf("hardly anything of it reaches an agent, and %v", err)
+		return fmt.Sprintf("almost none of it reaches an agent, and %v", err)
 	case err != nil:
 		return ""
 	}
 	return fmt.Sprintf(
-		"less than half of it is read as work; its sections describe more: runplan outline %[2]s drafts a plan with %[1]s "+
+		"runplan reads less than half of it as work, but its sections describe more: runplan outline %[2]s drafts a plan "+
+			"with %[1]s "+
 			"from them",
 		phrase.Count(len(plan.Batches), "batch"), file)
 }
@@ -180,6 +181,6 @@ func taskOfDocument(file, task string) (string, error) {
 	if task == "" {
 		task = "Plan the work that the document " + filepath.ToSlash(file) + " describes"
 	}
-	return task + "\n\nKeep the ids of requirements that it has, such as REQ-1, in the tasks. The document:\n\n" +
+	return task + "\n\nKeep its requirement ids, such as REQ-1, in the tasks. The document:\n\n" +
 		fence.Foreign("text", string(src)), nil
 }

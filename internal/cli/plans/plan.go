@@ -26,7 +26,7 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "parse PLAN.md",
 		Short: "Show how runplan reads a plan",
-		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it had to tolerate. Nothing is run." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it tolerates. Nothing is run." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args:  cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, src, err := cli.ReadPlan(args[0])
@@ -54,7 +54,7 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
-	cmd.Flags().BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why none does")
+	cmd.Flags().BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why no brief does")
 	return cmd
 }
 
@@ -135,7 +135,7 @@ func NewCheckCommand(a *cli.App) *cobra.Command {
 		Long: `Judge a plan: whether it can be run, how good it is by documented dimensions, and what
 would make it better. Nothing is run and nothing is changed.
 
-Where runs of the plan proved tasks, it says how many, and which were proven against other wording.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
+If runs of the plan proved tasks, it says how many, and which were proven against other wording.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
 		Args: cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, src, err := cli.ReadPlan(args[0])
@@ -192,14 +192,14 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "introspect",
 		Short: "Print the state machine of a run",
-		Long: "Print the loop: seven stages, twenty states and the ways between them, from the very table that the " +
+		Long: "Print the loop: seven stages, twenty states and their transitions, from the table that the " +
 			"machine runs on." + cli.ExitStatus(cli.ExitOK),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loop := runner.DefaultLoop()
 			switch {
 			case asJSONFlag && mermaid:
-				return cli.Usage(errors.New("--json and --mermaid together"), "choose one")
+				return cli.Usage(errors.New("--json and --mermaid exclude each other"), "choose one")
 			case asJSONFlag:
 				return cli.AsJSON(a.Stdout, loop)
 			case mermaid:

@@ -38,9 +38,9 @@ func NewPlanCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan TASK",
 		Short: "Have a local model write a plan for a task",
-		Long: `Have the reasoning model of [models] make a plan of a task: context is retrieved from the index,
-the model says which batches there are, which files they are about and why, and runplan writes
-it down as a plan that it reads back the same. Nothing is run. Read the plan, change it, run it.
+		Long: `Have the reasoning model of [models] make a plan for a task: context is retrieved from the index,
+the model names the batches, their files and the reasons, and runplan writes
+them as a plan that parses the same. Nothing is run. Read the plan, correct it, run it.
 
   runplan plan "Parse returns an error for empty input"
   runplan plan "…" --out parser.md && runplan parser.md --agent solver` +
@@ -70,7 +70,7 @@ it down as a plan that it reads back the same. Nothing is run. Read the plan, ch
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.StringVar(&o.from, "from", "",
-		"document to make a plan of, such as a design note; TASK may then be left out (runplan outline does it without a "+
+		"document to make a plan from, such as a design note; TASK is then optional (runplan outline does it without a "+
 			"model)")
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
@@ -173,7 +173,7 @@ func planTrouble(ctx context.Context, id string, err error) error {
 	switch {
 	case errors.Is(err, draft.ErrUnusable):
 		advice = "; describe the task in more detail, or choose another model for execute_plan in [models.overrides]"
-	case errors.As(err, new(*llm.LengthError)): // its text says what to raise
+	case errors.As(err, new(*llm.LengthError)): // the error text says which limit to raise
 	default:
 		return cli.ModelTrouble(ctx, err) // also for an answer cut off by a server failure, which is not the model's fault
 	}
@@ -215,7 +215,7 @@ func writePlan(path, text string, force bool) error {
 	}
 	f, err := os.OpenFile(path, how, 0o644)
 	if errors.Is(err, fs.ErrExist) {
-		return cli.Usage(fmt.Errorf("%s exists by now", path), "it was not changed; give another file: --out FILE")
+		return cli.Usage(fmt.Errorf("%s was created meanwhile", path), "it was not changed; give another file: --out FILE")
 	}
 	if err == nil {
 		_, err = f.WriteString(text)

@@ -33,7 +33,7 @@ func (c chosenAgent) Start(ctx context.Context, j *store.Journal, self string, r
 	return c.build(self, r), func() {}, nil
 }
 
-// Name is the agent's name.
+// Name returns the agent's name.
 func (c chosenAgent) Name() string { return c.name }
 
 // chooseAgent picks the agent of a run. In order of preference: the requested agent, the configured agent, script for
@@ -85,13 +85,13 @@ func namedAgent(a *cli.App, p *cli.Project, path, name string) (chosenAgent, err
 func anyAgent(a *cli.App, p *cli.Project, due []*planparse.Batch) (name, why string, err error) {
 	prose := ProseLines(due)
 	if len(prose) == 0 {
-		return script.Name, "the plan spells everything out, so no model is needed", nil
+		return script.Name, "the plan is literal, so no model is needed", nil
 	}
 	switch len(p.Config.Agents) {
 	case 0:
 		for _, preset := range command.Presets() {
 			if path, err := a.OnPath(preset.Program); err == nil {
-				return preset.Name, "none is configured; the first installed one is " + path, nil
+				return preset.Name, "no agent is configured; the first installed one is " + path, nil
 			}
 		}
 	case 1:

@@ -22,8 +22,8 @@ type RunAgents struct {
 	left []string // named agents that cannot take over, with the reason
 }
 
-// successors holds the names of the agents that take over. A resumed run recalls the names that it began with. They
-// may be missing from the present settings, which is not an error.
+// successors holds the names of the agents that take over. A resumed run uses the names that it began with. The
+// present settings may lack them, which is not an error.
 type successors struct {
 	names    []string
 	recalled bool
@@ -126,7 +126,7 @@ func (c RunAgents) lines(onLimit string) []string {
 	out := fmt.Sprintf("Limits: if %s meets one, %s; once all are limited, %s", c.List[0].name,
 		strings.Join(names, ", then "), last)
 	if len(c.left) > 0 {
-		out += "; left out: " + strings.Join(c.left, ", ")
+		out += "; not available: " + strings.Join(c.left, ", ")
 	}
 	return []string{redact.Clean(out)}
 }

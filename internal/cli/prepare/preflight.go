@@ -43,7 +43,7 @@ func (x *Prepared) preflight(ctx context.Context) error {
 	}
 	if len(changed) > 0 && info.Land == "ff" && !o.JSON {
 		fmt.Fprintf(a.Stderr,
-			"commit or stash what you changed before the run ends: it lands on %s only if the checkout has no changes\n",
+			"commit or stash your changes before the run ends: it lands on %s only if the checkout has no changes\n",
 			info.BaseBranch)
 	}
 	if info.Land == "pr" {
@@ -61,7 +61,7 @@ func (x *Prepared) preflight(ctx context.Context) error {
 	if least := p.Config.Run.MinFreeMB; free < uint64(least) {
 		return cli.Named("disk-full", cli.Fail(cli.ExitCannotRun,
 			fmt.Errorf("only %d MiB are free under %s; a run needs %d", free, p.Repo.Root, least),
-			"free some space (runplan gc removes what old runs left), or lower run.min_free_mb"))
+			"free some space (runplan gc removes leftovers of old runs), or lower run.min_free_mb"))
 	}
 	if err := a.Signing(ctx, p); err != nil {
 		return err
@@ -93,8 +93,8 @@ func canLand(ctx context.Context, p *cli.Project, info runner.Info) error {
 	return nil
 }
 
-// canOpenRequest asks for what landing by pull request needs at the end: a remote that can be reached, the right to
-// push, a pre-push hook that agrees, and a signed-in gh. Without this a run would fail after its work was paid for.
+// canOpenRequest checks the requirements of landing by pull request: a reachable remote, the right to push, a
+// pre-push hook that accepts, and a signed-in gh. Otherwise a run would fail after its work was paid for.
 func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) error {
 	to, err := p.Repo.PushRemote(ctx)
 	if err != nil {
@@ -103,7 +103,7 @@ func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool)
 	if _, err := p.Repo.Run(ctx, "push", "--dry-run", "--quiet", "--no-verify", to,
 		"HEAD:refs/heads/runplan/preflight"); err != nil {
 		return cli.Named("cannot-land",
-			cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs a remote to push to, and %s refuses: %w", to, err),
+			cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs a remote to push to, but %s refuses: %w", to, err),
 				"check the remote and your permissions: git push --dry-run %s; or leave the work on the run branch: --land branch",
 				to))
 	}
@@ -125,10 +125,11 @@ func canOpenRequest(ctx context.Context, a *cli.App, p *cli.Project, quiet bool)
 	return nil
 }
 
-// hookLimit bounds how long the pre-push hook is asked before a run. One that needs longer is asked at the end only.
+// hookLimit limits the time of the pre-push hook before a run. A slower hook runs only at the end.
 const hookLimit = time.Minute
 
-// hookAllows runs the repository's pre-push hook as a push of HEAD would. One that refuses HEAD would refuse the run.
+// hookAllows runs the repository's pre-push hook as a push of HEAD would. A hook that refuses HEAD would refuse the
+// run.
 func hookAllows(ctx context.Context, p *cli.Project, to string) error {
 	limited, cancel := context.WithTimeout(ctx, hookLimit)
 	defer cancel()
@@ -137,8 +138,8 @@ func hookAllows(ctx context.Context, p *cli.Project, to string) error {
 		return ctx.Err()
 	}
 	return cli.Named("cannot-land",
-		cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs to push, and the pre-push hook refuses HEAD: %w", err),
-			"correct what it says: git push --dry-run %s; or leave the work on the run branch: --land branch", to))
+		cli.Fail(cli.ExitCannotRun, fmt.Errorf("--land pr needs to push, but the pre-push hook refuses HEAD: %w", err),
+			"correct the problems of git push --dry-run %s; or leave the work on the run branch: --land branch", to))
 }
 
 func without(paths []string, name string) []string {
@@ -151,7 +152,7 @@ func without(paths []string, name string) []string {
 	return out
 }
 
-// JoinOr joins names with commas, or returns none if the list is empty.
+// JoinOr joins names with commas, or returns "none" if the list is empty.
 func JoinOr(names []string, none string) string {
 	if len(names) == 0 {
 		return none

@@ -11,7 +11,7 @@ import (
 )
 
 // largeFiles checks that git-lfs is installed if the repository uses it. Otherwise git would fail later, when it
-// creates a workspace or commits the agent's work. The agent would have been paid for nothing.
+// creates a workspace or commits the agent's work. The agent's work would be lost.
 func largeFiles(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) error {
 	if uses, err := asked(p.Repo.Run(ctx, "grep", "-l", "-E", `^[^#]*[[:space:]]filter=lfs([[:space:]]|$)`, "HEAD", "--",
 		":(top,glob)**/.gitattributes")); err != nil {
@@ -24,19 +24,19 @@ func largeFiles(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) err
 	}
 	filters, err := p.Repo.Run(ctx, "config", "--get-regexp", `^filter\.lfs\.(process|clean|smudge)$`)
 	if _, err := asked(filters, err); err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("read how git is to use git-lfs: %w", err), "")
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("read the git-lfs settings of git: %w", err), "")
 	}
 	switch {
 	case strings.Contains(filters, " git-lfs "):
 		return cli.Named("no-git-lfs", cli.Fail(cli.ExitCannotRun,
 			errors.New(
-				"the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: git cannot "+
+				"the repository keeps files in git-lfs (.gitattributes: filter=lfs), but git-lfs is not installed: git cannot "+
 					"add the files of an agent"),
 			"install git-lfs (https://git-lfs.com), then run the plan again"))
 	case filters == "" && !quiet:
 		fmt.Fprintln(a.Stderr,
-			"warning: the repository keeps files in git-lfs (.gitattributes: filter=lfs), and git-lfs is not installed: "+
-				"agents see pointers in their place, and what they add is committed whole; install git-lfs, then: git lfs install")
+			"warning: the repository keeps files in git-lfs (.gitattributes: filter=lfs), but git-lfs is not installed: "+
+				"agents see pointers instead of files, and new files are committed in full; install git-lfs, then: git lfs install")
 	}
 	return nil // another program is configured in its place
 }

@@ -64,7 +64,7 @@ type Request struct {
 	Options   RunOptions
 }
 
-// Prepare checks everything that a run needs and decides what it will do. With RunOptions.DryRun it only looks;
+// Prepare checks everything that a run needs and decides what it will do. With RunOptions.DryRun it only checks;
 // otherwise it takes the lock of the run, and the caller must call Release.
 func Prepare(ctx context.Context, a *cli.App, r Request) (*Prepared, error) {
 	x := &Prepared{App: a, Options: r.Options, File: r.Plan}
@@ -150,8 +150,8 @@ func (x *Prepared) describe(ctx context.Context) error {
 	p, o, agent := x.Project, &x.Options, x.agent.Name()
 	if prose := ProseLines(Due(x.Plan, x.Decision)); agent == script.Name && len(prose) > 0 {
 		return cli.Named("plan-in-prose",
-			cli.Usage(fmt.Errorf("the script agent only executes what a plan spells out literally: %s", prose[0]),
-				"%d of the plan's tasks are prose; write them out as blocks, or name an agent that reads: --agent NAME", len(prose)))
+			cli.Usage(fmt.Errorf("the script agent only executes literal plans: %s", prose[0]),
+				"%d of the plan's tasks are prose; write them as literal blocks, or name an agent with a model: --agent NAME", len(prose)))
 	}
 	head, branch, err := p.Repo.Head(ctx)
 	if err != nil {
@@ -243,17 +243,17 @@ func (x *Prepared) onEngine(context.Context) error {
 	return err
 }
 
-// sameEngine refuses to resume a run on a different engine.
+// sameEngine rejects resuming a run on a different engine.
 func (x *Prepared) sameEngine(context.Context) error {
 	asked, was := cmp.Or(x.App.Engine, cli.Here), cmp.Or(x.Info.Flags[cli.EngineFlag], cli.Here)
 	if asked == was {
 		return nil
 	}
 	return cli.Usage(fmt.Errorf("run %s is on engine %s, not %s", x.Run[:8], was, asked),
-		"runplan resume --engine %s, of a runplan that has it", was)
+		"use a runplan with that engine: runplan resume --engine %s", was)
 }
 
-// Hosted prepares a run of another machine in a clone, as the worker of it: info and text come from that machine, and
+// Hosted prepares a run of another machine in a clone, as its worker. Info and text come from that machine, and
 // agents and settings from the clone.
 func Hosted(a *cli.App, p *cli.Project, run string, info runner.Info, text []byte) (*Prepared, error) {
 	x := &Prepared{App: a, Project: p, Run: run, Info: info, Text: text, Options: RunOptions{Plain: true}}
@@ -271,7 +271,7 @@ func Hosted(a *cli.App, p *cli.Project, run string, info runner.Info, text []byt
 	return x, x.chooseAgain()
 }
 
-// Show prints the routing plan, the forecast, and what else is known of the run.
+// Show prints the routing plan, the forecast, and other facts about the run.
 func (x *Prepared) Show(ctx context.Context, w io.Writer, verbose bool) error {
 	lines := agentLine(x.agent.Name(), x.Why)
 	if x.Run != "" {

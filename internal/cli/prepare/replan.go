@@ -29,9 +29,9 @@ type matching struct {
 	changes []planparse.Change
 	was     map[string]runner.BatchInfo           // batches of the run by key
 	states  map[string]string                     // their states by key
-	of      map[*planparse.Batch]runner.BatchInfo // batch of the run that a batch of the plan is
-	gone    map[string]runner.BatchInfo           // batches of the run that the plan does not have
-	keys    map[string]string                     // of the plan to those of the run
+	of      map[*planparse.Batch]runner.BatchInfo // batch of the run for each batch of the plan
+	gone    map[string]runner.BatchInfo           // batches of the run that are missing in the plan
+	keys    map[string]string                     // keys of the plan by keys of the run
 	runKey  func(*planparse.Batch) string         // key that the run used before
 }
 
@@ -40,7 +40,7 @@ type planRow struct {
 	rule, number, title, what, then string
 	line                            int
 	open                            bool // a person may want something other than the default
-	batches                         bool // the run has other batches then
+	batches                         bool // the run then has other batches
 }
 
 // replan matches the batches of a changed plan with those of the run, and decides what happens to each. Matched
@@ -77,14 +77,14 @@ func (x *Prepared) replan(ctx context.Context, then, plan *planparse.Plan, sum r
 		}
 	}
 	if then.Preamble != plan.Preamble {
-		r.note = "the text above the first batch changed: batches that start from now on get the new one"
+		r.note = "the text above the first batch changed: batches that start now get the new text"
 	}
 	r.info.Batches, r.info.PlanDigest, r.info.Title = list, plan.Digest, cmp.Or(redact.Clean(plan.Title), info.Title)
 	return r, nil
 }
 
-// matchBatches finds the batch of the run that each batch of the plan is, and gives new ones a key. A batch that an
-// earlier change removed may be back.
+// matchBatches finds the batch of the run for each batch of the plan, and gives new batches a key. A batch that an
+// earlier change removed may return.
 func matchBatches(then, plan *planparse.Plan, sum runner.Summary, info runner.Info) matching {
 	m := matching{
 		changes: planparse.Compare(then, plan), was: map[string]runner.BatchInfo{}, states: map[string]string{},
@@ -138,7 +138,7 @@ func (m *matching) match(c *planparse.Change) {
 	m.keys[c.New.Key] = key
 }
 
-// row adds the row of one change. list has the batches of the changed plan as they are to run.
+// row adds the row of one change. list has the batches of the changed plan in the order of the run.
 func (r *replanned) row(c planparse.Change, m matching, list []runner.BatchInfo, redo map[string]bool) {
 	if c.New == nil {
 		b := m.was[m.runKey(c.Old)]

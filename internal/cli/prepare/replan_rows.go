@@ -53,7 +53,7 @@ func (r *replanned) added(c planparse.Change, b *runner.BatchInfo, state func(*p
 		row.then = "will run (--redo)"
 	case len(c.From) > 0 && len(done) == len(c.From):
 		b.Skip = "its tasks were merged with batch " + names(done)
-		row.what = "split off or joined: all its tasks were in batch " + names(c.From)
+		row.what = "split or merged batches: all its tasks were in batch " + names(c.From)
 		row.then, row.open = "is not run: "+b.Skip+"; to run it: --redo "+c.New.Number, true
 	case len(done) > 0:
 		row.what = "new; some of its tasks were in batch " + names(done) + ", which is merged"
@@ -97,7 +97,7 @@ func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, 
 			row.what = cmp.Or(row.what, "unchanged")
 		} else if work {
 			row.rule = "plan-batch-changed-after-merge"
-			row.then, row.open = "stays merged as it is; to run it again: --redo "+c.New.Number, true
+			row.then, row.open = "stays merged unchanged; to run it again: --redo "+c.New.Number, true
 		}
 	case b.Skip != "":
 		row.then = "is not run: " + b.Skip
@@ -190,7 +190,7 @@ func showReplanned(a *cli.App, r replanned, path string, o *RunOptions) error {
 			ui.Sanitize(row.then)})
 	}
 	if len(rows) > 0 {
-		if err := cli.Table(w, []string{"batch", "title", "what was changed", "what happens"}, rows); err != nil {
+		if err := cli.Table(w, []string{"batch", "title", "change", "effect"}, rows); err != nil {
 			return err
 		}
 	}

@@ -54,7 +54,7 @@ func TestEngineTakesUpTextsOnly(t *testing.T) {
 				why := r.onEngine(engine)
 				said := 0
 				for _, row := range r.rows {
-					if row.then == "cannot be taken up on engine temporal" {
+					if row.then == "is not possible on engine temporal" {
 						said++
 					}
 				}

@@ -15,8 +15,8 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// recall finds and locks the run to resume, and reads its info and its plan. Flags and settings of today change the
-// info only where they may.
+// recall finds and locks the run to resume, and reads its info and its plan. Present flags and settings change only
+// the parts of the info that may change.
 func (x *Prepared) recall(ctx context.Context, name string) (err error) {
 	a, o := x.App, &x.Options
 	if x.Project, err = a.OpenProject(ctx); err != nil {
@@ -51,7 +51,7 @@ func (x *Prepared) recall(ctx context.Context, name string) (err error) {
 		return err
 	} else if dir != "" {
 		return cli.Named("branch-checked-out", cli.Usage(fmt.Errorf(
-			"%s is checked out in %s, and the run moves that branch: new files would look deleted there", x.Info.Branch, dir),
+			"%s is checked out in %s, but the run moves that branch: new files would look deleted there", x.Info.Branch, dir),
 			"check out another branch there, such as git checkout %s; then: runplan resume %s",
 			cmp.Or(x.Info.BaseBranch, "--detach"), sum.Run[:8]))
 	}
@@ -71,7 +71,7 @@ func (x *Prepared) recall(ctx context.Context, name string) (err error) {
 	return err
 }
 
-// agentsAgain chooses the agents of a resumed run and says which of them it lost.
+// agentsAgain chooses the agents of a resumed run and reports missing ones.
 func (x *Prepared) agentsAgain(context.Context) error {
 	if err := x.chooseAgain(); err != nil {
 		return err
@@ -109,8 +109,8 @@ func dueAgain(plan *planparse.Plan, batches []runner.BatchInfo) []*planparse.Bat
 	return out
 }
 
-// unfinished finds the run that name means: an id, the beginning of an id, a plan, or "". A run whose last event was
-// not written by runplan counts as unfinished, even if that event says otherwise.
+// unfinished finds the run for a name: an id, the beginning of an id, a plan, or "". A run whose last event was not
+// written by runplan counts as unfinished, even if that event says otherwise.
 func unfinished(ctx context.Context, a *cli.App, p *cli.Project, name string) (runner.Summary, error) {
 	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
@@ -137,7 +137,8 @@ func unfinished(ctx context.Context, a *cli.App, p *cli.Project, name string) (r
 			return s, nil
 		}
 		if s.Status == runner.RunDiscarded && name != "" {
-			return s, cli.Usage(fmt.Errorf("run %s is not resumed: %s", s.Run[:8], redact.Clean(s.Reason)), "start afresh: %s",
+			return s, cli.Usage(fmt.Errorf("run %s is not resumed: %s", s.Run[:8], redact.Clean(s.Reason)), "start a new "+
+				"run: %s",
 				afresh(s.Agent, s.Plan))
 		}
 		finished = true

@@ -15,8 +15,8 @@ import (
 // errConfigChanged reports that the settings differ from those that the run started with.
 var errConfigChanged = errors.New("the configuration changed after the run started")
 
-// sameConfig refuses to resume a run with changed settings unless the user accepts them. An agent can edit the
-// configuration of the checkout and turn off the gate that stopped it.
+// sameConfig refuses to resume a run with changed settings unless the user accepts them. Otherwise an agent could
+// edit the configuration of the checkout and turn off the gate that stopped it.
 func sameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) error {
 	now := p.Config.Effective()
 	changes := config.Changes(storedSettings(info.Settings), now)
@@ -31,7 +31,7 @@ func sameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) erro
 	}
 	var lines []string
 	for _, c := range changes {
-		from := "taken out of"
+		from := "removed from"
 		where := ""
 		if c.New != nil {
 			from, where = "from", c.New.From

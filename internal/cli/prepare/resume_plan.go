@@ -66,7 +66,7 @@ func (x *Prepared) recallPlan(ctx context.Context, sum runner.Summary) error {
 	switch {
 	case refusal != "":
 		return cli.Usage(fmt.Errorf("%w: %s: %s", local.ErrPlanChanged, info.Plan, refusal),
-			"undo what adds, removes or renumbers batches; or start a new run: %s", afresh(info.Agent, info.Plan))
+			"undo the added, removed and renumbered batches; or start a new run: %s", afresh(info.Agent, info.Plan))
 	case o.DryRun:
 	case !o.Accept:
 		return cli.Usage(fmt.Errorf("%w: %s (%s)", local.ErrPlanChanged, info.Plan, r.summary()),
@@ -88,8 +88,8 @@ func lastPlan(ctx context.Context, p *cli.Project, run string) (text []byte, fre
 	return local.PlanText(ctx, j, p.Layout, run)
 }
 
-// onEngine says why a run on an engine of several machines cannot go on with the changed plan, "" if it can: such an
-// engine takes up new texts, but no other batches. The rows then say so instead of what would happen.
+// onEngine returns why an engine of several machines cannot continue with the changed plan, "" if it can. Such an
+// engine accepts new texts, but no other batches. The rows then give that reason instead of the effect.
 func (r *replanned) onEngine(engine string) string {
 	if engine == "" || !r.moved {
 		return ""
@@ -97,11 +97,11 @@ func (r *replanned) onEngine(engine string) string {
 	var numbers []string
 	for i := range r.rows {
 		if row := &r.rows[i]; row.batches {
-			row.then = "cannot be taken up on engine " + engine
+			row.then = "is not possible on engine " + engine
 			numbers = append(numbers, row.number)
 		}
 	}
-	return fmt.Sprintf("a run on engine %s takes up changed texts, but no new, removed or renumbered batches (%s)", engine,
+	return fmt.Sprintf("a run on engine %s accepts changed texts, but no new, removed or renumbered batches (%s)", engine,
 		strings.Join(numbers, ", "))
 }
 

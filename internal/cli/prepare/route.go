@@ -193,9 +193,9 @@ func NewRouteCommand(a *cli.App) *cobra.Command {
 		Use:   "route PLAN.md",
 		Short: "Show how a plan would be run, and why",
 		Long: `Show the routing plan: which batch waits for which and why, the parallelism score, the mode
-and the number of workers, what the run is likely to take and to cost, the model of each
-batch, and what may start before the gates of another batch have ended. It also tells
-whether the work of others would conflict with what is checked out. Nothing is run.
+and the number of workers, the estimated time and cost, the model of each
+batch, and what may start before the gates of another batch have ended. It also shows
+whether other branches would conflict with the current checkout. Nothing is run.
 
 The same is shown before each run. The settings are under [routing]: runplan config --keys.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the path of a plan"),
@@ -206,7 +206,7 @@ The same is shown before each run. The settings are under [routing]: runplan con
 	f.StringVar(&r.From, "from", "", "first batch to run, by number; 4 starts with the first of 4a and 4b")
 	f.StringVar(&r.To, "to", "", "last batch to run, by number; 4 ends with the last of 4a and 4b")
 	f.StringVar(&o.agent, "agent", "", "agent whose models and history are used: script, solver, or a name under [agents]")
-	f.BoolVar(&o.why, "why", false, "also explain why each batch waits for another one, and why pairs do not")
+	f.BoolVar(&o.why, "why", false, "also explain why batches wait for each other, and why others do not")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	f.BoolVar(&o.dot, "dot", false, "print the graph for Graphviz")
 	f.BoolVar(&o.svg, "svg", false, "print the graph as a picture")
@@ -223,7 +223,7 @@ type routeOutput struct {
 
 func route(ctx context.Context, a *cli.App, path string, r routeFlags, out routeOutput) error {
 	if out.json && (out.dot || out.svg) || out.dot && out.svg {
-		return cli.Usage(errors.New("more than one of --json, --dot and --svg"), "choose one")
+		return cli.Usage(errors.New("--json, --dot and --svg exclude each other"), "choose one")
 	}
 	x, err := Prepare(ctx, a, Request{Plan: path, RouteOnly: true, Options: RunOptions{Route: r, Agent: out.agent}})
 	switch {

@@ -36,12 +36,12 @@ const (
 // String formats the forecast as one line.
 func (f forecast) String() string {
 	if f.Branch == "" {
-		return "Forecast: not forecast: " + f.Unknown
+		return "Forecast: none: " + f.Unknown
 	}
 	branch := redact.Clean(f.Branch)
 	switch {
 	case f.Unknown != "":
-		return fmt.Sprintf("Forecast: %s: not forecast: %s", branch, redact.Clean(f.Unknown))
+		return fmt.Sprintf("Forecast: %s: none: %s", branch, redact.Clean(f.Unknown))
 	case f.Commits == 0:
 		return fmt.Sprintf("Forecast: %s has no commits that HEAD lacks", branch)
 	}
@@ -152,7 +152,7 @@ func forecastOf(ctx context.Context, p *cli.Project, head, name, commit string,
 		return wrong(err)
 	}
 	if base == "" {
-		return wrong(errors.New("it shares no history with HEAD"))
+		return wrong(errors.New("it has no common history with HEAD"))
 	}
 	_, conflicts, err := p.Repo.MergeTree(ctx, head, commit)
 	if err != nil {

@@ -86,8 +86,8 @@ func TestHistoryOf(t *testing.T) {
 
 func TestForecastLines(t *testing.T) {
 	for want, f := range map[string]forecast{
-		"Forecast: not forecast: why": {Unknown: "why"},
-		"Forecast: b: not forecast: why": {Branch: "b",
+		"Forecast: none: why": {Unknown: "why"},
+		"Forecast: b: none: why": {Branch: "b",
 			Unknown: "why"},
 		"Forecast: b has no commits that HEAD lacks": {Branch: "b"},
 		"Forecast: b has 1 commit that HEAD lacks; merging is clean": {Branch: "b",

@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// chooseSlug finds and locks a slug that no other work uses.
+// chooseSlug finds and locks an unused slug.
 func (x *Prepared) chooseSlug(ctx context.Context) error {
 	p, info := x.Project, &x.Info
 	if above, err := p.Repo.Resolve(ctx, "refs/heads/runplan"); err != nil || above != "" {
@@ -47,8 +47,8 @@ func (x *Prepared) chooseSlug(ctx context.Context) error {
 	}
 }
 
-// slugFree reports whether a new run may use slug. It removes a merged branch of that slug. An unmerged branch stays,
-// and so does the work of an unfinished run.
+// slugFree reports whether a new run may use slug. It removes a merged branch of that slug. It keeps an unmerged
+// branch and the work of an unfinished run.
 func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent, head string, fresh bool) (bool,
 	error) {
 	sums, err := p.Summaries(ctx, runner.Filter{Slug: slug, Latest: true})
@@ -59,7 +59,7 @@ func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent
 		if sums[0].Plan == plan && !fresh {
 			return false, cli.Named("run-not-finished",
 				cli.Usage(fmt.Errorf("run %s of %s is not finished", sums[0].Run[:8], plan),
-					"continue it: runplan resume %s; give it up: runplan discard %s; or start another one: %s", sums[0].Run[:8],
+					"continue it: runplan resume %s; give it up: runplan discard %s; or start a new one: %s", sums[0].Run[:8],
 					sums[0].Run[:8], afresh(agent, plan)))
 		}
 		return false, nil
@@ -92,8 +92,8 @@ func carriedOut(s runner.Summary) bool {
 		func(b runner.BatchSummary) bool { return runner.Status(b.State) != runner.Passed })
 }
 
-// afresh returns the command that starts a new run of a plan. For the solver it names the agent, because work of a
-// local model must not go to an installed CLI.
+// afresh returns the command that starts a new run of a plan. For the solver it names the agent, so that an installed
+// CLI does not get the work of a local model.
 func afresh(agent, plan string) string {
 	if agent == solver.Name {
 		return "runplan solve --new --plan " + plan

@@ -29,7 +29,7 @@ type sampleFlags struct {
 	seed    uint64
 	cmd     *cobra.Command
 
-	told []string // lines to print before the run: what is sampled from the start and what it takes, or why not
+	told []string // lines to print before the run: the batches that are sampled from the start and the cost, or why there are none
 
 	available func() (uint64, error) // returns free memory in bytes; nil asks the machine
 }
@@ -162,7 +162,7 @@ func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, cr
 	if plan.Action == sampling.Sample {
 		what = fmt.Sprintf("%s; %s", plan.Cost, plan.Time)
 	} else if info.Batches[i].Sample > 0 {
-		what += "; looked at again when the batch is due"
+		what += "; checked again when the batch starts"
 	}
 	s.told = append(s.told, what)
 	return plan, nil
@@ -171,7 +171,7 @@ func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, cr
 // mostTold is the highest number of batches that are listed one by one.
 const mostTold = 12
 
-// lines describes which batches are sampled from the start and what that takes (SAMP-15).
+// lines describes which batches are sampled from the start and the cost (SAMP-15).
 func (s *sampleFlags) lines() []string {
 	if len(s.told) <= mostTold {
 		return s.told

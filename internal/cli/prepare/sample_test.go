@@ -52,7 +52,7 @@ func TestSampleLinesTellWhatItTakes(t *testing.T) {
 		"all at once": {"fake", 9,
 			"Sampling B1: 4 candidates; cost: no data; time: about +50 %, ~2m vs 1m single (4 at once)"},
 		"never": {"script", 1,
-			"Sampling B1: --sample-batch asks for 4 candidates; not sampled: the agent does what the plan spells out, so all " +
+			"Sampling B1: --sample-batch requests 4 candidates; not sampled: the agent does what the plan spells out, so all " +
 				"candidates would be alike"},
 	} {
 		info, lines := marked(t, &sampleFlags{batches: []string{"B1=4"}}, tt.agent, tt.workers, 2)
@@ -72,9 +72,9 @@ func TestSampleLinesTellWhatItTakes(t *testing.T) {
 func TestSampleLinesTellOfShortMemory(t *testing.T) {
 	s := &sampleFlags{batches: []string{"B1=4"}, available: func() (uint64, error) { return 3 << 30, nil }}
 	info, lines := marked(t, s, "fake", 2, 1)
-	want := "Sampling B1: --sample-batch asks for 4 candidates; not sampled: 3 GB of memory are available, and 4 " +
+	want := "Sampling B1: --sample-batch requests 4 candidates; not sampled: 3 GB of memory are available, and 4 " +
 		"candidates need 16 GB " +
-		"(sample_min_memory_per_gb = 4); looked at again when the batch is due"
+		"(sample_min_memory_per_gb = 4); checked again when the batch starts"
 	if diff := cmp.Diff([]string{want}, lines); diff != "" || info.Batches[0].Sample != 4 {
 		t.Errorf("%d candidates are marked\n%s", info.Batches[0].Sample, diff)
 	}

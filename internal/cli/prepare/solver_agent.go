@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// SolverAgent returns the agent that asks a local model directly. It checks its requirements before the run begins
+// SolverAgent returns the agent that calls a local model directly. It checks its requirements before the run begins
 // (ERR-06).
 func SolverAgent(ctx context.Context, a *cli.App, p *cli.Project, path string) (chosenAgent, error) {
 	s, err := models.SolvingOf(p, p.Solver, llm.ExecuteCode)

@@ -83,7 +83,7 @@ func canMerge(ctx context.Context, p *cli.Project, plan *planparse.Plan, d routi
 	}
 	if how.Mode == string(routing.Team) {
 		return d, cli.Fail(cli.ExitCannotRun, fmt.Errorf("--mode team: %w", err),
-			"install git 2.38 or newer, or run it with --mode headless")
+			"install git 2.38 or newer, or use --mode headless")
 	}
 	how.Mode = string(routing.Headless)
 	if d, err = routing.Decide(plan, how); err == nil {

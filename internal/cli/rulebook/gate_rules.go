@@ -46,7 +46,7 @@ type RuleBooks struct {
 	Program  func(context.Context) (patterns.Program, error)
 }
 
-// OpenRuleBooks returns the lessons and patterns of a project. Each is read when its gate is first asked for.
+// OpenRuleBooks returns the lessons and patterns of a project. Each is read when a gate first uses it.
 func OpenRuleBooks(ctx context.Context, a *cli.App, p *cli.Project) *RuleBooks {
 	root := p.Repo.Root
 	find := sync.OnceValues(func() (patterns.Program, error) {

@@ -23,15 +23,15 @@ func NewLessonsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "lessons",
 		Short: "Manage lessons: known mistakes, and how to find them",
-		Long: `Keep what earlier work taught, one markdown file a lesson, and find the mistakes again.
+		Long: `Store the lessons of earlier work, one markdown file each, and find the same mistakes again.
 
 Lessons come in three layers: built in, yours in $RUNPLAN_HOME/lessons, and the project's in
 .runplan/lessons. A later layer replaces a lesson of the same id. A syntactic lesson has a
-regular expression that is looked for; a semantic one is for people and models to judge.
+regular expression to search for; a semantic one is for people and models to judge.
 
-A comment with the lesson and a reason says that a place is meant:
+A comment with the lesson and a reason accepts a place:
 
-  password = "local-only-1"  # runplan:ignore 0029 opens nothing but the sandbox`,
+  password = "local-only-1"  # runplan:ignore 0029 only opens the sandbox`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -66,7 +66,7 @@ func lessonsOf(a *cli.App, root string) (lib *lessons.Library, own string, err e
 		layers = append(layers, lessons.DirLayer(l.name, own))
 	}
 	if lib, err = lessons.Load(layers...); err != nil {
-		return nil, "", cli.Usage(err, "correct the lesson files; runplan lessons show 0001 shows what one looks like")
+		return nil, "", cli.Usage(err, "correct the lesson files; runplan lessons show 0001 shows an example")
 	}
 	return lib, own, nil
 }
@@ -90,7 +90,7 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the lessons with their layer",
-		Long: "List the lessons of all layers. One that takes the place of another says so." +
+		Long: "List the lessons of all layers. A lesson that replaces another is marked." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -111,7 +111,7 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 			for _, l := range lib.Lessons {
 				layer := l.Layer
 				if l.Replaces != "" {
-					layer += " (instead of " + l.Replaces + ")"
+					layer += " (replaces " + l.Replaces + ")"
 				}
 				rows = append(rows, []string{l.ID, string(l.Severity), string(l.Pattern.Type), string(l.Category),
 					measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer})
@@ -133,7 +133,7 @@ func newLessonsShowCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one lesson",
-		Long:  "Show a lesson as it stands in its file, and where that is." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Long:  "Show the text of a lesson and the path of its file." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args:  cli.ExactlyOne("the id of a lesson"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			lib, _, err := LessonLibrary(cmd.Context(), a)
@@ -175,7 +175,7 @@ func newLessonsNewCommand(a *cli.App) *cobra.Command {
 		Use:   "new TITLE",
 		Short: "Create a lesson of the project from a template",
 		Long: `Write a new lesson into .runplan/lessons, with the next free id. With --regex it is syntactic
-and looked for at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+and takes effect at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("a title, in quotes"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			lib, own, err := LessonLibrary(cmd.Context(), a)
@@ -222,8 +222,8 @@ func newLessonsSummaryCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "summary",
 		Short: "Print the lessons on one page",
-		Long: `Print the page that goes with the lessons: all of them in a table, three root causes, six
-rules to build by, and where to look first for what you see.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Long: `Print the summary page of the lessons: a table of all lessons, three root causes, six
+design rules, and where to look first for each symptom.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			lib, _, err := LessonLibrary(cmd.Context(), a)
@@ -249,9 +249,9 @@ func newLessonsImportCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import DIR",
 		Short: "Import lessons from a folder",
-		Long: `Take over the lessons of a folder: markdown with front matter of the same kind. What cannot be
-used is rejected with its line; what does not change the meaning is mended and said. A lesson
-whose id is taken gets the next free one, unless --keep-ids has it replace the other.` +
+		Long: `Import the lessons of a folder: markdown with front matter of the same kind. Unusable lessons
+are rejected with their line; small mistakes are corrected and reported. A lesson
+whose id is in use gets the next free one, unless --keep-ids makes it replace the other.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("a folder of lessons"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -260,7 +260,7 @@ whose id is taken gets the next free one, unless --keep-ids has it replace the o
 				return err
 			}
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
-				return cli.Usage(fmt.Errorf("%s is not a folder", args[0]), "give the folder that has the lesson files in it")
+				return cli.Usage(fmt.Errorf("%s is not a folder", args[0]), "give the folder with the lesson files")
 			}
 			if into == "" {
 				into = own
@@ -306,7 +306,7 @@ func printImport(a *cli.App, r lessons.ImportReport) {
 		}
 	}
 	for _, k := range r.Known {
-		fmt.Fprintf(a.Stdout, "left out: %s\n", ui.Sanitize(k))
+		fmt.Fprintf(a.Stdout, "omitted: %s\n", ui.Sanitize(k))
 	}
 	for _, e := range r.Rejected {
 		fmt.Fprintf(a.Stdout, "rejected: %s\n", ui.Sanitize(e.Error()))

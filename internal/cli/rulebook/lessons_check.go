@@ -19,9 +19,9 @@ func newLessonsCheckCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "check FILES…",
-		Short: "Look for the mistakes of the syntactic lessons in files",
-		Long: `Look for the mistakes of the syntactic lessons in files and folders. In a repository a folder
-means what git knows or would add; other people's code in it is left out, and that is said.
+		Short: "Find the mistakes of the syntactic lessons in files",
+		Long: `Find the mistakes of the syntactic lessons in files and folders. In a repository a folder
+means its tracked and addable files; third-party code in it is skipped and listed.
 A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: "  runplan lessons check .\n  git diff --name-only -z | xargs -0 runplan lessons check",
 		Args: func(cmd *cobra.Command, args []string) error {

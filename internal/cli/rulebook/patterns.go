@@ -22,15 +22,15 @@ func NewPatternsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "patterns",
 		Short: "Check code by its structure, with ast-grep",
-		Long: `Look at code by its structure, with ast-grep rules.
+		Long: `Check code by its structure, with ast-grep rules.
 
 Rules come in three layers: built in, yours in $RUNPLAN_HOME/patterns, and the project's in
 .runplan/patterns. A later layer replaces a rule of the same id; "severity: off" removes it.
 ast-grep is optional. It is searched in $RUNPLAN_AST_GREP and in PATH.
 
-A comment with the rule and a reason says that a place is meant:
+A comment with the rule and a reason accepts a place:
 
-  // runplan:ignore defer-in-loop the loop runs twice at most`,
+  // runplan:ignore defer-in-loop the loop runs at most twice`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -63,7 +63,7 @@ func patternsOf(a *cli.App, root string) ([]patterns.Rule, error) {
 	}
 	rules, err := patterns.Load(sources...)
 	if err != nil {
-		return nil, cli.Usage(err, "correct the rule file; ast-grep's documentation says what a rule is made of")
+		return nil, cli.Usage(err, "correct the rule file; see ast-grep's documentation of rules")
 	}
 	return rules, nil
 }
@@ -73,7 +73,7 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the rules with their layer",
-		Long: "List the rules of all layers. One that takes the place of a rule below it says so." +
+		Long: "List the rules of all layers. A rule that replaces one of a lower layer is marked." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -105,10 +105,10 @@ func newPatternsScanCommand(a *cli.App) *cobra.Command {
 	var only []string
 	cmd := &cobra.Command{
 		Use:   "scan [PATHS]",
-		Short: "Look for the rules in files",
-		Long: `Look for the rules in the given files and folders, or in the current folder. In a repository
-a folder means what git knows or would add; other people's code in it is left out.
-A finding of severity error fails. What was not checked is said.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Short: "Run the rules on files",
+		Long: `Run the rules on the given files and folders, or on the current folder. In a repository
+a folder means its tracked and addable files; third-party code in it is skipped.
+A finding of severity error fails. Unchecked files are listed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			root, rules, err := patternRules(ctx, a)
@@ -171,7 +171,7 @@ A finding of severity error fails. What was not checked is said.` + cli.ExitStat
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
-	cmd.Flags().StringSliceVar(&only, "rule", nil, "look for these rules only")
+	cmd.Flags().StringSliceVar(&only, "rule", nil, "run only these rules")
 	return cmd
 }
 
@@ -231,8 +231,8 @@ func newPatternsDiscoverCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "Describe the coding style of this folder",
-		Long: `Tell how errors are handled, how tests are written, how long functions are and what is imported
-in the Go, Python, TypeScript and JavaScript of this folder, as it goes into the brief of an
+		Long: `Describe error handling, test style, function length and imports
+of the Go, Python, TypeScript and JavaScript code in this folder, as in the brief of an
 agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -255,7 +255,7 @@ agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.Ex
 				fmt.Fprintf(a.Stderr, "skipped: %s\n", style.Note)
 			}
 			if style.Note == "" && style.Text() == "" {
-				fmt.Fprintln(a.Stderr, "no Go, Python, TypeScript or JavaScript here to tell a style from")
+				fmt.Fprintln(a.Stderr, "no Go, Python, TypeScript or JavaScript code here")
 			}
 			for line := range strings.SplitSeq(style.Text(), "\n") {
 				if line != "" {
@@ -276,9 +276,9 @@ func newPatternsGenerateCommand(a *cli.App) *cobra.Command {
 		Use:   "generate",
 		Short: "Generate rules from lessons",
 		Long: `Make rules from the semantic lessons, and write them to .runplan/patterns. A rule is made only
-where a template expresses what the lesson says, and where ast-grep then finds the bad example
-of the lesson and not the good one. The log says what became of each lesson, and why.
-A file that was not generated is never replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+if a template expresses the lesson, and if ast-grep then finds the bad example
+of the lesson and not the good one. The log has the result for each lesson, with the reason.
+Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			ctx := cmd.Context()

@@ -64,8 +64,8 @@ func (x *Execution) ModelOptions(reaper *proc.Reaper) llm.Options {
 // critiqueFrame describes the expected cost before any call is made.
 func critiqueFrame(m llm.Model, most int) string {
 	text := fmt.Sprintf(
-		"critique: %s is asked about each step that changes something, at most %d times an attempt; a task of %d turns "+
-			"takes about %d calls",
+		"critique: %s reviews each step that changes something, at most %d per attempt; a task of %d turns "+
+			"needs about %d calls",
 		ui.Sanitize(m.Label()), most, critique.TypicalTurns, critique.TypicalCalls)
 	if localModel(m) {
 		return text + ", on this machine"

@@ -203,7 +203,7 @@ func openRemote(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Proje
 	return e.Open(ctx, cli.Session{Getenv: a.Getenv, Config: c})
 }
 
-// QuietConfig returns the configuration of an engine that only reports and carries nothing out.
+// QuietConfig returns the configuration of an engine that only reports and executes nothing.
 func QuietConfig(a *cli.App, p *cli.Project) local.Config {
 	return local.Config{
 		Repo: p.Repo, Layout: p.Layout, Home: a.CacheDir(), Environ: a.Environ, Secrets: p.Secrets(), Now: time.Now,
@@ -232,7 +232,7 @@ func (x *Execution) engineFor(ctx context.Context, c local.Config) (runner.Engin
 	return d, d.Close, nil
 }
 
-// Hosting describes a run for which a worker carries out commands, in a clone of its own.
+// Hosting describes a run for which a worker executes commands, in its own clone.
 type Hosting struct {
 	Dir   string // of the clone
 	Run   string
@@ -243,7 +243,7 @@ type Hosting struct {
 	Note  func(string)
 }
 
-// Host prepares a clone for the commands of a run: agent, gates and the rest, as the configuration of the clone says.
+// Host prepares a clone for the commands of a run: agent, gates and the rest, by the configuration of the clone.
 // The configuration must be trusted on this machine. The caller must call done at the end: it ends all processes that
 // carry the mark. The reaper does the same if this program is killed.
 func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func(), err error) {
@@ -301,8 +301,8 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 	return c, done, nil
 }
 
-// ready builds what carries out the commands of a run: agents, gates, reviews. It also returns a function that ends
-// them.
+// ready builds the parts that execute the commands of a run: agents, gates, reviews. It also returns a function that
+// ends them.
 func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper, view *view) (c local.Config,
 	done func(), err error) {
 	var closers []func()

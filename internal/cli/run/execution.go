@@ -181,7 +181,7 @@ func (x *Execution) signals(ctx context.Context, engine runner.Engine, v *view) 
 			return
 		}
 		v.Note("stopping after the current step; Ctrl-C again stops at once")
-		// The engine may be between two batches. It reads the request when it looks for events next.
+		// The engine may be between two batches. It reads the request the next time that it waits for events.
 		engine.Post(ctx, x.Run, runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "interrupted"})
 	}
 	v.OnInterrupt(func() { got <- os.Interrupt })
@@ -223,7 +223,7 @@ func (x *Execution) result(res runner.Result) error {
 			fmt.Fprintf(out, "merge it: git merge %s\n", x.Info.Branch)
 		} else if x.Info.Land == "branch" &&
 			slices.ContainsFunc(x.Info.Batches, func(b runner.BatchInfo) bool { return b.Skip == "" }) {
-			fmt.Fprintln(out, "nothing to merge: the base already had everything that the plan asks for")
+			fmt.Fprintln(out, "nothing to merge: the base already has everything in the plan")
 		}
 	}
 	switch res.Status {
@@ -346,7 +346,7 @@ func (x *Execution) whatToAnswer() string {
 			lines = append(lines, control.CheckpointLines(w.Number, x.Plan.Asked(w.Batch))...)
 		}
 		lines = append(lines, fmt.Sprintf(
-			"look: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
+			"show it: git diff %s; then: runplan approve %s, or runplan approve %s --deny --reason TEXT", w.Diff(), w.ID, w.ID))
 	}
 	return strings.Join(append(lines, "  → then continue: runplan resume "+x.Run[:8]), "\n")
 }

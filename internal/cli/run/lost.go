@@ -19,25 +19,25 @@ func (x *Execution) lost(ctx context.Context, err error) error {
 	}
 	ctx = context.WithoutCancel(ctx)
 	l := x.Project.Layout
-	kept := []string{"nothing more was merged; kept are branch " + x.Info.Branch}
+	kept := []string{"nothing more was merged; still there: branch " + x.Info.Branch}
 	if tip, rerr := x.Project.Repo.Resolve(ctx, "refs/heads/"+x.Info.Branch); rerr == nil && tip != "" {
 		kept[0] += " at " + tip[:min(12, len(tip))]
 	}
 	kept = append(kept, "the worktrees in "+x.Project.Rel(l.Worktrees()))
 	err = fmt.Errorf("run %s stopped: %w", x.Run[:8], err)
 	if !gone {
-		return cli.Fail(cli.ExitCannotRun, err, "%s. continue: runplan resume %s, which sets aside what does not verify",
+		return cli.Fail(cli.ExitCannotRun, err, "%s. To continue: runplan resume %s, which sets unverified events aside",
 			strings.Join(kept, " and "), x.Run[:8])
 	}
 	save := filepath.Join(l.Logs(x.Run), "journal.sqlite")
 	if serr := x.journal.Save(ctx, save); serr != nil || !x.whole(ctx, save) {
 		return cli.Fail(cli.ExitCannotRun, err,
-			"%s. Bring back a copy of the journal, or start a new run: runplan run --new %s", strings.Join(kept, " and "),
+			"%s. Restore a copy of the journal, or start a new run: runplan run --new %s", strings.Join(kept, " and "),
 			x.Info.Plan)
 	}
-	kept = append(kept, "the journal as this run knew it in "+x.Project.Rel(save))
+	kept = append(kept, "a copy of the journal in "+x.Project.Rel(save))
 	journal := x.Project.Rel(l.Journal())
-	return cli.Fail(cli.ExitCannotRun, err, "%s. Go on: rm -f %s*; cp %s %s; runplan resume %s", strings.Join(kept, ", "),
+	return cli.Fail(cli.ExitCannotRun, err, "%s. To continue: rm -f %s*; cp %s %s; runplan resume %s", strings.Join(kept, ", "),
 		journal, x.Project.Rel(save), journal, x.Run[:8])
 }
 

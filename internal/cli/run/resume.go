@@ -16,13 +16,13 @@ func NewResumeCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "resume [PLAN.md|RUN]",
 		Short: "Continue a run that was stopped, killed, or failed",
-		Long: `Go on with a run: the given one, or the newest that is not finished.
+		Long: `Continue a run: the given one, or the newest unfinished one.
 
-A batch is skipped only while its receipt still verifies: its commit is on the run branch
-and holds the tree that the gates saw. Failed batches get a new set of attempts.
+A batch is skipped only if its receipt still verifies: its commit is on the run branch
+and has the tree that the gates checked. Failed batches get a new set of attempts.
 
-A plan that was changed since is refused with a table: what became of each batch, and what
-would happen to it. --accept-changes goes on as the table says.` +
+If the plan has changed, the command refuses and shows a table: the change of each batch, and what
+would happen to it. --accept-changes continues according to the table.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
 				cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),

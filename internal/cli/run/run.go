@@ -1,4 +1,4 @@
-// Package run holds the commands run, resume and solve, and carries runs out.
+// Package run holds the commands run, resume and solve, and executes runs.
 package run
 
 import (
@@ -17,13 +17,13 @@ func NewRunCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run PLAN.md",
 		Short: "Run a plan",
-		Long: `Run a plan, batch by batch, each in a worktree of its own, onto the branch runplan/<name>/main.
+		Long: `Run a plan, batch by batch, each in its own worktree, onto the branch runplan/<name>/main.
 
-Your checkout, index, stash and branches stay as they are: the run starts from the commit
-that is checked out, and what it made is merged by you, or with --land.
+Your checkout, index, stash and branches do not change: the run starts from the commit
+that is checked out, and you merge its result, or --land does.
 
 Ctrl-C once lets the current batch finish its step; twice stops at once. Either way
-"runplan resume" goes on.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
+"runplan resume" continues.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Args: cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error { return RunPlan(cmd.Context(), a, args[0], o) },
 	}

@@ -23,7 +23,7 @@ func (x *Execution) exhausted() {
 		return
 	}
 	if err := x.openFeedback(context.Background()); err != nil {
-		fmt.Fprintf(x.App.Stderr, "warning: what failed is no feedback: %s\n", ui.Sanitize(err.Error()))
+		fmt.Fprintf(x.App.Stderr, "warning: the failed batches were not recorded as feedback: %s\n", ui.Sanitize(err.Error()))
 	}
 }
 
@@ -51,9 +51,9 @@ func (x *Execution) openFeedback(ctx context.Context) error {
 			ID: "run-" + x.Run[:8] + "-" + cli.SlugOf(strings.ReplaceAll(b.Key, ".", "-")+".x"), Severity: "medium",
 			At:     time.Now(),
 			Source: fmt.Sprintf("run %s, batch %s", x.Run, b.Number),
-			Body: x.App.Redactor(x.Project).String(fmt.Sprintf("Batch %s (%s) of %s was given up after %s: %s",
+			Body: x.App.Redactor(x.Project).String(fmt.Sprintf("Batch %s (%s) of %s failed after %s: %s",
 				b.Number, b.Title, filepath.ToSlash(x.Info.Plan), phrase.Count(b.Attempts, "attempt"),
-				cmp.Or(b.Reason, "no reason is known"))),
+				cmp.Or(b.Reason, "the reason is unknown"))),
 		}
 		if _, err := s.Get(ctx, w.ID); err == nil {
 			continue // an earlier session of the run created it

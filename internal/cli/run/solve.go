@@ -33,13 +33,13 @@ func NewSolveCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "solve [TASK]",
 		Short: "Have a local model do a task, or the batches of a plan",
-		Long: `Have the coding model of [models] carry out a task: context is retrieved from the index, the
-model answers with search/replace edits, and gates check what came of them. What fails is
-tried again, and the model is told why.
+		Long: `Have the coding model of [models] do a task: context is retrieved from the index, the
+model answers with search/replace edits, and gates check the result. A failure is
+retried, and the model gets the reason.
 
-It is a run like any other, of a plan with one batch, or of the plan that --plan names: each
-attempt works in a worktree, your checkout stays as it is, and what passed is on the branch
-runplan/<name>/main. A run that was stopped goes on with "runplan resume".
+It is a normal run, of a plan with one batch or of the plan in --plan: each
+attempt works in a worktree, your checkout does not change, and the result is on the branch
+runplan/<name>/main. "runplan resume" continues a stopped run.
 
   runplan solve "Parse returns an error for empty input"
   runplan solve --plan docs/plans/parser.md` +

@@ -26,8 +26,8 @@ import (
 //go:embed demo.txtar
 var demoFiles []byte
 
-// demoConfig is the configuration of the user in the demonstration. The candidates are small, so that the memory that
-// agents usually need does not matter.
+// demoConfig is the user configuration of the demonstration. The candidates are small, so the usual memory needs of
+// agents do not matter.
 const demoConfig = `[run]
 agent = "demo"
 
@@ -58,19 +58,19 @@ func NewDemoCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Watch a run of a small project, in less than a minute",
-		Long: `Make a small project in a new folder, run its plan, and say what happened and where to look.
+		Long: `Make a small project in a new folder, run its plan, and describe the result and where to look.
 
-The project is a command in shell with a test suite; git and bash are all it needs. Its plan has six batches in team
+The project is a shell command with a test suite; it needs only git and bash. Its plan has six batches in team
 mode: one fails its tests and is done again, three candidates compete for another one, and the last one waits for an
-approval. The agent is a script that has its answers from files. All else is real: worktrees, gates, the merge queue,
+approval. The agent is a script with prepared answers. Everything else is real: worktrees, gates, the merge queue,
 the journal.
 
-Settings of yours are neither used nor changed: RUNPLAN_HOME is a folder of the demonstration.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+Your settings are neither used nor changed: RUNPLAN_HOME is a folder of the demonstration.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return demo(cmd.Context(), a, o) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.dir, "dir", "", "new or empty folder to work in (else a temporary one)")
+	f.StringVar(&o.dir, "dir", "", "new or empty working folder (default: a temporary one)")
 	f.BoolVar(&o.keep, "keep", true, "keep the folder at the end; --keep=false removes it")
 	f.BoolVar(&o.serve, "serve", false, "serve a page of the run, until Ctrl-C; see runplan serve")
 	return cmd
@@ -78,18 +78,18 @@ Settings of yours are neither used nor changed: RUNPLAN_HOME is a folder of the 
 
 // demonstration is one execution of the command demo.
 type demonstration struct {
-	app   cli.App // works in the repository of the demonstration
+	app   cli.App // its working folder is the repository of the demonstration
 	dir   string
 	repo  string
 	style ui.Style
-	slow  bool // somebody watches
+	slow  bool // a person is watching
 	begun time.Time
 }
 
-// demo makes the project, runs its plan and tells what happened.
+// demo makes the project, runs its plan and reports the result.
 func demo(ctx context.Context, a *cli.App, o demoOptions) (err error) {
 	if _, err := proc.Run(ctx, proc.Cmd{Args: []string{"bash", "--version"}, Env: a.Environ}); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "the project of the demonstration is written for bash: install it")
+		return cli.Fail(cli.ExitCannotRun, err, "the demonstration needs bash: install it")
 	}
 	dir, err := demoDir(o.dir)
 	if err != nil {
@@ -107,7 +107,7 @@ func demo(ctx context.Context, a *cli.App, o demoOptions) (err error) {
 		defer func() { err = errors.Join(err, d.remove(o.dir != "")) }()
 	}
 	if err := d.write(ctx); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "see that %s can be written to, and that git works", dir)
+		return cli.Fail(cli.ExitCannotRun, err, "check that %s is writable, and that git works", dir)
 	}
 	d.app.Dir = d.repo
 	return d.play(ctx, o)
@@ -178,7 +178,7 @@ func (d *demonstration) write(ctx context.Context) error {
 	}
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch=main"},
-		// The settings of this repository go before those of the user, such as a signing key that asks for a passphrase.
+		// The settings of this repository override those of the user, such as a signing key with a passphrase.
 		{"config", "user.name", "Demo"}, {"config", "user.email", "demo@example.org"}, {"config", "commit.gpgsign", "false"},
 		{"config", "core.hooksPath", ".git/hooks"}, {"config", "core.autocrlf", "false"},
 		{"add", "--all"}, {"commit", "--quiet", "--message=A shelf without commands"},
@@ -233,7 +233,7 @@ func (d *demonstration) play(ctx context.Context, o demoOptions) error {
 	return d.run(ctx)
 }
 
-// run runs the plan, approves what waits, resumes, and tells what happened.
+// run runs the plan, approves the waiting batch, resumes, and reports the result.
 func (d *demonstration) run(ctx context.Context) error {
 	d.pause()
 	d.prompt("cd " + d.repo)
@@ -252,7 +252,7 @@ func (d *demonstration) run(ctx context.Context) error {
 	}
 	waiting, err := control.Waiting(ctx, &d.app, p)
 	if err != nil || len(waiting) != 1 {
-		return cli.Fail(cli.ExitFailed, errors.Join(fmt.Errorf("%d approvals wait, not 1", len(waiting)), err), "look at %s",
+		return cli.Fail(cli.ExitFailed, errors.Join(fmt.Errorf("%d approvals wait, expected 1", len(waiting)), err), "look at %s",
 			d.repo)
 	}
 	d.prompt("git diff --stat " + waiting[0].Diff())
@@ -275,7 +275,7 @@ func (d *demonstration) run(ctx context.Context) error {
 		return err
 	}
 	if len(sums) != 1 || sums[0].Status != runner.RunDone {
-		return cli.Fail(cli.ExitFailed, errors.New("the run is not done"), "look at %s", d.repo)
+		return cli.Fail(cli.ExitFailed, errors.New("the run is not finished"), "look at %s", d.repo)
 	}
 	failed := map[string]bool{}
 	if err := p.EachEvent(ctx, sums[0].Run, func(e runner.Event) error {
@@ -290,7 +290,7 @@ func (d *demonstration) run(ctx context.Context) error {
 	return nil
 }
 
-// unexpected explains a command that ended otherwise than it should. The command has printed why.
+// unexpected explains a command with an unexpected end. The command has printed the reason.
 func (d *demonstration) unexpected(what string, code int) error {
 	if code == cli.ExitInterrupted {
 		return cli.Fail(cli.ExitInterrupted, errors.New("the demonstration was interrupted"), "")
@@ -298,10 +298,10 @@ func (d *demonstration) unexpected(what string, code int) error {
 	if code == cli.ExitOK || code == cli.ExitHuman {
 		code = cli.ExitFailed
 	}
-	return cli.Fail(code, fmt.Errorf("%s did not end as it should", what), "the folder %s shows how far it went", d.dir)
+	return cli.Fail(code, fmt.Errorf("%s ended unexpectedly", what), "the folder %s shows the progress", d.dir)
 }
 
-// tell prints what happened, from the journal, and where to look. The keys in failed are of batches whose gates failed.
+// tell prints the result from the journal, and where to look. failed has the keys of batches whose gates failed.
 func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string]bool) {
 	d.say("\n" + d.style.Bold("What happened"))
 	merged := 0
@@ -318,7 +318,7 @@ func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string
 		merged, len(s.Batches), ui.Duration(time.Since(d.begun)), s.Workers, phrase.Count(tests, "test"))
 	for _, b := range s.Batches {
 		if failed[b.Key] {
-			d.fact(ui.Warn, "batch %s, %s: its gates failed; attempt %d was told why and passed", b.Number, b.Title, b.Attempts)
+			d.fact(ui.Warn, "batch %s, %s: its gates failed; attempt %d got the reason and passed", b.Number, b.Title, b.Attempts)
 		}
 		if len(b.Candidates) == 0 {
 			continue
@@ -343,7 +343,7 @@ func (d *demonstration) look(p *cli.Project, s runner.Summary) {
 		{"runplan status", "the batches; runplan log: all events"},
 		{"runplan serve --open", "the run in a browser"},
 		{"git log --stat main.." + s.Branch, "one commit a batch"},
-		{"git merge " + s.Branch, "take it; then: bin/shelf help"},
+		{"git merge " + s.Branch, "merge it; then: bin/shelf help"},
 	}
 	width := 0
 	for _, line := range lines {
@@ -353,10 +353,10 @@ func (d *demonstration) look(p *cli.Project, s runner.Summary) {
 		d.say("  " + ui.Pad(line[0], width) + "  " + d.style.Faint("# "+line[1]))
 	}
 	d.say("  report: " + report)
-	d.say("\nIn a repository of yours: runplan init, then runplan plan.md")
+	d.say("\nIn your own repository: runplan init, then runplan plan.md")
 }
 
-// verdictOf says what became of a candidate.
+// verdictOf describes the result of a candidate.
 func verdictOf(c *runner.CandidateSummary) string {
 	switch {
 	case c.State == "won" && c.Score != nil:
@@ -378,14 +378,14 @@ func (d *demonstration) prompt(line string) {
 
 func (d *demonstration) say(line string) { fmt.Fprintln(d.app.Stderr, line) }
 
-// pause gives somebody who watches the time to read.
+// pause gives a viewer time to read.
 func (d *demonstration) pause() {
 	if d.slow {
 		time.Sleep(1500 * time.Millisecond)
 	}
 }
 
-// remove deletes the folder of the demonstration; a folder that the user named stays, empty.
+// remove deletes the folder of the demonstration. It empties a folder that the user named, and keeps it.
 func (d *demonstration) remove(named bool) error {
 	if !named {
 		return os.RemoveAll(d.dir)

@@ -24,9 +24,9 @@ import (
 
 const doctorAgentHelp = `
 
-With --agent an agent is tried, in a repository that is made for it and removed again: it is asked
-to say a word, then to write a file, the way a run would ask it. That costs what two short
-questions cost.`
+With --agent an agent is tried in a temporary repository: it must
+answer with a word, then write a file, through the same code as a run. That costs two short
+questions.`
 
 // examineAgents checks the configured agents and the CLIs that runplan knows.
 func examineAgents(ctx context.Context, a *cli.App, p *cli.Project) []checked {
@@ -77,7 +77,7 @@ func examineAgent(ctx context.Context, a *cli.App, p *cli.Project, name string) 
 	return checked{what, "ok", strings.Join(args, " "), ""}
 }
 
-// programVersion asks a CLI for its version. It waits some seconds for a slow CLI and gives up on one that hangs.
+// programVersion asks a CLI for its version. It waits some seconds for a slow CLI, then gives up.
 func programVersion(ctx context.Context, a *cli.App, preset command.Preset, prog string) string {
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: append([]string{prog}, preset.Version...), Env: redact.AgentEnv(a.Environ, nil), Dir: os.TempDir(),
@@ -97,9 +97,9 @@ func programVersion(ctx context.Context, a *cli.App, preset command.Preset, prog
 	}
 	switch {
 	case preset.Seen == "":
-		return line + " (read by its documentation; try it: runplan doctor --agent NAME)"
+		return line + " (supported by its documentation; try it: runplan doctor --agent NAME)"
 	case !strings.Contains(line, preset.Seen):
-		return line + " (its output was last looked at in " + preset.Seen + ")"
+		return line + " (its output was last checked in version " + preset.Seen + ")"
 	}
 	return line
 }
@@ -129,7 +129,7 @@ func trials() []struct{ name, brief string } {
 	return []struct{ name, brief string }{
 		{"say a word", "Answer with the single word: ready. Use no tools and change no files.\n"},
 		{"write a file", "Write a file with the name " + trialFile +
-			" in the current folder. Its content is the word ready on a line of its own. Do nothing else.\n"},
+			" in the current folder. Its content is the word ready on its own line. Do nothing else.\n"},
 	}
 }
 

@@ -23,7 +23,7 @@ const modelLook = 5 * time.Second
 func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	m := p.Config.Models
 	if !m.Configured() {
-		return []checked{{"models", "skipped", "none configured; plans that agents run need none",
+		return []checked{{"models", "skipped", "none configured; agents need none",
 			"plan, solve, retrieve and enrich need them: a [models] section in .runplan/config.toml"}}
 	}
 	r, err := p.Models(ctx)
@@ -46,7 +46,7 @@ func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	}
 	for _, role := range []llm.Role{llm.Coding, llm.Reasoning} {
 		if m.Coding == "" && role == llm.Coding || m.Reasoning == "" && role == llm.Reasoning {
-			out = append(out, checked{"model", "missing", "none is named for " + string(role),
+			out = append(out, checked{"model", "missing", "none is set for " + string(role),
 				fmt.Sprintf("set models.%s", role)})
 		}
 	}
@@ -83,7 +83,7 @@ func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
 		return checked{what, "problem", m.Source + "; the server does not have it", llm.HintOf(err)}
 	case errors.As(err, &window):
 		return checked{what, "problem",
-			fmt.Sprintf("%s; it takes %d tokens, and the window is %d", m.Source, info.Context, m.Window), llm.HintOf(err)}
+			fmt.Sprintf("%s; it takes %d tokens, but the window is %d", m.Source, info.Context, m.Window), llm.HintOf(err)}
 	case errors.As(err, &remote):
 		return checked{what, "problem",
 			fmt.Sprintf("%s; the server would pass prompts on to %s, which runplan refuses", m.Source, info.Remote),
@@ -96,8 +96,8 @@ func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
 		context = fmt.Sprintf("it takes %d tokens", info.Context)
 	}
 	if m.Window == 0 {
-		return checked{what, "ok", fmt.Sprintf("%s; %s, and no window is configured", m.Source, context),
-			"set budget.context_window: without it a prompt has the server's own window"}
+		return checked{what, "ok", fmt.Sprintf("%s; %s, but no window is configured", m.Source, context),
+			"set budget.context_window: without it the server's own window applies"}
 	}
 	return checked{what, "ok", fmt.Sprintf("%s; %s, the window is %d", m.Source, context, m.Window), ""}
 }
@@ -122,11 +122,11 @@ func examineModelCommand(a *cli.App, p *cli.Project, list []llm.Model) []checked
 	for _, m := range list {
 		switch {
 		case m.Name == "" && needsName:
-			out = append(out, checked{"model", "problem", m.Source + " is not set, and models.command has {model} in it",
+			out = append(out, checked{"model", "problem", m.Source + " is not set, but models.command contains {model}",
 				"set it"})
 		case m.Name != "":
 			out = append(out, checked{"model " + m.Name, "unknown", m.Source +
-				"; whether the program has it is known after the first question", ""})
+				"; the first question shows whether the program has it", ""})
 		}
 	}
 	return out

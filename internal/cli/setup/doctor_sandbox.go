@@ -21,8 +21,8 @@ import (
 
 const doctorSandboxHelp = `
 
-With --sandbox the sandbox of an agent is tried, in a repository that is made for it and removed
-again: what has to work inside, and what must not. The agent itself is not started.`
+With --sandbox the sandbox of an agent is tried in a temporary
+repository: what must work inside, and what must not. The agent itself is not started.`
 
 // sandboxTrial is one test inside of a sandbox.
 type sandboxTrial struct {
@@ -84,12 +84,12 @@ func trySandbox(ctx context.Context, a *cli.App, name string, asJSONFlag bool) e
 func sandboxRemedy(kind string) string {
 	switch kind {
 	case "bwrap":
-		return "install bubblewrap; where it is not allowed to make namespaces, the system's administrator may allow it " +
+		return "install bubblewrap; if it may not create namespaces, the system's administrator can allow that " +
 			"(sysctl kernel.unprivileged_userns_clone=1, or an AppArmor profile)"
 	case "docker":
-		return "see that docker runs, and that agents.NAME.sandbox_image names an image with sh and git"
+		return "check that docker runs, and that agents.NAME.sandbox_image names an image with sh and git"
 	case "sandbox-exec":
-		return "sandbox-exec is a part of macOS, and of nothing else"
+		return "sandbox-exec exists only on macOS"
 	}
 	return "correct agents.NAME.sandbox_command"
 }

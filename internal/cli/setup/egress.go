@@ -39,14 +39,14 @@ func NewEgressCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "egress",
 		Short: "List where the current configuration may send data",
-		Long: `List where data may go with the present configuration: agents and whom they speak to, the server or
+		Long: `List where data may go with the present configuration: agents and their providers, the server or
 program of [models], notifications, gate plugins, and with run.land = "pr" the remote that is pushed
-to. Nothing is sent to find that out.
+to. The command itself sends nothing.
 
 A program that runplan does not know may send anything anywhere; it is listed as unknown. An address
-of this machine is unknown too: what listens there may send on what it gets. The Ollama server of
-[models] is known: one of this machine answers by itself, and a model for which it says that it
-would ask another host is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+of this machine is unknown too: the program that listens there may forward data. The Ollama server of
+[models] is known: a local one answers by itself, and a model for which it
+would call another host is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.OpenProject(cmd.Context())
@@ -82,7 +82,7 @@ func egress(ctx context.Context, a *cli.App, p *cli.Project) (outlets, error) {
 		w := cli.Outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook),
 			Data: "the events of a run, with reasons", When: "each run", Local: new(bool)}
 		if u, err := url.Parse(c.Notify.Webhook); err == nil && config.Loopback(u.Hostname()) {
-			w.To, w.Local = w.To+"; what listens there may send it on", nil
+			w.To, w.Local = w.To+"; the program that listens there may forward it", nil
 		}
 		o.Ways = append(o.Ways, w)
 	}
@@ -131,9 +131,9 @@ func leaves(ways []cli.Outlet) *bool {
 // agentOutlets lists the agents that runs may use: the configured ones, else the one that would be chosen.
 func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 	here := true
-	const data = "briefs, and what it reads of the repository"
-	out := []cli.Outlet{{What: "agent", Name: script.Name, To: "this machine: no model is asked", Data: "nothing",
-		When: "plans that spell everything out", Local: &here}}
+	const data = "briefs, and the files that it reads"
+	out := []cli.Outlet{{What: "agent", Name: script.Name, To: "this machine: no model is called", Data: "nothing",
+		When: "literal plans", Local: &here}}
 	chosen := p.Config.Run.Agent
 	names := slices.Sorted(maps.Keys(p.Config.Agents))
 	if chosen != "" && chosen != cli.Auto && chosen != script.Name && !slices.Contains(names, chosen) {
@@ -141,20 +141,20 @@ func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 	}
 	when := map[string]string{}
 	if len(names) == 1 && (chosen == "" || chosen == cli.Auto) {
-		when[names[0]] = "plans that need a model: it is the only configured one"
+		when[names[0]] = "plans that need a model: it is the only configured agent"
 	}
 	if len(names) == 0 && (chosen == "" || chosen == cli.Auto) {
 		for _, preset := range command.Presets() {
 			if _, err := a.OnPath(preset.Program); err == nil {
 				names, when[preset.Name] = []string{preset.Name},
-					"plans that need a model: none is configured, and it is the first that is installed"
+					"plans that need a model: no agent is configured, and it is the first installed one"
 				break
 			}
 		}
 	}
 	after := "with --on-limit fallback: run.fallback"
 	if over, _ := config.Fallback(p.Config.Run.OnLimit); over {
-		after = "after a rate limit of another: run.fallback"
+		after = "after a rate limit of another agent: run.fallback"
 	}
 	for _, name := range p.Config.Run.Fallback {
 		if name == solver.Name {

@@ -24,7 +24,7 @@ type explanation struct {
 	What  string `json:"what"`  // first line of the text
 	Text  string `json:"text"`  // page, as markdown
 	Do    string `json:"do"`    // way out
-	Level string `json:"level"` // severity; "" where the message says it
+	Level string `json:"level"` // severity; "" if the message has it
 }
 
 // Groups of codes, in the order of the list.
@@ -44,7 +44,7 @@ func NewExplainCommand(a *cli.App) *cobra.Command {
 		Short: "Explain a code of a message or finding",
 		Long: `Explain what a code means, why the rule exists, and what to do. Without a code, list all codes.
 
-Codes are stable. They stand behind the messages of runplan check, in the findings of gates as the rule, and below
+Codes are stable. They are shown after the messages of runplan check, as the rule in findings of gates, and below
 errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -58,7 +58,7 @@ errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitSta
 			e, ok := findExplanation(all, args[0])
 			if !ok {
 				return cli.Usage(fmt.Errorf("unknown code %q", args[0]),
-					"runplan explain lists all codes; rules of gates that you configured are described where you configured them")
+					"runplan explain lists all codes; rules of your own gates are described in your configuration")
 			}
 			if asJSONFlag {
 				return cli.AsJSON(a.Stdout, e)
@@ -158,25 +158,25 @@ func indented(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
 }
 
-// gateReasons says for each gate why its rules exist, and what to do about a finding that is meant.
+// gateReasons describes for each gate why its rules exist, and what to do about an intended finding.
 var gateReasons = map[string]struct{ why, do string }{
-	"protected": {"an agent that may change what checks it can make itself pass.",
-		"let the plan ask for the change: name the file in the batch; or undo it."},
-	"tamper": {"a check that was weakened passes without proving anything.",
-		"bring the test back; if the batch is meant to change it, name the test file under Files in the plan."},
-	"secrets": {"a key that was committed has to be treated as known to others.",
+	"protected": {"an agent that can change its checks can make itself pass.",
+		"name the file in the batch, so that the plan asks for the change; or undo it."},
+	"tamper": {"a weakened check passes without proving anything.",
+		"restore the test; if the batch is meant to change it, name the test file under Files in the plan."},
+	"secrets": {"a committed key must be treated as public.",
 		"remove it, revoke it if it was pushed, and read it from the environment; put examples into fixtures."},
-	"security": {"such code lets input of others become a query, a command or a page.",
+	"security": {"such code lets foreign input become a query, a command or a page.",
 		"use parameters or escaping of the library, as the finding says."},
 	"denied": {"such a command destroys work or hides failures, and scripts run without anyone watching.",
 		"narrow the command, or leave it to a person."},
-	"docs": {"a link that leads nowhere costs each reader time.", "correct the path, or add the file."},
-	"license": {"some licences ask you to publish, and that is a decision of people.",
+	"docs": {"a dead link costs each reader time.", "correct the path, or add the file."},
+	"license": {"some licences require you to publish code, which people must decide.",
 		"choose another dependency, or allow the licence in [gates] after deciding it."},
 	"size":   {"long files are hard to review and to change.", "split the file, or raise the limit in [gates]."},
 	"memory": {"with little memory, tests fail for reasons outside of the code.", "free memory or use fewer workers."},
 	"prose": {"such text is left over from editing, or describes other code.",
 		"write what the code does, or remove it."},
-	"names": {"callers of a public name that is gone no longer build.",
+	"names": {"callers of a removed public name no longer build.",
 		"keep the name, or change its callers in the same batch."},
 }

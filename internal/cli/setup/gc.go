@@ -21,12 +21,12 @@ func NewGCCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove worktrees, branches, sessions and tasks of finished runs",
-		Long: `Remove worktrees and branches that finished runs left behind, the sessions of tasks that were
-killed, and the plans that solve made of tasks which are done. Only what runplan made is looked
-at, and nothing is removed that holds work which is not merged: it is listed with the reason.
+		Long: `Remove worktrees and branches of finished runs, the sessions of
+killed tasks, and the plans that solve made of finished tasks. It considers only files and branches that runplan
+made, and keeps unmerged work: it lists that with the reason.
 
-A program with more engines looks, with --engine NAME, at the repository that all machines share as well:
-plans, logs and journals of runs go when these are done for longer than run.keep_evidence, branches when
+A program with more engines also cleans, with --engine NAME, the repository that all machines share:
+plans, logs and journals of runs that ended longer ago than run.keep_evidence, and branches when
 they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {

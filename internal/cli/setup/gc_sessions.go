@@ -57,7 +57,7 @@ func leftSessions(ctx context.Context, p *cli.Project, active map[string]bool) (
 		case time.Since(info.ModTime()) < restful:
 			x.Why = "a task may be using it"
 		default:
-			x.Remove, x.Why = true, "its task did not end, and it was not used for an hour"
+			x.Remove, x.Why = true, "its task did not end, but it was not used for an hour"
 		}
 		out = append(out, x)
 	}

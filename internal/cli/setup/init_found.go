@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// foundInProject holds the findings of init: agents on this machine, and gates that fit the project.
+// foundInProject holds the findings of init: agents on this machine, and gates for the project.
 type foundInProject struct {
 	agents []string
 	gates  []checked // of linters and tests, as doctor lists them
@@ -38,28 +38,28 @@ func foundHere(ctx context.Context, a *cli.App, p *cli.Project) foundInProject {
 	return f
 }
 
-// comments returns the proposals for the file, as comments: defaults hold until a person decides.
+// comments returns the proposals for the file as comments, so that the defaults apply until a person decides.
 func (f foundInProject) comments(withAgent bool) string {
 	var b strings.Builder
 	line := func(key, value, what string) { fmt.Fprintf(&b, "#   %-20s %-10s %s\n", key, value, what) }
-	b.WriteString("\n# Proposals; to take one: runplan config set KEY VALUE\n")
+	b.WriteString("\n# Proposals; to accept one: runplan config set KEY VALUE\n")
 	switch {
 	case withAgent:
 	case len(f.agents) > 0:
-		line("run.agent", f.agents[0], "the agent that executes plans; found here: "+strings.Join(f.agents, ", "))
+		line("run.agent", f.agents[0], "the agent that executes plans; installed: "+strings.Join(f.agents, ", "))
 	default:
-		line("run.agent", "script", "executes plans that spell everything out; no other agent was found")
+		line("run.agent", "script", "executes literal plans; no other agent was found")
 	}
-	line("run.land", "pr", "branch, ff or pr: where the work goes at the end")
+	line("run.land", "pr", "branch, ff or pr: the destination of the work")
 	line("run.max_cost_usd", "5", "cost limit of a run, in US dollars")
 	line("team.enabled", "true", "concurrent batches, if the plan allows it")
 	if len(f.gates) == 0 {
 		b.WriteString(
-			"\n# No tests and no linter were found. A gate of your own, without the # signs:\n# [[gates.command]]\n# name = " +
+			"\n# No tests and no linter were found. To add your own gate, remove the # signs:\n# [[gates.command]]\n# name = " +
 				"\"check\"\n# run = \"make check\"\n# blocking = true\n")
 		return b.String()
 	}
-	b.WriteString("\n# Gates that fit this project; gates.disable leaves one out:\n")
+	b.WriteString("\n# Gates for this project; to turn one off, use gates.disable:\n")
 	for _, g := range f.gates {
 		fmt.Fprintf(&b, "#   %-20s %s%s\n", g.What, ui.Sanitize(g.Detail), missing(g))
 	}

@@ -38,7 +38,7 @@ func (f *modelFlags) wrong() error {
 	case f.ollama != "" && !named:
 		return errors.New("--ollama needs --coding-model, --reasoning-model or both")
 	case f.window < 0 || f.reserved < 0 || (f.window == 0) != (f.reserved == 0):
-		return errors.New("--context-window and --reserved-tokens belong together, both above 0")
+		return errors.New("--context-window and --reserved-tokens require each other, both above 0")
 	}
 	return nil
 }
@@ -59,12 +59,12 @@ func (f *modelFlags) section() (string, error) {
 	}
 	if len(f.command) > 0 {
 		errs = append(errs, line(
-			"A program answers: the question comes on its standard input, {model} in an argument is filled in.", "provider",
+			"A program answers: it gets the question on its standard input; {model} in an argument is replaced.", "provider",
 			"command"))
 		errs = append(errs, line("The program and its arguments.", "command", f.command))
 	}
 	if f.ollama != "" {
-		errs = append(errs, line("The Ollama server. One of this machine sends nothing away.", "base_url", f.ollama))
+		errs = append(errs, line("The Ollama server. A local one sends no data elsewhere.", "base_url", f.ollama))
 	}
 	if f.coding != "" {
 		errs = append(errs, line("Writes code.", "coding", f.coding))
@@ -75,13 +75,14 @@ func (f *modelFlags) section() (string, error) {
 	if f.ollama != "" || len(f.command) > 0 {
 		b.WriteString(
 			"# Windows, temperatures, max_tokens, timeout, retries and margin: runplan config --keys.\n# A single stage can " +
-				"have a model of its own:\n# [models.overrides]\n# scope = \"name:tag\"\n")
+				"have its own model:\n# [models.overrides]\n# scope = \"name:tag\"\n")
 	}
 	if f.window > 0 {
 		b.WriteString("\n[budget]\n")
-		errs = append(errs, line("Tokens that a prompt and its answer may have together. The model has to take as many.",
+		errs = append(errs, line("Maximum number of tokens of a prompt and its answer together. The model must support it.",
 			"context_window", f.window))
-		errs = append(errs, line("Of these, for instructions, the task, retries and the answer; the rest is for context.",
+		errs = append(errs, line("The part of them for instructions, the task, retries and the answer; the rest is for "+
+			"context.",
 			"reserved_tokens", f.reserved))
 	}
 	return b.String(), errors.Join(errs...)

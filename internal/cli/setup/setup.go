@@ -1,4 +1,4 @@
-// Package setup holds the commands that set runplan up and keep it: init, config, doctor, gc, explain, demo and
+// Package setup holds the commands that set up and maintain runplan: init, config, doctor, gc, explain, demo and
 // version.
 package setup
 
@@ -34,8 +34,8 @@ func NewInitCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init",
 		Short: "Inspect the project and write .runplan/config.toml",
-		Long: `Look at the project and write .runplan/config.toml: the values you give, and as comments what was found (agents,
-linters, tests) with the settings that are changed most. Nothing that you do not give is set. An existing file is never
+		Long: `Inspect the project and write .runplan/config.toml: the values that you give, and as comments what was found (agents,
+linters, tests) with the settings that are changed most. Only values that you give are set. An existing file is never
 changed; runplan config set changes one setting of it.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan init --agent claude
   runplan init --agent mine --command ./agent.sh --command --fast
@@ -49,7 +49,7 @@ changed; runplan config set changes one setting of it.` + cli.ExitStatus(cli.Exi
 			}
 			_, preset := agentcommand.PresetOf(agent)
 			if (agent == "") != (len(command) == 0) && agent != "script" && !preset {
-				return cli.Usage(errors.New("--agent and --command belong together"), "see: runplan init --help")
+				return cli.Usage(errors.New("--agent and --command require each other"), "see: runplan init --help")
 			}
 			if err := models.wrong(); err != nil {
 				return cli.Usage(err, "see: runplan init --help")
@@ -57,7 +57,7 @@ changed; runplan config set changes one setting of it.` + cli.ExitStatus(cli.Exi
 			path := p.Layout.Config()
 			if _, err := os.Stat(path); err == nil {
 				return cli.Usage(fmt.Errorf("%s already exists", path),
-					"change it with runplan config set KEY VALUE, or with an editor; runplan config shows what holds")
+					"change it with runplan config set KEY VALUE, or with an editor; runplan config shows the effective values")
 			}
 			doc := map[string]any{}
 			if agent != "" {
@@ -123,7 +123,7 @@ func NewConfigCommand(a *cli.App) *cobra.Command {
 		Use:   "config",
 		Short: "Show each setting and where its value comes from",
 		Long: `Show each setting, its value and its source: a file, a variable, or the default.
-The command line wins over variables, those over .runplan/config.toml, that over your own file.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+The command line overrides variables, variables override .runplan/config.toml, and that overrides your own file.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if keys && asJSONFlag {
@@ -171,8 +171,8 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 	var agent, confined string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check that everything a run needs is present, and say what to do",
-		Long: "Look at git, the repository, the settings, the agents, the models and the tools that gates use." +
+		Short: "Check the requirements of a run, and show how to meet them",
+		Long: "Check git, the repository, the settings, the agents, the models and the tools of gates." +
 			doctorAgentHelp + doctorSandboxHelp +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
@@ -214,7 +214,7 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 	cmd.Flags().StringVar(&agent, "agent", "",
 		"try an agent in a scratch repository: it answers a question and writes a file")
 	cmd.Flags().StringVar(&confined, "sandbox", "",
-		"try the sandbox of an agent: what must work inside it, and what must not")
+		"try the sandbox of an agent: what must work inside, and what must not")
 	return cmd
 }
 
@@ -237,7 +237,7 @@ func examineGates(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	return out
 }
 
-// examine runs the checks of doctor. Only what would stop a run is a problem.
+// examine runs the checks of doctor. Only findings that would stop a run are problems.
 func examine(a *cli.App, cmd *cobra.Command) []checked {
 	var out []checked
 	add := func(what, status, detail, fix string) { out = append(out, checked{what, status, detail, fix}) }

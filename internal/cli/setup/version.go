@@ -21,8 +21,8 @@ func NewVersionCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Example: "  runplan version --check",
-		Long: `Prints the version of runplan, with its commit and day. With --check it also lists the programs that runplan starts, with their versions,
-and says what is missing or too old. It exits with 1 if a required program is missing or too old.`,
+		Long: `Print the version of runplan, with its commit and day. With --check, also list the programs that runplan starts, with their versions,
+and mark missing and old ones. It exits with 1 if a required program is missing or too old.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := cli.BuildVersion()
 			if check {
@@ -40,7 +40,7 @@ and says what is missing or too old. It exits with 1 if a required program is mi
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
-	c.Flags().BoolVar(&check, "check", false, "list the programs that runplan starts, and what is missing or too old")
+	c.Flags().BoolVar(&check, "check", false, "list the programs that runplan starts, with missing and old ones")
 	return c
 }
 
@@ -81,7 +81,7 @@ func requirements() []requirement {
 
 var versionNumber = lazyre.New(`(\d+)\.(\d+)(?:\.\d+)*`)
 
-// neighbors asks the programs that runplan starts for their versions: tools, then agents.
+// neighbors runs the programs that runplan uses to get their versions: tools, then agents.
 func neighbors(ctx context.Context, a *cli.App) []cli.Neighbor {
 	all := requirements()
 	for _, p := range command.Presets() {

@@ -33,12 +33,12 @@ func NewServeCommand(a *cli.App) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve a page to look at runs, and to act where one waits for you",
-		Long: `Serve a page for the browser on this machine: runs as they go, the plan as a picture, what each agent says, gates
-with their findings, candidates side by side, what needs you, and what the runs taught. It reads the journal and
-disturbs nothing. What you approve, stop, continue or discard there runs the command of that name. It needs no internet.
+		Short: "Serve a page that shows runs and lets you answer those that wait",
+		Long: `Serve a page for the browser on this machine: active runs, the plan as a picture, the output of each agent, gates
+with their findings, candidates side by side, items that need you, and lessons of the runs. It reads the journal and
+does not affect runs. To approve, stop, continue or discard on the page runs the command of that name. It needs no internet.
 
-The address that is printed has a token in it, which lets a browser in. The browser keeps a cookie instead, so that
+The printed address contains a token that lets a browser in. The browser then uses a cookie, so that
 the page finds its server again after a restart, if --addr names a port.
 
 The page is served to this machine only. --insecure-listen allows addresses that other machines can reach: there is no
@@ -70,7 +70,7 @@ Ctrl-C ends it.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli
 		},
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "where to listen, host:port; port 0 takes one that is free")
+	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "address to listen on, host:port; port 0 chooses a free one")
 	f.BoolVar(&o.insecure, "insecure-listen", false, "allow an address that other machines can reach, without encryption")
 	f.BoolVar(&o.open, "open", false, "open the page in the browser")
 	return cmd
@@ -98,7 +98,7 @@ func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*w
 		Trace: func(ctx context.Context, run string) (string, error) {
 			html, err := commandOutput(ctx, a, []string{"trace", "--html", "--", "run:" + run})
 			if html != "" {
-				return html, nil // the error says that not all is proven, and so does the page
+				return html, nil // the error reports unproven parts, and so does the page
 			}
 			return "", err
 		},
@@ -112,15 +112,15 @@ func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*w
 	switch {
 	case errors.Is(err, web.ErrReachable):
 		return nil, cli.Usage(err,
-			"there is no encryption: anyone who reads the network in between can act as you. Take 127.0.0.1 and a tunnel (ssh "+
-				"-L); or say that you mean it: --insecure-listen")
+			"there is no encryption: anyone who reads the network traffic can act as you. Use 127.0.0.1 and a tunnel (ssh "+
+				"-L); or allow it explicitly: --insecure-listen")
 	case err != nil:
-		return nil, cli.Usage(err, "take another address with --addr, such as 127.0.0.1:0")
+		return nil, cli.Usage(err, "use another address with --addr, such as 127.0.0.1:0")
 	}
 	if o.insecure {
 		fmt.Fprintln(a.Stderr,
-			"runplan: --insecure-listen: other machines may reach the page, and nothing is encrypted: anyone who reads the "+
-				"network in between can act as you")
+			"runplan: --insecure-listen: other machines can reach the page without encryption: anyone who reads the "+
+				"network traffic can act as you")
 	}
 	return server, nil
 }
@@ -137,13 +137,13 @@ func ServeBeside(ctx context.Context, a *cli.App, p *cli.Project, note func(stri
 	go func() {
 		defer close(ended)
 		if err := server.Serve(ctx); err != nil {
-			note("the page ended: " + err.Error())
+			note("the page stopped: " + err.Error())
 		}
 	}()
 	return func() { cancel(); <-ended }, nil
 }
 
-// waitingFor collects what waits for a person outside of runs. A read error is shown and hides nothing else.
+// waitingFor collects what waits for a person outside of runs. A read error is shown and does not hide other items.
 func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
 	var w page.Waiting
 	trouble := func(err error) {

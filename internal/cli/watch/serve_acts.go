@@ -98,7 +98,7 @@ func hinted(err error) error {
 	return err
 }
 
-// preview returns what an action would do. The error is why its command would refuse.
+// preview returns the effect of an action. The error is the refusal of its command.
 func preview(ctx context.Context, a *cli.App, p *cli.Project, act, run string) (page.Outcome, error) {
 	switch act {
 	case page.ActResume, page.ActRetry:
@@ -153,8 +153,8 @@ func previewDiscard(ctx context.Context, a *cli.App, p *cli.Project, run string)
 // resumeWait limits the time that the page waits for a resumed run to begin.
 const resumeWait = 20 * time.Second
 
-// resumeApart runs resume in a process of its own, which outlives the page. It returns once the run goes on. The error
-// is the refusal of the command.
+// resumeApart runs resume in a separate process, which outlives the page. It returns when the run continues. The
+// error is the refusal of the command.
 func resumeApart(ctx context.Context, a *cli.App, p *cli.Project, run string, accept bool) (string, error) {
 	j, err := p.OpenJournal(ctx)
 	if err != nil {
@@ -236,7 +236,7 @@ func resumedSince(ctx context.Context, j *store.Journal, run string, seq int) (b
 	return false, nil
 }
 
-// maxRefusal bounds the bytes of a refusal that the page shows.
+// maxRefusal limits the bytes of a refusal that the page shows.
 const maxRefusal = 4 << 10
 
 // refusal returns the error that a process printed last.

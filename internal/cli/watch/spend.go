@@ -40,19 +40,19 @@ func NewSpendCommand(a *cli.App) *cobra.Command {
 	var by string
 	cmd := &cobra.Command{
 		Use:   "spend [RUN]",
-		Short: "Show what the agents of a run cost, attempt by attempt",
+		Short: "Show the cost of a run's agents, attempt by attempt",
 		Long: `Show what the agents of the newest run, the given one, or all runs used and cost: a line for each
 attempt, with its purpose: work (the first attempt at a batch), fix (another one after a failure)
-or sample (a candidate of a tournament). What looking at the steps of an attempt took is a line of
-its own, with the purpose critique, and so is its review.
+or sample (a candidate of a tournament). The critique of the steps of an attempt is
+a separate line, with the purpose critique, and so is its review.
 
-Questions to models that are of no run (plan, retrieve, enrich, inbox process, review, self-fix, ...) are a
-second table, by type and model, of all that were ever asked here; it is left out for a run that is named,
+Model calls outside of runs (plan, retrieve, enrich, inbox process, review, self-fix, ...) are a
+second table, by type and model, of all calls in this repository; it is omitted for a named run
 and with --by.
 
 Each cost has its source: reported (by the agent), computed (tokens times the price table), plan
-(list price of what a subscription pays), local (a model on this machine) or unknown. Unknown is
-never counted as nothing: it is told beside the sum. It reads the journal and disturbs nothing.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+(list price of a call that a subscription pays), local (a model on this machine) or unknown. Unknown is
+never counted as 0: it is shown next to the sum. The command only reads the journal.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan spend
   runplan spend --all --by day
   runplan spend --json`,

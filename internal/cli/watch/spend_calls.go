@@ -21,7 +21,7 @@ type spentCalls struct {
 	Type      string        `json:"type"`
 	Model     string        `json:"model"`
 	Calls     int           `json:"calls"`
-	Failed    int           `json:"failed"`    // answers that could not be used
+	Failed    int           `json:"failed"`    // unusable answers
 	Uncounted int           `json:"uncounted"` // calls without a token count
 	Input     *int64        `json:"input_tokens"`
 	Output    *int64        `json:"output_tokens"`
@@ -105,7 +105,7 @@ func printCalls(w io.Writer, calls []spentCalls) error {
 	case unknown < n:
 		total = ledger.Dollars(billed) + " + " + total
 	}
-	_, err := fmt.Fprintf(w, "model calls beside runs, in all: %d: %s\n", n, total)
+	_, err := fmt.Fprintf(w, "model calls outside of runs, total: %d: %s\n", n, total)
 	return err
 }
 

@@ -28,16 +28,16 @@ func NewStatusCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status [RUN]",
 		Short: "Show the state of runs",
-		Long: `Show the newest run, the given one, or all of them, batch by batch: what was decided of it, and what came
-of that. It reads the journal and disturbs nothing.
+		Long: `Show the newest run, the given one, or all of them, batch by batch: the decisions and their
+results. The command only reads the journal.
 
 With --lines each batch is one line, for logs and for programs that read lines:
 
   Batch 6: small-->medium (escalated) --> PASSED (45s, 3 tests added)
 
-With --metrics it tells, over all runs or the given one, how well the decisions were: predicted and
-real speed-up, attempts, escalations, and what sampling is worth against a plain retry. What
-cannot be known is called "no data".` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+With --metrics it shows the quality of the decisions, over all runs or the given one: predicted and
+actual speed-up, attempts, escalations, and the benefit of sampling compared with a plain retry. Unknown values
+are shown as "no data".` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := errors.Join(cli.AtMostOne(cmd, "lines", "json"), cli.AtMostOne(cmd, "lines", "metrics"),
@@ -62,7 +62,7 @@ cannot be known is called "no data".` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage
 	f.BoolVar(&o.json, "json", false, "print all runs as JSON")
 	f.BoolVar(&o.all, "all", false, "show all runs")
 	f.BoolVar(&o.lines, "lines", false, "one line a batch, for logs and programs")
-	f.BoolVar(&o.metrics, "metrics", false, "show how good the decisions were")
+	f.BoolVar(&o.metrics, "metrics", false, "show the quality of the decisions")
 	return cmd
 }
 
@@ -106,7 +106,7 @@ func showStatus(ctx context.Context, a *cli.App, p *cli.Project, name string, o 
 	return tellOthers(ctx, a, p, sums[0].Run)
 }
 
-// tellOthers lists the other runs that are not finished, so that the newest one does not hide them.
+// tellOthers lists the other unfinished runs, so that the newest one does not hide them.
 func tellOthers(ctx context.Context, a *cli.App, p *cli.Project, newest string) error {
 	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
@@ -117,7 +117,7 @@ func tellOthers(ctx context.Context, a *cli.App, p *cli.Project, newest string) 
 		if s.Run == newest || s.Status != runner.RunStopped && !s.Status.Live() {
 			continue
 		}
-		if _, err := fmt.Fprintf(a.Stdout, "not finished either: run %s of %s, %s; runplan status %s\n", s.Run[:8],
+		if _, err := fmt.Fprintf(a.Stdout, "also unfinished: run %s of %s, %s; runplan status %s\n", s.Run[:8],
 			ui.Sanitize(s.Plan), s.Status, s.Run[:8]); err != nil {
 			return err
 		}
@@ -155,9 +155,9 @@ func NewLogCommand(a *cli.App) *cobra.Command {
 		Short: "Show the events of a run",
 		Long: `Print the events of a run, the newest one if none is given; with --follow until it ends.
 
-With --decisions it prints what was decided of the run and why, line by line: mode, order, models, early
-starts, verdicts, merges. With --sampling it prints the tournaments of the run: who competed, the score
-of each candidate term by term, and who won. Both take --json.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+With --decisions it prints the decisions of the run and their reasons, line by line: mode, order, models, early
+starts, verdicts, merges. With --sampling it prints the tournaments of the run: the candidates, the score
+of each one term by term, and the winner. Both take --json.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.AtMostOne(cmd, "decisions", "sampling", "follow"); err != nil {
@@ -188,7 +188,7 @@ of each candidate term by term, and who won. Both take --json.` + cli.ExitStatus
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "one JSON event a line")
-	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more until the run ends")
+	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more events until the run ends")
 	f.BoolVar(&o.decisions, "decisions", false, "print decisions and their reasons")
 	f.BoolVar(&o.sampling, "sampling", false, "print tournaments with their scores term by term")
 	return cmd

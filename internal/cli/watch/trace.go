@@ -33,7 +33,7 @@ func NewTraceCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trace [WHAT]",
 		Short: "Follow a requirement or task to its commit, files, tests and gates, and back",
-		Long: `Show what a run proved of its plan: for each task the requirements that it names, the batch, the commit and where
+		Long: `Show which parts of its plan a run proved: for each task the requirements that it names, the batch, the commit and where
 it is now, the files, the new tests, the gates and the candidates. Or start at the other end.
 
 WHAT is one of these; without it the newest run is shown:
@@ -43,20 +43,20 @@ WHAT is one of these; without it the newest run is shown:
   COMMIT             a commit: a hash of at least four digits, a branch or a tag
   REQUIREMENT        FR-001, US1, 1.2, or the title of an OpenSpec requirement: which tasks meet it
   TASK               a task of the plan: 1/2 is task 2 of batch 1, T007 a task with that number
-  TEST               a test: the whole name, or the part behind the last /, . or ::
+  TEST               a test: the whole name, or the part after the last /, . or ::
 
-What has several meanings is written run:, line:, commit:, req:, task: or test: before it. A requirement, task or
-test is looked for in the newest run of each plan, or in --run RUN.
+If WHAT is ambiguous, prefix it with run:, line:, commit:, req:, task: or test:. A requirement, task or
+test is searched in the newest run of each plan, or in --run RUN.
 
   runplan trace
   runplan trace docs/plans/login.md --markdown
   runplan trace auth/login.go:42
   runplan trace FR-003
 
-docs/trace.md says what counts as a requirement. A task that was proven against another wording than the plan or
+docs/trace.md describes requirements. A task that was proven with another wording than the plan or
 its requirement has now is shown with both.
 
-Status 1 says that no run made what was asked for.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+Exit status 1 means that no run made WHAT.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := cli.AtMostOne(cmd, "json", "markdown", "html"); err != nil {

@@ -41,7 +41,7 @@ func (t *tracing) trace(ctx context.Context, what string) error {
 		}
 	}
 	if what == "" {
-		return cli.Usage(errors.New("nothing to look up"), "see: runplan trace --help")
+		return cli.Usage(errors.New("WHAT is empty"), "see: runplan trace --help")
 	}
 	var answers []*trace.Answer
 	var found []string

@@ -38,16 +38,16 @@ func (s *service) remoteHost() cli.RemoteHost {
 	}
 }
 
-// flags are those of all commands that speak to Temporal.
+// flags holds the flags of all commands that connect to Temporal.
 func (s *service) flags(f *pflag.FlagSet) {
 	s.Options.Flags(f)
 	f.StringVar(&s.remote, "remote", "origin", "repository that all machines share: a remote of this one, or a URL")
-	f.StringVar(&s.prefix, "ref-prefix", local.EvidencePrefix, "where plans, reports and logs of runs are kept in it")
+	f.StringVar(&s.prefix, "ref-prefix", local.EvidencePrefix, "folder for plans, reports and logs of runs in it")
 	if f.Lookup("slots") != nil {
 		return
 	}
 	f.DurationVar(&s.heartbeat, "heartbeat", flow.DefaultHeartbeat,
-		"a worker that is silent for so long is taken for dead")
+		"a worker without a heartbeat for this long counts as dead")
 	f.DurationVar(&s.deadline, "command-deadline", flow.DefaultDeadline,
 		"time limit of one command, with all its tries on all workers")
 	f.IntVar(&s.longest, "history-events", flow.DefaultLongest, "events after which a workflow begins a new history")
@@ -58,7 +58,7 @@ func quiet() log.Logger {
 	return log.NewStructuredLogger(slog.New(slog.DiscardHandler))
 }
 
-// dial reaches the service; what is wrong has an exit code.
+// dial connects to the service. Its errors have an exit code.
 func (s *service) dial(ctx context.Context, getenv func(string) (string, bool), identity string,
 	logger log.Logger) (client.Client, connect.Coding, error) {
 	c, as, err := connect.Dial(ctx, s.Options, getenv, identity, logger)
@@ -92,7 +92,7 @@ func (s *service) open(ctx context.Context, in cli.Session) (cli.RemoteEngine, e
 	}}, nil
 }
 
-// Start is [engine.Engine.Start]; what is wrong with what was asked for is said as such.
+// Start calls [engine.Engine.Start] and maps errors of the request to usage errors.
 func (d *remoteEngine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
 	res, err := d.Engine.Start(ctx, run, info)
 	if errors.Is(err, engine.ErrTooLarge) {

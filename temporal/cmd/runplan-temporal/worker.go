@@ -41,20 +41,20 @@ func newWorkerCommand(a *cli.App, s *service) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "worker",
 		Short: "Work for runs on Temporal",
-		Long: `Listen on a task queue of Temporal and carry out the commands of runs: agents, gates, reviews, merges.
+		Long: `Listen on a task queue of Temporal and execute the commands of runs: agents, gates, reviews, merges.
 
-A worker has a clone of --remote for each run, under --dir. All that passes between workers is in that
-repository: the run branch, which is moved by compare-and-swap only, and the reports and logs of commands.
-What is killed goes on at another worker: the work of commands that were reported on is not done again.
+A worker has a clone of --remote for each run, under --dir. Workers exchange all data through that
+repository: the run branch, which is moved only by compare-and-swap, and the reports and logs of commands.
+Killed work continues on another worker; commands with a report are not repeated.
 
-The configuration is that of the checkout the run was started from. What it can run has to be trusted on
-each worker: --trust-config SHA, or RUNPLAN_TRUST. Credentials are the worker's own; none is in the run.
+The configuration comes from the checkout that the run was started from. Each worker must trust what it can
+run: --trust-config SHA, or RUNPLAN_TRUST. Credentials are the worker's own; the run contains none.
 
-A folder belongs to one worker. When it begins, it kills what an earlier worker of the folder left running,
+A folder belongs to one worker. At its start, it kills running processes of an earlier worker of the folder,
 and it removes the clones that no run has used for --keep-clones, then and every hour.
 
 Exit status:
-    0  told to end
+    0  stopped on request
     2  usage or configuration
     5  the service cannot be reached
     6  another worker has the folder`,
@@ -69,16 +69,16 @@ Exit status:
 	f.StringVar(&o.deployment, "deployment", "",
 		"name of the worker deployment: runs stay on the build that they began with")
 	f.StringVar(&o.build, "build-id", "", "build of the deployment (default: version of runplan and of its loop)")
-	f.BoolVar(&o.current, "make-current", false, "let new runs of the deployment begin on this build")
+	f.BoolVar(&o.current, "make-current", false, "start new runs of the deployment on this build")
 	s.flags(f)
 	cmd.AddCommand(newWorkerGCCommand(a, &o))
 	return cmd
 }
 
-// folderFlags are those of the folder that the clones lie in.
+// folderFlags holds the flags for the folder of the clones.
 func (o *workerOptions) folderFlags(f *pflag.FlagSet) {
 	f.StringVar(&o.dir, "dir", "", "folder for the clones (default: runplan-worker in the user's cache folder)")
-	f.DurationVar(&o.keep, "keep-clones", clones.DefaultKeep, "for how long a clone stays that no run uses")
+	f.DurationVar(&o.keep, "keep-clones", clones.DefaultKeep, "how long an unused clone stays")
 }
 
 // folder returns the folder of the clones.
@@ -115,7 +115,7 @@ func work(ctx context.Context, a *cli.App, s *service, o workerOptions) error {
 	defer c.Close()
 	folder, killed, err := clones.Take(dir, time.Now)
 	if errors.Is(err, local.ErrLocked) {
-		return fmt.Errorf("%w; give each worker a --dir of its own, or one worker more --slots", err)
+		return fmt.Errorf("%w; give each worker its own --dir, or one worker more --slots", err)
 	}
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("take the folder for clones: %w", err), "")
@@ -141,7 +141,7 @@ func work(ctx context.Context, a *cli.App, s *service, o workerOptions) error {
 	}
 	w.say("listening on %s, namespace %s, task queue %s, %d at a time", s.Address, s.Namespace, s.Queue, o.slots)
 	w.prune(ctx)
-	w.say("ending; what is in progress goes on at another worker")
+	w.say("stopping; work in progress continues on another worker")
 	end()
 	return nil
 }
@@ -159,7 +159,7 @@ func build() string {
 	return fmt.Sprintf("%s-loop%d", version, runner.LoopVersion)
 }
 
-// makeCurrent lets new runs begin on this build, as soon as the service has heard of it.
+// makeCurrent makes this build the current one for new runs, when the service knows it.
 func makeCurrent(ctx context.Context, c client.Client, o workerOptions) (err error) {
 	handle := c.WorkerDeploymentClient().GetHandle(o.deployment)
 	for range 20 {

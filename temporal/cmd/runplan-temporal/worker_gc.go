@@ -17,9 +17,9 @@ func newWorkerGCCommand(a *cli.App, o *workerOptions) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove the clones that no run uses",
-		Long: `Remove the clones under --dir that no run has used for --keep-clones. All that counts of a run is in the
-shared repository: a clone is made again when it is needed. A worker does the same by itself, so this is
-for folders whose worker is gone, and with --list to see what a folder holds.
+		Long: `Remove the clones under --dir that no run has used for --keep-clones. All durable data of a run is in the
+shared repository, and a clone is made again when needed. A worker does the same by itself, so this is
+for folders without a worker, and with --list to show the contents of a folder.
 
 Exit status:
     0  done
@@ -47,7 +47,7 @@ Exit status:
 				return err
 			}
 			defer folder.Close()
-			if found, err = clones.List(dir, o.keep, time.Now()); err != nil { // without the marks of workers that are gone
+			if found, err = clones.List(dir, o.keep, time.Now()); err != nil { // without the marks of ended workers
 				return err
 			}
 			if _, err := folder.Prune(o.keep); err != nil {

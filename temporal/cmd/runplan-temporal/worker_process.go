@@ -43,7 +43,7 @@ func (w *workerProcess) prune(ctx context.Context) {
 			w.say("removed clone %s, %s", x.Name, x.Why)
 		}
 		if err != nil {
-			w.say("clones that nobody uses could not be removed: %v", err)
+			w.say("unused clones could not be removed: %v", err)
 		}
 		select {
 		case <-tick.C:
@@ -53,7 +53,7 @@ func (w *workerProcess) prune(ctx context.Context) {
 	}
 }
 
-// open makes a clone ready for a run and opens a worker in it. What it returns beside that puts it away again.
+// open prepares a clone for a run and opens a worker in it. The returned function closes both.
 func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker, closed func(), err error) {
 	place, err := w.folder.Begin(run)
 	if err != nil {
@@ -116,7 +116,7 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 				w.say("run %.8s: %s", run, hide(redact.Clean(text)))
 			}})
 	if err != nil {
-		if code, hint := cli.CodeOf(err); code == cli.ExitUsage { // another try would end in the same way
+		if code, hint := cli.CodeOf(err); code == cli.ExitUsage { // another try would fail in the same way
 			name, _ := os.Hostname()
 			err = &host.Refusal{Err: fmt.Errorf("the worker on %s refuses the run: %s (%s)", name, hide(err.Error()),
 				hide(hint))}
@@ -128,7 +128,7 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 	return worker, away, err
 }
 
-// configure gives the clone the configuration that the run was started with.
+// configure writes the run's configuration into the clone.
 func configure(l local.Layout, settings []byte) error {
 	if settings == nil {
 		if err := os.Remove(l.Config()); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -1,5 +1,5 @@
-// Command devserver is a Temporal server on the loopback interface, for tests: everything in one process, in memory or
-// in one SQLite file. It is no server to keep runs on that count.
+// Command devserver is a Temporal server on the loopback interface, for tests: everything in one process, in memory
+// or in one SQLite file. It is not for production.
 //
 // It takes the arguments of "temporal server start-dev", so it can stand in for that program.
 package main
@@ -57,12 +57,12 @@ func main() {
 	f.IntVar(&o.port, "port", 7233, "port")
 	f.StringVar(&o.db, "db-filename", "", "SQLite file; in memory without one")
 	f.StringVar(&o.level, "log-level", "error", "debug, info, warn or error")
-	f.Var(&o.namespaces, "namespace", "namespace to make, again for more")
+	f.Var(&o.namespaces, "namespace", "namespace to create (repeatable)")
 	f.Var(&o.dynamic, "dynamic-config-value", "KEY=VALUE, again for more")
 	for _, name := range []string{"ui-port", "log-format", "search-attribute"} {
 		f.String(name, "", "ignored")
 	}
-	f.Bool("headless", true, "ignored: there is no UI")
+	f.Bool("headless", true, "ignored: the server has no UI")
 	_ = f.Parse(args)
 	if len(o.namespaces) == 0 {
 		o.namespaces = list{"default"}
@@ -115,7 +115,7 @@ func serve(o options) error {
 	return server.Stop()
 }
 
-// database makes what the server stores in ready.
+// database creates the schema of the server's database in ready.
 func database(o options) (*config.SQL, error) {
 	c := &config.SQL{PluginName: sqlite.PluginName, DatabaseName: o.db,
 		ConnectAttributes: map[string]string{"mode": "rwc"}}

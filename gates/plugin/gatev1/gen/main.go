@@ -19,8 +19,8 @@ import (
 	"google.golang.org/protobuf/types/pluginpb"
 )
 
-// registered is the name under which the file is known to the protobuf registry of a program. It has to be one that no
-// other package has: two files of one name end a program as it starts.
+// registered is the name under which the file is known to the protobuf registry of a program. It must be unique: a
+// program with two files of one name fails at its start.
 const registered = "runplan/gate/v1/gate.proto"
 
 func main() {
@@ -61,7 +61,7 @@ func run(ctx context.Context) error {
 	return nil
 }
 
-// generate hands the compiled file to a generator and writes what it answers.
+// generate passes the compiled file to a generator and writes the result.
 func generate(ctx context.Context, tool string, request []byte) error {
 	cmd := exec.CommandContext(ctx, "go", "tool", tool)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(request), os.Stderr
