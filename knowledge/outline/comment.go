@@ -3,8 +3,10 @@ package outline
 import (
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/literal"
 )
 
 // CommentKind classifies a comment.
@@ -46,6 +48,17 @@ func Above(lines []string, line int) int {
 	return line
 }
 
+// whyWords are words of which markWhy needs one.
+var whyWords = sync.OnceValue(func() *literal.Set {
+	return literal.NewSet(literal.Folded("because", "so that", "in order", "reason", "rationale", "why", "otherwise", "avoid", "prevent",
+		"deliberately", "on purpose", "intentionally", "instead of", "for performance", "for speed", "for compatibility",
+		"for safety", "for security", "compat", "must", "have to", "has to", "need to", "needs to", "can't", "cannot", "don't",
+		"since ", "due to", "as a result", "trade"))
+})
+
+// GivesReason reports whether a comment gives a reason.
+func GivesReason(text string) bool { return whyWords().Next(text, 0) >= 0 && markWhy.MatchString(text) }
+
 // ClassifyComment returns the kind of a comment and whether it gives a reason. A mark takes precedence: a TODO with a
 // reason is a todo with a rationale.
 func ClassifyComment(text string) (kind CommentKind, rationale bool) {
@@ -54,12 +67,7 @@ func ClassifyComment(text string) (kind CommentKind, rationale bool) {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(low, w) })
 	}
-	rationale = has("because", "so that", "in order", "reason", "rationale", "why", "otherwise", "avoid", "prevent",
-		"deliberately",
-		"on purpose", "intentionally", "instead of", "for performance", "for speed", "for compatibility", "for safety",
-		"for security", "compat",
-		"must", "have to", "has to", "need to", "needs to", "can't", "cannot", "don't", "since ", "due to", "as a result",
-		"trade") && markWhy.MatchString(text)
+	rationale = GivesReason(text)
 	switch {
 	case (has("fixme") || strings.Contains(text, "XXX") || strings.Contains(text, "BUG")) && markFixme.MatchString(text):
 		return Fixme, rationale
@@ -87,7 +95,7 @@ type remark struct {
 
 // comments joins full-line comments on consecutive lines at the same column. It omits comments without a letter or
 // digit, such as drawings.
-func comments(source []byte, at lines, all []remark, owners []extent) []Comment {
+func comments(source []byte, at lines, all []remark, owners []extent, brief bool) []Comment {
 	var out []Comment
 	column := func(r remark) int { // -1: code precedes it
 		before := source[at.start(r.from):r.from]
@@ -106,7 +114,11 @@ func comments(source []byte, at lines, all []remark, owners []extent) []Comment 
 			func(r rune) bool { return r >= '0' && r <= '9' || r|' ' >= 'a' && r|' ' <= 'z' || r > 127 }) {
 			c := Comment{Symbol: around(owners, all[i].from), Line: at.of(all[i].from),
 				Content: strings.TrimSpace(strings.ToValidUTF8(text, "�"))}
-			c.Kind, c.Rationale = ClassifyComment(c.Content)
+			if brief {
+				c.Rationale = GivesReason(c.Content)
+			} else {
+				c.Kind, c.Rationale = ClassifyComment(c.Content)
+			}
 			out = append(out, c)
 		}
 		i = j

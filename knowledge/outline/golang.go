@@ -257,7 +257,7 @@ func (g *goReader) comments(f *ast.File) {
 			remarks = append(remarks, remark{g.offset(c.Pos()), g.offset(c.End()), strings.TrimSpace(text)})
 		}
 	}
-	g.part.Comments = comments(g.text, g.at, remarks, g.all)
+	g.part.Comments = comments(g.text, g.at, remarks, g.all, false)
 }
 
 // wordsOf returns the words of a comment. It guards against a panic of go/ast on an empty comment at the end of a

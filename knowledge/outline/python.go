@@ -103,7 +103,7 @@ func (r *reader) python() {
 			}
 		}
 	}
-	r.out.Comments = comments(r.text, r.at, remarks, r.all)
+	r.out.Comments = comments(r.text, r.at, remarks, r.all, r.brief)
 }
 
 // once keeps only the first assignment of each variable.
@@ -257,7 +257,9 @@ func (r *reader) pythonDoc(from, to int) {
 	}
 	content = cleanDoc(content)
 	d := Doc{Symbol: around(r.all, from), Content: content}
-	d.Format, d.Fields = ParseDocstring(content)
+	if !r.brief {
+		d.Format, d.Fields = ParseDocstring(content)
+	}
 	r.out.Docs = append(r.out.Docs, d)
 }
 

@@ -175,12 +175,17 @@ func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 
 // Read makes an outline from the nodes that ast-grep found in a text.
 func Read(l Language, name string, text []byte, nodes []patterns.Node) Outline {
-	return read(l, text, nodes).out
+	return read(l, text, nodes, false).out
 }
 
-func read(l Language, text []byte, nodes []patterns.Node) *reader {
+// Glance does what [Read] does, without the fields of docstrings and the kinds of comments.
+func Glance(l Language, name string, text []byte, nodes []patterns.Node) Outline {
+	return read(l, text, nodes, true).out
+}
+
+func read(l Language, text []byte, nodes []patterns.Node, brief bool) *reader {
 	slices.SortFunc(nodes, compareNodes)
-	r := &reader{text: text, at: linesOf(text), nodes: nodes}
+	r := &reader{text: text, at: linesOf(text), nodes: nodes, brief: brief}
 	if l == Python {
 		r.python()
 	} else {
@@ -208,6 +213,7 @@ type reader struct {
 	nodes []patterns.Node
 	all   []extent
 	out   Outline
+	brief bool // docstrings without their fields, comments without their kinds
 }
 
 func (r *reader) source(from, to int) string { return string(r.text[from:to]) }

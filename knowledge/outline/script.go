@@ -208,10 +208,12 @@ func (r *reader) scriptComments() {
 			continue
 		}
 		d := Doc{Symbol: owner, Content: content}
-		d.Format, d.Fields = ParseJSDoc(content)
+		if !r.brief {
+			d.Format, d.Fields = ParseJSDoc(content)
+		}
 		r.out.Docs = append(r.out.Docs, d)
 	}
-	r.out.Comments = comments(r.text, r.at, remarks, r.all)
+	r.out.Comments = comments(r.text, r.at, remarks, r.all, r.brief)
 }
 
 // documented returns the symbol that follows a comment. Only words such as export and decorators may stand between

@@ -19,7 +19,6 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/tokens"
-	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/training"
 )
@@ -172,7 +171,7 @@ func (o Options) loadAll(ctx context.Context, objects *git.Objects, reverted map
 	to chan<- []*work) error {
 	l := &loader{
 		objects: objects, forest: newForest(objects),
-		cache:  newVersionCache(objects, reader{o.Program, o.Repo.Root, outline.NewGoMemory()}),
+		cache:  newVersionCache(objects, newReader(o.Program, o.Repo.Root)),
 		sentry: newSentry(o.Repo.Root, o.Redact),
 		seed:   o.Seed, reverted: reverted,
 	}

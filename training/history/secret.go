@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/gates/secrets"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/literal"
+	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -21,8 +22,9 @@ import (
 type sentry struct {
 	gate  gates.Gate
 	dir   string
-	hide  func(string) string // removes what looks like a secret
-	clean *lineSet            // lines without secrets
+	hide  func(string) string         // removes what looks like a secret
+	clean *lineSet                    // lines without secrets
+	last  *recent.Map[string, string] // by path: a version without secrets, in which none spans several lines
 }
 
 // newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read. redact has to
@@ -31,7 +33,8 @@ func newSentry(dir string, redact func(string) string) sentry {
 	if redact == nil {
 		redact = fence.Hide
 	}
-	return sentry{secrets.New(), dir, redact, &lineSet{}}
+	return sentry{secrets.New(), dir, redact, &lineSet{},
+		recent.New[string](mostHeld, func(text string) int { return len(text) + 100 })}
 }
 
 // hints are substrings, one of which occurs in each line that the gate may report and each text that the redactor may
@@ -86,9 +89,76 @@ func (s sentry) suspects(t text) (out []string, rest string) {
 	return out, b.String()
 }
 
+// nearLines is the number of unchanged lines that are checked around a change.
+const nearLines = 4
+
+// changed returns the lines in which a text differs from another one, and some around them.
+func changed(old, text string) string {
+	from, most := 0, min(len(old), len(text))
+	for from < most && old[from] == text[from] {
+		from++
+	}
+	to, rest := len(text), len(old)
+	for to > from && rest > from && old[rest-1] == text[to-1] {
+		to, rest = to-1, rest-1
+	}
+	for range nearLines {
+		from = strings.LastIndexByte(text[:max(0, from-1)], '\n') + 1
+		if n := strings.IndexByte(text[to:], '\n'); n >= 0 {
+			to += n + 1
+		} else {
+			to = len(text)
+		}
+	}
+	return text[from:to]
+}
+
 // look reports which texts contain a secret anywhere. A key in a fixtures folder counts too, because training data
-// does not show that it is a sample.
+// does not show that it is a sample. Of a version of a file only what differs from a clean one is checked.
 func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
+	parts := slices.Clone(all)
+	basis := make([]int, len(all)) // the version that a part is compared with: -1 for none of these
+	before := map[string]int{}
+	for i, t := range all {
+		old, have := s.last.Get(t.path)
+		at, here := before[t.path]
+		if basis[i] = -1; here {
+			basis[i], old, have = at, all[at].text, true
+		}
+		if have && document(t.path) {
+			parts[i].text = changed(old, t.text)
+			if wide().Next(parts[i].text, 0) >= 0 {
+				parts[i].text = t.text
+			}
+		}
+		if basis[i] >= 0 && len(parts[i].text) == len(t.text) {
+			basis[i] = -1
+		}
+		if wide().Next(parts[i].text, 0) < 0 {
+			before[t.path] = i
+		}
+	}
+	out, err := s.search(ctx, parts)
+	if err != nil {
+		return nil, err
+	}
+	for i, t := range all {
+		if basis[i] >= 0 && out[basis[i]] {
+			whole, err := s.search(ctx, all[i:i+1])
+			if err != nil {
+				return nil, err
+			}
+			out[i] = whole[0]
+		}
+		if at, here := before[t.path]; here && at == i && !out[i] {
+			s.last.Put(t.path, t.text)
+		}
+	}
+	return out, nil
+}
+
+// search checks texts as they are.
+func (s sentry) search(ctx context.Context, all []text) ([]bool, error) {
 	out := make([]bool, len(all))
 	ask := make([]string, len(all))
 	lines := make([][]string, len(all))

@@ -210,59 +210,96 @@ func (s *source) insideOfPiece(i, from, to int) bool {
 	return false
 }
 
-// reader outlines files: Go itself, other languages with ast-grep, many at a time.
+// reader outlines files: Go and Python itself, other languages with ast-grep, many at a time. It asks ast-grep about
+// what changed in them, and about Python that is not plain.
 type reader struct {
 	program patterns.Program
 	dir     string
 	golang  *outline.GoMemory
+	script  *outline.ScriptMemory
+}
+
+func newReader(p patterns.Program, dir string) reader {
+	return reader{p, dir, outline.NewGoMemory(), outline.NewScriptMemory()}
 }
 
 // reads reports whether it supports a language.
 func (r reader) reads(l outline.Language) bool { return l == outline.Go || r.program.Found() }
 
+// question is a text for ast-grep.
+type question struct {
+	*source
+	text    []byte
+	version *outline.ScriptVersion // nil: the text is the whole file
+}
+
 // outline outlines the sources that are not outlined yet.
 func (r reader) outline(ctx context.Context, all []*source) error {
-	var texts []patterns.Text
-	var languages []outline.Language
-	by := map[string]*source{}
-	size := 0
-	var golang []*source
-	flush := func() error {
-		if len(texts) == 0 {
-			return nil
-		}
-		err := r.ask(ctx, texts, languages, by)
-		texts, languages, by, size = nil, nil, map[string]*source{}, 0
+	whole := make([]*question, len(all))
+	err := parallel(ctx, len(all), func(i int) error {
+		whole[i] = r.alone(all[i])
+		return nil
+	})
+	whole = slices.DeleteFunc(whole, func(q *question) bool { return q == nil })
+	if err != nil || len(whole) == 0 {
 		return err
 	}
-	for _, s := range all {
-		switch {
-		case s.language == "":
-		case s.language == outline.Go:
-			golang = append(golang, s)
-		case !r.program.Found():
-			s.skip = "ast-grep is not installed"
-		default:
-			text, _, why := outline.Prepare(s.language, []byte(s.text))
-			if why != "" {
-				s.skip = why
-				continue
-			}
-			// Versions of a file share its path, so each gets a folder of its own.
-			key := path.Join(itoa(len(texts)), path.Base(s.path))
-			texts, languages = append(texts, patterns.Text{Path: key, Text: text, Copy: true}), append(languages, s.language)
-			by[key] = s
-			if size += len(text); size > 1<<20 || len(texts) == 400 {
-				if err := flush(); err != nil {
-					return err
-				}
-			}
+	r.script.Begin()
+	var pieces, scripts []*question
+	for _, q := range whole {
+		if q.language == outline.Python {
+			continue
+		}
+		v := r.script.Version(path.Ext(q.path), q.text)
+		if scripts = append(scripts, &question{q.source, q.text, v}); v.Ask() != nil {
+			pieces = append(pieces, &question{q.source, v.Ask(), v})
 		}
 	}
-	return errors.Join(flush(), parallel(ctx, len(golang), func(i int) error {
-		golang[i].take(r.golang.Glance(golang[i].path, golang[i].text))
+	if err := r.askAll(ctx, pieces); err != nil {
+		return err
+	}
+	if err := parallel(ctx, len(scripts), func(i int) error {
+		if nodes, ok := scripts[i].version.Nodes(); ok {
+			scripts[i].read(nodes)
+		}
 		return nil
-	}))
+	}); err != nil {
+		return err
+	}
+	return r.askAll(ctx, slices.DeleteFunc(whole, func(q *question) bool { return q.parsed }))
+}
+
+// alone outlines a source without ast-grep, or returns the question about it.
+func (r reader) alone(s *source) *question {
+	switch {
+	case s.language == "":
+	case s.language == outline.Go:
+		s.take(r.golang.Glance(s.path, s.text))
+	case !r.program.Found():
+		s.skip = "ast-grep is not installed"
+	default:
+		text, _, why := outline.Prepare(s.language, []byte(s.text))
+		if why != "" {
+			s.skip = why
+			return nil
+		}
+		if s.language == outline.Python {
+			if o, ok := outline.GlancePython(text); ok {
+				s.parsed, s.imports = true, o.Imports
+				s.take(o)
+				return nil
+			}
+		}
+		return &question{source: s, text: text}
+	}
+	return nil
+}
+
+// read outlines the source with what ast-grep found in it.
+func (q *question) read(nodes []patterns.Node) {
+	o := outline.Glance(q.language, q.path, q.text, nodes)
+	q.parsed, q.faulty, q.imports = true, o.Error != nil, o.Imports
+	q.take(o)
 }
 
 // parse completely parses the changed sources.
@@ -276,32 +313,61 @@ func (r reader) parse(ctx context.Context, all []*source) error {
 	})
 }
 
-func (r reader) ask(ctx context.Context, texts []patterns.Text, languages []outline.Language,
-	by map[string]*source) error {
-	distinct := slices.Clone(languages)
-	slices.Sort(distinct)
-	nodes, skipped, err := r.program.Nodes(ctx, r.dir, texts, outline.Rules(slices.Compact(distinct)...), 0)
-	if errors.Is(err, patterns.ErrTooMuch) {
-		if len(texts) == 1 {
-			by[texts[0].Path].skip = "ast-grep's answer about it is too long"
-			return nil
+// Limits of what ast-grep is asked about at once.
+const (
+	mostTexts = 400
+	mostAsked = 1 << 20 // bytes
+)
+
+// askAll asks ast-grep, as many questions as it takes at once.
+func (r reader) askAll(ctx context.Context, all []*question) error {
+	for len(all) > 0 {
+		n, size := 0, 0
+		for n < len(all) && n < mostTexts && (n == 0 || size < mostAsked) {
+			size += len(all[n].text)
+			n++
 		}
-		half := len(texts) / 2
-		return cmp.Or(r.ask(ctx, texts[:half], languages[:half], by), r.ask(ctx, texts[half:], languages[half:], by))
+		if err := r.ask(ctx, all[:n]); err != nil {
+			return err
+		}
+		all = all[n:]
+	}
+	return nil
+}
+
+func (r reader) ask(ctx context.Context, all []*question) error {
+	texts := make([]patterns.Text, len(all))
+	var languages []outline.Language
+	for i, q := range all {
+		// Versions of a file share its path, so each gets a folder of its own.
+		texts[i] = patterns.Text{Path: path.Join(itoa(i), path.Base(q.path)), Text: q.text, Copy: true}
+		languages = append(languages, q.language)
+	}
+	slices.Sort(languages)
+	nodes, skipped, err := r.program.Nodes(ctx, r.dir, texts, outline.Rules(slices.Compact(languages)...), 0)
+	if errors.Is(err, patterns.ErrTooMuch) {
+		if len(all) > 1 {
+			half := len(all) / 2
+			return cmp.Or(r.ask(ctx, all[:half]), r.ask(ctx, all[half:]))
+		}
+		skipped, err = []patterns.Skip{{Path: texts[0].Path, Reason: "ast-grep's answer about it is too long"}}, nil
 	}
 	if err != nil {
 		return err
 	}
+	skips := map[string]string{}
 	for _, k := range skipped {
-		if s := by[k.Path]; s != nil {
-			s.skip = k.Reason
-		}
+		skips[k.Path] = k.Reason
 	}
-	for _, t := range texts {
-		if s := by[t.Path]; s.skip == "" {
-			o := outline.Read(s.language, s.path, t.Text, nodes[t.Path])
-			s.parsed, s.faulty, s.imports = true, o.Error != nil, o.Imports
-			s.take(o)
+	for i, q := range all {
+		switch why := skips[texts[i].Path]; {
+		case why != "" && q.version == nil:
+			q.skip = why
+		case why != "":
+		case q.version != nil:
+			q.version.Take(nodes[texts[i].Path])
+		default:
+			q.read(nodes[texts[i].Path])
 		}
 	}
 	return nil

@@ -73,7 +73,7 @@ func TestPythonNamesAreASuperset(t *testing.T) {
 	text := "import os\nLIMIT = 1; FLOOR: int = 2\nif os.name: WIDE = 3\nclass Cart(dict):\n    size: int = 1\n    async def add(self): pass\n" +
 		"async def fetch(url): return url\n@cached\ndef total(cart): return sum(cart)\ntype Price = int\ntry:\n    def sell(): pass\nexcept E:\n    sell = None\n"
 	s := newSource("shop.py", "1", text)
-	if err := (reader{program: astGrep(t), dir: t.TempDir()}).outline(t.Context(), []*source{s}); err != nil {
+	if err := newReader(astGrep(t), t.TempDir()).outline(t.Context(), []*source{s}); err != nil {
 		t.Fatal(err)
 	}
 	if s.broken || len(s.symbols) < 9 {

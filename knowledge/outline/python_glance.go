@@ -1,0 +1,599 @@
+package outline
+
+import (
+	"strings"
+
+	"github.com/runplan/runplan/patterns"
+)
+
+// GlancePython outlines a Python file without ast-grep: its symbols, docstrings, comments and imports as [Read] finds
+// them, without references, the fields of docstrings and the kinds of comments. It reports false for a text that only ast-grep can
+// judge, such as one with an error of syntax. text comes from [Prepare].
+func GlancePython(text []byte) (Outline, bool) {
+	g := pythonGlance{text: text}
+	if !g.file() {
+		return Outline{}, false
+	}
+	return Glance(Python, "", text, g.nodes), true
+}
+
+// pythonGlance finds the nodes that the rules for Python match in a definition, an import, a variable, a docstring and
+// a comment. It knows tokens, brackets, indentation and the beginnings of statements, and gives up where two tokens
+// cannot stand next to each other.
+type pythonGlance struct {
+	text   []byte
+	at     int // of the next byte
+	nodes  []patterns.Node
+	blocks []pythonBlock
+	notes  []pythonNote // comments since the last token that have a line of their own
+	tok    pythonToken  // the current token
+	last   int          // end of the token before it; line ends do not count
+	remark int          // end of the last comment that stands behind a statement
+	open   []byte       // closing brackets that are missing
+	sound  bool
+}
+
+// pythonBlock is a block of statements that is read.
+type pythonBlock struct {
+	indent int
+	node   int  // of the definition; -1: none
+	holds  bool // its variables are symbols
+	doc    bool // its first statement may be a docstring
+}
+
+// pythonNote is a comment that has a line of its own.
+type pythonNote struct{ indent, end int }
+
+type pythonKind byte
+
+const (
+	pythonEnd     pythonKind = iota // of the file
+	pythonLine                      // end of a logical line
+	pythonName                      // not a keyword
+	pythonKeyword                   // not one that is a value
+	pythonNumber
+	pythonText
+	pythonOperator // or punctuation
+)
+
+type pythonToken struct {
+	kind       pythonKind
+	start, end int
+}
+
+var pythonKeywords = wordSet("and as assert async await break class continue def del elif else except finally for from global if " +
+	"import in is lambda nonlocal not or pass raise return try while with yield")
+
+// pythonHeads begin statements that hold a block.
+var pythonHeads = wordSet("if elif else for while try except finally with")
+
+// pythonBinary are operators that need a value on both sides.
+var pythonBinary = wordSet("< > << >> <= >= == != <> = / // % | ^ & += -= *= /= //= %= |= ^= &= <<= >>= **= @= := ->")
+
+// Keywords that may follow a value; that may begin one; and after which a value begins.
+var (
+	pythonInfix  = wordSet("and or not in is if else for as import from async")
+	pythonPrefix = wordSet("not lambda await yield")
+	pythonNeeds  = wordSet("and or not in is if elif while for assert del import as with global nonlocal class def")
+)
+
+func wordSet(words string) map[string]bool {
+	out := map[string]bool{}
+	for _, w := range strings.Fields(words) {
+		out[w] = true
+	}
+	return out
+}
+
+func (g *pythonGlance) word() string { return string(g.text[g.tok.start:g.tok.end]) }
+
+func (g *pythonGlance) is(word string) bool { return string(g.text[g.tok.start:g.tok.end]) == word }
+
+// file reads the whole text. It reports whether all of it was understood.
+func (g *pythonGlance) file() bool {
+	g.sound = true
+	if strings.HasPrefix(string(g.text[:min(3, len(g.text))]), "\xef\xbb\xbf") {
+		g.at = 3
+	}
+	g.blocks = []pythonBlock{{node: -1, holds: true, doc: true}}
+	for g.sound {
+		indent, ok := g.margin()
+		g.leave(indent)
+		if !ok {
+			break
+		}
+		if indent != g.blocks[len(g.blocks)-1].indent {
+			return false
+		}
+		g.next()
+		g.statements()
+	}
+	return g.sound
+}
+
+// margin steps to the first token of a line and returns its indentation. It reports false at the end of the text.
+func (g *pythonGlance) margin() (indent int, ok bool) {
+	g.notes = g.notes[:0]
+	for ; g.at < len(g.text); g.at++ {
+		switch g.text[g.at] {
+		case ' ':
+			indent++
+		case '\t':
+			indent += 8
+		case '\n', '\r', '\f':
+			indent = 0
+		case '#':
+			g.comment()
+			g.notes = append(g.notes, pythonNote{indent, g.at})
+			indent = 0
+		case '\\':
+			g.sound = false
+			return 0, false
+		default:
+			return indent, true
+		}
+	}
+	return 0, false
+}
+
+// comment reads a comment up to the end of its line.
+func (g *pythonGlance) comment() {
+	from := g.at
+	for g.at < len(g.text) && g.text[g.at] != '\n' {
+		g.at++
+	}
+	g.nodes = append(g.nodes, patterns.Node{Rule: "comment", Start: from, End: g.at, From: -1, To: -1})
+	g.at-- // margin and next step over one byte
+}
+
+// leave ends the blocks that are indented deeper than a line. Comments after the last statement of a block belong to it
+// as long as they are indented as far.
+func (g *pythonGlance) leave(indent int) {
+	notes := g.notes
+	for {
+		b := g.blocks[len(g.blocks)-1]
+		if indent >= b.indent {
+			return
+		}
+		for len(notes) > 0 && notes[0].indent >= b.indent {
+			g.last, notes = notes[0].end+1, notes[1:]
+		}
+		g.close(b)
+		g.blocks = g.blocks[:len(g.blocks)-1]
+	}
+}
+
+func (g *pythonGlance) close(b pythonBlock) {
+	if b.node >= 0 {
+		g.nodes[b.node].To = max(g.last, g.remark)
+	}
+}
+
+// fail gives up.
+func (g *pythonGlance) fail() {
+	g.sound, g.tok = false, pythonToken{kind: pythonEnd}
+}
+
+// statements reads the statements of a logical line, up to and with its end.
+func (g *pythonGlance) statements() {
+	for {
+		g.statement()
+		if g.tok.kind == pythonOperator && g.is(";") {
+			if g.next(); g.tok.kind != pythonLine && g.tok.kind != pythonEnd {
+				continue
+			}
+		}
+		if g.tok.kind != pythonLine && g.tok.kind != pythonEnd {
+			g.fail()
+		}
+		return
+	}
+}
+
+// statement reads one statement. The token after it is a semicolon or the end of the line.
+func (g *pythonGlance) statement() {
+	first := g.tok
+	word := g.word()
+	block := &g.blocks[len(g.blocks)-1]
+	doc := block.doc
+	block.doc = false
+	switch {
+	case first.kind == pythonKeyword && (word == "def" || word == "class"):
+		g.definition(first.start, word == "class")
+		return
+	case first.kind == pythonKeyword && word == "async":
+		g.next()
+		switch {
+		case g.tok.kind == pythonKeyword && g.is("def"):
+			g.definition(first.start, false)
+		case g.tok.kind == pythonKeyword && (g.is("for") || g.is("with")):
+			g.head()
+		default:
+			g.fail()
+		}
+		return
+	case first.kind == pythonKeyword && pythonHeads[word]:
+		g.head()
+		return
+	case first.kind == pythonKeyword && (word == "import" || word == "from"):
+		g.next()
+		future := g.is("__future__")
+		g.rest()
+		if !future {
+			g.nodes = append(g.nodes, patterns.Node{Rule: "import", Start: first.start, End: g.last, From: -1, To: -1})
+		}
+		return
+	case first.kind == pythonText && doc:
+		end := 0
+		for g.tok.kind == pythonText {
+			end = g.tok.end
+			g.next()
+		}
+		if g.tok.kind == pythonLine || g.tok.kind == pythonEnd || g.tok.kind == pythonOperator && g.is(";") {
+			g.nodes = append(g.nodes, patterns.Node{Rule: "doc", Start: first.start, End: end, From: -1, To: -1})
+			return
+		}
+		g.rest()
+		return
+	case first.kind == pythonName:
+		g.named(first, word, block.holds)
+		return
+	}
+	g.rest()
+}
+
+// named reads a statement that begins with a name.
+func (g *pythonGlance) named(first pythonToken, word string, holds bool) {
+	g.next()
+	switch {
+	case g.tok.kind == pythonOperator && (g.is("=") || g.is(":")):
+		at := len(g.nodes)
+		if holds {
+			g.nodes = append(g.nodes, patterns.Node{Rule: "variable", Start: first.start, End: first.end, From: -1})
+		}
+		if g.is(":") {
+			if g.next(); g.tok.kind == pythonLine {
+				g.fail()
+			}
+		}
+		g.rest()
+		if holds {
+			g.nodes[at].To = g.last
+		}
+	case g.tok.kind != pythonOperator && g.tok.kind != pythonLine && g.tok.kind != pythonEnd && g.tok.kind != pythonKeyword:
+		switch word {
+		case "print", "exec": // statements of Python 2
+			g.rest()
+		default: // type X = …, match x: and what is wrong
+			g.fail()
+		}
+	default:
+		g.rest()
+	}
+}
+
+// rest reads the tokens of a simple statement. A colon that belongs to no lambda and to no bracket is wrong.
+func (g *pythonGlance) rest() {
+	if g.colon() {
+		g.fail()
+	}
+}
+
+// colon reads up to the end of a statement, or up to the colon that opens a block. It reports whether there is one.
+func (g *pythonGlance) colon() bool {
+	lambdas := 0
+	for {
+		switch g.tok.kind {
+		case pythonEnd, pythonLine:
+			return false
+		case pythonKeyword:
+			if len(g.open) == 0 && g.is("lambda") {
+				lambdas++
+			}
+		case pythonOperator:
+			if len(g.open) > 0 {
+				break
+			}
+			switch g.text[g.tok.start] {
+			case ';':
+				return false
+			case ':':
+				if g.tok.end-g.tok.start > 1 { // :=
+					break
+				}
+				if lambdas == 0 {
+					return true
+				}
+				lambdas--
+			}
+		}
+		g.next()
+	}
+}
+
+// head reads the head of a statement with a block, and the block if it is in the same line.
+func (g *pythonGlance) head() {
+	g.next()
+	if !g.colon() {
+		g.fail()
+		return
+	}
+	g.suite(pythonBlock{node: -1})
+}
+
+// definition reads the head of a function or a class.
+func (g *pythonGlance) definition(from int, class bool) {
+	g.next()
+	name := g.tok
+	if name.kind != pythonName {
+		g.fail()
+		return
+	}
+	g.next()
+	if g.tok.kind == pythonOperator && g.is("[") {
+		g.bracket()
+	}
+	var list pythonToken
+	if g.tok.kind == pythonOperator && g.is("(") {
+		list.start = g.tok.start
+		list.end = g.bracket()
+	}
+	if list.end == 0 && !class || !g.colon() {
+		g.fail()
+		return
+	}
+	as := patterns.Var{Name: "NAME", Start: name.start, End: name.end}
+	n := patterns.Node{Rule: "def", Start: list.start, End: list.end, From: from, Vars: []patterns.Var{as}}
+	if class {
+		n = patterns.Node{Rule: "class", Start: name.start, End: name.end, From: from}
+		if list.end > 0 {
+			n.Vars = []patterns.Var{{Name: "BASES", Start: list.start, End: list.end}}
+		}
+	}
+	g.nodes = append(g.nodes, n)
+	g.suite(pythonBlock{node: len(g.nodes) - 1, holds: class, doc: true})
+}
+
+// bracket reads up to the bracket that closes the current one, and returns its end.
+func (g *pythonGlance) bracket() int {
+	for depth := len(g.open); g.tok.kind != pythonEnd && len(g.open) >= depth; {
+		g.next()
+	}
+	end := g.tok.end
+	g.next()
+	return end
+}
+
+// suite reads the statements of a block after its colon, or enters the block in the lines below.
+func (g *pythonGlance) suite(b pythonBlock) {
+	g.next()
+	outer := g.blocks[len(g.blocks)-1].indent
+	if g.tok.kind != pythonLine {
+		if g.tok.kind == pythonEnd {
+			g.fail()
+			return
+		}
+		b.indent = outer
+		g.blocks = append(g.blocks, b)
+		for {
+			if g.tok.kind == pythonKeyword && (pythonHeads[g.word()] || g.is("def") || g.is("class") || g.is("async")) {
+				g.fail() // a block needs a line of its own
+				return
+			}
+			g.statement()
+			if g.tok.kind != pythonOperator || !g.is(";") {
+				break
+			}
+			if g.next(); g.tok.kind == pythonLine || g.tok.kind == pythonEnd {
+				break
+			}
+		}
+		if !g.sound {
+			return
+		}
+		g.close(b)
+		g.blocks = g.blocks[:len(g.blocks)-1]
+		return
+	}
+	var ok bool
+	if b.indent, ok = g.margin(); !ok || b.indent <= outer {
+		g.fail()
+		return
+	}
+	g.blocks = append(g.blocks, b)
+	g.next()
+	g.statements()
+	g.tok = pythonToken{kind: pythonLine, start: g.last, end: g.last}
+}
+
+// next reads a token and checks that it may follow the one before.
+func (g *pythonGlance) next() {
+	before := g.tok
+	if before.kind == pythonEnd && before.end > 0 || !g.sound {
+		return
+	}
+	g.scan()
+	if !g.sound {
+		g.fail()
+		return
+	}
+	if before.kind != pythonLine && before.kind != pythonEnd {
+		g.last = before.end
+	}
+	if g.tok.kind == pythonLine || g.tok.kind == pythonEnd {
+		if before.kind == pythonOperator && pythonBinary[string(g.text[before.start:before.end])] {
+			g.fail()
+		}
+		return
+	}
+	switch value := g.value(before, true); {
+	case g.tok.kind == pythonKeyword:
+		word, was := g.word(), string(g.text[before.start:before.end])
+		printed := before.kind == pythonName && (was == "print" || was == "exec")
+		needed := before.kind == pythonKeyword && pythonNeeds[was] && !(was == "not" && word == "in") ||
+			before.kind == pythonOperator && (pythonBinary[was] || was == "(" || was == "[")
+		if value && !printed && !pythonInfix[word] || needed && !pythonPrefix[word] {
+			g.fail()
+		}
+	case g.tok.kind == pythonOperator:
+		op := g.word()
+		if pythonBinary[op] && (before.kind == pythonLine ||
+			before.kind == pythonOperator && pythonBinary[string(g.text[before.start:before.end])]) || op == "{" && value {
+			g.fail()
+		}
+	case value && g.value(g.tok, false) && !(before.kind == pythonText && g.tok.kind == pythonText):
+		if w := string(g.text[before.start:before.end]); before.kind != pythonName || w != "print" && w != "exec" {
+			g.fail()
+		}
+	}
+}
+
+// value reports whether a token ends a value, or begins one.
+func (g *pythonGlance) value(t pythonToken, ends bool) bool {
+	switch t.kind {
+	case pythonName, pythonNumber, pythonText:
+		return true
+	case pythonOperator:
+		c := g.text[t.start]
+		return ends && (c == ')' || c == ']' || c == '}')
+	}
+	return false
+}
+
+// scan reads a token.
+func (g *pythonGlance) scan() {
+	for ; g.at < len(g.text); g.at++ {
+		c := g.text[g.at]
+		switch {
+		case c == ' ' || c == '\t' || c == '\f' || c == '\r':
+		case c == '\\':
+			if g.at+2 < len(g.text) && g.text[g.at+1] == '\r' {
+				g.at++
+			}
+			if g.at++; g.at >= len(g.text) || g.text[g.at] != '\n' {
+				g.sound = false
+				return
+			}
+		case c == '#':
+			if g.comment(); len(g.open) == 0 {
+				g.remark = g.at + 1
+			}
+		case c == '\n':
+			if len(g.open) > 0 {
+				continue
+			}
+			g.tok = pythonToken{pythonLine, g.at, g.at + 1}
+			g.at++
+			return
+		case isPythonName(c):
+			g.name()
+			return
+		case c >= '0' && c <= '9', c == '.' && g.at+1 < len(g.text) && g.text[g.at+1] >= '0' && g.text[g.at+1] <= '9':
+			g.number()
+			return
+		case c == '"' || c == '\'':
+			g.string(g.at)
+			return
+		default:
+			g.operator(c)
+			return
+		}
+	}
+	g.tok = pythonToken{pythonEnd, len(g.text), len(g.text)}
+	g.sound = g.sound && len(g.open) == 0
+}
+
+func isPythonName(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c == '_' || c >= 0x80
+}
+
+func (g *pythonGlance) name() {
+	from := g.at
+	for g.at < len(g.text) && (isPythonName(g.text[g.at]) || g.text[g.at] >= '0' && g.text[g.at] <= '9') {
+		g.at++
+	}
+	word := string(g.text[from:g.at])
+	if g.at < len(g.text) && (g.text[g.at] == '"' || g.text[g.at] == '\'') && len(word) <= 2 &&
+		strings.Trim(word, "rRbBuUfF") == "" {
+		g.string(from)
+		return
+	}
+	g.tok = pythonToken{pythonName, from, g.at}
+	if pythonKeywords[word] {
+		g.tok.kind = pythonKeyword
+	}
+}
+
+func (g *pythonGlance) number() {
+	from := g.at
+	for ; g.at < len(g.text); g.at++ {
+		c := g.text[g.at]
+		sign := (c == '+' || c == '-') && g.text[g.at-1]|' ' == 'e' && (g.at-from < 2 || g.text[from+1]|' ' != 'x')
+		if !sign && c != '.' && !(c >= '0' && c <= '9') && (!isPythonName(c) || c >= 0x80) {
+			break
+		}
+	}
+	g.tok = pythonToken{pythonNumber, from, g.at}
+}
+
+// string reads a string literal that begins at from; its quote is the next byte.
+func (g *pythonGlance) string(from int) {
+	quote := g.text[g.at]
+	long := g.at+2 < len(g.text) && g.text[g.at+1] == quote && g.text[g.at+2] == quote
+	if g.at++; long {
+		g.at += 2
+	}
+	for ; g.at < len(g.text); g.at++ {
+		switch c := g.text[g.at]; {
+		case c == '\\':
+			if g.at++; g.at+1 < len(g.text) && g.text[g.at] == '\r' && g.text[g.at+1] == '\n' {
+				g.at++
+			}
+		case c == '\n' && !long:
+			g.sound = false
+			return
+		case c == quote && !long:
+			g.at++
+			g.tok = pythonToken{pythonText, from, g.at}
+			return
+		case c == quote && g.at+2 < len(g.text) && g.text[g.at+1] == quote && g.text[g.at+2] == quote:
+			g.at += 3
+			g.tok = pythonToken{pythonText, from, g.at}
+			return
+		}
+	}
+	g.sound = false
+}
+
+// operator reads an operator or a bracket.
+func (g *pythonGlance) operator(c byte) {
+	from := g.at
+	g.at++
+	switch c {
+	case '(':
+		g.open = append(g.open, ')')
+	case '[':
+		g.open = append(g.open, ']')
+	case '{':
+		g.open = append(g.open, '}')
+	case ')', ']', '}':
+		n := len(g.open)
+		if n == 0 || g.open[n-1] != c {
+			g.sound = false
+			return
+		}
+		g.open = g.open[:n-1]
+	case ',', ';', '.', '~':
+	case '@', '+', '-', '*', '/', '%', '&', '|', '^', '<', '>', '=', '!', ':':
+		for g.at < len(g.text) && g.at-from < 3 && pythonOperators[string(g.text[from:g.at+1])] {
+			g.at++
+		}
+		g.sound = c != '!' || g.at-from == 2
+	default:
+		g.sound = false
+	}
+	g.tok = pythonToken{pythonOperator, from, g.at}
+}
+
+// pythonOperators are the operators of more than one character, and what they begin with.
+var pythonOperators = wordSet("@= += -= -> ** **= *= // //= /= %= &= |= ^= << <<= <= <> >> >>= >= == != :=")

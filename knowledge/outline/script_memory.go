@@ -1,0 +1,335 @@
+package outline
+
+import (
+	"bytes"
+	"hash/maphash"
+	"slices"
+	"sort"
+	"strings"
+
+	"github.com/runplan/runplan/internal/recent"
+	"github.com/runplan/runplan/patterns"
+)
+
+// ScriptMemory reads versions of JavaScript and TypeScript files and caches what ast-grep found in each statement and
+// in each member of a class, because most of them do not change between versions. It is for one goroutine.
+type ScriptMemory struct {
+	units *recent.Map[scriptSource, *scriptFound]
+	seed  maphash.Seed
+	round int
+}
+
+// scriptSource is a piece of a file's source.
+type scriptSource struct {
+	around uint64 // hash of the grammar and of the blocks that hold it
+	text   string
+}
+
+// scriptFound is what ast-grep found in a piece.
+type scriptFound struct {
+	nodes []patterns.Node
+	known bool
+	round int // in which ast-grep was asked
+	size  int
+}
+
+// NewScriptMemory returns an empty cache.
+func NewScriptMemory() *ScriptMemory {
+	return &ScriptMemory{units: recent.New[scriptSource](mostRemembered, func(f *scriptFound) int { return f.size }),
+		seed: maphash.MakeSeed()}
+}
+
+// scriptUnit is a piece of a version: statements between empty lines, or the first and the last line of a block, which
+// holds more units.
+type scriptUnit struct {
+	from, to  int // the statements, or what precedes the block
+	tail, end int // what follows the block
+	inner     []*scriptUnit
+	fresh     bool // no version before had it
+	*scriptFound
+}
+
+// ScriptVersion is a version of a file that is read. Ask returns the text to ask ast-grep about, and Take the answer.
+type ScriptVersion struct {
+	text  []byte
+	units []*scriptUnit
+	ask   []byte
+	parts []scriptPart
+}
+
+// scriptPart is a part of the text to ask about.
+type scriptPart struct {
+	at    int // in that text
+	unit  *scriptUnit
+	after int // offset in the unit
+}
+
+// Begin starts a round: versions that are split, then asked about together, then read in the same order.
+func (m *ScriptMemory) Begin() { m.round++ }
+
+// Version splits a version of a file. The text comes from [Prepare]. A piece that an earlier version of the round asks
+// about is not asked about again.
+func (m *ScriptMemory) Version(grammar string, text []byte) *ScriptVersion {
+	v := &ScriptVersion{text: text}
+	s := scriptSplitter{m: m, text: text}
+	v.units = s.units(0, len(text), "", maphash.String(m.seed, grammar), 0)
+	for _, u := range v.units {
+		v.want(u)
+	}
+	if len(v.ask) > 0 {
+		v.ask = append(v.ask, "\n//\n"...) // a text without any node would be asked about again
+	}
+	return v
+}
+
+// want adds a unit to the question if anything of it is fresh.
+func (v *ScriptVersion) want(u *scriptUnit) {
+	if !u.wanted() {
+		return
+	}
+	v.add(u, u.from, u.to, 0)
+	for _, x := range u.inner {
+		v.want(x)
+	}
+	if u.tail < u.end {
+		v.add(u, u.tail, u.end, u.to-u.from)
+	}
+}
+
+func (v *ScriptVersion) add(u *scriptUnit, from, to, after int) {
+	v.parts = append(v.parts, scriptPart{len(v.ask), u, after})
+	v.ask = append(v.ask, v.text[from:to]...)
+}
+
+func (u *scriptUnit) wanted() bool {
+	return u.fresh || slices.ContainsFunc(u.inner, (*scriptUnit).wanted)
+}
+
+// Ask returns the text to ask about, nil if all is known.
+func (v *ScriptVersion) Ask() []byte { return v.ask }
+
+// Take takes what ast-grep found in the text to ask about.
+func (v *ScriptVersion) Take(nodes []patterns.Node) {
+	found := map[*scriptUnit][]patterns.Node{}
+	for _, n := range nodes {
+		if n.Start >= len(v.ask)-len("//\n") {
+			continue
+		}
+		at := v.part(n.Start)
+		u, ok := v.parts[at].unit, true
+		move := func(x int, end bool) int {
+			in := x
+			if end {
+				in = max(0, x-1)
+			}
+			p := v.parts[v.part(in)]
+			ok = ok && p.unit == u
+			return x - p.at + p.after
+		}
+		n.Start, n.End = move(n.Start, false), move(n.End, true)
+		if n.From >= 0 {
+			n.From, n.To = move(n.From, false), move(n.To, true)
+		}
+		vars := slices.Clone(n.Vars)
+		for i := range vars {
+			vars[i].Start, vars[i].End = move(vars[i].Start, false), move(vars[i].End, true)
+		}
+		if n.Vars = vars; !ok || n.Rule == "error" || n.Rule == "torn" {
+			return
+		}
+		found[u] = append(found[u], n)
+	}
+	for _, p := range v.parts {
+		if u := p.unit; u.fresh && !u.known {
+			u.nodes, u.known = found[u], true
+		}
+	}
+}
+
+// part returns the part of the question that has an offset.
+func (v *ScriptVersion) part(at int) int {
+	return sort.Search(len(v.parts), func(i int) bool { return v.parts[i].at > at }) - 1
+}
+
+// Nodes returns what ast-grep would find in the version. It reports false if the version has to be read as a whole.
+func (v *ScriptVersion) Nodes() ([]patterns.Node, bool) {
+	var out []patterns.Node
+	ok := true
+	var walk func(u *scriptUnit)
+	walk = func(u *scriptUnit) {
+		ok = ok && u.known
+		move := func(x int) int {
+			if x <= u.to-u.from {
+				return x + u.from
+			}
+			return x - (u.to - u.from) + u.tail
+		}
+		for _, n := range u.nodes {
+			if n.Start, n.End = move(n.Start), move(n.End); n.From >= 0 {
+				n.From, n.To = move(n.From), move(n.To)
+			}
+			n.Vars = slices.Clone(n.Vars)
+			for i := range n.Vars {
+				n.Vars[i].Start, n.Vars[i].End = move(n.Vars[i].Start), move(n.Vars[i].End)
+			}
+			out = append(out, n)
+		}
+		for _, x := range u.inner {
+			walk(x)
+		}
+	}
+	for _, u := range v.units {
+		walk(u)
+	}
+	return out, ok
+}
+
+type scriptSplitter struct {
+	m    *ScriptMemory
+	text []byte
+}
+
+// Limits of the blocks that are split.
+const (
+	deepestBlock  = 4
+	shortestBlock = 600 // bytes
+)
+
+// units splits statements of one indentation at the empty lines between them.
+func (s *scriptSplitter) units(from, to int, indent string, around uint64, depth int) []*scriptUnit {
+	var out []*scriptUnit
+	start, blank := from, false
+	var b scriptBalance
+	checked := from
+	for at := from; at < to; {
+		next := to
+		if n := bytes.IndexByte(s.text[at:to], '\n'); n >= 0 {
+			next = at + n + 1
+		}
+		line := s.text[at:next]
+		if len(bytes.TrimSpace(line)) == 0 {
+			blank = true
+		} else {
+			if blank && beginsStatement(line, indent) {
+				b.add(s.text[checked:at])
+				checked = at
+				if b.even() {
+					out = append(out, s.unit(start, at, indent, around, depth))
+					start, b = at, scriptBalance{}
+				}
+			}
+			blank = false
+		}
+		at = next
+	}
+	if start < to {
+		out = append(out, s.unit(start, to, indent, around, depth))
+	}
+	return out
+}
+
+// scriptBalance counts what has to be closed before a statement ends.
+type scriptBalance struct{ brackets, ticks, comments int }
+
+func (b *scriptBalance) add(text []byte) {
+	for i, c := range text {
+		switch c {
+		case '(', '[', '{':
+			b.brackets++
+		case ')', ']', '}':
+			b.brackets--
+		case '`':
+			b.ticks++
+		case '*':
+			if i > 0 && text[i-1] == '/' {
+				b.comments++
+			}
+			if i+1 < len(text) && text[i+1] == '/' {
+				b.comments--
+			}
+		}
+	}
+}
+
+func (b *scriptBalance) even() bool { return b.brackets == 0 && b.ticks%2 == 0 && b.comments == 0 }
+
+// beginsStatement reports whether a line of an indentation can begin a statement or a member.
+func beginsStatement(line []byte, indent string) bool {
+	if len(line) <= len(indent) || string(line[:len(indent)]) != indent {
+		return false
+	}
+	switch c := line[len(indent)]; {
+	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c == '_', c == '$', c == '@', c == '#', c == '\'', c == '"':
+		return true
+	case c == '/':
+		return len(line) > len(indent)+1 && (line[len(indent)+1] == '/' || line[len(indent)+1] == '*')
+	}
+	return false
+}
+
+// unit makes a unit, with units of its own if it is a long block.
+func (s *scriptSplitter) unit(from, to int, indent string, around uint64, depth int) *scriptUnit {
+	u := &scriptUnit{from: from, to: to}
+	text := s.text[from:to]
+	if len(text) > shortestBlock && depth < deepestBlock {
+		if head, tail, inside := blockOf(text, indent); head > 0 {
+			var h maphash.Hash
+			h.SetSeed(s.m.seed)
+			_, _ = h.Write(text[:head])
+			_, _ = h.Write(text[tail:])
+			inner := s.units(from+head, from+tail, inside, h.Sum64()*31+around, depth+1)
+			if len(inner) > 1 {
+				u.to, u.tail, u.end, u.inner = from+head, from+tail, to, inner
+				text = slices.Concat(text[:head], text[tail:])
+			}
+		}
+	}
+	key := scriptSource{around, string(text)}
+	found, have := s.m.units.Get(key)
+	if !have {
+		found = &scriptFound{size: 2*len(text) + 500}
+		s.m.units.Put(key, found)
+	}
+	if u.scriptFound = found; !found.known && found.round != s.m.round {
+		found.round, u.fresh = s.m.round, true
+	}
+	return u
+}
+
+// blockOf finds the block of a statement that has all other lines in it: the length of what precedes it, where what
+// follows it begins, and its indentation. Without such a block the length is 0.
+func blockOf(text []byte, indent string) (head, tail int, inside string) {
+	at := 0
+	for line := range bytes.Lines(text) {
+		at += len(line)
+		code, _, _ := bytes.Cut(line, []byte(" // "))
+		if bytes.HasSuffix(bytes.TrimRight(code, " \t\r\n"), []byte("{")) {
+			head = at
+			break
+		}
+	}
+	body := bytes.TrimRight(text, " \t\r\n")
+	tail = bytes.LastIndexByte(body, '\n') + 1
+	if head == 0 || tail <= head || !strings.HasPrefix(string(body[tail:]), indent+"}") {
+		return 0, 0, ""
+	}
+	for line := range bytes.Lines(text[head:tail]) {
+		code := bytes.TrimLeft(line, " \t")
+		if len(bytes.TrimSpace(code)) == 0 {
+			continue
+		}
+		if inside == "" {
+			inside = string(line[:len(line)-len(code)])
+			if len(inside) <= len(indent) || !strings.HasPrefix(inside, indent) {
+				return 0, 0, ""
+			}
+		}
+		if !bytes.HasPrefix(line, []byte(inside)) {
+			return 0, 0, ""
+		}
+	}
+	if inside == "" {
+		return 0, 0, ""
+	}
+	return head, tail, inside
+}
