@@ -49,6 +49,7 @@ func epoch(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 type content struct {
 	Src      string         `json:"src"`
 	Dst      string         `json:"dst"`
+	Type     string         `json:"type,omitempty"`
 	Packager string         `json:"packager,omitempty"` // the only kind of package that gets it; empty for all
 	FileInfo map[string]any `json:"file_info"`
 }
@@ -85,10 +86,16 @@ func (r *release) nfpm(t target) ([]byte, error) {
 		return nil, err
 	}
 	var all []content
-	add := func(from, to string, mode int, only ...string) {
+	typed := func(as, from, to string, mode int, only ...string) {
 		for _, kind := range append(only, "")[:max(1, len(only))] {
-			all = append(all, content{from, to, kind, map[string]any{"mode": mode, "mtime": r.date}})
+			all = append(all, content{from, to, as, kind, map[string]any{"mode": mode, "mtime": r.date}})
 		}
+	}
+	add := func(from, to string, mode int, only ...string) { typed("", from, to, mode, only...) }
+	// rpm marks documents, so that an installation can leave them out; the other packagers skip what has this type.
+	document := func(from, to string) {
+		add(from, to, 0o644, "deb", "apk")
+		typed("doc", from, to, 0o644, "rpm")
 	}
 	add(r.binary(t), "/usr/bin/runplan", 0o755)
 	for _, i := range rest {
@@ -96,12 +103,16 @@ func (r *release) nfpm(t target) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if to := installed(i.to); strings.HasSuffix(to, ".gz") {
+		switch to := installed(i.to); {
+		case to == "":
+		case strings.HasSuffix(to, ".gz"):
 			if from, err = r.compressed(from); err != nil {
 				return nil, err
 			}
-			add(from, to, 0o644)
-		} else if to != "" {
+			document(from, to)
+		case strings.HasPrefix(to, "/usr/share/doc/"):
+			document(from, to)
+		default:
 			add(from, to, 0o644)
 		}
 	}
@@ -109,7 +120,8 @@ func (r *release) nfpm(t target) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	add(license, "/usr/share/licenses/runplan/LICENSE", 0o644, "rpm", "apk")
+	add(license, "/usr/share/licenses/runplan/LICENSE", 0o644, "apk")
+	typed("license", license, "/usr/share/licenses/runplan/LICENSE", 0o644, "rpm")
 	for to, text := range map[string]string{
 		"/usr/share/doc/runplan/copyright": debianCopyright, "/usr/share/lintian/overrides/runplan": lintianOverrides,
 	} {
@@ -126,8 +138,7 @@ func (r *release) nfpm(t target) ([]byte, error) {
 	}}); err != nil {
 		return nil, err
 	}
-	slices.SortFunc(all, func(a,
-		b content) int {
+	slices.SortFunc(all, func(a, b content) int {
 		return cmp.Or(cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Packager, b.Packager))
 	})
 	return json.MarshalIndent(map[string]any{
