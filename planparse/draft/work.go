@@ -96,7 +96,7 @@ var (
 	located = lazyre.New(`(?im)^[\s>*_-]*(?:location|files?|paths?|module|script|where|endpoint|new files?|modified files?|implementation)\s*:?[*_]*\s*:?[*_]*\s+[\x60\[(*]*[\w.{-]+[/.]`)
 	doing   = lazyre.New(`(?im)^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_]{0,2}(?:we (?:will |should |must )?)?(?:` +
 		verbs + `)s?\b`)
-	titled = lazyre.New(`(?i)^(?:(?:phase|step|stage|part|milestone)\s+\d[\d.]*\b[\s:.—–-]*)?(?:new|` + verbs + `)\b`)
+	titled   = lazyre.New(`(?i)^(?:(?:phase|step|stage|part|milestone)\s+\d[\d.]*\b[\s:.—–-]*)?(?:new|` + verbs + `)\b`)
 	must     = lazyre.New(`\b(?:must|shall|should|will|SHALL|MUST|needs to|has to)\b`)
 	required = lazyre.New(`\b[A-Z]{2,}[A-Z0-9]*-\d+\b`)
 )
