@@ -271,9 +271,15 @@ func TestPackagesMarkDocuments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var config struct{ Contents []content }
+	var config struct {
+		Contents []content
+		RPM      struct{ BuildHost string }
+	}
 	if err := json.Unmarshal(text, &config); err != nil {
 		t.Fatal(err)
+	}
+	if config.RPM.BuildHost == "" {
+		t.Error("the rpm would name the machine that it was built on")
 	}
 	has := map[string]string{}
 	for _, c := range config.Contents {
@@ -287,6 +293,7 @@ func TestPackagesMarkDocuments(t *testing.T) {
 		"rpm /usr/share/man/man1/runplan.1.gz": "[doc]", "rpm /usr/share/doc/runplan/NOTICE": "[doc]",
 		"rpm /usr/share/licenses/runplan/LICENSE": "[license]", "rpm /usr/bin/runplan": "[]",
 		"deb /usr/share/man/man1/runplan.1.gz": "[]", "deb /usr/share/doc/runplan/NOTICE": "[]",
+		"deb /usr/share/doc/runplan/changelog.gz": "[]", "rpm /usr/share/doc/runplan/changelog.gz": "",
 		"apk /usr/share/man/man1/runplan.1.gz": "[]", "apk /usr/share/licenses/runplan/LICENSE": "[]",
 	} {
 		if has[file] != want {
