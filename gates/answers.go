@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -79,7 +80,7 @@ func (s Subject) namesTested(f Finding) bool {
 	}
 	for _, name := range append(calledIn(filepath.Join(s.Dir, filepath.FromSlash(f.Path)), f), tested(f.Test)) {
 		lower := strings.ToLower(name)
-		if len(name) < 2 || plain[lower] {
+		if len(name) < 2 || plain.Has(lower) {
 			continue
 		}
 		if title[lower] || has(s.Batch.Text, "`"+name+"`") || has(s.Batch.Text, "`"+name+"()`") || unmistakable(name) &&
@@ -143,18 +144,11 @@ func calledIn(file string, f Finding) []string {
 }
 
 // plain holds names of functions that say nothing about the subject of a test.
-var plain = func() map[string]bool {
-	words := "error errorf fatal fatalf run log logf helper new print println printf sprintf test tests it describe " +
-		"expect assert equal equals " +
-		"true false not fail skip main len range make append string int str list dict set open close read write get put " +
-		"join split " +
-		"format map filter type call func function if for while switch return with is in of to be"
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		set[w] = true
-	}
-	return set
-}()
+var plain = wordset.New(
+	"error errorf fatal fatalf run log logf helper new print println printf sprintf test tests it describe expect " +
+		"assert equal equals true false not fail skip main len range make append string int str list dict set open close " +
+		"read write get put join split format map filter type call func function if for while switch return with is in of " +
+		"to be")
 
 // unmistakable reports whether a name cannot be a plain word: it has an underscore, a slash, a space or a capital
 // inside.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -153,7 +154,7 @@ func nearUnit(text []byte) (word, why string) {
 	if end := strings.IndexFunc(second, func(r rune) bool { return !unicode.IsLetter(r) }); end >= 0 {
 		second = second[:end]
 	}
-	if number, ok := numberWords[second]; ok {
+	if number, ok := numberWords()[second]; ok {
 		return word, "its number is a word; write " + capital(word) + " " + number + ":"
 	}
 	if len(rest) > 0 && bytes.IndexByte([]byte("_/"), rest[0]) >= 0 && len(rest) > 1 && isDigit(rest[1]) {
@@ -189,7 +190,7 @@ func nearWord(word string) string {
 }
 
 // numberWords are numbers as people spell them in headings.
-var numberWords = func() map[string]string {
+var numberWords = sync.OnceValue(func() map[string]string {
 	out := map[string]string{}
 	digits := []string{"1", "2", "3", "4", "5", "6", "7", "8", "9", "10", "11", "12"}
 	for _, list := range []string{
@@ -205,7 +206,7 @@ var numberWords = func() map[string]string {
 		}
 	}
 	return out
-}()
+})
 
 // knownKeys are the keys of batches and plans that are written for runplan.
 var knownKeys = []string{"depends_on", "context_refs", "parallel_safe", "critical", "approve", "estimate", "regression",

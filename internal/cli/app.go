@@ -37,7 +37,8 @@ type App struct {
 
 	Engines []RemoteHost // engines that execute runs on other machines
 
-	Root func(*App) *cobra.Command // makes the command tree; Main sets it
+	// Root makes the command tree, or the part of it that is enough for args; Main sets it.
+	Root func(a *App, args []string) *cobra.Command
 	// Words adds implied words to a command line, such as run before a plan; nil adds nothing.
 	Words func(root *cobra.Command, args []string) []string
 
@@ -53,7 +54,7 @@ func (a App) Execute(ctx context.Context, args ...string) int {
 		a.Stderr = wrapper(f)
 	}
 	dir := a.Dir
-	root := a.Root(&a)
+	root := a.Root(&a, args)
 	a.Dir = dir // the flag --repo has reset it
 	if a.Words != nil {
 		args = a.Words(root, args)

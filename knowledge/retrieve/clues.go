@@ -181,7 +181,7 @@ func keywords(text string) []string {
 	for _, w := range strings.FieldsFunc(text,
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 		for _, h := range Humps(w) {
-			if utf8.RuneCountInString(h) < 3 || stopWords[h] || strings.Trim(h, "0123456789") == "" || slices.Contains(out, h) {
+			if utf8.RuneCountInString(h) < 3 || stopWords.Has(h) || strings.Trim(h, "0123456789") == "" || slices.Contains(out, h) {
 				continue
 			}
 			if out = append(out, h); len(out) == maxKeywords {

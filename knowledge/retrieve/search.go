@@ -117,7 +117,7 @@ var stopStems = func() func() map[string]bool {
 	return func() map[string]bool {
 		if set == nil {
 			m := map[string]bool{}
-			for w := range stopWords {
+			for w := range stopWords.Words() {
 				switch w { // programming terms, which a text search can use
 				case "error", "errors", "method", "methods", "class", "classes", "test", "tests", "function", "functions", "file",
 					"files", "line", "lines", "code", "repository":

@@ -1,9 +1,9 @@
 package retrieve
 
-import "strings"
+import "github.com/runplan/runplan/internal/wordset"
 
 // stopWords are words without significance for a task.
-var stopWords = wordSet(`
+var stopWords = wordset.New(`
 about above across add added adds after again all also although always among and another any anything are
 around because been before being below between both bug bugs but can cannot change changed changes class
 classes code could did does doing done down during each either else enough ensure error errors every
@@ -16,11 +16,3 @@ test tests than that the their them then there these they thing things this thos
 under until upon use used uses using very want wants was way well were what when where whether which while
 who whole why will with within without work works would yet you your
 `)
-
-func wordSet(text string) map[string]bool {
-	set := map[string]bool{}
-	for _, w := range strings.Fields(text) {
-		set[w] = true
-	}
-	return set
-}

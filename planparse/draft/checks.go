@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/wordset"
 )
 
 // collectTests returns the items of a test plan. It skips text between them, and items after a paragraph of text.
@@ -111,7 +112,7 @@ func (b *batch) check(d *document, it testItem) {
 var (
 	passes   = lazyre.New(`(?i)\b(?:pass(?:es|ed)?|green|clean|succeeds?|exits? 0|no errors?|ok)\b|\d+/\d+ pass`)
 	fails    = lazyre.New(`(?i)\b(?:fails?|must not|raises?|errors? out|non-?zero)\b`)
-	programs = set(`pytest python python3 go gotestsum npm npx pnpm yarn bun deno node cargo make just task uv uvx pip ruff mypy black tox nox poetry git bash sh docker
+	programs = wordset.New(`pytest python python3 go gotestsum npm npx pnpm yarn bun deno node cargo make just task uv uvx pip ruff mypy black tox nox poetry git bash sh docker
 		bundle rspec rake rails ruby mvn gradle ./gradlew ./mvnw dotnet swift xcodebuild mix composer phpunit php terraform helm kubectl curl jest vitest tsc eslint`)
 	// behind matches the start of the text after a command that is not in a code span
 	behind = lazyre.New(`\s+(?:—|–|--|→|=>|#)\s+|;\s+[a-z]|\s+\(|\s(?:on|in|for|with|against)\s(?:the|a|an|all|each|every)\s|\s(?:prints?|shows?|lists?|writes?|passe?s?|exits?|still|must|should|succeeds?|is|and|then)\s`)
@@ -141,7 +142,7 @@ func commandOf(text string) (run, rest string, ok bool) {
 		return "", "", false
 	}
 	program := words[0]
-	if !programs[program] && !strings.HasPrefix(program, "./") && !strings.HasPrefix(program, "scripts/") &&
+	if !programs.Has(program) && !strings.HasPrefix(program, "./") && !strings.HasPrefix(program, "scripts/") &&
 		!strings.HasPrefix(program, "bin/") {
 		return "", "", false
 	}

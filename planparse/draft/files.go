@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/wordset"
 )
 
 // mention is a path in a text and its action: "create", "modify", "delete", or "" if it is only named.
@@ -102,10 +103,10 @@ func isFile(p string) bool {
 	if strings.Contains(p, "/") {
 		return !regexp.MustCompile(`^\d+$`).MatchString(ext)
 	}
-	return endings[strings.ToLower(ext)]
+	return endings.Has(strings.ToLower(ext))
 }
 
-var endings = set(`go py ts tsx js jsx mjs cjs rs rb java kt swift c h cc cpp hpp cs php sh bash zsh ps1 sql toml yaml yml json md mdx txt html css scss vue svelte proto
+var endings = wordset.New(`go py ts tsx js jsx mjs cjs rs rb java kt swift c h cc cpp hpp cs php sh bash zsh ps1 sql toml yaml yml json md mdx txt html css scss vue svelte proto
 	graphql gradle xml ini cfg lock tf ex exs erl lua pl r scala clj zig nix cmake`)
 
 // files sorts the paths of a batch into created, changed and only read ones.

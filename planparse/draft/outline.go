@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -405,7 +406,7 @@ func (d *document) itemText(it testItem) string {
 }
 
 // severities are bold words at the start of an item that do not describe it.
-var severities = set("critical important minor major high medium low blocker breaking note optional must should")
+var severities = wordset.New("critical important minor major high medium low blocker breaking note optional must should")
 
 var leadEnd = lazyre.New(`\s+[—–-]\s|[:;]\s|[:;]$|\s\(|\.\s|\.$|\n`)
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/wordset"
 )
 
 // sectionKind is the kind of a section according to its title.
@@ -23,37 +24,30 @@ const (
 // The words that identify the kind of a section. A title is of a kind if it contains only words of that kind and
 // small words, with at least one of the former.
 var (
-	contextWords = set(`background motivation introduction intro overview summary abstract context problem problems solution goals goal non-goals nongoals
+	contextWords = wordset.New(`background motivation introduction intro overview summary abstract context problem problems solution goals goal non-goals nongoals
 		objective objectives alternatives considered rejected references reference links glossary terminology definitions risks risk mitigations open questions
 		question unresolved future possibilities timeline history revision log appendix changelog faq status conclusion related work prior art strengths verdict
 		issues issue deviations deviation spec dependencies principles assumptions constraints metadata authors acknowledgements rationale consequences current
 		state existing tradeoffs trade-offs drawbacks success metrics scope out in conversation minor important critical explanation guide-level key insight why
 		user stories story impact decision`)
-	testWords  = set(`test tests testing plan strategy verification verify verifying validation acceptance criteria checklist quality assurance qa manual unit integration definition done`)
-	fileWords  = set(`file files create created modify modified changed change changes touched affected new structure layout summary list key critical update updated delete deleted`)
-	orderWords = set(`implementation order dependencies sequence sequencing rollout roll-out ordering phasing roadmap milestones schedule build merge plan timeline estimated effort`)
-	listWords  = set(`changes change threads thread adds pr implementation proposed deliverables deliverable components component tasks task items item action todo todos next steps
+	testWords     = wordset.New(`test tests testing plan strategy verification verify verifying validation acceptance criteria checklist quality assurance qa manual unit integration definition done`)
+	testPlanWords = wordset.New(`plan integration unit manual`)
+	fileWords     = wordset.New(`file files create created modify modified changed change changes touched affected new structure layout summary list key critical update updated delete deleted`)
+	orderWords    = wordset.New(`implementation order dependencies sequence sequencing rollout roll-out ordering phasing roadmap milestones schedule build merge plan timeline estimated effort`)
+	listWords     = wordset.New(`changes change threads thread adds pr implementation proposed deliverables deliverable components component tasks task items item action todo todos next steps
 		requirements requirement features feature required proposal specification plan work functional included implemented fixes improvements`)
-	smallWords = set(`the a an and or of to in for this that these those what is are not do be how it its we with by on at from does key & / detailed high level high-level technical proposed`)
+	smallWords = wordset.New(`the a an and or of to in for this that these those what is are not do be how it its we with by on at from does key & / detailed high level high-level technical proposed`)
 )
 
-func set(words string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		out[w] = true
-	}
-	return out
-}
-
 // only reports whether a title has words of a kind, and otherwise only small words.
-func only(title string, kind map[string]bool) bool {
+func only(title string, kind *wordset.Set) bool {
 	found := false
 	for _, w := range strings.FieldsFunc(strings.ToLower(title),
 		func(r rune) bool { return strings.ContainsRune(" ,:;()?!.&/→—–", r) }) {
 		switch {
-		case kind[w]:
+		case kind.Has(w):
 			found = true
-		case !smallWords[w]:
+		case !smallWords.Has(w):
 			return false
 		}
 	}
@@ -69,7 +63,7 @@ func kindOf(s *section) sectionKind {
 	switch {
 	case t == "":
 		return workSection
-	case only(t, testWords) && !only(t, set("plan integration unit manual")):
+	case only(t, testWords) && !only(t, testPlanWords):
 		return testSection
 	case only(t, fileWords) &&
 		(strings.Contains(strings.ToLower(t), "file") || strings.Contains(strings.ToLower(t), "structure")):
@@ -96,13 +90,13 @@ func knownTitle(line string) bool {
 	return kindOf(&s) != workSection
 }
 
+const verbs = `add|build|change|convert|create|define|delete|deprecate|drop|emit|ensure|expose|extend|extract|fix|generate|implement|integrate|introduce|migrate|modify|move|narrow|port|promote|provide|refactor|register|remove|rename|replace|restore|rewrite|split|support|switch|update|wire|write`
+
 var (
 	located = lazyre.New(`(?im)^[\s>*_-]*(?:location|files?|paths?|module|script|where|endpoint|new files?|modified files?|implementation)\s*:?[*_]*\s*:?[*_]*\s+[\x60\[(*]*[\w.{-]+[/.]`)
-	verbs   = `add|build|change|convert|create|define|delete|deprecate|drop|emit|ensure|expose|extend|extract|fix|generate|implement|integrate|introduce|migrate|modify|move|narrow|port|promote|provide|refactor|register|remove|rename|replace|restore|rewrite|split|support|switch|update|wire|write`
 	doing   = lazyre.New(`(?im)^\s*(?:(?:[-*+•]|\d+[.)])\s+)?[*_]{0,2}(?:we (?:will |should |must )?)?(?:` +
 		verbs + `)s?\b`)
-	titled = lazyre.New(`(?i)^(?:(?:phase|step|stage|part|milestone)\s+\d[\d.]*\b[\s:.—–-]*)?(?:new\b|` +
-		strings.ReplaceAll(verbs, "|", `\b|`) + `\b)`)
+	titled   = lazyre.New(`(?i)^(?:(?:phase|step|stage|part|milestone)\s+\d[\d.]*\b[\s:.—–-]*)?(?:new|` + verbs + `)\b`)
 	must     = lazyre.New(`\b(?:must|shall|should|will|SHALL|MUST|needs to|has to)\b`)
 	required = lazyre.New(`\b[A-Z]{2,}[A-Z0-9]*-\d+\b`)
 )

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/runplan/runplan/internal/wordset"
 )
 
 // Generalise makes a pattern of a batch title: its words in lower case and in their order, without numbers of batches
@@ -12,15 +14,8 @@ import (
 func Generalise(title string) string { return strings.Join(words(title), " ") }
 
 // stopWords lists words without information about the work.
-var stopWords = map[string]bool{
-	"a": true, "an": true, "and": true, "as": true, "at": true, "by": true, "for": true, "from": true, "in": true,
-	"into": true,
-	"its":  true, "of": true, "on": true, "or": true, "our": true, "so": true, "that": true, "the": true, "their": true,
-	"then": true,
-	"this": true, "to": true, "up": true, "via": true, "with": true,
-	"batch": true, "batches": true, "chunk": true, "part": true, "phase": true, "step": true, "task": true, "tasks": true,
-	"wave": true,
-}
+var stopWords = wordset.New("a an and as at by for from in into its of on or our so that the their then this to up via with " +
+	"batch batches chunk part phase step task tasks wave")
 
 // words returns the meaningful words of a title in their order.
 func words(title string) []string {
@@ -28,11 +23,11 @@ func words(title string) []string {
 	all := strings.FieldsFunc(strings.ToLower(title),
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 	for _, w := range all {
-		if !stopWords[w] && !batchNumber(w) {
+		if !stopWords.Has(w) && !batchNumber(w) {
 			out = append(out, w)
 		}
 	}
-	if len(out) == 0 && len(all) == 1 && stopWords[all[0]] && len(all[0]) == 1 { // "A" is a name
+	if len(out) == 0 && len(all) == 1 && stopWords.Has(all[0]) && len(all[0]) == 1 { // "A" is a name
 		return all
 	}
 	return out

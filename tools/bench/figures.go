@@ -83,7 +83,7 @@ func (b *bench) start() error {
 		fl := median(took[i+1])
 		f := figure{what: "start-up (" + floor + ")", value: ms(v), floor: ms(fl), ratio: fmt.Sprintf("%.2f", v/fl)}
 		if i == 0 {
-			f.goal, f.met = "≤ 15 ms", v <= 15e6
+			f.goal, f.met = "≤ 10 ms", v <= 10e6
 		}
 		b.figures = append(b.figures, f)
 	}

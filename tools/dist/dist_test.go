@@ -1,14 +1,17 @@
 package main
 
 import (
+	"archive/zip"
 	"bytes"
 	"crypto/ed25519"
 	"crypto/x509"
+	"encoding/json"
 	"encoding/pem"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -23,20 +26,22 @@ version) echo "runplan v1.2.3" ;;
 esac
 `
 
-// built makes a release of [program] for the system of install.sh, without the steps that need the network.
-func built(t *testing.T, at target) *release {
+// built makes a release of [program] for some systems, without the steps that need the network.
+func built(t *testing.T, targets ...target) *release {
 	t.Helper()
 	t.Chdir(filepath.Join("..", ".."))
 	r := &release{
 		version: "1.2.3", commit: "c0ffee", date: time.Unix(1_700_000_000, 0).UTC(),
-		out: t.TempDir(), work: t.TempDir(), targets: []target{at},
+		out: t.TempDir(), work: t.TempDir(), targets: targets,
 	}
-	if err := os.MkdirAll(filepath.Dir(r.binary(at)), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for _, binary := range []string{r.binary(at), r.trainer(at)} {
-		if err := os.WriteFile(binary, []byte(program), 0o755); err != nil {
+	for _, at := range targets {
+		if err := os.MkdirAll(filepath.Dir(r.binary(at)), 0o755); err != nil {
 			t.Fatal(err)
+		}
+		for _, binary := range []string{r.binary(at), r.trainer(at)} {
+			if err := os.WriteFile(binary, []byte(program+"# "+at.String()+"\n"), 0o755); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	if err := os.MkdirAll(filepath.Join(r.work, "completions"), 0o755); err != nil {
@@ -171,6 +176,129 @@ func TestSameBytes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// everywhere returns all systems of a release.
+func everywhere() (all []target) {
+	for _, t := range strings.Fields(allTargets) {
+		system, arch, _ := strings.Cut(t, "/")
+		all = append(all, target{system, arch})
+	}
+	return all
+}
+
+// The Scoop manifest names the archives of Windows with their checksums, and a program that is in each (REL-06).
+func TestScoopManifest(t *testing.T) {
+	r := built(t, everywhere()...)
+	text, err := os.ReadFile(filepath.Join(r.out, "runplan.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var m struct {
+		Version, Bin string
+		Architecture map[string]struct {
+			URL, Hash string
+			Dir       string `json:"extract_dir"`
+		}
+	}
+	if err := json.Unmarshal(text, &m); err != nil || m.Version != "1.2.3" || len(m.Architecture) != 2 {
+		t.Fatalf("%v: %s", err, text)
+	}
+	for bits, arch := range map[string]string{"64bit": "amd64", "arm64": "arm64"} {
+		a := m.Architecture[bits]
+		name, ok := strings.CutPrefix(a.URL, homepage+"/releases/download/v1.2.3/")
+		if sum, err := r.sum(name); !ok || err != nil || sum != a.Hash || !strings.Contains(name, "windows_"+arch) {
+			t.Errorf("%s: %+v, and the checksum is %s (%v)", bits, a, sum, err)
+		}
+		z, err := zip.OpenReader(filepath.Join(r.out, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(z.File, func(f *zip.File) bool { return f.Name == a.Dir+"/"+m.Bin }) {
+			t.Errorf("%s has no %s/%s", name, a.Dir, m.Bin)
+		}
+		z.Close()
+	}
+}
+
+// The Homebrew formula names each archive of macOS and Linux with its checksum, and installs only files that are in it
+// (REL-06).
+func TestHomebrewFormula(t *testing.T) {
+	r := built(t, everywhere()...)
+	text, err := os.ReadFile(filepath.Join(r.out, "runplan.rb"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	archives := regexp.MustCompile(`(?s)on_(macos|linux) do|on_(arm|intel) do\s+url "(\S+)"\s+sha256 "(\w+)"\s+end`)
+	system, named := "", map[string]bool{}
+	for _, m := range archives.FindAllStringSubmatch(string(text), -1) {
+		if m[1] != "" {
+			system = map[string]string{"macos": "darwin", "linux": "linux"}[m[1]]
+			continue
+		}
+		at := target{system, map[string]string{"arm": "arm64", "intel": "amd64"}[m[2]]}
+		name := r.name(at) + ".tar.gz"
+		if sum, err := r.sum(name); err != nil || sum != m[4] || m[3] != r.url(name) {
+			t.Errorf("%s: %q, and the checksum is %s (%v)", at, m[3:], sum, err)
+		}
+		named[name] = true
+	}
+	if len(named) != 4 {
+		t.Errorf("the formula names %v\n%s", named, text)
+	}
+	install := regexp.MustCompile(`(?s)def install\n(.*?)\n  end`).FindStringSubmatch(string(text))
+	if install == nil {
+		t.Fatalf("nothing is installed:\n%s", text)
+	}
+	dir := t.TempDir()
+	out, err := exec.Command("tar", "-xzf", filepath.Join(r.out, r.name(target{"darwin", "arm64"})+".tar.gz"), "-C", dir,
+		"--strip-components", "1").CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for _, m := range regexp.MustCompile(`install (?:Dir\[)?"([^"]+)"`).FindAllStringSubmatch(install[1], -1) {
+		if found, err := filepath.Glob(filepath.Join(dir, m[1])); err != nil || len(found) == 0 {
+			t.Errorf("the archive has no %s (%v)", m[1], err)
+		}
+	}
+}
+
+// rpm knows which files are documents and licences; deb and apk have the same files (REL-06).
+func TestPackagesMarkDocuments(t *testing.T) {
+	r := built(t, target{"linux", "amd64"})
+	text, err := r.nfpm(target{"linux", "amd64"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var config struct {
+		Contents []content
+		RPM      struct{ BuildHost string }
+	}
+	if err := json.Unmarshal(text, &config); err != nil {
+		t.Fatal(err)
+	}
+	if config.RPM.BuildHost == "" {
+		t.Error("the rpm would name the machine that it was built on")
+	}
+	has := map[string]string{}
+	for _, c := range config.Contents {
+		for _, kind := range []string{"deb", "rpm", "apk"} {
+			if c.Packager == "" || c.Packager == kind {
+				has[kind+" "+c.Dst] += "[" + c.Type + "]"
+			}
+		}
+	}
+	for file, want := range map[string]string{
+		"rpm /usr/share/man/man1/runplan.1.gz": "[doc]", "rpm /usr/share/doc/runplan/NOTICE": "[doc]",
+		"rpm /usr/share/licenses/runplan/LICENSE": "[license]", "rpm /usr/bin/runplan": "[]",
+		"deb /usr/share/man/man1/runplan.1.gz": "[]", "deb /usr/share/doc/runplan/NOTICE": "[]",
+		"deb /usr/share/doc/runplan/changelog.gz": "[]", "rpm /usr/share/doc/runplan/changelog.gz": "",
+		"apk /usr/share/man/man1/runplan.1.gz": "[]", "apk /usr/share/licenses/runplan/LICENSE": "[]",
+	} {
+		if has[file] != want {
+			t.Errorf("%s is %q, want %q", file, has[file], want)
+		}
 	}
 }
 

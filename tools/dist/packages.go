@@ -33,8 +33,9 @@ License: Apache-2.0
  /usr/share/common-licenses/Apache-2.0. /usr/share/doc/runplan/NOTICE lists
  the licenses of the modules that the program is linked with.
 `
-	// A static binary is meant: it needs no library of the system, so that one package serves every release.
-	lintianOverrides = "runplan: statically-linked-binary [usr/bin/runplan]\n"
+	// A static binary is meant: it needs no library of the system, so that one package serves every release. nfpm writes
+	// the license, which rpm and apk need, into each kind of package.
+	lintianOverrides = "runplan: statically-linked-binary [usr/bin/runplan]\nrunplan: unknown-field License\n"
 )
 
 // tool returns the command line of a program of release.mod.
@@ -49,6 +50,7 @@ func epoch(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 type content struct {
 	Src      string         `json:"src"`
 	Dst      string         `json:"dst"`
+	Type     string         `json:"type,omitempty"`
 	Packager string         `json:"packager,omitempty"` // the only kind of package that gets it; empty for all
 	FileInfo map[string]any `json:"file_info"`
 }
@@ -85,10 +87,16 @@ func (r *release) nfpm(t target) ([]byte, error) {
 		return nil, err
 	}
 	var all []content
-	add := func(from, to string, mode int, only ...string) {
+	typed := func(as, from, to string, mode int, only ...string) {
 		for _, kind := range append(only, "")[:max(1, len(only))] {
-			all = append(all, content{from, to, kind, map[string]any{"mode": mode, "mtime": r.date}})
+			all = append(all, content{from, to, as, kind, map[string]any{"mode": mode, "mtime": r.date}})
 		}
+	}
+	add := func(from, to string, mode int, only ...string) { typed("", from, to, mode, only...) }
+	// rpm marks documents, so that an installation can leave them out; the other packagers skip what has this type.
+	document := func(from, to string) {
+		add(from, to, 0o644, "deb", "apk")
+		typed("doc", from, to, 0o644, "rpm")
 	}
 	add(r.binary(t), "/usr/bin/runplan", 0o755)
 	for _, i := range rest {
@@ -96,12 +104,16 @@ func (r *release) nfpm(t target) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if to := installed(i.to); strings.HasSuffix(to, ".gz") {
+		switch to := installed(i.to); {
+		case to == "":
+		case strings.HasSuffix(to, ".gz"):
 			if from, err = r.compressed(from); err != nil {
 				return nil, err
 			}
-			add(from, to, 0o644)
-		} else if to != "" {
+			document(from, to)
+		case strings.HasPrefix(to, "/usr/share/doc/"):
+			document(from, to)
+		default:
 			add(from, to, 0o644)
 		}
 	}
@@ -109,33 +121,42 @@ func (r *release) nfpm(t target) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	add(license, "/usr/share/licenses/runplan/LICENSE", 0o644, "rpm", "apk")
+	add(license, "/usr/share/licenses/runplan/LICENSE", 0o644, "apk")
+	typed("license", license, "/usr/share/licenses/runplan/LICENSE", 0o644, "rpm")
 	for to, text := range map[string]string{
 		"/usr/share/doc/runplan/copyright": debianCopyright, "/usr/share/lintian/overrides/runplan": lintianOverrides,
+		"/usr/share/doc/runplan/changelog.gz": r.debianChangelog(),
 	} {
-		from := filepath.Join(r.work, "deb-"+filepath.Base(to))
+		base, packed := strings.CutSuffix(filepath.Base(to), ".gz")
+		from := filepath.Join(r.work, "deb-"+base)
 		if err := os.WriteFile(from, []byte(text), 0o644); err != nil {
 			return nil, err
 		}
+		if packed {
+			if from, err = r.compressed(from); err != nil {
+				return nil, err
+			}
+		}
 		add(from, to, 0o644, "deb")
 	}
-	changes := filepath.Join(r.work, "changes.json")
-	if err := writeJSON(changes, []any{map[string]any{
-		"semver": r.version, "date": r.date, "packager": maintainer,
-		"changes": []any{map[string]string{"note": "See " + homepage + "/releases"}},
-	}}); err != nil {
-		return nil, err
-	}
-	slices.SortFunc(all, func(a,
-		b content) int {
+	slices.SortFunc(all, func(a, b content) int {
 		return cmp.Or(cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Packager, b.Packager))
 	})
 	return json.MarshalIndent(map[string]any{
 		"name": "runplan", "arch": t.arch, "platform": "linux", "version": "v" + r.version, "version_schema": "semver",
-		"section": "devel", "priority": "optional", "maintainer": maintainer, "changelog": changes,
+		"section": "devel", "priority": "optional", "maintainer": maintainer,
 		"description": summary + "\n" + about, "homepage": homepage, "license": "Apache-2.0", "mtime": r.date,
 		"depends": []string{"git"}, "recommends": []string{"bubblewrap"}, "contents": all,
+		// Without a name here the rpm names the machine that it was built on.
+		"rpm": map[string]string{"buildhost": "localhost", "group": "Development/Tools",
+			"summary": strings.ToUpper(summary[:1]) + summary[1:]},
 	}, "", "  ")
+}
+
+// debianChangelog returns the changelog of the deb, which only names the release.
+func (r *release) debianChangelog() string {
+	return fmt.Sprintf("runplan (%s) unstable; urgency=medium\n\n  * See %s/releases\n\n -- %s  %s\n", r.version, homepage,
+		maintainer, r.date.Format(time.RFC1123Z))
 }
 
 // installed returns where a file of the archive goes in a package, "" for nowhere.

@@ -7,6 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -196,7 +197,7 @@ var (
 )
 
 // emptyWords are words that say nothing about a change.
-var emptyWords = wordSet(
+var emptyWords = wordset.New(
 	"fix fixes fixed fixing wip misc miscellaneous update updates updated updating change changes changed changing " +
 		"cleanup clean up minor small tiny stuff things thing tmp temp test tests " +
 		"typo typos more commit work progress some various further again oops done add added edit edits edited final " +
@@ -204,14 +205,6 @@ var emptyWords = wordSet(
 		"feedback pr polish tweak tweaks improve improvements improvement adjust adjustments correction corrections per " +
 		"refactor refactoring refactored lint format formatting style the a an of for in on to and or it its this that " +
 		"with from as by at is are be was were not no new old use used")
-
-func wordSet(words string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		out[w] = true
-	}
-	return out
-}
 
 // Minimum contents of a subject line.
 const (
@@ -234,7 +227,7 @@ func ofMessage(message string) Reason {
 			continue
 		}
 		words++
-		if !emptyWords[w] {
+		if !emptyWords.Has(w) {
 			tells[w] = true
 		}
 	}

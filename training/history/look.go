@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/wordset"
 )
 
 // look refuses commits with secrets and outlines the others.
@@ -17,7 +19,7 @@ func (l *loader) look(ctx context.Context, all []*work) error {
 		for _, e := range w.Entries {
 			_, after := e.Blobs()
 			if after != "" && !slices.ContainsFunc(w.changes, func(c *change) bool { return c.path == e.Path }) &&
-				!pictures[extension(e.Path)] {
+				!pictures.Has(extension(e.Path)) {
 				beside, of, paths = append(beside, after), append(of, w), append(paths, e.Path)
 			}
 		}
@@ -89,7 +91,7 @@ func sidesOf(all []*work) []*source {
 	return out
 }
 
-var pictures = wordSet(
+var pictures = wordset.New(
 	".png .jpg .jpeg .gif .ico .webp .pdf .zip .gz .tgz .xz .bz2 .tar .jar .war .class .so .dll .exe .o .a .woff .woff2 " +
 		".ttf .eot .otf .mp3 .mp4 .mov .avi .wasm .bin .dat .db .sqlite .psd .svg")
 

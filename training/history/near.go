@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
@@ -91,7 +92,7 @@ func (w *work) takes(t target) bool {
 }
 
 // common lists method names that are too frequent to identify a type.
-var common = wordSet(
+var common = wordset.New(
 	"Error String Close Write Read Name Len Less Swap Run Get Set Add Next Reset Start Stop Unwrap Is As MarshalJSON " +
 		"UnmarshalJSON close write read")
 
@@ -101,7 +102,7 @@ func (w *work) uses(t target, x *symbol, own map[string]bool) bool {
 	case !x.piece:
 		return false
 	case t.sibling && x.kind == outline.Method:
-		return w.words["."+x.short] && x.telling() && !common[x.short] && !own[x.short]
+		return w.words["."+x.short] && x.telling() && !common.Has(x.short) && !own[x.short]
 	case t.sibling:
 		return w.words["="+x.short] && x.telling() && !own[x.short]
 	case x.parent >= 0 || x.kind == outline.Method:

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
@@ -54,7 +55,7 @@ func keywords(text string) []string {
 	for _, w := range strings.FieldsFunc(text,
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 		for _, h := range retrieve.Humps(w) {
-			if utf8.RuneCountInString(h) < 3 || emptyWords[h] || stopWords[h] || strings.Trim(h, "0123456789") == "" ||
+			if utf8.RuneCountInString(h) < 3 || emptyWords.Has(h) || stopWords.Has(h) || strings.Trim(h, "0123456789") == "" ||
 				slices.Contains(out, h) {
 				continue
 			}
@@ -66,7 +67,7 @@ func keywords(text string) []string {
 	return out
 }
 
-var stopWords = wordSet(
+var stopWords = wordset.New(
 	"about above after all also although any because been before being below between both but can cannot could did does " +
 		"doing down during each ever every few had has have having here how however if into " +
 		"itself just let like make makes made may might must need needs now off once only other our out over own rather " +

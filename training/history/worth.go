@@ -94,7 +94,7 @@ const relatedShare = 0.3
 func (w *work) related() bool {
 	asked := map[string]bool{}
 	outline.EachWord(w.task, func(s string) {
-		if len(s) > 2 && !emptyWords[s] && !stopWords[s] {
+		if len(s) > 2 && !emptyWords.Has(s) && !stopWords.Has(s) {
 			asked[s] = true
 		}
 	})

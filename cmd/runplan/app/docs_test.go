@@ -22,7 +22,7 @@ import (
 
 // rootCommand is the command tree of a process that has no environment.
 func rootCommand() *cobra.Command {
-	return newRootCommand(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard})
+	return newRootCommand(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}, nil)
 }
 
 func document(t *testing.T, name string) string {

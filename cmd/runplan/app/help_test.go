@@ -13,7 +13,7 @@ import (
 // Each command that runs has an example, and its flags are those of the command (HELP-01).
 func TestEachCommandHasAnExample(t *testing.T) {
 	a := cli.App{Stdout: io.Discard, Stderr: io.Discard}
-	root := newRootCommand(&a)
+	root := newRootCommand(&a, nil)
 	var walk func(c *cobra.Command)
 	walk = func(c *cobra.Command) {
 		for _, sub := range c.Commands() {
@@ -40,4 +40,57 @@ func TestEachCommandHasAnExample(t *testing.T) {
 		}
 	}
 	walk(root)
+}
+
+// A command that is made alone has the same subcommands, flags and help as in the whole tree (START-02).
+func TestOneCommandAlone(t *testing.T) {
+	help := func(c *cobra.Command) string {
+		var b strings.Builder
+		c.SetOut(&b)
+		if err := c.Help(); err != nil {
+			t.Fatal(err)
+		}
+		return b.String()
+	}
+	a := cli.App{Stdout: io.Discard, Stderr: io.Discard}
+	root := newRootCommand(&a, nil)
+	for _, g := range commandGroups() {
+		for _, named := range g.commands {
+			alone := newRootCommand(&a, []string{named.name, "--help"})
+			if one, _, err := alone.Find([]string{named.name}); err != nil || one.Name() != named.name {
+				t.Errorf("%s: made %s (%v)", named.name, one.Name(), err)
+			}
+			if other, _, _ := alone.Find([]string{"egress"}); named.name != "egress" && other != alone {
+				t.Errorf("%s: others are made too", named.name)
+			}
+			var walk func(c *cobra.Command)
+			walk = func(c *cobra.Command) {
+				path := strings.Fields(c.CommandPath())[1:]
+				one, _, err := alone.Find(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, want := help(one), help(c); got != want {
+					t.Errorf("%v alone says\n%s\nand not\n%s", path, got, want)
+				}
+				for _, sub := range c.Commands() {
+					walk(sub)
+				}
+			}
+			c, _, _ := root.Find([]string{named.name})
+			walk(c)
+		}
+	}
+}
+
+// The version needs no command, and a mistake needs all, for what it may have meant (START-02).
+func TestWhatNeedsAllCommands(t *testing.T) {
+	for line, want := range map[string]bool{
+		"--version": false, "status": false, "run plan.md": false, "": true, "plan.md": true, "--help": true, "help": true,
+		"staus": true, "completion bash": true, "__complete ru": true, "--max-attempts 3 plan.md": true,
+	} {
+		if _, one := onlyCommand(commandGroups(), strings.Fields(line)); one == want {
+			t.Errorf("%q: one command is enough: %v", line, one)
+		}
+	}
 }

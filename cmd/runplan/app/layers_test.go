@@ -98,7 +98,8 @@ func layers() []layer {
 		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile",
 			"internal/lazyre", "internal/phrase", "internal/redact"}},
 		{"planparse", []string{"internal/language"}},
-		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence", "internal/lazyre"}},
+		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence", "internal/lazyre",
+			"internal/wordset"}},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
 		{"trust", []string{"internal"}},
 		// The form of examples; each folder below is a step from runs and history to a model.
@@ -160,6 +161,7 @@ func layers() []layer {
 		{"internal/language", []string{"internal/lazyre"}}, // facts, for all layers
 		{"internal/literal", nil},
 		{"internal/lazyre", nil},
+		{"internal/wordset", nil},
 		{"internal/git", []string{"internal/proc"}},
 		{"gates/measured", nil},
 		{"internal/phrase", nil},

@@ -24,7 +24,8 @@ import (
 	"github.com/runplan/runplan/internal/cli/watch"
 )
 
-func newRootCommand(a *cli.App) *cobra.Command {
+// newRootCommand returns the tree of commands, or the part of it that is enough for args.
+func newRootCommand(a *cli.App, args []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "runplan PLAN.md",
 		Short: "Take a markdown implementation plan to merged, gated, recorded code",
@@ -55,11 +56,17 @@ a run branch. A journal records everything, so a killed run can continue.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return cli.Usage(plainValue(err), "see: %s --help", cmd.CommandPath())
 	})
-	for _, g := range commandGroups(a) {
+	groups := commandGroups()
+	only, one := onlyCommand(groups, args)
+	for _, g := range groups {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
 		for _, c := range g.commands {
-			c.GroupID = g.title
-			root.AddCommand(c)
+			if one && c.name != only {
+				continue
+			}
+			made := c.make(a)
+			made.GroupID = g.title
+			root.AddCommand(made)
 		}
 	}
 	root.SetHelpCommandGroupID(cli.GroupSetup)
@@ -69,9 +76,12 @@ a run branch. A journal records everything, so a killed run can continue.
 	for _, newCommand := range more {
 		root.AddCommand(newCommand())
 	}
-	addCompletions(a, root)
-	knownTopics(root)
-	knownShells(root)
+	root.CompletionOptions.DisableDefaultCmd = one
+	if !one {
+		addCompletions(a, root)
+		knownTopics(root)
+		knownShells(root)
+	}
 	argumentsAreUsage(root)
 	addExamples(root)
 	shortHelp(root)
@@ -80,29 +90,66 @@ a run branch. A journal records everything, so a killed run can continue.
 
 type commandGroup struct {
 	title    string
-	commands []*cobra.Command
+	commands []command
 }
 
-func commandGroups(a *cli.App) []commandGroup {
+// command is a command that can be made. All of them take a tenth of the time of a short command.
+type command struct {
+	name string
+	make func(*cli.App) *cobra.Command
+}
+
+// onlyCommand returns the name of the only command that args need, which is "" where they ask for the version. Help,
+// completion, plans and mistakes need all commands; then ok is false.
+func onlyCommand(groups []commandGroup, args []string) (name string, ok bool) {
+	if len(args) == 1 && args[0] == "--version" {
+		return "", true
+	}
+	for _, g := range groups {
+		for _, c := range g.commands {
+			if len(args) > 0 && args[0] == c.name {
+				return c.name, true
+			}
+		}
+	}
+	return "", false
+}
+
+func commandGroups() []commandGroup {
 	return []commandGroup{
-		{cli.GroupRun, []*cobra.Command{run.NewRunCommand(a), run.NewSolveCommand(a), run.NewResumeCommand(a),
-			watch.NewStatusCommand(a), watch.NewLogCommand(a), watch.NewTraceCommand(a), watch.NewServeCommand(a),
-			watch.NewSpendCommand(a), owner.NewApproveCommand(a), control.NewCancelCommand(a), control.NewDiscardCommand(a),
-			control.NewUndoCommand(a)}},
-		{cli.GroupLook, []*cobra.Command{plans.NewPlanCommand(a), plans.NewOutlineCommand(a), plans.NewParseCommand(a),
-			plans.NewCheckCommand(a), prepare.NewRouteCommand(a), plans.NewContextCommand(a)}},
-		{cli.GroupJudge, []*cobra.Command{judge.NewGateCommand(a), judge.NewReviewCommand(a), setup.NewExplainCommand(a),
-			blueprints.NewBlueprintCommand(a), rulebook.NewLessonsCommand(a), rulebook.NewPatternsCommand(a)}},
-		{cli.GroupKnow, []*cobra.Command{models.NewIndexCommand(a), models.NewEnrichCommand(a), models.NewRetrieveCommand(a),
-			newTrainingCommand(a)}},
-		{cli.GroupTalk, []*cobra.Command{owner.NewAskCommand(a), owner.NewNoteCommand(a), owner.NewCriticalCommand(a),
-			owner.NewInboxCommand(a), owner.NewFeedbackCommand(a), owner.NewSelfFixCommand(a), owner.NewStandupCommand(a),
-			owner.NewNotifyCommand(a)}},
-		{cli.GroupTrust, []*cobra.Command{owner.NewTrustCommand(a), owner.NewPromoteCommand(a), owner.NewDemoteCommand(a),
-			owner.NewAuditCommand(a), setup.NewEgressCommand(a)}},
-		{cli.GroupSetup, []*cobra.Command{setup.NewDemoCommand(a), setup.NewInitCommand(a), setup.NewConfigCommand(a),
-			setup.NewDoctorCommand(a), blueprints.NewMaintainCommand(a), setup.NewGCCommand(a), plans.NewIntrospectCommand(a),
-			setup.NewVersionCommand(a)}},
+		{cli.GroupRun, []command{
+			{"run", run.NewRunCommand}, {"solve", run.NewSolveCommand}, {"resume", run.NewResumeCommand},
+			{"status", watch.NewStatusCommand}, {"log", watch.NewLogCommand}, {"trace", watch.NewTraceCommand},
+			{"serve", watch.NewServeCommand}, {"spend", watch.NewSpendCommand}, {"approve", owner.NewApproveCommand},
+			{"cancel", control.NewCancelCommand}, {"discard", control.NewDiscardCommand}, {"undo", control.NewUndoCommand},
+		}},
+		{cli.GroupLook, []command{
+			{"plan", plans.NewPlanCommand}, {"outline", plans.NewOutlineCommand}, {"parse", plans.NewParseCommand},
+			{"check", plans.NewCheckCommand}, {"route", prepare.NewRouteCommand}, {"context", plans.NewContextCommand},
+		}},
+		{cli.GroupJudge, []command{
+			{"gate", judge.NewGateCommand}, {"review", judge.NewReviewCommand}, {"explain", setup.NewExplainCommand},
+			{"blueprint", blueprints.NewBlueprintCommand}, {"lessons", rulebook.NewLessonsCommand},
+			{"patterns", rulebook.NewPatternsCommand},
+		}},
+		{cli.GroupKnow, []command{
+			{"index", models.NewIndexCommand}, {"enrich", models.NewEnrichCommand}, {"retrieve", models.NewRetrieveCommand},
+			{"training", newTrainingCommand},
+		}},
+		{cli.GroupTalk, []command{
+			{"ask", owner.NewAskCommand}, {"note", owner.NewNoteCommand}, {"critical", owner.NewCriticalCommand},
+			{"inbox", owner.NewInboxCommand}, {"feedback", owner.NewFeedbackCommand}, {"self-fix", owner.NewSelfFixCommand},
+			{"standup", owner.NewStandupCommand}, {"notify", owner.NewNotifyCommand},
+		}},
+		{cli.GroupTrust, []command{
+			{"trust", owner.NewTrustCommand}, {"promote", owner.NewPromoteCommand}, {"demote", owner.NewDemoteCommand},
+			{"audit", owner.NewAuditCommand}, {"egress", setup.NewEgressCommand},
+		}},
+		{cli.GroupSetup, []command{
+			{"demo", setup.NewDemoCommand}, {"init", setup.NewInitCommand}, {"config", setup.NewConfigCommand},
+			{"doctor", setup.NewDoctorCommand}, {"maintain", blueprints.NewMaintainCommand}, {"gc", setup.NewGCCommand},
+			{"introspect", plans.NewIntrospectCommand}, {"version", setup.NewVersionCommand},
+		}},
 	}
 }
 
