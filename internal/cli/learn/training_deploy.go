@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
@@ -173,9 +174,17 @@ func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	out, err := adapters.SetOverride(p.Rel(file), text, stage, tag)
+	value := &tag
+	if tag == "" {
+		value = nil
+	}
+	out, err := config.Edit(text, "models.overrides."+string(stage), value)
+	if err == nil {
+		err = config.Check(p.Rel(file), out)
+	}
 	if err != nil {
-		return cli.Usage(err, "the adapter is active; a line of [models.overrides] wins over it")
+		return cli.Usage(fmt.Errorf("%s: the model of stage %s could not be written: %w", p.Rel(file), stage, err),
+			"the adapter is active; a line of [models.overrides] wins over it: write the model there")
 	}
 	return atomicfile.Write(file, out, 0o644)
 }
