@@ -223,7 +223,7 @@ func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
 		Run: r.ID, Title: cmp.Or(sum.Title, r.Plan), Plan: r.Plan, Agent: sum.Agent, Mode: modeOf(sum), Face: faceOfRun(sum),
 		Reason: h.reasonOf(sum),
 		Total:  len(sum.Batches), Started: r.Started, Updated: sum.Updated, DurationMS: sum.DurationMS,
-		Live: sum.Status.Live(), next: w.next, Cost: w.spent.String(),
+		Live: sum.Status.Live(), next: w.next, Cost: costText(w.spent),
 		Asks: asks(sum),
 	}
 	if unread {

@@ -78,6 +78,12 @@ func stateWord(s runner.State) string {
 	return strings.ReplaceAll(ui.Sanitize(string(s)), "_", " ")
 }
 
+// OutcomeOf returns the word for the status of a run, and its tone.
+func OutcomeOf(s runner.Summary) (string, ui.Tone) {
+	f := outcomeOf(s)
+	return f.word, f.tone
+}
+
 // outcomeOf returns the displayed status of a run.
 func outcomeOf(s runner.Summary) face {
 	switch s.Status {
