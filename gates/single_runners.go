@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -183,17 +182,11 @@ func (s Single) nodeRun(w *work, root string) (testRun, error) {
 		if !pkg.depends(own.tool) {
 			continue
 		}
-		bin, ok := upwards(w.subject.Dir, root, "node_modules/.bin/"+own.tool)
-		if !ok {
-			return testRun{}, fmt.Errorf(
-				"the package of %s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", s.Path,
-				own.tool, installs(w.subject.Dir, root))
-		}
-		abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(bin)))
+		bin, err := nodeBin(w.subject.Dir, root, own.tool, "the package of "+s.Path)
 		if err != nil {
-			return testRun{}, fmt.Errorf("find %s: %w", own.tool, err)
+			return testRun{}, err
 		}
-		return testRun{program: program{args: append(append([]string{abs}, own.args...), s.below(root)), dir: root}}, nil
+		return testRun{program: program{args: append(append([]string{bin}, own.args...), s.below(root)), dir: root}}, nil
 	}
 	return testRun{program: program{args: []string{"node", "--test", s.below(root)}, dir: root}}, nil
 }
