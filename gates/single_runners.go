@@ -77,10 +77,7 @@ func (s Single) goRun(w *work) (testRun, error) {
 	if !ok {
 		return testRun{}, fmt.Errorf("there is no go.mod above %s", s.Path)
 	}
-	root, module := path.Dir(at), ""
-	if m := goModule.FindStringSubmatch(readText(w.subject.Dir, root, "go.mod")); m != nil {
-		module = m[1]
-	}
+	root := path.Dir(at)
 	pattern := "^$" // nothing, which is told as such
 	if s.Only != "" {
 		var parts []string
@@ -91,7 +88,7 @@ func (s Single) goRun(w *work) (testRun, error) {
 	} else if names := goTests(readText(w.subject.Dir, path.Dir(s.Path), path.Base(s.Path))); len(names) > 0 {
 		pattern = "^(" + strings.Join(names, "|") + ")$"
 	}
-	events := testout.NewGo(module)
+	events := testout.NewGo(moduleOf(w.subject.Dir, root))
 	return testRun{
 		program: program{
 			args: []string{"go", "test", "-json", "-count=1", "-run", pattern, "./" + path.Dir(s.below(root))}, dir: root,

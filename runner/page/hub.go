@@ -229,16 +229,8 @@ func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
 	if unread {
 		l.Face, l.Reason, l.Live = face{"not readable", "warn"}, "another version of runplan wrote it", false
 	}
-	for _, b := range sum.Batches {
-		switch runner.Status(b.State) {
-		case runner.Passed:
-			l.Merged++
-		case runner.Failed:
-			l.Failed++
-		case runner.Skipped:
-			l.Skip++
-		}
-	}
+	t := sum.Tally()
+	l.Merged, l.Failed, l.Skip = t.Merged, t.Failed, t.Skipped
 	h.listed[r.ID] = l
 	if !l.Live && !shown {
 		delete(h.watches, r.ID)

@@ -139,7 +139,7 @@ func facts(s runner.Summary, f figures) []fact {
 		{"cost", strings.TrimPrefix(f.costWords(), "cost ")},
 		{"tests", testsOf(f.before, f.after)},
 	}
-	if f.merged > 0 {
+	if f.Merged > 0 {
 		out = append(out, fact{"final review", finalReview(s)})
 	}
 	if !s.Started.IsZero() {

@@ -57,11 +57,7 @@ A line of [models.overrides] wins over an adapter. --override writes the model i
 		Example: `  runplan training adapters deploy code-architect --signature ada --reason "validated at 0.82"
   runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
 		Args: cli.ExactlyOne("the name of an adapter"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
-			return deployAdapter(ctx, a, args[0], o)
-		},
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error { return deployAdapter(ctx, a, args[0], o) }),
 	}
 	o.flags(cmd)
 	a.RepoFlag(cmd.Flags())
@@ -80,11 +76,9 @@ question. Where there is none before it, and with --to-base, the model of the ro
 				cli.ExitInterrupted),
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
 		Args:    cli.ExactlyOne("the name of an adapter"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			return rollbackAdapter(ctx, a, args[0], o)
-		},
+		}),
 	}
 	o.flags(cmd)
 	a.RepoFlag(cmd.Flags())

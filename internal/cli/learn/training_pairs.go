@@ -77,11 +77,9 @@ be left, of the environment, of the settings, of copied files or of training.can
   runplan training pairs --stage execute_code --since 720h --out -` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
 			return interrupted(ctx, trainingPairs(ctx, a, o))
-		},
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)

@@ -55,11 +55,9 @@ The plan is a TOML file for you to edit; runplan training curate takes it. No mo
   runplan training plan --stage scope --in data --out plan.toml` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
 			return interrupted(ctx, trainingPlan(ctx, a, o))
-		},
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
