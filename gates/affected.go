@@ -93,8 +93,8 @@ func way(root, other string) string {
 // dependsOn reports whether the project at root names the project at other, by path or by name.
 func dependsOn(dir, root, other string) bool {
 	known := []string{way(root, other)}
-	if m := goModule.FindStringSubmatch(readText(dir, other, "go.mod")); m != nil {
-		known = append(known, m[1])
+	if module := moduleOf(dir, other); module != "" {
+		known = append(known, module)
 	}
 	var pkg struct{ Name string }
 	if json.Unmarshal([]byte(readText(dir, other, "package.json")), &pkg) == nil && pkg.Name != "" {

@@ -301,6 +301,17 @@ type ruffFinding struct {
 	Fix      *struct{ Message string }
 }
 
+// found reads the JSON report of a linter from its standard output. An exit status above 1 is that it gave up.
+func (r ran) found(tool string, to any) error {
+	if r.exit > 1 || r.signal != "" {
+		return fmt.Errorf("%s gave up, %s: %s", tool, r.how(), lastTelling(r.text))
+	}
+	if err := json.Unmarshal(r.stdout, to); err != nil {
+		return fmt.Errorf("read what %s found: %w", tool, err)
+	}
+	return nil
+}
+
 func ruffLint(ctx context.Context, w *work, p Project, tool string, configured bool) error {
 	args := []string{tool, "check", "--output-format=json", "--no-fix", "--no-cache"}
 	if !configured {
@@ -310,15 +321,12 @@ func ruffLint(ctx context.Context, w *work, p Project, tool string, configured b
 	if err != nil {
 		return err
 	}
-	var found []ruffFinding
-	if out.exit > 1 || out.signal != "" {
-		return fmt.Errorf("ruff could not run, %s: %s", out.how(), lastTelling(out.text))
+	var read []ruffFinding
+	if err := out.found("ruff", &read); err != nil {
+		return err
 	}
-	if err := json.Unmarshal(out.stdout, &found); err != nil {
-		return fmt.Errorf("read the output of ruff: %w", err)
-	}
-	var shown strings.Builder
-	for _, r := range found {
+	var found []Finding
+	for _, r := range read {
 		f := Finding{
 			Rule: cmp.Or(r.Code, "syntax"), Severity: Error, Path: w.rel(p.Root, r.Filename),
 			Line: r.Location.Row, Col: r.Location.Column, Message: r.Message,
@@ -326,10 +334,9 @@ func ruffLint(ctx context.Context, w *work, p Project, tool string, configured b
 		if r.Fix != nil {
 			f.Fix = r.Fix.Message
 		}
-		w.find(f)
-		fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
+		found = append(found, f)
 	}
-	w.said = cmp.Or(shown.String(), "no findings\n")
+	w.show(found)
 	if configured && ruffEmpty(w.subject.Dir, p.Root) {
 		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: ruffConfig(w.subject.Dir, p.Root),
 			Message: "ruff has no rules enabled: select is empty"})

@@ -140,25 +140,19 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 	if err != nil {
 		return err
 	}
-	if out.exit > 1 || out.signal != "" {
-		return fmt.Errorf("eslint could not run, %s: %s", out.how(), lastTelling(out.text))
-	}
 	var files []eslintFile
-	if err := json.Unmarshal(out.stdout, &files); err != nil {
-		return fmt.Errorf("read the output of eslint: %w", err)
+	if err := out.found("eslint", &files); err != nil {
+		return err
 	}
 	if len(files) == 0 {
 		w.skip("eslint checked no file: its configuration matches none")
 		return nil
 	}
-	var shown strings.Builder
+	var found []Finding
 	for _, file := range files {
-		for _, f := range file.findings(w, p) {
-			w.find(f)
-			fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
-		}
+		found = append(found, file.findings(w, p)...)
 	}
-	w.said = cmp.Or(shown.String(), "no findings\n")
+	w.show(found)
 	if len(w.rep.Findings) > 0 {
 		return nil
 	}
@@ -327,7 +321,7 @@ func shellLint(ctx context.Context, w *work) error {
 		w.skip("no shell script changed")
 		return nil
 	}
-	var shown strings.Builder
+	var all []Finding
 	for some := range slices.Chunk(files, maxArgs) {
 		out, err := w.run(ctx, program{args: append([]string{"shellcheck", "-f", "json"}, some...), stdout: true})
 		if errors.Is(err, proc.ErrNotFound) {
@@ -338,22 +332,17 @@ func shellLint(ctx context.Context, w *work) error {
 			return err
 		}
 		var found []shellcheckFinding
-		if out.exit > 1 || out.signal != "" {
-			return fmt.Errorf("shellcheck could not run, %s: %s", out.how(), lastTelling(out.text))
-		}
-		if err := json.Unmarshal(out.stdout, &found); err != nil {
-			return fmt.Errorf("read the output of shellcheck: %w", err)
+		if err := out.found("shellcheck", &found); err != nil {
+			return err
 		}
 		for _, s := range found {
 			sev := map[string]Severity{"error": Error, "warning": Warning}[s.Level]
-			f := Finding{
+			all = append(all, Finding{
 				Rule: fmt.Sprintf("SC%04d", s.Code), Severity: Severity(cmp.Or(string(sev), string(Note))),
 				Path: w.rel("", s.File), Line: s.Line, Col: s.Column, Message: s.Message,
-			}
-			w.find(f)
-			fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
+			})
 		}
 	}
-	w.said = cmp.Or(shown.String(), "no findings\n")
+	w.show(all)
 	return nil
 }

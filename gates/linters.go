@@ -227,17 +227,22 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 		if err != nil {
 			return err
 		}
-		var shown strings.Builder
-		for _, f := range found {
-			w.find(f)
-			fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
-		}
 		if !out.ok() && len(found) == 0 {
 			return fmt.Errorf("%s failed, %s, without naming a place: %s", l.name, out.how(), lastTelling(out.text))
 		}
-		w.said = cmp.Or(shown.String(), "no findings\n")
+		w.show(found)
 		return nil
 	}
+}
+
+// show adds findings to the report, and shows them in place of the output.
+func (w *work) show(found []Finding) {
+	var shown strings.Builder
+	for _, f := range found {
+		w.find(f)
+		fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
+	}
+	w.said = cmp.Or(shown.String(), "no findings\n")
 }
 
 // noComponent matches the messages of cargo and rustup for a missing component of a tool chain.

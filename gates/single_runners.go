@@ -7,7 +7,6 @@ import (
 	"go/parser"
 	"go/token"
 	"path"
-	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -78,10 +77,7 @@ func (s Single) goRun(w *work) (testRun, error) {
 	if !ok {
 		return testRun{}, fmt.Errorf("there is no go.mod above %s", s.Path)
 	}
-	root, module := path.Dir(at), ""
-	if m := goModule.FindStringSubmatch(readText(w.subject.Dir, root, "go.mod")); m != nil {
-		module = m[1]
-	}
+	root := path.Dir(at)
 	pattern := "^$" // no tests, which is reported
 	if s.Only != "" {
 		var parts []string
@@ -92,7 +88,7 @@ func (s Single) goRun(w *work) (testRun, error) {
 	} else if names := goTests(readText(w.subject.Dir, path.Dir(s.Path), path.Base(s.Path))); len(names) > 0 {
 		pattern = "^(" + strings.Join(names, "|") + ")$"
 	}
-	events := testout.NewGo(module)
+	events := testout.NewGo(moduleOf(w.subject.Dir, root))
 	return testRun{
 		program: program{
 			args: []string{"go", "test", "-json", "-count=1", "-run", pattern, "./" + path.Dir(s.below(root))}, dir: root,
@@ -183,17 +179,11 @@ func (s Single) nodeRun(w *work, root string) (testRun, error) {
 		if !pkg.depends(own.tool) {
 			continue
 		}
-		bin, ok := upwards(w.subject.Dir, root, "node_modules/.bin/"+own.tool)
-		if !ok {
-			return testRun{}, fmt.Errorf(
-				"the package of %s depends on %s, which is not installed: run %s, or add it to the set-up of workspaces", s.Path,
-				own.tool, installs(w.subject.Dir, root))
-		}
-		abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(bin)))
+		bin, err := nodeBin(w.subject.Dir, root, own.tool, "the package of "+s.Path)
 		if err != nil {
-			return testRun{}, fmt.Errorf("find %s: %w", own.tool, err)
+			return testRun{}, err
 		}
-		return testRun{program: program{args: append(append([]string{abs}, own.args...), s.below(root)), dir: root}}, nil
+		return testRun{program: program{args: append(append([]string{bin}, own.args...), s.below(root)), dir: root}}, nil
 	}
 	return testRun{program: program{args: []string{"node", "--test", s.below(root)}, dir: root}}, nil
 }

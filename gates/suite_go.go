@@ -12,6 +12,14 @@ import (
 
 var goModule = lazyre.New(`(?m)^module\s+"?([^\s"]+)`)
 
+// moduleOf returns the name of the Go module at root, "" if there is none.
+func moduleOf(dir, root string) string {
+	if m := goModule.FindStringSubmatch(readText(dir, root, "go.mod")); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
 // goSuite runs `go test -json`, whose events name each test, and never uses the test cache: any program may have
 // written it. A module without test files has no suite; go vet checks that it compiles.
 func goSuite(dir string, p Project, all []Project) []suite {
@@ -26,10 +34,7 @@ func goSuite(dir string, p Project, all []Project) []suite {
 	}
 	args := []string{"go", "test", "-json", "-count=1", "./..."}
 	plan := func(_ context.Context, w *work) ([]testRun, error) {
-		module := ""
-		if m := goModule.FindStringSubmatch(readText(w.subject.Dir, p.Root, "go.mod")); m != nil {
-			module = m[1]
-		}
+		module := moduleOf(w.subject.Dir, p.Root)
 		var call func(args, only []string) testRun
 		call = func(args, only []string) testRun {
 			events, ended := testout.NewGo(module), goPackages{}

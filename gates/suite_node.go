@@ -38,16 +38,11 @@ func nodeSuite(dir string, p Project) []suite {
 		run := slices.Clone(args)
 		switch run[0] {
 		case "vitest", "jest":
-			bin, ok := upwards(w.subject.Dir, p.Root, "node_modules/.bin/"+run[0])
-			if !ok {
-				return nil, fmt.Errorf("%s depends on %s, which is not installed: run %s, or add it to the set-up of workspaces",
-					p.Marker, run[0], installs(dir, p.Root))
-			}
-			abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(bin)))
+			bin, err := nodeBin(w.subject.Dir, p.Root, run[0], p.Marker)
 			if err != nil {
-				return nil, fmt.Errorf("find %s: %w", run[0], err)
+				return nil, err
 			}
-			run[0] = abs
+			run[0] = bin
 		case "node":
 		default:
 			call = pkg.nodeScript("test", 0)
@@ -77,7 +72,8 @@ func nodeTools(dir string, p Project, pkg nodePackage, args []string) []Tool {
 	runner := args[0]
 	if args[len(args)-1] == "test" {
 		runner = ""
-		out = append(out, managerTool(args[0], lockOf(dir, p.Root)))
+		_, lock := managerOf(dir, p.Root)
+		out = append(out, managerTool(args[0], lock))
 		if c := pkg.nodeScript("test", 0); c.tool != "node" && c.tool != "bun" {
 			runner = c.tool
 		}
@@ -104,33 +100,42 @@ func managerTool(name, config string) Tool {
 	return onPathTool(name, config, how[name])
 }
 
-// lockOf names the lock file that decides about the package manager.
-func lockOf(dir, root string) string {
-	for _, lock := range []string{"pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb"} {
-		if at, ok := upwards(dir, root, lock); ok {
-			return at
-		}
-	}
-	return ""
-}
-
 var notInstalled = lazyre.New(`(?i)command not found|: not found|Cannot find (?:module|package)|ERR_MODULE_NOT_FOUND|is not recognized as`)
 
 func (p nodePackage) depends(name string) bool { return p.Deps[name] != "" || p.DevDeps[name] != "" }
 
-// packageManager chooses by the lock file, here or in a folder above.
 func packageManager(dir, root string) string {
+	tool, _ := managerOf(dir, root)
+	return tool
+}
+
+// managerOf goes by the lock file, here or in a folder above. lock is that file, "" for npm.
+func managerOf(dir, root string) (tool, lock string) {
 	for _, m := range []struct{ lock, tool string }{
 		{"pnpm-lock.yaml", "pnpm"},
 		{"yarn.lock", "yarn"},
 		{"bun.lock", "bun"},
 		{"bun.lockb", "bun"},
 	} {
-		if _, ok := upwards(dir, root, m.lock); ok {
-			return m.tool
+		if at, ok := upwards(dir, root, m.lock); ok {
+			return m.tool, at
 		}
 	}
-	return "npm"
+	return "npm", ""
+}
+
+// nodeBin returns the path of an installed program of a package's dependencies. of names the package in the error.
+func nodeBin(dir, root, tool, of string) (string, error) {
+	bin, ok := upwards(dir, root, "node_modules/.bin/"+tool)
+	if !ok {
+		return "", fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", of, tool,
+			installs(dir, root))
+	}
+	abs, err := filepath.Abs(filepath.Join(dir, filepath.FromSlash(bin)))
+	if err != nil {
+		return "", fmt.Errorf("find %s: %w", tool, err)
+	}
+	return abs, nil
 }
 
 // installs returns the command that installs a package's dependencies: exactly those of its lock file, if it has one.

@@ -14,9 +14,10 @@ func BenchmarkTree(b *testing.B) {
 	for name, o := range map[string]Options{"languages": {}, "any": {AnyLanguage: true}} {
 		b.Run(name, func(b *testing.B) {
 			s := scanner(b, lib.Lessons, o)
+			files := below(b, src)
 			var bytes int64
 			for b.Loop() {
-				r, err := s.ScanTree(b.Context(), src)
+				r, err := s.Scan(b.Context(), src, files)
 				if err != nil {
 					b.Fatal(err)
 				}

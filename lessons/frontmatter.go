@@ -16,6 +16,8 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // maxFile limits the bytes of a lesson file; a lesson is a page.
@@ -240,10 +242,10 @@ func (p *fileParser) check(l *Lesson) {
 		p.at("title", "title has more than one line")
 	}
 	if !slices.Contains(Severities(), l.Severity) {
-		p.at("severity", "severity is %q; use one of %s", l.Severity, list(Severities()))
+		p.at("severity", "severity is %q; use one of %s", l.Severity, phrase.List(Severities()))
 	}
 	if !slices.Contains(Categories(), l.Category) {
-		p.at("category", "category is %q; use one of %s", l.Category, list(Categories()))
+		p.at("category", "category is %q; use one of %s", l.Category, phrase.List(Categories()))
 	}
 	if len(l.Languages) == 0 {
 		p.at("languages", "languages is missing; [all] is for every text file")
@@ -342,12 +344,4 @@ func paren(expr string) int {
 		return open[len(open)-1]
 	}
 	return 0
-}
-
-func list[T ~string](values []T) string {
-	words := make([]string, len(values))
-	for i, v := range values {
-		words[i] = string(v)
-	}
-	return strings.Join(words, ", ")
 }

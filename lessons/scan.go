@@ -12,8 +12,8 @@ import (
 	"regexp"
 	"runtime"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/runplan/runplan/internal/literal"
 	"github.com/runplan/runplan/internal/redact"
@@ -91,47 +91,27 @@ func (s *Scanner) Source(path string, src []byte) Result {
 // Scan applies the lessons to files of dir; their paths are relative to it, with slashes. The error names a file that
 // could not be read; then the result is not valid. A missing file is skipped.
 func (s *Scanner) Scan(ctx context.Context, dir string, files []string) (Result, error) {
-	return s.run(ctx, dir, func(yield func(string) bool) ([]Skip, error) {
-		folders := map[string]int{}
-		for _, f := range files {
-			if folder, why := foreign(f); why != "" && !s.options.Foreign {
-				folders[folder+"\x00"+why]++
-				continue
-			}
-			if !yield(f) {
-				break
-			}
-		}
-		var skipped []Skip
-		for key, n := range folders {
-			folder, why, _ := strings.Cut(key, "\x00")
-			skipped = append(skipped, Skip{folder, fmt.Sprintf("%s, %d file(s)", why, n)})
-		}
-		return skipped, nil
-	})
-}
-
-// run passes the files of a source to workers and combines their results.
-func (s *Scanner) run(ctx context.Context, dir string, source func(yield func(string) bool) ([]Skip, error)) (Result,
-	error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	const chunk = 16 // files in one message, to reduce channel overhead
-	files := make(chan []string, 4*s.options.Workers)
+	folders := map[Skip]int{}
+	files = slices.DeleteFunc(slices.Clone(files), func(f string) bool {
+		folder, why := foreign(f)
+		if why == "" || s.options.Foreign {
+			return false
+		}
+		folders[Skip{folder, why}]++
+		return true
+	})
 	var sum Result
 	var mu sync.Mutex
 	var group sync.WaitGroup
+	var next atomic.Int64
 	for range s.options.Workers {
 		group.Go(func() {
 			w := worker{scanner: s}
-			for some := range files {
-				for _, f := range some {
-					if ctx.Err() != nil {
-						break
-					}
-					if err := w.file(dir, f); err != nil {
-						cancel(err)
-					}
+			for n := int(next.Add(1)) - 1; n < len(files) && ctx.Err() == nil; n = int(next.Add(1)) - 1 {
+				if err := w.file(dir, files[n]); err != nil {
+					cancel(err)
 				}
 			}
 			mu.Lock()
@@ -139,32 +119,13 @@ func (s *Scanner) run(ctx context.Context, dir string, source func(yield func(st
 			sum.Add(w.result)
 		})
 	}
-	var some []string
-	send := func() bool {
-		select {
-		case files <- some:
-			some = nil
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
-	skipped, err := source(func(f string) bool {
-		some = append(some, f)
-		return len(some) < chunk || send()
-	})
-	if len(some) > 0 {
-		send()
-	}
-	close(files)
 	group.Wait()
-	if err != nil {
-		return Result{}, err
-	}
 	if ctx.Err() != nil {
 		return Result{}, context.Cause(ctx)
 	}
-	sum.Skipped = append(sum.Skipped, skipped...)
+	for skip, n := range folders {
+		sum.Skipped = append(sum.Skipped, Skip{skip.Path, fmt.Sprintf("%s, %d file(s)", skip.Reason, n)})
+	}
 	sum.sort()
 	return sum, nil
 }

@@ -2,63 +2,11 @@ package lessons
 
 import (
 	"bytes"
-	"context"
-	"fmt"
-	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
 )
-
-// ScanTree scans all files below dir, or below the given paths in it, but not third-party code:
-// version control, dependencies and caches are in [Result.Skipped].
-func (s *Scanner) ScanTree(ctx context.Context, dir string, below ...string) (Result, error) {
-	if len(below) == 0 {
-		below = []string{"."}
-	}
-	return s.run(ctx, dir, func(yield func(string) bool) ([]Skip, error) {
-		var skipped []Skip
-		for _, root := range below {
-			err := filepath.WalkDir(filepath.Join(dir, filepath.FromSlash(root)),
-				func(name string, e fs.DirEntry, err error) error {
-					if err != nil {
-						return fmt.Errorf("read the state of %s: %w", name, err)
-					}
-					rel := relative(dir, name)
-					if e.IsDir() {
-						if why := foreignDir(e.Name(), name); why != "" && rel != root && rel != "." {
-							skipped = append(skipped, Skip{rel, why})
-							return fs.SkipDir
-						}
-						return nil
-					}
-					if !yield(rel) {
-						return fs.SkipAll
-					}
-					return nil
-				})
-			if err != nil {
-				return nil, err
-			}
-		}
-		return skipped, nil
-	})
-}
-
-// relative makes a path below dir relative to it. It is faster than [filepath.Rel].
-func relative(dir, name string) string {
-	if rest, ok := strings.CutPrefix(name, filepath.Clean(dir)+string(filepath.Separator)); ok {
-		return filepath.ToSlash(rest)
-	}
-	rel, err := filepath.Rel(dir, name)
-	if err != nil {
-		return filepath.ToSlash(name)
-	}
-	return filepath.ToSlash(rel)
-}
 
 // foreignName returns why a folder with this name contains no code of the project; "" if it may.
 func foreignName(name string) string {
@@ -71,28 +19,6 @@ func foreignName(name string) string {
 	case "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".next", ".nuxt",
 		".terraform", ".cache":
 		return "cache"
-	}
-	return ""
-}
-
-// foreignDir also reads the folder, because caches and virtual environments mark themselves.
-func foreignDir(base, name string) string {
-	if why := foreignName(base); why != "" {
-		return why
-	}
-	switch base {
-	case "venv", "env":
-		if _, err := os.Stat(filepath.Join(name, "pyvenv.cfg")); err == nil {
-			return "dependencies"
-		}
-	case "target", "build", "dist", "out":
-		if _, err := os.Stat(filepath.Join(name, "CACHEDIR.TAG")); err == nil {
-			return "cache"
-		}
-	case "worktrees", "tmp", "logs", "sessions", "reports":
-		if filepath.Base(filepath.Dir(name)) == ".runplan" {
-			return "runs of runplan"
-		}
 	}
 	return ""
 }

@@ -29,7 +29,7 @@ func JSON[T any](ctx context.Context, c Completer, r Request) (T, Response, erro
 	}
 	text := res.Text
 	if r.Model.Provider == Command {
-		text = unfenced(text)
+		text = Unfenced(text)
 	}
 	v, err := ParseJSON[T](text, r.Schema)
 	var wrong *AnswerError
@@ -145,9 +145,9 @@ func noneTwice(text string) error {
 	return nil
 }
 
-// unfenced removes one fence around the whole text: a first line of three or more backticks, optionally with json, and
+// Unfenced removes one fence around the whole text: a first line of three or more backticks, optionally with json, and
 // a last line of as many. Text outside of the fence stays, and makes the answer invalid.
-func unfenced(text string) string {
+func Unfenced(text string) string {
 	trimmed := strings.TrimSpace(text)
 	first, rest, ok := strings.Cut(trimmed, "\n")
 	ticks := len(first) - len(strings.TrimLeft(first, "`"))

@@ -16,8 +16,8 @@ import (
 )
 
 // Files lists the files of a tree, relative to dir. In a repository these are the tracked and the untracked but not
-// ignored files, else all files. With paths it lists what is below those; a missing path is an error. Third-party code,
-// in folders such as node_modules, is skipped and reported, unless a path names it.
+// ignored files, else all files. With paths it lists what is below those, even if git ignores all of it; a missing path
+// is an error. Third-party code, in folders such as node_modules, is skipped and reported, unless a path names it.
 func Files(ctx context.Context, env []string, dir string, paths ...string) (files []string, skipped []Skip, err error) {
 	if len(paths) == 0 {
 		paths = []string{"."}
@@ -36,7 +36,7 @@ func Files(ctx context.Context, env []string, dir string, paths ...string) (file
 			continue
 		}
 		all, ok := tracked(ctx, env, dir, root)
-		if !ok {
+		if !ok || len(all) == 0 {
 			if all, err = walk(ctx, dir, root); err != nil {
 				return nil, nil, err
 			}

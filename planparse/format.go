@@ -4,7 +4,7 @@ import "strings"
 
 // facts are the inputs of the choice of a format.
 type facts struct {
-	batches, tasks, groups, spans, pieces, numbered []int // headings that open a unit, as indices of marks
+	of [unitNumbered + 1][]int // headings that open a unit, by kind, as indices of marks
 
 	top      int // boxes outside of other boxes
 	t        int // boxes with a T001 label
@@ -17,7 +17,6 @@ type facts struct {
 	labelled int // boxes outside of other boxes that have a number
 	zeros    int // boxes outside of other boxes that are numbered as in "1.0"
 	orphans  int // boxes outside of other boxes with a "1.1" label, of which no major box with that number is open
-	steps    []int
 	markers  int // step markers below task headings
 }
 
@@ -32,7 +31,7 @@ func (b *builder) facts() facts {
 				task = 0
 			}
 			if m.unit.ok {
-				f.add(m.unit.kind, i)
+				f.of[m.unit.kind] = append(f.of[m.unit.kind], i)
 				if m.unit.kind == unitNumbered {
 					major = ""
 				}
@@ -109,25 +108,6 @@ func belongs(sub, major string) bool {
 	return major != "" && len(sub) > len(major) && sub[:len(major)] == major && sub[len(major)] == '.'
 }
 
-func (f *facts) add(kind unitKind, i int) {
-	switch kind {
-	case unitBatch:
-		f.batches = append(f.batches, i)
-	case unitTask:
-		f.tasks = append(f.tasks, i)
-	case unitGroup:
-		f.groups = append(f.groups, i)
-	case unitSpan:
-		f.spans = append(f.spans, i)
-	case unitPiece:
-		f.pieces = append(f.pieces, i)
-	case unitStep:
-		f.steps = append(f.steps, i)
-	case unitNumbered:
-		f.numbered = append(f.numbered, i)
-	}
-}
-
 // outerBox returns the index of the nearest box that the mark is nested in, -1 without one.
 func (b *builder) outerBox(i int) int {
 	for i = b.marks[i].parent; i >= 0; i = b.marks[i].parent {
@@ -157,17 +137,17 @@ func atoi(s string) int {
 func (b *builder) build() {
 	b.repeats()
 	f := b.facts()
-	b.plan.Batches = make([]Batch, 0, max(len(f.batches), len(f.tasks), len(f.groups)))
+	b.plan.Batches = make([]Batch, 0, max(len(f.of[unitBatch]), len(f.of[unitTask]), len(f.of[unitGroup])))
 	switch {
 	case b.buildGSD(), b.buildTodos():
 		b.plan.Format = FormatGSD
 	case f.t >= 2 || (f.t == 1 && b.boxes <= 2):
 		b.plan.Format = FormatSpecKit
 		b.buildSections(f)
-	case len(f.batches) > 0 && !(len(f.tasks) == 0 && f.subs > 1 && b.numberedSections(f)):
+	case len(f.of[unitBatch]) > 0 && !(len(f.of[unitTask]) == 0 && f.subs > 1 && b.numberedSections(f)):
 		b.plan.Format = FormatRunPlan
 		b.buildBatches(f)
-	case len(f.tasks) > 0:
+	case len(f.of[unitTask]) > 0:
 		b.plan.Format = FormatSuperpowers
 		if f.markers == 0 && f.numTasks*2 > f.inTasks {
 			b.plan.Format = FormatKiro
@@ -182,10 +162,10 @@ func (b *builder) build() {
 	case f.top > 0 && !b.onlyChecks(f):
 		b.plan.Format = FormatOpenSpec
 		b.buildSections(f)
-	case len(f.groups)+len(f.spans) > 0:
+	case len(f.of[unitGroup])+len(f.of[unitSpan]) > 0:
 		b.plan.Format = FormatPhases
 		b.buildSections(f)
-	case len(f.steps) > 1:
+	case len(f.of[unitStep]) > 1:
 		b.plan.Format = FormatSuperpowers
 		b.stepsAsTasks(f)
 		b.buildTasks(f)
@@ -199,7 +179,7 @@ func (b *builder) build() {
 
 // numberedSections reports whether a box is below a numbered heading.
 func (b *builder) numberedSections(f facts) bool {
-	if len(f.numbered) == 0 {
+	if len(f.of[unitNumbered]) == 0 {
 		return false
 	}
 	level := 0
@@ -219,11 +199,11 @@ func (b *builder) numberedSections(f facts) bool {
 // onlyChecks reports whether the boxes of a plan with phases are checks and not work: each refers to finished work,
 // or is in no phase.
 func (b *builder) onlyChecks(f facts) bool {
-	if len(f.groups)+len(f.spans) == 0 || f.subs+f.majors > 1 {
-		return len(f.groups)+len(f.spans) == 0 && f.top == 0
+	if len(f.of[unitGroup])+len(f.of[unitSpan]) == 0 || f.subs+f.majors > 1 {
+		return len(f.of[unitGroup])+len(f.of[unitSpan]) == 0 && f.top == 0
 	}
 	kind := unitGroup
-	if len(f.groups) == 0 {
+	if len(f.of[unitGroup]) == 0 {
 		kind = unitSpan
 	}
 	back := b.lookBack(kind, looksBack)

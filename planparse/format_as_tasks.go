@@ -10,7 +10,7 @@ import (
 
 // taskList recognizes "## Tasks" above "### 1. Title" headings and turns these into task headings.
 func (b *builder) taskList(f facts) bool {
-	if f.majors+f.subs > 0 || len(f.numbered) == 0 {
+	if f.majors+f.subs > 0 || len(f.of[unitNumbered]) == 0 {
 		return false
 	}
 	parent, found := 0, false
@@ -36,7 +36,7 @@ func (b *builder) taskList(f facts) bool {
 // piecesAsTasks turns slices, commits, stories and similar headings into tasks if the plan consists of them: most
 // of its boxes are below them, and they are in its phases if it has any.
 func (b *builder) piecesAsTasks(f facts) bool {
-	if len(f.pieces) < 2 {
+	if len(f.of[unitPiece]) < 2 {
 		return false
 	}
 	phase, piece, inPhases, boxes := 0, 0, 0, 0
@@ -62,10 +62,10 @@ func (b *builder) piecesAsTasks(f facts) bool {
 			}
 		}
 	}
-	if boxes*2 < f.top || (len(f.groups) > 0 && inPhases*2 < len(f.pieces)) {
+	if boxes*2 < f.top || (len(f.of[unitGroup]) > 0 && inPhases*2 < len(f.of[unitPiece])) {
 		return false
 	}
-	for _, i := range f.pieces {
+	for _, i := range f.of[unitPiece] {
 		b.marks[i].unit.kind = unitTask
 	}
 	return true
@@ -82,11 +82,11 @@ func (b *builder) titleAsTask() bool {
 
 // stepsAsTasks turns step headings into tasks, for a plan without other units.
 func (b *builder) stepsAsTasks(f facts) {
-	for _, i := range f.steps {
+	for _, i := range f.of[unitStep] {
 		b.marks[i].unit.kind = unitTask
 	}
-	b.warn(b.marks[f.steps[0]].line, "steps-as-tasks", "the plan has only steps; each of its %d steps is read as a task",
-		len(f.steps))
+	b.warn(b.marks[f.of[unitStep][0]].line, "steps-as-tasks", "the plan has only steps; each of its %d steps is read as a task",
+		len(f.of[unitStep]))
 }
 
 // listAsTasks turns the items of a numbered list directly below a heading such as "Implementation Steps" into

@@ -6,7 +6,7 @@ import "strings"
 // shallowest that has any; deeper ones are parts of a batch.
 func (b *builder) buildBatches(f facts) {
 	level := 7
-	for _, i := range f.batches {
+	for _, i := range f.of[unitBatch] {
 		level = min(level, b.marks[i].level)
 	}
 	batch, own := -1, false // own: the batch is a task outside of a batch
@@ -106,7 +106,7 @@ func (b *builder) ticked(m *mark) bool {
 // waves, tracks and checkpoints with tasks are groups.
 func (b *builder) buildTasks(f facts) {
 	kind := unitGroup
-	if len(f.groups) == 0 {
+	if len(f.of[unitGroup]) == 0 {
 		kind = unitSpan
 	}
 	load := b.groupLoads(kind)

@@ -93,7 +93,7 @@ func (s *sections) choose(f facts) {
 	default:
 		s.kinds[unitNumbered], s.kinds[unitBatch], s.kinds[unitTask], s.kinds[unitSpan] = true, true, true, true
 	}
-	if len(f.groups) == 0 {
+	if len(f.of[unitGroup]) == 0 {
 		s.kinds[unitSpan] = true
 	}
 }

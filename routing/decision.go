@@ -1,8 +1,9 @@
 package routing
 
 import (
-	"slices"
 	"time"
+
+	"github.com/runplan/runplan/internal/layered"
 )
 
 // Decision describes how to run a plan, and why. Lists are in plan order unless stated otherwise.
@@ -154,50 +155,33 @@ func (d Decision) Step(key string) (Step, bool) {
 // the chain with the longest expected duration, or with the most batches if there is no history. Skipped batches
 // have no duration and are not in the chain.
 func (d Decision) CriticalPath() []string {
-	needs, took := map[string][]string{}, map[string]time.Duration{}
+	index := map[string]int{}
+	weight, needs := make([]int64, len(d.Steps)), make([][]int, len(d.Steps))
 	known := true
-	for _, s := range d.Steps {
+	for i, s := range d.Steps {
+		index[s.Batch] = i
 		if s.Skip == "" {
-			took[s.Batch] = s.Expected
+			weight[i] = int64(s.Expected)
 			known = known && s.Expected > 0
 		}
 	}
-	if !known {
-		for key := range took {
-			took[key] = 1
+	for i, s := range d.Steps {
+		if !known && s.Skip == "" {
+			weight[i] = 1
 		}
 	}
 	for _, e := range d.Edges {
-		needs[e.To] = append(needs[e.To], e.From)
-	}
-	ends, before := map[string]time.Duration{}, map[string]string{}
-	var end func(key string) time.Duration
-	end = func(key string) time.Duration {
-		if t, ok := ends[key]; ok {
-			return t
-		}
-		ends[key] = 0 // ends the recursion for a hand-made decision with a cycle
-		start := time.Duration(0)
-		for _, n := range needs[key] {
-			if t := end(n); t > start {
-				start, before[key] = t, n
-			}
-		}
-		ends[key] = start + took[key]
-		return ends[key]
-	}
-	last, most := "", time.Duration(0)
-	for _, s := range d.Steps {
-		if t := end(s.Batch); t > most {
-			last, most = s.Batch, t
+		from, ok := index[e.From]
+		to, there := index[e.To]
+		if ok && there {
+			needs[to] = append(needs[to], from)
 		}
 	}
 	path := []string{}
-	for key := last; key != ""; key = before[key] {
-		if _, runs := took[key]; runs {
-			path = append(path, key)
+	for _, i := range layered.Longest(needs, weight) {
+		if weight[i] > 0 {
+			path = append(path, d.Steps[i].Batch)
 		}
 	}
-	slices.Reverse(path)
 	return path
 }

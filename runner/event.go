@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"path"
@@ -265,10 +263,7 @@ type RequirementInfo struct {
 }
 
 // WordingDigest returns the short hex SHA-256 that identifies a wording.
-func WordingDigest(text string) string {
-	sum := sha256.Sum256([]byte(text))
-	return hex.EncodeToString(sum[:8])
-}
+func WordingDigest(text string) string { return Fingerprint(text) }
 
 // Limits for the requirements in a run's journal.
 const (

@@ -95,6 +95,31 @@ func (b BatchSummary) MarshalJSON() ([]byte, error) {
 	}{plain(b), known(b.Agent), known(b.Model), known(b.Commit)})
 }
 
+// Tally counts the batches of a run by their state.
+type Tally struct{ Merged, Skipped, Failed, Waiting, Working int }
+
+// ToGo returns the number of batches that have not ended.
+func (t Tally) ToGo() int { return t.Waiting + t.Working }
+
+// Tally counts the batches of the run.
+func (s Summary) Tally() (t Tally) {
+	for _, b := range s.Batches {
+		switch Status(b.State) {
+		case Passed:
+			t.Merged++
+		case Skipped:
+			t.Skipped++
+		case Failed:
+			t.Failed++
+		case Waiting:
+			t.Waiting++
+		default:
+			t.Working++
+		}
+	}
+	return t
+}
+
 // GateResult is the short form of a gate's report.
 type GateResult struct {
 	Gate     string           `json:"gate"`

@@ -91,14 +91,10 @@ func (p Pins) Trust(root, digest string, at time.Time) error {
 		return err
 	}
 	pins[root] = pin{digest, at.UTC()}
-	data, err := json.MarshalIndent(pins, "", "  ")
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o700); err != nil {
 		return fmt.Errorf("remember what is trusted: %w", err)
 	}
-	if err := errors.Join(atomicfile.Sweep(p.Path), atomicfile.Write(p.Path, append(data, '\n'), 0o600)); err != nil {
+	if err := errors.Join(atomicfile.Sweep(p.Path), atomicfile.WriteJSON(p.Path, pins, 0o600)); err != nil {
 		return fmt.Errorf("remember what is trusted: %w", err)
 	}
 	return nil

@@ -149,7 +149,7 @@ func (d *decoder) union(to *Interface, n ast.Node, key string, depth int) {
 	}
 	i := slices.IndexFunc(m.Values, func(v *ast.MappingValueNode) bool { return keyOf(v) == "type" })
 	if i < 0 {
-		d.errorf(lineOf(n), "%s.type is missing; use one of %s", key, words(InterfaceTypes()))
+		d.errorf(lineOf(n), "%s.type is missing; use one of %s", key, phrase.List(InterfaceTypes()))
 		return
 	}
 	s, ok := m.Values[i].Value.(*ast.StringNode)
@@ -159,7 +159,7 @@ func (d *decoder) union(to *Interface, n ast.Node, key string, depth int) {
 	}
 	if variant == nil {
 		d.errorf(lineOf(m.Values[i]), "%s.type is %s; use one of %s", key, shown(m.Values[i].Value),
-			words(InterfaceTypes()))
+			phrase.List(InterfaceTypes()))
 		return
 	}
 	d.structure(reflect.ValueOf(variant).Elem(), n, key, depth, []string{"type"})
@@ -329,12 +329,4 @@ func orRoot(key string) string {
 		return "the blueprint"
 	}
 	return key
-}
-
-func words[T ~string](list []T) string {
-	out := make([]string, len(list))
-	for i, w := range list {
-		out[i] = string(w)
-	}
-	return strings.Join(out, ", ")
 }

@@ -1,7 +1,6 @@
 package blueprint
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -74,13 +73,9 @@ func Generate(root, unit, session string, fix bool, set prompt.Set, now time.Tim
 	if err != nil {
 		return out, err
 	}
-	text, err := json.MarshalIndent(out.Generation, "", "  ")
-	if err != nil {
-		return out, err
-	}
 	stamp := now.UTC().Format(stampLayout)
 	name := path.Join(ReviewFolder(unit, Candidate), "generation_"+stamp+"_"+id[:min(8, len(id))]+".json")
-	if err := write(root, name, append(text, '\n')); err != nil {
+	if err := writeJSON(root, name, out.Generation); err != nil {
 		return out, err
 	}
 	return out, Note(root, Entry{At: now, Unit: unit, Kind: "generation", Text: "context " + id + " handed out"})

@@ -1,18 +1,20 @@
 package blueprint
 
+import "reflect"
+
 // Interface is an entry point of a unit: a tagged union by type (BP-03). Exactly one of the pointers is set.
 type Interface struct {
 	Type InterfaceType
 
-	HTTP    *HTTPRest
-	Socket  *WebSocket
-	Stream  *SSE
-	Event   *Event
-	Direct  *DirectCall
-	MCP     *MCP
-	GRPC    *GRPC
-	CLI     *CLI
-	Library *Library
+	HTTP    *HTTPRest   `type:"http_rest"`
+	Socket  *WebSocket  `type:"websocket"`
+	Stream  *SSE        `type:"sse"`
+	Event   *Event      `type:"event"`
+	Direct  *DirectCall `type:"direct_call"`
+	MCP     *MCP        `type:"mcp"`
+	GRPC    *GRPC       `type:"grpc"`
+	CLI     *CLI        `type:"cli"`
+	Library *Library    `type:"library"`
 }
 
 // InterfaceType is the tag.
@@ -105,40 +107,23 @@ type Library struct {
 
 // InterfaceTypes lists the types in the order of documents.
 func InterfaceTypes() []InterfaceType {
-	return []InterfaceType{TypeHTTP, TypeSocket, TypeSSE, TypeEvent, TypeDirect, TypeMCP, TypeGRPC, TypeCLI, TypeLibrary}
+	var out []InterfaceType
+	for f := range reflect.TypeFor[Interface]().Fields() {
+		if t := f.Tag.Get("type"); t != "" {
+			out = append(out, InterfaceType(t))
+		}
+	}
+	return out
 }
 
 // open creates the variant of a type; nil for an unknown type.
 func (i *Interface) open(t InterfaceType) any {
 	i.Type = t
-	switch t {
-	case TypeHTTP:
-		i.HTTP = &HTTPRest{}
-		return i.HTTP
-	case TypeSocket:
-		i.Socket = &WebSocket{}
-		return i.Socket
-	case TypeSSE:
-		i.Stream = &SSE{}
-		return i.Stream
-	case TypeEvent:
-		i.Event = &Event{}
-		return i.Event
-	case TypeDirect:
-		i.Direct = &DirectCall{}
-		return i.Direct
-	case TypeMCP:
-		i.MCP = &MCP{}
-		return i.MCP
-	case TypeGRPC:
-		i.GRPC = &GRPC{}
-		return i.GRPC
-	case TypeCLI:
-		i.CLI = &CLI{}
-		return i.CLI
-	case TypeLibrary:
-		i.Library = &Library{}
-		return i.Library
+	for f, v := range reflect.ValueOf(i).Elem().Fields() {
+		if f.Tag.Get("type") == string(t) && t != "" {
+			v.Set(reflect.New(f.Type.Elem()))
+			return v.Interface()
+		}
 	}
 	return nil
 }

@@ -40,11 +40,8 @@ func pendingFile(unit string, s State) string {
 
 // Wait records that the review waits for an answer. A unit has at most one pending question: the last one.
 func (r *Review) Wait() error {
-	text, err := json.MarshalIndent(pending{r.ID, r.Stamp, r.Scope, r.Reviewer, r.whole.Digest(), r.sources}, "", "  ")
-	if err != nil {
-		return err
-	}
-	return write(r.Root, pendingFile(r.Unit, r.State), append(text, '\n'))
+	return writeJSON(r.Root, pendingFile(r.Unit, r.State),
+		pending{r.ID, r.Stamp, r.Scope, r.Reviewer, r.whole.Digest(), r.sources})
 }
 
 // Answered accepts an answer from a file if it belongs to the pending question and if blueprint and sources are

@@ -321,11 +321,7 @@ func (w *walk) verify(context.Context) (step, error) {
 
 // write stores the record, and rewrites the day's journal from all records of the day.
 func (w *walk) write() error {
-	text, err := json.MarshalIndent(w.p, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := write(w.Root, w.p.file, append(text, '\n')); err != nil {
+	if err := writeJSON(w.Root, w.p.file, w.p); err != nil {
 		return err
 	}
 	all, err := Promotions(w.Root)

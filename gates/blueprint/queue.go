@@ -100,11 +100,7 @@ func sameEvidence(a, b Item) bool {
 }
 
 func (i Item) save(root string) error {
-	text, err := json.MarshalIndent(i, "", "  ")
-	if err != nil {
-		return err
-	}
-	return write(root, path.Join(queueFolder(), i.ID+".json"), append(text, '\n'))
+	return writeJSON(root, path.Join(queueFolder(), i.ID+".json"), i)
 }
 
 func item(root, id string) (Item, error) {

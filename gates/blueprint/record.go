@@ -96,19 +96,22 @@ func answerFile(folder, stamp string) string { return path.Join(folder, "cc_revi
 
 // Store writes a review twice (BP-23): next to its prompt, and for training. It returns both paths.
 func Store(root, stamp string, r Record) (paths []string, err error) {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return nil, err
-	}
-	text = append(text, '\n')
 	paths = []string{answerFile(ReviewFolder(r.ServiceID, r.State), stamp),
 		path.Join(Curriculum, "reviews", r.ServiceID+"_"+stamp+".json")}
 	for _, p := range paths {
-		if err := write(root, p, text); err != nil {
+		if err := writeJSON(root, p, r); err != nil {
 			return nil, err
 		}
 	}
 	return paths, nil
+}
+
+func writeJSON(root, name string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	return write(root, name, append(text, '\n'))
 }
 
 // write replaces a file of the repository. A link at its path is an error, so nothing is written outside.

@@ -96,7 +96,7 @@ func Schema() json.RawMessage {
 		`"overall_fidelity_score":{"type":"number","minimum":0,"maximum":1},` +
 		fmt.Sprintf(`"discrepancies":{"type":"array","maxItems":%d,"items":{"type":"object","properties":{`,
 			mostDiscrepancies) +
-		`"dimension":` + enum(Dimensions()) + `,"severity":` + enum(strings.Split(words(Severities()), ", ")) + `,` +
+		`"dimension":` + enum(Dimensions()) + `,"severity":` + enum(strings.Split(phrase.List(Severities()), ", ")) + `,` +
 		`"blueprint_claim":` + filled + `,"code_evidence":` + filled + `,"recommendation":` + filled + `,"affected_file":` +
 		text("") + `},` +
 		`"required":["dimension","severity","blueprint_claim","code_evidence","recommendation"],"additionalProperties":false}},` +
@@ -121,7 +121,7 @@ func ParseResult(unit, text string) (ReviewResult, error) {
 		return ReviewResult{}, fmt.Errorf("%w: the answer has %d KiB; the limit is %d", ErrAnswer, len(text)>>10,
 			maxResult>>10)
 	}
-	r, err := llm.ParseJSON[ReviewResult](unfenced(text), Schema())
+	r, err := llm.ParseJSON[ReviewResult](llm.Unfenced(text), Schema())
 	if err != nil {
 		return ReviewResult{}, fmt.Errorf("%w: %w", ErrAnswer, err)
 	}
@@ -188,19 +188,6 @@ func isTime(s string) bool {
 		}
 	}
 	return false
-}
-
-// unfenced removes a single fence around a text.
-func unfenced(text string) string {
-	t := strings.TrimSpace(text)
-	if !strings.HasPrefix(t, "```") || !strings.HasSuffix(t, "```") || len(t) < 6 {
-		return text
-	}
-	head, rest, ok := strings.Cut(t[3:len(t)-3], "\n")
-	if !ok || strings.TrimSpace(head) != "" && strings.TrimSpace(head) != "json" || strings.Contains(rest, "```") {
-		return text
-	}
-	return rest
 }
 
 // Count returns the number of discrepancies of a severity.

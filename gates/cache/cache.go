@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -95,30 +94,11 @@ func (s Store) Put(key string, r gates.Report) error {
 	if err := atomicfile.WriteLoose(s.file(key), data, 0o600); err != nil {
 		return fmt.Errorf("cache the report of %s: %w", r.Gate, err)
 	}
-	s.prune()
+	atomicfile.Prune(s.Dir, mostKept)
 	return nil
 }
 
 func (s Store) file(key string) string { return filepath.Join(s.Dir, key+".json") }
-
-// prune removes the oldest entries if there are too many.
-func (s Store) prune() {
-	entries, err := os.ReadDir(s.Dir)
-	if err != nil || len(entries) <= mostKept {
-		return
-	}
-	age := func(e os.DirEntry) time.Time {
-		info, err := e.Info()
-		if err != nil {
-			return time.Time{}
-		}
-		return info.ModTime()
-	}
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
-	for _, e := range entries[:len(entries)-mostKept*3/4] {
-		os.Remove(filepath.Join(s.Dir, e.Name()))
-	}
-}
 
 // Key returns the cache key of a gate's report about a subject. surroundings is the part that all gates share, see
 // [Surroundings]. It returns "" if the tree is unknown.

@@ -54,12 +54,8 @@ func (l *Ledger) Write(file string) error {
 			err = os.WriteFile(ignore, []byte("*\n"), 0o644)
 		}
 	}
-	var data []byte
 	if err == nil {
-		data, err = json.MarshalIndent(l, "", "  ")
-	}
-	if err == nil {
-		err = atomicfile.Write(file, append(data, '\n'), 0o644)
+		err = atomicfile.WriteJSON(file, l, 0o644)
 	}
 	if err != nil {
 		return fmt.Errorf("write the findings of the review: %w", err)

@@ -9,13 +9,16 @@ import (
 	"bytes"
 	"crypto/rand"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Write replaces the file at path with data and syncs it to disk before it returns, so a power failure leaves no
@@ -24,9 +27,37 @@ func Write(path string, data []byte, perm fs.FileMode) error {
 	return replace(path, nameFor(path), perm, true, func(f *os.File) error { return fill(f, data) })
 }
 
+// WriteJSON is [Write] with v as indented JSON.
+func WriteJSON(path string, v any, perm fs.FileMode) error {
+	text, err := json.MarshalIndent(v, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return Write(path, append(text, '\n'), perm)
+}
+
 // WriteLoose is [Write] without fsync, for files that can be rebuilt.
 func WriteLoose(path string, data []byte, perm fs.FileMode) error {
 	return replace(path, nameFor(path), perm, false, func(f *os.File) error { return fill(f, data) })
+}
+
+// Prune removes the oldest files of a folder once it has more than most, down to three quarters of that.
+func Prune(dir string, most int) {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) <= most {
+		return
+	}
+	age := func(e os.DirEntry) time.Time {
+		info, err := e.Info()
+		if err != nil {
+			return time.Time{}
+		}
+		return info.ModTime()
+	}
+	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
+	for _, e := range entries[:len(entries)-most*3/4] {
+		os.Remove(filepath.Join(dir, e.Name()))
+	}
 }
 
 // Copy is [Write] for content too large for memory. Temporary files begin with prefix, for folders whose owner, such as

@@ -9,6 +9,8 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
@@ -101,6 +103,15 @@ func CodeOf(err error) (code int, hint string) {
 		return ExitUsage, ""
 	}
 	return ExitCannotRun, ""
+}
+
+// Stoppable returns the RunE function of a command. The context of do ends like that of [Interruptible].
+func Stoppable(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		ctx, stop := Interruptible(cmd.Context())
+		defer stop()
+		return do(ctx, args)
+	}
 }
 
 // Interruptible returns a context that ends on SIGINT, SIGTERM and the signals in more. Commands that must clean up

@@ -2,11 +2,11 @@ package cli
 
 import (
 	"cmp"
-	"crypto/rand"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strconv"
+
+	"github.com/google/uuid"
 
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/tokens"
@@ -18,12 +18,7 @@ func (p *Project) Prompts() prompt.Layer {
 }
 
 // NewTaskID returns a random UUID (version 4).
-func NewTaskID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
-}
+func NewTaskID() string { return uuid.NewString() }
 
 // SolveOptions holds the solver flags of the command line. The settings supply missing values; if they do not either,
 // it is an error (CFG-04).

@@ -503,6 +503,8 @@ func UserFile(getenv func(string) (string, bool)) (string, error) {
 type Key struct {
 	Key string `json:"key"`
 	Doc string `json:"doc"`
+
+	table bool // of values under names of the user's choice
 }
 
 // Describe lists all settings in the order of the file.
@@ -521,7 +523,7 @@ func Describe() []Key {
 				walk(e.Elem(), key+".NAME.")
 				continue
 			}
-			out = append(out, Key{key, f.Tag.Get("doc")})
+			out = append(out, Key{key, f.Tag.Get("doc"), f.Type.Kind() == reflect.Map})
 			if e := f.Type; e.Kind() == reflect.Slice && e.Elem().Kind() == reflect.Struct {
 				walk(e.Elem(), "["+key+"] ")
 			}

@@ -34,6 +34,9 @@ func Edit(text []byte, key string, value *string) ([]byte, error) {
 	}
 	lines := strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n")
 	lines = edited(lines, key, literal, value == nil)
+	if lines[len(lines)-1] != "" {
+		lines = append(lines, "") // the file ends with a line feed
+	}
 	out := []byte(strings.Join(lines, "\n"))
 	if err := onlyChanged(text, out, key, literal); err != nil {
 		return nil, err
@@ -46,7 +49,7 @@ func literalOf(key, value string) (string, error) {
 	c := Default()
 	v, ok := flatten(reflect.ValueOf(&c).Elem(), "")[key]
 	switch {
-	case !ok && !slices.ContainsFunc(Describe(), func(k Key) bool { return sameKey(k.Key, key) }):
+	case !ok && !slices.ContainsFunc(Describe(), func(k Key) bool { return k.named(key) }):
 		return "", fmt.Errorf("unknown setting %q", key)
 	case ok:
 		if err := set(v, value); err != nil {
@@ -61,10 +64,13 @@ func literalOf(key, value string) (string, error) {
 	return strconv.Quote(value), nil
 }
 
-// sameKey compares a key with a key of [Describe], in which NAME stands for any name.
-func sameKey(described, key string) bool {
-	want, have := strings.Split(described, "."), strings.Split(key, ".")
-	if len(want) != len(have) || strings.Contains(described, "[") {
+// named reports whether a key is k, in which NAME stands for any name, or a value of the table k.
+func (k Key) named(key string) bool {
+	want, have := strings.Split(k.Key, "."), strings.Split(key, ".")
+	if k.table {
+		want = append(want, "NAME")
+	}
+	if len(want) != len(have) || strings.Contains(k.Key, "[") {
 		return false
 	}
 	for i := range want {

@@ -67,3 +67,15 @@ func Fit(text string, n int) string {
 	}
 	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
 }
+
+// List lists words of any kind for a sentence: "low, high".
+func List[T ~string](words []T) string {
+	var b strings.Builder
+	for i, w := range words {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(string(w))
+	}
+	return b.String()
+}

@@ -4,10 +4,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"time"
+
+	"github.com/runplan/runplan/internal/atomicfile"
 )
 
 // mostHeads limits the number of runs with a head on disk; the oldest heads are removed.
@@ -39,7 +39,7 @@ func (s *Seal) OpenHead(run string) *HeadFile {
 	if os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return nil
 	}
-	s.pruneHeads()
+	atomicfile.Prune(filepath.Join(s.dir, "heads"), mostHeads)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return nil
@@ -81,24 +81,4 @@ func (s *Seal) Head(run string) (Chain, bool) {
 	}
 	seq, err := strconv.Atoi(parts[0])
 	return Chain{seq, parts[1]}, err == nil
-}
-
-// pruneHeads removes the oldest heads if there are too many.
-func (s *Seal) pruneHeads() {
-	dir := filepath.Join(s.dir, "heads")
-	entries, err := os.ReadDir(dir)
-	if err != nil || len(entries) < mostHeads {
-		return
-	}
-	age := func(e os.DirEntry) time.Time {
-		info, err := e.Info()
-		if err != nil {
-			return time.Time{}
-		}
-		return info.ModTime()
-	}
-	slices.SortFunc(entries, func(a, b os.DirEntry) int { return age(a).Compare(age(b)) })
-	for _, e := range entries[:len(entries)-mostHeads*3/4] {
-		os.Remove(filepath.Join(dir, e.Name()))
-	}
 }

@@ -43,14 +43,16 @@ type Group struct {
 
 // Add returns the sum of lines.
 func Add(lines []Line) Sum {
-	s := Sum{Attempts: len(lines), Sources: []SourceSum{}}
-	by := map[agents.Source]*SourceSum{}
+	s := Sum{Sources: []SourceSum{}}
+	s.Add(lines)
+	return s
+}
+
+// Add adds lines.
+func (s *Sum) Add(lines []Line) {
+	s.Attempts += len(lines)
 	for _, l := range lines {
-		ss := by[l.Source]
-		if ss == nil {
-			ss = &SourceSum{Source: l.Source}
-			by[l.Source] = ss
-		}
+		ss := s.source(l.Source)
 		ss.Attempts++
 		if l.CostUSD != nil {
 			plus(&ss.CostUSD, *l.CostUSD)
@@ -77,31 +79,28 @@ func Add(lines []Line) Sum {
 			}
 		}
 	}
-	for _, source := range []agents.Source{agents.SourceReported, agents.SourceComputed, agents.SourcePlan,
-		agents.SourceLocal, agents.SourceUnknown} {
-		if ss := by[source]; ss != nil {
-			ss.CostUSD = round(ss.CostUSD)
-			s.Sources = append(s.Sources, *ss)
-		}
-	}
-	s.BilledUSD, s.PlanUSD = round(s.BilledUSD), round(s.PlanUSD)
-	return s
 }
 
+// source returns the part of s with a source of costs.
+func (s *Sum) source(source agents.Source) *SourceSum {
+	order := []agents.Source{agents.SourceReported, agents.SourceComputed, agents.SourcePlan, agents.SourceLocal,
+		agents.SourceUnknown}
+	i, found := slices.BinarySearchFunc(s.Sources, source, func(x SourceSum, source agents.Source) int {
+		return cmp.Compare(slices.Index(order, x.Source), slices.Index(order, source))
+	})
+	if !found {
+		s.Sources = slices.Insert(s.Sources, i, SourceSum{Source: source})
+	}
+	return &s.Sources[i]
+}
+
+// plus adds and rounds to a millionth of a dollar, to remove the error of binary fractions.
 func plus(to **float64, v float64) {
-	if *to == nil {
-		*to = new(float64)
+	if *to != nil {
+		v += **to
 	}
-	**to += v
-}
-
-// round rounds to a millionth of a dollar, to remove the error of binary fractions.
-func round(v *float64) *float64 {
-	if v == nil {
-		return nil
-	}
-	r := math.Round(*v*1e6) / 1e6
-	return &r
+	v = math.Round(v*1e6) / 1e6
+	*to = &v
 }
 
 // Keys returns the valid keys of [By].

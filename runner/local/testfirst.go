@@ -122,11 +122,7 @@ func (w *work) judgeFirst(ctx context.Context, c runner.Command, made string, e 
 	if err := w.hold(ctx, first.Commit); err != nil {
 		return nil, err
 	}
-	text, err := json.MarshalIndent(first, "", "  ")
-	if err == nil {
-		err = writeFile(w.firstPath(c), append(text, '\n'))
-	}
-	if err != nil {
+	if err := writeJSON(w.firstPath(c), first); err != nil {
 		return nil, fmt.Errorf("keep the tests of batch %s: %w", c.Batch, err)
 	}
 	held := ""

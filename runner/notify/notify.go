@@ -288,20 +288,8 @@ func (n *Notifier) message(k Kind, e runner.Event, cause string) (Message, bool)
 }
 
 func (n *Notifier) counts() *Counts {
-	c := &Counts{}
-	for _, b := range n.fold.Summary().Batches {
-		switch b.State {
-		case string(runner.Passed):
-			c.Merged++
-		case string(runner.Skipped):
-			c.Skipped++
-		case string(runner.Failed):
-			c.Failed++
-		default:
-			c.ToGo++
-		}
-	}
-	return c
+	t := n.fold.Summary().Tally()
+	return &Counts{Merged: t.Merged, Skipped: t.Skipped, Failed: t.Failed, ToGo: t.ToGo()}
 }
 
 // clean removes secrets and control codes from all external text.

@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/runner/ledger"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/report"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // batchView is the view of a batch and one of its attempts.
@@ -96,7 +97,7 @@ func (s *site) frame(ctx context.Context, run, key string) (f frame, v batchView
 					needed{sum.Batches[j].Number, sum.Batches[j].Title, "../" + batchHref(need), board.Rows[j].State})
 			}
 		}
-		v.times(w.clocks, key)
+		v.times(w.lanes.Clock(key))
 		f = frame{run: w.run, key: key, journal: s.hub.journal, ended: w.ended, sum: b}
 		if m := w.marks[key]; m != nil {
 			f.first, f.last = m.first, m.last
@@ -161,24 +162,22 @@ func opened(tries []try) int {
 }
 
 // times adds how long was worked for the batch and how long it waited.
-func (v *batchView) times(c clocks, key string) {
-	b := c.of[key]
-	if b == nil || b.last == b.first {
+func (v *batchView) times(c story.Clock) {
+	if c.Last == c.First {
 		return
 	}
-	worked := millis(b.working)
+	worked := millis(c.Working)
 	if len(v.Tries) > 1 {
 		worked += "; concurrent work counts once"
 	}
 	v.Facts = append(v.Facts, fact{"worked", worked})
-	if w := c.waited(key); w > 0 {
+	if w := c.Waited(); w > 0 {
 		v.Facts = append(v.Facts, fact{"waited", ui.Duration(w) + " for a free worker, its turn, a limit or a person"})
 	}
 }
 
 func (v *batchView) facts(b runner.BatchSummary, lines []ledger.Line) {
-	var sp spending
-	sp.add(lines)
+	sp := ledger.Add(lines)
 	add := func(name, value string) {
 		if value != "" {
 			v.Facts = append(v.Facts, fact{name, value})
@@ -187,7 +186,7 @@ func (v *batchView) facts(b runner.BatchSummary, lines []ledger.Line) {
 	add("kind of work", b.Class)
 	add("model", b.Model)
 	add("tier", b.Tier)
-	add("cost", sp.String())
+	add("cost", costText(sp))
 	if sp.Input+sp.Output > 0 {
 		add("tokens", fmt.Sprintf("%s in, %s out, %s read from the cache", tokens(sp.Input), tokens(sp.Output),
 			tokens(sp.CacheRead)))

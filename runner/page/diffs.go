@@ -4,49 +4,41 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/recent"
 )
 
 // The limits of what is read of a change, so that a committed data set does not stop the page.
 const (
 	maxDiff   = 2 << 20
 	diffTime  = 15 * time.Second
-	keptDiffs = 8
+	keptDiffs = 4 // the cache holds up to twice as many
 )
 
 // diffs caches recent diffs. The diff of two commits never changes, and the page of a running agent is drawn
 // several times a second.
 type diffs struct {
 	mu   sync.Mutex
-	kept []keptDiff
+	kept *recent.Map[[2]string, diff] // by base and commit
 }
 
-type keptDiff struct {
-	base, commit string
-	diff         diff
+func newDiffs() diffs {
+	return diffs{kept: recent.New[[2]string](keptDiffs, func(diff) int { return 1 })}
 }
 
 func (c *diffs) get(base, commit string) (diff, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	i := slices.IndexFunc(c.kept, func(k keptDiff) bool { return k.base == base && k.commit == commit })
-	if i < 0 {
-		return diff{}, false
-	}
-	return c.kept[i].diff, true
+	return c.kept.Get([2]string{base, commit})
 }
 
 func (c *diffs) put(base, commit string, d diff) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept = append(c.kept, keptDiff{base, commit, d})
-	if n := len(c.kept) - keptDiffs; n > 0 {
-		c.kept = slices.Delete(c.kept, 0, n)
-	}
+	c.kept.Put([2]string{base, commit}, d)
 }
 
 // between returns the diff of two commits or trees, limited to the size that a page shows.

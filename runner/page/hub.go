@@ -223,22 +223,14 @@ func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
 		Run: r.ID, Title: cmp.Or(sum.Title, r.Plan), Plan: r.Plan, Agent: sum.Agent, Mode: modeOf(sum), Face: faceOfRun(sum),
 		Reason: h.reasonOf(sum),
 		Total:  len(sum.Batches), Started: r.Started, Updated: sum.Updated, DurationMS: sum.DurationMS,
-		Live: sum.Status.Live(), next: w.next, Cost: w.spent.String(),
+		Live: sum.Status.Live(), next: w.next, Cost: costText(w.spent),
 		Asks: asks(sum),
 	}
 	if unread {
 		l.Face, l.Reason, l.Live = face{"not readable", "warn"}, "another version of runplan wrote it", false
 	}
-	for _, b := range sum.Batches {
-		switch runner.Status(b.State) {
-		case runner.Passed:
-			l.Merged++
-		case runner.Failed:
-			l.Failed++
-		case runner.Skipped:
-			l.Skip++
-		}
-	}
+	t := sum.Tally()
+	l.Merged, l.Failed, l.Skip = t.Merged, t.Failed, t.Skipped
 	h.listed[r.ID] = l
 	if !l.Live && !shown {
 		delete(h.watches, r.ID)

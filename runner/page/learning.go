@@ -229,9 +229,7 @@ func (v *learningView) variants(layout local.Layout, c *learned) {
 }
 
 func (v *learningView) spend(lines []ledger.Line) {
-	var total spending
-	total.add(lines)
-	v.Total = total.String()
+	v.Total = costText(ledger.Add(lines))
 	for _, by := range []string{"day", "agent", "model", "purpose"} {
 		groups, err := ledger.By(lines, by)
 		if err != nil || len(groups) == 0 {

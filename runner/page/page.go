@@ -82,7 +82,7 @@ func newSite(o Options) (*site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the pages: %w", err)
 	}
-	return &site{Options: o, hub: newHub(o), tmpl: t}, nil
+	return &site{Options: o, hub: newHub(o), tmpl: t, diffs: newDiffs()}, nil
 }
 
 // New returns the pages.

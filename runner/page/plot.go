@@ -1,11 +1,10 @@
 package page
 
 import (
-	"slices"
-
 	"github.com/runplan/runplan/internal/layered"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/report"
 )
 
 // plot is the picture of a plan: the positions of its batches, and the edges. It is made once for a run.
@@ -33,14 +32,10 @@ const (
 )
 
 func plotOf(batches []runner.BatchSummary) *plot {
-	items := make([]layered.Item, len(batches))
-	for i, b := range batches {
-		items[i] = layered.Item{Key: b.Key, Needs: b.Needs}
+	if len(batches) > maxBoxes {
+		return dots(len(batches))
 	}
-	if len(items) > maxBoxes {
-		return dots(len(items))
-	}
-	g := layered.Layout(items)
+	g := report.LayoutOf(batches)
 	p := &plot{Width: layered.Num(g.Width), Height: layered.Num(g.Height)}
 	for i, n := range g.Nodes {
 		p.spots = append(p.spots, spot{layered.Num(n.X), layered.Num(n.Y)})
@@ -83,7 +78,7 @@ func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int 
 	for i, b := range batches {
 		index[b.Key] = i
 	}
-	weight := make([]int64, len(batches))
+	weight, needs := make([]int64, len(batches)), make([][]int, len(batches))
 	for i, b := range batches {
 		if i < len(info.Batches) {
 			weight[i] = info.Batches[i].ExpectMS
@@ -95,41 +90,13 @@ func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int 
 			weight[i] = b.DurationMS
 		}
 		weight[i] = max(1, weight[i])
-	}
-	const fresh, open, closed = 0, 1, 2
-	state, total, before := make([]int, len(batches)), make([]int64, len(batches)), make([]int, len(batches))
-	var visit func(int)
-	visit = func(i int) {
-		state[i], before[i] = open, -1
-		for _, key := range batches[i].Needs {
-			j, ok := index[key]
-			if !ok || j == i || state[j] == open {
-				continue
-			}
-			if state[j] == fresh {
-				visit(j)
-			}
-			if total[j] > total[i] {
-				total[i], before[i] = total[j], j
+		for _, key := range b.Needs {
+			if j, ok := index[key]; ok && j != i {
+				needs[i] = append(needs[i], j)
 			}
 		}
-		total[i] += weight[i]
-		state[i] = closed
 	}
-	last := -1
-	for i := range batches {
-		if state[i] == fresh {
-			visit(i)
-		}
-		if last < 0 || total[i] > total[last] {
-			last = i
-		}
-	}
-	var way []int
-	for i := last; i >= 0; i = before[i] {
-		way = append(way, i)
-	}
-	slices.Reverse(way)
+	way := layered.Longest(needs, weight)
 	if len(way) < 2 {
 		return nil // the plan has no edges
 	}

@@ -136,7 +136,7 @@ func (s *site) runView(w *watch, q url.Values) runView {
 	}
 	v.Lanes = w.lanes.picture(numbers, more)
 	s.figures(&v, sum, w)
-	s.table(&v, sum, w.clocks, board, q)
+	s.table(&v, sum, w.lanes, board, q)
 	if r := sum.Review; r != nil {
 		if w.final == nil || w.finalOf != r {
 			final := s.reviewView("Final review", *r)

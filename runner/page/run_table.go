@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/story"
 )
 
 // figures are the sums of a run.
@@ -51,7 +52,7 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 		v.Tiles = append(v.Tiles, tile{Name: "needs you", Value: strconv.Itoa(n)})
 	}
 	clock := tile{Name: "time", Value: millis(sum.DurationMS),
-		Note: waitedNote(atLeastSecond(w.lanes.Now - w.clocks.working))}
+		Note: waitedNote(w.lanes.Clock(""))}
 	if sum.Status == runner.RunActive {
 		clock.Since = sum.Updated.Add(-time.Duration(sum.DurationMS) * time.Millisecond)
 	}
@@ -63,7 +64,7 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 		}
 		v.Tiles = append(v.Tiles, t)
 	}
-	v.Tiles = append(v.Tiles, tile{Name: "cost", Value: w.spent.String()})
+	v.Tiles = append(v.Tiles, tile{Name: "cost", Value: costText(w.spent)})
 	if w.spent.Input+w.spent.Output > 0 {
 		v.Tiles = append(v.Tiles,
 			tile{Name: "tokens", Value: tokens(w.spent.Input) + " in, " + tokens(w.spent.Output) + " out"})
@@ -78,7 +79,7 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 }
 
 // table is the part of the batches that was asked for.
-func (s *site) table(v *runView, sum runner.Summary, clocks clocks, board ui.Board, q url.Values) {
+func (s *site) table(v *runView, sum runner.Summary, lanes lanes, board ui.Board, q url.Values) {
 	state := q.Get("state")
 	counts := map[string]int{"": len(sum.Batches)}
 	var shown []int
@@ -118,7 +119,7 @@ func (s *site) table(v *runView, sum runner.Summary, clocks clocks, board ui.Boa
 	}
 	for _, i := range shown {
 		r := rowOf(i, sum.Batches[i], board.Rows[i])
-		r.Waited = waitedNote(clocks.waited(sum.Batches[i].Key))
+		r.Waited = waitedNote(lanes.Clock(sum.Batches[i].Key))
 		v.Rows = append(v.Rows, r)
 	}
 }
@@ -159,4 +160,12 @@ func rowOf(i int, b runner.BatchSummary, r ui.Row) row {
 		out.Detail = strings.Trim(out.Detail, " ·")
 	}
 	return out
+}
+
+// waitedNote tells waiting time from working time; "" where nothing waited.
+func waitedNote(c story.Clock) string {
+	if d := c.Waited(); d > 0 {
+		return "waited " + ui.Duration(d)
+	}
+	return ""
 }

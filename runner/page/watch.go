@@ -21,10 +21,9 @@ type watch struct {
 	printer report.Printer
 	info    runner.Info
 	lanes   lanes
-	clocks  clocks
 	queue   []string // keys of the batches in the merge queue, in order
 	story   []told
-	spent   spending
+	spent   ledger.Sum
 	ledger  ledger.Ledger
 	marks   map[string]*mark
 	plot    *plot
@@ -51,35 +50,8 @@ type mark struct {
 	logs        map[int]string // logs of running agents, by candidate, relative to .runplan
 }
 
-// spending is the total usage of a run's attempts.
-type spending struct {
-	Attempts, Unknown, Uncounted int
-	Billed, Plan                 float64
-	hasBilled, hasPlan           bool
-	Input, Output, CacheRead     int64
-}
-
-func (s *spending) add(lines []ledger.Line) {
-	sum := ledger.Add(lines)
-	s.Attempts += sum.Attempts
-	s.Unknown += sum.Unknown
-	s.Uncounted += sum.Uncounted
-	s.Input += sum.Input
-	s.Output += sum.Output
-	s.CacheRead += sum.CacheRead
-	if sum.BilledUSD != nil {
-		s.Billed += *sum.BilledUSD
-		s.hasBilled = true
-	}
-	if sum.PlanUSD != nil {
-		s.Plan += *sum.PlanUSD
-		s.hasPlan = true
-	}
-}
-
 func newWatch(run string, zone *time.Location) *watch {
-	return &watch{run: run, printer: report.Printer{Zone: zone}, marks: map[string]*mark{}, lanes: newLanes(),
-		clocks: newClocks()}
+	return &watch{run: run, printer: report.Printer{Zone: zone}, marks: map[string]*mark{}, lanes: newLanes()}
 }
 
 // apply adds one event, in journal order.
@@ -96,11 +68,9 @@ func (w *watch) apply(e runner.Event, layout local.Layout) {
 		w.story = slices.Delete(w.story, 0, n)
 	}
 	w.ledger.Event(e)
-	w.spent.add(w.ledger.Lines)
+	w.spent.Add(w.ledger.Lines)
 	w.ledger.Lines = w.ledger.Lines[:0]
-	before := w.lanes.Now
 	w.lanes.Apply(e)
-	w.clocks.apply(e, w.lanes.Now-before, w.lanes.Now)
 	w.line(e)
 	if e.Batch != "" {
 		w.mark(e, layout)

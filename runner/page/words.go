@@ -9,32 +9,16 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/ledger"
+	"github.com/runplan/runplan/runner/report"
 )
 
 // face is a displayed state: a word, and the tone that selects its color and sign.
 type face struct{ Word, Tone string }
 
 func faceOfRun(s runner.Summary) face {
-	switch s.Status {
-	case runner.RunDone:
-		return face{"done", "good"}
-	case runner.RunDiscarded:
-		return face{"discarded", "idle"}
-	case runner.RunFailed:
-		return face{"failed", "bad"}
-	case runner.RunPaused:
-		return face{"paused", "warn"}
-	case runner.RunStopped:
-		word := map[runner.Outcome]string{
-			runner.OutcomeCancelled: "interrupted", runner.OutcomeLimited: "stopped: a limit is reached",
-			runner.OutcomeHuman: "stopped: a person is needed", runner.OutcomeError: "stopped: a tool could not run",
-		}[s.Stop]
-		if word == "" {
-			word = "stopped"
-		}
-		return face{word, "warn"}
-	}
-	return face{"running", "busy"}
+	word, tone := report.OutcomeOf(s)
+	return face{word, string(tone)}
 }
 
 // reasonOf returns the reason for the state of a run, with the end of a pause.
@@ -60,14 +44,14 @@ func modeOf(s runner.Summary) string {
 	return s.Mode
 }
 
-// String formats the known and the unknown parts of a sum.
-func (s spending) String() string {
+// costText formats the known and the unknown parts of a sum.
+func costText(s ledger.Sum) string {
 	var parts []string
-	if s.hasBilled {
-		parts = append(parts, phrase.Money(s.Billed))
+	if s.BilledUSD != nil {
+		parts = append(parts, phrase.Money(*s.BilledUSD))
 	}
-	if s.hasPlan {
-		parts = append(parts, phrase.Money(s.Plan)+" paid by a plan")
+	if s.PlanUSD != nil {
+		parts = append(parts, phrase.Money(*s.PlanUSD)+" paid by a plan")
 	}
 	if s.Unknown > 0 && s.Unknown == s.Attempts {
 		return "unknown"

@@ -166,7 +166,7 @@ func nextSteps(s runner.Summary) []nextStep {
 	if s.Status == runner.RunStopped || s.Status == runner.RunFailed {
 		out = append(out, nextStep{"continue the run", "runplan resume " + shell(s.Run)})
 	}
-	if f.merged > 0 && s.Branch != "" {
+	if f.Merged > 0 && s.Branch != "" {
 		out = append(out, nextStep{"show the result", "git log --oneline " + base + ".." + branch})
 		out = append(out, nextStep{"see all changes at once", "git diff " + base + "..." + branch})
 		if s.BaseBranch != "" {

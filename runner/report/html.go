@@ -132,18 +132,18 @@ func viewOf(s runner.Summary, past *Past) view {
 }
 
 func tiles(s runner.Summary, f figures, waited string) []tile {
-	out := []tile{{"merged", fmt.Sprintf("%d of %d", f.merged, f.total), "", string(ui.Idle)}}
+	out := []tile{{"merged", fmt.Sprintf("%d of %d", f.Merged, f.total), "", string(ui.Idle)}}
 	t := &out[0]
-	if f.merged > 0 && f.merged+f.skipped == f.total {
+	if f.Merged > 0 && f.Merged+f.Skipped == f.total {
 		t.Tone = string(ui.Good)
 	}
-	if f.skipped > 0 {
-		t.Note = fmt.Sprintf("%d skipped", f.skipped)
+	if f.Skipped > 0 {
+		t.Note = fmt.Sprintf("%d skipped", f.Skipped)
 	}
-	if f.failed > 0 {
-		out = append(out, tile{"failed", fmt.Sprint(f.failed), "", string(ui.Bad)})
+	if f.Failed > 0 {
+		out = append(out, tile{"failed", fmt.Sprint(f.Failed), "", string(ui.Bad)})
 	}
-	if n := f.waiting + f.working; n > 0 {
+	if n := f.Waiting + f.Working; n > 0 {
 		out = append(out, tile{"to go", fmt.Sprint(n), "", string(ui.Idle)})
 	}
 	out = append(out, tile{"wall time", ui.Duration(millis(s.DurationMS)), waited, string(ui.Idle)})

@@ -134,7 +134,7 @@ func TestTheReportTellsWhatWasTouchedOutside(t *testing.T) {
 			events[i].Reports = append(events[i].Reports, saw, saw)
 		}
 	}
-	n := figuresOf(s).merged // of the others it stands with what went wrong
+	n := figuresOf(s).Merged // of the others it stands with what went wrong
 	text := Markdown(s, pastOf(events))
 	page, err := pageOf(s, events)
 	if err != nil {

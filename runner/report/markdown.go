@@ -139,7 +139,7 @@ func facts(s runner.Summary, f figures) []fact {
 		{"cost", strings.TrimPrefix(f.costWords(), "cost ")},
 		{"tests", testsOf(f.before, f.after)},
 	}
-	if f.merged > 0 {
+	if f.Merged > 0 {
 		out = append(out, fact{"final review", finalReview(s)})
 	}
 	if !s.Started.IsZero() {
@@ -156,17 +156,17 @@ func facts(s runner.Summary, f figures) []fact {
 
 // mermaid draws the batches for viewers that know mermaid.
 func mermaid(s runner.Summary) string {
-	g := layout(s.Batches)
+	g := LayoutOf(s.Batches)
 	var b strings.Builder
 	b.WriteString("flowchart LR\n")
-	for i, n := range g.nodes {
-		f := faceOf(s, n.batch)
-		label := fmt.Sprintf("%s %s %s", ui.Style{}.Icon(f.tone), ui.Sanitize(n.batch.Number),
-			ui.Cut(ui.Sanitize(n.batch.Title), 40, "…"))
+	for i, x := range s.Batches {
+		f := faceOf(s, x)
+		label := fmt.Sprintf("%s %s %s", ui.Style{}.Icon(f.tone), ui.Sanitize(x.Number),
+			ui.Cut(ui.Sanitize(x.Title), 40, "…"))
 		fmt.Fprintf(&b, "  b%d[\"%s\"]:::%s\n", i, entities(label), f.tone)
 	}
-	for i, n := range g.nodes {
-		for _, j := range n.needs {
+	for i, n := range g.Nodes {
+		for _, j := range n.Needs {
 			fmt.Fprintf(&b, "  b%d --> b%d\n", j, i)
 		}
 	}

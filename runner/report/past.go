@@ -45,7 +45,7 @@ func (p *Past) waited(batch string) string {
 	if p == nil {
 		return ""
 	}
-	if d := p.course.WaitedFor(batch); d > 0 {
+	if d := p.course.Clock(batch).Waited(); d > 0 {
 		return "waited " + ui.Duration(d)
 	}
 	return ""

@@ -78,6 +78,12 @@ func stateWord(s runner.State) string {
 	return strings.ReplaceAll(ui.Sanitize(string(s)), "_", " ")
 }
 
+// OutcomeOf returns the word for the status of a run, and its tone.
+func OutcomeOf(s runner.Summary) (string, ui.Tone) {
+	f := outcomeOf(s)
+	return f.word, f.tone
+}
+
 // outcomeOf returns the displayed status of a run.
 func outcomeOf(s runner.Summary) face {
 	switch s.Status {
@@ -114,32 +120,20 @@ func stopWord(o runner.Outcome) string {
 
 // figures are the totals of a run.
 type figures struct {
-	total, merged, skipped, failed, waiting, working int
-	attempts                                         int
-	cost                                             float64
-	priced, unpriced                                 int // batches that ran, by whether their cost is known
-	before, after                                    *int
+	runner.Tally
+	total, attempts  int
+	cost             float64
+	priced, unpriced int // batches that ran, by whether their cost is known
+	before, after    *int
 }
 
 func figuresOf(s runner.Summary) figures {
-	f := figures{total: len(s.Batches)}
+	f := figures{Tally: s.Tally(), total: len(s.Batches)}
 	for _, b := range s.Batches {
 		f.attempts += b.Attempts
-		switch runner.Status(b.State) {
-		case runner.Passed:
-			f.merged++
-			// The order of merges is unknown here, but merges never remove tests, so use the maximum.
-			if n := b.TestsAfter; n != nil && (f.after == nil || *n > *f.after) {
-				f.after = n
-			}
-		case runner.Skipped:
-			f.skipped++
-		case runner.Failed:
-			f.failed++
-		case runner.Waiting:
-			f.waiting++
-		default:
-			f.working++
+		// The order of merges is unknown here, but merges never remove tests, so use the maximum.
+		if n := b.TestsAfter; b.State == string(runner.Passed) && n != nil && (f.after == nil || *n > *f.after) {
+			f.after = n
 		}
 		if n := b.TestsBefore; n != nil && (f.before == nil || *n < *f.before) {
 			f.before = n
@@ -180,9 +174,9 @@ func settled(b runner.BatchSummary) bool {
 }
 
 func (f figures) counts() string {
-	parts := []string{fmt.Sprintf("%d merged", f.merged), fmt.Sprintf("%d skipped", f.skipped),
-		fmt.Sprintf("%d failed", f.failed)}
-	if n := f.total - f.merged - f.skipped - f.failed; n > 0 {
+	parts := []string{fmt.Sprintf("%d merged", f.Merged), fmt.Sprintf("%d skipped", f.Skipped),
+		fmt.Sprintf("%d failed", f.Failed)}
+	if n := f.ToGo(); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d to go", n))
 	}
 	return strings.Join(parts, ", ")
@@ -190,11 +184,11 @@ func (f figures) counts() string {
 
 // brief formats the non-zero counts, for places with little room.
 func (f figures) brief() string {
-	parts := []string{fmt.Sprintf("%d merged", f.merged)}
+	parts := []string{fmt.Sprintf("%d merged", f.Merged)}
 	for _, x := range []struct {
 		n    int
 		word string
-	}{{f.skipped, "skipped"}, {f.failed, "failed"}, {f.total - f.merged - f.skipped - f.failed, "to go"}} {
+	}{{f.Skipped, "skipped"}, {f.Failed, "failed"}, {f.ToGo(), "to go"}} {
 		if x.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
 		}

@@ -57,16 +57,7 @@ func Trace(w io.Writer, r *trace.Report, st ui.Style, width int) error {
 	if r.Undone != "" {
 		t.line("%s", st.Tone(ui.Warn, undoneWords(r)))
 	}
-	t.line("")
-	t.tasks(r.Tasks)
-	if len(r.Batches) > 0 {
-		t.line("")
-		t.batches(r.Status, r.Batches)
-	}
-	if len(r.Requirements) > 0 {
-		t.line("")
-		t.requirements(r.Requirements)
-	}
+	t.sections(r.Tasks, r.Status, r.Batches, r.Requirements)
 	t.problems(r)
 	return t.err
 }
@@ -91,18 +82,7 @@ func Answer(w io.Writer, a *trace.Answer, st ui.Style, width int) error {
 	if a.Note != "" {
 		t.line("%s", ui.Sanitize(a.Note))
 	}
-	if len(a.Tasks) > 0 {
-		t.line("")
-		t.tasks(a.Tasks)
-	}
-	if len(a.Batches) > 0 {
-		t.line("")
-		t.batches(runner.RunStopped, a.Batches)
-	}
-	if len(a.Requirements) > 0 {
-		t.line("")
-		t.requirements(a.Requirements)
-	}
+	t.sections(a.Tasks, runner.RunStopped, a.Batches, a.Requirements)
 	t.drift(a.Drift)
 	return t.err
 }
@@ -113,6 +93,21 @@ type tracer struct {
 	st    ui.Style
 	width int
 	err   error
+}
+
+func (t *tracer) sections(tasks []trace.Task, run runner.RunStatus, batches []trace.Batch, list []trace.Requirement) {
+	if len(tasks) > 0 {
+		t.line("")
+		t.tasks(tasks)
+	}
+	if len(batches) > 0 {
+		t.line("")
+		t.batches(run, batches)
+	}
+	if len(list) > 0 {
+		t.line("")
+		t.requirements(list)
+	}
 }
 
 func (t *tracer) line(format string, args ...any) {
@@ -176,22 +171,10 @@ func (t *tracer) batches(run runner.RunStatus, batches []trace.Batch) {
 			head += "  " + t.st.Faint(text)
 		}
 		t.line("%s", head)
-		if b.Commit != nil {
-			t.entry("commit", short(b.Commit.Hash)+" "+ui.Sanitize(b.Commit.Where))
-		} else if b.Reason != "" {
-			t.entry("why", ui.Sanitize(b.Reason))
-		}
-		if b.Commit != nil {
-			t.entry("files", filesWords(b, fewFiles))
-			t.entry("tests", testWords(b, fewTests))
-		}
-		if len(b.Gates) > 0 {
-			t.entry("gates", gateWords(b))
-		}
-		for _, c := range b.Candidates {
-			f := candidateFace(c, false)
-			t.entry(fmt.Sprintf("c%d", c.Number),
-				strings.TrimSpace(ui.Sanitize(c.Variant)+"  "+t.tone(f)+"  "+t.st.Faint(candidateWhy(c))))
+		for _, e := range batchEntries(b, fewFiles, fewTests) {
+			if e.Name != "work" && e.Name != "receipt" {
+				t.entry(strings.Replace(e.Name, "candidate ", "c", 1), e.Value)
+			}
 		}
 	}
 }

@@ -2,7 +2,6 @@
 package story
 
 import (
-	"cmp"
 	"maps"
 	"slices"
 	"time"
@@ -71,11 +70,15 @@ type Course struct {
 	open        map[string]Span  // by command id
 	tournaments map[string]bool  // batches with a running tournament
 	held        map[string]int64 // batches whose agent met a limit, and the time
+
+	working map[string]string // batch of each command that works, by command id
+	clocks  map[string]Clock  // by batch; "" is the run
 }
 
 // NewCourse returns an empty course.
 func NewCourse() Course {
-	return Course{open: map[string]Span{}, tournaments: map[string]bool{}, held: map[string]int64{}}
+	return Course{open: map[string]Span{}, tournaments: map[string]bool{}, held: map[string]int64{},
+		working: map[string]string{}, clocks: map[string]Clock{}}
 }
 
 // Open returns the spans that are not over, with no order.
@@ -100,6 +103,7 @@ func (c *Course) keep(s Span) {
 
 // Apply adds an event. Events come in the order of the journal.
 func (c *Course) Apply(e runner.Event) {
+	before := c.Now
 	switch {
 	case e.At.IsZero(), e.Kind.Afterwards():
 	case e.Kind == runner.RunResumed:
@@ -111,6 +115,7 @@ func (c *Course) Apply(e runner.Event) {
 		c.Now += max(0, e.At.Sub(c.last).Milliseconds())
 		c.last = e.At
 	}
+	c.tick(e, c.Now-before)
 	if e.Kind == runner.RunFinished {
 		c.cut()
 	}
@@ -202,32 +207,6 @@ func endingOf(e runner.Event) Ending {
 		return Ended
 	}
 	return WentBad
-}
-
-// WaitedFor returns the waiting time of a batch between its first and its last step, or that of the whole run for "".
-// Less than a second is 0.
-func (c Course) WaitedFor(batch string) time.Duration {
-	var work []Span
-	for _, s := range c.Spans {
-		if s.Kind != Wait && (batch == "" || s.Batch == batch) {
-			work = append(work, s)
-		}
-	}
-	slices.SortFunc(work, func(a, b Span) int { return cmp.Compare(a.From, b.From) })
-	waited, until := int64(0), int64(0)
-	for i, s := range work {
-		if i > 0 || batch == "" {
-			waited += max(0, s.From-until)
-		}
-		until = max(until, s.To)
-	}
-	if batch == "" {
-		waited += max(0, c.Total-until)
-	}
-	if waited < shortWait {
-		return 0
-	}
-	return time.Duration(waited) * time.Millisecond
 }
 
 // Tick returns a round duration of which at most about ten fit in d.

@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/plugin"
 	"github.com/runplan/runplan/lessons"
+	"github.com/runplan/runplan/patterns"
 )
 
 // goSource returns the source of the Go installation, or a part of it: a large tree that every machine with Go has.
@@ -78,7 +79,11 @@ func (b *bench) lessons() error {
 	var program, library, floor, first, second []float64
 	for range b.of(7, 3) {
 		began := time.Now()
-		r, err := scanner.ScanTree(context.Background(), dir)
+		files, _, err := patterns.Files(context.Background(), os.Environ(), dir)
+		if err != nil {
+			return err
+		}
+		r, err := scanner.Scan(context.Background(), dir, files)
 		if err != nil {
 			return err
 		}

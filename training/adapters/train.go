@@ -106,11 +106,7 @@ func (s Registry) Train(ctx context.Context, job Job, t Trainer) (Version, error
 	if err := v.look(); err != nil {
 		return v, work.failed(err, t.Now())
 	}
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return v, err
-	}
-	if err := atomicfile.Write(filepath.Join(work.dir, versionFile), append(text, '\n'), 0o644); err != nil {
+	if err := atomicfile.WriteJSON(filepath.Join(work.dir, versionFile), v, 0o644); err != nil {
 		return v, err
 	}
 	return v, work.keep(&v)

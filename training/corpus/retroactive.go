@@ -113,15 +113,11 @@ func (m *Manifest) put(r Reviewed) {
 }
 
 func (m Manifest) write(root, adapter string) error {
-	text, err := json.MarshalIndent(m, "", "  ")
-	if err != nil {
-		return err
-	}
 	name := filepath.Join(root, filepath.FromSlash(manifestFile(adapter)))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return fmt.Errorf("write the manifest: %w", err)
 	}
-	return atomicfile.Write(name, append(text, '\n'), 0o644)
+	return atomicfile.WriteJSON(name, m, 0o644)
 }
 
 // Collector reviews live units for the retroactive corpus.
@@ -213,10 +209,6 @@ func (c Collector) perFile(r Reviewed, rec blueprint.Record) (Reviewed, error) {
 	if err := os.MkdirAll(filepath.Dir(at(base)), 0o755); err != nil {
 		return r, fmt.Errorf("keep the review of %s: %w", r.File, err)
 	}
-	text, err := json.MarshalIndent(rec, "", "  ")
-	if err != nil {
-		return r, err
-	}
 	for _, f := range []struct {
 		from *string
 		to   string
@@ -227,5 +219,5 @@ func (c Collector) perFile(r Reviewed, rec blueprint.Record) (Reviewed, error) {
 		*f.from = f.to
 	}
 	r.Review = base + "_review.json"
-	return r, atomicfile.Write(at(r.Review), append(text, '\n'), 0o644)
+	return r, atomicfile.WriteJSON(at(r.Review), rec, 0o644)
 }

@@ -53,7 +53,10 @@ func (b *builder) write(ctx context.Context, held map[*record]bool) error {
 	}
 	text := b.PlanText
 	if len(text) == 0 {
-		text = b.Plan.Encode(nil)
+		var err error
+		if text, err = b.Plan.Encode(nil); err != nil {
+			return err
+		}
 	}
 	if err := b.file(PlanFile, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
 		return err

@@ -54,15 +54,11 @@ func Record(root string, before State, cycles []Cycle, now time.Time) (State, er
 	case !met:
 		s.Since = nil
 	}
-	text, err := json.MarshalIndent(s, "", "  ")
-	if err != nil {
-		return s, err
-	}
 	name := filepath.Join(root, filepath.FromSlash(stateFile(s.Adapter)))
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 		return s, fmt.Errorf("write %s: %w", stateFile(s.Adapter), err)
 	}
-	if err := atomicfile.Write(name, append(text, '\n'), 0o644); err != nil {
+	if err := atomicfile.WriteJSON(name, s, 0o644); err != nil {
 		return s, fmt.Errorf("write %s: %w", stateFile(s.Adapter), err)
 	}
 	return s, blueprint.Note(root, blueprint.Entry{At: now, Unit: "all", Kind: "training", Text: s.text()})

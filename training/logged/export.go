@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -51,13 +50,8 @@ func Write(ctx context.Context, s Source, o Options, dir string) (training.Tally
 	if err != nil {
 		return tally, err
 	}
-	m, err := json.MarshalIndent(
-		Manifest{Format: 1, Repo: s.Name, License: s.License, SHA256: hex.EncodeToString(sum.Sum(nil)), Tally: tally}, "",
-		"  ")
-	if err != nil {
-		return tally, err
-	}
-	return tally, atomicfile.Write(filepath.Join(dir, ManifestName), append(m, '\n'), 0o644)
+	return tally, atomicfile.WriteJSON(filepath.Join(dir, ManifestName), Manifest{Format: 1, Repo: s.Name, License: s.License,
+		SHA256: hex.EncodeToString(sum.Sum(nil)), Tally: tally}, 0o644)
 }
 
 // To writes the examples of a source as a stream. After an error the output is incomplete.

@@ -16,6 +16,7 @@ import (
 
 	"github.com/pelletier/go-toml/v2"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
 )
@@ -23,36 +24,38 @@ import (
 // Plan is a training plan. It contains everything that determines a dataset.
 type Plan struct {
 	Stage training.Stage `toml:"stage" json:"stage"`
-	Base  training.Base  `toml:"base" json:"base"`
-	Seed  uint64         `toml:"seed" json:"seed"` // random seed of the plan
+	Base  training.Base  `toml:"base" json:"base" comment:"kind of model; it follows from the stage"`
+	Seed  uint64         `toml:"seed" json:"seed" comment:"random seed of the plan"`
 
 	Data            Data            `toml:"data" json:"data"`
 	Hyperparameters Hyperparameters `toml:"hyperparameters" json:"hyperparameters"`
-	Improvements    []Improvement   `toml:"improvement" json:"improvement"`
+	Improvements    []Improvement   `toml:"improvement,omitempty" json:"improvement"`
 }
 
 // Data selects the examples. An empty or zero field has no effect unless noted.
 type Data struct {
-	Sources []training.Source `toml:"sources" json:"sources"`
-	// least quality of positive examples
-	MinQuality float64 `toml:"min_quality" json:"min_quality"`
-	// keep or drop examples of unknown quality
-	UnknownQuality string   `toml:"unknown_quality" json:"unknown_quality"`
-	Repos          []string `toml:"repos" json:"repos"` // only these repositories
-	// only repositories with these licenses, not unknown ones
-	Licenses []string  `toml:"licenses" json:"licenses"`
-	Since    time.Time `toml:"since" json:"since"` // time of the commit or the call
-	// estimate for prompt and completion
-	MaxTokens int `toml:"max_tokens" json:"max_tokens"`
-	// highest number of negative examples per positive one; 0 takes none
-	NegativeRatio float64 `toml:"negative_ratio" json:"negative_ratio"`
-	// drop positive examples if there are too few negative ones
-	TrimPositive bool `toml:"trim_positive" json:"trim_positive"`
-	// similarity of duplicates; 1 drops only exact copies
-	NearDuplicate   float64 `toml:"near_duplicate" json:"near_duplicate"`
-	Shingle         int     `toml:"shingle" json:"shingle"`                     // words in a shingle
-	ValidationSplit float64 `toml:"validation_split" json:"validation_split"`   // share of held-out examples
-	MaxExamples     int     `toml:"max_examples" json:"max_examples,omitempty"` // newest first
+	Sources []training.Source `toml:"sources" json:"sources" comment:"logged, synthetic"`
+
+	MinQuality float64 `toml:"min_quality" json:"min_quality" comment:"positive examples below it are left out"`
+
+	UnknownQuality string   `toml:"unknown_quality" json:"unknown_quality" comment:"keep or drop"`
+	Repos          []string `toml:"repos" json:"repos" comment:"empty: all"`
+
+	Licenses []string  `toml:"licenses" json:"licenses" comment:"SPDX ids; empty: all, also unknown ones"`
+	Since    time.Time `toml:"since,omitzero" json:"since" comment:"time of the commit or the call"`
+
+	MaxTokens int `toml:"max_tokens" json:"max_tokens" comment:"of prompt and completion, by estimate; 0: any"`
+
+	NegativeRatio float64 `toml:"negative_ratio" json:"negative_ratio" comment:"most negative examples for a positive one"`
+
+	TrimPositive bool `toml:"trim_positive" json:"trim_positive" comment:"drop positive ones if negative ones are few"`
+
+	NearDuplicate float64 `toml:"near_duplicate" json:"near_duplicate" comment:"share of equal word groups in duplicates"`
+
+	Shingle     int `toml:"shingle" json:"shingle" comment:"words in such a group"`
+	MaxExamples int `toml:"max_examples" json:"max_examples,omitempty" comment:"the newest; 0: all"`
+
+	ValidationSplit float64 `toml:"validation_split" json:"validation_split" comment:"share of held-out examples"`
 }
 
 // Hyperparameters are those of the training (TRAIN-22).
@@ -65,10 +68,11 @@ type Hyperparameters struct {
 	GradientAccumulation int      `toml:"gradient_accumulation_steps" json:"gradient_accumulation_steps"`
 	LearningRate         float64  `toml:"learning_rate" json:"learning_rate"`
 	MaxSteps             int      `toml:"max_steps" json:"max_steps"`
-	MaxSequenceLength    int      `toml:"max_sequence_length" json:"max_sequence_length"`
-	// quantization of the base during training: 4, 8, or 0 for none
-	QuantizationBits      int     `toml:"quantization_bits" json:"quantization_bits"`
-	BetaOfPreferences     float64 `toml:"beta" json:"beta"` // for preference training
+
+	MaxSequenceLength int `toml:"max_sequence_length" json:"max_sequence_length" comment:"longer ones are not cut"`
+	QuantizationBits  int `toml:"quantization_bits" json:"quantization_bits" comment:"of the base: 4, 8, or 0 for none"`
+
+	BetaOfPreferences     float64 `toml:"beta" json:"beta" comment:"of preference training"`
 	EvaluateEverySteps    int     `toml:"eval_steps" json:"eval_steps"`
 	SaveCheckpointsToKeep int     `toml:"save_total_limit" json:"save_total_limit"`
 }
@@ -124,7 +128,7 @@ func Parse(name string, text []byte) (Plan, error) {
 		return Plan{}, at(name, text, err)
 	}
 	if which.Stage == "" {
-		return Plan{}, fmt.Errorf("%s:1: %w: it names no stage; stages are %s", name, ErrPlan, stages())
+		return Plan{}, fmt.Errorf("%s:1: %w: it names no stage; stages are %s", name, ErrPlan, phrase.List(training.Stages()))
 	}
 	p := For(which.Stage)
 	// A list in the file replaces the default list, even if it is shorter.
@@ -140,6 +144,25 @@ func Parse(name string, text []byte) (Plan, error) {
 		return Plan{}, fmt.Errorf("%s: %w: %w", name, ErrPlan, err)
 	}
 	return p, nil
+}
+
+// Encode formats a plan as a commented file that [Parse] reads back unchanged. why becomes the comment at the top.
+func (p Plan) Encode(why []string) ([]byte, error) {
+	var b bytes.Buffer
+	b.WriteString(
+		"# A training plan: what to train, on which examples, and what for. Edit it as you like; then\n#\n#   runplan " +
+			"training curate --plan THIS --in DIR --out DIR\n")
+	if len(why) > 0 {
+		b.WriteString("#\n")
+		for line := range strings.Lines(strings.Join(why, "\n")) {
+			fmt.Fprintf(&b, "# %s\n", strings.TrimSpace(line))
+		}
+	}
+	b.WriteString("\n")
+	if err := toml.NewEncoder(&b).Encode(p); err != nil {
+		return nil, fmt.Errorf("write the training plan: %w", err)
+	}
+	return b.Bytes(), nil
 }
 
 // at adds the position in the file to an error of the library.
@@ -178,7 +201,7 @@ func (p Plan) Check() error {
 	share := func(v float64) bool { return v >= 0 && v <= 1 }
 	switch {
 	case !slices.Contains(training.Stages(), p.Stage):
-		return wrong("", "stage", "%q is none of %s", p.Stage, stages())
+		return wrong("", "stage", "%q is none of %s", p.Stage, phrase.List(training.Stages()))
 	case p.Base != training.BaseOf(p.Stage):
 		return wrong("", "base", "has to be %s for stage %s, not %q: an adapter never crosses to the other",
 			training.BaseOf(p.Stage), p.Stage, p.Base)
@@ -246,14 +269,6 @@ func cond(first bool, a, b string) string {
 }
 
 func finite(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
-
-func stages() string {
-	var names []string
-	for _, s := range training.Stages() {
-		names = append(names, string(s))
-	}
-	return strings.Join(names, ", ")
-}
 
 // lineOf returns the line of a key in a table, else of the table, else 1.
 func lineOf(text []byte, table, key string) int {

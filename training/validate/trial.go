@@ -30,11 +30,7 @@ type Report struct {
 
 // Write writes a report to a file.
 func (r Report) Write(file string) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
-	}
-	return atomicfile.Write(file, append(text, '\n'), 0o644)
+	return atomicfile.WriteJSON(file, r, 0o644)
 }
 
 // Last reads the report in a file. ok is false if there is none.

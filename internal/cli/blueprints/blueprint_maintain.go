@@ -35,11 +35,7 @@ become open questions of the blueprint, and critical ones wait in the queue. The
 
 It can be interrupted at any time; finished work stays and is not repeated.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
-			return maintain(ctx, a, o)
-		},
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error { return maintain(ctx, a, o) }),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")

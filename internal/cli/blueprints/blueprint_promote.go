@@ -44,11 +44,9 @@ not pass. A skipped stage is shown as skipped. Each try is recorded in knowledge
 Promotion is never automatic: without --signature it waits at stage 7, and exits with 3.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan blueprint promote orders --signature ada --reason "reviewed, smoke passed"`,
 		Args:    cli.ExactlyOne("the name of a unit"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			return blueprintPromote(ctx, a, args[0], o)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.by.Name, "signature", "", "the owner's name")

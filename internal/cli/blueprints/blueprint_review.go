@@ -50,11 +50,9 @@ Critical findings wait in the queue for a person: runplan blueprint queue.` + cl
   runplan blueprint review orders --by-hand
   runplan blueprint review orders --answer answer.json --session 4711`,
 		Args: cli.ExactlyOne("the name of a unit"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			return blueprintReview(ctx, a, args[0], o)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.live, "live", false, "review the live blueprint, for the retroactive corpus")

@@ -58,11 +58,9 @@ irrelevant files and chunks are offered.
   runplan training bootstrap ../other --out data --stages scope,execute_code --since 2025-01-01 --max 500` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			return bootstrapExamples(ctx, a, args[0], o)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")

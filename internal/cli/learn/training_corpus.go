@@ -49,11 +49,7 @@ since are not reviewed again, so an interrupted review continues.
 
 All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
-			return collectCorpus(ctx, a, o)
-		},
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error { return collectCorpus(ctx, a, o) }),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)

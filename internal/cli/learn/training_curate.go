@@ -49,11 +49,9 @@ The same examples, plan and seed make the same bytes. Nothing is written unless 
   runplan training curate --plan plan.toml --in data --out set` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
 			return interrupted(ctx, trainingCurate(ctx, a, o))
-		},
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)

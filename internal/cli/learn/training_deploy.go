@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
@@ -56,11 +57,7 @@ A line of [models.overrides] overrides an adapter. --override writes the model i
 		Example: `  runplan training adapters deploy code-architect --signature ada --reason "validated at 0.82"
   runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
 		Args: cli.ExactlyOne("the name of an adapter"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
-			return deployAdapter(ctx, a, args[0], o)
-		},
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error { return deployAdapter(ctx, a, args[0], o) }),
 	}
 	o.flags(cmd)
 	a.RepoFlag(cmd.Flags())
@@ -79,11 +76,9 @@ question. Without a previous one, and with --to-base, the model of the role answ
 				cli.ExitInterrupted),
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
 		Args:    cli.ExactlyOne("the name of an adapter"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			return rollbackAdapter(ctx, a, args[0], o)
-		},
+		}),
 	}
 	o.flags(cmd)
 	a.RepoFlag(cmd.Flags())
@@ -173,9 +168,17 @@ func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	out, err := adapters.SetOverride(p.Rel(file), text, stage, tag)
+	value := &tag
+	if tag == "" {
+		value = nil
+	}
+	out, err := config.Edit(text, "models.overrides."+string(stage), value)
+	if err == nil {
+		err = config.Check(p.Rel(file), out)
+	}
 	if err != nil {
-		return cli.Usage(err, "the adapter is active, but a line of [models.overrides] overrides it")
+		return cli.Usage(fmt.Errorf("%s: the model of stage %s could not be written: %w", p.Rel(file), stage, err),
+			"the adapter is active, but a line of [models.overrides] overrides it: write the model there")
 	}
 	return atomicfile.Write(file, out, 0o644)
 }

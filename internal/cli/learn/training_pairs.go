@@ -9,13 +9,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
@@ -77,27 +77,17 @@ remains, of the environment, the settings, copied files or training.canaries, th
   runplan training pairs --stage execute_code --since 720h --out -` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
 			return interrupted(ctx, trainingPairs(ctx, a, o))
-		},
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
-	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+strings.Join(stageNames(), ", "))
+	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+phrase.List(training.Stages()))
 	o.rows.flags(f, "row")
 	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
 	return cmd
-}
-
-func stageNames() []string {
-	var out []string
-	for _, s := range training.Stages() {
-		out = append(out, string(s))
-	}
-	return out
 }
 
 // options checks and parses the flags.
@@ -109,7 +99,7 @@ func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
 	for _, s := range o.stages {
 		if !slices.Contains(training.Stages(), training.Stage(s)) {
 			return out, cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(s)), "stages are %s",
-				strings.Join(stageNames(), ", "))
+				phrase.List(training.Stages()))
 		}
 		out.Stages = append(out.Stages, training.Stage(s))
 	}

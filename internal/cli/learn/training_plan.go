@@ -7,13 +7,13 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -55,15 +55,13 @@ The plan is a TOML file for you to edit; runplan training curate reads it. No mo
   runplan training plan --stage scope --in data --out plan.toml` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
 			return interrupted(ctx, trainingPlan(ctx, a, o))
-		},
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
-	f.StringVar(&o.stage, "stage", "", "stage to plan for (default: the weakest): "+strings.Join(stageNames(), ", "))
+	f.StringVar(&o.stage, "stage", "", "stage to plan for (default: the weakest): "+phrase.List(training.Stages()))
 	f.StringArrayVar(&o.in, "in", nil, "folder or file with examples (repeatable)")
 	f.StringVar(&o.out, "out", "", "file to write the plan to")
 	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
@@ -82,9 +80,9 @@ func interrupted(ctx context.Context, err error) error {
 }
 
 func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error {
-	if o.stage != "" && !slices.Contains(stageNames(), o.stage) {
+	if o.stage != "" && !slices.Contains(training.Stages(), training.Stage(o.stage)) {
 		return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(o.stage)), "stages are %s",
-			strings.Join(stageNames(), ", "))
+			phrase.List(training.Stages()))
 	}
 	if o.since < 0 {
 		return cli.Usage(errors.New("--since must be in the past"), "such as --since 720h")
@@ -125,7 +123,10 @@ func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error 
 	draft := found.Draft(weakest.Stage, o.seed)
 	why := reasons(weakest, ranked, o.stage != "")
 	if o.out != "" {
-		text := draft.Encode(why)
+		text, err := draft.Encode(why)
+		if err != nil {
+			return cli.Usage(err, "")
+		}
 		if err := atomicfile.Write(o.out, text, 0o644); err != nil {
 			return err
 		}

@@ -57,11 +57,9 @@ It runs the tests of the repository, and its set-up if the settings name one.
   runplan training tasks ../other --out tasks --commit 3f2a1b` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.ExactArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			return interrupted(ctx, exportTasks(ctx, a, args[0], o))
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "output folder: new or empty")

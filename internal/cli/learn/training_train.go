@@ -54,11 +54,7 @@ started if it takes longer than training.timeout or runplan is killed. Its outpu
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
-			return train(ctx, a, o)
-		},
+		RunE:    cli.Stoppable(func(ctx context.Context, _ []string) error { return train(ctx, a, o) }),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)

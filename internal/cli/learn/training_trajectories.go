@@ -39,11 +39,9 @@ Secrets are removed; if one remains, nothing is written.
   runplan training trajectories --task 20300101-100000-4f2a/1 --out one` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
 			return interrupted(ctx, writeTrajectories(ctx, a, o))
-		},
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)

@@ -57,11 +57,7 @@ end does not reach the threshold; otherwise the result is unknown, and it exits 
 		Example: `  runplan training validate --adapter code-architect --validator blueprint_fidelity
   runplan training validate --unit orders`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
-			return validateModels(ctx, a, o)
-		},
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error { return validateModels(ctx, a, o) }),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)

@@ -264,11 +264,7 @@ in the inbox never changes the tier. Items stay open until somebody marks them a
 
 It needs [models] in the configuration, and the identity documents that head the question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
-			return processInbox(ctx, a, given)
-		},
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error { return processInbox(ctx, a, given) }),
 	}
 	cmd.Flags().StringVar(&given, "trust-config", "",
 		"digest of the repository's configuration, to trust it without a question")

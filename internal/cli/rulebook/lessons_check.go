@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -104,32 +103,17 @@ func checkPaths(ctx context.Context, a *cli.App, s *lessons.Scanner, paths []str
 
 func checkBelow(ctx context.Context, a *cli.App, s *lessons.Scanner, dir string, below ...string) (lessons.Result,
 	error) {
-	var files, ignored []string
-	var skipped []lessons.Skip
-	for _, root := range below {
-		some, foreign, err := patterns.Files(ctx, a.Environ, dir, root)
-		if err != nil {
-			return lessons.Result{}, cli.Usage(err, "")
-		}
-		if len(some) == 0 {
-			ignored = append(ignored, root) // git ignores it, but the user named it: report that it was not scanned
-		}
-		files = append(files, some...)
-		for _, f := range foreign {
-			skipped = append(skipped, lessons.Skip{Path: f.Path, Reason: f.Reason})
-		}
+	files, foreign, err := patterns.Files(ctx, a.Environ, dir, below...)
+	if err != nil {
+		return lessons.Result{}, cli.Usage(err, "")
 	}
-	slices.Sort(files)
-	r, err := s.Scan(ctx, dir, slices.Compact(files))
-	if err == nil && len(ignored) > 0 {
-		var more lessons.Result
-		more, err = s.ScanTree(ctx, dir, ignored...)
-		r.Add(more)
-	}
+	r, err := s.Scan(ctx, dir, files)
 	if err != nil {
 		return r, cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	r.Skipped = append(r.Skipped, skipped...)
+	for _, f := range foreign {
+		r.Skipped = append(r.Skipped, lessons.Skip{Path: f.Path, Reason: f.Reason})
+	}
 	return r, nil
 }
 

@@ -38,6 +38,24 @@ func leftSessions(ctx context.Context, p *cli.Project, active map[string]bool) (
 			ofRun[path] = active[s.Slug] && !s.Status.Over()
 		}
 	}
+	return leftFiles(p, "session", files, func(path string, idle bool) (bool, string) {
+		goes, known := ofRun[path]
+		switch {
+		case goes:
+			return false, "its run is not finished"
+		case known:
+			return true, "its run has ended"
+		case !idle:
+			return false, "a task may be using it"
+		}
+		return true, "its task did not end, and it was not used for an hour"
+	})
+}
+
+// leftFiles lists files with what judge says of each: whether it can go, and why. idle is false for a file that was in
+// use in the last hour.
+func leftFiles(p *cli.Project, kind string, files []string,
+	judge func(path string, idle bool) (remove bool, why string)) ([]local.Leftover, error) {
 	var out []local.Leftover
 	for _, path := range files {
 		info, err := os.Stat(path)
@@ -47,18 +65,8 @@ func leftSessions(ctx context.Context, p *cli.Project, active map[string]bool) (
 		if err != nil {
 			return nil, err
 		}
-		x := local.Leftover{Kind: "session", Name: p.Layout.Rel(path), Bytes: info.Size()}
-		goes, known := ofRun[path]
-		switch {
-		case goes:
-			x.Why = "its run is not finished"
-		case known:
-			x.Remove, x.Why = true, "its run has ended"
-		case time.Since(info.ModTime()) < restful:
-			x.Why = "a task may be using it"
-		default:
-			x.Remove, x.Why = true, "its task did not end, but it was not used for an hour"
-		}
+		x := local.Leftover{Kind: kind, Name: p.Layout.Rel(path), Bytes: info.Size()}
+		x.Remove, x.Why = judge(path, time.Since(info.ModTime()) >= restful)
 		out = append(out, x)
 	}
 	return out, nil

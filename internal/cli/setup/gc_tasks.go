@@ -1,11 +1,7 @@
 package setup
 
 import (
-	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/runner"
@@ -23,32 +19,22 @@ func leftTasks(p *cli.Project, sums []runner.Summary) ([]local.Leftover, error) 
 		done, known := finished[s.Plan]
 		finished[s.Plan] = s.Status.Over() && (done || !known)
 	}
-	var out []local.Leftover
+	names := map[string]string{} // by file
 	for _, path := range files {
-		info, err := os.Stat(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
+		if names[path], err = p.PlanPath(path); err != nil {
 			return nil, err
 		}
-		name, err := p.PlanPath(path)
-		if err != nil {
-			return nil, err
-		}
-		x := local.Leftover{Kind: "task", Name: p.Layout.Rel(path), Bytes: info.Size()}
-		done, known := finished[name]
+	}
+	return leftFiles(p, "task", files, func(path string, idle bool) (bool, string) {
+		done, known := finished[names[path]]
 		switch {
 		case done:
-			x.Remove, x.Why = true, "its run has ended, and the journal has its text"
+			return true, "its run has ended, and the journal has its text"
 		case known:
-			x.Why = "its run is not finished"
-		case time.Since(info.ModTime()) < restful:
-			x.Why = "a run may be about to use it"
-		default:
-			x.Remove, x.Why = true, "no run used it"
+			return false, "its run is not finished"
+		case !idle:
+			return false, "a run may be about to use it"
 		}
-		out = append(out, x)
-	}
-	return out, nil
+		return true, "no run used it"
+	})
 }

@@ -1,16 +1,15 @@
-package page
+package story
 
 import (
 	"testing"
 	"time"
 
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
 )
 
 // Waiting time is told from working time; work side by side counts once, and the pause between two sessions is neither.
 func TestWaitingIsNotWorking(t *testing.T) {
-	w := newWatch("r", time.UTC)
+	c := NewCourse()
 	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for n, e := range []struct {
 		at      int // seconds
@@ -31,20 +30,23 @@ func TestWaitingIsNotWorking(t *testing.T) {
 		{901, runner.Dispatched, "a/r2-c1/gate", "a"},
 		{903, runner.Gated, "a/r2-c1/gate", "a"},
 	} {
-		w.apply(runner.Event{Seq: n, At: begin.Add(time.Duration(e.at) * time.Second), Kind: e.kind, Command: e.command,
-			Batch: e.batch}, local.Layout{})
+		c.Apply(runner.Event{Seq: n, At: begin.Add(time.Duration(e.at) * time.Second), Kind: e.kind, Command: e.command,
+			Batch: e.batch})
 	}
 	seconds := func(ms int64) int64 { return ms / 1000 }
-	if got := seconds(w.clocks.working); got != 6+1+2 {
+	if got := seconds(c.Clock("").Working); got != 6+1+2 {
 		t.Errorf("the run worked for %d s, want 9", got)
 	}
-	if got := w.clocks.of["a"].working; seconds(got) != 4+1+2 {
+	if got := c.Clock("a").Working; seconds(got) != 4+1+2 {
 		t.Errorf("a worked for %d ms, want 7 s", got)
 	}
-	if got := w.clocks.waited("a"); got != 13*time.Second { // from 5 to 17, and from 900 to 901
+	if got := c.Clock("a").Waited(); got != 13*time.Second { // from 5 to 17, and from 900 to 901
 		t.Errorf("a waited %v, want 13s", got)
 	}
-	if got := w.clocks.waited("b"); got != 0 {
+	if got := c.Clock("b").Waited(); got != 0 {
 		t.Errorf("b waited %v, want none", got)
+	}
+	if got := c.Clock("").Waited(); got != 12*time.Second { // from 0 to 1, from 7 to 17, and from 900 to 901
+		t.Errorf("the run waited %v, want 12s", got)
 	}
 }
