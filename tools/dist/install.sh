@@ -31,7 +31,9 @@ fi
 fetch() { # URL FILE
   case $1 in
     file://*) cp "${1#file://}" "$2" ;;
-    *) if command -v curl >/dev/null; then curl -fsSL -o "$2" "$1"; else wget -qO "$2" "$1"; fi ;;
+    *) if command -v curl >/dev/null; then curl -fsSL -o "$2" "$1"
+       elif command -v wget >/dev/null; then wget -qO "$2" "$1"
+       else fail "install curl or wget to fetch $1"; fi ;;
   esac || fail "cannot fetch $1"
 }
 

@@ -78,7 +78,8 @@ Your settings are neither used nor changed: RUNPLAN_HOME is a folder of the demo
 
 // demonstration is one execution of the command demo.
 type demonstration struct {
-	app   cli.App // its working folder is the repository of the demonstration
+	app   cli.App // works in the repository of the demonstration
+	keep  bool
 	dir   string
 	repo  string
 	style ui.Style
@@ -95,7 +96,7 @@ func demo(ctx context.Context, a *cli.App, o demoOptions) (err error) {
 	if err != nil {
 		return err
 	}
-	d := &demonstration{app: *a, dir: dir, repo: filepath.Join(dir, "shelf"), begun: time.Now()}
+	d := &demonstration{app: *a, keep: o.keep, dir: dir, repo: filepath.Join(dir, "shelf"), begun: time.Now()}
 	d.app.Environ = demoEnviron(a.Environ, filepath.Join(dir, "home"))
 	if out, ok := a.Stdout.(*cli.Output); ok {
 		d.app.Stdout = out.To // the commands count their own write errors
@@ -330,7 +331,10 @@ func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string
 		}
 	}
 	d.fact(ui.Warn, "batch %s waited for an approval", s.Batches[len(s.Batches)-1].Number)
-	d.look(p, s)
+	if d.keep {
+		d.look(p, s)
+	}
+	d.say("\nIn a repository of yours: runplan init, then runplan plan.md")
 }
 
 // look prints where to look.
@@ -353,7 +357,6 @@ func (d *demonstration) look(p *cli.Project, s runner.Summary) {
 		d.say("  " + ui.Pad(line[0], width) + "  " + d.style.Faint("# "+line[1]))
 	}
 	d.say("  report: " + report)
-	d.say("\nIn your own repository: runplan init, then runplan plan.md")
 }
 
 // verdictOf describes the result of a candidate.
