@@ -178,7 +178,7 @@ func layers() []layer {
 		{"tools/weakened", nil}, // a program
 		// a program: it holds tournaments among versions of real commits
 		{"tools/selection", []string{"gates", "gates/mutants", "internal/language", "patterns", "sampling"}},
-		{"internal/seal", nil},
+		{"internal/seal", []string{"internal/atomicfile"}},
 		{"internal/store", []string{"internal/seal"}},
 		{"tools/tinymodel", nil},
 		{"internal/tokens", nil},
