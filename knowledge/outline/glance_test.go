@@ -171,22 +171,22 @@ func TestScriptMemory(t *testing.T) {
 		for round := range slices.Chunk(texts, 3) {
 			m.Begin()
 			var versions []*ScriptVersion
-			var asked []*ScriptVersion
-			var ask []patterns.Text
+			q := &ScriptQuestion{}
 			for _, text := range round {
-				v := m.Version(name, []byte(text))
-				versions = append(versions, v)
-				if v.Ask() != nil {
-					asked = append(asked, v)
-					ask = append(ask, patterns.Text{Path: fmt.Sprintf("%d/%s", len(ask), name), Text: v.Ask(), Copy: true})
+				versions = append(versions, m.Version(name, []byte(text), q))
+			}
+			ask := func(q *ScriptQuestion) bool {
+				nodes, _, err := program(t).Nodes(t.Context(), t.TempDir(),
+					[]patterns.Text{{Path: name, Text: q.Text(), Copy: true}}, Rules(LanguageOf(name)), 0)
+				if err != nil {
+					t.Fatal(err)
 				}
+				return q.Take(nodes[name])
 			}
-			nodes, _, err := program(t).Nodes(t.Context(), t.TempDir(), ask, Rules(LanguageOf(name)), 0)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for i, v := range asked {
-				v.Take(nodes[ask[i].Path])
+			if q.Len() > 0 && !ask(q) {
+				for _, x := range q.Apart() {
+					ask(x)
+				}
 			}
 			all := outlines(t, name, round)
 			whole := !slices.ContainsFunc(all, func(o Outline) bool { return o.Error != nil })

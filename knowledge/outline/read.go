@@ -111,7 +111,7 @@ var (
 // withoutVariance replaces the variance annotations "in" and "out" of type parameters by spaces, because the parser
 // does not know them. It returns nil if there are none. Offsets do not change.
 func withoutVariance(text []byte) []byte {
-	if !bytes.Contains(text, []byte("in ")) && !bytes.Contains(text, []byte("out ")) {
+	if !mayVary(text) {
 		return nil
 	}
 	var out []byte
@@ -128,6 +128,25 @@ func withoutVariance(text []byte) []byte {
 		}
 	}
 	return out
+}
+
+// mayVary is a fast check before variance: whether one of its words follows a bracket or a comma.
+func mayVary(text []byte) bool {
+	for i, c := range text {
+		if c != '<' && c != ',' {
+			continue
+		}
+		rest := text[i+1:]
+		for len(rest) > 0 && (rest[0] == ' ' || rest[0] == '\n' || rest[0] == '\t' || rest[0] == '\r' || rest[0] == '\f') {
+			rest = rest[1:]
+		}
+		for _, word := range []string{"in", "out"} {
+			if n := len(word); len(rest) > n && string(rest[:n]) == word && (rest[n] <= ' ') {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 var codingLine = lazyre.New(`^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)`)

@@ -49,80 +49,106 @@ type scriptUnit struct {
 	*scriptFound
 }
 
-// ScriptVersion is a version of a file that is read. Ask returns the text to ask ast-grep about, and Take the answer.
+// ScriptVersion is a version of a file that is read.
 type ScriptVersion struct {
 	text  []byte
 	units []*scriptUnit
-	ask   []byte
-	parts []scriptPart
 }
 
-// scriptPart is a part of the text to ask about.
+// ScriptQuestion is a text to ask ast-grep about: the pieces of versions in one grammar that no version before had.
+type ScriptQuestion struct {
+	text   []byte
+	parts  []scriptPart
+	starts []int // first part of each version
+}
+
+// scriptPart is a part of a question.
 type scriptPart struct {
-	at    int // in that text
+	at    int // in its text
 	unit  *scriptUnit
 	after int // offset in the unit
 }
 
-// Begin starts a round: versions that are split, then asked about together, then read in the same order.
+// Begin starts a round: versions that are split, then asked about together, then read.
 func (m *ScriptMemory) Begin() { m.round++ }
 
-// Version splits a version of a file. The text comes from [Prepare]. A piece that an earlier version of the round asks
-// about is not asked about again.
-func (m *ScriptMemory) Version(grammar string, text []byte) *ScriptVersion {
+// Version splits a version of a file, and adds the pieces that are new to the question. The text comes from [Prepare].
+func (m *ScriptMemory) Version(grammar string, text []byte, ask *ScriptQuestion) *ScriptVersion {
 	v := &ScriptVersion{text: text}
 	s := scriptSplitter{m: m, text: text}
 	v.units = s.units(0, len(text), "", maphash.String(m.seed, grammar), 0)
+	first := len(ask.parts)
 	for _, u := range v.units {
-		v.want(u)
+		ask.want(text, u)
 	}
-	if len(v.ask) > 0 {
-		v.ask = append(v.ask, "\n//\n"...) // a text without any node would be asked about again
+	if len(ask.parts) > first {
+		ask.starts = append(ask.starts, first)
+		ask.text = append(ask.text, '\n')
 	}
 	return v
 }
 
 // want adds a unit to the question if anything of it is fresh.
-func (v *ScriptVersion) want(u *scriptUnit) {
+func (q *ScriptQuestion) want(text []byte, u *scriptUnit) {
 	if !u.wanted() {
 		return
 	}
-	v.add(u, u.from, u.to, 0)
+	q.add(u, text[u.from:u.to], 0)
 	for _, x := range u.inner {
-		v.want(x)
+		q.want(text, x)
 	}
 	if u.tail < u.end {
-		v.add(u, u.tail, u.end, u.to-u.from)
+		q.add(u, text[u.tail:u.end], u.to-u.from)
 	}
 }
 
-func (v *ScriptVersion) add(u *scriptUnit, from, to, after int) {
-	v.parts = append(v.parts, scriptPart{len(v.ask), u, after})
-	v.ask = append(v.ask, v.text[from:to]...)
+func (q *ScriptQuestion) add(u *scriptUnit, text []byte, after int) {
+	q.parts = append(q.parts, scriptPart{len(q.text), u, after})
+	q.text = append(q.text, text...)
 }
 
 func (u *scriptUnit) wanted() bool {
 	return u.fresh || slices.ContainsFunc(u.inner, (*scriptUnit).wanted)
 }
 
-// Ask returns the text to ask about, nil if all is known.
-func (v *ScriptVersion) Ask() []byte { return v.ask }
+// Len returns the number of bytes to ask about.
+func (q *ScriptQuestion) Len() int { return len(q.text) }
 
-// Take takes what ast-grep found in the text to ask about.
-func (v *ScriptVersion) Take(nodes []patterns.Node) {
+// Text returns the text to ask about. It ends with a comment, as a text without any node would be asked about again.
+func (q *ScriptQuestion) Text() []byte { return append(slices.Clip(q.text), "//\n"...) }
+
+// Apart returns a question for each of the versions.
+func (q *ScriptQuestion) Apart() []*ScriptQuestion {
+	var out []*ScriptQuestion
+	for i, first := range q.starts {
+		to, end := len(q.parts), len(q.text)
+		if i+1 < len(q.starts) {
+			to = q.starts[i+1]
+			end = q.parts[to].at
+		}
+		x := &ScriptQuestion{text: q.text[q.parts[first].at:end], parts: slices.Clone(q.parts[first:to]), starts: []int{0}}
+		for k := range x.parts {
+			x.parts[k].at -= q.parts[first].at
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// Take takes what ast-grep found in the text. It reports false, and takes nothing, if a piece cannot be read on its own.
+func (q *ScriptQuestion) Take(nodes []patterns.Node) bool {
 	found := map[*scriptUnit][]patterns.Node{}
 	for _, n := range nodes {
-		if n.Start >= len(v.ask)-len("//\n") {
+		if n.Start >= len(q.text) {
 			continue
 		}
-		at := v.part(n.Start)
-		u, ok := v.parts[at].unit, true
+		u, ok := q.parts[q.part(n.Start)].unit, true
 		move := func(x int, end bool) int {
 			in := x
 			if end {
 				in = max(0, x-1)
 			}
-			p := v.parts[v.part(in)]
+			p := q.parts[q.part(in)]
 			ok = ok && p.unit == u
 			return x - p.at + p.after
 		}
@@ -135,20 +161,21 @@ func (v *ScriptVersion) Take(nodes []patterns.Node) {
 			vars[i].Start, vars[i].End = move(vars[i].Start, false), move(vars[i].End, true)
 		}
 		if n.Vars = vars; !ok || n.Rule == "error" || n.Rule == "torn" {
-			return
+			return false
 		}
 		found[u] = append(found[u], n)
 	}
-	for _, p := range v.parts {
+	for _, p := range q.parts {
 		if u := p.unit; u.fresh && !u.known {
 			u.nodes, u.known = found[u], true
 		}
 	}
+	return true
 }
 
 // part returns the part of the question that has an offset.
-func (v *ScriptVersion) part(at int) int {
-	return sort.Search(len(v.parts), func(i int) bool { return v.parts[i].at > at }) - 1
+func (q *ScriptQuestion) part(at int) int {
+	return sort.Search(len(q.parts), func(i int) bool { return q.parts[i].at > at }) - 1
 }
 
 // Nodes returns what ast-grep would find in the version. It reports false if the version has to be read as a whole.

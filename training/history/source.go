@@ -229,9 +229,12 @@ func (r reader) reads(l outline.Language) bool { return l == outline.Go || r.pro
 // question is a text for ast-grep.
 type question struct {
 	*source
-	text    []byte
-	version *outline.ScriptVersion // nil: the text is the whole file
+	text   []byte
+	pieces *outline.ScriptQuestion // of several files; nil: the text is the whole file
 }
+
+// mostTogether limits the bytes of a question about pieces. Each question is a file, and ast-grep reads several at a time.
+const mostTogether = 8 << 10
 
 // outline outlines the sources that are not outlined yet.
 func (r reader) outline(ctx context.Context, all []*source) error {
@@ -245,28 +248,67 @@ func (r reader) outline(ctx context.Context, all []*source) error {
 		return err
 	}
 	r.script.Begin()
-	var pieces, scripts []*question
+	type script struct {
+		*question
+		*outline.ScriptVersion
+	}
+	var scripts []script
+	var asked []*question
+	open := map[string]*outline.ScriptQuestion{}
 	for _, q := range whole {
 		if q.language == outline.Python {
 			continue
 		}
-		v := r.script.Version(path.Ext(q.path), q.text)
-		if scripts = append(scripts, &question{q.source, q.text, v}); v.Ask() != nil {
-			pieces = append(pieces, &question{q.source, v.Ask(), v})
+		grammar := path.Ext(q.path)
+		if open[grammar] == nil || open[grammar].Len() > mostTogether {
+			open[grammar] = &outline.ScriptQuestion{}
+			asked = append(asked, &question{source: q.source, pieces: open[grammar]})
+		}
+		scripts = append(scripts, script{q, r.script.Version(grammar, q.text, open[grammar])})
+	}
+	refused, err := r.askPieces(ctx, asked)
+	if err != nil {
+		return err
+	}
+	var apart []*question
+	for _, q := range refused {
+		for _, x := range q.pieces.Apart() {
+			apart = append(apart, &question{source: q.source, pieces: x})
 		}
 	}
-	if err := r.askAll(ctx, pieces); err != nil {
+	if _, err := r.askPieces(ctx, apart); err != nil {
 		return err
 	}
 	if err := parallel(ctx, len(scripts), func(i int) error {
-		if nodes, ok := scripts[i].version.Nodes(); ok {
+		if nodes, ok := scripts[i].Nodes(); ok {
 			scripts[i].read(nodes)
 		}
 		return nil
 	}); err != nil {
 		return err
 	}
-	return r.askAll(ctx, slices.DeleteFunc(whole, func(q *question) bool { return q.parsed }))
+	return r.askAll(ctx, slices.DeleteFunc(whole, func(q *question) bool { return q.parsed }),
+		func(q *question, nodes []patterns.Node, skip string) {
+			if q.skip = skip; skip == "" {
+				q.read(nodes)
+			}
+		})
+}
+
+// askPieces asks about pieces, and returns the questions that have no answer.
+func (r reader) askPieces(ctx context.Context, all []*question) (refused []*question, err error) {
+	all = slices.DeleteFunc(all, func(q *question) bool { return q.pieces.Len() == 0 })
+	for _, q := range all {
+		q.text = q.pieces.Text()
+	}
+	if err := r.askAll(ctx, all, func(q *question, nodes []patterns.Node, skip string) {
+		if skip != "" || !q.pieces.Take(nodes) {
+			refused = append(refused, q)
+		}
+	}); err != nil {
+		return nil, err
+	}
+	return refused, nil
 }
 
 // alone outlines a source without ast-grep, or returns the question about it.
@@ -319,15 +361,18 @@ const (
 	mostAsked = 1 << 20 // bytes
 )
 
+// answered receives what ast-grep found in the text of a question, or why it did not look.
+type answered func(q *question, nodes []patterns.Node, skip string)
+
 // askAll asks ast-grep, as many questions as it takes at once.
-func (r reader) askAll(ctx context.Context, all []*question) error {
+func (r reader) askAll(ctx context.Context, all []*question, to answered) error {
 	for len(all) > 0 {
 		n, size := 0, 0
 		for n < len(all) && n < mostTexts && (n == 0 || size < mostAsked) {
 			size += len(all[n].text)
 			n++
 		}
-		if err := r.ask(ctx, all[:n]); err != nil {
+		if err := r.ask(ctx, all[:n], to); err != nil {
 			return err
 		}
 		all = all[n:]
@@ -335,7 +380,7 @@ func (r reader) askAll(ctx context.Context, all []*question) error {
 	return nil
 }
 
-func (r reader) ask(ctx context.Context, all []*question) error {
+func (r reader) ask(ctx context.Context, all []*question, to answered) error {
 	texts := make([]patterns.Text, len(all))
 	var languages []outline.Language
 	for i, q := range all {
@@ -348,7 +393,7 @@ func (r reader) ask(ctx context.Context, all []*question) error {
 	if errors.Is(err, patterns.ErrTooMuch) {
 		if len(all) > 1 {
 			half := len(all) / 2
-			return cmp.Or(r.ask(ctx, all[:half]), r.ask(ctx, all[half:]))
+			return cmp.Or(r.ask(ctx, all[:half], to), r.ask(ctx, all[half:], to))
 		}
 		skipped, err = []patterns.Skip{{Path: texts[0].Path, Reason: "ast-grep's answer about it is too long"}}, nil
 	}
@@ -360,15 +405,7 @@ func (r reader) ask(ctx context.Context, all []*question) error {
 		skips[k.Path] = k.Reason
 	}
 	for i, q := range all {
-		switch why := skips[texts[i].Path]; {
-		case why != "" && q.version == nil:
-			q.skip = why
-		case why != "":
-		case q.version != nil:
-			q.version.Take(nodes[texts[i].Path])
-		default:
-			q.read(nodes[texts[i].Path])
-		}
+		to(q, nodes[texts[i].Path], skips[texts[i].Path])
 	}
 	return nil
 }
