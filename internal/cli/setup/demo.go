@@ -334,7 +334,7 @@ func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string
 	if d.keep {
 		d.look(p, s)
 	}
-	d.say("\nIn a repository of yours: runplan init, then runplan plan.md")
+	d.say("\nIn your own repository: runplan init, then runplan plan.md")
 }
 
 // look prints where to look.
