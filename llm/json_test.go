@@ -27,7 +27,7 @@ func TestJSON(t *testing.T) {
 		provider string
 		why      string // "" is accepted
 	}{
-		"the request": {text: good},
+		"the request":        {text: good},
 		"with blanks around": {text: "\n " + good + " \n"},
 		"text after it":      {text: good + " I hope that helps", why: "17 bytes of text come after"},
 		"text before it":     {text: "Sure! " + good, why: "invalid character"},

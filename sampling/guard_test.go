@@ -186,10 +186,10 @@ func TestFlags(t *testing.T) {
 	for want, f := range map[string]Flags{
 		"--no-sample and --sample exclude each other":       {NoSample: true, Sample: 3},
 		"--no-sample and --sample-batch exclude each other": {NoSample: true, SampleBatch: map[string]int{"4": 2}},
-		"--sample 6: the maximum is 5":                         {Sample: 6},
+		"--sample 6: the maximum is 5":                      {Sample: 6},
 		"--sample 0: a batch has at least 1 candidate":      {SampleGiven: true},
 		"--sample -1: a batch has at least 1 candidate":     {Sample: -1},
-		"--sample-batch B2=6: the maximum is 5":                {SampleBatch: map[string]int{"4": 9, "2": 6}},
+		"--sample-batch B2=6: the maximum is 5":             {SampleBatch: map[string]int{"4": 9, "2": 6}},
 		"--sample-batch B4=0: a batch has at least":         {SampleBatch: map[string]int{"4": 0}},
 	} {
 		err := f.Check(5)

@@ -112,7 +112,7 @@ func TestAnswerIsBounded(t *testing.T) {
 	if len(rep.Findings) != maxFindings || rep.Findings[0].Rule != "last" || rep.Status != gates.Fail {
 		t.Errorf("%d findings, status %s, first %q", len(rep.Findings), rep.Status, rep.Findings[0].Rule)
 	}
-	if !strings.HasSuffix(rep.Note, "801 more findings are left out") {
+	if !strings.HasSuffix(rep.Note, "801 more findings are omitted") {
 		t.Errorf("the note ends in %q", rep.Note[len(rep.Note)-50:])
 	}
 	for what, c := range map[string]struct {

@@ -42,7 +42,7 @@ func (l Layout) CheckLinks() error {
 		}
 		inside, err := os.ReadDir(path)
 		if err != nil {
-			return fmt.Errorf("look at %s: %w", path, err)
+			return fmt.Errorf("check %s: %w", path, err)
 		}
 		for _, i := range inside {
 			if i.Type()&fs.ModeSymlink == 0 {

@@ -37,7 +37,7 @@ func TestInspect(t *testing.T) {
 		"an adapter":                          {good, ""},
 		"for another architecture, as a file": {lora(t, tinymodel.WrongArchitecture), ""},
 		"of another shape, as a file":         {lora(t, tinymodel.WrongShape), ""},
-		"a model":                             {model.Bytes(), `of type "model", and not an adapter`},
+		"a model":                             {model.Bytes(), `of type "model", not adapter`},
 		"nothing":                             {nil, "not a GGUF file"},
 		"a text":                              {[]byte("GGML and more"), "not a GGUF file"},
 		"only its name":                       {[]byte("GGUF"), "ends in the middle"},

@@ -91,7 +91,7 @@ func onlyThat(before, after []byte, stage training.Stage, tag string) error {
 	}
 	take(a, stage)
 	if !reflect.DeepEqual(a, b) {
-		return fmt.Errorf("it is written in an unusual way")
+		return fmt.Errorf("the line has an unsupported form")
 	}
 	return nil
 }

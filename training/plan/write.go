@@ -12,7 +12,7 @@ import (
 func (p Plan) Encode(why []string) []byte {
 	var b bytes.Buffer
 	b.WriteString(
-		"# A training plan: what to train, on which examples, and what for. Edit it as you like; then\n#\n#   runplan " +
+		"# A training plan: the stage, the examples and the goals. Edit it as needed; then\n#\n#   runplan " +
 			"training curate --plan THIS --in DIR --out DIR\n")
 	if len(why) > 0 {
 		b.WriteString("#\n")
@@ -30,7 +30,7 @@ func (p Plan) Encode(why []string) []byte {
 	d := p.Data
 	b.WriteString("\n[data]\n")
 	w.set("sources", list(d.Sources), "logged, synthetic")
-	w.set("min_quality", float(d.MinQuality), "positive examples below it are left out")
+	w.set("min_quality", float(d.MinQuality), "positive examples below it are omitted")
 	w.set("unknown_quality", quote(d.UnknownQuality), "keep or drop")
 	w.set("repos", list(d.Repos), "empty: all")
 	w.set("licenses", list(d.Licenses), "SPDX ids; empty: all, also unknown ones")
@@ -41,8 +41,8 @@ func (p Plan) Encode(why []string) []byte {
 	w.set("max_examples", strconv.Itoa(d.MaxExamples), "the newest; 0: all")
 	w.set("negative_ratio", float(d.NegativeRatio), "negative examples for each positive one, at most")
 	w.set("trim_positive", strconv.FormatBool(d.TrimPositive),
-		"leave positive ones out where there are too few negative ones")
-	w.set("near_duplicate", float(d.NearDuplicate), "share of word groups from which two examples count as one")
+		"omit positive ones if there are too few negative ones")
+	w.set("near_duplicate", float(d.NearDuplicate), "minimum share of common word groups of duplicates")
 	w.set("shingle", strconv.Itoa(d.Shingle), "words in such a group")
 	w.set("validation_split", float(d.ValidationSplit), "")
 	h := p.Hyperparameters
@@ -56,7 +56,7 @@ func (p Plan) Encode(why []string) []byte {
 	w.set("learning_rate", float(h.LearningRate), "")
 	w.set("max_steps", strconv.Itoa(h.MaxSteps), "")
 	w.set("max_sequence_length", strconv.Itoa(h.MaxSequenceLength),
-		"in tokens; longer examples are not cut, they are told")
+		"in tokens; longer examples are reported, not cut")
 	w.set("quantization_bits", strconv.Itoa(h.QuantizationBits), "of the base model while it is trained; 0: none")
 	w.set("beta", float(h.BetaOfPreferences), "of preference training")
 	w.set("eval_steps", strconv.Itoa(h.EvaluateEverySteps), "")
