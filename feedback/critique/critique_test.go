@@ -121,7 +121,7 @@ func TestAnswers(t *testing.T) {
 func TestNoSteps(t *testing.T) {
 	c := &critic{answer: func(int) (llm.Response, error) { return says(90) }}
 	s := watch(t, options(t, c), agents.Step{Tool: "Read"})
-	if rep := s.Report(); rep.Status != gates.Skipped || !strings.Contains(rep.Note, "told of no step") ||
+	if rep := s.Report(); rep.Status != gates.Skipped || !strings.Contains(rep.Note, "reported no step") ||
 		len(c.asked) != 0 {
 		t.Errorf("%+v, %d questions", rep, len(c.asked))
 	}

@@ -31,8 +31,8 @@ func TestAnswer(t *testing.T) {
 		want gates.Report
 		err  string
 	}{
-		"no report":                    {in: nil, err: "holds no report"},
-		"no status":                    {in: &gatev1.Report{}, err: "status 0, which is none"},
+		"no report":                    {in: nil, err: "contains no report"},
+		"no status":                    {in: &gatev1.Report{}, err: "status 0, which is unknown"},
 		"a status that does not exist": {in: &gatev1.Report{Status: 17}, err: "status 17, which is none"},
 		"negative counts": {in: &gatev1.Report{Status: 1, Tests: &gatev1.TestCount{Passed: -1}},
 			err: "-1 tests passed"},
@@ -132,7 +132,7 @@ func TestInfoAnswer(t *testing.T) {
 		t.Errorf("got %+v, %v", info, err)
 	}
 	for _, in := range []*gatev1.InfoResponse{{Kind: 9}, {Cost: 9}} {
-		if _, err := infoFrom(in); err == nil || !strings.Contains(err.Error(), "is 9, which is none") {
+		if _, err := infoFrom(in); err == nil || !strings.Contains(err.Error(), " 9 is unknown") {
 			t.Errorf("%v: %v", in, err)
 		}
 	}

@@ -329,7 +329,7 @@ func TestStoppingWithoutAWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.follow(ctx, c.sharedRepo(run, c.info.Branch), m, 0); !errors.Is(err, denied) ||
-		!strings.Contains(err.Error(), "is to stop") {
+		!strings.Contains(err.Error(), "has a stop request") {
 		t.Errorf("%v", err)
 	}
 }
