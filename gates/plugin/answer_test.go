@@ -33,7 +33,7 @@ func TestAnswer(t *testing.T) {
 	}{
 		"no report":                    {in: nil, err: "contains no report"},
 		"no status":                    {in: &gatev1.Report{}, err: "status 0, which is unknown"},
-		"a status that does not exist": {in: &gatev1.Report{Status: 17}, err: "status 17, which is none"},
+		"a status that does not exist": {in: &gatev1.Report{Status: 17}, err: "status 17, which is unknown"},
 		"negative counts": {in: &gatev1.Report{Status: 1, Tests: &gatev1.TestCount{Passed: -1}},
 			err: "-1 tests passed"},
 		"counts": {in: &gatev1.Report{Status: 1, Tests: &gatev1.TestCount{Passed: 2}},

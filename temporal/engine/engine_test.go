@@ -351,7 +351,7 @@ func TestWhatPeopleSayIsPosted(t *testing.T) {
 			run + " is no longer running"},
 		"a wish to stop, and nobody hears": {event: runner.Event{Kind: runner.StopAsked}, says: late, want: "too late"},
 		"what is for the run itself to tell": {event: runner.Event{Kind: runner.Merged},
-			want: "is for the run itself to tell"},
+			want: "only the run itself may write the event"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCheckout(t)
