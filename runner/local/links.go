@@ -76,7 +76,7 @@ func (w *work) unlink() (found []change) {
 func noLink(path string) error {
 	to, err := os.Readlink(path)
 	if err != nil {
-		return nil // it is none
+		return nil // not a link
 	}
 	return &LinkError{path, to}
 }

@@ -80,7 +80,7 @@ func newSite(o Options) (*site, error) {
 		},
 	}).ParseFS(templates, "templates/*.tmpl")
 	if err != nil {
-		return nil, fmt.Errorf("the pages: %w", err)
+		return nil, fmt.Errorf("parse the templates of the pages: %w", err)
 	}
 	return &site{Options: o, hub: newHub(o), tmpl: t}, nil
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Waiting is distinguished from work: side by side counts once, and the wait for a limit is none of the work.
+// Waiting is distinguished from work: side by side counts once, and the wait for a limit is not work.
 func TestWaitedFor(t *testing.T) {
 	c := Course{Total: 40_000, Spans: []Span{
 		{Batch: "a", Kind: "edit", From: 2_000, To: 6_000}, {Batch: "a", Kind: "wait", From: 6_000, To: 16_000},

@@ -191,7 +191,7 @@ func (s Spec) Check() error {
 			s.Base())
 	}
 	if s.ChatTemplate != "auto" {
-		wrong("chat_template is %q; it is auto: the base model has its own, and no token of it is written here",
+		wrong("chat_template is %q; it must be auto, because the base model has its own template",
 			s.ChatTemplate)
 	}
 	h := s.Hyperparameters
@@ -233,7 +233,7 @@ func (s Spec) Check() error {
 func (s Spec) Encode() ([]byte, error) {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("write what %s is for: %w", s.Name, err)
+		return nil, fmt.Errorf("write the specification of %s: %w", s.Name, err)
 	}
 	return append(text, '\n'), nil
 }
