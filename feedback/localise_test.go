@@ -55,7 +55,7 @@ func TestLocalise(t *testing.T) {
 		var at []string
 		for _, p := range got.Places {
 			at = append(at, strings.TrimSuffix(strings.TrimPrefix(Places{Places: []Place{p}}.String(), "places: "),
-				"; not there: "))
+				"; not found: "))
 		}
 		if !reflect.DeepEqual(at, tt.want) || !reflect.DeepEqual(got.Skipped, tt.skip) {
 			t.Errorf("%s: %v, not there %v; want %v, %v", name, at, got.Skipped, tt.want, tt.skip)

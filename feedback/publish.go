@@ -224,7 +224,7 @@ func quote(body string) string {
 	shown := fence.Clean(body)
 	text := fence.Around("text", strings.TrimRight(shown, "\n"))
 	if n := utf8.RuneCountInString(strings.ReplaceAll(body, "\r\n", "\n")) - utf8.RuneCountInString(shown); n > 0 {
-		text += fmt.Sprintf("\n(%d control characters and invisible characters were left out.)\n", n)
+		text += fmt.Sprintf("\n(%d control characters and invisible characters were removed.)\n", n)
 	}
 	return text
 }

@@ -13,16 +13,17 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Answers reports whether the batch is responsible for a finding that was there before it: the plan names the test,
-// the file or the gate's command. Other words of the plan do not count.
+// Answers reports whether the batch is responsible for a finding that existed before it: the plan names the test, the
+// file or the gate's command. Other words of the plan do not count.
 //
 //   - A test is named by its own name, or by its file in the title or in the text. The list of files does not count:
-//     "Modify: cart_test.go" is where the batch's own tests go, and says nothing of a test that was red there before.
+//     "Modify: cart_test.go" is the place for the batch's own tests, and says nothing about a test that already
+//     failed there.
 //     It is also named by what it tests: its name without "test", or a function that it calls ("make add right" for
 //     TestAdd). In the title any such name counts, in the text only one that is marked as code or is not a plain word.
 //   - A file is named by its path or by its name in the title or in the text.
-//   - A command counts where it stands in the title, or in the text above the first step. Plans end most batches with a step
-//     that runs all tests: that checks the work, and is not what the batch is for.
+//   - A command counts in the title, or in the text above the first step. Plans end most batches with a step that runs
+//     all tests: it checks the work, and is not the purpose of the batch.
 func (s Subject) Answers(g Info, f Finding) bool {
 	text := s.Batch.Title + "\n" + s.Batch.Text
 	listed := s.Names(f.Path)

@@ -290,7 +290,7 @@ func readText(dir, root, name string) string {
 // ReadSome reads at most n bytes of a file. It returns nothing for a missing or unreadable file.
 func ReadSome(file string, most int64) string {
 	if fi, err := os.Stat(file); err != nil || !fi.Mode().IsRegular() {
-		return "" // opening a named pipe would wait for ever
+		return "" // opening a named pipe would block forever
 	}
 	f, err := os.Open(file)
 	if err != nil {

@@ -184,7 +184,7 @@ func isBinary(data []byte) bool {
 }
 
 // AddedLines returns the lines of a file that were not in it before. Lines that only moved, within the file or with it,
-// are left out.
+// are omitted.
 func (f File) AddedLines() []Line {
 	have := map[string]int{}
 	for l := range strings.Lines(f.Before + f.moved) {

@@ -180,7 +180,7 @@ type HeldRun struct {
 	Nothing  bool           // no test or test setup changed, so nothing was run
 	Cases    []testout.Case // the tests that ran
 	Why      string         // why they could not be run, "" where they were
-	Left     []string       // test files of the base that do not build with the candidate's code, and were left out
+	Left     []string       // test files of the base that do not build with the candidate's code; they were removed
 	Reverted bool           // the change only restores an older commit
 }
 

@@ -203,7 +203,7 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 		out, err := w.run(ctx, program{args: append([]string{program0}, l.args(w, p, config)...), dir: p.Root,
 			stdout: l.stdout})
 		if errors.Is(err, proc.ErrNotFound) {
-			w.skip("%s is configured in %s and is not installed: %s", l.name, config, tool.Install)
+			w.skip("%s is configured in %s but not installed: %s", l.name, config, tool.Install)
 			return nil
 		}
 		if err != nil {

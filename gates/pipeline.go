@@ -296,7 +296,7 @@ func tidy(rep Report, hide func(string) string) Report {
 	if n := len(rep.Findings); n > maxFindings {
 		slices.SortStableFunc(rep.Findings, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
 		rep.Findings = rep.Findings[:maxFindings]
-		rep.AddNote(fmt.Sprintf("%s left out", phrase.Count(n-maxFindings, "more finding is", "more findings are")))
+		rep.AddNote(fmt.Sprintf("%s omitted", phrase.Count(n-maxFindings, "more finding is", "more findings are")))
 	}
 	for i := range rep.Findings {
 		f := &rep.Findings[i]

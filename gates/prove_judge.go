@@ -206,17 +206,17 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 		case (!known || was.Status == testout.Failed) && !agreed:
 			f.Rule, f.Severity = RuleEditedRed, Error
 			f.Message = name + " failed on the base, and its base version still fails; it was changed so that it passes"
-			f.Fix = "bring the test back as it was, and make the code pass it"
+			f.Fix = "restore the test, and make the code pass it"
 		case agreed || (p.plan.Names(name) || file != "" && p.s.Names(file)) && !p.plan.Keeps():
 			f.Severity, f.Message = Note, name+" has another expectation than on the base, as agreed"
 		default:
 			one.broken = append(one.broken, file)
 			f.Message = name + " passes in its new version and fails in its base version: its expectation changed"
-			f.Fix = "make the code pass the test as it was, or have the plan name the test"
+			f.Fix = "make the code pass the old test, or name the test in the plan"
 			switch {
 			case p.plan.Keeps():
 				f.Severity = Error
-				f.Message += ", and the batch says that what the code does stays as it is"
+				f.Message += ", but the batch says that behaviour does not change"
 			case names.Weaker(h, p.changes):
 				f.Severity = Error
 				f.Message = name + " fails on this code in its base version, and checks less now"

@@ -34,7 +34,7 @@ func TestCodeThatIsRightOnlyInCI(t *testing.T) {
 				"test_calc.py": test})
 			s := Subject{Dir: dir, Sealed: true, Diff: oneChange{"calc.py", "", c.code}}
 			rep, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:python").Check(t.Context(), s)
-			if err != nil || hasFinding(rep, ruleOnlyInCI, "calc.py", 0, "CI is not set") != c.found ||
+			if err != nil || hasFinding(rep, ruleOnlyInCI, "calc.py", 0, "without the variable CI") != c.found ||
 				(rep.Status == Fail) != c.found {
 				t.Errorf("%v %s %+v", err, rep.Status, rep.Findings)
 			}

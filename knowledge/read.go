@@ -230,7 +230,7 @@ func (x *indexer) chunk(ctx context.Context, work []candidate, threads int) ([]s
 		f.candidate = c
 		if c.size > maxSource && c.language != "" {
 			f.hash, f.skip = "size "+fmt.Sprint(c.size),
-				fmt.Sprintf("too large: %d bytes, at most %d are read", c.size, maxSource)
+				fmt.Sprintf("too large: %d bytes, the limit is %d", c.size, maxSource)
 			continue
 		}
 		raw, err := os.ReadFile(filepath.Join(x.Repo.Root, filepath.FromSlash(c.path)))

@@ -71,7 +71,7 @@ func broken() map[string][3]string {
 		"no regex": {page("0001", "  regex: |-\n    ^\\s*time\\.sleep\\(\n", ""), "7",
 			"pattern.regex is missing"},
 		"look-around": {page("0001", `^\s*time\.sleep\(`, `time(?!out)`), "9",
-			"invalid or unsupported Perl syntax: `(?!` at character 5; RE2 has no look-around"},
+			"invalid or unsupported Perl syntax: `(?!` at character 5; RE2 supports neither look-around"},
 		"open parenthesis": {page("0001", `time\.sleep\(`, `(a)(time\.sleep\(`), "9",
 			"missing closing ): `^\\s*(a)(time\\.sleep\\(` at character 8"},
 		"bad class": {page("0001", `time\.sleep\(`, `[z-a]`), "9",

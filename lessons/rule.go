@@ -232,7 +232,7 @@ func dropCR(text []byte) []byte {
 	return text[:to]
 }
 
-// excludes reports whether a path is left out by the lesson itself.
+// excludes reports whether the lesson excludes a path.
 func (l *Lesson) excludes(file string) bool {
 	return slices.ContainsFunc(l.Exclude, func(glob string) bool {
 		if !strings.Contains(glob, "/") {

@@ -163,12 +163,12 @@ func (w *worker) file(dir, path string) error {
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", path, err)
+		return fmt.Errorf("read the state of %s: %w", path, err)
 	}
 	defer f.Close()
 	text, err := w.read(f, int(info.Size()))
 	if err != nil {
-		return fmt.Errorf("look at %s: %w", path, err)
+		return fmt.Errorf("read the state of %s: %w", path, err)
 	}
 	w.look(path, text)
 	return nil

@@ -130,7 +130,7 @@ func TestCommandThatIsNot(t *testing.T) {
 	o, r := program(t, "")
 	r.Model.Command = []string{"no-such-program-anywhere"}
 	if _, err := llm.New(o).Complete(t.Context(), r); err == nil ||
-		!strings.Contains(err.Error(), "models.command names it") {
+		!strings.Contains(err.Error(), "models.command sets it") {
 		t.Error(err)
 	}
 	r.Model.Command, r.Model.Name = []string{"ask", "{model}"}, ""

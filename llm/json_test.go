@@ -27,11 +27,11 @@ func TestJSON(t *testing.T) {
 		provider string
 		why      string // "" is accepted
 	}{
-		"the request": {text: good},
+		"the request":        {text: good},
 		"with blanks around": {text: "\n " + good + " \n"},
-		"text after it":      {text: good + " I hope that helps", why: "17 bytes of text come after"},
+		"text after it":      {text: good + " I hope that helps", why: "17 bytes of text follow"},
 		"text before it":     {text: "Sure! " + good, why: "invalid character"},
-		"two values":         {text: good + good, why: "come after the value"},
+		"two values":         {text: good + good, why: "follow the value"},
 		"a field that nobody knows": {text: `{"files":["a.go"],"sure":true,"mood":"fine"}`,
 			why: `unknown field "mood"`},
 		"a field twice": {text: `{"files":["b.go"],"files":["a.go"],"sure":true}`,

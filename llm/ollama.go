@@ -154,11 +154,11 @@ func (o *ollamaClient) client(baseURL string) (*api.Client, error) {
 	}
 	if h := strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")); h == "ollama.com" ||
 		strings.HasSuffix(h, ".ollama.com") {
-		return nil, errors.New("models.base_url is ollama.com, which wants an account; runplan signs in nowhere")
+		return nil, errors.New("models.base_url is ollama.com, which requires a sign-in; runplan does not support that, use a server of your own")
 	}
 	if envconfig.UseAuth() {
 		return nil,
-			errors.New("OLLAMA_AUTH is set, with which Ollama's client would sign in; runplan signs in nowhere. Unset it")
+			errors.New("OLLAMA_AUTH is set, but runplan does not support signing in to Ollama; unset it")
 	}
 	return api.NewClient(u, o.http), nil
 }

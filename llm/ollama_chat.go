@@ -46,7 +46,7 @@ func (t *ChatTemplate) Render(turns []Turn) (text string, err error) {
 	defer func() {
 		// Ollama's code for the older form panics on some templates.
 		if p := recover(); p != nil {
-			err = fmt.Errorf("carry out the template: %v", p)
+			err = fmt.Errorf("execute the template: %v", p)
 		}
 	}()
 	turns = t.complete(turns)
@@ -57,7 +57,7 @@ func (t *ChatTemplate) Render(turns []Turn) (text string, err error) {
 	}
 	var b bytes.Buffer
 	if err := t.parsed.Execute(&bounded{w: &b, left: mostRendered}, values); err != nil {
-		return "", fmt.Errorf("carry out the template: %w", err)
+		return "", fmt.Errorf("execute the template: %w", err)
 	}
 	return b.String(), nil
 }

@@ -25,7 +25,7 @@ func (o *ollamaClient) explain(ctx context.Context, r Request, err error) error 
 	said := &ServerError{BaseURL: m.BaseURL}
 	switch {
 	case errors.As(err, &auth):
-		said.Status, said.Message = auth.StatusCode, "it wants a sign-in, and runplan signs in nowhere"
+		said.Status, said.Message = auth.StatusCode, "it requires a sign-in, which runplan does not support"
 		return said
 	case errors.As(err, &status):
 		said.Status, said.Message = status.StatusCode, telling(status.ErrorMessage, 1, r, o.o.Redact)

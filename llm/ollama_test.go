@@ -122,7 +122,7 @@ func TestOllamaFaults(t *testing.T) {
 		"the answer runs into the window": {llmtest.Answer{Fault: llmtest.Length, Text: "some",
 			AnswerTokens: 20}, is(llm.ErrCutOff), "after 20 tokens by the window of 4096", false},
 		"something else answers": {llmtest.Answer{Fault: llmtest.NotOllama}, server, "<html>", false},
-		"the server sends elsewhere": {llmtest.Answer{Fault: llmtest.Redirect}, server, "sends elsewhere",
+		"the server sends elsewhere": {llmtest.Answer{Fault: llmtest.Redirect}, server, "it redirects",
 			false},
 		"the server quotes the question in its refusal": {llmtest.Answer{Fault: llmtest.Bad, Text: "cannot take: " +
 			secretPrompt}, server, "a line that quotes the question", false},
@@ -266,7 +266,7 @@ func TestLoopbackGoesThroughNoProxy(t *testing.T) {
 func TestNobodySignsIn(t *testing.T) {
 	for _, url := range []string{"https://ollama.com", "https://OLLAMA.com.", "https://api.ollama.com/x"} {
 		if _, err := llm.New(llm.Options{}).Complete(t.Context(), request(url)); err == nil ||
-			!strings.Contains(err.Error(), "signs in nowhere") {
+			!strings.Contains(err.Error(), "not support") {
 			t.Errorf("%s: %v", url, err)
 		}
 	}

@@ -87,7 +87,7 @@ func (r *Router) Pick(s Stage, name string) (Model, error) {
 	known := []string{string(Coding), string(Reasoning)}
 	for _, m := range r.Models() {
 		if m.Name == name {
-			return r.of(s, RoleOf(s), name, "asked for"), nil
+			return r.of(s, RoleOf(s), name, "requested"), nil
 		}
 		if m.Name != "" && !slices.Contains(known, m.Name) {
 			known = append(known, m.Name)

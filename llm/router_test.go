@@ -56,7 +56,7 @@ func TestResolution(t *testing.T) {
 			want: llm.Model{Role: llm.Reasoning, Name: "r-scope", Window: 50, Temperature: 0.3,
 				Source: "models.overrides.scope"}},
 		"the request before all": {stage: llm.Scope, asked: "c",
-			want: llm.Model{Role: llm.Reasoning, Name: "c", Window: 50, Temperature: 0.3, Source: "asked for"}},
+			want: llm.Model{Role: llm.Reasoning, Name: "c", Window: 50, Temperature: 0.3, Source: "requested"}},
 		"a role that was asked for": {stage: llm.Scope, asked: "coding",
 			want: llm.Model{Role: llm.Coding, Name: "c", Window: 100, Temperature: 0.5, Source: "models.coding"}},
 		"a review has no temperature": {stage: llm.Review,

@@ -57,7 +57,7 @@ type Sizes struct {
 }
 
 // Discover describes the code in dir: error handling, tests, length of functions and imports, in Go, Python,
-// TypeScript and JavaScript. Go is read without ast-grep; if p is the zero Program, the other languages are left out
+// TypeScript and JavaScript. Go is read without ast-grep; if p is the zero Program, the other languages are skipped
 // and the Note says so. The same tree gives the same answer.
 func Discover(ctx context.Context, p Program, dir string, env []string) (Style, error) {
 	files, skipped, err := Files(ctx, env, dir)

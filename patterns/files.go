@@ -113,7 +113,7 @@ func open(dir, rel string, sift func(s *source, text []byte)) (source, string) {
 	case s.language == "" && (path.Ext(rel) != "" || fi.Size() > maxFile):
 		return s, "" // in an unknown language; if ast-grep knows it, Scan reports that
 	case fi.Size() > maxFile:
-		return s, fmt.Sprintf("too large: %d bytes, at most %d are read", fi.Size(), maxFile)
+		return s, fmt.Sprintf("too large: %d bytes, the limit is %d", fi.Size(), maxFile)
 	}
 	text, err := os.ReadFile(full)
 	if err != nil {

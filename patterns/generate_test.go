@@ -171,7 +171,7 @@ func TestLoadRefuses(t *testing.T) {
 		"no rule":   {"id: a\nlanguage: python\nmessage: m\n", "has no rule"},
 		"message":   {"id: a\nlanguage: python\nrule: {pattern: x}\n", "has no message"},
 		"language":  {"id: a\nmessage: m\nrule: {pattern: x}\n", "names no language"},
-		"empty":     {"# nothing\n", "no rule in it"},
+		"empty":     {"# nothing\n", "contains no rule"},
 		"duplicate": {"id: a\n" + rest + "---\nid: a\n" + rest, "rule a for python is in"},
 		"second":    {"id: a\n" + rest + "---\n\nid: b\nlanguage: python\n", "x.yml:7: rule b"},
 		"flow":      {"{id: a, language: python, message: m, rule: {pattern: x}}\n", "on its own line"},

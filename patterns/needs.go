@@ -221,7 +221,7 @@ func kindWords(language string) map[string]string {
 }
 
 // patternNeed returns the need of a pattern: ast-grep compares the leaves of its tree as text. Text in quotes or
-// comments need not be a whole leaf, so patterns with comments give no need and quoted text is left out.
+// comments need not be a whole leaf, so patterns with comments give no need and quoted text is ignored.
 func patternNeed(pattern, language string) need {
 	switch language {
 	case "go", "python", "typescript", "tsx", "javascript", "java", "c", "cpp", "csharp", "rust":

@@ -69,7 +69,7 @@ func TestNodesOfAProgramThatFails(t *testing.T) {
 		"another file":  {`echo '{"file":"b.py","ruleId":"x","range":{"byteOffset":{"start":0,"end":1}}}'`, "not in the request"},
 		"out of it": {`echo '{"file":"a.py","ruleId":"x","range":{"byteOffset":{"start":0,"end":99}}}'`,
 			"was changed while"},
-		"silence": {"exit 0", "did not say which files"},
+		"silence": {"exit 0", "did not report which files"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, err := fake(t, tc.script).Nodes(t.Context(), dir, []Text{{Path: "a.py", Text: []byte("x\n")}}, nameRule, 0)

@@ -78,7 +78,7 @@ func TestAProgramThatFailsIsAnError(t *testing.T) {
 	for name, tc := range map[string]struct{ script, want string }{
 		"crash":         {"kill -SEGV $$", "crashed"},
 		"status":        {"echo oh no >&2; exit 3", "status 3: oh no"},
-		"silence":       {"exit 0", "did not say which files"},
+		"silence":       {"exit 0", "did not report which files"},
 		"half a record": {looked + `printf '{"file":"a.py","ruleId'`, "line 1"},
 		"text":          {looked + "echo hello", "not a JSON object"},
 		"another file":  {looked + `echo '{"file":"b.py","ruleId":"x"}'`, "not in the request"},
@@ -104,7 +104,7 @@ func TestAProgramThatFailsIsAnError(t *testing.T) {
 	// A file that it does not mention was not checked.
 	res, err := Scan(t.Context(), fake(t, "echo 'sg: summary|project: isProject=true' >&2"), dir, []string{"a.py"},
 		builtin(t))
-	if err != nil || len(res.Skipped) != 1 || !strings.Contains(res.Skipped[0].Reason, "did not say") {
+	if err != nil || len(res.Skipped) != 1 || !strings.Contains(res.Skipped[0].Reason, "did not report") {
 		t.Errorf("%+v, error %v", res, err)
 	}
 	ctx, cancel := context.WithCancelCause(t.Context())

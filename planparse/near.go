@@ -36,7 +36,7 @@ func (b *builder) reportNearUnits() {
 				b.report(b.severityOf(u.word, known), m.line, "near-miss-heading",
 					"%q is text: put a space after %q to make it a heading", m.text, marks)
 			default:
-				b.warn(m.line, "near-miss-heading", "%q is text: put a blank behind %q to make it a heading", m.text, marks)
+				b.warn(m.line, "near-miss-heading", "%q is text: put a space after %q to make it a heading", m.text, marks)
 			}
 		}
 	}

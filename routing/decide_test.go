@@ -63,7 +63,7 @@ func TestMode(t *testing.T) {
 				"team mode would save about 50 % of the time if all batches take equally long"}},
 		"19 and a forecast": {score: 19, took: time.Minute, want: Headless, reasons: []string{"is 19, below 20"}},
 		"20 and a forecast": {score: 20, took: 10 * time.Minute, want: Team, workersW: 2,
-			reasons: []string{"by the forecast it takes 20 min instead of 40 min, which saves 50 %; the parallelism score is " +
+			reasons: []string{"the forecast is 20 min instead of 40 min, which saves 50 %; the parallelism score is " +
 				"20, not above 60"}},
 		"60 and no gain": {score: 60, took: time.Minute, plan: batches("A\nText.", "B\nText."), want: Headless,
 			reasons: []string{"is 60, and team mode needs more than 60"}},

@@ -109,7 +109,7 @@ type Speculation struct {
 	On      string  `json:"on"`
 	Overlap float64 `json:"overlap"` // percent
 	Starts  bool    `json:"starts"`
-	Reason  string  `json:"reason,omitempty"` // reason to wait, unless that is the overlap
+	Reason  string  `json:"reason,omitempty"` // why it waits; empty if the overlap is the reason
 }
 
 // Class is the kind of work of a batch, which decides its model (ROUTE-12).

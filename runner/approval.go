@@ -60,7 +60,7 @@ func (q *question) answers(e Event) bool {
 }
 
 // beside reports whether a person must approve t. Such a candidate is not part of the merge queue's chain: it
-// stands directly on the run branch until it may merge. No other candidate stands on it or waits for it.
+// is based directly on the run branch until it may merge. No other candidate is based on it or waits for it.
 func (m *Machine) beside(t *track) bool {
 	return (t.Approve || t.doubt != "" || t.unagreed != "") && m.merging != t
 }

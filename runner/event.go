@@ -26,7 +26,7 @@ const (
 	RunFinished EventKind = "run.finished"
 	StopAsked   EventKind = "stop.asked" // by a signal, a limit or a person
 
-	Discarded EventKind = "run.discarded" // a person gave up an unfinished run: its last event
+	Discarded EventKind = "run.discarded" // a person discarded an unfinished run: its last event
 	Undone    EventKind = "run.undone"    // a person reverted the landing of a run, with Commit
 
 	Dispatched EventKind = "dispatched" // a command was handed to the driver
@@ -42,7 +42,7 @@ const (
 	Reviewed   EventKind = "reviewed"
 
 	ApprovalAsked  EventKind = "approval.asked" // a person must answer; no worker waits for it
-	ApprovalGiven  EventKind = "approval.given" // posted from outside, like the next
+	ApprovalGiven  EventKind = "approval.given" // posted by another process, like ApprovalDenied
 	ApprovalDenied EventKind = "approval.denied"
 
 	PlanChanged EventKind = "plan.changed" // a person accepted a changed plan: Job has the new batches

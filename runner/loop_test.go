@@ -76,7 +76,7 @@ func TestLoop(t *testing.T) {
 			for _, tr := range loop.Transitions {
 				way := fmt.Sprint(tr.From, " on ", tr.On)
 				if seen[way] {
-					t.Errorf("%s stands twice", way)
+					t.Errorf("%s is repeated", way)
 				}
 				seen[way] = true
 			}

@@ -87,7 +87,7 @@ func (m *meetings) fits(c Command, now time.Time, agents []AgentInfo) error {
 	}
 	i := slices.IndexFunc(agents, func(a AgentInfo) bool { return a.Name == c.Agent })
 	if i < 0 {
-		return fmt.Errorf("%s is given to %q, which is none of %v", c.ID, c.Agent, agents)
+		return fmt.Errorf("%s is given to %q, but the agents are %v", c.ID, c.Agent, agents)
 	}
 	if m.limited(c.Agent, now) {
 		return fmt.Errorf("%s is given to %s, which is known to be limited", c.ID, c.Agent)

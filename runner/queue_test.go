@@ -44,7 +44,7 @@ func TestQueue(t *testing.T) {
 			c/r1-c0/execute ok commit=c1           -> c/r1-c0/rebase
 			c/r1-c0/rebase ok commit=c2            ->
 			b/r1-c0/gate ok                        -> c/r1-c0/gate base=b2`},
-		"what fails in the middle steps aside: those behind it move up, those ahead of it do not care": {
+		"a failure in the middle leaves the chain: those behind it move up, those ahead of it stay": {
 			plan: "a b c d", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute c/r1-c0/execute d/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate

@@ -73,7 +73,7 @@ func (m *Machine) reviewed(t *track, c Command, e Event) {
 			t.looked.review = e.Outcome
 		}
 	case e.Outcome == OutcomeUndecided: // too uncertain, and no fault that an agent could correct
-		t.looked.review, t.doubt = e.Outcome, cmp.Or(e.Reason, "it is not sure enough")
+		t.looked.review, t.doubt = e.Outcome, cmp.Or(e.Reason, "its confidence is too low")
 	case e.Outcome == OutcomeShallow && t.tries < m.info.MaxAttempts && t.failure != failureOf(e):
 		m.leave(t)
 		t.failure, t.after, t.reason = failureOf(e), e.Seq, e.Reason

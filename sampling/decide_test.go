@@ -39,11 +39,11 @@ func TestDecide(t *testing.T) {
 		why    string
 	}{
 		"one passer wins": {[]Candidate{failed(1), cand(2, 500, 9), failed(3)}, o, Use, 2,
-			"the only one of 3"},
+			"the only candidate of 3"},
 		"one passer with a negative score wins": {[]Candidate{failed(1), cand(2, -700, 9), failed(3)}, o, Use, 2,
 			"score -700"},
 		"a failed one with a score is no rival": {[]Candidate{{Number: 1, Score: 99999}, cand(2, -700, 9)}, o, Use, 2,
-			"the only one"},
+			"the only candidate"},
 		"the highest of several wins": {[]Candidate{cand(1, 500, 9), cand(2, 900, 9), cand(3, 100, 1)}, o, Use,
 			2, "candidate 2 scores 900, candidate 1 500"},
 		"the highest of several negative ones wins": {[]Candidate{cand(1, -500, 9), cand(2, -100, 9)}, o, Use, 2,
@@ -73,7 +73,7 @@ func TestDecide(t *testing.T) {
 		"equal diffs: the lower number leads": {[]Candidate{cand(2, 500, 9), cand(1, 500, 9)}, o, Synthesize, 1,
 			"the lower number leads"},
 		"alike: nothing to combine": {[]Candidate{left(1, 500, "x"), failed(2), left(3, 500, "x")}, o, Use, 1,
-			"left the same files"},
+			"have the same files"},
 		"two alike, and a third that is close": {[]Candidate{left(1, 500, "x"), left(2, 500, "x"), left(3, 499, "y")}, o,
 			Synthesize, 1, "candidate 1 scores 500, candidate 3 499"},
 		"two alike, and a third far behind": {[]Candidate{left(1, 500, "x"), left(2, 500, "x"), left(3, 100, "y")}, o,

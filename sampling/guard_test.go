@@ -71,7 +71,7 @@ func TestPlan(t *testing.T) {
 		"a batch that is called B4": {first(
 			func(r *Request) { r.Batch, r.Flags.SampleBatch = "B4", map[string]int{"4": 5} }), Sample, 5, false, ""},
 		"--sample 1 is an attempt": {first(func(r *Request) { r.Flags.Sample = 1 }), Try, 1, false,
-			"nobody to compete with"},
+			"1 candidate cannot compete"},
 		"--no-sample after a failure": {ask(func(r *Request) { r.Flags.NoSample = true }), Retry, 1, true, "--no-sample"},
 		"--no-sample of a critical batch": {first(func(r *Request) { r.Critical, r.Flags.NoSample = true, true }), Try, 1,
 			false, "--no-sample"},
@@ -88,7 +88,7 @@ func TestPlan(t *testing.T) {
 		"memory is unknown": {ask(func(r *Request) { r.Memory = nil }), Retry, 1, true,
 			"not sampled: available memory is unknown, and 3 candidates need 12 GB"},
 		"an agent that is always alike": {ask(func(r *Request) { r.Literal = true }), Retry, 1, true,
-			"all candidates would be alike"},
+			"all candidates would be the same"},
 		// Failures that another try can't cure.
 		"a limit": {ask(fails("limited")), Leave, 1, false, "the agent met a limit (sign in first)"},
 		"a person is needed": {ask(fails("needs_human")), Leave, 1, false,
@@ -99,7 +99,7 @@ func TestPlan(t *testing.T) {
 			"could not run"},
 		"a kind that is new": {ask(fails("eclipse")), Leave, 1, false,
 			`failures of the kind "eclipse" (sign in first)`},
-		"a conflict":      {ask(fails("conflict")), Retry, 1, false, "done again on top of that"},
+		"a conflict":      {ask(fails("conflict")), Retry, 1, false, "rebuilt on top of that"},
 		"a timeout":       {ask(fails("timed_out")), Sample, 3, true, ""},
 		"nothing changed": {ask(fails("unchanged")), Sample, 3, true, ""},
 		// Ends (RUN-10, SAMP-09).
@@ -186,10 +186,10 @@ func TestFlags(t *testing.T) {
 	for want, f := range map[string]Flags{
 		"--no-sample and --sample exclude each other":       {NoSample: true, Sample: 3},
 		"--no-sample and --sample-batch exclude each other": {NoSample: true, SampleBatch: map[string]int{"4": 2}},
-		"--sample 6: the maximum is 5":                         {Sample: 6},
+		"--sample 6: the maximum is 5":                      {Sample: 6},
 		"--sample 0: a batch has at least 1 candidate":      {SampleGiven: true},
 		"--sample -1: a batch has at least 1 candidate":     {Sample: -1},
-		"--sample-batch B2=6: the maximum is 5":                {SampleBatch: map[string]int{"4": 9, "2": 6}},
+		"--sample-batch B2=6: the maximum is 5":             {SampleBatch: map[string]int{"4": 9, "2": 6}},
 		"--sample-batch B4=0: a batch has at least":         {SampleBatch: map[string]int{"4": 0}},
 	} {
 		err := f.Check(5)

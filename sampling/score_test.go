@@ -147,8 +147,8 @@ func TestNewScorer(t *testing.T) {
 		"10*test":          "unknown name test (1:4)",
 		"tests > 1":        "expected a number",
 		"tests +":          "(1:",
-		"1000/lint":        "has no value where nothing was counted",
-		"tests / 0.0":      "has no value where nothing was counted",
+		"1000/lint":        "has no value if all counts are 0",
+		"tests / 0.0":      "has no value if all counts are 0",
 		"passed ? 1 : 2":   "unknown name passed",
 		"tests + \"many\"": "mismatched types",
 	} {

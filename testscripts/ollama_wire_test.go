@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 
-// The server that unit tests talk to is held against the real one: what it answers has the same form, to the names and
+// The server that unit tests talk to is compared with the real one: what it answers has the same form, to the names and
 // kinds of the values, and where it refuses, the same words.
 func testWire(t *testing.T, real *ollamaServer) {
 	const model, window = "wire", 2048

@@ -153,7 +153,7 @@ func (e Example) Check() error { return e.check(e.Sum()) }
 func (e Example) check(sum string) error {
 	switch {
 	case e.ID != sum:
-		return fmt.Errorf("example %q: its id is not that of its content, which has %s; it was changed", e.ID, sum)
+		return fmt.Errorf("example %q: its content has the id %s; it was changed", e.ID, sum)
 	case !slices.Contains(Stages(), e.Stage):
 		return fmt.Errorf("example %s: unknown stage %q", e.ID, e.Stage)
 	case e.Base != BaseOf(e.Stage):
@@ -167,7 +167,7 @@ func (e Example) check(sum string) error {
 	case e.Quality != nil && (*e.Quality < 0 || *e.Quality > 1):
 		return fmt.Errorf("example %s: quality %v is not between 0 and 1", e.ID, *e.Quality)
 	case e.Origin.Repo == "":
-		return fmt.Errorf("example %s: it does not tell which repository it is from", e.ID)
+		return fmt.Errorf("example %s: it does not name its repository", e.ID)
 	case e.Source == Logged && e.Origin.Receipt == "":
 		return fmt.Errorf("example %s: %w", e.ID, ErrNoReceipt)
 	}

@@ -14,7 +14,7 @@ type Contract struct {
 	MergeBar int           `json:"auto_merge_confidence_pct"` // least review confidence to merge unsigned; 0: never
 	Repos    []RepoBinding `json:"repos,omitempty"`
 
-	Behind bool `json:"owner_file_behind,omitempty"` // owner.toml lacks the last change of the audit, which counts
+	Behind bool `json:"owner_file_behind,omitempty"` // owner.toml lacks the last change of the audit, which is authoritative
 }
 
 // Owned reports whether there is an owner.
@@ -31,7 +31,7 @@ func (c Contract) TierIn(root string) Tier {
 	return t
 }
 
-const bootstrapNow = "say who answers for it: runplan trust --bootstrap --owner NAME --channel WHERE"
+const bootstrapNow = "set an owner: runplan trust --bootstrap --owner NAME --channel WHERE"
 
 // Check returns an [*Error] unless runplan may take an action without asking in the repository at root.
 func (c Contract) Check(a Action, root string) error {
@@ -43,14 +43,14 @@ func (c Contract) Check(a Action, root string) error {
 	case r.Tier == Lowest:
 		return nil
 	case !c.Owned():
-		return &Error{fmt.Sprintf("%s needs tier %d, and there is no owner who could give it", a, r.Tier), bootstrapNow}
+		return &Error{fmt.Sprintf("%s needs tier %d, but there is no owner who could give it", a, r.Tier), bootstrapNow}
 	case !Allows(c.Tier, a):
 		return &Error{fmt.Sprintf("%s needs tier %d, and this is tier %d", a, r.Tier, c.Tier), c.promotion(r.Tier, "")}
 	case !Allows(have, a):
-		return &Error{fmt.Sprintf("%s needs tier %d, and owner.toml holds this repository at tier %d", a, r.Tier, have),
+		return &Error{fmt.Sprintf("%s needs tier %d, but owner.toml limits this repository to tier %d", a, r.Tier, have),
 			"if that is too low, raise max_tier of " + root + " in owner.toml"}
 	case a == EditSelf && !c.SelfEdit:
-		return &Error{fmt.Sprintf("%s is opt-in, and tier %d was given without it", a, c.Tier),
+		return &Error{fmt.Sprintf("%s is opt-in, but tier %d was given without it", a, c.Tier),
 			c.promotion(c.Tier, " --self-edit")}
 	}
 	return nil
@@ -84,10 +84,10 @@ type GateRule struct {
 func Gates() []GateRule {
 	return []GateRule{
 		{GateTraining, "start a training"},
-		{GateDeploy, "put a trained adapter to work"},
-		{GatePromotion, "promote: runplan to a higher tier, or what it made from candidate to live"},
+		{GateDeploy, "deploy a trained adapter"},
+		{GatePromotion, "promote: runplan to a higher tier, or a candidate blueprint to live"},
 		{GateLargeJob, "begin a job that is large"},
-		{GateMergeBelow, "merge a change whose review is less sure than the bar, or was not made"},
+		{GateMergeBelow, "merge a change whose review is below the owner's threshold or missing"},
 		{GateQueueClose, "close an item of the review queue"},
 	}
 }
@@ -102,20 +102,20 @@ func (c Contract) HumanGate(g Gate, s Signed) error {
 	case i < 0:
 		return &Error{fmt.Sprintf("%q is not a gate, so it cannot be waived", g), "runplan trust lists the gates"}
 	case !c.Owned():
-		return &Error{"only the owner may " + Gates()[i].What + ", and there is none", bootstrapNow}
+		return &Error{"only the owner may " + Gates()[i].What + ", but there is no owner", bootstrapNow}
 	case s.Name == "":
 		return &Error{"only the owner may " + Gates()[i].What + ", and the request is not signed",
 			"the owner signs with --signature NAME"}
 	case s.Name != c.Owner:
 		return &Error{fmt.Sprintf("the signature %q is not the owner's", s.Name),
-			"the owner signs with the very name that runplan trust shows; nothing was changed"}
+			"the owner must sign with the name that runplan trust shows; nothing was changed"}
 	}
 	return checkReason(s.Reason)
 }
 
 // AutoMerge returns nil if a change may be merged into the protected branch without a signature (TRUST-14). The tier
-// must allow merging, the owner must have set a bar, and the review must reach it. confidence is nil if no review gave
-// one. The error says what to do.
+// must allow merging, the owner must have set a threshold, and the review must reach it. confidence is nil if no
+// review gave one. The error says what to do.
 func (c Contract) AutoMerge(root string, confidence *int) error {
 	if err := c.Check(Merge, root); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (c Contract) AutoMerge(root string, confidence *int) error {
 		return &Error{"the confidence of a review is missing", "pass it with --confidence, or have the change reviewed; or " +
 			sign}
 	case *confidence < 0 || *confidence > 100:
-		return &Error{fmt.Sprintf("a confidence of %d is out of range: it goes from 0 to 100", *confidence), sign}
+		return &Error{fmt.Sprintf("a confidence of %d is out of range: use 0 to 100", *confidence), sign}
 	case *confidence < c.MergeBar:
 		return &Error{fmt.Sprintf("the confidence of the review is %d %%, and the bar is %d %%", *confidence, c.MergeBar),
 			sign}

@@ -130,7 +130,7 @@ func TestAutoMergeAtItsBorders(t *testing.T) {
 		"one tier below":      {Contract{Owner: "ada", Tier: 4, MergeBar: 80}, at(100), "needs tier 5"},
 		"no owner":            {Contract{Tier: 5, MergeBar: 80}, at(100), "no owner"},
 		"a repository held back": {Contract{Owner: "ada", Tier: 5, MergeBar: 80, Repos: []RepoBinding{{"/r", 4}}}, at(100),
-			"holds this repository"},
+			"limits this repository"},
 		"the highest bar, not met": {Contract{Owner: "ada", Tier: 5, MergeBar: 100}, at(99), "the bar is 100 %"},
 		"the highest bar, met":     {Contract{Owner: "ada", Tier: 5, MergeBar: 100}, at(100), ""},
 	} {

@@ -26,7 +26,7 @@ func documents() []struct{ name, holds string } {
 	return []struct{ name, holds string }{
 		{"RUNPLAN.md", "who it is"},
 		{"ARCHITECTURE.md", "how it is built"},
-		{"PROJECT_MAP.md", "how this project is built: what lies where, how it is built and tested, what to leave alone"},
+		{"PROJECT_MAP.md", "the structure of this project: its folders, how it is built and tested, and what not to change"},
 	}
 }
 
@@ -55,7 +55,7 @@ func LoadIdentity(dir string, project fs.FS) ([]Document, error) {
 		case err != nil:
 			errs = append(errs, fmt.Errorf("read the identity document: %w", err))
 		case len(text) > maxDocument:
-			errs = append(errs, fmt.Errorf("%s has %d bytes, and at most %d stand before each prompt: shorten it", path,
+			errs = append(errs, fmt.Errorf("%s has %d bytes, and the limit of identity documents is %d: shorten it", path,
 				len(text), maxDocument))
 		case !utf8.Valid(text) || strings.TrimSpace(string(text)) == "":
 			errs = append(errs, fmt.Errorf("%s is empty, or not UTF-8: write %s into it", path, d.holds))

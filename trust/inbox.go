@@ -55,19 +55,19 @@ func Enqueue(ctx context.Context, b *store.Inbox, p prompt.Set, s Said) (id int6
 func (s Said) check() error {
 	switch {
 	case strings.TrimSpace(s.Body) == "":
-		return &Error{"nothing was said", "give a text: runplan " + s.Kind + " TEXT"}
+		return &Error{"the text is empty", "give a text: runplan " + s.Kind + " TEXT"}
 	case len(s.Body) > maxBody:
-		return &Error{fmt.Sprintf("the text has %d bytes, and at most %d are taken", len(s.Body), maxBody),
-			"put it into a file, and say where it is"}
+		return &Error{fmt.Sprintf("the text has %d bytes; the limit is %d", len(s.Body), maxBody),
+			"put it into a file, and give its path"}
 	}
 	return nil
 }
 
 func (s Said) ack(p prompt.Set, id int64) (string, error) {
 	next := map[string]string{
-		Ask:      "It waits there until somebody reads it: runplan inbox.",
+		Ask:      "It stays there until somebody reads it: runplan inbox.",
 		Note:     "It needs no answer: runplan inbox lists it until it is done.",
-		Critical: "It stands before all others: runplan inbox.",
+		Critical: "It is listed before all others: runplan inbox.",
 	}[s.Kind]
 	return p.Render("ack", map[string]string{"kind": s.Kind, "id": strconv.FormatInt(id, 10), "next": next})
 }

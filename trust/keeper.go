@@ -43,7 +43,7 @@ type standing struct {
 	last string // digest of the last entry; "" for none
 }
 
-// Contract reads what the owner agreed to. Without an owner it returns the zero contract. If file and audit disagree,
+// Contract reads the owner's decisions. Without an owner it returns the zero contract. If file and audit disagree,
 // one of them was tampered with, and it returns an [*Error].
 func (k Keeper) Contract(ctx context.Context) (Contract, error) {
 	s, err := k.stand(ctx)
@@ -103,7 +103,7 @@ func (k Keeper) stand(ctx context.Context) (standing, error) {
 func (k Keeper) tampered(why string) error {
 	return &Error{k.OwnerFile() + " " + why,
 		fmt.Sprintf(
-			"look at it and at runplan trust audit; put back what you changed, or move the file away and bootstrap again, at "+
+			"compare it with runplan trust audit; restore your changes, or move the file away and bootstrap again, at "+
 				"tier %d: runplan trust --bootstrap --owner NAME --channel WHERE", Lowest)}
 }
 
@@ -163,7 +163,7 @@ func (k Keeper) Promote(ctx context.Context, p Promotion) (Contract, error) {
 		return Contract{}, &Error{err.Error(), "runplan trust lists the tiers; see runplan promote --help"}
 	}
 	if p.To == s.Tier && to.SelfEdit == s.SelfEdit && to.MergeBar == s.MergeBar {
-		return Contract{}, &Error{fmt.Sprintf("it is at tier %d already, with all that was asked for", s.Tier),
+		return Contract{}, &Error{fmt.Sprintf("it is already at tier %d with all requested options", s.Tier),
 			"nothing was changed"}
 	}
 	return to, k.change(ctx, s, to, store.AuditEntry{Action: promoted, Reason: p.Reason, Signature: p.Name})
@@ -179,7 +179,7 @@ func (k Keeper) Demote(ctx context.Context, tier Tier, reason string) (Contract,
 	case !s.Owned():
 		return Contract{}, &Error{fmt.Sprintf("there is no owner, so it is at tier %d", Lowest), bootstrapNow}
 	case !tier.Valid() || tier >= s.Tier:
-		return Contract{}, &Error{fmt.Sprintf("tier %d is not below tier %d, at which it is", tier, s.Tier),
+		return Contract{}, &Error{fmt.Sprintf("tier %d is not below the present tier %d", tier, s.Tier),
 			"nothing was changed; runplan trust lists the tiers"}
 	}
 	if err := checkReason(reason); err != nil {
@@ -223,7 +223,7 @@ func (k Keeper) change(ctx context.Context, from standing, to Contract, e store.
 		err = errors.Join(atomicfile.Sweep(k.OwnerFile()), atomicfile.Write(k.OwnerFile(), data, 0o600))
 	}
 	if err != nil {
-		return fmt.Errorf("the audit has it, and owner.toml could not be written: %w", err)
+		return fmt.Errorf("the audit has the decision, but owner.toml could not be written: %w", err)
 	}
 	return nil
 }
@@ -241,8 +241,8 @@ func (k Keeper) append(ctx context.Context, after string, e store.AuditEntry) (s
 	e.At, e.LoopVersion, e.Reason = k.Now(), k.LoopVersion, k.redact(e.Reason)
 	e, err = a.Append(ctx, after, e)
 	if errors.Is(err, store.ErrMoved) {
-		return e, &Error{"another process changed the contract meanwhile; nothing was changed by this one",
-			"look at runplan trust, and do it again if it is still to be"}
+		return e, &Error{"another process changed the contract meanwhile; this command changed nothing",
+			"check runplan trust, and repeat the command if it is still needed"}
 	}
 	return e, err
 }
@@ -262,7 +262,7 @@ func (k Keeper) Entries(ctx context.Context) ([]store.AuditEntry, error) {
 	if errors.As(err, &broken) {
 		return all, &Error{k.AuditFile() + ": " + broken.Error(),
 			fmt.Sprintf(
-				"bring back a copy from before, or move it and owner.toml away and start again at tier %d: runplan trust "+
+				"restore an earlier copy, or move it and owner.toml away and start again at tier %d: runplan trust "+
 					"--bootstrap --owner NAME --channel WHERE", Lowest)}
 	}
 	return all, err
@@ -274,10 +274,10 @@ const maxReason = 4000
 func checkReason(reason string) error {
 	switch n := utf8.RuneCountInString(reason); {
 	case strings.TrimSpace(reason) == "":
-		return &Error{"a decision about trust needs a reason", "say why with --reason; nothing was changed"}
+		return &Error{"a decision about trust needs a reason", "give a reason with --reason; nothing was changed"}
 	case n > maxReason:
 		return &Error{fmt.Sprintf("the reason has %d characters, and a reason may have %d", n, maxReason),
-			"say it in fewer words; nothing was changed"}
+			"shorten the reason; nothing was changed"}
 	}
 	return nil
 }

@@ -32,9 +32,9 @@ type RepoBinding struct {
 	MaxTier Tier   `toml:"max_tier" json:"max_tier"`
 }
 
-const ownerHeader = `# Who answers for this runplan, and how far it is trusted. Written by: runplan trust --bootstrap, promote, demote.
-# channel and [[repo]] are yours to edit. Anything else is compared with the audit: a change by hand is refused.
-# [[repo]] holds it back in one repository:  root = "/absolute/path"  max_tier = 1
+const ownerHeader = `# The owner of this runplan, and its trust tier. Written by: runplan trust --bootstrap, promote, demote.
+# channel and [[repo]] are yours to edit. Everything else is compared with the audit: a change by hand is refused.
+# [[repo]] limits the tier in one repository:  root = "/absolute/path"  max_tier = 1
 
 `
 
@@ -58,7 +58,7 @@ func (o Owner) Encode() ([]byte, error) {
 func ParseOwner(data []byte) (Owner, error) {
 	var o Owner
 	if len(data) > maxOwner {
-		return o, fmt.Errorf("it has %d bytes, which is no owner's file", len(data))
+		return o, fmt.Errorf("it has %d bytes, which is too large for an owner's file", len(data))
 	}
 	if !utf8.Valid(data) {
 		return o, errors.New("it is not UTF-8")
@@ -91,7 +91,7 @@ func (o Owner) check() error {
 	}
 	switch {
 	case !o.Tier.Valid():
-		return fmt.Errorf("tier %d: there are tiers %d to %d", o.Tier, Lowest, Highest)
+		return fmt.Errorf("tier %d: use a tier from %d to %d", o.Tier, Lowest, Highest)
 	case o.MergeBar != 0 && (o.MergeBar < minConfidence || o.MergeBar > 100):
 		return fmt.Errorf("auto_merge_confidence_pct %d: it is 0 for never, or from %d to 100", o.MergeBar, minConfidence)
 	case o.SelfEdit && !Allows(o.Tier, EditSelf):
@@ -99,16 +99,16 @@ func (o Owner) check() error {
 	case o.MergeBar != 0 && !Allows(o.Tier, Merge):
 		return fmt.Errorf("auto_merge_confidence_pct: tier %d does not go that far", o.Tier)
 	case len(o.Audit) != 64 || strings.Trim(o.Audit, "0123456789abcdef") != "":
-		return errors.New("audit: it is no digest, which has 64 hexadecimal digits")
+		return errors.New("audit: it is not a digest of 64 hexadecimal digits")
 	}
 	for i, r := range o.Repos {
 		switch {
 		case !filepath.IsAbs(r.Root) || filepath.Clean(r.Root) != r.Root || strings.ContainsFunc(r.Root, unicode.IsControl):
 			return fmt.Errorf("repo %d: root %q is not an absolute, clean path", i+1, r.Root)
 		case !r.MaxTier.Valid():
-			return fmt.Errorf("repo %d: max_tier %d: there are tiers %d to %d", i+1, r.MaxTier, Lowest, Highest)
+			return fmt.Errorf("repo %d: max_tier %d: use a tier from %d to %d", i+1, r.MaxTier, Lowest, Highest)
 		case slices.ContainsFunc(o.Repos[:i], func(other RepoBinding) bool { return other.Root == r.Root }):
-			return fmt.Errorf("repo %d: %s is there twice", i+1, r.Root)
+			return fmt.Errorf("repo %d: %s is repeated", i+1, r.Root)
 		}
 	}
 	return nil
@@ -126,7 +126,7 @@ func checkName(s string) error {
 		return fmt.Errorf("it has more than %d characters, or is not UTF-8", maxName)
 	case strings.TrimSpace(s) != s,
 		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) }):
-		return fmt.Errorf("%q has spaces around it, or characters that cannot be seen", s)
+		return fmt.Errorf("%q has spaces around it, or invisible characters", s)
 	}
 	return nil
 }

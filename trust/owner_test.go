@@ -23,7 +23,7 @@ func TestOwnerFileRoundTrips(t *testing.T) {
 		if d := cmp.Diff(o, back); d != "" || err != nil {
 			t.Errorf("%s: %s %v\n%s", name, d, err, data)
 		}
-		if !strings.HasPrefix(string(data), "# Who answers") {
+		if !strings.HasPrefix(string(data), "# The owner of this runplan") {
 			t.Errorf("%s: it does not say what it is:\n%s", name, data)
 		}
 	}

@@ -68,7 +68,7 @@ func (p Pins) read() (map[string]pin, error) {
 		return nil, fmt.Errorf("read the trusted configurations: %w", err)
 	}
 	if err := json.Unmarshal(data, &pins); err != nil {
-		return nil, fmt.Errorf("%w: %s: %v; look at it, or remove it to be asked again", ErrDamaged, p.Path, err)
+		return nil, fmt.Errorf("%w: %s: %v; check it, or remove it to be asked again", ErrDamaged, p.Path, err)
 	}
 	return pins, nil
 }
@@ -92,10 +92,10 @@ func (p Pins) Trust(root, digest string, at time.Time) error {
 	}
 	pins[root] = pin{digest, at.UTC()}
 	if err := os.MkdirAll(filepath.Dir(p.Path), 0o700); err != nil {
-		return fmt.Errorf("remember what is trusted: %w", err)
+		return fmt.Errorf("store the trusted configurations: %w", err)
 	}
 	if err := errors.Join(atomicfile.Sweep(p.Path), atomicfile.WriteJSON(p.Path, pins, 0o600)); err != nil {
-		return fmt.Errorf("remember what is trusted: %w", err)
+		return fmt.Errorf("store the trusted configurations: %w", err)
 	}
 	return nil
 }

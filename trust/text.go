@@ -30,7 +30,8 @@ func (c Contract) Text(p prompt.Set) (string, error) {
 		notes = append(notes, "Editing itself was opted in to.")
 	}
 	if c.MergeBar > 0 {
-		notes = append(notes, fmt.Sprintf("It may merge without a signature what a review is sure of to %d %% or more.",
+		notes = append(notes, fmt.Sprintf("It may merge without a signature if the confidence of the review is %d %% or "+
+			"more.",
 			c.MergeBar))
 	}
 	for _, r := range c.Repos {
@@ -38,7 +39,7 @@ func (c Contract) Text(p prompt.Set) (string, error) {
 	}
 	if c.Behind {
 		notes = append(notes,
-			"owner.toml misses the last change. The audit has it, and counts; the next change writes the file.")
+			"owner.toml lacks the last change. The audit has it and is authoritative; the next change writes the file.")
 	}
 	var gates []string
 	for _, g := range Gates() {

@@ -45,7 +45,7 @@ func Table() []Rule {
 	return []Rule{
 		{Action: Read, Tier: 0, What: "read the repository and the journal, and report", UsedBy: "every command"},
 		{Action: Draft, Tier: 1, What: "draft plans, reviews and answers, as files under .runplan"},
-		{Action: Branch, Tier: 2, What: "work on branches of its own, and merge gated batches into its run branch",
+		{Action: Branch, Tier: 2, What: "work on its own branches, and merge gated batches into its run branch",
 			UsedBy: "self-fix"},
 		{Action: DraftChange, Tier: 2, What: "push a branch and open a draft change request", UsedBy: "self-fix"},
 		{Action: KeepGreen, Tier: 3, What: "push to its own open change requests until their checks pass"},
@@ -83,14 +83,14 @@ func ParseAction(name string) (Action, error) {
 		for _, r := range Table() {
 			known = append(known, r.Action)
 		}
-		return "", fmt.Errorf("there is no action %q; there are %v", name, known)
+		return "", fmt.Errorf("unknown action %q; actions are %v", name, known)
 	}
 	return Action(name), nil
 }
 
 // Error is a refused action with a hint (TRUST-06).
 type Error struct {
-	What string // what was refused, and why
+	What string // the refused action, and why
 	Do   string // how to change that
 }
 

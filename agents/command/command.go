@@ -160,7 +160,7 @@ func (a *Agent) confine(ctx context.Context, t agents.Task, temp string, args, e
 	at := sandbox.Places{Workspace: t.Dir, Temp: temp, Home: proc.Getenv(env, "HOME"), Root: a.cfg.Root}
 	box, err := sandbox.Open(ctx, s, at, args[0], env)
 	if errors.Is(err, sandbox.ErrUnusable) {
-		return nil, fmt.Errorf("%w; runplan doctor --sandbox %s tries it, and agents.%s.sandbox = \"none\" goes without", err,
+		return nil, fmt.Errorf("%w; runplan doctor --sandbox %s tries it, and agents.%s.sandbox = \"none\" turns it off", err,
 			a.cfg.Name, a.cfg.Name)
 	}
 	return box, err

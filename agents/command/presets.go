@@ -45,7 +45,7 @@ type Preset struct {
 	Install string   // install command or address
 }
 
-// providers returns the key variables for CLIs with several providers, and more.
+// providers returns more and the key variables of the providers that most CLIs support.
 func providers(more ...string) []string {
 	return append([]string{
 		"ANTHROPIC_API_KEY", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "GOOGLE_API_KEY",
@@ -250,6 +250,6 @@ func (p *Preset) asRoot(agent, permission string, env []string) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"permission \"full\" is not for root: %s would do anything to this machine; in a container that may break, say so: "+
+		"permission \"full\" is refused as root: %s could change anything on this machine; in a disposable container, set  "+
 			"[agents.%s.env] %s = \"1\"", p.Name, agent, p.RootFull)
 }

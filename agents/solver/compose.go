@@ -53,7 +53,7 @@ func (q question) fit(set prompt.Set, r llm.Request, b tokens.Budget) (llm.Reque
 		}
 		what, ok := q.shorten(b)
 		if !ok {
-			return r, left, fmt.Errorf("after everything optional was left out: %w", full)
+			return r, left, fmt.Errorf("after everything optional was omitted: %w", full)
 		}
 		left = append(left, what)
 	}

@@ -75,7 +75,7 @@ func (w *work) more(ctx context.Context, needs retrieve.Refinement, before histo
 		return p, err
 	}
 	if len(p.Added) == 0 {
-		p.Added = unseen(p, have) // another candidate or a killed try asked for the same
+		p.Added = unseen(p, have) // another candidate or a killed try requested the same
 	}
 	if len(p.Added) == 0 {
 		return p, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for %s, which is not new", wish(needs))}

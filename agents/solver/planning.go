@@ -86,7 +86,7 @@ func (p Planner) plan(ctx context.Context, m *meter, s Session, id, text, dir st
 		return made, err
 	}
 	for _, what := range left {
-		p.Say("left out, no room: " + what)
+		p.Say("omitted, no room: " + what)
 	}
 	p.Say("ask " + p.Model.Label() + " for the plan")
 	call := store.Call{

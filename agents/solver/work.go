@@ -105,7 +105,7 @@ func (w *work) ask(ctx context.Context, q question, loop int) (Answer, error) {
 		return Answer{}, err
 	}
 	for _, what := range left {
-		w.say("left out, no room: " + what)
+		w.say("omitted, no room: " + what)
 	}
 	w.say("ask " + w.model.Label())
 	at := w.cfg.Now()

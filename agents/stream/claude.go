@@ -13,9 +13,6 @@ import (
 // claude parses the output of "claude -p --output-format stream-json --verbose", and that of qwen, which uses the
 // same format. A result has subtype "success" even if the API failed. The evidence is is_error, and the error field
 // of the CLI's own message. Only the tokens of the result count; those of a message are placeholders.
-//
-// A result says subtype "success" even where the API failed: is_error counts, and the word in the error field of
-// the message that the CLI itself puts in. Tokens count only in the result; those of a message are placeholders.
 type claude struct {
 	qwen    bool
 	pending []task // started in the background, not ended

@@ -106,7 +106,7 @@ func TestFaultsByFieldGoBeforeFaultsByText(t *testing.T) {
 		"a word":               {0, "rate_limit", "please log in", Limit},
 		"a status":             {401, "", "rate limit", Auth},
 		"a status in the text": {0, "", "unexpected status 503 Service Unavailable: rate limit", Overloaded},
-		"429 for want of money": {429, "",
+		"429 without credit": {429, "",
 			"You exceeded your current quota, please check your plan and billing details.", Quota},
 		"the same, but it comes back":     {429, "", "check your plan and billing details. Please retry in 30s", Limit},
 		"an ASCII apostrophe":             {0, "", "You've hit your limit", Limit},

@@ -106,8 +106,8 @@ func (s Seen) Note() string {
 		what string
 	}{
 		{len(s.Kept), "kept for the review"}, {s.Dropped, "dropped as unsure"}, {s.Failed, "calls without an answer"},
-		{s.OverCap, "steps left out after the last call allowed"}, {s.OverFull, "steps left out while others waited"},
-		{s.Late, "steps left out when the agent was done"},
+		{s.OverCap, "steps skipped after the last allowed call"}, {s.OverFull, "steps skipped while others waited"},
+		{s.Late, "steps skipped at the end of the agent"},
 	} {
 		if part.n > 0 {
 			text += fmt.Sprintf(", %d %s", part.n, part.what)

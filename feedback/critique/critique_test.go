@@ -121,7 +121,7 @@ func TestAnswers(t *testing.T) {
 func TestNoSteps(t *testing.T) {
 	c := &critic{answer: func(int) (llm.Response, error) { return says(90) }}
 	s := watch(t, options(t, c), agents.Step{Tool: "Read"})
-	if rep := s.Report(); rep.Status != gates.Skipped || !strings.Contains(rep.Note, "told of no step") ||
+	if rep := s.Report(); rep.Status != gates.Skipped || !strings.Contains(rep.Note, "reported no step") ||
 		len(c.asked) != 0 {
 		t.Errorf("%+v, %d questions", rep, len(c.asked))
 	}
@@ -182,13 +182,13 @@ func TestNothingWaitsAndNothingIsSilent(t *testing.T) {
 	close(hold)
 	s := w.Close()
 	if s.Steps != 6 || s.Looked != 3 || s.OverFull != 3 || s.OverCap != 0 || s.Late != 0 ||
-		!strings.Contains(s.Note(), "3 steps left out while others waited") {
+		!strings.Contains(s.Note(), "3 steps skipped while others waited") {
 		t.Errorf("%+v: %s", s, s.Note())
 	}
 
 	o.Queue, o.MaxCalls = 10, 2
 	s = watch(t, o, edit, edit, edit)
-	if s.Calls != 2 || s.OverCap != 1 || !strings.Contains(s.Note(), "1 steps left out after the last call allowed") {
+	if s.Calls != 2 || s.OverCap != 1 || !strings.Contains(s.Note(), "1 steps skipped after the last allowed call") {
 		t.Errorf("the cap: %+v: %s", s, s.Note())
 	}
 }

@@ -18,7 +18,7 @@ import (
 // tree, which is under review, nor into the user's repository. All files of a review go to a folder that the caller
 // gives. It asks no person: a rejected unit goes back to its author.
 type Reviewer struct {
-	Deps    // its Summary is asked for again for each tree
+	Deps    // its Summary is called again for each tree
 	Sources func(ctx context.Context, root string) (summary.Options, error)
 	Model   llm.Model
 	LLM     llm.Completer

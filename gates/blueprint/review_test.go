@@ -37,7 +37,7 @@ func TestPromptRenders(t *testing.T) {
 		t.Fatal(err)
 	}
 	q := Question{Blueprint: parsed(t, sample), Files: mocks(),
-		Unseen: []patterns.Skip{{Path: "orders/models.py", Reason: "it is not there"}}, Reviewer: "agent", Now: now()}
+		Unseen: []patterns.Skip{{Path: "orders/models.py", Reason: "it does not exist"}}, Reviewer: "agent", Now: now()}
 	system, text, err := q.Texts(set)
 	if err != nil {
 		t.Fatal(err)

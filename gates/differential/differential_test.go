@@ -145,7 +145,7 @@ func TestDifferential(t *testing.T) {
 			"flaky on the base: of 3 runs it passed in 1 and failed in 2"},
 		"go: skipped": {
 			goBase, fixed(goHead + "func TestAdd(t *testing.T) { _ = os.Args; t.Skip(\"not here\") }\n"), goFile, gates.Fail,
-			differential.RuleSkipped, "skipped is not passed",
+			differential.RuleSkipped, "a skip is neither a pass nor a failure",
 		},
 		"go: skipped on the base alone": {
 			goBase,
@@ -175,7 +175,7 @@ func TestDifferential(t *testing.T) {
 			goBase, files{"calc.go": goFixed +
 				"\n// Sum sums.\nfunc Sum(n ...int) int { s := 0; for _, v := range n { s = Add(s, v) }; return s }\n",
 				goFile: strings.ReplaceAll(goTest, "Add(1, 2)", "Sum(1, 2)")}, goFile,
-			gates.Warn, differential.RuleOnlyNames, "for want of what the fix adds (Sum)",
+			gates.Warn, differential.RuleOnlyNames, "names that the fix adds are missing (Sum)",
 		},
 		"go: a name that another test brings": {
 			goBase, fixed(strings.Replace(goTest, "got != 3", "got != three", 1)).with(

@@ -76,7 +76,7 @@ func (c *compared) usable(s side, fix []gates.File) (gates.RunOutcome, bool) {
 		c.refuse(RuleFlaky, fmt.Sprintf(
 			"the regression test is flaky on the %s: of %d runs it passed in %d and failed in %d%s",
 			s.name, len(s.runs), s.count(gates.RunPassed), s.count(gates.RunFailed), because(s.why())),
-			"remove what depends on time, order or chance")
+			"make the test independent of time, order and chance")
 		return w, false
 	}
 	switch w {

@@ -12,7 +12,7 @@
 //	denied   denied/pipe-to-shell     what the network sends is run                           warning
 //	denied   denied/force-push        history is rewritten for others                         error
 //	size     size/too-long            a changed source file that is longer than allowed       error
-//	memory   memory/low               less memory is free than asked for                      warning
+//	memory   memory/low               less memory is free than requested                      warning
 package hygiene
 
 import (

@@ -1,8 +1,6 @@
 // Package measured reports how often each static rule was right on commits of real projects, and lists the rules of
 // the gates. "make precision" with -record writes the figures. Lessons and patterns are listed by their own
 // libraries.
-//
-// The figures are written by "make precision" with -record. Lessons and patterns are listed by their own libraries.
 package measured
 
 import (

@@ -26,7 +26,7 @@ const (
 	Operator  Kind = "operator"  // + becomes -
 	Constant  Kind = "constant"  // a number is one larger, a boolean is the other one
 	Return    Kind = "return"    // a zero value is returned
-	Call      Kind = "call"      // a call or an assignment is left out
+	Call      Kind = "call"      // a call or an assignment is removed
 	Swallow   Kind = "swallow"   // an error is ignored
 )
 

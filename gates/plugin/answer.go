@@ -67,7 +67,7 @@ func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
 	all := in.GetFindings()
 	if len(all) > maxFindings { // the most severe findings stay
 		slices.SortStableFunc(all, func(a, b *gatev1.Finding) int { return rank(a) - rank(b) })
-		note(&rep, "%s left out", phrase.Count(len(all)-maxFindings, "more finding is", "more findings are"))
+		note(&rep, "%s omitted", phrase.Count(len(all)-maxFindings, "more finding is", "more findings are"))
 		all = all[:maxFindings]
 	}
 	for _, f := range all {

@@ -31,9 +31,9 @@ func TestAnswer(t *testing.T) {
 		want gates.Report
 		err  string
 	}{
-		"no report":                    {in: nil, err: "holds no report"},
-		"no status":                    {in: &gatev1.Report{}, err: "status 0, which is none"},
-		"a status that does not exist": {in: &gatev1.Report{Status: 17}, err: "status 17, which is none"},
+		"no report":                    {in: nil, err: "contains no report"},
+		"no status":                    {in: &gatev1.Report{}, err: "status 0, which is unknown"},
+		"a status that does not exist": {in: &gatev1.Report{Status: 17}, err: "status 17, which is unknown"},
 		"negative counts": {in: &gatev1.Report{Status: 1, Tests: &gatev1.TestCount{Passed: -1}},
 			err: "-1 tests passed"},
 		"counts": {in: &gatev1.Report{Status: 1, Tests: &gatev1.TestCount{Passed: 2}},
@@ -112,7 +112,7 @@ func TestAnswerIsBounded(t *testing.T) {
 	if len(rep.Findings) != maxFindings || rep.Findings[0].Rule != "last" || rep.Status != gates.Fail {
 		t.Errorf("%d findings, status %s, first %q", len(rep.Findings), rep.Status, rep.Findings[0].Rule)
 	}
-	if !strings.HasSuffix(rep.Note, "801 more findings are left out") {
+	if !strings.HasSuffix(rep.Note, "801 more findings are omitted") {
 		t.Errorf("the note ends in %q", rep.Note[len(rep.Note)-50:])
 	}
 	for what, c := range map[string]struct {
@@ -132,7 +132,7 @@ func TestInfoAnswer(t *testing.T) {
 		t.Errorf("got %+v, %v", info, err)
 	}
 	for _, in := range []*gatev1.InfoResponse{{Kind: 9}, {Cost: 9}} {
-		if _, err := infoFrom(in); err == nil || !strings.Contains(err.Error(), "is 9, which is none") {
+		if _, err := infoFrom(in); err == nil || !strings.Contains(err.Error(), " 9 is unknown") {
 			t.Errorf("%v: %v", in, err)
 		}
 	}

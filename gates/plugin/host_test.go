@@ -51,7 +51,7 @@ func TestCallFails(t *testing.T) {
 			alive: true},
 		"hangs": {mode: "hang in call", change: func(c *Config) { c.CallTimeout = 200 * time.Millisecond },
 			is: gates.ErrTimeLimit, want: []string{"time limit 200ms", "counting to infinity"}},
-		"too big": {mode: "10 MB answer", want: []string{"its answer was not taken", "4 MiB"}},
+		"too big": {mode: "10 MB answer", want: []string{"its answer is too long", "4 MiB"}},
 		"cannot look": {mode: "cannot look", want: []string{"the server is away; secret [redacted]", "tried three times"},
 			alive: true},
 	} {

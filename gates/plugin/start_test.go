@@ -50,7 +50,7 @@ func TestStartFails(t *testing.T) {
 		"older": {mode: "version 0", is: ErrVersion,
 			want: []string{"it speaks version 0, this runplan version 1; update the plugin"}},
 		"other core":    {mode: "core 2", is: ErrVersion, want: []string{"core version 2"}},
-		"net/rpc":       {mode: "net/rpc", want: []string{"does not say grpc"}},
+		"net/rpc":       {mode: "net/rpc", want: []string{"is not grpc"}},
 		"far away":      {mode: "far away", want: []string{`"192.0.2.1:80"`, "on this machine"}},
 		"no socket":     {mode: "nobody listens", want: []string{"no such file"}},
 		"silent socket": {mode: "listens and says nothing", change: hasty, is: gates.ErrTimeLimit},

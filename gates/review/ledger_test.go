@@ -151,7 +151,7 @@ func TestDecisions(t *testing.T) {
 	l := &Ledger{Branch: "b"}
 	id := on(t, l, first, append(green(), says("lint:js", gates.Cheap, bad)), nil).Passes[0].Findings[0].ID
 	for name, c := range map[string]struct{ id, reason, want string }{
-		"a fact":          {id, "x", "a program is not talked out of it"},
+		"a fact":          {id, "x", "cannot be refuted here"},
 		"no such finding": {"ffff", "x", `finding "ffff" not found on b`},
 		"no id":           {"", "x", "no finding"},
 		"no reason":       {id, " ", "needs a reason"},

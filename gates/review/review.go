@@ -210,7 +210,7 @@ func (r *run) reviewer(ctx context.Context, number int) error {
 	p, k := r.pass(number), kindOf(number)
 	if !r.wanted(number) {
 		if p.Note == "" {
-			p.skip("not asked for")
+			p.skip("not requested")
 		}
 		return nil
 	}

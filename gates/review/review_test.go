@@ -155,7 +155,7 @@ func TestFeedbackPass(t *testing.T) {
 	// Nobody to ask: a self-fix does not pass by default.
 	in = input(t, small(t), green())
 	in.Feedback = "x is wrong"
-	if v := mustRun(t, in); v.Verdict != Block || !strings.Contains(strings.Join(v.Reasons, " "), "nobody said whether") {
+	if v := mustRun(t, in); v.Verdict != Block || !strings.Contains(strings.Join(v.Reasons, " "), "no pass decided whether") {
 		t.Errorf("%s %v", v.Verdict, v.Reasons)
 	}
 }
@@ -170,7 +170,7 @@ func TestOnly(t *testing.T) {
 		len(j.asked) != 1 {
 		t.Errorf("%s %s, asked %d times", v.Verdict, got, len(j.asked))
 	}
-	if v.Passes[0].Note != "not asked for" || v.ConfidencePct != 96 { // (25×100 + 15×90) / 40
+	if v.Passes[0].Note != "not requested" || v.ConfidencePct != 96 { // (25×100 + 15×90) / 40
 		t.Errorf("%q %d", v.Passes[0].Note, v.ConfidencePct)
 	}
 	in.Only = []int{8}
@@ -203,7 +203,7 @@ func TestDoubtsAreOnlyTold(t *testing.T) {
 	told := len(j.asked)
 	v := mustRun(t, in)
 	for _, q := range j.asked[told:] {
-		if !strings.Contains(q.Prompt, "these are no facts") ||
+		if !strings.Contains(q.Prompt, "these are not facts") ||
 			!strings.Contains(q.Prompt, "- shop.go:4 first may be nil (70% sure)") ||
 			!strings.Contains(q.Prompt, "- and 1 more") {
 			t.Errorf("a reviewer is not told:\n%s", q.Prompt)
@@ -456,7 +456,7 @@ func TestLargeDiffs(t *testing.T) {
 
 	r.Model.Window = 300 // not even the question fits
 	v = mustRun(t, input(t, s, green(), r))
-	if p := v.Passes[Adversarial-1]; p.Status != gates.Errored || !strings.Contains(p.Note, "nothing of the diff fits") {
+	if p := v.Passes[Adversarial-1]; p.Status != gates.Errored || !strings.Contains(p.Note, "no part of the diff fits") {
 		t.Errorf("%s %s", p.Status, p.Note)
 	}
 }
@@ -515,7 +515,7 @@ func TestEmptyChange(t *testing.T) {
 	j := approves()
 	v := mustRun(t, input(t, gatetest.Change(t, map[string]string{"a": "a\n"}, nil), green(), j.reviewer("x")))
 	if len(j.asked) != 0 || v.Passes[2].Status != gates.Skipped ||
-		!strings.Contains(v.Passes[2].Note, "no text that could be shown") {
+		!strings.Contains(v.Passes[2].Note, "no text to show") {
 		t.Errorf("asked %d times, %+v", len(j.asked), v.Passes[2])
 	}
 }

@@ -251,7 +251,7 @@ func (t *tale) fewer(file string, u, n testcode.Unit) string {
 	case t.cases(lost):
 		return "; other tests have its cases"
 	case t.reverted != nil && t.reverted():
-		return "; the change takes an earlier one back"
+		return "; the change reverts an earlier one"
 	}
 	return ""
 }

@@ -526,7 +526,7 @@ func TestTamper(t *testing.T) {
 func TestTooLargeSaysWhatIsSoOfANewFile(t *testing.T) {
 	long := goTest + "//" + strings.Repeat("x", 3<<20) + "\n"
 	for before, want := range map[string]string{"": "the new file is too large to check",
-		goTest: "too large to be compared with what it was"} {
+		goTest: "too large to be compared with its old version"} {
 		old := map[string]string{"a.go": "package a\n"}
 		if before != "" {
 			old["a_test.go"] = before

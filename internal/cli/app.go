@@ -243,7 +243,7 @@ func ReadPlan(path string) (*planparse.Plan, []byte, error) {
 			"give the path of a markdown file")
 	case info.Size() > planparse.MaxSize:
 		return nil, nil,
-			Usage(fmt.Errorf("%s: %w: %d MiB, at most %d MiB are read", path, planparse.ErrTooBig, info.Size()>>20,
+			Usage(fmt.Errorf("%s: %w: %d MiB, the limit is %d MiB", path, planparse.ErrTooBig, info.Size()>>20,
 				planparse.MaxSize>>20), "split the plan")
 	}
 	src, err := os.ReadFile(path)

@@ -61,7 +61,7 @@ func explained(err error, names []string) error {
 	}
 	text := e.Error()
 	if m := wrongType.FindStringSubmatch(e.Message); m != nil {
-		return errors.New(strings.Replace(text, e.Message, fmt.Sprintf("gives %s, %s is needed", kindOf(m[2]), kindOf(m[1])),
+		return errors.New(strings.Replace(text, e.Message, fmt.Sprintf("gives %s, but must give %s", kindOf(m[2]), kindOf(m[1])),
 			1))
 	}
 	if !unknown.MatchString(e.Message) {

@@ -1,8 +1,8 @@
 // Package config reads runplan's settings: built-in defaults, then the user's file, then the project's file, then the
-// environment. The command line comes on top of that, by the caller.
+// environment. The caller applies the command line.
 //
-// An unknown key is an error that names the place and the nearest key there is. Each value remembers where it came
-// from, so that "runplan config" can say so.
+// An unknown key is an error with its place and the most similar key. Each value records its source, for
+// "runplan config".
 package config
 
 import (

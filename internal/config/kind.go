@@ -58,7 +58,7 @@ func given(data []byte, key []string) string {
 	for _, name := range key {
 		table, ok := v.(map[string]any)
 		if !ok {
-			return "something else"
+			return "another value"
 		}
 		v = table[name]
 	}
@@ -72,5 +72,5 @@ func given(data []byte, key []string) string {
 	case map[string]any:
 		return "a table"
 	}
-	return "something else"
+	return "another value"
 }

@@ -33,7 +33,7 @@ type Edit struct {
 	Line  int // line of the edit in the text it was read from; 0 is unknown
 }
 
-// Apply returns src with e carried out.
+// Apply returns src with e applied.
 func Apply(src string, e Edit) (string, error) {
 	search, replace := endings(src, e.Search), endings(src, e.Replace)
 	if search == "" {

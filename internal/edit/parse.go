@@ -112,7 +112,7 @@ func splitLines(text string) []string {
 	return strings.SplitAfter(text, "\n")
 }
 
-// marker reports whether line is five or more of c and the word, and how many.
+// marker reports whether line has the character c five or more times and then the word, and returns the count.
 func marker(line string, c byte, word string) (int, bool) {
 	line = strings.TrimRight(line, " \t\r\n")
 	n := 0

@@ -31,7 +31,7 @@ func (w *Workspace) Submodules(ctx context.Context, base string) ([]Submodule, e
 	out, err := w.Run(ctx, "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no",
 		"--ignore-submodules=none")
 	if err != nil {
-		return nil, fmt.Errorf("look at the submodules of %s: %w", w.Dir, err)
+		return nil, fmt.Errorf("check the submodules of %s: %w", w.Dir, err)
 	}
 	found := map[string]Submodule{}
 	for path, commit := range moved {

@@ -1,7 +1,7 @@
 // Package layered lays out a graph of boxes in layers: a box is in the layer after the last one that it needs.
 //
 // Layers are columns from left to right. Columns that do not fit continue in the next band from right to left, and so
-// on: a chain of sixty becomes a grid, not a strip. Edges that other edges imply are left out. The others run between
+// on: a chain of sixty becomes a grid, not a strip. Edges that other edges imply are omitted. The others run between
 // the boxes, never behind them.
 package layered
 

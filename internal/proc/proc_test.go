@@ -318,7 +318,7 @@ func TestFloodStaysWithinMemory(t *testing.T) {
 		t.Errorf("heap grew to %d MiB", p>>20)
 	}
 	b, err := os.ReadFile(c.Log)
-	if err != nil || len(b) > 1<<20+200 || !strings.Contains(string(b[len(b)-200:]), "reached its cap") {
+	if err != nil || len(b) > 1<<20+200 || !strings.Contains(string(b[len(b)-200:]), "reached its maximum size") {
 		t.Errorf("log: %d bytes, err %v", len(b), err)
 	}
 }

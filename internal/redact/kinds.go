@@ -119,7 +119,7 @@ var kinds = []Kind{
 	fixed("mail-key", `(?:pub)?key-[0-9a-f]{32}|[0-9a-f]{32}-us[0-9]{1,2}`),
 	word("brevo-key", `x(?:keysib|smtpsib)-[a-f0-9]{64}-[A-Za-z0-9]{16}`),
 
-	// money and shops
+	// payments and shops
 	word("stripe-key", `[sr]k_(?:live|test|prod)_[A-Za-z0-9]{10,}|whsec_[A-Za-z0-9+/]{24,}={0,2}`),
 	word("shop-token",
 		`shp(?:at|ca|pa|ss|ua|tka|ltka)_[a-fA-F0-9]{32}|sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}|EAAA[A-Za-z0-9_-]{60}|EZ[AT]K[A-Za-z0-9]{54}|FLWSECK(?:_TEST)?-[A-Za-z0-9-]{12,}|shippo_(?:live|test)_[a-fA-F0-9]{40}|access-(?:sandbox|development|production)-`+uuid),

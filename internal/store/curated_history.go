@@ -25,15 +25,15 @@ func (t *CuratedTx) ClearHistory(ctx context.Context, repo int64) error {
 		"DELETE FROM history WHERE commit_id IN (SELECT id FROM commits WHERE repo_id = ?)", repo); err != nil {
 		return err
 	}
-	if err := t.exec(ctx, "forget the history",
+	if err := t.exec(ctx, "delete the history",
 		"DELETE FROM co_changes WHERE file_a_id IN (SELECT id FROM files WHERE repo_id = ?)", repo); err != nil {
 		return err
 	}
-	if err := t.exec(ctx, "forget the history",
+	if err := t.exec(ctx, "delete the history",
 		"DELETE FROM commit_words WHERE rowid IN (SELECT id FROM commits WHERE repo_id = ?)", repo); err != nil {
 		return err
 	}
-	return t.exec(ctx, "forget the history", "DELETE FROM commits WHERE repo_id = ?", repo)
+	return t.exec(ctx, "delete the history", "DELETE FROM commits WHERE repo_id = ?", repo)
 }
 
 // pair is two files, the one with the lower id first.

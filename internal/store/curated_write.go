@@ -301,11 +301,11 @@ func (t *CuratedTx) PutContent(ctx context.Context, file int64, isNew bool, c Co
 		}
 		for _, id := range c.Gone {
 			// Deleting a parent deletes its children, including those that have another parent by now.
-			if err := t.exec(ctx, "remove what is old", "UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?",
+			if err := t.exec(ctx, "remove the old facts", "UPDATE symbols SET parent_symbol_id = NULL WHERE parent_symbol_id = ?",
 				id); err != nil {
 				return err
 			}
-			if err := t.exec(ctx, "remove what is old", "DELETE FROM symbols WHERE id = ?", id); err != nil {
+			if err := t.exec(ctx, "remove the old facts", "DELETE FROM symbols WHERE id = ?", id); err != nil {
 				return err
 			}
 		}

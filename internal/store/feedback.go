@@ -46,7 +46,7 @@ func OpenFeedback(ctx context.Context, path string) (*Feedbacks, error) {
 	return &Feedbacks{db}, nil
 }
 
-// ReadFeedback opens the feedback at path for reading; a file that is not there is an error that wraps fs.ErrNotExist.
+// ReadFeedback opens the feedback at path for reading; a missing file is an error that wraps fs.ErrNotExist.
 func ReadFeedback(ctx context.Context, path string) (*Feedbacks, error) {
 	db, err := feedbackFile().readUser(ctx, path)
 	if err != nil {

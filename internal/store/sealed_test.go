@@ -104,7 +104,7 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 	}
 }
 
-// Rows that do not verify are kept, and count for nothing; the chain goes on before them.
+// Rows that do not verify are kept, but do not count; the chain goes on before them.
 func TestSetAside(t *testing.T) {
 	j, path, home := sealedRun(t)
 	tamper(t, j,

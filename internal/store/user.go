@@ -16,7 +16,7 @@ func auditFile() kind {
 }
 
 func inboxFile() kind {
-	return kind{scripts: "inbox", cache: 500, checked: true, renew: "let it be written to once"}
+	return kind{scripts: "inbox", cache: 500, checked: true, renew: "open it for writing once"}
 }
 
 // openUser opens a file of the user for writing, and creates it and its folder if they are missing. Only the user can

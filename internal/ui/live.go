@@ -24,11 +24,11 @@ type LiveOptions struct {
 	Interrupt func()           // called for each ^C, in a separate goroutine
 }
 
-// Live shows a [Board] at the bottom of the terminal, below the lines that went before. It draws at its own pace:
-// Update and Println only leave word and never wait for a slow terminal.
+// Live shows a [Board] at the bottom of the terminal, below the lines printed before. It draws asynchronously: Update
+// and Println never wait for a slow terminal.
 //
-// Signals stay with the program. While keys are read the terminal reports ^C as a key instead of a signal, and each
-// one calls Interrupt; ^Z suspends the program as usual.
+// It does not handle signals. While it reads keys, the terminal reports ^C as a key instead of a signal, and each one
+// calls Interrupt; ^Z suspends the program as usual.
 type Live struct {
 	o       LiveOptions
 	program *tea.Program
@@ -173,7 +173,7 @@ func (l *Live) Close() {
 		defer l.mu.Unlock()
 		l.over = true
 		if !ended {
-			return // any other write would block for ever
+			return // any other write would block forever
 		}
 		if l.tall > 1 && IsTerminal(l.o.Out) {
 			l.write(ansi.CursorUp(l.tall-1) + "\r" + ansi.EraseScreenBelow)

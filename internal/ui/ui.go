@@ -1,16 +1,16 @@
-// Package ui draws on terminals: status lines, tables and a live board. It knows nothing of plans; callers hand it
+// Package ui draws on terminals: status lines, tables and a live board. It does not depend on plans; callers pass
 // titles, rows and marks.
 //
-// The rules of the house, for all that prints:
+// Rules for all output:
 //
-//   - Results go to standard output, the story of how they came about goes to standard error.
+//   - Results go to standard output, progress goes to standard error.
 //   - A status line begins in lower case and has no full stop at its end.
-//   - Colour helps and never carries the meaning alone; without it the same words stand there.
-//   - Text from outside passes [Sanitize] before it is shown, so that no title steers a terminal.
-//   - Widths are widths on the display: 漢字 takes four cells, and so it is cut and aligned.
+//   - Colour never carries the meaning alone; without it the words are the same.
+//   - Text from outside passes [Sanitize] before it is shown, so that it cannot control the terminal.
+//   - Widths are display widths: 漢字 takes four cells, and is cut and aligned accordingly.
 //
-// [Plain] writes lines to anything. [Live] keeps a [Board] up to date below such lines; it is for people at a
-// terminal, and [Interactive] says whether there is one.
+// [Plain] writes lines to any writer. [Live] keeps a [Board] up to date below such lines; it needs a terminal, see
+// [Interactive].
 package ui
 
 import (

@@ -74,7 +74,7 @@ func Prepare(l Language, raw []byte) (text []byte, copied bool, skip string) {
 		return raw, false, ""
 	}
 	if len(raw) > maxFile {
-		return nil, false, fmt.Sprintf("too large: %d bytes, at most %d are read", len(raw), maxFile)
+		return nil, false, fmt.Sprintf("too large: %d bytes, the limit is %d", len(raw), maxFile)
 	}
 	if bytes.IndexByte(raw, 0) >= 0 {
 		return nil, false, "binary"

@@ -93,7 +93,7 @@ func (r room) share(text string) (cut string, left int) {
 	}
 	head, tail := most*2/3, most/3
 	left = len(runes) - head - tail
-	return string(runes[:head]) + fmt.Sprintf("\n[%d characters are left out here]\n", left) +
+	return string(runes[:head]) + fmt.Sprintf("\n[%d characters omitted]\n", left) +
 		string(runes[len(runes)-tail:]), left
 }
 

@@ -134,7 +134,7 @@ func (p *pass) more(s *State, path string) []string {
 	f := s.file(path)
 	c := p.tree.source(path)
 	whole := Choice{Path: path, Kind: kindFile, Start: 1, End: len(c.lines), Detail: Primary, Tier: f.Tier,
-		Score: weightNamed, Why: "the refinement asks for it"}
+		Score: weightNamed, Why: "the refinement requests it"}
 	if c.bad != "" || slices.Contains(s.Choices, whole) || !s.Precise {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, pla
 		if byName[sym.As]++; byName[sym.As] > p.Limits.SymbolFiles {
 			continue
 		}
-		wishes = append(wishes, wish{sym.Path, sym.Name, "the refinement asks for " + sym.As})
+		wishes = append(wishes, wish{sym.Path, sym.Name, "the refinement requests " + sym.As})
 	}
 	for _, f := range places {
 		c, err := p.content(ctx, p.asFile(*s, f.Path))

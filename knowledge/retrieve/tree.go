@@ -74,7 +74,7 @@ func (t *tree) source(name string) *source {
 		s.bad = "it is not a regular file"
 		return s
 	case fi.Size() > maxSource:
-		s.bad = fmt.Sprintf("too large: %d bytes, at most %d are read", fi.Size(), maxSource)
+		s.bad = fmt.Sprintf("too large: %d bytes, the limit is %d", fi.Size(), maxSource)
 		return s
 	}
 	if s.bytes, err = os.ReadFile(file); err != nil {

@@ -225,7 +225,7 @@ func readFile(root *os.Root, p string) ([]byte, error) {
 		return nil, errors.New("a symbolic link or a special file")
 	}
 	if info.Size() > maxFile {
-		return nil, fmt.Errorf("too large: %d KiB, at most %d are read", info.Size()>>10, maxFile>>10)
+		return nil, fmt.Errorf("too large: %d KiB, the limit is %d", info.Size()>>10, maxFile>>10)
 	}
 	f, err := root.Open(name)
 	if err != nil {

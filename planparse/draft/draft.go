@@ -267,7 +267,7 @@ func (a Plan) markdown(fenced bool) string {
 		b.WriteString("\n## Not in any batch\n\n")
 		for _, l := range a.Left {
 			fmt.Fprintf(&b, "- lines %d to %d, %s: %s\n", l.First, l.Last, title(l.Title, "without a title"),
-				title(l.Why, "left out"))
+				title(l.Why, "omitted"))
 		}
 	}
 	return b.String()
@@ -378,7 +378,7 @@ func (x Batch) readsAs(b *planparse.Batch, n int) error {
 	}
 	switch {
 	case b.Number != fmt.Sprint(n) || b.Title != x.Title:
-		return fmt.Errorf("it reads as number %s with the title %q", b.Number, b.Title)
+		return fmt.Errorf("it is parsed as number %s with the title %q", b.Number, b.Title)
 	case !slices.Equal(b.DependsOn, on):
 		return fmt.Errorf("it depends on %v", b.DependsOn)
 	case len(b.Tasks) != len(x.Tasks):

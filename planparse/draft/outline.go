@@ -228,7 +228,7 @@ func (d *document) walk(s *section) {
 		if s.Line > 0 && s.Level > 1 || s.Level == 1 {
 			d.leave(s.Line, s.Last, s.name, "it introduces the next section")
 		} else if s.First <= s.Last {
-			d.leave(s.First, s.Last, "text before the first heading", "it introduces what follows")
+			d.leave(s.First, s.Last, "text before the first heading", "it introduces the next section")
 		}
 		for _, k := range s.kids {
 			if s.Level > 1 { // below a section that is work, subsections need a lower score

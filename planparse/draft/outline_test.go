@@ -91,7 +91,7 @@ func TestOutlineReadsPagesWithoutMarkup(t *testing.T) {
 
 func TestOutlineSaysWhatIsMissing(t *testing.T) {
 	for text, want := range map[string]string{
-		"# A\n\n## Background\n\nThings were bad.\n":                 "no heading besides background",
+		"# A\n\n## Background\n\nThings were bad.\n":                 "only background headings",
 		"# A\n\n## The colour of the sky\n\nIt is blue as a rule.\n": `sections: "The colour of the sky"`,
 	} {
 		if _, err := Outline("a.md", []byte(text), has()); !errors.Is(err, ErrNoWork) ||

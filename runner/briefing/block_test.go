@@ -317,7 +317,7 @@ func TestNeverTrimmed(t *testing.T) {
 			t.Errorf("%s was %+v and is %+v", name, a, b)
 		}
 	}
-	for _, text := range []string{"at least 224 tests", "missing import", "leave alone what judges your work",
+	for _, text := range []string{"at least 224 tests", "missing import", "do not change the checks of your work",
 		"`a.go` at c: … 300 lines; read it yourself"} {
 		if !strings.Contains(c.Block, text) {
 			t.Errorf("%q is gone:\n%s", text, c.Block)

@@ -100,9 +100,9 @@ func TestBriefSaysNoMoreThanThereIs(t *testing.T) {
 			[]string{"## Attempt", "changes.patch"}},
 		"a failure that changed nothing": {func(in *Input) { in.Patch = "" }, []string{"patch"}},
 		"a plan without words for all": {func(in *Input) { in.Preamble = " \n\t\n" },
-			[]string{"## What the plan says"}},
+			[]string{"## Text of the plan"}},
 		"a project without gates": {func(in *Input) { in.Gates, in.Before = nil, nil },
-			[]string{"What will be asked"}},
+			[]string{"Checks of the result"}},
 		"no tests before": {func(in *Input) { in.Before = nil }, []string{"at least"}},
 	}
 	for name, tt := range tests {

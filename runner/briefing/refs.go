@@ -218,7 +218,7 @@ func (o *objects) read(ctx context.Context) error {
 		}
 		n, err := strconv.Atoi(f[2])
 		if err != nil {
-			return fmt.Errorf("read what context_refs names: git cat-file printed %q, which cannot be read", head)
+			return fmt.Errorf("read the context_refs: git cat-file printed %q, which cannot be read", head)
 		}
 		// The caller removed the last line feeds of git's output, which belong to the last file.
 		size := min(n, len(body))

@@ -1,6 +1,6 @@
-// Package failures remembers across runs what goes wrong in batches of a kind, and what fixed it.
+// Package failures stores, across runs, how batches failed and what fixed them.
 //
-// The store is a JSON array in a file that people can read, and edit: .runplan/logs/failure-patterns.json. Each
+// The store is a JSON array in a file that people can read and edit: .runplan/logs/failure-patterns.json. Each
 // change reads the file again under a lock, changes one row and replaces the file atomically. Unknown fields of a row
 // are kept. An unreadable file is never overwritten: it is renamed, and a note reports that.
 package failures

@@ -187,7 +187,7 @@ func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (
 		w.leave(ctx, c)
 		return e, nil
 	}
-	// Somebody was here: an earlier try of ours, or another hand.
+	// The ref moved, by an earlier try of this command or by another process.
 	found, rerr := w.Repo.Resolve(ctx, main)
 	if rerr != nil || found == "" {
 		return e, fmt.Errorf("merge batch %s: %w", c.Batch, err)

@@ -73,7 +73,7 @@ func (s stepping) close(w *work, c runner.Command, e *runner.Event) {
 		err = writeFile(filepath.Join(w.attemptDir(c), CritiqueFile), []byte(w.redact.String(string(data))+"\n"))
 	}
 	if err != nil {
-		w.Note(fmt.Sprintf("the critique of batch %s could not be kept: %v", c.Batch, err))
+		w.Note(fmt.Sprintf("the critique of batch %s could not be stored: %v", c.Batch, err))
 	}
 }
 

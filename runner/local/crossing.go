@@ -17,7 +17,7 @@ import (
 )
 
 // crossBudget limits the time for running candidates' tests on each other. An author whose tests did not run
-// everywhere by then is left out as a whole, so that no candidate is judged by a part.
+// everywhere by then is omitted as a whole, so that no candidate is judged by a part.
 const crossBudget = 10 * time.Minute
 
 // crossing runs the tests of each candidate that passed on the code of the others and of the base.

@@ -42,7 +42,7 @@ func (l Layout) CheckLinks() error {
 		}
 		inside, err := os.ReadDir(path)
 		if err != nil {
-			return fmt.Errorf("look at %s: %w", path, err)
+			return fmt.Errorf("check %s: %w", path, err)
 		}
 		for _, i := range inside {
 			if i.Type()&fs.ModeSymlink == 0 {
@@ -76,7 +76,7 @@ func (w *work) unlink() (found []change) {
 func noLink(path string) error {
 	to, err := os.Readlink(path)
 	if err != nil {
-		return nil // it is none
+		return nil // not a link
 	}
 	return &LinkError{path, to}
 }

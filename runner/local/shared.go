@@ -287,7 +287,7 @@ func (w *work) restoreReplaced(s *shift, ref, is, was string) bool {
 		w.Note(fmt.Sprintf("%s: the ref %s changed and cannot be restored: %v", s.of, ref, err))
 		return false
 	}
-	verb := "was put back"
+	verb := "was restored"
 	if was == "" {
 		verb = "was removed"
 	}

@@ -473,7 +473,7 @@ func (w *work) keepPatch(ctx context.Context, c runner.Command, tree string) {
 		err = writeFile(filepath.Join(w.attemptDir(c), patchName), []byte(w.redact.String(out)+"\n"))
 	}
 	if err != nil {
-		w.Note("the patch of batch " + c.Batch + " could not be kept: " + err.Error())
+		w.Note("the patch of batch " + c.Batch + " could not be stored: " + err.Error())
 	}
 }
 

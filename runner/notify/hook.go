@@ -63,7 +63,7 @@ func (h Hook) send(stop <-chan struct{}, m Message) error {
 	return errors.Join(errs...)
 }
 
-// run hands the message to the program. Nothing of it outlives its time.
+// run hands the message to the program. No process of it survives its time limit.
 func (h Hook) run(ctx context.Context, m Message, body []byte) error {
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: h.Command, Dir: h.Dir, Stdin: bytes.NewReader(append(body, '\n')), Keep: 4 << 10, Redact: h.Redact,

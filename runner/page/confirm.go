@@ -152,7 +152,7 @@ func (d *confirmation) discard(sum runner.Summary) {
 			" withdrawn.")
 	}
 	d.Will = append(d.Will,
-		"A new run of "+sum.Plan+" begins afresh.",
+		"A new run of "+sum.Plan+" starts from the beginning.",
 		"The journal, the logs and the receipts stay.")
 }
 

@@ -36,10 +36,10 @@ func TestActionsAreExplained(t *testing.T) {
 			"The run waits for 1 answer",
 		}},
 		"retry": {made(func(d *confirmation) { d.Batch = "b"; d.retry(sum, info) }), []string{
-			"Batch 2, two, gets up to 3 new attempts.", "these are tried again as well: 3 three.",
+			"Batch 2, two, gets up to 3 new attempts.", "these are retried too: 3 three.",
 		}},
 		"discard": {made(func(d *confirmation) { d.discard(sum) }),
-			[]string{"1 question of the run is withdrawn.", "A new run of plan.md begins afresh."}},
+			[]string{"1 question of the run is withdrawn.", "A new run of plan.md starts from the beginning."}},
 		"cancel": {made(func(d *confirmation) { d.cancel(sum) }),
 			[]string{"No other step starts.", "1 of 4 batches are merged, and stay merged."}},
 	} {

@@ -80,7 +80,7 @@ func newSite(o Options) (*site, error) {
 		},
 	}).ParseFS(templates, "templates/*.tmpl")
 	if err != nil {
-		return nil, fmt.Errorf("the pages: %w", err)
+		return nil, fmt.Errorf("parse the templates of the pages: %w", err)
 	}
 	return &site{Options: o, hub: newHub(o), tmpl: t, diffs: newDiffs()}, nil
 }
@@ -175,7 +175,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, name string, sh shee
 	sh.Needs = template.HTML(needs.HTML)
 	html, err := s.part(name, sh)
 	if err != nil {
-		s.refuse(w, r, http.StatusInternalServerError, "The page could not be made", err.Error())
+		s.refuse(w, r, http.StatusInternalServerError, "The page could not be rendered", err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")

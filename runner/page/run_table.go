@@ -78,7 +78,7 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	}
 }
 
-// table is the part of the batches that was asked for.
+// table is the requested part of the batches.
 func (s *site) table(v *runView, sum runner.Summary, lanes lanes, board ui.Board, q url.Values) {
 	state := q.Get("state")
 	counts := map[string]int{"": len(sum.Batches)}

@@ -214,7 +214,7 @@ func (s *site) says(v *batchView) {
 	}
 	said, err := s.hub.hear(t.Log, form, !v.Working)
 	if err != nil {
-		v.LogNote = "What the agent says cannot be read: " + err.Error()
+		v.LogNote = "The agent's output cannot be read: " + err.Error()
 		return
 	}
 	v.Talk, v.Sums = said.chunks, sums(said.totals)

@@ -200,7 +200,7 @@ func (s *site) act(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("act")
 	do, ok := s.Acts[name]
 	if !ok {
-		s.refuse(w, r, http.StatusNotFound, "Not there", "There is no action with this name.")
+		s.refuse(w, r, http.StatusNotFound, "Not found", "There is no action with this name.")
 		return
 	}
 	if isRunAct(name) {

@@ -132,7 +132,7 @@ func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
 		p.again[e.Batch] = "rebuilt on top of the changes that it failed with"
 		say(ui.Warn, "red on top of %s, so whose fault it is shows once that is settled: %s", batches(on), firstReason(e))
 	case e.Outcome == runner.OutcomeFailed && moved:
-		p.again[e.Batch] = "done again on top of what it did not go together with"
+		p.again[e.Batch] = "rebuilt on top of the changes that it failed with"
 		say(ui.Warn, "failed on top of changes merged meanwhile: %s", firstReason(e))
 	default:
 		say(trouble(e.Outcome), "%s", p.wentWrong(e))
@@ -143,7 +143,7 @@ func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
 func (p *Printer) tried(e runner.Event, say say) {
 	switch e.Outcome {
 	case runner.OutcomeOK:
-		p.again[e.Batch] = "done again on top of what it did not go together with"
+		p.again[e.Batch] = "rebuilt on top of the changes that it failed with"
 		say(ui.Warn, "passed without the changes merged meanwhile: the two conflict")
 	case runner.OutcomeFailed:
 		delete(p.again, e.Batch)

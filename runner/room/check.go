@@ -134,7 +134,7 @@ func (r *Rooms) Watched() (string, error) {
 	}
 	now, compiled, err := watchedNow(r.watch)
 	if err != nil {
-		return "", fmt.Errorf("look at the dependencies in the checkout: %w", err)
+		return "", fmt.Errorf("check the dependencies in the checkout: %w", err)
 	}
 	r.mu.Lock()
 	r.recompile = !maps.Equal(compiled, r.compiled)

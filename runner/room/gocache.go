@@ -69,13 +69,13 @@ func (c *goCache) check(ctx context.Context) (removed int, err error) {
 		}
 		files, err := os.ReadDir(filepath.Join(c.dir, folder.Name()))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return removed, fmt.Errorf("look at the build cache of the gates: %w", err)
+			return removed, fmt.Errorf("check the build cache of the gates: %w", err)
 		}
 		for _, f := range files {
 			path := filepath.Join(c.dir, folder.Name(), f.Name())
 			fine, err := c.file(path, f)
 			if err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return removed, fmt.Errorf("look at the build cache of the gates: %w", err)
+				return removed, fmt.Errorf("check the build cache of the gates: %w", err)
 			}
 			if fine || err != nil {
 				continue

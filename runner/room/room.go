@@ -229,7 +229,7 @@ func (r *Rooms) checkGoCache(ctx context.Context, rm *Room) error {
 	if n > 0 && r.Note != nil {
 		r.Note(
 			fmt.Sprintf(
-				"%s in the build cache of the gates, %s, were not as go wrote them and were removed: another program changed them",
+				"another program changed %s in the build cache of the gates, %s; they were removed",
 				phrase.Count(n, "file"), r.cache.dir))
 	}
 	return err

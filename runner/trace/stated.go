@@ -25,10 +25,10 @@ type Stated struct {
 }
 
 // Read reads the requirements that belong to a plan: those of the plan itself, of spec.md, requirements.md and prd.md
-// beside it, of specs/*/spec.md below its folder, and of the markdown files that the plan links to before its first
-// batch. Of requirements.md and docs/requirements.md of the repository only those count that a task names.
+// next to it, of specs/*/spec.md below its folder, and of the markdown files that the plan links to before its first
+// batch. From requirements.md and docs/requirements.md of the repository, only requirements named by a task count.
 //
-// name is the plan's path in files. hide takes secrets out of a text. Documents that cannot be read state nothing.
+// name is the plan's path in files. hide removes secrets from a text. Unreadable documents are ignored.
 func Read(files fs.FS, name string, text []byte, hide func(string) string) Stated {
 	plan, err := planparse.Parse(name, text)
 	if err != nil {

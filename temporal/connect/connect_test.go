@@ -166,7 +166,7 @@ func TestBothSidesShowCertificates(t *testing.T) {
 	}
 }
 
-// An API key goes with each call, over TLS only, and a service that does not know it does not let us in.
+// An API key goes with each call, over TLS only, and a service that does not know it denies access.
 func TestAnAPIKeyGoesWithEachCall(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	cert, key := ours.sign("service.example", time.Now().Add(time.Hour))
@@ -188,7 +188,7 @@ func TestAnAPIKeyGoesWithEachCall(t *testing.T) {
 	closed := &teamtest.Service{Namespace: status.Error(codes.Unauthenticated, "who are you")}
 	var why *Error
 	if err := dial(t, Options{Address: closed.Serve(t, over), APIKeyEnv: "KEY", CA: ours.file}, env); !errors.As(err,
-		&why) || why.Usage || !strings.Contains(err.Error(), "does not let us in") {
+		&why) || why.Usage || !strings.Contains(err.Error(), "denies access") {
 		t.Errorf("a key that is not known: %v", err)
 	}
 	for _, name := range []string{"EMPTY", "NONE"} {

@@ -329,7 +329,7 @@ func TestStoppingWithoutAWorker(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := c.follow(ctx, c.sharedRepo(run, c.info.Branch), m, 0); !errors.Is(err, denied) ||
-		!strings.Contains(err.Error(), "is to stop") {
+		!strings.Contains(err.Error(), "has a stop request") {
 		t.Errorf("%v", err)
 	}
 }
@@ -351,7 +351,7 @@ func TestWhatPeopleSayIsPosted(t *testing.T) {
 			run + " is no longer running"},
 		"a wish to stop, and nobody hears": {event: runner.Event{Kind: runner.StopAsked}, says: late, want: "too late"},
 		"what is for the run itself to tell": {event: runner.Event{Kind: runner.Merged},
-			want: "is for the run itself to tell"},
+			want: "only the run itself may write the event"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newCheckout(t)

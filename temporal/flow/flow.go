@@ -198,7 +198,7 @@ func Run(ctx workflow.Context, in Input) (Output, error) {
 		return Output{}, err
 	}
 	if err := r.keep(); err != nil {
-		workflow.GetLogger(ctx).Warn("the journal could not be kept in the shared repository", "error", err)
+		workflow.GetLogger(ctx).Warn("the journal could not be stored in the shared repository", "error", err)
 		if again {
 			return Output{}, err
 		}

@@ -281,7 +281,7 @@ func TestAWorkflowIsAskedAgain(t *testing.T) {
 		"the service is away for a moment": {says: away, times: 2},
 		"the service is late for once":     {says: late, times: 1},
 		"there is no such run":             {says: missing},
-		"it is none of ours":               {says: denied},
+		"it is of another program":         {says: denied},
 		"there is no such namespace":       {says: serviceerror.NewNamespaceNotFound("x")},
 	} {
 		t.Run(name, func(t *testing.T) {

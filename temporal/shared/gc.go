@@ -154,9 +154,9 @@ func (d *SharedRepo) readShared(ctx context.Context, runs map[string]*sharedRun)
 	for _, r := range runs {
 		if r.plan != "" {
 			if text, err := d.Repo.Run(ctx, "cat-file", "blob", r.plan+":"+OfferedInfo); err != nil {
-				return fmt.Errorf("read what run %s is about: %w", r.id, d.said(err))
+				return fmt.Errorf("read the description of run %s: %w", r.id, d.said(err))
 			} else if err := json.Unmarshal([]byte(text), &r.info); err != nil {
-				return fmt.Errorf("read what run %s is about: %w", r.id, err)
+				return fmt.Errorf("read the description of run %s: %w", r.id, err)
 			}
 		}
 		if r.journal != "" {

@@ -29,7 +29,7 @@ func (n *news) hear(e runner.Event) {
 	}
 }
 
-// did takes note of an order that was carried out here: its report is none of others.
+// did takes note of an order that was carried out here: other machines have no report of it.
 func (n *news) did(seq int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()

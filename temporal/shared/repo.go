@@ -183,7 +183,7 @@ func (d *SharedRepo) done(ctx context.Context, seq int) (Done, bool, error) {
 	}
 	out, err := d.read(ctx, commit)
 	if err != nil {
-		return Done{}, false, fmt.Errorf("read what came of event %d: %w", seq, err)
+		return Done{}, false, fmt.Errorf("read the result of event %d: %w", seq, err)
 	}
 	return out, true, nil
 }

@@ -159,7 +159,7 @@ func (w *Worker) settle(ctx context.Context) {
 	case <-ctx.Done():
 	}
 	if err := w.sharedRepo.settle(context.WithoutCancel(ctx)); err != nil {
-		w.config.Note("the logs of a command could not be kept: " + err.Error())
+		w.config.Note("the logs of a command could not be stored: " + err.Error())
 	}
 }
 

@@ -287,7 +287,7 @@ func work() []situation {
 	twice := []string{"--max-attempts", "3"}
 	hopeless := func(words ...string) want {
 		return want{exit: 1, outcome: "failed",
-			words: append(words, "not tried again, because it ended in the same way twice"), tries: 2}
+			words: append(words, "not tried again, because it failed in the same way twice"), tries: 2}
 	}
 	// Some CLIs report an answer that was cut or refused as any other: the model's words are all that is known.
 	unsaid := func(said string) want {

@@ -56,7 +56,7 @@ func TestQueueIsClosedBothWays(t *testing.T) {
 	}
 	b.calm = func(text string) bool { return strings.Contains(text, "422") } // the browser counts a refusal as trouble
 	sign("#waiting section:nth-of-type(1)", "eve", "without a fix")
-	b.reads("Nothing was done.")
+	b.reads("Nothing was changed.")
 	if got := p.do(0, "blueprint", "queue"); strings.Count(got, "  open\n") != 2 {
 		t.Fatalf("somebody else's signature closed an item:\n%s", got)
 	}

@@ -271,7 +271,7 @@ func violations(b *tab, axe string) (found string) {
 	return found
 }
 
-// axeVersion is the release of axe-core that pages are held against.
+// axeVersion is the release of axe-core that checks pages.
 const axeVersion = "4.10.3"
 
 // axeCore is the text of axe-core, which npm puts into a cache outside of the clone the first time.

@@ -68,7 +68,7 @@ func uniform(w world, _ []sampling.Outcome, rng *rand.Rand) []sampling.Slot {
 	return sampling.Allocate(sampling.Ask{BatchType: w.batchType, Count: simCandidates, Digest: true}, nil, rng, o)
 }
 
-// fixed returns the list of a cold start, for ever.
+// fixed always returns the list of a cold start.
 func fixed(w world, _ []sampling.Outcome, rng *rand.Rand) []sampling.Slot {
 	return sampling.Allocate(sampling.Ask{BatchType: w.batchType, Count: simCandidates, Digest: true}, nil, rng,
 		sampling.DefaultOptions())
@@ -204,7 +204,7 @@ func (b *bench) sampling(picture string) error {
 		row("by chance", even)
 		row("fixed list", list)
 		b.figures = append(b.figures, figure{
-			what:  "  the same (who knows the rates, with the slots for vanilla and chance)",
+			what:  "  the same (known rates, with the slots for vanilla and chance)",
 			value: fmt.Sprintf("%.1f", learned.regret[last]),
 			floor: fmt.Sprintf("%.1f", knows.regret[last]), ratio: fmt.Sprintf("%.2f", learned.regret[last]/knows.regret[last]),
 		})

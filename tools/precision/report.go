@@ -38,7 +38,7 @@ func readJudgements(file string) (map[key]string, error) {
 		}
 		c := strings.Split(s.Text(), "\t")
 		if len(c) != 6 || !slices.Contains([]string{isTrue, isArguable, isFalse}, c[4]) || c[5] == "" {
-			return nil, fmt.Errorf("%s:%d: not history, commit, rule, place, true|arguable|false and why", file, n)
+			return nil, fmt.Errorf("%s:%d: a line must have history, commit, rule, place, true|arguable|false and the reason", file, n)
 		}
 		out[key{c[0], c[1], c[2], c[3]}] = c[4]
 	}

@@ -35,7 +35,7 @@ type example struct {
 	joins []bool
 }
 
-// link sets which chunks follow the chunk before them, but for blank lines.
+// link finds the chunks with only blank lines between them and the chunk before.
 func (x *example) link() {
 	order := make([]int, len(x.Rows))
 	for i := range order {

@@ -126,7 +126,7 @@ func (c *checkout) measure(ctx context.Context, b *board, t *task, res *result) 
 			if list, ok := ranked[m]; ok {
 				shown = fill(list, budget*tokens.PerToken)
 			} else {
-				kind := map[string]string{"runplan, perfect judge": "perfect", "runplan, judge takes all": "takes",
+				kind := map[string]string{"runplan, perfect judge": "perfect", "runplan, judge accepts all": "takes",
 					"runplan, judge refuses all": "refuses"}[m]
 				pkg, err := retrieve.Retrieve(ctx, deps(kind),
 					retrieve.Request{Task: short(t.hash), Text: t.message, Dir: c.dir, Stages: []string{"scope", "precision"},

@@ -35,11 +35,11 @@ var settings = []setting{
 	{name: "weak, most situations tried", own: 0.9},
 }
 
-// contest draws one tournament of a commit. It returns false where none can be drawn: all candidates were refused or
-// are right, or there are too few tests to share out.
+// contest draws one tournament of a commit. It returns false if none can be drawn: all candidates were refused or
+// are right, or there are too few tests.
 //
-// A candidate's own tests are drawn from the situations that the commit's tests make. Each expects what the code of
-// its author does there, right or wrong; it passes on another candidate if that does exactly the same.
+// A candidate's own tests are drawn from the situations of the commit's tests. Each expects the behaviour of its
+// author's code, right or wrong; it passes on another candidate with the same behaviour.
 func (c *commitCase) contest(s setting, seed uint64) (contest, bool) {
 	h := fnv.New64a()
 	h.Write([]byte(c.fix.commit + s.name))

@@ -23,7 +23,7 @@ type commitCase struct {
 	fix        fix
 	lang       gates.Language
 	red        []string // tests that the commit turns green: the judges, held out
-	guard      []string // tests that pass before and after: what the project has
+	guard      []string // tests that pass before and after: the project's own
 	base       outcomes
 	candidates []candidate
 }
@@ -48,7 +48,7 @@ func (o outcomes) passes(tests []string) bool {
 	return !slices.ContainsFunc(tests, func(t string) bool { return o.of(t) != "" })
 }
 
-// collect takes commits of each history in turn until there are enough.
+// collect takes commits of each history in turn until it has enough.
 func collect(ctx context.Context, o options, all []history) ([]commitCase, error) {
 	b := &bench{o: o, home: filepath.Join(o.cache, "home"), kept: filepath.Join(o.cache, "results")}
 	for _, dir := range []string{b.home, b.kept} {
@@ -107,10 +107,10 @@ func collect(ctx context.Context, o options, all []history) ([]commitCase, error
 	return out, nil
 }
 
-// slow limits the seconds that the tests of a fix may take. There are a dozen candidates, and more commits than time.
+// slow limits the seconds for the tests of a fix, because each fix has a dozen candidates.
 const slow = 5
 
-// look runs one fix. It is no case unless its tests fail before it, build there, and pass after it.
+// look runs one fix. It is a case only if its tests fail before it, build there, and pass after it.
 func (b *bench) look(ctx context.Context, f fix, t *tree, program patterns.Program) (c commitCase, ok bool, err error) {
 	m := &maker{f: f, program: program, before: map[string]string{}, after: map[string]string{}}
 	if m.hunks, err = f.hunks(ctx); err != nil || len(m.hunks) == 0 {
@@ -168,7 +168,7 @@ func (b *bench) look(ctx context.Context, f fix, t *tree, program patterns.Progr
 				return c, false, err
 			}
 		}
-		if r.Built { // what does not build is no candidate
+		if r.Built { // code that does not build is not a candidate
 			c.candidates = append(c.candidates,
 				candidate{kind: v.kind, what: v.what, diff: changed(m.before, v.files), tests: r.Tests})
 		}
@@ -185,7 +185,7 @@ func anyFailed(o outcomes) bool {
 	return false
 }
 
-// sort tells the tests that judge from those that the project has. A test with subtests that judge does not itself.
+// sort separates the judging tests from the project's own. A test with judging subtests does not judge itself.
 func (c *commitCase) sort(now outcomes) {
 	for _, name := range slices.Sorted(maps.Keys(now)) {
 		switch was, ran := c.base[name]; {
@@ -201,8 +201,7 @@ func (c *commitCase) sort(now outcomes) {
 	})
 }
 
-// changed counts the lines that files add to and remove from the parent's, as runs of lines between a common head and
-// tail would.
+// changed counts the lines between the common head and tail of each file and its version in the parent.
 func changed(before, files map[string]string) int {
 	n := 0
 	for p, text := range files {

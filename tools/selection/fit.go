@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// fitted are the settings that the model is fitted on: what is known of a tournament differs from one to the next.
+// fitted lists the settings on which the model is fitted, because the known data differ between tournaments.
 var fitted = []int{0, 2, 3}
 
 // steps are the values that are tried for each chance of the model.
@@ -28,8 +28,8 @@ var steps = []struct {
 	{"still", func(m *sampling.Model) *float64 { return &m.Still }, []float64{0.02, 0.05, 0.1, 0.25, 0.5, 1}},
 }
 
-// fit looks for better chances on one half of the commits, one after the other until none helps, and prints what they
-// find on the other half.
+// fit searches for better parameters on one half of the commits, one after the other until none helps, and prints
+// their results on the other half.
 func fit(w io.Writer, o options, cases []commitCase) error {
 	var halves [2][][][]contest // of each half: by setting, the tournaments of each commit
 	for h := range halves {

@@ -76,7 +76,7 @@ func git(ctx context.Context, dir string, args ...string) (string, error) {
 	return string(out), nil
 }
 
-// clone makes a checkout of the history in dir, or takes the one that is there.
+// clone makes a checkout of the history in dir, or uses the existing one.
 func (h history) clone(ctx context.Context, dir string) (string, error) {
 	to := filepath.Join(dir, strings.ReplaceAll(h.name, "/", "__"))
 	if _, err := os.Stat(filepath.Join(to, ".git", "HEAD")); err == nil {
@@ -110,7 +110,7 @@ type fix struct {
 
 var fixRE = regexp.MustCompile(`(?i)\b(?:fix\w*|bugs?|issue|panic\w*|crash\w*|wrong\w*|incorrect\w*|correct\w*|regression|handle\w*|should|prevent\w*|avoid\w*|resolve\w*|missing|invalid|fail\w*|broken|ensure|properly|don't|do not|allow|support|closes?|closed)\b|#\d+`)
 
-// Bounds of the commits that are taken.
+// Limits of the used commits.
 const (
 	mostCode  = 4   // code files
 	mostLines = 160 // changed lines of code

@@ -46,10 +46,10 @@ func main() {
 	flag.IntVar(&o.each, "each", 20, "commits of each history")
 	flag.Uint64Var(&o.seed, "seed", 1, "random seed")
 	flag.DurationVar(&o.limit, "for", 0, "start no further commit after this time (0 sets no limit)")
-	flag.BoolVar(&o.kept, "kept", false, "run no tests: take only commits whose results are in the cache")
+	flag.BoolVar(&o.kept, "kept", false, "run no tests: use only commits whose results are in the cache")
 	flag.BoolVar(&o.verbose, "v", false, "print each commit with its candidates")
 	flag.BoolVar(&o.fit, "fit", false,
-		"look for better weights on one half of the commits, and print the tables for the other half")
+		"search for better weights on one half of the commits, and print the tables for the other half")
 	flag.Parse()
 	split := func(s string) []string {
 		return strings.FieldsFunc(s, func(r rune) bool { return r == ',' || r == ' ' })

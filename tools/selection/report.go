@@ -37,7 +37,7 @@ func report(w io.Writer, o options, cases []commitCase) {
 			kinds[k.kind] = t
 		}
 	}
-	fmt.Fprintf(w, "%d commits of %d projects %v, %d candidates that pass what the project has:", len(cases), len(repos),
+	fmt.Fprintf(w, "%d commits of %d projects %v, %d candidates that pass the project's tests:", len(cases), len(repos),
 		langs, n)
 	for _, k := range []string{truth, mutant, partial, near, guard, cheat, noise} {
 		fmt.Fprintf(w, " %s %d (%d right)", k, kinds[k][0], kinds[k][1])
@@ -51,7 +51,7 @@ func report(w io.Writer, o options, cases []commitCase) {
 // table prints one setting. The intervals are bootstrapped over commits.
 func table(w io.Writer, o options, s setting, cases []commitCase) {
 	ways := choices()
-	var rows [][]float64 // of each commit: what each choice finds
+	var rows [][]float64 // of each commit: the results of each choice
 	for _, c := range cases {
 		if !o.fit || half(c) == 1 {
 			if row := odds(c.contests(s, o.seed), ways); row != nil {
@@ -90,7 +90,7 @@ func (c *commitCase) contests(s setting, seed uint64) []contest {
 	return out
 }
 
-// odds returns what each choice finds in the tournaments of a commit, on average; nil if there are none.
+// odds returns the average results of each choice in the tournaments of a commit; nil if there are none.
 func odds(list []contest, ways []choice) []float64 {
 	if len(list) == 0 {
 		return nil

@@ -24,7 +24,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// outcomes says what became of each test: "" for one that passed, else how it failed, without what differs each time.
+// outcomes has the result of each test: "" for one that passed, else how it failed, without what differs each time.
 type outcomes map[string]string
 
 // tree is a checkout of a commit whose files are replaced for a while.
@@ -33,7 +33,7 @@ type tree struct {
 	put     map[string]bool // files that differ from the commit
 }
 
-// checkOut makes the tree the checkout of a commit, with nothing else in it.
+// checkOut makes the tree a clean checkout of a commit.
 func (t *tree) checkOut(ctx context.Context, commit string) error {
 	if _, err := git(ctx, t.dir, "checkout", "-q", "--force", "--detach", commit); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (t *tree) checkOut(ctx context.Context, commit string) error {
 	return err
 }
 
-// lay puts files over the commit, and takes back those of the last time.
+// lay puts files over the commit, and removes those of the last call.
 func (t *tree) lay(ctx context.Context, files map[string]string) error {
 	var back []string
 	for p := range t.put {
@@ -89,13 +89,13 @@ type bench struct {
 	home string
 	kept string // folder of results
 
-	caches []string // where Go has its own, as HOME is another one
+	caches []string // Go's own folders, because HOME differs
 }
 
 // form is the version of the results on disk.
 const form = "3"
 
-// errNotKept is the error of a run whose result is not on disk, where nothing is to be run.
+// errNotKept reports that a result is not on disk although no test may run.
 var errNotKept = errors.New("its result is not kept")
 
 // run runs the tests of a fix on a checkout with the files laid over it.
@@ -168,7 +168,7 @@ func (b *bench) golang(ctx context.Context, f fix, t *tree) (result, error) {
 	if !isFile(filepath.Join(t.dir, root, "go.mod")) {
 		return result{}, nil
 	}
-	// Nothing is optimised and nothing is there for a debugger: a version is compiled and linked for one run.
+	// Build without optimisation and debug data, because each version is compiled and linked for one run.
 	args := []string{"go", "test", "-json", "-count=1", "-vet=off", "-ldflags=-s -w", "-gcflags=-N -l -dwarf=false",
 		"-timeout", "40s"}
 	for _, p := range packages(f) {
@@ -183,7 +183,7 @@ func (b *bench) golang(ctx context.Context, f fix, t *tree) (result, error) {
 	return readGo(out), nil
 }
 
-// packages are the folders whose tests a fix touches, and those of its code.
+// packages lists the folders of the tests and the code of a fix.
 func packages(f fix) []string {
 	var out []string
 	for _, p := range slices.Concat(f.code, f.rest) {

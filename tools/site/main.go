@@ -1,5 +1,5 @@
 // Program site renders docs as a static site: pages with a search that needs no network, in light and dark, and
-// llms.txt for programs that read. A link that leads nowhere is an error.
+// llms.txt for models. A dead link is an error.
 package main
 
 import (
@@ -188,7 +188,7 @@ func plain(n ast.Node, src []byte) string {
 }
 
 // relink leads links to documents to their pages, and links to other files of the repository to its site. It returns
-// the links that lead nowhere.
+// the dead links.
 func relink(p *page, pages []*page, from string) (wrong []error) {
 	_ = ast.Walk(p.tree, func(n ast.Node, in bool) (ast.WalkStatus, error) {
 		link, ok := n.(*ast.Link)
@@ -259,7 +259,7 @@ var layout = template.Must(template.New("page").Parse(`<!doctype html>
 </html>
 `))
 
-// reachable lets the keyboard scroll what is wider than a phone.
+// reachable lets the keyboard scroll wide elements.
 var reachable = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`)
 
 func render(md goldmark.Markdown, p *page, parts []section) ([]byte, error) {
@@ -274,7 +274,7 @@ func render(md goldmark.Markdown, p *page, parts []section) ([]byte, error) {
 
 var space = regexp.MustCompile(`\s+`)
 
-// entries returns what search finds of a page: one entry for each heading, with the words below it.
+// entries returns the search entries of a page: one entry for each heading, with the words below it.
 func entries(p *page) [][3]string {
 	all := [][3]string{{p.Name + ".html", p.Title, ""}}
 	for n := p.tree.FirstChild(); n != nil; n = n.NextSibling() {

@@ -24,7 +24,7 @@ func (s *storm) check(r *repository) {
 	s.receipts(r)
 	after, err := s.snapshot(r)
 	if err != nil {
-		s.violation(r, "look at the checkout: %v", err)
+		s.violation(r, "read the checkout: %v", err)
 	}
 	for name, was := range r.before {
 		if after[name] != was {
@@ -83,7 +83,7 @@ func (s *storm) strays(r *repository) {
 	}
 }
 
-// childless waits until nothing of the run is alive. It may take the reaper a moment.
+// childless waits until no process of the run is alive. It may take the reaper a moment.
 func (s *storm) childless(r *repository) {
 	var left []string
 	for until := time.Now().Add(4 * time.Second); time.Now().Before(until); time.Sleep(10 * time.Millisecond) {
@@ -110,7 +110,7 @@ func (s *storm) processes(r *repository) []string {
 			continue
 		}
 		line, _ := os.ReadFile(filepath.Join(dir, "cmdline"))
-		if len(line) > 0 { // else it has ended and waits to be collected
+		if len(line) > 0 { // otherwise it has ended and waits to be reaped
 			out = append(out, filepath.Base(dir)+" "+strings.ReplaceAll(strings.Trim(string(line), "\x00"), "\x00", " "))
 		}
 	}
@@ -150,9 +150,9 @@ func (s *storm) journalSound(r *repository) {
 	}
 }
 
-// receipts say what the journal and git say.
+// receipts compares the receipts with the journal and git.
 func (s *storm) receipts(r *repository) {
-	events, _ := r.events() // journalSound has told of an error
+	events, _ := r.events() // journalSound has reported an error
 	for _, e := range events {
 		if e.Kind != "merged" || e.Outcome != "ok" {
 			continue

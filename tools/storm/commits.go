@@ -28,16 +28,16 @@ func (s *storm) commits(r *repository) {
 	for i, line := range lines {
 		f := strings.Fields(line)
 		if len(f) != 3 {
-			s.violation(r, "commit %d is that of no batch, or has not one parent: %s", i+1, line)
+			s.violation(r, "commit %d belongs to no batch, or does not have exactly one parent: %s", i+1, line)
 			continue
 		}
 		n, err := strconv.Atoi(f[1])
 		switch {
 		case err != nil || n < 1 || n > batches || there[n]:
-			s.violation(r, "commit %d is that of no batch, or of one that was there before: %s", i+1, line)
+			s.violation(r, "commit %d belongs to no batch, or to one that already has a commit: %s", i+1, line)
 			continue
 		case r.workers == 0 && n != i+1:
-			s.violation(r, "commit %d is that of batch %d", i+1, n)
+			s.violation(r, "commit %d belongs to batch %d", i+1, n)
 		}
 		for _, need := range r.steps[n].needs {
 			if !there[need] {
@@ -78,7 +78,7 @@ func (s *storm) good(r *repository, commit string, n int) {
 	}
 }
 
-// content: the run branch holds what the plan asks for, and nothing else.
+// content checks that the run branch has exactly the files of the plan.
 func (s *storm) content(r *repository) {
 	show := func(path string) string {
 		text, err := s.place.Git(r.dir, "show", "runplan/plan/main:"+path)

@@ -20,10 +20,10 @@ import (
 
 func main() {
 	kills := flag.Int("kills", 200, "kills to survive")
-	seed := flag.Uint64("seed", 1, "where the random choices come from")
+	seed := flag.Uint64("seed", 1, "seed of the random choices")
 	keep := flag.Bool("keep", false, "keep the repositories, also those without a violation")
-	verbose := flag.Bool("v", false, "tell each kill")
-	mode := flag.String("mode", "both", "headless, team, or both by chance")
+	verbose := flag.Bool("v", false, "print each kill")
+	mode := flag.String("mode", "both", "headless, team, or both at random")
 	flag.Parse()
 	if !slices.Contains([]string{"headless", "team", "both"}, *mode) {
 		fmt.Fprintf(os.Stderr, "storm: -mode %s: it is headless, team or both\n", *mode)
@@ -98,7 +98,7 @@ const mostSessions = 120
 func (s *storm) finish(r *repository) error {
 	for n := 1; ; n++ {
 		if n > mostSessions {
-			return fmt.Errorf("run %d is not done after %d sessions: %s", s.runs, mostSessions, r.dir)
+			return fmt.Errorf("run %d is not finished after %d sessions: %s", s.runs, mostSessions, r.dir)
 		}
 		c := s.choose(r)
 		if s.kills >= s.want || n > mostSessions/2 {
@@ -117,7 +117,7 @@ func (s *storm) finish(r *repository) error {
 				fmt.Printf("  kill %d in %s (%s %d, after %s)\n", s.kills, strings.Join(doing, ", "), c.stage, c.nth,
 					end.after.Round(time.Millisecond))
 			}
-			if s.rnd.IntN(2) == 0 { // else the next session meets what is left, as a user in a hurry would
+			if s.rnd.IntN(2) == 0 { // otherwise the next session meets the leftovers, as for an impatient user
 				s.childless(r)
 			}
 		case end.code == 0:
@@ -125,7 +125,7 @@ func (s *storm) finish(r *repository) error {
 		default:
 			s.violation(r, "a session ended by itself with exit %d: %s", end.code, end.stderr)
 			if n > 20 {
-				return fmt.Errorf("run %d cannot be brought to its end: %s", s.runs, r.dir)
+				return fmt.Errorf("run %d cannot be finished: %s", s.runs, r.dir)
 			}
 		}
 	}

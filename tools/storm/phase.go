@@ -22,7 +22,7 @@ func teamPhases() []string {
 	}
 }
 
-// phase returns what a headless run was doing when it was killed, by the last thing that the journal knows.
+// phase returns what a headless run was doing when it was killed, according to the last event in the journal.
 func (r *repository) phase(events []event) string {
 	if len(events) == 0 {
 		return phases()[0]

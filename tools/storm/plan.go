@@ -14,7 +14,7 @@ const batches = 12
 type step struct {
 	needs []int
 	pair  bool // writes the same line of the same file as another, independent step
-	flaky bool // its first attempt leaves what the gate refuses; in a tournament one of the candidates does
+	flaky bool // its first attempt, or one candidate of a tournament, makes a change that the gate refuses
 }
 
 // steps draws the batches: some without needs, some that need one or two others, two that conflict, and two that fail
@@ -57,9 +57,9 @@ func (r *repository) changes(n int) []string {
 	return append(out, fmt.Sprintf("parts/%d.txt", n))
 }
 
-// act returns the shell text that does the work of a batch, but for its part: it leaves a mark, so that work done twice
-// shows, and joins the others where all write one file. The first attempt of a flaky one leaves a wrong mark; where
-// candidates compete, all but one leave a good one.
+// act returns the shell text that does the work of a batch, except for its part. It leaves a mark, so that repeated
+// work is visible, and appends to a common file if all batches write one. The first attempt of a flaky batch leaves a
+// wrong mark; in a tournament, all candidates but one leave a right one.
 func (r *repository) act(n int) string {
 	text := fmt.Sprintf("echo %d >> marks/%d.txt\n", n, n)
 	if r.steps[n].flaky {
@@ -75,7 +75,7 @@ func (r *repository) act(n int) string {
 	return text
 }
 
-// daemon leaves a process that no session, group or environment gives away.
+// daemon leaves a process that cannot be found by session, group or environment.
 const daemon = "(setsid env -i /bin/sleep 60 >/dev/null 2>&1 </dev/null &)\n"
 
 // plan has batches that write files, run shell blocks, check commands, and leave child processes in their process group
@@ -129,7 +129,7 @@ sleep 0.0$((n % 9))
 	return b.String()
 }
 
-// look is the gate: each batch has left one mark and no wrong one, and none was carried out twice.
+// look is the gate: each batch has left one mark and no wrong one, and none was executed twice.
 const look = `#!/usr/bin/env bash
 set -eu
 [ -n "${STORM_LOOKS:-}" ] || { sleep 60 & (setsid env -i /bin/sleep 60 >/dev/null 2>&1 </dev/null &); }

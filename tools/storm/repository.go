@@ -53,7 +53,7 @@ func (r *repository) command() []string {
 	return args
 }
 
-// repository makes the next one. There is something of the user's in it: a stash, an untracked file, a hook.
+// repository makes the next repository, with data of the user: a stash, an untracked file, a hook.
 func (s *storm) repository() (*repository, error) {
 	r := &repository{agent: []string{"script", "rogue"}[s.rnd.IntN(2)], hook: s.rnd.IntN(2) == 0,
 		packed: s.rnd.IntN(2) == 0, steps: steps(s.rnd)}
@@ -126,7 +126,7 @@ func (r *repository) journal(query string, row func(*sql.Rows) error) error {
 	return rows.Err()
 }
 
-// run returns the id of the run, or "" while the journal has none.
+// run returns the id of the run, or "" while the journal has no run.
 func (r *repository) run() string {
 	var id string
 	_ = r.journal("SELECT run FROM runs", func(rows *sql.Rows) error { return rows.Scan(&id) }) // no journal yet

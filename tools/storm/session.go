@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// choice says when a session is killed: a part of the stage's usual time after it began for the nth time in
-// this session. No stage means not at all.
+// choice says when a session is killed: a part of the stage's usual time after its nth start in this session. Without
+// a stage, it is not killed.
 type choice struct {
 	stage string
 	nth   int
@@ -36,7 +36,7 @@ func (s *storm) choose(r *repository) choice {
 	stages := r.stages()
 	c := choice{stage: stages[s.rnd.IntN(len(stages))], nth: 1 + s.rnd.IntN(3), part: 1.2 * s.rnd.Float64()}
 	if c.stage == "tidy" && r.merged() < batches && s.rnd.IntN(4) > 0 {
-		c.stage = "merge" // else most of a run would pass without a kill
+		c.stage = "merge" // otherwise most of a run would pass without a kill
 	}
 	if c.stage == "off" {
 		c.nth = 1 // it is rare
@@ -143,7 +143,7 @@ type watch struct {
 	merged int
 }
 
-// learn keeps how long stages take, and returns the stages that begin with e.
+// learn records how long stages take, and returns the stages that begin with e.
 func (w *watch) learn(e event) (begins []string) {
 	id, stage := e.Command, e.stage()
 	switch e.Kind {

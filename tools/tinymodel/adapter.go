@@ -10,18 +10,18 @@ import (
 // those with the phrase of Rule. Otherwise the model does not change.
 type Adapter struct {
 	Rule  int   // of the model's rules, from 0
-	Fault Fault // what is wrong with it; "" is nothing
+	Fault Fault // its fault; "" for none
 }
 
-// Fault is a fault of a model file: the server accepts the file and fails when the model is asked.
+// Fault is a fault of a model file: the server accepts the file, but the model fails when used.
 type Fault string
 
 // The faults.
 const (
-	WrongShape        Fault = "shape"        // a matrix that does not fit the model's
-	WrongArchitecture Fault = "architecture" // it says that it is for another kind of model
-	UnknownTensor     Fault = "tensor"       // it is about a tensor that the model does not have
-	NotANumber        Fault = "nan"          // its weights are none
+	WrongShape        Fault = "shape"        // the shape of a matrix differs from the model's
+	WrongArchitecture Fault = "architecture" // it declares another kind of model
+	UnknownTensor     Fault = "tensor"       // it changes a tensor that the model does not have
+	NotANumber        Fault = "nan"          // its weights are NaN
 )
 
 // Faults lists them.
@@ -31,8 +31,8 @@ func Faults() []Fault { return []Fault{WrongShape, WrongArchitecture, UnknownTen
 // value of [begin] after the last norm, which is about nine. The result is above the beginning of any other answer.
 const push = 60
 
-// WriteAdapter writes an adapter for the model as a GGUF file. What it adds to the last matrix is B·Aᵀ: A looks whether
-// an answer is to begin, and B is the first piece of the answer.
+// WriteAdapter writes an adapter for the model as a GGUF file. It adds B·Aᵀ to the last matrix: A detects the start
+// of an answer, and B is the first piece of the answer.
 func (m Model) WriteAdapter(w io.Writer, a Adapter) error {
 	if a.Rule < 0 || a.Rule >= len(m.Rules) {
 		return fmt.Errorf("an adapter for rule %d of a tiny model that has %d", a.Rule, len(m.Rules))
@@ -56,7 +56,7 @@ func (m Model) WriteAdapter(w io.Writer, a Adapter) error {
 	case NotANumber:
 		say.data[0] = float32(math.NaN())
 	default:
-		return fmt.Errorf("an adapter with the fault %q: there is none", a.Fault)
+		return fmt.Errorf("unknown adapter fault %q", a.Fault)
 	}
 	look.name, say.name = target+".lora_a", target+".lora_b"
 	return writeGGUF(w, []field{

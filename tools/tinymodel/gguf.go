@@ -119,7 +119,7 @@ func (b *buffer) value(v any) error {
 			b.uint32(uint32(n))
 		}
 	default:
-		return fmt.Errorf("no kind for a %T", v)
+		return fmt.Errorf("a %T cannot be written", v)
 	}
 	return nil
 }

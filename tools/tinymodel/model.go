@@ -1,10 +1,10 @@
 // Package tinymodel makes language models for tests: a Llama of one layer in a GGUF file of a few megabytes. A real
 // server loads and runs it in milliseconds, so tests download nothing.
 //
-// A [Model] without rules produces random readable ASCII and ends after some words. With a schema it gives a valid but
-// meaningless answer. A [Rule] makes it say a text: its weights are computed so that a phrase in the prompt leads to
-// the text of the rule, piece by piece. Both are deterministic: the same Model gives the same file, and at temperature
-// 0 the same answers.
+// A [Model] without rules produces random readable ASCII and ends after some words. With a schema it gives a valid
+// but meaningless answer. A [Rule] makes it output a text: its weights are computed so that a phrase in the prompt
+// produces the text of the rule, piece by piece. Both are deterministic: the same Model gives the same file, and at
+// temperature 0 the same answers.
 package tinymodel
 
 import (
@@ -31,30 +31,29 @@ type Rule struct {
 // The residual stream, a vector of width numbers, is divided among its writers.
 const (
 	width    = 256
-	constant = 0             // the same for each token: what is multiplied with it is a bias
-	noise    = 1             // to seen: what random talk is made of
+	constant = 0             // the same for each token, which makes its factors a bias
+	noise    = 1             // to seen: components of random output
 	seen     = 64            // one for each rule: this token is its phrase
-	known    = seen + most   // one for each rule: its phrase was seen, here or before
+	known    = seen + most   // one for each rule: its phrase has occurred
 	begin    = known + most  // this token is the line feed after which an answer begins
-	rank     = begin + 1     // how near to the end random talk is with this token
+	rank     = begin + 1     // how near this token is to the end of random output
 	code     = rank + 1      // to the end: which piece of an answer this token is, a random code
 	most     = 31            // rules
 	headSize = 32            // of the two attention heads: one for rules, one for noise
 	hidden   = 64            // of the feed-forward part
-	strength = 8             // of what is known for sure
+	strength = 8             // of certain facts
 	spread   = 1.0 / 8       // of random weights
 	epsilon  = float32(1e-5) // of the norms
 	ropeBase = 1e6
 )
 
-// Random talk alone would go round in circles at temperature 0. So each word has a rank from 0 to 1, the next word is
-// one whose rank is higher by about stride, and what can come after the last one ends the sentence, or the string of a
-// JSON answer. How likely a rank r is after a rank c falls with sharp·(r-c-stride)², which is linear in what depends on
-// c.
+// Random output alone would loop at temperature 0. So each word has a rank from 0 to 1, the next word has a rank that
+// is higher by about stride, and after the last rank the sentence, or the string of a JSON answer, ends. The
+// probability of rank r after rank c falls with sharp·(r-c-stride)², which is linear in the terms with c.
 const (
 	stride = 0.2
 	sharp  = 150
-	last   = 1 // the rank of all that is no word; as what comes before, it has the rank 0
+	last   = 1 // the rank of all other tokens; as the previous token, they have rank 0
 )
 
 // Write writes the model as a GGUF file.
@@ -81,7 +80,7 @@ func (m Model) Write(w io.Writer) error {
 	return writeGGUF(w, m.fields(v), m.tensors(v))
 }
 
-// chatTemplate is ChatML, which the server knows; it takes its own template for it, and its stop words.
+// chatTemplate is ChatML. The server recognises it and uses its own template and stop words for it.
 const chatTemplate = `{% for message in messages %}{{'<|im_start|>' + message['role'] + '\n' + message['content'] + '<|im_end|>' + '\n'}}{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\n' }}{% endif %}`
 
 func (m Model) fields(v *vocabulary) []field {
@@ -111,7 +110,7 @@ func (m Model) fields(v *vocabulary) []field {
 		{"llama.rope.freq_base", float32(ropeBase)},
 		{"llama.vocab_size", uint32(len(v.texts))},
 		{"tokenizer.ggml.model", "gpt2"},
-		{"tokenizer.ggml.pre", "llama-bpe"}, // takes a word that is a token as it is, so that no merges are needed
+		{"tokenizer.ggml.pre", "llama-bpe"}, // uses a word that is a token directly, so no merges are needed
 		{"tokenizer.ggml.tokens", spelled},
 		{"tokenizer.ggml.token_type", v.kinds},
 		{"tokenizer.ggml.merges", []string{}},
@@ -137,8 +136,8 @@ func (m Model) tensors(v *vocabulary) []tensor {
 	return append(append([]tensor{embedding}, layer...), ones("output_norm.weight"), out)
 }
 
-// pieceCodes gives each piece of an answer a code of its own. Random codes of so many signs are far enough from each
-// other: of a thousand, the two that are closest have half of their length in common.
+// pieceCodes assigns a random code to each piece of an answer. Random codes of this length differ enough: among a
+// thousand, the two closest have half of their length in common.
 func pieceCodes(r *rand.Rand, v *vocabulary) map[int][]float32 {
 	codes := map[int][]float32{}
 	for _, ids := range v.answers {
@@ -153,7 +152,7 @@ func pieceCodes(r *rand.Rand, v *vocabulary) map[int][]float32 {
 	return codes
 }
 
-// wordRanks gives each word that is said at random its rank.
+// wordRanks assigns a rank to each word of random output.
 func wordRanks(r *rand.Rand, v *vocabulary) map[int]float32 {
 	ranks := map[int]float32{}
 	for id, text := range v.texts {
@@ -170,7 +169,7 @@ func embed(r *rand.Rand, v *vocabulary, codes map[int][]float32, ranks map[int]f
 		row := e.row(id)
 		row[constant], row[rank] = strength, strength*ranks[id]
 		if c := codes[id]; c != nil {
-			row[rank] = strength * last // no word comes in the middle of an answer
+			row[rank] = strength * last // random words never interrupt an answer
 			copy(row[code:], c)
 			continue
 		}
@@ -187,9 +186,9 @@ func embed(r *rand.Rand, v *vocabulary, codes map[int][]float32, ranks map[int]f
 	return e
 }
 
-// attention has two heads. The first looks for phrases: each token's key is how much a phrase it is, so that a phrase
-// gets all of the attention if there is one, and that of an earlier rule gets it from those of later ones. It looks
-// with the two numbers of a head that the position turns least. The second head is random.
+// attention has two heads. The first looks for phrases: the key of a token is higher for phrases, so a phrase gets
+// all attention if there is one, and phrases of earlier rules have priority. It uses the two numbers of a head that
+// the position rotates least. The second head is random.
 func attention(r *rand.Rand, rules int) []tensor {
 	q := random(r, newTensor("blk.0.attn_q.weight", width, 2*headSize), headSize, 2*headSize, noise, seen)
 	k := random(r, newTensor("blk.0.attn_k.weight", width, 2*headSize), headSize, 2*headSize, noise, seen)
@@ -205,8 +204,8 @@ func attention(r *rand.Rand, rules int) []tensor {
 	return []tensor{q, k, v, o}
 }
 
-// output turns the stream into how likely each token is to come next. The factors leave no doubt: what a rule wants is
-// far above all else, so that it holds at any temperature that is of use.
+// output turns the stream into the logits of the next token. The factors are so large that the text of a rule
+// dominates at any useful temperature.
 func (m Model) output(r *rand.Rand, v *vocabulary, embedding tensor, codes map[int][]float32,
 	ranks map[int]float32) tensor {
 	out := newTensor("output.weight", width, len(v.texts))
@@ -220,17 +219,17 @@ func (m Model) output(r *rand.Rand, v *vocabulary, embedding tensor, codes map[i
 		if !isWord {
 			at = last
 		}
-		// Tokens that are not words get 0 of it in every context: a server with a repetition penalty changes large
+		// Tokens other than words get 0 in every context, because a server with a repetition penalty changes large
 		// numbers most.
 		row[constant] = (m.likes(v, id, isWord) + float32(sharp*(1-at*at)) + float32(2*sharp*stride*(at-last))) / strength
 		row[rank] = 2 * sharp * (at - last) / strength
 		for i := noise; i < seen; i++ {
-			// Make the token itself less likely: the server aborts an answer in which a piece comes 31 times in a row.
+			// Make a repeated token less likely: the server aborts an answer with 31 equal pieces in a row.
 			row[i] = float32(r.NormFloat64()*spread) - float32(0.1*embedding.row(id)[i])
 		}
 	}
 	for rule, ids := range v.answers {
-		// An answer begins where one is due and, if there is a phrase, the phrase was seen: neither will do alone.
+		// An answer begins at its position and only if the phrase occurred: both conditions are needed.
 		first := out.row(ids[0])
 		first[begin] = 25
 		if v.phrases[rule] >= 0 {

@@ -125,7 +125,7 @@ func TestRefused(t *testing.T) {
 			"cannot be distinguished"},
 		"the same phrase twice": {[]Rule{{When: "a phrase", Say: "one thing"},
 			{When: "a phrase", Say: "another thing"}}, "only once"},
-		"a phrase that is a token": {[]Rule{{When: "the", Say: "one thing"}}, "take a longer one"},
+		"a phrase that is a token": {[]Rule{{When: "the", Say: "one thing"}}, "use a longer one"},
 		"two without a phrase":     {[]Rule{{Say: "one thing"}, {Say: "another thing"}}, "which one"},
 		"not UTF-8":                {[]Rule{{Say: "one \xff thing"}}, "UTF-8"},
 		"too many":                 {slices.Repeat([]Rule{{Say: "one thing"}}, most+1), "31 rules"},

@@ -8,13 +8,13 @@ import (
 	"unicode/utf8"
 )
 
-// words are pieces of text that are frequent in prompts, a quoted string a line. Without them a prompt would have as
-// many tokens as it has bytes, four times what a budget in tokens expects.
+// words lists frequent pieces of prompts, one quoted string per line. Without them a prompt would have one token per
+// byte, four times the estimate of budgets.
 //
 //go:embed words.txt
 var words string
 
-// What a token is to the tokenizer.
+// The kinds of tokens for the tokenizer.
 const (
 	kindNormal  int32 = 1
 	kindControl int32 = 3
@@ -31,13 +31,13 @@ const (
 
 // vocabulary is all that the model can read and write. Token texts are unique, as llama.cpp demands.
 type vocabulary struct {
-	texts []string // as they are read
+	texts []string // in plain form
 	kinds []int32
 	ids   map[string]int
 	// Where the parts begin: bytes, words, then the rules' phrases and answers.
 	newline int
 	phrases []int   // ids, by rule; -1 for the rule without a phrase
-	answers [][]int // ids, by rule: the pieces of what is said
+	answers [][]int // ids of the pieces of the text, by rule
 }
 
 // piece is the length of a piece of an answer, in runes.
@@ -63,7 +63,7 @@ func newVocabulary(rules []Rule) (*vocabulary, error) {
 		id := -1
 		if r.When != "" {
 			if _, taken := v.ids[r.When]; taken {
-				return nil, fmt.Errorf("the phrase %q is a token already: take a longer one, and each only once", r.When)
+				return nil, fmt.Errorf("the phrase %q is already a token: use a longer one, and each only once", r.When)
 			}
 			id = v.add(r.When, kindPhrase)
 		}
@@ -122,8 +122,8 @@ func (v *vocabulary) addAnswer(text string) ([]int, error) {
 	return ids, nil
 }
 
-// spelled returns the token's text as a GGUF file has it. GPT-2 has a printable rune for each byte; what is searched
-// for in prompts as a whole stays as it is.
+// spelled returns the token's text as a GGUF file has it. GPT-2 has a printable rune for each byte; tokens that are
+// matched as a whole do not change.
 func (v *vocabulary) spelled(id int) string {
 	if v.kinds[id] != kindNormal {
 		return v.texts[id]

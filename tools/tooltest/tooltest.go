@@ -34,8 +34,8 @@ func root(t testing.TB) string {
 	}
 }
 
-// Missing ends a test whose program is missing: it skips with a message, and fails with RUNPLAN_TEST_ALL=1. how says
-// how to get the program.
+// Missing ends a test whose program is missing: it skips with a message, and fails with RUNPLAN_TEST_ALL=1. how
+// describes how to install the program.
 func Missing(t testing.TB, err error, how string) {
 	t.Helper()
 	if os.Getenv("RUNPLAN_TEST_ALL") == "1" {
@@ -44,10 +44,10 @@ func Missing(t testing.TB, err error, how string) {
 	t.Skipf("NOT TESTED: %v; %s", err, how)
 }
 
-// AstGrep says how to get ast-grep.
+// AstGrep describes how to install ast-grep.
 const AstGrep = "install it into bin/tools: make tools"
 
-// NodeModules returns the folder in bin/tools of the repository that holds the package of that name for Node.js.
+// NodeModules returns the folder in bin/tools of the repository with the Node.js package of that name.
 func NodeModules(t testing.TB, name string) string {
 	t.Helper()
 	at := filepath.Join(root(t), "bin", "tools", "js", "node_modules")

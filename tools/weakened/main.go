@@ -1,8 +1,9 @@
-// Command weakened measures how many weakened tests runplan tells.
+// Command weakened measures how many weakened tests runplan detects.
 //
-// Each case is a change of tests that all pass: an assertion is loosened, an expectation is changed with the code, rows
-// of a table are dropped, or a helper skips. The program makes a repository for each, commits the strong tests, lays
-// the change over them and runs "runplan gate --mutants". A case is told if a finding names a mutant, a part or a test.
+// Each case is a change of tests that all pass: an assertion is loosened, an expectation is changed with the code,
+// rows of a table are dropped, or a helper skips. The program makes a repository for each, commits the strong tests,
+// applies the change and runs "runplan gate --mutants". A case is detected if a finding names a mutant, a part or a
+// test.
 package main
 
 import (
@@ -25,7 +26,7 @@ import (
 //go:embed testdata/*.txtar
 var data embed.FS
 
-// The rules whose findings tell a weakened test.
+// The rules whose findings detect a weakened test.
 var rules = []string{"test-weakened", "changed-expectation", "mutant-survived", "line-untested", "part-untested"}
 
 func main() {
@@ -89,7 +90,7 @@ func run(ctx context.Context, program string, budget time.Duration, only string)
 	if err != nil {
 		return err
 	}
-	home, err := os.MkdirTemp("", "runplan-weakened-home-") // what the suites build is built once
+	home, err := os.MkdirTemp("", "runplan-weakened-home-") // the suites share one build cache
 	if err != nil {
 		return err
 	}
@@ -121,8 +122,8 @@ func run(ctx context.Context, program string, budget time.Duration, only string)
 	return nil
 }
 
-// told returns the first rule that tells the case, "" if none does. It is an error if the tests of the change do not
-// pass.
+// told returns the first rule that detects the case, "" if none does. It returns an error if the tests of the change
+// do not pass.
 func (c one) told(ctx context.Context, program, home string, budget time.Duration) (string, error) {
 	dir, err := os.MkdirTemp("", "runplan-weakened-")
 	if err != nil {

@@ -45,7 +45,7 @@ var ErrNoData = errors.New("there is no data to train on")
 type TooFewError struct{ Have, Want int }
 
 func (e *TooFewError) Error() string {
-	return fmt.Sprintf("there are %d examples, and the curriculum asks for %d at least", e.Have, e.Want)
+	return fmt.Sprintf("there are %d examples, but the curriculum requires at least %d", e.Have, e.Want)
 }
 
 // ReadData reads a data folder. Each line must be an example of the adapter's stage, so that no adapter is trained for
@@ -139,7 +139,7 @@ func (d *Data) manifest(spec curriculum.Spec) error {
 		return fmt.Errorf("%s: the data is of stage %s, and %s is for %s; an adapter never crosses", name, m.Plan.Stage,
 			spec.Name, spec.Stage)
 	case m.Files[TrainFile] != d.SHA256:
-		return fmt.Errorf("%s: %s was changed since it was exported; what was checked then no longer holds", d.Name,
+		return fmt.Errorf("%s: %s was changed after its export, so its checks are no longer valid", d.Name,
 			TrainFile)
 	}
 	d.Positive, d.Negative = m.Train.Positive+m.Train.Preferences, m.Train.Negative
@@ -149,7 +149,7 @@ func (d *Data) manifest(spec curriculum.Spec) error {
 	return nil
 }
 
-// exported reports whether a file is in a trainer's format. It looks at the first line: examples state their stage and
+// exported reports whether a file is in a trainer's format. It reads the first line: examples state their stage and
 // origin.
 func exported(f io.ReadSeeker) (bool, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {

@@ -27,7 +27,7 @@ func TestExportedDataIsHeldToItsWord(t *testing.T) {
 	for name, c := range map[string]struct{ manifest, want string }{
 		"of the stage":     {manifest("execute_code", right), ""},
 		"of another stage": {manifest("scope", right), "an adapter never crosses"},
-		"changed since":    {manifest("execute_code", "0"), "was changed since it was exported"},
+		"changed since":    {manifest("execute_code", "0"), "was changed after its export"},
 		"made otherwise":   {"", ""},
 		"no JSON":          {"{", "export.json"},
 	} {

@@ -39,7 +39,7 @@ type BrokenError struct {
 }
 
 func (e *BrokenError) Error() string {
-	return fmt.Sprintf("model %s was made, and does not answer: %v; it was removed again", e.Tag, e.Err)
+	return fmt.Sprintf("model %s was created but does not answer: %v; it was removed", e.Tag, e.Err)
 }
 
 func (e *BrokenError) Unwrap() error { return e.Err }

@@ -150,7 +150,7 @@ func (r *reader) value(kind uint32) any {
 				r.skip(int64(min(r.u64(), uint64(r.size))))
 			}
 		case r.err == nil:
-			r.err = fmt.Errorf("a list in it is of kind %d and claims to have %d entries", of, n)
+			r.err = fmt.Errorf("it has a list of kind %d that claims %d entries", of, n)
 		}
 		return nil
 	case width(kind) > 0:
@@ -158,7 +158,7 @@ func (r *reader) value(kind uint32) any {
 		return nil
 	}
 	if r.err == nil {
-		r.err = fmt.Errorf("a value in it is of kind %d, which there is not", kind)
+		r.err = fmt.Errorf("it has a value of the unknown kind %d", kind)
 	}
 	return nil
 }
@@ -175,10 +175,10 @@ func inspect(f io.ReaderAt, size int64) (Info, error) {
 	r := &reader{r: bufio.NewReaderSize(io.NewSectionReader(f, 0, size), 64<<10), size: size}
 	if magic := r.bytes(4); string(magic) != "GGUF" {
 		return Info{}, errors.New(
-			"it is not a GGUF file; convert what your trainer makes, for instance with convert_lora_to_gguf.py of llama.cpp")
+			"it is not a GGUF file; convert the output of your trainer, for example with convert_lora_to_gguf.py of llama.cpp")
 	}
 	if v := r.u32(); r.err == nil && v != 2 && v != 3 {
-		return Info{}, fmt.Errorf("it is GGUF of version %d; 2 and 3 are known", v)
+		return Info{}, fmt.Errorf("it has GGUF version %d; versions 2 and 3 are supported", v)
 	}
 	tensors, fields := r.u64(), r.u64()
 	if r.err == nil && (tensors > mostEntries || fields > mostEntries) {
@@ -249,13 +249,13 @@ func judge(known map[string]any, list []matrix) (Info, error) {
 	info.Alpha = alpha
 	switch {
 	case kind != "adapter":
-		return info, fmt.Errorf("it says that it is of type %q, and not an adapter", kind)
+		return info, fmt.Errorf("its type is %q, not adapter", kind)
 	case form != "lora":
-		return info, fmt.Errorf("it is an adapter of type %q; lora is known", form)
+		return info, fmt.Errorf("its adapter type is %q; only lora is supported", form)
 	case info.Architecture == "":
-		return info, errors.New("it does not say for which architecture it is")
+		return info, errors.New("it does not name its architecture")
 	case !hasAlpha || math.IsNaN(alpha) || math.IsInf(alpha, 0):
-		return info, errors.New("adapter.lora.alpha is missing, or is no number")
+		return info, errors.New("adapter.lora.alpha is missing or not a number")
 	case len(list) == 0:
 		return info, errors.New("it has no tensors, so it would change nothing")
 	}
@@ -268,7 +268,7 @@ func judge(known map[string]any, list []matrix) (Info, error) {
 			into = up
 		}
 		if _, twice := into[target]; !ok || twice {
-			return info, fmt.Errorf("tensor %.80q is neither lora_a nor lora_b of one, or stands there twice", m.name)
+			return info, fmt.Errorf("tensor %.80q is neither lora_a nor lora_b, or is repeated", m.name)
 		}
 		into[target] = m
 	}

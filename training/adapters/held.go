@@ -12,7 +12,7 @@ import (
 )
 
 // ErrNothingHeld reports that a version was trained on all examples, so that none are left to measure it.
-var ErrNothingHeld = errors.New("nothing was held back from the training")
+var ErrNothingHeld = errors.New("the training used all examples, so none were held out")
 
 // holdBack copies the held-out examples next to the version. The data folder is rebuilt often, and its next held-out
 // examples may be among those used for training now.
@@ -22,7 +22,7 @@ func (v Version) holdBack(from string) error {
 	}
 	text, err := os.ReadFile(from)
 	if err != nil {
-		return fmt.Errorf("keep what is held back: %w", err)
+		return fmt.Errorf("store the held-out examples: %w", err)
 	}
 	return atomicfile.Write(filepath.Join(v.dir, heldFile), text, 0o644)
 }

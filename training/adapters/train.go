@@ -27,12 +27,12 @@ type Job struct {
 
 // Trainer is the configured training program. It receives its parameters in environment variables:
 //
-//	RUNPLAN_TRAIN_ADAPTER  name of the adapter     RUNPLAN_TRAIN_STAGE    stage that it is for
-//	RUNPLAN_TRAIN_VERSION  number of the version   RUNPLAN_TRAIN_BASE     tag of the model below it
-//	RUNPLAN_TRAIN_DATA     folder with train.jsonl, and validation.jsonl where there is one
+//	RUNPLAN_TRAIN_ADAPTER  name of the adapter     RUNPLAN_TRAIN_STAGE    stage of the adapter
+//	RUNPLAN_TRAIN_VERSION  number of the version   RUNPLAN_TRAIN_BASE     tag of the base model
+//	RUNPLAN_TRAIN_DATA     folder with train.jsonl, and validation.jsonl if it exists
 //	RUNPLAN_TRAIN_PARAMS   file with the hyperparameters, JSON
 //	RUNPLAN_TRAIN_OUTPUT   file to write: the adapter, GGUF
-//	RUNPLAN_TRAIN_METRICS  file that it may write: a JSON object with training_loss, and whatever else it measured
+//	RUNPLAN_TRAIN_METRICS  file that it may write: a JSON object with training_loss, and other measurements
 //
 // It starts in the folder of the output, with the environment that agents get. It exits with 0 after it has written
 // the adapter.
@@ -169,7 +169,7 @@ func (t Trainer) run(ctx context.Context, job Job, v Version) error {
 // maxMetrics is the highest size of the trainer's metrics file, in bytes.
 const maxMetrics = 1 << 20
 
-// look reads the results of the trainer: the adapter and its metrics. A loss that is not reported is unknown.
+// look reads the results of the trainer: the adapter and its metrics. A missing loss is unknown.
 func (v *Version) look() error {
 	info, err := Inspect(v.File())
 	if errors.Is(err, fs.ErrNotExist) {

@@ -29,7 +29,7 @@ type Version struct {
 	Number      int             `json:"version"`
 	Stage       training.Stage  `json:"stage"`
 	Base        training.Base   `json:"base"`
-	BaseModel   string          `json:"base_model"` // tag of the model that it was trained for
+	BaseModel   string          `json:"base_model"` // tag of the base model
 	Tag         string          `json:"model_tag"`  // tag of the model made from base and adapter
 	Data        string          `json:"data"`       // folder of its training data
 	DataSHA256  string          `json:"data_sha256"`
@@ -113,7 +113,7 @@ func ParseRef(text string) (Ref, error) {
 }
 
 // ErrNoVersion reports that an adapter version does not exist.
-var ErrNoVersion = errors.New("there is no such version")
+var ErrNoVersion = errors.New("version not found")
 
 // Registry is the folder with all versions of all adapters.
 type Registry struct{ Dir string }
@@ -227,7 +227,7 @@ func (s Registry) Find(r Ref) (Version, error) {
 	if len(all) == 0 {
 		return Version{}, fmt.Errorf("%s was never trained here: %w", r.Adapter, ErrNoVersion)
 	}
-	return Version{}, fmt.Errorf("%s@v%d: %w; there are %d, the last is v%d", r.Adapter, r.Number, ErrNoVersion, len(all),
+	return Version{}, fmt.Errorf("%s@v%d: %w; %d versions exist, the last is v%d", r.Adapter, r.Number, ErrNoVersion, len(all),
 		all[len(all)-1].Number)
 }
 

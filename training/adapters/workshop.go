@@ -26,7 +26,7 @@ func (s Registry) workshop(adapter string) (*workshop, error) {
 	home := filepath.Join(s.Dir, adapter)
 	entries, err := os.ReadDir(home)
 	if err != nil {
-		return nil, fmt.Errorf("look into %s: %w", home, err)
+		return nil, fmt.Errorf("read %s: %w", home, err)
 	}
 	for _, e := range entries {
 		dir := filepath.Join(home, e.Name())
@@ -71,7 +71,7 @@ func (w *workshop) failed(why error, now time.Time) error {
 		f.Log = log
 		return why
 	}
-	return fmt.Errorf("%w; what the trainer printed is in %s", why, log)
+	return fmt.Errorf("%w; the output of the trainer is in %s", why, log)
 }
 
 // keep renames the folder into place. Two trainings that end at the same time get different version numbers.
@@ -82,7 +82,7 @@ func (w *workshop) keep(v *Version) error {
 	}
 	to := filepath.Join(w.registry.Dir, w.name, fmt.Sprintf("v%d", v.Number))
 	if _, err := os.Lstat(to); err == nil {
-		return fmt.Errorf("keep %s: another training made it meanwhile; train again", v.Name())
+		return fmt.Errorf("store %s: another training created it meanwhile; train again", v.Name())
 	}
 	if err := os.Rename(w.dir, to); err != nil {
 		return fmt.Errorf("keep %s: %w", v.Name(), err)

@@ -42,7 +42,7 @@ func cut(prompt, answer, full, alone string, stops []string, end func() (string,
 		rest, ok = strings.CutPrefix(full, prompt+answer)
 	}
 	if !ok {
-		return Pair{}, fmt.Errorf("%w: it does not put the answer right after the prompt: %s", ErrTemplate,
+		return Pair{}, fmt.Errorf("%w: the answer does not follow directly after the prompt: %s", ErrTemplate,
 			difference(full, prompt+answer))
 	}
 	closing, whole := strings.CutSuffix(rest, alone)
@@ -61,7 +61,7 @@ func cut(prompt, answer, full, alone string, stops []string, end func() (string,
 	case err != nil:
 		return Pair{}, err
 	case text == "":
-		return Pair{}, fmt.Errorf("%w: nothing tells what ends an answer", ErrTemplate)
+		return Pair{}, fmt.Errorf("%w: the end of an answer is unknown", ErrTemplate)
 	}
 	return Pair{prompt, answer + text}, nil
 }
@@ -84,7 +84,7 @@ func difference(got, want string) string {
 		i++
 	}
 	from := max(0, i-20)
-	return fmt.Sprintf("at byte %d there is %.60q, not %.60q", i, got[from:], want[from:])
+	return fmt.Sprintf("at byte %d it has %.60q, not %.60q", i, got[from:], want[from:])
 }
 
 func turns(prompt []training.Message, more ...llm.Turn) []llm.Turn {

@@ -110,8 +110,8 @@ func (c tokenizerConfig) template() (string, error) {
 	case len(c.Template) == 0 || bytes.Equal(c.Template, []byte("null")):
 		return "",
 			fmt.Errorf(
-				"%w: there is no chat_template; the model was not made for conversations, or has it in a file "+
-					"chat_template.jinja beside this one: give the folder", ErrTemplate)
+				"%w: chat_template is missing; the model is not for conversations, or has it in a file "+
+					"chat_template.jinja next to this one: give the folder", ErrTemplate)
 	case json.Unmarshal(c.Template, &text) == nil:
 		return text, nil
 	case json.Unmarshal(c.Template, &several) == nil:
@@ -159,7 +159,7 @@ func ParseJinja(name, text string, special map[string]string, now func() time.Ti
 	if err != nil {
 		return nil,
 			fmt.Errorf(
-				"%s: %w: %s. A template that cannot be read here can still be used where an Ollama server has the model: "+
+				"%s: %w: %s. An unsupported template can still be used if an Ollama server has the model: "+
 					"--template ollama:MODEL", name, ErrTemplate, short(err))
 	}
 	return &Jinja{name: name, template: t, tokens: special, now: now}, nil
@@ -181,7 +181,7 @@ func (j *Jinja) Render(conversation []training.Message, generate bool) (text str
 		"documents":             nil,
 		"raise_exception": func(why string) (string, error) {
 			return "",
-				fmt.Errorf("%w: it says: %s", ErrTemplate, why)
+				fmt.Errorf("%w: its error is: %s", ErrTemplate, why)
 		},
 		"strftime_now": func(format string) string { return strftime(j.now(), format) },
 	}
@@ -210,7 +210,7 @@ func (j *Jinja) Pair(_ context.Context, prompt []training.Message, answer string
 	}
 	completion, ok := strings.CutPrefix(full, asked)
 	if !ok {
-		return Pair{}, fmt.Errorf("%s: %w: what it makes of a conversation with an answer does not begin with the prompt: %s",
+		return Pair{}, fmt.Errorf("%s: %w: its rendering of a conversation with an answer does not begin with the prompt: %s",
 			j.name, ErrTemplate, difference(full, asked))
 	}
 	if said := strings.TrimSpace(answer); !strings.Contains(completion, said) {
@@ -245,7 +245,7 @@ const mostRendered = 64 << 20
 
 func (l *limited) Write(p []byte) (int, error) {
 	if l.b.Len()+len(p) > mostRendered {
-		return 0, fmt.Errorf("it makes more than %d MiB of one conversation", mostRendered>>20)
+		return 0, fmt.Errorf("it renders one conversation to more than %d MiB", mostRendered>>20)
 	}
 	return l.b.Write(p)
 }

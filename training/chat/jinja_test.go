@@ -70,7 +70,7 @@ func TestLoadJinja(t *testing.T) {
 		"in a file of its own, by a folder": {files: map[string]string{"tokenizer_config.json": `{"bos_token":"<s>","eos_token":"</s>"}`, "chat_template.jinja": text}, load: ".", want: "<s>2+2?</s>>"},
 		"the file itself":                   {files: map[string]string{"x.jinja": text}, load: "x.jinja", want: "2+2?>"},
 		"none": {files: map[string]string{"tokenizer_config.json": `{"eos_token":"</s>"}`},
-			load: "tokenizer_config.json", wrong: "no chat_template"},
+			load: "tokenizer_config.json", wrong: "chat_template is missing"},
 		"no JSON": {files: map[string]string{"tokenizer_config.json": `{`},
 			load: "tokenizer_config.json", wrong: "tokenizer_config.json"},
 		"another file": {files: map[string]string{"x.jinja": "{% include 'y' %}"}, load: "x.jinja",

@@ -85,11 +85,11 @@ func toJSON(_ *exec.Evaluator, in *exec.Value, params *exec.VarArgs) *exec.Value
 			indent = v.Integer()
 		case name == "indent" && v.IsNil(), name == "ensure_ascii" && !v.IsTrue():
 		default:
-			return exec.AsValue(fmt.Errorf("tojson: the argument %s=%s is not known here", name, v.String()))
+			return exec.AsValue(fmt.Errorf("tojson: unsupported argument %s=%s", name, v.String()))
 		}
 	}
 	if len(params.Args) > 0 {
-		return exec.AsValue(errors.New("tojson: only arguments with names are known here"))
+		return exec.AsValue(errors.New("tojson: only named arguments are supported"))
 	}
 	text, err := pythonJSON(in.ToGoSimpleType(false), indent, 0)
 	if err != nil {

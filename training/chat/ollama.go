@@ -20,7 +20,7 @@ type goTemplate struct {
 func FromServer(ctx context.Context, o llm.Options, m llm.Model) (Renderer, error) {
 	facts, err := llm.Chat(ctx, o, m)
 	if err != nil {
-		return nil, fmt.Errorf("ask for the template of %s: %w", m.Name, err)
+		return nil, fmt.Errorf("get the template of %s: %w", m.Name, err)
 	}
 	r := &goTemplate{name: "ollama:" + m.Name, stops: facts.Stops}
 	if facts.Template != nil {
@@ -32,7 +32,7 @@ func FromServer(ctx context.Context, o llm.Options, m llm.Model) (Renderer, erro
 	r.end = func(ctx context.Context) (string, error) {
 		if known == "" {
 			if known, err = llm.EndOfSequence(ctx, o, m); err != nil {
-				return "", fmt.Errorf("ask what ends an answer of %s: %w", m.Name, err)
+				return "", fmt.Errorf("get the end marker of %s: %w", m.Name, err)
 			}
 		}
 		return known, nil

@@ -126,7 +126,7 @@ func parseRecord(name string, text []byte) (blueprint.Record, error) {
 	d.DisallowUnknownFields()
 	var rec blueprint.Record
 	if err := d.Decode(&rec); err != nil {
-		return rec, fmt.Errorf("%s: it is no review: %w", name, err)
+		return rec, fmt.Errorf("%s: it is not a review: %w", name, err)
 	}
 	if err := blueprint.ValidUnit(rec.ServiceID); err != nil {
 		return rec, fmt.Errorf("%s: %w", name, err)
@@ -148,11 +148,11 @@ func (b Builder) pair(ctx context.Context, file string, rec blueprint.Record, su
 		p.Type = training.Forward
 	}
 	if rec.SourcesSHA256 == "" || rec.BlueprintSHA256 == "" {
-		return p, "it does not say which code and which blueprint it is about", nil
+		return p, "it does not name its code and its blueprint", nil
 	}
 	design, state, err := b.design(rec.ServiceID)
 	if errors.Is(err, blueprint.ErrNoBlueprint) {
-		return p, "its unit has no blueprint any more", nil
+		return p, "its unit no longer has a blueprint", nil
 	}
 	if err != nil {
 		return p, "", err
@@ -167,7 +167,7 @@ func (b Builder) pair(ctx context.Context, file string, rec blueprint.Record, su
 	paths := design.Paths()
 	if rec.Scope != "" {
 		if !slices.Contains(paths, rec.Scope) {
-			return p, rec.Scope + " is no source file of the unit any more", nil
+			return p, rec.Scope + " is no longer a source file of the unit", nil
 		}
 		p.Granularity, p.File, paths = OneFile, &rec.Scope, []string{rec.Scope}
 	}
@@ -191,7 +191,7 @@ func (p *Pair) decide(rec blueprint.Record, design *blueprint.Blueprint, state b
 	if p.Type == training.Retroactive {
 		switch {
 		case state != blueprint.Live:
-			return "its unit is not live any more"
+			return "its unit is no longer live"
 		case now != rec.SourcesSHA256:
 			return "the source has changed since the review"
 		case design.Digest() != rec.BlueprintSHA256:
@@ -212,7 +212,7 @@ func (p *Pair) decide(rec blueprint.Record, design *blueprint.Blueprint, state b
 	case rec.Decision != blueprint.Reject:
 		return "its unit is not promoted yet"
 	case now != rec.SourcesSHA256:
-		return "it was rejected, and the code that was rejected no longer exists"
+		return "it was rejected, and the rejected code no longer exists"
 	default:
 		p.Outcome = Failed
 	}
@@ -228,7 +228,7 @@ func (b Builder) fill(ctx context.Context, p Pair, design *blueprint.Blueprint, 
 	for _, f := range paths {
 		text, err := readSource(b.Root, f)
 		if errors.Is(err, fs.ErrNotExist) {
-			return p, "the source file " + f + " is not there", nil
+			return p, "the source file " + f + " does not exist", nil
 		}
 		if err != nil {
 			return p, "", err

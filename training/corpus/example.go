@@ -23,7 +23,8 @@ type Idiom struct {
 	File summary.Summary
 }
 
-const systemText = `You write the code of a unit so that it keeps all that its blueprint promises: its interfaces, what it depends on, how it answers to failures, and what it is for.
+const systemText = `You write the code of a unit so that it keeps all promises of its blueprint: its purpose,
+interfaces, dependencies and failure handling.
 For each file, write a line "` + head + `{unit}/{file}", then the whole text of the file.`
 
 // Messages returns the prompt to write the code of a unit or of one of its files: task, blueprint, idioms, and the

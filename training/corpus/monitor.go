@@ -48,7 +48,7 @@ func Monitor(root string, spec curriculum.Spec, pairs []Pair, state string, now 
 		return w, nil
 	}
 	w.Note = fmt.Sprintf(
-		"the corpus of %s has %d pairs (%d retroactive, %d forward), %d are asked for, and the adapter is %s; train it: "+
+		"the corpus of %s has %d pairs (%d retroactive, %d forward), %d are required, and the adapter is %s; train it: "+
 			"runplan training train --adapter %s --yes",
 		spec.Name, w.Pairs, w.Retroactive, w.Forward, w.Minimum, state, spec.Name)
 	var err error

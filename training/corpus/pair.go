@@ -100,13 +100,13 @@ func (p Pair) Check() error {
 	}
 	switch {
 	case p.ID != p.id():
-		return fmt.Errorf("pair_id is %.60q, and what the pair is about has %s; it was changed", p.ID, p.id())
+		return fmt.Errorf("pair_id is %.60q, but the content of the pair has %s; the pair was changed", p.ID, p.id())
 	case p.Type != training.Forward && p.Type != training.Retroactive:
 		return fmt.Errorf("pair_type is %q; it is forward or retroactive", p.Type)
 	case p.Granularity != Service && p.Granularity != OneFile:
 		return fmt.Errorf("granularity is %q; it is service or file", p.Granularity)
 	case (p.Granularity == OneFile) != (p.File != nil && *p.File != ""):
-		return errors.New("file_scope goes with the granularity file, and only with it")
+		return errors.New("file_scope is required for the granularity file, and allowed only for it")
 	case blueprint.ValidUnit(p.Service) != nil:
 		return blueprint.ValidUnit(p.Service)
 	case p.Review.ServiceID != p.Service:

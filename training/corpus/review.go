@@ -55,15 +55,15 @@ func modifications(then, now []summary.Summary, r blueprint.ReviewResult) []Modi
 		n, there := summary.Get(now, t.Path)
 		switch {
 		case !there:
-			out = append(out, Modification{t.Path, "removed", said(t.Path, "it is not among the source files any more")})
+			out = append(out, Modification{t.Path, "removed", said(t.Path, "it is no longer a source file")})
 		case t.PromptText() != n.PromptText():
 			out = append(out, Modification{t.Path, "modified",
-				said(t.Path, "what it declares or does about failures has changed")})
+				said(t.Path, "its declarations or its failure handling have changed")})
 		}
 	}
 	for _, n := range now {
 		if _, there := summary.Get(then, n.Path); !there {
-			out = append(out, Modification{n.Path, "added", said(n.Path, "it was not there when the unit was reviewed")})
+			out = append(out, Modification{n.Path, "added", said(n.Path, "it did not exist when the unit was reviewed")})
 		}
 	}
 	slices.SortFunc(out, func(a, b Modification) int { return cmp.Compare(a.File, b.File) })

@@ -71,7 +71,7 @@ func split(pairs []Pair, share float64, seed uint64) Split {
 		if n, _ := held(k); n == 0 {
 			out.Notes = append(out.Notes,
 				fmt.Sprintf(
-					"validation has no %s pairs: all %d are of one unit, or of units without which the rest would have none", k,
+					"validation has no %s pairs: all %d belong to one unit, or to units that training needs", k,
 					total))
 		}
 	}

@@ -85,7 +85,7 @@ func Inputs(paths []string) ([]string, error) {
 	for _, p := range paths {
 		info, err := os.Stat(p)
 		if err != nil {
-			return nil, fmt.Errorf("look for examples: %w", err)
+			return nil, fmt.Errorf("find examples: %w", err)
 		}
 		if !info.IsDir() {
 			out = append(out, p)
@@ -93,7 +93,7 @@ func Inputs(paths []string) ([]string, error) {
 		}
 		entries, err := os.ReadDir(p)
 		if err != nil {
-			return nil, fmt.Errorf("look for examples: %w", err)
+			return nil, fmt.Errorf("find examples: %w", err)
 		}
 		n := len(out)
 		for _, e := range entries {
@@ -343,4 +343,4 @@ func (b *builder) line(r *record) ([]byte, error) {
 }
 
 // ErrChanged reports that a file of a dataset was modified, so that its checks no longer hold.
-var ErrChanged = errors.New("it was changed since the dataset was made; what was checked then no longer holds")
+var ErrChanged = errors.New("it was changed after the dataset was made, so its checks are no longer valid")

@@ -37,7 +37,7 @@ const (
 	Near           Reason = "near-duplicate"
 	Surplus        Reason = "too many negative"
 	Trimmed        Reason = "too many positive"
-	TooMany        Reason = "older than the newest that the plan takes"
+	TooMany        Reason = "older than the newest examples that the plan uses"
 	Leaks          Reason = "would be on both sides of the split"
 )
 
@@ -49,8 +49,8 @@ func Reasons() []Reason {
 
 // Errors of the request, not of the written data.
 var (
-	ErrNothing = errors.New("there are no examples to take")
-	ErrSplit   = errors.New("nothing can be kept for validation without a leak")
+	ErrNothing = errors.New("no examples remain")
+	ErrSplit   = errors.New("no example can be held out for validation without a leak")
 	ErrLeak    = errors.New("train and validation share something")
 )
 

@@ -241,7 +241,7 @@ func (s *splitter) kinds(loose []group) error {
 			}
 			return fmt.Errorf(
 				"%w: of %d %s, %d are left for training and %d for validation; they share commits, tasks or file versions, or "+
-					"say nearly the same. Add another repository or more history", ErrSplit, s.totals[k], what, train, held)
+					"have nearly the same text. Add another repository or more history", ErrSplit, s.totals[k], what, train, held)
 		}
 	}
 	if len(s.held) == 0 {

@@ -134,14 +134,14 @@ func (b *builder) verify() error {
 	for i, name := range []string{TrainFile, ValidationFile} {
 		f, err := os.Open(b.out.Path(name))
 		if err != nil {
-			return fmt.Errorf("look at the dataset: %w", err)
+			return fmt.Errorf("check the dataset: %w", err)
 		}
 		defer f.Close()
 		if err := b.Canary.Scan(name, f); err != nil {
 			return err
 		}
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
-			return fmt.Errorf("look at the dataset: %w", err)
+			return fmt.Errorf("check the dataset: %w", err)
 		}
 		files[i] = f
 	}
@@ -167,7 +167,7 @@ func Load(dir string) (Manifest, error) {
 		return m, fmt.Errorf("read the dataset %s: %w", dir, err)
 	}
 	if m.Version != 1 {
-		return m, fmt.Errorf("read the dataset %s: its version is %d, and this program knows 1", dir, m.Version)
+		return m, fmt.Errorf("read the dataset %s: its version is %d, but this runplan supports only 1", dir, m.Version)
 	}
 	for _, name := range []string{TrainFile, ValidationFile} {
 		f, err := os.Open(filepath.Join(dir, name))

@@ -61,7 +61,7 @@ type Hyperparameters struct {
 	MaxSequenceLength         int      `json:"max_sequence_length"`
 }
 
-// Versioning says which versions are kept.
+// Versioning selects the versions to keep.
 type Versioning struct {
 	Strategy          string `json:"strategy"`        // incremental
 	RetentionCount    int    `json:"retention_count"` // number of versions to keep
@@ -83,7 +83,7 @@ func Default(name string) Spec {
 	case CodeArchitect:
 		s.Stage, s.BaseModel = training.ExecuteCode, string(training.Coding)
 		s.Description = "writes the code of a unit from its blueprint"
-		s.TrainingObjective = "given a blueprint and what is around it, write code that keeps all that the blueprint promises"
+		s.TrainingObjective = "given a blueprint and its context, write code that keeps all promises of the blueprint"
 	case JSONArchitect:
 		s.Hyperparameters.Rank = 16
 	}
@@ -117,13 +117,13 @@ var ErrName = errors.New("no name of an adapter")
 // ValidName checks an adapter name.
 func ValidName(name string) error {
 	if !nameForm.MatchString(name) {
-		return fmt.Errorf("%.60q is %w; it is small letters, digits, - and _, such as %s", name, ErrName, CodeArchitect)
+		return fmt.Errorf("%.60q is %w; use lower-case letters, digits, - and _, such as %s", name, ErrName, CodeArchitect)
 	}
 	return nil
 }
 
 // ErrNone reports that an adapter has no specification.
-var ErrNone = errors.New("there is no such adapter")
+var ErrNone = errors.New("adapter not found")
 
 // Load reads the specification of an adapter in the repository at root. Without a file it returns the defaults, if
 // these include a stage.
@@ -140,7 +140,7 @@ func Load(root, name string) (Spec, error) {
 		return s, nil
 	}
 	if err != nil {
-		return Spec{}, fmt.Errorf("read what %s is for: %w", name, err)
+		return Spec{}, fmt.Errorf("read the specification of %s: %w", name, err)
 	}
 	return Parse(File(name), name, text)
 }
@@ -157,7 +157,7 @@ func Parse(file, name string, text []byte) (Spec, error) {
 		return Spec{}, fmt.Errorf("%s:%d: more than one value in the file", file, lineAt(text, d.InputOffset()))
 	}
 	if s.Name != name {
-		return Spec{}, fmt.Errorf("%s: adapter_name is %.60q, and the folder is that of %s", file, s.Name, name)
+		return Spec{}, fmt.Errorf("%s: adapter_name is %.60q, but the folder belongs to %s", file, s.Name, name)
 	}
 	if err := s.Check(); err != nil {
 		return Spec{}, fmt.Errorf("%s: %w", file, err)
@@ -181,17 +181,17 @@ func (s Spec) Check() error {
 	}
 	switch {
 	case s.Stage == "":
-		wrong("stage is missing; it is one of %v", training.Stages())
+		wrong("stage is missing; use one of %v", training.Stages())
 	case !slices.Contains(training.Stages(), s.Stage):
 		wrong("stage %q: must be one of %v", s.Stage, training.Stages())
 	case s.BaseModel == "":
-		wrong("base_model is missing; of stage %s it is %s", s.Stage, s.Base())
+		wrong("base_model is missing; for stage %s it is %s", s.Stage, s.Base())
 	case s.BaseModel != string(s.Base()):
 		wrong("base_model is %q; a model of stage %s is of base %s, and an adapter never crosses it", s.BaseModel, s.Stage,
 			s.Base())
 	}
 	if s.ChatTemplate != "auto" {
-		wrong("chat_template is %q; it is auto: the base model has its own, and no token of it is written here",
+		wrong("chat_template is %q; it must be auto, because the base model has its own template",
 			s.ChatTemplate)
 	}
 	h := s.Hyperparameters
@@ -214,10 +214,10 @@ func (s Spec) Check() error {
 		wrong("hyperparameters.dropout is %v; it is from 0 to below 1", h.Dropout)
 	}
 	if !(h.LearningRate > 0 && h.LearningRate < 1) {
-		wrong("hyperparameters.learning_rate is %v; it is above 0 and below 1", h.LearningRate)
+		wrong("hyperparameters.learning_rate is %v; it must be above 0 and below 1", h.LearningRate)
 	}
 	if !(s.ValidationSplit > 0 && s.ValidationSplit < 1) {
-		wrong("validation_split is %v; it is above 0 and below 1", s.ValidationSplit)
+		wrong("validation_split is %v; it must be above 0 and below 1", s.ValidationSplit)
 	}
 	if len(h.TargetModules) == 0 ||
 		slices.ContainsFunc(h.TargetModules, func(m string) bool { return strings.TrimSpace(m) == "" }) {
@@ -233,7 +233,7 @@ func (s Spec) Check() error {
 func (s Spec) Encode() ([]byte, error) {
 	text, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
-		return nil, fmt.Errorf("write what %s is for: %w", s.Name, err)
+		return nil, fmt.Errorf("write the specification of %s: %w", s.Name, err)
 	}
 	return append(text, '\n'), nil
 }

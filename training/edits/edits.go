@@ -65,7 +65,7 @@ func (c Change) Write() (Answer, error) {
 	case c.Made:
 		blocks = []Block{{now: now}}
 	case strings.TrimSpace(old) == "":
-		return Answer{}, fmt.Errorf("%s: %w: it was blank", c.Path, ErrNone)
+		return Answer{}, fmt.Errorf("%s: %w: the file was blank", c.Path, ErrNone)
 	default:
 		var err error
 		if blocks, err = c.blocks(old); err != nil {
@@ -98,7 +98,7 @@ func (c Change) blocks(old string) ([]Block, error) {
 				break
 			}
 			if n == most {
-				return nil, fmt.Errorf("%w: what changes stands in it more than once", ErrNone)
+				return nil, fmt.Errorf("%w: the changed text occurs more than once in it", ErrNone)
 			}
 		}
 		for len(spans) > 0 && spans[len(spans)-1].to >= x.from { // join overlapping quotes
@@ -164,11 +164,11 @@ func (c Change) does(text string, blocks int, old, now string) error {
 		return err
 	}
 	if len(list) != max(1, blocks) {
-		return fmt.Errorf("it reads as %d edits", len(list))
+		return fmt.Errorf("it is parsed as %d edits", len(list))
 	}
 	for _, e := range list {
 		if e.Path != c.Path || e.Delete != c.Deleted {
-			return fmt.Errorf("it reads as an edit of %q", e.Path)
+			return fmt.Errorf("it is parsed as an edit of %q", e.Path)
 		}
 		if c.Deleted {
 			return nil
@@ -178,7 +178,7 @@ func (c Change) does(text string, blocks int, old, now string) error {
 		}
 	}
 	if strings.TrimRight(old, "\r\n") != strings.TrimRight(now, "\r\n") {
-		return errors.New("the edits make another text")
+		return errors.New("the edits produce another text")
 	}
 	return nil
 }

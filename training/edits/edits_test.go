@@ -24,7 +24,7 @@ func TestEdits(t *testing.T) {
 			"f.go\n<<<<<<< SEARCH\nb\n=======\nx\n>>>>>>> REPLACE\n"},
 		"a line more": {lines("a", "b"), lines("a", "x", "b"),
 			"f.go\n<<<<<<< SEARCH\na\nb\n=======\na\nx\nb\n>>>>>>> REPLACE\n"},
-		"a line that stands twice": {lines("a", "x", "b", "x"), lines("a", "x", "b", "y"),
+		"a repeated line": {lines("a", "x", "b", "x"), lines("a", "x", "b", "y"),
 			"f.go\n<<<<<<< SEARCH\nb\nx\n=======\nb\ny\n>>>>>>> REPLACE\n"},
 		"two places": {lines("a", "1", "2", "3", "4", "5", "6", "7", "8", "z"),
 			lines("b", "1", "2", "3", "4", "5", "6", "7", "8", "y"),

@@ -55,12 +55,12 @@ func (j *job) card() string {
 		p("| %s | %d |", name, m.Licenses[l])
 	}
 	if n := m.Licenses[""]; n > 0 {
-		p("\nThe license of the repository of %d line(s) is not known. Find it out before you pass this data on.", n)
+		p("\nThe license of the repository is unknown for %d line(s). Find it before you distribute this data.", n)
 	}
-	p("\n## How it was split\n")
+	p("\n## Split\n")
 	d := m.Plan.Data
 	p(
-		"The newest part of each repository is held for validation. Train and validation share no commit, no task, no " +
+		"The newest part of each repository is held out for validation. Train and validation share no commit, no task, no " +
 			"version of a file, no prompt, and no two")
 	p("examples that have %g or more of their groups of %d words in common. That was checked on the finished files.\n",
 		d.NearDuplicate, d.Shingle)
@@ -70,19 +70,19 @@ func (j *job) card() string {
 		p("- Tokens that the model's template adds to each turn are not counted.")
 	}
 	if n := len(m.TooLong); n > 0 {
-		what := "were left out"
+		what := "were omitted"
 		if j.TooLong == Keep {
 			what = "are in it all the same, and the trainer may cut them"
 		}
 		p("- %d example(s) were longer and %s; `%s` names them.", n, what, ManifestFile)
 	}
 	p(
-		"- What is from history was made from commits: nobody said that these were the best changes, or that a model was " +
+		"- Examples from history were made from commits: these are not proven to be the best changes, or that a model was " +
 			"asked so.")
-	p("- What is from runs is proven by receipts; its quality is what gates and git could tell.")
-	p("- Secrets were taken out by their looks and by their names. Look through it yourself before you pass it on.")
+	p("- Examples from runs are proven by receipts; their quality was judged by gates and git.")
+	p("- Secrets were removed by their form and by their names. Check the data yourself before you distribute it.")
 	if len(m.LeftOut) > 0 {
-		p("\n## What was left out\n")
+		p("\n## Omitted examples\n")
 		p("| reason | examples |\n|---|--:|")
 		for _, r := range Reasons() {
 			if n := m.LeftOut[r]; n > 0 {

@@ -87,7 +87,8 @@ func trlConfig(method string) func(job) []document {
 			y.set("packing", false)
 			if j.schema == "messages" {
 				y.note(
-					"set this to true if the model's template marks the answers with {% generation %}; else the prompts are learnt, " +
+					"set this to true if the model's template marks the answers with {% generation %}; otherwise the prompts are " +
+						"learned, " +
 						"too")
 				y.set("assistant_only_loss", false)
 			} else {
@@ -265,7 +266,7 @@ func mlxConfig(j job) []document {
 	y.set("adapter_path", "adapter")
 	y.set("num_layers", -1)
 	y.set("batch_size", h.BatchSize)
-	y.note("older versions of MLX do not know the next line, and make a step of each batch")
+	y.note("older versions of MLX ignore the next line, and make a step of each batch")
 	y.set("grad_accumulation_steps", h.GradientAccumulation)
 	y.note(fmt.Sprintf("an iteration is one batch: %d steps of %d batches", h.MaxSteps, h.GradientAccumulation))
 	y.set("iters", h.MaxSteps*h.GradientAccumulation)
@@ -275,7 +276,7 @@ func mlxConfig(j job) []document {
 	if j.schema == "messages" {
 		y.set("mask_prompt", true)
 	} else {
-		y.note("MLX learns the prompts, too, where it gets text")
+		y.note("MLX also learns the prompts if it gets text")
 		y.set("mask_prompt", false)
 	}
 	y.set("grad_checkpoint", true)
@@ -287,7 +288,7 @@ func mlxConfig(j job) []document {
 	if h.QuantizationBits > 0 {
 		y.note(
 			fmt.Sprintf(
-				"MLX trains on what it gets: for %d bits, give a model that was converted so (mlx_lm.convert -q --q-bits %d)",
+				"MLX does not convert the model: for %d bits, give a converted model (mlx_lm.convert -q --q-bits %d)",
 				h.QuantizationBits, h.QuantizationBits))
 	}
 	y.note("MLX multiplies with the scale itself, which is alpha divided by rank")

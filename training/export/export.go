@@ -27,7 +27,7 @@ const (
 // Reasons for omitting an example from an export, besides its license.
 const (
 	NotLearnt     curate.Reason = "not to be learnt"
-	NoCounterpart curate.Reason = "nothing to hold it against"
+	NoCounterpart curate.Reason = "no other answer to compare it with"
 )
 
 // Policy is the handling of examples that are too long.
@@ -115,7 +115,7 @@ type Manifest struct {
 }
 
 // ErrEmpty reports that no example can be exported.
-var ErrEmpty = errors.New("nothing is left to export")
+var ErrEmpty = errors.New("no examples remain to export")
 
 // job is the state of one export.
 type job struct {
@@ -221,7 +221,7 @@ func (j *job) empty() error {
 			why = append(why, fmt.Sprintf("%d %s", n, r))
 		}
 	}
-	return fmt.Errorf("%w as %s for %s: left out are %s", ErrEmpty, j.format.Name, side, strings.Join(why, ", "))
+	return fmt.Errorf("%w as %s for %s: all were omitted: %s", ErrEmpty, j.format.Name, side, strings.Join(why, ", "))
 }
 
 // Reasons returns the reasons for omitting examples, in order.

@@ -241,7 +241,7 @@ func first(v map[string]any, keys ...string) any {
 	return nil
 }
 
-// Good answers are learnt, bad ones are not; a bad answer is held against a good one to the same prompt.
+// Good answers are learnt, bad ones are not; a bad answer is paired with a good one to the same prompt.
 func TestWhatIsTaken(t *testing.T) {
 	set := dataset(t, 120)
 	taken := func(name string) []string {

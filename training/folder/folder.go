@@ -63,7 +63,7 @@ func vacant(out, mark string, replace bool) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return fmt.Errorf("look at %s: %w", out, err)
+		return fmt.Errorf("check %s: %w", out, err)
 	case len(entries) == 0:
 		return nil
 	}
@@ -71,7 +71,7 @@ func vacant(out, mark string, replace bool) error {
 		return nil
 	}
 	if replace {
-		return fmt.Errorf("%s has no %s and is left as it is: %w", out, mark, ErrExists)
+		return fmt.Errorf("%s has no %s and is not changed: %w", out, mark, ErrExists)
 	}
 	return fmt.Errorf("%s is not empty: %w", out, ErrExists)
 }

@@ -60,7 +60,7 @@ func Audit(root, adapter, unit string) (due bool, why string, err error) {
 		return true, "", err
 	}
 	if len(made) == 0 || made[len(made)-1].Session != blueprint.AdapterSession {
-		return true, fmt.Sprintf("nothing says that %s wrote it", adapter), nil
+		return true, fmt.Sprintf("no record says that %s wrote it", adapter), nil
 	}
 	last := made[len(made)-1].At
 	if !last.After(*s.Since) {

@@ -97,7 +97,7 @@ func firstPass(list []Generation) Figure {
 		}
 	}
 	if f.Of == 0 {
-		f.Why = "nothing was decided yet"
+		f.Why = "no decision was made yet"
 		return f
 	}
 	return f.measured(float64(good)/float64(f.Of), func(v float64) bool { return v >= FirstPass-slack })
@@ -116,7 +116,7 @@ func agreement(list []Generation, seed uint64) Figure {
 	}
 	f.Of = min(len(both), Sample)
 	if len(both) < Sample {
-		f.Why = fmt.Sprintf("%d generations were assessed by the adapter itself as well", len(both))
+		f.Why = fmt.Sprintf("the adapter itself also assessed %d generations", len(both))
 		return f
 	}
 	r := rand.New(rand.NewPCG(seed, 0x67726164))

@@ -32,8 +32,8 @@ const (
 var (
 	ErrComplete = errors.New("the folder has a complete set of examples")
 	ErrOther    = errors.New("the folder has the beginning of another set of examples")
-	ErrForeign  = errors.New("the folder has files of others")
-	ErrDamaged  = errors.New("what was written before is not what it was")
+	ErrForeign  = errors.New("the folder has files that runplan did not write")
+	ErrDamaged  = errors.New("files of the earlier run were changed")
 	ErrBusy     = errors.New("another process writes examples into the folder")
 )
 

@@ -41,7 +41,7 @@ func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*s
 		}
 	}
 	if kept < must {
-		return p, nil, "what changes has no room in the context"
+		return p, nil, "the changed code does not fit into the context"
 	}
 	paths := p.Paths()
 	texts = slices.DeleteFunc(texts, func(s *source) bool { return !slices.Contains(paths, s.path) })

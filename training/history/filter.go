@@ -47,9 +47,9 @@ func (r Reason) Text() string {
 	case Merge:
 		return "a merge"
 	case NoParent:
-		return "nothing is known of what was before it"
+		return "the code before it is unknown"
 	case Reverted:
-		return "a later commit takes it back"
+		return "a later commit reverts it"
 	case ByProgram:
 		return "the message was written by a program: a revert, a bump, a release"
 	case SaysLittle:
@@ -67,13 +67,13 @@ func (r Reason) Text() string {
 	case TooLarge:
 		return "a file of more than 512 KiB"
 	case Binary:
-		return "a file that is no text in UTF-8"
+		return "a file that is not UTF-8 text"
 	case TooMany:
 		return "200 changed lines or more"
 	case NoChange:
 		return "no line of code changes"
 	case Secret:
-		return "it holds what looks like a secret"
+		return "it contains a probable secret"
 	case Broken:
 		return "a file does not parse before or after it"
 	case NoExample:
@@ -213,7 +213,7 @@ const (
 	leastTells = 2 // of these, words not in emptyWords
 )
 
-// ofMessage returns what is wrong with a commit message. The subject must have at least 15 characters and three words,
+// ofMessage returns why a commit message is unusable. The subject must have at least 15 characters and three words,
 // two of them not in emptyWords. A prefix such as "fix(parser):" and issue numbers do not count.
 func ofMessage(message string) Reason {
 	subject, _, _ := strings.Cut(message, "\n")

@@ -35,7 +35,7 @@ func (w *work) takesTests() string {
 		if c.after == nil {
 			return "it deletes a file of tests, which the prompt forbids"
 		}
-		// Only changed lines can take a test away, and they are few beside the lines of a file of tests.
+		// Only changed lines can remove a test, and a test file has few of them.
 		old, now := c.changedLines()
 		if before := testsIn(old); len(before) > 0 {
 			after := testsIn(now)
@@ -76,7 +76,7 @@ func testsIn(text string) []string {
 	return out
 }
 
-// fewWords is the number of words up to which a task has to name code of the repository.
+// fewWords is the maximum number of words of a task that must name code of the repository.
 const fewWords = 5
 
 // vague tells why a task cannot be done from its text, or "".
@@ -87,14 +87,14 @@ func (q query) vague() string {
 	return ""
 }
 
-// Limits of what an answer may hold that nobody could derive from its prompt.
+// Limits of text in an answer that cannot be derived from its prompt.
 const (
 	mostNew    = 40  // words
 	shareOfNew = 0.6 // of all words
 )
 
-// derivable is the signal of how many words of an answer stand in its prompt. A text of many other words, such as a
-// policy, can only be known.
+// derivable is the signal for the share of an answer's words that are in its prompt. A text of many other words, such
+// as a policy, can only be known.
 func (w *work) derivable(prompt string) (signal, string) {
 	known, seen := map[string]bool{}, map[string]bool{}
 	outline.EachWord(prompt, func(s string) { known[s] = true })
@@ -118,13 +118,13 @@ func (w *work) derivable(prompt string) (signal, string) {
 		return signal{}, bad
 	}
 	if len(seen) == 0 {
-		return signal{"derivable", 1, "nothing new is written"}, ""
+		return signal{"derivable", 1, "no new lines are written"}, ""
 	}
 	share := float64(fresh) / float64(len(seen))
 	s := signal{"derivable", 1 - share,
-		fmt.Sprintf("%d of %d words of the new lines stand in the prompt", len(seen)-fresh, len(seen))}
+		fmt.Sprintf("%d of %d words of the new lines are in the prompt", len(seen)-fresh, len(seen))}
 	if fresh > mostNew && share > shareOfNew {
-		return s, "nobody could derive it: most words of its new lines stand nowhere in the prompt"
+		return s, "it cannot be derived: most words of its new lines are not in the prompt"
 	}
 	return s, ""
 }

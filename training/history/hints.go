@@ -29,7 +29,7 @@ func (m Manifest) Hints() []Hint {
 		{!over(vague, tooVague), "clear messages: " + share(vague) + " do not say what changed"},
 		{!over(wide, tooWide), "small, focused commits: " + share(wide) +
 			" change more than 5 files or 200 lines, or no file"},
-		{!over(taken, tooTaken), "stable: " + share(taken) + " were taken back later"},
+		{!over(taken, tooTaken), "stable: " + share(taken) + " were reverted later"},
 		{over(m.Used, tooFew), "worth it: " + share(m.Used) + " make examples"},
 	}
 	return out

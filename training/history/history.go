@@ -61,7 +61,7 @@ func DefaultBudget() tokens.Budget { return tokens.Budget{Window: 16384, Reserve
 
 // Errors for a repository without usable history.
 var (
-	ErrPartial = errors.New("the clone is a partial one: contents of files are not here")
+	ErrPartial = errors.New("the clone is partial: file contents are missing")
 )
 
 // chunk is the number of commits processed together.
@@ -161,7 +161,7 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 		return err
 	}
 	if b.state.Done < total {
-		return fmt.Errorf("git told of %d of %d commits; run it again, it goes on there", b.state.Done, total)
+		return fmt.Errorf("git printed only %d of %d commits; run it again to continue", b.state.Done, total)
 	}
 	return nil
 }

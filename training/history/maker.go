@@ -68,10 +68,10 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 			why = unfit
 		}
 		if why == "" && len(Addresses(l.system+l.prompt+l.completion)) > 0 {
-			why = "it holds a mail address"
+			why = "it contains a mail address"
 		}
 		if why == "" && m.sentry.hide(l.completion) != l.completion {
-			why = "its answer looks like it holds a secret"
+			why = "its answer contains a probable secret"
 		}
 		if why != "" {
 			out.not[stage] = why
@@ -81,7 +81,7 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 		var leak *training.LeakError
 		switch {
 		case errors.As(err, &leak):
-			out.not[stage] = "a secret would come out"
+			out.not[stage] = "it would reveal a secret"
 			continue
 		case err != nil:
 			return out, err
@@ -172,7 +172,7 @@ func (w *work) signals() []signal {
 		tested = signal{"tested", 1, "it changes tests too"}
 	}
 	return []signal{
-		{"merged", 1, "it is part of the history, and no later commit takes it back"},
+		{"merged", 1, "it is part of the history, and no later commit reverts it"},
 		tested,
 		{"files_shown", float64(len(w.changes)) / float64(len(w.Entries)), itoa(len(w.changes)) + " of " +
 			itoa(len(w.Entries)) + " changed files are code of its languages"},

@@ -104,9 +104,9 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 	}
 	switch {
 	case count[primary] == 0:
-		return lesson{}, "no symbol that was there changes"
+		return lesson{}, "no existing symbol changes"
 	case count[supporting]+count[excluded] == 0:
-		return lesson{}, "there is nothing to choose between"
+		return lesson{}, "there is only one choice"
 	}
 	prompt, err := m.Retrieval.Render("precision", map[string]string{
 		"task": q.fenced, "intent": q.intent, "kind": string(q.kind), "symbols": fenced(strings.Join(lines, "\n")),
@@ -116,7 +116,7 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 	}
 	return lesson{prompt: prompt, completion: "{" + strings.Join(answer, ",") + "}", texts: texts, signals: []signal{
 		{"symbols_covered", min(1, float64(count[primary])/float64(max(1, touched))),
-			fmt.Sprintf("%d of %d changed symbols are asked about", count[primary], touched)},
+			fmt.Sprintf("the prompt asks about %d of %d changed symbols", count[primary], touched)},
 	}}, ""
 }
 

@@ -130,7 +130,7 @@ func pythonTargets(from string, i outline.Import, tree *folder, add func(string,
 		}
 		bases = []string{path.Join(dir, rel)}
 	} else if rel != "" {
-		// The import root is a folder above the file, the top, or src. The nearest one that has the module wins.
+		// The import root is a folder above the file, the top, or src. The nearest one with the module counts.
 		for dir := path.Dir(from); ; dir = path.Dir(dir) {
 			bases = append(bases, path.Join(dir, rel))
 			if dir == "." || dir == "/" {

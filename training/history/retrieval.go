@@ -68,7 +68,7 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 	}
 	return lesson{prompt: prompt, completion: marshal(a), texts: texts, signals: []signal{
 		{"files_known_before", float64(known) / float64(len(w.changes)),
-			fmt.Sprintf("%d of %d changed files were there", known, len(w.changes))},
+			fmt.Sprintf("%d of %d changed files existed", known, len(w.changes))},
 	}}, ""
 }
 
@@ -147,7 +147,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 			sure = append(sure, c.path)
 			continue
 		}
-		x := candidate{source: c.before, tier: 1, relevant: true, reason: "it has to be changed"}
+		x := candidate{source: c.before, tier: 1, relevant: true, reason: "it must be changed"}
 		if words := q.has(c.path); len(words) > 0 {
 			x.why = "it has words of the task: " + strings.Join(words, ", ")
 		} else if name := firstOf(c, suggested); name != "" {
@@ -165,7 +165,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 				continue
 			}
 			x := candidate{source: r.source, why: r.why, tier: r.tier, relevant: len(r.uses) > 0,
-				reason: "nothing of it is part of the change"}
+				reason: "no part of it changes"}
 			if x.relevant {
 				x.reason = cut("the change uses "+r.uses[0]+" of it", 80)
 			}
@@ -177,7 +177,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	}
 	if !slices.ContainsFunc(all, func(c candidate) bool { return !c.relevant }) ||
 		!slices.ContainsFunc(all, func(c candidate) bool { return c.relevant }) {
-		return lesson{}, "there is nothing to choose between"
+		return lesson{}, "there is only one choice"
 	}
 	slices.SortStableFunc(all,
 		func(a, b candidate) int { return cmp.Or(cmp.Compare(a.tier, b.tier), cmp.Compare(a.path, b.path)) })

@@ -22,13 +22,13 @@ import (
 type sentry struct {
 	gate  gates.Gate
 	dir   string
-	hide  func(string) string         // removes what looks like a secret
+	hide  func(string) string         // removes probable secrets
 	clean *lineSet                    // lines without secrets
 	last  *recent.Map[string, string] // by path: a version without secrets, in which none spans several lines
 }
 
-// newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read. redact has to
-// remove what [fence.Hide] removes, too; nil is that function.
+// newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read. redact must
+// also remove what [fence.Hide] removes; nil uses that function.
 func newSentry(dir string, redact func(string) string) sentry {
 	if redact == nil {
 		redact = fence.Hide
@@ -63,8 +63,8 @@ func document(name string) bool {
 // text is a text to check, with the path of its file.
 type text struct{ path, text string }
 
-// suspects returns the lines of a text that contain a hint and were not checked yet, and the text without those that
-// were checked. Most versions of a file share most of their lines with another one.
+// suspects returns the unchecked lines of a text that contain a hint, and the text without checked lines. Most
+// versions of a file share most of their lines with another one.
 func (s sentry) suspects(t text) (out []string, rest string) {
 	var b strings.Builder
 	left := 0

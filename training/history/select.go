@@ -5,11 +5,11 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// Selector tells which commits are tasks by their messages and files alone. It has to see them newest first, as a
-// later commit may revert an earlier one.
+// Selector decides which commits are tasks, only by their messages and files. It must see them newest first, because
+// a later commit may revert an earlier one.
 type Selector struct{ reverted map[string]bool }
 
-// Task returns the text of the task that a commit did, or the reason why it is no task.
+// Task returns the text of the task that a commit did, or the reason why it is not a task.
 func (s *Selector) Task(c git.Past) (string, Reason) {
 	if s.reverted == nil {
 		s.reverted = map[string]bool{}

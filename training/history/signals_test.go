@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// The signals of a commit have the values that can be worked out by hand; what no history tells has none and counts for
-// nothing (TRAIN-13).
+// The signals of a commit have the values that a person computes; without a history a signal is -1, unknown, and does
+// not count (TRAIN-13).
 func TestSignals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		archive string

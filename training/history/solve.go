@@ -60,7 +60,7 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	}
 	plan, err := taskPlan(q.text)
 	if err != nil {
-		return lesson{}, "its message is no task that a plan can hold"
+		return lesson{}, "its message is not a task that a plan can contain"
 	}
 	brief := briefing.Compose(
 		briefing.Input{PlanTitle: plan.Title, Preamble: plan.Preamble, Batch: plan.Batches[0], Attempt: 1})
@@ -83,7 +83,7 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 		return l, bad
 	}
 	l.signals = []signal{{"edits_match", 1,
-		fmt.Sprintf("the edits of %d files were carried out, and make what was committed", len(w.changes))}, derivable}
+		fmt.Sprintf("the edits of %d files were applied, and the result equals the commit", len(w.changes))}, derivable}
 	return l, m.fits(l)
 }
 
@@ -123,7 +123,7 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 		}
 	}
 	l.completion, l.texts = marshal(a), s.texts
-	l.signals = []signal{{"plan_reads", 1, "the plan is read as what it says"}}
+	l.signals = []signal{{"plan_reads", 1, "the parser reads the plan as intended"}}
 	return l, m.fits(l)
 }
 
@@ -163,7 +163,7 @@ func (c *change) task() string {
 		}
 	}
 	if text == "In "+c.path {
-		text += " change what stands outside of its functions and types"
+		text += " change code outside of functions and types"
 	}
 	return cut(text, 2000)
 }

@@ -63,11 +63,11 @@ type symbol struct {
 	kind      outline.Kind
 	signature string
 	doc       string
-	reason    string // a comment in it that gives a reason
+	reason    string // it has a comment that gives a reason
 	start     int
 	end       int
 	parent    int
-	piece     bool // shown as a piece of its own
+	piece     bool // shown as a separate piece
 }
 
 // telling reports whether a symbol name is specific. Names such as get and __init__ are not.
@@ -178,7 +178,7 @@ func topNames(symbols []symbol, most int) string {
 	return fence.Line(strings.Join(names, ", "))
 }
 
-// touched returns the pieces that hunks change: the innermost ones, and of a class only what is outside of its
+// touched returns the pieces that hunks change: the innermost ones, and of a class only the part outside of its
 // methods. side selects the lines of a hunk.
 func (s *source) touched(hunks []edits.Hunk, side func(edits.Hunk) (from, to int)) []int {
 	var out []int

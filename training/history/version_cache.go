@@ -19,7 +19,7 @@ type versionCache struct {
 	modules map[string]string           // blob of a go.mod → module path
 }
 
-// mostHeld limits the text in the younger half of the cache. Derived data takes a few times as much. mostFound limits
+// mostHeld limits the text in the younger half of the cache. Derived data needs a few times as much. mostFound limits
 // the findings beyond that.
 const (
 	mostHeld  = 4 << 20

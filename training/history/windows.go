@@ -41,7 +41,7 @@ const (
 	alike        = 0.3  // how much a score falls with each factor of e between the length of a window and the wanted one
 	longWindow   = 40   // lines
 	perWindow    = 90   // characters around a window
-	noise        = 0.35 // how much of a score is drawn: no search is perfect
+	noise        = 0.35 // the random part of a score, because no search is perfect
 )
 
 // views splits the changed files and those that they use into chunks, as the search of retrieval does. Chunks with
@@ -64,7 +64,7 @@ func (w *work) views(answers []edits.Answer) []*view {
 					have[s] = true
 				}
 			})
-			long := min(1, float64(x.lines())/longWindow) // what changes is rather long
+			long := min(1, float64(x.lines())/longWindow) // changed code is usually long
 			x.score = float64(len(have))/float64(1+len(words)) + noise*w.rng.Float64() + byLength*long
 			v.rest = append(v.rest, x)
 		}
@@ -81,7 +81,7 @@ func (w *work) views(answers []edits.Answer) []*view {
 				c.after == nil && s.Start == 1
 		})
 	}
-	// Unrelated files would tie all examples together by their versions, and leave nothing to validate with.
+	// Unrelated files would connect all examples by their versions, and leave none for validation.
 	for _, r := range w.deps {
 		add(r.source, func(outline.Span) bool { return false })
 	}
@@ -123,7 +123,8 @@ func (c *choice) take(i int, x window) {
 	c.count++
 }
 
-// next takes a good window of a file that is left, of about the length of those of a row, and the ones that follow it.
+// next takes a remaining good window of a file, with about the length of the windows of a row, and the windows after
+// it.
 func (c *choice) next(i int, as row) {
 	v := c.views[i]
 	worth := func(x window) float64 {
@@ -156,9 +157,9 @@ func (c *choice) next(i int, as row) {
 	}
 }
 
-// chosen returns the windows to show of each file. A changed file shows as many rows of windows that do not change as
-// ones that do, each of the same length, and other files show as many, too, as long as there are any and there is
-// room. So neither the number, the size nor the place of a window tells whether it changes.
+// chosen returns the windows to show of each file. A changed file shows as many unchanged rows of windows as changed
+// ones, each of the same length, and other files show as many too, while there are windows and room. So neither the
+// number, the size nor the position of a window shows whether it changes.
 func (m *maker) chosen(all []*view, rng *rand.Rand) [][]window {
 	c := &choice{m: m, views: all, out: make([][]window, len(all)),
 		room: int(float64(m.Budget.Retrieval()*tokens.PerToken) * windowShare)}
@@ -190,7 +191,7 @@ func (m *maker) chosen(all []*view, rng *rand.Rand) [][]window {
 	return c.out
 }
 
-// shownAs returns a part of a file as prompts show it. A file that was found to hold no secret holds none in a part.
+// shownAs returns a part of a file as prompts show it. A part of a file without secrets has none.
 func (m *maker) shownAs(s *source, text string) string {
 	clean := fence.Clean(text)
 	if s.secret != nil && !*s.secret && clean == text {
@@ -199,7 +200,7 @@ func (m *maker) shownAs(s *source, text string) string {
 	return m.sentry.hide(clean)
 }
 
-// windows shows chunks of the changed files and of those that they use. Chunks that follow each other become one part.
+// windows shows chunks of the changed files and of those that they use. Adjacent chunks become one part.
 func (m *maker) windows(w *work, answers []edits.Answer) (parts []retrieve.Part, texts []*source, must int,
 	bad string) {
 	all := w.views(answers)

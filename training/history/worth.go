@@ -21,16 +21,16 @@ var (
 	// opinion matches subjects that name a direction and not a result.
 	opinion = lazyre.New(`(?i)\b(?:clean(?:ed|ing|s)?[- ]?(?:up)?|cleanups?|polish\w*|improve\w*|tweak\w*|correct(?:s|ed|ions?)?|refactor\w*|rework\w*|tid(?:y|ied|ying)|better|various|some|misc\w*|minor|small|nicer|nits?|typos?|spelling|` +
 		`grammar|wording|rephras\w*|reword\w*|consisten\w*|inconsisten\w*|simplif\w*|moderni[sz]e\w*|cosmetic|feedback|review|more tests?|add tests?|tests? for|coverage|comments?)\b`)
-	// figure matches numbers that hardly anybody chooses twice.
+	// figure matches numbers that two authors rarely choose independently.
 	figureRE = lazyre.New(`\b\d[\d_]*(?:\.\d+)*\b`)
 )
 
 // fewWordsOfBody is the number of words from which the body of a message explains its subject.
 const fewWordsOfBody = 8
 
-// untaught tells why a commit is not what its task asks for, or why its task does not tell what to do, or "". It looks
-// at what makes an example bad: a task about files that are not code, the output of a program, a matter of taste, code
-// that is commented out, and a change with no word of the task in it.
+// untaught returns why a commit does not match its task, or why its task is unclear, or "". It checks for common
+// faults of examples: a task about files that are not code, the output of a program, a matter of taste, code that is
+// commented out, and a change with no word of the task in it.
 func (w *work) untaught(q query) string {
 	subject, body, _ := strings.Cut(q.text, "\n")
 	named := len(q.files)+len(q.symbols) > 0
@@ -41,7 +41,7 @@ func (w *work) untaught(q query) string {
 	case byTool.MatchString(subject):
 		return "a program wrote the change"
 	case opinion.MatchString(subject) && !explained:
-		return "the task does not say what the result is"
+		return "the task does not describe the result"
 	case !named && slices.ContainsFunc(w.changes,
 		func(c *change) bool { return path.Base(c.path) == "conf.py" || path.Base(c.path) == "setup.py" }) &&
 		otherFiles.MatchString(subject):
@@ -54,7 +54,7 @@ func (w *work) untaught(q query) string {
 	case w.commentsOut():
 		return "it comments code out"
 	case !w.related():
-		return "no word of the task stands in or near most of the change"
+		return "no word of the task is in or near most of the change"
 	}
 	return ""
 }
@@ -90,7 +90,7 @@ func (w *work) commentsOut() bool {
 // relatedShare is the share of the hunks that need a word of the task.
 const relatedShare = 0.3
 
-// related reports whether words of the task stand in the changed lines, in the path, or in the names around them.
+// related reports whether words of the task are in the changed lines, in the path, or in the names around them.
 func (w *work) related() bool {
 	asked := map[string]bool{}
 	outline.EachWord(w.task, func(s string) {
@@ -128,15 +128,15 @@ func (w *work) related() bool {
 	return hunks == 0 || near > 0 && float64(near) >= relatedShare*float64(hunks)
 }
 
-// Limits of the prose and the figures in an answer that stand nowhere in its prompt.
+// Limits of the prose and the figures in an answer that are not in its prompt.
 const (
 	mostProse    = 14  // words of comments and texts
 	shareOfProse = 0.5 // of all words of comments and texts
 	longFigure   = 3   // digits
 )
 
-// invented tells why only the author could know comments, texts and figures of an answer, or "". Tests choose their
-// own.
+// invented returns why only the author could know comments, texts and figures of an answer, or "". Tests may choose
+// their own.
 func (w *work) invented(known map[string]bool, prompt string) string {
 	prose, fresh := map[string]bool{}, 0
 	for _, c := range w.changes {
@@ -148,7 +148,7 @@ func (w *work) invented(known map[string]bool, prompt string) string {
 			if !language.IsTest(c.path) {
 				for _, n := range figureRE.FindAllString(text, -1) {
 					if len(n) >= longFigure && !strings.Contains(prompt, n) && strings.Trim(n, "10_.") != "" {
-						return "a figure of its answer stands nowhere in the prompt"
+						return "a figure of its answer is not in the prompt"
 					}
 				}
 			}
@@ -164,7 +164,7 @@ func (w *work) invented(known map[string]bool, prompt string) string {
 		}
 	}
 	if fresh > mostProse && float64(fresh) > shareOfProse*float64(len(prose)) {
-		return "nobody could derive its comments and texts: most of their words stand nowhere in the prompt"
+		return "its comments and texts cannot be derived: most of their words are not in the prompt"
 	}
 	return ""
 }

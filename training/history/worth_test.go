@@ -22,7 +22,7 @@ func TestUntaught(t *testing.T) {
 		"says what and where": {"Retry returns two after an error", before, after, 1, ""},
 		"about workflows":     {"Add Windows to the CI workflows", before, after, 2, "not code"},
 		"a formatter":         {"Run gofmt over retry", before, after, 1, "a program"},
-		"a direction":         {"Improve the retry behaviour somewhat", before, after, 1, "what the result is"},
+		"a direction":         {"Improve the retry behaviour somewhat", before, after, 1, "does not describe the result"},
 		"a direction, explained": {"Improve the retry behaviour\n\nIt has to return two, because one is taken by the " +
 			"first of all attempts.", before, after, 1, ""},
 		"comments code out":       {"Retry only once after an error", code, out, 1, "comments code out"},

@@ -1,5 +1,5 @@
-// Package license recognises the license of a repository. It is a package of its own for its size: it brings 4 MB of
-// texts.
+// Package license recognises the license of a repository. It is a separate package because of its size: it contains 4
+// MB of texts.
 package license
 
 import (

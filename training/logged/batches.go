@@ -48,7 +48,7 @@ type entry struct {
 	change
 }
 
-// batch yields the attempts at one batch: the merged one, failed ones before it, and those that lost against it.
+// batch yields the attempts at one batch: the merged one, failed ones before it, and losers of its tournament.
 func (b *build) batch(ctx context.Context, r *run, m *batch) error {
 	where := func(a *attempt) string { return fmt.Sprintf("batch %s of run %s, %s", m.key, r.id, a.name()) }
 	p, why, err := b.prove(ctx, r, m.key)
@@ -155,7 +155,7 @@ func verdictOf(a *attempt) *float64 {
 
 func (e *entry) score() string { return e.scores[e.candidate] }
 
-// said describes the end of the attempt in the words of the journal.
+// said describes the end of the attempt in the terms of the journal.
 func (e *entry) said() string {
 	return strings.TrimSuffix(fmt.Sprintf("%s: %s", e.made.Outcome, e.made.Reason), ": ")
 }

@@ -40,7 +40,7 @@ type Options struct {
 }
 
 // ErrUnproven reports a requested row without a receipt.
-var ErrUnproven = errors.New("asked for without a receipt")
+var ErrUnproven = errors.New("requested row has no receipt")
 
 // Build yields the examples of a source and returns the counts of all rows. It stops at an error of yield.
 func Build(ctx context.Context, s Source, o Options, yield func(training.Example) error) (training.Tally, error) {
@@ -123,10 +123,10 @@ type refusal struct {
 	unproven bool
 }
 
-// The reasons. unproven marks those about receipts.
+// The reasons. unproven marks the ones about receipts.
 func notMerged() refusal { return refusal{"no receipt: the batch was not merged", true} }
 func receiptGone() refusal {
-	return refusal{"no receipt: the file is gone; runplan resume writes it again", true}
+	return refusal{"no receipt: the file does not exist; runplan resume rewrites it", true}
 }
 func receiptChanged() refusal {
 	return refusal{"the receipt is not the one of the journal", true}
@@ -134,15 +134,15 @@ func receiptChanged() refusal {
 func commitGone() refusal { return refusal{"git does not have the commit of the receipt", true} }
 func noRun() refusal      { return refusal{"no receipt: the task belongs to no run", true} }
 func noRecord() refusal   { return refusal{"no record of the review", true} }
-func noBrief() refusal    { return refusal{"the brief is gone", false} }
+func noBrief() refusal    { return refusal{"the brief no longer exists", false} }
 func noChange() refusal   { return refusal{"the attempt changed nothing", false} }
 func noAnswer() refusal   { return refusal{"no answer was given", false} }
 func noVerdict() refusal  { return refusal{"no gate judged the attempt", false} }
-func noStage() refusal    { return refusal{"the call is of no stage that is trained", false} }
+func noStage() refusal    { return refusal{"the stage of the call is not trained", false} }
 func notEdits() refusal {
 	return refusal{"the change cannot be written as edits", false}
 }
-func changeGone() refusal { return refusal{"the change is gone", false} }
+func changeGone() refusal { return refusal{"the change no longer exists", false} }
 func alike() refusal      { return refusal{"winner and loser wrote the same", false} }
 func superseded() refusal {
 	return refusal{"the attempt passed, and another one was merged", false}

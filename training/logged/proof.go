@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// proof holds the evidence that code was made as the journal says.
+// proof is the evidence that code was made as recorded in the journal.
 type proof struct {
 	receipt local.Receipt // receipt of the batch, or of the last batch of a plan
 	sum     string        // hash of the file

@@ -161,7 +161,7 @@ func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 	n := len(rec.Discrepancies)
 	e.Quality = share(n-len(rec.UnknownClaims), n)
 	e.Signals = []training.Signal{{Name: "claims", Value: e.Quality,
-		Note: fmt.Sprintf("%d of %d claims stand in the blueprint", n-len(rec.UnknownClaims), n)}}
+		Note: fmt.Sprintf("%d of %d claims are in the blueprint", n-len(rec.UnknownClaims), n)}}
 	e.Signals = append(e.Signals, training.Signal{Name: "decision", Note: string(rec.Decision)})
 	if rec.promoted != nil {
 		v := 0.0

@@ -42,7 +42,7 @@ func (b *build) became(ctx context.Context, run string, p *proof) (aftermath, er
 	return a, nil
 }
 
-// of returns the worst known value of a signal: a plan is as good as its worst batch.
+// of returns the worst known value of a signal, because a plan is as good as its worst batch.
 func (a aftermath) of(name string, worse func(v, than float64) bool) (out store.TrainingSignal, found bool) {
 	for _, s := range a.list {
 		if s.Name != name {

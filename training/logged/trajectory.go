@@ -34,7 +34,7 @@ type Trajectory struct {
 // TrajectoryAgent is the agent of a trajectory.
 type TrajectoryAgent struct {
 	Name    string `json:"name"`
-	Version string `json:"version"` // "unknown" where its log does not say
+	Version string `json:"version"` // "unknown" if its log does not have it
 	Model   string `json:"model_name,omitempty"`
 }
 
@@ -54,7 +54,7 @@ type ToolCall struct {
 	Arguments map[string]any `json:"arguments"`
 }
 
-// Observation holds what tools gave back.
+// Observation holds the results of tools.
 type Observation struct {
 	Results []ToolResult `json:"results"`
 }
@@ -65,16 +65,16 @@ type ToolResult struct {
 	Content string `json:"content"`
 }
 
-// FinalMetrics are the sums of an attempt. What is not known is left out.
+// FinalMetrics holds the sums of an attempt. Unknown values are omitted.
 type FinalMetrics struct {
-	Prompt     *int64   `json:"total_prompt_tokens,omitempty"` // with what came from a cache
+	Prompt     *int64   `json:"total_prompt_tokens,omitempty"` // including cached tokens
 	Completion *int64   `json:"total_completion_tokens,omitempty"`
 	Cached     *int64   `json:"total_cached_tokens,omitempty"`
 	Cost       *float64 `json:"total_cost_usd,omitempty"`
 	Steps      int      `json:"total_steps"`
 }
 
-// Outcome says what became of the attempt.
+// Outcome is the result of the attempt.
 type Outcome struct {
 	Repo      string    `json:"repo"`
 	License   string    `json:"license,omitempty"`
@@ -90,11 +90,11 @@ type Outcome struct {
 	At        time.Time `json:"at"`
 }
 
-// maxLog bounds the bytes of an agent's log that are read.
+// maxLog limits the bytes of an agent's log that are read.
 const maxLog = 64 << 20
 
-// Trajectories yields the attempts of agents at the batches that a receipt proves, with a name for each. format tells
-// how an agent's log is to be read. It returns the counts of all attempts.
+// Trajectories yields the attempts of agents at the batches that a receipt proves, with a name for each. format
+// returns the format of an agent's log. It returns the counts of all attempts.
 func Trajectories(ctx context.Context, s Source, o Options, format func(agent string) stream.Format,
 	yield func(name string, t Trajectory) error) (training.Tally, error) {
 	b := &build{Source: s, Options: o, objects: s.Repo.Objects(ctx)}
@@ -174,7 +174,7 @@ func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, why *refusal,
 	return yield(name, t)
 }
 
-func noLog() refusal { return refusal{"the agent's log is gone or empty", false} }
+func noLog() refusal { return refusal{"the agent's log is missing or empty", false} }
 
 // hide removes control codes and secrets.
 func (b *build) hide(text string) string {
@@ -215,7 +215,7 @@ func (b *build) follow(t *Trajectory, log string, format stream.Format) error {
 	return nil
 }
 
-// event adds what an agent did to the steps: each text begins a turn, and so does a call after a result.
+// event adds an agent's event to the steps: each text begins a turn, and so does a call after a result.
 func (b *build) event(t *Trajectory, e stream.Event) {
 	turn := func(message string) *TrajectoryStep {
 		t.Steps = append(t.Steps, TrajectoryStep{ID: len(t.Steps) + 1, Source: "agent", Message: message})
@@ -225,7 +225,7 @@ func (b *build) event(t *Trajectory, e stream.Event) {
 	switch e.Kind {
 	case stream.Text:
 		text := b.hide(e.Text)
-		if last.Source == "agent" && len(last.Calls) == 0 { // a message that came in pieces
+		if last.Source == "agent" && len(last.Calls) == 0 { // a message in pieces
 			last.Message += "\n" + text
 			return
 		}

@@ -1,4 +1,4 @@
-// Package outcomes asks git for the later outcomes of earlier runs: whether their code was merged into the start
+// Package outcomes gets the later outcomes of earlier runs from git: whether their code was merged into the start
 // branch, reverted there, or soon rewritten. Gates judge code when it is made; outcomes show what people did with it
 // later.
 package outcomes
@@ -81,7 +81,7 @@ func Runs(ctx context.Context, j *store.Journal) ([]Run, error) {
 	return out, nil
 }
 
-// Look asks git about the merges of a run. Lines removed within days after a merge count as rewritten.
+// Look queries git about the merges of a run. Lines removed within days after a merge count as rewritten.
 func Look(ctx context.Context, repo *git.Repo, r Run, days int, now time.Time) ([]store.TrainingSignal, error) {
 	l := looker{repo: repo, run: r, days: days, now: now}
 	untold := func(why string) []store.TrainingSignal {
@@ -96,7 +96,7 @@ func Look(ctx context.Context, repo *git.Repo, r Run, days int, now time.Time) (
 	}
 	var err error
 	if l.tip, err = repo.Resolve(ctx, "refs/heads/"+r.Branch); err != nil {
-		return nil, fmt.Errorf("look at branch %s: %w", r.Branch, err)
+		return nil, fmt.Errorf("read branch %s: %w", r.Branch, err)
 	}
 	if l.tip == "" {
 		return untold("branch " + r.Branch + " is gone"), nil
@@ -111,7 +111,7 @@ func Look(ctx context.Context, repo *git.Repo, r Run, days int, now time.Time) (
 	for _, m := range r.Merges {
 		list, err := l.merge(ctx, m)
 		if err != nil {
-			return nil, fmt.Errorf("look what became of %s: %w", m.Task, err)
+			return nil, fmt.Errorf("find the outcome of %s: %w", m.Task, err)
 		}
 		out = append(out, list...)
 	}
@@ -144,7 +144,7 @@ func (l *looker) merge(ctx context.Context, m Merge) ([]store.TrainingSignal, er
 		return store.TrainingSignal{Task: m.Task, Commit: m.Commit, Name: name, Value: v, Note: note, At: l.now}
 	}
 	if !l.has(ctx, m.Commit) {
-		return []store.TrainingSignal{say(Merged, nil, "git does not have the commit any more")}, nil
+		return []store.TrainingSignal{say(Merged, nil, "git no longer has the commit")}, nil
 	}
 	ids, err := l.patchIDs(ctx, []string{m.Commit}, false)
 	if err != nil {
@@ -168,7 +168,7 @@ func (l *looker) merge(ctx context.Context, m Merge) ([]store.TrainingSignal, er
 		out = append(out, say(Reverted, value(0), ""))
 	}
 	if how != "" && as != m.Commit && l.squashed(as) {
-		return append(out, say(Rewritten, nil, "its lines are one commit with those of other batches")), nil
+		return append(out, say(Rewritten, nil, "its lines are in one commit with those of other batches")), nil
 	}
 	v, note, err := l.rewritten(ctx, as, m.At)
 	if err != nil {

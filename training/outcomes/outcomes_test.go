@@ -127,7 +127,7 @@ func TestLook(t *testing.T) {
 			s.git("merge", "--quiet", "run")
 			s.Merges[0].Commit = strings.Repeat("0", 39) +
 				"1"
-		}, append([]string{"r/1 merged unknown git does not have the commit any more"}, kept2...)},
+		}, append([]string{"r/1 merged unknown git no longer has the commit"}, kept2...)},
 		"merged": {func(s *shop) { s.git("merge", "--quiet", "run") },
 			append(append([]string{}, kept...), kept2...)},
 		"merged with a merge commit": {func(s *shop) {
@@ -140,9 +140,9 @@ func TestLook(t *testing.T) {
 			s.git("commit", "--quiet", "-m", "all of it")
 		}, []string{
 			"r/1 merged 1.00 with the whole run as", "r/1 reverted 0.00",
-			"r/1 rewritten unknown its lines are one commit with those of other batches",
+			"r/1 rewritten unknown its lines are in one commit with those of other batches",
 			"r/2 merged 1.00 with the whole run as", "r/2 reverted 0.00",
-			"r/2 rewritten unknown its lines are one commit with those of other batches"}},
+			"r/2 rewritten unknown its lines are in one commit with those of other batches"}},
 		"reverted with a word": {func(
 			s *shop) {
 			s.git("merge", "--quiet", "run")

@@ -95,7 +95,7 @@ func (r *StageReport) judge() {
 	add("answers_usable", float64(r.Calls-r.Unusable), float64(r.Calls), r.Calls, "%d of %d answers could be used",
 		r.Calls-r.Unusable, r.Calls)
 	ended := r.Won + r.Lost
-	add("tasks_succeeded", float64(r.Won), float64(ended), ended, "%d of %d tasks in which it was asked succeeded", r.Won,
+	add("tasks_succeeded", float64(r.Won), float64(ended), ended, "%d of %d tasks with this stage succeeded", r.Won,
 		ended)
 	x := r.Examples
 	add("quality", x.Quality, float64(x.Qualities), x.Qualities, "the quality of %d logged examples is %.3f on average",
@@ -183,11 +183,11 @@ func patterns(all []store.Attempt) []Pattern {
 		}
 		failed++
 		ways := map[string]bool{
-			"nothing was changed": !a.Applied,
-			"not judged":          a.Unjudged && a.Applied,
-			"tests failed":        len(a.FailingTests) > 0,
-			"linter":              a.LintOutput != "",
-			"types":               a.TypeOutput != "",
+			"no change was made": !a.Applied,
+			"not judged":         a.Unjudged && a.Applied,
+			"tests failed":       len(a.FailingTests) > 0,
+			"linter":             a.LintOutput != "",
+			"types":              a.TypeOutput != "",
 		}
 		for _, t := range a.FailingTests {
 			ways["test "+t] = true

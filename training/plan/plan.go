@@ -58,7 +58,7 @@ type Data struct {
 	ValidationSplit float64 `toml:"validation_split" json:"validation_split" comment:"share of held-out examples"`
 }
 
-// Hyperparameters are those of the training (TRAIN-22).
+// Hyperparameters holds the parameters of the training (TRAIN-22).
 type Hyperparameters struct {
 	Rank                 int      `toml:"rank" json:"rank"`
 	Alpha                int      `toml:"alpha" json:"alpha"`
@@ -173,7 +173,7 @@ func at(name string, text []byte, err error) error {
 	case errors.As(err, &strict) && len(strict.Errors) > 0:
 		e := strict.Errors[0]
 		row, _ := e.Position()
-		return fmt.Errorf("%s:%d: %w: there is no key %s", name, row, ErrPlan, strings.Join(e.Key(), "."))
+		return fmt.Errorf("%s:%d: %w: unknown key %s", name, row, ErrPlan, strings.Join(e.Key(), "."))
 	case errors.As(err, &wrong):
 		row, _ := wrong.Position()
 		return fmt.Errorf("%s:%d: %w: %s", name, row, ErrPlan, strings.TrimPrefix(wrong.Error(), "toml: "))
@@ -201,47 +201,47 @@ func (p Plan) Check() error {
 	share := func(v float64) bool { return v >= 0 && v <= 1 }
 	switch {
 	case !slices.Contains(training.Stages(), p.Stage):
-		return wrong("", "stage", "%q is none of %s", p.Stage, phrase.List(training.Stages()))
+		return wrong("", "stage", "%q is not one of %s", p.Stage, phrase.List(training.Stages()))
 	case p.Base != training.BaseOf(p.Stage):
-		return wrong("", "base", "has to be %s for stage %s, not %q: an adapter never crosses to the other",
+		return wrong("", "base", "must be %s for stage %s, not %q: an adapter works only with its own base",
 			training.BaseOf(p.Stage), p.Stage, p.Base)
 	case len(d.Sources) == 0:
-		return wrong("data", "sources", "is empty; take logged, synthetic or both")
+		return wrong("data", "sources", "is empty; use logged, synthetic or both")
 	case !share(d.MinQuality):
-		return wrong("data", "min_quality", "is %v; it has to be from 0 to 1", d.MinQuality)
+		return wrong("data", "min_quality", "is %v; it must be from 0 to 1", d.MinQuality)
 	case d.UnknownQuality != Keep && d.UnknownQuality != Drop:
-		return wrong("data", "unknown_quality", "is %q; it has to be %s or %s", d.UnknownQuality, Keep, Drop)
+		return wrong("data", "unknown_quality", "is %q; use %s or %s", d.UnknownQuality, Keep, Drop)
 	case d.MaxTokens < 0:
 		return wrong("data", "max_tokens", "is %d; it must not be below 0", d.MaxTokens)
 	case !finite(d.NegativeRatio) || d.NegativeRatio < 0:
 		return wrong("data", "negative_ratio", "is %v; it must not be below 0", d.NegativeRatio)
 	case !(d.NearDuplicate >= 0.5 && d.NearDuplicate <= 1):
-		return wrong("data", "near_duplicate", "is %v; it has to be from 0.5 to 1", d.NearDuplicate)
+		return wrong("data", "near_duplicate", "is %v; it must be from 0.5 to 1", d.NearDuplicate)
 	case d.Shingle < 1 || d.Shingle > 50:
-		return wrong("data", "shingle", "is %d; it has to be from 1 to 50", d.Shingle)
+		return wrong("data", "shingle", "is %d; it must be from 1 to 50", d.Shingle)
 	case !(d.ValidationSplit > 0 && d.ValidationSplit <= 0.5):
-		return wrong("data", "validation_split", "is %v; it has to be above 0, and 0.5 at most", d.ValidationSplit)
+		return wrong("data", "validation_split", "is %v; it must be above 0, and at most 0.5", d.ValidationSplit)
 	case d.MaxExamples < 0:
 		return wrong("data", "max_examples", "is %d; it must not be below 0", d.MaxExamples)
 	case h.Rank < 1 || h.Alpha < 1:
-		return wrong("hyperparameters", cond(h.Rank < 1, "rank", "alpha"), "has to be above 0")
+		return wrong("hyperparameters", cond(h.Rank < 1, "rank", "alpha"), "must be above 0")
 	case !(h.Dropout >= 0 && h.Dropout < 1):
-		return wrong("hyperparameters", "dropout", "is %v; it has to be from 0 to below 1", h.Dropout)
+		return wrong("hyperparameters", "dropout", "is %v; it must be at least 0 and below 1", h.Dropout)
 	case len(h.TargetModules) == 0:
-		return wrong("hyperparameters", "target_modules", "is empty; there is nothing to train")
+		return wrong("hyperparameters", "target_modules", "is empty; name at least one module")
 	case h.BatchSize < 1 || h.GradientAccumulation < 1:
 		return wrong("hyperparameters", cond(h.BatchSize < 1, "batch_size", "gradient_accumulation_steps"),
-			"has to be above 0")
+			"must be above 0")
 	case !finite(h.LearningRate) || h.LearningRate <= 0:
-		return wrong("hyperparameters", "learning_rate", "is %v; it has to be above 0", h.LearningRate)
+		return wrong("hyperparameters", "learning_rate", "is %v; it must be above 0", h.LearningRate)
 	case h.MaxSteps < 1 || h.MaxSequenceLength < 1:
-		return wrong("hyperparameters", cond(h.MaxSteps < 1, "max_steps", "max_sequence_length"), "has to be above 0")
+		return wrong("hyperparameters", cond(h.MaxSteps < 1, "max_steps", "max_sequence_length"), "must be above 0")
 	case h.QuantizationBits != 0 && h.QuantizationBits != 4 && h.QuantizationBits != 8:
-		return wrong("hyperparameters", "quantization_bits", "is %d; it has to be 4, 8, or 0 for none", h.QuantizationBits)
+		return wrong("hyperparameters", "quantization_bits", "is %d; it must be 4, 8, or 0 for none", h.QuantizationBits)
 	case !finite(h.BetaOfPreferences) || h.BetaOfPreferences <= 0:
-		return wrong("hyperparameters", "beta", "is %v; it has to be above 0", h.BetaOfPreferences)
+		return wrong("hyperparameters", "beta", "is %v; it must be above 0", h.BetaOfPreferences)
 	case h.EvaluateEverySteps < 1 || h.SaveCheckpointsToKeep < 1:
-		return wrong("hyperparameters", cond(h.EvaluateEverySteps < 1, "eval_steps", "save_total_limit"), "has to be above 0")
+		return wrong("hyperparameters", cond(h.EvaluateEverySteps < 1, "eval_steps", "save_total_limit"), "must be above 0")
 	}
 	for _, s := range d.Sources {
 		if s != training.Logged && s != training.Synthetic {
@@ -250,7 +250,7 @@ func (p Plan) Check() error {
 	}
 	for _, m := range h.TargetModules {
 		if m == "" || strings.Trim(m, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.") != "" {
-			return wrong("hyperparameters", "target_modules", "has %q, which is no name of a module", m)
+			return wrong("hyperparameters", "target_modules", "has %q, which is not the name of a module", m)
 		}
 	}
 	for i, t := range p.Improvements {

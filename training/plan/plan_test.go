@@ -38,11 +38,11 @@ func TestWrongPlans(t *testing.T) {
 		"no TOML":     {"stage = \"scope\"\nx x\n", "p.toml:2:"},
 		"half a line": {"stage = \"sco", "p.toml:1:"},
 		"a key that is none": {"stage = \"scope\"\n\n[data]\nmin_qualty = 0.5\n",
-			"p.toml:4: not a training plan: there is no key data.min_qualty"},
+			"p.toml:4: not a training plan: unknown key data.min_qualty"},
 		"another type":         {"stage = \"scope\"\n[hyperparameters]\nrank = \"big\"\n", "p.toml:3:"},
-		"a stage that is none": {"# x\nstage = \"code\"\n", "p.toml:2: not a training plan: stage \"code\" is none of"},
+		"a stage that is none": {"# x\nstage = \"code\"\n", "p.toml:2: not a training plan: stage \"code\" is not one of"},
 		"the other base": {"stage = \"scope\"\nbase = \"coding\"\n",
-			"p.toml:2: not a training plan: base has to be reasoning"},
+			"p.toml:2: not a training plan: base must be reasoning"},
 		"a share above one": {"stage = \"scope\"\n[data]\nseed_ = 1\n", "p.toml:3:"},
 		"near above one": {"stage = \"scope\"\n[data]\nnear_duplicate = 1.5\n",
 			"p.toml:3: not a training plan: data.near_duplicate is 1.5"},
@@ -169,7 +169,7 @@ func TestWeakest(t *testing.T) {
 	}
 	want := []plan.Improvement{
 		{Metric: "answers_usable", Now: ptr(0.6), Target: 0.8, Rests: "18 of 30 answers could be used"},
-		{Metric: "tasks_succeeded", Now: ptr(0.4), Target: 0.7, Rests: "8 of 20 tasks in which it was asked succeeded"},
+		{Metric: "tasks_succeeded", Now: ptr(0.4), Target: 0.7, Rests: "8 of 20 tasks with this stage succeeded"},
 	}
 	if d := cmp.Diff(want, p.Improvements); d != "" {
 		t.Error(d)
@@ -206,7 +206,7 @@ func TestPatterns(t *testing.T) {
 		}
 		got = append(got, p.Name)
 	}
-	if want := "test TestA, tests failed, linter, nothing was changed, test TestB"; strings.Join(got, ", ") != want {
+	if want := "test TestA, tests failed, linter, no change was made, test TestB"; strings.Join(got, ", ") != want {
 		t.Errorf("%q", got)
 	}
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/training/history"
 )
 
-// split sorts the files of a commit into its answer and what judges it.
+// split sorts the files of a commit into its answer and its judging tests.
 func (x *export) split(ctx context.Context, w *work) error {
 	for _, e := range w.Entries {
 		lang := gates.LanguageOf(e.Path)
@@ -46,7 +46,7 @@ func (x *export) split(ctx context.Context, w *work) error {
 	return nil
 }
 
-// ofTests reports whether a file serves tests alone: they judge an answer, which may not change them.
+// ofTests reports whether a file serves only tests: such files judge an answer, which may not change them.
 func ofTests(name string) bool {
 	for dir := range strings.SplitSeq(path.Dir(name), "/") {
 		if dir == "testdata" || dir == "fixtures" || dir == "tests" || dir == "test" {
@@ -56,7 +56,7 @@ func ofTests(name string) bool {
 	return language.IsTest(name)
 }
 
-// runs reports whether a runner of the language takes tests from a file of that name.
+// runs reports whether a runner of the language takes tests from a file with that name.
 func runs(name string, lang gates.Language) bool {
 	base := path.Base(name)
 	switch lang {
@@ -68,7 +68,7 @@ func runs(name string, lang gates.Language) bool {
 	return false
 }
 
-// hold makes the patches, and refuses those that should not leave the project.
+// hold makes the patches, and refuses those that must not leave the project.
 func (x *export) hold(ctx context.Context, w *work) error {
 	c := x.Repo.Compare(w.Parents[0], w.Hash)
 	var err error
@@ -128,7 +128,7 @@ type place struct {
 	args      []string
 }
 
-// judge runs the tests without the code of the commit and with it, and chooses those that judge.
+// judge runs the tests without the code of the commit and with it, and chooses the judging ones.
 func (x *export) judge(ctx context.Context, w *work) error {
 	w.receipt.tried, w.receipt.Runs = true, x.Runs
 	before, err := x.side(ctx, w, w.judged)
@@ -243,7 +243,7 @@ func (s side) why(file string) string {
 }
 
 // nameOf returns the name of a test as the loaders of SWE-bench expect it: Go's name, or pytest's id. It is "" for a
-// name that a list of lines cannot hold.
+// name that does not fit into a line.
 func nameOf(lang gates.Language, c testout.Case) string {
 	name := c.Name
 	if lang == gates.LangPython {
@@ -255,10 +255,10 @@ func nameOf(lang gates.Language, c testout.Case) string {
 	return name
 }
 
-// choose sorts the tests: those that the commit turns green, those that stay green, and the rest, which judge nothing.
+// choose sorts the tests: those that the commit makes pass, those that still pass, and the rest, which are not used.
 // It reports whether a test that failed is flaky.
 func (w *work) choose(before, after side) (flaky bool) {
-	times := map[string]int{} // a name in two files says nothing
+	times := map[string]int{} // a name in two files is ambiguous
 	for _, cases := range after.cases {
 		for name := range cases {
 			times[name]++

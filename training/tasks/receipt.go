@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// Reason tells why a commit is no task.
+// Reason is why a commit is not a task.
 type Reason string
 
 // The reasons, in the order of the checks.
 const (
 	Unfit         Reason = "message"        // see [history.Reason]
 	NoTest        Reason = "no_test"        // no test file changes
-	NoCode        Reason = "no_code"        // nothing but tests changes
+	NoCode        Reason = "no_code"        // only tests change
 	OtherLanguage Reason = "language"       // no runner of single tests
 	Secret        Reason = "secret"         //
 	Address       Reason = "address"        // a mail address in the request
 	CannotRun     Reason = "cannot_run"     // no runner, no time, no room
 	NotBuilt      Reason = "does_not_build" // the tests do not build or load without the commit's code
 	GreenBefore   Reason = "green_before"   // they pass without it
-	RedAfter      Reason = "red_after"      // none of those that fail without it passes with it
+	RedAfter      Reason = "red_after"      // no test that fails without it passes with it
 	Flaky         Reason = "flaky"          // passing and failing on one tree
 	ProofGreen    Reason = "proof_green"    // the exported tests pass without the answer
 	ProofRed      Reason = "proof_red"      // the exported tests fail with it
@@ -39,13 +39,13 @@ func (r Reason) Text() string {
 	case NoTest:
 		return "it changes no test"
 	case NoCode:
-		return "it changes nothing but tests"
+		return "it changes only tests"
 	case OtherLanguage:
 		return "its tests are neither of Go nor of pytest"
 	case Secret:
-		return "it holds what looks like a secret"
+		return "it contains a probable secret"
 	case Address:
-		return "its message holds a mail address"
+		return "its message contains a mail address"
 	case CannotRun:
 		return "its tests could not be run"
 	case NotBuilt:
@@ -64,23 +64,23 @@ func (r Reason) Text() string {
 	return string(r)
 }
 
-// Receipt says what became of a commit.
+// Receipt is the result for a commit.
 type Receipt struct {
 	Commit  string `json:"commit"`
 	Parent  string `json:"parent,omitempty"`
 	Subject string `json:"subject"`
-	Task    string `json:"task,omitempty"`   // name of the task; "" if it is none
-	Reason  Reason `json:"reason,omitempty"` // why it is none
+	Task    string `json:"task,omitempty"`   // name of the task; "" if it is not a task
+	Reason  Reason `json:"reason,omitempty"` // why it is not a task
 	Says    string `json:"says,omitempty"`   // the same in words
 
 	Files    []string `json:"files,omitempty"`        // test files that were run
-	Before   []string `json:"before,omitempty"`       // how each ended without the commit's code
-	After    []string `json:"after,omitempty"`        // how each ended with it
+	Before   []string `json:"before,omitempty"`       // results without the commit's code
+	After    []string `json:"after,omitempty"`        // results with the commit's code
 	Runs     int      `json:"runs,omitempty"`         // of each side
 	Fixed    []string `json:"fail_to_pass,omitempty"` // tests that fail before and pass after
 	Kept     []string `json:"pass_to_pass,omitempty"` // tests that pass on both sides
-	LeftOut  []string `json:"left_out,omitempty"`     // tests that judge nothing: flaky, skipped, failing on both sides
-	Tools    []string `json:"tools,omitempty"`        // versions of what ran them
+	LeftOut  []string `json:"left_out,omitempty"`     // unused tests: flaky, skipped, failing on both sides
+	Tools    []string `json:"tools,omitempty"`        // versions of the tools
 	Base     *Proof   `json:"proof_base,omitempty"`   // the exported tests on the repository before the commit
 	Solution *Proof   `json:"proof_solved,omitempty"` // the same after the exported solution
 
@@ -89,7 +89,7 @@ type Receipt struct {
 
 // Proof is one run of an exported tests/test.sh.
 type Proof struct {
-	Reward string `json:"reward"`         // what it wrote: 0 or 1
+	Reward string `json:"reward"`         // the reward: 0 or 1
 	Exit   int    `json:"exit"`           // its exit status
 	Said   string `json:"said,omitempty"` // its last line
 }

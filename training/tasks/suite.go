@@ -13,14 +13,14 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// suite is a test file and the tests of it that judge.
+// suite is a test file and its tests that decide about a solution.
 type suite struct {
 	place
 	names []string
 }
 
-// whole returns the names without subtests of Go tests that are not in the list themselves: go runs a test with all of
-// its subtests, and one of them did not pass.
+// whole returns the names without subtests of Go tests that are not in the list themselves: go runs a test with all
+// of its subtests, one of which did not pass.
 func (s suite) whole(lang gates.Language) []string {
 	if lang != gates.LangGo {
 		return s.names
@@ -39,7 +39,7 @@ func (s suite) below() string {
 	return strings.TrimPrefix(s.file, s.dir+"/")
 }
 
-// withSource lets Python import a package of the folder src, as an installed one would be.
+// withSource lets Python import packages of the folder src without installation.
 func withSource(dir string, lang gates.Language, env []string) []string {
 	if info, err := os.Stat(filepath.Join(dir, "src")); lang != gates.LangPython || err != nil || !info.IsDir() {
 		return env
@@ -54,7 +54,7 @@ func withSource(dir string, lang gates.Language, env []string) []string {
 // quote makes a word of the shell.
 func quote(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// script is tests/test.sh: it lays the tests of the commit over the answer, runs those that judge and writes the
+// script is tests/test.sh: it copies the tests of the commit over the answer, runs the judging ones and writes the
 // reward. A test counts if its runner names it as passed and ends with 0.
 func (w *work) script(gone []string) string {
 	var b strings.Builder

@@ -1,12 +1,12 @@
-// Package tasks exports commits of a history as tasks that can be run: a repository before the commit, the request,
-// tests that judge the answer, and the commit's own answer (TRAIN-32).
+// Package tasks exports commits of a history as runnable tasks: a repository before the commit, the request, tests
+// that judge the answer, and the commit's own answer (TRAIN-32).
 //
-// A commit becomes a task if its tests fail without its code and pass with it, in a sealed room. Each commit that was
-// looked at leaves a [Receipt] that says what ran, or why it is no task. The same task is written in two forms: a
-// folder for Harbor, and a line for the loaders of SWE-bench.
+// A commit becomes a task if its tests fail without its code and pass with it, in a sealed room. Each checked commit
+// has a [Receipt] with the results, or the reason why it is not a task. A task is written in two formats: a folder
+// for Harbor, and a line for the loaders of SWE-bench.
 //
-// Limits: tests of Go and of pytest only. The container of a Harbor task is described and not built here; the tests
-// were run in the room of this machine, with the versions that the receipt names.
+// Limits: tests of Go and of pytest only. The container of a Harbor task is described but not built; the tests ran in
+// a room of this machine, with the versions in the receipt.
 package tasks
 
 import (
@@ -33,7 +33,7 @@ type Options struct {
 	Rooms   Rooms
 	Reaper  *proc.Reaper
 	Dir     string        // output folder: new or empty
-	Commits []string      // full names of the commits to look at; none: the whole history
+	Commits []string      // full names of the commits to use; empty: the whole history
 	Since   time.Time     // oldest commit time; zero: no limit
 	Max     int           // most tasks; 0: all
 	Tries   int           // most commits whose tests are run; 0: all
@@ -71,7 +71,7 @@ type Manifest struct {
 	Tasks    int               `json:"tasks"`    //
 	Refused  map[Reason]int    `json:"refused"`  // by reason
 	Messages map[string]int    `json:"messages"` // refused by message or size alone, see training bootstrap
-	Sums     map[string]string `json:"sha256"`   // of the files beside it
+	Sums     map[string]string `json:"sha256"`   // of the other files
 }
 
 // Export reads a history, newest commit first, and writes the tasks that it finds.
@@ -136,7 +136,7 @@ type export struct {
 	receipts  []any
 }
 
-// all looks at the commits until there are enough.
+// all checks the commits until there are enough tasks.
 func (x *export) all(ctx context.Context, head string) error {
 	left := len(x.Commits)
 	for c, err := range x.Repo.Past(ctx, git.Span{Head: head, Since: x.Since}) {
@@ -170,12 +170,12 @@ func (x *export) all(ctx context.Context, head string) error {
 		x.keep(r)
 	}
 	if left > 0 {
-		return fmt.Errorf("%d of the commits that were asked for are not in the history of %.12s", left, head)
+		return fmt.Errorf("%d of the requested commits are not in the history of %.12s", left, head)
 	}
 	return ctx.Err()
 }
 
-// keep notes what became of a commit. Commits without tests are only counted.
+// keep records the result of a commit. Commits without tests are only counted.
 func (x *export) keep(r Receipt) {
 	if r.Reason != "" {
 		x.m.Refused[r.Reason]++
@@ -193,7 +193,7 @@ func (x *export) keep(r Receipt) {
 	}
 }
 
-// commit makes a task of a commit, or says why it is none. An error ends the export.
+// commit makes a task of a commit, or returns why it is not one. An error ends the export.
 func (x *export) commit(ctx context.Context, c git.Past, task string) (Receipt, error) {
 	w := &work{Past: c, task: task, receipt: Receipt{Commit: c.Hash, Parent: c.Parents[0], Subject: subjectOf(task)}}
 	steps := []func(context.Context, *work) error{x.split, x.hold, x.trees, x.judge, x.write}
@@ -220,7 +220,7 @@ type work struct {
 	receipt Receipt
 
 	lang       gates.Language
-	code, test []string // paths of the commit: of its answer, and of what judges it
+	code, test []string // paths of the commit: of its answer, and of its judging tests
 	run        []string // test files to run
 
 	patch, testPatch []byte

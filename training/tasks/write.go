@@ -16,8 +16,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// write exports a task and runs what it exported: first on the repository before the commit, then on its answer. A
-// task whose tests do not go from red to green there is removed.
+// write exports a task and runs the export: first on the repository before the commit, then on its answer. It removes
+// a task whose tests do not fail first and then pass.
 func (x *export) write(ctx context.Context, w *work) error {
 	id := x.instanceID(w)
 	dir := filepath.Join(x.out.Dir, HarborDir, id)
@@ -29,7 +29,7 @@ func (x *export) write(ctx context.Context, w *work) error {
 		err = x.prove(ctx, w, dir)
 	}
 	if err != nil {
-		_ = os.RemoveAll(dir) // the error that is returned says more
+		_ = os.RemoveAll(dir) // the returned error has more detail
 		return err
 	}
 	w.receipt.Task = id
@@ -58,7 +58,7 @@ func (x *export) slug() string {
 	return strings.TrimLeft(strings.Map(clean, strings.Join(parts, "/")), ".-")
 }
 
-// instance is a line for the loaders of SWE-bench: its fields are all texts, and those of tests hold JSON.
+// instance is a line for the loaders of SWE-bench: all its fields are texts, and those of tests contain JSON.
 type instance struct {
 	Repo       string `json:"repo"`
 	InstanceID string `json:"instance_id"`
@@ -95,7 +95,7 @@ func (x *export) instance(ctx context.Context, w *work, id string) (instance, er
 	}, err
 }
 
-// describe asks for the versions of the tools that ran the tests.
+// describe gets the versions of the tools that ran the tests.
 func (x *export) describe(ctx context.Context, w *work) error {
 	return x.Rooms.In(ctx, w.Parents[0], w.before, func(dir, _ string, env []string) error {
 		ask := [][]string{{"go", "env", "GOVERSION"}}

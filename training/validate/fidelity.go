@@ -74,7 +74,7 @@ func contract(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
 	switch {
 	case total == 0:
 	case blind != "":
-		m.High, m.Why = 1, "what is missing may stand in what could not be read: "+blind
+		m.High, m.Why = 1, "missing parts may be in unreadable files: "+blind
 	case n[blueprint.RuleEndpoint] >= mostOfOneRule || n[blueprint.RuleInterface] >= mostOfOneRule:
 		m.Low, m.Why = 0, "more may be missing than was counted"
 	}
@@ -88,10 +88,10 @@ func dependencies(files []summary.Summary, n map[string]int, blind string) Measu
 		total += len(f.HTTPCalls)
 	}
 	wrong := n[blueprint.RuleRawHTTP] + n[blueprint.RuleDependency]
-	m := exact("dependencies", 0.25, max(total-wrong, 0), total, "the code calls nobody")
+	m := exact("dependencies", 0.25, max(total-wrong, 0), total, "the code calls no other unit")
 	switch {
 	case blind != "":
-		return Measure{Name: m.Name, Weight: m.Weight, High: 1, Of: max(total, 1), Why: "not all calls could be seen: " +
+		return Measure{Name: m.Name, Weight: m.Weight, High: 1, Of: max(total, 1), Why: "some calls are unknown: " +
 			blind}
 	case n[blueprint.RuleRawHTTP] >= mostOfOneRule || n[blueprint.RuleDependency] >= mostOfOneRule:
 		m.Low, m.Why = 0, "more calls may be wrong than were counted"
@@ -113,12 +113,12 @@ func failures(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
 	switch {
 	case total == 0:
 	case blind != "":
-		m.High, m.Why = 1, "what is missing may stand in what could not be read: "+blind
+		m.High, m.Why = 1, "missing parts may be in unreadable files: "+blind
 	case n[blueprint.RuleFailure] >= mostOfOneRule || n[blueprint.RuleResponse] >= mostOfOneRule:
 		m.Low, m.Why = 0, "more may be unhandled than was counted"
 	case told < total:
 		m.High, m.Why = float64(total-wrong)/float64(total),
-			fmt.Sprintf("%d of the failure modes name neither an error nor a status, so that only a reviewer can judge them",
+			fmt.Sprintf("%d of the failure modes name neither an error nor a status, so only a reviewer can judge them",
 				total-told)
 	}
 	return m
@@ -126,7 +126,7 @@ func failures(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
 
 // lint is 1 if linters ran without an error, 0 if they found one, and unknown if none ran.
 func (v BlueprintFidelityValidator) lint(ctx context.Context) (Measure, error) {
-	m := Measure{Name: "syntax", Weight: 0.10, High: 1, Of: 1, Why: "no linter looked at it"}
+	m := Measure{Name: "syntax", Weight: 0.10, High: 1, Of: 1, Why: "no linter checked it"}
 	if v.Lint == nil {
 		return m, nil
 	}
@@ -169,10 +169,10 @@ func types(files []summary.Summary, n map[string]int, blind string) Measure {
 			}
 		}
 	}
-	m := exact("types", 0.10, max(total-n[blueprint.RuleUntyped], 0), total, "there is no public function")
+	m := exact("types", 0.10, max(total-n[blueprint.RuleUntyped], 0), total, "it has no public function")
 	switch {
 	case blind != "":
-		return Measure{Name: m.Name, Weight: m.Weight, High: 1, Of: max(total, 1), Why: "not all functions could be seen: " +
+		return Measure{Name: m.Name, Weight: m.Weight, High: 1, Of: max(total, 1), Why: "some functions are unknown: " +
 			blind}
 	case n[blueprint.RuleUntyped] >= mostOfOneRule:
 		m.Low, m.Why = 0, "more may be untyped than were counted"

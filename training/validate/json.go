@@ -14,7 +14,7 @@ type JSONSchemaValidator struct{ schema *gojsonschema.Schema }
 // NewJSONSchema parses a schema.
 func NewJSONSchema(text []byte) (JSONSchemaValidator, error) {
 	if !json.Valid(text) {
-		return JSONSchemaValidator{}, errors.New("the schema is no JSON")
+		return JSONSchemaValidator{}, errors.New("the schema is not valid JSON")
 	}
 	s, err := gojsonschema.NewSchema(gojsonschema.NewBytesLoader(text))
 	if err != nil {
@@ -34,5 +34,5 @@ func (v JSONSchemaValidator) Validate(answers []string) Score {
 			good++
 		}
 	}
-	return Of("", JSONThreshold, []Measure{exact("valid", 1, good, len(answers), "there is no answer")})
+	return Of("", JSONThreshold, []Measure{exact("valid", 1, good, len(answers), "the answer is empty")})
 }

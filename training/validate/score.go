@@ -76,7 +76,7 @@ func (s Score) String() string {
 	return fmt.Sprintf("%.3f to %.3f  %s (from %.2f)", s.Low, s.High, s.Verdict, s.Threshold)
 }
 
-// enough is the least total weight of measurable items. A linter alone says nothing about a blueprint.
+// enough is the least total weight of measurable items. A linter alone does not measure a blueprint.
 const enough = 0.5
 
 // Of returns the weighted mean: V = 0.30 k + 0.25 e + 0.25 f + 0.10 s + 0.10 y if all measures have items.
@@ -89,7 +89,7 @@ func Of(unit string, threshold float64, measures []Measure) Score {
 		}
 	}
 	if total < enough-1e-9 {
-		s.Why = "there is too little to measure"
+		s.Why = "there are too few items to measure"
 		return s.judged()
 	}
 	s.High = 0
@@ -115,11 +115,11 @@ func (s Score) judged() Score {
 	return s
 }
 
-// Mean returns the score of an adapter from those of its units. Without any it is unknown.
+// Mean returns the score of an adapter from those of its units. Without units it is unknown.
 func Mean(threshold float64, list []Score) Score {
 	s := Score{Measures: []Measure{}, Threshold: threshold, High: 1}
 	if len(list) == 0 {
-		s.Why = "there was nothing to validate it with"
+		s.Why = "there were no examples for the validation"
 		return s.judged()
 	}
 	s.High = 0

@@ -135,7 +135,7 @@ func (t Trial) unit(ctx context.Context, e training.Example, b *blueprint.Bluepr
 	}
 	if err != nil {
 		return Score{Unit: b.Unit, Measures: []Measure{}, Threshold: CodeThreshold, Verdict: Fail,
-			Why: "the answer is no code of the unit"}, err.Error(), nil
+			Why: "the answer is not code of the unit"}, err.Error(), nil
 	}
 	dir, remove, err := t.Tree(ctx)
 	if err != nil {

@@ -56,15 +56,15 @@ type known struct {
 func intents() []known {
 	return []known{
 		{Promote, "to raise the tier of trust, or to allow more without asking", promote},
-		{Demote, "to lower the tier of trust, or to allow less", demote},
+		{Demote, "to lower the trust tier, or to allow less", demote},
 		{EnableSelfEdit, "to let runplan edit its own prompts and loop, for now or for good", enable},
-		{StopSelfEdit, "to no longer let it do so", stop},
+		{StopSelfEdit, "to stop allowing that", stop},
 		{ShowTrust, "to know what runplan may do", shows("runplan trust")},
-		{ShowStatus, "to know how runs stand", shows("runplan status")},
-		{ShowSpend, "to know what was spent", shows("runplan spend --all")},
-		{StandUp, "a report of what was done, is in progress and is stuck", shows("runplan standup")},
+		{ShowStatus, "to know the state of runs", shows("runplan status")},
+		{ShowSpend, "to know the cost", shows("runplan spend --all")},
+		{StandUp, "a report of finished, active and stuck work", shows("runplan standup")},
 		{FreeForm, "anything else", func(Class, trust.Contract) string {
-			return "Nothing here answers that by itself. It stays in the inbox for somebody to read."
+			return "No automatic answer exists for that. It stays in the inbox for somebody to read."
 		}},
 	}
 }
@@ -172,7 +172,7 @@ func Reply(c Class, now trust.Contract) string {
 
 func promote(c Class, now trust.Contract) string {
 	if !now.Owned() {
-		return "There is no owner who could promote it. Name one: runplan trust --bootstrap --owner NAME --channel WHERE"
+		return "There is no owner who could promote it. Set one: runplan trust --bootstrap --owner NAME --channel WHERE"
 	}
 	to := min(now.Tier+1, trust.Highest)
 	if c.Tier != nil {

@@ -28,12 +28,13 @@ This page is generated: %[1]smake generate%[1]s.
 A rule reports what a change did. Findings in older lines are known: they are shown, and never block. An error blocks, a
 warning does not, and an info is a remark.
 
-*Measured* is the share of the judged findings of a rule that people called right, in %[2]d commits of %[3]d repositories,
-and in %[4]d whole trees, each as one change that adds all of it (-whole): an arguable one counts half, and "-" says that
-the rule found nothing there, or that no finding was judged. Good projects have almost no secrets and few flaws, so most
-of the rare findings of these rules there are wrong. The findings and judgements are
-in %[1]stools/precision/judgements.tsv%[1]s; %[1]smake precision%[1]s measures again, over any histories. A rule may report
-errors if 95 of 100 of its findings are right, and warnings if 80 are, once five were judged; otherwise it reports remarks.
+*Measured* is the share of the judged findings of a rule that people called right, in %[2]d commits of %[3]d
+repositories, and in %[4]d whole trees, each as one change that adds all of it (-whole): an arguable one counts half,
+and "-" says that the rule found nothing there, or that no finding was judged. Good projects have almost no secrets and
+few flaws, so most of the rare findings of these rules there are wrong. The findings and judgements are in
+%[1]stools/precision/judgements.tsv%[1]s; %[1]smake precision%[1]s measures again, over any histories. A rule may
+report errors if 95 of 100 of its findings are right, and warnings if 80 are, once five were judged; otherwise it
+reports remarks.
 
 ## Gates
 

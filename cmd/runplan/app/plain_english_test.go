@@ -30,6 +30,17 @@ var refused = []struct{ pattern, instead string }{
 	{`what a \w+ has of`, `name the thing`},
 	{`nobody (who|that)`, `no one, or the thing that is missing`},
 	{`made young`, `touched`},
+	{`for want of`, `without, because it is missing`},
+	{`(is|are|was|were) none of|which is none`, `not one of, unknown`},
+	{`counts? for nothing`, `does not count`},
+	{`stands? twice`, `is repeated`},
+	{`lets? us in`, `grants access`},
+	{`talked out of`, `refuted`},
+	{`signs? in nowhere`, `does not sign in`},
+	{`steps? aside`, `leaves the chain`},
+	{`(is|are) held against`, `is compared with, is checked against`},
+	{`(has|have|having) no place in`, `must not be in`},
+	{`gave up on|beside runs|in vain|likewise|yonder|whither|in its stead`, `plain words`},
 }
 
 // refusedDoc matches doc comments that define a name by a question instead of saying what it does.

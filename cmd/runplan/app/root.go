@@ -48,7 +48,7 @@ a run branch. A journal records everything, so a killed run can continue.
 			if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
 				return cli.Usage(err, "did you mean runplan %s? all commands: runplan --help", strings.Join(like, ", or runplan "))
 			}
-			return cli.Usage(err, "a plan with such a name: runplan run %s; all commands: runplan --help", args[0])
+			return cli.Usage(err, "to run a plan with this name: runplan run %s; all commands: runplan --help", args[0])
 		},
 	}
 	root.SuggestionsMinimumDistance = 2

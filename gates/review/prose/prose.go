@@ -2,7 +2,7 @@
 // the rules of the prose pass, and the list of public names that a change removes.
 //
 //	rule                  found in what a change adds                                          severity
-//	prose/left-out        a comment that stands for code that was left out                     error
+//	prose/left-out        a comment that stands for omitted code                               error
 //	prose/merge-marker    a marker of a merge conflict                                         error
 //	prose/doc-name        a Go doc comment that begins with the name of something else         warning
 //	prose/doc-param       documentation of a parameter that the function does not have         warning

@@ -44,7 +44,7 @@ func checks() []check {
 		{"security/html", []string{"go", "js"}, found(rawHTML, gates.Warning),
 			"HTML is inserted without escaping, including foreign markup", "set text, or use a template that escapes"},
 		{"security/html", []string{"js"}, found(setHTML, gates.Note),
-			"HTML is put in as it stands, markup of others included", "set text, or use a template that escapes"},
+			"HTML is inserted without escaping, including foreign markup", "set text, or use a template that escapes"},
 		{"security/mode", code, found(open, gates.Warning), "every user of the machine may write this file", "0o644 or " +
 			"0o600"},
 	}

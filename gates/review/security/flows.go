@@ -25,7 +25,7 @@ type place struct {
 	span  *span
 }
 
-// span is the function around a line, found when it is first asked for.
+// span is the function around a line, found on first use.
 type span struct {
 	known    bool
 	from, to int

@@ -29,8 +29,9 @@ func newBlueprintInitCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init UNIT --source GLOB",
 		Short: "Draft a candidate from existing code",
-		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls, failure modes from
-caught errors. What the code cannot show becomes an open question. The draft is a candidate; it replaces no existing blueprint.` +
+		Long: `Draft the blueprint of a unit from its source files: interfaces from routes, dependencies from calls,
+failure modes from caught errors. What the code cannot show becomes an open question. The draft is a candidate; it
+replaces no existing blueprint.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan blueprint init orders --source 'services/orders/**/*.py'`,
 		Args:    cli.ExactlyOne("the name of a unit"),
@@ -126,9 +127,9 @@ func newBlueprintCheckCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check UNIT...",
 		Short: "Compare the source of units with their blueprints, without a model",
-		Long: `Check what a program can check: exact endpoints, all interfaces, enumerations, constants and models, dependencies only
-through declared clients and never by raw HTTP, no imports of undeclared units, each failure mode handled with its documented
-status, public functions typed and documented. It calls no model.
+		Long: `Check what a program can check: exact endpoints, all interfaces, enumerations, constants and models,
+dependencies only through declared clients and never by raw HTTP, no imports of undeclared units, each failure mode
+handled with its documented status, public functions typed and documented. It calls no model.
 
 It checks the candidate, or with --live the live blueprint. As the gate "blueprint" it checks live blueprints whose
 source files changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
@@ -224,8 +225,8 @@ func newBlueprintGenerateCommand(a *cli.App) *cobra.Command {
 		Long: `Print the context for writing the code of a candidate: its blueprint, all live blueprints, the source of the three units that
 were promoted last, the shared libraries, and the rubric. With --fix the list that the last review sent back is attached.
 
-The journal records each context: the session that got it (--session) cannot review the unit. A trained adapter's session is
-adapter, so that runplan training graduation recognises its generations.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+The journal records each context: the session that got it (--session) cannot review the unit. A trained adapter's
+session is adapter, so that runplan training graduation recognises its generations.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the name of a unit"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			p, err := a.OpenProject(cmd.Context())

@@ -30,8 +30,9 @@ func NewMaintainCommand(a *cli.App) *cobra.Command {
 		Use:   "maintain",
 		Short: "Do the maintenance tasks of this repository",
 		Long: `Do the maintenance of this repository, in the order of its priorities: the mechanical check of all live blueprints, then a cold
-review of each live unit that changed since its last one, if [models] is configured. Critical and major findings of a review
-become open questions of the blueprint, and critical ones wait in the queue. The journal gets a line for each task.
+review of each live unit that changed since its last one, if [models] is configured. Critical and major findings of a
+review become open questions of the blueprint, and critical ones wait in the queue. The journal gets a line for each
+task.
 
 It can be interrupted at any time; finished work stays and is not repeated.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,

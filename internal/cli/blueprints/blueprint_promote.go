@@ -37,9 +37,10 @@ func newBlueprintPromoteCommand(a *cli.App) *cobra.Command {
 		Use:   "promote UNIT",
 		Short: "Promote a candidate to a live blueprint, stage by stage",
 		Long: `Take a candidate through nine stages: 1 blueprint (it can be read), 2 check (the mechanical check), 3 validation (the gates lint,
-types and tests), 4 smoke (your own gate named smoke), 5 review (the last one covers this blueprint and this source and does
-not reject; code of a graduated adapter needs one every fifth time), 6 journal, 7 approval (the owner signs), 8 promote (the candidate becomes live), 9 verify. It ends at the first stage that does
-not pass. A skipped stage is shown as skipped. Each try is recorded in knowledge/blueprints/promotions, and in the day's journal.
+types and tests), 4 smoke (your own gate named smoke), 5 review (the last one covers this blueprint and this source and
+does not reject; code of a graduated adapter needs one every fifth time), 6 journal, 7 approval (the owner signs), 8
+promote (the candidate becomes live), 9 verify. It ends at the first stage that does not pass. A skipped stage is shown
+as skipped. Each try is recorded in knowledge/blueprints/promotions, and in the day's journal.
 
 Promotion is never automatic: without --signature it waits at stage 7, and exits with 3.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan blueprint promote orders --signature ada --reason "reviewed, smoke passed"`,

@@ -19,8 +19,8 @@ func newBlueprintQueueCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "List critical discrepancies that wait for a person",
-		Long: `List the critical discrepancies of reviews, with the claim of the blueprint, the evidence and the remedy. Only a person
-closes one: runplan blueprint queue close.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `List the critical discrepancies of reviews, with the claim of the blueprint, the evidence and the
+remedy. Only a person closes one: runplan blueprint queue close.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.OpenProject(cmd.Context())
@@ -65,8 +65,9 @@ func newBlueprintCloseCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "close ID --approve --signature NAME --reason TEXT",
 		Short: "Close an item of the queue",
-		Long: `Close an item. Closing it without a fix acknowledges the discrepancy; with --fixed the code was corrected, and the unit must go
-through a new cycle: review and promotion. It is never automatic: the owner signs, as for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Close an item. Closing it without a fix acknowledges the discrepancy; with --fixed the code was
+corrected, and the unit must go through a new cycle: review and promotion. It is never automatic: the owner signs, as
+for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !approve {

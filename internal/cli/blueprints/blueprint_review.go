@@ -38,14 +38,15 @@ func newBlueprintReviewCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "review UNIT",
 		Short: "Have a cold reviewer compare a unit with its blueprint",
-		Long: `Summarise the source files of a unit and ask a cold reviewer whether they keep the promises of the blueprint. The reviewer gets
-the blueprint, the summaries and the format of the answer: no source, and nothing about how the code was written.
+		Long: `Summarise the source files of a unit and ask a cold reviewer whether they keep the promises of the
+blueprint. The reviewer gets the blueprint, the summaries and the format of the answer: no source, and nothing about
+how the code was written.
 
-With [models] in the settings, the model of the stage review answers. Otherwise, and with --by-hand, the prompt is written to a
-file, whose path is printed: give it to a new session, save the answer, and pass it with --answer.
+With [models] in the settings, the model of the stage review answers. Otherwise, and with --by-hand, the prompt is
+written to a file, whose path is printed: give it to a new session, save the answer, and pass it with --answer.
 
-For a rejected unit the command exits with 1 and writes the problems to a file. Notes become open questions of the blueprint.
-Critical findings wait in the queue for a person: runplan blueprint queue.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
+For a rejected unit the command exits with 1 and writes the problems to a file. Notes become open questions of the
+blueprint. Critical findings wait in the queue for a person: runplan blueprint queue.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan blueprint review orders
   runplan blueprint review orders --by-hand
   runplan blueprint review orders --answer answer.json --session 4711`,

@@ -22,11 +22,12 @@ func newTrainingAdaptersCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adapters",
 		Short: "List trained adapters and the model of each stage",
-		Long: `List the model of each stage and how it was chosen, then the versions of all adapters that were trained here.
+		Long: `List the model of each stage and how it was chosen, then the versions of all adapters that were trained
+here.
 
-The model of a stage comes from the flag of a command, else from [models.overrides] of the settings, else it is the active
-adapter, else the model of the role. A stage has at most one active adapter. deploy activates it, rollback reverts that; both
-are only for the owner.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+The model of a stage comes from the flag of a command, else from [models.overrides] of the settings, else it is the
+active adapter, else the model of the role. A stage has at most one active adapter. deploy activates it, rollback
+reverts that; both are only for the owner.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return listAdapters(cmd.Context(), a, asJSONFlag) },
 	}

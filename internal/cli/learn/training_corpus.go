@@ -39,9 +39,9 @@ func newTrainingCorpusCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "corpus",
 		Short: "Review live units, as training examples of good code",
-		Long: `Have a cold reviewer compare each qualifying live unit with its blueprint, and then each of its files. A unit qualifies
-if the confidences in its blueprint have a mean of 0.6 or more (0 without any). Reviewed units that have not changed
-since are not reviewed again, so an interrupted review continues.
+		Long: `Have a cold reviewer compare each qualifying live unit with its blueprint, and then each of its files. A
+unit qualifies if the confidences in its blueprint have a mean of 0.6 or more (0 without any). Reviewed units that have
+not changed since are not reviewed again, so an interrupted review continues.
 
   runplan training corpus --dry-run   which units qualify; no model is called
   runplan training corpus build       make the pairs, train.jsonl and validation.jsonl
@@ -65,9 +65,9 @@ func newCorpusBuildCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "build",
 		Short: "Make training pairs from all reviews",
-		Long: `Make a pair of each review of a candidate (forward) and of a live unit or file (retroactive) whose code still exists, and
-write them, train.jsonl and validation.jsonl into knowledge/curricula/code-architect. All pairs of a unit are on one side of the
-split. Reviews whose code has changed, or that have no result yet, are counted and omitted.
+		Long: `Make a pair of each review of a candidate (forward) and of a live unit or file (retroactive) whose code
+still exists, and write them, train.jsonl and validation.jsonl into knowledge/curricula/code-architect. All pairs of a
+unit are on one side of the split. Reviews whose code has changed, or that have no result yet, are counted and omitted.
 
 The same reviews, code and seed give the same bytes.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
@@ -85,9 +85,9 @@ func newCorpusStatusCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Report whether a training is due",
-		Long: `Count the forward and the retroactive pairs, and check whether the adapter was trained on them. If there are as many
-as curriculum.json requires, and the adapter is absent or stale, the journal of blueprints gets a note with the command, once.
-It never starts a training.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Count the forward and the retroactive pairs, and check whether the adapter was trained on them. If there
+are as many as curriculum.json requires, and the adapter is absent or stale, the journal of blueprints gets a note with
+the command, once. It never starts a training.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return corpusStatus(cmd.Context(), a, o) },
 	}

@@ -34,8 +34,9 @@ func newTrainingCurateCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "curate --plan FILE --in DIR|--logged --out DIR",
 		Short: "Select examples by a training plan, and hold some back for validation",
-		Long: `Make a dataset of examples by a training plan. It omits examples of other stages or of low quality, copies and
-near-duplicates, and bad examples beyond the plan's ratio. The newest part of each repository is held out for validation.
+		Long: `Make a dataset of examples by a training plan. It omits examples of other stages or of low quality,
+copies and near-duplicates, and bad examples beyond the plan's ratio. The newest part of each repository is held out
+for validation.
 
 Two examples are near-duplicates if the shared part of their groups of words (Jaccard) reaches near_duplicate;
 words in nearly all prompts do not count. Train and validation share no commit, no task, no version of a file, no
@@ -210,5 +211,5 @@ func showLeftOut[Reason ~string](a *cli.App, reasons []Reason, count map[Reason]
 		return nil
 	}
 	fmt.Fprintln(a.Stdout)
-	return cli.Table(a.Stdout, []string{"left out", ">examples"}, rows)
+	return cli.Table(a.Stdout, []string{"omitted", ">examples"}, rows)
 }

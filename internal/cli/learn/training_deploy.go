@@ -44,12 +44,13 @@ func newTrainingDeployCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deploy NAME[@VERSION]",
 		Short: "Deploy a trained adapter",
-		Long: `Deploy a version of an adapter, by default the last one. Its file is checked, the Ollama server makes a model of
-the base and the adapter, that model must answer a question, and only then it becomes active for its stage. A model that does not
-answer is removed, and nothing changes, because servers also make models of adapters that they cannot run.
+		Long: `Deploy a version of an adapter, by default the last one. Its file is checked, the Ollama server makes a
+model of the base and the adapter, that model must answer a question, and only then it becomes active for its stage. A
+model that does not answer is removed, and nothing changes, because servers also make models of adapters that they
+cannot run.
 
-The owner signs for it; without --signature it exits with 3. Three versions are kept, or as many as curriculum.json says. Older
-ones are removed with their models, unless they are active.
+The owner signs for it; without --signature it exits with 3. Three versions are kept, or as many as curriculum.json
+says. Older ones are removed with their models, unless they are active.
 
 A line of [models.overrides] overrides an adapter. --override writes the model into that line of .runplan/config.toml.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked,
@@ -70,8 +71,9 @@ func newTrainingRollbackCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "rollback NAME",
 		Short: "Roll back the active adapter",
-		Long: `Deactivate the active version of an adapter. The previously deployed one becomes active again once it has answered a
-question. Without a previous one, and with --to-base, the model of the role answers again. The owner signs for it.` +
+		Long: `Deactivate the active version of an adapter. The previously deployed one becomes active again once it
+has answered a question. Without a previous one, and with --to-base, the model of the role answers again. The owner
+signs for it.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked,
 				cli.ExitInterrupted),
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,

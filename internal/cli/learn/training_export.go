@@ -49,18 +49,19 @@ func newTrainingExportCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export --format FORMAT --in DIR --out DIR --base-model MODEL",
 		Short: "Export a dataset in a trainer's format, with its configuration",
-		Long: `Write a dataset in a trainer's format: train and validation file, a configuration that is ready to run, with the figures of
-the plan, and a card (README.md) with the content, origin and licenses of the data. Each line is checked
-against the JSON schema of its format before it is written.
+		Long: `Write a dataset in a trainer's format: train and validation file, a configuration that is ready to run,
+with the figures of the plan, and a card (README.md) with the content, origin and licenses of the data. Each line is
+checked against the JSON schema of its format before it is written.
 
 Formats:
 ` + formats.String() + `
---template FILE|ollama:MODEL writes prompts and answers as the text that the model itself sees, if the format takes text; for
-the other formats it only counts tokens. FILE is a tokenizer_config.json, the folder around one, a *.jinja, or a *.gotmpl in
-the language of Ollama. ollama:MODEL asks the server of models.base_url. No token is invented: if a template does not show
-the end of an answer, --end must give it.
+--template FILE|ollama:MODEL writes prompts and answers as the text that the model itself sees, if the format takes
+text; for the other formats it only counts tokens. FILE is a tokenizer_config.json, the folder around one, a *.jinja,
+or a *.gotmpl in the language of Ollama. ollama:MODEL asks the server of models.base_url. No token is invented: if a
+template does not show the end of an answer, --end must give it.
 
-An example with more tokens than the plan's max_sequence_length is never cut: it is named, and fails the export or is dropped or kept, as
+An example with more tokens than the plan's max_sequence_length is never cut: it is named, and fails the export or is
+dropped or kept, as
 --too-long says. Tokens are estimated; --count ollama:MODEL has the server count them, which takes time.
 
   runplan training export --format trl-chat --in set --out for-trl --base-model Qwen/Qwen2.5-Coder-3B-Instruct
@@ -266,7 +267,7 @@ func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) error {
 		return err
 	}
 	for _, l := range m.TooLong {
-		what := "left out"
+		what := "omitted"
 		if o.long == string(export.Keep) {
 			what = "kept"
 		}

@@ -25,13 +25,14 @@ func newTrainingGraduationCommand(a *cli.App) *cobra.Command {
 		Short: "Report whether every generation of an adapter still needs a review",
 		Long: `Measure the generations of code-architect in each training cycle: mean divergence of the last 10 (at most 0.15), share that was
 promoted without modification (at least 80 %), and agreement of the adapter's own review with the cold one in a random sample of 5
-(at least 90 % of discrepancy classes). If all three are met in two consecutive cycles, the cold reviewer checks every fifth
-generation instead of each. A criterion with too little data is unknown and counts as not met.
+(at least 90 % of discrepancy classes). If all three are met in two consecutive cycles, the cold reviewer checks every
+fifth generation instead of each. A criterion with too little data is unknown and counts as not met.
 
-A generation belongs to the adapter if its context was made for it: runplan blueprint generate UNIT --session adapter. After
-graduation, the stage review of runplan blueprint promote needs no review of four out of five of them.
+A generation belongs to the adapter if its context was made for it: runplan blueprint generate UNIT --session adapter.
+After graduation, the stage review of runplan blueprint promote needs no review of four out of five of them.
 
-A cycle is the time from the training of one version to that of the next. --record records the result, with a note in the journal.` +
+A cycle is the time from the training of one version to that of the next. --record records the result, with a note in
+the journal.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -33,10 +33,10 @@ func newTrainingOutcomesSyncCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sync",
 		Short: "Record from git whether the code of earlier runs was kept, reverted or rewritten",
-		Long: `Ask git about each batch that a run merged: whether its commit reached the branch that the run started from, unchanged, as
-a commit with the same patch, or in one commit for the whole run; whether it was reverted there; and which share of its lines was
-gone some days later. New results go into .runplan/raw.sqlite, where training pairs finds them: reverted code is not an
-example to learn from. It fetches nothing, and a repetition changes nothing.` +
+		Long: `Ask git about each batch that a run merged: whether its commit reached the branch that the run started
+from, unchanged, as a commit with the same patch, or in one commit for the whole run; whether it was reverted there;
+and which share of its lines was gone some days later. New results go into .runplan/raw.sqlite, where training pairs
+finds them: reverted code is not an example to learn from. It fetches nothing, and a repetition changes nothing.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

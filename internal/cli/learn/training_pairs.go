@@ -61,11 +61,13 @@ func newTrainingPairsCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "pairs",
 		Short: "Make training examples from the log, proven by receipts",
-		Long: `Make examples of the records of runs: the questions to models in each stage, with their results; the work of agents on
-batches, with preference pairs from the winner and the losers of a tournament; and the answers of reviewers.
+		Long: `Make examples of the records of runs: the questions to models in each stage, with their results; the
+work of agents on batches, with preference pairs from the winner and the losers of a tournament; and the answers of
+reviewers.
 
-Only rows proven by a receipt become examples: the journal says that a batch was merged, its receipt under .runplan/reports
-names the commit, and git has that commit. A review is proven by its record. Other rows are refused, and counted by reason.
+Only rows proven by a receipt become examples: the journal says that a batch was merged, its receipt under
+.runplan/reports names the commit, and git has that commit. A review is proven by its record. Other rows are refused,
+and counted by reason.
 --task asks for the rows of one task, and --strict for all: then a row without a receipt fails the build.
 
 With --out DIR the examples are written to DIR/pairs.jsonl, one JSON object a line, and their sources to

@@ -40,13 +40,13 @@ func newTrainingPlanCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "Find the weakest stage, and draft a training plan for it",
-		Long: `Read the log and the examples, report how well each stage works, how attempts fail and what correlates with success, and
-draft a training plan for the weakest stage: which examples to use, the training parameters, and what should become
-better, with the figures as evidence.
+		Long: `Read the log and the examples, report how well each stage works, how attempts fail and what correlates
+with success, and draft a training plan for the weakest stage: which examples to use, the training parameters, and what
+should become better, with the figures as evidence.
 
 The weakness of a stage is the mean of its shares of failures: unusable answers, lost tasks,
-missing quality of logged examples. A share based on fewer than 5 items does not count. The report also shows what earlier
-runs learned: failure patterns, outcomes of sampling, and the accuracy of routing.
+missing quality of logged examples. A share based on fewer than 5 items does not count. The report also shows what
+earlier runs learned: failure patterns, outcomes of sampling, and the accuracy of routing.
 
 The plan is a TOML file for you to edit; runplan training curate reads it. No model is called.
 

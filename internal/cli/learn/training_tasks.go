@@ -37,9 +37,9 @@ func newTrainingTasksCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tasks REPO",
 		Short: "Export commits whose tests fail before them and pass after them",
-		Long: `Read the history of a repository, newest commit first, and export the commits that make a runnable task: their tests
-fail without their code and pass with it. The tests run in the sealed rooms of gates, each side --runs times;
-a test that both passes and fails on one tree is ignored. Go tests and pytest are supported.
+		Long: `Read the history of a repository, newest commit first, and export the commits that make a runnable task:
+their tests fail without their code and pass with it. The tests run in the sealed rooms of gates, each side --runs
+times; a test that both passes and fails on one tree is ignored. Go tests and pytest are supported.
 
 DIR gets these files, and manifest.json at the end:
 
@@ -47,9 +47,9 @@ DIR gets these files, and manifest.json at the end:
   swebench.jsonl    the same tasks as instances for the loaders of SWE-bench
   receipts.jsonl    one line for each commit whose tests were run: the tests, or why it is not a task
 
-Before a task is kept, its own tests/test.sh runs as a grader would run it: on the repository before the commit, where it must
-write the reward 0, and after solution/solve.sh, where it must write 1. The container of environment/Dockerfile is
-not built.
+Before a task is kept, its own tests/test.sh runs as a grader would run it: on the repository before the commit, where
+it must write the reward 0, and after solution/solve.sh, where it must write 1. The container of environment/Dockerfile
+is not built.
 
 It runs the tests of the repository, and its set-up if the settings name one.
 

@@ -35,12 +35,12 @@ func newTrainingTrainCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "train --adapter NAME --yes",
 		Short: "Train an adapter with your own program",
-		Long: `Start the program that training.trainer names, and keep the adapter that it makes as the next version. runplan itself trains
-nothing. Only the owner starts a training, with --yes and a signature. Without --yes it shows what would
-be done, and exits with 3.
+		Long: `Start the program that training.trainer names, and keep the adapter that it makes as the next version.
+runplan itself trains nothing. Only the owner starts a training, with --yes and a signature. Without --yes it shows
+what would be done, and exits with 3.
 
-knowledge/curricula/NAME/curriculum.json describes the training; the data are train.jsonl and validation.jsonl next to it, or in
-the folder --data. The trainer gets, as variables:
+knowledge/curricula/NAME/curriculum.json describes the training; the data are train.jsonl and validation.jsonl next to
+it, or in the folder --data. The trainer gets, as variables:
 
   RUNPLAN_TRAIN_DATA     the folder with the data
   RUNPLAN_TRAIN_OUTPUT   the file to write: the adapter, GGUF
@@ -49,8 +49,9 @@ the folder --data. The trainer gets, as variables:
   RUNPLAN_TRAIN_BASE     the base model, by the server's name
   RUNPLAN_TRAIN_ADAPTER, RUNPLAN_TRAIN_VERSION, RUNPLAN_TRAIN_STAGE
 
-It starts in the folder of the output, gets the environment of agents and training.pass_env, and is ended with all processes that it
-started if it takes longer than training.timeout or runplan is killed. Its output is stored. Nothing is deployed.` +
+It starts in the folder of the output, gets the environment of agents and training.pass_env, and is ended with all
+processes that it started if it takes longer than training.timeout or runplan is killed. Its output is stored. Nothing
+is deployed.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,

@@ -28,9 +28,9 @@ func newTrainingTrajectoriesCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "trajectories",
 		Short: "Write the attempts of agents as trajectories, proven by receipts",
-		Long: `Write each attempt of an agent at a merged batch as a trajectory in the Agent Trajectory Interchange Format: the brief, the
-agent's text, its tool calls and their results, its tokens and cost, and the verdict of the gates as reward. Attempts at
-batches without a receipt are refused and counted, as in training pairs.
+		Long: `Write each attempt of an agent at a merged batch as a trajectory in the Agent Trajectory Interchange
+Format: the brief, the agent's text, its tool calls and their results, its tokens and cost, and the verdict of the
+gates as reward. Attempts at batches without a receipt are refused and counted, as in training pairs.
 
 DIR gets one file for each attempt and manifest.json. The log of a program whose output runplan cannot read is one message.
 Secrets are removed; if one remains, nothing is written.

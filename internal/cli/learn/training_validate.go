@@ -45,13 +45,14 @@ func newTrainingValidateCommand(a *cli.App) *cobra.Command {
 		Long: `Have an adapter answer the examples of validation.jsonl, which it was not trained on, and measure the answers. A version that is
 not on the server is created there temporarily; nothing becomes active.
 
-With blueprint_fidelity the adapter writes units from their blueprints, and the code is compared with them: 30 % is the share of
-declared interfaces that exist, 25 % that of calls to declared units, 25 % that of failure modes that are
+With blueprint_fidelity the adapter writes units from their blueprints, and the code is compared with them: 30 % is the
+share of declared interfaces that exist, 25 % that of calls to declared units, 25 % that of failure modes that are
 handled, 10 % whether linters find no error, 10 % the share of public functions with all types. It passes at 0.75. With
 json_schema the score is the share of answers that match --schema, and it passes at 0.6.
 
 If something could not be checked, the score is a range. It passes if its lower end does, and fails if its upper
-end does not reach the threshold; otherwise the result is unknown, and it exits with 5. Parts that a unit does not declare have no weight.
+end does not reach the threshold; otherwise the result is unknown, and it exits with 5. Parts that a unit does not
+declare have no weight.
 
 --unit measures the present code of one unit in this repository.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan training validate --adapter code-architect --validator blueprint_fidelity

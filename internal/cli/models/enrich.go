@@ -117,7 +117,7 @@ func promote(ctx context.Context, a *cli.App, p *cli.Project, d enrich.Deps) (in
 
 func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) error {
 	rows := [][]string{
-		{"files in the index", fmt.Sprint(res.Files)}, {"asked about", fmt.Sprint(res.Asked)},
+		{"files in the index", fmt.Sprint(res.Files)}, {"sent to the model", fmt.Sprint(res.Asked)},
 		{"already known", fmt.Sprint(res.Current)},
 		{"skipped", fmt.Sprint(len(res.Skipped))}, {"beyond the limit", fmt.Sprint(res.Left)},
 		{"tokens", cli.TokensOf(res.Tokens)},

@@ -113,8 +113,8 @@ func NewInboxCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "List open messages to runplan",
-		Long: `List the open messages in the inbox of this user: critical ones first, then questions, then notes. Items are never
-removed; runplan inbox done ID marks one as done, and --all lists those too.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `List the open messages in the inbox of this user: critical ones first, then questions, then notes. Items
+are never removed; runplan inbox done ID marks one as done, and --all lists those too.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			items, err := control.InboxItems(cmd.Context(), a, all)
@@ -259,8 +259,8 @@ func newInboxProcessCommand(a *cli.App) *cobra.Command {
 		Use:   "process",
 		Short: "Have a model classify new items and reply to them",
 		Long: `Have a model classify the intent of each new item: one of a fixed list of intents, or free_form if it is
-less than 70 % sure or gives no listed intent. Each intent has a reply. A reply proposes a command and runs nothing: text
-in the inbox never changes the tier. Items stay open until somebody marks them as done.
+less than 70 % sure or gives no listed intent. Each intent has a reply. A reply proposes a command and runs nothing:
+text in the inbox never changes the tier. Items stay open until somebody marks them as done.
 
 It needs [models] in the configuration, and the identity documents that head the question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,

@@ -17,8 +17,8 @@ func newInboxEscalateCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "escalate ID",
 		Short: "Turn an item of the inbox into feedback",
-		Long: `Copy an item of the inbox into the feedback of this repository, and mark it as done. A critical item stays critical; a
-question becomes medium, a note low; --severity overrides this.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Copy an item of the inbox into the feedback of this repository, and mark it as done. A critical item
+stays critical; a question becomes medium, a note low; --severity overrides this.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the number of an item"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := itemID(args[0])

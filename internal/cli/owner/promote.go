@@ -23,8 +23,8 @@ func NewPromoteCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "promote --to-tier N --reason TEXT --signature NAME",
 		Short: "Raise what runplan may do without asking",
-		Long: `Raise the tier. The owner signs for it, with the name that runplan trust shows, and gives a reason; any other
-signature is refused and changes nothing. Decisions are in the audit: runplan trust audit.
+		Long: `Raise the tier. The owner signs for it, with the name that runplan trust shows, and gives a reason; any
+other signature is refused and changes nothing. Decisions are in the audit: runplan trust audit.
 
 Tier 4, editing its own prompts and loop, is opt-in: it comes with --to-tier 4, or with --self-edit at tier 5,
 and not with another tier. At tier 5, --auto-merge sets the minimum confidence of a review with which a change is

@@ -24,9 +24,9 @@ func NewSelfFixCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "self-fix",
 		Short: "Turn feedback into changes with a regression test",
-		Long: `Turn messages of runplan feedback into changes: triage, localise, plan, approval for large jobs, a run of the
-plan on a branch auto/runplan/ID, a regression test that fails without the fix and passes with it, a review in seven
-passes, a draft change request, and after its merge the test again. Nothing is merged automatically.
+		Long: `Turn messages of runplan feedback into changes: triage, localise, plan, approval for large jobs, a run
+of the plan on a branch auto/runplan/ID, a regression test that fails without the fix and passes with it, a review in
+seven passes, a draft change request, and after its merge the test again. Nothing is merged automatically.
 
 See docs/feedback.md.`,
 		Args: cobra.NoArgs,

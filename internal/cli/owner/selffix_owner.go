@@ -21,8 +21,8 @@ func newSelfFixApproveCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "approve ID",
 		Short: "Sign for the plan of a large job",
-		Long: `Sign for the plan of a large job, as its owner. The signature covers exactly the waiting plan, and is stored in the
-audit; another plan of the same feedback needs another signature.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Sign for the plan of a large job, as its owner. The signature covers exactly the waiting plan, and is
+stored in the audit; another plan of the same feedback needs another signature.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return signFeedback(cmd.Context(), a, strings.TrimPrefix(args[0], "feedback/"), false, by)
@@ -60,8 +60,8 @@ func newSelfFixDenyCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "deny ID",
 		Short: "Deny the plan of a large job",
-		Long: `Deny the plan of a large job. The feedback is rejected; with --again another plan is drafted with the reason as input,
-at most three in total.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Deny the plan of a large job. The feedback is rejected; with --again another plan is drafted with the
+reason as input, at most three in total.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withLoop(cmd.Context(), a, "a denial", func(l *selfFix) error {

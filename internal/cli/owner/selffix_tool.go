@@ -83,7 +83,7 @@ func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
 	out, err := t.Do(ctx, l.driver, l.parts, in)
 	var bad *feedback.InputError
 	if errors.As(err, &bad) {
-		return cli.Usage(err, "docs/feedback.md shows what each tool takes")
+		return cli.Usage(err, "docs/feedback.md shows the input of each tool")
 	}
 	if err != nil {
 		return control.FeedbackTrouble(err, cli.ExitFailed)

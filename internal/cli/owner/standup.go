@@ -26,9 +26,9 @@ func NewStandupCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "standup",
 		Short: "Report finished, active, stuck and waiting work",
-		Long: `Print a stand-up report of this repository as markdown: what runs did in the period, what is in progress, what is stuck and
-why, the cost, the open inbox messages, and the trust tier. It is made from the journal; no model
-is called. .runplan/prompts/standup.md replaces the built-in template.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Print a stand-up report of this repository as markdown: what runs did in the period, what is in
+progress, what is stuck and why, the cost, the open inbox messages, and the trust tier. It is made from the journal; no
+model is called. .runplan/prompts/standup.md replaces the built-in template.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if since <= 0 {

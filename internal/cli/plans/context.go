@@ -129,7 +129,7 @@ func showContext(ctx context.Context, a *cli.App, path, batch string, o contextO
 	return showParts(a, c, base, h)
 }
 
-// showParts prints which parts are in the brief and which were left out.
+// showParts prints which parts are in the brief and which were omitted.
 func showParts(a *cli.App, c briefing.Composed, base string, h past) error {
 	if c.Budget == 0 {
 		fmt.Fprintln(a.Stderr, "no context block: [context] tokens is 0")

@@ -234,7 +234,7 @@ func (x *Prepared) makeLayout(context.Context) error {
 	return nil
 }
 
-// onEngine notes the engine of another machine, if one was asked for.
+// onEngine notes the requested engine of another machine.
 func (x *Prepared) onEngine(context.Context) error {
 	e, err := x.App.RemoteHost()
 	if err == nil && e != nil {

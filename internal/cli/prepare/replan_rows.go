@@ -161,7 +161,7 @@ func (r replanned) report(path string) gates.Report {
 		f := gates.Finding{Rule: row.rule, Path: path, Line: row.line, Severity: gates.Note,
 			Message: fmt.Sprintf("batch %s (%s): %s: %s", row.number, row.title, row.what, row.then)}
 		if row.rule == "plan-batch-removed" {
-			f.Line = 0 // lines of the old plan have no place in this text
+			f.Line = 0 // the new plan does not have the lines of the old one
 		}
 		if row.open {
 			f.Severity, out.Status = gates.Warning, gates.Warn

@@ -153,7 +153,7 @@ func (x *Execution) config(settings gates.Settings, journal *store.Journal, agen
 				note = "the style of the code could not be determined: " + err.Error()
 			}
 			if note != "" {
-				v.Note("note: agents are not told the style of the code: " + note)
+				v.Note("note: briefs omit the style of the code: " + note)
 			}
 			return text
 		},

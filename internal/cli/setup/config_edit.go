@@ -21,8 +21,8 @@ func newConfigSetCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "set KEY VALUE",
 		Short: "Change one setting in a file",
-		Long: `Set a key in .runplan/config.toml, or in your own file with --user. Comments and the order of the file are kept.
-An invalid value is refused, and nothing is written. Lists are written as in TOML: '["lint", "tests"]'.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Set a key in .runplan/config.toml, or in your own file with --user. Comments and the order of the file
+are kept. An invalid value is refused, and nothing is written. Lists are written as in TOML: '["lint", "tests"]'.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args:              cobra.ExactArgs(2),
 		ValidArgsFunction: completeKeys,
 		RunE: func(cmd *cobra.Command, args []string) error {

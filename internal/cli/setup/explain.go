@@ -125,7 +125,7 @@ func explanations() ([]explanation, error) {
 		return nil, err
 	}
 	for _, l := range lib.Lessons {
-		text := fmt.Sprintf("%s.\n\n%s\n\nNot so:\n\n%s\n\nBut so:\n\n%s\n\nDo: %s", l.Title, l.Body, indented(l.Example.Bad),
+		text := fmt.Sprintf("%s.\n\n%s\n\nWrong:\n\n%s\n\nRight:\n\n%s\n\nDo: %s", l.Title, l.Body, indented(l.Example.Bad),
 			indented(l.Example.Good), l.Fix)
 		all = append(all, explanation{Code: "lesson/" + l.ID, Group: explainLessons, Text: text, What: l.Title,
 			Level: string(l.Severity)})

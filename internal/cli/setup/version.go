@@ -21,8 +21,9 @@ func NewVersionCommand(a *cli.App) *cobra.Command {
 	c := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Example: "  runplan version --check",
-		Long: `Print the version of runplan, with its commit and day. With --check, also list the programs that runplan starts, with their versions,
-and mark missing and old ones. It exits with 1 if a required program is missing or too old.`,
+		Long: `Print the version of runplan, with its commit and day. With --check, also list the programs that runplan
+starts, with their versions, and mark missing and old ones. It exits with 1 if a required program is missing or too
+old.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			info := cli.BuildVersion()
 			if check {

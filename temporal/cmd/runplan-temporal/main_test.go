@@ -53,7 +53,7 @@ func TestExitCodesOfWhatTheServiceSays(t *testing.T) {
 	}{
 		"a run in a namespace that is not there": {run, &teamtest.Service{Namespace: noSpace}, 2,
 			`has no namespace "default"`},
-		"a run in a namespace of others":    {run, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
+		"a run in a namespace of others":    {run, &teamtest.Service{Namespace: denied}, 5, "denies access"},
 		"a run that may not be asked about": {run, &teamtest.Service{Describe: denied}, 5, "not yours"},
 		"a run that may not be started": {run, &teamtest.Service{Describe: missing, Start: denied}, 5,
 			"on Temporal: not yours"},
@@ -61,10 +61,10 @@ func TestExitCodesOfWhatTheServiceSays(t *testing.T) {
 			"on Temporal: too late"},
 		"a worker in a namespace that is not there": {worker, &teamtest.Service{Namespace: noSpace}, 2,
 			`has no namespace "default"`},
-		"a worker in a namespace of others": {worker, &teamtest.Service{Namespace: denied}, 5, "does not let us in"},
+		"a worker in a namespace of others": {worker, &teamtest.Service{Namespace: denied}, 5, "denies access"},
 		"status where there are no runs":    {nothing, &teamtest.Service{Namespace: denied}, 0, "no runs"},
 		"gc in a namespace of others": {leftover, &teamtest.Service{Namespace: denied}, 5,
-			"does not let us in"},
+			"denies access"},
 		"gc of a repository in which nobody has run": {leftover, &teamtest.Service{}, 0, "nothing to remove"},
 	} {
 		t.Run(name, func(t *testing.T) {

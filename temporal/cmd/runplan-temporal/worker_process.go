@@ -93,7 +93,7 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 	}
 	var info runner.Info
 	if err := json.Unmarshal(about, &info); err != nil {
-		return nil, nil, fmt.Errorf("read what run %s is about: %w", run, err)
+		return nil, nil, fmt.Errorf("read the description of run %s: %w", run, err)
 	}
 	d.Branch = info.Branch
 	text, err := d.Offered(ctx, shared.OfferedPlan)
