@@ -17,19 +17,13 @@ type Interface struct {
 	Library *Library    `type:"library"`
 }
 
-// InterfaceType is the tag.
+// InterfaceType is the tag, as the fields of [Interface] have it.
 type InterfaceType string
 
-// The types of interfaces.
+// The types that drafts have.
 const (
 	TypeHTTP    InterfaceType = "http_rest"
 	TypeSocket  InterfaceType = "websocket"
-	TypeSSE     InterfaceType = "sse"
-	TypeEvent   InterfaceType = "event"
-	TypeDirect  InterfaceType = "direct_call"
-	TypeMCP     InterfaceType = "mcp"
-	TypeGRPC    InterfaceType = "grpc"
-	TypeCLI     InterfaceType = "cli"
 	TypeLibrary InterfaceType = "library"
 )
 
