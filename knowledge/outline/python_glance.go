@@ -267,8 +267,14 @@ func (g *pythonGlance) named(first pythonToken, word string, holds bool) {
 		default: // type X = …, match x: and what is wrong
 			g.fail()
 		}
-	default:
-		g.rest()
+	default: // an annotation needs a name or a subscript
+		if g.colon() {
+			before := g.text[g.last-1]
+			if g.next(); before == ')' || before == '}' || g.tok.kind == pythonLine {
+				g.fail()
+			}
+			g.rest()
+		}
 	}
 }
 

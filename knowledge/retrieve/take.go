@@ -5,7 +5,6 @@ import (
 	"container/heap"
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,8 +19,6 @@ const (
 	sMany         // penalty for each chunk already taken from the file
 	sSize         // penalty for a thousand characters
 	sWords        // share of the room that the words alone decide about
-	sSure         // share of the room: what the words alone would put into it is taken
-	sDeep
 	spreads
 )
 
@@ -51,7 +48,7 @@ type Item struct {
 // so that a plain search does not find what the ranking has no room for. Chunks that follow each other become one
 // piece, so the second costs only its text.
 func Take(items []Item, room int, by []float64) []int {
-	t := &taking{items: items, by: by, room: room, total: room, taken: make([]bool, len(items)), of: map[string]int{},
+	t := &taking{items: items, by: by, room: room, taken: make([]bool, len(items)), of: map[string]int{},
 		before: make([]int, len(items)), after: make([]int, len(items))}
 	order := make([]int, len(items))
 	for i := range items {
@@ -66,7 +63,6 @@ func Take(items []Item, room int, by []float64) []int {
 		}
 	}
 	words := int(by[sWords] * float64(room))
-	t.sure(int(by[sSure] * float64(room)))
 	t.ranked(words)
 	t.worded()
 	t.ranked(0)
@@ -77,7 +73,7 @@ func Take(items []Item, room int, by []float64) []int {
 type taking struct {
 	items         []Item
 	by            []float64
-	room, total   int
+	room          int
 	taken         []bool
 	of            map[string]int // chunks taken from each file
 	before, after []int          // chunks that a chunk joins; -1 for none
@@ -110,15 +106,11 @@ func (t *taking) ranked(keep int) {
 	// The value of a chunk only falls as others of its file are taken. So it is enough to requeue a chunk with its new
 	// value.
 	var q queue
-	first := t.by[sFirst]
-	if t.by[sDeep] > 0 {
-		first *= math.Pow(16000/float64(t.total), t.by[sDeep])
-	}
 	value := func(i int) (float64, int) {
 		x, have := &t.items[i], t.of[t.items[i].Path]
 		v := x.Score - t.by[sSize]*min(10, float64(x.Chars+marks)/1000) - t.by[sMany]*float64(have)
 		if have == 0 {
-			v += first
+			v += t.by[sFirst]
 		}
 		return v, have
 	}
@@ -140,26 +132,6 @@ func (t *taking) ranked(keep int) {
 			t.take(x.i)
 		}
 		heap.Pop(&q)
-	}
-}
-
-// sure takes what a search for the words alone would show in so many characters.
-func (t *taking) sure(room int) {
-	var order []int
-	for i, x := range t.items {
-		if x.Words > 0 {
-			order = append(order, i)
-		}
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(t.items[b].Words, t.items[a].Words), a-b) })
-	end := t.room - room
-	for _, i := range order {
-		if t.room <= end {
-			return
-		}
-		if t.cost(i) <= t.room-end {
-			t.take(i)
-		}
 	}
 }
 
