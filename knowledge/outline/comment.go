@@ -50,14 +50,14 @@ func Above(lines []string, line int) int {
 
 // whyWords are words of which markWhy needs one.
 var whyWords = sync.OnceValue(func() *literal.Set {
-	return literal.NewSet(literal.Folded("because", "so that", "in order", "reason", "rationale", "why", "otherwise", "avoid", "prevent",
-		"deliberately", "on purpose", "intentionally", "instead of", "for performance", "for speed", "for compatibility",
-		"for safety", "for security", "compat", "must", "have to", "has to", "need to", "needs to", "can't", "cannot", "don't",
-		"since ", "due to", "as a result", "trade"))
+	return literal.NewSet(literal.Folded("because", "so that", "in order", "reason", "rationale", "why", "otherwise",
+		"avoid", "prevent", "deliberately", "on purpose", "intentionally", "instead of", "for performance", "for speed",
+		"for compatibility", "for safety", "for security", "compat", "must", "have to", "has to", "need to", "needs to",
+		"can't", "cannot", "don't", "since ", "due to", "as a result", "trade"))
 })
 
-// GivesReason reports whether a comment gives a reason.
-func GivesReason(text string) bool { return whyWords().Next(text, 0) >= 0 && markWhy.MatchString(text) }
+// givesReason reports whether a comment gives a reason.
+func givesReason(text string) bool { return whyWords().Next(text, 0) >= 0 && markWhy.MatchString(text) }
 
 // ClassifyComment returns the kind of a comment and whether it gives a reason. A mark takes precedence: a TODO with a
 // reason is a todo with a rationale.
@@ -67,7 +67,7 @@ func ClassifyComment(text string) (kind CommentKind, rationale bool) {
 	has := func(words ...string) bool {
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(low, w) })
 	}
-	rationale = GivesReason(text)
+	rationale = givesReason(text)
 	switch {
 	case (has("fixme") || strings.Contains(text, "XXX") || strings.Contains(text, "BUG")) && markFixme.MatchString(text):
 		return Fixme, rationale
@@ -115,7 +115,7 @@ func comments(source []byte, at lines, all []remark, owners []extent, brief bool
 			c := Comment{Symbol: around(owners, all[i].from), Line: at.of(all[i].from),
 				Content: strings.TrimSpace(strings.ToValidUTF8(text, "�"))}
 			if brief {
-				c.Rationale = GivesReason(c.Content)
+				c.Rationale = givesReason(c.Content)
 			} else {
 				c.Kind, c.Rationale = ClassifyComment(c.Content)
 			}

@@ -105,8 +105,8 @@ func corpus(t testing.TB, language Language) []string {
 	return out
 }
 
-// sameAsAstGrep fails where a glance shows something else than ast-grep. strict wants it to give up on each text with an
-// error. It returns how many texts it read.
+// sameAsAstGrep fails where a glance shows something else than ast-grep. strict wants it to give up on each text with
+// an error. It returns how many texts it read.
 func sameAsAstGrep(t *testing.T, texts []string, strict bool) (read int) {
 	t.Helper()
 	for part := range slices.Chunk(texts, 200) {
@@ -143,7 +143,9 @@ func TestGlancePython(t *testing.T) {
 		"x = 0xFFe-1 + 1e-5 + 1_0j + .5\n", "assert isinstance(a, b), \"c\"\nraise E, 'f'\n", "x = f\"{a['b']}\"\nx = f'{a!r:>{b}}'\n",
 		"def f(): pass\n    # deeper\nclass A:\n    pass\n\n\n    # of A since it is\n\nx = 1\r\ny = 2\r\n", "x: int\nx = y = 1\n(z) = 2\n",
 		"<<<<<<< HEAD\nx = 1\n=======\nx = 2\n>>>>>>> b\n", "def f(:\n    pass\n", "class\n", "x = = 1\n", "x = (1\n", "foo bar\n", "x = `1`\n",
-		"def f():\nreturn 1\n", "  x = 1\n", "if x:\n    a\n  b\n", "match a:\n    case b: c = 1\n", "type A = int\n", "x = 'a\n", "else x\n", "if not if not a: pass\n",
+		"def f():\nreturn 1\n", "  x = 1\n", "if x:\n    a\n  b\n", "match a:\n    case b: c = 1\n", "type A = int\n", "x = 'a\n", "else x\n",
+		"def f(self):\n    self.a: int = 1\n    self.b[0]: int\n    return self\n",
+		"a(): int\n", "a.b:\n", "if not if not a: pass\n",
 		"from . import async\n", "x = (if)\n", "x return\n",
 	}
 	sameAsAstGrep(t, texts, true)

@@ -7,8 +7,8 @@ import (
 )
 
 // GlancePython outlines a Python file without ast-grep: its symbols, docstrings, comments and imports as [Read] finds
-// them, without references, the fields of docstrings and the kinds of comments. It reports false for a text that only ast-grep can
-// judge, such as one with an error of syntax. text comes from [Prepare].
+// them, without references, the fields of docstrings and the kinds of comments. It reports false for a text that only
+// ast-grep can judge, such as one with a syntax error. text comes from [Prepare].
 func GlancePython(text []byte) (Outline, bool) {
 	g := pythonGlance{text: text}
 	if !g.file() {
@@ -61,8 +61,8 @@ type pythonToken struct {
 	start, end int
 }
 
-var pythonKeywords = wordSet("and as assert async await break class continue def del elif else except finally for from global if " +
-	"import in is lambda nonlocal not or pass raise return try while with yield")
+var pythonKeywords = wordSet("and as assert async await break class continue def del elif else except finally for " +
+	"from global if import in is lambda nonlocal not or pass raise return try while with yield")
 
 // pythonHeads begin statements that hold a block.
 var pythonHeads = wordSet("if elif else for while try except finally with")
@@ -260,15 +260,21 @@ func (g *pythonGlance) named(first pythonToken, word string, holds bool) {
 		if holds {
 			g.nodes[at].To = g.last
 		}
-	case g.tok.kind != pythonOperator && g.tok.kind != pythonLine && g.tok.kind != pythonEnd && g.tok.kind != pythonKeyword:
+	case g.tok.kind == pythonName || g.tok.kind == pythonNumber || g.tok.kind == pythonText:
 		switch word {
 		case "print", "exec": // statements of Python 2
 			g.rest()
 		default: // type X = …, match x: and what is wrong
 			g.fail()
 		}
-	default:
-		g.rest()
+	default: // an annotation needs a name or a subscript
+		if g.colon() {
+			before := g.text[g.last-1]
+			if g.next(); before == ')' || before == '}' || g.tok.kind == pythonLine {
+				g.fail()
+			}
+			g.rest()
+		}
 	}
 }
 

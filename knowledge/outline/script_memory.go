@@ -135,7 +135,8 @@ func (q *ScriptQuestion) Apart() []*ScriptQuestion {
 	return out
 }
 
-// Take takes what ast-grep found in the text. It reports false, and takes nothing, if a piece cannot be read on its own.
+// Take takes what ast-grep found in the text. It reports false, and takes nothing, if a piece cannot be read on its
+// own.
 func (q *ScriptQuestion) Take(nodes []patterns.Node) bool {
 	found := map[*scriptUnit][]patterns.Node{}
 	for _, n := range nodes {

@@ -24,7 +24,8 @@ type sentry struct {
 	dir   string
 	hide  func(string) string         // removes probable secrets
 	clean *lineSet                    // lines without secrets
-	last  *recent.Map[string, string] // by path: a version without secrets, in which none spans several lines
+	dirty *recent.Map[string, string] // by path: a line with a secret
+	last  *recent.Map[string, string] // by path: a version without secrets, and without a word of longSecrets
 }
 
 // newSentry makes a sentry. dir must exist, because the gate requires a folder; nothing in it is read. redact must
@@ -33,8 +34,9 @@ func newSentry(dir string, redact func(string) string) sentry {
 	if redact == nil {
 		redact = fence.Hide
 	}
+	cost := func(text string) int { return len(text) + 100 }
 	return sentry{secrets.New(), dir, redact, &lineSet{},
-		recent.New[string](mostHeld, func(text string) int { return len(text) + 100 })}
+		recent.New[string](mostLinesHeld, cost), recent.New[string](mostHeld, cost)}
 }
 
 // hints are substrings, one of which occurs in each line that the gate may report and each text that the redactor may
@@ -49,6 +51,9 @@ func finder(words ...string) func() *literal.Set {
 
 // wide are substrings of texts in which a secret may span several lines.
 var wide = finder("private key", "uthorization")
+
+// longSecrets are substrings of texts in which a secret may span more than [nearLines] lines.
+var longSecrets = finder("private key")
 
 // document reports whether a file name is that of documentation. The gate reports nothing for such a name alone.
 func document(name string) bool {
@@ -125,17 +130,24 @@ func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
 		if basis[i] = -1; here {
 			basis[i], old, have = at, all[at].text, true
 		}
-		if have && document(t.path) {
+		if have {
 			parts[i].text = changed(old, t.text)
-			if wide().Next(parts[i].text, 0) >= 0 {
+			if longSecrets().Next(parts[i].text, 0) >= 0 {
 				parts[i].text = t.text
 			}
 		}
 		if basis[i] >= 0 && len(parts[i].text) == len(t.text) {
 			basis[i] = -1
 		}
-		if wide().Next(parts[i].text, 0) < 0 {
+		if longSecrets().Next(parts[i].text, 0) < 0 {
 			before[t.path] = i
+		}
+	}
+	known := make([]bool, len(all))
+	for i, t := range all {
+		line, have := s.dirty.Get(t.path)
+		if known[i] = have && hasLine(t.text, line); known[i] {
+			parts[i].text = ""
 		}
 	}
 	out, err := s.search(ctx, parts)
@@ -143,6 +155,10 @@ func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
 		return nil, err
 	}
 	for i, t := range all {
+		if known[i] {
+			out[i] = true
+			continue
+		}
 		if basis[i] >= 0 && out[basis[i]] {
 			whole, err := s.search(ctx, all[i:i+1])
 			if err != nil {
@@ -150,11 +166,38 @@ func (s sentry) look(ctx context.Context, all []text) ([]bool, error) {
 			}
 			out[i] = whole[0]
 		}
+		if line, have := s.dirty.Get(t.path); out[i] && !(have && hasLine(t.text, line)) {
+			s.remember(t)
+		}
 		if at, here := before[t.path]; here && at == i && !out[i] {
 			s.last.Put(t.path, t.text)
 		}
 	}
 	return out, nil
+}
+
+// remember keeps a line with a secret, so that the versions of its file that have it need no check.
+func (s sentry) remember(t text) {
+	for line := range strings.Lines(t.text) {
+		if line = strings.TrimRight(line, "\r\n"); s.hide(line) != line {
+			s.dirty.Put(t.path, strings.Clone(line))
+			return
+		}
+	}
+}
+
+func hasLine(text, line string) bool {
+	for at := 0; ; {
+		n := strings.Index(text[at:], line)
+		if n < 0 {
+			return false
+		}
+		from, to := at+n, at+n+len(line)
+		if (from == 0 || text[from-1] == '\n') && (to == len(text) || text[to] == '\n' || text[to] == '\r') {
+			return true
+		}
+		at = to
+	}
 }
 
 // search checks texts as they are.

@@ -233,7 +233,8 @@ type question struct {
 	pieces *outline.ScriptQuestion // of several files; nil: the text is the whole file
 }
 
-// mostTogether limits the bytes of a question about pieces. Each question is a file, and ast-grep reads several at a time.
+// mostTogether limits the bytes of a question about pieces. Each question is a file, and ast-grep reads several at a
+// time.
 const mostTogether = 8 << 10
 
 // outline outlines the sources that are not outlined yet.
