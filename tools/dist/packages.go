@@ -34,8 +34,9 @@ License: Apache-2.0
  the licenses of the modules that the program is linked with.
 `
 	// A static binary is meant: it needs no library of the system, so that one package serves every release. nfpm writes
-	// the license, which rpm and apk need, into each kind of package.
-	lintianOverrides = "runplan: statically-linked-binary [usr/bin/runplan]\nrunplan: unknown-field License\n"
+	// the license, which rpm and apk need, into each kind of package. The package is not uploaded to Debian.
+	lintianOverrides = "runplan: statically-linked-binary [usr/bin/runplan]\nrunplan: unknown-field License\n" +
+		"runplan: initial-upload-closes-no-bugs *\n"
 )
 
 // tool returns the command line of a program of release.mod.
@@ -125,38 +126,36 @@ func (r *release) nfpm(t target) ([]byte, error) {
 	typed("license", license, "/usr/share/licenses/runplan/LICENSE", 0o644, "rpm")
 	for to, text := range map[string]string{
 		"/usr/share/doc/runplan/copyright": debianCopyright, "/usr/share/lintian/overrides/runplan": lintianOverrides,
-		"/usr/share/doc/runplan/changelog.gz": r.debianChangelog(),
 	} {
-		base, packed := strings.CutSuffix(filepath.Base(to), ".gz")
-		from := filepath.Join(r.work, "deb-"+base)
+		from := filepath.Join(r.work, "deb-"+filepath.Base(to))
 		if err := os.WriteFile(from, []byte(text), 0o644); err != nil {
 			return nil, err
 		}
-		if packed {
-			if from, err = r.compressed(from); err != nil {
-				return nil, err
-			}
-		}
 		add(from, to, 0o644, "deb")
+	}
+	// The packages have a release number of their own, as those of a distribution have.
+	const number = "1"
+	changes := filepath.Join(r.work, "changes.json")
+	if err := writeJSON(changes, []any{map[string]any{
+		"semver": r.version + "-" + number, "date": r.date, "packager": maintainer,
+		"changes": []any{map[string]string{"note": "See " + homepage + "/releases"}},
+		"deb":     map[string]any{"urgency": "medium", "distributions": []string{"unstable"}},
+	}}); err != nil {
+		return nil, err
 	}
 	slices.SortFunc(all, func(a, b content) int {
 		return cmp.Or(cmp.Compare(a.Dst, b.Dst), cmp.Compare(a.Packager, b.Packager))
 	})
 	return json.MarshalIndent(map[string]any{
 		"name": "runplan", "arch": t.arch, "platform": "linux", "version": "v" + r.version, "version_schema": "semver",
-		"section": "devel", "priority": "optional", "maintainer": maintainer,
+		"section": "devel", "priority": "optional", "maintainer": maintainer, "changelog": changes,
+		"release":     number,
 		"description": summary + "\n" + about, "homepage": homepage, "license": "Apache-2.0", "mtime": r.date,
 		"depends": []string{"git"}, "recommends": []string{"bubblewrap"}, "contents": all,
 		// Without a name here the rpm names the machine that it was built on.
 		"rpm": map[string]string{"buildhost": "localhost", "group": "Development/Tools",
 			"summary": strings.ToUpper(summary[:1]) + summary[1:]},
 	}, "", "  ")
-}
-
-// debianChangelog returns the changelog of the deb, which only names the release.
-func (r *release) debianChangelog() string {
-	return fmt.Sprintf("runplan (%s) unstable; urgency=medium\n\n  * See %s/releases\n\n -- %s  %s\n", r.version, homepage,
-		maintainer, r.date.Format(time.RFC1123Z))
 }
 
 // installed returns where a file of the archive goes in a package, "" for nowhere.
