@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// outlines is what ast-grep says of texts, read together.
+// outlines returns what ast-grep says of texts, read together.
 func outlines(t testing.TB, name string, texts []string) []Outline {
 	t.Helper()
 	var ask []patterns.Text

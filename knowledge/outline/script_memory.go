@@ -25,7 +25,7 @@ type scriptSource struct {
 	text   string
 }
 
-// scriptFound is what ast-grep found in a piece.
+// scriptFound holds the answer of ast-grep about a piece.
 type scriptFound struct {
 	nodes []patterns.Node
 	known bool
