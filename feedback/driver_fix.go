@@ -122,7 +122,7 @@ func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error)
 		case m.Commit == "":
 			return i, Waits{first(pr.URL, pr.Branch) + " to be merged", true}, nil
 		case slices.Contains(s.alarms, m.Commit):
-			return i, Waits{"a person to put " + short(m.Commit) + " right: its regression test fails there", true}, nil
+			return i, Waits{"a person to repair " + short(m.Commit) + ": its regression test fails there", true}, nil
 		}
 		return d.note(ctx, i, PROpen, i.Approval, StageMerge, m.String(), m)
 	}

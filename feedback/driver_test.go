@@ -398,7 +398,7 @@ func TestRedOnTheMergedCommit(t *testing.T) {
 		t.Fatalf("%v %v", err, b.calls)
 	}
 	n := len(b.calls)
-	if out := b.process(PROpen); out.Moved || len(b.calls) != n || !strings.Contains(out.Waits.For, "red") {
+	if out := b.process(PROpen); out.Moved || len(b.calls) != n || !strings.Contains(out.Waits.For, "its regression test fails there") {
 		t.Errorf("%+v", out)
 	}
 	b.merged, b.green = Merged{Commit: "m2"}, true

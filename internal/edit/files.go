@@ -71,10 +71,10 @@ func open(at string, e Edit) (*file, error) {
 			f.mode = fi.Mode().Perm()
 		}
 	case errors.Is(err, fs.ErrNotExist) && e.Delete:
-		return nil, fmt.Errorf("edit %s: the file does not exist: %w; remove the edit that deletes it", e.Path, fs.ErrNotExist)
+		return nil, fmt.Errorf("edit %s: %w; remove the edit that deletes it", e.Path, fs.ErrNotExist)
 	case errors.Is(err, fs.ErrNotExist) && e.Search == "":
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("edit %s: the file does not exist: %w; leave the search text empty to create it", e.Path,
+		return nil, fmt.Errorf("edit %s: %w; leave the search text empty to create it", e.Path,
 			fs.ErrNotExist)
 	default:
 		return nil, fmt.Errorf("edit %s: %w", e.Path, err)
