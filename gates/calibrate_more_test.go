@@ -61,7 +61,7 @@ func TestCalibrationCatchesMinitest(t *testing.T) {
 			"Minitest::Test.singleton_class.prepend(Module.new { def runnable_methods = super.grep(/adds/) })\n", "not run"},
 		"code that ends": {"lib/calc.rb", "exit!(0)\n", "without a report"},
 		"a status that is wrong": {"test/helper.rb", minitestProject["test/helper.rb"] +
-			"Minitest.after_run { exit!(0) }\n", "exit status 0"},
+			"Minitest.after_run { exit!(0) }\n", "exited with status 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lying(t, sealed(t, tree(t, with(minitestProject, map[string]string{c.file: c.text})), "tests:ruby"), c.part)
@@ -111,7 +111,7 @@ func TestCalibrationCatchesRSpec(t *testing.T) {
 			"end } }\n", "was reported as passed"},
 		"a process that ends": {"lib/calc.rb", "exit!(0)\n", "without a report"},
 		"a status that is wrong": {"spec/spec_helper.rb", rspecProject["spec/spec_helper.rb"] +
-			"RSpec.configure { |c| c.failure_exit_code = 0 }\n", "exit status 0"},
+			"RSpec.configure { |c| c.failure_exit_code = 0 }\n", "exited with status 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lying(t, sealed(t, tree(t, with(rspecProject, map[string]string{c.file: c.text})), "tests:ruby"), c.part)

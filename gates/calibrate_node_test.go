@@ -121,7 +121,7 @@ func TestCalibrationCatchesNode(t *testing.T) {
 		"mocha: product code that ends": {"mocha", "calc.js", "process.exit(0);\n", "without a report"},
 		"mocha: an exit after all": {"mocha", "calc.js",
 			"process.on('exit', () => { process.exitCode = 0; process.reallyExit(0); });\nexports.add = () => 0;\n",
-			"exit status 0"},
+			"exited with status 0"},
 		"vitest: expectations turned": {"vitest", "calc.js",
 			"import { chai } from 'vitest';\nchai.Assertion.prototype.assert = () => {};\nexport const add = () => 0;\n",
 			"was reported as passed"},

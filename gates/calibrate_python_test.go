@@ -76,9 +76,9 @@ func TestCalibrationCatchesPytest(t *testing.T) {
 			"import unittest\n\nunittest.TestCase.assertEqual = lambda *a: None\n\n\ndef add(a, b):\n    return a + b\n",
 			"was reported as passed"},
 		"an exit status that is wrong": {"conftest.py", "import os\n\n\ndef pytest_unconfigure():\n    os._exit(0)\n",
-			"exit status 0"},
+			"exited with status 0"},
 		"a session that says 0": {"conftest.py", "def pytest_sessionfinish(session):\n    session.exitstatus = 0\n",
-			"exit status 0"},
+			"exited with status 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			lying(t, sealed(t, tree(t, with(pytestProject, map[string]string{c.file: c.text})), "tests:python", env), c.part)
@@ -145,7 +145,7 @@ func TestCalibrationCatchesUnittest(t *testing.T) {
 				"r.stopTest(self))\n\n\ndef add(a, b):\n    return 0\n", "was reported as passed"},
 		"failures that are dropped": {"calc.py",
 			"import unittest\n\nunittest.TestCase.failureException = ValueError\nunittest.TestResult.wasSuccessful = lambda " +
-				"self: True\n\n\ndef add(a, b):\n    return 0\n", "exit status 0"},
+				"self: True\n\n\ndef add(a, b):\n    return 0\n", "exited with status 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			files := with(unittestProject, map[string]string{"calc.py": "def add(a, b):\n    return 0\n"})

@@ -80,10 +80,10 @@ func TestImportMends(t *testing.T) {
 		`id 0038 is used by "Subscribe without stored ref = cannot unsubscribe", so it got 0051`,
 		"theirs/0043-c.md → 0052-resting-instead-of-waiting.md",
 		"category planning became integration-boundaries",
-		`id 0043 is taken by "Exact count assertions on extensible collections break on addition", so it got 0052`,
+		`id 0043 is used by "Exact count assertions on extensible collections break on addition", so it got 0052`,
 		"theirs/0051-d.md → 0053-dozing-instead-of-waiting.md",
 		"its regex does not match its own bad example",
-		`id 0051 is taken by "Napping instead of waiting", so it got 0053`,
+		`id 0051 is used by "Napping instead of waiting", so it got 0053`,
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -115,7 +115,7 @@ func TestImportKeepsIDs(t *testing.T) {
 	r, err = Import(layer("theirs", map[string]string{"a.md": page("0080"), "b.md": page("0080", "Sleeping", "Dozing")}),
 		into, builtInLibrary(t), ImportOptions{})
 	if err != nil || len(r.Imported) != 1 || len(r.Rejected) != 1 ||
-		r.Rejected[0].Error() != "theirs/b.md:2: lesson 0080 is in a.md ; give one of the two another id" {
+		r.Rejected[0].Error() != "theirs/b.md:2: lesson 0080 is already in a.md; give one of the two another id" {
 		t.Errorf("%+v %v", r, err)
 	}
 }

@@ -59,7 +59,7 @@ func broken() map[string][3]string {
 			`severity is "critical"; use one of blocker`},
 		"wrong category": {page("0001", "test-anti-patterns", "style"), "6",
 			`category is "style"; use one of`},
-		"wrong language": {page("0001", "[python]", "[pyhton]"), "5", `language "pyhton" is not known`},
+		"wrong language": {page("0001", "[python]", "[pyhton]"), "5", `unknown language "pyhton"; languages are all, c, `},
 		"no languages":   {page("0001", "languages: [python]\n", ""), "1", "languages is missing"},
 		"wrong type":     {page("0001", "syntactic", "regexp"), "8", `pattern.type is "regexp"`},
 		"unless that is no regex": {page("0001", "pattern:\n  type: syntactic",

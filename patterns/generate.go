@@ -119,9 +119,8 @@ func convert(ctx context.Context, p Program, l Lesson, lang string, have []Rule)
 		entry.Reason = "its " + partial + " example is incomplete " + lang + " code"
 		return "", entry, nil
 	case len(all) == 0 && len(unsaid) > 0:
-		entry.Reason = "the lesson does not name the calls of its examples, so a rule would find only the example and " +
-			"nothing " +
-			"else: " + strings.Join(unsaid, ", ")
+		entry.Reason = "the lesson does not name the calls of its examples (" + strings.Join(unsaid, ", ") +
+			"), so a rule would find only the example"
 		return "", entry, nil
 	case len(all) == 0:
 		entry.Reason = "no template fits the difference of its examples"

@@ -121,9 +121,9 @@ func (p *Plan) Cover(src []byte) Coverage {
 			if strings.HasPrefix(text, "#") {
 				heading = strings.TrimSpace(strings.TrimLeft(text, "#"))
 			}
-			r.kind, r.why = CoverNobody, "is outside of every batch"
+			r.kind, r.why = CoverNobody, "outside of every batch"
 			if heading != "" {
-				r.why = fmt.Sprintf("is below %q, outside of every batch", cutText(heading, 60))
+				r.why = fmt.Sprintf("below %q, outside of every batch", cutText(heading, 60))
 			}
 		} else {
 			heading = ""

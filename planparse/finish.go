@@ -132,7 +132,7 @@ func (b *builder) preamble() (first int) {
 		start = b.marks[b.title].line + 1
 	}
 	b.plan.Preamble = string(bytes.TrimSpace(b.between(start, first-1)))
-	b.reads(start, first-1, -1, "is before the first unit of work")
+	b.reads(start, first-1, -1, "before the first unit of work")
 	if b.title >= 0 {
 		b.reads(b.marks[b.title].line, b.marks[b.title].line, -1, "the title")
 	}

@@ -32,7 +32,7 @@ func TestCheckpointsInTeamMode(t *testing.T) {
 			"; 4 needs 1; 5 needs 1"},
 		"at the start": {look + task(2) + task(3), "", "1" + at(2) + "; 2; 3 needs 2"},
 		"left out": {task(1) + look + task(3), "2",
-			"1 (outside --from/--to); 2 (a checkpoint without effect: batch 1, before which a person would be, is not " +
+			"1 (outside --from/--to); 2 (a checkpoint without effect: batch 1, which would wait for a person, is not " +
 				"run); 3"},
 		"alone": {look, "", "1 (a checkpoint without effect: the plan has no other batch)"},
 	} {

@@ -278,7 +278,7 @@ func (j *judge) advise() {
 	case e.Wall != nil:
 		j.because("team mode would save about %s (%.0f %%)", about(*e.WallSequential-*e.Wall), saved)
 	default:
-		ask := "; to use it: --mode team"
+		ask := "; to use it, give --mode team"
 		if slices.ContainsFunc(j.d.Reasons, func(s string) bool { return strings.HasSuffix(s, "--mode team") }) {
 			ask = "" // said above
 		}

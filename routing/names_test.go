@@ -55,7 +55,7 @@ func TestNamesAreDocumented(t *testing.T) {
 // A rule that is wrong is wrong in the settings: its key stands in front, and what may be written behind.
 func TestErrorsOfRulesNameTheirKey(t *testing.T) {
 	for want, change := range map[string]func(*Rules){
-		`routing.score: expression "\"a\"": gives text, a number is needed`: func(
+		`routing.score: expression "\"a\"": gives text, but must give a number`: func(
 			r *Rules) {
 			r.Score = `"a"`
 		},

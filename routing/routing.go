@@ -192,7 +192,7 @@ func unasked(p *planparse.Plan, steps []Step) {
 		if at := slices.IndexFunc(steps, func(s Step) bool { return s.Batch == c.At }); at < 0 {
 			steps[i].Skip = "a checkpoint without effect: the plan has no other batch"
 		} else if steps[at].Skip != "" {
-			steps[i].Skip = "a checkpoint without effect: batch " + c.At + ", before which a person would be, is not run"
+			steps[i].Skip = "a checkpoint without effect: batch " + c.At + ", which would wait for a person, is not run"
 		}
 	}
 }

@@ -127,7 +127,7 @@ func TestReview(t *testing.T) {
 		"what the gates leave to a person is asked": {plan: "a", script: `
 			start -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=c tree=t -> a/r1-c0/gate
-			a/r1-c0/gate ok asks=TestA -> a/r1-c0/ask why=the_gates_leave_it_to_a_person:_tests:_TestA
+			a/r1-c0/gate ok asks=TestA -> a/r1-c0/ask why=the_gates_defer_to_a_person:_tests:_TestA
 			a/r1-c0/ask ok ->
 			approve a/r1-c0/ask -> a/r1-c0/commit`},
 		"a review goes on while others move what is below, and is not made twice": {plan: "a b", info: Info{Review: "all", Workers: 2, Speculate: true}, script: `
@@ -180,7 +180,7 @@ func TestFinalReview(t *testing.T) {
 			run/land ok ->
 			end done`},
 		"a no leaves the work on the run branch": {plan: "a", info: Info{Land: "ff", LandBar: 80}, script: merged + `
-			a/r1-c0/merge ok commit=k -> run/ask why=there_was_no_final_review;_the_owner's_bar_is_pass_with_80_%
+			a/r1-c0/merge ok commit=k -> run/ask why=the_final_review_is_missing;_the_owner's_bar_is_pass_with_80_%
 			run/ask ok ->
 			deny run/ask reason=wait ->
 			end failed landing: somebody denied it: wait
@@ -199,7 +199,7 @@ func TestFindApproval(t *testing.T) {
 		}
 	}
 	for id, want := range map[string]string{"1f": "1f0c2a7b/1, 1f0c2a7b/12", "/1": "1f0c2a7b/1, 20aa00bb/1",
-		"3": `is called "3"`, "": "may be any of"} {
+		"3": `no waiting item has the id "3"; runplan approve lists them`, "": "may be any of"} {
 		if _, err := FindApproval(list, id); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", id, err, want)
 		}

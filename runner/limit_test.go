@@ -89,7 +89,7 @@ func TestLimits(t *testing.T) {
 		"without a time each wait is twice as long as the one before": {plan: "a b", info: Info{Workers: 1, OnLimit: "wait", BackoffMS: 10_000, MaxBackoffMS: 30_000, Agents: agentsOf("x")}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited reason=429     -> run/l1/wait until=9
-			paused 9 batch 1: 429; its end is unknown, wait 1 is for 9.4s
+			paused 9 batch 1: 429; its end is unknown, wait 1 takes 9.4s
 			at 10
 			run/l1/wait ok                         -> a/r1-c0/execute
 			a/r1-c0/execute limited reason=429     -> run/l2/wait until=28

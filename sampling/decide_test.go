@@ -57,7 +57,7 @@ func TestDecide(t *testing.T) {
 		"none passed, one without a verdict": {[]Candidate{failed(1), void(2)}, o, Synthesize, 0,
 			"candidate 2 has no verdict: rate limit"},
 		"one without a verdict cannot win": {[]Candidate{{Number: 1, Score: 900, Void: "stopped",
-			Measure: Measure{Passed: true}}, cand(2, 1, 1)}, o, Use, 2, "only one"},
+			Measure: Measure{Passed: true}}, cand(2, 1, 1)}, o, Use, 2, "the only candidate of 2"},
 		"exactly 5 % is close": {[]Candidate{cand(1, 2060, 9), cand(2, 1957, 9)}, o, Synthesize, 1,
 			"the limit is 5 % of the best"},
 		"one more is not": {[]Candidate{cand(1, 2060, 9), cand(2, 1956, 9)}, o, Use, 1,

@@ -98,7 +98,7 @@ func TestPlan(t *testing.T) {
 		"--sample does not cure it either": {ask(func(r *Request) { fails("error")(r); r.Flags.Sample = 3 }), Leave, 1, false,
 			"could not run"},
 		"a kind that is new": {ask(fails("eclipse")), Leave, 1, false,
-			`failures of the kind "eclipse" (sign in first)`},
+			`not sampled: unknown kind of failure "eclipse" (sign in first)`},
 		"a conflict":      {ask(fails("conflict")), Retry, 1, false, "rebuilt on top of that"},
 		"a timeout":       {ask(fails("timed_out")), Sample, 3, true, ""},
 		"nothing changed": {ask(fails("unchanged")), Sample, 3, true, ""},

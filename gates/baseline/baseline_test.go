@@ -111,7 +111,8 @@ func TestAround(t *testing.T) {
 	}
 	bad := gate(gates.Report{Findings: []gates.Finding{red("x", "m")}})
 	rep, err := Around(bad, "abc", look(gates.Report{}, errors.New("no room"))).Check(t.Context(), s)
-	if err != nil || rep.Status != gates.Fail || !strings.Contains(rep.Note, "is not known: no room") {
+	if err != nil || rep.Status != gates.Fail ||
+		!strings.Contains(rep.Note, "it is unknown whether it failed before, at abc: no room") {
 		t.Errorf("%+v %v", rep, err)
 	}
 	rep, err = Around(bad, "abc", look(gates.Report{}, ErrNoGate)).Check(t.Context(), s)

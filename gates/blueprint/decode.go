@@ -224,7 +224,7 @@ func emptyHint(v reflect.Value) string {
 func (d *decoder) list(to reflect.Value, n ast.Node, key string, depth int) {
 	s, ok := n.(*ast.SequenceNode)
 	if !ok {
-		d.errorf(lineOf(n), "%s is %s; it is a list", key, kindOf(n))
+		d.errorf(lineOf(n), "%s is %s; it must be a list", key, kindOf(n))
 		return
 	}
 	out := reflect.MakeSlice(to.Type(), len(s.Values), len(s.Values))
@@ -273,7 +273,7 @@ func (d *decoder) scalar(to reflect.Value, n ast.Node, key string) {
 				return
 			}
 		}
-		d.errorf(lineOf(n), "%s is %s; it is a number", key, kindOf(n))
+		d.errorf(lineOf(n), "%s is %s; it must be a number", key, kindOf(n))
 	default:
 		d.errorf(lineOf(n), "%s cannot be read", key)
 	}

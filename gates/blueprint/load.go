@@ -105,7 +105,7 @@ func (d *decoder) judge(b *Blueprint) {
 	}
 	for _, s := range b.Meta.Confidence.sections() {
 		if key := "meta.confidence." + s.name; s.value != nil && !(*s.value >= 0 && *s.value <= 1) {
-			at(key, "%s is %v; it is from 0 to 1", key, *s.value)
+			at(key, "%s is %v; it must be 0 to 1", key, *s.value)
 		}
 	}
 }

@@ -53,7 +53,7 @@ func TestPromptRenders(t *testing.T) {
 		"| billing does not answer | 504 with a detail | httpx.TimeoutException | 504 |",
 		"- Who may see an order?", "| intent | 1.00 |", "| runtime | unknown |", "### orders/router.py",
 		"endpoint: GET /orders/{id} -> show", "handles: httpx.TimeoutException -> 504 in show()",
-		"orders/models.py: it is not there",
+		"orders/models.py: it does not exist",
 		"service_id is orders, reviewer is agent, review_timestamp is 2026-01-31T12:00:00Z", `"blueprint_claim"`,
 		"JSON object only", "shared libraries",
 	} {

@@ -161,7 +161,7 @@ func TestDifferential(t *testing.T) {
 		"go: an empty fix": {goBase, files{goFile: goTest}, goFile, gates.Fail, differential.RuleEmptyFix,
 			"there is no fix"},
 		"go: no test at the path": {goBase, files{"calc.go": goFixed}, goFile, gates.Fail, differential.RuleNoTest,
-			"add_test.go is not there"},
+			"add_test.go does not exist"},
 		"go: a path that leads out": {goBase, fixed(goTest), "../add_test.go", gates.Fail, differential.RuleNoTest,
 			"is not a path in the project"},
 		"go: does not build": {goBase, fixed(strings.Replace(goTest, "got != 3", "got != three", 1)), goFile,

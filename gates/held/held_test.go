@@ -114,7 +114,7 @@ func TestWhoMayLand(t *testing.T) {
 		"the code is fixed": {base, map[string]string{"calc.go": right}, "", gates.Pass, "", ""},
 		"the expectation of a red test is changed": {
 			base, map[string]string{"calc_test.go": head + loose + mul}, "", gates.Fail, gates.RuleEditedRed,
-			"TestAdd failed on the base and still fails",
+			"TestAdd failed on the base, and its base version still fails",
 		},
 		"the plan asks for another expectation": {
 			base, map[string]string{"calc_test.go": head + loose + mul}, "Update TestAdd to what subtraction gives.", gates.Pass,

@@ -44,8 +44,8 @@ func TestCallFails(t *testing.T) {
 		alive  bool
 	}{
 		"crashes": {mode: "crash in call", is: ErrExited,
-			want: []string{"exit status 2 before it had answered", "panic: nil map", "goroutine"}},
-		"exits":  {mode: "exit in call", is: ErrExited, want: []string{"exit status 7", "license has expired"}},
+			want: []string{"it exited with status 2 before it had answered", "panic: nil map", "goroutine"}},
+		"exits":  {mode: "exit in call", is: ErrExited, want: []string{"exited with status 7", "license has expired"}},
 		"killed": {mode: "killed in call", is: ErrExited, want: []string{"killed from outside"}},
 		"panics": {mode: "panic in call", want: []string{"it panicked: the map is upside down", "main_test.go:"},
 			alive: true},

@@ -35,9 +35,9 @@ func TestStartFails(t *testing.T) {
 		want   []string // parts of the error
 	}{
 		"exits": {mode: "exit at start", is: ErrExited,
-			want: []string{"exit status 3 before it had described itself", "no database: set DB_URL"}},
+			want: []string{"it exited with status 3 before it had described itself", "no database: set DB_URL"}},
 		"panics": {mode: "panic at start", is: ErrExited,
-			want: []string{"exit status 2", "panic: the cupboard is bare"}},
+			want: []string{"exited with status 2", "panic: the cupboard is bare"}},
 		"hangs": {mode: "hang at start", change: hasty, is: gates.ErrTimeLimit,
 			want: []string{"time limit 300ms reached", "waiting for the moon"}},
 		"hangs in Info": {mode: "hang in Info", change: hasty, is: gates.ErrTimeLimit,
@@ -73,10 +73,10 @@ func TestStartFails(t *testing.T) {
 		"no folder": {change: func(c *Config) { c.Dir = "/no/such/folder" },
 			want: []string{"working directory /no/such/folder cannot be entered"}},
 		"wrong checksum": {change: func(c *Config) { c.Path, c.SHA256 = plain, strings.Repeat("ab", 32) }, is: ErrChecksum,
-			want: []string{"has the SHA-256 ", "the configuration wants abab"}},
+			want: []string{"has the SHA-256 ", "the configuration has abab"}},
 		"no checksum":    {change: func(c *Config) { c.Path, c.SHA256 = plain, "abc" }, want: []string{"64 digits"}},
 		"sum of nothing": {change: func(c *Config) { c.SHA256 = strings.Repeat("ab", 32) }, want: []string{"no path"}},
-		"nothing to run": {change: func(c *Config) { c.Command = nil }, want: []string{"path or a command"}},
+		"nothing to run": {change: func(c *Config) { c.Command = nil }, want: []string{"neither a path nor a command"}},
 		"no name":        {change: func(c *Config) { c.Name = "" }, want: []string{"no name"}},
 		"ugly name":      {change: func(c *Config) { c.Name = "a\nb" }, want: []string{"one line"}},
 	} {

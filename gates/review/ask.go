@@ -121,7 +121,7 @@ func (r *run) judge(ctx context.Context, p *Pass, reviewer Reviewer) {
 	proven := slices.ContainsFunc(p.Findings, func(f Finding) bool { return !f.Fact && f.blocks() })
 	for _, v := range said {
 		if v != OK && !proven {
-			p.note("the reviewer says %s but proves no finding that would", v)
+			p.note("the reviewer says %s, but proves no finding that requires it", v)
 			break
 		}
 	}

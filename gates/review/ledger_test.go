@@ -153,7 +153,7 @@ func TestDecisions(t *testing.T) {
 	for name, c := range map[string]struct{ id, reason, want string }{
 		"a fact":          {id, "x", "cannot be refuted here"},
 		"no such finding": {"ffff", "x", `finding "ffff" not found on b`},
-		"no id":           {"", "x", "no finding"},
+		"no id":           {"", "x", `finding "" not found on b`},
 		"no reason":       {id, " ", "needs a reason"},
 	} {
 		if _, err := l.Decide(c.id, Accepted, c.reason, at); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -257,7 +257,8 @@ func TestFindingsHaveToBeProven(t *testing.T) {
 			want := RequestChanges
 			if !c.proven {
 				want = OK
-				if !strings.Contains(v.Passes[Adversarial-1].Note, "proves nothing") || f[0].Severity != gates.Warning {
+				if !strings.Contains(v.Passes[Adversarial-1].Note, "proves no finding that requires it") ||
+					f[0].Severity != gates.Warning {
 					t.Errorf("%q %s", v.Passes[Adversarial-1].Note, f[0].Severity)
 				}
 			}

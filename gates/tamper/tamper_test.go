@@ -534,7 +534,7 @@ func TestTooLargeSaysWhatIsSoOfANewFile(t *testing.T) {
 		rep, _ := gatetest.Look(t, tamper.New(),
 			gatetest.Change(t, old, map[string]string{"a.go": "package a\n", "a_test.go": long}))
 		if len(rep.Findings) != 1 || !strings.Contains(rep.Findings[0].Message, want) ||
-			(before == "") == strings.Contains(rep.Findings[0].Fix, "as it was") {
+			(before == "") == strings.Contains(rep.Findings[0].Fix, "keep the file small enough") {
 			t.Errorf("%+v", rep.Findings)
 		}
 	}

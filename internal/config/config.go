@@ -252,7 +252,8 @@ func (l *Loaded) validate() error {
 	}
 	between := func(key string, v, least, most float64) {
 		if v < least || v > most {
-			errs = append(errs, fmt.Errorf("%s: %s is %v; it must be %v to %v", l.where(key), key, v, least, most))
+			errs = append(errs, fmt.Errorf("%s: %s is %v; it must be %v to %s", l.where(key), key, v, least,
+				strconv.FormatFloat(most, 'f', -1, 64)))
 		}
 	}
 	atLeast := func(key string, v, least float64, why string) {
@@ -264,7 +265,7 @@ func (l *Loaded) validate() error {
 	oneOf("run.unknown_cost", l.Run.UnknownCost, "stop", "allow")
 	oneOf("run.on_limit", l.Run.OnLimit, OnLimits()...)
 	l.checkFallback(func(err error) { errs = append(errs, err) })
-	atLeast("run.max_attempts", float64(l.Run.MaxAttempts), 1, "at least 1 is needed")
+	atLeast("run.max_attempts", float64(l.Run.MaxAttempts), 1, "it must be at least 1")
 	atLeast("run.min_free_mb", float64(l.Run.MinFreeMB), 0, "0 has no effect")
 	atLeast("run.max_cost_usd", l.Run.MaxCostUSD, 0, "0 is no limit")
 	oneOf("gates.tests.changed", l.Gates.Tests.Changed, "warn", "approve", "fail")

@@ -209,7 +209,7 @@ func TestRefused(t *testing.T) {
 		"a file of git":      {text: "context.file = './.GIT/config'\n", want: []string{`it belongs to git`}},
 		"a folder as a file": {text: "context.file = 'docs/'\n", want: []string{`it is a folder`}},
 		"an unknown way to land": {text: "run.land = 'merge'\n",
-			want: []string{"repo.toml", `run.land is "merge"; it is branch, ff or pr`}},
+			want: []string{"repo.toml", `run.land is "merge"; use branch, ff or pr`}},
 		"no attempts": {text: "run.max_attempts = 0\n", want: []string{"repo.toml", "at least 1"}},
 		"less than no disk": {text: "run.min_free_mb = -1\n",
 			want: []string{"repo.toml", "run.min_free_mb is -1"}},
@@ -236,7 +236,7 @@ func TestRefused(t *testing.T) {
 		"writing somewhere": {text: "[agents.x]\ncommand = ['x']\nsandbox = 'bwrap'\nsandbox_write = " +
 			"['cache']\n", want: []string{"agents.x.sandbox_write has \"cache\""}},
 		"an event nobody knows": {text: "notify.events = ['finish']\n",
-			want: []string{"notify.events has \"finish\"", "done"}},
+			want: []string{`notify.events has the unknown event "finish"; events are `, "done"}},
 		"a message in the clear": {text: "notify.webhook = 'http://hooks.example.org/secret'\n",
 			want: []string{"notify.webhook: http to hooks.example.org"}},
 		"an address of a file": {text: "notify.webhook = 'file://x/secret'\n",
@@ -252,7 +252,7 @@ func TestRefused(t *testing.T) {
 		"a gate without a command": {text: "[[gates.command]]\nname = 'x'\nrun = 'x'\n[[gates.command]]\nname = 'y'\n",
 			want: []string{"gate 2 "}},
 		"two gates of one name": {text: "[[gates.command]]\nname = 'x'\nrun = 'x'\n[[gates.command]]\nname = " +
-			"'x'\nrun = 'y'\n", want: []string{`two gates are called "x"`}},
+			"'x'\nrun = 'y'\n", want: []string{`two gates have the name "x"`}},
 		"all that is wrong at once": {text: "run.land = 'x'\nrun.max_attempts = -1\n[agents.b]\n[agents.a]\n",
 			want: []string{"run.land", "run.max_attempts", "agents.a has", "agents.b has"}},
 		"a variable of the wrong type": {env: "RUNPLAN_MAX_ATTEMPTS=many",
@@ -608,9 +608,9 @@ func FuzzDecode(f *testing.F) {
 // Who takes over is named, once each, by somebody who can.
 func TestFallbackIsLookedAt(t *testing.T) {
 	for text, want := range map[string]string{
-		"[run]\non_limit = \"never\"\n": `run.on_limit is "never"; it is exit, wait, fallback or fallback,wait`,
+		"[run]\non_limit = \"never\"\n": `run.on_limit is "never"; use exit, wait, fallback or fallback,wait`,
 		"[run]\non_limit = \"fallback\"\n": "run.on_limit is fallback, but " +
-			"run.fallback names no agent that could take over",
+			"run.fallback names no agent that can take over",
 		"[run]\non_limit = \"fallback,wait\"\n": "run.on_limit is fallback,wait, but " +
 			"run.fallback names no agent",
 		"[run]\nfallback = [\"codex\", \"codex\"]\n":                           `run.fallback has "codex" twice`,

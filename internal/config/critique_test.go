@@ -19,12 +19,13 @@ func TestCritiqueIsOffByItself(t *testing.T) {
 
 func TestWrongCritique(t *testing.T) {
 	for text, want := range map[string]string{
-		"max_calls = 0":                      "critique.max_calls is 0; it must be 1 to 1000",
-		"queue = 1001":                       "critique.queue is 1001; it must be 1 to 1000",
-		"enabled = true\nreviewer = 'judge'": `critique.reviewer is "judge", and review.reviewers has none of that name`,
-		"wait = 5":                           "is not a duration",
-		"maximal_calls = 3":                  "unknown key",
-		`enabled = "perhaps"`:                `:2:11: critique.enabled takes true or false, but is set to the text "perhaps"`,
+		"max_calls = 0": "critique.max_calls is 0; it must be 1 to 1000",
+		"queue = 1001":  "critique.queue is 1001; it must be 1 to 1000",
+		"enabled = true\nreviewer = 'judge'": `critique.reviewer is "judge", but review.reviewers has no such name; ` +
+			"there are none",
+		"wait = 5":            "is not a duration",
+		"maximal_calls = 3":   "unknown key",
+		`enabled = "perhaps"`: `:2:11: critique.enabled takes true or false, but is set to the text "perhaps"`,
 	} {
 		if _, err := modelsFile(t, "[critique]\n"+text+"\n"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", text, err, want)

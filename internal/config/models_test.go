@@ -83,7 +83,7 @@ func TestModelsRefused(t *testing.T) {
 		"a stage that is none": {here + "[models.overrides]\nscop = \"x\"",
 			`config.toml:5: models.overrides.scop is not a stage; stages are task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review, critique; did you mean "scope"?`},
 		"a stage that is none, inline": {here + "overrides = {scop = \"x\"}",
-			"config.toml:4: models.overrides.scop is for no stage"},
+			"config.toml:4: models.overrides.scop is not a stage; stages are "},
 		"an override without a model": {here + "[models.overrides]\nscope = \" \"",
 			"config.toml:5: models.overrides.scope names no model"},
 		"a provider that is none": {"[models]\nprovider = \"openai\"",

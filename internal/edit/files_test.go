@@ -128,9 +128,9 @@ func TestMatchErrorShowsTheDifference(t *testing.T) {
 			"the two differ in white space only: the file has \"\\treturn x\", the block has \"\\treturn x \"",
 		},
 		"another word": {"func f() {\n\ty := 2\n",
-			"its first line is there, but line 2 is:\n  | \tx := 1\nwhere the block has:\n  | \ty := 2"},
+			"its first line is found, but line 2 is:\n  | \tx := 1\nwhere the block has:\n  | \ty := 2"},
 		"beyond the end": {"}\nfunc g() {\n",
-			"its first line is there, but line 5 is empty, or the file ends there, where the block has:\n  | func g() {"},
+			"its first line is found, but line 5 is empty, or the file ends there, where the block has:\n  | func g() {"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {

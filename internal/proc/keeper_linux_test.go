@@ -188,7 +188,7 @@ func TestNothingStartsWithoutTheReaper(t *testing.T) {
 	run(t, c)
 	_ = r.child.Process.Signal(syscall.SIGKILL)
 	<-r.keepers.gone
-	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "killed from outside") {
+	if _, err := Run(t.Context(), c); err == nil || !strings.Contains(err.Error(), "killed by another process") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -127,7 +127,7 @@ func TestTrainingRefusals(t *testing.T) {
 			_, err := tr.AddDataset(ctx,
 				Dataset{Plan: 1, Stage: "s", Base: "coding", Path: "p", Examples: 2, Positive: 2, Negative: 1})
 			return err
-		}, "cannot be"},
+		}, "impossible counts: 2 positive and 1 negative of 2 examples"},
 		"adapter of no data": {func() error {
 			_, err := tr.AddTrainedAdapter(ctx, TrainedAdapter{Dataset: 9, Stage: "s", Base: "coding", Tag: "m"})
 			return err

@@ -398,7 +398,7 @@ func TestForeignText(t *testing.T) {
 	}
 	text := pkg.Text()
 	if strings.Contains(text, key) || strings.Contains(text, "\u200b") || !pkg.Parts[0].Altered ||
-		!strings.Contains(text, "whole, but for what looked like a secret") {
+		!strings.Contains(text, "whole, except for probable secrets and unprintable characters:") {
 		t.Errorf("%s", text)
 	}
 	if !strings.Contains(text, "\n~~~~~~~go\n") || strings.Count(text, "\n~~~~~~~\n") != 1 {

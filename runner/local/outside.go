@@ -135,7 +135,7 @@ func (w *work) touched(before outside, seen func() (outside, error), shared []ch
 		}
 		how := fmt.Sprintf("was moved from %s to %s", was, is)
 		if is == "" {
-			how = "was deleted; it was at " + was
+			how = "was deleted (it was at " + was + ")"
 		}
 		find("outside/refs", "", what+" "+how, ": "+back)
 	}

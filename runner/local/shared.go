@@ -195,7 +195,7 @@ func (w *work) adopt(s *shift) {
 // tell reports changes that cannot be attributed to a single program.
 func (w *work) tell(s *shift, changes []change) {
 	for _, c := range changes {
-		who := "several programs were running, so the author is unknown"
+		who := "several programs were running, so the author is unknown and no attempt fails for it"
 		if !s.beside {
 			who = "it was found before " + s.of
 		}

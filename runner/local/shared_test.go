@@ -71,7 +71,7 @@ func TestWhatGitHeedsIsPutBack(t *testing.T) {
 			}
 			gone(t, path)
 		}
-		if all := strings.Join(b.said, "\n"); !strings.Contains(all, "no failure counts") ||
+		if all := strings.Join(b.said, "\n"); !strings.Contains(all, "author is unknown and no attempt fails for it") ||
 			!strings.Contains(all, "found-git-hooks-pre-commit") {
 			t.Errorf("said %q", all)
 		}

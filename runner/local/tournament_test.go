@@ -294,8 +294,8 @@ func TestSynthesisIsToldWhichTestsFailInWhichAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"leave what makes these fail, which fail in no other attempt: `TestOne`\n",
-		"no attempt made these pass, so nothing of theirs will do: `TestBoth`\n",
+		"avoid its cause of these failures, which fail in no other attempt: `TestOne`\n",
+		"no attempt made these pass, so find another way for them: `TestBoth`\n",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in it:\n%s", want, text)

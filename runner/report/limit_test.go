@@ -68,7 +68,7 @@ func TestLimitsAreTold(t *testing.T) {
 		"busy  batch 1 (One): attempt 1 continues with codex: claude met a limit: five hours\n",
 		"warn  paused until 2026-05-04 14:05:00 UTC: batch 1: claude: five hours; codex: 429; runplan cancel 01kq2v7 ends " +
 			"the wait\n",
-		"idle  continues, the limit of codex is over\n",
+		"idle  continues, the limit of codex has ended\n",
 	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%q is not told once:\n%s", want, text)

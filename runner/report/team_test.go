@@ -132,7 +132,7 @@ func TestLastWords(t *testing.T) {
 		{failed(runner.Executed, "agent", "exited with status 1", ""), "exited with status 1"},
 		{failed(runner.Executed, "agent", "exited with status 1: not signed in", "not signed in\n"),
 			"exited with status 1: not signed in"},
-		{failed(runner.Executed, "agent", "stuck", "\x1b[31m"+strings.Repeat("x", 500)), "stuck; it said last: " +
+		{failed(runner.Executed, "agent", "stuck", "\x1b[31m"+strings.Repeat("x", 500)), "stuck; its last output: " +
 			strings.Repeat("x", maxLastWords-1) + "…"},
 		{failed(runner.Gated, "mine", "mine failed", "FAIL\n"), "mine failed"},
 	} {

@@ -51,9 +51,9 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 			[]string{"--engine", "temporal", "--address", old, "--tls-ca", cert, "--connect-timeout", "5s"}, 5,
 			"a certificate has expired"},
 		{"a key without its certificate", s.on("--tls-key", key), 2, "go together"},
-		{"an API key that is not there", s.on("--api-key-env", "NO_SUCH_KEY"), 2, "no such variable"},
+		{"an API key that is not there", s.on("--api-key-env", "NO_SUCH_KEY"), 2, "--api-key-env NO_SUCH_KEY: the variable is not set"},
 		{"a codec key that is none", s.on("--codec-key-env", "HOME"), 2, "64 hex digits"},
-		{"an engine that is not linked", []string{"--engine", "cron"}, 2, "it is one of local, temporal"},
+		{"an engine that is not linked", []string{"--engine", "cron"}, 2, "use one of local, temporal"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, code := s.call(append([]string{"run", "plan.md", "--plain"}, c.args...)...)
@@ -108,7 +108,7 @@ func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	s.await(time.Minute, "it is followed", func() bool { return strings.Contains(follower.text(), "following it") })
 	s.worker("w2")
 	code := follower.code(t, time.Minute)
-	for _, want := range []string{"the run is of version 999", "start a worker of that version, or start the run again"} {
+	for _, want := range []string{"the run has version 999", "start a worker of that version, or start the run again"} {
 		if !strings.Contains(follower.text(), want) || code != 5 {
 			t.Errorf("exit status %d, not 5; %q is to be said:\n%s", code, want, follower.text())
 		}

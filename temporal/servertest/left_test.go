@@ -148,7 +148,7 @@ func TestAFolderBelongsToOneWorker(t *testing.T) {
 	s.serve()
 	s.worker("w1")
 	out, code := s.call("worker", "--address", s.address(), "--remote", s.remote(), "--dir", filepath.Join(s.dir, "w1"))
-	if code != 6 || !strings.Contains(out, "a --dir of its own") {
+	if code != 6 || !strings.Contains(out, "its own --dir") {
 		t.Errorf("exit status %d:\n%s", code, out)
 	}
 }

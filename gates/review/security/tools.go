@@ -76,7 +76,7 @@ func (t tool) gate(online bool) gates.Gate {
 			return nil
 		}
 		if t.server != "" && !online && (t.local == nil || !t.local(l)) {
-			l.Skip("%s needs the server %s; review.online = true in the settings allows it", t.name, t.server)
+			l.Skip("%s needs access to %s; review.online = true in the settings allows it", t.name, t.server)
 			return nil
 		}
 		hits, err := t.run(ctx, l, &job)
@@ -100,8 +100,8 @@ func (t tool) gate(online bool) gates.Gate {
 			l.Find(f)
 		}
 		if old > 0 {
-			l.Note("%s in unchanged lines only %s", phrase.Count(old, "finding is", "findings are"),
-				phrase.Noun(old, "warns", "warn"))
+			l.Note("%s in unchanged lines, as %s only", phrase.Count(old, "finding"),
+				phrase.Noun(old, "a warning", "warnings"))
 		}
 		return nil
 	})

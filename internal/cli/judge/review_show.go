@@ -187,7 +187,7 @@ func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOpti
 		id, state = o.refute, review.Refuted
 	}
 	if strings.TrimSpace(o.reason) == "" {
-		return cli.Usage(errors.New("a decision needs a reason: give it with --reason"), "add --reason 'TEXT'")
+		return cli.Usage(errors.New("a decision needs a reason"), "add --reason 'TEXT'")
 	}
 	at, err := ledgerFile(ctx, p)
 	if err != nil {

@@ -52,8 +52,8 @@ func TestSampleLinesTellWhatItTakes(t *testing.T) {
 		"all at once": {"fake", 9,
 			"Sampling B1: 4 candidates; cost: no data; time: about +50 %, ~2m vs 1m single (4 at once)"},
 		"never": {"script", 1,
-			"Sampling B1: --sample-batch requests 4 candidates; not sampled: the agent does what the plan spells out, so all " +
-				"candidates would be alike"},
+			"Sampling B1: --sample-batch requests 4 candidates; not sampled: the agent executes the plan literally, so all " +
+				"candidates would be the same"},
 	} {
 		info, lines := marked(t, &sampleFlags{batches: []string{"B1=4"}}, tt.agent, tt.workers, 2)
 		if diff := cmp.Diff([]string{tt.want}, lines); diff != "" {

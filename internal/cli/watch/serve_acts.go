@@ -250,6 +250,7 @@ func refusal(path string, exit int) error {
 		text = text[i+len("runplan: "):]
 	}
 	text = strings.Join(strings.Fields(text), " ")
-	text = strings.ReplaceAll(text[:min(len(text), maxRefusal)], " → ", ". What to do: ")
+	text = text[:min(len(text), maxRefusal)]
+	text = strings.NewReplacer(" → more: ", ". More: ", " → ", ". What to do: ").Replace(text)
 	return errors.New(redact.Clean(cmp.Or(text, fmt.Sprintf("runplan resume ended with exit status %d", exit))))
 }
