@@ -173,7 +173,7 @@ func TestIdentityDocumentsHaveAnOrderAndNoHoles(t *testing.T) {
 		fs   fstest.MapFS
 		want string
 	}{
-		"missing":   {nil, "PROJECT_MAP.md is missing: write it, with how this project is built"},
+		"missing":   {nil, "PROJECT_MAP.md is missing: write it, with the structure of this project: "},
 		"empty":     {fstest.MapFS{"PROJECT_MAP.md": file(" \n")}, "PROJECT_MAP.md is empty"},
 		"not UTF-8": {fstest.MapFS{"PROJECT_MAP.md": file("\xff")}, "not UTF-8"},
 		"too long":  {fstest.MapFS{"PROJECT_MAP.md": file(strings.Repeat("x", maxDocument+1))}, "shorten it"},

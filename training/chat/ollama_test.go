@@ -62,7 +62,7 @@ func TestPairs(t *testing.T) {
 		"names for turns": {template: named, end: "</s>", prompt: "Be terse. USER: 2+2? ASSISTANT: ",
 			completion: "4</s>"},
 		"nothing is put where the answer goes": {template: "{{ range .Messages }}{{ if ne .Role \"assistant\" }}{{ " +
-			".Content }}{{ end }}{{ end }}", wrong: "right after the prompt"},
+			".Content }}{{ end }}{{ end }}", wrong: "the answer does not follow directly after the prompt"},
 		"it fails": {template: "{{ range .Messages }}{{ .Nothing }}{{ end }}", wrong: "Nothing"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -87,7 +87,7 @@ func TestPairIsStrict(t *testing.T) {
 	}
 	for change, want := range map[string]string{
 		`"pair_type": "forward"→"pair_type": "sideways"`:            "pair_id is",
-		`package a // 1→package b // 1`:                             "it was changed",
+		`package a // 1→package b // 1`:                             "the pair was changed",
 		`"promotion_outcome": "passed"→"promotion_outcome": "lost"`: `promotion_outcome is "lost"`,
 		`"file_scope": null→"file_scope": "a.go"`:                   "pair_id is",
 		`"source": "logged"→"source": "synthetic"`:                  `source is "synthetic"`,

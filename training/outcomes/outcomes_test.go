@@ -96,8 +96,8 @@ func (s *shop) look(days int, now time.Time) []string {
 		if by, _, ok := strings.Cut(note, " "); ok && by == "by" {
 			note = "by another"
 		}
-		if i := strings.LastIndex(note, "as "); i >= 0 {
-			note = note[:i+2]
+		if i := strings.LastIndex(note, " as "); i >= 0 {
+			note = note[:i+3]
 		}
 		out = append(out, strings.TrimSpace(strings.Join([]string{x.Task, x.Name, v, note}, " ")))
 	}
