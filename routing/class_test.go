@@ -119,7 +119,7 @@ Run: `+"`go test ./...`"+`
 	for text, want := range map[string]string{
 		`"magic"`:                            `routing.class: expression "\"magic\"" gives "magic" for batch 1; classes are implementation, verification, architecture and wiring`,
 		`creates > 0 ? "wiring" : nme`:       "routing.class: expression",
-		`creates`:                            "routing.class: expression \"creates\": gives a number, text is needed",
+		`creates`:                            "routing.class: expression \"creates\": gives a number, but must give text",
 		`title matches "(" ? "wiring" : "x"`: "routing.class: expression",
 	} {
 		r.Class = text

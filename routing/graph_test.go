@@ -190,7 +190,7 @@ func TestEvidence(t *testing.T) {
 // Formats have their own ways to say what comes after what.
 func TestWavesAndMarks(t *testing.T) {
 	comes := func(from, to, a, b string) string {
-		return fmt.Sprintf("%s -> %s wave: %s comes after %s", from, to, b, a)
+		return fmt.Sprintf("%s -> %s wave: %s is after %s", from, to, b, a)
 	}
 	for name, tt := range map[string]struct{ plan, want string }{
 		"phases of spec-kit, whatever their tasks are marked": {
@@ -199,7 +199,7 @@ func TestWavesAndMarks(t *testing.T) {
 			comes("1", "2", "phase 1", "phase 2")},
 		"a task that depends on one of another phase": {
 			"# T\n\n## Phase 1: Setup\n\n- [ ] T001 Make a\n\n## Phase 2: Core\n\n- [ ] T002 Make b (depends on T001)\n",
-			"1 -> 2 declared: the text says that it depends on T001; phase 2 comes after phase 1"},
+			"1 -> 2 declared: the text says that it depends on T001; phase 2 is after phase 1"},
 		"waves are parallel inside": {
 			"# P\n\n## Wave 1\n\n### Task 1: A\n\nText.\n\n### Task 2: B\n\nText.\n\n## Wave 2\n\n### Task 3: C\n\nText.\n",
 			comes("1", "3", "wave 1", "wave 2") + "\n" + comes("2", "3", "wave 1", "wave 2")},

@@ -70,7 +70,7 @@ func TestLog(t *testing.T) {
 	}, readLog(t, path)); d != "" {
 		t.Error(d)
 	}
-	if err := l.Add("NEWS", "x"); err == nil || !strings.Contains(err.Error(), `no kind "NEWS"`) {
+	if err := l.Add("NEWS", "x"); err == nil || !strings.Contains(err.Error(), `unknown kind "NEWS"`) {
 		t.Error(err)
 	}
 }
