@@ -36,7 +36,7 @@ type mentionReader struct {
 }
 
 // Mentions finds the requirements that the batches of a plan name, in document order, each once a line. known are
-// those that documents define; src is what [Parse] read.
+// the requirements that documents define. src is the text that [Parse] read.
 //
 // What counts: an id whose prefix known ids have, or FR, NFR, REQ or SC; [US1] and "User Story 1"; the numbers after
 // "Requirements:", and "Requirement 1.2" in text if known ones are numbered; the title of an OpenSpec requirement or

@@ -22,8 +22,7 @@ func (r *Repo) AllRefs(ctx context.Context) (map[string]string, error) {
 	return r.refs(ctx, "refs/")
 }
 
-// Replaced returns the refs under refs/replace/, by which git substitutes objects. The names are those of the
-// replaced objects.
+// Replaced returns the refs under refs/replace/: for each replaced object, the object that git shows instead.
 func (r *Repo) Replaced() (map[string]string, error) {
 	return r.refs(context.Background(), "refs/replace/")
 }

@@ -324,7 +324,7 @@ func TestTheKubernetesManifests(t *testing.T) {
 	for _, m := range c.VolumeMounts {
 		v, ok := volumes[m.Name]
 		if !ok {
-			t.Errorf("volume %s is mounted, but there is no owner", m.Name)
+			t.Errorf("volume %s is mounted but not declared", m.Name)
 		}
 		if v.Secret == nil {
 			mounted = append(mounted, m.MountPath)

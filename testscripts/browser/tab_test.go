@@ -33,7 +33,7 @@ func chromium(t *testing.T) string {
 		}
 	}
 	if os.Getenv("RUNPLAN_BROWSER") == "none" { // set where installing one failed
-		t.Skip("NOT TESTED: RUNPLAN_BROWSER=none, Chromium is missing to look at the page with")
+		t.Skip("NOT TESTED: RUNPLAN_BROWSER=none says that there is no Chromium")
 	}
 	tooltest.Missing(t, errors.New("Chromium is missing to look at the page with"), "install it: make browser")
 	return ""

@@ -139,8 +139,7 @@ func (d *Data) manifest(spec curriculum.Spec) error {
 		return fmt.Errorf("%s: the data is of stage %s, and %s is for %s; an adapter never crosses", name, m.Plan.Stage,
 			spec.Name, spec.Stage)
 	case m.Files[TrainFile] != d.SHA256:
-		return fmt.Errorf("%s: %s was changed after its export, so its checks are no longer valid", d.Name,
-			TrainFile)
+		return fmt.Errorf("%s: %s was changed after its export; export the dataset again", d.Name, TrainFile)
 	}
 	d.Positive, d.Negative = m.Train.Positive+m.Train.Preferences, m.Train.Negative
 	if m.Train.Synthetic > 0 && m.Train.Synthetic == d.Examples {
