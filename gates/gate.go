@@ -38,6 +38,9 @@ type Info struct {
 	// Beside says that a test suite may run while linters read the same tree, because its runner locks no build
 	// folder.
 	Beside bool `json:"-"`
+	// Parallel says that Beside holds and that the runner tests several packages in parallel anyway. Then the tests of
+	// two such suites may run in parallel too.
+	Parallel bool `json:"-"`
 	// Scoped says that the gate itself separates old findings from new ones, so that it need not run on the base.
 	Scoped bool `json:"scoped,omitempty"`
 

@@ -159,32 +159,54 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 	return v, nil
 }
 
+// maxSuites limits how many suites run at the same time, if they are [Info.Parallel].
+const maxSuites = 2
+
 // begin starts gates early: programs that read only the tree and cannot fail. No other gate depends on their answers.
 // So they run in parallel with the gates before them and with the one after them.
 //
-// With suite, the first test suite that shares neither locks nor output with other tools runs in parallel with the
-// gates before it. If a linter fails, the suite is stopped and reported as skipped. stop ends every gate that nothing
-// waited for.
-func begin(ctx context.Context, order []Gate, s Subject, suite bool) (early map[int]func() (Report, error),
+// With suites, the first test suite that shares neither locks nor output with other tools runs in parallel with the
+// gates before it. If it is [Info.Parallel], so do others like it, at most [maxSuites] at a time and in their order. If
+// a linter fails, the suites are stopped and reported as skipped. stop ends every gate that nothing waited for.
+func begin(ctx context.Context, order []Gate, s Subject, suites bool) (early map[int]func() (Report, error),
 	stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
 	early = map[int]func() (Report, error){}
-	for i, g := range order {
-		info := g.Info()
-		advice := info.Pure && !info.Blocking && info.Cost <= Cheap
-		if i == 0 || info.Command == "" || !advice && !(suite && info.Beside) {
-			continue
-		}
-		suite = suite && !info.Beside
+	start := func(i int) (run func()) {
 		var rep Report
 		var err error
 		done := make(chan struct{})
-		all.Go(func() {
-			defer close(done)
-			rep, err = check(ctx, g, info, s)
-		})
 		early[i] = func() (Report, error) { <-done; return rep, err }
+		return func() {
+			defer close(done)
+			rep, err = check(ctx, order[i], order[i].Info(), s)
+		}
+	}
+	var waiting []func() // suites, in their order
+	parallel := false    // they may run at the same time
+	for i, g := range order {
+		info := g.Info()
+		switch {
+		case i == 0 || info.Command == "":
+		case info.Pure && !info.Blocking && info.Cost <= Cheap:
+			all.Go(start(i))
+		case suites && info.Beside && (len(waiting) == 0 || parallel && info.Parallel):
+			parallel = info.Parallel
+			waiting = append(waiting, start(i))
+		}
+	}
+	queue := make(chan func(), len(waiting))
+	for _, run := range waiting {
+		queue <- run
+	}
+	close(queue)
+	for range min(maxSuites, len(waiting)) {
+		all.Go(func() {
+			for run := range queue {
+				run()
+			}
+		})
 	}
 	return early, func() { cancel(); all.Wait() }
 }

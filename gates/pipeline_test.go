@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -157,6 +158,60 @@ func TestAdvisoryProgramsRunBesideTheNextGate(t *testing.T) {
 		[]Gate{gate("first", Instant, Pass), meeting{program, make(chan struct{}), c}, gate("tests", Costly, Pass)},
 		Subject{}, nil); err == nil {
 		t.Error("a gate that could not run was passed over")
+	}
+}
+
+// crowd counts how many of its gates run at the same time.
+type crowd struct {
+	fixed
+	running, most *atomic.Int32
+	full          chan struct{} // closed when two of them run
+}
+
+func (c crowd) Check(ctx context.Context, s Subject) (Report, error) {
+	n := c.running.Add(1)
+	defer c.running.Add(-1)
+	for old := c.most.Load(); n > old && !c.most.CompareAndSwap(old, n); old = c.most.Load() {
+	}
+	if n == maxSuites {
+		select {
+		case <-c.full:
+		default:
+			close(c.full)
+		}
+	}
+	select {
+	case <-c.full:
+		return c.fixed.Check(ctx, s)
+	case <-ctx.Done():
+		return Report{}, context.Cause(ctx)
+	}
+}
+
+// Suites whose runner tests packages in parallel run two at a time when all gates are asked for.
+func TestParallelSuitesRunTwoAtATime(t *testing.T) {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("one waits for the other"))
+	defer cancel()
+	var running, most atomic.Int32
+	full := make(chan struct{})
+	list := []Gate{gate("first", Instant, Pass)}
+	want := []string{"first"}
+	for _, name := range []string{"tests:a", "tests:b", "tests:c", "tests:d"} {
+		f := gate(name, Costly, Pass)
+		f.info.Command, f.info.Beside, f.info.Parallel = "go test ./...", true, true
+		list, want = append(list, crowd{f, &running, &most, full}), append(want, name)
+	}
+	v, blind, err := RunAll(ctx, list, Subject{}, nil)
+	if err != nil || len(blind) > 0 || v.Status != Pass {
+		t.Fatalf("%+v, %v, error %v", v, blind, err)
+	}
+	if most.Load() != maxSuites {
+		t.Errorf("%d suites ran at the same time", most.Load())
+	}
+	for i, r := range v.Reports {
+		if r.Gate != want[i] {
+			t.Errorf("report %d is of %s", i, r.Gate)
+		}
 	}
 }
 

@@ -85,6 +85,7 @@ func suites(dir string, projects []Project) []builtin {
 		info := Info{Name: gateName(testsName, s.project), Kind: Static, Cost: Costly, Blocking: true, Pure: true,
 			Command: s.command, Tools: s.tools}
 		info.Beside = slices.Contains([]Language{LangGo, LangPython, LangNode, LangRuby}, s.project.Language)
+		info.Parallel = s.project.Language == LangGo
 		out = append(out, builtin{info: info, project: s.project, do: s.check})
 	}
 	return out

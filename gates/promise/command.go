@@ -135,6 +135,43 @@ func firstWord(run string) string {
 	return summary(run)
 }
 
+// Program returns the program of a check that has to be installed on the machine. It returns "" for a command that is not
+// run as a check, for a command of the shell and for a path.
+func Program(c planparse.Command) string {
+	if aside(c) != "" {
+		return ""
+	}
+	f, err := parse(c.Run)
+	if err != nil || len(f.Stmts) == 0 {
+		return ""
+	}
+	st := f.Stmts[0]
+	for chain, ok := st.Cmd.(*syntax.BinaryCmd); ok; chain, ok = st.Cmd.(*syntax.BinaryCmd) {
+		if chain.Op == syntax.OrStmt {
+			return "" // the plan says what to do without the first program
+		}
+		st = chain.X
+		if chain.Op == syntax.AndStmt && firstOf(st) == "cd" {
+			st = chain.Y
+		}
+	}
+	name := firstOf(st)
+	if builtin(name) || strings.Contains(name, "/") {
+		return ""
+	}
+	return name
+}
+
+// firstOf returns the name of the command in a statement, "" if it is not a plain word.
+func firstOf(st *syntax.Stmt) string {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return ""
+	}
+	name, _ := literal(call.Args[0])
+	return name
+}
+
 // arguments returns the argument list that runs a command: its own words if it is one plain command, else bash with
 // its text.
 func arguments(run string, want expectation) []string {

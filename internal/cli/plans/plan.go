@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/gates/promise"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/phrase"
@@ -149,6 +150,7 @@ If runs of the plan proved tasks, it says how many, and which were proven agains
 			if derr == nil {
 				r.Advice = append(r.Advice, routing.Assess(plan)...)
 			}
+			r.Advice = append(r.Advice, missingPrograms(a, plan)...)
 			if r.Valid && derr != nil {
 				r.Valid = false
 				r.Diagnostics = append(slices.Clone(r.Diagnostics), diagnosed(derr))
@@ -222,6 +224,32 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a stateDiagram-v2")
 	return cmd
+}
+
+// missingPrograms advises on programs that checks of the plan start and that are not installed here: those checks would
+// be skipped with a warning.
+func missingPrograms(a *cli.App, p *planparse.Plan) []planparse.Advice {
+	var out []planparse.Advice
+	var names []string // of the advice at the same index
+	checks := map[string]int{}
+	for i := range p.Batches {
+		b := &p.Batches[i]
+		for _, c := range b.Checks() {
+			name := promise.Program(c)
+			if _, err := a.OnPath(name); name == "" || err == nil {
+				continue
+			}
+			if checks[name]++; checks[name] == 1 {
+				names = append(names, name)
+				out = append(out, planparse.Advice{Code: "missing-program", Batch: b.Key, Line: c.Line})
+			}
+		}
+	}
+	for i, name := range names {
+		out[i].Message = fmt.Sprintf("%s is not installed here, so %s not verified; install it before the run", name,
+			phrase.Count(checks[name], "command of the plan is", "commands of the plan are"))
+	}
+	return out
 }
 
 // diagnosed converts a routing error into a diagnostic: an invalid condition, or a cycle of dependencies.

@@ -16,6 +16,7 @@ import (
 type foundInProject struct {
 	agents []string
 	gates  []checked // of linters and tests, as doctor lists them
+	remote bool      // whether the repository has a remote
 }
 
 func foundHere(ctx context.Context, a *cli.App, p *cli.Project) foundInProject {
@@ -25,6 +26,8 @@ func foundHere(ctx context.Context, a *cli.App, p *cli.Project) foundInProject {
 			f.agents = append(f.agents, preset.Name)
 		}
 	}
+	remote, err := p.Repo.PushRemote(ctx)
+	f.remote = err == nil && remote != ""
 	for _, c := range examineGates(ctx, a, p) {
 		name := strings.TrimPrefix(c.What, "gate ")
 		if !strings.HasPrefix(name, "tests:") && !strings.HasPrefix(name, "lint:") && !strings.HasPrefix(name, "types:") {
@@ -50,7 +53,11 @@ func (f foundInProject) comments(withAgent bool) string {
 	default:
 		line("run.agent", "script", "executes literal plans; no other agent was found")
 	}
-	line("run.land", "pr", "branch, ff or pr: the destination of the work")
+	land := "ff" // a pull request needs a remote
+	if f.remote {
+		land = "pr"
+	}
+	line("run.land", land, "branch, ff or pr: the destination of the work")
 	line("run.max_cost_usd", "5", "cost limit of a run, in US dollars")
 	line("team.enabled", "true", "concurrent batches, if the plan allows it")
 	if len(f.gates) == 0 {
