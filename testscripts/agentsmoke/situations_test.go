@@ -299,7 +299,7 @@ func work() []situation {
 	}
 	return []situation{
 		{name: "context overflow", script: always(turn{status: 400, words: over}), args: twice,
-			want: hopeless("too long for the context of the model")},
+			want: hopeless("too long for the model's context")},
 		{
 			name: "refusal", script: always(turn{does: "say", text: "I cannot help with that.", stop: refusalStop}), args: twice,
 			want:   hopeless("the model refused"),
@@ -308,10 +308,10 @@ func work() []situation {
 		{
 			name: "answer cut at its length", script: always(turn{does: "say", text: "Let me begin", stop: lengthStop}),
 			args:   twice,
-			want:   hopeless("too long for the context of the model"),
+			want:   hopeless("too long for the model's context"),
 			except: map[string]want{"gemini": unsaid("Let me begin"), "qwen": unsaid("Let me begin")},
 		},
-		{name: "empty answer", script: always(turn{does: "say"}), want: failed("failed", "it ended without a word")},
+		{name: "empty answer", script: always(turn{does: "say"}), want: failed("failed", "it exited without output")},
 		{name: "a question", script: always(turn{does: "say", text: "Which greeting do you want?"}),
 			want: failed("unchanged", "changed nothing", "Which greeting do you want?")},
 		{name: "done without a change", script: always(turn{does: "say", text: "All is done."}),
@@ -319,7 +319,7 @@ func work() []situation {
 		{name: "the same call again and again", script: always(turn{does: "loop"}), config: "max_repeats = 6\n",
 			want: failed("failed", "runaway attempt")},
 		{
-			name: "a command that writes outside", script: always(turn{does: "shell"}), want: human("not allowed"),
+			name: "a command that writes outside", script: always(turn{does: "shell"}), want: human("it had no permission to use"),
 			except: map[string]want{"codex": failed("unchanged", "changed nothing").but("its own sandbox stops the command")},
 			not: map[string]string{
 				"gemini": "its model is offered no shell", "qwen": "its model is offered no shell",
