@@ -131,7 +131,7 @@ const (
 	red   verdict = "red" // final once nothing unmerged is below the candidate
 )
 
-// New returns the machine of a run. Errors name invalid agents and batches whose needs are missing or circular.
+// New returns the machine of a run. Errors name invalid agents, and batches with missing or circular dependencies.
 func New(info Info) (*Machine, error) {
 	m := &Machine{
 		loop: DefaultLoop(), info: info, run: StateLoad, tip: info.Base, width: info.Workers,
@@ -242,7 +242,7 @@ func (i Info) intake() []Trigger {
 	return append(walk, OnDone)
 }
 
-// Apply folds one fact. A report on a command that is not running changes nothing.
+// Apply applies one fact. A report on a command that is not running changes nothing.
 func (m *Machine) Apply(e Event) []Command {
 	m.lost = nil
 	switch e.Kind {

@@ -19,7 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Pattern is one row: the failure type of batches with a kind of title.
+// Pattern is one row: a failure type of batches with similar titles.
 type Pattern struct {
 	Title      string // the common words of their titles, see [Generalise]
 	Type       string // the failure type, see [TypeOf]
@@ -153,7 +153,7 @@ func Warning(p Pattern) string {
 	return b.String()
 }
 
-// How long the texts of a row may be, in characters.
+// The maximum lengths of the texts in a row, in characters.
 const (
 	maxTitle = 200
 	maxType  = 80

@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// ErrPlanChanged means that the plan differs from the one that the run started with.
+// ErrPlanChanged means that the plan has changed since the start of the run.
 var ErrPlanChanged = errors.New("the plan was changed since the run started")
 
 // begin writes a new run to the journal, or replays an old one, and returns the first commands.
