@@ -1,8 +1,8 @@
 // Package agents drives agents that turn a brief into changes: the embedded script agent, any command-line agent,
 // a local model.
 //
-// An agent works only in its workspace. Its own commits do not count, and it judges nothing: the runner commits
-// the changes and the gates judge them. The agent's own claim of success is therefore ignored.
+// An agent works only in its workspace. Its own commits do not count: the runner commits the changes and the gates
+// check them. The agent's own claim of success is ignored.
 package agents
 
 import (

@@ -2,7 +2,7 @@
 //
 // It first analyses the task: which files, symbols and errors the text names, and what it is about. Stages then narrow
 // the selection: scope selects files, precision selects symbols and how much of each. Each stage queries the index and
-// then asks a model to judge the candidates. Answers about anything else are rejected. The result is a [Package]
+// then asks a model to judge the candidates. An answer about anything else is rejected. The result is a [Package]
 // within the budget, with a reason for each part and each omission.
 //
 // The index is only read. Every call and decision is logged, and the session of the task stores its progress.
