@@ -56,7 +56,8 @@ type Limits struct {
 	MaxRepeats int     // tool calls in a row that were all made before
 	MaxTokens  int64   // input, output and cache tokens together
 	MaxCostUSD float64 // US dollars, where the cost is known while the agent works
-	// Beside takes the cost of this attempt so far, and returns the cost of those that share RunCostUSD with it.
+	// Beside takes the cost of this attempt so far, and returns the cost of the concurrent attempts that share RunCostUSD
+	// with it.
 	Beside     func(usd float64) float64
 	RunCostUSD float64 // US dollars for all of them together; 0 sets no limit
 }

@@ -12,9 +12,9 @@ const (
 	testsName = "tests"
 )
 
-// Builtin returns the gates for the tree in dir: detected gates, configured gates, and, for each gate that is turned
-// off or not found, a gate that reports a skip. Call it again for each tree, because an agent may add or remove a
-// language.
+// Builtin returns the gates for the tree in dir: detected gates and configured gates. If a gate is turned off or not
+// found, the list has a gate in its place that reports a skip. Call it again for each tree, because an agent may add or
+// remove a language.
 //
 // The configuration can turn off or replace the gates in more by name, like those of this package.
 func Builtin(dir string, s Settings, more ...Gate) []Gate {

@@ -202,8 +202,8 @@ func (o Options) remembered() func(Step) (time.Duration, *float64) {
 	}
 }
 
-// counts reports whether a sample tells the duration of such a batch. A failed batch only tells how long it takes
-// to fail.
+// counts reports whether a sample shows the duration of such a batch. A failed batch only shows the time until its
+// failure.
 func (x Sample) counts() bool { return x.Passed && x.Duration > 0 }
 
 // source names the data behind the estimate: "12 batches of 3 earlier runs", "the plan's own estimates".

@@ -30,7 +30,7 @@ type Machine struct {
 	single  bool             // candidates could not start side by side
 	tip     string           // commit of the run branch
 	queue   []*track         // candidates waiting for the run branch, next to land first
-	chain   []*track         // part of the queue where each candidate stands on its predecessors; from the last look
+	chain   []*track         // part of the queue in which each candidate is based on its predecessors; from the last check
 	merging *track           // the batch that is being committed and merged
 	before  *gates.TestCount // of the tip; nil while unknown
 	costs   costs

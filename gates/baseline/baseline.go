@@ -16,7 +16,7 @@ import (
 // ErrNoGate says that the base does not have the gate, because the checked project is new.
 var ErrNoGate = errors.New("the base does not have this gate")
 
-// Look runs the gate with a name on the base.
+// Look runs a gate on the base and returns its report. name is the name of the gate.
 type Look func(ctx context.Context, gate string) (gates.Report, error)
 
 // Around wraps g: failures that look also finds on the base count as known. at is the name of the base in messages.

@@ -1,4 +1,4 @@
-// Package gatetest is the conformance suite of gates. Authors of a gate run it against a small tree of their own:
+// Package gatetest is the conformance suite of gates. Authors of a gate run it with their own small tree:
 //
 //	gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) { … })
 //

@@ -1,7 +1,7 @@
 // Package tamper detects changes that weaken tests, linters or their configuration instead of making the code correct.
 //
-// It has two gates. [New] compares tests and files before and after the change. [Protected] checks whether the batch
-// asked for changes of files that decide what is checked. Both read the two trees from git and run nothing.
+// It has two gates. [New] compares tests and files before and after the change. [Protected] checks changes of files
+// that control the checks: the batch must ask for them. Both read the two trees from git and run nothing.
 //
 // A batch asks for a change if the file is in its Files section or in a literal block. The column "named" of the table
 // gives the severity in that case. If the whole plan was carried out literally, an error becomes a warning.

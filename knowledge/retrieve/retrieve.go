@@ -253,7 +253,7 @@ func (p *pass) unasked(ctx context.Context) (Package, error) {
 	return p.finish(ctx, s)
 }
 
-// runStage runs one stage and logs its decisions. Stages have no state of their own; all data is in s (RETR-04).
+// runStage runs one stage and logs its decisions. Stages have no state; all data is in s (RETR-04).
 func (p *pass) runStage(ctx context.Context, name string, s *State) error {
 	return p.step(ctx, name, func() error {
 		next, decided, err := registry()[name](ctx, p, *s)

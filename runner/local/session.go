@@ -336,7 +336,7 @@ func List(ctx context.Context, j *store.Journal, f runner.Filter) ([]runner.Summ
 	for _, r := range runs {
 		sum, err := summary(ctx, j, r.ID)
 		if errors.Is(err, runner.ErrLoopVersion) {
-			// Another version of runplan wrote it; list the other runs all the same.
+			// Another version of runplan wrote it; still list the other runs.
 			sum, err = runner.Summary{
 				Run: r.ID, Plan: r.Plan, Title: r.Plan, Slug: r.Slug, Started: r.Started, Updated: r.Started,
 				Status: runner.RunStopped, Stop: runner.OutcomeError, Reason: err.Error(), Batches: []runner.BatchSummary{},

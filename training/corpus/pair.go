@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Granularity tells whether a pair covers a unit or one of its files.
+// Granularity says whether a pair covers a unit or one of its files.
 type Granularity string
 
 // The granularities.

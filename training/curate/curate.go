@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// Reason tells why an example is not in a dataset.
+// Reason says why an example is not in a dataset.
 type Reason string
 
 // The reasons, in the order of the checks.
