@@ -1,8 +1,8 @@
 // Package agents drives agents that turn a brief into changes: the embedded script agent, any command-line agent,
 // a local model.
 //
-// An agent works only in its workspace. Its own commits do not count, and it judges nothing: the runner commits
-// the changes and the gates judge them. The agent's own claim of success is therefore ignored.
+// An agent works only in its workspace. Its own commits do not count: the runner commits the changes and the gates
+// check them. The agent's own claim of success is ignored.
 package agents
 
 import (
@@ -56,7 +56,8 @@ type Limits struct {
 	MaxRepeats int     // tool calls in a row that were all made before
 	MaxTokens  int64   // input, output and cache tokens together
 	MaxCostUSD float64 // US dollars, where the cost is known while the agent works
-	// Beside takes the cost of this attempt so far, and returns the cost of those that share RunCostUSD with it.
+	// Beside takes the cost of this attempt so far, and returns the cost of the concurrent attempts that share RunCostUSD
+	// with it.
 	Beside     func(usd float64) float64
 	RunCostUSD float64 // US dollars for all of them together; 0 sets no limit
 }

@@ -75,8 +75,8 @@ type Outcome struct {
 }
 
 // Process takes the first row that can continue, and advances it until it waits or ends (FIX-02). It skips rows that
-// wait and rows with an error of their own, so that one bad row does not block the others. If no row can continue, it
-// returns the first such error. A non-empty id selects a single row.
+// wait and rows with an error, so that one bad row does not block the others. If no row can continue, it returns the
+// first such error. A non-empty id selects a single row.
 func (d *Driver) Process(ctx context.Context, id string) (Outcome, error) {
 	if id != "" {
 		i, _, err := d.at(ctx, id)

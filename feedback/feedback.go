@@ -3,10 +3,9 @@
 // A row of feedback moves through stages: triage, localise, plan, approval if the job is large, fix, differential
 // check, review, publish, notify, verify on merge, learn. Each stage is one file with a typed result, and can be
 // replaced ([Stages]). [Driver] only sequences them. It records the result of a stage in the history of the row before
-// it acts on it. After a crash the next process continues from the row (FIX-05).
+// it uses the result. After a crash the next process continues from the row (FIX-05).
 //
-// The fix itself is a markdown plan that the ordinary runner executes, with the ordinary gates. This package edits no
-// code.
+// The fix itself is a markdown plan. The normal runner executes it, with the normal gates. This package edits no code.
 package feedback
 
 import (

@@ -53,13 +53,13 @@ type Ran struct {
 	Agent    string
 }
 
-// Runner is the ordinary runner. It starts a run of the plan, resumes a stopped one, or returns the result of a
-// finished one. An error means that there is no result yet.
+// Runner is the normal runner. It starts a run of the plan, resumes a stopped run, or returns the result of a finished
+// run. An error means that there is no result yet.
 type Runner interface {
 	Run(ctx context.Context, j Job) (Ran, error)
 }
 
-// Fixer runs plans and keeps the results on branches of their own.
+// Fixer runs plans and keeps each result on a separate branch.
 type Fixer struct {
 	Repo   *git.Repo
 	Runner Runner

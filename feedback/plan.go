@@ -81,7 +81,7 @@ func IsLarge(p Plan) (bool, string) {
 	return len(why) > 0, strings.Join(why, "; ")
 }
 
-// subsystems returns the top-level folders of files. Tests do not count, because they may have a folder of their own.
+// subsystems returns the top-level folders of files. Tests do not count, because they may be in a separate folder.
 func subsystems(files []string) []string {
 	var out []string
 	for _, f := range files {

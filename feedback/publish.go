@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Published tells where the change is visible.
+// Published says where the change is visible.
 type Published struct {
 	Branch string `json:"branch"`
 	Base   string `json:"base"`             // target branch

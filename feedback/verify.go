@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Merged tells whether a change was merged.
+// Merged says whether a change was merged.
 type Merged struct {
 	Commit string `json:"commit,omitempty"` // commit with the change; "" while it is open
 	How    string `json:"how,omitempty"`    // evidence

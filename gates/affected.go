@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Affects reports whether a change of these files may matter to a project.
+// Affects reports whether a change of these files may affect a project.
 func Affects(dir string, p Project, all []Project, changed []string) bool {
 	return p.Root == "." || affected(dir, p, all, changed)
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Answers reports whether the batch is responsible for a finding that existed before it: the plan names the test, the
-// file or the gate's command. Other words of the plan do not count.
+// Answers reports whether the batch is responsible for a finding that existed before it. It is responsible if the plan
+// names the test, the file or the gate's command. Other words of the plan do not count.
 //
 //   - A test is named by its own name, or by its file in the title or in the text. The list of files does not count:
 //     "Modify: cart_test.go" is the place for the batch's own tests, and says nothing about a test that already

@@ -12,10 +12,11 @@ const (
 	testsName = "tests"
 )
 
-// Builtin returns the gates for the tree in dir: detected gates, configured gates, and a visible skip for each gate
-// that is turned off or not found. Call it again for each tree, because an agent may add or remove a language.
+// Builtin returns the gates for the tree in dir: detected gates and configured gates. If a gate is turned off or not
+// found, the list has a gate in its place that reports a skip. Call it again for each tree, because an agent may add or
+// remove a language.
 //
-// The configuration turns off or replaces the gates in more by name, like those of this package.
+// The configuration can turn off or replace the gates in more by name, like those of this package.
 func Builtin(dir string, s Settings, more ...Gate) []Gate {
 	var found []builtin
 	var projects []Project

@@ -35,7 +35,7 @@ type When struct {
 	Condition *condition.Condition[Facts]
 }
 
-// Override changes the severity of findings. The last override whose condition holds counts.
+// Override changes the severity of findings. If the conditions of several overrides are true, the last one counts.
 type Override struct {
 	Condition *condition.Condition[FindingFacts]
 	Severity  Severity

@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// Language names what a [Project] is built with.
+// Language is the language or build tool of a [Project].
 type Language string
 
 // The languages and build tools that runplan detects.
@@ -139,7 +139,7 @@ type Detection struct {
 // DetectIn returns the result of [Detect] to share between callers.
 func DetectIn(dir string) *Detection { return &Detection{dir, Detect(dir)} }
 
-// Ignored reports whether a folder with this name holds files that do not belong to the project.
+// Ignored reports whether a folder with this name contains files that do not belong to the project.
 func Ignored(name string) bool {
 	// .git, .runplan, .tox, caches
 	return name == "testdata" || name == "__pycache__" || language.Vendored(name) || strings.HasPrefix(name, ".")

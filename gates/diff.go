@@ -21,8 +21,8 @@ type Diff interface {
 	// Changes lists the files that differ, sorted by path. A move is a deleted file and an added one.
 	Changes(ctx context.Context) ([]Change, error)
 	// Before returns the old content of a changed file, After the new content. Both are empty for a file that does not
-	// exist on that side, and for a submodule. The content of a link is its target path. The error is [ErrTooLarge] for
-	// a file too large to be written by hand.
+	// exist on that side, and for a submodule. The content of a link is its target path. The error is [ErrTooLarge] if the
+	// file is too large to be written by hand.
 	Before(ctx context.Context, path string) ([]byte, error)
 	After(ctx context.Context, path string) ([]byte, error)
 }
@@ -183,8 +183,8 @@ func isBinary(data []byte) bool {
 	return !wide && bytes.IndexByte(head, 0) >= 0
 }
 
-// AddedLines returns the lines of a file that were not in it before. Lines that only moved, within the file or with it,
-// are omitted.
+// AddedLines returns the lines of a file that were not in it before. It omits lines that only moved, within the file or
+// together with it.
 func (f File) AddedLines() []Line {
 	have := map[string]int{}
 	for l := range strings.Lines(f.Before + f.moved) {
@@ -204,8 +204,8 @@ func (f File) AddedLines() []Line {
 	return out
 }
 
-// Names reports whether the batch names a file: in its Files section, as a file, a folder or a glob, or as the file
-// of a literal block. What a text merely mentions does not count: it may say to leave the file alone.
+// Names reports whether the batch names a file: in its Files section, as a file, a folder or a glob, or as the file of
+// a literal block. A file name in a text does not count, because the text may forbid a change of the file.
 func (s Subject) Names(path string) bool {
 	f := s.Batch.Files
 	for _, list := range [][]string{f.Create, f.Modify, f.Test, f.Delete} {
@@ -216,8 +216,8 @@ func (s Subject) Names(path string) bool {
 	return s.spellsOut(path)
 }
 
-// Contains reports whether the text of the batch has this line of code, as it stands or as an added line of a diff.
-// Spaces around it do not matter. An empty line is in no text.
+// Contains reports whether the text of the batch has this line of code, unchanged or as an added line of a diff. Spaces
+// around it are ignored. For an empty line it returns false.
 func (s Subject) Contains(line string) bool {
 	line = strings.TrimSpace(line)
 	if line == "" || !strings.Contains(s.Batch.Text, line) {
@@ -231,7 +231,7 @@ func (s Subject) Contains(line string) bool {
 	return false
 }
 
-// NamesForDeletion reports whether the batch asks for the file to go.
+// NamesForDeletion reports whether the batch asks to delete the file.
 func (s Subject) NamesForDeletion(path string) bool {
 	return slices.ContainsFunc(s.Batch.Files.Delete, func(entry string) bool { return matches(entry, path) }) ||
 		s.spellsOut(path)

@@ -16,8 +16,8 @@ import (
 const defaultDigest = 4 << 10
 
 // Fingerprint identifies a failure. Two verdicts that fail in the same way have the same fingerprint, even if line
-// numbers, durations, addresses or temporary paths in their messages differ. It is empty if nothing blocks. The
-// no-progress breaker uses it to stop attempts that repeat the same failure (GATE-13).
+// numbers, durations, addresses or temporary paths in their messages differ. It is empty if nothing blocks. It is used
+// to stop attempts that repeat the same failure (GATE-13).
 func (v Verdict) Fingerprint() string {
 	var keys []string
 	for _, r := range v.Reports {
@@ -49,9 +49,9 @@ func normal(s string) string {
 	return strings.TrimSpace(whitespace.ReplaceAllString(s, " "))
 }
 
-// Digest returns the short extract of a verdict for the brief of the next attempt (RUN-09): failing gates first, each
-// with its command, its findings and the important lines of its output; then the warnings; then, in a line, the rest.
-// It is at most limit bytes long; 0 is 4 KiB.
+// Digest returns a short extract of a verdict for the brief of the next attempt (RUN-09). Failing gates come first,
+// each with its command, its findings and the important lines of its output. Then come the warnings, and then one line
+// about the rest. It is at most limit bytes long; 0 is 4 KiB.
 func Digest(v Verdict, limit int) string {
 	if limit <= 0 {
 		limit = defaultDigest

@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 )
 
-// RuleFlaky marks a test that failed and then passed on the same tree. It warns: the code may not be at fault, but the
-// result must not look clean.
+// RuleFlaky marks a test that failed and then passed on the same tree. It only warns, because the code may not be the
+// cause. But the result must not look clean.
 const RuleFlaky = "flaky"
 
 // maxRerun limits how many failing tests are run again. More failures than this are not flakiness.

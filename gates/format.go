@@ -31,10 +31,10 @@ type formatter struct {
 	files []string // relative to dir
 }
 
-// Format runs the project's formatters on the files that changed (GATE-09): before the gates, not instead of them,
-// and once per check, never until a linter is satisfied (GATE-13). It touches no other file and follows no link. A
-// missing tool or a file that a tool cannot read is a note; the linter reports it. An error means that the tree could
-// not be read or that the work was stopped.
+// Format runs the project's formatters on the changed files (GATE-09). It runs once before the gates, and does not
+// repeat until a linter is satisfied (GATE-13). It changes no other file and follows no link. A missing tool, or a file
+// that a tool cannot read, is a note; the linter reports it. An error means that the tree could not be read or that the
+// work was stopped.
 func Format(ctx context.Context, dir string, changed, env []string, s Settings) (FormatResult, error) {
 	w := &work{subject: Subject{Dir: dir, Env: env}, rep: Report{Gate: "format"}, limit: DefaultTimeout}
 	if err := w.start(ctx); err != nil {

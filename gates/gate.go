@@ -1,9 +1,9 @@
 // Package gates decides whether an agent's change may be kept.
 //
-// A [Gate] checks a tree, reports and changes nothing. If it sees a problem, it returns a [Finding]. If it cannot look,
+// A [Gate] checks a tree, reports and changes nothing. If it finds a problem, it returns a [Finding]. If it cannot run,
 // it returns an error, which is neither a pass nor a failure of the code.
 //
-// [Report] is the common format: lint, tests, lessons, rules, plugins and reviews all answer with it.
+// [Report] is the common format: lint, tests, lessons, rules, plugins and reviews all return it.
 package gates
 
 import (
@@ -35,7 +35,7 @@ type Info struct {
 	Pure bool `json:"pure,omitempty"`
 	// Compares says that the gate compares the tree with its base. It cannot check a tree without a base.
 	Compares bool `json:"compares,omitempty"`
-	// Beside says that a test suite may run while linters read the same tree, because its runner locks no build
+	// Beside says that a test suite may run in parallel with linters on the same tree, because its runner locks no build
 	// folder.
 	Beside bool `json:"-"`
 	// Parallel says that Beside holds and that the runner tests several packages in parallel anyway. Then the tests of
@@ -49,7 +49,7 @@ type Info struct {
 	Off   bool   `json:"-"` // the configuration turns it off
 }
 
-// Kind separates programs, which state facts, from models, which judge.
+// Kind distinguishes programs, which report facts, from models, which give opinions.
 type Kind string
 
 // The kinds of gates.
@@ -84,23 +84,22 @@ type Subject struct {
 	Batch   planparse.Batch
 	Before  *TestCount // counts of the last passed batch; nil if there is none
 
-	// Sealed says that Dir is a room of the runner, made of exactly Tree. Gates may plant their own files in it.
+	// Sealed says that Dir is a room of the runner with exactly the files of Tree. Gates may put their own files into it.
 	Sealed bool
-	// Planted, if set, receives the path of each file of the tree in which a gate planted tests and restored the
+	// Planted, if set, is called with the path of each file of the tree to which a gate added tests and then restored the
 	// content.
 	Planted func(path string)
-	// Fresh, if set, is called before failing tests are run again. It undoes what the first run left outside of the
-	// tree and returns the environment for the second.
+	// Fresh, if set, is called before failing tests are run again. It reverts the changes of the first run outside of the
+	// tree, and returns the environment for the second run.
 	Fresh func() ([]string, error)
-	// BaseTests returns the tests that a gate named when it looked at Base, nil if they are unknown. It may run
-	// that gate's suite: call it only if the answer matters.
+	// BaseTests returns the names of a gate's tests on Base, or nil if they are unknown. It may run that gate's suite, so
+	// call it only if you need the answer.
 	BaseTests func(ctx context.Context, gate string) ([]testout.Case, error)
 	// BaseSuites returns the names of the test gates of Base, nil if they are unknown.
 	BaseSuites func(ctx context.Context) ([]string, error)
-	// Held runs the suite of a gate on the candidate's code with the tests of Base; the field is nil if that is not
-	// possible.
+	// Held runs a gate's suite with the tests of Base on the candidate's code. The field is nil if that is not possible.
 	Held func(ctx context.Context, gate string) (HeldRun, error)
-	// ChangedTests decides about tests that pass only in the candidate's version.
+	// ChangedTests is the setting for tests that pass only in the candidate's version.
 	ChangedTests ChangedTests
 
 	Env     []string // environment for programs, complete
@@ -129,7 +128,7 @@ const (
 	Errored Status = "error"
 )
 
-// Report is the answer of one gate.
+// Report is the result of one gate.
 type Report struct {
 	Gate     string        `json:"gate"`
 	Status   Status        `json:"status"`
@@ -154,7 +153,7 @@ type Proof struct {
 	Why         string      `json:"why,omitempty"`     // why it is uncalibrated
 	Named       bool        `json:"named,omitempty"`   // the tests were compared by name with those of the base
 	Missing     []string    `json:"missing,omitempty"` // tests that ran on the base and do not run now; at most 50
-	// with Named: tests that pass and did not run on the base, renamed ones too; at most 100
+	// with Named: passing tests that did not run on the base, including renamed ones; at most 100
 	New     []string `json:"new,omitempty"`
 	MoreNew int      `json:"more_new,omitempty"` // the number of omitted ones
 	Held    *Held    `json:"held,omitempty"`     // nil where no test of the base changed
@@ -164,7 +163,7 @@ type Proof struct {
 // Calibration says whether a suite failed a test that must fail and passed one that must pass.
 type Calibration string
 
-// The result of a suite that cannot be calibrated, such as a shell script, counts, and its receipt says so.
+// If a suite cannot be calibrated, such as a shell script, its result still counts, and its receipt says so.
 const (
 	Calibrated   Calibration = "calibrated"
 	Uncalibrated Calibration = "uncalibrated"
@@ -187,7 +186,7 @@ type HeldRun struct {
 	Reverted bool           // the change only restores an older commit
 }
 
-// ChangedTests decides about a test that passes in the candidate's version and fails in the base's.
+// ChangedTests is the setting for a test that passes in the candidate's version and fails in the base's.
 type ChangedTests string
 
 // Such a test warns, asks for a person's approval, or fails. The zero value warns.
@@ -217,11 +216,11 @@ type Finding struct {
 	Test     string   `json:"test,omitempty"`  // the test that it concerns, by its runner's name
 	Known    bool     `json:"known,omitempty"` // it existed before the change
 
-	// Same names an equivalent rule of another gate. If that rule reports the same line, this finding is omitted.
+	// Same is the name of an equivalent rule of another gate. If that rule reports the same line, this finding is omitted.
 	Same string `json:"-"`
 
-	// Advice marks a finding that comes only from reading the text of tests. It blocks where the tests could not be run
-	// or cannot be trusted. In all other cases it warns, because a real test run is better evidence.
+	// Advice marks a finding that comes only from reading the text of tests. It blocks if the tests could not be run or
+	// cannot be trusted. Otherwise it warns, because a real test run is better evidence.
 	Advice bool `json:"advice,omitempty"`
 }
 

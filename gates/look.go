@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// New makes a gate from a function. It handles the common parts: a missing tree, an ended context, the status from
-// the findings, logs, and redaction. The packages below use it for their gates.
+// New makes a gate from a function. It handles the common parts: a missing tree, an ended context, the status from the
+// findings, logs, and redaction. The subpackages use it for their gates.
 func New(info Info, look func(ctx context.Context, l *Look) error) Gate {
 	return builtin{info: info, do: func(ctx context.Context, w *work) error { return look(ctx, &Look{w}) }}
 }
@@ -42,7 +42,8 @@ func (l *Look) Exists(path string) bool {
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Rel turns a path that a program printed in dir into one of the tree; "" if it is outside.
+// Rel converts a path that a program in dir printed to a path in the tree. It returns "" if the path is outside of the
+// tree.
 func (l *Look) Rel(dir, path string) string { return l.w.rel(dir, path) }
 
 // Program is a program to run in the tree.
@@ -78,7 +79,7 @@ func (l *Look) Run(ctx context.Context, p Program) (Ended, error) {
 	return Ended{Exit: out.exit, How: out.how(), Stdout: out.stdout, Text: out.text}, nil
 }
 
-// Command sets the command in the report, if it differs from what a person would type.
+// Command sets the command in the report, if a person would type another command.
 func (l *Look) Command(text string) { l.w.rep.Command = text }
 
 // ErrNoProgram reports that a program is not installed.
@@ -87,8 +88,8 @@ var ErrNoProgram = errors.New("not installed")
 // Show sets the output in the report, for programs with machine-readable output.
 func (l *Look) Show(text string) { l.w.said, l.w.spoke = text, true }
 
-// Changed reads the changed files that want accepts. ok is false if the change is unknown: the report then is a visible
-// skip. Files that are too large are noted.
+// Changed reads the changed files that want accepts. If the change is unknown, ok is false and the report is a skip.
+// Files that are too large are listed in the note.
 func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []File, ok bool, err error) {
 	if l.w.subject.Diff == nil {
 		l.Skip("the base commit of the change is unknown, so nothing can be compared")
@@ -104,5 +105,6 @@ func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []Fil
 	return files, true, ctx.Err()
 }
 
-// Tool returns the project's own copy of a program, in root or a folder above it, if there is one, else the bare name.
+// Tool returns the project's own copy of a program, in root or a folder above it. If there is none, it returns the bare
+// name.
 func (l *Look) Tool(root, own, name string) string { return l.w.tool(root, own, name) }

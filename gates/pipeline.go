@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Verdict holds the answers of all gates of a [Run].
+// Verdict holds the results of all gates of a [Run].
 type Verdict struct {
 	// Status is the worst status of the reports: fail, warn, pass, or skipped if no gate checked anything. It is
 	// empty if a gate could not run, which is neither a pass nor a failure.
@@ -56,12 +56,12 @@ const (
 )
 
 // Run runs the gates on s, cheap ones first (GATE-01). It passes each report to observe, which may be nil. After a
-// blocking failure, the gates of the same cost class still finish; more expensive ones are reported as skipped. A
+// blocking failure, the gates of the same cost class still finish, and more expensive gates are reported as skipped. A
 // gate that cannot run ends the run with a [GateError]; the verdict then holds the reports so far.
 //
-// After the last gate that costs no more than a test suite, [prove] compares the tests that ran with those of the
-// base. It does not if a gate has failed already: failing tests no longer pass, and a broken build hides how many
-// there are. The reports of suites, and those that fail by [Finding.Advice] alone, reach observe only after that.
+// After the test suites and all cheaper gates, [prove] compares the tests that ran with those of the base. It does not
+// if a gate has already failed: failing tests no longer pass, and a broken build hides the number of tests. The reports
+// of suites, and those that fail only by [Finding.Advice], are passed to observe only after that.
 func Run(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, error) {
 	return run(ctx, gates, s, observe, false)
 }
@@ -287,7 +287,7 @@ func settle(rep Report, blocking bool) Report {
 	return rep
 }
 
-// Join removes findings from rep that another gate has reported for the same line. See [Finding.Same].
+// Join removes a finding from rep if another gate has reported it for the same line. See [Finding.Same].
 func Join(rep Report, others []Report) Report {
 	n := len(rep.Findings)
 	rep.Findings = slices.DeleteFunc(slices.Clone(rep.Findings), func(f Finding) bool {
@@ -357,7 +357,7 @@ func rank(s Severity) int {
 	return 0
 }
 
-// OK reports whether the tree may be kept: no gate failed, and each one ran or was skipped with a reason.
+// OK reports whether the tree may be kept: no gate failed, and each gate ran or was skipped with a reason.
 func (v Verdict) OK() bool { return v.Status == Pass || v.Status == Warn || v.Status == Skipped }
 
 // Blocking returns the findings that stop the batch.

@@ -26,7 +26,7 @@ func (h *Held) String() string {
 	return text
 }
 
-// String lists the reservations about a result: missing tests, changed tests, missing calibration.
+// String lists the reasons for less trust in a result: missing tests, changed tests, missing calibration.
 func (p *Proof) String() string {
 	if p == nil {
 		return ""
@@ -53,7 +53,7 @@ const (
 	maxWarning  = 160 // bytes of one
 )
 
-// Said lists the warnings and reservations of a report that does not fail.
+// Said lists the warnings of a report that does not fail, and the reasons for less trust in it.
 func (r Report) Said() []string {
 	var out []string
 	if text := r.Proof.String(); text != "" {

@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// RunAll is [Run] with all gates, so that one round reports everything. A gate that cannot run does not stop the
-// others, and neither does a failure of a gate that only reads files, such as tamper. The report of a gate that could
-// not run has the status [Errored] and the reason; the verdict has that status too. An error means that the work was
+// RunAll is like [Run], but runs more gates, so that one round reports everything. It continues after a gate that
+// cannot run, and after a failure of a gate that only reads files, such as tamper. The report of a gate that could not
+// run has the status [Errored] and the reason; the verdict has that status too. An error means that the work was
 // stopped.
 func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) (Verdict, []*GateError, error) {
 	var errs []*GateError

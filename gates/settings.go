@@ -30,8 +30,8 @@ type Settings struct {
 	More         []Gate                 `json:"-"` // made by the caller: libraries of rules, plugins
 }
 
-// Whole returns the settings for a tree that is not a candidate. Its gates check the whole tree, and nothing detected
-// in another tree counts.
+// Whole returns the settings for a tree that is not a candidate. Its gates check the whole tree, and use nothing that
+// was detected in another tree.
 func (s Settings) Whole() Settings {
 	s.When, s.Affected, s.RequireTests, s.Found = nil, false, false, nil
 	return s
@@ -57,7 +57,7 @@ func (s Settings) Projects(dir string) []Project {
 type CommandGate struct {
 	Name    string
 	Command []string // program and arguments
-	// shell text instead of Command, run with bash -eu -o pipefail, or with sh -eu where there is no bash
+	// shell text instead of Command; it runs with bash -eu -o pipefail, or with sh -eu if bash is missing
 	Shell    string
 	Dir      string   // where it runs, relative to the tree
 	Paths    []string // globs; skipped when nothing that changed matches, see [github.com/bmatcuk/doublestar]

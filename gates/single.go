@@ -49,7 +49,7 @@ type SingleRun struct {
 	Args  []string       // the program and its arguments
 }
 
-// Single runs one test file in the tree of l, at most times times. It passes each run to next, which reports whether
+// Single runs one test file in the tree of l, at most times times. After each run it calls next, which reports whether
 // to run again. An error means that there is no result, for example because the runner is missing.
 func (l *Look) Single(ctx context.Context, s Single, times int, next func(SingleRun) bool) error {
 	prepared, err := s.plan(ctx, l.w)

@@ -232,8 +232,8 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 	}
 }
 
-// BaseCases returns the cases of a report for comparison with a later one. It ignores failures in the output of a
-// command that passed: the output quotes another suite.
+// BaseCases returns the cases of a report for comparison with a later one. If a command passed, it ignores failures in
+// the command's output, because such output quotes another suite.
 func (r Report) BaseCases() []testout.Case {
 	if !r.hides() {
 		return r.Cases

@@ -45,7 +45,7 @@ func goSuite(dir string, p Project, all []Project) []suite {
 				read:    func(ran) testout.Result { return events.Result() },
 				show:    events.Output,
 				plant: func(w *work, r *testRun, b *bed) error {
-					b.alone = func() (testRun, error) { return call(args, only), nil } // which reads events of its own
+					b.alone = func() (testRun, error) { return call(args, only), nil } // which reads its own events
 					return planted(w, r, b)
 				},
 			}

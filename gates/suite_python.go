@@ -132,7 +132,7 @@ func interpreter(ctx context.Context, w *work, root string) (string, error) {
 // pytestRun asks pytest for a JUnit report, outside the tree.
 func pytestRun(root, python string, nested []string, samples map[string]string) ([]testRun, error) {
 	var ignore []string
-	for _, n := range nested { // those are gates of their own
+	for _, n := range nested { // those are separate gates
 		ignore = append(ignore, "--ignore="+n)
 	}
 	call := func(more, only []string) (testRun, error) {

@@ -248,7 +248,7 @@ func minitestRun(w *work, p Project, args, tests []string, unit bool) (testRun, 
 	return r, nil
 }
 
-// plantedMinitest and plantedSpec pass if an assertion that must fail does not, so they reveal assertions without
+// plantedMinitest and plantedSpec pass if an assertion that must fail does not fail. So they detect assertions without
 // effect.
 const (
 	plantedMinitest = `

@@ -75,9 +75,9 @@ func (t ToolState) String() string {
 // versionLimit limits the time that a tool may take to print its version.
 const versionLimit = 20 * time.Second
 
-// Examine reports for each gate whether it can run in the tree in dir. It runs programs in PATH to get their
-// versions. It runs nothing in the tree, so the repository need not be trusted; for copies in the tree it reads the
-// version.
+// Examine reports for each gate whether it can run in the tree in dir. It runs programs in PATH to get their versions.
+// It runs nothing in the tree, so the repository need not be trusted. For programs in the tree it reads the version
+// from a file.
 func Examine(ctx context.Context, dir string, env []string, infos []Info) []Readiness {
 	e := examiner{dir: dir, env: toolEnv(env, nil), asked: map[string]*answered{}}
 	for _, info := range infos {
@@ -239,7 +239,7 @@ func addsNode(dir, root, pkg string) string {
 	}
 }
 
-// PythonTool returns a tool of a project's virtual environment, else of the PATH.
+// PythonTool returns a tool from a project's virtual environment, or else from the PATH.
 func PythonTool(dir, root, name, config string) Tool {
 	return Tool{
 		Name: name, Program: name, Version: []string{"--version"}, Root: root, Config: config,

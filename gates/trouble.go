@@ -11,8 +11,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// ErrHindered is wrapped by the error of a gate whose program could not work for reasons outside of the code: a
-// missing program or package, no network, no permission.
+// ErrHindered is wrapped by an error of a gate if the cause is outside of the code: a missing program or package, no
+// network, no permission.
 var ErrHindered = errors.New("the tools are not ready")
 
 // hindrance is a sign of a problem with tools. The first group of the expression is the missing thing.

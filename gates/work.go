@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// DefaultTimeout is the time limit of a gate for which neither the subject nor the configuration has one.
+// DefaultTimeout is the time limit of a gate if neither the subject nor the configuration sets one.
 const DefaultTimeout = 20 * time.Minute
 
 // maxStdout limits the bytes of a linter's report. A longer report is an error, because findings would be missed.
@@ -104,8 +104,8 @@ func (w *work) start(ctx context.Context) error {
 
 func (w *work) logName() string { return LogName(w.subject.LogDir, w.rep.Gate) }
 
-// LogName returns the path of a gate's log below dir, "" if there is no folder for logs. It replaces characters that do
-// not fit into a file name with dashes.
+// LogName returns the path of a gate's log below dir, "" if there is no folder for logs. It replaces characters that
+// are invalid in a file name with dashes.
 func LogName(dir, gate string) string {
 	if dir == "" {
 		return ""

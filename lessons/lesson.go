@@ -1,7 +1,7 @@
-// Package lessons stores lessons from earlier work, one markdown file each, and finds the same mistakes again.
+// Package lessons stores lessons from earlier work, one markdown file each, and finds the same mistakes in new code.
 //
-// A [Lesson] is an anti-pattern that any code base can have. A [Scanner] finds syntactic lessons by their regular
-// expressions; models and people judge semantic ones by their descriptions. A [Library] has layers: the built-in
+// A [Lesson] is an anti-pattern that any code base can have. A [Scanner] finds syntactic lessons with their regular
+// expressions; models and people find semantic lessons with their descriptions. A [Library] has layers: the built-in
 // lessons, the user's own and the project's. A later layer replaces a lesson of an earlier one by id, and the library
 // reports that.
 //

@@ -1,8 +1,8 @@
 // Package llm asks language models: one prompt in, one answer out, for any provider.
 //
 // [Completer] is its only interface. The Ollama client and commands implement it, and tests supply their own
-// (MODEL-12). A [Router] selects the model for a stage (MODEL-03). An answer is data: it is never used as a path,
-// command or prompt without a check.
+// (MODEL-12). A [Router] selects the model for a stage (MODEL-03). An answer is untrusted data: it is never used as a
+// path, command or prompt without a check.
 package llm
 
 import (

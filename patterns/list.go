@@ -105,7 +105,7 @@ func walk(ctx context.Context, dir, root string) ([]string, error) {
 			case e.IsDir() && nothing(e.Name()):
 				return fs.SkipDir
 			case e.IsDir() && foreign(root, rel+"/x") != "":
-				files = append(files, rel+"/…") // one entry stands for the whole folder
+				files = append(files, rel+"/…") // one entry for the whole folder
 				return fs.SkipDir
 			case !e.IsDir():
 				files = append(files, rel)

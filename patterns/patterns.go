@@ -2,11 +2,11 @@
 //
 // A [Rule] is an ast-grep rule: built in, of the user, or of the project. [Scan] checks the given files and returns a
 // [Result]: the hits, the suppressed hits with their reasons, and the skipped files with the reasons. ast-grep itself
-// says "clean" about files that it never opened. Here each of those cases ends in a hit, an error or an entry of
-// [Result.Skipped]. [Discover] describes how a code base is written, [Generate] turns lessons into rules.
+// reports "clean" for files that it never opened. This package returns a hit, an error or an entry of [Result.Skipped]
+// for each of those cases. [Discover] describes how a code base is written, [Generate] turns lessons into rules.
 //
-// ast-grep is optional. If it is missing, [Find] returns [ErrMissing]; callers skip and say so. A rule that does not
-// compile, or a crash of the program, is an error and never a skip.
+// ast-grep is optional. If it is missing, [Find] returns [ErrMissing]; callers then skip the check with a message. A
+// rule that does not compile, or a crash of the program, is an error and never a skip.
 package patterns
 
 import (

@@ -33,7 +33,7 @@ func (c *checker) advice() {
 		switch d.Code {
 		case "near-miss-heading", "near-miss-box", "unusual-box", "missing-separator", "unassigned-boxes":
 			if d.Severity == SeverityError {
-				continue // it is told as one
+				continue // it is reported as one
 			}
 			c.report.Advice = append(c.report.Advice, Advice{Code: d.Code, Line: d.Line, Message: d.Message})
 		}

@@ -194,8 +194,8 @@ func TypeOf(b Batch) BatchType {
 }
 
 // ConcernBatched reports whether the plan first builds everything and then tests everything. Such batches cannot be
-// judged when they land, and do not run well in parallel. A plan with just one final batch that verifies the whole
-// does not count.
+// verified before they are merged, and do not run well in parallel. A plan with only one final batch that verifies the
+// whole does not count.
 func ConcernBatched(p *Plan) bool {
 	built, tests := 0, 0
 	for i, b := range p.Batches {

@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Checks returns the commands that check the outcome of the batch: of commands with the same text the last one, in
-// document order. It omits commands of ticked tasks, because they do not run again. An "Expected: FAIL" before an
-// "Expected: PASS" of the same command is a step on the way.
+// Checks returns the commands that check the result of the batch, in document order. If several commands have the same
+// text, only the last one counts, so an "Expected: FAIL" before an "Expected: PASS" is ignored. It omits commands of
+// ticked tasks, because they do not run again.
 func (b *Batch) Checks() []Command {
 	var out []Command
 	for _, c := range b.Commands {
@@ -27,8 +27,8 @@ func (b *Batch) Checks() []Command {
 	return out
 }
 
-// Promises returns the files that the batch says it creates, changes, tests or deletes, without those of ticked
-// tasks. A repeated path appears once, with the last verb.
+// Promises returns the files that the batch promises to create, change, test or delete, without those of ticked tasks.
+// A repeated path appears once, with its last verb.
 func (b *Batch) Promises() []Named {
 	var out []Named
 	for _, n := range b.Named {

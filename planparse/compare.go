@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// Change describes what happened to one batch between two versions of a plan.
+// Change describes the change of one batch between two versions of a plan.
 type Change struct {
 	Old, New *Batch     // nil if the batch exists only in the other version
 	Kind     ChangeKind //

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Cover describes the reader of a range of lines of a plan.
+// Cover says what reads a range of lines of a plan.
 type Cover struct {
 	First   int      `json:"first"`
 	Last    int      `json:"last"`

@@ -9,10 +9,10 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// A fence is a fenced code block, read tolerantly: inside it, a fence line with an info string opens a fence of its
-// own, and a bare one ends the innermost fence it fits. CommonMark has no nesting, but people use it: a ```markdown
-// block that holds ```bash … ``` ends for CommonMark at the inner closer, and text and code of the rest of the plan
-// are swapped.
+// A fence is a fenced code block, read tolerantly: inside it, a fence line with an info string opens another fence, and
+// a line without one ends the innermost matching fence. CommonMark has no nesting, but people use it: a
+// ```markdown block that holds ```bash … ``` ends for CommonMark at the inner closer, and text and code of the rest of
+// the plan are swapped.
 type fence struct {
 	ast.FencedCodeBlock
 	open, closed int // offsets of the opening and of the closing line; closed is 0 without one

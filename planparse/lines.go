@@ -11,8 +11,8 @@ type Line struct {
 	Lang   string // of the fence
 }
 
-// EachLine calls f with the lines of a batch, without the lines that open and close fences. A nested fence belongs to
-// the outer one, as in the parser.
+// EachLine calls f with the lines of a batch, without the lines that open and close fences. The lines of a nested fence
+// are text of the outer one, as in the parser.
 func EachLine(b *Batch, f func(Line)) {
 	type fence struct {
 		char byte

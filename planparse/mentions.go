@@ -35,12 +35,12 @@ type mentionReader struct {
 	number   *regexp.Regexp
 }
 
-// Mentions finds the requirements that the batches of a plan name, in document order, each once a line. known are
-// the requirements that documents define. src is the text that [Parse] read.
+// Mentions finds the requirements that the batches of a plan name, in document order, each at most once per line. known
+// are the requirements that documents define. src is the text that [Parse] read.
 //
-// What counts: an id whose prefix known ids have, or FR, NFR, REQ or SC; [US1] and "User Story 1"; the numbers after
-// "Requirements:", and "Requirement 1.2" in text if known ones are numbered; the title of an OpenSpec requirement or
-// scenario with at least two words.
+// These count: an id with the prefix of a known id, or with FR, NFR, REQ or SC; [US1] and "User Story 1"; the numbers
+// after "Requirements:"; "Requirement 1.2" in text, if known requirements are numbered; the title of an OpenSpec
+// requirement or scenario with at least two words.
 func (p *Plan) Mentions(src []byte, known []Requirement) []Mention {
 	if readable(src) != nil {
 		return nil

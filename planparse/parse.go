@@ -14,7 +14,7 @@ import (
 // MaxSize is the largest plan that [Parse] reads.
 const MaxSize = 16 << 20
 
-// Errors for input that is not a text plan. Everything else is a [Plan], with diagnostics.
+// Errors for input that is not text. Any other input gives a [Plan], with diagnostics.
 var (
 	ErrEmpty  = errors.New("the plan is empty")
 	ErrBinary = errors.New("the plan is not text")

@@ -1,8 +1,8 @@
 // Package planparse turns a markdown implementation plan into batches that can be run.
 //
-// Many existing formats are accepted: run-plan batches, superpowers and ralphex tasks, spec-kit, Kiro and OpenSpec
-// lists, GSD and Cursor files, free phases with checkboxes. The format is detected by its units, never by its
-// path. Each construct that the parser tolerates, repairs or ignores becomes a [Diagnostic] with its line.
+// It accepts many existing formats: run-plan batches, superpowers and ralphex tasks, spec-kit, Kiro and OpenSpec lists,
+// GSD and Cursor files, free phases with checkboxes. It detects the format by the content, never by the path. Each
+// construct that the parser tolerates, repairs or ignores becomes a [Diagnostic] with its line.
 package planparse
 
 // Format is the dialect of a plan.
@@ -71,7 +71,7 @@ type Batch struct {
 	ParallelSafe bool     `json:"parallel_safe"`
 	Approve      bool     `json:"approve,omitempty"`    // a person must approve its changes before the merge
 	TestFirst    bool     `json:"test_first,omitempty"` // its tests are written by an agent of their own, before the code
-	// percent of wrong versions of its lines that the tests must notice; 0 if not stated
+	// percent of wrong versions of its lines that the tests must detect; 0 if not stated
 	Mutants    int    `json:"mutants,omitempty"`
 	When       string `json:"when,omitempty"`        // a condition; the batch is skipped if it is false
 	EstimateMS int64  `json:"estimate_ms,omitempty"` // expected duration according to the plan; 0 if not stated
@@ -127,8 +127,8 @@ type Files struct {
 	Delete []string `json:"delete"`
 }
 
-// Checkpoint is a place in a plan where a person checks, decides or does something. No agent works on it. The
-// person is asked before the neighboring batch merges, which has Approve.
+// Checkpoint is a place in a plan where a person checks, decides or does something. No agent works on it. The adjacent
+// batch has Approve: the person is asked before it merges.
 type Checkpoint struct {
 	Kind string `json:"kind"` // "human-verify", "decision", "human-action", or "" if not stated
 	Text string `json:"text"` // for the person: what was built, how to check it, what to choose from
@@ -137,7 +137,7 @@ type Checkpoint struct {
 	Line int    `json:"line"`
 }
 
-// Command is a command that the plan wants to run, and the expected result.
+// Command is a command in the plan, with its expected result.
 type Command struct {
 	Run      string `json:"run"`
 	Expected string `json:"expected,omitempty"` // "PASS", "FAIL" or a required text in the output
@@ -227,7 +227,7 @@ func (p *Plan) Batch(key string) (*Batch, bool) {
 	return nil, false
 }
 
-// Asked returns the checkpoints with a question before the batch merges.
+// Asked returns the checkpoints that ask a person before the batch merges.
 func (p *Plan) Asked(key string) []Checkpoint {
 	var out []Checkpoint
 	for i := range p.Batches {

@@ -242,8 +242,8 @@ func (r *repeatFinder) hasUnits() bool {
 	return false
 }
 
-// tracks assigns the repetitions as steps to the units that they name, if these have no boxes of their own. All
-// others stay unassigned.
+// tracks assigns the repetitions as steps to the units that they name, if these units have no boxes. All others stay
+// unassigned.
 func (b *builder) tracks() {
 	if len(b.repeated) == 0 {
 		return

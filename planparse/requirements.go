@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Requirement is a requirement of a document with an id.
+// Requirement is a requirement with an id, from a document.
 type Requirement struct {
 	ID     string          `json:"id"`               // as tasks name it: "FR-001", "US1", "1.2"; for OpenSpec its title
 	Parent string          `json:"parent,omitempty"` // id of the requirement that it is a part of
@@ -53,10 +53,11 @@ type requirementReader struct {
 
 // Requirements reads the requirements of a document. The path is only noted. A document that is not text has none.
 //
-// A requirement is, outside of fences and comments: a heading "User Story 1" (US1), "Requirement 1" (1, and the
-// numbered items below it 1.1, 1.2), "Requirement: Title" or "Scenario: Title"; and a heading, list item, paragraph
-// line or row of a table that begins with an id. That id is in bold, in code, in brackets or followed by ":", "|", ")"
-// or a dash, so that a sentence that begins with UTF-8 defines nothing. The first place that defines an id counts.
+// Two forms outside of fences and comments are requirements. The first is a heading "User Story 1" (US1), "Requirement
+// 1" (1, and the numbered items below it 1.1, 1.2), "Requirement: Title" or "Scenario: Title". The second is a heading,
+// list item, paragraph line or table row that begins with an id. That id must be in bold, in code or in brackets, or be
+// followed by ":", "|", ")" or a dash. So a sentence that begins with UTF-8 defines nothing. If several places define
+// an id, the first counts.
 func Requirements(path string, src []byte) []Requirement {
 	return requirements(path, src, func(int) bool { return false })
 }

@@ -1,6 +1,6 @@
 package planparse
 
-// Section is a heading of a document, with the lines below it up to the next heading. It does not identify work.
+// Section is a heading of a document, with the lines below it up to the next heading. It need not describe work.
 type Section struct {
 	Level int    // 1 is the outermost; 0 is the text before the first heading
 	Title string // without markup
@@ -9,8 +9,8 @@ type Section struct {
 	Last  int    // last line before the next heading; less than First if there is none
 }
 
-// Sections returns the headings of a document in their order, as the parser of plans reads markdown: it ignores
-// fences and comments. code has the lines in fences. The error is for input that is not text, as in [Parse].
+// Sections returns the headings of a document in their order. Like the parser of plans, it ignores fences and comments.
+// code has the lines in fences. As in [Parse], input that is not text is an error.
 func Sections(name string, src []byte) (list []Section, code map[int]bool, err error) {
 	if err := readable(src); err != nil {
 		return nil, nil, err

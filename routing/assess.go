@@ -18,8 +18,8 @@ const (
 	leastFaster   = 0.05 // minimum share of the time that a suggested change must save
 )
 
-// Assess suggests changes that make a plan run faster (PLAN-10): undeclared dependencies, and changes that let
-// batches run in parallel, with the simulated speed-up. It returns nothing for a plan that cannot be routed.
+// Assess suggests improvements of a plan (PLAN-10): undeclared dependencies, and changes with which more batches could
+// run in parallel, with the simulated speed-up. It returns nothing for a plan that cannot be routed.
 func Assess(p *planparse.Plan) []planparse.Advice {
 	g, err := dependencies(p)
 	if err != nil || g.big {

@@ -30,7 +30,7 @@ type ClassFact struct {
 }
 
 // Confidence of a class, in percent. Explicit titles and missing file changes are stronger evidence than indirect
-// hints. Without evidence, the class with the better model is chosen at 50.
+// hints. Without evidence, the class with the better model is chosen with a confidence of 50.
 const (
 	sureOverride = 100 // an expression in the settings decided
 	sureTitle    = 90  // architecture, by its title

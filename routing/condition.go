@@ -36,7 +36,8 @@ func FactsOf(b *planparse.Batch, env map[string]string) Facts {
 	}}
 }
 
-// Holds evaluates a condition. An unknown name, or a condition that is not yes or no, is an error with its place.
+// Holds evaluates a condition. An unknown name, or a condition whose value is not yes or no, is an error with its
+// position.
 func Holds(text string, f Facts) (bool, error) {
 	c, err := condition.Parse[Facts](text)
 	if err != nil {

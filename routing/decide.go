@@ -12,13 +12,13 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// DefaultTeam is the rule for team mode, an expression over [TeamFact] (ROUTE-05, ROUTE-09). Between the least
-// score and the threshold, the forecast decides if the durations are known; otherwise the score decides.
+// DefaultTeam is the rule for team mode, an expression over [TeamFact] (ROUTE-05, ROUTE-09). For a score between the
+// minimum and the threshold, the forecast decides if the durations are known. Otherwise the score decides.
 const DefaultTeam = "(score > threshold || score >= 20 && saves >= 10) && teams && memory_gb >= 2 * worker_gb && " +
 	"!concern_batched && runtime == 0"
 
-// leastScore is the minimum score at which team mode is mentioned (ROUTE-05). leastSaved is the minimum saving of
-// time in the forecast, in percent: smaller savings are within the variation between runs.
+// leastScore is the minimum score at which team mode is mentioned (ROUTE-05). leastSaved is the minimum saving of time
+// in the forecast, in percent. Smaller savings are within the normal variation between runs.
 const (
 	leastScore = 20
 	leastSaved = 10

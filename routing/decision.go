@@ -22,7 +22,7 @@ type Decision struct {
 	PairsLeftOut int        `json:"pairs_left_out,omitempty"`
 	Groups       [][]string `json:"groups"` // batches that may run concurrently, level by level
 	Width        []string   `json:"width"`  // largest set of batches that may run concurrently
-	// one entry per batch that waits only for another one's gates
+	// one entry for each batch that waits only for another batch's gates
 	Speculation []Speculation `json:"speculation"`
 	Estimate    Estimate      `json:"estimate"`
 	Memory      Memory        `json:"memory"`
@@ -103,7 +103,7 @@ type ScoreFact struct {
 	P int     `json:"p" expr:"p"` // 1 for a plan with parallel_safe
 }
 
-// Speculation says whether a batch starts during the gates of the batch it needs (TEAM-04).
+// Speculation says whether a batch starts while gates still check the batch on which it depends (TEAM-04).
 type Speculation struct {
 	Batch   string  `json:"batch"`
 	On      string  `json:"on"`
@@ -151,9 +151,9 @@ func (d Decision) Step(key string) (Step, bool) {
 	return Step{}, false
 }
 
-// CriticalPath returns the chain of batches that bounds the duration of a run with any number of workers. It is
-// the chain with the longest expected duration, or with the most batches if there is no history. Skipped batches
-// have no duration and are not in the chain.
+// CriticalPath returns the chain of batches that limits the duration of a run with any number of workers. This is the
+// chain with the longest expected duration, or, without history, with the most batches. Skipped batches have no
+// duration and are not in the chain.
 func (d Decision) CriticalPath() []string {
 	index := map[string]int{}
 	weight, needs := make([]int64, len(d.Steps)), make([][]int, len(d.Steps))

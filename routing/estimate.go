@@ -104,8 +104,8 @@ func (t Tournament) takes() float64 {
 	return rounds
 }
 
-// CountTournaments adds tournaments that are held from the start to the estimate. The sequential duration grows by
-// the number of candidates; the cost does so in both modes.
+// CountTournaments adds the tournaments of first attempts to the estimate. The sequential duration is multiplied by the
+// number of candidates, and so is the cost in both modes.
 func (d *Decision) CountTournaments(held map[string]Tournament) {
 	if len(held) == 0 {
 		return
@@ -202,8 +202,8 @@ func (o Options) remembered() func(Step) (time.Duration, *float64) {
 	}
 }
 
-// counts reports whether a sample tells the duration of such a batch. A failed batch only tells how long it takes
-// to fail.
+// counts reports whether a sample shows the duration of such a batch. A failed batch only shows the time until its
+// failure.
 func (x Sample) counts() bool { return x.Passed && x.Duration > 0 }
 
 // source names the data behind the estimate: "12 batches of 3 earlier runs", "the plan's own estimates".
@@ -246,9 +246,9 @@ func median[T time.Duration | float64](list []T) T {
 	return list[len(list)/2]
 }
 
-// Makespan returns the total duration of all work on a number of workers. A piece begins when its needs have ended
-// and a worker is free. Among ready pieces, the one with the longest chain of dependent work begins first. Needs
-// without a duration count as done from the start.
+// Makespan returns the total duration of all work on a number of workers. A piece of work starts when its dependencies
+// have ended and a worker is free. Among ready pieces, the one with the longest chain of dependent work starts first.
+// Dependencies without a duration count as done from the start.
 func Makespan(durations map[string]time.Duration, needs map[string][]string, workers int) time.Duration {
 	s := newSchedule(durations, needs)
 	workers = max(workers, 1)

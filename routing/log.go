@@ -53,7 +53,7 @@ type Line struct {
 	Text  string `json:"text"`
 }
 
-// Log is a decision log that is open for writing. Lines are only ever added. Several goroutines may.
+// Log is a decision log that is open for writing. Lines are only added. It is safe for concurrent use.
 type Log struct {
 	file *os.File
 	now  func() time.Time
@@ -87,7 +87,8 @@ func OpenLog(path string, now func() time.Time) (*Log, error) {
 	return l, nil
 }
 
-// Begin writes the header of a run or of a resumed run. The lines below it have only the time of day.
+// Begin writes the header of a run or of a resumed run. The header has the date; the lines below it have only the time
+// of day.
 func (l *Log) Begin(run, plan string) error {
 	return l.write(fmt.Sprintf("# %s run %s: %s\n", l.now().Format(time.DateOnly),
 		strings.ReplaceAll(oneLine(run), " ", "_"), oneLine(plan)))

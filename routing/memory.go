@@ -6,7 +6,7 @@ import (
 	"github.com/shirou/gopsutil/v3/mem"
 )
 
-// AvailableMemory returns how much memory programs may still take, in bytes.
+// AvailableMemory returns the memory that programs can still use, in bytes.
 func AvailableMemory() (uint64, error) {
 	m, err := mem.VirtualMemory()
 	if err != nil {

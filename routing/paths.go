@@ -89,7 +89,7 @@ func unique(list []string) []string {
 // in file names.
 func isPattern(p string) bool { return strings.ContainsAny(p, "*?{") }
 
-// span is a path that stands for many: a folder or a pattern.
+// span is a path that covers many files: a folder or a pattern.
 type span struct {
 	path    string
 	below   string // prefix of the paths in a folder

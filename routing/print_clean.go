@@ -2,7 +2,8 @@ package routing
 
 import "slices"
 
-// Cleaned returns a copy whose texts cannot steer a terminal: they quote plans. Keys of batches are clean already.
+// Cleaned returns a copy without terminal control codes in its texts, because they quote plans. Keys of batches are
+// already clean.
 func (d Decision) Cleaned() Decision {
 	each := func(list []string) []string {
 		list = slices.Clone(list)

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/layered"
 )
 
-// A graph with more batches, or more lines, than these is easier read as a list.
+// A graph with more batches or more lines than these is printed as a list, which is easier to read.
 const (
 	maxDrawn      = 30
 	maxGraphLines = 30

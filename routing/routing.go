@@ -3,10 +3,10 @@
 // A decision includes its reasons. Without evidence that two batches are independent, they run sequentially in
 // plan order.
 //
-// A decision takes four steps. The graph collects the dependencies in the plan: its declarations, the files of
-// batches, the names in their texts. The layout derives which batch waits for which, and how many may run
-// concurrently. The score reduces this to a number, and rules, which may be expressions in the settings, choose
-// the mode. Finally, classes give each batch a model.
+// A decision takes four steps. The graph collects the dependencies in the plan: its declarations, the files of batches,
+// the names in their texts. The layout derives from them which batch waits for which, and how many may run
+// concurrently. The score reduces this to a number, and rules, which may be expressions in the settings, choose the
+// mode. Finally, classes give each batch a model.
 package routing
 
 import (

@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// DefaultScore is the parallelism score as an expression over [ScoreFact] (ROUTE-04): the time that a team saves,
-// as a share of the maximum saving, minus penalties. The result is rounded and limited to 0 to 100.
+// DefaultScore is the parallelism score as an expression over [ScoreFact] (ROUTE-04): the time that a team saves, as a
+// share of the maximum possible saving, minus penalties. The result is rounded and limited to 0 to 100.
 const DefaultScore = "max(0, min(100, round((m > 0 ? 100*s/m : 0) - 100*o - 20*min(h, 2) + 20*p)))"
 
 // defaultScore is DefaultScore in Go. A test keeps the two equal.

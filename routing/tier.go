@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// The tiers of models, cheapest first. Configurations may use the names in brackets, which are those of one
-// vendor's models, for any models (MODEL-08).
+// The tiers of models, cheapest first. Configurations may also use the names in brackets. They come from one vendor's
+// models, but stand for any models (MODEL-08).
 const (
 	Small  = "small"  // haiku
 	Medium = "medium" // sonnet

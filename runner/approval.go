@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Approval is a request of a run to a person. It blocks no worker: the run continues, and stops with
-// [OutcomeHuman] when no other work is left.
+// Approval is a question of a run to a person. It blocks no worker. The run continues, and stops with [OutcomeHuman]
+// when no other work is left.
 type Approval struct {
 	ID       string    `json:"id"`      // "<first eight of the run's id>/<key of the batch>", or ".../land"
 	Run      string    `json:"run"`     // its id
@@ -32,7 +32,7 @@ const (
 	ApproveLand  = "land"  // of the run
 )
 
-// GateMergeBelowBar is the human gate of trust for an approval to land (TRUST-13).
+// GateMergeBelowBar is the name of the trust gate for landing below the owner's threshold (TRUST-13).
 const GateMergeBelowBar = "merge_below_bar"
 
 // Yes returns the event that approves a, for [Engine.Post] or for a driver that reads posts of other processes.

@@ -51,7 +51,7 @@ const (
 	Reopened EventKind = "reopened" // a receipt no longer verifies, so the batch is due again
 
 	Spent EventKind = "spent" // usage of an agent whose command was cancelled
-	// for readers, like those below: a command was cancelled because its base no longer exists
+	// only for readers, like those below: a command was cancelled because its base no longer exists
 	Withdrawn    EventKind = "withdrawn"
 	BatchPutBack EventKind = "batch.put_back" // for readers: unmerged candidates below the batch, in On, failed
 	BatchStarted EventKind = "batch.started"  // for readers; the machine ignores these
@@ -92,7 +92,8 @@ const (
 	OutcomeError     Outcome = "error"       // a tool could not run; the code is not to blame
 )
 
-// Tells reports whether an outcome is a result of the work itself. Stopped or waiting work is repeated.
+// Tells reports whether an outcome is a result of the work itself. If it is not, because the work was stopped or waits,
+// the work is repeated.
 func (o Outcome) Tells() bool {
 	switch o {
 	case OutcomeCancelled, OutcomeError, OutcomeUnstarted, OutcomeLimited, OutcomeHuman:
@@ -201,7 +202,7 @@ type Info struct {
 	MaxAttempts  int    `json:"max_attempts"`
 	ConfigDigest string `json:"config_digest"`
 	LoopVersion  int    `json:"loop_version"`
-	// those that differ from the built-in ones, by key; a resume under others is refused
+	// settings that differ from the built-in ones, by key; a resume with other settings is refused
 	Settings map[string]Setting `json:"settings,omitempty"`
 	Batches  []BatchInfo        `json:"batches"`
 	Keys     map[string]string  `json:"keys,omitempty"` // by current plan key: the key in this run, if they differ
@@ -214,9 +215,9 @@ type Info struct {
 	Models    map[string]string `json:"models,omitempty"`   // model of each tier
 	// in order: the next takes over when one meets a limit; none in older journals
 	Agents []AgentInfo `json:"agents,omitempty"`
-	// once all agents are limited: "wait" waits, any other value stops
+	// if all agents are limited: "wait" waits, any other value stops
 	OnLimit string `json:"on_limit,omitempty"`
-	// first wait for a limit or outage of unknown length; 0 (older journals) does not wait
+	// length of the first wait for a limit or outage of unknown length; 0 (older journals) does not wait
 	BackoffMS    int64   `json:"backoff_ms,omitempty"`
 	MaxBackoffMS int64   `json:"max_backoff_ms,omitempty"` // longest such wait
 	MaxCostUSD   float64 `json:"max_cost_usd,omitempty"`   // 0 sets no limit
@@ -225,20 +226,21 @@ type Info struct {
 	Resample    bool   `json:"resample,omitempty"`      // candidates compete after a failure (SAMP-01)
 	StopAtFirst bool   `json:"stop_at_first,omitempty"` // the first candidate that passes wins
 	Seed        uint64 `json:"seed,omitempty"`          // random seed (SAMP-12)
-	// predicted factor against sequential batches; 0 is unknown
+	// predicted speed-up compared with sequential batches; 0 is unknown
 	SpeedUp float64 `json:"speed_up,omitempty"`
 	Score   int     `json:"score,omitempty"` // parallelism score
 
 	Review      string `json:"review,omitempty"`       // reviewers of each batch: programs or all; "" is none
 	FinalReview string `json:"final_review,omitempty"` // reviewers of the whole run before it lands; as Review
 	Fidelity    bool   `json:"fidelity,omitempty"`     // live blueprints exist; the code is compared with them
-	// owner's contract: below this final-review confidence, in percent, landing asks a person; 0 sets no bar
+	// the owner's threshold: below this confidence of the final review, in percent, landing asks a person; 0 sets no
+	// threshold
 	LandBar int `json:"land_bar,omitempty"`
 
 	Flags map[string]string `json:"flags,omitempty"` // flags given on the command line
 
 	Indexed bool `json:"indexed,omitempty"` // an index of the code exists, so that briefs name likely places
-	// number of the plan among those of a self-fix, from 1: each was reviewed, and those before it were refused
+	// number of the plan among those of a self-fix, from 1; each was reviewed, and all earlier ones were rejected
 	Round int `json:"round,omitempty"`
 }
 
@@ -358,7 +360,7 @@ type Command struct {
 	Kind    CommandKind `json:"kind"`
 	Batch   string      `json:"batch,omitempty"`
 	Attempt int         `json:"attempt,omitempty"`
-	// commit to start from or to stand on; for commit and merge, the tip to land on
+	// commit to start from; for commit and merge, the tip to land on
 	Base   string `json:"base,omitempty"`
 	From   string `json:"from,omitempty"`   // with rebase: old base of the candidate
 	Commit string `json:"commit,omitempty"` // candidate to gate or commit; the commit to merge

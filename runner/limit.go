@@ -242,7 +242,7 @@ func (m *Machine) knows(agent string) bool {
 	return slices.ContainsFunc(m.info.Agents, func(a AgentInfo) bool { return a.Name == agent })
 }
 
-// take withdraws work from agents that are gone or limited. A resumed run gives it to another agent.
+// take cancels the work of agents that are limited or no longer available. A resumed run gives it to another agent.
 func (m *Machine) take(t *track) {
 	lost := func(id string) bool {
 		c, ok := m.out[id]

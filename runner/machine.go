@@ -30,7 +30,7 @@ type Machine struct {
 	single  bool             // candidates could not start side by side
 	tip     string           // commit of the run branch
 	queue   []*track         // candidates waiting for the run branch, next to land first
-	chain   []*track         // part of the queue where each candidate stands on its predecessors; from the last look
+	chain   []*track         // part of the queue in which each candidate is based on its predecessors; from the last check
 	merging *track           // the batch that is being committed and merged
 	before  *gates.TestCount // of the tip; nil while unknown
 	costs   costs
@@ -131,7 +131,7 @@ const (
 	red   verdict = "red" // final once nothing unmerged is below the candidate
 )
 
-// New returns the machine of a run. Errors name invalid agents and batches whose needs are missing or circular.
+// New returns the machine of a run. Errors name invalid agents, and batches with missing or circular dependencies.
 func New(info Info) (*Machine, error) {
 	m := &Machine{
 		loop: DefaultLoop(), info: info, run: StateLoad, tip: info.Base, width: info.Workers,
@@ -242,7 +242,7 @@ func (i Info) intake() []Trigger {
 	return append(walk, OnDone)
 }
 
-// Apply folds one fact. A report on a command that is not running changes nothing.
+// Apply applies one fact. A report on a command that is not running changes nothing.
 func (m *Machine) Apply(e Event) []Command {
 	m.lost = nil
 	switch e.Kind {

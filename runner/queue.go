@@ -366,7 +366,7 @@ func (m *Machine) resetLostBases() {
 	}
 }
 
-// Lost is a batch whose attempt was withdrawn because a candidate on which it began failed (TEAM-04).
+// Lost is a batch whose attempt was cancelled, because the attempt was based on a candidate that failed (TEAM-04).
 type Lost struct {
 	Batch   string // key
 	Attempt int

@@ -57,7 +57,7 @@ func (s *Recorder) Begin(info Info) Step {
 	return s.step(started, s.machine.Start(), nil)
 }
 
-// Fold applies a fact. underWay lists the commands that the driver has started and that have no report yet.
+// Fold applies a fact. underWay lists the commands that the driver has started, but not reported on.
 func (s *Recorder) Fold(e Event, underWay []Command) Step {
 	if s.behind {
 		s.changed(func(string, Status) {})
@@ -97,7 +97,7 @@ func (s *Recorder) step(e Event, cmds []Command, underWay []Command) Step {
 	return out
 }
 
-// WithdrawnReason is the reason that the journal gives for a cancelled command.
+// WithdrawnReason is the reason in the journal for a cancelled command.
 const WithdrawnReason = "cancelled: its base no longer exists"
 
 // calledOff lists the running commands that the machine no longer waits for, sorted by id. A command that the
@@ -181,7 +181,7 @@ func (c Command) Asked() Event {
 	return c.Report(Event{Outcome: OutcomeOK, Base: c.Base, Commit: c.Commit, Tree: c.Tree, Reason: c.Why})
 }
 
-// Spending returns the event with the cost of an agent whose work on c is ignored.
+// Spending returns the event with the cost of an agent if its work on c is ignored.
 func (c Command) Spending(e Event) Event {
 	return Event{Kind: Spent, Batch: c.Batch, Attempt: c.Attempt, Agent: e.Agent, Model: e.Model, Usage: e.Usage,
 		Critique: e.Critique, Reason: c.ID}

@@ -157,8 +157,8 @@ func (m *Machine) Batch(key string) (View, bool) {
 	return m.view(t), true
 }
 
-// Width returns the maximum number of concurrent agents: the run's workers, or one after agents could not start
-// side by side.
+// Width returns the maximum number of concurrent agents: the run's workers, or one if agents could not start
+// concurrently.
 func (m *Machine) Width() int { return m.width }
 
 // Tip returns the commit of the run branch.

@@ -222,7 +222,7 @@ func (m *Machine) toLand() bool {
 	return m.info.Land != "" && m.info.Land != "branch" && m.anyMerged()
 }
 
-// Pending returns the commands without a report, in plan order, which must be dispatched after a replay. There is at
+// Pending returns the commands without a report, in plan order. They must be dispatched after a replay. There is at
 // most one command of a batch, of a candidate that competes for it, and of the run itself.
 func (m *Machine) Pending() []Command {
 	var cmds []Command

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// Summary is a run as people and scripts see it: a fold over its events.
+// Summary is a run as people and scripts see it, computed from its events.
 type Summary struct {
 	Run        string         `json:"run"`
 	Plan       string         `json:"plan"`
@@ -62,7 +62,7 @@ type BatchSummary struct {
 	TestsAfter  *int     `json:"tests_after"`
 	Class       string   `json:"class,omitempty"` // kind of work (ROUTE-12)
 	Tier        string   `json:"tier,omitempty"`  // that its agent was last started with
-	// the tier that the routing plan gave it, as the configuration calls it
+	// its tier in the routing plan, by the name in the configuration
 	Routed string       `json:"routed,omitempty"`
 	Needs  []string     `json:"needs,omitempty"`
 	Gates  []GateResult `json:"gates,omitempty"` // of the last attempt
@@ -78,7 +78,7 @@ type BatchSummary struct {
 	costUnknown bool
 }
 
-// MarshalJSON writes null for what is not known (yet), so that each field is always there.
+// MarshalJSON writes null for unknown values, so that the JSON always has each field.
 func (b BatchSummary) MarshalJSON() ([]byte, error) {
 	type plain BatchSummary
 	known := func(s string) *string {
@@ -142,8 +142,8 @@ type Fold struct {
 	before  *int      // tests of the last batch that passed
 }
 
-// FoldOf returns the fold of a driver, which reads the driver's own machine. The machine must apply each event before
-// the fold does.
+// FoldOf returns the fold of a driver. It reads the driver's own machine, which must apply each event before the fold
+// does.
 func FoldOf(m *Machine) Fold { return Fold{machine: m, driven: true} }
 
 // Apply adds one event, in the order of the journal.
@@ -343,5 +343,5 @@ func (f *Fold) cost(b *BatchSummary, e Event) {
 	b.CostUSD = &sum
 }
 
-// Summary returns the present summary.
+// Summary returns the current summary.
 func (f *Fold) Summary() Summary { return f.sum }

@@ -5,12 +5,13 @@ import (
 	"iter"
 )
 
-// Progress carries signs of life. Lines are for people who watch; they are not facts and not in the journal.
+// Progress receives signs of life of running work. Its lines are only for people: they are not facts and not in the
+// journal.
 type Progress interface {
 	Line(batch, text string)
 }
 
-// Engine is the interface for the command line and other front ends.
+// Engine is the interface of a driver for the command line and other front ends.
 type Engine interface {
 	// Start runs j until it has ended or stopped. It is idempotent by run id: a run in the journal continues.
 	Start(ctx context.Context, run string, j Info) (Result, error)

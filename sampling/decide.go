@@ -61,8 +61,8 @@ type Decision struct {
 }
 
 // Decide ends round 1 (SAMP-05 to SAMP-07). Only candidates that passed their gates are eligible, whatever their
-// scores. A single passer is used. Of several, the highest score wins. If none passed, or the best two are close,
-// round 2 combines them.
+// scores. A single passer is used. If several passed, the highest score wins. If none passed, or the best two have
+// close scores, round 2 combines them.
 func Decide(cands []Candidate, o Options) Decision {
 	ranked := rank(cands)
 	d := Decision{Passers: []int{}}
@@ -121,8 +121,8 @@ func Decide(cands []Candidate, o Options) Decision {
 	return d
 }
 
-// AfterSynthesis ends round 2 (SAMP-09). It uses the synthesis if that passed, else the leader of round 1; without
-// a leader the batch fails.
+// AfterSynthesis ends round 2 (SAMP-09). It uses the synthesis if it passed, or else the leader of round 1. Without a
+// leader the batch fails.
 func AfterSynthesis(round1 Decision, synthesis Candidate) Decision {
 	d := Decision{Next: Use, Leader: round1.Leader, Passers: slices.Clone(round1.Passers)}
 	what := "the synthesis failed its gates"

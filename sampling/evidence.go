@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// CrossTest is a new or changed test of one candidate, with the candidates that pass it.
+// CrossTest is a new or changed test of one candidate, and the list of candidates that pass it.
 type CrossTest struct {
 	Author int    // number of the candidate that wrote it; 0 for a held-out test
 	Name   string // as its suite reports it
@@ -15,8 +15,8 @@ type CrossTest struct {
 	Passes []int  // numbers of the candidates whose code passes it
 }
 
-// Evidence holds the results of all candidates' tests for one candidate. Tests that pass without any change do not
-// count.
+// Evidence holds the results of all candidates' tests for one candidate. A test does not count if it passes on the code
+// before the batch.
 type Evidence struct {
 	Own    int `json:"own"`    // its own tests that fail without its change and pass with it
 	Agreed int `json:"agreed"` // percent of such tests of other candidates that pass on its code
@@ -38,8 +38,8 @@ func (e Evidence) words() string {
 	return text + fmt.Sprintf("; by all tests together it is right with a chance of %d %%", e.Likely)
 }
 
-// Weigh returns the evidence for each candidate, by number. In the percentages the tests of each author weigh the same
-// together, however many they are.
+// Weigh returns the evidence for each candidate, by number. In the percentages, the tests of each author have the same
+// total weight, whatever their number.
 func Weigh(candidates []int, tests []CrossTest) map[int]Evidence {
 	out := map[int]Evidence{}
 	likely := DefaultModel().Likely(candidates, tests)

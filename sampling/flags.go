@@ -20,7 +20,7 @@ type Flags struct {
 // ErrFlags reports wrong sampling flags: a usage error.
 var ErrFlags = errors.New("sampling flags")
 
-// Check finds flags that contradict each other or exceed the maximum.
+// Check returns an error if flags contradict each other or exceed the maximum.
 func (f Flags) Check(most int) error {
 	asked := f.SampleGiven || f.Sample != 0
 	if f.NoSample && asked {
@@ -84,7 +84,7 @@ func batchNumber(name string) string {
 	return name
 }
 
-// CheckBatches finds values of --sample-batch for batches that the plan does not have.
+// CheckBatches returns an error if --sample-batch names a batch that the plan does not have.
 func (f Flags) CheckBatches(numbers []string) error {
 	for _, number := range slices.Sorted(maps.Keys(f.SampleBatch)) {
 		if !slices.ContainsFunc(numbers, func(n string) bool { return batchNumber(n) == number }) {

@@ -18,7 +18,7 @@ type Settings struct {
 	GBPerCandidate float64 // memory per candidate, in units of 2^30 bytes
 }
 
-// Request is the input of [Plan]: the known data about a batch before its next attempt.
+// Request is the input of [Plan]: the data about a batch before its next attempt.
 type Request struct {
 	Batch       string // number, as in the plan
 	Critical    bool
@@ -58,7 +58,7 @@ const (
 	GiveUp Action = "give_up"
 )
 
-// Tournament is the decision of [Plan], with the text to show before it is carried out (SAMP-15).
+// Tournament is the decision of [Plan], with the text to show before the tournament starts (SAMP-15).
 type Tournament struct {
 	Action   Action   `json:"action"`
 	Trigger  Trigger  `json:"trigger,omitempty"` // reason to want a tournament, even if none is held
@@ -70,7 +70,7 @@ type Tournament struct {
 	Time     string   `json:"time,omitempty"`
 }
 
-// Trigger is the reason to want a tournament (SAMP-01).
+// Trigger is the reason for a tournament (SAMP-01).
 type Trigger string
 
 // The triggers.

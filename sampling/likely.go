@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// Model holds the parameters from which test results give the probability that a candidate is right. They were fitted
+// Model holds the parameters that [Likely] uses to compute the probability that a candidate is right. They were fitted
 // on fix commits of real projects: docs/sampling.md.
 type Model struct {
 	Prior  float64 // a candidate that passed its gates is right
@@ -19,7 +19,7 @@ type Model struct {
 	Still  float64 // how much rarer a right candidate is among those that behave like the base in all tests
 }
 
-// DefaultModel returns the chances that tournaments use.
+// DefaultModel returns the parameters that tournaments use.
 func DefaultModel() Model {
 	return Model{Prior: 0.3, Sound: 0.75, Held: 0.95, Agree: 0.97, Catch: 0.75, Repeat: 0.25, Wrong: 0.1, Chance: 0.1,
 		Still: 0.05}
@@ -35,8 +35,8 @@ type author struct {
 	passes []bool // of each candidate: it passes all of them
 }
 
-// Likely returns for each candidate the probability that it is right, by number. It tries all combinations of right
-// and wrong candidates, and weighs each by how well it explains which tests passed where.
+// Likely returns for each candidate the probability that it is right, by number. It tries all combinations of right and
+// wrong candidates, and weighs each combination by how well it explains the test results.
 func (m Model) Likely(candidates []int, tests []CrossTest) map[int]float64 {
 	out := map[int]float64{}
 	for part := range slices.Chunk(candidates, mostModelled) {

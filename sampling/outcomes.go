@@ -62,7 +62,7 @@ func (o Outcome) check() error {
 	return nil
 }
 
-// Held is a finished tournament with the data for its outcomes.
+// Held holds the data of a finished tournament for its outcomes.
 type Held struct {
 	BatchType string
 	Run       string
@@ -80,8 +80,8 @@ type Held struct {
 	Final     Decision // equal to Decision without a synthesis
 }
 
-// Outcomes writes one row for each candidate that has a verdict. A candidate of round 1 won when it led that round, be
-// it used in the end or not: that the best two were close, or that a synthesis did better, is not its variant's fault.
+// Outcomes writes one row for each candidate that has a verdict. A candidate of round 1 has won if it led that round,
+// even if it was not used in the end. A close result or a better synthesis is not a fault of its variant.
 func (h Held) Outcomes() []Outcome {
 	var out []Outcome
 	add := func(c Candidate, round int, won bool, variant string, kind Kind) {

@@ -39,7 +39,7 @@ func (r Rate) String() string {
 
 func (r Rate) value() float64 { return float64(r.Successes) / float64(r.Tries) }
 
-// Retries counts the attempts after a failure that were not sampled.
+// Retries counts plain retries: attempts after a failure without a tournament.
 type Retries struct{ Tries, Successes int }
 
 // Comparison measures the benefit of sampling (SAMP-20, MET-07).
@@ -51,8 +51,9 @@ type Comparison struct {
 	Ungrouped int  `json:"ungrouped"` // uncounted outcomes without a tournament
 }
 
-// Rates compares. A tournament succeeds if one of its candidates, or its synthesis, passed. Only tournaments after a
-// failure are compared with retries: a batch that failed once is harder than one that was not tried yet.
+// Rates makes the comparison. A tournament succeeds if one of its candidates, or its synthesis, passed. Only
+// tournaments after a failure are compared with retries, because a batch that failed once is harder than one that was
+// not tried yet.
 func Rates(outcomes []Outcome, retries Retries) Comparison {
 	type tally struct{ won, retry bool }
 	seen := map[string]*tally{}
@@ -106,7 +107,7 @@ func (c Comparison) Difference() (middle, low, high float64, ok bool) {
 	return middle, middle - math.Hypot(p-s.Low, r.High-q), middle + math.Hypot(s.High-p, q-r.Low), true
 }
 
-// Lines are the comparison for people.
+// Lines formats the comparison for people.
 func (c Comparison) Lines() []string {
 	out := []string{
 		"after a failed attempt, sampling: " + c.Sampling.String(),

@@ -1,12 +1,12 @@
-// Package sampling lets several candidates of one batch compete and chooses the winner.
+// Package sampling holds tournaments: several candidates of one batch compete, and it chooses the winner.
 //
 // A tournament is worth its cost if another try can help: a batch failed, is critical, or a person asked for it.
 // [Plan] decides whether to hold one, [Allocate] gives each candidate its variant of the brief, and a [Scorer]
 // rates those that passed their gates. [Decide] picks the winner or asks for a synthesis of all attempts, whose
 // brief [Brief] writes. The results go into a [Store], from which the next [Allocate] learns.
 //
-// The package runs no process, reads no clock and has no randomness of its own: the caller supplies time, memory
-// and a seeded random source. Only a Store uses the disk.
+// The package runs no process, reads no clock and creates no random numbers: the caller supplies time, memory and a
+// seeded random source. Only a Store uses the disk.
 package sampling
 
 import "math/rand/v2"
@@ -19,14 +19,13 @@ type Options struct {
 	Forget      float64 // weight that an outcome loses with each later one of its type, 0 to 1; see [DefaultOptions]
 }
 
-// DefaultOptions returns the default options. How Forget was chosen is in
-// docs/sampling.md: by the simulation that tools/bench prints.
+// DefaultOptions returns the default options. docs/sampling.md explains how a simulation chose the value of Forget.
 func DefaultOptions() Options {
 	return Options{Close: 0.05, LearnAfter: 10, Forget: 0.01}
 }
 
-// Rand is the source of chance of a run with this seed. It depends on the batch, so a batch gets the same candidates
-// in any order of batches.
+// Rand returns the random source of a batch in a run with this seed. It depends on the batch, so a batch gets the same
+// candidates in any order of batches.
 func Rand(seed uint64, batch string) *rand.Rand {
 	h := uint64(14695981039346656037) // FNV-1a: the same on every machine and in every version
 	for i := range len(batch) {

@@ -18,8 +18,8 @@ type Measure struct {
 	LessonViolations int  `json:"lesson_violations"`
 	ASTViolations    int  `json:"ast_violations"` // findings of structural patterns
 
-	// Unknown names the inputs that no gate could measure, by the names of the score expression. They count as 0 for
-	// all candidates of a batch, and the explanation says so.
+	// Unknown lists the inputs that no gate could measure, by their names in the score expression. They count as 0 for all
+	// candidates of a batch, and the explanation says so.
 	Unknown []string `json:"unknown,omitempty"`
 
 	// Evidence holds the results of the other candidates' tests; nil if none could run.
@@ -54,8 +54,8 @@ func (m Measure) in() inputs {
 	return in
 }
 
-// The points if candidates were compared. Otherwise many tests and a small diff count most, which even a change
-// without effect has.
+// The points if candidates were compared. Without a comparison, many tests and a small diff count most; even a change
+// without effect has those.
 const (
 	pointsLikely = 100 // for each percent of the chance that the candidate is right
 	pointsLine   = 10  // for each changed line, up to mostLines: to break ties
@@ -66,9 +66,9 @@ const (
 const DefaultScore = "(compared > 0 ? 100*likely + 10*min(diff, 10) : 10*tests + 10000/(diff + 1))" +
 	" + 1000/(lint + 1) - 200*lessons - 100*ast"
 
-// Score rates a candidate (SAMP-04): tests count most, small and clean changes are better than large ones. A
-// candidate that did not pass its gates has 0, which is not a rank: it is not eligible, even against a passed one
-// with less than 0. Divisions round down. Sums saturate at the largest int.
+// Score rates a candidate (SAMP-04): tests count most, small and clean changes are better than large ones. A candidate
+// that did not pass its gates has 0 and is not eligible: a candidate that passed wins against it even with a score
+// below 0. Divisions round down. Sums saturate at the largest int.
 func Score(m Measure) int {
 	if !m.Passed {
 		return 0
@@ -159,7 +159,8 @@ func MeaningOf(name string) Meaning {
 	return Meaning{"", name, ""}
 }
 
-// Scorer rates candidates by the built-in score or by an expression of the settings. Its zero value is the built-in.
+// Scorer rates candidates by the built-in score or by an expression in the settings. Its zero value uses the built-in
+// score.
 type Scorer struct{ own *condition.Integer[inputs] }
 
 // NewScorer compiles [sampling] score. An empty text means the built-in score. The names are tests, diff, lint,
@@ -183,7 +184,7 @@ func NewScorer(text string) (Scorer, error) {
 
 func squeeze(text string) string { return strings.Join(strings.Fields(text), "") }
 
-// String is the expression.
+// String returns the expression.
 func (s Scorer) String() string {
 	if s.own == nil {
 		return DefaultScore

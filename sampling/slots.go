@@ -143,9 +143,9 @@ type Record struct {
 	Wins, Losses float64 // the same, with lower weights for older ones
 }
 
-// Records counts the outcomes of each variant for a batch type. Each later outcome of the type reduces the weight
-// of earlier ones by the share o.Forget. So a variant that stops winning, because the model or the code base
-// changed, is detected.
+// Records counts the outcomes of each variant for a batch type. Each later outcome of the type reduces the weight of
+// earlier ones by the share o.Forget. So it detects a variant that stops winning because the model or the code base
+// changed.
 func Records(batchType string, history []Outcome, o Options) map[string]Record {
 	records := map[string]*Record{}
 	weight, keep := 1.0, 1-min(max(o.Forget, 0), 1)

@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/prompt"
 )
 
-// SynthesisInput is the input for the brief of round 2 (SAMP-08). That text precedes the ordinary brief of the batch,
+// SynthesisInput is the input for the text of round 2 (SAMP-08). The text comes before the normal brief of the batch,
 // which contains the task itself.
 type SynthesisInput struct {
 	Batch    string // number
@@ -22,7 +22,7 @@ type SynthesisInput struct {
 // LeastTokens is the smallest budget of a synthesis brief: below it the facts would not fit.
 const LeastTokens = 600
 
-// Attempt is a candidate as the synthesis gets to see it.
+// Attempt is the part of a candidate that the synthesis gets.
 type Attempt struct {
 	Candidate
 	Terms       []Term   // of its score, by [Scorer.Explain]

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Variant is a way to give a batch to an agent: a name, and a directive in the brief.
+// Variant is a direction for an agent: a name, and a directive in the brief.
 type Variant struct {
 	Name   string `json:"name"`
 	Prompt string `json:"prompt"` // "" for vanilla, the unchanged brief

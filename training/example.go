@@ -1,4 +1,4 @@
-// Package training converts what runs leave behind into training data.
+// Package training converts records of runs and histories into training data.
 //
 // An [Example] is the common form of all data: from the journal, from a repository's history, and from reviews.
 // Producers, selection and export share only this type and its file format, one JSON object per line (TRAIN-02). Only

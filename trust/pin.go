@@ -4,9 +4,9 @@
 // lowers it. [Keeper] stores the contract in owner.toml and each change of it in an audit, and rejects both if they
 // disagree. Some actions are never automatic in any tier ([Gates]).
 //
-// [Pins] controls what a repository's configuration can execute. A repository is foreign text until its user has
-// checked it. So the executables of its configuration are pinned by digest for each repository, in the user's own
-// folder. Any change needs a new confirmation.
+// [Pins] controls what a repository's configuration can execute. A repository is not trusted until its user has checked
+// it. So the programs in its configuration are pinned by digest for each repository, in the user's own folder. Any
+// change needs a new confirmation.
 package trust
 
 import (

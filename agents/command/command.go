@@ -1,9 +1,9 @@
 // Package command runs programs as agents: a CLI with a preset (see [Presets]), or any command line that reads a
 // brief and changes files.
 //
-// The program runs in the workspace, with the brief on its standard input and in the file $RUNPLAN_BRIEF. It may
-// commit its changes or leave them uncommitted. For unknown programs, only the exit status says whether they gave
-// up. For CLIs with a preset, package outcome reads their events. In both cases, the gates judge the changes.
+// The program runs in the workspace, with the brief on its standard input and in the file $RUNPLAN_BRIEF. It may commit
+// its changes or leave them uncommitted. For unknown programs, only the exit status shows a failure. For CLIs with a
+// preset, package outcome reads their events. In both cases, the gates check the changes.
 package command
 
 import (

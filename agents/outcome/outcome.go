@@ -1,8 +1,8 @@
 // Package outcome decides how an attempt ended, for all agents in one place.
 //
-// Evidence counts in this order: why runplan itself ended the program; the error that the CLI reports in a field;
-// its final event; its exit status; the changes in the workspace; and last the standard error of a failed program.
-// The agent's own text is not evidence.
+// It uses evidence in this order: why runplan itself ended the program; the error in the CLI's output; its final event;
+// its exit status; the changes in the workspace; and last the standard error of a failed program. The agent's own text
+// is not evidence.
 package outcome
 
 import (

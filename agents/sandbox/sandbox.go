@@ -1,13 +1,13 @@
 // Package sandbox confines agents with bubblewrap, docker, sandbox-exec or a command of the user.
 //
-// In each sandbox, an agent may write to its workspace, its TMPDIR and the paths in the settings. It may read the
-// machine, except the places where people keep keys. It has network access, because it calls its model. If the
-// sandbox is not available, the agent does not start: there is no weaker fallback.
+// In each sandbox, an agent may write to its workspace, its TMPDIR and the paths in the settings. It may read all
+// files, except the usual places of keys. It has network access, because it calls its model. If the sandbox is not
+// available, the agent does not start: there is no weaker fallback.
 //
-// Git works inside, including commits, but cannot harm the repository. Its settings, hooks, branches and objects
-// are read-only. In the common git folder, only the worktree's own files and the branches of the run are writable.
-// New objects go to a separate folder, as git does for unaccepted pushes. [Box.Close] checks each one against its
-// name and moves it to the repository.
+// Git works inside, including commits, but cannot harm the repository. Its settings, hooks, branches and objects are
+// read-only. In the common git folder, only the worktree's own files and the branches of the run are writable. New
+// objects go to a separate folder, as in git for pushes that are not accepted yet. [Box.Close] compares each object
+// with its name and moves it to the repository.
 package sandbox
 
 import (

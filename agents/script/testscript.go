@@ -160,8 +160,8 @@ type engineReport struct {
 	log     string
 }
 
-// runEngine runs one script file. It may write to the folder of the file. With own, the script starts in a folder of
-// its own.
+// runEngine runs one script file. It may write to the folder of the file. With own, the script starts in its own
+// folder.
 func runEngine(file, workspace string, own bool, env []string, deadline time.Time) engineReport {
 	t := &engine{}
 	p := testscript.Params{

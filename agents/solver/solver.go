@@ -1,10 +1,10 @@
 // Package solver is the agent that calls a local model itself. It retrieves context, asks the model of the stage
 // execute_code for search/replace edits, and applies them in the workspace.
 //
-// One answer is one attempt. The edits of an answer are applied all or none. A fault in an answer becomes the
-// class of the failed attempt, which the next attempt is given (SOLVE-07). Only a request for more context, with
-// the names of missing parts, is answered within an attempt. Worktrees, gates, attempts and landing belong to the
-// runner, as for all agents.
+// One answer is one attempt. Either all edits of an answer are applied, or none. A fault in an answer becomes the class
+// of the failed attempt, and the next attempt gets it (SOLVE-07). Only a request for more context, with the names of
+// missing parts, is answered within an attempt. Worktrees, gates, attempts and landing belong to the runner, as for all
+// agents.
 //
 // The solver knows the repository only through retrieval and never opens the index (SOLVE-08).
 package solver

@@ -1,11 +1,11 @@
 // Package stream reads the output of command-line agents, each in its own format.
 //
 // A [Parser] takes output in chunks of any size. It produces [Event]s for display, and [Totals] for decisions and
-// accounting. It trusts no input: it counts and skips lines that are truncated, broken or of an unknown kind, and
-// its memory is bounded.
+// accounting. It does not trust its input: it counts and skips lines that are truncated, broken or of an unknown kind,
+// and its memory use is limited.
 //
-// Text that an agent writes is never treated as an error of the agent. Errors come only from the fields that a CLI
-// has for them, so an agent can write about rate limits without appearing limited.
+// Text that an agent writes is never treated as an error of the agent. Errors come only from a CLI's fields for errors,
+// so an agent can write about rate limits without being treated as limited.
 package stream
 
 import (

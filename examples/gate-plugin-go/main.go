@@ -1,4 +1,4 @@
-// Command gate-plugin-go is a gate plugin: it finds TODO comments that name no owner in the files that have changed.
+// Command gate-plugin-go is a gate plugin: it finds TODO comments without an owner in changed files.
 //
 //	TODO(ada): this one is fine
 //	TODO: this one is found

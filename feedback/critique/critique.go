@@ -2,9 +2,9 @@
 // one short question, and the model may give one remark (FIX-28).
 //
 // Remarks with low confidence are dropped, and those with medium confidence are kept for the reviewers of the batch.
-// Remarks with high confidence are shown before the gates and to the next attempt (FIX-29). Critique only advises: it
-// does not delay the agent or block anything, and a missing answer is only noted. It costs money, so calls are limited
-// and counted, and omitted steps are reported (FIX-30).
+// Remarks with high confidence are shown before the gates run, and in the brief of the next attempt (FIX-29). Critique
+// only advises: it does not delay the agent or block anything, and a missing answer is only noted. It costs money, so
+// calls are limited and counted, and omitted steps are reported (FIX-30).
 package critique
 
 import (

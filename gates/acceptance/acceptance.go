@@ -26,12 +26,12 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Own is the engine's argument for a script that starts in its own folder.
+// Own is an argument of the engine: the script starts in its own folder.
 const Own = "-own"
 
 // New makes the gate for the scripts in folder, relative to the tree. It calls the engine with [Own], a script and the
-// tree. The engine prints what package testscript prints, "SKIP: REASON" for a script that skipped itself, and exits
-// with 0 or 1.
+// tree. The engine prints the output of package testscript, or "SKIP: REASON" for a script that skipped itself. It
+// exits with 0 or 1.
 func New(folder string, engine []string) gates.Gate {
 	info := gates.Info{Name: "acceptance", Kind: gates.Static, Cost: gates.Costly, Blocking: true,
 		Command: "testscripts of " + folder}

@@ -1,8 +1,8 @@
-// Package baseline separates what a change broke from what was broken before.
+// Package baseline separates new failures of a change from failures that existed before.
 //
-// Only if a gate fails, it runs on the change's base commit as well. Failures on both sides, test by test and finding
-// by finding, are known: they are shown, warn and do not block. The exit status does not count here: a suite that
-// failed before may have one more failing test now.
+// If a gate fails, it also runs on the change's base commit. A failing test or a finding that both sides have is known:
+// it is shown, warns and does not block. The exit status does not count here: a suite that failed before may have one
+// more failing test now.
 package baseline
 
 import (
@@ -13,13 +13,13 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// ErrNoGate says that the base has no such gate: its subject is new.
+// ErrNoGate says that the base does not have the gate, because the checked project is new.
 var ErrNoGate = errors.New("the base does not have this gate")
 
-// Look runs the gate with a name on the base.
+// Look runs a gate on the base and returns its report. name is the name of the gate.
 type Look func(ctx context.Context, gate string) (gates.Report, error)
 
-// Around wraps g so that failures that look finds at the base count as known. at names the base in messages.
+// Around wraps g: failures that look also finds on the base count as known. at is the name of the base in messages.
 func Around(g gates.Gate, at string, look Look) gates.Gate { return lenient{g, at, look} }
 
 type lenient struct {
@@ -92,9 +92,9 @@ func compare(gate string, rep, before gates.Report, at string, answers func(gate
 	return rep
 }
 
-// Tells reports whether a finding has details. If a program failed without details, its cause on the base may have
-// been a different one. A configured gate may also be meant to fail until the work is done. A build failure hides
-// everything else, so it is never excused.
+// Tells reports whether a finding has details. If a program failed without details, the cause on the base may have been
+// different. A configured gate may also fail on purpose until the work is done. A build failure hides everything else,
+// so it is never excused.
 func Tells(f gates.Finding) bool {
 	if f.Rule == "build" {
 		return false

@@ -1,8 +1,8 @@
 // Package blueprint compares code with its design. A blueprint says in YAML what a unit promises: its purpose,
 // interfaces, dependencies and failure modes. Two checks compare the code with it. The mechanical check reads the
-// source and states facts. The cold review judges from summaries, without knowledge of how the code was written.
+// source and reports facts. In the cold review, a model judges summaries; it does not know how the code was written.
 //
-// The blueprint is the truth (BP-05): if code and blueprint differ, the code is wrong, or the blueprint is corrected.
+// The blueprint decides (BP-05): if code and blueprint differ, the code is wrong, or the blueprint is corrected.
 // Reviews make no exceptions. A unit begins as a candidate; after review, checks and a signature it is promoted to
 // live.
 package blueprint
@@ -42,7 +42,7 @@ type Dependencies struct {
 	Shared   []string  `yaml:"shared" json:"shared,omitempty"` // libraries that every unit may import
 }
 
-// Service is another unit that this one calls, and how: through a client, never by raw HTTP (BP-26).
+// Service is another unit that this unit calls. It must call it through a client, never by raw HTTP (BP-26).
 type Service struct {
 	Name    string   `yaml:"name" json:"name" need:"yes"`
 	Client  string   `yaml:"client" json:"client,omitempty"` // module or type of the client utility
@@ -171,5 +171,5 @@ func (b *Blueprint) Line(key string) int {
 	return 1
 }
 
-// File returns the path that the blueprint was read from, as messages name it.
+// File returns the path of the blueprint's file for messages.
 func (b *Blueprint) File() string { return b.file }

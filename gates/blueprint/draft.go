@@ -12,7 +12,8 @@ import (
 )
 
 // Draft makes a candidate from existing code: interfaces from its routes, dependencies from its calls, failure modes
-// from its handlers. What code cannot show, above all its purpose, becomes an open question and lowers the confidence.
+// from its handlers. Facts that code does not show, such as its purpose, become open questions and lower the
+// confidence.
 func Draft(unit string, files []summary.Summary, unseen []patterns.Skip) *Blueprint {
 	b := &Blueprint{Unit: unit,
 		Intent: Intent{Purpose: "To be written: what is " + unit + " for?", CognitiveRole: "To be written: what part does " +

@@ -13,9 +13,9 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// Gate compares changed source files with their live blueprints. Without live blueprints, or if no source file of one
-// changed, it is a visible skip. A batch must not rewrite a live blueprint unless it names the file: that is a finding,
-// and the old blueprint counts.
+// Gate compares changed source files with their live blueprints. It is skipped if there are no live blueprints, or if
+// none of their source files changed. A batch may change a live blueprint only if it names the file. Otherwise the
+// change is a finding, and the old blueprint counts.
 func Gate(find func(context.Context) (patterns.Program, error)) gates.Gate {
 	info := gates.Info{Name: "blueprint", Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {

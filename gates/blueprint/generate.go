@@ -18,7 +18,7 @@ import (
 // references is the number of units that serve as examples: those that were promoted last (BP-24).
 const references = 3
 
-// These limit the part of other units and of the shared library in a brief.
+// The limits for the source of other units and of the shared library in a brief.
 const (
 	mostReference = 60_000
 	mostShared    = 120_000
@@ -26,7 +26,7 @@ const (
 
 // Brief is the input for the author of a unit's code (BP-24). It contains the candidate, all live blueprints, the
 // source of the three units that were promoted last, the shared library and the rubric. It contains no earlier attempts
-// and nothing that overrides the blueprint. It names what did not fit.
+// and nothing that overrides the blueprint. It lists what did not fit.
 type Brief struct {
 	Generation Generation `json:"generation"`
 	Unit       string     `json:"unit"`
@@ -37,8 +37,8 @@ type Brief struct {
 	Returned   string     `json:"returned,omitempty"`
 }
 
-// Generate makes the brief of a candidate and notes that it was handed out, so that no review of the unit comes from
-// the same session. With fix, the list that the last review sent back is attached.
+// Generate makes the brief of a candidate. It records the session that gets the brief, because that session must not
+// review the unit. With fix, the brief contains the list of faults from the last review.
 func Generate(root, unit, session string, fix bool, set prompt.Set, now time.Time, id string) (Brief, error) {
 	out := Brief{Unit: unit, Generation: Generation{ID: id, Session: session, At: now.UTC()}, References: []string{},
 		Shared: []string{}, Left: []string{}}
@@ -81,8 +81,8 @@ func Generate(root, unit, session string, fix bool, set prompt.Set, now time.Tim
 	return out, Note(root, Entry{At: now, Unit: unit, Kind: "generation", Text: "context " + id + " handed out"})
 }
 
-// Rubric returns the requirements that the code must meet before it is handed over (BP-25). [Check] verifies those that
-// a program can.
+// Rubric returns the requirements that finished code must meet (BP-25). [Check] verifies those that a program can
+// verify.
 func Rubric(b *Blueprint, set prompt.Set) (string, error) {
 	return set.Render(rubricPrompt, map[string]string{"unit": b.Unit})
 }

@@ -20,8 +20,8 @@ type Handled struct {
 	Found     string   `json:"blueprint,omitempty"` // the changed blueprint
 }
 
-// Handle stores a review twice and acts on it (BP-23). A rejected unit goes back with a list of corrections, notes
-// become open questions, and critical discrepancies wait for a person.
+// Handle stores a review twice and acts on it (BP-23). A rejected unit gets a list of corrections, notes become open
+// questions, and critical discrepancies wait for a person.
 func (r *Review) Handle(rec Record, now time.Time) (Handled, error) {
 	h := Handled{Record: rec, Word: rec.Decision.Word(), Queued: []Item{}}
 	var err error

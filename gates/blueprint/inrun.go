@@ -14,9 +14,9 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Reviewer has units reviewed in trees that runplan owns, such as the candidates of a run. It writes neither into the
-// tree, which is under review, nor into the user's repository. All files of a review go to a folder that the caller
-// gives. It asks no person: a rejected unit goes back to its author.
+// Reviewer lets a model review units in trees that runplan owns, such as the candidates of a run. It writes neither to
+// the tree under review nor to the user's repository. All files of a review go to a folder of the caller. It asks no
+// person: the agent gets a rejected unit again.
 type Reviewer struct {
 	Deps    // its Summary is called again for each tree
 	Sources func(ctx context.Context, root string) (summary.Options, error)
@@ -54,7 +54,7 @@ func Concerned(root string, changed []string) ([]string, error) {
 	return out, nil
 }
 
-// Review has one live unit of the tree at root reviewed cold. An invalid answer is an error; its text is stored.
+// Review makes the cold review of one live unit of the tree at root. An invalid answer is an error; its text is stored.
 func (v Reviewer) Review(ctx context.Context, root, unit, out string) (Opinion, error) {
 	o := Opinion{Unit: unit}
 	d := v.Deps
@@ -116,7 +116,8 @@ func (v Reviewer) hide(text string) string {
 // ReviewGate is the name of a reviewer's report among the reports of gates.
 const ReviewGate = "blueprint:review"
 
-// Report returns the report that goes back with a rejected unit. It leaves out observations, which cost no fidelity.
+// Report returns the report about a rejected unit for its author. It omits observations, because they do not lower the
+// fidelity.
 func (o Opinion) Report() gates.Report {
 	rep := gates.Report{Gate: ReviewGate, Status: gates.Fail, Note: fmt.Sprintf("%s: %s", o.Unit, o.Record.DecisionReason)}
 	for _, d := range o.Record.Discrepancies {

@@ -17,10 +17,10 @@ type Interface struct {
 	Library *Library    `type:"library"`
 }
 
-// InterfaceType is the tag, as the fields of [Interface] have it.
+// InterfaceType is the tag of an [Interface].
 type InterfaceType string
 
-// The types that drafts have.
+// The types that occur in drafts.
 const (
 	TypeHTTP    InterfaceType = "http_rest"
 	TypeSocket  InterfaceType = "websocket"

@@ -95,9 +95,9 @@ func Validate(ctx context.Context, root string, now time.Time,
 	return m.done(root, now)
 }
 
-// ReviewLive has each live unit reviewed that changed since its last review (BP-30). Critical and major discrepancies
-// become open questions, critical ones also wait in the queue, and the journal gets one line. It can be interrupted
-// between units: finished reviews are stored.
+// ReviewLive reviews each live unit that changed since its last review (BP-30). Critical and major discrepancies become
+// open questions, critical ones also wait in the queue, and the journal gets one line. It can be interrupted between
+// units: finished reviews are stored.
 func ReviewLive(ctx context.Context, root string, now time.Time,
 	review func(ctx context.Context, unit string) (Handled, error)) (Maintained, error) {
 	m := Maintained{Task: CodeReview, Units: []string{}, Current: []string{}, Problems: []string{}}

@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// ErrNotCold reports that the answer comes from a session that wrote the code.
+// ErrNotCold reports that the answer comes from the session that wrote the code.
 var ErrNotCold = errors.New("the answer is not from a cold review")
 
 // ErrNoQuestion reports that no review waits for an answer.
@@ -45,8 +45,8 @@ func (r *Review) Wait() error {
 }
 
 // Answered accepts an answer from a file if it belongs to the pending question and if blueprint and sources are
-// unchanged. session names the session that answered, if known. It must not be one that generated code of this unit,
-// and the answer must not name one (BP-07).
+// unchanged. session is the session that answered, if known. No session that generated code of this unit may answer, or
+// be named in the answer (BP-07).
 func Answered(root, unit string, s State, text, session string, now time.Time) (*Review, Record, error) {
 	var p pending
 	raw, err := readBelow(root, pendingFile(unit, s), maxResult)

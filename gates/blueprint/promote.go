@@ -20,7 +20,7 @@ import (
 // StageStatus is the status of a promotion's stage.
 type StageStatus string
 
-// Skipped is not a pass, and the note says why.
+// Skipped is not a pass; the note states the reason.
 const (
 	StagePass    StageStatus = "pass"
 	StageFail    StageStatus = "fail"
@@ -73,18 +73,18 @@ func StageNames() []string {
 	return []string{"blueprint", "check", "validation", "smoke", "review", "journal", "approval", "promote", "verify"}
 }
 
-// Pipeline holds the functions and settings of a promotion. Validate runs lint, types and tests, Smoke the battery of
-// the unit; either may report that there is none.
+// Pipeline holds the functions and settings of a promotion. Validate runs lint, types and tests. Smoke runs the smoke
+// tests of the unit. Either may report that there are none.
 type Pipeline struct {
 	Root     string
 	Now      func() time.Time
 	Check    func(ctx context.Context, b *Blueprint, s State) (Checked, error)
 	Validate func(ctx context.Context) (gates.Verdict, error)
 	Smoke    func(ctx context.Context) (gates.Verdict, error)
-	// Approve is the human gate: it returns who signed, or why there is no signature.
+	// Approve is the human gate: it returns the name of the signer, or why there is no signature.
 	Approve func(ctx context.Context, unit string) (by string, err error)
 	// Audit reports whether this generation of a unit needs a review, and why (TRAIN-30). If it is nil, each generation
-	// does.
+	// needs one.
 	Audit func(ctx context.Context, unit string) (due bool, why string, err error)
 	Stage func(StageResult) // may be nil
 }
@@ -107,7 +107,7 @@ type walk struct {
 }
 
 // Promote takes a candidate through the stages. It ends at the first stage that fails; a skipped stage does not end it.
-// From its own stage on, it writes the journal at each stage, so the last entry has the outcome.
+// From the journal stage on, it writes the journal at each stage, so the last entry has the outcome.
 func Promote(ctx context.Context, unit string, pl Pipeline) (Promotion, error) {
 	w := walk{Pipeline: pl, p: Promotion{Unit: unit, At: pl.Now().UTC()}}
 	if err := ValidUnit(unit); err != nil {
@@ -365,7 +365,7 @@ func (w *walk) note() error {
 		Text: fmt.Sprintf("%s at %s; %s", w.p.Outcome, last, w.p.file)})
 }
 
-// Promotions lists all that were tried, in order.
+// Promotions lists all promotions that were tried, in order.
 func Promotions(root string) ([]Promotion, error) {
 	names, err := fs.Glob(os.DirFS(root), path.Join(Folder, "promotions", "*.json"))
 	if err != nil {

@@ -28,8 +28,8 @@ func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 	return prompt.LoadEmbedded("gates/blueprint", prompts, layers...)
 }
 
-// Question is the content of a review prompt: the blueprint, summaries and the schema. It has no field for source, for
-// the author's instructions, or for opinions about the code (BP-17).
+// Question is the content of a review prompt: the blueprint, summaries and the schema. It has no field for the source,
+// the author's instructions, or opinions about the code (BP-17).
 type Question struct {
 	Blueprint *Blueprint
 	Files     []summary.Summary

@@ -38,7 +38,7 @@ type Item struct {
 	Before   []Closing  `json:"closed_before,omitempty"` // earlier closings of a reopened item, oldest first
 }
 
-// Closing records how an item was closed before it was reopened.
+// Closing records how a reopened item was closed before.
 type Closing struct {
 	Status ItemStatus `json:"status"`
 	By     string     `json:"closed_by"`
@@ -49,7 +49,7 @@ type Closing struct {
 // ItemStatus is the status of an item.
 type ItemStatus string
 
-// The statuses. Acknowledged is approved without a fix; fixed begins a new cycle of promotion.
+// The statuses. Acknowledged means approved without a fix; fixed starts a new cycle of promotion.
 const (
 	Open         ItemStatus = "open"
 	Acknowledged ItemStatus = "acknowledged"
@@ -61,8 +61,8 @@ func queueFolder() string { return path.Join(Folder, "queue") }
 // ErrNoItem reports that the queue does not have the item.
 var ErrNoItem = errors.New("the item is not in the queue")
 
-// Enqueue puts the critical discrepancies of a review into the queue. An open item is not added twice. An
-// acknowledged item with the same evidence stays closed: the owner knows of it. With other evidence, or if it was
+// Enqueue puts the critical discrepancies of a review into the queue. An open item is not added twice. An acknowledged
+// item with the same evidence stays closed, because the owner already knows it. With other evidence, or if it was
 // marked as fixed, a closed item is reopened and keeps the record of its closing.
 func Enqueue(root string, r Record, review string) (added []Item, err error) {
 	for _, d := range r.Discrepancies {

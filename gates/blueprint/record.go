@@ -55,7 +55,7 @@ const (
 	AnswerFile = "answer file"
 )
 
-// Curriculum is the folder of reviews for training.
+// Curriculum is the folder with copies of reviews for training.
 const Curriculum = "knowledge/curricula/code-architect"
 
 // ReviewFolder returns the folder of a unit's reviews. Reviews of live units belong to the retroactive corpus (BP-22).
@@ -94,7 +94,7 @@ func summariesFile(folder, stamp string) string {
 
 func answerFile(folder, stamp string) string { return path.Join(folder, "cc_review_"+stamp+".json") }
 
-// Store writes a review twice (BP-23): next to its prompt, and for training. It returns both paths.
+// Store writes a review to two files (BP-23): next to its prompt, and for training. It returns both paths.
 func Store(root, stamp string, r Record) (paths []string, err error) {
 	paths = []string{answerFile(ReviewFolder(r.ServiceID, r.State), stamp),
 		path.Join(Curriculum, "reviews", r.ServiceID+"_"+stamp+".json")}

@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Tables returns the blueprint as a reviewer reads it by default (C-22); [Blueprint.YAML] is the other way.
+// Tables returns the blueprint as tables, the default form for reviewers (C-22). The other form is [Blueprint.YAML].
 func (b *Blueprint) Tables() string {
 	var w strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&w, format+"\n", args...) }

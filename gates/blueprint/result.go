@@ -18,7 +18,7 @@ type ReviewResult struct {
 	ServiceID       string `json:"service_id"`
 	Reviewer        string `json:"reviewer"`
 	ReviewTimestamp string `json:"review_timestamp"`
-	// the reviewer's estimate; [Fidelity] counts
+	// the reviewer's estimate; the value of [Fidelity] is used instead
 	OverallFidelityScore    float64          `json:"overall_fidelity_score"`
 	Discrepancies           []Discrepancy    `json:"discrepancies"`
 	OpenQuestionUpdates     []QuestionUpdate `json:"open_question_updates"`
@@ -43,7 +43,7 @@ type QuestionUpdate struct {
 	Evidence string `json:"evidence"`
 }
 
-// NotFound is the evidence for a missing thing (BP-18).
+// NotFound is the evidence text for something that is missing (BP-18).
 const NotFound = "not found in summary"
 
 // Severity ranks a discrepancy.
@@ -78,7 +78,7 @@ func Severities() []Severity { return []Severity{Critical, Major, Minor, Observa
 // reviewers lists the valid reviewers. The first three are current names, the others come from older corpora.
 func reviewers() []string { return []string{"agent", "adapter", "human", "cc", "gaia-study"} }
 
-// These limit the size of an answer.
+// The limits for the size of an answer.
 const (
 	mostDiscrepancies = 60
 	mostQuestions     = 30
@@ -232,7 +232,7 @@ func (r ReviewResult) Decide(unseen int) (Recommendation, string) {
 	return said, "the recommendation of the reviewer"
 }
 
-// Word returns the decision in the words that all reviews share (C-41).
+// Word returns the decision in the common words of all reviews (C-41).
 func (r Recommendation) Word() string {
 	switch r {
 	case Approve:

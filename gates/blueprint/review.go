@@ -185,7 +185,7 @@ func reasons(list []patterns.Skip) string {
 	return strings.Join(out, "; ")
 }
 
-// Ask has a model review the unit. Each call is a separate session that gets only the prompt.
+// Ask asks a model to review the unit. Each call is a separate session that gets only the prompt.
 func (r *Review) Ask(ctx context.Context, c llm.Completer, m llm.Model) (ReviewResult, Cold, error) {
 	cold := Cold{ReviewID: r.ID, Context: NewSession, Provider: m.Provider, Model: m.Name,
 		Apart: "the call contains the prompt and no earlier message"}

@@ -7,10 +7,10 @@ import (
 	"github.com/runplan/runplan/knowledge/summary"
 )
 
-// Scope narrows a blueprint to the parts that a file of its role is responsible for (BP-16): a router for its
-// interfaces and the failures that belong to them, a model for the data models, a client for the dependencies, the
-// core for intent and failures. Another role is not narrowed. seen is the summary of the file; with it, a router is
-// responsible only for its own endpoints, or for all if it is the only router.
+// Scope narrows a blueprint to the parts for the role of a file (BP-16). A router is responsible for its interfaces and
+// their failures, a model for the data models, a client for the dependencies, and the core for intent and failures. For
+// other roles, the blueprint is not narrowed. seen is the summary of the file. With it, a router is responsible only
+// for its own endpoints, or for all endpoints if it is the only router.
 func (b *Blueprint) Scope(path string, seen *summary.Summary) (*Blueprint, bool) {
 	i := slices.IndexFunc(b.SourceFiles, func(f SourceFile) bool { return f.Path == path })
 	if i < 0 {

@@ -1,8 +1,8 @@
-// Package cache stores gates' answers about trees, so that an unchanged tree costs nothing.
+// Package cache stores the results of gates for trees, so that an unchanged tree is not checked again.
 //
 // The key of a report contains everything that it depends on: the gate, its configuration, the tree and its changes,
-// the installed programs and the environment. Only gates that declare themselves [gates.Info.Pure] take part. Of test
-// suites only passes are stored: a failed suite runs again. Skips and errors are never stored.
+// the installed programs and the environment. Only gates with [gates.Info.Pure] are cached. For test suites only passes
+// are stored: a failed suite runs again. Skips and errors are never stored.
 package cache
 
 import (
@@ -75,7 +75,7 @@ func (s Store) Get(key string) (gates.Report, bool) {
 	return gates.Report{}, false
 }
 
-// Put keeps a report.
+// Put stores a report.
 func (s Store) Put(key string, r gates.Report) error {
 	if s.Dir == "" {
 		return nil
@@ -136,7 +136,7 @@ func digest(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Around wraps g so that it runs only if the store does not have its answer.
+// Around wraps g so that it runs only if the store does not have its report.
 func Around(g gates.Gate, s Store, surroundings string) gates.Gate {
 	if !g.Info().Pure || s.Dir == "" {
 		return g

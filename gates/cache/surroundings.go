@@ -90,9 +90,9 @@ func Surroundings(p Place) string {
 	return digest([]byte(b.String()))
 }
 
-// Complete reports whether a tree contains everything that gates read. A tree with a submodule does not, because the
-// files are elsewhere. A tree that brings its own store is refused, because its answers come from an unknown writer.
-// The result for a complete tree is stored, since a tree never changes.
+// Complete reports whether a tree contains everything that gates read. A tree with a submodule is not complete, because
+// the submodule's files are elsewhere. A tree that contains a cache is not complete either, because an unknown program
+// may have written it. The result for a complete tree is stored, because a tree never changes.
 func (s Store) Complete(ctx context.Context, repo *git.Repo, tree string) (bool, error) {
 	note := filepath.Join(s.Dir, "complete-"+tree)
 	if s.Dir != "" {

@@ -1,10 +1,10 @@
 // Package differential checks whether a regression test proves a fix: it must fail on the base and pass on the
 // candidate.
 //
-// The base side is a separate scratch tree. It contains nothing of the candidate but the test and the files that the
-// test reads. Each side runs several times to detect flaky results. Only a test that ran and failed counts as failing.
-// A test that was skipped, found nothing to run or did not build proves nothing. A missing runner, or lack of time, is
-// an error and says nothing about the code.
+// The base side is a separate scratch tree. From the candidate it contains only the test and the files that the test
+// reads. Each side runs several times to detect flaky results. Only a test that ran and failed counts as failing. A
+// test that was skipped, found nothing to run or did not build proves nothing. A missing runner, or lack of time, is an
+// error and says nothing about the code.
 package differential
 
 import (
@@ -39,7 +39,7 @@ const (
 // DefaultRuns is the number of runs of each side.
 const DefaultRuns = 3
 
-// Base makes the scratch tree of the base, which the gate writes the test into. done removes it and is never nil.
+// Base makes the scratch tree of the base. The gate writes the test into it. done removes it and is never nil.
 type Base func(ctx context.Context, s gates.Subject) (dir string, done func(), err error)
 
 // Options configures the comparison.
@@ -50,7 +50,7 @@ type Options struct {
 	Base  Base
 }
 
-// New makes the gate. Its answer is never kept for another time.
+// New makes the gate. Its result is never cached.
 func New(o Options) gates.Gate {
 	if o.Runs <= 0 {
 		o.Runs = DefaultRuns
@@ -60,7 +60,7 @@ func New(o Options) gates.Gate {
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error { return o.look(ctx, l) })
 }
 
-// Split reads PATH::NAME.
+// Split splits PATH::NAME into its parts.
 func Split(file string) (p, only string) {
 	p, only, _ = strings.Cut(file, "::")
 	return path.Clean(p), only

@@ -11,8 +11,8 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// Change makes a real git repository with two commits, and the subject that a gate gets: the tree of the second
-// commit and its change. A file "-" in after is deleted. Files that are missing in after do not change.
+// Change makes a real git repository with two commits, and the subject that a gate gets: the tree of the second commit
+// and its change. A file with the content "-" in after is deleted. A file that is not in after does not change.
 func Change(t testing.TB, before, after map[string]string) gates.Subject {
 	t.Helper()
 	dir := t.TempDir()

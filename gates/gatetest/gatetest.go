@@ -1,4 +1,4 @@
-// Package gatetest is the conformance suite of gates. Authors of a gate run it against a small tree of their own:
+// Package gatetest is the conformance suite of gates. Authors of a gate run it with their own small tree:
 //
 //	gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) { … })
 //
@@ -29,7 +29,7 @@ import (
 // maxOutput is the limit of Report.Output in bytes.
 const maxOutput = 4 << 10
 
-// Setup makes a gate and a tree it can look at. Each check calls it again.
+// Setup makes a gate and a tree for it. It is called again for each check.
 type Setup func(t *testing.T) (gates.Gate, gates.Subject)
 
 // Run runs the suite.

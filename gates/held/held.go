@@ -1,7 +1,7 @@
 // Package held runs the tests of the base on the candidate's code.
 //
-// An author who changes code and tests together may make them agree on something wrong. So the old tests and their
-// configuration replace those in the candidate's tree, and their suite runs on the result. Git makes that tree
+// If an author changes code and tests together, both may agree on a wrong result. So the old tests and their
+// configuration replace those in the candidate's tree, and their suite runs on the new tree. Git makes that tree
 // without a checkout; a [Room] checks it out for the suite.
 //
 // Limit: a test of the base that does not build with the candidate's code proves nothing about it.
@@ -21,7 +21,7 @@ import (
 )
 
 // Room checks out a tree. env is the environment for programs there; nil means the subject's. Call done when the tree
-// is no longer used, also after an error.
+// is no longer needed, also after an error.
 type Room func(ctx context.Context, tree string) (dir string, env []string, done func(), err error)
 
 // Options configures where the suites run.

@@ -132,8 +132,8 @@ func shadows(p string) bool {
 	return isModule && slices.Contains(pythonModules(), name)
 }
 
-// Decides reports whether the only purpose of a file is to control how tests run: settings of test runners or package
-// managers, or a replacement of a test library.
+// Decides reports whether a file only controls how tests run: settings of test runners or package managers, or a
+// replacement of a test library.
 func Decides(p string) bool {
 	return gates.Match([]string{
 		"conftest.py", "**/conftest.py", "sitecustomize.py", "**/sitecustomize.py", "usercustomize.py", "**/usercustomize.py",

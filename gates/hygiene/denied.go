@@ -82,7 +82,7 @@ func denied(cmd string) []denial {
 	return out
 }
 
-// DeniedCommands makes the gate that looks for such commands in the scripts, makefiles and CI files of a change.
+// DeniedCommands makes the gate that finds dangerous commands in the scripts, makefiles and CI files of a change.
 func DeniedCommands() gates.Gate {
 	return gates.New(info("denied", true), func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool { return c.Status != gates.Deleted })

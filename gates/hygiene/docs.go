@@ -21,7 +21,7 @@ var (
 	scheme     = lazyre.New(`^(?:[A-Za-z][A-Za-z0-9+.-]*:|//|#|\?)`)
 )
 
-// Docs makes the gate that follows the links of changed documents to files of the tree (GATE-18).
+// Docs makes the gate that checks the links from changed documents to files of the tree (GATE-18).
 func Docs() gates.Gate {
 	return gates.New(info("docs", true), func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {

@@ -20,8 +20,8 @@ import (
 )
 
 // License makes the gate for licences of new dependencies. It reads them from this machine: vendor, node_modules, a
-// virtual environment or Go's module cache (GATE-07). It does not use the network. A licence that cannot be read is a
-// finding, not a pass.
+// virtual environment or Go's module cache (GATE-07). It does not use the network. An unreadable licence is a finding,
+// not a pass.
 func License() gates.Gate {
 	return gates.New(info("license", true), func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {

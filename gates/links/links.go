@@ -1,5 +1,5 @@
-// Package links finds symbolic links that lead out of a tree. Programs that use such a path work on a file that is in
-// no commit and differs between machines.
+// Package links finds symbolic links that lead out of a tree. A program that uses such a path reads a file that is not
+// in any commit and differs between machines.
 //
 //	rule          found in                                                    severity
 //	link-outside  a new or changed link that is absolute or leaves the tree   error

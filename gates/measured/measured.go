@@ -14,7 +14,7 @@ import (
 //go:embed measured.tsv
 var text string
 
-// Precision counts people's judgements of the findings of a rule.
+// Precision counts how people judged the findings of a rule.
 type Precision struct{ True, Arguable, False int }
 
 // Total returns how many findings were judged.
@@ -76,7 +76,7 @@ func Of(rule string) Precision {
 	return sum
 }
 
-// Trees returns the number of whole trees that were checked too, each as one change that adds everything.
+// Trees returns the number of whole trees that were also checked. Each counts as one change that adds all files.
 func Trees() int { return parsed().trees }
 
 // Sample returns the number of commits and repositories on which the rules were measured.

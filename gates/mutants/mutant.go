@@ -54,8 +54,8 @@ func tidy(list []Mutant) []Mutant {
 	})
 }
 
-// Spread orders mutants so that each prefix covers as many lines and kinds as possible: first one of each line, then a
-// second one, and so on. The order depends on the mutants alone.
+// Spread orders mutants so that the first ones cover as many lines and kinds as possible: one of each line, then a
+// second one of each line, and so on. The order depends only on the mutants.
 func Spread(list []Mutant) []Mutant {
 	type place struct {
 		path string

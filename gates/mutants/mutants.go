@@ -1,6 +1,6 @@
-// Package mutants measures how much a passing test suite proves. It makes small wrong versions of the lines that a
-// change added, mutants, and runs the tests on each. A mutant that all tests pass shows a line whose result nothing
-// checks.
+// Package mutants measures how much a passing test suite proves. It makes wrong versions of the lines that a change
+// added, called mutants, and runs the tests on each. If all tests pass on a mutant, no test checks the result of that
+// line.
 //
 // Mutants run in a scratch tree of the candidate, never in the tree under review. They stop when the time budget is
 // spent; untried mutants are counted as such.
@@ -32,11 +32,11 @@ const (
 	RuleBack     = "part-untested"   // the tests pass although a part of the change is reverted
 )
 
-// Tree makes a scratch copy of the candidate's tree, which the gate writes mutants into. env is the environment for
+// Tree makes a scratch copy of the candidate's tree. The gate writes mutants into it. env is the environment for
 // programs there; nil uses the subject's. done removes the copy and is never nil.
 type Tree func(ctx context.Context, s gates.Subject) (dir string, env []string, done func(), err error)
 
-// Options selects what is tried.
+// Options selects which mutants are tried.
 type Options struct {
 	Tree   Tree
 	Budget time.Duration // for all runs together; 0 means one minute

@@ -12,8 +12,8 @@ const TakenBack Kind = "taken-back"
 // mostCells limits the table that compares two versions of a file. Parts of larger files are not reverted.
 const mostCells = 4 << 20
 
-// TakeBack returns a mutant for each run of lines that differs between two versions of a file. It omits runs of only
-// blank lines, comments and imports.
+// TakeBack returns a mutant for each group of adjacent lines that differ between two versions of a file. It omits
+// groups that contain only blank lines, comments and imports.
 func TakeBack(file, before, after string) []Mutant {
 	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
 	head := 0

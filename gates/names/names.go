@@ -1,9 +1,10 @@
 // Package names compares the tests that ran on the base with those that run now, test by test.
 //
-// A total can be padded, names cannot. A test that ran on the base and does not run now is lost, unless there is an
-// explanation: it was renamed, moved, regrouped, split, merged or made a row of a table; its subject was removed; or
-// the plan asks for it. No model decides: tests are matched by the product functions that they call and by the values
-// that they pass and compare. A test without a match counts as lost.
+// New tests can hide a removed test in a total, but not in a list of names. A test is lost if it ran on the base and
+// does not run now. There are three explanations that excuse it: it was renamed, moved, regrouped, split, merged or
+// made a row of a table; the code that it tests was removed; or the plan asks for it. No model decides: tests are
+// matched by the product functions that they call and by the values that they pass and compare. A test without a match
+// counts as lost.
 package names
 
 import (
@@ -30,9 +31,9 @@ type Runs struct {
 // Change describes what changed between the two runs.
 type Change struct {
 	Files []File
-	// Removal reports whether the plan asks to remove a test, by its name, or the file that contains it.
+	// Removal reports whether the plan asks to remove a test by its name, or its file.
 	Removal func(test, path string) bool
-	// RemovalOf reports whether the plan asks for that part of the product to go.
+	// RemovalOf reports whether the plan asks to remove that part of the product.
 	RemovalOf func(name string) bool
 }
 
@@ -45,7 +46,7 @@ type Lost struct {
 	Rows    int // further lost cases of the same test
 }
 
-// Answered is a test of the base whose absence is explained.
+// Answered is a missing test of the base with an explanation.
 type Answered struct {
 	Case testout.Case
 	How  string // "renamed to TestSum"
@@ -249,8 +250,8 @@ func Unheld(files []File, left []string) string {
 	return ""
 }
 
-// Weakened returns the tests that failed on the base and pass now, in files that changed, and no longer call and
-// compare everything that they did. It is for tests of the base that could not be run on the candidate's code.
+// Weakened returns tests in changed files that failed on the base and pass now, but no longer make all of their earlier
+// calls and comparisons. Use it for tests of the base that could not be run on the candidate's code.
 func Weakened(r Runs, c Change) []Lost {
 	j := newJudge(r, c)
 	var out []Lost
@@ -276,9 +277,9 @@ func Weakened(r Runs, c Change) []Lost {
 	return out
 }
 
-// ChangedInCode returns the tests in files of code, such as unit tests of Rust and doctests, that passed on the base
-// and pass now and no longer call and compare everything that they did. The base's version of these tests never runs
-// on the candidate's code.
+// ChangedInCode returns tests in files of code, such as unit tests of Rust and doctests. These tests passed on the base
+// and pass now, but no longer make all of their earlier calls and comparisons. The base's version of these tests never
+// runs on the candidate's code.
 func ChangedInCode(r Runs, c Change) []Lost {
 	j := newJudge(r, c)
 	var out []Lost

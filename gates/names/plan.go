@@ -29,7 +29,7 @@ var (
 	greens     = lazyre.New(`(?i)\b(?:pass(?:es)?|green|succeeds?)\b`)
 )
 
-// Removal reports whether a sentence of the batch asks for that test to go.
+// Removal reports whether a sentence of the batch asks to remove that test.
 func (p Plan) Removal(test string) bool {
 	return p.says(bare(test),
 		func(s string) bool { return removes.MatchString(s) || changes.MatchString(s) && !greens.MatchString(s) })
@@ -48,8 +48,8 @@ func (p Plan) Change(test string) bool {
 	})
 }
 
-// Keeps reports whether the batch says that behaviour does not change: in words, or by a title that asks for tidier
-// code. It returns false if the batch also asks for other changes.
+// Keeps reports whether the batch says that behaviour does not change: in words, or by a title such as a refactoring.
+// It returns false if the batch also asks for other changes.
 func (p Plan) Keeps() bool {
 	keeps := tidies.MatchString(p.title) && !aboutTests.MatchString(p.title)
 	for _, s := range sentences.Split(p.text, -1) {

@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// These limit an answer. docs/plugins.md lists them.
+// The limits of an answer. docs/plugins.md lists them.
 const (
 	maxFindings = 200
 	maxRule     = 200

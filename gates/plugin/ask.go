@@ -130,9 +130,9 @@ type inProcess struct {
 	info   gates.Info
 }
 
-// InProcess returns g as runplan sees it as a plugin. Requests and answers go through the messages of the protocol
-// and the checks of [Open]; but there is no separate process. Tests use it, see package plugintest. name is the
-// configured name of the gate; "" uses the gate's own.
+// InProcess returns g as a plugin without a separate process. Requests and answers still go through the messages of the
+// protocol and the checks of [Open]. Tests use it, see package plugintest. name is the configured name of the gate; ""
+// uses the gate's own.
 func InProcess(name string, g gates.Gate, settings map[string]any) (gates.Gate, error) {
 	text, err := settingsJSON(settings)
 	if err != nil {

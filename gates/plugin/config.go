@@ -24,7 +24,7 @@ import (
 type Config struct {
 	Name string // of the gate, in reports and in the configuration
 
-	// Path is the file of the plugin. Command starts it if it is not a program itself: {"node", "gate.js"}. Without a
+	// Path is the file of the plugin. If it is not a program itself, Command starts it: {"node", "gate.js"}. Without a
 	// Command, Path is the program. A bare name is looked up in PATH; other relative paths are relative to Dir.
 	Path    string
 	Command []string

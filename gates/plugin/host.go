@@ -59,8 +59,8 @@ func (p *Plugin) Info() gates.Info { return p.info }
 // Version returns the version that the plugin reports, "" if none.
 func (p *Plugin) Version() string { return p.version }
 
-// Digest returns the hex SHA-256 of what decides the plugin's answers besides the tree: its file, its command line, its
-// settings and its version. It does not cover other files that the plugin reads.
+// Digest returns the hex SHA-256 of the plugin's file, command line, settings and version. Together with the tree they
+// determine the plugin's answers. It does not cover other files that the plugin reads.
 func (p *Plugin) Digest() (string, error) { return p.cfg.digest(p.version) }
 
 // Check implements [gates.Gate]. If the plugin has ended since the last call, Check restarts it once, and the report

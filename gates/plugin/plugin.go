@@ -1,4 +1,4 @@
-// Package plugin lets people write their own gates as programs.
+// Package plugin runs gates that other people wrote as programs.
 //
 // A gate in Go becomes a plugin with three lines:
 //
@@ -10,10 +10,10 @@
 // docs/plugins.md.
 //
 // [Open] is the other side: it starts a plugin and makes a [gates.Gate] of it. A plugin is a separate process with the
-// user's rights. Its environment contains no secrets unless the configuration names them. Its time to start and to
-// answer is limited. It cannot control the host: its answers are data, checked and bounded. A crash, a hang or an
-// invalid answer becomes the error of that gate, with the end of the plugin's standard error. When that error is
-// returned, no process of the plugin is alive.
+// user's rights. Its environment contains no secrets unless the configuration names them. Its times to start and to
+// answer are limited. It cannot control the host: its answers are data, which the host checks and limits. A crash, a
+// hang or an invalid answer becomes the error of that gate, with the end of the plugin's standard error. When that
+// error is returned, no process of the plugin is alive.
 //
 // The transport is hashicorp/go-plugin with gRPC. Only this package depends on it.
 package plugin
@@ -35,7 +35,8 @@ import (
 // ProtocolVersion is the version of the protocol that this package speaks on both sides.
 const ProtocolVersion = 1
 
-// The magic cookie keeps a plugin from serving when a person starts it. It is public and proves nothing.
+// The magic cookie detects that a person started a plugin; the plugin then does not serve. The cookie is public and
+// proves nothing.
 const (
 	CookieKey   = "RUNPLAN_GATE_PLUGIN"
 	CookieValue = "8d1f0c52-gate-of-runplan"

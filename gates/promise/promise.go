@@ -2,7 +2,7 @@
 // commands that verify its outcome.
 //
 // Each command is a separate gate, named after its line in the plan, with its own row, log and time limit. Commands run
-// as written: by argument list if the text is one plain command, else by bash. They run in a separate tree, so that no
+// as written: without a shell if the text is one plain command, else in bash. They run in a separate tree, so that no
 // other gate sees the files that they write. A command is skipped, with the reason in the report, if it would never
 // end, waits for a person, changes something outside of the tree or checks nothing.
 package promise
@@ -52,20 +52,20 @@ type Options struct {
 	Project string // name of the project's folder, as in the paths of the plan's author
 	Tree    Tree   // what is checked
 
-	// Suites lists the commands of the project's test gates. Such a gate judges its tests one by one, and knows which
-	// failed before; a command of the plan that runs the same suite only warns. nil has none.
+	// Suites lists the commands of the project's test gates. Such a gate checks its tests one by one, and knows which
+	// tests failed before. So a command of the plan that runs the same suite only warns. nil means no test gates.
 	Suites func() []string
 
 	// RedBefore reports whether a test gate failed on the base. A command such as "make test" then only warns: it cannot
 	// tell old failures from new ones, and the test gates can. nil says no.
 	RedBefore func(context.Context) bool
 
-	// Room returns a tree with the files of the subject for commands to run in, with the environment for programs. nil
-	// runs them in the subject's own.
+	// Room returns a tree with the subject's files in which commands run, and the environment for programs. nil runs them
+	// in the subject's own tree.
 	Room func(ctx context.Context, s gates.Subject) (dir string, env []string, err error)
 }
 
-// Tree is the tree to check, as git has it.
+// Tree is the tree to check, from git.
 type Tree interface {
 	// Files returns the paths of its files, with slashes.
 	Files() []string

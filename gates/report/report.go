@@ -1,4 +1,4 @@
-// Package report writes the answers of gates for other programs: SARIF 2.1.0 for code scanning, JUnit XML for test
+// Package report writes the reports of gates for other programs: SARIF 2.1.0 for code scanning, JUnit XML for test
 // reports, and workflow commands and the summary page of GitHub.
 //
 // Each format shows a gate that could not run as neither a pass nor a failure of the code.

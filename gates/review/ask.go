@@ -44,7 +44,7 @@ func words(pass int) []string {
 	return []string{"not-addressed", "half-addressed", "beyond", "regression"}
 }
 
-// These limit the size of an answer.
+// The limits for the size of an answer.
 const (
 	mostFindings = 20
 	mostMessage  = 600

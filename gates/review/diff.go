@@ -125,8 +125,8 @@ func hunkStart(line string) int {
 	return max(1, n)
 }
 
-// fewestLetters is the number of letters and digits that a quotation needs to prove anything: a brace is in every
-// diff. With enoughLetters, it may be a part of a line, because a line may be too long for an answer.
+// fewestLetters is the minimum number of letters and digits in a quotation. A shorter one proves nothing: every diff
+// has a brace. With enoughLetters, the quotation may be a part of a line, because a line may be too long for an answer.
 const (
 	fewestLetters = 3
 	enoughLetters = 20

@@ -25,8 +25,8 @@ const (
 	Accepted State = "accepted" // a person accepted the problem
 )
 
-// Ledger records the findings of a branch from round to round, so that a review ends: old findings are not new again,
-// decisions stay, and minor findings may be raised only in the first rounds. It is a readable file.
+// Ledger records the findings of a branch over all rounds, so that a review ends. An old finding is not reported as new
+// again, decisions stay, and minor findings are accepted only in the first rounds. It is a readable file.
 type Ledger struct {
 	Branch   string  `json:"branch"`
 	Rounds   []Round `json:"rounds"`
@@ -260,8 +260,8 @@ func (l *Ledger) blocking(seen []Pass) []Entry {
 	return out
 }
 
-// Decide records a person's decision about a finding. It refuses findings of programs at severity error: those are
-// facts, not opinions.
+// Decide records a person's decision about a finding. It rejects findings of programs with severity error, because they
+// are facts, not opinions.
 func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry, error) {
 	var found []*Entry
 	for i := range l.Findings {

@@ -1,4 +1,4 @@
-// Package review judges a change in seven passes before anything is published (REV-01).
+// Package review reviews a change in seven passes before anything is published (REV-01).
 //
 //	1 static         linters, types, lessons, patterns, what a change may not do to its checks    programs
 //	2 functional     the tests                                                                    programs
@@ -10,11 +10,11 @@
 //
 // Programs state facts and come first; if pass 1, 2 or 4 fails, no reviewer is asked (REV-03). A reviewer is a model in
 // a cold context. It sees the diff, the facts and the request, and nothing of the session that wrote the change. Its
-// answer is data: it has to quote the diff, and a finding without a real quotation cannot block. A [Ledger] keeps
+// answer is data. It must quote the diff, and a finding without a real quotation cannot block. A [Ledger] keeps
 // findings from round to round; [Weigh] computes the verdict.
 //
-// A pass that did not run says so and lowers the confidence. A reviewer without a valid answer could not run: that is
-// neither a pass nor a failure of the change.
+// A pass that did not run says so and lowers the confidence. If a reviewer gives no valid answer, its pass could not
+// run; this is neither a pass nor a failure of the change.
 package review
 
 import (

@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Reviewer is a model that judges changes. Each question has a cold context: one request to a stateless server, or
-// one process that ends with its answer. The model knows nothing about the session that wrote the change.
+// Reviewer is a model that reviews changes. Each question has a cold context: one request to a stateless server, or one
+// process that ends after its answer. The model knows nothing about the session that wrote the change.
 type Reviewer struct {
 	Name   string        // for people
 	Vendor string        // maker of the model, "" if unknown; see [VendorOf]

@@ -12,7 +12,7 @@ import (
 // Verdict is the result of a review (REV-04).
 type Verdict string
 
-// NoVerdict means that a pass could not run, which speaks neither for nor against the change.
+// NoVerdict means that a pass could not run. This is neither for nor against the change.
 const (
 	OK             Verdict = "pass"
 	RequestChanges Verdict = "request-changes"
@@ -20,7 +20,7 @@ const (
 	NoVerdict      Verdict = "error"
 )
 
-// EnoughPct is the minimum confidence. Below it a review blocks, whatever it found, because it covered too little.
+// EnoughPct is the minimum confidence. Below it a review blocks, even without findings, because it covered too little.
 const EnoughPct = 60
 
 // Standing is the result of one pass for the verdict.
@@ -48,7 +48,7 @@ type Facts struct {
 // for changes that answer one. [Standing] gives the trust of a pass; a pass that failed, was skipped or could not run
 // has 0.
 //
-// The verdict is the first of these that holds:
+// The first rule that applies gives the verdict:
 //
 //	block            a pass of 1, 2 and 4 failed
 //	error            a pass could not run
@@ -57,9 +57,9 @@ type Facts struct {
 //	request-changes  another pass failed, or findings of earlier rounds are open
 //	pass
 //
-// If only programs review, the bar of 60 applies to the same sum over the passes that could look, so missing reviewers
-// do not block. The confidence itself does not change, and the reasons name each pass below the bar that did not run.
-// If no pass could look, the verdict is block.
+// If only programs review, the threshold of 60 applies to the same sum over the passes that could run, so missing
+// reviewers do not block. The confidence itself does not change. If it is below the threshold, the reasons name each
+// pass that did not run. If no pass could run, the verdict is block.
 func Weigh(f Facts) (v Verdict, confidencePct int, reasons []string) {
 	sum, all, looked := 0, 0, 0
 	var hard, blind, failed, unseen []string

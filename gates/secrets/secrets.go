@@ -1,7 +1,7 @@
 // Package secrets looks for secrets and for details of the infrastructure in what a change adds.
 //
-// It reads added lines only; earlier commits are out of scope. It never prints a value, only its kind, its first
-// characters and its length. It ignores plain placeholders (EXAMPLE, changeme, xxxx, ${TOKEN}, <token>).
+// It reads only added lines, not earlier commits. It never prints a value, only its kind, its first characters and its
+// length. It ignores plain placeholders (EXAMPLE, changeme, xxxx, ${TOKEN}, <token>).
 //
 //	rule                     found in                                                   severity
 //	secrets/aws-key          AKIA…, ASIA…                                               error
@@ -163,8 +163,8 @@ func inPart(file, text string) []hit {
 // hints reports whether a text may assign a secret.
 var hints = sync.OnceValue(func() *literal.Groups { return literal.NewGroups(literal.Needs(assignment.String())) })
 
-// Hints returns literals of which every line with a guessed secret contains one, unless it is escaped or encoded. They
-// do not cover addresses and known values.
+// Hints returns literals. Every line with a guessed secret contains one of them, unless the secret is escaped or
+// encoded. They do not cover addresses and known values.
 func Hints() []literal.Lit { return append(redact.Hints(), literal.Needs(assignment.String())...) }
 
 // named looks for secrets in a line of a file.

@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/language"
 )
 
-// Protected makes the gate that checks whether the batch asked for changes of files that control checks. The globs
-// extend the built-in list. Without a batch all of its findings warn, because no text could ask for the change.
+// Protected makes the gate for changes of files that control checks: the batch must ask for them. The globs extend the
+// built-in list. Without a batch all findings warn, because there is no text that could ask for the change.
 func Protected(globs []string) gates.Gate {
 	info := gates.Info{Name: "protected", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {

@@ -1,9 +1,9 @@
 // Package tamper detects changes that weaken tests, linters or their configuration instead of making the code correct.
 //
-// It has two gates. [New] compares tests and files before and after the change. [Protected] checks whether the batch
-// asked for changes of files that decide what is checked. Both read the two trees from git and run nothing.
+// It has two gates. [New] compares tests and files before and after the change. [Protected] checks changes of files
+// that control the checks: the batch must ask for them. Both read the two trees from git and run nothing.
 //
-// A batch asks for a change by a file in its Files section, or by a literal block. The column "named" of the table
+// A batch asks for a change if the file is in its Files section or in a literal block. The column "named" of the table
 // gives the severity in that case. If the whole plan was carried out literally, an error becomes a warning.
 //
 //	rule                       found in                                              not named  named
@@ -38,16 +38,17 @@
 //	protected/listed           what the configuration lists under gates.protected    error      info
 //	protected/test             a test that was there before                          warning    info
 //
-// A removed test, or one with fewer assertions, may have moved: into another test, a table, subtests or a helper. Its
-// subject may be removed too, or the change may be a revert. Without a batch, other code or new tests in the same file
-// also explain it. Such a finding says so and is milder: an error becomes a warning, or a remark without a batch.
+// A removed test, or a test with fewer assertions, may have moved into another test, a table, subtests or a helper. The
+// code that it tests may be removed too, or the change may be a revert. Without a batch, other code or new tests in the
+// same file also explain it. Such a finding states the explanation and has a lower severity: an error becomes a
+// warning, or, without a batch, a remark.
 //
-// Without a batch there is nothing to ask in: the author wanted the change. Then the rules about unasked changes are
-// remarks, and a test that checks less is a warning.
+// Without a batch, the author wanted the change. Then the rules about unrequested changes are remarks, and a test that
+// checks less is a warning.
 //
-// Not found: tests that become weaker without losing an assertion (a looser bound, another input), hard-coded answers,
-// and anything that only happens while the tests run. Test runs show those. If the tests of the base ran on the
-// candidate's code, calibrated, the rules about existing tests only warn.
+// These are not found: tests that become weaker without losing an assertion (a looser bound, another input), hard-coded
+// answers, and anything that happens only while the tests run. Test runs show them. If a calibrated suite ran the tests
+// of the base on the candidate's code, the rules about existing tests only warn.
 package tamper
 
 import (

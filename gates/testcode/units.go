@@ -1,7 +1,7 @@
-// Package testcode reads tests from source files: the tests of a file, what each asserts, and what turns them off.
+// Package testcode reads tests from source files: the tests of a file, their assertions, and what turns them off.
 //
-// The readers are small and know no types. Go is parsed; other languages are read by brackets, indentation and
-// keywords. No code is run.
+// The readers are small and know no types. Go code is parsed; code of other languages is read by brackets, indentation
+// and keywords. No code is run.
 package testcode
 
 import (
@@ -175,7 +175,7 @@ func mask(text string, rust bool) string {
 	return string(out)
 }
 
-// Until returns where end begins in text at or after from, or the length of text.
+// Until returns the first position of end in text at or after from, or the length of text.
 func Until(text string, from int, end string) int {
 	if k := strings.Index(text[from:], end); k >= 0 {
 		return from + k
@@ -183,7 +183,7 @@ func Until(text string, from int, end string) int {
 	return len(text)
 }
 
-// Closing finds the end of a string that begins at from. The end of the line ends all strings but templates.
+// Closing finds the end of a string that begins at from. The end of the line ends all strings except templates.
 func Closing(text string, from int, quote byte) int {
 	for i := from + 1; i < len(text); i++ {
 		switch text[i] {

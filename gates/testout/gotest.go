@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Go reads the lines of `go test -json` one by one, so a suite of any length needs little memory.
+// Go reads the lines of `go test -json` one by one, so it needs little memory for a suite of any length.
 type Go struct {
 	module string
 	res    Result

@@ -29,8 +29,8 @@ type junitBad struct {
 	Text    string `xml:",chardata"`
 }
 
-// JUnit reads a JUnit XML report. Test cases are counted one by one: the totals that runners write at the top differ
-// in what they include.
+// JUnit reads a JUnit XML report. It counts test cases one by one, because the totals of different runners include
+// different things.
 func JUnit(r io.Reader) (Result, error) {
 	var res Result
 	dec := xml.NewDecoder(r)

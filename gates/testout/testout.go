@@ -1,8 +1,8 @@
 // Package testout reads the output of test runners: how many tests passed, and where the others failed.
 //
-// A reader never guesses. If a runner does not say how many tests ran, [Result.Known] stays false, since an unknown
-// count is not zero and a skipped test is not a passed one. All readers expect text without terminal control codes,
-// accept any input without a panic and keep at most [MaxFailures] failures.
+// A reader never guesses. If a runner does not print how many tests ran, [Result.Known] stays false. An unknown count
+// is not zero, and a skipped test is not a passed one. All readers expect text without terminal control codes, accept
+// any input without a panic and keep at most [MaxFailures] failures.
 package testout
 
 import (
@@ -33,7 +33,7 @@ type Result struct {
 	Cases []Case
 }
 
-// Case is one test named by a runner.
+// Case is one test with its name from a runner.
 type Case struct {
 	// the runner's name, with subtests and parameters: "TestAdd/two", "test_add[2]"
 	Name string `json:"name"`
@@ -46,7 +46,7 @@ type Case struct {
 // Key identifies a case in its suite.
 func (c Case) Key() string { return c.Group + "\x00" + c.Name }
 
-// NodeID returns pytest's name of a test: its file, its class and its name. It is "" for a case of another runner.
+// NodeID returns pytest's id of a test: its file, its class and its name. It is "" for a case of another runner.
 func (c Case) NodeID() string {
 	module, ok := strings.CutSuffix(c.Path, ".py")
 	if !ok || c.Name == "" {

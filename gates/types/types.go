@@ -1,8 +1,8 @@
 // Package types runs the type checkers that a project has configured (GATE-10): mypy or pyright, and tsc. go vet checks
 // the types of Go.
 //
-// An error in a unit listed as strict blocks; in other units it warns. A checker that is configured but not installed
-// is a visible skip; a checker that crashes is an error of the gate, never a pass.
+// An error in a unit listed as strict blocks; in other units it warns. If a configured checker is not installed, the
+// gate is skipped with this reason. If a checker crashes, this is an error of the gate, never a pass.
 //
 //	rule         found in                        severity
 //	types/CODE   what the checker reports        error in strict units, else warning

@@ -1,8 +1,8 @@
 // Package atomicfile replaces files atomically: a reader sees either the old content or the new one, never a mixture.
 //
 // A write goes to a temporary file next to the target, which is then renamed. A process that is killed in between
-// leaves the temporary file, whose name is not reused. [Sweep] and its variants remove such files. They are safe during
-// writes of others: a writer whose temporary file is swept away writes it again.
+// leaves the temporary file, whose name is not reused. [Sweep] and its variants remove such files. They may run while
+// other processes write: a writer that loses its temporary file writes it again.
 package atomicfile
 
 import (

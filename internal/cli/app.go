@@ -1,5 +1,5 @@
-// Package cli holds what the commands of runplan share: the process ([App]), the repository ([Project]), exit codes,
-// output, and who may run which programs. Each folder below it is a group of commands.
+// Package cli holds the shared parts of the commands: the process ([App]), the repository ([Project]), exit codes,
+// output, and the consent to run programs. Each folder below it is a group of commands.
 package cli
 
 import (

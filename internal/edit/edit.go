@@ -2,7 +2,7 @@
 //
 // An edit names a text and its replacement. The text must occur exactly once. An edit that matches several places, or
 // none, is an error that quotes it, and nothing is changed. The file keeps its line endings and its final newline,
-// however the edit was written.
+// whatever line endings the edit has.
 package edit
 
 import (

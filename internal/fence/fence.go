@@ -1,5 +1,5 @@
 // Package fence puts external text into a prompt so that nothing in it looks like an instruction. It removes invisible
-// characters, hides secrets, and makes a fence that the text cannot close.
+// characters, hides secrets, and adds a fence that the text cannot close.
 package fence
 
 import (

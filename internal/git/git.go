@@ -1,8 +1,8 @@
 // Package git runs git as a program: list arguments, NUL-separated paths, no prompts, no pager.
 //
-// A [Repo] is the user's repository and is only read, except for refs under a prefix that the caller owns. A
-// [Workspace] is a linked worktree. Commands always name its git folder, so a command in a workspace without .git
-// never affects the repository around it.
+// A [Repo] is the user's repository. It is only read, except for refs under a prefix of the caller. A [Workspace] is a
+// linked worktree. Commands always name its git folder, so a command in a workspace without .git never affects the
+// repository around it.
 package git
 
 import (

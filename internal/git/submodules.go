@@ -96,7 +96,7 @@ func (w *Workspace) CleanSubmodule(ctx context.Context, s Submodule) error {
 	return nil
 }
 
-// inSubmodule runs git in a checked-out submodule. Without a .git of its own, git would use the repository around it.
+// inSubmodule runs git in a checked-out submodule. If it has no .git, git would use the repository around it.
 func (w *Workspace) inSubmodule(ctx context.Context, path string, args ...string) (string, error) {
 	out, err := proc.Output(context.WithoutCancel(ctx),
 		proc.Cmd{Args: append([]string{"git"}, args...), Dir: filepath.Join(w.Dir, filepath.FromSlash(path)),

@@ -1,8 +1,8 @@
-// Package layered lays out a graph of boxes in layers: a box is in the layer after the last one that it needs.
+// Package layered lays out a graph of boxes in layers: a box is in the layer after the last box on which it depends.
 //
-// Layers are columns from left to right. Columns that do not fit continue in the next band from right to left, and so
-// on: a chain of sixty becomes a grid, not a strip. Edges that other edges imply are omitted. The others run between
-// the boxes, never behind them.
+// Layers are columns from left to right. Columns that do not fit continue in the next row from right to left, and so
+// on. So a chain of sixty boxes becomes a grid and not a long line. Edges that follow from other edges are omitted. The
+// others run between the boxes, never behind them.
 package layered
 
 import (

@@ -1,6 +1,6 @@
-// Package literal speeds up searching with many regular expressions. From an expression it derives literals of which
-// every match contains one ([Required]). It finds the literals of all expressions in one pass over a text ([Set]). An
-// expression is then tried only near those places.
+// Package literal speeds up searching with many regular expressions. From an expression it derives literals: every
+// match contains at least one of them ([Required]). It finds the literals of all expressions in one pass over a text
+// ([Set]). An expression is then tried only near those places.
 package literal
 
 import (

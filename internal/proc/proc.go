@@ -5,8 +5,8 @@
 // background process and, with [Cmd.Sweep], not even a detached one. [Output] is the short form for short trusted
 // programs such as git. A [Reaper] does the same clean-up if runplan itself is killed.
 //
-// Memory is bounded, whatever a program prints. Exit status, exceeded limits and signals are in the [Result]; an error
-// means that the program could not be started.
+// Memory use is limited, whatever a program prints. Exit status, exceeded limits and signals are in the [Result]; an
+// error means that the program could not be started.
 package proc
 
 import (

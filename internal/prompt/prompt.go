@@ -1,8 +1,8 @@
-// Package prompt fills in the texts that models and agents get. A prompt is a markdown file with slots: {{name}}
+// Package prompt makes the texts that models and agents get. A prompt is a markdown file with placeholders: {{name}}
 // needs a value, {{name?}} becomes "(none)" without one. A missing value or file is an error, never a gap in the text
 // (MODEL-14).
 //
-// Values are inserted literally; slots in them are not filled. To show {{ itself, a prompt contains \{{.
+// Values are inserted literally; placeholders in them are not replaced. To print {{ itself, write \{{ in the prompt.
 package prompt
 
 import (

@@ -1,8 +1,8 @@
 // Package seal signs what runplan writes to disk, so that a row or file written by another program is detected.
 //
 // The key is a file in the user's own folder, created at first use. A program that can read that file can sign. So a
-// seal protects against programs in a sandbox that hides the key; against others it only detects careless changes. See
-// docs/security.md.
+// seal protects only against programs in a sandbox that hides the key. For other programs it only detects careless
+// changes. See docs/security.md.
 package seal
 
 import (

@@ -1,9 +1,9 @@
-// Package store keeps SQLite files: it opens, migrates and checks them.
+// Package store opens, migrates and checks SQLite files.
 //
-// A repository has three kinds (DB-01): the journal of all actions (raw.sqlite, append-only), the facts about the code
-// (curated.sqlite, can be rebuilt), and a session for each running task. A user has two: the messages to runplan
-// (inbox.sqlite) and the decisions about trust (audit.sqlite, append-only). A file that is damaged or newer than this
-// program is reported and left unchanged; nothing is repaired silently (ERR-09, DB-14).
+// A repository has three kinds of files (DB-01): the journal of all actions (raw.sqlite, append-only), the facts about
+// the code (curated.sqlite, can be rebuilt), and a session for each running task. A user has two: the messages to
+// runplan (inbox.sqlite) and the decisions about trust (audit.sqlite, append-only). A file that is damaged or newer
+// than this program is reported and left unchanged; nothing is repaired silently (ERR-09, DB-14).
 package store
 
 import (

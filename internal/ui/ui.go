@@ -5,8 +5,8 @@
 //
 //   - Results go to standard output, progress goes to standard error.
 //   - A status line begins in lower case and has no full stop at its end.
-//   - Colour never carries the meaning alone; without it the words are the same.
-//   - Text from outside passes [Sanitize] before it is shown, so that it cannot control the terminal.
+//   - Colour is never the only sign of a meaning; without colour the words are the same.
+//   - External text goes through [Sanitize] before it is shown, so that it cannot control the terminal.
 //   - Widths are display widths: 漢字 takes four cells, and is cut and aligned accordingly.
 //
 // [Plain] writes lines to any writer. [Live] keeps a [Board] up to date below such lines; it needs a terminal, see

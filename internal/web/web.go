@@ -1,9 +1,9 @@
-// Package web serves pages of one user to that user's browser only.
+// Package web serves the pages of one user, only to that user's browser.
 //
 // A [Server] listens on the loopback interface unless configured otherwise. It accepts a browser with the token of the
-// printed address and then knows it by a cookie. A form counts only with a token of that browser, from a page of this
-// server. Requests for foreign host names are refused. The package does not know the content of the pages: they are a
-// handler, the parts of a page that change ([Part]) and a stream of updates ([Streams]).
+// printed address, and after that by a cookie. A form is accepted only with a token of that browser, from a page of
+// this server. Requests for other host names are rejected. The package does not depend on the content of the pages: the
+// caller supplies a handler, the parts of a page that change ([Part]) and a stream of updates ([Streams]).
 package web
 
 import (

@@ -1,5 +1,5 @@
-// Package enrich asks a model about the purpose, module, domain and concepts of each file. It first logs each question
-// and answer. A promotion copies the answers into the index, where retrieval finds files by them (IDX-12). Everything
+// Package enrich asks a model about the purpose, module, domain and concepts of each file. It logs each question and
+// answer. A promotion copies the answers into the index, and retrieval uses them to find files (IDX-12). Everything
 // works without enrichment (IDX-13).
 package enrich
 

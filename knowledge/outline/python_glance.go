@@ -28,7 +28,7 @@ type pythonGlance struct {
 	notes  []pythonNote // comments since the last token that have a line of their own
 	tok    pythonToken  // the current token
 	last   int          // end of the token before it; line ends do not count
-	remark int          // end of the last comment that stands behind a statement
+	remark int          // end of the last comment after a statement on the same line
 	open   []byte       // closing brackets that are missing
 	sound  bool
 }
@@ -41,7 +41,7 @@ type pythonBlock struct {
 	doc    bool // its first statement may be a docstring
 }
 
-// pythonNote is a comment that has a line of its own.
+// pythonNote is a comment on a separate line.
 type pythonNote struct{ indent, end int }
 
 type pythonKind byte
@@ -383,7 +383,7 @@ func (g *pythonGlance) suite(b pythonBlock) {
 		g.blocks = append(g.blocks, b)
 		for {
 			if g.tok.kind == pythonKeyword && (pythonHeads[g.word()] || g.is("def") || g.is("class") || g.is("async")) {
-				g.fail() // a block needs a line of its own
+				g.fail() // a block needs a separate line
 				return
 			}
 			g.statement()

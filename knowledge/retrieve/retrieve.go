@@ -2,7 +2,7 @@
 //
 // It first analyses the task: which files, symbols and errors the text names, and what it is about. Stages then narrow
 // the selection: scope selects files, precision selects symbols and how much of each. Each stage queries the index and
-// then asks a model to judge the candidates. Answers about anything else are rejected. The result is a [Package]
+// then asks a model to judge the candidates. An answer about anything else is rejected. The result is a [Package]
 // within the budget, with a reason for each part and each omission.
 //
 // The index is only read. Every call and decision is logged, and the session of the task stores its progress.
@@ -253,7 +253,7 @@ func (p *pass) unasked(ctx context.Context) (Package, error) {
 	return p.finish(ctx, s)
 }
 
-// runStage runs one stage and logs its decisions. Stages have no state of their own; all data is in s (RETR-04).
+// runStage runs one stage and logs its decisions. Stages have no state; all data is in s (RETR-04).
 func (p *pass) runStage(ctx context.Context, name string, s *State) error {
 	return p.step(ctx, name, func() error {
 		next, decided, err := registry()[name](ctx, p, *s)

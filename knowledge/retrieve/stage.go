@@ -9,7 +9,7 @@ import (
 )
 
 // stage is one step of the selection. It queries the index, asks a model to judge, and returns the next state and its
-// decisions. The decisions are logged even if the stage fails later (RETR-03). A stage has no state of its own.
+// decisions. The decisions are logged even if the stage fails later (RETR-03). A stage has no state.
 type stage func(ctx context.Context, p *pass, s State) (State, []Decision, error)
 
 // registry returns the stages by name (RETR-05).

@@ -317,8 +317,8 @@ func (c *content) find(name string) []*symbol {
 	return out
 }
 
-// choosable reports whether a symbol is a piece of its own. Fields, nested functions and one-line members are shown
-// with their owner, unless the task is about them.
+// choosable reports whether a symbol is a separate piece. Fields, nested functions and one-line members are shown with
+// their owner, unless the task is about them.
 func (c *content) choosable(i int) bool {
 	s := c.symbols[i]
 	if s.parent < 0 {

@@ -1,7 +1,7 @@
 // Package summary reduces a source file to what a reviewer needs: declarations, endpoints, outgoing calls and error
 // handling. It omits bodies, comments and local variables (BP-09, BP-10).
 //
-// It uses the outline of the index, with the detail of the same reader (IDX-17).
+// It uses the same parser as the outline of the index (IDX-17).
 package summary
 
 import (

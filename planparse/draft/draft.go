@@ -1,5 +1,5 @@
-// Package draft writes plans: those made by a model, and those drafted from the sections of a document. The parser
-// reads each written plan back, and the result must equal the intended plan.
+// Package draft writes plans from the answer of a model or from the sections of a document. Each written plan is parsed
+// again, and the result must equal the intended plan.
 package draft
 
 import (
@@ -121,7 +121,7 @@ func (a Plan) Normal() (Plan, error) {
 // maxTitle limits the length of a heading, in characters.
 const maxTitle = 120
 
-// Title returns text as one line that is valid in a plan's heading, or none if nothing remains.
+// Title returns text as one line that is valid in a plan's heading. It returns "" if no text remains.
 func Title(text, none string) string { return title(text, none) }
 
 // title implements [Title].
@@ -201,8 +201,8 @@ func pathOf(p string) (string, error) {
 	return clean, nil
 }
 
-// Markdown writes the plan in the run-plan dialect, and verifies with the parser that it reads as intended. The
-// plan must be normal: see [Plan.Normal].
+// Markdown writes the plan in the run-plan dialect, parses it again and compares the result. The plan must be normal:
+// see [Plan.Normal].
 func (a Plan) Markdown() (string, error) {
 	text := a.markdown(false)
 	if a.readsAs(text) != nil {

@@ -13,13 +13,13 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// ErrNoWork means that a document describes no recognizable work.
+// ErrNoWork means that no work was found in a document.
 var ErrNoWork = errors.New("the document describes no work that can be recognised")
 
-// Outline drafts a plan from another document: a design note, a specification, a change request. Sections that
-// describe work become batches with their files; the items of a test plan become checks. The text of each section
-// stays unchanged. All other lines are in [Plan.Left], so each line of the document is in one or the other. It
-// uses no model: the same document and repository give the same draft.
+// Outline drafts a plan from another document: a design note, a specification, a change request. Sections that describe
+// work become batches with their files; the items of a test plan become checks. The text of each section stays
+// unchanged. All other lines are in [Plan.Left], so no line of the document is lost. It uses no model: the same
+// document and repository give the same draft.
 //
 // name is the path of the document, and exists reports whether the repository has a path.
 func Outline(name string, src []byte, exists func(path string) bool) (Plan, error) {

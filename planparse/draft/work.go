@@ -21,8 +21,8 @@ const (
 	listSection    sectionKind = "list"    // its items are the work
 )
 
-// The words that identify the kind of a section. A title is of a kind if it contains only words of that kind and
-// small words, with at least one of the former.
+// The words that identify the kind of a section. A title is of a kind if it contains at least one word of that kind,
+// and otherwise only words of that kind and small words.
 var (
 	contextWords = wordset.New(`background motivation introduction intro overview summary abstract context problem problems solution goals goal non-goals nongoals
 		objective objectives alternatives considered rejected references reference links glossary terminology definitions risks risk mitigations open questions

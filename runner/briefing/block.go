@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// The ranks of the parts (C-06). Those of the first three are never trimmed.
+// The ranks of the parts (C-06). The first three parts are never trimmed.
 const (
 	rankFrame = iota // the heading
 	rankDirectives
@@ -27,7 +27,7 @@ const (
 	rankIntro
 )
 
-// Sizes to which parts are trimmed before others. See [Compose].
+// The sizes of parts after the first trimming. See [Compose].
 const (
 	styleShort    = 240
 	styleLong     = 2000

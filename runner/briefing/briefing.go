@@ -1,12 +1,12 @@
 // Package briefing writes the text that an agent gets for one batch. The same inputs give the same bytes.
 //
 // A brief contains the task and the rules, the context block, the last failure, the batch, and the plan's text about
-// its phase and all batches. The context block gives a fresh agent the knowledge of one that was present from the
-// start: what to read first, what other batches changed, what failed before in similar batches, what the gates check.
-// It has a budget; [Compose] lists what is trimmed.
+// its phase and all batches. The context block tells a fresh agent what happened before: what to read first, what other
+// batches changed, what failed before in similar batches, what the gates check. It has a budget; [Compose] lists what
+// is trimmed.
 //
-// All external text (files, commits, progress, failures, the plan itself) is in fences that it cannot close, without
-// control codes, and is declared as data. Probable secrets are removed, except in the plan, which does not change.
+// All external text (files, commits, progress, failures, the plan itself) is marked as data. It is in fences that it
+// cannot close, and without control codes. Probable secrets are removed, except in the plan, which does not change.
 // [Gather] collects the inputs from commits, never from the user's checkout.
 package briefing
 
@@ -116,8 +116,8 @@ type Composed struct {
 	intro string // the part of Text with the plan's text above the batch
 }
 
-// Part is a part of the context block, or the introduction, which shares its budget. Ranks start at 1, the most
-// important (C-06).
+// Part is a part of the context block or the introduction. Both share one budget. Ranks start at 1, the most important
+// (C-06).
 type Part struct {
 	Name    string `json:"name"`
 	Rank    int    `json:"rank"`
@@ -142,7 +142,7 @@ type Part struct {
 //  8. the references, evenly, down to 5 lines each
 //  9. the last result, what there is already, the probable places, the style, what stands above the batch, and then the rest of the references
 //
-// A reference that is cut says how many lines more there are.
+// A cut reference states the number of missing lines.
 func Compose(in Input) Composed {
 	b := assemble(in)
 	var t strings.Builder

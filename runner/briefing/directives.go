@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// How many files and batches a directive names. More would hide the important ones.
+// The maximum numbers of files and batches in a directive. More would hide the important ones.
 const (
 	namedFiles   = 6
 	namedBatches = 4

@@ -14,8 +14,8 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// Sources names the sources of the rest of an [Input]. Its Input has the data that the caller already knows: the
-// plan, the batch, the gates, the results of earlier batches.
+// Sources says where the missing data of an [Input] come from. Its Input has the data that the caller already knows:
+// the plan, the batch, the gates, the results of earlier batches.
 type Sources struct {
 	Input
 	Repo     *git.Repo
@@ -26,12 +26,12 @@ type Sources struct {
 	Progress string          // file; "" for none
 	Failures *failures.Store // nil for none
 
-	// Where returns the places of the repository that a text is probably about, best first; nil disables it.
+	// Where returns the places of the repository that probably belong to a text, best first; nil disables it.
 	Where func(ctx context.Context, text string) ([]string, error)
 }
 
-// Gather completes an input. A failure of git is an error. Other unreadable sources are named in the brief instead,
-// because a batch can do without them.
+// Gather completes an input. A failure of git is an error. Other unreadable sources are only listed in the brief,
+// because a batch can work without them.
 func Gather(ctx context.Context, s Sources) (Input, error) {
 	in := s.Input
 	limits := in.Limits.orDefault()

@@ -85,7 +85,7 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 const maxRefs = 40
 
 // ReadRefs reads the first lines of paths at a commit. Paths use slashes and are relative to the root of the
-// repository. It does not read the user's checkout. A path that cannot be shown has the reason.
+// repository. It does not read the user's checkout. If a path cannot be shown, its entry has the reason.
 func ReadRefs(ctx context.Context, repo *git.Repo, commit string, paths []string, lines int) ([]Ref, error) {
 	if len(paths) == 0 {
 		return nil, nil

@@ -92,8 +92,8 @@ func Known(failureType string) bool {
 	return false
 }
 
-// TypeOf returns the failure type of an attempt from its gate reports, its outcome and its reason, by the table
-// above. A failed gate without an entry gives its own name. "" is no failure of the batch.
+// TypeOf returns the failure type of an attempt from its gate reports, its outcome and its reason, by the table above.
+// For a failed gate without an entry, the type is the gate's name. "" means that the batch did not fail.
 func TypeOf(reports []gates.Report, outcome, reason string) string {
 	if t, ok := byOutcome[outcome]; ok {
 		return t

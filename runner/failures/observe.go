@@ -27,8 +27,8 @@ type Fact struct {
 
 // Observer turns the failures of one run's batches into rows of a store. It is not safe for concurrent use.
 //
-// A failure is counted after the journal has it. After a kill in between, it is never counted: a resume passes the
-// old facts to [Observer.Recall], which does not count them again.
+// A failure is counted after it is in the journal. If the process is killed in between, the failure is never counted: a
+// resume passes old facts to [Observer.Recall], which does not count them.
 type Observer struct {
 	Store *Store
 	// Difference returns the difference between two trees or commits.
@@ -49,7 +49,7 @@ type failure struct{ kind, tree string }
 // Recall applies a fact of an earlier process, without counting it.
 func (o *Observer) Recall(f Fact) { o.fold(f) }
 
-// Observe applies a fact. It counts a failure, and stores the fix when a batch merges after failures.
+// Observe applies a fact. It counts a failure. If a batch merges after failures, it stores the fix.
 func (o *Observer) Observe(ctx context.Context, f Fact) error {
 	kind, won := o.fold(f)
 	var errs []error

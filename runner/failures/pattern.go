@@ -19,7 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// Pattern is one row: the failure type of batches with a kind of title.
+// Pattern is one row: a failure type of batches with similar titles.
 type Pattern struct {
 	Title      string // the common words of their titles, see [Generalise]
 	Type       string // the failure type, see [TypeOf]
@@ -122,7 +122,7 @@ func (p *Pattern) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// again counts the failure once more.
+// again increments the count of the failure.
 func (p *Pattern) again(day string) {
 	if p.Frequency < math.MaxInt {
 		p.Frequency++
@@ -153,7 +153,7 @@ func Warning(p Pattern) string {
 	return b.String()
 }
 
-// How long the texts of a row may be, in characters.
+// The maximum lengths of the texts in a row, in characters.
 const (
 	maxTitle = 200
 	maxType  = 80

@@ -175,8 +175,7 @@ func (s *Store) RecordFrom(title, failureType string, day time.Time, from Origin
 	})
 }
 
-// Won stores the fix of a later attempt that passed (FAIL-03). It ignores fixes for failures that were never
-// recorded.
+// Won stores the fix of a later attempt that passed (FAIL-03). It ignores a fix if the failure was never recorded.
 func (s *Store) Won(title, failureType, fix string) error {
 	pattern, kind := keyOf(title, failureType)
 	fix = line(fix, maxFix)

@@ -9,8 +9,8 @@ import (
 )
 
 // Generalise makes a pattern of a batch title: its words in lower case and in their order, without numbers of batches
-// and without meaningless words. "Batch 4b: Integration wiring for the API" is "integration wiring api". The title
-// "A" is a name. A title without other words gives "".
+// and without meaningless words. "Batch 4b: Integration wiring for the API" is "integration wiring api". The title "A"
+// counts as a name. A title without meaningful words gives "".
 func Generalise(title string) string { return strings.Join(words(title), " ") }
 
 // stopWords lists words without information about the work.

@@ -1,7 +1,7 @@
 // Package ledger lists the cost of each attempt of a run, from the events of the journal.
 //
-// Unknown costs are counted separately and are not zero: a sum with unknown costs is a lower bound. Costs paid by
-// a subscription and local models are kept apart from billed costs.
+// Unknown costs are counted separately and are not zero: a sum with unknown costs is a lower bound. Costs of
+// subscriptions and of local models are separate from billed costs.
 package ledger
 
 import (
@@ -111,8 +111,7 @@ func (l *Ledger) critique(e runner.Event, outcome runner.Outcome) {
 	l.Lines = append(l.Lines, line)
 }
 
-// Attempted reports whether an agent really worked for an executed event. An agent that never started cost
-// nothing.
+// Attempted reports whether an agent really worked in an executed event. An agent that never started has no cost.
 func Attempted(e runner.Event) bool {
 	switch {
 	case e.Usage != nil:

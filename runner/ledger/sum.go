@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Sum is the sum of some attempts. Amounts are nil until one of their kind is known.
+// Sum is the sum of several attempts. An amount is nil until one value of its kind is known.
 type Sum struct {
 	Attempts  int      `json:"attempts"`
 	Unknown   int      `json:"unknown"`    // attempts of unknown cost

@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// AppendAfterwards records what a person did to a run that is not in progress, as its last event. The caller must
-// have the lock of the run.
+// AppendAfterwards records a person's action on a stopped run, as its last event. The caller must have the lock of the
+// run.
 func AppendAfterwards(ctx context.Context, j *store.Journal, ev runner.Event) error {
 	if !ev.Kind.Afterwards() {
 		return fmt.Errorf("append to run %s: only the run itself may write the event %s", ev.Run, ev.Kind)

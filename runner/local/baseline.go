@@ -14,8 +14,8 @@ import (
 	"github.com/runplan/runplan/runner/room"
 )
 
-// Baseline asks gates about the commit that a change starts from, in a room that it creates when needed.
-// [Baseline.Close] releases the room.
+// Baseline runs gates on the base commit of a change, in a room that it creates when needed. [Baseline.Close] releases
+// the room.
 type Baseline struct {
 	Repo     *git.Repo
 	Layout   Layout
@@ -124,8 +124,8 @@ func (b *Baseline) withoutSetup() *Baseline {
 	return b.plain
 }
 
-// Tests returns the tests that a gate named on the base, nil if it names none. A suite that the base
-// does not have has an empty list.
+// Tests returns the names of a gate's tests on the base. It is nil if the gate reports no names, and empty if the base
+// does not have the suite.
 func (b *Baseline) Tests(ctx context.Context, gate string) ([]testout.Case, error) {
 	rep, err := b.look(ctx, gates.Info{Name: gate})
 	if errors.Is(err, baseline.ErrNoGate) {

@@ -112,7 +112,7 @@ func (w *work) found(ctx context.Context, branch, is, was string) (name string, 
 	return name, err != nil || at != is
 }
 
-// FoundBranch returns the branch that keeps a commit to which another program moved the run branch.
+// FoundBranch returns the name of a branch for a found commit: another program moved the run branch to it.
 func FoundBranch(slug, commit string) string {
 	return ofRuns + slug + "/found-" + short(commit)
 }

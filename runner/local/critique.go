@@ -24,8 +24,8 @@ type StepWatch interface {
 	Close() Critique
 }
 
-// Critique is the result of a [StepWatch]. High holds the findings shown to the agent, Kept those left for a
-// review.
+// Critique is the result of a [StepWatch]. High has the findings that the agent gets, Kept those that only a review
+// gets.
 type Critique struct {
 	High   []gates.Finding     `json:"high_confidence_findings"`
 	Kept   []gates.Finding     `json:"kept_for_review"`

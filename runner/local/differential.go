@@ -10,8 +10,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Scratch creates a room of the base for a caller that writes into it. Gate results for the base need a separate
-// [Baseline].
+// Scratch creates a room of the base that the caller may write to. To run gates on the base, use a separate [Baseline].
 func (b *Baseline) Scratch(ctx context.Context) (string, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -21,7 +20,7 @@ func (b *Baseline) Scratch(ctx context.Context) (string, error) {
 	return b.room.Dir, nil
 }
 
-// ScratchOf makes scratch trees of the base for [differential.New], each from a [Baseline] that is made for the
+// ScratchOf makes scratch trees of the base for [differential.New]. Each comes from a separate [Baseline] for the
 // subject.
 func ScratchOf(make func(s gates.Subject) (*Baseline, error), note func(string)) differential.Base {
 	return func(ctx context.Context, s gates.Subject) (string, func(), error) {

@@ -66,10 +66,10 @@ type Config struct {
 	Where       func(ctx context.Context, text string) ([]string, error) // finds the likely places of a text; or nil
 	Style       func(ctx context.Context, dir string) string             // describes a folder's code style; or nil
 
-	// StrictCheckout fails an attempt during which the user's checkout changed, instead of warning.
+	// StrictCheckout makes an attempt fail if the user's checkout changed during it. Otherwise this is a warning.
 	StrictCheckout bool
 
-	// MemoryFloor is the available memory, in bytes, that a further concurrent agent needs; 0 disables the check.
+	// MemoryFloor is the minimum available memory, in bytes, for starting one more concurrent agent; 0 disables the check.
 	// Memory reads the available memory.
 	MemoryFloor uint64
 	Memory      func() (uint64, error)
@@ -153,7 +153,8 @@ type session struct {
 // errStopped is the cause of a context that ends because the run must stop at once.
 var errStopped = errors.New("the run was stopped")
 
-// Start runs the plan until it ends or stops. A run in the journal is resumed. The caller holds the lock of its slug.
+// Start runs the plan until it ends or stops. If the run is already in the journal, Start resumes it. The caller must
+// have the lock of its slug.
 func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runner.Result, error) {
 	s := e.open(ctx, run, info)
 	defer s.work.closeRooms(context.WithoutCancel(ctx))

@@ -23,8 +23,8 @@ type Leftover struct {
 }
 
 // Leftovers lists worktrees and branches that runs left in a repository. It considers only worktrees with runplan's
-// marker and branches under runplan/, and never proposes to remove unmerged work. active has the slugs that are
-// locked or unfinished.
+// marker and branches under runplan/, and never proposes to remove unmerged work. active lists the slugs of locked or
+// unfinished runs.
 func Leftovers(ctx context.Context, repo *git.Repo, l Layout, active map[string]bool) ([]Leftover, error) {
 	var out []Leftover
 	head, _, err := repo.Head(ctx)

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// RoomLeftovers lists the folders with gate rooms of a repository, below home. Those of running processes stay.
+// RoomLeftovers lists the folders with gate rooms of a repository, below home. It keeps those of running processes.
 func RoomLeftovers(home string, repo *git.Repo, l Layout) []Leftover {
 	var out []Leftover
 	for _, dir := range roomFolders(home, repo, l) {

@@ -17,7 +17,7 @@ import (
 // pushTimeout bounds git push and gh.
 const pushTimeout = 5 * time.Minute
 
-// Land lands the run branch as configured. It refuses if anything that it would touch has changed since the run
+// Land lands the run branch as configured. It refuses if anything that it would change has been changed since the run
 // started.
 func (w *work) Land(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Commit: c.Commit, Outcome: runner.OutcomeOK}
@@ -84,7 +84,8 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 // mostSaid limits how many lines of a program are quoted in a reason.
 const mostSaid = 5
 
-// Said returns a program's output in one line, from the start: the last line often says nothing about the cause.
+// Said returns a program's output in one line, cut at the end. The beginning is kept, because the last line often does
+// not state the cause.
 func Said(text string) string {
 	var lines []string
 	for line := range strings.Lines(redact.Clean(text)) {

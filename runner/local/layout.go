@@ -115,8 +115,7 @@ func (l Layout) Rel(path string) string {
 // RunBranch returns the branch into which a run merges its batches.
 func RunBranch(slug string) string { return "runplan/" + slug + "/main" }
 
-// CandidateBranch returns the branch whose log keeps the candidates, so that git does not drop them during the
-// run.
+// CandidateBranch returns a branch with all candidates in its reflog, so that git does not drop them during the run.
 func CandidateBranch(slug string) string { return "runplan/" + slug + "/candidates" }
 
 // BatchBranch returns the branch of a batch.

@@ -9,7 +9,7 @@ import (
 )
 
 // LinkError reports that runplan would read or write through a symbolic link in its own folder. A repository can
-// contain such a link, and redirect runplan to any file of its user.
+// contain such a link, which could point to any file of the user.
 type LinkError struct {
 	Path string // of the link
 	To   string // its target
@@ -19,8 +19,9 @@ func (e *LinkError) Error() string {
 	return fmt.Sprintf("%s is a symbolic link to %s, and runplan does not follow links in its own folder", e.Path, e.To)
 }
 
-// CheckLinks returns a [LinkError] if the folder itself, or a file or folder with a fixed name in it, is a
-// symbolic link. It costs one lstat each. It does not check deeper levels, whose names are not known in advance.
+// CheckLinks returns a [LinkError] if the folder itself, or a file or folder with a fixed name in it, is a symbolic
+// link. It costs one lstat for each path. It does not check deeper levels, because their names are not known in
+// advance.
 func (l Layout) CheckLinks() error {
 	if err := noLink(l.Root); err != nil {
 		return err

@@ -26,8 +26,8 @@ type Owner struct {
 // process can hold it.
 type Lock struct{ f *flock.Flock }
 
-// Owners lists the processes on this machine that hold a lock of a repository's runs. A released lock names a
-// process that has ended, whose PID may be in use again.
+// Owners lists the processes on this machine that hold a lock of a repository's runs. A released lock still names its
+// process. That process has ended, and its PID may be in use again.
 func Owners(l Layout) []Owner {
 	here, _ := os.Hostname()
 	found, _ := filepath.Glob(l.Lock("*"))

@@ -92,8 +92,8 @@ func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 	return nil
 }
 
-// Close writes the report of a run that ends with the event last. Call it before [Mirror.Take] gets that event: a
-// run that the journal calls finished has a report.
+// Close writes the report of a run with the last event last. Call it before [Mirror.Take] gets that event, because each
+// run that is finished in the journal must have a report.
 func (m *Mirror) Close(last runner.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -154,8 +154,8 @@ func (m *Mirror) Events(ctx context.Context) ([]runner.Event, error) {
 // Sweep removes leftovers of killed processes of the run in this clone. Call it before the first [Mirror.Do].
 func (m *Mirror) Sweep() { m.s.work.sweep() }
 
-// Do performs a command in this clone, as [Engine] does. It also returns the usage of failed tries and the notes
-// written meanwhile, both for the journal.
+// Do executes a command in this clone, as [Engine] does. It also returns the usage of failed tries and new notes, both
+// for the journal.
 func (m *Mirror) Do(ctx context.Context, c runner.Command) (ev runner.Event, lost []runner.Event, notes []string) {
 	ev, lost = m.s.do(ctx, c)
 	m.s.work.pool.Rest(c.Place(), false)

@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/runner/stamps"
 )
 
-// EvidencePrefix is the default prefix of the refs, other than branches, by which several machines share a run. A
+// EvidencePrefix is the default prefix of the refs, other than branches, with which several machines share a run. A
 // normal clone does not fetch them.
 const EvidencePrefix = "refs/runplan/"
 

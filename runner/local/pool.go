@@ -18,8 +18,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// Pool hands out workspaces. The next batch reuses a workspace, so that build caches survive: only ignored files
-// of the last batch stay.
+// Pool manages workspaces. The next batch reuses a workspace, so that build caches survive: only ignored files of the
+// last batch stay.
 //
 // Between two commands a batch keeps its workspace until another batch needs it. Its content is also in git and
 // can be restored. So the pool needs no more workspaces than there are concurrent commands.

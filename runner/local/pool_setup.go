@@ -182,7 +182,7 @@ func (p *Pool) runSetup(ctx context.Context, dir string, env []string) error {
 	return nil
 }
 
-// SetupError reports a workspace that could not be set up. It is not blamed on an agent.
+// SetupError reports that a workspace could not be set up. It does not count as a failure of an agent.
 type SetupError struct{ Command, How, Output string }
 
 func (e *SetupError) Error() string {

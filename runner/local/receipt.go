@@ -18,8 +18,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Receipt proves a batch: the checks, the exact tree, and the cost. A resume skips a batch only while its receipt
-// still verifies.
+// Receipt proves a batch: the checks, the exact tree, and the cost. A resume skips a batch only if its receipt is still
+// valid.
 type Receipt struct {
 	Run         string           `json:"run"`
 	Batch       string           `json:"batch"`
@@ -231,7 +231,7 @@ func (w *work) verify(ctx context.Context, merged map[string]merge, tip string) 
 	return bad, nil
 }
 
-// BatchDigest is the short form of a batch's digest that a run keeps: enough to see a change by, and small
+// BatchDigest is the short form of a batch's digest that a run stores. It is long enough to detect a change, and short
 // enough for the events of a plan with a thousand batches.
 func BatchDigest(b *planparse.Batch) string { return b.Digest[:min(16, len(b.Digest))] }
 

@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Reviews configures reviews. The [runner.Info] of a run enables them.
+// Reviews configures reviews. The [runner.Info] of a run turns them on.
 type Reviews struct {
 	Reviewers []review.Reviewer // in order of preference; used if the run says "all"
 	Prompts   prompt.Set

@@ -9,14 +9,14 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// UnverifiedBranch keeps the commits of the run branch that no verified event proves.
+// UnverifiedBranch returns the branch for commits of the run branch without a verified event.
 func UnverifiedBranch(slug, commit string) string {
 	return "runplan/" + slug + "/unverified-" + short(commit)
 }
 
-// Rewind moves the run branch back to its position after the event upTo. It returns the branch that keeps the
-// removed commits; "" if it was already there. Call it before later events are removed: they may be the only
-// record of later merges, whose gate results would be unknown.
+// Rewind moves the run branch back to its position after the event upTo. It returns the branch that keeps the removed
+// commits; "" if it was already there. Call it before later events are removed, because they may be the only record of
+// later merges.
 func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, upTo int) (kept string, err error) {
 	var recorder *runner.Recorder
 	var info runner.Info

@@ -106,7 +106,7 @@ func (r *rooms) Close(ctx context.Context) error {
 	return errors.Join(err, forgetRooms(r.pool.repo, r.pool.layout, filepath.Dir(r.Dir)))
 }
 
-// seed copies the files that workspaces get besides those of git, so that rooms get their present content.
+// seed copies the files that workspaces get in addition to those of git, so that rooms get their current content.
 func (r *rooms) seed() error {
 	globs := r.pool.included()
 	if len(globs) == 0 {

@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// ErrPlanChanged means that the plan differs from the one that the run started with.
+// ErrPlanChanged means that the plan has changed since the start of the run.
 var ErrPlanChanged = errors.New("the plan was changed since the run started")
 
 // begin writes a new run to the journal, or replays an old one, and returns the first commands.
@@ -336,7 +336,7 @@ func List(ctx context.Context, j *store.Journal, f runner.Filter) ([]runner.Summ
 	for _, r := range runs {
 		sum, err := summary(ctx, j, r.ID)
 		if errors.Is(err, runner.ErrLoopVersion) {
-			// Another version of runplan wrote it; list the other runs all the same.
+			// Another version of runplan wrote it; still list the other runs.
 			sum, err = runner.Summary{
 				Run: r.ID, Plan: r.Plan, Title: r.Plan, Slug: r.Slug, Started: r.Started, Updated: r.Started,
 				Status: runner.RunStopped, Stop: runner.OutcomeError, Reason: err.Error(), Batches: []runner.BatchSummary{},

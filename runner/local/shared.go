@@ -31,7 +31,7 @@ type keeper struct {
 type shift struct {
 	of     string   // its name in messages
 	dir    string   // folder for files that are moved aside
-	own    string   // settings of its own workspace, as a path in the git folder
+	own    string   // settings of the agent's workspace, as a path in the git folder
 	beside bool     // others ran too, so no change can be attributed to it
 	found  []change // its changes before others started
 }

@@ -70,7 +70,8 @@ func (w *work) roundOf(ctx context.Context, c runner.Command) (round, error) {
 	return r, nil
 }
 
-// Sample chooses the candidates of a batch's tournament, or returns why none is held (SAMP-01, SAMP-11, SAMP-14).
+// Sample chooses the candidates of a batch's tournament, or returns why there is no tournament (SAMP-01, SAMP-11,
+// SAMP-14).
 func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{}
 	b, err := w.batch(c)

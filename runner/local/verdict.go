@@ -61,8 +61,8 @@ func envOf(own, caller []string) []string {
 	return env
 }
 
-// Gates checks the candidate's tree in a room. If files of the room changed while others ran, it runs the gates
-// again, once.
+// Gates checks the candidate's tree in a room. If files of the room changed while other agents ran, it runs the gates
+// once more.
 func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Tree: c.Tree}
 	b, err := w.batch(c)

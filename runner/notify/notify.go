@@ -70,7 +70,7 @@ func New(o Options) *Notifier {
 	return n
 }
 
-// Recall applies an event from before a resume, without sending a message: it was sent then.
+// Recall applies an event from before a resume. It sends no message, because the message was sent at that time.
 func (n *Notifier) Recall(e runner.Event) {
 	if n == nil {
 		return
@@ -104,7 +104,7 @@ func (n *Notifier) put(m Message) {
 	}
 }
 
-// Close waits until the queue is sent, but at most the timeout of one message and a second.
+// Close waits until the queue is sent. It waits at most for the timeout of one message plus one second.
 func (n *Notifier) Close() {
 	if n == nil {
 		return

@@ -312,5 +312,5 @@ func (m *mark) seq() int {
 	return m.last
 }
 
-// Running reports whether the row's duration still grows.
+// Running reports whether the work of the row is still running, so that its duration grows.
 func (r row) Running() bool { return !r.Since.IsZero() }

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/recent"
 )
 
-// The limits of what is read of a change, so that a committed data set does not stop the page.
+// The limits for reading a change, so that a large committed data set does not block the page.
 const (
 	maxDiff   = 2 << 20
 	diffTime  = 15 * time.Second

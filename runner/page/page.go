@@ -1,9 +1,9 @@
 // Package page shows runs in a browser, and lets a person answer open questions.
 //
-// A page consists of parts, drawn from a fold over the journal. The package reads the journal as it grows,
-// whichever process writes it, so a run's page is the same wherever the run is active. For when a part is sent,
-// see [web.Streams]. The memory of a run does not grow with its events; rarely needed data (a brief, a diff,
-// findings) is read on request.
+// A page consists of parts, which are computed from the journal. The package reads new events from the journal,
+// whichever process writes them. So the page of a run does not depend on the process that executes the run.
+// [web.Streams] describes when a part is sent. The memory of a run does not grow with its events; rarely needed data (a
+// brief, a diff, findings) is read on request.
 //
 // All text from plans, agents and tools is escaped by html/template and, character by character, by [web.Visible].
 package page

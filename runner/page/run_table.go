@@ -162,7 +162,7 @@ func rowOf(i int, b runner.BatchSummary, r ui.Row) row {
 	return out
 }
 
-// waitedNote tells waiting time from working time; "" where nothing waited.
+// waitedNote describes the waiting time and the working time; "" if nothing waited.
 func waitedNote(c story.Clock) string {
 	if d := c.Waited(); d > 0 {
 		return "waited " + ui.Duration(d)

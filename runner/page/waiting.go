@@ -73,7 +73,7 @@ type approval struct {
 	Diff                                 diff
 }
 
-// ShortRun is the id of the run as commands take it.
+// ShortRun is the short id of the run, which commands accept.
 func (a approval) ShortRun() string { return short(a.Run) }
 
 type waitingView struct {
@@ -231,8 +231,8 @@ func (h *hub) stale() {
 	h.looked = time.Time{}
 }
 
-// Words for completed actions. The address carries a word instead of a text, so that no link can put its own text
-// on a page.
+// Words for completed actions. The address contains a word instead of a text, so that no link can put its own text on a
+// page.
 const (
 	DoneApproved     = "approved"
 	DoneDenied       = "denied"

@@ -28,7 +28,7 @@ type Decisions struct {
 	worked int64 // sum of the batches' times
 }
 
-// Lines returns what an event decided.
+// Lines returns the lines for one event.
 func (d *Decisions) Lines(e runner.Event) []routing.Line {
 	if e.Job != nil {
 		d.info = *e.Job

@@ -41,7 +41,7 @@ func (p *Printer) Standing() Standing {
 	return p.watch.Standing()
 }
 
-// Lines applies e and returns its lines, often none.
+// Lines applies e and returns its lines. Many events have no lines.
 func (p *Printer) Lines(e runner.Event) []Line {
 	if e.Kind == runner.RunStarted && e.Job == nil {
 		return nil // without its job, the run is unknown

@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Standing is the summary of a run and its running commands. Without events, a Standing with only a summary works
-// too.
+// Standing is the summary of a run and its running commands. If there are no events, a Standing may have only a
+// summary.
 type Standing struct {
 	runner.Summary
 	pulses map[string]*pulse

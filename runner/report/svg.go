@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// LayoutOf gives each batch its place in a picture of the plan.
+// LayoutOf computes the place of each batch in a picture of the plan.
 func LayoutOf(batches []runner.BatchSummary) *layered.Graph {
 	items := make([]layered.Item, len(batches))
 	for i, b := range batches {
@@ -18,7 +18,7 @@ func LayoutOf(batches []runner.BatchSummary) *layered.Graph {
 	return layered.Layout(items)
 }
 
-// SVG draws the batches of a run and their needs. The image is self-contained, as a file or inside an HTML page,
+// SVG draws the batches of a run and their dependencies. The image is self-contained, as a file or inside an HTML page,
 // and follows the viewer's light or dark mode.
 func SVG(s runner.Summary) string {
 	g := LayoutOf(s.Batches)

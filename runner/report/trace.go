@@ -42,7 +42,7 @@ func stateFace(s trace.State) face {
 	return face{"open", ui.Idle}
 }
 
-// Trace writes the proven parts of a run's plan for a terminal. A width above 0 shortens titles so that lines fit if
+// Trace writes for a terminal what a run proved of its plan. A width above 0 shortens titles so that lines fit if
 // possible.
 func Trace(w io.Writer, r *trace.Report, st ui.Style, width int) error {
 	t := tracer{w: w, st: st, width: width}
@@ -314,7 +314,7 @@ func (t *tracer) problems(r *trace.Report) {
 	t.drift(r.Drift)
 }
 
-// Drifts writes what was proven with older wording, with both wordings.
+// Drifts lists the items that were proven with older wording, with both wordings.
 func Drifts(w io.Writer, list []trace.Drift) error {
 	t := tracer{w: w}
 	t.drift(list)
@@ -335,7 +335,7 @@ func (t *tracer) drift(list []trace.Drift) {
 	}
 }
 
-// DriftLine describes what was proven with older wording, and by which run.
+// DriftLine describes one item that was proven with older wording, and the run that proved it.
 func DriftLine(d trace.Drift) string {
 	what := fmt.Sprintf("%s %s", d.Kind, ui.Sanitize(d.ID))
 	if d.Kind == "requirement" {

@@ -61,7 +61,7 @@ type traceDrift struct {
 	Was, Now []string
 }
 
-// WriteTraceHTML writes the proven parts of a run's plan as one page without external resources.
+// WriteTraceHTML writes what a run proved of its plan, as one page without external resources.
 func WriteTraceHTML(to io.Writer, r *trace.Report) error {
 	t, err := styled(tracePage)
 	if err != nil {

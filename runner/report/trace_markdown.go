@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/runner/trace"
 )
 
-// TraceMarkdown writes the proven parts of a run's plan for a pull request.
+// TraceMarkdown writes for a pull request what a run proved of its plan.
 func TraceMarkdown(r *trace.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# What run %s proved of %s\n\n%s\n", md(r.Run), md(r.Plan), md(traceCounts(r)))

@@ -18,7 +18,7 @@ type Difference struct {
 	Made    []string // changed, added or removed dependencies
 }
 
-// Without returns d without files that the gates themselves rewrote and restored.
+// Without returns d without the files that the gates themselves changed and restored.
 func (d Difference) Without(planted map[string]bool) Difference {
 	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), func(path string) bool { return planted[path] })
 	return d
@@ -27,8 +27,8 @@ func (d Difference) Without(planted map[string]bool) Difference {
 // Empty reports whether there are no changes.
 func (d Difference) Empty() bool { return len(d.Changed)+len(d.Touched)+len(d.Made) == 0 }
 
-// Check compares the room with its tree, by content and by the time at which each file last changed. New files
-// outside of the tree are build output and do not count.
+// Check compares the room with its tree, by the content and the change time of each file. New files outside of the tree
+// are build output and do not count.
 func (rm *Room) Check(ctx context.Context) (Difference, error) {
 	var d Difference
 	differ, now, err := rm.look()
@@ -98,7 +98,8 @@ func (r *Rooms) Unexpected(d Difference) Difference {
 	return d
 }
 
-// Watch stamps the folders outside the rooms to which rooms have links. [Rooms.Watched] reports their changes.
+// Watch records the state of the folders outside the rooms to which rooms have links. [Rooms.Watched] reports changes
+// of them.
 func (r *Rooms) Watch(dirs []string) error {
 	now, compiled, err := watchedNow(dirs)
 	if err != nil {
@@ -127,7 +128,7 @@ func watchedNow(dirs []string) (files, compiled map[string]stamp, err error) {
 	return files, compiled, nil
 }
 
-// Watched returns a changed file in the folders that [Rooms.Watch] stamped, "" if there is none.
+// Watched returns a changed file in the folders of [Rooms.Watch], or "" if there is none.
 func (r *Rooms) Watched() (string, error) {
 	if len(r.watch) == 0 {
 		return "", nil

@@ -1,11 +1,10 @@
 // Package room makes the rooms in which gates check a candidate.
 //
-// A room is a checkout of exactly one tree, in a folder outside every repository. It has its own home and
-// temporary folders. It holds no ignored file, setting or build cache of an agent. [Config.Prepare] adds what
-// builds need besides the tree. After the gates, [Room.Check] compares each file with the tree and names the
-// changed ones.
+// A room is a checkout of exactly one tree, in a folder outside every repository. It has its own home and temporary
+// folders. It holds no ignored file, setting or build cache of an agent. [Config.Prepare] adds other files that builds
+// need. After the gates, [Room.Check] compares each file with the tree and names the changed ones.
 //
-// Rooms are pooled: a free room moves from tree to tree, at the cost of the difference between the two.
+// Rooms are pooled: a free room is updated to the next tree, and only the differing files are written.
 //
 // Limit: without a sandbox, an agent has the user's rights and can write into a room that it finds. Check notices
 // this for the files of the tree but cannot prevent it.
@@ -35,15 +34,15 @@ type Config struct {
 	Dir     string   // folder for the rooms of this process; removed by [Rooms.Close]
 	Environ []string // environment for programs in rooms, read before the run
 
-	// Tie runs do while no other code changes the list of worktrees; nil runs do without a lock.
+	// Tie runs do while it locks the list of worktrees; nil runs do without a lock.
 	Tie func(do func() error) error
 	// Prepare prepares a new room: submodules, untracked files, the project's setup. The files that it adds stay
 	// until the key of the room changes. nil prepares nothing.
 	Prepare func(ctx context.Context, ws *git.Workspace, env []string) error
 	// Note gets messages for the user; nil drops them.
 	Note func(string)
-	// Key returns the identity of Prepare's inputs in a tree. A room with another key is made again. nil gives all
-	// trees the same key.
+	// Key returns a key for the files of a tree on which Prepare depends. If the key changes, the room is made again. nil
+	// gives all trees the same key.
 	Key func(ctx context.Context, tree string) (string, error)
 }
 
@@ -235,7 +234,7 @@ func (r *Rooms) checkGoCache(ctx context.Context, rm *Room) error {
 	return err
 }
 
-// Fresh returns an environment for the room with a new home and a new temporary folder, without traces of earlier
+// Fresh returns an environment for the room with a new home and a new temporary folder, without files of earlier
 // programs.
 func (rm *Room) Fresh() ([]string, error) {
 	again := filepath.Join(rm.root, "again")

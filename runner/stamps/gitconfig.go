@@ -21,9 +21,9 @@ var (
 var powerful = lazyre.New(`hook|fsmonitor|sshcommand|askpass|pager|editor|textconv|clean|smudge|process|helper|command|cmd|program|alias|insteadof|external|driver|worktree|include|` +
 	`filter|proxy|pack|vcs|protocol|attributesfile|excludesfile|update|browser|man\.|template|extensions|tool|bare`)
 
-// Weigh assesses a change of git's configuration. left means that it may stay: it only concerns branches, new
-// remotes or submodules. Users make such changes all the time, and so does runplan when it checks out submodules.
-// mild means that it does not make git run programs.
+// Weigh assesses a change of git's configuration. left means that the change may stay, because it only concerns
+// branches, new remotes or submodules. Users make such changes all the time, and so does runplan when it checks out
+// submodules. mild means that the change does not make git run programs.
 func Weigh(before, after string) (left, mild bool) {
 	was, ok := settings(before)
 	is, readable := settings(after)

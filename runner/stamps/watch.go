@@ -1,8 +1,8 @@
 // Package stamps detects which files outside a workspace changed while an agent worked, and restores them.
 //
-// A [Watch] knows the settings of a user and the files in the folders above a workspace that steer tools: git, go, npm,
-// Python, linters. [Watch.Take] records them, [Watch.Changes] lists what is different. Both look at the state of folders
-// and of existing files and read only what changed, so that a comparison costs about a millisecond.
+// A [Watch] checks the settings of a user, and the files in the folders above a workspace that affect tools: git, go,
+// npm, Python, linters. [Watch.Take] records them, and [Watch.Changes] lists the differences. Both first check the file
+// information of folders and existing files, and read only changed files. So a comparison costs about a millisecond.
 //
 // It compares only the files in the tables: not the programs themselves, package caches, or deeper folders of
 // packages.
@@ -48,7 +48,7 @@ type record struct {
 	there bool
 }
 
-// Change is a file that is not as it was recorded.
+// Change is a file that differs from its recorded state.
 type Change struct {
 	Path   string
 	Tool   string
@@ -85,7 +85,7 @@ func New(env []string, root string, dirs []string, configs ...string) *Watch {
 	return w
 }
 
-// Take records the present state of the files.
+// Take records the current state of the files.
 func (w *Watch) Take() {
 	w.files, w.hooks = nil, nil
 	for _, path := range append(w.gitConfigs(), w.more...) {
@@ -104,7 +104,7 @@ func (w *Watch) Take() {
 	w.seen = now
 }
 
-// Changes lists the files that are not as they were recorded, sorted by path.
+// Changes lists the files that differ from their recorded state, sorted by path.
 func (w *Watch) Changes() []Change {
 	var changes []Change
 	met := map[string]bool{}
@@ -135,7 +135,7 @@ func (w *Watch) Changes() []Change {
 	return changes
 }
 
-// Accept records the present state of one file.
+// Accept records the current state of one file.
 func (w *Watch) Accept(c Change) {
 	r := w.look(c.Path, c.place)
 	if r.stat == "" {

@@ -6,14 +6,14 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Clock tells the time in which something worked for a batch, or for the run, from the time in which it waited. Times
-// are milliseconds since the start of the run, without the pauses between sessions. Work side by side counts once.
+// Clock separates the working time of a batch or run from its waiting time. Times are milliseconds since the start of
+// the run, without the pauses between sessions. Concurrent work counts once.
 type Clock struct {
 	First, Last int64 // of the first and of the last step
 	Working     int64
 }
 
-// Waited returns how long nothing worked between the first and the last step; 0 if that is under a second.
+// Waited returns the time without work between the first and the last step; 0 if it is under a second.
 func (c Clock) Waited() time.Duration {
 	ms := c.Last - c.First - c.Working
 	if ms < shortWait {
@@ -22,7 +22,7 @@ func (c Clock) Waited() time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// Clock returns the clock of a batch, or with "" that of the run.
+// Clock returns the clock of a batch; "" returns the clock of the run.
 func (c *Course) Clock(batch string) Clock {
 	if batch == "" {
 		return Clock{Last: c.Now, Working: c.clocks[""].Working}

@@ -30,7 +30,7 @@ const (
 	Wait  = "wait" // for the limit of an agent
 )
 
-// Off reports whether the work of the span did not end by itself.
+// Off reports whether the work of the span was stopped before its end.
 func (s Span) Off() bool { return s.End == CalledOff || s.End == CutShort }
 
 // Ending says how a span ended.
@@ -81,7 +81,7 @@ func NewCourse() Course {
 		working: map[string]string{}, clocks: map[string]Clock{}}
 }
 
-// Open returns the spans that are not over, with no order.
+// Open returns the spans that have not ended, in any order.
 func (c *Course) Open() []Span { return slices.Collect(maps.Values(c.open)) }
 
 // End completes the spans after the last event and sorts them by their start.
@@ -209,7 +209,7 @@ func endingOf(e runner.Event) Ending {
 	return WentBad
 }
 
-// Tick returns a round duration of which at most about ten fit in d.
+// Tick returns a round duration as the step of a scale. A scale of length d gets at most about ten steps.
 func Tick(d time.Duration) time.Duration {
 	for _, s := range []time.Duration{
 		100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,

@@ -23,7 +23,7 @@ type Answer struct {
 	Note   string    `json:"note,omitempty"`
 	Line   *Line     `json:"line,omitempty"`
 	Commit *Authored `json:"commit,omitempty"`
-	// batches that the commit names, if the journal does not have their run
+	// batches in the commit's trailers, if the journal does not have their run
 	Parts        []Part        `json:"parts,omitempty"`
 	Run          string        `json:"run,omitempty"`
 	Plan         string        `json:"plan,omitempty"`
@@ -40,7 +40,7 @@ type Line struct {
 	Text string `json:"text"`
 }
 
-// Authored is a commit as git has it.
+// Authored holds the author and the message of a commit.
 type Authored struct {
 	Hash    string    `json:"hash"`
 	Author  string    `json:"author"`
@@ -52,7 +52,7 @@ type Authored struct {
 // ErrNotCommitted reports that a line is not committed yet.
 var ErrNotCommitted = errors.New("the line is not committed yet")
 
-// Blame finds the commit that a line of a file comes from, in the checkout, or in commit rev if it is set.
+// Blame finds the commit that last changed a line of a file, in the checkout, or in commit rev if it is set.
 func Blame(ctx context.Context, repo *git.Repo, rev, file string, line int) (Line, Authored, error) {
 	at := fmt.Sprintf("%d,%d", line, line)
 	args := []string{"blame", "--porcelain", "-L", at}
@@ -91,7 +91,7 @@ func ReadCommit(ctx context.Context, repo *git.Repo, hash string) (Authored, err
 	return Authored{Hash: f[0], Author: f[1], At: time.Unix(at, 0).UTC(), Subject: f[3], Message: f[4]}, nil
 }
 
-// Nobody returns the answer for an item that no known run made.
+// Nobody returns the answer for an item that does not come from a known run.
 func Nobody(asked, kind, note string) *Answer {
 	return &Answer{Asked: asked, Kind: kind, Note: note, Batches: []Batch{}, Tasks: []Task{},
 		Requirements: []Requirement{}, Drift: []Drift{}}
@@ -130,8 +130,8 @@ func (r *Report) answer(asked, kind string, batch func(Batch) bool, task func(Ta
 	return a
 }
 
-// OfBatches answers for batches of the traced run. If a squashed commit contains several, the ones that changed the
-// file count. Tasks that name the file come first.
+// OfBatches returns the answer for batches of the traced run. If a squashed commit contains several batches, only those
+// that changed the file count. Tasks that name the file come first.
 func (r *Report) OfBatches(asked, kind, file string, parts []Part) Answer {
 	if file != "" && len(parts) > 1 {
 		var touched []Part
@@ -171,7 +171,8 @@ func rank(first bool) int {
 	return 1
 }
 
-// OfRequirement answers for a requirement, with its parts. It is known if a document states it or a task names it.
+// OfRequirement returns the answer for a requirement, with its parts. A requirement is known if a document states it or
+// a task names it.
 func (r *Report) OfRequirement(id string) (Answer, bool) {
 	q, stated := r.Requirement(id)
 	a := r.answer(id, "requirement", func(Batch) bool { return false }, func(t Task) bool {
@@ -185,7 +186,7 @@ func (r *Report) OfRequirement(id string) (Answer, bool) {
 	return a, stated || len(a.Tasks) > 0
 }
 
-// OfTask answers for the tasks of that name: "1/2", or only the number if one task has it.
+// OfTask returns the answer for a task: "1/2", or only the number if it is unique.
 func (r *Report) OfTask(name string) (a Answer, found []Task) {
 	is := func(t Task) bool { return t.Name == name }
 	if !slices.ContainsFunc(r.Tasks, is) {
@@ -199,8 +200,8 @@ func (r *Report) OfTask(name string) (a Answer, found []Task) {
 	return r.answer(name, "task", func(Batch) bool { return false }, is), found
 }
 
-// OfTest answers for a test that was new in a batch. The name is the whole one, or the part after the last "/", "."
-// or "::".
+// OfTest returns the answer for a test that was new in a batch. name is the whole name, or the part after the last "/",
+// "." or "::".
 func (r *Report) OfTest(name string) (Answer, bool) {
 	is := func(test string) bool {
 		rest, ok := strings.CutSuffix(test, name)

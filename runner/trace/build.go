@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Build puts a report together. [Report.Locate] adds the data from git.
+// Build makes a report. [Report.Locate] adds the data from git.
 func Build(in Input) (*Report, error) {
 	newest := in.Runs[0]
 	r := &Report{

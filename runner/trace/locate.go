@@ -11,10 +11,10 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Part names a batch of a run, as the trailers of its commit do.
+// Part identifies a batch of a run, as in the trailers of its commit.
 type Part struct{ Run, Batch string }
 
-// Parts reads which batches the message of a commit names. A squashed commit may name several.
+// Parts reads the batches in the message of a commit. A squashed commit may have several.
 func Parts(message string) []Part {
 	var out []Part
 	run := ""

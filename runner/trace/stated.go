@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// The limits of what is read from documents.
+// The limits for reading documents.
 const (
 	maxDocument  = 4 << 20
 	maxDocuments = 200
@@ -111,8 +111,7 @@ func (s *Stated) add(list []planparse.Requirement, taken map[string]bool) {
 	}
 }
 
-// Info returns the requirements that a run stores: those of the plan's own documents, and those that its batches
-// name.
+// Info returns the requirements that a run stores: those in the plan's own documents, and those that its batches name.
 func (s Stated) Info(plan *planparse.Plan, text []byte) []runner.RequirementInfo {
 	named := map[string][]string{}
 	for _, m := range plan.Mentions(text, s.All) {

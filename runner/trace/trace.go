@@ -51,7 +51,7 @@ type Report struct {
 	Branch string           `json:"branch"` // the run branch
 	// the branch on which commits are searched; "" if HEAD is detached
 	On string `json:"on"`
-	// commit that reverted the landing: the run then proves nothing
+	// commit that reverted the landing; with it, the run proves nothing
 	Undone       string        `json:"undone,omitempty"`
 	PlanGone     bool          `json:"plan_gone,omitempty"`
 	Tasks        []Task        `json:"tasks"`

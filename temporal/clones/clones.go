@@ -1,8 +1,8 @@
 // Package clones manages a worker's files on disk: a clone of the shared repository for each of its runs. A note
 // next to each clone holds the run, the time of the last use, and the mark of the processes that work there.
 //
-// A folder belongs to one worker at a time. So when a worker takes a folder, its previous owner is gone, and all
-// processes with one of its marks are orphans: they are killed. Processes are identified by their environment,
+// A folder belongs to one worker at a time. So when a worker takes a folder, its previous owner has ended. All
+// processes with one of its marks are then orphans, and are killed. Processes are identified by their environment,
 // which only Linux exposes. A process that cleared its environment is not found.
 //
 // All durable data of a run is in the shared repository, so an unused clone can be removed.

@@ -1,5 +1,5 @@
 // Package flow drives a run as a Temporal workflow. It contains no rules of a run: [runner.Machine] decides and
-// [runner.Recorder] records the events, as on one machine. Here commands become activities, and their results become
+// [runner.Recorder] records the events, as in local runs. Here commands become activities, and their results become
 // events.
 //
 // The workflow history stays small: it holds commands and events, which name commits and files. Contents are in

@@ -1,6 +1,6 @@
 // Package shared lets several machines work on one run through a repository that all of them can push to.
 //
-// [SharedRepo] is that repository; a [Worker] performs single commands of the run in a clone of its own.
+// [SharedRepo] is that repository; a [Worker] executes single commands of the run in its own clone.
 package shared
 
 import (

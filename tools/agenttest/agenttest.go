@@ -19,8 +19,8 @@ import (
 	"github.com/runplan/runplan/agents"
 )
 
-// Make makes an agent and a task for it, such that the agent runs the bash script in the workspace. It sets the parts
-// of the task that depend on the agent; the suite sets the rest.
+// Make makes an agent and a task for it. The agent runs the bash script in the workspace. It sets the parts of the task
+// that depend on the agent; the suite sets the rest.
 type Make func(t *testing.T, script string) (agents.Agent, agents.Task)
 
 // Run runs the suite.

@@ -66,8 +66,8 @@ func (b *bench) team(seed uint64, lanes int) error {
 	return nil
 }
 
-// outings runs the plan of a graph with estimates in it; every third also without, and then once more with that run to
-// learn from, unless time is short.
+// outings runs the plan of a graph with estimates in it. It also runs every third plan without estimates, and then
+// again with that run as history, unless time is short.
 func (b *bench) outings(i int, g graph) (*teamRun, error) {
 	r := &teamRun{graph: g, number: i + 1}
 	told, err := b.place.Repo(fmt.Sprintf("team-%d", r.number), g.files(true))

@@ -48,7 +48,7 @@ func (r *release) manuals(ctx context.Context) error {
 	return command(ctx, []string{"SOURCE_DATE_EPOCH=" + epoch(r.date)}, program, "manuals", filepath.Join(r.work, "man"))
 }
 
-// items returns what an archive holds beside the binary.
+// items returns the files of an archive in addition to the binary.
 func (r *release) items() ([]item, error) {
 	var all []item
 	for _, name := range []string{"LICENSE", "NOTICE", "README.md", "CHANGELOG.md"} {

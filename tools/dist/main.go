@@ -1,7 +1,7 @@
 // Program dist builds a release: for each system the binary, an archive and, for Linux, deb, rpm and apk packages; the
 // npm packages, the Homebrew formula and the Scoop manifest; a bill of materials; and the checksums of all of it.
 //
-// Two builds of one commit have the same bytes, also from another folder: paths are trimmed, and every date is that
+// Two builds of one commit have the same bytes, also from another folder: paths are trimmed, and every date is the date
 // of the commit. Nothing is uploaded.
 package main
 

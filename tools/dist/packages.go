@@ -133,7 +133,7 @@ func (r *release) nfpm(t target) ([]byte, error) {
 		}
 		add(from, to, 0o644, "deb")
 	}
-	// The packages have a release number of their own, as those of a distribution have.
+	// The packages have a separate release number, like those of a distribution.
 	const number = "1"
 	changes := filepath.Join(r.work, "changes.json")
 	if err := writeJSON(changes, []any{map[string]any{

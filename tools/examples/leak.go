@@ -124,7 +124,7 @@ func extreme(p []part, sign int) int {
 	return best
 }
 
-// trial counts the hits of a way of guessing, and the expected hits by chance.
+// trial counts the hits of a method of guessing, and the expected hits of random guesses.
 type trial struct {
 	name                 string
 	n                    int

@@ -1,11 +1,11 @@
-// Command examples measures what training examples are worth that were made from histories: it draws some by seed for
-// people to judge, counts their judgements, and tests whether what an example shows tells where the edit is.
+// Command examples measures the quality of training examples from histories. It draws some by seed for people to judge,
+// counts their judgements, and tests whether the content of an example reveals where the edit is.
 //
 //	examples -draw 100 folder…              examples to read, one JSON object a line: id, task, edits
 //	examples -judged file                   shares of the verdicts in a file of judgements, by folder
 //	examples -leak folder…                  guesses of the place of the edit, beside chance
 //
-// A folder is one that `runplan training bootstrap` wrote.
+// Each folder is the output of `runplan training bootstrap`.
 package main
 
 import (

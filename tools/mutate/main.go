@@ -1,6 +1,6 @@
-// Command mutate measures how much the tests of this repository prove: it makes small wrong versions of production
-// code, as the gate mutants does, and runs the tests of the package on each. A mutant that passes all of them is
-// printed.
+// Command mutate measures how much the tests of this repository prove. Like the gate mutants, it makes wrong versions
+// of production code, called mutants, and runs the tests of the package on each. It prints each mutant that passes all
+// tests.
 //
 // Usage: go run ./tools/mutate [-n 300] [-seed 1] [-workers 1] [-bar 85] package folder ...
 package main

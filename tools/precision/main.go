@@ -1,12 +1,12 @@
 // Command precision runs the static rules over human commits of real projects, and counts the findings.
 //
 // A history is a git bundle or a repository in one of the folders of -histories. Precision draws commits of each by
-// -seed, checks each out in a separate clone and runs "runplan review --base HEAD~1 --only 1,4,5" on it, with the
+// -seed, and checks each out in a separate clone. There it runs "runplan review --base HEAD~1 --only 1,4,5", with the
 // detection of linters and tests turned off. It looks up each finding in judgements.tsv, which says whether it is true,
 // arguable or false, and why.
 //
-// It exits with 1 when more than -blocked percent of the commits are blocked or when there are more than -warnings
-// warnings a commit.
+// It exits with 1 if more than -blocked percent of the commits are blocked, or if there are more than -warnings
+// warnings per commit.
 package main
 
 import (

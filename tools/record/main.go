@@ -1,5 +1,5 @@
-// Program record runs a command in a terminal and draws what it shows as one SVG file that moves by itself, for README
-// and docs. tmux is the terminal.
+// Program record runs a command in a terminal and records its output as an animated SVG file, for README and docs. tmux
+// is the terminal.
 //
 //	go run ./tools/record -out docs/demo.svg bin/runplan demo --keep=false
 package main

@@ -1,5 +1,5 @@
-// Command retrieval measures how much of real changes retrieval finds, compared with plain searches in the same budget.
-// The message of a commit is the task, its parent is indexed, and its changed code is the expected result.
+// Command retrieval measures how much of a real change retrieval finds, compared with plain searches with the same
+// budget. The message of a commit is the task, its parent is indexed, and its changed code is the expected result.
 //
 // It reads repositories in a folder: git bundles, bare repositories and checkouts. It does not change them.
 package main

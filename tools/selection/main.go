@@ -1,10 +1,10 @@
 // Command selection measures how well a tournament chooses among candidates.
 //
-// It takes fix commits of real projects whose tests fail on the parent's code and pass on the commit's. For each it
-// makes candidates: the commit itself (the truth), mutants of it, parts of it, wrong fixes, special cases and changes
-// that do nothing. All run the commit's tests. Those that passed before judge who is eligible; those that the commit
-// turned green are held out, and judge who is right. The program prints how often each way of choosing finds a right
-// candidate.
+// It takes fix commits of real projects. Their tests fail on the parent's code and pass on the commit's code. For each
+// it makes candidates: the commit itself (the truth), mutants of it, parts of it, wrong fixes, special cases and
+// changes that do nothing. All candidates run the commit's tests. Tests that passed before decide which candidate is
+// eligible. Tests that the commit turned green are held out, and decide which candidate is right. The program prints
+// how often each method of choosing finds a right candidate.
 //
 // It runs the tests of the projects that it is given. Results are kept in -cache, so that a second run is quick.
 package main

@@ -1,4 +1,4 @@
-// Program site renders docs as a static site: pages with a search that needs no network, in light and dark, and
+// Program site renders docs as a static site: pages in light and dark, with a search that needs no network, and
 // llms.txt for models. A dead link is an error.
 package main
 

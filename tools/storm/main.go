@@ -2,8 +2,9 @@
 //
 // It makes a repository and a plan of twelve batches, and starts the run in headless or in team mode. It kills the
 // process (only that one, with SIGKILL) and resumes until the run is done. Then it checks everything that a run
-// promises, and starts again, until the number of kills is reached. A seed decides its choices. The moments are spread
-// over the stages of a batch, not over time, so that short stages are hit as often as long ones.
+// promises, and starts again, until the number of kills is reached. Its choices depend only on a seed. The moments of
+// the kills are distributed over the stages of a batch, not over time, so that short stages are hit as often as long
+// ones.
 package main
 
 import (

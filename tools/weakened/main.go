@@ -1,9 +1,9 @@
 // Command weakened measures how many weakened tests runplan detects.
 //
-// Each case is a change of tests that all pass: an assertion is loosened, an expectation is changed with the code,
-// rows of a table are dropped, or a helper skips. The program makes a repository for each, commits the strong tests,
-// applies the change and runs "runplan gate --mutants". A case is detected if a finding names a mutant, a part or a
-// test.
+// Each case is a change of tests after which all tests pass: an assertion is loosened, an expectation is changed with
+// the code, rows of a table are removed, or a helper skips. The program makes a repository for each, commits the strong
+// tests, applies the change and runs "runplan gate --mutants". A case is detected if a finding names a mutant, a part
+// or a test.
 package main
 
 import (

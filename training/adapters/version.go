@@ -1,8 +1,9 @@
 // Package adapters trains and deploys adapters. A configured trainer makes a version. The server creates a model from
-// it and its base, and a test call checks that the model answers. Only then a row assigns it to its stage. A version
-// is a folder under .runplan/training/adapters that is created atomically.
+// the version and its base, and a test call checks that the model answers. Only after that a row assigns the model to
+// its stage. A version is a folder under .runplan/training/adapters that is created atomically.
 //
-// Each step can be repeated after a crash. One row decides what is active (TRAIN-28); all else only prepares it.
+// Each step can be repeated after a crash. One row decides which adapter is active (TRAIN-28); all other steps only
+// prepare it.
 package adapters
 
 import (

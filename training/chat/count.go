@@ -13,7 +13,7 @@ import (
 type Counter interface {
 	// Name describes the method of counting.
 	Name() string
-	// Count returns the number of tokens. If it only knows that there are more than limit, it returns [ErrMore].
+	// Count returns the number of tokens. If it only knows that the number is above limit, it returns [ErrMore].
 	Count(ctx context.Context, text string, limit int) (int, error)
 }
 

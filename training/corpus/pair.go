@@ -1,7 +1,7 @@
 // Package corpus makes training pairs from reviews that compare code with its blueprint (TRAIN-14 to TRAIN-21). The
 // pairs train adapters that write such code. Reviews of candidates give forward pairs: the defects and the promoted
 // code. Reviews of live units give retroactive pairs: examples of good code. Only the number of live units limits the
-// latter, so the two kinds are counted separately.
+// retroactive pairs, so the two kinds are counted separately.
 package corpus
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// Granularity tells whether a pair covers a unit or one of its files.
+// Granularity says whether a pair covers a unit or one of its files.
 type Granularity string
 
 // The granularities.

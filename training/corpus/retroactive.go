@@ -20,7 +20,7 @@ import (
 // Enough is the mean confidence from which a live unit qualifies for a review (TRAIN-14).
 const Enough = 0.6
 
-// Qualified tells whether a live unit belongs to the retroactive corpus, and why.
+// Qualified says whether a live unit belongs to the retroactive corpus, and why.
 type Qualified struct {
 	Unit       string   `json:"unit"`
 	Confidence float64  `json:"confidence"` // mean of the numeric values; 0: none

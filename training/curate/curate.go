@@ -1,6 +1,6 @@
 // Package curate makes a dataset from examples, by a training plan (TRAIN-07). It drops bad examples, near-duplicates
-// and surplus examples of one class. It holds out some of the rest for validation, such that validation contains
-// nothing that training has seen (TRAIN-18).
+// and surplus examples of one class. It holds out some of the rest for validation. Validation contains nothing that is
+// in the training set (TRAIN-18).
 //
 // The same examples, plan and seed give the same bytes, in any order of the examples. A dataset is written atomically.
 package curate
@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// Reason tells why an example is not in a dataset.
+// Reason says why an example is not in a dataset.
 type Reason string
 
 // The reasons, in the order of the checks.

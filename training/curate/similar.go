@@ -158,7 +158,8 @@ func (s *sketch) like(o *sketch) float64 {
 // missed is the probability that the sketches miss a pair at the threshold.
 const missed = 1e-6
 
-// rows returns how many positions of a sketch form one lookup key, such that pairs at the threshold are not missed.
+// rows returns the number of positions of a sketch in one lookup key. It is chosen so that pairs at the threshold are
+// not missed.
 func rows(threshold float64) int {
 	for r := 16; r > 1; r-- {
 		if math.Pow(1-math.Pow(threshold, float64(r)), float64(hashes/r)) < missed {

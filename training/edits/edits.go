@@ -1,6 +1,6 @@
 // Package edits writes file changes as the search and replace blocks that models answer with (C-26).
 //
-// Each block quotes as few lines as make it unique in the file, and no two blocks quote the same line. The result is
+// Each block quotes just enough lines to be unique in the file, and no two blocks quote the same line. The result is
 // verified: the edit engine that parses such answers applies it, and the outcome must equal the new text. Only the end
 // of the last line may differ, because blocks cannot express it.
 package edits

@@ -1,4 +1,4 @@
-// Package graduate decides when an adapter is good enough that not every generation needs a review (TRAIN-29,
+// Package graduate decides whether an adapter is so good that some of its generations need no review (TRAIN-29,
 // TRAIN-30). The adapter must meet three criteria in two consecutive training cycles. A criterion with too little data
 // is unknown and does not count as met.
 package graduate

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-// Reason tells why a commit gives no example. Each commit has at most one: the first that applies (TRAIN-11).
+// Reason says why a commit gives no example. Each commit has at most one reason: the first that applies (TRAIN-11).
 type Reason string
 
 // The reasons, in the order of the checks.

@@ -26,7 +26,7 @@ func Addresses(text string) []string {
 	})
 }
 
-// takesTests tells which tests a commit removes. The prompts forbid that.
+// takesTests returns the tests that a commit removes. The prompts forbid that.
 func (w *work) takesTests() string {
 	for _, c := range w.changes {
 		if c.before == nil || !language.IsTest(c.path) {
@@ -79,7 +79,7 @@ func testsIn(text string) []string {
 // fewWords is the maximum number of words of a task that must name code of the repository.
 const fewWords = 5
 
-// vague tells why a task cannot be done from its text, or "".
+// vague returns why a task cannot be done from its text, or "".
 func (q query) vague() string {
 	if n := len(letters(q.text)); n < fewWords && len(q.files)+len(q.symbols) == 0 {
 		return "the task is too short, and names no code"

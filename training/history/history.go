@@ -1,12 +1,12 @@
 // Package history makes examples for the five stages of a run from a repository's history (TRAIN-09..13).
 //
-// A commit is a completed task: its message is the task, the code before it is the context, and its diff is the
-// answer. The examples use the prompts and answer formats of the stages; tests check both against the stages. Commits
-// without value for training are refused with a [Reason].
+// A commit is a completed task: its message is the task, the code before it is the context, and its diff is the answer.
+// The examples use the prompts and answer formats of the stages; tests check both against the stages. Commits without
+// value for training are rejected with a [Reason].
 //
 // History is read as a stream, newest first, with bounded memory. [Run] can be killed at any time: the next run
-// continues, and the final files are the same. The same commits, options and seed give the same bytes. The seed
-// decides only which irrelevant files and chunks are offered.
+// continues, and the final files are the same. The same commits, options and seed give the same bytes. The seed decides
+// only which irrelevant files and chunks are added.
 package history
 
 import (

@@ -385,7 +385,7 @@ func (r reader) ask(ctx context.Context, all []*question, to answered) error {
 	texts := make([]patterns.Text, len(all))
 	var languages []outline.Language
 	for i, q := range all {
-		// Versions of a file share its path, so each gets a folder of its own.
+		// Versions of a file have the same path, so each gets a separate folder.
 		texts[i] = patterns.Text{Path: path.Join(itoa(i), path.Base(q.path)), Text: q.text, Copy: true}
 		languages = append(languages, q.language)
 	}

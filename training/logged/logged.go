@@ -1,8 +1,8 @@
 // Package logged makes examples from the records of runs: model calls, results of agents, and reviews (TRAIN-03,
 // TRAIN-04, TRAIN-08).
 //
-// Only what a receipt proves becomes an example. The journal records that a batch was merged, the receipt names the
-// commit, and git contains it. If one of the three is missing or disagrees, the row is refused and counted. Rows are
+// Only work with a receipt becomes an example. The journal records that a batch was merged, the receipt names the
+// commit, and git contains it. If one of the three is missing or disagrees, the row is rejected and counted. Rows are
 // read in the order of writing, a few at a time, so that the same journal gives the same bytes.
 package logged
 

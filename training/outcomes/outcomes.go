@@ -1,4 +1,4 @@
-// Package outcomes gets the later outcomes of earlier runs from git: whether their code was merged into the start
+// Package outcomes finds out with git what happened to the code of earlier runs: whether it was merged into the start
 // branch, reverted there, or soon rewritten. Gates judge code when it is made; outcomes show what people did with it
 // later.
 package outcomes

@@ -1,4 +1,4 @@
-// Package validate rates what an adapter writes: how well its code follows the blueprint (TRAIN-26, TRAIN-27), or how
+// Package validate rates the output of an adapter: how well its code follows the blueprint (TRAIN-26, TRAIN-27), or how
 // many of its answers match a schema.
 //
 // A result that could not be checked is unknown, neither 0 nor 1. The measure is then a range, and so is the score. The

@@ -15,7 +15,7 @@ import (
 // Main runs one command line and returns its exit code.
 func Main(a cli.App) int {
 	if len(a.Args) > 0 {
-		// Both commands are internal: runplan starts itself to run them in a process of their own.
+		// Both commands are internal: runplan starts itself to run them in a separate process.
 		switch a.Args[0] {
 		case cli.ReapCommand:
 			proc.ReapMain(a.Stdin)

@@ -9,6 +9,6 @@ import (
 	"github.com/runplan/runplan/internal/cli/learn"
 )
 
-// newTrainingCommand returns the command training. Releases are built with the tag slim, which leaves it to a program
-// of its own.
+// newTrainingCommand returns the command training. Releases are built with the tag slim, which moves it to a separate
+// program.
 func newTrainingCommand(a *cli.App) *cobra.Command { return learn.NewTrainingCommand(a) }

@@ -1,4 +1,4 @@
-// Package plugintest tests a gate without a process: its author gives it a small tree and the expected findings.
+// Package plugintest tests a gate without a process, with a small tree and the expected findings.
 //
 //	rep := plugintest.Look(t, todo{}, plugintest.Case{Files: map[string]string{"a.go": "// TODO: later\n"}})
 //	plugintest.Want(t, rep, gates.Fail, "a.go:1: error todo-owner: this TODO has no owner")
@@ -37,7 +37,7 @@ type Case struct {
 	Before   *gates.TestCount
 }
 
-// Gate returns g as it answers through the protocol.
+// Gate returns g behind the messages of the protocol.
 func Gate(t testing.TB, g gates.Gate, settings map[string]any) gates.Gate {
 	t.Helper()
 	p, err := plugin.InProcess("", g, settings)
@@ -57,7 +57,7 @@ func Look(t testing.TB, g gates.Gate, c Case) gates.Report {
 	return rep
 }
 
-// Refusal runs g on the case and returns why it could not run, because of its settings or of the tree.
+// Refusal runs g on the case and returns why it could not run. The cause may be its settings or the tree.
 func Refusal(t testing.TB, g gates.Gate, c Case) error {
 	t.Helper()
 	p, err := plugin.InProcess("", g, c.Settings)
@@ -71,7 +71,7 @@ func Refusal(t testing.TB, g gates.Gate, c Case) error {
 	return err
 }
 
-// Want checks status and findings of rep. A finding is spelled as by [Lines].
+// Want checks status and findings of rep. A finding has the form of [Lines].
 func Want(t testing.TB, rep gates.Report, status gates.Status, findings ...string) {
 	t.Helper()
 	want := append([]string{string(status)}, findings...)

@@ -13,7 +13,7 @@ import (
 )
 
 // Names makes the gate that lists removed public names. Programs cannot know whether outside code uses a name, so the
-// finding is only a remark, which reviewers receive.
+// finding is only a remark for reviewers.
 func Names() gates.Gate {
 	info := gates.Info{Name: "names", Kind: gates.Static, Cost: gates.Instant, Blocking: false, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {

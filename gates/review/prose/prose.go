@@ -1,5 +1,5 @@
-// Package prose makes the gates that compare comments and documents with the code, as far as a program can. They are
-// the rules of the prose pass, and the list of public names that a change removes.
+// Package prose makes the gates that compare comments and documents with the code, as far as a program can do this: the
+// rules of the prose pass, and the list of public names that a change removes.
 //
 //	rule                  found in what a change adds                                          severity
 //	prose/left-out        a comment that stands for omitted code                               error

@@ -28,8 +28,8 @@
 //	silent/return            a broad except that ends in a plain return (a catch: info)         warning
 //	security/suppressed      a line with "runplan:ignore security REASON"                       warning
 //
-// The built-in checks read lines, not programs. They see one line, or a call over a few lines, which they report at
-// its first line. They resolve names of imports. In tests the findings are remarks; fixtures are ignored.
+// The built-in checks read single lines, or a call over a few lines, which they report at its first line. They do not
+// analyse the whole program, but resolve names of imports. In tests the findings are remarks; fixtures are ignored.
 package security
 
 import (

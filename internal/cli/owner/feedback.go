@@ -1,4 +1,4 @@
-// Package owner holds the commands between runplan and its owner: feedback, self-fix, inbox, trust and approvals.
+// Package owner holds the commands for the owner of runplan: feedback, self-fix, inbox, trust and approvals.
 package owner
 
 import (

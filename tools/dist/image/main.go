@@ -1,10 +1,10 @@
 //go:build ignore
 
 // Program image writes an OCI image without a daemon: the base system, then ast-grep, then runplan, as three layers of
-// a tar file with an OCI image layout. It is no part of the module's packages, because its library is needed by
-// releases only: go run -modfile=tools/dist/release.mod tools/dist/image/main.go
+// a tar file with an OCI image layout. It is not one of the module's packages, because only releases need its library:
+// go run -modfile=tools/dist/release.mod tools/dist/image/main.go
 //
-// The same files make the same bytes: owners are 0 and dates are that of the commit.
+// The same files give the same bytes: owners are 0, and all dates are the date of the commit.
 package main
 
 import (
