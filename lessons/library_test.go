@@ -213,3 +213,16 @@ func TestGet(t *testing.T) {
 		t.Error("9999 is there")
 	}
 }
+
+// Globs with a slash match the whole path, also if they follow globs that match only the name of a file.
+func TestExcludeMatchesNamesAndFolders(t *testing.T) {
+	l := Lesson{Exclude: []string{"test_*.py", "**/{test,tests}/**"}}
+	for path, want := range map[string]bool{
+		"test_a.py": true, "src/test_a.py": true, "tests/flask_tests.py": true, "a/test/b.py": true,
+		"a.py": false, "src/tests.py": false,
+	} {
+		if got := l.excludes(path); got != want {
+			t.Errorf("%s: excluded is %t, want %t", path, got, want)
+		}
+	}
+}

@@ -235,10 +235,11 @@ func dropCR(text []byte) []byte {
 // excludes reports whether the lesson excludes a path.
 func (l *Lesson) excludes(file string) bool {
 	return slices.ContainsFunc(l.Exclude, func(glob string) bool {
+		name := file
 		if !strings.Contains(glob, "/") {
-			file = path.Base(file)
+			name = path.Base(file)
 		}
-		ok, err := doublestar.Match(glob, file)
+		ok, err := doublestar.Match(glob, name)
 		return err == nil && ok
 	})
 }
