@@ -9,7 +9,7 @@ import (
 )
 
 // fitted lists the settings on which the model is fitted, because the known data differ between tournaments.
-var fitted = []int{0, 2, 3}
+var fitted = []int{0, 3, 4}
 
 // steps are the values that are tried for each chance of the model.
 var steps = []struct {
