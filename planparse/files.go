@@ -114,6 +114,11 @@ func (r *filesReader) read(m *mark, o owner, label string, rest []byte) (create 
 
 // cutLabel removes "Label:" from a line: "Create:", "**Files:**", "- **Modify**:", "*Test:*".
 func cutLabel(text []byte) (label string, rest []byte, ok bool) {
+	if text = bytes.TrimLeft(text, " "); len(text) > 0 && text[0] == '_' { // Kiro: "_Files: src/a.ts_"
+		if colon := bytes.IndexByte(text, ':'); colon > 0 && bytes.IndexByte(text[1:colon], '_') < 0 {
+			text = bytes.TrimSuffix(bytes.TrimRight(text, " "), []byte("_"))
+		}
+	}
 	text = bytes.TrimLeft(text, "*_ ")
 	n, foreign := 0, false
 	for n < len(text) && n < 24 &&

@@ -148,10 +148,21 @@ func (b *builder) warnDone() {
 	}
 }
 
-// saysDone recognises "Phase 1: Safety (COMPLETE ✅)".
+// saysDone recognises "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加", "add conditions of completion",
+// the word is about the work.
 func saysDone(title string) bool {
-	return containsAny(strings.ToLower(title), "✅", "✔", "☑", "(done", "[done", "(complete", "[complete", "已完成", "完了",
-		"완료")
+	title = strings.ToLower(title)
+	if containsAny(title, "✅", "✔", "☑", "(done", "[done", "(complete", "[complete") {
+		return true
+	}
+	end := strings.TrimRight(title, " )]）】」。.!！")
+	for _, word := range []string{"已完成", "完了", "완료"} {
+		if strings.HasSuffix(end, word) ||
+			containsAny(title, "["+word+"]", "("+word+")", "【"+word+"】", "（"+word+"）") {
+			return true
+		}
+	}
+	return false
 }
 
 // headerFromFrontMatter reads the hints for the whole plan.
