@@ -28,7 +28,7 @@ func (b *Batch) Checks() []Command {
 }
 
 // OnlyChecks reports whether the batch can be complete without a change: it names no files to change, and it has commands
-// to run. Without commands, its title must say that it verifies, and each open step must check or publish something
+// to run, and no other tasks. Without commands, its title must say that it verifies, and each open step must check or publish something
 // ("Run all tests", "Verify the settings", "Push"). At least one step must run something: "Validate the address" asks for
 // code.
 func (b *Batch) OnlyChecks() bool {
@@ -36,7 +36,7 @@ func (b *Batch) OnlyChecks() bool {
 		return false
 	}
 	if len(b.Commands) > 0 {
-		return true
+		return !b.AsksMore()
 	}
 	if len(b.Files.Test) > 0 || !containsAny(strings.ToLower(b.Title), "verif", "validat", "accept", "final", "smoke",
 		"manual", "quality", "regression", "check", "full test", "test suite") {
@@ -51,6 +51,18 @@ func (b *Batch) OnlyChecks() bool {
 		runs = runs || run
 	}
 	return runs
+}
+
+// AsksMore reports whether an open task that is a checkbox asks for more than a check: beside "T004 Run `make test`",
+// "T001 Add the command" is work, also where it names no file.
+func (b *Batch) AsksMore() bool {
+	return slices.ContainsFunc(b.Tasks, func(t Task) bool {
+		if t.Done || !t.Box {
+			return false
+		}
+		check, _ := checkStep(t.Title)
+		return !check && !slices.ContainsFunc(b.Commands, func(c Command) bool { return t.Line <= c.Line && c.Line <= t.EndLine })
+	})
 }
 
 // openSteps returns the texts of what is left to do: the steps, or the titles of tasks without steps.

@@ -270,8 +270,12 @@ func TestOnlyChecks(t *testing.T) {
 		"a step that writes":                {in("### Task 1: Final verification", "- [ ] Run all tests", "- [ ] Write a report"), false},
 		"checks that are code":              {in("### Task 1: Input validation", "- [ ] Validate the address", "- [ ] Check lengths"), false},
 		"another title":                     {in("### Task 1: Login form", "- [ ] Run all tests", "- [ ] Build the form"), false},
-		"no steps":                          {in("### Task 1: Final verification", "Text."), false},
-		"tests to write":                    {in("### Task 1: Verify", "- Test: `a_test.go`", "- [ ] Run all tests"), false},
+		"a command after other tasks": {in("# Tasks: A", "## Phase 1: B", "- [ ] T001 Add the command",
+			"- [ ] T002 Run `make test`", "- [ ] T003 Commit the slice"), false},
+		"a command, and its commit": {in("# Tasks: A", "## Phase 1: B", "- [x] T001 Add the command",
+			"- [ ] T002 Run `make test`", "- [ ] T003 Commit the slice"), true},
+		"no steps":       {in("### Task 1: Final verification", "Text."), false},
+		"tests to write": {in("### Task 1: Verify", "- Test: `a_test.go`", "- [ ] Run all tests"), false},
 	} {
 		if got := parse(t, c.in).Batches[0].OnlyChecks(); got != c.want {
 			t.Errorf("%s: %v", name, got)
