@@ -174,7 +174,7 @@ func (f *filer) remember(o owner) {
 // saysMaybe reports whether a line leaves it open that a file changes: "Modify: `a.go` (if needed)".
 func saysMaybe(line []byte) bool {
 	return containsAny(strings.ToLower(string(line)), "if needed", "if necessary", "if required", "if present",
-		"if it exists", "if applicable", "if any",
+		"if it exists", "if applicable", "if any", "(placeholder",
 		"optional", "as needed", "as necessary", "where needed", "maybe", "possibly", "may need", "might", "likely",
 		"potentially", "read-only",
 		"read only", "no change", "unchanged", "verify only", "verification only", "falls nötig", "si nécessaire",
@@ -341,9 +341,10 @@ func (f *filer) move(text string) {
 	}
 }
 
-// stripRange removes line ranges from a path: ":96-102", ":12,40", "#L12", "~L40", " (new)".
+// stripRange removes line ranges from a path: ":96-102", ":12,40", "#L12", "~L40", " (new)", "（新規）".
 func stripRange(p string) string {
 	p, _, _ = strings.Cut(strings.TrimSpace(p), " (")
+	p, _, _ = strings.Cut(p, "（")
 	for _, sep := range []string{":", "#L", "~L"} {
 		i := strings.LastIndex(p, sep)
 		if i <= 0 {

@@ -63,7 +63,7 @@ func TestLabelsInOtherLanguages(t *testing.T) {
 			[]Command{{Run: "make", Expected: "", Line: 7}},
 		},
 		"Japanese, a line in italics": {
-			in("- _対象ファイル: src/task.ts, src/task.test.ts_", "- _Modify:_ `b.go`"),
+			in("- _対象ファイル: src/task.ts（createTask関数内）, src/task.test.ts_", "- _Modify:_ `b.go`"),
 			Files{Modify: []string{"src/task.ts", "src/task.test.ts", "b.go"}}, nil,
 		},
 		"Spanish": {

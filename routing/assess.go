@@ -83,7 +83,7 @@ func (s *layout) undeclared() []planparse.Advice {
 		var on, why []string
 		for _, from := range s.needs[to] {
 			e := s.found[[2]int{from, to}]
-			if e == nil || e.kinds[0] != EdgeFiles && e.kinds[0] != EdgeText ||
+			if e == nil || s.plan.Batches[from].Done() || e.kinds[0] != EdgeFiles && e.kinds[0] != EdgeText ||
 				strings.HasPrefix(e.reasons[0], "the title says") {
 				continue
 			}
