@@ -91,11 +91,16 @@ func (b *builder) warnBoxes() {
 				n++
 			}
 		}
-		what := "belong to no task and are not run"
+		what, one := "belong to no task and are not run", "belongs to no task and is not run"
 		if o := b.owner[i]; o.batch >= 0 && b.taskless(o.batch) {
 			what = "are in no task: the batch is the unit of work, and they are its steps"
+			one = "is in no task: the batch is the unit of work, and this is its step"
 		}
-		b.report(SeverityInfo, m.line, "unassigned-boxes", "%d checkboxes from here on %s", n, what)
+		if n == 1 {
+			b.report(SeverityInfo, m.line, "unassigned-boxes", "this checkbox %s", one)
+		} else {
+			b.report(SeverityInfo, m.line, "unassigned-boxes", "%d checkboxes from here on %s", n, what)
+		}
 	}
 }
 

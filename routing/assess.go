@@ -25,7 +25,11 @@ func Assess(p *planparse.Plan) []planparse.Advice {
 	if err != nil || g.big {
 		return nil
 	}
-	s := layoutOf(g, workOf(p))
+	runs := workOf(p)
+	for i := range runs {
+		runs[i] = runs[i] && !p.Batches[i].Done()
+	}
+	s := layoutOf(g, runs)
 	return slices.Concat(s.parallelSafe(), s.sharedRuntime(), s.undeclared(), s.parallel())
 }
 
