@@ -27,10 +27,10 @@ func (b *Batch) Checks() []Command {
 	return out
 }
 
-// OnlyChecks reports whether the batch can be complete without a change: it names no files to change, and it has commands
-// to run, and no other tasks. Without commands, its title must say that it verifies, and each open step must check or publish something
-// ("Run all tests", "Verify the settings", "Push"). At least one step must run something: "Validate the address" asks for
-// code.
+// OnlyChecks reports whether the batch can be complete without a change. It names no files to change, and it has
+// commands to run and no other tasks. Without commands, its title must say that it verifies, and each open step must
+// check or publish something ("Run all tests", "Verify the settings", "Push"). At least one step must run something:
+// "Validate the address" asks for code.
 func (b *Batch) OnlyChecks() bool {
 	if len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Delete) > 0 {
 		return false
@@ -61,7 +61,8 @@ func (b *Batch) AsksMore() bool {
 			return false
 		}
 		check, _ := checkStep(t.Title)
-		return !check && !slices.ContainsFunc(b.Commands, func(c Command) bool { return t.Line <= c.Line && c.Line <= t.EndLine })
+		return !check && !slices.ContainsFunc(b.Commands,
+			func(c Command) bool { return t.Line <= c.Line && c.Line <= t.EndLine })
 	})
 }
 
@@ -88,8 +89,8 @@ func (b *Batch) openSteps() []string {
 	return texts
 }
 
-// checkStep reports whether a step asks for no change, and whether it runs something: "Step 2: Run `make lint`", "manual
-// test: resize the window", "Update README.md if needed", "Move this plan to docs/plans/completed".
+// checkStep reports whether a step asks for no change, and whether it runs something: "Step 2: Run `make lint`",
+// "manual test: resize the window", "Update README.md if needed", "Move this plan to docs/plans/completed".
 func checkStep(text string) (check, run bool) {
 	text = strings.ToLower(strings.TrimLeft(text, "*_ "))
 	if step, rest, ok := strings.Cut(text, ":"); ok && strings.HasPrefix(step, "step ") {
@@ -99,8 +100,8 @@ func checkStep(text string) (check, run bool) {
 	switch strings.TrimRight(word, ":,*_") {
 	case "run", "rerun", "re-run", "manual", "manually", "smoke":
 		return true, true
-	case "verify", "check", "confirm", "ensure", "validate", "build", "rebuild", "push", "commit", "review", "restart", "start",
-		"stop", "open", "inspect":
+	case "verify", "check", "confirm", "ensure", "validate", "build", "rebuild", "push", "commit", "review", "restart",
+		"start", "stop", "open", "inspect":
 		return true, false
 	case "move", "archive", "tick", "mark":
 		return strings.Contains(rest, "plan"), false

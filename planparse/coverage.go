@@ -107,7 +107,8 @@ func notRun(b *Batch) string {
 
 // isRule reports whether a line is only a horizontal rule, which says nothing to anybody.
 func isRule(text string) bool {
-	return len(text) >= 3 && (strings.Trim(text, "-") == "" || strings.Trim(text, "*") == "" || strings.Trim(text, "_") == "")
+	return len(text) >= 3 && (strings.Trim(text, "-") == "" || strings.Trim(text, "*") == "" ||
+		strings.Trim(text, "_") == "")
 }
 
 // Cover returns the reader of each line of the plan. src is the text that [Parse] read.

@@ -153,8 +153,8 @@ func (b *builder) warnDone() {
 	}
 }
 
-// saysDone recognises "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加", "add conditions of completion",
-// the word is about the work.
+// saysDone recognises "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加" ("add conditions of
+// completion") the word is about the work.
 func saysDone(title string) bool {
 	title = strings.ToLower(title)
 	if containsAny(title, "✅", "✔", "☑", "(done", "[done", "(complete", "[complete") {
