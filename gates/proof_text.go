@@ -2,6 +2,7 @@ package gates
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/phrase"
@@ -67,14 +68,16 @@ func (r Report) Said() []string {
 		if f.Severity != Warning || f.Rule == RuleExpectation {
 			continue
 		}
-		if n++; n > fewWarnings {
-			continue
-		}
 		text := phrase.Cut(phrase.Line(f.Message), maxWarning)
 		if f.Path != "" && !strings.Contains(text, f.Path) {
 			text = f.Path + ": " + text
 		}
-		out = append(out, text)
+		if slices.Contains(out, text) { // of another line of the file
+			continue
+		}
+		if n++; n <= fewWarnings {
+			out = append(out, text)
+		}
 	}
 	if n > fewWarnings {
 		out = append(out, fmt.Sprintf("%d more warnings", n-fewWarnings))

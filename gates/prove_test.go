@@ -207,7 +207,7 @@ func TestChangedExpectations(t *testing.T) {
 func TestSaid(t *testing.T) {
 	r := Report{Status: Warn,
 		Findings: []Finding{{Severity: Warning, Message: "the command passed, but no test ran"},
-			{Severity: Note, Message: "x"}}}
+			{Severity: Note, Message: "x"}, {Severity: Warning, Message: "the command passed, but no test ran"}}}
 	if got := strings.Join(r.Said(), "|"); got != "the command passed, but no test ran" {
 		t.Error(got)
 	}

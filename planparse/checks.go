@@ -27,6 +27,90 @@ func (b *Batch) Checks() []Command {
 	return out
 }
 
+// OnlyChecks reports whether the batch can be complete without a change. It names no files to change, and it has
+// commands to run and no other tasks. Without commands, its title must say that it verifies, and each open step must
+// check or publish something ("Run all tests", "Verify the settings", "Push"). At least one step must run something:
+// "Validate the address" asks for code.
+func (b *Batch) OnlyChecks() bool {
+	if len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Delete) > 0 {
+		return false
+	}
+	if len(b.Commands) > 0 {
+		return !b.AsksMore()
+	}
+	if len(b.Files.Test) > 0 || !containsAny(strings.ToLower(b.Title), "verif", "validat", "accept", "final", "smoke",
+		"manual", "quality", "regression", "check", "full test", "test suite") {
+		return false
+	}
+	runs := false
+	for _, s := range b.openSteps() {
+		check, run := checkStep(s)
+		if !check {
+			return false
+		}
+		runs = runs || run
+	}
+	return runs
+}
+
+// AsksMore reports whether an open task that is a checkbox asks for more than a check: beside "T004 Run `make test`",
+// "T001 Add the command" is work, also where it names no file.
+func (b *Batch) AsksMore() bool {
+	return slices.ContainsFunc(b.Tasks, func(t Task) bool {
+		if t.Done || !t.Box {
+			return false
+		}
+		check, _ := checkStep(t.Title)
+		return !check && !slices.ContainsFunc(b.Commands,
+			func(c Command) bool { return t.Line <= c.Line && c.Line <= t.EndLine })
+	})
+}
+
+// openSteps returns the texts of what is left to do: the steps, or the titles of tasks without steps.
+func (b *Batch) openSteps() []string {
+	var texts []string
+	add := func(steps []Step) {
+		for _, s := range steps {
+			if !s.Done {
+				texts = append(texts, s.Text)
+			}
+		}
+	}
+	add(b.Steps)
+	for _, t := range b.Tasks {
+		switch {
+		case t.Done:
+		case len(t.Steps) == 0:
+			texts = append(texts, t.Title)
+		default:
+			add(t.Steps)
+		}
+	}
+	return texts
+}
+
+// checkStep reports whether a step asks for no change, and whether it runs something: "Step 2: Run `make lint`",
+// "manual test: resize the window", "Update README.md if needed", "Move this plan to docs/plans/completed".
+func checkStep(text string) (check, run bool) {
+	text = strings.ToLower(strings.TrimLeft(text, "*_ "))
+	if step, rest, ok := strings.Cut(text, ":"); ok && strings.HasPrefix(step, "step ") {
+		text = strings.TrimLeft(rest, "*_ ")
+	}
+	word, rest, _ := strings.Cut(text, " ")
+	switch strings.TrimRight(word, ":,*_") {
+	case "run", "rerun", "re-run", "manual", "manually", "smoke":
+		return true, true
+	case "verify", "check", "confirm", "ensure", "validate", "build", "rebuild", "push", "commit", "review", "restart",
+		"start", "stop", "open", "inspect":
+		return true, false
+	case "move", "archive", "tick", "mark":
+		return strings.Contains(rest, "plan"), false
+	case "make":
+		return strings.HasPrefix(rest, "sure "), false
+	}
+	return containsAny(text, "if needed", "if necessary", "if required", "if applicable"), false
+}
+
 // Promises returns the files that the batch promises to create, change, test or delete, without those of ticked tasks.
 // A repeated path appears once, with its last verb.
 func (b *Batch) Promises() []Named {

@@ -35,6 +35,9 @@ func (r *runReader) mark(m *mark, o owner) {
 		return
 	}
 	label, rest, ok := runLabel(m.text)
+	if !ok && m.kind == markBox && m.label.id != "" {
+		label, rest, ok = labelledRun(m.text, m.label.id)
+	}
 	switch {
 	case !ok:
 		if len(m.text) > 0 && m.kind != markBreak {
@@ -88,6 +91,16 @@ func runLabel(text []byte) (label string, rest []byte, ok bool) {
 			append([]byte(" Expected: "), expectNote(text[n:colon])...)...), true
 	}
 	return label, bytes.TrimLeft(text[colon+1:], "*_ \t"), true
+}
+
+// labelledRun recognises "Run `cmd`" after the id of a task: "T005 Run `make`", "3.8 [P] Run `make` and commit".
+// A command that should fail at first is a step on the way.
+func labelledRun(text []byte, id string) (label string, rest []byte, ok bool) {
+	i := bytes.Index(text, []byte("Run `"))
+	if i < 0 || i > len(id)+len("** [P] [US1] ") || bytes.Contains(bytes.ToLower(text), []byte("fail")) {
+		return "", nil, false
+	}
+	return runLabel(text[i:])
 }
 
 // wholeSentence reports whether a sentence is only about the command: "Run `make`.", "Run `make` and check that it

@@ -105,6 +105,12 @@ func notRun(b *Batch) string {
 	return ""
 }
 
+// isRule reports whether a line is only a horizontal rule, which says nothing to anybody.
+func isRule(text string) bool {
+	return len(text) >= 3 && (strings.Trim(text, "-") == "" || strings.Trim(text, "*") == "" ||
+		strings.Trim(text, "_") == "")
+}
+
 // Cover returns the reader of each line of the plan. src is the text that [Parse] read.
 func (p *Plan) Cover(src []byte) Coverage {
 	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n"), "\n")
@@ -128,7 +134,7 @@ func (p *Plan) Cover(src []byte) Coverage {
 		} else {
 			heading = ""
 		}
-		if text == "" {
+		if text == "" || r.kind == CoverNobody && isRule(text) {
 			continue
 		}
 		c.Lines++

@@ -228,6 +228,70 @@ func TestCoverageWithoutUnits(t *testing.T) {
 	}
 }
 
+// A GSD plan has no heading of its own: one below a tag is that of a summary to write.
+func TestGSDTitle(t *testing.T) {
+	front := []string{"---", "phase: 06-web-dashboard", "plan: 01", "---"}
+	work := []string{"<objective>", "x", "</objective>", "<task>", "<name>A</name>", "</task>", "<output>", "# Summary of A", "</output>"}
+	if p := parse(t, in(append(front, work...)...)); p.Title != "06-web-dashboard, plan 01" {
+		t.Errorf("title %q", p.Title)
+	}
+	if p := parse(t, in(append(append(front, "# Dashboard", ""), work...)...)); p.Title != "Dashboard" {
+		t.Errorf("title %q", p.Title)
+	}
+}
+
+// A horizontal rule between two tasks says nothing that an agent misses.
+func TestCoverageOfRules(t *testing.T) {
+	src := in("### Task 1: A", "Text.", "", "---", "", "### Task 2: B", "Text.", "", "---", "", "## Notes", "Text.")
+	c := parse(t, src).Cover([]byte(src))
+	var nobody []int
+	for _, r := range c.Ranges {
+		if r.Kind == CoverNobody {
+			nobody = append(nobody, r.First)
+		}
+	}
+	if !slices.Equal(nobody, []int{11}) || c.Nobody != 2 {
+		t.Errorf("lines that reach nobody start at %v, %d lines", nobody, c.Nobody)
+	}
+}
+
+func TestOnlyChecks(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   string
+		want bool
+	}{
+		"steps that run and publish": {in("### Task 1: Integration verification + push", "**Step 1: Run complete test suite**",
+			"**Step 2: Build the page to confirm that it works**", "**Step 3: Verify new settings**", "**Step 4: Push**"), true},
+		"boxes": {in("### Task 1: Verify acceptance criteria", "- [ ] Run full test suite (`make test`)", "- [ ] Verify coverage",
+			"- [ ] update README.md if needed", "- [ ] move this plan to `docs/plans/completed/`"), true},
+		"a finished step is not left to do": {in("### Task 1: Final verification", "- [x] Write tests", "- [ ] Run all tests"), true},
+		"a command":                         {in("### Task 1: Tests", "Run: `make test`"), true},
+		"a command, and a file to change":   {in("### Task 1: Tests", "- Modify: `a.go`", "Run: `make test`"), false},
+		"a step that writes":                {in("### Task 1: Final verification", "- [ ] Run all tests", "- [ ] Write a report"), false},
+		"checks that are code":              {in("### Task 1: Input validation", "- [ ] Validate the address", "- [ ] Check lengths"), false},
+		"another title":                     {in("### Task 1: Login form", "- [ ] Run all tests", "- [ ] Build the form"), false},
+		"a command after other tasks": {in("# Tasks: A", "## Phase 1: B", "- [ ] T001 Add the command",
+			"- [ ] T002 Run `make test`", "- [ ] T003 Commit the slice"), false},
+		"a command, and its commit": {in("# Tasks: A", "## Phase 1: B", "- [x] T001 Add the command",
+			"- [ ] T002 Run `make test`", "- [ ] T003 Commit the slice"), true},
+		"no steps":       {in("### Task 1: Final verification", "Text."), false},
+		"tests to write": {in("### Task 1: Verify", "- Test: `a_test.go`", "- [ ] Run all tests"), false},
+	} {
+		if got := parse(t, c.in).Batches[0].OnlyChecks(); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// "T005 Run `make`" names a check like "Run `make`" does, unless it should fail at first.
+func TestLabelledRun(t *testing.T) {
+	p := parse(t, in("# Tasks: A", "## Phase 1: B", "- [ ] T001 [P] Write `a.py`", "- [ ] T002 [P] [US1] Run `make test` and smoke it",
+		"- [ ] T003 Run `pytest a.py` and confirm that it FAILS", "- [ ] T004 Run linter (`ruff check .`)"))
+	if c := p.Batches[0].Commands; len(c) != 1 || c[0].Run != "make test" || c[0].Line != 4 {
+		t.Errorf("%+v", c)
+	}
+}
+
 // A GSD plan of the type "tdd" has a feature instead of tasks; elsewhere a <feature> is an element like any other.
 func TestGSDFeatures(t *testing.T) {
 	feature := []string{"<feature>", "  <name>Validator</name>", "  <files>src/v.ts, src/v.test.ts</files>",

@@ -114,6 +114,11 @@ func (r *filesReader) read(m *mark, o owner, label string, rest []byte) (create 
 
 // cutLabel removes "Label:" from a line: "Create:", "**Files:**", "- **Modify**:", "*Test:*".
 func cutLabel(text []byte) (label string, rest []byte, ok bool) {
+	if text = bytes.TrimLeft(text, " "); len(text) > 0 && text[0] == '_' { // Kiro: "_Files: src/a.ts_"
+		if colon := bytes.IndexByte(text, ':'); colon > 0 && bytes.IndexByte(text[1:colon], '_') < 0 {
+			text = bytes.TrimSuffix(bytes.TrimRight(text, " "), []byte("_"))
+		}
+	}
 	text = bytes.TrimLeft(text, "*_ ")
 	n, foreign := 0, false
 	for n < len(text) && n < 24 &&
@@ -169,7 +174,7 @@ func (f *filer) remember(o owner) {
 // saysMaybe reports whether a line leaves it open that a file changes: "Modify: `a.go` (if needed)".
 func saysMaybe(line []byte) bool {
 	return containsAny(strings.ToLower(string(line)), "if needed", "if necessary", "if required", "if present",
-		"if it exists", "if applicable", "if any",
+		"if it exists", "if applicable", "if any", "(placeholder",
 		"optional", "as needed", "as necessary", "where needed", "maybe", "possibly", "may need", "might", "likely",
 		"potentially", "read-only",
 		"read only", "no change", "unchanged", "verify only", "verification only", "falls nötig", "si nécessaire",
@@ -336,9 +341,10 @@ func (f *filer) move(text string) {
 	}
 }
 
-// stripRange removes line ranges from a path: ":96-102", ":12,40", "#L12", "~L40", " (new)".
+// stripRange removes line ranges from a path: ":96-102", ":12,40", "#L12", "~L40", " (new)", "（新規）".
 func stripRange(p string) string {
 	p, _, _ = strings.Cut(strings.TrimSpace(p), " (")
+	p, _, _ = strings.Cut(p, "（")
 	for _, sep := range []string{":", "#L", "~L"} {
 		i := strings.LastIndex(p, sep)
 		if i <= 0 {

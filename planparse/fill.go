@@ -91,11 +91,16 @@ func (b *builder) warnBoxes() {
 				n++
 			}
 		}
-		what := "belong to no task and are not run"
+		what, one := "belong to no task and are not run", "belongs to no task and is not run"
 		if o := b.owner[i]; o.batch >= 0 && b.taskless(o.batch) {
 			what = "are in no task: the batch is the unit of work, and they are its steps"
+			one = "is in no task: the batch is the unit of work, and this is its step"
 		}
-		b.report(SeverityInfo, m.line, "unassigned-boxes", "%d checkboxes from here on %s", n, what)
+		if n == 1 {
+			b.report(SeverityInfo, m.line, "unassigned-boxes", "this checkbox %s", one)
+		} else {
+			b.report(SeverityInfo, m.line, "unassigned-boxes", "%d checkboxes from here on %s", n, what)
+		}
 	}
 }
 
@@ -148,10 +153,21 @@ func (b *builder) warnDone() {
 	}
 }
 
-// saysDone recognises "Phase 1: Safety (COMPLETE ✅)".
+// saysDone recognises "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加" ("add conditions of
+// completion") the word is about the work.
 func saysDone(title string) bool {
-	return containsAny(strings.ToLower(title), "✅", "✔", "☑", "(done", "[done", "(complete", "[complete", "已完成", "完了",
-		"완료")
+	title = strings.ToLower(title)
+	if containsAny(title, "✅", "✔", "☑", "(done", "[done", "(complete", "[complete") {
+		return true
+	}
+	end := strings.TrimRight(title, " )]）】」。.!！")
+	for _, word := range []string{"已完成", "完了", "완료"} {
+		if strings.HasSuffix(end, word) ||
+			containsAny(title, "["+word+"]", "("+word+")", "【"+word+"】", "（"+word+"）") {
+			return true
+		}
+	}
+	return false
 }
 
 // headerFromFrontMatter reads the hints for the whole plan.

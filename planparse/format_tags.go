@@ -20,6 +20,7 @@ func (b *builder) buildGSD() bool {
 	if len(tags) == 0 {
 		return false
 	}
+	b.gsdTitle()
 	wave := b.wave()
 	taken := map[string]bool{}
 	for _, t := range tags {
@@ -86,9 +87,38 @@ func (t tag) attr(name string) string {
 
 // isGSD reports whether the front matter belongs to a GSD plan.
 func (b *builder) isGSD() bool {
-	keys := map[string]bool{}
-	b.front.each(func(_ int, key, _ string) { keys[key] = true })
-	return keys["phase"] && keys["plan"]
+	phase, plan := b.phaseAndPlan()
+	return phase != "" && plan != ""
+}
+
+func (b *builder) phaseAndPlan() (phase, plan string) {
+	b.front.each(func(_ int, key, value string) {
+		switch key {
+		case "phase":
+			phase = value
+		case "plan":
+			plan = value
+		}
+	})
+	return phase, plan
+}
+
+// gsdTitle names a plan without a title of its own by its phase and number. A heading below a tag, such as that of the
+// summary to write, is no title.
+func (b *builder) gsdTitle() {
+	phase, plan := b.phaseAndPlan()
+	if phase == "" || plan == "" {
+		return
+	}
+	for n := b.lineOf(min(b.front.end, len(b.src)-1)); b.title >= 0; n++ {
+		if n >= b.marks[b.title].line {
+			return
+		}
+		if line := b.lineText(n); len(line) > 1 && line[0] == '<' && isLetter(line[1]) {
+			break
+		}
+	}
+	b.plan.Title = fmt.Sprintf("%s, plan %s", phase, plan)
 }
 
 // unitTags finds the elements with a name outside of fences. It ignores fences that never end.

@@ -83,6 +83,9 @@ func (b *builder) reportGaps() {
 				continue
 			}
 			n := atoi(m.unit.id)
+			if place := atoi(strings.TrimRight(m.unit.id, "abcdefgh")); n < 0 && place == last+1 {
+				n = place // "4a" has the place of 4
+			}
 			if last >= 0 && n >= 0 && n != last+1 && n != 1 && n != last {
 				b.warn(m.line, "number-gap", "%s %d follows %s %d; they are run in the order of the document", m.unit.word, n,
 					m.unit.word, last)

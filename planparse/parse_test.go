@@ -154,6 +154,10 @@ func TestRunPlan(t *testing.T) {
 			want:  "run-plan <batch 1> <batch 3> 1() 3()",
 			codes: "number-gap@3",
 		},
+		"a letter behind a number takes no number": {
+			in:   in("## Batch 1: A", "text", "## Batch 2a: B", "text", "## Batch 2b: C", "text", "## Batch 3: D", "text"),
+			want: "run-plan <batch 1> <batch 2a> <batch 2b> <batch 3> 1() 2a() 2b() 3()",
+		},
 		"the title of the plan is no batch": {
 			in:   in("# Phase 3: Generator", "## Batch 1: A", "text"),
 			want: "run-plan <batch 1> 1()",

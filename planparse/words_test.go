@@ -62,6 +62,10 @@ func TestLabelsInOtherLanguages(t *testing.T) {
 			Files{Create: []string{"b.go"}, Modify: []string{"a.go"}, Delete: []string{"c.go"}},
 			[]Command{{Run: "make", Expected: "", Line: 7}},
 		},
+		"Japanese, a line in italics": {
+			in("- _対象ファイル: src/task.ts（createTask関数内）, src/task.test.ts_", "- _Modify:_ `b.go`"),
+			Files{Modify: []string{"src/task.ts", "src/task.test.ts", "b.go"}}, nil,
+		},
 		"Spanish": {
 			in("**Archivos:**", "- Crear: `a.go`", "- Modificar: `b.go`", "", "Ejecutar: `make`", "Esperado: PASS"),
 			Files{Create: []string{"a.go"}, Modify: []string{"b.go"}}, []Command{{Run: "make", Expected: "PASS", Line: 7}},
@@ -139,6 +143,10 @@ func TestOtherUnits(t *testing.T) {
 		"gsd: a checkpoint without a name is called after what was built": {
 			in:   in(`<task type="checkpoint:human-verify">`, "<what-built>The page. It works.</what-built>", "</task>"),
 			want: "gsd 1(1:0)", codes: "checkpoint@1",
+		},
+		"completion as the subject of the work, and as its state": {
+			in:   in("# P", "## Phase 1: 完了条件の追加", "text", "## Phase 2: 設定（完了）", "text", "## Phase 3: 部署 已完成", "text"),
+			want: "phases <phase 1> <phase 2> <phase 3> 1() 2() 3()", codes: "done-in-words@4 done-in-words@6",
 		},
 		"done in words is not done, and named": {
 			in: in("# P", "## Phase 1: A (COMPLETE ✅)", "text", "## Phase 2: B", "**Status:** ✅ Complete", "## Phase 3: C",

@@ -25,7 +25,11 @@ func Assess(p *planparse.Plan) []planparse.Advice {
 	if err != nil || g.big {
 		return nil
 	}
-	s := layoutOf(g, workOf(p))
+	runs := workOf(p)
+	for i := range runs {
+		runs[i] = runs[i] && !p.Batches[i].Done()
+	}
+	s := layoutOf(g, runs)
 	return slices.Concat(s.parallelSafe(), s.sharedRuntime(), s.undeclared(), s.parallel())
 }
 
@@ -83,7 +87,7 @@ func (s *layout) undeclared() []planparse.Advice {
 		var on, why []string
 		for _, from := range s.needs[to] {
 			e := s.found[[2]int{from, to}]
-			if e == nil || e.kinds[0] != EdgeFiles && e.kinds[0] != EdgeText ||
+			if e == nil || s.plan.Batches[from].Done() || e.kinds[0] != EdgeFiles && e.kinds[0] != EdgeText ||
 				strings.HasPrefix(e.reasons[0], "the title says") {
 				continue
 			}

@@ -25,6 +25,7 @@ type ClassFact struct {
 	Tasks       int    `expr:"tasks"`
 	ContextRefs int    `expr:"context_refs"`
 
+	more bool     // a task asks for more than a check
 	docs bool     // all files are prose
 	task []string // titles of the tasks
 }
@@ -90,6 +91,7 @@ func classFactOf(p *planparse.Plan, b *planparse.Batch) ClassFact {
 	create, modify, remove := slices.Clone(b.Files.Create), slices.Clone(b.Files.Modify), slices.Clone(b.Files.Delete)
 	f := ClassFact{
 		Tests: len(b.Files.Test), Commands: len(b.Commands), Title: b.Title, Group: b.Group,
+		more:     b.AsksMore(),
 		Critical: b.Critical || p.Header.Critical, Tasks: len(b.Tasks), ContextRefs: len(b.ContextRefs),
 	}
 	named := func(path string) bool {
@@ -140,6 +142,8 @@ func (f ClassFact) class() (Class, int, string) {
 	switch word := said(f.Title, architectureWords); {
 	case word != "":
 		return Architecture, sureTitle, fmt.Sprintf("title says %q", word)
+	case none && f.Commands > 0 && f.more:
+		return Implementation, sureNothing, f.counts() + ", and tasks that list no files"
 	case none && f.Commands > 0 && verify != "":
 		return Verification, sureBoth, f.counts()
 	case files == 0 && f.Scripts > 0 && verify != "":

@@ -89,6 +89,15 @@ func TestClasses(t *testing.T) {
 	}
 }
 
+// A command beside tasks that list no files does not make them checks.
+func TestClassOfTasksBesideACommand(t *testing.T) {
+	p := parsed(t, "# Tasks: A\n\n## Phase 1: Handoff\n\n- [ ] T001 Add the command\n- [ ] T002 Run `make test`\n")
+	class, _, why, err := classify(p, &p.Batches[0], DefaultRules())
+	if class != Implementation || why != "0 creates, 1 run command, and tasks that list no files" || err != nil {
+		t.Errorf("%s %q %v", class, why, err)
+	}
+}
+
 // An expression of the user's wins over titles and counts, and what it may read is what the batch has.
 func TestClassByExpression(t *testing.T) {
 	p := parsed(t, `# Plan

@@ -414,13 +414,13 @@ func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *pla
 	return s.Stage(ctx, c.Base, s.Copied)
 }
 
-// mayStandStill reports whether a batch can succeed without changes: it only runs commands, or a script agent
-// carried it out.
+// mayStandStill reports whether a batch can succeed without changes: it only checks, or a script agent carried it
+// out.
 func mayStandStill(b *planparse.Batch, a agents.Agent) bool {
 	if literal(a) {
 		return true
 	}
-	return len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Delete) == 0 && len(b.Commands) > 0
+	return b.OnlyChecks()
 }
 
 // literal reports whether an agent executes the plan literally.

@@ -46,8 +46,7 @@ prepare() {
 	git clone -q "$from" "$folder/repo" && cd "$folder/repo" && git checkout -q -B main "$base" || return 1
 	git config user.name Newcomer && git config user.email newcomer@example.com
 	for batch in $commits; do
-		number=$((number + 1))
-		case $batch in *=*) number=${batch%%=*} batch=${batch#*=} ;; esac
+		case $batch in *=*) number=${batch%%=*} batch=${batch#*=} ;; *) number=$((number + 1)) ;; esac
 		change "$batch" "$plan" >"$folder/acts/$number"
 	done
 	if [ -z "$plan" ]; then

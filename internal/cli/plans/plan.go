@@ -285,7 +285,11 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 			if n++; n > 5 {
 				continue
 			}
-			fmt.Fprintf(w, "%s:%d: lines %d to %d are in no brief: %s\n", path, x.First, x.First, x.Last, ui.Sanitize(x.Why))
+			lines := fmt.Sprintf("lines %d to %d are", x.First, x.Last)
+			if x.First == x.Last {
+				lines = fmt.Sprintf("line %d is", x.First)
+			}
+			fmt.Fprintf(w, "%s:%d: %s in no brief: %s\n", path, x.First, lines, ui.Sanitize(x.Why))
 		}
 		if n > 5 {
 			fmt.Fprintf(w, "and %d more; see runplan parse --coverage\n", n-5)
@@ -301,6 +305,10 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
 	}
 	for _, d := range r.Advice {
+		if slices.ContainsFunc(r.Diagnostics,
+			func(o planparse.Diagnostic) bool { return o.Line == d.Line && o.Code == d.Code }) {
+			continue // a diagnostic has told it
+		}
 		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, "advice", ui.Sanitize(d.Message), d.Code)
 	}
 }
