@@ -144,7 +144,7 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 	case stream.Loop:
 		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRunaway, "runaway attempt: "+f.Message
 	case stream.Empty:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindNoAnswer, "it ended without a word: "+f.Message
+		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindNoAnswer, "it exited without output: "+f.Message
 	case stream.Turns:
 		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindTurns, "its turn limit was reached: "+f.Message
 	case stream.Budget:
