@@ -32,6 +32,8 @@ const (
 	uncovered                // no test runs the line
 )
 
+func (o outcome) String() string { return [...]string{"invalid", "killed", "survived", "uncovered"}[o] }
+
 const (
 	mostTests = 6                // maximum of test files or packages for a mutant
 	slack     = 10 * time.Second // extra time of a test compared to a run without a mutant
