@@ -91,11 +91,22 @@ func (g *goFile) visit(n ast.Node) bool {
 		if n.Cond != nil {
 			g.put(Condition, n.Cond.Pos(), n.Cond.End(), "("+g.source(n.Cond)+") && false")
 		}
+		if n.Post != nil {
+			g.ignore(n.Post) // a loop that does not end only costs time
+		}
+	case *ast.SwitchStmt:
+		if n.Tag == nil {
+			g.cases(n)
+		}
 	case *ast.BinaryExpr:
 		g.binary(n)
 	case *ast.UnaryExpr:
-		if n.Op == token.NOT {
+		switch {
+		case g.skip[n]:
+		case n.Op == token.NOT:
 			g.put(Condition, n.Pos(), n.X.Pos(), "")
+		case n.Op == token.SUB:
+			g.put(Operator, n.Pos(), n.X.Pos(), "")
 		}
 	case *ast.BasicLit:
 		g.literal(n)
@@ -117,6 +128,9 @@ func (g *goFile) visit(n ast.Node) bool {
 			g.put(Call, n.Pos(), n.End(), "")
 		}
 	case *ast.IncDecStmt:
+		if g.skip[n] {
+			break
+		}
 		other := map[token.Token]string{token.INC: "--", token.DEC: "++"}[n.Tok]
 		g.put(Operator, n.TokPos, n.End(), other)
 	case *ast.GenDecl:
@@ -147,9 +161,33 @@ func (g *goFile) condition(n *ast.IfStmt) {
 			return // its negation fails in every successful run
 		}
 	}
-	g.put(Condition, n.Cond.Pos(), n.Cond.End(), "!("+cond+")")
+	g.negate(n.Cond)
 	if b, ok := n.Cond.(*ast.BinaryExpr); ok && n.Else == nil && g.clamps(b, n.Body) {
 		g.ignore(b)
+	}
+}
+
+// negate negates a condition, unless another mutant does the same: == becomes !=, and ! is removed.
+func (g *goFile) negate(cond ast.Expr) {
+	switch c := ast.Unparen(cond).(type) {
+	case *ast.BinaryExpr:
+		if (c.Op == token.EQL || c.Op == token.NEQ) && !isNil(c.Y) {
+			return
+		}
+	case *ast.UnaryExpr:
+		if c.Op == token.NOT {
+			return
+		}
+	}
+	g.put(Condition, cond.Pos(), cond.End(), "!("+g.source(cond)+")")
+}
+
+// cases negates the conditions of a switch without a value.
+func (g *goFile) cases(n *ast.SwitchStmt) {
+	for _, s := range n.Body.List {
+		for _, cond := range s.(*ast.CaseClause).List {
+			g.negate(cond)
+		}
 	}
 }
 
