@@ -151,11 +151,14 @@ func (r *runner) suite(ctx context.Context, lang gates.Language) (*target, error
 		one := test{suite: g}
 		began := time.Now()
 		what, err := r.run(ctx, one)
-		if err != nil {
-			return nil, err
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
 		}
-		if what != survived {
+		if err != nil || what != survived {
 			r.why = g.Info().Name + " fails without a mutant"
+			if err != nil {
+				r.why = phrase.Line(err.Error())
+			}
 			r.look.Note("only test files that name the code were run: %s", r.why)
 			continue
 		}
