@@ -131,7 +131,7 @@ func TestScriptMutants(t *testing.T) {
 				"7 return: a ?? true → undefined",
 			}},
 		"conditions in Python": {"b.py",
-			"from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import a\n\ndef f(a):\n    if a == b:\n        g()\n    elif a > b:\n" +
+			"TYPE_CHECKING = False\nif TYPE_CHECKING:\n    import a\n\ndef f(a):\n    if a == b:\n        g()\n    elif a > b:\n" +
 				"        raise ValueError(1 + a)\n    return [-x if x in a else x for x in a if x]\n", []string{
 				"10 condition: in → not in", "10 condition: x → not (x)", "10 operator: - → ",
 				"10 return: [-x if x in a else x for x in a if x] → None", "6 condition: == → !=", "7 call: g() → pass",

@@ -197,7 +197,7 @@ func rules() string {
 			add(language, "function", "kind: function_definition\nhas: {field: name, pattern: $N}")
 			add(language, "quiet",
 				"any:\n  - pattern: print($$$)\n  - pattern: logging.$F($$$)\n  - pattern: logger.$F($$$)\n  - pattern: "+
-					"log.$F($$$)\n  - pattern: warnings.warn($$$)\n"+
+					"log.$F($$$)\n  - pattern: warnings.warn($$$)\n  - pattern: TYPE_CHECKING = $V\n"+
 					"  - kind: expression_statement\n    has: {kind: string, nthChild: 1}\n  - kind: type\n  - kind: decorator\n"+
 					"  - kind: call\n    inside: {kind: raise_statement}")
 			continue
