@@ -77,6 +77,9 @@ func TestGoMutants(t *testing.T) {
 			"4 boundary: < → <=", "4 condition: != → ==", "4 condition: a < 3 → !(a < 3)", "4 constant: 3 → 4",
 			"4 constant: 5 → 6", "5 call: g() → ",
 		}},
+		"what is zero already": {"func f(s string) {\n\tif s != x {\n\t\ta, err = g(s)\n\t} else {\n\t\ta = 0\n\t}\n}", []string{
+			"3 condition: != → ==", "6 constant: 0 → 1",
+		}},
 		"no code": {"const a = 3\n\ntype t struct{ n int }", nil},
 		"no Go":   {"func {", nil},
 	} {
