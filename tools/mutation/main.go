@@ -108,8 +108,8 @@ func measure(ctx context.Context, w io.Writer, o options) error {
 		defer f.Close()
 		record = f
 	}
-	fmt.Fprint(w, "| File | Lines | Program | Tried | Killed | Survived | Untested | Invalid | Seconds | CPU | A CPU second | Kill rate |\n",
-		"|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
+	fmt.Fprint(w, "| File | Lines | Program | Tried | Killed | Survived | Untested | Invalid | Seconds | CPU | A CPU second | ",
+		"Kill rate |\n|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for line := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n") {
 		part := strings.SplitN(line, "|", 5)
 		if len(part) < 5 || strings.HasPrefix(line, "#") || !strings.Contains(part[0], o.only) {
@@ -217,7 +217,7 @@ func (r row) own(ctx context.Context, dir string, env []string, code string, bud
 	return c, err
 }
 
-// spent returns the processor time of all ended child processes, in seconds: other work on the machine does not add to it.
+// spent returns the processor time of all ended child processes, in seconds. Other work on the machine does not count.
 func spent() float64 {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u); err != nil {
