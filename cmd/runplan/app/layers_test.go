@@ -145,10 +145,10 @@ func layers() []layer {
 		{"tools/dist", nil},                         // a program
 		{"tools/mutate", []string{"gates/mutants"}}, // a program
 		{"tools/mutation", []string{"gates", "gates/mutants", "patterns"}},
-		{"tools/reflow", nil},                       // a program
-		{"tools/notice", nil},                       // a program
-		{"tools/record", nil},                       // a program
-		{"tools/site", nil},                         // a program
+		{"tools/reflow", nil}, // a program
+		{"tools/notice", nil}, // a program
+		{"tools/record", nil}, // a program
+		{"tools/site", nil},   // a program
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
