@@ -14,6 +14,8 @@ HISTORIES ?=
 PRECISION ?=
 RETRIEVAL ?=
 SELECTION ?=
+TABLE    ?=
+MUTATION ?=
 VERSION  ?=
 DIST     ?=
 CROSS    ?= linux/arm64 darwin/arm64 darwin/amd64 windows/amd64
@@ -27,7 +29,7 @@ endif
 
 TEMPORAL := GOFLAGS=-trimpath GOTOOLCHAIN=local $(GO)
 
-.PHONY: lines mutants help tools build cross test lint vet fmt generate fresh check demo recording site corpus fuzz storm attack precision bench retrieval selection weakened dist test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
+.PHONY: lines mutants help tools build cross test lint vet fmt generate fresh check demo recording site corpus fuzz storm attack precision bench retrieval selection weakened mutation dist test-temporal storm-temporal bench-temporal ollama browser agents-smoke screenshots clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1\t\2/' | while IFS="$$(printf '\t')" read -r name what; do printf '  %-13s %s\n' "$$name" "$$what"; done
@@ -148,6 +150,9 @@ selection: ## measure how tournaments choose among versions of real fixes; HISTO
 
 weakened: build ## measure how many weakened tests are told; WEAKENED="-only clamp -budget 30s"
 	PATH=$$PATH:$(CURDIR)/bin/tools $(GO) run ./tools/weakened $(WEAKENED)
+
+mutation: ## compare mutants with other programs on files of TABLE=file, from HISTORIES=folder,…; MUTATION="-cap 2m -only NAME"
+	PATH=$$PATH:$(CURDIR)/bin/tools $(GO) run ./tools/mutation -histories "$(HISTORIES)" -table "$(TABLE)" $(MUTATION)
 
 examples: ## measure examples made of histories; EXAMPLES="-leak folder…" guesses where the edit is, "-draw 100 folder…" draws some to judge
 	$(GO) run ./tools/examples $(EXAMPLES)

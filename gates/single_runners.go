@@ -174,8 +174,8 @@ func (s Single) nodeRun(w *work, root string) (testRun, error) {
 	pkg := readPackage(w.subject.Dir, root)
 	for _, own := range []struct {
 		tool string
-		args []string
-	}{{"vitest", []string{"run"}}, {"jest", []string{"--ci"}}, {"mocha", nil}} {
+		args []string // without coverage: the project may set limits that one file does not reach
+	}{{"vitest", []string{"run", "--coverage.enabled=false"}}, {"jest", []string{"--ci", "--coverage=false"}}, {"mocha", nil}} {
 		if !pkg.depends(own.tool) {
 			continue
 		}

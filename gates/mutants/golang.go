@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -87,15 +88,27 @@ func (g *goFile) visit(n ast.Node) bool {
 		g.arguments(n)
 	case *ast.IfStmt:
 		g.condition(n)
+		g.otherwise(n)
 	case *ast.ForStmt:
 		if n.Cond != nil {
 			g.put(Condition, n.Cond.Pos(), n.Cond.End(), "("+g.source(n.Cond)+") && false")
 		}
+		if n.Post != nil {
+			g.ignore(n.Post) // a loop that does not end only costs time
+		}
+	case *ast.SwitchStmt:
+		if n.Tag == nil {
+			g.cases(n)
+		}
 	case *ast.BinaryExpr:
 		g.binary(n)
 	case *ast.UnaryExpr:
-		if n.Op == token.NOT {
+		switch {
+		case g.skip[n]:
+		case n.Op == token.NOT:
 			g.put(Condition, n.Pos(), n.X.Pos(), "")
+		case n.Op == token.SUB:
+			g.put(Operator, n.Pos(), n.X.Pos(), "")
 		}
 	case *ast.BasicLit:
 		g.literal(n)
@@ -113,10 +126,13 @@ func (g *goFile) visit(n ast.Node) bool {
 			g.put(Call, n.Pos(), n.End(), "")
 		}
 	case *ast.AssignStmt:
-		if n.Tok != token.DEFINE && len(n.Lhs) == 1 && g.source(n.Lhs[0]) != "_" {
+		if n.Tok != token.DEFINE && len(n.Lhs) == 1 && !g.skip[n] && g.source(n.Lhs[0]) != "_" {
 			g.put(Call, n.Pos(), n.End(), "")
 		}
 	case *ast.IncDecStmt:
+		if g.skip[n] {
+			break
+		}
 		other := map[token.Token]string{token.INC: "--", token.DEC: "++"}[n.Tok]
 		g.put(Operator, n.TokPos, n.End(), other)
 	case *ast.GenDecl:
@@ -147,9 +163,53 @@ func (g *goFile) condition(n *ast.IfStmt) {
 			return // its negation fails in every successful run
 		}
 	}
-	g.put(Condition, n.Cond.Pos(), n.Cond.End(), "!("+cond+")")
+	g.negate(n.Cond)
 	if b, ok := n.Cond.(*ast.BinaryExpr); ok && n.Else == nil && g.clamps(b, n.Body) {
 		g.ignore(b)
+	}
+}
+
+// negate negates a condition, unless another mutant does the same: == becomes !=, and ! is removed.
+func (g *goFile) negate(cond ast.Expr) {
+	switch c := ast.Unparen(cond).(type) {
+	case *ast.BinaryExpr:
+		if (c.Op == token.EQL || c.Op == token.NEQ) && !isNil(c.Y) {
+			return
+		}
+	case *ast.UnaryExpr:
+		if c.Op == token.NOT {
+			return
+		}
+	}
+	g.put(Condition, cond.Pos(), cond.End(), "!("+g.source(cond)+")")
+}
+
+// cases negates the conditions of a switch without a value.
+func (g *goFile) cases(n *ast.SwitchStmt) {
+	for _, s := range n.Body.List {
+		for _, cond := range s.(*ast.CaseClause).List {
+			g.negate(cond)
+		}
+	}
+}
+
+// otherwise finds an else branch that only gives a zero value to what the other branch sets: it is mostly zero already,
+// and the negated condition tests the branch.
+func (g *goFile) otherwise(n *ast.IfStmt) {
+	other, ok := n.Else.(*ast.BlockStmt)
+	if !ok || len(other.List) != 1 {
+		return
+	}
+	reset, ok := other.List[0].(*ast.AssignStmt)
+	if !ok || len(reset.Lhs) != 1 || !isZero(reset.Rhs[0]) {
+		return
+	}
+	for _, s := range n.Body.List {
+		if a, ok := s.(*ast.AssignStmt); ok && slices.ContainsFunc(a.Lhs, func(e ast.Expr) bool {
+			return g.source(e) == g.source(reset.Lhs[0])
+		}) {
+			g.ignore(reset)
+		}
 	}
 }
 
@@ -299,6 +359,16 @@ func (g *goFile) nameOf(e ast.Expr) string {
 func isNil(e ast.Expr) bool {
 	id, ok := e.(*ast.Ident)
 	return ok && id.Name == "nil"
+}
+
+func isZero(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Ident:
+		return e.Name == "nil" || e.Name == "false"
+	case *ast.BasicLit:
+		return e.Value == "0" || e.Value == `""`
+	}
+	return false
 }
 
 func isString(e ast.Expr) bool {

@@ -66,6 +66,20 @@ func TestGoMutants(t *testing.T) {
 		"a clamp does the same with <=": {"func f(x, lo int) int {\n\tif x < lo {\n\t\tx = lo\n\t}\n\treturn x\n}", []string{
 			"3 condition: x < lo → !(x < lo)", "4 call: x = lo → ", "6 return: x → 0",
 		}},
+		"a negation is made once": {"func f(a int, b bool) {\n\tif a == 3 {\n\t\tg()\n\t}\n\tif !b {\n\t\tg()\n\t}\n}", []string{
+			"3 condition: == → !=", "3 constant: 3 → 4", "4 call: g() → ", "6 condition: ! → ", "7 call: g() → ",
+		}},
+		"a loop goes on": {"func f() {\n\tfor i := 0; i < 9; i++ {\n\t\tg(-i)\n\t}\n}", []string{
+			"3 boundary: < → <=", "3 condition: i < 9 → (i < 9) && false", "3 constant: 0 → 1", "3 constant: 9 → 10",
+			"4 call: g(-i) → ", "4 operator: - → ",
+		}},
+		"conditions of a switch": {"func f(a int) {\n\tswitch {\n\tcase a < 3, a != 5:\n\t\tg()\n\t}\n}", []string{
+			"4 boundary: < → <=", "4 condition: != → ==", "4 condition: a < 3 → !(a < 3)", "4 constant: 3 → 4",
+			"4 constant: 5 → 6", "5 call: g() → ",
+		}},
+		"what is zero already": {"func f(s string) {\n\tif s != x {\n\t\ta, err = g(s)\n\t} else {\n\t\ta = 0\n\t}\n}", []string{
+			"3 condition: != → ==", "6 constant: 0 → 1",
+		}},
 		"no code": {"const a = 3\n\ntype t struct{ n int }", nil},
 		"no Go":   {"func {", nil},
 	} {
@@ -118,6 +132,19 @@ func TestScriptMutants(t *testing.T) {
 				"2 condition: a === 3 || !a → !(a === 3 || !a)", "2 constant: 3 → 4",
 				"3 swallow: throw new Error('no'); → ;", "5 call: g(a); → ;", "7 condition: ?? → &&", "7 constant: true → false",
 				"7 return: a ?? true → undefined",
+			}},
+		"conditions in Python": {"b.py",
+			"TYPE_CHECKING = False\nif TYPE_CHECKING:\n    import a\n\ndef f(a):\n    if a == b:\n        g()\n    elif a > b:\n" +
+				"        raise ValueError(1 + a)\n    return [-x if x in a else x for x in a if x]\n", []string{
+				"10 condition: in → not in", "10 condition: x → not (x)", "10 operator: - → ",
+				"10 return: [-x if x in a else x for x in a if x] → None", "6 condition: == → !=", "7 call: g() → pass",
+				"8 boundary: > → >=", "8 condition: a > b → not (a > b)", "9 swallow: raise ValueError(1 + a) → pass",
+			}},
+		"conditions in JavaScript": {"b.js",
+			"function f(a) {\n  while (a > b) {\n    if (!a) throw new RangeError(1 + a);\n  }\n  return a ? -a : b;\n}\n", []string{
+				"2 boundary: > → >=", "2 condition: a > b → !(a > b)", "3 condition: ! → ",
+				"3 swallow: throw new RangeError(1 + a); → ;", "5 condition: a → !(a)", "5 operator: - → ",
+				"5 return: a ? -a : b → undefined",
 			}},
 		"TypeScript": {"a.ts", "type T = 1 | 2;\nexport const f = (a: number): boolean => {\n  return a >= 3;\n};\n",
 			[]string{

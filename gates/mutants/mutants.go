@@ -43,6 +43,9 @@ type Options struct {
 	Bar    int           // required percent of killed mutants; 0 only advises
 	// Program finds ast-grep, for languages other than Go; nil leaves them out.
 	Program func(ctx context.Context) (patterns.Program, error)
+	// Tried, if set, receives each mutant that was tried, and its result: "killed", "survived", "uncovered" (no test
+	// runs the line) or "invalid" (it does not build).
+	Tried func(m Mutant, result string)
 }
 
 // Score summarises the mutants of a change.
@@ -203,6 +206,9 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 		what, err := r.try(ctx, m)
 		if err != nil {
 			return err
+		}
+		if o.Tried != nil {
+			o.Tried(m, what.String())
 		}
 		if m.Kind == TakenBack {
 			switch what {

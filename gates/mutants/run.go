@@ -32,6 +32,8 @@ const (
 	uncovered                // no test runs the line
 )
 
+func (o outcome) String() string { return [...]string{"invalid", "killed", "survived", "uncovered"}[o] }
+
 const (
 	mostTests = 6                // maximum of test files or packages for a mutant
 	slack     = 10 * time.Second // extra time of a test compared to a run without a mutant
@@ -45,11 +47,17 @@ type runner struct {
 	texts map[string]string // of mutated files
 	until time.Time
 
-	files  map[string]*target // by path
-	before map[string]*target // with the tests of the base
-	tests  []string           // test files of the tree, listed when they are first needed
+	found           // with the tests of the change
+	before found    // with the tests of the base
+	tests  []string // test files of the tree, listed when they are first needed
 	list   map[string][]goPackage
 	why    string // reasons why files could not be tried
+}
+
+// found holds the tests that pass without a mutant.
+type found struct {
+	files  map[string]*target         // by path
+	suites map[gates.Language]*target // whole suites, for languages whose runners do not tell which lines a test runs
 }
 
 // target is a file with its related tests.
@@ -64,6 +72,7 @@ type test struct {
 	args  []string // in dir; nil runs file
 	dir   string
 	file  string
+	suite gates.Gate // the whole suite
 	takes time.Duration
 }
 
@@ -80,12 +89,11 @@ func (r *runner) try(ctx context.Context, m Mutant) (what outcome, err error) {
 	if err != nil || t == nil {
 		return invalid, err
 	}
-	if m.Kind == TakenBack {
-		if len(t.tests) == 0 {
-			return invalid, nil
-		}
-	} else if t.covers && !t.lines[m.Line] || len(t.tests) == 0 {
+	if m.Kind != TakenBack && t.covers && !t.lines[m.Line] {
 		return uncovered, nil
+	}
+	if t.covers && len(t.tests) == 0 {
+		return invalid, nil
 	}
 	if err := r.write(m.Path, m.Apply(r.texts[m.Path])); err != nil {
 		return invalid, err
@@ -97,12 +105,79 @@ func (r *runner) try(ctx context.Context, m Mutant) (what outcome, err error) {
 			return what, err
 		}
 	}
-	return survived, nil
+	if t.covers {
+		return survived, nil
+	}
+	return r.others(ctx, m, t)
+}
+
+// others runs the whole suite on the mutant that is in the tree: a test need not name the file whose code it tests.
+func (r *runner) others(ctx context.Context, m Mutant, related *target) (outcome, error) {
+	all, ok := r.suites[gates.LanguageOf(m.Path)]
+	if !ok {
+		if err := r.write(m.Path, r.texts[m.Path]); err != nil {
+			return invalid, err
+		}
+		var err error
+		if all, err = r.suite(ctx, gates.LanguageOf(m.Path)); err != nil {
+			return invalid, err
+		}
+		if err := r.write(m.Path, m.Apply(r.texts[m.Path])); err != nil {
+			return invalid, err
+		}
+	}
+	for _, one := range all.tests {
+		what, err := r.run(ctx, one)
+		if err != nil || what != survived {
+			return what, err
+		}
+	}
+	switch {
+	case len(related.tests)+len(all.tests) > 0:
+		return survived, nil
+	case m.Kind == TakenBack || r.why != "":
+		return invalid, nil
+	}
+	return uncovered, nil
+}
+
+// suite finds the test gates of a language, and checks that they pass without a mutant.
+func (r *runner) suite(ctx context.Context, lang gates.Language) (*target, error) {
+	t := &target{}
+	for _, g := range gates.Suites(r.dir, gates.Settings{Detect: true}) {
+		if name := g.Info().Name + ":"; !strings.HasPrefix(name, "tests:"+string(lang)+":") {
+			continue
+		}
+		one := test{suite: g}
+		began := time.Now()
+		what, err := r.run(ctx, one)
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		if err != nil || what != survived {
+			r.why = g.Info().Name + " fails without a mutant"
+			if err != nil {
+				r.why = phrase.Line(err.Error())
+			}
+			r.look.Note("only test files that name the code were run: %s", r.why)
+			continue
+		}
+		one.takes = time.Since(began)
+		t.tests = append(t.tests, one)
+	}
+	if r.suites == nil {
+		r.suites = map[gates.Language]*target{}
+	}
+	r.suites[lang] = t
+	return t, nil
 }
 
 // run runs one test on the mutant that is in the tree.
 func (r *runner) run(ctx context.Context, t test) (outcome, error) {
 	limit := 3*t.takes + slack
+	if t.suite != nil {
+		return r.runSuite(ctx, t, limit)
+	}
 	if t.args == nil {
 		ctx, stop := context.WithTimeoutCause(ctx, limit, errSlow)
 		defer stop()
@@ -128,6 +203,26 @@ func (r *runner) run(ctx context.Context, t test) (outcome, error) {
 		return survived, nil
 	case strings.Contains(out.Text, "[build failed]") || strings.Contains(out.Text, "[setup failed]"):
 		return invalid, nil
+	}
+	return killed, nil
+}
+
+func (r *runner) runSuite(ctx context.Context, t test, limit time.Duration) (outcome, error) {
+	if t.takes > 0 {
+		var stop func()
+		ctx, stop = context.WithTimeoutCause(ctx, limit, errSlow)
+		defer stop()
+	}
+	s := r.in.Subject()
+	s.Sealed, s.BaseTests, s.BaseSuites, s.Held = false, nil, nil, nil // it runs as it is, without planted tests
+	rep, err := t.suite.Check(ctx, s)
+	switch {
+	case context.Cause(ctx) == errSlow:
+		return killed, nil
+	case err != nil:
+		return invalid, err
+	case rep.Status == gates.Pass || rep.Status == gates.Warn:
+		return survived, nil
 	}
 	return killed, nil
 }
@@ -331,9 +426,6 @@ func (r *runner) script(ctx context.Context, file string) (*target, error) {
 		} else {
 			r.why = f.file + " fails without a mutant"
 		}
-	}
-	if len(out.tests) == 0 && r.why != "" {
-		return nil, nil
 	}
 	return out, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -21,13 +22,16 @@ func Script(ctx context.Context, p patterns.Program, dir string, texts []pattern
 	var out []Mutant
 	for _, t := range texts {
 		f := scriptFile{path: t.Path, text: string(t.Text), lines: lines[t.Path],
-			python: gates.LanguageOf(t.Path) == gates.LangPython}
+			python: gates.LanguageOf(t.Path) == gates.LangPython, negated: map[[2]int]bool{}}
 		for _, n := range nodes[t.Path] {
 			if n.Rule == "function" {
 				f.functions = append(f.functions, n)
 			}
 			if n.Rule == "quiet" {
 				f.quiet = append(f.quiet, n)
+			}
+			if negates(n.Rule) {
+				f.negated[[2]int{n.Start, n.End}] = true
 			}
 		}
 		for _, n := range nodes[t.Path] {
@@ -43,6 +47,7 @@ type scriptFile struct {
 	lines            map[int]bool
 	python           bool
 	functions, quiet []patterns.Node
+	negated          map[[2]int]bool // expressions with an operator whose mutant negates them
 	out              []Mutant
 }
 
@@ -83,13 +88,18 @@ func (f *scriptFile) mutate(n patterns.Node) {
 			f.put(op.kind, a.End+at, a.End+at+len(op.old), op.new)
 		}
 	case "condition":
-		if c, ok := n.Var("C"); ok {
+		c, ok := n.Var("C")
+		if ok && !f.negated[[2]int{c.Start, c.End}] && !strings.HasSuffix(f.text[c.Start:c.End], "TYPE_CHECKING") {
 			not := map[bool]string{true: "not (", false: "!("}[f.python]
 			f.put(Condition, c.Start, c.End, not+f.text[c.Start:c.End]+")")
 		}
 	case "not":
 		if a, ok := n.Var("A"); ok {
 			f.put(Condition, n.Start, a.Start, "")
+		}
+	case "minus":
+		if a, ok := n.Var("A"); ok {
+			f.put(Operator, n.Start, a.Start, "")
 		}
 	case "return":
 		if v, ok := n.Var("V"); ok && !empty(f.text[v.Start:v.End]) {
@@ -107,6 +117,13 @@ func (f *scriptFile) mutate(n patterns.Node) {
 			f.put(Constant, n.Start, n.End, fmt.Sprint(atoi(text)+1))
 		}
 	}
+}
+
+// negates reports whether a rule's mutant is the negation of the expression.
+func negates(rule string) bool {
+	i, ok := strings.CutPrefix(rule, "op-")
+	return rule == "not" || ok && slices.Contains(
+		[]string{"==", "!=", "===", "!==", "in", "not in", "is", "is not"}, operators[atoi(i)].old)
 }
 
 func atoi(s string) (n int) {
@@ -164,33 +181,40 @@ func rules() string {
 				add(language, fmt.Sprintf("op-%d", i), fmt.Sprintf("pattern: \"$A %s $B\"", op.old))
 			}
 		}
+		add(language, "minus", "pattern: -$A")
 		add(language, "bool", "any:\n  - kind: \"true\"\n  - kind: \"false\"")
 		add(language, "return", "kind: return_statement\nhas: {pattern: $V, nthChild: 1}")
 		if family == "python" {
 			add(language, "number", "kind: integer")
 			add(language, "condition",
-				"any:\n  - kind: if_statement\n    has: {field: condition, pattern: $C}\n  - kind: while_statement\n    has: "+
-					"{field: condition, pattern: $C}")
+				"any:\n  - any: [{kind: if_statement}, {kind: elif_clause}, {kind: while_statement}]\n"+
+					"    has: {field: condition, pattern: $C}\n"+
+					"  - kind: conditional_expression\n    has: {pattern: $C, nthChild: 2}\n"+
+					"  - kind: if_clause\n    has: {pattern: $C, nthChild: 1}")
 			add(language, "not", "pattern: not $A")
 			add(language, "call", "kind: expression_statement\nhas: {kind: call, nthChild: 1}")
 			add(language, "throw", "kind: raise_statement")
 			add(language, "function", "kind: function_definition\nhas: {field: name, pattern: $N}")
 			add(language, "quiet",
 				"any:\n  - pattern: print($$$)\n  - pattern: logging.$F($$$)\n  - pattern: logger.$F($$$)\n  - pattern: "+
-					"log.$F($$$)\n  - pattern: warnings.warn($$$)\n"+
-					"  - kind: expression_statement\n    has: {kind: string, nthChild: 1}\n  - kind: type\n  - kind: decorator")
+					"log.$F($$$)\n  - pattern: warnings.warn($$$)\n  - pattern: TYPE_CHECKING = $V\n"+
+					"  - kind: expression_statement\n    has: {kind: string, nthChild: 1}\n  - kind: type\n  - kind: decorator\n"+
+					"  - kind: call\n    inside: {kind: raise_statement}")
 			continue
 		}
 		add(language, "number", "kind: number")
 		add(language, "condition",
-			"kind: if_statement\nhas: {field: condition, kind: parenthesized_expression, has: {pattern: $C, nthChild: 1}}")
+			"any:\n  - any: [{kind: if_statement}, {kind: while_statement}]\n"+
+				"    has: {field: condition, kind: parenthesized_expression, has: {pattern: $C, nthChild: 1}}\n"+
+				"  - kind: ternary_expression\n    has: {field: condition, pattern: $C}")
 		add(language, "not", "pattern: \"!$A\"")
 		add(language, "call", "kind: expression_statement\nhas: {kind: call_expression, nthChild: 1}")
 		add(language, "throw", "kind: throw_statement")
 		add(language, "function",
 			"any:\n  - kind: function_declaration\n    has: {field: name, pattern: $N}\n  - kind: method_definition\n    has: "+
 				"{field: name, pattern: $N}")
-		quiet := "any:\n  - pattern: console.$F($$$)\n  - kind: import_statement"
+		quiet := "any:\n  - pattern: console.$F($$$)\n  - kind: import_statement\n" +
+			"  - kind: new_expression\n    inside: {kind: throw_statement}"
 		if language != "javascript" {
 			quiet += "\n  - kind: type_annotation\n  - kind: type_alias_declaration\n  - kind: interface_declaration"
 		}

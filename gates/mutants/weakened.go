@@ -142,11 +142,8 @@ func (r *runner) tryBefore(ctx context.Context, m Mutant, tests []gates.File) (w
 		}
 		defer func() { err = errors.Join(err, r.write(t.Path, t.After)) }()
 	}
-	targets := r.before
-	if targets == nil {
-		targets = map[string]*target{}
-	}
-	r.files, targets = targets, r.files
-	defer func() { r.before, r.files = r.files, targets }()
+	now := r.found
+	r.found = r.before
+	defer func() { r.before, r.found = r.found, now }()
 	return r.try(ctx, m)
 }

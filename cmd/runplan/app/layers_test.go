@@ -144,10 +144,11 @@ func layers() []layer {
 		{"tools/attack", []string{"tools/scratch"}}, // a program
 		{"tools/dist", nil},                         // a program
 		{"tools/mutate", []string{"gates/mutants"}}, // a program
-		{"tools/reflow", nil},                       // a program
-		{"tools/notice", nil},                       // a program
-		{"tools/record", nil},                       // a program
-		{"tools/site", nil},                         // a program
+		{"tools/mutation", []string{"gates", "gates/mutants", "patterns"}},
+		{"tools/reflow", nil}, // a program
+		{"tools/notice", nil}, // a program
+		{"tools/record", nil}, // a program
+		{"tools/site", nil},   // a program
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
@@ -199,8 +200,8 @@ type door struct {
 func doors() []door {
 	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
 	commandLine := []string{"cmd/runplan/app", "internal/cli", "internal/cli/..."}
-	outside := []string{"tools/scratch", "tools/weakened", "tools/notice", "tools/mutate", "tools/dist", "tools/record",
-		"tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/examples", "tools/retrieval",
+	outside := []string{"tools/scratch", "tools/weakened", "tools/notice", "tools/mutate", "tools/mutation", "tools/dist",
+		"tools/record", "tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/examples", "tools/retrieval",
 		"tools/selection", "tools/agenttest", "testscripts"}
 	return []door{
 		{"os/exec", append([]string{"internal/proc", "gates/plugin"}, outside...),
@@ -408,17 +409,17 @@ type habit struct {
 func habits() []habit {
 	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
 	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/examples",
-		"tools/mutate", "tools/notice", "tools/record", "tools/reflow", "tools/site", "tools/precision", "tools/retrieval",
-		"tools/selection", "tools/storm", "tools/weakened", "gates/plugin", "examples/gate-plugin-go"}
+		"tools/mutate", "tools/mutation", "tools/notice", "tools/record", "tools/reflow", "tools/site", "tools/precision",
+		"tools/retrieval", "tools/selection", "tools/storm", "tools/weakened", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
 		{"os", []string{"Getenv", "LookupEnv"},
 			[]string{"cmd/runplan/app", "internal/cli/control", "tools/attack", "tools/dist", "tools/precision",
-				"internal/config", "tools/scratch", "tools/tooltest", "tools/agenttest", "gates/plugin"},
+				"internal/config", "tools/mutation", "tools/scratch", "tools/tooltest", "tools/agenttest", "gates/plugin"},
 			"the environment is handed in"},
 		{"os", []string{"Environ"},
 			[]string{"cmd/runplan", "cmd/runplan/app", "tools/dist", "tools/notice", "tools/scratch", "tools/tooltest",
-				"tools/bench", "tools/retrieval", "tools/selection", "tools/weakened", "internal/proc", "gates", "gates/gatetest",
+				"tools/bench", "tools/mutation", "tools/retrieval", "tools/selection", "tools/weakened", "internal/proc", "gates", "gates/gatetest",
 				"gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
 		{"fmt", []string{"Print", "Println", "Printf"},

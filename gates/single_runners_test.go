@@ -1,0 +1,39 @@
+package gates
+
+import (
+	"context"
+	"os"
+	"testing"
+	"time"
+)
+
+// A limit of coverage is for the whole suite, and one test file does not reach it.
+func TestOneFileNeedsNoCoverage(t *testing.T) {
+	for tool, files := range map[string]map[string]string{
+		"jest": {
+			"package.json": `{"name":"x","version":"1.0.0","devDependencies":{"jest":"29"},"jest":{"collectCoverage":true,` +
+				`"coverageThreshold":{"global":{"lines":100}}}}`,
+			"calc.js":           "exports.add = (a, b) => a + b;\nexports.sub = (a, b) => {\n  return a - b;\n};\n",
+			"test/calc.test.js": "test('adds', () => { expect(require('../calc.js').add(1, 2)).toBe(3); });\n",
+		},
+		"vitest": {
+			"package.json":     `{"name":"x","version":"1.0.0","type":"module","devDependencies":{"vitest":"3"}}`,
+			"vitest.config.js": "export default { test: { coverage: { enabled: true, provider: 'v8', thresholds: { lines: 100 } } } };\n",
+			"test/calc.test.js": "import { expect, test } from 'vitest';\n" +
+				"test('adds', () => { expect(1 + 2).toBe(3); });\n",
+		},
+	} {
+		t.Run(tool, func(t *testing.T) {
+			dir := nodeTree(t, nodeCase{module: tool, files: files}, nil)
+			var got SingleRun
+			g := New(Info{Name: "one"}, func(ctx context.Context, l *Look) error {
+				return l.Single(ctx, Single{Path: "test/calc.test.js"}, 1,
+					func(one SingleRun) bool { got = one; return false })
+			})
+			s := Subject{Dir: dir, Env: os.Environ(), Timeout: time.Minute}
+			if _, err := g.Check(t.Context(), s); err != nil || got.Outcome != RunPassed {
+				t.Errorf("%v, %v: %s", got.Outcome, err, got.Text)
+			}
+		})
+	}
+}
