@@ -3,6 +3,8 @@ package planparse
 import (
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Checks returns the commands that check the result of the batch, in document order. If several commands have the same
@@ -29,8 +31,8 @@ func (b *Batch) Checks() []Command {
 
 // OnlyChecks reports whether the batch can be complete without a change. It names no files to change, and it has
 // commands to run and no other tasks. Without commands, its title must say that it verifies, and each open step must
-// check or publish something ("Run all tests", "Verify the settings", "Push"). At least one step must run something:
-// "Validate the address" asks for code.
+// check or publish something ("Run all tests", "Verify the settings", "Push"). At least one step must run something. In
+// doubt the batch needs a change: otherwise an agent that does nothing would pass.
 func (b *Batch) OnlyChecks() bool {
 	if len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Delete) > 0 {
 		return false
@@ -38,8 +40,7 @@ func (b *Batch) OnlyChecks() bool {
 	if len(b.Commands) > 0 {
 		return !b.AsksMore()
 	}
-	if len(b.Files.Test) > 0 || !containsAny(strings.ToLower(b.Title), "verif", "validat", "accept", "final", "smoke",
-		"manual", "quality", "regression", "check", "full test", "test suite") {
+	if len(b.Files.Test) > 0 || !verifyTitle.MatchString(b.Title) {
 		return false
 	}
 	runs := false
@@ -53,8 +54,18 @@ func (b *Batch) OnlyChecks() bool {
 	return runs
 }
 
-// AsksMore reports whether an open task that is a checkbox asks for more than a check: beside "T004 Run `make test`",
-// "T001 Add the command" is work, also where it names no file.
+// verifyTitle matches titles of batches that verify. "Check" or "validation" alone may be about the code: "Checkout",
+// "Input validation".
+var verifyTitle = lazyre.New(
+	`(?i)\b(?:verify|verification|acceptance|regression|smoke|full tests?|test suite)\b|` +
+		`\bfinal (?:[\w-]+ )?(?:validation|checks?|review|tests?|testing|quality)\b`)
+
+// confirms matches the rest of a step whose verb may also ask for code: "Build the page to confirm that it works",
+// "Ensure all tests pass", "Start `make dev`".
+var confirms = lazyre.New("(?i)`|\\b(?:verif(?:y|ies)|confirms?|pass|passes|passing)\\b")
+
+// AsksMore reports whether an open task that is a checkbox asks for more than a check: next to "T004 Run `make test`",
+// "T001 Add the command" is work, even if it names no file.
 func (b *Batch) AsksMore() bool {
 	return slices.ContainsFunc(b.Tasks, func(t Task) bool {
 		if t.Done || !t.Box {
@@ -100,13 +111,14 @@ func checkStep(text string) (check, run bool) {
 	switch strings.TrimRight(word, ":,*_") {
 	case "run", "rerun", "re-run", "manual", "manually", "smoke":
 		return true, true
-	case "verify", "check", "confirm", "ensure", "validate", "build", "rebuild", "push", "commit", "review", "restart",
-		"start", "stop", "open", "inspect":
+	case "verify", "check", "confirm", "push", "commit", "review", "inspect":
 		return true, false
+	case "ensure", "validate", "build", "rebuild", "restart", "start", "stop", "open":
+		return confirms.MatchString(rest), false
 	case "move", "archive", "tick", "mark":
 		return strings.Contains(rest, "plan"), false
 	case "make":
-		return strings.HasPrefix(rest, "sure "), false
+		return strings.HasPrefix(rest, "sure ") && confirms.MatchString(rest), false
 	}
 	return containsAny(text, "if needed", "if necessary", "if required", "if applicable"), false
 }

@@ -251,7 +251,7 @@ func TestCoverageOfRules(t *testing.T) {
 		}
 	}
 	if !slices.Equal(nobody, []int{11}) || c.Nobody != 2 {
-		t.Errorf("lines that reach nobody start at %v, %d lines", nobody, c.Nobody)
+		t.Errorf("the lines that are in no brief start at %v; there are %d", nobody, c.Nobody)
 	}
 }
 
@@ -269,7 +269,12 @@ func TestOnlyChecks(t *testing.T) {
 		"a command, and a file to change":   {in("### Task 1: Tests", "- Modify: `a.go`", "Run: `make test`"), false},
 		"a step that writes":                {in("### Task 1: Final verification", "- [ ] Run all tests", "- [ ] Write a report"), false},
 		"checks that are code":              {in("### Task 1: Input validation", "- [ ] Validate the address", "- [ ] Check lengths"), false},
-		"another title":                     {in("### Task 1: Login form", "- [ ] Run all tests", "- [ ] Build the form"), false},
+		"a word in another word":            {in("### Task 1: Checkout page", "- [ ] Build the checkout page", "- [ ] Run the tests"), false},
+		"a verb that also asks for code": {in("### Task 1: Final polish", "- [ ] Open the menu on hover",
+			"- [ ] Ensure that the token is refreshed", "- [ ] Run the tests"), false},
+		"a task that builds beside a command": {in("# Tasks: A", "## Phase 1: B", "- [ ] T001 Build the login form",
+			"- [ ] T002 Run `make test`"), false},
+		"another title": {in("### Task 1: Login form", "- [ ] Run all tests", "- [ ] Build the form"), false},
 		"a command after other tasks": {in("# Tasks: A", "## Phase 1: B", "- [ ] T001 Add the command",
 			"- [ ] T002 Run `make test`", "- [ ] T003 Commit the slice"), false},
 		"a command, and its commit": {in("# Tasks: A", "## Phase 1: B", "- [x] T001 Add the command",

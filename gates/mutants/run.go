@@ -155,7 +155,7 @@ func (r *runner) suite(ctx context.Context, lang gates.Language) (*target, error
 			return nil, context.Cause(ctx)
 		}
 		if err != nil || what != survived {
-			r.why = g.Info().Name + " fails without a mutant"
+			r.why = g.Info().Name + " does not pass without a mutant within the budget"
 			if err != nil {
 				r.why = phrase.Line(err.Error())
 			}
@@ -208,11 +208,11 @@ func (r *runner) run(ctx context.Context, t test) (outcome, error) {
 }
 
 func (r *runner) runSuite(ctx context.Context, t test, limit time.Duration) (outcome, error) {
-	if t.takes > 0 {
-		var stop func()
-		ctx, stop = context.WithTimeoutCause(ctx, limit, errSlow)
-		defer stop()
+	if t.takes == 0 { // nobody knows yet how long it takes
+		limit = max(slack, time.Until(r.until))
 	}
+	ctx, stop := context.WithTimeoutCause(ctx, limit, errSlow)
+	defer stop()
 	s := r.in.Subject()
 	s.Sealed, s.BaseTests, s.BaseSuites, s.Held = false, nil, nil, nil // it runs as it is, without planted tests
 	rep, err := t.suite.Check(ctx, s)
@@ -223,8 +223,10 @@ func (r *runner) runSuite(ctx context.Context, t test, limit time.Duration) (out
 		return invalid, err
 	case rep.Status == gates.Pass || rep.Status == gates.Warn:
 		return survived, nil
+	case rep.Status == gates.Fail:
+		return killed, nil
 	}
-	return killed, nil
+	return invalid, nil // it was skipped, which says nothing about the mutant
 }
 
 var errSlow = errors.New("the tests take much longer than without the mutant")

@@ -37,7 +37,7 @@ func TestPeersAreCounted(t *testing.T) {
 	}
 }
 
-// The shares in the document are those of the judged mutants.
+// docs/gates.md has the table that the judged mutants give.
 func TestSharesAreThoseOfTheJudgements(t *testing.T) {
 	var table strings.Builder
 	if err := shares(&table, filepath.Join("testdata", "judged.jsonl")); err != nil {
