@@ -1,10 +1,10 @@
 package planparse
 
 import (
+	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/runplan/runplan/internal/lazyre"
+	"sync"
 )
 
 // Checks returns the commands that check the result of the batch, in document order. If several commands have the same
@@ -40,7 +40,7 @@ func (b *Batch) OnlyChecks() bool {
 	if len(b.Commands) > 0 {
 		return !b.AsksMore()
 	}
-	if len(b.Files.Test) > 0 || !verifyTitle.MatchString(b.Title) {
+	if len(b.Files.Test) > 0 || !verifyTitle().MatchString(b.Title) {
 		return false
 	}
 	runs := false
@@ -56,13 +56,16 @@ func (b *Batch) OnlyChecks() bool {
 
 // verifyTitle matches titles of batches that verify. "Check" or "validation" alone may be about the code: "Checkout",
 // "Input validation".
-var verifyTitle = lazyre.New(
-	`(?i)\b(?:verify|verification|acceptance|regression|smoke|full tests?|test suite)\b|` +
+var verifyTitle = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)\b(?:verify|verification|acceptance|regression|smoke|full tests?|test suite)\b|` +
 		`\bfinal (?:[\w-]+ )?(?:validation|checks?|review|tests?|testing|quality)\b`)
+})
 
 // confirms matches the rest of a step whose verb may also ask for code: "Build the page to confirm that it works",
 // "Ensure all tests pass", "Start `make dev`".
-var confirms = lazyre.New("(?i)`|\\b(?:verif(?:y|ies)|confirms?|pass|passes|passing)\\b")
+var confirms = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("(?i)`|\\b(?:verif(?:y|ies)|confirms?|pass|passes|passing)\\b")
+})
 
 // AsksMore reports whether an open task that is a checkbox asks for more than a check: next to "T004 Run `make test`",
 // "T001 Add the command" is work, even if it names no file.
@@ -114,11 +117,11 @@ func checkStep(text string) (check, run bool) {
 	case "verify", "check", "confirm", "push", "commit", "review", "inspect":
 		return true, false
 	case "ensure", "validate", "build", "rebuild", "restart", "start", "stop", "open":
-		return confirms.MatchString(rest), false
+		return confirms().MatchString(rest), false
 	case "move", "archive", "tick", "mark":
 		return strings.Contains(rest, "plan"), false
 	case "make":
-		return strings.HasPrefix(rest, "sure ") && confirms.MatchString(rest), false
+		return strings.HasPrefix(rest, "sure ") && confirms().MatchString(rest), false
 	}
 	return containsAny(text, "if needed", "if necessary", "if required", "if applicable"), false
 }
