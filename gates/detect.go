@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
 	"path"
 	"path/filepath"
@@ -96,7 +97,7 @@ func Detect(dir string) []Project {
 	has := func(lang Language, root string) bool {
 		return slices.ContainsFunc(out, func(p Project) bool { return p.Language == lang && p.Root == root })
 	}
-	walk(dir, maxDepth, func(root string, names []string) {
+	for root, names := range walk(dir, maxDepth) {
 		for _, m := range markers() {
 			if file := m.among(names); file != "" && !has(m.lang, root) {
 				out = append(out, Project{m.lang, root, path.Join(root, file)})
@@ -111,7 +112,7 @@ func Detect(dir string) []Project {
 		if scripts := shellScripts(root, names); len(scripts) > 0 && !has(LangShell, ".") {
 			out = append(out, Project{LangShell, ".", scripts[0]})
 		}
-	})
+	}
 	out = slices.DeleteFunc(out, func(p Project) bool { return p.Language == LangNode && workspaceMember(dir, p, out) })
 	all := slices.Clone(out)
 	out = slices.DeleteFunc(out, func(p Project) bool {
@@ -145,30 +146,34 @@ func Ignored(name string) bool {
 	return name == "testdata" || name == "__pycache__" || language.Vendored(name) || strings.HasPrefix(name, ".")
 }
 
-// walk calls visit for each folder down to depth, with the names of its files, sorted. Links are not followed.
-func walk(dir string, depth int, visit func(root string, files []string)) {
+// walk yields each folder down to depth, with the names of its files, sorted. Links are not followed.
+func walk(dir string, depth int) iter.Seq2[string, []string] {
 	type folder struct {
 		rel   string
 		depth int
 	}
-	queue := []folder{{".", 0}}
-	for len(queue) > 0 {
-		f := queue[0]
-		queue = queue[1:]
-		entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(f.rel)))
-		if err != nil {
-			continue // an unreadable folder has nothing to run
-		}
-		var files []string
-		for _, e := range entries {
-			switch {
-			case e.IsDir() && f.depth < depth && !Ignored(e.Name()):
-				queue = append(queue, folder{path.Join(f.rel, e.Name()), f.depth + 1})
-			case e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
-				files = append(files, e.Name())
+	return func(yield func(root string, files []string) bool) {
+		queue := []folder{{".", 0}}
+		for len(queue) > 0 {
+			f := queue[0]
+			queue = queue[1:]
+			entries, err := os.ReadDir(filepath.Join(dir, filepath.FromSlash(f.rel)))
+			if err != nil {
+				continue // an unreadable folder has nothing to run
+			}
+			var files []string
+			for _, e := range entries {
+				switch {
+				case e.IsDir() && f.depth < depth && !Ignored(e.Name()):
+					queue = append(queue, folder{path.Join(f.rel, e.Name()), f.depth + 1})
+				case e.Type().IsRegular() || e.Type()&fs.ModeSymlink != 0:
+					files = append(files, e.Name())
+				}
+			}
+			if !yield(f.rel, files) {
+				return
 			}
 		}
-		visit(f.rel, files)
 	}
 }
 

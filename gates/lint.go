@@ -86,9 +86,10 @@ func linters(dir string, projects []Project) []builtin {
 			}
 		}
 	}
-	if files := shellFiles(dir); len(files) > 0 {
-		add(Project{LangShell, ".", files[0]}, "shell", "shellcheck",
+	for script := range shellFiles(dir) {
+		add(Project{LangShell, ".", script}, "shell", "shellcheck",
 			[]Tool{onPathTool("shellcheck", "", "https://www.shellcheck.net, or apt install shellcheck")}, "", shellLint)
+		break
 	}
 	return out
 }
@@ -166,12 +167,12 @@ func (w *work) settleLint(p Project, all []Project) {
 // scope lists the files to check among those that want accepts: the changed ones if known, else all.
 func scope(w *work, p Project, all []Project, want func(name string) bool) []string {
 	var out []string
-	filesOf(w.subject.Dir, p, all, func(rel, name string) {
+	for rel, name := range filesOf(w.subject.Dir, p, all) {
 		if file := path.Join(rel, name); want(name) &&
 			(len(w.subject.Changed) == 0 || slices.Contains(w.subject.Changed, path.Join(p.Root, file))) {
 			out = append(out, "./"+file) // so that a name that begins with a dash is not read as an option
 		}
-	})
+	}
 	return out
 }
 

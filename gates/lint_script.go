@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -286,18 +287,18 @@ func eslintConfig(dir, root string) string {
 	return ""
 }
 
-// shellFiles lists the shell scripts of a tree.
-func shellFiles(dir string) []string {
-	var out []string
+// shellFiles yields the shell scripts of a tree.
+func shellFiles(dir string) iter.Seq[string] {
 	const deep = 8
-	walk(dir, deep, func(root string, files []string) {
-		for _, f := range files {
-			if strings.HasSuffix(f, ".sh") || strings.HasSuffix(f, ".bash") {
-				out = append(out, path.Join(root, f))
+	return func(yield func(string) bool) {
+		for root, files := range walk(dir, deep) {
+			for _, f := range files {
+				if (strings.HasSuffix(f, ".sh") || strings.HasSuffix(f, ".bash")) && !yield(path.Join(root, f)) {
+					return
+				}
 			}
 		}
-	})
-	return out
+	}
 }
 
 type shellcheckFinding struct {
@@ -312,7 +313,7 @@ type shellcheckFinding struct {
 // shellLint runs shellcheck on the scripts that changed, or on all. Only its errors block.
 func shellLint(ctx context.Context, w *work) error {
 	var files []string
-	for _, f := range shellFiles(w.subject.Dir) {
+	for f := range shellFiles(w.subject.Dir) {
 		if len(w.subject.Changed) == 0 || slices.Contains(w.subject.Changed, f) {
 			files = append(files, "./"+f)
 		}

@@ -603,13 +603,13 @@ func gradleText(dir string, p Project, expr string) string {
 	}
 	found := ""
 	for _, plugins := range []string{"buildSrc", "build-logic", "gradle/plugins"} {
-		filesOf(dir, Project{Root: path.Join(p.Root, plugins)}, nil, func(rel, name string) {
+		for rel, name := range filesOf(dir, Project{Root: path.Join(p.Root, plugins)}, nil) {
 			at := path.Join(p.Root, plugins, rel, name)
 			if found == "" && (strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".kts")) &&
 				re.MatchString(readText(dir, ".", at)) {
 				found = at
 			}
-		})
+		}
 	}
 	return found
 }

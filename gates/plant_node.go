@@ -151,11 +151,11 @@ func nodePair(tool, text string, module bool, fail, pass, word string) string {
 // nodeTestFiles returns the files of a package in which its runner may find tests.
 func nodeTestFiles(dir string, p Project) []string {
 	var out []string
-	filesOf(dir, p, nil, func(rel, name string) {
+	for rel, name := range filesOf(dir, p, nil) {
 		ext := path.Ext(name)
 		if !slices.Contains([]string{".js", ".mjs", ".cjs", ".ts", ".mts", ".cts", ".jsx", ".tsx"}, ext) ||
 			strings.HasSuffix(name, ".d.ts") {
-			return
+			continue
 		}
 		in := strings.Split(rel, "/")
 		if nodeName.MatchString(name) || strings.HasPrefix(name, "test-") || strings.TrimSuffix(name, ext) == "test" ||
@@ -163,7 +163,7 @@ func nodeTestFiles(dir string, p Project) []string {
 			slices.Contains(in, "spec") {
 			out = append(out, path.Join(rel, name))
 		}
-	})
+	}
 	slices.Sort(out)
 	return out
 }

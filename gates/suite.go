@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strings"
@@ -293,29 +294,36 @@ func lastTelling(text string) string {
 	return phrase.Fit(strings.TrimSpace(lines[len(lines)-1]), 300)
 }
 
-// anyFile reports whether a file below root passes want. Roots of other projects of the language are not entered.
+// anyFile reports whether a file of p passes want. It stops at the first one.
 func anyFile(dir string, p Project, all []Project, want func(rel, name string) bool) bool {
-	found := false
-	filesOf(dir, p, all, func(rel, name string) {
-		found = found || want(rel, name)
-	})
-	return found
+	for rel, name := range filesOf(dir, p, all) {
+		if want(rel, name) {
+			return true
+		}
+	}
+	return false
 }
 
-// filesOf visits the files of p, by folder relative to its root.
-func filesOf(dir string, p Project, all []Project, visit func(rel, name string)) {
+// filesOf yields the files of p, each as a folder relative to its root and a name. Roots of other projects of the
+// language are not entered.
+func filesOf(dir string, p Project, all []Project) iter.Seq2[string, string] {
 	const deep = 12
-	walk(path.Join(dir, p.Root), deep, func(rel string, files []string) {
-		at := path.Join(p.Root, rel)
-		for _, q := range all {
-			if q.Language == p.Language && q.Root != p.Root && within(q.Root, p.Root) && (at == q.Root || within(at, q.Root)) {
-				return
+	inner := slices.DeleteFunc(slices.Clone(all), func(q Project) bool {
+		return q.Language != p.Language || q.Root == p.Root || !within(q.Root, p.Root)
+	})
+	return func(yield func(rel, name string) bool) {
+		for rel, files := range walk(path.Join(dir, p.Root), deep) {
+			at := path.Join(p.Root, rel)
+			if slices.ContainsFunc(inner, func(q Project) bool { return at == q.Root || within(at, q.Root) }) {
+				continue
+			}
+			for _, f := range files {
+				if !yield(rel, f) {
+					return
+				}
 			}
 		}
-		for _, f := range files {
-			visit(rel, f)
-		}
-	})
+	}
 }
 
 // named finds the single line that names a test, in a script or in the scripts next to it. Shell suites seldom print
@@ -328,7 +336,7 @@ func (w *work) named(script, test string) (file string, line int) {
 	if head, _, ok := strings.Cut(test, ": "); ok { // the rest describes the failure
 		test = head
 	}
-	walk(path.Join(w.subject.Dir, path.Dir(script)), 0, func(_ string, names []string) {
+	for _, names := range walk(path.Join(w.subject.Dir, path.Dir(script)), 0) {
 		for _, n := range names {
 			if ext := path.Ext(n); ext != ".sh" && ext != ".bats" && ext != ".bash" {
 				continue
@@ -346,6 +354,6 @@ func (w *work) named(script, test string) (file string, line int) {
 				}
 			}
 		}
-	})
+	}
 	return file, max(0, line)
 }

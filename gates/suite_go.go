@@ -23,18 +23,19 @@ func moduleOf(dir, root string) string {
 // goSuite runs `go test -json`, whose events name each test, and never uses the test cache: any program may have
 // written it. A module without test files has no suite; go vet checks that it compiles.
 func goSuite(dir string, p Project, all []Project) []suite {
-	var folders []string // with tests
-	filesOf(dir, p, all, func(rel, name string) {
-		if strings.HasSuffix(name, "_test.go") && !slices.Contains(folders, rel) {
-			folders = append(folders, rel)
-		}
-	})
-	if len(folders) == 0 {
+	test := func(_, name string) bool { return strings.HasSuffix(name, "_test.go") }
+	if !anyFile(dir, p, all, test) {
 		return nil
 	}
 	args := []string{"go", "test", "-json", "-count=1", "./..."}
 	plan := func(_ context.Context, w *work) ([]testRun, error) {
 		module := moduleOf(w.subject.Dir, p.Root)
+		var folders []string // with tests
+		for rel, name := range filesOf(w.subject.Dir, p, all) {
+			if test(rel, name) && !slices.Contains(folders, rel) {
+				folders = append(folders, rel)
+			}
+		}
 		var call func(args, only []string) testRun
 		call = func(args, only []string) testRun {
 			events, ended := testout.NewGo(module), goPackages{}

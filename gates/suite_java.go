@@ -25,14 +25,14 @@ var (
 func javaSuite(dir string, p Project) []suite {
 	var files []string // in folders of tests
 	plain := false
-	filesOf(dir, p, nil, func(rel, name string) {
+	for rel, name := range filesOf(dir, p, nil) {
 		if m := jvmTestDir.FindStringSubmatch(rel); m != nil {
 			plain = plain || m[1] == "test"
 			if jvmTest.MatchString(name) {
 				files = append(files, path.Join(rel, name))
 			}
 		}
-	})
+	}
 	if len(files) == 0 {
 		return nil
 	}
@@ -159,12 +159,12 @@ var (
 func plantJVM(p Project, files []string, maven bool) recipe {
 	return func(w *work, r *testRun, b *bed) error {
 		config := ""
-		filesOf(w.subject.Dir, p, nil, func(rel, name string) {
+		for rel, name := range filesOf(w.subject.Dir, p, nil) {
 			if name == "pom.xml" || strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".gradle.kts") ||
 				name == "junit-platform.properties" {
 				config += readText(w.subject.Dir, path.Join(p.Root, rel), name) + "\n"
 			}
-		})
+		}
 		unsure := ""
 		if jvmPicks.MatchString(config) {
 			unsure = "the build selects tests and omits the planted ones"

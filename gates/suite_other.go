@@ -16,7 +16,9 @@ import (
 // shellSuite runs the scripts that [shellScripts] finds, each from the root of the tree (GATE-03).
 func shellSuite(dir string, p Project) []suite {
 	var scripts []string
-	walk(dir, maxDepth, func(root string, files []string) { scripts = append(scripts, shellScripts(root, files)...) })
+	for root, files := range walk(dir, maxDepth) {
+		scripts = append(scripts, shellScripts(root, files)...)
+	}
 	if len(scripts) == 0 {
 		return nil
 	}
@@ -101,11 +103,11 @@ func plantCargo(p Project) recipe {
 		roots := []string{p.Root}
 		if !cargoPackage.MatchString(readText(w.subject.Dir, p.Root, "Cargo.toml")) { // without the members of a workspace
 			roots = nil
-			filesOf(w.subject.Dir, p, nil, func(rel, name string) {
+			for rel, name := range filesOf(w.subject.Dir, p, nil) {
 				if at := path.Join(p.Root, rel); name == "Cargo.toml" && at != p.Root {
 					roots = append(roots, at)
 				}
-			})
+			}
 		}
 		r.shown = slices.Clone(r.args)
 		r.args = append(r.args, "--no-fail-fast") // a target that fails would keep others from running

@@ -22,12 +22,12 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 	samples := map[string]string{} // a test file of each
 	wants := pytestConfig(dir, p.Root)
 	unittest := false
-	filesOf(dir, p, all, func(rel, name string) {
+	for rel, name := range filesOf(dir, p, all) {
 		if name == "conftest.py" && wants == "" {
 			wants = path.Join(p.Root, rel, name)
 		}
 		if !pythonTest(name) && !(strings.HasPrefix(name, "test") && strings.HasSuffix(name, ".py")) {
-			return
+			continue
 		}
 		if !slices.Contains(folders, rel) {
 			folders = append(folders, rel)
@@ -40,7 +40,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		if wants == "" && (strings.Contains(text, "import pytest") || strings.Contains(text, "from pytest")) {
 			wants = path.Join(p.Root, rel, name)
 		}
-	})
+	}
 	if len(folders) == 0 {
 		return nil
 	}

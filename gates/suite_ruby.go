@@ -28,19 +28,19 @@ var (
 func rubySuite(dir string, p Project) []suite {
 	var specs, tests []string
 	unit := false
-	filesOf(dir, p, nil, func(rel, name string) {
+	for rel, name := range filesOf(dir, p, nil) {
 		top, _, _ := strings.Cut(rel, "/")
 		if !rubyTest.MatchString(name) || strings.HasSuffix(name, "_helper.rb") || top != "spec" && top != "test" &&
 			top != "tests" {
-			return
+			continue
 		}
 		if top == "spec" && strings.HasSuffix(name, "_spec.rb") {
 			specs = append(specs, path.Join(rel, name))
-			return
+			continue
 		}
 		tests = append(tests, path.Join(rel, name))
 		unit = unit || rubyUnit.MatchString(readText(dir, path.Join(p.Root, rel), name))
-	})
+	}
 	gems := gemsOf(dir, p.Root)
 	rspec := exists(dir, p.Root, ".rspec") || strings.Contains(gems, "rspec") ||
 		strings.Contains(readText(dir, p.Root, "spec/spec_helper.rb"), "RSpec")
@@ -142,13 +142,13 @@ func rakefile(dir, root string) (text, name string) {
 
 // firstFile returns the first file of a folder that ends in ext.
 func firstFile(dir, root, ext string) (name string, ok bool) {
-	walk(filepath.Join(dir, filepath.FromSlash(root)), 0, func(_ string, files []string) {
+	for _, files := range walk(filepath.Join(dir, filepath.FromSlash(root)), 0) {
 		for _, f := range files {
 			if strings.HasSuffix(f, ext) && !ok {
 				name, ok = f, true
 			}
 		}
-	})
+	}
 	return name, ok
 }
 
