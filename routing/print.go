@@ -190,21 +190,31 @@ func (t *text) models(p *planparse.Plan, d Decision) {
 	}
 }
 
+// skipped lists the batches that are not run. It shows the titles only if few have the same reason.
 func (t *text) skipped(p *planparse.Plan, d Decision) {
-	first := true
+	const few = 3
+	of := map[string][]string{} // names by reason
 	for _, s := range d.Steps {
-		if s.Skip == "" {
-			continue
+		if s.Skip != "" {
+			of[s.Skip] = append(of[s.Skip], name(s.Batch))
 		}
-		if first {
-			t.heading("Not run:")
-			first = false
+	}
+	if len(of) > 0 {
+		t.heading("Not run:")
+	}
+	for _, s := range d.Steps {
+		switch names := of[s.Skip]; {
+		case names == nil: // it is run, or was listed
+		case len(names) > few:
+			t.line("  %s: %s", strings.Join(names, ", "), s.Skip)
+			delete(of, s.Skip)
+		default:
+			title := ""
+			if b, ok := p.Batch(s.Batch); ok && oneLine(b.Title) != "" {
+				title = " " + cut(oneLine(b.Title), 40)
+			}
+			t.line("  %s%s: %s", name(s.Batch), title, s.Skip)
 		}
-		title := ""
-		if b, ok := p.Batch(s.Batch); ok && oneLine(b.Title) != "" {
-			title = " " + cut(oneLine(b.Title), 40)
-		}
-		t.line("  %s%s: %s", name(s.Batch), title, s.Skip)
 	}
 }
 

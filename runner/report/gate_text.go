@@ -41,7 +41,11 @@ func gateText(g runner.GateResult, before *int) string {
 	} else if n := testCount(g.Tests, before); n != "" {
 		s += " " + n
 	} else if g.Findings > 0 {
-		s += " (" + phrase.Count(g.Findings, "finding") + ")"
+		what := "finding"
+		if g.Status == gates.Pass { // whatever is more than a note warns at least
+			what = "note"
+		}
+		s += " (" + phrase.Count(g.Findings, what) + ")"
 	}
 	if g.Note != "" && g.Status != gates.Pass {
 		s += " (" + ui.Sanitize(g.Note) + ")"

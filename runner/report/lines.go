@@ -61,12 +61,7 @@ func (p *Printer) Lines(e runner.Event) []Line {
 	switch e.Kind {
 	case runner.RunStarted:
 		say(ui.Idle, "%s", opening(p.info))
-		for _, b := range p.info.Batches {
-			if b.Skip != "" {
-				p.told["skip "+b.Key] = true
-				say(ui.Muted, "%s: %s", p.name(b.Key, ""), skipping(b.Skip))
-			}
-		}
+		p.omitted(say)
 	case runner.RunResumed:
 		clear(p.told) // an interrupted attempt begins again
 		for _, b := range p.info.Batches {
@@ -119,6 +114,27 @@ func (p *Printer) Lines(e runner.Event) []Line {
 		say(ui.Warn, "paused %s; runplan cancel %s ends the wait", s.why(), runID(e.Run))
 	}
 	return out
+}
+
+// omitted tells which batches the run leaves out, those with the same reason together.
+func (p *Printer) omitted(say say) {
+	of := map[string][]string{} // numbers by reason
+	for _, b := range p.info.Batches {
+		if b.Skip != "" {
+			p.told["skip "+b.Key] = true
+			of[b.Skip] = append(of[b.Skip], ui.Sanitize(b.Number))
+		}
+	}
+	for _, b := range p.info.Batches {
+		switch numbers := of[b.Skip]; len(numbers) {
+		case 0: // it runs, or was told
+		case 1:
+			say(ui.Muted, "%s: %s", p.name(b.Key, ""), skipping(b.Skip))
+		default:
+			say(ui.Muted, "%s: %s", batches(numbers), skipping(b.Skip))
+		}
+		delete(of, b.Skip)
+	}
 }
 
 // once reports whether this is the first call with what.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/routing"
@@ -118,6 +119,10 @@ func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
 	if len(e.Reports) > 0 {
 		say(ui.Idle, "gates  %s", gateLine(e.Reports, b.TestsBefore))
 		for _, r := range e.Reports {
+			// Findings of the base are in every batch's reports; once is enough.
+			r.Findings = slices.DeleteFunc(slices.Clone(r.Findings), func(f gates.Finding) bool {
+				return f.Known && !p.once("known "+f.Identity(r.Gate))
+			})
 			for _, said := range saidOf(r) {
 				say(ui.Warn, "%s: %s", r.Gate, said)
 			}

@@ -3,6 +3,7 @@ package report
 import (
 	"encoding/xml"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,6 +115,45 @@ func TestTheWayBackIsNoEscalation(t *testing.T) {
 		if len(got) != 1 || got[0].Text != "batch 1 (One): "+step.want {
 			t.Errorf("got %+v, want %q", got, step.want)
 		}
+	}
+}
+
+func TestBatchesLeftOutForOneReasonShareALine(t *testing.T) {
+	var batches []runner.BatchInfo
+	for n, skip := range []string{"", "outside --from/--to", "(dry)", "outside --from/--to", "outside --from/--to"} {
+		number := fmt.Sprint(n + 1)
+		batches = append(batches, runner.BatchInfo{Key: number, Number: number, Title: "One", Skip: skip})
+	}
+	var got []string
+	for _, l := range new(Printer).Lines(runner.Event{Kind: runner.RunStarted, Job: &runner.Info{Batches: batches}})[1:] {
+		got = append(got, l.Text)
+	}
+	want := []string{"batches 2, 4 and 5: skipped, outside --from/--to", "batch 3 (One): skipped (dry)"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+// Failures of the base are in the reports of every batch.
+func TestFailuresOfTheBaseAreToldOnce(t *testing.T) {
+	finding := func(message string, known bool) gates.Finding {
+		return gates.Finding{Rule: "test", Severity: gates.Warning, Message: message, Known: known}
+	}
+	var p Printer
+	gated := func(findings ...gates.Finding) []string {
+		var out []string
+		for _, l := range p.Lines(runner.Event{Kind: runner.Gated, Batch: "1", Attempt: 1, Outcome: runner.OutcomeOK,
+			Reports: []gates.Report{{Gate: "tests", Status: gates.Warn, Findings: findings}}})[1:] {
+			out = append(out, strings.TrimPrefix(l.Text, "batch 1: tests: "))
+		}
+		return out
+	}
+	if got := gated(finding("TestOld", true)); !slices.Equal(got, []string{"TestOld"}) {
+		t.Errorf("first: %q", got)
+	}
+	got := gated(finding("TestOld", true), finding("TestOther", true), finding("flaky", false))
+	if !slices.Equal(got, []string{"TestOther", "flaky"}) {
+		t.Errorf("second: %q", got)
 	}
 }
 
