@@ -129,7 +129,7 @@ func (p *Printer) omitted(say say) {
 		switch numbers := of[b.Skip]; len(numbers) {
 		case 0: // it runs, or was told
 		case 1:
-			say(ui.Muted, "%s: %s", p.name(b.Key, ""), skipping(b.Skip))
+			say(ui.Muted, "%s: %s", p.name(b.Key, b.Title), skipping(b.Skip))
 		default:
 			say(ui.Muted, "%s: %s", batches(numbers), skipping(b.Skip))
 		}
