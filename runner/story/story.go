@@ -212,7 +212,7 @@ func endingOf(e runner.Event) Ending {
 // Tick returns a round duration as the step of a scale. A scale of length d gets at most about ten steps.
 func Tick(d time.Duration) time.Duration {
 	for _, s := range []time.Duration{
-		100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
+		100 * time.Millisecond, 200 * time.Millisecond, 500 * time.Millisecond, time.Second, 2 * time.Second, 5 * time.Second,
 		10 * time.Second, 15 * time.Second, 30 * time.Second,
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 		time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour,
