@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/runplan/runplan/gates/testout"
 )
@@ -12,7 +13,8 @@ import (
 // cause. But the result must not look clean.
 const RuleFlaky = "flaky"
 
-// maxRerun limits how many failing tests are run again. More failures than this are not flakiness.
+// maxRerun limits how many failing tests are run again, besides those that failed on the base. More failures than this
+// are not flakiness.
 const maxRerun = 10
 
 // rerun runs failing tests again, a bounded number of times. Tests that fail each time stay in the result; mixed
@@ -23,7 +25,12 @@ func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran
 			return res, out, nil
 		}
 	}
-	if w.reruns <= 0 || len(res.Failures) > maxRerun || res.Failed > maxRerun {
+	if w.reruns <= 0 {
+		return res, out, nil
+	}
+	known := w.failedBefore(ctx, res.Failures)
+	if named := len(res.Failures); named-known > maxRerun || res.Failed-known > maxRerun ||
+		known > 0 && known == named && res.Failed <= named { // nothing new failed
 		return res, out, nil
 	}
 	for n := 1; n <= w.reruns && !out.ok(); n++ {
@@ -64,6 +71,21 @@ func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran
 		res, out = w.mixed(r, res, out, again, second)
 	}
 	return res, out, nil
+}
+
+// failedBefore counts the failures that the base has, as far as that is known.
+func (w *work) failedBefore(ctx context.Context, failures []testout.Failure) int {
+	if w.subject.FailedBefore == nil {
+		return 0
+	}
+	before := w.subject.FailedBefore(ctx)
+	n := 0
+	for _, f := range failures {
+		if slices.Contains(before, cmp.Or(f.ID, f.Name)) {
+			n++
+		}
+	}
+	return n
 }
 
 // mixed returns the failures of a first run that the second does not have.

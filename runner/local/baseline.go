@@ -29,6 +29,9 @@ type Baseline struct {
 	// Recall and Remember, if set, cache reports of gates about a tree.
 	Recall   func(info gates.Info, s gates.Subject) (gates.Report, bool)
 	Remember func(info gates.Info, s gates.Subject, r gates.Report)
+	// Learn, if set, gets the reports of test suites about the change itself, before they are compared with the base. The
+	// change may be the base of the next one.
+	Learn func(info gates.Info, s gates.Subject, r gates.Report)
 
 	rooms *rooms // nil makes some
 	mine  bool   // they must be closed
@@ -52,11 +55,59 @@ func (b *Baseline) Around(list []gates.Gate) []gates.Gate {
 	for i, g := range list {
 		out[i] = g
 		if info := g.Info(); info.Kind == gates.Static && !info.Compares && !info.Scoped {
-			out[i] = baseline.Around(g, b.At(),
+			out[i] = baseline.Around(knowing{g, b}, b.At(),
 				func(ctx context.Context, _ string) (gates.Report, error) { return b.look(ctx, info) })
 		}
 	}
 	return out
+}
+
+// knowing tells a gate which tests failed on the base.
+type knowing struct {
+	gates.Gate
+	base *Baseline
+}
+
+func (k knowing) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
+	info := k.Info()
+	s.FailedBefore = func(ctx context.Context) []string { return k.base.failed(ctx, info) }
+	rep, err := k.Gate.Check(ctx, s)
+	if err == nil && k.base.Learn != nil && s.Tree != "" && rep.Status != gates.Skipped && gates.IsSuite(info.Name) {
+		k.base.Learn(info, s, rep)
+	}
+	return rep, err
+}
+
+// failed returns the tests of a gate that fail on the base, if that is known without running it.
+func (b *Baseline) failed(ctx context.Context, gate gates.Info) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.Recall == nil {
+		return nil
+	}
+	if b.tree == "" {
+		if b.tree, b.err = b.Repo.TreeOf(ctx, b.Subject.Base); b.err != nil {
+			return nil
+		}
+	}
+	rep, ok := b.Recall(gate, b.onBase())
+	if !ok {
+		return nil
+	}
+	var tests []string
+	for _, f := range rep.Findings {
+		if f.Test != "" {
+			tests = append(tests, f.Test)
+		}
+	}
+	return tests
+}
+
+// onBase returns the subject for the base. The caller holds the lock, and the tree is known.
+func (b *Baseline) onBase() gates.Subject {
+	s := b.Subject
+	s.Tree, s.Changed, s.Diff, s.Before, s.Dir = b.tree, nil, nil, nil, ""
+	return s
 }
 
 // fresh is look without cached results, for callers that need the gate's effect on the room.
@@ -76,8 +127,7 @@ func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, erro
 			return gates.Report{}, b.err
 		}
 	}
-	s := b.Subject
-	s.Tree, s.Changed, s.Diff, s.Before, s.Dir = b.tree, nil, nil, nil, ""
+	s := b.onBase()
 	if b.Recall != nil {
 		if r, ok := b.Recall(now, s); ok {
 			return r, nil

@@ -66,6 +66,30 @@ func (p *proofs) put(tree string, known map[string][]testout.Case) {
 	p.trees.Put(tree, known)
 }
 
+// reports caches what gates said about recent trees, by tree and gate.
+type reports struct {
+	mu   sync.Mutex
+	kept *recent.Map[string, gates.Report]
+}
+
+func (p *reports) of(key string) (gates.Report, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept == nil {
+		return gates.Report{}, false
+	}
+	return p.kept.Get(key)
+}
+
+func (p *reports) put(key string, r gates.Report) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept == nil {
+		p.kept = recent.New[string](mostCases, func(r gates.Report) int { return 1 + len(r.Cases) + len(r.Findings) })
+	}
+	p.kept.Put(key, r)
+}
+
 // prove adds the data for the pipeline's comparison of tests to a subject: the tests of the base by name, and the
 // base's tests on the candidate's code. done releases the used resources.
 func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {

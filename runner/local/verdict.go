@@ -330,17 +330,16 @@ func firstOf(d room.Difference) string {
 // baseline returns the checks of a batch's base commit. It caches their results by tree for later attempts.
 func (w *work) baseline(s gates.Subject) *Baseline {
 	key := func(info gates.Info, s gates.Subject) string { return s.Tree + " " + info.Name }
-	return &Baseline{
+	remember := func(info gates.Info, s gates.Subject, r gates.Report) { w.before.put(key(info, s), r) }
+	b := &Baseline{
 		Repo: w.Repo, Layout: w.Layout, Home: w.Home, Setup: w.pool.setup, Environ: w.Environ, Note: w.Note,
 		Settings: w.GateConfig, Subject: s,
-		rooms: w.rooms.made,
-		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
-			r, ok := w.before.Load(key(info, s))
-			if !ok {
-				return gates.Report{}, false
-			}
-			return r.(gates.Report), true
-		},
-		Remember: func(info gates.Info, s gates.Subject, r gates.Report) { w.before.Store(key(info, s), r) },
+		rooms:    w.rooms.made,
+		Recall:   func(info gates.Info, s gates.Subject) (gates.Report, bool) { return w.before.of(key(info, s)) },
+		Remember: remember,
 	}
+	if len(w.GateConfig.When) == 0 && !w.GateConfig.Affected { // else a report may be about a part of the tree
+		b.Learn = remember
+	}
+	return b
 }
