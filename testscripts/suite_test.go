@@ -172,6 +172,8 @@ func setup(env *testscript.Env, goEnv []string) error {
 	}
 	env.Vars = append(env.Vars,
 		"SOURCE="+source, // of this project
+		// folder of the program under test, for scripts that put another folder first, which may hold an installed one
+		"PROGRAM="+program,
 		"PATH="+strings.Join([]string{program, bin, path}, string(os.PathListSeparator)),
 		"HOME="+home, "USERPROFILE="+home, "RUNPLAN_HOME="+settings, "TMPDIR="+tmp,
 		"GIT_CONFIG_GLOBAL="+gitconfig, "GIT_CONFIG_NOSYSTEM=1",

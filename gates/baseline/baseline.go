@@ -43,6 +43,10 @@ func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 		rep.AddNote(fmt.Sprintf("it is unknown whether it failed before, at %s: %v", g.at, err))
 		return rep, nil
 	}
+	if said := missingPackage(g.Info().Name, rep, before, s); said != "" {
+		return rep, fmt.Errorf("%w: a package is not installed, which the base, %s, needs as well: %s; install what the "+
+			"project depends on, or let [workspace] setup do it", gates.ErrHindered, g.at, said)
+	}
 	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 {
 		// If no test passes in the batch's tree, nothing shows that the code works.
 		rep.AddNote("no test passes, so no earlier failure excuses it, at " + g.at)

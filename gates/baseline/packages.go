@@ -1,0 +1,71 @@
+package baseline
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// absent matches what Python, Node and Ruby say about a package that is not installed. The group is its name.
+var absent = lazyre.New(`No module named '(\w+)|Cannot find (?:module|package) '((?:@[\w.-]+/)?[\w-][\w.-]*)|` +
+	`cannot load such file -- ([\w-]+)`)
+
+// missingPackage returns what a suite says about a package that is installed neither for the change nor for its base. It
+// returns "" if anything else is wrong, if the project itself has that name, or if the batch is about the package.
+func missingPackage(gate string, rep, before gates.Report, s gates.Subject) string {
+	had := map[string]bool{}
+	for _, f := range before.Findings {
+		had[f.Identity(gate)] = true
+	}
+	said := ""
+	for _, f := range rep.Findings {
+		if f.Severity != gates.Error || f.Rule == "exit" { // an exit status has no cause of its own
+			continue
+		}
+		m := absent.FindStringSubmatch(f.Message)
+		if m == nil || !had[f.Identity(gate)] {
+			return ""
+		}
+		name := m[1] + m[2] + m[3]
+		if strings.Contains(s.Batch.Text, name) || m[1] != "" && ofProject(s.Dir, name) ||
+			m[1] == "" && !declared(s.Dir, name) {
+			return ""
+		}
+		if said == "" {
+			said, _, _ = strings.Cut(f.Message[strings.Index(f.Message, m[0]):], "\n")
+		}
+	}
+	return said
+}
+
+// ofProject reports whether the tree has a Python module of this name in a usual place.
+func ofProject(dir, name string) bool {
+	for _, at := range []string{"", "*", "src", "src/*"} {
+		for _, suffix := range []string{"", ".py", ".pyx", ".c", ".rs"} {
+			if found, err := filepath.Glob(filepath.Join(dir, at, name+suffix)); err == nil && len(found) > 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// declared reports whether a file of the root asks for a package of Node or Ruby.
+func declared(dir, name string) bool {
+	files := []string{"package.json", "Gemfile"}
+	if specs, err := filepath.Glob(filepath.Join(dir, "*.gemspec")); err == nil {
+		for _, s := range specs {
+			files = append(files, filepath.Base(s))
+		}
+	}
+	for _, f := range files {
+		if text, err := os.ReadFile(filepath.Join(dir, f)); err == nil &&
+			(strings.Contains(string(text), `"`+name+`"`) || strings.Contains(string(text), `'`+name+`'`)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,62 @@
+package baseline
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/planparse"
+)
+
+func TestMissingPackage(t *testing.T) {
+	python := "tests.test_pdf: collection failure E ModuleNotFoundError: No module named 'pdfplumber'"
+	node := "Cannot find package 'left-pad' imported from /room/a.test.js"
+	ruby := "cannot load such file -- nokogiri (LoadError)"
+	broken := func(messages ...string) gates.Report {
+		r := gates.Report{Status: gates.Fail}
+		for _, m := range messages {
+			r.Findings = append(r.Findings, gates.Finding{Rule: gates.RuleBuild, Severity: gates.Error, Message: m})
+		}
+		return r
+	}
+	exit := gates.Finding{Rule: "exit", Severity: gates.Error, Message: "exit 2"}
+	for name, c := range map[string]struct {
+		files       map[string]string
+		batch       string
+		now, before gates.Report
+		want        string
+	}{
+		"neither side has it": {nil, "", broken(python), broken(python), "No module named 'pdfplumber'"},
+		"the exit status adds nothing": {nil, "", gates.Report{Findings: append(broken(python).Findings, exit)},
+			broken(python), "No module named 'pdfplumber'"},
+		"the change needs it first":           {nil, "", broken(python), broken(), ""},
+		"something else fails, too":           {nil, "", broken(python, "invalid syntax"), broken(python, "invalid syntax"), ""},
+		"the batch is about it":               {nil, "Install pdfplumber.", broken(python), broken(python), ""},
+		"a module of the project":             {map[string]string{"src/pdfplumber.py": ""}, "", broken(python), broken(python), ""},
+		"a package of the project":            {map[string]string{"lib/pdfplumber/x.py": ""}, "", broken(python), broken(python), ""},
+		"a Node package that nobody declares": {nil, "", broken(node), broken(node), ""},
+		"a declared Node package": {map[string]string{"package.json": `{"dependencies":{"left-pad":"1"}}`}, "",
+			broken(node), broken(node), "Cannot find package 'left-pad' imported from /room/a.test.js"},
+		"a file of the project": {map[string]string{"package.json": `{}`}, "", broken("Cannot find module './a.js'"),
+			broken("Cannot find module './a.js'"), ""},
+		"a declared gem": {map[string]string{"Gemfile": "gem 'nokogiri'\n"}, "", broken(ruby), broken(ruby), ruby},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for file, text := range c.files {
+				file = filepath.Join(dir, file)
+				if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := missingPackage("tests", c.now, c.before, gates.Subject{Dir: dir, Batch: planparse.Batch{Text: c.batch}})
+			if got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
