@@ -45,10 +45,20 @@ func (w *Workspace) indexSum() (sum [sha256.Size]byte, ok bool) {
 
 // Hidden lists the files that git was told to ignore: those marked assume-unchanged, and those marked skip-worktree.
 func (w *Workspace) Hidden(ctx context.Context) (assumed, skipped []string, err error) {
-	if data, err := os.ReadFile(filepath.Join(w.GitDir, "index")); err == nil && unmarked(data) {
+	return hidden(ctx, w.GitDir, w.Run)
+}
+
+// Hidden is [Workspace.Hidden] for the checkout itself.
+func (r *Repo) Hidden(ctx context.Context) (assumed, skipped []string, err error) {
+	return hidden(ctx, r.GitDir, r.Run)
+}
+
+func hidden(ctx context.Context, gitDir string, run func(context.Context, ...string) (string, error)) (assumed,
+	skipped []string, err error) {
+	if data, err := os.ReadFile(filepath.Join(gitDir, "index")); err == nil && unmarked(data) {
 		return nil, nil, nil
 	}
-	out, err := w.Run(ctx, "ls-files", "-v", "-z")
+	out, err := run(ctx, "ls-files", "-v", "-z")
 	if err != nil {
 		return nil, nil, fmt.Errorf("list the files that are hidden from git: %w", err)
 	}

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -117,23 +118,14 @@ func parseStatus(out string) checkout {
 // hidesFiles reports whether git was told to assume files unchanged: files with the assume-unchanged flag, and
 // existing files outside of a sparse checkout.
 func hidesFiles(ctx context.Context, repo *git.Repo) (bool, error) {
-	out, err := repo.Run(ctx, "ls-files", "-v", "-z")
+	assumed, skipped, err := repo.Hidden(ctx)
 	if err != nil {
-		return false, fmt.Errorf("list what git knows: %w", err)
+		return false, err
 	}
-	for entry := range strings.SplitSeq(out, "\x00") {
-		tag, name, ok := strings.Cut(entry, " ")
-		switch {
-		case !ok || tag == "H":
-		case strings.ToLower(tag) == tag:
-			return true, nil
-		case tag == "S":
-			if _, err := os.Lstat(filepath.Join(repo.Root, filepath.FromSlash(name))); err == nil {
-				return true, nil
-			}
-		}
-	}
-	return false, nil
+	return len(assumed) > 0 || slices.ContainsFunc(skipped, func(name string) bool {
+		_, err := os.Lstat(filepath.Join(repo.Root, filepath.FromSlash(name)))
+		return err == nil
+	}), nil
 }
 
 // trunks lists the refs of the usual integration branches.
