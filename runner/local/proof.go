@@ -85,7 +85,7 @@ func (p *reports) put(key string, r gates.Report) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.kept == nil {
-		p.kept = recent.New[string](mostCases, func(r gates.Report) int { return 1 + len(r.Cases) + len(r.Findings) })
+		p.kept = recent.New[string](mostCases/4, func(r gates.Report) int { return 1 + len(r.Cases) + len(r.Findings) })
 	}
 	p.kept.Put(key, r)
 }

@@ -339,7 +339,10 @@ func (w *work) baseline(s gates.Subject) *Baseline {
 		Remember: remember,
 	}
 	if len(w.GateConfig.When) == 0 && !w.GateConfig.Affected { // else a report may be about a part of the tree
-		b.Learn = remember
+		b.Learn = func(info gates.Info, s gates.Subject, r gates.Report) {
+			r.Output = "" // nobody shows the output of a base
+			remember(info, s, r)
+		}
 	}
 	return b
 }
