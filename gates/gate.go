@@ -95,8 +95,8 @@ type Subject struct {
 	// BaseTests returns the names of a gate's tests on Base, or nil if they are unknown. It may run that gate's suite, so
 	// call it only if you need the answer.
 	BaseTests func(ctx context.Context, gate string) ([]testout.Case, error)
-	// FailedBefore returns the tests of the gate that fails on Base, by ID or else by name, as far as that is known. It
-	// runs nothing. It may be nil.
+	// FailedBefore returns the tests of the gate that failed on Base, by ID or else by name, if that is known. It runs
+	// nothing. The field may be nil.
 	FailedBefore func(ctx context.Context) []string
 	// BaseSuites returns the names of the test gates of Base, nil if they are unknown.
 	BaseSuites func(ctx context.Context) ([]string, error)

@@ -30,7 +30,7 @@ func missingPackage(gate string, rep, before gates.Report, s gates.Subject) stri
 			return ""
 		}
 		name := m[1] + m[2] + m[3]
-		if strings.Contains(s.Batch.Text, name) || m[1] != "" && ofProject(s.Dir, name) ||
+		if strings.Contains(s.Batch.Title+"\n"+s.Batch.Text, name) || m[1] != "" && ofProject(s.Dir, name) ||
 			m[1] == "" && !declared(s.Dir, name) {
 			return ""
 		}

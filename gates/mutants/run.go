@@ -208,7 +208,7 @@ func (r *runner) run(ctx context.Context, t test) (outcome, error) {
 }
 
 func (r *runner) runSuite(ctx context.Context, t test, limit time.Duration) (outcome, error) {
-	if t.takes == 0 { // nobody knows yet how long it takes
+	if t.takes == 0 { // its first run
 		limit = max(slack, time.Until(r.until))
 	}
 	ctx, stop := context.WithTimeoutCause(ctx, limit, errSlow)

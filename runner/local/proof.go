@@ -22,19 +22,41 @@ import (
 // mostCases limits the remembered test names of the newer generation; the older one may have as many again.
 const mostCases = 200_000
 
-// proofs caches which tests ran on recent trees, by gate. The tree of one batch is the base of the next.
-type proofs struct {
-	mu    sync.Mutex
-	trees *recent.Map[string, map[string][]testout.Case]
+// cached holds values about recent trees. The zero value is empty and ready to use.
+type cached[V any] struct {
+	mu   sync.Mutex
+	kept *recent.Map[string, V]
 }
 
-func (p *proofs) of(tree string) (map[string][]testout.Case, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.trees == nil {
-		return nil, false
+func (c *cached[V]) of(key string) (v V, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kept == nil {
+		return v, false
 	}
-	return p.trees.Get(tree)
+	return c.kept.Get(key)
+}
+
+// put stores a value. Of all calls, only the first one's most and cost count.
+func (c *cached[V]) put(key string, v V, most int, cost func(V) int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.kept == nil {
+		c.kept = recent.New[string](most, cost)
+	}
+	c.kept.Put(key, v)
+}
+
+// reports caches the reports of gates, by tree and gate.
+type reports struct{ cached[gates.Report] }
+
+func (r *reports) put(key string, rep gates.Report) {
+	r.cached.put(key, rep, mostCases/4, func(r gates.Report) int { return 1 + len(r.Cases) + len(r.Findings) })
+}
+
+// proofs caches which tests ran on recent trees, by gate. The tree of one batch is the base of the next.
+type proofs struct {
+	cached[map[string][]testout.Case]
 }
 
 // remember stores the tests of a tree whose gates passed.
@@ -52,42 +74,13 @@ func (p *proofs) remember(tree string, v gates.Verdict) {
 }
 
 func (p *proofs) put(tree string, known map[string][]testout.Case) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.trees == nil {
-		p.trees = recent.New[string](mostCases, func(m map[string][]testout.Case) int {
-			n := 1
-			for _, c := range m {
-				n += len(c)
-			}
-			return n
-		})
-	}
-	p.trees.Put(tree, known)
-}
-
-// reports caches what gates said about recent trees, by tree and gate.
-type reports struct {
-	mu   sync.Mutex
-	kept *recent.Map[string, gates.Report]
-}
-
-func (p *reports) of(key string) (gates.Report, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.kept == nil {
-		return gates.Report{}, false
-	}
-	return p.kept.Get(key)
-}
-
-func (p *reports) put(key string, r gates.Report) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.kept == nil {
-		p.kept = recent.New[string](mostCases/4, func(r gates.Report) int { return 1 + len(r.Cases) + len(r.Findings) })
-	}
-	p.kept.Put(key, r)
+	p.cached.put(tree, known, mostCases, func(m map[string][]testout.Case) int {
+		n := 1
+		for _, c := range m {
+			n += len(c)
+		}
+		return n
+	})
 }
 
 // prove adds the data for the pipeline's comparison of tests to a subject: the tests of the base by name, and the

@@ -340,7 +340,7 @@ func (w *work) baseline(s gates.Subject) *Baseline {
 	}
 	if len(w.GateConfig.When) == 0 && !w.GateConfig.Affected { // else a report may be about a part of the tree
 		b.Learn = func(info gates.Info, s gates.Subject, r gates.Report) {
-			r.Output = "" // nobody shows the output of a base
+			r.Output = "" // a base is compared by its findings and tests
 			remember(info, s, r)
 		}
 	}

@@ -91,7 +91,7 @@ func ReadCommit(ctx context.Context, repo *git.Repo, hash string) (Authored, err
 	return Authored{Hash: f[0], Author: f[1], At: time.Unix(at, 0).UTC(), Subject: f[3], Message: f[4]}, nil
 }
 
-// Nobody returns the answer for an item that no known run made.
+// Nobody is the answer about something that no known run made.
 func Nobody(asked, kind, note string) *Answer {
 	return &Answer{Asked: asked, Kind: kind, Note: note, Batches: []Batch{}, Tasks: []Task{},
 		Requirements: []Requirement{}, Drift: []Drift{}}
