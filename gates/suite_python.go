@@ -63,7 +63,11 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		case err != nil:
 			return nil, err
 		case probe.ok():
-			return pytestRun(p.Root, python, nested, samples)
+			var env []string
+			if wants == "" { // the project may run its tests in another way, and has no settings for pytest
+				env = w.sourcePath(p.Root)
+			}
+			return pytestRun(p.Root, python, env, nested, samples)
 		case wants != "":
 			return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv",
 				wants, python)
@@ -130,13 +134,14 @@ func interpreter(ctx context.Context, w *work, root string) (string, error) {
 }
 
 // pytestRun asks pytest for a JUnit report, outside the tree.
-func pytestRun(root, python string, nested []string, samples map[string]string) ([]testRun, error) {
+func pytestRun(root, python string, env, nested []string, samples map[string]string) ([]testRun, error) {
 	var ignore []string
 	for _, n := range nested { // those are separate gates
 		ignore = append(ignore, "--ignore="+n)
 	}
 	call := func(more, only []string) (testRun, error) {
 		r, err := pytest(root, python, more)
+		r.env = env
 		r.plant = plantPytest(root, samples, only)
 		return r, err
 	}
@@ -262,7 +267,7 @@ func unittestRun(w *work, root, python string, more ...string) (testRun, error) 
 }
 
 // sourcePath returns the environment in which a project with its packages below src can import them without being
-// installed. An installed copy could come from another tree. Test runs with pytest follow the project's own settings.
+// installed. An installed copy could come from another tree. A project with settings for pytest must not need it.
 func (w *work) sourcePath(root string) []string {
 	packages, err := filepath.Glob(filepath.Join(w.subject.Dir, filepath.FromSlash(root), "src", "*", "__init__.py"))
 	if err != nil || len(packages) == 0 {
