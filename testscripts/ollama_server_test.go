@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -57,6 +58,9 @@ type ollamaServer struct {
 	alive io.Closer // closed, it ends
 	ended chan struct{}
 	log   string
+	// The server fails when two models are made at once: both write the parameters of their template to the same file,
+	// and the first removes it before the second reads it.
+	creating sync.Mutex
 }
 
 // A shell holds the server and ends it when its standard input does: that happens also when this test is killed. A
@@ -177,6 +181,8 @@ func (s *ollamaServer) create(ctx context.Context, name string, m tinymodel.Mode
 		return err
 	}
 	digest := fmt.Sprintf("sha256:%x", sha256.Sum256(file.Bytes()))
+	s.creating.Lock()
+	defer s.creating.Unlock()
 	if err := client.CreateBlob(ctx, digest, &file); err != nil {
 		return fmt.Errorf("create model %s: %w", name, err)
 	}

@@ -34,6 +34,17 @@ func TestOllama(t *testing.T) {
 		}
 	})
 	t.Run("model", func(t *testing.T) { testModel(t, server) })
+	t.Run("many models at once", func(t *testing.T) {
+		var making sync.WaitGroup
+		for i := range 32 {
+			making.Go(func() {
+				if err := server.create(t.Context(), fmt.Sprintf("at-once-%d", i), tinymodel.Model{Seed: uint64(i)}); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		making.Wait()
+	})
 	t.Run("client", func(t *testing.T) {
 		if err := server.create(t.Context(), "conformance", tinymodel.Model{Seed: 1}); err != nil {
 			t.Fatal(err)
