@@ -125,6 +125,7 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 
 // addRun adds a run to the report.
 func addRun(s *trust.Standup, r runner.Summary) {
+	plan := fmt.Sprintf("%s (%s)", ui.Sanitize(r.Plan), r.Run) // a plan may have several runs
 	merged := 0
 	for _, b := range r.Batches {
 		switch b.State {
@@ -132,11 +133,11 @@ func addRun(s *trust.Standup, r runner.Summary) {
 			merged++
 		case "failed":
 			s.Stuck = append(s.Stuck,
-				fmt.Sprintf("%s, batch %s %s: %s", ui.Sanitize(r.Plan), ui.Sanitize(b.Number), ui.Sanitize(b.Title),
+				fmt.Sprintf("%s, batch %s %s: %s", plan, ui.Sanitize(b.Number), ui.Sanitize(b.Title),
 					cmp.Or(ui.Sanitize(b.Reason), "failed")))
 		}
 	}
-	line := fmt.Sprintf("%s: %s, %d of %d batches merged", ui.Sanitize(r.Plan), r.Status, merged, len(r.Batches))
+	line := fmt.Sprintf("%s: %s, %d of %d batches merged", plan, r.Status, merged, len(r.Batches))
 	if r.Reason != "" {
 		line += "; " + ui.Cut(ui.Sanitize(strings.TrimSpace(r.Reason)), 4*cellWidth, "…")
 	}
