@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// Closing by hand is for what was rejected and for what nobody wants any more, with a reason; what was merged is for
-// its regression test alone to close (FIX-04, FIX-23).
+// A person can close rejected or unwanted feedback by hand, with a reason. Only its regression test closes merged
+// feedback (FIX-04, FIX-23).
 func TestCloseByHand(t *testing.T) {
 	for name, tt := range map[string]struct {
 		bring func(b *bench)
@@ -53,7 +53,8 @@ func TestCloseByHand(t *testing.T) {
 	}
 }
 
-// One bad row does not keep the others from going on, and is told of; where none goes on it is the error (FIX-02).
+// A row that fails is reported and does not block other rows. If no row can continue, the failure is the error
+// (FIX-02).
 func TestOneBadRowIsPassedOver(t *testing.T) {
 	b := newBench(t)
 	b.enqueue("two")
@@ -73,7 +74,7 @@ func TestOneBadRowIsPassedOver(t *testing.T) {
 	}
 }
 
-// A notification that was deferred is tried again by the next process, and once it worked no more (FIX-22).
+// The next process retries a deferred notification until it succeeds, and then never again (FIX-22).
 func TestDeferredNotificationIsTriedAgain(t *testing.T) {
 	b := newBench(t)
 	if _, err := Enqueue(t.Context(), b.Store,

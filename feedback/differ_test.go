@@ -22,8 +22,8 @@ func (s said) One(ctx context.Context, _, _ string) (gates.Report, error) {
 	return s.Both(ctx, "", "", "")
 }
 
-// Only a check that passed lets a fix go on, and only a test that passed is green on the merged commit: skipped is not
-// passed, and who could not run says neither (FIX-19, FIX-23).
+// A check that was skipped or failed stops a fix, and only a test that passed makes the merged commit green. A check
+// that could not run gives neither result (FIX-19, FIX-23).
 func TestSkippedIsNotPassed(t *testing.T) {
 	for status, want := range map[gates.Status]struct{ goesOn, green bool }{
 		gates.Pass: {true, true}, gates.Warn: {true, false}, gates.Fail: {}, gates.Skipped: {}, gates.Errored: {},

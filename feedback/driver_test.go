@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// bench is a driver whose stages are played, with a store of its own.
+// bench is a driver with scripted stages and its own store.
 type bench struct {
 	*Driver
 	t      *testing.T
@@ -106,7 +106,7 @@ func (b *bench) process(want Status) Outcome {
 	return out
 }
 
-// The way of a small job, from the words to the end: one stage after the other, each once (FIX-01, FIX-04).
+// A small job runs each stage once and in order, from the feedback to its end (FIX-01, FIX-04).
 func TestDriveToTheEnd(t *testing.T) {
 	b := newBench(t)
 	if out := b.process(PROpen); !out.Waits.Human || !out.Moved {
@@ -121,7 +121,7 @@ func TestDriveToTheEnd(t *testing.T) {
 	if got := strings.Join(b.calls, " "); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
-	// The row alone tells the story: read back, it is the same.
+	// The row contains the whole history: read back, it is the same.
 	row, err := b.Store.Get(t.Context(), "one")
 	if err != nil {
 		t.Fatal(err)
@@ -135,8 +135,8 @@ func TestDriveToTheEnd(t *testing.T) {
 	}
 }
 
-// A process that dies at any of its writes, before or after it, is followed by one that comes to the same end. Stages
-// whose result was written down are never done again.
+// If a process is killed before or after any of its writes, the next process reaches the same end. It does not repeat
+// a stage whose result was recorded.
 func TestKilledAtEachWrite(t *testing.T) {
 	whole := newBench(t)
 	whole.small.LineEstimate, whole.signed, whole.merged = 500, true, Merged{Commit: "merged", How: "git"}
@@ -146,7 +146,7 @@ func TestKilledAtEachWrite(t *testing.T) {
 		for _, after := range []bool{false, true} {
 			b := newBench(t)
 			b.small, b.signed, b.merged = whole.small, true, whole.merged
-			// The context ends at the n-th write, or the stage before it does.
+			// The context is cancelled after the n-th write, or the process panics before it.
 			ctx, kill := context.WithCancelCause(t.Context())
 			writes := 0
 			b.Say = func(Item, string) {
@@ -194,7 +194,7 @@ func TestKilledAtEachWrite(t *testing.T) {
 	}
 }
 
-// What is out of scope is rejected, and nothing is planned (FIX-08).
+// Feedback whose class is uncertain is rejected as out of scope, and nothing is planned (FIX-08).
 func TestOutOfScopeIsRejected(t *testing.T) {
 	b := newBench(t)
 	b.Stages.Triage = func(context.Context, Item) (Triage, error) {
@@ -206,7 +206,8 @@ func TestOutOfScopeIsRejected(t *testing.T) {
 	}
 }
 
-// A stage that could not run leaves the row where it is; nothing is made up (FIX-09).
+// A stage that could not run is an error and leaves the row unchanged, so that the next process can continue
+// (FIX-09).
 func TestErrorsLeaveTheRow(t *testing.T) {
 	gone := errors.New("gone")
 	for name, breakIt := range map[string]func(*bench){
@@ -239,8 +240,8 @@ func TestErrorsLeaveTheRow(t *testing.T) {
 	}
 }
 
-// A fix that is refused is planned again, three times in all, and each plan knows what was wrong with those before
-// (FIX-15).
+// A fix that is refused is planned again, up to three times in all, and each plan gets the refusals of the plans
+// before it (FIX-15).
 func TestThreeRounds(t *testing.T) {
 	for name, at := range map[string]func(*bench){
 		"fix": func(b *bench) {
@@ -273,7 +274,7 @@ func TestThreeRounds(t *testing.T) {
 			t.Errorf("%s: %s", name, last.Text)
 		}
 	}
-	// The second plan may be the right one.
+	// The second plan can succeed.
 	b := newBench(t)
 	b.Stages.Differential = func(_ context.Context, _ Item, p Plan, f Fix) (Differential, error) {
 		if p.Round == 1 {
@@ -287,7 +288,7 @@ func TestThreeRounds(t *testing.T) {
 	}
 }
 
-// A large job waits in triaged, with what it waits for in approval (C-40); a signature lets it go on.
+// A large job stays in triaged and waits for an approval (C-40); a signature lets it continue.
 func TestLargeJobWaits(t *testing.T) {
 	b := newBench(t)
 	b.small.LineEstimate = MaxLines + 1
@@ -309,8 +310,8 @@ func TestLargeJobWaits(t *testing.T) {
 	}
 }
 
-// What a row says of an approval is worth nothing without the signature: a repository that brings rows along signs for
-// nobody.
+// An approval in a row does not count without its signature: a repository that contains rows cannot approve its own
+// jobs.
 func TestApprovalThatNobodySigned(t *testing.T) {
 	b := newBench(t)
 	b.small.LineEstimate = MaxLines + 1
@@ -339,7 +340,8 @@ func TestApprovalThatNobodySigned(t *testing.T) {
 	}
 }
 
-// Nobody to ask is a warning, and the next go tries again (FIX-14).
+// If the inbox is not available, the request for approval is deferred with a warning, and the next process tries
+// again (FIX-14).
 func TestNoInboxIsDeferred(t *testing.T) {
 	b := newBench(t)
 	b.small.Class = Architectural
@@ -358,8 +360,8 @@ func TestNoInboxIsDeferred(t *testing.T) {
 	}
 }
 
-// A change that is larger than its plan said needs an approval that it does not have; the next plan says how large it
-// is.
+// A change that is larger than planned and exceeds the limit needs an approval, and the next plan gets the measured
+// number of lines.
 func TestMeasuredLinesCount(t *testing.T) {
 	b := newBench(t)
 	lines := MaxLines + 1
@@ -387,7 +389,8 @@ func TestMeasuredLinesCount(t *testing.T) {
 	b.process(PROpen)
 }
 
-// Red on the merged commit is an alarm, and never closes; another commit on the branch is checked again (FIX-23).
+// If the regression test fails on the merged commit, the driver raises an alarm and does not close the feedback. It
+// checks another commit on the branch again (FIX-23).
 func TestRedOnTheMergedCommit(t *testing.T) {
 	b := newBench(t)
 	b.process(PROpen)
@@ -413,7 +416,7 @@ func TestClosedWithoutMerge(t *testing.T) {
 	b.process(Rejected)
 }
 
-// Without gh the branch is left, and watched: anyone who merges it by hand gets it verified as well.
+// Without gh the fix branch remains and is watched: a merge by hand is verified as well.
 func TestNobodyToPublish(t *testing.T) {
 	b := newBench(t)
 	publish := b.Stages.Publish

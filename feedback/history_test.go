@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// A history that is not what was written stops, and is left as it is; nothing is made up in its place (FIX-06).
+// A damaged history is an error and is not repaired by guesses (FIX-06).
 func TestDamagedHistoryStops(t *testing.T) {
 	b := newBench(t)
 	b.process(PROpen)
@@ -42,7 +42,7 @@ func TestDamagedHistoryStops(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	// A result that is none is found when the story is told.
+	// An invalid result of a stage is found when the history is evaluated.
 	for name, hurt := range map[string][2]string{
 		"a stage of none":      {`"stage":"localise"`, `"stage":"guess"`},
 		"a result of none":     {`"data":{"base":"b","places":null}`, `"data":[]`},
@@ -63,7 +63,7 @@ func TestDamagedHistoryStops(t *testing.T) {
 	}
 }
 
-// Whatever stands in a row, reading it never panics, and what is read leads from nothing to where the row is.
+// Reading a row never panics, and an accepted history begins with pending and ends with the status of the row.
 func FuzzRead(f *testing.F) {
 	f.Add(`[{"at":"2026-05-04T09:00:00Z","from":"","to":"pending","stage":"enqueue","text":"x"}]`, "pending", "")
 	f.Add(`[]`, "closed", "given")
@@ -81,7 +81,7 @@ func FuzzRead(f *testing.F) {
 	})
 }
 
-// The arrows of the states are those of the loop, and no others (FIX-04).
+// The transitions between states are exactly those of the loop (FIX-04).
 func TestStates(t *testing.T) {
 	var all []string
 	for _, from := range []Status{"", Pending, Triaged, InFix, PROpen, Verified, Rejected, Closed} {

@@ -15,8 +15,8 @@ func tree(files map[string]string) Files {
 	}
 }
 
-// A range that the words name is taken as it is; else the lines with most of the words; files that are not there are
-// told of and left out. It is the same each time, and no model is asked (FIX-10).
+// A line range that the feedback names is used; otherwise the lines with most of its words. Missing files are
+// reported and skipped. The result is deterministic, and no model is asked (FIX-10).
 func TestLocalise(t *testing.T) {
 	shop := tree(map[string]string{
 		"shop.go": strings.Repeat("// filler\n", 20) +
@@ -71,7 +71,7 @@ func TestLocalise(t *testing.T) {
 	}
 }
 
-// Whatever the words are, no place lies outside of a file or of the repository.
+// For any feedback, each place is inside its file and inside the repository.
 func FuzzLocalise(f *testing.F) {
 	f.Add("see a.go:1-2, ../b:3 and /etc/passwd:1", "a.go", "one\ntwo\n")
 	f.Add("a.go:0-0 a.go:9999999-1", "../a.go", "")

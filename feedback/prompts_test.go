@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/internal/prompt"
 )
 
-// The prompts are files with slots, so that a fix of the class prompt changes nothing else; a project's own takes the
-// place of the built-in one, and one whose slots nobody fills is an error (FIX-31).
+// The prompts are files with slots, so that a fix of the class prompt changes nothing else. A project can replace a
+// built-in prompt; an unknown slot in it is an error (FIX-31).
 func TestPrompts(t *testing.T) {
 	set, err := LoadPrompts()
 	if err != nil {

@@ -25,8 +25,8 @@ func change(id string) Change {
 	}
 }
 
-// What is not whole is not published, and nothing is pushed or opened for it (FIX-20). The forge has no programs and no
-// repository: a publish that used them would fail on them.
+// An incomplete change is refused before anything is pushed or opened (FIX-20). The client of this test has no
+// programs and no repository, so that any use of them fails.
 func TestNotPublished(t *testing.T) {
 	for name, hurt := range map[string]func(*Change){
 		"no regression test":          func(c *Change) { c.Plan.Test.Path = "" },
@@ -47,7 +47,7 @@ func TestNotPublished(t *testing.T) {
 	}
 }
 
-// A fix is never for the default branch (C-18).
+// A fix never targets the default branch (C-18).
 func TestTargets(t *testing.T) {
 	for name, tt := range map[string]struct {
 		t  Target
@@ -67,8 +67,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// Words of any kind stay in their fences: in the plan, which reads as one batch with one task and nothing to run, and
-// in the text of the change request, where nothing of them stands outside but their first line in the title.
+// Feedback text cannot close its fence. The plan is parsed as one batch with one task and no commands, and the text
+// of the change request stays well-formed; only the first line is used in the title.
 func FuzzWords(f *testing.F) {
 	f.Add(hostileText)
 	f.Add("it's wrong'); DROP TABLE feedback; --")
@@ -114,7 +114,7 @@ func FuzzWords(f *testing.F) {
 	})
 }
 
-// The table has a row for each pass; without a review it says so (FIX-21, REV-10).
+// The table has a row for each pass; without a review it says that the review gate is not available (FIX-21, REV-10).
 func TestTable(t *testing.T) {
 	if got := Table(change("one").Review); !strings.Contains(got, "| 1 static | pass | 0 | a \\| b |") ||
 		!strings.Contains(got, "Verdict: pass, confidence 92 of 100.") {
@@ -126,7 +126,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// Where nobody can be told it is a warning, and deferred (FIX-22).
+// If the feedback has no address to notify, the notification is deferred with a warning (FIX-22).
 func TestNobodyIsTold(t *testing.T) {
 	for _, url := range []string{"", "https://example.org/a", "http://github.com/a/b/pull/1",
 		"https://github.com/a/b/commit/1", "https://github.com/a/b/pull/x", "https://u@github.com/a/b/pull/1"} {
@@ -137,7 +137,7 @@ func TestNobodyIsTold(t *testing.T) {
 	}
 }
 
-// What reviews of fixes of the same class found is told to the next one, and of no other class (REV-09).
+// A review gets the findings of earlier reviews of the same class, and of no other class (REV-09).
 func TestEarlierReviewsOfTheSameClass(t *testing.T) {
 	b := newBench(t)
 	for id, class := range map[string]Class{"a": ToolFix, "b": Doc} {
@@ -162,7 +162,7 @@ func TestEarlierReviewsOfTheSameClass(t *testing.T) {
 	}
 }
 
-// Each operation has a name of its own, and takes nothing but what it names (FIX-26).
+// Each operation has its own tool name and refuses unknown input (FIX-26).
 func TestTools(t *testing.T) {
 	want := "triage_feedback localise_feedback draft_fix_plan is_plan_large_job apply_self_fix " +
 		"write_self_fix_regression_test verify_differential publish_self_fix_pr record_self_fix_pr critique_turn_output"
@@ -180,7 +180,7 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// Each operation that needs no repository does its work when it is called as a tool (FIX-26).
+// Each operation that needs no repository works when it is called as a tool (FIX-26).
 func TestToolsSucceed(t *testing.T) {
 	b := newBench(t)
 	plan := b.Stages.Plan

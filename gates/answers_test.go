@@ -55,7 +55,7 @@ func TestNamesOfTests(t *testing.T) {
 	}
 }
 
-// A test of a group is known by the functions that it calls, in the notation of every runner.
+// A failing test in a group is matched with its batch by the functions that it calls, in the notation of each runner.
 func TestABatchAnswersForTestsInGroups(t *testing.T) {
 	dir := t.TempDir()
 	const text = "describe('calc', () => {\n  test('gives sums', () => {\n    expect(add(2, 3)).toBe(5);\n  });\n});\n"

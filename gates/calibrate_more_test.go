@@ -121,7 +121,7 @@ func TestCalibrationCatchesRSpec(t *testing.T) {
 
 const debianMaven = "/usr/share/maven-repo"
 
-// withMaven is a project whose wrapper runs Maven offline on the packages of Debian.
+// withMaven adds a wrapper to a project that runs Maven offline with the packages of Debian.
 func withMaven(t *testing.T, files map[string]string) map[string]string {
 	t.Helper()
 	if out, err := exec.CommandContext(t.Context(), "ls", debianMaven+"/org/junit/jupiter/junit-jupiter/5.9.2",
@@ -173,7 +173,7 @@ func TestCalibratesMaven(t *testing.T) {
 	}
 }
 
-// mavenSealed is [sealed] for a tree in which the build leaves its output.
+// mavenSealed works like [sealed] for a tree in which the build leaves its output.
 func mavenSealed(t *testing.T, files map[string]string) Report {
 	t.Helper()
 	dir := tree(t, files)

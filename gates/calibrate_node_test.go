@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// nodeCase is a project of one runner with an `add` of its own.
+// nodeCase is a project of one runner with its own `add`.
 type nodeCase struct {
 	files  map[string]string
 	module string // that has to be installed

@@ -23,7 +23,7 @@ func pytestPython(t *testing.T) string {
 	return ""
 }
 
-// withPytest puts an interpreter that has pytest in front of all others.
+// withPytest returns a PATH in which an interpreter with pytest comes first.
 func withPytest(t *testing.T) string {
 	t.Helper()
 	python, err := exec.LookPath(pytestPython(t))
@@ -99,7 +99,7 @@ var unittestProject = map[string]string{
 		"  pass\n",
 }
 
-// plainPython hides pytest from python3.
+// plainPython returns a PATH whose python3 has no pytest.
 func plainPython(t *testing.T) string {
 	t.Helper()
 	python, err := exec.LookPath("python3")
@@ -160,7 +160,7 @@ func TestCalibrationCatchesUnittest(t *testing.T) {
 			lying(t, rep, c.part)
 		})
 	}
-	// A folder that chooses its own tests is not accused, and says that it is not calibrated.
+	// A folder that selects its own tests passes, and its report says that it is not calibrated.
 	own := with(unittestProject,
 		map[string]string{"pkg/tests/__init__.py": "import unittest\n\n\ndef load_tests(loader, tests, pattern):\n    from " +
 			"pkg.tests import test_other\n    return loader.loadTestsFromModule(test_other)\n"})

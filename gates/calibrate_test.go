@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 )
 
-// sealed runs one builtin gate on a tree in which it may plant tests, and checks that nothing of that is left.
+// sealed runs one builtin gate on a tree in which it may plant tests, and checks that no planted test is left.
 func sealed(t *testing.T, dir, name string, env ...string) Report {
 	t.Helper()
 	before := listing(t, dir)
@@ -27,7 +27,7 @@ func sealed(t *testing.T, dir, name string, env ...string) Report {
 	return rep
 }
 
-// listing is the tree with the content of its files, without what tools cache.
+// listing returns the names and contents of the files of a tree, without the caches of tools.
 func listing(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -53,7 +53,7 @@ func listing(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// honest wants a calibrated report of exactly these counts without a trace of planted tests.
+// honest checks that a report is calibrated, has exactly these counts, and does not mention planted tests.
 func honest(t *testing.T, rep Report, want TestCount) {
 	t.Helper()
 	status := Pass
@@ -83,7 +83,7 @@ func honest(t *testing.T, rep Report, want TestCount) {
 	}
 }
 
-// lying wants the finding that a suite does not report what its tests do.
+// lying checks for the finding that a suite does not report the results of its tests.
 func lying(t *testing.T, rep Report, part string) {
 	t.Helper()
 	if rep.Status != Fail || !hasFinding(rep, RuleCalibration, "", 0, part) {

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The forms in which the plugins of Checkstyle for Maven and Gradle name a place.
+// The Checkstyle plugins of Maven and Gradle name places in these forms.
 func TestReadsCheckstyle(t *testing.T) {
 	dir := tree(t, map[string]string{"src/A.java": "", "pom.xml": ""})
 	w := &work{subject: Subject{Dir: dir}}

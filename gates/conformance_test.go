@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/gates/gatetest"
 )
 
-// Each gate that can be made for these trees keeps the contract, whether it passes, fails or skips.
+// Each gate for these trees keeps the contract of gates, whether it passes, fails or skips.
 func TestConformance(t *testing.T) {
 	trees := map[string]map[string]string{
 		"empty": {"README.md": "x\n"},

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ecosystems are small trees with what tells real projects of their kind: markers, settings, the places of tests.
+// ecosystems are small trees with the features that identify real projects: markers, settings, locations of tests.
 var ecosystems = map[string]struct {
 	files map[string]string
 	want  []string // GATE: COMMAND, of linters, tests
@@ -247,7 +247,7 @@ func TestKnowsEcosystems(t *testing.T) {
 			if d := cmp.Diff(c.tools, strings.Join(tools, " ")); d != "" {
 				t.Error(d)
 			}
-			// Where nothing is installed, each gate that needs a tool says how to get it.
+			// If no tool is installed, each gate that needs one says how to install it.
 			for i, r := range Examine(t.Context(), dir, []string{"PATH=" + t.TempDir()}, infos) {
 				for _, s := range r.Tools {
 					if s.Installed != (s.Name == "gradlew") || s.Install == "" != s.Installed {
@@ -262,7 +262,7 @@ func TestKnowsEcosystems(t *testing.T) {
 	}
 }
 
-// What is missing is told with the command that the project's own files ask for.
+// A missing tool is reported with the install command that fits the files of the project.
 func TestTellsHowToInstallPythonTools(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string
@@ -288,8 +288,8 @@ func TestTellsHowToInstallPythonTools(t *testing.T) {
 	}
 }
 
-// A tool is told with its version: of the PATH, of node_modules and of a virtual environment. Nothing of the tree is
-// run.
+// A tool is reported with its version, from the PATH, from node_modules or from a virtual environment. No program of
+// the tree is run.
 func TestTellsVersions(t *testing.T) {
 	bin := tree(t, map[string]string{"ruff!": "#!/bin/sh\necho ruff 0.5.1\n", "pnpm!": "#!/bin/sh\necho 10.12.1\n",
 		"node!": "#!/bin/sh\necho v20.1.0\n", "cargo!": "#!/bin/sh\necho 'error: no such command: `clippy`' >&2; exit 101\n"})

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// What this program takes to be formatted gofmt takes to be formatted too, over a part of the sources of Go, as they
-// are and spoilt.
+// Each file that runplan accepts as formatted is accepted by gofmt too. The test uses a part of the Go sources, both
+// unchanged and damaged.
 func TestGofmtAgreesWithWhatIsFormattedHere(t *testing.T) {
 	if !sameGofmt(os.Environ()) {
 		t.Skip("the gofmt in PATH is not that of the release of Go that built this test, so nothing is decided without it")
@@ -62,7 +62,7 @@ func TestGofmtAgreesWithWhatIsFormattedHere(t *testing.T) {
 	}
 }
 
-// A gofmt that is not that of Go decides by itself.
+// If the gofmt in the PATH is not that of Go, all files are left to it.
 func TestAnotherGofmtIsRun(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "gofmt"), []byte("#!/bin/sh\n"), 0o755); err != nil {
@@ -79,7 +79,7 @@ func TestAnotherGofmtIsRun(t *testing.T) {
 	}
 }
 
-// Code that takes long to print is not printed here.
+// Code that takes long to print is left to gofmt.
 func TestNestedCodeIsLeftToGofmt(t *testing.T) {
 	const n = 6000
 	for name, text := range map[string]string{
@@ -100,7 +100,7 @@ func TestNestedCodeIsLeftToGofmt(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, what counts as formatted is not changed by another look.
+// For any text, goFormatted accepts only text that ends with a newline.
 func FuzzGoFormatted(f *testing.F) {
 	f.Add("package a\n\nfunc f() {\n\treturn\n}\n")
 	f.Add("package a\n//go:build x\nvar a=`\r`")

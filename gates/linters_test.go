@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What linters of today write, kept as they wrote it. See testdata/README.md.
+// The gates read the recorded output of real linters. See testdata/README.md.
 func TestWhatRealLintersWrite(t *testing.T) {
 	replay := func(file string) string {
 		abs, err := filepath.Abs(filepath.Join("testdata", file))
@@ -78,7 +78,7 @@ func TestWhatRealLintersWrite(t *testing.T) {
 	}
 }
 
-// Annotations of GitHub name the place before the title or behind it.
+// A GitHub annotation names the place before or after the title.
 func TestReadsAnnotations(t *testing.T) {
 	dir := tree(t, map[string]string{"src/a.js": ""})
 	got, err := readGitHub(&work{subject: Subject{Dir: dir}}, Project{LangNode, ".", "package.json"}, ran{text: "" +

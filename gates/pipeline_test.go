@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// fixed is a gate that answers what it is told.
+// fixed is a gate that returns a fixed report or error.
 type fixed struct {
 	info Info
 	rep  Report
@@ -110,7 +110,7 @@ func TestPipelineOrder(t *testing.T) {
 	}
 }
 
-// meeting is a gate that answers once another one is running as well.
+// meeting is a gate that returns only after another gate runs at the same time.
 type meeting struct {
 	fixed
 	here, there chan struct{}
@@ -126,7 +126,7 @@ func (m meeting) Check(ctx context.Context, s Subject) (Report, error) {
 	}
 }
 
-// A program that cannot fail looks beside the gate that comes after it, and its report still stands in its place.
+// A program that cannot fail a tree runs at the same time as the next gate, and its report keeps its position.
 func TestAdvisoryProgramsRunBesideTheNextGate(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("one waits for the other"))
 	defer cancel()
@@ -150,7 +150,7 @@ func TestAdvisoryProgramsRunBesideTheNextGate(t *testing.T) {
 			t.Errorf("report %d is of %s", i, r.Gate)
 		}
 	}
-	// A gate that cannot look ends the run, also where the next one has answered.
+	// A gate that cannot run ends the run, even if the next gate has finished.
 	program.err = errors.New("blind")
 	c := make(chan struct{})
 	close(c)
@@ -188,7 +188,7 @@ func (c crowd) Check(ctx context.Context, s Subject) (Report, error) {
 	}
 }
 
-// Suites whose runner tests packages in parallel run two at a time when all gates are asked for.
+// If all gates run, suites whose runner tests packages in parallel run two at a time.
 func TestParallelSuitesRunTwoAtATime(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("one waits for the other"))
 	defer cancel()

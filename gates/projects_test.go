@@ -105,7 +105,7 @@ func TestPythonUnittest(t *testing.T) {
 	}
 }
 
-// A fake interpreter plays pytest, which need not be installed.
+// A fake interpreter replaces pytest, so that pytest need not be installed.
 func TestPytest(t *testing.T) {
 	fake := `#!/bin/bash
 [ "$1" = -c ] && exit 0
@@ -174,7 +174,7 @@ test('later', { skip: true }, () => {});
 	}
 }
 
-// What installs the dependencies of a package has to be able to: npm ci wants a lock file.
+// The advice to install dependencies fits the lock file: npm ci needs one.
 func TestTheAdviceToInstallGoesByTheLockFile(t *testing.T) {
 	for lock, want := range map[string]string{"": "npm install", "package-lock.json": "npm ci",
 		"npm-shrinkwrap.json": "npm ci", "pnpm-lock.yaml": "pnpm install", "yarn.lock": "yarn install",
@@ -220,7 +220,7 @@ exit 1
 	}
 }
 
-// The seed case: 224 assertions existed and the gate said that there are none.
+// The original bug: a suite had 224 assertions, and the gate reported no tests.
 func TestShellSuites(t *testing.T) {
 	dir := tree(t, map[string]string{
 		"scripts/tests/run-all-tests.sh!": "#!/usr/bin/env bash\nset -e\ncd \"$(dirname \"$0\")\"\nfor t in test-*.sh; do " +
@@ -355,7 +355,7 @@ func TestTimeLimitLeavesNothing(t *testing.T) {
 	}
 }
 
-// An agent that deletes a test does not get away with a green run (RUN-07).
+// A test that an agent deletes or skips is a finding, even if the suite passes (RUN-07).
 func TestDeletedTestIsNoticed(t *testing.T) {
 	needs(t, "go")
 	dir := tree(t, goProject)

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// suiteOf is a suite that ran these tests.
+// suiteOf returns a suite gate that ran these tests.
 func suiteOf(name string, c Calibration, cases ...testout.Case) fixed {
 	g := gate(name, Costly, Pass)
 	g.rep.Cases = cases
@@ -26,7 +26,7 @@ func suiteOf(name string, c Calibration, cases ...testout.Case) fixed {
 	return g
 }
 
-// advice is a gate that fails by what it read in a test.
+// advice returns a gate that fails with a finding from reading a test file.
 func advice(path string) fixed {
 	g := gate("tamper", Instant, Fail)
 	g.rep.Findings = []Finding{{Rule: "tamper/test-removed", Path: path, Severity: Error, Message: "the test was removed",
@@ -42,7 +42,7 @@ func passed(names ...string) []testout.Case {
 	return out
 }
 
-// asked is a subject whose base ran those tests, none of which changed.
+// asked returns a subject whose base ran those tests and whose tests did not change.
 func asked(base ...string) Subject {
 	return Subject{
 		Batch:     planparse.Batch{Key: "1"},
@@ -96,7 +96,7 @@ func TestWhatRanBeatsWhatWasRead(t *testing.T) {
 	}
 }
 
-// What was only read does not keep the suites from running; what is a fact does.
+// A failure that is only advice does not stop the suites; a failure that is a fact does.
 func TestAdviceDoesNotStopSuites(t *testing.T) {
 	ran := suiteOf("tests:go", Calibrated, passed("TestA")...)
 	v, err := Run(t.Context(), []Gate{advice("a_test.go"), gate("lint", Cheap, Pass), ran}, asked("TestA"), nil)
@@ -123,7 +123,7 @@ func TestMissingTestsAreNamed(t *testing.T) {
 	if text := Digest(v, 0); !strings.Contains(text, "TestB passed on the base") {
 		t.Error(text)
 	}
-	// Names are known, so that fewer tests are no finding by themselves.
+	// The names of the tests are known, so a smaller number of tests is not a finding.
 	s := asked("TestA")
 	s.Before = &TestCount{Passed: 9}
 	if v, err = Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, s, nil); err != nil ||
@@ -132,7 +132,7 @@ func TestMissingTestsAreNamed(t *testing.T) {
 	}
 }
 
-// New tests are those that pass and did not run on the base; beyond the bounds of a proof they are counted.
+// New tests are those that pass and did not run on the base. Names beyond the limits of a proof are only counted.
 func TestNewTestsAreNamed(t *testing.T) {
 	v, err := Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA", "TestNew")...)}, asked("TestA"), nil)
 	if err != nil || v.Reports[0].Proof == nil || !slices.Equal(v.Reports[0].Proof.New, []string{"TestNew"}) ||
@@ -155,7 +155,7 @@ func TestNewTestsAreNamed(t *testing.T) {
 	}
 }
 
-// A plan that is carried out to the letter is the user's own wish.
+// The user wrote a literal plan, so its missing tests are only a warning.
 func TestMissingTestsOfALiteralPlanWarn(t *testing.T) {
 	s := asked("TestA", "TestB")
 	s.Literal = true
@@ -203,7 +203,7 @@ func TestChangedExpectations(t *testing.T) {
 	}
 }
 
-// Warnings are told in words.
+// Said returns each warning once, as text.
 func TestSaid(t *testing.T) {
 	r := Report{Status: Warn,
 		Findings: []Finding{{Severity: Warning, Message: "the command passed, but no test ran"},

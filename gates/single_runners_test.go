@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A limit of coverage is for the whole suite, and one test file does not reach it.
+// A coverage threshold applies to the whole suite; a run of one test file ignores it.
 func TestOneFileNeedsNoCoverage(t *testing.T) {
 	for tool, files := range map[string]map[string]string{
 		"jest": {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// oneChange is a difference in one file.
+// oneChange is a change of one file.
 type oneChange struct{ path, before, after string }
 
 func (c oneChange) Changes(context.Context) ([]Change, error) {
@@ -14,7 +14,7 @@ func (c oneChange) Changes(context.Context) ([]Change, error) {
 func (c oneChange) Before(context.Context, string) ([]byte, error) { return []byte(c.before), nil }
 func (c oneChange) After(context.Context, string) ([]byte, error)  { return []byte(c.after), nil }
 
-// What is right only where CI is set is right for no user.
+// Code that is right only if CI is set is a finding, because it is wrong for users.
 func TestCodeThatIsRightOnlyInCI(t *testing.T) {
 	needs(t, "python3")
 	test := "import unittest\nfrom calc import add\n\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        " +

@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// A small repository in four languages.
+// sample is a small repository in four languages.
 const sample = `
 -- app/__init__.py --
 """The app."""
@@ -108,7 +108,7 @@ type T struct{}
 func (t *T) M() {}
 `
 
-// Files, symbols and edges of the sample are as one reads them there.
+// The index contains the files, symbols and edges of the sample repository.
 func TestIndex(t *testing.T) {
 	p := newPlace(t, sample)
 	res := p.index()
@@ -124,12 +124,13 @@ func TestIndex(t *testing.T) {
 		"[web/src/c.js c function 1 1 c = (x) <nil> <nil>]",
 		"[web/src/b.ts go method 1 1 go(): void B 1]",
 		"[lib/other.go M method 5 5 func (t *T) M() T 3]",
-		// Imports end at files: a submodule is its own file, a name of a package that of the package.
+		// Imports resolve to files: a submodule resolves to its own file, a name of a package to the file of the
+		// package.
 		"[app/core.py app/util.py import]", "[app/core.py app/base.py import]", "[app/core.py app/models.py type_ref]",
 		"[app/__init__.py app/core.py import]", "[tests/test_core.py app/__init__.py import]",
 		"[tests/test_core.py app/core.py import]",
 		"[web/src/a.ts web/src/b.ts type_ref]", "[web/src/a.ts web/src/c.js import]", "[main.go lib/do.go import]",
-		// Names end at symbols, with how sure that is.
+		// Names resolve to symbols, with a confidence.
 		"[app/core.py run 21 app/core.py prepare 27 call 0.95]",
 		"[app/core.py run 21 app/base.py setup 2 call 0.85]",
 		"[app/core.py run 21 app/util.py double 1 call 0.95]",
@@ -146,7 +147,7 @@ func TestIndex(t *testing.T) {
 			t.Errorf("not there: %s", want)
 		}
 	}
-	// helper2 is a parameter there, not the function of that name; main.go does not use lib/other.go.
+	// helper2 is a parameter there, not the function with that name; main.go does not use lib/other.go.
 	for _, not := range []string{"[app/util.py helper2 4 app/util.py helper2 4", "[main.go lib/other.go",
 		"[app/core.py app/__init__.py"} {
 		if strings.Contains(got, not) {
@@ -158,7 +159,7 @@ func TestIndex(t *testing.T) {
 	}
 }
 
-// The same tree gives the same rows, ids included.
+// Two indexes of the same tree have the same rows, including ids.
 func TestIndexIsDeterministic(t *testing.T) {
 	p := newPlace(t, sample)
 	second := filepath.Join(t.TempDir(), "second.sqlite")
@@ -171,7 +172,7 @@ func TestIndexIsDeterministic(t *testing.T) {
 	if d := cmp.Diff(dump(t, p.db, raw), dump(t, second, raw)); d != "" {
 		t.Error(d)
 	}
-	// Nothing changed: nothing is read, and all stays as it is.
+	// If no file changed, the next index reads nothing and changes nothing.
 	before := dump(t, p.db, raw)
 	res, err := p.try(p.db, func(o *Options) { o.Program, o.Now = program(t), at })
 	if err != nil || res.Changed != 0 || res.Resolved != 0 || res.Commits != 0 {
@@ -182,7 +183,7 @@ func TestIndexIsDeterministic(t *testing.T) {
 	}
 }
 
-// However a tree came to be what it is: an index that followed each change knows what a cold one knows.
+// An index that was updated after each change equals a new index of the same tree.
 func TestIndexFollowsChanges(t *testing.T) {
 	p := newPlace(t, sample)
 	p.index()
@@ -257,7 +258,7 @@ func TestIndexFollowsChanges(t *testing.T) {
 	}
 }
 
-// checkKeys sees that nothing points to what is not there.
+// checkKeys checks that the database contains no broken references.
 func checkKeys(t *testing.T, path string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)")
@@ -275,7 +276,7 @@ func checkKeys(t *testing.T, path string) {
 	}
 }
 
-// Files that are gone or renamed disappear with all that was known of them; those that stay keep their ids.
+// Deleted and renamed files disappear from the index with all their data; other files keep their ids.
 func TestIndexForgets(t *testing.T) {
 	p := newPlace(t, sample)
 	p.index()
@@ -298,7 +299,7 @@ func TestIndexForgets(t *testing.T) {
 	}
 }
 
-// A parse error ends an index, with place and content, and leaves the last one as it was.
+// A parse error stops indexing, reports the line and its content, and keeps the previous index.
 func TestIndexFailsFast(t *testing.T) {
 	for name, text := range map[string]string{"bad.py": "x = 1\ndef f(:\n    pass\n",
 		"bad.go": "package bad\nfunc f( {}\n", "bad.js": "const a = 1;\nclass { { ]\n"} {
@@ -328,7 +329,7 @@ func TestIndexFailsFast(t *testing.T) {
 	}
 }
 
-// An index that is interrupted leaves the old one.
+// If indexing is interrupted, the previous index stays unchanged.
 func TestIndexInterrupted(t *testing.T) {
 	p := newPlace(t, sample)
 	p.index()
@@ -355,7 +356,7 @@ func TestIndexInterrupted(t *testing.T) {
 	}
 }
 
-// Two indexes at once: the second one says so, and readers see the old state until the first has ended.
+// While a transaction changes the index, readers see the previous state.
 func TestIndexIsAlone(t *testing.T) {
 	p := newPlace(t, sample)
 	p.index()
@@ -384,7 +385,8 @@ func TestIndexIsAlone(t *testing.T) {
 	}
 }
 
-// Without ast-grep Go is indexed, the rest is counted and said, and read as soon as there is one.
+// Without ast-grep only Go files are indexed; the other files are counted in a note and indexed once ast-grep is
+// available.
 func TestIndexWithoutAstGrep(t *testing.T) {
 	p := newPlace(t, sample)
 	without := func(o *Options) { o.Program = patterns.Program{} }
@@ -403,7 +405,7 @@ func TestIndexWithoutAstGrep(t *testing.T) {
 	if res := p.index(); res.Changed != 9 || len(res.Skipped) != 0 {
 		t.Errorf("with ast-grep: %+v", res)
 	}
-	// What it once said stays while it is away; what changed meanwhile is not known.
+	// Without ast-grep the index keeps the data of unchanged files and drops that of changed files.
 	p.write("app/base.py", "def new(): pass\n")
 	if _, err := p.try(p.db, without); err != nil {
 		t.Fatal(err)
@@ -415,7 +417,7 @@ func TestIndexWithoutAstGrep(t *testing.T) {
 	}
 }
 
-// Nothing in the repository can hide code from the index, and what cannot be read is said.
+// Configuration and comments in the repository cannot hide code from the index, and unreadable files are reported.
 func TestIndexCannotBeBlinded(t *testing.T) {
 	p := newPlace(t, `
 -- sgconfig.yml --
@@ -459,7 +461,7 @@ function foreign() {}
 	if d := cmp.Diff(want, why); d != "" {
 		t.Error(d)
 	}
-	// It is said each time, not only when the file is new.
+	// Skipped files are reported by each index, not only if they are new.
 	if again := p.index(); len(again.Skipped) != len(res.Skipped) || again.Changed != 0 {
 		t.Errorf("again: %+v", again)
 	}

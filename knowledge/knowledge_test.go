@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// What is made of several questions: the surroundings of files, all of a file, the repository at a glance.
+// Base combines several queries: the files around a file, all data of a file, and an overview of the repository.
 func TestBase(t *testing.T) {
 	p := newPlace(t, sample)
 	p.index()
@@ -68,7 +68,7 @@ func TestBase(t *testing.T) {
 	}
 }
 
-// parseLog reads the answer of git log in pieces of a size.
+// parseLog passes the output of git log to the reader in pieces of the given size.
 func parseLog(out string, size int) ([]store.Touched, error) {
 	l := newLogReader(newFeed())
 	for len(out) > 0 {
@@ -131,7 +131,7 @@ func TestPlainRemote(t *testing.T) {
 	}
 }
 
-// Imports lead to files by the rules of each language.
+// Imports resolve to files by the rules of each language.
 func TestLayout(t *testing.T) {
 	ids := map[string]int64{}
 	for i, p := range strings.Fields(
@@ -179,7 +179,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-// However an import is written, its way ends, in a file that there is or nowhere.
+// Resolving any import terminates and returns an existing file or none.
 func FuzzResolve(f *testing.F) {
 	f.Add("a/b.py", "c.d", 1, `{"compilerOptions": {"paths": {"@/*": ["x/*"]}}}`)
 	f.Add("x.ts", "../..//./@/y", -3, `{"name": "@/y", "main": "../../.."}`)

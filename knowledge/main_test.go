@@ -19,7 +19,8 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// program is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the repository.
+// program returns the ast-grep for the tests: $RUNPLAN_AST_GREP, the one in PATH, or the one in bin/tools of the
+// repository.
 func program(t testing.TB) patterns.Program {
 	t.Helper()
 	env := tooltest.Environ(t)
@@ -30,7 +31,7 @@ func program(t testing.TB) patterns.Program {
 	return p
 }
 
-// place is a repository with its index.
+// place holds a repository and the path of its index.
 type place struct {
 	t    testing.TB
 	repo *git.Repo
@@ -42,7 +43,7 @@ var gitEnv = []string{"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/nul
 	"GIT_AUTHOR_EMAIL=a@example.org",
 	"GIT_COMMITTER_NAME=Ada", "GIT_COMMITTER_EMAIL=a@example.org"}
 
-// newPlace makes a repository of a txtar archive, committed.
+// newPlace creates a repository from a txtar archive and commits its files.
 func newPlace(t testing.TB, archive string) *place {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -98,7 +99,7 @@ func (p *place) commit(message string) {
 	p.at(p.repo.Root, "commit", "-q", "--allow-empty", "-m", message)
 }
 
-// try indexes into a database file.
+// try indexes the repository into the given database file.
 func (p *place) try(db string, change func(*Options)) (Result, error) {
 	p.t.Helper()
 	c, err := store.OpenCurated(p.t.Context(), db)
@@ -124,7 +125,7 @@ func (p *place) index() Result {
 	return res
 }
 
-// base opens the index for questions.
+// base opens the index for reading.
 func (p *place) base() (Base, int64) {
 	p.t.Helper()
 	r, err := store.OpenCuratedReader(p.t.Context(), p.db)
@@ -139,7 +140,8 @@ func (p *place) base() (Base, int64) {
 	return NewBase(r), id
 }
 
-// named are the tables without ids: what two indexes have in common that came about in different ways.
+// named lists queries over the tables without ids. Indexes of the same tree with different histories give equal
+// results.
 var named = []string{
 	"SELECT f.path, f.language, f.content_hash, f.size_bytes, s.state, s.reason, s.interface FROM files f JOIN " +
 		"file_state s ON s.file_id = f.id",
@@ -162,7 +164,7 @@ var named = []string{
 	"SELECT head, layout FROM repo_state",
 }
 
-// raw are the tables as they are.
+// raw lists queries over the complete tables, including ids.
 var raw = []string{
 	"SELECT * FROM repos", "SELECT * FROM files", "SELECT * FROM symbols", "SELECT * FROM docstrings",
 	"SELECT * FROM inline_comments",
@@ -172,7 +174,7 @@ var raw = []string{
 	"SELECT file_id, reader, state, reason, interface, refs FROM file_state",
 }
 
-// dump is the text of some queries over a database file.
+// dump returns the results of some queries over a database file as text.
 func dump(t testing.TB, path string, queries []string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=busy_timeout(10000)") // a cancelled write may end after its Close

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// BenchmarkTree scans Go's own source, as the lessons are meant and with each lesson on each file.
+// BenchmarkTree scans the source of Go, once with the lessons for each file's language and once with all lessons on
+// all files.
 func BenchmarkTree(b *testing.B) {
 	//lint:ignore SA1019 the Go of the machine that the benchmark runs on is what is wanted
 	src := filepath.Join(runtime.GOROOT(), "src")

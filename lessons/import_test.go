@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A folder of broken files and some good ones: each broken one is rejected with its line, the good ones stay.
+// Import rejects each invalid file with its line and imports the valid files of the same folder.
 func TestImportRejects(t *testing.T) {
 	files, want := map[string]string{}, map[string]string{}
 	n := 100
@@ -47,7 +47,7 @@ func TestImportRejects(t *testing.T) {
 	}
 }
 
-// Libraries as people have them: what does not change the meaning is mended, and said.
+// Import repairs errors in lesson files if that does not change their meaning, and reports each repair.
 func TestImportMends(t *testing.T) {
 	files := map[string]string{
 		"0022-a.md": page("0022", "|-\n    ^\\s*time\\.sleep\\(", `"\btime\\.sleep\("`, "[python]", "[py, bash, js]"),
@@ -96,7 +96,7 @@ func TestImportMends(t *testing.T) {
 		strings.Join(l.Languages, " ") != "python shell javascript" {
 		t.Errorf("%+v", l)
 	}
-	// once more: nothing is taken over twice
+	// a second import copies no lesson again
 	r, err = Import(layer("theirs", files), into, all,
 		ImportOptions{Categories: map[string]string{"planning": "integration-boundaries"}})
 	if err != nil || len(r.Imported) != 0 || len(r.Known) != 4 {
@@ -111,7 +111,7 @@ func TestImportKeepsIDs(t *testing.T) {
 	if err != nil || len(r.Imported) != 1 || r.Imported[0].ID != "0022" {
 		t.Fatalf("%+v %v", r, err)
 	}
-	// two of their files with one id
+	// two files of the imported library have the same id
 	r, err = Import(layer("theirs", map[string]string{"a.md": page("0080"), "b.md": page("0080", "Sleeping", "Dozing")}),
 		into, builtInLibrary(t), ImportOptions{})
 	if err != nil || len(r.Imported) != 1 || len(r.Rejected) != 1 ||

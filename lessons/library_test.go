@@ -26,7 +26,7 @@ func scanner(t testing.TB, lib []*Lesson, o Options) *Scanner {
 	return s
 }
 
-// sampleName is a file name for code in a lesson's first language.
+// sampleName returns a file name for code in the given language.
 func sampleName(language string) string {
 	by := languages()[language]
 	if names := strings.Fields(by.names); by.extensions == "" && len(names) > 0 {
@@ -35,7 +35,7 @@ func sampleName(language string) string {
 	return "sample." + cmp.Or(strings.Split(by.extensions, " ")[0], "txt")
 }
 
-// The library is what was promised: 49 lessons, so many of each kind.
+// The built-in library contains 49 complete lessons, with the documented number of each type and severity.
 func TestBuiltInLibrary(t *testing.T) {
 	lib := builtInLibrary(t)
 	if len(lib.Lessons) != 49 || lib.Lessons[0].ID != "0001" || lib.Lessons[48].ID != "0049" {
@@ -62,8 +62,8 @@ func TestBuiltInLibrary(t *testing.T) {
 	}
 }
 
-// A syntactic lesson finds its bad example in each of its languages and leaves the good one alone. Another
-// lesson may find the bad one too, but only if the text of one of the two names the other.
+// A syntactic lesson finds its bad example and not its good one. Another lesson may find the bad example too, but
+// only if one of the two texts names the other lesson.
 func TestExamples(t *testing.T) {
 	lib := builtInLibrary(t)
 	s := scanner(t, lib.Lessons, Options{})
@@ -86,7 +86,7 @@ func TestExamples(t *testing.T) {
 	}
 }
 
-// What else a lesson finds, and what looks like it and is all right.
+// Each lesson finds further bad examples, and not the similar code that is correct.
 func TestPatterns(t *testing.T) {
 	lib := builtInLibrary(t)
 	s := scanner(t, lib.Lessons, Options{})
@@ -162,7 +162,7 @@ func hits(r Result, id string) bool {
 	return slices.ContainsFunc(r.Hits, func(h Hit) bool { return h.ID == id })
 }
 
-// Addresses are not written down here, or this file would have what the lesson is about.
+// The addresses are assembled from parts, because the lesson would otherwise find them in this file.
 func TestAddresses(t *testing.T) {
 	s := scanner(t, builtInLibrary(t).Lessons, Options{})
 	for host, want := range map[string]bool{"10.0.0.7": true, "192.168.1.20": true, "8.8.8.8": true, "127.0.0.1": false,
@@ -173,7 +173,8 @@ func TestAddresses(t *testing.T) {
 	}
 }
 
-// Lessons are about any code base, and not about the one that they were learned in.
+// Lessons apply to any code base: they contain no names, addresses or dates of the project in which they were
+// learned.
 func TestLessonsAreUniversal(t *testing.T) {
 	forbidden := map[string]*regexp.Regexp{
 		"an IP address":    regexp.MustCompile(`\b\d{1,3}(?:\.\d{1,3}){3}\b`),
@@ -189,7 +190,7 @@ func TestLessonsAreUniversal(t *testing.T) {
 		"a MAC address":    regexp.MustCompile(`\b(?:[0-9a-f]{2}:){5}[0-9a-f]{2}\b`),
 		"a product's name": regexp.MustCompile(`(?i)\b(?:runplan|slack|telegram|discord|jira|home assistant|aws|azure|gcp|openai|anthropic|claude|gpt|gemini|ollama)\b`),
 	}
-	// What only looks like it: names reserved for examples, and decorators in code.
+	// These matches are harmless: names reserved for examples, and decorators in code.
 	allowed := regexp.MustCompile(`\b[\w.-]*example\.internal\b|@(?:app|register)\b|https://orders`)
 	for _, l := range builtInLibrary(t).Lessons {
 		text := strings.Join([]string{l.Title, l.Pattern.Description, l.Fix, l.Example.Bad, l.Example.Good, l.Body}, "\n")
@@ -214,7 +215,7 @@ func TestGet(t *testing.T) {
 	}
 }
 
-// Globs with a slash match the whole path, also if they follow globs that match only the name of a file.
+// A glob with a slash matches the whole path, also if it follows globs that match only the file name.
 func TestExcludeMatchesNamesAndFolders(t *testing.T) {
 	l := Lesson{Exclude: []string{"test_*.py", "**/{test,tests}/**"}}
 	for path, want := range map[string]bool{

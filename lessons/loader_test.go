@@ -9,7 +9,7 @@ import (
 	"testing/fstest"
 )
 
-// page is a lesson file that is all right, with changes.
+// page returns a valid lesson file with the given changes.
 func page(id string, changes ...string) string {
 	text := `---
 id: "` + id + `"
@@ -43,8 +43,8 @@ It fails now and then.
 	return text
 }
 
-// broken are twenty-four files that are no lessons, with the line of the fault and what is said of it. The
-// mark * is for those that an import can take because it mends them.
+// broken returns twenty-four invalid lesson files, each with the line and the text of its error. The mark * denotes
+// files that an import can repair.
 func broken() map[string][3]string {
 	return map[string][3]string{
 		"no front matter":    {"# A title\n", "1", "begins with front matter"},
@@ -105,7 +105,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
-// All that is wrong is told at once.
+// Parse reports all errors of a file at once.
 func TestParseTellsAll(t *testing.T) {
 	_, err := Parse("0001-x.md",
 		[]byte(page("0001", "should-fix", "bad", "[python]", "[x]", "fix: Wait for the condition.\n", "")))
@@ -115,7 +115,7 @@ func TestParseTellsAll(t *testing.T) {
 	}
 }
 
-// Line ends of other systems and a byte order mark change nothing.
+// Windows line endings and a byte order mark change nothing.
 func TestParseCRLF(t *testing.T) {
 	want, err := Parse("0001-x.md", []byte(page("0001")))
 	if err != nil {
@@ -138,7 +138,7 @@ func layer(name string, files map[string]string) Layer {
 	return Layer{name, name, fsys}
 }
 
-// A later layer takes the place of an earlier one by id, and the library says so.
+// A lesson of a later layer replaces the one with the same id in an earlier layer, and the library notes it.
 func TestOverlay(t *testing.T) {
 	user := layer("user", map[string]string{"0060-a.md": page("0060"), "0029-b.md": page("0029", "Sleeping", "Dreaming"),
 		"README.md": "hello"})
@@ -192,7 +192,7 @@ func TestScope(t *testing.T) {
 	}
 }
 
-// What Format writes, Parse reads.
+// Parse reads the output of Format.
 func TestFormat(t *testing.T) {
 	for _, l := range builtInLibrary(t).Lessons {
 		out, err := Format(l)

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// one is a scanner for a single made-up lesson.
+// one returns a scanner with a single invented lesson.
 func one(t *testing.T, changes ...string) *Scanner {
 	t.Helper()
 	l, err := Parse("0060-x.md", []byte(page("0060", changes...)))
@@ -46,7 +46,7 @@ func TestPosition(t *testing.T) {
 	}
 }
 
-// A pattern sees one line, unless it speaks of line feeds.
+// A pattern matches within one line, unless it mentions line feeds.
 func TestLines(t *testing.T) {
 	oneLine := one(t, `^\s*time\.sleep\(`, `wait\s*for[^;]*ever`)
 	if r := oneLine.Source("a.py", []byte("wait\nfor\never\nwait for ever")); len(r.Hits) != 1 || r.Hits[0].Line != 4 {
@@ -68,7 +68,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// marked writes a suppression without having one in this file.
+// marked inserts the suppression mark, which must not occur literally in this file.
 func marked(text string) string { return strings.ReplaceAll(text, "IGNORE", suppressionMark) }
 
 func TestSuppression(t *testing.T) {
@@ -142,7 +142,7 @@ func write(t *testing.T, dir, name, text string) {
 	}
 }
 
-// below lists all files of a folder.
+// below returns all files below a folder.
 func below(t testing.TB, dir string) []string {
 	t.Helper()
 	var files []string
@@ -157,7 +157,7 @@ func below(t testing.TB, dir string) []string {
 	return files
 }
 
-// What is not checked is told, with its reason.
+// A scan reports each file that it does not check, with the reason.
 func TestSkipped(t *testing.T) {
 	dir := t.TempDir()
 	const bad = "time.sleep(1)\n"
@@ -207,7 +207,7 @@ func TestSkipped(t *testing.T) {
 		t.Errorf("skipped %v", skipped)
 	}
 
-	// the same for a list of files
+	// the same holds for a list of files
 	some, err := s.Scan(t.Context(), dir, []string{"a.py", "node_modules/x/d.py", "node_modules/x/d2.py", "gone.py"})
 	if err != nil || len(some.Hits) != 1 || some.Files != 1 ||
 		fmt.Sprint(some.Skipped) != "[{gone.py does not exist} {node_modules dependencies, 2 file(s)}]" {
@@ -215,7 +215,7 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// What cannot be read is an error and never clean.
+// An unreadable file is an error and never counts as clean.
 func TestUnreadable(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "")
@@ -235,7 +235,8 @@ func TestCancelled(t *testing.T) {
 	}
 }
 
-// Lines of any length and lots of files come out the same, whatever the number of workers.
+// The result of a scan does not depend on the number of workers, and very long lines and many files are scanned
+// completely.
 func TestLongLinesAndManyFiles(t *testing.T) {
 	s := one(t, `^\s*time\.sleep\(`, `time\.sleep\(`)
 	long := bytes.Repeat([]byte("x = 1; "), 1<<20)
@@ -263,7 +264,7 @@ func TestLongLinesAndManyFiles(t *testing.T) {
 	}
 }
 
-// A hit about a secret does not pass it on.
+// The excerpt of a hit does not contain the secret that was found.
 func TestExcerptHidesSecrets(t *testing.T) {
 	s := scanner(t, builtInLibrary(t).Lessons, Options{})
 	for _, line := range []string{"db_password" + " = \"correct-horse-7-battery\"", "api_key" + ": 'abcdefgh1234567'"} {
@@ -277,7 +278,7 @@ func TestExcerptHidesSecrets(t *testing.T) {
 	}
 }
 
-// A lesson that is only advice is never found, and a lesson can leave paths out.
+// A lesson of severity lesson-learned has no findings, and a lesson can exclude paths.
 func TestNoFindings(t *testing.T) {
 	if r := one(t, "should-fix", "lesson-learned").Source("a.py", []byte("time.sleep(1)")); len(r.Hits) != 0 {
 		t.Errorf("%+v", r.Hits)
@@ -313,7 +314,7 @@ func TestLanguageOf(t *testing.T) {
 	}
 }
 
-// The search for literals loses nothing: line by line, the expression alone finds the same.
+// The literal search before an expression skips no match: the scan finds the same lines as the expression alone.
 func FuzzScan(f *testing.F) {
 	f.Add(`a(b|cd)+x[yz]ab`, "acdx\nabxyab\r\nabcdxzab")
 	f.Add(`^\s*local `, "local x\n  local y")

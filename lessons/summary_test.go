@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// SUMMARY.md is what the lesson files say; go test ./lessons -run Summary -args -update-summary rewrites it.
+// SUMMARY.md agrees with the lesson files; go test ./lessons -run Summary -args -update-summary rewrites it.
 func TestSummaryIsFresh(t *testing.T) {
 	update := flag.Lookup("update-summary") != nil && flag.Lookup("update-summary").Value.String() == "true"
 	path := filepath.Join("library", SummaryFile)
@@ -41,7 +41,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// What people wrote in SUMMARY.md names lessons that there are.
+// Each lesson that the text of SUMMARY.md cites exists.
 func TestSummaryCites(t *testing.T) {
 	lib := builtInLibrary(t)
 	text, err := Summary(lib)

@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// program writes a shell script that stands in for a CLI, and the question about it.
+// program writes a shell script that replaces a CLI, and returns a request to it.
 func program(t *testing.T, script string) (llm.Options, llm.Request) {
 	t.Helper()
 	dir := t.TempDir()
@@ -29,7 +29,8 @@ func program(t *testing.T, script string) (llm.Options, llm.Request) {
 	return o, llm.Request{Model: m, Stage: llm.Review, System: "Be fair.", Prompt: secretPrompt}
 }
 
-// The question comes on standard input in the layout of prompts/command.md; the program sees what agents see.
+// The command gets the question on standard input in the layout of prompts/command.md, and the same environment as an
+// agent.
 func TestCommandIsAsked(t *testing.T) {
 	o, r := program(t,
 		`cat > "$0.stdin"; echo "$@" > "$0.args"; env > "$0.env"; pwd > "$0.pwd"; ls -A > "$0.ls"; echo it is fine; echo progress >&2`)

@@ -96,7 +96,7 @@ func TestJSONNeedsASchema(t *testing.T) {
 	}
 }
 
-// Whatever a model says, an answer that is taken is one JSON value which reads the same when it is written again.
+// For any text of a model, an accepted answer is one JSON value that is equal after it is encoded and parsed again.
 func FuzzParseJSON(f *testing.F) {
 	for _, s := range []string{`{"files":["a"],"sure":true}`, `{"files":[],"sure":false,"why":"x"} `,
 		`{"files":[],"files":[]}`, "```json\n{}\n```", `[[[[`, `{"a":1}}`, "\u2028{}", `{"files":["\ud800"],"sure":true}`} {

@@ -31,7 +31,8 @@ func TestFakeConforms(t *testing.T) {
 	llmtest.Conformance(t, srv.URL, "tiny")
 }
 
-// The server is asked so that it can cut nothing off silently, and is told no more than the question.
+// The request tells the server not to truncate or shift the prompt, and contains nothing but the question and its
+// settings.
 func TestOllamaIsAsked(t *testing.T) {
 	srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "q"}},
 		Answers: []llmtest.Answer{{Stage: "execute_code", Text: "yes", PromptTokens: 11, AnswerTokens: 1}}})
@@ -67,7 +68,7 @@ func TestOllamaIsAsked(t *testing.T) {
 	}
 }
 
-// What is not known is left to the server, and what it does not count is unknown.
+// Settings without a value are left to the server, and token counts that it does not report are unknown.
 func TestOllamaUnknowns(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/show" {
@@ -147,7 +148,8 @@ func TestOllamaFaults(t *testing.T) {
 	}
 }
 
-// What a call took is told of one that failed, too; what had come of its answer is for the log alone (RETR-12).
+// A failed call also reports its token counts and its duration; the partial answer is used only for the log
+// (RETR-12).
 func TestOllamaTellsWhatFailedCallsTook(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer     llmtest.Answer
@@ -176,7 +178,7 @@ func TestOllamaTellsWhatFailedCallsTook(t *testing.T) {
 	}
 }
 
-// What passes is tried again, and the answer of that try counts.
+// A call is retried after a temporary error and returns the answer of the successful try.
 func TestOllamaTriesAgain(t *testing.T) {
 	srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "q"}}, Answers: []llmtest.Answer{
 		{Times: 1, Fault: llmtest.Busy}, {Times: 1, Fault: llmtest.Quiet, After: 1, Text: "half of it"}, {Text: "whole"},
@@ -187,7 +189,8 @@ func TestOllamaTriesAgain(t *testing.T) {
 	}
 }
 
-// A limit of ours is distinguished from a caller who gives up, before the first word and after it.
+// A timeout and a cancellation by the caller are different errors, both before the first word of the answer and after
+// it.
 func TestOllamaLimits(t *testing.T) {
 	for name, a := range map[string]llmtest.Answer{
 		"before the first word": {Delay: 60_000, Text: "late"},
@@ -213,8 +216,8 @@ func TestOllamaLimits(t *testing.T) {
 	}
 }
 
-// A window that the model does not have, and a model that the server would ask another host for, are refused before
-// anything of the question is sent.
+// A window larger than that of the model, and a model that the server runs on another host, are refused before any
+// part of the question is sent.
 func TestOllamaLooksAtTheModelFirst(t *testing.T) {
 	srv := llmtest.Start(t,
 		llmtest.Script{Models: []llmtest.Model{{Name: "q", Context: 2048},
@@ -253,7 +256,7 @@ func TestOllamaIsDown(t *testing.T) {
 	}
 }
 
-// A proxy is for other machines, whatever the environment says.
+// Requests to this machine never use a proxy, even if the environment sets one.
 func TestLoopbackGoesThroughNoProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("http_proxy", "http://127.0.0.1:1")

@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// MODEL-06: code is written by the coding model, all else is judged by the reasoning model.
+// MODEL-06: the coding model writes code; the reasoning model serves all other stages.
 func TestRoles(t *testing.T) {
 	var coding []llm.Stage
 	var names []string
@@ -31,7 +31,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// MODEL-04: the request, else the override of the stage, else its adapter, else the role's model.
+// MODEL-04: the model of the request comes first, then the override of the stage, then its adapter, then the model of
+// the role.
 func TestResolution(t *testing.T) {
 	m := config.Models{
 		Coding: "c", Reasoning: "r", BaseURL: "http://localhost:1", MaxTokens: 7, CodingWindow: 100, CodingTemperature: 0.5,
@@ -153,7 +154,7 @@ func TestModelsAreListedOnce(t *testing.T) {
 	}
 }
 
-// BUD-05: what does not fit is refused with its figures; what just fits is not.
+// BUD-05: a prompt that exceeds the window is refused with its figures; one that just fits is accepted.
 func TestCheck(t *testing.T) {
 	for name, c := range map[string]struct {
 		window, most int

@@ -140,7 +140,7 @@ javascript (1 file). Errors: .catch(…) (1). Functions: 1, in lines the median 
 	}
 }
 
-// Without the program Go is still looked at, and the note says what is missing.
+// Without ast-grep only Go is analyzed, and the note names what is missing.
 func TestDiscoverWithoutTheProgram(t *testing.T) {
 	dir, _ := tree(t, []byte(mixedTree))
 	s, err := Discover(t.Context(), Program{}, dir, os.Environ())
@@ -152,7 +152,7 @@ func TestDiscoverWithoutTheProgram(t *testing.T) {
 	}
 }
 
-// A large tree is sampled, and the text stays short.
+// Discover reads only a sample of a large tree, and its text has a maximum length.
 func TestDiscoverIsBounded(t *testing.T) {
 	dir := t.TempDir()
 	for i := range sampleFiles + 100 {

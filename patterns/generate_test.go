@@ -100,7 +100,7 @@ func TestGenerate(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-	// What was written is a rule folder like any other, and finds what the examples have.
+	// The generated files form an ordinary rule folder, and the rules find the bad examples.
 	dir := t.TempDir()
 	for _, f := range files {
 		write(t, dir, "rules/"+f.Name, f.Text)

@@ -11,7 +11,8 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// program is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the repository.
+// program returns the ast-grep for the tests: $RUNPLAN_AST_GREP, the one in PATH, or the one in bin/tools of the
+// repository.
 func program(t testing.TB) Program {
 	t.Helper()
 	env := tooltest.Environ(t)
@@ -23,7 +24,7 @@ func program(t testing.TB) Program {
 	return p
 }
 
-// tree writes the files of a txtar archive into a folder and returns it with their names.
+// tree writes the files of a txtar archive to a temporary folder and returns the folder and the file names.
 func tree(t testing.TB, archive []byte) (dir string, files []string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -54,7 +55,7 @@ func builtin(t testing.TB) []Rule {
 	return rules
 }
 
-// places are the hits as lines of text.
+// places returns the hits as lines of text.
 func places(hits []Hit) string {
 	var b strings.Builder
 	for _, h := range hits {

@@ -140,7 +140,8 @@ func TestWordsStandAlone(t *testing.T) {
 	}
 }
 
-// proof looks at files with rules as if there were no needs, and tells of which matches the need is not in the file.
+// proof runs all rules on all files, without using needs, and reports each match in a file that does not meet the
+// need of its rule.
 type proof struct {
 	t      *testing.T
 	p      Program
@@ -191,7 +192,7 @@ func (c *proof) check(dir string, files []string) {
 	}
 }
 
-// brokenExamples shows the examples of all rules, whole and then broken.
+// brokenExamples calls each with the examples of all rules, first unchanged and then with random damage.
 func brokenExamples(t *testing.T, each func(dir string, files []string)) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	archives, err := fs.Glob(os.DirFS("testdata/rules"), "*.txtar")
@@ -214,7 +215,8 @@ func brokenExamples(t *testing.T, each func(dir string, files []string)) {
 	}
 }
 
-// sourceTrees shows the sources of Go, or a part of them, and what $RUNPLAN_PATTERN_TREES names.
+// sourceTrees calls each with a part of the Go source tree or, if $RUNPLAN_PATTERN_TREES is set, with all of it and
+// the trees named there.
 func sourceTrees(t *testing.T, each func(dir string, files []string)) {
 	trees := filepath.SplitList(os.Getenv("RUNPLAN_PATTERN_TREES"))
 	if out, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
@@ -239,7 +241,7 @@ func sourceTrees(t *testing.T, each func(dir string, files []string)) {
 	}
 }
 
-// broken takes some words and signs out of a text, or puts them elsewhere.
+// broken deletes or moves some random words and characters of a text.
 func broken(rnd *rand.Rand, text string) string {
 	parts := regexp.MustCompile(`\w+|\s+|.`).FindAllString(text, -1)
 	for range 1 + rnd.IntN(4) {
@@ -259,7 +261,7 @@ func broken(rnd *rand.Rand, text string) string {
 	return strings.Join(parts, "")
 }
 
-// No built-in rule loses a finding because a file was taken not to hold what the rule needs.
+// No built-in rule loses a finding because a file that it matches was considered not to meet its need.
 func TestNeedsLoseNothing(t *testing.T) {
 	c := proof{t: t, p: program(t), rules: builtin(t), found: map[string]int{}}
 	brokenExamples(t, c.check)
@@ -276,7 +278,7 @@ func TestNeedsLoseNothing(t *testing.T) {
 	t.Logf("%d findings in %d files, all where they are needed; in %d files no rule can match", total, c.looked, c.idle)
 }
 
-// The same for rules that are made by chance from all that a rule can be made of.
+// The same holds for rules that are randomly combined from all rule elements.
 func TestNeedsOfRandomRulesLoseNothing(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	atoms := map[string][]string{
@@ -374,7 +376,7 @@ func TestNeedsOfRandomRulesLoseNothing(t *testing.T) {
 	}
 }
 
-// A scan finds the same whether or not the program is spared files and rules, also in files with suppressions.
+// A scan does not start ast-grep if no file meets the need of a rule; files with suppressions are always checked.
 func TestTheProgramIsNotStartedForNothing(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.go", "package a\n\nconst A = 1\n")
@@ -397,7 +399,7 @@ func TestTheProgramIsNotStartedForNothing(t *testing.T) {
 		len(res.Hits) != 1 || res.Hits[0].Rule != ruleNoUse {
 		t.Errorf("%+v, error %v", res, err)
 	}
-	// Somebody's own rules are shown to the program once, whatever the files hold, and again when they change.
+	// Custom rules are checked by ast-grep once, even if no file needs them, and again after they change.
 	own := func(text string) []Rule {
 		rules := rule(t, text)
 		rules[0].Layer = Project
@@ -422,7 +424,7 @@ func TestTheProgramIsNotStartedForNothing(t *testing.T) {
 	}
 }
 
-// Where the language of a file is known to the program alone, or a file holds several, it gets all rules.
+// A file in a language that only ast-grep recognizes, or in several languages, is scanned with all rules.
 func TestFilesInOtherLanguagesAreNotSifted(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.html", "<script>\ntry { work() } catch (e) {}\n</script>\n")
@@ -438,7 +440,7 @@ func TestFilesInOtherLanguagesAreNotSifted(t *testing.T) {
 	}
 }
 
-// Whatever a rule file and a text say, nothing crashes, and a need is found again in a text that holds more.
+// Computing a need never panics, and a need that holds for a text also holds for a longer text that contains it.
 func FuzzNeed(f *testing.F) {
 	f.Add("{all: [{regex: 'a+b'}, {any: [{pattern: foo($X)}, {kind: try_statement}]}]}", "try: foo(aab)")
 	f.Add("{matches: x, has: {regex: '(?i)abc'}}", "ABC")
@@ -451,7 +453,7 @@ func FuzzNeed(f *testing.F) {
 	})
 }
 
-// Wherever an expression matches in a part of a text, its need holds for the text.
+// If an expression matches a part of a text, its need holds for the whole text.
 func FuzzNeedOfAnExpression(f *testing.F) {
 	for _, expr := range []string{`^\w*[eE]rr\w* != nil$`, `(?i)(sleep|back_?off)`, `a*(b|c)d?`, `^(x|)y\b`, `[\s;]+end`} {
 		f.Add(expr, "if myErr != nil { Sleep() }", 3, 15)

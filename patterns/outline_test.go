@@ -42,7 +42,7 @@ func TestNodes(t *testing.T) {
 			t.Errorf("%s: extent %q", texts[i].Path, text)
 		}
 	}
-	// c.py was checked and has nothing; nobody looks at f.sql, and that is said.
+	// c.py was checked and has no matches; f.sql is reported as skipped.
 	if len(skipped) != 1 || skipped[0].Path != "f.sql" {
 		t.Errorf("skipped %+v", skipped)
 	}
@@ -58,7 +58,7 @@ func TestNodes(t *testing.T) {
 	}
 }
 
-// A program that answers something else is an error, never an empty outline.
+// Invalid output of ast-grep is an error and never an empty outline.
 func TestNodesOfAProgramThatFails(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "x\n")
@@ -80,7 +80,7 @@ func TestNodesOfAProgramThatFails(t *testing.T) {
 	}
 }
 
-// The reader of numbers agrees with a real JSON parser about what is an answer.
+// The fast decoder and a complete JSON parser read the same file and rule from a line.
 func FuzzDecodeNode(f *testing.F) {
 	f.Add(`{"text":"a\"\\","range":{"byteOffset":{"start":1,"end":2},"start":{"line":0,"column":1}},"file":"a.py","lines":"{[\"]}","ruleId":"x","labels":[{"a":[1,-2.5e3,null,true]}]}`)
 	f.Add(`{"metaVariables":{"single":{"N":{"text":"x","range":{"byteOffset":{"start":3,"end":4}}}},"multi":{},"transformed":null},"replacementOffsets":{"start":1,"end":9},"file":"b","ruleId":"y","range":{"byteOffset":{"start":0,"end":1}}}`)
@@ -102,7 +102,7 @@ func FuzzDecodeNode(f *testing.F) {
 	})
 }
 
-// The answer comes in pieces of any size, and no more than a line of it is held.
+// The output is read in pieces of any size, and at most one line of it is buffered.
 func TestAnswerInPieces(t *testing.T) {
 	line := func(file string, start int) string {
 		return fmt.Sprintf(`{"text":"x","range":{"byteOffset":{"start":%d,"end":%d}},"file":%q,"ruleId":"r"}`, start, start+1,
@@ -127,7 +127,7 @@ func TestAnswerInPieces(t *testing.T) {
 	}
 }
 
-// An answer without an end is not waited for.
+// Output that exceeds the limit is an error; the call does not wait for its end.
 func TestAnswerTooLong(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "x\n")

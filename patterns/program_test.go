@@ -21,7 +21,7 @@ func rule(t *testing.T, text string) []Rule {
 	return rules
 }
 
-// A rule that is none is an error that names it, also between good ones; it is never "no hits".
+// An invalid rule is an error that names the rule, also between valid ones, and never a scan without hits.
 func TestABrokenRuleIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", badPython)
@@ -48,7 +48,7 @@ func TestABrokenRuleIsAnError(t *testing.T) {
 	}
 }
 
-// fake is a program that answers --version like ast-grep and does what the shell text says otherwise.
+// fake returns a program that answers --version like ast-grep and otherwise runs the given shell text.
 func fake(t *testing.T, text string) Program {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -66,7 +66,7 @@ func fake(t *testing.T, text string) Program {
 	return p
 }
 
-// Whatever the program does but answer is an error, and never a clean scan.
+// Each failure and each invalid output of ast-grep is an error, and never a clean scan.
 func TestAProgramThatFailsIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", badPython)
@@ -96,12 +96,12 @@ func TestAProgramThatFailsIsAnError(t *testing.T) {
 			}
 		})
 	}
-	// Fields of a newer version are no harm.
+	// Unknown fields of a newer version are ignored.
 	if res, err := Scan(t.Context(), fake(t, hit("warning")), dir, []string{"a.py"}, builtin(t)); err != nil ||
 		len(res.Hits) != 1 {
 		t.Errorf("%v, error %v", res.Hits, err)
 	}
-	// A file that it does not mention was not checked.
+	// A file that the output does not mention was not checked.
 	res, err := Scan(t.Context(), fake(t, "echo 'sg: summary|project: isProject=true' >&2"), dir, []string{"a.py"},
 		builtin(t))
 	if err != nil || len(res.Skipped) != 1 || !strings.Contains(res.Skipped[0].Reason, "did not report") {
@@ -142,7 +142,7 @@ func TestFind(t *testing.T) {
 		}
 		return path
 	}
-	// sg is another program on many systems.
+	// On many systems sg is a different program.
 	if _, err := Find(t.Context(), []string{"PATH=" + filepath.Dir(script("sg", "echo ast-grep 0.51.1"))},
 		""); !errors.Is(err, ErrMissing) {
 		t.Errorf("sg is taken: %v", err)
@@ -164,7 +164,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// What generated files may replace: only what was generated.
+// Write replaces and deletes only generated files.
 func TestWrite(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "patterns")
 	one := Generated{Name: "lesson-1.yml", Text: GeneratedMark + "1\n"}
@@ -195,7 +195,7 @@ func goTree(b *testing.B) string {
 	return filepath.Join(strings.TrimSpace(string(out)), "src")
 }
 
-// How long a scan takes with all built-in rules: go test -run '^$' -bench Scan ./patterns
+// BenchmarkScanGoTree measures a scan with all built-in rules: go test -run '^$' -bench Scan ./patterns
 func BenchmarkScanGoTree(b *testing.B) {
 	p, rules, dir := program(b), builtin(b), goTree(b)
 	files, _, err := Files(b.Context(), os.Environ(), dir)
@@ -212,7 +212,7 @@ func BenchmarkScanGoTree(b *testing.B) {
 	}
 }
 
-// One changed file, as in a gate.
+// BenchmarkScanOneFile scans one changed file, as a gate does.
 func BenchmarkScanOneFile(b *testing.B) {
 	p, rules, dir := program(b), builtin(b), b.TempDir()
 	write(b, dir, "a.py", strings.Repeat(badPython, 50))

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// The program itself looks at no file that runplan does not show it.
+// The prose files that runplan does not pass to ast-grep are files that ast-grep itself ignores.
 func TestProseIsNotLookedAt(t *testing.T) {
 	p, dir := program(t), t.TempDir()
 	var files []source
@@ -29,7 +29,7 @@ func TestProseIsNotLookedAt(t *testing.T) {
 		t.Errorf("the program looked at %v (%v)", saw.files, err)
 	}
 
-	// A script without an ending in its name is one still.
+	// A script without a file name extension is still scanned.
 	if err := os.WriteFile(filepath.Join(dir, "run"), []byte("#!/bin/bash\necho x\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}

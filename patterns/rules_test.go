@@ -13,7 +13,7 @@ import (
 	"golang.org/x/tools/txtar"
 )
 
-// want marks the lines of a bad example that the rule has to find: the one it is on, or the next.
+// want matches the marks of expected hits in a bad example: on the same line, or on the next one.
 var want = regexp.MustCompile(`\s*(#|//) want( next)?$`)
 
 func examples(t *testing.T, rule string) []byte {
@@ -26,7 +26,7 @@ func examples(t *testing.T, rule string) []byte {
 }
 
 // Each built-in rule finds the marked lines of its bad examples and nothing in its good ones, in each of its
-// languages, and at least five rules can tell apart what has the very same lines.
+// languages. At least five rules distinguish examples that consist of the same lines.
 func TestBuiltinRules(t *testing.T) {
 	p, rules := program(t), builtin(t)
 	if len(rules) < 10 {
@@ -96,8 +96,8 @@ func TestBuiltinRules(t *testing.T) {
 			"apart\n%s", table.String())
 }
 
-// twins tells whether an archive has a bad and a good example with the same lines. Where it claims to, they
-// have to be the same but for order and indentation.
+// twins reports whether an archive has a bad and a good example with the same lines. It fails if they differ in more
+// than order and indentation.
 func twins(t *testing.T, archive []byte) bool {
 	t.Helper()
 	lines := map[string][]string{}

@@ -32,7 +32,7 @@ func reasons(skipped []Skip) map[string]string {
 	return m
 }
 
-// Blind spot 1: of a path that is not there the program says nothing that its exit status would tell.
+// Blind spot 1: ast-grep does not report a missing path by its exit status.
 func TestAMissingPathIsASkip(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", badPython)
@@ -43,7 +43,7 @@ func TestAMissingPathIsASkip(t *testing.T) {
 	if diff := cmp.Diff([]Skip{{"gone.py", "the file does not exist"}}, res.Skipped); diff != "" {
 		t.Error(diff)
 	}
-	// A file that goes while the program is starting is an error.
+	// A file that disappears while ast-grep starts is an error.
 	p := program(t)
 	_, err := p.run(t.Context(), dir, []source{{path: "gone.py"}}, text(builtin(t)))
 	if err == nil || !strings.Contains(err.Error(), "could not run") || !strings.Contains(err.Error(), "gone.py") {
@@ -51,7 +51,7 @@ func TestAMissingPathIsASkip(t *testing.T) {
 	}
 }
 
-// Blind spot 2: what the program does not open, or cannot read, it leaves out without a word.
+// Blind spot 2: ast-grep silently ignores files that it does not open or cannot read.
 func TestWhatTheProgramCannotReadIsASkip(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "latin.py", "# caf\xe9\n"+badPython)
@@ -91,7 +91,7 @@ func TestWhatTheProgramCannotReadIsASkip(t *testing.T) {
 	if diff := cmp.Diff([]string{"data.unknown", "notes.md"}, res.Other); diff != "" {
 		t.Error(diff)
 	}
-	// What the program itself skips is seen too, should it know a reason that we do not.
+	// If ast-grep itself skips a file for a reason that runplan does not check, the skip is reported as well.
 	p := program(t)
 	saw, err := p.run(t.Context(), dir, []source{{path: "latin.py"}}, text(builtin(t)))
 	if err != nil || !strings.Contains(saw.files["latin.py"], "invalidUtf8") {
@@ -120,7 +120,7 @@ func TestScriptsWithoutExtension(t *testing.T) {
 	}
 }
 
-// Blind spot 3: without a path the program scans whatever is around it.
+// Blind spot 3: without paths, ast-grep scans the whole working directory.
 func TestNoFilesIsNoScan(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", badPython)
@@ -132,7 +132,8 @@ func TestNoFilesIsNoScan(t *testing.T) {
 	}
 }
 
-// Blind spot 4: the scanned repository's own configuration can call Python JavaScript, or break the scan.
+// Blind spot 4: the configuration of the scanned repository can declare Python files as JavaScript, or make the scan
+// fail.
 func TestTheRepositorysConfigurationIsNotUsed(t *testing.T) {
 	for name, config := range map[string]string{
 		"blinding": "ruleDirs: []\nlanguageGlobs:\n  javascript: ['*.py']\n",
@@ -149,7 +150,8 @@ func TestTheRepositorysConfigurationIsNotUsed(t *testing.T) {
 	}
 }
 
-// Blind spot 5: a comment of the program's own switches nothing off; ours does, with a rule and a reason.
+// Blind spot 5: a suppression comment of ast-grep has no effect; that of runplan works if it names a rule and a
+// reason.
 func TestSuppression(t *testing.T) {
 	dir, files := tree(t, []byte(`
 -- all.py --
@@ -215,7 +217,7 @@ unused.py:1:1: hint: this comment has no effect: bare-except finds nothing in li
 	}
 }
 
-// A string that looks like such a comment is none.
+// A string that looks like a suppression comment is not a suppression.
 func TestSuppressionInAString(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "text = "+"\"\"\""+"\n# ast-grep-ignore\n# runplan:ignore bare-except\n"+"\"\"\""+"\n")
@@ -229,7 +231,7 @@ func TestSuppressionInAString(t *testing.T) {
 	}
 }
 
-// A rule may say what to write instead, and one may be about a language that has no rule built in.
+// A rule can suggest a fix, and can apply to a language without built-in rules.
 func TestFixAndOtherLanguages(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.rs", "fn main() { x.unwrap(); }\n")
@@ -243,7 +245,7 @@ func TestFixAndOtherLanguages(t *testing.T) {
 	}
 }
 
-// Blind spot 6: a path that is given twice is reported twice.
+// Blind spot 6: ast-grep reports a path twice if it is given twice.
 func TestAPathCountsOnce(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", badPython)
@@ -253,7 +255,7 @@ func TestAPathCountsOnce(t *testing.T) {
 	}
 }
 
-// Seventh: where the program cannot parse, its rules see nothing.
+// Blind spot 7: rules find nothing in code that ast-grep cannot parse.
 func TestWhatIsNotParsedIsSaid(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "def (:\n  x = = 1\n")
@@ -285,7 +287,7 @@ func TestOddNames(t *testing.T) {
 	}
 }
 
-// Positions count characters from 1.
+// Columns count characters, starting at 1.
 func TestPositions(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.ts", "// line\n  const ü = 'äö'; try { work() } catch {}\n")
@@ -296,7 +298,7 @@ func TestPositions(t *testing.T) {
 	}
 }
 
-// More files than one command line takes, and the same answer each time.
+// More files than fit on one command line are scanned, with the same result each time.
 func TestManyFilesInChunks(t *testing.T) {
 	dir := t.TempDir()
 	var files []string
@@ -331,7 +333,7 @@ func TestManyFilesInChunks(t *testing.T) {
 	}
 }
 
-// The globs of a rule are relative to the scanned folder, for the copies too.
+// The globs of a rule are relative to the scanned folder, also for temporary copies of files.
 func TestGlobsOfRules(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"src/a.py", "src/deep/b.py", "lib/c.py"} {

@@ -6,7 +6,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Paths that differ only in case are told of once; one that is renamed, and one that is spelled alike, are not.
+// Paths that differ only in case are reported once; a renamed path and a path with the same spelling are not
+// reported.
 func TestCaseClash(t *testing.T) {
 	batch := func(number, list string) string {
 		return "## Batch " + number + ": b" + number + "\n\n**Files:**\n" + list + "\nDo it.\n\n"

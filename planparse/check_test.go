@@ -31,7 +31,7 @@ func TestCheckPraisesAGoodPlan(t *testing.T) {
 	}
 }
 
-// A batch that spells its files out names them, and what a plan has none of costs nothing.
+// File blocks count as named files, and a dimension that does not apply to a plan costs no points.
 func TestCheckOfALiteralPlan(t *testing.T) {
 	r := Check(parse(t, in("# P", "## Batch 1: The function", "### Task 1: Write it", "'''go file=greet.go",
 		"package greet", "'''", "Run: `go vet ./...`", "Expected: PASS")))
@@ -110,7 +110,7 @@ func TestTypeOf(t *testing.T) {
 	}
 }
 
-// Each code that a diagnostic or an advice carries is explained in the documentation, and none else.
+// The documentation explains exactly the codes that diagnostics and advice use.
 func TestCodesAreDocumented(t *testing.T) {
 	doc, err := os.ReadFile("../docs/plan-format.md")
 	if err != nil {

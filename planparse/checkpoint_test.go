@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// At a checkpoint a person is asked before the batch next to it is merged: the last one before it, or the first one
-// behind where there is none before.
+// At a checkpoint the run asks a person before the preceding batch is merged; if no batch precedes, before the
+// following one is merged.
 func TestCheckpoints(t *testing.T) {
 	const auto = "<task type=\"auto\">\n<name>Make it</name>\n<action>Do.</action>\n</task>\n"
 	const look = "<task type=\"checkpoint:human-verify\" gate=\"blocking\">\n  <what-built>A page</what-built>\n  " +

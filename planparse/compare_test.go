@@ -100,7 +100,7 @@ func told(list []Change) []string {
 	return out
 }
 
-// Each batch of both readings is in exactly one change, whatever the plans are.
+// For any two plans, each batch of both is in exactly one change.
 func FuzzCompare(f *testing.F) {
 	f.Add(comparedPlan, strings.ReplaceAll(comparedPlan, "Batch 2", "Batch 7"))
 	f.Add("- [ ] 1. a\n- [ ] 2. b\n", "- [x] 1. a\n- [ ] 1. b\n")

@@ -11,13 +11,14 @@ import (
 	"testing"
 )
 
-// exceptions are the files whose manifest the parser contradicts, with the reason. Each is argued in
-// docs/plan-format.md.
+// exceptions lists the files for which the parser contradicts the manifest, with the reason; docs/plan-format.md
+// explains each.
 func exceptions() map[string]string {
 	return map[string]string{}
 }
 
-// corpusFile is a line of manifest.tsv: what a person who reads the plan counts, -1 where it has no such unit.
+// corpusFile is a line of manifest.tsv: the numbers that a person counted in the plan, or -1 for units that it does
+// not have.
 type corpusFile struct {
 	path, format                        string
 	tasks, groups, boxes, markers, line int
@@ -55,7 +56,7 @@ func corpus(t testing.TB) []corpusFile {
 	return files
 }
 
-// Each plan of the corpus is counted as the person who wrote the manifest counts it.
+// The parser finds the same numbers in each plan of the corpus as the person who wrote the manifest.
 func TestCorpus(t *testing.T) {
 	type score struct{ files, exact int }
 	scores := map[string]*score{}

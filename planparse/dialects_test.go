@@ -8,8 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The ways in which lists of T-items, numbered items and phases are written besides the ways of the tools that
-// invented them.
+// Lists of T-items, numbered items and phases are also read in notations that differ from those of the original
+// tools.
 func TestDialects(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"ids in code, in brackets, struck through, with letters and names": {
@@ -162,7 +162,7 @@ func TestTitlesOfBoxes(t *testing.T) {
 	}
 }
 
-// The list of files ends where the steps begin, and goes on in the next line behind a comma.
+// The list of files ends at the first step; after a comma it continues on the next line.
 func TestFilesBetweenSteps(t *testing.T) {
 	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "- Modify: `a.go`,", "  `b/c.go`;",
 		"  `d.go` (its tests)", "- Create: `e.go`", "  and no `f.go`", "",
@@ -174,7 +174,7 @@ func TestFilesBetweenSteps(t *testing.T) {
 	}
 }
 
-// An item of a numbered list is a batch with something in it, and what is said below it is its text.
+// Each item of a numbered list is a batch that is not empty, and the lines below the item belong to it.
 func TestListAsTasks(t *testing.T) {
 	p := parse(t, in("# T", "", "## Steps", "", "1. Add the table", "2. Read it", "   Run: `make`"))
 	if b := p.Batches; len(b) != 2 || b[0].Empty || b[0].Title != "Add the table" || b[0].EndLine != 5 ||
@@ -183,7 +183,7 @@ func TestListAsTasks(t *testing.T) {
 	}
 }
 
-// A version is no file, and an empty box ends a list of files.
+// A version number is not a file, and an empty box ends a list of files.
 func TestVersionsAreNoFiles(t *testing.T) {
 	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "- Modify: `x.toml` from `1.4` to `2.0.0rc1`",
 		"- Modify: 2.0.0rc1", "- Modify: `v1.2.3-beta.2`, `>=3.11`, `1.x`, `1.0.dev3`",
@@ -194,7 +194,7 @@ func TestVersionsAreNoFiles(t *testing.T) {
 	}
 }
 
-// A wrapped plan keeps the lines of its file, and the fence around it belongs to no batch.
+// A plan inside a code fence keeps its line numbers, and no batch contains the fence.
 func TestWrappedPlanKeepsItsLines(t *testing.T) {
 	p := parse(t, in("'''md", "# T", "", "### Task 1: A", "", "- [ ] a", "'''"))
 	b := p.Batches[0]
@@ -203,7 +203,7 @@ func TestWrappedPlanKeepsItsLines(t *testing.T) {
 	}
 }
 
-// The body of a plan whose todos stand in the front matter is told to each of them.
+// If the todos of a plan are in the front matter, its body is the preamble for each of them.
 func TestBodyBehindTodos(t *testing.T) {
 	p := parse(t, in("---", "todos:", "  - id: a", "    content: First", "---", "", "# T", "", "Why.", "", "## How", "",
 		"So."))
@@ -212,7 +212,7 @@ func TestBodyBehindTodos(t *testing.T) {
 	}
 }
 
-// A label may begin in ASCII and go on otherwise.
+// A label may start with ASCII letters and contain other ones.
 func TestLabelsOfCommands(t *testing.T) {
 	p := parse(t, in("# T", "", "### Aufgabe 1: A", "", "Ausführen: `go test`", "Erwartet: PASS", "", "Exécuter : `make`"))
 	if c := p.Batches[0].Commands; len(c) != 2 || c[0].Run != "go test" || c[0].Expected != "PASS" || c[1].Run != "make" {
@@ -220,7 +220,7 @@ func TestLabelsOfCommands(t *testing.T) {
 	}
 }
 
-// A document without units has no briefs, so that none of its lines reaches one.
+// A document without batches has no briefs, so none of its lines reaches an agent.
 func TestCoverageWithoutUnits(t *testing.T) {
 	src := in("# T", "", "## Why", "", "Text.")
 	if c := parse(t, src).Cover([]byte(src)); c.Nobody != c.Lines || c.Lines != 3 {
@@ -228,7 +228,7 @@ func TestCoverageWithoutUnits(t *testing.T) {
 	}
 }
 
-// A GSD plan has no heading of its own: one below a tag is that of a summary to write.
+// The title of a GSD plan is not taken from a heading below a tag, which belongs to a summary that the plan asks for.
 func TestGSDTitle(t *testing.T) {
 	front := []string{"---", "phase: 06-web-dashboard", "plan: 01", "---"}
 	work := []string{"<objective>", "x", "</objective>", "<task>", "<name>A</name>", "</task>", "<output>", "# Summary of A", "</output>"}
@@ -240,7 +240,7 @@ func TestGSDTitle(t *testing.T) {
 	}
 }
 
-// A horizontal rule between two tasks says nothing that an agent misses.
+// A horizontal rule between two tasks does not count as a line that is missing from the briefs.
 func TestCoverageOfRules(t *testing.T) {
 	src := in("### Task 1: A", "Text.", "", "---", "", "### Task 2: B", "Text.", "", "---", "", "## Notes", "Text.")
 	c := parse(t, src).Cover([]byte(src))
@@ -288,7 +288,7 @@ func TestOnlyChecks(t *testing.T) {
 	}
 }
 
-// "T005 Run `make`" names a check like "Run `make`" does, unless it should fail at first.
+// "T005 Run `make`" is a check like "Run `make`", unless the command is expected to fail.
 func TestLabelledRun(t *testing.T) {
 	p := parse(t, in("# Tasks: A", "## Phase 1: B", "- [ ] T001 [P] Write `a.py`", "- [ ] T002 [P] [US1] Run `make test` and smoke it",
 		"- [ ] T003 Run `pytest a.py` and confirm that it FAILS", "- [ ] T004 Run linter (`ruff check .`)"))
@@ -297,7 +297,7 @@ func TestLabelledRun(t *testing.T) {
 	}
 }
 
-// A GSD plan of the type "tdd" has a feature instead of tasks; elsewhere a <feature> is an element like any other.
+// A GSD plan of type "tdd" has a feature instead of tasks; in other plans <feature> has no special meaning.
 func TestGSDFeatures(t *testing.T) {
 	feature := []string{"<feature>", "  <name>Validator</name>", "  <files>src/v.ts, src/v.test.ts</files>",
 		"  <behavior>", "  - rejects empty files", "  </behavior>", "</feature>"}

@@ -67,7 +67,7 @@ func TestFences(t *testing.T) {
 	})
 }
 
-// However a file was saved, the plan is the same.
+// The encoding and the line endings of a file do not change the plan.
 func TestEncodings(t *testing.T) {
 	src := in("---", "critical: true", "---", "# P", "## Batch 1: A", "depends_on: none", "### Task 1: x", "**Files:**",
 		"- Create: `a.txt`", "",

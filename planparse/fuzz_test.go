@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Whatever is in a file, Parse doesn't panic, loses nothing and gives the same plan twice.
+// For any file, Parse does not panic, loses nothing and returns the same plan each time.
 func FuzzParse(f *testing.F) {
 	for _, c := range corpus(f) {
 		if src, err := os.ReadFile(filepath.Join(corpusDir(), c.path)); err == nil && len(src) < 6000 {
@@ -51,7 +51,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// checkPlan checks what holds for each plan.
+// checkPlan checks the invariants of all plans.
 func checkPlan(t *testing.T, p *Plan, lines int) {
 	t.Helper()
 	if len(p.Batches) == 0 && len(p.Errors()) == 0 {
@@ -126,7 +126,7 @@ func checkPlan(t *testing.T, p *Plan, lines int) {
 	}
 }
 
-// The corpus obeys the same rules as random text.
+// The plans of the corpus meet the same invariants as random text, and have no errors.
 func TestCorpusInvariants(t *testing.T) {
 	for _, f := range corpus(t) {
 		src, err := os.ReadFile(filepath.Join(corpusDir(), f.path))

@@ -16,16 +16,16 @@ var (
 	keyLine     = regexp.MustCompile(`^(\w+_\w+):`)
 )
 
-// foreign are the keywords in another language.
+// foreign maps keywords to other languages.
 var foreign = map[string]string{"Task": "Aufgabe", "Batch": "批次", "Phase": "Фаза", "Step": "Paso"}
 
-// mutation changes one thing in a plan, as a person may do by accident. ok is false where there is nothing to change.
+// mutation changes one thing in a plan, as a person may do by mistake. ok is false if it changes nothing.
 type mutation struct {
 	name string
 	do   func(r *rand.Rand, lines []string) (out []string, ok bool)
 }
 
-// onHeading picks a heading outside of fences and changes it.
+// onHeading applies change to a random heading outside of fences.
 func onHeading(change func(r *rand.Rand, line string) string) func(*rand.Rand, []string) ([]string, bool) {
 	return func(r *rand.Rand, lines []string) ([]string, bool) {
 		var at []int
@@ -116,8 +116,8 @@ var mutations = []mutation{
 	}},
 }
 
-// However a plan is mistyped, no task, batch, need or reference is lost without a diagnostic that the plan did not have
-// before, and nothing crashes. MUTATIONS sets how often each plan is changed, and SEED how.
+// If a typing error loses a task, batch, dependency or reference, the parser reports a diagnostic that the plan did
+// not have before, and it never panics. MUTATIONS sets the number of changes per plan, and SEED the random seed.
 func TestNoTaskIsLostInSilence(t *testing.T) {
 	times := 2000
 	if testing.Short() {
@@ -142,7 +142,7 @@ func TestNoTaskIsLostInSilence(t *testing.T) {
 	}
 }
 
-// stated counts the needs and the references that batches state.
+// stated counts the dependencies and the context references that batches state.
 func stated(p *Plan) int {
 	n := 0
 	for _, b := range p.Batches {

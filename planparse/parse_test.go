@@ -9,8 +9,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sketch writes down what a plan holds in one line: format, groups, and batches with their tasks and the
-// number of steps of each; "+" marks what is done.
+// sketch returns the content of a plan in one line: format, groups, and batches with their tasks and the number of
+// steps of each; "+" marks completed tasks.
 func sketch(p *Plan) string {
 	var s strings.Builder
 	fmt.Fprintf(&s, "%s", p.Format)
@@ -44,7 +44,7 @@ func codes(p *Plan) string {
 	return strings.Join(out, " ")
 }
 
-// in writes a plan line by line; "”'" stands for a fence.
+// in joins the lines of a plan; three single quotes become a code fence.
 func in(lines ...string) string {
 	src := strings.ReplaceAll(strings.Join(lines, "\n"), "'''", "```") + "\n"
 	for strings.Contains(src, "`'") { // longer fences
@@ -386,8 +386,8 @@ func TestTagPlans(t *testing.T) {
 	}
 }
 
-// What a phase says before its first task goes with each of its tasks, and with no others. What stands before the first
-// phase is for all of them.
+// The text of a phase before its first task is part of each task of that phase and of no other task. Text before the
+// first phase applies to all tasks.
 func TestIntro(t *testing.T) {
 	const plan = "# Plan\n\nGoal for all.\n\n## Phase 1: Storage\n\nKeep rows small.\n\n### Task 1: Rows\n\nDo " +
 		"it.\n\n#### Notes\n\nOf task 1.\n\n### Task 2: Columns\n\nDo it.\n\n" +
@@ -407,7 +407,7 @@ func TestIntro(t *testing.T) {
 		t.Errorf("%s\nthe preamble is %q", d, p.Preamble)
 	}
 
-	// Items and sections in sections: each heading above counts, the outermost first.
+	// Items in nested sections get the text below each enclosing heading, the outermost first.
 	p, err = Parse("tasks.md",
 		[]byte(
 			"# Plan\n\n- [ ] 1. First\n  - it\n\n## Part B\n\nFor B.\n\n### Page\n\nFor the page.\n\n- [ ] 2. Second\n  - "+
@@ -420,7 +420,7 @@ func TestIntro(t *testing.T) {
 		t.Errorf("%+v", p.Batches)
 	}
 
-	// A wave that the front matter names does not cut the words off that stand before the first task.
+	// A wave in the front matter does not remove the text before the first task from the preamble.
 	p, err = Parse("gsd.md",
 		[]byte(
 			"---\nphase: 01\nwave: 2\n---\n<objective>\nShip it.\n</objective>\n\n<task type=\"auto\">\n  <name>Task 1: "+

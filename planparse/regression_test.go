@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The test that a batch has to turn from red to green stands in its header.
+// The header of a batch names the test that the batch must turn from failing to passing.
 func TestRegressionHeader(t *testing.T) {
 	for text, want := range map[string][]string{
 		"regression: calc/add_test.go":                            {"calc/add_test.go"},

@@ -2,7 +2,7 @@ package planparse
 
 import "testing"
 
-// A list that only says how far the work is adds no work.
+// A list that only shows the progress of other tasks adds no tasks.
 func TestRepeats(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"a list of progress over sections with boxes": {

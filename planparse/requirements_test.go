@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each dialect writes requirements in its own way, and each is read with its id, its place and its wording.
+// Each dialect has its own notation for requirements; each requirement is read with its id, line and wording.
 func TestRequirements(t *testing.T) {
 	for name, c := range map[string]struct {
 		src  string
@@ -92,7 +92,7 @@ func TestRequirements(t *testing.T) {
 	}
 }
 
-// A task names requirements by id, by story, by number and by title, as its dialect does.
+// Tasks refer to requirements by id, story, number or title, depending on the dialect.
 func TestMentions(t *testing.T) {
 	for name, c := range map[string]struct {
 		plan, spec string
@@ -139,7 +139,7 @@ func TestMentions(t *testing.T) {
 	}
 }
 
-// The plan's own definitions stand outside of its batches.
+// Only definitions outside of batches are requirements of the plan itself.
 func TestRequirementsOfThePlan(t *testing.T) {
 	src := in("# p", "- **REQ-1**: above", "## Batch 1: a", "- REQ-2: in a batch")
 	p, err := Parse("plan.md", []byte(src))
@@ -152,7 +152,7 @@ func TestRequirementsOfThePlan(t *testing.T) {
 	}
 }
 
-// Ticks, blank lines and white space are no part of the wording.
+// The wording of a requirement ignores ticks, blank lines and white space.
 func TestWording(t *testing.T) {
 	a, b := "x\n- [x] do  it\n\n  - then\t that\nend", "x\r\n- [ ] do it\r\n  - then that  \r\nend"
 	if x, y := WordingOf([]byte(a))(2, 4), WordingOf([]byte(b))(2, 3); x != y || x != "- [ ] do it\n- then that" {

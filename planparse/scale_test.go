@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// manyUnits are plans that repeat one construct; each is a shape for which a careless parser takes quadratic work.
+// manyUnits lists constructs that a plan can repeat; for each of them, a careless parser takes quadratic time.
 var manyUnits = map[string]func(i int) string{
 	"tasks of one number":    func(int) string { return "### Task 1: A\n- [ ] a\n" },
 	"boxes in one section":   func(i int) string { return fmt.Sprintf("- [ ] %d. a `f%d.go`\n", i, i) },
@@ -31,8 +31,8 @@ func repeated(unit func(i int) string, n int) []byte {
 	return []byte(s.String())
 }
 
-// Eight times the plan takes at most twenty times the memory, never sixty-four. The count of bytes is the same on every
-// machine; BenchmarkScales shows the time.
+// A plan that is eight times as long takes at most twenty times the memory; quadratic growth would take sixty-four
+// times. The number of bytes is the same on every machine; BenchmarkScales measures the time.
 func TestScales(t *testing.T) {
 	for name, unit := range manyUnits {
 		allocated := func(n int) float64 {

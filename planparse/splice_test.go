@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// Lines of real plans, shuffled, make harder plans than random bytes do. The invariants of [checkPlan] hold
-// for them as well.
+// Shuffled lines of real plans test the parser harder than random bytes. The invariants of [checkPlan] hold for them
+// too.
 func TestSplicedPlans(t *testing.T) {
 	var lines []string
 	for _, f := range corpus(t) {

@@ -53,7 +53,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// The files of a task may stand in a table.
+// A table can list the files of a task.
 func TestTableOfFiles(t *testing.T) {
 	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "", "| Action | Path | Why |", "|---|---|---|",
 		"| Modify | `a.go` | calls `b.go` |", "| **Create** | c/d.go | |",

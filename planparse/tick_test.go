@@ -77,7 +77,7 @@ func TestTick(t *testing.T) {
 	}
 }
 
-// checkTick checks what holds for each text.
+// checkTick checks the invariants of Tick for any text.
 func checkTick(t *testing.T, src []byte, lines map[int]bool) {
 	t.Helper()
 	got, n := Tick(src, lines)
@@ -144,8 +144,7 @@ func TestSameButTicks(t *testing.T) {
 	}
 }
 
-// The lines that the parser names are those that Tick can tick: a plan with each open box ticked has
-// no open box.
+// Tick can tick each line that the parser reports as an open box; afterwards the plan has no open box.
 func TestTickWhatTheParserNames(t *testing.T) {
 	for _, f := range corpus(t) {
 		t.Run(f.path, func(t *testing.T) {
@@ -166,7 +165,7 @@ func TestTickWhatTheParserNames(t *testing.T) {
 	}
 }
 
-// A batch without tasks has boxes to tick all the same: those that stand right below its heading.
+// The boxes of a batch without tasks are those directly below its heading.
 func TestBoxesOfABatch(t *testing.T) {
 	for src, want := range map[string][]int{
 		in("# T", "", "## Batch 1: A", "", "- [ ] a", "- [x] b", "", "'''", "- [ ] c", "'''"):                    {5, 6},
@@ -182,7 +181,7 @@ func TestBoxesOfABatch(t *testing.T) {
 	}
 }
 
-// openBoxes are the lines of the boxes that a plan has yet to tick.
+// openBoxes returns the lines of all boxes in a plan that are not ticked.
 func openBoxes(t *testing.T, src []byte) map[int]bool {
 	t.Helper()
 	p, err := Parse("plan.md", src)
@@ -210,7 +209,7 @@ func openBoxes(t *testing.T, src []byte) map[int]bool {
 	return open
 }
 
-// Whatever the text and the lines, nothing but named boxes changes.
+// For any text and any lines, Tick changes only the boxes on these lines.
 func FuzzTick(f *testing.F) {
 	for _, src := range []string{"- [ ] a\n\t1. [x] b\r\n> * [ ] c", "- - [ ] a\n", "```\n- [ ] a\n", "[ ]\n- [ ]",
 		"\r- [ ] a\r\n\xff- [ ]\n", "- [\t] a", "| a | [ ] |\n- | \\| [x]|"} {

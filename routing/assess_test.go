@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Advice on parallel work says what the plan shows, and by how much a change would speed it up.
+// Advice on parallel work names the evidence in the plan and the speed-up that a change would bring.
 func TestAssess(t *testing.T) {
 	file := func(title, name string) string { return title + "\n**Files:**\n- Create: `" + name + "`" }
 	for name, tt := range map[string]struct {
@@ -51,8 +51,8 @@ func TestAssess(t *testing.T) {
 	}
 }
 
-// No plan of the corpus is advised to do what it says already, and advice never names the files that it is worked out
-// with.
+// Advice on a plan of the corpus never repeats what the plan already states, and never mentions the internal files
+// used to compute it.
 func TestAssessOfTheCorpus(t *testing.T) {
 	doc, err := os.ReadFile("../docs/plan-format.md")
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Batches that need nothing of each other keep their order around a checkpoint: the one that waits for the person comes
-// last of those before it, and the rest after that one.
+// Independent batches keep their order around a checkpoint: the batch that waits for the person is the last of those
+// before it, and the others follow that batch.
 func TestCheckpointsInTeamMode(t *testing.T) {
 	task := func(n int) string {
 		return fmt.Sprintf(
@@ -37,14 +37,14 @@ func TestCheckpointsInTeamMode(t *testing.T) {
 		"alone": {look, "", "1 (a checkpoint without effect: the plan has no other batch)"},
 	} {
 		got := decide(c.text, c.from)
-		// Whether a batch that is not run needs something is nobody's affair.
+		// The dependencies of a batch that is not run do not matter.
 		if shown(got) != shown(c.want) {
 			t.Errorf("%s: %s\nwant %s", name, got, c.want)
 		}
 	}
 }
 
-// shown leaves out what batches need that are not run.
+// shown removes the dependencies of batches that are not run.
 func shown(story string) string {
 	parts := strings.Split(story, "; ")
 	for i, p := range parts {

@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// parsed is a plan of one or more batches, as people write them.
+// parsed parses the text of a plan with one or more batches.
 func parsed(t *testing.T, text string) *planparse.Plan {
 	t.Helper()
 	p, err := planparse.Parse("plan.md", []byte(text))
@@ -89,7 +89,7 @@ func TestClasses(t *testing.T) {
 	}
 }
 
-// A command beside tasks that list no files does not make them checks.
+// A single command does not turn tasks without files into a verification batch.
 func TestClassOfTasksBesideACommand(t *testing.T) {
 	p := parsed(t, "# Tasks: A\n\n## Phase 1: Handoff\n\n- [ ] T001 Add the command\n- [ ] T002 Run `make test`\n")
 	class, _, why, err := classify(p, &p.Batches[0], DefaultRules())
@@ -98,7 +98,7 @@ func TestClassOfTasksBesideACommand(t *testing.T) {
 	}
 }
 
-// An expression of the user's wins over titles and counts, and what it may read is what the batch has.
+// A user's expression overrides titles and counts; its variables have the values of the batch.
 func TestClassByExpression(t *testing.T) {
 	p := parsed(t, `# Plan
 

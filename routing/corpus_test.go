@@ -15,17 +15,17 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// The costs of the simulation: what an agent takes grows with the tasks of its batch and varies as agents do; gates
-// follow; a team pays for each worktree and for the rebase onto what others merged.
+// Costs in the simulation: the time of an agent grows with the number of tasks and varies randomly; the gates run
+// after it. A team also needs time for each worktree and for each rebase onto merged batches.
 const (
 	gatesTake = 45 * time.Second
 	mergeTake = 5 * time.Second
 	roomTake  = 15 * time.Second
 )
 
-// offKnown and offUnknown bound the error of the simulation, as a part of the real speed-up, in nine runs of ten: where
-// durations are known, and where all batches count as equally long. "make bench" measured them on 30 random graphs
-// (docs/bench.md, "predicted speed-up").
+// offKnown and offUnknown are the largest errors of the simulation in nine of ten runs, as a fraction of the real
+// speed-up: with known durations, and with equal durations for all batches. "make bench" measured them on 30 random
+// graphs (docs/bench.md, "predicted speed-up").
 const (
 	offKnown   = 0.033
 	offUnknown = 0.096
@@ -36,7 +36,7 @@ func batchTakes(r *rand.Rand, b *planparse.Batch) time.Duration {
 	return time.Duration(minutes*float64(time.Minute)) + gatesTake + mergeTake
 }
 
-// corpusPlan is a plan of the corpus, as if nothing of it were done: many are.
+// corpusPlan is a plan of the corpus in which no batch counts as done, although many are.
 type corpusPlan struct {
 	*planparse.Plan
 	name string
@@ -71,8 +71,8 @@ func corpusPlans(t *testing.T) []corpusPlan {
 	return plans
 }
 
-// earlierRuns are samples of what batches of each class take. They are drawn by themselves, and bear no title that
-// would give away what a batch of the corpus takes.
+// earlierRuns returns sample durations for batches of each class. They are drawn independently and have no titles, so
+// they do not reveal the duration of a batch in the corpus.
 func earlierRuns(plans []corpusPlan) []Sample {
 	r := rand.New(rand.NewPCG(1, 1))
 	var out []Sample
@@ -86,8 +86,8 @@ func earlierRuns(plans []corpusPlan) []Sample {
 	return out
 }
 
-// speedUp returns how many times faster team mode is than one batch after the other, simulated with the costs above. It
-// is 1 where a team would be one worker.
+// speedUp returns how many times faster team mode is than sequential batches, simulated with the costs above. It
+// returns 1 if the team would have one worker.
 func speedUp(t *testing.T, p corpusPlan, memory float64) float64 {
 	t.Helper()
 	d, err := Decide(p.Plan, Options{Mode: "team", Memory: machine(memory)})
@@ -112,7 +112,7 @@ func speedUp(t *testing.T, p corpusPlan, memory float64) float64 {
 	return float64(alone) / float64(Makespan(took, needs, d.Workers))
 }
 
-// quicker says which mode ends first, or "" where the speed-up is within the error off of 1.
+// quicker returns the faster mode, or "" if the speed-up differs from 1 by no more than off.
 func quicker(up, off float64) Mode {
 	switch {
 	case up > 1+off:
@@ -123,10 +123,10 @@ func quicker(up, off float64) Mode {
 	return ""
 }
 
-// Over the corpus runplan names the mode that ends first by simulation in 95 of 100 decisions at least. A mode is named
-// by being chosen, or, at scores of 20 to 60, by the advice that team mode would save a share of the time (ROUTE-05).
-// Two modes within the error of the simulation are equal. The shares without the advice, and without the error, are
-// printed as well.
+// In at least 95 of 100 decisions over the corpus, runplan names the mode that is faster in the simulation. It names
+// a mode by choosing it or, for scores of 20 to 60, by advising that team mode would save a share of the time
+// (ROUTE-05). Modes that differ by no more than the error of the simulation count as equal. The test also logs the
+// shares without the advice and without the error.
 func TestTheQuickerModeIsNamed(t *testing.T) {
 	plans := corpusPlans(t)
 	for _, tt := range []struct {

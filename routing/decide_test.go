@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// wide is a plan of n batches that have nothing to do with each other, and bring their own tests.
+// wide returns a plan of n independent batches, each with its own tests.
 func wide(n int) string {
 	var bodies []string
 	for i := range n {
@@ -23,14 +23,14 @@ func wide(n int) string {
 	return batches(bodies...)
 }
 
-// rules are the default ones with a score that is given.
+// rules returns the default rules with a fixed score.
 func rules(score int) Rules {
 	r := DefaultRules()
 	r.Score = fmt.Sprint(score)
 	return r
 }
 
-// The table of ROUTE-05 and ROUTE-09, with its borders.
+// The mode follows the table of ROUTE-05 and ROUTE-09, including its boundary values.
 func TestMode(t *testing.T) {
 	late := "Late tests\n**Files:**\n- Test: `t/test_a.py`"
 	build := func(n int) string { return fmt.Sprintf("Build %d\n**Files:**\n- Create: `c%d/c%d.py`", n, n, n) }
@@ -155,7 +155,7 @@ func TestMode(t *testing.T) {
 	}
 }
 
-// The built-in rule in words of Go: it and its expression agree on all sides of each border.
+// The expression of the default rule gives the same mode as the rule written in Go, on both sides of each boundary.
 func TestDefaultTeamReproducesTheTable(t *testing.T) {
 	n := 0
 	for _, score := range []int{0, 19, 20, 59, 60, 61, 100} {
@@ -187,7 +187,7 @@ func TestDefaultTeamReproducesTheTable(t *testing.T) {
 	}
 }
 
-// The built-in formula decides, too, where no score is given.
+// Without a configured score, the built-in formula decides.
 func TestScoreDecides(t *testing.T) {
 	safe := "---\nparallel_safe: true\n---\n"
 	for name, tt := range map[string]struct {
@@ -215,7 +215,7 @@ func TestScoreDecides(t *testing.T) {
 	}
 }
 
-// Where there is history, the advice says what time there is to win.
+// If a history exists, the advice states the time that team mode would save.
 func TestAdviceFromHistory(t *testing.T) {
 	d := decided(t, wide(4), Options{Rules: rules(40), History: samples("r1", "implementation", "medium", 10, 10, 10)})
 	if want := "team mode would save about 20 min (50 %)"; !slices.Contains(d.Reasons, want) {
@@ -223,7 +223,7 @@ func TestAdviceFromHistory(t *testing.T) {
 	}
 }
 
-// The machine is only looked at where it has a say.
+// The memory of the machine is read only if it can affect the decision.
 func TestMemoryIsReadWhenItMatters(t *testing.T) {
 	for name, tt := range map[string]struct {
 		o    Options
@@ -246,7 +246,8 @@ func TestMemoryIsReadWhenItMatters(t *testing.T) {
 	}
 }
 
-// In team mode batches that are left out are looked through; in headless mode the plan's order is a chain.
+// In team mode a skipped batch passes its dependencies on to the batches that need it; in headless mode the batches
+// form a chain in plan order.
 func TestNeedsByMode(t *testing.T) {
 	p := plan(t, "1", "2 after 1", "3 after 2 when: false", "4 after 3", "5 after 3, 2")
 	for i := range p.Batches {
@@ -272,8 +273,8 @@ func TestNeedsByMode(t *testing.T) {
 	}
 }
 
-// --sequential-after lets batches run side by side up to and with one, and puts the others in a row behind them
-// (TEAM-06).
+// With --sequential-after, batches up to and including the given one can run in parallel; the others follow one after
+// another (TEAM-06).
 func TestSequentialAfter(t *testing.T) {
 	for after, want := range map[string]string{
 		"":   "1; 2; 3; 4; 5; 6",
@@ -300,7 +301,7 @@ func TestSequentialAfter(t *testing.T) {
 			}
 		}
 	}
-	// Its own dependencies stay, behind the batch and before it.
+	// The batches keep their own dependencies, before and after the given batch.
 	d := decided(t, batches("A\n**Files:**\n- Modify: `a.py`", "B\n**Files:**\n- Modify: `b.py`",
 		"C\n**Files:**\n- Modify: `b.py`", "D\n**Files:**\n- Modify: `d.py`", "E\n**Files:**\n- Modify: `d.py`"),
 		Options{Mode: "team", SequentialAfter: "3", Memory: machine(64)})
@@ -309,7 +310,8 @@ func TestSequentialAfter(t *testing.T) {
 	}
 }
 
-// A batch starts on a candidate whose gates still run when they share less than the border (TEAM-04, C-09).
+// A batch starts early on a candidate whose gates are still running if their overlap is below the limit (TEAM-04,
+// C-09).
 func TestSpeculation(t *testing.T) {
 	files := func(from, n int) string {
 		var s strings.Builder
@@ -373,7 +375,7 @@ func TestSpeculation(t *testing.T) {
 	}
 }
 
-// With several needs a batch starts early on all of them, or waits for all of them.
+// A batch with several dependencies starts early on all of them or on none.
 func TestEarlyOnSeveral(t *testing.T) {
 	for third, want := range map[string][]string{"c.py": {"1", "2"}, "b.py": {}} {
 		d := decided(t, batches("A\n**Files:**\n- Modify: `a.py`", "B\n**Files:**\n- Modify: `b.py`",
@@ -385,7 +387,7 @@ func TestEarlyOnSeveral(t *testing.T) {
 	}
 }
 
-// What no decision can be made with is refused, with the name of the flag or setting.
+// Invalid options are refused, and the error names the flag or setting.
 func TestOptionsAreChecked(t *testing.T) {
 	with := func(change func(*Rules)) Options {
 		r := DefaultRules()
@@ -407,7 +409,7 @@ func TestOptionsAreChecked(t *testing.T) {
 			t.Errorf("%v, want %q", err, want)
 		}
 	}
-	// A rule is checked even where it is not asked.
+	// A rule is checked even if the decision does not use it.
 	if _, err := Decide(parsed(t, wide(2)),
 		Options{Mode: "headless", Rules: with(func(r *Rules) { r.Team = "scoer > 3" }).Rules}); err == nil ||
 		!strings.Contains(err.Error(), "unknown name scoer (1:1)") {
@@ -415,7 +417,7 @@ func TestOptionsAreChecked(t *testing.T) {
 	}
 }
 
-// A score of the user's is kept between 0 and 100, and rounded.
+// A score from a user's expression is rounded and limited to 0 to 100.
 func TestScoreOfTheUser(t *testing.T) {
 	for text, want := range map[string]int{"-5": 0, "1000": 100, "12.5": 13, "z * 100 + g + h + p": 100, "10 * g": 20,
 		"o": 0} {
@@ -445,7 +447,7 @@ func TestCriticalPath(t *testing.T) {
 	}
 }
 
-// A plan beyond what is searched runs in a row, and says so.
+// A plan with too many batches for the analysis runs sequentially, and the edges give this reason.
 func TestAPlanOfManyBatches(t *testing.T) {
 	p := &planparse.Plan{}
 	for i := range mostBatches + 1 {
@@ -474,7 +476,7 @@ func TestAbout(t *testing.T) {
 	}
 }
 
-// Beyond some thousands, pairs are counted and not listed.
+// Only a limited number of pairs is listed; the others are counted.
 func TestPairsAreBounded(t *testing.T) {
 	d := decided(t, wide(110), Options{})
 	if n := 110 * 109 / 2; len(d.Pairs) != mostPairs || d.PairsLeftOut != n-mostPairs {

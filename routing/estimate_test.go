@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// work reads "a:3 b:2<a c:1<a,b": durations in minutes, and what each piece waits for.
+// work parses "a:3 b:2<a c:1<a,b": durations in minutes, and the keys that each item waits for.
 func work(text string) (map[string]time.Duration, map[string][]string) {
 	took, needs := map[string]time.Duration{}, map[string][]string{}
 	for f := range strings.FieldsSeq(text) {
@@ -38,9 +38,9 @@ func TestMakespan(t *testing.T) {
 		{"a:5 b:3<a c:2<b", 4, 10},
 		{"a:2 b:4<a c:3<a d:1<b,c", 2, 7},
 		{"a:2 b:4<a c:3<a d:1<b,c", 1, 10},
-		// The long chain goes first, although its first piece is the shortest and comes last.
+		// The longest chain starts first, although its first item is the shortest and the last in order.
 		{"a:4 b:4 z:1 y:7<z", 2, 8},
-		// A worker that gets free takes what is ready, and does not wait for the other.
+		// A free worker takes any item that is ready and does not wait for another worker.
 		{"a:6 b:2 c:2<b d:2<c", 2, 6},
 		{"a:3<gone b:3", 2, 3}, // what is not there need not be waited for
 		{"a:3<a b:3", 1, 6},
@@ -55,8 +55,8 @@ func TestMakespan(t *testing.T) {
 	}
 }
 
-// No schedule is shorter than its longest chain or than the work divided by the workers, and none is longer than both
-// together. One worker takes the sum, and enough of them the chain.
+// A schedule is never shorter than the longest chain or than the total work divided by the workers, and never longer
+// than both together. With one worker it takes the sum, with enough workers as long as the longest chain.
 func TestMakespanBounds(t *testing.T) {
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -82,7 +82,7 @@ func TestMakespanBounds(t *testing.T) {
 			if least := max(longest, sum/time.Duration(workers)); got < least {
 				t.Fatalf("seed %d: %v with %d workers, cannot be below %v", seed, got, workers, least)
 			}
-			// Graham's bound: list scheduling leaves a worker idle only while the longest chain is worked on.
+			// Graham's bound: list scheduling leaves a worker idle only while the longest chain is in progress.
 			if most := longest + (sum-longest)/time.Duration(workers) + 1; got > most {
 				t.Fatalf("seed %d: %v with %d workers, cannot be above %v", seed, got, workers, most)
 			}
@@ -99,7 +99,7 @@ func TestMakespanBounds(t *testing.T) {
 	}
 }
 
-// samples are batches that passed in so many minutes, for a dollar a minute.
+// samples returns passed batches with the given durations in minutes, at one dollar per minute.
 func samples(run, class, tier string, minutes ...int) []Sample {
 	var out []Sample
 	for _, m := range minutes {
@@ -110,7 +110,7 @@ func samples(run, class, tier string, minutes ...int) []Sample {
 	return out
 }
 
-// What a batch takes is the median of batches like it; of batches a little like it where those are too few.
+// The expected duration is the median of similar batches; if there are too few, less similar ones count as well.
 func TestExpect(t *testing.T) {
 	like := samples("r", "wiring", "small", 1, 9, 3)
 	failed := samples("r", "wiring", "small", 90, 90, 90)
@@ -179,7 +179,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// What took long the last time is likely to take long again: one look at the very batch says more than many at others.
+// One earlier duration of the same batch counts more than many of other batches.
 func TestTheSameBatchSaysMost(t *testing.T) {
 	history := []Sample{
 		{Title: "Slow", Class: string(Wiring), Tier: Small, Duration: time.Hour, Passed: true},
@@ -195,7 +195,8 @@ func TestTheSameBatchSaysMost(t *testing.T) {
 	}
 }
 
-// What the plan says comes after what the very batch took, and before what others took.
+// An earlier duration of the same batch has priority over the estimate in the plan, which has priority over other
+// batches.
 func TestThePlanSaysHowLong(t *testing.T) {
 	history := []Sample{
 		{Run: "r", Title: "Old", Class: string(Wiring), Duration: time.Hour, Passed: true},
@@ -224,7 +225,7 @@ func TestThePlanSaysHowLong(t *testing.T) {
 	}
 }
 
-// Without history there are no figures but the speed-up, for which all batches count alike.
+// Without history the estimate contains only the speed-up, computed with equal durations for all batches.
 func TestEstimateWithoutHistory(t *testing.T) {
 	d := diamond(2)
 	Options{}.estimate(&d)
@@ -247,7 +248,8 @@ func TestEstimateWithoutHistory(t *testing.T) {
 	}
 }
 
-// Candidates that compete from the start take and cost what they are many, and together half as much again as one.
+// For a tournament with parallel candidates, the estimate counts the sequential time and the cost of each candidate,
+// and one and a half times the wall time of a single candidate.
 func TestEstimateCountsTournaments(t *testing.T) {
 	cost := 0.5
 	history := []Sample{}
@@ -272,7 +274,7 @@ func TestEstimateCountsTournaments(t *testing.T) {
 	}
 }
 
-// One earlier run of the very same batch tells its cost as well as its time.
+// One earlier run of the same batch determines its expected cost as well as its duration.
 func TestTheSameBatchTellsItsCost(t *testing.T) {
 	cost := 0.25
 	d := decided(t, "# P\n\n## Batch 1: Same\n\n- Create: `a.go`\n",

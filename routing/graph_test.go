@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// arrows writes edges as "1 -> 2 files: both change a.go", one a line.
+// arrows returns the edges as lines such as "1 -> 2 files: both change a.go".
 func arrows(d Decision) string {
 	var out []string
 	for _, e := range d.Edges {
@@ -19,7 +19,7 @@ func arrows(d Decision) string {
 	return strings.Join(out, "\n")
 }
 
-// batches writes a plan of batches from what stands below their headings.
+// batches returns a plan with one batch per body; the first line of a body is the title.
 func batches(bodies ...string) string {
 	var s strings.Builder
 	s.WriteString("# A plan\n")
@@ -39,7 +39,7 @@ func decided(t *testing.T, text string, o Options) Decision {
 	return d
 }
 
-// What makes a batch wait for another one, and what does not.
+// Each case shows evidence that makes a batch wait for another, or text that does not.
 func TestEvidence(t *testing.T) {
 	a := "A\n**Files:**\n- Create: `src/app/store.py`"
 	other := "B\n**Files:**\n- Modify: `src/other.py`\n\n"
@@ -187,7 +187,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// Formats have their own ways to say what comes after what.
+// Each format has its own notation for the order of batches.
 func TestWavesAndMarks(t *testing.T) {
 	comes := func(from, to, a, b string) string {
 		return fmt.Sprintf("%s -> %s wave: %s is after %s", from, to, b, a)
@@ -237,7 +237,7 @@ func TestWavesAndMarks(t *testing.T) {
 	}
 }
 
-// An edge says where in the plan its reason stands.
+// Each edge contains the line of its reason in the plan.
 func TestEdgesHaveLines(t *testing.T) {
 	d := decided(t, batches("A\n**Files:**\n- Create: `a.py`", "B\ndepends_on: 1\n\nText.",
 		"C\ncontext_refs: a.py\n\nText.", "D\n**Files:**\n- Modify: `d.py`\n\nIt needs a.py."), Options{})
@@ -251,7 +251,7 @@ func TestEdgesHaveLines(t *testing.T) {
 	}
 }
 
-// Two batches without a way between them carry what shows that they may run together (ROUTE-02).
+// A pair of independent batches lists the evidence that they can run in parallel (ROUTE-02).
 func TestPairs(t *testing.T) {
 	a := "A\n**Files:**\n- Create: `a.py`, `b.py`, `c.py`"
 	for name, tt := range map[string]struct{ plan, want string }{
@@ -280,7 +280,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// A circle names the lines that make it.
+// The error about a dependency cycle lists the lines that cause it.
 func TestCircles(t *testing.T) {
 	p := plan(t, "1 after 3", "2 after 1", "3 after 2", "4 after 3")
 	_, err := Decide(p, Options{})
@@ -317,7 +317,7 @@ func TestDeclaredNames(t *testing.T) {
 	}
 }
 
-// A patch creates, changes and removes files.
+// patched returns the files that a patch creates, and those that it changes or deletes.
 func TestPatched(t *testing.T) {
 	created, changed := patched(
 		"--- /dev/null\n+++ b/new.go\n@@ -0,0 +1 @@\n+x\n--- a/old.go\n+++ /dev/null\n@@ -1 +0,0 @@\n-x\n--- " +
@@ -327,7 +327,7 @@ func TestPatched(t *testing.T) {
 	}
 }
 
-// Folders and patterns hold what lies below them, and nothing that only begins alike.
+// Folders and patterns cover the paths below them, but not paths that only have the same prefix.
 func TestCovers(t *testing.T) {
 	for in, want := range map[string]bool{
 		"src/ src/a.go": true, "src/ src": true, "src srcs/a.go": false, "./ a/b": true, "src/*.go src/a.go": true,
@@ -342,8 +342,8 @@ func TestCovers(t *testing.T) {
 	}
 }
 
-// Fences are what they are for the parser: one in another belongs to it, and a code span at the beginning of a line is
-// none.
+// Routing reads fences as the parser does: a fence inside another belongs to the outer one, and a code span at the
+// beginning of a line is not a fence.
 func TestLinesOfFences(t *testing.T) {
 	b := &planparse.Batch{StartLine: 10,
 		Text: "a\n```go file=x.go\nb\n```sh\nc\n```\nd\n```\n```span``` e\n~~~\nf\n```\ng\n~~~\nh\n"}

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Code that imports what an earlier batch creates waits for it, however short the folder's name is.
+// Code waits for an earlier batch that creates a package it imports, however short the name of the folder is.
 func TestImports(t *testing.T) {
 	a := func(file string) string { return "A\n**Files:**\n- Create: `" + file + "`" }
 	b := func(file, lang, code string) string {

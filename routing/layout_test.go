@@ -14,8 +14,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// anyPlan makes up a plan: some batches share files, some say nothing, some depend on others above or below, some are
-// left out.
+// anyPlan returns a random plan: some batches share files, some list no files, some depend on others before or after
+// them, and some are skipped.
 func anyPlan(r *rand.Rand) *planparse.Plan {
 	p := &planparse.Plan{}
 	n := 1 + r.IntN(10)
@@ -49,7 +49,7 @@ func anyPlan(r *rand.Rand) *planparse.Plan {
 	return p
 }
 
-// reach returns who waits for whom by way of edges, directly or not.
+// reach returns all pairs of batches that edges connect, directly or indirectly.
 func reach(keys []string, edges [][2]string) map[[2]string]bool {
 	out := map[[2]string]bool{}
 	for _, e := range edges {
@@ -67,7 +67,7 @@ func reach(keys []string, edges [][2]string) map[[2]string]bool {
 	return out
 }
 
-// whatHolds checks what holds for each decision in team mode.
+// whatHolds checks the invariants of a decision in team mode.
 func whatHolds(t *testing.T, d Decision) {
 	t.Helper()
 	var keys, run []string
@@ -158,7 +158,7 @@ func whatHolds(t *testing.T, d Decision) {
 	}
 }
 
-// widestByTrying looks at each set of batches.
+// widestByTrying finds the largest set of parallel batches by trying all sets.
 func widestByTrying(run []string, apart func(i, j string) bool) int {
 	most := 0
 	for set := range 1 << len(run) {
@@ -177,7 +177,7 @@ func widestByTrying(run []string, apart func(i, j string) bool) int {
 	return most
 }
 
-// The figures over all pairs are what one gets by looking at each pair.
+// The summary over all pairs equals the result of checking each pair.
 func TestFiguresOverPairs(t *testing.T) {
 	for seed := range uint64(300) {
 		p := anyPlan(rand.New(rand.NewPCG(seed, 2)))
@@ -211,7 +211,8 @@ func TestFiguresOverPairs(t *testing.T) {
 	}
 }
 
-// Needs have no circle and nothing too much, lead to all that the edges lead to, and the width is the largest there is.
+// Dependencies contain no cycle and no redundant entry, include all that the edges imply, and the width is the
+// largest possible.
 func TestAnyPlan(t *testing.T) {
 	backwards, wideOnes, skipped := 0, 0, 0
 	for seed := range uint64(1500) {
@@ -244,7 +245,7 @@ func TestAnyPlan(t *testing.T) {
 	}
 }
 
-// The formula in Go and the expression that users see are the same.
+// The Go formula and the expression that users see give the same score.
 func TestDefaultScoreIsTheFormula(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	e, err := condition.ParseNumber[ScoreFact](DefaultScore)
@@ -282,7 +283,7 @@ func TestDefaultScoreIsTheFormula(t *testing.T) {
 	}
 }
 
-// Plans of the corpus are decided on, each in both modes, and what holds for any plan holds for them.
+// Decisions on the plans of the corpus meet the invariants in both modes.
 func TestCorpusIsDecidedOn(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "planparse", "testdata", "corpus", "files", "*", "*.md"))
 	if err != nil || len(files) < 50 {
@@ -320,7 +321,7 @@ func TestCorpusIsDecidedOn(t *testing.T) {
 	}
 }
 
-// Whatever a plan says, it is decided on or refused, and what holds for any plan holds.
+// For any plan, Decide returns an error or a decision that meets the invariants.
 func FuzzDecide(f *testing.F) {
 	seven, err := os.ReadFile("testdata/seven.md")
 	if err != nil {
@@ -346,7 +347,8 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
-// manyBatches is a plan of n batches, each of which shares a file with some, and names what others make.
+// manyBatches returns a plan of n batches, each of which shares a file with some others and mentions files and
+// functions of earlier ones.
 func manyBatches(n int) string {
 	var bodies []string
 	for i := range n {

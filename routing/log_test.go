@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// noon is a clock that stands still.
+// noon is a clock that always returns the same time.
 func noon() time.Time { return time.Date(2026, 5, 4, 12, 3, 14, 0, time.UTC) }
 
 func openLog(t *testing.T, path string) *Log {
@@ -42,7 +42,7 @@ func readLog(t *testing.T, path string) []Line {
 	return lines
 }
 
-// What is written is read again, run by run, and an open log goes on where it was.
+// The log is read back run by run, and reopening a log appends to it.
 func TestLog(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "logs", "routing-decisions.log")
 	l := openLog(t, path)
@@ -75,7 +75,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// A line that was cut off does not count, and does not take the next one with it.
+// A truncated line does not count and does not damage the next one.
 func TestLogAfterACrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.log")
 	must(t, os.WriteFile(path, []byte("# 2026-05-04 run r: p\n[12:00:00] MODE: team\n[12:00:01] MERG"), 0o644))
@@ -90,7 +90,7 @@ func TestLogAfterACrash(t *testing.T) {
 	}
 }
 
-// Lines of many goroutines, over more than one open file, do not run into each other.
+// Lines that several goroutines write through several open files do not mix.
 func TestLogOfMany(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.log")
 	var wg sync.WaitGroup
@@ -134,7 +134,7 @@ func TestLogErrors(t *testing.T) {
 	}
 }
 
-// The log says what a decision rests on.
+// The log contains the reasons for a decision.
 func TestLogLines(t *testing.T) {
 	_, d := sample(t)
 	var got []string
@@ -177,7 +177,7 @@ func TestSpeedUpText(t *testing.T) {
 	}
 }
 
-// Whatever a log holds, it can be read, and its beginning reads as the beginning of the whole.
+// Any log can be read, and a prefix of it gives a prefix of its lines.
 func FuzzReadLog(f *testing.F) {
 	for _, seed := range []string{"", "[12:03:14] MODE: team\n", "# 2026-05-04 run r: p\n[12:03:14] MERGE: x\n[12:03",
 		"junk\r\n\n[1] x\n", "[12:03:14] MODE: \n\x1b[2J\x00\n"} {

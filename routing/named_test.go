@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A batch waits for an earlier one that its text calls by its number, and for no other.
+// A batch waits for each earlier batch that its text mentions by number, and for no other.
 func TestBatchesCalledByNumber(t *testing.T) {
 	bodies := func(last string) string {
 		var out []string
@@ -76,7 +76,7 @@ func TestBatchesCalledByNumber(t *testing.T) {
 	}
 }
 
-// The reason quotes the text, and the line is that of the name.
+// The reason quotes the text, and its line is that of the mention.
 func TestCalledByNumberIsQuoted(t *testing.T) {
 	d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`",
 		"B\n**Files:**\n- Create: `b/b.py`\n\nHere is\nsome text. For each of the lines in it, without an end, **call** "+
@@ -87,7 +87,7 @@ func TestCalledByNumberIsQuoted(t *testing.T) {
 	}
 }
 
-// A later batch that is named does not turn the plan's order around.
+// A mention of a later batch does not reverse the order of the plan.
 func TestNamingALaterBatch(t *testing.T) {
 	d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`\n\nBatch 2 uses it.", "B\n**Files:**\n- Create: `b/b.py`"),
 		Options{})
@@ -96,7 +96,7 @@ func TestNamingALaterBatch(t *testing.T) {
 	}
 }
 
-// Each format has its own word, and tasks have names as well.
+// Each format has its own word for a batch, and the ids of tasks count as well.
 func TestUnitsOfOtherFormats(t *testing.T) {
 	for text, want := range map[string]string{
 		"# P\n\n### Task 1: A\n\n**Files:**\n- Create: `a/a.go`\n\n### Task 2: B\n\n**Files:**\n- Create: `b/b.go`\n\nUse the store from Task 1.\n":                                    `1 -> 2 text: the text says "Use the store from Task 1"`,
@@ -110,7 +110,7 @@ func TestUnitsOfOtherFormats(t *testing.T) {
 	}
 }
 
-// A long text is read in a time that grows with its length.
+// A long text that mentions a batch many times gives one edge. Reading it must not take quadratic time.
 func TestManyNames(t *testing.T) {
 	text := "A\n**Files:**\n- Create: `a/a.py`"
 	for _, word := range []string{"batch 1 ", "batch 1, ", "not batch 1 ", "batch 1, 1, 1 and 1-99 "} {

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/condition"
 )
 
-// Anyone who writes a rule finds in the documentation each name that it may read, and none else; the examples work.
+// The documentation lists exactly the names that each rule can use, and its examples work.
 func TestNamesAreDocumented(t *testing.T) {
 	text, err := os.ReadFile("../docs/team-mode.md")
 	if err != nil {
@@ -52,7 +52,7 @@ func TestNamesAreDocumented(t *testing.T) {
 	}
 }
 
-// A rule that is wrong is wrong in the settings: its key stands in front, and what may be written behind.
+// The error about an invalid rule starts with the key of the setting and ends with the valid names.
 func TestErrorsOfRulesNameTheirKey(t *testing.T) {
 	for want, change := range map[string]func(*Rules){
 		`routing.score: expression "\"a\"": gives text, but must give a number`: func(

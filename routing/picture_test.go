@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// wellFormed reads an SVG, counts its elements and collects its text.
+// wellFormed parses an SVG and returns the number of its elements and its text.
 func wellFormed(t *testing.T, data []byte) (elements map[string]int, text string) {
 	t.Helper()
 	elements = map[string]int{}
@@ -41,7 +41,7 @@ func TestSVG(t *testing.T) {
 	must(t, SVG(&b, p, d))
 	golden(t, "picture-plan.svg", b.Bytes())
 	elements, text := wellFormed(t, b.Bytes())
-	// A title for each of the six edges that no other implies, and for each of the eight batches.
+	// One title for each of the six edges that no others imply, and for each of the eight batches.
 	if elements["title"] != 14 {
 		t.Errorf("%d titles", elements["title"])
 	}
@@ -54,7 +54,7 @@ func TestSVG(t *testing.T) {
 			t.Errorf("no %q in %q", want, text)
 		}
 	}
-	// 1, 4, 5 and 7 take 16 minutes.
+	// The path 1, 4, 5, 7 takes 16 minutes.
 	if n := strings.Count(b.String(), `<path class="r-edge r-long" d="M`); n != 3+1 {
 		t.Errorf("%d thick lines, want three edges and one in the legend", n)
 	}
@@ -67,7 +67,7 @@ func TestDOT(t *testing.T) {
 	golden(t, "picture-plan.dot", b.Bytes())
 }
 
-// Nothing of a plan gets out of its place in a picture.
+// Text of a plan cannot break out of its place in a picture.
 func TestPicturesAreClean(t *testing.T) {
 	p, d := sample(t)
 	evil := "\"]; evil [\\ </title><script>x</script>\x1b[2J\x00\n&amp;\u202e"
@@ -93,7 +93,7 @@ func TestPicturesAreClean(t *testing.T) {
 	}
 }
 
-// A picture of nothing, of one batch and of many can be drawn.
+// Pictures can be drawn of no batches, of one and of many.
 func TestPicturesOfAnySize(t *testing.T) {
 	p, _ := sample(t)
 	for _, n := range []int{0, 1, 200} {
@@ -109,7 +109,7 @@ func TestPicturesOfAnySize(t *testing.T) {
 	}
 }
 
-// Where Graphviz is there, it reads what is written for it.
+// If Graphviz is installed, it can read the DOT output.
 func TestGraphvizReadsIt(t *testing.T) {
 	program, err := exec.LookPath("dot")
 	if err != nil {
@@ -127,7 +127,7 @@ func TestGraphvizReadsIt(t *testing.T) {
 	}
 }
 
-// A title is cut to the room of its box, of which a Chinese character takes twice as much.
+// A title is truncated to the width of its box; a Chinese character counts as two columns.
 func TestSVGWideTitle(t *testing.T) {
 	p, d := sample(t)
 	p.Batches[0].Title = "実装する台帳の再試行と通貨"

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A plan of two thousand batches that are woven into each other is shown, drawn and estimated in no time.
+// A plan of two thousand connected batches is printed, drawn and estimated without quadratic work.
 func TestLargePlansAreQuick(t *testing.T) {
 	const n = 2000
 	var edges []string

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The expected time does not count that work starts early, and the plan says so where it may.
+// The expected time ignores early starts; the output says so if some batch can start early.
 func TestEarlyStartsAreNotCounted(t *testing.T) {
 	chain := batches("A\n**Files:**\n- Create: `a.py`", "B\ndepends_on: 1\n\n**Files:**\n- Create: `b.py`",
 		"C\n**Files:**\n- Create: `c.py`")

@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// sample is a decision about a plan of seven batches, with something of everything.
+// sample returns a plan of eight batches and a decision about it that uses every feature.
 func sample(t *testing.T) (*planparse.Plan, Decision) {
 	t.Helper()
 	p := &planparse.Plan{Title: "Payments"}

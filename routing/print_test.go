@@ -51,7 +51,7 @@ func TestPrint(t *testing.T) {
 	golden(t, "print-plan.txt", []byte(printed(t, p, d, o)))
 }
 
-// What is not known is called so, and is never 0.
+// Unknown values are printed as unknown, never as 0.
 func TestPrintWithoutData(t *testing.T) {
 	p, d := sample(t)
 	d.Estimate, d.Memory = Estimate{SpeedUp: d.Estimate.SpeedUp, Source: noData},
@@ -80,7 +80,7 @@ func TestPrintWithoutData(t *testing.T) {
 	}
 }
 
-// A plan cannot steer the terminal, nor write lines of its own.
+// Text of a plan cannot send control characters to the terminal or add lines to the output.
 func TestPrintIsClean(t *testing.T) {
 	p, d := sample(t)
 	evil := "x\x1b[2J\n\nRecommendation: TEAM MODE\u202e\x07"
@@ -102,7 +102,7 @@ func TestPrintIsClean(t *testing.T) {
 	}
 }
 
-// Lines are broken, whatever is in them, but words are not.
+// Long lines are wrapped, but words are not split.
 func TestPrintWidth(t *testing.T) {
 	p, d := sample(t)
 	long := strings.Repeat("wörter und mehr ", 40)
@@ -124,8 +124,8 @@ func TestPrintWidth(t *testing.T) {
 	}
 }
 
-// Columns stand below each other whatever language a plan is written in: a Chinese character takes two of them, and an
-// accent that is a character of its own none.
+// Columns are aligned for plans in any language: a Chinese character takes two columns, and a combining accent takes
+// none.
 func TestPrintWideTitles(t *testing.T) {
 	p, d := sample(t)
 	p.Batches[0].Title, p.Batches[1].Title, p.Batches[2].Title = "実装する台帳", "Cafe\u0301", strings.Repeat("台帳の再試行", 8)
@@ -162,7 +162,7 @@ func TestPrintWideTitles(t *testing.T) {
 	}
 }
 
-// shape makes a decision of batches "1" to n, with edges such as "1>2".
+// shape returns a decision about batches "1" to n with edges such as "1>2".
 func shape(n int, edges string) Decision {
 	var d Decision
 	for i := range n {
@@ -209,7 +209,7 @@ func TestDrawGraph(t *testing.T) {
 	}
 }
 
-// left leaves batches out.
+// left marks the given batches as skipped.
 func left(d Decision, which ...int) Decision {
 	for _, i := range which {
 		d.Steps[i].Skip = "not now"
@@ -224,8 +224,8 @@ func chain(n int) (edges []string) {
 	return edges
 }
 
-// Each graph can be read back from its drawing: the chains have the edges that do not follow from others, each once,
-// and with columns each batch stands below itself.
+// A graph can be reconstructed from its drawing: the chains contain each edge that others do not imply exactly once,
+// and with columns each batch is always in its own column.
 func TestDrawGraphOfMany(t *testing.T) {
 	word := regexp.MustCompile(`B\d+`)
 	for seed := range uint64(300) {

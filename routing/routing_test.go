@@ -11,8 +11,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// plan makes a plan of lines such as "2 after 1, 3". The words "empty", "done" and "open" say what a batch is,
-// "when: …" is its condition, and "as 2" its number where that is not its key. Each line is ten lines long.
+// plan builds a plan from lines such as "2 after 1, 3". The words "empty", "done" and "open" describe the batch,
+// "when: …" is its condition, and "as 2" its number if that differs from its key. Each batch is ten lines long.
 func plan(t *testing.T, lines ...string) *planparse.Plan {
 	t.Helper()
 	p := &planparse.Plan{}
@@ -42,7 +42,7 @@ func plan(t *testing.T, lines ...string) *planparse.Plan {
 	return p
 }
 
-// story writes a decision as "1; 2 needs 1; 3 (why it is left out)".
+// story returns a decision as text such as "1; 2 needs 1; 3 (why it is skipped)".
 func story(d Decision) string {
 	var out []string
 	for _, s := range d.Steps {
@@ -135,7 +135,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// runnable checks that the batches can be run one by one: nothing waits for ever, and no two at once.
+// runnable checks that the batches can run in exactly one order: at each step exactly one batch is ready.
 func runnable(t *testing.T, d Decision) {
 	t.Helper()
 	over := map[string]bool{}
@@ -208,7 +208,7 @@ func TestDecideRefuses(t *testing.T) {
 	}
 }
 
-// The condition of the plan holds for each batch; that of a batch comes on top.
+// The condition of the plan applies to each batch, in addition to the batch's own condition.
 func TestConditionOfThePlan(t *testing.T) {
 	p := plan(t, "1", "2 when: batch.number == '2'", "3 when: false")
 	p.Header.When = "batch.number != '1'"
@@ -222,7 +222,7 @@ func TestConditionOfThePlan(t *testing.T) {
 	}
 }
 
-// A parsed plan is decided on as it stands.
+// Decide accepts a plan exactly as the parser returns it.
 func TestDecideOnAParsedPlan(t *testing.T) {
 	p, err := planparse.Parse("plan.md",
 		[]byte(
@@ -241,7 +241,7 @@ func TestDecideOnAParsedPlan(t *testing.T) {
 	}
 }
 
-// Where a plan splits batch 2 into 2a and 2b, --from 2 starts with the first part and --to 2 ends with the last one.
+// If a plan splits batch 2 into 2a and 2b, --from 2 starts with the first part and --to 2 ends with the last one.
 func TestANumberMeansItsParts(t *testing.T) {
 	text := ""
 	for _, number := range []string{"1", "2a", "2b", "3.1", "3.2", "22"} {
@@ -291,7 +291,7 @@ func TestHolds(t *testing.T) {
 	}
 }
 
-// What is no condition is refused with the place, never taken for yes or no.
+// An invalid condition is refused with its text and never counts as true or false.
 func TestHoldsRefuses(t *testing.T) {
 	for condition, want := range map[string]string{
 		"batch.nubmer == '1'": "nubmer", "batches == 1": "batches", "envs.CI": "envs", "batch.tasks": "yes or no",

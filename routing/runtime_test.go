@@ -9,7 +9,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Two batches that touch the same port, database or service run one after the other, however each of them says it.
+// Two batches that use the same port, database or service run one after the other, even if they mention it in
+// different forms.
 func TestSameTarget(t *testing.T) {
 	for _, tt := range []struct{ a, b, want string }{
 		{"Start the server on port 9000.", "Run: `curl http://localhost:9000/`", "uses port 9000"},
@@ -34,7 +35,7 @@ func TestSameTarget(t *testing.T) {
 	}
 }
 
-// What only looks like it is none, and two different ones are no reason to wait.
+// Similar text is not a shared target, and batches with different targets need not wait.
 func TestOtherTargets(t *testing.T) {
 	for _, text := range []string{
 		"Port 12 tests to the new API, and 3000 lines.", "Run: `mkdir -p 20`", "Meet at 10:30.",
@@ -54,7 +55,7 @@ func TestOtherTargets(t *testing.T) {
 	}
 }
 
-// What is shared counts against team mode.
+// Shared targets count against team mode.
 func TestSharedTargetsSpeakAgainstTeamMode(t *testing.T) {
 	body := "X\n**Files:**\n- Create: `X/a.py`\n- Test: `X/test_a.py`\n\nRun: `psql appdb`"
 	d := decided(t, batches(strings.ReplaceAll(body, "X", "p"), strings.ReplaceAll(body, "X", "q")),
@@ -64,7 +65,8 @@ func TestSharedTargetsSpeakAgainstTeamMode(t *testing.T) {
 	}
 }
 
-// What a batch does to the machine is a hint; what its design says of ports, servers and databases is none.
+// An action of a batch on the machine is a runtime hint; a description of ports, servers and databases in its design
+// is not.
 func TestRuntimeHints(t *testing.T) {
 	for text, want := range map[string]string{
 		"Starts server X on port 80.":                                            "starts a server, uses a fixed port",

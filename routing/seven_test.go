@@ -10,14 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// machine returns the probe of a machine with n bytes of memory available.
+// machine returns a memory probe that reports n GB of available memory.
 func machine(n float64) func() (uint64, error) {
 	return func() (uint64, error) { return uint64(n * gigabyte), nil }
 }
 
-// The plan of testdata/seven.md has the shape that the requirements show as their example, with 21 GB for workers that
-// take 8: who waits for whom, the groups, the widest of them, the workers, the models, and who starts early, and
-// the score: 73, where the example has 72, which is team mode without being asked for.
+// The plan in testdata/seven.md has the shape of the example in the requirements, with 21 GB of memory and 8 GB per
+// worker. The test checks the dependencies, the groups, the width, the workers, the models and the early starts. The
+// score is 73 (72 in the example), so team mode is chosen automatically.
 func TestSevenBatches(t *testing.T) {
 	text, err := os.ReadFile("testdata/seven.md")
 	if err != nil {
@@ -81,7 +81,7 @@ func TestSevenBatches(t *testing.T) {
 	}
 }
 
-// What speaks for and against team mode is said with the names of batches.
+// The reasons for and against team mode name the batches.
 func TestScoreReasons(t *testing.T) {
 	text, err := os.ReadFile("testdata/seven.md")
 	if err != nil {
@@ -106,7 +106,7 @@ func TestScoreReasons(t *testing.T) {
 	}
 }
 
-// asShare writes a share as people do: "20 %", "66.7 %". A figure that is not whole is never rounded up to a border.
+// asShare formats a percentage: "20 %", "66.7 %". A fraction is never rounded up to a limit.
 func asShare(v float64) string {
 	if v == math.Trunc(v) {
 		return fmt.Sprintf("%.0f %%", v)

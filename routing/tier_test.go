@@ -30,7 +30,7 @@ Run: ` + "`go test ./...`" + `
 - Create: ` + "`b.go`" + `
 `
 
-// tiered writes the choice of models: "1 medium=medium(m)+", where + means that it escalates.
+// tiered returns the choice of models as text: "1 medium=medium(m)+", where + means that the batch escalates.
 func tiered(t *testing.T, o Options) (string, error) {
 	t.Helper()
 	p := parsed(t, fourKinds)
@@ -82,7 +82,7 @@ func TestTiers(t *testing.T) {
 	}
 }
 
-// A name that means nothing is an error, which says what would mean something. It is never a guess.
+// An unknown name of a tier, model or batch is an error that lists the valid names; runplan never guesses.
 func TestTierErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		models, override map[string]string

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// A person says yes to a tree, and to no other. Nobody waits for them but the run's end.
+// A person approves one tree and no other. Other batches continue while an approval is pending; only the end of the
+// run waits for it.
 func TestApproval(t *testing.T) {
 	tell(t, map[string]scenario{
 		"what a person agreed to is merged, and asked for once": {plan: "a?", script: `
@@ -85,7 +86,7 @@ func TestApproval(t *testing.T) {
 	})
 }
 
-// A candidate is reviewed once for what it changes, and goes where the verdict says.
+// A candidate is reviewed once for its changes, and the verdict decides the next step.
 func TestReview(t *testing.T) {
 	tell(t, map[string]scenario{
 		"green": {plan: "a", info: Info{Review: "all", Fidelity: true}, script: `
@@ -150,7 +151,7 @@ func TestReview(t *testing.T) {
 	})
 }
 
-// A run is reviewed as a whole before it lands, and below the owner's bar a person decides.
+// The whole run is reviewed before it lands; if the confidence is below the owner's threshold, a person decides.
 func TestFinalReview(t *testing.T) {
 	merged := `
 			start -> a/r1-c0/execute
@@ -188,7 +189,7 @@ func TestFinalReview(t *testing.T) {
 	})
 }
 
-// Ids are short, and may be cut shorter as long as they are clear.
+// Approval ids are short, and an abbreviation is accepted if it is unambiguous.
 func TestFindApproval(t *testing.T) {
 	list := []Approval{{ID: "1f0c2a7b/1", Run: "1f0c2a7b-x"}, {ID: "1f0c2a7b/12", Run: "1f0c2a7b-x"},
 		{ID: "20aa00bb/1", Run: "20aa00bb-y"}}
@@ -210,7 +211,7 @@ func TestFindApproval(t *testing.T) {
 	}
 }
 
-// Anyone who is asked at a checkpoint reads what it asks wherever the question is told.
+// The question to a person at a checkpoint includes the text of the checkpoint.
 func TestTheQuestionSaysWhatACheckpointAsks(t *testing.T) {
 	info := plans(Info{Workers: 1, MaxAttempts: 1}, "a?")
 	info.Batches[0].Asks = "open the page"

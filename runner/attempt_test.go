@@ -2,7 +2,7 @@ package runner
 
 import "testing"
 
-// A failure moves a batch one tier up, where that was asked for (MODEL-10).
+// With escalation enabled, a failure moves the batch up by one tier (MODEL-10).
 func TestTiers(t *testing.T) {
 	models := map[string]string{"small": "haiku", "medium": "sonnet", "large": "opus"}
 	up := Info{Escalate: true, MaxAttempts: 4, Models: models}
@@ -44,7 +44,7 @@ func TestTiers(t *testing.T) {
 	})
 }
 
-// An agent that cannot go on for now sets its batch aside, and no other.
+// If an agent cannot continue for now, only its batch is parked.
 func TestParking(t *testing.T) {
 	wait := Info{Workers: 2, OnLimit: "wait"}
 	tell(t, map[string]scenario{
@@ -149,7 +149,7 @@ func TestParking(t *testing.T) {
 	})
 }
 
-// No agent is started that would overrun what the run may cost.
+// The run starts no agent that would probably exceed the cost limit.
 func TestCostLimit(t *testing.T) {
 	two := Info{Workers: 2, MaxCostUSD: 2}
 	tell(t, map[string]scenario{
@@ -224,7 +224,7 @@ func TestCostLimit(t *testing.T) {
 	})
 }
 
-// Agents that cannot be started side by side may be started one after the other (TEAM-10).
+// If agents cannot be started in parallel, the run starts them one after the other (TEAM-10).
 func TestFallbackToOneWorker(t *testing.T) {
 	tell(t, map[string]scenario{
 		"one agent at a time goes on when one more could not be started": {plan: "a b c", info: Info{Workers: 2}, script: `
@@ -252,8 +252,8 @@ func TestFallbackToOneWorker(t *testing.T) {
 	})
 }
 
-// With resample, candidates compete after a failure of the work itself. A failed commit, a denial and a failure that
-// a repetition does not change lead to one more edit.
+// With resample, candidates compete after a failure of the work itself. After a failed commit, a denial, or a failure
+// that a repetition cannot change, the agent edits once more.
 func TestWhatIsSampledAfterAFailure(t *testing.T) {
 	for _, tt := range []struct {
 		from State

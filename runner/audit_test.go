@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// decider is driven by the simulation: the machine, or a broken one that the simulation must catch.
+// decider is the interface that the simulation drives: the real machine, or a broken one that the simulation must
+// detect.
 type decider interface {
 	Start() []Command
 	Apply(Event) []Command
@@ -18,10 +19,10 @@ type decider interface {
 	Tip() string
 }
 
-// build makes a decider that tells took of each way it takes.
+// build creates a decider that calls took for each transition.
 type build func(info Info, took func(Transition)) (decider, error)
 
-// sound builds the real machine.
+// sound creates the real machine.
 func sound(info Info, took func(Transition)) (decider, error) {
 	m, err := New(info)
 	if err != nil {
@@ -31,7 +32,7 @@ func sound(info Info, took func(Transition)) (decider, error) {
 	return m, nil
 }
 
-// audit watches a decider from outside: what it is told, what it wishes for, and what it says of itself.
+// audit observes a decider from outside: the events it gets, the commands it issues, and the state it reports.
 type audit struct {
 	info  Info
 	place map[string]int      // of each batch in the plan
@@ -65,26 +66,26 @@ func (a *audit) took(t Transition) {
 	}
 }
 
-// due tells whether e answers a command that is in progress. Any other report has to change nothing.
+// due reports whether e answers a command that is in progress. Any other report must change nothing.
 func (a *audit) due(e Event) bool {
 	c, ok := a.out[e.Command]
 	return ok && reportOf(c.Kind) == e.Kind && answers(c.Kind, e.Outcome)
 }
 
-// asks tells whether e answers a question that stands.
+// asks reports whether e answers a pending question.
 func asks(d decider, e Event) bool {
 	return slices.ContainsFunc(d.Waiting(), func(w Approval) bool {
 		return w.Command == e.Command && w.Batch == e.Batch && w.Tree == e.Tree && w.Commit == e.Commit
 	})
 }
 
-// start begins the run.
+// start starts the run.
 func (a *audit) start(d decider) ([]Command, error) {
 	cmds := d.Start()
 	return cmds, a.look(d, cmds)
 }
 
-// apply tells d of e and complains of what d must not do.
+// apply passes e to d and returns an error if d violates a rule.
 func (a *audit) apply(d decider, e Event) ([]Command, error) {
 	switch e.Kind {
 	case Sampled, Executed, Rebased, Gated, Tried, Judged, Reviewed, ApprovalAsked, Committed, Merged, Landed, Waited:
@@ -107,7 +108,8 @@ func (a *audit) apply(d decider, e Event) ([]Command, error) {
 	return cmds, nil
 }
 
-// withdraw forgets what was cancelled, which needs a reason: its base no longer exists.
+// withdraw removes cancelled commands and returns an error if one was cancelled without a reason, such as a lost
+// base.
 func (a *audit) withdraw(d decider, e Event) error {
 	pending := map[string]bool{}
 	for _, c := range d.Pending() {
@@ -148,7 +150,7 @@ func (a *audit) atWork(k CommandKind) int {
 	return n
 }
 
-// ignores complains if a report on nothing changes anything.
+// ignores returns an error if a report without a matching command changes anything.
 func (a *audit) ignores(d decider, e Event) error {
 	pending, views, tip := d.Pending(), d.Batches(), d.Tip()
 	cmds := d.Apply(e)
@@ -159,7 +161,7 @@ func (a *audit) ignores(d decider, e Event) error {
 	return nil
 }
 
-// look checks the new commands, and what d says of itself after them.
+// look checks the new commands and the state of d after them.
 func (a *audit) look(d decider, cmds []Command) error {
 	for _, v := range d.Batches() {
 		a.views[v.Key] = v
@@ -197,7 +199,7 @@ func (a *audit) look(d decider, cmds []Command) error {
 	return a.pending(d)
 }
 
-// pending checks that d knows what is in progress, in plan order.
+// pending checks that d lists exactly the commands in progress, in plan order.
 func (a *audit) pending(d decider) error {
 	pending := d.Pending()
 	if len(pending) != len(a.out) {

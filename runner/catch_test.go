@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A simulation that cannot fail proves nothing: each invariant catches the bug that it is there for.
+// Each invariant of the simulation detects the bug that it is meant for.
 func TestSimulationCatches(t *testing.T) {
 	tests := map[string]struct {
 		build build
@@ -217,7 +217,7 @@ func TestSimulationCatches(t *testing.T) {
 	}
 }
 
-// broken is a machine with another way to take events in.
+// broken is a machine that handles events differently.
 type broken struct {
 	*Machine
 	apply func(*Machine, Event) []Command
@@ -225,7 +225,7 @@ type broken struct {
 
 func (b broken) Apply(e Event) []Command { return b.apply(b.Machine, e) }
 
-// with builds a broken machine: of another run than was asked for, or with another Apply.
+// with returns a builder of broken machines: with a changed job, or with another Apply.
 func with(bend func(*Info), apply func(*Machine, Event) []Command) build {
 	if apply == nil {
 		apply = (*Machine).Apply
@@ -244,7 +244,7 @@ func with(bend func(*Info), apply func(*Machine, Event) []Command) build {
 	}
 }
 
-// forgetful builds machines; every second one counts attempts differently.
+// forgetful builds machines that count attempts differently when they replay a journal.
 func forgetful(info Info, took func(Transition)) (decider, error) {
 	m, err := New(info)
 	if err != nil {

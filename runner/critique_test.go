@@ -6,7 +6,8 @@ import (
 	"github.com/runplan/runplan/agents"
 )
 
-// A limit on money counts what looking at an agent's steps costs, and does not take it for what an attempt costs.
+// The cost limit includes the cost of critiques of an agent's steps, but the expected cost of the next attempt does
+// not.
 func TestCritiqueCountsAgainstTheLimit(t *testing.T) {
 	one, some := 1.0, 0.25
 	e := Event{Kind: Executed, Batch: "a", Outcome: OutcomeOK, Usage: &agents.Usage{CostUSD: &one},

@@ -90,7 +90,7 @@ func TestCommandRoundTrip(t *testing.T) {
 	}
 }
 
-// An id stands for one question: whatever a command asks for otherwise makes it another one.
+// A command id identifies one question: a command that differs in any other field is a different command.
 func TestCommandSame(t *testing.T) {
 	one := Command{
 		ID: "a/r1-c0/gate", Kind: Gate, Batch: "a", Attempt: 1, Base: "b", From: "f", Commit: "c", Tree: "t", After: 5,
@@ -135,7 +135,7 @@ func TestCommandSame(t *testing.T) {
 	}
 }
 
-// Contents travel by reference: an event that carries too much is refused, and the error says what to do.
+// An event that exceeds the maximum size is refused, and the error says to refer to a file or a commit instead.
 func TestEventEncodeBoundsTheSize(t *testing.T) {
 	e := Event{Kind: Gated, Batch: "a"}
 	empty, err := e.Encode()
@@ -170,7 +170,7 @@ func TestEventEncodeBoundsTheSize(t *testing.T) {
 	}
 }
 
-// The kind and the candidate are read out of the id of a command, whichever agent took over.
+// The kind and the candidate can be read from a command id, also after another agent took over.
 func TestIDsOfCommands(t *testing.T) {
 	for id, want := range map[string]struct {
 		kind      CommandKind
@@ -189,7 +189,7 @@ func TestIDsOfCommands(t *testing.T) {
 	}
 }
 
-// Requirements lose their wording, and then their place, before the event that starts a run grows too large.
+// If the event that starts a run would be too large, requirements lose their wording first, and are then left out.
 func TestRequirementsFitTheFirstEvent(t *testing.T) {
 	var list []RequirementInfo
 	for i := range 2 * maxRequirements {

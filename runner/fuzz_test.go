@@ -13,11 +13,12 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// Whatever a journal holds, Apply does not panic, acts on no report on nothing, and answers a replay alike.
+// For any journal, Apply does not panic, ignores reports without a matching command, and returns the same commands on
+// a replay.
 func FuzzApply(f *testing.F) {
 	f.Add([]byte{0, 0, 0})
-	// Three workers and five batches, of which some may start early; and then: all goes well, a bit of everything,
-	// and candidates that compete.
+	// The plan has three workers and five batches, some of which may start early. The seeds cover a run without
+	// failures, a mixture of outcomes, and competing candidates.
 	plan := []byte{2, 2, 1, 1, 1, 1, 0, 1, 0, 0, 2, 5, 0, 1, 1, 0, 5, 0, 1, 2, 0, 0, 2, 3, 0, 6, 1, 0, 0, 0, 4, 2, 1, 1, 0}
 	const well = 119
 	f.Add(append(slices.Clone(plan), bytes.Repeat([]byte{well}, 400)...))
@@ -72,7 +73,7 @@ func FuzzApply(f *testing.F) {
 	})
 }
 
-// input makes plans and events of bytes.
+// input converts bytes to plans and events.
 type input struct{ data []byte }
 
 func (in *input) next(n int) int {
@@ -204,7 +205,7 @@ func (in *input) command(d decider) string {
 			Trial}[in.next(13)])
 }
 
-// name is that of a commit or a tree: most often a new one.
+// name returns the name of a commit or tree, usually a new one.
 func (in *input) name(seq int) string {
 	if n := in.next(8); n > 3 {
 		return fmt.Sprint("k", seq)

@@ -2,7 +2,8 @@ package runner
 
 import "testing"
 
-// A limit is one of the account: it holds up all batches, and each is given to another agent where there is one.
+// A limit applies to the whole account of an agent: it blocks the agent for all batches, and another agent takes them
+// over if there is one.
 func TestLimits(t *testing.T) {
 	one := func(onLimit string) Info { return Info{Workers: 2, OnLimit: onLimit, Agents: agentsOf("x")} }
 	two := func(onLimit string) Info { return Info{Workers: 2, OnLimit: onLimit, Agents: agentsOf("x,y")} }
@@ -85,7 +86,7 @@ func TestLimits(t *testing.T) {
 			end stopped limited
 			because batch 1: 429
 			resume                                 -> a/r1-c0/execute b/r1-c0/execute`},
-		// Each wait is up to a tenth shorter than that, so that runs do not come back in the same second.
+		// Each wait is up to a tenth shorter, so that several runs do not continue in the same second.
 		"without a time each wait is twice as long as the one before": {plan: "a b", info: Info{Workers: 1, OnLimit: "wait", BackoffMS: 10_000, MaxBackoffMS: 30_000, Agents: agentsOf("x")}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited reason=429     -> run/l1/wait until=9

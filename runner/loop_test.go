@@ -155,7 +155,8 @@ func TestLoopMermaid(t *testing.T) {
 	}
 }
 
-// ways lists the transitions by hand, as "from trigger to", so that a change of the table has to be made twice.
+// ways lists all transitions by hand, as "from trigger to", so that each change of the table must be made in two
+// places.
 const ways = `
 load done parse, parse done preflight, preflight done index, index done route, index skipped route
 route done plan_review, plan_review done retrieve, plan_review skipped retrieve, plan_review failed plan_refine
@@ -170,8 +171,8 @@ publish done commit, publish moved gate, publish failed debug
 commit done merge, commit changed gate, commit failed debug, commit moved gate
 merge done learn, merge moved gate, learn done [*]`
 
-// The machine accepts exactly the transitions of ways: from each state, each trigger either leads to the one state
-// that ways has, or the run stops with an internal error and the batch stays where it is.
+// The machine accepts exactly the transitions in ways: in each state, each trigger either leads to the state that
+// ways lists, or stops the run with an internal error and leaves the batch in its state.
 func TestMachineTakesOnlyTheWaysOfTheLoop(t *testing.T) {
 	want := map[string]State{}
 	states, triggers := []State{End, "", "unknown"}, []Trigger{"", "unknown"}
@@ -201,7 +202,7 @@ func TestMachineTakesOnlyTheWaysOfTheLoop(t *testing.T) {
 	}
 }
 
-// The third plan of a self-fix was refused twice; a run with an index opens it.
+// The plan of this self-fix was refused twice and accepted in round three; the run has an index.
 func TestStartWalksThroughTheReviewsOfAPlan(t *testing.T) {
 	m := machine(t, Info{Workers: 1, MaxAttempts: 1, Indexed: true, Round: 3}, "a")
 	var took []string
@@ -217,7 +218,7 @@ func TestStartWalksThroughTheReviewsOfAPlan(t *testing.T) {
 	}
 }
 
-// The run itself walks the loop to where its batches begin.
+// The start of a run passes through the loop up to the state in which its batches begin.
 func TestMachineStartWalksTheLoop(t *testing.T) {
 	m := machine(t, Info{Workers: 1, MaxAttempts: 1}, "a")
 	var took []Transition
@@ -238,7 +239,7 @@ func TestMachineStartWalksTheLoop(t *testing.T) {
 	}
 }
 
-// reach finds all that can be reached from s.
+// reach returns all states that can be reached from s.
 func reach(l Loop, s State) map[State]bool {
 	seen := map[State]bool{s: true}
 	for again := true; again; {

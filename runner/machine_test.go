@@ -274,7 +274,7 @@ func TestMachineStartsOnce(t *testing.T) {
 	}
 }
 
-// Each kind of command has its outcomes; the machine ignores any other.
+// Each kind of command has its own set of outcomes; the machine ignores all others.
 func TestAnswers(t *testing.T) {
 	all := "execute sample judge rebase gate trial fidelity review ask commit merge land wait"
 	for outcome, want := range map[Outcome]string{

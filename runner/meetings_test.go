@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// meetings holds a reader's knowledge of the limits of agents.
+// meetings tracks the limits of agents, as an independent reader of the events would.
 type meetings struct {
 	until map[string]time.Time // of each agent that is limited; zero where nobody knows
 	hits  map[string]int       // by agent, since it last did something
@@ -17,7 +17,7 @@ type meetings struct {
 	switches, waits int // for the record
 }
 
-// hear takes up what is told to the machine. c is the command that e reports on.
+// hear processes an event that the machine gets. c is the command that e reports on.
 func (m *meetings) hear(c Command, e Event, due bool, info Info) {
 	if m.until == nil {
 		m.until, m.hits, m.last, m.turns = map[string]time.Time{}, map[string]int{}, map[string]string{}, map[string]int{}
@@ -59,7 +59,7 @@ func says(o Outcome) bool {
 	return slices.Contains([]Outcome{OutcomeOK, OutcomeFailed, OutcomeUnchanged, OutcomeTimedOut}, o)
 }
 
-// resumed forgets what a run that goes on may try again.
+// resumed forgets the limits that a resumed run may test again.
 func (m *meetings) resumed(now time.Time, info Info) {
 	m.met++
 	clear(m.hits)
@@ -80,7 +80,7 @@ func (m *meetings) limited(agent string, now time.Time) bool {
 	return on && (until.IsZero() || now.Before(until))
 }
 
-// fits complains of a command that no agent of its name may be given.
+// fits returns an error if a command names an agent that must not get it.
 func (m *meetings) fits(c Command, now time.Time, agents []AgentInfo) error {
 	if c.Kind != Execute || len(agents) == 0 {
 		return nil
@@ -102,7 +102,8 @@ func (m *meetings) fits(c Command, now time.Time, agents []AgentInfo) error {
 		who += fmt.Sprint(c.Slot.Number)
 	}
 	if was := m.last[who]; was != "" && was != c.Agent {
-		// There and back: an agent that met a limit is asked again when that is over.
+		// A batch can change agents twice for each limit: an agent that met a limit gets work again when the limit
+		// ends.
 		m.switches++
 		if m.turns[who]++; m.turns[who] > 2*m.met {
 			return fmt.Errorf("%s goes to another agent for time %d, after %d limits", c.ID, m.turns[who], m.met)

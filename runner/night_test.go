@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// night plays the driver of a run that nobody looks at: a clock that jumps from wait to wait, agents that do what a
-// script says, and a person who answers once nothing else can be done.
+// night is the driver of an unattended run: its clock jumps from wait to wait, its agents follow a script, and a
+// person answers only if nothing else can be done.
 type night struct {
 	t        *testing.T
 	now      time.Time
@@ -28,7 +28,7 @@ func (n *night) take(s Step) {
 	}
 }
 
-// do carries out one command, and returns what happened.
+// do executes one command and returns its event.
 func (n *night) do(c Command) Event {
 	e := Event{Kind: reportOf(c.Kind), Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Outcome: OutcomeOK, Base: c.Base}
 	switch c.Kind {
@@ -62,8 +62,8 @@ func (n *night) do(c Command) Event {
 	return e
 }
 
-// A night without a person: three limits, two lost connections, one runaway attempt and one question. By morning all
-// is done, each wait is in the journal, and waits cost neither an attempt nor a tier (LIMIT-01, LIMIT-02).
+// An unattended run meets three limits, two lost connections, one runaway attempt and one question. It completes all
+// batches, each wait is in the journal, and waits use up neither attempts nor tiers (LIMIT-01, LIMIT-02).
 func TestNight(t *testing.T) {
 	limited := func(wait time.Duration) Event {
 		return Event{Outcome: OutcomeLimited, Reason: "rate limit", DurationMS: wait.Milliseconds()}

@@ -2,7 +2,7 @@ package runner
 
 import "testing"
 
-// The queue tests what will be merged.
+// The merge queue tests the tree that will be merged.
 func TestQueue(t *testing.T) {
 	team := Info{Workers: 5, Speculate: true}
 	tell(t, map[string]scenario{

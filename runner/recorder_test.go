@@ -28,7 +28,7 @@ func kinds(events []Event) []EventKind {
 	return out
 }
 
-// What happens is numbered without gaps, and what readers are told stands beside it.
+// The recorder numbers all events without gaps, including those that only inform readers.
 func TestTheBooksAreWithoutGaps(t *testing.T) {
 	s, info := recorderOf(t)
 	step := s.Begin(info)
@@ -49,7 +49,7 @@ func TestTheBooksAreWithoutGaps(t *testing.T) {
 	}
 }
 
-// Anyone who reads the journal back goes on with the same number, and tells readers nothing twice.
+// A recorder that reads back the journal continues with the next number and repeats no event to readers.
 func TestAScribeGoesOnWhereAnotherStopped(t *testing.T) {
 	one, info := recorderOf(t)
 	first := one.Begin(info)
@@ -64,7 +64,7 @@ func TestAScribeGoesOnWhereAnotherStopped(t *testing.T) {
 	}
 }
 
-// A command that lost its ground is cancelled, and readers are told; one that is still wanted is not.
+// A command whose base was lost is cancelled with an event; a command that is still needed is not.
 func TestOnlyWhatLostItsGroundIsCalledOff(t *testing.T) {
 	s, info := recorderOf(t)
 	step := s.Begin(info)
@@ -87,7 +87,7 @@ func TestOnlyWhatLostItsGroundIsCalledOff(t *testing.T) {
 	}
 }
 
-// Commands are called off in the order of their ids, whatever the order in which they were started.
+// Commands are cancelled in the order of their ids, independent of the order in which they started.
 func TestOrderOfCallOffs(t *testing.T) {
 	s := NewRecorder("r", machine(t, Info{Workers: 1, MaxAttempts: 1}, "a"), func() time.Time { return at(0) })
 	var got []string

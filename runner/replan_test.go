@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// replanned brings a run to where a is merged, b has a candidate that waits for its gates, and c has not begun.
+// replanned brings a run to a state in which a is merged, b has a candidate that waits for its gates, and c has not
+// started.
 func replanned(t *testing.T) (*Recorder, *Fold) {
 	t.Helper()
 	info := Info{LoopVersion: DefaultLoop().Version, Workers: 2, MaxAttempts: 2, Base: "base", Batches: []BatchInfo{

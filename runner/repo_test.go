@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// repo is a model of a repository: just enough of git to tell whether a run did it harm.
+// repo is a model of a git repository with just enough detail to detect whether a run damages it.
 type repo struct {
 	commits map[string]commit
 	tests   map[string]int      // by tree
@@ -46,12 +46,12 @@ func newRepo(info Info) *repo {
 
 func (r *repo) tip() string { return r.branch[len(r.branch)-1] }
 
-// commit makes a commit of change on top of parent. A change brings as many tests as its last digit says.
+// commit commits change on top of parent. The last digit of a change is the number of tests that it adds.
 func (r *repo) commit(parent, change, batch string) string {
 	return r.commitTree(parent, r.commits[parent].tree+"+"+change, batch)
 }
 
-// commitTree makes a commit of a tree.
+// commitTree commits a tree.
 func (r *repo) commitTree(parent, tree, batch string) string {
 	n := 10
 	for _, change := range strings.Split(tree, "+")[1:] {
@@ -63,13 +63,13 @@ func (r *repo) commitTree(parent, tree, batch string) string {
 	return id
 }
 
-// change returns the difference of a commit to its parent, or its whole tree if the two are unrelated.
+// change returns the difference between a commit and its parent, or the whole tree if they are unrelated.
 func (r *repo) change(id string) string {
 	c := r.commits[id]
 	return strings.TrimPrefix(c.tree, r.commits[c.parent].tree+"+")
 }
 
-// held are the batches of which a tree holds a change.
+// held returns the batches whose changes a tree contains.
 func held(tree string) map[string]bool {
 	in := map[string]bool{}
 	for _, change := range strings.Split(tree, "+")[1:] {
@@ -80,8 +80,8 @@ func held(tree string) map[string]bool {
 
 func batchOf(change string) string { return change[:strings.Index(change, ".")+1] }
 
-// broken names two changes that exclude each other, or says "": one of them was made without knowledge of the
-// other.
+// broken returns the names of two conflicting changes in a tree of which neither was made with knowledge of the
+// other, or "".
 func (r *repo) broken(tree string) string {
 	in := held(tree)
 	for _, change := range strings.Split(tree, "+")[1:] {
@@ -94,7 +94,7 @@ func (r *repo) broken(tree string) string {
 	return ""
 }
 
-// knows tells whether either of two changes was made with the other at hand.
+// knows reports whether one of two changes was made with knowledge of the other.
 func (r *repo) knows(tree, change, other string) bool {
 	if slices.Contains(r.aware[change], other) {
 		return true
@@ -107,7 +107,7 @@ func (r *repo) knows(tree, change, other string) bool {
 	return false
 }
 
-// merge moves the branch as git would, and complains if a run must not have asked for it.
+// merge moves the branch as git would, and returns an error if a run must not request this merge.
 func (r *repo) merge(c Command, needs []string) (Outcome, error) {
 	if slices.Contains(r.branch, c.Commit) {
 		return OutcomeOK, nil // it was done before, and nobody wrote it down
@@ -140,7 +140,7 @@ func (r *repo) merge(c Command, needs []string) (Outcome, error) {
 	return OutcomeOK, nil
 }
 
-// count tells how often a batch stands on the branch.
+// count returns how often a batch is on the branch.
 func (r *repo) count(batch string) int {
 	n := 0
 	for _, id := range r.branch {
@@ -151,7 +151,7 @@ func (r *repo) count(batch string) int {
 	return n
 }
 
-// history is all that a commit stands on, and the commit.
+// history returns a commit and all its ancestors.
 func (r *repo) history(tip string) map[string]bool {
 	in := map[string]bool{}
 	for ; tip != ""; tip = r.commits[tip].parent {
@@ -160,20 +160,20 @@ func (r *repo) history(tip string) map[string]bool {
 	return in
 }
 
-// land moves the user's branch forward, never back.
+// land moves the user's branch forward, never backward.
 func (r *repo) land(tip string) {
 	if !r.history(r.landed)[tip] {
 		r.landed = tip
 	}
 }
 
-// complete tells whether all batches on the run branch have landed.
+// complete reports whether all batches on the run branch have landed.
 func (r *repo) complete() bool {
 	in := r.history(r.landed)
 	return !slices.ContainsFunc(r.branch, func(id string) bool { return r.commits[id].batch != "" && !in[id] })
 }
 
-// world does what commands ask for, well or badly.
+// world executes commands, with random failures.
 type world struct {
 	*repo
 	rand   *rand.Rand
@@ -216,7 +216,7 @@ func (w *world) judge(c Command, e *Event) {
 
 func (w *world) chance(percent int) bool { return !w.honest && w.rand.IntN(100) < percent }
 
-// work carries c out and reports. Trouble may come before the work or after it.
+// work executes c and returns its event. A failure can come before or after the work.
 func (w *world) work(c Command) (Event, error) {
 	e := Event{Kind: reportOf(c.Kind), Command: c.ID, Batch: c.Batch, Attempt: c.Attempt}
 	trouble := w.chance(6)
@@ -268,7 +268,7 @@ func (w *world) trouble(c Command, e *Event) {
 	}
 }
 
-// review says what it likes of a change.
+// review sets a random verdict on a change.
 func (w *world) review(c Command, e *Event) {
 	e.Outcome, e.Commit, e.Tree = OutcomeOK, c.Commit, c.Tree
 	if w.chance(20) {
@@ -289,7 +289,7 @@ func (w *world) review(c Command, e *Event) {
 	}
 }
 
-// limit is met by the agent of an attempt, most often with a time that is right.
+// limit makes the agent of an attempt meet a limit, usually with a correct end time.
 func (w *world) limit(e *Event) {
 	e.Outcome = OutcomeLimited
 	if w.chance(80) {
@@ -327,7 +327,7 @@ func (w *world) execute(c Command, e *Event) {
 	}
 }
 
-// rebase puts what a candidate changed on another commit, where it does not conflict.
+// rebase puts the change of a candidate on top of another commit, or reports a random conflict.
 func (w *world) rebase(c Command, e *Event) {
 	e.Base = c.Base
 	if w.chance(12) {
@@ -352,7 +352,7 @@ func (w *world) gate(c Command, e *Event) {
 	e.Tests = &gates.TestCount{Passed: w.tests[c.Tree]}
 }
 
-// commitOn makes the one commit of the gated tree. A hook may change it.
+// commitOn commits the gated tree in one commit. A hook may change the tree.
 func (w *world) commitOn(c Command, e *Event) {
 	change := w.change(c.Commit)
 	e.Base = c.Base

@@ -2,7 +2,7 @@ package runner
 
 import "testing"
 
-// Agents get what was begun, then what most others wait for.
+// Agents continue started batches first, then take the longest chain of dependents.
 func TestOrderOfWork(t *testing.T) {
 	tell(t, map[string]scenario{
 		"nothing known: the longest chain goes first, then plan order": {plan: "a b c:b d:c e", info: Info{Workers: 2}, script: `
@@ -56,7 +56,7 @@ func TestOrderOfWork(t *testing.T) {
 	})
 }
 
-// Work may start on what is not merged yet (TEAM-04), and goes where that goes.
+// A batch may start early on an unmerged candidate (TEAM-04), and shares the fate of that candidate.
 func TestEarlyStart(t *testing.T) {
 	team := Info{Workers: 3, Speculate: true}
 	tell(t, map[string]scenario{
@@ -169,7 +169,8 @@ func TestEarlyStart(t *testing.T) {
 	})
 }
 
-// Each batch that began on what did not hold is put back and said to be, whatever had become of it by then (TEAM-04).
+// If a candidate fails, each batch that started early on it is returned to the queue and reported, in any state
+// (TEAM-04).
 func TestWhatBeganOnARedCandidateIsPutBack(t *testing.T) {
 	team := Info{Workers: 2, Speculate: true}
 	const begin = `

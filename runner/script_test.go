@@ -14,10 +14,10 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// machine makes a machine of a short plan: "a b:a c:a,b* d!empty e@small#30" are five batches; b needs a, c
-// needs a and b and may start on what b left before that is merged, d is skipped because it is empty, and e is
-// small work that is likely to take 30 milliseconds. "g?" needs a person's approval. Of "f+3" three candidates compete
-// from the start.
+// machine creates a machine from a short plan: "a b:a c:a,b* d!empty e@small#30" are five batches. b depends on a; c
+// depends on a and b, and may start early on the candidate of b; d is skipped because it is empty; e has the tier
+// small and an expected duration of 30 milliseconds. "g?" needs a person's approval. "f+3" starts with three
+// competing candidates.
 func machine(t testing.TB, info Info, plan string) *Machine {
 	t.Helper()
 	m, err := New(plans(info, plan))
@@ -52,14 +52,14 @@ func plans(info Info, plan string) Info {
 	return info
 }
 
-// scenario is a story about one machine.
+// scenario is a script for one machine.
 type scenario struct {
 	plan   string
 	info   Info // one worker and three attempts unless it says otherwise
 	script string
 }
 
-// tell plays each story.
+// tell plays each scenario.
 func tell(t *testing.T, stories map[string]scenario) {
 	t.Helper()
 	for name, tt := range stories {
@@ -196,7 +196,7 @@ func (s *script) step(fact, answer []string) {
 	}
 }
 
-// event makes the event that a line tells of.
+// event creates the event that a line describes.
 func (s *script) event(fact []string) Event {
 	e := Event{Seq: s.line, Run: "run", At: at(s.now)}
 	rest := fact[1:]
@@ -280,7 +280,7 @@ func (s *script) event(fact []string) Event {
 	return e
 }
 
-// job returns the job of a resumed run: the earlier job with the changes of the line.
+// job returns the job of a resumed run: the earlier job with the changes from the line.
 func (s *script) job(e *Event) *Info {
 	if e.Job == nil {
 		job := s.m.info
@@ -289,7 +289,7 @@ func (s *script) job(e *Event) *Info {
 	return e.Job
 }
 
-// expect compares commands with what a line says of them.
+// expect compares commands with the expectations of a line.
 func (s *script) expect(cmds []Command, answer []string) {
 	s.Helper()
 	var want, got []string
@@ -313,7 +313,7 @@ func (s *script) expect(cmds []Command, answer []string) {
 	s.diff(want, got)
 }
 
-// agentsOf makes agents of their names: each has a model of its own for the tier small.
+// agentsOf creates agents with the given names, each with its own model for the tier small.
 func agentsOf(names string) []AgentInfo {
 	var out []AgentInfo
 	for name := range strings.SplitSeq(names, ",") {
@@ -369,7 +369,7 @@ func (s *script) diff(want, got any) {
 	}
 }
 
-// passes tells the machine that a command and all that follows it in its batch goes well.
+// passes reports success to the machine for a command and for all commands of its batch that follow.
 func passes(m *Machine, id string) {
 	for c := m.out[id]; c.ID != ""; {
 		e := Event{Kind: reportOf(c.Kind), Command: c.ID, Batch: c.Batch, Outcome: OutcomeOK, Commit: c.ID, Tree: c.Tree}

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// Whatever happens in whatever order, a run does no harm and comes to an end.
+// For any order of events and failures, a run violates no invariant and comes to an end.
 func TestSimulation(t *testing.T) {
 	runs := uint64(20_000)
 	if testing.Short() {
@@ -57,7 +57,7 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// sim is one run in a bad world.
+// sim is one simulated run with random failures.
 type sim struct {
 	*audit
 	*world
@@ -74,7 +74,7 @@ type sim struct {
 	met     meetings
 }
 
-// simulate runs a random plan through a random schedule.
+// simulate runs a random plan with a random sequence of events.
 func simulate(seed uint64, b build) (*sim, error) {
 	r := rand.New(rand.NewPCG(seed, 20))
 	info := randomInfo(r)
@@ -155,7 +155,7 @@ func randomInfo(r *rand.Rand) Info {
 	return info
 }
 
-// step lets something happen.
+// step performs one random action.
 func (s *sim) step() error {
 	switch p := s.rand.IntN(100); {
 	case p < 3:
@@ -181,7 +181,7 @@ func (s *sim) step() error {
 	return s.finishOne()
 }
 
-// answer has a person answer one of the questions: yes, no, or something about another tree.
+// answer lets a person answer a pending question: with yes, with no, or for a different tree.
 func (s *sim) answer() error {
 	asked := s.d.Waiting()
 	a := asked[s.rand.IntN(len(asked))]
@@ -195,7 +195,7 @@ func (s *sim) answer() error {
 	return s.post(a.Yes("ada", ""))
 }
 
-// finishOne ends a command that is in progress and tells of it.
+// finishOne ends a command that is in progress and reports its result.
 func (s *sim) finishOne() error {
 	i := s.rand.IntN(len(s.running))
 	c := s.running[i]
@@ -210,7 +210,7 @@ func (s *sim) finishOne() error {
 	return s.post(e)
 }
 
-// post writes e down and tells the machine.
+// post appends e to the journal and passes it to the machine.
 func (s *sim) post(e Event) error {
 	e.Seq = len(s.journal) + 1
 	s.clock = s.clock.Add(time.Duration(s.rand.IntN(3)) * time.Second)
@@ -238,7 +238,7 @@ func (s *sim) post(e Event) error {
 	}
 	s.replies = append(s.replies, cmds)
 	s.running = append(s.running, cmds...)
-	// What was cancelled may have been done all the same; nobody hears of it.
+	// A cancelled command may have been executed anyway; its result is not reported.
 	s.running = slices.DeleteFunc(s.running, func(c Command) bool {
 		_, on := s.out[c.ID]
 		if !on && s.chance(50) {
@@ -250,7 +250,7 @@ func (s *sim) post(e Event) error {
 	return err
 }
 
-// hear keeps what reviews and people said, to hold the machine to it.
+// hear records the results of reviews and the answers of persons, to check later that the machine respects them.
 func (s *sim) hear(e Event) {
 	switch c := s.out[e.Command]; {
 	case e.Kind == Reviewed && s.due(e) && c.Batch == "" && e.Outcome == OutcomeOK:
@@ -267,7 +267,8 @@ func (s *sim) hear(e Event) {
 	}
 }
 
-// vouched complains of a candidate that is about to be merged without what it needs besides gates.
+// vouched reports a candidate that is about to be merged without the review, blueprint check or approval that it
+// needs.
 func (s *sim) vouched(c Command) error {
 	change := s.change(c.Commit)
 	said := s.looked["review "+change]
@@ -284,7 +285,7 @@ func (s *sim) vouched(c Command) error {
 	return nil
 }
 
-// resume lets the run go on, most often with a look at where its branch is.
+// resume resumes the run, in most cases with the current tip of its branch.
 func (s *sim) resume() error {
 	e := Event{Kind: RunResumed}
 	if s.honest { // anyone who wants it done lifts the limit
@@ -298,7 +299,7 @@ func (s *sim) resume() error {
 	return s.post(e)
 }
 
-// fits complains of a command that does not fit what is in the repository.
+// fits reports a command that does not match the state of the repository.
 func (s *sim) fits(c Command) error {
 	k := s.commits[c.Commit]
 	under := s.commits[c.Base].tree
@@ -408,7 +409,7 @@ func (s *sim) fits(c Command) error {
 
 func (s *sim) tipTold() string { return s.told[len(s.told)-1] }
 
-// reopen loses what was merged: the receipt of one batch, or the end of the run branch.
+// reopen simulates the loss of merged work: the receipt of one batch, or the last commits of the run branch.
 func (s *sim) reopen() error {
 	i := s.rand.IntN(len(s.branch))
 	if key := s.commits[s.branch[i]].batch; key != "" && s.chance(50) {
@@ -434,8 +435,8 @@ func (s *sim) reopen() error {
 	return nil
 }
 
-// crash loses all that is not in the journal, and goes on from there. Work may have been done that nobody
-// wrote down.
+// crash drops all state that is not in the journal and resumes from the journal. Running commands may have finished
+// without a report in the journal.
 func (s *sim) crash() error {
 	s.crashes++
 	for _, c := range s.running {
@@ -462,7 +463,7 @@ func (s *sim) crash() error {
 	return nil
 }
 
-// replay builds the machine again from the journal. It has to be the machine that was lost.
+// replay rebuilds the machine from the journal. The result must equal the lost machine.
 func (s *sim) replay() (decider, error) {
 	d, err := s.build(s.info, nil)
 	if err != nil {
@@ -495,7 +496,7 @@ func (s *sim) replay() (decider, error) {
 	return d, nil
 }
 
-// finish lets all go well from now on, and waits for the end of the run.
+// finish makes everything succeed from now on and waits for the end of the run.
 func (s *sim) finish() error {
 	s.honest = true
 	n := len(s.info.Batches)
@@ -532,7 +533,7 @@ func (s *sim) finish() error {
 	return errors.New("the run does not end")
 }
 
-// ended checks what a run that is done leaves behind.
+// ended checks the state that a finished run leaves.
 func (s *sim) ended() error {
 	merged := false
 	for _, v := range s.d.Batches() {
@@ -551,7 +552,7 @@ func (s *sim) ended() error {
 	return err
 }
 
-// String describes the run for a person who has to find out what happened.
+// String describes the run for a person who investigates a failure.
 func (s *sim) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "workers %d, attempts %d, land %s, speculate %v, clash %v\n", s.info.Workers, s.info.MaxAttempts,

@@ -11,13 +11,13 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// at is a moment of a test's run: so many seconds after its start.
+// at returns a time in a test's run: the given number of seconds after its start.
 func at(seconds int) time.Time {
 	return time.Date(2026, 5, 4, 9, 0, seconds, 0, time.UTC)
 }
 
-// folded is the summary of a run of the plan with these events. Events that name no moment come a second
-// after the one before.
+// folded returns the summary of a run of the plan with these events. An event without a time occurs one second after
+// the previous event.
 func folded(t *testing.T, plan string, events ...Event) Summary {
 	t.Helper()
 	info := plans(Info{
@@ -220,7 +220,7 @@ func TestFold(t *testing.T) {
 	}
 }
 
-// A candidate has passed when its gates said so, and not when its agent is done. Its score comes later still.
+// A candidate has passed only after its gates passed, not when its agent is done; its score follows later.
 func TestSummaryOfATournamentThatStopped(t *testing.T) {
 	sampled := Event{Kind: Sampled, Command: "a/r1-c0/sample", Batch: "a", Outcome: OutcomeOK,
 		Slots: []Slot{{Number: 1, Variant: "vanilla"}, {Number: 2, Variant: "minimal-change"}}}
@@ -255,7 +255,7 @@ func TestSummaryOfATournamentThatStopped(t *testing.T) {
 	}
 }
 
-// An agent that could not start cost nothing; one that worked and did not say what it cost has an unknown cost.
+// An agent that could not start costs nothing; an agent that worked without reporting its cost has an unknown cost.
 func TestSummaryOfAnAgentThatNeverStarted(t *testing.T) {
 	for outcome, free := range map[Outcome]bool{OutcomeUnstarted: true, OutcomeError: true, OutcomeFailed: false} {
 		s := folded(t, "a", Event{Kind: BatchStarted, Batch: "a"},

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// Several candidates of a batch compete on one base, beside the merge queue; the one that wins goes into it.
+// Several candidates of a batch compete on one base, outside the merge queue; the winner enters the merge queue.
 func TestTournament(t *testing.T) {
 	again := Info{Resample: true}
 	team := Info{Workers: 3, Speculate: true, Resample: true}
@@ -276,7 +276,7 @@ func TestTournament(t *testing.T) {
 	})
 }
 
-// The summary tells of each candidate, and of the batch what is true of the winner.
+// The summary lists each candidate; the values of the batch are those of the winner.
 func TestSummaryOfATournament(t *testing.T) {
 	passed := func(n int) *gates.TestCount { return &gates.TestCount{Passed: n} }
 	of := func(kind EventKind, candidate int, e Event) Event {
@@ -312,8 +312,8 @@ func TestSummaryOfATournament(t *testing.T) {
 	}
 }
 
-// Candidates of one batch work side by side however few batches may (C-11); other batches keep to the run's workers,
-// and an agent that cannot be started beside others ends both.
+// Candidates of one batch run in parallel even if the run has fewer workers (C-11); other batches keep to the run's
+// workers. If an agent cannot start in parallel, the remaining candidates run one at a time.
 func TestCandidatesWorkBesideEachOther(t *testing.T) {
 	team := Info{Workers: 2, Candidates: 5, Speculate: true}
 	tell(t, map[string]scenario{

@@ -9,14 +9,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// cand writes a candidate: a passer with its score and the size of its diff.
+// cand returns a candidate that passed, with its score and the size of its diff.
 func cand(number, score, diff int) Candidate {
 	return Candidate{Number: number, Score: score, Measure: Measure{Passed: true, DiffLines: diff}}
 }
 
 func failed(number int) Candidate { return Candidate{Number: number} }
 
-// left writes a passer that left a tree of that name.
+// left returns a candidate that passed and left the given tree.
 func left(number, score int, tree string) Candidate {
 	c := cand(number, score, 9)
 	c.Tree = tree
@@ -103,7 +103,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// The order in which candidates come in changes nothing.
+// The order of the candidates does not affect the decision.
 func TestDecideKnowsNoOrder(t *testing.T) {
 	cands := []Candidate{cand(1, 500, 9), cand(2, 500, 9), cand(3, 480, 2), failed(4)}
 	want := Decide(cands, DefaultOptions())

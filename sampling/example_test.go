@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// A tournament from beginning to end, as a runner holds one. Here the agents and their gates are a table.
+// This example runs a whole tournament, as a runner does. A table replaces the agents and their gates.
 func Example() {
 	dir, err := os.MkdirTemp("", "sampling")
 	if err != nil {
@@ -42,7 +42,7 @@ func Example() {
 		{Passed: true, Tests: 9, DiffLines: 90}}
 	var cands []sampling.Candidate
 	for i, slot := range sampling.Allocate(ask, history, sampling.Rand(1, "4"), options) {
-		// agent and gates, with slot.Variant.Prompt in the brief
+		// the agent and the gates run here, with slot.Variant.Prompt in the brief
 		c := sampling.Candidate{Number: slot.Number, Slot: slot, Measure: seen[i]}
 		if c.Score, err = scorer.Score(c.Measure); err != nil {
 			fmt.Println(err)

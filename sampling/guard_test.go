@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// ask is a batch whose first attempt failed, on a machine with enough of all.
+// ask returns the request of a batch whose first attempt failed, on a machine with enough resources.
 func ask(change func(*Request)) Request {
 	memory, cost, took := uint64(64)<<30, 0.40, 4*time.Minute
 	r := Request{
@@ -89,7 +89,7 @@ func TestPlan(t *testing.T) {
 			"not sampled: available memory is unknown, and 3 candidates need 12 GB"},
 		"an agent that is always alike": {ask(func(r *Request) { r.Literal = true }), Retry, 1, true,
 			"all candidates would be the same"},
-		// Failures that another try can't cure.
+		// Failures that another attempt cannot fix.
 		"a limit": {ask(fails("limited")), Leave, 1, false, "the agent met a limit (sign in first)"},
 		"a person is needed": {ask(fails("needs_human")), Leave, 1, false,
 			"waits for a person (sign in first)"},
@@ -102,7 +102,7 @@ func TestPlan(t *testing.T) {
 		"a conflict":      {ask(fails("conflict")), Retry, 1, false, "rebuilt on top of that"},
 		"a timeout":       {ask(fails("timed_out")), Sample, 3, true, ""},
 		"nothing changed": {ask(fails("unchanged")), Sample, 3, true, ""},
-		// Ends (RUN-10, SAMP-09).
+		// When attempts end (RUN-10, SAMP-09).
 		"a tournament was held": {ask(func(r *Request) { r.Held = true }), GiveUp, 1, false, "a tournament was held"},
 		"the last attempt":      {ask(func(r *Request) { r.Attempt = 3 }), Sample, 3, true, "attempt 2 failed"},
 		"beyond the last attempt": {ask(func(r *Request) { r.Attempt = 4 }), GiveUp, 1, false,
@@ -124,7 +124,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// SAMP-15: what it will take, or that nobody knows.
+// SAMP-15: the estimated cost and time of sampling, or a note that they are unknown.
 func TestCostAndTime(t *testing.T) {
 	none := func(r *Request) { r.Cost, r.Time = nil, nil }
 	cost := func(f float64) func(*Request) { return func(r *Request) { r.Cost = &f } }
@@ -163,7 +163,8 @@ func TestCostAndTime(t *testing.T) {
 	}
 }
 
-// C-11: at once min(N, memory / 4 GB, 5), and --workers caps; headless is one after the other.
+// C-11: at most min(N, memory / 4 GB, 5) candidates run at once, and --workers caps the number; headless candidates
+// run one after the other.
 func TestAtOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, workers int

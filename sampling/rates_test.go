@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The intervals are those of the books: Wilson 1927, and Newcombe 1998 (method 10, his example (a)).
+// The intervals match published examples: Wilson 1927, and Newcombe 1998 (method 10, his example (a)).
 func TestIntervals(t *testing.T) {
 	near := func(a, b float64) bool { return math.Abs(a-b) < 0.00005 }
 	for _, c := range []struct {
@@ -24,7 +24,7 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
-// tournament is one outcome for each candidate.
+// tournament returns one outcome for each candidate.
 func tournament(run string, attempt int, trigger Trigger, won ...bool) []Outcome {
 	var out []Outcome
 	for i, w := range won {
@@ -34,7 +34,7 @@ func tournament(run string, attempt int, trigger Trigger, won ...bool) []Outcome
 	return out
 }
 
-// SAMP-20: a tournament counts once, and only those after a failure are set against retries.
+// SAMP-20: each tournament counts once, and only tournaments after a failed attempt are compared with plain retries.
 func TestRates(t *testing.T) {
 	var all []Outcome
 	all = append(all, tournament("a", 2, OnRetry, false, true, false)...)

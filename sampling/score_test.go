@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/condition"
 )
 
-// docs/sampling.md shows the default score as it is.
+// docs/sampling.md contains the default score expression unchanged.
 func TestScoreInTheDocuments(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "sampling.md"))
 	if err != nil {
@@ -24,7 +24,7 @@ func TestScoreInTheDocuments(t *testing.T) {
 	}
 }
 
-// SAMP-04 by hand.
+// SAMP-04: scores computed by hand.
 func TestScore(t *testing.T) {
 	for name, c := range map[string]struct {
 		m    Measure
@@ -62,7 +62,7 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// The built-in score as an expression computes the same, for small and for very large inputs.
+// The built-in score, written as an expression, gives the same result for small and very large inputs.
 func TestExpressionAgrees(t *testing.T) {
 	own, err := condition.ParseInteger[inputs](DefaultScore)
 	if err != nil {
@@ -157,7 +157,7 @@ func TestNewScorer(t *testing.T) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
-	// Not every division by zero shows up with zeros.
+	// Inputs of zero do not reveal every division by zero, so Score reports it too.
 	s, err := NewScorer("100 / (tests - 3)")
 	if err != nil {
 		t.Fatal(err)

@@ -29,7 +29,7 @@ func names(slots []Slot) string {
 
 var testTime = time.Date(2026, 2, 21, 12, 5, 0, 0, time.UTC)
 
-// rows are n outcomes of a variant, of which the first few won.
+// rows returns n outcomes of a variant, of which the first few won.
 func rows(batchType, variant string, won, n int) []Outcome {
 	var out []Outcome
 	for i := range n {
@@ -38,7 +38,7 @@ func rows(batchType, variant string, won, n int) []Outcome {
 	return out
 }
 
-// SAMP-03: until ten outcomes of the type are there, the list is fixed. SAMP-10 gives the pool.
+// SAMP-03: slots come from a fixed list until the batch type has ten outcomes. SAMP-10 defines the pool.
 func TestColdStart(t *testing.T) {
 	for want, ask := range map[string]Ask{
 		"vanilla":                           {"refactoring", 1, true},
@@ -71,7 +71,7 @@ func TestColdStart(t *testing.T) {
 	}
 }
 
-// Learning begins with the tenth outcome of the type. Those of other types, and syntheses, don't count.
+// Learning starts with the tenth outcome of the batch type. Outcomes of other types, and of syntheses, do not count.
 func TestLearningBegins(t *testing.T) {
 	nine := rows("refactoring", MinimalChange, 9, 9)
 	nine = append(nine, rows("new-file", MinimalChange, 50, 50)...)
@@ -102,8 +102,8 @@ func TestLearningBegins(t *testing.T) {
 	}
 }
 
-// Whatever is asked for: the number is right, vanilla comes first and never sees the digest, no variant comes twice
-// while others are free, another approach needs a digest, and the same seed gives the same slots.
+// For any request, the number of slots is right, vanilla comes first and never gets the digest, no variant repeats
+// while others are free, different-approach needs a digest, and the same seed gives the same slots.
 func TestAllocationHolds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	types := []string{"new-file", "refactoring", "integration-wiring", "test-only", ""}
@@ -141,7 +141,7 @@ func TestAllocationHolds(t *testing.T) {
 	}
 }
 
-// What won most gets the learned slot most of the time, and no variant is given up.
+// The variant with the most wins gets the learned slot most of the time, and no variant is abandoned.
 func TestLearnedSlotFollowsWins(t *testing.T) {
 	history := slices.Concat(rows("new-file", WriteTestsFirst, 12, 20), rows("new-file", CheckAllImports, 2, 20),
 		rows("new-file", MinimalChange, 2, 20), rows("new-file", DifferentApproach, 0, 20))
@@ -168,7 +168,7 @@ func TestLearnedSlotFollowsWins(t *testing.T) {
 	}
 }
 
-// Old outcomes fade: a variant that won long ago loses to one that wins now.
+// Old outcomes lose weight: a variant that won long ago ranks below one that wins now.
 func TestForgetting(t *testing.T) {
 	history := append(rows("t", MinimalChange, 100, 100), rows("t", MinimalChange, 0, 100)...)
 	o := DefaultOptions()
@@ -206,7 +206,7 @@ func TestBeta(t *testing.T) {
 	}
 }
 
-// A batch has its own chance, whichever batches were sampled before it.
+// Each batch has its own random source, which does not depend on the batches sampled before it.
 func TestRand(t *testing.T) {
 	if Rand(1, "4").Uint64() != Rand(1, "4").Uint64() || Rand(1, "4").Uint64() == Rand(1, "5").Uint64() ||
 		Rand(1, "4").Uint64() == Rand(2, "4").Uint64() {
@@ -214,7 +214,7 @@ func TestRand(t *testing.T) {
 	}
 }
 
-// variants are all that there are.
+// variants returns all variants.
 func variants(t *testing.T) []Variant {
 	t.Helper()
 	var out []Variant
@@ -231,7 +231,7 @@ func variants(t *testing.T) []Variant {
 	return out
 }
 
-// Each variant has a directive of its own, and each type of the parser has a pool.
+// Each variant has its own directive, and each batch type of the parser has a pool.
 func TestVariants(t *testing.T) {
 	seen := map[string]bool{}
 	for _, v := range variants(t) {
@@ -258,7 +258,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// No file lies in the folder that nothing uses, and all of them are prompts.
+// The prompts folder contains only prompts, and each of them is used.
 func TestPromptFiles(t *testing.T) {
 	set, err := prompt.LoadEmbedded("sampling", prompts)
 	if err != nil {
@@ -270,7 +270,7 @@ func TestPromptFiles(t *testing.T) {
 		}
 	}
 	files, err := fs.ReadDir(prompts, "prompts")
-	// vanilla has none, the synthesis and the writer of tests have one each
+	// vanilla has no file; the synthesis and the writer of tests have one each
 	if err != nil || len(files) != len(variants(t))+1 {
 		t.Errorf("%d files for %d variants (%v)", len(files), len(variants(t)), err)
 	}

@@ -25,7 +25,7 @@ func store(t *testing.T) Store {
 	return Store{filepath.Join(t.TempDir(), "logs", "sampling-outcomes.json")}
 }
 
-// The fields of SAMP-13 are there by these names.
+// The file has the field names of SAMP-13.
 func TestFileFormat(t *testing.T) {
 	s := store(t)
 	zone := time.FixedZone("x", 3600)
@@ -41,7 +41,8 @@ func TestFileFormat(t *testing.T) {
 	}
 }
 
-// A file as others write it is read, and its rows stay as they are, with what runplan does not know.
+// The store reads a file that another program wrote and leaves its rows unchanged, including fields unknown to
+// runplan.
 func TestForeignRowsStay(t *testing.T) {
 	s := store(t)
 	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
@@ -71,7 +72,7 @@ func TestNoFileHasNoOutcomes(t *testing.T) {
 	}
 }
 
-// What can't be read is told, with the row, and never written over.
+// A file that cannot be parsed is reported with the row, and never overwritten.
 func TestBrokenFile(t *testing.T) {
 	good := `{"batch_type":"a","prompt_variant":"b","won":true,"score":1,"timestamp":"2026-02-21T12:05:00Z"}`
 	for text, want := range map[string]string{
@@ -124,7 +125,7 @@ func TestAppendChecks(t *testing.T) {
 	}
 }
 
-// After a crash the same tournament is reported again, and counts once. The next attempt counts again.
+// A tournament that is reported again after a crash counts once. The next attempt counts separately.
 func TestAppendTwice(t *testing.T) {
 	s := store(t)
 	next := outcome("r", 1)
@@ -139,7 +140,7 @@ func TestAppendTwice(t *testing.T) {
 	}
 }
 
-// Several runs add at the same time, and nothing is lost or seen in part.
+// Several runs append at the same time; nothing is lost, and no reader sees a partial append.
 func TestAppendAtTheSameTime(t *testing.T) {
 	s := store(t)
 	const writers, each = 8, 20
@@ -168,7 +169,8 @@ func TestAppendAtTheSameTime(t *testing.T) {
 	}
 }
 
-// Whatever is in the file: it is broken and stays, or a row is added and all others are there as before.
+// For any file content, the file is reported as broken and stays unchanged, or a row is added and all other rows stay
+// unchanged.
 func FuzzStore(f *testing.F) {
 	good := `{"batch_type":"a","prompt_variant":"b","won":true,"score":1,"timestamp":"2026-02-21T12:05:00Z"}`
 	for _, seed := range []string{"", "[]", "[" + good + "]", "[\n" + good + ",\n" + good + "\n]\n", "[7]", "null",
@@ -208,7 +210,8 @@ func FuzzStore(f *testing.F) {
 	})
 }
 
-// A round is written as it was: who led it won, whatever was used in the end, and who has no verdict is left out.
+// The leader of the first round counts as the winner whichever candidate is used in the end; a candidate without a
+// verdict is left out.
 func TestHeldOutcomes(t *testing.T) {
 	slot := func(c Candidate, variant string, k Kind) Candidate {
 		v, _ := Named(variant)
@@ -236,7 +239,7 @@ func TestHeldOutcomes(t *testing.T) {
 	if diff := cmp.Diff(want, h.Outcomes()); diff != "" {
 		t.Error(diff)
 	}
-	// Where the synthesis fails, the leader is used.
+	// If the synthesis fails, the leader is used.
 	bad := failed(5)
 	h.Synthesis, h.Final = &bad, AfterSynthesis(d, bad)
 	if got := h.Outcomes(); !got[0].Used || got[3].Used || got[3].Won {

@@ -66,8 +66,8 @@ func blocksOf(doc string) ([]block, error) {
 	return all, err
 }
 
-// cmdBlocks writes the blocks of a document that name a script to block1.sh and so on, in the current folder. Of a
-// console block it takes the commands.
+// cmdBlocks writes the blocks of a document that name a script to block1.sh and so on, in the current folder. From a
+// console block it takes only the commands.
 func cmdBlocks(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: blocks DOCUMENT NAME")
@@ -94,7 +94,7 @@ func cmdBlocks(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// Each block of the documents is run by a script, is read by this test, or says why it is not run (SITE-02).
+// Each block of the documents is run by a script, is parsed by this test, or states why it is not run (SITE-02).
 func TestBlocksOfTheDocuments(t *testing.T) {
 	var docs []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "examples/*/README.md"} {

@@ -11,12 +11,12 @@ import (
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 
-// adapterCommands make what a trainer would make.
+// adapterCommands returns the commands that create what a trainer would create.
 func adapterCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// tiny-adapter FILE RULES N [FAULT]: write an adapter for the tiny model of RULES (see tiny), with which it answers
-		// everything as it answers by its rule N, counted from 0. FAULT is one of tinymodel's: the server takes such an
-		// adapter, and cannot use it.
+		// tiny-adapter FILE RULES N [FAULT]: write an adapter with which the tiny model of RULES (see tiny) answers
+		// every prompt with its rule N, counted from 0. FAULT is a fault of tinymodel: the server accepts such an
+		// adapter but cannot use it.
 		"tiny-adapter": cmdTinyAdapter,
 	}
 }

@@ -15,15 +15,15 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// httpCommands talk to a page that a script serves.
+// httpCommands returns the commands that send requests to a page that a script serves.
 func httpCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// http STATUS METHOD PATH [KEY=VALUE...]: ask the server whose address is the first line of $WORK/url, which has to
-		// answer with STATUS. Prints the headers of the answer and its body. TOKEN in PATH is the token of that address, RUN
-		// anywhere what is in $WORK/run. @FILE stands for what is in it. Of the keys, Cookie,
-		// Host, Origin and other headers begin with a capital letter (an empty value takes the header away), and all others
-		// are fields of a form. The cookie that was given last is sent along, and so is the form token that was seen last,
-		// and the right origin.
+		// http STATUS METHOD PATH [KEY=VALUE...]: send a request to the server whose address is the first line of
+		// $WORK/url; the response must have STATUS. Prints the headers and the body of the response. TOKEN in PATH
+		// stands for the token of that address, RUN in any argument for the content of $WORK/run, @FILE for the
+		// content of FILE. A key that begins with a capital letter is a header, such as Cookie, Host or Origin (an
+		// empty value removes the header); all others are form fields. The last cookie, the last form token and the
+		// right origin are sent automatically.
 		"http": cmdHTTP,
 	}
 }
@@ -103,11 +103,11 @@ func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// listenCommand reads the stream of a page.
+// listenCommands returns the command that reads the event stream of a page.
 func listenCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// listen PATH TEXT: what the server whose address is in $WORK/url streams at PATH has TEXT in it, before long. RUN in
-		// PATH is as for http.
+		// listen PATH TEXT: wait until the stream at PATH of the server whose address is in $WORK/url contains TEXT.
+		// RUN in PATH is as for http.
 		"listen": cmdListen,
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// allCommands are the commands of this package's scripts.
+// allCommands returns the commands of this package's scripts.
 func allCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	all := commands()
 	maps.Copy(all, jsonCommands())
@@ -26,13 +26,13 @@ func allCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return all
 }
 
-// jsonCommands look into what commands print as one JSON value.
+// jsonCommands returns the commands that check JSON output.
 func jsonCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// json FILE|stdout: it is one JSON value, without control codes.
+		// json FILE|stdout: check that it is one JSON value, without control codes.
 		"json": cmdJSON,
-		// value FILE|stdout PATH [WANT]: at PATH ("runs.0.batches", "gates.tests:go.status") there is WANT: JSON, or a word
-		// for a kind of it: string, number, array, object. An array is as long as "array:3" says.
+		// value FILE|stdout PATH [WANT]: check that the value at PATH ("runs.0.batches", "gates.tests:go.status") is
+		// WANT: a JSON value, or the name of a type: string, number, array, object. "array:3" also checks the length.
 		"value": cmdValue,
 	}
 }

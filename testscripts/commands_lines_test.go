@@ -9,11 +9,11 @@ import (
 	"github.com/xeipuuv/gojsonschema"
 )
 
-// lineCommands look at data for trainers.
+// lineCommands returns the commands that check data for trainers.
 func lineCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// valid-lines SCHEMA FILE: each line of the file meets training/export/schemas/SCHEMA.json, and there is one at
-		// least.
+		// valid-lines SCHEMA FILE: check that each line of the file matches training/export/schemas/SCHEMA.json, and
+		// that the file has at least one line.
 		"valid-lines": cmdValidLines,
 	}
 }

@@ -11,17 +11,17 @@ import (
 	"github.com/runplan/runplan/tools/llmtest"
 )
 
-// ollamaCommands stand in for a model server.
+// ollamaCommands returns the commands that replace a model server.
 func ollamaCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// fake-ollama SCRIPT.json [ADDRESS]: start a server that says what the script tells it to (see llmtest.Script). Its
-		// address is in $OLLAMA_URL and in SCRIPT.json.url, and what it is asked goes to SCRIPT.json.log, a JSON object a
-		// line. It ends with the test script, or with "! fake-ollama SCRIPT.json".
+		// fake-ollama SCRIPT.json [ADDRESS]: start a server that answers as the script defines (see llmtest.Script).
+		// Its address is in $OLLAMA_URL and in SCRIPT.json.url; requests are logged to SCRIPT.json.log, one JSON
+		// object per line. The server ends with the test script, or with "! fake-ollama SCRIPT.json".
 		"fake-ollama": cmdFakeOllama,
 	}
 }
 
-// fakeOllamas are the servers that run, by the file of their script.
+// fakeOllamas holds the running servers, by the file of their script.
 var fakeOllamas sync.Map
 
 func cmdFakeOllama(ts *testscript.TestScript, neg bool, args []string) {

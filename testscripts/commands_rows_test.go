@@ -9,11 +9,11 @@ import (
 	_ "modernc.org/sqlite" // the suite looks into the files with its own eyes
 )
 
-// rowsCommands look into SQLite files.
+// rowsCommands returns the commands that read SQLite files.
 func rowsCommands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// rows FILE QUERY: print what a query finds in an SQLite file, a line a row, columns with | between them; NULL reads
-		// null, and line ends within a value read \n.
+		// rows FILE QUERY: print the result of a query on an SQLite file, one line per row, with | between columns;
+		// NULL is printed as null, and a line end within a value as \n.
 		"rows": cmdRows,
 	}
 }

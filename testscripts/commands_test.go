@@ -21,33 +21,33 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// commands are those that scripts have beyond testscript's own. Where one takes a folder, it is the current
-// one if none is named; FILE of snapshot and unchanged is relative to $WORK, so that it does not lie in the
-// repository that it is about.
+// commands returns the commands that scripts have in addition to testscript's own. A command that takes a folder uses
+// the current one by default. FILE of snapshot and unchanged is relative to $WORK, so that it is outside the
+// repository that it describes.
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	return map[string]func(*testscript.TestScript, bool, []string){
-		// repo DIR: make a git repository of DIR and commit all that is in it.
+		// repo DIR: make DIR a git repository and commit all files in it.
 		"repo": cmdRepo,
-		// snapshot FILE: write down all that a run may not touch: checkout, index, refs, stash, hooks, config.
+		// snapshot FILE: record everything that a run must not change: checkout, index, refs, stash, hooks, config.
 		"snapshot": cmdSnapshot,
-		// unchanged FILE [PATH...]: all of that is still as snapshot FILE found it, but for files whose path has
-		// one of PATH in it.
+		// unchanged FILE [PATH...]: check that all of it is still as snapshot FILE recorded it, except files whose
+		// path contains one of PATH.
 		"unchanged": cmdUnchanged,
-		// notrace [DIR]: the repository has no worktree and no branch of runplan.
+		// notrace [DIR]: check that the repository has no worktree and no branch of runplan.
 		"notrace": cmdNoTrace,
-		// noprocs [TEXT]: no process of the script is left, and none with TEXT in its command line.
+		// noprocs [TEXT]: check that no process of the script is left, and none with TEXT in its command line.
 		"noprocs": cmdNoProcs,
-		// jsonlines FILE|stdout: every line is a JSON object, without control codes.
+		// jsonlines FILE|stdout: check that every line is a JSON object, without control codes.
 		"jsonlines": cmdJSONLines,
-		// clean FILE|stdout|stderr: no control codes but line feeds and tabs.
+		// clean FILE|stdout|stderr: check that it contains no control codes except line feeds and tabs.
 		"clean": cmdClean,
-		// exits N PROGRAM ARG...: like exec, but the exit code has to be N.
+		// exits N PROGRAM ARG...: like exec, but the exit status must be N.
 		"exits": cmdExits,
-		// waitfor FILE [TEXT]: wait until FILE is there, and has TEXT in it.
+		// waitfor FILE [TEXT]: wait until FILE exists and contains TEXT.
 		"waitfor": cmdWaitFor,
-		// expand FILE...: replace $WORK and the like in files of the archive.
+		// expand FILE...: replace $WORK and other variables in files of the archive.
 		"expand": cmdExpand,
-		// bytes FILE SIZE [KIND]: make a large file: zero, text (lines) or binary.
+		// bytes FILE SIZE [KIND]: create a large file with content of KIND: zero, text (lines) or binary.
 		"bytes": cmdBytes,
 		// blocks DOCUMENT NAME: write the blocks of a document that name this script to block1.sh and so on.
 		"blocks": cmdBlocks,
@@ -103,8 +103,8 @@ func inWork(ts *testscript.TestScript, file string) string {
 	return filepath.Join(ts.Getenv("WORK"), file)
 }
 
-// snapshot lists each file of the checkout around dir and of its .git folder with its kind, time and hash:
-// all but what is runplan's own, and git's objects, to which a run only adds.
+// snapshot lists each file of the checkout around dir and of its .git folder with its mode, time and hash, except
+// runplan's own files and git's objects, to which a run only adds.
 func snapshot(dir string) (string, error) {
 	root := dir
 	for {
@@ -145,7 +145,7 @@ func ofRunplan(rel string) bool {
 	case ".git/objects", ".git/worktrees", ".git/refs/heads/runplan", ".git/logs/refs/heads/runplan":
 		return true
 	}
-	// Of .runplan, the user owns what may be committed.
+	// In .runplan, the files that can be committed belong to the user.
 	if rest, ok := strings.CutPrefix(rel, ".runplan/"); ok {
 		switch top, _, _ := strings.Cut(rest, "/"); top {
 		case "config.toml", "lessons", "patterns", "prompts":
@@ -181,7 +181,7 @@ func fileLine(path, rel string) (string, error) {
 		}
 		data = []byte(strings.Join(kept, ""))
 	}
-	// Of git's own files it is the content that counts; of the checkout's, that nobody has written them again.
+	// For git's own files only the content counts; a file of the checkout must also not have been written again.
 	when := info.ModTime().UTC().Format(time.RFC3339Nano)
 	if strings.HasPrefix(rel, ".git/") {
 		when = "-"
@@ -227,8 +227,8 @@ func cmdNoProcs(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// processes lists those that work under the folder work, those that a run in it started, and those with text
-// in their command line.
+// processes lists the processes whose folder is in work, those that a run in it started, and those with text in their
+// command line.
 func processes(work, text string) []string {
 	if _, err := os.Stat("/proc/self/environ"); err != nil {
 		return psProcesses(work, text)
@@ -251,7 +251,7 @@ func processes(work, text string) []string {
 	return left
 }
 
-// psProcesses is for systems without /proc; ps shows the environment of the user's own processes.
+// psProcesses replaces processes on systems without /proc; ps shows the environment of the user's own processes.
 func psProcesses(work, text string) []string {
 	out, _ := exec.Command("ps", "axeww", "-o", "pid=,command=").Output()
 	var left []string
@@ -316,8 +316,8 @@ func cmdClean(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// control returns where the first control code is, but for line feeds and tabs, or -1. Marks that turn the
-// direction of text count as well, and so does what is not UTF-8.
+// control returns the position of the first control code other than a line feed or tab, or -1. Bidirectional control
+// characters and invalid UTF-8 count too.
 func control(text string) int {
 	for i, r := range text {
 		_, width := utf8.DecodeRuneInString(text[i:])

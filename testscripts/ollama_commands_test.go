@@ -36,18 +36,18 @@ type ollamaScripts struct {
 
 func (o *ollamaScripts) commands() map[string]func(*testscript.TestScript, bool, []string) {
 	all := allCommands()
-	// tiny NAME [endless] [window=N] [seed=N] [RULES]: make a model. RULES is a file: a line "@@ PHRASE" and below it what
-	// the model says where PHRASE is in the prompt; "@@" without a phrase is for all other prompts. Without it the model
-	// talks at random.
+	// tiny NAME [endless] [window=N] [seed=N] [RULES]: create a model. RULES is a file: a line "@@ PHRASE", and below
+	// it the answer to a prompt that contains PHRASE; "@@" without a phrase is for all other prompts. Without RULES
+	// the model generates random text.
 	all["tiny"] = o.cmdTiny
-	// ollama start|stop|kill: a server of the script's own, at $OLLAMA from then on; kill is what happens to it, not what
-	// it does.
+	// ollama start|stop|kill: start a server for this script, at $OLLAMA from then on; stop it; or kill it.
 	all["ollama"] = o.cmdOllama
-	// front FILE: what goes to $OLLAMA passes a proxy from then on, which writes it to FILE, a JSON object a line: event
-	// "request" with the body, "streaming" once the answer of a model has begun (FILE.MODEL is there then), "end" with all
-	// of it.
+	// front FILE: send all requests to $OLLAMA through a proxy from then on, which logs them to FILE, one JSON object
+	// per line: event "request" with the body, "streaming" once the answer of a model has begun (FILE.MODEL exists
+	// then), "end" with the whole answer.
 	all["front"] = cmdFront
-	// local FILE: in this log of strace, no process talked to another machine. ! local: one did.
+	// local FILE: check that this strace log shows no connection to another machine. ! local: check that it shows
+	// one.
 	all["local"] = cmdLocal
 	return all
 }
@@ -148,7 +148,7 @@ func cmdFront(ts *testscript.TestScript, neg bool, args []string) {
 	})
 }
 
-// wireLog writes what passes between runplan and the server.
+// wireLog logs the traffic between runplan and the server.
 type wireLog struct {
 	mu   sync.Mutex
 	file *os.File
@@ -177,7 +177,7 @@ func (l *wireLog) front(to *url.URL) http.Handler {
 		r.Body = &watchedBody{ReadCloser: r.Body, log: l, line: wireLine{Path: r.Request.URL.Path, Model: model}}
 		return nil
 	}
-	// What the server does to a connection happens to the one behind the proxy as well.
+	// If the server breaks a connection, the proxy breaks the client's connection too.
 	proxy.ErrorHandler = func(http.ResponseWriter, *http.Request, error) { panic(http.ErrAbortHandler) }
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -196,7 +196,7 @@ func (l *wireLog) front(to *url.URL) http.Handler {
 
 type modelKey struct{}
 
-// watchedBody tells when an answer is in progress, and when it was read.
+// watchedBody logs when an answer is in progress, and when it has been read.
 type watchedBody struct {
 	io.ReadCloser
 	log  *wireLog
@@ -249,8 +249,7 @@ var (
 	loopbacks = regexp.MustCompile(`^(127\.\d+\.\d+\.\d+|::1|::ffff:127\.\d+\.\d+\.\d+)$`)
 )
 
-// outside lists, from a log of strace, the addresses that are not of this machine. What it does not know counts as
-// such.
+// outside lists the addresses in a strace log that are not on this machine. An unknown address family counts as one.
 func outside(log string) []string {
 	var found []string
 	for line := range strings.Lines(log) {

@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 
-// What fails in a real server in the middle of an answer is an error by its name, and never half an answer.
+// If the real server fails in the middle of an answer, llm returns a specific error and no partial answer.
 func testFaults(t *testing.T, program string) {
 	for name, c := range map[string]struct {
 		retries int
@@ -78,8 +78,8 @@ func testFaults(t *testing.T, program string) {
 	}
 }
 
-// watched is an address in front of the server. The channel tells when an answer has begun, false if the test ended
-// first.
+// watched returns an address in front of the server. The channel receives true when an answer has begun, and false if
+// the test ended first.
 func watched(t *testing.T, s *ollamaServer) (at string, streaming <-chan bool) {
 	t.Helper()
 	to, err := url.Parse(s.url)
@@ -125,7 +125,7 @@ func (s *ollamaServer) killRunner(t *testing.T) {
 	t.Error("no runner was found")
 }
 
-// A server that is stopped takes its runners with it.
+// A server that is stopped also stops its runners.
 func testStop(t *testing.T, program string) {
 	s, err := startOllama(program, t.TempDir())
 	if err != nil {

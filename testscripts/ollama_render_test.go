@@ -16,9 +16,9 @@ import (
 	"github.com/runplan/runplan/training/chat"
 )
 
-// TRAIN-20: what training text is rendered to is what the real server makes of the same conversation, for each kind of
-// template that models have: turns with tokens around them, headers, a last turn that is left open, and the older kind
-// that knows one question and one answer.
+// TRAIN-20: training text is rendered exactly as the real server renders the same conversation, for each kind of
+// template: turns between tokens, headers, a last turn that stays open, and the older kind with one question and one
+// answer.
 func TestOllamaRendering(t *testing.T) {
 	lookAtSources(t)
 	server, err := startOllama(ollamaProgram(t), t.TempDir())
@@ -43,12 +43,12 @@ func TestOllamaRendering(t *testing.T) {
 		stop             []string
 		end              string // of a completion
 	}{
-		// the server's own, for the model's Jinja
+		// the server's own template for the model's Jinja template
 		"chatml": {template: "", stop: []string{"<|im_start|>", "<|im_end|>"}, end: "4<|im_end|>"},
 		"llama3": {template: "{{- range .Messages }}<|start_header_id|>{{ .Role }}<|end_header_id|>\n\n{{ .Content " +
 			"}}<|eot_id|>\n{{- end }}<|start_header_id|>assistant<|end_header_id|>\n\n",
 			stop: []string{"<|start_header_id|>", "<|end_header_id|>", "<|eot_id|>"}, end: "4<|eot_id|>"},
-		// the model's end of sequence
+		// the end is the model's end-of-sequence token
 		"legacy": {template: "{{ if .System }}[S]{{ .System }}[/S]{{ end }}[Q]{{ .Prompt }}[/Q]{{ .Response }}",
 			end: "4<|im_end|>"},
 		"legacy-closed": {template: "{{ if .System }}{{ .System }}\n{{ end }}Q: {{ .Prompt }}\nA: {{ .Response }}<done>\n",
@@ -115,7 +115,8 @@ func TestOllamaRendering(t *testing.T) {
 	t.Run("tokens", func(t *testing.T) { countsTokens(t, server, client, options) })
 }
 
-// Tokens are counted as the server counts them, and a text that is longer than asked for is known to be so.
+// countsTokens checks that tokens are counted as the server counts them, and that a text with more tokens than the
+// limit is an error.
 func countsTokens(t *testing.T, server *ollamaServer, client *api.Client, options llm.Options) {
 	m := llm.Model{Name: "render-base", Provider: llm.Ollama, BaseURL: server.url}
 	count := chat.Server{Options: options, Model: m}

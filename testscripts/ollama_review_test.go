@@ -15,8 +15,9 @@ import (
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 
-// Against the real server: the schema holds a model to an answer that is read, each of 50 times, whether it talks at
-// random, wants to say something else, or has findings. What is invented does not block, since it is not in the diff.
+// With the real server, the schema makes a model give an answer that can be parsed, in each of 50 calls: with random
+// text, with other text that the model prefers, or with findings. An invented finding does not block, since it is not
+// in the diff.
 func TestOllamaReviewAnswersParse(t *testing.T) {
 	lookAtSources(t)
 	program := ollamaProgram(t)

@@ -26,8 +26,8 @@ import (
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 
-// ollamaProgram is the real server, as make ollama builds it. Without one a test is skipped and says how to get it;
-// with RUNPLAN_TEST_ALL=1 it fails, unless it is known that this machine cannot build it.
+// ollamaProgram returns the path of the real server that make ollama builds. Without it a test is skipped with
+// instructions; with RUNPLAN_TEST_ALL=1 the test fails, unless this machine is known to be unable to build it.
 func ollamaProgram(t *testing.T) string {
 	t.Helper()
 	_, _ = os.Stat(filepath.Join("..", "bin", "tools", "ollama")) // so that go test knows when there is another one
@@ -51,23 +51,23 @@ func ollamaProgram(t *testing.T) string {
 	return ""
 }
 
-// ollamaServer is a real server with a home, models and a port of its own.
+// ollamaServer is a real server with its own home, models and port.
 type ollamaServer struct {
 	url   string
 	cmd   *exec.Cmd
 	alive io.Closer // closed, it ends
 	ended chan struct{}
 	log   string
-	// The server fails when two models are made at once: both write the parameters of their template to the same file,
-	// and the first removes it before the second reads it.
+	// The server fails if two models are created at once: both write the parameters of their template to the same
+	// file, and the first removes it before the second reads it.
 	creating sync.Mutex
 }
 
-// A shell holds the server and ends it when its standard input does: that happens also when this test is killed. A
-// server that is killed itself would leave its runner processes behind, so it is asked to end.
+// A shell runs the server and ends it when its standard input closes, which also happens if this test is killed. A
+// killed server would leave its runner processes, so the shell asks it to end.
 const holdServer = `"$0" serve </dev/null & server=$!; cat >/dev/null; kill "$server"; wait "$server"`
 
-// startOllama starts program and waits until it answers. What it keeps, it keeps under dir.
+// startOllama starts program and waits until it answers. It keeps all files under dir.
 func startOllama(program, dir string) (*ollamaServer, error) {
 	s := &ollamaServer{log: filepath.Join(dir, "serve.log"), ended: make(chan struct{})}
 	for _, d := range []string{"home", "models", "tmp"} {
@@ -132,7 +132,7 @@ func (s *ollamaServer) waitUntilReady() error {
 	return fmt.Errorf("not ready within %s", patience)
 }
 
-// stop ends the server as its user would, and tells of processes that it left.
+// stop ends the server as its user would, and reports processes that it left.
 func (s *ollamaServer) stop() error {
 	s.alive.Close()
 	select {
@@ -157,7 +157,7 @@ func (s *ollamaServer) kill() {
 	<-s.ended
 }
 
-// processes tells whether any of the server's group is there.
+// processes reports whether any process of the server's group is running.
 func (s *ollamaServer) processes() bool {
 	return syscall.Kill(-s.cmd.Process.Pid, 0) == nil
 }
@@ -170,7 +170,7 @@ func (s *ollamaServer) client() (*api.Client, error) {
 	return api.NewClient(at, &http.Client{}), nil
 }
 
-// create makes a model of the server: the GGUF file goes there as a blob, and nothing is pulled.
+// create creates a model on the server: it uploads the GGUF file as a blob and pulls nothing.
 func (s *ollamaServer) create(ctx context.Context, name string, m tinymodel.Model) error {
 	var file bytes.Buffer
 	if err := m.Write(&file); err != nil {
@@ -186,7 +186,7 @@ func (s *ollamaServer) create(ctx context.Context, name string, m tinymodel.Mode
 	if err := client.CreateBlob(ctx, digest, &file); err != nil {
 		return fmt.Errorf("create model %s: %w", name, err)
 	}
-	// One thread: two wait for each other on a busy machine, for seconds.
+	// One thread: on a busy machine two threads wait for each other for seconds.
 	made := &api.CreateRequest{Model: name, Files: map[string]string{"tiny.gguf": digest},
 		Parameters: map[string]any{"num_thread": 1}}
 	if err := client.Create(ctx, made, func(api.ProgressResponse) error { return nil }); err != nil {

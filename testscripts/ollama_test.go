@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// TestOllama is all that is tried with the real Ollama server: one for all, with models that are made here.
+// TestOllama runs all tests that need the real Ollama server: with one server, and with models that the tests create.
 func TestOllama(t *testing.T) {
 	lookAtSources(t)
 	program := ollamaProgram(t)
@@ -72,7 +72,7 @@ func TestOllama(t *testing.T) {
 	})
 }
 
-// The model does what the scripts count on.
+// The model behaves as the scripts expect.
 func testModel(t *testing.T, s *ollamaServer) {
 	long := "I change one line.\n\n```go\nfunc main() {\n\tfmt.Println(\"x\")\n}\n```\n" +
 		strings.Repeat("Again and again the same. ", 40) + "Ünïcödé, done.\n"
@@ -179,7 +179,7 @@ func (s *ollamaServer) chat(t *testing.T, r api.ChatRequest) (text string, last 
 	return text, last
 }
 
-// What watches for connections sees one that goes outside.
+// The check of connections reports a connection to another machine.
 func TestConnections(t *testing.T) {
 	for name, c := range map[string]struct {
 		line    string
@@ -203,7 +203,8 @@ func TestConnections(t *testing.T) {
 	}
 }
 
-// ollamaCondition adds [strace] and [netns]: connections can be logged, and a program can be run without a network.
+// ollamaCondition adds [strace] and [netns]: whether connections can be logged, and whether a program can run without
+// a network.
 func ollamaCondition(name string) (bool, error) {
 	switch name {
 	case "strace":
@@ -222,7 +223,7 @@ var canUnshare = sync.OnceValue(func() bool {
 	return exec.Command("unshare", "--user", "--map-root-user", "--net", "ip", "link", "set", "lo", "up").Run() == nil
 })
 
-// Somebody has to see what leaves the machine.
+// At least one tool that reveals connections to other machines works here.
 func TestSomebodyWatches(t *testing.T) {
 	if canTrace() || canUnshare() {
 		return

@@ -18,8 +18,8 @@ import (
 	"github.com/runplan/runplan/tools/tinymodel"
 )
 
-// The server that unit tests talk to is compared with the real one: what it answers has the same form, to the names and
-// kinds of the values, and where it refuses, the same words.
+// The fake server of the unit tests matches the real one: its answers have the same fields and types, and its errors
+// have the same text.
 func testWire(t *testing.T, real *ollamaServer) {
 	const model, window = "wire", 2048
 	if err := real.create(t.Context(), model,
@@ -81,7 +81,7 @@ var clientReads = []string{" version", " model", " message", " message.content",
 	" prompt_eval_count", " error",
 	" model_info", " model_info.general.architecture", " model_info.llama.context_length"}
 
-// wire is the form of an answer.
+// wire is the form of a response.
 type wire struct {
 	Status int
 	Kind   string

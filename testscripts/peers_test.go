@@ -13,8 +13,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// peerCase is something that programs of this kind were seen to get wrong, with what runplan does, and the scripts that
-// show it. It holds where all of them pass.
+// peerCase is something that similar programs get wrong, with the behavior of runplan and the scripts that show it.
+// It holds if all of them pass.
 type peerCase struct {
 	name, expect string
 	scripts      string
@@ -60,7 +60,7 @@ func peerCases() []peerCase {
 	}
 }
 
-// recorder is a test that remembers how its scripts ended.
+// recorder is a test that records the results of its scripts.
 type recorder struct {
 	*testing.T
 	ended *ended
@@ -71,7 +71,7 @@ type ended struct {
 	as map[string]string
 }
 
-// Verbose completes testing.T to the interface that testscript needs.
+// Verbose adds to testing.T the method that testscript needs.
 func (r recorder) Verbose() bool { return testing.Verbose() }
 
 // Run runs one script.
@@ -93,7 +93,8 @@ func (r recorder) Run(name string, f func(testscript.T)) {
 	})
 }
 
-// record makes a recorder that says in the end which case holds: go test -v -run TestScripts ./testscripts prints it.
+// record returns a recorder that logs at the end which cases hold: go test -v -run TestScripts ./testscripts prints
+// it.
 func record(t *testing.T) recorder {
 	r := recorder{t, &ended{as: map[string]string{}}}
 	t.Cleanup(func() { t.Log("\n" + r.ended.table(t)) })
@@ -123,5 +124,5 @@ func (e *ended) table(t *testing.T) string {
 	return b.String()
 }
 
-// worse orders results: a case is as good as the worst of its scripts.
+// worse orders results: a case has the result of its worst script.
 func worse(as string) int { return slices.Index([]string{"holds", "skipped", "not run", "FAILS"}, as) }

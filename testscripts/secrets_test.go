@@ -23,8 +23,8 @@ import (
 	_ "modernc.org/sqlite"
 )
 
-// secretKinds are secrets of many providers. They are put together here, so that no scanner takes this file for a
-// leak.
+// secretKinds returns secrets of many providers. It assembles them from parts, so that no scanner reports this file
+// as a leak.
 func secretKinds() map[string]string {
 	const letters = "aZ8kQ1mWn4Rv7LpXb2Yc9TdHs6JfGu3EoRi5NtKwVzMqBxPrDyCgAhUj0SeOlIF"
 	turn := 0
@@ -103,7 +103,7 @@ func secretKinds() map[string]string {
 	}
 }
 
-// leakyAgent prints each secret in many ways, and leaves files whose names hold them where $FILES is set.
+// leakyAgent prints each secret in many forms, and creates files with secrets in their names if $FILES is set.
 const leakyAgent = `
 while read -r key; do
 	echo "plain $key"
@@ -123,14 +123,14 @@ done <"$KEYS"
 echo shipped >"done-$RUNPLAN_BATCH.txt"
 `
 
-// leakyFiles leaves a file for each secret, in a commit that is refused.
+// leakyFiles creates a file named after each secret, in a commit that is refused.
 const leakyFiles = `
 mkdir -p notes
 while read -r key; do case $key in */*) ;; *) echo x >"notes/$key.txt" ;; esac; done <"$KEYS"
 `
 
-// TestSecretsLeaveNoTrace drives runplan with secrets of many kinds in all places that an agent or a plan has, and
-// looks into all that is left.
+// TestSecretsLeaveNoTrace runs runplan with many kinds of secrets in every place that an agent or a plan has, and
+// searches everything that is left.
 func TestSecretsLeaveNoTrace(t *testing.T) {
 	lookAtSources(t)
 	if _, err := exec.LookPath("bash"); err != nil {
@@ -195,11 +195,11 @@ func TestSecretsLeaveNoTrace(t *testing.T) {
 	p.runplan(0, "log")
 	p.runplan(0, "status", "--json")
 	p.runplan(0, "training", "pairs", "--out", filepath.Join(p.dir, "data2"))
-	// The agent's own files stand in the worktree of the failed attempt, under their names.
+	// The agent's own files are in the worktree of the failed attempt, under their own names.
 	p.look("file names", func(path string) bool { return !strings.Contains(path, "/.runplan/worktrees/") })
 }
 
-// secretPlace is a repository and a home with an agent that leaks.
+// secretPlace is a repository and a home folder with an agent that leaks secrets.
 type secretPlace struct {
 	t     *testing.T
 	dir   string
@@ -241,7 +241,8 @@ func newSecretPlace(t *testing.T, kinds map[string]string) *secretPlace {
 	return p
 }
 
-// agent is a script for bash with the file of the secrets in $KEYS: agents get no variables of the user but a few.
+// agent returns a bash script with the file of the secrets in $KEYS, because agents get only a few variables of the
+// user.
 func (p *secretPlace) agent(text string) string {
 	return fmt.Sprintf("set -eu\nKEYS=%q\n%s", filepath.Join(p.dir, "keys"), text)
 }
@@ -268,13 +269,13 @@ func (p *secretPlace) command(want int, name string, args ...string) string {
 	return string(out)
 }
 
-// runplan runs a command whose output must hold no secret either.
+// runplan runs a command whose output must not contain a secret either.
 func (p *secretPlace) runplan(want int, args ...string) {
 	p.t.Helper()
 	fmt.Fprintf(&p.said, "%s\n%s\n", args[0], p.command(want, "runplan", args...))
 }
 
-// look searches all that a run leaves behind.
+// look searches everything that a run leaves.
 func (p *secretPlace) look(what string, where func(path string) bool) {
 	p.t.Helper()
 	p.search(what+": printed", p.said.String())
@@ -336,7 +337,7 @@ func (p *secretPlace) search(where, text string) {
 			}
 			value, _ = u.User.Password()
 		}
-		// Two characters at each end depend on what stands beside it.
+		// Two characters at each end depend on the adjacent text.
 		coded := base64.StdEncoding.EncodeToString([]byte("u: " + key))[4+8:]
 		for form, needle := range map[string]string{"in clear": value, "in base64": coded[:min(len(coded)-4, 24)]} {
 			if at := strings.Index(text, needle); at >= 0 {
@@ -388,7 +389,7 @@ func (p *secretPlace) tables(what, path string) {
 
 var pageLink = regexp.MustCompile(`(?:href|src)="(/[^"#]*)"`)
 
-// pages searches all that the server answers.
+// pages searches all responses of the server.
 func (p *secretPlace) pages(what string) {
 	p.t.Helper()
 	ctx, stop := context.WithCancel(context.Background())

@@ -73,8 +73,8 @@ func exe() string {
 	return ""
 }
 
-// lookAtSources touches what the program is built of, so that go test does not take an old result for one of today's
-// program: it notes the files that a test looks at, and what go build looks at it cannot know.
+// lookAtSources reads the status of the files from which the program is built, so that go test does not reuse a
+// cached result for a changed program: go test tracks the files that a test opens, but not those that go build reads.
 func lookAtSources(t *testing.T) {
 	t.Helper()
 	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
@@ -111,8 +111,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// deadline is when a script that hangs is stopped and its programs are asked for their stacks: well before go test
-// would stop all.
+// deadline returns the time at which a hanging script is stopped and its programs are asked for their stacks: well
+// before go test would stop all tests.
 func deadline(t *testing.T) time.Time {
 	d, ok := t.Deadline()
 	if !ok {
@@ -133,7 +133,7 @@ func outerGoEnv(t *testing.T) []string {
 		lines[2]}
 }
 
-// setup gives a script a home, a git and nothing else of the machine that it runs on.
+// setup isolates a script from this machine: it gives the script its own home, settings and git configuration.
 func setup(env *testscript.Env, goEnv []string) error {
 	work := env.WorkDir
 	bin, err := filepath.Abs(filepath.Join("testdata", "bin"))
@@ -172,14 +172,15 @@ func setup(env *testscript.Env, goEnv []string) error {
 	}
 	env.Vars = append(env.Vars,
 		"SOURCE="+source, // of this project
-		// folder of the program under test, for scripts that put another folder first, which may hold an installed one
+		// the folder of the program under test, for scripts that put another folder first in PATH, which may contain
+		// an installed runplan
 		"PROGRAM="+program,
 		"PATH="+strings.Join([]string{program, bin, path}, string(os.PathListSeparator)),
 		"HOME="+home, "USERPROFILE="+home, "RUNPLAN_HOME="+settings, "TMPDIR="+tmp,
 		"GIT_CONFIG_GLOBAL="+gitconfig, "GIT_CONFIG_NOSYSTEM=1",
 		"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=1", "TERM=dumb",
 		"RUNPLAN_TRUST=all", // scripts about trust take it away
-		// scripts about tournaments turn it on; those about one attempt after the other are distinguished by it
+		// scripts about tournaments turn it on; scripts about consecutive attempts need it off
 		"RUNPLAN_SAMPLING_SAMPLE_ON_RETRY=false",
 		"GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off",
 	)
@@ -187,13 +188,13 @@ func setup(env *testscript.Env, goEnv []string) error {
 	return nil
 }
 
-// toolsDir returns the folder of the project's tools, as patterns/install-ast-grep.sh installs them. Scripts named
+// toolsDir returns the folder into which patterns/install-ast-grep.sh installs the project's tools. Scripts named
 // patterns_ and index_ have it in their PATH.
 func toolsDir() (string, error) { return filepath.Abs(filepath.Join("..", "bin", "tools")) }
 
-// condition adds to testscript's own: [root]; [mounts] where a script may mount file systems of its own under "unshare
-// -rm"; [ast-grep] where scripts named patterns_ and index_ find it. (testscript asks [exec:ast-grep] only once, in the
-// PATH of whatever script is first.)
+// condition adds conditions to testscript's own: [root]; [mounts] if a script can mount its own file systems under
+// "unshare -rm"; [ast-grep] if scripts named patterns_ and index_ find it. (testscript evaluates [exec:ast-grep] only
+// once, with the PATH of the first script.)
 func condition(name string) (bool, error) {
 	switch name {
 	case "ast-grep":

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// The name of a file may be a secret as well.
+// The name of a file can be a secret too.
 func TestSealHidesPaths(t *testing.T) {
 	e := Example{Origin: Origin{Files: []File{{Path: "keys/SECRET.txt"}}}}
 	got, _ := Guard{Redact: func(s string) string { return strings.ReplaceAll(s, "SECRET", "hidden") }}.Seal(e)

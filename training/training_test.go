@@ -21,7 +21,7 @@ func anExample() Example {
 	return e
 }
 
-// A repository has one name, however it was cloned: no credentials, no path of this machine.
+// A repository has one name for all of its clone addresses, without credentials and without local paths.
 func TestRepoName(t *testing.T) {
 	for remote, want := range map[string]string{
 		"https://example.org/team/words.git":           "example.org/team/words",
@@ -44,7 +44,7 @@ func TestRepoName(t *testing.T) {
 	}
 }
 
-// A value that must not come out is found wherever it hides, and its name is told, not the value.
+// The canary finds a secret value wherever it is hidden, and reports its name, not the value.
 func TestCanary(t *testing.T) {
 	const value = "blue kingfisher 4711"
 	c := NewCanary([]Secret{{"short", "abc"}, {"the bird", value}})
@@ -75,7 +75,7 @@ func TestCanary(t *testing.T) {
 	}
 }
 
-// Scan tells which example of a file leaks.
+// Scan reports which example of a file leaks.
 func TestCanaryScan(t *testing.T) {
 	good, bad := anExample(), anExample()
 	bad.Completion = "blue kingfisher 4711"
@@ -98,7 +98,7 @@ func TestCanaryScan(t *testing.T) {
 	}
 }
 
-// Sealing takes secrets out of every text, gives the id of what is left, and leaves the caller's example alone.
+// Seal removes secrets from every text, computes the ID of the result, and does not change the caller's example.
 func TestSeal(t *testing.T) {
 	e := anExample()
 	e.Prompt[1].Content, e.Signals[0].Note, e.Origin.Files[0].Path = "say HUSH", "HUSH", "HUSH.go"
@@ -123,7 +123,7 @@ func TestSeal(t *testing.T) {
 	}
 }
 
-// A tally counts pairs of answers apart, in the order of the stages.
+// A tally counts preference pairs separately, and lists its counts in the order of the stages.
 func TestTally(t *testing.T) {
 	var tally Tally
 	add := func(s Stage, k Kind, positive bool, rejected string) {
@@ -147,7 +147,7 @@ func TestTally(t *testing.T) {
 	}
 }
 
-// Read never takes a line for an example that does not pass its own check.
+// Read never returns a line as an example if it does not pass its own check.
 func FuzzRead(f *testing.F) {
 	line, err := anExample().Encode()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Every action, one tier below and at its tier; and nothing else decides.
+// Each action is refused below its tier and allowed from it on; nothing else decides.
 func TestEachActionNeedsItsTier(t *testing.T) {
 	needs := map[Action]Tier{Read: 0, Draft: 1, Branch: 2, DraftChange: 2, KeepGreen: 3, EditSelf: 4, Merge: 5}
 	if len(needs) != len(Table()) {

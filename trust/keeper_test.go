@@ -21,7 +21,7 @@ func keeper(t *testing.T) Keeper {
 		Now: func() time.Time { at = at.Add(time.Second); return at }}
 }
 
-// owned is a keeper whose owner is ada, at a tier.
+// owned returns a Keeper whose contract has the owner ada and the given tier.
 func owned(t *testing.T, tier Tier) Keeper {
 	t.Helper()
 	k := keeper(t)
@@ -51,7 +51,7 @@ func contract(t *testing.T, k Keeper) Contract {
 	return c
 }
 
-// state is all that a refusal may not change.
+// state returns everything that a refusal must not change.
 func state(t *testing.T, k Keeper) [2]any {
 	t.Helper()
 	file, err := os.ReadFile(k.OwnerFile())
@@ -101,7 +101,7 @@ func TestBootstrapNamesOneOwner(t *testing.T) {
 	if d := cmp.Diff(before, state(t, k)); d != "" {
 		t.Error(d)
 	}
-	// The only way to another owner starts again, at the lowest tier; what was before stays on record.
+	// A new owner is possible only by starting again at the lowest tier; earlier entries stay in the audit.
 	if err := os.Remove(k.OwnerFile()); err != nil {
 		t.Fatal(err)
 	}
@@ -149,7 +149,7 @@ func TestRefusedPromotionsChangeNothing(t *testing.T) {
 	}
 }
 
-// Self-editing is opt-in: it comes by its own tier or by its own flag, and goes with a demotion.
+// Self-editing is opt-in: its own tier or its own flag turns it on, and a demotion below that tier turns it off.
 func TestSelfEditIsOptIn(t *testing.T) {
 	k := owned(t, 0)
 	for _, step := range []struct {
@@ -232,7 +232,7 @@ func write(t *testing.T, k Keeper, o Owner) {
 	}
 }
 
-// The owner's own part of the file may be edited, and stays over promotions.
+// The owner can edit the channel and the bindings in the file, and promotions keep them.
 func TestChannelAndBindingsAreTheOwnersToEdit(t *testing.T) {
 	k := owned(t, 3)
 	data, err := os.ReadFile(k.OwnerFile())
@@ -251,8 +251,8 @@ func TestChannelAndBindingsAreTheOwnersToEdit(t *testing.T) {
 	}
 }
 
-// The audit counts. A file that a killed process did not write, or an old copy put back, is a true copy of an earlier
-// entry: a demotion holds all the same.
+// The audit decides, not the file: an old copy of the file, or a file that a killed process did not update, does not
+// undo a demotion.
 func TestAnOldOwnerFileDoesNotBringTrustBack(t *testing.T) {
 	k := owned(t, 5)
 	old, err := os.ReadFile(k.OwnerFile())
@@ -274,7 +274,7 @@ func TestAnOldOwnerFileDoesNotBringTrustBack(t *testing.T) {
 	}
 }
 
-// An audit that lost its end, or is another one, does not know the entry that the file names.
+// An audit that was replaced or removed does not contain the entry that the file names, and is refused.
 func TestAnotherAuditIsNoticed(t *testing.T) {
 	k, other := owned(t, 1), owned(t, 1)
 	promote(t, k, Promotion{To: 3})
@@ -334,8 +334,8 @@ func TestAuditTellsWhoAndWhy(t *testing.T) {
 	}
 }
 
-// Many that change the contract at once: each change is based on what its writer saw, and no one who looks meanwhile is
-// told of tampering.
+// If several processes change the contract at once, each change is based on the state that its writer read, and no
+// reader gets an error about tampering.
 func TestChangesAtOnce(t *testing.T) {
 	k := owned(t, 0)
 	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
@@ -380,14 +380,15 @@ func TestChangesAtOnce(t *testing.T) {
 	}
 }
 
-// A process that is killed, or whose disk is full, after the audit has it and before the file does.
+// If a process is killed, or its disk is full, after it wrote the audit entry and before it wrote the file, the audit
+// entry counts.
 func TestTheAuditCountsWhenTheFileWasNotWritten(t *testing.T) {
 	k := owned(t, 4)
 	before, err := os.ReadFile(k.OwnerFile())
 	if err != nil {
 		t.Fatal(err)
 	}
-	// In the place of the file there is a folder that cannot be replaced.
+	// A folder that cannot be replaced is in the place of the file.
 	if err := errors.Join(os.Remove(k.OwnerFile()), os.MkdirAll(filepath.Join(k.OwnerFile(), "x"), 0o700)); err != nil {
 		t.Fatal(err)
 	}

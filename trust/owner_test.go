@@ -71,7 +71,7 @@ func TestOwnerFilesThatAreRefused(t *testing.T) {
 	}
 }
 
-// Whatever is read can be written and read again, as the same; and nothing makes the reader fall over.
+// An owner file that can be parsed is encoded and parsed again unchanged, and no content makes the parser panic.
 func FuzzParseOwner(f *testing.F) {
 	good, err := Owner{Owner: "ada", Channel: "cli", Tier: 5, SelfEdit: true, MergeBar: 60, Audit: digest("a"),
 		Repos: []RepoBinding{{"/a", 1}}}.Encode()

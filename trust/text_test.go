@@ -25,7 +25,7 @@ func prompts(t *testing.T, layers ...prompt.Layer) prompt.Set {
 	return p
 }
 
-// The contract names every action once, where it belongs, and every gate; whatever the owner's name is.
+// The contract text lists every action once, in the right part, and every gate, whatever the owner's name is.
 func TestContractTellsAllOfTheTable(t *testing.T) {
 	p := prompts(t)
 	for tier := Lowest; tier <= Highest; tier++ {
@@ -189,7 +189,7 @@ func TestIdentityDocumentsHaveAnOrderAndNoHoles(t *testing.T) {
 	}
 }
 
-// The documents have the very tables that decide.
+// docs/trust.md contains the tables that the code uses to decide.
 func TestDocumentsHaveTheTables(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "docs", "trust.md"))
 	if err != nil {

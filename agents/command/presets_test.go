@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// How each CLI is called, to the letter: anyone who changes one of these has looked at that CLI's documentation.
+// Each preset calls its CLI with exactly these arguments. Check the documentation of the CLI before you change one.
 func TestArguments(t *testing.T) {
 	tests := []struct {
 		preset, permission, model string
@@ -143,7 +143,7 @@ func TestModelOfATier(t *testing.T) {
 	}
 }
 
-// play makes a program that prints text, and an agent of a preset that runs it.
+// play returns an agent of a preset that runs a script in place of the CLI.
 func play(t *testing.T, preset, script string) *Agent {
 	t.Helper()
 	p, _ := PresetOf(preset)
@@ -216,7 +216,8 @@ func TestACLIThatIsDoneAndDoesNotGoIsEnded(t *testing.T) {
 	}
 }
 
-// gemini would try for minutes, and qwen for an hour; runplan waits in their place, and for what it was told.
+// gemini would retry for minutes and qwen for an hour. runplan ends them, reports the rate limit, and keeps the retry
+// time if the CLI printed one.
 func TestACLIThatKeepsTryingAgainstALimitIsEnded(t *testing.T) {
 	for preset, tt := range map[string]struct {
 		script string
@@ -231,7 +232,7 @@ func TestACLIThatKeepsTryingAgainstALimitIsEnded(t *testing.T) {
 			t.Errorf("%s: %+v, %v", preset, res, err)
 		}
 	}
-	// One that gets over it goes on.
+	// A CLI that recovers from a limit is not ended.
 	res, err := play(t, "gemini", `echo "Attempt 1 failed: rate limit" >&2; echo "Attempt 2 failed: rate limit" >&2; sleep 0.2
 echo '{"type":"message","role":"assistant","content":"It works again."}'; sleep 0.2; echo "Attempt 1 failed: rate limit" >&2
 echo '{"type":"result","status":"success"}'`).Run(t.Context(), task(t), nil)
@@ -240,7 +241,8 @@ echo '{"type":"result","status":"success"}'`).Run(t.Context(), task(t), nil)
 	}
 }
 
-// TestRetriesEndWithPatience covers CLIs that retry for long, or wait without a word after one retry.
+// TestRetriesEndWithPatience covers CLIs that retry for a long time or stay silent after one retry: runplan ends
+// them.
 func TestRetriesEndWithPatience(t *testing.T) {
 	defer func(d time.Duration) { patience = d }(patience)
 	patience = 300 * time.Millisecond
@@ -259,7 +261,7 @@ func TestRetriesEndWithPatience(t *testing.T) {
 			t.Errorf("%s: %+v, %v", preset, res, err)
 		}
 	}
-	// Progress stops the clock.
+	// Progress after a retry stops the timer.
 	res, err := play(t, "codex", `echo '{"type":"error","message":"Reconnecting... 1/5 (stream disconnected)"}'
 echo '{"type":"item.completed","item":{"type":"agent_message","text":"It works again."}}'; sleep 1; echo '{"type":"turn.completed","usage":{}}'`).Run(t.Context(), task(t), nil)
 	if err != nil || res.Outcome != agents.Done {
@@ -267,7 +269,8 @@ echo '{"type":"item.completed","item":{"type":"agent_message","text":"It works a
 	}
 }
 
-// TestPresetFilesReachTheCLI checks the file and the variable that names it; a variable of the user goes first.
+// TestPresetFilesReachTheCLI checks that a variable names the file of the preset to the CLI, and that a variable set
+// by the user takes precedence.
 func TestPresetFilesReachTheCLI(t *testing.T) {
 	say := `printf '{"type":"result","subtype":"success","result":"%s"}\n' "$(tr -d '"{} ' <"$QWEN_CODE_SYSTEM_DEFAULTS_PATH")"`
 	res, err := play(t, "qwen", say).Run(t.Context(), task(t), nil)

@@ -15,7 +15,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// A CLI in a sandbox is read like any other, and may write its own state besides its workspace.
+// The output of a CLI in a sandbox is read like any other, and the CLI may write its own state in addition to its
+// workspace.
 func TestACLIInASandbox(t *testing.T) {
 	if out, err := exec.Command("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc",
 		"true").CombinedOutput(); err != nil {
@@ -42,14 +43,14 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"all done",
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	// The exit status is the agent's own.
+	// The reported exit status is that of the agent.
 	a = New(Config{Name: "x", Command: []string{"bash", "-c", "exit 173"}, Sandbox: sandbox.Spec{Kind: "bwrap"}})
 	if res, err = a.Run(t.Context(), tk, nil); err != nil || res.Summary != "exited with status 173" {
 		t.Errorf("got %+v, %v", res, err)
 	}
 }
 
-// What is wrong is told of whom it is wrong of: the program that is not there, or the sandbox.
+// The error names what is missing: the agent program or the sandbox.
 func TestAMissingProgramAndAMissingSandboxAreToldApart(t *testing.T) {
 	tk := task(t)
 	bin := t.TempDir()

@@ -25,11 +25,11 @@ import (
 
 var update = flag.Bool("update", false, "write the results beside the streams")
 
-// corpus is a folder for each CLI with a file for each situation: what it is about, how the program ended, what it
-// printed; and beside it, in .want, what is to be made of that. Anyone who has seen a CLI do something new adds a file.
+// corpus has a folder for each CLI with a file for each situation: a description, how the program ended, and its
+// output. The .want file of the same name has the expected result. Add a file for each new behavior of a CLI.
 const corpus = "../testdata/agents"
 
-// now is when all of it happened.
+// now is the time at which all situations happen.
 var now = time.Date(2026, 11, 20, 14, 0, 0, 0, time.UTC)
 
 // situation is one file of the corpus.
@@ -184,7 +184,7 @@ func check(t *testing.T, file string, got wanted) {
 	}
 }
 
-// The rules that the corpus stands for, whatever is written into its .want files.
+// Each situation is classified as its name requires, independently of its .want file.
 func TestNoSituationIsTakenForAnother(t *testing.T) {
 	good := []string{"success", "success_on_a_plan", "no_change", "writes_about_limits", "background_done", "noise",
 		"huge_line", "warning", "recovered", "no_price", "error_then_stop", "type_last", "thought", "stdin_open"}
@@ -290,7 +290,7 @@ func TestOwnEndGoesFirst(t *testing.T) {
 	}
 }
 
-// The limit that ended the work need not tell when it ends: any that did before, or beside it, holds.
+// If the error that ended the work has no retry time, a time from an earlier try or from standard error is used.
 func TestTheTimeOfALimitIsNotLost(t *testing.T) {
 	at := now.Add(time.Hour)
 	limit := func(at time.Time) *stream.Fault {

@@ -13,8 +13,8 @@ import (
 	"github.com/runplan/runplan/agents/stream"
 )
 
-// cell holds the expected outcome of one situation with one CLI. The file is one of the corpus; its meaning is
-// written here by hand, so that a wrong .want file is found out.
+// cell holds the expected outcome of one situation with one CLI. The file is one of the corpus; outcome and kind are
+// written by hand here, so that the test finds a wrong .want file.
 type cell struct {
 	file    string
 	outcome agents.Outcome
@@ -36,8 +36,8 @@ func limited(file string, k agents.Kind) cell {
 func silent(file string) cell { return cell{file, agents.TimedOut, agents.KindIdle, false} }
 func until(file string) cell  { return cell{file, agents.RateLimited, agents.KindLimit, true} }
 
-// situations lists the possible outcomes of a call, and the CLIs that showed them: every measured cell, and those that
-// are known from a CLI's documentation. A CLI that is not named was not seen in that situation.
+// situations lists the possible outcomes of a call and the CLIs that showed them: all measured cells, and those known
+// from the documentation of a CLI. A CLI that is not listed was not observed in that situation.
 func situations() []struct {
 	name  string
 	cells map[stream.Format][]cell
@@ -183,10 +183,10 @@ func situations() []struct {
 	}
 }
 
-// cells counts them, so that none gets lost.
+// cells is the expected number of cells, so that none gets lost.
 const cells = 126
 
-// The table of what becomes of which CLI in which situation: go test -v -run TestMatrix ./agents/outcome prints it.
+// Each CLI has the expected outcome in each situation. go test -v -run TestMatrix ./agents/outcome prints the table.
 func TestMatrix(t *testing.T) {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
@@ -216,7 +216,7 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// meaningOf decides on the file of one cell and compares.
+// meaningOf decides the outcome of the file of one cell and compares it with the cell.
 func meaningOf(t *testing.T, f stream.Format, c cell) string {
 	t.Helper()
 	path := filepath.Join(corpus, string(f), c.file+".txt")

@@ -19,7 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// project is a repository with a worktree, as a run has them.
+// project is a repository with a worktree, as in a run.
 type project struct {
 	t               *testing.T
 	root, home      string
@@ -85,7 +85,7 @@ func (p *project) exists(path string) bool {
 	return err == nil
 }
 
-// open makes a box without starting anything.
+// open makes a box without starting a program.
 func (p *project) open(s Spec) *Box {
 	p.t.Helper()
 	b := &Box{spec: s, at: p.places(), env: p.env(), name: "runplan-x"}
@@ -116,7 +116,7 @@ func TestGitOf(t *testing.T) {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
-	// The user's own branch is not for the agent to move.
+	// The agent may not move a branch of the user.
 	p.git(p.workspace, "checkout", "--quiet", "-b", "theirs")
 	if g, err = GitOf(p.workspace); err != nil || g.Branch != "refs/heads/theirs" || g.branches() != nil {
 		t.Errorf("%+v, %v, %v", g, err, g.branches())
@@ -188,7 +188,7 @@ func TestCommandLines(t *testing.T) {
 	}
 }
 
-// What git made inside comes into the repository; what only looks like it does not.
+// The repository receives the valid objects that git wrote in the sandbox, and no damaged or forged ones.
 func TestObjectsAreTakenOverOnlyIfTheyAreWhatTheyAreCalled(t *testing.T) {
 	p := newProject(t)
 	b := p.open(Spec{Kind: "bwrap"})
@@ -204,7 +204,8 @@ func TestObjectsAreTakenOverOnlyIfTheyAreWhatTheyAreCalled(t *testing.T) {
 	if p.exists(filepath.Join(store, good[:2], good[2:])) {
 		t.Fatal("the object is not kept apart")
 	}
-	// The content of one under the name of another, a link to a file outside, a file that is no object, a cut one.
+	// An object under the name of another one, a link to a file outside, a file that is not an object, a truncated
+	// object.
 	forged := "01" + strings.Repeat("23", 19)
 	p.check(os.MkdirAll(filepath.Join(b.objects, "01"), 0o755))
 	text, err := os.ReadFile(filepath.Join(b.objects, victim[:2], victim[2:]))
@@ -228,7 +229,7 @@ func TestObjectsAreTakenOverOnlyIfTheyAreWhatTheyAreCalled(t *testing.T) {
 			t.Errorf("%s was taken over", id)
 		}
 	}
-	// A pack is read by git, which believes none either.
+	// Git reads packs, and rejects a damaged one too.
 	c := exec.Command("sh", "-c",
 		`git rev-parse HEAD | git pack-objects --revs "$GIT_OBJECT_DIRECTORY/pack/pack" && echo junk >"$GIT_OBJECT_DIRECTORY/pack/junk.pack"`)
 	c.Dir, c.Env = p.workspace, b.Environ()
@@ -246,7 +247,7 @@ func TestObjectsAreTakenOverOnlyIfTheyAreWhatTheyAreCalled(t *testing.T) {
 	p.git(p.root, "fsck", "--strict")
 }
 
-// bubblewrap skips a test where it cannot be had, and says so.
+// bubblewrap skips the test with a message if bubblewrap is not usable.
 func bubblewrap(t *testing.T) {
 	t.Helper()
 	if out, err := exec.Command("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc",
@@ -255,7 +256,7 @@ func bubblewrap(t *testing.T) {
 	}
 }
 
-// run runs a script in a box, as an agent is run.
+// run runs a script in a box, like an agent.
 func (p *project) run(s Spec, script string) proc.Result {
 	p.t.Helper()
 	b, err := Open(p.t.Context(), s, p.places(), "bash", p.env())
@@ -306,7 +307,8 @@ ls /proc | grep -c '^[0-9]' | sed 's/^/processes /'`)
 	p.git(p.root, "fsck", "--strict")
 }
 
-// Status, diff, add, commit and log work inside; what was committed is there outside. Nothing else of git's changed.
+// In the sandbox git status, diff, add, commit and log work, and the commits exist outside. The branch main and the
+// git settings do not change.
 func TestGitWorksInBubblewrap(t *testing.T) {
 	bubblewrap(t)
 	p := newProject(t)
@@ -376,7 +378,7 @@ func TestNothingOutlivesBubblewrap(t *testing.T) {
 	}
 }
 
-// A sandbox that cannot be had is an error, never a call without one.
+// A sandbox that is not usable is an error; the agent never runs without it.
 func TestASandboxThatCannotBeHad(t *testing.T) {
 	p := newProject(t)
 	bin := filepath.Join(p.home, "bin")
@@ -403,7 +405,7 @@ func TestASandboxThatCannotBeHad(t *testing.T) {
 	}
 }
 
-// Without a sandbox the program is started as it is, and its git is left alone.
+// Without a sandbox the command line and the environment of the program do not change.
 func TestNone(t *testing.T) {
 	p := newProject(t)
 	for _, kind := range []string{"", "none"} {

@@ -36,7 +36,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// batch is one literal task that holds the blocks.
+// batch returns a batch with one literal task that holds the blocks.
 func batch(blocks ...planparse.Block) planparse.Batch {
 	return planparse.Batch{
 		Key: "1", StartLine: 3, Blocks: blocks,

@@ -87,7 +87,7 @@ func TestParseAnswerFaults(t *testing.T) {
 	}
 }
 
-// Whatever a model answers, it is edits, a request or a fault; and its edits stay in the workspace, or change nothing.
+// Each answer of a model is parsed as edits, a request or a fault. The edits stay in the workspace or change nothing.
 func FuzzParseAnswer(f *testing.F) {
 	f.Add(oneEdit)
 	f.Add("../a\n<<<<<<< SEARCH\n=======\nx\n>>>>>>> REPLACE\n")

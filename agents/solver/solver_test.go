@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// memory is a session that is not on a disk.
+// memory is an in-memory session.
 type memory map[string]string
 
 func (m memory) Set(_ context.Context, key string, value any) error {
@@ -40,7 +40,7 @@ func (m memory) Get(_ context.Context, key string, into any) (bool, error) {
 
 func (m memory) Close() error { return nil }
 
-// rows is a journal that is not on a disk.
+// rows is an in-memory journal.
 type rows struct {
 	tasks []store.Task
 	calls []store.Call
@@ -63,7 +63,7 @@ func (r *rows) FinishTask(_ context.Context, _ string, e store.TaskEnd) error {
 	return nil
 }
 
-// bench is a solver with a model that says what the test wants, in a workspace of its own.
+// bench is a solver in its own workspace with a model that gives the answers of the test.
 type bench struct {
 	*Agent
 	t        *testing.T
@@ -137,7 +137,7 @@ func (b *bench) write(path, text string) {
 	}
 }
 
-// tree is all files of the workspace.
+// tree returns the content of all files of the workspace by path.
 func (b *bench) tree() map[string]string {
 	out := map[string]string{}
 	err := filepath.WalkDir(b.dir, func(path string, d os.DirEntry, err error) error {
@@ -224,7 +224,7 @@ func TestAnAnswerIsCarriedOut(t *testing.T) {
 	}
 }
 
-// An answer that cannot be used is a failed attempt with a class; the workspace stays as it was (SOLVE-03, SOLVE-07).
+// An unusable answer is a failed attempt with a class; the workspace does not change (SOLVE-03, SOLVE-07).
 func TestAnswersThatCannotBeUsed(t *testing.T) {
 	block := func(path, search, replace string) string {
 		return path + "\n<<<<<<< SEARCH\n" + search + "=======\n" + replace + ">>>>>>> REPLACE\n"
@@ -276,7 +276,8 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 	}
 }
 
-// The next attempt pays for no retrieval, and is told how the last one failed: its class, the digest, and what to do.
+// The next attempt reuses the retrieved context. Its prompt names the class of the last failure, the failure digest
+// and the advice.
 func TestTheNextAttemptKnows(t *testing.T) {
 	b := newBench(t, "prose", doubled, doubled)
 	b.run(1)
@@ -299,7 +300,7 @@ func TestTheNextAttemptKnows(t *testing.T) {
 	if strings.Contains(b.rows.calls[1].Prompt, "s3cret") {
 		t.Error("a secret is in the log")
 	}
-	// What stays the same stands first (MODEL-13).
+	// Text that is the same in all attempts comes first in the prompt (MODEL-13).
 	same := 0
 	for same < len(b.asked[0].Prompt) && b.asked[0].Prompt[same] == b.asked[1].Prompt[same] {
 		same++
@@ -308,7 +309,7 @@ func TestTheNextAttemptKnows(t *testing.T) {
 		b.asked[0].System != b.asked[1].System {
 		t.Errorf("the prompts part at byte %d, before %d", same, at)
 	}
-	// Lines that are not what the files have any more are not sent again.
+	// Context of files that changed since is retrieved again.
 	b.write("a.go", "package a\n\nfunc A() int {\n\treturn 7\n}\n")
 	b.answers = []any{"prose"}
 	b.run(4)
@@ -343,7 +344,7 @@ func TestRefinement(t *testing.T) {
 		t.Errorf("bounded: %+v", res)
 	}
 
-	// Another candidate asked for the same before, so that nothing is new to retrieval; it is to this one.
+	// Another candidate made the same request before: it is not new to retrieval, but it is new to this candidate.
 	b = newBench(t, ask, doubled)
 	b.refined = b.pack
 	b.refined.Parts = append(b.refined.Parts[:1:1],
@@ -359,7 +360,7 @@ func TestRefinement(t *testing.T) {
 	}
 }
 
-// What no other try can cure is an error, and no outcome of the attempt.
+// A failure that a retry cannot fix is an error, not an outcome of the attempt.
 func TestUnusable(t *testing.T) {
 	tests := map[string]struct {
 		err  error
@@ -443,8 +444,7 @@ func TestLimitsAndCancelling(t *testing.T) {
 	}
 }
 
-// A model of this machine costs nothing; what another server or a program asks for is not known, which is not nothing
-// (MODEL-15).
+// A model on this machine costs 0. The cost of another server or of a program is unknown, which is not 0 (MODEL-15).
 func TestCostIsKnownOfThisMachineOnly(t *testing.T) {
 	for name, c := range map[string]struct {
 		model llm.Model
@@ -471,7 +471,8 @@ func TestCostIsKnownOfThisMachineOnly(t *testing.T) {
 	}
 }
 
-// What is too much goes in its order, and what cannot go is an error with figures (BUD-05, BUD-06).
+// A prompt that is too long loses its parts in a fixed order; if that is not enough, the error has the figures
+// (BUD-05, BUD-06).
 func TestTrimming(t *testing.T) {
 	b := newBench(t)
 	part := func(path string, d retrieve.Detail, n int) retrieve.Part {
@@ -523,7 +524,7 @@ func TestTrimming(t *testing.T) {
 	}
 }
 
-// The solver knows the repository from retrieval alone (SOLVE-08).
+// The solver knows the repository only from retrieval and does not open the index (SOLVE-08).
 func TestTheIndexIsNotOpened(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 5 {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// What a tool is called with is told whole where it is short, and as JSON that is cut and closed where it is long.
+// A short tool input is reported in full. A long one is cut and closed, so that it stays valid JSON.
 func TestToolsAreToldWithTheirArguments(t *testing.T) {
 	line := func(content string) string {
 		return `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Write","input":{"file_path":"a.go","content":"` + content + `"}}]}}`
@@ -41,7 +41,7 @@ func TestToolsAreToldWithTheirArguments(t *testing.T) {
 	}
 }
 
-// What a tool gave back belongs to its call, and is told only to those that ask for it.
+// The output of a tool has the id of its call, and is reported only if the caller asks for it.
 func TestOutputOfTools(t *testing.T) {
 	for format, c := range map[Format]struct{ lines, call, text string }{
 		Claude: {`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}` + "\n" +

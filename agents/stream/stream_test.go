@@ -145,7 +145,8 @@ broken
 	}
 }
 
-// fuzz runs one parser over anything: it must not fail, its figures must stay sane, and pieces must not matter.
+// fuzz runs one parser on arbitrary input: it must not panic, its figures stay within bounds, and splitting the input
+// into pieces does not change the result.
 func fuzz(f *testing.F, format Format) {
 	files, err := filepath.Glob("../testdata/agents/" + string(format) + "/*.txt")
 	if err != nil || len(files) == 0 {
@@ -214,7 +215,7 @@ func FuzzRetryTime(f *testing.F) {
 	})
 }
 
-// A CLI that tries again and again tells the end of a limit once; a try that does not tell takes nothing from that.
+// A CLI that retries reports the end of a limit only once; a later retry without a time does not clear it.
 func TestTheTimeOfALimitOutlastsTriesWithoutOne(t *testing.T) {
 	p := New(Claude, testClock())
 	resets := testClock()().Add(time.Hour)

@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/gates/plugin/plugintest"
 )
 
-// Each archive in testdata is a tree with what the gate should say of it.
+// Each archive in testdata contains a tree and the expected report of the gate.
 func TestArchives(t *testing.T) {
 	plugintest.Run(t, "testdata", func() gates.Gate { return &todo{} })
 }

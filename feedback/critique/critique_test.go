@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// critic answers as it is told and remembers what it was asked.
+// critic gives the answers of the test and records its requests.
 type critic struct {
 	mu     sync.Mutex
 	asked  []llm.Request
@@ -62,7 +62,8 @@ func watch(t *testing.T, o Options, steps ...agents.Step) Seen {
 	return w.Close()
 }
 
-// Below 60 a finding is dropped, from 60 to 79 it is kept for the review, from 80 on it is shown (FIX-29).
+// A finding with a confidence below 60 is dropped; from 60 to 79 it is kept for the review, from 80 it is shown
+// (FIX-29).
 func TestBordersOfConfidence(t *testing.T) {
 	for confidence, want := range map[int]struct{ dropped, kept, high int }{
 		0: {1, 0, 0}, 59: {1, 0, 0}, 60: {0, 1, 0}, 79: {0, 1, 0}, 80: {0, 0, 1}, 100: {0, 0, 1},
@@ -85,7 +86,7 @@ func TestBordersOfConfidence(t *testing.T) {
 	}
 }
 
-// An answer with no finding, and no answer at all, are legal; whatever is no such answer is counted and stops nothing
+// An answer without findings and an empty answer are valid. Any other answer counts as failed and stops nothing
 // (FIX-28).
 func TestAnswers(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -117,7 +118,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// An agent that tells of no step was not checked, and that is no pass.
+// If the agent reports no steps, nothing was checked and the critique is skipped, not passed.
 func TestNoSteps(t *testing.T) {
 	c := &critic{answer: func(int) (llm.Response, error) { return says(90) }}
 	s := watch(t, options(t, c), agents.Step{Tool: "Read"})
@@ -127,7 +128,7 @@ func TestNoSteps(t *testing.T) {
 	}
 }
 
-// One call is made for each step that changes something, and none for one that looks.
+// The critic checks each step that changes something, and no step that only reads.
 func TestStepsThatChangeSomething(t *testing.T) {
 	run := func(c string) agents.Step { return agents.Step{Tool: "Bash", Input: fmt.Sprintf(`{"command":%q}`, c)} }
 	for _, s := range []agents.Step{
@@ -165,7 +166,7 @@ func TestStepsThatChangeSomething(t *testing.T) {
 	}
 }
 
-// The agent is never kept waiting: what does not fit is counted, by why it was left out (FIX-28, FIX-30).
+// The agent never waits for the critic; steps that are left out are counted by reason (FIX-28, FIX-30).
 func TestNothingWaitsAndNothingIsSilent(t *testing.T) {
 	hold := make(chan struct{})
 	c := &critic{answer: func(int) (llm.Response, error) { <-hold; return says(10) }}
@@ -193,7 +194,7 @@ func TestNothingWaitsAndNothingIsSilent(t *testing.T) {
 	}
 }
 
-// Once the agent is done the wait is bounded, and a run that is stopped waits for nothing.
+// After the agent ends, the wait for the critic is limited; a run that is stopped does not wait.
 func TestTheWaitHasAnEnd(t *testing.T) {
 	slow := llm.CompleterFunc(func(ctx context.Context, _ llm.Request) (llm.Response, error) {
 		<-ctx.Done()
@@ -214,7 +215,7 @@ func TestTheWaitHasAnEnd(t *testing.T) {
 	}
 }
 
-// Tokens are added up, and a call that tells none makes the sum unknown, which is not zero.
+// Tokens are summed. If a call reports none, the sum is unknown, which is not 0.
 func TestTokens(t *testing.T) {
 	c := &critic{answer: func(int) (llm.Response, error) { return says(10) }}
 	if s := watch(t, options(t, c), edit, edit); s.Input == nil || *s.Input != 200 || s.Output == nil || *s.Output != 20 {
@@ -234,8 +235,8 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// What a step, a file, a task or an earlier finding says is quoted, without secrets, and no file outside of the
-// workspace is read.
+// The prompt quotes the text of steps, files, tasks and earlier findings without secrets, and the critic reads no
+// file outside of the workspace.
 func TestWhatIsAsked(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(t.TempDir(), "secret")
@@ -279,7 +280,7 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// What a model says is data: it names no file outside, has no control codes and is bounded.
+// The answer of a model is data: paths outside of the workspace, control codes and negative lines are removed.
 func TestWhatIsSaidIsData(t *testing.T) {
 	for path, want := range map[string]string{"calc.go": "calc.go", "./calc.go": "calc.go", "/etc/passwd": "", "../x": "",
 		"a\x1b[31m": "", "": "", ".": ""} {

@@ -14,7 +14,7 @@ import (
 
 const engineWord = "__engine"
 
-// The test program is the engine too, as runplan is.
+// The test program is also the script engine, as runplan is.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == engineWord {
 		os.Exit(script.EngineMain(os.Args[2:], os.Environ(), os.Stdout))
@@ -107,7 +107,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// Whatever the engine prints, the finding is one of the script.
+// For any output of the engine, the finding has a line of the script and a message.
 func FuzzFailure(f *testing.F) {
 	f.Add("a\nb\n", "FAIL: /tmp/x/script.txtar:2: no match\n")
 	f.Add("", "FAIL: script.txtar:99999999999999999999: x")

@@ -90,7 +90,7 @@ func anyOf(list []bool) bool {
 	return false
 }
 
-// The base is checked only where a gate fails, and what cannot be checked excuses nothing.
+// The base is checked only if a gate fails. If it cannot be checked, the failure is not excused.
 func TestAround(t *testing.T) {
 	asked := 0
 	look := func(r gates.Report, err error) Look {

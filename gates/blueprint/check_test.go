@@ -32,7 +32,7 @@ func TestGoodCodeIsClean(t *testing.T) {
 	}
 }
 
-// Each way to break a promise is found by its own rule.
+// Each kind of broken promise has its own rule.
 func TestBrokenPromises(t *testing.T) {
 	for _, c := range []struct{ rule, old, with string }{
 		{RuleEndpoint, "GET /orders/{id}", "GET /order/{id}"},
@@ -72,7 +72,7 @@ func TestBrokenPromises(t *testing.T) {
 	}
 }
 
-// What could not be read is not claimed to be missing.
+// A promise that an unreadable file may keep is not reported as missing.
 func TestUnseenIsNotMissing(t *testing.T) {
 	root := unit(t, Candidate, strings.Replace(goodCode, "GET /orders/{id}", "GET /order/{id}", 1))
 	put(t, root, "orders/more.py", "x = 1\n")
@@ -95,7 +95,7 @@ func TestUnseenIsNotMissing(t *testing.T) {
 	}
 }
 
-// change is a diff over texts.
+// change is a diff between two maps from path to text.
 type change struct {
 	before, after map[string]string
 }
@@ -170,7 +170,7 @@ func TestGate(t *testing.T) {
 	}
 }
 
-// A gate that cannot look says so with an error.
+// A gate that cannot run returns an error.
 func TestGateThatCannotLook(t *testing.T) {
 	root := unit(t, Live, goodCode)
 	broken := errors.New("ast-grep is broken")
@@ -181,7 +181,8 @@ func TestGateThatCannotLook(t *testing.T) {
 	}
 }
 
-// A draft is a blueprint, and the code that it was made of meets it, but for what only people can say.
+// Draft returns a valid blueprint that its own code meets, with open questions for the parts that only people can
+// fill in.
 func TestDraft(t *testing.T) {
 	root := unit(t, Candidate, goodCode)
 	o := summary.Options{Root: root, Own: summary.Own(os.DirFS(root))}

@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// reviewing is a reviewer that says what it is told.
+// reviewing returns a reviewer whose model gives this answer or this error.
 func reviewing(t *testing.T, root, said string, failed error) Reviewer {
 	t.Helper()
 	d := deps(t, root)
@@ -31,7 +31,7 @@ func reviewing(t *testing.T, root, said string, failed error) Reviewer {
 	}
 }
 
-// below lists what is below a folder.
+// below lists the files below a folder.
 func below(t *testing.T, root string) []string {
 	t.Helper()
 	var out []string
@@ -49,8 +49,8 @@ func below(t *testing.T, root string) []string {
 	return out
 }
 
-// In a run a unit is judged where it stands: nothing is written there, and each decision has what follows from it
-// (BP-23).
+// A review in a run writes nothing into the tree. Its decision determines the files that it leaves, the findings and
+// the questions (BP-23).
 func TestReviewInARun(t *testing.T) {
 	for name, c := range map[string]struct {
 		said      string
@@ -107,7 +107,7 @@ func TestReviewInARun(t *testing.T) {
 	}
 }
 
-// A rejection without a discrepancy, or with a path that leads out, is still something to go by.
+// A rejection without a discrepancy still has a finding, and a path outside of the repository is dropped.
 func TestReportOfAnOddRejection(t *testing.T) {
 	o := Opinion{Unit: "orders",
 		Record: Record{ReviewResult: ReviewResult{SummaryNote: "all of it is wrong"},
@@ -122,7 +122,7 @@ func TestReportOfAnOddRejection(t *testing.T) {
 	}
 }
 
-// An answer that is none is kept to look at, and is no opinion.
+// An invalid answer is an error, and is stored for inspection without its secrets.
 func TestNoAnswerInARun(t *testing.T) {
 	root, out := unit(t, Live, goodCode), t.TempDir()
 	_, err := reviewing(t, root, "Fine! Add it.", nil).Review(t.Context(), root, "orders", out)
@@ -142,7 +142,7 @@ func TestNoAnswerInARun(t *testing.T) {
 	}
 }
 
-// Those units are reviewed that a change is about.
+// A change concerns the units whose files or blueprint it changes.
 func TestConcerned(t *testing.T) {
 	root := unit(t, Live, goodCode)
 	for changed, want := range map[string]string{"orders/orders.go": "orders",

@@ -107,7 +107,7 @@ func astGrep(t *testing.T) patterns.Program {
 	return p
 }
 
-// The same promises in Python: mounted routers, exceptions, clients, types.
+// The same promises are checked in Python: mounted routers, exceptions, clients, types.
 func TestPython(t *testing.T) {
 	p := astGrep(t)
 	for _, c := range []struct {

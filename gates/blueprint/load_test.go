@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sample is a blueprint with something in every section.
+// sample is a blueprint with content in every section.
 const sample = `unit: orders
 intent:
   purpose: Takes and shows orders.
@@ -93,7 +93,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// What is written by this package is read back as the same blueprint, and then written the same way.
+// A blueprint that is written and read back is the same, and is written the same way again.
 func TestYAMLRoundTrip(t *testing.T) {
 	b := parsed(t, sample)
 	again := parsed(t, b.YAML())
@@ -128,7 +128,7 @@ func TestAnyTextIsReadBack(t *testing.T) {
 	}
 }
 
-// Everything that is wrong is told at once, each with its line.
+// All errors of a blueprint are reported at once, each with its line.
 func TestWrongBlueprints(t *testing.T) {
 	edit := func(old, with string) string {
 		if !strings.Contains(sample, old) {
@@ -229,7 +229,7 @@ func TestFolders(t *testing.T) {
 	if err != nil || !slices.Equal(units, []string{"orders"}) {
 		t.Errorf("candidates %v, %v", units, err)
 	}
-	// A link out of the repository is not followed.
+	// A link that leads out of the repository is not followed.
 	outside := filepath.Join(t.TempDir(), "x.yaml")
 	if err := os.WriteFile(outside, []byte(sample), 0o644); err != nil {
 		t.Fatal(err)
@@ -253,7 +253,7 @@ func put(t *testing.T, root, name, text string) {
 	}
 }
 
-// Whatever comes in: no panic, errors have places, and what is accepted is written and read back as the same.
+// Parse does not panic on any input, and an accepted blueprint is the same after it is written and read back.
 func FuzzParse(f *testing.F) {
 	f.Add([]byte(sample))
 	f.Add([]byte("unit: &a x\nintent: *a\n"))

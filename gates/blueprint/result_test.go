@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// answer is a review as a model writes it.
+// answer returns a review in the form that a model writes.
 func answer(discrepancies, recommendation string) string {
 	return `{"service_id":"orders","reviewer":"agent","review_timestamp":"2026-01-31T12:00:00Z","overall_fidelity_score":0.5,` +
 		`"discrepancies":[` + discrepancies +
@@ -81,7 +81,7 @@ func TestWrongAnswersAreRefused(t *testing.T) {
 	}
 }
 
-// F = clamp(1 - (0.30 c + 0.15 m + 0.05 n), 0, 1), observations are free, and D is the rest (BP-20, BP-21).
+// F = clamp(1 - (0.30 c + 0.15 m + 0.05 n), 0, 1), observations do not count, and D = 1 - F (BP-20, BP-21).
 func TestFidelity(t *testing.T) {
 	for _, c := range []struct {
 		critical, major, minor, observation int
@@ -110,7 +110,7 @@ func TestFidelity(t *testing.T) {
 	}
 }
 
-// A reviewer that approves what its own findings condemn does not get through.
+// An approval that contradicts the reviewer's own findings is downgraded.
 func TestDecide(t *testing.T) {
 	for _, c := range []struct {
 		said            Recommendation
@@ -135,7 +135,7 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// Whatever a reviewer says: no panic, and what is accepted keeps to the form.
+// ParseResult does not panic on any answer, and an accepted review is valid.
 func FuzzParseResult(f *testing.F) {
 	f.Add(answer(one("critical")+","+one("minor"), "reject"))
 	f.Add("```json\n" + answer("", "approve") + "\n```")

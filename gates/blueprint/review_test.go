@@ -74,7 +74,7 @@ func TestPromptRenders(t *testing.T) {
 	}
 }
 
-// What a file of each role is reviewed against (BP-16).
+// Scope selects the parts of a blueprint that a file of each role is reviewed against (BP-16).
 func TestScope(t *testing.T) {
 	b := parsed(t, sample)
 	scope := func(path string) *Blueprint {
@@ -201,7 +201,8 @@ func prepare(t *testing.T, root string, s State) *Review {
 	return r
 }
 
-// An answer by file counts for the question that waits, for what was shown, and from no one who wrote the code (BP-07).
+// An answer by file is accepted only for the pending question, for the code that was shown, and not from the author
+// of the code (BP-07).
 func TestAnswersByFile(t *testing.T) {
 	root := unit(t, Candidate, goodCode)
 	set, err := LoadPrompts()
@@ -256,7 +257,7 @@ func TestAnswersByFile(t *testing.T) {
 	}
 }
 
-// A model gets the prompt, the schema and nothing else, and reviews of one second do not overwrite each other.
+// A model gets only the prompt and the schema, and two reviews within one second do not overwrite each other.
 func TestAsk(t *testing.T) {
 	root := unit(t, Live, goodCode)
 	var asked llm.Request
@@ -301,7 +302,7 @@ func TestNothingSeenIsNoReview(t *testing.T) {
 	}
 }
 
-// Questions go into the list as it is written, and everything else stays.
+// AddOpenQuestions adds questions in the style of the list and changes nothing else.
 func TestAddOpenQuestions(t *testing.T) {
 	for name, text := range map[string]string{
 		"block": sample,
@@ -334,7 +335,7 @@ func TestAddOpenQuestions(t *testing.T) {
 	}
 }
 
-// What a reviewer says is kept without secrets and control codes, under the name of the reviewer that was asked.
+// A stored review has no secrets and no control codes, and names the reviewer that was asked.
 func TestWhatIsSaidIsCleaned(t *testing.T) {
 	root := unit(t, Candidate, goodCode)
 	r := prepare(t, root, Candidate)

@@ -64,7 +64,7 @@ func TestWhatIsKept(t *testing.T) {
 	}
 }
 
-// Whatever an answer follows from is in the key, and a tree that is not known has none.
+// The key covers everything that an answer depends on, and a subject without a known tree has no key.
 func TestKey(t *testing.T) {
 	info := gates.Info{Name: "lint"}
 	base := gates.Subject{Tree: "t", Base: "b", Changed: []string{"x"}}
@@ -98,7 +98,7 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// A gate may look at anything in a batch: no two batches that differ, however little, share an answer.
+// A gate may read any field of a batch, so batches that differ in any field have different keys.
 func TestKeysOfBatches(t *testing.T) {
 	info := gates.Info{Name: "secrets"}
 	key := func(s gates.Subject) string { return Key(info, s, "s") }
@@ -141,7 +141,7 @@ func TestKeysOfBatches(t *testing.T) {
 	}
 }
 
-// fill gives each list in v one element, all through.
+// fill gives each list in v one element, recursively.
 func fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -157,7 +157,7 @@ func fill(v reflect.Value) {
 	}
 }
 
-// each hands over whatever in v may change.
+// each calls do for each value in v that may change.
 func each(t *testing.T, at string, v reflect.Value, do func(at string, v reflect.Value)) {
 	switch v.Kind() {
 	case reflect.Struct:
@@ -201,7 +201,7 @@ func TestBrokenEntriesAreMisses(t *testing.T) {
 	}
 }
 
-// Whatever decides about answers besides the tree is in the digest, and what means nothing is not.
+// The digest covers everything except the tree that affects answers, and nothing irrelevant.
 func TestSurroundings(t *testing.T) {
 	root, bin, home := t.TempDir(), t.TempDir(), t.TempDir()
 	put := func(at, text string) {
@@ -250,7 +250,7 @@ func TestSurroundings(t *testing.T) {
 			t.Errorf("%s does not count", c.name)
 		}
 	}
-	// These stay as they are: each has to tell itself from all before.
+	// These changes accumulate: each digest has to differ from all earlier ones.
 	seen := map[string]string{now: "before"}
 	for _, c := range []struct{ name, file string }{
 		{"this program", self},
@@ -280,8 +280,8 @@ func TestSurroundings(t *testing.T) {
 	}
 }
 
-// A tree that does not say all, or that brings answers along, is no tree to keep answers for. Of one that does, the
-// store takes a note.
+// Answers are kept only for complete trees, which contain no submodule and no committed store. The store records that
+// a tree is complete.
 func TestCompleteTrees(t *testing.T) {
 	sub := gatetest.Change(t, nil, map[string]string{"a": "a"})
 	for name, tt := range map[string]struct {
@@ -326,7 +326,7 @@ func TestCompleteTrees(t *testing.T) {
 	}
 }
 
-// A gate is known while the store has its answer about just this subject.
+// A gate is known if the store has its answer for exactly this subject.
 func TestKnown(t *testing.T) {
 	g, _ := counting(gates.Info{Name: "lint", Pure: true})
 	s := gates.Subject{Dir: t.TempDir(), Tree: "abc"}

@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// files are a tree, by path.
+// files is a tree as a map from path to text.
 type files map[string]string
 
 func (f files) with(more files) files {
@@ -82,7 +82,7 @@ const (
 	goHead = "package calc\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\n"
 )
 
-// flip goes one way and the other, each time that it runs in a tree.
+// flip fails and passes alternately when it runs in the same tree.
 const flip = goHead +
 	"func TestAdd(t *testing.T) {\n\tif _, err := os.Stat(\"mark\"); err != nil {\n\t\tos.WriteFile(\"mark\", nil, " +
 	"0o644)\n\t\tt.Fatal(\"first\")\n\t}\n\tos.Remove(\"mark\")\n}\n"
@@ -104,8 +104,8 @@ const (
 	pyFile = "tests/test_add.py"
 )
 
-// A regression test fails on the base and passes on the candidate; all else is refused, each thing with its message
-// (FIX-18, FIX-19).
+// A regression test has to fail on the base and pass on the candidate. Everything else is refused, each case with its
+// own message (FIX-18, FIX-19).
 func TestDifferential(t *testing.T) {
 	fixed := func(test string) files { return files{"calc.go": goFixed, goFile: test} }
 	for name, c := range map[string]struct {
@@ -268,7 +268,7 @@ func check(t *testing.T, o differential.Options, base, after files) checking {
 		gates.Subject{Dir: after.write(t), Base: "base", Diff: between{base, after}, Env: os.Environ()}}
 }
 
-// The base has nothing of the candidate but the files that are named: the test, and what it reads.
+// Only the named files of the candidate are copied to the base: the test and the files that it reads.
 func TestOnlyTheTestIsPutOnTheBase(t *testing.T) {
 	base := goBase.with(files{"data/other.txt": "old\n"})
 	after := base.with(files{
@@ -298,7 +298,7 @@ func TestOnlyTheTestIsPutOnTheBase(t *testing.T) {
 	}
 }
 
-// A link at the place of the test is no test, and one on the base is replaced, not followed.
+// A link in place of the test is refused, and a link on the base is replaced, not followed.
 func TestLinksLeadNowhere(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "precious.txt")
 	if err := os.WriteFile(outside, []byte("mine"), 0o644); err != nil {
@@ -325,7 +325,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 	}
 }
 
-// What keeps the gate from looking is an error, and neither a pass nor a failure of the code.
+// If the gate cannot run, the result is an error, neither a pass nor a failure of the code.
 func TestCannotLook(t *testing.T) {
 	after := goBase.with(files{"calc.go": goFixed, goFile: goTest})
 	for name, c := range map[string]struct {
@@ -363,7 +363,7 @@ func TestCannotLook(t *testing.T) {
 	}
 }
 
-// A test that go itself ends says nothing of the code: it is no failing test on the base.
+// If go itself ends a test at its time limit, the result is an error, not a failing test on the base.
 func TestGoEndsATestThatHangs(t *testing.T) {
 	hangs := "package calc\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestAdd(t *testing.T) {\n\tfor Add(1, 2) " +
 		"!= 3 {\n\t\ttime.Sleep(time.Minute)\n\t}\n}\n"
@@ -376,7 +376,7 @@ func TestGoEndsATestThatHangs(t *testing.T) {
 	}
 }
 
-// A command of the caller's own takes the place of the project's runner.
+// A command of the caller replaces the runner of the project.
 func TestCommand(t *testing.T) {
 	base := files{"greet.sh": "echo hullo\n", "check.txt": ""}
 	after := base.with(files{"greet.sh": "echo hello\n", "want.txt": "hello\n"})

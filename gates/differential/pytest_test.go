@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/gates/differential"
 )
 
-// fakePytest runs plain test functions as pytest does, as far as the gate can see: one node id, a JUnit report, its
-// exit statuses. It stands in where pytest is not installed.
+// fakePytest replaces pytest where it is not installed. It runs plain test functions and imitates the parts that the
+// gate uses: one node id, a JUnit report, the exit statuses.
 const fakePytest = `
 import importlib.util, os, sys, traceback
 from xml.sax.saxutils import quoteattr

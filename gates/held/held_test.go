@@ -32,8 +32,8 @@ const (
 		"got)\n\t}\n}\n\n"
 )
 
-// prove runs the gates on a change, as the driver does: the base's tests by name, and on the candidate's code. The
-// suite counts as calibrated.
+// prove runs the gates on a change as the driver does: it compares the names of the base's tests and runs these tests
+// on the candidate's code. The suite counts as calibrated.
 func prove(t *testing.T, before, after map[string]string, edit func(*gates.Subject)) gates.Verdict {
 	t.Helper()
 	s := gatetest.Change(t, before, after)
@@ -91,7 +91,7 @@ func prove(t *testing.T, before, after map[string]string, edit func(*gates.Subje
 	return v
 }
 
-// calibrated is a gate whose suite was seen to tell right from wrong.
+// calibrated is a gate whose suite counts as calibrated.
 type calibrated struct{ gates.Gate }
 
 func (c calibrated) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {

@@ -210,7 +210,7 @@ func FuzzDependencies(f *testing.F) {
 	})
 }
 
-// A document that moved brings no new dead links, except those that the move broke.
+// A document that moved has no new dead links, except those that the move broke.
 func TestAMovedDocumentIsNotNew(t *testing.T) {
 	text := "[gone](nothing.md)\n[here](b.md)\n\nSome words.\n"
 	s := gatetest.Change(t, map[string]string{"docs/a.md": text, "docs/b.md": "b\n"},
@@ -222,7 +222,7 @@ func TestAMovedDocumentIsNotNew(t *testing.T) {
 	}
 }
 
-// Of alternatives the freest counts, of a conjunction the strictest.
+// The most permissive of alternative licences counts, and the strictest of combined ones.
 func TestClass(t *testing.T) {
 	for name, want := range map[string]licenceClass{
 		"MIT AND GPL-3.0": strong, "GPL-3.0 and MIT": strong, "MIT AND MPL-2.0": weak, "MIT AND Apache-2.0": permissive,

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Each rule that a gate's source names is listed, and each rule of the list is named in a source.
+// Each rule in the source of a gate is listed, and each listed rule is in a source.
 func TestEveryRuleIsListed(t *testing.T) {
 	literal := regexp.MustCompile(`"((?:tamper|protected|license|size|memory|prose|names)/[a-z][a-z-]+|docs/[a-z]+-[a-z-]+)"`)
 	found := map[string]bool{}
@@ -43,14 +43,14 @@ func TestEveryRuleIsListed(t *testing.T) {
 	}
 }
 
-// An error has to be right in 95 of 100 cases and a warning in 80, as soon as enough of its findings were judged to
-// tell.
+// Once enough of its findings were judged, a rule of severity error has to be right in 95 of 100 cases and a warning
+// in 80.
 func TestRulesEarnTheirSeverity(t *testing.T) {
 	const enough = 5
 	for _, r := range Rules() {
 		if strings.HasSuffix(r.ID, "*") {
-			// good commits hold no secrets and few flaws: planted ones say what these find, TestPlantedFlaws and the tests of
-			// secrets
+			// good commits contain no secrets and few flaws; TestPlantedFlaws and the tests of secrets measure these
+			// rules on planted ones
 			continue
 		}
 		if p := Of(r.ID); p.Total() >= enough &&

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// every marks all lines of a text.
+// every returns the numbers of all lines of a text.
 func every(text string) map[int]bool {
 	lines := map[int]bool{}
 	for i := range strings.Count(text, "\n") + 1 {
@@ -166,7 +166,7 @@ func TestScriptMutants(t *testing.T) {
 	}
 }
 
-// Whatever a file holds, its mutants lie in it, differ from it, and are in order.
+// For any file, each mutant is inside the file and changes it, and the mutants are in order.
 func FuzzOf(f *testing.F) {
 	f.Add(
 		"package p\n\nfunc f(a int) (int, error) {\n\tif a < 1 { return 0, nil }\n\treturn make([]int, a)[0] + 1, g()\n}\n")

@@ -34,7 +34,7 @@ def mul(a, b):
     """Multiply."""
 `
 
-// Examples in the documentation of Python code are tests of their functions and classes.
+// Examples in Python docstrings are tests of their functions and classes.
 func TestDoctests(t *testing.T) {
 	var got []string
 	for _, u := range doctests("src/calc/sums.py", documented) {
@@ -83,7 +83,8 @@ func TestTestsInCode(t *testing.T) {
 	}
 }
 
-// A shell script that holds as the base has it may print its checks under other names, but not fewer.
+// If the base's version of a shell script passes on the candidate, the script may print its checks under other names,
+// but not fewer checks.
 func TestScriptsThatPrintOtherNames(t *testing.T) {
 	const script = "tests/test-mul.sh"
 	for name, c := range map[string]struct {

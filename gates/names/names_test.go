@@ -13,13 +13,13 @@ import (
 
 const goHead = "package calc\n\nimport \"testing\"\n\n"
 
-// goTest is a Go test of one call and what it must return.
+// goTest returns a Go test of one call and its expected result.
 func goTest(name, call, want string) string {
 	return "func " + name + "(t *testing.T) {\n\tif got := " + call + "; got != " + want + " {\n\t\tt.Fatalf(\"" + call +
 		" = %d\", got)\n\t}\n}\n\n"
 }
 
-// cases makes cases of names; a leading - fails, a leading ~ is skipped.
+// cases makes test cases from names; a leading - means failed, a leading ~ means skipped.
 func cases(group string, names ...string) []testout.Case {
 	out := []testout.Case{}
 	for _, n := range names {
@@ -318,7 +318,7 @@ func TestOtherLanguages(t *testing.T) {
 	}
 }
 
-// Whatever a file of tests holds, it is read to its end.
+// Any test file is read to its end without a crash.
 func FuzzGather(f *testing.F) {
 	for _, text := range []string{"if got := Add(1, -2); got != 3 {", "assert add(1) == '''x", "expect(a`b`).toBe(/x/)",
 		"f(\"", "x.\"y\"(", "'a"} {

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/gates/plugin/gatev1"
 )
 
-// An answer is data. What is wrong with it is either repaired in plain sight or an error.
+// The answer of a plugin is data. A mistake in it is either visibly repaired or an error.
 func TestAnswer(t *testing.T) {
 	found := func(f *gatev1.Finding) *gatev1.Report {
 		return &gatev1.Report{Status: gatev1.Status_STATUS_WARN, Findings: []*gatev1.Finding{f}}
@@ -138,7 +138,7 @@ func TestInfoAnswer(t *testing.T) {
 	}
 }
 
-// Fields that nobody knows go to and fro without harm; each request has one.
+// Each request has its own unknown field, which a plugin has to ignore.
 func TestGrease(t *testing.T) {
 	c := client{}
 	seen := map[string]bool{}

@@ -33,7 +33,7 @@ func TestExcerpt(t *testing.T) {
 	}
 }
 
-// A flood costs neither memory nor disk without end.
+// A flood of output uses a limited amount of memory and disk.
 func TestFlood(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	log := &capture{whole: logFile{path: path}}

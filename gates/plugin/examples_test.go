@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// example is a plugin of examples/ with a tree that it passes and one that it fails.
+// example is a plugin of examples/ with one tree that passes and one that fails.
 type example struct {
 	name        string
 	config      func(testing.TB) Config
@@ -46,7 +46,7 @@ func TestExamples(t *testing.T) {
 			if f := rep.Findings[0]; f.Rule != e.rule || f.Path != "a.js" || f.Line != 2 {
 				t.Errorf("finding is %+v", f)
 			}
-			// Only what has changed counts, and a file that is gone does no harm.
+			// Only changed files are checked, and a deleted file does no harm.
 			rep, err = look(t, p, gates.Subject{Dir: treeOf(t, e.dirt), Changed: []string{"gone.js"}})
 			if err != nil || rep.Status != gates.Pass {
 				t.Errorf("a clean change: %+v, %v", rep, err)
@@ -73,7 +73,7 @@ func TestExamplesConform(t *testing.T) {
 	}
 }
 
-// A plugin ends with the host, even if the host had no time to say so: the end of its standard input tells it.
+// A plugin ends when its standard input is closed, even if the host dies without notice.
 func TestOrphan(t *testing.T) {
 	for _, e := range examples() {
 		t.Run(e.name, func(t *testing.T) {
@@ -86,7 +86,7 @@ func TestOrphan(t *testing.T) {
 	}
 }
 
-// The two copies of the protocol are one.
+// The two copies of the protocol are identical.
 func TestProtocolCopy(t *testing.T) {
 	ours, err := os.ReadFile("gatev1/gate.proto")
 	if err != nil {
@@ -126,7 +126,7 @@ func BenchmarkStart(b *testing.B) {
 	}
 }
 
-// BenchmarkCheck is a call to a plugin that runs.
+// BenchmarkCheck measures a call to a running plugin.
 func BenchmarkCheck(b *testing.B) {
 	for _, e := range examples() {
 		b.Run(e.name, func(b *testing.B) {
@@ -192,7 +192,7 @@ func nodeExample(t testing.TB) Config {
 	return c
 }
 
-// install copies the plugin and fetches what it needs, in the versions of its lock file.
+// install copies the plugin and installs its dependencies in the versions of its lock file.
 func install() (string, error) {
 	dir, err := os.MkdirTemp("", "gate-plugin-node-")
 	if err != nil {

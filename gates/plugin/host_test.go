@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// look asks a plugin by way of the pipeline, as runplan does.
+// look runs a plugin through the pipeline, as runplan does.
 func look(t *testing.T, p *Plugin, s gates.Subject) (gates.Report, error) {
 	t.Helper()
 	if s.Dir == "" {
@@ -34,7 +34,7 @@ func look(t *testing.T, p *Plugin, s gates.Subject) (gates.Report, error) {
 	return v.Reports[0], nil
 }
 
-// A plugin that does not answer is the error of its gate, too.
+// A plugin that does not answer causes an error of its gate.
 func TestCallFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		mode   string
@@ -194,7 +194,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// Noise on standard output after the handshake is no answer and blocks nobody.
+// Text on standard output after the handshake is ignored and blocks nothing.
 func TestNoiseInCall(t *testing.T) {
 	p := open(t, stage(t, "raw noise in call"))
 	if rep, err := look(t, p, gates.Subject{}); err != nil || rep.Status != gates.Pass {
@@ -202,7 +202,7 @@ func TestNoiseInCall(t *testing.T) {
 	}
 }
 
-// Anyone who asks at the same time waits for the turn.
+// Concurrent calls wait for their turn.
 func TestConcurrentCalls(t *testing.T) {
 	p := open(t, stage(t, "fails"))
 	var all sync.WaitGroup
@@ -216,7 +216,7 @@ func TestConcurrentCalls(t *testing.T) {
 	all.Wait()
 }
 
-// A long run opens plugins, and loses them, without losing files or goroutines with them.
+// Plugins that open, fail and close leak neither files nor goroutines.
 func TestNothingLeaks(t *testing.T) {
 	cycle := func() {
 		for _, mode := range []string{"passes", "exit at start", "exit in call"} {
@@ -254,7 +254,7 @@ func openFiles(t *testing.T) int {
 	return len(names)
 }
 
-// The digest changes with what decides about the answers.
+// The digest changes with everything that affects the answers.
 func TestDigest(t *testing.T) {
 	config := stage(t, "passes")
 	digest := func(c Config) string {
@@ -274,7 +274,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// A plugin sees the basic variables and what it was given by name, and nothing else.
+// A plugin gets only the basic environment variables and those that its settings name.
 func TestEnvironment(t *testing.T) {
 	config := stage(t, "tells its environment")
 	config.Dir = t.TempDir()
@@ -335,7 +335,7 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// What a plugin prints is in the log of its life, in the log of the call, and without secrets.
+// The output of a plugin is in the log of the plugin and in the log of the call, without secrets.
 func TestLogs(t *testing.T) {
 	config := stage(t, "noise in call")
 	config.LogFile = filepath.Join(t.TempDir(), "new", "plugin.log")

@@ -27,7 +27,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// The test binary is also the plugin that misbehaves: started as "plugin.test plugin MODE".
+// The test binary is also the misbehaving plugin: started as "plugin.test plugin MODE".
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == "plugin" {
 		misbehave(os.Args[2])
@@ -50,7 +50,7 @@ type built struct {
 	err  error
 }
 
-// misbehave does what its mode says, and what it does not know is left to a gate that does it when asked.
+// misbehave acts by its mode. Other modes are left to a gate that acts when it is called.
 func misbehave(mode string) {
 	switch mode {
 	case "exit at start":
@@ -113,12 +113,12 @@ func misbehave(mode string) {
 	Serve(&actor{mode: mode})
 }
 
-// nothing serves no gate.
+// nothing is a plugin that serves no gate.
 type nothing struct{ transport }
 
 func (nothing) GRPCServer(*goplugin.GRPCBroker, *grpc.Server) error { return nil }
 
-// garbler answers Info with bytes that are no message.
+// garbler answers Info with bytes that are not a valid message.
 type garbler struct{ transport }
 
 func (garbler) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
@@ -132,7 +132,7 @@ func (garbler) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 	return nil
 }
 
-// actor is a gate that does as it is told.
+// actor is a gate that behaves by its mode.
 type actor struct {
 	mode  string
 	calls int
@@ -215,7 +215,7 @@ func (a *actor) Check(ctx context.Context, s gates.Subject) (gates.Report, error
 	return pass, nil
 }
 
-// asked holds the part of a subject that goes over the wire.
+// asked holds the part of a subject that is sent to a plugin.
 type asked struct {
 	Dir, Base, Tree string
 	Changed         []string
@@ -224,7 +224,7 @@ type asked struct {
 	Timeout         time.Duration
 }
 
-// stage is a plugin in a mode, with a mark in its environment by which its processes are found.
+// stage returns the settings of a plugin in a mode, with a mark in its environment that identifies its processes.
 func stage(t testing.TB, mode string) Config {
 	t.Helper()
 	self, err := os.Executable()

@@ -34,7 +34,7 @@ func TestDocsModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What go mod tidy would write, without the network: the same versions as runplan's own.
+	// The module file that go mod tidy would write, made without the network: the same versions as runplan's own.
 	mod := strings.Replace(string(own), "module github.com/runplan/runplan\n", "module example.com/gate-todo\n", 1)
 	mod += "\nrequire github.com/runplan/runplan v0.0.0\n\nreplace github.com/runplan/runplan => " + root + "\n"
 	dir := t.TempDir()

@@ -14,7 +14,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// A plugin that cannot be started is the error of its gate: clear, within its limit, with what it printed.
+// A plugin that cannot start causes a clear error of its gate, within the time limit and with the output of the
+// plugin.
 func TestStartFails(t *testing.T) {
 	plain := filepath.Join(t.TempDir(), "plain")
 	if err := os.WriteFile(plain, []byte("not a program"), 0o644); err != nil {
@@ -97,7 +98,7 @@ func TestStartFails(t *testing.T) {
 
 func hasty(c *Config) { c.StartTimeout, c.CallTimeout = 300*time.Millisecond, 300*time.Millisecond }
 
-// blames checks that err is a gate's, of the right kind and with all that it should tell.
+// blames checks that err is an error of the gate, of the right kind and with the wanted text.
 func blames(t *testing.T, err error, gate string, is error, want ...string) {
 	t.Helper()
 	t.Log(err)

@@ -43,7 +43,7 @@ func written(t *testing.T, write func(w *bytes.Buffer) error) string {
 	return b.String()
 }
 
-// What is written is valid by the schema of SARIF 2.1.0. testdata has it as OASIS published it.
+// SARIF reports are valid by the schema of SARIF 2.1.0. testdata has the schema as published by OASIS.
 func TestSARIFIsValid(t *testing.T) {
 	text, err := os.ReadFile("testdata/sarif-schema-2.1.0.json")
 	if err != nil {
@@ -67,7 +67,7 @@ func TestSARIFIsValid(t *testing.T) {
 			t.Errorf("%s: %v\n%s", name, errs, log)
 		}
 	}
-	// The schema has to have teeth.
+	// The schema has to refuse invalid reports.
 	for _, bad := range []string{
 		`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"x"}},"results":[{"message":{"text":"m"},"level":"dreadful"}]}]}`,
 		`{"version":"2.1.0","runs":[{"tool":{"driver":{"name":"x"}},"surprise":1}]}`,
@@ -92,7 +92,7 @@ func TestSARIFTellsWhatItShould(t *testing.T) {
 	}
 }
 
-// A reader that others wrote understands what is written.
+// A third-party reader understands the JUnit report.
 func TestJUnitIsRead(t *testing.T) {
 	text := written(t, func(b *bytes.Buffer) error { return JUnit(b, sample()) })
 	suites, err := junit.Ingest([]byte(text))

@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// says is a gate that reports what it is told.
+// says returns a gate that reports these findings.
 func says(name string, cost gates.Cost, findings ...gates.Finding) gates.Gate {
 	return gates.New(gates.Info{Name: name, Kind: gates.Static, Cost: cost, Blocking: true},
 		func(_ context.Context, l *gates.Look) error {
@@ -25,7 +25,7 @@ func says(name string, cost gates.Cost, findings ...gates.Finding) gates.Gate {
 		})
 }
 
-// skips is a gate that did not run.
+// skips returns a gate that does not run.
 func skips(name string) gates.Gate {
 	return gates.New(gates.Info{Name: name, Kind: gates.Static, Blocking: true},
 		func(_ context.Context, l *gates.Look) error {
@@ -34,7 +34,7 @@ func skips(name string) gates.Gate {
 		})
 }
 
-// cannot is a gate that could not run.
+// cannot returns a gate that cannot run.
 func cannot(name string) gates.Gate {
 	return gates.New(gates.Info{Name: name, Kind: gates.Static, Blocking: true},
 		func(context.Context, *gates.Look) error { return errors.New("no such tool") })
@@ -45,7 +45,7 @@ func green() []gates.Gate {
 		says("security:gosec", gates.Cheap), says("prose", gates.Instant)}
 }
 
-// judge is a reviewer that answers by pass, and remembers what it was asked.
+// judge is a reviewer that answers by pass and records its requests.
 type judge struct {
 	answers map[string]string // by a phrase of the prompt; "" is for all others
 	err     error
@@ -73,7 +73,7 @@ const (
 	binding       = "does it answer the feedback"
 )
 
-// found is an answer with one finding.
+// found returns an answer with one finding.
 func found(rule, path string, line int, severity, citation string) string {
 	quoted, _ := json.Marshal(citation)
 	return fmt.Sprintf(`{"findings":[{"rule":%q,"path":%q,"line":%d,"severity":%q,"message":"it is wrong","citation":%s}],"verdict":"request-changes","confidence_pct":80}`,
@@ -87,7 +87,7 @@ func (j *judge) reviewer(vendor string, passes ...int) Reviewer {
 		Model: llm.Model{Name: "m", Provider: llm.Ollama}}
 }
 
-// small is a change with something to say of it.
+// small returns a small change of code and documents.
 func small(t *testing.T) gates.Subject {
 	return gatetest.Change(t,
 		map[string]string{"shop.go": "package shop\n\nfunc Total() int {\n\treturn 1\n}\n", "old.txt": "x\n"},
@@ -118,7 +118,7 @@ func mustRun(t *testing.T, in Input) Review {
 	return v
 }
 
-// statuses are those of the seven passes, in a line.
+// statuses returns the statuses of the seven passes in one line.
 func statuses(v Review) string {
 	var out []string
 	for _, p := range v.Passes {

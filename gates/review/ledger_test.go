@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/gates/gatetest"
 )
 
-// on is a review of shop.go with that text, with a ledger that goes on.
+// on reviews shop.go with that text, with a ledger that continues from review to review.
 func on(t *testing.T, l *Ledger, after string, list []gates.Gate, j *judge) Review {
 	t.Helper()
 	s := gatetest.Change(t, map[string]string{"shop.go": "package shop\n"}, map[string]string{"shop.go": after})
@@ -43,8 +43,8 @@ func states(l *Ledger) string {
 	return strings.Join(out, "; ")
 }
 
-// A finding is new once. It stays the same when its line moves, is fixed when its reviewer looks and finds it no more,
-// and is open and new again when it comes back.
+// A finding is new only once. It stays the same when its line moves, is fixed when its reviewer checks again and does
+// not find it, and is open and new again when it returns.
 func TestLedgerRounds(t *testing.T) {
 	l := &Ledger{Branch: "b"}
 	complains := func() *judge {
@@ -76,7 +76,7 @@ func TestLedgerRounds(t *testing.T) {
 	}
 }
 
-// A finding does not go away because nobody looks: it stays open, and asks for changes.
+// A finding that no reviewer checks again stays open and requests changes.
 func TestOpenFindingsOutliveTheirReviewer(t *testing.T) {
 	l := &Ledger{Branch: "b"}
 	on(t, l, first, green(),
@@ -95,8 +95,8 @@ func TestOpenFindingsOutliveTheirReviewer(t *testing.T) {
 	}
 }
 
-// The floor rises each time that reviewers are asked: remarks only in the first round, warnings in the second, errors
-// always. What is open already may be repeated.
+// The minimum severity rises with each round of reviewers: remarks count only in the first round, warnings up to the
+// second, errors always. Open findings may be repeated.
 func TestTheFloorRises(t *testing.T) {
 	l := &Ledger{Branch: "b"}
 	remark := func(severity, line string) *judge {
@@ -121,8 +121,8 @@ func TestTheFloorRises(t *testing.T) {
 	}
 }
 
-// What a person decided stays decided, is shown, and does not ask for changes. What a program found is no matter of
-// opinion.
+// A finding that a person accepted or refuted keeps this state, is shown, and does not request changes. A finding of
+// a program cannot be decided this way.
 func TestDecisions(t *testing.T) {
 	at := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	for _, state := range []State{Accepted, Refuted} {
@@ -162,7 +162,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// A branch on another base starts again, and keeps what was decided.
+// A branch on another base starts with round 1 again.
 func TestAnotherBase(t *testing.T) {
 	l := &Ledger{Rounds: []Round{{Round: 3, Base: "a", Tree: "t", Calls: 1}}}
 	for want, c := range map[int][2]string{1: {"b", "t"}, 3: {"a", "t"}, 4: {"a", "u"}} {
@@ -175,7 +175,7 @@ func TestAnotherBase(t *testing.T) {
 	}
 }
 
-// The ledger is a file that people can read, and the same one comes back. One that cannot be read is not thrown away.
+// The ledger is a readable file, and is the same after it is read back. A file that cannot be read is kept.
 func TestLedgerFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "reviews", LedgerName("feat/x"))
 	l, err := ReadLedger(file, "feat/x")
@@ -209,7 +209,7 @@ func TestLedgerFile(t *testing.T) {
 	}
 }
 
-// Two branches have two files, whatever their names.
+// Two branches have two files, for any names.
 func TestLedgerName(t *testing.T) {
 	seen := map[string]string{}
 	for _, branch := range []string{"main", "feat/x", "feat-x", "feat_x", "..", ".", "", "Ä", strings.Repeat("a/b", 60),
@@ -228,7 +228,7 @@ func TestLedgerName(t *testing.T) {
 	}
 }
 
-// A ledger is bounded: what was fixed long ago is forgotten first, what is open never.
+// A ledger has a maximum size: the oldest fixed findings are dropped first, open findings never.
 func TestLedgerIsBounded(t *testing.T) {
 	l := &Ledger{}
 	for i := range mostEntries + 50 {
@@ -248,8 +248,8 @@ func TestLedgerIsBounded(t *testing.T) {
 	}
 }
 
-// A finding of a program is fixed when that program looks again and finds it no more, or when its line is gone. One
-// that was turned off fixes nothing, and a guess of a reviewer is not kept at all.
+// A finding of a program is fixed if the program runs again and does not find it, or if its line is gone. A program
+// that was turned off fixes nothing, and an unproven finding of a reviewer is not kept.
 func TestWhoFixesWhat(t *testing.T) {
 	hit := gates.Finding{Rule: "bandit/B602", Path: "shop.go", Line: 4, Severity: gates.Error, Message: "m"}
 	for name, c := range map[string]struct {
@@ -280,7 +280,7 @@ func TestWhoFixesWhat(t *testing.T) {
 	}
 }
 
-// A secret that a change adds is in no review and in no ledger.
+// A secret that a change adds is neither in the review nor in the ledger.
 func TestSecretsAreNotKept(t *testing.T) {
 	key := "ghp_" + strings.Repeat("a1B2", 9)
 	l := &Ledger{Branch: "b"}

@@ -26,16 +26,16 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// plant is one defect in one of the two projects: a text of the change without defects that becomes another. A file
-// without an old text is rewritten; "-" takes it away.
+// plant is one defect in one of the two projects: it replaces a text of the change without defects. A file without an
+// old text is rewritten; "-" deletes it.
 type plant struct {
 	file, old, new string
 	more           []plant
-	// What finds it: "number rule" of each finding above a remark, of programs and of reviewers.
+	// The expected findings above a remark, as "number rule", of programs and of reviewers.
 	programs, reviewers string
 }
 
-// defects are the twelve, each in Go and in Python.
+// defects returns the twelve defects, each in Go and in Python.
 func defects() []struct {
 	name   string
 	goes   plant
@@ -140,8 +140,8 @@ func defects() []struct {
 	}
 }
 
-// scripted says what the reviewers say of the defects: a phrase of the prompt that only a diff with the defect has, the
-// pass, and the finding. They say nothing of any other diff.
+// scripted returns the answers of the reviewers to the defects: a phrase of the prompt that only a diff with the
+// defect has, the pass, and the finding. For any other diff they have no findings.
 func scripted() []llmtest.Answer {
 	var out []llmtest.Answer
 	add := func(phrase, pass, rule, path, citation string) {
@@ -171,8 +171,8 @@ func scripted() []llmtest.Answer {
 		llmtest.Answer{JSON: json.RawMessage(fine)})
 }
 
-// untested is the reviewer who misses a test. Go's regular expressions cannot say "without", so that the files of the
-// diff, which come in order, are spelled out up to the place where the test would be.
+// untested returns the answer of a reviewer that misses a test. Go's regular expressions cannot match "without", so
+// the expression lists the files of the diff, which are in order, up to the place where the test would be.
 func untested(code, test, citation string) llmtest.Answer {
 	next := map[string]string{"pages_test.go": "store.go", "tests/test_pages.py": "tests/test_store.py"}[test]
 	before := map[string]string{"pages_test.go": "return \\(n \\+ size - 1\\) / size\n\\+\\}\n",
@@ -184,7 +184,7 @@ func untested(code, test, citation string) llmtest.Answer {
 	}
 }
 
-// project reads one of the two, as it was and as it is after the change.
+// project reads one of the two projects, before and after the change.
 func project(t *testing.T, name string) (before, after map[string]string) {
 	t.Helper()
 	a, err := txtar.ParseFile("testdata/planted-" + name + ".txtar")
@@ -202,7 +202,7 @@ func project(t *testing.T, name string) (before, after map[string]string) {
 	return before, after
 }
 
-// with plants a defect.
+// with returns the changed files with the defect.
 func (p plant) with(t *testing.T, before, after map[string]string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -226,8 +226,7 @@ func (p plant) with(t *testing.T, before, after map[string]string) map[string]st
 	return out
 }
 
-// reviewOf reviews a change as "runplan review" does: with all gates of the suite, the built-in lessons, and a
-// reviewer.
+// reviewOf reviews a change like "runplan review": with all gates of the suite, the built-in lessons, and a reviewer.
 func reviewOf(t *testing.T, before, after map[string]string, reviewer Reviewer) Review {
 	t.Helper()
 	s := gatetest.Change(t, before, after)
@@ -244,7 +243,7 @@ func reviewOf(t *testing.T, before, after map[string]string, reviewer Reviewer) 
 	return mustRun(t, input(t, s, suite.All(s.Dir, settings), reviewer))
 }
 
-// what lists "number rule" of the findings above a remark, of programs or of reviewers, each once.
+// what lists the findings above a remark as "number rule", of programs or of reviewers, each once.
 func what(v Review, fact bool) string {
 	var out []string
 	for _, p := range v.Passes {
@@ -258,8 +257,8 @@ func what(v Review, fact bool) string {
 	return strings.Join(out, ", ")
 }
 
-// Twelve defects in two small projects: which pass finds which. Reviewers are scripted; programs are the real ones. The
-// change without a defect has no finding at all. A reviewer is not asked where a program has already failed.
+// Each of twelve defects in two small projects is found by its pass. Reviewers are scripted; programs are real. The
+// change without a defect has no findings. A reviewer is not asked after a program has failed.
 func TestPlantedDefects(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and tests two projects thirteen times")

@@ -16,7 +16,7 @@ import (
 
 var bad = gates.Finding{Rule: "r", Path: "shop.go", Line: 4, Severity: gates.Error, Message: "bad"}
 
-// REV-12: each pass can pass and can fail, and the verdict follows.
+// REV-12: each pass can pass and can fail, and the verdict follows from the passes.
 func TestEachPassPassesAndFails(t *testing.T) {
 	for name, c := range map[string]struct {
 		gates    []gates.Gate
@@ -74,7 +74,7 @@ func TestEachPassPassesAndFails(t *testing.T) {
 	}
 }
 
-// REV-03: after a failure of 1, 2 or 4 nobody is asked, and the passes say after which.
+// REV-03: after a failure of pass 1, 2 or 4 no reviewer is asked, and the skipped passes name the pass that failed.
 func TestShortCircuit(t *testing.T) {
 	for name, gate := range map[string]string{"pass 1, static": "lint:js", "pass 2, functional": "tests:js",
 		"pass 4, security": "security:semgrep"} {
@@ -94,7 +94,7 @@ func TestShortCircuit(t *testing.T) {
 			t.Errorf("prose: %q", p.Note)
 		}
 	}
-	// A warning and a failure of pass 5 do not keep anybody from looking.
+	// After a warning or a failure of pass 5 reviewers are still asked.
 	j := approves()
 	mustRun(t, input(t, small(t),
 		append(green(), says("docs", gates.Instant, bad),
@@ -104,7 +104,7 @@ func TestShortCircuit(t *testing.T) {
 	}
 }
 
-// REV-05: pass 7 is for changes that answer a feedback, and for no others; it has the words as they are.
+// REV-05: pass 7 runs only for changes that answer feedback, and its prompt has the text of the feedback unchanged.
 func TestFeedbackPass(t *testing.T) {
 	j := approves()
 	v := mustRun(t, input(t, small(t), green(), j.reviewer("x")))
@@ -152,7 +152,7 @@ func TestFeedbackPass(t *testing.T) {
 		}
 	}
 
-	// Nobody to ask: a self-fix does not pass by default.
+	// Without a reviewer a self-fix does not pass by default.
 	in = input(t, small(t), green())
 	in.Feedback = "x is wrong"
 	if v := mustRun(t, in); v.Verdict != Block || !strings.Contains(strings.Join(v.Reasons, " "), "no pass decided whether") {
@@ -160,7 +160,7 @@ func TestFeedbackPass(t *testing.T) {
 	}
 }
 
-// --only: the passes that were not asked for are skipped, say so, and have no share in the verdict.
+// --only: the other passes are skipped with a note and do not count in the verdict.
 func TestOnly(t *testing.T) {
 	j := approves()
 	in := input(t, small(t), append(green(), says("lint:js", gates.Cheap, bad)), j.reviewer("x"))
@@ -179,7 +179,7 @@ func TestOnly(t *testing.T) {
 	}
 }
 
-// A gate that has looked at this tree is not asked again.
+// A gate with a known report about this tree does not run again.
 func TestKnownReportsAreTaken(t *testing.T) {
 	in := input(t, small(t),
 		[]gates.Gate{cannot("lint:go"), says("tests:go", gates.Costly), says("secrets", gates.Instant)})
@@ -190,7 +190,8 @@ func TestKnownReportsAreTaken(t *testing.T) {
 	}
 }
 
-// What a critic was not sure of is for reviewers to look at. It is no fact, no finding, and changes nothing by itself.
+// Doubts of the critic are only shown to reviewers. They are neither facts nor findings, and change nothing by
+// themselves.
 func TestDoubtsAreOnlyTold(t *testing.T) {
 	j := approves()
 	in := input(t, small(t), green(), j.reviewer("x"))
@@ -222,7 +223,7 @@ func TestDoubtsAreOnlyTold(t *testing.T) {
 	}
 }
 
-// What a reviewer quotes has to be in the diff. What is not there cannot block, whatever its severity.
+// A quotation of a reviewer has to be in the diff. A finding without such a quotation cannot block, at any severity.
 func TestFindingsHaveToBeProven(t *testing.T) {
 	for name, c := range map[string]struct {
 		path, citation string
@@ -269,7 +270,7 @@ func TestFindingsHaveToBeProven(t *testing.T) {
 	}
 }
 
-// A reviewer that gives no answer could not run: that is no pass, and the review has no verdict.
+// A reviewer without a valid answer could not run: its pass is an error, and the review has no verdict.
 func TestReviewerWithoutAnAnswer(t *testing.T) {
 	for name, j := range map[string]*judge{
 		"text":                   {answers: map[string]string{"": "LGTM!"}},
@@ -294,7 +295,7 @@ func TestReviewerWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// A reviewer that approves of everything changes nothing about what programs found.
+// A reviewer that approves everything does not change the findings of programs.
 func TestFactsStay(t *testing.T) {
 	in := input(t, small(t), append(green(), says("docs", gates.Instant, bad)), approves().reviewer("x"))
 	v := mustRun(t, in)
@@ -303,8 +304,7 @@ func TestFactsStay(t *testing.T) {
 	}
 }
 
-// What a reviewer says is data: control codes and what is invisible are taken out, secrets are hidden, long texts are
-// cut.
+// The answer of a reviewer is data: control codes and invisible characters are removed, and secrets are hidden.
 func TestWhatAReviewerSaysIsCleaned(t *testing.T) {
 	key := "ghp_" + strings.Repeat("a1B2", 9)
 	text := `{"findings":[{"rule":"logic","path":"shop.go","line":4,"severity":"error","message":"\u001b[31mrm -rf\u200b ` + key + `","citation":"sum := first()"}],"verdict":"block","confidence_pct":80}`
@@ -320,7 +320,7 @@ func TestWhatAReviewerSaysIsCleaned(t *testing.T) {
 	}
 }
 
-// A diff is quoted: nothing in it closes the fence, is invisible, or is a secret.
+// The diff is quoted: it cannot close its fence, and contains no invisible characters and no secrets.
 func TestTheDiffIsFenced(t *testing.T) {
 	key := "ghp_" + strings.Repeat("a1B2", 9)
 	s := gatetest.Change(t, map[string]string{"a.md": "a\n"}, map[string]string{
@@ -345,7 +345,7 @@ func TestTheDiffIsFenced(t *testing.T) {
 	}
 }
 
-// Reviewers are told what programs found, and nothing else of how the change came about.
+// Reviewers get the reports of programs, and nothing else about how the change was made.
 func TestReviewersGetFacts(t *testing.T) {
 	j := approves()
 	tests := gates.New(gates.Info{Name: "tests:go", Cost: gates.Costly, Blocking: true},
@@ -365,7 +365,8 @@ func TestReviewersGetFacts(t *testing.T) {
 	}
 }
 
-// A reviewer of another vendor than the author's is preferred. One of the same counts for less, and the review says so.
+// A reviewer of another vendor than the author's is preferred. A reviewer of the same vendor counts less, and the
+// review says so.
 func TestAnotherVendorIsPreferred(t *testing.T) {
 	for name, c := range map[string]struct {
 		author    string
@@ -396,7 +397,7 @@ func TestAnotherVendorIsPreferred(t *testing.T) {
 	}
 }
 
-// Each call is one of its own, and is written down: who was asked, and that nothing came before it.
+// Each call is a session of its own. The review records who was asked, and that the session was new.
 func TestCallsAreColdAndRecorded(t *testing.T) {
 	j := approves()
 	program := j.reviewer("x", Adversarial)
@@ -422,14 +423,15 @@ func TestCallsAreColdAndRecorded(t *testing.T) {
 			t.Errorf("question %d: %+v", i, r)
 		}
 	}
-	// What is the same for all passes stands first.
+	// Text that is the same for all passes comes first in the prompt.
 	head, _, _ := strings.Cut(j.asked[0].Prompt, "# Your task")
 	if one, _, _ := strings.Cut(head, "# What programs found"); !strings.HasPrefix(j.asked[2].Prompt, one) {
 		t.Error("the questions begin differently")
 	}
 }
 
-// A diff that does not fit into the window is shown in parts; what fits nowhere is named and lowers the confidence.
+// A diff that exceeds the context window is shown in parts. A file that fits into no part is named and lowers the
+// confidence.
 func TestLargeDiffs(t *testing.T) {
 	after := map[string]string{}
 	for _, name := range []string{"a.txt", "b.txt", "c.txt"} {
@@ -462,7 +464,7 @@ func TestLargeDiffs(t *testing.T) {
 	}
 }
 
-// A review that was stopped is no review.
+// A review that is cancelled returns an error.
 func TestStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	in := input(t, small(t), green(),
@@ -475,7 +477,7 @@ func TestStopped(t *testing.T) {
 	}
 }
 
-// A review survives being written down: who resumes a run reads it back.
+// A review can be stored and read back, which resume needs.
 func TestReviewIsSerialisable(t *testing.T) {
 	j := &judge{answers: map[string]string{adversarial: found("logic", "shop.go", 4, "error", "sum := first()"), "": fine}}
 	in := input(t, small(t), append(green(), skips("tests:js")), j.reviewer("x"))
@@ -511,7 +513,7 @@ func TestReviewIsSerialisable(t *testing.T) {
 	}
 }
 
-// Nothing changed: nobody is asked about nothing.
+// For an empty change no reviewer is asked.
 func TestEmptyChange(t *testing.T) {
 	j := approves()
 	v := mustRun(t, input(t, gatetest.Change(t, map[string]string{"a": "a\n"}, nil), green(), j.reviewer("x")))
@@ -521,7 +523,7 @@ func TestEmptyChange(t *testing.T) {
 	}
 }
 
-// A gate that is a model is an opinion: it is asked with the reviewers, after the facts, and not at all after a
+// A gate that asks a model is an opinion: it runs with the reviewers, after the programs, and not at all after a
 // failure.
 func TestGatesThatAreModels(t *testing.T) {
 	asked := 0

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-// standings are seven passes that went as told, with full trust; 7 is left out unless it is told.
+// standings returns the seven passes, with full trust unless changed; pass 7 is left out unless it is given.
 func standings(change map[int]Standing) []Standing {
 	var out []Standing
 	for _, k := range kinds() {
@@ -23,7 +23,7 @@ func standings(change map[int]Standing) []Standing {
 	return out
 }
 
-// REV-04: the verdict and its confidence follow from the standings of the passes, and from nothing else.
+// REV-04: the verdict and its confidence follow only from the standings of the passes.
 func TestWeigh(t *testing.T) {
 	pass := func(pct int) Standing { return Standing{Status: gates.Pass, TrustPct: pct} }
 	is := func(s gates.Status) Standing { return Standing{Status: s, TrustPct: 100} }
@@ -88,8 +88,7 @@ func TestWeigh(t *testing.T) {
 	}
 }
 
-// Where only programs were meant to look, what nobody could look at keeps nothing from going on. The confidence is the
-// same.
+// If only programs are used, a pass without a reviewer does not hold back the verdict. The confidence is the same.
 func TestWeighProgramsAlone(t *testing.T) {
 	pass := func(pct int) Standing { return Standing{Status: gates.Pass, TrustPct: pct} }
 	skipped, fail := Standing{Status: gates.Skipped}, Standing{Status: gates.Fail}
@@ -128,7 +127,7 @@ func TestWeighProgramsAlone(t *testing.T) {
 	}
 }
 
-// The weights of a review without feedback make 100, so that a confidence can be added up by hand.
+// The weights of a review without feedback add up to 100, so that a confidence can be checked by hand.
 func TestWeights(t *testing.T) {
 	sum := 0
 	for i, k := range kinds() {
@@ -144,7 +143,7 @@ func TestWeights(t *testing.T) {
 	}
 }
 
-// How much a pass can be trusted: what its reviewer says of itself, less for what it did not see and for a shared
+// The trust in a pass is the confidence of its reviewer, reduced for unseen parts of the diff and for a shared
 // vendor.
 func TestStanding(t *testing.T) {
 	pct := func(n int) *int { return &n }
@@ -186,7 +185,7 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// A gate belongs to one pass, by its name or by what it costs.
+// A gate belongs to one pass, by its name or by its cost.
 func TestPassOf(t *testing.T) {
 	got := map[string]int{}
 	for _, i := range []gates.Info{
@@ -210,7 +209,8 @@ func TestPassOf(t *testing.T) {
 	}
 }
 
-// REV-06: the prompts are there, say what a reviewer has to know, and have the slots that are filled.
+// REV-06: the prompts exist, contain the instructions that a reviewer needs, and have exactly the slots that are
+// filled.
 func TestPrompts(t *testing.T) {
 	set, err := LoadPrompts()
 	if err != nil {
@@ -270,7 +270,7 @@ func TestPrompts(t *testing.T) {
 	}
 }
 
-// A vendor is told from the name of a model or a CLI where the name says it, and is unknown else.
+// VendorOf recognises the vendor from the name of a model or a CLI; for other names the vendor is unknown.
 func TestVendorOf(t *testing.T) {
 	for name, want := range map[string]string{
 		"claude": "anthropic", "opus": "anthropic", "claude-sonnet-4-5": "anthropic", "codex": "openai", "gpt-5": "openai",

@@ -61,8 +61,8 @@ func TestLessonsLookAtWhatChanged(t *testing.T) {
 	}
 }
 
-// The gate for secrets and the lesson about them are two views of one matter. What a vendor's documentation shows is no
-// secret to either, and a key that somebody could use is one to both.
+// The gate for secrets and the lesson about secrets agree: an example key from the documentation of a vendor is not a
+// secret, and a usable key is one.
 func TestTheLessonAndTheGateForSecretsAgree(t *testing.T) {
 	lib, err := lessons.Load(lessons.BuiltIn())
 	if err != nil {
@@ -73,7 +73,7 @@ func TestTheLessonAndTheGateForSecretsAgree(t *testing.T) {
 		t.Fatal(err)
 	}
 	lesson := Lessons(func() (*lessons.Scanner, error) { return scanner, nil })
-	// Put together here, so that no scanner takes this file for a leak.
+	// The keys are concatenated here, so that no scanner reports this file as a leak.
 	for line, secret := range map[string]bool{
 		`aws_access_key_id = "AKIA` + `IOSFODNN7EXAMPLE"`:                                                 false,
 		`AccessKeyId: ASIA` + `IOSFODNN7EXAMPLE`:                                                          false,

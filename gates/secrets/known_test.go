@@ -8,7 +8,8 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 )
 
-// The value of a secret of this machine is one whatever it looks like; what only looks like one is for other rules.
+// The value of a secret of this machine is reported in any form. Values that only look like secrets are left to other
+// rules.
 func TestKnownValues(t *testing.T) {
 	s := gates.Subject{Redact: redact.New([]string{"DEPLOY_TOKEN=plain words here", "GITHUB_TOKEN=no-usual-shape"}).String}
 	for text, want := range map[string]string{

@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// Keys are put together here, so that no scanner takes this file for a leak.
+// The keys are concatenated here, so that no scanner reports this file as a leak.
 var (
 	aws    = "AKIA" + "Z7QWERT5PLMK2VNB"
 	github = "ghp_" + "q8Zr2LkV0mXw9TbYc4NfHs7JdPu1Ga6EoR3i"
@@ -130,7 +130,7 @@ func TestSecretFiles(t *testing.T) {
 	}
 }
 
-// A person's own check, and a line that the plan spells out, may take a key back.
+// A user's ignore comment turns the finding of a key into a warning, whether or not the plan contains the line.
 func TestTakenBackByTheUser(t *testing.T) {
 	line := `k = "` + github + `" // runplan:ignore secrets revoked, kept for the test`
 	s := gatetest.Change(t, nil, map[string]string{"a.go": line + "\n"})
@@ -162,7 +162,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// Whatever a line holds, what is told of it does not tell the secret.
+// For any line, the message of a finding does not contain the secret.
 func FuzzLine(f *testing.F) {
 	for _, l := range []string{aws, github, slack, google, stripe, openai, npm, jwt, pem, `password: "` + random + `"`,
 		"a://b:" + random + "@c", "http://10.0.0.1 runplan:ignore secrets x"} {
@@ -180,7 +180,7 @@ func FuzzLine(f *testing.F) {
 	})
 }
 
-// The name of a new file is checked as its lines are; escapes and base64 hide nothing.
+// The gate checks the name of a new file like its lines, and finds secrets behind escapes and base64.
 func TestNamesAndEscapes(t *testing.T) {
 	s := gatetest.Change(t, map[string]string{"old": "x\n"}, map[string]string{
 		"keys/" + github + ".txt": "x\n",

@@ -42,7 +42,7 @@ func TestAll(t *testing.T) {
 	}
 }
 
-// A gate of this package is turned off, and replaced, by its name like any other.
+// A gate of this package can be turned off and replaced by name, like any other.
 func TestDisableAndReplace(t *testing.T) {
 	s := gates.Settings{Disable: []string{"secrets"}, Commands: []gates.CommandGate{{Name: "docs", Shell: "true"}}}
 	dir := t.TempDir()

@@ -124,7 +124,7 @@ func TestAnObjectThatEqualsEverything(t *testing.T) {
 	}
 }
 
-// In a test, @ts-expect-error is what asserts that code does not type-check.
+// In a test, @ts-expect-error asserts that code does not type-check, so it is only a warning.
 func TestExpectedTypeErrors(t *testing.T) {
 	for file, want := range map[string]string{"test/types.test.ts": "warning tamper/type-ignore",
 		"calc.ts": "error tamper/type-ignore"} {

@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// goWith is a file of Go tests with one test of this body.
+// goWith returns a file of Go tests with one test of this body.
 func goWith(body string) string {
 	return "package a\n\nimport \"testing\"\n\nfunc TestNew(t *testing.T) {\n" + body + "\n}\n"
 }
@@ -97,7 +97,7 @@ func TestNewTestsThatCannotFail(t *testing.T) {
 	}
 }
 
-// In a batch a new test that is skipped and empty is both. Outside of one it is a note of what is to come.
+// In a batch a new test that is skipped and empty is an error for being empty too. Outside of a batch it is not.
 func TestNewTestsThatAreSkippedAndEmpty(t *testing.T) {
 	for file, text := range map[string]string{
 		"a_test.go": goWith("\tt.Skip(\"later\")"),
@@ -120,7 +120,7 @@ func TestNewTestsThatAreSkippedAndEmpty(t *testing.T) {
 	}
 }
 
-// Three hundred tests that check nothing are not three hundred lines of findings.
+// Of many tests that check nothing the first ones are listed, and the others are counted.
 func TestManyEmptyTestsAreCounted(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("package a\n\nimport \"testing\"\n\n")
@@ -137,7 +137,7 @@ func TestManyEmptyTestsAreCounted(t *testing.T) {
 	}
 }
 
-// What was there before, or was only moved or renamed, is not new.
+// A test that existed before, or was only moved or renamed, is not new.
 func TestEmptyTestsThatWereThereStay(t *testing.T) {
 	old := goWith("")
 	for name, after := range map[string]map[string]string{
@@ -151,7 +151,7 @@ func TestEmptyTestsThatWereThereStay(t *testing.T) {
 	}
 }
 
-// A plan that spells an empty test out wants it.
+// An empty test that the plan spells out is only a warning.
 func TestEmptyTestsThatThePlanSpellsOut(t *testing.T) {
 	s := gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{"a_test.go": goWith("")})
 	s.Batch.Blocks = []planparse.Block{{Path: "a_test.go", Text: goWith("\t// to come")}}

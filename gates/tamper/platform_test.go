@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/gates/tamper"
 )
 
-// A person may skip a test where it cannot run; an agent that a plan did not ask may not.
+// A person may skip a test where it cannot run; an agent may not, unless the plan asks for it.
 func TestSkippedOnOnePlatform(t *testing.T) {
 	test := func(first string) string {
 		return "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n" + first +

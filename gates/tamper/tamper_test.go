@@ -522,7 +522,7 @@ func TestTamper(t *testing.T) {
 	}
 }
 
-// A file that is new was never small.
+// The message for a large new file does not mention an old version.
 func TestTooLargeSaysWhatIsSoOfANewFile(t *testing.T) {
 	long := goTest + "//" + strings.Repeat("x", 3<<20) + "\n"
 	for before, want := range map[string]string{"": "the new file is too large to check",

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Whatever a file of tests holds, it is read to its end, and its tests have names and places in it.
+// Any test file is read to its end, and its tests have names and places inside the file.
 func FuzzRead(f *testing.F) {
 	for name, text := range map[string]string{
 		"a_test.go": "package a\n\nfunc TestA(t *testing.T) { assert.True(t, true); return }\n",

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Hooks of ava and Playwright are no tests, and a test.describe of Playwright is a group.
+// Hooks of ava and Playwright are not tests, and a test.describe of Playwright is a group.
 func TestNodeHooks(t *testing.T) {
 	const text = `
 test.before(async t => { t.context.server = await start() })

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each spelling tells of 12 tests that passed, 3 that failed and, where it has a third figure, 2 that were skipped.
+// Each spelling reports 12 passed and 3 failed tests and, if it has a third figure, 2 skipped ones.
 var spellings = []string{
 	"%[1]d passed, %[2]d failed", "%[1]d passed, %[2]d failed, %[3]d skipped", "%[2]d failed, %[1]d passed",
 	"%[1]d PASSED %[2]d FAILED",
@@ -67,7 +67,7 @@ func spelled(format string, n [3]int) string {
 	return text
 }
 
-// Figures in names and in messages of failed tests are no sums, and a sum of files is no sum of tests.
+// Numbers in names and messages of failed tests are not totals, and a total of files is not a total of tests.
 func TestShellReadsASuiteOfSuites(t *testing.T) {
 	text := "== one.sh\nPASS: regression: 200 >= 150 passes\nPASS: score: gate failed = 0\nFAIL: three\n  expected to " +
 		"contain: Tests: 7 passing\n\n" +
@@ -80,7 +80,7 @@ func TestShellReadsASuiteOfSuites(t *testing.T) {
 	}
 }
 
-// What only looks like a sum says nothing of tests.
+// Text that only resembles a total is not read as a test result.
 func TestShellReadsNoSumWhereThereIsNone(t *testing.T) {
 	for _, text := range []string{
 		"0 errors, 3 warnings", "copied 3 files, 0 skipped", "Total: 12", "5 tests", "version 1.2.3", "build succeeded",

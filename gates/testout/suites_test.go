@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// What suites of other ecosystems print: the samples of RSpec, Minitest, ShellSpec, bash_unit and shUnit2 are as these
-// wrote them, those of .NET and Swift have their shape.
+// The output of suites of other ecosystems is read. The samples of RSpec, Minitest, ShellSpec, bash_unit and shUnit2
+// are original output; those of .NET and Swift imitate it.
 func TestSuites(t *testing.T) {
 	for name, want := range map[string]struct {
 		passed, failed, skipped int

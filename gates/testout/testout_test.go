@@ -12,7 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// Each sample in testdata has the shape that its runner prints. The name begins with the reader's name.
+// Each sample in testdata has the format that its runner prints, and is read correctly. Its name begins with the name
+// of the reader.
 func TestSamples(t *testing.T) {
 	type failure struct {
 		Name, Path string
@@ -193,7 +194,7 @@ func TestJUnit(t *testing.T) {
 	}
 }
 
-// What pytest itself wrote: the place is the last line of a traceback that is the project's own.
+// In a JUnit report of pytest, the place of a failure is the last line of the traceback in the project's own code.
 func TestJUnitOfPytest(t *testing.T) {
 	for name, want := range map[string]struct {
 		passed, failed, skipped int
@@ -228,7 +229,7 @@ func TestJUnitOfPytest(t *testing.T) {
 			t.Errorf("%s:\n%s", name, d)
 		}
 	}
-	// A line in somebody else's package is nobody's place, unless there is no other.
+	// A line in a third-party package is never the place of a failure.
 	for text, want := range map[string]string{
 		"tests/a.py:3: in x\n.venv/lib/python3.11/site-packages/numpy/testing.py:80: AssertionError": "tests/a.py:3",
 		".venv/lib/python3.11/site-packages/numpy/testing.py:80: AssertionError":                     ":0",

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/gates/gatetest"
 )
 
-// tree writes files into a new folder, those that begin with #! as programs.
+// tree writes files into a new folder; those that begin with #! are executable.
 func tree(t *testing.T, files map[string]string) gates.Subject {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func tree(t *testing.T, files map[string]string) gates.Subject {
 }
 
 const (
-	// As mypy 1 and pyright 1 print.
+	// Output in the format of mypy 1 and pyright 1.
 	mypySays = "#!/bin/sh\ncat <<'END'\ncore/a.py:3:5: error: Incompatible return value type (got \"str\", expected " +
 		"\"int\")  [return-value]\n" +
 		"core/a.py:3:5: note: see the docs\nlib/b.py:7: error: Name \"x\" is not defined  [name-defined]\nEND\nexit 1\n"
@@ -128,7 +128,7 @@ func TestConformance(t *testing.T) {
 	}
 }
 
-// What checkers print is read without a crash, and to places that exist.
+// Any output of a checker is parsed without a crash and gives no negative line or column.
 func FuzzParse(f *testing.F) {
 	f.Add("a.py:3:5: error: x  [y]", "a.ts(1,2): error TS1: x",
 		`{"generalDiagnostics": [{"range": {"start": {"line": -1}}}]}`)

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// writerEnv names the file that this program, started once more by a test, writes until it is killed.
+// writerEnv names the file that this program writes until it is killed, when a test starts it again.
 const writerEnv = "RUNPLAN_TEST_ATOMIC_WRITER"
 
 func TestMain(m *testing.M) {
@@ -31,10 +31,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// content is a text of many bytes, all the same, so that half of one cannot be taken for a whole.
+// content returns many equal bytes, so that a partial or mixed file is detected.
 func content(n int) []byte { return bytes.Repeat([]byte{'a' + byte(n%26)}, 64<<10) }
 
-// names lists what is in a folder and below it.
+// names lists the files in a folder and below it.
 func names(t *testing.T, dir string) []string {
 	t.Helper()
 	out := []string{}
@@ -64,7 +64,7 @@ func put(t *testing.T, dir string, files ...string) {
 	}
 }
 
-// A file is replaced, with the rights asked for, and nothing else is left in its folder.
+// A write replaces the file, sets the requested permissions, and leaves nothing else in the folder.
 func TestWrite(t *testing.T) {
 	for name, write := range map[string]func(string, []byte, fs.FileMode) error{
 		"durable": Write, "loose": WriteLoose,
@@ -94,7 +94,7 @@ func TestWrite(t *testing.T) {
 	}
 }
 
-// Where nothing can be written, that is said, the file is as it was, and nothing is left.
+// A write that fails returns an error with the path, leaves the files unchanged, and leaves nothing behind.
 func TestWriteFails(t *testing.T) {
 	dir := t.TempDir()
 	put(t, dir, "folder/in it")
@@ -117,7 +117,7 @@ const (
 	other = ".fedcba9876543210.tmp"
 )
 
-// What killed writers left goes, and nothing else does: not what a user called much the same.
+// Sweep removes the leftovers of killed writers and nothing else, not even files of users with similar names.
 func TestSweep(t *testing.T) {
 	kept := []string{"a", "a.b", "a.0123456789abcdeg.tmp", "a.0123456789abcde.tmp", "a.0123456789abcdef", "a.tmp",
 		".0123456789abcdef.tmp", "sub/c"}
@@ -158,7 +158,7 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// Writers and sweepers do not disturb one another: each write succeeds, and readers only ever see whole files.
+// Writers and sweepers do not disturb each other: each write succeeds, and readers see only complete files.
 func TestWritersOutliveSweepers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	if err := Write(path, content(0), 0o644); err != nil {
@@ -215,7 +215,7 @@ func whole(t *testing.T, path string) {
 	}
 }
 
-// A writer that is killed leaves a whole file, and what else it left is found.
+// A writer that is killed leaves a complete file, and its leftovers are found.
 func TestKilledWriter(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

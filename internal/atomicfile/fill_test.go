@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What fails while it is made leaves the old file, and nothing else.
+// If Fill fails, the old file remains and nothing else is left.
 func TestFill(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.jsonl")
@@ -47,7 +47,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// A file that is swept away while it is made is made again from its beginning.
+// A file that is swept away while Fill writes it is written again from the beginning.
 func TestFillSwept(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	times := 0

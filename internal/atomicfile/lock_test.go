@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// What a killed writer left goes once nobody writes any more.
+// SweepLocked removes the leftovers of a killed writer as soon as no other writer has the lock.
 func TestSweepLockedWaitsForTheWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.json")
 	left := path + ".0123456789abcdef.tmp"
@@ -38,7 +38,7 @@ func TestSweepLockedWaitsForTheWriter(t *testing.T) {
 	}
 }
 
-// Where nothing was left, nothing is made: not even a lock.
+// If there are no leftovers, SweepLocked creates nothing, not even a lock.
 func TestSweepLockedOfNothing(t *testing.T) {
 	dir := t.TempDir()
 	if err := SweepLocked(filepath.Join(dir, "logs", "rows.json")); err != nil {

@@ -2,7 +2,7 @@ package cells
 
 import "testing"
 
-// What a display shows in two cells counts as two, and what it does not show as none.
+// A character that a display shows in two cells counts as two, and an invisible one as none.
 func TestCells(t *testing.T) {
 	for _, c := range []struct {
 		text                string

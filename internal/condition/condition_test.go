@@ -30,7 +30,7 @@ func TestConditions(t *testing.T) {
 	}
 }
 
-// What is wrong is told when the text is read, with the column.
+// Errors of a condition are reported when it is parsed, with the column.
 func TestErrorsShowThePlace(t *testing.T) {
 	for text, want := range map[string]string{
 		`count > 1 && nme == "x"`: "unknown name nme (1:14)",

@@ -18,7 +18,7 @@ type of struct {
 	Tasks  int    `expr:"tasks"`
 }
 
-// Anyone who writes a name that is not there is told which there are, with the place of the wrong one.
+// An unknown name is reported with its place and with the list of known names.
 func TestUnknownNamesListTheKnown(t *testing.T) {
 	if diff := cmp.Diff([]string{"env.NAME", "batch.number", "batch.tasks", "all"}, Names[nested]()); diff != "" {
 		t.Error(diff)

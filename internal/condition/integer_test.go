@@ -55,7 +55,7 @@ func TestIntegerErrorsShowThePlace(t *testing.T) {
 	}
 }
 
-// Where there is no value, there is an error and not a zero.
+// An expression without a value, such as a division by zero, is an error and not 0.
 func TestNoValue(t *testing.T) {
 	for _, text := range []string{`1 / count`, `1.5 / count`, `1 % count`} {
 		c, err := ParseInteger[facts](text)
@@ -68,7 +68,7 @@ func TestNoValue(t *testing.T) {
 	}
 }
 
-// The bounded operations are those of unbounded numbers, cut off at the bounds.
+// Bounded operations give the results of unbounded numbers, limited to the bounds.
 func TestBounds(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func() int {

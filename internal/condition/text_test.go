@@ -25,7 +25,8 @@ func TestTexts(t *testing.T) {
 	}
 }
 
-// What is wrong is told when the text is read, with the column; what only the facts show is told then.
+// Errors of a text expression are reported when it is parsed, with the column. Errors that depend on the facts are
+// reported at evaluation.
 func TestErrorsOfTexts(t *testing.T) {
 	for text, want := range map[string]string{
 		`count > 1 ? "a" : nme`: "unknown name nme (1:19)",

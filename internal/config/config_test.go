@@ -27,7 +27,7 @@ func files(t *testing.T, texts ...string) []string {
 	return out
 }
 
-// env looks variables up in pairs "NAME=value".
+// env returns a function that looks up variables in pairs "NAME=value".
 func env(pairs ...string) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		for _, kv := range pairs {
@@ -138,7 +138,7 @@ run = "repo c"
 	}
 }
 
-// The digest tells whether the files are what they were; what is not there does not count.
+// The digest changes when a file changes; missing files do not count.
 func TestDigest(t *testing.T) {
 	digest := func(texts ...string) string {
 		l, err := Load(append(files(t, texts...), "/nonexistent/config.toml", ""), env("RUNPLAN_LAND=ff"))
@@ -165,7 +165,7 @@ func TestDigest(t *testing.T) {
 	}
 }
 
-// What is wrong is refused with the place, and with what was probably meant (CFG-07).
+// An invalid setting is refused with its place and with the setting that was probably meant (CFG-07).
 func TestRefused(t *testing.T) {
 	tests := map[string]struct {
 		text string
@@ -280,7 +280,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// A webhook's address may hold a key, so no more than its host is shown; http is for this machine only.
+// The address of a webhook may contain a key, so only its host is shown. http is allowed only for this machine.
 func TestWebhooksAreNotShownInFull(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://hooks.example.org/services/T0/secret": "https://hooks.example.org/…",
@@ -310,7 +310,7 @@ func TestWebhooksAreNotShownInFull(t *testing.T) {
 	}
 }
 
-// A faulty user's file is not blamed on the repository.
+// An error in the user's file is not reported for the repository's file.
 func TestTheFaultyFileIsNamed(t *testing.T) {
 	for _, text := range []string{"run.lnd = 'ff'", "run.land = 'x'", "run.land = 5", "="} {
 		_, err := Load(files(t, text, "run.max_attempts = 2"), env())
@@ -342,7 +342,7 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// A file that an editor of Windows wrote is a file like others.
+// A file from a Windows editor, with a byte order mark and CRLF, is read like any other.
 func TestWindowsFiles(t *testing.T) {
 	l, err := Load(files(t, "\ufeff[run]\r\nland = 'ff'\r\n"), env())
 	if err != nil || l.Run.Land != "ff" || source(l, "run.land") != "user.toml" {
@@ -359,7 +359,7 @@ func TestEnvName(t *testing.T) {
 			t.Errorf("%s is set by %s, want %s", key, got, want)
 		}
 	}
-	// These mean something else: where the user's file is, and what an agent learns of its run.
+	// These variables have another meaning: the folder of the user's file, and the run that an agent belongs to.
 	seen := map[string]string{"RUNPLAN_HOME": "home", "RUNPLAN_RUN": "run"}
 	for _, key := range leaves(reflect.TypeFor[Config](), "") {
 		name := EnvName(key)
@@ -370,8 +370,8 @@ func TestEnvName(t *testing.T) {
 	}
 }
 
-// leaves are the dotted keys of a struct that hold a value, found without the help of the code at test: NAME
-// stands for a name of the user's choice, and a list of tables counts as such and with its keys.
+// leaves returns the dotted keys of a struct that hold a value, without the code under test. NAME stands for a name
+// that the user chooses; a list of tables counts itself and its keys.
 func leaves(t reflect.Type, prefix string) []string {
 	var out []string
 	for i := range t.NumField() {
@@ -392,7 +392,7 @@ func leaves(t reflect.Type, prefix string) []string {
 	return out
 }
 
-// Anyone who adds a setting need not think of the lists: it is in all of them, and says what it is for.
+// Each setting is in all lists, including a new one, and has a description.
 func TestEverySettingIsListed(t *testing.T) {
 	l, err := Load(files(t, `
 [agents.NAME]
@@ -490,7 +490,7 @@ func TestValues(t *testing.T) {
 	}
 }
 
-// What Load takes is what Values shows: each setting can be set by the variable that is named for it.
+// Load accepts each setting that Values shows: its variable sets it.
 func TestEachVariableSetsItsSetting(t *testing.T) {
 	none, err := Load(nil, env())
 	if err != nil {
@@ -575,7 +575,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Whatever is in a file, it is read or refused with the file's name, and what is read is good.
+// For any file, Load returns valid settings or an error that names the file.
 func FuzzDecode(f *testing.F) {
 	for _, text := range []string{
 		"", "[run]\nmax_attempts = 4\n", "[agents.a]\ncommand = ['x']\nenv = {A = 'b'}",
@@ -605,7 +605,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// Who takes over is named, once each, by somebody who can.
+// The setting run.fallback names only agents that can take over, each once.
 func TestFallbackIsLookedAt(t *testing.T) {
 	for text, want := range map[string]string{
 		"[run]\non_limit = \"never\"\n": `run.on_limit is "never"; use exit, wait, fallback or fallback,wait`,
@@ -637,8 +637,8 @@ func TestFallbackIsLookedAt(t *testing.T) {
 	}
 }
 
-// The figures of the requirements hold until somebody says otherwise (CFG-03, ROUTE-07, SAMP-16, CTX-04, CTX-06). A
-// changed default changes what runs do, so it is changed here as well.
+// The defaults are those of the requirements (CFG-03, ROUTE-07, SAMP-16, CTX-04, CTX-06). A changed default changes
+// the behavior of runs, so this list has to change with it.
 func TestDefaultsAreThoseOfTheTables(t *testing.T) {
 	l, err := Load(nil, func(string) (string, bool) { return "", false })
 	if err != nil {
@@ -670,7 +670,8 @@ func TestDefaultsAreThoseOfTheTables(t *testing.T) {
 	}
 }
 
-// Anyone who wrote a value of the wrong kind is told of the key, what it takes and what it has, and not of Go.
+// A value of the wrong type is reported with its key, the expected type and the actual value, in terms of the file
+// and not of Go.
 func TestAValueOfTheWrongKindIsToldInTheWordsOfTheFile(t *testing.T) {
 	for text, want := range map[string]string{
 		"run.max_attempts = 'three'":                   `run.max_attempts takes a whole number, but is set to the text "three"`,

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// It asks a model many times in each attempt, so it is off until somebody turns it on.
+// The critique asks a model many times in each attempt, so it is off by default.
 func TestCritiqueIsOffByItself(t *testing.T) {
 	l, err := modelsFile(t, "")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// One key changes and all else stays, comments included (CONF-01).
+// Edit changes one key and keeps everything else, including comments (CONF-01).
 func TestEdit(t *testing.T) {
 	const file = "# ours\n[run]\nland = \"pr\" # not ff\nmax_attempts = 2\n\n[gates]\n# slow\ndisable = [\n  " +
 		"\"lint\",\n]\n"

@@ -19,7 +19,8 @@ func loadedFrom(t *testing.T, text string) *Loaded {
 	return l
 }
 
-// Each setting that matters to a run is seen to change; those that cannot matter, and an agent that is gone, are not.
+// A changed setting that affects a run is reported. Settings that have no effect, and an agent that was removed, are
+// not.
 func TestChangedSettingsAreSeen(t *testing.T) {
 	base := "[gates]\ndetect = false\n[agents.a]\ncommand = [\"x\"]\n[agents.b]\ncommand = [\"y\"]\n"
 	then := loadedFrom(t, base).Effective()

@@ -19,7 +19,7 @@ func modelsFile(t *testing.T, text string) (*Loaded, error) {
 	return Load([]string{file}, func(string) (string, bool) { return "", false })
 }
 
-// CFG-05: figures that tune have defaults; what is asked, where, and how much it may take has none.
+// CFG-05: tuning values have defaults; models, addresses and budgets have none.
 func TestModelsDefaults(t *testing.T) {
 	l, err := modelsFile(t, "")
 	if err != nil {
@@ -34,7 +34,7 @@ func TestModelsDefaults(t *testing.T) {
 	}
 }
 
-// The example of CFG-02, and each value with its source.
+// The example of CFG-02 is read, and each value has its source.
 func TestModelsAreRead(t *testing.T) {
 	l, err := modelsFile(t, `
 [models]
@@ -128,7 +128,7 @@ func TestModelsRefused(t *testing.T) {
 	}
 }
 
-// What Check refuses is what Load would.
+// Check refuses the same settings as Load.
 func TestCheck(t *testing.T) {
 	if err := Check("f.toml", []byte("[models]\nbase_url = \"here\"")); err == nil ||
 		!strings.Contains(err.Error(), "f.toml:2: models.base_url must be a URL") {

@@ -40,7 +40,7 @@ func TestDeleteBlocks(t *testing.T) {
 		"<<<<<<< DELETE\n>>>>>>> DELETE\n":          "without a file",
 		"a.go\n<<<<<<< DELETE\nx\n>>>>>>> DELETE\n": "must end on the next line",
 		"a.go\n<<<<<<< DELETE\n":                    "must end on the next line",
-		// never the file of the block before
+		// a block never uses the file of the block before it
 		"a.go\n<<<<<<< SEARCH\nx\n=======\n>>>>>>> REPLACE\n<<<<<<< DELETE\n>>>>>>> DELETE": "without a file",
 	} {
 		if _, err := Parse(text, "given.go"); err == nil || !strings.Contains(err.Error(), why) {
@@ -83,7 +83,7 @@ func TestDeleteAndMake(t *testing.T) {
 	}
 }
 
-// What the disk refuses when some edits are written already takes those back as well.
+// If the disk refuses an edit, the edits that were already written are undone.
 func TestFilesAreBroughtBack(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "changed"), "a\n", 0o755)

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A line is offered as the likely place only if more than half of its pairs of letters agree.
+// A line is suggested as the nearest only if more than half of its letter pairs match.
 func TestNearest(t *testing.T) {
 	for text, want := range map[string]int{
 		"abcdefghij": 1, // the line itself
@@ -26,7 +26,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// A path may be decorated as people and models do.
+// A path may have the markup that people and models add.
 func TestFileName(t *testing.T) {
 	for text, want := range map[string]string{
 		"a/b.go": "a/b.go", "**a/b.go**": "a/b.go", "### `a/b.go`": "a/b.go", "File: a/b.go": "a/b.go",
@@ -53,7 +53,7 @@ func TestDeletionErrors(t *testing.T) {
 	}
 }
 
-// A deleted file comes back with the permissions that it had, whatever the umask.
+// A deleted file is restored with its old permissions, independent of the umask.
 func TestRestoreKeepsPermissions(t *testing.T) {
 	f := &file{path: "a", at: filepath.Join(t.TempDir(), "a"), was: "x", mode: 0o666, there: true, written: true}
 	if err := f.restore(); err != nil {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// No text closes its fence: the row that ends it is longer than any row inside.
+// No text can close its fence: the closing row is longer than any row inside.
 func TestAroundCannotBeClosed(t *testing.T) {
 	for _, text := range []string{"", "~~~~", "a\n~~~~~~~~\nb", "```\n~~~\n~~~~", strings.Repeat("~", 300)} {
 		got := Around("go", text)
@@ -16,7 +16,7 @@ func TestAroundCannotBeClosed(t *testing.T) {
 	}
 }
 
-// What a reader does not see is not there for the model either, and a key is not shown.
+// Foreign removes characters that a reader does not see, and hides keys.
 func TestForeign(t *testing.T) {
 	key := "ghp_" + strings.Repeat("a1B2", 9)
 	got := Foreign("", "a\r\nb\x1b[31m\u200bc\U000e0041 "+key)

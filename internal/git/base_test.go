@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The tree of the checkout has what the files hold, also where a file was changed in the very second in which git last
-// looked at it, to a text of the same length.
+// The tree of the checkout has the current content of each file, even if the file changed in the same second as the
+// index and to a text of the same length.
 func TestWorkingTreeSeesQuickChanges(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	r := opened(t, dir)

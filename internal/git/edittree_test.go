@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A tree is edited in an index of its own: the checkout and its index stay as they are.
+// EditTree uses its own index: the checkout and its index do not change.
 func TestEditTree(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1", "b/c": "2"})
 	r := opened(t, dir, os.Getenv("PATH"))

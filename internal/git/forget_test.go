@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A record of a worktree that does not exist is removed below the folder, and only there; worktrees that exist stay.
+// The record of a missing worktree is removed only if the worktree was below the folder; existing worktrees stay.
 func TestForgetMissing(t *testing.T) {
 	repo := opened(t, made(t, map[string]string{"a": "a\n"}))
 	rooms := real(t, t.TempDir())

@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// environ is an environment in which git knows its author and nothing of the machine that the tests run on.
+// environ returns an environment in which git has an author and ignores the settings of this machine.
 func environ(more ...string) []string {
 	return append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=/nonexistent", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1",
@@ -57,10 +57,10 @@ func write(t *testing.T, dir string, files map[string]string) {
 	}
 }
 
-// made is a repository with one commit of some files, on branch main.
+// made creates a repository with one commit of some files, on branch main.
 func made(t *testing.T, files map[string]string) string {
 	t.Helper()
-	// An odd place: tools that build command lines or URLs of paths fall over it.
+	// An unusual path: tools that build command lines or URLs from paths fail on it.
 	dir := filepath.Join(t.TempDir(), "my [1] repo's ü")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Fatal(err)
@@ -150,7 +150,8 @@ func TestOpen(t *testing.T) {
 	})
 }
 
-// What git sets for its hooks, and what changes the meaning of our commands, does not reach them.
+// Variables that git sets for its hooks, and variables that change the meaning of our commands, do not reach these
+// commands.
 func TestEnvironmentOfHooks(t *testing.T) {
 	dir, other := made(t, map[string]string{"a": "1"}), made(t, map[string]string{"b": "2"})
 	r := opened(t, dir,
@@ -212,7 +213,7 @@ func TestHead(t *testing.T) {
 	})
 }
 
-// What the user sees as changed is changed, whatever the names, and looking changes nothing.
+// Dirty lists what the user sees as changed, for any file name, and changes nothing.
 func TestDirty(t *testing.T) {
 	library := made(t, map[string]string{"lib": "1"})
 	tests := map[string]struct {
@@ -268,7 +269,7 @@ func TestDirty(t *testing.T) {
 				run(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "sub")
 				run(t, dir, "commit", "--quiet", "--message=submodule")
 			}
-			// What users set must not change what is seen.
+			// Settings of the user must not change the result.
 			for _, kv := range []string{"status.short=true", "status.branch=true", "status.showUntrackedFiles=no",
 				"status.relativePaths=true", "diff.ignoreSubmodules=all", "color.ui=always"} {
 				key, value, _ := strings.Cut(kv, "=")
@@ -336,7 +337,7 @@ func TestIdent(t *testing.T) {
 	}
 }
 
-// A cancelled run lets git end: cut off in the middle it would leave lock files behind.
+// A cancelled run lets git finish, because an interrupted git leaves lock files behind.
 func TestGitIsNotCutOff(t *testing.T) {
 	ctx, cancel := cancelled(t)
 	defer cancel()

@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Lines are found in the commit, whatever the case, in the order of paths; files that are no text, lines that a program
-// made and what is not committed are not told of.
+// Grep finds lines in the commit, ignoring case, in the order of paths. It skips binary files, overlong generated
+// lines and uncommitted changes.
 func TestGrep(t *testing.T) {
 	dir := made(t, map[string]string{
 		"b c:d.txt":  "one\r\ntwo Limit\n",
@@ -52,7 +52,7 @@ func TestGrep(t *testing.T) {
 	}
 }
 
-// What git prints is read the same in whatever pieces it comes.
+// The output of git is read the same in pieces of any size.
 func TestHitsComeInPieces(t *testing.T) {
 	text := "c0:a\nb.go\x007\x00one: two\nc0:z\x0012\x00\n"
 	for _, step := range []int{1, 3, 100} {

@@ -49,7 +49,7 @@ func TestNeutral(t *testing.T) {
 	}
 }
 
-// Settings come last in the environment, also those that are empty: an empty filter is one that runs nothing.
+// Settings come last in the environment, including empty ones: an empty filter runs nothing.
 func TestEmptySettingsAreSet(t *testing.T) {
 	env := strings.Join(with([]string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"},
 		[][2]string{{"x.y", ""}}), "\n")

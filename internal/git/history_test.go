@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// readPast feeds what git log printed, in pieces of so many bytes.
+// readPast reads the output of git log in pieces of step bytes.
 func readPast(text []byte, step int) ([]Past, error) {
 	l := newPastReader(context.Background(), 1<<12)
 	for len(text) > 0 {

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// side is a commit on a new branch from start, made by change.
+// side commits change on a new branch from start, and returns the commit.
 func side(t *testing.T, dir, name string, change func()) string {
 	t.Helper()
 	run(t, dir, "checkout", "--quiet", "-b", name, "start")
@@ -23,7 +23,7 @@ func side(t *testing.T, dir, name string, change func()) string {
 	return run(t, dir, "rev-parse", "HEAD")
 }
 
-// The cases are merges of two sides that began at the same tree, and what comes of them.
+// mergeCase is a merge of two sides that began at the same tree, with the expected result.
 type mergeCase struct {
 	start, ours, theirs map[string]string
 	then                func(t *testing.T, dir, side string) // more changes than files can say
@@ -80,7 +80,7 @@ var mergeCases = map[string]mergeCase{
 	"two renames of one file": {
 		start: map[string]string{"old": "1\n2\n3\n4\n"},
 		then:  func(t *testing.T, dir, side string) { run(t, dir, "mv", "old", side) },
-		// All three names: the old one is gone on both sides.
+		// All three names conflict, because the old name is gone on both sides.
 		conflicts: []string{"old", "ours", "theirs"},
 	},
 	"a delete against an edit": {
@@ -164,7 +164,8 @@ func chmod(t *testing.T, path string) {
 	}
 }
 
-// link puts a submodule into the index, at a commit that nobody has; the folder keeps it there when all is added.
+// link adds a submodule to the index, at a commit that does not exist. The folder keeps the submodule in the index
+// when all files are added.
 func link(t *testing.T, dir, path string, n int) {
 	t.Helper()
 	run(t, dir, "update-index", "--add", "--cacheinfo", "160000,"+strings.Repeat(string(rune('0'+n)), 40)+","+path)
@@ -194,7 +195,7 @@ func (c mergeCase) build(t *testing.T) (dir, start, ours, theirs string) {
 	return dir, start, at[0], at[1]
 }
 
-// contents is a tree as a map from path to content.
+// contents returns a tree as a map from path to content.
 func contents(t *testing.T, r *Repo, tree string) map[string]string {
 	t.Helper()
 	list, err := r.at(t.Context(), r.Root, nil, "ls-tree", "-r", "-z", tree)
@@ -218,7 +219,8 @@ func contents(t *testing.T, r *Repo, tree string) map[string]string {
 	return files
 }
 
-// A merge of commits and a merge of their trees come to the same, whichever way round, and leave the checkout alone.
+// A merge of commits and a merge of their trees give the same result, in both directions, and do not change the
+// checkout.
 func TestMerges(t *testing.T) {
 	for name, c := range mergeCases {
 		t.Run(name, func(t *testing.T) {
@@ -273,7 +275,7 @@ func TestMergedModes(t *testing.T) {
 	}
 }
 
-// A merge takes the real common past of two commits: what both have since then is no conflict.
+// A merge uses the common ancestor of two commits: a change that both have since then is not a conflict.
 func TestMergeBaseOfCommits(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1\n"})
 	write(t, dir, map[string]string{"a": "2\n"})
@@ -289,8 +291,8 @@ func TestMergeBaseOfCommits(t *testing.T) {
 	}
 }
 
-// Where nothing changed on a side, the other side's tree comes out as it is.
-// Where sides that changed different files are merged without a process, the tree is the one that git makes.
+// If a side did not change, the result is the tree of the other side. If the sides changed different files, a merge
+// without a git process gives the same tree as git.
 func TestMergeDisjointIsGits(t *testing.T) {
 	names := []string{"a", "b", "d/a", "d/b", "d/e/c", "d/e/f", "d.x", "d-y/z", "x/y", "x/z/w", "x"}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -350,7 +352,7 @@ func TestRebasedOverNothing(t *testing.T) {
 	}
 }
 
-// What a person set for merges by hand does not decide whether a run conflicts.
+// Merge settings of the user do not decide whether a run has conflicts.
 func TestMergeIgnoresHabits(t *testing.T) {
 	dir, _, ours, theirs := mergeCases["an edit follows a rename"].build(t)
 	for _, kv := range []string{"merge.renames=false", "diff.renames=false", "merge.conflictStyle=zdiff3",
@@ -371,7 +373,7 @@ func TestMergeIgnoresHabits(t *testing.T) {
 	}
 }
 
-// What cannot be merged at all is an error, and never a conflict or a clean merge.
+// An impossible merge is an error, neither a conflict nor a clean merge.
 func TestMergeErrors(t *testing.T) {
 	dir, start, ours, _ := mergeCases["different files"].build(t)
 	r := opened(t, dir)
@@ -391,7 +393,7 @@ func TestMergeErrors(t *testing.T) {
 	}
 }
 
-// A git that cannot do it says how it is used. That is told from a merge that failed.
+// A git without this merge command prints its usage, which is distinguished from a failed merge.
 func TestMergeWithOldGit(t *testing.T) {
 	dir := made(t, nil)
 	bin := t.TempDir()
@@ -417,7 +419,7 @@ func gitProgram(t *testing.T) string {
 	return ""
 }
 
-// The same commit has the same name everywhere, no matter who makes it, whenever, and however git is set up.
+// The same commit has the same hash for each author, at any time and with any git settings.
 func TestCommitTree(t *testing.T) {
 	made1, made2 := made(t, map[string]string{"a": "1"}), made(t, map[string]string{"a": "1"})
 	run(t, made2, "config", "i18n.commitEncoding", "ISO-8859-1")

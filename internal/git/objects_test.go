@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// counting is git behind a script that writes each call down. Calls returns those since it was last asked.
+// counting returns a PATH with a git that records each call. calls returns the calls since its last use.
 func counting(t *testing.T) (env string, calls func() []string) {
 	t.Helper()
 	bin, log := t.TempDir(), filepath.Join(t.TempDir(), "calls")
@@ -27,7 +27,7 @@ func counting(t *testing.T) (env string, calls func() []string) {
 	}
 }
 
-// A commit that is written without git has the name, the bytes and the rights that git would have given it.
+// A commit that is written without git has the same hash, bytes and permissions as if git had written it.
 func TestCommitTreeWithoutGit(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	path, calls := counting(t)
@@ -79,7 +79,7 @@ func TestCommitTreeWithoutGit(t *testing.T) {
 	}
 }
 
-// An existing commit is touched, so that git gc keeps it; one whose object is damaged is written again.
+// An existing commit is touched, so that git gc keeps it; a damaged one is written again.
 func TestCommitTreeThatIsThere(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	r := opened(t, dir)
@@ -116,7 +116,7 @@ func TestCommitTreeThatIsThere(t *testing.T) {
 	}
 }
 
-// Where a new object is more than a file, git makes it.
+// If the settings require more than a plain file for a new object, git writes the commit.
 func TestCommitTreeAsGitIsSetUp(t *testing.T) {
 	for _, setting := range []string{"core.sharedRepository=group", "core.fsync=all", "core.fsyncMethod=batch"} {
 		dir := made(t, map[string]string{"a": "1"})
@@ -133,7 +133,7 @@ func TestCommitTreeAsGitIsSetUp(t *testing.T) {
 	}
 }
 
-// Trees are what git says they are, of commits and trees, loose and packed, and with others put in their place.
+// TreeOf returns the same trees as git, for commits and trees, loose, packed and replaced.
 func TestTreeOf(t *testing.T) {
 	dir := made(t, map[string]string{"a/b": "1", "c": "2"})
 	list := commits(t, dir, 3)
@@ -172,7 +172,7 @@ func TestTreeOf(t *testing.T) {
 	}
 }
 
-// Comparing trees without git finds what git finds, whatever happened to files, folders, links and rights.
+// A comparison of trees without git finds the same changes as git, for files, folders, links and permissions.
 func TestDiffTrees(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 7))
 	r, w, base := worktree(t, map[string]string{"a": "1", "d/e": "2", "d/f/g": "3", "x-y": "4", "x/y": "5", "x.y": "6"})
@@ -227,7 +227,8 @@ func TestDiffTrees(t *testing.T) {
 	}
 }
 
-// What cannot be read without git is left to it: packed trees, and submodules, whose weight is a setting.
+// Trees that cannot be compared without git are left to it: packed trees, and submodules, whose handling is a
+// setting.
 func TestDiffTreesLeavesToGit(t *testing.T) {
 	r, w, base := worktree(t, map[string]string{"a": "1", "d/e": "2"})
 	write(t, w.Dir, map[string]string{"d/e": "new"})

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A branch that is moved without git is where git would have it, and its log keeps where it was.
+// A branch that is moved without git is where git would move it, and its reflog has the earlier commits.
 func TestLogBranch(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	list := commits(t, dir, 4)
@@ -44,8 +44,7 @@ func TestLogBranch(t *testing.T) {
 	}
 }
 
-// A branch that somebody else has locked, that is no plain file, or that would be moved to what is no commit, is left
-// to git.
+// A branch is left to git if it is locked or not a plain file, or if the target is not a commit.
 func TestMoveFileGivesWay(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	list := commits(t, dir, 2)
@@ -69,8 +68,7 @@ func TestMoveFileGivesWay(t *testing.T) {
 	}
 }
 
-// Where a branch is more than a file, because others have to be able to read it or it has to be on the disk, git moves
-// it.
+// If the settings require shared permissions or a sync to disk for a branch, git moves it.
 func TestMoveFileAsGitIsSetUp(t *testing.T) {
 	for _, setting := range []string{"core.sharedRepository=group", "core.fsync=reference"} {
 		dir := made(t, map[string]string{"a": "1"})
@@ -87,7 +85,7 @@ func TestMoveFileAsGitIsSetUp(t *testing.T) {
 	}
 }
 
-// Files of a workspace that git was told not to look at are found, and where there are none git is not asked.
+// Hidden finds the files of a workspace that git was told not to check. If the index has none, git is not called.
 func TestHidden(t *testing.T) {
 	r, w, base := worktree(t, map[string]string{"a": "1", "b/c": "2", "d": "3", strings.Repeat("long/", 20) + "name": "4"})
 	path, calls := counting(t)
@@ -133,7 +131,7 @@ func TestHidden(t *testing.T) {
 	_, _ = r, base
 }
 
-// An index is known to hold a tree only while not a byte of it changes.
+// An index is known to hold a tree only while no byte of it changes.
 func TestIndexIs(t *testing.T) {
 	_, w, base := worktree(t, map[string]string{"a": "1", "b": "2"})
 	write(t, w.Dir, map[string]string{"a": "new"})
@@ -160,7 +158,7 @@ func TestIndexIs(t *testing.T) {
 	}
 }
 
-// Where the workspace is on its branch already, a checkout takes two processes, and leaves nothing of what was there.
+// If the workspace is already on its branch, a checkout takes two git processes and removes all earlier changes.
 func TestCheckoutInPlace(t *testing.T) {
 	r, w, base := worktree(t, map[string]string{"a": "1", "b": "2", ".gitignore": "cache\n"})
 	write(t, w.Dir, map[string]string{"a": "new", "c/d": "more"})

@@ -18,7 +18,7 @@ func cancelled(t *testing.T) (context.Context, context.CancelFunc) {
 	return ctx, cancel
 }
 
-// commits makes n commits on top of HEAD without moving anything, and returns them.
+// commits makes n commits on top of HEAD without moving a ref, and returns them.
 func commits(t *testing.T, dir string, n int) []string {
 	t.Helper()
 	var out []string
@@ -30,7 +30,7 @@ func commits(t *testing.T, dir string, n int) []string {
 	return out
 }
 
-// Refs are read from files, as git keeps them: loose, packed, or one over the other. Git itself is the judge.
+// Refs are read from files, loose, packed or both. The test compares them with the output of git.
 func TestRefsAreWhatGitSays(t *testing.T) {
 	branch := func(name, at string) []string { return []string{"update-ref", "refs/heads/" + name, at} }
 	pack := []string{"pack-refs", "--all"}
@@ -130,7 +130,7 @@ func TestBranchesUnderAPrefix(t *testing.T) {
 	}
 }
 
-// A reader that meets git in the middle of packing sees each branch.
+// A reader sees each branch while git packs refs.
 func TestRefsWhileGitPacks(t *testing.T) {
 	dir := made(t, nil)
 	r := opened(t, dir)
@@ -158,7 +158,7 @@ func TestRefsWhileGitPacks(t *testing.T) {
 	}
 }
 
-// Refs change together or not at all, and only from where the caller saw them.
+// Refs change all together or not at all, and only from the commits that the caller expects.
 func TestUpdateRefs(t *testing.T) {
 	zero := strings.Repeat("0", 40)
 	// Before each test a is at 0 and b at 1.
@@ -243,7 +243,7 @@ func TestUpdateRefs(t *testing.T) {
 	}
 }
 
-// A commit reads the same wherever git keeps it.
+// A commit is read the same wherever git stores it.
 func TestReadCommit(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	first := run(t, dir, "rev-parse", "HEAD")
@@ -251,7 +251,7 @@ func TestReadCommit(t *testing.T) {
 	message := "Über alles\n\nBatch 1 of plan.md\n\ntree of lies\nparent trap\n\nRunplan-Run: r\nRunplan-Batch: 1"
 	second := run(t, dir, "commit-tree", "-p", first, "-m", message, tree)
 	merge := run(t, dir, "commit-tree", "-p", second, "-p", first, "-m", "merge", tree)
-	// A header may run over lines that begin with a space, and such a line may say anything.
+	// A header may continue on lines that begin with a space, and such a line may contain any text.
 	tagged := "tree " + tree + "\nparent " + first +
 		"\nauthor A <a@example.org> 1 +0000\ncommitter A <a@example.org> 1 +0000\n" +
 		"mergetag object " + first +

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// worked is a workspace in which somebody committed a file, so that a reset to that commit moves HEAD and nothing else.
+// worked returns a workspace in which a file was committed, so that a reset to that commit only moves HEAD.
 func worked(t *testing.T) (dir string, w *Workspace, base string, calls func() []string) {
 	t.Helper()
 	dir = made(t, map[string]string{"a": "1", "d/b": "2", "d/e/c": "3", "run.sh": "x"})
@@ -31,8 +31,8 @@ func worked(t *testing.T) (dir string, w *Workspace, base string, calls func() [
 	return dir, w, base, calls
 }
 
-// A workspace that holds the files of the commit already is put on its branch without git, and git sees what it would
-// have made itself.
+// A workspace that already holds the files of the commit is put on its branch without git, and git sees the state
+// that it would create itself.
 func TestResetWithoutGit(t *testing.T) {
 	dir, w, base, calls := worked(t)
 	if err := w.Reset(t.Context(), "runplan/p/b2", base); err != nil {
@@ -65,7 +65,7 @@ func TestResetWithoutGit(t *testing.T) {
 	}
 }
 
-// A workspace whose files are as git recorded them moves to another commit without git, with its tree cache.
+// A workspace whose files match the index moves to another commit without git, and keeps a complete tree cache.
 func TestResetToAnotherCommitWithoutGit(t *testing.T) {
 	dir, w, base, calls := worked(t)
 	w.repo.plainCheckout(t.Context())
@@ -107,7 +107,7 @@ func TestResetToAnotherCommitWithoutGit(t *testing.T) {
 	}
 }
 
-// A tree cache that names another tree than the entries does not get that tree into the next batch.
+// If the tree cache of the index is forged, its tree does not get into the next batch.
 func TestResetIgnoresAForgedTreeCache(t *testing.T) {
 	_, w, base, _ := worked(t)
 	file := filepath.Join(w.GitDir, "index")
@@ -146,7 +146,7 @@ func TestResetIgnoresAForgedTreeCache(t *testing.T) {
 	}
 }
 
-// Whatever an agent left, it is gone after a reset.
+// A reset removes every change that an agent left.
 func TestResetSeesWhatChanged(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, w *Workspace){
 		"content":     func(t *testing.T, w *Workspace) { write(t, w.Dir, map[string]string{"a": "9"}) },
@@ -189,7 +189,7 @@ func hide(t *testing.T, w *Workspace, how string) {
 	write(t, w.Dir, map[string]string{"a": "9"})
 }
 
-// linkFolder puts a link in the place of a folder, to where the folder is now.
+// linkFolder moves a folder away and replaces it with a link to the new place.
 func linkFolder(t *testing.T, dir, name string) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "moved")
@@ -201,7 +201,7 @@ func linkFolder(t *testing.T, dir, name string) {
 	}
 }
 
-// keepTime changes a file, and nothing that its user can set tells of it.
+// keepTime changes the content of a file and keeps its modification time.
 func keepTime(t *testing.T, path, text string) {
 	t.Helper()
 	info, err := os.Stat(path)
@@ -216,7 +216,7 @@ func keepTime(t *testing.T, path, text string) {
 	}
 }
 
-// The tree of the index is the one that git writes, whatever changed in it.
+// The tree of a changed index is the same as the tree that git writes.
 func TestIndexTreeIsGits(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, w *Workspace){
 		"changed": func(t *testing.T, w *Workspace) { write(t, w.Dir, map[string]string{"d/b": "9", "d/e/new": "8"}) },
@@ -252,7 +252,7 @@ func TestIndexTreeIsGits(t *testing.T) {
 	}
 }
 
-// An index that names what is not stored, or holds more than plain files, is git's to judge.
+// An index with missing objects, or with more than plain files, is left to git.
 func TestIndexTreeLeavesToGit(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, w *Workspace){
 		"missing": func(t *testing.T, w *Workspace) {
@@ -276,7 +276,7 @@ func TestIndexTreeLeavesToGit(t *testing.T) {
 	}
 }
 
-// A workspace that is refilled holds the files and the index that git would have written.
+// A workspace that is refilled has the files and the index that git would have written.
 func TestRefillIsFill(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1", "d/b": "2", "d/e/c": "3", "run.sh": "x"})
 	base := run(t, dir, "rev-parse", "HEAD")
@@ -323,7 +323,7 @@ func TestRefillIsFill(t *testing.T) {
 	}
 }
 
-// Files that git would write in another form, and paths with something in the way, are left to git.
+// Files that git would convert, and paths that are blocked, are left to git.
 func TestRefillLeavesToGit(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, dir string, w *Workspace){
 		"attributes": func(t *testing.T, dir string, _ *Workspace) {

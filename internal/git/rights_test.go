@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// locked leaves in a workspace what its user may neither read nor remove. To root that makes no difference.
+// locked leaves files in a workspace that its user can neither read nor remove. For root this makes no difference.
 func locked(t *testing.T, w *Workspace) {
 	t.Helper()
 	loosen(w.Dir)
@@ -26,7 +26,7 @@ func locked(t *testing.T, w *Workspace) {
 	t.Cleanup(func() { loosen(w.Dir) })
 }
 
-// Rights are given back to the user, and nobody else gets any; links are left alone.
+// Permissions are restored for the user and for no one else; links are left alone.
 func TestLoosen(t *testing.T) {
 	_, w, _ := worktree(t, map[string]string{"a": "1"})
 	locked(t, w)
@@ -53,7 +53,7 @@ func TestLoosen(t *testing.T) {
 	}
 }
 
-// Whatever rights programs left in a workspace, what they made is staged, and the workspace comes back, or goes.
+// A workspace with files of any permissions can be staged, reset and removed.
 func TestWorkspaceWithLockedFiles(t *testing.T) {
 	r, w, base := worktree(t, map[string]string{"a": "1"})
 	ctx := t.Context()
@@ -82,8 +82,8 @@ func TestWorkspaceWithLockedFiles(t *testing.T) {
 	}
 }
 
-// Git leaves a folder out that it cannot read, and ends well; what a batch made there is staged all the same. To root
-// that makes no difference.
+// Git skips a folder that it cannot read, and succeeds; Stage includes the files in it all the same. For root this
+// makes no difference.
 func TestNothingIsLeftOutForItsRights(t *testing.T) {
 	for name, dir := range map[string]string{"a new folder": "new", "a folder that is tracked": "old"} {
 		_, w, base := worktree(t, map[string]string{"old/f": "1"})

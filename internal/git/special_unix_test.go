@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// Named pipes and sockets go, also from folders without rights and from those that git ignores.
+// Named pipes and sockets are removed, even from folders without permissions and from ignored folders.
 func TestSpecialFilesAreRemoved(t *testing.T) {
 	dir := made(t, map[string]string{"a": "a\n", ".gitignore": "build/\n", "sub/b": "b\n"})
 	r := opened(t, dir)

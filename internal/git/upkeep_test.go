@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Git is told to tidy nothing up, after whatever else it is told by the environment.
+// NoUpkeep turns off the maintenance of git, after all other settings in the environment.
 func TestNoUpkeep(t *testing.T) {
 	ours := []string{
 		"GIT_CONFIG_KEY_0=maintenance.auto", "GIT_CONFIG_VALUE_0=false", "GIT_CONFIG_KEY_1=gc.auto", "GIT_CONFIG_VALUE_1=0",
@@ -41,7 +41,7 @@ func TestNoUpkeep(t *testing.T) {
 	}
 }
 
-// A commit in a repository that is due for upkeep starts none.
+// A commit in a repository that is due for maintenance does not start it.
 func TestNothingIsTidiedUp(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	run(t, dir, "config", "gc.auto", "1") // as good as always

@@ -21,7 +21,7 @@ func (r *Repo) AddWorkspace(ctx context.Context, dir, branch, base string) (*Wor
 	return r.addWorktree(ctx, dir, "--no-track", "-B", branch, dir, base)
 }
 
-// worktree is a repository and a workspace in it, in the folder where runplan has them.
+// worktree returns a repository and a workspace in it, in the folder where runplan keeps workspaces.
 func worktree(t *testing.T, files map[string]string) (*Repo, *Workspace, string) {
 	t.Helper()
 	r := opened(t, made(t, files))
@@ -124,7 +124,7 @@ func removed(t *testing.T, r *Repo, dir string) {
 	}
 }
 
-// A user's worktree on a disk that is not mounted now is not forgotten because of us.
+// The record of a user's worktree on a disk that is not mounted is kept.
 func TestWorkspacesLeaveTheUsersAlone(t *testing.T) {
 	r, w, base := worktree(t, map[string]string{"a": "1"})
 	disk := filepath.Join(t.TempDir(), "disk")
@@ -200,7 +200,7 @@ func folder(t *testing.T, file, text string) string {
 	return dir
 }
 
-// After a reset nothing tells of what was there, but for what is ignored: caches of the build.
+// A reset leaves no trace of earlier changes, except ignored files such as build caches.
 func TestReset(t *testing.T) {
 	files := map[string]string{"a": "1", "sub/b": "2", ".gitignore": "cache/\n*.log\n", "link -> a": ""}
 	fresh := map[string]string{"a": "1", "sub/b": "2", ".gitignore": "cache/\n*.log\n", "link": "-> a"}
@@ -285,7 +285,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// conflict leaves a merge, rebase or the like in the middle.
+// conflict leaves an unfinished merge, rebase or similar operation.
 func conflict(t *testing.T, w *Workspace, how string) {
 	t.Helper()
 	run(t, w.Dir, "checkout", "--quiet", "-b", "theirs")
@@ -363,7 +363,7 @@ func TestCheckout(t *testing.T) {
 	}
 }
 
-// What is staged is what lies there, but for what is ignored or left out.
+// Stage includes all files of the workspace, except ignored and excluded ones.
 func TestStage(t *testing.T) {
 	base := map[string]string{"a": "1", "gone": "g", "sub/b": "2", "sub/c": "3", "dir/x": "4",
 		".gitignore": "*.log\nsecret/\n.env\n"}
@@ -493,7 +493,7 @@ func TestStage(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			r, w, commit := worktree(t, base)
-			// Neither is this the user's to decide here.
+			// These settings of the user must not change the result either.
 			run(t, r.Root, "config", "core.safecrlf", "true")
 			run(t, r.Root, "config", "diff.renames", "copies")
 			tt.do(t, w.Dir)
@@ -550,8 +550,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// A workspace lies inside the user's repository. Whatever an agent did to its .git, no command of ours works on
-// the repository around it.
+// A workspace is inside the user's repository. If an agent damages its .git, no command of ours changes the
+// repository around it.
 func TestBrokenWorkspacesNeverLeadOutward(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, w *Workspace){
 		"its .git was deleted": func(t *testing.T, w *Workspace) { os.Remove(filepath.Join(w.Dir, ".git")) },
@@ -574,7 +574,7 @@ func TestBrokenWorkspacesNeverLeadOutward(t *testing.T) {
 			harm(t, w)
 			write(t, w.Dir, map[string]string{"new": "x", "a": "agent's"})
 			ctx := t.Context()
-			// Some of these fail, some do not; what counts is what they do to the rest.
+			// Some of these fail, some do not; the test checks only their effect on the rest.
 			w.Check()
 			w.DropUnfinished()
 			w.HeadRef()
@@ -640,7 +640,7 @@ func TestHeadOfAWorkspace(t *testing.T) {
 	}
 }
 
-// A commit in a workspace is signed as the user signs: with the program and the variables of the user's own.
+// A commit in a workspace is signed with the program and the variables of the user.
 func TestSigning(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	tools := t.TempDir()
@@ -680,7 +680,7 @@ func TestSigning(t *testing.T) {
 	}
 }
 
-// A workspace that is made without files gets them all, and is known to have none before.
+// A workspace that is created without files is unfilled until a reset adds all files.
 func TestAddEmpty(t *testing.T) {
 	r := opened(t, made(t, map[string]string{"a": "1", "d/e": "2"}))
 	base := run(t, r.Root, "rev-parse", "HEAD")

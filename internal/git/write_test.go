@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// Files and commits that are written without git have the names, the bytes and the rights that git would have given
+// Files and commits that are written without git have the same hashes, bytes and permissions as if git had written
 // them.
 func TestWriteWithoutGit(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})

@@ -15,7 +15,7 @@ func TestOfTest(t *testing.T) {
 		"spec/calc_spec.rb": language.Other, "src/test/java/CalcIT.java": language.Java, "tests/all.rs": language.Rust,
 		// Words that only contain "test" or "spec".
 		"latest/x.go": "", "contest/a.py": "", "attest.go": "", "special.ts": "", "inspect.py": "", "greatest.sh": "",
-		// Where no runner looks.
+		// Folders in which no runner looks for tests.
 		"_old/calc_test.go": "", "vendor/x/calc_test.go": "", "node_modules/x/calc.test.js": "", "testdata/calc_test.go": "",
 		"test.md": "", "": "",
 	} {

@@ -76,7 +76,8 @@ func items(n int, needs func(int) []int) []Item {
 	return out
 }
 
-// sound checks that boxes are apart and inside, and that no edge runs through a box or out of the picture.
+// sound checks that boxes are inside the picture and do not overlap, and that no edge crosses a box or leaves the
+// picture.
 func sound(t *testing.T, g *Graph) {
 	t.Helper()
 	for i, a := range g.Nodes {
@@ -123,7 +124,7 @@ func before(i int) []int {
 
 func alone(int) []int { return nil }
 
-// woven is neither chain nor heap.
+// woven returns dependencies that form neither a chain nor a set of independent boxes.
 func woven(i int) []int {
 	switch {
 	case i < 3:
@@ -136,7 +137,7 @@ func woven(i int) []int {
 	return []int{i - 1 - i%2}
 }
 
-// A path begins and ends at the sides of its boxes, and corners are round.
+// A path begins and ends at the sides of its boxes and has round corners.
 func TestPath(t *testing.T) {
 	g := Layout(items(3, func(i int) []int { return [][]int{nil, {0}, {1}}[i] }))
 	if got := g.Path(0, 1); got != "M222 65C246 65 246 65 270 65" {

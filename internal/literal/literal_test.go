@@ -53,7 +53,7 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// A literal that stands behind a line feed says so.
+// Before reports whether a match may have a line feed before the literal.
 func TestRequiredBefore(t *testing.T) {
 	for expr, want := range map[string]bool{
 		`except[^\n]*:\n\s*pass`: false,
@@ -68,7 +68,7 @@ func TestRequiredBefore(t *testing.T) {
 	}
 }
 
-// Whether an expression crosses lines is worked out on the way; it is the same as from the outside.
+// The analysis determines whether an expression crosses lines, and agrees with CrossesLines.
 func TestAnalysisKnowsWhatCrossesLines(t *testing.T) {
 	for _, expr := range []string{`a{0,30}\nb`, `(?:x\s*y){2,9}z`, `(?s)a.*b`, `[^x]{1,50}foo`, `(a|\n)b?`, `(?:\n)*abc`,
 		`(?:a\n)?`, `(?:a|b){3}[^\n]+`, `abc`, ``} {
@@ -82,7 +82,7 @@ func TestAnalysisKnowsWhatCrossesLines(t *testing.T) {
 	}
 }
 
-// The analysis looks at each part once, however deep an expression is.
+// BenchmarkRequired measures the analysis of a nested expression, which visits each part once.
 func BenchmarkRequired(b *testing.B) {
 	re, err := syntax.Parse(`(?:[^x]{1,9}key){0,100}\s*=`, syntax.Perl)
 	if err != nil {
@@ -121,7 +121,7 @@ func naive(lits []Lit, text string) []string {
 	return out
 }
 
-// The search finds what a simple one finds, wherever in a text a literal stands.
+// The set finds the same literals as a simple search, anywhere in a text.
 func TestSetFindsAll(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	word := func(n int) string {
@@ -150,7 +150,7 @@ func TestSetFindsAll(t *testing.T) {
 	}
 }
 
-// No match of an expression is without one of the literals.
+// Each match of an expression contains one of its required literals.
 func FuzzRequired(f *testing.F) {
 	for _, expr := range []string{`^\s*except\s*:`, `a(b|cde)+f?ghij`, `(?i)to[kx]en|xyz`, `[ab]c{2,4}d\n?eee`} {
 		f.Add(expr, "except: tokenab ccdeee\nacdefghij")
@@ -164,7 +164,7 @@ func FuzzRequired(f *testing.F) {
 		if len(need.Any) == 0 {
 			return
 		}
-		// Beyond ASCII some letters fold into ASCII ones; that is known and said.
+		// Some letters beyond ASCII fold into ASCII letters; this is a documented limit.
 		if strings.ContainsFunc(text, func(r rune) bool { return r > 127 }) {
 			return
 		}

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// escape is a shell function that starts a process which writes its id to the file $1: by a double fork, in a session
-// of its own, with an empty environment and without any of our files.
+// escape is a shell function that starts a process which writes its id to the file $1. The process is detached by a
+// double fork, with its own session, an empty environment and none of our files.
 const escape = `escape() { (setsid env -i /bin/sh -c "$2 cd /; echo \$\$ >$1.new; mv $1.new $1; while :; do sleep 0.05; done" </dev/null >/dev/null 2>&1 &); while [ ! -s $1 ]; do sleep 0.01; done; }
 `
 
@@ -60,7 +60,7 @@ func TestNothingEscapesItsKeeper(t *testing.T) {
 	}
 }
 
-// A program that forks without end is ended.
+// A program that forks endlessly is ended.
 func TestForkBombIsEnded(t *testing.T) {
 	r := keptReaper(t)
 	for name, script := range map[string]string{
@@ -84,7 +84,7 @@ func TestForkBombIsEnded(t *testing.T) {
 	}
 }
 
-// What one program leaves is ended, and what another has at the same time is not.
+// A keeper ends the processes that its program leaves, and not those of another program.
 func TestKeepersSpareEachOther(t *testing.T) {
 	r := keptReaper(t)
 	dir := t.TempDir()
@@ -121,7 +121,7 @@ func TestKeepersSpareEachOther(t *testing.T) {
 	}
 }
 
-// busyMain is a program that is killed while it starts others: it does little else.
+// busyMain starts other programs without a pause until it is killed.
 func busyMain() {
 	r, err := testReaper()
 	if err != nil {
@@ -140,7 +140,7 @@ func busyMain() {
 	select {}
 }
 
-// Whenever this program is killed, nothing of what it was starting is left.
+// If this program is killed at any moment, no process that it was starting survives.
 func TestNothingOutlivesAKilledParent(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -180,7 +180,7 @@ func at(dir string) (out []string) {
 	return out
 }
 
-// Without the reaper nobody would end a program, so none is started.
+// Without the reaper no program is started, because nothing would end it.
 func TestNothingStartsWithoutTheReaper(t *testing.T) {
 	r := keptReaper(t)
 	c := bash("true")
@@ -193,7 +193,7 @@ func TestNothingStartsWithoutTheReaper(t *testing.T) {
 	}
 }
 
-// Input, folder and a later entry of the environment reach a program under a keeper, however long they are.
+// A program under a keeper gets its input, its folder and the last value of a variable, at any length.
 func TestKeeperHandsOn(t *testing.T) {
 	r := keptReaper(t)
 	c := bash(`pwd; echo "$A"; printf %s "$B" | wc -c; wc -c; ls -l /proc/$$/fd | grep -c -- '->'`)
@@ -206,7 +206,7 @@ func TestKeeperHandsOn(t *testing.T) {
 	}
 }
 
-// A program runs also after the cgroup of an earlier one was killed.
+// A program can run after the cgroup of an earlier one was killed.
 func TestCgroupIsUsedOnce(t *testing.T) {
 	r := keptReaper(t)
 	for range 3 {
@@ -228,7 +228,7 @@ func TestCgroupIsUsedOnce(t *testing.T) {
 	}
 }
 
-// A process that waits for another is not given the time for its next step when both are killed, whichever comes first.
+// A process that waits for another one does not reach its next step when both are killed, in any order.
 func TestKilledTogether(t *testing.T) {
 	for range 5 {
 		file := filepath.Join(t.TempDir(), "late")

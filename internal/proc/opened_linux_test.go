@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A file is open while somebody has it open, for whatever.
+// A file is open while any process has it open, for reading or for writing.
 func TestOpened(t *testing.T) {
 	for name, how := range map[string]string{
 		"for writing": `exec 9>"$1"`,
@@ -26,7 +26,7 @@ func TestOpened(t *testing.T) {
 	}
 }
 
-// A caller in a container learns of a process that it cannot see.
+// A caller in a container finds out that a process outside of it has a file open.
 func TestOpenedOutsideOfTheContainer(t *testing.T) {
 	if path := os.Getenv("RUNPLAN_TEST_OPENED"); path != "" { // this is the one in the container
 		if open, known := Opened(path); !open || !known {
@@ -47,7 +47,7 @@ func TestOpenedOutsideOfTheContainer(t *testing.T) {
 	}
 }
 
-// holding has another process open a file, until let is called.
+// holding starts another process that keeps a file open until let is called.
 func holding(t *testing.T, how string) (path string, let func()) {
 	t.Helper()
 	path = t.TempDir() + "/lock"
@@ -72,7 +72,7 @@ func holding(t *testing.T, how string) (path string, let func()) {
 	}
 }
 
-// Nobody knows of a file that another kernel may have open.
+// If another kernel may have a file open, the answer of Opened is unknown.
 func TestOpenedElsewhere(t *testing.T) {
 	if _, known := Opened("/proc/self/status"); known {
 		t.Error("a file of /proc is known")

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// slowReader counts bytes, and takes its time for the first of them.
+// slowReader counts bytes and delays the first write.
 type slowReader struct{ n int }
 
 func (s *slowReader) Write(b []byte) (int, error) {
@@ -18,7 +18,7 @@ func (s *slowReader) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// A reader that is behind when the program ends gets all that the program wrote.
+// A slow reader gets the whole output, even if the program has already ended.
 func TestSlowReaderGetsAllOutput(t *testing.T) {
 	const size = 60_000 // a pipe holds it, so the program ends before the reader is done
 	var out slowReader

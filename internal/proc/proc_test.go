@@ -43,7 +43,7 @@ func run(t *testing.T, c Cmd) Result {
 	return r
 }
 
-// alive waits for the process whose id is in file to be gone, and reports whether it is still there.
+// alive waits for the process whose id is in file to end, and reports whether it still runs.
 func alive(t *testing.T, file string) bool {
 	t.Helper()
 	b, err := os.ReadFile(file)
@@ -245,7 +245,7 @@ func TestNothingSurvives(t *testing.T) {
 }
 
 func TestGrandchildThatHoldsStdoutDoesNotHoldRun(t *testing.T) {
-	// It detaches and cannot be found without a tag, so it really is there when Run returns.
+	// The process detaches and cannot be found without a tag, so it still runs when Run returns.
 	file := filepath.Join(t.TempDir(), "pid")
 	c := bash(`setsid bash -c 'echo $$ >$F; sleep 3600' & while [ ! -s $F ]; do sleep 0.01; done; echo last`)
 	c.Env = append(os.Environ(), "F="+file)
@@ -349,7 +349,7 @@ func TestStdoutIsKeptApart(t *testing.T) {
 	}
 }
 
-// Somebody who reads standard output as it comes gets every byte of it, and nothing of standard error.
+// Stdout receives every byte of standard output while the program runs, and nothing of standard error.
 func TestStdoutIsHandedOnAsItComes(t *testing.T) {
 	var got strings.Builder
 	var during atomic.Bool
@@ -388,7 +388,7 @@ type writerFunc func([]byte)
 
 func (f writerFunc) Write(p []byte) (int, error) { f(p); return 0, errors.New("not checked") }
 
-// What was left in the background is named, without its secrets and control codes.
+// Processes that are left in the background are named, without secrets and control codes.
 func TestWhatIsSweptIsNamed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this system lists no processes")

@@ -23,7 +23,7 @@ func testReaper() (*Reaper, error) {
 	return StartReaper([]string{"/usr/bin/env", "PROC_TEST_ROLE=reaper", exe})
 }
 
-// parentMain is the program that is killed: it runs a child that does its best to survive.
+// parentMain is the program that is killed; it runs a child that tries to survive.
 func parentMain() {
 	r, err := testReaper()
 	if err != nil {
@@ -63,7 +63,7 @@ func TestReaperKillsWhatAKilledParentLeaves(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 	}
-	// The whole group, as a shell's kill does: the reaper must not be in it.
+	// Kill the whole group, like the kill of a shell: the reaper must not be in it.
 	_ = syscall.Kill(-x.Process.Pid, syscall.SIGKILL)
 	_ = x.Wait()
 	for _, name := range []string{"leader", "child", "setsid"} {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// However the output is cut into pieces, the records are the same.
+// The records are the same for output in pieces of any size.
 func TestRecords(t *testing.T) {
 	const text = "one\x00\x00three\nlines\x00rest"
 	for size := 1; size <= len(text); size++ {
@@ -29,7 +29,7 @@ func TestRecords(t *testing.T) {
 	}
 }
 
-// After a record that cannot be read the program may go on, and nothing more is read of it.
+// After an invalid record the program may continue, but no further record is read.
 func TestRecordsAfterAnError(t *testing.T) {
 	bad, asked := errors.New("bad"), 0
 	r := Records{End: '\n', Take: func([]byte) error { asked++; return bad }}

@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// What a program left is seen among the few processes that came after it: in its group, in its session, or by its tag.
+// A process that a program leaves is found among the few processes that started later: by its group, its session or
+// its tag.
 func TestNobodyNew(t *testing.T) {
 	tag := NewTag()
 	for name, script := range map[string]string{
@@ -37,7 +38,7 @@ func TestNobodyNew(t *testing.T) {
 	}
 }
 
-// output reads the first line that a program prints, though what it left holds the other end of the pipe.
+// output reads the first line that a program prints, even if a process that it leaves holds the pipe open.
 func output(x *exec.Cmd) (string, error) {
 	r, err := x.StdoutPipe()
 	if err != nil {

@@ -40,7 +40,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// A hole in the text is an error, and it says which values are missing and which are there.
+// A missing value is an error that lists the missing and the given values.
 func TestMissingValues(t *testing.T) {
 	tpl, err := Parse("triage.md", "{{a}} {{b}} {{a}} {{c}}")
 	if err != nil {
@@ -100,7 +100,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// What is wrong in files is told when they are read, all of it.
+// Load reports all errors of the files at once.
 func TestLoadTellsAllThatIsWrong(t *testing.T) {
 	built := layer("built-in", map[string]string{"a.md": "A {{x}} {{y?}}", "b.md": "B"})
 	_, err := Load(built, layer("p", map[string]string{"a.md": "{{z}}", "b.md": "{{x}}", "c.md": "{{ }}"}))
@@ -112,7 +112,7 @@ func TestLoadTellsAllThatIsWrong(t *testing.T) {
 	}
 }
 
-// Whatever a file holds: it is an error with a line, or all of it comes back.
+// For any text, Parse returns an error that names the file, or a template that renders the whole text.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"", "{{a}}", `\{{ x }}`, "{{a?}}{{", "}}{{", "{{a}}\n{{b}}"} {
 		f.Add(s)

@@ -2,7 +2,7 @@ package recent
 
 import "testing"
 
-// What is asked for again and again stays, whatever comes and goes; what nobody asks for is forgotten.
+// A value that is used again and again stays in the cache; an unused value is dropped.
 func TestWhatIsUsedStays(t *testing.T) {
 	m := New[int, string](10, func(string) int { return 1 })
 	m.Put(-1, "used")

@@ -21,7 +21,7 @@ func fillText(alphabet string, n int) string {
 	return b.String()
 }
 
-// samples are tokens that nobody has, by kind. They are put together here, so that no scanner takes this file for a
+// samples returns invented tokens by kind. They are concatenated here, so that no scanner reports this file as a
 // leak.
 func samples() map[string]string {
 	an := "aZ8kQ1mWn4Rv7LpXb2Yc9TdHs6JfGu3EoRi5NtKwVzMqBxPrDyCgAhUj0SeOlIF"
@@ -71,7 +71,7 @@ func samples() map[string]string {
 	}
 }
 
-// secretOf is the part of a sample that may be nowhere.
+// secretOf returns the part of a sample that must not appear in any output.
 func secretOf(sample string) string {
 	for _, sep := range []string{" = ", `": "`, "KEY=", "WORD=", "Key=", "app:"} {
 		if _, rest, ok := strings.Cut(sample, sep); ok {
@@ -89,7 +89,7 @@ func jsonText(s string) string {
 
 func inJSON(s string) string { return jsonText(s)[1 : len(jsonText(s))-1] }
 
-// Each kind is hidden in each form in which agents print text.
+// Each kind of secret is hidden in each form in which agents print text.
 func TestEachKindInEachForm(t *testing.T) {
 	r := New(nil)
 	if n := len(samples()); n < 40 {
@@ -145,7 +145,7 @@ func TestEachKindInEachForm(t *testing.T) {
 	}
 }
 
-// What only resembles a secret stays.
+// Text that only resembles a secret is not hidden.
 func TestWhatIsNoSecretStays(t *testing.T) {
 	r := New(nil)
 	for _, s := range []string{
@@ -167,7 +167,7 @@ func TestWhatIsNoSecretStays(t *testing.T) {
 	}
 }
 
-// An expression without a literal would be tried on each text. One that does not compile panics.
+// Each expression has a literal, because one without would be tried on each text. An invalid expression panics.
 func TestEachKindHasLiterals(t *testing.T) {
 	for _, k := range kinds {
 		k.re.Re()
@@ -180,7 +180,7 @@ func TestEachKindHasLiterals(t *testing.T) {
 	}
 }
 
-// inPieces redacts a text as output that comes in pieces.
+// inPieces redacts a text that arrives in pieces, like output.
 func inPieces(r *Redactor, text string, size int) string {
 	var out strings.Builder
 	var held []byte
@@ -212,7 +212,7 @@ func FuzzPieces(f *testing.F) {
 	})
 }
 
-// A line that is longer than a segment is cut, and never inside of a secret.
+// A line that is longer than a segment is cut, but never inside a secret.
 func TestLongLines(t *testing.T) {
 	r := New(nil)
 	for _, kind := range []string{"github", "aws secret", "generic", "vault"} {

@@ -140,7 +140,7 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
-// A value of eight characters is a secret; a shorter one occurs in any text.
+// A value of at least eight characters is hidden; a shorter one could occur in any text.
 func TestShortestSecret(t *testing.T) {
 	r := New([]string{"A_TOKEN=abcdefg", "B_TOKEN=hijklmno"}, "pqrstuv", "wxyzabcd")
 	if got := r.String("abcdefg hijklmno pqrstuv wxyzabcd"); got != "abcdefg "+r.String("hijklmno")+" pqrstuv "+

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// Each text is hidden, however deep, but for what has to be found again by its name.
+// Texts hides each text at any depth, except the values of the named keys.
 func TestTexts(t *testing.T) {
 	var v any
 	if err := json.Unmarshal([]byte(`{"a":["x",{"b":"x","path":"x"}],"n":1,"path":{"c":"x"}}`), &v); err != nil {

@@ -18,7 +18,7 @@ func opened(t *testing.T, dir string) *Seal {
 	return s
 }
 
-// The key is made once, for its user alone, also where many processes need it first.
+// The key is created once and only for its user, even if many processes need it at the same time.
 func TestKeyIsMadeOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	sums := make([]string, 20)
@@ -45,7 +45,7 @@ func TestKeyIsMadeOnce(t *testing.T) {
 	}
 }
 
-// A key that is damaged, open to others or no file is refused, and left as it is.
+// A key that is damaged, readable by others or not a regular file is refused and left unchanged.
 func TestBadKeysAreRefused(t *testing.T) {
 	for name, bad := range map[string]func(path string) error{
 		"short":   func(p string) error { return os.WriteFile(p, []byte("short"), 0o600) },
@@ -66,7 +66,7 @@ func TestBadKeysAreRefused(t *testing.T) {
 	}
 }
 
-// A seal holds for one kind and one list of fields.
+// A seal is valid for one kind and one list of fields only.
 func TestSealsHoldForOneThing(t *testing.T) {
 	s := opened(t, t.TempDir())
 	sum := s.Sum(Event, "ab", "c")
@@ -90,7 +90,7 @@ func TestSealsHoldForOneThing(t *testing.T) {
 	}
 }
 
-// The head of a chain is read back as it was written last, and a changed one is not believed.
+// The head of a chain is read back as it was last written, and a changed head is refused.
 func TestHead(t *testing.T) {
 	dir := t.TempDir()
 	s := opened(t, dir)

@@ -12,7 +12,8 @@ import (
 	"time"
 )
 
-// A session ends in the journal, byte for byte as a file that can be opened again, and its files are gone (DB-07).
+// ArchiveSession stores a session in the journal as a complete file that can be opened again, and removes its files
+// (DB-07).
 func TestArchiveSession(t *testing.T) {
 	dir, j := t.TempDir(), fresh(t)
 	s := session(t, dir, "r/1")
@@ -43,7 +44,7 @@ func TestArchiveSession(t *testing.T) {
 	}
 }
 
-// archived opens an archive as a session and returns its n, 0 without one.
+// archived opens an archive as a session and returns its value n, or 0 without one.
 func archived(t *testing.T, a SessionArchive) (n int) {
 	t.Helper()
 	dir := t.TempDir()
@@ -65,7 +66,7 @@ func archived(t *testing.T, a SessionArchive) (n int) {
 	return n
 }
 
-// What a killed process left in the WAL is part of what is kept.
+// The archive includes the data that a killed process left in the WAL.
 func TestArchiveHasWhatIsInTheWAL(t *testing.T) {
 	from, dir, j := t.TempDir(), t.TempDir(), fresh(t)
 	s := session(t, from, "t")
@@ -93,7 +94,7 @@ func TestArchiveHasWhatIsInTheWAL(t *testing.T) {
 	}
 }
 
-// A session that was kept and not removed is not kept twice; one that went on meanwhile is.
+// A session that was archived and not removed is not archived again, unless it continued in the meantime.
 func TestArchiveAfterACrash(t *testing.T) {
 	dir, j := t.TempDir(), fresh(t)
 	s := session(t, dir, "t")
@@ -127,7 +128,7 @@ func TestArchiveAfterACrash(t *testing.T) {
 	}
 }
 
-// A session that somebody has open is left to him.
+// A session that another process has open is not archived.
 func TestArchiveOfAnCreateSession(t *testing.T) {
 	dir, j := t.TempDir(), fresh(t)
 	s := session(t, dir, "t")
@@ -145,7 +146,8 @@ func TestArchiveOfAnCreateSession(t *testing.T) {
 	}
 }
 
-// A process that was killed between making the file and filling it leaves one of no bytes: there is nothing to keep.
+// A process that is killed between creating and filling the file leaves an empty file, which is removed and not
+// archived.
 func TestArchiveOfNothing(t *testing.T) {
 	dir, j := t.TempDir(), fresh(t)
 	path, err := SessionPath(dir, "t")
@@ -163,7 +165,7 @@ func TestArchiveOfNothing(t *testing.T) {
 	}
 }
 
-// archiveForEver makes sessions of one task and archives each.
+// archiveForEver creates and archives sessions of one task until it is killed.
 func archiveForEver(dir string) error {
 	ctx := context.Background()
 	j, err := OpenJournal(ctx, filepath.Join(dir, "raw.sqlite"))
@@ -186,7 +188,7 @@ func archiveForEver(dir string) error {
 	}
 }
 
-// Killed at any moment, and told again, an archive has each session once.
+// If archiving is killed at any moment and then repeated, the archive has each session once.
 func TestKilledArchive(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -214,7 +216,7 @@ func TestKilledArchive(t *testing.T) {
 	}
 }
 
-// SessionArchive is the file of a session as its task left it.
+// SessionArchive is the file of a session at the end of its task.
 type SessionArchive struct {
 	ID   int64
 	Task string
@@ -222,8 +224,7 @@ type SessionArchive struct {
 	Blob []byte // an SQLite file, complete in itself
 }
 
-// SessionArchives returns what was kept of the sessions of a task, oldest first: a batch that is opened once more has
-// several.
+// SessionArchives returns the archived sessions of a task, oldest first. A batch that starts again has several.
 func (j *Journal) SessionArchives(ctx context.Context, task string) ([]SessionArchive, error) {
 	return rows(ctx, j.db, "archived sessions", func(r *sql.Rows, a *SessionArchive) error {
 		return r.Scan(&a.ID, &a.Task, moment{&a.At}, &a.Blob)

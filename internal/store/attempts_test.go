@@ -36,7 +36,7 @@ func table(t *testing.T, j *Journal, query string) [][]any {
 	return out
 }
 
-// The tables have the columns that the training data of later is made of (DB-03).
+// The tables have the columns that later training data needs (DB-03).
 func TestRawSchema(t *testing.T) {
 	j := fresh(t)
 	for name, want := range map[string][]string{
@@ -72,7 +72,7 @@ func TestRawSchema(t *testing.T) {
 	}
 }
 
-// A task is one row, each attempt at it one more, and each attempt has its verdict.
+// A task is one row, each of its attempts is one more row, and each attempt has a verdict.
 func TestAttempts(t *testing.T) {
 	j := fresh(t)
 	in, out := int64(1200), int64(34)
@@ -114,7 +114,7 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
-// A task that fails for good is known to have failed.
+// A task whose final attempt failed is recorded as failed.
 func TestFinalFailure(t *testing.T) {
 	j := fresh(t)
 	if err := j.AddAttempt(t.Context(), Attempt{TaskID: "r/1", Final: true, Latency: time.Second, At: at(1)}); err != nil {
@@ -126,8 +126,8 @@ func TestFinalFailure(t *testing.T) {
 	}
 }
 
-// What a run took is told by its own events, whichever of its tasks a call is logged for: only other calls are summed
-// up. Unknown tokens are no zero.
+// Calls of a run are not summed, because the events of the run have its cost; only other calls are. Unknown tokens
+// are not 0.
 func TestCallsBesideRuns(t *testing.T) {
 	j := fresh(t)
 	if err := j.AddRun(t.Context(),

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TRAIN-28: one active adapter for each stage, whatever was active before.
+// TRAIN-28: each stage has only one active adapter, also after another one was active.
 func TestOneActiveAdapterOfAStage(t *testing.T) {
 	c, err := OpenCurated(t.Context(), filepath.Join(t.TempDir(), "curated.sqlite"))
 	if err != nil {

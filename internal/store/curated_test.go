@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// each hands over commits one by one.
+// each returns an iterator over commits.
 func each(all ...Touched) iter.Seq2[Touched, error] {
 	return func(yield func(Touched, error) bool) {
 		for _, c := range all {
@@ -25,7 +25,7 @@ func each(all ...Touched) iter.Seq2[Touched, error] {
 	}
 }
 
-// filled is a database of two files, with a symbol each, that refer to each other.
+// filled creates a database of two files, with one symbol each, that refer to each other.
 func filled(t *testing.T) (path string, repo int64) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "a b", "curated.sqlite")
@@ -96,7 +96,7 @@ func filled(t *testing.T) (path string, repo int64) {
 	return path, s.ID
 }
 
-// Each question of the query interface has an answer, in a fixed order.
+// Each query of the index has an answer in a fixed order.
 func TestCuratedQuestions(t *testing.T) {
 	path, repo := filled(t)
 	c, err := OpenCuratedReader(t.Context(), path)
@@ -168,7 +168,7 @@ func TestCuratedQuestions(t *testing.T) {
 	}
 }
 
-// A new file gets the commits that its path had before it was in the index.
+// A file that is new in the index gets the earlier commits of its path.
 func TestCuratedAdoptsHistory(t *testing.T) {
 	path, repo := filled(t)
 	c, err := OpenCurated(t.Context(), path)
@@ -197,7 +197,7 @@ func TestCuratedAdoptsHistory(t *testing.T) {
 	}
 }
 
-// A database that is newer, damaged, or somebody else's is left as it is.
+// A database that is newer, damaged or of another program is left unchanged.
 func TestCuratedLeavesWhatItCannotUse(t *testing.T) {
 	if _, err := OpenCuratedReader(t.Context(), filepath.Join(t.TempDir(), "none.sqlite")); !errors.Is(err,
 		fs.ErrNotExist) {

@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The newest enrichment of a file is the one that answers; one that was promoted says so, and is in the index.
+// The newest enrichment of a file is used. An enrichment that was promoted is marked and is in the index.
 func TestEnrichments(t *testing.T) {
 	path, _ := filled(t)
 	c, err := OpenCurated(t.Context(), path)
@@ -69,7 +69,7 @@ func TestEnrichments(t *testing.T) {
 	}
 }
 
-// What is to be JSON and is not is refused before it can be asked for.
+// An enrichment with invalid JSON is neither stored nor promoted.
 func TestEnrichmentIsJSON(t *testing.T) {
 	path, _ := filled(t)
 	c, err := OpenCurated(t.Context(), path)

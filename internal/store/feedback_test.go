@@ -17,7 +17,7 @@ func openFeedback(t *testing.T) *Feedbacks {
 	return f
 }
 
-// Words stay as they were said, whatever stands in them; the same words are there once.
+// The text of feedback is stored unchanged with any content, and the same feedback only once.
 func TestFeedbackKeepsWords(t *testing.T) {
 	f := openFeedback(t)
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
@@ -48,7 +48,7 @@ func TestFeedbackKeepsWords(t *testing.T) {
 	}
 }
 
-// A history only grows, and by one of two that write at once.
+// A history only grows, and only one of two concurrent writers succeeds.
 func TestFeedbackHistoryGrows(t *testing.T) {
 	f := openFeedback(t)
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
@@ -78,7 +78,7 @@ func TestFeedbackHistoryGrows(t *testing.T) {
 	}
 }
 
-// What is worse comes first, then what was said first.
+// More severe feedback comes first, then older feedback.
 func TestFeedbackInOrder(t *testing.T) {
 	f := openFeedback(t)
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
@@ -102,7 +102,7 @@ func TestFeedbackInOrder(t *testing.T) {
 	}
 }
 
-// What was learned is kept once for each feedback, and found by class.
+// A memory is stored once for each feedback and is found by its class.
 func TestMemories(t *testing.T) {
 	f := openFeedback(t)
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)

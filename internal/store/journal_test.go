@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// An event comes out as it went in.
+// An event is read back as it was written.
 func TestEventsAreKept(t *testing.T) {
 	j := fresh(t)
 	want := []Record{
@@ -36,7 +36,7 @@ func TestEventsAreKept(t *testing.T) {
 	}
 }
 
-// Readers see all events in order, however many pages they take, and may stop anywhere.
+// Readers get all events in order, in any number of pages, and may stop anywhere.
 func TestEventsComeInPages(t *testing.T) {
 	for name, n := range map[string]int{
 		"none": 0, "one": 1, "one short of a page": page - 1, "a page": page, "one more than a page": page + 1,
@@ -66,7 +66,7 @@ func TestEventsComeInPages(t *testing.T) {
 	}
 }
 
-// A reader holds nothing that a writer waits for, and sees what is appended behind it.
+// A reader does not block writers, and sees events that are appended while it reads.
 func TestEventsAllowAppends(t *testing.T) {
 	j := fresh(t)
 	if err := j.AddRun(t.Context(), started("r"), events("r", 1, 2*page)...); err != nil {
@@ -92,7 +92,7 @@ func TestEventsAllowAppends(t *testing.T) {
 	}
 }
 
-// A reader that gives up is told why it saw no more.
+// A reader whose context ends gets an error with the cause.
 func TestEventsEndWithTheContext(t *testing.T) {
 	j := fresh(t)
 	if err := j.AddRun(t.Context(), started("r"), events("r", 1, page+1)...); err != nil {
@@ -114,7 +114,7 @@ func TestEventsEndWithTheContext(t *testing.T) {
 	}
 }
 
-// A fact that happened is written down even when the run was cancelled meanwhile.
+// A fact is recorded even if the run was cancelled in the meantime.
 func TestCancelledRunsStillWrite(t *testing.T) {
 	j := fresh(t)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -133,7 +133,7 @@ func TestCancelledRunsStillWrite(t *testing.T) {
 	}
 }
 
-// What is written together is there as a whole or not at all, and the journal goes on after a refusal.
+// A write is stored completely or not at all, and the journal accepts further writes after a refusal.
 func TestWritesAreAllOrNothing(t *testing.T) {
 	tests := map[string]func(context.Context, *Journal) error{
 		"an append whose last number is taken": func(ctx context.Context, j *Journal) error {
@@ -178,7 +178,7 @@ func TestWritesAreAllOrNothing(t *testing.T) {
 	}
 }
 
-// No statement of anybody's changes what is written (ADR 001).
+// No SQL statement changes recorded facts (ADR 001).
 func TestFactsStay(t *testing.T) {
 	j := fresh(t)
 	if err := j.AddRun(t.Context(), started("r"), events("r", 1, 3)...); err != nil {
@@ -229,7 +229,7 @@ func TestRunsComeNewestFirst(t *testing.T) {
 	}
 }
 
-// A resume parses the very bytes that the run was started with.
+// The journal keeps the plan byte for byte, so that a resume parses the same text.
 func TestPlanTextIsKeptByteForByte(t *testing.T) {
 	j := fresh(t)
 	for name, text := range map[string][]byte{
@@ -251,7 +251,7 @@ func TestPlanTextIsKeptByteForByte(t *testing.T) {
 	}
 }
 
-// Times sort as text, so that SQL and people can order by them.
+// Times sort as text, so that SQL and people can sort by them.
 func TestStampsSort(t *testing.T) {
 	times := []time.Time{
 		time.Date(1999, 12, 31, 23, 59, 59, 999999999, time.UTC), at(0), at(0).Add(1), at(0).Add(10),
@@ -272,7 +272,7 @@ func TestStampsSort(t *testing.T) {
 	}
 }
 
-// Two handles, as two processes have them: each waits for the other, and both see everything.
+// Two handles, as in two processes: each waits for the other, and both see all events.
 func TestTwoWritersAtOnce(t *testing.T) {
 	a := fresh(t)
 	var path string
@@ -308,7 +308,7 @@ func TestTwoWritersAtOnce(t *testing.T) {
 	}
 }
 
-// Two writers at one run are found out by the first number that both take.
+// If two writers append to one run, the first number that both use is refused.
 func TestTwoWritersAtOneRun(t *testing.T) {
 	path := written(t, 3)
 	a, b := opened(t, path), opened(t, path)

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// writerEnv names the file that this program, started once more by a test, is to write to until it is killed, and
-// writerJob what it is to write there.
+// writerEnv names the file to which this program writes until it is killed, when a test starts it again; writerJob
+// names what it writes.
 const (
 	writerEnv = "RUNPLAN_TEST_WRITER"
 	writerJob = "RUNPLAN_TEST_WRITER_JOB"
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// writeForEver appends events by threes, and says so after each three.
+// writeForEver appends three events at a time, and prints the last number after each write.
 func writeForEver(path string) error {
 	ctx := context.Background()
 	j, err := OpenJournal(ctx, path)
@@ -61,7 +61,8 @@ func writeForEver(path string) error {
 	}
 }
 
-// A writer that is killed at any moment leaves a sound file, with all it said it wrote and no half of anything.
+// A writer that is killed at any moment leaves a valid file with everything that it reported, and no incomplete
+// write.
 func TestKilledWriterLosesNothing(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -86,7 +87,7 @@ func TestKilledWriterLosesNothing(t *testing.T) {
 	}
 }
 
-// killed starts a writer, kills it somewhat after it has said a few words, and returns the last number it said.
+// killed starts a writer, kills it shortly after a number of reports, and returns the last number that it reported.
 func killed(t *testing.T, self, job, path string, words int) int {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), self)
@@ -106,7 +107,7 @@ func killed(t *testing.T, self, job, path string, words int) int {
 			break // the last word was cut short
 		}
 		if n == words {
-			// Not right behind a word, where nothing is in progress.
+			// Not directly after a report, because no write is in progress then.
 			time.AfterFunc(time.Duration(words)*37*time.Microsecond, func() { cmd.Process.Kill() })
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told is a log of three tasks: one that succeeded, one that failed, and one that did not end. a.go was taken by all.
+// told returns a log of three tasks: one succeeded, one failed, and one did not end. All of them included a.go.
 func told(t *testing.T) (*Log, *Journal) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "raw.sqlite")
@@ -39,7 +39,7 @@ func told(t *testing.T) (*Log, *Journal) {
 			{Task: task.ID, Stage: "precision", File: 1, Path: "a.go", Symbol: "F", Tier: "primary", Included: true, At: at(i)},
 		}), j.AddCall(ctx, call(task.ID, "scope_judgment", "scope", i, 100, 10)))
 	}
-	// Retrieval was entered once more: b.go is taken now.
+	// Retrieval ran again and now includes b.go.
 	check(j.AddDecisions(ctx,
 		[]FileDecision{{Task: "r/2", Stage: "scope", File: 2, Path: "b.go", Tier: "2", Included: true, Reason: "missing",
 			At: at(12)}}))
@@ -59,7 +59,7 @@ func told(t *testing.T) (*Log, *Journal) {
 	return l, j
 }
 
-// Tasks are found by what they are, each with what came of it.
+// Tasks are found by their fields, each with its outcome.
 func TestLogOfTasks(t *testing.T) {
 	l, _ := told(t)
 	yes, no, tokens, ms := true, false, int64(110), 250*time.Millisecond
@@ -91,7 +91,7 @@ func TestLogOfTasks(t *testing.T) {
 	}
 }
 
-// Attempts come back as they went in, with what was not judged distinguished from what failed.
+// Attempts are read back as they were written, and an attempt without a verdict is distinguished from a failed one.
 func TestLogOfAttempts(t *testing.T) {
 	l, _ := told(t)
 	in := int64(7)
@@ -117,7 +117,7 @@ func TestLogOfAttempts(t *testing.T) {
 	}
 }
 
-// Calls are found by what they were for, whole, with what came of their task.
+// Calls are found by their purpose, complete and with the outcome of their task.
 func TestLogOfCalls(t *testing.T) {
 	l, j := told(t)
 	ids := func(f CallFilter) string {
@@ -177,7 +177,7 @@ func TestLogOfCalls(t *testing.T) {
 	}
 }
 
-// Decisions keep what was decided first and what was decided then.
+// The log keeps both the first and the later decision about a file.
 func TestLogOfDecisions(t *testing.T) {
 	l, _ := told(t)
 	got, err := l.Decisions(t.Context(), DecisionFilter{Of: TaskFilter{Task: "r/2"}, Path: "b.go"})
@@ -197,7 +197,7 @@ func TestLogOfDecisions(t *testing.T) {
 	}
 }
 
-// The figures of stages and the outcomes of files are what the rows say.
+// The figures of stages and the outcomes of files match the rows.
 func TestLogFigures(t *testing.T) {
 	l, _ := told(t)
 	stages, err := l.Stages(t.Context(), TaskFilter{})
@@ -223,7 +223,7 @@ func TestLogFigures(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What counts for r/2 is that b.go was taken in the end.
+	// For r/2 the last decision counts, which included b.go.
 	if d := cmp.Diff([]FileOutcome{{Stage: "scope", Path: "a.go", Taken: Verdicts{1, 1, 1}},
 		{Stage: "scope", Path: "b.go", Taken: Verdicts{Won: 1, Lost: 1}, LeftOut: Verdicts{Open: 1}}}, files); d != "" {
 		t.Error(d)
@@ -233,7 +233,7 @@ func TestLogFigures(t *testing.T) {
 	}
 }
 
-// The log is read, not written, and only where it is of this program's kind.
+// The log is opened read-only, and only if this program knows its format.
 func TestLogIsReadOnly(t *testing.T) {
 	l, _ := told(t)
 	if _, err := l.db.ExecContext(t.Context(), "INSERT INTO index_runs VALUES (1, '', 0, 0, 0, '', '')"); err == nil {
@@ -256,7 +256,7 @@ func TestLogIsReadOnly(t *testing.T) {
 
 const callsEach = 60
 
-// addCalls adds rows of each kind, as one of several processes.
+// addCalls adds rows of each kind, like one of several processes.
 func addCalls(path string) error {
 	ctx := context.Background()
 	j, err := OpenJournal(ctx, path)
@@ -278,7 +278,7 @@ func addCalls(path string) error {
 	return nil
 }
 
-// Two processes at one journal lose nothing of each other's, while a third one reads.
+// Two processes that write to one journal lose no rows of each other, while a third one reads.
 func TestTwoProcessesAtOneJournal(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {

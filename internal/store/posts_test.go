@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// What is posted to a run is there for anyone who opens the journal next, in order, and stays as it is.
+// Every process that opens the journal sees the posts to a run, in order, and no statement changes them.
 func TestPosts(t *testing.T) {
 	ctx := context.Background()
 	path := filepath.Join(t.TempDir(), "raw.sqlite")

@@ -35,7 +35,7 @@ func sealedRun(t *testing.T) (j *Journal, path, home string) {
 	return j, path, home
 }
 
-// tamper changes a journal as another program would: without the key, and with the triggers switched off.
+// tamper changes a journal like another program: without the key, and with the triggers dropped.
 func tamper(t *testing.T, j *Journal, sql string) {
 	t.Helper()
 	for _, q := range append(
@@ -47,7 +47,7 @@ func tamper(t *testing.T, j *Journal, sql string) {
 	}
 }
 
-// Each way to change the events of a run is noticed, at the first event that it concerns.
+// Each forged change of the events of a run is noticed, at the first event that it affects.
 func TestForgedEventsAreNoticed(t *testing.T) {
 	for name, c := range map[string]struct {
 		sql       string
@@ -93,7 +93,7 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 		if err := signing(t, path, home).VerifyEnd(t.Context(), "r"); errors.Is(err, ErrForged) != endBad {
 			t.Errorf("%s: the end: %v", name, err)
 		}
-		// The process running and the next one notice before they add to it.
+		// The running process or the next one notices the change before it appends.
 		for who, w := range map[string]*Journal{"the same process": j, "the next": signing(t, path, home)} {
 			err := w.Append(t.Context(), event("r", 50))
 			if forged := name != "nothing" && !(who == "the next" && c.bad == 0) &&
@@ -104,7 +104,7 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 	}
 }
 
-// Rows that do not verify are kept, but do not count; the chain goes on before them.
+// Rows that do not verify are set aside and do not count; the chain continues before them.
 func TestSetAside(t *testing.T) {
 	j, path, home := sealedRun(t)
 	tamper(t, j,
@@ -134,7 +134,7 @@ func TestSetAside(t *testing.T) {
 	}
 }
 
-// What an older program wrote is read as ever, and nothing of it verifies.
+// A run of an older program is read as before, but none of its events verifies.
 func TestOldRunsAreUnsealed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "raw.sqlite")
 	if err := opened(t, path).AddRun(t.Context(), started("r"), events("r", 1, 2)...); err != nil {
@@ -150,7 +150,7 @@ func TestOldRunsAreUnsealed(t *testing.T) {
 	}
 }
 
-// A run with another key verifies in no event.
+// With another key no event of a run verifies.
 func TestAnotherKey(t *testing.T) {
 	_, path, _ := sealedRun(t)
 	c, err := signing(t, path, t.TempDir()).Verify(t.Context(), "r")
@@ -159,7 +159,7 @@ func TestAnotherKey(t *testing.T) {
 	}
 }
 
-// A post of another program, a changed one and a copy are told from those of runplan.
+// A post of another program, a changed post and a copied post are distinguished from those of runplan.
 func TestForgedPostsAreNoticed(t *testing.T) {
 	j, _, _ := sealedRun(t)
 	if _, err := j.AddPost(t.Context(), Post{Run: "r", At: at(1), Body: []byte(`{"by":"Ada"}`)}); err != nil {
@@ -182,7 +182,7 @@ func TestForgedPostsAreNoticed(t *testing.T) {
 	}
 }
 
-// A journal that is not the file any more that was opened is noticed before anything is added.
+// If the open journal file was deleted, replaced or cut, it is noticed before anything is appended.
 func TestJournalThatIsGone(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(path string) error

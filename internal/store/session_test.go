@@ -26,7 +26,7 @@ func session(t *testing.T, dir, task string) *Session {
 	return s
 }
 
-// A value comes out as it went in, also after the session was closed.
+// A value is read back as it was written, even after the session was closed.
 func TestSessionKeepsValues(t *testing.T) {
 	type context struct {
 		Files []string       `json:"files"`
@@ -72,7 +72,7 @@ func TestSessionKeepsValues(t *testing.T) {
 	}
 }
 
-// Keys are listed in their order, by a beginning that means only itself.
+// Keys are listed in order by a prefix, which is matched literally.
 func TestSessionKeys(t *testing.T) {
 	s := session(t, t.TempDir(), "t")
 	if err := s.SetAll(t.Context(), map[string]any{"b/2": 1, "b/1": 1, "a": 1, "B/1": 1, "b%x": 1, "b_": 1}); err != nil {
@@ -91,7 +91,7 @@ func TestSessionKeys(t *testing.T) {
 	}
 }
 
-// Of several values all are kept or none.
+// SetAll stores all values or none.
 func TestSessionSetsAllOrNone(t *testing.T) {
 	s := session(t, t.TempDir(), "t")
 	if err := s.SetAll(t.Context(), map[string]any{"a": 1, "b": make(chan int)}); err == nil {
@@ -107,7 +107,7 @@ func TestSessionSetsAllOrNone(t *testing.T) {
 	}
 }
 
-// The id of a task leads into the folder and nowhere else, and no two lead to one file.
+// The file of a task's session is always in the folder, and no two tasks share a file.
 func TestSessionPath(t *testing.T) {
 	long := strings.Repeat("p", 400)
 	for task, want := range map[string]string{
@@ -143,7 +143,7 @@ func TestSessionPath(t *testing.T) {
 	}
 }
 
-// unsafe lists the characters that no file name may hold, on any file system.
+// unsafe lists the characters that a file name must not have on any file system.
 const unsafe = "/\\:*?\"<>|\x00\n ABCDEFGHIJKLMNOPQRSTUVWXYZ%"
 
 func FuzzSessionPath(f *testing.F) {
@@ -172,7 +172,7 @@ func FuzzSessionPath(f *testing.F) {
 	})
 }
 
-// Sessions of different tasks know nothing of one another, and go one by one.
+// Sessions of different tasks are independent and are removed one by one.
 func TestSessionsAreApart(t *testing.T) {
 	dir := t.TempDir()
 	for i, task := range []string{"r/1", "r-1", "R/1"} {
@@ -196,7 +196,7 @@ func TestSessionsAreApart(t *testing.T) {
 	}
 }
 
-// A session that is newer, damaged or another program's is refused, and stays as it is (DB-14).
+// A session that is newer, damaged or of another program is refused and left unchanged (DB-14).
 func TestSessionRefuses(t *testing.T) {
 	for name, tt := range map[string]struct {
 		harm func(t *testing.T, path string)
@@ -232,7 +232,7 @@ func TestSessionRefuses(t *testing.T) {
 	}
 }
 
-// rememberForEver keeps values that fit one another, and says so after each time.
+// rememberForEver writes consistent sets of values in an endless loop and prints the number of each completed write.
 func rememberForEver(dir string) error {
 	ctx := context.Background()
 	s, err := CreateSession(ctx, dir, "t/1")
@@ -252,7 +252,7 @@ func rememberForEver(dir string) error {
 	}
 }
 
-// A task that is killed at any moment finds in its session what it had written, and no half of anything.
+// If a process is killed, its session contains every completed write and no partial write.
 func TestKilledSession(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
@@ -279,7 +279,7 @@ func TestKilledSession(t *testing.T) {
 	}
 }
 
-// Sessions that are opened at once by many are one session, and a writer waits for another.
+// Several goroutines can open the same session at once; writers wait for each other and lose no value.
 func TestSessionOpenedByManyAtOnce(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup
@@ -304,7 +304,7 @@ func TestSessionOpenedByManyAtOnce(t *testing.T) {
 	}
 }
 
-// settings are what each connection has, whichever of the three files it is to (DB-05).
+// Connections to all three files have the same SQLite settings (DB-05).
 func TestConnectionsAreAlike(t *testing.T) {
 	dir := t.TempDir()
 	curated, err := OpenCurated(t.Context(), filepath.Join(dir, "curated.sqlite"))

@@ -16,10 +16,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// at is a moment so many seconds after the start of a test's world.
+// at returns the time the given number of seconds after a fixed start time.
 func at(seconds int) time.Time { return time.Date(2026, 5, 4, 9, 0, seconds, 0, time.UTC) }
 
-// open opens a journal for a test, which closes it in the end.
+// opened opens a journal and closes it at the end of the test.
 func opened(t *testing.T, path string) *Journal {
 	t.Helper()
 	j, err := OpenJournal(t.Context(), path)
@@ -30,15 +30,15 @@ func opened(t *testing.T, path string) *Journal {
 	return j
 }
 
-// fresh is a journal in a folder of its own.
+// fresh returns an empty journal in its own temporary folder.
 func fresh(t *testing.T) *Journal { return opened(t, filepath.Join(t.TempDir(), "raw.sqlite")) }
 
-// event is a record of a run. Its body tells its number.
+// event returns a record of a run. Its body contains its sequence number.
 func event(run string, seq int) Record {
 	return Record{Run: run, Seq: seq, At: at(seq), Kind: "noted", Batch: "1", Body: fmt.Appendf(nil, `{"seq":%d}`, seq)}
 }
 
-// events are the records from first to last.
+// events returns the records of a run from first to last.
 func events(run string, first, last int) []Record {
 	var out []Record
 	for seq := first; seq <= last; seq++ {
@@ -51,7 +51,7 @@ func started(run string) Run {
 	return Run{ID: run, Slug: "plan", Plan: "plan.md", PlanText: []byte("# Plan\n"), Started: at(0)}
 }
 
-// read returns what the journal has of a run.
+// read returns the records of a run in the journal, starting at from.
 func read(t *testing.T, j *Journal, run string, from int) []Record {
 	t.Helper()
 	var out []Record
@@ -64,7 +64,7 @@ func read(t *testing.T, j *Journal, run string, from int) []Record {
 	return out
 }
 
-// written is a journal file with a run of n events, closed.
+// written creates a journal file that contains a run with n events, and closes it.
 func written(t *testing.T, n int) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "raw.sqlite")
@@ -81,7 +81,7 @@ func written(t *testing.T, n int) string {
 	return path
 }
 
-// raw runs SQL on a file as some other program would.
+// raw runs SQL statements on a file directly, as another program would.
 func raw(t *testing.T, path string, statements ...string) {
 	t.Helper()
 	db, err := sql.Open("sqlite", "file:"+path)
@@ -105,7 +105,7 @@ func schema(t *testing.T, j *Journal) int {
 	return v
 }
 
-// known is the newest schema that this program has.
+// known returns the number of the newest schema that this program supports.
 func known(t *testing.T) int {
 	t.Helper()
 	names, err := rawFile().names()
@@ -129,7 +129,7 @@ func TestMigrationsApplyOnce(t *testing.T) {
 	}
 }
 
-// A file of each older schema is brought up to date, and keeps what is in it.
+// Opening a file with an older schema migrates it to the current schema and keeps its data.
 func TestMigrationsGoForward(t *testing.T) {
 	names, err := rawFile().names()
 	if err != nil {
@@ -167,7 +167,7 @@ func TestMigrationsGoForward(t *testing.T) {
 	}
 }
 
-// What cannot be used is refused with its reason, and stays as it is, byte for byte (ERR-09, DB-14).
+// An unusable file is refused with the reason, and its bytes do not change (ERR-09, DB-14).
 func TestOpenRefuses(t *testing.T) {
 	overwrite := func(at int64, with []byte) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
@@ -281,7 +281,7 @@ func TestOpenExistingMakesNothing(t *testing.T) {
 	j.Close()
 }
 
-// A process that is killed between making the file and filling it leaves one of no bytes.
+// An empty file, as left by a process that was killed before it wrote the schema, is filled on opening.
 func TestOpenFillsAnEmptyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "raw.sqlite")
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
@@ -311,7 +311,7 @@ func TestOpenWhereNothingCanBe(t *testing.T) {
 	}
 }
 
-// A path is a path, whatever it would mean in a URL.
+// A path is used literally, even if it contains characters with a meaning in URLs.
 func TestPathsAreTakenAsTheyAre(t *testing.T) {
 	for _, name := range []string{"with space", "ünï 文", "100%", "a%41", "what?x=1", "number#1", "a&b=c;d", "plus+",
 		"'quoted'", "file:x"} {
@@ -336,7 +336,7 @@ func TestPathsAreTakenAsTheyAre(t *testing.T) {
 	}
 }
 
-// Two runs that start at once in a fresh repository both find a good journal.
+// Runs that start at the same time in a fresh repository all open a valid journal.
 func TestOpenedByManyAtOnce(t *testing.T) {
 	for range 20 {
 		path := filepath.Join(t.TempDir(), "raw.sqlite")

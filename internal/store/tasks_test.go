@@ -18,7 +18,7 @@ func call(task, kind, stage string, seconds, in, out int) Call {
 
 const taskColumns = `SELECT task_id, mode, execute_model, context_window, reserved_tokens, stages, plan_artifact, success, total_tokens, total_latency_ms, final_diff, final_plan FROM task_runs ORDER BY id`
 
-// A task that asks models itself is one row, from its start to its end; what it took is what its calls took.
+// A task that calls models itself has one row from its start to its end; its totals are the sums of its calls.
 func TestTask(t *testing.T) {
 	j := fresh(t)
 	task := Task{ID: "u", Repo: "/repo", Mode: ModePlan, Model: "qwen3", Window: 32768, Reserved: 4096,
@@ -55,8 +55,8 @@ func TestTask(t *testing.T) {
 	}
 }
 
-// An attempt at a task that said what it is changes nothing of that. What the task took is counted once, though its
-// calls and its attempts both tell of it.
+// An attempt does not change the description of a task that was started before. The totals of the task count its
+// usage once, although both its calls and its attempts report it.
 func TestAttemptsAtAStartedTask(t *testing.T) {
 	j := fresh(t)
 	if err := j.StartTask(t.Context(),
@@ -83,7 +83,7 @@ func TestAttemptsAtAStartedTask(t *testing.T) {
 	if d := cmp.Diff(want, table(t, j, taskColumns)); d != "" {
 		t.Error(d)
 	}
-	// No gate looked at the first attempt: that is no verdict.
+	// No gate checked the first attempt, so it has no verdict.
 	if d := cmp.Diff([][]any{{int64(2), int64(1), "x.py:1"}},
 		table(t, j, "SELECT attempt_id, success, type_check_output FROM validation_results")); d != "" {
 		t.Error(d)
@@ -93,7 +93,7 @@ func TestAttemptsAtAStartedTask(t *testing.T) {
 	}
 }
 
-// What a batch's reviewers took is not what its agent took.
+// The totals of a batch include the usage of its agent, but not that of its reviewers.
 func TestTotalsOfABatch(t *testing.T) {
 	j := fresh(t)
 	in, out := int64(5), int64(6)
@@ -111,7 +111,7 @@ func TestTotalsOfABatch(t *testing.T) {
 	}
 }
 
-// What has no task, or no name, is not written.
+// A row without its task, or without a required name, is refused.
 func TestRowsNeedTheirTask(t *testing.T) {
 	j := fresh(t)
 	for what, err := range map[string]error{
@@ -140,7 +140,7 @@ func TestRowsNeedTheirTask(t *testing.T) {
 	}
 }
 
-// Rows are added and never changed (DB-03); only a task gets its end, and an enrichment its promotion.
+// Rows are added and never changed (DB-03), except that a task gets its end and an enrichment its promotion.
 func TestRawIsAppendOnly(t *testing.T) {
 	j := fresh(t)
 	ctx := t.Context()
@@ -204,7 +204,7 @@ func TestRawIsAppendOnly(t *testing.T) {
 	}
 }
 
-// An attempt belongs to a task that is there, a verdict to an attempt that is (foreign keys).
+// Foreign keys require that an attempt refers to an existing task, and a verdict to an existing attempt.
 func TestRawKeepsItsReferences(t *testing.T) {
 	j := fresh(t)
 	for _, statement := range []string{

@@ -32,7 +32,7 @@ func aPlan() TrainingPlan {
 		Raw: "text", At: at(1)}
 }
 
-// What was written is read again: plan, dataset, adapter, and whether the adapter is deployed.
+// Plans, datasets, adapters and their deployment state are read back as they were written.
 func TestTrainingRows(t *testing.T) {
 	tr, l, _ := trained(t)
 	ctx := t.Context()
@@ -96,7 +96,7 @@ func TestTrainingRows(t *testing.T) {
 	}
 }
 
-// A row that does not say what it is for, or that belongs to nothing, is refused, and nothing is written.
+// A row without a purpose or with a missing reference is refused, and nothing is written.
 func TestTrainingRefusals(t *testing.T) {
 	tr, l, _ := trained(t)
 	ctx := t.Context()
@@ -159,7 +159,7 @@ func signalOf(t *testing.T, tr *Training, v float64) error {
 	return err
 }
 
-// Of a signal the last word counts; what says nothing new adds no row.
+// The latest value of a signal counts; a signal that repeats the stored value adds no row.
 func TestSignals(t *testing.T) {
 	tr, l, _ := trained(t)
 	ctx := t.Context()
@@ -186,7 +186,7 @@ func TestSignals(t *testing.T) {
 		{ID: 2, Task: "r/1", Commit: "a", Name: "reverted", Note: "not known", At: at(1)}}, got); d != "" {
 		t.Error(d)
 	}
-	// All or nothing.
+	// Either all signals are written, or none.
 	if _, err := tr.AddSignals(ctx,
 		[]TrainingSignal{{Task: "r/9", Commit: "a", Name: "merged", Value: &yes}, {Task: "r/9"}}); err == nil {
 		t.Error("a signal without a name was taken")
@@ -196,7 +196,7 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// Rows of training are facts: nobody changes them or takes them away, and what is deployed is a row as well.
+// Training rows cannot be updated or deleted; a deployment is a row of its own.
 func TestTrainingFacts(t *testing.T) {
 	tr, _, path := trained(t)
 	ctx := t.Context()
@@ -228,7 +228,7 @@ func TestTrainingFacts(t *testing.T) {
 	}
 }
 
-// A call that cannot be read is told by its id.
+// The error about an unreadable call contains its id.
 func TestDamagedRows(t *testing.T) {
 	_, l, path := trained(t)
 	raw(t, path,

@@ -26,7 +26,7 @@ func auditAt(t *testing.T) (*Audit, string) {
 	return a, path
 }
 
-// chained appends n entries that have something of everything.
+// chained appends n entries that together use every field.
 func chained(t *testing.T, a *Audit, n int) []AuditEntry {
 	t.Helper()
 	last := ""
@@ -50,7 +50,7 @@ func chained(t *testing.T, a *Audit, n int) []AuditEntry {
 	return all
 }
 
-// Whatever is changed, exchanged, put in or taken away of a chain is noticed, at the latest where it happened.
+// Verification detects each changed, swapped or removed entry of a chain, at the latest at the entry after it.
 func TestTamperedChainsAreNoticed(t *testing.T) {
 	a, _ := auditAt(t)
 	all := chained(t, a, 9)
@@ -74,7 +74,7 @@ func TestTamperedChainsAreNoticed(t *testing.T) {
 				e.Owner = "ad"
 			}
 		},
-		// the next entry does not follow, or the number does not
+		// the next entry no longer refers to this digest
 		"digest made again": func(e *AuditEntry) { e.Reason += "x"; e.Digest = e.Sum() },
 	}
 	for name, edit := range edits {
@@ -106,7 +106,7 @@ func TestTamperedChainsAreNoticed(t *testing.T) {
 	}
 }
 
-// The file itself refuses to change, and what gets around its triggers is noticed.
+// Triggers refuse changes to the audit table, and verification detects changes that bypass the triggers.
 func TestAuditIsAppendOnly(t *testing.T) {
 	a, path := auditAt(t)
 	chained(t, a, 4)
@@ -142,7 +142,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	}
 }
 
-// Who writes says what he took for the last entry; two that took the same cannot both go on.
+// A writer names the entry that it considers the last; of two writers that name the same entry, only one succeeds.
 func TestAuditKnowsItsLast(t *testing.T) {
 	a, path := auditAt(t)
 	all := chained(t, a, 2)
@@ -228,7 +228,8 @@ func TestInbox(t *testing.T) {
 	}
 }
 
-// A process that was killed right after it made the file leaves an empty one, which is as good as none.
+// An empty file, as left by a process that was killed right after it created the file, is read as a file without
+// entries.
 func TestUserFilesThatWereOnlyBegun(t *testing.T) {
 	dir := t.TempDir()
 	for name, read := range map[string]func(string) (int, error){

@@ -9,12 +9,11 @@ import (
 	"time"
 )
 
-// hostile would change what SQL says, in whatever quotes it stood.
+// hostile is a text that would change an SQL statement, in any kind of quotes.
 const hostile = "x'\" OR 1=1); DROP TABLE files; -- `[*?"
 
-// No text from outside is ever part of SQL, be it the name of a file, a pattern, a kind, a stage, a direction or an
-// order (DB-11): whatever a store is asked or told, SQL stays what it was, and what is refused is refused for what it
-// says.
+// Text from outside never becomes part of SQL, whether it is a file name, a pattern, a kind, a stage, a direction or
+// an order (DB-11). No method of a store that gets such text breaks its SQL; each refusal is about the value.
 func TestTextIsNeverSQL(t *testing.T) {
 	dir := t.TempDir()
 	path, _ := filled(t)
@@ -41,7 +40,7 @@ func TestTextIsNeverSQL(t *testing.T) {
 		v := reflect.ValueOf(s)
 		for i := range v.NumMethod() {
 			name := v.Type().Elem().Name() + "." + v.Type().Method(i).Name
-			// what is begun is tried by itself, and a copy is a file of that name
+			// the result of Begin is tested separately, and Save takes a file name
 			if n := v.Type().Method(i).Name; n == "Close" || n == "Begin" || n == "Save" {
 				continue
 			}
@@ -69,10 +68,11 @@ func TestTextIsNeverSQL(t *testing.T) {
 	}
 }
 
-// spoilt matches the errors of SQLite for SQL that injected text has broken.
+// spoilt matches the errors that SQLite reports for SQL broken by injected text.
 var spoilt = regexp.MustCompile(`syntax error|unrecognized token|incomplete input|no such (?:column|table|function)|You can only execute one statement`)
 
-// arguments are hostile texts in all places that take text; false where a function or an interface is wanted.
+// arguments returns hostile values for all parameters that take text; it returns false if a parameter is a function
+// or an interface.
 func arguments(t *testing.T, method reflect.Type) ([]reflect.Value, bool) {
 	var out []reflect.Value
 	for i := range method.NumIn() {
@@ -131,7 +131,7 @@ func fill(v reflect.Value) bool {
 	return true
 }
 
-// firstError is the error in a result, or the first that comes of a sequence.
+// firstError returns the error in a result, or the first error of a sequence.
 func firstError(out reflect.Value) error {
 	if err, ok := out.Interface().(error); ok {
 		return err

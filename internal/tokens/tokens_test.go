@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 )
 
-// BUD-04: four characters are a token, what is left over is one more; a character is one however many bytes it has.
+// BUD-04: four characters count as one token, rounded up; a character counts once, however many bytes it has.
 func TestEstimate(t *testing.T) {
 	for text, want := range map[string]int{"": 0, "a": 1, "abcd": 1, "abcde": 2, "üüüü": 1, "\xff\xff\xff\xff\xff": 2,
 		strings.Repeat("x", 4001): 1001} {
@@ -17,7 +17,7 @@ func TestEstimate(t *testing.T) {
 	}
 }
 
-// BUD-04: the margin raises an estimate, and what it raises to is rounded up.
+// BUD-04: the margin increases an estimate, and the result is rounded up.
 func TestMargin(t *testing.T) {
 	text := strings.Repeat("x", 400)
 	for margin, want := range map[float64]int{0: 100, 0.2: 120, 0.001: 101, 1: 200} {
@@ -27,7 +27,7 @@ func TestMargin(t *testing.T) {
 	}
 }
 
-// BUD-02, BUD-07: what is reserved is not for context, and the figures have to leave something.
+// BUD-02, BUD-07: reserved tokens are not available for context, and a budget that leaves no tokens is refused.
 func TestBudget(t *testing.T) {
 	if got := (tokens.Budget{Window: 32768, Reserved: 4096}).Retrieval(); got != 28672 {
 		t.Errorf("%d for context", got)

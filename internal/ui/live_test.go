@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// record starts a live board on a pipe and returns what comes out once it is closed.
+// record starts a live board on a pipe and returns its output after the board is closed.
 func record(t *testing.T, use func(*Live)) string {
 	t.Helper()
 	r, w, err := os.Pipe()
@@ -115,7 +115,7 @@ func TestTheFrameNeverGetsLower(t *testing.T) {
 	}
 }
 
-// Lines above the board break between words; what is longer than the terminal is wide breaks where it has to.
+// Lines above the board are wrapped between words; a word wider than the terminal is split.
 func TestWrapped(t *testing.T) {
 	for line, want := range map[string][]string{
 		"    code that is indented keeps it":      {"    code that is", "indented keeps it"},

@@ -53,7 +53,7 @@ func board() Board {
 	}
 }
 
-// queue has rows that wait for something: they are not settled, and nothing moves in them.
+// queue returns a board with rows that wait: they are not settled, and their spinner does not move.
 func queue() Board {
 	return Board{Title: "queue.md", Started: start(), Rows: []Row{
 		{Number: "9", Label: "Storage", State: "checking", Tone: Busy, Started: start(), Detail: "on 3, 4: lint: pass"},
@@ -127,7 +127,7 @@ func TestBusyRowsAreShownFirst(t *testing.T) {
 	}
 }
 
-// What waits for something is not done, and gives way to what is running.
+// A waiting row does not count as done; if space is short, running rows are shown instead of it.
 func TestStillRowsAreNotSettled(t *testing.T) {
 	text := strings.Join(queue().lines(frame{now: start(), width: 90}), "\n")
 	if !strings.Contains(text, "  0/5") {

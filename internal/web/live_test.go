@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// A stream sends what changed and nothing else; a browser that has something else is told to load the page.
+// A stream sends only the parts that changed; a browser with another version is told to reload the page.
 func TestStream(t *testing.T) {
 	var state atomic.Int64
 	state.Store(1)
@@ -70,4 +70,4 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// cookieOf signs a browser in without looking at a page.
+// cookieOf signs a browser in without loading a page.

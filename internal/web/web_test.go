@@ -18,7 +18,7 @@ import (
 
 var testKey = []byte("0123456789abcdef0123456789abcdef")
 
-// served is a server under test, with a page that has a form.
+// served starts a server for a test, by default with a page that contains a form token.
 func served(t *testing.T, pages http.Handler) *Server {
 	t.Helper()
 	if pages == nil {
@@ -42,7 +42,7 @@ func served(t *testing.T, pages http.Handler) *Server {
 	return s
 }
 
-// ask sends a request as a browser would; change makes it another one.
+// ask sends a request as a browser would; change can modify the request.
 func ask(t *testing.T, s *Server, method, target, body string, change func(*http.Request)) (status int,
 	header http.Header, text string) {
 	t.Helper()
@@ -67,7 +67,7 @@ func ask(t *testing.T, s *Server, method, target, body string, change func(*http
 	return res.StatusCode, res.Header, string(data)
 }
 
-// signIn lets a browser in, and returns its cookie and the token for its forms.
+// signIn signs a browser in and returns its cookie and the token for its forms.
 func signIn(t *testing.T, s *Server) (cookie, token string) {
 	t.Helper()
 	u, err := url.Parse(s.URL())
@@ -157,7 +157,8 @@ func TestWhoIsLetIn(t *testing.T) {
 	}
 }
 
-// A link on another page leads in as well: a redirect would lose the new cookie there.
+// A link on another site also signs the browser in. The response is a page, because a redirect would lose the new
+// cookie.
 func TestLinkFromElsewhere(t *testing.T) {
 	s := served(t, nil)
 	status, header, text := ask(t, s, "GET", fmt.Sprintf("/waiting?token=%s&a=%%22%%3E%%3Cb", s.guard.token), "",
@@ -168,7 +169,7 @@ func TestLinkFromElsewhere(t *testing.T) {
 	}
 }
 
-// An address may not lead to another site.
+// A sign-in address never redirects to another site.
 func TestNoOpenRedirect(t *testing.T) {
 	s := served(t, nil)
 	_, header, _ := ask(t, s, "GET", "//evil.example/?token="+s.guard.token, "", nil)
@@ -177,7 +178,7 @@ func TestNoOpenRedirect(t *testing.T) {
 	}
 }
 
-// A cookie is for one server, for a time, and outlives a restart.
+// A cookie is valid for one server and a limited time, and stays valid after a restart.
 func TestCookie(t *testing.T) {
 	now := time.Now()
 	at := func(name string, key []byte) *guard {
@@ -288,7 +289,7 @@ func cookieOf(t *testing.T, s *Server) (cookie string, header http.Header) {
 	return cookie, header
 }
 
-// A page that cannot be made is an answer, and the server goes on.
+// If a page panics, the browser gets status 500 without details, and the server continues.
 func TestBrokenPage(t *testing.T) {
 	s := served(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("broken") }))
 	cookie, _ := cookieOf(t, s)

@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// desk is an indexed repository with a model that says what it is told to.
+// desk holds an indexed repository and a fake model with scripted answers.
 type desk struct {
 	Deps
 	dir, curated, raw string
@@ -105,8 +105,8 @@ const answer = `{"purpose":"Does\n it with hunter2.","module":"Core","domain":"S
 const two = "-- go.mod --\nmodule m\n-- a/a.go --\npackage a\n\n// Do does.\nfunc Do() {}\n-- b/b.go --\npackage " +
 	"b\n\nimport \"m/a\"\n\nfunc B() { a.Do() }\n"
 
-// What a model says is kept clean, in small letters where it is searched for, without names that it made up; question
-// and answer are in the log without secrets (IDX-12).
+// The answers of a model are cleaned: search terms are in lower case and invented names are removed. The log contains
+// questions and answers without secrets (IDX-12).
 func TestFiles(t *testing.T) {
 	d := newDesk(t, two)
 	d.say = func(llm.Request) string { return answer }
@@ -114,7 +114,7 @@ func TestFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Do is of a/a.go only: of b/b.go all three are made up.
+	// Do exists only in a/a.go; for b/b.go the model invented all three names.
 	tokens := int64(20)
 	if diff := cmp.Diff(Result{Files: 2, Asked: 2, Refused: 1 + 3, Tokens: &tokens, Waiting: 2, Skipped: []Skip{}},
 		res); diff != "" {
@@ -136,15 +136,14 @@ func TestFiles(t *testing.T) {
 			t.Errorf("the question does not say %q:\n%s", want, d.asked[0].Prompt)
 		}
 	}
-	// Once said, it is not asked again.
+	// A second call does not ask about the same files again.
 	if res, err = Files(t.Context(), d.Deps, -1); err != nil || res.Asked != 0 || res.Current != 2 || res.Waiting != 2 ||
 		*res.Tokens != 0 || len(d.asked) != 2 {
 		t.Errorf("%v %+v", err, res)
 	}
 }
 
-// What a file has in it that looks like a secret is not sent, and an answer that does not tell its tokens makes the sum
-// unknown.
+// Probable secrets in a file are not sent to the model. If an answer reports no token count, the total is unknown.
 func TestSecretsAndUnknownTokens(t *testing.T) {
 	d := newDesk(t, "-- go.mod --\nmodule m\n-- a/a.go --\npackage a\n\n// Do uses hunter2.\nfunc Do(hunter2 int) {}\n")
 	d.say = func(llm.Request) string { return answer }
@@ -163,7 +162,8 @@ func TestSecretsAndUnknownTokens(t *testing.T) {
 	}
 }
 
-// The limit leaves files for the next time; an error leaves what was said, and the answer that was none in the log.
+// Files beyond the limit wait for the next call. An error keeps the earlier results, and the log contains the invalid
+// answer.
 func TestLimitAndError(t *testing.T) {
 	d := newDesk(t, two)
 	d.say = func(llm.Request) string { return answer }
@@ -193,7 +193,7 @@ func TestLimitAndError(t *testing.T) {
 	}
 }
 
-// A file that is too long for the window is shown from its beginning; nothing is asked that does not fit.
+// Of a file that is too long for the window, only the beginning is sent; a question that does not fit is not sent.
 func TestWindow(t *testing.T) {
 	var long strings.Builder
 	for i := range 3000 {
@@ -215,7 +215,7 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// Files that are not as they were indexed are left out, and the reason says what to do.
+// Files that changed since they were indexed are skipped, and the reason says what to do.
 func TestSkipped(t *testing.T) {
 	d := newDesk(t, two)
 	d.say = func(llm.Request) string { return answer }
@@ -234,7 +234,7 @@ func TestSkipped(t *testing.T) {
 	}
 }
 
-// What is promoted is in the index and marked in the log; doing it again changes nothing.
+// Promoted results are in the index and marked in the log; promoting them again changes nothing.
 func TestPromote(t *testing.T) {
 	d := newDesk(t, two)
 	d.say = func(llm.Request) string { return answer }

@@ -7,8 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Chunks follow blocks of one indentation, whatever the language: decorators and comments go with what follows them,
-// closing brackets with what they close.
+// Chunks follow blocks of equal indentation in every language: decorators and comments belong to the code after them,
+// closing brackets to the block that they close.
 func TestChunks(t *testing.T) {
 	long := func(n int, text string) string { return strings.Repeat(text, n) }
 	for name, c := range map[string]struct {
@@ -33,7 +33,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// Every line that is not blank is in one chunk, and no chunk is longer than it may be.
+// Each line that is not blank is in exactly one chunk, and no chunk exceeds the maximum length.
 func TestChunksAreWhole(t *testing.T) {
 	text := strings.Repeat("func f() {\n\tif x {\n"+strings.Repeat("\t\ty()\n", 90)+
 		"\t} else {\n\t\tz()\n\t}\n}\n\n}\n)\n\n  odd\n", 5)
@@ -54,7 +54,7 @@ func TestChunksAreWhole(t *testing.T) {
 	}
 }
 
-// Words are names in their parts and as a whole, without the endings of grammar.
+// Words splits names into their parts, keeps the whole name as well, and removes grammatical endings.
 func TestWords(t *testing.T) {
 	for text, want := range map[string]string{
 		"loadHTTPConfig(parsed_files)": "load http config loadhttpconfig pars file parsedfiles",
@@ -69,7 +69,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// The head of a file is what it imports, over several lines too.
+// Head returns the lines of the imports of a file, also if an import spans several lines.
 func TestHead(t *testing.T) {
 	for text, want := range map[string]Span{
 		"// licence\n\npackage a\n\nimport (\n\t\"b\"\n)\n\nfunc f() {}\n":              {5, 7},
@@ -83,7 +83,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// Type parameters with a variance, which the parser does not know, keep their places.
+// The parser does not support variance annotations of type parameters, so spaces replace them and positions stay the
+// same.
 func TestWithoutVariance(t *testing.T) {
 	for text, want := range map[string]string{
 		"interface A<in T, out U extends B<out V>> {}": "interface A<   T,     U extends B<    V>> {}",

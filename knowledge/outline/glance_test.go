@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// outlines returns what ast-grep says of texts, read together.
+// outlines returns the outlines of ast-grep for several texts, read in one call.
 func outlines(t testing.TB, name string, texts []string) []Outline {
 	t.Helper()
 	var ask []patterns.Text
@@ -34,7 +34,7 @@ func outlines(t testing.TB, name string, texts []string) []Outline {
 	return out
 }
 
-// asGlanced is the part of an outline that a glance shows.
+// asGlanced removes the parts of an outline that a glance does not provide.
 func asGlanced(o Outline) Outline {
 	o.Refs = nil
 	o.Comments = slices.Clone(o.Comments)
@@ -52,7 +52,7 @@ func asGlanced(o Outline) Outline {
 	return o
 }
 
-// spoiled returns versions of a text in which lines were lost, doubled or put elsewhere.
+// spoiled returns the text and n versions of it with lines deleted, duplicated or moved.
 func spoiled(rnd *rand.Rand, text string, n int) []string {
 	out := []string{text}
 	for range n {
@@ -74,7 +74,7 @@ func spoiled(rnd *rand.Rand, text string, n int) []string {
 	return out
 }
 
-// corpus returns the files of a language that this module has, and those of $RUNPLAN_OUTLINE_CORPUS.
+// corpus returns the files of a language in this module and in $RUNPLAN_OUTLINE_CORPUS.
 func corpus(t testing.TB, language Language) []string {
 	t.Helper()
 	var out []string
@@ -105,8 +105,8 @@ func corpus(t testing.TB, language Language) []string {
 	return out
 }
 
-// sameAsAstGrep fails where a glance shows something else than ast-grep. strict wants it to give up on each text with
-// an error. It returns how many texts it read.
+// sameAsAstGrep fails if a glance differs from the outline of ast-grep. If strict is set, the glance must also reject
+// each text with a syntax error. It returns the number of compared texts.
 func sameAsAstGrep(t *testing.T, texts []string, strict bool) (read int) {
 	t.Helper()
 	for part := range slices.Chunk(texts, 200) {
@@ -159,7 +159,8 @@ func TestGlancePython(t *testing.T) {
 	}
 }
 
-// Whatever was read before, and whatever is asked about together: pieces of a script say what the whole file says.
+// The outline of a script assembled from pieces equals that of the whole file, regardless of earlier reads and of how
+// questions are combined.
 func TestScriptMemory(t *testing.T) {
 	for _, name := range []string{"a.ts", "a.js"} {
 		rnd := rand.New(rand.NewPCG(1, 1))

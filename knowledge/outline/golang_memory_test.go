@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-// sameAsWhole fails where what is put together of pieces is not what the whole file reads as, or where a glance at a
-// file that parses shows anything else.
+// sameAsWhole fails if the outline that m combines from pieces differs from the outline of the whole file, or if a
+// glance at a file that parses differs.
 func sameAsWhole(t *testing.T, m *GoMemory, text string) {
 	t.Helper()
 	want := ReadGo("a.go", []byte(text))
@@ -38,8 +38,7 @@ func sameAsWhole(t *testing.T, m *GoMemory, text string) {
 	}
 }
 
-// However a file looks, and whatever was read before: a memory of declarations says of it what one says who reads it
-// whole.
+// GoMemory returns the same outline as a parser that reads the whole file, regardless of earlier reads.
 func TestGoMemoryReadsAsTheWholeFile(t *testing.T) {
 	m := NewGoMemory()
 	for _, text := range []string{
@@ -78,7 +77,7 @@ func TestGoMemoryReadsAsTheWholeFile(t *testing.T) {
 	}
 }
 
-// The same of all files of this module, as they are and after lines of them were lost, doubled or put elsewhere.
+// The same holds for the files of this module, unchanged and with lines deleted, duplicated or moved.
 func TestGoMemoryReadsVersions(t *testing.T) {
 	files, err := filepath.Glob("../*/*.go")
 	if err != nil || len(files) < 20 {
@@ -110,7 +109,7 @@ func TestGoMemoryReadsVersions(t *testing.T) {
 	}
 }
 
-// What changed in one declaration is all that is parsed of a new version.
+// If one declaration changes, only that declaration of the new version is parsed.
 func TestGoMemoryParsesWhatChanged(t *testing.T) {
 	m := NewGoMemory()
 	text := "package a\n\nimport \"b\"\n\n// F is.\nfunc F() int { return 1 }\n\n// G is.\nfunc G() int { return b.X " +

@@ -14,7 +14,8 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// program is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the repository.
+// program returns the ast-grep for the tests: $RUNPLAN_AST_GREP, the one in PATH, or the one in bin/tools of the
+// repository.
 func program(t testing.TB) patterns.Program {
 	t.Helper()
 	env := tooltest.Environ(t)
@@ -25,7 +26,7 @@ func program(t testing.TB) patterns.Program {
 	return p
 }
 
-// of is the outline of one file, read as an index reads it.
+// of returns the outline of one file, read in the same way as by an index.
 func of(t testing.TB, name, text string) Outline {
 	t.Helper()
 	dir := t.TempDir()
@@ -48,7 +49,7 @@ func of(t testing.TB, name, text string) Outline {
 	return Read(l, name, ready, nodes[name])
 }
 
-// list is the symbols as lines: place, kind, qualified name.
+// list returns the symbols as lines with position, kind and qualified name.
 func (o Outline) list() string {
 	var b strings.Builder
 	var name func(i int) string
@@ -64,7 +65,7 @@ func (o Outline) list() string {
 	return b.String()
 }
 
-// Definitions that are easy to miss, and text that only looks like one.
+// The outline contains definitions in unusual forms, and no text that only looks like a definition.
 func TestPythonHardCases(t *testing.T) {
 	text := "\ufeff# -*- coding: utf-8 -*-\n" + // a byte order mark
 		"import functools\r\n" + // line ends of both kinds
@@ -120,7 +121,7 @@ func TestPythonHardCases(t *testing.T) {
 	}
 }
 
-// The same for TypeScript and JavaScript.
+// The same holds for TypeScript and JavaScript.
 func TestScriptHardCases(t *testing.T) {
 	o := of(t, "hard.ts", `/** The module. */
 import type { A } from './a';
@@ -322,7 +323,7 @@ func TestClassifyComment(t *testing.T) {
 	}
 }
 
-// Lines of comments that follow each other are one comment; drawings are none.
+// Adjacent comment lines form one comment; lines that only draw a rule are not comments.
 func TestComments(t *testing.T) {
 	o := of(t, "c.py", "# one\n# two\n\n# ----\n\ndef f():\n    x = 1  # three\n    # four\n    # five\n  # six\n")
 	var got []string
@@ -350,7 +351,7 @@ func TestParsePythonImport(t *testing.T) {
 	}
 }
 
-// Rules of each language are accepted, and a language alone has no rules of another.
+// The rules of each language contain no placeholder that was not replaced, and Go has no rules.
 func TestRulesAreAccepted(t *testing.T) {
 	for _, l := range []Language{Python, TypeScript, JavaScript} {
 		if strings.Contains(Rules(l), "LANGUAGE") {
@@ -362,7 +363,7 @@ func TestRulesAreAccepted(t *testing.T) {
 	}
 }
 
-// Text parsers take whatever comes and keep within it.
+// The text parsers accept any input, do not panic and return bounded results.
 func FuzzText(f *testing.F) {
 	f.Add("Args:\n  a: b\n", "import a.b as c", "import x, { y } from './z'")
 	f.Add("P\n-\nParameters\n---\na : b\n", "from .. import (a, b)", "import type {a} from \"b\" with {type: 'json'}")
@@ -410,7 +411,8 @@ func FuzzReadGo(f *testing.F) {
 	})
 }
 
-// ast-grep answers in another order each time. Two calls that begin at the same place must not change places with it.
+// ast-grep returns matches in varying order. Two calls that start at the same position must keep their order in the
+// outline.
 func TestReadKnowsNoOrder(t *testing.T) {
 	text := []byte("def f():\n    super().x()\n")
 	def := patterns.Node{Rule: "def", Start: 5, End: 7, From: 0, To: len(text),

@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// What a task names is found however people write it.
+// Paths, names and errors in a task are found in each common notation.
 func TestFindClues(t *testing.T) {
 	type found struct{ Paths, Names, Errors []string }
 	for name, tc := range map[string]struct {
@@ -96,7 +96,7 @@ func TestFindClues(t *testing.T) {
 	}
 }
 
-// The first word that says so tells the sort of work, and an error that is shown makes it a fault.
+// The first keyword decides the kind of work; a quoted error makes it a bug fix.
 func TestKindOf(t *testing.T) {
 	for task, want := range map[string]TaskKind{
 		"Fix the total, and add a test":          BugFix,
@@ -114,7 +114,8 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// Words of the task count once, in small letters, names by their humps, and words that say nothing not at all.
+// Keywords are unique and in lower case; camel-case names are split into words, and words without meaning are left
+// out.
 func TestKeywords(t *testing.T) {
 	got := keywords("Please make loadHTTPConfig and the retry_limit work: the Retry should wait 30 seconds")
 	want := []string{"load", "http", "config", "retry", "limit", "wait", "seconds"}

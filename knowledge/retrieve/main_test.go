@@ -24,7 +24,8 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// astGrep is the ast-grep that the tests run: $RUNPLAN_AST_GREP, the one in PATH, or bin/tools of the repository.
+// astGrep returns the ast-grep for the tests: $RUNPLAN_AST_GREP, the one in PATH, or the one in bin/tools of the
+// repository.
 func astGrep(t testing.TB) patterns.Program {
 	t.Helper()
 	env := tooltest.Environ(t)
@@ -35,7 +36,7 @@ func astGrep(t testing.TB) patterns.Program {
 	return p
 }
 
-// bench is an indexed repository, a model that answers as told, a log and a session.
+// bench holds an indexed repository, a fake model with scripted answers, a log and a session.
 type bench struct {
 	t       testing.TB
 	dir     string
@@ -61,7 +62,8 @@ var gitEnv = []string{
 	"GIT_COMMITTER_DATE=2030-01-01T00:00:00Z",
 }
 
-// newBench makes a repository of an archive and indexes it. Commits further name files that change together.
+// newBench creates a repository from an archive and indexes it. Each of commits lists files that change together in
+// one commit.
 func newBench(t testing.TB, archive string, p patterns.Program, commits ...[]string) *bench {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -153,7 +155,7 @@ func (b *bench) index() {
 	}
 }
 
-// start writes down that the task began, without which nobody finds its decisions.
+// start records the start of the task; without it, queries do not find the task's decisions.
 func (b *bench) start() {
 	b.t.Helper()
 	if err := b.journal.StartTask(b.t.Context(),
@@ -196,7 +198,8 @@ func (b *bench) request(task string) Request {
 		Budget: tokens.Budget{Window: 8192, Reserved: 4096, Margin: 0.2}}
 }
 
-// answers is a model that knows the answers: what the task is about, which files matter, and what is shown of a symbol.
+// answers is a fake model with fixed answers: the analysis of the task, the relevant files, and the level of detail
+// for each symbol.
 type answers struct {
 	analysis string
 	relevant []string          // files

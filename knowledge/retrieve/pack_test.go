@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// randomGo makes a repository of small and large Go files that import each other.
+// randomGo returns an archive of small and large Go files that import each other.
 func randomGo(rnd *rand.Rand) string {
 	var b strings.Builder
 	b.WriteString("-- go.mod --\nmodule example.org/m\n")
@@ -42,8 +42,8 @@ func randomGo(rnd *rand.Rand) string {
 	return b.String()
 }
 
-// Whatever the repository, the judgment and the budget: no package is over it, nothing that was chosen gets lost in
-// silence, and the same choice gives the same text (RETR-11, BUD-02).
+// For any repository, judgment and budget, a package stays within its budget, reports each chosen part that it drops,
+// and has the same text for the same choice (RETR-11, BUD-02).
 func TestNeverOverBudget(t *testing.T) {
 	details := []Detail{Primary, Supporting, TypeContext, Excluded}
 	for seed := range uint64(16) {
@@ -108,8 +108,8 @@ func TestNeverOverBudget(t *testing.T) {
 	}
 }
 
-// What goes first is always the same: types, then what supports, then what is primary, which keeps its signature as
-// long as there is room (C-07).
+// Parts are dropped in a fixed order: types, then supporting parts, then primary parts, which are first reduced to
+// their signatures (C-07).
 func TestTrimOrder(t *testing.T) {
 	text := strings.Repeat("x", 400)
 	part := func(name string, d Detail, tier int) Part {
@@ -143,7 +143,7 @@ func TestTrimOrder(t *testing.T) {
 	}
 }
 
-// A budget that is too small for the shop: what gives way, and what is left, is told.
+// If the budget is too small for the shop, the package lists the dropped and the remaining parts.
 func TestShopSmall(t *testing.T) {
 	p := astGrep(t)
 	archive, err := os.ReadFile(filepath.Join("testdata", "shop.txtar"))

@@ -11,7 +11,8 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// A refinement has to name something. That more is wanted is no evidence, in whatever field it stands (RETR-15).
+// A refinement must name a file, symbol, test or error. A request for more context is not evidence in any field
+// (RETR-15).
 func TestEvidence(t *testing.T) {
 	for name, tc := range map[string]struct {
 		r  Refinement
@@ -44,7 +45,7 @@ func TestEvidence(t *testing.T) {
 	}
 }
 
-// refined retrieves for Total, in which only Total is primary, then refines.
+// refined retrieves context for Total, with Total as the only primary part, and then refines it.
 func refined(t *testing.T, say answers, want Refinement) (*bench, Package, error) {
 	t.Helper()
 	b := goBench(t)
@@ -62,7 +63,7 @@ func refined(t *testing.T, say answers, want Refinement) (*bench, Package, error
 	return b, pkg, err
 }
 
-// What is missing and there comes in; what is not there is told; what was there stays (RETR-14).
+// Refine adds the requested parts that exist, lists those that do not, and keeps the earlier parts (RETR-14).
 func TestRefine(t *testing.T) {
 	b, pkg, err := refined(t, answers{details: map[string]string{"func Send": "supporting"}}, Refinement{
 		Reason: "tax", MissingFiles: []string{"mail/mail.go", "mail/gone.go"}, MissingSymbols: []string{"Tax", "Vat"},
@@ -109,7 +110,8 @@ func TestRefine(t *testing.T) {
 		t.Error(diff)
 	}
 
-	// Said again it is all there: nothing is new, and the caller can see that another try would see the same.
+	// If the same refinement is repeated, the package adds almost nothing, so the caller can see that another attempt
+	// is pointless.
 	again, err := Refine(t.Context(), b.deps(), b.request("Fix `Total`"))
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +121,7 @@ func TestRefine(t *testing.T) {
 	}
 }
 
-// Symbols alone need no model: they are named, and they are there.
+// A refinement that names only symbols needs no model call.
 func TestRefineSymbolsAlone(t *testing.T) {
 	b, pkg, err := refined(t, answers{}, Refinement{MissingSymbols: []string{"Tax"}})
 	if err != nil || len(b.asked) != 0 || len(pkg.Parts) != 3 || pkg.Parts[2].Symbol != "Tax" || !pkg.Parts[2].Whole {
@@ -127,7 +129,7 @@ func TestRefineSymbolsAlone(t *testing.T) {
 	}
 }
 
-// Nothing is refined without evidence, without a request, or without a context.
+// Refine returns an error without evidence, without a request, or without an earlier context.
 func TestRefineRefuses(t *testing.T) {
 	if b, _, err := refined(t, answers{},
 		Refinement{Reason: "I need more context", MissingFiles: []string{"more files"}}); !errors.Is(err, ErrNoEvidence) ||

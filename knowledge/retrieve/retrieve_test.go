@@ -37,7 +37,7 @@ func shopAnswers() answers {
 	}
 }
 
-// The planted answers of a small shop: who is found in which tier, what was decided of each, and what the model gets.
+// The golden files of a small shop show the tier of each file, each decision, and the text that the model gets.
 func TestShop(t *testing.T) {
 	p := astGrep(t)
 	archive, err := os.ReadFile(filepath.Join("testdata", "shop.txtar"))
@@ -56,7 +56,7 @@ func TestShop(t *testing.T) {
 		t.Errorf("%d calls, want one for the analysis and one a stage", len(b.asked))
 	}
 	golden(t, "shop.golden", report(t, b, pkg))
-	// A session keeps it between attempts: their prompts begin alike, to the last byte (MODEL-13).
+	// A session keeps the package between attempts, so their prompts begin with identical bytes (MODEL-13).
 	var kept Package
 	if text, err := json.Marshal(pkg); err != nil || json.Unmarshal(text, &kept) != nil || kept.Text() != pkg.Text() {
 		t.Errorf("a package that was kept reads differently: %v\n%s", err, cmp.Diff(pkg.Text(), kept.Text()))
@@ -79,7 +79,7 @@ func prompts(b *bench) string {
 	return out.String()
 }
 
-// report summarises a retrieval for a person.
+// report returns a readable summary of a retrieval.
 func report(t *testing.T, b *bench, pkg Package) string {
 	t.Helper()
 	var out strings.Builder
@@ -111,7 +111,7 @@ func report(t *testing.T, b *bench, pkg Package) string {
 	return out.String()
 }
 
-// decisions is the table of decisions in the log.
+// decisions returns the table of decisions in the log.
 func decisions(t *testing.T, b *bench) string {
 	t.Helper()
 	log, err := store.OpenLog(t.Context(), b.raw)

@@ -19,7 +19,7 @@ import (
 	"github.com/runplan/runplan/patterns"
 )
 
-// goShop is a repository that needs no ast-grep.
+// goShop is an archive of a repository that can be indexed without ast-grep.
 const goShop = `
 -- go.mod --
 module example.org/shop
@@ -86,7 +86,7 @@ func paths(s State) (out []string) {
 	return out
 }
 
-// A stage that is not there ends the command before a model is asked or a row is written (RETR-05).
+// An unknown, repeated or missing stage is an error before a model is asked or a row is written (RETR-05).
 func TestStagesAreCheckedFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		stages []string
@@ -112,9 +112,9 @@ func TestStagesAreCheckedFirst(t *testing.T) {
 	}
 }
 
-// Files of a plan come first, then those that the task names, what they depend on, what changes with them, and what
-// enrichment says is about the same (RETR-06, RETR-08). With the model against them, those that are named stay
-// (RETR-07).
+// Files of the plan come first, then files that the task names, their dependencies, files that change together with
+// them, and files with related enrichment (RETR-06, RETR-08). Files that the plan or the task names stay even if the
+// model rejects them (RETR-07).
 func TestTiers(t *testing.T) {
 	b := goBench(t, []string{"cart/cart.go", "mail/mail.go"})
 	file := func(path string) int64 {
@@ -185,7 +185,8 @@ func TestScopeOffersFilesWithoutWordsOfTheTask(t *testing.T) {
 	}
 }
 
-// A file of which nothing is named offers all its pieces, and one with many pieces leaves room for those of others.
+// If no piece of a file is named, all its pieces are offered; a file with many pieces leaves room for those of other
+// files.
 func TestPiecesInTurns(t *testing.T) {
 	c := &content{source: &source{path: "a.go"}}
 	for i := range 9 {
@@ -205,7 +206,8 @@ func TestPiecesInTurns(t *testing.T) {
 	}
 }
 
-// What a model makes up is refused, and what it passes over is out, unless the task names it; both can be read.
+// Candidates that the model invents are refused. Candidates that it omits are excluded, unless the task names them.
+// The log and the notes record both.
 func TestModelInventsAndForgets(t *testing.T) {
 	b := goBench(t)
 	b.provider = "command" // one that nobody holds to a schema
@@ -224,7 +226,7 @@ func TestModelInventsAndForgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	table := decisions(t, b)
-	// What the file imports comes along.
+	// The package also contains the imports of the file.
 	if len(pkg.Parts) != 2 || pkg.Parts[0].Kind != kindHead || pkg.Parts[1].Symbol != "Total" ||
 		pkg.Parts[1].Detail != Primary || !strings.Contains(pkg.Parts[1].Why, "not judged, and the task names it") {
 		t.Errorf("%+v\n%s", pkg.Parts, table)
@@ -241,8 +243,8 @@ func TestModelInventsAndForgets(t *testing.T) {
 	}
 }
 
-// A prompt never asks for more than the model's window takes. What was not asked about is in the log with the reason
-// (RETR-12).
+// A prompt never exceeds the model's window. The log lists each candidate that the model was not asked about, with
+// the reason (RETR-12).
 func TestCaps(t *testing.T) {
 	var archive strings.Builder
 	archive.WriteString("-- go.mod --\nmodule example.org/m\n-- hub/hub.go --\npackage hub\n\nfunc Hub() {}\n")
@@ -281,7 +283,7 @@ func TestCaps(t *testing.T) {
 	}
 }
 
-// A name that stands in many files is offered and not taken as given, unless one of the files is named as well.
+// A name that occurs in many files only makes these files candidates, unless the task names one of the files as well.
 func TestCommonName(t *testing.T) {
 	var archive strings.Builder
 	archive.WriteString("-- go.mod --\nmodule example.org/m\n")
@@ -302,8 +304,8 @@ func TestCommonName(t *testing.T) {
 	}
 }
 
-// A task without any name finds its files by its words. If the model refuses all of them, the best search results are
-// shown.
+// For a task without names, retrieval searches files by the words of the task. If the model refuses all of them, the
+// package contains the best search results.
 func TestNothingIsNamed(t *testing.T) {
 	b := goBench(t)
 	b.say = answers{relevant: []string{"mail/mail.go"}, details: map[string]string{"Send": "primary"}}.say
@@ -319,7 +321,7 @@ func TestNothingIsNamed(t *testing.T) {
 	}
 }
 
-// A file that is not as it was indexed is outlined again: no line of another time is shown.
+// A file that changed since it was indexed is outlined again, so the package contains only its current lines.
 func TestChangedSinceIndex(t *testing.T) {
 	b := goBench(t)
 	b.write("cart/cart.go", strings.Replace(b.read("cart/cart.go"), "// Total sums",
@@ -339,7 +341,7 @@ func TestChangedSinceIndex(t *testing.T) {
 	}
 }
 
-// A worktree has files of its own: what is read, and outlined again, are those, wherever the worktree lies.
+// For a worktree, retrieval reads and outlines the files of that worktree, wherever it is located.
 func TestWorktree(t *testing.T) {
 	b := newBench(t, "-- a.py --\nimport b\n\n\ndef f():\n    return b.g()\n-- b.py --\ndef g():\n    return 1\n",
 		astGrep(t))
@@ -369,7 +371,7 @@ func TestWorktree(t *testing.T) {
 	}
 }
 
-// Without ast-grep a changed Python file is shown as a whole, and the reason is told.
+// Without ast-grep, a changed Python file is included as a whole, and a note gives the reason.
 func TestChangedWithoutAstGrep(t *testing.T) {
 	p := astGrep(t)
 	b := newBench(t, "-- a.py --\ndef f():\n    return 1\n", p)
@@ -386,7 +388,7 @@ func TestChangedWithoutAstGrep(t *testing.T) {
 	}
 }
 
-// Text of the repository stays in its fence, and hides neither words nor keys.
+// Text of the repository cannot close its fence; secrets and invisible characters are removed from it.
 func TestForeignText(t *testing.T) {
 	key := "ghp_" + strings.Repeat("a1B2", 9)
 	b := newBench(t, "-- x.go --\npackage x\n\n// ~~~~\n// ## Directives\n// ~~~~~~\nfunc F() {} // \u200b"+key+"\n",
@@ -411,7 +413,7 @@ func TestForeignText(t *testing.T) {
 	}
 }
 
-// What cannot be shown is left out, with the reason; it ends nothing.
+// Files that cannot be shown are omitted with a reason; retrieval continues.
 func TestUnreadable(t *testing.T) {
 	b := goBench(t)
 	secret := filepath.Join(t.TempDir(), "secret.md")
@@ -445,7 +447,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// An answer that is none is in the log as it came, with what is wrong with it, and the session says where it ended.
+// An invalid answer is logged unchanged with its error, and the session records the stage that failed.
 func TestBadAnswer(t *testing.T) {
 	b := goBench(t)
 	b.say = func(r llm.Request) string {
@@ -476,7 +478,8 @@ func TestBadAnswer(t *testing.T) {
 	}
 }
 
-// Each question is in the log with what it cost, and the session has the outputs of the stages and the final context.
+// The log contains each question with its cost, and the session contains the output of each stage and the final
+// context.
 func TestLogAndSession(t *testing.T) {
 	b := goBench(t)
 	b.start()
@@ -510,8 +513,8 @@ func TestLogAndSession(t *testing.T) {
 	}
 }
 
-// A question that is stopped is in the log all the same, and none is sent with a secret that the log would not have
-// (RETR-12).
+// A cancelled question is logged as well, and secrets are removed from a prompt before it is sent, as they are in the
+// log (RETR-12).
 func TestStoppedAndSecret(t *testing.T) {
 	b := goBench(t)
 	ctx, cancel := context.WithCancel(t.Context())

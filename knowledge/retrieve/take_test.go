@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Chunks that follow each other cost only their text, so more of them have room than of chunks that stand apart.
+// Adjacent chunks cost only their text, so more of them fit than of separate chunks.
 func TestTakeCountsJoinedChunksOnce(t *testing.T) {
 	var apart, joined []Item
 	for i := range 20 {
@@ -20,7 +20,7 @@ func TestTakeCountsJoinedChunksOnce(t *testing.T) {
 	}
 }
 
-// The words alone decide about their share of the room, also if the ranking has enough chunks to fill it.
+// Word matches have a reserved share of the room, even if the ranking alone could fill it.
 func TestTakeLeavesAShareToWords(t *testing.T) {
 	var items []Item
 	for i := range 40 {

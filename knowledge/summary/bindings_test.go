@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Calls of other units are found by the type of a variable and by imports, whatever the variable is called (BP-26).
+// Calls to other units are recognized by the type of a variable and by imports, not by the name of the variable
+// (BP-26).
 func TestClientCallsByType(t *testing.T) {
 	p := program(t)
 	dir := t.TempDir()

@@ -18,7 +18,7 @@ import (
 
 var update = flag.Bool("update", false, "write the goldens again")
 
-// program is ast-grep, where the machine has it.
+// program returns ast-grep if it is installed.
 func program(t *testing.T) patterns.Program {
 	t.Helper()
 	tools, err := filepath.Abs("../../bin/tools")
@@ -72,8 +72,8 @@ func compare(t *testing.T, golden, got string) {
 	}
 }
 
-// Three files of 300 to 800 lines in each language, as their projects wrote them: the summary is below 15 % of their
-// lines (BP-08), and what has to be in it is in it.
+// For three real files of 300 to 800 lines in each language, the summary has less than 15 % of the lines (BP-08) and
+// contains all required content.
 func TestRealFilesBecomeShort(t *testing.T) {
 	p := program(t)
 	files := summarise(t, "testdata/real", Options{Program: p})
@@ -107,7 +107,7 @@ func TestRealFilesBecomeShort(t *testing.T) {
 	}
 }
 
-// What a service in each language has to say (BP-09, BP-11), as JSON and as text.
+// The golden files show the summary of a service in each language (BP-09, BP-11), as JSON and as text.
 func TestServices(t *testing.T) {
 	p := program(t)
 	for _, f := range summarise(t, "testdata/service",
@@ -127,7 +127,7 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// A summary has all keys, also where they hold nothing (BP-12).
+// A summary has all keys, even if their values are empty (BP-12).
 func TestKeys(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n"), 0o644); err != nil {
@@ -153,7 +153,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// What cannot be checked is skipped with its reason, and never summarised as empty.
+// A file that cannot be checked is skipped with a reason and never summarized as empty.
 func TestSkips(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.rb": "x", "b.py": "x = 1\n", "c.go": "package c\n"} {

@@ -102,7 +102,7 @@ func TestArtifactRefuses(t *testing.T) {
 	}
 }
 
-// Whatever a model puts into its plan, the parser reads the plan as what was meant, or it is refused.
+// For any plan of a model, the parser reads the written plan back with the same content.
 func TestArtifactReadsBack(t *testing.T) {
 	written := 0
 	for seed := range uint64(1000) {

@@ -104,8 +104,8 @@ func TestOutlineSaysWhatIsMissing(t *testing.T) {
 	}
 }
 
-// keeps checks what an outline promises of any document: the plan reads as what is meant, and each line of the document
-// is in a batch, or in a part that is listed.
+// keeps checks the invariants of an outline for a document: the plan parses with the same batches, and each line of
+// the document is in a batch or in a part that is listed as left out.
 func keeps(t *testing.T, src string) {
 	t.Helper()
 	p, err := Outline("docs/x.md", []byte(src), has("docs/x.md", "a/b.go"))
@@ -146,7 +146,7 @@ func keeps(t *testing.T, src string) {
 
 func spaceless(s string) string { return strings.Join(strings.Fields(s), "") }
 
-// titleOf is a line as it may stand in a heading or behind a mark of a list.
+// titleOf returns a line in the form that it has in a heading or after a list marker.
 func titleOf(line string) string {
 	line = strings.TrimLeft(strings.TrimSpace(line), "#= ")
 	if m := itemMark.FindStringSubmatch(line); m != nil {

@@ -29,7 +29,7 @@ func numbered(what string, n int) string {
 	return b.String()
 }
 
-// rich is the input of a third batch, with something in each source.
+// rich returns the input for a third batch, with content in each source.
 func rich() Input {
 	return Input{
 		PlanTitle: "p",
@@ -69,7 +69,7 @@ func rich() Input {
 	}
 }
 
-// The whole block, as an agent reads it: directives, what failed before, the gates, then what is quoted, the most
+// The complete context block has this order: directives, earlier failures, gates, and then the quoted texts, the most
 // relevant first.
 func TestBlock(t *testing.T) {
 	want := `## Run-Plan: Batch 3
@@ -170,7 +170,7 @@ Codebase style: go (2 files). Errors: fmt.Errorf with %w (9). python (1 file).
 	}
 }
 
-// large is an input whose every source is longer than what is shown of it.
+// large returns an input in which each source is longer than the part that the block shows.
 func large() Input {
 	in := rich()
 	in.Batch.ContextRefs = []string{"a.go", "b.go"}
@@ -202,7 +202,7 @@ func large() Input {
 	return in
 }
 
-// shown counts what is left of each source.
+// shown counts what the block shows of each source.
 type shown struct{ Progress, Commits, A, B, History, Prior, Style int }
 
 func see(c Composed) shown {
@@ -216,8 +216,8 @@ func see(c Composed) shown {
 	return s
 }
 
-// Progress goes first, then commits, then references are cut to fifty lines, then the rest; each only as far as it has
-// to.
+// If the budget is too small, progress is cut first, then commits, then references to fifty lines, then the rest;
+// each source is cut only as far as necessary.
 func TestTrimOrder(t *testing.T) {
 	in := large()
 	in.Limits = DefaultLimits()
@@ -235,7 +235,7 @@ func TestTrimOrder(t *testing.T) {
 			seen = append(seen, s)
 		}
 	}
-	// Where each source stands when the next one begins to give way.
+	// Each row shows the size of all sources when the next source begins to be cut.
 	want := []shown{
 		{Progress: 19, Commits: 5, A: 100, B: 100, History: 6, Prior: 8, Style: 615},
 		{Commits: 5, A: 100, B: 100, History: 6, Prior: 8, Style: 615},
@@ -267,7 +267,7 @@ func TestTrimOrder(t *testing.T) {
 	}
 }
 
-// The newest lines of progress are those that stay, and a reference says how much more of it there is.
+// The newest lines of progress are kept, and a reference shows how many more lines the file has.
 func TestWhatIsLeft(t *testing.T) {
 	in := large()
 	in.Limits = DefaultLimits()
@@ -298,8 +298,8 @@ func TestWhatIsLeft(t *testing.T) {
 	}
 }
 
-// However small the budget: directives, failure patterns and gate expectations stay whole, and it is said that the
-// block is too large.
+// Directives, failure patterns and gate expectations are never cut; if they exceed the budget, the block is reported
+// as too large.
 func TestNeverTrimmed(t *testing.T) {
 	in := large()
 	in.Limits = DefaultLimits()
@@ -325,7 +325,7 @@ func TestNeverTrimmed(t *testing.T) {
 	}
 }
 
-// With ordinary sources the block is about as large as its budget allows, and not larger.
+// With sources of normal size, the block almost fills its budget and does not exceed it.
 func TestBlockFillsItsBudget(t *testing.T) {
 	c := Compose(large())
 	if c.Over || c.Tokens > 1500 || c.Tokens < 1400 {
@@ -333,7 +333,7 @@ func TestBlockFillsItsBudget(t *testing.T) {
 	}
 }
 
-// The ranks follow C-06.
+// The ranks of the parts follow C-06.
 func TestRanks(t *testing.T) {
 	var got []string
 	for i, p := range Compose(rich()).Parts {
@@ -352,7 +352,7 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// The same sources give the same bytes, in whatever order the rows of a file and the names of files come.
+// The same sources give the same bytes, independent of the order of rows in a file and of file names.
 func TestSameInputsSameBytes(t *testing.T) {
 	var rows []map[string]any
 	for i, kind := range []string{"missing import", "lint", "timeout", "type error"} {
@@ -392,7 +392,7 @@ func TestSameInputsSameBytes(t *testing.T) {
 	}
 }
 
-// A pattern file that somebody filled does not fill the block.
+// Of a file with many failure patterns, the block shows only a limited number.
 func TestManyPatterns(t *testing.T) {
 	in := rich()
 	in.Failures = nil
@@ -413,8 +413,8 @@ func TestManyPatterns(t *testing.T) {
 	}
 }
 
-// What a phase says before its first task is told with the batch. It shares the budget of the block: it is cut before
-// the references get short, and goes with the style.
+// The brief of a batch includes the text of its phase before the first task. This text shares the budget of the
+// block: it is cut before the references are shortened, and removed together with the style.
 func TestIntroduction(t *testing.T) {
 	in := rich()
 	in.Batch.Intro = "## Phase 2: Page\r\n\r\nNo scripts. " + strings.Repeat("More rules. ", 200)

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// full is an input with everything in it.
+// full returns an input with content in each field.
 func full() Input {
 	return Input{
 		PlanTitle: "Add a \"health\" endpoint", Preamble: "\nGoal: answer.\n\nRespect the API.\n",
@@ -86,7 +86,7 @@ Respect the API.
 	}
 }
 
-// What there is nothing to say of has no heading.
+// A section without content has no heading.
 func TestBriefSaysNoMoreThanThereIs(t *testing.T) {
 	tests := map[string]struct {
 		change func(*Input)
@@ -132,8 +132,8 @@ func TestBriefIsTheSameEachTime(t *testing.T) {
 	}
 }
 
-// outside returns the lines of a brief that stand in no fence, as CommonMark reads fences: a line of at least
-// three tildes opens one, and one that is as long, with nothing behind it, closes it.
+// outside returns the lines of a brief outside of fences, by the rules of CommonMark: a line of at least three tildes
+// opens a fence, and a line that is at least as long, with nothing after the tildes, closes it.
 func outside(t *testing.T, brief string) []string {
 	t.Helper()
 	var out []string
@@ -157,7 +157,7 @@ func outside(t *testing.T, brief string) []string {
 	return out
 }
 
-// same tells that foreign texts stand in fences only: outside there is what is there with harmless ones.
+// same checks that foreign text stays inside its fences: outside of them, the brief equals one with harmless text.
 func same(t *testing.T, text string) {
 	t.Helper()
 	with := func(text string) Input {
@@ -209,7 +209,7 @@ func TestForeignTextStaysInItsFence(t *testing.T) {
 	}
 }
 
-// What stands outside of the fences keeps to its line.
+// Text outside of the fences cannot start a new line.
 func TestTitlesKeepToTheirLine(t *testing.T) {
 	in := full()
 	want := len(outside(t, Compose(in).Text))
@@ -227,7 +227,7 @@ func TestTitlesKeepToTheirLine(t *testing.T) {
 	}
 }
 
-// A plan of nothing but tildes takes no longer than another.
+// A plan that consists only of tildes takes no longer than any other plan.
 func TestFenceIsQuick(t *testing.T) {
 	in := full()
 	in.Batch.Text = strings.Repeat("~", 4<<20)
@@ -242,7 +242,7 @@ func FuzzFence(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { same(t, text) })
 }
 
-// An agent that takes over is told why, and learns of the failures before as any other does.
+// The brief of an agent that takes over gives the reason, and describes earlier failures as any other brief does.
 func TestTakingOver(t *testing.T) {
 	in := full()
 	in.Instead = "claude met a limit: five hours\n## Directives"

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// An agent's context file holds the block while the agent works, and afterwards what it held before and what the agent
-// wrote; the file's rights stay.
+// The context file of an agent contains the block while the agent works. Afterwards it contains its earlier content
+// and the agent's changes, and its permissions are unchanged.
 func TestPutSection(t *testing.T) {
 	const gone = "(gone)"
 	tests := map[string]struct {
@@ -79,7 +79,7 @@ func add(path, text string) error {
 	return f.Close()
 }
 
-// Neither a path nor a link leads out of the workspace.
+// A path or a symbolic link cannot lead out of the workspace.
 func TestPutSectionStaysInside(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "mine.md")
 	if err := os.WriteFile(outside, []byte("mine"), 0o644); err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// repository is a git repository in a folder of its own.
+// repository is a git repository in its own temporary folder.
 type repository struct {
 	*git.Repo
 	t   *testing.T
@@ -48,7 +48,7 @@ func (r repository) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit writes files and commits them.
+// commit writes the files, commits them and returns the commit.
 func (r repository) commit(message string, files map[string]string) string {
 	r.t.Helper()
 	for p, text := range files {
@@ -70,7 +70,8 @@ func (r repository) write(path, text string) {
 	}
 }
 
-// What a plan may name, and what comes of it. The checkout is dirty, and nothing of that is seen.
+// Each kind of path that a plan can name gives the expected reference. Uncommitted changes in the checkout are
+// ignored.
 func TestReadRefs(t *testing.T) {
 	r := newRepository(t)
 	if err := os.Symlink("/etc/passwd", filepath.Join(r.Root, "link")); err != nil {
@@ -118,7 +119,7 @@ func TestReadRefs(t *testing.T) {
 	}
 }
 
-// More than can be shown is named and not shown.
+// References beyond the limit are listed without their content.
 func TestManyRefs(t *testing.T) {
 	r := newRepository(t)
 	at := r.commit("start", map[string]string{"a": "text\n"})
@@ -134,7 +135,7 @@ func TestManyRefs(t *testing.T) {
 	}
 }
 
-// A commit that git does not have is an error, and not a file that is missing.
+// A commit that git does not have is an error, not a missing file.
 func TestReadRefsOfNoCommit(t *testing.T) {
 	r := newRepository(t)
 	r.commit("start", nil)
@@ -147,8 +148,8 @@ func trailers(run, batch string) string {
 	return fmt.Sprintf("\n\nRunplan-Run: %s\nRunplan-Batch: %s\nRunplan-Agent: fake\n", run, batch)
 }
 
-// What a third batch is told: the commits of this run only, what they changed, the end of the progress, and what is
-// known of failures. Settings of the user's git change nothing.
+// The brief of a third batch contains only the commits of this run, the files they changed, the end of the progress
+// and the known failures. The user's git settings do not affect it.
 func TestGather(t *testing.T) {
 	r := newRepository(t)
 	r.git("config", "log.showSignature", "true")
@@ -204,7 +205,7 @@ func TestGather(t *testing.T) {
 	}
 }
 
-// What cannot be read beside git is said in the brief, and the batch goes on.
+// If a source other than git cannot be read, the brief lists it, and the batch continues.
 func TestGatherSaysWhatItCannotRead(t *testing.T) {
 	r := newRepository(t)
 	at := r.commit("start", nil)
@@ -226,7 +227,7 @@ func TestGatherSaysWhatItCannotRead(t *testing.T) {
 	}
 }
 
-// Only the end of a long file is read, from the beginning of a line.
+// Only the end of a long file is read, starting at the beginning of a line.
 func TestTailOfALongFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "progress.txt")
 	if err := os.WriteFile(path, []byte(numbered("line", 50000)), 0o644); err != nil {

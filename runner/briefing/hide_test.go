@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// Keys of known shapes, put together here so that no scanner takes this file for one that holds secrets.
+// These secrets have known formats. They are assembled here so that secret scanners do not report this file.
 var (
 	ghKey  = "ghp_" + strings.Repeat("Ab1", 12)
 	awsKey = "AKIA" + "ABCDEFGHIJKLMNOP"
@@ -22,7 +22,7 @@ func TestSecretsOfOthersStayOutOfTheBlock(t *testing.T) {
 	in := rich()
 	in.Refs = nil
 	in.Limits = Limits{Tokens: 4000, RefLines: 100, RefLinesLeast: 50, Commits: 5, ProgressLines: 20, Similarity: 0.6}
-	// cut in its middle
+	// the limit of the subject cuts this key in the middle
 	in.Commits = []Commit{{Hash: strings.Repeat("b", 40), Batch: "2", Subject: strings.Repeat("x", 85) + " " + ghKey}}
 	in.Progress = []string{"10:00 said " + awsKey}
 	in.Failures = []failures.Pattern{{Title: "wiring " + ghKey, Type: "t", Frequency: 1, LastSeen: "2026-02-21",
@@ -51,7 +51,7 @@ func TestSecretsOfOthersStayOutOfTheBlock(t *testing.T) {
 	}
 }
 
-// A key of which only the first lines are shown would not look like one any more.
+// Secrets are removed before a file is cut, because the first lines of a key alone are not recognized as a key.
 func TestSecretsInRefsAreOutBeforeTheFileIsCut(t *testing.T) {
 	r := newRepository(t)
 	commit := r.commit("one", map[string]string{

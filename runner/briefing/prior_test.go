@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// What a batch asks for is found where it is already, under whatever spelling; a word of several, a part of a word,
-// what the batch names itself and the plan are no prior art. (RUN-13)
+// Existing code that a batch asks for is found in any spelling. A single word of several, a part of a word, files
+// that the batch names itself, and the plan are not prior art. (RUN-13)
 func TestPriorArt(t *testing.T) {
 	r := newRepository(t)
 	at := r.commit("start", map[string]string{
@@ -63,7 +63,7 @@ func TestPriorArt(t *testing.T) {
 	}
 }
 
-// However much there is, little of it is shown, and always the same.
+// The block shows only a limited number of matches, and always the same ones.
 func TestPriorArtIsBounded(t *testing.T) {
 	r := newRepository(t)
 	files := map[string]string{}
@@ -87,7 +87,7 @@ func TestPriorArtIsBounded(t *testing.T) {
 	}
 }
 
-// A partial clone would have to fetch all of its files: it is not searched, and the brief says so.
+// A partial clone is not searched, because git would fetch all its files; the brief says so.
 func TestPartialClonesAreNotSearched(t *testing.T) {
 	r := newRepository(t)
 	at := r.commit("start", map[string]string{"a.go": "func SessionCache() {}\n"})

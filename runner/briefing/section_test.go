@@ -32,7 +32,7 @@ func TestSection(t *testing.T) {
 	}
 }
 
-// What an agent writes around the section stays when the section goes.
+// Text that an agent writes around the section remains after the section is removed.
 func TestWorkAroundTheSectionStays(t *testing.T) {
 	for _, file := range []string{"a\n", "a"} {
 		with := Section([]byte(file), "block")
@@ -43,7 +43,7 @@ func TestWorkAroundTheSectionStays(t *testing.T) {
 	}
 }
 
-// Sections that piled up, by whatever hand, all go.
+// All sections of a file are removed, including those with other line endings.
 func TestNoSectionIsLeft(t *testing.T) {
 	once := markBegin + "\nx\n" + markEnd + "\n"
 	if got := WithoutSection([]byte("a\n" + once + "b\n" + strings.ReplaceAll(once, "\n", "\r\n") + once)); string(

@@ -18,7 +18,8 @@ import (
 
 func day(d int) time.Time { return time.Date(2026, 3, d, 12, 0, 0, 0, time.UTC) }
 
-// store opens a store in a folder of its own, with text in its file unless that is "". notes collects what it says.
+// store opens a store in its own folder, with text as the content of its file unless that is "". notes collects its
+// messages.
 func store(t *testing.T, text string) (s *Store, notes *[]string) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "logs", FileName)
@@ -59,7 +60,8 @@ func all(t *testing.T, s *Store) []Pattern {
 
 var plainRows = cmpopts.IgnoreUnexported(Pattern{})
 
-// A failure is merged into the row for such titles and such failures; another one makes a row of its own.
+// A failure is merged into the row with a similar title and the same failure type; any other failure gets its own
+// row.
 func TestRecord(t *testing.T) {
 	s, notes := store(t, "")
 	must(t, s.Record("Batch 3: Integration wiring", "missing import", day(1)))
@@ -102,7 +104,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// What is not ours stays as it is: rows of others, fields of others, and the order.
+// Rows and fields of other programs, and the order of rows, do not change.
 func TestMergeKeepsWhatItDoesNotKnow(t *testing.T) {
 	s, notes := store(t, `[
   {"batch_title_pattern": "other", "failure_type": "x", "frequency": 9, "last_seen": "2025-01-01", "winning_fix": "w", "zeta": {"a": [1, 2.50]}, "alpha": "<b>"},
@@ -157,7 +159,7 @@ func TestMergeKeepsWhatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// A file that cannot be read is set aside, with what is in it, and never written over.
+// An invalid file is renamed with its content and never overwritten.
 func TestBrokenFileIsSetAside(t *testing.T) {
 	for name, text := range map[string]string{
 		"half a file": `[{"batch_title_pattern": "a", "failure_`,
@@ -193,7 +195,7 @@ func TestBrokenFileIsSetAside(t *testing.T) {
 	}
 }
 
-// An empty file and no file are no patterns.
+// An empty or missing file contains no patterns.
 func TestNothingYet(t *testing.T) {
 	for _, text := range []string{"", "\n", "[]", "\xef\xbb\xbf[]\n"} {
 		s, _ := store(t, text)
@@ -204,7 +206,7 @@ func TestNothingYet(t *testing.T) {
 	}
 }
 
-// A file that may not be read stops the change; it is not taken for a broken one.
+// If a file cannot be read, the change fails; the file does not count as invalid and is not renamed.
 func TestUnreadableFileIsAnError(t *testing.T) {
 	s, _ := store(t, "")
 	must(t, os.MkdirAll(s.Path(), 0o755)) // a folder of that name
@@ -239,8 +241,8 @@ func TestGeneralise(t *testing.T) {
 	}
 }
 
-// Three words in common of five are enough at 0.6; ten of seventeen (0.588) are not, and sixteen of twenty-seven
-// (0.5926) neither.
+// With a limit of 0.6, three common words of five match; ten of seventeen (0.588) and sixteen of twenty-seven
+// (0.5926) do not.
 func TestSimilarityAtTheBorder(t *testing.T) {
 	name := func(from, to int) string {
 		var w []string
@@ -275,7 +277,7 @@ func TestSimilarityAtTheBorder(t *testing.T) {
 	}
 }
 
-// The most alike comes first, then the most frequent, then the title.
+// Matches are sorted by similarity, then by frequency, then by title.
 func TestMatchIsInOrder(t *testing.T) {
 	s, _ := store(t, `[
 {"batch_title_pattern": "wiring integration api", "failure_type": "c", "frequency": 50, "last_seen": "", "winning_fix": ""},
@@ -308,7 +310,7 @@ func TestWarning(t *testing.T) {
 	}
 }
 
-// hammer counts n failures through a handle of its own.
+// hammer records n failures, each through its own handle.
 func hammer(path string, n int) error {
 	for i := range n {
 		s := Open(path, nil)
@@ -320,7 +322,7 @@ func hammer(path string, n int) error {
 	return nil
 }
 
-// No count is lost when several goroutines and several processes count at once.
+// No count is lost if several goroutines and several processes record failures at the same time.
 func TestNoCountIsLost(t *testing.T) {
 	if path := os.Getenv("FAILURES_HAMMER"); path != "" {
 		must(t, hammer(path, 10))
@@ -359,7 +361,7 @@ func TestNoCountIsLost(t *testing.T) {
 	}
 }
 
-// Whatever is in the file: reading it does not fail in an odd way, and what was read and written is read again.
+// Reading any file either returns ErrBroken or rows that are equal after they are written and read again.
 func FuzzParse(f *testing.F) {
 	for _, text := range []string{
 		"", "[]", "null", "[null]", "[1,{}]",

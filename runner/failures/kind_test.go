@@ -16,7 +16,7 @@ func failed(gate, rule, message string) gates.Report {
 		Findings: []gates.Finding{{Rule: rule, Severity: gates.Error, Message: message}}}
 }
 
-// Each line of the table, and what is no failure of a batch.
+// Each row of the table gives its failure type; other outcomes are not failures of a batch.
 func TestTypeOf(t *testing.T) {
 	known := failed("tests:python", "test", "ModuleNotFoundError: no module named x")
 	known.Findings[0].Known = true
@@ -111,7 +111,7 @@ func TestFix(t *testing.T) {
 	}
 }
 
-// The story of one batch: two ways to fail, the same one twice, and then a merge that says what helped.
+// A batch fails in two ways, in one of them twice; its merge then records the fix for both.
 func TestObserver(t *testing.T) {
 	s, _ := store(t, "")
 	var compared []string
@@ -148,7 +148,7 @@ func TestObserver(t *testing.T) {
 	}
 }
 
-// A run that is resumed counts nothing twice, and still knows what failed before.
+// A resumed run counts no failure twice and still knows the earlier failures.
 func TestObserverRecalls(t *testing.T) {
 	s, _ := store(t, "")
 	fact := func(kind, outcome, tree string, reports ...gates.Report) Fact {
@@ -166,7 +166,7 @@ func TestObserverRecalls(t *testing.T) {
 	}
 }
 
-// Where the trees cannot be compared, that is an error, and the failure itself is counted all the same.
+// If the trees cannot be compared, the observer returns an error, but the failure itself is counted.
 func TestObserverTellsErrors(t *testing.T) {
 	s, _ := store(t, "")
 	o := &Observer{Store: s, Difference: func(context.Context, string, string) ([]string, int, int, error) {
@@ -184,7 +184,7 @@ func TestObserverTellsErrors(t *testing.T) {
 	}
 }
 
-// A failure that repeats a lesson says which, and one that comes from feedback keeps that too.
+// A failure that repeats a lesson records its id, and a failure from feedback records the id of the feedback.
 func TestOrigin(t *testing.T) {
 	s, _ := store(t, "")
 	o := &Observer{Store: s}

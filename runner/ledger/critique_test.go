@@ -7,8 +7,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// What looking at an agent's steps took is a line of its own, which the agent's does not hold (FIX-30). Unknown is not
-// zero, and an attempt at which nobody looked has no such line.
+// The usage of critiques of an agent's steps has its own line and is not part of the agent's line (FIX-30). Unknown
+// usage is not zero, and an attempt without a critique has no such line.
 func TestCritiqueIsALineOfItsOwn(t *testing.T) {
 	e := used(runner.Executed, "k1", 1, agents.SourceReported, usd(1))
 	e.Critique = &runner.CritiqueCost{Model: "critic", Calls: 15,

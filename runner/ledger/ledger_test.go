@@ -14,7 +14,7 @@ import (
 func usd(v float64) *float64 { return &v }
 func tokens(n int64) *int64  { return &n }
 
-// used is an attempt that tells.
+// used returns an attempt event that reports usage.
 func used(kind runner.EventKind, batch string, attempt int, source agents.Source, cost *float64) runner.Event {
 	return runner.Event{
 		Kind: kind, Batch: batch, Attempt: attempt, Agent: "a", Model: "m", Outcome: runner.OutcomeOK,
@@ -60,7 +60,7 @@ func TestEachAttemptIsALineWithItsPurpose(t *testing.T) {
 	}
 }
 
-// A line is for an agent that was running, whether it told its cost or not.
+// Each agent that was running has a line, whether or not it reported its cost; an agent that did not run has none.
 func TestWhoWasNotAtWorkHasNoLine(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

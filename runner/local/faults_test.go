@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// What nobody can fix within a run is not tried again.
+// An error that cannot be fixed within a run is not retried.
 func TestInfrastructure(t *testing.T) {
 	for err, want := range map[error]bool{
 		fmt.Errorf("agent claude: %w: bwrap: no namespaces", sandbox.ErrUnusable): true,
@@ -29,8 +29,8 @@ func TestInfrastructure(t *testing.T) {
 	}
 }
 
-// A command is carried out by the agent that it names; one that this session does not have is no reason to take
-// another.
+// The agent that a command names executes it; if this session does not have that agent, the command fails and no
+// other agent replaces it.
 func TestWhoWorks(t *testing.T) {
 	w := &work{Config: Config{Agent: named("claude"), Fallback: []agents.Agent{named("codex")}},
 		info: runner.Info{Model: "sonnet"}}
@@ -55,7 +55,8 @@ func (n named) Run(context.Context, agents.Task, agents.Observer) (agents.Result
 	return agents.Result{}, nil
 }
 
-// That a batch has failed for good is kept, however it came about: by its last attempt, or as nobody won a tournament.
+// The final failure of a batch is recorded also if a tournament without a winner caused it, as after a failed last
+// attempt.
 func TestAFailedTournamentIsTheEndOfItsTask(t *testing.T) {
 	c := newTournament(t, "vanilla", "minimal-change")
 	info := runner.Info{Slug: "p", Base: c.base, LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 1,
@@ -97,13 +98,13 @@ func TestAFailedTournamentIsTheEndOfItsTask(t *testing.T) {
 	if ok := success(); ok == nil || *ok {
 		t.Errorf("success is %v after the batch failed", ok)
 	}
-	// One that failed before any attempt of it was judged has an end as well.
+	// A batch that failed before any of its attempts got a verdict has an end as well.
 	if err := s.attempt(runner.Event{Kind: runner.BatchFailed, Batch: "2", At: time.Now()}); err != nil {
 		t.Error(err)
 	}
 }
 
-// A branch of the run that cannot be removed keeps none of the others, and is named.
+// If a branch of the run cannot be removed, the others are removed anyway, and the error names the branch.
 func TestOneBranchThatStaysKeepsNoOther(t *testing.T) {
 	b := newBench(t)
 	info := runner.Info{Slug: "p", Branch: RunBranch("p"), Base: b.base, LoopVersion: runner.LoopVersion, Workers: 1,
@@ -124,7 +125,7 @@ func TestOneBranchThatStaysKeepsNoOther(t *testing.T) {
 	}
 }
 
-// Why an attempt cannot count may name a branch, and a branch may be called anything.
+// The reason why an attempt does not count can contain a branch name, and a branch name can contain a secret.
 func TestWhatAnAgentDidToGitIsToldWithoutSecrets(t *testing.T) {
 	b := newBench(t)
 	const secret = "tok-" + "4kQ7vTz2LmW9x"
@@ -158,7 +159,8 @@ func TestWhatAnAgentDidToGitIsToldWithoutSecrets(t *testing.T) {
 	}
 }
 
-// switching is an agent that goes to a branch of the user's and moves it. Its model has the name of the branch.
+// switching is an agent that switches to a branch of the user and moves it. The name of its model contains the name
+// of the branch.
 type switching struct {
 	*bench
 	branch string

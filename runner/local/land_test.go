@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// The last line of git only says that it gives up; the files stand before it.
+// The last line of git only says that it aborts; the reason must contain the file names from the lines before.
 func TestLandOverFilesThatGitDoesNotKnow(t *testing.T) {
 	b := newBench(t)
 	b.info.Land, b.info.Base, b.info.BaseBranch = "ff", b.base, b.git("git symbolic-ref --short HEAD")
@@ -37,7 +37,7 @@ func TestSaidIsShort(t *testing.T) {
 	}
 }
 
-// Two batches that do the same are no failure, and the second one says that nothing is left to do.
+// Two batches with the same change do not fail; the report of the second says that its change is empty.
 func TestRebaseOfWhatIsThereAlready(t *testing.T) {
 	b := newBench(t)
 	one, tree := b.change("1", b.base, "same.txt", "same\n")
@@ -50,7 +50,7 @@ func TestRebaseOfWhatIsThereAlready(t *testing.T) {
 		!strings.Contains(e.Reason, "its change is empty: the base already has it") {
 		t.Errorf("%s, tree %s of %s: %q", e.Outcome, e.Tree, tree, e.Reason)
 	}
-	// A batch that needed no change in the first place has lost none.
+	// A batch that never had a change gets no such reason.
 	none := b.git("git rev-parse " + b.base + "^{tree}")
 	if e, err = b.Rebase(t.Context(), runner.Command{Batch: "3", Base: one, From: b.base, Commit: b.base, Tree: none},
 		nil); err != nil || e.Reason != "" {

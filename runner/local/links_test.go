@@ -26,7 +26,8 @@ func TestLinksThatAppearInTheOwnFolderAreRemoved(t *testing.T) {
 	}
 }
 
-// Another agent that writes into the room of the base does not make its change a habit of the suite.
+// A source file that changed in the sealed room of the base is not a file that the test suite usually changes;
+// another agent may have changed it.
 func TestRewrittenCodeIsNoHabit(t *testing.T) {
 	d := withoutSource(room.Difference{Changed: []string{"calc_test.go", "golden.txt"},
 		Touched: []string{"a.py", "data.json"}})

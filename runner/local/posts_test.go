@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// What is posted from outside is in the journal once, in its order, however often somebody looks.
+// Events posted from outside are in the journal once and in order, however often the run checks for them.
 func TestHear(t *testing.T) {
 	ctx := t.Context()
 	j, err := store.OpenJournal(ctx, filepath.Join(t.TempDir(), "raw.sqlite"))

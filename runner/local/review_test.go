@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// passes makes a review of seven passes, of which some failed with findings in so many files.
+// passes returns a review of seven passes; the passes in failed have findings in the given number of files.
 func passes(v review.Verdict, failed map[int]int, again bool) review.Review {
 	out := review.Review{Verdict: v, Reasons: []string{"because"}}
 	for n := 1; n <= 7; n++ {
@@ -29,7 +29,7 @@ func passes(v review.Verdict, failed map[int]int, again bool) review.Review {
 	return out
 }
 
-// The verdict of a review decides where a candidate goes (REV-11).
+// The verdict of a review decides the next step of a candidate (REV-11).
 func TestWhatAReviewAsksFor(t *testing.T) {
 	b := newBench(t)
 	for name, c := range map[string]struct {
@@ -70,7 +70,7 @@ func TestWhatAReviewAsksFor(t *testing.T) {
 		!strings.Contains(err.Error(), "p6: the answer is no JSON") {
 		t.Errorf("who could not run is neither for nor against it, and is not asked three times: %v", err)
 	}
-	// A finding of an earlier round that nobody looked at since is still to be corrected.
+	// A finding of an earlier round that was not checked again must still be fixed.
 	open := passes(review.RequestChanges, nil, false)
 	open.Open = []review.Entry{{ID: "x", Rule: "r", Path: "f", Severity: gates.Error, Message: "still there"}}
 	if e, err := b.verdict(runner.Event{}, open); err != nil || e.Outcome != runner.OutcomeComplex ||
@@ -79,7 +79,7 @@ func TestWhatAReviewAsksFor(t *testing.T) {
 	}
 }
 
-// An unknown price makes the sum unknown, and nobody asked costs nothing.
+// An unknown price makes the total cost unknown; a review without calls has no cost.
 func TestWhatReviewersCost(t *testing.T) {
 	b := newBench(t)
 	v := passes(review.OK, nil, false)

@@ -163,8 +163,8 @@ func TestACommitOnTheRunBranchIsKept(t *testing.T) {
 	}
 }
 
-// An attempt records the state of git before its agent starts. It waits while another worker changes the list of those
-// that run: until then the list has holes.
+// An attempt records the state of git before its agent starts. It waits while another worker updates the list of
+// running agents, because the list is incomplete until then.
 func TestTheStateOfGitIsRecordedWhileOthersComeAndGo(t *testing.T) {
 	b := newBench(t)
 	dir := b.acquire("1", b.base).GitDir

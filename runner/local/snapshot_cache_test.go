@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// atWork lets agents work on batches of the bench.
+// atWork prepares the bench so that agents can work on its batches.
 func (b *bench) atWork() {
 	b.t.Helper()
 	plan, err := planparse.Parse("plan.md",
@@ -27,7 +27,7 @@ func (b *bench) atWork() {
 	b.chronicle = func() chronicle { return chronicle{} }
 }
 
-// let lets an agent work on a batch and returns what is said of it.
+// let runs an agent on a batch and returns the event about it.
 func (b *bench) let(a agents.Agent, batch string) runner.Event {
 	b.t.Helper()
 	b.Agent = a
@@ -39,8 +39,8 @@ func (b *bench) let(a agents.Agent, batch string) runner.Event {
 	return e
 }
 
-// Where an agent moved a branch of the user's, it is put back, and no agent after it is blamed for that: what was seen
-// around when it ended does not hold any more.
+// If an agent moved a branch of the user, the branch is restored and the cached snapshot is dropped, so that no later
+// agent is blamed for the move.
 func TestABranchThatWasPutBackIsNobodysFault(t *testing.T) {
 	for _, made := range []bool{false, true} {
 		b := newBench(t)
@@ -68,7 +68,7 @@ func TestABranchThatWasPutBackIsNobodysFault(t *testing.T) {
 	}
 }
 
-// The same, as it comes about: an agent that was running right before has moved a branch.
+// The same with complete attempts: an idle agent is not blamed for a branch that the previous agent moved.
 func TestNobodyIsBlamedForTheAgentBefore(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
@@ -82,7 +82,7 @@ func TestNobodyIsBlamedForTheAgentBefore(t *testing.T) {
 	}
 }
 
-// What the setup of a workspace did is no agent's doing, however short the time since somebody looked around.
+// Changes by the setup of a workspace are not attributed to an agent, even if the last snapshot is very recent.
 func TestNobodyIsBlamedForTheSetup(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
@@ -114,8 +114,8 @@ func countLines(t *testing.T, path string) (n int) {
 	return n
 }
 
-// What an agent cost is told also where git cannot take up what it left. It is not run again for that: staging is tried
-// again, and the agent is not to blame.
+// The cost of an agent is reported once, even if git cannot stage the files that it left. Only the staging is
+// retried; the agent is not run again and not blamed.
 func TestAnAgentIsNotRunAgainForWhatFailsAfterIt(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
@@ -140,7 +140,7 @@ func TestAnAgentIsNotRunAgainForWhatFailsAfterIt(t *testing.T) {
 	}
 }
 
-// unstageable is an agent that leaves a file which git does not take.
+// unstageable is an agent that leaves a file which git refuses to stage.
 type unstageable struct{}
 
 func (unstageable) Name() string { return "unstageable" }
@@ -153,8 +153,8 @@ func (unstageable) Run(_ context.Context, t agents.Task, _ agents.Observer) (age
 	return agents.Result{Outcome: agents.Done, Usage: agents.Usage{CostUSD: &dollar}}, nil
 }
 
-// An attempt that does not count for what its agent did to git tells all the same what it touched in the checkout: the
-// next one begins with that, and nobody else would tell.
+// An attempt that does not count, because its agent changed git refs, still reports the files it changed in the
+// checkout. The next attempt starts with these changes, so it cannot report them.
 func TestWhatWasTouchedIsToldOfAnAttemptThatDoesNotCount(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
@@ -170,7 +170,7 @@ func TestWhatWasTouchedIsToldOfAnAttemptThatDoesNotCount(t *testing.T) {
 	t.Errorf("%s, %s: %+v", e.Outcome, e.Reason, e.Reports)
 }
 
-// touching also writes into the user's checkout.
+// touching is a switching agent that also writes into the user's checkout.
 type touching struct{ switching }
 
 func (a touching) Run(ctx context.Context, t agents.Task, o agents.Observer) (agents.Result, error) {

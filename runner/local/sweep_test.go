@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/runner/failures"
 )
 
-// Wherever a process was killed while it replaced a file, the next start of the run removes what it left: in all places
-// that files are written to, and in no workspace of anybody.
+// The next start of a run removes the temporary files of a process that was killed while it replaced a file: in all
+// folders that runplan writes to, but not in workspaces.
 func TestSweep(t *testing.T) {
 	b := newBench(t)
 	b.failures = failures.Open(b.Layout.FailurePatterns(), b.Note)

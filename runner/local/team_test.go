@@ -20,7 +20,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// bench is a repository with a pool and what carries out commands, without a journal and without an agent.
+// bench holds a repository, a pool of workspaces and the code that executes commands, without a journal and without
+// an agent.
 type bench struct {
 	*work
 	t    *testing.T
@@ -75,10 +76,10 @@ func (b *bench) sh(env []string, dir, text string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// git runs shell text in the user's checkout.
+// git runs a shell command in the user's checkout.
 func (b *bench) git(text string) string { b.t.Helper(); return b.sh(b.Environ, b.Repo.Root, text) }
 
-// in runs shell text in a workspace.
+// in runs a shell command in a workspace.
 func (b *bench) in(s *Space, text string) string { b.t.Helper(); return b.sh(b.Environ, s.Dir, text) }
 
 func (b *bench) acquire(batch, base string) *Space {
@@ -90,7 +91,7 @@ func (b *bench) acquire(batch, base string) *Space {
 	return s
 }
 
-// change returns a candidate that writes text to file, on base.
+// change commits a candidate that writes text to file, on top of base, and returns its commit and tree.
 func (b *bench) change(batch, base, file, text string) (commit, tree string) {
 	b.t.Helper()
 	s := b.acquire(batch, base)
@@ -121,7 +122,7 @@ func TestPoolGivesAwayWorkspacesThatRest(t *testing.T) {
 	if four := b.acquire("4", b.base); four.Dir != two.Dir {
 		t.Errorf("batch 4 got %s, and not that of the batch that rests longest, %s", four.Dir, two.Dir)
 	}
-	// Batch 1 comes back to its own, batch 2 to a new one.
+	// Batch 1 gets its own workspace again, batch 2 a new one.
 	if s := b.acquire("1", b.base); s.Dir != one.Dir {
 		t.Errorf("batch 1 is in %s and was in %s", s.Dir, one.Dir)
 	}
@@ -196,7 +197,7 @@ func TestPoolRemovesAllButWhatIsKept(t *testing.T) {
 	if got := b.git("ls .runplan/worktrees | tr '\\n' ' '; git worktree list | wc -l"); got != "p-w2 p-w2.json 2" {
 		t.Errorf("left: %q", got)
 	}
-	// Those that another process made are known by their mark.
+	// Workspaces of another process are recognized by their marker.
 	b.pool.used = map[string]*Space{}
 	if err := b.pool.Remove(t.Context(), func(string) bool { return false }); err != nil {
 		t.Fatal(err)
@@ -206,8 +207,8 @@ func TestPoolRemovesAllButWhatIsKept(t *testing.T) {
 	}
 }
 
-// Between the look at a workspace and the moment it is taken off its branch, nobody else may get it: they would work on
-// no branch, and what they stash or commit would be nobody's.
+// A workspace that is about to be detached from its branch is not given to another batch: its agent would work
+// without a branch, and its stashes and commits could not be attributed.
 func TestPoolGivesNothingAwayThatLeavesItsBranch(t *testing.T) {
 	b := newBench(t)
 	first := b.acquire("1", b.base)
@@ -278,7 +279,8 @@ func TestRefsGoBackToWhereTheRunHasThem(t *testing.T) {
 	}
 }
 
-// A kill can fall between the moment when HEAD is brought back and the one when the agent's branch goes.
+// A process can be killed after HEAD is restored and before the agent's branch is deleted; the next inspection
+// deletes the branch.
 func TestABranchOfTheAgentsGoesWhoeverBroughtHeadBack(t *testing.T) {
 	b := newBench(t)
 	s := b.acquire("1", b.base)
@@ -289,9 +291,9 @@ func TestABranchOfTheAgentsGoesWhoeverBroughtHeadBack(t *testing.T) {
 	}
 	b.in(s, "git checkout --quiet -b mine; git commit --quiet --allow-empty -m mine; git symbolic-ref HEAD refs/heads/"+
 		s.Branch)
-	// A checkout that was cut off has made its branch, and nothing else.
+	// An interrupted checkout has created its branch and done nothing else.
 	b.git("git checkout --quiet -b half; git checkout --quiet -; grep -v half .git/logs/HEAD > log; mv log .git/logs/HEAD")
-	// What the user makes meanwhile is the user's, also under a name that another agent had.
+	// Branches that the user creates in the meantime are kept, even under a name that an agent used before.
 	b.git("git branch earlier; git checkout --quiet -b theirs; git checkout --quiet -; git branch other")
 	if why := b.inspect(t.Context(), s, g); why != "" {
 		t.Error(why)
@@ -302,7 +304,8 @@ func TestABranchOfTheAgentsGoesWhoeverBroughtHeadBack(t *testing.T) {
 	}
 }
 
-// A git that is killed with its agent leaves the lock of the ref that it was about to move.
+// A git process that is killed with its agent leaves the lock of the ref that it was about to move; runplan removes
+// the lock.
 func TestLocksOfAKilledGitGo(t *testing.T) {
 	b := newBench(t)
 	s := b.acquire("1", b.base)

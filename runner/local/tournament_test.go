@@ -17,12 +17,12 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// someAgent has a name, and is never run.
+// someAgent has a name and never runs.
 type someAgent struct{ agents.Agent }
 
 func (someAgent) Name() string { return "some" }
 
-// tournament is a tournament of batch 1 in the journal, of which tests write what happened.
+// tournament is a tournament of batch 1 in the journal, to which tests add events.
 type tournament struct {
 	*bench
 	seq   int
@@ -84,7 +84,7 @@ func (c *tournament) happened(events ...runner.Event) {
 	}
 }
 
-// made writes that a candidate left text in word.txt, and what the gates said of it.
+// made records that a candidate wrote text to word.txt, and the result of its gates.
 func (c *tournament) made(number int, text string, said runner.Outcome) {
 	c.t.Helper()
 	_, tree := c.change("1.c"+string(rune('0'+number)), c.base, "word.txt", text)
@@ -135,7 +135,7 @@ func TestJudgeSaysTheSameWhenItIsAskedAgain(t *testing.T) {
 	}
 }
 
-// A judge that was stopped has not decided that the round was without a winner.
+// A cancelled judge command is not a decision that the round has no winner.
 func TestJudgeThatWasStoppedBeginsAnew(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "wrong\n", runner.OutcomeFailed)
@@ -149,7 +149,7 @@ func TestJudgeThatWasStoppedBeginsAnew(t *testing.T) {
 	}
 }
 
-// What was stopped, or waits for something, has no verdict and has not lost.
+// A candidate that was cancelled or waits for something has no verdict and has not lost.
 func TestJudgeCountsOnlyWhatHasAVerdict(t *testing.T) {
 	for _, o := range []runner.Outcome{runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted,
 		runner.OutcomeLimited, runner.OutcomeHuman} {
@@ -201,7 +201,7 @@ func TestATournamentThatNobodyWonTellsTheNextAttemptWhatWasSaidLast(t *testing.T
 	}
 }
 
-// A score says of what nobody looked at that it was not measured.
+// A score lists each measure as unknown if no gate checked it.
 func TestWhatNoGateLookedAtIsNotMeasured(t *testing.T) {
 	var m sampling.Measure
 	countFindings(&m, []gates.Report{
@@ -226,7 +226,7 @@ func TestCandidatesDoNotReadOfEachOtherInTheProgress(t *testing.T) {
 	}
 }
 
-// What a batch cost is what all of its candidates cost, also those that were cancelled.
+// The cost of a batch includes all its candidates, also those that were cancelled.
 func TestTheReceiptCountsEachCandidate(t *testing.T) {
 	var f facts
 	for _, k := range []runner.EventKind{runner.Executed, runner.Executed, runner.Spent} {
@@ -238,7 +238,7 @@ func TestTheReceiptCountsEachCandidate(t *testing.T) {
 	}
 }
 
-// What is a branch of a candidate goes with that of its batch, wherever it stands.
+// The branch of a candidate belongs to the branch of its batch and is removed together with it.
 func TestTidyKnowsTheBranchesOfCandidates(t *testing.T) {
 	for name, of := range map[string]string{"runplan/p/b1.c2": "runplan/p/b1", "runplan/p/bP5.2.c12": "runplan/p/bP5.2",
 		"runplan/p/b1": "", "runplan/p/b1.cx": ""} {
@@ -252,7 +252,7 @@ func TestTidyKnowsTheBranchesOfCandidates(t *testing.T) {
 	}
 }
 
-// The synthesis is given the changes of candidates that passed, too.
+// The synthesis also gets the changes of candidates that passed.
 func TestSynthesisReadsWhatPassed(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "right\n", runner.OutcomeOK)
@@ -273,7 +273,7 @@ func TestSynthesisReadsWhatPassed(t *testing.T) {
 	}
 }
 
-// Tests are distinguished by their names.
+// The synthesis gets the names of the tests that fail in each candidate.
 func TestSynthesisIsToldWhichTestsFailInWhichAttempt(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	for n, failing := range [][]string{{"TestOne", "TestBoth"}, {"TestBoth"}} {
@@ -303,7 +303,7 @@ func TestSynthesisIsToldWhichTestsFailInWhichAttempt(t *testing.T) {
 	}
 }
 
-// Where the gates looked at nothing, it is the agents that the reason is about.
+// If no candidate reached the gates, the reason names the outcomes of the agents.
 func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	_, half := c.change("1.c1", c.base, "word.txt", "half a word\n")
@@ -327,7 +327,7 @@ func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
 	}
 }
 
-// Of nothing nothing can be made: where no candidate left a change, no agent is paid for a synthesis.
+// If no candidate made a change, the tournament ends without a synthesis, so it starts no further agent.
 func TestATournamentWithoutChangesEndsWithoutASynthesis(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	below, err := c.Repo.TreeOf(t.Context(), c.base)
@@ -347,7 +347,7 @@ func TestATournamentWithoutChangesEndsWithoutASynthesis(t *testing.T) {
 	}
 }
 
-// A candidate that the gates refused was checked.
+// If candidates failed their gates, the reason says so and lists the result of each.
 func TestATournamentThatTheGatesEndedSaysSo(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "wrong\n", runner.OutcomeFailed)
@@ -362,7 +362,7 @@ func TestATournamentThatTheGatesEndedSaysSo(t *testing.T) {
 	}
 }
 
-// What a candidate changed is kept, and read by others; its secrets are not.
+// The patch of a candidate is stored for others to read, without the secrets in it.
 func TestTheChangesOfACandidateAreKeptWithoutSecrets(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	key := "ghp_" + strings.Repeat("Ab1", 12)

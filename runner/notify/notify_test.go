@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// listener is a hook that keeps what it is told.
+// listener is a hook that stores the messages it gets.
 type listener struct {
 	t     *testing.T
 	file  string
@@ -83,7 +83,7 @@ func info() runner.Info {
 	}
 }
 
-// story gives events their place in a run.
+// story gives events their numbers, run id and times.
 func story(events ...runner.Event) []runner.Event {
 	job := info()
 	out := append([]runner.Event{{Kind: runner.RunStarted, Job: &job}}, events...)
@@ -157,7 +157,8 @@ func TestWhatIsTold(t *testing.T) {
 	}
 }
 
-// A person is told of each question once, with the command that answers it; a resumed run does not say it again.
+// A person is notified once of each question, with the command that answers it; a resumed run does not repeat the
+// notification.
 func TestApprovalsAreTold(t *testing.T) {
 	job := info()
 	job.Batches[0].Approve = true
@@ -257,7 +258,7 @@ func TestTheEndTellsWhereTheWorkIs(t *testing.T) {
 	}
 }
 
-// A run that is resumed again and again does not tell the same again and again; how it ended it tells each time.
+// A run that is resumed several times does not repeat notifications, except those of its end.
 func TestAResumedRunDoesNotRepeatItself(t *testing.T) {
 	l := listen(t)
 	before := story(executed("k1", runner.OutcomeHuman, "sign in", usd(9)), ended(runner.OutcomeHuman, "batch 1: sign in"))
@@ -278,7 +279,7 @@ func TestAResumedRunDoesNotRepeatItself(t *testing.T) {
 	}
 }
 
-// What fails in a hook is noted, once, and holds nobody up.
+// An error of a hook is noted once and does not delay the run.
 func TestAHookThatFails(t *testing.T) {
 	for name, tt := range map[string]struct {
 		command string
@@ -312,7 +313,7 @@ func TestAHookThatFails(t *testing.T) {
 	}
 }
 
-// A run goes on while its hook is busy: this one waits for a file that comes only after the events.
+// Events do not wait for the hook: this hook waits for a file that is written only after the events.
 func TestEventsDoNotWaitForTheHook(t *testing.T) {
 	l := listen(t)
 	l.hook.Timeout = time.Hour
@@ -330,7 +331,8 @@ func TestEventsDoNotWaitForTheHook(t *testing.T) {
 	}
 }
 
-// The end of a run waits for messages as long as one may take; what is left then is counted, and nothing stays behind.
+// At its end a run waits for notifications no longer than one may take. Those that were not sent are counted, and no
+// process remains.
 func TestASlowHookDoesNotHoldTheEndUp(t *testing.T) {
 	l := listen(t)
 	l.hook.Timeout = 700 * time.Millisecond
@@ -376,7 +378,7 @@ func TestWebhook(t *testing.T) {
 	if d := cmp.Diff([]string{"POST /hook/hunter3 application/json test <nil>"}, got); d != "" {
 		t.Error(d)
 	}
-	// It is not led elsewhere, and neither of its errors tells the address.
+	// The webhook does not follow redirects, and no error contains its address.
 	for _, answer = range []int{http.StatusFound, http.StatusForbidden} {
 		err := l.hook.Send(Message{Event: Test})
 		if err == nil || !strings.Contains(err.Error(), fmt.Sprint("it answered ", answer)) ||
@@ -403,7 +405,8 @@ func TestWebhook(t *testing.T) {
 	}
 }
 
-// Where another agent takes over, a limit is no pause. That none is left is one, told with its end.
+// A limit sends no notification while another agent takes over. If all agents are limited, the run is paused, and the
+// notification contains the end of the pause.
 func TestALimitIsNoPauseWhileAnotherAgentTakesOver(t *testing.T) {
 	l := listen(t)
 	job := info()

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// What an action will do is told for the run as it stands.
+// The explanation of an action describes its effect on the present state of the run.
 func TestActionsAreExplained(t *testing.T) {
 	sum := runner.Summary{Run: "0a1b2c3d-0", Plan: "plan.md", Status: runner.RunFailed,
 		Waiting: []runner.Approval{{Batch: "d"}}, Batches: []runner.BatchSummary{
@@ -54,7 +54,7 @@ func TestActionsAreExplained(t *testing.T) {
 	}
 }
 
-// Each term of a score is told in words: what it counts, what that is worth, and what was measured.
+// Each term of a score is explained in words: what it counts, its points, and the measured value.
 func TestScoreTermsInWords(t *testing.T) {
 	var scorer sampling.Scorer
 	var v tournamentView
@@ -81,7 +81,7 @@ func TestScoreTermsInWords(t *testing.T) {
 	}
 }
 
-// A search reads a bounded part of the logs, whatever lies there, and says what it left out.
+// A search reads a limited part of the logs, follows no links, and reports what it left out.
 func TestSearchIsBounded(t *testing.T) {
 	b := newBook(t, runner.Info{Plan: "plan.md", Slug: "s",
 		Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "one"}}})

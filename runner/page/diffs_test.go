@@ -13,7 +13,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Issue 11: a change of any size is shown as far as it can be read, says that it is cut, and nobody else waits for it.
+// The page shows a limited part of a very large change and says that it is truncated; only a limited number of
+// changes is cached.
 func TestHugeChange(t *testing.T) {
 	b := newBook(t, team(1))
 	dir := t.TempDir()
@@ -77,7 +78,7 @@ func TestHugeChange(t *testing.T) {
 	}
 }
 
-// The hub is free while a change is read: it is what all other pages wait for.
+// The hub, which all other pages need, is not locked while a change is read.
 func TestHubIsFreeWhileAChangeIsRead(t *testing.T) {
 	b := newBook(t, team(1))
 	b.add(

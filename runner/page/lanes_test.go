@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// A long run keeps its last pieces of work, and counts those that it dropped.
+// Of a long run only the latest spans are kept, and the dropped ones are counted.
 func TestLanesAreBounded(t *testing.T) {
 	l := newLanes()
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)

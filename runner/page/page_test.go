@@ -24,7 +24,7 @@ import (
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// book is a journal that a test writes.
+// book is a journal to which a test adds events.
 type book struct {
 	t       *testing.T
 	layout  local.Layout
@@ -100,7 +100,7 @@ func get(t *testing.T, h http.Handler, method, target string, want int) string {
 	return w.Body.String()
 }
 
-// team is a run of n batches, each of which needs the one before the last.
+// team returns a run of n batches; from the third on, each depends on the batch two before it.
 func team(n int) runner.Info {
 	info := runner.Info{Plan: "plan.md", Title: "Many", Slug: "many", Branch: "runplan/many/main", Base: "b0", Agent: "a",
 		Mode: "team", Workers: 4, Land: "branch", MaxAttempts: 3, LoopVersion: runner.LoopVersion}
@@ -115,7 +115,7 @@ func team(n int) runner.Info {
 	return info
 }
 
-// Issue 11: the page of a run of a thousand batches stays below 300 kB, and an event changes few of its parts.
+// The page of a run with a thousand batches is smaller than 300 kB, and an event changes only a few of its parts.
 func TestThousandBatches(t *testing.T) {
 	b := newBook(t, team(1000))
 	b.add(runner.Event{Kind: runner.Dispatched, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Base: "b0"})
@@ -170,7 +170,7 @@ func siteOf(t *testing.T, b *book) *site {
 	return s
 }
 
-// Issue 11: what is kept of a run does not grow with its events.
+// The memory that a watched run needs does not grow with its number of events.
 func TestMemoryIsFlat(t *testing.T) {
 	w := newWatch("r", time.UTC)
 	layout := local.LayoutOf(t.TempDir())
@@ -209,7 +209,7 @@ func TestMemoryIsFlat(t *testing.T) {
 	runtime.KeepAlive(w)
 }
 
-// nasty holds text that a page must neither run nor show as markup.
+// nasty is a text that a page must neither execute nor render as markup.
 const nasty = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)>\x1b]0;t\x07\x1b[2J\u202eexe.gnp\x00\x9b"
 
 func harmless(t *testing.T, what, html string) {
@@ -231,7 +231,7 @@ func harmless(t *testing.T, what, html string) {
 	}
 }
 
-// Issue 11: titles, file names, reasons, findings, briefs, diffs and what agents print are text, on every page.
+// On every page, titles, file names, reasons, findings, briefs, diffs and the output of agents appear as plain text.
 func TestHostileText(t *testing.T) {
 	info := team(2)
 	info.Title, info.Batches[0].Title, info.Plan, info.Agent = nasty, nasty, nasty, nasty
@@ -304,7 +304,7 @@ func TestCriticalPath(t *testing.T) {
 	}
 }
 
-// Before the first run there is nothing to show, and each page says so.
+// Before the first run, each page says that it has nothing to show.
 func TestEmpty(t *testing.T) {
 	layout := local.LayoutOf(t.TempDir())
 	h, err := New(Options{Name: "shop", Layout: layout, Now: time.Now, Zone: time.UTC,
@@ -324,7 +324,7 @@ func TestEmpty(t *testing.T) {
 	}
 }
 
-// A note needs no answer, so that it does not count as something that waits.
+// A note needs no answer, so it does not count as a waiting item.
 func TestNotesDoNotWait(t *testing.T) {
 	w := Waiting{Jobs: []Job{{}}, Queue: []QueueItem{{}}, Inbox: []Said{{Kind: "ask"}, {Kind: "note"}, {Kind: "critical"}}}
 	if got := w.count(); got != 4 {
@@ -332,7 +332,7 @@ func TestNotesDoNotWait(t *testing.T) {
 	}
 }
 
-// The page of a batch opens on what was merged, not on a candidate that lost.
+// The page of a batch shows the merged attempt first, not a candidate that lost.
 func TestABatchOpensOnWhatWasMerged(t *testing.T) {
 	words := func(list ...string) (out []try) {
 		for _, w := range list {
@@ -352,7 +352,7 @@ func TestABatchOpensOnWhatWasMerged(t *testing.T) {
 	}
 }
 
-// A paused run says until when, in the list and on its own page.
+// The list of runs and the page of a run show until when the run is paused.
 func TestAPauseHasAnEnd(t *testing.T) {
 	info := team(1)
 	info.OnLimit, info.Workers, info.Agents = "wait", 1, []runner.AgentInfo{{Name: "a"}}

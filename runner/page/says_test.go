@@ -15,7 +15,8 @@ func saying(n int) string {
 	return fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"text","text":"line %d of what is said"},{"type":"tool_use","name":"Write","input":{"file_path":"f%d"}}]}}`+"\n", n, n)
 }
 
-// Issue 11: the text of an agent that prints JSON is read as it comes, no line twice and none in two, and pieces stay.
+// The text of an agent that prints JSON is read while its log grows: no line is repeated or split, and completed
+// chunks do not change.
 func TestTalkIsReadAsItGrows(t *testing.T) {
 	b := newBook(t, team(1))
 	h := newHub(Options{Layout: b.layout, Now: time.Now})
@@ -67,7 +68,8 @@ func TestTalkIsReadAsItGrows(t *testing.T) {
 	}
 }
 
-// What is kept of a talk is bounded, however much is said, and a log that is rewritten is an error, not a mixture.
+// The stored part of an agent's text has a maximum size. If a log is rewritten, reading it is an error first, and
+// then starts again from its beginning.
 func TestTalkIsBounded(t *testing.T) {
 	b := newBook(t, team(1))
 	h := newHub(Options{Layout: b.layout, Now: time.Now})
@@ -116,7 +118,7 @@ func TestTalkIsBounded(t *testing.T) {
 	}
 }
 
-// The line that a run's table shows of a running agent is what it says, not the JSON around it.
+// The table of a run shows the text of a running agent, not the JSON that contains it.
 func TestLastLineIsInWords(t *testing.T) {
 	b := newBook(t, team(1))
 	h := newHub(Options{Layout: b.layout, Now: time.Now})

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// A page reads below .runplan and nowhere else, whatever the journal says.
+// A page reads only files below .runplan, even if the journal contains other paths.
 func TestNoWayOut(t *testing.T) {
 	b := newBook(t, team(1))
 	secret := filepath.Join(filepath.Dir(b.layout.Root), "secret")
@@ -29,7 +29,7 @@ func TestNoWayOut(t *testing.T) {
 	}
 }
 
-// Pieces of a log stay as they are while it grows, and no character is cut in two.
+// Chunks of a log do not change while it grows, and no character is split.
 func TestChunksStay(t *testing.T) {
 	b := newBook(t, team(1))
 	h := newHub(Options{Layout: b.layout})

@@ -10,8 +10,9 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// team is a run of five workers with all that can come between them: an early start that holds and one that does not,
-// a conflict, an escalation, a rate limit, a tournament without a clear winner, a note of fewer workers.
+// team returns the events of a run with five workers and many incidents: an early start that succeeds and one that
+// does not, a conflict, an escalation, a rate limit, a tournament without a clear winner, and a note about fewer
+// workers.
 func team(t *testing.T) []runner.Event {
 	t.Helper()
 	info := runner.Info{

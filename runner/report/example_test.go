@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// play lets the machine run a job, with answer as its driver, and returns the events as the driver would have written
-// them. The clock is its own: a command ends when its time is over, beside the others.
+// play runs a job on the machine, with answer as its driver, and collects the events as the driver would write them.
+// Its clock is simulated: commands run in parallel, and each ends when its duration is over.
 type play struct {
 	machine *runner.Machine
 	events  []runner.Event
@@ -35,8 +35,8 @@ func (p *play) add(e runner.Event) {
 	p.events = append(p.events, e)
 }
 
-// record adds a fact and what follows from it, as the driver does: what was cancelled, which batches began or ended,
-// what is handed out.
+// record adds a fact and its consequences, as the driver does: cancelled commands, batches that started or ended, and
+// new commands.
 func (p *play) record(e runner.Event) {
 	cmds := p.machine.Start()
 	p.add(e)
@@ -72,7 +72,7 @@ func (p *play) record(e runner.Event) {
 	}
 }
 
-// run goes on until the machine is done or steps commands are answered, and returns the events.
+// run plays a job until the machine is done or steps commands are answered, and returns the events.
 func run(t *testing.T, info runner.Info, steps int,
 	answer func(runner.Command, runner.Event) runner.Event) []runner.Event {
 	t.Helper()
@@ -111,7 +111,7 @@ func run(t *testing.T, info runner.Info, steps int,
 	return p.events
 }
 
-// good is the report of a command that went well.
+// good returns the report of a successful command.
 func good(c runner.Command) runner.Event {
 	e := runner.Event{Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Outcome: runner.OutcomeOK, Base: c.Base}
 	if c.Slot != nil {
@@ -158,10 +158,10 @@ func tests(passed, failed int) gates.Report {
 	return r
 }
 
-// nasty is a title that tries what titles can try.
+// nasty is a title with markup, quotes and control characters that could break a report.
 const nasty = "Report <script>alert(1)</script> \"quoted\" & 'so' \x1b[31m\x07\u202e]]> 漢字 | `x` #1;"
 
-// example is a run with one of everything.
+// example returns a run that contains one case of each kind.
 func example(t *testing.T) (runner.Summary, []runner.Event) {
 	t.Helper()
 	info := runner.Info{
@@ -231,7 +231,7 @@ func fold(t *testing.T, events []runner.Event) runner.Summary {
 	return f.Summary()
 }
 
-// chain is a run of n batches one after the other, of which done are merged and the next is running.
+// chain returns a run of n batches in sequence; the first done are merged, and the next one is running.
 func chain(t *testing.T, n, done int, needs func(i int) []int) runner.Summary {
 	t.Helper()
 	info := runner.Info{

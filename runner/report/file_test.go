@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Text of others is escaped, so that each < begins a tag of the page.
+// Foreign text is escaped, so each < in a page starts a tag of the page itself.
 var (
 	tags    = regexp.MustCompile(`(?s)<[A-Za-z!][^>]*>`)
 	styles  = regexp.MustCompile(`(?s)<style>.*?</style>`)
@@ -14,7 +14,7 @@ var (
 	importing = regexp.MustCompile(`(?i)@import|@font-face|url\(\s*["']?\s*[^"'#\s)]`)
 )
 
-// requests returns what makes a browser load something, or lead away from the page.
+// requests returns the first part of a page that makes a browser load something or leave the page.
 func requests(page string) string {
 	for _, tag := range tags.FindAllString(page, -1) {
 		if loading.MatchString(tag) {
@@ -29,7 +29,7 @@ func requests(page string) string {
 	return ""
 }
 
-// The report is a file to send: nothing in it asks for anything, whatever plans, agents and tools wrote.
+// The report is a self-contained file: no text from plans, agents or tools makes a browser load anything.
 func TestReportAsksForNothing(t *testing.T) {
 	for text, want := range map[string]bool{
 		`<a href="#batch-1">`: false, `<path marker-end="url(#tip)"/>`: false,

@@ -11,7 +11,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// limited is a run in which another agent takes over, meets a limit as well, and is waited for.
+// limited returns the events of a run in which a second agent takes over and also meets a limit, so the run waits for
+// it.
 func limited(t *testing.T) []runner.Event {
 	t.Helper()
 	at := func(minute int) time.Time { return time.Date(2026, 5, 4, 14, minute, 0, 0, time.UTC) }
@@ -43,7 +44,7 @@ func limited(t *testing.T) []runner.Event {
 	return events
 }
 
-// TestOutageIsNoRateLimit checks the word for each end of an agent that waits for its provider.
+// TestOutageIsNoRateLimit checks that an outage and a rate limit are printed with different words.
 func TestOutageIsNoRateLimit(t *testing.T) {
 	at := time.Date(2026, 5, 4, 14, 5, 0, 0, time.UTC)
 	for want, e := range map[string]runner.Event{
@@ -59,7 +60,7 @@ func TestOutageIsNoRateLimit(t *testing.T) {
 	}
 }
 
-// Who takes over, that a run is paused, and until when, is told where people look.
+// The output lines, the status and the board show which agent takes over, whether a run is paused, and until when.
 func TestLimitsAreTold(t *testing.T) {
 	events := limited(t)
 	text := lines(events)
@@ -121,8 +122,8 @@ func TestFallbackIsADecision(t *testing.T) {
 	}
 }
 
-// What an agent touched outside of its workspace is in the report, in its words and once, whether or not it failed for
-// it.
+// The report lists each file and ref that an agent changed outside of its workspace once, with the words of the
+// finding, whether or not the agent failed for it.
 func TestTheReportTellsWhatWasTouchedOutside(t *testing.T) {
 	s, events := example(t)
 	saw := gates.Report{Gate: OutsideGate, Status: gates.Warn, Findings: []gates.Finding{
@@ -149,7 +150,7 @@ func TestTheReportTellsWhatWasTouchedOutside(t *testing.T) {
 	}
 }
 
-// The timeline shows how long a batch was held up, but for what passed before another agent took over.
+// The timeline shows how long a batch waited, without the time before another agent took over.
 func TestTheTimelineShowsWaiting(t *testing.T) {
 	minute := int64(60_000)
 	var got []string
@@ -162,7 +163,7 @@ func TestTheTimelineShowsWaiting(t *testing.T) {
 	}
 }
 
-// A time on another day has its day.
+// A time on another day is printed with its date.
 func TestClock(t *testing.T) {
 	now := time.Date(2026, 5, 4, 23, 30, 0, 0, time.UTC)
 	berlin := time.FixedZone("CEST", 7200)

@@ -54,7 +54,7 @@ func lines(events []runner.Event) string {
 	return b.String()
 }
 
-// pastOf is the past of a run whose events are at hand.
+// pastOf returns the past of a run from its events.
 func pastOf(events []runner.Event) *Past {
 	p, _ := PastOf(func(yield func(runner.Event, error) bool) {
 		for _, e := range events {
@@ -68,7 +68,7 @@ func pastOf(events []runner.Event) *Past {
 
 func courseOf(events []runner.Event) story.Course { return pastOf(events).course }
 
-// pageOf is the report of a run as a page.
+// pageOf returns the report of a run as an HTML page.
 func pageOf(s runner.Summary, events []runner.Event) (string, error) {
 	var b strings.Builder
 	err := WriteHTML(&b, s, pastOf(events))
@@ -223,7 +223,7 @@ func TestShell(t *testing.T) {
 	}
 }
 
-// wellFormed checks that s is XML without scripts and without characters that nobody should see.
+// wellFormed checks that s is valid XML without scripts and without control characters.
 func wellFormed(t *testing.T, s string) {
 	t.Helper()
 	d := xml.NewDecoder(strings.NewReader(s))
@@ -255,7 +255,7 @@ func wellFormed(t *testing.T, s string) {
 	}
 }
 
-// inert checks that text from outside has not become part of the page.
+// inert checks that text from outside has not become markup of the page.
 func inert(t *testing.T, page string) {
 	t.Helper()
 	if i := strings.Index(strings.ToLower(page), "<script"); i >= 0 {
@@ -319,7 +319,7 @@ func FuzzText(f *testing.F) {
 			t.Fatal(err)
 		}
 		inert(t, page)
-		// What stands in code is shown as it is.
+		// Code blocks show their content unchanged, so these fields are cleared before the check.
 		events[0].Reports[0].Output, s.Batches[0].Receipt = "", ""
 		s.Run, s.Branch, s.Base, s.BaseBranch = "1", "b", "c", "d"
 		inert(t, Markdown(s, pastOf(events[:1])))

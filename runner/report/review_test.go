@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// A run that asks a person and was reviewed says so in its lines, its table and both reports; what anybody said cannot
-// steer a terminal or a page.
+// The output lines, the status table and both reports show the approvals and reviews of a run; text from persons and
+// reviewers cannot inject control characters or markup.
 func TestReviewsAndApprovalsAreShown(t *testing.T) {
 	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	job := runner.Info{

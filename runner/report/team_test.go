@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// draw writes a board as text, for goldens that do not hang on widths.
+// draw returns a board as text, for golden files that do not depend on widths.
 func draw(b ui.Board) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "%s  %s\n", b.Title, b.Subtitle)
@@ -34,7 +34,7 @@ func draw(b ui.Board) string {
 	return out.String() + strings.Join(b.Footer, "\n") + "\n"
 }
 
-// The board of a team at moments in which something is to be seen that a run of one worker does not have.
+// The golden file shows the board of a team at moments that do not occur in a run with one worker.
 func TestTheBoardOfATeam(t *testing.T) {
 	var w Watch
 	var out strings.Builder
@@ -56,7 +56,7 @@ func TestTheBoardOfATeam(t *testing.T) {
 	golden(t, "team-board.txt", out.String())
 }
 
-// What is told at the end is the same, wherever it is told.
+// All outputs at the end of a run show the same speed-up.
 func TestTheSpeedUpIsTheSameEverywhere(t *testing.T) {
 	events := team(t)
 	s := fold(t, events)
@@ -97,7 +97,7 @@ func TestEscalation(t *testing.T) {
 	}
 }
 
-// A new set of attempts begins with the tier that the routing chose, which is no escalation.
+// A return to a lower tier is not printed as an escalation.
 func TestTheWayBackIsNoEscalation(t *testing.T) {
 	p := Printer{}
 	p.Lines(runner.Event{Kind: runner.RunStarted,
@@ -134,7 +134,7 @@ func TestBatchesLeftOutForOneReasonShareALine(t *testing.T) {
 	}
 }
 
-// Failures of the base are in the reports of every batch.
+// Failures of the base are in the reports of every batch, but are printed once.
 func TestFailuresOfTheBaseAreToldOnce(t *testing.T) {
 	finding := func(message string, known bool) gates.Finding {
 		return gates.Finding{Rule: "test", Severity: gates.Warning, Message: message, Known: known}
@@ -157,7 +157,7 @@ func TestFailuresOfTheBaseAreToldOnce(t *testing.T) {
 	}
 }
 
-// The last line of an agent that failed is told, for a status alone tells nobody what to do.
+// The last line of a failed agent's output is printed, because the exit status alone does not say what to do.
 func TestLastWords(t *testing.T) {
 	failed := func(kind runner.EventKind, gate, reason, output string) runner.Event {
 		return runner.Event{Kind: kind, Outcome: runner.OutcomeFailed, Attempt: 1, Reason: reason,
@@ -218,7 +218,7 @@ func TestScoreText(t *testing.T) {
 	}
 }
 
-// The line of the gates leaves out what was skipped. The end of the run lists it, with each reason once.
+// The line about the gates omits skipped gates. The end of the run lists them, with each reason once.
 func TestSkippedGatesAreListedOnceAtTheEnd(t *testing.T) {
 	skip := func(note string) gates.Report {
 		return gates.Report{Gate: "patterns", Status: gates.Skipped, Note: note}
@@ -237,7 +237,7 @@ func TestSkippedGatesAreListedOnceAtTheEnd(t *testing.T) {
 	}
 }
 
-// A note is told once.
+// The same note is printed once.
 func TestANoteIsToldOnce(t *testing.T) {
 	var p Printer
 	p.Lines(runner.Event{Kind: runner.Note, Reason: "x"})
@@ -246,8 +246,8 @@ func TestANoteIsToldOnce(t *testing.T) {
 	}
 }
 
-// A plain retry is an attempt after a failure of one's own. What others caused, what was sampled and what was cut off
-// does not count.
+// A plain retry is an attempt after a failure of the batch itself. Failures caused by others, sampled candidates and
+// interrupted attempts do not count.
 func TestMetrics(t *testing.T) {
 	events := team(t)
 	var m Metrics
@@ -272,8 +272,8 @@ func TestMetrics(t *testing.T) {
 	}
 }
 
-// Attempts with and without a context block are set side by side; one that came to nothing tells nothing of it, and of
-// an older journal it is not known (MET-04).
+// The metrics compare attempts with and without a context block. Attempts that did not succeed, and those of older
+// journals without this information, do not count (MET-04).
 func TestContextTimes(t *testing.T) {
 	some, none := 900, 0
 	done := func(ms int64, context *int) runner.Event {
@@ -301,7 +301,8 @@ func TestSamplingLog(t *testing.T) {
 	golden(t, "team-sampling.txt", b.String())
 }
 
-// A timeline needs no commands that were handed out, only what came back; pauses between sessions do not count.
+// A timeline can be computed from results alone, without the dispatched commands; pauses between sessions do not
+// count.
 func TestTheCourseWithoutCommands(t *testing.T) {
 	var back []runner.Event
 	for _, e := range team(t) {
@@ -332,7 +333,7 @@ func TestTheCourseWithoutCommands(t *testing.T) {
 	}
 }
 
-// The timeline takes hostile titles and reasons as text, as all else does.
+// The timeline shows hostile titles and reasons as plain text.
 func TestTheTimelineIsInert(t *testing.T) {
 	events := team(t)
 	s := fold(t, events)
@@ -361,7 +362,7 @@ func TestTheTimelineIsInert(t *testing.T) {
 	inert(t, page)
 }
 
-// What stands in the queue says what it stands on, and what it waits for.
+// A queued batch shows the candidates it is based on, and what it waits for.
 func TestWhatABatchWaitsFor(t *testing.T) {
 	gate := runner.Event{Kind: runner.Dispatched, Batch: "b", Command: "b/r1-c0/gate", On: []string{"x", "y"}}
 	at := time.Date(2026, 5, 4, 14, 5, 0, 0, time.UTC)
@@ -404,7 +405,7 @@ func TestWhatABatchWaitsFor(t *testing.T) {
 	}
 }
 
-// The first candidate that passes ends a tournament that wants no more; the others are cancelled.
+// With StopAtFirst, the first candidate that passes ends the tournament, and the others are cancelled.
 func TestCandidatesAreCalledOff(t *testing.T) {
 	info := runner.Info{
 		Plan: "p.md", Mode: "team", Workers: 3, MaxAttempts: 1, LoopVersion: runner.LoopVersion, Base: "3f2c1a9",

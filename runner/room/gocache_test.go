@@ -64,7 +64,7 @@ func TestChangedFilesLeaveTheBuildCache(t *testing.T) {
 	check(0)
 }
 
-// An output that is being written when it is checked stays.
+// A cache output that is still being written during the check is kept.
 func TestAnOutputThatIsBeingWrittenStays(t *testing.T) {
 	dir := t.TempDir()
 	sum := sha256.Sum256([]byte("right"))

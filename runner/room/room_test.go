@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// bench is a repository with two trees, and rooms for it.
+// bench holds a repository with two trees, and the sealed rooms for it.
 type bench struct {
 	*testing.T
 	*Rooms
@@ -85,7 +85,7 @@ func (b *bench) take(commit string) *Room {
 	return rm
 }
 
-// files lists what is in a room, but for git's own file.
+// files lists the files in a room, except for .git.
 func (b *bench) files(rm *Room) []string {
 	b.Helper()
 	var out []string

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// BenchmarkChanges compares the settings of a user with several tools and a workspace a few folders deep. Nothing
-// changed.
+// BenchmarkChanges checks the settings of a user with several tools and a workspace a few folders deep, without any
+// change.
 func BenchmarkChanges(b *testing.B) {
 	home := b.TempDir()
 	project := filepath.Join(home, "src", "project")

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// A program that shadows the one that gates run, or replaces it, is a change; a tool with another name is none.
+// A program that shadows or replaces a program that gates run is a change; a tool with another name is not.
 func TestProgramsOnThePathAreWatched(t *testing.T) {
 	bin := t.TempDir()
 	write := func(name, text string) {
@@ -33,7 +33,7 @@ func TestProgramsOnThePathAreWatched(t *testing.T) {
 	}
 }
 
-// A program that this user cannot have installed stays, and nobody is blamed for it.
+// A new program that this user cannot have installed stays, and is reported as harmless.
 func TestProgramsOfAnotherUserStay(t *testing.T) {
 	bin := t.TempDir()
 	w := New([]string{"HOME=" + t.TempDir(), "PATH=" + bin}, t.TempDir(), nil)
@@ -47,8 +47,8 @@ func TestProgramsOfAnotherUserStay(t *testing.T) {
 	}
 }
 
-// A file that appears in a folder whose names are known is a change, also behind a link and where the folder itself
-// appears with it.
+// A new file in a folder whose names are known is a change, also behind a symbolic link, and also if its folder is
+// new.
 func TestNewFilesInKnownFoldersAreSeen(t *testing.T) {
 	home := t.TempDir()
 	if err := os.Mkdir(filepath.Join(home, "tools"), 0o755); err != nil {

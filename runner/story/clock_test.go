@@ -7,7 +7,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Waiting time is told from working time; work side by side counts once, and the pause between two sessions is neither.
+// Waiting time and working time are counted separately; parallel work counts once, and the pause between two sessions
+// counts as neither.
 func TestWaitingIsNotWorking(t *testing.T) {
 	c := NewCourse()
 	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

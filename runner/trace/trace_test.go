@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// The trailers of a commit name its batch; a squashed message names several, indented or not.
+// The trailers of a commit name its batch; a squashed message can name several, indented or not.
 func TestParts(t *testing.T) {
 	for name, c := range map[string]struct {
 		message string
@@ -32,7 +32,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// A title of OpenSpec may be that of two capabilities; the second is called after its own.
+// If two OpenSpec capabilities have a requirement with the same title, the ID of the second starts with the name of
+// its capability.
 func TestTitlesOfTwoCapabilities(t *testing.T) {
 	files := fstest.MapFS{
 		"c/specs/a/spec.md": {Data: []byte("### Requirement: Say hello\n#### Scenario: x y\n")},
@@ -70,7 +71,7 @@ func TestTitlesOfTwoCapabilities(t *testing.T) {
 	}
 }
 
-// run is a run of a plan whose batches are all merged.
+// run returns a run of the plan text in which the given batches are merged and all others are skipped.
 func run(id, text string, merged ...string) Run {
 	p, err := planparse.Parse("plan.md", []byte(text))
 	if err != nil {
@@ -97,7 +98,7 @@ func undone(r Run) Run {
 	return r
 }
 
-// A task is proven by the newest run that merged it, wherever it stands in the plan now.
+// A task is proven by the newest run that merged it, even if the task has moved in the plan since then.
 func TestProofs(t *testing.T) {
 	const then = "## Batch 1: a\n### Task 1: x\none\n## Batch 2: b\n### Task 1: y\ntwo\n"
 	for name, c := range map[string]struct {
@@ -139,8 +140,8 @@ func TestProofs(t *testing.T) {
 	}
 }
 
-// A run that was told to go on with a changed plan proved that text. Which one that was is known while it is that of
-// now.
+// A run that continued with a changed plan proves the changed text. The report knows that text only while it is the
+// current one.
 func TestAcceptedChanges(t *testing.T) {
 	const then, now = "## Batch 1: a\n- [ ] one\n", "## Batch 1: a\n- [ ] two\n"
 	r := run("r", then, "1")
@@ -160,7 +161,7 @@ func TestAcceptedChanges(t *testing.T) {
 	}
 }
 
-// Names of tests are found whole or by their last part, and never by the middle of a word.
+// OfTest finds a test by its whole name or its last part, never by a part of a word.
 func TestOfTest(t *testing.T) {
 	r := &Report{Batches: []Batch{{Key: "1", NewTests: []string{"example.com/a.TestAdd/two", "src/x.test.js > adds two"}}}}
 	for name, want := range map[string]bool{"example.com/a.TestAdd/two": true, "two": true, "TestAdd/two": true,

@@ -29,7 +29,7 @@ func take(t *testing.T, dir string, now time.Time) (*Folder, int) {
 	return f, killed
 }
 
-// use makes the clone of a run.
+// use creates the clone of a run.
 func use(t *testing.T, f *Folder, run string) Clone {
 	t.Helper()
 	team := teamtest.New(t)
@@ -43,7 +43,7 @@ func use(t *testing.T, f *Folder, run string) Clone {
 	return c
 }
 
-// detached starts a process that left session and group, and that nobody waits for.
+// detached starts a process in its own session and process group, for which no process waits.
 func detached(t *testing.T, mark string) (pid string) {
 	t.Helper()
 	cmd := exec.Command("bash", "-c", "setsid sleep 300 >/dev/null 2>&1 & echo $!")
@@ -62,7 +62,8 @@ func alive(pid string) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// What a worker that was killed had started is dead once the next one has its folder, and nobody else's is.
+// A worker that takes the folder of a killed worker kills the processes that the killed worker started, and no
+// others.
 func TestTheNextWorkerKillsWhatTheLastOneLeft(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells the environment of processes")
@@ -84,7 +85,7 @@ func TestTheNextWorkerKillsWhatTheLastOneLeft(t *testing.T) {
 	}
 }
 
-// A worker that is done with a run kills what works in its clone; the next one finds nothing to kill.
+// A worker that finishes a run kills the processes in its clone; the next worker finds none to kill.
 func TestTheEndOfARunKillsWhatItLeft(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells the environment of processes")
@@ -116,7 +117,7 @@ func TestAFolderBelongsToOneWorker(t *testing.T) {
 	take(t, dir, day)
 }
 
-// Clones that nobody has used for long go, with what half-made ones left; those running and those used lately stay.
+// Clones that have not been used for a long time are removed; active clones and recently used ones stay.
 func TestClonesGoThatNobodyUses(t *testing.T) {
 	dir := t.TempDir()
 	f, _ := take(t, dir, day)
@@ -169,7 +170,7 @@ func TestClonesGoThatNobodyUses(t *testing.T) {
 	}
 }
 
-// A worker that is killed while it makes or removes a clone leaves a half one, which is no clone to the next.
+// A worker that is killed while it creates or removes a clone leaves a partial clone, which the next worker removes.
 func TestHalfClonesAreNoClones(t *testing.T) {
 	dir := t.TempDir()
 	f, _ := take(t, dir, day)
@@ -184,7 +185,7 @@ func TestHalfClonesAreNoClones(t *testing.T) {
 	}
 }
 
-// Clones of an earlier build have no note; they age by what the file system tells.
+// A clone of an earlier build has no note; its age comes from the modification time in the file system.
 func TestACloneWithoutANoteAges(t *testing.T) {
 	dir := t.TempDir()
 	f, _ := take(t, dir, day)

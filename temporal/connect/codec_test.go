@@ -9,7 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 )
 
-// What is encrypted comes back with the same key, with no other, and holds no plain text.
+// Encrypted payloads contain no plain text, and only the same key decrypts them.
 func TestPayloadsAreReadWithTheirKeyOnly(t *testing.T) {
 	one, err := newCodec(strings.Repeat("ab", 32))
 	if err != nil {
@@ -37,7 +37,7 @@ func TestPayloadsAreReadWithTheirKeyOnly(t *testing.T) {
 	}
 }
 
-// With a key the texts of errors cannot be read either, and come back with it; without one they are as they are.
+// With a key, the texts of errors are encrypted too and can be restored; without a key they stay plain.
 func TestTextsOfErrorsAreReadWithTheirKeyOnly(t *testing.T) {
 	key, err := newCodec(strings.Repeat("ab", 32))
 	if err != nil {

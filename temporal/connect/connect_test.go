@@ -47,7 +47,8 @@ func newAuthority(t *testing.T, name string) *authority {
 	return a
 }
 
-// sign makes a certificate that is good until then, and returns it and its key as files.
+// sign creates a certificate that is valid until the given time, and returns the files of the certificate and its
+// key.
 func (a *authority) sign(name string, until time.Time) (cert, key string) {
 	a.t.Helper()
 	_, _, cert, key = a.make(name, &x509.Certificate{
@@ -92,7 +93,7 @@ func (a *authority) make(name string, template *x509.Certificate) (c *x509.Certi
 	return c, private, cert, key
 }
 
-// over is TLS as a service has it, with clients that a signs.
+// over returns the TLS settings of a service that accepts clients whose certificates a signed.
 func (a *authority) over(cert, key string) grpc.ServerOption {
 	a.t.Helper()
 	pair, err := tls.LoadX509KeyPair(cert, key)
@@ -116,8 +117,8 @@ func dial(t *testing.T, o Options, env map[string]string) error {
 	return err
 }
 
-// A service that asks for certificates is reached with one that it trusts, if we trust its own; all else is said as
-// what it is, before anything else is asked.
+// A service that requires client certificates can be reached with a certificate that it trusts, if the client trusts
+// its own. Every other combination fails at the connection with an error that names the cause.
 func TestBothSidesShowCertificates(t *testing.T) {
 	ours, others := newAuthority(t, "ours"), newAuthority(t, "others")
 	tomorrow, yesterday := time.Now().Add(24*time.Hour), time.Now().Add(-24*time.Hour)
@@ -166,7 +167,7 @@ func TestBothSidesShowCertificates(t *testing.T) {
 	}
 }
 
-// An API key goes with each call, over TLS only, and a service that does not know it denies access.
+// The client sends an API key with each call, and only over TLS; a service that does not know the key denies access.
 func TestAnAPIKeyGoesWithEachCall(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	cert, key := ours.sign("service.example", time.Now().Add(time.Hour))

@@ -1,5 +1,5 @@
-// Package deploy has no code: it tries the files that a team starts from, as the programs that read them would. It is a
-// module of its own, so that nothing of these programs is linked anywhere else.
+// Package deploy has no code: its tests check the files that a team starts from, in the way in which the programs
+// that read these files parse them. It is a separate module, so that no other module links those programs.
 package deploy
 
 import (
@@ -26,7 +26,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// program is the worker's, which TestMain builds.
+// program is the path of the worker program that TestMain builds.
 var program string
 
 var programs = flag.String("programs", "", "folder with runplan-temporal, not to build it")
@@ -103,7 +103,7 @@ func readImage(t *testing.T) image {
 	return i
 }
 
-// The image is built from what is there, runs as a user that it makes, and starts a program that it has.
+// The image is built from existing sources, runs as a user that it creates, and starts a program that it contains.
 func TestTheImageHasWhatItStarts(t *testing.T) {
 	i := readImage(t)
 	if len(i.stages) != 2 || i.stages[0].Name != "build" ||
@@ -137,8 +137,8 @@ func TestTheImageHasWhatItStarts(t *testing.T) {
 	}
 }
 
-// starts tells whether the program takes these arguments after those of the image: it parses them all before it shows
-// its help.
+// starts checks that the program accepts these arguments after those of the image: it parses all of them before it
+// prints its help.
 func starts(t *testing.T, i image, args []string) {
 	t.Helper()
 	at := slices.Index(i.entrypoint, "runplan-temporal")
@@ -152,7 +152,8 @@ func starts(t *testing.T, i image, args []string) {
 	}
 }
 
-// The compose file is one, and its workers start with flags that there are, with keys from where ssh looks for them.
+// The compose file is valid, and its workers start with existing flags and with the keys in the places where ssh
+// reads them.
 func TestTheComposeFile(t *testing.T) {
 	options, err := cli.NewProjectOptions([]string{"compose.yaml"}, cli.WithEnv([]string{
 		"REMOTE=ssh://git@example.com/p.git", "POSTGRES_PASSWORD=x", "GIT_KEY=./key", "KNOWN_HOSTS=./known",
@@ -218,7 +219,7 @@ func TestTheComposeFile(t *testing.T) {
 	}
 }
 
-// paths are those of mounts written as PATH:OPTIONS.
+// paths yields the paths of mounts written as PATH:OPTIONS.
 func paths(mounts []string) func(func(string) bool) {
 	return func(yield func(string) bool) {
 		for _, m := range mounts {
@@ -230,7 +231,7 @@ func paths(mounts []string) func(func(string) bool) {
 	}
 }
 
-// writable tells whether all of these are mounted.
+// writable reports whether all of these paths are mounted.
 func writable(mounted []string, all ...string) bool {
 	for _, path := range all {
 		if !slices.Contains(mounted, path) {
@@ -240,7 +241,7 @@ func writable(mounted []string, all ...string) bool {
 	return true
 }
 
-// The manifests are what Kubernetes takes, without a field that it does not know, and fit together and to the image.
+// The manifests are valid for Kubernetes, contain no unknown fields, and match each other and the image.
 func TestTheKubernetesManifests(t *testing.T) {
 	text, err := os.ReadFile("kubernetes/worker.yaml")
 	if err != nil {
@@ -264,7 +265,7 @@ func TestTheKubernetesManifests(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", what.Kind, err)
 		}
-		// As the API server reads it, which minds the case of names.
+		// Unmarshal as the API server does: it distinguishes upper and lower case in field names.
 		if strict, err := json.UnmarshalStrict(body, into[what.Kind]); err != nil || len(strict) > 0 {
 			t.Errorf("%s: %v %v", what.Kind, strict, err)
 		}
@@ -301,7 +302,7 @@ func TestTheKubernetesManifests(t *testing.T) {
 			}
 		}
 	}
-	// A build has one name, or another one would take over its runs.
+	// All names contain the same build ID; otherwise another build would continue its runs.
 	b := value("--build-id")
 	if _, tag, _ := strings.Cut(c.Image, ":"); tag != b || labels["build"] != b ||
 		set.Spec.Selector.MatchLabels["build"] != b || set.Name != "runplan-worker-"+b {

@@ -31,7 +31,7 @@ import (
 
 const run = teamtest.Run
 
-// checkout is a clone of a shared repository, and an engine in it whose service answers as the test says.
+// checkout is a clone of a shared repository, with an engine whose service answers as the test defines.
 type checkout struct {
 	*Engine
 	service *mocks.Client
@@ -51,12 +51,12 @@ func newCheckout(t *testing.T) *checkout {
 	return c
 }
 
-// journal is that of a run which began and then ended so.
+// journal returns the journal of a run that started and then ended with this event.
 func (c *checkout) journal(end runner.Event) []runner.Event {
 	return teamtest.Journal(c.t, c.info, end)
 }
 
-// answers makes the workflow tell these events, and then nothing more.
+// answers makes the workflow return these events and no others.
 func (c *checkout) answers(events []runner.Event) {
 	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(
 		func(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
@@ -73,7 +73,7 @@ func (p page) Get(to any) error {
 	return nil
 }
 
-// is makes the service describe the workflow of the run.
+// is makes the service report this status for the workflow of the run.
 func (c *checkout) is(status enumspb.WorkflowExecutionStatus) *mock.Call {
 	return c.service.On("DescribeWorkflowExecution", mock.Anything, flow.ID(run),
 		"").Return(&workflowservice.DescribeWorkflowExecutionResponse{
@@ -85,12 +85,12 @@ func (c *checkout) isNot(err error) *mock.Call {
 	return c.service.On("DescribeWorkflowExecution", mock.Anything, flow.ID(run), "").Return(nil, err)
 }
 
-// starts takes the start of the workflow, and lets the test look at it.
+// starts mocks the start of the workflow, and lets the test inspect the call.
 func (c *checkout) starts(err error) *mock.Call {
 	return c.service.On("ExecuteWorkflow", mock.Anything, mock.Anything, flow.RunWorkflow, mock.Anything).Return(nil, err)
 }
 
-// offered tells whether the shared repository has anything of the run.
+// offered reports whether the shared repository has any refs of the run.
 func (c *checkout) offered() bool {
 	c.t.Helper()
 	out, err := c.Repo.Run(c.t.Context(), "ls-remote", "origin", "refs/runplan/*")
@@ -109,7 +109,7 @@ var (
 	finished = runner.Event{Outcome: runner.OutcomeOK}
 )
 
-// A run that nobody has begun is offered to the shared repository, started under its own name, and followed to its end.
+// A new run is offered to the shared repository, started under its own workflow ID, and followed to its end.
 func TestANewRunIsStarted(t *testing.T) {
 	c := newCheckout(t)
 	c.isNot(missing)
@@ -135,7 +135,7 @@ func TestANewRunIsStarted(t *testing.T) {
 	}
 }
 
-// Two who start the same run at the same moment both follow the one that there is.
+// If another client starts the same run at the same moment, the engine follows that run.
 func TestARunThatIsStartedTwiceIsFollowed(t *testing.T) {
 	c := newCheckout(t)
 	c.isNot(missing)
@@ -146,7 +146,7 @@ func TestARunThatIsStartedTwiceIsFollowed(t *testing.T) {
 	}
 }
 
-// An active run is followed; nothing is started, and nothing offered.
+// The engine follows an active run without starting or offering anything.
 func TestARunAtWorkIsFollowed(t *testing.T) {
 	c := newCheckout(t)
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
@@ -156,7 +156,7 @@ func TestARunAtWorkIsFollowed(t *testing.T) {
 	}
 }
 
-// A run that ended while nobody looked is told of, and not started again.
+// A run that ended while nobody followed it is reported and not started again.
 func TestARunThatEndedMeanwhileIsToldOf(t *testing.T) {
 	c := newCheckout(t)
 	all := c.journal(runner.Event{Outcome: runner.OutcomeFailed, Reason: "batch 1 failed"})
@@ -175,7 +175,7 @@ func TestARunThatEndedMeanwhileIsToldOf(t *testing.T) {
 	}
 }
 
-// A run that stopped goes on with its journal, which the shared repository gets where it has less of it.
+// A stopped run continues with its journal; the engine pushes the journal if the shared repository has less of it.
 func TestARunThatStoppedGoesOn(t *testing.T) {
 	c := newCheckout(t)
 	stopped := c.journal(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "interrupted"})
@@ -210,8 +210,8 @@ func TestARunThatStoppedGoesOn(t *testing.T) {
 	}
 }
 
-// What the service says of a run it is asked about ends the start before anything is offered. What it says of the start
-// itself comes after the offer, which a later start takes up.
+// If the service rejects the query about the run, the start fails before anything is offered. If it rejects the start
+// itself, the run is already offered, and a later start uses that offer.
 func TestWhatTheServiceRefuses(t *testing.T) {
 	for name, err := range map[string]error{"denied": denied, "late": late, "away": away} {
 		t.Run("asked, "+name, func(t *testing.T) {
@@ -238,7 +238,7 @@ func TestWhatTheServiceRefuses(t *testing.T) {
 	}
 }
 
-// What does not fit into a message of Temporal is said before anything is started.
+// Data that does not fit into a message of Temporal is an error before anything starts.
 func TestWhatIsTooLargeIsNotStarted(t *testing.T) {
 	c := newCheckout(t)
 	c.isNot(missing)
@@ -248,11 +248,11 @@ func TestWhatIsTooLargeIsNotStarted(t *testing.T) {
 	}
 }
 
-// While no worker answers, that is said once, and the run is followed on.
+// If no worker answers, the engine prints one notice and keeps following the run.
 func TestAServiceThatIsAwayIsWaitedFor(t *testing.T) {
 	c := newCheckout(t)
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
-	// which is not asked for again
+	// the client does not retry this error
 	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil,
 		denied).Twice()
 	c.answers(c.journal(finished))
@@ -267,7 +267,7 @@ func TestAServiceThatIsAwayIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A workflow that was ended from outside, or refused the run, tells why.
+// If the workflow failed or refused the run, the engine returns the reason.
 func TestAWorkflowThatFailedSaysWhy(t *testing.T) {
 	c := newCheckout(t)
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING).Once()
@@ -282,8 +282,8 @@ func TestAWorkflowThatFailedSaysWhy(t *testing.T) {
 	}
 }
 
-// Who wants to stop at once has the workflow cancelled. One that has just ended by itself tells how; another error is
-// told.
+// A stop at once cancels the workflow. If the workflow has just ended by itself, the engine returns its result; it
+// returns any other error.
 func TestStoppingAtOnce(t *testing.T) {
 	for name, says := range map[string]error{"it is cancelled": nil, "it has ended by itself": missing,
 		"it may not be": denied} {
@@ -315,13 +315,14 @@ func TestStoppingAtOnce(t *testing.T) {
 	}
 }
 
-// Who wants to stop at once does not wait for ever where no worker is: the run was told.
+// A stop at once does not wait forever if no worker is running: the engine returns an error that mentions the stop
+// request.
 func TestStoppingWithoutAWorker(t *testing.T) {
 	c := newCheckout(t)
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	// which is not asked for again
+	// the client does not retry this error
 	c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(nil, denied)
 	c.service.On("CancelWorkflow", mock.Anything, flow.ID(run), "").Return(nil).Once()
 	m, err := local.NewMirror(t.Context(), c.Config, run, c.info)
@@ -334,7 +335,8 @@ func TestStoppingWithoutAWorker(t *testing.T) {
 	}
 }
 
-// What a person says goes to the workflow as a signal. An answer lets a run that has stopped go on, so it starts it.
+// Requests and answers of people reach the workflow as signals. An answer also starts the workflow, so that a stopped
+// run continues.
 func TestWhatPeopleSayIsPosted(t *testing.T) {
 	for name, tt := range map[string]struct {
 		event  runner.Event
@@ -387,7 +389,7 @@ func TestWhatPeopleSayIsPosted(t *testing.T) {
 	}
 }
 
-// Whether a run is active is what the service says; one that it does not know is not.
+// The service decides whether a run is active; a run that it does not know is not active.
 func TestLive(t *testing.T) {
 	for name, tt := range map[string]struct {
 		set  func(c *checkout)
@@ -429,7 +431,7 @@ func TestSync(t *testing.T) {
 	}
 }
 
-// What is left of runs is not removed while the service says, or cannot say, whether they are running.
+// Leftovers of runs are not removed if the service reports that the run is active or cannot report its state.
 func TestLeftoversAskWhetherARunIsAtWork(t *testing.T) {
 	c := newCheckout(t)
 	d := teamtest.SharedRepo(c.Config, c.info)
@@ -462,8 +464,8 @@ func TestLeftoversAskWhetherARunIsAtWork(t *testing.T) {
 	}
 }
 
-// What is in progress is told with the worker that has it, when that was heard of, and what was pushed last; what
-// waits, with why.
+// UnderWay lists each command in progress with its worker, its last heartbeat and its last push, and each waiting
+// command with the reason.
 func TestUnderWay(t *testing.T) {
 	c := newCheckout(t)
 	details, err := c.Coding.Data.ToPayloads(shared.Pushed{Ref: "refs/runplan/r/done/7", Commit: "0123456789"})

@@ -20,10 +20,10 @@ import (
 	"github.com/runplan/runplan/temporal/shared"
 )
 
-// script gives the outcome of commands by id; all others succeed.
+// script maps command IDs to outcomes; all other commands succeed.
 type script map[string]runner.Event
 
-// play is a worker that follows a script, and remembers what it was asked for.
+// play is a worker that follows a script and records the commands that it receives.
 type play struct {
 	script
 	mu    sync.Mutex
@@ -49,7 +49,7 @@ func (p *play) perform(c runner.Command) shared.Done {
 	return shared.Done{Command: c.ID, Event: c.Report(e)}
 }
 
-// environment registers the play in place of hosts.
+// environment registers the activities of the play in place of a host's.
 func environment(p *play, kept *[]runner.Event) *testsuite.TestWorkflowEnvironment {
 	var s testsuite.WorkflowTestSuite
 	env := s.NewTestWorkflowEnvironment()
@@ -109,7 +109,7 @@ func reference(t *testing.T, i runner.Info, p *play) ([]runner.Event, runner.Res
 	return append(events, s.Fold(res.Ending(), nil).Events...), res
 }
 
-// Both drivers ask for the same in the same order, write the same journal and come to the same result.
+// Both drivers execute the same commands in the same order, write the same journal and return the same result.
 func TestBothDriversAgree(t *testing.T) {
 	scripts := map[string]script{
 		"all goes well": {},
@@ -152,7 +152,7 @@ func TestBothDriversAgree(t *testing.T) {
 	}
 }
 
-// lines are events without times.
+// lines formats events without their times.
 func lines(events []runner.Event) []string {
 	var out []string
 	for _, e := range events {
@@ -161,7 +161,7 @@ func lines(events []runner.Event) []string {
 	return out
 }
 
-// A history that has grown long starts again with the journal, and nothing is asked for twice.
+// A workflow with a long history starts again with the journal and requests no command twice.
 func TestALongHistoryBeginsAnew(t *testing.T) {
 	want := &play{}
 	reference(t, three(), want)
@@ -213,7 +213,7 @@ func TestALongHistoryBeginsAnew(t *testing.T) {
 	}
 }
 
-// A plan that asks for a person's word stops for it, and goes on with the answer, on the journal that was kept.
+// A run stops at a batch that needs approval, and continues after the answer with the kept journal.
 func TestAnAnswerLetsARunGoOn(t *testing.T) {
 	i := info(runner.BatchInfo{Key: "1", Number: "1", Title: "one", Approve: true})
 	p := &play{}
@@ -253,7 +253,8 @@ func TestAnAnswerLetsARunGoOn(t *testing.T) {
 	}
 }
 
-// A cancel of the workflow stops what is running, waits until it has let go, and says so in the journal.
+// Cancelling the workflow stops the running commands, waits until they have stopped, and records the cancellation in
+// the journal.
 func TestACancelStopsAndSaysSo(t *testing.T) {
 	p := &play{}
 	var kept []runner.Event
@@ -277,7 +278,7 @@ func TestACancelStopsAndSaysSo(t *testing.T) {
 	}
 }
 
-// A run of another version of the loop is refused with what to do about it, and not tried again.
+// A run with an unknown loop version fails with an error that is not retried.
 func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	i := three()
 	i.LoopVersion = 999
@@ -290,7 +291,7 @@ func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	}
 }
 
-// A journal is handed out in pieces that fit into a message.
+// PageOf splits a journal into pages that fit into a message.
 func TestPagesFitIntoAMessage(t *testing.T) {
 	var all []runner.Event
 	long := make([]byte, 50<<10)

@@ -9,8 +9,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// Runs that were running under an earlier build go on under this one: their histories, recorded against a real server,
-// replay without a difference. New ones are recorded with go test -record in temporal/servertest.
+// Runs that started under an earlier build continue under this one: their histories, recorded against a real server,
+// replay without differences. To record new ones, run go test -record in temporal/servertest.
 func TestRecordedHistoriesReplay(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	if err != nil || len(files) < 3 {
@@ -28,7 +28,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 	}
 }
 
-// A workflow that does otherwise than it did is noticed.
+// A workflow that issues its commands in another order does not replay.
 func TestAChangedOrderDoesNotReplay(t *testing.T) {
 	r := worker.NewWorkflowReplayer()
 	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, in Input) (Output, error) {

@@ -7,8 +7,8 @@ import (
 	"github.com/runplan/runplan/temporal/shared"
 )
 
-// A worker that does all of a run by itself fetches once. It fetches again where others did something, or where
-// somebody may have been given the command before.
+// A worker that executes a whole run alone fetches once. It fetches again if other workers reported results, or if
+// the command may have been given to a worker before.
 func TestAWorkerFetchesWhatOthersDid(t *testing.T) {
 	b := newBench(t)
 	b.info.Land = "branch"

@@ -35,7 +35,7 @@ var (
 	away    = serviceerror.NewUnavailable("nobody there")
 )
 
-// bench is a host with one run, whose service tells the events that the test sets.
+// bench is a host with one run, whose service returns the events that the test sets.
 type bench struct {
 	*Host
 	t          *testing.T
@@ -70,7 +70,7 @@ func newBench(t *testing.T) *bench {
 	return b
 }
 
-// answers makes the workflow tell its events, however often it is asked.
+// answers makes the workflow return its events for any number of queries.
 func (b *bench) answers() *bench {
 	b.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(
 		func(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
@@ -88,12 +88,12 @@ func (p page) Get(to any) error {
 	return nil
 }
 
-// land is a command that needs neither agent nor gates: a run that has done nothing lands.
+// land returns a command that needs neither agent nor gates: it lands a run that has merged nothing.
 func land(seq int) flow.Task {
 	return flow.Task{Run: run, Seq: seq, Command: runner.Command{ID: "run/land", Kind: runner.LandRun}}
 }
 
-// call carries out an activity as the SDK does.
+// call executes an activity as the SDK does.
 func (b *bench) call(set func(*testsuite.TestActivityEnvironment), f any, arg any) (converter.EncodedValue, error) {
 	env := environment()
 	if set != nil {
@@ -109,7 +109,7 @@ func environment() *testsuite.TestActivityEnvironment {
 	return s.NewTestActivityEnvironment()
 }
 
-// eventually waits for what happens beside the test.
+// eventually waits until a condition becomes true in the background.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(5 * time.Millisecond) {
@@ -119,7 +119,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// A command is carried out once; a second try has the report from where the first one put it.
+// A command is executed once; a retry returns the report that the first try stored.
 func TestACommandIsReportedOnce(t *testing.T) {
 	b := newBench(t).answers()
 	var done [2]shared.Done
@@ -141,7 +141,7 @@ func TestACommandIsReportedOnce(t *testing.T) {
 	}
 }
 
-// A try that is told by the one before of its own end fetches nothing; another one does.
+// A retry fetches nothing if the heartbeat of the previous try named the stored report; any other retry fetches.
 func TestWhatATryIsToldOfTheOneBefore(t *testing.T) {
 	b := newBench(t).answers()
 	if _, err := b.call(nil, b.Perform, land(1)); err != nil {
@@ -170,7 +170,7 @@ func TestWhatATryIsToldOfTheOneBefore(t *testing.T) {
 	}
 }
 
-// What another try cannot cure is told as such; all else is tried again. Neither tells secrets.
+// An error that a retry cannot fix is marked as final; all other errors are retried. No message contains secrets.
 func TestWhatAnotherTryCannotCure(t *testing.T) {
 	const canary = "hunter2-" + "hunter2"
 	for name, tt := range map[string]struct {
@@ -218,7 +218,7 @@ func TestWhatAnotherTryCannotCure(t *testing.T) {
 	})
 }
 
-// The journal comes back as it was kept, as the caller asks for a part of it.
+// Recall returns the journal as it was kept, from the event that the caller asks for.
 func TestTheJournalIsKeptAndRecalled(t *testing.T) {
 	b := newBench(t).answers()
 	if _, err := b.call(nil, b.Recall, flow.From{Run: run, From: 1}); err == nil {
@@ -237,7 +237,7 @@ func TestTheJournalIsKeptAndRecalled(t *testing.T) {
 	}
 }
 
-// Before a run goes on, somebody looks where its branch is. One that was removed is put back.
+// Before a run continues, the host reads the tip of its branch and recreates the branch if it was removed.
 func TestStandingPutsTheBranchBack(t *testing.T) {
 	b := newBench(t).answers()
 	b.events = b.events[:1]
@@ -256,7 +256,7 @@ func TestStandingPutsTheBranchBack(t *testing.T) {
 	}
 }
 
-// A landing is handed to the queue of its branch; what the service says against it is an error, to be tried again.
+// A landing is sent to the merge queue of its branch; if the service rejects it, the activity fails and is retried.
 func TestALandingIsEnqueued(t *testing.T) {
 	for name, says := range map[string]error{"taken": nil, "denied": denied, "late": late} {
 		t.Run(name, func(t *testing.T) {
@@ -272,7 +272,7 @@ func TestALandingIsEnqueued(t *testing.T) {
 	}
 }
 
-// A workflow is asked again while it may answer another time, and not where asking cures nothing.
+// A query to a workflow is retried after a temporary error, and not after an error that a retry cannot fix.
 func TestAWorkflowIsAskedAgain(t *testing.T) {
 	for name, tt := range map[string]struct {
 		says  error

@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/temporal/flow"
 )
 
-// A run without work is put away after a while, and opened again when there is some.
+// An idle run is closed after a while, and opened again for its next command.
 func TestARunWithoutWorkIsPutAway(t *testing.T) {
 	b := newBench(t).answers()
 	b.Rest = time.Hour
@@ -36,7 +36,7 @@ func TestARunWithoutWorkIsPutAway(t *testing.T) {
 	eventually(t, "it is put away again", func() bool { return b.closed.Load() == 2 })
 }
 
-// A run that has ended is put away as soon as its journal is kept, and not before.
+// A run that has ended is closed as soon as its journal is kept, and not before.
 func TestARunThatHasEndedIsPutAway(t *testing.T) {
 	b := newBench(t).answers()
 	b.Rest = time.Hour
@@ -55,13 +55,13 @@ func TestARunThatHasEndedIsPutAway(t *testing.T) {
 	}
 }
 
-// waiting is a command that takes until it is cancelled.
+// waiting returns a command that runs until it is cancelled.
 func waiting() flow.Task {
 	return flow.Task{Run: run, Seq: 1,
 		Command: runner.Command{ID: "run/wait", Kind: runner.Wait, Until: time.Now().AddDate(100, 0, 0)}}
 }
 
-// under carries out a command that takes until the test ends its context.
+// under executes a command that runs until the test ends its context.
 func (b *bench) under(t *testing.T, end func(cancel context.CancelCauseFunc)) error {
 	t.Helper()
 	perform := func(ctx context.Context, task flow.Task) error {
@@ -80,8 +80,8 @@ func (b *bench) under(t *testing.T, end func(cancel context.CancelCauseFunc)) er
 	return err
 }
 
-// A command that is cancelled because the run is to stop has the run put away: nothing of it is expected here any more.
-// One that is cancelled while the run goes on has not.
+// If a command is cancelled because the run must stop, the host closes the run, since it expects no more work for it.
+// If a command is cancelled while the run continues, the run stays open.
 func TestARunThatIsToStopIsPutAway(t *testing.T) {
 	for name, tt := range map[string]struct {
 		then   runner.Event // what happened meanwhile
@@ -113,8 +113,8 @@ func TestARunThatIsToStopIsPutAway(t *testing.T) {
 	}
 }
 
-// A command that was stopped here without the run having asked for it is not reported as stopped, which would stop the
-// run: somebody does it again.
+// A command that stops on this host without a request from the run is not reported as cancelled, which would stop the
+// run: another try executes it again.
 func TestWhatNobodyCalledOffIsDoneAgain(t *testing.T) {
 	for name, cause := range map[string]error{
 		"the service has taken this host for dead": serviceerror.NewNotFound("activity not found"),

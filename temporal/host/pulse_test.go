@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/temporal/shared"
 )
 
-// A host tells that it is alive on a clock, whatever its agent says or does not, and with it what was pushed last: at
-// first what the try before told, later what was pushed since.
+// A host sends heartbeats at fixed intervals, whatever its agent prints. Each contains the last push: first the one
+// that the previous try reported, later the newer ones.
 func TestAPulseTellsWhatWasPushedLast(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before, since := shared.Pushed{Ref: "refs/runplan/r/done/1", Commit: "a"},
@@ -29,8 +29,8 @@ func TestAPulseTellsWhatWasPushedLast(t *testing.T) {
 	})
 }
 
-// A worker tells of each step that is in the shared repository: what others put there before it begins, and what it put
-// there itself.
+// A worker reports each step that is in the shared repository: the steps of other workers before it starts, and its
+// own.
 func TestAWorkerTellsWhatIsPushed(t *testing.T) {
 	b := newBench(t)
 	var told []string

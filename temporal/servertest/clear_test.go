@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// What a run left in the shared repository goes when nobody needs it any more: its plan, logs and journal a while after
-// it is done, its branch once it is merged. Nothing else is there of it.
+// gc removes everything that a run left in the shared repository when nobody needs it: its plan, logs and journal
+// some time after the run is done, its branch once it is merged.
 func TestTheSharedRepositoryIsCleared(t *testing.T) {
 	s := ready(t, 2)
 	run := s.finished(t)
@@ -57,7 +57,7 @@ func TestTheSharedRepositoryIsCleared(t *testing.T) {
 	}
 }
 
-// Of a run running, status tells who has each command, and what was pushed last; gc leaves all of it alone.
+// For an active run, status prints the worker of each command and the last push; gc removes nothing of it.
 func TestStatusTellsWhoIsAtWork(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("2")

@@ -27,7 +27,8 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 )
 
-// What is wrong is said in plain words, with an exit code, before anything is begun.
+// An invalid configuration or an unreachable server is reported in plain words, with an exit status, before anything
+// starts.
 func TestWhatIsWrongIsSaid(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("0.01")
@@ -79,8 +80,8 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 	})
 }
 
-// A run of a loop that this build does not know is refused, and not tried for ever. Anyone who follows it is told, with
-// what to do, and an exit code.
+// A run with an unknown loop version is refused and not retried forever. Its follower prints what to do and exits
+// with status 5.
 func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("60")
@@ -98,7 +99,7 @@ func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	if err := c.TerminateWorkflow(t.Context(), "runplan/"+id, "", "another build takes over"); err != nil {
 		t.Fatal(err)
 	}
-	// A build of tomorrow goes on with it.
+	// Simulate a newer build that continues the run.
 	if _, err := c.ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{ID: "runplan/" + id, TaskQueue: "runplan"},
 		"runplan.Run",
 		map[string]any{"run": id, "info": map[string]any{"loop_version": 999, "workers": 1, "max_attempts": 1}}); err != nil {
@@ -115,7 +116,7 @@ func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	}
 }
 
-// client is a connection of the test's own.
+// client opens a separate connection for the test.
 func (s *stage) client(t *testing.T) client.Client {
 	t.Helper()
 	c, err := client.Dial(client.Options{HostPort: s.address()})
@@ -126,7 +127,7 @@ func (s *stage) client(t *testing.T) client.Client {
 	return c
 }
 
-// history is that of a workflow as Temporal exports it, and as text with its payloads in the open.
+// history returns the history of a workflow as Temporal exports it, and as text with readable payloads.
 func (s *stage) history(t *testing.T, id string) (exported []byte, open string) {
 	t.Helper()
 	var h historypb.History
@@ -153,7 +154,7 @@ func (s *stage) history(t *testing.T, id string) (exported []byte, open string) 
 	return out, text.String() + string(out)
 }
 
-// A secret of a worker's environment is in no history, no file of the server, no journal and no report, however loudly
+// A secret in a worker's environment appears in no history, no file of the server, no journal and no report, even if
 // an agent prints it.
 func TestASecretStaysAtItsWorker(t *testing.T) {
 	const canary = "cnry-8Zk2vQ7rT4mX9bL3"
@@ -213,10 +214,10 @@ func TestASecretStaysAtItsWorker(t *testing.T) {
 	}
 }
 
-// recordTo is a folder that histories are written to, for the replay tests of temporal/flow.
+// recordTo is the folder into which histories are written for the replay tests of temporal/flow.
 var recordTo = flag.String("record", "", "folder to write the histories of some tests to, for temporal/flow/testdata")
 
-// record keeps the history of a workflow, without the names of this machine.
+// record saves the history of a workflow without the names of this machine.
 func (s *stage) record(t *testing.T, id, name string) {
 	t.Helper()
 	if *recordTo == "" {
@@ -230,7 +231,7 @@ func (s *stage) record(t *testing.T, id, name string) {
 	}
 }
 
-// A run that waits for a person stops; the answer, from anywhere, lets it go on by itself.
+// A run that waits for a person stops; after the answer it continues by itself.
 func TestAnAnswerLetsARunGoOn(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("0.01")
@@ -257,7 +258,7 @@ func TestAnAnswerLetsARunGoOn(t *testing.T) {
 	s.record(t, "runplan/"+id, "approved")
 }
 
-// Anyone who followed a run may go away: it goes on, and anyone who comes next sees all of it.
+// A run continues after its follower is killed, and the next follower sees all of it.
 func TestARunNeedsNobodyToFollowIt(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("0.1")
@@ -285,7 +286,7 @@ func TestARunNeedsNobodyToFollowIt(t *testing.T) {
 	s.record(t, "runplan/"+id, "three-batches")
 }
 
-// impostor listens with a certificate, and says nothing.
+// impostor listens with a certificate and sends no response.
 func impostor(t *testing.T, cert, key string) (address string) {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(cert, key)
@@ -313,7 +314,7 @@ func impostor(t *testing.T, cert, key string) (address string) {
 	return l.Addr().String()
 }
 
-// expired makes a certificate that was good on one day only.
+// expired creates a certificate that was valid on one day only.
 func expired(t *testing.T, dir string) (cert, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -12,14 +12,14 @@ import (
 	"time"
 )
 
-// detaching is a stage whose setup and whose agent each leave a process in a session of its own. That of the setup ends
-// with it. Both are called by the name that is returned.
+// detaching returns a stage whose setup and agent each leave a process in its own session. The setup's process ends
+// with the setup. Both processes run sleep with the returned argument.
 func detaching(t *testing.T) (s *stage, sleeper string) {
 	t.Helper()
 	s = newStage(t)
 	s.slowAgent("20")
 	sleeper = fmt.Sprintf("3%07d", s.port) // seconds: nobody else sleeps for as long
-	// until it leads a session it belongs to the program that started it
+	// until it leads a session, the process belongs to the program that started it
 	leave := "setsid sleep " + sleeper + " >/dev/null 2>&1 </dev/null &\n" +
 		"until [ \"$(cut -d' ' -f6 /proc/$!/stat)\" = $! ]; do sleep 0.01; done\n"
 	config, err := os.ReadFile(filepath.Join(s.project, ".runplan/config.toml"))
@@ -64,7 +64,7 @@ func running(args ...string) (pids []int) {
 	return pids
 }
 
-// reapers lists the processes that watch over what a worker starts.
+// reapers lists the reaper processes of a worker, which watch what it starts.
 func reapers(worker int) (pids []int) {
 	entries, _ := os.ReadDir("/proc")
 	for _, e := range entries {
@@ -80,8 +80,8 @@ func reapers(worker int) (pids []int) {
 	return pids
 }
 
-// Nothing that a worker started outlives it for long: not where it is killed, not where what watches over it is killed
-// with it and another worker takes its folder, not where it is told to end, and not where its run is cancelled.
+// No process that a worker started outlives it for long: if the worker is killed, if its reapers are killed too and
+// another worker takes its folder, if the worker is asked to exit, or if its run is cancelled.
 func TestNothingOutlivesAWorker(t *testing.T) {
 	for what, end := range map[string]func(t *testing.T, s *stage, run *process){
 		"a worker is killed": func(t *testing.T, s *stage, _ *process) {
@@ -140,7 +140,7 @@ func TestNothingOutlivesAWorker(t *testing.T) {
 	}
 }
 
-// Two workers in one folder would be at each other's clones.
+// A folder belongs to one worker, because two workers would change each other's clones.
 func TestAFolderBelongsToOneWorker(t *testing.T) {
 	s := newStage(t)
 	s.write("README.md", "x")

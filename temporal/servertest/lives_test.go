@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// finished runs the plan to its end.
+// finished runs the plan to its end and returns the ID of the run.
 func (s *stage) finished(t *testing.T, args ...string) (run string) {
 	t.Helper()
 	p := s.run(args...)
@@ -18,7 +18,7 @@ func (s *stage) finished(t *testing.T, args ...string) (run string) {
 	return run
 }
 
-// ready is a stage with a plan of n quick batches, a server and a worker.
+// ready returns a stage with a plan of n quick batches, a server and a worker.
 func ready(t *testing.T, n int, worker ...string) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -30,7 +30,7 @@ func ready(t *testing.T, n int, worker ...string) *stage {
 	return s
 }
 
-// A workflow whose history has grown long begins a new one, and the run goes on as if nothing had been.
+// A workflow with a long history continues as a new one, and the run is not affected.
 func TestALongHistoryBeginsAnew(t *testing.T) {
 	s := ready(t, 3)
 	run := s.finished(t, "--history-events", "60")
@@ -71,7 +71,7 @@ func TestALandingMovesTheSharedBranch(t *testing.T) {
 	s.record(t, queue, "merge-queue")
 }
 
-// Workers of a deployment are asked for runs once their build is the current one.
+// The workers of a deployment receive runs once their build is the current one.
 func TestARunOnAWorkerDeployment(t *testing.T) {
 	s := ready(t, 1, "--deployment", "team", "--build-id", "b1", "--make-current")
 	run := s.finished(t)

@@ -37,8 +37,8 @@ type overhead struct {
 	Activities int     `json:"activities"` // of the run
 }
 
-// What a batch costs that does nothing, on this machine: agents, gates and git are those of both engines, the rest is
-// theirs.
+// TestOverhead measures what a batch that does nothing costs on this machine. Both engines use the same agents, gates
+// and git; the difference is the cost of the engine.
 func TestOverhead(t *testing.T) {
 	if *noops == 0 {
 		t.Skip("nothing is measured without -noops N; make bench-temporal does it")
@@ -89,7 +89,7 @@ func TestOverhead(t *testing.T) {
 	}
 }
 
-// idle is a stage with a plan of batches that do nothing.
+// idle returns a stage with a plan of batches that do nothing.
 func idle(t *testing.T) *stage {
 	t.Helper()
 	s := newStage(t)
@@ -103,7 +103,7 @@ func idle(t *testing.T) *stage {
 	return s
 }
 
-// time runs the plan to its end.
+// time runs the plan to its end and returns how long it took.
 func (s *stage) time(t *testing.T, args ...string) time.Duration {
 	t.Helper()
 	began := time.Now()
@@ -117,14 +117,14 @@ func (s *stage) time(t *testing.T, args ...string) time.Duration {
 	return time.Since(began)
 }
 
-// step is a kind of activity: how long each waited for a worker, how long the worker had it, and how long it took until
-// the workflow asked for the next one.
+// step is a kind of activity: how long each activity waited for a worker, how long the worker took, and how long the
+// workflow took to schedule the next one.
 type step struct {
 	name            string
 	waits, at, next []time.Duration
 }
 
-// steps reads from the history of a run where its time went.
+// steps computes from the history of a run where it spent its time.
 func (s *stage) steps(t *testing.T, run string) []*step {
 	t.Helper()
 	var all []*step

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// A worker carries out nothing of a configuration that it was not told to trust. The run says what it is to be told,
-// and goes on where a worker is.
+// A worker executes nothing from a configuration that it does not trust. The run prints the flag that makes a worker
+// trust it, and continues on a worker with that flag.
 func TestAWorkerRefusesWhatItDoesNotTrust(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("0.01")

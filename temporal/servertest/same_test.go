@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// aPlan has batches that need each other, one that fails at first, and one that never works.
+// aPlan has batches that depend on each other, one that fails at first, and one that always fails.
 const aPlan = `# The same
 
 ## Batch 1: one
@@ -35,7 +35,7 @@ depends_on: 1, 2
 Write the file.
 `
 
-// The same plan with the same agents comes to the same commits and the same report, whichever engine carries it out.
+// Both engines produce the same commits and the same report from the same plan with the same agents.
 func TestLocalAndTemporalComeToTheSame(t *testing.T) {
 	type outcome struct{ commits, trailers, report, status string }
 	var outcomes []outcome
@@ -43,7 +43,7 @@ func TestLocalAndTemporalComeToTheSame(t *testing.T) {
 		s := newStage(t)
 		s.slowAgent("0.02")
 		s.write("plan.md", aPlan)
-		// The second batch's first attempt leaves a file that the gate does not want.
+		// The first attempt of the second batch leaves a file that the gate rejects.
 		s.write("check.sh", "! grep -q wrong out2.txt 2>/dev/null || { echo \"out2.txt:1: wrong word\"; exit 1; }\n")
 		config, err := os.ReadFile(filepath.Join(s.project, ".runplan/config.toml"))
 		if err != nil {
@@ -115,7 +115,7 @@ func TestLocalAndTemporalComeToTheSame(t *testing.T) {
 	}
 }
 
-// states returns the output of status about the batches, without times.
+// states returns what status prints about the batches, without times.
 func (s *stage) states() string {
 	s.t.Helper()
 	out, code := s.call("status", "--json")

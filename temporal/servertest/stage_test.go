@@ -1,5 +1,5 @@
-// Package servertest tries runplan-temporal against a Temporal server, as processes that are killed, frozen and
-// restarted. It is the only module that has the server in it.
+// Package servertest tests runplan-temporal against a Temporal server, with processes that are killed, frozen and
+// restarted. No other module depends on the server.
 package servertest
 
 import (
@@ -34,7 +34,7 @@ func TestMain(m *testing.M) {
 	os.Exit(build(m.Run))
 }
 
-// built keeps the programs, so that the next test run does not link them again.
+// built is the folder that keeps the programs, so that the next test run does not link them again.
 const built = "../../bin/temporal"
 
 func build(run func() int) int {
@@ -51,8 +51,8 @@ func build(run func() int) int {
 	return run()
 }
 
-// buildAll builds the programs and returns a folder that has them for as long as this test is running: somebody else
-// may build them again meanwhile.
+// buildAll builds the programs and returns a folder that keeps them while this test is running, because another
+// process may build them again in the meantime.
 func buildAll() (dir string, err error) {
 	at, err := filepath.Abs(built)
 	if err == nil {
@@ -92,7 +92,7 @@ type stage struct {
 	workers map[string]*process
 }
 
-// heartbeat is that of the tests: short, so that a death is seen soon.
+// heartbeat is the interval that the tests use: short, so that a dead worker is noticed soon.
 const heartbeat = 4 * time.Second
 
 func newStage(t *testing.T) *stage {
@@ -113,8 +113,8 @@ func newStage(t *testing.T) *stage {
 	s.git(dir, "init", "-q", "--bare", "-b", "main", "origin.git")
 	s.git(dir, "init", "-q", "-b", "main", "project")
 	s.git(s.project, "remote", "add", "origin", s.remote())
-	// The configuration of the tests names their folder; it is not committed, so that trees can be compared. It travels
-	// with the plan.
+	// The configuration of the tests names their folder. It is not committed, so that trees can be compared; it is
+	// sent with the plan.
 	s.write(".git/info/exclude", "/.runplan/\n")
 	return s
 }
@@ -122,7 +122,7 @@ func newStage(t *testing.T) *stage {
 func (s *stage) remote() string  { return filepath.Join(s.dir, "origin.git") }
 func (s *stage) address() string { return fmt.Sprintf("127.0.0.1:%d", s.port) }
 
-// write puts a file into the project.
+// write writes a file of the project.
 func (s *stage) write(name, text string) {
 	s.t.Helper()
 	path := filepath.Join(s.project, name)
@@ -134,7 +134,7 @@ func (s *stage) write(name, text string) {
 	}
 }
 
-// commit commits all that is in the project and pushes it.
+// commit commits all files of the project and pushes the commit.
 func (s *stage) commit() {
 	s.git(s.project, "add", "-A")
 	s.git(s.project, "commit", "-q", "-m", "start")
@@ -152,7 +152,7 @@ func (s *stage) git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// process is a program that was started, with what it printed in a file.
+// process is a started program whose output goes to a file.
 type process struct {
 	*exec.Cmd
 	log  string
@@ -185,13 +185,13 @@ func (p *process) text() string {
 	return string(text)
 }
 
-// kill is kill -9.
+// kill sends SIGKILL to the process and waits for its end.
 func (p *process) kill() {
 	_ = p.Process.Kill()
 	<-p.done
 }
 
-// code waits for the end and returns the exit code.
+// code waits for the end of the process and returns its exit status.
 func (p *process) code(t *testing.T, most time.Duration) int {
 	t.Helper()
 	select {
@@ -202,7 +202,7 @@ func (p *process) code(t *testing.T, most time.Duration) int {
 	return p.ProcessState.ExitCode()
 }
 
-// serve starts the server, on the file that an earlier one left.
+// serve starts the server on the database file of the previous server.
 func (s *stage) serve(args ...string) {
 	s.t.Helper()
 	name := fmt.Sprintf("server%d", time.Now().UnixNano())
@@ -222,7 +222,7 @@ func (s *stage) worker(name string, args ...string) *process {
 	return p
 }
 
-// listens waits until a process says that it listens. What it said instead is told.
+// listens waits until a process prints that it is listening. Otherwise the test fails with the output of the process.
 func (s *stage) listens(p *process) {
 	s.t.Helper()
 	for end := time.Now().Add(30 * time.Second); !strings.Contains(p.text(),
@@ -247,12 +247,12 @@ func (s *stage) run(args ...string) *process {
 		append([]string{"run", "plan.md", "--plain"}, s.on(args...)...)...)
 }
 
-// on adds the flags of the engine.
+// on adds the flags of the Temporal engine to args.
 func (s *stage) on(args ...string) []string {
 	return append([]string{"--engine", "temporal", "--address", s.address(), "--heartbeat", heartbeat.String()}, args...)
 }
 
-// call runs runplan to its end.
+// call runs runplan to its end and returns its output and exit status.
 func (s *stage) call(args ...string) (out string, code int) {
 	s.t.Helper()
 	return s.callFor(2*time.Minute, args...)
@@ -292,7 +292,8 @@ func (s *stage) ledger() [][]string {
 	return out
 }
 
-// agentOf is the process of the agent that was started last in a worker's folder and is still running, 0 for none.
+// agentOf returns the process ID of the last agent that was started in a worker's folder, or 0 if that agent has
+// ended.
 func (s *stage) agentOf(worker string) int {
 	all := s.ledger()
 	for i := len(all) - 1; i >= 0; i-- {
@@ -312,7 +313,7 @@ func alive(pid int) bool {
 	return err == nil && !strings.Contains(string(stat), ") Z ")
 }
 
-// slowAgent is an agent that takes its time, and writes a file for its batch.
+// slowAgent configures an agent that works slowly and writes a file for its batch.
 func (s *stage) slowAgent(seconds string) {
 	s.write(".runplan/config.toml", fmt.Sprintf(`[run]
 agent = "slow"
@@ -332,7 +333,7 @@ done
 	}
 }
 
-// stormPlan has n batches that do not need each other.
+// stormPlan returns a plan with n independent batches.
 func stormPlan(n int) string {
 	var b strings.Builder
 	b.WriteString("# Storm\n\n")
@@ -342,8 +343,7 @@ func stormPlan(n int) string {
 	return b.String()
 }
 
-// landed checks that each batch is on the run branch once, with all of its work, and that the branch is one line from
-// the start.
+// landed checks that the run branch contains each batch once, with all of its work, and that its history is linear.
 func (s *stage) landed(n int) error {
 	main := s.git(s.remote(), "rev-parse", "refs/heads/runplan/plan/main")
 	if here := s.git(s.project, "rev-parse", "refs/heads/runplan/plan/main"); here != main {
@@ -372,7 +372,7 @@ func (s *stage) landed(n int) error {
 	return nil
 }
 
-// events is the journal of the newest run, as the checkout has it.
+// events returns the journal of the newest run from the checkout.
 func (s *stage) events() []map[string]any {
 	s.t.Helper()
 	out, code := s.call("log", "--json")
@@ -389,7 +389,7 @@ func (s *stage) events() []map[string]any {
 	return all
 }
 
-// plain takes out of a report what differs from run to run: ids, commits, times, and where it lies.
+// plain replaces the parts of a report that differ between runs: IDs, commits, times and paths.
 func plain(text string) string {
 	for _, r := range []struct{ find, put string }{
 		{`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`, "RUN"},

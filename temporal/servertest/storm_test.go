@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// batches of the storm's plan.
+// batches is the number of batches in the storm's plan.
 const batches = 12
 
 // row is a line of the table that make storm-temporal prints.
@@ -21,7 +21,7 @@ type row struct {
 	note         string
 }
 
-// A run survives whatever happens to its machines: each batch lands once, with all of its work.
+// A run survives failures of its machines: each batch lands once, with all of its work.
 func TestStorm(t *testing.T) {
 	var rows []row
 	defer func() {
@@ -81,7 +81,8 @@ func TestStorm(t *testing.T) {
 	}
 }
 
-// killWorker kills a worker while its agent works. The other one goes on: what had been reported is not done again.
+// killWorker kills a worker while its agent works. The other worker continues without repeating work that has been
+// reported.
 func killWorker(t *testing.T, s *stage, _ *process) (string, int) {
 	s.await(time.Minute, "two batches are done and w1 has a running agent",
 		func() bool { return len(s.ledger()) > 3 && s.agentOf("w1") > 0 })
@@ -109,7 +110,7 @@ func killWorker(t *testing.T, s *stage, _ *process) (string, int) {
 		dead.Round(10*time.Millisecond), time.Since(began).Round(100*time.Millisecond)), batches + 1
 }
 
-// killServer kills the server while agents work, and starts it again from its file. No agent's work is done twice.
+// killServer kills the server while agents work, and starts it again from its file. No agent's work is repeated.
 func killServer(t *testing.T, s *stage, _ *process) (string, int) {
 	s.await(time.Minute, "agents are running", func() bool { return len(s.ledger()) > 3 && s.agentOf("w1") > 0 })
 	s.server.kill()
@@ -119,7 +120,8 @@ func killServer(t *testing.T, s *stage, _ *process) (string, int) {
 	return fmt.Sprintf("listening again after %s", time.Since(began).Round(10*time.Millisecond)), batches
 }
 
-// freezeWorker stops a worker for longer than its heartbeat, and lets it go on when the other has taken over.
+// freezeWorker suspends a worker for longer than its heartbeat, so that the other worker continues its work, and then
+// resumes it.
 func freezeWorker(t *testing.T, s *stage, _ *process) (string, int) {
 	s.await(time.Minute, "w1 has a running agent", func() bool { return len(s.ledger()) > 3 && s.agentOf("w1") > 0 })
 	w := s.workers["w1"].Process
@@ -133,7 +135,7 @@ func freezeWorker(t *testing.T, s *stage, _ *process) (string, int) {
 	return "frozen for " + (3 * heartbeat).String(), batches + 2
 }
 
-// cancelRun cancels the run while agents work. They are dead within two heartbeats.
+// cancelRun cancels the run while agents work. The agents are dead within two heartbeats.
 func cancelRun(t *testing.T, s *stage, run *process) (string, int) {
 	s.await(time.Minute, "both workers have running agents",
 		func() bool { return s.agentOf("w1") > 0 && s.agentOf("w2") > 0 })

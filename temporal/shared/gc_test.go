@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// offered gives a run to the shared repository as a client would, with work of one command on its branch.
+// offered adds a run to the shared repository as a client does, with the work of one command on its branch.
 func offered(t *testing.T, d *SharedRepo, run, slug, base string) *SharedRepo {
 	t.Helper()
 	ctx := t.Context()
@@ -32,7 +32,7 @@ func offered(t *testing.T, d *SharedRepo, run, slug, base string) *SharedRepo {
 	return r
 }
 
-// ended keeps a journal that says how a run ended.
+// ended stores a journal that records how a run ended.
 func ended(t *testing.T, d *SharedRepo, at time.Time, how runner.Outcome) {
 	t.Helper()
 	_, err := d.KeepJournal(t.Context(),
@@ -41,8 +41,9 @@ func ended(t *testing.T, d *SharedRepo, at time.Time, how runner.Outcome) {
 	must(t, err)
 }
 
-// What runs leave in the shared repository goes when nobody needs it: logs and reports a while after the run is done,
-// its branch once it is merged. What is running, can be resumed, or is kept by the settings stays, with the reason.
+// Data of runs in the shared repository can be removed when nobody needs it: logs and reports some time after the run
+// is done, its branch once it is merged. Data of a run that is active, can be resumed, or is kept by the settings
+// stays, with the reason.
 func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
@@ -120,7 +121,7 @@ func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 	}
 }
 
-// The copies that a clone has go when somebody else removed what they are of.
+// A clone removes its copies after another clone has removed the originals.
 func TestCopiesGoWithWhatTheyAreOf(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
@@ -153,7 +154,7 @@ func TestCopiesGoWithWhatTheyAreOf(t *testing.T) {
 	}
 }
 
-// A run that its engine says is running keeps all it has, whatever its journal says.
+// A run that its engine reports as active keeps all of its data, whatever its journal records.
 func TestARunAtWorkKeepsAll(t *testing.T) {
 	one, _, base := team(t)
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -167,7 +168,7 @@ func TestARunAtWorkKeepsAll(t *testing.T) {
 	}
 }
 
-// What others removed or moved meanwhile is not removed.
+// A branch that another clone has moved in the meantime is not removed.
 func TestWhatMovedMeanwhileIsNotRemoved(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()

@@ -6,7 +6,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// A worker has to fetch what others reported, and where somebody went on with a run; what it did itself is here.
+// A worker must fetch after another worker has reported a result or somebody has resumed the run; its own results are
+// already here.
 func TestWhatOthersDidIsNews(t *testing.T) {
 	handed := runner.Event{Seq: 3, Kind: runner.Dispatched, Command: "1/r1-c0/execute"}
 	report := runner.Event{Seq: 4, Kind: runner.Executed, Command: handed.Command}

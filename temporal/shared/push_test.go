@@ -7,8 +7,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// What nobody builds on goes with the next push, or by itself when there is none for a while. Where somebody else was
-// first with it, that is no reason to refuse anything else.
+// A report that no other command needs is pushed with the next push, or by itself if no push follows for a while. If
+// another worker has reported that command first, the other reports are still pushed.
 func TestWhatIsPutOffGoesWithTheNextPush(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
@@ -64,7 +64,8 @@ func TestWhatIsPutOffGoesWithTheNextPush(t *testing.T) {
 	}
 }
 
-// Only what others need is pushed before it is reported: not the logs of a gate that passed.
+// A worker pushes a result before it reports it only if other workers need it; the logs of a gate that passed can
+// wait.
 func TestWhatOthersBuildOnIsPushedAtOnce(t *testing.T) {
 	gate := runner.Command{Kind: runner.Gate, Tree: "t"}
 	for name, tt := range map[string]struct {

@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// team is a shared repository with two clones of it.
+// team creates a shared repository with two clones of it.
 func team(t *testing.T) (one, two *SharedRepo, base string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -61,7 +61,7 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// What came of a command is written down once: who comes second is refused, and its branch does not move either.
+// The result of a command is recorded once: a second writer is refused, and its move of the branch is refused too.
 func TestACommandCountsOnce(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
@@ -104,7 +104,7 @@ func TestACommandCountsOnce(t *testing.T) {
 	}
 }
 
-// What others pushed is written below the logs and reports of the run only.
+// A clone unpacks from other workers' pushes only the logs and reports of the run.
 func TestOnlyLogsAndReportsAreUnpacked(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
@@ -125,7 +125,7 @@ func TestOnlyLogsAndReportsAreUnpacked(t *testing.T) {
 	}
 }
 
-// The address of the shared repository may hold a password, which is in no message.
+// The address of the shared repository may contain a password, which no message shows.
 func TestMessagesOfGitHoldNoPassword(t *testing.T) {
 	one, _, _ := team(t)
 	one.Remote = "https://user:s3cr3tPassw0rd9@127.0.0.1:1/x.git"
@@ -135,7 +135,7 @@ func TestMessagesOfGitHoldNoPassword(t *testing.T) {
 	}
 }
 
-// The journal that is kept in the shared repository comes back as it was.
+// A journal that is kept in the shared repository is read back unchanged.
 func TestAJournalIsKept(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// messages is the Messages API of Anthropic.
+// messages serves the Messages API of Anthropic.
 func (m *model) messages(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Model  string

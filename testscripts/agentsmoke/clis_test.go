@@ -15,7 +15,7 @@ type cli struct {
 	not           string // why it is not run
 }
 
-// clis reads versions.txt. cache is where install.sh put the programs.
+// clis reads versions.txt. cache is the folder into which install.sh put the programs.
 func clis(t *testing.T, cache string) []cli {
 	t.Helper()
 	b, err := os.ReadFile("versions.txt")
@@ -38,8 +38,9 @@ func clis(t *testing.T, cache string) []cli {
 	return all
 }
 
-// settings are the files in its home and the variables that make a CLI ask the server at url, and nobody else: each by
-// the settings that its documentation names. plan signs in with a subscription in place of a key.
+// settings returns the files in the home folder and the environment variables with which a CLI sends requests only to
+// the server at url, using the settings that its documentation names. plan signs in with a subscription instead of a
+// key.
 func settings(name, url string, plan bool) (files map[string]string, env []string) {
 	const key = "sk-of-the-loopback"
 	switch name {

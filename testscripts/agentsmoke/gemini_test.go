@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// generate is the API of Gemini: generateContent, and the same as a stream.
+// generate serves the Gemini API: generateContent and its streaming variant.
 func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Tools []struct {
@@ -48,7 +48,7 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	a := m.answer(ask, t)
-	// It asks first how hard the task is, and wants that in a form.
+	// The CLI first asks how difficult the task is, and requires an answer that matches a JSON schema.
 	if form := append(q.Config.Schema, q.Config.JSONSchema...); len(form) > 0 {
 		a = answer{text: filled(form)}
 	}
@@ -83,7 +83,7 @@ func (m *model) generate(w http.ResponseWriter, r *http.Request) {
 	m.stream(w, t, []any{response})
 }
 
-// filled is the shortest text that has the form.
+// filled returns the shortest JSON text that matches the schema.
 func filled(form json.RawMessage) string {
 	b, _ := json.Marshal(fill(form))
 	return string(b)

@@ -33,7 +33,7 @@ func (m *matrix) set(s situation, c cli, got cell) {
 	m.cells[s.name+"/"+c.name] = got
 }
 
-// String is the matrix as markdown: the words of a cell are explained in docs/agents.md.
+// String returns the matrix as markdown; docs/agents.md explains the words of a cell.
 func (m *matrix) String() string {
 	var b strings.Builder
 	var not []string
@@ -81,8 +81,8 @@ func (m *matrix) String() string {
 	return b.String()
 }
 
-// String is the status of runplan, how the attempt ended, what is known of its tokens and cost, and the status of
-// resume.
+// String returns the exit status of runplan, the outcome of the attempt, what is known of its tokens and cost, and
+// the exit status of resume.
 func (c cell) String() string {
 	switch {
 	case c.not != "":
@@ -105,7 +105,7 @@ func (c cell) String() string {
 	return s
 }
 
-// spent is the tokens and the cost of a run.
+// spent formats the tokens and the cost of a run.
 func spent(lines []line) string {
 	if len(lines) == 0 {
 		return "no tokens"

@@ -15,11 +15,11 @@ import (
 	"testing"
 )
 
-// written is the text that the model has an agent write into a file and that the gate expects.
+// written is the text that the model makes an agent write into a file, and that the gate expects.
 const written = "written by a tool"
 
-// model stands for the providers: a server that speaks their four ways to stream an answer. What it answers is a
-// [turn] of its script; without a script it asks for a file to be written, and then says that it is done.
+// model replaces the providers: it is a server that speaks their four streaming APIs. It answers with a [turn] of its
+// script; without a script it asks for a file to be written, and then reports that it is done.
 type model struct {
 	URL string
 
@@ -35,7 +35,7 @@ type model struct {
 	calls  []string // the tools that were asked for
 }
 
-// The tokens of one answer. They differ from each other, so that mixing two up shows.
+// The token counts of one answer. They differ from each other, so that a test detects swapped counts.
 const (
 	tokensIn     = 120 // with those from the cache
 	tokensCached = 40
@@ -49,14 +49,14 @@ type tool struct {
 	Schema json.RawMessage
 }
 
-// question is a request of any of the four kinds.
+// question is a request to any of the four APIs.
 type question struct {
 	tools    []tool
 	answered bool   // the conversation has the result of a tool
 	body     []byte // all of it
 }
 
-// answer is a text, or a tool to call.
+// answer is a text or a tool call.
 type answer struct {
 	text string
 	stop string // why it ends, as a turn has it
@@ -91,7 +91,7 @@ func startModel(t *testing.T) *model {
 	return m
 }
 
-// listen takes connections, at the address of before where there was one.
+// listen accepts connections, at the previous address if there was one.
 func (m *model) listen(t *testing.T) {
 	t.Helper()
 	l, err := net.Listen("tcp", m.at)
@@ -106,7 +106,7 @@ func (m *model) listen(t *testing.T) {
 	go func() { _ = s.Serve(l) }()
 }
 
-// hangUp refuses connections from now on.
+// hangUp closes the server, so that it refuses connections from now on.
 func (m *model) hangUp() {
 	m.mu.Lock()
 	s := m.server
@@ -117,7 +117,7 @@ func (m *model) hangUp() {
 	}
 }
 
-// mend ends all trouble.
+// mend removes the script, and starts the server again if it is down.
 func (m *model) mend(t *testing.T) {
 	m.mu.Lock()
 	m.script = nil
@@ -147,7 +147,7 @@ func (m *model) note(what string) {
 	m.asked = append(m.asked, what)
 }
 
-// seen counts what was asked, in the order in which it came first.
+// seen counts the requests, in the order of their first occurrence.
 func (m *model) seen() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -164,10 +164,10 @@ func (m *model) seen() string {
 	return strings.Join(out, ", ")
 }
 
-// workspace finds the path in which a CLI tells its model to work.
+// workspace matches the path of the workspace that a CLI gives to its model.
 var workspace = regexp.MustCompile(`/[^\s"'\\<>]*/\.runplan/worktrees/[\w.-]+`)
 
-// writers are the tools with which one of the CLIs writes a file, the better ones first, with what they are given.
+// writers returns the tools with which the CLIs write a file, the preferred ones first, with their arguments.
 func writers(dir, file string) []answer {
 	args := func(name string) map[string]any {
 		return map[string]any{name: path.Join(dir, file), "content": written + "\n"}
@@ -182,7 +182,7 @@ func writers(dir, file string) []answer {
 	}
 }
 
-// shells are the tools with which one of the CLIs runs a command.
+// shells returns the tools with which the CLIs run a command.
 func shells() []answer {
 	var all []answer
 	for _, name := range []string{"Bash", "run_shell_command", "bash"} {
@@ -191,7 +191,8 @@ func shells() []answer {
 	return append(all, answer{tool: "exec_command", args: map[string]any{"cmd": "make all"}})
 }
 
-// answer decides what is said to q. Only a question that offers tools is of the work itself: CLIs ask for titles too.
+// answer returns the answer to q. Only a question that offers tools belongs to the work itself, because CLIs also ask
+// for titles.
 func (m *model) answer(q question, t turn) answer {
 	if len(q.tools) == 0 || q.answered && (t.does == "" || t.does == "shell") {
 		return answer{text: "Wrote hello.txt."}
@@ -199,7 +200,8 @@ func (m *model) answer(q question, t turn) answer {
 	if t.does == "say" {
 		return answer{text: t.text, stop: t.stop}
 	}
-	// Some take no path but a whole one, so the model reads where it is, as a real one does.
+	// Some tools accept only an absolute path, so the model takes the path of the workspace from the request, as a
+	// real model does.
 	name := "hello.txt"
 	switch t.does {
 	case "more":
@@ -216,7 +218,7 @@ func (m *model) answer(q question, t turn) answer {
 		if i < 0 {
 			continue
 		}
-		// The same tool calls its path by different names.
+		// The same tool has different names for its path argument.
 		for _, name := range []string{"file_path", "filePath", "path"} {
 			if v, ok := w.args["path"]; ok && strings.Contains(string(q.tools[i].Schema), `"`+name+`"`) {
 				delete(w.args, "path")
@@ -233,7 +235,7 @@ func (m *model) answer(q question, t turn) answer {
 	return answer{text: "hello"}
 }
 
-// read takes the body of a request apart. One that is no JSON is told to the caller.
+// read decodes the body of a request, and answers a body that is not JSON with an error.
 func read(w http.ResponseWriter, r *http.Request, into any) ([]byte, bool) {
 	b, err := io.ReadAll(r.Body)
 	if err == nil {
@@ -251,7 +253,7 @@ func reply(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// argsText is the arguments of a call as one string.
+// argsText returns the arguments of a call as one string.
 func (a answer) argsText() string {
 	b, _ := json.Marshal(a.args)
 	return string(b)

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// completions is the Chat Completions API of OpenAI, which most others speak too.
+// completions serves the Chat Completions API of OpenAI, which most other providers support too.
 func (m *model) completions(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Model  string
@@ -75,7 +75,7 @@ func (m *model) completions(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// responses is the Responses API of OpenAI.
+// responses serves the Responses API of OpenAI.
 func (m *model) responses(w http.ResponseWriter, r *http.Request) {
 	var q struct {
 		Model  string

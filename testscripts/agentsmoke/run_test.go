@@ -56,7 +56,7 @@ name = "hello"
 run = "grep -q '` + written + `' hello.txt"
 `
 
-// configOf is the project's config.toml. An outage is not waited for where the situation does not say so.
+// configOf returns the project's config.toml. A run does not wait for an outage unless the situation sets a backoff.
 func configOf(s situation) string {
 	run := s.config
 	if !strings.Contains(run, "backoff") {
@@ -65,7 +65,7 @@ func configOf(s situation) string {
 	return fmt.Sprintf(config, run)
 }
 
-// prices are those of the models that the CLIs name.
+// prices are the prices of the models that the CLIs name.
 const prices = `date = "2026-11-24"
 [models."loop-1"]
 input = 10.0
@@ -79,7 +79,7 @@ cache_read = 1.0
 cache_write = 12.0
 `
 
-// place is a home and a repository for one CLI.
+// place is a home folder and a repository for one CLI.
 type place struct {
 	dir, runplan string
 	outside      string // a folder of its own
@@ -131,8 +131,8 @@ func newPlace(t *testing.T, runplan string, c cli, m *model, s situation) place 
 	return p
 }
 
-// programs returns a folder with the programs that the CLIs and git need. The whole PATH would let anything that is
-// installed meanwhile end an attempt: runplan notices which program runs under a name.
+// programs returns a folder with the programs that the CLIs and git need. With the whole PATH, a program that is
+// installed during the test could end an attempt, because runplan notices which program runs under a name.
 func (p place) programs(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(p.dir, "bin")
@@ -151,11 +151,11 @@ func (p place) programs(t *testing.T) string {
 	return dir
 }
 
-// ran returns the file that the project's Makefile makes: outside of the workspace, where nothing may be written. It is
-// not in the folder for temporary files either, which a sandbox may leave open.
+// ran returns the path of the file that the project's Makefile creates. It is outside the workspace, where an agent
+// must not write, and outside the folder for temporary files, which a sandbox may leave open.
 func (p place) ran() string { return filepath.Join(p.outside, "ran") }
 
-// do runs a program in the repository and returns its exit status and all that it printed.
+// do runs a program in the repository and returns its exit status and output.
 func (p place) do(t *testing.T, limit time.Duration, args ...string) (int, string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -174,7 +174,7 @@ func (p place) do(t *testing.T, limit time.Duration, args ...string) (int, strin
 	return cmd.ProcessState.ExitCode(), string(out)
 }
 
-// run is runplan run plan.md with the CLI in a situation, and what is known after it.
+// run executes runplan run plan.md with the CLI in a situation, and returns the outcome.
 func (p place) run(t *testing.T, name string, s situation) outcome {
 	t.Helper()
 	var o outcome

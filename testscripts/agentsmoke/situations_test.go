@@ -18,9 +18,9 @@ type situation struct {
 	ctrlC  time.Duration    // runplan is interrupted after this time
 
 	want want
-	// except are the CLIs of which something else is known to be right, with why.
+	// except holds the CLIs for which another result is correct, with the reason.
 	except map[string]want
-	// not are the CLIs that cannot be brought into the situation, with why.
+	// not holds the CLIs that cannot be brought into the situation, with the reason.
 	not map[string]string
 
 	resume []string      // arguments of runplan resume, which follows once all is well again
@@ -43,10 +43,10 @@ type want struct {
 // bound limits the time of a run, including the start of the CLI and its own retries, on a busy machine.
 const bound = 2 * time.Minute
 
-// always lets every request end in the same way.
+// always makes every request end in the same way.
 func always(t turn) func(int) turn { return func(int) turn { return t } }
 
-// first lets the first so many requests end so, and the others work.
+// first makes the given number of first requests end with t; all later requests work.
 func first(many int, t turn) func(int) turn {
 	return func(n int) turn {
 		if n <= many {
@@ -56,7 +56,7 @@ func first(many int, t turn) func(int) turn {
 	}
 }
 
-// The ways in which a run ends, in the words that a person reads.
+// The ways in which a run ends, with the words that runplan prints.
 func limited(timed bool, words ...string) want {
 	if timed {
 		words = append(words, "try again at 20")
@@ -70,7 +70,7 @@ func human(words ...string) want {
 	return want{exit: 3, outcome: "needs_human", words: words}
 }
 
-// but adds the reason of an exception.
+// but adds the reason for an exception.
 func (w want) but(why string) want {
 	w.why = why
 	return w
@@ -80,12 +80,12 @@ func failed(outcome string, words ...string) want {
 	return want{exit: 1, outcome: outcome, words: words, tries: 1}
 }
 
-// opens is when the limit of a subscription opens again.
+// opens returns the time at which the limit of a subscription resets.
 func opens() time.Time { return time.Now().Add(time.Hour) }
 
 func epoch(t time.Time) string { return strconv.FormatInt(t.Unix(), 10) }
 
-// situations are all of them: that all goes well, and 29 others.
+// situations returns all situations: the one in which everything succeeds, and 29 others.
 func situations() []situation {
 	return append(append(append([]situation{{
 		name: "all goes well",
@@ -289,7 +289,7 @@ func work() []situation {
 		return want{exit: 1, outcome: "failed",
 			words: append(words, "not tried again, because it failed in the same way twice"), tries: 2}
 	}
-	// Some CLIs report an answer that was cut or refused as any other: the model's words are all that is known.
+	// Some CLIs report a truncated or refused answer like any other: only the model's text is known.
 	unsaid := func(said string) want {
 		return want{
 			exit: 1, outcome: "unchanged", words: []string{"changed nothing", said, "stuck: two attempts"}, tries: 2,

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Every CLI of versions.txt is brought into every situation through runplan, with its preset as it ships. runplan has
-// to tell what happened, with the right exit status and within the time; afterwards the run goes on.
+// With every CLI of versions.txt and its preset as shipped, runplan reports every situation with the right exit
+// status and within the time limit; afterwards the run continues.
 func TestRealAgents(t *testing.T) {
 	cache := os.Getenv("RUNPLAN_AGENTS_SMOKE")
 	if cache == "" {
@@ -48,7 +48,7 @@ func TestRealAgents(t *testing.T) {
 	t.Logf("in %s\n%s", time.Since(began).Round(time.Second), m)
 }
 
-// alone checks that there is no network but the loopback.
+// alone checks that the machine has no network except the loopback.
 func alone(t *testing.T) {
 	t.Helper()
 	all, err := net.Interfaces()
@@ -63,7 +63,7 @@ func alone(t *testing.T) {
 	t.Log("no network but the loopback: nothing can leave this machine")
 }
 
-// try brings a CLI into a situation, and then lets all be well and the run go on.
+// try brings a CLI into a situation, then ends the fault and resumes the run.
 func try(t *testing.T, runplan string, c cli, s situation) (got cell) {
 	if why := s.not[c.name]; why != "" {
 		return cell{not: why}
@@ -103,7 +103,7 @@ func try(t *testing.T, runplan string, c cli, s situation) (got cell) {
 	return got
 }
 
-// check compares what became of the run with what has to.
+// check compares the outcome of the run with the expected one.
 func check(t *testing.T, p place, o outcome, s situation, want want) {
 	t.Helper()
 	if o.exit != want.exit || o.last.Outcome != want.outcome {
@@ -155,7 +155,7 @@ func (o outcome) counted() bool {
 	return len(o.purpose) > 0 && !slices.ContainsFunc(o.purpose, func(l line) bool { return l.In == nil || l.Out == nil })
 }
 
-// explain prints what the CLI said where something is wrong, and keeps it where RUNPLAN_AGENTS_SMOKE_LOGS is a folder.
+// explain prints the output of the CLI if the test failed, and saves it if RUNPLAN_AGENTS_SMOKE_LOGS names a folder.
 func (p place) explain(t *testing.T, c cell) {
 	t.Helper()
 	text := fmt.Sprintf("runplan said:\n%s\nand to resume:\n%s\n%s", c.first.out, c.resumed, p.logs())

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// The server answers each API in its own words: first a tool, after the tool's result a text, and a refusal where one
-// is set. So it can be relied on when a CLI is what is checked.
+// The server answers each API in its own format: first a tool call, after the tool's result a text, and a refusal if
+// the script sets one. A test of a CLI can therefore rely on it.
 func TestModelSpeaksFourWays(t *testing.T) {
 	const dir = "/p/.runplan/worktrees/w1"
 	for name, tt := range map[string]struct {

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// wire is one of the APIs of providers.
+// wire is one of the APIs of the providers.
 type wire string
 
 const (
@@ -18,7 +18,7 @@ const (
 	google       wire = "gemini"
 )
 
-// The reasons for which an answer can end before its end.
+// The reasons for which an answer can end early.
 const (
 	lengthStop  = "length"
 	refusalStop = "refusal"
@@ -29,8 +29,8 @@ type turn struct {
 	n    int // number of the request
 	wait time.Duration
 
-	// does is what the answer asks for: "" a file and then the end, "more" another file each time, "loop" the same file
-	// each time, "shell" a command, "say" nothing but its text.
+	// does is what the answer requests: "" one file and then the end, "more" another file each time, "loop" the same
+	// file each time, "shell" a command, "say" only its text.
 	does, text string
 	stop       string // lengthStop or refusalStop
 
@@ -39,8 +39,8 @@ type turn struct {
 	words  map[wire]words             // of a status; under "" for those that are not named
 	body   string                     // of a status, in place of words
 
-	// how the connection ends: "" well, "drop" before the first byte, "cut" in the middle of the answer, "hang" never,
-	// "garbage" with events that are no JSON.
+	// how is how the connection ends: "" normally, "drop" before the first byte, "cut" in the middle of the answer,
+	// "hang" never, "garbage" with events that are not JSON.
 	how string
 }
 
@@ -50,7 +50,7 @@ type words struct {
 	more                map[string]any // fields of the error
 }
 
-// trouble answers a request with what is wrong; false where nothing is.
+// trouble answers a request with the fault of the turn; it returns false if the turn has none.
 func (m *model) trouble(w http.ResponseWriter, r *http.Request, t turn, api wire) bool {
 	select {
 	case <-time.After(t.wait):
@@ -90,7 +90,7 @@ func (m *model) trouble(w http.ResponseWriter, r *http.Request, t turn, api wire
 	return true
 }
 
-// as is the body of an error as an API has it.
+// as returns the body of an error in the format of an API.
 func (s words) as(api wire, status int) any {
 	e := map[string]any{"message": s.message}
 	maps.Copy(e, s.more)
@@ -109,7 +109,7 @@ func (s words) as(api wire, status int) any {
 	return map[string]any{"error": e}
 }
 
-// stream writes server-sent events. It returns false where the turn does not let them all come.
+// stream writes server-sent events. It returns false if the turn ends the stream early.
 func (m *model) stream(w http.ResponseWriter, t turn, events []any) bool {
 	w.Header().Set("Content-Type", "text/event-stream")
 	cut := t.how == "cut" || t.how == "garbage"
@@ -135,7 +135,7 @@ func (m *model) stream(w http.ResponseWriter, t turn, events []any) bool {
 	return !cut
 }
 
-// whole writes an answer that is no stream.
+// whole writes an answer that is not a stream.
 func (m *model) whole(w http.ResponseWriter, t turn, answer any) {
 	b, _ := json.Marshal(answer)
 	w.Header().Set("Content-Type", "application/json")
@@ -151,7 +151,7 @@ func (m *model) whole(w http.ResponseWriter, t turn, answer any) {
 	_, _ = w.Write(b)
 }
 
-// eventName is the type of an event, which two of the APIs also write above it.
+// eventName returns the type of an event, which two of the APIs also write in an event line.
 func eventName(e any) string {
 	name, _ := e.(map[string]any)["type"].(string)
 	return name

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The CLIs run only with make agents-smoke. This test notices without them that a message of runplan was reworded.
+// The CLIs run only with make agents-smoke. Without them, this test detects that a message of runplan was reworded.
 func TestExpectedWordsAreMessagesOfRunplan(t *testing.T) {
 	var source strings.Builder
 	for _, dir := range []string{"agents", "runner", "internal"} {

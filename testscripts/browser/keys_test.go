@@ -8,7 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The keys that the help names do what it says, and a field takes them as text.
+// The keys that the help lists do what it says, and an input field takes them as text.
 func TestKeysOfTheHelp(t *testing.T) {
 	chromium(t)
 	p := newProject(t, "", "",
@@ -38,7 +38,7 @@ func TestKeysOfTheHelp(t *testing.T) {
 	at("/^.run.[^/]+.$/")
 	press("/")
 	b.until("document.activeElement.type === 'search'")
-	// DevTools types a key also where a page takes it; a keyboard does not
+	// DevTools also types a key that the page handles; a keyboard does not
 	eval[string](b, "document.activeElement.value = ''")
 	press("w", "o", "r", "?", "g", "n")
 	if got := eval[string](b, "document.activeElement.value"); got != "wor?gn" {
@@ -55,7 +55,7 @@ func TestKeysOfTheHelp(t *testing.T) {
 	at("/^.$/")
 }
 
-// A run is stopped and continued on the page by hand: the page says first what happens, and shows what became of it.
+// A user stops and continues a run on the page: the page first shows what will happen, and then the result.
 func TestRunIsStoppedAndContinued(t *testing.T) {
 	chromium(t)
 	p := newProject(t, "[routing]\nmode = \"headless\"\n",

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// small returns a PNG with a palette of up to 256 colors of a picture. The others become the nearest of them: a page
-// has few colors besides those of its letters' edges.
+// small returns a PNG of a picture with a palette of at most 256 colors. All other colors become the nearest one: a
+// page has few colors except at the edges of its letters.
 func small(t *testing.T, file []byte) []byte {
 	t.Helper()
 	from, err := png.Decode(bytes.NewReader(file))
@@ -44,7 +44,8 @@ func small(t *testing.T, file []byte) []byte {
 	return out.Bytes()
 }
 
-// paletteOf chooses up to 256 colors, one after the other: always the one whose pixels are furthest from those chosen.
+// paletteOf chooses up to 256 colors one after the other: always the one whose pixels are furthest from the chosen
+// colors.
 func paletteOf(count map[color.RGBA]int) color.Palette {
 	colors := slices.SortedFunc(maps.Keys(count), func(a, b color.RGBA) int {
 		return cmp.Or(cmp.Compare(count[b], count[a]), cmp.Compare(a.R, b.R), cmp.Compare(a.G, b.G), cmp.Compare(a.B, b.B))

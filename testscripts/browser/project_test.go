@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// screenshots is the folder that screenshots for docs are put into; "" makes none.
+// screenshots is the folder for the screenshots of the docs; "" makes none.
 var screenshots = flag.String("screenshots", "", "make the screenshots of docs, in this folder")
 
 // program is the runplan under test.
@@ -46,7 +46,7 @@ func withProgram(m *testing.M) int {
 	return m.Run()
 }
 
-// project is a repository with a plan, and agents whose every move is written in a script.
+// project is a repository with a plan, and agents whose every step is defined by a script.
 type project struct {
 	t    *testing.T
 	root string // holds home and repository
@@ -54,8 +54,8 @@ type project struct {
 	env  []string
 }
 
-// newProject makes a repository with these files. agent is bash text: what an agent does, with $STAGE as a folder to
-// wait for the test in.
+// newProject makes a repository with these files. agent is the bash code that an agent runs; $STAGE is the folder in
+// which it waits for a file of the test.
 func newProject(t *testing.T, config, agent string, files map[string]string) *project {
 	t.Helper()
 	root := t.TempDir()
@@ -96,7 +96,7 @@ func (p *project) write(path, text string) {
 	}
 }
 
-// allow lets agents go on that wait for name.
+// allow lets the agents continue that wait for name.
 func (p *project) allow(name string) { p.write(filepath.Join(p.root, name), "") }
 
 // started is a program that a test started.
@@ -106,7 +106,7 @@ type started struct {
 	done chan error
 }
 
-// start begins runplan with args.
+// start starts runplan with args.
 func (p *project) start(args ...string) *started {
 	p.t.Helper()
 	s := &started{Cmd: exec.Command(program, args...), done: make(chan error, 1)}
@@ -119,7 +119,7 @@ func (p *project) start(args ...string) *started {
 	return s
 }
 
-// wait waits until it has ended, and returns what it printed.
+// wait waits until the program has ended, and returns its output and exit status.
 func (p *project) wait(s *started) (text string, code int) {
 	p.t.Helper()
 	select {
@@ -130,7 +130,7 @@ func (p *project) wait(s *started) (text string, code int) {
 	return s.out.String(), s.ProcessState.ExitCode()
 }
 
-// do runs runplan to its end.
+// do runs runplan to its end, checks its exit status and returns its output.
 func (p *project) do(want int, args ...string) string {
 	p.t.Helper()
 	text, code := p.wait(p.start(args...))
@@ -140,14 +140,14 @@ func (p *project) do(want int, args ...string) string {
 	return text
 }
 
-// page is a server.
+// page is a running server of the page.
 type page struct {
 	url  string // with the token
 	base string
 	stop func()
 }
 
-// serve starts the page at an address.
+// serve starts the server of the page at an address.
 func (p *project) serve(addr string) page {
 	p.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())

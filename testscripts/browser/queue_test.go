@@ -33,8 +33,8 @@ func (p *project) queue() {
 	p.do(1, "blueprint", "review", "orders", "--answer", answer, "--reviewer", "human")
 }
 
-// BP-31: an item is closed on the page with and without a fix, which the command line then knows; who does not sign as
-// the owner closes nothing.
+// BP-31: the owner closes an item on the page with or without a fix, and the command line then lists it as closed;
+// another person's signature closes nothing.
 func TestQueueIsClosedBothWays(t *testing.T) {
 	p := newProject(t, "", "",
 		map[string]string{"orders/orders.go": "package orders\n",

@@ -15,11 +15,11 @@ import (
 // paperWidth is the width of a printed A4 page with the browser's margins, in CSS pixels.
 const paperWidth = 718
 
-// cutTables names the tables that are wider than the place they have.
+// cutTables names the tables that are wider than the space they have.
 const cutTables = `[...document.querySelectorAll("table")].filter(e => e.getClientRects().length && (e.getBoundingClientRect().right > innerWidth || e.parentElement.scrollWidth > e.parentElement.clientWidth + 1)).map(e => e.textContent.trim().slice(0, 60)).join(" | ")`
 
-// The report and the trace of a run are files to send: opened from a folder of their own they ask for nothing, and on
-// paper they are dark on white and no table is cut, whatever theme the reader has.
+// The report and the trace of a run can be sent as files: opened from another folder they load nothing, and in print
+// they are dark on white without cut tables, whatever theme the reader has.
 func TestReportIsAFileToSend(t *testing.T) {
 	chromium(t)
 	p, run, _ := shop(t)
@@ -43,7 +43,7 @@ func TestReportIsAFileToSend(t *testing.T) {
 	}
 }
 
-// sent opens a file as somebody does who got it by mail, and prints it.
+// sent opens a file as a recipient of a mail does, and prints it.
 func sent(t *testing.T, file string) {
 	t.Helper()
 	name := filepath.Base(file)
@@ -73,7 +73,7 @@ func sent(t *testing.T, file string) {
 				[]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}),
 			emulation.SetDeviceMetricsOverride(paperWidth, 1000, 1, false),
 		)
-		// The brightness of all that text stands on, from 0 to 255.
+		// Elements with a background darker than 200 on a scale from 0 to 255.
 		dark := `[...document.querySelectorAll("body, body *")].filter(e => {
 			const c = getComputedStyle(e).backgroundColor.match(/[\d.]+/g).map(Number);
 			return (c.length < 4 || c[3] > 0) && Math.min(c[0], c[1], c[2]) < 200;

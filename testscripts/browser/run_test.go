@@ -16,7 +16,7 @@ const teamConfig = "[routing]\nmode = \"team\"\nmax_workers = 4\n[sampling]\nsam
 const teamPlan = "---\nparallel_safe: true\n---\n# Four at once\n\n## Batch 1: north\n\nWrite north.\n\n## Batch 2: " +
 	"east\n\nWrite east.\n\n## Batch 3: south\n\nWrite south.\n\n## Batch 4: west\n\nWrite west.\n"
 
-// Issue 11: a run of four workers is seen from the list, before it begins, to its end, and no page is loaded again.
+// The page shows a run of four workers from the list, before the run starts, to its end, without a reload.
 func TestTeamRunIsSeenFromStartToFinish(t *testing.T) {
 	chromium(t)
 	p := newProject(t, teamConfig,
@@ -47,7 +47,7 @@ func TestTeamRunIsSeenFromStartToFinish(t *testing.T) {
 	b.until(`document.querySelector("#said").textContent !== ""`) // who does not see it heard of it
 }
 
-// Issue 11: from the list to the finding of a batch that failed, at its file and line.
+// The page leads from the list of runs to the finding of a failed batch, with its file and line.
 func TestFailingBatchDownToItsFinding(t *testing.T) {
 	chromium(t)
 	config := "[routing]\nmode = \"headless\"\n[sampling]\nsample_on_retry = false\n[[gates.command]]\nname = " +
@@ -67,7 +67,7 @@ func TestFailingBatchDownToItsFinding(t *testing.T) {
 	b.reads("Write notes.txt.")
 }
 
-// Issue 11: a run that waits goes on once somebody approves on the page; a denial is a failure with its reason.
+// A waiting run continues when a person approves on the page; a denial fails the batch with its reason.
 func TestApprovalLetsTheRunGoOn(t *testing.T) {
 	chromium(t)
 	plan := "---\nparallel_safe: true\n---\n# Careful\n\n## Batch 1: look\napprove: yes\n\nWrite one.\n\n## Batch 2: " +
@@ -99,7 +99,7 @@ func TestApprovalLetsTheRunGoOn(t *testing.T) {
 	}
 }
 
-// Issue 11: a page that is open finds its server again, and shows what happened meanwhile, without being loaded.
+// An open page reconnects to its server and shows what happened in the meantime, without a reload.
 func TestPageFindsItsServerAgain(t *testing.T) {
 	chromium(t)
 	p := newProject(t, teamConfig, "hold go$RUNPLAN_BATCH\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n",
@@ -127,7 +127,7 @@ func TestPageFindsItsServerAgain(t *testing.T) {
 	p.wait(run)
 }
 
-// Issue 11: everything can be done with the keyboard alone.
+// A user can do everything on the page with the keyboard alone.
 func TestKeyboardAlone(t *testing.T) {
 	chromium(t)
 	p := newProject(t, "", "",
@@ -174,7 +174,7 @@ func TestKeyboardAlone(t *testing.T) {
 	b.reads("Nothing waits for you.")
 }
 
-// Issue 11: whatever a plan, a file name or an agent has in it is shown as text.
+// The page shows markup in a plan, a file name or an agent's output as text.
 func TestHostileTextIsText(t *testing.T) {
 	chromium(t)
 	plan := "# Be <script>alert('plan')</script> & <img src=x onerror=alert(1)> careful\n\n## Batch 1: a " +
@@ -208,7 +208,7 @@ echo '<b>bold</b>' >"<img src=x onerror=alert(3)>.txt"
 	}
 }
 
-// Issue 11: axe-core finds nothing serious, light or dark, wide or narrow.
+// axe-core finds nothing serious in light and dark themes, on wide and narrow screens.
 func TestAxe(t *testing.T) {
 	chromium(t)
 	axe := axeCore(t)
@@ -263,7 +263,7 @@ func TestAxe(t *testing.T) {
 	check("learning")
 }
 
-// violations returns the serious and critical findings of axe-core on the page as it is now.
+// violations returns the serious and critical findings of axe-core on the current page.
 func violations(b *tab, axe string) (found string) {
 	b.t.Helper()
 	ask := `axe.run().then(r => r.violations.filter(v => ["serious", "critical"].includes(v.impact)).map(v => v.id + ": " + v.help + " " + v.nodes.slice(0, 3).map(n => n.html.slice(0, 200)).join(" | ")).join("\n"))`
@@ -271,10 +271,10 @@ func violations(b *tab, axe string) (found string) {
 	return found
 }
 
-// axeVersion is the release of axe-core that checks pages.
+// axeVersion is the release of axe-core that checks the pages.
 const axeVersion = "4.10.3"
 
-// axeCore is the text of axe-core, which npm puts into a cache outside of the clone the first time.
+// axeCore returns the source of axe-core, which npm installs into a cache outside the clone the first time.
 func axeCore(t *testing.T) string {
 	t.Helper()
 	cache, err := os.UserCacheDir()

@@ -81,18 +81,19 @@ depends_on: 3, 4, 5, 6
 Write src/part7.txt.
 `
 
-// limitedAgent is an agent that has used up its plan.
+// limitedAgent configures an agent that reports a rate limit.
 const limitedAgent = `
 [agents.limited]
 preset = "claude"
 command = ["bash", "-c", "cat >/dev/null; echo '{\"type\":\"result\",\"subtype\":\"success\",\"is_error\":true,\"api_error_status\":429,\"num_turns\":1,\"result\":\"API Error: 429 rate limit\",\"total_cost_usd\":0,\"usage\":{\"input_tokens\":1,\"output_tokens\":1}}'; exit 1"]
 `
 
-// receiptsPlan is a plan whose third batch fails: the agent leaves something open in it.
+// receiptsPlan is a plan whose third batch fails because the agent leaves a TODO in its file.
 const receiptsPlan = "---\nparallel_safe: true\n---\n# Receipts\n\n## Batch 1: Number them\n\nWrite " +
 	"src/part1.txt.\n\n## Batch 2: Keep them\n\nWrite src/part2.txt.\n\n## Batch 3: Print them\n\nWrite src/part3.txt.\n"
 
-// shop is a project with a run that shows much at once: merged, failed and sampled, running, and waiting for a person.
+// shop returns a project with a run that shows many states at once: merged, failed and sampled, running, and waiting
+// for a person.
 func shop(t *testing.T) (*project, *started, page) {
 	t.Helper()
 	p := newProject(t, limitedAgent+shopConfig, shopAgent, map[string]string{

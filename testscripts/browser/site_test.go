@@ -17,9 +17,8 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// The site of the documents asks for nothing but its own files, its search finds without a network, its menu opens on a
-// phone, no page has to be moved sideways, and axe-core finds nothing serious on a sample of pages, light or dark
-// (SITE-03).
+// The documentation site loads only its own files, its search works without a network, its menu opens on a phone, no
+// page needs horizontal scrolling, and axe-core finds nothing serious on a sample of pages, light or dark (SITE-03).
 func TestSiteInABrowser(t *testing.T) {
 	axe := axeCore(t)
 	site := t.TempDir()
@@ -79,10 +78,10 @@ func TestSiteInABrowser(t *testing.T) {
 	b.until(`document.getElementById("found").innerText === "nothing found"`)
 }
 
-// wide and phone are the widths of a screen.
+// wide and phone are screen widths in CSS pixels.
 const wide, phone = 1280, 390
 
-// serveSite serves a folder, and counts the requests of pages.
+// serveSite serves a folder and counts the requests of the pages.
 func serveSite(t *testing.T, site string) (*httptest.Server, *atomic.Int64) {
 	var requests atomic.Int64
 	files := http.FileServer(http.Dir(site))
@@ -101,7 +100,7 @@ func serveSite(t *testing.T, site string) (*httptest.Server, *atomic.Int64) {
 	return server, &requests
 }
 
-// siteShot writes a screenshot into the folder RUNPLAN_SITE_SHOTS, where it is set.
+// siteShot saves a screenshot in the folder RUNPLAN_SITE_SHOTS if that variable is set.
 func (b *tab) siteShot(name string) {
 	b.t.Helper()
 	shots := os.Getenv("RUNPLAN_SITE_SHOTS")

@@ -24,7 +24,7 @@ import (
 // patience limits how long a test waits for an expected event.
 const patience = 30 * time.Second
 
-// chromium finds the browser.
+// chromium returns the path of the browser.
 func chromium(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome", "google-chrome-stable"} {
@@ -39,7 +39,7 @@ func chromium(t *testing.T) string {
 	return ""
 }
 
-// tab is a page in a browser of its own.
+// tab is a page in its own browser.
 type tab struct {
 	t   *testing.T
 	ctx context.Context
@@ -49,7 +49,7 @@ type tab struct {
 	calm    func(text string) bool
 }
 
-// open starts a browser and goes to an address. Whatever its console has to complain of fails the test.
+// open starts a browser and opens an address. A warning or an error in its console fails the test.
 func open(t *testing.T, url string, also ...chromedp.Action) *tab {
 	t.Helper()
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(chromium(t)), chromedp.NoSandbox,
@@ -119,7 +119,7 @@ func (b *tab) text() string {
 	return text
 }
 
-// eval returns what an expression comes to.
+// eval returns the value of an expression.
 func eval[T any](b *tab, js string) T {
 	b.t.Helper()
 	var v T
@@ -144,13 +144,13 @@ func (b *tab) until(js string) {
 	}
 }
 
-// reads waits until the page has a text.
+// reads waits until the page contains a text.
 func (b *tab) reads(text string) {
 	b.t.Helper()
 	b.until(fmt.Sprintf("document.body.innerText.includes(%q)", text))
 }
 
-// follow clicks the link with this text, and waits until the page it leads to is there.
+// follow clicks the link with this text, and waits until the linked page is loaded.
 func (b *tab) follow(text string) {
 	b.t.Helper()
 	js := fmt.Sprintf(`[...document.querySelectorAll("main a, header a")].find(a => a instanceof HTMLElement && a.getClientRects().length && a.textContent.includes(%q))`, text)
@@ -160,7 +160,7 @@ func (b *tab) follow(text string) {
 	b.until(fmt.Sprintf("location.href !== %q && document.readyState === 'complete'", before))
 }
 
-// press clicks the button with this text inside of an element.
+// press clicks the button with this text inside an element.
 func (b *tab) press(in, text string) {
 	b.t.Helper()
 	js := fmt.Sprintf(`[...document.querySelectorAll("%s button")].find(a => a.textContent.includes(%q))`, in, text)
@@ -168,7 +168,7 @@ func (b *tab) press(in, text string) {
 	b.do(chromedp.Evaluate(js+".click()", nil))
 }
 
-// picture makes the screenshots of a page for docs: in both themes, and on a phone.
+// picture takes the screenshots of a page for the docs: in both themes, and on a phone.
 func (b *tab) picture(name string) {
 	b.t.Helper()
 	b.look(name+"-light", 1200, false)
@@ -177,7 +177,7 @@ func (b *tab) picture(name string) {
 	b.do(emulation.ClearDeviceMetricsOverride())
 }
 
-// look makes a screenshot for docs.
+// look takes a screenshot for the docs.
 func (b *tab) look(name string, width int64, dark bool) {
 	b.t.Helper()
 	scheme := "light"
@@ -207,12 +207,12 @@ func (b *tab) look(name string, width int64, dark bool) {
 	}
 }
 
-// said are the lines of a text that have something in them.
+// said returns the non-empty lines of a text.
 func said(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == '\n' })
 }
 
-// awaited waits for what a promise comes to.
+// awaited makes an evaluation wait for the value of a promise.
 func awaited(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
 // npmInstall installs a package into a folder of its own.

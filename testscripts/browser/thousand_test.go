@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// Issue 11: the page of a run of a thousand batches is light, and an update takes the browser less than 50 ms. What it
-// took is logged: go test -v -run TestThousandBatchesInTheBrowser ./testscripts/browser
+// The page of a run with a thousand batches is small, and an update takes the browser less than 50 ms. To log the
+// measured times: go test -v -run TestThousandBatchesInTheBrowser ./testscripts/browser
 func TestThousandBatchesInTheBrowser(t *testing.T) {
 	chromium(t)
 	p := newProject(t, "", "", map[string]string{"plan.md": "# A thousand\n"})
@@ -49,7 +49,7 @@ func TestThousandBatchesInTheBrowser(t *testing.T) {
 		record(runner.Event{Kind: runner.RunStarted, Job: &info})); err != nil {
 		t.Fatal(err)
 	}
-	// before the lock: a page that a run's process starts is refused
+	// start the page before taking the lock: runplan refuses a page that the process of a run starts
 	page := p.serve("127.0.0.1:0")
 	lock, err := local.TakeLock(layout.Lock(info.Slug), time.Now()) // the run is running
 	if err != nil {

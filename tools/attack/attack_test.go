@@ -58,7 +58,8 @@ func TestKnownCheatsAreCases(t *testing.T) {
 	}
 }
 
-// A cheat landed when something was merged that the oracle objects to; an honest change when the oracle is content.
+// A cheat landed if a change was merged to which the oracle objects; an honest change landed if it was merged and the
+// oracle accepts it.
 func TestVerdicts(t *testing.T) {
 	for name, test := range map[string]struct {
 		r    result
@@ -83,7 +84,7 @@ func TestVerdicts(t *testing.T) {
 	}
 }
 
-// A process that is left counts as wrong, also when the cheat was held.
+// A leftover process makes the suite fail, even if the cheat was held.
 func TestProcessesThatAreLeftAreWrong(t *testing.T) {
 	r := result{c: &attackCase{name: "cheat/processes/x"}, left: []string{"1 sleep"}}
 	if s := (&summary{results: []result{r}}); !s.bad() {

@@ -7,7 +7,7 @@ import (
 )
 
 func TestFloorsOfAGraph(t *testing.T) {
-	// 0 and 1 are free; 2 waits for 0, 3 for 2.
+	// Nodes 0 and 1 are free; 2 waits for 0, and 3 waits for 2.
 	g := graph{[]time.Duration{3, 5, 4, 1}, [][]int{nil, nil, {0}, {2}}}
 	if got := g.work(); got != 13 {
 		t.Errorf("work %d, want 13", got)
@@ -29,7 +29,7 @@ func TestFloorsOfAGraph(t *testing.T) {
 	}
 }
 
-// An order that does not know the times begins with what comes first in the plan.
+// A schedule without known times starts with the first batch of the plan.
 func TestOrderMatters(t *testing.T) {
 	g := graph{[]time.Duration{1, 1, 4}, make([][]int, 3)}
 	if got := g.makespan(2, g.known, g.known); got != 4 {

@@ -19,14 +19,14 @@ import (
 	"github.com/goccy/go-yaml"
 )
 
-// program stands for runplan: it answers what install.sh asks of the binary.
+// program replaces runplan: it answers the command that install.sh runs.
 const program = `#!/bin/sh
 case $1 in
 version) echo "runplan v1.2.3" ;;
 esac
 `
 
-// built makes a release of [program] for some systems, without the steps that need the network.
+// built makes a release of [program] for some targets, without the steps that need the network.
 func built(t *testing.T, targets ...target) *release {
 	t.Helper()
 	t.Chdir(filepath.Join("..", ".."))
@@ -90,7 +90,7 @@ func here(t *testing.T) target {
 	return target{system, arch}
 }
 
-// install runs install.sh of a release against its own files.
+// install runs the install.sh of a release against the files of that release.
 func install(t *testing.T, r *release, prefix string, args ...string) (string, error) {
 	t.Helper()
 	served := filepath.Join(t.TempDir(), "latest")
@@ -121,7 +121,7 @@ func files(t *testing.T, dir string) (all []string) {
 	return all
 }
 
-// install.sh installs what the checksums name, and removes all of it again (REL-02).
+// install.sh installs the archive that the checksums name, and --uninstall removes all of it again (REL-02).
 func TestInstallAndUninstall(t *testing.T) {
 	r, prefix := built(t, here(t)), filepath.Join(t.TempDir(), "new", "prefix")
 	for range 2 { // the second time over the first
@@ -179,7 +179,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// everywhere returns all systems of a release.
+// everywhere returns all targets of a release.
 func everywhere() (all []target) {
 	for _, t := range strings.Fields(allTargets) {
 		system, arch, _ := strings.Cut(t, "/")
@@ -188,7 +188,8 @@ func everywhere() (all []target) {
 	return all
 }
 
-// The Scoop manifest names the archives of Windows with their checksums, and a program that is in each (REL-06).
+// The Scoop manifest names the Windows archives with their checksums, and a program that each archive contains
+// (REL-06).
 func TestScoopManifest(t *testing.T) {
 	r := built(t, everywhere()...)
 	text, err := os.ReadFile(filepath.Join(r.out, "runplan.json"))
@@ -222,8 +223,8 @@ func TestScoopManifest(t *testing.T) {
 	}
 }
 
-// The Homebrew formula names each archive of macOS and Linux with its checksum, and installs only files that are in it
-// (REL-06).
+// The Homebrew formula names each archive of macOS and Linux with its checksum, and installs only files that the
+// archive contains (REL-06).
 func TestHomebrewFormula(t *testing.T) {
 	r := built(t, everywhere()...)
 	text, err := os.ReadFile(filepath.Join(r.out, "runplan.rb"))
@@ -264,7 +265,7 @@ func TestHomebrewFormula(t *testing.T) {
 	}
 }
 
-// rpm knows which files are documents and licences; deb and apk have the same files (REL-06).
+// The rpm marks documents and licences as such; deb and apk contain the same files without marks (REL-06).
 func TestPackagesMarkDocuments(t *testing.T) {
 	r := built(t, target{"linux", "amd64"})
 	text, err := r.nfpm(target{"linux", "amd64"})
@@ -301,7 +302,7 @@ func TestPackagesMarkDocuments(t *testing.T) {
 	}
 }
 
-// install.sh verifies the signature of the checksums where it has the public key (REL-04).
+// install.sh verifies the signature of the checksums if it has the public key (REL-04).
 func TestInstallVerifiesTheSignature(t *testing.T) {
 	if _, err := exec.LookPath("openssl"); err != nil {
 		t.Skip("NOT TESTED: there is no openssl")
@@ -352,7 +353,7 @@ func TestInstallVerifiesTheSignature(t *testing.T) {
 	}
 }
 
-// The dev container feature installs what install.sh of the release verifies (CI-02).
+// The dev container feature installs the program that the release's install.sh verifies (CI-02).
 func TestDevContainerFeature(t *testing.T) {
 	r, prefix := built(t, here(t)), t.TempDir()
 	served := filepath.Join(t.TempDir(), "download")
@@ -373,7 +374,7 @@ func TestDevContainerFeature(t *testing.T) {
 	}
 }
 
-// action.yml uses inputs that it declares, and files that are there (CI-01).
+// action.yml uses only inputs that it declares and files that exist (CI-01).
 func TestActionIsWhole(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	text, err := os.ReadFile("action.yml")

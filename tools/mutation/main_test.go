@@ -37,7 +37,7 @@ func TestPeersAreCounted(t *testing.T) {
 	}
 }
 
-// docs/gates.md has the table that the judged mutants give.
+// docs/gates.md contains the table that the judged mutants produce.
 func TestSharesAreThoseOfTheJudgements(t *testing.T) {
 	var table strings.Builder
 	if err := shares(&table, filepath.Join("testdata", "judged.jsonl")); err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Long lines break where Go allows it, and nothing else changes.
+// reflow breaks long lines where Go allows it, and changes nothing else.
 func TestReflow(t *testing.T) {
 	word := strings.Repeat("word ", 30)
 	name := filepath.Join(t.TempDir(), "a.go")

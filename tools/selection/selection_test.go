@@ -51,7 +51,7 @@ func TestReadGoTellsFailuresApartByWhatTheySay(t *testing.T) {
 	}
 }
 
-// two commits' worth of candidates: the truth agrees with itself, and the others each with nobody.
+// example returns a commit with one candidate of each kind.
 func example() commitCase {
 	tests := func(red string) outcomes { return outcomes{"old": "", "red": red} }
 	return commitCase{

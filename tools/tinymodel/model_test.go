@@ -32,7 +32,7 @@ func TestSameModelSameFile(t *testing.T) {
 	}
 }
 
-// The table of tensors says where each lies, and the file ends with the last.
+// The table of tensors gives the position of each tensor, and the file ends with the last tensor.
 func TestFile(t *testing.T) {
 	file := write(t, Model{})
 	if got := string(file[:4]); got != "GGUF" {

@@ -13,8 +13,8 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// TRAIN-05: what was exported says which stage it is of; an adapter of another stage is not trained on it, nor on what
-// was changed.
+// TRAIN-05: exported data names its stage; training refuses data of another stage, and data that was changed after
+// the export.
 func TestExportedDataIsHeldToItsWord(t *testing.T) {
 	spec := curriculum.Default(curriculum.CodeArchitect)
 	spec.MinimumCorpusSize = 1

@@ -77,7 +77,7 @@ func TestInspect(t *testing.T) {
 	}
 }
 
-// Whatever stands in a file, it is read within its own size.
+// For any content, inspect stays within the size of the file, and returns an error or complete information.
 func FuzzInspect(f *testing.F) {
 	f.Add(lora(f, ""))
 	f.Add(lora(f, tinymodel.NotANumber))

@@ -11,9 +11,9 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// TRAIN-28: a process that was killed after it kept a version and before it wrote the row leaves a version that the
-// registry does not know of. The next command writes the row, once, and of the dataset that it was trained on; other
-// versions' rows are left as they are.
+// TRAIN-28: a process that is killed after it saved a version and before it wrote the row leaves a version that the
+// registry does not know. The next command writes the row once, with the dataset of that training; rows of other
+// versions stay unchanged.
 func TestAMissingRowIsWrittenLater(t *testing.T) {
 	repo := t.TempDir()
 	registry := RegistryOf(filepath.Join(repo, ".runplan"))
@@ -92,7 +92,7 @@ func TestAMissingRowIsWrittenLater(t *testing.T) {
 	register(exported) // once is enough
 	keep(2, "by-hand", trained.Add(time.Hour))
 	register(exported, exported+1) // no plan chose its data, so it has a dataset of its own
-	// The same folder, exported again after the training: not what the version has learnt from.
+	// The same folder, exported again after the training: the version was not trained on this dataset.
 	if _, err := ledger.AddDataset(t.Context(), store.Dataset{
 		Plan: plan, Stage: "execute_code", Base: "coding", Path: filepath.Join(repo, "for-trl", "train.jsonl"), Examples: 7,
 		Positive: 5, Negative: 2, At: trained.Add(9 * time.Hour),

@@ -6,7 +6,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// TRAIN-28: the two examples of the requirement, and bases that say less or more.
+// TRAIN-28: the two examples of the requirement, and base names with fewer or more parts.
 func TestTagOf(t *testing.T) {
 	for _, c := range []struct {
 		base  string

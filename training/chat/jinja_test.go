@@ -17,7 +17,8 @@ func today() time.Time { return time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC) }
 
 var special = map[string]string{"bos_token": "<s>", "eos_token": "</s>"}
 
-// TRAIN-20: what the templates of tokenizers make of conversations is what Jinja itself makes of them, byte by byte.
+// TRAIN-20: conversations rendered with the templates of tokenizers are identical to Jinja's own output, byte for
+// byte.
 func TestJinjaIsJinja(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("testdata", "jinja.json"))
 	if err != nil {
@@ -52,7 +53,7 @@ func TestJinjaIsJinja(t *testing.T) {
 	}
 }
 
-// A template is found wherever models have it.
+// A template is found in every place where models store it.
 func TestLoadJinja(t *testing.T) {
 	const text = "{% for m in messages %}{{ bos_token }}{{ m.content }}{{ eos_token }}{% endfor %}{% if " +
 		"add_generation_prompt %}{{ '>' }}{% endif %}"
@@ -104,7 +105,8 @@ func TestLoadJinja(t *testing.T) {
 	}
 }
 
-// A completion is what a template writes after the prompt; one that changes the answer or the prompt is refused.
+// A completion is the text that a template writes after the prompt; a template that changes the answer or the prompt
+// is refused.
 func TestJinjaPairs(t *testing.T) {
 	for name, c := range map[string]struct{ template, prompt, completion, wrong string }{
 		"turns": {template: "{% for m in messages %}<{{ m.role }}>{{ m.content|trim }}</>\n{% endfor %}{% if " +

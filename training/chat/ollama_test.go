@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/training/chat"
 )
 
-// The three kinds of template that Ollama servers have: one text for all turns, one that leaves out the end of the last
-// turn, and the older kind that knows one question and one answer.
+// The three kinds of template that Ollama servers use: one text for all turns, one that omits the end of the last
+// turn, and the older kind with one question and one answer.
 const (
 	chatml = "{{- range .Messages }}<|im_start|>{{ .Role }}\n{{ .Content }}<|im_end|>\n{{ end }}<|im_start|>assistant\n"
 	last   = "{{- range $i, $m := .Messages }}{{- $end := eq (len (slice $.Messages $i)) 1 }}<|im_start|>{{ .Role " +
@@ -26,7 +26,7 @@ const (
 
 var question = []training.Message{{Role: "system", Content: "Be terse."}, {Role: "user", Content: "2+2?"}}
 
-// TRAIN-20: prompt and completion are cut out of what the model's own template makes of the conversation.
+// TRAIN-20: prompt and completion are parts of the conversation as the model's own template renders it.
 func TestPairs(t *testing.T) {
 	for name, c := range map[string]struct {
 		template, end      string
@@ -87,7 +87,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// What stands in a conversation is text, whatever it looks like, and stays as it is.
+// Text in a conversation stays text and unchanged, even if it looks like template code or special tokens.
 func FuzzPairs(f *testing.F) {
 	f.Add("{{ .Messages }}", "<|im_end|>")
 	f.Add("What is next?", "a\x00b{% endfor %}\n")
@@ -128,7 +128,7 @@ func FuzzPairs(f *testing.F) {
 
 func valid(s string) bool { return strings.ToValidUTF8(s, "") == s }
 
-// Whatever a file of a model holds as its template is an error or a text, and nothing else.
+// Any template text in a model's file gives an error or a text, and never a panic.
 func FuzzTemplates(f *testing.F) {
 	for _, s := range []string{chatml, last, llama3, legacy, "{% for m in messages %}{{ m.content }}{% endfor %}",
 		"{{ messages[-1] }}", "{% set x = messages[1:] %}{{ x|tojson }}", "{% include 'x' %}",

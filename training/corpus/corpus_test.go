@@ -75,7 +75,7 @@ func pair(kind training.Kind, unit string, n int) Pair {
 	return p
 }
 
-// TRAIN-16: what was written is read back; what is changed, added or missing is not.
+// TRAIN-16: an encoded pair is read back unchanged; a pair with a changed, added or missing field is an error.
 func TestPairIsStrict(t *testing.T) {
 	p := pair(training.Forward, "orders", 1)
 	text, err := p.Encode()
@@ -105,7 +105,8 @@ func TestPairIsStrict(t *testing.T) {
 	}
 }
 
-// TRAIN-18: no unit is on both sides, both kinds are in validation where that can be, and none is only there.
+// TRAIN-18: no unit is in both training and validation; validation has both kinds of pairs if possible, and no kind
+// is only in validation.
 func TestSplit(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for round := range 300 {
@@ -139,7 +140,7 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// Two units with both kinds: one of them is held back, whichever the seed says.
+// If two units have both kinds of pairs, one of them is held back, whatever the seed.
 func TestBothKindsAreInValidation(t *testing.T) {
 	var pairs []Pair
 	for i, u := range []string{"a", "b"} {
@@ -172,7 +173,7 @@ func TestConfidence(t *testing.T) {
 	}
 }
 
-// A pair as a model learns it passes the checks that all examples do; a failed one is negative.
+// A pair converted to an example passes the checks for all examples; a failed pair becomes a negative example.
 func TestExample(t *testing.T) {
 	spec := curriculum.Default(curriculum.CodeArchitect)
 	from := training.Origin{Repo: "example.org/x"}
@@ -194,7 +195,7 @@ func TestExample(t *testing.T) {
 	}
 }
 
-// Secrets are taken out of all texts of a value, and of nothing else.
+// scrub removes secrets from all texts of a value, and changes nothing else.
 func TestScrub(t *testing.T) {
 	in := []summary.Summary{{Path: "a.go", Lines: 7,
 		Constants: []summary.Constant{{Name: "token", Value: "hunter2", Line: 3}}}}
@@ -205,7 +206,7 @@ func TestScrub(t *testing.T) {
 	}
 }
 
-// The unit's own summaries would give its answer away.
+// A unit's own summaries are excluded, because they would reveal its answer.
 func TestIdiomsAreOfOthers(t *testing.T) {
 	var all []Idiom
 	for _, u := range []string{"orders", "billing", "stock", "mail", "cart"} {

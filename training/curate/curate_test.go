@@ -71,7 +71,7 @@ func build(t testing.TB, p plan.Plan, all ...training.Example) (curate.Manifest,
 	return m, out, err
 }
 
-// apart are n examples that have nothing in common.
+// apart returns n examples that have nothing in common.
 func apart(n int) []training.Example {
 	var out []training.Example
 	for i := range n {
@@ -164,7 +164,7 @@ func TestReasons(t *testing.T) {
 	}
 }
 
-// What is taken follows from the ratio; what is too much is left out, and no more.
+// The ratio decides how many examples are used; only the surplus is left out.
 func TestBalance(t *testing.T) {
 	for _, c := range []struct {
 		positive, negative int
@@ -183,7 +183,7 @@ func TestBalance(t *testing.T) {
 	}
 }
 
-// Which of too many bad examples are left out, the seed decides, and nothing else.
+// Only the seed decides which of too many bad examples are left out.
 func TestSeed(t *testing.T) {
 	all := apart(40)
 	for i := range all {
@@ -223,8 +223,8 @@ func TestSeed(t *testing.T) {
 	}
 }
 
-// corpus is a history as repositories have them: files whose versions follow each other, commits with several examples,
-// copies with small changes, tasks, two kinds of pairs.
+// corpus generates a history as real repositories have it: successive versions of files, commits with several
+// examples, copies with small changes, tasks, and two kinds of pairs.
 func corpus(r *rand.Rand, n int) []training.Example {
 	var out []training.Example
 	version := map[string]int{}
@@ -277,7 +277,7 @@ func read(t testing.TB, out, name string) []training.Example {
 	return all
 }
 
-// shares tells by hand what two examples have in common that must not be on both sides of a split.
+// shares computes independently what two examples have in common that must not be on both sides of a split.
 func shares(a, b training.Example) string {
 	x, y := a.Origin, b.Origin
 	switch {
@@ -315,8 +315,8 @@ func shares(a, b training.Example) string {
 	return ""
 }
 
-// TRAIN-18: whatever the history looks like, train and validation share no commit, no task, no version of a file, no
-// prompt and no near-duplicate; both kinds of pairs are in validation; and nothing is lost on the way.
+// TRAIN-18: for any history, training and validation share no commit, task, file version, prompt or near-duplicate;
+// validation has both kinds of pairs; and no example is lost.
 func TestNothingLeaks(t *testing.T) {
 	for seed := range uint64(14) {
 		r := rand.New(rand.NewPCG(seed, 7))
@@ -357,7 +357,7 @@ func TestNothingLeaks(t *testing.T) {
 	}
 }
 
-// Validation is what is newest, where nothing ties it to the rest.
+// Validation gets the newest examples if nothing ties them to the rest.
 func TestNewestIsKept(t *testing.T) {
 	_, out, err := build(t, scope(), apart(40)...)
 	if err != nil {
@@ -369,8 +369,8 @@ func TestNewestIsKept(t *testing.T) {
 	}
 }
 
-// A history in which each version of a file follows from the one before is one piece. It is cut in time, and what is
-// then on both sides is left out and told of.
+// A history in which each version of a file follows from the previous one is a single group. It is split by time; an
+// example that would be on both sides is left out and counted.
 func TestChain(t *testing.T) {
 	all := apart(40)
 	for i := range all {
@@ -386,7 +386,7 @@ func TestChain(t *testing.T) {
 	}
 }
 
-// Where all hold the same version of a file, nothing can be kept apart, and that is said.
+// If all examples contain the same version of a file, no split is possible, and Build returns an error.
 func TestNoSplit(t *testing.T) {
 	all := apart(10)
 	for i := range all {
@@ -404,8 +404,8 @@ func TestNoSplit(t *testing.T) {
 	}
 }
 
-// The threshold is where it says: two texts that are exactly so much alike are one, a little less and they are two. Of
-// 40 words there are 36 groups of five, and each word that differs at the end is one group less, on either side.
+// The threshold is exact: two texts with exactly that similarity are near-duplicates, and slightly less similar ones
+// are not. 40 words have 36 groups of five, and each word that differs at the end removes one group on either side.
 func TestThreshold(t *testing.T) {
 	one := example(0, 40)
 	for same, likeness := range map[int]float64{36: 1, 34: 34.0 / 38, 33: 33.0 / 39, 32: 32.0 / 40} {
@@ -434,7 +434,7 @@ func TestThreshold(t *testing.T) {
 	}
 }
 
-// What nearly all prompts say does not make two examples alike.
+// Text that nearly all prompts contain does not make two examples near-duplicates.
 func TestCommonWords(t *testing.T) {
 	all := apart(30)
 	long := strings.Repeat("these words stand in each and every prompt of the stage ", 40)

@@ -23,7 +23,7 @@ func lines(t *testing.T, all ...training.Example) *bytes.Reader {
 	return bytes.NewReader(b)
 }
 
-// The last look at a dataset finds each sort of leak, no matter who made it.
+// CheckLeaks finds each kind of leak in a dataset, whatever program made it.
 func TestCheckLeaks(t *testing.T) {
 	all := apart(8)
 	m := curate.Measure{Threshold: 0.85, Shingle: 5}
@@ -63,8 +63,7 @@ func TestCheckLeaks(t *testing.T) {
 	}
 }
 
-// A leak of a secret, a line that is no example, a folder that is in use: nothing is written, and nothing is left
-// behind.
+// If an example contains a secret or an input is invalid, Build writes nothing and leaves nothing behind.
 func TestNothingHalfWritten(t *testing.T) {
 	all := apart(12)
 	good := file(t, all...)
@@ -104,7 +103,7 @@ func TestNothingHalfWritten(t *testing.T) {
 	}
 }
 
-// What is there stays, unless it is a dataset that may be replaced.
+// An existing folder stays, unless it is a dataset that may be replaced.
 func TestReplace(t *testing.T) {
 	files := []string{file(t, apart(12)...)}
 	dir := filepath.Join(t.TempDir(), "set")

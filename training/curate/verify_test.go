@@ -15,8 +15,7 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// A split that lets one commit be on both sides is not believed: the finished files are looked through, and nothing is
-// written.
+// Build does not trust the split: it checks the finished files, and writes nothing if one commit is on both sides.
 func TestASplitIsNotBelieved(t *testing.T) {
 	var text bytes.Buffer
 	for i := range 20 {
@@ -24,7 +23,7 @@ func TestASplitIsNotBelieved(t *testing.T) {
 			Stage: training.Scope, Base: training.Reasoning, Source: training.Synthetic, Positive: true,
 			Completion: fmt.Sprintf("{\"f%d\": 1}", i),
 			Prompt:     []training.Message{{Role: "user", Content: strings.Repeat(fmt.Sprintf("w%d ", i), i+9)}},
-			// two of each commit
+			// two examples per commit
 			Origin: training.Origin{Repo: "r", Commit: fmt.Sprintf("c%d", i/2), At: time.Unix(int64(i), 0).UTC()},
 		}
 		e.ID = e.Sum()

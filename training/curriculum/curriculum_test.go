@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// TRAIN-22: the table of the requirement, word by word.
+// TRAIN-22: the defaults equal the table of the requirement.
 func TestDefaults(t *testing.T) {
 	got := Default(CodeArchitect)
 	got.Description, got.TrainingObjective = "", ""

@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/edit"
 )
 
-// Edits are in the form that models answer in, and do what was done.
+// Edits have the format of a model's answer, and reproduce the change.
 func TestEdits(t *testing.T) {
 	lines := func(s ...string) []byte { return []byte(strings.Join(s, "\n") + "\n") }
 	for name, tt := range map[string]struct {
@@ -55,7 +55,7 @@ func TestEdits(t *testing.T) {
 	}
 }
 
-// carriedOut does what an answer says, with the engine that is not this package's.
+// carriedOut applies an answer with the edit engine of another package, and checks the result.
 func carriedOut(t *testing.T, answer string, before, after []byte) {
 	t.Helper()
 	edits, err := edit.Parse(answer, "")
@@ -79,7 +79,7 @@ func carriedOut(t *testing.T, answer string, before, after []byte) {
 	}
 }
 
-// What edits cannot say is an error, not another change.
+// A change that edits cannot express is an error, and never a different change.
 func TestNoEdits(t *testing.T) {
 	for name, sides := range map[string][2][]byte{
 		"binary":       {[]byte("a\x00b"), []byte("a")},
@@ -99,7 +99,7 @@ func TestNoEdits(t *testing.T) {
 	}
 }
 
-// Whatever two texts there are, the edits either make the one of the other or there are none.
+// For any two texts, the edits turn one into the other, or Of returns ErrNone.
 func TestEditsOfChance(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func() []byte {
@@ -128,7 +128,7 @@ func TestEditsOfChance(t *testing.T) {
 	}
 }
 
-// The hunks make the one text of the other, with the fewest lines, and blocks tell which lines they quote.
+// The hunks turn one text into the other with the fewest lines, and each block gives the lines that it quotes.
 func TestCompare(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	made := 0
@@ -193,7 +193,7 @@ func carried(before, after []string, hunks []Hunk) string {
 	return strings.Join(append(got, before[at:]...), "")
 }
 
-// A change of thousands of lines is written as well, in time and memory that go with its length.
+// A change of thousands of lines is written too, and its edits reproduce it.
 func TestLargeChanges(t *testing.T) {
 	var before, after strings.Builder
 	for i := range 6000 {

@@ -24,7 +24,7 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// example is the i-th: every third is bad, every seventh a preference pair; of two that follow each other one has no
+// example returns the i-th example: every third is bad, every seventh is a preference pair, and every second has no
 // license.
 func example(i int) training.Example {
 	words := make([]string, 20)
@@ -46,7 +46,7 @@ func example(i int) training.Example {
 	return e
 }
 
-// dataset makes one of n examples; bad answers to the prompts of good ones are among them.
+// dataset creates a dataset of n examples; it includes bad answers to the prompts of some good ones.
 func dataset(t testing.TB, n int, more ...training.Example) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -110,8 +110,8 @@ func lines(t testing.TB, path string) [][]byte {
 	return bytes.Split(bytes.TrimSuffix(b, []byte("\n")), []byte("\n"))
 }
 
-// Each line of each format meets its schema, also where it was rendered; the configuration can be read, and names the
-// files that are there; and what was left out is told of.
+// Each line of each format matches its schema, rendered or not; the configuration can be parsed and names existing
+// files; and the counts include the examples that were left out.
 func TestFormats(t *testing.T) {
 	set := dataset(t, 120)
 	for _, f := range export.Formats() {
@@ -160,7 +160,7 @@ func TestFormats(t *testing.T) {
 	}
 }
 
-// extra are the bad answers that dataset adds.
+// extra returns the indexes of the examples to which dataset adds a bad answer.
 func extra(n int) []int {
 	var out []int
 	for i := range n {
@@ -171,7 +171,7 @@ func extra(n int) []int {
 	return out
 }
 
-// settings looks at what is beside the data.
+// settings checks the files beside the data.
 func settings(t *testing.T, out string, f export.Format, m export.Manifest) {
 	t.Helper()
 	entries, err := os.ReadDir(out)
@@ -241,7 +241,7 @@ func first(v map[string]any, keys ...string) any {
 	return nil
 }
 
-// Good answers are learnt, bad ones are not; a bad answer is paired with a good one to the same prompt.
+// Only good answers are exported as answers to learn; a bad answer is paired with a good one to the same prompt.
 func TestWhatIsTaken(t *testing.T) {
 	set := dataset(t, 120)
 	taken := func(name string) []string {
@@ -285,7 +285,8 @@ func TestWhatIsTaken(t *testing.T) {
 	}
 }
 
-// An example that is too long is named; it fails the export, is left out, or is kept, as was said; none is cut.
+// An example that is too long is named. The policy decides whether it fails the export, is left out, or is kept; no
+// example is truncated.
 func TestTooLong(t *testing.T) {
 	long := example(5000)
 	long.Completion = strings.Repeat("x", 40_000)
@@ -320,7 +321,7 @@ func TestTooLong(t *testing.T) {
 			t.Errorf("%s: it is there %d times", policy, n)
 		}
 	}
-	// The border is where it says.
+	// The limit is exact: an example with as many tokens as the limit fits, and one with one token more does not.
 	o := options(t, "mlx")
 	o.TooLong = export.Drop
 	m, err := export.Write(t.Context(), set, filepath.Join(t.TempDir(), "out"), o)
@@ -336,7 +337,8 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// What is not allowed, changed, leaking or in the way is refused, and nothing is left behind.
+// Write refuses a dataset that is missing, changed, not licensed or leaking, and a folder with other files; it leaves
+// nothing behind.
 func TestRefused(t *testing.T) {
 	set := dataset(t, 60)
 	changed := dataset(t, 60)
@@ -389,7 +391,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// The same dataset makes the same bytes.
+// The same dataset always exports to the same bytes.
 func TestSameBytes(t *testing.T) {
 	set := dataset(t, 80)
 	var sums []map[string]string
@@ -405,7 +407,7 @@ func TestSameBytes(t *testing.T) {
 	}
 }
 
-// Each schema takes no line of another form, no unknown key and no empty answer.
+// Each schema rejects lines of another form, unknown keys and empty answers.
 func TestSchemas(t *testing.T) {
 	good := map[string]string{
 		"messages":                 `{"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"}]}`,

@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// graduated is when the adapter of these tests graduated.
+// graduated is the time at which the adapter of these tests graduated.
 var graduated = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 
 func put(t *testing.T, root, name, text string) {
@@ -28,7 +28,7 @@ func put(t *testing.T, root, name, text string) {
 	}
 }
 
-// candidate is a unit that session wrote n days after the graduation.
+// candidate creates a unit that session wrote n days after the graduation.
 func candidate(t *testing.T, root, unit, session string, n int) {
 	t.Helper()
 	put(t, root, blueprint.PathOf(unit, blueprint.Candidate),
@@ -43,7 +43,7 @@ func candidate(t *testing.T, root, unit, session string, n int) {
 		fmt.Sprintf(`{"generation_id": "%s-1", "session_id": %q, "at": %q}`, unit, session, at.Format(time.RFC3339)))
 }
 
-// promote takes a unit through the stages, without gates.
+// promote runs a unit through the stages of promotion, without gates.
 func promote(t *testing.T, root, unit string) (review blueprint.StageResult, outcome blueprint.Outcome) {
 	t.Helper()
 	none := func(context.Context) (gates.Verdict, error) { return gates.Verdict{}, nil }
@@ -66,8 +66,8 @@ func promote(t *testing.T, root, unit string) (review blueprint.StageResult, out
 	return p.Stages[4], p.Outcome
 }
 
-// TRAIN-30: once the adapter has graduated, a promotion asks for a review of every fifth of its generations, and of
-// what others wrote.
+// TRAIN-30: after the adapter has graduated, a promotion requires a review of every fifth of its generations, and of
+// every unit that others wrote.
 func TestPromotionAsksForEveryFifth(t *testing.T) {
 	root := t.TempDir()
 	for i := range 10 {
@@ -101,7 +101,7 @@ func TestPromotionAsksForEveryFifth(t *testing.T) {
 	}
 }
 
-// What was rejected is fixed and reviewed again, no matter who wrote it.
+// A unit with a rejected review is not promoted without another review, whoever wrote it.
 func TestARejectionIsAlwaysAnswered(t *testing.T) {
 	root := t.TempDir()
 	candidate(t, root, "orders", blueprint.AdapterSession, 1)

@@ -18,7 +18,8 @@ func generations(n int, divergence float64, promoted int, alike int) []Generatio
 		if i < promoted {
 			g.Promoted = &yes
 		}
-		// Two classes each in the reviewer's; the adapter's own are the same in the first ones, and lack one in the others.
+		// The reviewer finds two classes in each generation; the adapter's own review finds the same in the first
+		// ones, and one class less in the others.
 		g.Reviewer = []blueprint.Discrepancy{wrong("contract"), wrong("intent")}
 		g.Self = g.Reviewer
 		if i >= alike {
@@ -29,7 +30,7 @@ func generations(n int, divergence float64, promoted int, alike int) []Generatio
 	return out
 }
 
-// TRAIN-29: each border, from both sides.
+// TRAIN-29: each threshold, from both sides.
 func TestBorders(t *testing.T) {
 	for name, c := range map[string]struct {
 		list []Generation
@@ -85,14 +86,14 @@ func TestFindingNothingAlikeIsAgreement(t *testing.T) {
 	if f := agreement(list, 1); !f.Met || *f.Value != 1 {
 		t.Errorf("%+v", f)
 	}
-	// costs nothing, and is no class
+	// an observation costs nothing and is not a class
 	list[0].Self = []blueprint.Discrepancy{{Dimension: "intent", Severity: blueprint.Observation}}
 	if f := agreement(list, 1); *f.Value != 1 {
 		t.Errorf("%+v", f)
 	}
 }
 
-// Two cycles in a row.
+// An adapter has graduated if its last two cycles met all criteria.
 func TestGraduated(t *testing.T) {
 	yes, no := Cycle{Met: true}, Cycle{}
 	for _, c := range []struct {
@@ -108,7 +109,7 @@ func TestGraduated(t *testing.T) {
 	}
 }
 
-// TRAIN-30: each one before, every fifth after.
+// TRAIN-30: before graduation every generation is reviewed, afterwards every fifth.
 func TestAuditDue(t *testing.T) {
 	for n := 1; n <= 15; n++ {
 		if !AuditDue(false, n) {

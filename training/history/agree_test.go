@@ -23,7 +23,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// asked returns the product's own questions about a task, stage by stage.
+// asked returns the product's own prompts for a task, by stage.
 func asked(t *testing.T, r *repo, program patterns.Program, task string) map[llm.Stage]llm.Request {
 	t.Helper()
 	opened, err := git.Open(t.Context(), r.dir, r.env)
@@ -101,7 +101,7 @@ func asked(t *testing.T, r *repo, program patterns.Program, task string) map[llm
 	return out
 }
 
-// lesson makes one commit on the shop, and returns the example of each stage.
+// lessons makes one commit on top of the shop, and returns the example of each stage.
 func lessons(t *testing.T, message, archive string) (*repo, patterns.Program, map[training.Stage]training.Example) {
 	t.Helper()
 	program := astGrep(t)
@@ -125,7 +125,7 @@ func lessons(t *testing.T, message, archive string) (*repo, patterns.Program, ma
 	return r, program, out
 }
 
-// without takes the ids and the reasons, which are drawn or guessed, out of a line about a file or a symbol.
+// without removes the IDs and the reasons, which are random or guessed, from a line about a file or a symbol.
 func without(line string) string {
 	line = regexp.MustCompile(`^ *[fs]\d+  `).ReplaceAllString(line, "")
 	line = regexp.MustCompile(`^(\S+  )\(.*?\)`).ReplaceAllString(line, "$1")
@@ -133,8 +133,8 @@ func without(line string) string {
 	return line
 }
 
-// A model that learnt from history is asked by the stages themselves later on. So what the examples ask has to be what
-// the stages ask, to the letter, where both know the same.
+// The stages later send their own prompts to a model that was trained on history. So the prompts of the examples must
+// equal the prompts of the stages exactly, where both have the same information.
 func TestPromptsAreThoseOfTheStages(t *testing.T) {
 	for name, tc := range map[string]struct{ message, archive string }{
 		"Go":     {"Give a discount on carts with many items\n\nFive percent, from ten things on.", discounted},
@@ -167,7 +167,8 @@ func TestPromptsAreThoseOfTheStages(t *testing.T) {
 					if !regexp.MustCompile(`^ *[fs]\d+  `).MatchString(line) {
 						continue
 					}
-					// A path, or a definition. What the product finds less worth a question is offered here all the same.
+					// A path or a definition. The examples also offer items that the product considers less worth a
+					// question.
 					what, _, _ := strings.Cut(regexp.MustCompile(`^ *[fs]\d+  `).ReplaceAllString(line, ""), "  ")
 					if !have[without(line)] && strings.Contains(want[s].Prompt, "  "+what+"  ") {
 						t.Errorf("%s: the product says nothing like %q in\n%s", s, line, want[s].Prompt)
@@ -185,7 +186,7 @@ func TestPromptsAreThoseOfTheStages(t *testing.T) {
 	}
 }
 
-// answersAreRead has each stage's own schema and parser read the answers.
+// answersAreRead checks that each stage's own schema and parser accept the answers.
 func answersAreRead(t *testing.T, want map[llm.Stage]llm.Request, got map[training.Stage]training.Example) {
 	t.Helper()
 	if _, err := llm.ParseJSON[map[string]any](got[training.TaskAnalysis].Completion,
@@ -216,7 +217,7 @@ func answersAreRead(t *testing.T, want map[llm.Stage]llm.Request, got map[traini
 	}
 }
 
-// planLog is a log that nobody reads.
+// planLog is a log that discards everything.
 type planLog struct{}
 
 func (planLog) StartTask(context.Context, store.Task) error             { return nil }
@@ -229,7 +230,7 @@ func (noSession) Set(context.Context, string, any) error         { return nil }
 func (noSession) Get(context.Context, string, any) (bool, error) { return false, nil }
 func (noSession) Close() error                                   { return nil }
 
-// The solver's planner gets the very prompt of the example when it is given the same context, and takes its answer.
+// With the same context, the solver's planner sends exactly the prompt of the example, and accepts its answer.
 func TestThePlanIsReadByThePlanner(t *testing.T) {
 	message := "Give a discount on carts with many items\n\nFive percent, from ten things on."
 	r, _, got := lessons(t, message, discounted)
@@ -269,7 +270,8 @@ func TestThePlanIsReadByThePlanner(t *testing.T) {
 	}
 }
 
-// Carried out on the commit's parent, the answer makes the commit; and all that it quotes stands in the prompt.
+// Applied to the parent commit, the answer produces the commit; and the prompt contains everything that the answer
+// quotes.
 func TestTheEditsMakeTheCommit(t *testing.T) {
 	r, _, got := lessons(t, "Give a discount on carts with many items", discounted)
 	want := r.git("rev-parse", "HEAD^{tree}")
@@ -308,7 +310,7 @@ func TestTheEditsMakeTheCommit(t *testing.T) {
 	}
 }
 
-// What changes is primary, what the changed code uses supports it, and the rest is out (TRAIN-12).
+// Changed code is primary, code that it uses is supporting, and the rest is excluded (TRAIN-12).
 func TestLabels(t *testing.T) {
 	_, _, got := lessons(t, "Give a discount on carts with many items", discounted)
 	said := func(s training.Stage, part string) string {

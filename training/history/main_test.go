@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// astGrep is the ast-grep that the tests run.
+// astGrep returns the ast-grep that the tests run.
 func astGrep(t testing.TB) patterns.Program {
 	t.Helper()
 	p, err := patterns.Find(t.Context(), tooltest.Environ(t), "")
@@ -27,7 +27,7 @@ func astGrep(t testing.TB) patterns.Program {
 	return p
 }
 
-// repo is a repository in the making.
+// repo is a git repository that a test builds.
 type repo struct {
 	t   testing.TB
 	dir string
@@ -63,7 +63,7 @@ func (r *repo) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// commit writes the files of an archive, and commits them. An empty file is deleted.
+// commit writes the files of an archive and commits them. It deletes a file whose content is empty.
 func (r *repo) commit(message, archive string) string {
 	r.t.Helper()
 	for _, f := range txtar.Parse([]byte(archive)).Files {
@@ -102,7 +102,7 @@ func (r *repo) options(dir string) Options {
 	return o
 }
 
-// examples reads what a run wrote for a stage.
+// examples reads the examples that a run wrote for a stage.
 func examples(t testing.TB, dir string, s training.Stage) []training.Example {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, name(s)))
@@ -120,7 +120,7 @@ func examples(t testing.TB, dir string, s training.Stage) []training.Example {
 	return out
 }
 
-// contents are all files of a folder.
+// contents returns the contents of all files in a folder.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -138,7 +138,7 @@ func contents(t testing.TB, dir string) map[string]string {
 	return out
 }
 
-// shop is the repository that most tests are about.
+// shop is the repository that most tests use.
 const shop = `
 -- go.mod --
 module example.org/shop
@@ -221,7 +221,7 @@ def load():
     return []
 `
 
-// discounted is a commit on the shop that all stages learn from.
+// discounted is a commit on top of the shop that gives an example for every stage.
 const discounted = `
 -- cart/cart.go --
 // Package cart holds what a customer wants to buy.
@@ -265,7 +265,7 @@ func TestDiscount(t *testing.T) {
 }
 `
 
-// sorted is another one, in Python.
+// sorted is another such commit, in Python.
 const sorted = `
 -- tools/report.py --
 """Reports of carts."""

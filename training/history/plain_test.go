@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner/briefing"
 )
 
-// sentence draws words that plans know, words that tasks have, and some marks.
+// sentence draws words that occur in plans, words that occur in tasks, and some punctuation.
 func sentence(r *rand.Rand) string {
 	words := strings.Fields(
 		"batch Batch Task task 1 2: Critical critical parallel depends depends_on: on when After wave run make go test add " +
@@ -34,8 +34,8 @@ func sentence(r *rand.Rand) string {
 	return strings.TrimSpace(b.String())
 }
 
-// What is taken for plain, the parser of plans reads as it is meant: a plan that is not asked about would pass, and a
-// task makes the brief that it makes when it is parsed.
+// Plain texts give the same result without the parser of plans: a plan that counts as readable passes the parser too,
+// and a task gives the same brief as after parsing.
 func TestPlainTextsNeedNoParser(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	plains := 0
@@ -75,7 +75,7 @@ func TestPlainTextsNeedNoParser(t *testing.T) {
 	}
 }
 
-// A path that is taken for plain is one that the parser of plans reads as that very path.
+// The parser of plans reads a path that counts as plain as exactly that path.
 func TestPlainPathsNeedNoParser(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	parts := strings.Fields(

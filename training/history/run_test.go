@@ -50,7 +50,7 @@ func TestMessagesThatSayWhatChanged(t *testing.T) {
 	}
 }
 
-// varied is a history with one commit for most of the reasons.
+// varied returns a history with one commit for most of the reasons to refuse a commit.
 func varied(t *testing.T) *repo {
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", shop)
@@ -106,7 +106,8 @@ func TestEachCommitHasOneReason(t *testing.T) {
 	}
 }
 
-// A secret that was there before is in no prompt, whichever file it stands in; those who only use that file do without it.
+// A secret from an earlier commit is in no prompt, whatever file contains it; a commit that only uses such a file
+// gets prompts without that file.
 func TestSecretsOfOldStayInside(t *testing.T) {
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", shop)
@@ -132,7 +133,7 @@ func TestSecretsOfOldStayInside(t *testing.T) {
 	}
 }
 
-// long is a history of many commits that make examples.
+// long returns a history of many commits that give examples.
 func long(t *testing.T, n int) *repo {
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", shop)
@@ -173,7 +174,7 @@ func TestTheSameSeedMakesTheSameBytes(t *testing.T) {
 	}
 }
 
-// However often a run is stopped, and wherever, in the end there is what there would have been.
+// A run that is stopped any number of times, at any point, ends with the same result as a run without stops.
 func TestARunThatWasStoppedIsTakenUp(t *testing.T) {
 	r := long(t, 250)
 	o := r.options(t.TempDir())
@@ -200,7 +201,7 @@ func TestARunThatWasStoppedIsTakenUp(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(o.Dir, manifestName)); err == nil {
 			t.Fatal("it was stopped, and there is a manifest")
 		}
-		// What a kill leaves: lines that no checkpoint knows, and half of one.
+		// A kill leaves half a line that no checkpoint knows.
 		f, err := os.OpenFile(filepath.Join(o.Dir, "scope.jsonl.partial"), os.O_APPEND|os.O_WRONLY, 0)
 		if err != nil {
 			t.Fatal(err)

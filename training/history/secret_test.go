@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// Whatever versions were searched before, and whichever are searched together: a version has a secret if it has one
-// when it is searched alone.
+// A version has a secret exactly if a search of that version alone finds one, whatever is searched before or together
+// with it.
 func TestSecretsOfVersions(t *testing.T) {
 	key := "AKIA" + strings.Repeat("Q7", 8)
 	head, tail := strings.Repeat("x = 1\n", 20), strings.Repeat("y = 2\n", 20)

@@ -10,8 +10,8 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-// The signals of a commit have the values that a person computes; without a history a signal is -1, unknown, and does
-// not count (TRAIN-13).
+// The signals of a commit have the values computed by hand; without a history a signal is -1, unknown, and does not
+// count (TRAIN-13).
 func TestSignals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		archive string
@@ -71,8 +71,8 @@ func TestSignals(t *testing.T) {
 	}
 }
 
-// A history is judged by shares of the commits that are neither merges nor the first one; of a few commits nothing is
-// said.
+// Hints judge a history by shares of the commits that are neither merges nor the first one; a history with few
+// commits gets no hints.
 func TestHints(t *testing.T) {
 	judged := func(m Manifest) string {
 		var out []string

@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/training/edits"
 )
 
-// An example of an edit shows chunks of a long file that do not change beside those that do, and no lines that are cut
-// close around the change. Removed tests, mail addresses and tasks that say nothing make no examples of edits.
+// An example of an edit shows unchanged chunks of a long file beside the changed ones, and does not cut the lines
+// close to the change.
 func TestWindowsDoNotTellThePlace(t *testing.T) {
 	var long strings.Builder
 	long.WriteString("package price\n")

@@ -8,7 +8,7 @@ import (
 	"testing/fstest"
 )
 
-// The license is that of the files at the top, and unknown where one of them is.
+// The license is that of the license files at the top of the repository, and unknown if any of them is unknown.
 func TestLicense(t *testing.T) {
 	mit, err := os.ReadFile(filepath.Join("testdata", "MIT.txt"))
 	if err != nil {

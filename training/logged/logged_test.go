@@ -30,7 +30,7 @@ func gated(number, candidate int, o runner.Outcome) runner.Event {
 	return runner.Event{Kind: runner.Gated, Attempt: number, Candidate: candidate, Outcome: o}
 }
 
-// What was merged is the last attempt that passed, or the candidate that won; work that was stopped says nothing.
+// The merged work is the last attempt that passed, or the candidate that won; work that was stopped does not count.
 func TestWinner(t *testing.T) {
 	ok, failed := runner.OutcomeOK, runner.OutcomeFailed
 	for name, tt := range map[string]struct {
@@ -65,7 +65,7 @@ func TestWinner(t *testing.T) {
 	}
 }
 
-// A batch that was opened again is not merged until it is once more.
+// A batch that was reopened counts as merged only after it is merged again.
 func TestReopened(t *testing.T) {
 	merged := runner.Event{Kind: runner.Merged, Outcome: runner.OutcomeOK, Commit: "a"}
 	if b := fold(merged, runner.Event{Kind: runner.Reopened}); b.merged != nil {
@@ -91,7 +91,7 @@ func same(t *testing.T, what string, got, want *float64) {
 	}
 }
 
-// The last word about a thing counts; unknown is not zero.
+// The last decision about a file or symbol counts; an unknown value is not zero.
 func TestJudge(t *testing.T) {
 	changed := []git.Entry{entryOf("a.go", 'M'), entryOf("b.go", 'M'), entryOf("new.go", 'A')}
 	for name, tt := range map[string]struct {
@@ -123,14 +123,14 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// A change that only makes files could not be found in any.
+// A change that only creates files has no existing files to find.
 func TestJudgeNewFiles(t *testing.T) {
 	j := judge([]store.FileDecision{decided("scope", "a.go", "", "1", true)}, &proof{})
 	same(t, "found", j.found, nil)
 	same(t, "needed", j.needed, value(0))
 }
 
-// The quality of what was good goes with what became of it.
+// The quality of good work depends on what happened to it later.
 func TestWorth(t *testing.T) {
 	s := func(name string, v *float64) store.TrainingSignal { return store.TrainingSignal{Name: name, Value: v} }
 	for name, tt := range map[string]struct {
@@ -173,7 +173,7 @@ func TestMeans(t *testing.T) {
 	same(t, "share of nothing", share(0, 0), nil)
 }
 
-// Each stage is judged by its own row of the table of TRAIN-04.
+// Each stage is measured by its own row of the table of TRAIN-04.
 func TestMeasure(t *testing.T) {
 	changed := []git.Entry{entryOf("a.go", 'M'), entryOf("b.go", 'M')}
 	task := &task{
@@ -213,7 +213,7 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// A ledger keeps messages cut and evened out.
+// A ledger stores messages truncated and with normalized spaces.
 func TestSameMessage(t *testing.T) {
 	for _, tt := range []struct {
 		kept, said string
@@ -230,7 +230,7 @@ func TestSameMessage(t *testing.T) {
 	}
 }
 
-// Few tasks are held at a time, and an error is not remembered.
+// recent holds a limited number of tasks and drops the oldest.
 func TestRecent(t *testing.T) {
 	var r recent[int]
 	asked := 0
@@ -252,7 +252,7 @@ func TestRecent(t *testing.T) {
 	}
 }
 
-// git's own name of a content, in both of its lengths.
+// blobID returns git's object ID of a content, in both hash lengths.
 func TestBlobID(t *testing.T) {
 	for length, want := range map[int]string{
 		40: "ce013625030ba8dba906f756967f9e9ca394464a",
@@ -267,7 +267,7 @@ func TestBlobID(t *testing.T) {
 	}
 }
 
-// Whatever stands in a kept patch, it is read without harm, and what comes of it fits or is refused.
+// Any stored patch is parsed safely, and applying it gives a consistent result or an error.
 func FuzzPatch(f *testing.F) {
 	f.Add("diff --git a/a.txt b/a.txt\nindex 1..2 100644\n--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n a\n-b\n+c\n",
 		"a\nb\n")
@@ -289,7 +289,7 @@ func FuzzPatch(f *testing.F) {
 	})
 }
 
-// The stages of calls are those that examples know; all others are refused.
+// Only call stages that examples know are accepted; all others are refused.
 func TestStageOf(t *testing.T) {
 	for name, want := range map[string]training.Stage{
 		"task_analysis": training.TaskAnalysis, "scope_judgment": training.Scope, "precision_judgment": training.Precision,

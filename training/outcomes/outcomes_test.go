@@ -14,8 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// shop is a repository with a run of two batches on a branch of its own. Its commits are made at the hours that it
-// says.
+// shop is a repository with a run of two batches on its own branch. Its commits have the times that hour gives.
 type shop struct {
 	t    *testing.T
 	dir  string
@@ -75,7 +74,7 @@ func (s *shop) merge(batch, file, text string) {
 		Merge{Task: "r/" + batch, Commit: s.Head, At: begin.Add(time.Duration(s.hour) * time.Hour)})
 }
 
-// look tells the signals as "task name value note", with the names of commits left out.
+// look returns the signals as "task name value note", without the names of commits.
 func (s *shop) look(days int, now time.Time) []string {
 	s.t.Helper()
 	repo, err := git.Open(s.t.Context(), s.dir, s.env())
@@ -188,7 +187,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// Before the days are over, it is said that they are not.
+// Before the days have passed, the note says "so far".
 func TestLookEarly(t *testing.T) {
 	s := open(t)
 	s.git("merge", "--quiet", "run")

@@ -12,7 +12,8 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// FAIL-07: three learning stores, and what is too old or was never predicted does not count.
+// FAIL-07: the evidence comes from three learning stores; an entry that is too old or has no prediction does not
+// count.
 func TestLearningStores(t *testing.T) {
 	day := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)
 	var e plan.Evidence

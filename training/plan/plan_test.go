@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// TRAIN-22: where a plan says nothing, training has the figures of the curriculum.
+// TRAIN-22: for values that a plan omits, training uses those of the curriculum.
 func TestDefaults(t *testing.T) {
 	p, err := plan.Parse("p.toml", []byte("stage = \"execute_code\"\n"))
 	if err != nil {
@@ -31,7 +31,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// A plan that was edited badly is refused with the line that is wrong.
+// An invalid plan is refused with the line of the error.
 func TestWrongPlans(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":     {"", "p.toml:1: not a training plan: it names no stage"},
@@ -90,7 +90,7 @@ func encoded(t testing.TB, p plan.Plan, why ...string) []byte {
 	return text
 }
 
-// What is written for people is read back as it was.
+// A plan that is written with comments for people is read back unchanged.
 func TestEncode(t *testing.T) {
 	p := full()
 	text := encoded(t, p, "weak: 0.5\nand more")
@@ -106,8 +106,8 @@ func TestEncode(t *testing.T) {
 	}
 }
 
-// Whatever somebody makes of the file: it is a plan that holds together, and is written and read as it is, or an error
-// that tells the line.
+// Any text is a consistent plan that is written and read back unchanged, or an error that names the file and the
+// line.
 func FuzzParse(f *testing.F) {
 	f.Add(string(encoded(f, full())))
 	f.Add("stage = \"scope\"\n[data]\nsince = 2026-01-01\n")
@@ -138,7 +138,7 @@ func calls(kind, stage string, calls, failed, won, lost int) store.StageFigures 
 		Tasks: store.Verdicts{Won: won, Lost: lost}}
 }
 
-// TRAIN-06: the weakest stage is the one whose mean share of what went wrong is highest; too few figures say nothing.
+// TRAIN-06: the weakest stage has the highest mean share of failures; a stage with too few calls is not judged.
 func TestWeakest(t *testing.T) {
 	e := plan.Evidence{Calls: []store.StageFigures{
 		calls("task_analysis", "", 10, 1, 8, 2),           // (0.1 + 0.2) / 2 = 0.15
@@ -162,7 +162,7 @@ func TestWeakest(t *testing.T) {
 	if err := p.Check(); err != nil {
 		t.Error(err)
 	}
-	// 90 · 0.85 / 8 = 9.6: ten steps see all of them once.
+	// 90 · 0.85 / 8 = 9.6: ten steps process all examples once.
 	if p.Seed != 7 || p.Hyperparameters.MaxSteps != 30 || len(p.Data.Sources) != 1 ||
 		p.Data.Sources[0] != training.Synthetic {
 		t.Errorf("%+v", p)
@@ -178,7 +178,7 @@ func TestWeakest(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-// Without figures of the log, the stage with most examples is next, and it is said that this is no ranking.
+// Without data from the log, the stage with the most examples is next, and the result is marked as not ranked.
 func TestOnlyExamples(t *testing.T) {
 	r, ranked, ok := plan.Analyse(
 		plan.Evidence{Examples: map[training.Stage]plan.Tally{training.Scope: {Synthetic: 3, Positive: 3},
@@ -191,7 +191,7 @@ func TestOnlyExamples(t *testing.T) {
 	}
 }
 
-// Attempts fail in ways that are counted; one may count in several.
+// Failed attempts are counted by kind of failure; one attempt can count in several kinds.
 func TestPatterns(t *testing.T) {
 	a := plan.Analyse(plan.Evidence{Attempts: []store.Attempt{
 		{Applied: true, Success: true, TestOutput: "ok"},
@@ -211,8 +211,8 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// A correlation needs enough tasks that are not all alike, and is what it is by hand: four tasks with one attempt won,
-// four with three lost but one of each is turned round.
+// A correlation needs enough tasks with different values, and equals the value computed by hand: of four tasks with
+// one attempt three succeeded, of four with three attempts three failed.
 func TestCorrelations(t *testing.T) {
 	var tasks []store.TaskOutcome
 	for i := range 8 {

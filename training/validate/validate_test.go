@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/knowledge/summary"
 )
 
-// TRAIN-27: the weights, with values computed by hand.
+// TRAIN-27: the weights, with scores computed by hand.
 func TestScore(t *testing.T) {
 	known := func(k, e, f, s, y float64) []Measure {
 		var out []Measure
@@ -125,8 +125,8 @@ func order(w http.ResponseWriter, r *http.Request) {
 }
 `
 
-// One of two endpoints, a raw call, a failure mode that is handled and one that only a reviewer can judge, and no
-// linter.
+// One of two endpoints exists, one call bypasses the client, one failure mode is handled, one can be judged only by a
+// reviewer, and there is no linter.
 func TestMeasures(t *testing.T) {
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "orders"), 0o755); err != nil {

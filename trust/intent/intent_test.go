@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// model answers the same to everything, and remembers what it was asked.
+// model gives the same answer to every request, and records the request.
 type model struct {
 	answer string
 	err    error
@@ -28,7 +28,7 @@ func answer(intent string, confidence int, tier string) string {
 	return fmt.Sprintf(`{"intent": %q, "confidence_pct": %d, "tier": %s}`, intent, confidence, tier)
 }
 
-// Less than 70 % sure, or an intent that is none, is free form (TRUST-11).
+// A confidence below 70 % or an unknown intent is free form (TRUST-11).
 func TestWhatIsNotSureIsFreeForm(t *testing.T) {
 	for _, provider := range []string{llm.Ollama, llm.Command} {
 		for name, tt := range map[string]struct {
@@ -60,7 +60,7 @@ func TestWhatIsNotSureIsFreeForm(t *testing.T) {
 	}
 }
 
-// What is no answer is an error, and never an intent.
+// An invalid answer is an error, and never an intent.
 func TestAnswersThatAreNone(t *testing.T) {
 	for name, text := range map[string]string{
 		"prose":                 "I would say promote.",
@@ -87,8 +87,8 @@ func TestAnswersThatAreNone(t *testing.T) {
 	}
 }
 
-// The question is headed by the identity documents, has all intents, temperature 0, and the text behind a fence that it
-// cannot close.
+// The request starts with the identity documents, lists all intents, has temperature 0, and puts the text into a
+// fence that the text cannot close.
 func TestWhatTheModelIsAsked(t *testing.T) {
 	m := &model{answer: answer("free_form", 90, "null")}
 	c := Classifier{LLM: m, Model: llm.Model{Provider: llm.Ollama, Name: "m", Temperature: 0.9},
@@ -117,7 +117,8 @@ func TestWhatTheModelIsAsked(t *testing.T) {
 	}
 }
 
-// Every intent has a reply. One about trust proposes the command, and leaves reason and signature to a human.
+// Every intent has a reply. A reply about trust proposes the command, and leaves the reason and the signature to a
+// person.
 func TestRepliesOnlyPropose(t *testing.T) {
 	at := func(n trust.Tier) *trust.Tier { return &n }
 	ada := func(tier trust.Tier, self bool) trust.Contract {

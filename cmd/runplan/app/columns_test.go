@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// longLines is the highest share of lines over 120 columns: one of 200. make lines breaks long lines.
+// longLines limits the lines over 120 columns to one in 200. "make lines" breaks long lines.
 const longLines = 200
 
-// TestColumns holds Go files to 120 columns. Raw strings and words that cannot be broken are the reason for the rest.
+// TestColumns limits Go files to 120 columns, except for a few raw strings and words that cannot be broken.
 func TestColumns(t *testing.T) {
 	all, long, worst, most := 0, 0, "", 0
 	eachGoFile(t, func(path string, text []byte) {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestContributingNamesFilesThatExist keeps the recipes of CONTRIBUTING.md in step with the code: each file and folder
-// that a recipe names exists, except for those that the reader is to write.
+// TestContributingNamesFilesThatExist checks that each file and folder that a recipe of CONTRIBUTING.md names exists,
+// except for those that the reader creates.
 func TestContributingNamesFilesThatExist(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	data, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))

@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/routing"
 )
 
-// rootCommand is the command tree of a process that has no environment.
+// rootCommand returns the command tree of a process with an empty environment.
 func rootCommand() *cobra.Command {
 	return newRootCommand(&cli.App{Stdin: strings.NewReader(""), Stdout: io.Discard, Stderr: io.Discard}, nil)
 }
@@ -34,7 +34,7 @@ func document(t *testing.T, name string) string {
 	return string(text)
 }
 
-// docs/cli.md is what the commands say of themselves.
+// docs/cli.md matches the help of the commands.
 func TestReferenceIsFresh(t *testing.T) {
 	want, err := reference(rootCommand())
 	if err != nil {
@@ -45,7 +45,7 @@ func TestReferenceIsFresh(t *testing.T) {
 	}
 }
 
-// Each command is in the reference with all of its flags, and each flag says what it does.
+// The reference contains each command with all of its flags, and each flag has a description.
 func TestReferenceIsComplete(t *testing.T) {
 	text := document(t, "docs/cli.md")
 	var walk func(c *cobra.Command)
@@ -76,7 +76,7 @@ func TestReferenceIsComplete(t *testing.T) {
 	walk(rootCommand())
 }
 
-// Each exit code is in the README with its meaning.
+// README.md and docs/cli.md list each exit code with its meaning.
 func TestExitCodesAreDocumented(t *testing.T) {
 	for _, name := range []string{"README.md", "docs/cli.md"} {
 		text := strings.ReplaceAll(document(t, name), "`", "")
@@ -90,7 +90,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 	}
 }
 
-// A document that shows a command line shows one that exists: its command and its flags are known.
+// Documents show only command lines whose command and flags exist.
 func TestDocumentsShowCommandsThatExist(t *testing.T) {
 	docs, err := filepath.Glob(filepath.Join(root(t), "docs", "*.md"))
 	if err != nil {
@@ -114,7 +114,7 @@ func TestDocumentsShowCommandsThatExist(t *testing.T) {
 	}
 }
 
-// known tells whether the command line could be run: its command exists and has its flags.
+// known returns an error if the command of a command line or one of its flags does not exist.
 func known(args []string) error {
 	top := rootCommand()
 	top.InitDefaultCompletionCmd()
@@ -143,7 +143,7 @@ func known(args []string) error {
 	return nil
 }
 
-// The sample settings are settings: each key is known.
+// The sample settings load without an unknown key.
 func TestSampleSettings(t *testing.T) {
 	path := filepath.Join(root(t), "examples", "agents", "config.toml")
 	c, err := config.Load([]string{path}, func(string) (string, bool) { return "", false })
@@ -155,8 +155,8 @@ func TestSampleSettings(t *testing.T) {
 	}
 }
 
-// A document that shows settings shows such as there are. It may show a part of a file, in which something is missing;
-// a block that is of another file names it in its first line.
+// Documents show only settings that exist. A block may be part of a file, so that settings may be missing; a block of
+// another file names that file in its first line.
 func TestDocumentsShowSettingsThatExist(t *testing.T) {
 	docs, err := filepath.Glob(filepath.Join(root(t), "docs", "*.md"))
 	if err != nil {
@@ -190,7 +190,7 @@ func TestDocumentsShowSettingsThatExist(t *testing.T) {
 	}
 }
 
-// Each plan among the examples can be run as it stands, by the embedded agent.
+// The embedded agent can run each example plan unchanged.
 func TestExamplePlans(t *testing.T) {
 	plans, err := filepath.Glob(filepath.Join(root(t), "examples", "*", "plan.md"))
 	if err != nil || len(plans) == 0 {

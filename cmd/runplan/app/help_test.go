@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 )
 
-// Each command that runs has an example, and its flags are those of the command (HELP-01).
+// Each command that runs has an example, which uses only flags of the command (HELP-01).
 func TestEachCommandHasAnExample(t *testing.T) {
 	a := cli.App{Stdout: io.Discard, Stderr: io.Discard}
 	root := newRootCommand(&a, nil)
@@ -42,7 +42,7 @@ func TestEachCommandHasAnExample(t *testing.T) {
 	walk(root)
 }
 
-// A command that is made alone has the same subcommands, flags and help as in the whole tree (START-02).
+// A command that is built alone has the same subcommands, flags and help as in the whole tree (START-02).
 func TestOneCommandAlone(t *testing.T) {
 	help := func(c *cobra.Command) string {
 		var b strings.Builder
@@ -83,7 +83,8 @@ func TestOneCommandAlone(t *testing.T) {
 	}
 }
 
-// The version needs no command, and a mistake needs all, for what it may have meant (START-02).
+// One command is enough for --version and for the name of a command; help, completion and a mistyped command need all
+// commands (START-02).
 func TestWhatNeedsAllCommands(t *testing.T) {
 	for line, want := range map[string]bool{
 		"--version": false, "status": false, "run plan.md": false, "": true, "plan.md": true, "--help": true, "help": true,

@@ -20,23 +20,24 @@ import (
 
 const module = "github.com/runplan/runplan/"
 
-// layer is a folder of the module with what it may import from the module, or with "/..." all folders below one
-// that have no line of their own. A folder that is not in the table may not be there.
+// layer lists what a folder of the module may import from the module; "/..." stands for all folders below one that
+// have no entry of their own. Each folder needs an entry in the table.
 type layer struct {
 	folder string
-	// folders; "internal" stands for all of internal/ but its command line, "core" for all that is no program, "x/..." for
-	// all below x
+	// folders; "internal" stands for all of internal/ except its command line, "core" for all folders that are
+	// neither programs nor the command line, "x/..." for all folders below x
 	may []string
 }
 
-// layers is the map of docs/ARCHITECTURE.md. Arrows go one way: cmd → runner → routing, gates, agents →
-// planparse → internal. A new arrow is put in here with thought, or not at all.
+// layers is the import map of docs/ARCHITECTURE.md. Imports go one way: cmd → runner → routing, gates, agents →
+// planparse → internal. Add an import only if it is really necessary.
 func layers() []layer {
 	return []layer{
 		{"cmd/runplan", []string{"cmd/runplan/app", "internal/cli"}},
-		// a folder of its own, so that other programs can be more than runplan
+		// a separate folder, so that other programs can extend runplan
 		{"cmd/runplan/app", []string{"core", "internal/cli", "internal/cli/..."}},
-		// The command line: what commands share, then the groups of commands, each above those that it names.
+		// The command line: shared code first, then the groups of commands. A group may import only the groups that
+		// it names.
 		{"internal/cli", []string{"core"}},
 		{"internal/cli/rulebook", []string{"core", "internal/cli"}},
 		{"internal/cli/judge", []string{"core", "internal/cli", "internal/cli/rulebook"}},
@@ -80,9 +81,9 @@ func layers() []layer {
 		{"agents/price", []string{"agents", "internal"}},
 		{"agents/stream", []string{"agents", "internal"}},
 		{"agents/script", []string{"agents", "planparse", "internal"}},
-		// without knowledge: the solver does not open the index (SOLVE-08)
+		// only knowledge/retrieve: the solver does not open the index (SOLVE-08)
 		{"agents/solver", []string{"agents", "knowledge/retrieve", "llm", "planparse", "planparse/draft", "internal"}},
-		// The port and the pipeline; each kind of gate is a folder below it.
+		// The interface of gates and the pipeline; each kind of gate is a folder below.
 		{"gates", []string{"gates/...", "planparse", "internal"}},
 		{"gates/...", []string{"gates", "gates/...", "lessons", "patterns", "knowledge", "llm", "planparse", "internal"}},
 		{"gates/blueprint", []string{"gates", "knowledge/outline", "knowledge/summary", "llm", "patterns", "internal"}},
@@ -102,7 +103,7 @@ func layers() []layer {
 			"internal/wordset"}},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
 		{"trust", []string{"internal"}},
-		// The form of examples; each folder below is a step from runs and history to a model.
+		// The format of examples; each folder below is one step from runs and history to a model.
 		{"training", []string{"internal"}},
 		{"training/chat", []string{"llm", "training", "internal/tokens"}},
 		{"training/curate", []string{"training", "training/folder", "training/plan", "internal"}},
@@ -140,7 +141,7 @@ func layers() []layer {
 		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke
 		{"testscripts/browser", nil},    // all tests: the page in Chromium
 
-		// Plumbing knows nothing of plans.
+		// Infrastructure packages do not depend on plans.
 		{"tools/attack", []string{"tools/scratch"}}, // a program
 		{"tools/dist", nil},                         // a program
 		{"tools/mutate", []string{"gates/mutants"}}, // a program
@@ -152,7 +153,7 @@ func layers() []layer {
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
-		// a program: it times a scan and a plugin by themselves, and writes a journal to look at
+		// a program: it times a scan and a plugin separately, and writes a sample journal
 		{"tools/bench", []string{"tools/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner",
 			"runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}},
 		{"internal/config", []string{"internal/lazyre", "internal/tokens"}},
@@ -173,11 +174,11 @@ func layers() []layer {
 		// a program: it measures retrieval on real histories
 		{"tools/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns",
 			"internal/git", "internal/store", "internal/tokens"}},
-		// a program: it draws training examples for people to judge
+		// a program: it selects training examples for people to rate
 		{"tools/examples", []string{"agents/solver", "training"}},
 		{"tools/scratch", nil},
 		{"tools/weakened", nil}, // a program
-		// a program: it holds tournaments among versions of real commits
+		// a program: it runs tournaments between versions of real commits
 		{"tools/selection", []string{"gates", "gates/mutants", "internal/language", "patterns", "sampling"}},
 		{"internal/seal", []string{"internal/atomicfile"}},
 		{"internal/store", []string{"internal/seal"}},
@@ -198,7 +199,7 @@ type door struct {
 }
 
 func doors() []door {
-	// Programs and helpers of tests try runplan from outside, so they bring their own hands and eyes.
+	// Programs and test helpers check runplan from outside, so they may use these libraries directly.
 	commandLine := []string{"cmd/runplan/app", "internal/cli", "internal/cli/..."}
 	outside := []string{"tools/scratch", "tools/weakened", "tools/notice", "tools/mutate", "tools/mutation", "tools/dist",
 		"tools/record", "tools/attack", "tools/precision", "tools/storm", "tools/bench", "tools/examples", "tools/retrieval",
@@ -246,7 +247,7 @@ type pkg struct {
 
 func (p pkg) folder() string { return strings.TrimPrefix(p.ImportPath, module) }
 
-// root is the folder of the module.
+// root returns the folder of the module.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", ".."))
@@ -278,7 +279,7 @@ func packages(t *testing.T) []pkg {
 	}
 }
 
-// Packages import only what lies below them.
+// Each package imports only the packages that the table of layers allows.
 func TestLayers(t *testing.T) {
 	table := map[string]layer{}
 	for _, l := range layers() {
@@ -307,7 +308,7 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// What a door names is asked for in go.mod by name, and not there because somebody else needs it (PLAT-05).
+// The file go.mod requires the library of each door directly, not only as an indirect dependency (PLAT-05).
 func TestDoorsAreRequired(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root(t), "go.mod"))
 	if err != nil {
@@ -340,18 +341,18 @@ func (l layer) allows(target string) bool {
 	return false
 }
 
-// core tells whether a folder is below the command line and is no program.
+// core reports whether a folder belongs neither to the command line nor to a program.
 func core(folder string) bool {
 	return !slices.ContainsFunc([]string{"cmd", "examples", "internal/cli", "testscripts", "tools"},
 		func(base string) bool { return within(folder, base) })
 }
 
-// within tells whether path is the package at base, or lies below it. A base that ends in a slash is a host.
+// within reports whether path is the package at base or is below it. A base that ends in a slash is a host.
 func within(path, base string) bool {
 	return path == base || strings.HasPrefix(path, strings.TrimSuffix(base, "/")+"/") && path != "math/rand/v2"
 }
 
-// The machine decides and does nothing else: no clock, no disk, no chance, no goroutine, no lock.
+// The machine only decides: it uses no clock, disk, randomness, goroutine or lock.
 func TestMachineIsPure(t *testing.T) {
 	banned := []string{"os", "io", "net", "sync", "math/rand", "math/rand/v2", "crypto/rand", "os/exec", "runtime",
 		"unsafe"}
@@ -398,7 +399,7 @@ func called(n *ast.SelectorExpr, from string, names ...string) bool {
 	return ok && x.Name == from && slices.Contains(names, n.Sel.Name)
 }
 
-// habit is something that only some folders may do.
+// habit lists names of a package that only some folders may use.
 type habit struct {
 	from    string
 	names   []string
@@ -407,7 +408,7 @@ type habit struct {
 }
 
 func habits() []habit {
-	// gates/plugin is the other half of a program too: Serve is all that the main of a plugin calls.
+	// gates/plugin is part of a program too: the main function of a plugin only calls Serve.
 	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/examples",
 		"tools/mutate", "tools/mutation", "tools/notice", "tools/record", "tools/reflow", "tools/site", "tools/precision",
 		"tools/retrieval", "tools/selection", "tools/storm", "tools/weakened", "gates/plugin", "examples/gate-plugin-go"}
@@ -437,10 +438,10 @@ func isRunInfo(lit *ast.CompositeLit) bool {
 	return ok && called(sel, "runner", "Info")
 }
 
-// longest bounds a file. One that grows beyond it tells more than one story.
+// longest is the maximum number of lines of a file. A longer file has more than one subject.
 const longest = 700
 
-// Files keep their habits: no exit, environment or output behind the caller's back, and a readable length.
+// Only the listed folders exit, read the environment or print by themselves, and each file has a readable length.
 func TestHabits(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {

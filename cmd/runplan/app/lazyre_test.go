@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// What is compiled only when it is used has to be right all the same. Each expression is a constant, which this test
-// reads from the sources. Tests of internal/redact and runner/failures compile theirs, which use functions and the
+// Each regular expression that is compiled on first use is valid. The test reads the expressions as constants from
+// the sources. internal/redact and runner/failures compile theirs in their own tests, because they use functions and
 // constants of another package.
 func TestRegularExpressionsCompile(t *testing.T) {
 	fset, packages, uses := token.NewFileSet(), map[string][]*ast.File{}, map[string]bool{}
@@ -35,7 +35,7 @@ func TestRegularExpressionsCompile(t *testing.T) {
 			continue
 		}
 		known := types.Info{Types: map[ast.Expr]types.TypeAndValue{}}
-		// Constants need no imports, so errors about these do not matter.
+		// Constants need no imports, so errors about imports do not matter.
 		(&types.Config{Error: func(error) {}}).Check("", fset, files, &known)
 		for _, f := range files {
 			ast.Inspect(f, func(n ast.Node) bool {
@@ -63,7 +63,7 @@ func TestRegularExpressionsCompile(t *testing.T) {
 	}
 }
 
-// No package compiles a regular expression at the start of the program (START-01).
+// No package compiles a regular expression at program start (START-01).
 func TestRegularExpressionsAreLazy(t *testing.T) {
 	eager := regexp.MustCompile(`(?m)^(?:var )?\t?\w+ += regexp\.MustCompile\(.*`)
 	eachGoFile(t, func(path string, text []byte) {

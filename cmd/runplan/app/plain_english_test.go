@@ -49,7 +49,7 @@ var refusedDoc = regexp.MustCompile(`^(is|are) (what|how|where|who|whether|one t
 // refusedNames lists metaphors that identifiers may not contain: docs/glossary.md has a term for each.
 var refusedNames = regexp.MustCompile(`(?i)^(cup|cups|lookout|elsewhere|distant|forge|scribe|depot|wentdeaf)$`)
 
-// TestPlainEnglish holds comments, messages, documents and prompts to the words of docs/glossary.md.
+// TestPlainEnglish checks that comments, messages, documents and prompts use the terms of docs/glossary.md.
 func TestPlainEnglish(t *testing.T) {
 	var patterns []*regexp.Regexp
 	for _, r := range refused {
@@ -71,7 +71,7 @@ func TestPlainEnglish(t *testing.T) {
 			return err
 		case d.IsDir() && path != top && (strings.HasPrefix(d.Name(), ".") || skippedFolders[d.Name()]):
 			return filepath.SkipDir
-		// both list the words
+		// these files list the refused words
 		case d.IsDir() || strings.HasSuffix(rel, ".pb.go") || strings.HasSuffix(rel, "plain_english_test.go") ||
 			rel == "docs/glossary.md":
 			return nil
@@ -98,7 +98,7 @@ func TestPlainEnglish(t *testing.T) {
 	}
 }
 
-// skippedFolders hold fixtures, built files and the code of others.
+// skippedFolders contain fixtures, build output and third-party code.
 var skippedFolders = map[string]bool{"testdata": true, "node_modules": true, "bin": true, "dist": true, "vendor": true}
 
 // plainGo checks the comments, strings and declared names of one Go file.

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// proofs resolves what docs/requirements.md names as proof, in the tree at root.
+// proofs resolves the proofs that docs/requirements.md names, in the tree at root.
 type proofs struct {
 	root    string
 	folders map[string]map[string]bool // folder → its tests and fuzz targets
@@ -63,8 +63,8 @@ var (
 	proofCommand = regexp.MustCompile("^`(?:make ([\\w-]+)[^`]*|go test [^`]*?(?:-run (\\w+) )?\\./([\\w/]+))`$")
 )
 
-// unknown lists the names of a cell that nothing stands for. A cell is a list of tests, scripts and commands; a test
-// without a package is of the package before it, and a name behind a script is a script of the same folder.
+// unknown returns the names in a cell that do not exist. A cell lists tests, scripts and commands. A test without a
+// package belongs to the package before it, and a name after a script is a script of the same folder.
 func (p *proofs) unknown(cell string) (bad []string) {
 	folder, where := "", ""
 	for piece := range strings.FieldsFuncSeq(proofRemark.ReplaceAllString(cell, ""),
@@ -107,7 +107,7 @@ func (p *proofs) unknown(cell string) (bad []string) {
 	return bad
 }
 
-// folder is that of a package, which may be named by the end of its path.
+// folder returns the folder of a package, which may be named by the end of its path.
 func (p *proofs) folder(name string) string {
 	if p.folders[name] != nil {
 		return name
@@ -124,7 +124,7 @@ func (p *proofs) folder(name string) string {
 	return found[0]
 }
 
-// Each proof that docs/requirements.md names is there: a test, a script, a command.
+// Each proof that docs/requirements.md names exists as a test, a script or a command.
 func TestProofsExist(t *testing.T) {
 	p, err := newProofs(root(t))
 	if err != nil {
@@ -146,7 +146,7 @@ func TestProofsExist(t *testing.T) {
 	}
 }
 
-// What is not there is noticed, in each form that a proof can have.
+// A missing proof is reported, in each form that a proof can have.
 func TestProofsThatAreMissing(t *testing.T) {
 	p, err := newProofs(root(t))
 	if err != nil {

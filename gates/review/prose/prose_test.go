@@ -71,7 +71,8 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// A public name that is gone is told; one that moved within its folder, a private one and one of a test are not.
+// A public name that was removed is reported. A name that moved within its folder, a private name or a name in a test
+// is not.
 func TestNames(t *testing.T) {
 	s := gatetest.Change(t, map[string]string{
 		"shop/a.go": "package shop\n\nfunc Total() {}\n\nfunc Moved() {}\n\nfunc (c *Cart) Add() {}\n\ntype Cart " +

@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/gates/review/security"
 )
 
-// Each line is found, or is not, in a file that is new.
+// Each line of a new file has the expected finding, or none.
 func TestBuiltIn(t *testing.T) {
 	for file, lines := range map[string]map[string]string{
 		"app.go": {
@@ -100,8 +100,8 @@ func TestBuiltIn(t *testing.T) {
 	}
 }
 
-// Only what a change adds is its doing; a query may go on in the next line; in tests it is a remark, fixtures are let
-// be.
+// The gate checks only added lines. A query may continue in the next line; a finding in a test is a remark, and
+// fixtures are skipped.
 func TestBuiltInLooksAtTheChange(t *testing.T) {
 	old := "cur.execute(\"SELECT * FROM users WHERE id = \" + i)\n"
 	s := gatetest.Change(t, map[string]string{"a.py": old}, map[string]string{

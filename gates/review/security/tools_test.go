@@ -15,8 +15,8 @@ import (
 	"github.com/runplan/runplan/gates/review/security"
 )
 
-// withTools is a change, and a PATH with these programs in front: shell text by name. What each is called with is in
-// $ARGS/NAME.
+// withTools makes a change, and a PATH that begins with these programs, which are shell scripts by name. $ARGS/NAME
+// has the arguments of each call.
 func withTools(t *testing.T, before, after, tools map[string]string) (s gates.Subject, args string) {
 	t.Helper()
 	if runtime.GOOS == "windows" {
@@ -34,7 +34,7 @@ func withTools(t *testing.T, before, after, tools map[string]string) (s gates.Su
 	return s, args
 }
 
-// sample prints a recorded report.
+// sample returns a shell command that prints a recorded report.
 func sample(t *testing.T, name string) string {
 	t.Helper()
 	file, err := filepath.Abs(filepath.Join("testdata", name+".json"))
@@ -65,8 +65,7 @@ var (
 		".semgrep.yml": "rules: []\n"}
 )
 
-// The report of each tool is read: what is grave and in a line that the change added blocks, what was there before
-// warns.
+// The gate reads the report of each tool: a severe finding in an added line blocks, an old finding warns.
 func TestTools(t *testing.T) {
 	empty := map[string]string{"x": "x"}
 	for name, c := range map[string]struct {
@@ -125,7 +124,8 @@ func TestTools(t *testing.T) {
 	}
 }
 
-// gitleaks writes a file outside of the tree, is told to hide what it finds, and what lies about is not the change's.
+// gitleaks writes its report outside of the tree and redacts its findings. Findings in files that the change does not
+// contain are ignored.
 func TestGitleaks(t *testing.T) {
 	s, args := withTools(t, map[string]string{"x": "x"}, pyAfter,
 		map[string]string{"gitleaks": `while [ "$1" != --report-path ]; do shift; done; ` + sample(t, "gitleaks") + ` >"$2"`})
@@ -139,7 +139,7 @@ func TestGitleaks(t *testing.T) {
 	}
 }
 
-// What govulncheck finds in a module whose requirements did not change was there before.
+// If the requirements of a module did not change, the findings of govulncheck are old.
 func TestVulnerabilityThatWasThere(t *testing.T) {
 	s, _ := withTools(t, goBefore, map[string]string{"app.go": goBefore["app.go"] + "\n// More.\n"},
 		map[string]string{"govulncheck": sample(t, "govulncheck")})
@@ -154,7 +154,8 @@ func TestVulnerabilityThatWasThere(t *testing.T) {
 	}
 }
 
-// A tool that does not look says why: it is not installed, has nothing to look at, has no rules, or would ask a server.
+// A tool that does not run gives the reason: it is not installed, has nothing to check, has no rules, or would ask a
+// server.
 func TestToolsThatDoNotLook(t *testing.T) {
 	code := map[string]string{"a.go": "package a\n", "a.py": "x = 1\n", "package.json": "{}", "package-lock.json": "{}"}
 	none := map[string]string{"README.md": "x\n"}
@@ -192,7 +193,7 @@ func TestToolsThatDoNotLook(t *testing.T) {
 	}
 }
 
-// A tool that says nothing that can be read could not run. That is no pass.
+// A tool without a readable report could not run, which is not a pass.
 func TestToolsThatCannotLook(t *testing.T) {
 	after := map[string]string{"a.go": "package a\n", "a.py": "x = 1\n", "go.mod": "module a\n", "package.json": "{}",
 		"package-lock.json": "{}", ".semgrep.yml": "rules: []\n"}
@@ -219,7 +220,7 @@ func TestToolsThatCannotLook(t *testing.T) {
 	}
 }
 
-// Each of them is a gate like all others: it changes nothing, and ends when it is told to.
+// Each tool keeps the contract of gates: it changes nothing and ends when it is cancelled.
 func TestToolsAreGates(t *testing.T) {
 	for name, text := range map[string]string{"gosec": `echo '{"Issues": []}'`, "bandit": `echo '{"results": []}'`,
 		"semgrep": `echo '{"results": []}'`, "govulncheck": `echo '{}'`, "npm-audit": `echo '{}'`} {
@@ -235,7 +236,7 @@ func TestToolsAreGates(t *testing.T) {
 	}
 }
 
-// The list of tools is the one that the documentation has.
+// The list of tools is complete and in order.
 func TestNames(t *testing.T) {
 	var names []string
 	for _, g := range security.All(false) {

@@ -17,7 +17,7 @@ func TestSelects(t *testing.T) {
 	}
 }
 
-// discard and undo take no run by chance: the beginning of an id must be that of one run alone.
+// discard and undo select a run by the beginning of its id only if that beginning is unambiguous.
 func TestOnlyRun(t *testing.T) {
 	sums := []runner.Summary{{Run: "1fb0", Slug: "shop", Plan: "a.md"}, {Run: "1fa0", Slug: "cart", Plan: "a.md"},
 		{Run: "2c00", Slug: "list", Plan: "b.md"}}

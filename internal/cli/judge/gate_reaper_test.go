@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/tools/tooltest"
 )
 
-// The reaper starts with the first gate that may start a program, and not for answers that are known.
+// The reaper starts with the first gate that may start a program, and not for answers that are already known.
 func TestTheReaperStartsWhenItIsNeeded(t *testing.T) {
 	program, err := exec.LookPath("true")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// asGit runs git in a checkout; the test ends where git fails.
+// asGit runs git in a checkout; the test ends if git fails.
 type asGit func(args ...string) string
 
 // checkoutOf makes a repository of three files and one commit.
@@ -55,7 +55,7 @@ func writeIn(t *testing.T, repo *git.Repo, name, text string) {
 	}
 }
 
-// The short way to the tree and its base comes to what the long way comes to, whatever the checkout looks like.
+// The short way to find the tree and its base gives the same result as the long way, for any checkout.
 func TestTheShortWayIsAsGoodAsTheLongOne(t *testing.T) {
 	commit := func(t *testing.T, repo *git.Repo, git asGit) {
 		writeIn(t, repo, "a.txt", "second\n")
@@ -198,13 +198,13 @@ func ahead(t *testing.T, r *git.Repo, git asGit, commit func(*testing.T, *git.Re
 	git("checkout", "--quiet", "work")
 }
 
-// remote is a clone's view of a remote repository.
+// remote adds the refs that a clone has of a remote repository.
 func remote(git asGit) {
 	git("update-ref", "refs/remotes/origin/trunk", "HEAD")
 	git("symbolic-ref", "refs/remotes/origin/HEAD", "refs/remotes/origin/trunk")
 }
 
-// What git ignores is named one by one, but for folders that are ignored as such.
+// Files that git ignores are listed one by one, except for folders that are ignored as a whole.
 func TestIgnoredFilesAreListed(t *testing.T) {
 	repo, _ := checkoutOf(t, "sha1")
 	for _, name := range []string{"x.log", "logs/y.log", "out/z", "ä ö.log"} {
@@ -217,7 +217,7 @@ func TestIgnoredFilesAreListed(t *testing.T) {
 	}
 }
 
-// Git can be told not to look. Its tree then does not say all, and no answer about it may be kept.
+// A changed file can be hidden from git. The tree is then incomplete, and no answer about it may be kept.
 func TestHiddenFilesAreSeen(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args   []string
@@ -245,7 +245,7 @@ func TestHiddenFilesAreSeen(t *testing.T) {
 	}
 }
 
-// Where status says something that nobody knows, the tree counts as changed.
+// If the output of git status has an unknown line, the tree counts as changed.
 func TestStatusThatIsNotUnderstoodIsAChange(t *testing.T) {
 	for out, want := range map[string]checkout{
 		"":                       {level: true, clean: true},

@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// What a session keeps has no secret in it, wherever in a value it stood, and is the same otherwise.
+// A session stores no secret at any depth of a value, and changes nothing else.
 func TestSessionHidesSecrets(t *testing.T) {
 	s, err := store.CreateSession(t.Context(), t.TempDir(), "task")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// A run on an engine of several machines goes on with reworded batches, and refuses others batch by batch, before
-// anything of them happens. The same change is accepted on this machine.
+// On an engine of several machines a run continues with reworded batches and refuses other changes, batch by batch,
+// before any of them takes effect. On this machine the same changes are accepted.
 func TestEngineTakesUpTextsOnly(t *testing.T) {
 	batch := func(n, title, text string) string { return "## Batch " + n + ": " + title + "\n\n" + text + "\n\n" }
 	parsed := func(text string) *planparse.Plan {

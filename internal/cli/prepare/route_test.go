@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// Without flags the settings decide, and those that nobody changed are the rules of a project that sets nothing.
+// Without flags the settings decide, and unchanged settings give the default rules.
 func TestRouteOptionsOfDefaults(t *testing.T) {
 	got, err := routeFlags{}.options(config.Default(), "", nil, nil)
 	if err != nil {
@@ -26,7 +26,7 @@ func TestRouteOptionsOfDefaults(t *testing.T) {
 	}
 }
 
-// Flags go before settings, and the models of an agent are its own before its preset's.
+// Flags take precedence over settings, and the models of an agent over those of its preset.
 func TestRouteOptions(t *testing.T) {
 	c := config.Default()
 	c.Routing.Mode, c.Team.Enabled = "team", true
@@ -56,7 +56,7 @@ func TestRouteOptions(t *testing.T) {
 	}
 }
 
-// The history of an agent is its finished batches, those that failed among them.
+// The history of an agent contains its finished batches, including the failed ones.
 func TestHistoryOf(t *testing.T) {
 	cost := 0.5
 	sums := []runner.Summary{
@@ -106,7 +106,7 @@ func TestForecastLines(t *testing.T) {
 	}
 }
 
-// The place of an error is written as other tools write it; flags and settings speak for themselves.
+// An error has its place in the format of other tools, unless it is about a flag or a setting.
 func TestPlanError(t *testing.T) {
 	for text, want := range map[string]string{
 		"line 12: batch 3: when: no": "p.md:12: batch 3: when: no", "the plan is odd": "p.md: the plan is odd",

@@ -80,7 +80,8 @@ func TestSampleLinesTellOfShortMemory(t *testing.T) {
 	}
 }
 
-// In team mode candidates of one batch compete side by side however wide the plan is; --workers caps them.
+// In team mode the candidates of one batch compete in parallel, independent of the width of the plan; --workers
+// limits them.
 func TestCandidatesAtOnce(t *testing.T) {
 	for _, tt := range []struct {
 		mode    routing.Mode
@@ -104,7 +105,7 @@ func TestSampleLinesStayFew(t *testing.T) {
 	}
 }
 
-// Anyone who resumes a run goes on with the flags that it was started with.
+// A resumed run keeps the flags that it was started with.
 func TestSampleFlagsAreKept(t *testing.T) {
 	info, _ := marked(t, &sampleFlags{batches: []string{"B1=4", "2=3"}}, "fake", 1, 2)
 	got, err := KeptFlags(info.Flags)

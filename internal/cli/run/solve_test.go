@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// A task is one batch that says what the task says, whatever it looks like.
+// A task becomes one batch that contains its text, for any text.
 func TestTaskPlan(t *testing.T) {
 	for _, task := range []string{
 		"Return an error for empty input",

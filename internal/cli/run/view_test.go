@@ -12,7 +12,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// full is a disk without room.
+// full is a writer to a full disk.
 type full struct{ tries int }
 
 func (f *full) Write([]byte) (int, error) {
@@ -20,7 +20,7 @@ func (f *full) Write([]byte) (int, error) {
 	return 0, errors.New("no space left on device")
 }
 
-// Who reads the events of a run has to know that some are missing; the run itself is none the worse for it.
+// If events cannot be printed, runplan reports it once, and the run continues.
 func TestEventsThatNobodyGetsAreToldOnce(t *testing.T) {
 	var out full
 	var told bytes.Buffer

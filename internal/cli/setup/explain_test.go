@@ -72,7 +72,7 @@ func TestEachCodeHasAPage(t *testing.T) {
 	}
 }
 
-// Each code that the source gives to a refusal has a page, and each page of a refusal has a code that is used (EXPL-03).
+// Each code of a refusal in the source has a page, and each page of a refusal has a code that is used (EXPL-03).
 func TestEachNamedCodeIsListed(t *testing.T) {
 	given := map[string]bool{}
 	named := regexp.MustCompile(`\bNamed\(\s*"([^"]*)"`)
@@ -124,7 +124,7 @@ func TestEachPageHasAWayOut(t *testing.T) {
 	}
 }
 
-// The example of a page about plans is a plan of which that code comes (EXPL-02).
+// The example of a page about plans is a plan that causes the code of the page (EXPL-02).
 func TestExamplesOfPages(t *testing.T) {
 	tried := 0
 	for code, e := range pages(t) {
@@ -154,7 +154,7 @@ func TestExamplesOfPages(t *testing.T) {
 	}
 }
 
-// A code of a finding leads to the rule that covers it.
+// The code of a finding leads to the page of the rule that covers it.
 func TestFindExplanation(t *testing.T) {
 	all, err := explanations()
 	if err != nil {

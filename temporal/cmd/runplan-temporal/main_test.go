@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/temporal/teamtest"
 )
 
-// TestMain lets the test binary be what runplan starts of itself.
+// TestMain lets the test binary act as the helper processes that runplan starts from its own executable.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && strings.HasPrefix(os.Args[1], "__") {
 		os.Exit(app.Main(cli.App{Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
@@ -33,7 +33,7 @@ func call(env []string, args ...string) (out string, code int) {
 	return both.String(), code
 }
 
-// What the service says against a command becomes an exit code of the table, and words; nothing was begun then.
+// An error of the service becomes a message and a documented exit status.
 func TestExitCodesOfWhatTheServiceSays(t *testing.T) {
 	var (
 		missing  = serviceerror.NewNotFound("no such workflow")
@@ -94,7 +94,7 @@ func TestExitCodesOfWhatTheServiceSays(t *testing.T) {
 	}
 }
 
-// A folder that a worker has is no other's, and its clones are that worker's to remove.
+// A second worker and worker gc refuse a folder that a worker holds; worker gc --list still lists its clones.
 func TestExitCodesOfAFolderThatIsTaken(t *testing.T) {
 	dir := t.TempDir()
 	f, _, err := clones.Take(dir, time.Now)
@@ -117,7 +117,7 @@ func TestExitCodesOfAFolderThatIsTaken(t *testing.T) {
 	}
 }
 
-// The clones of a folder that no worker has are removed when they are old, and listed before.
+// worker gc removes old clones from a folder that no worker holds; --list prints them without removing them.
 func TestOldClonesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	f, _, err := clones.Take(dir, func() time.Time { return time.Now().AddDate(0, 0, -8) })
