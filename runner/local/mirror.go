@@ -116,13 +116,6 @@ func (m *Mirror) Summary() runner.Summary {
 	return m.s.fold.Summary()
 }
 
-// Result returns the result of the run, and whether the run has ended.
-func (m *Mirror) Result() (runner.Result, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.s.machine.Done()
-}
-
 // Replay calls hear for each event of the local journal, and from then on for each new one.
 func (m *Mirror) Replay(ctx context.Context, hear func(runner.Event)) error {
 	m.mu.Lock()

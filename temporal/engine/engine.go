@@ -57,6 +57,9 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 		in.Options.Queue = flow.QueueID(e.repository(ctx), info.BaseBranch)
 	}
 	running, err := e.Live(ctx, run)
+	if err == nil && running && m.Seq() > 0 && !m.Summary().Status.Live() {
+		running, err = e.closing(ctx, run, m.Seq())
+	}
 	if err != nil {
 		return runner.Result{}, err
 	}
@@ -104,6 +107,28 @@ func (e *Engine) Live(ctx context.Context, run string) (bool, error) {
 		return false, fmt.Errorf("query Temporal about run %s: %w", run, err)
 	}
 	return got.GetWorkflowExecutionInfo().GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
+// closing waits for the workflow of a run that has ended: after the last event, number seq, it stores the journal. It
+// reports whether the run is active, because another client resumed it.
+func (e *Engine) closing(ctx context.Context, run string, seq int) (active bool, err error) {
+	e.Note("the run has ended; waiting until its workflow is closed")
+	for {
+		asking, done := context.WithTimeout(ctx, 5*look)
+		p, err := host.Events(asking, e.Client, run, seq+1)
+		done()
+		if err == nil && len(p.Events) > 0 {
+			return true, nil
+		}
+		if running, err := e.Live(ctx, run); err != nil || !running {
+			return false, err
+		}
+		select {
+		case <-time.After(look):
+		case <-ctx.Done():
+			return false, ctx.Err()
+		}
+	}
 }
 
 // offer pushes the plan and the configuration to the shared repository.

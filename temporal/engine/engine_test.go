@@ -210,6 +210,45 @@ func TestARunThatStoppedGoesOn(t *testing.T) {
 	}
 }
 
+// A run whose workflow is still storing the journal of its end is resumed when that workflow is closed. If another
+// client resumed it meanwhile, it is followed.
+func TestAnEndedRunWaitsForItsWorkflow(t *testing.T) {
+	for name, resumed := range map[string]bool{"the workflow closes": false, "another client resumes the run": true} {
+		t.Run(name, func(t *testing.T) {
+			c := newCheckout(t)
+			ended := c.journal(runner.Event{Outcome: runner.OutcomeFailed, Reason: "the worker refuses the run"})
+			m, err := local.NewMirror(t.Context(), c.Config, run, c.info)
+			if err == nil {
+				err = m.Take(t.Context(), ended)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			all := append(slices.Clone(ended),
+				runner.Event{Seq: len(ended) + 1, Run: run, Kind: runner.RunResumed, Job: &c.info, At: teamtest.Now},
+				runner.Event{Seq: len(ended) + 2, Run: run, Kind: runner.RunFinished, Outcome: runner.OutcomeOK, At: teamtest.Now})
+			started, asked := resumed, 0
+			c.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, mock.Anything).Return(
+				func(_ context.Context, _, _, _ string, args ...any) (converter.EncodedValue, error) {
+					if asked++; started && asked > 1 {
+						return page(flow.PageOf(all, args[0].(int))), nil
+					}
+					return page(flow.PageOf(ended, args[0].(int))), nil
+				}, nil)
+			if resumed {
+				c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
+			} else {
+				c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING).Twice()
+				c.is(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
+				c.starts(nil).Run(func(mock.Arguments) { started = true })
+			}
+			if res, err := c.Start(t.Context(), run, c.info); err != nil || res.Status != runner.RunDone || !started {
+				t.Errorf("%+v %v, started: %v", res, err, started)
+			}
+		})
+	}
+}
+
 // If the service rejects the query about the run, the start fails before anything is offered. If it rejects the start
 // itself, the run is already offered, and a later start uses that offer.
 func TestWhatTheServiceRefuses(t *testing.T) {
