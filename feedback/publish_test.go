@@ -126,7 +126,7 @@ func outside(t *testing.T, text string) (out []string) {
 			open = ""
 		case open != "" && strings.HasPrefix(strings.TrimLeft(line, " "), open):
 			t.Errorf("a fence of %s is closed by %q", open, line)
-		case open == "" && line != "" && !strings.HasSuffix(line, " control characters and invisible characters were removed.)"):
+		case open == "" && line != "" && !strings.HasSuffix(line, " invisible characters were removed.)"):
 			out = append(out, line)
 		}
 	}

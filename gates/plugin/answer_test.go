@@ -185,7 +185,8 @@ func (finder) Info() gates.Info {
 }
 
 func (finder) Check(_ context.Context, s gates.Subject) (gates.Report, error) {
-	return gates.Report{Status: gates.Fail, Findings: []gates.Finding{{Rule: "base", Message: s.Base, Severity: gates.Error}}}, nil
+	return gates.Report{Status: gates.Fail,
+		Findings: []gates.Finding{{Rule: "base", Message: s.Base, Severity: gates.Error}}}, nil
 }
 
 // A plugin answers requests with an unknown field, and runplan reads answers with an unknown field. Each request has
