@@ -7,8 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
 )
@@ -67,8 +70,8 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// Feedback text cannot close its fence. The plan is parsed as one batch with one task and no commands, and the text
-// of the change request stays well-formed; only the first line is used in the title.
+// Feedback text stays inside its fences. The plan is parsed as one batch with one task and no commands. Outside of the
+// fences, plan and change request equal those of another text; only the first line is used in the title.
 func FuzzWords(f *testing.F) {
 	f.Add(hostileText)
 	f.Add("it's wrong'); DROP TABLE feedback; --")
@@ -77,9 +80,13 @@ func FuzzWords(f *testing.F) {
 		if (Words{ID: "one", Body: words, Severity: "low"}).check() != nil {
 			return
 		}
-		p := change("one").Plan
-		p.RootCause, p.Change, p.Test.Sketch = words, words, words
-		text, err := Render(p, words)
+		written := func(words string) (plan, body string, err error) {
+			c := change("one")
+			c.Plan.RootCause, c.Plan.Change, c.Plan.Test.Sketch = words, words, words
+			plan, err = Render(c.Plan, words)
+			return plan, Body(Item{ID: "one", Body: words, Severity: "low"}, c), err
+		}
+		text, body, err := written(words)
 		if err != nil {
 			t.Fatalf("%v", err)
 		}
@@ -87,31 +94,46 @@ func FuzzWords(f *testing.F) {
 		if err != nil || len(got.Batches) != 1 || len(got.Batches[0].Tasks) != 1 || len(got.Batches[0].Commands) != 0 {
 			t.Errorf("%v %+v", err, got)
 		}
-		c := change("one")
-		c.Plan = p
-		body := Body(Item{ID: "one", Body: words, Severity: "low"}, c)
 		if strings.ContainsAny(body, "\x1b\x00\u202e\u200b") {
 			t.Errorf("%q", body)
 		}
-		open := ""
-		for line := range strings.Lines(body) {
-			line = strings.TrimRight(line, "\n")
-			switch {
-			case open == "" && strings.HasPrefix(line, "~~~"):
-				open = line[:len(line)-len(strings.TrimLeft(line, "~"))]
-			case open != "" && line == open:
-				open = ""
-			case open != "" && strings.HasPrefix(strings.TrimLeft(line, " "), open):
-				t.Errorf("a fence of %s is closed by %q", open, line)
-			}
+		plain, other, err := written("plain")
+		if err != nil {
+			t.Fatal(err)
 		}
-		if open != "" {
-			t.Error("a fence stays open")
+		if d := cmp.Diff(outside(t, plain), outside(t, text)); d != "" && strings.TrimSpace(fence.Clean(words)) != "" {
+			t.Errorf("the plan:\n%s", d)
+		}
+		if d := cmp.Diff(outside(t, other), outside(t, body)); d != "" && strings.TrimSpace(fence.Clean(words)) != "" {
+			t.Errorf("the change request:\n%s", d)
 		}
 		if title := Title(Item{ID: "one", Body: words}); strings.ContainsAny(title, "\n\r\x1b") || len([]rune(title)) > 80 {
 			t.Errorf("%q", title)
 		}
 	})
+}
+
+// outside returns the lines of a text outside of its fences, without the note about removed characters.
+func outside(t *testing.T, text string) (out []string) {
+	t.Helper()
+	open := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimRight(line, "\n")
+		switch {
+		case open == "" && strings.HasPrefix(line, "~~~"):
+			open = line[:len(line)-len(strings.TrimLeft(line, "~"))]
+		case open != "" && line == open:
+			open = ""
+		case open != "" && strings.HasPrefix(strings.TrimLeft(line, " "), open):
+			t.Errorf("a fence of %s is closed by %q", open, line)
+		case open == "" && line != "" && !strings.HasSuffix(line, " invisible characters were removed.)"):
+			out = append(out, line)
+		}
+	}
+	if open != "" {
+		t.Error("a fence stays open")
+	}
+	return out
 }
 
 // The table has a row for each pass; without a review it says that the review gate is not available (FIX-21, REV-10).

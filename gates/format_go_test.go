@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"go/format"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -100,13 +101,17 @@ func TestNestedCodeIsLeftToGofmt(t *testing.T) {
 	}
 }
 
-// For any text, goFormatted accepts only text that ends with a newline.
+// For any text, goFormatted accepts only text that ends with a newline and that the formatter of Go does not change.
 func FuzzGoFormatted(f *testing.F) {
 	f.Add("package a\n\nfunc f() {\n\treturn\n}\n")
 	f.Add("package a\n//go:build x\nvar a=`\r`")
+	f.Add("package a\n\nvar x = 1\n\n\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		if goFormatted([]byte(text)) && !strings.HasSuffix(text, "\n") {
-			t.Errorf("%q counts as formatted", text)
+		if !goFormatted([]byte(text)) {
+			return
+		}
+		if out, err := format.Source([]byte(text)); err != nil || string(out) != text || !strings.HasSuffix(text, "\n") {
+			t.Errorf("%q counts as formatted; the formatter returns %q, %v", text, out, err)
 		}
 	})
 }

@@ -356,7 +356,8 @@ func TestIndexInterrupted(t *testing.T) {
 	}
 }
 
-// While a transaction changes the index, readers see the previous state.
+// While a transaction changes the index, readers see the previous state. store.TestASecondWriterIsRefused has the
+// second writer.
 func TestIndexIsAlone(t *testing.T) {
 	p := newPlace(t, sample)
 	p.index()

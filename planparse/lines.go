@@ -1,6 +1,9 @@
 package planparse
 
-import "strings"
+import (
+	"iter"
+	"strings"
+)
 
 // Line is a line of a batch.
 type Line struct {
@@ -65,22 +68,32 @@ func fenceSize(trimmed string) int {
 // Spans returns the code spans of a line.
 func Spans(text string) []string {
 	var out []string
-	for {
-		start := strings.IndexByte(text, '`')
-		if start < 0 {
-			return out
-		}
-		n := start
-		for n < len(text) && text[n] == '`' {
-			n++
-		}
-		end := strings.Index(text[n:], text[start:n])
-		if end < 0 {
-			return out
-		}
-		if span := strings.TrimSpace(text[n : n+end]); span != "" {
+	for from, to := range SpansAt(text) {
+		if span := strings.TrimSpace(text[from:to]); span != "" {
 			out = append(out, span)
 		}
-		text = text[n+end+n-start:]
+	}
+	return out
+}
+
+// SpansAt yields where the content of each code span of a line starts and ends.
+func SpansAt(text string) iter.Seq2[int, int] {
+	return func(yield func(int, int) bool) {
+		for at := 0; ; {
+			start := strings.IndexByte(text[at:], '`')
+			if start < 0 {
+				return
+			}
+			start += at
+			from := start
+			for from < len(text) && text[from] == '`' {
+				from++
+			}
+			size := strings.Index(text[from:], text[start:from])
+			if size < 0 || !yield(from, from+size) {
+				return
+			}
+			at = from + size + from - start
+		}
 	}
 }

@@ -265,6 +265,13 @@ var newItem = lazyre.New(`^\s*(?:[-*+•>|#]|[0-9]+[.)]\s|\*\*[^*]+:|[A-Z][A-Za-
 func paragraphsOf(b *planparse.Batch) []paragraph {
 	out := []paragraph{{text: b.Title, starts: []int{0}, lines: []int{b.StartLine}}}
 	open := false
+	var joined strings.Builder // text of the last paragraph
+	end := func() {
+		if len(out) > 1 {
+			out[len(out)-1].text = joined.String()
+			joined.Reset()
+		}
+	}
 	planparse.EachLine(b, func(l planparse.Line) {
 		text := strings.TrimSpace(withoutSpans(l.Text))
 		if l.Fenced || text == "" {
@@ -272,22 +279,27 @@ func paragraphsOf(b *planparse.Batch) []paragraph {
 			return
 		}
 		if !open || newItem.MatchString(l.Text) {
+			end()
 			out, open = append(out, paragraph{}), !strings.HasPrefix(text, "#")
 		}
 		p := &out[len(out)-1]
-		if p.text != "" {
-			p.text += " "
+		if joined.Len() > 0 {
+			joined.WriteByte(' ')
 		}
-		p.starts, p.lines = append(p.starts, len(p.text)), append(p.lines, l.Number)
-		p.text += text
+		p.starts, p.lines = append(p.starts, joined.Len()), append(p.lines, l.Number)
+		joined.WriteString(text)
 	})
+	end()
 	return out
 }
 
-// withoutSpans removes code spans, which do not refer to batches.
+// withoutSpans removes the content of code spans, which does not refer to batches.
 func withoutSpans(text string) string {
-	for _, span := range planparse.Spans(text) {
-		text = strings.Replace(text, span, "", 1)
+	var b strings.Builder
+	at := 0
+	for from, to := range planparse.SpansAt(text) {
+		b.WriteString(text[at:from])
+		at = to
 	}
-	return text
+	return b.String() + text[at:]
 }

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -62,6 +63,7 @@ func TestBatchesCalledByNumber(t *testing.T) {
 		"A batch of 4 and a minibatch 4 and batch 44 are no batches": "",
 		"```sh\nrun --batch 4 # batch 4\n```":                        "",
 		"Set `batch 4` in the code.":                                 "",
+		"Use what batch 2 makes of a `batch`.":                       "2",
 	} {
 		d := decided(t, bodies(text), Options{})
 		var got []string
@@ -110,14 +112,26 @@ func TestUnitsOfOtherFormats(t *testing.T) {
 	}
 }
 
-// A long text that mentions a batch many times gives one edge. Reading it must not take quadratic time.
+// A long text that mentions a batch many times gives one edge. The memory that is allocated to read it grows with its
+// length, not with the square of its length.
 func TestManyNames(t *testing.T) {
 	text := "A\n**Files:**\n- Create: `a/a.py`"
-	for _, word := range []string{"batch 1 ", "batch 1, ", "not batch 1 ", "batch 1, 1, 1 and 1-99 "} {
-		d := decided(t, batches(text, "B\n**Files:**\n- Create: `b/b.py`\n\n"+strings.Repeat(word, 1<<18/len(word))),
-			Options{})
-		if len(d.Edges) != 1 {
-			t.Errorf("%q: %d edges", word, len(d.Edges))
+	for _, word := range []string{"batch 1 ", "batch 1, ", "not batch 1 ", "batch 1, 1, 1 and 1-99 ", "batch 1\n",
+		"`a` batch 1 "} {
+		var took []uint64
+		for _, size := range []int{1 << 16, 1 << 18} {
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			d := decided(t, batches(text, "B\n**Files:**\n- Create: `b/b.py`\n\n"+strings.Repeat(word, size/len(word))),
+				Options{})
+			runtime.ReadMemStats(&after)
+			took = append(took, after.TotalAlloc-before.TotalAlloc)
+			if len(d.Edges) != 1 {
+				t.Errorf("%q: %d edges", word, len(d.Edges))
+			}
+		}
+		if took[1] > 8*took[0] { // 4 if it is linear, 16 if it is quadratic
+			t.Errorf("%q: four times the text takes %d bytes instead of %d", word, took[1], took[0])
 		}
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A plan of two thousand connected batches is printed, drawn and estimated without quadratic work.
+// A plan of two thousand connected batches is printed, drawn and estimated. It has so many paths that work on each path
+// would not end within the time limit of the tests.
 func TestLargePlansAreQuick(t *testing.T) {
 	const n = 2000
 	var edges []string

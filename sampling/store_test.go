@@ -262,8 +262,19 @@ func TestHeldOutcomes(t *testing.T) {
 
 // A file that cannot be read is an error; only a missing one means that there are no outcomes.
 func TestUnreadableStore(t *testing.T) {
-	if _, err := (Store{Path: t.TempDir()}).Read(); err == nil ||
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, filepath.Join(file, "below")} {
+		if got, err := (Store{Path: path}).Read(); err == nil || got != nil ||
+			!strings.Contains(err.Error(), "read sampling outcomes") {
+			t.Errorf("%s: %v, %v", path, got, err)
+		}
+	}
+	if err := (Store{Path: dir}).Append(outcome("r", 1)); err == nil ||
 		!strings.Contains(err.Error(), "read sampling outcomes") {
-		t.Error(err)
+		t.Errorf("append: %v", err)
 	}
 }

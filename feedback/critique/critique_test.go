@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
@@ -280,12 +281,17 @@ func TestWhatIsAsked(t *testing.T) {
 	}
 }
 
-// The answer of a model is data: paths outside of the workspace, control codes and negative lines are removed.
+// The answer of a model is data: paths outside of the workspace, control codes and negative lines are removed, and
+// long texts are cut.
 func TestWhatIsSaidIsData(t *testing.T) {
 	for path, want := range map[string]string{"calc.go": "calc.go", "./calc.go": "calc.go", "/etc/passwd": "", "../x": "",
 		"a\x1b[31m": "", "": "", ".": ""} {
 		r := remark{Path: path, Line: -3, Message: "no\x1b]0;x\a good", Confidence: 90}
+		r.Message, r.Fix = r.Message+strings.Repeat(" and on", 200), strings.Repeat("ä", mostFix)
 		f := r.finding((&Watcher{}).clean)
+		if len(f.Message) > mostMessage+len("… (90% sure)") || len(f.Fix) > mostFix+len("…") || !utf8.ValidString(f.Fix) {
+			t.Errorf("%d bytes of message, %d of fix: %q", len(f.Message), len(f.Fix), f.Fix)
+		}
 		if f.Path != want || f.Line < 0 || strings.ContainsAny(f.Message, "\x1b\a") {
 			t.Errorf("%q: %+v", path, f)
 		}

@@ -1,11 +1,15 @@
 package plugin
 
 import (
+	"context"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/plugin/gatev1"
@@ -138,7 +142,55 @@ func TestInfoAnswer(t *testing.T) {
 	}
 }
 
-// Each request has its own unknown field, which a plugin has to ignore.
+// wire calls a plugin with the bytes of each request. It puts the unknown fields of a request into the answer, too.
+type wire struct {
+	*server
+	unknown int // requests with unknown fields
+}
+
+func (w *wire) Info(ctx context.Context, in *gatev1.InfoRequest, _ ...grpc.CallOption) (*gatev1.InfoResponse, error) {
+	out, err := w.server.Info(ctx, sent(w, in))
+	out.ProtoReflect().SetUnknown(in.ProtoReflect().GetUnknown())
+	return out, err
+}
+
+func (w *wire) Check(ctx context.Context, in *gatev1.CheckRequest, _ ...grpc.CallOption) (*gatev1.CheckResponse,
+	error) {
+	out, err := w.server.Check(ctx, sent(w, in))
+	out.Report.ProtoReflect().SetUnknown(in.ProtoReflect().GetUnknown())
+	return out, err
+}
+
+// sent returns a message as it arrives.
+func sent[M proto.Message](w *wire, m M) M {
+	data, err := proto.Marshal(m)
+	out := m.ProtoReflect().New().Interface().(M)
+	if err == nil {
+		err = proto.Unmarshal(data, out)
+	}
+	if err != nil {
+		panic(err)
+	}
+	if len(out.ProtoReflect().GetUnknown()) > 0 {
+		w.unknown++
+	}
+	return out
+}
+
+// finder is a gate with one finding.
+type finder struct{}
+
+func (finder) Info() gates.Info {
+	return gates.Info{Name: "finder", Kind: gates.Static, Cost: gates.Cheap}
+}
+
+func (finder) Check(_ context.Context, s gates.Subject) (gates.Report, error) {
+	return gates.Report{Status: gates.Fail,
+		Findings: []gates.Finding{{Rule: "base", Message: s.Base, Severity: gates.Error}}}, nil
+}
+
+// A plugin answers requests with an unknown field, and runplan reads answers with an unknown field. Each request has
+// another one.
 func TestGrease(t *testing.T) {
 	c := client{}
 	seen := map[string]bool{}
@@ -149,6 +201,15 @@ func TestGrease(t *testing.T) {
 	}
 	if len(seen) != 100 {
 		t.Errorf("%d different fields in 100 requests", len(seen))
+	}
+	w := &wire{server: newServer(finder{}, "1", func() {})}
+	c.api, c.settings = w, "{}"
+	if info, _, err := c.info(t.Context()); err != nil || info.Name != "finder" {
+		t.Errorf("%+v %v", info, err)
+	}
+	rep, err := c.check(t.Context(), gates.Subject{Dir: "/tree", Base: "b45e"}, time.Second)
+	if err != nil || len(rep.Findings) != 1 || rep.Findings[0].Message != "b45e" || w.unknown != 2 {
+		t.Errorf("%+v %v, %d requests with an unknown field", rep, err, w.unknown)
 	}
 }
 

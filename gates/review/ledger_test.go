@@ -18,8 +18,14 @@ import (
 // on reviews shop.go with that text, with a ledger that continues from review to review.
 func on(t *testing.T, l *Ledger, after string, list []gates.Gate, j *judge) Review {
 	t.Helper()
+	return onBase(t, "the same base", l, after, list, j) // the helper makes a repository of its own each time
+}
+
+// onBase does the same on a base.
+func onBase(t *testing.T, base string, l *Ledger, after string, list []gates.Gate, j *judge) Review {
+	t.Helper()
 	s := gatetest.Change(t, map[string]string{"shop.go": "package shop\n"}, map[string]string{"shop.go": after})
-	s.Base = "the same base" // the helper makes a repository of its own each time
+	s.Base = base
 	in := input(t, s, list)
 	if j != nil {
 		in.Reviewers = []Reviewer{j.reviewer("x", Adversarial)}
@@ -162,7 +168,7 @@ func TestDecisions(t *testing.T) {
 	}
 }
 
-// A branch on another base starts with round 1 again.
+// A branch on another base starts with round 1 again, and keeps the decisions.
 func TestAnotherBase(t *testing.T) {
 	l := &Ledger{Rounds: []Round{{Round: 3, Base: "a", Tree: "t", Calls: 1}}}
 	for want, c := range map[int][2]string{1: {"b", "t"}, 3: {"a", "t"}, 4: {"a", "u"}} {
@@ -172,6 +178,18 @@ func TestAnotherBase(t *testing.T) {
 	}
 	if l.asked("a", "u") != 1 || l.asked("b", "u") != 0 || l.asked("a", "t") != 0 {
 		t.Error("rounds of another base, or of this tree, count")
+	}
+
+	l = &Ledger{Branch: "b"}
+	complains := &judge{answers: map[string]string{"": found("logic", "shop.go", 4, "error", "sum := first()")}}
+	on(t, l, third, green(), approves())
+	id := on(t, l, first, green(), complains).Passes[Adversarial-1].Findings[0].ID
+	if _, err := l.Decide(id, Accepted, "it is meant so", time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	v := onBase(t, "another base", l, moved, green(), complains)
+	if f := v.Passes[Adversarial-1].Findings; v.Round != 1 || v.Verdict != OK || len(f) != 1 || f[0].State != Accepted {
+		t.Errorf("round %d: %s %+v", v.Round, v.Verdict, f)
 	}
 }
 

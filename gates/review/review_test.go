@@ -279,8 +279,10 @@ func TestReviewerWithoutAnAnswer(t *testing.T) {
 		"a field of its own":     {answers: map[string]string{"": strings.Replace(fine, "{", `{"approved":true,`, 1)}},
 		"sure beyond all bounds": {answers: map[string]string{"": strings.Replace(fine, "90", "900", 1)}},
 		"a rule of its own":      {answers: map[string]string{"": found("vibes", "shop.go", 4, "error", "sum := first()")}},
-		"no answer in time":      {err: &llm.TimeoutError{Model: "m"}},
-		"no server":              {err: &llm.DownError{BaseURL: "http://localhost:1"}},
+		"a longer text than asked for": {answers: map[string]string{"": found("logic", "shop.go", 4, "error",
+			strings.Repeat("x", mostCitation+1))}},
+		"no answer in time": {err: &llm.TimeoutError{Model: "m"}},
+		"no server":         {err: &llm.DownError{BaseURL: "http://localhost:1"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := mustRun(t, input(t, small(t), green(), j.reviewer("x")))

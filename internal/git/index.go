@@ -48,6 +48,28 @@ func (w *Workspace) Hidden(ctx context.Context) (assumed, skipped []string, err 
 	return hidden(ctx, w.GitDir, w.Run)
 }
 
+// Unhide removes the marks of [Workspace.Hidden] and returns the files that had one. It leaves skip-worktree alone in a
+// sparse checkout, which needs it.
+func (w *Workspace) Unhide(ctx context.Context) ([]string, error) {
+	assumed, skipped, err := w.Hidden(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(skipped) > 0 {
+		if v, err := w.Run(ctx, "config", "--type=bool", "--get", "core.sparseCheckout"); err == nil && v == "true" {
+			skipped = nil
+		}
+	}
+	for flag, paths := range map[string][]string{"--no-assume-unchanged": assumed, "--no-skip-worktree": skipped} {
+		for part := range slices.Chunk(paths, 200) {
+			if _, err := w.Run(ctx, append([]string{"update-index", flag, "--"}, part...)...); err != nil {
+				return nil, fmt.Errorf("check files that are hidden from git: %w", err)
+			}
+		}
+	}
+	return slices.Concat(assumed, skipped), nil
+}
+
 // Hidden is [Workspace.Hidden] for the checkout itself.
 func (r *Repo) Hidden(ctx context.Context) (assumed, skipped []string, err error) {
 	return hidden(ctx, r.GitDir, r.Run)

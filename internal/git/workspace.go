@@ -110,6 +110,9 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	if err := w.unlinkFolders(); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
+	if _, err := w.Unhide(ctx); err != nil { // git would keep a file that is marked skip-worktree
+		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
+	}
 	// An agent may have put another worktree on this branch. Newer gits would refuse then.
 	if err := w.force(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B",
 		branch, base); err != nil {

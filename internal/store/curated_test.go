@@ -197,6 +197,35 @@ func TestCuratedAdoptsHistory(t *testing.T) {
 	}
 }
 
+// While one process indexes, a second one is refused with the reason.
+func TestASecondWriterIsRefused(t *testing.T) {
+	path, _ := filled(t)
+	open := func() *Curated {
+		c, err := OpenCurated(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		return c
+	}
+	first, second := open(), open()
+	tx, err := first.Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := second.db.ExecContext(t.Context(), "PRAGMA busy_timeout = 10"); err != nil { // instead of 10 seconds
+		t.Fatal(err)
+	}
+	if _, err := second.Begin(t.Context()); !errors.Is(err, ErrBusy) {
+		t.Errorf("a second process indexes: %v", err)
+	}
+	tx.Rollback()
+	if tx, err = second.Begin(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	tx.Rollback()
+}
+
 // A database that is newer, damaged or of another program is left unchanged.
 func TestCuratedLeavesWhatItCannotUse(t *testing.T) {
 	if _, err := OpenCuratedReader(t.Context(), filepath.Join(t.TempDir(), "none.sqlite")); !errors.Is(err,

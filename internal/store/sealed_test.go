@@ -93,13 +93,19 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 		if err := signing(t, path, home).VerifyEnd(t.Context(), "r"); errors.Is(err, ErrForged) != endBad {
 			t.Errorf("%s: the end: %v", name, err)
 		}
-		// The running process or the next one notices the change before it appends.
-		for who, w := range map[string]*Journal{"the same process": j, "the next": signing(t, path, home)} {
-			err := w.Append(t.Context(), event("r", 50))
-			if forged := name != "nothing" && !(who == "the next" && c.bad == 0) &&
-				!(who == "the same process" && c.bad > 0 && c.bad < 6); forged && !errors.Is(err, ErrForged) {
-				t.Errorf("%s, %s: %v", name, who, err)
-			}
+		// Before it appends, the running process compares the end with the event that it wrote last; it does not read the
+		// earlier events again. The next process verifies all events. A missing end is up to the caller of Verify.
+		ends := c.missing > 0 || c.bad > 5 || name == "all seals stripped"
+		if err := j.Append(t.Context(), event("r", 7)); errors.Is(err, ErrForged) != ends || !ends && err != nil {
+			t.Errorf("%s, the same process: %v", name, err)
+		}
+		seq := c.last + 1
+		if !ends {
+			seq = 8
+		}
+		if err := signing(t, path, home).Append(t.Context(), event("r", seq)); errors.Is(err, ErrForged) != (c.bad > 0) ||
+			c.bad == 0 && err != nil {
+			t.Errorf("%s, the next process: %v", name, err)
 		}
 	}
 }

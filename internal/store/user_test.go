@@ -3,11 +3,13 @@ package store
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"io/fs"
 	"math/rand/v2"
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +52,8 @@ func chained(t *testing.T, a *Audit, n int) []AuditEntry {
 	return all
 }
 
-// Verification detects each changed, swapped or removed entry of a chain, at the latest at the entry after it.
+// Verification detects each changed, inserted, swapped or removed entry of a chain. It names the first entry that is
+// not in its place, or the changed entry or the one after it.
 func TestTamperedChainsAreNoticed(t *testing.T) {
 	a, _ := auditAt(t)
 	all := chained(t, a, 9)
@@ -86,23 +89,36 @@ func TestTamperedChainsAreNoticed(t *testing.T) {
 			}
 			edit(&bad[at])
 			var ce *ChainError
-			if err := checkChain(bad, int64(len(bad))); !errors.As(err, &ce) || ce.ID > int64(at)+2 {
+			if err := checkChain(bad, int64(len(bad))); !errors.As(err, &ce) || ce.ID < int64(at)+1 ||
+				ce.ID > int64(at)+2 {
 				t.Errorf("%s at %d: %v", name, at, err)
 			}
 		}
 	}
+	noticed := func(what string, bad []AuditEntry, counter, id int) {
+		t.Helper()
+		var ce *ChainError
+		if err := checkChain(bad, int64(counter)); !errors.As(err, &ce) || ce.ID != int64(id) {
+			t.Errorf("%s: %v, not noticed at entry %d", what, err, id)
+		}
+	}
 	for n := range all {
-		if err := checkChain(append(append([]AuditEntry(nil), all[:n]...), all[n+1:]...), int64(len(all))); err == nil {
-			t.Errorf("entry %d was taken away, unnoticed", n+1)
-		}
-		if err := checkChain(all[:n], int64(len(all))); err == nil {
-			t.Errorf("all after entry %d were taken away, unnoticed", n)
-		}
-		bad := append([]AuditEntry(nil), all...)
+		noticed(fmt.Sprintf("entry %d was removed", n+1), slices.Concat(all[:n], all[n+1:]), len(all), n+1)
+		noticed(fmt.Sprintf("all entries after %d were removed", n), all[:n], len(all), n+1)
+		bad := slices.Clone(all)
 		m := (n + 1) % len(all)
-		if bad[n], bad[m] = bad[m], bad[n]; checkChain(bad, int64(len(bad))) == nil {
-			t.Errorf("entries %d and %d were exchanged, unnoticed", n+1, m+1)
+		bad[n], bad[m] = bad[m], bad[n]
+		noticed(fmt.Sprintf("entries %d and %d were swapped", n+1, m+1), bad, len(all), min(n, m)+1)
+		// an entry that fits to those before it; the later ones get new numbers
+		more := all[n]
+		more.Owner = "eve"
+		more.Digest = more.Sum()
+		bad = slices.Insert(slices.Clone(all), n, more)
+		for i := range bad[n+1:] {
+			bad[n+1+i].ID++
 		}
+		noticed(fmt.Sprintf("an entry was inserted before %d", n+1), bad, len(bad), n+2)
+		noticed(fmt.Sprintf("entry %d was copied", n+1), slices.Insert(slices.Clone(all), n, all[n]), len(all)+1, n+2)
 	}
 }
 

@@ -351,14 +351,29 @@ func TestParsePythonImport(t *testing.T) {
 	}
 }
 
-// The rules of each language contain no placeholder that was not replaced, and Go has no rules.
+// ast-grep accepts the rules of each language. They have no rule of another language, and Go has no rules.
 func TestRulesAreAccepted(t *testing.T) {
-	for _, l := range []Language{Python, TypeScript, JavaScript} {
-		if strings.Contains(Rules(l), "LANGUAGE") {
-			t.Errorf("%s: a word was not filled in", l)
+	for name, want := range map[string][]string{"a.py": {"python"}, "a.js": {"javascript"},
+		"a.ts": {"tsx", "typescript"}} {
+		l := LanguageOf(name)
+		for what, rules := range map[string]string{"rules": Rules(l), "detail rules": DetailRules(l)} {
+			var got []string
+			for line := range strings.Lines(rules) {
+				if of, ok := strings.CutPrefix(line, "language: "); ok {
+					got = append(got, strings.TrimSpace(of))
+				}
+			}
+			slices.Sort(got)
+			if got = slices.Compact(got); !slices.Equal(got, want) {
+				t.Errorf("%s: the %s are for %q, not for %q", l, what, got, want)
+			}
+			if _, skipped, err := program(t).Nodes(t.Context(), t.TempDir(),
+				[]patterns.Text{{Path: name, Text: []byte("x\n"), Copy: true}}, rules, 0); err != nil || len(skipped) > 0 {
+				t.Errorf("%s: %s: %v %v", l, what, skipped, err)
+			}
 		}
 	}
-	if Rules(Go) != "" {
+	if Rules(Go)+DetailRules(Go) != "" {
 		t.Error("Go needs no rules")
 	}
 }

@@ -128,8 +128,12 @@ func TestArtifactReadsBack(t *testing.T) {
 				fmt.Sscan(d, &v)
 				x.DependsOn = append(x.DependsOn, v)
 			}
-			for j := range b.Tasks {
+			for j, task := range b.Tasks {
 				x.Tasks = append(x.Tasks, n.Batches[i].Tasks[j])
+				name, _ := splitTask(n.Batches[i].Tasks[j])
+				if want := title(name, fmt.Sprintf("Step %d", j+1)); task.Title != want || len(task.Steps) > 0 {
+					t.Fatalf("seed %d: batch %d, task %q, %d steps, want %q", seed, i+1, task.Title, len(task.Steps), want)
+				}
 			}
 			back.Batches = append(back.Batches, x)
 			for _, line := range strings.Split(n.Batches[i].Rationale, "\n") {
@@ -142,8 +146,14 @@ func TestArtifactReadsBack(t *testing.T) {
 					t.Fatalf("seed %d: batch %d lost %q", seed, i+1, more)
 				}
 			}
-			if len(b.Blocks)+len(b.Commands) > 0 || b.Critical || b.When != "" || b.Done() {
+			if len(b.Blocks)+len(b.Commands)+len(b.ContextRefs)+len(b.Regression)+b.Mutants+int(b.EstimateMS) > 0 ||
+				b.Critical || b.ParallelSafe || b.Approve || b.TestFirst || b.When != "" || b.Checkpoint != nil || b.Done() {
 				t.Fatalf("seed %d: batch %d has instructions: %+v", seed, i+1, b)
+			}
+		}
+		for line := range strings.SplitSeq(n.Goal, "\n") {
+			if !strings.Contains(p.Preamble, strings.TrimSpace(line)) {
+				t.Fatalf("seed %d: the goal lost %q", seed, line)
 			}
 		}
 		if d := cmp.Diff(n, back, cmpopts.EquateEmpty()); d != "" {
@@ -164,6 +174,7 @@ func randomPlan(r *rand.Rand) Plan {
 		"<task>", "- [ ] ", "- [x] done", "1. ",
 		"Run: `rm -rf /`", "Expected: PASS", "Create: `evil.go`", "**Files:**", "depends_on: batch-9", "critical: true",
 		"(**CRITICAL**)", "when: false", "parallel_safe: true",
+		"approve: true", "test_first: true", "mutants: 80", "context_refs: a.go", "regression: a_test.go", "estimate: 5m",
 		"---", "===", "\n", "\n\n", "\r\n", "\t", "    indented", "> ", "| a | b |", "[x](y)", "\\", "\x1b[31m", "\u200b",
 		"\u202e", "\xff", "é", "漢字", "🎯", ":", "：", "T001 [P]", "Phase 1: x",
 		"(parallel)", "{{name}}", "%s", "$(x)", "&amp;", "the parser", "counts words", "a.go", "42", "✅", "DONE", "wave: 2",

@@ -241,27 +241,12 @@ func (w *work) reveal(ctx context.Context, s *Space) error {
 	if literal(w.Agent) {
 		return nil
 	}
-	assumed, skipped, err := s.Hidden(ctx)
-	if err != nil {
-		return err
+	files, err := s.Unhide(ctx)
+	if len(files) > 0 {
+		w.Note(fmt.Sprintf("the agent told git to ignore changes of %d file(s), such as %s; they are checked anyway",
+			len(files), files[0]))
 	}
-	if len(skipped) > 0 {
-		if v, err := s.Run(ctx, "config", "--type=bool", "--get", "core.sparseCheckout"); err == nil && v == "true" {
-			skipped = nil // a sparse checkout uses these flags
-		}
-	}
-	for flag, paths := range map[string][]string{"--no-assume-unchanged": assumed, "--no-skip-worktree": skipped} {
-		for part := range slices.Chunk(paths, 200) {
-			if _, err := s.Run(ctx, append([]string{"update-index", flag, "--"}, part...)...); err != nil {
-				return fmt.Errorf("check files that are hidden from git: %w", err)
-			}
-		}
-	}
-	if n := len(assumed) + len(skipped); n > 0 {
-		w.Note(fmt.Sprintf("the agent told git to ignore changes of %d file(s), such as %s; they are checked anyway", n,
-			slices.Concat(assumed, skipped)[0]))
-	}
-	return nil
+	return err
 }
 
 // outsideKey returns a hash of outside findings, to compare attempts.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -278,7 +279,7 @@ func TestACancelStopsAndSaysSo(t *testing.T) {
 	}
 }
 
-// A run with an unknown loop version fails with an error that is not retried.
+// A run with an unknown loop version fails with an error that says what to do and is not retried.
 func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	i := three()
 	i.LoopVersion = 999
@@ -286,7 +287,8 @@ func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 	env := environment(&play{}, &kept)
 	env.ExecuteWorkflow(RunWorkflow, Input{Run: "r", Info: &i})
 	var app *temporal.ApplicationError
-	if err := env.GetWorkflowError(); !errors.As(err, &app) || app.Type() != CoreVersion || !app.NonRetryable() {
+	if err := env.GetWorkflowError(); !errors.As(err, &app) || app.Type() != CoreVersion || !app.NonRetryable() ||
+		!strings.Contains(app.Message(), "start a worker of that version, or start the run again") {
 		t.Errorf("%v", err)
 	}
 }

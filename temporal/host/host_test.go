@@ -265,7 +265,8 @@ func TestALandingIsEnqueued(t *testing.T) {
 			b.service.On("SignalWithStartWorkflow", mock.Anything, "queue of main", flow.EnqueueSignal, l, mock.Anything,
 				flow.QueueWorkflow, flow.Waiting{}).Return(nil, says).Once()
 			_, err := b.call(nil, b.Enqueue, l)
-			if (err != nil) != (says != nil) {
+			var app *temporal.ApplicationError
+			if (err != nil) != (says != nil) || errors.As(err, &app) && app.NonRetryable() {
 				t.Errorf("%v", err)
 			}
 		})

@@ -183,4 +183,9 @@ func TestWhatMovedMeanwhileIsNotRemoved(t *testing.T) {
 	if err := two.removeRefs(ctx, refs, []string{"refs/heads/runplan/p/main"}); err == nil {
 		t.Error("a branch was removed that had moved")
 	}
+	after, err := two.remoteRefs(ctx)
+	must(t, err)
+	if at := after["refs/heads/runplan/p/main"]; at != commit {
+		t.Errorf("the branch is at %q, not at %s", at, commit)
+	}
 }

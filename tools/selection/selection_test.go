@@ -51,7 +51,7 @@ func TestReadGoTellsFailuresApartByWhatTheySay(t *testing.T) {
 	}
 }
 
-// example returns a commit with one candidate of each kind.
+// example returns a commit with five candidates of different kinds.
 func example() commitCase {
 	tests := func(red string) outcomes { return outcomes{"old": "", "red": red} }
 	return commitCase{

@@ -103,7 +103,7 @@ func TestNothingHalfWritten(t *testing.T) {
 	}
 }
 
-// An existing folder stays, unless it is a dataset that may be replaced.
+// An existing folder stays, unless it is a dataset that may be replaced. Nothing is left behind beside it.
 func TestReplace(t *testing.T) {
 	files := []string{file(t, apart(12)...)}
 	dir := filepath.Join(t.TempDir(), "set")
@@ -140,5 +140,8 @@ func TestReplace(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, curate.TrainFile)); errors.Is(err, fs.ErrNotExist) {
 		t.Error("and emptied")
+	}
+	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) != 1 {
+		t.Errorf("left behind: %v, %v", entries, err)
 	}
 }

@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/edits"
 )
 
 // An example of an edit shows unchanged chunks of a long file beside the changed ones, and does not cut the lines
-// close to the change.
+// close to the change. Removed tests, mail addresses and tasks that say nothing make no examples of edits.
 func TestWindowsDoNotTellThePlace(t *testing.T) {
 	var long strings.Builder
 	long.WriteString("package price\n")
@@ -20,14 +22,29 @@ func TestWindowsDoNotTellThePlace(t *testing.T) {
 				"/ 100\n}\n", i, i, i)
 	}
 	r := newRepo(t)
-	r.commit("Begin the shop with carts and prices", "-- price/rates.go --\n"+long.String())
+	const tests = "package price\n\nimport \"testing\"\n\nfunc TestRate1(t *testing.T) { Rate1(1) }\n"
+	r.commit("Begin the shop with carts and prices", "-- price/rates.go --\n"+long.String()+
+		"-- price/rates_test.go --\n"+tests+"\nfunc TestRate2(t *testing.T) { Rate2(2) }\n")
+	r.commit("Remove the slow test of Rate2 and keep that of Rate1", "-- price/rates_test.go --\n"+tests)
+	r.commit("Add the constant Author with the address of the author of Rate1",
+		"-- price/author.go --\npackage price\n\n// Author is the author of Rate1.\nconst Author = \"ada@lovelace.dev\"\n")
+	r.commit("Correct one small mistake", "-- price/author.go --\npackage price\n\nconst Author = \"Ada\"\n")
 	r.commit("Round the rate of thirty percent up", "-- price/rates.go --\n"+
 		strings.Replace(long.String(), "cents * 30 / 100", "(cents*30 + 99) / 100", 1))
 	o := r.options(t.TempDir())
-	if _, err := Run(t.Context(), o); err != nil {
+	m, err := Run(t.Context(), o)
+	if err != nil {
 		t.Fatal(err)
 	}
-	e := examples(t, o.Dir, training.ExecuteCode)[0]
+	if d := cmp.Diff(map[string]int{"it contains a mail address": 1, "the task is too short, and names no code": 1,
+		"it removes or renames a test, which the prompt forbids": 1}, m.Files[training.ExecuteCode].Not); d != "" {
+		t.Error(d)
+	}
+	all := examples(t, o.Dir, training.ExecuteCode)
+	if len(all) != 1 {
+		t.Fatalf("%d examples", len(all))
+	}
+	e := all[0]
 	text := e.Prompt[1].Content
 	if n := strings.Count(text, "lines as in the file:"); n < 2 {
 		t.Errorf("%d windows:\n%s", n, text)

@@ -1,6 +1,7 @@
 package logged
 
 import (
+	"io"
 	"strings"
 	"testing"
 
@@ -230,10 +231,17 @@ func TestSameMessage(t *testing.T) {
 	}
 }
 
-// recent holds a limited number of tasks and drops the oldest.
+// recent holds a limited number of tasks and drops the oldest. It does not hold an error.
 func TestRecent(t *testing.T) {
 	var r recent[int]
 	asked := 0
+	if _, err := r.get("x", func() (int, error) { return 7, io.ErrUnexpectedEOF }); err != io.ErrUnexpectedEOF {
+		t.Errorf("got %v", err)
+	}
+	if v, err := r.get("x", func() (int, error) { return 1, nil }); v != 1 || err != nil {
+		t.Errorf("after an error: %d, %v", v, err)
+	}
+	r = recent[int]{}
 	get := func(key string) int {
 		v, err := r.get(key, func() (int, error) { asked++; return len(key), nil })
 		if err != nil {

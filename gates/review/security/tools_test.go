@@ -236,7 +236,7 @@ func TestToolsAreGates(t *testing.T) {
 	}
 }
 
-// The list of tools is complete and in order.
+// The list of tools has the order in which they run, and docs/review.md has the same tools.
 func TestNames(t *testing.T) {
 	var names []string
 	for _, g := range security.All(false) {
@@ -249,5 +249,20 @@ func TestNames(t *testing.T) {
 		"security:gitleaks", "security:npm-audit"}
 	if !slices.Equal(names, want) {
 		t.Errorf("%v", names)
+	}
+	data, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "review.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed []string
+	for line := range strings.Lines(string(data)) {
+		if name, ok := strings.CutPrefix(line, "| `security:"); ok {
+			name, _, _ = strings.Cut(name, "`")
+			listed = append(listed, "security:"+name)
+		}
+	}
+	slices.Sort(listed)
+	if slices.Sort(names); !slices.Equal(listed, names) {
+		t.Errorf("docs/review.md lists %v, the code %v", listed, names)
 	}
 }
