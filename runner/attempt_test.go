@@ -200,7 +200,7 @@ func TestCostLimit(t *testing.T) {
 			a/r1-c0/merge ok                       ->
 			status a=merged b=working
 			end stopped limited`},
-		"a run that goes on with a higher limit goes on": {plan: "a b", info: Info{MaxCostUSD: 1}, script: `
+		"a run that resumes with a higher limit continues": {plan: "a b", info: Info{MaxCostUSD: 1}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate
 			a/r1-c0/gate error                     ->

@@ -43,7 +43,7 @@ func TestSimulationCatches(t *testing.T) {
 			}
 			return m.Apply(e)
 		}), "at the same time"},
-		"a machine that goes on with work whose ground is gone": {with(nil, func(m *Machine, e Event) []Command {
+		"a machine that continues work whose base is gone": {with(nil, func(m *Machine, e Event) []Command {
 			cmds := m.Apply(e)
 			for _, t := range m.tracks {
 				if len(t.on) > 0 {

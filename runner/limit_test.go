@@ -181,7 +181,7 @@ func TestLimits(t *testing.T) {
 			a/r1-c1/execute limited retry=30       -> run/l2/wait until=30
 			at 30
 			run/l2/wait ok                         -> a/r1-c2/execute agent=y instead=`},
-		"a resume goes on with the agent that took over": {plan: "a", info: two("exit"), script: `
+		"a resume continues with the agent that took over": {plan: "a", info: two("exit"), script: `
 			start                                  -> a/r1-c0/execute agent=x
 			a/r1-c0/execute limited retry=9        -> a/r1-c1/execute agent=y
 			at 5

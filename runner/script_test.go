@@ -71,8 +71,8 @@ func tell(t *testing.T, stories map[string]scenario) {
 	}
 }
 
-// script drives a machine. Each line is a fact and, after an arrow, all the commands that answer it, with
-// those of their fields that matter:
+// script drives a machine. Each line is a fact and, after an arrow, all commands that follow from it, with the fields that
+// matter:
 //
 //	start                                  -> a/r1-c0/execute base=base
 //	a/r1-c0/execute ok commit=c tree=t     -> a/r1-c0/gate commit=c tree=t
@@ -93,10 +93,9 @@ func tell(t *testing.T, stories map[string]scenario) {
 //	approve a/r1-c0/ask                    -> a/r1-c0/commit
 //	deny a/r1-c0/ask reason=no             -> a/r2-c0/execute
 //
-// A fact that starts with the id of a command is the report on it. The number of the line is the seq of its
-// event, and at says how many seconds have gone by. The queue stands in its order, with what is known of each
-// candidate; a resume tells of other workers=, onlimit=, limit= (of the cost), unknown= and agents= where the run goes
-// on with others.
+// A fact that starts with the ID of a command is the report on it. The number of the line is the sequence number of its
+// event, and at= gives the seconds since the start. The queue is in its order, with the known data of each candidate. A
+// resume may change workers=, onlimit=, limit= (of the cost), unknown= and agents=.
 type script struct {
 	*testing.T
 	m    *Machine

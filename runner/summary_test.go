@@ -97,7 +97,7 @@ func TestSummaryOfBatches(t *testing.T) {
 			events: merged("a", 1)[:3],
 			want:   []string{"commit", "edit"},
 		},
-		"a batch that starts is seen before anything is told of it": {
+		"a batch that starts is shown before any other event about it": {
 			plan:   "a b",
 			events: merged("a", 1),
 			want:   []string{"merged", "edit"},

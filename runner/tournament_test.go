@@ -147,7 +147,7 @@ func TestTournament(t *testing.T) {
 			a/r1-c3/judge failed reason=nobody     ->
 			status a=failed
 			end failed batch 1: nobody`},
-		"a failed tournament is what the attempt after a resume is told of": {plan: "a", info: Info{Resample: true, MaxAttempts: 5}, script: `
+		"the attempt after a resume gets the failure of the tournament": {plan: "a", info: Info{Resample: true, MaxAttempts: 5}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute failed                 -> a/r2-c0/sample
 			a/r2-c0/sample ok slots=x,y            -> a/r2-c1/execute

@@ -139,7 +139,7 @@ func testModel(t *testing.T, s *ollamaServer) {
 			t.Errorf("of 40 answers, %d differ", len(different))
 		}
 	})
-	t.Run("the endless one goes on to the limit", func(t *testing.T) {
+	t.Run("the endless model continues to the limit", func(t *testing.T) {
 		_, last := s.chat(t, api.ChatRequest{Model: "model-endless",
 			Messages: []api.Message{{Role: "user", Content: "Talk."}}, Options: map[string]any{"num_predict": 500}})
 		if !last.Done || last.DoneReason != "length" {

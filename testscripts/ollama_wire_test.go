@@ -88,7 +88,7 @@ type wire struct {
 	Error  string
 	Reason string   // why an answer ended
 	Model  string   // that it names
-	Text   string   // of what is no JSON
+	Text   string   // of an answer that is not JSON
 	Keys   []string // "first|more|last KIND NAME" of all values
 }
 

@@ -126,7 +126,7 @@ func (garbler) GRPCServer(_ *goplugin.GRPCBroker, s *grpc.Server) error {
 		ServiceName: "runplan.gate.v1.GateService", HandlerType: (*any)(nil),
 		Methods: []grpc.MethodDesc{{MethodName: "Info",
 			Handler: func(any, context.Context, func(any) error, grpc.UnaryServerInterceptor) (any, error) {
-				return &gatev1.InfoRequest{Host: "\x0b\xff"}, nil // the number of a string, with what is no text
+				return &gatev1.InfoRequest{Host: "\x0b\xff"}, nil // the field number of a string, with invalid UTF-8
 			}}},
 	}, nil)
 	return nil

@@ -61,7 +61,7 @@ func TestRefsAreWhatGitSays(t *testing.T) {
 					}
 					run(t, dir, args...)
 				}
-				if reftable { // it is this folder by which such a repository is known; git goes on with its files
+				if reftable { // this folder marks such a repository; git continues with its files
 					if err := os.Mkdir(filepath.Join(dir, ".git", "reftable"), 0o755); err != nil {
 						t.Fatal(err)
 					}

@@ -48,7 +48,7 @@ func (w *Workspace) DropSpecial() (found []Special, err error) {
 		walk()
 	}
 	if err := errors.Join(left...); err != nil {
-		return found, fmt.Errorf("remove what is no file from %s: %w", w.Dir, err)
+		return found, fmt.Errorf("remove special files from %s: %w", w.Dir, err)
 	}
 	return found, nil
 }

@@ -178,7 +178,7 @@ func TestALongHistoryBeginsAnew(t *testing.T) {
 			first = append(first, true)
 		}
 		if rounds > 0 {
-			first = append(first, false) // what it goes on with was handed out before it started again
+			first = append(first, false) // its next command was handed out before the restart
 		}
 		until := len(p.calls) + 4
 		env.SetOnActivityCompletedListener(func(*activity.Info, converter.EncodedValue, error) {

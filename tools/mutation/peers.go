@@ -80,7 +80,7 @@ func lookPath(name string, env []string) string {
 	return ""
 }
 
-// gremlins reads the lines that it prints as it goes, which a time limit does not lose.
+// gremlins reads the lines that it prints during the run, which a time limit does not lose.
 func gremlins(_, _, out string) (c count, err error) {
 	for line := range strings.SplitSeq(out, "\n") {
 		switch line = strings.TrimSpace(line); {

@@ -349,7 +349,7 @@ func TestNothingLeaks(t *testing.T) {
 			sum += n
 		}
 		if sum != len(all) || m.Train.Examples != len(train) || m.Validation.Examples != len(held) {
-			t.Errorf("seed %d: %d of %d are told of: %+v", seed, sum, len(all), m)
+			t.Errorf("seed %d: %d of %d are reported: %+v", seed, sum, len(all), m)
 		}
 		if share := float64(len(held)) / float64(len(train)+len(held)); share < 0.05 || share > 0.35 {
 			t.Errorf("seed %d: %.2f is kept for validation", seed, share)

@@ -152,7 +152,7 @@ func TestFormats(t *testing.T) {
 					sum += n
 				}
 				if f.Teaches != export.Verdicts && sum != 120+len(extra(120)) {
-					t.Errorf("%d of %d are told of", sum, 120+len(extra(120)))
+					t.Errorf("%d of %d are reported", sum, 120+len(extra(120)))
 				}
 				settings(t, out, f, m)
 			})

@@ -101,7 +101,7 @@ func TestPromotionAsksForEveryFifth(t *testing.T) {
 	}
 }
 
-// A unit with a rejected review is not promoted without another review, whoever wrote it.
+// A unit with a rejected review is not promoted without another review, no matter who wrote it.
 func TestARejectionIsAlwaysAnswered(t *testing.T) {
 	root := t.TempDir()
 	candidate(t, root, "orders", blueprint.AdapterSession, 1)

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -40,6 +41,10 @@ var refused = []struct{ pattern, instead string }{
 	{`steps? aside`, `leaves the chain`},
 	{`(is|are) held against`, `is compared with, is checked against`},
 	{`(has|have|having) no place in`, `must not be in`},
+	{`what (is|are) no|what came of`, `name the thing`},
+	{`as it (goes|was seen)`, `during the run, as recorded`},
+	{`(is|are) told (so|of|what|not)`, `runplan reports, the message says`},
+	{`goes on (and|where|with|to|on)`, `continues`},
 	{`gave up on|beside runs|in vain|likewise|yonder|whither|in its stead`, `plain words`},
 }
 
@@ -90,12 +95,33 @@ func TestPlainEnglish(t *testing.T) {
 		}
 		return nil
 	})
+	if err == nil {
+		err = plainScripts(top, check)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	if files < 500 {
 		t.Errorf("only %d files were read", files)
 	}
+}
+
+// plainScripts checks the comments of the acceptance scripts.
+func plainScripts(top string, check func(place, text string)) error {
+	scripts, err := filepath.Glob(filepath.Join(top, "testscripts", "testdata", "*", "*.txtar"))
+	for _, path := range scripts {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		commands, _, _ := strings.Cut(string(text), "\n-- ")
+		for n, line := range strings.Split(commands, "\n") {
+			if said, ok := strings.CutPrefix(line, "# "); ok {
+				check(fmt.Sprintf("%s:%d", filepath.Base(path), n+1), said)
+			}
+		}
+	}
+	return err
 }
 
 // skippedFolders contain fixtures, build output and third-party code.

@@ -45,7 +45,7 @@ func newSelfFixProcessCommand(a *cli.App) *cobra.Command {
 	var asJSONFlag, all bool
 	cmd := &cobra.Command{
 		Use:   "process [ID]",
-		Short: "Take one feedback as far as it goes",
+		Short: "Process one feedback until it needs a person",
 		Long: `Take the most severe feedback that can continue, and process its stages until it waits for a person or is
 finished; with an ID, that feedback. The result of a stage is stored in its history before anything follows from it, so
 after a kill the next process continues. For waiting feedback, it checks whether it was approved and
