@@ -96,7 +96,7 @@ site: ## render docs as a static site into dist/site
 
 corpus: ## score of the parser, and of the choice of the mode, over the plans of the corpus; CORPUS=dir for another one
 	@$(GO) test -count=1 -run '^TestCorpus$$' -v ./planparse
-	@$(GO) test -count=1 -run '^TestTheQuickerModeIsNamed$$' -v ./routing
+	@$(GO) test -count=1 -run '^TestDecideNamesFasterMode$$' -v ./routing
 
 fuzz: ## run each fuzz target for FUZZTIME
 	@bash .ci/fuzz $(FUZZTIME)

@@ -55,7 +55,7 @@ func TestCloseByHand(t *testing.T) {
 
 // A row that fails is reported and does not block other rows. If no row can continue, the failure is the error
 // (FIX-02).
-func TestOneBadRowIsPassedOver(t *testing.T) {
+func TestFailingRowDoesNotBlockOthers(t *testing.T) {
 	b := newBench(t)
 	b.enqueue("two")
 	triage := b.Stages.Triage
@@ -75,7 +75,7 @@ func TestOneBadRowIsPassedOver(t *testing.T) {
 }
 
 // The next process retries a deferred notification until it succeeds, and then never again (FIX-22).
-func TestDeferredNotificationIsTriedAgain(t *testing.T) {
+func TestDeferredNotificationIsRetried(t *testing.T) {
 	b := newBench(t)
 	if _, err := Enqueue(t.Context(), b.Store,
 		Words{ID: "two", Body: "it is wrong", Severity: "critical", URL: "https://github.com/a/b/pull/1", Source: "test",

@@ -24,7 +24,7 @@ func (s said) One(ctx context.Context, _, _ string) (gates.Report, error) {
 
 // A check that was skipped or failed stops a fix, and only a test that passed makes the merged commit green. A check
 // that could not run gives neither result (FIX-19, FIX-23).
-func TestSkippedIsNotPassed(t *testing.T) {
+func TestSkippedCheckDoesNotPass(t *testing.T) {
 	for status, want := range map[gates.Status]struct{ goesOn, green bool }{
 		gates.Pass: {true, true}, gates.Warn: {true, false}, gates.Fail: {}, gates.Skipped: {}, gates.Errored: {},
 	} {

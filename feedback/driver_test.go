@@ -107,7 +107,7 @@ func (b *bench) process(want Status) Outcome {
 }
 
 // A small job runs each stage once and in order, from the feedback to its end (FIX-01, FIX-04).
-func TestDriveToTheEnd(t *testing.T) {
+func TestDriveRunsEachStageOnce(t *testing.T) {
 	b := newBench(t)
 	if out := b.process(PROpen); !out.Waits.Human || !out.Moved {
 		t.Errorf("%+v", out.Waits)
@@ -137,7 +137,7 @@ func TestDriveToTheEnd(t *testing.T) {
 
 // If a process is killed before or after any of its writes, the next process reaches the same end. It does not repeat
 // a stage whose result was recorded.
-func TestKilledAtEachWrite(t *testing.T) {
+func TestDriveSurvivesKillAtEachWrite(t *testing.T) {
 	whole := newBench(t)
 	whole.small.LineEstimate, whole.signed, whole.merged = 500, true, Merged{Commit: "merged", How: "git"}
 	end := whole.process(Closed)
@@ -195,7 +195,7 @@ func TestKilledAtEachWrite(t *testing.T) {
 }
 
 // Feedback whose class is uncertain is rejected as out of scope, and nothing is planned (FIX-08).
-func TestOutOfScopeIsRejected(t *testing.T) {
+func TestDriveRejectsOutOfScopeFeedback(t *testing.T) {
 	b := newBench(t)
 	b.Stages.Triage = func(context.Context, Item) (Triage, error) {
 		return settle(triageAnswer{Class: ToolFix, RootCause: "r", ConfidencePct: 59})
@@ -208,7 +208,7 @@ func TestOutOfScopeIsRejected(t *testing.T) {
 
 // A stage that could not run is an error and leaves the row unchanged, so that the next process can continue
 // (FIX-09).
-func TestErrorsLeaveTheRow(t *testing.T) {
+func TestStageErrorLeavesRowUnchanged(t *testing.T) {
 	gone := errors.New("gone")
 	for name, breakIt := range map[string]func(*bench){
 		"triage": func(b *bench) {
@@ -242,7 +242,7 @@ func TestErrorsLeaveTheRow(t *testing.T) {
 
 // A fix that is refused is planned again, up to three times in all, and each plan gets the refusals of the plans
 // before it (FIX-15).
-func TestThreeRounds(t *testing.T) {
+func TestRefusedFixGetsThreeRounds(t *testing.T) {
 	for name, at := range map[string]func(*bench){
 		"fix": func(b *bench) {
 			b.Stages.Fix = func(context.Context, Item, Plan) (Fix, error) { return Fix{}, refuse("", "the fix is empty") }
@@ -289,7 +289,7 @@ func TestThreeRounds(t *testing.T) {
 }
 
 // A large job stays in triaged and waits for an approval (C-40); a signature lets it continue.
-func TestLargeJobWaits(t *testing.T) {
+func TestLargeJobWaitsForApproval(t *testing.T) {
 	b := newBench(t)
 	b.small.LineEstimate = MaxLines + 1
 	out := b.process(Triaged)
@@ -312,7 +312,7 @@ func TestLargeJobWaits(t *testing.T) {
 
 // An approval in a row does not count without its signature: a repository that contains rows cannot approve its own
 // jobs.
-func TestApprovalThatNobodySigned(t *testing.T) {
+func TestUnsignedApprovalDoesNotCount(t *testing.T) {
 	b := newBench(t)
 	b.small.LineEstimate = MaxLines + 1
 	out := b.process(Triaged)
@@ -342,7 +342,7 @@ func TestApprovalThatNobodySigned(t *testing.T) {
 
 // If the inbox is not available, the request for approval is deferred with a warning, and the next process tries
 // again (FIX-14).
-func TestNoInboxIsDeferred(t *testing.T) {
+func TestMissingInboxDefersApproval(t *testing.T) {
 	b := newBench(t)
 	b.small.Class = Architectural
 	ask := b.Stages.Ask
@@ -362,7 +362,7 @@ func TestNoInboxIsDeferred(t *testing.T) {
 
 // A change that is larger than planned and exceeds the limit needs an approval, and the next plan gets the measured
 // number of lines.
-func TestMeasuredLinesCount(t *testing.T) {
+func TestLargerChangeNeedsApproval(t *testing.T) {
 	b := newBench(t)
 	lines := MaxLines + 1
 	fix := b.Stages.Fix
@@ -391,7 +391,7 @@ func TestMeasuredLinesCount(t *testing.T) {
 
 // If the regression test fails on the merged commit, the driver raises an alarm and does not close the feedback. It
 // checks another commit on the branch again (FIX-23).
-func TestRedOnTheMergedCommit(t *testing.T) {
+func TestFailedRegressionTestRaisesAlarm(t *testing.T) {
 	b := newBench(t)
 	b.process(PROpen)
 	b.merged, b.green = Merged{Commit: "m1"}, false
@@ -409,7 +409,7 @@ func TestRedOnTheMergedCommit(t *testing.T) {
 }
 
 // A change request that is closed without a merge rejects the feedback.
-func TestClosedWithoutMerge(t *testing.T) {
+func TestClosedChangeRequestRejectsFeedback(t *testing.T) {
 	b := newBench(t)
 	b.process(PROpen)
 	b.merged = Merged{Closed: true}
@@ -417,7 +417,7 @@ func TestClosedWithoutMerge(t *testing.T) {
 }
 
 // Without gh the fix branch remains and is watched: a merge by hand is verified as well.
-func TestNobodyToPublish(t *testing.T) {
+func TestPublishWithoutGhKeepsBranch(t *testing.T) {
 	b := newBench(t)
 	publish := b.Stages.Publish
 	b.Stages.Publish = func(context.Context, Item, Change) (Published, error) {

@@ -9,7 +9,7 @@ import (
 )
 
 // A damaged history is an error and is not repaired by guesses (FIX-06).
-func TestDamagedHistoryStops(t *testing.T) {
+func TestDamagedHistoryIsError(t *testing.T) {
 	b := newBench(t)
 	b.process(PROpen)
 	good, err := b.Store.Get(t.Context(), "one")
@@ -82,7 +82,7 @@ func FuzzRead(f *testing.F) {
 }
 
 // The transitions between states are exactly those of the loop (FIX-04).
-func TestStates(t *testing.T) {
+func TestStateTransitions(t *testing.T) {
 	var all []string
 	for _, from := range []Status{"", Pending, Triaged, InFix, PROpen, Verified, Rejected, Closed} {
 		for _, to := range next()[from] {

@@ -30,7 +30,7 @@ func change(id string) Change {
 
 // An incomplete change is refused before anything is pushed or opened (FIX-20). The client of this test has no
 // programs and no repository, so that any use of them fails.
-func TestNotPublished(t *testing.T) {
+func TestPublishRefusesIncompleteChange(t *testing.T) {
 	for name, hurt := range map[string]func(*Change){
 		"no regression test":          func(c *Change) { c.Plan.Test.Path = "" },
 		"the plan of another":         func(c *Change) { c.Plan.FeedbackID = "two" },
@@ -51,7 +51,7 @@ func TestNotPublished(t *testing.T) {
 }
 
 // A fix never targets the default branch (C-18).
-func TestTargets(t *testing.T) {
+func TestFixNeverTargetsDefaultBranch(t *testing.T) {
 	for name, tt := range map[string]struct {
 		t  Target
 		ok bool
@@ -72,7 +72,7 @@ func TestTargets(t *testing.T) {
 
 // Feedback text stays inside its fences. The plan is parsed as one batch with one task and no commands. Outside of the
 // fences, plan and change request equal those of another text; only the first line is used in the title.
-func FuzzWords(f *testing.F) {
+func FuzzFeedbackTextStaysFenced(f *testing.F) {
 	f.Add(hostileText)
 	f.Add("it's wrong'); DROP TABLE feedback; --")
 	f.Add("~~~~~~~~\n~~~text\n# x\r\n\x00\x1b]0;x\x07 @all closes #1")
@@ -149,7 +149,7 @@ func TestTable(t *testing.T) {
 }
 
 // If the feedback has no address to notify, the notification is deferred with a warning (FIX-22).
-func TestNobodyIsTold(t *testing.T) {
+func TestNotificationWithoutAddressIsDeferred(t *testing.T) {
 	for _, url := range []string{"", "https://example.org/a", "http://github.com/a/b/pull/1",
 		"https://github.com/a/b/commit/1", "https://github.com/a/b/pull/x", "https://u@github.com/a/b/pull/1"} {
 		got, err := (PRClient{}).Notify(t.Context(), Item{ID: "one", URL: url}, Published{})
@@ -160,7 +160,7 @@ func TestNobodyIsTold(t *testing.T) {
 }
 
 // A review gets the findings of earlier reviews of the same class, and of no other class (REV-09).
-func TestEarlierReviewsOfTheSameClass(t *testing.T) {
+func TestReviewGetsEarlierFindingsOfClass(t *testing.T) {
 	b := newBench(t)
 	for id, class := range map[string]Class{"a": ToolFix, "b": Doc} {
 		l := Lesson{Triage: Triage{Class: class}, Rounds: 1,

@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-func TestABatchAnswersOnlyForWhatThePlanNames(t *testing.T) {
+func TestBatchAnswersOnlyForNamedTests(t *testing.T) {
 	gate := Info{Name: "tests:go", Command: "go test ./..."}
 	red := Finding{Rule: "test", Severity: Error, Path: "shop/cart_test.go", Test: "TestCart/with_tax"}
 	for name, tt := range map[string]struct {
@@ -43,7 +43,7 @@ func TestABatchAnswersOnlyForWhatThePlanNames(t *testing.T) {
 	}
 }
 
-func TestNamesOfTests(t *testing.T) {
+func TestTestedFunctionName(t *testing.T) {
 	for test, want := range map[string]string{
 		"TestAdd": "Add", "TestAdd/zero": "Add", "tests/test_calc.py::TestCalc::test_add": "add",
 		"tests.test_calc.TestCalc.test_add": "add",
@@ -56,7 +56,7 @@ func TestNamesOfTests(t *testing.T) {
 }
 
 // A failing test in a group is matched with its batch by the functions that it calls, in the notation of each runner.
-func TestABatchAnswersForTestsInGroups(t *testing.T) {
+func TestBatchAnswersForGroupedTests(t *testing.T) {
 	dir := t.TempDir()
 	const text = "describe('calc', () => {\n  test('gives sums', () => {\n    expect(add(2, 3)).toBe(5);\n  });\n});\n"
 	if err := os.WriteFile(filepath.Join(dir, "calc.test.js"), []byte(text), 0o644); err != nil {

@@ -188,7 +188,7 @@ func mavenSealed(t *testing.T, files map[string]string) Report {
 	return rep
 }
 
-func TestMavenWithoutItsPackagesIsTrouble(t *testing.T) {
+func TestMavenWithoutPackagesReturnsError(t *testing.T) {
 	files := withMaven(t, mavenProject)
 	files["pom.xml"] = strings.Replace(files["pom.xml"], "5.9.2", "5.99.0", 1)
 	dir := tree(t, files)

@@ -149,7 +149,7 @@ func TestCalibrationCatchesNode(t *testing.T) {
 	}
 }
 
-func TestNodeScriptIsRead(t *testing.T) {
+func TestNodeScript(t *testing.T) {
 	for script, want := range map[string]string{
 		"jest": "jest", "cross-env CI=1 jest --ci": "jest", "NODE_ENV=test mocha 'test/**/*.js'": "mocha",
 		"npx vitest run": "vitest", "tsc && node --test": "node",

@@ -23,7 +23,7 @@ func TestCalibratesCargo(t *testing.T) {
 	honest(t, sealed(t, tree(t, files), "tests:rust"), TestCount{Failed: 1})
 }
 
-func TestShellAndMakeSayThatTheyAreUncalibrated(t *testing.T) {
+func TestShellAndMakeAreUncalibrated(t *testing.T) {
 	shell := tree(t, map[string]string{"tests/test-a.sh": "echo 'ok 1 - one'; echo 1..1\n"})
 	made := tree(t, map[string]string{"Makefile": "test:\n\t@echo '2 passed, 0 failed'\n"})
 	for name, dir := range map[string]string{"tests:shell": shell, "tests:make": made} {

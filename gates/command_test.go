@@ -70,7 +70,7 @@ func TestCommandGates(t *testing.T) {
 	}
 }
 
-func TestConfiguredGatesTakeTheirPlace(t *testing.T) {
+func TestConfiguredGatesReplaceDetectedGates(t *testing.T) {
 	dir := tree(t, with(goProject, map[string]string{"web/package.json": `{"scripts":{"test":"x"}}`}))
 	names := func(s Settings) (out []string) {
 		for _, g := range Builtin(dir, s) {

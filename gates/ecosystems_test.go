@@ -225,7 +225,7 @@ var ecosystems = map[string]struct {
 	},
 }
 
-func TestKnowsEcosystems(t *testing.T) {
+func TestDetectEcosystems(t *testing.T) {
 	for name, c := range ecosystems {
 		t.Run(name, func(t *testing.T) {
 			dir := tree(t, c.files)
@@ -263,7 +263,7 @@ func TestKnowsEcosystems(t *testing.T) {
 }
 
 // A missing tool is reported with the install command that fits the files of the project.
-func TestTellsHowToInstallPythonTools(t *testing.T) {
+func TestMissingPythonToolNamesInstallCommand(t *testing.T) {
 	for name, c := range map[string]struct {
 		files map[string]string
 		want  string
@@ -290,7 +290,7 @@ func TestTellsHowToInstallPythonTools(t *testing.T) {
 
 // A tool is reported with its version, from the PATH, from node_modules or from a virtual environment. No program of
 // the tree is run.
-func TestTellsVersions(t *testing.T) {
+func TestToolVersions(t *testing.T) {
 	bin := tree(t, map[string]string{"ruff!": "#!/bin/sh\necho ruff 0.5.1\n", "pnpm!": "#!/bin/sh\necho 10.12.1\n",
 		"node!": "#!/bin/sh\necho v20.1.0\n", "cargo!": "#!/bin/sh\necho 'error: no such command: `clippy`' >&2; exit 101\n"})
 	dir := tree(t, map[string]string{

@@ -13,7 +13,7 @@ import (
 
 // Each file that runplan accepts as formatted is accepted by gofmt too. The test uses a part of the Go sources, both
 // unchanged and damaged.
-func TestGofmtAgreesWithWhatIsFormattedHere(t *testing.T) {
+func TestGoFormattedAgreesWithGofmt(t *testing.T) {
 	if !sameGofmt(os.Environ()) {
 		t.Skip("the gofmt in PATH is not that of the release of Go that built this test, so nothing is decided without it")
 	}
@@ -64,7 +64,7 @@ func TestGofmtAgreesWithWhatIsFormattedHere(t *testing.T) {
 }
 
 // If the gofmt in the PATH is not that of Go, all files are left to it.
-func TestAnotherGofmtIsRun(t *testing.T) {
+func TestForeignGofmtChecksAllFiles(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "gofmt"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -81,7 +81,7 @@ func TestAnotherGofmtIsRun(t *testing.T) {
 }
 
 // Code that takes long to print is left to gofmt.
-func TestNestedCodeIsLeftToGofmt(t *testing.T) {
+func TestNestedCodeUsesGofmt(t *testing.T) {
 	const n = 6000
 	for name, text := range map[string]string{
 		"functions": strings.Repeat("func() { _ = ", n/4) + "1" + strings.Repeat(" }", n/4),

@@ -12,7 +12,7 @@ import (
 )
 
 // The gates read the recorded output of real linters. See testdata/README.md.
-func TestWhatRealLintersWrite(t *testing.T) {
+func TestRealLinterOutput(t *testing.T) {
 	replay := func(file string) string {
 		abs, err := filepath.Abs(filepath.Join("testdata", file))
 		if err != nil {
@@ -79,7 +79,7 @@ func TestWhatRealLintersWrite(t *testing.T) {
 }
 
 // A GitHub annotation names the place before or after the title.
-func TestReadsAnnotations(t *testing.T) {
+func TestReadGitHubAnnotations(t *testing.T) {
 	dir := tree(t, map[string]string{"src/a.js": ""})
 	got, err := readGitHub(&work{subject: Subject{Dir: dir}}, Project{LangNode, ".", "package.json"}, ran{text: "" +
 		"::error file=src/a.js,line=5,endLine=5,col=1,endColumn=10,title=eslint(no-debugger)::`debugger` is not allowed\n" +

@@ -127,7 +127,7 @@ func (m meeting) Check(ctx context.Context, s Subject) (Report, error) {
 }
 
 // A program that cannot fail a tree runs at the same time as the next gate, and its report keeps its position.
-func TestAdvisoryProgramsRunBesideTheNextGate(t *testing.T) {
+func TestAdvisoryProgramsOverlapNextGate(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("one waits for the other"))
 	defer cancel()
 	a, b := make(chan struct{}), make(chan struct{})
@@ -189,7 +189,7 @@ func (c crowd) Check(ctx context.Context, s Subject) (Report, error) {
 }
 
 // If all gates run, suites whose runner tests packages in parallel run two at a time.
-func TestParallelSuitesRunTwoAtATime(t *testing.T) {
+func TestParallelSuitesRunInPairs(t *testing.T) {
 	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("one waits for the other"))
 	defer cancel()
 	var running, most atomic.Int32
@@ -215,7 +215,7 @@ func TestParallelSuitesRunTwoAtATime(t *testing.T) {
 	}
 }
 
-func TestGateErrorIsNeitherPassNorFail(t *testing.T) {
+func TestGateErrorGivesNoVerdict(t *testing.T) {
 	cause := errors.New("no disk")
 	bad := gate("x", Cheap, Pass)
 	bad.err = cause
@@ -241,7 +241,7 @@ func TestGateErrorIsNeitherPassNorFail(t *testing.T) {
 	}
 }
 
-func TestReportsAreTidied(t *testing.T) {
+func TestRunSanitisesReports(t *testing.T) {
 	g := gate("g", Cheap, Pass)
 	g.rep.Findings = []Finding{{Rule: "r", Path: "/etc/passwd", Severity: Error, Message: "\x1b[31mred\x1b[0m SECRET"},
 		{Rule: "s", Severity: "odd", Message: "m"}}

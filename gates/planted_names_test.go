@@ -6,7 +6,7 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 )
 
-func TestPlantedTestsThatAFixtureRepeats(t *testing.T) {
+func TestRepeatedPlantedTestKeepsWorstStatus(t *testing.T) {
 	for name, c := range map[string]struct {
 		seen  []testout.Status
 		fails bool

@@ -175,7 +175,7 @@ test('later', { skip: true }, () => {});
 }
 
 // The advice to install dependencies fits the lock file: npm ci needs one.
-func TestTheAdviceToInstallGoesByTheLockFile(t *testing.T) {
+func TestInstallAdviceFitsLockFile(t *testing.T) {
 	for lock, want := range map[string]string{"": "npm install", "package-lock.json": "npm ci",
 		"npm-shrinkwrap.json": "npm ci", "pnpm-lock.yaml": "pnpm install", "yarn.lock": "yarn install",
 		"bun.lock": "bun install"} {
@@ -329,7 +329,7 @@ func TestNoSuite(t *testing.T) {
 	}
 }
 
-func TestTimeLimitLeavesNothing(t *testing.T) {
+func TestTimeLimitLeavesNoProcess(t *testing.T) {
 	dir := t.TempDir()
 	mark := filepath.Join(t.TempDir(), "pid")
 	gate := Builtin(dir, Settings{Commands: []CommandGate{{
@@ -356,7 +356,7 @@ func TestTimeLimitLeavesNothing(t *testing.T) {
 }
 
 // A test that an agent deletes or skips is a finding, even if the suite passes (RUN-07).
-func TestDeletedTestIsNoticed(t *testing.T) {
+func TestDeletedTestIsReported(t *testing.T) {
 	needs(t, "go")
 	dir := tree(t, goProject)
 	v, err := Run(t.Context(), Builtin(dir, Settings{Detect: true}), Subject{Dir: dir}, nil)

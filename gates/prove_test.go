@@ -51,7 +51,7 @@ func asked(base ...string) Subject {
 	}
 }
 
-func TestWhatRanBeatsWhatWasRead(t *testing.T) {
+func TestCalibratedRunOverridesStaticFindings(t *testing.T) {
 	for name, c := range map[string]struct {
 		suites []Gate
 		s      Subject
@@ -156,7 +156,7 @@ func TestNewTestsAreNamed(t *testing.T) {
 }
 
 // The user wrote a literal plan, so its missing tests are only a warning.
-func TestMissingTestsOfALiteralPlanWarn(t *testing.T) {
+func TestMissingTestsOfLiteralPlanWarn(t *testing.T) {
 	s := asked("TestA", "TestB")
 	s.Literal = true
 	v, err := Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, s, nil)
@@ -165,7 +165,7 @@ func TestMissingTestsOfALiteralPlanWarn(t *testing.T) {
 	}
 }
 
-func TestASuiteThatIsGone(t *testing.T) {
+func TestRemovedSuiteFails(t *testing.T) {
 	s := asked("test_a")
 	s.Changed = []string{"test_a.py"}
 	s.BaseSuites = func(context.Context) ([]string, error) { return []string{"tests:python"}, nil }

@@ -8,7 +8,7 @@ import (
 )
 
 // A coverage threshold applies to the whole suite; a run of one test file ignores it.
-func TestOneFileNeedsNoCoverage(t *testing.T) {
+func TestSingleFileIgnoresCoverageThreshold(t *testing.T) {
 	for tool, files := range map[string]map[string]string{
 		"jest": {
 			"package.json": `{"name":"x","version":"1.0.0","devDependencies":{"jest":"29"},"jest":{"collectCoverage":true,` +

@@ -15,7 +15,7 @@ func (c oneChange) Before(context.Context, string) ([]byte, error) { return []by
 func (c oneChange) After(context.Context, string) ([]byte, error)  { return []byte(c.after), nil }
 
 // Code that is right only if CI is set is a finding, because it is wrong for users.
-func TestCodeThatIsRightOnlyInCI(t *testing.T) {
+func TestCodeDependingOnCIIsReported(t *testing.T) {
 	needs(t, "python3")
 	test := "import unittest\nfrom calc import add\n\n\nclass T(unittest.TestCase):\n    def test_add(self):\n        " +
 		"self.assertEqual(add(2, 3), 5)\n"

@@ -277,7 +277,7 @@ func checkKeys(t *testing.T, path string) {
 }
 
 // Deleted and renamed files disappear from the index with all their data; other files keep their ids.
-func TestIndexForgets(t *testing.T) {
+func TestIndexRemovesDeletedFiles(t *testing.T) {
 	p := newPlace(t, sample)
 	p.index()
 	b, repo := p.base()
@@ -330,7 +330,7 @@ func TestIndexFailsFast(t *testing.T) {
 }
 
 // If indexing is interrupted, the previous index stays unchanged.
-func TestIndexInterrupted(t *testing.T) {
+func TestInterruptedIndexKeepsPrevious(t *testing.T) {
 	p := newPlace(t, sample)
 	p.index()
 	before := dump(t, p.db, raw)
@@ -356,9 +356,9 @@ func TestIndexInterrupted(t *testing.T) {
 	}
 }
 
-// While a transaction changes the index, readers see the previous state. store.TestASecondWriterIsRefused has the
+// While a transaction changes the index, readers see the previous state. store.TestCuratedRefusesSecondWriter has the
 // second writer.
-func TestIndexIsAlone(t *testing.T) {
+func TestReadersSeePreviousIndex(t *testing.T) {
 	p := newPlace(t, sample)
 	p.index()
 	c, err := store.OpenCurated(t.Context(), p.db)
@@ -419,7 +419,7 @@ func TestIndexWithoutAstGrep(t *testing.T) {
 }
 
 // Configuration and comments in the repository cannot hide code from the index, and unreadable files are reported.
-func TestIndexCannotBeBlinded(t *testing.T) {
+func TestRepositoryCannotHideCode(t *testing.T) {
 	p := newPlace(t, `
 -- sgconfig.yml --
 ruleDirs: [nope]

@@ -132,7 +132,7 @@ func TestPlainRemote(t *testing.T) {
 }
 
 // Imports resolve to files by the rules of each language.
-func TestLayout(t *testing.T) {
+func TestImportsResolveByLanguage(t *testing.T) {
 	ids := map[string]int64{}
 	for i, p := range strings.Fields(
 		"a/__init__.py a/b.py a/b/__init__.py a/c/d.py src/e.py tool/x.py tool/y.py stub.pyi w/index.ts w/n.tsx w/o.d.ts " +

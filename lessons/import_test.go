@@ -8,7 +8,7 @@ import (
 )
 
 // Import rejects each invalid file with its line and imports the valid files of the same folder.
-func TestImportRejects(t *testing.T) {
+func TestImportRejectsInvalidFiles(t *testing.T) {
 	files, want := map[string]string{}, map[string]string{}
 	n := 100
 	for name, c := range broken() {
@@ -48,7 +48,7 @@ func TestImportRejects(t *testing.T) {
 }
 
 // Import repairs errors in lesson files if that does not change their meaning, and reports each repair.
-func TestImportMends(t *testing.T) {
+func TestImportRepairsFiles(t *testing.T) {
 	files := map[string]string{
 		"0022-a.md": page("0022", "|-\n    ^\\s*time\\.sleep\\(", `"\btime\\.sleep\("`, "[python]", "[py, bash, js]"),
 		"0038-b.md": page("0038", `"0038"`, "0038", "Sleeping", "Napping", "fix:", "positive_alternative: Wait.\nfix:"),

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestInTextTellsCodeFromText(t *testing.T) {
+func TestInTextSeparatesCodeFromText(t *testing.T) {
 	for text, want := range map[string]bool{
 		"f()\nHERE":                        false,
 		"x = 'HERE'":                       true,

@@ -64,7 +64,7 @@ func TestBuiltInLibrary(t *testing.T) {
 
 // A syntactic lesson finds its bad example and not its good one. Another lesson may find the bad example too, but
 // only if one of the two texts names the other lesson.
-func TestExamples(t *testing.T) {
+func TestLessonsFindBadExamples(t *testing.T) {
 	lib := builtInLibrary(t)
 	s := scanner(t, lib.Lessons, Options{})
 	for _, l := range lib.Lessons {
@@ -87,7 +87,7 @@ func TestExamples(t *testing.T) {
 }
 
 // Each lesson finds further bad examples, and not the similar code that is correct.
-func TestPatterns(t *testing.T) {
+func TestLessonsFindFurtherExamples(t *testing.T) {
 	lib := builtInLibrary(t)
 	s := scanner(t, lib.Lessons, Options{})
 	for id, c := range map[string]struct {
@@ -163,7 +163,7 @@ func hits(r Result, id string) bool {
 }
 
 // The addresses are assembled from parts, because the lesson would otherwise find them in this file.
-func TestAddresses(t *testing.T) {
+func TestAddressLesson(t *testing.T) {
 	s := scanner(t, builtInLibrary(t).Lessons, Options{})
 	for host, want := range map[string]bool{"10.0.0.7": true, "192.168.1.20": true, "8.8.8.8": true, "127.0.0.1": false,
 		"0.0.0.0": false, "254.1.2.3": true} {

@@ -91,7 +91,7 @@ func broken() map[string][3]string {
 	}
 }
 
-func TestParseSaysWhatIsWrong(t *testing.T) {
+func TestParseErrorsNameLine(t *testing.T) {
 	for name, c := range broken() {
 		_, err := Parse("lib/0001-x.md", []byte(c[0]))
 		if err == nil {
@@ -106,7 +106,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 }
 
 // Parse reports all errors of a file at once.
-func TestParseTellsAll(t *testing.T) {
+func TestParseReportsAllErrors(t *testing.T) {
 	_, err := Parse("0001-x.md",
 		[]byte(page("0001", "should-fix", "bad", "[python]", "[x]", "fix: Wait for the condition.\n", "")))
 	var all FileErrors
@@ -139,7 +139,7 @@ func layer(name string, files map[string]string) Layer {
 }
 
 // A lesson of a later layer replaces the one with the same id in an earlier layer, and the library notes it.
-func TestOverlay(t *testing.T) {
+func TestLaterLayerReplacesLesson(t *testing.T) {
 	user := layer("user", map[string]string{"0060-a.md": page("0060"), "0029-b.md": page("0029", "Sleeping", "Dreaming"),
 		"README.md": "hello"})
 	project := layer("project", map[string]string{"0060-c.md": page("0060", "should-fix", "blocker")})
@@ -162,7 +162,7 @@ func TestOverlay(t *testing.T) {
 	}
 }
 
-func TestDuplicateInOneLayer(t *testing.T) {
+func TestLoadRefusesDuplicateInLayer(t *testing.T) {
 	_, err := Load(layer("user", map[string]string{"0060-a.md": page("0060"), "0060-b.md": page("0060")}))
 	if err == nil || !strings.HasPrefix(err.Error(), "user/0060-b.md:2: lesson 0060 is in 0060-a.md already") {
 		t.Errorf("%v", err)

@@ -47,7 +47,7 @@ func TestPosition(t *testing.T) {
 }
 
 // A pattern matches within one line, unless it mentions line feeds.
-func TestLines(t *testing.T) {
+func TestPatternMatchesWithinLine(t *testing.T) {
 	oneLine := one(t, `^\s*time\.sleep\(`, `wait\s*for[^;]*ever`)
 	if r := oneLine.Source("a.py", []byte("wait\nfor\never\nwait for ever")); len(r.Hits) != 1 || r.Hits[0].Line != 4 {
 		t.Errorf("%+v", r.Hits)
@@ -158,7 +158,7 @@ func below(t testing.TB, dir string) []string {
 }
 
 // A scan reports each file that it does not check, with the reason.
-func TestSkipped(t *testing.T) {
+func TestScanReportsSkippedFiles(t *testing.T) {
 	dir := t.TempDir()
 	const bad = "time.sleep(1)\n"
 	for name, text := range map[string]string{
@@ -216,7 +216,7 @@ func TestSkipped(t *testing.T) {
 }
 
 // An unreadable file is an error and never counts as clean.
-func TestUnreadable(t *testing.T) {
+func TestUnreadableFileIsError(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "")
 	if err := os.Chmod(filepath.Join(dir, "a.py"), 0); err != nil || os.Geteuid() == 0 {
@@ -227,7 +227,7 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-func TestCancelled(t *testing.T) {
+func TestScanStopsOnCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := one(t).Scan(ctx, ".", []string{"scan_test.go"}); !errors.Is(err, context.Canceled) {
@@ -237,7 +237,7 @@ func TestCancelled(t *testing.T) {
 
 // The result of a scan does not depend on the number of workers, and very long lines and many files are scanned
 // completely.
-func TestLongLinesAndManyFiles(t *testing.T) {
+func TestScanResultIgnoresWorkerCount(t *testing.T) {
 	s := one(t, `^\s*time\.sleep\(`, `time\.sleep\(`)
 	long := bytes.Repeat([]byte("x = 1; "), 1<<20)
 	copy(long[5<<20:], "time.sleep(1)")
@@ -279,7 +279,7 @@ func TestExcerptHidesSecrets(t *testing.T) {
 }
 
 // A lesson of severity lesson-learned has no findings, and a lesson can exclude paths.
-func TestNoFindings(t *testing.T) {
+func TestLessonsWithoutFindings(t *testing.T) {
 	if r := one(t, "should-fix", "lesson-learned").Source("a.py", []byte("time.sleep(1)")); len(r.Hits) != 0 {
 		t.Errorf("%+v", r.Hits)
 	}

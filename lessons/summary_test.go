@@ -10,7 +10,7 @@ import (
 )
 
 // SUMMARY.md agrees with the lesson files; go test ./lessons -run Summary -args -update-summary rewrites it.
-func TestSummaryIsFresh(t *testing.T) {
+func TestSummaryMatchesLessons(t *testing.T) {
 	update := flag.Lookup("update-summary") != nil && flag.Lookup("update-summary").Value.String() == "true"
 	path := filepath.Join("library", SummaryFile)
 	have, err := os.ReadFile(path)
@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 }
 
 // Each lesson that the text of SUMMARY.md cites exists.
-func TestSummaryCites(t *testing.T) {
+func TestSummaryCitesExistingLessons(t *testing.T) {
 	lib := builtInLibrary(t)
 	text, err := Summary(lib)
 	if err != nil {

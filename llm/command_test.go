@@ -31,7 +31,7 @@ func program(t *testing.T, script string) (llm.Options, llm.Request) {
 
 // The command gets the question on standard input in the layout of prompts/command.md, and the same environment as an
 // agent.
-func TestCommandIsAsked(t *testing.T) {
+func TestCommandGetsQuestionOnStdin(t *testing.T) {
 	o, r := program(t,
 		`cat > "$0.stdin"; echo "$@" > "$0.args"; env > "$0.env"; pwd > "$0.pwd"; ls -A > "$0.ls"; echo it is fine; echo progress >&2`)
 	for form, schema := range map[string]string{
@@ -127,7 +127,7 @@ func TestCommandCancelled(t *testing.T) {
 	}
 }
 
-func TestCommandThatIsNot(t *testing.T) {
+func TestCommandNeedsProgramAndModel(t *testing.T) {
 	o, r := program(t, "")
 	r.Model.Command = []string{"no-such-program-anywhere"}
 	if _, err := llm.New(o).Complete(t.Context(), r); err == nil ||

@@ -84,7 +84,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-func TestJSONNeedsASchema(t *testing.T) {
+func TestJSONNeedsSchema(t *testing.T) {
 	asked := llm.CompleterFunc(
 		func(context.Context, llm.Request) (llm.Response, error) { t.Error("asked"); return llm.Response{}, nil })
 	if _, _, err := llm.JSON[verdict](t.Context(), asked, llm.Request{Prompt: "x"}); err == nil {

@@ -33,7 +33,7 @@ func TestFakeConforms(t *testing.T) {
 
 // The request tells the server not to truncate or shift the prompt, and contains nothing but the question and its
 // settings.
-func TestOllamaIsAsked(t *testing.T) {
+func TestOllamaRequest(t *testing.T) {
 	srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "q"}},
 		Answers: []llmtest.Answer{{Stage: "execute_code", Text: "yes", PromptTokens: 11, AnswerTokens: 1}}})
 	c := llm.New(llm.Options{})
@@ -69,7 +69,7 @@ func TestOllamaIsAsked(t *testing.T) {
 }
 
 // Settings without a value are left to the server, and token counts that it does not report are unknown.
-func TestOllamaUnknowns(t *testing.T) {
+func TestOllamaReportsUnknownTokenCounts(t *testing.T) {
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/api/show" {
 			_, _ = w.Write([]byte(`{"model_info":{}}`))
@@ -150,7 +150,7 @@ func TestOllamaFaults(t *testing.T) {
 
 // A failed call also reports its token counts and its duration; the partial answer is used only for the log
 // (RETR-12).
-func TestOllamaTellsWhatFailedCallsTook(t *testing.T) {
+func TestOllamaReportsUsageOfFailedCalls(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer     llmtest.Answer
 		partial    string
@@ -179,7 +179,7 @@ func TestOllamaTellsWhatFailedCallsTook(t *testing.T) {
 }
 
 // A call is retried after a temporary error and returns the answer of the successful try.
-func TestOllamaTriesAgain(t *testing.T) {
+func TestOllamaRetriesTemporaryErrors(t *testing.T) {
 	srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "q"}}, Answers: []llmtest.Answer{
 		{Times: 1, Fault: llmtest.Busy}, {Times: 1, Fault: llmtest.Quiet, After: 1, Text: "half of it"}, {Text: "whole"},
 	}})
@@ -191,7 +191,7 @@ func TestOllamaTriesAgain(t *testing.T) {
 
 // A timeout and a cancellation by the caller are different errors, both before the first word of the answer and after
 // it.
-func TestOllamaLimits(t *testing.T) {
+func TestOllamaTimeoutDiffersFromCancellation(t *testing.T) {
 	for name, a := range map[string]llmtest.Answer{
 		"before the first word": {Delay: 60_000, Text: "late"},
 		"in the middle":         {Delay: 40, Fault: llmtest.Slow, Text: strings.Repeat("word", 5000)},
@@ -218,7 +218,7 @@ func TestOllamaLimits(t *testing.T) {
 
 // A window larger than that of the model, and a model that the server runs on another host, are refused before any
 // part of the question is sent.
-func TestOllamaLooksAtTheModelFirst(t *testing.T) {
+func TestOllamaChecksModelBeforeQuestion(t *testing.T) {
 	srv := llmtest.Start(t,
 		llmtest.Script{Models: []llmtest.Model{{Name: "q", Context: 2048},
 			{Name: "big-cloud", RemoteHost: "https://ollama.com:443"}}})
@@ -241,7 +241,7 @@ func TestOllamaLooksAtTheModelFirst(t *testing.T) {
 	}
 }
 
-func TestOllamaIsDown(t *testing.T) {
+func TestOllamaReportsUnreachableServer(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -257,7 +257,7 @@ func TestOllamaIsDown(t *testing.T) {
 }
 
 // Requests to this machine never use a proxy, even if the environment sets one.
-func TestLoopbackGoesThroughNoProxy(t *testing.T) {
+func TestLoopbackBypassesProxy(t *testing.T) {
 	t.Setenv("HTTP_PROXY", "http://127.0.0.1:1")
 	t.Setenv("http_proxy", "http://127.0.0.1:1")
 	srv := llmtest.Start(t, llmtest.Script{Models: []llmtest.Model{{Name: "q"}}, Answers: []llmtest.Answer{{Text: "yes"}}})
@@ -266,7 +266,7 @@ func TestLoopbackGoesThroughNoProxy(t *testing.T) {
 	}
 }
 
-func TestNobodySignsIn(t *testing.T) {
+func TestOllamaRefusesSignIn(t *testing.T) {
 	for _, url := range []string{"https://ollama.com", "https://OLLAMA.com.", "https://api.ollama.com/x"} {
 		if _, err := llm.New(llm.Options{}).Complete(t.Context(), request(url)); err == nil ||
 			!strings.Contains(err.Error(), "not support") {

@@ -33,7 +33,7 @@ func TestRoles(t *testing.T) {
 
 // MODEL-04: the model of the request comes first, then the override of the stage, then its adapter, then the model of
 // the role.
-func TestResolution(t *testing.T) {
+func TestModelResolution(t *testing.T) {
 	m := config.Models{
 		Coding: "c", Reasoning: "r", BaseURL: "http://localhost:1", MaxTokens: 7, CodingWindow: 100, CodingTemperature: 0.5,
 		ReasoningTemperature: 0.3,
@@ -98,7 +98,7 @@ func TestResolution(t *testing.T) {
 	}
 }
 
-func TestRouterRefuses(t *testing.T) {
+func TestRouterRefusesInvalidSettings(t *testing.T) {
 	if _, err := llm.NewRouter(config.Default().Models, llm.RouterOptions{}); !errors.Is(err, llm.ErrNoModels) ||
 		!strings.Contains(err.Error(), "runplan init") {
 		t.Errorf("no [models]: %v", err)
@@ -137,7 +137,7 @@ func TestRouterRefuses(t *testing.T) {
 	}
 }
 
-func TestModelsAreListedOnce(t *testing.T) {
+func TestModelsListsEachModelOnce(t *testing.T) {
 	r, err := llm.NewRouter(
 		config.Models{Coding: "a", Reasoning: "a", BaseURL: "http://localhost:1",
 			Overrides: map[string]string{"scope": "b", "review": "a"}}, llm.RouterOptions{})

@@ -141,7 +141,7 @@ javascript (1 file). Errors: .catch(…) (1). Functions: 1, in lines the median 
 }
 
 // Without ast-grep only Go is analyzed, and the note names what is missing.
-func TestDiscoverWithoutTheProgram(t *testing.T) {
+func TestDiscoverWithoutAstGrep(t *testing.T) {
 	dir, _ := tree(t, []byte(mixedTree))
 	s, err := Discover(t.Context(), Program{}, dir, os.Environ())
 	if err != nil || s.Note != MissingNote || len(s.Languages) != 1 || s.Languages[0].Language != "go" {
@@ -153,7 +153,7 @@ func TestDiscoverWithoutTheProgram(t *testing.T) {
 }
 
 // Discover reads only a sample of a large tree, and its text has a maximum length.
-func TestDiscoverIsBounded(t *testing.T) {
+func TestDiscoverLimitsSampleAndText(t *testing.T) {
 	dir := t.TempDir()
 	for i := range sampleFiles + 100 {
 		write(t, dir, fmt.Sprintf("p%03d/a.go", i), fmt.Sprintf("package a\n\nimport \"example.com/%s/x%d\"\n\nfunc f() {\n}\n", strings.Repeat("long", 50), i))

@@ -160,7 +160,7 @@ func TestLoadLayers(t *testing.T) {
 	}
 }
 
-func TestLoadRefuses(t *testing.T) {
+func TestLoadRefusesInvalidRules(t *testing.T) {
 	const rest = "language: python\nmessage: m\nrule: {pattern: x}\n"
 	for name, tc := range map[string]struct{ text, want string }{
 		"yaml":      {"id: [\n", "x.yml:1: not a YAML rule"},

@@ -101,7 +101,7 @@ func interpreter(text []byte) string {
 	return "bash"
 }
 
-// isProse reports whether a file name indicates text or data without a language in ast-grep. TestProseIsNotLookedAt
+// isProse reports whether a file name indicates text or data without a language in ast-grep. TestAstGrepIgnoresProseFiles
 // checks this with ast-grep.
 func isProse(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {

@@ -39,7 +39,7 @@ func (n need) String() string {
 	return join(n.all, " & ")
 }
 
-func TestNeedOfARule(t *testing.T) {
+func TestNeedOfRule(t *testing.T) {
 	for text, want := range map[string]string{
 		// atoms
 		`{pattern: asyncio.create_task($$$A)}`:                  `(asyncio & create_task)`,
@@ -92,7 +92,7 @@ func TestNeedOfARule(t *testing.T) {
 	}
 }
 
-func TestNeedOfAnExpression(t *testing.T) {
+func TestNeedOfExpression(t *testing.T) {
 	for expr, texts := range map[string][2]string{ // in which it can and cannot match, as Rust reads it
 		`^async$`:                 {"an async def", "asynx"},
 		`^\w*[eE]rr\w* != nil$`:   {"if éerr2 != nil {", "if err == nil {"},
@@ -129,7 +129,7 @@ func TestNeedOfAnExpression(t *testing.T) {
 	}
 }
 
-func TestWordsStandAlone(t *testing.T) {
+func TestHasWordMatchesWholeWords(t *testing.T) {
 	for text, want := range map[string]bool{
 		"for": true, "\tfor{": true, "1for x": true, "before": false, "for_": false, "format for": true, "for1": false,
 		"éfor": true, "fo": false, "": false, "(for)": true,
@@ -262,7 +262,7 @@ func broken(rnd *rand.Rand, text string) string {
 }
 
 // No built-in rule loses a finding because a file that it matches was considered not to meet its need.
-func TestNeedsLoseNothing(t *testing.T) {
+func TestNeedsKeepAllFindings(t *testing.T) {
 	c := proof{t: t, p: program(t), rules: builtin(t), found: map[string]int{}}
 	brokenExamples(t, c.check)
 	sourceTrees(t, c.check)
@@ -279,7 +279,7 @@ func TestNeedsLoseNothing(t *testing.T) {
 }
 
 // The same holds for rules that are randomly combined from all rule elements.
-func TestNeedsOfRandomRulesLoseNothing(t *testing.T) {
+func TestNeedsOfRandomRulesKeepFindings(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 4))
 	atoms := map[string][]string{
 		"go": {
@@ -377,7 +377,7 @@ func TestNeedsOfRandomRulesLoseNothing(t *testing.T) {
 }
 
 // A scan does not start ast-grep if no file meets the need of a rule; files with suppressions are always checked.
-func TestTheProgramIsNotStartedForNothing(t *testing.T) {
+func TestScanSkipsUnneededAstGrep(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.go", "package a\n\nconst A = 1\n")
 	write(t, dir, "b.py", "x = 1\n")
@@ -425,7 +425,7 @@ func TestTheProgramIsNotStartedForNothing(t *testing.T) {
 }
 
 // A file in a language that only ast-grep recognizes, or in several languages, is scanned with all rules.
-func TestFilesInOtherLanguagesAreNotSifted(t *testing.T) {
+func TestOtherLanguagesGetAllRules(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.html", "<script>\ntry { work() } catch (e) {}\n</script>\n")
 	write(t, dir, "b.go", "package b\n")
@@ -454,7 +454,7 @@ func FuzzNeed(f *testing.F) {
 }
 
 // If an expression matches a part of a text, its need holds for the whole text.
-func FuzzNeedOfAnExpression(f *testing.F) {
+func FuzzNeedOfExpression(f *testing.F) {
 	for _, expr := range []string{`^\w*[eE]rr\w* != nil$`, `(?i)(sleep|back_?off)`, `a*(b|c)d?`, `^(x|)y\b`, `[\s;]+end`} {
 		f.Add(expr, "if myErr != nil { Sleep() }", 3, 15)
 	}

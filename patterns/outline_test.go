@@ -59,7 +59,7 @@ func TestNodes(t *testing.T) {
 }
 
 // Invalid output of ast-grep is an error and never an empty outline.
-func TestNodesOfAProgramThatFails(t *testing.T) {
+func TestNodesRejectsInvalidOutput(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "x\n")
 	for name, tc := range map[string]struct{ script, want string }{
@@ -103,7 +103,7 @@ func FuzzDecodeNode(f *testing.F) {
 }
 
 // The output is read in pieces of any size, and at most one line of it is buffered.
-func TestAnswerInPieces(t *testing.T) {
+func TestNodesReadsOutputInPieces(t *testing.T) {
 	line := func(file string, start int) string {
 		return fmt.Sprintf(`{"text":"x","range":{"byteOffset":{"start":%d,"end":%d}},"file":%q,"ruleId":"r"}`, start, start+1,
 			file)
@@ -128,7 +128,7 @@ func TestAnswerInPieces(t *testing.T) {
 }
 
 // Output that exceeds the limit is an error; the call does not wait for its end.
-func TestAnswerTooLong(t *testing.T) {
+func TestNodesLimitsOutput(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "x\n")
 	if _, _, err := fake(t, "exec yes xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx").Nodes(t.Context(), dir,

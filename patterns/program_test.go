@@ -22,7 +22,7 @@ func rule(t *testing.T, text string) []Rule {
 }
 
 // An invalid rule is an error that names the rule, also between valid ones, and never a scan without hits.
-func TestABrokenRuleIsAnError(t *testing.T) {
+func TestScanReportsInvalidRule(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", badPython)
 	p := program(t)
@@ -67,7 +67,7 @@ func fake(t *testing.T, text string) Program {
 }
 
 // Each failure and each invalid output of ast-grep is an error, and never a clean scan.
-func TestAProgramThatFailsIsAnError(t *testing.T) {
+func TestScanReportsProgramFailure(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", badPython)
 	const looked = "echo 'sg: entity|file|a.py: language=Python,appliedRuleCount=2' >&2\n"

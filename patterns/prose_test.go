@@ -7,7 +7,7 @@ import (
 )
 
 // The prose files that runplan does not pass to ast-grep are files that ast-grep itself ignores.
-func TestProseIsNotLookedAt(t *testing.T) {
+func TestAstGrepIgnoresProseFiles(t *testing.T) {
 	p, dir := program(t), t.TempDir()
 	var files []source
 	for _, name := range []string{"a.txt", "a.log", "a.csv", "a.tsv", "a.rst", "a.adoc", "a.toml", "a.ini", "a.cfg",

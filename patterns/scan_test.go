@@ -33,7 +33,7 @@ func reasons(skipped []Skip) map[string]string {
 }
 
 // Blind spot 1: ast-grep does not report a missing path by its exit status.
-func TestAMissingPathIsASkip(t *testing.T) {
+func TestScanReportsMissingPath(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", badPython)
 	res := scan(t, dir, "a.py", "gone.py")
@@ -52,7 +52,7 @@ func TestAMissingPathIsASkip(t *testing.T) {
 }
 
 // Blind spot 2: ast-grep silently ignores files that it does not open or cannot read.
-func TestWhatTheProgramCannotReadIsASkip(t *testing.T) {
+func TestScanReportsUnreadableFiles(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "latin.py", "# caf\xe9\n"+badPython)
 	write(t, dir, "huge.py", strings.Repeat("x = 1\n", maxFile/6)+badPython)
@@ -121,7 +121,7 @@ func TestScriptsWithoutExtension(t *testing.T) {
 }
 
 // Blind spot 3: without paths, ast-grep scans the whole working directory.
-func TestNoFilesIsNoScan(t *testing.T) {
+func TestScanWithoutPathsScansNothing(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", badPython)
 	if res := scan(t, dir); len(res.Hits) != 0 || res.Scanned != 0 {
@@ -134,7 +134,7 @@ func TestNoFilesIsNoScan(t *testing.T) {
 
 // Blind spot 4: the configuration of the scanned repository can declare Python files as JavaScript, or make the scan
 // fail.
-func TestTheRepositorysConfigurationIsNotUsed(t *testing.T) {
+func TestScanIgnoresRepositoryConfiguration(t *testing.T) {
 	for name, config := range map[string]string{
 		"blinding": "ruleDirs: []\nlanguageGlobs:\n  javascript: ['*.py']\n",
 		"broken":   "ruleDirs: {]\n",
@@ -218,7 +218,7 @@ unused.py:1:1: hint: this comment has no effect: bare-except finds nothing in li
 }
 
 // A string that looks like a suppression comment is not a suppression.
-func TestSuppressionInAString(t *testing.T) {
+func TestSuppressionIgnoresStrings(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "text = "+"\"\"\""+"\n# ast-grep-ignore\n# runplan:ignore bare-except\n"+"\"\"\""+"\n")
 	write(t, dir, "a.java",
@@ -232,7 +232,7 @@ func TestSuppressionInAString(t *testing.T) {
 }
 
 // A rule can suggest a fix, and can apply to a language without built-in rules.
-func TestFixAndOtherLanguages(t *testing.T) {
+func TestRulesSupportFixesAndOtherLanguages(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.rs", "fn main() { x.unwrap(); }\n")
 	write(t, dir, "b.rs", "// runplan:ignore no-unwrap it was checked above\nfn main() { x.unwrap(); }\n")
@@ -246,7 +246,7 @@ func TestFixAndOtherLanguages(t *testing.T) {
 }
 
 // Blind spot 6: ast-grep reports a path twice if it is given twice.
-func TestAPathCountsOnce(t *testing.T) {
+func TestScanReportsRepeatedPathOnce(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", badPython)
 	res := scan(t, dir, "a.py", "./a.py", "x/../a.py", filepath.Join(dir, "a.py"))
@@ -256,7 +256,7 @@ func TestAPathCountsOnce(t *testing.T) {
 }
 
 // Blind spot 7: rules find nothing in code that ast-grep cannot parse.
-func TestWhatIsNotParsedIsSaid(t *testing.T) {
+func TestScanReportsUnparsedCode(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "a.py", "def (:\n  x = = 1\n")
 	write(t, dir, "b.py", "x = 1\n")
@@ -265,7 +265,7 @@ func TestWhatIsNotParsedIsSaid(t *testing.T) {
 	}
 }
 
-func TestPathsOutsideAreRefused(t *testing.T) {
+func TestScanRefusesOutsidePaths(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{"../a.py", "/etc/passwd", "."} {
 		if _, err := Scan(t.Context(), Program{Path: "x"}, dir, []string{path}, nil); err == nil {
@@ -274,7 +274,7 @@ func TestPathsOutsideAreRefused(t *testing.T) {
 	}
 }
 
-func TestOddNames(t *testing.T) {
+func TestScanAcceptsUnusualFileNames(t *testing.T) {
 	dir := t.TempDir()
 	names := []string{"-rf.py", "sp ace.py", "ümlaut.py", "a: b.py", "--rule.py", "[x].py", "$(x).py", ".hidden/a.py"}
 	for _, n := range names {
@@ -334,7 +334,7 @@ func TestManyFilesInChunks(t *testing.T) {
 }
 
 // The globs of a rule are relative to the scanned folder, also for temporary copies of files.
-func TestGlobsOfRules(t *testing.T) {
+func TestRuleGlobsAreRelativeToFolder(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"src/a.py", "src/deep/b.py", "lib/c.py"} {
 		write(t, dir, name, "evil()\n")

@@ -17,7 +17,7 @@ func goodPlan() string {
 		"Run: `go test ./...`", "Expected: PASS")
 }
 
-func TestCheckPraisesAGoodPlan(t *testing.T) {
+func TestCheckGivesGoodPlanFullScore(t *testing.T) {
 	r := Check(parse(t, goodPlan()))
 	if !r.Valid || r.Score != 100 || len(r.Advice) != 0 {
 		t.Errorf("got %+v", r)
@@ -32,7 +32,7 @@ func TestCheckPraisesAGoodPlan(t *testing.T) {
 }
 
 // File blocks count as named files, and a dimension that does not apply to a plan costs no points.
-func TestCheckOfALiteralPlan(t *testing.T) {
+func TestCheckScoresLiteralPlan(t *testing.T) {
 	r := Check(parse(t, in("# P", "## Batch 1: The function", "### Task 1: Write it", "'''go file=greet.go",
 		"package greet", "'''", "Run: `go vet ./...`", "Expected: PASS")))
 	got := map[string]string{}

@@ -145,7 +145,7 @@ func TestDialects(t *testing.T) {
 	})
 }
 
-func TestTitlesOfBoxes(t *testing.T) {
+func TestBoxTitles(t *testing.T) {
 	p := parse(t, in("# T", "", "## Phase 1: A", "", "- [ ] **T001** — First", "- [ ] **T002** `[P]` — Second",
 		"- [ ] T003 \\[P\\] Third", "- [ ] ~~T004 Fourth~~ dropped",
 		"", "## Phase 2: B", "", "- [ ] T005 - Fifth"))
@@ -163,7 +163,7 @@ func TestTitlesOfBoxes(t *testing.T) {
 }
 
 // The list of files ends at the first step; after a comma it continues on the next line.
-func TestFilesBetweenSteps(t *testing.T) {
+func TestFilesListEndsAtFirstStep(t *testing.T) {
 	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "- Modify: `a.go`,", "  `b/c.go`;",
 		"  `d.go` (its tests)", "- Create: `e.go`", "  and no `f.go`", "",
 		"- [ ] Add `g` in `h.toml`", "- [ ] Remove/rewrite the tests"))
@@ -175,7 +175,7 @@ func TestFilesBetweenSteps(t *testing.T) {
 }
 
 // Each item of a numbered list is a batch that is not empty, and the lines below the item belong to it.
-func TestListAsTasks(t *testing.T) {
+func TestNumberedItemsAreBatches(t *testing.T) {
 	p := parse(t, in("# T", "", "## Steps", "", "1. Add the table", "2. Read it", "   Run: `make`"))
 	if b := p.Batches; len(b) != 2 || b[0].Empty || b[0].Title != "Add the table" || b[0].EndLine != 5 ||
 		b[1].Commands[0].Run != "make" || len(p.Errors()) > 0 {
@@ -184,7 +184,7 @@ func TestListAsTasks(t *testing.T) {
 }
 
 // A version number is not a file, and an empty box ends a list of files.
-func TestVersionsAreNoFiles(t *testing.T) {
+func TestVersionNumbersAreNotFiles(t *testing.T) {
 	p := parse(t, in("# T", "", "### Task 1: A", "", "**Files:**", "- Modify: `x.toml` from `1.4` to `2.0.0rc1`",
 		"- Modify: 2.0.0rc1", "- Modify: `v1.2.3-beta.2`, `>=3.11`, `1.x`, `1.0.dev3`",
 		"- Modify: `1.2.md`, `v2.py`, `2024.01.txt`, `7z.1`, `v1.2/a`", "- [ ]"))
@@ -195,7 +195,7 @@ func TestVersionsAreNoFiles(t *testing.T) {
 }
 
 // A plan inside a code fence keeps its line numbers, and no batch contains the fence.
-func TestWrappedPlanKeepsItsLines(t *testing.T) {
+func TestFencedPlanKeepsLineNumbers(t *testing.T) {
 	p := parse(t, in("'''md", "# T", "", "### Task 1: A", "", "- [ ] a", "'''"))
 	b := p.Batches[0]
 	if b.StartLine != 4 || b.EndLine != 6 || b.Tasks[0].Steps[0].Line != 6 || strings.Contains(b.Text, "```") {
@@ -204,7 +204,7 @@ func TestWrappedPlanKeepsItsLines(t *testing.T) {
 }
 
 // If the todos of a plan are in the front matter, its body is the preamble for each of them.
-func TestBodyBehindTodos(t *testing.T) {
+func TestFrontMatterTodosShareBody(t *testing.T) {
 	p := parse(t, in("---", "todos:", "  - id: a", "    content: First", "---", "", "# T", "", "Why.", "", "## How", "",
 		"So."))
 	if !strings.Contains(p.Preamble, "Why.") || !strings.Contains(p.Preamble, "So.") {
@@ -213,7 +213,7 @@ func TestBodyBehindTodos(t *testing.T) {
 }
 
 // A label may start with ASCII letters and contain other ones.
-func TestLabelsOfCommands(t *testing.T) {
+func TestCommandLabelsMayMixScripts(t *testing.T) {
 	p := parse(t, in("# T", "", "### Aufgabe 1: A", "", "Ausführen: `go test`", "Erwartet: PASS", "", "Exécuter : `make`"))
 	if c := p.Batches[0].Commands; len(c) != 2 || c[0].Run != "go test" || c[0].Expected != "PASS" || c[1].Run != "make" {
 		t.Errorf("%+v", c)
@@ -221,7 +221,7 @@ func TestLabelsOfCommands(t *testing.T) {
 }
 
 // A document without batches has no briefs, so none of its lines reaches an agent.
-func TestCoverageWithoutUnits(t *testing.T) {
+func TestCoverageWithoutBatches(t *testing.T) {
 	src := in("# T", "", "## Why", "", "Text.")
 	if c := parse(t, src).Cover([]byte(src)); c.Nobody != c.Lines || c.Lines != 3 {
 		t.Errorf("%+v", c)
@@ -241,7 +241,7 @@ func TestGSDTitle(t *testing.T) {
 }
 
 // A horizontal rule between two tasks does not count as a line that is missing from the briefs.
-func TestCoverageOfRules(t *testing.T) {
+func TestCoverageIgnoresHorizontalRules(t *testing.T) {
 	src := in("### Task 1: A", "Text.", "", "---", "", "### Task 2: B", "Text.", "", "---", "", "## Notes", "Text.")
 	c := parse(t, src).Cover([]byte(src))
 	var nobody []int

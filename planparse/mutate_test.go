@@ -118,7 +118,7 @@ var mutations = []mutation{
 
 // If a typing error loses a task, batch, dependency or reference, the parser reports a diagnostic that the plan did
 // not have before, and it never panics. MUTATIONS sets the number of changes per plan, and SEED the random seed.
-func TestNoTaskIsLostInSilence(t *testing.T) {
+func TestParseReportsLostTasks(t *testing.T) {
 	times := 2000
 	if testing.Short() {
 		times = 60

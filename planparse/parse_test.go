@@ -79,7 +79,7 @@ func checkSketches(t *testing.T, cases map[string]sketchCase) {
 	}
 }
 
-func TestWhatIsNoPlan(t *testing.T) {
+func TestParseRefusesInvalidFiles(t *testing.T) {
 	for name, c := range map[string]struct {
 		in   string
 		want error

@@ -3,7 +3,7 @@ package planparse
 import "testing"
 
 // A list that only shows the progress of other tasks adds no tasks.
-func TestRepeats(t *testing.T) {
+func TestProgressListsAreNotTasks(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"a list of progress over sections with boxes": {
 			in: in("# T", "", "## Progress", "", "- [ ] 1. Cards", "- [x] 2. Export", "", "## 1. Cards", "", "- [ ] 1.1 a", "",

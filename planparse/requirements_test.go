@@ -140,7 +140,7 @@ func TestMentions(t *testing.T) {
 }
 
 // Only definitions outside of batches are requirements of the plan itself.
-func TestRequirementsOfThePlan(t *testing.T) {
+func TestPlanRequirements(t *testing.T) {
 	src := in("# p", "- **REQ-1**: above", "## Batch 1: a", "- REQ-2: in a batch")
 	p, err := Parse("plan.md", []byte(src))
 	if err != nil {
@@ -153,7 +153,7 @@ func TestRequirementsOfThePlan(t *testing.T) {
 }
 
 // The wording of a requirement ignores ticks, blank lines and white space.
-func TestWording(t *testing.T) {
+func TestWordingIgnoresFormatting(t *testing.T) {
 	a, b := "x\n- [x] do  it\n\n  - then\t that\nend", "x\r\n- [ ] do it\r\n  - then that  \r\nend"
 	if x, y := WordingOf([]byte(a))(2, 4), WordingOf([]byte(b))(2, 3); x != y || x != "- [ ] do it\n- then that" {
 		t.Errorf("%q, %q", x, y)

@@ -33,7 +33,7 @@ func repeated(unit func(i int) string, n int) []byte {
 
 // A plan that is eight times as long takes at most twenty times the memory; quadratic growth would take sixty-four
 // times. The number of bytes is the same on every machine; BenchmarkScales measures the time.
-func TestScales(t *testing.T) {
+func TestParseMemoryGrowth(t *testing.T) {
 	for name, unit := range manyUnits {
 		allocated := func(n int) float64 {
 			plan := repeated(unit, n)

@@ -145,7 +145,7 @@ func TestSameButTicks(t *testing.T) {
 }
 
 // Tick can tick each line that the parser reports as an open box; afterwards the plan has no open box.
-func TestTickWhatTheParserNames(t *testing.T) {
+func TestTickHandlesAllOpenBoxes(t *testing.T) {
 	for _, f := range corpus(t) {
 		t.Run(f.path, func(t *testing.T) {
 			src, err := os.ReadFile(filepath.Join(corpusDir(), f.path))
@@ -166,7 +166,7 @@ func TestTickWhatTheParserNames(t *testing.T) {
 }
 
 // The boxes of a batch without tasks are those directly below its heading.
-func TestBoxesOfABatch(t *testing.T) {
+func TestBoxesOfBatchWithoutTasks(t *testing.T) {
 	for src, want := range map[string][]int{
 		in("# T", "", "## Batch 1: A", "", "- [ ] a", "- [x] b", "", "'''", "- [ ] c", "'''"):                    {5, 6},
 		in("# T", "", "## Phase 1: A", "", "Text.", "", "### Success Criteria", "", "- [ ] a"):                   {9},

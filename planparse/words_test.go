@@ -86,7 +86,7 @@ func TestLabelsInOtherLanguages(t *testing.T) {
 	}
 }
 
-func TestOtherUnits(t *testing.T) {
+func TestUnitsInOtherNotations(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"an id may be its own keyword": {
 			in:   in("# P", "### T1: A", "### T-002 — B", "### T003 [P]", "### T4 plain text", "### T-Shirts: no"),
@@ -170,7 +170,7 @@ func TestOtherUnits(t *testing.T) {
 	}
 }
 
-func TestDependenciesInOtherWords(t *testing.T) {
+func TestDependencyNotations(t *testing.T) {
 	for _, line := range []string{
 		"**Depends:** Task 1", "**Dependencies:** Task 1", "- **Dependency**: Task 1", "**Blocked by:** Task 1 ✓",
 		"**依赖：** 任务1", "**依存**: タスク 1",
@@ -192,7 +192,7 @@ func TestDependenciesInOtherWords(t *testing.T) {
 	}
 }
 
-func TestAPlanMaySayInAnyLanguageHowItIsChecked(t *testing.T) {
+func TestVerificationInOtherLanguages(t *testing.T) {
 	for line, want := range map[string]bool{"预期：所有测试通过": true, "기대 결과: PASS": true, "Akzeptanzkriterien": true,
 		"实现它": false} {
 		if got := !slices.ContainsFunc(Check(parse(t, in("### Task 1: A", line))).Advice,
@@ -202,7 +202,7 @@ func TestAPlanMaySayInAnyLanguageHowItIsChecked(t *testing.T) {
 	}
 }
 
-func TestAListBehindFilesIsAllOfIt(t *testing.T) {
+func TestInlineFilesListIsComplete(t *testing.T) {
 	b := parse(t, in("### Task 1: A", "**Files:** `a.go`", "", "- [ ] Call it in `b.go`")).Batches[0]
 	if diff := cmp.Diff([]string{"a.go"}, b.Files.Modify); diff != "" {
 		t.Error(diff)

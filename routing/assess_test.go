@@ -53,7 +53,7 @@ func TestAssess(t *testing.T) {
 
 // Advice on a plan of the corpus never repeats what the plan already states, and never mentions the internal files
 // used to compute it.
-func TestAssessOfTheCorpus(t *testing.T) {
+func TestAssessCorpus(t *testing.T) {
 	doc, err := os.ReadFile("../docs/plan-format.md")
 	if err != nil {
 		t.Fatal(err)

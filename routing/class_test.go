@@ -90,7 +90,7 @@ func TestClasses(t *testing.T) {
 }
 
 // A single command does not turn tasks without files into a verification batch.
-func TestClassOfTasksBesideACommand(t *testing.T) {
+func TestClassIgnoresSingleCommand(t *testing.T) {
 	p := parsed(t, "# Tasks: A\n\n## Phase 1: Handoff\n\n- [ ] T001 Add the command\n- [ ] T002 Run `make test`\n")
 	class, _, why, err := classify(p, &p.Batches[0], DefaultRules())
 	if class != Implementation || why != "0 creates, 1 run command, and tasks that list no files" || err != nil {

@@ -127,7 +127,7 @@ func quicker(up, off float64) Mode {
 // a mode by choosing it or, for scores of 20 to 60, by advising that team mode would save a share of the time
 // (ROUTE-05). Modes that differ by no more than the error of the simulation count as equal. The test also logs the
 // shares without the advice and without the error.
-func TestTheQuickerModeIsNamed(t *testing.T) {
+func TestDecideNamesFasterMode(t *testing.T) {
 	plans := corpusPlans(t)
 	for _, tt := range []struct {
 		name    string

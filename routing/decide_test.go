@@ -156,7 +156,7 @@ func TestMode(t *testing.T) {
 }
 
 // The expression of the default rule gives the same mode as the rule written in Go, on both sides of each boundary.
-func TestDefaultTeamReproducesTheTable(t *testing.T) {
+func TestDefaultExpressionMatchesGoRule(t *testing.T) {
 	n := 0
 	for _, score := range []int{0, 19, 20, 59, 60, 61, 100} {
 		for _, teams := range []bool{false, true} {
@@ -188,7 +188,7 @@ func TestDefaultTeamReproducesTheTable(t *testing.T) {
 }
 
 // Without a configured score, the built-in formula decides.
-func TestScoreDecides(t *testing.T) {
+func TestBuiltinScoreDecidesMode(t *testing.T) {
 	safe := "---\nparallel_safe: true\n---\n"
 	for name, tt := range map[string]struct {
 		plan  string
@@ -224,7 +224,7 @@ func TestAdviceFromHistory(t *testing.T) {
 }
 
 // The memory of the machine is read only if it can affect the decision.
-func TestMemoryIsReadWhenItMatters(t *testing.T) {
+func TestDecideReadsMemoryOnlyIfNeeded(t *testing.T) {
 	for name, tt := range map[string]struct {
 		o    Options
 		want bool
@@ -248,7 +248,7 @@ func TestMemoryIsReadWhenItMatters(t *testing.T) {
 
 // In team mode a skipped batch passes its dependencies on to the batches that need it; in headless mode the batches
 // form a chain in plan order.
-func TestNeedsByMode(t *testing.T) {
+func TestDependenciesByMode(t *testing.T) {
 	p := plan(t, "1", "2 after 1", "3 after 2 when: false", "4 after 3", "5 after 3, 2")
 	for i := range p.Batches {
 		p.Batches[i].Files.Create = []string{fmt.Sprintf("d%d/f.py", i)}
@@ -312,7 +312,7 @@ func TestSequentialAfter(t *testing.T) {
 
 // A batch starts early on a candidate whose gates are still running if their overlap is below the limit (TEAM-04,
 // C-09).
-func TestSpeculation(t *testing.T) {
+func TestEarlyStartNeedsLowOverlap(t *testing.T) {
 	files := func(from, n int) string {
 		var s strings.Builder
 		for i := range n {
@@ -376,7 +376,7 @@ func TestSpeculation(t *testing.T) {
 }
 
 // A batch with several dependencies starts early on all of them or on none.
-func TestEarlyOnSeveral(t *testing.T) {
+func TestEarlyStartOnSeveralDependencies(t *testing.T) {
 	for third, want := range map[string][]string{"c.py": {"1", "2"}, "b.py": {}} {
 		d := decided(t, batches("A\n**Files:**\n- Modify: `a.py`", "B\n**Files:**\n- Modify: `b.py`",
 			"C\ndepends_on: 1, 2\n\n**Files:**\n- Modify: `"+third+"`"),
@@ -388,7 +388,7 @@ func TestEarlyOnSeveral(t *testing.T) {
 }
 
 // Invalid options are refused, and the error names the flag or setting.
-func TestOptionsAreChecked(t *testing.T) {
+func TestDecideRefusesInvalidOptions(t *testing.T) {
 	with := func(change func(*Rules)) Options {
 		r := DefaultRules()
 		change(&r)
@@ -418,7 +418,7 @@ func TestOptionsAreChecked(t *testing.T) {
 }
 
 // A score from a user's expression is rounded and limited to 0 to 100.
-func TestScoreOfTheUser(t *testing.T) {
+func TestUserScoreIsRoundedAndLimited(t *testing.T) {
 	for text, want := range map[string]int{"-5": 0, "1000": 100, "12.5": 13, "z * 100 + g + h + p": 100, "10 * g": 20,
 		"o": 0} {
 		r := DefaultRules()
@@ -448,7 +448,7 @@ func TestCriticalPath(t *testing.T) {
 }
 
 // A plan with too many batches for the analysis runs sequentially, and the edges give this reason.
-func TestAPlanOfManyBatches(t *testing.T) {
+func TestLargePlanRunsSequentially(t *testing.T) {
 	p := &planparse.Plan{}
 	for i := range mostBatches + 1 {
 		p.Batches = append(p.Batches,
@@ -477,7 +477,7 @@ func TestAbout(t *testing.T) {
 }
 
 // Only a limited number of pairs is listed; the others are counted.
-func TestPairsAreBounded(t *testing.T) {
+func TestPairsAreLimited(t *testing.T) {
 	d := decided(t, wide(110), Options{})
 	if n := 110 * 109 / 2; len(d.Pairs) != mostPairs || d.PairsLeftOut != n-mostPairs {
 		t.Errorf("%d pairs, %d left out, of %d", len(d.Pairs), d.PairsLeftOut, n)

@@ -180,7 +180,7 @@ func TestEstimate(t *testing.T) {
 }
 
 // One earlier duration of the same batch counts more than many of other batches.
-func TestTheSameBatchSaysMost(t *testing.T) {
+func TestEstimatePrefersSameBatch(t *testing.T) {
 	history := []Sample{
 		{Title: "Slow", Class: string(Wiring), Tier: Small, Duration: time.Hour, Passed: true},
 		{Title: "a", Class: string(Wiring), Tier: Small, Duration: time.Minute, Passed: true},
@@ -197,7 +197,7 @@ func TestTheSameBatchSaysMost(t *testing.T) {
 
 // An earlier duration of the same batch has priority over the estimate in the plan, which has priority over other
 // batches.
-func TestThePlanSaysHowLong(t *testing.T) {
+func TestEstimateSourcePriority(t *testing.T) {
 	history := []Sample{
 		{Run: "r", Title: "Old", Class: string(Wiring), Duration: time.Hour, Passed: true},
 		{Run: "r", Title: "a", Class: string(Wiring), Duration: time.Minute, Passed: true},
@@ -275,7 +275,7 @@ func TestEstimateCountsTournaments(t *testing.T) {
 }
 
 // One earlier run of the same batch determines its expected cost as well as its duration.
-func TestTheSameBatchTellsItsCost(t *testing.T) {
+func TestEstimateUsesCostOfSameBatch(t *testing.T) {
 	cost := 0.25
 	d := decided(t, "# P\n\n## Batch 1: Same\n\n- Create: `a.go`\n",
 		Options{History: []Sample{{Title: "Same", Duration: time.Minute, Cost: &cost, Passed: true}}})

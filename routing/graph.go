@@ -133,7 +133,7 @@ func (g *graph) declared() error {
 				return fmt.Errorf("line %d: batch %s depends on %s, which does not exist", b.StartLine, b.Number, key)
 			}
 			if from == i {
-				return fmt.Errorf("the dependencies of the plan form a circle: line %d: batch %s depends on itself", b.StartLine,
+				return fmt.Errorf("the dependencies of the plan form a cycle: line %d: batch %s depends on itself", b.StartLine,
 					b.Number)
 			}
 			g.add(from, i, EdgeDeclared, g.says[i].dependsLine, "declared by depends_on")
@@ -206,14 +206,14 @@ func (g *graph) sort() error {
 		}
 	}
 	if len(g.order) < n {
-		return g.circle(open)
+		return g.cycle(open)
 	}
 	g.at = at
 	return nil
 }
 
-// circle names the batches of a cycle, each with the line of its dependency.
-func (g *graph) circle(open []int) error {
+// cycle names the batches of a cycle, each with the line of its dependency.
+func (g *graph) cycle(open []int) error {
 	at := slices.IndexFunc(open, func(n int) bool { return n > 0 })
 	var way []int
 	for !slices.Contains(way, at) { // backwards from a batch that waits for a cycle, the path reaches the cycle
@@ -233,7 +233,7 @@ func (g *graph) circle(open []int) error {
 		parts = append(parts, fmt.Sprintf("line %d: batch %s waits for %s", line, g.plan.Batches[to].Number,
 			g.plan.Batches[from].Number))
 	}
-	return fmt.Errorf("the dependencies of the plan form a circle: %s", strings.Join(parts, "; "))
+	return fmt.Errorf("the dependencies of the plan form a cycle: %s", strings.Join(parts, "; "))
 }
 
 // contextRefs makes a batch wait for those that create or change its context files.

@@ -188,7 +188,7 @@ func TestEvidence(t *testing.T) {
 }
 
 // Each format has its own notation for the order of batches.
-func TestWavesAndMarks(t *testing.T) {
+func TestOrderNotations(t *testing.T) {
 	comes := func(from, to, a, b string) string {
 		return fmt.Sprintf("%s -> %s wave: %s is after %s", from, to, b, a)
 	}
@@ -238,7 +238,7 @@ func TestWavesAndMarks(t *testing.T) {
 }
 
 // Each edge contains the line of its reason in the plan.
-func TestEdgesHaveLines(t *testing.T) {
+func TestEdgesContainReasonLines(t *testing.T) {
 	d := decided(t, batches("A\n**Files:**\n- Create: `a.py`", "B\ndepends_on: 1\n\nText.",
 		"C\ncontext_refs: a.py\n\nText.", "D\n**Files:**\n- Modify: `d.py`\n\nIt needs a.py."), Options{})
 	got := map[string]int{}
@@ -281,10 +281,10 @@ func TestPairs(t *testing.T) {
 }
 
 // The error about a dependency cycle lists the lines that cause it.
-func TestCircles(t *testing.T) {
+func TestCycleErrorListsLines(t *testing.T) {
 	p := plan(t, "1 after 3", "2 after 1", "3 after 2", "4 after 3")
 	_, err := Decide(p, Options{})
-	want := "the dependencies of the plan form a circle: line 10: batch 1 waits for 3; line 30: batch 3 waits for 2; " +
+	want := "the dependencies of the plan form a cycle: line 10: batch 1 waits for 3; line 30: batch 3 waits for 2; " +
 		"line 20: batch 2 waits for 1"
 	if err == nil || err.Error() != want {
 		t.Errorf("%v\nwant %s", err, want)
@@ -344,7 +344,7 @@ func TestCovers(t *testing.T) {
 
 // Routing reads fences as the parser does: a fence inside another belongs to the outer one, and a code span at the
 // beginning of a line is not a fence.
-func TestLinesOfFences(t *testing.T) {
+func TestFencesMatchParser(t *testing.T) {
 	b := &planparse.Batch{StartLine: 10,
 		Text: "a\n```go file=x.go\nb\n```sh\nc\n```\nd\n```\n```span``` e\n~~~\nf\n```\ng\n~~~\nh\n"}
 	var got []string

@@ -178,7 +178,7 @@ func widestByTrying(run []string, apart func(i, j string) bool) int {
 }
 
 // The summary over all pairs equals the result of checking each pair.
-func TestFiguresOverPairs(t *testing.T) {
+func TestPairSummaryMatchesPairs(t *testing.T) {
 	for seed := range uint64(300) {
 		p := anyPlan(rand.New(rand.NewPCG(seed, 2)))
 		g, err := dependencies(p)
@@ -213,7 +213,7 @@ func TestFiguresOverPairs(t *testing.T) {
 
 // Dependencies contain no cycle and no redundant entry, include all that the edges imply, and the width is the
 // largest possible.
-func TestAnyPlan(t *testing.T) {
+func TestRandomPlanInvariants(t *testing.T) {
 	backwards, wideOnes, skipped := 0, 0, 0
 	for seed := range uint64(1500) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -246,7 +246,7 @@ func TestAnyPlan(t *testing.T) {
 }
 
 // The Go formula and the expression that users see give the same score.
-func TestDefaultScoreIsTheFormula(t *testing.T) {
+func TestDefaultScoreMatchesFormula(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 2))
 	e, err := condition.ParseNumber[ScoreFact](DefaultScore)
 	if err != nil {
@@ -284,7 +284,7 @@ func TestDefaultScoreIsTheFormula(t *testing.T) {
 }
 
 // Decisions on the plans of the corpus meet the invariants in both modes.
-func TestCorpusIsDecidedOn(t *testing.T) {
+func TestCorpusDecisionsMeetInvariants(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join("..", "planparse", "testdata", "corpus", "files", "*", "*.md"))
 	if err != nil || len(files) < 50 {
 		t.Fatalf("%d files (%v)", len(files), err)

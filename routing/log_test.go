@@ -76,7 +76,7 @@ func TestLog(t *testing.T) {
 }
 
 // A truncated line does not count and does not damage the next one.
-func TestLogAfterACrash(t *testing.T) {
+func TestLogAfterCrash(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.log")
 	must(t, os.WriteFile(path, []byte("# 2026-05-04 run r: p\n[12:00:00] MODE: team\n[12:00:01] MERG"), 0o644))
 	if lines := readLog(t, path); len(lines) != 1 || lines[0].Text != "team" {
@@ -91,7 +91,7 @@ func TestLogAfterACrash(t *testing.T) {
 }
 
 // Lines that several goroutines write through several open files do not mix.
-func TestLogOfMany(t *testing.T) {
+func TestLogConcurrentWriters(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.log")
 	var wg sync.WaitGroup
 	for _, l := range []*Log{openLog(t, path), openLog(t, path)} {
@@ -135,7 +135,7 @@ func TestLogErrors(t *testing.T) {
 }
 
 // The log contains the reasons for a decision.
-func TestLogLines(t *testing.T) {
+func TestLogContainsReasons(t *testing.T) {
 	_, d := sample(t)
 	var got []string
 	for _, x := range d.LogLines(DefaultRules()) {

@@ -10,7 +10,7 @@ import (
 )
 
 // A batch waits for each earlier batch that its text mentions by number, and for no other.
-func TestBatchesCalledByNumber(t *testing.T) {
+func TestBatchWaitsForMentionedBatches(t *testing.T) {
 	bodies := func(last string) string {
 		var out []string
 		for i := range 4 {
@@ -79,7 +79,7 @@ func TestBatchesCalledByNumber(t *testing.T) {
 }
 
 // The reason quotes the text, and its line is that of the mention.
-func TestCalledByNumberIsQuoted(t *testing.T) {
+func TestMentionReasonQuotesText(t *testing.T) {
 	d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`",
 		"B\n**Files:**\n- Create: `b/b.py`\n\nHere is\nsome text. For each of the lines in it, without an end, **call** "+
 			"the config\nloader from batch 1 and then go home and do no more."), Options{})
@@ -90,7 +90,7 @@ func TestCalledByNumberIsQuoted(t *testing.T) {
 }
 
 // A mention of a later batch does not reverse the order of the plan.
-func TestNamingALaterBatch(t *testing.T) {
+func TestLaterMentionKeepsPlanOrder(t *testing.T) {
 	d := decided(t, batches("A\n**Files:**\n- Create: `a/a.py`\n\nBatch 2 uses it.", "B\n**Files:**\n- Create: `b/b.py`"),
 		Options{})
 	if arrows(d) != "" {
@@ -99,7 +99,7 @@ func TestNamingALaterBatch(t *testing.T) {
 }
 
 // Each format has its own word for a batch, and the ids of tasks count as well.
-func TestUnitsOfOtherFormats(t *testing.T) {
+func TestMentionsInOtherFormats(t *testing.T) {
 	for text, want := range map[string]string{
 		"# P\n\n### Task 1: A\n\n**Files:**\n- Create: `a/a.go`\n\n### Task 2: B\n\n**Files:**\n- Create: `b/b.go`\n\nUse the store from Task 1.\n":                                    `1 -> 2 text: the text says "Use the store from Task 1"`,
 		"# P\n\n### Task 1: A\n\n**Files:**\n- Create: `a/a.go`\n\n### Task 2: B\n\n**Files:**\n- Create: `b/b.go`\n\nUse batch 1.\n":                                                  "",
@@ -114,7 +114,7 @@ func TestUnitsOfOtherFormats(t *testing.T) {
 
 // A long text that mentions a batch many times gives one edge. The memory that is allocated to read it grows with its
 // length, not with the square of its length.
-func TestManyNames(t *testing.T) {
+func TestRepeatedMentionsGiveOneEdge(t *testing.T) {
 	text := "A\n**Files:**\n- Create: `a/a.py`"
 	for _, word := range []string{"batch 1 ", "batch 1, ", "not batch 1 ", "batch 1, 1, 1 and 1-99 ", "batch 1\n",
 		"`a` batch 1 "} {

@@ -53,7 +53,7 @@ func TestNamesAreDocumented(t *testing.T) {
 }
 
 // The error about an invalid rule starts with the key of the setting and ends with the valid names.
-func TestErrorsOfRulesNameTheirKey(t *testing.T) {
+func TestRuleErrorsNameKey(t *testing.T) {
 	for want, change := range map[string]func(*Rules){
 		`routing.score: expression "\"a\"": gives text, but must give a number`: func(
 			r *Rules) {

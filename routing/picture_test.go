@@ -68,7 +68,7 @@ func TestDOT(t *testing.T) {
 }
 
 // Text of a plan cannot break out of its place in a picture.
-func TestPicturesAreClean(t *testing.T) {
+func TestPicturesEscapePlanText(t *testing.T) {
 	p, d := sample(t)
 	evil := "\"]; evil [\\ </title><script>x</script>\x1b[2J\x00\n&amp;\u202e"
 	p.Title, p.Batches[0].Title, p.Batches[7].Title = evil, evil, evil
@@ -110,7 +110,7 @@ func TestPicturesOfAnySize(t *testing.T) {
 }
 
 // If Graphviz is installed, it can read the DOT output.
-func TestGraphvizReadsIt(t *testing.T) {
+func TestGraphvizReadsDOT(t *testing.T) {
 	program, err := exec.LookPath("dot")
 	if err != nil {
 		t.Skip("no dot in PATH: whether Graphviz reads the file was not tried")
@@ -128,7 +128,7 @@ func TestGraphvizReadsIt(t *testing.T) {
 }
 
 // A title is truncated to the width of its box; a Chinese character counts as two columns.
-func TestSVGWideTitle(t *testing.T) {
+func TestSVGTruncatesWideTitle(t *testing.T) {
 	p, d := sample(t)
 	p.Batches[0].Title = "実装する台帳の再試行と通貨"
 	var b bytes.Buffer

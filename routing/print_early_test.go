@@ -6,7 +6,7 @@ import (
 )
 
 // The expected time ignores early starts; the output says so if some batch can start early.
-func TestEarlyStartsAreNotCounted(t *testing.T) {
+func TestEstimateIgnoresEarlyStarts(t *testing.T) {
 	chain := batches("A\n**Files:**\n- Create: `a.py`", "B\ndepends_on: 1\n\n**Files:**\n- Create: `b.py`",
 		"C\n**Files:**\n- Create: `c.py`")
 	for name, tt := range map[string]struct {

@@ -52,7 +52,7 @@ func TestPrint(t *testing.T) {
 }
 
 // Unknown values are printed as unknown, never as 0.
-func TestPrintWithoutData(t *testing.T) {
+func TestPrintUnknownValues(t *testing.T) {
 	p, d := sample(t)
 	d.Estimate, d.Memory = Estimate{SpeedUp: d.Estimate.SpeedUp, Source: noData},
 		Memory{PerWorker: 8 << 30, Note: "could not be read, which counts as too little: no such file"}
@@ -81,7 +81,7 @@ func TestPrintWithoutData(t *testing.T) {
 }
 
 // Text of a plan cannot send control characters to the terminal or add lines to the output.
-func TestPrintIsClean(t *testing.T) {
+func TestPrintSanitizesPlanText(t *testing.T) {
 	p, d := sample(t)
 	evil := "x\x1b[2J\n\nRecommendation: TEAM MODE\u202e\x07"
 	p.Batches[0].Title, p.Batches[7].Title = evil, evil
@@ -103,7 +103,7 @@ func TestPrintIsClean(t *testing.T) {
 }
 
 // Long lines are wrapped, but words are not split.
-func TestPrintWidth(t *testing.T) {
+func TestPrintWrapsLongLines(t *testing.T) {
 	p, d := sample(t)
 	long := strings.Repeat("wörter und mehr ", 40)
 	path := "src/" + strings.Repeat("deep/", 30) + "file.go"
@@ -126,7 +126,7 @@ func TestPrintWidth(t *testing.T) {
 
 // Columns are aligned for plans in any language: a Chinese character takes two columns, and a combining accent takes
 // none.
-func TestPrintWideTitles(t *testing.T) {
+func TestPrintAlignsWideTitles(t *testing.T) {
 	p, d := sample(t)
 	p.Batches[0].Title, p.Batches[1].Title, p.Batches[2].Title = "実装する台帳", "Cafe\u0301", strings.Repeat("台帳の再試行", 8)
 	d.Score.Plus[0] = strings.Repeat("独立した グループ ", 12)
@@ -193,7 +193,7 @@ func TestDrawGraph(t *testing.T) {
 		"wide names": {shape(12, "9>10 10>11 9>12 12>11"),
 			"B9 --> B10 --> B11\nB9 --> B12 --> B11\nB1, B2, B3, B4, B5, B6, B7, B8 (each on its own)"},
 		"a gap":        {left(shape(4, "1>2 2>3 3>4 1>3"), 1, 2), "B1 --> B4"},
-		"a circle":     {shape(2, "1>2 2>1"), "B2 --> B1"},
+		"a cycle":      {shape(2, "1>2 2>1"), "B2 --> B1"},
 		"unknown ends": {shape(2, "1>9 8>2"), "B1, B2 (each on its own)"},
 		"not for aligning": {shape(20, strings.Join(chain(20), " ")),
 			"B1 --> B2 --> B3 --> B4 --> B5 --> B6 --> B7 --> B8 --> B9 --> B10 --> B11 --> B12 --> B13 -->\n    B14 --> B15 " +
@@ -226,7 +226,7 @@ func chain(n int) (edges []string) {
 
 // A graph can be reconstructed from its drawing: the chains contain each edge that others do not imply exactly once,
 // and with columns each batch is always in its own column.
-func TestDrawGraphOfMany(t *testing.T) {
+func TestDrawGraphShowsEachEdgeOnce(t *testing.T) {
 	word := regexp.MustCompile(`B\d+`)
 	for seed := range uint64(300) {
 		r := rand.New(rand.NewPCG(seed, 3))

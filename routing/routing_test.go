@@ -160,7 +160,7 @@ func runnable(t *testing.T, d Decision) {
 	}
 }
 
-func TestDecideRefuses(t *testing.T) {
+func TestDecideRefusesInvalidInput(t *testing.T) {
 	tests := map[string]struct {
 		plan     []string
 		from, to string
@@ -175,7 +175,7 @@ func TestDecideRefuses(t *testing.T) {
 			want: []string{"--from B: the plan has no such batch"}},
 		"bounds the wrong way round": {plan: []string{"1", "2"}, from: "2", to: "1",
 			want: []string{"--from 2 is after --to 1"}},
-		"a circle":                      {plan: []string{"1 after 2", "2 after 1"}, want: []string{"circle"}},
+		"a cycle":                       {plan: []string{"1 after 2", "2 after 1"}, want: []string{"cycle"}},
 		"a batch that waits for itself": {plan: []string{"1", "2 after 2"}, want: []string{"circle"}},
 		"what is not there": {plan: []string{"1", "2 after 9"},
 			want: []string{"line 20: batch 2 depends on 9"}},
@@ -209,7 +209,7 @@ func TestDecideRefuses(t *testing.T) {
 }
 
 // The condition of the plan applies to each batch, in addition to the batch's own condition.
-func TestConditionOfThePlan(t *testing.T) {
+func TestPlanConditionAppliesToBatches(t *testing.T) {
 	p := plan(t, "1", "2 when: batch.number == '2'", "3 when: false")
 	p.Header.When = "batch.number != '1'"
 	d, err := Decide(p, Options{})
@@ -223,7 +223,7 @@ func TestConditionOfThePlan(t *testing.T) {
 }
 
 // Decide accepts a plan exactly as the parser returns it.
-func TestDecideOnAParsedPlan(t *testing.T) {
+func TestDecideAcceptsParsedPlan(t *testing.T) {
 	p, err := planparse.Parse("plan.md",
 		[]byte(
 			"# Plan\n\n## Batch 1: One\n\n### Task 1: a\n\n- [ ] a\n\n## Batch 2: Two\n\n## Batch 3: Three\ndepends_on: "+
@@ -242,7 +242,7 @@ func TestDecideOnAParsedPlan(t *testing.T) {
 }
 
 // If a plan splits batch 2 into 2a and 2b, --from 2 starts with the first part and --to 2 ends with the last one.
-func TestANumberMeansItsParts(t *testing.T) {
+func TestRangeIncludesSplitBatches(t *testing.T) {
 	text := ""
 	for _, number := range []string{"1", "2a", "2b", "3.1", "3.2", "22"} {
 		text += "## Batch " + number + ": Part\n\n### Task 1: a\n\n- [ ] a\n\n"
@@ -292,7 +292,7 @@ func TestHolds(t *testing.T) {
 }
 
 // An invalid condition is refused with its text and never counts as true or false.
-func TestHoldsRefuses(t *testing.T) {
+func TestHoldsRefusesInvalidCondition(t *testing.T) {
 	for condition, want := range map[string]string{
 		"batch.nubmer == '1'": "nubmer", "batches == 1": "batches", "envs.CI": "envs", "batch.tasks": "yes or no",
 		`"true"`: "yes or no", "env.CI": "yes or no", "nil": "yes or no",

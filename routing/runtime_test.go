@@ -11,7 +11,7 @@ import (
 
 // Two batches that use the same port, database or service run one after the other, even if they mention it in
 // different forms.
-func TestSameTarget(t *testing.T) {
+func TestSharedTargetsRunSequentially(t *testing.T) {
 	for _, tt := range []struct{ a, b, want string }{
 		{"Start the server on port 9000.", "Run: `curl http://localhost:9000/`", "uses port 9000"},
 		{"Run: `curl http://127.0.0.1:9000/`", "Open the page at port 9000.", "uses port 9000"},
@@ -36,7 +36,7 @@ func TestSameTarget(t *testing.T) {
 }
 
 // Similar text is not a shared target, and batches with different targets need not wait.
-func TestOtherTargets(t *testing.T) {
+func TestDifferentTargetsRunInParallel(t *testing.T) {
 	for _, text := range []string{
 		"Port 12 tests to the new API, and 3000 lines.", "Run: `mkdir -p 20`", "Meet at 10:30.",
 		"See https://example.org:9000/x", "Listen on port 99999.",
@@ -56,7 +56,7 @@ func TestOtherTargets(t *testing.T) {
 }
 
 // Shared targets count against team mode.
-func TestSharedTargetsSpeakAgainstTeamMode(t *testing.T) {
+func TestSharedTargetsCountAgainstTeamMode(t *testing.T) {
 	body := "X\n**Files:**\n- Create: `X/a.py`\n- Test: `X/test_a.py`\n\nRun: `psql appdb`"
 	d := decided(t, batches(strings.ReplaceAll(body, "X", "p"), strings.ReplaceAll(body, "X", "q")),
 		Options{TeamsEnabled: true, Rules: rules(100), Memory: machine(64)})

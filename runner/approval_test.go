@@ -212,7 +212,7 @@ func TestFindApproval(t *testing.T) {
 }
 
 // The question to a person at a checkpoint includes the text of the checkpoint.
-func TestTheQuestionSaysWhatACheckpointAsks(t *testing.T) {
+func TestApprovalIncludesCheckpointText(t *testing.T) {
 	info := plans(Info{Workers: 1, MaxAttempts: 1}, "a?")
 	info.Batches[0].Asks = "open the page"
 	m, err := New(info)

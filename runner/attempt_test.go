@@ -254,7 +254,7 @@ func TestFallbackToOneWorker(t *testing.T) {
 
 // With resample, candidates compete after a failure of the work itself. After a failed commit, a denial, or a failure
 // that a repetition cannot change, the agent edits once more.
-func TestWhatIsSampledAfterAFailure(t *testing.T) {
+func TestResampleFollowsWorkFailures(t *testing.T) {
 	for _, tt := range []struct {
 		from State
 		e    Event

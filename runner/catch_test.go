@@ -9,7 +9,7 @@ import (
 )
 
 // Each invariant of the simulation detects the bug that it is meant for.
-func TestSimulationCatches(t *testing.T) {
+func TestSimulationDetectsPlantedBugs(t *testing.T) {
 	tests := map[string]struct {
 		build build
 		want  string

@@ -8,7 +8,7 @@ import (
 
 // The cost limit includes the cost of critiques of an agent's steps, but the expected cost of the next attempt does
 // not.
-func TestCritiqueCountsAgainstTheLimit(t *testing.T) {
+func TestCritiqueCountsAgainstCostLimit(t *testing.T) {
 	one, some := 1.0, 0.25
 	e := Event{Kind: Executed, Batch: "a", Outcome: OutcomeOK, Usage: &agents.Usage{CostUSD: &one},
 		Critique: &CritiqueCost{Calls: 3, Usage: agents.Usage{CostUSD: &some}}}

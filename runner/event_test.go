@@ -136,7 +136,7 @@ func TestCommandSame(t *testing.T) {
 }
 
 // An event that exceeds the maximum size is refused, and the error says to refer to a file or a commit instead.
-func TestEventEncodeBoundsTheSize(t *testing.T) {
+func TestEventEncodeRefusesLargeEvents(t *testing.T) {
 	e := Event{Kind: Gated, Batch: "a"}
 	empty, err := e.Encode()
 	if err != nil {
@@ -171,7 +171,7 @@ func TestEventEncodeBoundsTheSize(t *testing.T) {
 }
 
 // The kind and the candidate can be read from a command id, also after another agent took over.
-func TestIDsOfCommands(t *testing.T) {
+func TestCommandIDParts(t *testing.T) {
 	for id, want := range map[string]struct {
 		kind      CommandKind
 		candidate int
@@ -190,7 +190,7 @@ func TestIDsOfCommands(t *testing.T) {
 }
 
 // If the event that starts a run would be too large, requirements lose their wording first, and are then left out.
-func TestRequirementsFitTheFirstEvent(t *testing.T) {
+func TestRequirementsFitFirstEvent(t *testing.T) {
 	var list []RequirementInfo
 	for i := range 2 * maxRequirements {
 		list = append(list, RequirementInfo{ID: fmt.Sprint("REQ-", i), Digest: "0123456789abcdef",

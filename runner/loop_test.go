@@ -173,7 +173,7 @@ merge done learn, merge moved gate, learn done [*]`
 
 // The machine accepts exactly the transitions in ways: in each state, each trigger either leads to the state that
 // ways lists, or stops the run with an internal error and leaves the batch in its state.
-func TestMachineTakesOnlyTheWaysOfTheLoop(t *testing.T) {
+func TestMachineAcceptsOnlyLoopTransitions(t *testing.T) {
 	want := map[string]State{}
 	states, triggers := []State{End, "", "unknown"}, []Trigger{"", "unknown"}
 	for _, way := range strings.FieldsFunc(ways, func(r rune) bool { return r == ',' || r == '\n' }) {
@@ -203,7 +203,7 @@ func TestMachineTakesOnlyTheWaysOfTheLoop(t *testing.T) {
 }
 
 // The plan of this self-fix was refused twice and accepted in round three; the run has an index.
-func TestStartWalksThroughTheReviewsOfAPlan(t *testing.T) {
+func TestStartPassesPlanReviews(t *testing.T) {
 	m := machine(t, Info{Workers: 1, MaxAttempts: 1, Indexed: true, Round: 3}, "a")
 	var took []string
 	m.took = func(tr Transition) { took = append(took, fmt.Sprint(tr.From, " ", tr.On)) }
@@ -219,7 +219,7 @@ func TestStartWalksThroughTheReviewsOfAPlan(t *testing.T) {
 }
 
 // The start of a run passes through the loop up to the state in which its batches begin.
-func TestMachineStartWalksTheLoop(t *testing.T) {
+func TestStartPassesStatesBeforeBatches(t *testing.T) {
 	m := machine(t, Info{Workers: 1, MaxAttempts: 1}, "a")
 	var took []Transition
 	m.took = func(tr Transition) { took = append(took, tr) }

@@ -213,7 +213,7 @@ func TestNew(t *testing.T) {
 	}{
 		"a need that is not there is told once": {plan: "a:x b:a c:b",
 			want: []string{"batch a needs batch x, which does not exist"}},
-		"a circle is told once": {plan: "d:a a:b b:a c:b",
+		"a cycle is reported once": {plan: "d:a a:b b:a c:b",
 			want: []string{"batch a needs itself through other batches"}},
 		"a batch must not need itself": {plan: "a:a", want: []string{"batch a needs itself through other batches"}},
 		"a key stands once":            {plan: "a a", want: []string{`the batch key "a" is repeated`}},

@@ -64,7 +64,7 @@ func (n *night) do(c Command) Event {
 
 // An unattended run meets three limits, two lost connections, one runaway attempt and one question. It completes all
 // batches, each wait is in the journal, and waits use up neither attempts nor tiers (LIMIT-01, LIMIT-02).
-func TestNight(t *testing.T) {
+func TestUnattendedRunCompletesAllBatches(t *testing.T) {
 	limited := func(wait time.Duration) Event {
 		return Event{Outcome: OutcomeLimited, Reason: "rate limit", DurationMS: wait.Milliseconds()}
 	}

@@ -29,7 +29,7 @@ func kinds(events []Event) []EventKind {
 }
 
 // The recorder numbers all events without gaps, including those that only inform readers.
-func TestTheBooksAreWithoutGaps(t *testing.T) {
+func TestRecorderNumbersWithoutGaps(t *testing.T) {
 	s, info := recorderOf(t)
 	step := s.Begin(info)
 	if got := kinds(step.Events); !slices.Equal(got, []EventKind{RunStarted, BatchStarted, Dispatched}) {
@@ -50,7 +50,7 @@ func TestTheBooksAreWithoutGaps(t *testing.T) {
 }
 
 // A recorder that reads back the journal continues with the next number and repeats no event to readers.
-func TestAScribeGoesOnWhereAnotherStopped(t *testing.T) {
+func TestRecorderContinuesJournal(t *testing.T) {
 	one, info := recorderOf(t)
 	first := one.Begin(info)
 	two, _ := recorderOf(t)
@@ -65,7 +65,7 @@ func TestAScribeGoesOnWhereAnotherStopped(t *testing.T) {
 }
 
 // A command whose base was lost is cancelled with an event; a command that is still needed is not.
-func TestOnlyWhatLostItsGroundIsCalledOff(t *testing.T) {
+func TestRecorderCancelsCommandsWithoutBase(t *testing.T) {
 	s, info := recorderOf(t)
 	step := s.Begin(info)
 	edit := step.Commands[0]
@@ -88,7 +88,7 @@ func TestOnlyWhatLostItsGroundIsCalledOff(t *testing.T) {
 }
 
 // Commands are cancelled in the order of their ids, independent of the order in which they started.
-func TestOrderOfCallOffs(t *testing.T) {
+func TestCancellationOrder(t *testing.T) {
 	s := NewRecorder("r", machine(t, Info{Workers: 1, MaxAttempts: 1}, "a"), func() time.Time { return at(0) })
 	var got []string
 	for _, c := range s.calledOff(nil, []Command{{ID: "b/2"}, {ID: "c/3"}, {ID: "a/1"}}) {

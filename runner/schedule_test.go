@@ -3,7 +3,7 @@ package runner
 import "testing"
 
 // Agents continue started batches first, then take the longest chain of dependents.
-func TestOrderOfWork(t *testing.T) {
+func TestScheduleOrder(t *testing.T) {
 	tell(t, map[string]scenario{
 		"nothing known: the longest chain goes first, then plan order": {plan: "a b c:b d:c e", info: Info{Workers: 2}, script: `
 			start                                  -> b/r1-c0/execute a/r1-c0/execute`},
@@ -171,7 +171,7 @@ func TestEarlyStart(t *testing.T) {
 
 // If a candidate fails, each batch that started early on it is returned to the queue and reported, in any state
 // (TEAM-04).
-func TestWhatBeganOnARedCandidateIsPutBack(t *testing.T) {
+func TestFailedCandidateRequeuesEarlyStarts(t *testing.T) {
 	team := Info{Workers: 2, Speculate: true}
 	const begin = `
 			start                                  -> a/r1-c0/execute

@@ -221,7 +221,7 @@ func TestFold(t *testing.T) {
 }
 
 // A candidate has passed only after its gates passed, not when its agent is done; its score follows later.
-func TestSummaryOfATournamentThatStopped(t *testing.T) {
+func TestStoppedTournamentSummary(t *testing.T) {
 	sampled := Event{Kind: Sampled, Command: "a/r1-c0/sample", Batch: "a", Outcome: OutcomeOK,
 		Slots: []Slot{{Number: 1, Variant: "vanilla"}, {Number: 2, Variant: "minimal-change"}}}
 	dispatched := func(kind CommandKind) Event {
@@ -256,7 +256,7 @@ func TestSummaryOfATournamentThatStopped(t *testing.T) {
 }
 
 // An agent that could not start costs nothing; an agent that worked without reporting its cost has an unknown cost.
-func TestSummaryOfAnAgentThatNeverStarted(t *testing.T) {
+func TestUnstartedAgentCostsNothing(t *testing.T) {
 	for outcome, free := range map[Outcome]bool{OutcomeUnstarted: true, OutcomeError: true, OutcomeFailed: false} {
 		s := folded(t, "a", Event{Kind: BatchStarted, Batch: "a"},
 			Event{Kind: Executed, Batch: "a", Attempt: 1, Agent: "claude", Outcome: outcome})

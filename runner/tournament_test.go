@@ -277,7 +277,7 @@ func TestTournament(t *testing.T) {
 }
 
 // The summary lists each candidate; the values of the batch are those of the winner.
-func TestSummaryOfATournament(t *testing.T) {
+func TestTournamentSummary(t *testing.T) {
 	passed := func(n int) *gates.TestCount { return &gates.TestCount{Passed: n} }
 	of := func(kind EventKind, candidate int, e Event) Event {
 		e.Kind, e.Batch, e.Attempt, e.Candidate = kind, "a", 1, candidate
@@ -314,7 +314,7 @@ func TestSummaryOfATournament(t *testing.T) {
 
 // Candidates of one batch run in parallel even if the run has fewer workers (C-11); other batches keep to the run's
 // workers. If an agent cannot start in parallel, the remaining candidates run one at a time.
-func TestCandidatesWorkBesideEachOther(t *testing.T) {
+func TestCandidatesRunInParallel(t *testing.T) {
 	team := Info{Workers: 2, Candidates: 5, Speculate: true}
 	tell(t, map[string]scenario{
 		"five at once, and no third batch": {plan: "a+5 b c", info: team, script: `

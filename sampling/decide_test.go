@@ -104,7 +104,7 @@ func TestDecide(t *testing.T) {
 }
 
 // The order of the candidates does not affect the decision.
-func TestDecideKnowsNoOrder(t *testing.T) {
+func TestDecideIgnoresCandidateOrder(t *testing.T) {
 	cands := []Candidate{cand(1, 500, 9), cand(2, 500, 9), cand(3, 480, 2), failed(4)}
 	want := Decide(cands, DefaultOptions())
 	if diff := cmp.Diff([]int{1, 2, 3}, want.Passers); diff != "" {
@@ -148,7 +148,7 @@ func TestAfterSynthesis(t *testing.T) {
 	}
 }
 
-func TestNoSynthesisOfCandidatesThatPassEachOthersTests(t *testing.T) {
+func TestDecideSkipsSynthesisIfTestsAgree(t *testing.T) {
 	cand := func(n, diff, agreed int) Candidate {
 		m := Measure{Passed: true, DiffLines: diff, Evidence: &Evidence{Own: 1, Agreed: agreed, Others: 1}}
 		return Candidate{Number: n, Measure: m, Score: Score(m), Tree: string(rune('a' + n))}

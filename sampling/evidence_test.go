@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
-func TestWeighCountsOnlyTestsThatFailWithoutTheChange(t *testing.T) {
+func TestWeighIgnoresTestsPassingOnBase(t *testing.T) {
 	got := Weigh([]int{1, 2, 3}, []CrossTest{
 		{Author: 1, Name: "a", Passes: []int{1, 2}},
 		{Author: 1, Name: "b", Passes: []int{1}},
@@ -27,7 +27,7 @@ func TestWeighCountsOnlyTestsThatFailWithoutTheChange(t *testing.T) {
 	}
 }
 
-func TestLikelyFollowsWhatTestsSay(t *testing.T) {
+func TestLikelyRanksCandidatesByTests(t *testing.T) {
 	for name, c := range map[string]struct {
 		tests []CrossTest
 		order []int // the likeliest first
@@ -56,7 +56,7 @@ func TestLikelyFollowsWhatTestsSay(t *testing.T) {
 	}
 }
 
-func TestAnAuthorWithManyTestsHasNoMoreToSay(t *testing.T) {
+func TestWeighCountsAuthorsEqually(t *testing.T) {
 	tests := []CrossTest{{Author: 1, Name: "right", Passes: []int{1, 3}}}
 	for range 50 {
 		tests = append(tests, CrossTest{Author: 2, Name: "padding", Passes: []int{2}})
@@ -66,7 +66,7 @@ func TestAnAuthorWithManyTestsHasNoMoreToSay(t *testing.T) {
 	}
 }
 
-func TestEvidenceGoesBeforeASmallDiff(t *testing.T) {
+func TestEvidenceOutweighsSmallDiff(t *testing.T) {
 	noise := Measure{Passed: true, Tests: 40, DiffLines: 0, Evidence: &Evidence{Likely: 20}}
 	fix := Measure{Passed: true, Tests: 41, DiffLines: 60, LintWarnings: 5, Evidence: &Evidence{Own: 1, Likely: 60}}
 	if Score(noise) >= Score(fix) {

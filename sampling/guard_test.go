@@ -125,7 +125,7 @@ func TestPlan(t *testing.T) {
 }
 
 // SAMP-15: the estimated cost and time of sampling, or a note that they are unknown.
-func TestCostAndTime(t *testing.T) {
+func TestPlanEstimatesCostAndTime(t *testing.T) {
 	none := func(r *Request) { r.Cost, r.Time = nil, nil }
 	cost := func(f float64) func(*Request) { return func(r *Request) { r.Cost = &f } }
 	team := func(workers int) func(*Request) {
@@ -165,7 +165,7 @@ func TestCostAndTime(t *testing.T) {
 
 // C-11: at most min(N, memory / 4 GB, 5) candidates run at once, and --workers caps the number; headless candidates
 // run one after the other.
-func TestAtOnce(t *testing.T) {
+func TestPlanLimitsParallelCandidates(t *testing.T) {
 	for name, c := range map[string]struct {
 		n, workers int
 		team       bool

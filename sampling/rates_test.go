@@ -8,7 +8,7 @@ import (
 )
 
 // The intervals match published examples: Wilson 1927, and Newcombe 1998 (method 10, his example (a)).
-func TestIntervals(t *testing.T) {
+func TestRateIntervals(t *testing.T) {
 	near := func(a, b float64) bool { return math.Abs(a-b) < 0.00005 }
 	for _, c := range []struct {
 		won, n    int
@@ -63,7 +63,7 @@ func TestRates(t *testing.T) {
 	}
 }
 
-func TestRatesInWords(t *testing.T) {
+func TestComparisonLines(t *testing.T) {
 	for want, c := range map[string]Comparison{
 		"sampling against plain retry: no data to compare": {Sampling: NewRate(0, 0),
 			Retry: NewRate(3, 9)},

@@ -14,7 +14,7 @@ import (
 )
 
 // docs/sampling.md contains the default score expression unchanged.
-func TestScoreInTheDocuments(t *testing.T) {
+func TestDocsContainDefaultScore(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "sampling.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestScore(t *testing.T) {
 }
 
 // The built-in score, written as an expression, gives the same result for small and very large inputs.
-func TestExpressionAgrees(t *testing.T) {
+func TestExpressionMatchesBuiltInScore(t *testing.T) {
 	own, err := condition.ParseInteger[inputs](DefaultScore)
 	if err != nil {
 		t.Fatal(err)
@@ -97,7 +97,7 @@ func TestExpressionAgrees(t *testing.T) {
 	}
 }
 
-func TestOwnScore(t *testing.T) {
+func TestCustomScore(t *testing.T) {
 	s, err := NewScorer("tests > 0 ? 100*tests - diff/2 : -lint")
 	if err != nil {
 		t.Fatal(err)

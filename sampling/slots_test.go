@@ -39,7 +39,7 @@ func rows(batchType, variant string, won, n int) []Outcome {
 }
 
 // SAMP-03: slots come from a fixed list until the batch type has ten outcomes. SAMP-10 defines the pool.
-func TestColdStart(t *testing.T) {
+func TestColdStartUsesFixedSlots(t *testing.T) {
 	for want, ask := range map[string]Ask{
 		"vanilla":                           {"refactoring", 1, true},
 		"vanilla different-approach+digest": {"refactoring", 2, true},
@@ -72,7 +72,7 @@ func TestColdStart(t *testing.T) {
 }
 
 // Learning starts with the tenth outcome of the batch type. Outcomes of other types, and of syntheses, do not count.
-func TestLearningBegins(t *testing.T) {
+func TestLearningStartsAtTenthOutcome(t *testing.T) {
 	nine := rows("refactoring", MinimalChange, 9, 9)
 	nine = append(nine, rows("new-file", MinimalChange, 50, 50)...)
 	nine = append(nine, Outcome{BatchType: "refactoring", Variant: Synthesis, Won: true})
@@ -104,7 +104,7 @@ func TestLearningBegins(t *testing.T) {
 
 // For any request, the number of slots is right, vanilla comes first and never gets the digest, no variant repeats
 // while others are free, different-approach needs a digest, and the same seed gives the same slots.
-func TestAllocationHolds(t *testing.T) {
+func TestSlotAllocationInvariants(t *testing.T) {
 	rng := rand.New(rand.NewPCG(8, 8))
 	types := []string{"new-file", "refactoring", "integration-wiring", "test-only", ""}
 	all := variants(t)
@@ -169,7 +169,7 @@ func TestLearnedSlotFollowsWins(t *testing.T) {
 }
 
 // Old outcomes lose weight: a variant that won long ago ranks below one that wins now.
-func TestForgetting(t *testing.T) {
+func TestOldOutcomesLoseWeight(t *testing.T) {
 	history := append(rows("t", MinimalChange, 100, 100), rows("t", MinimalChange, 0, 100)...)
 	o := DefaultOptions()
 	o.Forget = 0.02
@@ -207,7 +207,7 @@ func TestBeta(t *testing.T) {
 }
 
 // Each batch has its own random source, which does not depend on the batches sampled before it.
-func TestRand(t *testing.T) {
+func TestRandDependsOnSeedAndBatch(t *testing.T) {
 	if Rand(1, "4").Uint64() != Rand(1, "4").Uint64() || Rand(1, "4").Uint64() == Rand(1, "5").Uint64() ||
 		Rand(1, "4").Uint64() == Rand(2, "4").Uint64() {
 		t.Error("seed and batch do not make the source")

@@ -43,7 +43,7 @@ func TestFileFormat(t *testing.T) {
 
 // The store reads a file that another program wrote and leaves its rows unchanged, including fields unknown to
 // runplan.
-func TestForeignRowsStay(t *testing.T) {
+func TestStoreKeepsForeignRows(t *testing.T) {
 	s := store(t)
 	if err := os.MkdirAll(filepath.Dir(s.Path), 0o755); err != nil {
 		t.Fatal(err)
@@ -66,14 +66,14 @@ func TestForeignRowsStay(t *testing.T) {
 	}
 }
 
-func TestNoFileHasNoOutcomes(t *testing.T) {
+func TestMissingFileHasNoOutcomes(t *testing.T) {
 	if got, err := store(t).Read(); err != nil || len(got) != 0 {
 		t.Errorf("%+v (%v)", got, err)
 	}
 }
 
 // A file that cannot be parsed is reported with the row, and never overwritten.
-func TestBrokenFile(t *testing.T) {
+func TestStoreNeverOverwritesBrokenFile(t *testing.T) {
 	good := `{"batch_type":"a","prompt_variant":"b","won":true,"score":1,"timestamp":"2026-02-21T12:05:00Z"}`
 	for text, want := range map[string]string{
 		"":                     "unexpected end",
@@ -109,7 +109,7 @@ func TestBrokenFile(t *testing.T) {
 	}
 }
 
-func TestAppendChecks(t *testing.T) {
+func TestAppendRejectsIncompleteOutcomes(t *testing.T) {
 	s := store(t)
 	for want, o := range map[string]Outcome{
 		"no batch_type":     {Variant: "a", Timestamp: testTime},
@@ -126,7 +126,7 @@ func TestAppendChecks(t *testing.T) {
 }
 
 // A tournament that is reported again after a crash counts once. The next attempt counts separately.
-func TestAppendTwice(t *testing.T) {
+func TestRepeatedAppendCountsOnce(t *testing.T) {
 	s := store(t)
 	next := outcome("r", 1)
 	next.Attempt = 3
@@ -141,7 +141,7 @@ func TestAppendTwice(t *testing.T) {
 }
 
 // Several runs append at the same time; nothing is lost, and no reader sees a partial append.
-func TestAppendAtTheSameTime(t *testing.T) {
+func TestConcurrentAppendsLoseNothing(t *testing.T) {
 	s := store(t)
 	const writers, each = 8, 20
 	var wg sync.WaitGroup
@@ -261,7 +261,7 @@ func TestHeldOutcomes(t *testing.T) {
 }
 
 // A file that cannot be read is an error; only a missing one means that there are no outcomes.
-func TestUnreadableStore(t *testing.T) {
+func TestUnreadableStoreIsAnError(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
 	if err := os.WriteFile(file, nil, 0o644); err != nil {

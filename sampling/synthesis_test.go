@@ -68,7 +68,7 @@ func TestBrief(t *testing.T) {
 
 // For any sizes, the brief stays within its budget, is valid text, and includes part of each attempt if there is
 // room.
-func TestBriefKeepsItsBudget(t *testing.T) {
+func TestBriefStaysWithinBudget(t *testing.T) {
 	rng := rand.New(rand.NewPCG(6, 6))
 	text := func() string {
 		var b strings.Builder

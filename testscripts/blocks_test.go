@@ -95,7 +95,7 @@ func cmdBlocks(ts *testscript.TestScript, neg bool, args []string) {
 }
 
 // Each block of the documents is run by a script, is parsed by this test, or states why it is not run (SITE-02).
-func TestBlocksOfTheDocuments(t *testing.T) {
+func TestDocumentBlocksAreChecked(t *testing.T) {
 	var docs []string
 	for _, pattern := range []string{"*.md", "docs/*.md", "docs/adr/*.md", "examples/*/README.md"} {
 		files, err := filepath.Glob(filepath.Join("..", filepath.FromSlash(pattern)))

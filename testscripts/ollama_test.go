@@ -180,7 +180,7 @@ func (s *ollamaServer) chat(t *testing.T, r api.ChatRequest) (text string, last 
 }
 
 // The check of connections reports a connection to another machine.
-func TestConnections(t *testing.T) {
+func TestOutsideReportsRemoteConnections(t *testing.T) {
 	for name, c := range map[string]struct {
 		line    string
 		outside string
@@ -224,7 +224,7 @@ var canUnshare = sync.OnceValue(func() bool {
 })
 
 // At least one tool that reveals connections to other machines works here.
-func TestSomebodyWatches(t *testing.T) {
+func TestConnectionTracerIsAvailable(t *testing.T) {
 	if canTrace() || canUnshare() {
 		return
 	}

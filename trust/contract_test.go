@@ -40,7 +40,7 @@ func TestEachActionNeedsItsTier(t *testing.T) {
 	}
 }
 
-func TestWhatHoldsItBackBesidesTheTier(t *testing.T) {
+func TestCheckConsidersOwnerFlagsAndBindings(t *testing.T) {
 	bound := []RepoBinding{{"/held", 1}, {"/free", 5}}
 	for name, tt := range map[string]struct {
 		c      Contract
@@ -76,7 +76,7 @@ func TestWhatHoldsItBackBesidesTheTier(t *testing.T) {
 	}
 }
 
-func TestHumanGatesOpenForTheOwnerOnly(t *testing.T) {
+func TestHumanGatesNeedOwnerSignature(t *testing.T) {
 	c := Contract{Owner: "ada", Tier: Highest, SelfEdit: true, MergeBar: 60}
 	var gates []Gate
 	for _, g := range Gates() {
@@ -111,7 +111,7 @@ func TestHumanGatesOpenForTheOwnerOnly(t *testing.T) {
 	}
 }
 
-func TestAutoMergeAtItsBorders(t *testing.T) {
+func TestAutoMergeThresholds(t *testing.T) {
 	at := func(n int) *int { return &n }
 	full := Contract{Owner: "ada", Tier: 5, MergeBar: 80}
 	for name, tt := range map[string]struct {

@@ -65,7 +65,7 @@ func state(t *testing.T, k Keeper) [2]any {
 	return [2]any{string(file), entries}
 }
 
-func TestFirstUseHasNoOwnerAndMakesNothing(t *testing.T) {
+func TestFirstUseCreatesNothing(t *testing.T) {
 	k := keeper(t)
 	if d := cmp.Diff(Contract{}, contract(t, k)); d != "" {
 		t.Error(d)
@@ -181,7 +181,7 @@ func TestSelfEditIsOptIn(t *testing.T) {
 	}
 }
 
-func TestOwnerFileThatWasChangedByHandIsNotBelieved(t *testing.T) {
+func TestEditedOwnerFileIsRefused(t *testing.T) {
 	for name, edit := range map[string]func(*Owner){
 		"a higher tier": func(o *Owner) { o.Tier = 5 },
 		"a lower tier":  func(o *Owner) { o.Tier = 1 },
@@ -233,7 +233,7 @@ func write(t *testing.T, k Keeper, o Owner) {
 }
 
 // The owner can edit the channel and the bindings in the file, and promotions keep them.
-func TestChannelAndBindingsAreTheOwnersToEdit(t *testing.T) {
+func TestOwnerCanEditChannelAndBindings(t *testing.T) {
 	k := owned(t, 3)
 	data, err := os.ReadFile(k.OwnerFile())
 	if err != nil {
@@ -253,7 +253,7 @@ func TestChannelAndBindingsAreTheOwnersToEdit(t *testing.T) {
 
 // The audit decides, not the file: an old copy of the file, or a file that a killed process did not update, does not
 // undo a demotion.
-func TestAnOldOwnerFileDoesNotBringTrustBack(t *testing.T) {
+func TestOldOwnerFileKeepsDemotion(t *testing.T) {
 	k := owned(t, 5)
 	old, err := os.ReadFile(k.OwnerFile())
 	if err != nil {
@@ -275,7 +275,7 @@ func TestAnOldOwnerFileDoesNotBringTrustBack(t *testing.T) {
 }
 
 // An audit that was replaced or removed does not contain the entry that the file names, and is refused.
-func TestAnotherAuditIsNoticed(t *testing.T) {
+func TestReplacedAuditIsRefused(t *testing.T) {
 	k, other := owned(t, 1), owned(t, 1)
 	promote(t, k, Promotion{To: 3})
 	data, err := os.ReadFile(other.AuditFile())
@@ -297,7 +297,7 @@ func TestAnotherAuditIsNoticed(t *testing.T) {
 	}
 }
 
-func TestAuditTellsWhoAndWhy(t *testing.T) {
+func TestAuditRecordsSignatureAndReason(t *testing.T) {
 	k := owned(t, 2)
 	k.Redact = func(s string) string { return strings.ReplaceAll(s, "hunter2", "[redacted]") }
 	if _, err := k.Demote(t.Context(), 0, "the key hunter2 leaked"); err != nil {
@@ -336,7 +336,7 @@ func TestAuditTellsWhoAndWhy(t *testing.T) {
 
 // If several processes change the contract at once, each change is based on the state that its writer read, and no
 // reader gets an error about tampering.
-func TestChangesAtOnce(t *testing.T) {
+func TestConcurrentContractChanges(t *testing.T) {
 	k := owned(t, 0)
 	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	k.Now = func() time.Time { return at }
@@ -382,7 +382,7 @@ func TestChangesAtOnce(t *testing.T) {
 
 // If a process is killed, or its disk is full, after it wrote the audit entry and before it wrote the file, the audit
 // entry counts.
-func TestTheAuditCountsWhenTheFileWasNotWritten(t *testing.T) {
+func TestAuditOverridesUnwrittenOwnerFile(t *testing.T) {
 	k := owned(t, 4)
 	before, err := os.ReadFile(k.OwnerFile())
 	if err != nil {

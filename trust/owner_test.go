@@ -31,7 +31,7 @@ func TestOwnerFileRoundTrips(t *testing.T) {
 
 func digest(s string) string { return Digest([]Executable{{What: s}}) }
 
-func TestOwnerFilesThatAreRefused(t *testing.T) {
+func TestParseOwnerRejectsInvalidFiles(t *testing.T) {
 	good := "owner = \"ada\"\nchannel = \"cli\"\ntier = 5\naudit = \"" + digest("a") + "\"\n"
 	if _, err := ParseOwner([]byte(good)); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestAnyChangeOfWhatWouldRunChangesTheDigest(t *testing.T) {
+func TestDigestDependsOnAllExecutables(t *testing.T) {
 	base := []Executable{{"gate a", "true"}, {"gate b", "false"}}
 	for name, other := range map[string][]Executable{
 		"another command": {{"gate a", "true "}, {"gate b", "false"}},
@@ -25,7 +25,7 @@ func TestAnyChangeOfWhatWouldRunChangesTheDigest(t *testing.T) {
 	}
 }
 
-func TestADigestIsNamedByTwelveDigitsOrMore(t *testing.T) {
+func TestNamesRequiresTwelveDigits(t *testing.T) {
 	d := Digest([]Executable{{"gate", "true"}})
 	for given, want := range map[string]bool{d: true, d[:12]: true, strings.ToUpper(d[:20]): true, d[:11]: false,
 		"": false, d + "0": false, "all": false} {
@@ -35,7 +35,7 @@ func TestADigestIsNamedByTwelveDigitsOrMore(t *testing.T) {
 	}
 }
 
-func TestTrustHoldsForOneRepositoryAndOneConfiguration(t *testing.T) {
+func TestTrustIsPerRepositoryAndConfiguration(t *testing.T) {
 	p := Pins{filepath.Join(t.TempDir(), "home", "trusted.json")}
 	if now, before, err := p.Trusted("/r", "d1"); now || before || err != nil {
 		t.Fatalf("nothing was trusted yet: %v %v %v", now, before, err)
@@ -53,7 +53,7 @@ func TestTrustHoldsForOneRepositoryAndOneConfiguration(t *testing.T) {
 	}
 }
 
-func TestADamagedListStopsAndStays(t *testing.T) {
+func TestDamagedPinsStayUnchanged(t *testing.T) {
 	p := Pins{filepath.Join(t.TempDir(), "trusted.json")}
 	if err := os.WriteFile(p.Path, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)

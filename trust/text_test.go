@@ -26,7 +26,7 @@ func prompts(t *testing.T, layers ...prompt.Layer) prompt.Set {
 }
 
 // The contract text lists every action once, in the right part, and every gate, whatever the owner's name is.
-func TestContractTellsAllOfTheTable(t *testing.T) {
+func TestContractTextListsAllActions(t *testing.T) {
 	p := prompts(t)
 	for tier := Lowest; tier <= Highest; tier++ {
 		c := Contract{Owner: "ada\x1b[31m", Channel: "cli\n# Heading", Tier: tier, SelfEdit: tier == 4,
@@ -63,7 +63,7 @@ func TestContractTellsAllOfTheTable(t *testing.T) {
 	}
 }
 
-func TestEnqueueAcknowledgesWhatItTook(t *testing.T) {
+func TestEnqueueAcknowledgesItem(t *testing.T) {
 	b, err := store.OpenInbox(t.Context(), filepath.Join(t.TempDir(), "inbox.sqlite"))
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func TestEnqueueAcknowledgesWhatItTook(t *testing.T) {
 	}
 }
 
-func TestStandUpKeepsWhatOthersWroteOnItsLine(t *testing.T) {
+func TestStandUpKeepsForeignTextInline(t *testing.T) {
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
 	s := Standup{
 		Repository: "shop", From: at.Add(-24 * time.Hour), To: at, Done: []string{"plan.md: done"},
@@ -146,7 +146,7 @@ Trust: tier 2 of 5
 	}
 }
 
-func TestIdentityDocumentsHaveAnOrderAndNoHoles(t *testing.T) {
+func TestIdentityDocumentOrder(t *testing.T) {
 	file := func(text string) *fstest.MapFile { return &fstest.MapFile{Data: []byte(text)} }
 	docs, err := LoadIdentity("dir", fstest.MapFS{"PROJECT_MAP.md": file("\n# Map\n\n"), "OTHER.md": file("x")})
 	if err != nil {
@@ -190,7 +190,7 @@ func TestIdentityDocumentsHaveAnOrderAndNoHoles(t *testing.T) {
 }
 
 // docs/trust.md contains the tables that the code uses to decide.
-func TestDocumentsHaveTheTables(t *testing.T) {
+func TestDocsContainTrustTables(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("..", "docs", "trust.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func task(t *testing.T) agents.Task {
 	}
 }
 
-func TestBriefComesOnStdinAndInAFile(t *testing.T) {
+func TestBriefOnStdinAndInFile(t *testing.T) {
 	tk := task(t)
 	a := New(Config{Name: "x", Command: []string{"bash", "-c", `cat >stdin; cat "$RUNPLAN_BRIEF" >file`}})
 	if _, err := a.Run(t.Context(), tk, nil); err != nil {
@@ -79,7 +79,7 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-func TestMissingProgramIsAnErrorThatSaysWhatToDo(t *testing.T) {
+func TestMissingProgramErrorNamesFix(t *testing.T) {
 	for _, prog := range []string{"no-such-agent", "./bin/none"} {
 		_, err := New(Config{Name: "x", Command: []string{prog}, Root: t.TempDir()}).Run(t.Context(), task(t), nil)
 		if !errors.Is(err, proc.ErrNotFound) || !strings.Contains(err.Error(), "[agents.x]") ||
@@ -92,7 +92,7 @@ func TestMissingProgramIsAnErrorThatSaysWhatToDo(t *testing.T) {
 	}
 }
 
-func TestProgramWithASlashIsRelativeToTheProject(t *testing.T) {
+func TestProgramPathIsRelativeToProject(t *testing.T) {
 	root := t.TempDir()
 	if err := os.WriteFile(filepath.Join(root, "agent.sh"), []byte("#!/bin/sh\necho from the project\n"),
 		0o755); err != nil {
@@ -104,7 +104,7 @@ func TestProgramWithASlashIsRelativeToTheProject(t *testing.T) {
 	}
 }
 
-func TestExitStatusOfAShellIsNotASignal(t *testing.T) {
+func TestShellExitStatusIsNotSignal(t *testing.T) {
 	res, err := New(Config{Name: "x", Command: []string{"bash", "-c", "exit 173"}}).Run(t.Context(), task(t), nil)
 	if err != nil || res.Summary != "exited with status 173" {
 		t.Errorf("got %+v, %v", res, err)

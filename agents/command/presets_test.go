@@ -59,7 +59,7 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-func TestModelIsNoOption(t *testing.T) {
+func TestArgumentsRejectFlagAsModel(t *testing.T) {
 	for _, p := range Presets() {
 		if args, err := p.arguments("", "--dangerously-skip-permissions", "b", "t"); err == nil {
 			t.Errorf("%s is called with %v", p.Name, args)
@@ -67,7 +67,7 @@ func TestModelIsNoOption(t *testing.T) {
 	}
 }
 
-func TestPresetsAreWhole(t *testing.T) {
+func TestPresetsAreComplete(t *testing.T) {
 	var names []string
 	for _, p := range Presets() {
 		names = append(names, p.Name)
@@ -102,7 +102,7 @@ func TestPresetsAreWhole(t *testing.T) {
 	}
 }
 
-func TestPermissionThatACLIDoesNotHave(t *testing.T) {
+func TestRunRejectsUnsupportedPermission(t *testing.T) {
 	p, _ := PresetOf("crush")
 	_, err := New(Config{Name: "x", Preset: &p, Permission: Ask}).Run(t.Context(), task(t), nil)
 	if err == nil || !strings.Contains(err.Error(), `agent x: crush has no permission "ask"; it has full or workspace`) {
@@ -110,7 +110,7 @@ func TestPermissionThatACLIDoesNotHave(t *testing.T) {
 	}
 }
 
-func TestRootIsNotGivenEverythingUnasked(t *testing.T) {
+func TestRootRequiresSandboxVariable(t *testing.T) {
 	p, _ := PresetOf("claude")
 	err := p.asRoot("x", Full, nil)
 	told := p.asRoot("x", Full, []string{"IS_SANDBOX=1"})
@@ -123,7 +123,7 @@ func TestRootIsNotGivenEverythingUnasked(t *testing.T) {
 	}
 }
 
-func TestModelOfATier(t *testing.T) {
+func TestModelOfTier(t *testing.T) {
 	claude, _ := PresetOf("claude")
 	codex, _ := PresetOf("codex")
 	for name, tt := range map[string]struct {
@@ -150,7 +150,7 @@ func play(t *testing.T, preset, script string) *Agent {
 	return New(Config{Name: "x", Preset: &p, Command: []string{"bash", "-c", script}})
 }
 
-func TestACommandKeepsThePresetsParser(t *testing.T) {
+func TestCommandKeepsPresetParser(t *testing.T) {
 	a := play(t, "codex", `cat >/dev/null; echo '{"type":"thread.started","thread_id":"0000-1111-2222"}'
 echo '{"type":"item.completed","item":{"type":"agent_message","text":"all done"}}'
 echo '{"type":"turn.completed","usage":{"input_tokens":10,"cached_input_tokens":4,"output_tokens":3}}'
@@ -173,7 +173,7 @@ echo 'a word on standard error' >&2`)
 	}
 }
 
-func TestLongEventsCountInFull(t *testing.T) {
+func TestRunParsesLongEvents(t *testing.T) {
 	a := play(t, "claude", `printf '{"type":"result","subtype":"success","is_error":false,"result":"'; head -c 200000 /dev/zero | tr '\0' x
 printf '","total_cost_usd":0.5,"usage":{"input_tokens":3,"output_tokens":4},"session_id":"late"}\n'`)
 	res, err := a.Run(t.Context(), task(t), nil)
@@ -183,7 +183,7 @@ printf '","total_cost_usd":0.5,"usage":{"input_tokens":3,"output_tokens":4},"ses
 	}
 }
 
-func TestSecretsAreTakenOutOfWhatEventsSay(t *testing.T) {
+func TestRunRedactsEventText(t *testing.T) {
 	tk := task(t)
 	tk.Redact = func(s string) string { return strings.ReplaceAll(s, "tweet-tweet", "[redacted]") }
 	tk.LogPath = filepath.Join(t.TempDir(), "log")
@@ -204,7 +204,7 @@ echo '{"type":"result","subtype":"success","is_error":true,"result":"failed with
 	}
 }
 
-func TestACLIThatIsDoneAndDoesNotGoIsEnded(t *testing.T) {
+func TestRunEndsLingeringCLI(t *testing.T) {
 	defer func(d time.Duration) { linger = d }(linger)
 	linger = 100 * time.Millisecond
 	a := play(t, "claude",
@@ -218,7 +218,7 @@ func TestACLIThatIsDoneAndDoesNotGoIsEnded(t *testing.T) {
 
 // gemini would retry for minutes and qwen for an hour. runplan ends them, reports the rate limit, and keeps the retry
 // time if the CLI printed one.
-func TestACLIThatKeepsTryingAgainstALimitIsEnded(t *testing.T) {
+func TestRunEndsCLIRetryingAgainstLimit(t *testing.T) {
 	for preset, tt := range map[string]struct {
 		script string
 		kind   agents.Kind
@@ -241,9 +241,9 @@ echo '{"type":"result","status":"success"}'`).Run(t.Context(), task(t), nil)
 	}
 }
 
-// TestRetriesEndWithPatience covers CLIs that retry for a long time or stay silent after one retry: runplan ends
+// TestRunEndsStalledRetries covers CLIs that retry for a long time or stay silent after one retry: runplan ends
 // them.
-func TestRetriesEndWithPatience(t *testing.T) {
+func TestRunEndsStalledRetries(t *testing.T) {
 	defer func(d time.Duration) { patience = d }(patience)
 	patience = 300 * time.Millisecond
 	for preset, tt := range map[string]struct {
@@ -269,9 +269,9 @@ echo '{"type":"item.completed","item":{"type":"agent_message","text":"It works a
 	}
 }
 
-// TestPresetFilesReachTheCLI checks that a variable names the file of the preset to the CLI, and that a variable set
+// TestPresetFileVariable checks that a variable names the file of the preset to the CLI, and that a variable set
 // by the user takes precedence.
-func TestPresetFilesReachTheCLI(t *testing.T) {
+func TestPresetFileVariable(t *testing.T) {
 	say := `printf '{"type":"result","subtype":"success","result":"%s"}\n' "$(tr -d '"{} ' <"$QWEN_CODE_SYSTEM_DEFAULTS_PATH")"`
 	res, err := play(t, "qwen", say).Run(t.Context(), task(t), nil)
 	if err != nil || res.Summary != "model:generationConfig:maxRetries:0" {
@@ -288,7 +288,7 @@ func TestPresetFilesReachTheCLI(t *testing.T) {
 	}
 }
 
-func TestCodexTellsItsLimitsInTheFileOfTheSession(t *testing.T) {
+func TestRunReadsCodexLimitFromRollout(t *testing.T) {
 	tk := task(t)
 	home := t.TempDir()
 	dir := filepath.Join(home, "sessions", "2026", "11", "20")
@@ -311,7 +311,7 @@ func TestCodexTellsItsLimitsInTheFileOfTheSession(t *testing.T) {
 	}
 }
 
-func TestUsageSaysWhereItsCostComesFrom(t *testing.T) {
+func TestUsageNamesCostSource(t *testing.T) {
 	one, table := int64(1e6), &price.Table{Models: map[string]price.Price{}}
 	p := 2.0
 	table.Models["priced"] = price.Price{Input: &p, Output: &p}
@@ -355,7 +355,7 @@ func TestUsageSaysWhereItsCostComesFrom(t *testing.T) {
 	}
 }
 
-func TestPresetPassesOnItsNamesOnly(t *testing.T) {
+func TestPresetPassesOnlyItsVariables(t *testing.T) {
 	p, _ := PresetOf("gemini")
 	a := New(Config{Name: "x", Preset: &p, Env: map[string]string{"GEMINI_API_KEY": "of-the-config"},
 		Environ: []string{"GEMINI_API_KEY=g", "GOOGLE_API_KEY=k", "OPENAI_API_KEY=o", "AWS_SECRET_ACCESS_KEY=a"}})
@@ -368,7 +368,7 @@ func TestPresetPassesOnItsNamesOnly(t *testing.T) {
 	}
 }
 
-func TestMissingCLISaysHowToGetIt(t *testing.T) {
+func TestMissingCLIErrorNamesInstallCommand(t *testing.T) {
 	p, _ := PresetOf("codex")
 	tk := task(t)
 	tk.Env = []string{"PATH=" + t.TempDir()}

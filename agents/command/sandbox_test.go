@@ -17,7 +17,7 @@ import (
 
 // The output of a CLI in a sandbox is read like any other, and the CLI may write its own state in addition to its
 // workspace.
-func TestACLIInASandbox(t *testing.T) {
+func TestRunInSandbox(t *testing.T) {
 	if out, err := exec.Command("bwrap", "--ro-bind", "/", "/", "--unshare-pid", "--proc", "/proc",
 		"true").CombinedOutput(); err != nil {
 		t.Skipf("bubblewrap is not installed, or not allowed here: %v %s", err, out)
@@ -51,7 +51,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"all done",
 }
 
 // The error names what is missing: the agent program or the sandbox.
-func TestAMissingProgramAndAMissingSandboxAreToldApart(t *testing.T) {
+func TestErrorNamesMissingProgramOrSandbox(t *testing.T) {
 	tk := task(t)
 	bin := t.TempDir()
 	tk.Env = []string{"PATH=" + bin}
@@ -77,7 +77,7 @@ func TestAMissingProgramAndAMissingSandboxAreToldApart(t *testing.T) {
 	}
 }
 
-func TestStateOfACLI(t *testing.T) {
+func TestPresetState(t *testing.T) {
 	codex, _ := PresetOf("codex")
 	if got := strings.Join(codex.state([]string{"CODEX_HOME=/c"}), " "); got != "~/.codex /c" {
 		t.Error(got)

@@ -185,7 +185,7 @@ func check(t *testing.T, file string, got wanted) {
 }
 
 // Each situation is classified as its name requires, independently of its .want file.
-func TestNoSituationIsTakenForAnother(t *testing.T) {
+func TestDecideMatchesSituationName(t *testing.T) {
 	good := []string{"success", "success_on_a_plan", "no_change", "writes_about_limits", "background_done", "noise",
 		"huge_line", "warning", "recovered", "no_price", "error_then_stop", "type_last", "thought", "stdin_open"}
 	kinds := map[string][]agents.Kind{
@@ -245,7 +245,7 @@ func TestNoSituationIsTakenForAnother(t *testing.T) {
 	}
 }
 
-func TestOwnEndGoesFirst(t *testing.T) {
+func TestDecidePrefersProcessEnd(t *testing.T) {
 	limit := &stream.Fault{Kind: stream.Limit, Message: "429"}
 	tests := map[string]struct {
 		e       Evidence
@@ -291,7 +291,7 @@ func TestOwnEndGoesFirst(t *testing.T) {
 }
 
 // If the error that ended the work has no retry time, a time from an earlier try or from standard error is used.
-func TestTheTimeOfALimitIsNotLost(t *testing.T) {
+func TestDecideKeepsEarlierRetryTime(t *testing.T) {
 	at := now.Add(time.Hour)
 	limit := func(at time.Time) *stream.Fault {
 		return &stream.Fault{Kind: stream.Limit, Message: "429", RetryAt: at}

@@ -29,7 +29,7 @@ func write(t *testing.T, text string) string {
 	return file
 }
 
-func TestCostIsTokensTimesPriceOrUnknown(t *testing.T) {
+func TestTableCost(t *testing.T) {
 	table, err := Load(write(t, own))
 	if err != nil || table.Date != "2026-12-01" {
 		t.Fatalf("%+v, %v", table, err)
@@ -64,7 +64,7 @@ func TestCostIsTokensTimesPriceOrUnknown(t *testing.T) {
 	}
 }
 
-func TestBuiltInTableIsDatedAndUsersMayHaveNone(t *testing.T) {
+func TestLoadDefaultsToBuiltInTable(t *testing.T) {
 	for _, file := range []string{"", filepath.Join(t.TempDir(), "none.toml")} {
 		table, err := Load(file)
 		if err != nil || table.Date == "" {
@@ -73,7 +73,7 @@ func TestBuiltInTableIsDatedAndUsersMayHaveNone(t *testing.T) {
 	}
 }
 
-func TestWrongTablesAreRefused(t *testing.T) {
+func TestLoadRejectsInvalidTables(t *testing.T) {
 	for text, want := range map[string]string{
 		"[models.m]\nimput = 1.0\n":  "prices.toml:2: unknown key",
 		"[models.m]\ninput = -1.0\n": "the price m is -1",

@@ -189,7 +189,7 @@ func TestCommandLines(t *testing.T) {
 }
 
 // The repository receives the valid objects that git wrote in the sandbox, and no damaged or forged ones.
-func TestObjectsAreTakenOverOnlyIfTheyAreWhatTheyAreCalled(t *testing.T) {
+func TestRepositoryReceivesOnlyValidObjects(t *testing.T) {
 	p := newProject(t)
 	b := p.open(Spec{Kind: "bwrap"})
 	made := func(text string, args ...string) string {
@@ -269,7 +269,7 @@ func (p *project) run(s Spec, script string) proc.Result {
 	return res
 }
 
-func TestBubblewrap(t *testing.T) {
+func TestBubblewrapConfinesProgram(t *testing.T) {
 	bubblewrap(t)
 	p := newProject(t)
 	secret := filepath.Join(p.home, ".agent", "state")
@@ -339,7 +339,7 @@ echo later >later.txt; git add later.txt
 	p.git(p.root, "fsck", "--strict")
 }
 
-func TestAProgramInTmpIsNotThereInside(t *testing.T) {
+func TestOpenRejectsProgramInTmp(t *testing.T) {
 	bubblewrap(t)
 	p := newProject(t)
 	dir, err := os.MkdirTemp("/tmp", "agent")
@@ -356,7 +356,7 @@ func TestAProgramInTmpIsNotThereInside(t *testing.T) {
 	p.check(b.Close(t.Context()))
 }
 
-func TestNothingOutlivesBubblewrap(t *testing.T) {
+func TestBubblewrapEndsBackgroundProcesses(t *testing.T) {
 	bubblewrap(t)
 	p := newProject(t)
 	p.run(Spec{Kind: "bwrap"}, `(setsid bash -c 'sleep 1; echo late >late.txt' &) ; exit 0`)
@@ -379,7 +379,7 @@ func TestNothingOutlivesBubblewrap(t *testing.T) {
 }
 
 // A sandbox that is not usable is an error; the agent never runs without it.
-func TestASandboxThatCannotBeHad(t *testing.T) {
+func TestUnusableSandboxIsError(t *testing.T) {
 	p := newProject(t)
 	bin := filepath.Join(p.home, "bin")
 	p.check(os.MkdirAll(bin, 0o755))
@@ -406,7 +406,7 @@ func TestASandboxThatCannotBeHad(t *testing.T) {
 }
 
 // Without a sandbox the command line and the environment of the program do not change.
-func TestNone(t *testing.T) {
+func TestOpenWithoutSandbox(t *testing.T) {
 	p := newProject(t)
 	for _, kind := range []string{"", "none"} {
 		b, err := Open(t.Context(), Spec{Kind: kind}, p.places(), "bash", p.env())

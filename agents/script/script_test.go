@@ -74,7 +74,7 @@ const (
 	txtars = planparse.BlockTestscript
 )
 
-func TestBlocksAreCarriedOutInOrder(t *testing.T) {
+func TestRunExecutesBlocksInOrder(t *testing.T) {
 	tk := task(t, batch(
 		planparse.Block{Kind: file, Path: "dir/a.txt", Text: "one\ntwo\n"},
 		planparse.Block{Kind: file, Path: "run.sh", Text: "#!/bin/sh\necho ran\n"},
@@ -108,7 +108,7 @@ func TestBlocksAreCarriedOutInOrder(t *testing.T) {
 	}
 }
 
-func TestFirstFailingBlockEndsTheAttempt(t *testing.T) {
+func TestFirstFailingBlockEndsAttempt(t *testing.T) {
 	tests := map[string]struct {
 		block planparse.Block
 		line  int
@@ -166,7 +166,7 @@ func TestFirstFailingBlockEndsTheAttempt(t *testing.T) {
 	}
 }
 
-func TestProseIsNotGuessedAt(t *testing.T) {
+func TestRunRejectsProseTasks(t *testing.T) {
 	b := batch(planparse.Block{Kind: file, Path: "a", Text: "a"})
 	b.Tasks = append(b.Tasks,
 		planparse.Task{Number: "2", Title: "Think of something", Line: 9},
@@ -195,7 +195,7 @@ func TestProseIsNotGuessedAt(t *testing.T) {
 	}
 }
 
-func TestTickedTasksAreSkipped(t *testing.T) {
+func TestRunSkipsTickedTasks(t *testing.T) {
 	b := batch(
 		planparse.Block{Kind: file, Path: "a", Text: "a", Task: 0},
 		planparse.Block{Kind: file, Path: "b", Text: "b", Task: 1},
@@ -210,7 +210,7 @@ func TestTickedTasksAreSkipped(t *testing.T) {
 	}
 }
 
-func TestExpected(t *testing.T) {
+func TestParseExpected(t *testing.T) {
 	tests := map[string]expected{
 		"":                                 {status: pass},
 		"PASS":                             {status: pass},
@@ -244,7 +244,7 @@ func TestExpected(t *testing.T) {
 	}
 }
 
-func TestTestscriptWorksOnTheWorkspace(t *testing.T) {
+func TestTestscriptUsesWorkspace(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -293,14 +293,14 @@ func TestTestscriptWorksOnTheWorkspace(t *testing.T) {
 	}
 }
 
-func TestLongScriptsRun(t *testing.T) {
+func TestRunExecutesLongScripts(t *testing.T) {
 	tk := task(t, batch(planparse.Block{Kind: shell, Text: "# " + strings.Repeat("x", 300<<10) + "\necho fine >out\n"}))
 	if res, _ := run(t, tk, nil); res.Outcome != agents.Done || read(t, tk.Dir, "out") != "fine\n" {
 		t.Errorf("got %+v", res)
 	}
 }
 
-func TestMissingShellIsAnError(t *testing.T) {
+func TestMissingShellIsError(t *testing.T) {
 	tk := task(t, batch(planparse.Block{Kind: shell, Text: "true", Line: 4}))
 	tk.Env = []string{"PATH=" + t.TempDir()}
 	if _, err := New("plan.md", nil).Run(t.Context(), tk, nil); !errors.Is(err, proc.ErrNotFound) ||
@@ -309,7 +309,7 @@ func TestMissingShellIsAnError(t *testing.T) {
 	}
 }
 
-func TestLimitsHoldForTheWholeAttempt(t *testing.T) {
+func TestTotalLimitCoversWholeAttempt(t *testing.T) {
 	b := planparse.Block{Kind: shell, Text: "sleep 0.3"}
 	tk := task(t, batch(b, b, b, b, b, b))
 	tk.Limits.Total = 700 * time.Millisecond

@@ -56,7 +56,7 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-func TestPlanThatIsNone(t *testing.T) {
+func TestPlanRejectsUnusableAnswers(t *testing.T) {
 	tests := map[string]struct {
 		answer any
 		is     func(error) bool

@@ -181,7 +181,7 @@ func (b *bench) run(attempt int) agents.Result {
 
 const doubled = "a.go\n<<<<<<< SEARCH\n\treturn 1\n=======\n\treturn 2\n>>>>>>> REPLACE\n"
 
-func TestAnAnswerIsCarriedOut(t *testing.T) {
+func TestRunAppliesAnswer(t *testing.T) {
 	b := newBench(t, "With s3cret:\n"+doubled+"\nb.go\n<<<<<<< SEARCH\n=======\npackage a\n>>>>>>> REPLACE\n")
 	res := b.run(1)
 	if res.Outcome != agents.Done || res.Summary != "changed 2 files: a.go, b.go" || res.Model != "tiny" ||
@@ -225,7 +225,7 @@ func TestAnAnswerIsCarriedOut(t *testing.T) {
 }
 
 // An unusable answer is a failed attempt with a class; the workspace does not change (SOLVE-03, SOLVE-07).
-func TestAnswersThatCannotBeUsed(t *testing.T) {
+func TestUnusableAnswerFailsAttempt(t *testing.T) {
 	block := func(path, search, replace string) string {
 		return path + "\n<<<<<<< SEARCH\n" + search + "=======\n" + replace + ">>>>>>> REPLACE\n"
 	}
@@ -278,7 +278,7 @@ func TestAnswersThatCannotBeUsed(t *testing.T) {
 
 // The next attempt reuses the retrieved context. Its prompt names the class of the last failure, the failure digest
 // and the advice.
-func TestTheNextAttemptKnows(t *testing.T) {
+func TestNextAttemptGetsFailureDigest(t *testing.T) {
 	b := newBench(t, "prose", doubled, doubled)
 	b.run(1)
 	b.run(2)
@@ -361,7 +361,7 @@ func TestRefinement(t *testing.T) {
 }
 
 // A failure that a retry cannot fix is an error, not an outcome of the attempt.
-func TestUnusable(t *testing.T) {
+func TestPermanentFailureReturnsError(t *testing.T) {
 	tests := map[string]struct {
 		err  error
 		kind agents.Kind
@@ -392,7 +392,7 @@ func TestUnusable(t *testing.T) {
 	}
 }
 
-func TestCurable(t *testing.T) {
+func TestRetryableFailureFailsAttempt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		err  error
 		rule Class
@@ -413,7 +413,7 @@ func TestCurable(t *testing.T) {
 	}
 }
 
-func TestLimitsAndCancelling(t *testing.T) {
+func TestTimeLimitAndCancellation(t *testing.T) {
 	b := newBench(t)
 	b.Agent.cfg.LLM = llm.CompleterFunc(func(ctx context.Context, _ llm.Request) (llm.Response, error) {
 		<-ctx.Done()
@@ -445,7 +445,7 @@ func TestLimitsAndCancelling(t *testing.T) {
 }
 
 // A model on this machine costs 0. The cost of another server or of a program is unknown, which is not 0 (MODEL-15).
-func TestCostIsKnownOfThisMachineOnly(t *testing.T) {
+func TestOnlyLocalModelsHaveKnownCost(t *testing.T) {
 	for name, c := range map[string]struct {
 		model llm.Model
 		local bool
@@ -473,7 +473,7 @@ func TestCostIsKnownOfThisMachineOnly(t *testing.T) {
 
 // A prompt that is too long loses its parts in a fixed order; if that is not enough, the error has the figures
 // (BUD-05, BUD-06).
-func TestTrimming(t *testing.T) {
+func TestPromptTrimmingOrder(t *testing.T) {
 	b := newBench(t)
 	part := func(path string, d retrieve.Detail, n int) retrieve.Part {
 		return retrieve.Part{Path: path, Symbol: "S", Start: 1, End: 1, Detail: d, Text: strings.Repeat("x", n),
@@ -525,7 +525,7 @@ func TestTrimming(t *testing.T) {
 }
 
 // The solver knows the repository only from retrieval and does not open the index (SOLVE-08).
-func TestTheIndexIsNotOpened(t *testing.T) {
+func TestSolverDoesNotOpenIndex(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("%v %v", files, err)

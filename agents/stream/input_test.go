@@ -7,7 +7,7 @@ import (
 )
 
 // A short tool input is reported in full. A long one is cut and closed, so that it stays valid JSON.
-func TestToolsAreToldWithTheirArguments(t *testing.T) {
+func TestLongToolInputStaysValidJSON(t *testing.T) {
 	line := func(content string) string {
 		return `{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Write","input":{"file_path":"a.go","content":"` + content + `"}}]}}`
 	}
@@ -42,7 +42,7 @@ func TestToolsAreToldWithTheirArguments(t *testing.T) {
 }
 
 // The output of a tool has the id of its call, and is reported only if the caller asks for it.
-func TestOutputOfTools(t *testing.T) {
+func TestToolOutput(t *testing.T) {
 	for format, c := range map[Format]struct{ lines, call, text string }{
 		Claude: {`{"type":"assistant","message":{"content":[{"type":"tool_use","id":"t1","name":"Bash","input":{}}]}}` + "\n" +
 			`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"t1","content":[{"type":"text","text":"two "},{"type":"text","text":"parts"}]}]}}`,

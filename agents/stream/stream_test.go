@@ -16,7 +16,7 @@ func testClock() func() time.Time {
 	return func() time.Time { return time.Date(2026, 11, 20, 14, 0, 0, 0, time.UTC) }
 }
 
-func TestMendClosesWhatIsOpen(t *testing.T) {
+func TestMendClosesTruncatedJSON(t *testing.T) {
 	tests := map[string]string{
 		`{"type":"text","a":"hel`:             `{"type":"text","a":"hel"}`,
 		`{"type":"text","a":"hel\`:            `{"type":"text","a":"hel"}`,
@@ -68,7 +68,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-func TestEventsAreSafeToShow(t *testing.T) {
+func TestEventLinesOmitControlCodes(t *testing.T) {
 	e := Event{Kind: Tool, Tool: "Ba\x1b[31msh", Text: "go\x07 test"}
 	if d := cmp.Diff([]string{"▸ Bash: go test"}, e.Lines()); d != "" {
 		t.Error(d)
@@ -79,7 +79,7 @@ func TestEventsAreSafeToShow(t *testing.T) {
 	}
 }
 
-func TestArgumentsAreShort(t *testing.T) {
+func TestShortArgs(t *testing.T) {
 	for in, want := range map[string]string{
 		`{"command":"go test ./...","description":"x"}`: "go test ./...",
 		`{"command":["bash","-lc","ls"]}`:               "bash -lc ls",
@@ -96,7 +96,7 @@ func TestArgumentsAreShort(t *testing.T) {
 	}
 }
 
-func TestFaultsByFieldGoBeforeFaultsByText(t *testing.T) {
+func TestFaultFieldsTakePrecedenceOverText(t *testing.T) {
 	p := New(Claude, testClock())
 	tests := map[string]struct {
 		status        int
@@ -216,7 +216,7 @@ func FuzzRetryTime(f *testing.F) {
 }
 
 // A CLI that retries reports the end of a limit only once; a later retry without a time does not clear it.
-func TestTheTimeOfALimitOutlastsTriesWithoutOne(t *testing.T) {
+func TestLimitTimeSurvivesLaterRetries(t *testing.T) {
 	p := New(Claude, testClock())
 	resets := testClock()().Add(time.Hour)
 	fmt.Fprintf(p, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected","resetsAt":%d}}`+"\n", resets.Unix())

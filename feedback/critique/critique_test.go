@@ -65,7 +65,7 @@ func watch(t *testing.T, o Options, steps ...agents.Step) Seen {
 
 // A finding with a confidence below 60 is dropped; from 60 to 79 it is kept for the review, from 80 it is shown
 // (FIX-29).
-func TestBordersOfConfidence(t *testing.T) {
+func TestConfidenceThresholds(t *testing.T) {
 	for confidence, want := range map[int]struct{ dropped, kept, high int }{
 		0: {1, 0, 0}, 59: {1, 0, 0}, 60: {0, 1, 0}, 79: {0, 1, 0}, 80: {0, 0, 1}, 100: {0, 0, 1},
 	} {
@@ -120,7 +120,7 @@ func TestAnswers(t *testing.T) {
 }
 
 // If the agent reports no steps, nothing was checked and the critique is skipped, not passed.
-func TestNoSteps(t *testing.T) {
+func TestCritiqueIsSkippedWithoutSteps(t *testing.T) {
 	c := &critic{answer: func(int) (llm.Response, error) { return says(90) }}
 	s := watch(t, options(t, c), agents.Step{Tool: "Read"})
 	if rep := s.Report(); rep.Status != gates.Skipped || !strings.Contains(rep.Note, "reported no step") ||
@@ -130,7 +130,7 @@ func TestNoSteps(t *testing.T) {
 }
 
 // The critic checks each step that changes something, and no step that only reads.
-func TestStepsThatChangeSomething(t *testing.T) {
+func TestCriticChecksOnlyChangingSteps(t *testing.T) {
 	run := func(c string) agents.Step { return agents.Step{Tool: "Bash", Input: fmt.Sprintf(`{"command":%q}`, c)} }
 	for _, s := range []agents.Step{
 		edit, {Tool: "Write", Input: `{"file_path":"a"}`}, {Tool: "MultiEdit"}, {Tool: "NotebookEdit"}, {Tool: "write_file"},
@@ -168,7 +168,7 @@ func TestStepsThatChangeSomething(t *testing.T) {
 }
 
 // The agent never waits for the critic; steps that are left out are counted by reason (FIX-28, FIX-30).
-func TestNothingWaitsAndNothingIsSilent(t *testing.T) {
+func TestFullQueueSkipsAndCountsSteps(t *testing.T) {
 	hold := make(chan struct{})
 	c := &critic{answer: func(int) (llm.Response, error) { <-hold; return says(10) }}
 	o := options(t, c)
@@ -196,7 +196,7 @@ func TestNothingWaitsAndNothingIsSilent(t *testing.T) {
 }
 
 // After the agent ends, the wait for the critic is limited; a run that is stopped does not wait.
-func TestTheWaitHasAnEnd(t *testing.T) {
+func TestWaitForCriticIsLimited(t *testing.T) {
 	slow := llm.CompleterFunc(func(ctx context.Context, _ llm.Request) (llm.Response, error) {
 		<-ctx.Done()
 		return llm.Response{}, ctx.Err()
@@ -238,7 +238,7 @@ func TestTokens(t *testing.T) {
 
 // The prompt quotes the text of steps, files, tasks and earlier findings without secrets, and the critic reads no
 // file outside of the workspace.
-func TestWhatIsAsked(t *testing.T) {
+func TestPromptQuotesInput(t *testing.T) {
 	dir := t.TempDir()
 	secret := filepath.Join(t.TempDir(), "secret")
 	for p, text := range map[string]string{filepath.Join(dir, "calc.go"): "package calc\n// ~~~~\n// hunter2\n",
@@ -283,7 +283,7 @@ func TestWhatIsAsked(t *testing.T) {
 
 // The answer of a model is data: paths outside of the workspace, control codes and negative lines are removed, and
 // long texts are cut.
-func TestWhatIsSaidIsData(t *testing.T) {
+func TestAnswerIsSanitised(t *testing.T) {
 	for path, want := range map[string]string{"calc.go": "calc.go", "./calc.go": "calc.go", "/etc/passwd": "", "../x": "",
 		"a\x1b[31m": "", "": "", ".": ""} {
 		r := remark{Path: path, Line: -3, Message: "no\x1b]0;x\a good", Confidence: 90}

@@ -88,7 +88,7 @@ func TestNoScripts(t *testing.T) {
 	}
 }
 
-func TestCannotLook(t *testing.T) {
+func TestCannotRunReturnsError(t *testing.T) {
 	s := tree(t, project)
 	for name, g := range map[string]gates.Gate{
 		"no engine": New("acceptance", nil), "outside": New("../x", engine(t)),

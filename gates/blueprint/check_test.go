@@ -26,7 +26,7 @@ func checked(t *testing.T, root string, s State) Checked {
 	return c
 }
 
-func TestGoodCodeIsClean(t *testing.T) {
+func TestGoodCodeHasNoFindings(t *testing.T) {
 	if c := checked(t, unit(t, Candidate, goodCode), Candidate); len(c.Findings) > 0 || len(c.Unseen) > 0 {
 		t.Errorf("%+v", c)
 	}
@@ -73,7 +73,7 @@ func TestBrokenPromises(t *testing.T) {
 }
 
 // A promise that an unreadable file may keep is not reported as missing.
-func TestUnseenIsNotMissing(t *testing.T) {
+func TestUnreadableFileIsNotMissingPromise(t *testing.T) {
 	root := unit(t, Candidate, strings.Replace(goodCode, "GET /orders/{id}", "GET /order/{id}", 1))
 	put(t, root, "orders/more.py", "x = 1\n")
 	put(t, root, PathOf("orders", Candidate),
@@ -171,7 +171,7 @@ func TestGate(t *testing.T) {
 }
 
 // A gate that cannot run returns an error.
-func TestGateThatCannotLook(t *testing.T) {
+func TestGateCannotRunReturnsError(t *testing.T) {
 	root := unit(t, Live, goodCode)
 	broken := errors.New("ast-grep is broken")
 	g := Gate(func(context.Context) (patterns.Program, error) { return patterns.Program{}, broken })
@@ -210,7 +210,7 @@ func TestDraft(t *testing.T) {
 }
 
 // A draft declares no test as an interface: neither TestMain nor an example.
-func TestDraftLeavesTestsOut(t *testing.T) {
+func TestDraftOmitsTests(t *testing.T) {
 	root := t.TempDir()
 	for name, text := range map[string]string{
 		"a.go":      "package a\n\n// Add adds.\nfunc Add(a, b int) int { return a + b }\n",

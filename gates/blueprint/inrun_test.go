@@ -51,7 +51,7 @@ func below(t *testing.T, root string) []string {
 
 // A review in a run writes nothing into the tree. Its decision determines the files that it leaves, the findings and
 // the questions (BP-23).
-func TestReviewInARun(t *testing.T) {
+func TestReviewInRun(t *testing.T) {
 	for name, c := range map[string]struct {
 		said      string
 		decision  Recommendation
@@ -108,7 +108,7 @@ func TestReviewInARun(t *testing.T) {
 }
 
 // A rejection without a discrepancy still has a finding, and a path outside of the repository is dropped.
-func TestReportOfAnOddRejection(t *testing.T) {
+func TestRejectionWithoutDiscrepancyHasFinding(t *testing.T) {
 	o := Opinion{Unit: "orders",
 		Record: Record{ReviewResult: ReviewResult{SummaryNote: "all of it is wrong"},
 			DecisionReason: "the reviewer rejects it"}}
@@ -123,7 +123,7 @@ func TestReportOfAnOddRejection(t *testing.T) {
 }
 
 // An invalid answer is an error, and is stored for inspection without its secrets.
-func TestNoAnswerInARun(t *testing.T) {
+func TestInvalidAnswerInRunIsStored(t *testing.T) {
 	root, out := unit(t, Live, goodCode), t.TempDir()
 	_, err := reviewing(t, root, "Fine! Add it.", nil).Review(t.Context(), root, "orders", out)
 	if answer := (*llm.AnswerError)(nil); !errors.As(err, &answer) {

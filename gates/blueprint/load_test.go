@@ -106,7 +106,7 @@ func TestYAMLRoundTrip(t *testing.T) {
 	}
 }
 
-func TestAnyTextIsReadBack(t *testing.T) {
+func TestYAMLPreservesAnyText(t *testing.T) {
 	check := func(s string) bool {
 		s = strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")
 		if strings.TrimSpace(s) == "" {
@@ -129,7 +129,7 @@ func TestAnyTextIsReadBack(t *testing.T) {
 }
 
 // All errors of a blueprint are reported at once, each with its line.
-func TestWrongBlueprints(t *testing.T) {
+func TestParseReportsAllErrors(t *testing.T) {
 	edit := func(old, with string) string {
 		if !strings.Contains(sample, old) {
 			t.Fatalf("the sample has no %q", old)
@@ -206,7 +206,7 @@ func TestWrongBlueprints(t *testing.T) {
 	}
 }
 
-func TestFolders(t *testing.T) {
+func TestLoadAndListUnits(t *testing.T) {
 	root := t.TempDir()
 	put(t, root, PathOf("orders", Candidate), sample)
 	put(t, root, PathOf("billing", Live), sample)

@@ -30,7 +30,7 @@ func many(counts map[Severity]int) string {
 	return strings.Join(out, ",")
 }
 
-func TestKnownAnswerParses(t *testing.T) {
+func TestParseResult(t *testing.T) {
 	for _, text := range []string{answer(one("major"), "approve"), "```json\n" + answer(one("major"), "approve") +
 		"\n```\n"} {
 		r, err := ParseResult("orders", text)
@@ -44,7 +44,7 @@ func TestKnownAnswerParses(t *testing.T) {
 	}
 }
 
-func TestWrongAnswersAreRefused(t *testing.T) {
+func TestParseResultRejectsInvalidAnswers(t *testing.T) {
 	good := answer(one("major"), "approve")
 	edit := func(old, with string) string {
 		if !strings.Contains(good, old) {

@@ -291,7 +291,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-func TestNothingSeenIsNoReview(t *testing.T) {
+func TestPrepareFailsWithoutSourceFiles(t *testing.T) {
 	root := unit(t, Candidate, goodCode)
 	if err := os.Remove(filepath.Join(root, "orders/orders.go")); err != nil {
 		t.Fatal(err)
@@ -336,7 +336,7 @@ func TestAddOpenQuestions(t *testing.T) {
 }
 
 // A stored review has no secrets and no control codes, and names the reviewer that was asked.
-func TestWhatIsSaidIsCleaned(t *testing.T) {
+func TestStoredReviewIsSanitised(t *testing.T) {
 	root := unit(t, Candidate, goodCode)
 	r := prepare(t, root, Candidate)
 	text := strings.Replace(answer(one("major"), "approve"), "Add it.", `Add \u001b[2J\u202e `+leaked+`.`, 1)

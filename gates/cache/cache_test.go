@@ -28,7 +28,7 @@ func counting(info gates.Info, findings ...gates.Finding) (gates.Gate, *int) {
 	}), n
 }
 
-func TestWhatIsKept(t *testing.T) {
+func TestOnlyPureAnswersAreCached(t *testing.T) {
 	bad := gates.Finding{Rule: "r", Severity: gates.Error, Message: "m"}
 	tests := map[string]struct {
 		info     gates.Info
@@ -99,7 +99,7 @@ func TestKey(t *testing.T) {
 }
 
 // A gate may read any field of a batch, so batches that differ in any field have different keys.
-func TestKeysOfBatches(t *testing.T) {
+func TestKeyCoversBatchFields(t *testing.T) {
 	info := gates.Info{Name: "secrets"}
 	key := func(s gates.Subject) string { return Key(info, s, "s") }
 	var s gates.Subject
@@ -282,7 +282,7 @@ func TestSurroundings(t *testing.T) {
 
 // Answers are kept only for complete trees, which contain no submodule and no committed store. The store records that
 // a tree is complete.
-func TestCompleteTrees(t *testing.T) {
+func TestOnlyCompleteTreesAreCached(t *testing.T) {
 	sub := gatetest.Change(t, nil, map[string]string{"a": "a"})
 	for name, tt := range map[string]struct {
 		files    map[string]string

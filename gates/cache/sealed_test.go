@@ -10,7 +10,7 @@ import (
 )
 
 // An answer that another program wrote, or that belongs to another key, is not used.
-func TestEditedAnswersAreNotUsed(t *testing.T) {
+func TestStoreRejectsEditedAnswers(t *testing.T) {
 	key, err := seal.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

@@ -269,7 +269,7 @@ func check(t *testing.T, o differential.Options, base, after files) checking {
 }
 
 // Only the named files of the candidate are copied to the base: the test and the files that it reads.
-func TestOnlyTheTestIsPutOnTheBase(t *testing.T) {
+func TestOnlyNamedFilesReachBase(t *testing.T) {
 	base := goBase.with(files{"data/other.txt": "old\n"})
 	after := base.with(files{
 		"calc.go": goFixed, "data/in.txt": "3", "data/other.txt": "new\n", "new.go": "package calc\n",
@@ -299,7 +299,7 @@ func TestOnlyTheTestIsPutOnTheBase(t *testing.T) {
 }
 
 // A link in place of the test is refused, and a link on the base is replaced, not followed.
-func TestLinksLeadNowhere(t *testing.T) {
+func TestLinksAreNotFollowed(t *testing.T) {
 	outside := filepath.Join(t.TempDir(), "precious.txt")
 	if err := os.WriteFile(outside, []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)
@@ -326,7 +326,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 }
 
 // If the gate cannot run, the result is an error, neither a pass nor a failure of the code.
-func TestCannotLook(t *testing.T) {
+func TestCannotRunReturnsError(t *testing.T) {
 	after := goBase.with(files{"calc.go": goFixed, goFile: goTest})
 	for name, c := range map[string]struct {
 		alter func(*checking, *differential.Options)
@@ -364,7 +364,7 @@ func TestCannotLook(t *testing.T) {
 }
 
 // If go itself ends a test at its time limit, the result is an error, not a failing test on the base.
-func TestGoEndsATestThatHangs(t *testing.T) {
+func TestGoTimeoutIsError(t *testing.T) {
 	hangs := "package calc\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfunc TestAdd(t *testing.T) {\n\tfor Add(1, 2) " +
 		"!= 3 {\n\t\ttime.Sleep(time.Minute)\n\t}\n}\n"
 	k := check(t, differential.Options{Files: []string{goFile}}, goBase,
@@ -377,7 +377,7 @@ func TestGoEndsATestThatHangs(t *testing.T) {
 }
 
 // A command of the caller replaces the runner of the project.
-func TestCommand(t *testing.T) {
+func TestCommandReplacesProjectRunner(t *testing.T) {
 	base := files{"greet.sh": "echo hullo\n", "check.txt": ""}
 	after := base.with(files{"greet.sh": "echo hello\n", "want.txt": "hello\n"})
 	for shell, want := range map[string]gates.Status{

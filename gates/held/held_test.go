@@ -102,7 +102,7 @@ func (c calibrated) Check(ctx context.Context, s gates.Subject) (gates.Report, e
 	return rep, err
 }
 
-func TestWhoMayLand(t *testing.T) {
+func TestHeldTestsDecideVerdict(t *testing.T) {
 	base := map[string]string{"go.mod": mod, "calc.go": wrong, "calc_test.go": both}
 	fine := map[string]string{"go.mod": mod, "calc.go": right, "calc_test.go": both}
 	for name, c := range map[string]struct {

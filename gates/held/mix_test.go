@@ -79,7 +79,7 @@ func TestHelpers(t *testing.T) {
 	}
 }
 
-func TestWhatTakesTheBasesPlace(t *testing.T) {
+func TestSupportShadowAndFixturePaths(t *testing.T) {
 	for p, want := range map[string]bool{
 		"tests/calc.py": true, "test/support/sums.ts": true, "test/package.json": true, "iniconfig.py": true,
 		"getpass/__init__.py": true, "src/json.py": true,
@@ -100,7 +100,7 @@ func TestWhatTakesTheBasesPlace(t *testing.T) {
 	}
 }
 
-func TestNewTestFilesThatReachOut(t *testing.T) {
+func TestReachesDetectsGlobalChanges(t *testing.T) {
 	for text, want := range map[string]bool{
 		"package a\n\nfunc init() { add = nil }\n":   true,
 		"package a\n\nfunc TestA(t *testing.T) {}\n": false,

@@ -211,7 +211,7 @@ func FuzzDependencies(f *testing.F) {
 }
 
 // A document that moved has no new dead links, except those that the move broke.
-func TestAMovedDocumentIsNotNew(t *testing.T) {
+func TestMovedDocumentKeepsOldDeadLinks(t *testing.T) {
 	text := "[gone](nothing.md)\n[here](b.md)\n\nSome words.\n"
 	s := gatetest.Change(t, map[string]string{"docs/a.md": text, "docs/b.md": "b\n"},
 		map[string]string{"new/a.md": text, "docs/a.md": "-"})
@@ -223,7 +223,7 @@ func TestAMovedDocumentIsNotNew(t *testing.T) {
 }
 
 // The most permissive of alternative licences counts, and the strictest of combined ones.
-func TestClass(t *testing.T) {
+func TestLicenseClass(t *testing.T) {
 	for name, want := range map[string]licenceClass{
 		"MIT AND GPL-3.0": strong, "GPL-3.0 and MIT": strong, "MIT AND MPL-2.0": weak, "MIT AND Apache-2.0": permissive,
 		"MIT AND Own": unknown, "(MIT OR GPL-3.0)": permissive, "GPL-2.0/MIT": permissive, "LGPL-2.1 OR GPL-3.0": weak,

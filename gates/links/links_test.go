@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestLinksThatLeaveTheTree(t *testing.T) {
+func TestJudgeRejectsLinksOutsideTree(t *testing.T) {
 	dir := t.TempDir()
 	for _, d := range []string{"a/b", "node_modules"} {
 		if err := os.MkdirAll(filepath.Join(dir, d), 0o755); err != nil {
@@ -36,7 +36,7 @@ func TestLinksThatLeaveTheTree(t *testing.T) {
 	}
 }
 
-func TestPathsOfWindowsAreAbsolute(t *testing.T) {
+func TestWindowsPathsAreAbsolute(t *testing.T) {
 	for _, to := range []string{`C:\x`, `\\host\x`, "c:/x"} {
 		if judge(t.TempDir(), "l", to) == "" {
 			t.Errorf("%s is no finding", to)

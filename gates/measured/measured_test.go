@@ -45,7 +45,7 @@ func TestEveryRuleIsListed(t *testing.T) {
 
 // Once enough of its findings were judged, a rule of severity error has to be right in 95 of 100 cases and a warning
 // in 80.
-func TestRulesEarnTheirSeverity(t *testing.T) {
+func TestRulesMeetSeverityPrecision(t *testing.T) {
 	const enough = 5
 	for _, r := range Rules() {
 		if strings.HasSuffix(r.ID, "*") {

@@ -87,7 +87,7 @@ func TestGoMutants(t *testing.T) {
 	}
 }
 
-func TestOnlyTheGivenLinesAreMutated(t *testing.T) {
+func TestOnlyGivenLinesAreMutated(t *testing.T) {
 	text := "package p\n\nfunc f(a int) int {\n\treturn a + 1\n}\n\nfunc g(a int) int {\n\treturn a - 1\n}\n"
 	for _, m := range Of("p.go", text, map[int]bool{8: true}) {
 		if m.Line != 8 || m.Func != "g" {

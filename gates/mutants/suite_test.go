@@ -10,7 +10,7 @@ import (
 
 // A whole suite kills a mutant only if it fails; a skipped suite gives no result. Until its duration is known, a
 // suite may use the rest of the budget.
-func TestASuiteKillsOnlyByFailing(t *testing.T) {
+func TestSuiteKillsOnlyByFailing(t *testing.T) {
 	for status, want := range map[gates.Status]outcome{
 		gates.Pass: survived, gates.Warn: survived, gates.Fail: killed, gates.Skipped: invalid,
 	} {

@@ -43,7 +43,7 @@ const table = `func TestAll(t *testing.T) {
 }
 `
 
-func TestWhatRanBeforeAndDoesNotRunNow(t *testing.T) {
+func TestCompareFindsLostTests(t *testing.T) {
 	one, two := goTest("TestOne", "Add(1, 2)", "3"), goTest("TestTwo", "Add(-1, 5)", "4")
 	mul := goTest("TestMul", "Mul(2, 3)", "6")
 	goFile := func(path, before, after string) File {
@@ -194,7 +194,7 @@ func TestWhatRanBeforeAndDoesNotRunNow(t *testing.T) {
 	}
 }
 
-func TestOtherLanguages(t *testing.T) {
+func TestCompareOtherLanguages(t *testing.T) {
 	for name, c := range map[string]struct {
 		group, class  string
 		path          string
@@ -372,7 +372,7 @@ func TestWeaker(t *testing.T) {
 	}
 }
 
-func TestAWordOfThePlanIsNoTest(t *testing.T) {
+func TestPlanWordIsNotTestName(t *testing.T) {
 	for _, c := range []struct {
 		text, test string
 		want       bool
@@ -391,7 +391,7 @@ func TestAWordOfThePlanIsNoTest(t *testing.T) {
 	}
 }
 
-func TestValuesThatMoveToAFile(t *testing.T) {
+func TestCompareFollowsValuesIntoFile(t *testing.T) {
 	before := "from calc import add\n\n\ndef test_add():\n    assert add(2, 3) == 5\n"
 	after := "from calc import add\n\n\n@cases(\"cases.json\")\ndef test_add(a, b, want):\n    assert add(a, b) == want\n"
 	for name, c := range map[string]struct {

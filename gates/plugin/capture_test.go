@@ -34,7 +34,7 @@ func TestExcerpt(t *testing.T) {
 }
 
 // A flood of output uses a limited amount of memory and disk.
-func TestFlood(t *testing.T) {
+func TestOutputFloodIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
 	log := &capture{whole: logFile{path: path}}
 	chunk := []byte(strings.Repeat("x", 1<<20))
@@ -50,7 +50,7 @@ func TestFlood(t *testing.T) {
 	}
 }
 
-func TestLogCannotBeWritten(t *testing.T) {
+func TestUnwritableLogIsError(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func TestExamplesConform(t *testing.T) {
 }
 
 // A plugin ends when its standard input is closed, even if the host dies without notice.
-func TestOrphan(t *testing.T) {
+func TestPluginEndsWithStdin(t *testing.T) {
 	for _, e := range examples() {
 		t.Run(e.name, func(t *testing.T) {
 			p := open(t, e.config(t))

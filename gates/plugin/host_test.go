@@ -139,7 +139,7 @@ func TestRestartFails(t *testing.T) {
 	blames(t, err, "actor", ErrChecksum, "had ended since the last call (it exited with status 9)")
 }
 
-func TestCloseEndsEverything(t *testing.T) {
+func TestCloseEndsAllProcesses(t *testing.T) {
 	for _, mode := range []string{"passes", "deaf to TERM", "leaves a child"} {
 		t.Run(mode, func(t *testing.T) {
 			if mode == "leaves a child" && !sweeps() {
@@ -195,7 +195,7 @@ func TestCancel(t *testing.T) {
 }
 
 // Text on standard output after the handshake is ignored and blocks nothing.
-func TestNoiseInCall(t *testing.T) {
+func TestStdoutNoiseIsIgnored(t *testing.T) {
 	p := open(t, stage(t, "raw noise in call"))
 	if rep, err := look(t, p, gates.Subject{}); err != nil || rep.Status != gates.Pass {
 		t.Errorf("got %+v, %v", rep, err)

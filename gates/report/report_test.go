@@ -79,7 +79,7 @@ func TestSARIFIsValid(t *testing.T) {
 	}
 }
 
-func TestSARIFTellsWhatItShould(t *testing.T) {
+func TestSARIFContents(t *testing.T) {
 	text := written(t, func(b *bytes.Buffer) error { return SARIF(b, sample()) })
 	for _, want := range []string{
 		`"uri": "a%20b/%C3%BC.go"`, `"uri": "./a:b.go"`, `"startLine": 3`, `"ruleId": "tests/test"`,
@@ -93,7 +93,7 @@ func TestSARIFTellsWhatItShould(t *testing.T) {
 }
 
 // A third-party reader understands the JUnit report.
-func TestJUnitIsRead(t *testing.T) {
+func TestJUnitIsReadable(t *testing.T) {
 	text := written(t, func(b *bytes.Buffer) error { return JUnit(b, sample()) })
 	suites, err := junit.Ingest([]byte(text))
 	if err != nil {

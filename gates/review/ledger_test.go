@@ -83,7 +83,7 @@ func TestLedgerRounds(t *testing.T) {
 }
 
 // A finding that no reviewer checks again stays open and requests changes.
-func TestOpenFindingsOutliveTheirReviewer(t *testing.T) {
+func TestUncheckedFindingStaysOpen(t *testing.T) {
 	l := &Ledger{Branch: "b"}
 	on(t, l, first, green(),
 		&judge{answers: map[string]string{"": found("logic", "shop.go", 4, "error", "sum := first()")}})
@@ -103,7 +103,7 @@ func TestOpenFindingsOutliveTheirReviewer(t *testing.T) {
 
 // The minimum severity rises with each round of reviewers: remarks count only in the first round, warnings up to the
 // second, errors always. Open findings may be repeated.
-func TestTheFloorRises(t *testing.T) {
+func TestMinimumSeverityRisesPerRound(t *testing.T) {
 	l := &Ledger{Branch: "b"}
 	remark := func(severity, line string) *judge {
 		return &judge{answers: map[string]string{"": found("logic", "shop.go", 4, severity, line)}}
@@ -169,7 +169,7 @@ func TestDecisions(t *testing.T) {
 }
 
 // A branch on another base starts with round 1 again, and keeps the decisions.
-func TestAnotherBase(t *testing.T) {
+func TestNewBaseRestartsRounds(t *testing.T) {
 	l := &Ledger{Rounds: []Round{{Round: 3, Base: "a", Tree: "t", Calls: 1}}}
 	for want, c := range map[int][2]string{1: {"b", "t"}, 3: {"a", "t"}, 4: {"a", "u"}} {
 		if n, _ := l.round(c[0], c[1]); n != want {
@@ -268,7 +268,7 @@ func TestLedgerIsBounded(t *testing.T) {
 
 // A finding of a program is fixed if the program runs again and does not find it, or if its line is gone. A program
 // that was turned off fixes nothing, and an unproven finding of a reviewer is not kept.
-func TestWhoFixesWhat(t *testing.T) {
+func TestOnlyRecheckFixesFinding(t *testing.T) {
 	hit := gates.Finding{Rule: "bandit/B602", Path: "shop.go", Line: 4, Severity: gates.Error, Message: "m"}
 	for name, c := range map[string]struct {
 		gate  gates.Gate
@@ -299,7 +299,7 @@ func TestWhoFixesWhat(t *testing.T) {
 }
 
 // A secret that a change adds is neither in the review nor in the ledger.
-func TestSecretsAreNotKept(t *testing.T) {
+func TestReviewAndLedgerHideSecrets(t *testing.T) {
 	key := "ghp_" + strings.Repeat("a1B2", 9)
 	l := &Ledger{Branch: "b"}
 	leak := says("secrets", gates.Instant,

@@ -26,7 +26,7 @@ func subject(t *testing.T, files map[string]string, changed ...string) gates.Sub
 	return gates.Subject{Dir: dir, Changed: changed}
 }
 
-func TestLessonsLookAtWhatChanged(t *testing.T) {
+func TestLessonsCheckOnlyChangedFiles(t *testing.T) {
 	lib, err := lessons.Load(lessons.BuiltIn())
 	if err != nil {
 		t.Fatal(err)
@@ -63,7 +63,7 @@ func TestLessonsLookAtWhatChanged(t *testing.T) {
 
 // The gate for secrets and the lesson about secrets agree: an example key from the documentation of a vendor is not a
 // secret, and a usable key is one.
-func TestTheLessonAndTheGateForSecretsAgree(t *testing.T) {
+func TestSecretsLessonAgreesWithGate(t *testing.T) {
 	lib, err := lessons.Load(lessons.BuiltIn())
 	if err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestTheLessonAndTheGateForSecretsAgree(t *testing.T) {
 	}
 }
 
-func TestPatternsWithoutTheProgramAreAVisibleSkipAndABrokenOneIsAnError(t *testing.T) {
+func TestPatternsWithMissingOrBrokenProgram(t *testing.T) {
 	s := subject(t, map[string]string{"a.py": "x = 1\n"}, "a.py")
 	find := func(err error) func(context.Context) (patterns.Program, error) {
 		return func(context.Context) (patterns.Program, error) { return patterns.Program{}, err }

@@ -112,7 +112,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-func TestOldSecretsAreNotBlamed(t *testing.T) {
+func TestOldSecretsAreIgnored(t *testing.T) {
 	s := gatetest.Change(t, map[string]string{"a.go": aws + "\nx\n"}, map[string]string{"a.go": "x\n" + aws + "\ny\n"})
 	if _, got := gatetest.Look(t, New(), s); len(got) > 0 {
 		t.Error(got)
@@ -131,7 +131,7 @@ func TestSecretFiles(t *testing.T) {
 }
 
 // A user's ignore comment turns the finding of a key into a warning, whether or not the plan contains the line.
-func TestTakenBackByTheUser(t *testing.T) {
+func TestIgnoreCommentTurnsFindingIntoWarning(t *testing.T) {
 	line := `k = "` + github + `" // runplan:ignore secrets revoked, kept for the test`
 	s := gatetest.Change(t, nil, map[string]string{"a.go": line + "\n"})
 	s.Batch.Blocks = []planparse.Block{{Kind: planparse.BlockFile, Path: "a.go", Text: line + "\n"}}
@@ -181,7 +181,7 @@ func FuzzLine(f *testing.F) {
 }
 
 // The gate checks the name of a new file like its lines, and finds secrets behind escapes and base64.
-func TestNamesAndEscapes(t *testing.T) {
+func TestFileNamesAndEscapes(t *testing.T) {
 	s := gatetest.Change(t, map[string]string{"old": "x\n"}, map[string]string{
 		"keys/" + github + ".txt": "x\n",
 		"a.json":                  `{"text": "first\n` + github + `"}` + "\n",

@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/gates/tamper"
 )
 
-func TestCodeThatKnowsItIsTested(t *testing.T) {
+func TestTamperFindsTestAwareCode(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, text string
 		found      bool
@@ -96,7 +96,7 @@ func TestCodeThatKnowsItIsTested(t *testing.T) {
 	}
 }
 
-func TestAnObjectThatEqualsEverything(t *testing.T) {
+func TestTamperFindsAlwaysEqualObjects(t *testing.T) {
 	for name, c := range map[string]struct {
 		file, text string
 		found      bool

@@ -19,7 +19,7 @@ func goWith(body string) string {
 	return "package a\n\nimport \"testing\"\n\nfunc TestNew(t *testing.T) {\n" + body + "\n}\n"
 }
 
-func TestNewTestsThatCannotFail(t *testing.T) {
+func TestNewTestsMustAssert(t *testing.T) {
 	empty := func(at string) []string { return []string{"error tamper/new-test-empty " + at} }
 	mute := func(at string) []string { return []string{"info tamper/new-test-asserts-nothing " + at} }
 	py := func(body string) string { return "def test_new():\n" + body + "\n" }
@@ -98,7 +98,7 @@ func TestNewTestsThatCannotFail(t *testing.T) {
 }
 
 // In a batch a new test that is skipped and empty is an error for being empty too. Outside of a batch it is not.
-func TestNewTestsThatAreSkippedAndEmpty(t *testing.T) {
+func TestNewSkippedEmptyTestIsError(t *testing.T) {
 	for file, text := range map[string]string{
 		"a_test.go": goWith("\tt.Skip(\"later\")"),
 		"test_a.py": "def test_new():\n    pytest.skip('later')\n",
@@ -138,7 +138,7 @@ func TestManyEmptyTestsAreCounted(t *testing.T) {
 }
 
 // A test that existed before, or was only moved or renamed, is not new.
-func TestEmptyTestsThatWereThereStay(t *testing.T) {
+func TestOldEmptyTestsAreAllowed(t *testing.T) {
 	old := goWith("")
 	for name, after := range map[string]map[string]string{
 		"touched": {"a_test.go": old + "\n// end\n"},
@@ -152,7 +152,7 @@ func TestEmptyTestsThatWereThereStay(t *testing.T) {
 }
 
 // An empty test that the plan spells out is only a warning.
-func TestEmptyTestsThatThePlanSpellsOut(t *testing.T) {
+func TestPlannedEmptyTestsWarn(t *testing.T) {
 	s := gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{"a_test.go": goWith("")})
 	s.Batch.Blocks = []planparse.Block{{Path: "a_test.go", Text: goWith("\t// to come")}}
 	if _, got := gatetest.Look(t, tamper.New(), s); !slices.Equal(got,

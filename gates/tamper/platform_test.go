@@ -10,7 +10,7 @@ import (
 )
 
 // A person may skip a test where it cannot run; an agent may not, unless the plan asks for it.
-func TestSkippedOnOnePlatform(t *testing.T) {
+func TestAgentPlatformSkipNeedsPlan(t *testing.T) {
 	test := func(first string) string {
 		return "package calc\n\nimport \"testing\"\n\nfunc TestAdd(t *testing.T) {\n" + first +
 			"\tif got := Add(2, 3); got != 5 {\n\t\tt.Errorf(\"%d\", got)\n\t}\n}\n"

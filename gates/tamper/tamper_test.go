@@ -523,7 +523,7 @@ func TestTamper(t *testing.T) {
 }
 
 // The message for a large new file does not mention an old version.
-func TestTooLargeSaysWhatIsSoOfANewFile(t *testing.T) {
+func TestTooLargeMessageForNewFile(t *testing.T) {
 	long := goTest + "//" + strings.Repeat("x", 3<<20) + "\n"
 	for before, want := range map[string]string{"": "the new file is too large to check",
 		goTest: "too large to be compared with its old version"} {
@@ -623,7 +623,7 @@ func TestProtected(t *testing.T) {
 	}
 }
 
-func TestWithoutABaseNobodyLooks(t *testing.T) {
+func TestGatesSkipWithoutBase(t *testing.T) {
 	for _, g := range []gates.Gate{tamper.New(), tamper.Protected(nil)} {
 		rep, err := g.Check(t.Context(), gates.Subject{Dir: t.TempDir()})
 		if err != nil || rep.Status != gates.Skipped || rep.Note == "" {

@@ -68,7 +68,7 @@ func spelled(format string, n [3]int) string {
 }
 
 // Numbers in names and messages of failed tests are not totals, and a total of files is not a total of tests.
-func TestShellReadsASuiteOfSuites(t *testing.T) {
+func TestShellReadsNestedSuites(t *testing.T) {
 	text := "== one.sh\nPASS: regression: 200 >= 150 passes\nPASS: score: gate failed = 0\nFAIL: three\n  expected to " +
 		"contain: Tests: 7 passing\n\n" +
 		"Results: 2/3 passed\nFAILURES: 1\n\n== two.sh\nPASS: 100 < 150 fails\nok - 12 failed files are read\n\nResults: " +
@@ -81,7 +81,7 @@ func TestShellReadsASuiteOfSuites(t *testing.T) {
 }
 
 // Text that only resembles a total is not read as a test result.
-func TestShellReadsNoSumWhereThereIsNone(t *testing.T) {
+func TestShellIgnoresFalseTotals(t *testing.T) {
 	for _, text := range []string{
 		"0 errors, 3 warnings", "copied 3 files, 0 skipped", "Total: 12", "5 tests", "version 1.2.3", "build succeeded",
 		"12 errors", "compiled 3 cases",

@@ -2,7 +2,7 @@ package testout
 
 import "testing"
 
-func TestTestifyTableIsReducedToWhatItSays(t *testing.T) {
+func TestWithoutTestify(t *testing.T) {
 	table := "agents_test.go:485: \n        \tError Trace:\t/tmp/rooms/1/pkg/agents_test.go:485\n        \t            " +
 		"\t/tmp/rooms/1/pkg/more.go:12\n" +
 		"        \tError:      \tAn error is expected but got nil.\n        \tTest:       \tTestPermissionDenied\n        " +

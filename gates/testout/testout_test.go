@@ -307,7 +307,7 @@ func FuzzJUnit(f *testing.F) {
 	})
 }
 
-func TestGoNamesEachTestOnce(t *testing.T) {
+func TestGoListsEachTestOnce(t *testing.T) {
 	events := NewGo("example.com/m")
 	for _, l := range []string{
 		`{"Action":"run","Package":"example.com/m/calc","Test":"TestAdd"}`,

@@ -105,7 +105,7 @@ func TestCheckers(t *testing.T) {
 	}
 }
 
-func TestWithoutConfigurationThereIsNoGate(t *testing.T) {
+func TestUnconfiguredProjectHasNoGate(t *testing.T) {
 	s := tree(t, map[string]string{"pyproject.toml": "[project]\n", "go.mod": "module x\n", "web/package.json": "{}"})
 	if all := All(s.Dir, gates.Detect(s.Dir), nil, false); len(all) > 0 {
 		t.Errorf("there are %d gates", len(all))

@@ -159,7 +159,7 @@ func TestSweep(t *testing.T) {
 }
 
 // Writers and sweepers do not disturb each other: each write succeeds, and readers see only complete files.
-func TestWritersOutliveSweepers(t *testing.T) {
+func TestConcurrentWriteAndSweep(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	if err := Write(path, content(0), 0o644); err != nil {
 		t.Fatal(err)

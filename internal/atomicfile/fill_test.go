@@ -48,7 +48,7 @@ func TestFill(t *testing.T) {
 }
 
 // A file that is swept away while Fill writes it is written again from the beginning.
-func TestFillSwept(t *testing.T) {
+func TestFillRestartsAfterSweep(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a")
 	times := 0
 	err := Fill(path, 0o644, func(w io.Writer) error {

@@ -10,7 +10,7 @@ import (
 )
 
 // SweepLocked removes the leftovers of a killed writer as soon as no other writer has the lock.
-func TestSweepLockedWaitsForTheWriter(t *testing.T) {
+func TestSweepLockedWaitsForWriter(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "rows.json")
 	left := path + ".0123456789abcdef.tmp"
 	if err := os.WriteFile(left, []byte("half"), 0o644); err != nil {
@@ -39,7 +39,7 @@ func TestSweepLockedWaitsForTheWriter(t *testing.T) {
 }
 
 // If there are no leftovers, SweepLocked creates nothing, not even a lock.
-func TestSweepLockedOfNothing(t *testing.T) {
+func TestSweepLockedWithoutLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	if err := SweepLocked(filepath.Join(dir, "logs", "rows.json")); err != nil {
 		t.Error(err)

@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSettingsOfCopiedFiles(t *testing.T) {
+func TestPairsReadsSettings(t *testing.T) {
 	got := pairs(
 		"# a comment\nAPP_MODE=development\nexport DB_PASSWORD=\"sword fish\" # it\n  api_token: 'abc' \nKEY = a b # " +
 			"c\r\n{\n  \"client_secret\": \"x=y\",\n}\nEMPTY=\nno setting here\nURL=https://a.example/?b=c\n")

@@ -31,7 +31,7 @@ func TestConditions(t *testing.T) {
 }
 
 // Errors of a condition are reported when it is parsed, with the column.
-func TestErrorsShowThePlace(t *testing.T) {
+func TestConditionErrorsShowColumn(t *testing.T) {
 	for text, want := range map[string]string{
 		`count > 1 && nme == "x"`: "unknown name nme (1:14)",
 		`count`:                   "gives a number, but must give yes or no",

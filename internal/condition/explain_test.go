@@ -19,7 +19,7 @@ type of struct {
 }
 
 // An unknown name is reported with its place and with the list of known names.
-func TestUnknownNamesListTheKnown(t *testing.T) {
+func TestUnknownNameErrorListsNames(t *testing.T) {
 	if diff := cmp.Diff([]string{"env.NAME", "batch.number", "batch.tasks", "all"}, Names[nested]()); diff != "" {
 		t.Error(diff)
 	}

@@ -40,7 +40,7 @@ func TestIntegers(t *testing.T) {
 	}
 }
 
-func TestIntegerErrorsShowThePlace(t *testing.T) {
+func TestIntegerErrorsShowColumn(t *testing.T) {
 	for text, want := range map[string]string{
 		`count + cuont`: "unknown name cuont (1:9)",
 		`count >`:       "(1:",
@@ -56,7 +56,7 @@ func TestIntegerErrorsShowThePlace(t *testing.T) {
 }
 
 // An expression without a value, such as a division by zero, is an error and not 0.
-func TestNoValue(t *testing.T) {
+func TestIntegerWithoutValueFails(t *testing.T) {
 	for _, text := range []string{`1 / count`, `1.5 / count`, `1 % count`} {
 		c, err := ParseInteger[facts](text)
 		if err != nil {
@@ -69,7 +69,7 @@ func TestNoValue(t *testing.T) {
 }
 
 // Bounded operations give the results of unbounded numbers, limited to the bounds.
-func TestBounds(t *testing.T) {
+func TestBoundedArithmetic(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	pick := func() int {
 		edges := []int{0, 1, -1, 2, math.MaxInt, -math.MaxInt, math.MinInt, math.MaxInt / 2, 1 << 31, -1 << 32}

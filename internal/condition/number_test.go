@@ -27,7 +27,7 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-func TestNumbersRefuse(t *testing.T) {
+func TestNumberErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"50 * zz": "unknown name zz (1:6)", `name`: "gives text, but must give a number", "": "unexpected token EOF",
 		"count == 2": "gives yes or no, but must give a number",

@@ -27,7 +27,7 @@ func TestTexts(t *testing.T) {
 
 // Errors of a text expression are reported when it is parsed, with the column. Errors that depend on the facts are
 // reported at evaluation.
-func TestErrorsOfTexts(t *testing.T) {
+func TestTextErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		`count > 1 ? "a" : nme`: "unknown name nme (1:19)",
 		`count`:                 "gives a number, but must give text",

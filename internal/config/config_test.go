@@ -81,7 +81,7 @@ func TestLaterSourcesWin(t *testing.T) {
 }
 
 // Lists and inline tables are replaced as a whole, other tables are merged key by key.
-func TestListsAndTables(t *testing.T) {
+func TestMergeListsAndTables(t *testing.T) {
 	l, err := Load(files(t, `
 [agents.claude]
 command = ["claude", "--print"]
@@ -166,7 +166,7 @@ func TestDigest(t *testing.T) {
 }
 
 // An invalid setting is refused with its place and with the setting that was probably meant (CFG-07).
-func TestRefused(t *testing.T) {
+func TestInvalidSettingsAreRefused(t *testing.T) {
 	tests := map[string]struct {
 		text string
 		env  string
@@ -281,7 +281,7 @@ func TestRefused(t *testing.T) {
 }
 
 // The address of a webhook may contain a key, so only its host is shown. http is allowed only for this machine.
-func TestWebhooksAreNotShownInFull(t *testing.T) {
+func TestWebhookShowsOnlyHost(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://hooks.example.org/services/T0/secret": "https://hooks.example.org/…",
 		"https://ntfy.example.org":                     "https://ntfy.example.org",
@@ -311,7 +311,7 @@ func TestWebhooksAreNotShownInFull(t *testing.T) {
 }
 
 // An error in the user's file is not reported for the repository's file.
-func TestTheFaultyFileIsNamed(t *testing.T) {
+func TestErrorNamesFaultyFile(t *testing.T) {
 	for _, text := range []string{"run.lnd = 'ff'", "run.land = 'x'", "run.land = 5", "="} {
 		_, err := Load(files(t, text, "run.max_attempts = 2"), env())
 		if err == nil || !strings.Contains(err.Error(), "user.toml") || strings.Contains(err.Error(), "repo.toml") {
@@ -343,7 +343,7 @@ func TestDurations(t *testing.T) {
 }
 
 // A file from a Windows editor, with a byte order mark and CRLF, is read like any other.
-func TestWindowsFiles(t *testing.T) {
+func TestLoadAcceptsWindowsFiles(t *testing.T) {
 	l, err := Load(files(t, "\ufeff[run]\r\nland = 'ff'\r\n"), env())
 	if err != nil || l.Run.Land != "ff" || source(l, "run.land") != "user.toml" {
 		t.Errorf("%v, %v", l, err)
@@ -606,7 +606,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 // The setting run.fallback names only agents that can take over, each once.
-func TestFallbackIsLookedAt(t *testing.T) {
+func TestFallbackSettingIsValidated(t *testing.T) {
 	for text, want := range map[string]string{
 		"[run]\non_limit = \"never\"\n": `run.on_limit is "never"; use exit, wait, fallback or fallback,wait`,
 		"[run]\non_limit = \"fallback\"\n": "run.on_limit is fallback, but " +
@@ -639,7 +639,7 @@ func TestFallbackIsLookedAt(t *testing.T) {
 
 // The defaults are those of the requirements (CFG-03, ROUTE-07, SAMP-16, CTX-04, CTX-06). A changed default changes
 // the behavior of runs, so this list has to change with it.
-func TestDefaultsAreThoseOfTheTables(t *testing.T) {
+func TestDefaultsMatchRequirements(t *testing.T) {
 	l, err := Load(nil, func(string) (string, bool) { return "", false })
 	if err != nil {
 		t.Fatal(err)
@@ -672,7 +672,7 @@ func TestDefaultsAreThoseOfTheTables(t *testing.T) {
 
 // A value of the wrong type is reported with its key, the expected type and the actual value, in terms of the file
 // and not of Go.
-func TestAValueOfTheWrongKindIsToldInTheWordsOfTheFile(t *testing.T) {
+func TestTypeErrorNamesKeyAndTypes(t *testing.T) {
 	for text, want := range map[string]string{
 		"run.max_attempts = 'three'":                   `run.max_attempts takes a whole number, but is set to the text "three"`,
 		"[run]\nland = 5":                              "run.land takes a text in quotes, but is set to 5",

@@ -7,7 +7,7 @@ import (
 )
 
 // The critique asks a model many times in each attempt, so it is off by default.
-func TestCritiqueIsOffByItself(t *testing.T) {
+func TestCritiqueDefaultsToOff(t *testing.T) {
 	l, err := modelsFile(t, "")
 	if err != nil {
 		t.Fatal(err)
@@ -17,7 +17,7 @@ func TestCritiqueIsOffByItself(t *testing.T) {
 	}
 }
 
-func TestWrongCritique(t *testing.T) {
+func TestInvalidCritiqueIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"max_calls = 0": "critique.max_calls is 0; it must be 1 to 1000",
 		"queue = 1001":  "critique.queue is 1001; it must be 1 to 1000",

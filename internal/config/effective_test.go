@@ -21,7 +21,7 @@ func loadedFrom(t *testing.T, text string) *Loaded {
 
 // A changed setting that affects a run is reported. Settings that have no effect, and an agent that was removed, are
 // not.
-func TestChangedSettingsAreSeen(t *testing.T) {
+func TestChangedSettingsAreReported(t *testing.T) {
 	base := "[gates]\ndetect = false\n[agents.a]\ncommand = [\"x\"]\n[agents.b]\ncommand = [\"y\"]\n"
 	then := loadedFrom(t, base).Effective()
 	for name, c := range map[string]struct {

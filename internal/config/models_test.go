@@ -77,7 +77,7 @@ default = "scope,precision"
 	}
 }
 
-func TestModelsRefused(t *testing.T) {
+func TestInvalidModelsAreRefused(t *testing.T) {
 	const here = "[models]\ncoding = \"c\"\nbase_url = \"http://localhost:11434\"\n"
 	for name, c := range map[string]struct{ text, want string }{
 		"a stage that is none": {here + "[models.overrides]\nscop = \"x\"",
@@ -129,7 +129,7 @@ func TestModelsRefused(t *testing.T) {
 }
 
 // Check refuses the same settings as Load.
-func TestCheck(t *testing.T) {
+func TestCheckMatchesLoad(t *testing.T) {
 	if err := Check("f.toml", []byte("[models]\nbase_url = \"here\"")); err == nil ||
 		!strings.Contains(err.Error(), "f.toml:2: models.base_url must be a URL") {
 		t.Errorf("%v", err)

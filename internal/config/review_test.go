@@ -38,7 +38,7 @@ timeout = "90s"
 	}
 }
 
-func TestWrongReviewers(t *testing.T) {
+func TestInvalidReviewersAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"no provider that there is":   {`provider = "cloud"`, `provider is "cloud"; use ollama or command`},
 		"a command without a program": {`provider = "command"`, "command is missing"},

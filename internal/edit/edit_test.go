@@ -64,7 +64,7 @@ func TestApply(t *testing.T) {
 	}
 }
 
-func TestMatchErrorQuotesTheBlockAndTheNearestLine(t *testing.T) {
+func TestMatchErrorQuotesNearestLine(t *testing.T) {
 	src := "package a\n\nfunc Hello(name string) string {\n\treturn \"hello\"\n}\n"
 	_, err := Apply(src, Edit{Path: "a.go", Search: "func Hello(name int) string {\n", Replace: "x\n", Lines: true})
 	want := "edit a.go: the search text was not found; it must match exactly, including spaces:\n" +
@@ -125,7 +125,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-func TestParseErrorsNameTheLine(t *testing.T) {
+func TestParseErrorsNameLine(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
 		"no block": {"hello\n", "no edit block"},
 		"no path":  {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1: an edit block without a file"},
@@ -143,7 +143,7 @@ func TestParseErrorsNameTheLine(t *testing.T) {
 	}
 }
 
-func TestFilesAreWrittenAllOrNone(t *testing.T) {
+func TestFilesWritesAllOrNone(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "run.sh"), "a\nb\n", 0o755)
 	edits := []Edit{block("a\n", "x\n"), block("b\n", "y\n"), block("", "new\n")}

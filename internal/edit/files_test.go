@@ -49,7 +49,7 @@ func TestDeleteBlocks(t *testing.T) {
 	}
 }
 
-func TestDeleteAndMake(t *testing.T) {
+func TestDeleteAndCreate(t *testing.T) {
 	del := func(p string) Edit { return Edit{Path: p, Delete: true} }
 	make := func(p string) Edit { return Edit{Path: p, Replace: "new\n", Lines: true} }
 	change := Edit{Path: "a", Search: "a\n", Replace: "b\n", Lines: true}
@@ -84,7 +84,7 @@ func TestDeleteAndMake(t *testing.T) {
 }
 
 // If the disk refuses an edit, the edits that were already written are undone.
-func TestFilesAreBroughtBack(t *testing.T) {
+func TestFailedEditsAreUndone(t *testing.T) {
 	root := t.TempDir()
 	write(t, filepath.Join(root, "changed"), "a\n", 0o755)
 	write(t, filepath.Join(root, "deleted"), "d\n", 0o600)
@@ -110,7 +110,7 @@ func TestFilesAreBroughtBack(t *testing.T) {
 	}
 }
 
-func TestMatchErrorShowsTheDifference(t *testing.T) {
+func TestMatchErrorShowsDifference(t *testing.T) {
 	src := "func f() {\n\tx := 1\n\treturn x\n}\n"
 	tests := map[string]struct{ search, want string }{
 		"tabs and spaces": {

@@ -39,7 +39,7 @@ func TestFileName(t *testing.T) {
 }
 
 // A broken delete block is reported with the line that it begins on.
-func TestDeletionErrors(t *testing.T) {
+func TestDeleteBlockErrorsNameLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"x\n\n\n<<<<<<< DELETE\n>>>>>>> DELETE\n": "line 4: a delete block without a file",
 		"\na.go\n<<<<<<< DELETE\n": "line 3: the delete block of a.go must end on the next line: >>>>>>> " +

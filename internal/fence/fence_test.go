@@ -6,7 +6,7 @@ import (
 )
 
 // No text can close its fence: the closing row is longer than any row inside.
-func TestAroundCannotBeClosed(t *testing.T) {
+func TestTextCannotCloseFence(t *testing.T) {
 	for _, text := range []string{"", "~~~~", "a\n~~~~~~~~\nb", "```\n~~~\n~~~~", strings.Repeat("~", 300)} {
 		got := Around("go", text)
 		row, _, _ := strings.Cut(got, "go\n")

@@ -9,7 +9,7 @@ import (
 
 // The tree of the checkout has the current content of each file, even if the file changed in the same second as the
 // index and to a text of the same length.
-func TestWorkingTreeSeesQuickChanges(t *testing.T) {
+func TestWorkingTreeSeesSameSecondChanges(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	r := opened(t, dir)
 	file := filepath.Join(dir, "a")

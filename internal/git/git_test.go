@@ -152,7 +152,7 @@ func TestOpen(t *testing.T) {
 
 // Variables that git sets for its hooks, and variables that change the meaning of our commands, do not reach these
 // commands.
-func TestEnvironmentOfHooks(t *testing.T) {
+func TestGitIgnoresHookVariables(t *testing.T) {
 	dir, other := made(t, map[string]string{"a": "1"}), made(t, map[string]string{"b": "2"})
 	r := opened(t, dir,
 		"GIT_DIR="+filepath.Join(other, ".git"), "GIT_WORK_TREE="+other, "GIT_INDEX_FILE=/nonexistent/index",
@@ -338,7 +338,7 @@ func TestIdent(t *testing.T) {
 }
 
 // A cancelled run lets git finish, because an interrupted git leaves lock files behind.
-func TestGitIsNotCutOff(t *testing.T) {
+func TestCancelLetsGitFinish(t *testing.T) {
 	ctx, cancel := cancelled(t)
 	defer cancel()
 	dir := made(t, nil)

@@ -53,7 +53,7 @@ func TestGrep(t *testing.T) {
 }
 
 // The output of git is read the same in pieces of any size.
-func TestHitsComeInPieces(t *testing.T) {
+func TestGrepReadsOutputInPieces(t *testing.T) {
 	text := "c0:a\nb.go\x007\x00one: two\nc0:z\x0012\x00\n"
 	for _, step := range []int{1, 3, 100} {
 		var got []Hit

@@ -50,7 +50,7 @@ func TestNeutral(t *testing.T) {
 }
 
 // Settings come last in the environment, including empty ones: an empty filter runs nothing.
-func TestEmptySettingsAreSet(t *testing.T) {
+func TestEmptySettingsReachEnvironment(t *testing.T) {
 	env := strings.Join(with([]string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=a.b", "GIT_CONFIG_VALUE_0=c"},
 		[][2]string{{"x.y", ""}}), "\n")
 	if want := "GIT_CONFIG_KEY_1=x.y\nGIT_CONFIG_VALUE_1=\nGIT_CONFIG_COUNT=2"; !strings.Contains(env, want) {

@@ -31,7 +31,7 @@ func readPast(text []byte, step int) ([]Past, error) {
 
 func hashOf(c string) string { return strings.Repeat(c, 40) }
 
-func TestPastIsReadAsGitPrintsIt(t *testing.T) {
+func TestReadPast(t *testing.T) {
 	zero := hashOf("0")
 	text := "\x01" + hashOf("a") + "\x00" + hashOf("b") + "\x001600000000\x00Say what\nchanged\n\x00\n\x00" +
 		":100644 100644 " + hashOf("1") + " " + hashOf("2") + " M\x00z y.go\x00:000000 100644 " + zero + " " + hashOf("3") +
@@ -105,7 +105,7 @@ func FuzzObject(f *testing.F) {
 	})
 }
 
-func TestPastAndObjectsOfARepository(t *testing.T) {
+func TestPastAndObjects(t *testing.T) {
 	dir := t.TempDir()
 	env := append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")

@@ -221,7 +221,7 @@ func contents(t *testing.T, r *Repo, tree string) map[string]string {
 
 // A merge of commits and a merge of their trees give the same result, in both directions, and do not change the
 // checkout.
-func TestMerges(t *testing.T) {
+func TestCommitAndTreeMergesAgree(t *testing.T) {
 	for name, c := range mergeCases {
 		t.Run(name, func(t *testing.T) {
 			dir, start, ours, theirs := c.build(t)
@@ -267,7 +267,7 @@ func bytesString(t *testing.T, path string) string {
 }
 
 // A mode that only one side changed survives an edit of the other.
-func TestMergedModes(t *testing.T) {
+func TestMergeKeepsChangedMode(t *testing.T) {
 	dir, start, ours, theirs := mergeCases["a mode against an edit"].build(t)
 	tree, _, err := opened(t, dir).Rebased(t.Context(), start, ours, theirs)
 	if err != nil || !strings.HasPrefix(run(t, dir, "ls-tree", tree, "a"), "100755 ") {
@@ -276,7 +276,7 @@ func TestMergedModes(t *testing.T) {
 }
 
 // A merge uses the common ancestor of two commits: a change that both have since then is not a conflict.
-func TestMergeBaseOfCommits(t *testing.T) {
+func TestMergeUsesCommonAncestor(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1\n"})
 	write(t, dir, map[string]string{"a": "2\n"})
 	run(t, dir, "commit", "--quiet", "--all", "--message=shared")
@@ -293,7 +293,7 @@ func TestMergeBaseOfCommits(t *testing.T) {
 
 // If a side did not change, the result is the tree of the other side. If the sides changed different files, a merge
 // without a git process gives the same tree as git.
-func TestMergeDisjointIsGits(t *testing.T) {
+func TestMergeDisjointMatchesGit(t *testing.T) {
 	names := []string{"a", "b", "d/a", "d/b", "d/e/c", "d/e/f", "d.x", "d-y/z", "x/y", "x/z/w", "x"}
 	random := rand.New(rand.NewPCG(1, 2))
 	dir := made(t, map[string]string{"a": "1", "d/a": "2", "d/e/c": "3", "x/y": "4", "d-y/z": "5"})
@@ -336,7 +336,7 @@ func TestMergeDisjointIsGits(t *testing.T) {
 	}
 }
 
-func TestRebasedOverNothing(t *testing.T) {
+func TestRebasedWithoutChanges(t *testing.T) {
 	dir, start, ours, theirs := mergeCases["the same line"].build(t)
 	r := opened(t, dir)
 	tree := func(c string) string { return run(t, dir, "rev-parse", c+"^{tree}") }
@@ -353,7 +353,7 @@ func TestRebasedOverNothing(t *testing.T) {
 }
 
 // Merge settings of the user do not decide whether a run has conflicts.
-func TestMergeIgnoresHabits(t *testing.T) {
+func TestMergeIgnoresUserSettings(t *testing.T) {
 	dir, _, ours, theirs := mergeCases["an edit follows a rename"].build(t)
 	for _, kv := range []string{"merge.renames=false", "diff.renames=false", "merge.conflictStyle=zdiff3",
 		"commit.gpgSign=true", "gpg.program=/nonexistent"} {
@@ -394,7 +394,7 @@ func TestMergeErrors(t *testing.T) {
 }
 
 // A git without this merge command prints its usage, which is distinguished from a failed merge.
-func TestMergeWithOldGit(t *testing.T) {
+func TestMergeDetectsOldGit(t *testing.T) {
 	dir := made(t, nil)
 	bin := t.TempDir()
 	script := "#!/bin/sh\ncase \"$*\" in *merge-tree*) echo 'usage: git merge-tree <base-tree> <branch1> <branch2>' " +
@@ -420,7 +420,7 @@ func gitProgram(t *testing.T) string {
 }
 
 // The same commit has the same hash for each author, at any time and with any git settings.
-func TestCommitTree(t *testing.T) {
+func TestCommitTreeHashIsStable(t *testing.T) {
 	made1, made2 := made(t, map[string]string{"a": "1"}), made(t, map[string]string{"a": "1"})
 	run(t, made2, "config", "i18n.commitEncoding", "ISO-8859-1")
 	run(t, made2, "config", "commit.gpgSign", "true")

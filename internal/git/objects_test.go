@@ -80,7 +80,7 @@ func TestCommitTreeWithoutGit(t *testing.T) {
 }
 
 // An existing commit is touched, so that git gc keeps it; a damaged one is written again.
-func TestCommitTreeThatIsThere(t *testing.T) {
+func TestCommitTreeRefreshesExistingCommit(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	r := opened(t, dir)
 	tree := run(t, dir, "rev-parse", "HEAD^{tree}")
@@ -117,7 +117,7 @@ func TestCommitTreeThatIsThere(t *testing.T) {
 }
 
 // If the settings require more than a plain file for a new object, git writes the commit.
-func TestCommitTreeAsGitIsSetUp(t *testing.T) {
+func TestCommitTreeRespectsGitSettings(t *testing.T) {
 	for _, setting := range []string{"core.sharedRepository=group", "core.fsync=all", "core.fsyncMethod=batch"} {
 		dir := made(t, map[string]string{"a": "1"})
 		key, value, _ := strings.Cut(setting, "=")
@@ -229,7 +229,7 @@ func TestDiffTrees(t *testing.T) {
 
 // Trees that cannot be compared without git are left to it: packed trees, and submodules, whose handling is a
 // setting.
-func TestDiffTreesLeavesToGit(t *testing.T) {
+func TestDiffTreesDefersToGit(t *testing.T) {
 	r, w, base := worktree(t, map[string]string{"a": "1", "d/e": "2"})
 	write(t, w.Dir, map[string]string{"d/e": "new"})
 	run(t, r.Root, "gc", "-q")

@@ -45,7 +45,7 @@ func TestLogBranch(t *testing.T) {
 }
 
 // A branch is left to git if it is locked or not a plain file, or if the target is not a commit.
-func TestMoveFileGivesWay(t *testing.T) {
+func TestMoveFileDefersToGit(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	list := commits(t, dir, 2)
 	r := opened(t, dir)
@@ -69,7 +69,7 @@ func TestMoveFileGivesWay(t *testing.T) {
 }
 
 // If the settings require shared permissions or a sync to disk for a branch, git moves it.
-func TestMoveFileAsGitIsSetUp(t *testing.T) {
+func TestMoveFileRespectsGitSettings(t *testing.T) {
 	for _, setting := range []string{"core.sharedRepository=group", "core.fsync=reference"} {
 		dir := made(t, map[string]string{"a": "1"})
 		list := commits(t, dir, 2)

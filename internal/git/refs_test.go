@@ -31,7 +31,7 @@ func commits(t *testing.T, dir string, n int) []string {
 }
 
 // Refs are read from files, loose, packed or both. The test compares them with the output of git.
-func TestRefsAreWhatGitSays(t *testing.T) {
+func TestRefsMatchGit(t *testing.T) {
 	branch := func(name, at string) []string { return []string{"update-ref", "refs/heads/" + name, at} }
 	pack := []string{"pack-refs", "--all"}
 	tests := map[string][][]string{
@@ -114,7 +114,7 @@ func TestResolve(t *testing.T) {
 	}
 }
 
-func TestBranchesUnderAPrefix(t *testing.T) {
+func TestBranchesByPrefix(t *testing.T) {
 	dir := made(t, nil)
 	r := opened(t, dir)
 	head := run(t, dir, "rev-parse", "HEAD")
@@ -131,7 +131,7 @@ func TestBranchesUnderAPrefix(t *testing.T) {
 }
 
 // A reader sees each branch while git packs refs.
-func TestRefsWhileGitPacks(t *testing.T) {
+func TestRefsDuringPackRefs(t *testing.T) {
 	dir := made(t, nil)
 	r := opened(t, dir)
 	head := run(t, dir, "rev-parse", "HEAD")

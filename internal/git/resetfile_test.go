@@ -108,7 +108,7 @@ func TestResetToAnotherCommitWithoutGit(t *testing.T) {
 }
 
 // If the tree cache of the index is forged, its tree does not get into the next batch.
-func TestResetIgnoresAForgedTreeCache(t *testing.T) {
+func TestResetIgnoresForgedTreeCache(t *testing.T) {
 	_, w, base, _ := worked(t)
 	file := filepath.Join(w.GitDir, "index")
 	data, err := os.ReadFile(file)
@@ -147,7 +147,7 @@ func TestResetIgnoresAForgedTreeCache(t *testing.T) {
 }
 
 // A reset removes every change that an agent left.
-func TestResetSeesWhatChanged(t *testing.T) {
+func TestResetRemovesAgentChanges(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, w *Workspace){
 		"content":     func(t *testing.T, w *Workspace) { write(t, w.Dir, map[string]string{"a": "9"}) },
 		"rights":      func(t *testing.T, w *Workspace) { os.Chmod(filepath.Join(w.Dir, "run.sh"), 0o755) },
@@ -216,7 +216,7 @@ func keepTime(t *testing.T, path, text string) {
 }
 
 // The tree of a changed index is the same as the tree that git writes.
-func TestIndexTreeIsGits(t *testing.T) {
+func TestIndexTreeMatchesGit(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, w *Workspace){
 		"changed": func(t *testing.T, w *Workspace) { write(t, w.Dir, map[string]string{"d/b": "9", "d/e/new": "8"}) },
 		"added": func(t *testing.T, w *Workspace) {
@@ -252,7 +252,7 @@ func TestIndexTreeIsGits(t *testing.T) {
 }
 
 // An index with missing objects, or with more than plain files, is left to git.
-func TestIndexTreeLeavesToGit(t *testing.T) {
+func TestIndexTreeDefersToGit(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, w *Workspace){
 		"missing": func(t *testing.T, w *Workspace) {
 			run(t, w.Dir, "update-index", "--add", "--cacheinfo", "100644,"+strings.Repeat("1", 40)+",d/x")
@@ -276,7 +276,7 @@ func TestIndexTreeLeavesToGit(t *testing.T) {
 }
 
 // A workspace that is refilled has the files and the index that git would have written.
-func TestRefillIsFill(t *testing.T) {
+func TestRefillMatchesGit(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1", "d/b": "2", "d/e/c": "3", "run.sh": "x"})
 	base := run(t, dir, "rev-parse", "HEAD")
 	next := func(change func()) string {
@@ -323,7 +323,7 @@ func TestRefillIsFill(t *testing.T) {
 }
 
 // Files that git would convert, and paths that are blocked, are left to git.
-func TestRefillLeavesToGit(t *testing.T) {
+func TestRefillDefersToGit(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, dir string, w *Workspace){
 		"attributes": func(t *testing.T, dir string, _ *Workspace) {
 			write(t, dir, map[string]string{"d/.gitattributes": "* eol=crlf\n"})

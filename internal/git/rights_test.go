@@ -54,7 +54,7 @@ func TestLoosen(t *testing.T) {
 }
 
 // A workspace with files of any permissions can be staged, reset and removed.
-func TestWorkspaceWithLockedFiles(t *testing.T) {
+func TestWorkspaceHandlesAnyPermissions(t *testing.T) {
 	r, w, base := worktree(t, map[string]string{"a": "1"})
 	ctx := t.Context()
 	locked(t, w)
@@ -84,7 +84,7 @@ func TestWorkspaceWithLockedFiles(t *testing.T) {
 
 // Git skips a folder that it cannot read, and succeeds; Stage includes the files in it all the same. For root this
 // makes no difference.
-func TestNothingIsLeftOutForItsRights(t *testing.T) {
+func TestStageIncludesUnreadableFolders(t *testing.T) {
 	for name, dir := range map[string]string{"a new folder": "new", "a folder that is tracked": "old"} {
 		_, w, base := worktree(t, map[string]string{"old/f": "1"})
 		write(t, w.Dir, map[string]string{dir + "/f": "2", dir + "/deep/g": "3"})

@@ -42,7 +42,7 @@ func TestNoUpkeep(t *testing.T) {
 }
 
 // A commit in a repository that is due for maintenance does not start it.
-func TestNothingIsTidiedUp(t *testing.T) {
+func TestCommitSkipsMaintenance(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	run(t, dir, "config", "gc.auto", "1") // as good as always
 	trace := filepath.Join(t.TempDir(), "trace")

@@ -125,7 +125,7 @@ func removed(t *testing.T, r *Repo, dir string) {
 }
 
 // The record of a user's worktree on a disk that is not mounted is kept.
-func TestWorkspacesLeaveTheUsersAlone(t *testing.T) {
+func TestUnmountedUserWorktreeIsKept(t *testing.T) {
 	r, w, base := worktree(t, map[string]string{"a": "1"})
 	disk := filepath.Join(t.TempDir(), "disk")
 	users := filepath.Join(disk, "feature")
@@ -552,7 +552,7 @@ func TestCheck(t *testing.T) {
 
 // A workspace is inside the user's repository. If an agent damages its .git, no command of ours changes the
 // repository around it.
-func TestBrokenWorkspacesNeverLeadOutward(t *testing.T) {
+func TestBrokenWorkspaceSparesRepository(t *testing.T) {
 	for name, harm := range map[string]func(t *testing.T, w *Workspace){
 		"its .git was deleted": func(t *testing.T, w *Workspace) { os.Remove(filepath.Join(w.Dir, ".git")) },
 		"git forgot it":        func(t *testing.T, w *Workspace) { os.RemoveAll(w.GitDir) },
@@ -604,7 +604,7 @@ func TestBrokenWorkspacesNeverLeadOutward(t *testing.T) {
 	}
 }
 
-func TestHeadOfAWorkspace(t *testing.T) {
+func TestWorkspaceHead(t *testing.T) {
 	for name, tt := range map[string]struct {
 		do   []string
 		ref  string // "" is the commit
@@ -641,7 +641,7 @@ func TestHeadOfAWorkspace(t *testing.T) {
 }
 
 // A commit in a workspace is signed with the program and the variables of the user.
-func TestSigning(t *testing.T) {
+func TestWorkspaceCommitIsSigned(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	tools := t.TempDir()
 	signer := filepath.Join(tools, "signer")

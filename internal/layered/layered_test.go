@@ -31,7 +31,7 @@ func TestLayout(t *testing.T) {
 	}
 }
 
-func TestImpliedNeedsAreNotDrawn(t *testing.T) {
+func TestLayoutOmitsImpliedDependencies(t *testing.T) {
 	g := Layout(items(4, func(i int) []int { return [][]int{nil, {0}, {0, 1}, {0, 1, 2}}[i] }))
 	for i := 1; i < 4; i++ {
 		if !slices.Equal(g.Nodes[i].Needs, []int{i - 1}) {
@@ -40,7 +40,7 @@ func TestImpliedNeedsAreNotDrawn(t *testing.T) {
 	}
 }
 
-func TestLayoutOfNonsense(t *testing.T) {
+func TestLayoutToleratesInvalidDependencies(t *testing.T) {
 	g := Layout([]Item{
 		{Key: "a", Needs: []string{"b", "a", "nobody"}}, {Key: "b", Needs: []string{"c"}},
 		{Key: "c", Needs: []string{"a", "a"}}, {Key: "c"}, {},
@@ -48,7 +48,7 @@ func TestLayoutOfNonsense(t *testing.T) {
 	sound(t, g)
 }
 
-func TestLayoutOfManyGraphs(t *testing.T) {
+func TestLayoutOfRandomGraphs(t *testing.T) {
 	for seed := range uint64(200) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		g := Layout(items(r.IntN(70), func(i int) []int {

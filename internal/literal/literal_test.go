@@ -69,7 +69,7 @@ func TestRequiredBefore(t *testing.T) {
 }
 
 // The analysis determines whether an expression crosses lines, and agrees with CrossesLines.
-func TestAnalysisKnowsWhatCrossesLines(t *testing.T) {
+func TestAnalysisMatchesCrossesLines(t *testing.T) {
 	for _, expr := range []string{`a{0,30}\nb`, `(?:x\s*y){2,9}z`, `(?s)a.*b`, `[^x]{1,50}foo`, `(a|\n)b?`, `(?:\n)*abc`,
 		`(?:a\n)?`, `(?:a|b){3}[^\n]+`, `abc`, ``} {
 		re, err := syntax.Parse(expr, syntax.Perl)
@@ -122,7 +122,7 @@ func naive(lits []Lit, text string) []string {
 }
 
 // The set finds the same literals as a simple search, anywhere in a text.
-func TestSetFindsAll(t *testing.T) {
+func TestSetMatchesSimpleSearch(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(1, 2))
 	word := func(n int) string {
 		b := make([]byte, n)

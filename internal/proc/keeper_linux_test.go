@@ -28,7 +28,7 @@ func keptReaper(t *testing.T) *Reaper {
 	return r
 }
 
-func TestNothingEscapesItsKeeper(t *testing.T) {
+func TestKeeperEndsEscapedProcesses(t *testing.T) {
 	r := keptReaper(t)
 	for name, script := range map[string]string{
 		"double fork, session, empty environment": `escape $F; exit 0`,
@@ -85,7 +85,7 @@ func TestForkBombIsEnded(t *testing.T) {
 }
 
 // A keeper ends the processes that its program leaves, and not those of another program.
-func TestKeepersSpareEachOther(t *testing.T) {
+func TestKeeperSparesOtherPrograms(t *testing.T) {
 	r := keptReaper(t)
 	dir := t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -141,7 +141,7 @@ func busyMain() {
 }
 
 // If this program is killed at any moment, no process that it was starting survives.
-func TestNothingOutlivesAKilledParent(t *testing.T) {
+func TestKilledParentLeavesNoProcess(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -181,7 +181,7 @@ func at(dir string) (out []string) {
 }
 
 // Without the reaper no program is started, because nothing would end it.
-func TestNothingStartsWithoutTheReaper(t *testing.T) {
+func TestStartRequiresReaper(t *testing.T) {
 	r := keptReaper(t)
 	c := bash("true")
 	c.Reaper = r
@@ -194,7 +194,7 @@ func TestNothingStartsWithoutTheReaper(t *testing.T) {
 }
 
 // A program under a keeper gets its input, its folder and the last value of a variable, at any length.
-func TestKeeperHandsOn(t *testing.T) {
+func TestKeeperForwardsInputAndEnvironment(t *testing.T) {
 	r := keptReaper(t)
 	c := bash(`pwd; echo "$A"; printf %s "$B" | wc -c; wc -c; ls -l /proc/$$/fd | grep -c -- '->'`)
 	c.Dir, c.Reaper = t.TempDir(), r
@@ -207,7 +207,7 @@ func TestKeeperHandsOn(t *testing.T) {
 }
 
 // A program can run after the cgroup of an earlier one was killed.
-func TestCgroupIsUsedOnce(t *testing.T) {
+func TestRunAfterKilledCgroup(t *testing.T) {
 	r := keptReaper(t)
 	for range 3 {
 		c := bash("sleep 30 & exit 0")
@@ -229,7 +229,7 @@ func TestCgroupIsUsedOnce(t *testing.T) {
 }
 
 // A process that waits for another one does not reach its next step when both are killed, in any order.
-func TestKilledTogether(t *testing.T) {
+func TestKillStopsWaitingProcess(t *testing.T) {
 	for range 5 {
 		file := filepath.Join(t.TempDir(), "late")
 		x := exec.Command("bash", "-c", "sleep 30 & p=$!; for i in {1..100}; do sleep 31 & done; wait $p; echo late >"+file)

@@ -27,7 +27,7 @@ func TestOpened(t *testing.T) {
 }
 
 // A caller in a container finds out that a process outside of it has a file open.
-func TestOpenedOutsideOfTheContainer(t *testing.T) {
+func TestOpenedOutsideContainer(t *testing.T) {
 	if path := os.Getenv("RUNPLAN_TEST_OPENED"); path != "" { // this is the one in the container
 		if open, known := Opened(path); !open || !known {
 			t.Errorf("open %v, known %v", open, known)
@@ -40,7 +40,7 @@ func TestOpenedOutsideOfTheContainer(t *testing.T) {
 	}
 	path, let := holding(t, `exec 9>"$1"`)
 	defer let()
-	x := exec.Command("unshare", append(inside, os.Args[0], "-test.run=^TestOpenedOutsideOfTheContainer$")...)
+	x := exec.Command("unshare", append(inside, os.Args[0], "-test.run=^TestOpenedOutsideContainer$")...)
 	x.Env = append(os.Environ(), "RUNPLAN_TEST_OPENED="+path)
 	if out, err := x.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
@@ -73,7 +73,7 @@ func holding(t *testing.T, how string) (path string, let func()) {
 }
 
 // If another kernel may have a file open, the answer of Opened is unknown.
-func TestOpenedElsewhere(t *testing.T) {
+func TestOpenedByOtherKernelIsUnknown(t *testing.T) {
 	if _, known := Opened("/proc/self/status"); known {
 		t.Error("a file of /proc is known")
 	}

@@ -86,7 +86,7 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-func TestMissingProgramIsErrNotFoundWithAHint(t *testing.T) {
+func TestMissingProgramReturnsErrNotFound(t *testing.T) {
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
 	if err := os.WriteFile(plain, []byte("x"), 0o644); err != nil {
@@ -111,7 +111,7 @@ func TestMissingProgramIsErrNotFoundWithAHint(t *testing.T) {
 	}
 }
 
-func TestProgramIsLookedUpInItsOwnPath(t *testing.T) {
+func TestProgramLookupUsesCommandPath(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "hello-agent"), []byte("#!/bin/sh\necho hello\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -122,7 +122,7 @@ func TestProgramIsLookedUpInItsOwnPath(t *testing.T) {
 	}
 }
 
-func TestStdinIsAtItsEnd(t *testing.T) {
+func TestStdinIsEmptyByDefault(t *testing.T) {
 	if r := run(t, bash("cat; echo end; exec 3</dev/tty")); !strings.HasPrefix(r.Tail, "end\n") || r.Exit == 0 {
 		t.Errorf("got %+v: stdin is to be empty, and there is to be no terminal", r)
 	}
@@ -167,7 +167,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-func TestCancelCarriesItsCauseAndLeavesTimeToTidyUp(t *testing.T) {
+func TestCancelKeepsCauseAndGracePeriod(t *testing.T) {
 	why := errors.New("the batch was cancelled")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	c := bash("trap 'echo tidy; exit 7' TERM; echo ready; while :; do sleep 0.02; done")
@@ -188,7 +188,7 @@ func TestCancelCarriesItsCauseAndLeavesTimeToTidyUp(t *testing.T) {
 	}
 }
 
-func TestNothingSurvives(t *testing.T) {
+func TestRunEndsBackgroundProcesses(t *testing.T) {
 	const forever = `while :; do sleep 0.05; done`
 	tests := map[string]struct {
 		script string // writes the pid of what should not survive to $F, with output closed
@@ -244,7 +244,7 @@ func TestNothingSurvives(t *testing.T) {
 	}
 }
 
-func TestGrandchildThatHoldsStdoutDoesNotHoldRun(t *testing.T) {
+func TestOpenStdoutDoesNotBlockRun(t *testing.T) {
 	// The process detaches and cannot be found without a tag, so it still runs when Run returns.
 	file := filepath.Join(t.TempDir(), "pid")
 	c := bash(`setsid bash -c 'echo $$ >$F; sleep 3600' & while [ ! -s $F ]; do sleep 0.01; done; echo last`)
@@ -259,7 +259,7 @@ func TestGrandchildThatHoldsStdoutDoesNotHoldRun(t *testing.T) {
 	}
 }
 
-func TestSweepSparesEverybodyElse(t *testing.T) {
+func TestSweepSparesOtherPrograms(t *testing.T) {
 	other := make(chan Result, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	ready := make(chan bool, 1)
@@ -282,7 +282,7 @@ func TestSweepSparesEverybodyElse(t *testing.T) {
 	}
 }
 
-func TestFloodStaysWithinMemory(t *testing.T) {
+func TestOutputFloodUsesLimitedMemory(t *testing.T) {
 	var peak atomic.Uint64
 	stop := make(chan struct{})
 	go func() {
@@ -323,7 +323,7 @@ func TestFloodStaysWithinMemory(t *testing.T) {
 	}
 }
 
-func TestLinesAreSafeToShow(t *testing.T) {
+func TestLinesAreSanitizedAndRedacted(t *testing.T) {
 	var got []string
 	c := bash(`printf 'a\033[31mred\033[0m\r\n10%%\r20%%\rdone\nsecret=%s\nlast' hunter2`)
 	c.Line = func(s string) { got = append(got, s) }
@@ -340,7 +340,7 @@ func TestLinesAreSafeToShow(t *testing.T) {
 	}
 }
 
-func TestStdoutIsKeptApart(t *testing.T) {
+func TestStdoutIsSeparateFromStderr(t *testing.T) {
 	c := bash("echo out; echo err >&2")
 	c.KeepStdout = 100
 	r := run(t, c)
@@ -350,7 +350,7 @@ func TestStdoutIsKeptApart(t *testing.T) {
 }
 
 // Stdout receives every byte of standard output while the program runs, and nothing of standard error.
-func TestStdoutIsHandedOnAsItComes(t *testing.T) {
+func TestStdoutIsStreamed(t *testing.T) {
 	var got strings.Builder
 	var during atomic.Bool
 	first := make(chan struct{})
@@ -389,7 +389,7 @@ type writerFunc func([]byte)
 func (f writerFunc) Write(p []byte) (int, error) { f(p); return 0, errors.New("not checked") }
 
 // Processes that are left in the background are named, without secrets and control codes.
-func TestWhatIsSweptIsNamed(t *testing.T) {
+func TestSweptProcessesAreNamed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("this system lists no processes")
 	}
@@ -452,7 +452,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-func TestSecretsAreNotCutInTwo(t *testing.T) {
+func TestSplitSecretsAreRedacted(t *testing.T) {
 	var lines []string
 	c := bash(`printf '%4090ssecret-value more\n' ''; for i in 1 2 3; do echo xxsecret-value; done`)
 	c.Line = func(s string) { lines = append(lines, s) }

@@ -43,7 +43,7 @@ func parentMain() {
 	})
 }
 
-func TestReaperKillsWhatAKilledParentLeaves(t *testing.T) {
+func TestReaperEndsOrphanedProcesses(t *testing.T) {
 	exe, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +73,7 @@ func TestReaperKillsWhatAKilledParentLeaves(t *testing.T) {
 	}
 }
 
-func TestReaperSparesAReusedProcessID(t *testing.T) {
+func TestReaperSparesReusedProcessID(t *testing.T) {
 	x := exec.Command("sleep", "20")
 	x.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := x.Start(); err != nil {
@@ -93,7 +93,7 @@ func TestReaperSparesAReusedProcessID(t *testing.T) {
 	}
 }
 
-func TestReaperClosesWithNothingLeft(t *testing.T) {
+func TestReaperClosesRepeatedly(t *testing.T) {
 	r, err := testReaper()
 	if err != nil {
 		t.Fatal(err)

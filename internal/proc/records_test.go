@@ -30,7 +30,7 @@ func TestRecords(t *testing.T) {
 }
 
 // After an invalid record the program may continue, but no further record is read.
-func TestRecordsAfterAnError(t *testing.T) {
+func TestRecordsStopAfterError(t *testing.T) {
 	bad, asked := errors.New("bad"), 0
 	r := Records{End: '\n', Take: func([]byte) error { asked++; return bad }}
 	for range 3 {

@@ -10,7 +10,7 @@ import (
 
 // A process that a program leaves is found among the few processes that started later: by its group, its session or
 // its tag.
-func TestNobodyNew(t *testing.T) {
+func TestFindLeftProcesses(t *testing.T) {
 	tag := NewTag()
 	for name, script := range map[string]string{
 		"nothing": "true",

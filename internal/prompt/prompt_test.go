@@ -41,7 +41,7 @@ func TestRender(t *testing.T) {
 }
 
 // A missing value is an error that lists the missing and the given values.
-func TestMissingValues(t *testing.T) {
+func TestRenderListsMissingValues(t *testing.T) {
 	tpl, err := Parse("triage.md", "{{a}} {{b}} {{a}} {{c}}")
 	if err != nil {
 		t.Fatal(err)
@@ -57,7 +57,7 @@ func TestMissingValues(t *testing.T) {
 	}
 }
 
-func TestWrongSlots(t *testing.T) {
+func TestParseRefusesInvalidSlots(t *testing.T) {
 	for text, line := range map[string]string{
 		"a\n{{b": "p.md:2:", "{{}}": "p.md:1:", "\n\n{{Name}}": "p.md:3:", "{{a-b}}": "p.md:1:", "{{1a}}": "p.md:1:",
 		"{{a}} {{ b c }}": "p.md:1:", "{{?}}": "p.md:1:",
@@ -101,7 +101,7 @@ func TestLayers(t *testing.T) {
 }
 
 // Load reports all errors of the files at once.
-func TestLoadTellsAllThatIsWrong(t *testing.T) {
+func TestLoadReportsAllErrors(t *testing.T) {
 	built := layer("built-in", map[string]string{"a.md": "A {{x}} {{y?}}", "b.md": "B"})
 	_, err := Load(built, layer("p", map[string]string{"a.md": "{{z}}", "b.md": "{{x}}", "c.md": "{{ }}"}))
 	want := "p/a.md: unknown slot {{z}}; built-in/a.md has x, y\n" +

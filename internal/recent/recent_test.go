@@ -3,7 +3,7 @@ package recent
 import "testing"
 
 // A value that is used again and again stays in the cache; an unused value is dropped.
-func TestWhatIsUsedStays(t *testing.T) {
+func TestUsedValuesStayCached(t *testing.T) {
 	m := New[int, string](10, func(string) int { return 1 })
 	m.Put(-1, "used")
 	m.Put(-2, "unused")

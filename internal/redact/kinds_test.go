@@ -90,7 +90,7 @@ func jsonText(s string) string {
 func inJSON(s string) string { return jsonText(s)[1 : len(jsonText(s))-1] }
 
 // Each kind of secret is hidden in each form in which agents print text.
-func TestEachKindInEachForm(t *testing.T) {
+func TestEachSecretKindIsHidden(t *testing.T) {
 	r := New(nil)
 	if n := len(samples()); n < 40 {
 		t.Fatalf("%d samples", n)
@@ -146,7 +146,7 @@ func TestEachKindInEachForm(t *testing.T) {
 }
 
 // Text that only resembles a secret is not hidden.
-func TestWhatIsNoSecretStays(t *testing.T) {
+func TestSimilarTextIsKept(t *testing.T) {
 	r := New(nil)
 	for _, s := range []string{
 		"commit 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b", "id 123e4567-e89b-12d3-a456-426614174000",
@@ -213,7 +213,7 @@ func FuzzPieces(f *testing.F) {
 }
 
 // A line that is longer than a segment is cut, but never inside a secret.
-func TestLongLines(t *testing.T) {
+func TestLongLinesKeepSecretsWhole(t *testing.T) {
 	r := New(nil)
 	for _, kind := range []string{"github", "aws secret", "generic", "vault"} {
 		s := samples()[kind]

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestKnownValuesAreReplacedByTheirName(t *testing.T) {
+func TestKnownValuesAreReplacedByName(t *testing.T) {
 	r := New([]string{
 		"GITHUB_TOKEN=tok-123456789", "LONGER_TOKEN=tok-123456789-and-more", "DB_PASSWORD=p@ss w/rd\"1",
 		"SHORT_TOKEN=abc", "PATH=/usr/bin:/usr/local/bin", "GOPRIVATE=github.com/acme/*", "MAX_TOKENS=10000000",
@@ -141,7 +141,7 @@ func FuzzClean(f *testing.F) {
 }
 
 // A value of at least eight characters is hidden; a shorter one could occur in any text.
-func TestShortestSecret(t *testing.T) {
+func TestMinimumSecretLength(t *testing.T) {
 	r := New([]string{"A_TOKEN=abcdefg", "B_TOKEN=hijklmno"}, "pqrstuv", "wxyzabcd")
 	if got := r.String("abcdefg hijklmno pqrstuv wxyzabcd"); got != "abcdefg "+r.String("hijklmno")+" pqrstuv "+
 		r.String("wxyzabcd") ||

@@ -19,7 +19,7 @@ func opened(t *testing.T, dir string) *Seal {
 }
 
 // The key is created once and only for its user, even if many processes need it at the same time.
-func TestKeyIsMadeOnce(t *testing.T) {
+func TestKeyIsCreatedOnce(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "home")
 	sums := make([]string, 20)
 	var all sync.WaitGroup
@@ -67,7 +67,7 @@ func TestBadKeysAreRefused(t *testing.T) {
 }
 
 // A seal is valid for one kind and one list of fields only.
-func TestSealsHoldForOneThing(t *testing.T) {
+func TestSealCoversKindAndFields(t *testing.T) {
 	s := opened(t, t.TempDir())
 	sum := s.Sum(Event, "ab", "c")
 	if !s.Check(sum, Event, "ab", "c") {

@@ -67,7 +67,7 @@ func archived(t *testing.T, a SessionArchive) (n int) {
 }
 
 // The archive includes the data that a killed process left in the WAL.
-func TestArchiveHasWhatIsInTheWAL(t *testing.T) {
+func TestArchiveIncludesWAL(t *testing.T) {
 	from, dir, j := t.TempDir(), t.TempDir(), fresh(t)
 	s := session(t, from, "t")
 	if err := s.Set(t.Context(), "n", 8); err != nil {
@@ -95,7 +95,7 @@ func TestArchiveHasWhatIsInTheWAL(t *testing.T) {
 }
 
 // A session that was archived and not removed is not archived again, unless it continued in the meantime.
-func TestArchiveAfterACrash(t *testing.T) {
+func TestArchiveSkipsArchivedSession(t *testing.T) {
 	dir, j := t.TempDir(), fresh(t)
 	s := session(t, dir, "t")
 	if err := s.Set(t.Context(), "n", 1); err != nil {
@@ -129,7 +129,7 @@ func TestArchiveAfterACrash(t *testing.T) {
 }
 
 // A session that another process has open is not archived.
-func TestArchiveOfAnCreateSession(t *testing.T) {
+func TestArchiveRefusesOpenSession(t *testing.T) {
 	dir, j := t.TempDir(), fresh(t)
 	s := session(t, dir, "t")
 	if err := s.Set(t.Context(), "n", 1); err != nil {
@@ -148,7 +148,7 @@ func TestArchiveOfAnCreateSession(t *testing.T) {
 
 // A process that is killed between creating and filling the file leaves an empty file, which is removed and not
 // archived.
-func TestArchiveOfNothing(t *testing.T) {
+func TestArchiveRemovesEmptyFile(t *testing.T) {
 	dir, j := t.TempDir(), fresh(t)
 	path, err := SessionPath(dir, "t")
 	if err == nil {
@@ -189,7 +189,7 @@ func archiveForEver(dir string) error {
 }
 
 // If archiving is killed at any moment and then repeated, the archive has each session once.
-func TestKilledArchive(t *testing.T) {
+func TestKilledArchiveCanBeRepeated(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -115,7 +115,7 @@ func TestAttempts(t *testing.T) {
 }
 
 // A task whose final attempt failed is recorded as failed.
-func TestFinalFailure(t *testing.T) {
+func TestFailedFinalAttemptFailsTask(t *testing.T) {
 	j := fresh(t)
 	if err := j.AddAttempt(t.Context(), Attempt{TaskID: "r/1", Final: true, Latency: time.Second, At: at(1)}); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestFinalFailure(t *testing.T) {
 
 // Calls of a run are not summed, because the events of the run have its cost; only other calls are. Unknown tokens
 // are not 0.
-func TestCallsBesideRuns(t *testing.T) {
+func TestTotalsExcludeRunCalls(t *testing.T) {
 	j := fresh(t)
 	if err := j.AddRun(t.Context(),
 		Run{ID: "run1", Slug: "p", Plan: "p.md", PlanText: []byte("p"), Started: at(1)}); err != nil {

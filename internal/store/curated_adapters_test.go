@@ -7,7 +7,7 @@ import (
 )
 
 // TRAIN-28: each stage has only one active adapter, also after another one was active.
-func TestOneActiveAdapterOfAStage(t *testing.T) {
+func TestStageHasOneActiveAdapter(t *testing.T) {
 	c, err := OpenCurated(t.Context(), filepath.Join(t.TempDir(), "curated.sqlite"))
 	if err != nil {
 		t.Fatal(err)

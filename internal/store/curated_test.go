@@ -97,7 +97,7 @@ func filled(t *testing.T) (path string, repo int64) {
 }
 
 // Each query of the index has an answer in a fixed order.
-func TestCuratedQuestions(t *testing.T) {
+func TestCuratedQueries(t *testing.T) {
 	path, repo := filled(t)
 	c, err := OpenCuratedReader(t.Context(), path)
 	if err != nil {
@@ -169,7 +169,7 @@ func TestCuratedQuestions(t *testing.T) {
 }
 
 // A file that is new in the index gets the earlier commits of its path.
-func TestCuratedAdoptsHistory(t *testing.T) {
+func TestCuratedAddsEarlierCommits(t *testing.T) {
 	path, repo := filled(t)
 	c, err := OpenCurated(t.Context(), path)
 	if err != nil {
@@ -198,7 +198,7 @@ func TestCuratedAdoptsHistory(t *testing.T) {
 }
 
 // While one process indexes, a second one is refused with the reason.
-func TestASecondWriterIsRefused(t *testing.T) {
+func TestCuratedRefusesSecondWriter(t *testing.T) {
 	path, _ := filled(t)
 	open := func() *Curated {
 		c, err := OpenCurated(t.Context(), path)
@@ -227,7 +227,7 @@ func TestASecondWriterIsRefused(t *testing.T) {
 }
 
 // A database that is newer, damaged or of another program is left unchanged.
-func TestCuratedLeavesWhatItCannotUse(t *testing.T) {
+func TestCuratedKeepsUnusableDatabase(t *testing.T) {
 	if _, err := OpenCuratedReader(t.Context(), filepath.Join(t.TempDir(), "none.sqlite")); !errors.Is(err,
 		fs.ErrNotExist) {
 		t.Errorf("missing: %v", err)

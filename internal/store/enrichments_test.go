@@ -70,7 +70,7 @@ func TestEnrichments(t *testing.T) {
 }
 
 // An enrichment with invalid JSON is neither stored nor promoted.
-func TestEnrichmentIsJSON(t *testing.T) {
+func TestEnrichmentRefusesInvalidJSON(t *testing.T) {
 	path, _ := filled(t)
 	c, err := OpenCurated(t.Context(), path)
 	if err != nil {

@@ -18,7 +18,7 @@ func openFeedback(t *testing.T) *Feedbacks {
 }
 
 // The text of feedback is stored unchanged with any content, and the same feedback only once.
-func TestFeedbackKeepsWords(t *testing.T) {
+func TestFeedbackTextIsUnchanged(t *testing.T) {
 	f := openFeedback(t)
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
 	r := Feedback{ID: "one", Body: "it's'); DROP TABLE feedback; --\x1b[2J\u0000", Severity: "low", Source: "cli",
@@ -49,7 +49,7 @@ func TestFeedbackKeepsWords(t *testing.T) {
 }
 
 // A history only grows, and only one of two concurrent writers succeeds.
-func TestFeedbackHistoryGrows(t *testing.T) {
+func TestFeedbackHistoryIsAppendOnly(t *testing.T) {
 	f := openFeedback(t)
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
 	if _, err := f.Add(t.Context(),
@@ -79,7 +79,7 @@ func TestFeedbackHistoryGrows(t *testing.T) {
 }
 
 // More severe feedback comes first, then older feedback.
-func TestFeedbackInOrder(t *testing.T) {
+func TestFeedbackSortsBySeverity(t *testing.T) {
 	f := openFeedback(t)
 	at := time.Date(2026, 5, 4, 9, 0, 0, 0, time.UTC)
 	for i, r := range []Feedback{{ID: "a", Severity: "low"}, {ID: "b", Severity: "critical"},

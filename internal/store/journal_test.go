@@ -15,7 +15,7 @@ import (
 )
 
 // An event is read back as it was written.
-func TestEventsAreKept(t *testing.T) {
+func TestEventsRoundTrip(t *testing.T) {
 	j := fresh(t)
 	want := []Record{
 		{Run: "r", Seq: 1, At: time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC), Kind: "started", Body: []byte(`{}`)},
@@ -37,7 +37,7 @@ func TestEventsAreKept(t *testing.T) {
 }
 
 // Readers get all events in order, in any number of pages, and may stop anywhere.
-func TestEventsComeInPages(t *testing.T) {
+func TestEventPagesKeepOrder(t *testing.T) {
 	for name, n := range map[string]int{
 		"none": 0, "one": 1, "one short of a page": page - 1, "a page": page, "one more than a page": page + 1,
 		"two pages": 2 * page, "many": 3*page + 7,
@@ -67,7 +67,7 @@ func TestEventsComeInPages(t *testing.T) {
 }
 
 // A reader does not block writers, and sees events that are appended while it reads.
-func TestEventsAllowAppends(t *testing.T) {
+func TestReadersAllowAppends(t *testing.T) {
 	j := fresh(t)
 	if err := j.AddRun(t.Context(), started("r"), events("r", 1, 2*page)...); err != nil {
 		t.Fatal(err)
@@ -93,7 +93,7 @@ func TestEventsAllowAppends(t *testing.T) {
 }
 
 // A reader whose context ends gets an error with the cause.
-func TestEventsEndWithTheContext(t *testing.T) {
+func TestEventsStopWithContext(t *testing.T) {
 	j := fresh(t)
 	if err := j.AddRun(t.Context(), started("r"), events("r", 1, page+1)...); err != nil {
 		t.Fatal(err)
@@ -134,7 +134,7 @@ func TestCancelledRunsStillWrite(t *testing.T) {
 }
 
 // A write is stored completely or not at all, and the journal accepts further writes after a refusal.
-func TestWritesAreAllOrNothing(t *testing.T) {
+func TestWritesAreAtomic(t *testing.T) {
 	tests := map[string]func(context.Context, *Journal) error{
 		"an append whose last number is taken": func(ctx context.Context, j *Journal) error {
 			return j.Append(ctx, event("r", 4), event("r", 5), event("r", 3))
@@ -179,7 +179,7 @@ func TestWritesAreAllOrNothing(t *testing.T) {
 }
 
 // No SQL statement changes recorded facts (ADR 001).
-func TestFactsStay(t *testing.T) {
+func TestEventsAreImmutable(t *testing.T) {
 	j := fresh(t)
 	if err := j.AddRun(t.Context(), started("r"), events("r", 1, 3)...); err != nil {
 		t.Fatal(err)
@@ -198,7 +198,7 @@ func TestFactsStay(t *testing.T) {
 	}
 }
 
-func TestRunsComeNewestFirst(t *testing.T) {
+func TestRunsSortNewestFirst(t *testing.T) {
 	j := fresh(t)
 	for _, r := range []struct {
 		id      string
@@ -230,7 +230,7 @@ func TestRunsComeNewestFirst(t *testing.T) {
 }
 
 // The journal keeps the plan byte for byte, so that a resume parses the same text.
-func TestPlanTextIsKeptByteForByte(t *testing.T) {
+func TestJournalKeepsPlanBytes(t *testing.T) {
 	j := fresh(t)
 	for name, text := range map[string][]byte{
 		"lf": []byte("# Plan\n"), "crlf": []byte("\ufeff# Plan\r\n\r\n"), "odd": {0xff, 0xfe, 0, 1, '\n'}, "empty": {},
@@ -252,7 +252,7 @@ func TestPlanTextIsKeptByteForByte(t *testing.T) {
 }
 
 // Times sort as text, so that SQL and people can sort by them.
-func TestStampsSort(t *testing.T) {
+func TestTimesSortAsText(t *testing.T) {
 	times := []time.Time{
 		time.Date(1999, 12, 31, 23, 59, 59, 999999999, time.UTC), at(0), at(0).Add(1), at(0).Add(10),
 		at(0).Add(time.Millisecond),
@@ -273,7 +273,7 @@ func TestStampsSort(t *testing.T) {
 }
 
 // Two handles, as in two processes: each waits for the other, and both see all events.
-func TestTwoWritersAtOnce(t *testing.T) {
+func TestTwoWritersSeeAllEvents(t *testing.T) {
 	a := fresh(t)
 	var path string
 	if err := a.db.QueryRowContext(t.Context(), "SELECT file FROM pragma_database_list").Scan(&path); err != nil {
@@ -309,7 +309,7 @@ func TestTwoWritersAtOnce(t *testing.T) {
 }
 
 // If two writers append to one run, the first number that both use is refused.
-func TestTwoWritersAtOneRun(t *testing.T) {
+func TestDuplicateEventNumberIsRefused(t *testing.T) {
 	path := written(t, 3)
 	a, b := opened(t, path), opened(t, path)
 	if err := a.Append(t.Context(), event("r", 4)); err != nil {

@@ -63,7 +63,7 @@ func writeForEver(path string) error {
 
 // A writer that is killed at any moment leaves a valid file with everything that it reported, and no incomplete
 // write.
-func TestKilledWriterLosesNothing(t *testing.T) {
+func TestKilledWriterKeepsReportedWrites(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -60,7 +60,7 @@ func told(t *testing.T) (*Log, *Journal) {
 }
 
 // Tasks are found by their fields, each with its outcome.
-func TestLogOfTasks(t *testing.T) {
+func TestLogFindsTasks(t *testing.T) {
 	l, _ := told(t)
 	yes, no, tokens, ms := true, false, int64(110), 250*time.Millisecond
 	more := 2250 * time.Millisecond
@@ -92,7 +92,7 @@ func TestLogOfTasks(t *testing.T) {
 }
 
 // Attempts are read back as they were written, and an attempt without a verdict is distinguished from a failed one.
-func TestLogOfAttempts(t *testing.T) {
+func TestLogAttemptsRoundTrip(t *testing.T) {
 	l, _ := told(t)
 	in := int64(7)
 	for task, want := range map[string][]Attempt{
@@ -118,7 +118,7 @@ func TestLogOfAttempts(t *testing.T) {
 }
 
 // Calls are found by their purpose, complete and with the outcome of their task.
-func TestLogOfCalls(t *testing.T) {
+func TestLogFindsCalls(t *testing.T) {
 	l, j := told(t)
 	ids := func(f CallFilter) string {
 		var out []string
@@ -178,7 +178,7 @@ func TestLogOfCalls(t *testing.T) {
 }
 
 // The log keeps both the first and the later decision about a file.
-func TestLogOfDecisions(t *testing.T) {
+func TestLogKeepsBothDecisions(t *testing.T) {
 	l, _ := told(t)
 	got, err := l.Decisions(t.Context(), DecisionFilter{Of: TaskFilter{Task: "r/2"}, Path: "b.go"})
 	if err != nil {
@@ -198,7 +198,7 @@ func TestLogOfDecisions(t *testing.T) {
 }
 
 // The figures of stages and the outcomes of files match the rows.
-func TestLogFigures(t *testing.T) {
+func TestLogFiguresMatchRows(t *testing.T) {
 	l, _ := told(t)
 	stages, err := l.Stages(t.Context(), TaskFilter{})
 	if err != nil {
@@ -279,7 +279,7 @@ func addCalls(path string) error {
 }
 
 // Two processes that write to one journal lose no rows of each other, while a third one reads.
-func TestTwoProcessesAtOneJournal(t *testing.T) {
+func TestTwoProcessesShareJournal(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func tamper(t *testing.T, j *Journal, sql string) {
 }
 
 // Each forged change of the events of a run is noticed, at the first event that it affects.
-func TestForgedEventsAreNoticed(t *testing.T) {
+func TestForgedEventsAreDetected(t *testing.T) {
 	for name, c := range map[string]struct {
 		sql       string
 		last, bad int
@@ -111,7 +111,7 @@ func TestForgedEventsAreNoticed(t *testing.T) {
 }
 
 // Rows that do not verify are set aside and do not count; the chain continues before them.
-func TestSetAside(t *testing.T) {
+func TestUnverifiedRowsAreSetAside(t *testing.T) {
 	j, path, home := sealedRun(t)
 	tamper(t, j,
 		"INSERT INTO events (run, seq, at, kind, batch, body) VALUES ('r', 7, 'x', 'gated', '1', '{}'), ('r', 8, 'x', "+
@@ -157,7 +157,7 @@ func TestOldRunsAreUnsealed(t *testing.T) {
 }
 
 // With another key no event of a run verifies.
-func TestAnotherKey(t *testing.T) {
+func TestOtherKeyFailsVerification(t *testing.T) {
 	_, path, _ := sealedRun(t)
 	c, err := signing(t, path, t.TempDir()).Verify(t.Context(), "r")
 	if err != nil || c.Last.Seq != 0 || c.Bad == nil || c.Bad.Seq != 1 {
@@ -166,7 +166,7 @@ func TestAnotherKey(t *testing.T) {
 }
 
 // A post of another program, a changed post and a copied post are distinguished from those of runplan.
-func TestForgedPostsAreNoticed(t *testing.T) {
+func TestForgedPostsAreDetected(t *testing.T) {
 	j, _, _ := sealedRun(t)
 	if _, err := j.AddPost(t.Context(), Post{Run: "r", At: at(1), Body: []byte(`{"by":"Ada"}`)}); err != nil {
 		t.Fatal(err)
@@ -189,7 +189,7 @@ func TestForgedPostsAreNoticed(t *testing.T) {
 }
 
 // If the open journal file was deleted, replaced or cut, it is noticed before anything is appended.
-func TestJournalThatIsGone(t *testing.T) {
+func TestDeletedJournalIsDetected(t *testing.T) {
 	for name, c := range map[string]struct {
 		do   func(path string) error
 		want error

@@ -92,7 +92,7 @@ func TestSessionKeys(t *testing.T) {
 }
 
 // SetAll stores all values or none.
-func TestSessionSetsAllOrNone(t *testing.T) {
+func TestSetAllIsAtomic(t *testing.T) {
 	s := session(t, t.TempDir(), "t")
 	if err := s.SetAll(t.Context(), map[string]any{"a": 1, "b": make(chan int)}); err == nil {
 		t.Error("a channel was kept")
@@ -173,7 +173,7 @@ func FuzzSessionPath(f *testing.F) {
 }
 
 // Sessions of different tasks are independent and are removed one by one.
-func TestSessionsAreApart(t *testing.T) {
+func TestSessionsAreIndependent(t *testing.T) {
 	dir := t.TempDir()
 	for i, task := range []string{"r/1", "r-1", "R/1"} {
 		if err := session(t, dir, task).Set(t.Context(), "n", i); err != nil {
@@ -197,7 +197,7 @@ func TestSessionsAreApart(t *testing.T) {
 }
 
 // A session that is newer, damaged or of another program is refused and left unchanged (DB-14).
-func TestSessionRefuses(t *testing.T) {
+func TestSessionRefusesUnusableFile(t *testing.T) {
 	for name, tt := range map[string]struct {
 		harm func(t *testing.T, path string)
 		want error
@@ -253,7 +253,7 @@ func rememberForEver(dir string) error {
 }
 
 // If a process is killed, its session contains every completed write and no partial write.
-func TestKilledSession(t *testing.T) {
+func TestKilledSessionKeepsCompletedWrites(t *testing.T) {
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -280,7 +280,7 @@ func TestKilledSession(t *testing.T) {
 }
 
 // Several goroutines can open the same session at once; writers wait for each other and lose no value.
-func TestSessionOpenedByManyAtOnce(t *testing.T) {
+func TestSessionAllowsConcurrentOpens(t *testing.T) {
 	dir := t.TempDir()
 	var all sync.WaitGroup
 	for i := range 4 {
@@ -305,7 +305,7 @@ func TestSessionOpenedByManyAtOnce(t *testing.T) {
 }
 
 // Connections to all three files have the same SQLite settings (DB-05).
-func TestConnectionsAreAlike(t *testing.T) {
+func TestConnectionsShareSettings(t *testing.T) {
 	dir := t.TempDir()
 	curated, err := OpenCurated(t.Context(), filepath.Join(dir, "curated.sqlite"))
 	if err != nil {

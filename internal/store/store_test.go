@@ -130,7 +130,7 @@ func TestMigrationsApplyOnce(t *testing.T) {
 }
 
 // Opening a file with an older schema migrates it to the current schema and keeps its data.
-func TestMigrationsGoForward(t *testing.T) {
+func TestMigrationKeepsData(t *testing.T) {
 	names, err := rawFile().names()
 	if err != nil {
 		t.Fatal(err)
@@ -168,7 +168,7 @@ func TestMigrationsGoForward(t *testing.T) {
 }
 
 // An unusable file is refused with the reason, and its bytes do not change (ERR-09, DB-14).
-func TestOpenRefuses(t *testing.T) {
+func TestOpenRefusesUnusableFile(t *testing.T) {
 	overwrite := func(at int64, with []byte) func(*testing.T, string) {
 		return func(t *testing.T, path string) {
 			f, err := os.OpenFile(path, os.O_WRONLY, 0)
@@ -265,7 +265,7 @@ func TestOpenRefuses(t *testing.T) {
 	}
 }
 
-func TestOpenExistingMakesNothing(t *testing.T) {
+func TestOpenExistingRequiresFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "raw.sqlite")
 	if _, err := OpenExistingJournal(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("error %v, want %v", err, fs.ErrNotExist)
@@ -282,7 +282,7 @@ func TestOpenExistingMakesNothing(t *testing.T) {
 }
 
 // An empty file, as left by a process that was killed before it wrote the schema, is filled on opening.
-func TestOpenFillsAnEmptyFile(t *testing.T) {
+func TestOpenFillsEmptyFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "raw.sqlite")
 	if err := os.WriteFile(path, nil, 0o644); err != nil {
 		t.Fatal(err)
@@ -292,7 +292,7 @@ func TestOpenFillsAnEmptyFile(t *testing.T) {
 	}
 }
 
-func TestOpenWhereNothingCanBe(t *testing.T) {
+func TestOpenRefusesImpossiblePath(t *testing.T) {
 	for name, path := range map[string]string{
 		"a folder":           t.TempDir(),
 		"in no folder":       filepath.Join(t.TempDir(), "missing", "raw.sqlite"),
@@ -312,7 +312,7 @@ func TestOpenWhereNothingCanBe(t *testing.T) {
 }
 
 // A path is used literally, even if it contains characters with a meaning in URLs.
-func TestPathsAreTakenAsTheyAre(t *testing.T) {
+func TestPathsAreLiteral(t *testing.T) {
 	for _, name := range []string{"with space", "ünï 文", "100%", "a%41", "what?x=1", "number#1", "a&b=c;d", "plus+",
 		"'quoted'", "file:x"} {
 		t.Run(name, func(t *testing.T) {
@@ -337,7 +337,7 @@ func TestPathsAreTakenAsTheyAre(t *testing.T) {
 }
 
 // Runs that start at the same time in a fresh repository all open a valid journal.
-func TestOpenedByManyAtOnce(t *testing.T) {
+func TestJournalAllowsConcurrentOpens(t *testing.T) {
 	for range 20 {
 		path := filepath.Join(t.TempDir(), "raw.sqlite")
 		var all sync.WaitGroup

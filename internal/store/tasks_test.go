@@ -57,7 +57,7 @@ func TestTask(t *testing.T) {
 
 // An attempt does not change the description of a task that was started before. The totals of the task count its
 // usage once, although both its calls and its attempts report it.
-func TestAttemptsAtAStartedTask(t *testing.T) {
+func TestAttemptKeepsTaskDescription(t *testing.T) {
 	j := fresh(t)
 	if err := j.StartTask(t.Context(),
 		Task{ID: "r/1", Repo: "/repo", Mode: ModeImplement, Model: "coder", Window: 8192, Reserved: 1024,
@@ -94,7 +94,7 @@ func TestAttemptsAtAStartedTask(t *testing.T) {
 }
 
 // The totals of a batch include the usage of its agent, but not that of its reviewers.
-func TestTotalsOfABatch(t *testing.T) {
+func TestBatchTotalsExcludeReviewers(t *testing.T) {
 	j := fresh(t)
 	in, out := int64(5), int64(6)
 	if err := j.AddCall(t.Context(), call("r/1", "review", "", 1, 1000, 1000)); err != nil {
@@ -112,7 +112,7 @@ func TestTotalsOfABatch(t *testing.T) {
 }
 
 // A row without its task, or without a required name, is refused.
-func TestRowsNeedTheirTask(t *testing.T) {
+func TestRowsRequireTask(t *testing.T) {
 	j := fresh(t)
 	for what, err := range map[string]error{
 		"a task":               j.StartTask(t.Context(), Task{At: at(1)}),
@@ -205,7 +205,7 @@ func TestRawIsAppendOnly(t *testing.T) {
 }
 
 // Foreign keys require that an attempt refers to an existing task, and a verdict to an existing attempt.
-func TestRawKeepsItsReferences(t *testing.T) {
+func TestRawEnforcesForeignKeys(t *testing.T) {
 	j := fresh(t)
 	for _, statement := range []string{
 		"INSERT INTO run_attempts (task_run_id, attempt, latency_ms, raw_response, patch_applied, timestamp) VALUES (7, 1, " +

@@ -33,7 +33,7 @@ func aPlan() TrainingPlan {
 }
 
 // Plans, datasets, adapters and their deployment state are read back as they were written.
-func TestTrainingRows(t *testing.T) {
+func TestTrainingRowsRoundTrip(t *testing.T) {
 	tr, l, _ := trained(t)
 	ctx := t.Context()
 	plan, err := tr.AddTrainingPlan(ctx, aPlan())
@@ -97,7 +97,7 @@ func TestTrainingRows(t *testing.T) {
 }
 
 // A row without a purpose or with a missing reference is refused, and nothing is written.
-func TestTrainingRefusals(t *testing.T) {
+func TestTrainingRefusesInvalidRows(t *testing.T) {
 	tr, l, _ := trained(t)
 	ctx := t.Context()
 	nan := math.NaN()
@@ -160,7 +160,7 @@ func signalOf(t *testing.T, tr *Training, v float64) error {
 }
 
 // The latest value of a signal counts; a signal that repeats the stored value adds no row.
-func TestSignals(t *testing.T) {
+func TestLatestSignalCounts(t *testing.T) {
 	tr, l, _ := trained(t)
 	ctx := t.Context()
 	yes, no := 1.0, 0.0
@@ -197,7 +197,7 @@ func TestSignals(t *testing.T) {
 }
 
 // Training rows cannot be updated or deleted; a deployment is a row of its own.
-func TestTrainingFacts(t *testing.T) {
+func TestTrainingIsAppendOnly(t *testing.T) {
 	tr, _, path := trained(t)
 	ctx := t.Context()
 	plan, err1 := tr.AddTrainingPlan(ctx, aPlan())
@@ -229,7 +229,7 @@ func TestTrainingFacts(t *testing.T) {
 }
 
 // The error about an unreadable call contains its id.
-func TestDamagedRows(t *testing.T) {
+func TestDamagedCallErrorNamesID(t *testing.T) {
 	_, l, path := trained(t)
 	raw(t, path,
 		"INSERT INTO retrieval_llm_calls (id, task_id, call_type, model, prompt, response, latency_ms, timestamp) VALUES "+

@@ -54,7 +54,7 @@ func chained(t *testing.T, a *Audit, n int) []AuditEntry {
 
 // Verification detects each changed, inserted, swapped or removed entry of a chain. It names the first entry that is
 // not in its place, or the changed entry or the one after it.
-func TestTamperedChainsAreNoticed(t *testing.T) {
+func TestTamperedChainsAreDetected(t *testing.T) {
 	a, _ := auditAt(t)
 	all := chained(t, a, 9)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -159,7 +159,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 }
 
 // A writer names the entry that it considers the last; of two writers that name the same entry, only one succeeds.
-func TestAuditKnowsItsLast(t *testing.T) {
+func TestAuditRefusesStaleWriter(t *testing.T) {
 	a, path := auditAt(t)
 	all := chained(t, a, 2)
 	for _, after := range []string{"", all[0].Digest, "x"} {
@@ -246,7 +246,7 @@ func TestInbox(t *testing.T) {
 
 // An empty file, as left by a process that was killed right after it created the file, is read as a file without
 // entries.
-func TestUserFilesThatWereOnlyBegun(t *testing.T) {
+func TestEmptyUserFileIsReadable(t *testing.T) {
 	dir := t.TempDir()
 	for name, read := range map[string]func(string) (int, error){
 		"audit": func(path string) (int, error) {

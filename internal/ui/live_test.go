@@ -35,7 +35,7 @@ func record(t *testing.T, use func(*Live)) string {
 	return <-text
 }
 
-func TestLiveKeepsTheOrderOfLinesAndEndsWithTheBoard(t *testing.T) {
+func TestLiveKeepsOrderAndFinalBoard(t *testing.T) {
 	out := record(t, func(live *Live) {
 		var wg sync.WaitGroup
 		for i := range 4 {
@@ -74,7 +74,7 @@ func TestLiveKeepsTheOrderOfLinesAndEndsWithTheBoard(t *testing.T) {
 	}
 }
 
-func TestLiveLosesNoLineWhenClosedAtOnce(t *testing.T) {
+func TestLiveCloseKeepsAllLines(t *testing.T) {
 	out := record(t, func(live *Live) {
 		for i := range 20 {
 			live.Println(fmt.Sprintf("line %d.", i))
@@ -87,7 +87,7 @@ func TestLiveLosesNoLineWhenClosedAtOnce(t *testing.T) {
 	}
 }
 
-func TestCtrlCIsHandedOn(t *testing.T) {
+func TestCtrlCCallsInterrupt(t *testing.T) {
 	got := make(chan bool, 2)
 	m := &model{live: &Live{o: LiveOptions{Interrupt: func() { got <- true }, Now: start}}}
 	for range 2 {
@@ -105,7 +105,7 @@ func TestCtrlCIsHandedOn(t *testing.T) {
 	}
 }
 
-func TestTheFrameNeverGetsLower(t *testing.T) {
+func TestFrameHeightNeverShrinks(t *testing.T) {
 	m := &model{live: &Live{o: LiveOptions{Now: start}}, width: 80, height: 40}
 	m.live.Update(long(10, 2))
 	was := strings.Count(m.View().Content, "\n")

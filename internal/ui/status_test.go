@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-func TestStatusFitsAndLeavesNothing(t *testing.T) {
+func TestStatusFitsAndClears(t *testing.T) {
 	var out strings.Builder
 	s := newStatus(&out, func() int { return 20 }, nil)
 	s.draw("")
@@ -25,7 +25,7 @@ func TestStatusFitsAndLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestStatusNeedsATerminal(t *testing.T) {
+func TestStatusRequiresTerminal(t *testing.T) {
 	f, err := os.Create(t.TempDir() + "/out")
 	if err != nil {
 		t.Fatal(err)
@@ -43,7 +43,7 @@ type narrowWriter struct {
 
 func (w *narrowWriter) Columns() int { return w.columns }
 
-func TestTableFitsTheTerminal(t *testing.T) {
+func TestTableFitsTerminal(t *testing.T) {
 	w := &narrowWriter{columns: 40}
 	rows := [][]string{{"patterns", "skipped", "install ast-grep for structural analysis of this tree"},
 		{"tests", "pass", ""}}

@@ -100,7 +100,7 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-func TestABoardFitsWhateverTheSize(t *testing.T) {
+func TestBoardFitsAnySize(t *testing.T) {
 	for _, b := range []Board{board(), queue(), long(60, 20), long(200, 199), {Title: "no rows"}} {
 		for width := 0; width < 90; width += 7 {
 			for height := 1; height < 30; height++ {
@@ -128,7 +128,7 @@ func TestBusyRowsAreShownFirst(t *testing.T) {
 }
 
 // A waiting row does not count as done; if space is short, running rows are shown instead of it.
-func TestStillRowsAreNotSettled(t *testing.T) {
+func TestWaitingRowsAreNotDone(t *testing.T) {
 	text := strings.Join(queue().lines(frame{now: start(), width: 90}), "\n")
 	if !strings.Contains(text, "  0/5") {
 		t.Errorf("a row that waits counts as done:\n%s", text)
@@ -203,7 +203,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-func TestAPlainStyleHasNoEscapeCodes(t *testing.T) {
+func TestPlainStyleOmitsEscapeCodes(t *testing.T) {
 	st := Style{}
 	for _, tone := range []Tone{Idle, Busy, Good, Warn, Bad, Muted} {
 		if s := st.Bold(st.Tone(tone, st.Faint("x"))); s != "x" {
@@ -215,7 +215,7 @@ func TestAPlainStyleHasNoEscapeCodes(t *testing.T) {
 	}
 }
 
-func TestSurroundings(t *testing.T) {
+func TestTerminalDetection(t *testing.T) {
 	env := func(kv ...string) Lookup {
 		return func(name string) (string, bool) {
 			for i := 0; i < len(kv); i += 2 {

@@ -29,7 +29,7 @@ func TestWrapperBreaksBetweenWords(t *testing.T) {
 	}
 }
 
-func TestWrapperKnowsWhereALineStands(t *testing.T) {
+func TestWrapperContinuesPartialLines(t *testing.T) {
 	var out strings.Builder
 	w := &Wrapper{To: &out, Width: func() int { return 20 }}
 	for _, part := range []string{"batch one: ", "green and ", "merged\n", "next\n"} {
@@ -40,7 +40,7 @@ func TestWrapperKnowsWhereALineStands(t *testing.T) {
 	}
 }
 
-func TestWrapperLeavesFilesAlone(t *testing.T) {
+func TestWrapperKeepsFileLines(t *testing.T) {
 	var out strings.Builder
 	w := &Wrapper{To: &out, Width: func() int { return 0 }}
 	text := strings.Repeat("word ", 100) + "\n"

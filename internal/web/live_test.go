@@ -11,7 +11,7 @@ import (
 )
 
 // A stream sends only the parts that changed; a browser with another version is told to reload the page.
-func TestStream(t *testing.T) {
+func TestStreamSendsChangedParts(t *testing.T) {
 	var state atomic.Int64
 	state.Store(1)
 	parts := func() []Part {

@@ -91,7 +91,7 @@ func signIn(t *testing.T, s *Server) (cookie, token string) {
 	return cookie, token
 }
 
-func TestWhoIsLetIn(t *testing.T) {
+func TestAccessControl(t *testing.T) {
 	s := served(t, nil)
 	cookie, token := signIn(t, s)
 	form := FormField + "=" + token
@@ -159,7 +159,7 @@ func TestWhoIsLetIn(t *testing.T) {
 
 // A link on another site also signs the browser in. The response is a page, because a redirect would lose the new
 // cookie.
-func TestLinkFromElsewhere(t *testing.T) {
+func TestLinkFromOtherSiteSignsIn(t *testing.T) {
 	s := served(t, nil)
 	status, header, text := ask(t, s, "GET", fmt.Sprintf("/waiting?token=%s&a=%%22%%3E%%3Cb", s.guard.token), "",
 		func(r *http.Request) { r.Header.Set("Sec-Fetch-Site", "cross-site") })
@@ -170,7 +170,7 @@ func TestLinkFromElsewhere(t *testing.T) {
 }
 
 // A sign-in address never redirects to another site.
-func TestNoOpenRedirect(t *testing.T) {
+func TestSignInBlocksOpenRedirect(t *testing.T) {
 	s := served(t, nil)
 	_, header, _ := ask(t, s, "GET", "//evil.example/?token="+s.guard.token, "", nil)
 	if got := header.Get("Location"); got != "/evil.example/" && got != "" {
@@ -179,7 +179,7 @@ func TestNoOpenRedirect(t *testing.T) {
 }
 
 // A cookie is valid for one server and a limited time, and stays valid after a restart.
-func TestCookie(t *testing.T) {
+func TestCookieValidity(t *testing.T) {
 	now := time.Now()
 	at := func(name string, key []byte) *guard {
 		g, err := newGuard(Options{Name: name, Key: key, Now: func() time.Time { return now }}, "127.0.0.1", tcp(t))
@@ -209,7 +209,7 @@ func TestCookie(t *testing.T) {
 	}
 }
 
-func TestListenIsForThisMachine(t *testing.T) {
+func TestListenRefusesReachableAddress(t *testing.T) {
 	for _, addr := range []string{"0.0.0.0:0", ":0", "[::]:0", "192.0.2.1:0", "example.org:0"} {
 		s, err := Listen(t.Context(), Options{Addr: addr, Key: testKey})
 		if !errors.Is(err, ErrReachable) {
@@ -229,7 +229,7 @@ func TestListenIsForThisMachine(t *testing.T) {
 	}
 }
 
-func TestKeyStaysAndIsForOne(t *testing.T) {
+func TestKeyIsStableAndPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "serve.key")
 	key, err := Key(path)
 	if err != nil || len(key) != keyBytes {
@@ -290,7 +290,7 @@ func cookieOf(t *testing.T, s *Server) (cookie string, header http.Header) {
 }
 
 // If a page panics, the browser gets status 500 without details, and the server continues.
-func TestBrokenPage(t *testing.T) {
+func TestPagePanicReturns500(t *testing.T) {
 	s := served(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("broken") }))
 	cookie, _ := cookieOf(t, s)
 	for range 2 {

@@ -164,7 +164,7 @@ func TestSecretsAndUnknownTokens(t *testing.T) {
 
 // Files beyond the limit wait for the next call. An error keeps the earlier results, and the log contains the invalid
 // answer.
-func TestLimitAndError(t *testing.T) {
+func TestLimitAndErrorKeepResults(t *testing.T) {
 	d := newDesk(t, two)
 	d.say = func(llm.Request) string { return answer }
 	res, err := Files(t.Context(), d.Deps, 1)
@@ -194,7 +194,7 @@ func TestLimitAndError(t *testing.T) {
 }
 
 // Of a file that is too long for the window, only the beginning is sent; a question that does not fit is not sent.
-func TestWindow(t *testing.T) {
+func TestWindowLimitsQuestion(t *testing.T) {
 	var long strings.Builder
 	for i := range 3000 {
 		fmt.Fprintf(&long, "// F%d does.\nfunc F%d() {}\n\n", i, i)
@@ -216,7 +216,7 @@ func TestWindow(t *testing.T) {
 }
 
 // Files that changed since they were indexed are skipped, and the reason says what to do.
-func TestSkipped(t *testing.T) {
+func TestChangedFilesAreSkipped(t *testing.T) {
 	d := newDesk(t, two)
 	d.say = func(llm.Request) string { return answer }
 	if err := errors.Join(os.WriteFile(filepath.Join(d.dir, "a", "a.go"), []byte("package a"), 0o644),

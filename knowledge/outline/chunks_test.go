@@ -34,7 +34,7 @@ func TestChunks(t *testing.T) {
 }
 
 // Each line that is not blank is in exactly one chunk, and no chunk exceeds the maximum length.
-func TestChunksAreWhole(t *testing.T) {
+func TestChunksCoverEachLineOnce(t *testing.T) {
 	text := strings.Repeat("func f() {\n\tif x {\n"+strings.Repeat("\t\ty()\n", 90)+
 		"\t} else {\n\t\tz()\n\t}\n}\n\n}\n)\n\n  odd\n", 5)
 	lines := strings.Split(text, "\n")

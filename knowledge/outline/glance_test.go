@@ -161,7 +161,7 @@ func TestGlancePython(t *testing.T) {
 
 // The outline of a script assembled from pieces equals that of the whole file, regardless of earlier reads and of how
 // questions are combined.
-func TestScriptMemory(t *testing.T) {
+func TestScriptMemoryMatchesWholeFile(t *testing.T) {
 	for _, name := range []string{"a.ts", "a.js"} {
 		rnd := rand.New(rand.NewPCG(1, 1))
 		texts := []string{"", "\n", "// a\n", "const a = `\n\nfunction b() {}\n`;\n\nfunction c() {}\n", "/*\n\nfunction a() {}\n\n*/\n\nlet b\n",

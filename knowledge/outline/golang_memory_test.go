@@ -39,7 +39,7 @@ func sameAsWhole(t *testing.T, m *GoMemory, text string) {
 }
 
 // GoMemory returns the same outline as a parser that reads the whole file, regardless of earlier reads.
-func TestGoMemoryReadsAsTheWholeFile(t *testing.T) {
+func TestGoMemoryMatchesWholeFile(t *testing.T) {
 	m := NewGoMemory()
 	for _, text := range []string{
 		"", "\n", "package a", "// only words\n", "package a\n\nfunc F() {}",
@@ -110,7 +110,7 @@ func TestGoMemoryReadsVersions(t *testing.T) {
 }
 
 // If one declaration changes, only that declaration of the new version is parsed.
-func TestGoMemoryParsesWhatChanged(t *testing.T) {
+func TestGoMemoryParsesChangedDeclaration(t *testing.T) {
 	m := NewGoMemory()
 	text := "package a\n\nimport \"b\"\n\n// F is.\nfunc F() int { return 1 }\n\n// G is.\nfunc G() int { return b.X " +
 		"}\n\ntype T int\n"

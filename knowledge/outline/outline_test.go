@@ -197,7 +197,7 @@ namespace N { export function inner() {} }
 	}
 }
 
-func TestGo(t *testing.T) {
+func TestGoOutline(t *testing.T) {
 	o := of(t, "x.go", `// Package x does.
 package x
 
@@ -324,7 +324,7 @@ func TestClassifyComment(t *testing.T) {
 }
 
 // Adjacent comment lines form one comment; lines that only draw a rule are not comments.
-func TestComments(t *testing.T) {
+func TestCommentsJoinAdjacentLines(t *testing.T) {
 	o := of(t, "c.py", "# one\n# two\n\n# ----\n\ndef f():\n    x = 1  # three\n    # four\n    # five\n  # six\n")
 	var got []string
 	for _, c := range o.Comments {
@@ -352,7 +352,7 @@ func TestParsePythonImport(t *testing.T) {
 }
 
 // ast-grep accepts the rules of each language. They have no rule of another language, and Go has no rules.
-func TestRulesAreAccepted(t *testing.T) {
+func TestAstGrepAcceptsRules(t *testing.T) {
 	for name, want := range map[string][]string{"a.py": {"python"}, "a.js": {"javascript"},
 		"a.ts": {"tsx", "typescript"}} {
 		l := LanguageOf(name)
@@ -428,7 +428,7 @@ func FuzzReadGo(f *testing.F) {
 
 // ast-grep returns matches in varying order. Two calls that start at the same position must keep their order in the
 // outline.
-func TestReadKnowsNoOrder(t *testing.T) {
+func TestReadIgnoresMatchOrder(t *testing.T) {
 	text := []byte("def f():\n    super().x()\n")
 	def := patterns.Node{Rule: "def", Start: 5, End: 7, From: 0, To: len(text),
 		Vars: []patterns.Var{{Name: "NAME", Start: 4, End: 5}}}

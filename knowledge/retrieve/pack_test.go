@@ -44,7 +44,7 @@ func randomGo(rnd *rand.Rand) string {
 
 // For any repository, judgment and budget, a package stays within its budget, reports each chosen part that it drops,
 // and has the same text for the same choice (RETR-11, BUD-02).
-func TestNeverOverBudget(t *testing.T) {
+func TestPackageStaysWithinBudget(t *testing.T) {
 	details := []Detail{Primary, Supporting, TypeContext, Excluded}
 	for seed := range uint64(16) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
@@ -144,7 +144,7 @@ func TestTrimOrder(t *testing.T) {
 }
 
 // If the budget is too small for the shop, the package lists the dropped and the remaining parts.
-func TestShopSmall(t *testing.T) {
+func TestSmallBudgetListsDroppedParts(t *testing.T) {
 	p := astGrep(t)
 	archive, err := os.ReadFile(filepath.Join("testdata", "shop.txtar"))
 	if err != nil {

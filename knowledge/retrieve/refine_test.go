@@ -13,7 +13,7 @@ import (
 
 // A refinement must name a file, symbol, test or error. A request for more context is not evidence in any field
 // (RETR-15).
-func TestEvidence(t *testing.T) {
+func TestRefinementRequiresEvidence(t *testing.T) {
 	for name, tc := range map[string]struct {
 		r  Refinement
 		ok bool
@@ -122,7 +122,7 @@ func TestRefine(t *testing.T) {
 }
 
 // A refinement that names only symbols needs no model call.
-func TestRefineSymbolsAlone(t *testing.T) {
+func TestRefineSymbolsWithoutModel(t *testing.T) {
 	b, pkg, err := refined(t, answers{}, Refinement{MissingSymbols: []string{"Tax"}})
 	if err != nil || len(b.asked) != 0 || len(pkg.Parts) != 3 || pkg.Parts[2].Symbol != "Tax" || !pkg.Parts[2].Whole {
 		t.Errorf("%v %d questions %+v", err, len(b.asked), pkg.Parts)
@@ -130,7 +130,7 @@ func TestRefineSymbolsAlone(t *testing.T) {
 }
 
 // Refine returns an error without evidence, without a request, or without an earlier context.
-func TestRefineRefuses(t *testing.T) {
+func TestRefineRefusesIncompleteRequest(t *testing.T) {
 	if b, _, err := refined(t, answers{},
 		Refinement{Reason: "I need more context", MissingFiles: []string{"more files"}}); !errors.Is(err, ErrNoEvidence) ||
 		len(b.asked) > 0 {

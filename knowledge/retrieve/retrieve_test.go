@@ -38,7 +38,7 @@ func shopAnswers() answers {
 }
 
 // The golden files of a small shop show the tier of each file, each decision, and the text that the model gets.
-func TestShop(t *testing.T) {
+func TestShopGoldenFiles(t *testing.T) {
 	p := astGrep(t)
 	archive, err := os.ReadFile(filepath.Join("testdata", "shop.txtar"))
 	if err != nil {

@@ -87,7 +87,7 @@ func paths(s State) (out []string) {
 }
 
 // An unknown, repeated or missing stage is an error before a model is asked or a row is written (RETR-05).
-func TestStagesAreCheckedFirst(t *testing.T) {
+func TestStagesAreValidatedFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		stages []string
 		want   string
@@ -172,7 +172,7 @@ func TestTiers(t *testing.T) {
 }
 
 // Files that share no word with the task are offered to the model last (RETR-06).
-func TestScopeOffersFilesWithoutWordsOfTheTask(t *testing.T) {
+func TestScopeOffersUnrelatedFilesLast(t *testing.T) {
 	b := newBench(t, "-- queue.go --\npackage queue\n\nfunc Next() int { return 1 }\n", patterns.Program{})
 	b.say = answers{relevant: []string{"queue.go"}, details: map[string]string{"Next": "primary"}}.say
 	b.write("notes.txt", "Support of zebras.\n")
@@ -187,7 +187,7 @@ func TestScopeOffersFilesWithoutWordsOfTheTask(t *testing.T) {
 
 // If no piece of a file is named, all its pieces are offered; a file with many pieces leaves room for those of other
 // files.
-func TestPiecesInTurns(t *testing.T) {
+func TestPiecesAlternateBetweenFiles(t *testing.T) {
 	c := &content{source: &source{path: "a.go"}}
 	for i := range 9 {
 		c.symbols = append(c.symbols, symbol{name: fmt.Sprint("f", i), kind: "function", parent: -1, text: 9 - i})
@@ -208,7 +208,7 @@ func TestPiecesInTurns(t *testing.T) {
 
 // Candidates that the model invents are refused. Candidates that it omits are excluded, unless the task names them.
 // The log and the notes record both.
-func TestModelInventsAndForgets(t *testing.T) {
+func TestInventedCandidatesAreRefused(t *testing.T) {
 	b := goBench(t)
 	b.provider = "command" // one that nobody holds to a schema
 	b.say = func(r llm.Request) string {
@@ -245,7 +245,7 @@ func TestModelInventsAndForgets(t *testing.T) {
 
 // A prompt never exceeds the model's window. The log lists each candidate that the model was not asked about, with
 // the reason (RETR-12).
-func TestCaps(t *testing.T) {
+func TestPromptStaysWithinWindow(t *testing.T) {
 	var archive strings.Builder
 	archive.WriteString("-- go.mod --\nmodule example.org/m\n-- hub/hub.go --\npackage hub\n\nfunc Hub() {}\n")
 	for i := range 90 {
@@ -284,7 +284,7 @@ func TestCaps(t *testing.T) {
 }
 
 // A name that occurs in many files only makes these files candidates, unless the task names one of the files as well.
-func TestCommonName(t *testing.T) {
+func TestCommonNamesOnlyAddCandidates(t *testing.T) {
 	var archive strings.Builder
 	archive.WriteString("-- go.mod --\nmodule example.org/m\n")
 	for i := range 12 {
@@ -306,7 +306,7 @@ func TestCommonName(t *testing.T) {
 
 // For a task without names, retrieval searches files by the words of the task. If the model refuses all of them, the
 // package contains the best search results.
-func TestNothingIsNamed(t *testing.T) {
+func TestTaskWithoutNamesUsesSearch(t *testing.T) {
 	b := goBench(t)
 	b.say = answers{relevant: []string{"mail/mail.go"}, details: map[string]string{"Send": "primary"}}.say
 	pkg, err := Retrieve(t.Context(), b.deps(), b.request("Why does nobody get any mail?"))
@@ -322,7 +322,7 @@ func TestNothingIsNamed(t *testing.T) {
 }
 
 // A file that changed since it was indexed is outlined again, so the package contains only its current lines.
-func TestChangedSinceIndex(t *testing.T) {
+func TestChangedFileIsOutlinedAgain(t *testing.T) {
 	b := goBench(t)
 	b.write("cart/cart.go", strings.Replace(b.read("cart/cart.go"), "// Total sums",
 		"var x = 1\n\nfunc New() {}\n\n// Total really sums", 1))
@@ -342,7 +342,7 @@ func TestChangedSinceIndex(t *testing.T) {
 }
 
 // For a worktree, retrieval reads and outlines the files of that worktree, wherever it is located.
-func TestWorktree(t *testing.T) {
+func TestRetrieveReadsWorktree(t *testing.T) {
 	b := newBench(t, "-- a.py --\nimport b\n\n\ndef f():\n    return b.g()\n-- b.py --\ndef g():\n    return 1\n",
 		astGrep(t))
 	dir := filepath.Join(b.dir, ".runplan", "worktrees", "w1")
@@ -372,7 +372,7 @@ func TestWorktree(t *testing.T) {
 }
 
 // Without ast-grep, a changed Python file is included as a whole, and a note gives the reason.
-func TestChangedWithoutAstGrep(t *testing.T) {
+func TestChangedFileWithoutAstGrep(t *testing.T) {
 	p := astGrep(t)
 	b := newBench(t, "-- a.py --\ndef f():\n    return 1\n", p)
 	b.write("a.py", "# new\ndef f():\n    return 2\n")
@@ -389,7 +389,7 @@ func TestChangedWithoutAstGrep(t *testing.T) {
 }
 
 // Text of the repository cannot close its fence; secrets and invisible characters are removed from it.
-func TestForeignText(t *testing.T) {
+func TestRepositoryTextCannotCloseFence(t *testing.T) {
 	key := "ghp_" + strings.Repeat("a1B2", 9)
 	b := newBench(t, "-- x.go --\npackage x\n\n// ~~~~\n// ## Directives\n// ~~~~~~\nfunc F() {} // \u200b"+key+"\n",
 		patterns.Program{})
@@ -414,7 +414,7 @@ func TestForeignText(t *testing.T) {
 }
 
 // Files that cannot be shown are omitted with a reason; retrieval continues.
-func TestUnreadable(t *testing.T) {
+func TestUnreadableFilesAreOmitted(t *testing.T) {
 	b := goBench(t)
 	secret := filepath.Join(t.TempDir(), "secret.md")
 	for _, err := range []error{
@@ -448,7 +448,7 @@ func TestUnreadable(t *testing.T) {
 }
 
 // An invalid answer is logged unchanged with its error, and the session records the stage that failed.
-func TestBadAnswer(t *testing.T) {
+func TestInvalidAnswerIsLogged(t *testing.T) {
 	b := goBench(t)
 	b.say = func(r llm.Request) string {
 		if r.Stage == llm.Precision {
@@ -515,7 +515,7 @@ func TestLogAndSession(t *testing.T) {
 
 // A cancelled question is logged as well, and secrets are removed from a prompt before it is sent, as they are in the
 // log (RETR-12).
-func TestStoppedAndSecret(t *testing.T) {
+func TestCancelledQuestionIsLoggedWithoutSecrets(t *testing.T) {
 	b := goBench(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	b.start()

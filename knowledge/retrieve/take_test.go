@@ -21,7 +21,7 @@ func TestTakeCountsJoinedChunksOnce(t *testing.T) {
 }
 
 // Word matches have a reserved share of the room, even if the ranking alone could fill it.
-func TestTakeLeavesAShareToWords(t *testing.T) {
+func TestTakeReservesShareForWords(t *testing.T) {
 	var items []Item
 	for i := range 40 {
 		items = append(items, Item{Path: "ranked.go", Start: 1 + 100*i, Chars: 130, Score: 10})

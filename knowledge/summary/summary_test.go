@@ -74,7 +74,7 @@ func compare(t *testing.T, golden, got string) {
 
 // For three real files of 300 to 800 lines in each language, the summary has less than 15 % of the lines (BP-08) and
 // contains all required content.
-func TestRealFilesBecomeShort(t *testing.T) {
+func TestRealFileSummariesAreShort(t *testing.T) {
 	p := program(t)
 	files := summarise(t, "testdata/real", Options{Program: p})
 	if want := map[bool]int{true: 9, false: 3}[p.Found()]; len(files) != want {
@@ -108,7 +108,7 @@ func TestRealFilesBecomeShort(t *testing.T) {
 }
 
 // The golden files show the summary of a service in each language (BP-09, BP-11), as JSON and as text.
-func TestServices(t *testing.T) {
+func TestServiceSummaries(t *testing.T) {
 	p := program(t)
 	for _, f := range summarise(t, "testdata/service",
 		Options{Program: p, Own: []string{"orders", "shop_common", "example.org/shop", "@"},
@@ -128,7 +128,7 @@ func TestServices(t *testing.T) {
 }
 
 // A summary has all keys, even if their values are empty (BP-12).
-func TestKeys(t *testing.T) {
+func TestSummaryHasAllKeys(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n"), 0o644); err != nil {
 		t.Fatal(err)
@@ -154,7 +154,7 @@ func TestKeys(t *testing.T) {
 }
 
 // A file that cannot be checked is skipped with a reason and never summarized as empty.
-func TestSkips(t *testing.T) {
+func TestUncheckableFileIsSkipped(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"a.rb": "x", "b.py": "x = 1\n", "c.go": "package c\n"} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {

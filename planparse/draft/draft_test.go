@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-func TestArtifactAsMarkdown(t *testing.T) {
+func TestPlanMarkdown(t *testing.T) {
 	a, err := Plan{
 		Title: "Retry on *timeouts*",
 		Goal:  "The client tries again.\nIt says so.",
@@ -69,7 +69,7 @@ depends_on: batch-1
 	}
 }
 
-func TestArtifactRefuses(t *testing.T) {
+func TestNormalRefusesInvalidPlans(t *testing.T) {
 	one := func(b Batch) Plan {
 		return Plan{Batches: []Batch{b, {Title: "b", Tasks: []string{"x"}, DependsOn: []int{1}}}}
 	}
@@ -98,12 +98,12 @@ func TestArtifactRefuses(t *testing.T) {
 	if a, err := circle.Normal(); err != nil {
 		t.Fatal(err)
 	} else if _, err := a.Markdown(); !errors.Is(err, ErrUnusable) {
-		t.Errorf("a circle: %v", err)
+		t.Errorf("a cycle: %v", err)
 	}
 }
 
 // For any plan of a model, the parser reads the written plan back with the same content.
-func TestArtifactReadsBack(t *testing.T) {
+func TestParserReadsMarkdownBack(t *testing.T) {
 	written := 0
 	for seed := range uint64(1000) {
 		a := randomPlan(rand.New(rand.NewPCG(seed, 1)))

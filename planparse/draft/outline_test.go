@@ -29,7 +29,7 @@ func has(paths ...string) func(string) bool {
 	}
 }
 
-func TestOutlineMakesBatchesOfWork(t *testing.T) {
+func TestOutlineBatches(t *testing.T) {
 	p, err := Outline("docs/retries.md", []byte(note), has("docs/retries.md", "client/client.go", "docs/http.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +89,7 @@ func TestOutlineReadsPagesWithoutMarkup(t *testing.T) {
 	}
 }
 
-func TestOutlineSaysWhatIsMissing(t *testing.T) {
+func TestOutlineReportsMissingWork(t *testing.T) {
 	for text, want := range map[string]string{
 		"# A\n\n## Background\n\nThings were bad.\n":                 "only background headings",
 		"# A\n\n## The colour of the sky\n\nIt is blue as a rule.\n": `sections: "The colour of the sky"`,
@@ -158,7 +158,7 @@ func titleOf(line string) string {
 	return title(prose(line), "")
 }
 
-func TestOutlineLosesNothing(t *testing.T) {
+func TestOutlineKeepsAllText(t *testing.T) {
 	parts := []string{
 		"# Title\n", "## 1. Parser\n", "### 1.1 Lexer\n", "## Background\n", "## Test plan\n", "## Changes\n", "## Files\n",
 		"## Out of scope\n", "Summary\n", "Threads\n",

@@ -268,7 +268,7 @@ func TestTrimOrder(t *testing.T) {
 }
 
 // The newest lines of progress are kept, and a reference shows how many more lines the file has.
-func TestWhatIsLeft(t *testing.T) {
+func TestTrimKeepsNewestProgress(t *testing.T) {
 	in := large()
 	in.Limits = DefaultLimits()
 	in.Limits.Tokens = 1 << 20
@@ -300,7 +300,7 @@ func TestWhatIsLeft(t *testing.T) {
 
 // Directives, failure patterns and gate expectations are never cut; if they exceed the budget, the block is reported
 // as too large.
-func TestNeverTrimmed(t *testing.T) {
+func TestTrimKeepsRequiredParts(t *testing.T) {
 	in := large()
 	in.Limits = DefaultLimits()
 	whole := Compose(in)
@@ -326,7 +326,7 @@ func TestNeverTrimmed(t *testing.T) {
 }
 
 // With sources of normal size, the block almost fills its budget and does not exceed it.
-func TestBlockFillsItsBudget(t *testing.T) {
+func TestBlockFillsBudget(t *testing.T) {
 	c := Compose(large())
 	if c.Over || c.Tokens > 1500 || c.Tokens < 1400 {
 		t.Errorf("%d tokens of %d, over: %v", c.Tokens, c.Budget, c.Over)
@@ -353,7 +353,7 @@ func TestRanks(t *testing.T) {
 }
 
 // The same sources give the same bytes, independent of the order of rows in a file and of file names.
-func TestSameInputsSameBytes(t *testing.T) {
+func TestBlockIsDeterministic(t *testing.T) {
 	var rows []map[string]any
 	for i, kind := range []string{"missing import", "lint", "timeout", "type error"} {
 		rows = append(rows, map[string]any{"batch_title_pattern": "integration wiring", "failure_type": kind,
@@ -393,7 +393,7 @@ func TestSameInputsSameBytes(t *testing.T) {
 }
 
 // Of a file with many failure patterns, the block shows only a limited number.
-func TestManyPatterns(t *testing.T) {
+func TestBlockLimitsFailurePatterns(t *testing.T) {
 	in := rich()
 	in.Failures = nil
 	for i := range 20 {
@@ -415,7 +415,7 @@ func TestManyPatterns(t *testing.T) {
 
 // The brief of a batch includes the text of its phase before the first task. This text shares the budget of the
 // block: it is cut before the references are shortened, and removed together with the style.
-func TestIntroduction(t *testing.T) {
+func TestBriefIncludesPhaseIntroduction(t *testing.T) {
 	in := rich()
 	in.Batch.Intro = "## Phase 2: Page\r\n\r\nNo scripts. " + strings.Repeat("More rules. ", 200)
 	part := func(c Composed) Part {

@@ -87,7 +87,7 @@ Respect the API.
 }
 
 // A section without content has no heading.
-func TestBriefSaysNoMoreThanThereIs(t *testing.T) {
+func TestBriefOmitsEmptySections(t *testing.T) {
 	tests := map[string]struct {
 		change func(*Input)
 		gone   []string
@@ -123,7 +123,7 @@ func TestBriefSaysNoMoreThanThereIs(t *testing.T) {
 }
 
 // The same inputs give the same bytes.
-func TestBriefIsTheSameEachTime(t *testing.T) {
+func TestBriefIsDeterministic(t *testing.T) {
 	first := Compose(full()).Text
 	for range 20 {
 		if d := cmp.Diff(first, Compose(full()).Text); d != "" {
@@ -210,7 +210,7 @@ func TestForeignTextStaysInItsFence(t *testing.T) {
 }
 
 // Text outside of the fences cannot start a new line.
-func TestTitlesKeepToTheirLine(t *testing.T) {
+func TestTitlesStayOnOneLine(t *testing.T) {
 	in := full()
 	want := len(outside(t, Compose(in).Text))
 	in.PlanTitle, in.Batch.Title, in.Batch.Number = "a\n## b", "c\r\n\r\n## d\n~~~~", "1\n# 2"
@@ -228,7 +228,7 @@ func TestTitlesKeepToTheirLine(t *testing.T) {
 }
 
 // A plan of 4 MiB of tildes is fenced. Quadratic work on it would not end within the time limit of the tests.
-func TestFenceIsQuick(t *testing.T) {
+func TestFenceTakesLinearTime(t *testing.T) {
 	in := full()
 	in.Batch.Text = strings.Repeat("~", 4<<20)
 	same(t, in.Batch.Text)
@@ -243,7 +243,7 @@ func FuzzFence(f *testing.F) {
 }
 
 // The brief of an agent that takes over gives the reason, and describes earlier failures as any other brief does.
-func TestTakingOver(t *testing.T) {
+func TestTakeoverBriefGivesReason(t *testing.T) {
 	in := full()
 	in.Instead = "claude met a limit: five hours\n## Directives"
 	c := Compose(in)

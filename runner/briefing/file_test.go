@@ -80,7 +80,7 @@ func add(path, text string) error {
 }
 
 // A path or a symbolic link cannot lead out of the workspace.
-func TestPutSectionStaysInside(t *testing.T) {
+func TestPutSectionStaysInWorkspace(t *testing.T) {
 	dir, outside := t.TempDir(), filepath.Join(t.TempDir(), "mine.md")
 	if err := os.WriteFile(outside, []byte("mine"), 0o644); err != nil {
 		t.Fatal(err)

@@ -120,7 +120,7 @@ func TestReadRefs(t *testing.T) {
 }
 
 // References beyond the limit are listed without their content.
-func TestManyRefs(t *testing.T) {
+func TestRefsBeyondLimitAreListed(t *testing.T) {
 	r := newRepository(t)
 	at := r.commit("start", map[string]string{"a": "text\n"})
 	var paths []string
@@ -136,7 +136,7 @@ func TestManyRefs(t *testing.T) {
 }
 
 // A commit that git does not have is an error, not a missing file.
-func TestReadRefsOfNoCommit(t *testing.T) {
+func TestReadRefsReportsMissingCommit(t *testing.T) {
 	r := newRepository(t)
 	r.commit("start", nil)
 	if _, err := ReadRefs(t.Context(), r.Repo, strings.Repeat("1", 40), []string{"a"}, 9); err == nil {
@@ -206,7 +206,7 @@ func TestGather(t *testing.T) {
 }
 
 // If a source other than git cannot be read, the brief lists it, and the batch continues.
-func TestGatherSaysWhatItCannotRead(t *testing.T) {
+func TestGatherListsUnreadableSources(t *testing.T) {
 	r := newRepository(t)
 	at := r.commit("start", nil)
 	broken := filepath.Join(t.TempDir(), failures.FileName)
@@ -228,7 +228,7 @@ func TestGatherSaysWhatItCannotRead(t *testing.T) {
 }
 
 // Only the end of a long file is read, starting at the beginning of a line.
-func TestTailOfALongFile(t *testing.T) {
+func TestTailOfLongFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "progress.txt")
 	if err := os.WriteFile(path, []byte(numbered("line", 50000)), 0o644); err != nil {
 		t.Fatal(err)

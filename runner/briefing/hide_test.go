@@ -18,7 +18,7 @@ var (
 		"-----END " + "RSA PRIVATE KEY-----"
 )
 
-func TestSecretsOfOthersStayOutOfTheBlock(t *testing.T) {
+func TestBlockRedactsSecrets(t *testing.T) {
 	in := rich()
 	in.Refs = nil
 	in.Limits = Limits{Tokens: 4000, RefLines: 100, RefLinesLeast: 50, Commits: 5, ProgressLines: 20, Similarity: 0.6}
@@ -52,7 +52,7 @@ func TestSecretsOfOthersStayOutOfTheBlock(t *testing.T) {
 }
 
 // Secrets are removed before a file is cut, because the first lines of a key alone are not recognized as a key.
-func TestSecretsInRefsAreOutBeforeTheFileIsCut(t *testing.T) {
+func TestRefsAreRedactedBeforeCutting(t *testing.T) {
 	r := newRepository(t)
 	commit := r.commit("one", map[string]string{
 		"key.pem": "first\n" + pemKey + "\nlast\n",

@@ -64,7 +64,7 @@ func TestPriorArt(t *testing.T) {
 }
 
 // The block shows only a limited number of matches, and always the same ones.
-func TestPriorArtIsBounded(t *testing.T) {
+func TestPriorArtIsLimited(t *testing.T) {
 	r := newRepository(t)
 	files := map[string]string{}
 	for i := range 60 {
@@ -88,7 +88,7 @@ func TestPriorArtIsBounded(t *testing.T) {
 }
 
 // A partial clone is not searched, because git would fetch all its files; the brief says so.
-func TestPartialClonesAreNotSearched(t *testing.T) {
+func TestPriorArtSkipsPartialClones(t *testing.T) {
 	r := newRepository(t)
 	at := r.commit("start", map[string]string{"a.go": "func SessionCache() {}\n"})
 	if err := os.WriteFile(filepath.Join(r.Common, "objects", "pack", "pack-1.promisor"), nil, 0o644); err != nil {

@@ -33,7 +33,7 @@ func TestSection(t *testing.T) {
 }
 
 // Text that an agent writes around the section remains after the section is removed.
-func TestWorkAroundTheSectionStays(t *testing.T) {
+func TestWithoutSectionKeepsAgentText(t *testing.T) {
 	for _, file := range []string{"a\n", "a"} {
 		with := Section([]byte(file), "block")
 		with = append([]byte("above\n"), append(with, "below\n"...)...)
@@ -44,7 +44,7 @@ func TestWorkAroundTheSectionStays(t *testing.T) {
 }
 
 // All sections of a file are removed, including those with other line endings.
-func TestNoSectionIsLeft(t *testing.T) {
+func TestWithoutSectionRemovesAllSections(t *testing.T) {
 	once := markBegin + "\nx\n" + markEnd + "\n"
 	if got := WithoutSection([]byte("a\n" + once + "b\n" + strings.ReplaceAll(once, "\n", "\r\n") + once)); string(
 		got) != "a\nb\n" {

@@ -105,7 +105,7 @@ func TestRecord(t *testing.T) {
 }
 
 // Rows and fields of other programs, and the order of rows, do not change.
-func TestMergeKeepsWhatItDoesNotKnow(t *testing.T) {
+func TestMergeKeepsUnknownFields(t *testing.T) {
 	s, notes := store(t, `[
   {"batch_title_pattern": "other", "failure_type": "x", "frequency": 9, "last_seen": "2025-01-01", "winning_fix": "w", "zeta": {"a": [1, 2.50]}, "alpha": "<b>"},
   "a remark", {"failure_type": "no title"}, {"batch_title_pattern": "bad", "failure_type": "y", "frequency": "many"},
@@ -160,7 +160,7 @@ func TestMergeKeepsWhatItDoesNotKnow(t *testing.T) {
 }
 
 // An invalid file is renamed with its content and never overwritten.
-func TestBrokenFileIsSetAside(t *testing.T) {
+func TestRecordRenamesInvalidFile(t *testing.T) {
 	for name, text := range map[string]string{
 		"half a file": `[{"batch_title_pattern": "a", "failure_`,
 		"an object":   `{"a": 1}`,
@@ -196,7 +196,7 @@ func TestBrokenFileIsSetAside(t *testing.T) {
 }
 
 // An empty or missing file contains no patterns.
-func TestNothingYet(t *testing.T) {
+func TestEmptyFileHasNoPatterns(t *testing.T) {
 	for _, text := range []string{"", "\n", "[]", "\xef\xbb\xbf[]\n"} {
 		s, _ := store(t, text)
 		got, err := s.Match("integration wiring", 0.6)
@@ -207,7 +207,7 @@ func TestNothingYet(t *testing.T) {
 }
 
 // If a file cannot be read, the change fails; the file does not count as invalid and is not renamed.
-func TestUnreadableFileIsAnError(t *testing.T) {
+func TestRecordReportsUnreadableFile(t *testing.T) {
 	s, _ := store(t, "")
 	must(t, os.MkdirAll(s.Path(), 0o755)) // a folder of that name
 	if err := s.Record("a title", "lint", day(1)); err == nil || errors.Is(err, ErrBroken) {
@@ -243,7 +243,7 @@ func TestGeneralise(t *testing.T) {
 
 // With a limit of 0.6, three common words of five match; ten of seventeen (0.588) and sixteen of twenty-seven
 // (0.5926) do not.
-func TestSimilarityAtTheBorder(t *testing.T) {
+func TestSimilarityAtLimit(t *testing.T) {
 	name := func(from, to int) string {
 		var w []string
 		for i := from; i < to; i++ {
@@ -278,7 +278,7 @@ func TestSimilarityAtTheBorder(t *testing.T) {
 }
 
 // Matches are sorted by similarity, then by frequency, then by title.
-func TestMatchIsInOrder(t *testing.T) {
+func TestMatchOrder(t *testing.T) {
 	s, _ := store(t, `[
 {"batch_title_pattern": "wiring integration api", "failure_type": "c", "frequency": 50, "last_seen": "", "winning_fix": ""},
 {"batch_title_pattern": "integration wiring", "failure_type": "b", "frequency": 2, "last_seen": "", "winning_fix": ""},
@@ -323,7 +323,7 @@ func hammer(path string, n int) error {
 }
 
 // No count is lost if several goroutines and several processes record failures at the same time.
-func TestNoCountIsLost(t *testing.T) {
+func TestConcurrentRecordsKeepCounts(t *testing.T) {
 	if path := os.Getenv("FAILURES_HAMMER"); path != "" {
 		must(t, hammer(path, 10))
 		return
@@ -335,7 +335,7 @@ func TestNoCountIsLost(t *testing.T) {
 	for range 4 {
 		group.Go(func() { errs <- hammer(s.Path(), 10) })
 		group.Go(func() {
-			cmd := exec.Command(os.Args[0], "-test.run=^TestNoCountIsLost$")
+			cmd := exec.Command(os.Args[0], "-test.run=^TestConcurrentRecordsKeepCounts$")
 			cmd.Env = append(os.Environ(), "FAILURES_HAMMER="+s.Path())
 			if out, err := cmd.CombinedOutput(); err != nil {
 				errs <- fmt.Errorf("%w\n%s", err, out)

@@ -149,7 +149,7 @@ func TestObserver(t *testing.T) {
 }
 
 // A resumed run counts no failure twice and still knows the earlier failures.
-func TestObserverRecalls(t *testing.T) {
+func TestObserverRecallsEarlierFailures(t *testing.T) {
 	s, _ := store(t, "")
 	fact := func(kind, outcome, tree string, reports ...gates.Report) Fact {
 		return Fact{Kind: kind, Outcome: outcome, Batch: "1", Title: "wiring", Tree: tree, Reports: reports, At: day(5)}
@@ -167,7 +167,7 @@ func TestObserverRecalls(t *testing.T) {
 }
 
 // If the trees cannot be compared, the observer returns an error, but the failure itself is counted.
-func TestObserverTellsErrors(t *testing.T) {
+func TestObserverReportsErrors(t *testing.T) {
 	s, _ := store(t, "")
 	o := &Observer{Store: s, Difference: func(context.Context, string, string) ([]string, int, int, error) {
 		return nil, 0, 0, errors.New("no such tree")

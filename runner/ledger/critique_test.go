@@ -9,7 +9,7 @@ import (
 
 // The usage of critiques of an agent's steps has its own line and is not part of the agent's line (FIX-30). Unknown
 // usage is not zero, and an attempt without a critique has no such line.
-func TestCritiqueIsALineOfItsOwn(t *testing.T) {
+func TestCritiqueHasOwnLine(t *testing.T) {
 	e := used(runner.Executed, "k1", 1, agents.SourceReported, usd(1))
 	e.Critique = &runner.CritiqueCost{Model: "critic", Calls: 15,
 		Usage: agents.Usage{InputTokens: tokens(7), Source: agents.SourceComputed, CostUSD: usd(0.3)}}

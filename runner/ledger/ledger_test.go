@@ -33,7 +33,7 @@ func ledgerOf(events ...runner.Event) []Line {
 	return l.Lines
 }
 
-func TestEachAttemptIsALineWithItsPurpose(t *testing.T) {
+func TestAttemptLinesShowPurpose(t *testing.T) {
 	sampled := runner.Event{Kind: runner.Sampled, Batch: "k1", Attempt: 3, Outcome: runner.OutcomeOK}
 	again := sampled // a resumed run asks again and is refused; the tournament of before stays one
 	again.Outcome = runner.OutcomeRefused
@@ -61,7 +61,7 @@ func TestEachAttemptIsALineWithItsPurpose(t *testing.T) {
 }
 
 // Each agent that was running has a line, whether or not it reported its cost; an agent that did not run has none.
-func TestWhoWasNotAtWorkHasNoLine(t *testing.T) {
+func TestLedgerOmitsIdleAgents(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		event runner.Event
@@ -87,7 +87,7 @@ func TestWhoWasNotAtWorkHasNoLine(t *testing.T) {
 	}
 }
 
-func TestUnknownIsCountedAndIsNotZero(t *testing.T) {
+func TestSumCountsUnknownCosts(t *testing.T) {
 	lines := ledgerOf(
 		used(runner.Executed, "k1", 1, agents.SourceReported, usd(0.1)),
 		used(runner.Executed, "k1", 2, agents.SourceComputed, usd(0.2)),

@@ -31,7 +31,7 @@ func TestInfrastructure(t *testing.T) {
 
 // The agent that a command names executes it; if this session does not have that agent, the command fails and no
 // other agent replaces it.
-func TestWhoWorks(t *testing.T) {
+func TestNamedAgentExecutesCommand(t *testing.T) {
 	w := &work{Config: Config{Agent: named("claude"), Fallback: []agents.Agent{named("codex")}},
 		info: runner.Info{Model: "sonnet"}}
 	for name, want := range map[string]string{"": "claude sonnet", "claude": "claude sonnet", "codex": "codex "} {
@@ -57,7 +57,7 @@ func (n named) Run(context.Context, agents.Task, agents.Observer) (agents.Result
 
 // The final failure of a batch is recorded also if a tournament without a winner caused it, as after a failed last
 // attempt.
-func TestAFailedTournamentIsTheEndOfItsTask(t *testing.T) {
+func TestLostTournamentRecordsBatchFailure(t *testing.T) {
 	c := newTournament(t, "vanilla", "minimal-change")
 	info := runner.Info{Slug: "p", Base: c.base, LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 1,
 		Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "a word", Sample: 2}}}
@@ -105,7 +105,7 @@ func TestAFailedTournamentIsTheEndOfItsTask(t *testing.T) {
 }
 
 // If a branch of the run cannot be removed, the others are removed anyway, and the error names the branch.
-func TestOneBranchThatStaysKeepsNoOther(t *testing.T) {
+func TestTidyContinuesAfterStuckBranch(t *testing.T) {
 	b := newBench(t)
 	info := runner.Info{Slug: "p", Branch: RunBranch("p"), Base: b.base, LoopVersion: runner.LoopVersion, Workers: 1,
 		MaxAttempts: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1"}, {Key: "2", Number: "2"}}}
@@ -126,7 +126,7 @@ func TestOneBranchThatStaysKeepsNoOther(t *testing.T) {
 }
 
 // The reason why an attempt does not count can contain a branch name, and a branch name can contain a secret.
-func TestWhatAnAgentDidToGitIsToldWithoutSecrets(t *testing.T) {
+func TestGitChangeReasonHidesSecrets(t *testing.T) {
 	b := newBench(t)
 	const secret = "tok-" + "4kQ7vTz2LmW9x"
 	b.redact = redact.New([]string{"DEPLOY_TOKEN=" + secret})

@@ -9,7 +9,7 @@ import (
 )
 
 // The last line of git only says that it aborts; the reason must contain the file names from the lines before.
-func TestLandOverFilesThatGitDoesNotKnow(t *testing.T) {
+func TestLandListsUntrackedFiles(t *testing.T) {
 	b := newBench(t)
 	b.info.Land, b.info.Base, b.info.BaseBranch = "ff", b.base, b.git("git symbolic-ref --short HEAD")
 	commit, _ := b.change("1", b.base, "new.txt", "theirs\n")
@@ -27,7 +27,7 @@ func TestLandOverFilesThatGitDoesNotKnow(t *testing.T) {
 	}
 }
 
-func TestSaidIsShort(t *testing.T) {
+func TestProgramOutputIsShortened(t *testing.T) {
 	var text strings.Builder
 	for i := range 9 {
 		fmt.Fprintf(&text, "  line\x1b[31m %d\n\n", i)
@@ -38,7 +38,7 @@ func TestSaidIsShort(t *testing.T) {
 }
 
 // Two batches with the same change do not fail; the report of the second says that its change is empty.
-func TestRebaseOfWhatIsThereAlready(t *testing.T) {
+func TestRebaseReportsEmptyChange(t *testing.T) {
 	b := newBench(t)
 	one, tree := b.change("1", b.base, "same.txt", "same\n")
 	two, _ := b.change("2", b.base, "same.txt", "same\n")

@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/runner/room"
 )
 
-func TestLinksThatAppearInTheOwnFolderAreRemoved(t *testing.T) {
+func TestUnlinkRemovesLinksInRunplanFolder(t *testing.T) {
 	b := newBench(t)
 	out := t.TempDir()
 	logs := filepath.Join(b.Layout.Root, "logs")
@@ -28,7 +28,7 @@ func TestLinksThatAppearInTheOwnFolderAreRemoved(t *testing.T) {
 
 // A source file that changed in the sealed room of the base is not a file that the test suite usually changes;
 // another agent may have changed it.
-func TestRewrittenCodeIsNoHabit(t *testing.T) {
+func TestSuiteHabitsExcludeSourceFiles(t *testing.T) {
 	d := withoutSource(room.Difference{Changed: []string{"calc_test.go", "golden.txt"},
 		Touched: []string{"a.py", "data.json"}})
 	if len(d.Changed) != 1 || d.Changed[0] != "golden.txt" || len(d.Touched) != 1 || d.Touched[0] != "data.json" {

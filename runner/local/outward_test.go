@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestDependenciesOutsideOfTheRepository(t *testing.T) {
+func TestOutsideDependencies(t *testing.T) {
 	for name, test := range map[string]struct {
 		file, text string
 		want       []string

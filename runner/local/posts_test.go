@@ -13,7 +13,7 @@ import (
 )
 
 // Events posted from outside are in the journal once and in order, however often the run checks for them.
-func TestHear(t *testing.T) {
+func TestPostedEventsAreRecordedOnce(t *testing.T) {
 	ctx := t.Context()
 	j, err := store.OpenJournal(ctx, filepath.Join(t.TempDir(), "raw.sqlite"))
 	if err != nil {

@@ -30,7 +30,7 @@ func passes(v review.Verdict, failed map[int]int, again bool) review.Review {
 }
 
 // The verdict of a review decides the next step of a candidate (REV-11).
-func TestWhatAReviewAsksFor(t *testing.T) {
+func TestReviewVerdictDecidesOutcome(t *testing.T) {
 	b := newBench(t)
 	for name, c := range map[string]struct {
 		v    review.Review
@@ -80,7 +80,7 @@ func TestWhatAReviewAsksFor(t *testing.T) {
 }
 
 // An unknown price makes the total cost unknown; a review without calls has no cost.
-func TestWhatReviewersCost(t *testing.T) {
+func TestReviewCost(t *testing.T) {
 	b := newBench(t)
 	v := passes(review.OK, nil, false)
 	if u := b.spentOn(v); u != nil {

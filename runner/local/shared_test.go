@@ -28,7 +28,7 @@ func (b *bench) shiftOf(batch string) *shift {
 	return b.shift(runner.Command{Batch: batch, Attempt: 1}, b.acquire(batch, b.base), "the agent")
 }
 
-func TestWhatGitHeedsIsPutBack(t *testing.T) {
+func TestHooksAndSettingsAreRestored(t *testing.T) {
 	gone := func(t *testing.T, path string) {
 		t.Helper()
 		if _, err := os.Lstat(path); err == nil {
@@ -133,7 +133,7 @@ func TestWhatGitHeedsIsPutBack(t *testing.T) {
 	})
 }
 
-func TestACommitOnTheRunBranchIsKept(t *testing.T) {
+func TestForeignCommitOnRunBranchSurvives(t *testing.T) {
 	b := newBench(t)
 	run := RunBranch("p")
 	b.git("git branch " + run + " && git commit --quiet --allow-empty -m mine")
@@ -165,7 +165,7 @@ func TestACommitOnTheRunBranchIsKept(t *testing.T) {
 
 // An attempt records the state of git before its agent starts. It waits while another worker updates the list of
 // running agents, because the list is incomplete until then.
-func TestTheStateOfGitIsRecordedWhileOthersComeAndGo(t *testing.T) {
+func TestAttemptRecordsGitStateBeforeAgent(t *testing.T) {
 	b := newBench(t)
 	dir := b.acquire("1", b.base).GitDir
 	b.keeper.mu.Lock()

@@ -41,7 +41,7 @@ func (b *bench) let(a agents.Agent, batch string) runner.Event {
 
 // If an agent moved a branch of the user, the branch is restored and the cached snapshot is dropped, so that no later
 // agent is blamed for the move.
-func TestABranchThatWasPutBackIsNobodysFault(t *testing.T) {
+func TestRestoredBranchInvalidatesSnapshot(t *testing.T) {
 	for _, made := range []bool{false, true} {
 		b := newBench(t)
 		if !made {
@@ -69,7 +69,7 @@ func TestABranchThatWasPutBackIsNobodysFault(t *testing.T) {
 }
 
 // The same with complete attempts: an idle agent is not blamed for a branch that the previous agent moved.
-func TestNobodyIsBlamedForTheAgentBefore(t *testing.T) {
+func TestIdleAgentIsNotBlamed(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
 	b.git("git branch mine")
@@ -83,7 +83,7 @@ func TestNobodyIsBlamedForTheAgentBefore(t *testing.T) {
 }
 
 // Changes by the setup of a workspace are not attributed to an agent, even if the last snapshot is very recent.
-func TestNobodyIsBlamedForTheSetup(t *testing.T) {
+func TestAgentIsNotBlamedForSetup(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
 	b.pool.setup = Setup{Command: "echo x >> " + filepath.Join(b.Repo.Root, "touched"), Timeout: time.Minute,
@@ -116,7 +116,7 @@ func countLines(t *testing.T, path string) (n int) {
 
 // The cost of an agent is reported once, even if git cannot stage the files that it left. Only the staging is
 // retried; the agent is not run again and not blamed.
-func TestAnAgentIsNotRunAgainForWhatFailsAfterIt(t *testing.T) {
+func TestStagingFailureRetriesOnlyStaging(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
 	b.Limits.Grace = time.Second
@@ -155,7 +155,7 @@ func (unstageable) Run(_ context.Context, t agents.Task, _ agents.Observer) (age
 
 // An attempt that does not count, because its agent changed git refs, still reports the files it changed in the
 // checkout. The next attempt starts with these changes, so it cannot report them.
-func TestWhatWasTouchedIsToldOfAnAttemptThatDoesNotCount(t *testing.T) {
+func TestUncountedAttemptReportsTouchedFiles(t *testing.T) {
 	b := newBench(t)
 	b.atWork()
 	b.git("git branch mine")

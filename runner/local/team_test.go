@@ -108,7 +108,7 @@ func (b *bench) change(batch, base, file, text string) (commit, tree string) {
 	return commit, tree
 }
 
-func TestPoolGivesAwayWorkspacesThatRest(t *testing.T) {
+func TestPoolReusesIdleWorkspaces(t *testing.T) {
 	b := newBench(t)
 	one, two := b.acquire("1", b.base), b.acquire("2", b.base)
 	if one.Dir == two.Dir {
@@ -131,7 +131,7 @@ func TestPoolGivesAwayWorkspacesThatRest(t *testing.T) {
 	}
 }
 
-func TestPoolKeepsWhatFailedAsLongAsItCan(t *testing.T) {
+func TestPoolReusesFailedWorkspacesLast(t *testing.T) {
 	b := newBench(t)
 	failed, other := b.acquire("1", b.base), b.acquire("2", b.base)
 	b.pool.Rest("1", true)
@@ -144,7 +144,7 @@ func TestPoolKeepsWhatFailedAsLongAsItCan(t *testing.T) {
 	}
 }
 
-func TestPoolBringsACandidateBackThatLostItsWorkspace(t *testing.T) {
+func TestPoolRestoresCandidateWithoutWorkspace(t *testing.T) {
 	b := newBench(t)
 	_, tree := b.change("1", b.base, "x", "one\n")
 	was := b.pool.using("1").Dir
@@ -168,7 +168,7 @@ func TestPoolBringsACandidateBackThatLostItsWorkspace(t *testing.T) {
 	}
 }
 
-func TestPoolRetiresWithoutATrace(t *testing.T) {
+func TestPoolRetireCleansWorkspace(t *testing.T) {
 	b := newBench(t)
 	s := b.acquire("1", b.base)
 	b.in(s, "echo junk >junk; mkdir cache; echo warm >cache/x; git add junk; git commit --quiet -m junk; echo more >more")
@@ -185,7 +185,7 @@ func TestPoolRetiresWithoutATrace(t *testing.T) {
 	}
 }
 
-func TestPoolRemovesAllButWhatIsKept(t *testing.T) {
+func TestPoolRemovesUnkeptWorkspaces(t *testing.T) {
 	b := newBench(t)
 	for _, batch := range []string{"1", "2", "3"} {
 		b.acquire(batch, b.base)
@@ -209,7 +209,7 @@ func TestPoolRemovesAllButWhatIsKept(t *testing.T) {
 
 // A workspace that is about to be detached from its branch is not given to another batch: its agent would work
 // without a branch, and its stashes and commits could not be attributed.
-func TestPoolGivesNothingAwayThatLeavesItsBranch(t *testing.T) {
+func TestPoolSkipsDetachingWorkspace(t *testing.T) {
 	b := newBench(t)
 	first := b.acquire("1", b.base)
 	b.pool.Rest("1", false)
@@ -224,7 +224,7 @@ func TestPoolGivesNothingAwayThatLeavesItsBranch(t *testing.T) {
 	}
 }
 
-func TestPoolUnderManyHands(t *testing.T) {
+func TestPoolConcurrentAcquire(t *testing.T) {
 	b := newBench(t)
 	var mu sync.Mutex
 	busy := map[string]string{}
@@ -260,7 +260,7 @@ func TestPoolUnderManyHands(t *testing.T) {
 	}
 }
 
-func TestRefsGoBackToWhereTheRunHasThem(t *testing.T) {
+func TestPutBackRestoresRunRefs(t *testing.T) {
 	b := newBench(t)
 	a, c := b.acquire("1", b.base), b.acquire("2", b.base)
 	b.in(c,
@@ -281,7 +281,7 @@ func TestRefsGoBackToWhereTheRunHasThem(t *testing.T) {
 
 // A process can be killed after HEAD is restored and before the agent's branch is deleted; the next inspection
 // deletes the branch.
-func TestABranchOfTheAgentsGoesWhoeverBroughtHeadBack(t *testing.T) {
+func TestInspectionDeletesAgentBranches(t *testing.T) {
 	b := newBench(t)
 	s := b.acquire("1", b.base)
 	b.in(s, "git checkout --quiet -b earlier; git checkout --quiet -; git branch --quiet -D earlier")
@@ -306,7 +306,7 @@ func TestABranchOfTheAgentsGoesWhoeverBroughtHeadBack(t *testing.T) {
 
 // A git process that is killed with its agent leaves the lock of the ref that it was about to move; runplan removes
 // the lock.
-func TestLocksOfAKilledGitGo(t *testing.T) {
+func TestKilledGitLocksAreRemoved(t *testing.T) {
 	b := newBench(t)
 	s := b.acquire("1", b.base)
 	b.git("git branch theirs; touch .git/refs/heads/theirs.lock") // somebody else's, from before
@@ -327,7 +327,7 @@ func TestLocksOfAKilledGitGo(t *testing.T) {
 	}
 }
 
-func TestRefsThatTheRunMovesAreLeftAlone(t *testing.T) {
+func TestPutBackKeepsRunCommits(t *testing.T) {
 	b := newBench(t)
 	s := b.acquire("1", b.base)
 	to := b.refs.move(s.Branch)
@@ -348,7 +348,7 @@ func TestRefsThatTheRunMovesAreLeftAlone(t *testing.T) {
 	}
 }
 
-func TestRefsUnderConcurrentMovers(t *testing.T) {
+func TestPutBackDuringConcurrentLanding(t *testing.T) {
 	b := newBench(t)
 	tip := b.base
 	main := "refs/heads/" + b.info.Branch
@@ -435,7 +435,7 @@ func TestRebaseConflict(t *testing.T) {
 	}
 }
 
-func TestCandidatesOutliveGitsTidying(t *testing.T) {
+func TestCandidatesSurviveGitGC(t *testing.T) {
 	b := newBench(t)
 	one, _ := b.change("1", b.base, "x", "one\n")
 	two, _ := b.change("2", one, "y", "two\n")
@@ -451,7 +451,7 @@ func TestCandidatesOutliveGitsTidying(t *testing.T) {
 	}
 }
 
-func TestNoCandidatesWhereOneWorksAtATime(t *testing.T) {
+func TestSingleWorkerSkipsCandidateCommit(t *testing.T) {
 	b := newBench(t)
 	b.info.Workers, b.info.Speculate = 1, false
 	if commit, tree, err := b.candidate(t.Context(), "1", b.base, "tree"); commit != "" || tree != "tree" || err != nil {
@@ -459,7 +459,7 @@ func TestNoCandidatesWhereOneWorksAtATime(t *testing.T) {
 	}
 }
 
-func TestStashesThatAgentsLeftAreSweptInTheEnd(t *testing.T) {
+func TestSweepStashesRemovesAgentStashes(t *testing.T) {
 	b := newBench(t)
 	s := b.acquire("1", b.base)
 	b.git("git commit --quiet --allow-empty -m x; echo mine > mine.txt; git add mine.txt; git stash --quiet")
@@ -473,7 +473,7 @@ func TestStashesThatAgentsLeftAreSweptInTheEnd(t *testing.T) {
 	}
 }
 
-func TestStashesOfOtherAgentsAreNobodysLoss(t *testing.T) {
+func TestTidyStashesReportsOnlyUserStashes(t *testing.T) {
 	b := newBench(t, "x=start\n")
 	b.git("echo mine >x; git stash push --quiet -m keep")
 	one, two := b.acquire("1", b.base), b.acquire("2", b.base)
@@ -494,7 +494,7 @@ func TestStashesOfOtherAgentsAreNobodysLoss(t *testing.T) {
 	}
 }
 
-func TestGuardLetsOneThroughHoweverLittleThereIs(t *testing.T) {
+func TestGuardAlwaysAdmitsOneAgent(t *testing.T) {
 	var notes []string
 	available := uint64(1 << 30)
 	g := guard{floor: 8 << 30, memory: func() (uint64, error) { return available, nil },
@@ -528,7 +528,7 @@ func TestGuardLetsOneThroughHoweverLittleThereIs(t *testing.T) {
 	}
 }
 
-func TestGuardWithoutKnowledgeStartsNoneBeside(t *testing.T) {
+func TestGuardAdmitsOneIfMemoryUnknown(t *testing.T) {
 	var notes []string
 	g := guard{floor: 1, memory: func() (uint64, error) { return 0, errors.New("no /proc") },
 		note: func(s string) { notes = append(notes, s) }}
@@ -540,7 +540,7 @@ func TestGuardWithoutKnowledgeStartsNoneBeside(t *testing.T) {
 	}
 }
 
-func TestGuardGivesUpWaitingOnceTheRunStops(t *testing.T) {
+func TestGuardStopsWaitingWithRun(t *testing.T) {
 	g := guard{floor: 1 << 30, memory: func() (uint64, error) { return 0, nil }, note: func(string) {}}
 	if !g.admit() {
 		t.Fatal("not even one is let through")
@@ -552,7 +552,7 @@ func TestGuardGivesUpWaitingOnceTheRunStops(t *testing.T) {
 	}
 }
 
-func TestLockIsWaitedForBriefly(t *testing.T) {
+func TestTakeLockWaitsBriefly(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.lock")
 	first, err := TakeLock(path, time.Now())
 	if err != nil {

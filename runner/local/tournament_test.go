@@ -119,7 +119,7 @@ func (c *tournament) outcomes() []sampling.Outcome {
 	return out
 }
 
-func TestJudgeSaysTheSameWhenItIsAskedAgain(t *testing.T) {
+func TestJudgeRepeatsDecision(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "wrong\n", runner.OutcomeFailed)
 	c.made(2, "right\n", runner.OutcomeOK)
@@ -136,7 +136,7 @@ func TestJudgeSaysTheSameWhenItIsAskedAgain(t *testing.T) {
 }
 
 // A cancelled judge command is not a decision that the round has no winner.
-func TestJudgeThatWasStoppedBeginsAnew(t *testing.T) {
+func TestCancelledJudgeStartsAgain(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "wrong\n", runner.OutcomeFailed)
 	c.made(2, "bad\n", runner.OutcomeFailed)
@@ -150,7 +150,7 @@ func TestJudgeThatWasStoppedBeginsAnew(t *testing.T) {
 }
 
 // A candidate that was cancelled or waits for something has no verdict and has not lost.
-func TestJudgeCountsOnlyWhatHasAVerdict(t *testing.T) {
+func TestJudgeIgnoresCandidatesWithoutVerdict(t *testing.T) {
 	for _, o := range []runner.Outcome{runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted,
 		runner.OutcomeLimited, runner.OutcomeHuman} {
 		c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
@@ -165,7 +165,7 @@ func TestJudgeCountsOnlyWhatHasAVerdict(t *testing.T) {
 	}
 }
 
-func TestJudgeKeepsWhatEachCandidateChanged(t *testing.T) {
+func TestJudgeStoresCandidatePatches(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "right\n", runner.OutcomeOK)
 	c.made(2, "wrong\n", runner.OutcomeFailed)
@@ -178,7 +178,7 @@ func TestJudgeKeepsWhatEachCandidateChanged(t *testing.T) {
 	}
 }
 
-func TestATournamentThatNobodyWonTellsTheNextAttemptWhatWasSaidLast(t *testing.T) {
+func TestLostTournamentReportsLastFailure(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "wrong\n", runner.OutcomeFailed)
 	c.made(2, "bad\n", runner.OutcomeFailed)
@@ -202,7 +202,7 @@ func TestATournamentThatNobodyWonTellsTheNextAttemptWhatWasSaidLast(t *testing.T
 }
 
 // A score lists each measure as unknown if no gate checked it.
-func TestWhatNoGateLookedAtIsNotMeasured(t *testing.T) {
+func TestScoreMarksUncheckedMeasuresUnknown(t *testing.T) {
 	var m sampling.Measure
 	countFindings(&m, []gates.Report{
 		{Gate: "words", Status: gates.Warn, Findings: make([]gates.Finding, 3)},
@@ -215,7 +215,7 @@ func TestWhatNoGateLookedAtIsNotMeasured(t *testing.T) {
 	}
 }
 
-func TestCandidatesDoNotReadOfEachOtherInTheProgress(t *testing.T) {
+func TestCandidateProgressOmitsSameBatch(t *testing.T) {
 	lines := []string{
 		"2026-01-01 10:00:00 batch 1 (a word) attempt 1: words failed",
 		"2026-01-01 10:00:01 batch 11 (others) merged as abc after 1 attempt(s)",
@@ -227,7 +227,7 @@ func TestCandidatesDoNotReadOfEachOtherInTheProgress(t *testing.T) {
 }
 
 // The cost of a batch includes all its candidates, also those that were cancelled.
-func TestTheReceiptCountsEachCandidate(t *testing.T) {
+func TestReceiptIncludesCostOfCandidates(t *testing.T) {
 	var f facts
 	for _, k := range []runner.EventKind{runner.Executed, runner.Executed, runner.Spent} {
 		usd := 0.25
@@ -239,7 +239,7 @@ func TestTheReceiptCountsEachCandidate(t *testing.T) {
 }
 
 // The branch of a candidate belongs to the branch of its batch and is removed together with it.
-func TestTidyKnowsTheBranchesOfCandidates(t *testing.T) {
+func TestTidyRemovesCandidateBranches(t *testing.T) {
 	for name, of := range map[string]string{"runplan/p/b1.c2": "runplan/p/b1", "runplan/p/bP5.2.c12": "runplan/p/bP5.2",
 		"runplan/p/b1": "", "runplan/p/b1.cx": ""} {
 		got := ""
@@ -253,7 +253,7 @@ func TestTidyKnowsTheBranchesOfCandidates(t *testing.T) {
 }
 
 // The synthesis also gets the changes of candidates that passed.
-func TestSynthesisReadsWhatPassed(t *testing.T) {
+func TestSynthesisGetsPassingChanges(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "right\n", runner.OutcomeOK)
 	c.made(2, "fine\n", runner.OutcomeOK)
@@ -274,7 +274,7 @@ func TestSynthesisReadsWhatPassed(t *testing.T) {
 }
 
 // The synthesis gets the names of the tests that fail in each candidate.
-func TestSynthesisIsToldWhichTestsFailInWhichAttempt(t *testing.T) {
+func TestSynthesisGetsFailingTests(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	for n, failing := range [][]string{{"TestOne", "TestBoth"}, {"TestBoth"}} {
 		_, tree := c.change("1.c1", c.base, "word.txt", failing[0])
@@ -304,7 +304,7 @@ func TestSynthesisIsToldWhichTestsFailInWhichAttempt(t *testing.T) {
 }
 
 // If no candidate reached the gates, the reason names the outcomes of the agents.
-func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
+func TestTournamentWithoutCandidatesNamesCause(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	_, half := c.change("1.c1", c.base, "word.txt", "half a word\n")
 	c.happened(
@@ -328,7 +328,7 @@ func TestATournamentWithoutCandidatesNamesTheCause(t *testing.T) {
 }
 
 // If no candidate made a change, the tournament ends without a synthesis, so it starts no further agent.
-func TestATournamentWithoutChangesEndsWithoutASynthesis(t *testing.T) {
+func TestTournamentWithoutChangesSkipsSynthesis(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	below, err := c.Repo.TreeOf(t.Context(), c.base)
 	if err != nil {
@@ -348,7 +348,7 @@ func TestATournamentWithoutChangesEndsWithoutASynthesis(t *testing.T) {
 }
 
 // If candidates failed their gates, the reason says so and lists the result of each.
-func TestATournamentThatTheGatesEndedSaysSo(t *testing.T) {
+func TestTournamentReportsGateFailures(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	c.made(1, "wrong\n", runner.OutcomeFailed)
 	c.happened(runner.Event{Kind: runner.Executed, Candidate: 2, Outcome: runner.OutcomeFailed,
@@ -363,7 +363,7 @@ func TestATournamentThatTheGatesEndedSaysSo(t *testing.T) {
 }
 
 // The patch of a candidate is stored for others to read, without the secrets in it.
-func TestTheChangesOfACandidateAreKeptWithoutSecrets(t *testing.T) {
+func TestCandidatePatchHidesSecrets(t *testing.T) {
 	c := newTournament(t, sampling.Vanilla, sampling.MinimalChange)
 	key := "ghp_" + strings.Repeat("Ab1", 12)
 	c.made(1, key+"\n", runner.OutcomeFailed)

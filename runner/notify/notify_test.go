@@ -107,7 +107,7 @@ func ended(o runner.Outcome, reason string) runner.Event {
 
 func usd(v float64) *float64 { return &v }
 
-func TestWhatIsTold(t *testing.T) {
+func TestNotifiedEvents(t *testing.T) {
 	limit := executed("k1", runner.OutcomeLimited, "rate limit: five hours", nil)
 	limit.RetryAt = time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC)
 	for name, tt := range map[string]struct {
@@ -159,7 +159,7 @@ func TestWhatIsTold(t *testing.T) {
 
 // A person is notified once of each question, with the command that answers it; a resumed run does not repeat the
 // notification.
-func TestApprovalsAreTold(t *testing.T) {
+func TestApprovalsAreNotifiedOnce(t *testing.T) {
 	job := info()
 	job.Batches[0].Approve = true
 	ask := func(tree, why string) []runner.Event {
@@ -216,7 +216,7 @@ func TestApprovalsAreTold(t *testing.T) {
 	}
 }
 
-func TestTheMessage(t *testing.T) {
+func TestMessage(t *testing.T) {
 	l := listen(t)
 	l.hook.Command = []string{"sh", "-c", "cat >>" + l.file + `; printf '%s|%s' "$RUNPLAN_EVENT" "$RUNPLAN_TEXT" >env`}
 	n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
@@ -242,7 +242,7 @@ func TestTheMessage(t *testing.T) {
 	}
 }
 
-func TestTheEndTellsWhereTheWorkIs(t *testing.T) {
+func TestDoneMessageContainsURLAndReport(t *testing.T) {
 	l := listen(t)
 	n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
 	for _, e := range story(
@@ -259,7 +259,7 @@ func TestTheEndTellsWhereTheWorkIs(t *testing.T) {
 }
 
 // A run that is resumed several times does not repeat notifications, except those of its end.
-func TestAResumedRunDoesNotRepeatItself(t *testing.T) {
+func TestResumeSkipsSentNotifications(t *testing.T) {
 	l := listen(t)
 	before := story(executed("k1", runner.OutcomeHuman, "sign in", usd(9)), ended(runner.OutcomeHuman, "batch 1: sign in"))
 	n := New(Options{Hook: l.hook, Info: info(), Repository: "project"})
@@ -280,7 +280,7 @@ func TestAResumedRunDoesNotRepeatItself(t *testing.T) {
 }
 
 // An error of a hook is noted once and does not delay the run.
-func TestAHookThatFails(t *testing.T) {
+func TestHookErrorIsNotedOnce(t *testing.T) {
 	for name, tt := range map[string]struct {
 		command string
 		want    string
@@ -314,7 +314,7 @@ func TestAHookThatFails(t *testing.T) {
 }
 
 // Events do not wait for the hook: this hook waits for a file that is written only after the events.
-func TestEventsDoNotWaitForTheHook(t *testing.T) {
+func TestEventsDoNotWaitForHook(t *testing.T) {
 	l := listen(t)
 	l.hook.Timeout = time.Hour
 	l.hook.Command = []string{"sh", "-c", "while [ ! -e go ]; do sleep 0.01; done; cat >>" + l.file}
@@ -333,7 +333,7 @@ func TestEventsDoNotWaitForTheHook(t *testing.T) {
 
 // At its end a run waits for notifications no longer than one may take. Those that were not sent are counted, and no
 // process remains.
-func TestASlowHookDoesNotHoldTheEndUp(t *testing.T) {
+func TestCloseLimitsWaitForHook(t *testing.T) {
 	l := listen(t)
 	l.hook.Timeout = 700 * time.Millisecond
 	l.hook.Command = []string{"sh", "-c", "echo $$ >>" + l.file + "; sleep 61 & sleep 62"}
@@ -407,7 +407,7 @@ func TestWebhook(t *testing.T) {
 
 // A limit sends no notification while another agent takes over. If all agents are limited, the run is paused, and the
 // notification contains the end of the pause.
-func TestALimitIsNoPauseWhileAnotherAgentTakesOver(t *testing.T) {
+func TestPausedOnlyIfAllAgentsLimited(t *testing.T) {
 	l := listen(t)
 	job := info()
 	job.OnLimit, job.Workers, job.Batches, job.MaxCostUSD = "wait", 1, job.Batches[:1], 0

@@ -82,7 +82,7 @@ func TestScoreTermsInWords(t *testing.T) {
 }
 
 // A search reads a limited part of the logs, follows no links, and reports what it left out.
-func TestSearchIsBounded(t *testing.T) {
+func TestSearchIsLimited(t *testing.T) {
 	b := newBook(t, runner.Info{Plan: "plan.md", Slug: "s",
 		Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "one"}}})
 	write := func(name, text string) {

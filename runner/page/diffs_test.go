@@ -15,7 +15,7 @@ import (
 
 // The page shows a limited part of a very large change and says that it is truncated; only a limited number of
 // changes is cached.
-func TestHugeChange(t *testing.T) {
+func TestHugeChangeIsTruncated(t *testing.T) {
 	b := newBook(t, team(1))
 	dir := t.TempDir()
 	g := func(args ...string) string {
@@ -79,7 +79,7 @@ func TestHugeChange(t *testing.T) {
 }
 
 // The hub, which all other pages need, is not locked while a change is read.
-func TestHubIsFreeWhileAChangeIsRead(t *testing.T) {
+func TestReadingChangeKeepsHubUnlocked(t *testing.T) {
 	b := newBook(t, team(1))
 	b.add(
 		runner.Event{Kind: runner.Dispatched, Command: "1/r1-c1/execute", Batch: "1", Attempt: 1, Base: "b0"},

@@ -10,7 +10,7 @@ import (
 )
 
 // Of a long run only the latest spans are kept, and the dropped ones are counted.
-func TestLanesAreBounded(t *testing.T) {
+func TestLanesKeepLatestSpans(t *testing.T) {
 	l := newLanes()
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	for i := range maxSpans + 3 {

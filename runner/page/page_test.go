@@ -300,12 +300,12 @@ func TestCriticalPath(t *testing.T) {
 	}
 	circle := []runner.BatchSummary{batch("a", 1, "b"), batch("b", 1, "a")}
 	if got := critical(circle, runner.Info{}, true); len(got) > 2 {
-		t.Errorf("a circle: %v", got)
+		t.Errorf("a cycle: %v", got)
 	}
 }
 
 // Before the first run, each page says that it has nothing to show.
-func TestEmpty(t *testing.T) {
+func TestPagesBeforeFirstRun(t *testing.T) {
 	layout := local.LayoutOf(t.TempDir())
 	h, err := New(Options{Name: "shop", Layout: layout, Now: time.Now, Zone: time.UTC,
 		Waiting: func(context.Context) (Waiting, error) { return Waiting{}, nil }})
@@ -325,7 +325,7 @@ func TestEmpty(t *testing.T) {
 }
 
 // A note needs no answer, so it does not count as a waiting item.
-func TestNotesDoNotWait(t *testing.T) {
+func TestNotesAreNotWaitingItems(t *testing.T) {
 	w := Waiting{Jobs: []Job{{}}, Queue: []QueueItem{{}}, Inbox: []Said{{Kind: "ask"}, {Kind: "note"}, {Kind: "critical"}}}
 	if got := w.count(); got != 4 {
 		t.Errorf("%d items wait, want 4", got)
@@ -333,7 +333,7 @@ func TestNotesDoNotWait(t *testing.T) {
 }
 
 // The page of a batch shows the merged attempt first, not a candidate that lost.
-func TestABatchOpensOnWhatWasMerged(t *testing.T) {
+func TestBatchPageShowsMergedAttempt(t *testing.T) {
 	words := func(list ...string) (out []try) {
 		for _, w := range list {
 			out = append(out, try{Word: w})
@@ -353,7 +353,7 @@ func TestABatchOpensOnWhatWasMerged(t *testing.T) {
 }
 
 // The list of runs and the page of a run show until when the run is paused.
-func TestAPauseHasAnEnd(t *testing.T) {
+func TestPagesShowEndOfPause(t *testing.T) {
 	info := team(1)
 	info.OnLimit, info.Workers, info.Agents = "wait", 1, []runner.AgentInfo{{Name: "a"}}
 	b := newBook(t, info)

@@ -17,7 +17,7 @@ func saying(n int) string {
 
 // The text of an agent that prints JSON is read while its log grows: no line is repeated or split, and completed
 // chunks do not change.
-func TestTalkIsReadAsItGrows(t *testing.T) {
+func TestAgentTextIsReadIncrementally(t *testing.T) {
 	b := newBook(t, team(1))
 	h := newHub(Options{Layout: b.layout, Now: time.Now})
 	file := filepath.Join(b.layout.Root, "x.log")
@@ -70,7 +70,7 @@ func TestTalkIsReadAsItGrows(t *testing.T) {
 
 // The stored part of an agent's text has a maximum size. If a log is rewritten, reading it is an error first, and
 // then starts again from its beginning.
-func TestTalkIsBounded(t *testing.T) {
+func TestAgentTextIsLimited(t *testing.T) {
 	b := newBook(t, team(1))
 	h := newHub(Options{Layout: b.layout, Now: time.Now})
 	file := filepath.Join(b.layout.Root, "x.log")
@@ -119,7 +119,7 @@ func TestTalkIsBounded(t *testing.T) {
 }
 
 // The table of a run shows the text of a running agent, not the JSON that contains it.
-func TestLastLineIsInWords(t *testing.T) {
+func TestRunTableShowsAgentText(t *testing.T) {
 	b := newBook(t, team(1))
 	h := newHub(Options{Layout: b.layout, Now: time.Now})
 	text := strings.Repeat(saying(3), 2000) +

@@ -9,7 +9,7 @@ import (
 )
 
 // A page reads only files below .runplan, even if the journal contains other paths.
-func TestNoWayOut(t *testing.T) {
+func TestPagesReadOnlyRunplanFiles(t *testing.T) {
 	b := newBook(t, team(1))
 	secret := filepath.Join(filepath.Dir(b.layout.Root), "secret")
 	if err := os.WriteFile(secret, []byte("the secret"), 0o600); err != nil {
@@ -30,7 +30,7 @@ func TestNoWayOut(t *testing.T) {
 }
 
 // Chunks of a log do not change while it grows, and no character is split.
-func TestChunksStay(t *testing.T) {
+func TestChunksDoNotChange(t *testing.T) {
 	b := newBook(t, team(1))
 	h := newHub(Options{Layout: b.layout})
 	file := filepath.Join(b.layout.Root, "x.log")
@@ -61,7 +61,7 @@ func TestChunksStay(t *testing.T) {
 	}
 }
 
-func TestDiffIsRead(t *testing.T) {
+func TestParseDiff(t *testing.T) {
 	d := parseDiff(
 		"diff --git a/a b.txt b/a b.txt\nindex 1..2 100644\n--- a/a b.txt\n+++ b/a b.txt\n@@ -1,2 +1,2 @@\n " +
 			"same\n-old\n+++ new\ndiff --git a/x.png b/x.png\nnew file mode 100644\nBinary files /dev/null and b/x.png " +

@@ -30,7 +30,7 @@ func requests(page string) string {
 }
 
 // The report is a self-contained file: no text from plans, agents or tools makes a browser load anything.
-func TestReportAsksForNothing(t *testing.T) {
+func TestReportLoadsNothing(t *testing.T) {
 	for text, want := range map[string]bool{
 		`<a href="#batch-1">`: false, `<path marker-end="url(#tip)"/>`: false,
 		`<svg xmlns="http://www.w3.org/2000/svg">`: false,

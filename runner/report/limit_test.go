@@ -44,8 +44,8 @@ func limited(t *testing.T) []runner.Event {
 	return events
 }
 
-// TestOutageIsNoRateLimit checks that an outage and a rate limit are printed with different words.
-func TestOutageIsNoRateLimit(t *testing.T) {
+// TestOutageIsNotRateLimit checks that an outage and a rate limit are printed with different words.
+func TestOutageIsNotRateLimit(t *testing.T) {
 	at := time.Date(2026, 5, 4, 14, 5, 0, 0, time.UTC)
 	for want, e := range map[string]runner.Event{
 		"parked (outage): no route":             {Outage: true, Reason: "no route"},
@@ -61,7 +61,7 @@ func TestOutageIsNoRateLimit(t *testing.T) {
 }
 
 // The output lines, the status and the board show which agent takes over, whether a run is paused, and until when.
-func TestLimitsAreTold(t *testing.T) {
+func TestOutputShowsLimits(t *testing.T) {
 	events := limited(t)
 	text := lines(events)
 	for _, want := range []string{
@@ -109,7 +109,7 @@ func TestLimitsAreTold(t *testing.T) {
 	}
 }
 
-func TestFallbackIsADecision(t *testing.T) {
+func TestDecisionsIncludeFallback(t *testing.T) {
 	var d Decisions
 	var text strings.Builder
 	for _, e := range limited(t) {
@@ -124,7 +124,7 @@ func TestFallbackIsADecision(t *testing.T) {
 
 // The report lists each file and ref that an agent changed outside of its workspace once, with the words of the
 // finding, whether or not the agent failed for it.
-func TestTheReportTellsWhatWasTouchedOutside(t *testing.T) {
+func TestReportListsOutsideChanges(t *testing.T) {
 	s, events := example(t)
 	saw := gates.Report{Gate: OutsideGate, Status: gates.Warn, Findings: []gates.Finding{
 		{Rule: "outside/checkout", Message: "kept.txt in your checkout changed <b>", Severity: gates.Warning},
@@ -151,7 +151,7 @@ func TestTheReportTellsWhatWasTouchedOutside(t *testing.T) {
 }
 
 // The timeline shows how long a batch waited, without the time before another agent took over.
-func TestTheTimelineShowsWaiting(t *testing.T) {
+func TestTimelineShowsWaitingTime(t *testing.T) {
 	minute := int64(60_000)
 	var got []string
 	for _, s := range courseOf(limited(t)).Spans {

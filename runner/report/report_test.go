@@ -75,7 +75,7 @@ func pageOf(s runner.Summary, events []runner.Event) (string, error) {
 	return b.String(), err
 }
 
-func TestAnExampleRun(t *testing.T) {
+func TestExampleRun(t *testing.T) {
 	s, events := example(t)
 	page, err := pageOf(s, events)
 	if err != nil {
@@ -92,7 +92,7 @@ func TestAnExampleRun(t *testing.T) {
 	golden(t, "report.svg", SVG(s))
 }
 
-func TestATeamRun(t *testing.T) {
+func TestTeamRun(t *testing.T) {
 	events := team(t)
 	s := fold(t, events)
 	page, err := pageOf(s, events)
@@ -114,7 +114,7 @@ func TestATeamRun(t *testing.T) {
 	golden(t, "../../../docs/timeline.svg", Timeline(s, pastOf(events))) // the picture in README.md
 }
 
-func TestAnEmptyBatchIsAnnounced(t *testing.T) {
+func TestEmptyBatchIsAnnouncedOnce(t *testing.T) {
 	_, events := example(t)
 	if !strings.Contains(lines(events), "batch 3 (Notes): skipped (empty batch -- skipping)") {
 		t.Error("the lines do not tell of the empty batch")
@@ -126,7 +126,7 @@ func TestAnEmptyBatchIsAnnounced(t *testing.T) {
 	}
 }
 
-func TestAResumedRunTellsItsAttemptAgain(t *testing.T) {
+func TestResumedRunPrintsAttemptAgain(t *testing.T) {
 	_, events := example(t)
 	job := events[0].Job
 	now := events[0].At
@@ -144,7 +144,7 @@ func TestAResumedRunTellsItsAttemptAgain(t *testing.T) {
 	golden(t, "resumed.txt", lines(events))
 }
 
-func TestLinesOfOddEvents(t *testing.T) {
+func TestLinesOfIncompleteEvents(t *testing.T) {
 	var p Printer
 	for _, e := range []runner.Event{
 		{Kind: runner.RunStarted}, {Kind: runner.Gated, Batch: "nobody", Outcome: runner.OutcomeFailed},
@@ -191,7 +191,7 @@ func TestBoard(t *testing.T) {
 	}
 }
 
-func TestAnUnknownCostIsNotZero(t *testing.T) {
+func TestUnknownCostIsNotZero(t *testing.T) {
 	zero, some := 0.0, 0.004
 	for want, b := range map[string]runner.BatchSummary{
 		"unknown": {State: "merged", Attempts: 1},
@@ -266,7 +266,7 @@ func inert(t *testing.T, page string) {
 	}
 }
 
-func TestTextFromOutsideStaysText(t *testing.T) {
+func TestReportEscapesForeignText(t *testing.T) {
 	s, events := example(t)
 	wellFormed(t, SVG(s))
 	page, err := pageOf(s, events)

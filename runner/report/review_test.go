@@ -12,7 +12,7 @@ import (
 
 // The output lines, the status table and both reports show the approvals and reviews of a run; text from persons and
 // reviewers cannot inject control characters or markup.
-func TestReviewsAndApprovalsAreShown(t *testing.T) {
+func TestOutputShowsReviewsAndApprovals(t *testing.T) {
 	at := time.Date(2026, 5, 4, 10, 0, 0, 0, time.UTC)
 	job := runner.Info{
 		Plan: "plan.md", Title: "P", Base: "b", LoopVersion: runner.LoopVersion, Workers: 1, MaxAttempts: 1, Review: "all",

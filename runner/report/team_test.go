@@ -35,7 +35,7 @@ func draw(b ui.Board) string {
 }
 
 // The golden file shows the board of a team at moments that do not occur in a run with one worker.
-func TestTheBoardOfATeam(t *testing.T) {
+func TestTeamBoard(t *testing.T) {
 	var w Watch
 	var out strings.Builder
 	seen := map[string]bool{}
@@ -57,7 +57,7 @@ func TestTheBoardOfATeam(t *testing.T) {
 }
 
 // All outputs at the end of a run show the same speed-up.
-func TestTheSpeedUpIsTheSameEverywhere(t *testing.T) {
+func TestOutputsAgreeOnSpeedUp(t *testing.T) {
 	events := team(t)
 	s := fold(t, events)
 	want := times(realSpeedUp(s))
@@ -98,7 +98,7 @@ func TestEscalation(t *testing.T) {
 }
 
 // A return to a lower tier is not printed as an escalation.
-func TestTheWayBackIsNoEscalation(t *testing.T) {
+func TestLowerTierIsNotEscalation(t *testing.T) {
 	p := Printer{}
 	p.Lines(runner.Event{Kind: runner.RunStarted,
 		Job: &runner.Info{Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "One", Tier: "medium",
@@ -118,7 +118,7 @@ func TestTheWayBackIsNoEscalation(t *testing.T) {
 	}
 }
 
-func TestBatchesLeftOutForOneReasonShareALine(t *testing.T) {
+func TestSkippedBatchesShareLine(t *testing.T) {
 	var batches []runner.BatchInfo
 	for n, skip := range []string{"", "outside --from/--to", "(dry)", "outside --from/--to", "outside --from/--to"} {
 		number := fmt.Sprint(n + 1)
@@ -135,7 +135,7 @@ func TestBatchesLeftOutForOneReasonShareALine(t *testing.T) {
 }
 
 // Failures of the base are in the reports of every batch, but are printed once.
-func TestFailuresOfTheBaseAreToldOnce(t *testing.T) {
+func TestBaseFailuresArePrintedOnce(t *testing.T) {
 	finding := func(message string, known bool) gates.Finding {
 		return gates.Finding{Rule: "test", Severity: gates.Warning, Message: message, Known: known}
 	}
@@ -158,7 +158,7 @@ func TestFailuresOfTheBaseAreToldOnce(t *testing.T) {
 }
 
 // The last line of a failed agent's output is printed, because the exit status alone does not say what to do.
-func TestLastWords(t *testing.T) {
+func TestLastAgentLineIsPrinted(t *testing.T) {
 	failed := func(kind runner.EventKind, gate, reason, output string) runner.Event {
 		return runner.Event{Kind: kind, Outcome: runner.OutcomeFailed, Attempt: 1, Reason: reason,
 			Reports: []gates.Report{{Gate: gate, Status: gates.Fail, Output: output}}}
@@ -219,7 +219,7 @@ func TestScoreText(t *testing.T) {
 }
 
 // The line about the gates omits skipped gates. The end of the run lists them, with each reason once.
-func TestSkippedGatesAreListedOnceAtTheEnd(t *testing.T) {
+func TestSkippedGatesAreListedOnce(t *testing.T) {
 	skip := func(note string) gates.Report {
 		return gates.Report{Gate: "patterns", Status: gates.Skipped, Note: note}
 	}
@@ -238,7 +238,7 @@ func TestSkippedGatesAreListedOnceAtTheEnd(t *testing.T) {
 }
 
 // The same note is printed once.
-func TestANoteIsToldOnce(t *testing.T) {
+func TestPrinterPrintsNoteOnce(t *testing.T) {
 	var p Printer
 	p.Lines(runner.Event{Kind: runner.Note, Reason: "x"})
 	if n := len(p.Lines(runner.Event{Kind: runner.Note, Reason: "x"})); n != 0 {
@@ -274,7 +274,7 @@ func TestMetrics(t *testing.T) {
 
 // The metrics compare attempts with and without a context block. Attempts that did not succeed, and those of older
 // journals without this information, do not count (MET-04).
-func TestContextTimes(t *testing.T) {
+func TestMetricsCompareContextBlocks(t *testing.T) {
 	some, none := 900, 0
 	done := func(ms int64, context *int) runner.Event {
 		return runner.Event{Kind: runner.Executed, Outcome: runner.OutcomeOK, DurationMS: ms, Context: context}
@@ -303,7 +303,7 @@ func TestSamplingLog(t *testing.T) {
 
 // A timeline can be computed from results alone, without the dispatched commands; pauses between sessions do not
 // count.
-func TestTheCourseWithoutCommands(t *testing.T) {
+func TestTimelineWorksWithoutCommands(t *testing.T) {
 	var back []runner.Event
 	for _, e := range team(t) {
 		if e.Kind != runner.Dispatched {
@@ -334,7 +334,7 @@ func TestTheCourseWithoutCommands(t *testing.T) {
 }
 
 // The timeline shows hostile titles and reasons as plain text.
-func TestTheTimelineIsInert(t *testing.T) {
+func TestTimelineEscapesHostileText(t *testing.T) {
 	events := team(t)
 	s := fold(t, events)
 	for i := range s.Batches {
@@ -363,7 +363,7 @@ func TestTheTimelineIsInert(t *testing.T) {
 }
 
 // A queued batch shows the candidates it is based on, and what it waits for.
-func TestWhatABatchWaitsFor(t *testing.T) {
+func TestStandingShowsWhyBatchWaits(t *testing.T) {
 	gate := runner.Event{Kind: runner.Dispatched, Batch: "b", Command: "b/r1-c0/gate", On: []string{"x", "y"}}
 	at := time.Date(2026, 5, 4, 14, 5, 0, 0, time.UTC)
 	for want, c := range map[string]struct {
@@ -406,7 +406,7 @@ func TestWhatABatchWaitsFor(t *testing.T) {
 }
 
 // With StopAtFirst, the first candidate that passes ends the tournament, and the others are cancelled.
-func TestCandidatesAreCalledOff(t *testing.T) {
+func TestStopAtFirstCancelsOtherCandidates(t *testing.T) {
 	info := runner.Info{
 		Plan: "p.md", Mode: "team", Workers: 3, MaxAttempts: 1, LoopVersion: runner.LoopVersion, Base: "3f2c1a9",
 		StopAtFirst: true, Agent: "claude",

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-func TestChangedFilesLeaveTheBuildCache(t *testing.T) {
+func TestCacheCheckRemovesChangedFiles(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name[:2], name)
@@ -65,7 +65,7 @@ func TestChangedFilesLeaveTheBuildCache(t *testing.T) {
 }
 
 // A cache output that is still being written during the check is kept.
-func TestAnOutputThatIsBeingWrittenStays(t *testing.T) {
+func TestCacheCheckKeepsUnfinishedOutput(t *testing.T) {
 	dir := t.TempDir()
 	sum := sha256.Sum256([]byte("right"))
 	path := filepath.Join(dir, "aa", hex.EncodeToString(sum[:])+outputSuffix)

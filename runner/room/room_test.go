@@ -100,7 +100,7 @@ func (b *bench) files(rm *Room) []string {
 	return out
 }
 
-func TestRoomHoldsTheTreeAndNothingElse(t *testing.T) {
+func TestRoomContainsOnlyTree(t *testing.T) {
 	b := newBench(t)
 	rm := b.take(b.first)
 	if got, want := b.files(rm), []string{".gitignore", "a.txt", "sub/b.txt"}; !slices.Equal(got, want) {
@@ -126,7 +126,7 @@ func TestRoomHoldsTheTreeAndNothingElse(t *testing.T) {
 	rm.Release()
 }
 
-func TestCheckNamesFilesThatChanged(t *testing.T) {
+func TestCheckReportsChangedFiles(t *testing.T) {
 	b := newBench(t)
 	rm := b.take(b.first)
 	if d, err := rm.Check(t.Context()); err != nil || !d.Empty() {
@@ -160,7 +160,7 @@ func TestCheckNamesFilesThatChanged(t *testing.T) {
 	rm.Release()
 }
 
-func TestPreparedFilesStayUntilTheyChange(t *testing.T) {
+func TestRoomReusesUnchangedPreparedFiles(t *testing.T) {
 	b := newBench(t)
 	prepared := 0
 	b.Prepare = func(_ context.Context, ws *git.Workspace, _ []string) error {
@@ -205,7 +205,7 @@ func TestPreparedFilesStayUntilTheyChange(t *testing.T) {
 	rm.Release()
 }
 
-func TestSettingsAreThoseOfBefore(t *testing.T) {
+func TestRoomIgnoresLaterSettingsChanges(t *testing.T) {
 	b := newBench(t)
 	b.write(filepath.Join(b.home, ".npmrc"), "fund=false\n")
 	b.write(filepath.Join(b.home, "extra.gitconfig"), "[user]\n\tname = Included \"Name\"\n")
@@ -245,7 +245,7 @@ func TestSettingsAreThoseOfBefore(t *testing.T) {
 	rm.Release()
 }
 
-func TestEnvironmentNamesNothingThatAgentsReach(t *testing.T) {
+func TestEnvironmentOmitsAgentWritablePaths(t *testing.T) {
 	b := newBench(t)
 	b.Environ = append(b.Environ, "PATH="+filepath.Join(b.repo, ".venv/bin")+":node_modules/.bin:/usr/bin", "VIRTUAL_ENV="+
 		filepath.Join(b.repo, ".venv"), "XDG_CONFIG_HOME="+filepath.Join(b.home, "cfg"))
@@ -262,7 +262,7 @@ func TestEnvironmentNamesNothingThatAgentsReach(t *testing.T) {
 	}
 }
 
-func TestCloseLeavesNothing(t *testing.T) {
+func TestCloseRemovesRooms(t *testing.T) {
 	b := newBench(t)
 	rm := b.take(b.first)
 	rm.Release()

@@ -9,7 +9,7 @@ import (
 )
 
 // A program that shadows or replaces a program that gates run is a change; a tool with another name is not.
-func TestProgramsOnThePathAreWatched(t *testing.T) {
+func TestWatchReportsReplacedPrograms(t *testing.T) {
 	bin := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
@@ -34,7 +34,7 @@ func TestProgramsOnThePathAreWatched(t *testing.T) {
 }
 
 // A new program that this user cannot have installed stays, and is reported as harmless.
-func TestProgramsOfAnotherUserStay(t *testing.T) {
+func TestWatchKeepsOtherUsersPrograms(t *testing.T) {
 	bin := t.TempDir()
 	w := New([]string{"HOME=" + t.TempDir(), "PATH=" + bin}, t.TempDir(), nil)
 	w.may = func(path string) bool { return filepath.Dir(path) != bin }
@@ -49,7 +49,7 @@ func TestProgramsOfAnotherUserStay(t *testing.T) {
 
 // A new file in a folder whose names are known is a change, also behind a symbolic link, and also if its folder is
 // new.
-func TestNewFilesInKnownFoldersAreSeen(t *testing.T) {
+func TestWatchReportsNewFiles(t *testing.T) {
 	home := t.TempDir()
 	if err := os.Mkdir(filepath.Join(home, "tools"), 0o755); err != nil {
 		t.Fatal(err)

@@ -9,7 +9,7 @@ import (
 
 // Waiting time and working time are counted separately; parallel work counts once, and the pause between two sessions
 // counts as neither.
-func TestWaitingIsNotWorking(t *testing.T) {
+func TestClockSeparatesWaitingFromWorking(t *testing.T) {
 	c := NewCourse()
 	begin := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for n, e := range []struct {

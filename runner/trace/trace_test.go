@@ -34,7 +34,7 @@ func TestParts(t *testing.T) {
 
 // If two OpenSpec capabilities have a requirement with the same title, the ID of the second starts with the name of
 // its capability.
-func TestTitlesOfTwoCapabilities(t *testing.T) {
+func TestDuplicateTitlesGetCapabilityPrefix(t *testing.T) {
 	files := fstest.MapFS{
 		"c/specs/a/spec.md": {Data: []byte("### Requirement: Say hello\n#### Scenario: x y\n")},
 		"c/specs/b/spec.md": {Data: []byte("### Requirement: Say hello\n#### Scenario: x y\n")},
@@ -99,7 +99,7 @@ func undone(r Run) Run {
 }
 
 // A task is proven by the newest run that merged it, even if the task has moved in the plan since then.
-func TestProofs(t *testing.T) {
+func TestNewestMergeProvesTask(t *testing.T) {
 	const then = "## Batch 1: a\n### Task 1: x\none\n## Batch 2: b\n### Task 1: y\ntwo\n"
 	for name, c := range map[string]struct {
 		now  string
@@ -142,7 +142,7 @@ func TestProofs(t *testing.T) {
 
 // A run that continued with a changed plan proves the changed text. The report knows that text only while it is the
 // current one.
-func TestAcceptedChanges(t *testing.T) {
+func TestChangedPlanProvesChangedText(t *testing.T) {
 	const then, now = "## Batch 1: a\n- [ ] one\n", "## Batch 1: a\n- [ ] two\n"
 	r := run("r", then, "1")
 	r.Info = run("r", now, "1").Info

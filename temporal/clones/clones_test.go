@@ -64,7 +64,7 @@ func alive(pid string) bool {
 
 // A worker that takes the folder of a killed worker kills the processes that the killed worker started, and no
 // others.
-func TestTheNextWorkerKillsWhatTheLastOneLeft(t *testing.T) {
+func TestNextWorkerKillsLeftoverProcesses(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells the environment of processes")
 	}
@@ -86,7 +86,7 @@ func TestTheNextWorkerKillsWhatTheLastOneLeft(t *testing.T) {
 }
 
 // A worker that finishes a run kills the processes in its clone; the next worker finds none to kill.
-func TestTheEndOfARunKillsWhatItLeft(t *testing.T) {
+func TestRunEndKillsCloneProcesses(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux tells the environment of processes")
 	}
@@ -107,7 +107,7 @@ func TestTheEndOfARunKillsWhatItLeft(t *testing.T) {
 }
 
 // A folder belongs to one worker.
-func TestAFolderBelongsToOneWorker(t *testing.T) {
+func TestSecondWorkerCannotTakeFolder(t *testing.T) {
 	dir := t.TempDir()
 	f, _ := take(t, dir, day)
 	if _, _, err := Take(dir, at(day)); !errors.Is(err, local.ErrLocked) {
@@ -118,7 +118,7 @@ func TestAFolderBelongsToOneWorker(t *testing.T) {
 }
 
 // Clones that have not been used for a long time are removed; active clones and recently used ones stay.
-func TestClonesGoThatNobodyUses(t *testing.T) {
+func TestUnusedClonesAreRemoved(t *testing.T) {
 	dir := t.TempDir()
 	f, _ := take(t, dir, day)
 	old, lately, busy := use(t, f, "old"), use(t, f, "lately"), use(t, f, "busy")
@@ -171,7 +171,7 @@ func TestClonesGoThatNobodyUses(t *testing.T) {
 }
 
 // A worker that is killed while it creates or removes a clone leaves a partial clone, which the next worker removes.
-func TestHalfClonesAreNoClones(t *testing.T) {
+func TestNextWorkerRemovesPartialClone(t *testing.T) {
 	dir := t.TempDir()
 	f, _ := take(t, dir, day)
 	c := use(t, f, "r")
@@ -186,7 +186,7 @@ func TestHalfClonesAreNoClones(t *testing.T) {
 }
 
 // A clone of an earlier build has no note; its age comes from the modification time in the file system.
-func TestACloneWithoutANoteAges(t *testing.T) {
+func TestCloneWithoutNoteUsesFileTime(t *testing.T) {
 	dir := t.TempDir()
 	f, _ := take(t, dir, day)
 	c := use(t, f, "r")

@@ -10,7 +10,7 @@ import (
 )
 
 // Encrypted payloads contain no plain text, and only the same key decrypts them.
-func TestPayloadsAreReadWithTheirKeyOnly(t *testing.T) {
+func TestPayloadsNeedTheirKey(t *testing.T) {
 	one, err := newCodec(strings.Repeat("ab", 32))
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func TestPayloadsAreReadWithTheirKeyOnly(t *testing.T) {
 }
 
 // With a key, the texts of errors are encrypted too and can be restored; without a key they stay plain.
-func TestTextsOfErrorsAreReadWithTheirKeyOnly(t *testing.T) {
+func TestErrorTextsNeedTheirKey(t *testing.T) {
 	key, err := newCodec(strings.Repeat("ab", 32))
 	if err != nil {
 		t.Fatal(err)

@@ -119,7 +119,7 @@ func dial(t *testing.T, o Options, env map[string]string) error {
 
 // A service that requires client certificates can be reached with a certificate that it trusts, if the client trusts
 // its own. Every other combination fails at the connection with an error that names the cause.
-func TestBothSidesShowCertificates(t *testing.T) {
+func TestConnectionRequiresTrustedCertificates(t *testing.T) {
 	ours, others := newAuthority(t, "ours"), newAuthority(t, "others")
 	tomorrow, yesterday := time.Now().Add(24*time.Hour), time.Now().Add(-24*time.Hour)
 	cert, key := ours.sign("client", tomorrow)
@@ -168,7 +168,7 @@ func TestBothSidesShowCertificates(t *testing.T) {
 }
 
 // The client sends an API key with each call, and only over TLS; a service that does not know the key denies access.
-func TestAnAPIKeyGoesWithEachCall(t *testing.T) {
+func TestClientSendsAPIKeyOverTLS(t *testing.T) {
 	ours := newAuthority(t, "ours")
 	cert, key := ours.sign("service.example", time.Now().Add(time.Hour))
 	pair, err := tls.LoadX509KeyPair(cert, key)

@@ -104,7 +104,7 @@ func readImage(t *testing.T) image {
 }
 
 // The image is built from existing sources, runs as a user that it creates, and starts a program that it contains.
-func TestTheImageHasWhatItStarts(t *testing.T) {
+func TestImageContainsItsProgram(t *testing.T) {
 	i := readImage(t)
 	if len(i.stages) != 2 || i.stages[0].Name != "build" ||
 		i.copied["/usr/local/bin/runplan-temporal"] != "build:/runplan-temporal" {
@@ -154,7 +154,7 @@ func starts(t *testing.T, i image, args []string) {
 
 // The compose file is valid, and its workers start with existing flags and with the keys in the places where ssh
 // reads them.
-func TestTheComposeFile(t *testing.T) {
+func TestComposeFile(t *testing.T) {
 	options, err := cli.NewProjectOptions([]string{"compose.yaml"}, cli.WithEnv([]string{
 		"REMOTE=ssh://git@example.com/p.git", "POSTGRES_PASSWORD=x", "GIT_KEY=./key", "KNOWN_HOSTS=./known",
 		"RUNPLAN_TRUST=abc",
@@ -242,7 +242,7 @@ func writable(mounted []string, all ...string) bool {
 }
 
 // The manifests are valid for Kubernetes, contain no unknown fields, and match each other and the image.
-func TestTheKubernetesManifests(t *testing.T) {
+func TestKubernetesManifests(t *testing.T) {
 	text, err := os.ReadFile("kubernetes/worker.yaml")
 	if err != nil {
 		t.Fatal(err)

@@ -110,7 +110,7 @@ var (
 )
 
 // A new run is offered to the shared repository, started under its own workflow ID, and followed to its end.
-func TestANewRunIsStarted(t *testing.T) {
+func TestEngineStartsNewRun(t *testing.T) {
 	c := newCheckout(t)
 	c.isNot(missing)
 	var o client.StartWorkflowOptions
@@ -136,7 +136,7 @@ func TestANewRunIsStarted(t *testing.T) {
 }
 
 // If another client starts the same run at the same moment, the engine follows that run.
-func TestARunThatIsStartedTwiceIsFollowed(t *testing.T) {
+func TestEngineFollowsConcurrentlyStartedRun(t *testing.T) {
 	c := newCheckout(t)
 	c.isNot(missing)
 	c.starts(already)
@@ -147,7 +147,7 @@ func TestARunThatIsStartedTwiceIsFollowed(t *testing.T) {
 }
 
 // The engine follows an active run without starting or offering anything.
-func TestARunAtWorkIsFollowed(t *testing.T) {
+func TestEngineFollowsActiveRun(t *testing.T) {
 	c := newCheckout(t)
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
 	c.answers(c.journal(finished))
@@ -157,7 +157,7 @@ func TestARunAtWorkIsFollowed(t *testing.T) {
 }
 
 // A run that ended while nobody followed it is reported and not started again.
-func TestARunThatEndedMeanwhileIsToldOf(t *testing.T) {
+func TestEngineReportsEndedRun(t *testing.T) {
 	c := newCheckout(t)
 	all := c.journal(runner.Event{Outcome: runner.OutcomeFailed, Reason: "batch 1 failed"})
 	m, err := local.NewMirror(t.Context(), c.Config, run, c.info)
@@ -176,7 +176,7 @@ func TestARunThatEndedMeanwhileIsToldOf(t *testing.T) {
 }
 
 // A stopped run continues with its journal; the engine pushes the journal if the shared repository has less of it.
-func TestARunThatStoppedGoesOn(t *testing.T) {
+func TestEngineContinuesStoppedRun(t *testing.T) {
 	c := newCheckout(t)
 	stopped := c.journal(runner.Event{Outcome: runner.OutcomeCancelled, Reason: "interrupted"})
 	m, err := local.NewMirror(t.Context(), c.Config, run, c.info)
@@ -212,7 +212,7 @@ func TestARunThatStoppedGoesOn(t *testing.T) {
 
 // A run whose workflow is still storing the journal of its end is resumed when that workflow is closed. If another
 // client resumed it meanwhile, it is followed.
-func TestAnEndedRunWaitsForItsWorkflow(t *testing.T) {
+func TestResumeWaitsForClosedWorkflow(t *testing.T) {
 	for name, resumed := range map[string]bool{"the workflow closes": false, "another client resumes the run": true} {
 		t.Run(name, func(t *testing.T) {
 			c := newCheckout(t)
@@ -251,7 +251,7 @@ func TestAnEndedRunWaitsForItsWorkflow(t *testing.T) {
 
 // If the service rejects the query about the run, the start fails before anything is offered. If it rejects the start
 // itself, the run is already offered, and a later start uses that offer.
-func TestWhatTheServiceRefuses(t *testing.T) {
+func TestStartReportsServiceRejection(t *testing.T) {
 	for name, err := range map[string]error{"denied": denied, "late": late, "away": away} {
 		t.Run("asked, "+name, func(t *testing.T) {
 			c := newCheckout(t)
@@ -278,7 +278,7 @@ func TestWhatTheServiceRefuses(t *testing.T) {
 }
 
 // Data that does not fit into a message of Temporal is an error before anything starts.
-func TestWhatIsTooLargeIsNotStarted(t *testing.T) {
+func TestStartRejectsOversizedData(t *testing.T) {
 	c := newCheckout(t)
 	c.isNot(missing)
 	c.info.Batches[0].Title = strings.Repeat("x", runner.MaxMessage)
@@ -288,7 +288,7 @@ func TestWhatIsTooLargeIsNotStarted(t *testing.T) {
 }
 
 // If no worker answers, the engine prints one notice and keeps following the run.
-func TestAServiceThatIsAwayIsWaitedFor(t *testing.T) {
+func TestEngineWaitsForAbsentWorkers(t *testing.T) {
 	c := newCheckout(t)
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
 	// the client does not retry this error
@@ -307,7 +307,7 @@ func TestAServiceThatIsAwayIsWaitedFor(t *testing.T) {
 }
 
 // If the workflow failed or refused the run, the engine returns the reason.
-func TestAWorkflowThatFailedSaysWhy(t *testing.T) {
+func TestEngineReportsWorkflowFailure(t *testing.T) {
 	c := newCheckout(t)
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING).Once()
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_FAILED)
@@ -323,7 +323,7 @@ func TestAWorkflowThatFailedSaysWhy(t *testing.T) {
 
 // A stop at once cancels the workflow. If the workflow has just ended by itself, the engine returns its result; it
 // returns any other error.
-func TestStoppingAtOnce(t *testing.T) {
+func TestImmediateStopCancelsWorkflow(t *testing.T) {
 	for name, says := range map[string]error{"it is cancelled": nil, "it has ended by itself": missing,
 		"it may not be": denied} {
 		t.Run(name, func(t *testing.T) {
@@ -356,7 +356,7 @@ func TestStoppingAtOnce(t *testing.T) {
 
 // A stop at once does not wait forever if no worker is running: the engine returns an error that mentions the stop
 // request.
-func TestStoppingWithoutAWorker(t *testing.T) {
+func TestImmediateStopFailsWithoutWorker(t *testing.T) {
 	c := newCheckout(t)
 	c.is(enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -376,7 +376,7 @@ func TestStoppingWithoutAWorker(t *testing.T) {
 
 // Requests and answers of people reach the workflow as signals. An answer also starts the workflow, so that a stopped
 // run continues.
-func TestWhatPeopleSayIsPosted(t *testing.T) {
+func TestRequestsReachWorkflowAsSignals(t *testing.T) {
 	for name, tt := range map[string]struct {
 		event  runner.Event
 		starts bool
@@ -471,7 +471,7 @@ func TestSync(t *testing.T) {
 }
 
 // Leftovers of runs are not removed if the service reports that the run is active or cannot report its state.
-func TestLeftoversAskWhetherARunIsAtWork(t *testing.T) {
+func TestLeftoversOfActiveRunsStay(t *testing.T) {
 	c := newCheckout(t)
 	d := teamtest.SharedRepo(c.Config, c.info)
 	if err := c.offer(t.Context(), d, c.info); err != nil {

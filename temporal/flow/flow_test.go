@@ -163,7 +163,7 @@ func lines(events []runner.Event) []string {
 }
 
 // A workflow with a long history starts again with the journal and requests no command twice.
-func TestALongHistoryBeginsAnew(t *testing.T) {
+func TestLongHistoryContinuesAsNew(t *testing.T) {
 	want := &play{}
 	reference(t, three(), want)
 	p := &play{}
@@ -215,7 +215,7 @@ func TestALongHistoryBeginsAnew(t *testing.T) {
 }
 
 // A run stops at a batch that needs approval, and continues after the answer with the kept journal.
-func TestAnAnswerLetsARunGoOn(t *testing.T) {
+func TestAnswerContinuesRun(t *testing.T) {
 	i := info(runner.BatchInfo{Key: "1", Number: "1", Title: "one", Approve: true})
 	p := &play{}
 	var kept []runner.Event
@@ -256,7 +256,7 @@ func TestAnAnswerLetsARunGoOn(t *testing.T) {
 
 // Cancelling the workflow stops the running commands, waits until they have stopped, and records the cancellation in
 // the journal.
-func TestACancelStopsAndSaysSo(t *testing.T) {
+func TestCancelStopsCommandsAndIsRecorded(t *testing.T) {
 	p := &play{}
 	var kept []runner.Event
 	env := environment(p, &kept)
@@ -280,7 +280,7 @@ func TestACancelStopsAndSaysSo(t *testing.T) {
 }
 
 // A run with an unknown loop version fails with an error that says what to do and is not retried.
-func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
+func TestUnknownLoopVersionIsRefused(t *testing.T) {
 	i := three()
 	i.LoopVersion = 999
 	var kept []runner.Event
@@ -294,7 +294,7 @@ func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
 }
 
 // PageOf splits a journal into pages that fit into a message.
-func TestPagesFitIntoAMessage(t *testing.T) {
+func TestPageOfFitsMessageLimit(t *testing.T) {
 	var all []runner.Event
 	long := make([]byte, 50<<10)
 	for i := range long {

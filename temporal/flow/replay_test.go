@@ -29,7 +29,7 @@ func TestRecordedHistoriesReplay(t *testing.T) {
 }
 
 // A workflow that issues its commands in another order does not replay.
-func TestAChangedOrderDoesNotReplay(t *testing.T) {
+func TestChangedCommandOrderDoesNotReplay(t *testing.T) {
 	r := worker.NewWorkflowReplayer()
 	r.RegisterWorkflowWithOptions(func(ctx workflow.Context, in Input) (Output, error) {
 		if err := workflow.Sleep(ctx, time.Second); err != nil {

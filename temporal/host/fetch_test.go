@@ -9,7 +9,7 @@ import (
 
 // A worker that executes a whole run alone fetches once. It fetches again if other workers reported results, or if
 // the command may have been given to a worker before.
-func TestAWorkerFetchesWhatOthersDid(t *testing.T) {
+func TestWorkerFetchesResultsOfOthers(t *testing.T) {
 	b := newBench(t)
 	b.info.Land = "branch"
 	w, _, err := b.Open(t.Context(), run)

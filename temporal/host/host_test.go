@@ -120,7 +120,7 @@ func eventually(t *testing.T, what string, is func() bool) {
 }
 
 // A command is executed once; a retry returns the report that the first try stored.
-func TestACommandIsReportedOnce(t *testing.T) {
+func TestRetryReturnsStoredReport(t *testing.T) {
 	b := newBench(t).answers()
 	var done [2]shared.Done
 	for i := range done {
@@ -142,7 +142,7 @@ func TestACommandIsReportedOnce(t *testing.T) {
 }
 
 // A retry fetches nothing if the heartbeat of the previous try named the stored report; any other retry fetches.
-func TestWhatATryIsToldOfTheOneBefore(t *testing.T) {
+func TestRetryFetchesUnlessHeartbeatNamedReport(t *testing.T) {
 	b := newBench(t).answers()
 	if _, err := b.call(nil, b.Perform, land(1)); err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestWhatATryIsToldOfTheOneBefore(t *testing.T) {
 }
 
 // An error that a retry cannot fix is marked as final; all other errors are retried. No message contains secrets.
-func TestWhatAnotherTryCannotCure(t *testing.T) {
+func TestPermanentErrorsAreNotRetried(t *testing.T) {
 	const canary = "hunter2-" + "hunter2"
 	for name, tt := range map[string]struct {
 		err   error
@@ -219,7 +219,7 @@ func TestWhatAnotherTryCannotCure(t *testing.T) {
 }
 
 // Recall returns the journal as it was kept, from the event that the caller asks for.
-func TestTheJournalIsKeptAndRecalled(t *testing.T) {
+func TestRecallReturnsKeptJournal(t *testing.T) {
 	b := newBench(t).answers()
 	if _, err := b.call(nil, b.Recall, flow.From{Run: run, From: 1}); err == nil {
 		t.Error("there is a journal before one was kept")
@@ -238,7 +238,7 @@ func TestTheJournalIsKeptAndRecalled(t *testing.T) {
 }
 
 // Before a run continues, the host reads the tip of its branch and recreates the branch if it was removed.
-func TestStandingPutsTheBranchBack(t *testing.T) {
+func TestStandingRestoresRunBranch(t *testing.T) {
 	b := newBench(t).answers()
 	b.events = b.events[:1]
 	b.team.Git(t, "--git-dir", b.team.URL, "update-ref", "-d", "refs/heads/"+b.info.Branch)
@@ -257,7 +257,7 @@ func TestStandingPutsTheBranchBack(t *testing.T) {
 }
 
 // A landing is sent to the merge queue of its branch; if the service rejects it, the activity fails and is retried.
-func TestALandingIsEnqueued(t *testing.T) {
+func TestHostEnqueuesLanding(t *testing.T) {
 	for name, says := range map[string]error{"taken": nil, "denied": denied, "late": late} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -274,7 +274,7 @@ func TestALandingIsEnqueued(t *testing.T) {
 }
 
 // A query to a workflow is retried after a temporary error, and not after an error that a retry cannot fix.
-func TestAWorkflowIsAskedAgain(t *testing.T) {
+func TestQueryRetriesTemporaryErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		says  error
 		times int // before it answers; 0 if it never does

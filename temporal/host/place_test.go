@@ -14,7 +14,7 @@ import (
 )
 
 // An idle run is closed after a while, and opened again for its next command.
-func TestARunWithoutWorkIsPutAway(t *testing.T) {
+func TestHostClosesIdleRun(t *testing.T) {
 	b := newBench(t).answers()
 	b.Rest = time.Hour
 	for range 2 {
@@ -37,7 +37,7 @@ func TestARunWithoutWorkIsPutAway(t *testing.T) {
 }
 
 // A run that has ended is closed as soon as its journal is kept, and not before.
-func TestARunThatHasEndedIsPutAway(t *testing.T) {
+func TestHostClosesEndedRun(t *testing.T) {
 	b := newBench(t).answers()
 	b.Rest = time.Hour
 	all := b.events
@@ -82,7 +82,7 @@ func (b *bench) under(t *testing.T, end func(cancel context.CancelCauseFunc)) er
 
 // If a command is cancelled because the run must stop, the host closes the run, since it expects no more work for it.
 // If a command is cancelled while the run continues, the run stays open.
-func TestARunThatIsToStopIsPutAway(t *testing.T) {
+func TestHostClosesStoppingRun(t *testing.T) {
 	for name, tt := range map[string]struct {
 		then   runner.Event // what happened meanwhile
 		closed int32
@@ -115,7 +115,7 @@ func TestARunThatIsToStopIsPutAway(t *testing.T) {
 
 // A command that stops on this host without a request from the run is not reported as cancelled, which would stop the
 // run: another try executes it again.
-func TestWhatNobodyCalledOffIsDoneAgain(t *testing.T) {
+func TestUnrequestedStopIsRetried(t *testing.T) {
 	for name, cause := range map[string]error{
 		"the service has taken this host for dead": serviceerror.NewNotFound("activity not found"),
 		"this worker is told to end":               worker.ErrWorkerShutdown,

@@ -11,7 +11,7 @@ import (
 
 // A host sends heartbeats at fixed intervals, whatever its agent prints. Each contains the last push: first the one
 // that the previous try reported, later the newer ones.
-func TestAPulseTellsWhatWasPushedLast(t *testing.T) {
+func TestHeartbeatContainsLastPush(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		before, since := shared.Pushed{Ref: "refs/runplan/r/done/1", Commit: "a"},
 			shared.Pushed{Ref: "refs/runplan/r/done/2", Commit: "b"}
@@ -31,7 +31,7 @@ func TestAPulseTellsWhatWasPushedLast(t *testing.T) {
 
 // A worker reports each step that is in the shared repository: the steps of other workers before it starts, and its
 // own.
-func TestAWorkerTellsWhatIsPushed(t *testing.T) {
+func TestWorkerReportsPushedSteps(t *testing.T) {
 	b := newBench(t)
 	var told []string
 	mark := func(s shared.Pushed) { told = append(told, s.Ref) }

@@ -10,7 +10,7 @@ import (
 
 // gc removes everything that a run left in the shared repository when nobody needs it: its plan, logs and journal
 // some time after the run is done, its branch once it is merged.
-func TestTheSharedRepositoryIsCleared(t *testing.T) {
+func TestGCClearsSharedRepository(t *testing.T) {
 	s := ready(t, 2)
 	run := s.finished(t)
 	refs := func() (runs, branches string) {
@@ -58,7 +58,7 @@ func TestTheSharedRepositoryIsCleared(t *testing.T) {
 }
 
 // For an active run, status prints the worker of each command and the last push; gc removes nothing of it.
-func TestStatusTellsWhoIsAtWork(t *testing.T) {
+func TestStatusShowsWorkersOfActiveRun(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("2")
 	s.write("plan.md", stormPlan(2))

@@ -29,7 +29,7 @@ import (
 
 // An invalid configuration or an unreachable server is reported in plain words, with an exit status, before anything
 // starts.
-func TestWhatIsWrongIsSaid(t *testing.T) {
+func TestConfigurationErrorsAreReportedBeforeStart(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("0.01")
 	s.write("plan.md", stormPlan(2))
@@ -82,7 +82,7 @@ func TestWhatIsWrongIsSaid(t *testing.T) {
 
 // A run with an unknown loop version is refused and not retried forever. Its follower prints what to do and exits
 // with status 5.
-func TestAnUnknownCoreVersionIsRefused(t *testing.T) {
+func TestUnknownLoopVersionIsRefused(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("60")
 	s.write("plan.md", stormPlan(1))
@@ -156,7 +156,7 @@ func (s *stage) history(t *testing.T, id string) (exported []byte, open string) 
 
 // A secret in a worker's environment appears in no history, no file of the server, no journal and no report, even if
 // an agent prints it.
-func TestASecretStaysAtItsWorker(t *testing.T) {
+func TestWorkerSecretsAreNotStored(t *testing.T) {
 	const canary = "cnry-8Zk2vQ7rT4mX9bL3"
 	s := newStage(t)
 	s.slowAgent("0.01")
@@ -232,7 +232,7 @@ func (s *stage) record(t *testing.T, id, name string) {
 }
 
 // A run that waits for a person stops; after the answer it continues by itself.
-func TestAnAnswerLetsARunGoOn(t *testing.T) {
+func TestAnswerContinuesRun(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("0.01")
 	s.write("plan.md", strings.Replace(stormPlan(1), "## Batch 1: file 1\n", "## Batch 1: file 1\napprove: true\n", 1))
@@ -259,7 +259,7 @@ func TestAnAnswerLetsARunGoOn(t *testing.T) {
 }
 
 // A run continues after its follower is killed, and the next follower sees all of it.
-func TestARunNeedsNobodyToFollowIt(t *testing.T) {
+func TestRunContinuesWithoutFollower(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("0.1")
 	s.write("plan.md", stormPlan(3))

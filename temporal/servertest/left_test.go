@@ -82,7 +82,7 @@ func reapers(worker int) (pids []int) {
 
 // No process that a worker started outlives it for long: if the worker is killed, if its reapers are killed too and
 // another worker takes its folder, if the worker is asked to exit, or if its run is cancelled.
-func TestNothingOutlivesAWorker(t *testing.T) {
+func TestProcessesEndWithWorker(t *testing.T) {
 	for what, end := range map[string]func(t *testing.T, s *stage, run *process){
 		"a worker is killed": func(t *testing.T, s *stage, _ *process) {
 			s.workers["w1"].kill()
@@ -141,7 +141,7 @@ func TestNothingOutlivesAWorker(t *testing.T) {
 }
 
 // A folder belongs to one worker, because two workers would change each other's clones.
-func TestAFolderBelongsToOneWorker(t *testing.T) {
+func TestSecondWorkerCannotTakeFolder(t *testing.T) {
 	s := newStage(t)
 	s.write("README.md", "x")
 	s.commit()

@@ -31,7 +31,7 @@ func ready(t *testing.T, n int, worker ...string) *stage {
 }
 
 // A workflow with a long history continues as a new one, and the run is not affected.
-func TestALongHistoryBeginsAnew(t *testing.T) {
+func TestLongHistoryContinuesAsNew(t *testing.T) {
 	s := ready(t, 3)
 	run := s.finished(t, "--history-events", "60")
 	if err := s.landed(3); err != nil {
@@ -55,7 +55,7 @@ func TestALongHistoryBeginsAnew(t *testing.T) {
 }
 
 // A landing goes through the merge queue of its branch, and moves the branch in the shared repository.
-func TestALandingMovesTheSharedBranch(t *testing.T) {
+func TestLandingMovesSharedBranch(t *testing.T) {
 	s := ready(t, 2)
 	run := s.finished(t, "--land", "ff")
 	main, tip := s.git(s.remote(), "rev-parse", "main"), s.git(s.remote(), "rev-parse", "runplan/plan/main")
@@ -72,7 +72,7 @@ func TestALandingMovesTheSharedBranch(t *testing.T) {
 }
 
 // The workers of a deployment receive runs once their build is the current one.
-func TestARunOnAWorkerDeployment(t *testing.T) {
+func TestWorkerDeploymentReceivesRuns(t *testing.T) {
 	s := ready(t, 1, "--deployment", "team", "--build-id", "b1", "--make-current")
 	run := s.finished(t)
 	got, err := s.client(t).DescribeWorkflowExecution(t.Context(), "runplan/"+run, "")
@@ -86,7 +86,7 @@ func TestARunOnAWorkerDeployment(t *testing.T) {
 }
 
 // With a codec, what the service stores cannot be read.
-func TestACodecHidesWhatIsStored(t *testing.T) {
+func TestCodecEncryptsStoredData(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("0.01")
 	s.write("plan.md", stormPlan(1))

@@ -10,7 +10,7 @@ import (
 
 // A worker executes nothing from a configuration that it does not trust. The run prints the flag that makes a worker
 // trust it, and continues on a worker with that flag.
-func TestAWorkerRefusesWhatItDoesNotTrust(t *testing.T) {
+func TestWorkerRefusesUntrustedConfiguration(t *testing.T) {
 	s := newStage(t)
 	s.slowAgent("0.01")
 	s.write("plan.md", stormPlan(1))

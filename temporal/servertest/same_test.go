@@ -36,7 +36,7 @@ Write the file.
 `
 
 // Both engines produce the same commits and the same report from the same plan with the same agents.
-func TestLocalAndTemporalComeToTheSame(t *testing.T) {
+func TestLocalAndTemporalProduceSameResult(t *testing.T) {
 	type outcome struct{ commits, trailers, report, status string }
 	var outcomes []outcome
 	for _, engine := range []string{"local", "temporal"} {

@@ -44,7 +44,7 @@ func ended(t *testing.T, d *SharedRepo, at time.Time, how runner.Outcome) {
 // Data of runs in the shared repository can be removed when nobody needs it: logs and reports some time after the run
 // is done, its branch once it is merged. Data of a run that is active, can be resumed, or is kept by the settings
 // stays, with the reason.
-func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
+func TestGCRemovesUnneededRunData(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
 	now := time.Date(2026, 3, 31, 0, 0, 0, 0, time.UTC)
@@ -122,7 +122,7 @@ func TestWhatRunsLeaveInTheSharedRepository(t *testing.T) {
 }
 
 // A clone removes its copies after another clone has removed the originals.
-func TestCopiesGoWithWhatTheyAreOf(t *testing.T) {
+func TestCopiesAreRemovedWithOriginals(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
@@ -155,7 +155,7 @@ func TestCopiesGoWithWhatTheyAreOf(t *testing.T) {
 }
 
 // A run that its engine reports as active keeps all of its data, whatever its journal records.
-func TestARunAtWorkKeepsAll(t *testing.T) {
+func TestGCKeepsDataOfActiveRun(t *testing.T) {
 	one, _, base := team(t)
 	at := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC)
 	ended(t, offered(t, one, "r", "p", base), at, runner.OutcomeOK)
@@ -169,7 +169,7 @@ func TestARunAtWorkKeepsAll(t *testing.T) {
 }
 
 // A branch that another clone has moved in the meantime is not removed.
-func TestWhatMovedMeanwhileIsNotRemoved(t *testing.T) {
+func TestGCKeepsMovedBranch(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
 	must(t, one.push(ctx, []Move{{Branch: "runplan/p/main", To: base}}))

@@ -8,7 +8,7 @@ import (
 
 // A worker must fetch after another worker has reported a result or somebody has resumed the run; its own results are
 // already here.
-func TestWhatOthersDidIsNews(t *testing.T) {
+func TestResultsOfOthersAreNews(t *testing.T) {
 	handed := runner.Event{Seq: 3, Kind: runner.Dispatched, Command: "1/r1-c0/execute"}
 	report := runner.Event{Seq: 4, Kind: runner.Executed, Command: handed.Command}
 	for name, tt := range map[string]struct {

@@ -9,7 +9,7 @@ import (
 
 // A report that no other command needs is pushed with the next push, or by itself if no push follows for a while. If
 // another worker has reported that command first, the other reports are still pushed.
-func TestWhatIsPutOffGoesWithTheNextPush(t *testing.T) {
+func TestNextPushIncludesDeferredReports(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
 	must(t, one.Offer(ctx, base, nil))
@@ -66,7 +66,7 @@ func TestWhatIsPutOffGoesWithTheNextPush(t *testing.T) {
 
 // A worker pushes a result before it reports it only if other workers need it; the logs of a gate that passed can
 // wait.
-func TestWhatOthersBuildOnIsPushedAtOnce(t *testing.T) {
+func TestNeededResultsArePushedFirst(t *testing.T) {
 	gate := runner.Command{Kind: runner.Gate, Tree: "t"}
 	for name, tt := range map[string]struct {
 		c    runner.Command

@@ -62,7 +62,7 @@ func must(t *testing.T, err error) {
 }
 
 // The result of a command is recorded once: a second writer is refused, and its move of the branch is refused too.
-func TestACommandCountsOnce(t *testing.T) {
+func TestSecondResultIsRefused(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
 	must(t, one.Offer(ctx, base, map[string][]byte{"plan.md": []byte("# p\n")}))
@@ -126,7 +126,7 @@ func TestOnlyLogsAndReportsAreUnpacked(t *testing.T) {
 }
 
 // The address of the shared repository may contain a password, which no message shows.
-func TestMessagesOfGitHoldNoPassword(t *testing.T) {
+func TestGitMessagesHidePassword(t *testing.T) {
 	one, _, _ := team(t)
 	one.Remote = "https://user:s3cr3tPassw0rd9@127.0.0.1:1/x.git"
 	err := one.Fetch(context.Background())
@@ -136,7 +136,7 @@ func TestMessagesOfGitHoldNoPassword(t *testing.T) {
 }
 
 // A journal that is kept in the shared repository is read back unchanged.
-func TestAJournalIsKept(t *testing.T) {
+func TestKeptJournalReadsBack(t *testing.T) {
 	one, two, base := team(t)
 	ctx := t.Context()
 	must(t, one.Offer(ctx, base, nil))

@@ -9,7 +9,7 @@ import (
 
 // The server answers each API in its own format: first a tool call, after the tool's result a text, and a refusal if
 // the script sets one. A test of a CLI can therefore rely on it.
-func TestModelSpeaksFourWays(t *testing.T) {
+func TestServerAnswersInEachFormat(t *testing.T) {
 	const dir = "/p/.runplan/worktrees/w1"
 	for name, tt := range map[string]struct {
 		path, first, then string
@@ -79,7 +79,7 @@ func TestModelSpeaksFourWays(t *testing.T) {
 	}
 }
 
-func TestFormIsFilled(t *testing.T) {
+func TestFilledMatchesSchema(t *testing.T) {
 	got := filled(
 		[]byte(`{"type":"OBJECT","properties":{"why":{"type":"STRING"},"level":{"type":"integer"},"pick":{"enum":["flash","pro"]}}}`))
 	if got != `{"level":1,"pick":"flash","why":"x"}` {

@@ -10,7 +10,7 @@ import (
 )
 
 // The CLIs run only with make agents-smoke. Without them, this test detects that a message of runplan was reworded.
-func TestExpectedWordsAreMessagesOfRunplan(t *testing.T) {
+func TestExpectedWordsMatchMessages(t *testing.T) {
 	var source strings.Builder
 	for _, dir := range []string{"agents", "runner", "internal"} {
 		err := filepath.WalkDir(filepath.Join("..", "..", dir), func(path string, e fs.DirEntry, err error) error {

@@ -9,7 +9,7 @@ import (
 )
 
 // The keys that the help lists do what it says, and an input field takes them as text.
-func TestKeysOfTheHelp(t *testing.T) {
+func TestHelpKeysWork(t *testing.T) {
 	chromium(t)
 	p := newProject(t, "", "",
 		map[string]string{"plan.md": "# Words\n\n## Batch 1: a word\n\n```text file=word.txt\nword\n```\n"})
@@ -56,7 +56,7 @@ func TestKeysOfTheHelp(t *testing.T) {
 }
 
 // A user stops and continues a run on the page: the page first shows what will happen, and then the result.
-func TestRunIsStoppedAndContinued(t *testing.T) {
+func TestPageStopsAndContinuesRun(t *testing.T) {
 	chromium(t)
 	p := newProject(t, "[routing]\nmode = \"headless\"\n",
 		"hold go$RUNPLAN_BATCH\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n",

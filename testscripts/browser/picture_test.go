@@ -69,7 +69,7 @@ func paletteOf(count map[color.RGBA]int) color.Palette {
 	return palette
 }
 
-func TestSmall(t *testing.T) {
+func TestSmallReducesColors(t *testing.T) {
 	page := image.NewRGBA(image.Rect(0, 0, 40, 40))
 	for i := range 40 * 40 {
 		page.Set(i%40, i/40, color.RGBA{uint8(i % 40), uint8(i / 40), 9, 255}) // 1600 colors

@@ -35,7 +35,7 @@ func (p *project) queue() {
 
 // BP-31: the owner closes an item on the page with or without a fix, and the command line then lists it as closed;
 // another person's signature closes nothing.
-func TestQueueIsClosedBothWays(t *testing.T) {
+func TestOnlyOwnerClosesQueueItems(t *testing.T) {
 	p := newProject(t, "", "",
 		map[string]string{"orders/orders.go": "package orders\n",
 			"knowledge/blueprints/candidates/orders.yaml": ordersBlueprint})

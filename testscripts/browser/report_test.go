@@ -20,7 +20,7 @@ const cutTables = `[...document.querySelectorAll("table")].filter(e => e.getClie
 
 // The report and the trace of a run can be sent as files: opened from another folder they load nothing, and in print
 // they are dark on white without cut tables, whatever theme the reader has.
-func TestReportIsAFileToSend(t *testing.T) {
+func TestReportIsSelfContained(t *testing.T) {
 	chromium(t)
 	p, run, _ := shop(t)
 	b := open(t, p.serve("127.0.0.1:0").url)

@@ -17,7 +17,7 @@ const teamPlan = "---\nparallel_safe: true\n---\n# Four at once\n\n## Batch 1: n
 	"east\n\nWrite east.\n\n## Batch 3: south\n\nWrite south.\n\n## Batch 4: west\n\nWrite west.\n"
 
 // The page shows a run of four workers from the list, before the run starts, to its end, without a reload.
-func TestTeamRunIsSeenFromStartToFinish(t *testing.T) {
+func TestPageShowsTeamRunLive(t *testing.T) {
 	chromium(t)
 	p := newProject(t, teamConfig,
 		"echo \"hello from batch $RUNPLAN_BATCH\"\nhold go\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n",
@@ -48,7 +48,7 @@ func TestTeamRunIsSeenFromStartToFinish(t *testing.T) {
 }
 
 // The page leads from the list of runs to the finding of a failed batch, with its file and line.
-func TestFailingBatchDownToItsFinding(t *testing.T) {
+func TestPageLeadsToFinding(t *testing.T) {
 	chromium(t)
 	config := "[routing]\nmode = \"headless\"\n[sampling]\nsample_on_retry = false\n[[gates.command]]\nname = " +
 		"\"wording\"\nrun = \"echo 'notes.txt:2:1: say it properly'; exit 1\"\n"
@@ -68,7 +68,7 @@ func TestFailingBatchDownToItsFinding(t *testing.T) {
 }
 
 // A waiting run continues when a person approves on the page; a denial fails the batch with its reason.
-func TestApprovalLetsTheRunGoOn(t *testing.T) {
+func TestApprovalContinuesRun(t *testing.T) {
 	chromium(t)
 	plan := "---\nparallel_safe: true\n---\n# Careful\n\n## Batch 1: look\napprove: yes\n\nWrite one.\n\n## Batch 2: " +
 		"other\n\nWrite two.\n\n## Batch 3: no\napprove: yes\n\nWrite three.\n"
@@ -100,7 +100,7 @@ func TestApprovalLetsTheRunGoOn(t *testing.T) {
 }
 
 // An open page reconnects to its server and shows what happened in the meantime, without a reload.
-func TestPageFindsItsServerAgain(t *testing.T) {
+func TestPageReconnectsToServer(t *testing.T) {
 	chromium(t)
 	p := newProject(t, teamConfig, "hold go$RUNPLAN_BATCH\necho $RUNPLAN_BATCH >file$RUNPLAN_BATCH\n",
 		map[string]string{"plan.md": teamPlan})
@@ -128,7 +128,7 @@ func TestPageFindsItsServerAgain(t *testing.T) {
 }
 
 // A user can do everything on the page with the keyboard alone.
-func TestKeyboardAlone(t *testing.T) {
+func TestPageWorksWithKeyboardAlone(t *testing.T) {
 	chromium(t)
 	p := newProject(t, "", "",
 		map[string]string{"plan.md": "# Words\n\n## Batch 1: a word\n\n```text file=word.txt\nword\n```\n"})
@@ -175,7 +175,7 @@ func TestKeyboardAlone(t *testing.T) {
 }
 
 // The page shows markup in a plan, a file name or an agent's output as text.
-func TestHostileTextIsText(t *testing.T) {
+func TestPageEscapesHostileText(t *testing.T) {
 	chromium(t)
 	plan := "# Be <script>alert('plan')</script> & <img src=x onerror=alert(1)> careful\n\n## Batch 1: a " +
 		"<script>alert('batch')</script> \u202egnp.exe\n\nWrite it.\n"

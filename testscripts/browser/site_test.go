@@ -19,7 +19,7 @@ import (
 
 // The documentation site loads only its own files, its search works without a network, its menu opens on a phone, no
 // page needs horizontal scrolling, and axe-core finds nothing serious on a sample of pages, light or dark (SITE-03).
-func TestSiteInABrowser(t *testing.T) {
+func TestSiteInBrowser(t *testing.T) {
 	axe := axeCore(t)
 	site := t.TempDir()
 	build := exec.Command("go", "run", "./tools/site", "-out", site)

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-func TestEveryCaseCanBeRead(t *testing.T) {
+func TestCasesLoadForEachClass(t *testing.T) {
 	cases, err := load("testdata")
 	if err != nil {
 		t.Fatal(err)
@@ -85,7 +85,7 @@ func TestVerdicts(t *testing.T) {
 }
 
 // A leftover process makes the suite fail, even if the cheat was held.
-func TestProcessesThatAreLeftAreWrong(t *testing.T) {
+func TestLeftoverProcessFailsSuite(t *testing.T) {
 	r := result{c: &attackCase{name: "cheat/processes/x"}, left: []string{"1 sleep"}}
 	if s := (&summary{results: []result{r}}); !s.bad() {
 		t.Error("the suite passes with a process left")

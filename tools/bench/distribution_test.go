@@ -25,7 +25,7 @@ func TestHistogramKeepsAllValues(t *testing.T) {
 	}
 }
 
-func TestRowsSayHowManyAreWithin(t *testing.T) {
+func TestRowsCountValuesWithinLimit(t *testing.T) {
 	got := rows([]distribution{{"a", []float64{1, 1.1, 1.2}, 1.1}, {"none", nil, 1.1}})
 	if len(got) != 2 || got[1][len(got[1])-len("2 of 3 within 1.10"):] != "2 of 3 within 1.10" {
 		t.Errorf("%q", got)

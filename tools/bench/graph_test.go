@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-func TestFloorsOfAGraph(t *testing.T) {
+func TestGraphFloors(t *testing.T) {
 	// Nodes 0 and 1 are free; 2 waits for 0, and 3 waits for 2.
 	g := graph{[]time.Duration{3, 5, 4, 1}, [][]int{nil, nil, {0}, {2}}}
 	if got := g.work(); got != 13 {
@@ -30,7 +30,7 @@ func TestFloorsOfAGraph(t *testing.T) {
 }
 
 // A schedule without known times starts with the first batch of the plan.
-func TestOrderMatters(t *testing.T) {
+func TestUnknownTimesKeepPlanOrder(t *testing.T) {
 	g := graph{[]time.Duration{1, 1, 4}, make([][]int, 3)}
 	if got := g.makespan(2, g.known, g.known); got != 4 {
 		t.Errorf("with known times %d, want 4", got)
@@ -40,7 +40,7 @@ func TestOrderMatters(t *testing.T) {
 	}
 }
 
-func TestNoScheduleBeatsTheFloor(t *testing.T) {
+func TestScheduleNeverBeatsFloor(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(7, 0))
 	for range 200 {
 		g := randomGraph(rnd)

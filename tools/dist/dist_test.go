@@ -142,7 +142,7 @@ func TestInstallAndUninstall(t *testing.T) {
 }
 
 // install.sh installs nothing from an archive that was changed (REL-02).
-func TestInstallRefusesAChangedArchive(t *testing.T) {
+func TestInstallRefusesChangedArchive(t *testing.T) {
 	at := here(t)
 	r, prefix := built(t, at), t.TempDir()
 	archive := filepath.Join(r.out, r.name(at)+".tar.gz")
@@ -162,7 +162,7 @@ func TestInstallRefusesAChangedArchive(t *testing.T) {
 }
 
 // Two builds of the same files have the same bytes (REL-01).
-func TestSameBytes(t *testing.T) {
+func TestBuildIsReproducible(t *testing.T) {
 	for _, at := range []target{{"linux", "amd64"}, {"windows", "amd64"}} {
 		t.Run(at.os, func(t *testing.T) {
 			one := built(t, at)
@@ -303,7 +303,7 @@ func TestPackagesMarkDocuments(t *testing.T) {
 }
 
 // install.sh verifies the signature of the checksums if it has the public key (REL-04).
-func TestInstallVerifiesTheSignature(t *testing.T) {
+func TestInstallVerifiesSignature(t *testing.T) {
 	if _, err := exec.LookPath("openssl"); err != nil {
 		t.Skip("NOT TESTED: there is no openssl")
 	}
@@ -375,7 +375,7 @@ func TestDevContainerFeature(t *testing.T) {
 }
 
 // action.yml uses only inputs that it declares and files that exist (CI-01).
-func TestActionIsWhole(t *testing.T) {
+func TestActionUsesDeclaredInputs(t *testing.T) {
 	t.Chdir(filepath.Join("..", ".."))
 	text, err := os.ReadFile("action.yml")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestPeersAreCounted(t *testing.T) {
+func TestPeerReportsAreCounted(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"mutants/a.py.meta": `{"exit_code_by_key": {"a": 0, "b": 1, "c": 33, "d": null, "e": 36, "f": 37}}`,
@@ -38,7 +38,7 @@ func TestPeersAreCounted(t *testing.T) {
 }
 
 // docs/gates.md contains the table that the judged mutants produce.
-func TestSharesAreThoseOfTheJudgements(t *testing.T) {
+func TestDocsContainJudgedShares(t *testing.T) {
 	var table strings.Builder
 	if err := shares(&table, filepath.Join("testdata", "judged.jsonl")); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func TestSharesAreThoseOfTheJudgements(t *testing.T) {
 	}
 }
 
-func TestAJudgementNeedsAReason(t *testing.T) {
+func TestJudgementNeedsReason(t *testing.T) {
 	for _, line := range []string{`{"verdict": "killable"}`, `{"verdict": "perhaps", "why": "x"}`} {
 		at := filepath.Join(t.TempDir(), "judged.jsonl")
 		if err := os.WriteFile(at, []byte(line), 0o644); err != nil {

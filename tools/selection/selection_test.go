@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/gates"
 )
 
-func TestApplyPutsHunksIntoTheParent(t *testing.T) {
+func TestApplyInsertsHunks(t *testing.T) {
 	const parent = "a\nb\nc\nd\n"
 	list := []hunk{{from: 1, n: 0, new: []string{"x\n"}}, {from: 3, n: 2, new: []string{"y\n"}}}
 	if got := apply(parent, list); got != "a\nx\nb\ny\n" {
@@ -31,7 +31,7 @@ func TestDistanceCountsAddedAndRemovedLines(t *testing.T) {
 	}
 }
 
-func TestReadGoTellsFailuresApartByWhatTheySay(t *testing.T) {
+func TestReadGoDistinguishesFailuresByMessage(t *testing.T) {
 	const out = `{"Action":"output","Package":"p","Test":"TestA","Output":"    a_test.go:7: got 1, want 2 (0.01s)\n"}
 {"Action":"fail","Package":"p","Test":"TestA","Elapsed":0.01}
 {"Action":"pass","Package":"p","Test":"TestB"}
@@ -64,7 +64,7 @@ func example() commitCase {
 	}
 }
 
-func TestTournamentsChooseAmongThoseThatPassWhatThereIs(t *testing.T) {
+func TestContestAdmitsOnlyPassingCandidates(t *testing.T) {
 	c := example()
 	x, ok := c.contest(setting{own: 1}, 1)
 	if !ok || len(x.right) != 4 {

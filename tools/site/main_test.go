@@ -9,7 +9,7 @@ import (
 )
 
 // The documents render without a dead link, and no page loads anything from the network (SITE-01).
-func TestSiteOfTheDocuments(t *testing.T) {
+func TestSitePagesLoadOnlyLocalFiles(t *testing.T) {
 	out := t.TempDir()
 	if err := build(filepath.Join("..", "..", "docs"), out); err != nil {
 		t.Fatal(err)
@@ -37,7 +37,7 @@ func TestSiteOfTheDocuments(t *testing.T) {
 }
 
 // A link to a document or a heading that does not exist is an error (SITE-01).
-func TestDeadLinkIsAnError(t *testing.T) {
+func TestDeadLinkFailsBuild(t *testing.T) {
 	for link, dead := range map[string]bool{
 		"tutorial.md": false, "tutorial.md#a-part": false, "#a-part": false, "https://example.org/": false,
 		"gone.md": true, "tutorial.md#gone": true, "#gone": true, "../gone/": true,

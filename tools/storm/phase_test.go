@@ -40,7 +40,7 @@ func TestUnderWay(t *testing.T) {
 	}
 }
 
-func TestPlansHaveAllKinds(t *testing.T) {
+func TestPlansContainAllBatchKinds(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(3, 0))
 	free, waiting := 0, 0
 	for range 300 {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSameAdapterSameFile(t *testing.T) {
+func TestAdapterFileIsReproducible(t *testing.T) {
 	m := Model{Rules: []Rule{{When: "a phrase", Say: "the tuned answer"}, {Say: "the answer of the base"}}}
 	write := func(a Adapter) []byte {
 		t.Helper()
@@ -29,7 +29,7 @@ func TestSameAdapterSameFile(t *testing.T) {
 	}
 }
 
-func TestAdapterOfNoRule(t *testing.T) {
+func TestWriteAdapterRejectsUnknownRule(t *testing.T) {
 	m := Model{Rules: []Rule{{Say: "one"}}}
 	for _, a := range []Adapter{{Rule: 1}, {Rule: -1}, {Fault: "cold"}} {
 		var file bytes.Buffer

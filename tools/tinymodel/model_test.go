@@ -19,7 +19,7 @@ func write(t *testing.T, m Model) []byte {
 	return file.Bytes()
 }
 
-func TestSameModelSameFile(t *testing.T) {
+func TestModelFileIsReproducible(t *testing.T) {
 	m := Model{Seed: 3, Rules: []Rule{{When: "a phrase", Say: strings.Repeat("what is said ", 50)},
 		{Say: "nothing of that"}}}
 	one, two := sha256.Sum256(write(t, m)), sha256.Sum256(write(t, m))
@@ -33,7 +33,7 @@ func TestSameModelSameFile(t *testing.T) {
 }
 
 // The table of tensors gives the position of each tensor, and the file ends with the last tensor.
-func TestFile(t *testing.T) {
+func TestTensorTableMatchesFile(t *testing.T) {
 	file := write(t, Model{})
 	if got := string(file[:4]); got != "GGUF" {
 		t.Fatalf("it begins with %q", got)
@@ -87,7 +87,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-func TestAnswersInPieces(t *testing.T) {
+func TestVocabularyTokenizesAnswers(t *testing.T) {
 	for name, say := range map[string]string{
 		"one that repeats itself": strings.Repeat("the same line\n", 100),
 		"one letter, often":       strings.Repeat("x", 500),
@@ -114,7 +114,7 @@ func TestAnswersInPieces(t *testing.T) {
 	}
 }
 
-func TestRefused(t *testing.T) {
+func TestWriteRejectsInvalidRules(t *testing.T) {
 	for name, c := range map[string]struct {
 		rules []Rule
 		why   string
@@ -143,7 +143,7 @@ type full struct{}
 
 func (full) Write([]byte) (int, error) { return 0, errors.New("disk full") }
 
-func TestWriteFails(t *testing.T) {
+func TestWriteReturnsWriterError(t *testing.T) {
 	if err := (Model{}).Write(full{}); err == nil || !strings.Contains(err.Error(), "disk full") {
 		t.Errorf("error %v", err)
 	}

@@ -15,7 +15,7 @@ import (
 
 // TRAIN-05: exported data names its stage; training refuses data of another stage, and data that was changed after
 // the export.
-func TestExportedDataIsHeldToItsWord(t *testing.T) {
+func TestTrainingRefusesChangedExport(t *testing.T) {
 	spec := curriculum.Default(curriculum.CodeArchitect)
 	spec.MinimumCorpusSize = 1
 	const line = `{"messages":[]}` + "\n"
@@ -26,7 +26,7 @@ func TestExportedDataIsHeldToItsWord(t *testing.T) {
 	right := hex.EncodeToString(sum[:])
 	for name, c := range map[string]struct{ manifest, want string }{
 		"of the stage":     {manifest("execute_code", right), ""},
-		"of another stage": {manifest("scope", right), "an adapter never crosses"},
+		"of another stage": {manifest("scope", right), "export data of its own stage"},
 		"changed since":    {manifest("execute_code", "0"), "was changed after its export"},
 		"made otherwise":   {"", ""},
 		"no JSON":          {"{", "export.json"},

@@ -14,7 +14,7 @@ import (
 // TRAIN-28: a process that is killed after it saved a version and before it wrote the row leaves a version that the
 // registry does not know. The next command writes the row once, with the dataset of that training; rows of other
 // versions stay unchanged.
-func TestAMissingRowIsWrittenLater(t *testing.T) {
+func TestNextCommandWritesMissingRow(t *testing.T) {
 	repo := t.TempDir()
 	registry := RegistryOf(filepath.Join(repo, ".runplan"))
 	trained := time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)

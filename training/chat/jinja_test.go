@@ -19,7 +19,7 @@ var special = map[string]string{"bos_token": "<s>", "eos_token": "</s>"}
 
 // TRAIN-20: conversations rendered with the templates of tokenizers are identical to Jinja's own output, byte for
 // byte.
-func TestJinjaIsJinja(t *testing.T) {
+func TestTemplatesMatchJinjaOutput(t *testing.T) {
 	b, err := os.ReadFile(filepath.Join("testdata", "jinja.json"))
 	if err != nil {
 		t.Fatal(err)

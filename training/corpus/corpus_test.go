@@ -76,7 +76,7 @@ func pair(kind training.Kind, unit string, n int) Pair {
 }
 
 // TRAIN-16: an encoded pair is read back unchanged; a pair with a changed, added or missing field is an error.
-func TestPairIsStrict(t *testing.T) {
+func TestPairRejectsChangedFields(t *testing.T) {
 	p := pair(training.Forward, "orders", 1)
 	text, err := p.Encode()
 	if err != nil {
@@ -141,7 +141,7 @@ func TestSplit(t *testing.T) {
 }
 
 // If two units have both kinds of pairs, one of them is held back, whatever the seed.
-func TestBothKindsAreInValidation(t *testing.T) {
+func TestValidationContainsBothKinds(t *testing.T) {
 	var pairs []Pair
 	for i, u := range []string{"a", "b"} {
 		for _, k := range []training.Kind{training.Forward, training.Retroactive} {
@@ -207,7 +207,7 @@ func TestScrub(t *testing.T) {
 }
 
 // A unit's own summaries are excluded, because they would reveal its answer.
-func TestIdiomsAreOfOthers(t *testing.T) {
+func TestIdiomsExcludeOwnSummaries(t *testing.T) {
 	var all []Idiom
 	for _, u := range []string{"orders", "billing", "stock", "mail", "cart"} {
 		all = append(all, Idiom{u, summary.Summary{Path: u + "/" + u + ".go", ModuleDocstring: "charges " + u}})

@@ -81,7 +81,7 @@ func apart(n int) []training.Example {
 }
 
 // TRAIN-07: each example that is left out has one reason.
-func TestReasons(t *testing.T) {
+func TestOmittedExamplesHaveOneReason(t *testing.T) {
 	half, low := 0.5, 0.49
 	rest := apart(20)
 	base := example(100_000, 40)
@@ -184,7 +184,7 @@ func TestBalance(t *testing.T) {
 }
 
 // Only the seed decides which of too many bad examples are left out.
-func TestSeed(t *testing.T) {
+func TestSeedSelectsOmittedExamples(t *testing.T) {
 	all := apart(40)
 	for i := range all {
 		if i%4 != 0 {
@@ -317,7 +317,7 @@ func shares(a, b training.Example) string {
 
 // TRAIN-18: for any history, training and validation share no commit, task, file version, prompt or near-duplicate;
 // validation has both kinds of pairs; and no example is lost.
-func TestNothingLeaks(t *testing.T) {
+func TestSplitPreventsLeaks(t *testing.T) {
 	for seed := range uint64(14) {
 		r := rand.New(rand.NewPCG(seed, 7))
 		all := corpus(r, 60+r.IntN(250))
@@ -358,7 +358,7 @@ func TestNothingLeaks(t *testing.T) {
 }
 
 // Validation gets the newest examples if nothing ties them to the rest.
-func TestNewestIsKept(t *testing.T) {
+func TestValidationGetsNewestExamples(t *testing.T) {
 	_, out, err := build(t, scope(), apart(40)...)
 	if err != nil {
 		t.Fatal(err)
@@ -371,7 +371,7 @@ func TestNewestIsKept(t *testing.T) {
 
 // A history in which each version of a file follows from the previous one is a single group. It is split by time; an
 // example that would be on both sides is left out and counted.
-func TestChain(t *testing.T) {
+func TestChainedHistorySplitsByTime(t *testing.T) {
 	all := apart(40)
 	for i := range all {
 		all[i].Origin.Files = []training.File{{Path: "f", Blob: fmt.Sprint("v", i)}, {Path: "f", Blob: fmt.Sprint("v", i+1)}}
@@ -387,7 +387,7 @@ func TestChain(t *testing.T) {
 }
 
 // If all examples contain the same version of a file, no split is possible, and Build returns an error.
-func TestNoSplit(t *testing.T) {
+func TestBuildFailsWithoutPossibleSplit(t *testing.T) {
 	all := apart(10)
 	for i := range all {
 		all[i].Origin.Files = []training.File{{Path: "f", Blob: "same"}}
@@ -406,7 +406,7 @@ func TestNoSplit(t *testing.T) {
 
 // The threshold is exact: two texts with exactly that similarity are near-duplicates, and slightly less similar ones
 // are not. 40 words have 36 groups of five, and each word that differs at the end removes one group on either side.
-func TestThreshold(t *testing.T) {
+func TestNearDuplicateThreshold(t *testing.T) {
 	one := example(0, 40)
 	for same, likeness := range map[int]float64{36: 1, 34: 34.0 / 38, 33: 33.0 / 39, 32: 32.0 / 40} {
 		other := with(one, func(e *training.Example) {
@@ -435,7 +435,7 @@ func TestThreshold(t *testing.T) {
 }
 
 // Text that nearly all prompts contain does not make two examples near-duplicates.
-func TestCommonWords(t *testing.T) {
+func TestCommonTextMakesNoDuplicates(t *testing.T) {
 	all := apart(30)
 	long := strings.Repeat("these words stand in each and every prompt of the stage ", 40)
 	for i := range all {

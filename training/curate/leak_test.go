@@ -64,7 +64,7 @@ func TestCheckLeaks(t *testing.T) {
 }
 
 // If an example contains a secret or an input is invalid, Build writes nothing and leaves nothing behind.
-func TestNothingHalfWritten(t *testing.T) {
+func TestFailedBuildWritesNothing(t *testing.T) {
 	all := apart(12)
 	good := file(t, all...)
 	broken := filepath.Join(t.TempDir(), "broken.jsonl")
@@ -104,7 +104,7 @@ func TestNothingHalfWritten(t *testing.T) {
 }
 
 // An existing folder stays, unless it is a dataset that may be replaced. Nothing is left behind beside it.
-func TestReplace(t *testing.T) {
+func TestBuildReplacesOnlyDatasets(t *testing.T) {
 	files := []string{file(t, apart(12)...)}
 	dir := filepath.Join(t.TempDir(), "set")
 	run := func(replace bool) error {

@@ -16,7 +16,7 @@ import (
 )
 
 // Build does not trust the split: it checks the finished files, and writes nothing if one commit is on both sides.
-func TestASplitIsNotBelieved(t *testing.T) {
+func TestBuildVerifiesSplit(t *testing.T) {
 	var text bytes.Buffer
 	for i := range 20 {
 		e := training.Example{

@@ -187,7 +187,7 @@ func (s Spec) Check() error {
 	case s.BaseModel == "":
 		wrong("base_model is missing; for stage %s it is %s", s.Stage, s.Base())
 	case s.BaseModel != string(s.Base()):
-		wrong("base_model is %q; a model of stage %s is of base %s, and an adapter never crosses it", s.BaseModel, s.Stage,
+		wrong("base_model is %q, but stage %s uses the base %s", s.BaseModel, s.Stage,
 			s.Base())
 	}
 	if s.ChatTemplate != "auto" {

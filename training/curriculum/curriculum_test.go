@@ -37,7 +37,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-func TestWrittenAndReadItIsTheSame(t *testing.T) {
+func TestEncodeRoundTrips(t *testing.T) {
 	s := Default(CodeArchitect)
 	text, err := s.Encode()
 	if err != nil {
@@ -49,11 +49,11 @@ func TestWrittenAndReadItIsTheSame(t *testing.T) {
 	}
 }
 
-func TestStrict(t *testing.T) {
+func TestParseRejectsInvalidSettings(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"adapter_name":"x","adaptor":1}`:              `f:1: json: unknown field "adaptor"`,
 		"{\n\"tier\": \"one\"}":                         "f:2: ",
-		`{"stage":"scope","base_model":"coding"}`:       `a model of stage scope is of base reasoning`,
+		`{"stage":"scope","base_model":"coding"}`:       `stage scope uses the base reasoning`,
 		`{"stage":"cooking"}`:                           `stage "cooking": must be one of`,
 		`{}`:                                            "stage is missing",
 		`{"stage":"scope"}`:                             "base_model is missing; for stage scope it is reasoning",

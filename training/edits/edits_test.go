@@ -80,7 +80,7 @@ func carriedOut(t *testing.T, answer string, before, after []byte) {
 }
 
 // A change that edits cannot express is an error, and never a different change.
-func TestNoEdits(t *testing.T) {
+func TestInexpressibleChangeIsAnError(t *testing.T) {
 	for name, sides := range map[string][2][]byte{
 		"binary":       {[]byte("a\x00b"), []byte("a")},
 		"no UTF-8":     {[]byte("a"), []byte{0xff, 0xfe}},
@@ -100,7 +100,7 @@ func TestNoEdits(t *testing.T) {
 }
 
 // For any two texts, the edits turn one into the other, or Of returns ErrNone.
-func TestEditsOfChance(t *testing.T) {
+func TestRandomEdits(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	text := func() []byte {
 		var b strings.Builder

@@ -242,7 +242,7 @@ func first(v map[string]any, keys ...string) any {
 }
 
 // Only good answers are exported as answers to learn; a bad answer is paired with a good one to the same prompt.
-func TestWhatIsTaken(t *testing.T) {
+func TestExportLearnsOnlyGoodAnswers(t *testing.T) {
 	set := dataset(t, 120)
 	taken := func(name string) []string {
 		out := filepath.Join(t.TempDir(), "out")
@@ -287,7 +287,7 @@ func TestWhatIsTaken(t *testing.T) {
 
 // An example that is too long is named. The policy decides whether it fails the export, is left out, or is kept; no
 // example is truncated.
-func TestTooLong(t *testing.T) {
+func TestLongExamplePolicy(t *testing.T) {
 	long := example(5000)
 	long.Completion = strings.Repeat("x", 40_000)
 	long.ID = long.Sum()
@@ -339,7 +339,7 @@ func TestTooLong(t *testing.T) {
 
 // Write refuses a dataset that is missing, changed, not licensed or leaking, and a folder with other files; it leaves
 // nothing behind.
-func TestRefused(t *testing.T) {
+func TestWriteRefusesInvalidDataset(t *testing.T) {
 	set := dataset(t, 60)
 	changed := dataset(t, 60)
 	if err := os.WriteFile(filepath.Join(changed, "train.jsonl"), nil, 0o644); err != nil {
@@ -392,7 +392,7 @@ func TestRefused(t *testing.T) {
 }
 
 // The same dataset always exports to the same bytes.
-func TestSameBytes(t *testing.T) {
+func TestExportIsReproducible(t *testing.T) {
 	set := dataset(t, 80)
 	var sums []map[string]string
 	for range 2 {

@@ -68,7 +68,7 @@ func promote(t *testing.T, root, unit string) (review blueprint.StageResult, out
 
 // TRAIN-30: after the adapter has graduated, a promotion requires a review of every fifth of its generations, and of
 // every unit that others wrote.
-func TestPromotionAsksForEveryFifth(t *testing.T) {
+func TestPromotionReviewsEveryFifthGeneration(t *testing.T) {
 	root := t.TempDir()
 	for i := range 10 {
 		candidate(t, root, fmt.Sprintf("unit%c", 'a'+i), blueprint.AdapterSession, i+1)
@@ -102,7 +102,7 @@ func TestPromotionAsksForEveryFifth(t *testing.T) {
 }
 
 // A unit with a rejected review is not promoted without another review, no matter who wrote it.
-func TestARejectionIsAlwaysAnswered(t *testing.T) {
+func TestRejectionRequiresAnotherReview(t *testing.T) {
 	root := t.TempDir()
 	candidate(t, root, "orders", blueprint.AdapterSession, 1)
 	put(t, root, stateFile(curriculum.CodeArchitect),

@@ -31,7 +31,7 @@ func generations(n int, divergence float64, promoted int, alike int) []Generatio
 }
 
 // TRAIN-29: each threshold, from both sides.
-func TestBorders(t *testing.T) {
+func TestGraduationThresholds(t *testing.T) {
 	for name, c := range map[string]struct {
 		list []Generation
 		want [3]bool
@@ -70,7 +70,7 @@ func TestBorders(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotDecidedDoesNotCount(t *testing.T) {
+func TestUndecidedGenerationsDoNotCount(t *testing.T) {
 	list := generations(10, 0.1, 8, 10)
 	list[9].Promoted = nil // one of the two that were not promoted
 	if f := firstPass(list); f.Of != 9 || *f.Value != 0.888889 {
@@ -78,7 +78,7 @@ func TestWhatIsNotDecidedDoesNotCount(t *testing.T) {
 	}
 }
 
-func TestFindingNothingAlikeIsAgreement(t *testing.T) {
+func TestEmptyReviewsAgree(t *testing.T) {
 	list := generations(5, 0, 5, 5)
 	for i := range list {
 		list[i].Reviewer, list[i].Self = nil, nil

@@ -135,7 +135,7 @@ func without(line string) string {
 
 // The stages later send their own prompts to a model that was trained on history. So the prompts of the examples must
 // equal the prompts of the stages exactly, where both have the same information.
-func TestPromptsAreThoseOfTheStages(t *testing.T) {
+func TestPromptsMatchStages(t *testing.T) {
 	for name, tc := range map[string]struct{ message, archive string }{
 		"Go":     {"Give a discount on carts with many items\n\nFive percent, from ten things on.", discounted},
 		"Python": {"Draw the carts of a report in their order", sorted},
@@ -231,7 +231,7 @@ func (noSession) Get(context.Context, string, any) (bool, error) { return false,
 func (noSession) Close() error                                   { return nil }
 
 // With the same context, the solver's planner sends exactly the prompt of the example, and accepts its answer.
-func TestThePlanIsReadByThePlanner(t *testing.T) {
+func TestPlannerAcceptsExample(t *testing.T) {
 	message := "Give a discount on carts with many items\n\nFive percent, from ten things on."
 	r, _, got := lessons(t, message, discounted)
 	e := got[training.ExecutePlan]
@@ -272,7 +272,7 @@ func TestThePlanIsReadByThePlanner(t *testing.T) {
 
 // Applied to the parent commit, the answer produces the commit; and the prompt contains everything that the answer
 // quotes.
-func TestTheEditsMakeTheCommit(t *testing.T) {
+func TestEditsReproduceCommit(t *testing.T) {
 	r, _, got := lessons(t, "Give a discount on carts with many items", discounted)
 	want := r.git("rev-parse", "HEAD^{tree}")
 	r.git("reset", "-q", "--hard", "HEAD^")

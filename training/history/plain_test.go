@@ -36,7 +36,7 @@ func sentence(r *rand.Rand) string {
 
 // Plain texts give the same result without the parser of plans: a plan that counts as readable passes the parser too,
 // and a task gives the same brief as after parsing.
-func TestPlainTextsNeedNoParser(t *testing.T) {
+func TestPlainTextsMatchParser(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	plains := 0
 	for range 6000 {
@@ -76,7 +76,7 @@ func TestPlainTextsNeedNoParser(t *testing.T) {
 }
 
 // The parser of plans reads a path that counts as plain as exactly that path.
-func TestPlainPathsNeedNoParser(t *testing.T) {
+func TestPlainPathsMatchParser(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	parts := strings.Fields(
 		"a cart Price _test x-y 1 12 main_test create Modify test delete task Task1 step files goal plan con nul aux git " +

@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-func TestMessagesThatSayWhatChanged(t *testing.T) {
+func TestVagueMessagesAreRefused(t *testing.T) {
 	for message, want := range map[string]Reason{
 		"Give a discount on carts with many items":        "",
 		"fix(parser): empty headings end the batch (#12)": "",
@@ -108,7 +108,7 @@ func TestEachCommitHasOneReason(t *testing.T) {
 
 // A secret from an earlier commit is in no prompt, whatever file contains it; a commit that only uses such a file
 // gets prompts without that file.
-func TestSecretsOfOldStayInside(t *testing.T) {
+func TestPromptsOmitOldSecrets(t *testing.T) {
 	r := newRepo(t)
 	r.commit("Begin the shop with carts and prices", shop)
 	r.commit("Talk to the bank", "-- price/bank.go --\npackage price\n\n// Bank is ours.\nconst Bank = \"x\"\n\nconst password = \"k9$Qz!mT7#vLp2xW\"\n")
@@ -143,7 +143,7 @@ func long(t *testing.T, n int) *repo {
 	return r
 }
 
-func TestTheSameSeedMakesTheSameBytes(t *testing.T) {
+func TestRunIsReproducibleBySeed(t *testing.T) {
 	r := long(t, 20)
 	for i := range 12 { // enough to choose among
 		r.commit("x", fmt.Sprintf("-- more/discount_%c.go --\npackage more\n\n// Discount%d is one.\nfunc Discount%d() {}\n", 'a'+i, i, i))
@@ -175,7 +175,7 @@ func TestTheSameSeedMakesTheSameBytes(t *testing.T) {
 }
 
 // A run that is stopped any number of times, at any point, ends with the same result as a run without stops.
-func TestARunThatWasStoppedIsTakenUp(t *testing.T) {
+func TestStoppedRunResumes(t *testing.T) {
 	r := long(t, 250)
 	o := r.options(t.TempDir())
 	whole, err := Run(t.Context(), o)
@@ -223,7 +223,7 @@ func TestARunThatWasStoppedIsTakenUp(t *testing.T) {
 	}
 }
 
-func TestFoldersThatAreRefused(t *testing.T) {
+func TestRunRefusesForeignFolders(t *testing.T) {
 	r := long(t, 3)
 	o := r.options(t.TempDir())
 	if _, err := Run(t.Context(), o); err != nil {
@@ -264,7 +264,7 @@ func TestFoldersThatAreRefused(t *testing.T) {
 	}
 }
 
-func TestMaxAndSinceAndStages(t *testing.T) {
+func TestMaxSinceStagesOptions(t *testing.T) {
 	r := long(t, 9)
 	o := r.options(t.TempDir())
 	o.Max, o.Stages = 4, []training.Stage{training.ExecuteCode}
@@ -290,7 +290,7 @@ func firstRun(t *testing.T, r *repo) string {
 	return o.Dir
 }
 
-func TestHistoriesThatEndEarly(t *testing.T) {
+func TestIncompleteHistories(t *testing.T) {
 	r := long(t, 5)
 	shallow := &repo{t: t, dir: filepath.Join(t.TempDir(), "clone"), env: r.env}
 	r.git("clone", "-q", "--depth", "3", "file://"+r.dir, shallow.dir)

@@ -8,7 +8,7 @@ import (
 
 // A version has a secret exactly if a search of that version alone finds one, whatever is searched before or together
 // with it.
-func TestSecretsOfVersions(t *testing.T) {
+func TestVersionSecretsAreIndependent(t *testing.T) {
 	key := "AKIA" + strings.Repeat("Q7", 8)
 	head, tail := strings.Repeat("x = 1\n", 20), strings.Repeat("y = 2\n", 20)
 	block := "-----BEGIN RSA " + "PRIVATE KEY-----\n" + strings.Repeat("MIIEowIBAAKCAQEAu5\n", 12) + "-----END RSA " +

@@ -13,7 +13,7 @@ import (
 
 // An example of an edit shows unchanged chunks of a long file beside the changed ones, and does not cut the lines
 // close to the change. Removed tests, mail addresses and tasks that say nothing make no examples of edits.
-func TestWindowsDoNotTellThePlace(t *testing.T) {
+func TestWindowsHidePlaceOfChange(t *testing.T) {
 	var long strings.Builder
 	long.WriteString("package price\n")
 	for i := range 60 {
@@ -55,7 +55,7 @@ func TestWindowsDoNotTellThePlace(t *testing.T) {
 	}
 }
 
-func TestAddressesBelongToPeople(t *testing.T) {
+func TestAddressesFindsMailAddresses(t *testing.T) {
 	for text, want := range map[string]int{
 		"Thanks to ada@lovelace.dev": 1, "write to a@example.org or b@shop.example": 0, "@app.route('/')": 0,
 		"git clone git@host:x": 0, "x@v1.2.3": 0,
@@ -66,7 +66,7 @@ func TestAddressesBelongToPeople(t *testing.T) {
 	}
 }
 
-func TestCommitsThatTakeTests(t *testing.T) {
+func TestTakesTestsFindsRemovedTests(t *testing.T) {
 	file := func(text string) *source { return newSource("a_test.go", "x", text) }
 	two, one := file("func TestA(t *testing.T) {}\nfunc TestB(t *testing.T) {}\n"),
 		file("func TestA(t *testing.T) { t.Log() }\n")

@@ -10,7 +10,7 @@ import (
 )
 
 // A commit that does not teach what its message asks for is refused, with the reason.
-func TestUntaught(t *testing.T) {
+func TestUntaughtCommitIsRefused(t *testing.T) {
 	before, after := "package a\n\nfunc Retry() int {\n\treturn 1\n}\n", "package a\n\nfunc Retry() int {\n\treturn 2\n}\n"
 	out := strings.Replace(before, "\treturn 1\n", "\t// value := retryLater(1)\n\t// use(value, 2)\n\treturn 2\n", 1)
 	code := strings.Replace(before, "\treturn 1\n", "\tvalue := retryLater(1)\n\tuse(value, 2)\n\treturn 1\n", 1)
@@ -47,7 +47,7 @@ func cutUp(path, text string) *source {
 
 // Numbers and prose that the prompt does not contain are known only to the author, so their commit is refused. Tests
 // may choose their own numbers.
-func TestInvented(t *testing.T) {
+func TestInventedContentIsRefused(t *testing.T) {
 	known := map[string]bool{}
 	for name, tt := range map[string]struct {
 		path, text string
@@ -70,7 +70,7 @@ func TestInvented(t *testing.T) {
 
 // A scan of the lines of a Python file finds at least every name of its outline, so that no file that a change uses
 // is left out.
-func TestPythonNamesAreASuperset(t *testing.T) {
+func TestPythonScanCoversOutline(t *testing.T) {
 	text := "import os\nLIMIT = 1; FLOOR: int = 2\nif os.name: WIDE = 3\nclass Cart(dict):\n    size: int = 1\n    async def add(self): pass\n" +
 		"async def fetch(url): return url\n@cached\ndef total(cart): return sum(cart)\ntype Price = int\ntry:\n    def sell(): pass\nexcept E:\n    sell = None\n"
 	s := newSource("shop.py", "1", text)

@@ -67,7 +67,7 @@ func TestWinner(t *testing.T) {
 }
 
 // A batch that was reopened counts as merged only after it is merged again.
-func TestReopened(t *testing.T) {
+func TestReopenedBatchNeedsNewMerge(t *testing.T) {
 	merged := runner.Event{Kind: runner.Merged, Outcome: runner.OutcomeOK, Commit: "a"}
 	if b := fold(merged, runner.Event{Kind: runner.Reopened}); b.merged != nil {
 		t.Error("it counts as merged")
@@ -132,7 +132,7 @@ func TestJudgeNewFiles(t *testing.T) {
 }
 
 // The quality of good work depends on what happened to it later.
-func TestWorth(t *testing.T) {
+func TestWorthFollowsLaterSignals(t *testing.T) {
 	s := func(name string, v *float64) store.TrainingSignal { return store.TrainingSignal{Name: name, Value: v} }
 	for name, tt := range map[string]struct {
 		list     []store.TrainingSignal

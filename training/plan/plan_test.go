@@ -32,7 +32,7 @@ func TestDefaults(t *testing.T) {
 }
 
 // An invalid plan is refused with the line of the error.
-func TestWrongPlans(t *testing.T) {
+func TestInvalidPlansAreRefused(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"nothing":     {"", "p.toml:1: not a training plan: it names no stage"},
 		"no TOML":     {"stage = \"scope\"\nx x\n", "p.toml:2:"},
@@ -179,7 +179,7 @@ func TestWeakest(t *testing.T) {
 func ptr[T any](v T) *T { return &v }
 
 // Without data from the log, the stage with the most examples is next, and the result is marked as not ranked.
-func TestOnlyExamples(t *testing.T) {
+func TestWeakestWithoutLog(t *testing.T) {
 	r, ranked, ok := plan.Analyse(
 		plan.Evidence{Examples: map[training.Stage]plan.Tally{training.Scope: {Synthetic: 3, Positive: 3},
 			training.Precision: {Synthetic: 4, Positive: 4}}}).Weakest()

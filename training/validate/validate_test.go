@@ -127,7 +127,7 @@ func order(w http.ResponseWriter, r *http.Request) {
 
 // One of two endpoints exists, one call bypasses the client, one failure mode is handled, one can be judged only by a
 // reviewer, and there is no linter.
-func TestMeasures(t *testing.T) {
+func TestBlueprintFidelityMeasures(t *testing.T) {
 	root := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(root, "orders"), 0o755); err != nil {
 		t.Fatal(err)

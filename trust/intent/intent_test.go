@@ -29,7 +29,7 @@ func answer(intent string, confidence int, tier string) string {
 }
 
 // A confidence below 70 % or an unknown intent is free form (TRUST-11).
-func TestWhatIsNotSureIsFreeForm(t *testing.T) {
+func TestLowConfidenceIsFreeForm(t *testing.T) {
 	for _, provider := range []string{llm.Ollama, llm.Command} {
 		for name, tt := range map[string]struct {
 			answer string
@@ -61,7 +61,7 @@ func TestWhatIsNotSureIsFreeForm(t *testing.T) {
 }
 
 // An invalid answer is an error, and never an intent.
-func TestAnswersThatAreNone(t *testing.T) {
+func TestInvalidAnswersAreErrors(t *testing.T) {
 	for name, text := range map[string]string{
 		"prose":                 "I would say promote.",
 		"nothing":               "",
@@ -89,7 +89,7 @@ func TestAnswersThatAreNone(t *testing.T) {
 
 // The request starts with the identity documents, lists all intents, has temperature 0, and puts the text into a
 // fence that the text cannot close.
-func TestWhatTheModelIsAsked(t *testing.T) {
+func TestClassifyRequest(t *testing.T) {
 	m := &model{answer: answer("free_form", 90, "null")}
 	c := Classifier{LLM: m, Model: llm.Model{Provider: llm.Ollama, Name: "m", Temperature: 0.9},
 		Identity: "# Who this is\n"}

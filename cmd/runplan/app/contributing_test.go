@@ -8,9 +8,9 @@ import (
 	"testing"
 )
 
-// TestContributingNamesFilesThatExist checks that each file and folder that a recipe of CONTRIBUTING.md names exists,
+// TestContributingNamesExistingFiles checks that each file and folder that a recipe of CONTRIBUTING.md names exists,
 // except for those that the reader creates.
-func TestContributingNamesFilesThatExist(t *testing.T) {
+func TestContributingNamesExistingFiles(t *testing.T) {
 	root := filepath.Join("..", "..", "..")
 	data, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
 	if err != nil {

@@ -35,7 +35,7 @@ func document(t *testing.T, name string) string {
 }
 
 // docs/cli.md matches the help of the commands.
-func TestReferenceIsFresh(t *testing.T) {
+func TestReferenceMatchesHelp(t *testing.T) {
 	want, err := reference(rootCommand())
 	if err != nil {
 		t.Fatal(err)
@@ -91,7 +91,7 @@ func TestExitCodesAreDocumented(t *testing.T) {
 }
 
 // Documents show only command lines whose command and flags exist.
-func TestDocumentsShowCommandsThatExist(t *testing.T) {
+func TestDocumentsShowExistingCommands(t *testing.T) {
 	docs, err := filepath.Glob(filepath.Join(root(t), "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestSampleSettings(t *testing.T) {
 
 // Documents show only settings that exist. A block may be part of a file, so that settings may be missing; a block of
 // another file names that file in its first line.
-func TestDocumentsShowSettingsThatExist(t *testing.T) {
+func TestDocumentsShowExistingSettings(t *testing.T) {
 	docs, err := filepath.Glob(filepath.Join(root(t), "docs", "*.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 )
 
 // examples holds examples for the commands that do not define one with their flags. The key is the path of the command
-// without the name of the program. TestEachCommandHasAnExample parses them.
+// without the name of the program. TestEachCommandHasExample parses them.
 const examples = `
 approve                   runplan approve 1f0c2a7b/2 --reason "as agreed"
 ask                       runplan ask "why did batch 3 fail twice?"

@@ -11,7 +11,7 @@ import (
 )
 
 // Each command that runs has an example, which uses only flags of the command (HELP-01).
-func TestEachCommandHasAnExample(t *testing.T) {
+func TestEachCommandHasExample(t *testing.T) {
 	a := cli.App{Stdout: io.Discard, Stderr: io.Discard}
 	root := newRootCommand(&a, nil)
 	var walk func(c *cobra.Command)
@@ -47,7 +47,7 @@ func TestEachCommandHasAnExample(t *testing.T) {
 }
 
 // A command that is built alone has the same subcommands, flags and help as in the whole tree (START-02).
-func TestOneCommandAlone(t *testing.T) {
+func TestSingleCommandMatchesWholeTree(t *testing.T) {
 	help := func(c *cobra.Command) string {
 		var b strings.Builder
 		c.SetOut(&b)
@@ -89,7 +89,7 @@ func TestOneCommandAlone(t *testing.T) {
 
 // One command is enough for --version and for the name of a command; help, completion and a mistyped command need all
 // commands (START-02).
-func TestWhatNeedsAllCommands(t *testing.T) {
+func TestCommandLineBuildsOneCommand(t *testing.T) {
 	for line, want := range map[string]bool{
 		"--version": false, "status": false, "run plan.md": false, "": true, "plan.md": true, "--help": true, "help": true,
 		"staus": true, "completion bash": true, "__complete ru": true, "--max-attempts 3 plan.md": true,

@@ -309,7 +309,7 @@ func TestLayers(t *testing.T) {
 }
 
 // The file go.mod requires the library of each door directly, not only as an indirect dependency (PLAT-05).
-func TestDoorsAreRequired(t *testing.T) {
+func TestGoModRequiresDoorLibraries(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(root(t), "go.mod"))
 	if err != nil {
 		t.Fatal(err)
@@ -442,7 +442,7 @@ func isRunInfo(lit *ast.CompositeLit) bool {
 const longest = 700
 
 // Only the listed folders exit, read the environment or print by themselves, and each file has a readable length.
-func TestHabits(t *testing.T) {
+func TestForbiddenCallsAndFileLength(t *testing.T) {
 	for _, p := range packages(t) {
 		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
 			if strings.HasSuffix(name, "_test.go") {

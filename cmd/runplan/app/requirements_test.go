@@ -147,7 +147,7 @@ func TestProofsExist(t *testing.T) {
 }
 
 // A missing proof is reported, in each form that a proof can have.
-func TestProofsThatAreMissing(t *testing.T) {
+func TestMissingProofsAreReported(t *testing.T) {
 	p, err := newProofs(root(t))
 	if err != nil {
 		t.Fatal(err)

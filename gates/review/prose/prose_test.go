@@ -109,7 +109,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-func TestTheyAreGates(t *testing.T) {
+func TestConformance(t *testing.T) {
 	for _, g := range []gates.Gate{prose.New(), prose.Names()} {
 		t.Run(g.Info().Name, func(t *testing.T) {
 			gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {

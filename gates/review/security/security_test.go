@@ -102,7 +102,7 @@ func TestBuiltIn(t *testing.T) {
 
 // The gate checks only added lines. A query may continue in the next line; a finding in a test is a remark, and
 // fixtures are skipped.
-func TestBuiltInLooksAtTheChange(t *testing.T) {
+func TestBuiltInChecksOnlyAddedLines(t *testing.T) {
 	old := "cur.execute(\"SELECT * FROM users WHERE id = \" + i)\n"
 	s := gatetest.Change(t, map[string]string{"a.py": old}, map[string]string{
 		"a.py":            old + "x = 1\ncur.execute(\"SELECT * FROM users WHERE id = \" +\n    i)\n",
@@ -116,7 +116,7 @@ func TestBuiltInLooksAtTheChange(t *testing.T) {
 	}
 }
 
-func TestBuiltInIsAGate(t *testing.T) {
+func TestBuiltInConformance(t *testing.T) {
 	gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
 		return security.New(), gatetest.Change(t, map[string]string{"x": "x"}, map[string]string{"a.py": "eval(x)\n"})
 	})

@@ -140,7 +140,7 @@ func TestGitleaks(t *testing.T) {
 }
 
 // If the requirements of a module did not change, the findings of govulncheck are old.
-func TestVulnerabilityThatWasThere(t *testing.T) {
+func TestUnchangedModuleVulnerabilityIsOld(t *testing.T) {
 	s, _ := withTools(t, goBefore, map[string]string{"app.go": goBefore["app.go"] + "\n// More.\n"},
 		map[string]string{"govulncheck": sample(t, "govulncheck")})
 	s.Env = append(s.Env, "GOVULNDB=file:///var/vulndb") // a copy of the database: no server is asked
@@ -156,7 +156,7 @@ func TestVulnerabilityThatWasThere(t *testing.T) {
 
 // A tool that does not run gives the reason: it is not installed, has nothing to check, has no rules, or would ask a
 // server.
-func TestToolsThatDoNotLook(t *testing.T) {
+func TestSkippedToolGivesReason(t *testing.T) {
 	code := map[string]string{"a.go": "package a\n", "a.py": "x = 1\n", "package.json": "{}", "package-lock.json": "{}"}
 	none := map[string]string{"README.md": "x\n"}
 	for name, c := range map[string]struct {
@@ -194,7 +194,7 @@ func TestToolsThatDoNotLook(t *testing.T) {
 }
 
 // A tool without a readable report could not run, which is not a pass.
-func TestToolsThatCannotLook(t *testing.T) {
+func TestToolWithoutReportIsError(t *testing.T) {
 	after := map[string]string{"a.go": "package a\n", "a.py": "x = 1\n", "go.mod": "module a\n", "package.json": "{}",
 		"package-lock.json": "{}", ".semgrep.yml": "rules: []\n"}
 	for name, c := range map[string]struct{ tool, text, want string }{
@@ -221,7 +221,7 @@ func TestToolsThatCannotLook(t *testing.T) {
 }
 
 // Each tool keeps the contract of gates: it changes nothing and ends when it is cancelled.
-func TestToolsAreGates(t *testing.T) {
+func TestToolConformance(t *testing.T) {
 	for name, text := range map[string]string{"gosec": `echo '{"Issues": []}'`, "bandit": `echo '{"results": []}'`,
 		"semgrep": `echo '{"results": []}'`, "govulncheck": `echo '{}'`, "npm-audit": `echo '{}'`} {
 		t.Run(name, func(t *testing.T) {

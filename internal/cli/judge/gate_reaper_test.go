@@ -12,7 +12,7 @@ import (
 )
 
 // The reaper starts with the first gate that may start a program, and not for answers that are already known.
-func TestTheReaperStartsWhenItIsNeeded(t *testing.T) {
+func TestReaperStartsOnDemand(t *testing.T) {
 	program, err := exec.LookPath("true")
 	if err != nil {
 		tooltest.Missing(t, err, "a program called true stands for the reaper")

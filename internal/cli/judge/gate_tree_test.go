@@ -56,7 +56,7 @@ func writeIn(t *testing.T, repo *git.Repo, name, text string) {
 }
 
 // The short way to find the tree and its base gives the same result as the long way, for any checkout.
-func TestTheShortWayIsAsGoodAsTheLongOne(t *testing.T) {
+func TestQuickTreeMatchesFullTree(t *testing.T) {
 	commit := func(t *testing.T, repo *git.Repo, git asGit) {
 		writeIn(t, repo, "a.txt", "second\n")
 		git("commit", "--quiet", "-a", "-m", "second")
@@ -218,7 +218,7 @@ func TestIgnoredFilesAreListed(t *testing.T) {
 }
 
 // A changed file can be hidden from git. The tree is then incomplete, and no answer about it may be kept.
-func TestHiddenFilesAreSeen(t *testing.T) {
+func TestHiddenChangeMakesTreeIncomplete(t *testing.T) {
 	for name, tt := range map[string]struct {
 		args   []string
 		gone   bool
@@ -246,7 +246,7 @@ func TestHiddenFilesAreSeen(t *testing.T) {
 }
 
 // If the output of git status has an unknown line, the tree counts as changed.
-func TestStatusThatIsNotUnderstoodIsAChange(t *testing.T) {
+func TestUnknownStatusLineIsChange(t *testing.T) {
 	for out, want := range map[string]checkout{
 		"":                       {level: true, clean: true},
 		"# branch.oid abc\x00":   {head: "abc", level: true, clean: true},

@@ -10,7 +10,7 @@ import (
 
 // On an engine of several machines a run continues with reworded batches and refuses other changes, batch by batch,
 // before any of them takes effect. On this machine the same changes are accepted.
-func TestEngineTakesUpTextsOnly(t *testing.T) {
+func TestRemoteEngineAcceptsOnlyRewording(t *testing.T) {
 	batch := func(n, title, text string) string { return "## Batch " + n + ": " + title + "\n\n" + text + "\n\n" }
 	parsed := func(text string) *planparse.Plan {
 		p, err := planparse.Parse("plan.md", []byte("# Plan\n\n"+text))

@@ -39,7 +39,7 @@ func marked(t *testing.T, s *sampleFlags, agent string, workers, batches int) (r
 	return info, s.lines()
 }
 
-func TestSampleLinesTellWhatItTakes(t *testing.T) {
+func TestSampleLinesShowEstimate(t *testing.T) {
 	for name, tt := range map[string]struct {
 		agent   string
 		workers int
@@ -69,7 +69,7 @@ func TestSampleLinesTellWhatItTakes(t *testing.T) {
 }
 
 // The dry run announces only candidates for which there is memory. The run checks memory again when they start.
-func TestSampleLinesTellOfShortMemory(t *testing.T) {
+func TestDryRunLimitsCandidatesByMemory(t *testing.T) {
 	s := &sampleFlags{batches: []string{"B1=4"}, available: func() (uint64, error) { return 3 << 30, nil }}
 	info, lines := marked(t, s, "fake", 2, 1)
 	want := "Sampling B1: --sample-batch requests 4 candidates; not sampled: 3 GB of memory are available, and 4 " +
@@ -82,7 +82,7 @@ func TestSampleLinesTellOfShortMemory(t *testing.T) {
 
 // In team mode the candidates of one batch compete in parallel, independent of the width of the plan; --workers
 // limits them.
-func TestCandidatesAtOnce(t *testing.T) {
+func TestWorkersLimitParallelCandidates(t *testing.T) {
 	for _, tt := range []struct {
 		mode    routing.Mode
 		workers int
@@ -94,7 +94,7 @@ func TestCandidatesAtOnce(t *testing.T) {
 	}
 }
 
-func TestSampleLinesStayFew(t *testing.T) {
+func TestSampleLinesAreLimited(t *testing.T) {
 	all := &sampleFlags{}
 	for i := range 60 {
 		all.batches = append(all.batches, fmt.Sprintf("%d=2", i+1))
@@ -106,7 +106,7 @@ func TestSampleLinesStayFew(t *testing.T) {
 }
 
 // A resumed run keeps the flags that it was started with.
-func TestSampleFlagsAreKept(t *testing.T) {
+func TestResumeKeepsSampleFlags(t *testing.T) {
 	info, _ := marked(t, &sampleFlags{batches: []string{"B1=4", "2=3"}}, "fake", 1, 2)
 	got, err := KeptFlags(info.Flags)
 	if diff := cmp.Diff(sampling.Flags{SampleBatch: map[string]int{"1": 4, "2": 3}}, got); diff != "" || err != nil {

@@ -21,7 +21,7 @@ func (f *full) Write([]byte) (int, error) {
 }
 
 // If events cannot be printed, runplan reports it once, and the run continues.
-func TestEventsThatNobodyGetsAreToldOnce(t *testing.T) {
+func TestPrintFailureIsReportedOnce(t *testing.T) {
 	var out full
 	var told bytes.Buffer
 	v := newView(&cli.App{Stdout: &out, Stderr: &told}, prepare.RunOptions{JSON: true})

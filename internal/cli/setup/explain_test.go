@@ -30,7 +30,7 @@ func pages(t *testing.T) map[string]explanation {
 }
 
 // Each code that the product prints has a page (EXPL-01).
-func TestEachCodeHasAPage(t *testing.T) {
+func TestEachCodeHasPage(t *testing.T) {
 	by := pages(t)
 	for _, e := range cli.ErrorCodes() {
 		if by[e.Code].Group != explainErrors {
@@ -73,7 +73,7 @@ func TestEachCodeHasAPage(t *testing.T) {
 }
 
 // Each code of a refusal in the source has a page, and each page of a refusal has a code that is used (EXPL-03).
-func TestEachNamedCodeIsListed(t *testing.T) {
+func TestRefusalCodesMatchPages(t *testing.T) {
 	given := map[string]bool{}
 	named := regexp.MustCompile(`\bNamed\(\s*"([^"]*)"`)
 	err := filepath.WalkDir("..", func(path string, d os.DirEntry, err error) error {
@@ -107,7 +107,7 @@ func TestEachNamedCodeIsListed(t *testing.T) {
 }
 
 // Each page says what was found and what to do (EXPL-01).
-func TestEachPageHasAWayOut(t *testing.T) {
+func TestEachPageStatesRemedy(t *testing.T) {
 	groups := map[string]bool{}
 	for code, e := range pages(t) {
 		if e.What == "" || strings.TrimSpace(e.Do) == "" {
@@ -125,7 +125,7 @@ func TestEachPageHasAWayOut(t *testing.T) {
 }
 
 // The example of a page about plans is a plan that causes the code of the page (EXPL-02).
-func TestExamplesOfPages(t *testing.T) {
+func TestPageExamplesCauseTheirCode(t *testing.T) {
 	tried := 0
 	for code, e := range pages(t) {
 		_, text, ok := strings.Cut(e.Text, "\nExample:\n\n")

@@ -34,7 +34,7 @@ func call(env []string, args ...string) (out string, code int) {
 }
 
 // An error of the service becomes a message and a documented exit status.
-func TestExitCodesOfWhatTheServiceSays(t *testing.T) {
+func TestServiceErrorExitCodes(t *testing.T) {
 	var (
 		missing  = serviceerror.NewNotFound("no such workflow")
 		denied   = serviceerror.NewPermissionDenied("not yours", "")
@@ -95,7 +95,7 @@ func TestExitCodesOfWhatTheServiceSays(t *testing.T) {
 }
 
 // A second worker and worker gc refuse a folder that a worker holds; worker gc --list still lists its clones.
-func TestExitCodesOfAFolderThatIsTaken(t *testing.T) {
+func TestHeldFolderExitCodes(t *testing.T) {
 	dir := t.TempDir()
 	f, _, err := clones.Take(dir, time.Now)
 	if err != nil {
@@ -118,7 +118,7 @@ func TestExitCodesOfAFolderThatIsTaken(t *testing.T) {
 }
 
 // worker gc removes old clones from a folder that no worker holds; --list prints them without removing them.
-func TestOldClonesAreRemoved(t *testing.T) {
+func TestGCRemovesOldClones(t *testing.T) {
 	dir := t.TempDir()
 	f, _, err := clones.Take(dir, func() time.Time { return time.Now().AddDate(0, 0, -8) })
 	if err != nil {
