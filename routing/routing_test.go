@@ -176,7 +176,7 @@ func TestDecideRefusesInvalidInput(t *testing.T) {
 		"bounds the wrong way round": {plan: []string{"1", "2"}, from: "2", to: "1",
 			want: []string{"--from 2 is after --to 1"}},
 		"a cycle":                       {plan: []string{"1 after 2", "2 after 1"}, want: []string{"cycle"}},
-		"a batch that waits for itself": {plan: []string{"1", "2 after 2"}, want: []string{"circle"}},
+		"a batch that waits for itself": {plan: []string{"1", "2 after 2"}, want: []string{"cycle"}},
 		"what is not there": {plan: []string{"1", "2 after 9"},
 			want: []string{"line 20: batch 2 depends on 9"}},
 		"a condition with a wrong name": {plan: []string{"1", "2 when: batch.titel == 'x'"},
