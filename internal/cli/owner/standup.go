@@ -125,7 +125,7 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 
 // addRun adds a run to the report.
 func addRun(s *trust.Standup, r runner.Summary) {
-	plan := fmt.Sprintf("%s (%s)", ui.Sanitize(r.Plan), r.Run) // a plan may have several runs
+	plan := fmt.Sprintf("%s (%.8s)", ui.Sanitize(r.Plan), r.Run) // a plan may have several runs
 	merged := 0
 	for _, b := range r.Batches {
 		switch b.State {
