@@ -48,8 +48,7 @@ type CallSite struct {
 	Args      []string
 	Line      int
 	Decorator bool
-	Result    bool // a method is called on its result: Methods("GET") of HandleFunc("/x", f).Methods("GET")
-	From, To  int  // offsets
+	From, To  int // offsets
 }
 
 // Handler is a place that handles a failure: a catch clause, or a condition that guards against it.
@@ -134,7 +133,6 @@ func (r *reader) call(from, to int) CallSite {
 		c.Name = dotted(source[:i])
 	}
 	c.Args = arguments(source[open:])
-	c.Result = to < len(r.text) && r.text[to] == '.'
 	return c
 }
 
