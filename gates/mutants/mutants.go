@@ -240,7 +240,8 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 	for _, at := range lines {
 		score.Covered += len(at)
 	}
-	return r.report(o, list, score, left, untested)
+	r.report(o, list, score, left, untested)
+	return nil
 }
 
 // coverage returns how many of the mutated lines tests run, if the test runner reports it.
@@ -262,7 +263,7 @@ func (r *runner) coverage(list []Mutant) (run, of int) {
 	return run, of
 }
 
-func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, untested map[string]map[int]bool) error {
+func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, untested map[string]map[int]bool) {
 	for _, m := range left {
 		if m.Kind == TakenBack {
 			r.look.Find(gates.Finding{
@@ -289,7 +290,7 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 	switch {
 	case score.Tried == 0 && score.Untested == 0 && score.Back == 0:
 		r.look.Skip("no mutant could be tried%s", r.because())
-		return nil
+		return
 	case score.Tried > 0:
 		r.look.Note("%d of %s killed", score.Killed, phrase.Count(score.Tried, "mutant"))
 	}
@@ -314,7 +315,6 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 			Fix: "add the assertions that the findings ask for",
 		})
 	}
-	return nil
 }
 
 // write replaces a file of the scratch tree.

@@ -207,8 +207,7 @@ func Retrieve(ctx context.Context, d Deps, r Request) (Package, error) {
 func (p *pass) refused(ctx context.Context, s State) (Package, error) {
 	err := p.step(ctx, searchStep, func() error {
 		p.note("the model refused all that the search offered; the best search results are shown instead")
-		decided, err := p.takeRanked(ctx, &s)
-		return errors.Join(err, p.decide(ctx, searchStep, decided))
+		return p.decide(ctx, searchStep, p.takeRanked(&s))
 	})
 	if err != nil {
 		return Package{}, err
@@ -244,8 +243,7 @@ func (p *pass) unasked(ctx context.Context) (Package, error) {
 		if err := p.matched(ctx, s.Query); err != nil {
 			return err
 		}
-		decided, err := p.takeRanked(ctx, &s)
-		return errors.Join(err, p.decide(ctx, searchStep, decided))
+		return p.decide(ctx, searchStep, p.takeRanked(&s))
 	})
 	if err != nil {
 		return Package{}, err
