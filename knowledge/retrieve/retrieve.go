@@ -73,29 +73,30 @@ type Request struct {
 
 // Limits limits the search.
 type Limits struct {
-	SymbolFiles int // highest number of files for one name
-	CoChange    int // common commits that make two files neighbours (tier 3)
-	Candidates  int // files to ask the model about
-	Symbols     int // symbols to ask the model about
+	Candidates int // files to ask the model about
+	Symbols    int // symbols to ask the model about
 }
+
+const (
+	symbolFiles = 8 // highest number of files for one name
+	coChange    = 2 // common commits that make two files neighbours (tier 3)
+)
 
 // DefaultLimits returns the default limits.
 func DefaultLimits() Limits {
 	asked := config.Default().Stages
-	return Limits{SymbolFiles: 8, CoChange: 2, Candidates: asked.Files, Symbols: asked.Symbols}
+	return Limits{Candidates: asked.Files, Symbols: asked.Symbols}
 }
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
-	for _, x := range []struct{ have, other *int }{
-		{&l.SymbolFiles, &d.SymbolFiles}, {&l.CoChange, &d.CoChange}, {&l.Candidates, &d.Candidates},
-		{&l.Symbols, &d.Symbols},
-	} {
-		if *x.have <= 0 {
-			*x.have = *x.other
-		}
+	if l.Candidates > 0 {
+		d.Candidates = l.Candidates
 	}
-	return l
+	if l.Symbols > 0 {
+		d.Symbols = l.Symbols
+	}
+	return d
 }
 
 // Deps holds the dependencies of a retrieval. Only Log and Session are written.

@@ -91,13 +91,13 @@ func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why strin
 				cmp.Compare(a, b))
 		})
 		certain := sure
-		n := p.Limits.SymbolFiles
-		if len(paths) > n && slices.ContainsFunc(paths, s.has) {
+		if len(paths) > symbolFiles && slices.ContainsFunc(paths, s.has) {
 			paths = slices.DeleteFunc(paths, func(path string) bool { return !s.has(path) })
 		}
-		if len(paths) > n {
-			p.note("`%s` occurs in %d files; the first %d count, if the model finds them relevant", name, len(paths), n)
-			paths, certain = paths[:n], false
+		if len(paths) > symbolFiles {
+			p.note("`%s` occurs in %d files; the first %d count, if the model finds them relevant", name, len(paths),
+				symbolFiles)
+			paths, certain = paths[:symbolFiles], false
 		}
 		for _, path := range paths {
 			s.add(p.fileOf(path), 1, certain, why, name)
