@@ -19,11 +19,6 @@ type Base struct{ *store.CuratedReader }
 // NewBase returns a Base over an open connection.
 func NewBase(c *store.CuratedReader) Base { return Base{c} }
 
-// RationaleComments returns the comments of a file that give a reason.
-func (b Base) RationaleComments(ctx context.Context, file int64) ([]store.Comment, error) {
-	return b.Comments(ctx, file, true)
-}
-
 // FileContext is all that the index knows about a file.
 type FileContext struct {
 	File       store.File         `json:"file"`
@@ -56,7 +51,7 @@ func (b Base) FileContext(ctx context.Context, file int64) (c FileContext, err e
 	if c.Docstrings, err = b.Docstrings(ctx, file); err != nil {
 		return c, err
 	}
-	if c.Rationale, err = b.RationaleComments(ctx, file); err != nil {
+	if c.Rationale, err = b.Rationale(ctx, file); err != nil {
 		return c, err
 	}
 	if c.Imports, err = b.Dependencies(ctx, file, store.Out); err != nil {

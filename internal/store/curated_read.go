@@ -199,13 +199,13 @@ func (c *CuratedReader) Docstrings(ctx context.Context, file int64) ([]Docstring
 			"docstrings WHERE file_id = ? ORDER BY symbol_id IS NOT NULL, id", file)
 }
 
-// Comments returns the comments of a file in its order; with rationale, only comments that give a reason.
-func (c *CuratedReader) Comments(ctx context.Context, file int64, rationale bool) ([]Comment, error) {
+// Rationale returns the comments of a file that give a reason, in its order.
+func (c *CuratedReader) Rationale(ctx context.Context, file int64) ([]Comment, error) {
 	return rows(ctx, c.db, "comments", func(r *sql.Rows, x *Comment) error {
 		return r.Scan(&x.File, &x.Symbol, &x.Line, &x.Content, &x.Kind, &x.Rationale)
 	},
 		"SELECT file_id, COALESCE(symbol_id, 0), line, content, COALESCE(kind, ''), is_rationale FROM inline_comments "+
-			"WHERE file_id = ? AND (NOT ? OR is_rationale) ORDER BY line, id", file, rationale)
+			"WHERE file_id = ? AND is_rationale ORDER BY line, id", file)
 }
 
 // Commits returns the latest commits that touched a file, newest first.

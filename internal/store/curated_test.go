@@ -141,7 +141,7 @@ func TestCuratedQueries(t *testing.T) {
 		{"rarer", show(c.CoChanges(ctx, 2, 3)), "[]"},
 		{"docstrings", show(c.Docstrings(ctx, 1)),
 			"[{Symbol:0 File:1 Content:module Format:plain Fields:{}} {Symbol:1 File:1 Content:d Format:plain Fields:{}}]"},
-		{"rationale", show(c.Comments(ctx, 1, true)),
+		{"rationale", show(c.Rationale(ctx, 1)),
 			"[{File:1 Symbol:0 Line:1 Content:because Kind:rationale Rationale:true}]"},
 		{"commits", show(c.Commits(ctx, 1, 1)),
 			"[{ID:3 Hash:c3 Author:Ada Message:move Time:2030-01-03T00:00:00Z Files:51 Insertions:0 Deletions:0}]"},
