@@ -68,7 +68,7 @@ func DetailRules(languages ...Language) string {
 }
 
 // ReadDetail does what [Read] does and also returns the detail. The nodes must come from [DetailRules].
-func ReadDetail(l Language, name string, text []byte, nodes []patterns.Node) (Outline, Detail) {
+func ReadDetail(l Language, text []byte, nodes []patterns.Node) (Outline, Detail) {
 	r := read(l, text, nodes, false)
 	return r.out, r.detail(l)
 }

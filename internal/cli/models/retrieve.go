@@ -60,7 +60,7 @@ or a file, or [budget] of the configuration; there is no default.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return retrieveFor(ctx, a, cmd, args[0], o)
+			return retrieveFor(ctx, a, args[0], o)
 		},
 	}
 	f := cmd.Flags()
@@ -77,7 +77,7 @@ or a file, or [budget] of the configuration; there is no default.
 	return cmd
 }
 
-func retrieveFor(ctx context.Context, a *cli.App, cmd *cobra.Command, task string, o retrieveOptions) error {
+func retrieveFor(ctx context.Context, a *cli.App, task string, o retrieveOptions) error {
 	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
