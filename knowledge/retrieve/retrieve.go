@@ -226,17 +226,8 @@ func (p *pass) unasked(ctx context.Context) (Package, error) {
 		for _, u := range s.Query.Unknown {
 			p.note("not in the repository: %s", fence.Line(u))
 		}
-		for _, name := range p.req.Files {
-			f, found, why, err := p.names.file(ctx, name)
-			if err != nil {
-				return err
-			}
-			if !found {
-				s.NotFound = append(s.NotFound, name)
-				p.note("the plan names %s: %s", name, why)
-				continue
-			}
-			s.add(f, 0, true, "the plan names it")
+		if err := p.seedPlan(ctx, &s); err != nil {
+			return err
 		}
 		if p.ranked, err = p.search(ctx, s.Query); err != nil {
 			return err

@@ -25,9 +25,8 @@ func (s *State) add(f store.File, tier int, sure bool, why string, args ...any) 
 	}
 }
 
-// seed finds the initial files of scope: those of the plan, those that the task names, and those with a symbol that
-// the task names (RETR-06, RETR-08).
-func (p *pass) seed(ctx context.Context, s *State) error {
+// seedPlan adds the files that the plan names (RETR-08).
+func (p *pass) seedPlan(ctx context.Context, s *State) error {
 	for _, name := range p.req.Files {
 		f, found, why, err := p.names.file(ctx, name)
 		if err != nil {
@@ -39,6 +38,15 @@ func (p *pass) seed(ctx context.Context, s *State) error {
 			continue
 		}
 		s.add(f, 0, true, "the plan names it")
+	}
+	return nil
+}
+
+// seed finds the initial files of scope: those of the plan, those that the task names, and those with a symbol that
+// the task names (RETR-06, RETR-08).
+func (p *pass) seed(ctx context.Context, s *State) error {
+	if err := p.seedPlan(ctx, s); err != nil {
+		return err
 	}
 	for _, f := range s.Query.Files {
 		file := p.fileOf(f.Path)
