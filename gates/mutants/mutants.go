@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,7 +99,7 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 	if err != nil {
 		return err
 	}
-	weak, err := o.weakened(ctx, s.Dir, slices.Sorted(keys(about)), texts)
+	weak, err := o.weakened(ctx, s.Dir, slices.Sorted(maps.Keys(about)), texts)
 	if err != nil {
 		return err
 	}
@@ -279,8 +280,8 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 			Fix:     "assert the result of this line",
 		})
 	}
-	for _, file := range slices.Sorted(keys(untested)) {
-		at := slices.Sorted(keys(untested[file]))
+	for _, file := range slices.Sorted(maps.Keys(untested)) {
+		at := slices.Sorted(maps.Keys(untested[file]))
 		r.look.Find(gates.Finding{
 			Rule: RuleUntested, Path: file, Line: at[0], Severity: gates.Warning,
 			Message: fmt.Sprintf("no test runs %s: %s", phrase.Count(len(at), "changed line"), numbers(at)),
