@@ -275,13 +275,4 @@ func record(ctx context.Context, s *store.Feedbacks, i Item, n Note, data any) (
 	return Read(row)
 }
 
-func first(list ...string) string {
-	for _, s := range list {
-		if s != "" {
-			return s
-		}
-	}
-	return ""
-}
-
 func short(commit string) string { return commit[:min(10, len(commit))] }

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -120,7 +121,7 @@ func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error)
 		case m.Closed:
 			return d.note(ctx, i, Rejected, i.Approval, StageClose, m.String(), nil)
 		case m.Commit == "":
-			return i, Waits{first(pr.URL, pr.Branch) + " to be merged", true}, nil
+			return i, Waits{cmp.Or(pr.URL, pr.Branch) + " to be merged", true}, nil
 		case slices.Contains(s.alarms, m.Commit):
 			return i, Waits{"a person to repair " + short(m.Commit) + ": its regression test fails there", true}, nil
 		}

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -221,7 +222,7 @@ func CheckDifferential(ctx context.Context, d Differ, base, tip, test string) (D
 	}
 	if rep.Status != gates.Pass && rep.Status != gates.Warn {
 		return Differential{}, refuse("", "%s",
-			first(findings(rep), rep.Note, "the regression test was not checked: "+string(rep.Status)))
+			cmp.Or(findings(rep), rep.Note, "the regression test was not checked: "+string(rep.Status)))
 	}
 	rep.Output = "" // the note has the essentials; the logs have the output
 	return Differential{base, tip, rep}, nil

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -36,7 +37,7 @@ func (m Memory) Learn(ctx context.Context, i Item, l Lesson) error {
 	if err != nil {
 		return err
 	}
-	title, kind := fence.Line(first(l.Plan.Change, i.Body)), "feedback:"+string(l.Triage.Class)
+	title, kind := fence.Line(cmp.Or(l.Plan.Change, i.Body)), "feedback:"+string(l.Triage.Class)
 	if !slices.ContainsFunc(rows, func(p failures.Pattern) bool { return p.FeedbackID == i.ID }) {
 		if err := m.Failures.RecordFrom(title, kind, m.Now(), failures.Origin{FeedbackID: i.ID}); err != nil {
 			return err
@@ -53,7 +54,7 @@ func (m Memory) Learn(ctx context.Context, i Item, l Lesson) error {
 
 // outcome summarizes the reviews of a fix.
 func outcome(l Lesson) string {
-	text := fmt.Sprintf("%s: %s after %d plans", l.Triage.Class, first(string(l.Review.Verdict), "no review"), l.Rounds)
+	text := fmt.Sprintf("%s: %s after %d plans", l.Triage.Class, cmp.Or(string(l.Review.Verdict), "no review"), l.Rounds)
 	for _, p := range l.Review.Passes {
 		if len(p.Findings) > 0 && p.Status != gates.Pass {
 			text += fmt.Sprintf("; pass %d %s: %s", p.Number, p.Name, strings.Join(p.Findings, ", "))

@@ -36,7 +36,7 @@ func (p Places) String() string {
 	for _, at := range p.Places {
 		list = append(list, fmt.Sprintf("%s:%d-%d", at.Path, at.Start, at.End))
 	}
-	text := "places: " + first(strings.Join(list, ", "), "none was found")
+	text := "places: " + cmp.Or(strings.Join(list, ", "), "none was found")
 	if len(p.Skipped) > 0 {
 		text += "; not found: " + strings.Join(p.Skipped, ", ")
 	}
@@ -86,7 +86,7 @@ func Localise(ctx context.Context, read Files, body string, candidates []string)
 			return Places{}, err
 		}
 		start, _ := strconv.Atoi(m[2])
-		end, _ := strconv.Atoi(first(m[3], m[2]))
+		end, _ := strconv.Atoi(cmp.Or(m[3], m[2]))
 		if !ok || start < 1 || start > len(lines) || end < start {
 			continue
 		}

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,7 +49,7 @@ func (f PRClient) Notify(ctx context.Context, i Item, p Published) (Told, error)
 	}
 	kind := map[string]string{"pull": "pr", "issues": "issue"}[m[1]]
 	where := "https://" + u.Host + u.Path
-	text := fmt.Sprintf("feedback_id: %s\n\nA draft change answers this feedback: %s\n", i.ID, first(p.URL, p.Branch))
+	text := fmt.Sprintf("feedback_id: %s\n\nA draft change answers this feedback: %s\n", i.ID, cmp.Or(p.URL, p.Branch))
 	there, why, err := f.commented(ctx, kind, where, text)
 	switch {
 	case err != nil:

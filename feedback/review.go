@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -78,7 +79,8 @@ func (r Reviewed) refusal() error {
 			list = append(list, fmt.Sprintf("pass %d, %s: %s", p.Number, p.Name, strings.Join(p.Findings, "; ")))
 		}
 	}
-	return refuse("", "the review says %s: %s", r.Verdict, first(strings.Join(list, " | "), strings.Join(r.Reasons, ", ")))
+	return refuse("", "the review says %s: %s", r.Verdict,
+		cmp.Or(strings.Join(list, " | "), strings.Join(r.Reasons, ", ")))
 }
 
 // TopicReviews is the topic of stored reviews. Failures have none: their file is authoritative (C-31).

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -148,6 +149,6 @@ func CheckMerged(ctx context.Context, d Differ, commit, test string) (Checked, e
 		return Checked{}, err
 	}
 	c := Checked{Commit: commit, Test: test, Tests: rep.Tests, Green: rep.Status == gates.Pass,
-		Note: first(findings(rep), rep.Note)}
+		Note: cmp.Or(findings(rep), rep.Note)}
 	return c, nil
 }

@@ -89,7 +89,7 @@ func setUp() []linter {
 					Install: "rustup component add rustfmt"}
 			},
 			args: func(*work, Project, string) []string { return []string{"fmt", "--all", "--check", "--", "-l"} }, stdout: true,
-			read: readFileList("rustfmt", "not formatted with rustfmt", "cargo fmt"),
+			read: readRustfmt,
 		},
 		{
 			name: "rubocop", lang: LangRuby, config: configIn(".rubocop.yml", ".rubocop.yaml"),
@@ -397,17 +397,16 @@ func readClippy(w *work, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-// readFileList reads the names of files that are not formatted, one a line.
-func readFileList(rule, message, fix string) func(*work, Project, ran) ([]Finding, error) {
-	return func(w *work, p Project, r ran) ([]Finding, error) {
-		var out []Finding
-		for line := range strings.Lines(string(r.stdout)) {
-			if at := w.rel(p.Root, strings.TrimSpace(line)); at != "" && exists(w.subject.Dir, ".", at) {
-				out = append(out, Finding{Rule: rule, Severity: Warning, Path: at, Message: message, Fix: fix})
-			}
+// readRustfmt reads the names of files that are not formatted, one a line.
+func readRustfmt(w *work, p Project, r ran) ([]Finding, error) {
+	var out []Finding
+	for line := range strings.Lines(string(r.stdout)) {
+		if at := w.rel(p.Root, strings.TrimSpace(line)); at != "" && exists(w.subject.Dir, ".", at) {
+			out = append(out, Finding{Rule: "rustfmt", Severity: Warning, Path: at, Message: "not formatted with rustfmt",
+				Fix: "cargo fmt"})
 		}
-		return out, nil
 	}
+	return out, nil
 }
 
 func readRubocop(w *work, p Project, r ran) ([]Finding, error) {

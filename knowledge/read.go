@@ -311,7 +311,7 @@ func (x *indexer) outlines(ctx context.Context, out []seenFile, texts []patterns
 		if f := &out[i]; reasons[f.path] != "" {
 			f.skip = reasons[f.path]
 		} else {
-			f.outline = outline.Read(f.language, f.path, texts[j].Text, nodes[f.path])
+			f.outline = outline.Read(f.language, texts[j].Text, nodes[f.path])
 		}
 	}
 	return nil

@@ -165,7 +165,7 @@ type filer struct {
 func (f *filer) remember(o owner) {
 	maybe := len(f.seen) > 0 && saysMaybe(f.lineText(f.line))
 	for _, n := range f.seen {
-		n.batch, n.task, n.maybe = int(o.batch), int(o.task), maybe
+		n.batch, n.task = int(o.batch), int(o.task)
 		f.named = append(f.named, n)
 		f.batch.Named = append(f.batch.Named, Named{Verb: n.verb, Path: n.path, Line: n.line, Maybe: maybe})
 	}

@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -36,7 +37,8 @@ func (b *builder) buildGSD() bool {
 			}
 		}
 		if title == "" {
-			title = firstOf(b.firstWords(t, "action"), b.firstWords(t, "what-built"), b.firstWords(t, "decision"))
+			title = strings.TrimSpace(cmp.Or(b.firstWords(t, "action"), b.firstWords(t, "what-built"),
+				b.firstWords(t, "decision")))
 		}
 		batch := b.startBatch(Batch{Number: number, Title: title, Group: wave, StartLine: t.first})
 		b.startTask(batch, Task{Number: number, Title: title, Line: t.first})
@@ -283,7 +285,7 @@ func (b *builder) buildTodos() bool {
 	}
 	starts := b.todoLines(len(head.Todos))
 	for i, t := range head.Todos {
-		number, title := t.ID, firstOf(t.Content, t.Title, t.ID)
+		number, title := t.ID, strings.TrimSpace(cmp.Or(t.Content, t.Title, t.ID))
 		if number == "" {
 			number = fmt.Sprint(i + 1)
 		}
@@ -318,13 +320,4 @@ func (b *builder) todoLines(n int) []int {
 		starts = append(starts, b.front.line)
 	}
 	return starts
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return strings.TrimSpace(v)
-		}
-	}
-	return ""
 }

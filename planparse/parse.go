@@ -110,7 +110,6 @@ type listedKey struct {
 type namedFile struct {
 	batch, task, line int
 	verb, path        string
-	maybe             bool
 }
 
 // owner is the batch and task of a mark; -1 is none.

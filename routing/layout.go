@@ -15,8 +15,8 @@ type layout struct {
 	levels [][]int // batches by the length of the longest chain above them
 	width  []int   // largest set of mutually independent batches
 
-	sharedFiles, unionFiles int // over all pairs of running batches
-	meanOverlap             float64
+	sharedFiles int // over all pairs of running batches
+	meanOverlap float64
 }
 
 // layoutOf computes the layout. The graph must be closed.
@@ -90,10 +90,9 @@ func (s *layout) count() {
 	}
 	touch := map[string][]int{}
 	common := make([]int, len(s.order))
-	total, named, overlaps := 0, 0, 0.0
+	named, overlaps := 0, 0.0
 	for k, i := range s.run {
 		mine := s.does[i]
-		total += len(mine.all)
 		var with []int
 		if len(mine.wide) > 0 {
 			with = s.run[:k]
@@ -128,7 +127,6 @@ func (s *layout) count() {
 			named++
 		}
 	}
-	s.unionFiles = total*max(len(s.run)-1, 0) - s.sharedFiles
 	if named > 1 {
 		s.meanOverlap = overlaps / float64(named*(named-1)/2)
 	}

@@ -179,8 +179,8 @@ func (t *text) models(p *planparse.Plan, d Decision) {
 	}
 	widths[1] = min(widths[1], max(room-longest, least), most)
 	for _, r := range rows {
-		line := fmt.Sprintf("  %s %s  %s  ", pad(r.batch, widths[0]), pad(cut(r.title, widths[1]), widths[1]),
-			pad(r.label, widths[2]))
+		line := fmt.Sprintf("  %s %s  %s  ", cells.Pad(r.batch, widths[0]), cells.Pad(cut(r.title, widths[1]), widths[1]),
+			cells.Pad(r.label, widths[2]))
 		for _, l := range wrap(line+oneLine(r.why), t.width, min(cells.Width(line), t.width/2)) {
 			t.WriteString(l + "\n")
 		}
@@ -280,8 +280,6 @@ func breakAt(line string, width, margin int) int {
 	}
 	return -1
 }
-
-func pad(s string, width int) string { return cells.Pad(s, width) }
 
 func cut(s string, width int) string {
 	if cells.Width(s) > width {

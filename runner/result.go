@@ -97,7 +97,6 @@ type View struct {
 	Commit    string   // the merged commit, else the candidate
 	Reason    string   // why it was skipped or failed
 	Competing []Slot   // candidates of a running tournament
-	Parked    Outcome  // reason of its agent's wait: limited or needs_human; "" if it does not wait
 }
 
 // Batches returns the batches in plan order.
@@ -123,9 +122,6 @@ func (m *Machine) view(t *track) View {
 		for _, n := range t.tournament.entrants {
 			v.Competing = append(v.Competing, n.slot)
 		}
-	}
-	if t.parked != nil {
-		v.Parked = t.parked.Outcome
 	}
 	return v
 }

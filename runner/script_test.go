@@ -146,9 +146,9 @@ func (s *script) step(fact, answer []string) {
 		s.diff(strings.Join(fact[1:], " "), strings.Join(got, "; "))
 	case "parked":
 		got := []string{}
-		for _, v := range s.m.Batches() {
-			if v.Parked != "" {
-				got = append(got, v.Key+"="+string(v.Parked))
+		for _, t := range s.m.tracks {
+			if t.parked != nil {
+				got = append(got, t.Key+"="+string(t.parked.Outcome))
 			}
 		}
 		s.diff(fact[1:], got)

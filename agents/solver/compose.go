@@ -51,7 +51,7 @@ func (q question) fit(set prompt.Set, r llm.Request, b tokens.Budget) (llm.Reque
 		if full == nil {
 			return made, left, nil
 		}
-		what, ok := q.shorten(b)
+		what, ok := q.shorten()
 		if !ok {
 			return r, left, fmt.Errorf("after everything optional was omitted: %w", full)
 		}
@@ -60,7 +60,7 @@ func (q question) fit(set prompt.Set, r llm.Request, b tokens.Budget) (llm.Reque
 }
 
 // shorten removes the next removable part.
-func (q *question) shorten(b tokens.Budget) (what string, ok bool) {
+func (q *question) shorten() (what string, ok bool) {
 	switch {
 	case len(q.history) > 1:
 		q.history = q.history[len(q.history)-1:]

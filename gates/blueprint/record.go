@@ -169,10 +169,7 @@ func digestOf(b *Blueprint) string {
 	return digest([]byte(c.YAML()))
 }
 
-func digest(text []byte) string {
-	sum := sha256.Sum256(text)
-	return hex.EncodeToString(sum[:])
-}
+func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
 
 // Digest identifies the content of a blueprint without its open questions, layout and comments.
 func (b *Blueprint) Digest() string { return digestOf(b) }

@@ -57,21 +57,9 @@ func (b *Blueprint) routed(seen *summary.Summary) []Interface {
 	if seen == nil || routers < 2 {
 		return b.Interfaces
 	}
-	var out []Interface
-	for _, in := range b.Interfaces {
-		if in.HTTP == nil {
-			continue
-		}
-		http := *in.HTTP
-		http.Endpoints = slices.DeleteFunc(slices.Clone(http.Endpoints), func(e Endpoint) bool {
-			return !slices.ContainsFunc(seen.Endpoints, func(s summary.Endpoint) bool { return endsAlike(s.Path, e.Path) })
-		})
-		if len(http.Endpoints) > 0 {
-			in.HTTP = &http
-			out = append(out, in)
-		}
-	}
-	return out
+	return b.withEndpoints(func(e Endpoint) bool {
+		return slices.ContainsFunc(seen.Endpoints, func(s summary.Endpoint) bool { return endsAlike(s.Path, e.Path) })
+	})
 }
 
 // endsAlike reports whether a path of the source is the blueprint's path or ends it, because it may be mounted below
@@ -83,14 +71,18 @@ func endsAlike(source, declared string) bool {
 
 // exchanged returns the endpoints that name a model.
 func (b *Blueprint) exchanged() []Interface {
+	return b.withEndpoints(func(e Endpoint) bool { return e.Request != "" || e.Response != "" })
+}
+
+// withEndpoints returns the HTTP interfaces that have endpoints for which keep is true, with these endpoints only.
+func (b *Blueprint) withEndpoints(keep func(Endpoint) bool) []Interface {
 	var out []Interface
 	for _, in := range b.Interfaces {
 		if in.HTTP == nil {
 			continue
 		}
 		http := *in.HTTP
-		http.Endpoints = slices.DeleteFunc(slices.Clone(http.Endpoints),
-			func(e Endpoint) bool { return e.Request == "" && e.Response == "" })
+		http.Endpoints = slices.DeleteFunc(slices.Clone(http.Endpoints), func(e Endpoint) bool { return !keep(e) })
 		if len(http.Endpoints) > 0 {
 			in.HTTP = &http
 			out = append(out, in)

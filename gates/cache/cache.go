@@ -8,7 +8,6 @@ package cache
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -131,10 +130,7 @@ func Key(info gates.Info, s gates.Subject, surroundings string) string {
 	return digest(data)
 }
 
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // Around wraps g so that it runs only if the store does not have its report.
 func Around(g gates.Gate, s Store, surroundings string) gates.Gate {

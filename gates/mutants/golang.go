@@ -19,7 +19,7 @@ func golang(file, text string, lines map[int]bool) []Mutant {
 	g := goFile{path: file, text: text, lines: lines, file: fset.File(parsed.Pos())}
 	for _, d := range parsed.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
-			g.function(f)
+			g.body(f.Type, f.Body)
 		}
 	}
 	return g.out
@@ -29,23 +29,10 @@ type goFile struct {
 	path, text string
 	lines      map[int]bool
 	file       *token.File
-	name       string            // of the function
 	results    []*ast.Field      // of the innermost function
 	skip       map[ast.Node]bool // whose mutants would be equivalent
 	room       map[ast.Expr]bool // arguments that only reserve memory
 	out        []Mutant
-}
-
-func (g *goFile) function(f *ast.FuncDecl) {
-	g.name = f.Name.Name
-	if f.Recv != nil && len(f.Recv.List) == 1 {
-		t := f.Recv.List[0].Type
-		if star, ok := t.(*ast.StarExpr); ok {
-			t = star.X
-		}
-		g.name = strings.TrimLeft(g.source(t), "*") + "." + g.name
-	}
-	g.body(f.Type, f.Body)
 }
 
 func (g *goFile) body(t *ast.FuncType, b *ast.BlockStmt) {
@@ -70,7 +57,7 @@ func (g *goFile) put(k Kind, from, to token.Pos, replacement string) {
 	}
 	start, end := g.file.Offset(from), g.file.Offset(to)
 	g.out = append(g.out, Mutant{Path: g.path, Line: line, Start: start, End: end, Old: g.text[start:end],
-		New: replacement, Kind: k, Func: g.name})
+		New: replacement, Kind: k})
 }
 
 func (g *goFile) visit(n ast.Node) bool {

@@ -13,7 +13,6 @@ type Mutant struct {
 	Start, End int    // byte offsets into the file
 	Old, New   string
 	Kind       Kind
-	Func       string // the function or method that contains it; "" outside of functions
 }
 
 // Kind is the kind of error that a mutant introduces.

@@ -10,6 +10,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,7 +99,7 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 	if err != nil {
 		return err
 	}
-	weak, err := o.weakened(ctx, s.Dir, slices.Sorted(keys(about)), texts)
+	weak, err := o.weakened(ctx, s.Dir, slices.Sorted(maps.Keys(about)), texts)
 	if err != nil {
 		return err
 	}
@@ -240,7 +241,8 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 	for _, at := range lines {
 		score.Covered += len(at)
 	}
-	return r.report(o, list, score, left, untested)
+	r.report(o, list, score, left, untested)
+	return nil
 }
 
 // coverage returns how many of the mutated lines tests run, if the test runner reports it.
@@ -262,7 +264,7 @@ func (r *runner) coverage(list []Mutant) (run, of int) {
 	return run, of
 }
 
-func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, untested map[string]map[int]bool) error {
+func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, untested map[string]map[int]bool) {
 	for _, m := range left {
 		if m.Kind == TakenBack {
 			r.look.Find(gates.Finding{
@@ -278,8 +280,8 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 			Fix:     "assert the result of this line",
 		})
 	}
-	for _, file := range slices.Sorted(keys(untested)) {
-		at := slices.Sorted(keys(untested[file]))
+	for _, file := range slices.Sorted(maps.Keys(untested)) {
+		at := slices.Sorted(maps.Keys(untested[file]))
 		r.look.Find(gates.Finding{
 			Rule: RuleUntested, Path: file, Line: at[0], Severity: gates.Warning,
 			Message: fmt.Sprintf("no test runs %s: %s", phrase.Count(len(at), "changed line"), numbers(at)),
@@ -289,7 +291,7 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 	switch {
 	case score.Tried == 0 && score.Untested == 0 && score.Back == 0:
 		r.look.Skip("no mutant could be tried%s", r.because())
-		return nil
+		return
 	case score.Tried > 0:
 		r.look.Note("%d of %s killed", score.Killed, phrase.Count(score.Tried, "mutant"))
 	}
@@ -314,7 +316,6 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 			Fix: "add the assertions that the findings ask for",
 		})
 	}
-	return nil
 }
 
 // write replaces a file of the scratch tree.

@@ -470,8 +470,6 @@ func sameDir(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-func keys[K comparable, V any](m map[K]V) func(func(K) bool) { return maps.Keys(m) }
-
 // numbers formats line numbers: "3, 5 to 8".
 func numbers(at []int) string {
 	var parts []string

@@ -24,9 +24,6 @@ func Script(ctx context.Context, p patterns.Program, dir string, texts []pattern
 		f := scriptFile{path: t.Path, text: string(t.Text), lines: lines[t.Path],
 			python: gates.LanguageOf(t.Path) == gates.LangPython, negated: map[[2]int]bool{}}
 		for _, n := range nodes[t.Path] {
-			if n.Rule == "function" {
-				f.functions = append(f.functions, n)
-			}
 			if n.Rule == "quiet" {
 				f.quiet = append(f.quiet, n)
 			}
@@ -43,12 +40,12 @@ func Script(ctx context.Context, p patterns.Program, dir string, texts []pattern
 }
 
 type scriptFile struct {
-	path, text       string
-	lines            map[int]bool
-	python           bool
-	functions, quiet []patterns.Node
-	negated          map[[2]int]bool // expressions with an operator whose mutant negates them
-	out              []Mutant
+	path, text string
+	lines      map[int]bool
+	python     bool
+	quiet      []patterns.Node
+	negated    map[[2]int]bool // expressions with an operator whose mutant negates them
+	out        []Mutant
 }
 
 func (f *scriptFile) put(k Kind, start, end int, replacement string) {
@@ -61,14 +58,8 @@ func (f *scriptFile) put(k Kind, start, end int, replacement string) {
 	if !f.lines[line] {
 		return
 	}
-	m := Mutant{Path: f.path, Line: line, Start: start, End: end, Old: f.text[start:end], New: replacement, Kind: k}
-	inner := len(f.text) + 1
-	for _, fn := range f.functions {
-		if name, ok := fn.Var("N"); ok && fn.Start <= start && end <= fn.End && fn.End-fn.Start < inner {
-			inner, m.Func = fn.End-fn.Start, f.text[name.Start:name.End]
-		}
-	}
-	f.out = append(f.out, m)
+	f.out = append(f.out, Mutant{Path: f.path, Line: line, Start: start, End: end, Old: f.text[start:end],
+		New: replacement, Kind: k})
 }
 
 // mutate makes the mutants of one node. The rule's name gives the kind and, for operators, the replacement.
@@ -194,7 +185,6 @@ func rules() string {
 			add(language, "not", "pattern: not $A")
 			add(language, "call", "kind: expression_statement\nhas: {kind: call, nthChild: 1}")
 			add(language, "throw", "kind: raise_statement")
-			add(language, "function", "kind: function_definition\nhas: {field: name, pattern: $N}")
 			add(language, "quiet",
 				"any:\n  - pattern: print($$$)\n  - pattern: logging.$F($$$)\n  - pattern: logger.$F($$$)\n  - pattern: "+
 					"log.$F($$$)\n  - pattern: warnings.warn($$$)\n  - pattern: TYPE_CHECKING = $V\n"+
@@ -210,9 +200,6 @@ func rules() string {
 		add(language, "not", "pattern: \"!$A\"")
 		add(language, "call", "kind: expression_statement\nhas: {kind: call_expression, nthChild: 1}")
 		add(language, "throw", "kind: throw_statement")
-		add(language, "function",
-			"any:\n  - kind: function_declaration\n    has: {field: name, pattern: $N}\n  - kind: method_definition\n    has: "+
-				"{field: name, pattern: $N}")
 		quiet := "any:\n  - pattern: console.$F($$$)\n  - kind: import_statement\n" +
 			"  - kind: new_expression\n    inside: {kind: throw_statement}"
 		if language != "javascript" {

@@ -137,7 +137,7 @@ func (p protection) weakened(f gates.File) bool {
 			return true
 		case !ok || u.Opaque || n.Opaque:
 		case n.Skips > u.Skips, n.Only > u.Only, n.Empty && !u.Empty, n.Asserts < u.Asserts &&
-			p.tale.fewer(f.Path, u, n) == "", n.Trivial > u.Trivial && n.Asserts < u.Asserts:
+			p.tale.fewer(u, n) == "", n.Trivial > u.Trivial && n.Asserts < u.Asserts:
 			return true
 		case n.Asserts == u.Asserts && lost(u, n):
 			return true // as many assertions, but different ones

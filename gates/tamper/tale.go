@@ -227,7 +227,7 @@ func (t *tale) cases(u testcode.Unit) bool {
 }
 
 // fewer explains where the assertions of a test went; "" if the change shows no reason.
-func (t *tale) fewer(file string, u, n testcode.Unit) string {
+func (t *tale) fewer(u, n testcode.Unit) string {
 	have := map[string]int{}
 	for _, l := range n.Lines {
 		have[l]++

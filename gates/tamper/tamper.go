@@ -364,7 +364,7 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 		if n.Asserts == 0 && sev == gates.Warning && n.Loops <= u.Loops {
 			sev = gates.Error
 		}
-		why := j.tale.fewer(path, u, n)
+		why := j.tale.fewer(u, n)
 		if why != "" || j.s.Batch.Key == "" && n.Asserts*2 >= u.Asserts {
 			sev = j.milder(sev) // one assertion less may check the same
 		}

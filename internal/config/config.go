@@ -79,7 +79,7 @@ func decode(file string, data []byte, c *Config) error {
 		line, _ := e.Position()
 		key := strings.Join(e.Key(), ".")
 		msg := fmt.Sprintf("%s:%d: unknown key %q", file, line, key)
-		if near := nearest(key, Keys()); near != "" {
+		if near := Nearest(key, Keys()); near != "" {
 			msg += fmt.Sprintf("; did you mean %q?", near)
 		}
 		return errors.New(msg)

@@ -561,7 +561,7 @@ func TestNearest(t *testing.T) {
 		"gates.command.command": "gates.command.run", "agents.claude.cmd": "agents.claude.command",
 		"qqqqqqqqqqqqqqqqqqqqqqq": "", "workspaces.setup": "workspace.setup", "ü": "",
 	} {
-		if got := nearest(key, Keys()); got != want {
+		if got := Nearest(key, Keys()); got != want {
 			t.Errorf("near %s is %q, want %q", key, got, want)
 		}
 	}

@@ -98,7 +98,7 @@ func (l *Loaded) checkModels(wrong func(error)) {
 		switch {
 		case !slices.Contains(ModelStages(), stage):
 			near := ""
-			if n := nearest(stage, ModelStages()); n != "" {
+			if n := Nearest(stage, ModelStages()); n != "" {
 				near = fmt.Sprintf("; did you mean %q?", n)
 			}
 			say(key, "is not a stage; stages are %s%s", strings.Join(ModelStages(), ", "), near)

@@ -5,12 +5,9 @@ import (
 	"strings"
 )
 
-// Nearest returns the known word closest to a mistyped one, or "" if none is close.
-func Nearest(word string, known []string) string { return nearest(word, known) }
-
-// nearest returns the known key closest to a mistyped one, or "" if none is close. A * in a known key matches the
+// Nearest returns the known key closest to a mistyped one, or "" if none is close. A * in a known key matches the
 // word at that place in the mistyped key.
-func nearest(key string, known []string) string {
+func Nearest(key string, known []string) string {
 	best, bestAt := "", len(key)/3+2
 	words := strings.Split(key, ".")
 	if known := other(words); known != "" {

@@ -74,11 +74,8 @@ func (w *Workspace) complaints(ctx context.Context, args ...string) ([]byte, err
 	return said, err
 }
 
-// RemoveAll is [os.RemoveAll] that also deletes folders without write permission.
-func RemoveAll(dir string) error { return removeAll(dir) }
-
-// removeAll is [os.RemoveAll] that also removes folders with restrictive permissions.
-func removeAll(dir string) error {
+// RemoveAll is [os.RemoveAll] that also removes folders with restrictive permissions.
+func RemoveAll(dir string) error {
 	err := os.RemoveAll(dir)
 	if err == nil {
 		return nil

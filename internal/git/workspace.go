@@ -46,7 +46,7 @@ func (r *Repo) OpenWorkspace(dir string) (*Workspace, error) {
 
 // RemoveWorkspace deletes a worktree in any state. Its branch stays.
 func (r *Repo) RemoveWorkspace(ctx context.Context, dir string) error {
-	if err := removeAll(dir); err != nil {
+	if err := RemoveAll(dir); err != nil {
 		return fmt.Errorf("remove workspace: %w", err)
 	}
 	if err := r.untie(dir); err != nil {

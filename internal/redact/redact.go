@@ -29,28 +29,18 @@ type Redactor struct {
 	names   map[string]string // by value
 }
 
-// New collects the values of secret-looking variables in env, KEY=VALUE, and extra, which contains secret values.
-func New(env []string, extra ...string) *Redactor {
+// New collects the values of secret-looking variables in env, KEY=VALUE.
+func New(env []string) *Redactor {
 	names := map[string]string{} // by value
-	learn := func(name, value string) {
-		if len(value) < minValue {
-			return
-		}
-		if _, ok := names[value]; !ok {
-			names[value] = name
-		}
-	}
 	for _, kv := range env {
 		name, value, _ := strings.Cut(kv, "=")
-		if SecretName(name) && !harmless(name, value) {
-			for _, v := range spellings(value) {
-				learn(name, v)
-			}
+		if !SecretName(name) || harmless(name, value) {
+			continue
 		}
-	}
-	for _, value := range extra {
 		for _, v := range spellings(value) {
-			learn("secret", v)
+			if _, ok := names[v]; !ok && len(v) >= minValue {
+				names[v] = name
+			}
 		}
 	}
 	ordered := slices.SortedFunc(maps.Keys(names), func(a, b string) int {

@@ -14,7 +14,7 @@ func TestKnownValuesAreReplacedByName(t *testing.T) {
 		"SHORT_TOKEN=abc", "PATH=/usr/bin:/usr/local/bin", "GOPRIVATE=github.com/acme/*", "MAX_TOKENS=10000000",
 		"GOOGLE_APPLICATION_CREDENTIALS=/home/me/key.json", "SSH_AUTH_SOCK=/tmp/ssh-agent.sock",
 		"MULTI_SECRET=first line of it\nsecond line of it",
-	}, "extra-secret-value")
+	})
 	tests := map[string]struct{ in, want string }{
 		"in a text":            {"x tok-123456789 y", "x [redacted GITHUB_TOKEN] y"},
 		"the longer one first": {"tok-123456789-and-more", "[redacted LONGER_TOKEN]"},
@@ -22,7 +22,6 @@ func TestKnownValuesAreReplacedByName(t *testing.T) {
 		"escaped as in a URL":  {"q=p%40ss+w%2Frd%221", "q=[redacted DB_PASSWORD]"},
 		"in base64":            {"dG9rLTEyMzQ1Njc4OQ==", "[redacted GITHUB_TOKEN]"},
 		"one line of several":  {"it said: second line of it", "it said: [redacted MULTI_SECRET]"},
-		"given by hand":        {"extra-secret-value", "[redacted secret]"},
 		"short values stay":    {"abc", "abc"},
 		"paths and patterns stay": {"/usr/bin github.com/acme/* /home/me/key.json",
 			"/usr/bin github.com/acme/* /home/me/key.json"},
@@ -142,10 +141,8 @@ func FuzzClean(f *testing.F) {
 
 // A value of at least eight characters is hidden; a shorter one could occur in any text.
 func TestMinimumSecretLength(t *testing.T) {
-	r := New([]string{"A_TOKEN=abcdefg", "B_TOKEN=hijklmno"}, "pqrstuv", "wxyzabcd")
-	if got := r.String("abcdefg hijklmno pqrstuv wxyzabcd"); got != "abcdefg "+r.String("hijklmno")+" pqrstuv "+
-		r.String("wxyzabcd") ||
-		strings.Contains(got, "hijklmno") || strings.Contains(got, "wxyzabcd") {
+	r := New([]string{"A_TOKEN=abcdefg", "B_TOKEN=hijklmno"})
+	if got := r.String("abcdefg hijklmno"); got != "abcdefg [redacted B_TOKEN]" {
 		t.Error(got)
 	}
 }

@@ -27,12 +27,11 @@ type Kind string
 
 // The kinds of signed data.
 const (
-	Run     Kind = "run"     // the parameters of a run; the first link of its chain
-	Event   Kind = "event"   // an event of the journal, with the seal of the one before it
-	Post    Kind = "post"    // a message to a run from outside
-	Receipt Kind = "receipt" // the proof of a merged batch
-	Cache   Kind = "cache"   // a gate's answer about a tree
-	Head    Kind = "head"    // the head of a run's chain
+	Run   Kind = "run"   // the parameters of a run; the first link of its chain
+	Event Kind = "event" // an event of the journal, with the seal of the one before it
+	Post  Kind = "post"  // a message to a run from outside
+	Cache Kind = "cache" // a gate's answer about a tree
+	Head  Kind = "head"  // the head of a run's chain
 )
 
 // FileName is the name of the key's file in the user's folder.

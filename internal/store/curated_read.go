@@ -125,72 +125,44 @@ type Direction string
 
 // The directions. For files, out is what a file imports; for symbols, out is what a symbol refers to.
 const (
-	Out  Direction = "out"
-	In   Direction = "in"
-	Both Direction = "both"
+	Out Direction = "out"
+	In  Direction = "in"
 )
 
 // ends returns the columns of an edge for a direction: the given one, and the requested one.
-func (d Direction) ends(source, target string) ([][2]string, error) {
+func (d Direction) ends(source, target string) (given, requested string, err error) {
 	switch d {
 	case Out:
-		return [][2]string{{source, target}}, nil
+		return source, target, nil
 	case In:
-		return [][2]string{{target, source}}, nil
-	case Both:
-		return [][2]string{{source, target}, {target, source}}, nil
+		return target, source, nil
 	}
-	return nil, fmt.Errorf("unknown direction %q; directions are out, in and both", d)
+	return "", "", fmt.Errorf("unknown direction %q; directions are out and in", d)
 }
 
 // Neighbors returns the symbols that one refers to or is referred to by, most certain first. Only Python has such
-// edges. Without kinds all count.
-func (c *CuratedReader) Neighbors(ctx context.Context, symbol int64, d Direction, kinds ...string) ([]Neighbor, error) {
-	ends, err := d.ends("caller_symbol_id", "callee_symbol_id")
+// edges.
+func (c *CuratedReader) Neighbors(ctx context.Context, symbol int64, d Direction) ([]Neighbor, error) {
+	given, requested, err := d.ends("caller_symbol_id", "callee_symbol_id")
 	if err != nil {
 		return nil, err
 	}
-	out := []Neighbor{}
-	for _, e := range ends {
-		args := []any{symbol}
-		filter := ""
-		if len(kinds) > 0 {
-			filter = " AND r.reference_kind IN (" + strings.TrimSuffix(strings.Repeat("?, ", len(kinds)), ", ") + ")"
-			for _, k := range kinds {
-				args = append(args, k)
-			}
-		}
-		part, err := rows(ctx, c.db, "references", func(r *sql.Rows, n *Neighbor) error {
-			return r.Scan(append(symbolFields(&n.Symbol), &n.Reference, &n.Confidence)...)
-		}, "SELECT "+symbolColumns+", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+
-			e[1]+
-			" JOIN files f ON f.id = s.file_id WHERE r."+e[0]+" = ?"+filter+
-			" ORDER BY r.confidence DESC, f.path, s.start_line, r.reference_kind", args...)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, part...)
-	}
-	return out, nil
+	return rows(ctx, c.db, "references", func(r *sql.Rows, n *Neighbor) error {
+		return r.Scan(append(symbolFields(&n.Symbol), &n.Reference, &n.Confidence)...)
+	}, "SELECT "+symbolColumns+", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+
+		requested+" JOIN files f ON f.id = s.file_id WHERE r."+given+
+		" = ? ORDER BY r.confidence DESC, f.path, s.start_line, r.reference_kind", symbol)
 }
 
 // Dependencies returns the edges of a file, by the path at their other end.
 func (c *CuratedReader) Dependencies(ctx context.Context, file int64, d Direction) ([]Dependency, error) {
-	ends, err := d.ends("source_file_id", "target_file_id")
+	given, requested, err := d.ends("source_file_id", "target_file_id")
 	if err != nil {
 		return nil, err
 	}
-	out := []Dependency{}
-	for _, e := range ends {
-		part, err := rows(ctx, c.db, "dependencies", scanDependency,
-			"SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = d."+e[1]+
-				" WHERE d."+e[0]+" = ? ORDER BY f.path, d.kind", file)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, part...)
-	}
-	return out, nil
+	return rows(ctx, c.db, "dependencies", scanDependency,
+		"SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = d."+
+			requested+" WHERE d."+given+" = ? ORDER BY f.path, d.kind", file)
 }
 
 func scanDependency(r *sql.Rows, d *Dependency) error {
@@ -227,13 +199,13 @@ func (c *CuratedReader) Docstrings(ctx context.Context, file int64) ([]Docstring
 			"docstrings WHERE file_id = ? ORDER BY symbol_id IS NOT NULL, id", file)
 }
 
-// Comments returns the comments of a file in its order; with rationale, only comments that give a reason.
-func (c *CuratedReader) Comments(ctx context.Context, file int64, rationale bool) ([]Comment, error) {
+// Rationale returns the comments of a file that give a reason, in its order.
+func (c *CuratedReader) Rationale(ctx context.Context, file int64) ([]Comment, error) {
 	return rows(ctx, c.db, "comments", func(r *sql.Rows, x *Comment) error {
 		return r.Scan(&x.File, &x.Symbol, &x.Line, &x.Content, &x.Kind, &x.Rationale)
 	},
 		"SELECT file_id, COALESCE(symbol_id, 0), line, content, COALESCE(kind, ''), is_rationale FROM inline_comments "+
-			"WHERE file_id = ? AND (NOT ? OR is_rationale) ORDER BY line, id", file, rationale)
+			"WHERE file_id = ? AND is_rationale ORDER BY line, id", file)
 }
 
 // Commits returns the latest commits that touched a file, newest first.
@@ -283,19 +255,6 @@ func (c *CuratedReader) DomainCounts(ctx context.Context, repo int64) ([]Tally, 
 	return c.tally(ctx,
 		"SELECT m.domain, COUNT(*) AS n FROM file_metadata m JOIN files f ON f.id = m.file_id WHERE f.repo_id = ? AND "+
 			"m.domain IS NOT NULL GROUP BY m.domain ORDER BY n DESC, m.domain", repo)
-}
-
-// KindCounts counts the symbols of each kind, most first.
-func (c *CuratedReader) KindCounts(ctx context.Context, repo int64) ([]Tally, error) {
-	return c.tally(ctx,
-		"SELECT s.kind, COUNT(*) AS n FROM symbols s JOIN files f ON f.id = s.file_id WHERE f.repo_id = ? GROUP BY s.kind "+
-			"ORDER BY n DESC, s.kind", repo)
-}
-
-// MostConnected returns the files with the most edges to and from others.
-func (c *CuratedReader) MostConnected(ctx context.Context, repo int64, limit int) ([]Tally, error) {
-	return c.tally(ctx, `SELECT f.path, COUNT(*) AS n FROM files f JOIN (SELECT source_file_id AS id FROM dependencies UNION ALL SELECT target_file_id FROM dependencies) e
-		ON e.id = f.id WHERE f.repo_id = ? GROUP BY f.id ORDER BY n DESC, f.path LIMIT ?`, repo, limit)
 }
 
 // AdapterForStage returns the active adapter of a stage with the highest version; found is false if there is none.

@@ -48,8 +48,7 @@ type CallSite struct {
 	Args      []string
 	Line      int
 	Decorator bool
-	Result    bool // a method is called on its result: Methods("GET") of HandleFunc("/x", f).Methods("GET")
-	From, To  int  // offsets
+	From, To  int // offsets
 }
 
 // Handler is a place that handles a failure: a catch clause, or a condition that guards against it.
@@ -69,7 +68,7 @@ func DetailRules(languages ...Language) string {
 }
 
 // ReadDetail does what [Read] does and also returns the detail. The nodes must come from [DetailRules].
-func ReadDetail(l Language, name string, text []byte, nodes []patterns.Node) (Outline, Detail) {
+func ReadDetail(l Language, text []byte, nodes []patterns.Node) (Outline, Detail) {
 	r := read(l, text, nodes, false)
 	return r.out, r.detail(l)
 }
@@ -134,7 +133,6 @@ func (r *reader) call(from, to int) CallSite {
 		c.Name = dotted(source[:i])
 	}
 	c.Args = arguments(source[open:])
-	c.Result = to < len(r.text) && r.text[to] == '.'
 	return c
 }
 

@@ -29,7 +29,7 @@ func outlines(t testing.TB, name string, texts []string) []Outline {
 	}
 	out := make([]Outline, len(texts))
 	for i, x := range ask {
-		out[i] = Read(l, name, x.Text, nodes[x.Path])
+		out[i] = Read(l, x.Text, nodes[x.Path])
 	}
 	return out
 }
@@ -204,7 +204,7 @@ func TestScriptMemoryMatchesWholeFile(t *testing.T) {
 				if whole {
 					pieces++
 				}
-				got := Read(LanguageOf(name), name, []byte(round[i]), found)
+				got := Read(LanguageOf(name), []byte(round[i]), found)
 				if d := cmp.Diff(want, got, cmpopts.EquateEmpty()); d != "" {
 					t.Fatalf("%s: %s\nof\n%s", name, d, round[i])
 				}

@@ -43,18 +43,6 @@ func ReadGoDetail(name string, text []byte) (Outline, Detail) {
 		}
 		return true
 	})
-	called := map[int]bool{} // ends of calls on whose result a method is called
-	ast.Inspect(f, func(n ast.Node) bool {
-		if s, ok := n.(*ast.SelectorExpr); ok {
-			if c, ok := s.X.(*ast.CallExpr); ok {
-				called[g.offset(c.End())] = true
-			}
-		}
-		return true
-	})
-	for i := range d.Calls {
-		d.Calls[i].Result = called[d.Calls[i].To]
-	}
 	slices.SortStableFunc(d.Handlers, func(a, b Handler) int { return a.Line - b.Line })
 	return out, d
 }

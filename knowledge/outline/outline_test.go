@@ -46,7 +46,7 @@ func of(t testing.TB, name, text string) Outline {
 	if err != nil || len(skipped) > 0 {
 		t.Fatal(skipped, err)
 	}
-	return Read(l, name, ready, nodes[name])
+	return Read(l, ready, nodes[name])
 }
 
 // list returns the symbols as lines with position, kind and qualified name.
@@ -436,7 +436,7 @@ func TestReadIgnoresMatchOrder(t *testing.T) {
 		patterns.Node{Rule: "call", Start: 13, End: 22, From: -1, To: -1}
 	want := []Ref{{0, Call, "super().x"}, {0, Call, "super"}}
 	for _, nodes := range [][]patterns.Node{{def, inner, outer}, {outer, inner, def}, {inner, def, outer}} {
-		if got := Read(Python, "a.py", text, nodes); !slices.Equal(got.Refs, want) {
+		if got := Read(Python, text, nodes); !slices.Equal(got.Refs, want) {
 			t.Errorf("%+v, want %+v", got.Refs, want)
 		}
 	}

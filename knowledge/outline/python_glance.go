@@ -14,7 +14,7 @@ func GlancePython(text []byte) (Outline, bool) {
 	if !g.file() {
 		return Outline{}, false
 	}
-	return Glance(Python, "", text, g.nodes), true
+	return Glance(Python, text, g.nodes), true
 }
 
 // pythonGlance finds the nodes that the rules for Python match in a definition, an import, a variable, a docstring and

@@ -193,12 +193,12 @@ func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 }
 
 // Read makes an outline from the nodes that ast-grep found in a text.
-func Read(l Language, name string, text []byte, nodes []patterns.Node) Outline {
+func Read(l Language, text []byte, nodes []patterns.Node) Outline {
 	return read(l, text, nodes, false).out
 }
 
 // Glance does what [Read] does, without the fields of docstrings and the kinds of comments.
-func Glance(l Language, name string, text []byte, nodes []patterns.Node) Outline {
+func Glance(l Language, text []byte, nodes []patterns.Node) Outline {
 	return read(l, text, nodes, true).out
 }
 

@@ -4,10 +4,12 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/literal"
 )
 
 // Limits for the text of a task, which may be a whole log.
@@ -66,7 +68,9 @@ func findClues(text string) clues {
 		c.takeWord(w, false)
 	}
 	c.Keywords = keywords(prose)
-	c.Kind = kindOf(prose, len(c.Errors) > 0)
+	if c.Kind = BugFix; len(c.Errors) == 0 {
+		c.Kind = KindOf(prose)
+	}
 	return c
 }
 
@@ -235,13 +239,24 @@ var kindWords = []struct {
 	{Feature, lazyre.New(`(?i)\b(?:add|implement|support|introduce|create|new|allow|let|extend|make)\b`)},
 }
 
-func kindOf(text string, errors bool) TaskKind {
-	if errors {
-		return BugFix
-	}
-	kind, first := Other, len(text)
+// kindHints reports which of the words may occur in a text.
+var kindHints = sync.OnceValue(func() *literal.Groups {
+	var needs [][]literal.Lit
 	for _, k := range kindWords {
-		if at := k.re.FindStringIndex(text); at != nil && at[0] < first {
+		needs = append(needs, literal.Needs(k.re.String()))
+	}
+	return literal.NewGroups(needs...)
+})
+
+// KindOf returns the kind of a task by the words of its text.
+func KindOf(text string) TaskKind {
+	kind, first := Other, len(text)
+	found := kindHints().In(text)
+	for i, k := range kindWords {
+		if found>>i&1 == 0 {
+			continue
+		}
+		if at := k.re.Re().FindStringIndex(text); at != nil && at[0] < first {
 			kind, first = k.kind, at[0]
 		}
 	}

@@ -149,7 +149,7 @@ func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, pla
 	var wishes []wish
 	byName := map[string]int{}
 	for _, sym := range symbols {
-		if byName[sym.As]++; byName[sym.As] > p.Limits.SymbolFiles {
+		if byName[sym.As]++; byName[sym.As] > symbolFiles {
 			continue
 		}
 		wishes = append(wishes, wish{sym.Path, sym.Name, "the refinement requests " + sym.As})

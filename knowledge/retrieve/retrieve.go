@@ -73,29 +73,30 @@ type Request struct {
 
 // Limits limits the search.
 type Limits struct {
-	SymbolFiles int // highest number of files for one name
-	CoChange    int // common commits that make two files neighbours (tier 3)
-	Candidates  int // files to ask the model about
-	Symbols     int // symbols to ask the model about
+	Candidates int // files to ask the model about
+	Symbols    int // symbols to ask the model about
 }
+
+const (
+	symbolFiles = 8 // highest number of files for one name
+	coChange    = 2 // common commits that make two files neighbours (tier 3)
+)
 
 // DefaultLimits returns the default limits.
 func DefaultLimits() Limits {
 	asked := config.Default().Stages
-	return Limits{SymbolFiles: 8, CoChange: 2, Candidates: asked.Files, Symbols: asked.Symbols}
+	return Limits{Candidates: asked.Files, Symbols: asked.Symbols}
 }
 
 func (l Limits) orDefault() Limits {
 	d := DefaultLimits()
-	for _, x := range []struct{ have, other *int }{
-		{&l.SymbolFiles, &d.SymbolFiles}, {&l.CoChange, &d.CoChange}, {&l.Candidates, &d.Candidates},
-		{&l.Symbols, &d.Symbols},
-	} {
-		if *x.have <= 0 {
-			*x.have = *x.other
-		}
+	if l.Candidates > 0 {
+		d.Candidates = l.Candidates
 	}
-	return l
+	if l.Symbols > 0 {
+		d.Symbols = l.Symbols
+	}
+	return d
 }
 
 // Deps holds the dependencies of a retrieval. Only Log and Session are written.
@@ -207,8 +208,7 @@ func Retrieve(ctx context.Context, d Deps, r Request) (Package, error) {
 func (p *pass) refused(ctx context.Context, s State) (Package, error) {
 	err := p.step(ctx, searchStep, func() error {
 		p.note("the model refused all that the search offered; the best search results are shown instead")
-		decided, err := p.takeRanked(ctx, &s)
-		return errors.Join(err, p.decide(ctx, searchStep, decided))
+		return p.decide(ctx, searchStep, p.takeRanked(&s))
 	})
 	if err != nil {
 		return Package{}, err
@@ -226,17 +226,8 @@ func (p *pass) unasked(ctx context.Context) (Package, error) {
 		for _, u := range s.Query.Unknown {
 			p.note("not in the repository: %s", fence.Line(u))
 		}
-		for _, name := range p.req.Files {
-			f, found, why, err := p.names.file(ctx, name)
-			if err != nil {
-				return err
-			}
-			if !found {
-				s.NotFound = append(s.NotFound, name)
-				p.note("the plan names %s: %s", name, why)
-				continue
-			}
-			s.add(f, 0, true, "the plan names it")
+		if err := p.seedPlan(ctx, &s); err != nil {
+			return err
 		}
 		if p.ranked, err = p.search(ctx, s.Query); err != nil {
 			return err
@@ -244,8 +235,7 @@ func (p *pass) unasked(ctx context.Context) (Package, error) {
 		if err := p.matched(ctx, s.Query); err != nil {
 			return err
 		}
-		decided, err := p.takeRanked(ctx, &s)
-		return errors.Join(err, p.decide(ctx, searchStep, decided))
+		return p.decide(ctx, searchStep, p.takeRanked(&s))
 	})
 	if err != nil {
 		return Package{}, err

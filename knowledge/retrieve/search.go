@@ -141,7 +141,7 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 	if err != nil || len(chunks) == 0 {
 		return nil, err
 	}
-	s := &searching{pass: p, chunks: chunks, at: make(map[int64]int, len(chunks)), of: map[string][]int{},
+	s := &searching{pass: p, at: make(map[int64]int, len(chunks)), of: map[string][]int{},
 		all: make([]Ranked, len(chunks))}
 	for i, c := range chunks {
 		s.at[c.ID] = i
@@ -186,12 +186,11 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 
 type searching struct {
 	*pass
-	chunks []store.Chunk
-	at     map[int64]int
-	of     map[string][]int // chunks of each path
-	all    []Ranked
-	asked  []askedWord
-	file   map[string]float64 // word score of each file, 0 to 1
+	at    map[int64]int
+	of    map[string][]int // chunks of each path
+	all   []Ranked
+	asked []askedWord
+	file  map[string]float64 // word score of each file, 0 to 1
 }
 
 // words searches each word of the task.

@@ -25,9 +25,8 @@ func (s *State) add(f store.File, tier int, sure bool, why string, args ...any) 
 	}
 }
 
-// seed finds the initial files of scope: those of the plan, those that the task names, and those with a symbol that
-// the task names (RETR-06, RETR-08).
-func (p *pass) seed(ctx context.Context, s *State) error {
+// seedPlan adds the files that the plan names (RETR-08).
+func (p *pass) seedPlan(ctx context.Context, s *State) error {
 	for _, name := range p.req.Files {
 		f, found, why, err := p.names.file(ctx, name)
 		if err != nil {
@@ -39,6 +38,15 @@ func (p *pass) seed(ctx context.Context, s *State) error {
 			continue
 		}
 		s.add(f, 0, true, "the plan names it")
+	}
+	return nil
+}
+
+// seed finds the initial files of scope: those of the plan, those that the task names, and those with a symbol that
+// the task names (RETR-06, RETR-08).
+func (p *pass) seed(ctx context.Context, s *State) error {
+	if err := p.seedPlan(ctx, s); err != nil {
+		return err
 	}
 	for _, f := range s.Query.Files {
 		file := p.fileOf(f.Path)
@@ -91,13 +99,13 @@ func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why strin
 				cmp.Compare(a, b))
 		})
 		certain := sure
-		n := p.Limits.SymbolFiles
-		if len(paths) > n && slices.ContainsFunc(paths, s.has) {
+		if len(paths) > symbolFiles && slices.ContainsFunc(paths, s.has) {
 			paths = slices.DeleteFunc(paths, func(path string) bool { return !s.has(path) })
 		}
-		if len(paths) > n {
-			p.note("`%s` occurs in %d files; the first %d count, if the model finds them relevant", name, len(paths), n)
-			paths, certain = paths[:n], false
+		if len(paths) > symbolFiles {
+			p.note("`%s` occurs in %d files; the first %d count, if the model finds them relevant", name, len(paths),
+				symbolFiles)
+			paths, certain = paths[:symbolFiles], false
 		}
 		for _, path := range paths {
 			s.add(p.fileOf(path), 1, certain, why, name)

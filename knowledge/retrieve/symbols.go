@@ -211,7 +211,7 @@ func (p *pass) known(ctx context.Context, f File, c *content) error {
 	if err != nil {
 		return err
 	}
-	why, err := p.Base.RationaleComments(ctx, f.ID)
+	why, err := p.Base.Rationale(ctx, f.ID)
 	if err != nil {
 		return err
 	}

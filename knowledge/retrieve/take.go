@@ -3,7 +3,6 @@ package retrieve
 import (
 	"cmp"
 	"container/heap"
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -176,7 +175,7 @@ func (q *queue) Pop() any {
 const roomShare = 0.96
 
 // takeRanked chooses whole chunks from the ranking until the budget is used up. It joins adjacent chunks.
-func (p *pass) takeRanked(ctx context.Context, s *State) ([]Decision, error) {
+func (p *pass) takeRanked(s *State) []Decision {
 	files := map[string]File{}
 	for _, f := range s.Files {
 		files[f.Path] = f
@@ -208,7 +207,7 @@ func (p *pass) takeRanked(ctx context.Context, s *State) ([]Decision, error) {
 	}
 	s.Choices = joined(s.Choices, p.tree)
 	s.Precise = true
-	return all, nil
+	return all
 }
 
 // items returns the data of ranked chunks for [Take].

@@ -185,7 +185,7 @@ func (n names) siblings(of string) iter.Seq2[string, string] {
 func (p *pass) coChanges(ctx context.Context, s *State, seeds []File) error {
 	var n neighbours
 	for _, f := range seeds {
-		found, err := p.Base.CoChanges(ctx, f.ID, p.Limits.CoChange)
+		found, err := p.Base.CoChanges(ctx, f.ID, coChange)
 		if err != nil {
 			return err
 		}

@@ -144,7 +144,7 @@ func (t *tree) outline(ctx context.Context, s *source) (outline.Outline, error) 
 			return outline.Outline{}, fmt.Errorf("%w: %s", errNoOutline, k.Reason)
 		}
 	}
-	return outline.Read(l, s.path, []byte(s.text), nodes[s.path]), nil
+	return outline.Read(l, []byte(s.text), nodes[s.path]), nil
 }
 
 // clip limits a range of lines to the file.

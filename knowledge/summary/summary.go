@@ -206,7 +206,7 @@ func Files(ctx context.Context, o Options, paths []string) (out []Summary, skipp
 				continue
 			}
 			l := outline.LanguageOf(t.Path)
-			made, detail := outline.ReadDetail(l, t.Path, read[t.Path], nodes[t.Path])
+			made, detail := outline.ReadDetail(l, read[t.Path], nodes[t.Path])
 			out = append(out, o.make(t.Path, l, read[t.Path], made, detail))
 		}
 	}

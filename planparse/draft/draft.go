@@ -71,10 +71,10 @@ func (a Plan) Normal() (Plan, error) {
 	if len(a.Batches) == 0 {
 		return bad("it has no batch")
 	}
-	out := Plan{Title: title(a.Title, "Plan"), Goal: prose(a.Goal)}
+	out := Plan{Title: Title(a.Title, "Plan"), Goal: prose(a.Goal)}
 	for i, b := range a.Batches {
 		n := i + 1
-		nb := Batch{Title: title(b.Title, fmt.Sprintf("Part %d", n)), Rationale: prose(b.Rationale)}
+		nb := Batch{Title: Title(b.Title, fmt.Sprintf("Part %d", n)), Rationale: prose(b.Rationale)}
 		for _, list := range []struct {
 			from []string
 			to   *[]string
@@ -122,10 +122,7 @@ func (a Plan) Normal() (Plan, error) {
 const maxTitle = 120
 
 // Title returns text as one line that is valid in a plan's heading. It returns "" if no text remains.
-func Title(text, none string) string { return title(text, none) }
-
-// title implements [Title].
-func title(text, none string) string {
+func Title(text, none string) string {
 	text = strings.Join(strings.Fields(fence.Line(text)), " ")
 	text = strings.Join(strings.Fields(strings.Map(withoutMarks, underscores(text))), " ")
 	text = strings.TrimLeftFunc(text, func(r rune) bool { return !isWord(r) })
@@ -250,7 +247,7 @@ func (a Plan) markdown(fenced bool) string {
 		x.Files.markdown(&b)
 		for j, t := range x.Tasks {
 			name, more := splitTask(t)
-			fmt.Fprintf(&b, "\n### Task %d: %s\n", j+1, title(name, fmt.Sprintf("Step %d", j+1)))
+			fmt.Fprintf(&b, "\n### Task %d: %s\n", j+1, Title(name, fmt.Sprintf("Step %d", j+1)))
 			if j < len(x.From) && x.From[j] != x.Origin {
 				from(x.From[j])
 			}
@@ -266,8 +263,8 @@ func (a Plan) markdown(fenced bool) string {
 	if len(a.Left) > 0 {
 		b.WriteString("\n## Not in any batch\n\n")
 		for _, l := range a.Left {
-			fmt.Fprintf(&b, "- lines %d to %d, %s: %s\n", l.First, l.Last, title(l.Title, "without a title"),
-				title(l.Why, "omitted"))
+			fmt.Fprintf(&b, "- lines %d to %d, %s: %s\n", l.First, l.Last, Title(l.Title, "without a title"),
+				Title(l.Why, "omitted"))
 		}
 	}
 	return b.String()
@@ -318,7 +315,7 @@ func (f Files) markdown(b *strings.Builder) {
 // the text repeats it.
 func splitTask(t string) (name, more string) {
 	first, rest, _ := strings.Cut(t, "\n")
-	if title(first, "") == strings.TrimSpace(first) {
+	if Title(first, "") == strings.TrimSpace(first) {
 		return first, strings.Trim(rest, "\n")
 	}
 	return first, t
@@ -401,7 +398,7 @@ func (x Batch) readsAs(b *planparse.Batch, n int) error {
 	}
 	for j, t := range b.Tasks {
 		name, _ := splitTask(x.Tasks[j])
-		if want := title(name, fmt.Sprintf("Step %d", j+1)); t.Title != want || t.Done || len(t.Steps) > 0 ||
+		if want := Title(name, fmt.Sprintf("Step %d", j+1)); t.Title != want || t.Done || len(t.Steps) > 0 ||
 			t.Number != fmt.Sprint(j+1) {
 			return fmt.Errorf("task %d reads as %q", j+1, t.Title)
 		}

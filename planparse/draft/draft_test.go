@@ -131,7 +131,7 @@ func TestParserReadsMarkdownBack(t *testing.T) {
 			for j, task := range b.Tasks {
 				x.Tasks = append(x.Tasks, n.Batches[i].Tasks[j])
 				name, _ := splitTask(n.Batches[i].Tasks[j])
-				if want := title(name, fmt.Sprintf("Step %d", j+1)); task.Title != want || len(task.Steps) > 0 {
+				if want := Title(name, fmt.Sprintf("Step %d", j+1)); task.Title != want || len(task.Steps) > 0 {
 					t.Fatalf("seed %d: batch %d, task %q, %d steps, want %q", seed, i+1, task.Title, len(task.Steps), want)
 				}
 			}

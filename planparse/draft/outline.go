@@ -427,7 +427,7 @@ func lead(text string) string {
 	if len(words) > 12 {
 		words = append(words[:12], "…")
 	}
-	return title(strings.Join(words, " "), "Part")
+	return Title(strings.Join(words, " "), "Part")
 }
 
 // goal returns the goal of the drafted plan, which names the document.

@@ -155,7 +155,7 @@ func titleOf(line string) string {
 	if m := numbered.FindStringSubmatch(line); m != nil {
 		line = m[2]
 	}
-	return title(prose(line), "")
+	return Title(prose(line), "")
 }
 
 func TestOutlineKeepsAllText(t *testing.T) {

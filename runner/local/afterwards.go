@@ -15,7 +15,7 @@ func AppendAfterwards(ctx context.Context, j *store.Journal, ev runner.Event) er
 	if !ev.Kind.Afterwards() {
 		return fmt.Errorf("append to run %s: only the run itself may write the event %s", ev.Run, ev.Kind)
 	}
-	for last, err := range events(ctx, j, ev.Run, 0) {
+	for last, err := range Events(ctx, j, ev.Run, 0) {
 		if err != nil {
 			return err
 		}

@@ -502,7 +502,7 @@ func (s *session) factsOf(batch, base string) facts {
 
 // digest returns the failure digest of an earlier event, and the path of its patch file ("" if it does not exist).
 func (s *session) digest(seq int) (text, patch string) {
-	for ev, err := range events(context.Background(), s.Journal, s.run, seq) {
+	for ev, err := range Events(context.Background(), s.Journal, s.run, seq) {
 		if err != nil {
 			s.note("the failure of the last attempt could not be read: " + err.Error())
 			return "", ""
@@ -525,10 +525,11 @@ const digestBytes = 6 << 10
 
 // Events yields the journal of a run from seq on, in order.
 func (e *Engine) Events(ctx context.Context, run string, from int) iter.Seq2[runner.Event, error] {
-	return events(ctx, e.Journal, run, from)
+	return Events(ctx, e.Journal, run, from)
 }
 
-func events(ctx context.Context, j *store.Journal, run string, from int) iter.Seq2[runner.Event, error] {
+// Events yields the events of one run from seq on, for callers that only have a journal.
+func Events(ctx context.Context, j *store.Journal, run string, from int) iter.Seq2[runner.Event, error] {
 	return func(yield func(runner.Event, error) bool) {
 		for r, err := range j.Events(ctx, run, from) {
 			var ev runner.Event

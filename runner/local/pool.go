@@ -222,9 +222,7 @@ func (p *Pool) reset(ctx context.Context, s *Space, base, tree string) error {
 		return err
 	}
 	s.Base = base
-	if err := p.submodules(ctx, s); err != nil {
-		return err
-	}
+	p.submodules(ctx, s)
 	var err error
 	if s.Copied, err = p.copyIncluded(ctx, s); err != nil {
 		return err

@@ -19,16 +19,15 @@ import (
 
 // submodules checks them out, with the user's checkout as reference. One that cannot be had is a warning:
 // the batch may not need it.
-func (p *Pool) submodules(ctx context.Context, s *Space) error {
+func (p *Pool) submodules(ctx context.Context, s *Space) {
 	if _, err := os.Stat(filepath.Join(s.Dir, ".gitmodules")); err != nil {
-		return nil
+		return
 	}
 	_, err := s.Run(ctx, "-c", "protocol.file.allow=always", "submodule", "--quiet", "update", "--init", "--recursive",
 		"--force")
 	if err != nil {
 		p.note(fmt.Sprintf("submodules of %s are not complete: %v", s.Dir, err))
 	}
-	return nil
 }
 
 // copyIncluded copies the ignored files that a build needs, such as .env: what .worktreeinclude and the

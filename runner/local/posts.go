@@ -44,7 +44,7 @@ func Unheard(ctx context.Context, j *store.Journal, run string) ([]runner.Event,
 		return nil, err
 	}
 	heard := int64(0)
-	for ev, err := range events(ctx, j, run, 0) {
+	for ev, err := range Events(ctx, j, run, 0) {
 		if err != nil {
 			return nil, err
 		}

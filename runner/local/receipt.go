@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -191,10 +190,7 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 	return path, hashOf(data), writeFile(path, data)
 }
 
-func hashOf(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // verify compares the journal's merged batches with the run branch, and returns by batch why one is no longer valid.
 // It rewrites a missing or edited receipt file from the journal, which is authoritative.

@@ -20,7 +20,7 @@ func UnverifiedBranch(slug, commit string) string {
 func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, upTo int) (kept string, err error) {
 	var recorder *runner.Recorder
 	var info runner.Info
-	for ev, err := range events(ctx, j, run, 0) {
+	for ev, err := range Events(ctx, j, run, 0) {
 		if ev.Seq > upTo {
 			break
 		}

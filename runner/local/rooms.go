@@ -134,8 +134,9 @@ func (r *rooms) seed() error {
 // prepare makes a new room ready: submodules, copied files, dependencies, the project's set-up.
 func (r *rooms) prepare(ctx context.Context, ws *git.Workspace, env []string) error {
 	s := &Space{Workspace: ws}
-	if err := r.pool.submodules(ctx, s); err != nil || r.pool.setup.none {
-		return err
+	r.pool.submodules(ctx, s)
+	if r.pool.setup.none {
+		return nil
 	}
 	if _, err := r.pool.copyIncluded(ctx, s); err != nil {
 		return err

@@ -352,7 +352,7 @@ func List(ctx context.Context, j *store.Journal, f runner.Filter) ([]runner.Summ
 
 func summary(ctx context.Context, j *store.Journal, run string) (runner.Summary, error) {
 	var fold runner.Fold
-	for ev, err := range events(ctx, j, run, 0) {
+	for ev, err := range Events(ctx, j, run, 0) {
 		if err == nil {
 			err = fold.Apply(ev)
 		}
@@ -361,11 +361,6 @@ func summary(ctx context.Context, j *store.Journal, run string) (runner.Summary,
 		}
 	}
 	return fold.Summary(), nil
-}
-
-// Events yields the events of one run, for callers that only have a journal.
-func Events(ctx context.Context, j *store.Journal, run string, from int) func(func(runner.Event, error) bool) {
-	return events(ctx, j, run, from)
 }
 
 // limits holds the settings that a resume may change, and the agents.

@@ -163,7 +163,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	}
 	if tampered = w.redact.String(tampered); tampered != "" {
 		e.Outcome, e.Reason = runner.OutcomeFailed, tampered
-		e.Reports = []gates.Report{agentReport(tampered, res, b)}
+		e.Reports = []gates.Report{agentReport(tampered, res)}
 		if found, fails := w.touched(around, seen, shared); len(found) > 0 {
 			e.Reports = w.trim(append(e.Reports, outsideReport(found, fails)))
 		}
@@ -393,7 +393,7 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 	if e.Outcome != runner.OutcomeOK {
 		e.Reason = w.redact.String(e.Reason)
 		e.RetryAt, e.Outage, e.Hopeless = res.RetryAt, res.Kind.Outage(), res.Kind.Hopeless()
-		e.Reports = []gates.Report{agentReport(e.Reason, res, b)}
+		e.Reports = []gates.Report{agentReport(e.Reason, res)}
 		e.Fingerprint = fingerprint(e.Reason)
 		w.keepPatch(ctx, c, tree)
 	}
@@ -444,7 +444,7 @@ func outcome(res agents.Result) (runner.Outcome, string) {
 }
 
 // agentReport turns an agent's failure into a gate report, for the digest and the run report.
-func agentReport(reason string, res agents.Result, b *planparse.Batch) gates.Report {
+func agentReport(reason string, res agents.Result) gates.Report {
 	r := gates.Report{Gate: "agent", Status: gates.Fail, Note: reason, Output: tail(res.Detail, 4<<10)}
 	for _, f := range res.Findings {
 		r.Findings = append(r.Findings,

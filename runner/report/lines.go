@@ -235,7 +235,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 	case runner.Reopened:
 		say(ui.Warn, "due again: %s", e.Reason)
 	case runner.Sampled, runner.Judged:
-		p.tournament(e, b, say)
+		p.tournament(e, say)
 	case runner.Executed:
 		if e.Candidate > 0 {
 			p.candidate(e, say)

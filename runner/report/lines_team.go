@@ -182,7 +182,7 @@ func (p *Printer) candidate(e runner.Event, say say) {
 }
 
 // tournament adds lines about the candidates, their scores and the winner.
-func (p *Printer) tournament(e runner.Event, b runner.BatchSummary, say say) {
+func (p *Printer) tournament(e runner.Event, say say) {
 	if e.Kind == runner.Sampled {
 		switch {
 		case e.Outcome == runner.OutcomeOK:

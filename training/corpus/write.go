@@ -67,8 +67,6 @@ var ErrNoPairs = errors.New("no review became a pair")
 // Built is a corpus ready to be written.
 type Built struct {
 	Metadata
-	Records []Pair
-
 	files map[string][]byte
 }
 
@@ -78,7 +76,7 @@ func (b Builder) Build(ctx context.Context, spec curriculum.Spec, from training.
 	seed uint64) (Built, error) {
 	pairs, refused, err := b.Pairs(ctx, spec.Name)
 	out := Built{Metadata: Metadata{Adapter: spec.Name, Seed: seed, Wanted: spec.ValidationSplit, Pairs: len(pairs),
-		Held: []string{}, Notes: []string{}, Refused: refused, SHA256: map[string]string{}}, Records: pairs}
+		Held: []string{}, Notes: []string{}, Refused: refused, SHA256: map[string]string{}}}
 	if err != nil {
 		return out, err
 	}

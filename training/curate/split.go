@@ -187,7 +187,7 @@ func (s *splitter) resolve() {
 		}
 	}
 	for _, k := range slices.Sorted(maps.Keys(sides)) {
-		train, held := in(sides[k][0]), in(sides[k][1])
+		train, held := left(sides[k][0]), left(sides[k][1])
 		if len(train) == 0 || len(held) == 0 {
 			continue
 		}
@@ -204,8 +204,6 @@ func (s *splitter) resolve() {
 		}
 	}
 }
-
-func in(all []*record) []*record { return left(all) }
 
 func one(b bool) int {
 	if b {

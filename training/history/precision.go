@@ -58,7 +58,7 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 				f.why = "the task does not name `" + name + "`, but may need it"
 			}
 		}
-		f.pieces = m.pieces(w, q, c.before, func(i int) string {
+		f.pieces = m.pieces(q, c.before, func(i int) string {
 			x := &c.before.symbols[i]
 			switch {
 			case slices.Contains(c.touched, i):
@@ -72,7 +72,7 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 	}
 	for _, d := range w.deps {
 		f := file{source: d.source, tier: d.tier, why: d.why}
-		f.pieces = m.pieces(w, q, d.source, func(i int) string {
+		f.pieces = m.pieces(q, d.source, func(i int) string {
 			if slices.Contains(d.uses, d.symbols[i].short) {
 				return supporting
 			}
@@ -122,7 +122,7 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 
 // pieces returns the symbols of a file to ask about, in file order: all needed ones, then those that the task names,
 // then the first ones.
-func (m *maker) pieces(w *work, q query, s *source, word func(int) string, most int) []piece {
+func (m *maker) pieces(q query, s *source, word func(int) string, most int) []piece {
 	out := make([]piece, 0, len(s.symbols))
 	for i := range s.symbols {
 		if x := word(i); s.symbols[i].piece || x == primary {

@@ -340,7 +340,7 @@ func (r reader) alone(s *source) *question {
 
 // read outlines the source with what ast-grep found in it.
 func (q *question) read(nodes []patterns.Node) {
-	o := outline.Glance(q.language, q.path, q.text, nodes)
+	o := outline.Glance(q.language, q.text, nodes)
 	q.parsed, q.faulty, q.imports = true, o.Error != nil, o.Imports
 	q.take(o)
 }

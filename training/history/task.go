@@ -4,11 +4,9 @@ import (
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
-	"github.com/runplan/runplan/internal/literal"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
@@ -31,48 +29,9 @@ var (
 	pathLike  = lazyre.New(`[\w./-]+\.[A-Za-z]{1,5}\b`)
 )
 
-// kindWords map words to kinds of tasks. The first match in the text decides.
-var kindWords = []struct {
-	kind retrieve.TaskKind
-	re   *lazyre.Regexp
-}{
-	{retrieve.BugFix,
-		lazyre.New(`(?i)^fix\b|\b(?:fix(?:es|ed)?|bugs?|crash(?:es|ed)?|broken|fails?|failing|wrong(?:ly)?|regressions?|raises?|hangs?|leaks?|incorrect(?:ly)?|exceptions?|error)\b`)},
-	{retrieve.Refactor,
-		lazyre.New(`(?i)\b(?:refactor\w*|renames?|extract|move|split|simplif\w+|clean[- ]?up|restructure|inline|deduplicate)\b`)},
-	{retrieve.Testing,
-		lazyre.New(`(?i)\b(?:(?:write|add|more|missing) (?:\w+ )?tests?|test coverage|cover .{1,40} with tests?)\b`)},
-	{retrieve.Docs, lazyre.New(`(?i)\b(?:document(?:ation)?|docs|docstrings?|readme|changelog)\b`)},
-	{retrieve.Speed, lazyre.New(`(?i)\b(?:slow(?:er)?|faster|performance|optimi[sz]\w+|speed up)\b`)},
-	{retrieve.Feature, lazyre.New(`(?i)\b(?:add|implement|support|introduce|create|new|allow|let|extend|make)\b`)},
-}
-
-// kindHints reports which of them may occur in a text.
-var kindHints = sync.OnceValue(func() *literal.Groups {
-	var needs [][]literal.Lit
-	for _, k := range kindWords {
-		needs = append(needs, literal.Needs(k.re.String()))
-	}
-	return literal.NewGroups(needs...)
-})
-
-func kindOf(text string) retrieve.TaskKind {
-	kind, first := retrieve.Other, len(text)
-	found := kindHints().In(text)
-	for i, k := range kindWords {
-		if found>>i&1 == 0 {
-			continue
-		}
-		if at := k.re.Re().FindStringIndex(text); at != nil && at[0] < first {
-			kind, first = k.kind, at[0]
-		}
-	}
-	return kind
-}
-
 // understood makes the query of a commit.
 func understood(w *work) query {
-	q := query{text: w.task, kind: kindOf(w.task), keywords: w.keywords, fenced: fenced(w.task)}
+	q := query{text: w.task, kind: retrieve.KindOf(w.task), keywords: w.keywords, fenced: fenced(w.task)}
 	subject, _, _ := strings.Cut(w.task, "\n")
 	q.intent = cut(fence.Line(issueMark.ReplaceAllString(withoutPrefix(subject), "")), 400)
 	known := w.known()

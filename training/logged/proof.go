@@ -3,7 +3,6 @@ package logged
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -28,10 +27,7 @@ type proof struct {
 	batches []string      // keys of the merged batches
 }
 
-func digest(data []byte) string {
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:])
-}
+func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // prove finds the receipt of a batch and compares it with the journal and git.
 func (b *build) prove(ctx context.Context, r *run, key string) (*proof, *refusal, error) {

@@ -115,7 +115,7 @@ func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) 
 			}
 		}
 	}
-	files, skipped, err := summaries(ctx, a, root, paths, nil)
+	files, skipped, err := summaries(ctx, a, root, paths)
 	if err != nil {
 		return err
 	}
@@ -148,13 +148,12 @@ func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) 
 
 // summaries summarizes files of the repository at root. Each file that needs ast-grep reports it if the program is
 // missing.
-func summaries(ctx context.Context, a *cli.App, root string, paths, clients []string) ([]summary.Summary,
-	[]patterns.Skip, error) {
+func summaries(ctx context.Context, a *cli.App, root string, paths []string) ([]summary.Summary, []patterns.Skip,
+	error) {
 	o, err := judge.SummaryOptions(ctx, a, root)
 	if err != nil {
 		return nil, nil, err
 	}
-	o.Clients = clients
 	files, skipped, err := summary.Files(ctx, o, paths)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, cli.Usage(err, "correct the path")

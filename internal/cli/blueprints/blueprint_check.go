@@ -60,7 +60,7 @@ func blueprintInit(ctx context.Context, a *cli.App, unit string, sources []strin
 	if err != nil {
 		return err
 	}
-	files, skipped, err := summaries(ctx, a, p.Repo.Root, paths, nil)
+	files, skipped, err := summaries(ctx, a, p.Repo.Root, paths)
 	if err != nil {
 		return err
 	}

@@ -70,7 +70,7 @@ func blueprintPromote(ctx context.Context, a *cli.App, unit string, o blueprintP
 	if err := a.TrustConfig(p, o.trust); err != nil { // gates run programs that the configuration names
 		return err
 	}
-	run, done, err := stageGates(ctx, a, p)
+	run, done, err := StageGatesIn(ctx, a, p, p.Repo.Root)
 	if err != nil {
 		return err
 	}
@@ -140,13 +140,7 @@ func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error
 	return nil
 }
 
-// stageGates returns a function that runs the gates of given families on the whole tree of the repository.
-func stageGates(ctx context.Context, a *cli.App,
-	p *cli.Project) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
-	return StageGatesIn(ctx, a, p, p.Repo.Root)
-}
-
-// StageGatesIn does what [stageGates] does, for another checkout of the repository.
+// StageGatesIn returns a function that runs the gates of given families on the whole tree of the checkout at dir.
 func StageGatesIn(ctx context.Context, a *cli.App, p *cli.Project,
 	dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
 	self, err := os.Executable()

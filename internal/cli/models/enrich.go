@@ -92,7 +92,7 @@ func enrichIndex(ctx context.Context, a *cli.App, dir string, o enrichOptions) e
 		return cli.ModelTrouble(ctx, err)
 	}
 	if o.promote {
-		if res.Promote, err = promote(ctx, a, p, d); err != nil {
+		if res.Promote, err = promote(ctx, p, d); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ func enrichIndex(ctx context.Context, a *cli.App, dir string, o enrichOptions) e
 }
 
 // promote copies the enriched knowledge into the index. No other process may be writing to the index.
-func promote(ctx context.Context, a *cli.App, p *cli.Project, d enrich.Deps) (int, error) {
+func promote(ctx context.Context, p *cli.Project, d enrich.Deps) (int, error) {
 	db, err := store.OpenCurated(ctx, cli.CuratedFile(p.Repo))
 	if err != nil {
 		return 0, cli.CuratedTrouble(err)

@@ -53,7 +53,7 @@ func openRetrieval(ctx context.Context, a *cli.App, p *cli.Project, b tokens.Bud
 const noModel = "none"
 
 // openSearch opens the index and the log of a project, without a model.
-func openSearch(ctx context.Context, a *cli.App, p *cli.Project, _ tokens.Budget) (*retrieval, error) {
+func openSearch(ctx context.Context, a *cli.App, p *cli.Project) (*retrieval, error) {
 	r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ}
 	if err := r.openIndex(ctx); err != nil {
 		return nil, err

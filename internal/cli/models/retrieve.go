@@ -13,7 +13,6 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
@@ -61,7 +60,7 @@ or a file, or [budget] of the configuration; there is no default.
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			return retrieveFor(ctx, a, cmd, args[0], o)
+			return retrieveFor(ctx, a, args[0], o)
 		},
 	}
 	f := cmd.Flags()
@@ -78,7 +77,7 @@ or a file, or [budget] of the configuration; there is no default.
 	return cmd
 }
 
-func retrieveFor(ctx context.Context, a *cli.App, cmd *cobra.Command, task string, o retrieveOptions) error {
+func retrieveFor(ctx context.Context, a *cli.App, task string, o retrieveOptions) error {
 	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
@@ -103,15 +102,12 @@ func retrieveFor(ctx context.Context, a *cli.App, cmd *cobra.Command, task strin
 	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}
-	open := func(ctx context.Context, p *cli.Project, b tokens.Budget) (*retrieval, error) {
-		return openRetrieval(ctx, a, p, b)
-	}
+	var r *retrieval
 	if o.alone {
-		open = func(ctx context.Context, p *cli.Project, arg2 tokens.Budget) (*retrieval, error) {
-			return openSearch(ctx, a, p, arg2)
-		}
+		r, err = openSearch(ctx, a, p)
+	} else {
+		r, err = openRetrieval(ctx, a, p, budget)
 	}
-	r, err := open(ctx, p, budget)
 	if err != nil {
 		return err
 	}

@@ -106,8 +106,7 @@ func beside(a *cli.App, do func(*cobra.Command, []string) error,
 
 // remoteRun is an unfinished run of the journal that is on another engine.
 type remoteRun struct {
-	id   string
-	info runner.Info
+	id string
 	cli.RemoteEngine
 	lock *local.Lock // held while the run is running and no process follows it, so that others see the run as locked
 }
@@ -144,7 +143,7 @@ func syncRuns(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project
 		if err != nil {
 			return runs, err
 		}
-		r := remoteRun{id: s.Run, info: info, RemoteEngine: d}
+		r := remoteRun{id: s.Run, RemoteEngine: d}
 		if r.lock, err = local.TakeLock(p.Layout.Lock(s.Slug), time.Now()); err == nil { // else it is followed
 			if err := d.Sync(ctx, s.Run, info); err != nil {
 				fmt.Fprintf(a.Stderr, "runplan: run %s could not be synchronised: %v\n", s.Run[:8], err)

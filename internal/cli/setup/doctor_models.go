@@ -35,7 +35,7 @@ func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 		return examineModelCommand(a, p, list)
 	}
 	o := llm.Options{Timeout: modelLook, Redact: redact.New(a.Environ).String}
-	server, up := examineServer(ctx, a, o, m.BaseURL)
+	server, up := examineServer(ctx, o, m.BaseURL)
 	out := []checked{server}
 	for _, model := range list {
 		if !up {
@@ -54,7 +54,7 @@ func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 }
 
 // examineServer asks an Ollama server for its version.
-func examineServer(ctx context.Context, a *cli.App, o llm.Options, baseURL string) (checked, bool) {
+func examineServer(ctx context.Context, o llm.Options, baseURL string) (checked, bool) {
 	v, err := llm.ServerVersion(ctx, o, baseURL)
 	var down *llm.DownError
 	var late *llm.TimeoutError

@@ -104,7 +104,7 @@ func preview(ctx context.Context, a *cli.App, p *cli.Project, act, run string) (
 	case page.ActResume, page.ActRetry:
 		return previewResume(ctx, a, run)
 	case page.ActDiscard:
-		return previewDiscard(ctx, a, p, run)
+		return previewDiscard(ctx, p, run)
 	}
 	return page.Outcome{}, nil
 }
@@ -130,7 +130,7 @@ func previewResume(ctx context.Context, a *cli.App, run string) (page.Outcome, e
 }
 
 // previewDiscard lists the worktrees and branches that discard would remove or keep.
-func previewDiscard(ctx context.Context, a *cli.App, p *cli.Project, run string) (page.Outcome, error) {
+func previewDiscard(ctx context.Context, p *cli.Project, run string) (page.Outcome, error) {
 	var out page.Outcome
 	s, err := control.OneRun(ctx, p, run)
 	if err != nil {

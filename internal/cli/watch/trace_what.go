@@ -163,10 +163,7 @@ func (t *tracing) asCommit(ctx context.Context, what string) (*trace.Answer, str
 func (t *tracing) ofCommit(ctx context.Context, what, kind, file string, c trace.Authored) (*trace.Answer, error) {
 	parts := trace.Parts(c.Message)
 	if len(parts) == 0 {
-		var err error
-		if parts, err = t.recorded(ctx, c.Hash); err != nil {
-			return nil, err
-		}
+		parts = t.recorded(ctx, c.Hash)
 	}
 	none := trace.Nobody(what, kind, "no run created it")
 	none.Commit = &c
@@ -193,7 +190,7 @@ func (t *tracing) ofCommit(ctx context.Context, what, kind, file string, c trace
 
 // recorded searches a commit among the commits that runs merged. A hook may have removed the trailers from its
 // message.
-func (t *tracing) recorded(ctx context.Context, hash string) ([]trace.Part, error) {
+func (t *tracing) recorded(ctx context.Context, hash string) []trace.Part {
 	for _, run := range t.runs {
 		read, err := readRun(ctx, t.journal, run.ID)
 		if err != nil {
@@ -201,11 +198,11 @@ func (t *tracing) recorded(ctx context.Context, hash string) ([]trace.Part, erro
 		}
 		for _, b := range read.Summary.Batches {
 			if b.Commit == hash && b.State == "merged" && hash != read.Info.Base {
-				return []trace.Part{{Run: run.ID, Batch: b.Key}}, nil
+				return []trace.Part{{Run: run.ID, Batch: b.Key}}
 			}
 		}
 	}
-	return nil, nil
+	return nil
 }
 
 // each calls f with the report of the newest run of each plan, or of --run, until f returns true.
