@@ -3,6 +3,7 @@ package lessons
 import (
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -47,17 +48,36 @@ func TestImportRejectsInvalidFiles(t *testing.T) {
 	}
 }
 
+// nextIDs returns the first n ids after those of a library.
+func nextIDs(t *testing.T, lib *Library, n int) []string {
+	t.Helper()
+	first, err := NextID(lib)
+	if err != nil {
+		t.Fatal(err)
+	}
+	number, err := strconv.Atoi(first)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for i := range n {
+		out = append(out, fmt.Sprintf("%04d", number+i))
+	}
+	return out
+}
+
 // Import repairs errors in lesson files if that does not change their meaning, and reports each repair.
 func TestImportRepairsFiles(t *testing.T) {
+	lib := builtInLibrary(t)
+	next := nextIDs(t, lib, 4) // ids that imported lessons get
 	files := map[string]string{
 		"0022-a.md": page("0022", "|-\n    ^\\s*time\\.sleep\\(", `"\btime\\.sleep\("`, "[python]", "[py, bash, js]"),
 		"0038-b.md": page("0038", `"0038"`, "0038", "Sleeping", "Napping", "fix:", "positive_alternative: Wait.\nfix:"),
 		"0043-c.md": page("0043", `"0043"`, "0043", "Sleeping", "Resting", "[python]", "python, all", "test-anti-patterns",
 			"planning"),
-		"0051-d.md": page("0051", "Sleeping", "Dozing", "python", "go", "time.sleep(3)", "time.Sleep(3)"),
+		"9999-d.md": page(next[1], "Sleeping", "Dozing", "python", "go", "time.sleep(3)", "time.Sleep(3)"),
 	}
 	into := t.TempDir()
-	lib := builtInLibrary(t)
 	r, err := Import(layer("theirs", files), into, lib,
 		ImportOptions{Categories: map[string]string{"planning": "integration-boundaries"}})
 	if err != nil {
@@ -72,18 +92,18 @@ func TestImportRepairsFiles(t *testing.T) {
 		t.Error(e)
 	}
 	want := []string{
-		"theirs/0022-a.md → 0050-sleeping-instead-of-waiting.md",
+		"theirs/0022-a.md → " + next[0] + "-sleeping-instead-of-waiting.md",
 		"line 9: read as a regular expression, because YAML has no such escapes",
-		`id 0022 is used by "Build tool JSX factory shadowed by arrow params", so it got 0050`,
-		"theirs/0038-b.md → 0051-napping-instead-of-waiting.md",
+		`id 0022 is used by "Build tool JSX factory shadowed by arrow params", so it got ` + next[0],
+		"theirs/0038-b.md → " + next[1] + "-napping-instead-of-waiting.md",
 		"field positive_alternative is ignored",
-		`id 0038 is used by "Subscribe without stored ref = cannot unsubscribe", so it got 0051`,
-		"theirs/0043-c.md → 0052-resting-instead-of-waiting.md",
+		`id 0038 is used by "Subscribe without stored ref = cannot unsubscribe", so it got ` + next[1],
+		"theirs/0043-c.md → " + next[2] + "-resting-instead-of-waiting.md",
 		"category planning became integration-boundaries",
-		`id 0043 is used by "Exact count assertions on extensible collections break on addition", so it got 0052`,
-		"theirs/0051-d.md → 0053-dozing-instead-of-waiting.md",
+		`id 0043 is used by "Exact count assertions on extensible collections break on addition", so it got ` + next[2],
+		"theirs/9999-d.md → " + next[3] + "-dozing-instead-of-waiting.md",
 		"its regex does not match its own bad example",
-		`id 0051 is used by "Napping instead of waiting", so it got 0053`,
+		"id " + next[1] + ` is used by "Napping instead of waiting", so it got ` + next[3],
 	}
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -92,7 +112,7 @@ func TestImportRepairsFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l, _ := all.Get("0050"); l.Pattern.Regex != `\btime\.sleep\(` ||
+	if l, _ := all.Get(next[0]); l.Pattern.Regex != `\btime\.sleep\(` ||
 		strings.Join(l.Languages, " ") != "python shell javascript" {
 		t.Errorf("%+v", l)
 	}
@@ -112,10 +132,10 @@ func TestImportKeepsIDs(t *testing.T) {
 		t.Fatalf("%+v %v", r, err)
 	}
 	// two files of the imported library have the same id
-	r, err = Import(layer("theirs", map[string]string{"a.md": page("0080"), "b.md": page("0080", "Sleeping", "Dozing")}),
+	r, err = Import(layer("theirs", map[string]string{"a.md": page("7080"), "b.md": page("7080", "Sleeping", "Dozing")}),
 		into, builtInLibrary(t), ImportOptions{})
 	if err != nil || len(r.Imported) != 1 || len(r.Rejected) != 1 ||
-		r.Rejected[0].Error() != "theirs/b.md:2: lesson 0080 is already in a.md; give one of the two another id" {
+		r.Rejected[0].Error() != "theirs/b.md:2: lesson 7080 is already in a.md; give one of the two another id" {
 		t.Errorf("%+v %v", r, err)
 	}
 }

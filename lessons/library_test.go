@@ -2,6 +2,7 @@ package lessons
 
 import (
 	"cmp"
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -35,16 +36,16 @@ func sampleName(language string) string {
 	return "sample." + cmp.Or(strings.Split(by.extensions, " ")[0], "txt")
 }
 
-// The built-in library contains 49 complete lessons, with the documented number of each type and severity.
+// The built-in library contains complete lessons whose ids count up from 0001.
 func TestBuiltInLibrary(t *testing.T) {
 	lib := builtInLibrary(t)
-	if len(lib.Lessons) != 49 || lib.Lessons[0].ID != "0001" || lib.Lessons[48].ID != "0049" {
-		t.Errorf("%d lessons, from %s to %s", len(lib.Lessons), lib.Lessons[0].ID, lib.Lessons[len(lib.Lessons)-1].ID)
+	if len(lib.Lessons) == 0 {
+		t.Fatal("the library has no lessons")
 	}
-	types, severities := map[PatternType]int{}, map[Severity]int{}
-	for _, l := range lib.Lessons {
-		types[l.Pattern.Type]++
-		severities[l.Severity]++
+	for i, l := range lib.Lessons {
+		if want := fmt.Sprintf("%04d", i+1); l.ID != want {
+			t.Errorf("%s has the id %s, want %s", l.Path, l.ID, want)
+		}
 		if l.Example.Bad == "" || l.Example.Good == "" || l.Example.Bad == l.Example.Good {
 			t.Errorf("%s has no pair of examples", l.Path)
 		}
@@ -53,12 +54,6 @@ func TestBuiltInLibrary(t *testing.T) {
 				t.Errorf("%s has no part %q", l.Path, heading)
 			}
 		}
-	}
-	if types[Syntactic] != 15 || types[Semantic] != 34 {
-		t.Errorf("types: %v", types)
-	}
-	if severities[Blocker] != 8 || severities[LessonLearned] != 5 || severities[NiceToHave] != 5 {
-		t.Errorf("severities: %v", severities)
 	}
 }
 

@@ -88,20 +88,38 @@ type Term struct {
 	Text   string `json:"text"`   // "12 tests: 10 × 12"
 }
 
-// terms returns the terms of SAMP-04 or, if candidates were compared, those of the evidence with lint and violations.
+// terms returns the terms of SAMP-04. If candidates were compared, tests give no points, changed lines give at most
+// pointsLine * mostLines, and the terms of the evidence follow.
 func (m Measure) terms() []Term {
 	in := m.in()
-	list := terms(in)
-	e := m.Evidence
-	if e == nil {
-		return list
+	per := func(n int) int { return condition.Add(n, 1) }
+	count := func(name string, n int) string { return MeaningOf(name).Value(n) }
+	tests := Term{"tests", in.Tests, condition.Mul(10, in.Tests),
+		fmt.Sprintf("%s: 10 × %d", count("tests", in.Tests), in.Tests)}
+	diff := Term{"diff", in.Diff, condition.FloorDiv(10000, per(in.Diff)),
+		fmt.Sprintf("%s: 10000 / %d", count("diff", in.Diff), per(in.Diff))}
+	if in.Compared > 0 {
+		tests.Points, tests.Text = 0, count("tests", in.Tests)+": no points, as candidates were compared"
+		lines := min(in.Diff, mostLines)
+		diff.Points, diff.Text = pointsLine*lines,
+			fmt.Sprintf("%s: %d × %d", count("diff", in.Diff), pointsLine, lines)
 	}
-	lines := min(in.Diff, mostLines)
-	list[0].Points, list[0].Text = 0, phrase.Count(in.Tests, "passing test")+": no points, as candidates were compared"
-	list[1].Points, list[1].Text = pointsLine*lines,
-		fmt.Sprintf("%s: %d × %d", phrase.Count(in.Diff, "changed line"), pointsLine, lines)
-	list = append(list, Term{"own", in.Own, 0, phrase.Count(in.Own, "own test that fails", "own tests that fail") +
-		" without its change"})
+	list := []Term{tests, diff,
+		{"lint", in.Lint, condition.FloorDiv(1000, per(in.Lint)),
+			fmt.Sprintf("%s: 1000 / %d", count("lint", in.Lint), per(in.Lint))},
+		{"lessons", in.Lessons, condition.Mul(-200, in.Lessons),
+			fmt.Sprintf("%s: -200 × %d", count("lessons", in.Lessons), in.Lessons)},
+		{"ast", in.AST, condition.Mul(-100, in.AST), fmt.Sprintf("%s: -100 × %d", count("ast", in.AST), in.AST)},
+	}
+	return append(list, m.Evidence.terms(in)...)
+}
+
+// terms returns the terms of the evidence, none for nil.
+func (e *Evidence) terms(in inputs) []Term {
+	if e == nil {
+		return nil
+	}
+	list := []Term{{"own", in.Own, 0, MeaningOf("own").Value(in.Own)}}
 	if e.Others > 0 {
 		list = append(list, Term{"agreed", in.Agreed, 0,
 			fmt.Sprintf("passes %d %% of %s of other candidates", in.Agreed, phrase.Count(e.Others, "test"))})
@@ -110,53 +128,59 @@ func (m Measure) terms() []Term {
 		list = append(list, Term{"held", in.Held, 0,
 			fmt.Sprintf("passes %d %% of %s", in.Held, phrase.Count(e.Kept, "held-out test"))})
 	}
-	points := pointsLikely * in.Likely
-	list = append(list, Term{"likely", in.Likely, points,
+	return append(list, Term{"likely", in.Likely, pointsLikely * in.Likely,
 		fmt.Sprintf("right with a chance of %d %%, by all tests: %d × %d", in.Likely, pointsLikely, in.Likely)})
-	return list
-}
-
-func terms(in inputs) []Term {
-	per := func(n int) int { return condition.Add(n, 1) }
-	count := func(name string, n int) string { return phrase.Count(n, MeaningOf(name).One, MeaningOf(name).Many) }
-	return []Term{
-		{"tests", in.Tests, condition.Mul(10, in.Tests), fmt.Sprintf("%s: 10 × %d", count("tests", in.Tests), in.Tests)},
-		{"diff", in.Diff, condition.FloorDiv(10000, per(in.Diff)),
-			fmt.Sprintf("%s: 10000 / %d", count("diff", in.Diff), per(in.Diff))},
-		{"lint", in.Lint, condition.FloorDiv(1000, per(in.Lint)),
-			fmt.Sprintf("%s: 1000 / %d", count("lint", in.Lint), per(in.Lint))},
-		{"lessons", in.Lessons, condition.Mul(-200, in.Lessons),
-			fmt.Sprintf("%s: -200 × %d", count("lessons", in.Lessons), in.Lessons)},
-		{"ast", in.AST, condition.Mul(-100, in.AST), fmt.Sprintf("%s: -100 × %d", count("ast", in.AST), in.AST)},
-	}
 }
 
 // Meaning describes a term of [Scorer.Explain] for people.
 type Meaning struct {
 	One, Many string // the counted thing; One is "" for a term without a count
+	Percent   bool   // the value is a percentage, not a count
 	Worth     string // points for one of it in the built-in score
+}
+
+// Value formats a value of the term: "12 passing tests" or "93 %". It returns "" for a term without a value.
+func (m Meaning) Value(n int) string {
+	switch {
+	case m.Percent:
+		return fmt.Sprintf("%d %%", n)
+	case m.One == "":
+		return ""
+	}
+	return phrase.Count(n, m.One, m.Many)
 }
 
 // MeaningOf returns the meaning of the term with the given name. For an unknown term it returns the name.
 func MeaningOf(name string) Meaning {
+	const evidence = "no points of its own: it counts in the chance that the candidate is right"
 	switch name {
 	case "tests":
-		return Meaning{"passing test", "passing tests", "10 points each"}
+		return Meaning{One: "passing test", Many: "passing tests", Worth: "10 points each; none if candidates were compared"}
 	case "diff":
-		return Meaning{"changed line", "changed lines",
-			"10000 points, divided by the lines plus 1: a small change is worth more"}
+		return Meaning{One: "changed line", Many: "changed lines",
+			Worth: "10000 points, divided by the lines plus 1: a small change is worth more; " +
+				"if candidates were compared, 10 points for each of the first 10 lines"}
 	case "lint":
-		return Meaning{"lint warning", "lint warnings", "1000 points, divided by the warnings plus 1"}
+		return Meaning{One: "lint warning", Many: "lint warnings", Worth: "1000 points, divided by the warnings plus 1"}
 	case "lessons":
-		return Meaning{"violation of lessons", "violations of lessons", "200 points less each"}
+		return Meaning{One: "violation of lessons", Many: "violations of lessons", Worth: "200 points less each"}
 	case "ast":
-		return Meaning{"violation of patterns", "violations of patterns", "100 points less each"}
+		return Meaning{One: "violation of patterns", Many: "violations of patterns", Worth: "100 points less each"}
+	case "own":
+		return Meaning{One: "own test that fails without its change", Many: "own tests that fail without its change",
+			Worth: evidence}
+	case "agreed":
+		return Meaning{Many: "passing tests of other candidates", Percent: true, Worth: evidence}
+	case "held":
+		return Meaning{Many: "passing held-out tests", Percent: true, Worth: evidence}
+	case "likely":
+		return Meaning{Many: "chance that the candidate is right", Percent: true, Worth: "100 points for each percent"}
 	case "score":
-		return Meaning{"", "score of the settings", "the expression under [sampling] score, of the figures below"}
+		return Meaning{Many: "score of the settings", Worth: "the expression under [sampling] score, of the figures below"}
 	case "gates":
-		return Meaning{"", "gates", "a gate failed: 0 points, and not eligible"}
+		return Meaning{Many: "gates", Worth: "a gate failed: 0 points, and not eligible"}
 	}
-	return Meaning{"", name, ""}
+	return Meaning{Many: name}
 }
 
 // Scorer rates candidates by the built-in score or by an expression in the settings. Its zero value uses the built-in

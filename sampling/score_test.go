@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -13,7 +14,8 @@ import (
 	"github.com/runplan/runplan/internal/condition"
 )
 
-// docs/sampling.md contains the default score expression unchanged.
+// docs/sampling.md contains the default score expression unchanged, and each name that an expression may use. Each of
+// these names has a meaning for people; compared only selects between two scores and is no term.
 func TestDocsContainDefaultScore(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "docs", "sampling.md"))
 	if err != nil {
@@ -21,6 +23,15 @@ func TestDocsContainDefaultScore(t *testing.T) {
 	}
 	if !strings.Contains(string(text), "\n"+DefaultScore+"\n") {
 		t.Errorf("docs/sampling.md does not have %s", DefaultScore)
+	}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[inputs]()) {
+		name := field.Tag.Get("expr")
+		if !strings.Contains(string(text), "\n| `"+name+"` | ") {
+			t.Errorf("docs/sampling.md does not describe %s", name)
+		}
+		if m := MeaningOf(name); name != "compared" && (m.Worth == "" || m.Value(3) == "") {
+			t.Errorf("the name %s has no meaning or no value: %+v", name, m)
+		}
 	}
 }
 

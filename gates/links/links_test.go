@@ -3,8 +3,30 @@ package links
 import (
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/gatetest"
 )
+
+// A new link out of the tree is an error. It is a remark if a link of the base had the same target.
+func TestLinkOutsideIsNewOrKnown(t *testing.T) {
+	s := gatetest.Change(t, map[string]string{"old": "-> /elsewhere", "same": "-> /else"}, map[string]string{
+		"old": "-", "moved": "-> /elsewhere", "new": "-> ../out", "in": "-> moved/x.md", "fine": "-> a.md", "a.md": "x\n"})
+	_, got := gatetest.Look(t, New(), s)
+	slices.Sort(got)
+	want := []string{"error link-outside in", "error link-outside new", "info link-outside moved"}
+	if !slices.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
+func TestConformance(t *testing.T) {
+	gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
+		return New(), gatetest.Change(t, nil, map[string]string{"a": "-> /\x1b[31m", "b": "-> a/../x"})
+	})
+}
 
 func TestJudgeRejectsLinksOutsideTree(t *testing.T) {
 	dir := t.TempDir()

@@ -9,6 +9,7 @@ type Rule struct {
 }
 
 // Rules lists the rules of the gates, by gate. A name with an asterisk at its end covers all rules with that prefix.
+// Each rule needs a reason in gateReasons of internal/cli/setup.
 func Rules() []Rule {
 	return []Rule{
 		{"protected/ci", "error", "info", "a change of CI configuration"},
@@ -37,6 +38,7 @@ func Rules() []Rule {
 		{"tamper/equal-to-all", "error", "info", "an object that is equal to everything"},
 		{"tamper/config", "error", "info", "a change in a section that controls checks, in a shared file"},
 		{"tamper/too-large", "error", "info", "a shared file is too large to check"},
+		{"link-outside", "error", "error", "a new or changed symbolic link that leads out of the tree"},
 		{"secrets/*", "error", "error", "a known kind of key, a password, a file for secrets; info in fixtures"},
 		{"security/*", "warning", "warning",
 			"code that allows injection into queries, commands or pages; mostly errors in a review"},
@@ -49,6 +51,9 @@ func Rules() []Rule {
 		{"license/unknown", "info", "info", "a new dependency with an unreadable licence"},
 		{"size/too-long", "error", "error", "a source file longer than allowed; off unless configured"},
 		{"memory/low", "warning", "warning", "less free memory than required; off unless configured"},
+		{"types/*", "warning", "warning", "a report of a type checker; an error in files of [gates] strict_types"},
+		{"acceptance/failed", "error", "error", "a testscript of the project fails"},
+		{"acceptance/no-scripts", "error", "error", "the configured folder has no testscripts"},
 		{"prose/left-out", "-", "error", "a comment in place of omitted code"},
 		{"prose/merge-marker", "-", "error", "a marker of a merge conflict"},
 		{"prose/doc-name", "-", "warning", "a Go doc comment that begins with another name"},

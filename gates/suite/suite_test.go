@@ -3,7 +3,9 @@ package suite_test
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/runplan/runplan/gates"
@@ -38,6 +40,27 @@ func TestAll(t *testing.T) {
 	for _, want := range []string{"size", "memory", "acceptance", "types:ts", "types:mypy"} {
 		if !slices.Contains(got, want) {
 			t.Errorf("%s is not among %v", want, got)
+		}
+	}
+}
+
+// docs/gates.md describes each gate of this package.
+func TestDocsDescribeEachGate(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "mypy.ini"), []byte("[mypy]\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "gates.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := gates.Settings{Detect: true}
+	s.MaxFileLines, s.MinMemoryMB, s.Acceptance = 300, 1, "scripts"
+	for _, name := range names(dir, s) {
+		family, _, _ := strings.Cut(name, ":")
+		row := regexp.MustCompile("(?m)^\\| (?:`[^|]*`, )?`" + family + "(?::[^`]*)?`")
+		if !row.Match(text) {
+			t.Errorf("docs/gates.md does not describe %s", name)
 		}
 	}
 }

@@ -54,30 +54,58 @@ func TestActionsAreExplained(t *testing.T) {
 	}
 }
 
-// Each term of a score is explained in words: what it counts, its points, and the measured value.
+// Each term of a score is explained in words: what it counts, its points, and the measured value. No text promises
+// points for a term that gives none.
 func TestScoreTermsInWords(t *testing.T) {
-	var scorer sampling.Scorer
-	var v tournamentView
-	var c contestant
-	for _, x := range scorer.Explain(sampling.Measure{Passed: true, Tests: 12, DiffLines: 1}) {
-		c.Terms = append(c.Terms, runner.ScoreTerm{Name: x.Name, Value: x.Value, Points: x.Points})
-		if sampling.MeaningOf(x.Name).Worth == "" {
-			t.Errorf("the term %s has no meaning", x.Name)
+	plain := sampling.Measure{Passed: true, Tests: 12, DiffLines: 1}
+	compared := plain
+	compared.Evidence = &sampling.Evidence{Own: 2, Agreed: 50, Others: 4, Held: 100, Kept: 3, Likely: 93}
+	own, err := sampling.NewScorer("likely + tests")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rest := []string{"lint warnings: +1000 (0 lint warnings)", "violations of lessons: 0 (0 violations of lessons)",
+		"violations of patterns: 0 (0 violations of patterns)"}
+	for name, c := range map[string]struct {
+		scorer sampling.Scorer
+		m      sampling.Measure
+		want   []string
+	}{
+		"not compared": {sampling.Scorer{}, plain, append([]string{"passing tests: +120 (12 passing tests)",
+			"changed lines: +5000 (1 changed line)"}, rest...)},
+		"compared": {sampling.Scorer{}, compared, append(append([]string{"passing tests: 0 (12 passing tests)",
+			"changed lines: +10 (1 changed line)"}, rest...),
+			"own tests that fail without its change: 0 (2 own tests that fail without its change)",
+			"passing tests of other candidates: 0 (50 %)", "passing held-out tests: 0 (100 %)",
+			"chance that the candidate is right: +9300 (93 %)")},
+		"score of the settings": {own, compared, []string{"score of the settings: +105 ()", "passing tests: 12 ()",
+			"changed lines: 1 ()", "lint warnings: 0 ()", "violations of lessons: 0 ()", "violations of patterns: 0 ()",
+			"own tests that fail without its change: 2 ()", "passing tests of other candidates: 50 % ()",
+			"passing held-out tests: 100 % ()", "chance that the candidate is right: 93 % ()"}},
+		"gates failed": {sampling.Scorer{}, sampling.Measure{}, []string{"gates: 0 ()"}},
+	} {
+		var v tournamentView
+		var x contestant
+		for _, e := range c.scorer.Explain(c.m) {
+			x.Terms = append(x.Terms, runner.ScoreTerm{Name: e.Name, Value: e.Value, Points: e.Points})
+		}
+		v.Candidates = []contestant{x}
+		v.terms()
+		var got []string
+		for _, row := range v.Terms {
+			got = append(got, fmt.Sprintf("%s: %s (%s)", row.Counts, row.Cells[0].Points, row.Cells[0].Measured))
+			if row.Worth == "" {
+				t.Errorf("%s: %q has no worth", name, row.Counts)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
 		}
 	}
-	v.Candidates = []contestant{c}
-	v.terms()
-	want := []string{
-		"passing tests: +120 (12 passing tests)", "changed lines: +5000 (1 changed line)",
-		"lint warnings: +1000 (0 lint warnings)",
-		"violations of lessons: 0 (0 violations of lessons)", "violations of patterns: 0 (0 violations of patterns)",
-	}
-	var got []string
-	for _, x := range v.Terms {
-		got = append(got, fmt.Sprintf("%s: %s (%s)", x.Counts, x.Cells[0].Points, x.Cells[0].Measured))
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
+	for _, name := range []string{"tests", "diff"} {
+		if worth := sampling.MeaningOf(name).Worth; !strings.Contains(worth, "if candidates were compared") {
+			t.Errorf("%s: %q does not say what a comparison changes", name, worth)
+		}
 	}
 }
 

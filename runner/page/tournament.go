@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/sampling"
 )
@@ -110,7 +109,8 @@ func (v *tournamentView) terms() {
 	}
 	own := slices.Contains(names, "score") // an expression of the settings, which the other terms only feed
 	for _, name := range names {
-		row := term{Counts: sampling.MeaningOf(name).Many, Worth: sampling.MeaningOf(name).Worth}
+		m := sampling.MeaningOf(name)
+		row := term{Counts: m.Many, Worth: m.Worth}
 		if own && name != "score" {
 			row.Worth = "counted; the score of the settings weighs it"
 		}
@@ -128,13 +128,16 @@ func (v *tournamentView) terms() {
 // cellOf returns the figures of a term. own means that an expression of the settings gives the points.
 func cellOf(t runner.ScoreTerm, own bool) termCell {
 	m := sampling.MeaningOf(t.Name)
+	value := m.Value(t.Value)
 	switch {
-	case m.One == "":
+	case value == "":
 		return termCell{Points: signed(t.Points)}
+	case own && m.Percent:
+		return termCell{Points: value}
 	case own:
 		return termCell{Points: strconv.Itoa(t.Value)}
 	}
-	return termCell{signed(t.Points), phrase.Count(t.Value, m.One, m.Many)}
+	return termCell{signed(t.Points), value}
 }
 
 func signed(n int) string {

@@ -158,12 +158,15 @@ func indented(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
 }
 
-// gateReasons describes for each gate why its rules exist, and what to do about an intended finding.
+// gateReasons describes why rules exist, and what to do about an intended finding, by the part of the rules' names
+// before the slash.
 var gateReasons = map[string]struct{ why, do string }{
 	"protected": {"an agent that can change its checks can make itself pass.",
 		"name the file in the batch, so that the plan asks for the change; or undo it."},
 	"tamper": {"a weakened check passes without proving anything.",
 		"restore the test; if the batch is meant to change it, name the test file under Files in the plan."},
+	"link-outside": {"such a link leads to a file that is in no commit and differs between machines.",
+		"copy the file into the tree, or link to a file of the tree by a relative path."},
 	"secrets": {"a committed key must be treated as public.",
 		"remove it, revoke it if it was pushed, and read it from the environment; put examples into fixtures."},
 	"security": {"such code lets foreign input become a query, a command or a page.",
@@ -175,6 +178,10 @@ var gateReasons = map[string]struct{ why, do string }{
 		"choose another dependency, or allow the licence in [gates] after deciding it."},
 	"size":   {"long files are hard to review and to change.", "split the file, or raise the limit in [gates]."},
 	"memory": {"with little memory, tests fail for reasons outside of the code.", "free memory or use fewer workers."},
+	"types": {"a type error is a fault even if no test runs the code.",
+		"correct the types; [gates] strict_types names the files in which they block."},
+	"acceptance": {"the testscripts describe what the program promises to its users.",
+		"correct the code; change the script only if the promise itself changes, and name it in the batch."},
 	"prose": {"such text is left over from editing, or describes other code.",
 		"write what the code does, or remove it."},
 	"names": {"callers of a removed public name no longer build.",

@@ -162,6 +162,7 @@ func TestFindExplanation(t *testing.T) {
 	}
 	for asked, want := range map[string]string{
 		"secrets/aws-access-key": "secrets/*", "tamper/snapshot": "tamper/snapshot", "0001": "lesson/0001",
+		"link-outside": "link-outside", "types/attr-defined": "types/*",
 		"empty-catch": "pattern/empty-catch",
 		"run-locked":  "run-locked", "secrets/": "", "nothing": "",
 	} {
