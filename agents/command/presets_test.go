@@ -5,6 +5,7 @@ package command
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -99,6 +100,60 @@ func TestPresetsAreComplete(t *testing.T) {
 	}
 	if d := cmp.Diff(config.Presets(), names); d != "" {
 		t.Errorf("the configuration knows others: %s", d)
+	}
+}
+
+// The data about each preset are complete outside of [Presets] too. Without its folders a sandbox keeps it from signing
+// in, and without its hosts runplan egress does not say where it sends data.
+func TestPresetDataIsComplete(t *testing.T) {
+	top := filepath.Join("..", "..")
+	lists := map[string]string{}
+	for _, file := range []string{"README.md", "docs/agents.md", "testscripts/agentsmoke/versions.txt"} {
+		text, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(file)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		lists[file] = string(text)
+	}
+	for _, k := range config.Describe() {
+		if k.Key == "agents.NAME.preset" {
+			lists["the doc text of Agent in internal/config/sections.go"] = k.Doc
+		}
+	}
+	if len(lists) != 4 {
+		t.Fatal("the setting agents.NAME.preset does not exist")
+	}
+	known := map[string]bool{}
+	for _, p := range Presets() {
+		known[p.Name] = true
+		if states()[p.Name] == "" {
+			t.Errorf("%s is not in states (state.go): which folders does it write?", p.Name)
+		}
+		several := !slices.ContainsFunc(providers(), func(v string) bool { return !slices.Contains(p.PassEnv, v) })
+		if vendors()[p.Name].hosts == "" && !several {
+			t.Errorf("%s gets no keys of several providers and is not in vendors (reach.go): where does it send data?", p.Name)
+		}
+		for _, file := range []string{"agents/testdata/agents/" + p.Name + "/success.txt",
+			"testscripts/testdata/script/agents_cli_" + p.Name + ".txtar"} {
+			if _, err := os.Stat(filepath.Join(top, filepath.FromSlash(file))); err != nil {
+				t.Errorf("%s has no %s", p.Name, file)
+			}
+		}
+		for list, text := range lists {
+			if !regexp.MustCompile(`\b` + p.Name + `\b`).MatchString(text) {
+				t.Errorf("%s is missing in %s", p.Name, list)
+			}
+		}
+	}
+	for name := range states() {
+		if !known[name] {
+			t.Errorf("states (state.go) has %s, which is no preset", name)
+		}
+	}
+	for name := range vendors() {
+		if !known[name] {
+			t.Errorf("vendors (reach.go) has %s, which is no preset", name)
+		}
 	}
 }
 

@@ -77,21 +77,6 @@ func (s stepping) close(w *work, c runner.Command, e *runner.Event) {
 	}
 }
 
-// Execute runs the agent in a fresh workspace and stages its changes. No gates follow a failed attempt, so its
-// event carries the critique.
-func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
-	e, err := w.execute(ctx, c, p)
-	if err != nil || e.Outcome == runner.OutcomeOK {
-		return e, err
-	}
-	for _, rep := range w.critique(c) {
-		if rep.Status == gates.Warn {
-			e.Reports = w.trim(append(e.Reports, rep))
-		}
-	}
-	return e, nil
-}
-
 // seen reads the critique of the attempt; false if there is none.
 func (w *work) seen(c runner.Command) (Critique, bool) {
 	var seen Critique

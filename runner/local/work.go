@@ -75,6 +75,21 @@ type work struct {
 	onRunBranch sync.Once // the user was told that their current branch moves
 }
 
+// Execute runs the agent in a fresh workspace and stages its changes. No gates follow a failed attempt, so its
+// event carries the critique.
+func (w *work) Execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
+	e, err := w.execute(ctx, c, p)
+	if err != nil || e.Outcome == runner.OutcomeOK {
+		return e, err
+	}
+	for _, rep := range w.critique(c) {
+		if rep.Status == gates.Warn {
+			e.Reports = w.trim(append(e.Reports, rep))
+		}
+	}
+	return e, nil
+}
+
 // execute runs the agent in a fresh workspace and stages its changes.
 func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	agent, err := w.agent(c)

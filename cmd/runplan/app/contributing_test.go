@@ -8,26 +8,67 @@ import (
 	"testing"
 )
 
-// TestContributingNamesExistingFiles checks that each file and folder that a recipe of CONTRIBUTING.md names exists,
-// except for those that the reader creates.
-func TestContributingNamesExistingFiles(t *testing.T) {
-	root := filepath.Join("..", "..", "..")
-	data, err := os.ReadFile(filepath.Join(root, "CONTRIBUTING.md"))
+func contributing(t *testing.T) string {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(root(t), "CONTRIBUTING.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	places := regexp.MustCompile("`([a-z.]+(?:/[A-Za-z0-9_.-]+)+)`").FindAllStringSubmatch(string(data), -1)
+	return string(data)
+}
+
+// readerMakes reports whether a recipe names a file that the reader creates, or that a build makes.
+func readerMakes(place string) bool {
+	return strings.Contains(place, "NAME") || strings.Contains(place, "NNNN") || strings.HasPrefix(place, "bin/")
+}
+
+// CONTRIBUTING.md names only files, folders and functions that exist.
+func TestContributingNamesExistingFiles(t *testing.T) {
+	text, top := contributing(t), root(t)
+	places := regexp.MustCompile("`([a-z.]+(?:/[A-Za-z0-9_.-]+)+)`").FindAllStringSubmatch(text, -1)
 	if len(places) < 20 {
 		t.Fatalf("only %d places were found in CONTRIBUTING.md", len(places))
 	}
 	for _, m := range places {
-		place := m[1]
-		if strings.Contains(place, "NAME") || strings.Contains(place, "NNNN") || strings.HasSuffix(place, "/name.yml") ||
-			strings.HasPrefix(place, "bin/") {
-			continue
+		if place := m[1]; !readerMakes(place) {
+			if _, err := os.Stat(filepath.Join(top, filepath.FromSlash(place))); err != nil {
+				t.Errorf("CONTRIBUTING.md names %s: %v", place, err)
+			}
 		}
-		if _, err := os.Stat(filepath.Join(root, filepath.FromSlash(place))); err != nil {
-			t.Errorf("CONTRIBUTING.md names %s: %v", place, err)
+	}
+	// "`a`, `b` and `c` in `folder/file.go`"
+	lists := regexp.MustCompile("((?:`[A-Za-z]+`(?:,| and| or)? )+)in `([a-z.]+(?:/[A-Za-z0-9_.-]+)+\\.go)`").
+		FindAllStringSubmatch(strings.Join(strings.Fields(text), " "), -1)
+	if len(lists) < 20 {
+		t.Fatalf("only %d lists of functions were found in CONTRIBUTING.md", len(lists))
+	}
+	for _, m := range lists {
+		source, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(m[2])))
+		if err != nil {
+			continue // reported above
+		}
+		for _, name := range regexp.MustCompile("[A-Za-z]+`").FindAllString(m[1], -1) {
+			name = strings.TrimSuffix(name, "`")
+			declared := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |const |var |\t)` + name + `\b`)
+			if !declared.Match(source) {
+				t.Errorf("CONTRIBUTING.md names %s in %s, which does not declare it", name, m[2])
+			}
+		}
+	}
+}
+
+// CONTRIBUTING.md names only acceptance scripts that exist: for other names, go test runs none and reports success.
+func TestContributingNamesExistingScripts(t *testing.T) {
+	runs := regexp.MustCompile(`TestScripts/\^\(([^)]*)\)\$`).FindAllStringSubmatch(contributing(t), -1)
+	if len(runs) == 0 {
+		t.Fatal("CONTRIBUTING.md shows no run of acceptance scripts by name")
+	}
+	for _, m := range runs {
+		for name := range strings.SplitSeq(m[1], "|") {
+			file := filepath.Join(root(t), "testscripts", "testdata", "script", name+".txtar")
+			if _, err := os.Stat(file); err != nil {
+				t.Errorf("CONTRIBUTING.md runs the script %s: %v", name, err)
+			}
 		}
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"slices"
@@ -25,87 +24,6 @@ import (
 	"github.com/runplan/runplan/trust"
 	"github.com/runplan/runplan/trust/intent"
 )
-
-// newSayCommand makes the command ask, note or critical. They differ only in the kind of the item.
-func newSayCommand(a *cli.App, kind, short string) *cobra.Command {
-	return &cobra.Command{
-		Use:   kind + " TEXT",
-		Short: short,
-		Long: short + `. It goes into the inbox of this user and is acknowledged at once; no model
-is called. - reads the text from standard input. runplan inbox lists the messages.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
-		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			text := strings.Join(args, " ")
-			if text == "-" {
-				var err error
-				if text, err = readText(a); err != nil {
-					return err
-				}
-			}
-			return say(cmd.Context(), a, kind, text)
-		},
-	}
-}
-
-// NewAskCommand returns the command ask.
-func NewAskCommand(a *cli.App) *cobra.Command {
-	return newSayCommand(a, trust.Ask, "Leave a question for runplan or its owner")
-}
-
-// NewNoteCommand returns the command note.
-func NewNoteCommand(a *cli.App) *cobra.Command {
-	return newSayCommand(a, trust.Note, "Leave a note that needs no answer")
-}
-
-// NewCriticalCommand returns the command critical.
-func NewCriticalCommand(a *cli.App) *cobra.Command {
-	return newSayCommand(a, trust.Critical, "Leave a critical message: it is listed first")
-}
-
-// maxText is the highest number of bytes read from standard input. The inbox accepts less and reports it.
-const maxText = 1 << 20
-
-func readText(a *cli.App) (string, error) {
-	text, err := io.ReadAll(io.LimitReader(a.Stdin, maxText))
-	if err != nil {
-		return "", fmt.Errorf("read the text from standard input: %w", err)
-	}
-	return string(text), nil
-}
-
-func say(ctx context.Context, a *cli.App, kind, text string) error {
-	dir, err := a.UserDir()
-	if err != nil {
-		return err
-	}
-	prompts, err := trust.LoadPrompts()
-	if err != nil {
-		return err
-	}
-	root, err := a.RootHere(ctx)
-	if err != nil {
-		return err
-	}
-	channel := "cli"
-	if _, ok := a.Getenv("RUNPLAN_BATCH"); ok {
-		channel = "agent"
-	}
-	box, err := store.OpenInbox(ctx, trust.InboxFile(dir))
-	if err != nil {
-		return a.OfUser(err)
-	}
-	defer box.Close()
-	_, ack, err := trust.Enqueue(ctx, box, prompts,
-		trust.Said{Kind: kind, Body: redact.New(a.Environ).String(text), Channel: channel, Repo: root, At: time.Now()})
-	if refused := (*trust.Error)(nil); errors.As(err, &refused) {
-		return cli.Usage(err, "%s", refused.Do) // not a question of trust: the text is invalid
-	}
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(a.Stdout, ack)
-	return nil
-}
 
 // NewInboxCommand returns the command inbox.
 func NewInboxCommand(a *cli.App) *cobra.Command {

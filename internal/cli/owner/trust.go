@@ -1,74 +1,177 @@
 package owner
 
 import (
+	"context"
+	"errors"
 	"fmt"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/trust"
 )
 
-func newTrustConfigCommand(a *cli.App) *cobra.Command {
-	var show, asJSONFlag bool
+// NewTrustCommand returns the command trust.
+func NewTrustCommand(a *cli.App) *cobra.Command {
+	var bootstrap, asJSONFlag bool
+	var owner, channel string
 	cmd := &cobra.Command{
-		Use:   "config [DIGEST]",
-		Short: "Show what this repository's configuration can run or turn off, and trust it",
-		Long: `Show what .runplan/config.toml can run, send away or turn off, with the digest that pins it. On a terminal it
-asks whether to trust it. Without a terminal it only shows it; giving the digest trusts exactly that version.
-Any change asks again, including a change of a script in the repository that a command names.
+		Use:   "trust",
+		Short: "Show the owner and what runplan may do without asking",
+		Long: `Show the contract: the owner, the tier from 0 to 5, what runplan may do by itself at this tier, and
+what is never automatic. Without an owner it asks for one. --bootstrap sets the owner, at tier 0;
+runplan promote and demote change the tier. All of it lies in $RUNPLAN_HOME: owner.toml for people, and
+audit.sqlite, which is authoritative. See docs/trust.md.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Example: `  runplan trust --bootstrap --owner ada --channel cli
+  runplan trust
+  runplan trust check merge`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			k, err := a.Keeper()
+			if err != nil {
+				return err
+			}
+			switch given := owner != "" || channel != ""; {
+			case given && !bootstrap:
+				return cli.Usage(errors.New("--owner and --channel need --bootstrap"),
+					"runplan trust --bootstrap --owner NAME --channel WHERE")
+			case bootstrap && (owner == "" || channel == ""):
+				return cli.Usage(errors.New("--bootstrap needs --owner and --channel"),
+					"runplan trust --bootstrap --owner NAME --channel WHERE")
+			case bootstrap:
+				if err := recordOwner(cmd.Context(), a, k, owner, channel); err != nil {
+					return err
+				}
+			}
+			return showContract(cmd.Context(), a, k, asJSONFlag)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&bootstrap, "bootstrap", false, "set the owner, at tier 0")
+	f.StringVar(&owner, "owner", "", "with --bootstrap: who signs")
+	f.StringVar(&channel, "channel", "", "with --bootstrap: how the owner is reached, such as cli")
+	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.AddCommand(newTrustConfigCommand(a), newTrustCheckCommand(a), NewAuditCommand(a), newIdentityCommand(a))
+	return cmd
+}
 
-A run without a terminal accepts the digest too: --trust-config DIGEST, or RUNPLAN_TRUST=DIGEST;
-RUNPLAN_TRUST=all trusts any configuration, and says so.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
-		Args: cobra.MaximumNArgs(1),
+func recordOwner(ctx context.Context, a *cli.App, k trust.Keeper, owner, channel string) error {
+	if err := a.NotAnAgent("naming the owner"); err != nil {
+		return err
+	}
+	made, err := k.Bootstrap(ctx, owner, channel)
+	if err == nil && !made {
+		fmt.Fprintln(a.Stderr, "this is already the case; nothing was changed")
+	}
+	return cli.TrustTrouble(err)
+}
+
+// contractJSON is the output of runplan trust --json.
+type contractJSON struct {
+	trust.Contract
+	Allowed []trust.Rule     `json:"allowed"`
+	Refused []trust.Rule     `json:"refused"`
+	Gates   []trust.GateRule `json:"gates"`
+}
+
+func showContract(ctx context.Context, a *cli.App, k trust.Keeper, asJSONFlag bool) error {
+	c, err := k.Contract(ctx)
+	if err != nil {
+		return cli.TrustTrouble(err)
+	}
+	if asJSONFlag {
+		out := contractJSON{Contract: c, Gates: trust.Gates()}
+		out.Allowed, out.Refused = c.Split()
+		return cli.AsJSON(a.Stdout, out)
+	}
+	prompts, err := trust.LoadPrompts()
+	if err != nil {
+		return err
+	}
+	text, err := c.Text(prompts)
+	if err == nil {
+		fmt.Fprint(a.Stdout, text)
+	}
+	return err
+}
+
+func newTrustCheckCommand(a *cli.App) *cobra.Command {
+	confidence := -1
+	cmd := &cobra.Command{
+		Use:   "check ACTION",
+		Short: "Report whether runplan may take an action by itself",
+		Long: `Report whether the contract lets runplan take an action by itself, in the repository of the current
+folder. If it does not, the command says what would change that. runplan trust lists the actions.
+
+The action merge also needs the owner's threshold, and the confidence of the review (--confidence): without
+both a merge is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the action"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			action, err := trust.ParseAction(args[0])
+			if err != nil {
+				return cli.Usage(err, "runplan trust explains them")
+			}
+			if cmd.Flags().Changed("confidence") && action != trust.Merge {
+				return cli.Usage(errors.New("--confidence is only for merge"), "see: runplan trust check --help")
+			}
+			c, err := a.Contract(cmd.Context())
+			if err != nil {
+				return err
+			}
+			root, err := a.RootHere(cmd.Context())
+			if err != nil {
+				return err
+			}
+			switch {
+			case action != trust.Merge:
+				err = c.Check(action, root)
+			case cmd.Flags().Changed("confidence"):
+				err = c.AutoMerge(root, &confidence)
+			default:
+				err = c.AutoMerge(root, nil)
+			}
+			if err == nil {
+				fmt.Fprintf(a.Stdout, "%s: allowed at tier %d\n", action, c.TierIn(root))
+			}
+			return cli.TrustTrouble(err)
+		},
+	}
+	for _, r := range trust.Table() {
+		cmd.ValidArgs = append(cmd.ValidArgs, string(r.Action))
+	}
+	cmd.Flags().IntVar(&confidence, "confidence", -1, "confidence of the review, in percent")
+	return cmd
+}
+
+func newIdentityCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	cmd := &cobra.Command{
+		Use:   "identity",
+		Short: "Print the identity documents that begin each prompt",
+		Long: `Print the identity documents in their order: RUNPLAN.md, ARCHITECTURE.md, PROJECT_MAP.md. The first two
+are built in; .runplan/prompts/identity/ may replace them, and must contain the third: how this
+project is built. A missing document is an error.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
-			list := p.Executables()
-			digest := trust.Digest(list)
-			if asJSONFlag {
-				if list == nil {
-					list = []trust.Executable{}
-				}
-				return cli.AsJSON(a.Stdout, map[string]any{"file": p.Rel(p.Layout.Config()), "digest": digest, "entries": list})
-			}
-			if len(list) == 0 {
-				fmt.Fprintf(a.Stdout, "%s runs nothing and turns nothing off, so there is nothing to trust\n",
-					p.Rel(p.Layout.Config()))
-				return nil
-			}
-			a.ShowExecutables(list)
-			fmt.Fprintf(a.Stdout, "digest: %s\n", digest[:12])
-			switch {
-			case show:
-				return nil
-			case len(args) == 1 && !trust.Names(args[0], digest):
-				return cli.Usage(fmt.Errorf("the digest of the configuration is %s, not %s", digest[:12], ui.Sanitize(args[0])),
-					"inspect the list above")
-			}
-			if err := a.NotAnAgent("trusting a configuration"); err != nil {
-				return err
-			}
-			if len(args) == 0 && !a.Yes("Trust it?") {
-				fmt.Fprintf(a.Stderr, "nothing was trusted; trust it: runplan trust config %s\n", digest[:12])
-				return nil
-			}
-			pins, err := a.Pins()
+			docs, err := p.Identity()
 			if err != nil {
-				return cli.Usage(err, "")
-			}
-			if err := a.OfUser(pins.Trust(p.Repo.Root, digest, time.Now())); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.Stdout, "trusted: %s\n", digest[:12])
+			for i := range docs {
+				docs[i].Text = redact.Clean(docs[i].Text)
+			}
+			if asJSONFlag {
+				return cli.AsJSON(a.Stdout, docs)
+			}
+			fmt.Fprint(a.Stdout, trust.IdentityText(docs))
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&show, "show", false, "only show")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "only show it, as a JSON object")
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	return cmd
 }

@@ -1,314 +1,264 @@
-// Package plans holds the commands that read or write plans: parse, check, outline, context and plan.
 package plans
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"io"
-	"slices"
-	"strconv"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/runplan/runplan/gates/promise"
+	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/cli/prepare"
-	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/cli/models"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
-	"github.com/runplan/runplan/planparse"
-	"github.com/runplan/runplan/routing"
-	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/planparse/draft"
 )
 
-// NewParseCommand returns the command parse.
-func NewParseCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, coverage bool
+type planOptions struct {
+	stages string
+	budget models.BudgetFlags
+	from   string
+	out    string
+	force  bool
+	json   bool
+	trust  string
+}
+
+// NewPlanCommand returns the command plan.
+func NewPlanCommand(a *cli.App) *cobra.Command {
+	var o planOptions
 	cmd := &cobra.Command{
-		Use:   "parse PLAN.md",
-		Short: "Show how runplan reads a plan",
-		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it tolerates. Nothing is run." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
-		Args:  cli.ExactlyOne("the path of a plan"),
+		Use:   "plan TASK",
+		Short: "Have a local model write a plan for a task",
+		Long: `Have the reasoning model of [models] make a plan for a task: context is retrieved from the index,
+the model names the batches, their files and the reasons, and runplan writes
+them as a plan that parses the same. Nothing is run. Read the plan, correct it, run it.
+
+  runplan plan "Parse returns an error for empty input"
+  runplan plan "…" --out parser.md && runplan parser.md --agent solver` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if o.from != "" && len(args) == 0 {
+				return nil
+			}
+			return cli.ExactlyOne("the task, as one argument, or --from DOC")(cmd, args)
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, src, err := cli.ReadPlan(args[0])
-			if err != nil {
-				return err
+			ctx, stop := cli.Interruptible(cmd.Context())
+			defer stop()
+			task := strings.TrimSpace(strings.Join(args, " "))
+			if o.from != "" {
+				text, err := taskOfDocument(o.from, task)
+				if err != nil {
+					return err
+				}
+				task = text
 			}
-			a.HideTitles(nil, plan)
-			if out := a.Hiding(); coverage && asJSONFlag {
-				err = cli.AsJSON(out, plan.Cover(src))
-			} else if coverage {
-				err = printCoverage(out, args[0], plan.Cover(src))
-			} else if asJSONFlag {
-				err = cli.AsJSON(out, plan)
-			} else {
-				err = printPlan(out, args[0], plan)
-			}
-			if err != nil {
-				return err
-			}
-			if len(plan.Errors()) > 0 {
-				return cli.Named("plan-invalid", cli.Fail(cli.ExitUsage,
-					fmt.Errorf("%s cannot be run: %s, see above", args[0], phrase.Count(len(plan.Errors()), "error")), ""))
-			}
-			return nil
+			return planTask(ctx, a, task, o)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
-	cmd.Flags().BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why no brief does")
+	models.AddStages(cmd, &o.stages)
+	o.budget.Add(cmd)
+	f := cmd.Flags()
+	a.RepoFlag(f)
+	f.StringVar(&o.from, "from", "",
+		"document to make a plan from, such as a design note; TASK is then optional (runplan outline does it without a "+
+			"model)")
+	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<task>.md)")
+	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
+	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 	return cmd
 }
 
-// printCoverage prints which parser reads which lines of a plan.
-func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
-	var rows [][]string
-	for _, r := range c.Ranges {
-		who := r.Kind
-		switch {
-		case r.Kind == planparse.CoverBrief && slices.Contains(r.Batches, "*"):
-			who = "each brief"
-		case r.Kind == planparse.CoverBrief:
-			who = "brief of " + strings.Join(r.Batches[:min(len(r.Batches), 6)], ", ")
-			if n := len(r.Batches) - 6; n > 0 {
-				who += fmt.Sprintf(" and %d more", n)
-			}
-		}
-		rows = append(rows, []string{fmt.Sprintf("%d-%d", r.First, r.Last), who, ui.Sanitize(r.Why),
-			ui.Cut(ui.Sanitize(r.Text), 50, "…")})
-	}
-	if err := cli.Table(w, []string{"lines", "who reads them", "why", "first line"}, rows); err != nil {
-		return err
-	}
-	_, err := fmt.Fprintf(w, "\n%s: %s\n", path, coverageShares(c))
-	return err
+// madePlan is the output of plan --json.
+type madePlan struct {
+	Task      string     `json:"task"` // id in the journal
+	Path      string     `json:"path"` // "" for standard output
+	Plan      draft.Plan `json:"plan"`
+	Markdown  string     `json:"markdown,omitempty"` // set if no file was written
+	Model     string     `json:"model"`
+	Context   []string   `json:"context"` // files of which the model saw a part
+	Calls     int        `json:"calls"`
+	Tokens    *int64     `json:"tokens"` // null: unknown
+	LatencyMS int64      `json:"latency_ms"`
 }
 
-// coverageShares formats the share of a plan that each parser reads as one line.
-func coverageShares(c planparse.Coverage) string {
-	return fmt.Sprintf(
-		"of %s %.0f %% reach a brief, %.0f %% are read by runplan, %.0f %% are of batches that are not run, %.0f %% reach "+
-			"nobody",
-		phrase.Count(c.Lines, "line"), c.Share(c.Brief), c.Share(c.Runplan), c.Share(c.Skipped), c.Share(c.Nobody))
-}
-
-func printPlan(w io.Writer, path string, p *planparse.Plan) error {
-	c := p.Counts
-	fmt.Fprintf(w, "%s: %s\n", path, ui.Sanitize(p.Title))
-	fmt.Fprintf(w, "format %s: %s, %s, %s (%d ticked), %s\n\n", p.Format, phrase.Count(c.Batches, "batch"),
-		phrase.Count(c.Tasks, "task"),
-		phrase.Count(c.Checkboxes, "checkbox", "checkboxes"), c.Checked, phrase.Count(c.Groups, "group"))
-	var rows [][]string
-	for _, b := range p.Batches {
-		done := 0
-		for _, t := range b.Tasks {
-			if t.Done {
-				done++
-			}
-		}
-		note := ""
-		if b.Empty {
-			note = routing.EmptyNote
-		}
-		rows = append(rows, []string{b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"),
-			fmt.Sprintf("%d/%d", done, len(b.Tasks)),
-			fmt.Sprint(len(b.Files.Create)), fmt.Sprint(len(b.Files.Modify)), fmt.Sprint(len(b.Commands)),
-			fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note})
+func planTask(ctx context.Context, a *cli.App, task string, o planOptions) error {
+	if task == "" {
+		return cli.Usage(errors.New("the task is empty"), `say what to do: runplan plan "…"`)
 	}
-	if err := cli.Table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows); err != nil {
+	p, err := a.OpenProject(ctx)
+	if err != nil {
 		return err
 	}
-	if len(p.Diagnostics) > 0 {
-		fmt.Fprintln(w)
+	path, err := planFile(p, task, o)
+	if err != nil {
+		return err
 	}
-	for _, d := range p.Diagnostics {
-		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
+	if err := models.Unsaid(p, llm.Reasoning, o.stages, o.budget); err != nil {
+		return err
+	}
+	budget, err := o.budget.Budget(p.Config, llm.Reasoning)
+	if err != nil {
+		return err
+	}
+	s, err := models.SolvingOf(p, cli.SolveOptions{Stages: o.stages, Budget: budget}, llm.ExecutePlan)
+	if err != nil {
+		return err
+	}
+	if err := a.TrustConfig(p, o.trust); err != nil {
+		return err
+	}
+	tools, err := models.OpenSolving(ctx, a, p, s, nil)
+	if err != nil {
+		return err
+	}
+	defer tools.Close()
+	if err := p.Layout.Make(); err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	if tools.Journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
+		return err
+	}
+	id := cli.NewTaskID()
+	made, err := askForPlan(ctx, a, tools, s, id, task)
+	if err != nil {
+		return planTrouble(ctx, id, err)
+	}
+	if path != "" {
+		if err := writePlan(path, made.Markdown, o.force); err != nil {
+			return err
+		}
+	}
+	return showMade(a, path, id, made, o.json)
+}
+
+// askForPlan has the plan made and always closes the session.
+func askForPlan(ctx context.Context, a *cli.App, t *models.ModelTools, s models.Solving, id,
+	task string) (solver.Planned, error) {
+	p := t.Project
+	model, err := t.Router.Model(llm.ExecutePlan)
+	if err != nil {
+		return solver.Planned{}, err
+	}
+	session, err := t.Session(ctx, id)
+	if err != nil {
+		return solver.Planned{}, err
+	}
+	planner := solver.Planner{
+		LLM: t.LLM, Model: model, Budget: s.Budget, Stages: s.Stages, Prompts: t.Solver,
+		Retrieve: t.Finder(t.Journal, retrieve.Retrieve),
+		Log:      t.Journal, Repo: p.Repo.Root, Redact: t.Redact.String,
+		Say: func(text string) { fmt.Fprintln(a.Stderr, ui.Sanitize(t.Clean(text))) }, Now: time.Now,
+	}
+	made, err := planner.Plan(ctx, session, id, task, p.Repo.Root)
+	return made, errors.Join(err, t.PutAway(ctx, session, id))
+}
+
+// planTrouble adds the exit code and a hint to an error from making a plan.
+func planTrouble(ctx context.Context, id string, err error) error {
+	if ctx.Err() != nil {
+		return cli.ModelTrouble(ctx, err)
+	}
+	advice := ""
+	switch {
+	case errors.Is(err, draft.ErrUnusable):
+		advice = "; describe the task in more detail, or choose another model for execute_plan in [models.overrides]"
+	case errors.As(err, new(*llm.LengthError)): // the error text says which limit to raise
+	default:
+		return cli.ModelTrouble(ctx, err) // also for an answer cut off by a server failure, which is not the model's fault
+	}
+	return cli.Fail(cli.ExitFailed, fmt.Errorf("the model's plan is not usable: %w", err),
+		"nothing was written; the answer is in .runplan/raw.sqlite under task %s%s", id, advice)
+}
+
+// planFile returns the path for the plan, or "" for standard output. It rejects an existing file before any model is
+// asked.
+func planFile(p *cli.Project, task string, o planOptions) (string, error) {
+	path := o.out
+	switch path {
+	case "-":
+		return "", nil
+	case "":
+		first, _, _ := strings.Cut(task, "\n")
+		if o.from != "" {
+			first = strings.TrimSuffix(filepath.Base(o.from), filepath.Ext(o.from))
+		}
+		name := time.Now().Format(time.DateOnly) + "-" + cli.SlugOf(strings.ReplaceAll(first, ".", " ")) + ".md"
+		path = filepath.Join(p.Repo.Root, "docs", "plans", name)
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return "", cli.Usage(fmt.Errorf("--out %s is a folder", path), "give the path of a file")
+	} else if err == nil && !o.force {
+		return "", cli.Usage(fmt.Errorf("%s already exists", path), "give another file: --out FILE; or overwrite it: --force")
+	}
+	return path, nil
+}
+
+// writePlan writes the plan. It does not overwrite a file that appeared in the meantime.
+func writePlan(path, text string, force bool) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the plan: %w", err), "")
+	}
+	how := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	if force {
+		how = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	}
+	f, err := os.OpenFile(path, how, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return cli.Usage(fmt.Errorf("%s was created meanwhile", path), "it was not changed; give another file: --out FILE")
+	}
+	if err == nil {
+		_, err = f.WriteString(text)
+		if cerr := f.Close(); err == nil {
+			err = cerr
+		}
+	}
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the plan: %w", err), "")
 	}
 	return nil
 }
 
-// NewCheckCommand returns the command check.
-func NewCheckCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
-	var least int
-	cmd := &cobra.Command{
-		Use:   "check PLAN.md",
-		Short: "Judge a plan without running it",
-		Long: `Judge a plan: whether it can be run, how good it is by documented dimensions, and what
-would make it better. Nothing is run and nothing is changed.
-
-If runs of the plan proved tasks, it says how many, and which were proven against other wording.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
-		Args: cli.ExactlyOne("the path of a plan"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			plan, src, err := cli.ReadPlan(args[0])
-			if err != nil {
-				return err
-			}
-			// Compile the conditions too, so that a wrong name is reported before a run costs anything.
-			_, derr := routing.Decide(plan, routing.Options{Env: a.Env()})
-			a.HideTitles(nil, plan)
-			r := planparse.Check(plan)
-			if derr == nil {
-				r.Advice = append(r.Advice, routing.Assess(plan)...)
-			}
-			r.Advice = append(r.Advice, missingPrograms(a, plan)...)
-			if r.Valid && derr != nil {
-				r.Valid = false
-				r.Diagnostics = append(slices.Clone(r.Diagnostics), diagnosed(derr))
-			}
-			cover := plan.Cover(src)
-			r.Coverage = &cover
-			if root, err := a.RootHere(cmd.Context()); err == nil {
-				r.Outline = worksHint(root, args[0], plan, r)
-			}
-			out := a.Hiding()
-			proved := provedOf(cmd.Context(), a, args[0])
-			if asJSONFlag {
-				if err := cli.AsJSON(out, checkedPlan{r, proved}); err != nil {
-					return err
-				}
-			} else {
-				printCheck(out, args[0], plan, r)
-				printProved(out, proved)
-			}
-			if err := cli.Invalid(args[0], plan); err != nil {
-				return cli.Fail(cli.ExitUsage,
-					fmt.Errorf("%s cannot be run: %s", args[0], phrase.Count(len(plan.Errors()), "error")), "")
-			}
-			if derr != nil {
-				return cli.Fail(cli.ExitUsage, fmt.Errorf("%s cannot be run: 1 error", args[0]), "")
-			}
-			if r.Score < least {
-				return cli.Fail(cli.ExitFailed, fmt.Errorf("%s scores %d, less than %d", args[0], r.Score, least), "")
-			}
-			return nil
-		},
+func showMade(a *cli.App, path, id string, made solver.Planned, json bool) error {
+	shown := shownPath(path)
+	if json {
+		out := madePlan{
+			Task: id, Path: shown, Plan: made.Artifact, Model: made.Model, Context: append([]string{}, made.Context.Paths()...),
+			Calls: made.Calls, Tokens: made.Tokens,
+			LatencyMS: made.Took.Milliseconds(),
+		}
+		if path == "" {
+			out.Markdown = made.Markdown
+		}
+		return cli.AsJSON(a.Stdout, out)
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
-	cmd.Flags().IntVar(&least, "min-score", 0, "fail below this quality score (0 to 100)")
-	return cmd
+	if path == "" {
+		fmt.Fprint(a.Stdout, made.Markdown)
+		return nil
+	}
+	fmt.Fprintln(a.Stdout, shown)
+	fmt.Fprintf(a.Stderr, "%d batch(es); read it, then: runplan %s --agent solver\n", len(made.Artifact.Batches), shown)
+	return nil
 }
 
-// NewIntrospectCommand returns the command introspect.
-func NewIntrospectCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, mermaid bool
-	cmd := &cobra.Command{
-		Use:   "introspect",
-		Short: "Print the state machine of a run",
-		Long: "Print the loop: seven stages, twenty states and their transitions, from the table that the " +
-			"machine runs on." + cli.ExitStatus(cli.ExitOK),
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			loop := runner.DefaultLoop()
-			switch {
-			case asJSONFlag && mermaid:
-				return cli.Usage(errors.New("--json and --mermaid exclude each other"), "choose one")
-			case asJSONFlag:
-				return cli.AsJSON(a.Stdout, loop)
-			case mermaid:
-				_, err := io.WriteString(a.Stdout, loop.Mermaid())
-				return err
-			}
-			var rows [][]string
-			for _, s := range loop.States {
-				var ways string
-				for _, t := range loop.Transitions {
-					if t.From == s.Name {
-						ways += fmt.Sprintf("%s → %s  ", t.On, t.To)
-					}
-				}
-				rows = append(rows, []string{string(s.Stage), string(s.Name), s.Scope, s.Does, ways})
-			}
-			return cli.Table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
-		},
-	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
-	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a stateDiagram-v2")
-	return cmd
-}
-
-// missingPrograms advises on programs that checks of the plan start and that are not installed here: those checks would
-// be skipped with a warning.
-func missingPrograms(a *cli.App, p *planparse.Plan) []planparse.Advice {
-	var out []planparse.Advice
-	var names []string // of the advice at the same index
-	checks := map[string]int{}
-	for i := range p.Batches {
-		b := &p.Batches[i]
-		for _, c := range b.Checks() {
-			name := promise.Program(c)
-			if _, err := a.OnPath(name); name == "" || err == nil {
-				continue
-			}
-			if checks[name]++; checks[name] == 1 {
-				names = append(names, name)
-				out = append(out, planparse.Advice{Code: "missing-program", Batch: b.Key, Line: c.Line})
+// shownPath returns a path relative to the current folder, for messages.
+func shownPath(path string) string {
+	if here, err := cli.CurrentFolder(); err == nil && path != "" {
+		if abs, err := filepath.Abs(path); err == nil {
+			if rel, err := filepath.Rel(here, abs); err == nil {
+				return rel
 			}
 		}
 	}
-	for i, name := range names {
-		out[i].Message = fmt.Sprintf("%s is not installed here, so %s not verified; install it before the run", name,
-			phrase.Count(checks[name], "command of the plan is", "commands of the plan are"))
-	}
-	return out
-}
-
-// diagnosed converts a routing error into a diagnostic: an invalid condition, or a cycle of dependencies.
-func diagnosed(err error) planparse.Diagnostic {
-	d := planparse.Diagnostic{Severity: planparse.SeverityError, Line: 1, Code: "not-routable", Message: err.Error()}
-	if m := prepare.PlaceOf.FindStringSubmatch(d.Message); m != nil {
-		d.Line, _ = strconv.Atoi(m[1])
-		d.Message = m[2]
-	}
-	return d
-}
-
-// printCheck prints the result of [planparse.Check].
-func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report) {
-	verdict := "can be run"
-	if !r.Valid {
-		verdict = "cannot be run"
-	}
-	fmt.Fprintf(w, "%s: %s, quality %d of 100 (format %s, %s, %s)\n\n", path, verdict, r.Score, p.Format,
-		phrase.Count(p.Counts.Batches, "batch"), phrase.Count(p.Counts.Tasks, "task"))
-	var rows [][]string
-	for _, d := range r.Dimensions {
-		rows = append(rows, []string{d.Name, fmt.Sprintf("%d/%d", d.Points, d.Weight), d.Reason})
-	}
-	cli.Table(w, []string{"dimension", "points", "why"}, rows)
-	if c := r.Coverage; c != nil {
-		fmt.Fprintf(w, "\ncoverage: %s\n", coverageShares(*c))
-		n := 0
-		for _, x := range c.Ranges {
-			if x.Kind != planparse.CoverNobody {
-				continue
-			}
-			if n++; n > 5 {
-				continue
-			}
-			lines := fmt.Sprintf("lines %d to %d are", x.First, x.Last)
-			if x.First == x.Last {
-				lines = fmt.Sprintf("line %d is", x.First)
-			}
-			fmt.Fprintf(w, "%s:%d: %s in no brief: %s\n", path, x.First, lines, ui.Sanitize(x.Why))
-		}
-		if n > 5 {
-			fmt.Fprintf(w, "and %d more; see runplan parse --coverage\n", n-5)
-		}
-	}
-	if r.Outline != "" {
-		fmt.Fprintf(w, "\n%s: %s\n", path, ui.Sanitize(r.Outline))
-	}
-	if len(r.Advice)+len(r.Diagnostics) > 0 {
-		fmt.Fprintln(w)
-	}
-	for _, d := range r.Diagnostics {
-		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
-	}
-	for _, d := range r.Advice {
-		if slices.ContainsFunc(r.Diagnostics,
-			func(o planparse.Diagnostic) bool { return o.Line == d.Line && o.Code == d.Code }) {
-			continue // a diagnostic has told it
-		}
-		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, "advice", ui.Sanitize(d.Message), d.Code)
-	}
+	return path
 }

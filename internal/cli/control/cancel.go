@@ -1,0 +1,81 @@
+package control
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+)
+
+// NewCancelCommand returns the command cancel.
+func NewCancelCommand(a *cli.App) *cobra.Command {
+	return &cobra.Command{
+		Use:   "cancel [RUN]",
+		Short: "Stop an active run in another terminal",
+		Long: `Ask an active run to stop, as Ctrl-C in its terminal does: it finishes the steps in progress and
+starts no others. It stops with exit status 130, and runplan resume continues it. RUN may be omitted
+if only one is active.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := a.NotAnAgent("stopping a run"); err != nil {
+				return err
+			}
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return cancel(cmd.Context(), a, p, strings.Join(args, ""))
+		},
+	}
+}
+
+func cancel(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
+	sums, err := p.Summaries(ctx, runner.Filter{})
+	if err != nil {
+		return err
+	}
+	p.LookAlive(sums)
+	var live []string
+	known := false
+	for _, s := range sums {
+		if !cli.Selects(name, s.Run, s.Slug, s.Plan) {
+			continue
+		}
+		known = true
+		if s.Status.Live() {
+			live = append(live, s.Run)
+		}
+	}
+	switch {
+	case !known && name != "":
+		return cli.NoSuchRun(name)
+	case len(live) == 0:
+		return cli.Named("no-active-run", cli.Usage(errors.New("no run is active"), "runplan status shows the runs"))
+	case len(live) > 1:
+		return cli.Usage(fmt.Errorf("%d runs are active: %s", len(live), strings.Join(live, ", ")),
+			"name one: runplan cancel RUN")
+	}
+	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	if err := a.Signed(j); err != nil {
+		return err
+	}
+	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " +
+		person(ctx, p), At: time.Now()}
+	if err := local.Post(ctx, j, live[0], said); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.Stdout, "run %s stops after the current step; then: runplan resume %s\n", live[0][:8], live[0][:8])
+	return nil
+}

@@ -1,0 +1,167 @@
+package plans
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/gates/promise"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+)
+
+// NewCheckCommand returns the command check.
+func NewCheckCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag bool
+	var least int
+	cmd := &cobra.Command{
+		Use:   "check PLAN.md",
+		Short: "Judge a plan without running it",
+		Long: `Judge a plan: whether it can be run, how good it is by documented dimensions, and what
+would make it better. Nothing is run and nothing is changed.
+
+If runs of the plan proved tasks, it says how many, and which were proven against other wording.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
+		Args: cli.ExactlyOne("the path of a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			plan, src, err := cli.ReadPlan(args[0])
+			if err != nil {
+				return err
+			}
+			// Compile the conditions too, so that a wrong name is reported before a run costs anything.
+			_, derr := routing.Decide(plan, routing.Options{Env: a.Env()})
+			a.HideTitles(nil, plan)
+			r := planparse.Check(plan)
+			if derr == nil {
+				r.Advice = append(r.Advice, routing.Assess(plan)...)
+			}
+			r.Advice = append(r.Advice, missingPrograms(a, plan)...)
+			if r.Valid && derr != nil {
+				r.Valid = false
+				r.Diagnostics = append(slices.Clone(r.Diagnostics), diagnosed(derr))
+			}
+			cover := plan.Cover(src)
+			r.Coverage = &cover
+			if root, err := a.RootHere(cmd.Context()); err == nil {
+				r.Outline = worksHint(root, args[0], plan, r)
+			}
+			out := a.Hiding()
+			proved := provedOf(cmd.Context(), a, args[0])
+			if asJSONFlag {
+				if err := cli.AsJSON(out, checkedPlan{r, proved}); err != nil {
+					return err
+				}
+			} else {
+				printCheck(out, args[0], plan, r)
+				printProved(out, proved)
+			}
+			if err := cli.Invalid(args[0], plan); err != nil {
+				return cli.Fail(cli.ExitUsage,
+					fmt.Errorf("%s cannot be run: %s", args[0], phrase.Count(len(plan.Errors()), "error")), "")
+			}
+			if derr != nil {
+				return cli.Fail(cli.ExitUsage, fmt.Errorf("%s cannot be run: 1 error", args[0]), "")
+			}
+			if r.Score < least {
+				return cli.Fail(cli.ExitFailed, fmt.Errorf("%s scores %d, less than %d", args[0], r.Score, least), "")
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().IntVar(&least, "min-score", 0, "fail below this quality score (0 to 100)")
+	return cmd
+}
+
+// missingPrograms advises on programs that checks of the plan start and that are not installed here: those checks would
+// be skipped with a warning.
+func missingPrograms(a *cli.App, p *planparse.Plan) []planparse.Advice {
+	var out []planparse.Advice
+	var names []string // of the advice at the same index
+	checks := map[string]int{}
+	for i := range p.Batches {
+		b := &p.Batches[i]
+		for _, c := range b.Checks() {
+			name := promise.Program(c)
+			if _, err := a.OnPath(name); name == "" || err == nil {
+				continue
+			}
+			if checks[name]++; checks[name] == 1 {
+				names = append(names, name)
+				out = append(out, planparse.Advice{Code: "missing-program", Batch: b.Key, Line: c.Line})
+			}
+		}
+	}
+	for i, name := range names {
+		out[i].Message = fmt.Sprintf("%s is not installed here, so %s not verified; install it before the run", name,
+			phrase.Count(checks[name], "command of the plan is", "commands of the plan are"))
+	}
+	return out
+}
+
+// diagnosed converts a routing error into a diagnostic: an invalid condition, or a cycle of dependencies.
+func diagnosed(err error) planparse.Diagnostic {
+	d := planparse.Diagnostic{Severity: planparse.SeverityError, Line: 1, Code: "not-routable", Message: err.Error()}
+	if m := prepare.PlaceOf.FindStringSubmatch(d.Message); m != nil {
+		d.Line, _ = strconv.Atoi(m[1])
+		d.Message = m[2]
+	}
+	return d
+}
+
+// printCheck prints the result of [planparse.Check].
+func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report) {
+	verdict := "can be run"
+	if !r.Valid {
+		verdict = "cannot be run"
+	}
+	fmt.Fprintf(w, "%s: %s, quality %d of 100 (format %s, %s, %s)\n\n", path, verdict, r.Score, p.Format,
+		phrase.Count(p.Counts.Batches, "batch"), phrase.Count(p.Counts.Tasks, "task"))
+	var rows [][]string
+	for _, d := range r.Dimensions {
+		rows = append(rows, []string{d.Name, fmt.Sprintf("%d/%d", d.Points, d.Weight), d.Reason})
+	}
+	cli.Table(w, []string{"dimension", "points", "why"}, rows)
+	if c := r.Coverage; c != nil {
+		fmt.Fprintf(w, "\ncoverage: %s\n", coverageShares(*c))
+		n := 0
+		for _, x := range c.Ranges {
+			if x.Kind != planparse.CoverNobody {
+				continue
+			}
+			if n++; n > 5 {
+				continue
+			}
+			lines := fmt.Sprintf("lines %d to %d are", x.First, x.Last)
+			if x.First == x.Last {
+				lines = fmt.Sprintf("line %d is", x.First)
+			}
+			fmt.Fprintf(w, "%s:%d: %s in no brief: %s\n", path, x.First, lines, ui.Sanitize(x.Why))
+		}
+		if n > 5 {
+			fmt.Fprintf(w, "and %d more; see runplan parse --coverage\n", n-5)
+		}
+	}
+	if r.Outline != "" {
+		fmt.Fprintf(w, "\n%s: %s\n", path, ui.Sanitize(r.Outline))
+	}
+	if len(r.Advice)+len(r.Diagnostics) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, d := range r.Diagnostics {
+		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
+	}
+	for _, d := range r.Advice {
+		if slices.ContainsFunc(r.Diagnostics,
+			func(o planparse.Diagnostic) bool { return o.Line == d.Line && o.Code == d.Code }) {
+			continue // a diagnostic has told it
+		}
+		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, "advice", ui.Sanitize(d.Message), d.Code)
+	}
+}

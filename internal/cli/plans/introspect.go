@@ -1,0 +1,50 @@
+package plans
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/runner"
+)
+
+// NewIntrospectCommand returns the command introspect.
+func NewIntrospectCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag, mermaid bool
+	cmd := &cobra.Command{
+		Use:   "introspect",
+		Short: "Print the state machine of a run",
+		Long: "Print the loop: seven stages, twenty states and their transitions, from the table that the " +
+			"machine runs on." + cli.ExitStatus(cli.ExitOK),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			loop := runner.DefaultLoop()
+			switch {
+			case asJSONFlag && mermaid:
+				return cli.Usage(errors.New("--json and --mermaid exclude each other"), "choose one")
+			case asJSONFlag:
+				return cli.AsJSON(a.Stdout, loop)
+			case mermaid:
+				_, err := io.WriteString(a.Stdout, loop.Mermaid())
+				return err
+			}
+			var rows [][]string
+			for _, s := range loop.States {
+				var ways string
+				for _, t := range loop.Transitions {
+					if t.From == s.Name {
+						ways += fmt.Sprintf("%s → %s  ", t.On, t.To)
+					}
+				}
+				rows = append(rows, []string{string(s.Stage), string(s.Name), s.Scope, s.Does, ways})
+			}
+			return cli.Table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a stateDiagram-v2")
+	return cmd
+}

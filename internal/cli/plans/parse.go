@@ -1,0 +1,122 @@
+// Package plans holds the commands that read or write plans: parse, check, outline, context and plan; and introspect.
+package plans
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
+)
+
+// NewParseCommand returns the command parse.
+func NewParseCommand(a *cli.App) *cobra.Command {
+	var asJSONFlag, coverage bool
+	cmd := &cobra.Command{
+		Use:   "parse PLAN.md",
+		Short: "Show how runplan reads a plan",
+		Long:  "Show the batches, tasks and files that runplan reads in a plan, and what it tolerates. Nothing is run." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
+		Args:  cli.ExactlyOne("the path of a plan"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			plan, src, err := cli.ReadPlan(args[0])
+			if err != nil {
+				return err
+			}
+			a.HideTitles(nil, plan)
+			if out := a.Hiding(); coverage && asJSONFlag {
+				err = cli.AsJSON(out, plan.Cover(src))
+			} else if coverage {
+				err = printCoverage(out, args[0], plan.Cover(src))
+			} else if asJSONFlag {
+				err = cli.AsJSON(out, plan)
+			} else {
+				err = printPlan(out, args[0], plan)
+			}
+			if err != nil {
+				return err
+			}
+			if len(plan.Errors()) > 0 {
+				return cli.Named("plan-invalid", cli.Fail(cli.ExitUsage,
+					fmt.Errorf("%s cannot be run: %s, see above", args[0], phrase.Count(len(plan.Errors()), "error")), ""))
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why no brief does")
+	return cmd
+}
+
+// printCoverage prints which parser reads which lines of a plan.
+func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
+	var rows [][]string
+	for _, r := range c.Ranges {
+		who := r.Kind
+		switch {
+		case r.Kind == planparse.CoverBrief && slices.Contains(r.Batches, "*"):
+			who = "each brief"
+		case r.Kind == planparse.CoverBrief:
+			who = "brief of " + strings.Join(r.Batches[:min(len(r.Batches), 6)], ", ")
+			if n := len(r.Batches) - 6; n > 0 {
+				who += fmt.Sprintf(" and %d more", n)
+			}
+		}
+		rows = append(rows, []string{fmt.Sprintf("%d-%d", r.First, r.Last), who, ui.Sanitize(r.Why),
+			ui.Cut(ui.Sanitize(r.Text), 50, "…")})
+	}
+	if err := cli.Table(w, []string{"lines", "who reads them", "why", "first line"}, rows); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\n%s: %s\n", path, coverageShares(c))
+	return err
+}
+
+// coverageShares formats the share of a plan that each parser reads as one line.
+func coverageShares(c planparse.Coverage) string {
+	return fmt.Sprintf(
+		"of %s %.0f %% reach a brief, %.0f %% are read by runplan, %.0f %% are of batches that are not run, %.0f %% reach "+
+			"nobody",
+		phrase.Count(c.Lines, "line"), c.Share(c.Brief), c.Share(c.Runplan), c.Share(c.Skipped), c.Share(c.Nobody))
+}
+
+func printPlan(w io.Writer, path string, p *planparse.Plan) error {
+	c := p.Counts
+	fmt.Fprintf(w, "%s: %s\n", path, ui.Sanitize(p.Title))
+	fmt.Fprintf(w, "format %s: %s, %s, %s (%d ticked), %s\n\n", p.Format, phrase.Count(c.Batches, "batch"),
+		phrase.Count(c.Tasks, "task"),
+		phrase.Count(c.Checkboxes, "checkbox", "checkboxes"), c.Checked, phrase.Count(c.Groups, "group"))
+	var rows [][]string
+	for _, b := range p.Batches {
+		done := 0
+		for _, t := range b.Tasks {
+			if t.Done {
+				done++
+			}
+		}
+		note := ""
+		if b.Empty {
+			note = routing.EmptyNote
+		}
+		rows = append(rows, []string{b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"),
+			fmt.Sprintf("%d/%d", done, len(b.Tasks)),
+			fmt.Sprint(len(b.Files.Create)), fmt.Sprint(len(b.Files.Modify)), fmt.Sprint(len(b.Commands)),
+			fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note})
+	}
+	if err := cli.Table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows); err != nil {
+		return err
+	}
+	if len(p.Diagnostics) > 0 {
+		fmt.Fprintln(w)
+	}
+	for _, d := range p.Diagnostics {
+		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
+	}
+	return nil
+}

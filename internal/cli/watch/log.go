@@ -1,0 +1,264 @@
+package watch
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/report"
+)
+
+// logOptions are the flags of log.
+type logOptions struct{ json, follow, decisions, sampling bool }
+
+// NewLogCommand returns the command log.
+func NewLogCommand(a *cli.App) *cobra.Command {
+	var o logOptions
+	cmd := &cobra.Command{
+		Use:   "log [RUN|decisions|sampling]",
+		Short: "Show the events of a run",
+		Long: `Print the events of a run, the newest one if none is given; with --follow until it ends.
+
+With --decisions it prints the decisions of the run and their reasons, line by line: mode, order, models, early
+starts, verdicts, merges. With --sampling it prints the tournaments of the run: the candidates, the score
+of each one term by term, and the winner. Both take --json.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := cli.AtMostOne(cmd, "decisions", "sampling", "follow"); err != nil {
+				return err
+			}
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			name := ""
+			if len(args) > 0 {
+				name = args[0]
+			}
+			switch name { // the flag values also work without a flag
+			case "decisions":
+				o.decisions, name = true, ""
+			case "sampling":
+				o.sampling, name = true, ""
+			}
+			switch {
+			case o.decisions:
+				return logDecisions(cmd.Context(), a, p, name, o.json)
+			case o.sampling:
+				return logSampling(cmd.Context(), a, p, name, o.json)
+			}
+			return log(cmd.Context(), a, p, name, o.json, o.follow)
+		},
+	}
+	f := cmd.Flags()
+	f.BoolVar(&o.json, "json", false, "one JSON event a line")
+	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more events until the run ends")
+	f.BoolVar(&o.decisions, "decisions", false, "print decisions and their reasons")
+	f.BoolVar(&o.sampling, "sampling", false, "print tournaments with their scores term by term")
+	return cmd
+}
+
+// followEvery is the interval at which --follow reads new events. aliveEvery is the interval at which it checks that
+// the run is still running. That check takes the run's lock for a moment, during which a resume would fail.
+const (
+	followEvery = 200 * time.Millisecond
+	aliveEvery  = 2 * time.Second
+)
+
+func log(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON, follow bool) error {
+	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
+	defer stop()
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	run, err := findRun(ctx, j, name)
+	if err != nil {
+		return err
+	}
+	a.TellForged(ctx, p, run)
+	out := a.StdoutFile()
+	style := ui.StyleFor(a.Getenv, out)
+	printer := report.Printer{Zone: time.Local}
+	looked := time.Now()
+	for next := 0; ; {
+		ended := false
+		for ev, err := range local.Events(ctx, j, run, next) {
+			if err != nil {
+				return err
+			}
+			next, ended, looked = ev.Seq+1, ev.Kind == runner.RunFinished || ev.Kind.Afterwards(), time.Now()
+			if asJSON {
+				if err := PrintJSONLine(a, ev); err != nil {
+					return err
+				}
+				continue
+			}
+			for _, l := range printer.Lines(ev) {
+				if _, err := fmt.Fprintf(a.Stdout, "%s %s\n", style.Faint(ev.At.Local().Format("15:04:05")),
+					style.Line(l.Tone, l.Text)); err != nil {
+					return err
+				}
+			}
+		}
+		if !follow || ended {
+			return nil
+		}
+		if time.Since(looked) > aliveEvery {
+			looked = time.Now()
+			gone, err := gone(ctx, p, run)
+			if err != nil {
+				return err
+			}
+			if gone != "" {
+				fmt.Fprintf(a.Stderr, "run %s: %s\n", run[:8], gone)
+				return nil
+			}
+		}
+		select {
+		case <-time.After(followEvery):
+		case <-ctx.Done():
+			return cli.Fail(cli.ExitInterrupted, errors.New(""), "")
+		}
+	}
+}
+
+// gone reports that an unfinished run has no running process. It returns "" if the run may still be running.
+func gone(ctx context.Context, p *cli.Project, run string) (string, error) {
+	sums, err := p.Summaries(ctx, runner.Filter{Run: run})
+	if err != nil || len(sums) == 0 || !sums[0].Status.Live() {
+		return "", err
+	}
+	p.LookAlive(sums)
+	if sums[0].Status.Live() {
+		return "", nil
+	}
+	// The run may have ended between the two checks. Then more events follow.
+	again, err := p.Summaries(ctx, runner.Filter{Run: run})
+	if err != nil || len(again) == 0 || !again[0].Status.Live() {
+		return "", err
+	}
+	return sums[0].Reason, nil
+}
+
+// findRun returns the id of the selected run: by id, by a prefix of the id, by plan, or the newest.
+func findRun(ctx context.Context, j *store.Journal, name string) (string, error) {
+	runs, err := j.Runs(ctx)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range runs {
+		if cli.Selects(name, r.ID, r.Slug, r.Plan) {
+			return r.ID, nil
+		}
+	}
+	return "", cli.NoSuchRun(name)
+}
+
+// runNamed returns the id of the named run.
+func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) {
+	j, err := p.OpenJournal(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer j.Close()
+	return findRun(ctx, j, name)
+}
+
+// logDecisions prints the entries of the decision log about a run.
+func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON bool) error {
+	run, err := runNamed(ctx, p, name)
+	if err != nil {
+		return err
+	}
+	path := p.Layout.DecisionLog()
+	file, err := os.Open(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("open the log of routing decisions: %w", err), "")
+	}
+	var all []routing.Line
+	if file != nil {
+		defer file.Close()
+		if all, err = routing.ReadLog(file); err != nil {
+			return cli.Fail(cli.ExitCannotRun, err, "")
+		}
+	}
+	found := false
+	for _, l := range all {
+		if l.Run != run {
+			continue
+		}
+		found = true
+		switch {
+		case asJSON:
+			if err := PrintJSONLine(a, l); err != nil {
+				return err
+			}
+		case l.Kind == "":
+			fmt.Fprintln(a.Stdout, l.Text)
+		default:
+			fmt.Fprintf(a.Stdout, "[%s] %s: %s\n", l.Clock, l.Kind, l.Text)
+		}
+	}
+	if !found && !asJSON {
+		fmt.Fprintf(a.Stdout, "%s has no entry for run %s\n", p.Layout.Rel(path), run)
+	}
+	return nil
+}
+
+// logSampling prints the tournaments of a run, or their events.
+func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON bool) error {
+	run, err := runNamed(ctx, p, name)
+	if err != nil {
+		return err
+	}
+	events, err := eventsOf(ctx, p, run)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		for _, e := range events {
+			if e.Kind == runner.Sampled || e.Kind == runner.Judged {
+				if err := PrintJSONLine(a, e); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}
+	lines := report.SamplingLog(events)
+	if len(lines) == 0 {
+		fmt.Fprintf(a.Stdout, "no candidates competed in run %s\n", run)
+		return nil
+	}
+	out := a.StdoutFile()
+	style := ui.StyleFor(a.Getenv, out)
+	for _, l := range lines {
+		fmt.Fprintln(a.Stdout, style.Line(l.Tone, l.Text))
+	}
+	return nil
+}
+
+// PrintJSONLine prints a value as one line of JSON.
+func PrintJSONLine(a *cli.App, v any) error {
+	line, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(a.Stdout, "%s\n", line)
+	return err
+}
