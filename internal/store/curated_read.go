@@ -125,44 +125,72 @@ type Direction string
 
 // The directions. For files, out is what a file imports; for symbols, out is what a symbol refers to.
 const (
-	Out Direction = "out"
-	In  Direction = "in"
+	Out  Direction = "out"
+	In   Direction = "in"
+	Both Direction = "both"
 )
 
 // ends returns the columns of an edge for a direction: the given one, and the requested one.
-func (d Direction) ends(source, target string) (given, requested string, err error) {
+func (d Direction) ends(source, target string) ([][2]string, error) {
 	switch d {
 	case Out:
-		return source, target, nil
+		return [][2]string{{source, target}}, nil
 	case In:
-		return target, source, nil
+		return [][2]string{{target, source}}, nil
+	case Both:
+		return [][2]string{{source, target}, {target, source}}, nil
 	}
-	return "", "", fmt.Errorf("unknown direction %q; directions are out and in", d)
+	return nil, fmt.Errorf("unknown direction %q; directions are out, in and both", d)
 }
 
 // Neighbors returns the symbols that one refers to or is referred to by, most certain first. Only Python has such
-// edges.
-func (c *CuratedReader) Neighbors(ctx context.Context, symbol int64, d Direction) ([]Neighbor, error) {
-	given, requested, err := d.ends("caller_symbol_id", "callee_symbol_id")
+// edges. Without kinds all count.
+func (c *CuratedReader) Neighbors(ctx context.Context, symbol int64, d Direction, kinds ...string) ([]Neighbor, error) {
+	ends, err := d.ends("caller_symbol_id", "callee_symbol_id")
 	if err != nil {
 		return nil, err
 	}
-	return rows(ctx, c.db, "references", func(r *sql.Rows, n *Neighbor) error {
-		return r.Scan(append(symbolFields(&n.Symbol), &n.Reference, &n.Confidence)...)
-	}, "SELECT "+symbolColumns+", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+
-		requested+" JOIN files f ON f.id = s.file_id WHERE r."+given+
-		" = ? ORDER BY r.confidence DESC, f.path, s.start_line, r.reference_kind", symbol)
+	out := []Neighbor{}
+	for _, e := range ends {
+		args := []any{symbol}
+		filter := ""
+		if len(kinds) > 0 {
+			filter = " AND r.reference_kind IN (" + strings.TrimSuffix(strings.Repeat("?, ", len(kinds)), ", ") + ")"
+			for _, k := range kinds {
+				args = append(args, k)
+			}
+		}
+		part, err := rows(ctx, c.db, "references", func(r *sql.Rows, n *Neighbor) error {
+			return r.Scan(append(symbolFields(&n.Symbol), &n.Reference, &n.Confidence)...)
+		}, "SELECT "+symbolColumns+", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+
+			e[1]+
+			" JOIN files f ON f.id = s.file_id WHERE r."+e[0]+" = ?"+filter+
+			" ORDER BY r.confidence DESC, f.path, s.start_line, r.reference_kind", args...)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part...)
+	}
+	return out, nil
 }
 
 // Dependencies returns the edges of a file, by the path at their other end.
 func (c *CuratedReader) Dependencies(ctx context.Context, file int64, d Direction) ([]Dependency, error) {
-	given, requested, err := d.ends("source_file_id", "target_file_id")
+	ends, err := d.ends("source_file_id", "target_file_id")
 	if err != nil {
 		return nil, err
 	}
-	return rows(ctx, c.db, "dependencies", scanDependency,
-		"SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = d."+
-			requested+" WHERE d."+given+" = ? ORDER BY f.path, d.kind", file)
+	out := []Dependency{}
+	for _, e := range ends {
+		part, err := rows(ctx, c.db, "dependencies", scanDependency,
+			"SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = d."+e[1]+
+				" WHERE d."+e[0]+" = ? ORDER BY f.path, d.kind", file)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, part...)
+	}
+	return out, nil
 }
 
 func scanDependency(r *sql.Rows, d *Dependency) error {

@@ -128,14 +128,15 @@ func TestCuratedQueries(t *testing.T) {
 				"Kind:class Start:1 End:3 Signature: Parent:0}]"},
 		{"by exact name", show(c.SymbolsByName(ctx, repo, "K1")),
 			"[{ID:4 File:2 Path:b.py Name:K1 Kind:class Start:1 End:3 Signature: Parent:0}]"},
-		{"neighbors", show(c.Neighbors(ctx, 1, Out)),
+		{"neighbors", show(c.Neighbors(ctx, 1, Out, "call")),
 			"[{Symbol:{ID:3 File:2 Path:b.py Name:m Kind:method Start:2 End:2 Signature: Parent:4} Reference:call " +
 				"Confidence:0.9} {Symbol:{ID:4 File:2 Path:b.py Name:K1 Kind:class Start:1 End:3 Signature: Parent:0} " +
 				"Reference:call Confidence:0.5}]"},
+		{"other kinds", show(c.Neighbors(ctx, 1, Both, "type")), "[]"},
 		{"callers", show(c.Neighbors(ctx, 4, In)),
 			"[{Symbol:{ID:1 File:1 Path:a.py Name:m Kind:method Start:2 End:2 Signature: Parent:2} Reference:call " +
 				"Confidence:0.5}]"},
-		{"dependencies", show(c.Dependencies(ctx, 1, Out)), "[{Source:1 Target:2 Kind:import Path:b.py Language:python}]"},
+		{"dependencies", show(c.Dependencies(ctx, 1, Both)), "[{Source:1 Target:2 Kind:import Path:b.py Language:python}]"},
 		{"dependents", show(c.Dependencies(ctx, 2, In)), "[{Source:1 Target:2 Kind:import Path:a.py Language:python}]"},
 		{"co-changes", show(c.CoChanges(ctx, 2, 2)), "[{File:1 Path:a.py Count:2 Last:c2}]"},
 		{"rarer", show(c.CoChanges(ctx, 2, 3)), "[]"},
