@@ -19,6 +19,60 @@ type Base struct{ *store.CuratedReader }
 // NewBase returns a Base over an open connection.
 func NewBase(c *store.CuratedReader) Base { return Base{c} }
 
+// Subgraph holds files and the edges between them.
+type Subgraph struct {
+	Files []store.File       `json:"files"`
+	Edges []store.Dependency `json:"edges"`
+}
+
+// DependencySubgraph returns the files that are at most depth edges away from files, in either direction, and the
+// edges between them.
+func (b Base) DependencySubgraph(ctx context.Context, files []int64, depth int) (Subgraph, error) {
+	in := map[int64]bool{}
+	var all []int64
+	add := func(id int64) bool {
+		if in[id] {
+			return false
+		}
+		in[id] = true
+		all = append(all, id)
+		return true
+	}
+	for _, id := range files {
+		add(id)
+	}
+	front := all
+	for ; depth > 0 && len(front) > 0; depth-- {
+		edges, err := b.Edges(ctx, front)
+		if err != nil {
+			return Subgraph{}, err
+		}
+		var next []int64
+		for _, e := range edges {
+			for _, id := range []int64{e.Source, e.Target} {
+				if add(id) {
+					next = append(next, id)
+				}
+			}
+		}
+		front = next
+	}
+	g := Subgraph{Files: []store.File{}, Edges: []store.Dependency{}}
+	var err error
+	if g.Files, err = b.FilesByID(ctx, all); err != nil {
+		return g, err
+	}
+	edges, err := b.Edges(ctx, all)
+	seen := map[store.Dependency]bool{}
+	for _, e := range edges {
+		if in[e.Source] && in[e.Target] && !seen[e] { // queries in parts can return an edge twice
+			seen[e] = true
+			g.Edges = append(g.Edges, e)
+		}
+	}
+	return g, err
+}
+
 // FileContext is all that the index knows about a file.
 type FileContext struct {
 	File       store.File         `json:"file"`
@@ -71,4 +125,31 @@ func (b Base) FileContext(ctx context.Context, file int64) (c FileContext, err e
 		c.Metadata = &m
 	}
 	return c, err
+}
+
+// Overview summarizes a repository.
+type Overview struct {
+	Files         int           `json:"files"`
+	Languages     []store.Tally `json:"languages"`
+	Symbols       []store.Tally `json:"symbols"`
+	Domains       []store.Tally `json:"domains"`
+	MostConnected []store.Tally `json:"most_connected"`
+}
+
+// RepoOverview counts files by language and domain, symbols by kind, and names the ten most connected files.
+func (b Base) RepoOverview(ctx context.Context, repo int64) (o Overview, err error) {
+	if o.Languages, err = b.LanguageCounts(ctx, repo); err != nil {
+		return o, err
+	}
+	for _, l := range o.Languages {
+		o.Files += l.Count
+	}
+	if o.Symbols, err = b.KindCounts(ctx, repo); err != nil {
+		return o, err
+	}
+	if o.Domains, err = b.DomainCounts(ctx, repo); err != nil {
+		return o, err
+	}
+	o.MostConnected, err = b.MostConnected(ctx, repo, 10)
+	return o, err
 }

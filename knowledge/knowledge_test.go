@@ -9,7 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 )
 
-// Base returns all data of a file; for an unknown id it returns nothing.
+// Base combines several queries: the files around a file, all data of a file, and an overview of the repository.
 func TestBase(t *testing.T) {
 	p := newPlace(t, sample)
 	p.index()
@@ -22,6 +22,27 @@ func TestBase(t *testing.T) {
 		}
 		return f.ID
 	}
+	for depth, want := range []string{"app/base.py", "app/base.py app/core.py",
+		"app/__init__.py app/base.py app/core.py app/models.py app/util.py tests/test_core.py"} {
+		g, err := b.DependencySubgraph(ctx, []int64{id("app/base.py")}, depth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var paths []string
+		in := map[int64]bool{}
+		for _, f := range g.Files {
+			paths = append(paths, f.Path)
+			in[f.ID] = true
+		}
+		if d := cmp.Diff(want, strings.Join(paths, " ")); d != "" {
+			t.Errorf("depth %d: %s", depth, d)
+		}
+		for _, e := range g.Edges {
+			if !in[e.Source] || !in[e.Target] {
+				t.Errorf("depth %d: edge %+v leads out", depth, e)
+			}
+		}
+	}
 	c, err := b.FileContext(ctx, id("app/core.py"))
 	if err != nil {
 		t.Fatal(err)
@@ -33,6 +54,11 @@ func TestBase(t *testing.T) {
 	if c.Docstrings[0].Format != "google" ||
 		c.Docstrings[0].Fields != `{"summary":"Runs.","params":[{"name":"size","type":"int","text":"how many"}]}` {
 		t.Errorf("%+v", c.Docstrings)
+	}
+	o, err := b.RepoOverview(ctx, repo)
+	if err != nil || o.Files != 12 || o.Languages[0] != (store.Tally{Name: "python", Count: 6}) ||
+		o.MostConnected[0] != (store.Tally{Name: "app/core.py", Count: 5}) || len(o.Domains) != 0 {
+		t.Errorf("%+v, %v", o, err)
 	}
 	if files, err := b.FilesByMetadata(ctx, repo, "", "", nil); err != nil || len(files) != 0 {
 		t.Errorf("without enrichment: %v, %v", files, err)

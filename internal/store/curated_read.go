@@ -285,6 +285,19 @@ func (c *CuratedReader) DomainCounts(ctx context.Context, repo int64) ([]Tally, 
 			"m.domain IS NOT NULL GROUP BY m.domain ORDER BY n DESC, m.domain", repo)
 }
 
+// KindCounts counts the symbols of each kind, most first.
+func (c *CuratedReader) KindCounts(ctx context.Context, repo int64) ([]Tally, error) {
+	return c.tally(ctx,
+		"SELECT s.kind, COUNT(*) AS n FROM symbols s JOIN files f ON f.id = s.file_id WHERE f.repo_id = ? GROUP BY s.kind "+
+			"ORDER BY n DESC, s.kind", repo)
+}
+
+// MostConnected returns the files with the most edges to and from others.
+func (c *CuratedReader) MostConnected(ctx context.Context, repo int64, limit int) ([]Tally, error) {
+	return c.tally(ctx, `SELECT f.path, COUNT(*) AS n FROM files f JOIN (SELECT source_file_id AS id FROM dependencies UNION ALL SELECT target_file_id FROM dependencies) e
+		ON e.id = f.id WHERE f.repo_id = ? GROUP BY f.id ORDER BY n DESC, f.path LIMIT ?`, repo, limit)
+}
+
 // AdapterForStage returns the active adapter of a stage with the highest version; found is false if there is none.
 func (c *CuratedReader) AdapterForStage(ctx context.Context, stage string) (a Adapter, found bool, err error) {
 	all, err := rows(ctx, c.db, "adapters", func(r *sql.Rows, a *Adapter) error {

@@ -148,6 +148,7 @@ func TestCuratedQueries(t *testing.T) {
 			"[{ID:3 Hash:c3 Author:Ada Message:move Time:2030-01-03T00:00:00Z Files:51 Insertions:0 Deletions:0}]"},
 		{"languages", show(c.LanguageCounts(ctx, repo)), "[{Name:python Count:2}]"},
 		{"domains", show(c.DomainCounts(ctx, repo)), "[{Name:shop Count:1}]"},
+		{"connected", show(c.MostConnected(ctx, repo, 1)), "[{Name:a.py Count:1}]"},
 	} {
 		if d := cmp.Diff(tc.want, tc.got); d != "" {
 			t.Errorf("%s: %s", tc.what, d)
