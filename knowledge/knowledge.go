@@ -26,7 +26,7 @@ type Subgraph struct {
 }
 
 // DependencySubgraph returns the files that are at most depth edges away from files, in either direction, and the
-// edges between them.
+// edges between them (IDX-14).
 func (b Base) DependencySubgraph(ctx context.Context, files []int64, depth int) (Subgraph, error) {
 	in := map[int64]bool{}
 	var all []int64
@@ -127,7 +127,7 @@ func (b Base) FileContext(ctx context.Context, file int64) (c FileContext, err e
 	return c, err
 }
 
-// Overview summarizes a repository.
+// Overview summarizes a repository (IDX-14).
 type Overview struct {
 	Files         int           `json:"files"`
 	Languages     []store.Tally `json:"languages"`
