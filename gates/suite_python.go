@@ -277,6 +277,9 @@ func (w *work) sourcePath(root string) []string {
 	if err != nil {
 		return nil
 	}
+	if own := proc.Getenv(toolEnv(w.subject.Env, nil), "PYTHONPATH"); own != "" { // the user's folders stay
+		dir += string(filepath.ListSeparator) + own
+	}
 	return []string{"PYTHONPATH=" + dir}
 }
 
