@@ -132,7 +132,7 @@ func TestMissingTestsAreNamed(t *testing.T) {
 	}
 }
 
-// New tests are those that pass and did not run on the base. Names beyond the limits of a proof are only counted.
+// A proof names each test that passes now and did not run on the base. Names beyond its limits are only counted.
 func TestNewTestsAreNamed(t *testing.T) {
 	v, err := Run(t.Context(), []Gate{suiteOf("tests:go", Calibrated, passed("TestA", "TestNew")...)}, asked("TestA"), nil)
 	if err != nil || v.Reports[0].Proof == nil || !slices.Equal(v.Reports[0].Proof.New, []string{"TestNew"}) ||

@@ -140,15 +140,7 @@ func (s Single) pythonRun(ctx context.Context, w *work, root string) (func() (te
 	}
 	if probe.ok() {
 		id := strings.TrimSuffix(s.below(root)+"::"+strings.ReplaceAll(s.Only, ".", "::"), "::")
-		var env []string
-		if pytestConfig(w.subject.Dir, root) == "" { // as for a suite
-			env = w.sourcePath(root)
-		}
-		return func() (testRun, error) { // each run has its own report
-			run, err := pytest(root, python, []string{id})
-			run.env = env
-			return run, err
-		}, nil
+		return func() (testRun, error) { return w.pytest(root, python, []string{id}) }, nil // each run has its own report
 	}
 	text := readText(w.subject.Dir, path.Dir(s.Path), path.Base(s.Path))
 	if !strings.Contains(text, "unittest") || strings.Contains(text, "import pytest") ||

@@ -63,11 +63,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		case err != nil:
 			return nil, err
 		case probe.ok():
-			var env []string
-			if wants == "" { // the project may run its tests in another way, and has no settings for pytest
-				env = w.sourcePath(p.Root)
-			}
-			return pytestRun(p.Root, python, env, nested, samples)
+			return w.pytestRun(p.Root, python, nested, samples)
 		case wants != "":
 			return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv",
 				wants, python)
@@ -134,14 +130,13 @@ func interpreter(ctx context.Context, w *work, root string) (string, error) {
 }
 
 // pytestRun asks pytest for a JUnit report, outside the tree.
-func pytestRun(root, python string, env, nested []string, samples map[string]string) ([]testRun, error) {
+func (w *work) pytestRun(root, python string, nested []string, samples map[string]string) ([]testRun, error) {
 	var ignore []string
 	for _, n := range nested { // those are separate gates
 		ignore = append(ignore, "--ignore="+n)
 	}
 	call := func(more, only []string) (testRun, error) {
-		r, err := pytest(root, python, more)
-		r.env = env
+		r, err := w.pytest(root, python, more)
 		r.plant = plantPytest(root, samples, only)
 		return r, err
 	}
@@ -159,7 +154,8 @@ func pytestRun(root, python string, env, nested []string, samples map[string]str
 	return []testRun{all}, err
 }
 
-func pytest(root, python string, more []string) (testRun, error) {
+// pytest makes one call of pytest. A project with settings for pytest must not need packages that are not installed.
+func (w *work) pytest(root, python string, more []string) (testRun, error) {
 	report, err := newReport("")
 	if err != nil {
 		return testRun{}, err
@@ -167,9 +163,13 @@ func pytest(root, python string, more []string) (testRun, error) {
 	args := []string{python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", "--junitxml=" +
 		report.name}
 	args = append(args, more...)
+	var env []string
+	if pytestConfig(w.subject.Dir, root) == "" {
+		env = w.sourcePath(root)
+	}
 	const noTests = 5 // pytest: "no tests were collected"
 	return testRun{
-		program: program{args: args, dir: root},
+		program: program{args: args, dir: root, env: env},
 		empty:   noTests,
 		exact:   true,
 		read: func(r ran) testout.Result {
@@ -267,7 +267,7 @@ func unittestRun(w *work, root, python string, more ...string) (testRun, error) 
 }
 
 // sourcePath returns the environment in which a project with its packages below src can import them without being
-// installed. An installed copy could come from another tree. A project with settings for pytest must not need it.
+// installed. An installed copy could come from another tree.
 func (w *work) sourcePath(root string) []string {
 	packages, err := filepath.Glob(filepath.Join(w.subject.Dir, filepath.FromSlash(root), "src", "*", "__init__.py"))
 	if err != nil || len(packages) == 0 {

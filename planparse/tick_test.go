@@ -165,7 +165,7 @@ func TestTickHandlesAllOpenBoxes(t *testing.T) {
 	}
 }
 
-// The boxes of a batch without tasks are those directly below its heading.
+// If a batch has no tasks, only the checkboxes directly below its heading belong to it.
 func TestBoxesOfBatchWithoutTasks(t *testing.T) {
 	for src, want := range map[string][]int{
 		in("# T", "", "## Batch 1: A", "", "- [ ] a", "- [x] b", "", "'''", "- [ ] c", "'''"):                    {5, 6},

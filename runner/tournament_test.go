@@ -276,7 +276,7 @@ func TestTournament(t *testing.T) {
 	})
 }
 
-// The summary lists each candidate; the values of the batch are those of the winner.
+// The summary lists each candidate, and takes the values of the batch from the winner.
 func TestTournamentSummary(t *testing.T) {
 	passed := func(n int) *gates.TestCount { return &gates.TestCount{Passed: n} }
 	of := func(kind EventKind, candidate int, e Event) Event {

@@ -147,12 +147,12 @@ func TestPresetDataIsComplete(t *testing.T) {
 	}
 	for name := range states() {
 		if !known[name] {
-			t.Errorf("states (state.go) has %s, which is no preset", name)
+			t.Errorf("states in state.go names %s, but no preset has that name", name)
 		}
 	}
 	for name := range vendors() {
 		if !known[name] {
-			t.Errorf("vendors (reach.go) has %s, which is no preset", name)
+			t.Errorf("vendors in reach.go names %s, but no preset has that name", name)
 		}
 	}
 }

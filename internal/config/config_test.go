@@ -637,8 +637,8 @@ func TestFallbackSettingIsValidated(t *testing.T) {
 	}
 }
 
-// The defaults are those of the requirements (CFG-03, ROUTE-07, SAMP-16, CTX-04, CTX-06). A changed default changes
-// the behavior of runs, so this list has to change with it.
+// Each default has the value that the requirements state (CFG-03, ROUTE-07, SAMP-16, CTX-04, CTX-06). If a default
+// changes, runs change, so this list must change too.
 func TestDefaultsMatchRequirements(t *testing.T) {
 	l, err := Load(nil, func(string) (string, bool) { return "", false })
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// A branch that is moved without git is where git would move it, and its reflog has the earlier commits.
+// Moving a branch by writing its files has the same result as git: the same commit, and a reflog with the earlier ones.
 func TestLogBranch(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
 	list := commits(t, dir, 4)

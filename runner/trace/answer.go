@@ -91,15 +91,15 @@ func ReadCommit(ctx context.Context, repo *git.Repo, hash string) (Authored, err
 	return Authored{Hash: f[0], Author: f[1], At: time.Unix(at, 0).UTC(), Subject: f[3], Message: f[4]}, nil
 }
 
-// Nobody is the answer about something that no known run made.
-func Nobody(asked, kind, note string) *Answer {
+// NoRun returns the answer about a commit, file or line that no known run made.
+func NoRun(asked, kind, note string) *Answer {
 	return &Answer{Asked: asked, Kind: kind, Note: note, Batches: []Batch{}, Tasks: []Task{},
 		Requirements: []Requirement{}, Drift: []Drift{}}
 }
 
 // answer adds the data of batches and tasks.
 func (r *Report) answer(asked, kind string, batch func(Batch) bool, task func(Task) bool) Answer {
-	a := *Nobody(asked, kind, "")
+	a := *NoRun(asked, kind, "")
 	a.Run, a.Plan = r.Run, r.Plan
 	named := map[string]bool{}
 	for _, t := range r.Tasks {

@@ -156,7 +156,7 @@ func TestEngineFollowsActiveRun(t *testing.T) {
 	}
 }
 
-// A run that ended while nobody followed it is reported and not started again.
+// If a run ended while no engine followed it, Start reports its result and does not start it again.
 func TestEngineReportsEndedRun(t *testing.T) {
 	c := newCheckout(t)
 	all := c.journal(runner.Event{Outcome: runner.OutcomeFailed, Reason: "batch 1 failed"})

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// gc removes everything that a run left in the shared repository when nobody needs it: its plan, logs and journal
-// some time after the run is done, its branch once it is merged.
+// gc clears the shared repository: it removes the plan, logs and journal of a run some time after the run is done, and
+// its branch once it is merged.
 func TestGCClearsSharedRepository(t *testing.T) {
 	s := ready(t, 2)
 	run := s.finished(t)

@@ -110,7 +110,7 @@ func (t *tracing) asLine(ctx context.Context, what string) (*trace.Answer, strin
 	n, _ := strconv.Atoi(m[2])
 	line, commit, err := trace.Blame(ctx, t.project.Repo, rev, file, n)
 	if errors.Is(err, trace.ErrNotCommitted) {
-		a := trace.Nobody(what, "line", "the line is not committed yet")
+		a := trace.NoRun(what, "line", "the line is not committed yet")
 		a.Line = &line
 		return a, "", nil
 	}
@@ -165,7 +165,7 @@ func (t *tracing) ofCommit(ctx context.Context, what, kind, file string, c trace
 	if len(parts) == 0 {
 		parts = t.recorded(ctx, c.Hash)
 	}
-	none := trace.Nobody(what, kind, "no run created it")
+	none := trace.NoRun(what, kind, "no run created it")
 	none.Commit = &c
 	if len(parts) == 0 {
 		return none, nil
