@@ -219,20 +219,11 @@ func (f *filer) list(verb string, rest []byte) {
 
 // cutSpan splits text at its first code span.
 func cutSpan(text string) (before, span, after string, ok bool) {
-	start := strings.IndexByte(text, '`')
-	if start < 0 {
-		return text, "", "", false
+	for from, to := range SpansAt(text) {
+		start := strings.IndexByte(text, '`')
+		return text[:start], text[from:to], text[to+from-start:], true
 	}
-	n := start
-	for n < len(text) && text[n] == '`' {
-		n++
-	}
-	ticks := text[start:n]
-	end := strings.Index(text[n:], ticks)
-	if end < 0 {
-		return text, "", "", false
-	}
-	return text[:start], text[n : n+end], text[n+end+len(ticks):], true
+	return text, "", "", false
 }
 
 // lastVerb finds the label inside of a line: "`a`; Modify: ".

@@ -43,15 +43,10 @@ func (w *Workspace) indexSum() (sum [sha256.Size]byte, ok bool) {
 	return sha256.Sum256(data), err == nil
 }
 
-// Hidden lists the files that git was told to ignore: those marked assume-unchanged, and those marked skip-worktree.
-func (w *Workspace) Hidden(ctx context.Context) (assumed, skipped []string, err error) {
-	return hidden(ctx, w.GitDir, w.Run)
-}
-
-// Unhide removes the marks of [Workspace.Hidden] and returns the files that had one. It leaves skip-worktree alone in a
-// sparse checkout, which needs it.
+// Unhide removes the marks of [Repo.Hidden] and returns the files that had one. It leaves skip-worktree alone in a sparse
+// checkout, which needs it.
 func (w *Workspace) Unhide(ctx context.Context) ([]string, error) {
-	assumed, skipped, err := w.Hidden(ctx)
+	assumed, skipped, err := hidden(ctx, w.GitDir, w.Run)
 	if err != nil {
 		return nil, err
 	}
@@ -63,14 +58,15 @@ func (w *Workspace) Unhide(ctx context.Context) ([]string, error) {
 	for flag, paths := range map[string][]string{"--no-assume-unchanged": assumed, "--no-skip-worktree": skipped} {
 		for part := range slices.Chunk(paths, 200) {
 			if _, err := w.Run(ctx, append([]string{"update-index", flag, "--"}, part...)...); err != nil {
-				return nil, fmt.Errorf("check files that are hidden from git: %w", err)
+				return nil, fmt.Errorf("stop hiding files from git: %w", err)
 			}
 		}
 	}
 	return slices.Concat(assumed, skipped), nil
 }
 
-// Hidden is [Workspace.Hidden] for the checkout itself.
+// Hidden lists the files of the checkout that git was told to ignore: those marked assume-unchanged, and those marked
+// skip-worktree.
 func (r *Repo) Hidden(ctx context.Context) (assumed, skipped []string, err error) {
 	return hidden(ctx, r.GitDir, r.Run)
 }

@@ -93,7 +93,7 @@ func TestHidden(t *testing.T) {
 	asked := func(want bool) (string, string) {
 		t.Helper()
 		calls()
-		assumed, skipped, err := w.Hidden(t.Context())
+		assumed, skipped, err := hidden(t.Context(), w.GitDir, w.Run)
 		if got := len(calls()) > 0; err != nil || got != want {
 			t.Errorf("git was asked: %v, %v", got, err)
 		}

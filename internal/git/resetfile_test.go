@@ -146,8 +146,8 @@ func TestResetIgnoresForgedTreeCache(t *testing.T) {
 	}
 }
 
-// A reset removes every change that an agent left.
-func TestResetRemovesAgentChanges(t *testing.T) {
+// Resetting and leaving a workspace remove every change of an agent.
+func TestResetAndLeaveRemoveAgentChanges(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, w *Workspace){
 		"content":     func(t *testing.T, w *Workspace) { write(t, w.Dir, map[string]string{"a": "9"}) },
 		"rights":      func(t *testing.T, w *Workspace) { os.Chmod(filepath.Join(w.Dir, "run.sh"), 0o755) },
@@ -161,10 +161,10 @@ func TestResetRemovesAgentChanges(t *testing.T) {
 		"skipped":     func(t *testing.T, w *Workspace) { hide(t, w, "--skip-worktree") },
 		"same length": func(t *testing.T, w *Workspace) { keepTime(t, filepath.Join(w.Dir, "a"), "7") },
 	} {
-		t.Run(name, func(t *testing.T) {
+		undo := func(t *testing.T, how func(w *Workspace, base string) error) {
 			_, w, base, _ := worked(t)
 			spoil(t, w)
-			if err := w.Reset(t.Context(), "runplan/p/b2", base); err != nil {
+			if err := how(w, base); err != nil {
 				t.Fatal(err)
 			}
 			for path, want := range map[string]string{"a": "1", "d/b": "2", "d/e/c": "3", "d/n": "new"} {
@@ -178,6 +178,12 @@ func TestResetRemovesAgentChanges(t *testing.T) {
 			if got := run(t, w.Dir, "status", "--porcelain"); got != "" {
 				t.Error(got)
 			}
+		}
+		t.Run(name+", reset", func(t *testing.T) {
+			undo(t, func(w *Workspace, base string) error { return w.Reset(t.Context(), "runplan/p/b2", base) })
+		})
+		t.Run(name+", leave", func(t *testing.T) {
+			undo(t, func(w *Workspace, base string) error { return w.Leave(t.Context(), "runplan/p/b2", base) })
 		})
 	}
 }

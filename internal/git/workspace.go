@@ -107,18 +107,23 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 	} else if done {
 		return w.cleaned(ctx)
 	}
-	if err := w.unlinkFolders(); err != nil {
-		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
-	}
-	if _, err := w.Unhide(ctx); err != nil { // git would keep a file that is marked skip-worktree
-		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
-	}
 	// An agent may have put another worktree on this branch. Newer gits would refuse then.
-	if err := w.force(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B",
-		branch, base); err != nil {
+	if err := w.checkout(ctx, "--ignore-other-worktrees", "--no-track", "-B", branch, base); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
 	return w.cleaned(ctx)
+}
+
+// checkout checks out with the given arguments, without hooks, over all changes. Git alone would write through a link in
+// place of a folder, and keep the changes of a file that is marked skip-worktree.
+func (w *Workspace) checkout(ctx context.Context, args ...string) error {
+	if err := w.unlinkFolders(); err != nil {
+		return err
+	}
+	if _, err := w.Unhide(ctx); err != nil {
+		return err
+	}
+	return w.force(ctx, append([]string{"-c", noHooks, "checkout", "--quiet", "--force"}, args...)...)
 }
 
 // cleaned removes files that are neither in the index nor ignored.
@@ -137,7 +142,7 @@ func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
 	if err := w.DropUnfinished(); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
-	if err := w.force(ctx, "-c", noHooks, "checkout", "--quiet", "--force", "--detach", at); err != nil {
+	if err := w.checkout(ctx, "--detach", at); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
 	if err := w.clean(ctx); err != nil {

@@ -2,6 +2,8 @@
 // one.
 package recent
 
+import "sync"
+
 // Map caches values. It is not safe for concurrent use.
 type Map[K comparable, V any] struct {
 	most        int
@@ -33,6 +35,31 @@ func (m *Map[K, V]) Put(key K, v V) {
 	}
 	m.now[key] = v
 	m.held += m.cost(v)
+}
+
+// Shared is a [Map] that is safe for concurrent use.
+type Shared[K comparable, V any] struct {
+	mu   sync.Mutex
+	kept *Map[K, V]
+}
+
+// NewShared returns a map as [New] does.
+func NewShared[K comparable, V any](most int, cost func(V) int) *Shared[K, V] {
+	return &Shared[K, V]{kept: New[K](most, cost)}
+}
+
+// Get is [Map.Get].
+func (s *Shared[K, V]) Get(key K) (V, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.kept.Get(key)
+}
+
+// Put is [Map.Put].
+func (s *Shared[K, V]) Put(key K, v V) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kept.Put(key, v)
 }
 
 // Len returns the number of entries. An old entry that was used again counts twice.

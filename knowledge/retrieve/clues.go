@@ -68,8 +68,9 @@ func findClues(text string) clues {
 		c.takeWord(w, false)
 	}
 	c.Keywords = keywords(prose)
-	if c.Kind = BugFix; len(c.Errors) == 0 {
-		c.Kind = KindOf(prose)
+	c.Kind = KindOf(prose)
+	if len(c.Errors) > 0 {
+		c.Kind = BugFix
 	}
 	return c
 }

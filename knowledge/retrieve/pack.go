@@ -223,13 +223,13 @@ func (c Choice) described(in *content) string {
 		text = c.Kind + " " + c.Symbol
 	}
 	if doc := strings.TrimSpace(c.Doc); doc != "" && c.Detail != TypeContext {
-		text += "\n" + indented(doc)
+		text += "\n" + Indented(doc)
 	}
 	if tests := in.assertions(c.Start, c.End); c.Detail == Supporting && language.IsTest(c.Path) && tests != "" {
-		text += "\n" + indented(tests)
+		text += "\n" + Indented(tests)
 	}
 	if members := in.outlined(c.Start+1, c.End); c.Kind == string(outline.Class) && members != "" {
-		text += "\n" + indented(members)
+		text += "\n" + Indented(members)
 	}
 	return text
 }
@@ -270,7 +270,8 @@ func (c *content) outlined(from, to int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-func indented(text string) string {
+// Indented indents each line of text by four spaces, except for empty lines.
+func Indented(text string) string {
 	lines := strings.Split(text, "\n")
 	for i, l := range lines {
 		if strings.TrimSpace(l) != "" {

@@ -9,6 +9,7 @@
 package retrieve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -82,21 +83,9 @@ const (
 	coChange    = 2 // common commits that make two files neighbours (tier 3)
 )
 
-// DefaultLimits returns the default limits.
-func DefaultLimits() Limits {
-	asked := config.Default().Stages
-	return Limits{Candidates: asked.Files, Symbols: asked.Symbols}
-}
-
 func (l Limits) orDefault() Limits {
-	d := DefaultLimits()
-	if l.Candidates > 0 {
-		d.Candidates = l.Candidates
-	}
-	if l.Symbols > 0 {
-		d.Symbols = l.Symbols
-	}
-	return d
+	asked := config.Default().Stages
+	return Limits{cmp.Or(max(l.Candidates, 0), asked.Files), cmp.Or(max(l.Symbols, 0), asked.Symbols)}
 }
 
 // Deps holds the dependencies of a retrieval. Only Log and Session are written.
@@ -107,7 +96,7 @@ type Deps struct {
 	Model   func(llm.Stage) (llm.Model, error) // selects the model, as [llm.Router.Model] does
 	Log     Log
 	Session Session
-	Limits  Limits           // zero values mean [DefaultLimits]
+	Limits  Limits           // zero values mean the defaults of the settings
 	Prompts prompt.Set       // see [LoadPrompts]
 	Program patterns.Program // ast-grep, for files changed since the index; the zero Program does without
 	Environ []string         // environment for git

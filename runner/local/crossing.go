@@ -192,7 +192,7 @@ func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole
 
 // cases returns the tests of a suite that ran in the gates of a candidate.
 func (x *crossing) cases(ctx context.Context, author sampling.Candidate, gate string) ([]testout.Case, error) {
-	if known, ok := x.w.proofs.of(author.Tree); ok {
+	if known, ok := x.w.proofs.Get(author.Tree); ok {
 		return slices.Clone(known[gate]), nil
 	}
 	base := x.w.baseline(gates.Subject{Base: x.c.Base, Env: x.w.marked(nil), Timeout: x.w.GateTimeout,

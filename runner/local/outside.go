@@ -79,7 +79,7 @@ func (w *work) lookSettings(into map[string]string) error {
 			into[at] = stampOf(path)
 			if err == nil && d.Type().IsRegular() {
 				if data, err := os.ReadFile(path); err == nil {
-					into[at] = fmt.Sprintf("%x", sha256.Sum256(data))
+					into[at] = hashOf(data)
 				}
 			}
 			return nil // an unreadable file keeps its stamp

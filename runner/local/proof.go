@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/runplan/runplan/gates"
@@ -22,45 +21,30 @@ import (
 // mostCases limits the remembered test names of the newer generation; the older one may have as many again.
 const mostCases = 200_000
 
-// cached holds values about recent trees. The zero value is empty and ready to use.
-type cached[V any] struct {
-	mu   sync.Mutex
-	kept *recent.Map[string, V]
-}
-
-func (c *cached[V]) of(key string) (v V, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.kept == nil {
-		return v, false
-	}
-	return c.kept.Get(key)
-}
-
-// put stores a value. Of all calls, only the first one's most and cost count.
-func (c *cached[V]) put(key string, v V, most int, cost func(V) int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.kept == nil {
-		c.kept = recent.New[string](most, cost)
-	}
-	c.kept.Put(key, v)
-}
-
 // reports caches the reports of gates, by tree and gate.
-type reports struct{ cached[gates.Report] }
+type reports = recent.Shared[string, gates.Report]
 
-func (r *reports) put(key string, rep gates.Report) {
-	r.cached.put(key, rep, mostCases/4, func(r gates.Report) int { return 1 + len(r.Cases) + len(r.Findings) })
+func newReports() *reports {
+	return recent.NewShared[string](mostCases/4, func(r gates.Report) int { return 1 + len(r.Cases) + len(r.Findings) })
 }
 
 // proofs caches which tests ran on recent trees, by gate. The tree of one batch is the base of the next.
 type proofs struct {
-	cached[map[string][]testout.Case]
+	*recent.Shared[string, map[string][]testout.Case]
+}
+
+func newProofs() proofs {
+	return proofs{recent.NewShared[string](mostCases, func(m map[string][]testout.Case) int {
+		n := 1
+		for _, c := range m {
+			n += len(c)
+		}
+		return n
+	})}
 }
 
 // remember stores the tests of a tree whose gates passed.
-func (p *proofs) remember(tree string, v gates.Verdict) {
+func (p proofs) remember(tree string, v gates.Verdict) {
 	if !v.OK() {
 		return
 	}
@@ -70,17 +54,7 @@ func (p *proofs) remember(tree string, v gates.Verdict) {
 			known[r.Gate] = r.BaseCases()
 		}
 	}
-	p.put(tree, known)
-}
-
-func (p *proofs) put(tree string, known map[string][]testout.Case) {
-	p.cached.put(tree, known, mostCases, func(m map[string][]testout.Case) int {
-		n := 1
-		for _, c := range m {
-			n += len(c)
-		}
-		return n
-	})
+	p.Put(tree, known)
 }
 
 // prove adds the data for the pipeline's comparison of tests to a subject: the tests of the base by name, and the
@@ -93,14 +67,14 @@ func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 		if err != nil {
 			return nil, err
 		}
-		if known, ok := w.proofs.of(tree); ok && known[gate] != nil {
+		if known, ok := w.proofs.Get(tree); ok && known[gate] != nil {
 			return known[gate], nil
 		}
 		return base.Tests(ctx, gate)
 	}
 	s.BaseSuites = func(ctx context.Context) ([]string, error) {
 		if tree, err := w.Repo.TreeOf(ctx, s.Base); err == nil {
-			if known, ok := w.proofs.of(tree); ok {
+			if known, ok := w.proofs.Get(tree); ok {
 				var names []string
 				for name := range known {
 					names = append(names, name)
@@ -193,7 +167,7 @@ func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool
 	if err != nil {
 		return
 	}
-	if _, known := w.proofs.of(tree); known {
+	if _, known := w.proofs.Get(tree); known {
 		return
 	}
 	base := w.baseline(gates.Subject{Base: commit, Env: w.marked(nil), Timeout: w.GateTimeout, Redact: w.redact.String,

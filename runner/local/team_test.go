@@ -55,7 +55,7 @@ func newBench(t *testing.T, files ...string) *bench {
 		Config: Config{Repo: repo, Layout: layout, Environ: env, Now: time.Now,
 			Note: func(s string) { b.said = append(b.said, s) }},
 		run: "run", info: runner.Info{Slug: "p", Branch: RunBranch("p"), Workers: 4}, redact: redact.New(nil),
-		refs: newRefs(),
+		refs: newRefs(), before: newReports(), proofs: newProofs(),
 	}
 	b.pool = &Pool{repo: repo, layout: layout, slug: "p", note: b.Note, used: map[string]*Space{}, refs: b.refs,
 		stir: b.snapshots.drop}

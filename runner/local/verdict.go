@@ -330,12 +330,12 @@ func firstOf(d room.Difference) string {
 // baseline returns the checks of a batch's base commit. It caches their results by tree for later attempts.
 func (w *work) baseline(s gates.Subject) *Baseline {
 	key := func(info gates.Info, s gates.Subject) string { return s.Tree + " " + info.Name }
-	remember := func(info gates.Info, s gates.Subject, r gates.Report) { w.before.put(key(info, s), r) }
+	remember := func(info gates.Info, s gates.Subject, r gates.Report) { w.before.Put(key(info, s), r) }
 	b := &Baseline{
 		Repo: w.Repo, Layout: w.Layout, Home: w.Home, Setup: w.pool.setup, Environ: w.Environ, Note: w.Note,
 		Settings: w.GateConfig, Subject: s,
 		rooms:    w.rooms.made,
-		Recall:   func(info gates.Info, s gates.Subject) (gates.Report, bool) { return w.before.of(key(info, s)) },
+		Recall:   func(info gates.Info, s gates.Subject) (gates.Report, bool) { return w.before.Get(key(info, s)) },
 		Remember: remember,
 	}
 	if len(w.GateConfig.When) == 0 && !w.GateConfig.Affected { // else a report may be about a part of the tree

@@ -37,8 +37,8 @@ type work struct {
 	info   runner.Info
 	pool   *Pool
 	redact *redact.Redactor
-	before reports // gate results of base trees
-	proofs proofs  // tests that ran, by tree
+	before *reports // gate results of base trees
+	proofs proofs   // tests that ran, by tree
 	rooms  lateRooms
 
 	learning   sync.Map                       // by commit: channel that closes when its tests are known

@@ -64,7 +64,7 @@ func (c *change) edits() (edits.Answer, error) {
 func (m *maker) described(s *source, x *symbol, tier int) retrieve.Part {
 	text := cmp.Or(x.signature, string(x.kind)+" "+x.name)
 	if doc := strings.TrimSpace(x.doc); doc != "" {
-		text += "\n" + indented(doc)
+		text += "\n" + retrieve.Indented(doc)
 	}
 	if x.kind == outline.Class {
 		var members []string
@@ -75,7 +75,7 @@ func (m *maker) described(s *source, x *symbol, tier int) retrieve.Part {
 			}
 		}
 		if len(members) > 0 {
-			text += "\n" + indented(strings.Join(members, "\n"))
+			text += "\n" + retrieve.Indented(strings.Join(members, "\n"))
 		}
 	}
 	p := retrieve.Part{
@@ -85,14 +85,4 @@ func (m *maker) described(s *source, x *symbol, tier int) retrieve.Part {
 	}
 	p.Tokens = m.Budget.Of(p.String())
 	return p
-}
-
-func indented(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, l := range lines {
-		if strings.TrimSpace(l) != "" {
-			lines[i] = "    " + l
-		}
-	}
-	return strings.Join(lines, "\n")
 }

@@ -8,15 +8,6 @@ import (
 	"testing"
 )
 
-func contributing(t *testing.T) string {
-	t.Helper()
-	data, err := os.ReadFile(filepath.Join(root(t), "CONTRIBUTING.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(data)
-}
-
 // readerMakes reports whether a recipe names a file that the reader creates, or that a build makes.
 func readerMakes(place string) bool {
 	return strings.Contains(place, "NAME") || strings.Contains(place, "NNNN") || strings.HasPrefix(place, "bin/")
@@ -24,7 +15,7 @@ func readerMakes(place string) bool {
 
 // CONTRIBUTING.md names only files, folders and functions that exist.
 func TestContributingNamesExistingFiles(t *testing.T) {
-	text, top := contributing(t), root(t)
+	text, top := document(t, "CONTRIBUTING.md"), root(t)
 	places := regexp.MustCompile("`([a-z.]+(?:/[A-Za-z0-9_.-]+)+)`").FindAllStringSubmatch(text, -1)
 	if len(places) < 20 {
 		t.Fatalf("only %d places were found in CONTRIBUTING.md", len(places))
@@ -59,7 +50,7 @@ func TestContributingNamesExistingFiles(t *testing.T) {
 
 // CONTRIBUTING.md names only acceptance scripts that exist: for other names, go test runs none and reports success.
 func TestContributingNamesExistingScripts(t *testing.T) {
-	runs := regexp.MustCompile(`TestScripts/\^\(([^)]*)\)\$`).FindAllStringSubmatch(contributing(t), -1)
+	runs := regexp.MustCompile(`TestScripts/\^\(([^)]*)\)\$`).FindAllStringSubmatch(document(t, "CONTRIBUTING.md"), -1)
 	if len(runs) == 0 {
 		t.Fatal("CONTRIBUTING.md shows no run of acceptance scripts by name")
 	}

@@ -310,12 +310,9 @@ func TestLayers(t *testing.T) {
 
 // docs/ARCHITECTURE.md names each folder.
 func TestMapNamesEachFolder(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root(t), "docs", "ARCHITECTURE.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := document(t, "docs/ARCHITECTURE.md")
 	for _, p := range packages(t) {
-		if f := p.folder(); !strings.Contains(string(text), "`"+f+"`") {
+		if f := p.folder(); !strings.Contains(text, "`"+f+"`") {
 			t.Errorf("docs/ARCHITECTURE.md has no row for %s", f)
 		}
 	}

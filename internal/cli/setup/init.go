@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
@@ -79,11 +78,7 @@ file is never changed; runplan config set changes one setting of it.` + cli.Exit
 			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
-			rel, err := filepath.Rel(cli.MustGetwd(), path)
-			if err != nil {
-				rel = path
-			}
-			fmt.Fprintf(a.Stdout, "wrote %s\n", rel)
+			fmt.Fprintf(a.Stdout, "wrote %s\n", p.Rel(path))
 			found.print(a.Stdout)
 			return trustOwn(a, p)
 		},
