@@ -148,6 +148,26 @@ func (a *App) OpenProject(ctx context.Context) (*Project, error) {
 	return p, p.conditions()
 }
 
+// InProject returns the RunE function of a command that works on the repository.
+func (a *App) InProject(do func(ctx context.Context, p *Project, args []string) error) runE {
+	return func(cmd *cobra.Command, args []string) error {
+		p, err := a.OpenProject(cmd.Context())
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), p, args)
+	}
+}
+
+// StoppableInProject is [App.InProject] for a command whose context ends like that of [Interruptible].
+func (a *App) StoppableInProject(do func(ctx context.Context, p *Project, args []string) error) runE {
+	return a.InProject(func(ctx context.Context, p *Project, args []string) error {
+		ctx, stop := Interruptible(ctx)
+		defer stop()
+		return do(ctx, p, args)
+	})
+}
+
 // NoLinks refuses a folder of runplan that is a symbolic link.
 func NoLinks(l local.Layout) error {
 	err := l.CheckLinks()

@@ -105,8 +105,11 @@ func CodeOf(err error) (code int, hint string) {
 	return ExitCannotRun, ""
 }
 
+// runE is the type of a function that cobra calls for a command.
+type runE = func(cmd *cobra.Command, args []string) error
+
 // Stoppable returns the RunE function of a command. The context of do ends like that of [Interruptible].
-func Stoppable(do func(ctx context.Context, args []string) error) func(*cobra.Command, []string) error {
+func Stoppable(do func(ctx context.Context, args []string) error) runE {
 	return func(cmd *cobra.Command, args []string) error {
 		ctx, stop := Interruptible(cmd.Context())
 		defer stop()

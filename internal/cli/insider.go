@@ -6,9 +6,21 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner/local"
 )
+
+// ByPerson returns the RunE function of a command that only people may give, see [App.NotAnAgent].
+func (a *App) ByPerson(what string, do runE) runE {
+	return func(cmd *cobra.Command, args []string) error {
+		if err := a.NotAnAgent(what); err != nil {
+			return err
+		}
+		return do(cmd, args)
+	}
+}
 
 // NotAnAgent rejects commands that only people may give if a run of this repository started the process. It checks the
 // environment and the ancestor processes. This is no security boundary: without a sandbox, an agent can write the

@@ -134,20 +134,16 @@ handled with its documented status, public functions typed and documented. It ca
 It checks the candidate, or with --live the live blueprint. As the gate "blueprint" it checks live blueprints whose
 source files changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return blueprintCheck(cmd.Context(), a, args, o)
-		},
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return blueprintCheck(ctx, a, p, args, o)
+		}),
 	}
 	cmd.Flags().BoolVar(&o.live, "live", false, "check the live blueprint")
 	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
 	return cmd
 }
 
-func blueprintCheck(ctx context.Context, a *cli.App, units []string, o blueprintCheckOptions) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func blueprintCheck(ctx context.Context, a *cli.App, p *cli.Project, units []string, o blueprintCheckOptions) error {
 	options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
 	if err != nil {
 		return err
@@ -228,12 +224,8 @@ were promoted last, the shared libraries, and the rubric. With --fix the list th
 The journal records each context: the session that got it (--session) cannot review the unit. A trained adapter's
 session is adapter, so that runplan training graduation recognises its generations.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the name of a unit"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
-			d, err := BlueprintDeps(cmd.Context(), a, p)
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			d, err := BlueprintDeps(ctx, a, p)
 			if err != nil {
 				return err
 			}
@@ -254,7 +246,7 @@ session is adapter, so that runplan training graduation recognises its generatio
 				fmt.Fprintf(a.Stderr, "omitted: %s\n", ui.Sanitize(l))
 			}
 			return err
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&fix, "fix", false, "attach the list of the last review's rejections")
 	cmd.Flags().StringVar(&session, "session", "", "the session that writes the code; adapter means the trained one")

@@ -45,8 +45,8 @@ as skipped. Each try is recorded in knowledge/blueprints/promotions, and in the 
 Promotion is never automatic: without --signature it waits at stage 7, and exits with 3.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan blueprint promote orders --signature ada --reason "reviewed, smoke passed"`,
 		Args:    cli.ExactlyOne("the name of a unit"),
-		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
-			return blueprintPromote(ctx, a, args[0], o)
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return blueprintPromote(ctx, a, p, args[0], o)
 		}),
 	}
 	f := cmd.Flags()
@@ -57,11 +57,7 @@ Promotion is never automatic: without --signature it waits at stage 7, and exits
 	return cmd
 }
 
-func blueprintPromote(ctx context.Context, a *cli.App, unit string, o blueprintPromoteOptions) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit string, o blueprintPromoteOptions) error {
 	if o.by.Name != "" {
 		if err := a.NotAnAgent("a promotion"); err != nil {
 			return err

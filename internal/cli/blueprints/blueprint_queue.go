@@ -1,6 +1,7 @@
 package blueprints
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -22,11 +23,7 @@ func newBlueprintQueueCommand(a *cli.App) *cobra.Command {
 		Long: `List the critical discrepancies of reviews, with the claim of the blueprint, the evidence and the
 remedy. Only a person closes one: runplan blueprint queue close.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			items, err := blueprint.Queue(p.Repo.Root, all)
 			if err != nil {
 				return err
@@ -36,7 +33,7 @@ remedy. Only a person closes one: runplan blueprint queue close.` + cli.ExitStat
 			}
 			showQueue(a, items)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&all, "all", false, "include closed items")
@@ -85,7 +82,7 @@ for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage
 			if err != nil {
 				return cli.Usage(err, "runplan blueprint queue lists the items")
 			}
-			if err := Agree(a, cmd, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
+			if err := Agree(cmd.Context(), a, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
 				return err
 			}
 			if item, err = blueprint.Close(p.Repo.Root, item.ID, fixed, by.Name, by.Reason, time.Now()); err != nil {
@@ -108,12 +105,12 @@ for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage
 }
 
 // Agree checks the owner's contract and records the signature.
-func Agree(a *cli.App, cmd *cobra.Command, g trust.Gate, subject string, by trust.Signed) error {
+func Agree(ctx context.Context, a *cli.App, g trust.Gate, subject string, by trust.Signed) error {
 	k, err := a.Keeper()
 	if err != nil {
 		return err
 	}
-	return cli.TrustTrouble(k.Agree(cmd.Context(), g, subject, by))
+	return cli.TrustTrouble(k.Agree(ctx, g, subject, by))
 }
 
 func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
@@ -124,11 +121,7 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 		Long: "List generations, reviews, promotions and closed queue items, in order." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			entries, err := blueprint.Journal(p.Repo.Root)
 			if err != nil {
 				return err
@@ -147,7 +140,7 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 					ui.Sanitize(e.Kind), ui.Sanitize(redact.Clean(e.Text)))
 			}
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	return cmd

@@ -24,16 +24,9 @@ func NewCancelCommand(a *cli.App) *cobra.Command {
 starts no others. It stops with exit status 130, and runplan resume continues it. RUN may be omitted
 if only one is active.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.NotAnAgent("stopping a run"); err != nil {
-				return err
-			}
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return cancel(cmd.Context(), a, p, strings.Join(args, ""))
-		},
+		RunE: a.ByPerson("stopping a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return cancel(ctx, a, p, strings.Join(args, ""))
+		})),
 	}
 }
 

@@ -33,16 +33,9 @@ work that exists nowhere else; the command lists what it keeps and why. With --a
 The journal, the logs and the receipts of the run stay. Stop an active run first:
 runplan cancel RUN. To revert what a finished run landed: runplan undo RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
 		Args: exactlyOneRun,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.NotAnAgent("discarding a run"); err != nil {
-				return err
-			}
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return discard(cmd.Context(), a, p, args[0], all)
-		},
+		RunE: a.ByPerson("discarding a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return discard(ctx, a, p, args[0], all)
+		})),
 	}
 	cmd.Flags().BoolVar(&all, "all", false, "also remove worktrees and branches with work that exists nowhere else")
 	return cmd

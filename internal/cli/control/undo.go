@@ -29,16 +29,9 @@ Later commits do not change. If one of them changed the same lines, nothing is d
 listed. A run whose commits are not on the branch has nothing to undo: close its pull request, or give the
 run up with runplan discard RUN.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked),
 		Args: exactlyOneRun,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := a.NotAnAgent("undoing a run"); err != nil {
-				return err
-			}
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
-			return undo(cmd.Context(), a, p, args[0])
-		},
+		RunE: a.ByPerson("undoing a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return undo(ctx, a, p, args[0])
+		})),
 	}
 }
 

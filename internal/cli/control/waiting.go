@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/blueprints"
 	"github.com/runplan/runplan/internal/redact"
@@ -158,8 +156,7 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag boo
 }
 
 // Answer posts a person's answer to the run that asked.
-func Answer(a *cli.App, cmd *cobra.Command, p *cli.Project, id string, deny bool, by trust.Signed) error {
-	ctx := cmd.Context()
+func Answer(ctx context.Context, a *cli.App, p *cli.Project, id string, deny bool, by trust.Signed) error {
 	list, err := Waiting(ctx, a, p)
 	if err != nil {
 		return err
@@ -178,7 +175,7 @@ func Answer(a *cli.App, cmd *cobra.Command, p *cli.Project, id string, deny bool
 			"it takes effect when the run continues: runplan resume %s", w.Run[:8])
 	}
 	if w.Gate != "" && !deny {
-		if err := blueprints.Agree(a, cmd, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit),
+		if err := blueprints.Agree(ctx, a, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit),
 			by); err != nil {
 			return err
 		}

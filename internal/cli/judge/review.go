@@ -69,7 +69,9 @@ those of reviewers:
 The base is the merge base with --base, or with the main branch; without
 one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return reviewChange(cmd.Context(), a, o) },
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return reviewChange(ctx, a, p, o)
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.base, "base", "", "commit or branch to compare with")
@@ -88,11 +90,7 @@ one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli
 	return cmd
 }
 
-func reviewChange(ctx context.Context, a *cli.App, o ReviewOptions) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func reviewChange(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptions) error {
 	if o.accept != "" && o.refute != "" {
 		return cli.Usage(errors.New("a finding cannot be both accepted and refuted"), "give one of --accept and --refute")
 	}

@@ -29,7 +29,9 @@ The model of a stage comes from the flag of a command, else from [models.overrid
 active adapter, else the model of the role. A stage has at most one active adapter. deploy activates it, rollback
 reverts that; both are only for the owner.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return listAdapters(cmd.Context(), a, asJSONFlag) },
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return listAdapters(ctx, a, p, asJSONFlag)
+		}),
 	}
 	a.RepoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
@@ -51,11 +53,7 @@ type versionRow struct {
 	State string `json:"state"` // active, deployed before, or trained
 }
 
-func listAdapters(ctx context.Context, a *cli.App, asJSONFlag bool) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func listAdapters(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bool) error {
 	rows, err := p.DeployedAdapters(ctx)
 	if err != nil {
 		return cli.CuratedTrouble(err)

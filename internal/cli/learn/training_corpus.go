@@ -49,7 +49,9 @@ not changed since are not reviewed again, so an interrupted review continues.
 
 All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error { return collectCorpus(ctx, a, o) }),
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return collectCorpus(ctx, a, p, o)
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
@@ -96,11 +98,7 @@ the command, once. It never starts a training.` + cli.ExitStatus(cli.ExitOK, cli
 	return cmd
 }
 
-func collectCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOptions) error {
 	units, err := corpus.Qualify(p.Repo.Root)
 	if err != nil {
 		return blueprints.BlueprintTrouble(err)

@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,16 +36,12 @@ A cycle is the time from the training of one version to that of the next. --reco
 the journal.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			spec, err := curriculum.Load(p.Repo.Root, curriculum.CodeArchitect)
 			if err != nil {
-				return adapterTrouble(cmd.Context(), badCurriculum(err))
+				return adapterTrouble(ctx, badCurriculum(err))
 			}
-			log, err := store.OpenLog(cmd.Context(), p.Layout.Journal())
+			log, err := store.OpenLog(ctx, p.Layout.Journal())
 			var trained []graduate.Trained
 			switch {
 			case errors.Is(err, fs.ErrNotExist):
@@ -52,7 +49,7 @@ the journal.` +
 				return err
 			default:
 				defer log.Close()
-				rows, err := log.TrainedAdapters(cmd.Context())
+				rows, err := log.TrainedAdapters(ctx)
 				if err != nil {
 					return err
 				}
@@ -89,7 +86,7 @@ the journal.` +
 				since = len(made)
 			}
 			return showGraduation(a, state, cycles, since, asJSONFlag)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)

@@ -39,14 +39,12 @@ and which share of its lines was gone some days later. New results go into .runp
 finds them: reverted code is not an example to learn from. It fetches nothing, and a repetition changes nothing.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
 			if days < 1 {
 				return cli.Usage(fmt.Errorf("--days %d: must be at least 1", days), "give the number of days after a merge")
 			}
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
 			return syncOutcomes(ctx, a, days, asJSONFlag)
-		},
+		}),
 	}
 	a.RepoFlag(cmd.Flags())
 	cmd.Flags().IntVar(&days, "days", days, "days after a merge within which a change counts as a rewrite")

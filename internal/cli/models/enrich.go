@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -40,18 +41,16 @@ remain stored if the command is interrupted. Everything works without enrichment
   runplan enrich --limit 0 --promote   only copy` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
-			dir := ""
-			if len(args) == 1 {
-				dir = args[0]
-			}
+		PreRunE: func(cmd *cobra.Command, args []string) error {
+			a.Dir = strings.Join(args, "")
 			if o.limit < 0 && cmd.Flags().Changed("limit") {
 				return cli.Usage(fmt.Errorf("--limit %d is below 0", o.limit), "maximum number of files (0: none; default: all)")
 			}
-			return enrichIndex(ctx, a, dir, o)
+			return nil
 		},
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return enrichIndex(ctx, a, p, o)
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
@@ -61,12 +60,7 @@ remain stored if the command is interrupted. Everything works without enrichment
 	return cmd
 }
 
-func enrichIndex(ctx context.Context, a *cli.App, dir string, o enrichOptions) error {
-	a.Dir = dir
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOptions) error {
 	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}

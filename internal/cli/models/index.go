@@ -2,6 +2,7 @@
 package models
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -49,13 +50,9 @@ interrupted command, or one that stops at an unparsable file, does not change th
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			dir := "."
-			if len(args) == 1 {
-				dir = args[0]
-			}
 			ctx, stop := cli.Interruptible(cmd.Context())
 			defer stop()
-			repo, err := git.OpenReadOnly(ctx, dir, a.Environ)
+			repo, err := git.OpenReadOnly(ctx, cmp.Or(strings.Join(args, ""), "."), a.Environ)
 			switch {
 			case errors.Is(err, git.ErrNotRepo):
 				return cli.NoRepo(err, "give the path of a git repository; to make one: git init")

@@ -57,11 +57,9 @@ or a file, or [budget] of the configuration; there is no default.
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
-			return retrieveFor(ctx, a, args[0], o)
-		},
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return retrieveFor(ctx, a, p, args[0], o)
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
@@ -77,11 +75,8 @@ or a file, or [budget] of the configuration; there is no default.
 	return cmd
 }
 
-func retrieveFor(ctx context.Context, a *cli.App, task string, o retrieveOptions) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o retrieveOptions) error {
+	var err error
 	stages := retrieve.StageNames() // without a model, no stage runs
 	if !o.alone {
 		if err := Unsaid(p, llm.Coding, o.stages, o.budget); err != nil {

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"context"
 	"errors"
 	"strings"
 
@@ -34,17 +35,13 @@ An active run continues by itself; one that has stopped (exit status 3) with run
   runplan approve 1f0c2a7b/2
   runplan approve 1f0c2a7b/2 --deny --reason "the old endpoint has to stay"`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			if len(args) == 0 {
 				if deny || by != (trust.Signed{}) {
 					return cli.Usage(errors.New("--deny needs the id of a waiting item"), "runplan approve lists them; give the "+
 						"id of one")
 				}
-				return control.ListWaiting(cmd.Context(), a, p, asJSONFlag)
+				return control.ListWaiting(ctx, a, p, asJSONFlag)
 			}
 			if err := a.NotAnAgent("an approval"); err != nil {
 				return err
@@ -54,10 +51,10 @@ An active run continues by itself; one that has stopped (exit status 3) with run
 					"say what must change: --reason TEXT")
 			}
 			if id, ok := strings.CutPrefix(args[0], "feedback/"); ok {
-				return signFeedback(cmd.Context(), a, id, deny, by)
+				return signFeedback(ctx, a, id, deny, by)
 			}
-			return control.Answer(a, cmd, p, args[0], deny, by)
-		},
+			return control.Answer(ctx, a, p, args[0], deny, by)
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&deny, "deny", false, "deny; needs --reason")

@@ -182,18 +182,16 @@ text in the inbox never changes the tier. Items stay open until somebody marks t
 
 It needs [models] in the configuration, and the identity documents that head the question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error { return processInbox(ctx, a, given) }),
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return processInbox(ctx, a, p, given)
+		}),
 	}
 	cmd.Flags().StringVar(&given, "trust-config", "",
 		"digest of the repository's configuration, to trust it without a question")
 	return cmd
 }
 
-func processInbox(ctx context.Context, a *cli.App, given string) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func processInbox(ctx context.Context, a *cli.App, p *cli.Project, given string) error {
 	c, err := classifier(ctx, a, p, given)
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -37,11 +38,7 @@ docs/notifications.md describes the messages, with examples.`,
 		Long: "Send a message for the event test to the configured hook, and report the result." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			if !p.Notifies() {
 				return cli.Usage(errors.New("no notification hook is configured"),
 					"set notify.command or notify.webhook in .runplan/config.toml or in your own file; see docs/notifications.md")
@@ -66,7 +63,7 @@ docs/notifications.md describes the messages, with examples.`,
 			}
 			fmt.Fprintln(a.Stdout, "told")
 			return nil
-		},
+		}),
 	}
 	test.Flags().StringVar(&given, "trust-config", "",
 		"digest of the repository's configuration, to trust it without a question")

@@ -153,11 +153,7 @@ func newIdentityCommand(a *cli.App) *cobra.Command {
 are built in; .runplan/prompts/identity/ may replace them, and must contain the third: how this
 project is built. A missing document is an error.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			docs, err := p.Identity()
 			if err != nil {
 				return err
@@ -170,7 +166,7 @@ project is built. A missing document is an error.` + cli.ExitStatus(cli.ExitOK, 
 			}
 			fmt.Fprint(a.Stdout, trust.IdentityText(docs))
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	return cmd

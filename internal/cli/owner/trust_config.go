@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -23,11 +24,7 @@ Any change asks again, including a change of a script in the repository that a c
 A run without a terminal accepts the digest too: --trust-config DIGEST, or RUNPLAN_TRUST=DIGEST;
 RUNPLAN_TRUST=all trusts any configuration, and says so.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			list := p.Executables()
 			digest := trust.Digest(list)
 			if asJSONFlag {
@@ -66,7 +63,7 @@ RUNPLAN_TRUST=all trusts any configuration, and says so.` + cli.ExitStatus(cli.E
 			}
 			fmt.Fprintf(a.Stdout, "trusted: %s\n", digest[:12])
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&show, "show", false, "only show")
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "only show it, as a JSON object")

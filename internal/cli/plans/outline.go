@@ -33,7 +33,9 @@ is listed at the end, with the reason. Nothing is run. Read the draft, correct i
   runplan outline docs/design.md --out - | less` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the path of a document"),
-		RunE: func(cmd *cobra.Command, args []string) error { return outlineDocument(cmd.Context(), a, args[0], o) },
+		RunE: a.InProject(func(_ context.Context, p *cli.Project, args []string) error {
+			return outlineDocument(a, p, args[0], o)
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
@@ -59,11 +61,7 @@ type outlineBatch struct {
 	Checks []draft.Check `json:"checks"`
 }
 
-func outlineDocument(ctx context.Context, a *cli.App, file string, o planOptions) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func outlineDocument(a *cli.App, p *cli.Project, file string, o planOptions) error {
 	plan, text, err := outlineOf(p.Repo.Root, file)
 	switch {
 	case errors.Is(err, errIsPlan):

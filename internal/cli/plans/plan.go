@@ -51,9 +51,7 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 			}
 			return cli.ExactlyOne("the task, as one argument, or --from DOC")(cmd, args)
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
 			task := strings.TrimSpace(strings.Join(args, " "))
 			if o.from != "" {
 				text, err := taskOfDocument(o.from, task)
@@ -63,7 +61,7 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 				task = text
 			}
 			return planTask(ctx, a, task, o)
-		},
+		}),
 	}
 	models.AddStages(cmd, &o.stages)
 	o.budget.Add(cmd)

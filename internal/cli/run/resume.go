@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -27,11 +28,7 @@ would happen to it. --accept-changes continues according to the table.` +
 				cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			name := ""
-			if len(args) > 0 {
-				name = args[0]
-			}
-			return ResumeRun(cmd.Context(), a, name, o)
+			return ResumeRun(cmd.Context(), a, strings.Join(args, ""), o)
 		},
 	}
 	o.Common(cmd)

@@ -48,12 +48,8 @@ of this machine is unknown too: the program that listens there may forward data.
 [models] is known: a local one answers by itself, and a model for which it
 would call another host is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
-			o, err := egress(cmd.Context(), a, p)
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			o, err := egress(ctx, a, p)
 			if err != nil {
 				return err
 			}
@@ -61,7 +57,7 @@ would call another host is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage,
 				return cli.AsJSON(a.Stdout, o)
 			}
 			return showEgress(a, o)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd

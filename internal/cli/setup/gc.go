@@ -29,12 +29,7 @@ A program with more engines also cleans, with --engine NAME, the repository that
 plans, logs and journals of runs that ended longer ago than run.keep_evidence, and branches when
 they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx := cmd.Context()
-			p, err := a.OpenProject(ctx)
-			if err != nil {
-				return err
-			}
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			active, err := control.Active(ctx, p)
 			if err != nil {
 				return err
@@ -70,7 +65,7 @@ they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCann
 			}
 			found = append(found, shared...)
 			return a.PrintLeftovers(found, list, asJSONFlag)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "only list")
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")

@@ -3,6 +3,7 @@
 package setup
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -33,11 +34,7 @@ file is never changed; runplan config set changes one setting of it.` + cli.Exit
   runplan init --ollama http://localhost:11434 --coding-model qwen2.5-coder:3b-instruct --reasoning-model qwen3:4b-instruct-2507
   runplan init --model-command claude --model-command -p --model-command --model --model-command {model} --coding-model opus --reasoning-model sonnet`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			_, preset := agentcommand.PresetOf(agent)
 			if (agent == "") != (len(command) == 0) && agent != "script" && !preset {
 				return cli.Usage(errors.New("--agent and --command require each other"), "see: runplan init --help")
@@ -68,7 +65,7 @@ file is never changed; runplan config set changes one setting of it.` + cli.Exit
 			if err := p.Layout.Make(); err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
-			found := foundHere(cmd.Context(), a, p)
+			found := foundHere(ctx, a, p)
 			text := "# Settings of runplan for this repository. runplan config --keys lists what can be set.\n\n" +
 				string(data) + section + found.comments(agent != "")
 			// Report an error before the file is written.
@@ -81,7 +78,7 @@ file is never changed; runplan config set changes one setting of it.` + cli.Exit
 			fmt.Fprintf(a.Stdout, "wrote %s\n", p.Rel(path))
 			found.print(a.Stdout)
 			return trustOwn(a, p)
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&agent, "agent", "", "name of the agent to use")
 	cmd.Flags().StringArrayVar(&command, "command", nil, "program of the agent, and its arguments (repeat the flag)")

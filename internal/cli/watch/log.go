@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -36,18 +37,11 @@ With --decisions it prints the decisions of the run and their reasons, line by l
 starts, verdicts, merges. With --sampling it prints the tournaments of the run: the candidates, the score
 of each one term by term, and the winner. Both take --json.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.AtMostOne(cmd, "decisions", "sampling", "follow"); err != nil {
-				return err
-			}
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
-			name := ""
-			if len(args) > 0 {
-				name = args[0]
-			}
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return cli.AtMostOne(cmd, "decisions", "sampling", "follow")
+		},
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			name := strings.Join(args, "")
 			switch name { // the flag values also work without a flag
 			case "decisions":
 				o.decisions, name = true, ""
@@ -56,12 +50,12 @@ of each one term by term, and the winner. Both take --json.` + cli.ExitStatus(cl
 			}
 			switch {
 			case o.decisions:
-				return logDecisions(cmd.Context(), a, p, name, o.json)
+				return logDecisions(ctx, a, p, name, o.json)
 			case o.sampling:
-				return logSampling(cmd.Context(), a, p, name, o.json)
+				return logSampling(ctx, a, p, name, o.json)
 			}
-			return log(cmd.Context(), a, p, name, o.json, o.follow)
-		},
+			return log(ctx, a, p, name, o.json, o.follow)
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "one JSON event a line")

@@ -51,13 +51,7 @@ Ctrl-C ends it.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli
   runplan serve --addr 127.0.0.1:8080
   runplan PLAN.md --serve`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
-			ctx, stop := cli.Interruptible(cmd.Context())
-			defer stop()
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			server, err := listen(ctx, a, p, o)
 			if err != nil {
 				return err
@@ -68,7 +62,7 @@ Ctrl-C ends it.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli
 				defer openBrowser(ctx, a, server.URL())()
 			}
 			return server.Serve(ctx)
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&o.addr, "addr", "127.0.0.1:0", "address to listen on, host:port; port 0 chooses a free one")

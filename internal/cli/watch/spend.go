@@ -57,16 +57,9 @@ never counted as 0: it is shown next to the sum. The command only reads the jour
   runplan spend --all --by day
   runplan spend --json`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
-			name := ""
-			if len(args) > 0 {
-				name = args[0]
-			}
-			s, err := spentOf(cmd.Context(), a, p, name, all)
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			name := strings.Join(args, "")
+			s, err := spentOf(ctx, a, p, name, all)
 			if err != nil {
 				return err
 			}
@@ -80,7 +73,7 @@ never counted as 0: it is shown next to the sum. The command only reads the jour
 				return cli.AsJSON(a.Stdout, s)
 			}
 			return s.print(a.Stdout, all)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&all, "all", false, "all runs of the repository")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -35,24 +36,17 @@ With --metrics it shows the quality of the decisions, over all runs or the given
 actual speed-up, attempts, escalations, and the benefit of sampling compared with a plain retry. Unknown values
 are shown as "no data".` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := errors.Join(cli.AtMostOne(cmd, "lines", "json"), cli.AtMostOne(cmd, "lines", "metrics"),
-				cli.AtMostOne(cmd, "all", "metrics")); err != nil {
-				return err
-			}
-			name := ""
-			if len(args) > 0 {
-				name = args[0]
-			}
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
-			if o.metrics {
-				return showMetrics(cmd.Context(), a, p, name, o.json)
-			}
-			return showStatus(cmd.Context(), a, p, name, o)
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return errors.Join(cli.AtMostOne(cmd, "lines", "json"), cli.AtMostOne(cmd, "lines", "metrics"),
+				cli.AtMostOne(cmd, "all", "metrics"))
 		},
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			name := strings.Join(args, "")
+			if o.metrics {
+				return showMetrics(ctx, a, p, name, o.json)
+			}
+			return showStatus(ctx, a, p, name, o)
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print all runs as JSON")

@@ -58,28 +58,24 @@ its requirement has now is shown with both.
 
 Exit status 1 means that no run made WHAT.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cli.AtMostOne(cmd, "json", "markdown", "html"); err != nil {
-				return err
-			}
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
-			j, err := p.OpenJournal(cmd.Context())
+		PreRunE: func(cmd *cobra.Command, _ []string) error {
+			return cli.AtMostOne(cmd, "json", "markdown", "html")
+		},
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			j, err := p.OpenJournal(ctx)
 			if err != nil {
 				return err
 			}
 			defer j.Close()
 			t := tracing{app: a, project: p, journal: j, options: o, reports: map[string]*trace.Report{}}
-			if t.runs, err = j.Runs(cmd.Context()); err != nil {
+			if t.runs, err = j.Runs(ctx); err != nil {
 				return err
 			}
 			if len(args) == 0 {
-				return t.forward(cmd.Context(), o.run)
+				return t.forward(ctx, o.run)
 			}
-			return t.trace(cmd.Context(), strings.TrimSpace(args[0]))
-		},
+			return t.trace(ctx, strings.TrimSpace(args[0]))
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
