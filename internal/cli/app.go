@@ -331,6 +331,14 @@ func (a *App) WarnOfPlan(path string, p *planparse.Plan) {
 	}
 }
 
+// IfExists completes a call that opens a file: found is false, without an error, if the file does not exist.
+func IfExists[T any](opened T, err error) (file T, found bool, _ error) {
+	if errors.Is(err, fs.ErrNotExist) {
+		return opened, false, nil
+	}
+	return opened, err == nil, err
+}
+
 // OpenJournal opens the journal of a project for reading. A project without a journal has no runs.
 func (p *Project) OpenJournal(ctx context.Context) (*store.Journal, error) {
 	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/runplan/runplan/internal/git"
@@ -29,11 +28,8 @@ func CuratedTrouble(err error) error {
 
 // DeployedAdapters returns the adapter rows of the index. Without an index there are none.
 func (p *Project) DeployedAdapters(ctx context.Context) ([]store.DeployedAdapter, error) {
-	db, err := store.OpenCuratedReader(ctx, CuratedFile(p.Repo))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	db, found, err := IfExists(store.OpenCuratedReader(ctx, CuratedFile(p.Repo)))
+	if !found {
 		return nil, err
 	}
 	defer db.Close()

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -22,12 +22,8 @@ func (p *Project) DropBranch(ctx context.Context, ref, tip string) error {
 
 // Summaries lists the runs. A project without a journal has none.
 func (p *Project) Summaries(ctx context.Context, f runner.Filter) ([]runner.Summary, error) {
-	j, err := p.OpenJournal(ctx)
-	var fl *Failure
-	if errors.As(err, &fl) && fl.Code == ExitUsage {
-		return nil, nil
-	}
-	if err != nil {
+	j, found, err := IfExists(store.OpenExistingJournal(ctx, p.Layout.Journal()))
+	if !found {
 		return nil, err
 	}
 	defer j.Close()
@@ -36,24 +32,17 @@ func (p *Project) Summaries(ctx context.Context, f runner.Filter) ([]runner.Summ
 
 // Recall reads the last known [runner.Info] of a run.
 func (p *Project) Recall(ctx context.Context, run string) (info runner.Info, err error) {
-	j, err := p.OpenJournal(ctx)
-	if err != nil {
-		return info, err
-	}
-	defer j.Close()
 	begun := false
-	for ev, err := range local.Events(ctx, j, run, 0) {
-		if err != nil {
-			return info, err
-		}
+	err = p.EachEvent(ctx, run, func(ev runner.Event) error {
 		if ev.Job != nil {
 			info, begun = *ev.Job, true
 		}
+		return nil
+	})
+	if err == nil && !begun {
+		err = Fail(ExitCannotRun, fmt.Errorf("the journal does not contain the start of run %s", run), "")
 	}
-	if !begun {
-		return info, Fail(ExitCannotRun, fmt.Errorf("the journal does not contain the start of run %s", run), "")
-	}
-	return info, nil
+	return info, err
 }
 
 // SlugOf derives a branch name from the file name of a plan. It removes probable secrets.

@@ -40,17 +40,27 @@ func (a *App) Signed(j *store.Journal) error {
 	return err
 }
 
-// Vouch verifies the seals of a run before a resume. It sets aside events that runplan did not write, and resets the
-// run branch to the last verified event. It returns its findings.
-func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string, err error) {
+// SignedJournal opens the journal of a project, and makes it sign and verify its events.
+func (a *App) SignedJournal(ctx context.Context, p *Project) (*store.Journal, error) {
 	j, err := p.OpenJournal(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer j.Close()
 	if err := a.Signed(j); err != nil {
+		j.Close()
 		return nil, err
 	}
+	return j, nil
+}
+
+// Vouch verifies the seals of a run before a resume. It sets aside events that runplan did not write, and resets the
+// run branch to the last verified event. It returns its findings.
+func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string, err error) {
+	j, err := a.SignedJournal(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	defer j.Close()
 	c, err := j.Verify(ctx, run)
 	if err != nil {
 		return nil, err
@@ -100,12 +110,12 @@ func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string
 // ForgedEnd reports whether the last event of a run was not written by runplan. Then the status of the run cannot be
 // trusted.
 func (a *App) ForgedEnd(ctx context.Context, p *Project, run string) bool {
-	j, err := p.OpenJournal(ctx)
+	j, err := a.SignedJournal(ctx, p)
 	if err != nil {
 		return false
 	}
 	defer j.Close()
-	return a.Signed(j) == nil && errors.Is(j.VerifyEnd(ctx, run), store.ErrForged)
+	return errors.Is(j.VerifyEnd(ctx, run), store.ErrForged)
 }
 
 // TellForged warns on standard error about runs that contain events not written by runplan. It creates no key: without
@@ -118,14 +128,11 @@ func (a *App) TellForged(ctx context.Context, p *Project, runs ...string) {
 	if _, err := os.Stat(filepath.Join(dir, seal.FileName)); err != nil {
 		return
 	}
-	j, err := p.OpenJournal(ctx)
+	j, err := a.SignedJournal(ctx, p)
 	if err != nil {
 		return
 	}
 	defer j.Close()
-	if a.Signed(j) != nil {
-		return
-	}
 	for _, run := range runs {
 		c, err := j.Verify(ctx, run)
 		if err != nil || !c.Sealed || c.Bad == nil {
@@ -139,13 +146,13 @@ func (a *App) TellForged(ctx context.Context, p *Project, runs ...string) {
 
 // DamagedRun finds the named run among those whose events do not verify, if the journal cannot be read otherwise.
 func (a *App) DamagedRun(ctx context.Context, p *Project, name string) (runner.Summary, bool) {
-	j, err := p.OpenJournal(ctx)
+	j, err := a.SignedJournal(ctx, p)
 	if err != nil {
 		return runner.Summary{}, false
 	}
 	defer j.Close()
 	runs, err := j.Runs(ctx)
-	if err != nil || a.Signed(j) != nil {
+	if err != nil {
 		return runner.Summary{}, false
 	}
 	for _, r := range runs {

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -56,19 +55,21 @@ func cancel(ctx context.Context, a *cli.App, p *cli.Project, name string) error 
 		return cli.Usage(fmt.Errorf("%d runs are active: %s", len(live), strings.Join(live, ", ")),
 			"name one: runplan cancel RUN")
 	}
-	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
-	if err != nil {
-		return err
-	}
-	defer j.Close()
-	if err := a.Signed(j); err != nil {
-		return err
-	}
 	said := runner.Event{Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled, Reason: "cancelled by " +
 		person(ctx, p), At: time.Now()}
-	if err := local.Post(ctx, j, live[0], said); err != nil {
+	if err := post(ctx, a, p, live[0], said); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stdout, "run %s stops after the current step; then: runplan resume %s\n", live[0][:8], live[0][:8])
 	return nil
+}
+
+// post sends an event to a run.
+func post(ctx context.Context, a *cli.App, p *cli.Project, run string, e runner.Event) error {
+	j, err := a.SignedJournal(ctx, p)
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	return local.Post(ctx, j, run, e)
 }

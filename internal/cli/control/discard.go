@@ -181,14 +181,11 @@ func onlyRun(sums []runner.Summary, name, path string) (runner.Summary, error) {
 
 // writeAfterwards appends an event to the journal of a run that [hold] returned.
 func writeAfterwards(ctx context.Context, a *cli.App, p *cli.Project, ev runner.Event) error {
-	j, err := p.OpenJournal(ctx)
+	j, err := a.SignedJournal(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer j.Close()
-	if err := a.Signed(j); err != nil {
-		return err
-	}
 	if err := local.AppendAfterwards(ctx, j, ev); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}

@@ -2,8 +2,6 @@ package control
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/runplan/runplan/internal/cli"
@@ -19,12 +17,9 @@ func InboxItems(ctx context.Context, a *cli.App, all bool) ([]store.InboxItem, e
 	if err != nil {
 		return nil, err
 	}
-	box, err := store.ReadInbox(ctx, trust.InboxFile(dir))
-	if errors.Is(err, fs.ErrNotExist) {
-		return []store.InboxItem{}, nil
-	}
-	if err != nil {
-		return nil, err
+	box, found, err := cli.IfExists(store.ReadInbox(ctx, trust.InboxFile(dir)))
+	if !found {
+		return []store.InboxItem{}, err
 	}
 	defer box.Close()
 	read := box.Pending

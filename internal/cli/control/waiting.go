@@ -180,21 +180,13 @@ func Answer(ctx context.Context, a *cli.App, p *cli.Project, id string, deny boo
 			return err
 		}
 	}
-	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
-	if err != nil {
-		return err
-	}
-	defer j.Close()
-	if err := a.Signed(j); err != nil {
-		return err
-	}
 	who := cmp.Or(by.Name, person(ctx, p))
 	said := w.Yes(who, redact.Clean(by.Reason))
 	word := "approved"
 	if deny {
 		said, word = w.No(who, redact.Clean(by.Reason)), "denied"
 	}
-	if err := local.Post(ctx, j, w.Run, said); err != nil {
+	if err := post(ctx, a, p, w.Run, said); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stdout, "%s: %s by %s\n", w.ID, word, ui.Sanitize(who))

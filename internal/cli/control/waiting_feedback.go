@@ -3,7 +3,6 @@ package control
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"path/filepath"
 
 	"github.com/runplan/runplan/feedback"
@@ -93,12 +92,9 @@ func FeedbackItems(ctx context.Context, a *cli.App) ([]feedback.Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := store.ReadFeedback(ctx, p.Layout.Feedback())
-	if errors.Is(err, fs.ErrNotExist) {
-		return []feedback.Item{}, nil
-	}
-	if err != nil {
-		return nil, err
+	s, found, err := cli.IfExists(store.ReadFeedback(ctx, p.Layout.Feedback()))
+	if !found {
+		return []feedback.Item{}, err
 	}
 	defer s.Close()
 	rows, err := s.All(ctx)

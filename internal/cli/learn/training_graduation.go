@@ -2,9 +2,7 @@ package learn
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strconv"
 	"strings"
 	"time"
@@ -41,13 +39,12 @@ the journal.` +
 			if err != nil {
 				return adapterTrouble(ctx, badCurriculum(err))
 			}
-			log, err := store.OpenLog(ctx, p.Layout.Journal())
-			var trained []graduate.Trained
-			switch {
-			case errors.Is(err, fs.ErrNotExist):
-			case err != nil:
+			log, found, err := cli.IfExists(store.OpenLog(ctx, p.Layout.Journal()))
+			if err != nil {
 				return err
-			default:
+			}
+			var trained []graduate.Trained
+			if found {
 				defer log.Close()
 				rows, err := log.TrainedAdapters(ctx)
 				if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"slices"
 	"time"
@@ -147,12 +146,11 @@ func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error 
 // evidence reads the evidence: the log, if it exists, and the given examples.
 func evidence(ctx context.Context, p *cli.Project, o trainingPlanOptions) (plan.Evidence, error) {
 	var e plan.Evidence
-	log, err := store.OpenLog(ctx, p.Layout.Journal())
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-	case err != nil:
+	log, found, err := cli.IfExists(store.OpenLog(ctx, p.Layout.Journal()))
+	if err != nil {
 		return e, err
-	default:
+	}
+	if found {
 		defer log.Close()
 		var f store.TaskFilter
 		if o.since > 0 {

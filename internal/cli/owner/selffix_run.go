@@ -15,7 +15,6 @@ import (
 	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
 )
 
 // Run implements [feedback.Runner] with the ordinary runner. It starts a run of the plan, resumes a stopped one, or
@@ -95,20 +94,13 @@ func (l *selfFix) blocking(ctx context.Context, run string) (string, error) {
 
 // gated returns the last gate reports of a run and the tree that they belong to.
 func (l *selfFix) gated(ctx context.Context, run string) (tree string, reports []gates.Report, err error) {
-	j, err := l.project.OpenJournal(ctx)
-	if err != nil {
-		return "", nil, err
-	}
-	defer j.Close()
-	for ev, err := range local.Events(ctx, j, run, 0) {
-		if err != nil {
-			return "", nil, err
-		}
+	err = l.project.EachEvent(ctx, run, func(ev runner.Event) error {
 		if len(ev.Reports) > 0 {
 			tree, reports = ev.Tree, ev.Reports
 		}
-	}
-	return tree, reports, nil
+		return nil
+	})
+	return tree, reports, err
 }
 
 // runOf finds the newest run of a plan.

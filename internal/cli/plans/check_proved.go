@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 
 	"github.com/runplan/runplan/internal/cli"
@@ -61,11 +60,8 @@ func tracedPlan(ctx context.Context, a *cli.App, path string) (*trace.Report, er
 	if err != nil {
 		return nil, err
 	}
-	j, err := store.OpenExistingJournal(ctx, p.Layout.Journal())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
+	j, found, err := cli.IfExists(store.OpenExistingJournal(ctx, p.Layout.Journal()))
+	if !found {
 		return nil, err
 	}
 	defer j.Close()

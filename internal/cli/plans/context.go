@@ -209,22 +209,12 @@ func pastOf(ctx context.Context, p *cli.Project, path string) (past, error) {
 		return h, nil
 	}
 	h.sum = sums[i]
-	j, err := p.OpenJournal(ctx)
-	if err != nil {
-		return h, err
-	}
-	defer j.Close()
-	for ev, err := range local.Events(ctx, j, h.sum.Run, 0) {
-		if err != nil {
-			return h, err
-		}
-		h.add(ev)
-	}
-	return h, nil
+	err = p.EachEvent(ctx, h.sum.Run, h.add)
+	return h, err
 }
 
 // add folds in an event. Events must come in the order of the journal.
-func (h *past) add(ev runner.Event) {
+func (h *past) add(ev runner.Event) error {
 	switch ev.Kind {
 	case runner.Executed, runner.Gated, runner.Tried, runner.Committed:
 		if ev.Outcome != runner.OutcomeOK && len(ev.Reports) > 0 {
@@ -242,6 +232,7 @@ func (h *past) add(ev runner.Event) {
 	case runner.BatchPassed, runner.BatchFailed:
 		h.ended = append(slices.DeleteFunc(h.ended, func(k string) bool { return k == ev.Batch }), ev.Batch)
 	}
+	return nil
 }
 
 // digestBytes is the highest size of the failure digest in a brief, in bytes. Runs use the same bound.
