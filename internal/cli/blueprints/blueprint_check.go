@@ -187,13 +187,13 @@ func blueprintCheck(ctx context.Context, a *cli.App, p *cli.Project, units []str
 }
 
 func showChecked(a *cli.App, all []blueprint.Checked) {
-	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	for _, c := range all {
 		for _, f := range c.Findings {
-			fmt.Fprintf(a.Stdout, "%s:%d: %s: %s (%s)\n", clean(f.Path), f.Line, f.Severity, clean(f.Message), f.Rule)
+			fmt.Fprintf(a.Stdout, "%s:%d: %s: %s (%s)\n", ui.Sanitize(f.Path), f.Line, f.Severity,
+				ui.Sanitize(f.Message), f.Rule)
 		}
 		for _, s := range c.Unseen {
-			fmt.Fprintf(a.Stdout, "%s: not checked: %s\n", clean(s.Path), clean(s.Reason))
+			fmt.Fprintf(a.Stdout, "%s: not checked: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 		}
 		if c.Note != "" {
 			fmt.Fprintf(a.Stdout, "%s: note: %s\n", c.Unit, c.Note)

@@ -16,7 +16,6 @@ import (
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
-	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
@@ -106,7 +105,7 @@ func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit stri
 	}
 	if !o.json {
 		pl.Stage = func(s blueprint.StageResult) {
-			fmt.Fprintf(a.Stdout, "%d %-10s  %-7s  %s\n", s.Number, s.Name, s.Status, ui.Sanitize(redact.Clean(s.Note)))
+			fmt.Fprintf(a.Stdout, "%d %-10s  %-7s  %s\n", s.Number, s.Name, s.Status, ui.Sanitize(s.Note))
 		}
 	}
 	done9, err := blueprint.Promote(ctx, unit, pl)

@@ -10,7 +10,6 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/trust"
 )
@@ -45,13 +44,13 @@ func showQueue(a *cli.App, items []blueprint.Item) {
 	if len(items) == 0 {
 		fmt.Fprintln(a.Stdout, "nothing waits")
 	}
-	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	for _, i := range items {
-		fmt.Fprintf(a.Stdout, "%s  %s  %s, %s  %s\n", i.ID, clean(i.Unit), i.Severity, clean(i.Dimension), i.Status)
-		fmt.Fprintf(a.Stdout, "  blueprint  %s\n  code       %s\n  to do      %s\n", clean(i.Claim), clean(i.Evidence),
-			clean(i.Recommendation))
+		fmt.Fprintf(a.Stdout, "%s  %s  %s, %s  %s\n", i.ID, ui.Sanitize(i.Unit), i.Severity,
+			ui.Sanitize(i.Dimension), i.Status)
+		fmt.Fprintf(a.Stdout, "  blueprint  %s\n  code       %s\n  to do      %s\n", ui.Sanitize(i.Claim),
+			ui.Sanitize(i.Evidence), ui.Sanitize(i.Recommendation))
 		if i.Status != blueprint.Open {
-			fmt.Fprintf(a.Stdout, "  closed     by %s: %s\n", clean(i.ClosedBy), clean(i.Reason))
+			fmt.Fprintf(a.Stdout, "  closed     by %s: %s\n", ui.Sanitize(i.ClosedBy), ui.Sanitize(i.Reason))
 		}
 	}
 }
@@ -137,7 +136,7 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 			}
 			for _, e := range entries {
 				fmt.Fprintf(a.Stdout, "%s  %s  %s  %s\n", e.At.Format("2006-01-02 15:04:05"), ui.Sanitize(e.Unit),
-					ui.Sanitize(e.Kind), ui.Sanitize(redact.Clean(e.Text)))
+					ui.Sanitize(e.Kind), ui.Sanitize(e.Text))
 			}
 			return nil
 		}),

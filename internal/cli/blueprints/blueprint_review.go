@@ -250,29 +250,28 @@ func handleReview(a *cli.App, r *blueprint.Review, rec blueprint.Record, o bluep
 func showReview(a *cli.App, h blueprint.Handled) {
 	rec := h.Record
 	out := func(format string, args ...any) { fmt.Fprintf(a.Stdout, format+"\n", args...) }
-	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
-	out("%s  %s (%s)", clean(rec.ServiceID), rec.Decision, clean(rec.DecisionReason))
+	out("%s  %s (%s)", ui.Sanitize(rec.ServiceID), rec.Decision, ui.Sanitize(rec.DecisionReason))
 	out("fidelity  %.2f, divergence %.2f; the reviewer says %.2f", rec.GroundTruthFidelity, rec.DivergenceScoreFinal,
 		rec.OverallFidelityScore)
 	for _, d := range rec.Discrepancies {
-		out("%s  %s: %s", d.Severity, d.Dimension, clean(d.BlueprintClaim))
-		out("          code: %s", clean(d.CodeEvidence))
-		out("          to do: %s", clean(d.Recommendation))
+		out("%s  %s: %s", d.Severity, d.Dimension, ui.Sanitize(d.BlueprintClaim))
+		out("          code: %s", ui.Sanitize(d.CodeEvidence))
+		out("          to do: %s", ui.Sanitize(d.Recommendation))
 	}
 	if n := len(rec.UnknownClaims); n > 0 {
 		out("note  %d of the claims are not literally in the blueprint", n)
 	}
 	for _, s := range rec.Unseen {
-		out("unseen  %s: %s", clean(s.Path), clean(s.Reason))
+		out("unseen  %s: %s", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}
 	if h.Questions > 0 {
 		out("open questions  %d added to %s", h.Questions, h.Found)
 	}
 	for _, i := range h.Queued {
-		out("queued  %s  %s", i.ID, clean(i.Claim))
+		out("queued  %s  %s", i.ID, ui.Sanitize(i.Claim))
 	}
 	out("stored  %s", strings.Join(h.Stored, ", "))
-	out("cold  %s: %s", rec.Cold.Context, clean(rec.Cold.Apart))
+	out("cold  %s: %s", rec.Cold.Context, ui.Sanitize(rec.Cold.Apart))
 }
 
 // BlueprintTrouble adds the exit code to errors of blueprints.

@@ -12,7 +12,6 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
-	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -146,16 +145,15 @@ func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 }
 
 func showMaintained(a *cli.App, m blueprint.Maintained) {
-	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	if m.Skipped != "" {
 		fmt.Fprintf(a.Stdout, "%s  skipped: %s\n", m.Task, m.Skipped)
 		return
 	}
 	fmt.Fprintf(a.Stdout, "%s  %d units checked, %d unchanged, %d found\n", m.Task, len(m.Units), len(m.Current), m.Found)
 	if m.Top != "" {
-		fmt.Fprintf(a.Stdout, "  first: %s\n", clean(m.Top))
+		fmt.Fprintf(a.Stdout, "  first: %s\n", ui.Sanitize(m.Top))
 	}
 	for _, p := range m.Problems {
-		fmt.Fprintf(a.Stdout, "  not checked: %s\n", clean(p))
+		fmt.Fprintf(a.Stdout, "  not checked: %s\n", ui.Sanitize(p))
 	}
 }

@@ -89,7 +89,7 @@ func CheckpointLines(batch string, list []planparse.Checkpoint) []string {
 		lines = append(lines, fmt.Sprintf("before batch %s is merged, %s of the plan asks (line %d):", ui.Sanitize(batch),
 			strings.TrimSpace("checkpoint "+ui.Sanitize(c.Kind)), c.Line))
 		for line := range strings.SplitSeq(c.Text, "\n") {
-			lines = append(lines, "  "+ui.Sanitize(redact.Clean(line)))
+			lines = append(lines, "  "+ui.Sanitize(line))
 		}
 	}
 	return lines

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
@@ -90,10 +89,10 @@ func listAdapters(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bo
 }
 
 func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
-	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	var table [][]string
 	for _, c := range choices {
-		table = append(table, []string{string(c.Stage), clean(c.Model), clean(c.By), clean(cmp.Or(c.Active, "-"))})
+		table = append(table, []string{string(c.Stage), ui.Sanitize(c.Model), ui.Sanitize(c.By),
+			ui.Sanitize(cmp.Or(c.Active, "-"))})
 	}
 	if len(table) == 0 {
 		fmt.Fprintln(a.Stdout, "no models are configured")
@@ -111,7 +110,7 @@ func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
 		if v.Loss != nil {
 			loss = fmt.Sprintf("%.4g", *v.Loss)
 		}
-		table = append(table, []string{v.Name(), v.State, clean(v.Tag), string(v.Stage), fmt.Sprint(v.Examples), loss,
+		table = append(table, []string{v.Name(), v.State, ui.Sanitize(v.Tag), string(v.Stage), fmt.Sprint(v.Examples), loss,
 			v.TrainedAt.Format(time.DateTime)})
 	}
 	return ui.Table(a.Stdout, []string{"VERSION", "STATE", "MODEL", "STAGE", "EXAMPLES", "LOSS", "TRAINED"}, table)

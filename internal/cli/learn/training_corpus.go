@@ -15,7 +15,6 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/blueprints"
 	"github.com/runplan/runplan/internal/cli/judge"
-	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
@@ -255,7 +254,7 @@ func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
 
 func showRefused(a *cli.App, list []corpus.Refused) {
 	for _, r := range list {
-		fmt.Fprintf(a.Stderr, "omitted: %s: %s\n", ui.Sanitize(r.File), ui.Sanitize(redact.Clean(r.Reason)))
+		fmt.Fprintf(a.Stderr, "omitted: %s: %s\n", ui.Sanitize(r.File), ui.Sanitize(r.Reason))
 	}
 }
 
@@ -282,7 +281,7 @@ func corpusStatus(ctx context.Context, a *cli.App, o corpusOptions) error {
 	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,
 		w.Retroactive, w.Forward, w.Minimum, w.State)
 	for _, q := range w.HighPriority {
-		fmt.Fprintf(a.Stdout, "high priority  %s\n", ui.Sanitize(redact.Clean(q)))
+		fmt.Fprintf(a.Stdout, "high priority  %s\n", ui.Sanitize(q))
 	}
 	if w.Due {
 		fmt.Fprintln(a.Stdout, w.Note)

@@ -13,7 +13,6 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
-	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/adapters"
@@ -193,17 +192,16 @@ func showChanged(ctx context.Context, a *cli.App, c adapters.Changed, asJSONFlag
 	if asJSONFlag {
 		return cli.AsJSON(a.Stdout, c)
 	}
-	clean := func(s string) string { return ui.Sanitize(redact.Clean(s)) }
 	switch c.Tag {
 	case "":
-		fmt.Fprintf(a.Stdout, "%s  no adapter; it was %s\n", c.Stage, clean(c.Before))
+		fmt.Fprintf(a.Stdout, "%s  no adapter; it was %s\n", c.Stage, ui.Sanitize(c.Before))
 	default:
-		fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, clean(c.Tag), c.Version,
-			clean(cmp.Or(c.Before, "the model of the role")))
-		fmt.Fprintf(a.Stdout, "test call  %s\n", ui.Cut(clean(c.Answer), 100, "…"))
+		fmt.Fprintf(a.Stdout, "%s  %s (%s); it was %s\n", c.Stage, ui.Sanitize(c.Tag), c.Version,
+			ui.Sanitize(cmp.Or(c.Before, "the model of the role")))
+		fmt.Fprintf(a.Stdout, "test call  %s\n", ui.Cut(ui.Sanitize(c.Answer), 100, "…"))
 	}
 	for _, tag := range c.Removed {
-		fmt.Fprintf(a.Stdout, "removed  %s\n", clean(tag))
+		fmt.Fprintf(a.Stdout, "removed  %s\n", ui.Sanitize(tag))
 	}
 	return nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
@@ -163,7 +162,7 @@ func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Jo
 	v, err := registry.Train(ctx, job, adapters.Trainer{
 		Command: c.Trainer, Environ: a.Environ, PassEnv: c.PassEnv, Root: p.Repo.Root, Timeout: time.Duration(c.Timeout),
 		Redact: a.Redactor(p).String, Reaper: reaper, Now: time.Now,
-		Line: func(s string) { fmt.Fprintf(a.Stderr, "  %s\n", ui.Sanitize(redact.Clean(s))) },
+		Line: func(s string) { fmt.Fprintf(a.Stderr, "  %s\n", ui.Sanitize(s)) },
 	})
 	if err != nil {
 		return v, err
