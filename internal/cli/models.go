@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -33,6 +34,26 @@ func (p *Project) Models(ctx context.Context) (*llm.Router, error) {
 			tag, ok := active[s]
 			return tag, ok
 		}})
+}
+
+// Model returns the model of a stage. Its error has the exit code and a hint.
+func (p *Project) Model(ctx context.Context, stage llm.Stage) (llm.Model, error) {
+	router, err := p.Models(ctx)
+	if err != nil {
+		return llm.Model{}, ModelTrouble(ctx, err)
+	}
+	m, err := router.Model(stage)
+	if err != nil {
+		return llm.Model{}, ModelTrouble(ctx, err)
+	}
+	return m, nil
+}
+
+// ModelOptions returns the options for asking the models of a project. reaper may be nil.
+func (a *App) ModelOptions(p *Project, reaper *proc.Reaper) llm.Options {
+	o := llm.OptionsOf(p.Config.Models)
+	o.Environ, o.Root, o.Redact, o.Reaper = a.Environ, p.Repo.Root, a.Redactor(p).String, reaper
+	return o
 }
 
 // ModelOutlet reports where questions to models are sent.

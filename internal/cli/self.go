@@ -1,6 +1,11 @@
 package cli
 
-import "github.com/runplan/runplan/internal/proc"
+import (
+	"fmt"
+	"os"
+
+	"github.com/runplan/runplan/internal/proc"
+)
 
 // Internal commands with which runplan starts itself: the reaper, which ends its children if runplan is killed, and
 // the testscript engine, which runs under the limits of an attempt.
@@ -9,7 +14,28 @@ const (
 	TestscriptCommand = "__testscript"
 )
 
+// Self returns the path of this program.
+func Self() (string, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return "", Fail(ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+	}
+	return self, nil
+}
+
 // StartReaper starts the process that ends the children of runplan if runplan is killed. self is the path of runplan.
 func StartReaper(self string) (*proc.Reaper, error) {
-	return proc.StartReaper([]string{self, ReapCommand})
+	r, err := proc.StartReaper([]string{self, ReapCommand})
+	if err != nil {
+		return nil, Fail(ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+	}
+	return r, nil
+}
+
+// StartOwnReaper is [StartReaper] with the path of this program, which it returns too.
+func StartOwnReaper() (self string, r *proc.Reaper, err error) {
+	if self, err = Self(); err == nil {
+		r, err = StartReaper(self)
+	}
+	return self, r, err
 }

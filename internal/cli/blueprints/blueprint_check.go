@@ -186,6 +186,18 @@ func blueprintCheck(ctx context.Context, a *cli.App, p *cli.Project, units []str
 	return nil
 }
 
+// checker returns a function that compares the source of a unit of the repository at root with its blueprint.
+func checker(a *cli.App, root string) func(context.Context, *blueprint.Blueprint, blueprint.State) (blueprint.Checked,
+	error) {
+	return func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
+		options, err := judge.SummaryOptions(ctx, a, root)
+		if err != nil {
+			return blueprint.Checked{}, err
+		}
+		return blueprint.Check(ctx, b, s, options)
+	}
+}
+
 func showChecked(a *cli.App, all []blueprint.Checked) {
 	for _, c := range all {
 		for _, f := range c.Findings {

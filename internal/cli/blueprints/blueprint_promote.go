@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -76,13 +75,7 @@ func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit stri
 	}
 	pl := blueprint.Pipeline{
 		Root: p.Repo.Root, Now: time.Now,
-		Check: func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
-			options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
-			if err != nil {
-				return blueprint.Checked{}, err
-			}
-			return blueprint.Check(ctx, b, s, options)
-		},
+		Check:    checker(a, p.Repo.Root),
 		Validate: func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "lint", "types", "tests") },
 		Smoke:    func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "smoke") },
 		Approve: func(ctx context.Context, unit string) (string, error) {
@@ -138,13 +131,9 @@ func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error
 // StageGatesIn returns a function that runs the gates of given families on the whole tree of the checkout at dir.
 func StageGatesIn(ctx context.Context, a *cli.App, p *cli.Project,
 	dir string) (run func(ctx context.Context, families ...string) (gates.Verdict, error), done func(), err error) {
-	self, err := os.Executable()
+	self, reaper, err := cli.StartOwnReaper()
 	if err != nil {
-		return nil, nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
-	}
-	reaper, err := cli.StartReaper(self)
-	if err != nil {
-		return nil, nil, cli.Fail(cli.ExitCannotRun, err, "")
+		return nil, nil, err
 	}
 	settings, end, err := judge.GateSuite(ctx, a, p, self, false, reaper, func(string) bool { return false })
 	if err != nil {

@@ -78,17 +78,8 @@ func (o blueprintReviewOptions) state() blueprint.State {
 // ReviewModel returns the model of [models] for the stage review and a client that asks it. The log of calls records
 // its calls under kind.
 func ReviewModel(ctx context.Context, a *cli.App, p *cli.Project, kind string) (llm.Completer, llm.Model, error) {
-	router, err := p.Models(ctx)
-	if err != nil {
-		return nil, llm.Model{}, cli.ModelTrouble(ctx, err)
-	}
-	model, err := router.Model(llm.Review)
-	if err != nil {
-		return nil, llm.Model{}, cli.ModelTrouble(ctx, err)
-	}
-	options := llm.OptionsOf(p.Config.Models)
-	options.Environ, options.Root, options.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
-	return a.Logged(p, llm.New(options), cli.NewTaskID(), kind), model, nil
+	model, err := p.Model(ctx, llm.Review)
+	return a.Logged(p, llm.New(a.ModelOptions(p, nil)), cli.NewTaskID(), kind), model, err
 }
 
 func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintReviewOptions) error {

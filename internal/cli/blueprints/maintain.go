@@ -11,7 +11,6 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -107,14 +106,7 @@ func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	error) {
 	root := p.Repo.Root
 	if task == blueprint.Validation {
-		return blueprint.Validate(ctx, root, time.Now(),
-			func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error) {
-				options, err := judge.SummaryOptions(ctx, a, root)
-				if err != nil {
-					return blueprint.Checked{}, err
-				}
-				return blueprint.Check(ctx, b, s, options)
-			})
+		return blueprint.Validate(ctx, root, time.Now(), checker(a, root))
 	}
 	if !p.Config.Models.Configured() {
 		return blueprint.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{},

@@ -129,9 +129,9 @@ func gate(ctx context.Context, a *cli.App, o GateOptions) error {
 		return err
 	}
 	p.Config.Gates.StrictAST = p.Config.Gates.StrictAST || o.strictAST
-	self, err := os.Executable()
+	self, err := cli.Self()
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return err
 	}
 	if !o.list { // --list runs nothing
 		if err := a.TrustConfig(p, o.trust); err != nil {

@@ -110,7 +110,7 @@ func (x *Inspection) baseline() (*local.Baseline, error) {
 func (x *Inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) {
 	reaper, err := x.Reaper.get()
 	if err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+		return nil, err
 	}
 	subject.Reaper = reaper
 	c := x.Project.Config.Workspace

@@ -2,7 +2,6 @@ package judge
 
 import (
 	"context"
-	"fmt"
 	"sync"
 
 	"github.com/runplan/runplan/gates"
@@ -20,11 +19,7 @@ type LateReaper struct {
 }
 
 func (l *LateReaper) get() (*proc.Reaper, error) {
-	l.Once.Do(func() {
-		if l.Reaper, l.err = cli.StartReaper(l.Self); l.err != nil {
-			l.err = fmt.Errorf("start the reaper process: %w", l.err)
-		}
-	})
+	l.Once.Do(func() { l.Reaper, l.err = cli.StartReaper(l.Self) })
 	return l.Reaper, l.err
 }
 

@@ -101,9 +101,9 @@ func reviewChange(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptio
 	if err != nil {
 		return err
 	}
-	self, err := os.Executable()
+	self, err := cli.Self()
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return err
 	}
 	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err

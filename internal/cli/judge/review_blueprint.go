@@ -31,8 +31,6 @@ func (x *Inspection) BlueprintReviewer(ctx context.Context) (*blueprint.Reviewer
 	if !ok {
 		return nil, nil
 	}
-	options := llm.OptionsOf(p.Config.Models)
-	options.Environ, options.Root, options.Redact = x.App.Environ, p.Repo.Root, x.Subject.Redact
 	prompts, err := blueprint.LoadPrompts(p.Prompts())
 	if err != nil {
 		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
@@ -41,6 +39,7 @@ func (x *Inspection) BlueprintReviewer(ctx context.Context) (*blueprint.Reviewer
 		Deps: blueprint.Deps{Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: x.Subject.Redact},
 		Sources: func(ctx context.Context, root string) (summary.Options, error) {
 			return SummaryOptions(ctx, x.App, root)
-		}, Model: m, LLM: x.App.Logged(p, x.completer(options, m), cmp.Or(x.Task, cli.NewTaskID()), cli.BlueprintCall),
+		}, Model: m, LLM: x.App.Logged(p, x.completer(x.App.ModelOptions(p, nil), m), cmp.Or(x.Task, cli.NewTaskID()),
+			cli.BlueprintCall),
 	}, x.forPrograms(m.Provider == llm.Command)
 }

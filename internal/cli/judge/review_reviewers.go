@@ -20,8 +20,7 @@ import (
 // Reviewers returns the reviewers of the settings. Without any, it returns the model of [models] for the stage review.
 func (x *Inspection) Reviewers(ctx context.Context) ([]review.Reviewer, error) {
 	c := x.Project.Config
-	options := llm.OptionsOf(c.Models)
-	options.Environ, options.Root, options.Redact = x.App.Environ, x.Project.Repo.Root, x.Subject.Redact
+	options := x.App.ModelOptions(x.Project, nil)
 	task := cmp.Or(x.Task, cli.NewTaskID()) // id in the log of calls
 	ask := func(o llm.Options, m llm.Model) llm.Completer {
 		return x.App.Logged(x.Project, x.completer(o, m), task, cli.ReviewCall)
@@ -59,14 +58,8 @@ func (x *Inspection) Reviewers(ctx context.Context) ([]review.Reviewer, error) {
 // mayReview returns the model of [models] for the stage review. ok is false if none is configured or it cannot be
 // used; the latter is noted.
 func (x *Inspection) mayReview(ctx context.Context, what string) (m llm.Model, ok bool) {
-	router, err := x.Project.Models(ctx)
-	if errors.Is(err, llm.ErrNoModels) {
-		return m, false
-	}
-	if err == nil {
-		m, err = router.Model(llm.Review)
-	}
-	if err != nil {
+	m, err := x.Project.Model(ctx, llm.Review)
+	if err != nil && !errors.Is(err, llm.ErrNoModels) {
 		fmt.Fprintf(x.App.Stderr, "note: no reviewer is available to %s: %s\n", what, ui.Sanitize(err.Error()))
 	}
 	return m, err == nil
@@ -77,10 +70,8 @@ func (x *Inspection) forPrograms(any bool) error {
 	if !any {
 		return nil
 	}
-	if _, err := x.Reaper.get(); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
-	}
-	return nil
+	_, err := x.Reaper.get()
+	return err
 }
 
 // completer returns the client for a model. If the model is a program, the reaper is already running.

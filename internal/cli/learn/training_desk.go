@@ -85,10 +85,8 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 			done()
 		}
 	}()
-	o := llm.OptionsOf(p.Config.Models)
-	o.Environ, o.Root, o.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
 	d = adapters.Desk{
-		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: o,
+		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: a.ModelOptions(p, nil),
 		Keep: spec.Versioning.RetentionCount, Now: time.Now,
 		Note: func(s string) { fmt.Fprintln(a.Stderr, ui.Sanitize(s)) },
 	}

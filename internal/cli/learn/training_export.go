@@ -164,10 +164,7 @@ func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExp
 		if err := a.TrustConfig(p, o.trust); err != nil {
 			return llm.Options{}, llm.Model{}, err
 		}
-		m := p.Config.Models
-		opts := llm.OptionsOf(m)
-		opts.Environ, opts.Root, opts.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
-		return opts, llm.Model{Provider: llm.Ollama, Name: name, BaseURL: m.BaseURL}, nil
+		return a.ModelOptions(p, nil), llm.Model{Provider: llm.Ollama, Name: name, BaseURL: p.Config.Models.BaseURL}, nil
 	}
 	switch {
 	case o.template == "none" || o.template == "":

@@ -107,12 +107,8 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
-	}
-	if x.Reaper, err = cli.StartReaper(self); err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+	if _, x.Reaper, err = cli.StartOwnReaper(); err != nil {
+		return err
 	}
 	defer x.Reaper.Close()
 	guard, w := trainingGuard(a, p), p.Config.Workspace

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -148,13 +147,9 @@ func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Jo
 		return adapters.Version{}, err
 	}
 	defer log.Close()
-	self, err := os.Executable()
+	_, reaper, err := cli.StartOwnReaper()
 	if err != nil {
-		return adapters.Version{}, cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
-	}
-	reaper, err := cli.StartReaper(self)
-	if err != nil {
-		return adapters.Version{}, cli.Fail(cli.ExitCannotRun, err, "")
+		return adapters.Version{}, err
 	}
 	defer reaper.Close()
 	c := p.Config.Training

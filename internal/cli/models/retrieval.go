@@ -196,9 +196,7 @@ func openModels(ctx context.Context, a *cli.App, r *retrieval, role llm.Role, wi
 	if r.Router, err = llm.NewRouter(p.Config.Models, o); err != nil {
 		return cli.ModelTrouble(ctx, err)
 	}
-	options := llm.OptionsOf(p.Config.Models)
-	options.Environ, options.Redact, options.Reaper, options.Root = a.Environ, r.Redact.String, reaper, p.Repo.Root
-	r.LLM = llm.New(options)
+	r.LLM = llm.New(a.ModelOptions(p, reaper))
 	if r.program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}

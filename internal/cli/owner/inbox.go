@@ -258,13 +258,9 @@ func unreadable(ctx context.Context, a *cli.App, p *cli.Project, id int64, err e
 // classifier returns the client that asks a model for intents.
 func classifier(ctx context.Context, a *cli.App, p *cli.Project, given string) (intent.Classifier, error) {
 	none := intent.Classifier{}
-	router, err := p.Models(ctx)
+	model, err := p.Model(ctx, llm.Review)
 	if err != nil {
-		return none, cli.ModelTrouble(ctx, err)
-	}
-	model, err := router.Model(llm.Review)
-	if err != nil {
-		return none, cli.ModelTrouble(ctx, err)
+		return none, err
 	}
 	docs, err := p.Identity()
 	if err != nil {
@@ -273,9 +269,7 @@ func classifier(ctx context.Context, a *cli.App, p *cli.Project, given string) (
 	if err := a.TrustConfig(p, given); err != nil {
 		return none, err
 	}
-	o := llm.OptionsOf(p.Config.Models)
-	o.Environ, o.Root, o.Redact = a.Environ, p.Repo.Root, a.Redactor(p).String
-	return intent.Classifier{LLM: llm.New(o), Model: model, Identity: trust.IdentityText(docs)}, nil
+	return intent.Classifier{LLM: llm.New(a.ModelOptions(p, nil)), Model: model, Identity: trust.IdentityText(docs)}, nil
 }
 
 // pointToApprovals mentions open approvals of runs of this repository, which are not messages.

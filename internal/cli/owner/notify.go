@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -46,13 +45,9 @@ docs/notifications.md describes the messages, with examples.`,
 			if err := a.TrustConfig(p, given); err != nil {
 				return err
 			}
-			self, err := os.Executable()
+			_, reaper, err := cli.StartOwnReaper()
 			if err != nil {
-				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
-			}
-			reaper, err := cli.StartReaper(self)
-			if err != nil {
-				return cli.Fail(cli.ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+				return err
 			}
 			defer reaper.Close()
 			hook := a.Hook(p, reaper, func(string) {})

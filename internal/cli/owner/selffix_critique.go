@@ -22,9 +22,9 @@ func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Criti
 				Do: "set critique.enabled in .runplan/config.toml; see docs/critique.md"}
 	}
 	x := &run.Execution{Prepared: prepare.Prepared{App: l.app, Project: l.project}}
-	model, o, err := x.CriticModel(ctx, x.ModelOptions(l.reaper))
+	model, o, err := x.CriticModel(ctx, l.app.ModelOptions(l.project, l.reaper))
 	if err != nil {
-		return feedback.Critique{}, cli.ModelTrouble(ctx, err)
+		return feedback.Critique{}, err
 	}
 	prompts, err := critique.LoadPrompts(l.project.Prompts())
 	if err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -49,9 +48,9 @@ func (l *selfFix) Close() {
 
 // openLoop builds the loop for a repository.
 func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions) (*selfFix, error) {
-	self, err := os.Executable()
+	self, err := cli.Self()
 	if err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return nil, err
 	}
 	if err := p.Layout.Make(); err != nil {
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
@@ -75,7 +74,7 @@ func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions)
 		return nil, err
 	}
 	if l.reaper, err = cli.StartReaper(self); err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+		return nil, err
 	}
 	if l.store, err = store.OpenFeedback(ctx, p.Layout.Feedback()); err != nil {
 		l.reaper.Close()
@@ -144,21 +143,15 @@ func (l *selfFix) base(ctx context.Context, f feedback.PRClient) (feedback.Targe
 // asker returns a client for a stage that puts the identity documents before each prompt.
 func (l *selfFix) asker(ctx context.Context, kind string, stage llm.Stage) (feedback.Asker, error) {
 	p := l.project
-	router, err := p.Models(ctx)
+	model, err := p.Model(ctx, stage)
 	if err != nil {
-		return feedback.Asker{}, cli.ModelTrouble(ctx, err)
-	}
-	model, err := router.Model(stage)
-	if err != nil {
-		return feedback.Asker{}, cli.ModelTrouble(ctx, err)
+		return feedback.Asker{}, err
 	}
 	docs, err := p.Identity()
 	if err != nil {
 		return feedback.Asker{}, err
 	}
-	o := llm.OptionsOf(p.Config.Models)
-	o.Environ, o.Root, o.Redact, o.Reaper = l.app.Environ, p.Repo.Root, l.app.Redactor(p).String, l.reaper
-	c := l.app.Logged(p, llm.New(o), cli.NewTaskID(), kind)
+	c := l.app.Logged(p, llm.New(l.app.ModelOptions(p, l.reaper)), cli.NewTaskID(), kind)
 	asked := llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 		res, err := c.Complete(ctx, r)
 		if err != nil {

@@ -304,9 +304,9 @@ func lookAtTree(ctx context.Context, a *cli.App, p *cli.Project, base string, in
 		return err
 	}
 	defer done()
-	self, err := os.Executable()
+	self, err := cli.Self()
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return err
 	}
 	settings, closeGates, err := judge.GateSuite(ctx, a, p, self, false, nil, func(string) bool { return false })
 	if err != nil {

@@ -13,7 +13,6 @@ import (
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/config"
-	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
@@ -54,13 +53,6 @@ func (x *Execution) critic(ctx context.Context, view *view, options llm.Options)
 	}, nil
 }
 
-// ModelOptions returns the options for models that are asked during a run.
-func (x *Execution) ModelOptions(reaper *proc.Reaper) llm.Options {
-	o := llm.OptionsOf(x.Project.Config.Models)
-	o.Environ, o.Root, o.Redact, o.Reaper = x.App.Environ, x.Project.Repo.Root, x.App.Redactor(x.Project).String, reaper
-	return o
-}
-
 // critiqueFrame describes the expected cost before any call is made.
 func critiqueFrame(m llm.Model, most int) string {
 	text := fmt.Sprintf(
@@ -91,11 +83,7 @@ func (x *Execution) CriticModel(ctx context.Context, o llm.Options) (llm.Model, 
 		}
 		return m, o, nil
 	}
-	router, err := x.Project.Models(ctx)
-	if err != nil {
-		return llm.Model{}, o, err
-	}
-	m, err := router.Model(llm.Critique)
+	m, err := x.Project.Model(ctx, llm.Critique)
 	return m, o, err
 }
 

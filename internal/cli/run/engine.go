@@ -279,11 +279,7 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 		return c, nil, err
 	}
 	closers = append(closers, func() { journal.Close() })
-	self, err := os.Executable()
-	if err != nil {
-		return c, nil, err
-	}
-	reaper, err := cli.StartReaper(self)
+	self, reaper, err := cli.StartOwnReaper()
 	if err != nil {
 		return c, nil, err
 	}
@@ -337,7 +333,7 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 	if c.Reviews, err = x.reviews(ctx, self, reaper); err != nil {
 		return c, nil, err
 	}
-	if c.Critic, err = x.critic(ctx, view, x.ModelOptions(reaper)); err != nil {
+	if c.Critic, err = x.critic(ctx, view, x.App.ModelOptions(x.Project, reaper)); err != nil {
 		return c, nil, err
 	}
 	for _, other := range x.Agents.Others() {

@@ -53,9 +53,9 @@ func (x *Execution) start(ctx context.Context) error {
 		return err
 	}
 	x.journal = journal
-	self, err := os.Executable()
+	self, err := cli.Self()
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		return err
 	}
 	// Clean up what an earlier process of this run left behind. That is needed if its reaper was killed too.
 	if x.App.Engine == "" || x.App.Engine == cli.Here { // with another engine, a local worker may have the same run
@@ -63,7 +63,7 @@ func (x *Execution) start(ctx context.Context) error {
 	}
 	reaper, err := cli.StartReaper(self)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+		return err
 	}
 	defer reaper.Close()
 	// Every process in a workspace carries this mark, so that all of them end if the run is killed.

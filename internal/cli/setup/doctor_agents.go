@@ -154,12 +154,8 @@ func tryAgent(ctx context.Context, a *cli.App, name string, asJSONFlag bool) err
 	}
 	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer release()
-	self, err := os.Executable()
-	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
-	}
-	if c.Reaper, err = cli.StartReaper(self); err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+	if _, c.Reaper, err = cli.StartOwnReaper(); err != nil {
+		return err
 	}
 	defer c.Reaper.Close()
 	dir, err := os.MkdirTemp("", "runplan-doctor-")
