@@ -1,5 +1,5 @@
-// Package phrase formats parts of sentences: a number with its noun, a sum of money, a text cut to one line or to a
-// length. It counts characters and bytes; package internal/cells counts cells of a display.
+// Package phrase formats parts of sentences: a number with its noun, a sum of money, a place in a file, a text cut to
+// one line or to a length. It counts characters and bytes; package internal/cells counts cells of a display.
 package phrase
 
 import (
@@ -34,6 +34,17 @@ func Money(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
+// Place names a place in a file: PATH:LINE:COL. A line or column of 0 is unknown.
+func Place(path string, line, col int) string {
+	switch {
+	case path == "" || line == 0:
+		return path
+	case col == 0:
+		return fmt.Sprintf("%s:%d", path, line)
+	}
+	return fmt.Sprintf("%s:%d:%d", path, line, col)
+}
+
 // Line puts a text on one line, with one space for each run of white space.
 func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
@@ -66,6 +77,23 @@ func Fit(text string, n int) string {
 		return ""
 	}
 	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
+}
+
+// Few lists at most the first n names for a sentence: "a, b and 3 more".
+func Few(names []string, n int) string {
+	text := strings.Join(names[:min(n, len(names))], ", ")
+	if more := len(names) - n; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// First returns at most the first n items of a list. If there are others, a last item says how many: "and 3 more".
+func First(list []string, n int) []string {
+	if more := len(list) - n; more > 0 {
+		return append(list[:n:n], fmt.Sprintf("and %d more", more))
+	}
+	return list
 }
 
 // List lists words of any kind for a sentence: "low, high".

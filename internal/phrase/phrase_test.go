@@ -44,3 +44,16 @@ func TestCut(t *testing.T) {
 		}
 	}
 }
+
+func TestPlace(t *testing.T) {
+	for want, got := range map[string]string{
+		"a.go:3:7": Place("a.go", 3, 7),
+		"a.go:3":   Place("a.go", 3, 0),
+		"a.go":     Place("a.go", 0, 7),
+		"":         Place("", 3, 7),
+	} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
