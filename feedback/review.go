@@ -8,6 +8,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 )
 
@@ -42,11 +43,8 @@ func FromReview(v review.Review) Reviewed {
 				line.Findings = append(line.Findings, fmt.Sprintf("and %d more", len(p.Findings)-mostFindings))
 				break
 			}
-			at := f.Path
-			if f.Line > 0 {
-				at = fmt.Sprintf("%s:%d", f.Path, f.Line)
-			}
-			line.Findings = append(line.Findings, fence.Line(fmt.Sprintf("%s %s %s: %s", f.Severity, f.Rule, at, f.Message)))
+			line.Findings = append(line.Findings, fence.Line(fmt.Sprintf("%s %s %s: %s", f.Severity, f.Rule,
+				phrase.Place(f.Path, f.Line, 0), f.Message)))
 		}
 		out.Passes = append(out.Passes, line)
 	}

@@ -383,6 +383,14 @@ func MustGetwd() string {
 	return dir
 }
 
+// ShortPath returns a path relative to the current folder if it is inside of it.
+func ShortPath(path string) string {
+	if rel, err := filepath.Rel(MustGetwd(), path); err == nil && filepath.IsLocal(rel) {
+		return rel
+	}
+	return path
+}
+
 // CurrentFolder returns the working directory without symbolic links, as git reports it.
 func CurrentFolder() (string, error) {
 	dir, err := os.Getwd()

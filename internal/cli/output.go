@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -37,10 +38,7 @@ func ListOf(names []string, most int) string {
 	for i := range names {
 		names[i] = ui.Sanitize(names[i])
 	}
-	if len(names) <= most {
-		return strings.Join(names, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	return phrase.Few(names, most)
 }
 
 // TokensOf returns a number of tokens as text, or "unknown".

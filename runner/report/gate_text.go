@@ -77,17 +77,8 @@ func telling(all []runner.GateResult) (apart []runner.GateResult, passed []strin
 	return apart, passed
 }
 
-// place formats the position of a finding as PATH:LINE:COL.
-func place(f gates.Finding) string {
-	p := ui.Sanitize(f.Path)
-	if p != "" && f.Line > 0 {
-		p += fmt.Sprintf(":%d", f.Line)
-		if f.Col > 0 {
-			p += fmt.Sprintf(":%d", f.Col)
-		}
-	}
-	return p
-}
+// place formats the position of a finding.
+func place(f gates.Finding) string { return ui.Sanitize(phrase.Place(f.Path, f.Line, f.Col)) }
 
 // saidOf returns the warnings of a report that no other line shows.
 func saidOf(r gates.Report) []string {

@@ -304,7 +304,7 @@ func (t *tracer) problems(r *trace.Report) {
 		t.line("")
 	}
 	if len(r.Unnamed) > 0 {
-		t.line("%s", t.st.Tone(ui.Warn, fmt.Sprintf("no task names %s", listed(r.Unnamed, 12))))
+		t.line("%s", t.st.Tone(ui.Warn, "no task names "+ui.Sanitize(phrase.Few(r.Unnamed, 12))))
 	}
 	for _, u := range r.Unstated {
 		t.line("%s", t.st.Tone(ui.Warn,
@@ -341,10 +341,7 @@ func DriftLine(d trace.Drift) string {
 	if d.Kind == "requirement" {
 		what += " of task " + ui.Sanitize(d.Task)
 	}
-	at := ui.Sanitize(d.Path)
-	if d.Line > 0 {
-		at += fmt.Sprintf(":%d", d.Line)
-	}
+	at := ui.Sanitize(phrase.Place(d.Path, d.Line, 0))
 	return fmt.Sprintf("%s: %s was proven against older wording (run %s, commit %s)", at, what, ui.Sanitize(d.Run),
 		orNone(short(d.Commit)))
 }
@@ -394,14 +391,6 @@ func cutLines(lines []string) []string {
 		return append(slices.Clone(lines[:fewLines]), "and "+phrase.Count(n, "more line", "more lines"))
 	}
 	return lines
-}
-
-func listed(ids []string, most int) string {
-	text := ui.Sanitize(strings.Join(ids[:min(most, len(ids))], ", "))
-	if n := len(ids) - most; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
 }
 
 func traceTitle(r *trace.Report) string {

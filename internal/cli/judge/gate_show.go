@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -99,34 +98,31 @@ func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
 	if lines := findingLines(v.Reports); len(lines) > 0 {
 		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
 	}
-	for _, r := range v.Reports {
-		if (r.Status == gates.Fail || r.Status == gates.Errored) && r.Log != "" {
-			log := r.Log
-			if rel := x.Project.Rel(log); filepath.IsLocal(rel) {
-				log = rel
-			}
-			fmt.Fprintf(w, "log of %s: %s\n", r.Gate, log)
-		}
-	}
+	printLogs(w, "", v.Reports)
 	_, err := fmt.Fprintf(w, "\n%s\n", x.ending(v))
 	return err
 }
 
+// printLogs names the logs of the gates that failed.
+func printLogs(w io.Writer, indent string, reports []gates.Report) {
+	for _, r := range reports {
+		if (r.Status == gates.Fail || r.Status == gates.Errored) && r.Log != "" {
+			fmt.Fprintf(w, "%slog of %s: %s\n", indent, r.Gate, cli.ShortPath(r.Log))
+		}
+	}
+}
+
 // ending summarises the result and the scope of the check in one line.
 func (x *Inspection) ending(v gates.Verdict) string {
-	what := phrase.Count(len(x.Subject.Changed), "changed file", "changed files")
+	what := phrase.Count(len(x.Subject.Changed), "changed file")
 	if x.Options.all {
 		what = "the whole tree"
-	}
-	against := x.from.Why
-	if x.from.Commit != "" {
-		against = fmt.Sprintf("%s, %s", cli.Short(x.from.Commit), against)
 	}
 	found := ""
 	if len(v.Blocking()) > 0 {
 		found = blocking(v) + "; "
 	}
-	return fmt.Sprintf("%s: %s%s, compared with %s", v.Status, found, what, ui.Sanitize(against))
+	return fmt.Sprintf("%s: %s%s, compared with %s", v.Status, found, what, x.from)
 }
 
 // findingLines formats findings as compilers do, sorted by position.
@@ -149,19 +145,12 @@ func findingLines(reports []gates.Report) []string {
 	})
 	var lines []string
 	for _, f := range all {
-		at := f.Path
-		if f.Line > 0 {
-			at += fmt.Sprintf(":%d", f.Line)
-			if f.Col > 0 {
-				at += fmt.Sprintf(":%d", f.Col)
-			}
-		}
 		severity := string(f.Severity)
 		if f.Known {
 			severity = "known"
 		}
-		lines = append(lines, fmt.Sprintf("%s: %s %s: %s", ui.Sanitize(at), severity, ui.Sanitize(f.Rule),
-			ui.Sanitize(f.Message)))
+		lines = append(lines, fmt.Sprintf("%s: %s %s: %s", ui.Sanitize(phrase.Place(f.Path, f.Line, f.Col)), severity,
+			ui.Sanitize(f.Rule), ui.Sanitize(f.Message)))
 		if f.Fix != "" {
 			lines = append(lines, "    fix: "+ui.Sanitize(f.Fix))
 		}

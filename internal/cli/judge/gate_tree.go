@@ -36,6 +36,14 @@ type comparison struct {
 	Why    string // reason, for people
 }
 
+// String describes the comparison for people.
+func (c comparison) String() string {
+	if c.Commit == "" {
+		return ui.Sanitize(c.Why)
+	}
+	return ui.Sanitize(cli.Short(c.Commit) + ", " + c.Why)
+}
+
 // WrittenAt collects all git inputs of a check. In most checks nothing changed, and starting git takes most of the
 // time. So one command lists changed and ignored files, and one resolves the commits. Others run only if needed.
 func WrittenAt(ctx context.Context, repo *git.Repo, base string) (w Written) {

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 )
 
@@ -75,15 +76,7 @@ func (x *Inspection) printReview(w io.Writer, v review.Review) error {
 		if remarks > 0 {
 			fmt.Fprintf(w, "  remarks of programs: %d; --json has them\n", remarks)
 		}
-		for _, t := range p.Tools {
-			if (t.Status == gates.Fail || t.Status == gates.Errored) && t.Log != "" {
-				log := t.Log
-				if rel := x.Project.Rel(log); filepath.IsLocal(rel) {
-					log = rel
-				}
-				fmt.Fprintf(w, "    log of %s: %s\n", t.Gate, log)
-			}
-		}
+		printLogs(w, "    ", p.Tools)
 	}
 	for _, e := range v.Fixed {
 		fmt.Fprintf(w, "\nfixed: %s [%s]", entryLine(e), e.ID)
@@ -94,17 +87,12 @@ func (x *Inspection) printReview(w io.Writer, v review.Review) error {
 	if len(v.Fixed)+len(v.Open) > 0 {
 		fmt.Fprintln(w)
 	}
-	against := x.from.Why
-	if x.from.Commit != "" {
-		against = fmt.Sprintf("%s, %s", cli.Short(x.from.Commit), against)
-	}
-	files := map[bool]string{true: "file", false: "files"}[v.Changed == 1]
 	if len(v.Only) > 0 {
 		fmt.Fprintf(w, "\nonly the passes %s were run; the verdict covers only them",
 			strings.Trim(strings.Join(strings.Fields(fmt.Sprint(v.Only)), ", "), "[]"))
 	}
-	_, err := fmt.Fprintf(w, "\n%s, confidence %d of 100, round %d: %d changed %s, compared with %s\n", v.Verdict,
-		v.ConfidencePct, v.Round, v.Changed, files, ui.Sanitize(against))
+	_, err := fmt.Fprintf(w, "\n%s, confidence %d of 100, round %d: %s, compared with %s\n", v.Verdict, v.ConfidencePct,
+		v.Round, phrase.Count(v.Changed, "changed file"), x.from)
 	return err
 }
 
@@ -131,10 +119,7 @@ func notInstalled(tools []gates.Report) string {
 
 // reviewLine formats a finding as compilers do, with its id and status.
 func reviewLine(f review.Finding) string {
-	at := ui.Sanitize(f.Path)
-	if f.Line > 0 {
-		at += fmt.Sprintf(":%d", f.Line)
-	}
+	at := ui.Sanitize(phrase.Place(f.Path, f.Line, 0))
 	if at != "" {
 		at += ": "
 	}
@@ -159,10 +144,7 @@ func reviewLine(f review.Finding) string {
 }
 
 func entryLine(e review.Entry) string {
-	at := ui.Sanitize(e.Path)
-	if e.Line > 0 {
-		at += fmt.Sprintf(":%d", e.Line)
-	}
+	at := ui.Sanitize(phrase.Place(e.Path, e.Line, 0))
 	return strings.TrimSpace(fmt.Sprintf("%s %s: %s", at, ui.Sanitize(e.Rule), ui.Cut(ui.Sanitize(e.Message), 140, "…")))
 }
 

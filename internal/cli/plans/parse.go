@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -63,10 +62,7 @@ func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 		case r.Kind == planparse.CoverBrief && slices.Contains(r.Batches, "*"):
 			who = "each brief"
 		case r.Kind == planparse.CoverBrief:
-			who = "brief of " + strings.Join(r.Batches[:min(len(r.Batches), 6)], ", ")
-			if n := len(r.Batches) - 6; n > 0 {
-				who += fmt.Sprintf(" and %d more", n)
-			}
+			who = "brief of " + phrase.Few(r.Batches, 6)
 		}
 		rows = append(rows, []string{fmt.Sprintf("%d-%d", r.First, r.Last), who, ui.Sanitize(r.Why),
 			ui.Cut(ui.Sanitize(r.Text), 50, "…")})

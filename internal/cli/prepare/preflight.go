@@ -151,11 +151,3 @@ func without(paths []string, name string) []string {
 	}
 	return out
 }
-
-// JoinOr joins names with commas, or returns "none" if the list is empty.
-func JoinOr(names []string, none string) string {
-	if len(names) == 0 {
-		return none
-	}
-	return strings.Join(names, ", ")
-}

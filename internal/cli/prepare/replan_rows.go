@@ -78,7 +78,7 @@ func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, 
 		says("only its wording was changed")
 	case planparse.ChangedWork:
 		row.rule = "plan-batch-changed"
-		says(someOf(c.What))
+		says(redact.Clean(phrase.Few(c.What, mostDifferences)))
 	case planparse.Unchanged:
 		if row.what == "" {
 			r.same++
@@ -118,16 +118,6 @@ func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, 
 
 // mostDifferences is the highest number of differences listed for a batch.
 const mostDifferences = 5
-
-// someOf joins differences. It replaces those above the limit by their number.
-func someOf(list []string) string {
-	n := min(len(list), mostDifferences)
-	text := strings.Join(list[:n], ", ")
-	if more := len(list) - n; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return redact.Clean(text)
-}
 
 // summary describes the change in one line.
 func (r replanned) summary() string {

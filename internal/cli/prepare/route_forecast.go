@@ -65,11 +65,7 @@ func (f forecast) String() string {
 
 // listed joins the first few names.
 func listed(paths []string) string {
-	rest := ""
-	if n := len(paths) - maxForecastFiles; n > 0 {
-		paths, rest = paths[:maxForecastFiles], fmt.Sprintf(" and %d more", n)
-	}
-	return strings.ReplaceAll(redact.Clean(strings.Join(paths, ", ")), "\n", " ") + rest
+	return strings.ReplaceAll(redact.Clean(phrase.Few(paths, maxForecastFiles)), "\n", " ")
 }
 
 // forecastRun checks the integration branch as last fetched, and the branches of unmerged runs. It changes nothing. If a

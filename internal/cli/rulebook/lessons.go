@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -62,21 +61,13 @@ func LessonLibrary(ctx context.Context, a *cli.App) (lib *lessons.Library, own s
 func lessonsOf(a *cli.App, root string) (lib *lessons.Library, own string, err error) {
 	layers := []lessons.Layer{lessons.BuiltIn()}
 	for _, l := range RuleLayers(a, root) {
-		own = shortPath(l.Lessons) // the project's layer is the last
+		own = cli.ShortPath(l.Lessons) // the project's layer is the last
 		layers = append(layers, lessons.DirLayer(l.name, own))
 	}
 	if lib, err = lessons.Load(layers...); err != nil {
 		return nil, "", cli.Usage(err, "correct the lesson files; runplan lessons show 0001 shows an example")
 	}
 	return lib, own, nil
-}
-
-// shortPath returns path relative to the current folder if it is inside of it.
-func shortPath(path string) string {
-	if rel, err := filepath.Rel(cli.MustGetwd(), path); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return path
 }
 
 func tell(a *cli.App, notes []string) {

@@ -89,7 +89,7 @@ func editConfig(ctx context.Context, a *cli.App, key string, value *string, user
 	}
 	changed, err := config.Edit(text, key, value)
 	if err != nil {
-		return cli.Usage(fmt.Errorf("%s: %w", shownFile(file), err), "runplan config --keys lists what can be set")
+		return cli.Usage(fmt.Errorf("%s: %w", cli.ShortPath(file), err), "runplan config --keys lists what can be set")
 	}
 	if err := tryConfig(a, files, file, changed); err != nil {
 		return cli.Usage(err, "nothing was written; runplan config --keys lists what can be set")
@@ -101,10 +101,10 @@ func editConfig(ctx context.Context, a *cli.App, key string, value *string, user
 		return fmt.Errorf("write the settings: %w", err)
 	}
 	if value == nil {
-		fmt.Fprintf(a.Stdout, "%s: %s is no longer set\n", shownFile(file), key)
+		fmt.Fprintf(a.Stdout, "%s: %s is no longer set\n", cli.ShortPath(file), key)
 		return nil
 	}
-	fmt.Fprintf(a.Stdout, "%s: %s = %s\n", shownFile(file), key, *value)
+	fmt.Fprintf(a.Stdout, "%s: %s = %s\n", cli.ShortPath(file), key, *value)
 	return nil
 }
 
@@ -123,16 +123,4 @@ func tryConfig(a *cli.App, files []string, file string, text []byte) error {
 	files[slices.Index(files, file)] = tried
 	_, err = config.Load(files, a.Getenv)
 	return err
-}
-
-// shownFile returns a path relative to the current folder where that is shorter.
-func shownFile(file string) string {
-	wd, err := os.Getwd()
-	if err != nil {
-		return file
-	}
-	if rel, err := filepath.Rel(wd, file); err == nil && filepath.IsLocal(rel) {
-		return rel
-	}
-	return file
 }

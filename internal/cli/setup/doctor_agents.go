@@ -1,6 +1,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,7 +17,6 @@ import (
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
@@ -248,7 +248,7 @@ func showTrials(a *cli.App, list []tried) error {
 			status = "problem"
 		}
 		rows = append(rows, []string{status, t.Call, strings.TrimSpace(string(t.Outcome) + " " + string(t.Kind)),
-			fmt.Sprintf("%.1fs", t.Seconds), prepare.JoinOr(t.Files, "none"), usageText(t.Usage)})
+			fmt.Sprintf("%.1fs", t.Seconds), cmp.Or(strings.Join(t.Files, ", "), "none"), usageText(t.Usage)})
 	}
 	return cli.Table(a.Stdout, []string{"", "call", "outcome", "time", "files", "usage"}, rows)
 }
