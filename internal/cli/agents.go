@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/runplan/runplan/agents/command"
@@ -71,16 +71,13 @@ var ErrNoAgent = errors.New("unknown agent")
 
 // UnknownAgent returns the error of an agent that neither the settings nor the presets name.
 func (a *App) UnknownAgent(p *Project, name string) error {
-	known := []string{script.Name, solver.Name}
-	for n := range p.Config.Agents {
-		known = append(known, n)
-	}
+	known := slices.AppendSeq([]string{script.Name, solver.Name}, maps.Keys(p.Config.Agents))
 	for _, preset := range command.Presets() {
 		if _, err := a.OnPath(preset.Program); err == nil && !slices.Contains(known, preset.Name) {
 			known = append(known, preset.Name)
 		}
 	}
-	sort.Strings(known)
+	slices.Sort(known)
 	return Usage(fmt.Errorf("%w %q; agents are: %s", ErrNoAgent, name, strings.Join(known, ", ")),
 		"add it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"program\", \"argument\"]", name)
 }

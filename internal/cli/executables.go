@@ -11,6 +11,14 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
+// sees names the variables of the user that a program gets.
+func sees(vars []string) string {
+	if len(vars) == 0 {
+		return ""
+	}
+	return " (sees " + strings.Join(vars, ", ") + ")"
+}
+
 // critiqueExecutables lists the executables that the repository's own settings give to critique.
 func (p *Project) critiqueExecutables() []trust.Executable {
 	c, file := p.Config, p.Layout.Config()
@@ -31,11 +39,7 @@ func (p *Project) reviewExecutables() []trust.Executable {
 		from := func(k string) bool { return c.Source(key+"."+k) == file }
 		switch {
 		case r.Provider == llm.Command && (from("provider") || from("command") || from("pass_env")):
-			what := trust.Words(r.Command)
-			if len(r.PassEnv) > 0 {
-				what += " (sees " + strings.Join(r.PassEnv, ", ") + ")"
-			}
-			out = append(out, trust.Executable{Where: "reviewer " + name, What: what})
+			out = append(out, trust.Executable{Where: "reviewer " + name, What: trust.Words(r.Command) + sees(r.PassEnv)})
 		case r.BaseURL != "" && from("base_url") && !LoopbackURL(r.BaseURL):
 			out = append(out, trust.Executable{Where: "reviewer " + name, What: "ask " + r.BaseURL})
 		}
@@ -53,11 +57,7 @@ func (p *Project) trainerExecutable() []trust.Executable {
 	if len(c.Training.Trainer) == 0 || c.Source("training.trainer") != file && c.Source("training.pass_env") != file {
 		return nil
 	}
-	what := trust.Words(c.Training.Trainer)
-	if len(c.Training.PassEnv) > 0 {
-		what += " (sees " + strings.Join(c.Training.PassEnv, ", ") + ")"
-	}
-	return []trust.Executable{{Where: "trainer", What: what}}
+	return []trust.Executable{{Where: "trainer", What: trust.Words(c.Training.Trainer) + sees(c.Training.PassEnv)}}
 }
 
 // sandboxText describes the sandbox of an agent. An empty sandbox in the repository can override the one in the user's

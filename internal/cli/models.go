@@ -85,11 +85,7 @@ func (p *Project) modelExecutables() []trust.Executable {
 	from := func(key string) bool { return c.Source("models."+key) == file }
 	switch {
 	case c.Models.Provider == llm.Command && (from("provider") || from("command") || from("pass_env")):
-		what := trust.Words(c.Models.Command)
-		if len(c.Models.PassEnv) > 0 {
-			what += " (sees " + strings.Join(c.Models.PassEnv, ", ") + ")"
-		}
-		return []trust.Executable{{Where: "models", What: what}}
+		return []trust.Executable{{Where: "models", What: trust.Words(c.Models.Command) + sees(c.Models.PassEnv)}}
 	case c.Models.BaseURL != "" && from("base_url") && !LoopbackURL(c.Models.BaseURL):
 		return []trust.Executable{{Where: "models", What: "ask " + c.Models.BaseURL}}
 	}

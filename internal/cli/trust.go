@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 	"time"
 
@@ -22,12 +21,7 @@ import (
 func (p *Project) Executables() []trust.Executable {
 	c, file := p.Config, p.Layout.Config()
 	var out []trust.Executable
-	names := make([]string, 0, len(c.Agents))
-	for n := range c.Agents {
-		names = append(names, n)
-	}
-	sort.Strings(names)
-	for _, n := range names {
+	for _, n := range slices.Sorted(maps.Keys(c.Agents)) {
 		key, a := "agents."+n, c.Agents[n]
 		if !slices.ContainsFunc(
 			[]string{".preset", ".permission", ".command", ".env", ".pass_env", ".sandbox", ".sandbox_command", ".sandbox_image",
@@ -38,19 +32,11 @@ func (p *Project) Executables() []trust.Executable {
 		if a.Preset != "" {
 			what = strings.TrimSpace("preset " + a.Preset + " permission " + cmp.Or(a.Permission, "workspace") + " " + what)
 		}
-		if len(a.PassEnv) > 0 {
-			what += " (sees " + strings.Join(a.PassEnv, ", ") + ")"
-		}
-		what += sandboxText(a)
+		what += sees(a.PassEnv) + sandboxText(a)
 		for _, tier := range slices.Sorted(maps.Keys(a.Models)) {
 			what += fmt.Sprintf(" [model %s %q]", tier, a.Models[tier])
 		}
-		vars := make([]string, 0, len(a.Env))
-		for k, v := range a.Env {
-			vars = append(vars, k+"="+v)
-		}
-		sort.Strings(vars)
-		out = append(out, trust.Executable{Where: "agent " + n, What: strings.Join(append(vars, what), " ")})
+		out = append(out, trust.Executable{Where: "agent " + n, What: strings.Join(append(EnvPairs(a.Env), what), " ")})
 	}
 	if c.Source("gates.command") == file {
 		for _, g := range c.Gates.Command {
@@ -67,21 +53,15 @@ func (p *Project) Executables() []trust.Executable {
 			if g.SHA256 != "" {
 				what += " sha256 " + g.SHA256
 			}
-			if len(g.Env) > 0 {
-				what += " (sees " + strings.Join(g.Env, ", ") + ")"
-			}
-			out = append(out, trust.Executable{Where: "gate plugin " + g.Name, What: what})
+			out = append(out, trust.Executable{Where: "gate plugin " + g.Name, What: what + sees(g.Env)})
 		}
 	}
 	if c.Source("gates.ast_grep") == file && c.Gates.AstGrep != "" {
 		out = append(out, trust.Executable{Where: "gate patterns", What: c.Gates.AstGrep})
 	}
 	if (c.Source("notify.command") == file || c.Source("notify.pass_env") == file) && len(c.Notify.Command) > 0 {
-		what := trust.Words(c.Notify.Command)
-		if len(c.Notify.PassEnv) > 0 {
-			what += " (sees " + strings.Join(c.Notify.PassEnv, ", ") + ")"
-		}
-		out = append(out, trust.Executable{Where: "notifications", What: what})
+		out = append(out, trust.Executable{Where: "notifications",
+			What: trust.Words(c.Notify.Command) + sees(c.Notify.PassEnv)})
 	}
 	if c.Source("notify.webhook") == file && c.Notify.Webhook != "" {
 		// This runs no program, but sends data to an address that the repository chooses.

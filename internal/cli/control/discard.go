@@ -74,7 +74,7 @@ func discard(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 			"runplan gc tries again")
 	}
 	fmt.Fprintf(a.Stdout, "run %s of %s is discarded: %s of %s merged on %s\n", s.Run[:8], ui.Sanitize(s.Plan),
-		phrase.Count(merged(s), "batch", "batches"), fmt.Sprint(len(s.Batches)), ui.Sanitize(s.Branch))
+		phrase.Count(s.Tally().Merged, "batch", "batches"), fmt.Sprint(len(s.Batches)), ui.Sanitize(s.Branch))
 	for _, x := range left {
 		verb := "removed"
 		if !x.Remove {
@@ -84,17 +84,6 @@ func discard(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 	}
 	fmt.Fprintf(a.Stdout, "%-8s journal, logs and receipts: runplan log %s\n", "kept", s.Run[:8])
 	return nil
-}
-
-// merged counts the merged batches of a run.
-func merged(s runner.Summary) int {
-	n := 0
-	for _, b := range s.Batches {
-		if runner.Status(b.State) == runner.Passed {
-			n++
-		}
-	}
-	return n
 }
 
 // hold finds the run with the given name, locks it and verifies its journal, so its summary is reliable. It returns

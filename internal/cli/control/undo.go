@@ -76,7 +76,7 @@ func undo(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
 		return err
 	}
 	fmt.Fprintf(a.Stdout, "run %s is undone: commit %s on %s reverts %s\nto restore its changes: git revert %s\n",
-		s.Run[:8], cli.Short(commit), ui.Sanitize(s.BaseBranch), phrase.Count(merged(s), "batch", "batches"),
+		s.Run[:8], cli.Short(commit), ui.Sanitize(s.BaseBranch), phrase.Count(s.Tally().Merged, "batch", "batches"),
 		cli.Short(commit))
 	return nil
 }

@@ -29,12 +29,9 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
   runplan feedback "Total leaves out the last price" --severity high --on https://github.com/ada/shop/issues/7` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text := strings.Join(args, " ")
-			if text == "-" {
-				var err error
-				if text, err = readText(a); err != nil {
-					return err
-				}
+			text, err := readText(a, args)
+			if err != nil {
+				return err
 			}
 			p, err := a.OpenProject(cmd.Context())
 			if err != nil {

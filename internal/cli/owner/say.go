@@ -25,12 +25,9 @@ func newSayCommand(a *cli.App, kind, short string) *cobra.Command {
 is called. - reads the text from standard input. runplan inbox lists the messages.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			text := strings.Join(args, " ")
-			if text == "-" {
-				var err error
-				if text, err = readText(a); err != nil {
-					return err
-				}
+			text, err := readText(a, args)
+			if err != nil {
+				return err
 			}
 			return say(cmd.Context(), a, kind, text)
 		},
@@ -55,7 +52,11 @@ func NewCriticalCommand(a *cli.App) *cobra.Command {
 // maxText is the highest number of bytes read from standard input. The inbox accepts less and reports it.
 const maxText = 1 << 20
 
-func readText(a *cli.App) (string, error) {
+// readText returns the text of a command line, or that of standard input for -.
+func readText(a *cli.App, args []string) (string, error) {
+	if text := strings.Join(args, " "); text != "-" {
+		return text, nil
+	}
 	text, err := io.ReadAll(io.LimitReader(a.Stdin, maxText))
 	if err != nil {
 		return "", fmt.Errorf("read the text from standard input: %w", err)

@@ -37,12 +37,7 @@ stored in the audit; another plan of the same feedback needs another signature.`
 func signFeedback(ctx context.Context, a *cli.App, id string, deny bool, by trust.Signed) error {
 	return withLoop(ctx, a, "an approval", func(l *selfFix) error {
 		if deny {
-			i, err := l.driver.Deny(ctx, l.owner, id, by.Reason, false)
-			if err != nil {
-				return control.FeedbackTrouble(err, cli.ExitFailed)
-			}
-			fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
-			return nil
+			return l.changed(l.driver.Deny(ctx, l.owner, id, by.Reason, false))
 		}
 		plan, err := l.driver.Approve(ctx, l.owner, id, by)
 		if err != nil {
@@ -65,12 +60,7 @@ reason as input, at most three in total.` + cli.ExitStatus(cli.ExitOK, cli.ExitF
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withLoop(cmd.Context(), a, "a denial", func(l *selfFix) error {
-				i, err := l.driver.Deny(cmd.Context(), l.owner, strings.TrimPrefix(args[0], "feedback/"), reason, again)
-				if err != nil {
-					return control.FeedbackTrouble(err, cli.ExitFailed)
-				}
-				fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
-				return nil
+				return l.changed(l.driver.Deny(cmd.Context(), l.owner, strings.TrimPrefix(args[0], "feedback/"), reason, again))
 			})
 		},
 	}
@@ -89,12 +79,7 @@ func newSelfFixRecordCommand(a *cli.App) *cobra.Command {
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withLoop(cmd.Context(), a, "recording", func(l *selfFix) error {
-				i, err := l.driver.RecordPR(cmd.Context(), args[0], pr)
-				if err != nil {
-					return control.FeedbackTrouble(err, cli.ExitFailed)
-				}
-				fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
-				return nil
+				return l.changed(l.driver.RecordPR(cmd.Context(), args[0], pr))
 			})
 		},
 	}
@@ -112,17 +97,21 @@ change request stay too. Only its regression test closes a merged fix.` + cli.Ex
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return withLoop(cmd.Context(), a, "closing a feedback", func(l *selfFix) error {
-				i, err := l.driver.Close(cmd.Context(), l.owner, strings.TrimPrefix(args[0], "feedback/"), reason)
-				if err != nil {
-					return control.FeedbackTrouble(err, cli.ExitFailed)
-				}
-				fmt.Fprintf(a.Stdout, "%s: %s\n", i.ID, i.Status)
-				return nil
+				return l.changed(l.driver.Close(cmd.Context(), l.owner, strings.TrimPrefix(args[0], "feedback/"), reason))
 			})
 		},
 	}
 	cmd.Flags().StringVar(&reason, "reason", "", "why")
 	return cmd
+}
+
+// changed prints the new status of a feedback.
+func (l *selfFix) changed(i feedback.Item, err error) error {
+	if err != nil {
+		return control.FeedbackTrouble(err, cli.ExitFailed)
+	}
+	fmt.Fprintf(l.app.Stdout, "%s: %s\n", i.ID, i.Status)
+	return nil
 }
 
 // withLoop opens the loop and calls a function with it, on behalf of a person.

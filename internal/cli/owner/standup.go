@@ -126,18 +126,14 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 // addRun adds a run to the report.
 func addRun(s *trust.Standup, r runner.Summary) {
 	plan := fmt.Sprintf("%s (%.8s)", ui.Sanitize(r.Plan), r.Run) // a plan may have several runs
-	merged := 0
 	for _, b := range r.Batches {
-		switch b.State {
-		case "merged":
-			merged++
-		case "failed":
+		if b.State == string(runner.Failed) {
 			s.Stuck = append(s.Stuck,
 				fmt.Sprintf("%s, batch %s %s: %s", plan, ui.Sanitize(b.Number), ui.Sanitize(b.Title),
 					cmp.Or(ui.Sanitize(b.Reason), "failed")))
 		}
 	}
-	line := fmt.Sprintf("%s: %s, %d of %d batches merged", plan, r.Status, merged, len(r.Batches))
+	line := fmt.Sprintf("%s: %s, %d of %d batches merged", plan, r.Status, r.Tally().Merged, len(r.Batches))
 	if r.Reason != "" {
 		line += "; " + ui.Cut(ui.Sanitize(strings.TrimSpace(r.Reason)), 4*cellWidth, "…")
 	}

@@ -305,18 +305,12 @@ func (d *demonstration) unexpected(what string, code int) error {
 // tell prints the result from the journal, and where to look. failed has the keys of batches whose gates failed.
 func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string]bool) {
 	d.say("\n" + d.style.Bold("What happened"))
-	merged := 0
-	for _, b := range s.Batches {
-		if b.State == string(runner.Passed) {
-			merged++
-		}
-	}
 	tests := 0
 	if n := len(s.Batches); n > 0 && s.Batches[n-1].TestsAfter != nil {
 		tests = *s.Batches[n-1].TestsAfter
 	}
 	d.fact(ui.Good, "%d of %d batches merged in %s, %d at a time; %s pass; the branch main is untouched",
-		merged, len(s.Batches), ui.Duration(time.Since(d.begun)), s.Workers, phrase.Count(tests, "test"))
+		s.Tally().Merged, len(s.Batches), ui.Duration(time.Since(d.begun)), s.Workers, phrase.Count(tests, "test"))
 	for _, b := range s.Batches {
 		if failed[b.Key] {
 			d.fact(ui.Warn, "batch %s, %s: its gates failed; attempt %d got the reason and passed", b.Number, b.Title, b.Attempts)
