@@ -263,26 +263,15 @@ func (s *site) batchParts(ctx context.Context, run, key string, q url.Values) (b
 	return v, k.parts, k.err
 }
 
-func (s *site) showBatch(w http.ResponseWriter, r *http.Request) {
-	var v batchView
-	var parts []web.Part
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
+func (s *site) showBatch(w http.ResponseWriter, r *http.Request, run string) error {
+	v, parts, err := s.batchParts(r.Context(), run, r.PathValue("batch"), r.URL.Query())
 	if err == nil {
-		v, parts, err = s.batchParts(r.Context(), run, r.PathValue("batch"), r.URL.Query())
+		s.show(w, r, "batch", sheet{Title: v.Number + " " + v.Title, Section: "runs", Live: live(r), View: v}, parts)
 	}
-	if err != nil {
-		s.missing(w, r, err)
-		return
-	}
-	s.show(w, r, "batch", sheet{Title: v.Number + " " + v.Title, Section: "runs", Live: live(r), View: v}, parts)
+	return err
 }
 
-func (s *site) liveBatch(w http.ResponseWriter, r *http.Request) {
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
-	if err != nil {
-		s.missing(w, r, err)
-		return
-	}
+func (s *site) liveBatch(w http.ResponseWriter, r *http.Request, run string) error {
 	key := r.PathValue("batch")
 	word := ""
 	s.stream(w, r, func(ctx context.Context, last string) (look web.Look, err error) {
@@ -302,6 +291,7 @@ func (s *site) liveBatch(w http.ResponseWriter, r *http.Request) {
 		word = v.Row.Word
 		return look, err
 	})
+	return nil
 }
 
 // seq returns the last event of a batch; -1 if there is none.

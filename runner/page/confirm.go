@@ -170,30 +170,23 @@ const maxNames = 8
 
 func batchNames(list []runner.BatchSummary) string {
 	var names []string
-	for _, b := range list[:min(len(list), maxNames)] {
+	for _, b := range list {
 		names = append(names, b.Number+" "+b.Title)
 	}
-	if more := len(list) - maxNames; more > 0 {
-		names = append(names, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(names, ", ")
+	return strings.Join(phrase.First(names, maxNames), ", ")
 }
 
 // showConfirmation describes an action, with the button that performs it.
-func (s *site) showConfirmation(w http.ResponseWriter, r *http.Request) {
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
-	if err != nil {
-		s.missing(w, r, err)
-		return
-	}
+func (s *site) showConfirmation(w http.ResponseWriter, r *http.Request, run string) error {
 	s.confirm(w, r, r.PathValue("act"), run, r.URL.Query().Get("batch"), nil)
+	return nil
 }
 
 // confirm shows an action with the error of an attempt to perform it, if there was one.
 func (s *site) confirm(w http.ResponseWriter, r *http.Request, act, run, batch string, failed error) {
 	d, err := s.confirmationOf(r.Context(), act, run, batch)
 	if err != nil {
-		s.missing(w, r, cmp.Or(failed, err))
+		missing(w, cmp.Or(failed, err))
 		return
 	}
 	sh := sheet{Title: d.Title, Section: "runs", View: d}
@@ -210,13 +203,13 @@ func (s *site) actOnRun(w http.ResponseWriter, r *http.Request, act string, do A
 	form := r.PostForm
 	run, err := s.hub.find(r.Context(), form.Get("run"))
 	if err != nil {
-		s.missing(w, r, err)
+		missing(w, err)
 		return
 	}
 	if act == ActRetry { // the command has no such refusal, because it tries all failed batches
 		d, err := s.confirmationOf(r.Context(), act, run, form.Get("batch"))
 		if err != nil {
-			s.missing(w, r, err)
+			missing(w, err)
 			return
 		}
 		if d.Refused != "" {

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/failures"
 	"github.com/runplan/runplan/runner/ledger"
@@ -156,7 +157,7 @@ func (s *site) showLearning(w http.ResponseWriter, r *http.Request) {
 	defer s.cache.mu.Unlock()
 	c, err := s.learn(r.Context())
 	if err != nil {
-		s.refuse(w, r, http.StatusInternalServerError, "The journal could not be read", err.Error())
+		web.Refuse(w, http.StatusInternalServerError, "The journal could not be read", err.Error())
 		return
 	}
 	v := learningView{Runs: c.metrics.Runs}

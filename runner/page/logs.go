@@ -20,26 +20,31 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// readEnd reads the last n bytes of a file below .runplan, and returns its size. os.Root prevents access outside
-// the folder, whatever path the journal contains.
-func (h *hub) readEnd(name string, n int64) (text string, from, size int64, err error) {
-	root, err := os.OpenRoot(h.Layout.Root)
+// openLog opens a file below a folder. os.OpenInRoot prevents access outside the folder, whatever path the journal
+// contains.
+func openLog(dir, name string) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenInRoot(dir, name)
 	if err != nil {
-		return "", 0, 0, err
+		return nil, nil, err
 	}
-	defer root.Close()
-	f, err := root.Open(name)
+	info, err := f.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a file", name)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// readEnd reads the last n bytes of a file below .runplan, and returns its size.
+func (h *hub) readEnd(name string, n int64) (text string, from, size int64, err error) {
+	f, info, err := openLog(h.Layout.Root, name)
 	if err != nil {
 		return "", 0, 0, err
 	}
 	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return "", 0, 0, err
-	}
-	if !info.Mode().IsRegular() {
-		return "", 0, 0, fmt.Errorf("%s is not a file", name)
-	}
 	from = max(0, info.Size()-n)
 	data, err := io.ReadAll(io.LimitReader(io.NewSectionReader(f, from, n), n))
 	return string(data), from, info.Size(), err
@@ -61,12 +66,7 @@ func (h *hub) size(name string) int64 {
 
 // readAll reads up to most bytes of a file; "" if it does not exist. cut means that the file is longer.
 func (h *hub) readAll(name string, most int64) (text string, cut bool, err error) {
-	root, err := os.OpenRoot(h.Layout.Root)
-	if err != nil {
-		return "", false, err
-	}
-	defer root.Close()
-	f, err := root.Open(name)
+	f, err := os.OpenInRoot(h.Layout.Root, name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", false, nil
 	}

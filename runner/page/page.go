@@ -94,27 +94,41 @@ func New(o Options) (http.Handler, error) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", s.showRuns)
 	mux.HandleFunc("GET /live/runs", s.liveRuns)
-	mux.HandleFunc("GET /run/{run}/{$}", s.showRun)
-	mux.HandleFunc("GET /live/run/{run}", s.liveRun)
-	mux.HandleFunc("GET /run/{run}/batch/{batch}", s.showBatch)
-	mux.HandleFunc("GET /live/run/{run}/batch/{batch}", s.liveBatch)
-	mux.HandleFunc("GET /run/{run}/batch/{batch}/review", s.showBatchReview)
-	mux.HandleFunc("GET /run/{run}/review", s.showRunReview)
-	mux.HandleFunc("GET /run/{run}/candidates/{batch}", s.showCandidates)
-	mux.HandleFunc("GET /run/{run}/log", s.showRecord)
-	mux.HandleFunc("GET /live/run/{run}/log", s.liveRecord)
-	mux.HandleFunc("GET /run/{run}/search", s.showSearch)
-	mux.HandleFunc("GET /run/{run}/report", s.showReport)
-	mux.HandleFunc("GET /run/{run}/trace", s.showTrace)
+	mux.HandleFunc("GET /run/{run}/{$}", s.ofRun(s.showRun))
+	mux.HandleFunc("GET /live/run/{run}", s.ofRun(s.liveRun))
+	mux.HandleFunc("GET /run/{run}/batch/{batch}", s.ofRun(s.showBatch))
+	mux.HandleFunc("GET /live/run/{run}/batch/{batch}", s.ofRun(s.liveBatch))
+	mux.HandleFunc("GET /run/{run}/batch/{batch}/review", s.ofRun(s.showBatchReview))
+	mux.HandleFunc("GET /run/{run}/review", s.ofRun(s.showRunReview))
+	mux.HandleFunc("GET /run/{run}/candidates/{batch}", s.ofRun(s.showCandidates))
+	mux.HandleFunc("GET /run/{run}/log", s.ofRun(s.showRecord))
+	mux.HandleFunc("GET /live/run/{run}/log", s.ofRun(s.liveRecord))
+	mux.HandleFunc("GET /run/{run}/search", s.ofRun(s.showSearch))
+	mux.HandleFunc("GET /run/{run}/report", s.ofRun(s.showReport))
+	mux.HandleFunc("GET /run/{run}/trace", s.ofRun(s.showTrace))
 	mux.HandleFunc("GET /waiting", s.showWaiting)
 	mux.HandleFunc("GET /live/waiting", s.liveWaiting)
 	mux.HandleFunc("GET /learning", s.showLearning)
-	mux.HandleFunc("GET /run/{run}/do/{act}", s.showConfirmation)
+	mux.HandleFunc("GET /run/{run}/do/{act}", s.ofRun(s.showConfirmation))
 	mux.HandleFunc("POST /act/{act}", s.act)
-	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		s.refuse(w, r, http.StatusNotFound, "Not there", "This page does not exist.")
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		web.Refuse(w, http.StatusNotFound, "Not there", "This page does not exist.")
 	})
 	return mux, nil
+}
+
+// ofRun returns the handler of a page about one run. An error of show, which then has written nothing, means that
+// there is no such page.
+func (s *site) ofRun(show func(w http.ResponseWriter, r *http.Request, run string) error) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		run, err := s.hub.find(r.Context(), r.PathValue("run"))
+		if err == nil {
+			err = show(w, r, run)
+		}
+		if err != nil {
+			missing(w, err)
+		}
+	}
 }
 
 // sheet holds the data that all pages share.
@@ -160,7 +174,7 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, name string, sh shee
 	sh.Done = doneText(r.URL.Query().Get("done"))
 	needs, err := s.needsPart(r.Context())
 	if err != nil {
-		s.refuse(w, r, http.StatusInternalServerError, "The page could not be rendered", err.Error())
+		web.Refuse(w, http.StatusInternalServerError, "The page could not be rendered", err.Error())
 		return
 	}
 	sh.Version, sh.Parts = web.Version(append(slices.Clip(parts), needs)), map[string]template.HTML{}
@@ -175,20 +189,16 @@ func (s *site) show(w http.ResponseWriter, r *http.Request, name string, sh shee
 	sh.Needs = template.HTML(needs.HTML)
 	html, err := s.part(name, sh)
 	if err != nil {
-		s.refuse(w, r, http.StatusInternalServerError, "The page could not be rendered", err.Error())
+		web.Refuse(w, http.StatusInternalServerError, "The page could not be rendered", err.Error())
 		return
 	}
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	fmt.Fprint(w, html)
 }
 
-func (s *site) refuse(w http.ResponseWriter, _ *http.Request, status int, title, text string) {
-	web.Refuse(w, status, title, text)
-}
-
 // missing answers a request for something that does not exist.
-func (s *site) missing(w http.ResponseWriter, r *http.Request, err error) {
-	s.refuse(w, r, http.StatusNotFound, "Not there", err.Error())
+func missing(w http.ResponseWriter, err error) {
+	web.Refuse(w, http.StatusNotFound, "Not there", err.Error())
 }
 
 // live returns the address of a page's event stream: its own address below /live, with its query.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -81,33 +82,23 @@ func (s *site) recordOf(ctx context.Context, run string) (v recordView, err erro
 	return v, err
 }
 
-func (s *site) showRecord(w http.ResponseWriter, r *http.Request) {
-	var v recordView
-	var parts []web.Part
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
-	if err == nil {
-		v, err = s.recordOf(r.Context(), run)
+func (s *site) showRecord(w http.ResponseWriter, r *http.Request, run string) error {
+	v, err := s.recordOf(r.Context(), run)
+	if err != nil {
+		return err
 	}
 	t := tail{printer: report.Printer{Zone: s.Zone}}
+	if err := t.read(r.Context(), s, run); err != nil {
+		return err
+	}
+	parts, err := s.recordParts(&t, v)
 	if err == nil {
-		err = t.read(r.Context(), s, run)
+		s.show(w, r, "record", sheet{Title: "Log of " + v.RunTitle, Section: "runs", Live: live(r), View: v}, parts)
 	}
-	if err == nil {
-		parts, err = s.recordParts(&t, v)
-	}
-	if err != nil {
-		s.missing(w, r, err)
-		return
-	}
-	s.show(w, r, "record", sheet{Title: "Log of " + v.RunTitle, Section: "runs", Live: live(r), View: v}, parts)
+	return err
 }
 
-func (s *site) liveRecord(w http.ResponseWriter, r *http.Request) {
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
-	if err != nil {
-		s.missing(w, r, err)
-		return
-	}
+func (s *site) liveRecord(w http.ResponseWriter, r *http.Request, run string) error {
 	t := tail{printer: report.Printer{Zone: s.Zone}}
 	s.stream(w, r, func(ctx context.Context, last string) (look web.Look, err error) {
 		before := len(t.lines) + t.left
@@ -127,6 +118,7 @@ func (s *site) liveRecord(w http.ResponseWriter, r *http.Request) {
 		look.Parts, err = s.recordParts(&t, v)
 		return look, err
 	})
+	return nil
 }
 
 // loudest returns the last important line; "" for none.
@@ -152,42 +144,31 @@ func (s *site) document(w http.ResponseWriter, html []byte) {
 }
 
 // showReport serves the present report of a run.
-func (s *site) showReport(w http.ResponseWriter, r *http.Request) {
-	var b bytes.Buffer
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
-	if err == nil {
-		err = s.report(r.Context(), &b, run)
-	}
-	if err != nil {
-		s.missing(w, r, err)
-		return
-	}
-	s.document(w, b.Bytes())
-}
-
-func (s *site) report(ctx context.Context, b *bytes.Buffer, run string) error {
-	past, err := report.PastOf(local.Events(ctx, s.hub.journal, run, 0))
+func (s *site) showReport(w http.ResponseWriter, r *http.Request, run string) error {
+	past, err := report.PastOf(local.Events(r.Context(), s.hub.journal, run, 0))
 	if err != nil {
 		return err
 	}
-	return s.hub.with(ctx, run, func(w *watch) error {
-		sum := w.printer.Standing().Summary
+	var b bytes.Buffer
+	err = s.hub.with(r.Context(), run, func(at *watch) error {
+		sum := at.printer.Standing().Summary
 		s.hub.standing(&sum)
-		return report.WriteHTML(b, sum, past)
+		return report.WriteHTML(&b, sum, past)
 	})
+	if err == nil {
+		s.document(w, b.Bytes())
+	}
+	return err
 }
 
 // showTrace serves the trace of a run.
-func (s *site) showTrace(w http.ResponseWriter, r *http.Request) {
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
-	if err != nil || s.Trace == nil {
-		s.missing(w, r, cmp.Or(err, fmt.Errorf("the run has no trace")))
-		return
+func (s *site) showTrace(w http.ResponseWriter, r *http.Request, run string) error {
+	if s.Trace == nil {
+		return errors.New("the run has no trace")
 	}
 	html, err := s.Trace(r.Context(), run)
-	if err != nil {
-		s.missing(w, r, err)
-		return
+	if err == nil {
+		s.document(w, []byte(html))
 	}
-	s.document(w, []byte(html))
+	return err
 }

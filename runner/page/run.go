@@ -169,29 +169,20 @@ func (s *site) runParts(w *watch, q url.Values) (runView, []web.Part, error) {
 	return v, k.parts, k.err
 }
 
-func (s *site) showRun(w http.ResponseWriter, r *http.Request) {
+func (s *site) showRun(w http.ResponseWriter, r *http.Request, run string) error {
 	var v runView
 	var parts []web.Part
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
+	err := s.hub.with(r.Context(), run, func(at *watch) (err error) {
+		v, parts, err = s.runParts(at, r.URL.Query())
+		return err
+	})
 	if err == nil {
-		err = s.hub.with(r.Context(), run, func(at *watch) (err error) {
-			v, parts, err = s.runParts(at, r.URL.Query())
-			return err
-		})
+		s.show(w, r, "run", sheet{Title: v.Title, Section: "runs", Live: live(r), View: v}, parts)
 	}
-	if err != nil {
-		s.missing(w, r, err)
-		return
-	}
-	s.show(w, r, "run", sheet{Title: v.Title, Section: "runs", Live: live(r), View: v}, parts)
+	return err
 }
 
-func (s *site) liveRun(w http.ResponseWriter, r *http.Request) {
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
-	if err != nil {
-		s.missing(w, r, err)
-		return
-	}
+func (s *site) liveRun(w http.ResponseWriter, r *http.Request, run string) error {
 	next := -1
 	s.stream(w, r, func(ctx context.Context, last string) (look web.Look, err error) {
 		err = s.hub.with(ctx, run, func(at *watch) error {
@@ -205,6 +196,7 @@ func (s *site) liveRun(w http.ResponseWriter, r *http.Request) {
 		})
 		return look, err
 	})
+	return nil
 }
 
 // said returns the last important line since an event.

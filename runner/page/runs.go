@@ -39,7 +39,7 @@ func (s *site) runsParts(ctx context.Context) (runsView, []web.Part, error) {
 func (s *site) showRuns(w http.ResponseWriter, r *http.Request) {
 	v, parts, err := s.runsParts(r.Context())
 	if err != nil {
-		s.refuse(w, r, http.StatusInternalServerError, "The runs could not be read", err.Error())
+		web.Refuse(w, http.StatusInternalServerError, "The runs could not be read", err.Error())
 		return
 	}
 	s.show(w, r, "runs", sheet{Title: "Runs", Section: "runs", Live: live(r), View: v}, parts)

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -103,22 +102,12 @@ var errRewritten = errors.New("the log was rewritten")
 
 // read parses the new part of the log.
 func (k *talk) read(dir, name string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	f, err := root.Open(name)
+	f, info, err := openLog(dir, name)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	info, err := f.Stat()
 	switch {
-	case err != nil:
-		return err
-	case !info.Mode().IsRegular():
-		return fmt.Errorf("%s is not a file", name)
 	case info.Size() < k.at:
 		return errRewritten
 	case k.at == 0 && info.Size() > talkRead:

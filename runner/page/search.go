@@ -76,32 +76,28 @@ func (b batchesOf) place(key string, attempt, candidate string) (where, href str
 	return where, batchHref(key) + "?" + q.Encode()
 }
 
-func (s *site) showSearch(w http.ResponseWriter, r *http.Request) {
+func (s *site) showSearch(w http.ResponseWriter, r *http.Request, run string) error {
 	v := searchView{Query: strings.TrimSpace(r.URL.Query().Get("q"))}
 	names := batchesOf{}
 	var journal *store.Journal
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
-	if err == nil {
-		err = s.hub.with(r.Context(), run, func(w *watch) error {
-			sum := w.printer.Standing().Summary
-			v.Run, v.RunTitle, journal = run, cmp.Or(sum.Title, sum.Plan, run), s.hub.journal
-			for _, b := range sum.Batches {
-				names[b.Key] = b.Number
-			}
-			return nil
-		})
-	}
+	err := s.hub.with(r.Context(), run, func(w *watch) error {
+		sum := w.printer.Standing().Summary
+		v.Run, v.RunTitle, journal = run, cmp.Or(sum.Title, sum.Plan, run), s.hub.journal
+		for _, b := range sum.Batches {
+			names[b.Key] = b.Number
+		}
+		return nil
+	})
 	if err == nil && v.Query != "" {
 		want := strings.ToLower(v.Query)
 		if err = v.findings(r.Context(), journal, run, names, want); err == nil {
 			err = v.logs(r.Context(), s.Layout, run, names, want)
 		}
 	}
-	if err != nil {
-		s.missing(w, r, err)
-		return
+	if err == nil {
+		s.show(w, r, "search", sheet{Title: "Search in " + v.RunTitle, Section: "runs", View: v}, nil)
 	}
-	s.show(w, r, "search", sheet{Title: "Search in " + v.RunTitle, Section: "runs", View: v}, nil)
+	return err
 }
 
 // findings searches the findings of gates and reviews. The same finding of a batch is listed once.

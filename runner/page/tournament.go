@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -34,37 +33,24 @@ type term struct {
 // termCell holds the points of a candidate for a term, and the measured figure.
 type termCell struct{ Points, Measured string }
 
-func (s *site) showCandidates(w http.ResponseWriter, r *http.Request) {
-	var v tournamentView
+func (s *site) showCandidates(w http.ResponseWriter, r *http.Request, run string) error {
 	ctx, key := r.Context(), r.PathValue("batch")
-	run, err := s.hub.find(ctx, r.PathValue("run"))
-	if err == nil {
-		err = s.tournament(ctx, &v, run, key, r.URL.Query().Get("a"))
-	}
+	f, b, err := s.frame(ctx, run, key)
 	if err != nil {
-		s.missing(w, r, err)
-		return
+		return err
 	}
+	tries, _, err := s.tries(ctx, f)
+	if err != nil {
+		return err
+	}
+	v := tournamentView{Run: run, RunTitle: b.RunTitle, Key: key, Number: b.Number, Title: b.Title,
+		BatchHref: "../" + batchHref(key), Verdict: f.sum.Sampling}
+	v.of(tries, r.URL.Query().Get("a"))
 	for i := range v.Candidates {
 		v.Candidates[i].Diff = s.diffOf(ctx, &v.Candidates[i].try)
 	}
 	s.show(w, r, "candidates", sheet{Title: "Candidates of batch " + v.Number + ": " + v.Title, Section: "runs", View: v},
 		nil)
-}
-
-// tournament fills in the tournament of a batch.
-func (s *site) tournament(ctx context.Context, v *tournamentView, run, key, attempt string) error {
-	f, b, err := s.frame(ctx, run, key)
-	if err != nil {
-		return err
-	}
-	*v = tournamentView{Run: run, RunTitle: b.RunTitle, Key: key, Number: b.Number, Title: b.Title, BatchHref: "../" +
-		batchHref(key), Verdict: f.sum.Sampling}
-	tries, _, err := s.tries(ctx, f)
-	if err != nil {
-		return err
-	}
-	v.of(tries, attempt)
 	return nil
 }
 

@@ -231,21 +231,14 @@ func toneOfVerdict(verdict string) string {
 }
 
 // showBatchReview serves the stored review of an attempt.
-func (s *site) showBatchReview(w http.ResponseWriter, r *http.Request) {
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
-	if err != nil {
-		s.missing(w, r, err)
-		return
-	}
+func (s *site) showBatchReview(w http.ResponseWriter, r *http.Request, run string) error {
 	f, _, err := s.frame(r.Context(), run, r.PathValue("batch"))
 	if err != nil {
-		s.missing(w, r, err)
-		return
+		return err
 	}
 	tries, _, err := s.tries(r.Context(), f)
 	if err != nil {
-		s.missing(w, r, err)
-		return
+		return err
 	}
 	q := r.URL.Query()
 	for _, t := range tries {
@@ -254,47 +247,44 @@ func (s *site) showBatchReview(w http.ResponseWriter, r *http.Request) {
 		}
 		for _, x := range slices.Backward(t.reviews) {
 			if x.info != nil && (x.kind == runner.Fidelity) == (q.Get("of") == "fidelity") {
-				s.kept(w, r, x.info.File)
-				return
+				return s.kept(w, x.info.File)
 			}
 		}
 	}
-	s.refuse(w, r, http.StatusNotFound, "Not there", "This attempt was not reviewed.")
+	web.Refuse(w, http.StatusNotFound, "Not there", "This attempt was not reviewed.")
+	return nil
 }
 
 // showRunReview serves the stored final review of a run.
-func (s *site) showRunReview(w http.ResponseWriter, r *http.Request) {
+func (s *site) showRunReview(w http.ResponseWriter, r *http.Request, run string) error {
 	var info *runner.ReviewInfo
-	run, err := s.hub.find(r.Context(), r.PathValue("run"))
-	if err == nil {
-		err = s.hub.with(r.Context(), run, func(at *watch) error {
-			info = at.printer.Standing().Summary.Review
-			return nil
-		})
-	}
+	err := s.hub.with(r.Context(), run, func(at *watch) error {
+		info = at.printer.Standing().Summary.Review
+		return nil
+	})
 	switch {
 	case err != nil:
-		s.missing(w, r, err)
+		return err
 	case info == nil:
-		s.refuse(w, r, http.StatusNotFound, "Not there", "The run has had no final review.")
-	default:
-		s.kept(w, r, info.File)
+		web.Refuse(w, http.StatusNotFound, "Not there", "The run has had no final review.")
+		return nil
 	}
+	return s.kept(w, info.File)
 }
 
 // kept serves a file below .runplan as text.
-func (s *site) kept(w http.ResponseWriter, r *http.Request, name string) {
+func (s *site) kept(w http.ResponseWriter, name string) error {
 	text, cut, err := s.hub.readAll(name, maxReview)
 	switch {
 	case err != nil:
-		s.missing(w, r, err)
+		return err
 	case text == "":
-		s.refuse(w, r, http.StatusNotFound, "Not there", "The file .runplan/"+name+" no longer exists.")
-	default:
-		if cut {
-			text += "\n[…] the rest is in .runplan/" + name + "\n"
-		}
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		fmt.Fprint(w, web.Visible(text))
+		web.Refuse(w, http.StatusNotFound, "Not there", "The file .runplan/"+name+" no longer exists.")
+		return nil
+	case cut:
+		text += "\n[…] the rest is in .runplan/" + name + "\n"
 	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	fmt.Fprint(w, web.Visible(text))
+	return nil
 }

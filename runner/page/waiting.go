@@ -166,7 +166,7 @@ func (s *site) waitingParts(ctx context.Context) (waitingView, []web.Part, error
 func (s *site) showWaiting(w http.ResponseWriter, r *http.Request) {
 	v, parts, err := s.waitingParts(r.Context())
 	if err != nil {
-		s.refuse(w, r, http.StatusInternalServerError, "What waits could not be read", err.Error())
+		web.Refuse(w, http.StatusInternalServerError, "What waits could not be read", err.Error())
 		return
 	}
 	s.show(w, r, "waiting", sheet{Title: "Needs you", Section: "waiting", Live: live(r), View: v}, parts)
@@ -200,7 +200,7 @@ func (s *site) act(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("act")
 	do, ok := s.Acts[name]
 	if !ok {
-		s.refuse(w, r, http.StatusNotFound, "Not found", "There is no action with this name.")
+		web.Refuse(w, http.StatusNotFound, "Not found", "There is no action with this name.")
 		return
 	}
 	if isRunAct(name) {
@@ -211,7 +211,7 @@ func (s *site) act(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		v, parts, perr := s.waitingParts(r.Context())
 		if perr != nil {
-			s.refuse(w, r, http.StatusUnprocessableEntity, "Nothing was changed", err.Error())
+			web.Refuse(w, http.StatusUnprocessableEntity, "Nothing was changed", err.Error())
 			return
 		}
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
