@@ -20,7 +20,6 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
-	"sort"
 	"strconv"
 	"strings"
 
@@ -120,8 +119,7 @@ func checkDurations(file string, set map[string]any) error {
 	if len(bad) == 0 {
 		return nil
 	}
-	sort.Strings(bad)
-	return errors.New(bad[0])
+	return errors.New(slices.Min(bad))
 }
 
 // keysIn returns the dotted keys that a file sets, with their values. A table without keys counts.
@@ -232,9 +230,7 @@ func flatten(v reflect.Value, prefix string) map[string]reflect.Value {
 		f, tag := v.Field(i), v.Type().Field(i).Tag.Get("toml")
 		switch f.Kind() {
 		case reflect.Struct:
-			for k, sub := range flatten(f, prefix+tag+".") {
-				out[k] = sub
-			}
+			maps.Copy(out, flatten(f, prefix+tag+"."))
 		case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
 			out[prefix+tag] = f
 		}
@@ -242,37 +238,57 @@ func flatten(v reflect.Value, prefix string) map[string]reflect.Value {
 	return out
 }
 
-func (l *Loaded) validate() error {
-	var errs []error
-	oneOf := func(key, v string, of ...string) {
-		if !slices.Contains(of, v) {
-			errs = append(errs, fmt.Errorf("%s: %s is %q; use %s or %s", l.where(key), key, v,
-				strings.Join(of[:len(of)-1], ", "), of[len(of)-1]))
-		}
+// checks collects what is wrong with the settings.
+type checks struct {
+	*Loaded
+	errs []error
+}
+
+// at adds an error, after the place of a key.
+func (l *checks) at(key, format string, args ...any) {
+	l.errs = append(l.errs, fmt.Errorf("%s: "+format, append([]any{l.where(key)}, args...)...))
+}
+
+// say adds an error, after the place and the name of a key.
+func (l *checks) say(key, format string, args ...any) {
+	l.at(key, "%s "+format, append([]any{key}, args...)...)
+}
+
+func (l *checks) oneOf(key, v string, of ...string) {
+	if !slices.Contains(of, v) {
+		l.say(key, "is %q; use %s or %s", v, strings.Join(of[:len(of)-1], ", "), of[len(of)-1])
 	}
+}
+
+func (l *Loaded) validate() error {
+	c := &checks{Loaded: l}
+	c.checkSettings()
+	return errors.Join(c.errs...)
+}
+
+func (l *checks) checkSettings() {
 	between := func(key string, v, least, most float64) {
 		if v < least || v > most {
-			errs = append(errs, fmt.Errorf("%s: %s is %v; it must be %v to %s", l.where(key), key, v, least,
-				strconv.FormatFloat(most, 'f', -1, 64)))
+			l.say(key, "is %v; it must be %v to %s", v, least, strconv.FormatFloat(most, 'f', -1, 64))
 		}
 	}
 	atLeast := func(key string, v, least float64, why string) {
 		if v < least {
-			errs = append(errs, fmt.Errorf("%s: %s is %v; %s", l.where(key), key, v, why))
+			l.say(key, "is %v; %s", v, why)
 		}
 	}
-	oneOf("run.land", l.Run.Land, "branch", "ff", "pr")
-	oneOf("run.unknown_cost", l.Run.UnknownCost, "stop", "allow")
-	oneOf("run.on_limit", l.Run.OnLimit, OnLimits()...)
-	l.checkFallback(func(err error) { errs = append(errs, err) })
+	l.oneOf("run.land", l.Run.Land, "branch", "ff", "pr")
+	l.oneOf("run.unknown_cost", l.Run.UnknownCost, "stop", "allow")
+	l.oneOf("run.on_limit", l.Run.OnLimit, OnLimits()...)
+	l.checkFallback()
 	atLeast("run.max_attempts", float64(l.Run.MaxAttempts), 1, "it must be at least 1")
 	atLeast("run.min_free_mb", float64(l.Run.MinFreeMB), 0, "0 has no effect")
 	atLeast("run.max_cost_usd", l.Run.MaxCostUSD, 0, "0 is no limit")
-	oneOf("gates.tests.changed", l.Gates.Tests.Changed, "warn", "approve", "fail")
+	l.oneOf("gates.tests.changed", l.Gates.Tests.Changed, "warn", "approve", "fail")
 	between("sampling.hold_out", float64(l.Sampling.HoldOut), 0, 100)
 	between("gates.mutants.bar", float64(l.Gates.Mutants.Bar), 0, 100)
-	oneOf("gates.plan.severity", l.Gates.Plan.Severity, "error", "warning", "off")
-	oneOf("routing.mode", l.Routing.Mode, "auto", "headless", "team")
+	l.oneOf("gates.plan.severity", l.Gates.Plan.Severity, "error", "warning", "off")
+	l.oneOf("routing.mode", l.Routing.Mode, "auto", "headless", "team")
 	between("routing.parallel_score_threshold", float64(l.Routing.ParallelScoreThreshold), 0, 100)
 	between("routing.speculate_max_overlap", float64(l.Routing.SpeculateMaxOverlap), 0, 100)
 	between("routing.worker_mem_threshold_gb", l.Routing.WorkerMemThresholdGB, 0.1, 1024)
@@ -282,7 +298,7 @@ func (l *Loaded) validate() error {
 	}
 	between("context.similarity", l.Context.Similarity, 0, 1)
 	if why := l.Context.badFile(); why != "" {
-		errs = append(errs, fmt.Errorf("%s: context.file is %q; %s", l.where("context.file"), l.Context.File, why))
+		l.say("context.file", "is %q; %s", l.Context.File, why)
 	}
 	between("sampling.sample_max_count", float64(l.Sampling.MaxCount), 1, 16)
 	between("sampling.sample_count", float64(l.Sampling.Count), 1, float64(l.Sampling.MaxCount))
@@ -292,45 +308,42 @@ func (l *Loaded) validate() error {
 	between("stages.files", float64(l.Stages.Files), 1, 1000)
 	between("stages.symbols", float64(l.Stages.Symbols), 1, 1000)
 	between("gates.flaky_reruns", float64(l.Gates.FlakyReruns), 0, 10)
+	between("critique.max_calls", float64(l.Critique.MaxCalls), 1, 1000)
+	between("critique.queue", float64(l.Critique.Queue), 1, 1000)
 	for _, name := range slices.Sorted(maps.Keys(l.Agents)) {
-		l.checkAgent(name, func(err error) { errs = append(errs, err) })
-		l.checkSandbox(name, func(err error) { errs = append(errs, err) })
+		l.checkAgent(name)
+		l.checkSandbox(name)
 		for _, tier := range slices.Sorted(maps.Keys(l.Agents[name].Models)) {
 			if strings.HasPrefix(strings.TrimSpace(l.Agents[name].Models[tier]), "-") {
-				key := "agents." + name + ".models." + tier
-				errs = append(errs, fmt.Errorf(
-					"%s: %s is %q; a model cannot begin with -: it would be an option of the agent's program", l.where(key), key,
-					l.Agents[name].Models[tier]))
+				l.say("agents."+name+".models."+tier,
+					"is %q; a model cannot begin with -: it would be an option of the agent's program",
+					l.Agents[name].Models[tier])
 			}
 			if !slices.Contains([]string{"small", "medium", "large"}, tier) {
-				errs = append(errs, fmt.Errorf("%s: agents.%s.models has the unknown tier %q; tiers are small, medium and large",
-					l.where("agents."+name), name, tier))
+				l.at("agents."+name, "agents.%s.models has the unknown tier %q; tiers are small, medium and large", name, tier)
 			}
 		}
 	}
-	l.checkNotify(func(err error) { errs = append(errs, err) })
-	l.checkModels(func(err error) { errs = append(errs, err) })
-	l.checkReview(func(err error) { errs = append(errs, err) })
-	l.checkCritique(func(err error) { errs = append(errs, err) })
-	l.checkTraining(func(err error) { errs = append(errs, err) })
+	l.checkNotify()
+	l.checkModels()
+	l.checkReview()
+	l.checkCritique()
+	l.checkTraining()
 	for i, g := range l.Gates.Plugin {
 		if g.Name == "" || g.Path == "" && len(g.Command) == 0 {
-			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.plugin]] needs a name, and a path or a command",
-				l.where("gates.plugin"), i+1))
+			l.at("gates.plugin", "gate %d under [[gates.plugin]] needs a name, and a path or a command", i+1)
 		}
 	}
 	seen := map[string]bool{}
 	for i, g := range l.Gates.Command {
 		if g.Name == "" || g.Run == "" {
-			errs = append(errs, fmt.Errorf("%s: gate %d under [[gates.command]] needs both name and run",
-				l.where("gates.command"), i+1))
+			l.at("gates.command", "gate %d under [[gates.command]] needs both name and run", i+1)
 		}
 		if seen[g.Name] {
-			errs = append(errs, fmt.Errorf("%s: two gates have the name %q", l.where("gates.command"), g.Name))
+			l.at("gates.command", "two gates have the name %q", g.Name)
 		}
 		seen[g.Name] = true
 	}
-	return errors.Join(errs...)
 }
 
 // Presets returns the names that agents.NAME.preset may have.
@@ -342,22 +355,18 @@ func Presets() []string {
 func Permissions() []string { return []string{"workspace", "ask", "full"} }
 
 // checkAgent checks one agent: it needs a command to start, and known values.
-func (l *Loaded) checkAgent(name string, wrong func(error)) {
-	a, source := l.Agents[name], l.where("agents."+name)
+func (l *checks) checkAgent(name string) {
+	a, key := l.Agents[name], "agents."+name
 	switch {
 	case a.Preset != "" && !slices.Contains(Presets(), a.Preset):
-		wrong(fmt.Errorf("%s: agents.%s.preset is %q; use one of %s", source, name, a.Preset,
-			strings.Join(Presets(), ", ")))
+		l.at(key, "%s.preset is %q; use one of %s", key, a.Preset, strings.Join(Presets(), ", "))
 	case a.Preset == "" && len(a.Command) == 0:
-		wrong(
-			fmt.Errorf(
-				"%s: agents.%s has no command; write command = [\"program\", \"argument\"], or preset = \"claude\" or another "+
-					"supported CLI", source, name))
+		l.say(key, "has no command; write command = [\"program\", \"argument\"], or preset = \"claude\" or another "+
+			"supported CLI")
 	case a.Permission != "" && !slices.Contains(Permissions(), a.Permission):
-		wrong(fmt.Errorf("%s: agents.%s.permission is %q; use workspace, ask or full", source, name, a.Permission))
+		l.at(key, "%s.permission is %q; use workspace, ask or full", key, a.Permission)
 	case a.Permission != "" && a.Preset == "":
-		wrong(fmt.Errorf("%s: agents.%s.permission needs a preset; for a command, set permissions in its arguments", source,
-			name))
+		l.at(key, "%s.permission needs a preset; for a command, set permissions in its arguments", key)
 	}
 }
 
@@ -461,31 +470,39 @@ func (l *Loaded) Values() []Value {
 			slices.DeleteFunc(append(slices.Clone(g.Command), g.Path), func(s string) bool { return s == "" }))
 		out[len(out)-1].Source = l.Source("gates.plugin")
 	}
-	sort.Slice(out, func(i, k int) bool { return out[i].Key < out[k].Key })
+	slices.SortStableFunc(out, func(a, b Value) int { return strings.Compare(a.Key, b.Key) })
 	return out
 }
 
 // Keys lists all keys that a file may set, with * for a user-chosen name.
 func Keys() []string {
 	var out []string
-	var walk func(t reflect.Type, prefix string)
-	walk = func(t reflect.Type, prefix string) {
-		for i := range t.NumField() {
-			f := t.Field(i)
-			key := prefix + f.Tag.Get("toml")
-			out = append(out, key)
-			switch e := f.Type; {
-			case e.Kind() == reflect.Struct:
-				walk(e, key+".")
-			case e.Kind() == reflect.Map && e.Elem().Kind() == reflect.Struct:
-				walk(e.Elem(), key+".*.")
-			case e.Kind() == reflect.Slice && e.Elem().Kind() == reflect.Struct:
-				walk(e.Elem(), key+".")
+	eachKey(reflect.TypeFor[Config](), "", func(key string, _ reflect.StructField, _ bool) {
+		out = append(out, strings.NewReplacer("[", "", "] ", ".", "NAME", "*").Replace(key))
+	})
+	return out
+}
+
+// eachKey calls f for each key of a table and its tables. NAME in a key stands for a name of the user's choice; [KEY]
+// stands for each table of a list. tables reports that the value only holds further keys.
+func eachKey(t reflect.Type, prefix string, f func(key string, field reflect.StructField, tables bool)) {
+	for i := range t.NumField() {
+		field := t.Field(i)
+		key, e := prefix+field.Tag.Get("toml"), field.Type
+		switch {
+		case e.Kind() == reflect.Struct:
+			f(key, field, true)
+			eachKey(e, key+".", f)
+		case e.Kind() == reflect.Map && e.Elem().Kind() == reflect.Struct:
+			f(key, field, true)
+			eachKey(e.Elem(), key+".NAME.", f)
+		default:
+			f(key, field, false)
+			if e.Kind() == reflect.Slice && e.Elem().Kind() == reflect.Struct {
+				eachKey(e.Elem(), "["+key+"] ", f)
 			}
 		}
 	}
-	walk(reflect.TypeFor[Config](), "")
-	return out
 }
 
 // UserFile returns the path of the user's settings: in $RUNPLAN_HOME, else in the system's folder for configuration.
@@ -511,25 +528,10 @@ type Key struct {
 // Describe lists all settings in the order of the file.
 func Describe() []Key {
 	var out []Key
-	var walk func(t reflect.Type, prefix string)
-	walk = func(t reflect.Type, prefix string) {
-		for i := range t.NumField() {
-			f := t.Field(i)
-			key := prefix + f.Tag.Get("toml")
-			switch e := f.Type; {
-			case e.Kind() == reflect.Struct:
-				walk(e, key+".")
-				continue
-			case e.Kind() == reflect.Map && e.Elem().Kind() == reflect.Struct:
-				walk(e.Elem(), key+".NAME.")
-				continue
-			}
+	eachKey(reflect.TypeFor[Config](), "", func(key string, f reflect.StructField, tables bool) {
+		if !tables {
 			out = append(out, Key{key, f.Tag.Get("doc"), f.Type.Kind() == reflect.Map})
-			if e := f.Type; e.Kind() == reflect.Slice && e.Elem().Kind() == reflect.Struct {
-				walk(e.Elem(), "["+key+"] ")
-			}
 		}
-	}
-	walk(reflect.TypeFor[Config](), "")
+	})
 	return out
 }

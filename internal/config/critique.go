@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -22,24 +21,15 @@ func defaultCritique() Critique {
 	return Critique{MaxCalls: 30, Queue: 16, Wait: Duration(time.Minute)}
 }
 
-// checkCritique checks [critique].
-func (l *Loaded) checkCritique(wrong func(error)) {
+// checkCritique checks the reviewer of [critique].
+func (l *checks) checkCritique() {
 	c := l.Critique
-	for _, f := range []struct {
-		key string
-		v   int
-	}{{"max_calls", c.MaxCalls}, {"queue", c.Queue}} {
-		if f.v < 1 || f.v > 1000 {
-			wrong(fmt.Errorf("%s: critique.%s is %d; it must be 1 to 1000", l.where("critique."+f.key), f.key, f.v))
-		}
-	}
 	if _, ok := l.Review.Reviewers[c.Reviewer]; c.Enabled && c.Reviewer != "" && !ok {
 		names := slices.Sorted(maps.Keys(l.Review.Reviewers))
 		known := "there are none"
 		if len(names) > 0 {
 			known = "there are " + strings.Join(names, ", ")
 		}
-		wrong(fmt.Errorf("%s: critique.reviewer is %q, but review.reviewers has no such name; %s",
-			l.where("critique.reviewer"), c.Reviewer, known))
+		l.say("critique.reviewer", "is %q, but review.reviewers has no such name; %s", c.Reviewer, known)
 	}
 }

@@ -2,7 +2,6 @@ package config
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -25,21 +24,19 @@ var ErrNoFallback = errors.New(
 	"run.fallback names no agent that can take over; write, for example, fallback = [\"codex\", \"gemini\"] under [run]")
 
 // checkFallback checks the names of the fallback agents. Only the code that starts agents knows which exist.
-func (l *Loaded) checkFallback(wrong func(error)) {
+func (l *checks) checkFallback() {
 	for i, name := range l.Run.Fallback {
 		switch {
 		case name == "" || name == "auto":
-			wrong(fmt.Errorf("%s: run.fallback has %q, which is not the name of an agent", l.where("run.fallback"), name))
+			l.say("run.fallback", "has %q, which is not the name of an agent", name)
 		case name == "script":
-			wrong(
-				fmt.Errorf(
-					"%s: run.fallback has script, which only executes literal plans; name agents that can take over the work of one "+
-						"that met a limit", l.where("run.fallback")))
+			l.say("run.fallback", "has script, which only executes literal plans; name agents that can take over the work "+
+				"of one that met a limit")
 		case slices.Contains(l.Run.Fallback[:i], name):
-			wrong(fmt.Errorf("%s: run.fallback has %q twice", l.where("run.fallback"), name))
+			l.say("run.fallback", "has %q twice", name)
 		}
 	}
 	if over, _ := Fallback(l.Run.OnLimit); over && len(l.Run.Fallback) == 0 {
-		wrong(fmt.Errorf("%s: run.on_limit is %s, but %w", l.where("run.on_limit"), l.Run.OnLimit, ErrNoFallback))
+		l.say("run.on_limit", "is %s, but %w", l.Run.OnLimit, ErrNoFallback)
 	}
 }

@@ -72,11 +72,9 @@ func defaultModels() Models {
 
 // checkModels checks [models], [budget] and [solve]. A missing value is not an error here: another file or a variable
 // may set it, and a command that needs it reports it.
-func (l *Loaded) checkModels(wrong func(error)) {
+func (l *checks) checkModels() {
 	m := l.Models
-	say := func(key, format string, args ...any) {
-		wrong(fmt.Errorf("%s: models.%s "+format, append([]any{l.where("models." + key), key}, args...)...))
-	}
+	say := func(key, format string, args ...any) { l.say("models."+key, format, args...) }
 	switch {
 	case m.Provider != "" && m.Provider != "ollama" && m.Provider != "command":
 		say("provider", "is %q; use ollama or command", m.Provider)
@@ -106,11 +104,11 @@ func (l *Loaded) checkModels(wrong func(error)) {
 			say(key, "names no model; remove the line to use the model of the stage's role")
 		}
 	}
-	l.checkModelFigures(say)
-	l.checkBudget(wrong)
+	l.checkModelFigures()
+	l.checkBudget()
 }
 
-func (l *Loaded) checkModelFigures(say func(key, format string, args ...any)) {
+func (l *checks) checkModelFigures() {
 	m := l.Models
 	for _, f := range []struct {
 		key         string
@@ -126,30 +124,29 @@ func (l *Loaded) checkModelFigures(say func(key, format string, args ...any)) {
 		{"margin", m.Margin, 0, 10},
 	} {
 		if f.v < f.least || f.v > f.most || math.IsNaN(f.v) {
-			say(f.key, "is %v; it is %v to %v", f.v, f.least, f.most)
+			l.say("models."+f.key, "is %v; it is %v to %v", f.v, f.least, f.most)
 		}
 	}
 	if m.Timeout <= 0 {
-		say("timeout", "is 0; a call without a time limit could block a run")
+		l.say("models.timeout", "is 0; a call without a time limit could block a run")
 	}
 }
 
 // checkBudget checks a given budget; the command decides whether one is needed.
-func (l *Loaded) checkBudget(wrong func(error)) {
+func (l *checks) checkBudget() {
 	b := l.Budget
 	switch {
 	case b.ContextWindow == 0 && b.ReservedTokens >= 0: // the command that needs it reports an incomplete one
 	default:
 		if err := (tokens.Budget{Window: b.ContextWindow, Reserved: b.ReservedTokens}).Validate(); err != nil {
-			wrong(fmt.Errorf("%s: budget: %w", l.where("budget"), err))
+			l.at("budget", "budget: %w", err)
 		}
 	}
 	if l.Solve.MaxAttempts < 0 {
-		wrong(fmt.Errorf("%s: solve.max_attempts is %d; it must be at least 1", l.where("solve.max_attempts"),
-			l.Solve.MaxAttempts))
+		l.say("solve.max_attempts", "is %d; it must be at least 1", l.Solve.MaxAttempts)
 	}
 	if n := l.Solve.MaxRefinementLoops; n != nil && *n < 0 {
-		wrong(fmt.Errorf("%s: solve.max_refinement_loops is %d; it must be at least 0", l.where("solve.max_refinement_loops"), *n))
+		l.say("solve.max_refinement_loops", "is %d; it must be at least 0", *n)
 	}
 }
 

@@ -25,21 +25,19 @@ func NotifyEvents() []string {
 
 // checkNotify checks the events and the URL. Everything in the URL but its host may be a secret, so errors do not
 // contain it.
-func (l *Loaded) checkNotify(wrong func(error)) {
+func (l *checks) checkNotify() {
 	for _, name := range l.Notify.Events {
 		if !slices.Contains(NotifyEvents(), name) {
-			wrong(fmt.Errorf("%s: notify.events has the unknown event %q; events are %s", l.where("notify.events"), name,
-				strings.Join(NotifyEvents(), ", ")))
+			l.say("notify.events", "has the unknown event %q; events are %s", name, strings.Join(NotifyEvents(), ", "))
 		}
 	}
 	if l.Notify.Webhook != "" {
 		if err := checkWebhook(l.Notify.Webhook); err != nil {
-			wrong(fmt.Errorf("%s: notify.webhook: %w", l.where("notify.webhook"), err))
+			l.at("notify.webhook", "notify.webhook: %w", err)
 		}
 	}
 	if l.Notify.Timeout <= 0 {
-		wrong(fmt.Errorf("%s: notify.timeout is 0; a message without a time limit could block a run",
-			l.where("notify.timeout")))
+		l.say("notify.timeout", "is 0; a message without a time limit could block a run")
 	}
 }
 

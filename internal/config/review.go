@@ -33,18 +33,13 @@ type Reviewer struct {
 }
 
 // checkReview checks [review].
-func (l *Loaded) checkReview(wrong func(error)) {
-	for _, k := range []struct{ key, value string }{{"review.batches", l.Review.Batches},
-		{"review.final", l.Review.Final}} {
-		if !slices.Contains([]string{"off", "programs", "all"}, k.value) {
-			wrong(fmt.Errorf("%s: %s is %q; use off, programs or all", l.where(k.key), k.key, k.value))
-		}
-	}
+func (l *checks) checkReview() {
+	l.oneOf("review.batches", l.Review.Batches, "off", "programs", "all")
+	l.oneOf("review.final", l.Review.Final, "off", "programs", "all")
 	for _, name := range slices.Sorted(maps.Keys(l.Review.Reviewers)) {
 		r := l.Review.Reviewers[name]
 		say := func(format string, args ...any) {
-			wrong(fmt.Errorf("%s: review.reviewers.%s."+format,
-				append([]any{l.where("review.reviewers." + name), name}, args...)...))
+			l.at("review.reviewers."+name, "review.reviewers.%s."+format, append([]any{name}, args...)...)
 		}
 		switch {
 		case r.Provider != "" && r.Provider != "ollama" && r.Provider != "command":

@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -11,10 +10,10 @@ import (
 func Sandboxes() []string { return []string{"none", "bwrap", "docker", "sandbox-exec", "custom"} }
 
 // checkSandbox checks the sandbox of one agent.
-func (l *Loaded) checkSandbox(name string, wrong func(error)) {
-	a, source := l.Agents[name], l.where("agents."+name)
+func (l *checks) checkSandbox(name string) {
+	a := l.Agents[name]
 	say := func(format string, args ...any) {
-		wrong(fmt.Errorf("%s: agents.%s."+format, append([]any{source, name}, args...)...))
+		l.at("agents."+name, "agents.%s."+format, append([]any{name}, args...)...)
 	}
 	switch {
 	case a.Sandbox != "" && !slices.Contains(Sandboxes(), a.Sandbox):

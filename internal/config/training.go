@@ -17,22 +17,19 @@ type Training struct {
 func defaultTraining() Training { return Training{Timeout: Duration(24 * time.Hour)} }
 
 // checkTraining checks [training].
-func (l *Loaded) checkTraining(wrong func(error)) {
+func (l *checks) checkTraining() {
 	t := l.Training
 	switch {
 	case len(t.Trainer) > 0 && strings.TrimSpace(t.Trainer[0]) == "":
-		wrong(fmt.Errorf("%s: training.trainer begins with an empty word, but its first word must be the program",
-			l.where("training.trainer")))
+		l.say("training.trainer", "begins with an empty word, but its first word must be the program")
 	case len(t.PassEnv) > 0 && len(t.Trainer) == 0:
-		wrong(fmt.Errorf("%s: training.pass_env is for training.trainer, which is not set", l.where("training.pass_env")))
+		l.say("training.pass_env", "is for training.trainer, which is not set")
 	case t.Timeout <= 0:
-		wrong(fmt.Errorf("%s: training.timeout is 0; set a time limit",
-			l.where("training.timeout")))
+		l.say("training.timeout", "is 0; set a time limit")
 	}
 	for _, c := range t.Canaries {
 		if len(strings.TrimSpace(c)) < 8 {
-			wrong(fmt.Errorf("%s: training.canaries has a text of fewer than 8 characters, which could occur by chance",
-				l.where("training.canaries")))
+			l.say("training.canaries", "has a text of fewer than 8 characters, which could occur by chance")
 			break
 		}
 	}
