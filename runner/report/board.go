@@ -184,13 +184,5 @@ func marks(b runner.BatchSummary) []ui.Mark {
 
 // due returns the numbers of the batches that b still waits for.
 func due(s runner.Summary, b runner.BatchSummary) []string {
-	var out []string
-	for _, need := range b.Needs {
-		for _, x := range s.Batches {
-			if st := runner.Status(x.State); x.Key == need && st != runner.Passed && st != runner.Skipped {
-				out = append(out, ui.Sanitize(x.Number))
-			}
-		}
-	}
-	return out
+	return numbersOf(s, b.Needs, runner.Passed, runner.Skipped)
 }

@@ -27,6 +27,23 @@ type attempt struct {
 	log        string
 }
 
+// name names the attempt, and its candidate in a tournament.
+func (a attempt) name() string {
+	name := fmt.Sprintf("attempt %d", a.number)
+	if a.candidate > 0 {
+		name += " " + candidateName(a.candidate, a.variant)
+	}
+	return name
+}
+
+// by appends the agent, if it is known.
+func (a attempt) by(text string) string {
+	if a.agent == "" {
+		return text
+	}
+	return text + ", " + a.agent
+}
+
 func (a attempt) failed() bool { return a.outcome != runner.OutcomeOK && a.outcome != "" }
 
 // OutsideGate is the gate name of reports on changes outside the workspace.
@@ -64,14 +81,7 @@ func sights(s runner.Summary, past *Past) []sight {
 			if len(a.outside) == 0 || a.failed() {
 				continue
 			}
-			name := fmt.Sprintf("attempt %d", a.number)
-			if a.candidate > 0 {
-				name += " " + candidateName(a.candidate, a.variant)
-			}
-			if a.agent != "" {
-				name += ", " + a.agent
-			}
-			out = append(out, sight{ui.Sanitize(b.Number), ui.Sanitize(b.Title), name, a.outside})
+			out = append(out, sight{ui.Sanitize(b.Number), ui.Sanitize(b.Title), a.by(a.name()), a.outside})
 		}
 	}
 	return out
@@ -110,16 +120,9 @@ func failures(b runner.BatchSummary, list []attempt) []failure {
 			continue
 		}
 		word := strings.ReplaceAll(ui.Sanitize(string(a.outcome)), "_", " ")
-		name := fmt.Sprintf("attempt %d", a.number)
-		if a.candidate > 0 {
-			name += " " + candidateName(a.candidate, a.variant)
-		}
-		head := fmt.Sprintf("%s %s after %s", name, word, ui.Duration(millis(a.durationMS)))
-		if a.agent != "" {
-			head += ", " + a.agent
-		}
 		f := failure{
-			Head: head, Reason: ui.Sanitize(a.reason), Log: ui.Sanitize(a.log), Last: i == len(list)-1,
+			Head:   a.by(fmt.Sprintf("%s %s after %s", a.name(), word, ui.Duration(millis(a.durationMS)))),
+			Reason: ui.Sanitize(a.reason), Log: ui.Sanitize(a.log), Last: i == len(list)-1,
 			Batch: b.Key, Outcome: word,
 		}
 		for _, r := range a.reports {

@@ -48,10 +48,16 @@ func (p *Printer) wentWrong(e runner.Event) string {
 	if e.Reason != "" {
 		s += ": " + e.Reason
 	}
-	if f, ok := firstFinding(e.Reports); ok && !strings.Contains(e.Reason, f.Message) {
-		s += " - " + strings.TrimSpace(place(f)+" "+ui.Sanitize(f.Message))
+	return s + firstWords(e, e.Reason) + lastWords(e)
+}
+
+// firstWords returns the first finding of a failure, unless the text has its message.
+func firstWords(e runner.Event, text string) string {
+	f, ok := firstFinding(e.Reports)
+	if !ok || strings.Contains(text, f.Message) {
+		return ""
 	}
-	return s + lastWords(e)
+	return " - " + strings.TrimSpace(place(f)+" "+ui.Sanitize(f.Message))
 }
 
 // maxLastWords limits the displayed part of an agent's last line.

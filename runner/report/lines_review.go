@@ -131,15 +131,13 @@ func reviews(b *strings.Builder, s runner.Summary) {
 
 // fidelity writes the results of blueprint reviews, with their open questions.
 func fidelity(b *strings.Builder, s runner.Summary) {
-	begun := false
+	head := "\n## Blueprints\n\n"
 	for _, x := range s.Batches {
 		if x.Fidelity == nil {
 			continue
 		}
-		if !begun {
-			b.WriteString("\n## Blueprints\n\n")
-			begun = true
-		}
+		b.WriteString(head)
+		head = ""
 		for _, p := range x.Fidelity.Passes {
 			fmt.Fprintf(b, "- batch %s: %s\n", md(x.Number), md(p))
 		}

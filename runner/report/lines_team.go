@@ -232,10 +232,7 @@ func candidateName(n int, variant string) string {
 // firstReason returns the reason of a failure with the first finding.
 func firstReason(e runner.Event) string {
 	s := cmp.Or(ui.Sanitize(e.Reason), strings.ReplaceAll(string(e.Outcome), "_", " "))
-	if f, ok := firstFinding(e.Reports); ok && !strings.Contains(s, f.Message) {
-		s += " - " + strings.TrimSpace(place(f)+" "+ui.Sanitize(f.Message))
-	}
-	return s + lastWords(e)
+	return s + firstWords(e, s) + lastWords(e)
 }
 
 // below reports whether tier is lower than other.

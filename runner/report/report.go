@@ -176,24 +176,31 @@ func settled(b runner.BatchSummary) bool {
 func (f figures) counts() string {
 	parts := []string{fmt.Sprintf("%d merged", f.Merged), fmt.Sprintf("%d skipped", f.Skipped),
 		fmt.Sprintf("%d failed", f.Failed)}
-	if n := f.ToGo(); n > 0 {
-		parts = append(parts, fmt.Sprintf("%d to go", n))
-	}
-	return strings.Join(parts, ", ")
+	return strings.Join(append(parts, some(count{f.ToGo(), "to go"})...), ", ")
 }
 
 // brief formats the non-zero counts, for places with little room.
 func (f figures) brief() string {
 	parts := []string{fmt.Sprintf("%d merged", f.Merged)}
-	for _, x := range []struct {
-		n    int
-		word string
-	}{{f.Skipped, "skipped"}, {f.Failed, "failed"}, {f.ToGo(), "to go"}} {
-		if x.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
+	parts = append(parts, some(count{f.Skipped, "skipped"}, count{f.Failed, "failed"}, count{f.ToGo(), "to go"})...)
+	return strings.Join(parts, ", ")
+}
+
+// count is a number of things with what they are.
+type count struct {
+	n    int
+	what string
+}
+
+// some formats the counts that are not 0.
+func some(counts ...count) []string {
+	var out []string
+	for _, c := range counts {
+		if c.n > 0 {
+			out = append(out, fmt.Sprintf("%d %s", c.n, c.what))
 		}
 	}
-	return strings.Join(parts, ", ")
+	return out
 }
 
 // costOf formats the cost of one batch.

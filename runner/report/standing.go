@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -154,10 +155,15 @@ func (s Standing) now(b runner.BatchSummary) string {
 
 // unmerged returns the numbers of the batches that are not merged.
 func (s Standing) unmerged(keys []string) []string {
+	return numbersOf(s.Summary, keys, runner.Passed)
+}
+
+// numbersOf returns the numbers of the batches with these keys, without those of the given states.
+func numbersOf(s runner.Summary, keys []string, without ...runner.Status) []string {
 	var out []string
 	for _, k := range keys {
 		for _, b := range s.Batches {
-			if b.Key == k && b.State != string(runner.Passed) {
+			if b.Key == k && !slices.Contains(without, runner.Status(b.State)) {
 				out = append(out, ui.Sanitize(b.Number))
 			}
 		}

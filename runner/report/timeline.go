@@ -156,19 +156,6 @@ func legend(b *strings.Builder, y int) {
 	text("early start")
 }
 
-// numbersOf returns the numbers of batches.
-func numbersOf(s runner.Summary, keys []string) []string {
-	var out []string
-	for _, k := range keys {
-		for _, b := range s.Batches {
-			if b.Key == k {
-				out = append(out, ui.Sanitize(b.Number))
-			}
-		}
-	}
-	return out
-}
-
 // timelineStyle is the CSS of the timeline. Its classes have their own prefix, because CSS in a page applies to
 // the whole page.
 const timelineStyle = `

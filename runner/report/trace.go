@@ -307,11 +307,14 @@ func (t *tracer) problems(r *trace.Report) {
 		t.line("%s", t.st.Tone(ui.Warn, "no task names "+ui.Sanitize(phrase.Few(r.Unnamed, 12))))
 	}
 	for _, u := range r.Unstated {
-		t.line("%s", t.st.Tone(ui.Warn,
-			fmt.Sprintf("%s:%d: task %s names %s, which no document states", ui.Sanitize(r.Plan), u.Line, ui.Sanitize(u.Task),
-				ui.Sanitize(u.ID))))
+		t.line("%s", t.st.Tone(ui.Warn, unstatedWords(r, u)))
 	}
 	t.drift(r.Drift)
+}
+
+// unstatedWords describes a requirement that no document states.
+func unstatedWords(r *trace.Report, u trace.Unstated) string {
+	return ui.Sanitize(fmt.Sprintf("%s:%d: task %s names %s, which no document states", r.Plan, u.Line, u.Task, u.ID))
 }
 
 // Drifts lists the items that were proven with older wording, with both wordings.
@@ -349,17 +352,12 @@ func DriftLine(d trace.Drift) string {
 // wordings returns the lines in which two wordings differ.
 func wordings(d trace.Drift) (was, is []string) {
 	then, now := strings.Split(d.Then, "\n"), strings.Split(d.Now, "\n")
-	switch {
-	case d.Then == "":
+	was, is = without(then, now), without(now, then)
+	if d.Then == "" {
 		was = []string{"(the wording was not stored)"}
-	default:
-		was = without(then, now)
 	}
-	switch {
-	case d.Now == "":
+	if d.Now == "" {
 		is = []string{"(it is no longer stated)"}
-	default:
-		is = without(now, then)
 	}
 	return clean(was), clean(is)
 }
@@ -402,26 +400,17 @@ func undoneWords(r *trace.Report) string {
 	return "the landed changes of the run were reverted by commit " + short(r.Undone) + ", so it proves nothing"
 }
 
+// goneWords describes that the plan was removed after the run.
+const goneWords = "The plan file no longer exists; the plan is shown as it was at the start of the run."
+
 // traceCounts sums a trace up in one line.
 func traceCounts(r *trace.Report) string {
 	c := r.Count()
 	parts := []string{fmt.Sprintf("%d of %s proven", c.Proven, phrase.Count(c.Tasks, "task"))}
-	for _, x := range []struct {
-		n    int
-		word string
-	}{{c.Older, "against older wording"}, {c.Failed, "failed"}, {c.Ticked, "ticked and not proven"}, {c.Open, "open"}} {
-		if x.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", x.n, x.word))
-		}
-	}
-	if len(r.Requirements) > 0 {
-		n := 0
-		for _, q := range r.Requirements {
-			if q.State == trace.Proven {
-				n++
-			}
-		}
-		parts = append(parts, fmt.Sprintf("%d of %s proven", n, phrase.Count(len(r.Requirements), "requirement")))
+	parts = append(parts, some(count{c.Older, "against older wording"}, count{c.Failed, "failed"},
+		count{c.Ticked, "ticked and not proven"}, count{c.Open, "open"})...)
+	if n := len(r.Requirements); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s proven", c.Requirements, phrase.Count(n, "requirement")))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -84,8 +84,7 @@ func traceViewOf(r *trace.Report) traceView {
 		v.About = append(v.About, "as of "+ui.Sanitize(r.On))
 	}
 	if r.PlanGone {
-		v.Problems = append(v.Problems, "The plan file no longer exists; the plan is shown as it was at the start of the "+
-			"run.")
+		v.Problems = append(v.Problems, goneWords)
 	}
 	if r.Undone != "" {
 		v.Problems = append(v.Problems, undoneWords(r))
@@ -109,9 +108,7 @@ func traceViewOf(r *trace.Report) traceView {
 		v.Problems = append(v.Problems, "No task names "+ui.Sanitize(strings.Join(r.Unnamed, ", "))+".")
 	}
 	for _, u := range r.Unstated {
-		v.Problems = append(v.Problems,
-			fmt.Sprintf("%s:%d: task %s names %s, which no document states.", ui.Sanitize(r.Plan), u.Line, ui.Sanitize(u.Task),
-				ui.Sanitize(u.ID)))
+		v.Problems = append(v.Problems, unstatedWords(r, u)+".")
 	}
 	for _, d := range r.Drift {
 		was, is := wordings(d)
@@ -171,13 +168,7 @@ func traceTiles(r *trace.Report) []tile {
 		out = append(out, tile{"failed", fmt.Sprint(c.Failed), "", string(ui.Bad)})
 	}
 	if n := len(r.Requirements); n > 0 {
-		proven := 0
-		for _, q := range r.Requirements {
-			if q.State == trace.Proven {
-				proven++
-			}
-		}
-		t := tile{"requirements proven", fmt.Sprintf("%d of %d", proven, n), "", string(ui.Idle)}
+		t := tile{"requirements proven", fmt.Sprintf("%d of %d", c.Requirements, n), "", string(ui.Idle)}
 		if u := len(r.Unnamed); u > 0 {
 			t.Note = fmt.Sprintf("%d without a task", u)
 		}

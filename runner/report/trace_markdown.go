@@ -14,7 +14,7 @@ func TraceMarkdown(r *trace.Report) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# What run %s proved of %s\n\n%s\n", md(r.Run), md(r.Plan), md(traceCounts(r)))
 	if r.PlanGone {
-		fmt.Fprintf(&b, "\nThe plan file no longer exists; the plan is shown as it was at the start of the run.\n")
+		b.WriteString("\n" + goneWords + "\n")
 	}
 	if r.Undone != "" {
 		fmt.Fprintf(&b, "\n%s\n", md(undoneWords(r)))
@@ -31,7 +31,7 @@ func TraceMarkdown(r *trace.Report) string {
 		tell("no task names " + strings.Join(r.Unnamed, ", "))
 	}
 	for _, u := range r.Unstated {
-		tell(fmt.Sprintf("%s:%d: task %s names %s, which no document states", r.Plan, u.Line, u.Task, u.ID))
+		tell(unstatedWords(r, u))
 	}
 	markdownDrift(&b, r.Drift)
 	return b.String()

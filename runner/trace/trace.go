@@ -152,12 +152,17 @@ type Drift struct {
 	Task   string `json:"task,omitempty"`
 }
 
-// Counts holds the numbers of tasks by state.
-type Counts struct{ Tasks, Proven, Older, Failed, Ticked, Open int }
+// Counts holds the numbers of tasks by state, and that of the proven requirements.
+type Counts struct{ Tasks, Proven, Older, Failed, Ticked, Open, Requirements int }
 
-// Count returns the numbers of tasks by state.
+// Count returns the numbers of tasks by state, and that of the proven requirements.
 func (r *Report) Count() Counts {
 	c := Counts{Tasks: len(r.Tasks)}
+	for _, q := range r.Requirements {
+		if q.State == Proven {
+			c.Requirements++
+		}
+	}
 	for _, t := range r.Tasks {
 		switch t.State {
 		case Proven:
