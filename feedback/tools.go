@@ -56,6 +56,18 @@ func (d *Driver) at(ctx context.Context, id string) (Item, story, error) {
 	return i, s, err
 }
 
+// onRow makes the function of a tool that takes a row.
+func onRow[Out any](do func(context.Context, *Driver, Parts, Item, story) (Out, error)) func(context.Context, *Driver,
+	Parts, byID) (Out, error) {
+	return func(ctx context.Context, d *Driver, p Parts, in byID) (out Out, err error) {
+		i, s, err := d.at(ctx, in.ID)
+		if err != nil {
+			return out, err
+		}
+		return do(ctx, d, p, i, s)
+	}
+}
+
 // needs reports that a row has not reached the stage that a tool needs.
 func needs(id string, what Stage) error {
 	return refuse("runplan self-fix process "+id+" does that", "feedback %s has no result of %s", id, what)
@@ -84,56 +96,44 @@ func Tools() []Tool {
 				return d.Stages.Localise(ctx, Item{Body: in.Body}, Triage{CandidateFiles: in.Files})
 			}),
 		tool("draft_fix_plan", `{"id"}: a plan for a feedback that is triaged and localised; asks a model`, true,
-			func(ctx context.Context, d *Driver, _ Parts, in byID) (Plan, error) {
-				i, s, err := d.at(ctx, in.ID)
-				if err != nil {
-					return Plan{}, err
-				}
+			onRow(func(ctx context.Context, d *Driver, _ Parts, i Item, s story) (Plan, error) {
 				if s.triage == nil || s.places == nil || i.Status != Triaged {
-					return Plan{}, needs(in.ID, StageLocalise)
+					return Plan{}, needs(i.ID, StageLocalise)
 				}
 				if s.plan != nil {
 					return *s.plan, nil
 				}
 				return d.Stages.Plan(ctx, i,
 					PlanWish{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
-			}),
+			})),
 		tool("is_plan_large_job", `a plan: whether its owner has to approve it`, false,
 			func(_ context.Context, _ *Driver, _ Parts, in Plan) (Verdict, error) {
 				large, why := IsLarge(in)
 				return Verdict{large, why}, nil
 			}),
 		tool("apply_self_fix", `{"id"}: run the plan of a feedback that is ready`, true,
-			func(ctx context.Context, d *Driver, _ Parts, in byID) (Fix, error) {
-				i, s, err := d.at(ctx, in.ID)
-				if err != nil {
-					return Fix{}, err
-				}
+			onRow(func(ctx context.Context, d *Driver, _ Parts, i Item, s story) (Fix, error) {
 				if s.plan == nil {
-					return Fix{}, needs(in.ID, StagePlan)
+					return Fix{}, needs(i.ID, StagePlan)
 				}
 				by, err := d.Stages.Agreed(ctx, i, *s.plan)
 				if err != nil {
 					return Fix{}, err
 				}
 				if large, why := IsLarge(*s.plan); large && by == "" {
-					return Fix{}, refuse("runplan self-fix approve "+in.ID,
+					return Fix{}, refuse("runplan self-fix approve "+i.ID,
 						"the plan is a large job (%s), and its owner did not approve it", why)
 				}
 				return d.Stages.Fix(ctx, i, *s.plan)
-			}),
+			})),
 		tool("write_self_fix_regression_test", `{"id"}: the plan for the runner, which asks for the regression test first`,
-			true, func(ctx context.Context, d *Driver, p Parts, in byID) (Written, error) {
-				i, s, err := d.at(ctx, in.ID)
-				if err != nil {
-					return Written{}, err
-				}
+			true, onRow(func(ctx context.Context, d *Driver, p Parts, i Item, s story) (Written, error) {
 				if s.plan == nil {
-					return Written{}, needs(in.ID, StagePlan)
+					return Written{}, needs(i.ID, StagePlan)
 				}
 				file, err := p.Fixer.Write(i.Body, *s.plan)
 				return Written{Branch(i.ID), s.plan.Test.Path, file}, err
-			}),
+			})),
 		tool("verify_differential", `{"base", "tip", "test"}: whether a test fails on one commit and passes on the other`,
 			false, func(ctx context.Context, _ *Driver, p Parts, in struct {
 				Base string `json:"base"`
@@ -151,16 +151,12 @@ func Tools() []Tool {
 				return CheckDifferential(ctx, p.Differ, base, tip, in.Test)
 			}),
 		tool("publish_self_fix_pr", `{"id"}: open the draft change request of a reviewed fix`, true,
-			func(ctx context.Context, d *Driver, _ Parts, in byID) (Published, error) {
-				i, s, err := d.at(ctx, in.ID)
-				if err != nil {
-					return Published{}, err
-				}
+			onRow(func(ctx context.Context, d *Driver, _ Parts, i Item, s story) (Published, error) {
 				if s.review == nil || !s.review.ok() {
-					return Published{}, needs(in.ID, StageReview)
+					return Published{}, needs(i.ID, StageReview)
 				}
 				return d.Stages.Publish(ctx, i, Change{*s.triage, *s.plan, *s.fix, *s.differ, *s.review})
-			}),
+			})),
 		tool("record_self_fix_pr", `{"id", "url"}: record a change request that was opened by hand`, true,
 			func(ctx context.Context, d *Driver, _ Parts, in struct {
 				ID  string `json:"id"`

@@ -1,6 +1,7 @@
 package lessons
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -287,29 +288,12 @@ func words(v any) []string {
 
 // languageName maps other names of languages.
 func languageName(name string) string {
-	switch name = strings.ToLower(name); name {
-	case "bash", "sh", "zsh":
-		return "shell"
-	case "js", "jsx", "node":
-		return "javascript"
-	case "ts", "tsx":
-		return "typescript"
-	case "py", "python3":
-		return "python"
-	case "golang":
-		return "go"
-	case "c++":
-		return "cpp"
-	case "c#", "cs":
-		return "csharp"
-	case "yml":
-		return "yaml"
-	case "docker":
-		return "dockerfile"
-	case "makefile":
-		return "make"
-	case "*", "any", "universal":
-		return All
+	other := map[string]string{
+		"bash": "shell", "sh": "shell", "zsh": "shell", "js": "javascript", "jsx": "javascript", "node": "javascript",
+		"ts": "typescript", "tsx": "typescript", "py": "python", "python3": "python", "golang": "go", "c++": "cpp",
+		"c#": "csharp", "cs": "csharp", "yml": "yaml", "docker": "dockerfile", "makefile": "make",
+		"*": All, "any": All, "universal": All,
 	}
-	return name
+	name = strings.ToLower(name)
+	return cmp.Or(other[name], name)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"net/url"
-	"slices"
 	"strings"
 )
 
@@ -19,17 +18,9 @@ type Outlet struct {
 
 // RemoteOutlet returns the remote that --land pr pushes to. It selects the remote as runs do.
 func (a *App) RemoteOutlet(ctx context.Context, p *Project) ([]Outlet, error) {
-	list, err := p.Repo.Run(ctx, "remote")
-	if err != nil {
+	name, err := p.Repo.PushRemote(ctx)
+	if err != nil || name == "" {
 		return nil, err
-	}
-	names := strings.Fields(list)
-	if len(names) == 0 {
-		return nil, nil
-	}
-	name := names[0]
-	if slices.Contains(names, "origin") {
-		name = "origin"
 	}
 	address, err := p.Repo.Run(ctx, "remote", "get-url", "--push", name)
 	if err != nil {

@@ -60,8 +60,11 @@ func TokenText(n int64, known bool) string {
 // Table prints rows under a header.
 func Table(w io.Writer, header []string, rows [][]string) error { return ui.Table(w, header, rows) }
 
-// AsJSON prints v as indented JSON.
+// AsJSON prints v as indented JSON. A nil list is an empty one.
 func AsJSON(w io.Writer, v any) error {
+	if list := reflect.ValueOf(v); list.Kind() == reflect.Slice && list.IsNil() {
+		v = []any{}
+	}
 	enc := json.NewEncoder(w)
 	enc.SetIndent("", "  ")
 	enc.SetEscapeHTML(false)

@@ -41,17 +41,9 @@ type Style struct {
 // Tone returns text in the colour of t.
 func (s Style) Tone(t Tone, text string) string {
 	// Use only the sixteen colours of the terminal's own theme, which are readable on its background.
-	switch t {
-	case Busy:
-		return s.sgr("36", text)
-	case Good:
-		return s.sgr("32", text)
-	case Warn:
-		return s.sgr("33", text)
-	case Bad:
-		return s.sgr("31", text)
-	case Muted:
-		return s.sgr("2", text)
+	codes := map[Tone]string{Busy: "36", Good: "32", Warn: "33", Bad: "31", Muted: "2"}
+	if code, ok := codes[t]; ok {
+		return s.sgr(code, text)
 	}
 	return text
 }
@@ -71,19 +63,14 @@ func (s Style) sgr(code, text string) string {
 
 // Icon returns the one-cell sign of t, without colour.
 func (s Style) Icon(t Tone) string {
-	switch t {
-	case Busy:
-		return s.pick("●", "*")
-	case Good:
-		return s.pick("✓", "+")
-	case Warn:
-		return "!"
-	case Bad:
-		return s.pick("✗", "x")
-	case Muted:
-		return s.pick("–", "-")
+	icons := map[Tone][2]string{
+		Busy: {"●", "*"}, Good: {"✓", "+"}, Warn: {"!", "!"}, Bad: {"✗", "x"}, Muted: {"–", "-"},
 	}
-	return s.pick("·", ".")
+	icon, ok := icons[t]
+	if !ok {
+		icon = [2]string{"·", "."}
+	}
+	return s.pick(icon[0], icon[1])
 }
 
 func (s Style) pick(unicode, ascii string) string {

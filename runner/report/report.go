@@ -53,27 +53,15 @@ func faceOf(s runner.Summary, b runner.BatchSummary) face {
 
 // stateWord returns the word for a state of the loop.
 func stateWord(s runner.State) string {
-	switch s {
-	case runner.StateRetrieve, runner.StateBrief:
-		return "briefing"
-	case runner.StateEdit:
-		return "editing"
-	case runner.StateSample:
-		return "sampling"
-	case runner.StateSynthesize:
-		return "combining"
-	case runner.StateDebug:
-		return "debugging"
-	case runner.StateGate:
-		return "checking"
-	case runner.StateSelfReview, runner.StateFidelityReview:
-		return "reviewing"
-	case runner.StatePublish:
-		return "queued"
-	case runner.StateCommit:
-		return "committing"
-	case runner.StateMerge, runner.StateLearn:
-		return "merging"
+	words := map[runner.State]string{
+		runner.StateRetrieve: "briefing", runner.StateBrief: "briefing", runner.StateEdit: "editing",
+		runner.StateSample: "sampling", runner.StateSynthesize: "combining", runner.StateDebug: "debugging",
+		runner.StateGate: "checking", runner.StateSelfReview: "reviewing", runner.StateFidelityReview: "reviewing",
+		runner.StatePublish: "queued", runner.StateCommit: "committing",
+		runner.StateMerge: "merging", runner.StateLearn: "merging",
+	}
+	if word, ok := words[s]; ok {
+		return word
 	}
 	return strings.ReplaceAll(ui.Sanitize(string(s)), "_", " ")
 }

@@ -23,21 +23,17 @@ const (
 
 // stateFace returns the displayed form of a trace state.
 func stateFace(s trace.State) face {
-	switch s {
-	case trace.Proven:
-		return face{"proven", ui.Good}
-	case trace.Older:
-		return face{"older wording", ui.Warn}
-	case trace.Partly:
-		return face{"partly proven", ui.Busy}
-	case trace.Failed:
-		return face{"failed", ui.Bad}
-	case trace.Ticked:
-		return face{"ticked, not proven", ui.Warn}
-	case trace.Unnamed:
-		return face{"no task names it", ui.Warn}
-	case trace.Skipped:
-		return face{"skipped", ui.Muted}
+	faces := map[trace.State]face{
+		trace.Proven:  {"proven", ui.Good},
+		trace.Older:   {"older wording", ui.Warn},
+		trace.Partly:  {"partly proven", ui.Busy},
+		trace.Failed:  {"failed", ui.Bad},
+		trace.Ticked:  {"ticked, not proven", ui.Warn},
+		trace.Unnamed: {"no task names it", ui.Warn},
+		trace.Skipped: {"skipped", ui.Muted},
+	}
+	if f, ok := faces[s]; ok {
+		return f
 	}
 	return face{"open", ui.Idle}
 }

@@ -26,16 +26,15 @@ type completer struct{ app *cli.App }
 
 // addCompletions registers shell completion for arguments and flag values.
 func addCompletions(a *cli.App, root *cobra.Command) {
-	for _, name := range []string{"run", "parse", "check", "route", "serve"} {
-		if cmd, _, err := root.Find([]string{name}); err == nil {
-			cmd.ValidArgsFunction = cli.CompletePlan
-		}
-	}
 	c := completer{a}
-	c.completeRuns(root)
-	for path, complete := range map[string]cobra.CompletionFunc{
-		"context": c.completePlanBatch, "lessons show": c.completeLesson,
-	} {
+	arguments := map[string]cobra.CompletionFunc{"context": c.completePlanBatch, "lessons show": c.completeLesson}
+	for _, name := range []string{"run", "parse", "check", "route", "serve"} {
+		arguments[name] = cli.CompletePlan
+	}
+	for _, name := range []string{"approve", "cancel", "discard", "undo", "log", "resume", "spend", "status"} {
+		arguments[name] = c.completeRun
+	}
+	for path, complete := range arguments {
 		if cmd, _, err := root.Find(strings.Fields(path)); err == nil {
 			cmd.ValidArgsFunction = complete
 		}
@@ -62,17 +61,8 @@ func addCompletions(a *cli.App, root *cobra.Command) {
 	plainBash(root)
 }
 
-// completeRuns registers the completion of run ids, each with its plan and status.
-func (c completer) completeRuns(root *cobra.Command) {
-	for _, name := range []string{"approve", "cancel", "discard", "undo", "log", "resume", "spend", "status"} {
-		if cmd, _, err := root.Find([]string{name}); err == nil {
-			cmd.ValidArgsFunction = c.completeRun
-		}
-	}
-}
-
-// completeRun completes the ids of runs that suit the command. If runs cannot be listed it offers nothing, because the
-// command itself reports the error.
+// completeRun completes the ids of runs that suit the command, each with its plan and status. If runs cannot be listed
+// it offers nothing, because the command itself reports the error.
 func (c completer) completeRun(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	p, err := c.app.OpenProject(cmd.Context())
 	if err != nil || len(args) > 0 {

@@ -3,7 +3,6 @@ package app
 import (
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -52,9 +51,7 @@ func writeShortHelp(w io.Writer, root *cobra.Command) {
 func writeAllHelp(w io.Writer, root *cobra.Command) {
 	for _, g := range root.Groups() {
 		fmt.Fprintf(w, "%s\n", g.Title)
-		commands := slices.Clone(root.Commands())
-		slices.SortFunc(commands, func(a, b *cobra.Command) int { return strings.Compare(a.Name(), b.Name()) })
-		for _, c := range commands {
+		for _, c := range root.Commands() {
 			if c.GroupID == g.ID && !c.Hidden {
 				fmt.Fprintf(w, "  %-10s  %s\n", c.Name(), c.Short)
 			}

@@ -126,9 +126,6 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			if asJSONFlag {
-				if entries == nil {
-					entries = []blueprint.Entry{}
-				}
 				return cli.AsJSON(a.Stdout, entries)
 			}
 			if len(entries) == 0 {

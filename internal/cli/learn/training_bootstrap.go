@@ -176,8 +176,6 @@ func bootstrapTrouble(err error, out string) error {
 		return cli.Usage(err, "wait until it is done, or choose another folder")
 	case errors.Is(err, history.ErrForeign):
 		return cli.Usage(err, "choose a new folder")
-	case errors.Is(err, history.ErrDamaged):
-		return cli.Fail(cli.ExitCannotRun, err, "")
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
 		return cli.Fail(cli.ExitCannotRun, err, "free space and run the same command again: it continues where it stopped")
 	}

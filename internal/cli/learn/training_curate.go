@@ -155,11 +155,8 @@ func addDataset(ctx context.Context, l *store.Training, row int64, d plan.Plan, 
 // curateTrouble adds the exit code to dataset errors: 1 for bad contents of examples, 2 for text that is not an
 // example.
 func curateTrouble(err error) error {
-	var leak *training.LeakError
 	var input *curate.InputError
 	switch {
-	case errors.As(err, &leak):
-		return cli.Fail(cli.ExitFailed, err, "find out how it got there; do not train on examples that contain it")
 	case errors.Is(err, curate.ErrLeak), errors.Is(err, curate.ErrSplit):
 		return cli.Fail(cli.ExitFailed, err, "nothing was written")
 	case errors.Is(err, curate.ErrNothing):
@@ -171,7 +168,7 @@ func curateTrouble(err error) error {
 	case errors.As(err, &input):
 		return cli.Usage(err, "nothing was written; the file was changed after it was made: create it again")
 	}
-	return err
+	return pairsTrouble(err)
 }
 
 func showDataset(a *cli.App, m curate.Manifest, out string) error {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"syscall"
 	"time"
 
@@ -74,17 +73,8 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 	if err := p.Layout.Make(); err != nil {
 		return d, nil, err
 	}
-	var opened []interface{ Close() error }
-	done = func() {
-		for _, c := range slices.Backward(opened) {
-			c.Close()
-		}
-	}
-	defer func() {
-		if err != nil {
-			done()
-		}
-	}()
+	var opened cli.Closers
+	defer opened.CloseAfter(&err)
 	d = adapters.Desk{
 		Registry: adapters.RegistryOf(p.Layout.Root), Server: p.Config.Models.BaseURL, LLM: a.ModelOptions(p, nil),
 		Keep: spec.Versioning.RetentionCount, Now: time.Now,
@@ -93,16 +83,17 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 	if d.Curated, err = store.OpenCurated(ctx, cli.CuratedFile(p.Repo)); err != nil {
 		return d, nil, cli.CuratedTrouble(err)
 	}
-	opened = append(opened, d.Curated)
+	opened.Add(func() { d.Curated.Close() })
 	if d.Ledger, err = training.OpenLedger(ctx, p.Layout.Journal()); err != nil {
 		return d, nil, err
 	}
-	opened = append(opened, d.Ledger)
+	opened.Add(func() { d.Ledger.Close() })
 	if d.Log, err = store.OpenLog(ctx, p.Layout.Journal()); err != nil {
 		return d, nil, err
 	}
-	opened = append(opened, d.Log)
-	return d, done, d.Registry.Register(ctx, d.Ledger, d.Log) // registers versions that a killed training left unregistered
+	opened.Add(func() { d.Log.Close() })
+	// A killed training may have left versions unregistered.
+	return d, opened.Close, d.Registry.Register(ctx, d.Ledger, d.Log)
 }
 
 // errUnsigned reports that a person has to sign first.

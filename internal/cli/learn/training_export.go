@@ -16,7 +16,6 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
-	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/chat"
 	"github.com/runplan/runplan/training/curate"
 	"github.com/runplan/runplan/training/export"
@@ -150,21 +149,17 @@ func trainingExport(ctx context.Context, a *cli.App, o trainingExportOptions) er
 // exportModels finds the renderer of conversations and the token counter.
 func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExportOptions,
 	options *export.Options) error {
-	server := func(what string) (llm.Options, llm.Model, error) {
+	server := func(what string) (opts llm.Options, m llm.Model, err error) {
 		_, name, _ := strings.Cut(what, ":")
 		switch {
 		case name == "":
-			return llm.Options{}, llm.Model{},
-				cli.Usage(fmt.Errorf("%s names no model", what), "such as ollama:qwen2.5-coder:3b")
+			return opts, m, cli.Usage(fmt.Errorf("%s names no model", what), "such as ollama:qwen2.5-coder:3b")
 		case p.Config.Models.BaseURL == "":
-			return llm.Options{}, llm.Model{},
-				cli.Usage(errors.New("models.base_url is not set, so the Ollama server is unknown"),
-					"set it: runplan init --models")
+			return opts, m, cli.Usage(errors.New("models.base_url is not set, so the Ollama server is unknown"),
+				"set it: runplan init --models")
 		}
-		if err := a.TrustConfig(p, o.trust); err != nil {
-			return llm.Options{}, llm.Model{}, err
-		}
-		return a.ModelOptions(p, nil), llm.Model{Provider: llm.Ollama, Name: name, BaseURL: p.Config.Models.BaseURL}, nil
+		m = llm.Model{Provider: llm.Ollama, Name: name, BaseURL: p.Config.Models.BaseURL}
+		return a.ModelOptions(p, nil), m, a.TrustConfig(p, o.trust)
 	}
 	switch {
 	case o.template == "none" || o.template == "":
@@ -227,11 +222,8 @@ func fileTemplate(path, end string) (chat.Renderer, error) {
 
 // exportTrouble adds the exit code to export errors.
 func exportTrouble(ctx context.Context, err error) error {
-	var leak *training.LeakError
 	var long *export.LongError
 	switch {
-	case errors.As(err, &leak):
-		return cli.Fail(cli.ExitFailed, err, "find out how it got there; do not train on examples that contain it")
 	case errors.As(err, &long):
 		return cli.Fail(cli.ExitFailed, err, "nothing was written; drop them with --too-long drop, or give --max-tokens")
 	case errors.Is(err, folder.ErrExists):
@@ -247,7 +239,7 @@ func exportTrouble(ctx context.Context, err error) error {
 	case llm.HintOf(err) != "":
 		return cli.ModelTrouble(ctx, err)
 	}
-	return err
+	return pairsTrouble(err)
 }
 
 func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) error {

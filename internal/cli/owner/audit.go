@@ -55,9 +55,6 @@ whenever the audit is read. --verify only checks that, and that owner.toml agree
 				for i := range entries {
 					entries[i].Reason, entries[i].Subject = redact.Clean(entries[i].Reason), redact.Clean(entries[i].Subject)
 				}
-				if entries == nil {
-					entries = []store.AuditEntry{}
-				}
 				shown = cli.AsJSON(a.Stdout, entries)
 			} else {
 				shown = showAudit(a, entries)

@@ -57,6 +57,18 @@ func LessonLibrary(ctx context.Context, a *cli.App) (lib *lessons.Library, own s
 	return lessonsOf(a, root)
 }
 
+// withLessons makes the function of a command that works with [LessonLibrary].
+func withLessons(a *cli.App, do func(ctx context.Context, lib *lessons.Library, own string, args []string) error) func(
+	*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		lib, own, err := LessonLibrary(cmd.Context(), a)
+		if err != nil {
+			return err
+		}
+		return do(cmd.Context(), lib, own, args)
+	}
+}
+
 // lessonsOf loads the lessons of all layers for the tree at root.
 func lessonsOf(a *cli.App, root string) (lib *lessons.Library, own string, err error) {
 	layers := []lessons.Layer{lessons.BuiltIn()}
@@ -84,11 +96,7 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 		Long: "List the lessons of all layers. A lesson that replaces another is marked." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			lib, _, err := LessonLibrary(cmd.Context(), a)
-			if err != nil {
-				return err
-			}
+		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, _ string, _ []string) error {
 			if asJSONFlag {
 				short := []lessons.Lesson{}
 				for _, l := range lib.Lessons {
@@ -113,7 +121,7 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 			}
 			tell(a, lib.Notes)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	return cmd
@@ -126,11 +134,7 @@ func newLessonsShowCommand(a *cli.App) *cobra.Command {
 		Short: "Show one lesson",
 		Long:  "Show the text of a lesson and the path of its file." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args:  cli.ExactlyOne("the id of a lesson"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, _, err := LessonLibrary(cmd.Context(), a)
-			if err != nil {
-				return err
-			}
+		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, _ string, args []string) error {
 			l, ok := lib.Get(args[0])
 			if !ok {
 				return cli.Usage(fmt.Errorf("unknown lesson %q", args[0]), "runplan lessons list shows them")
@@ -142,21 +146,21 @@ func newLessonsShowCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			for line := range strings.SplitSeq(strings.TrimRight(string(text), "\n"), "\n") {
-				fmt.Fprintln(a.Stdout, cleanLine(line))
-			}
+			printText(a, string(text))
 			fmt.Fprintf(a.Stderr, "%s lesson, %s\n", l.Layer, ui.Sanitize(l.Path))
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }
 
-// cleanLine removes control codes from a line and keeps its indentation, which matters in a lesson.
-func cleanLine(line string) string {
-	text := strings.TrimLeft(line, " ")
-	return line[:len(line)-len(text)] + ui.Sanitize(text)
+// printText prints a text without control codes. It keeps the indentation of lines, which matters in a lesson.
+func printText(a *cli.App, text string) {
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		text := strings.TrimLeft(line, " ")
+		fmt.Fprintln(a.Stdout, line[:len(line)-len(text)]+ui.Sanitize(text))
+	}
 }
 
 func newLessonsNewCommand(a *cli.App) *cobra.Command {
@@ -168,11 +172,7 @@ func newLessonsNewCommand(a *cli.App) *cobra.Command {
 		Long: `Write a new lesson into .runplan/lessons, with the next free id. With --regex it is syntactic
 and takes effect at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("a title, in quotes"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, own, err := LessonLibrary(cmd.Context(), a)
-			if err != nil {
-				return err
-			}
+		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, own string, args []string) error {
 			id, err := lessons.NextID(lib)
 			if err != nil {
 				return cli.Usage(err, "")
@@ -199,7 +199,7 @@ and takes effect at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK,
 			}
 			fmt.Fprintln(a.Stdout, path)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().StringVar(&regex, "regex", "", "regular expression (RE2) that finds the mistake")
 	cmd.Flags().StringVar(&severity, "severity", "",
@@ -216,20 +216,14 @@ func newLessonsSummaryCommand(a *cli.App) *cobra.Command {
 		Long: `Print the summary page of the lessons: a table of all lessons, three root causes, six
 design rules, and where to look first for each symptom.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			lib, _, err := LessonLibrary(cmd.Context(), a)
-			if err != nil {
-				return err
-			}
+		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, _ string, _ []string) error {
 			text, err := lessons.Summary(lib)
 			if err != nil {
 				return err
 			}
-			for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-				fmt.Fprintln(a.Stdout, cleanLine(line))
-			}
+			printText(a, text)
 			return nil
-		},
+		}),
 	}
 }
 
@@ -245,11 +239,7 @@ are rejected with their line; small mistakes are corrected and reported. A lesso
 whose id is in use gets the next free one, unless --keep-ids makes it replace the other.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("a folder of lessons"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, own, err := LessonLibrary(cmd.Context(), a)
-			if err != nil {
-				return err
-			}
+		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, own string, args []string) error {
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
 				return cli.Usage(fmt.Errorf("%s is not a folder", args[0]), "give the folder with the lesson files")
 			}
@@ -271,7 +261,7 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 						len(r.Imported)+len(r.Known)+rejectedFiles(r)), "the others were imported; correct these and import again")
 			}
 			return err
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.Flags().StringVar(&into, "into", "", "folder to write to (default: .runplan/lessons of the repository)")

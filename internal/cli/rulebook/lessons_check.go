@@ -30,16 +30,12 @@ A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK,
 			}
 			return nil
 		},
-		RunE: func(cmd *cobra.Command, args []string) error {
-			lib, _, err := LessonLibrary(cmd.Context(), a)
-			if err != nil {
-				return err
-			}
+		RunE: withLessons(a, func(ctx context.Context, lib *lessons.Library, _ string, args []string) error {
 			s, err := lessons.NewScanner(lib.Lessons, lessons.Options{Foreign: true})
 			if err != nil {
 				return err
 			}
-			r, err := checkPaths(cmd.Context(), a, s, args)
+			r, err := checkPaths(ctx, a, s, args)
 			if err != nil {
 				return err
 			}
@@ -54,7 +50,7 @@ A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK,
 					"details: runplan lessons show ID; to accept a place: a comment runplan:ignore ID REASON")
 			}
 			return err
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -263,59 +262,41 @@ func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func
 	if err != nil {
 		return c, nil, err
 	}
-	var closers []func()
-	done = func() {
-		for _, f := range slices.Backward(closers) {
-			f()
-		}
-	}
-	defer func() {
-		if err != nil {
-			done()
-		}
-	}()
+	var opened cli.Closers
+	defer opened.CloseAfter(&err)
 	journal, err := store.OpenJournal(ctx, p.Layout.Journal())
 	if err != nil {
 		return c, nil, err
 	}
-	closers = append(closers, func() { journal.Close() })
+	opened.Add(func() { journal.Close() })
 	self, reaper, err := cli.StartOwnReaper()
 	if err != nil {
 		return c, nil, err
 	}
 	reaper.Tag(h.Mark)
-	closers = append(closers, func() { reaper.Close() })
+	opened.Add(func() { reaper.Close() })
 	x := &Execution{Prepared: *ready, journal: journal}
 	c, end, err := x.ready(ctx, self, reaper, newView(&b, ready.Options))
 	if err != nil {
 		return c, nil, err
 	}
-	closers = append(closers, end)
+	opened.Add(end)
 	c.Observe, c.Report, c.Note, c.Mark = func(runner.Event) {}, nil, h.Note, h.Mark
 	c.Line = func(string, string) {}
-	return c, done, nil
+	return c, opened.Close, nil
 }
 
 // ready builds the parts that execute the commands of a run: agents, gates, reviews. It also returns a function that
 // ends them.
 func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper, view *view) (c local.Config,
 	done func(), err error) {
-	var closers []func()
-	done = func() {
-		for _, f := range slices.Backward(closers) {
-			f()
-		}
-	}
-	defer func() {
-		if err != nil {
-			done()
-		}
-	}()
+	var opened cli.Closers
+	defer opened.CloseAfter(&err)
 	agent, closeAgent, err := x.Agents.List[0].Start(ctx, x.journal, self, reaper)
 	if err != nil {
 		return c, nil, err
 	}
-	closers = append(closers, closeAgent)
+	opened.Add(closeAgent)
 	if x.Why != "" {
 		view.Note("agent " + agent.Name() + ": " + x.Why)
 	}
@@ -325,7 +306,7 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 	if err != nil {
 		return c, nil, err
 	}
-	closers = append(closers, closeGates)
+	opened.Add(closeGates)
 	if c, err = x.config(settings, x.journal, agent, view); err != nil {
 		return c, nil, err
 	}
@@ -341,8 +322,8 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		if err != nil {
 			return c, nil, err
 		}
-		closers = append(closers, closeAgent)
+		opened.Add(closeAgent)
 		c.Fallback = append(c.Fallback, agent)
 	}
-	return c, done, nil
+	return c, opened.Close, nil
 }

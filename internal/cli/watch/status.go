@@ -69,9 +69,6 @@ func showStatus(ctx context.Context, a *cli.App, p *cli.Project, name string, o 
 		a.TellForged(ctx, p, sums[0].Run)
 	}
 	if o.json {
-		if sums == nil {
-			sums = []runner.Summary{}
-		}
 		return cli.AsJSON(a.Stdout, sums)
 	}
 	if len(sums) == 0 {
