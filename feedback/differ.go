@@ -7,6 +7,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Trees runs regression tests in scratch trees, with the gate that the run of the fix used.
@@ -77,17 +78,10 @@ func (t Trees) One(ctx context.Context, commit, test string) (gates.Report, erro
 			l.Show(run.Text)
 			if run.Outcome != gates.RunPassed {
 				l.Find(gates.Finding{Rule: "regression", Path: path, Severity: gates.Error,
-					Message: fmt.Sprintf("it %s%s", run.Outcome, because(run.Why)), Test: only})
+					Message: fmt.Sprintf("it %s%s", run.Outcome, phrase.After(oneLine(run.Why))), Test: only})
 			}
 			return false
 		})
 	})
 	return g.Check(ctx, s)
-}
-
-func because(why string) string {
-	if why = oneLine(why); why == "" {
-		return ""
-	}
-	return ": " + why
 }

@@ -71,7 +71,7 @@ func (p *fileParser) parse(src []byte) *Lesson {
 	p.lines = map[string]int{}
 	keyLines(p.lines, "", node)
 	l := &Lesson{Body: body, Path: p.path, lines: p.lines}
-	if err := decode(node, l); err != nil {
+	if err := decode(node, l, yaml.Strict()); err != nil {
 		p.yamlError(err)
 		return nil
 	}
@@ -160,13 +160,13 @@ func parseYAML(text string) (file *ast.File, err error) {
 	return parser.ParseBytes([]byte(text), 0)
 }
 
-func decode(node ast.Node, to any) (err error) {
+func decode(node ast.Node, to any, how ...yaml.DecodeOption) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
 			err = fmt.Errorf("cannot be read as YAML: %v", r)
 		}
 	}()
-	return yaml.NodeToValue(node, to, yaml.Strict())
+	return yaml.NodeToValue(node, to, how...)
 }
 
 func (p *fileParser) yamlError(err error) {

@@ -2,14 +2,13 @@ package lessons
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
-	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 )
 
@@ -92,11 +91,8 @@ func Import(from Layer, into string, lib *Library, o ImportOptions) (ImportRepor
 
 // insert keeps the lessons sorted by id.
 func (lib *Library) insert(l *Lesson) {
-	i := 0
-	for i < len(lib.Lessons) && lib.Lessons[i].ID < l.ID {
-		i++
-	}
-	lib.Lessons = append(lib.Lessons[:i], append([]*Lesson{l}, lib.Lessons[i:]...)...)
+	i, _ := slices.BinarySearchFunc(lib.Lessons, l.ID, func(x *Lesson, id string) int { return strings.Compare(x.ID, id) })
+	lib.Lessons = slices.Insert(lib.Lessons, i, l)
 }
 
 // alike finds a lesson with the same title.
@@ -148,7 +144,7 @@ func (p *foreignParser) lesson(src []byte) *Lesson {
 	p.lines = map[string]int{}
 	keyLines(p.lines, "", node)
 	var f foreignLesson
-	if err := decodeLoosely(node, &f); err != nil {
+	if err := decode(node, &f); err != nil {
 		p.yamlError(err)
 		return nil
 	}
@@ -255,15 +251,6 @@ func regexEscapes(s string) bool {
 		}
 	}
 	return false
-}
-
-func decodeLoosely(node ast.Node, to any) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = errors.New("cannot be read as YAML")
-		}
-	}()
-	return yaml.NodeToValue(node, to)
 }
 
 // words accepts a list, one word, or several words with commas.

@@ -79,6 +79,14 @@ func Fit(text string, n int) string {
 	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
 }
 
+// After returns a text to put after another one: ": text", or "" without a text.
+func After(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
 // Few lists at most the first n names for a sentence: "a, b and 3 more".
 func Few(names []string, n int) string {
 	text := strings.Join(names[:min(n, len(names))], ", ")

@@ -243,10 +243,7 @@ func (s *site) batchParts(ctx context.Context, run, key string, q url.Values) (b
 	}
 	k := sketch{site: s}
 	k.add("bhead", "batch-head", "", v)
-	k.add("tries", "batch-tries", "", v)
-	k.add("gates", "batch-gates", "", v)
-	k.add("reviews", "batch-reviews", "", v)
-	k.add("lognote", "batch-lognote", "", v)
+	k.all("batch-", v, "tries", "gates", "reviews", "lognote")
 	for _, c := range v.Talk {
 		k.add(c.ID, "batch-talk", "talk", c)
 	}
@@ -257,9 +254,7 @@ func (s *site) batchParts(ctx context.Context, run, key string, q url.Values) (b
 	for _, c := range v.Log {
 		k.add(c.ID, "batch-chunk", in, c)
 	}
-	k.add("brief", "batch-brief", "", v)
-	k.add("diff", "batch-diff", "", v)
-	k.add("receipt", "batch-receipt", "", v)
+	k.all("batch-", v, "brief", "diff", "receipt")
 	return v, k.parts, k.err
 }
 

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"iter"
 	"maps"
 	"os"
 	"slices"
@@ -124,7 +123,7 @@ func (h *hub) lastLine(name string, form stream.Format) string {
 			return ""
 		}
 		lines := strings.FieldsFunc(uncoloured(text), func(r rune) bool { return r == '\n' || r == '\r' })
-		return lastWords(slices.Values(lines))
+		return lastWords(lines)
 	}
 	text, from, _, err := h.readEnd(name, 24<<10)
 	if err != nil {
@@ -135,21 +134,17 @@ func (h *hub) lastLine(name string, form stream.Format) string {
 	}
 	p := stream.New(form, h.Now)
 	p.Write([]byte(text))
-	return lastWords(func(yield func(string) bool) {
-		for _, e := range p.Take() {
-			for _, l := range e.Lines() {
-				if !yield(l) {
-					return
-				}
-			}
-		}
-	})
+	var lines []string
+	for _, e := range p.Take() {
+		lines = append(lines, e.Lines()...)
+	}
+	return lastWords(lines)
 }
 
 // lastWords returns the last non-empty line.
-func lastWords(lines iter.Seq[string]) string {
+func lastWords(lines []string) string {
 	last := ""
-	for l := range lines {
+	for _, l := range lines {
 		if l = strings.TrimSpace(l); l != "" {
 			last = l
 		}

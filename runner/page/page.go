@@ -168,6 +168,13 @@ func (k *sketch) add(id, name, in string, data any) {
 	}
 }
 
+// all adds parts about v. The template of each has the name of the part, after prefix.
+func (k *sketch) all(prefix string, v any, ids ...string) {
+	for _, id := range ids {
+		k.add(id, prefix+id, "", v)
+	}
+}
+
 // show writes a page made of parts. A part of another part is shown inside it.
 func (s *site) show(w http.ResponseWriter, r *http.Request, name string, sh sheet, parts []web.Part) {
 	sh.Project, sh.FormField, sh.FormToken = s.Name, web.FormField, web.FormToken(r.Context())

@@ -151,21 +151,15 @@ func (s *site) runView(w *watch, q url.Values) runView {
 func (s *site) runParts(w *watch, q url.Values) (runView, []web.Part, error) {
 	v := s.runView(w, q)
 	k := sketch{site: s}
-	k.add("head", "run-head", "", v)
-	k.add("acts", "run-acts", "", v)
-	k.add("edges", "run-edges", "", v)
-	k.add("path", "run-path", "", v)
+	k.all("run-", v, "head", "acts", "edges", "path")
 	for _, n := range v.Nodes {
 		k.add(n.ID, "run-node", "nodes", n)
 	}
-	k.add("queue", "run-queue", "", v)
-	k.add("lanes", "run-lanes", "", v)
-	k.add("filters", "run-filters", "", v)
+	k.all("run-", v, "queue", "lanes", "filters")
 	for _, r := range v.Rows {
 		k.add(r.ID, "run-row", "rows", r)
 	}
-	k.add("final", "run-final", "", v)
-	k.add("story", "run-story", "", v)
+	k.all("run-", v, "final", "story")
 	return v, k.parts, k.err
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/report"
 	"github.com/runplan/runplan/runner/story"
 )
 
@@ -17,7 +18,6 @@ import (
 func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	counts := map[string]int{}
 	attempts := 0
-	var tests, before *int
 	for _, b := range sum.Batches {
 		if group := groupOf(b); group == "work" && asked(sum, b.Key) {
 			counts["asked"]++
@@ -25,12 +25,6 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 			counts[group]++
 		}
 		attempts += b.Attempts
-		if b.TestsAfter != nil && b.State == string(runner.Passed) && (tests == nil || *b.TestsAfter > *tests) {
-			tests = b.TestsAfter
-		}
-		if b.TestsBefore != nil && (before == nil || *b.TestsBefore < *before) {
-			before = b.TestsBefore
-		}
 	}
 	total := len(sum.Batches)
 	if total > 0 {
@@ -57,7 +51,7 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 		clock.Since = sum.Updated.Add(-time.Duration(sum.DurationMS) * time.Millisecond)
 	}
 	v.Tiles = append(v.Tiles, clock, tile{Name: "attempts", Value: strconv.Itoa(attempts)})
-	if tests != nil {
+	if before, tests := report.Tests(sum); tests != nil {
 		t := tile{Name: "tests", Value: strconv.Itoa(*tests)}
 		if before != nil {
 			t.Note = fmt.Sprintf("%+d", *tests-*before)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -18,17 +19,10 @@ func approval(e runner.Event, run string, say say) {
 			say(ui.Warn, "waits for a person, %s: runplan approve %s", e.Reason, id)
 		}
 	case runner.ApprovalGiven:
-		say(ui.Good, "approved by %s%s", cmp.Or(e.By, "somebody"), after(e.Reason))
+		say(ui.Good, "approved by %s%s", cmp.Or(e.By, "somebody"), phrase.After(e.Reason))
 	case runner.ApprovalDenied:
-		say(ui.Bad, "denied by %s%s", cmp.Or(e.By, "somebody"), after(e.Reason))
+		say(ui.Bad, "denied by %s%s", cmp.Or(e.By, "somebody"), phrase.After(e.Reason))
 	}
-}
-
-func after(reason string) string {
-	if reason == "" {
-		return ""
-	}
-	return ": " + reason
 }
 
 // reviewed adds a line for the result of a review. It reports a skipped review only once.

@@ -115,17 +115,25 @@ type figures struct {
 	before, after    *int
 }
 
+// Tests returns the number of tests before and after a run; nil if it is unknown.
+func Tests(s runner.Summary) (before, after *int) {
+	for _, b := range s.Batches {
+		// The order of merges is unknown here, but merges never remove tests, so use the maximum.
+		if n := b.TestsAfter; b.State == string(runner.Passed) && n != nil && (after == nil || *n > *after) {
+			after = n
+		}
+		if n := b.TestsBefore; n != nil && (before == nil || *n < *before) {
+			before = n
+		}
+	}
+	return before, after
+}
+
 func figuresOf(s runner.Summary) figures {
 	f := figures{Tally: s.Tally(), total: len(s.Batches)}
+	f.before, f.after = Tests(s)
 	for _, b := range s.Batches {
 		f.attempts += b.Attempts
-		// The order of merges is unknown here, but merges never remove tests, so use the maximum.
-		if n := b.TestsAfter; b.State == string(runner.Passed) && n != nil && (f.after == nil || *n > *f.after) {
-			f.after = n
-		}
-		if n := b.TestsBefore; n != nil && (f.before == nil || *n < *f.before) {
-			f.before = n
-		}
 		switch {
 		case !ran(b):
 		case b.CostUSD == nil:

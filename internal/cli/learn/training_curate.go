@@ -204,9 +204,5 @@ func showLeftOut[Reason ~string](a *cli.App, reasons []Reason, count map[Reason]
 			rows = append(rows, []string{string(r), fmt.Sprint(n)})
 		}
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	fmt.Fprintln(a.Stdout)
-	return cli.Table(a.Stdout, []string{"omitted", ">examples"}, rows)
+	return anotherTable(a, []string{"omitted", ">examples"}, rows)
 }

@@ -290,26 +290,24 @@ func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) err
 	err := cli.Table(a.Stdout,
 		[]string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive",
 			">negative", ">preference"}, rows)
-	if err == nil && len(found.Patterns) > 0 {
-		rows = nil
-		for _, p := range found.Patterns {
-			rows = append(rows, []string{ui.Sanitize(p.Name), fmt.Sprintf("%d of %d", p.Attempts, p.Of)})
-		}
-		fmt.Fprintln(a.Stdout)
-		err = cli.Table(a.Stdout, []string{"failed attempts", ">attempts"}, rows)
-	}
-	if err == nil && len(found.Correlations) > 0 {
-		rows = nil
-		for _, c := range found.Correlations {
-			rows = append(rows, []string{c.Figure, unknown(c.R), fmt.Sprint(c.Tasks)})
-		}
-		fmt.Fprintln(a.Stdout)
-		err = cli.Table(a.Stdout, []string{"correlates with success", ">r", ">tasks"}, rows)
-	}
-	if err == nil {
-		err = showLearned(a, found.Learned)
-	}
 	if err != nil {
+		return err
+	}
+	rows = nil
+	for _, p := range found.Patterns {
+		rows = append(rows, []string{ui.Sanitize(p.Name), fmt.Sprintf("%d of %d", p.Attempts, p.Of)})
+	}
+	if err := anotherTable(a, []string{"failed attempts", ">attempts"}, rows); err != nil {
+		return err
+	}
+	rows = nil
+	for _, c := range found.Correlations {
+		rows = append(rows, []string{c.Figure, unknown(c.R), fmt.Sprint(c.Tasks)})
+	}
+	if err := anotherTable(a, []string{"correlates with success", ">r", ">tasks"}, rows); err != nil {
+		return err
+	}
+	if err := showLearned(a, found.Learned); err != nil {
 		return err
 	}
 	for _, w := range why {
@@ -321,27 +319,30 @@ func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) err
 	return nil
 }
 
+// anotherTable prints a table below another one, if it has rows.
+func anotherTable(a *cli.App, header []string, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	fmt.Fprintln(a.Stdout)
+	return cli.Table(a.Stdout, header, rows)
+}
+
 // showLearned prints the contents of the learning stores, if any.
 func showLearned(a *cli.App, l plan.Learned) error {
 	var rows [][]string
 	for _, f := range l.Failures {
 		rows = append(rows, []string{ui.Sanitize(f.Title), ui.Sanitize(f.Type), fmt.Sprint(f.Frequency)})
 	}
-	if len(rows) > 0 {
-		fmt.Fprintln(a.Stdout)
-		if err := cli.Table(a.Stdout, []string{"batches that fail", "how", ">times"}, rows); err != nil {
-			return err
-		}
+	if err := anotherTable(a, []string{"batches that fail", "how", ">times"}, rows); err != nil {
+		return err
 	}
 	rows = nil
 	for _, v := range l.Variants {
 		rows = append(rows, []string{ui.Sanitize(v.Name), fmt.Sprint(v.Tried), fmt.Sprint(v.Passed), fmt.Sprint(v.Won)})
 	}
-	if len(rows) > 0 {
-		fmt.Fprintln(a.Stdout)
-		if err := cli.Table(a.Stdout, []string{"variant", ">tried", ">passed", ">won"}, rows); err != nil {
-			return err
-		}
+	if err := anotherTable(a, []string{"variant", ">tried", ">passed", ">won"}, rows); err != nil {
+		return err
 	}
 	if r := l.Routing; r.Runs > 0 {
 		fmt.Fprintf(a.Stdout, "\nrouting  %d of %d team runs predicted within a fifth; off by %.0f %% on average\n", r.Near,

@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/blueprints"
 	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
@@ -266,17 +267,11 @@ func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
 	case validate.Fail:
 		return cli.Fail(cli.ExitFailed, errors.New("the score is below the threshold"), "the missing parts are listed above")
 	case validate.Unknown:
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("whether it reaches the threshold is unknown%s", whyText(v.Score.Why)),
+		return cli.Fail(cli.ExitCannotRun,
+			fmt.Errorf("whether it reaches the threshold is unknown%s", phrase.After(v.Score.Why)),
 			"make the unknown parts above checkable: install a linter or ast-grep, or add held-out units")
 	}
 	return nil
-}
-
-func whyText(why string) string {
-	if why == "" {
-		return ""
-	}
-	return ": " + why
 }
 
 func validateTrouble(ctx context.Context, err error) error {

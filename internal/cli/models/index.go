@@ -208,16 +208,12 @@ func printIndex(a *cli.App, res knowledge.Result) error {
 	for _, e := range res.Errors {
 		fmt.Fprintf(a.Stderr, "partial: %s\n", ui.Sanitize(e.Error()))
 	}
-	if res.Note == "" { // else the note covers the whole index
-		for _, s := range res.Skipped {
+	for _, s := range res.Skipped {
+		if res.Note == "" || s.Reason != patterns.MissingNote { // the note covers the whole index
 			fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 		}
-	} else {
-		for _, s := range res.Skipped {
-			if s.Reason != patterns.MissingNote {
-				fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
-			}
-		}
+	}
+	if res.Note != "" {
 		fmt.Fprintf(a.Stderr, "skipped: %s\n", res.Note)
 	}
 	fmt.Fprintf(a.Stderr, "%d file(s), %d of them read, %d removed, %d in other languages; %d commit(s) read; %s\n",

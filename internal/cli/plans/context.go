@@ -108,7 +108,8 @@ func showContext(ctx context.Context, a *cli.App, path, batch string, o contextO
 	s := briefing.Sources{
 		Input: h.input(p.Layout, plan, b, filepath.Base(path)), Repo: p.Repo, Commit: base, Plan: name, From: h.sum.Base,
 		Run: h.sum.Run, Progress: p.Layout.Progress(),
-		Failures: failureStore(p, func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
+		Failures: failures.Open(p.Layout.FailurePatterns(),
+			func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }),
 	}
 	s.Where = models.Where(a, p)
 	s.Limits, s.Protected = prepare.ContextLimits(p.Config.Context), p.Config.Gates.Protected
@@ -325,11 +326,6 @@ func lookAtTree(ctx context.Context, a *cli.App, p *cli.Project, base string, in
 	}
 	in.Style = style
 	return nil
-}
-
-// failureStore returns the store of failures of earlier runs.
-func failureStore(p *cli.Project, note func(string)) *failures.Store {
-	return failures.Open(filepath.Join(p.Layout.Root, "logs", failures.FileName), note)
 }
 
 // treeAt returns a folder with the files of a commit.

@@ -83,11 +83,8 @@ func showStatus(ctx context.Context, a *cli.App, p *cli.Project, name string, o 
 		return report.StatusLines(a.Stdout, runs)
 	}
 	out := a.StdoutFile()
-	width, _ := ui.Size(out)
-	if !ui.IsTerminal(out) {
-		width = 0
-	}
-	if err := report.Status(a.Stdout, runs, ui.StyleFor(a.Getenv, out), width); err != nil || o.all || name != "" {
+	err = report.Status(a.Stdout, runs, ui.StyleFor(a.Getenv, out), ui.Columns(out))
+	if err != nil || o.all || name != "" {
 		return err
 	}
 	return tellOthers(ctx, a, p, sums[0].Run)

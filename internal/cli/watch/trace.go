@@ -125,11 +125,7 @@ func (t *tracing) forward(ctx context.Context, name string) error {
 // display returns the style and the width of standard output; width 0 is unlimited.
 func (t *tracing) display() (ui.Style, int) {
 	out := t.app.StdoutFile()
-	width, _ := ui.Size(out)
-	if !ui.IsTerminal(out) {
-		width = 0
-	}
-	return ui.StyleFor(t.app.Getenv, out), width
+	return ui.StyleFor(t.app.Getenv, out), ui.Columns(out)
 }
 
 // find returns the id of the named run; "" selects the newest.
