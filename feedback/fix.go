@@ -129,10 +129,7 @@ func (f Fixer) branch(ctx context.Context, i Item, x Fix) error {
 		return blocked("move or merge that branch, then process the feedback again",
 			"%s is at %s, which this loop did not make", x.Branch, short(at))
 	}
-	old := at
-	if old == "" {
-		old = strings.Repeat("0", len(x.Tip))
-	}
+	old := cmp.Or(at, strings.Repeat("0", len(x.Tip)))
 	return f.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: x.Tip, Old: old})
 }
 

@@ -1,6 +1,7 @@
 package feedback
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -83,10 +84,7 @@ func (f PRClient) program(ctx context.Context, args ...string) (out, said string
 		return "", "", context.Cause(ctx)
 	}
 	if !res.OK() {
-		said = oneLine(res.Tail)
-		if said == "" {
-			said = fmt.Sprintf("exit status %d", res.Exit)
-		}
+		said = cmp.Or(oneLine(res.Tail), fmt.Sprintf("exit status %d", res.Exit))
 		return strings.TrimSpace(string(res.Stdout)), said, nil
 	}
 	return strings.TrimSpace(string(res.Stdout)), "", nil

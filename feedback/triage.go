@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -114,11 +115,7 @@ func triageSchema() json.RawMessage {
 
 // schema returns the schema of an object that requires all given fields.
 func schema(fields map[string]any) json.RawMessage {
-	var all []string
-	for name := range fields {
-		all = append(all, name)
-	}
-	slices.Sort(all)
+	all := slices.Sorted(maps.Keys(fields))
 	text, _ := json.Marshal(map[string]any{"type": "object", "properties": fields, "required": all}) // always encodes
 	return text
 }

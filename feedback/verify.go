@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/proc"
@@ -116,12 +117,7 @@ func (f PRClient) asked(ctx context.Context, pr Published) (Merged, error) {
 }
 
 func isHash(s string) bool {
-	for _, r := range s {
-		if !(r >= '0' && r <= '9' || r >= 'a' && r <= 'f') {
-			return false
-		}
-	}
-	return len(s) == 40 || len(s) == 64
+	return strings.Trim(s, "0123456789abcdef") == "" && (len(s) == 40 || len(s) == 64)
 }
 
 // Checked is the result of the regression test on the merged commit.

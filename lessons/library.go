@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -70,10 +71,7 @@ func Load(layers ...Layer) (*Library, error) {
 	if len(errs) > 0 {
 		return nil, errs
 	}
-	for _, l := range byID {
-		lib.Lessons = append(lib.Lessons, l)
-	}
-	slices.SortFunc(lib.Lessons, func(a, b *Lesson) int { return cmp.Compare(a.ID, b.ID) })
+	lib.Lessons = slices.SortedFunc(maps.Values(byID), func(a, b *Lesson) int { return cmp.Compare(a.ID, b.ID) })
 	return lib, nil
 }
 

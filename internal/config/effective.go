@@ -148,12 +148,8 @@ func Changes(then, now map[string]Setting) []Change {
 func agentGone(key string, now map[string]Setting) bool {
 	rest, ok := strings.CutPrefix(key, "agents.")
 	name, _, _ := strings.Cut(rest, ".")
-	for k := range now {
-		if strings.HasPrefix(k, "agents."+name+".") {
-			return false
-		}
-	}
-	return ok
+	return ok && !slices.ContainsFunc(slices.Collect(maps.Keys(now)),
+		func(k string) bool { return strings.HasPrefix(k, "agents."+name+".") })
 }
 
 // DigestOf names a set of settings.

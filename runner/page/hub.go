@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -103,11 +104,8 @@ func (h *hub) follow(ctx context.Context, run string) (*watch, error) {
 
 // forget drops unused watches, the least recently used first.
 func (h *hub) forget() {
-	all := make([]*watch, 0, len(h.watches))
-	for _, w := range h.watches {
-		all = append(all, w)
-	}
-	slices.SortFunc(all, func(a, b *watch) int { return cmp.Or(a.used.Compare(b.used), strings.Compare(a.run, b.run)) })
+	all := slices.SortedFunc(maps.Values(h.watches),
+		func(a, b *watch) int { return cmp.Or(a.used.Compare(b.used), strings.Compare(a.run, b.run)) })
 	for i, w := range all {
 		if len(all)-i > maxWatches || h.Now().Sub(w.used) > keepFor {
 			delete(h.watches, w.run)

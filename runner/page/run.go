@@ -198,10 +198,5 @@ func (w *watch) said(next int) string {
 	if next < 0 || next == w.next {
 		return ""
 	}
-	for i := len(w.story) - 1; i >= max(0, len(w.story)-8); i-- {
-		if l := w.story[i]; l.Tone == ui.Good || l.Tone == ui.Bad || l.Tone == ui.Warn {
-			return l.Text
-		}
-	}
-	return ""
+	return loudest(w.story[max(0, len(w.story)-8):])
 }

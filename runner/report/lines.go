@@ -337,9 +337,7 @@ func (p *Printer) find(key string) runner.BatchSummary {
 
 func (p *Printer) name(key, title string) string {
 	b := p.find(key)
-	if b.Number == "" {
-		b.Number = key
-	}
+	b.Number = cmp.Or(b.Number, key)
 	if b.Title != "" {
 		title = b.Title
 	}

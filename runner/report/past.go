@@ -103,11 +103,5 @@ func worthTelling(e runner.Event) []gates.Report {
 	if e.Outcome != runner.OutcomeOK {
 		return e.Reports
 	}
-	var out []gates.Report
-	for _, r := range e.Reports {
-		if r.Gate == OutsideGate {
-			out = append(out, r)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(e.Reports), func(r gates.Report) bool { return r.Gate != OutsideGate })
 }

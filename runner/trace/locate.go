@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -50,9 +51,7 @@ func (r *Report) Locate(ctx context.Context, repo *git.Repo) error {
 		return err
 	}
 	l := locator{repo: repo, head: head, name: branch, on: on, run: r.Branch, aside: map[Part]string{}}
-	if l.name == "" {
-		l.name = "HEAD"
-	}
+	l.name = cmp.Or(l.name, "HEAD")
 	if l.tip, err = repo.Resolve(ctx, "refs/heads/"+r.Branch); err != nil {
 		return err
 	}

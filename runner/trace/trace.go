@@ -201,11 +201,5 @@ func (b Batch) Lines() (added, removed int) {
 
 // TasksOf lists the tasks of a batch.
 func (r *Report) TasksOf(b Batch) []Task {
-	var out []Task
-	for _, t := range r.Tasks {
-		if t.key == b.Key {
-			out = append(out, t)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(r.Tasks), func(t Task) bool { return t.key != b.Key })
 }

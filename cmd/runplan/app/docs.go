@@ -2,6 +2,7 @@ package app
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -51,11 +52,7 @@ func reference(root *cobra.Command) (string, error) {
 			return
 		}
 		fmt.Fprintf(&b, "## %s\n\n", c.CommandPath())
-		long := c.Long
-		if long == "" {
-			long = c.Short + "."
-		}
-		fmt.Fprintf(&b, "```\n%s\n```\n\n", strings.TrimSpace(long))
+		fmt.Fprintf(&b, "```\n%s\n```\n\n", strings.TrimSpace(cmp.Or(c.Long, c.Short+".")))
 		if c.Runnable() {
 			fmt.Fprintf(&b, "Usage: `%s`\n\n", c.UseLine())
 		}

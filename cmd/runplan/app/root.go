@@ -1,9 +1,11 @@
 package app
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -201,9 +203,7 @@ func plainValue(err error) error {
 		"uint64":  "a whole number of at least 0",
 		"float64": "a number", "bool": "true or false",
 	}[wrong.GetFlag().Value.Type()]
-	if takes == "" {
-		takes = "another value"
-	}
+	takes = cmp.Or(takes, "another value")
 	if errors.Is(number, strconv.ErrRange) {
 		takes = "a smaller number"
 	}
@@ -269,12 +269,7 @@ func isCommand(root *cobra.Command, word string) bool {
 	if word == "help" || word == "completion" || strings.HasPrefix(word, "__") {
 		return true
 	}
-	for _, c := range root.Commands() {
-		if c.Name() == word {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(root.Commands(), func(c *cobra.Command) bool { return c.Name() == word })
 }
 
 // looksLikePlan distinguishes a file name from a mistyped command.

@@ -2,6 +2,7 @@
 package blueprints
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,9 +80,7 @@ func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) 
 	if err != nil {
 		return err
 	}
-	if root == "" {
-		root = here
-	}
+	root = cmp.Or(root, here)
 	var paths []string
 	for _, arg := range args {
 		full := arg

@@ -1,8 +1,10 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -36,15 +38,8 @@ func watched(list []gates.Gate) ([]gates.Gate, *working) {
 func (w *working) text(now time.Time) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	var names []string
-	for name := range w.since {
-		names = append(names, name)
-	}
-	slices.SortFunc(names, func(a, b string) int {
-		if c := w.since[a].Compare(w.since[b]); c != 0 {
-			return c
-		}
-		return strings.Compare(a, b)
+	names := slices.SortedFunc(maps.Keys(w.since), func(a, b string) int {
+		return cmp.Or(w.since[a].Compare(w.since[b]), strings.Compare(a, b))
 	})
 	for i, name := range names {
 		names[i] = name + " " + ui.Duration(now.Sub(w.since[name]).Truncate(time.Second))

@@ -97,9 +97,7 @@ func ReviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
 		Window:    cmp.Or(r.Window, c.Models.ReasoningWindow, c.Budget.ContextWindow),
 		Source:    "review.reviewers." + name,
 	}
-	if m.Provider == "" {
-		m.Provider = llm.Ollama
-	}
+	m.Provider = cmp.Or(m.Provider, llm.Ollama)
 	if m.Provider == llm.Command {
 		m.BaseURL = ""
 	}

@@ -1,6 +1,7 @@
 package judge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -156,9 +157,7 @@ func ledgerFile(ctx context.Context, p *cli.Project) (ledgerPath, error) {
 	if err != nil && !errors.Is(err, git.ErrNoCommits) {
 		return ledgerPath{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if branch == "" {
-		branch = "detached"
-	}
+	branch = cmp.Or(branch, "detached")
 	return ledgerPath{filepath.Join(p.Layout.Root, "reviews", review.LedgerName(branch)), branch}, nil
 }
 

@@ -2,6 +2,7 @@
 package learn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -100,10 +101,7 @@ func showTally(a *cli.App, t training.Tally) error {
 	out := a.Stdout
 	var rows [][]string
 	for _, c := range t.Counts {
-		kind := string(c.Kind)
-		if kind == "" {
-			kind = "-"
-		}
+		kind := cmp.Or(string(c.Kind), "-")
 		rows = append(rows, []string{string(c.Stage), string(c.Source), kind, fmt.Sprint(c.Positive), fmt.Sprint(c.Negative),
 			fmt.Sprint(c.Preference)})
 	}

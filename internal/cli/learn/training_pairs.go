@@ -1,6 +1,7 @@
 package learn
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -212,11 +213,8 @@ func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOpt
 	if err := showTally(&shown, t); err != nil {
 		return err
 	}
-	license := s.License
-	if license == "" {
-		license = "its license is unknown"
-	}
-	fmt.Fprintf(a.Stderr, "%d examples of %s (%s)\n", t.Examples, ui.Sanitize(s.Name), license)
+	fmt.Fprintf(a.Stderr, "%d examples of %s (%s)\n", t.Examples, ui.Sanitize(s.Name),
+		cmp.Or(s.License, "its license is unknown"))
 	if o.out != "" && o.out != "-" {
 		fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(filepath.Join(o.out, logged.PairsName)))
 	}

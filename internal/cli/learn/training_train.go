@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -171,12 +172,7 @@ func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Jo
 		return v, err
 	}
 	return v, registry.Prune(job.Spec.Name, job.Spec.Versioning.RetentionCount, func(tag string) bool {
-		for _, r := range rows {
-			if r.Tag == tag {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(rows, func(r store.DeployedAdapter) bool { return r.Tag == tag })
 	})
 }
 

@@ -152,10 +152,7 @@ func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
 	}
 	var rows [][]string
 	for _, x := range pkg.Parts {
-		what := x.Symbol
-		if what == "" {
-			what = "(" + x.Kind + ")"
-		}
+		what := cmp.Or(x.Symbol, "("+x.Kind+")")
 		rows = append(rows, []string{fmt.Sprint(x.Tier), ui.Sanitize(x.Path), ui.Sanitize(what), string(x.Detail),
 			fmt.Sprint(x.Tokens), ui.Sanitize(x.Why)})
 	}

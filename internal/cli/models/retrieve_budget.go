@@ -2,6 +2,7 @@ package models
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -93,9 +94,7 @@ func configuredBudget(c *config.Loaded, role llm.Role) (b tokens.Budget, err err
 	if role == llm.Reasoning {
 		b.Window = c.Models.ReasoningWindow
 	}
-	if b.Window == 0 {
-		b.Window = c.Budget.ContextWindow
-	}
+	b.Window = cmp.Or(b.Window, c.Budget.ContextWindow)
 	var missing []string
 	if b.Window == 0 {
 		missing = append(missing, "budget.context_window")

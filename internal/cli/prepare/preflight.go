@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -143,11 +144,6 @@ func hookAllows(ctx context.Context, p *cli.Project, to string) error {
 }
 
 func without(paths []string, name string) []string {
-	var out []string
-	for _, p := range paths {
-		if p != name && p != ".runplan/" && !strings.HasPrefix(p, ".runplan/") {
-			out = append(out, p)
-		}
-	}
-	return out
+	return slices.DeleteFunc(slices.Clone(paths),
+		func(p string) bool { return p == name || strings.HasPrefix(p, ".runplan/") })
 }

@@ -164,15 +164,8 @@ const removedFromPlan = "it is no longer in the plan"
 // batch.
 func freeKey(key string, was map[string]runner.BatchInfo, given map[string]string) string {
 	taken := func(k string) bool {
-		if _, ok := was[k]; ok {
-			return true
-		}
-		for _, g := range given {
-			if g == k {
-				return true
-			}
-		}
-		return false
+		_, ok := was[k]
+		return ok || slices.Contains(slices.Collect(maps.Values(given)), k)
 	}
 	out := key
 	for n := 1; taken(out); n++ {

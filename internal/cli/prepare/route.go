@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -92,13 +93,9 @@ func rulesOf(c config.Routing) routing.Rules {
 func modelsOf(c config.Config, agent string) map[string]string {
 	models := map[string]string{}
 	if preset, ok := command.PresetOf(cmp.Or(c.Agents[agent].Preset, agent)); ok {
-		for tier, model := range preset.Models {
-			models[tier] = model
-		}
+		maps.Copy(models, preset.Models)
 	}
-	for tier, model := range c.Agents[agent].Models {
-		models[tier] = model
-	}
+	maps.Copy(models, c.Agents[agent].Models)
 	return models
 }
 

@@ -2,6 +2,7 @@
 package rulebook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -243,9 +244,7 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 			if info, err := os.Stat(args[0]); err != nil || !info.IsDir() {
 				return cli.Usage(fmt.Errorf("%s is not a folder", args[0]), "give the folder with the lesson files")
 			}
-			if into == "" {
-				into = own
-			}
+			into = cmp.Or(into, own)
 			r, err := lessons.Import(lessons.DirLayer("imported", args[0]), into, lib, o)
 			if err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")

@@ -1,6 +1,7 @@
 package rulebook
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -286,9 +287,7 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 			if err != nil {
 				return err
 			}
-			if dir == "" {
-				dir = filepath.Join(root, local.DirName, "patterns")
-			}
+			dir = cmp.Or(dir, filepath.Join(root, local.DirName, "patterns"))
 			p, err := a.AstGrep(ctx)
 			if errors.Is(err, patterns.ErrMissing) {
 				return cli.Named("no-ast-grep", cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote),

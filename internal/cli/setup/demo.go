@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,12 +143,7 @@ func demoDir(dir string) (string, error) {
 
 // demoEnviron returns the environment without the settings of the user, and with a home for those of the demonstration.
 func demoEnviron(environ []string, home string) []string {
-	var env []string
-	for _, kv := range environ {
-		if !strings.HasPrefix(kv, "RUNPLAN_") {
-			env = append(env, kv)
-		}
-	}
+	env := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "RUNPLAN_") })
 	return append(env, "RUNPLAN_HOME="+home)
 }
 

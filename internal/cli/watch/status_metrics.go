@@ -3,6 +3,7 @@ package watch
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/runner"
@@ -35,12 +36,7 @@ func showMetrics(ctx context.Context, a *cli.App, p *cli.Project, name string, j
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	var outcomes []sampling.Outcome
-	for _, o := range all {
-		if name == "" || ours[o.Run] {
-			outcomes = append(outcomes, o)
-		}
-	}
+	outcomes := slices.DeleteFunc(all, func(o sampling.Outcome) bool { return name != "" && !ours[o.Run] })
 	rates := sampling.Rates(outcomes, sampling.Retries{Tries: m.Retries, Successes: m.Successes})
 	trained, err := AdapterMetrics(p)
 	if err != nil {
