@@ -36,14 +36,21 @@ func CallRow(task, kind string, r llm.Request, res llm.Response, at time.Time, h
 
 // Logged wraps c so that each call is logged. If the log cannot be written, it warns and the review continues.
 func (a *App) Logged(p *Project, c llm.Completer, task, kind string) llm.Completer {
-	secrets := a.Redactor(p)
+	return LogCalls(c, task, kind, a.Redactor(p), p.addCall, func(model, why string) {
+		fmt.Fprintf(a.Stderr, "note: a call of %s was not logged: %s\n", model, why)
+	})
+}
+
+// LogCalls wraps c so that add gets a row for each call, without secrets. If add fails, missing gets the model and the
+// reason.
+func LogCalls(c llm.Completer, task, kind string, secrets *redact.Redactor, add func(context.Context, store.Call) error,
+	missing func(model, why string)) llm.Completer {
 	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
 	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 		at := time.Now()
 		res, err := c.Complete(ctx, r)
-		if kept := p.addCall(context.WithoutCancel(ctx), CallRow(task, kind, r, res, at, hide, err)); kept != nil {
-			fmt.Fprintf(a.Stderr, "note: a call of %s was not logged: %s\n", ui.Sanitize(r.Model.Label()),
-				ui.Sanitize(kept.Error()))
+		if kept := add(context.WithoutCancel(ctx), CallRow(task, kind, r, res, at, hide, err)); kept != nil {
+			missing(ui.Sanitize(r.Model.Label()), ui.Sanitize(kept.Error()))
 		}
 		return res, err
 	})

@@ -70,9 +70,6 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 		return d, nil, cli.Usage(fmt.Errorf("%s is not indexed, but the index records which adapters are active", p.Repo.Root),
 			"run: runplan index")
 	}
-	if err := p.Layout.Make(); err != nil {
-		return d, nil, err
-	}
 	var opened cli.Closers
 	defer opened.CloseAfter(&err)
 	d = adapters.Desk{
@@ -84,7 +81,7 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 		return d, nil, cli.CuratedTrouble(err)
 	}
 	opened.Add(func() { d.Curated.Close() })
-	if d.Ledger, err = training.OpenLedger(ctx, p.Layout.Journal()); err != nil {
+	if d.Ledger, err = openLedger(ctx, p); err != nil {
 		return d, nil, err
 	}
 	opened.Add(func() { d.Ledger.Close() })

@@ -14,7 +14,6 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
-	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/adapters"
 	"github.com/runplan/runplan/training/curriculum"
 	"github.com/runplan/runplan/trust"
@@ -135,10 +134,7 @@ func train(ctx context.Context, a *cli.App, o trainOptions) error {
 
 // runTrainer trains a version and records the result.
 func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Job) (adapters.Version, error) {
-	if err := p.Layout.Make(); err != nil {
-		return adapters.Version{}, err
-	}
-	ledger, err := training.OpenLedger(ctx, p.Layout.Journal())
+	ledger, err := openLedger(ctx, p)
 	if err != nil {
 		return adapters.Version{}, err
 	}

@@ -93,12 +93,11 @@ func withInbox(ctx context.Context, a *cli.App, do func(*store.Inbox) error) err
 		return err
 	}
 	defer box.Close()
-	if err := do(box); errors.Is(err, store.ErrNoItem) {
+	err = do(box)
+	if errors.Is(err, store.ErrNoItem) {
 		return cli.Usage(err, "runplan inbox --all lists them")
-	} else if err != nil {
-		return err
 	}
-	return nil
+	return err
 }
 
 func newInboxShowCommand(a *cli.App) *cobra.Command {

@@ -13,7 +13,6 @@ import (
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/config"
-	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/runner/local"
@@ -89,16 +88,8 @@ func (x *Execution) CriticModel(ctx context.Context, o llm.Options) (llm.Model, 
 
 // noted wraps c so that each call is logged. An error of the log is only a note.
 func (x *Execution) noted(c llm.Completer, view *view) llm.Completer {
-	secrets := x.App.Redactor(x.Project)
-	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
-	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
-		at := time.Now()
-		res, err := c.Complete(ctx, r)
-		if kept := x.journal.AddCall(context.WithoutCancel(ctx),
-			cli.CallRow(x.Run, CritiqueCall, r, res, at, hide, err)); kept != nil {
-			view.Note("a call of " + ui.Sanitize(r.Model.Label()) + " is not in the log: " + ui.Sanitize(kept.Error()))
-		}
-		return res, err
+	return cli.LogCalls(c, x.Run, CritiqueCall, x.App.Redactor(x.Project), x.journal.AddCall, func(model, why string) {
+		view.Note("a call of " + model + " is not in the log: " + why)
 	})
 }
 

@@ -69,10 +69,7 @@ func egress(ctx context.Context, a *cli.App, p *cli.Project) (outlets, error) {
 	if err != nil {
 		return o, err
 	}
-	o.Ways = append(o.Ways, ways...)
-	o.Ways = append(o.Ways, p.ModelOutlet()...)
-	o.Ways = append(o.Ways, judge.ReviewOutlets(p)...)
-	o.Ways = append(o.Ways, run.CritiqueOutlet(ctx, p)...)
+	o.Ways = slices.Concat(ways, p.ModelOutlet(), judge.ReviewOutlets(p), run.CritiqueOutlet(ctx, p))
 	c := p.Config
 	if c.Notify.Webhook != "" {
 		w := cli.Outlet{What: "notification", Name: "webhook", To: config.HostOf(c.Notify.Webhook),

@@ -46,31 +46,30 @@ func (f *modelFlags) wrong() error {
 // section returns the text for config.toml, with a comment on each key.
 func (f *modelFlags) section() (string, error) {
 	var b strings.Builder
-	line := func(why, key string, value any) error {
+	var errs []error
+	line := func(why, key string, value any) {
 		text, err := toml.Marshal(map[string]any{key: value})
 		if err == nil {
 			fmt.Fprintf(&b, "# %s\n%s", why, text)
 		}
-		return err
+		errs = append(errs, err)
 	}
-	var errs []error
 	if f.ollama != "" || len(f.command) > 0 {
 		b.WriteString("\n# Language models for plan, solve, retrieve, enrich and reviews. See docs/models.md.\n[models]\n")
 	}
 	if len(f.command) > 0 {
-		errs = append(errs, line(
-			"A program answers: it gets the question on its standard input; {model} in an argument is replaced.", "provider",
-			"command"))
-		errs = append(errs, line("The program and its arguments.", "command", f.command))
+		line("A program answers: it gets the question on its standard input; {model} in an argument is replaced.",
+			"provider", "command")
+		line("The program and its arguments.", "command", f.command)
 	}
 	if f.ollama != "" {
-		errs = append(errs, line("The Ollama server. A local one sends no data elsewhere.", "base_url", f.ollama))
+		line("The Ollama server. A local one sends no data elsewhere.", "base_url", f.ollama)
 	}
 	if f.coding != "" {
-		errs = append(errs, line("Writes code.", "coding", f.coding))
+		line("Writes code.", "coding", f.coding)
 	}
 	if f.reasoning != "" {
-		errs = append(errs, line("Plans and judges.", "reasoning", f.reasoning))
+		line("Plans and judges.", "reasoning", f.reasoning)
 	}
 	if f.ollama != "" || len(f.command) > 0 {
 		b.WriteString(
@@ -79,11 +78,10 @@ func (f *modelFlags) section() (string, error) {
 	}
 	if f.window > 0 {
 		b.WriteString("\n[budget]\n")
-		errs = append(errs, line("Maximum number of tokens of a prompt and its answer together. The model must support it.",
-			"context_window", f.window))
-		errs = append(errs, line("The part of them for instructions, the task, retries and the answer; the rest is for "+
-			"context.",
-			"reserved_tokens", f.reserved))
+		line("Maximum number of tokens of a prompt and its answer together. The model must support it.",
+			"context_window", f.window)
+		line("The part of them for instructions, the task, retries and the answer; the rest is for context.",
+			"reserved_tokens", f.reserved)
 	}
 	return b.String(), errors.Join(errs...)
 }

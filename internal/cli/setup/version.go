@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"text/tabwriter"
@@ -47,9 +46,7 @@ old.`,
 
 func printVersion(a *cli.App, info cli.VersionInfo, asJSON bool) error {
 	if asJSON {
-		e := json.NewEncoder(a.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(info)
+		return cli.AsJSON(a.Stdout, info)
 	}
 	fmt.Fprintf(a.Stdout, "runplan %s\n", info)
 	if len(info.Beside) == 0 {
