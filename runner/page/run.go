@@ -78,16 +78,11 @@ func filters() []struct{ key, name string } {
 		{"merged", "merged"}, {"skipped", "skipped"}}
 }
 
+// groupOf returns the group of a batch: its state before and after the work, else "work".
 func groupOf(b runner.BatchSummary) string {
 	switch runner.Status(b.State) {
-	case runner.Passed:
-		return "merged"
-	case runner.Failed:
-		return "failed"
-	case runner.Waiting:
-		return "waiting"
-	case runner.Skipped:
-		return "skipped"
+	case runner.Passed, runner.Failed, runner.Waiting, runner.Skipped:
+		return b.State
 	}
 	return "work"
 }

@@ -125,17 +125,12 @@ func scoreText(score int, terms []runner.ScoreTerm) string {
 
 // candidateFace returns the display state of a candidate.
 func candidateFace(c *runner.CandidateSummary, atWork bool) face {
-	switch c.State {
-	case "won":
-		return face{"won", ui.Good}
-	case "passed":
-		return face{"passed", ui.Good}
-	case "failed":
-		return face{"failed", ui.Bad}
-	case "void":
-		return face{"cancelled", ui.Muted}
-	case "edited":
-		return face{"checking", ui.Busy}
+	faces := map[string]face{
+		"won": {"won", ui.Good}, "passed": {"passed", ui.Good}, "failed": {"failed", ui.Bad},
+		"void": {"cancelled", ui.Muted}, "edited": {"checking", ui.Busy},
+	}
+	if f, ok := faces[c.State]; ok {
+		return f
 	}
 	if atWork {
 		return face{"editing", ui.Busy}

@@ -23,16 +23,19 @@ var page string
 //go:embed page.css
 var style string
 
-// styled makes a template of a page with the style in it.
-func styled(text string) (*template.Template, error) {
+// writePage writes v with the template of a page, with the style in it. what names the page in errors.
+func writePage(to io.Writer, text, what string, v any) error {
 	t, err := template.New("report").Parse(text)
 	if err == nil {
 		_, err = t.New("style").Parse(style)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("report: %w", err)
+	if err == nil {
+		err = t.Execute(to, v)
 	}
-	return t, nil
+	if err != nil {
+		return fmt.Errorf("%s: %w", what, err)
+	}
+	return nil
 }
 
 // view is the data of page.html. All strings are clean; html/template escapes them.
@@ -81,14 +84,7 @@ type troubles struct {
 // WriteHTML writes the report of a run as one self-contained page. past may be nil; with it, the page shows the
 // failures during the run.
 func WriteHTML(to io.Writer, s runner.Summary, past *Past) error {
-	t, err := styled(page)
-	if err != nil {
-		return err
-	}
-	if err := t.Execute(to, viewOf(s, past)); err != nil {
-		return fmt.Errorf("report of run %s: %w", s.Run, err)
-	}
-	return nil
+	return writePage(to, page, "report of run "+s.Run, viewOf(s, past))
 }
 
 func viewOf(s runner.Summary, past *Past) view {

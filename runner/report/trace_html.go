@@ -63,14 +63,7 @@ type traceDrift struct {
 
 // WriteTraceHTML writes what a run proved of its plan, as one page without external resources.
 func WriteTraceHTML(to io.Writer, r *trace.Report) error {
-	t, err := styled(tracePage)
-	if err != nil {
-		return err
-	}
-	if err := t.Execute(to, traceViewOf(r)); err != nil {
-		return fmt.Errorf("trace of run %s: %w", r.Run, err)
-	}
-	return nil
+	return writePage(to, tracePage, "trace of run "+r.Run, traceViewOf(r))
 }
 
 func traceViewOf(r *trace.Report) traceView {
