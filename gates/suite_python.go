@@ -154,7 +154,8 @@ func (w *work) pytestRun(root, python string, nested []string, samples map[strin
 	return []testRun{all}, err
 }
 
-// pytest makes one call of pytest. A project with settings for pytest must not need packages that are not installed.
+// pytest makes one call of pytest. A project without settings for pytest gets [work.sourcePath]; one with settings says
+// there where its packages are.
 func (w *work) pytest(root, python string, more []string) (testRun, error) {
 	report, err := newReport("")
 	if err != nil {

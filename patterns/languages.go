@@ -101,8 +101,8 @@ func interpreter(text []byte) string {
 	return "bash"
 }
 
-// isProse reports whether a file name indicates text or data without a language in ast-grep. TestAstGrepIgnoresProseFiles
-// checks this with ast-grep.
+// isProse reports whether a file name indicates text or data without a language in ast-grep.
+// TestAstGrepIgnoresProseFiles checks this with ast-grep.
 func isProse(name string) bool {
 	switch strings.ToLower(path.Ext(name)) {
 	case ".txt", ".log", ".csv", ".tsv", ".rst", ".adoc", ".toml", ".ini", ".cfg", ".sum", ".mod", ".lock", ".golden",

@@ -1,116 +1,38 @@
 package measured
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"maps"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
 
-// ruleFolders returns the folders whose rules are listed: those of the gates that package suite imports, and the prose
-// pass of a review. Package gates itself is not among them, as its linters and test runners have their own rules.
-func ruleFolders(t *testing.T) []string {
-	t.Helper()
-	suite, err := parser.ParseFile(token.NewFileSet(), filepath.Join("..", "suite", "suite.go"), nil, parser.ImportsOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
-	folders := []string{filepath.Join("..", "review", "prose")}
-	for _, i := range suite.Imports {
-		if _, folder, ok := strings.Cut(strings.Trim(i.Path.Value, `"`), "/gates/"); ok {
-			folders = append(folders, filepath.Join("..", filepath.FromSlash(folder)))
-		}
-	}
-	return folders
-}
-
-// rulesIn returns the rules in the source of a gate: all texts that are given to a field Rule, and all texts that
-// match named, because some gates pass a rule to a function. For "denied/" + name it returns "denied/*".
-func rulesIn(t *testing.T, folder string, named *regexp.Regexp) []string {
-	t.Helper()
-	files, err := filepath.Glob(filepath.Join(folder, "*.go"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var found []string
-	for _, name := range files {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
-		ast.Inspect(file, func(n ast.Node) bool {
-			switch n := n.(type) {
-			case *ast.KeyValueExpr:
-				if key, ok := n.Key.(*ast.Ident); ok && key.Name == "Rule" {
-					found = append(found, ruleOf(n.Value))
-				}
-			case *ast.AssignStmt:
-				for i, left := range n.Lhs {
-					if to, ok := left.(*ast.SelectorExpr); ok && to.Sel.Name == "Rule" && len(n.Rhs) == len(n.Lhs) {
-						found = append(found, ruleOf(n.Rhs[i]))
-					}
-				}
-			case *ast.BasicLit:
-				if rule := ruleOf(n); named.MatchString(rule) {
-					found = append(found, rule)
-				}
-			}
-			return true
-		})
-	}
-	return slices.DeleteFunc(found, func(rule string) bool { return rule == "" })
-}
-
-// ruleOf returns the text of a literal, a text that begins with a literal as "literal*", and "" for other expressions.
-func ruleOf(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.BasicLit:
-		text, _ := strconv.Unquote(e.Value)
-		return text
-	case *ast.BinaryExpr:
-		if first := ruleOf(e.X); first != "" {
-			return strings.TrimSuffix(first, "*") + "*"
-		}
-	}
-	return ""
-}
-
-// Each rule in the source of a gate is listed, and each listed rule is in a source. Each folder has rules.
+// Each rule that the product gives to a finding is listed, or is a lesson or pattern. Each listed rule is given to a
+// finding.
 func TestEveryRuleIsListed(t *testing.T) {
-	listed, groups := map[string]bool{}, map[string]bool{}
-	for _, r := range Rules() {
-		listed[r.ID] = true
-		if group, _, ok := strings.Cut(r.ID, "/"); ok && group != "docs" { // docs/… may be a folder
-			groups[group] = true
-		}
-	}
-	named := regexp.MustCompile(`^(?:` + strings.Join(slices.Sorted(maps.Keys(groups)), "|") + `)/[a-z][a-z-]+$`)
-	found := map[string]bool{}
-	for _, folder := range ruleFolders(t) {
-		rules := rulesIn(t, folder, named)
-		if len(rules) == 0 {
-			t.Errorf("no rule was found in %s", folder)
-		}
-		for _, id := range rules {
-			group, _, _ := strings.Cut(id, "/")
-			found[id], found[group+"/*"] = true, true
-			if !listed[id] && !listed[group+"/*"] {
-				t.Errorf("the rule %s of %s is not listed in rules.go", id, folder)
+	rules, found := Rules(), map[string]bool{}
+	for _, rule := range rulesOfFindings(t) {
+		listed := strings.HasSuffix(rule, "*") && (rule == "lesson/*" || rule == "pattern/*")
+		for _, r := range rules {
+			prefix, many := strings.CutSuffix(r.ID, "*")
+			if r.ID == rule || many && strings.HasPrefix(rule, prefix) {
+				listed, found[r.ID] = true, true
 			}
 		}
+		if !listed {
+			t.Errorf("a finding has the rule %s, which is not listed in table.go", rule)
+		}
 	}
-	for id := range listed {
-		if !found[id] {
-			t.Errorf("no gate has the rule %s", id)
+	seen := map[string]bool{}
+	for _, r := range rules {
+		if !found[r.ID] {
+			t.Errorf("no finding has the rule %s", r.ID)
+		}
+		if seen[r.ID] {
+			t.Errorf("the rule %s is listed twice", r.ID)
+		}
+		seen[r.ID] = true
+		if r.Finds == "" || r.Why == "" || r.Do == "" || r.Off == "" || r.InRun == "-" && r.Outside == "-" {
+			t.Errorf("the rule %s is not described: %+v", r.ID, r)
 		}
 	}
 }

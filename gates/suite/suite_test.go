@@ -9,6 +9,11 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/measured"
+	"github.com/runplan/runplan/gates/promise"
+	"github.com/runplan/runplan/gates/review/prose"
+	"github.com/runplan/runplan/gates/rules"
 	"github.com/runplan/runplan/gates/suite"
 )
 
@@ -61,6 +66,26 @@ func TestDocsDescribeEachGate(t *testing.T) {
 		row := regexp.MustCompile("(?m)^\\| (?:`[^|]*`, )?`" + family + "(?::[^`]*)?`")
 		if !row.Match(text) {
 			t.Errorf("docs/gates.md does not describe %s", name)
+		}
+	}
+}
+
+// The gates that the settings turn off, as the table of rules says, exist.
+func TestRulesNameGates(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"mypy.ini": "[mypy]\n", "setup.py": "", "go.mod": "module m\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s := gates.Settings{Detect: true, MaxFileLines: 300, MinMemoryMB: 1, Acceptance: "scripts"}
+	s.More = []gates.Gate{rules.Lessons(nil), blueprint.Gate(nil), prose.New(), prose.Names()}
+	known := append(names(dir, s), promise.Family+":run:34")
+	for _, r := range measured.Rules() {
+		for _, m := range regexp.MustCompile(`disable = \["([^"]+)"\]`).FindAllStringSubmatch(r.Off, -1) {
+			if !slices.ContainsFunc(known, func(gate string) bool { return gate == m[1] || strings.HasPrefix(gate, m[1]+":") }) {
+				t.Errorf("%s: no gate %s is among %v", r.ID, m[1], known)
+			}
 		}
 	}
 }

@@ -146,7 +146,7 @@ func TestResetIgnoresForgedTreeCache(t *testing.T) {
 	}
 }
 
-// Resetting and leaving a workspace remove every change of an agent.
+// Resetting, leaving and refilling a workspace remove every change of an agent.
 func TestResetAndLeaveRemoveAgentChanges(t *testing.T) {
 	for name, spoil := range map[string]func(t *testing.T, w *Workspace){
 		"content":     func(t *testing.T, w *Workspace) { write(t, w.Dir, map[string]string{"a": "9"}) },
@@ -163,6 +163,7 @@ func TestResetAndLeaveRemoveAgentChanges(t *testing.T) {
 	} {
 		undo := func(t *testing.T, how func(w *Workspace, base string) error) {
 			_, w, base, _ := worked(t)
+			run(t, w.Dir, "checkout", "--quiet", "runplan/p/b1")
 			spoil(t, w)
 			if err := how(w, base); err != nil {
 				t.Fatal(err)
@@ -184,6 +185,11 @@ func TestResetAndLeaveRemoveAgentChanges(t *testing.T) {
 		})
 		t.Run(name+", leave", func(t *testing.T) {
 			undo(t, func(w *Workspace, base string) error { return w.Leave(t.Context(), "runplan/p/b2", base) })
+		})
+		t.Run(name+", checkout", func(t *testing.T) { // HEAD is on the branch already
+			undo(t, func(w *Workspace, base string) error {
+				return w.Checkout(t.Context(), "runplan/p/b1", base, run(t, w.Dir, "rev-parse", base+"^{tree}"))
+			})
 		})
 	}
 }

@@ -108,22 +108,23 @@ func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
 		return w.cleaned(ctx)
 	}
 	// An agent may have put another worktree on this branch. Newer gits would refuse then.
-	if err := w.checkout(ctx, "--ignore-other-worktrees", "--no-track", "-B", branch, base); err != nil {
+	if err := w.overwrite(ctx, "checkout", "--quiet", "--force", "--ignore-other-worktrees", "--no-track", "-B", branch,
+		base); err != nil {
 		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
 	return w.cleaned(ctx)
 }
 
-// checkout checks out with the given arguments, without hooks, over all changes. Git alone would write through a link in
-// place of a folder, and keep the changes of a file that is marked skip-worktree.
-func (w *Workspace) checkout(ctx context.Context, args ...string) error {
+// overwrite runs a git command that writes files, without hooks, over all changes. Git alone would write through a link
+// in place of a folder, and keep the changes of a file that is marked skip-worktree.
+func (w *Workspace) overwrite(ctx context.Context, args ...string) error {
 	if err := w.unlinkFolders(); err != nil {
 		return err
 	}
 	if _, err := w.Unhide(ctx); err != nil {
 		return err
 	}
-	return w.force(ctx, append([]string{"-c", noHooks, "checkout", "--quiet", "--force"}, args...)...)
+	return w.force(ctx, append([]string{"-c", noHooks}, args...)...)
 }
 
 // cleaned removes files that are neither in the index nor ignored.
@@ -142,7 +143,7 @@ func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
 	if err := w.DropUnfinished(); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
-	if err := w.checkout(ctx, "--detach", at); err != nil {
+	if err := w.overwrite(ctx, "checkout", "--quiet", "--force", "--detach", at); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
 	if err := w.clean(ctx); err != nil {
@@ -232,7 +233,7 @@ func (w *Workspace) fill(ctx context.Context, tree string) error {
 			return nil
 		}
 	}
-	if err := w.force(ctx, "read-tree", "--reset", "-u", tree); err != nil {
+	if err := w.overwrite(ctx, "read-tree", "--reset", "-u", tree); err != nil {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
 	}
 	if err := w.cleaned(ctx); err != nil {

@@ -182,7 +182,8 @@ func (e *Engine) open(ctx context.Context, run string, info runner.Info) *sessio
 	cfg := e.Config
 	cfg.Note = s.note
 	s.work = &work{Config: cfg, run: run, info: info, redact: redact.New(slices.Concat(e.Environ, e.Secrets)),
-		digest: s.digest, factsOf: s.factsOf, atTip: s.atTip, finalReview: s.finalReview, refs: newRefs(), before: newReports(), proofs: newProofs()}
+		digest: s.digest, factsOf: s.factsOf, atTip: s.atTip, finalReview: s.finalReview, refs: newRefs(),
+		before: newReports(), proofs: newProofs()}
 	s.work.failures = failures.Open(e.Layout.FailurePatterns(), s.note)
 	s.watch = failures.Observer{Store: s.work.failures,
 		Difference: func(ctx context.Context, from, to string) ([]string, int, int, error) {

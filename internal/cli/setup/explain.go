@@ -21,10 +21,11 @@ var explainText string
 type explanation struct {
 	Code  string `json:"code"`
 	Group string `json:"group"`
-	What  string `json:"what"`  // first line of the text
-	Text  string `json:"text"`  // page, as markdown
-	Do    string `json:"do"`    // way out
-	Level string `json:"level"` // severity; "" if the message has it
+	What  string `json:"what"`          // first line of the text
+	Text  string `json:"text"`          // page, as markdown
+	Do    string `json:"do"`            // way out
+	Off   string `json:"off,omitempty"` // how to turn the rule off
+	Level string `json:"level"`         // severity; "" if the message has it
 }
 
 // Groups of codes, in the order of the list.
@@ -58,7 +59,7 @@ errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitSta
 			e, ok := findExplanation(all, args[0])
 			if !ok {
 				return cli.Usage(fmt.Errorf("unknown code %q", args[0]),
-					"runplan explain lists all codes; rules of your own gates are described in your configuration")
+					"runplan explain lists all codes; linters and gates of your own describe their rules themselves")
 			}
 			if asJSONFlag {
 				return cli.AsJSON(a.Stdout, e)
@@ -115,18 +116,18 @@ func explanations() ([]explanation, error) {
 		all = append(all, e)
 	}
 	for _, r := range measured.Rules() {
-		text := fmt.Sprintf(
-			"Finds: %s.\nSeverity in a run: %s; in runplan gate and runplan review: %s. Measured as right: %s.\nWhy: %s\nDo: %s",
-			r.Finds, r.InRun, r.Outside, measured.Of(r.ID), gateReasons[groupOf(r.ID)].why, gateReasons[groupOf(r.ID)].do)
-		all = append(all, explanation{Code: r.ID, Group: explainRules, Text: text, What: r.Finds, Level: r.InRun})
+		level, where := severity(r)
+		text := fmt.Sprintf("Finds: %s.\n%s.%s\nWhy: %s\nDo: %s\nOff: %s", r.Finds, where, measuredAs(r.ID), r.Why, r.Do,
+			r.Off)
+		all = append(all, explanation{Code: r.ID, Group: explainRules, Text: text, What: r.Finds, Level: level})
 	}
 	lib, err := lessons.Load(lessons.BuiltIn())
 	if err != nil {
 		return nil, err
 	}
 	for _, l := range lib.Lessons {
-		text := fmt.Sprintf("%s.\n\n%s\n\nWrong:\n\n%s\n\nRight:\n\n%s\n\nDo: %s", l.Title, l.Body, indented(l.Example.Bad),
-			indented(l.Example.Good), l.Fix)
+		text := fmt.Sprintf("%s.\n\n%s\n\nWrong:\n\n%s\n\nRight:\n\n%s\n\nDo: %s\n%s", l.Title, l.Body,
+			indented(l.Example.Bad), indented(l.Example.Good), l.Fix, accepted(l.ID, "lessons"))
 		all = append(all, explanation{Code: "lesson/" + l.ID, Group: explainLessons, Text: text, What: l.Title,
 			Level: string(l.Severity)})
 	}
@@ -135,7 +136,8 @@ func explanations() ([]explanation, error) {
 		return nil, err
 	}
 	for _, r := range rules {
-		text := fmt.Sprintf("%s.\nLanguages: %s.\nDo: %s", r.Message, strings.Join(r.Languages, ", "), r.Note)
+		text := fmt.Sprintf("%s.\nLanguages: %s.\nDo: %s\n%s", r.Message, strings.Join(r.Languages, ", "), r.Note,
+			accepted(r.ID, "patterns"))
 		all = append(all, explanation{Code: "pattern/" + r.ID, Group: explainPatterns, Text: text, What: r.Message,
 			Level: string(r.Severity)})
 	}
@@ -144,46 +146,39 @@ func explanations() ([]explanation, error) {
 			all[i].What, _, _ = strings.Cut(all[i].Text, "\n")
 		}
 		_, do, _ := strings.Cut(all[i].Text, "\nDo: ")
-		all[i].Do, _, _ = strings.Cut(do, "\nExample:")
+		do, _, _ = strings.Cut(do, "\nExample:")
+		all[i].Do, all[i].Off, _ = strings.Cut(do, "\nOff: ")
 	}
 	return all, nil
 }
 
-func groupOf(rule string) string {
-	group, _, _ := strings.Cut(rule, "/")
-	return group
+// severity returns the severity of a rule, and a sentence about where the rule has it.
+func severity(r measured.Rule) (level, where string) {
+	switch {
+	case r.InRun == "-":
+		return r.Outside, "Severity: " + r.Outside + "; only reviews look for it"
+	case r.Outside == "-":
+		return r.InRun, "Severity: " + r.InRun + "; only runs look for it"
+	case r.InRun == r.Outside:
+		return r.InRun, "Severity: " + r.InRun
+	}
+	return r.InRun, fmt.Sprintf("Severity in a run: %s; in runplan gate and runplan review: %s", r.InRun, r.Outside)
+}
+
+// measuredAs returns a sentence about the precision of a rule, "" if its findings were not judged.
+func measuredAs(rule string) string {
+	if p := measured.Of(rule); p.Total() > 0 {
+		return " Measured as right: " + p.String() + "."
+	}
+	return ""
+}
+
+// accepted says how to accept one finding of a lesson or pattern, and how to turn off the gate.
+func accepted(id, gate string) string {
+	return fmt.Sprintf("Off: a comment \"runplan:ignore %s REASON\" accepts one place; [gates] disable = [%q] turns the "+
+		"gate off.", id, gate)
 }
 
 func indented(text string) string {
 	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
-}
-
-// gateReasons describes why rules exist, and what to do about an intended finding, by the part of the rules' names
-// before the slash.
-var gateReasons = map[string]struct{ why, do string }{
-	"protected": {"an agent that can change its checks can make itself pass.",
-		"name the file in the batch, so that the plan asks for the change; or undo it."},
-	"tamper": {"a weakened check passes without proving anything.",
-		"restore the test; if the batch is meant to change it, name the test file under Files in the plan."},
-	"link-outside": {"such a link leads to a file that is in no commit and differs between machines.",
-		"copy the file into the tree, or link to a file of the tree by a relative path."},
-	"secrets": {"a committed key must be treated as public.",
-		"remove it, revoke it if it was pushed, and read it from the environment; put examples into fixtures."},
-	"security": {"such code lets foreign input become a query, a command or a page.",
-		"use parameters or escaping of the library, as the finding says."},
-	"denied": {"such a command destroys work or hides failures, and scripts run without anyone watching.",
-		"narrow the command, or leave it to a person."},
-	"docs": {"a dead link costs each reader time.", "correct the path, or add the file."},
-	"license": {"some licences require you to publish code, which people must decide.",
-		"choose another dependency, or allow the licence in [gates] after deciding it."},
-	"size":   {"long files are hard to review and to change.", "split the file, or raise the limit in [gates]."},
-	"memory": {"with little memory, tests fail for reasons outside of the code.", "free memory or use fewer workers."},
-	"types": {"a type error is a fault even if no test runs the code.",
-		"correct the types; [gates] strict_types names the files in which they block."},
-	"acceptance": {"the testscripts describe what the program promises to its users.",
-		"correct the code; change the script only if the promise itself changes, and name it in the batch."},
-	"prose": {"such text is left over from editing, or describes other code.",
-		"write what the code does, or remove it."},
-	"names": {"callers of a removed public name no longer build.",
-		"keep the name, or change its callers in the same batch."},
 }
