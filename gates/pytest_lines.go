@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/gates/testout"
 )
 
-// PytestLines is what the tests of a Python project run of its files.
+// PytestLines holds which lines of a Python project its tests run.
 type PytestLines struct {
 	Passed bool // all tests passed. If not, the other fields are empty.
 	// Tests holds for each line of a file, by the file's path in the tree, the tests that run it: ids of pytest, or
@@ -33,8 +33,7 @@ func (l *Look) PytestLines(ctx context.Context, files []string) (_ PytestLines, 
 	if err != nil {
 		return PytestLines{}, false, err
 	}
-	probe, err := w.run(ctx, program{args: []string{python, "-c", "import pytest"}, dir: root, quiet: true})
-	if err != nil || !probe.ok() {
+	if has, err := w.hasPytest(ctx, python, root); err != nil || !has {
 		return PytestLines{}, false, err
 	}
 	r, err := w.pytest(root, python, nil)

@@ -130,11 +130,11 @@ func (s Single) pythonRun(ctx context.Context, w *work, root string) (func() (te
 	if err != nil {
 		return nil, err
 	}
-	probe, err := w.run(ctx, program{args: []string{python, "-c", "import pytest"}, dir: root, quiet: true})
+	has, err := w.hasPytest(ctx, python, root)
 	if err != nil {
 		return nil, err
 	}
-	if probe.ok() {
+	if has {
 		more := []string{strings.TrimSuffix(s.below(root)+"::"+strings.ReplaceAll(s.Only, ".", "::"), "::")}
 		if s.Tests != nil {
 			more = slices.Concat([]string{"-x"}, withoutCoverage(w.subject.Dir, root), s.Tests)

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"path"
 	"slices"
@@ -80,26 +81,54 @@ func (r *runner) nearest(ctx context.Context, m Mutant, t *target) (outcome, err
 		}
 		return invalid, err
 	}
-	id := one.Failed[0]
-	alone, ok := r.alone[id]
-	if !ok {
-		if err := r.write(m.Path, r.texts[m.Path]); err != nil {
-			return invalid, err
-		}
-		one, err := r.runTests(ctx, m.Path, []string{id})
-		if err != nil && err != errSlow {
-			return invalid, err
-		}
-		alone = err == nil && one.Outcome == gates.RunPassed
-		if r.alone == nil {
-			r.alone = map[string]bool{}
-		}
-		r.alone[id] = alone
-	}
+	alone, err := r.passesAlone(ctx, m, failedTest(one, t.near))
 	if alone {
-		return killed, nil
+		return killed, err
 	}
-	return invalid, nil
+	return invalid, err
+}
+
+// failedTest returns the id of the first failed test. The report of pytest names a generated test by the file of its
+// function, which need not be the file that it is selected by, so the summary of pytest decides.
+func failedTest(one gates.SingleRun, known map[int][]string) string {
+	for line := range strings.Lines(one.Text) {
+		rest, ok := strings.CutPrefix(line, "FAILED ")
+		if !ok {
+			continue
+		}
+		best := ""
+		for _, ids := range known {
+			for _, id := range ids {
+				if strings.Contains(id, "::") && len(id) > len(best) && strings.HasPrefix(rest, id) {
+					best = id
+				}
+			}
+		}
+		if best != "" {
+			return best
+		}
+	}
+	return one.Failed[0]
+}
+
+// passesAlone runs a test without the mutant that is in the tree, and puts the mutant back.
+func (r *runner) passesAlone(ctx context.Context, m Mutant, id string) (ok bool, err error) {
+	if ok, known := r.alone[id]; known {
+		return ok, nil
+	}
+	if err := r.write(m.Path, r.texts[m.Path]); err != nil {
+		return false, err
+	}
+	defer func() { err = errors.Join(err, r.write(m.Path, m.Apply(r.texts[m.Path]))) }()
+	one, err := r.runTests(ctx, m.Path, []string{id})
+	if err != nil && err != errSlow {
+		return false, err
+	}
+	if r.alone == nil {
+		r.alone = map[string]bool{}
+	}
+	r.alone[id] = err == nil && one.Outcome == gates.RunPassed
+	return r.alone[id], nil
 }
 
 // runTests runs some tests, up to the first that fails.

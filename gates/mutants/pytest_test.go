@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/runplan/runplan/gates"
 )
 
 func TestNearTestsAreThoseOfTheLines(t *testing.T) {
@@ -27,6 +29,20 @@ func TestNearTestsAreThoseOfTheLines(t *testing.T) {
 	} {
 		if got := near(of, c.from, c.to); !slices.Equal(got, c.want) {
 			t.Errorf("lines %d to %d: %q, want %q", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+func TestFailedTestIsNamedAsPytestSelectsIt(t *testing.T) {
+	known := map[int][]string{1: {"tests/test_a.py", "tests/test_a.py::T::test_1", "tests/test_a.py::T::test_1[x - y]"}}
+	for text, want := range map[string]string{
+		"1 failed\nFAILED tests/test_a.py::T::test_1[x - y] - AssertionError\n": "tests/test_a.py::T::test_1[x - y]",
+		"FAILED tests/test_a.py::T::test_1 - Attribu...\n":                      "tests/test_a.py::T::test_1",
+		"FAILED tests/test_b.py::test_2\n":                                      "tests/__init__.py::test_1",
+		"":                                                                      "tests/__init__.py::test_1",
+	} {
+		if got := failedTest(gates.SingleRun{Text: text, Failed: []string{"tests/__init__.py::test_1"}}, known); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
 }
