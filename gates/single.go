@@ -19,6 +19,9 @@ type Single struct {
 	Path  string // of the file, relative to the tree, slashes
 	Only  string // one test in it, by its runner's name; "" means all
 	Shell string // command that runs it, if the project's files do not show it; bash -eu -o pipefail
+
+	// Tests runs these ids and files of pytest instead, up to the first failure. Path only selects the project.
+	Tests []string
 }
 
 // RunOutcome is the result of one run of a [Single].

@@ -8,6 +8,7 @@ import (
 	"go/token"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
@@ -23,12 +24,7 @@ func (s Single) plan(ctx context.Context, w *work) (prepared func() (testRun, er
 		return always(s.shell(), nil)
 	}
 	lang := LanguageOf(s.Path)
-	root := "."
-	for _, p := range Detect(w.subject.Dir) {
-		if p.Language == lang && within(s.Path, p.Root) && len(p.Root) >= len(root) {
-			root = p.Root
-		}
-	}
+	root := projectOf(w.subject.Dir, lang, s.Path)
 	switch lang {
 	case LangGo:
 		return func() (testRun, error) { return s.goRun(w) }, nil // each run reads its own events
@@ -134,13 +130,16 @@ func (s Single) pythonRun(ctx context.Context, w *work, root string) (func() (te
 	if err != nil {
 		return nil, err
 	}
-	probe, err := w.run(ctx, program{args: []string{python, "-c", "import pytest"}, dir: root, quiet: true})
+	has, err := w.hasPytest(ctx, python, root)
 	if err != nil {
 		return nil, err
 	}
-	if probe.ok() {
-		id := strings.TrimSuffix(s.below(root)+"::"+strings.ReplaceAll(s.Only, ".", "::"), "::")
-		return func() (testRun, error) { return w.pytest(root, python, []string{id}) }, nil // each run has its own report
+	if has {
+		more := []string{strings.TrimSuffix(s.below(root)+"::"+strings.ReplaceAll(s.Only, ".", "::"), "::")}
+		if s.Tests != nil {
+			more = slices.Concat([]string{"-x"}, withoutCoverage(w.subject.Dir, root), s.Tests)
+		}
+		return func() (testRun, error) { return w.pytest(root, python, more) }, nil // each run has its own report
 	}
 	text := readText(w.subject.Dir, path.Dir(s.Path), path.Base(s.Path))
 	if !strings.Contains(text, "unittest") || strings.Contains(text, "import pytest") ||

@@ -58,11 +58,11 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		if err != nil {
 			return nil, err
 		}
-		probe, err := w.run(ctx, program{args: []string{python, "-c", "import pytest"}, dir: p.Root, quiet: true})
+		has, err := w.hasPytest(ctx, python, p.Root)
 		switch {
 		case err != nil:
 			return nil, err
-		case probe.ok():
+		case has:
 			return w.pytestRun(p.Root, python, nested, samples)
 		case wants != "":
 			return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv",
@@ -127,6 +127,23 @@ func interpreter(ctx context.Context, w *work, root string) (string, error) {
 		}
 	}
 	return "", missing
+}
+
+// hasPytest reports whether a Python has pytest. It asks once for each Python and project.
+func (w *work) hasPytest(ctx context.Context, python, root string) (bool, error) {
+	at := python + "\n" + root
+	if has, known := w.pytests[at]; known {
+		return has, nil
+	}
+	probe, err := w.run(ctx, program{args: []string{python, "-c", "import pytest"}, dir: root, quiet: true})
+	if err != nil {
+		return false, err
+	}
+	if w.pytests == nil {
+		w.pytests = map[string]bool{}
+	}
+	w.pytests[at] = probe.ok()
+	return probe.ok(), nil
 }
 
 // pytestRun asks pytest for a JUnit report, outside the tree.

@@ -76,6 +76,8 @@ type work struct {
 	said  string // output to show instead of machine-readable text
 	spoke bool
 	user  bool // programs run with a user's environment, without CI variables
+
+	pytests map[string]bool // Pythons with their projects, and whether they have pytest
 }
 
 func (w *work) start(ctx context.Context) error {

@@ -47,9 +47,10 @@ type runner struct {
 	texts map[string]string // of mutated files
 	until time.Time
 
-	found           // with the tests of the change
-	before found    // with the tests of the base
-	tests  []string // test files of the tree, listed when they are first needed
+	found                // with the tests of the change
+	before found         // with the tests of the base
+	takes  time.Duration // of the suite with tracing
+	tests  []string      // test files of the tree, listed when they are first needed
 	list   map[string][]goPackage
 	why    string // reasons why files could not be tried
 }
@@ -57,14 +58,17 @@ type runner struct {
 // found holds the tests that pass without a mutant.
 type found struct {
 	files  map[string]*target         // by path
+	traced map[string]*target         // by path, if pytest reported which tests run which lines
+	alone  map[string]bool            // tests of pytest by id, and whether they pass alone
 	suites map[gates.Language]*target // whole suites, for languages whose runners do not tell which lines a test runs
 }
 
 // target is a file with its related tests.
 type target struct {
 	tests  []test
-	lines  map[int]bool // lines that a test runs; nil if unknown
-	covers bool         // lines is known
+	lines  map[int]bool     // lines that a test runs; nil if unknown
+	covers bool             // lines is known
+	near   map[int][]string // the tests of pytest that run a line; the whole suite still decides which mutants survive
 }
 
 // test is one call of a test runner.
@@ -92,13 +96,19 @@ func (r *runner) try(ctx context.Context, m Mutant) (what outcome, err error) {
 	if m.Kind != TakenBack && t.covers && !t.lines[m.Line] {
 		return uncovered, nil
 	}
-	if t.covers && len(t.tests) == 0 {
+	if t.covers && t.near == nil && len(t.tests) == 0 {
 		return invalid, nil
 	}
 	if err := r.write(m.Path, m.Apply(r.texts[m.Path])); err != nil {
 		return invalid, err
 	}
 	defer func() { err = errors.Join(err, r.write(m.Path, r.texts[m.Path])) }()
+	if t.near != nil {
+		if what, err := r.nearest(ctx, m, t); err != nil || what == killed {
+			return what, err
+		}
+		return r.others(ctx, m, t)
+	}
 	for _, one := range t.tests {
 		what, err := r.run(ctx, one)
 		if err != nil || what != survived {
@@ -237,8 +247,11 @@ func (r *runner) target(ctx context.Context, file string) (*target, error) {
 		return t, nil
 	}
 	find := r.script
-	if gates.LanguageOf(file) == gates.LangGo {
+	switch gates.LanguageOf(file) {
+	case gates.LangGo:
 		find = r.golang
+	case gates.LangPython:
+		find = r.python
 	}
 	t, err := find(ctx, file)
 	if err != nil {

@@ -4,7 +4,8 @@ package reporters
 
 import "embed"
 
-// Files holds the reporters: node.mjs, mocha.cjs, unittest.py, minitest.rb and rspec.rb.
+// Files holds the reporters: node.mjs, mocha.cjs, unittest.py, minitest.rb and rspec.rb; and pytest_lines.py, which
+// reports the lines that tests run.
 //
-//go:embed node.mjs mocha.cjs unittest.py minitest.rb rspec.rb
+//go:embed node.mjs mocha.cjs unittest.py minitest.rb rspec.rb pytest_lines.py
 var Files embed.FS
