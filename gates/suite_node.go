@@ -109,7 +109,7 @@ func packageManager(dir, root string) string {
 	return tool
 }
 
-// managerOf goes by the lock file, here or in a folder above. lock is that file, "" for npm.
+// managerOf chooses the package manager by the lock file, in this folder or one above. lock is that file, "" for npm.
 func managerOf(dir, root string) (tool, lock string) {
 	for _, m := range []struct{ lock, tool string }{
 		{"pnpm-lock.yaml", "pnpm"},

@@ -82,7 +82,7 @@ func TestWorkspaceHandlesAnyPermissions(t *testing.T) {
 	}
 }
 
-// Git skips a folder that it cannot read, and succeeds; Stage includes the files in it all the same. For root this
+// Git skips a folder that it cannot read, and succeeds; Stage includes the files in it anyway. For root this
 // makes no difference.
 func TestStageIncludesUnreadableFolders(t *testing.T) {
 	for name, dir := range map[string]string{"a new folder": "new", "a folder that is tracked": "old"} {

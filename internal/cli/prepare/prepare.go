@@ -216,7 +216,7 @@ func (x *Prepared) reviewed(ctx context.Context) error {
 	if x.Info.Land == "branch" {
 		return nil
 	}
-	// A flag on the command line is enough, unless an owner has set a bar (TRUST-13, TRUST-14).
+	// A flag on the command line is enough, unless an owner has set a threshold (TRUST-13, TRUST-14).
 	contract, err := x.App.Contract(ctx)
 	if err != nil {
 		return err
