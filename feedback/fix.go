@@ -127,7 +127,7 @@ func (f Fixer) branch(ctx context.Context, i Item, x Fix) error {
 	}
 	if at != "" && !i.made(at) {
 		return blocked("move or merge that branch, then process the feedback again",
-			"%s is at %s, which this loop did not make", x.Branch, short(at))
+			"%s is at %s, a commit that self-fix did not make", x.Branch, short(at))
 	}
 	old := at
 	if old == "" {

@@ -128,7 +128,8 @@ func managerOf(dir, root string) (tool, lock string) {
 func nodeBin(dir, root, tool, of string) (string, error) {
 	bin, ok := upwards(dir, root, "node_modules/.bin/"+tool)
 	if !ok {
-		return "", fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", of, tool,
+		return "", fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", of,
+			tool,
 			installs(dir, root))
 	}
 	abs, err := filepath.Abs(filepath.Join(dir, filepath.FromSlash(bin)))

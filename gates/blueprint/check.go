@@ -15,13 +15,14 @@ import (
 
 // The rules of the mechanical check.
 const (
-	RuleInvalid       = "blueprint/invalid"               // the blueprint cannot be read
-	RuleChanged       = "blueprint/changed"               // a live blueprint was changed along with the code
-	RuleSource        = "blueprint/source-missing"        // a source file is missing
-	RuleEndpoint      = "blueprint/endpoint-missing"      // a declared endpoint is missing in the code
-	RuleUndeclared    = "blueprint/endpoint-undeclared"   // an endpoint of the code is not declared
-	RuleInterface     = "blueprint/interface-missing"     // a promised function, tool, command or topic is missing
-	RuleContract      = "blueprint/contract-differs"      // an enumeration, a constant or a model differs from its declaration
+	RuleInvalid    = "blueprint/invalid"             // the blueprint cannot be read
+	RuleChanged    = "blueprint/changed"             // a live blueprint was changed along with the code
+	RuleSource     = "blueprint/source-missing"      // a source file is missing
+	RuleEndpoint   = "blueprint/endpoint-missing"    // a declared endpoint is missing in the code
+	RuleUndeclared = "blueprint/endpoint-undeclared" // an endpoint of the code is not declared
+	RuleInterface  = "blueprint/interface-missing"   // a promised function, tool, command or topic is missing
+	// an enumeration, a constant or a model differs from its declaration
+	RuleContract      = "blueprint/contract-differs"
 	RuleRawHTTP       = "blueprint/raw-http"              // a call that bypasses the client utilities
 	RuleDependency    = "blueprint/dependency-undeclared" // a call of an undeclared unit
 	RuleCall          = "blueprint/call-undeclared"       // an undeclared call of a declared unit

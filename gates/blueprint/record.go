@@ -27,7 +27,8 @@ type Record struct {
 	TotalCheckpoints     int            `json:"total_checkpoints"` // 0: not counted yet (BP-20)
 	Decision             Recommendation `json:"decision"`
 	DecisionReason       string         `json:"decision_reason"`
-	UnknownClaims        []int          `json:"unknown_claims,omitempty"` // discrepancies whose claim is not in the blueprint
+	// discrepancies whose claim is not in the blueprint
+	UnknownClaims []int `json:"unknown_claims,omitempty"`
 
 	State           State           `json:"state"`
 	Scope           string          `json:"scope,omitempty"`

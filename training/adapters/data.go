@@ -136,7 +136,8 @@ func (d *Data) manifest(spec curriculum.Spec) error {
 	case err != nil:
 		return fmt.Errorf("read the data: %s: %w", name, err)
 	case m.Plan.Stage != spec.Stage:
-		return fmt.Errorf("%s: the data is of stage %s, but %s is for stage %s; export data of its own stage", name, m.Plan.Stage,
+		return fmt.Errorf("%s: the data is of stage %s, but %s is for stage %s; export data of its own stage", name,
+			m.Plan.Stage,
 			spec.Name, spec.Stage)
 	case m.Files[TrainFile] != d.SHA256:
 		return fmt.Errorf("%s: %s was changed after its export; export the dataset again", d.Name, TrainFile)
@@ -196,7 +197,8 @@ func (d Data) read(f io.ReadSeeker, file string, spec curriculum.Spec, add func(
 			return err
 		}
 		if e.Stage != spec.Stage || e.Base != spec.Base() {
-			return fmt.Errorf("%s: example %s is of stage %s, but %s is for stage %s; export data of its own stage", name, e.ID, e.Stage,
+			return fmt.Errorf("%s: example %s is of stage %s, but %s is for stage %s; export data of its own stage", name, e.ID,
+				e.Stage,
 				spec.Name, spec.Stage)
 		}
 		*n++

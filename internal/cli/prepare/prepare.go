@@ -151,7 +151,8 @@ func (x *Prepared) describe(ctx context.Context) error {
 	if prose := ProseLines(Due(x.Plan, x.Decision)); agent == script.Name && len(prose) > 0 {
 		return cli.Named("plan-in-prose",
 			cli.Usage(fmt.Errorf("the script agent only executes literal plans: %s", prose[0]),
-				"%d of the plan's tasks are prose; write them as literal blocks, or name an agent with a model: --agent NAME", len(prose)))
+				"%d of the plan's tasks are prose; write them as literal blocks, or name an agent with a model: --agent NAME",
+				len(prose)))
 	}
 	head, branch, err := p.Repo.Head(ctx)
 	if err != nil {
