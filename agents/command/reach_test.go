@@ -21,7 +21,7 @@ func TestReach(t *testing.T) {
 			"x.example (OPENAI_BASE_URL)", "no"},
 		"an address that it ignores": {"codex",
 			Config{Environ: []string{"OPENAI_BASE_URL=http://127.0.0.1:9"},
-				Env: map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:9"}}, "api.openai.com, or ", "no"},
+				Env: map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:9"}}, "api.openai.com; chatgpt.com if ", "no"},
 		"an address of this machine": {"gemini", Config{Environ: []string{"GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:9"}},
 			"127.0.0.1 (GOOGLE_GEMINI_BASE_URL); the program that listens there may forward it", "unknown"},
 		"an address it does not get": {"gemini", Config{Environ: []string{"ANTHROPIC_BASE_URL=http://x"}},
