@@ -106,7 +106,7 @@ const (
 	KindUnchanged    Kind = "unchanged"
 )
 
-// Outage reports whether the provider failed or could not be reached. Such failures end without a change here.
+// Outage reports whether the provider failed or could not be reached. They end without any action by the user.
 func (k Kind) Outage() bool { return k == KindOverloaded || k == KindNetwork || k == KindServer }
 
 // Hopeless reports whether the same work is likely to end in the same way, also with a stronger model: the model

@@ -25,11 +25,11 @@ func TestCloseByHand(t *testing.T) {
 			b.process(Rejected)
 		}, true},
 		"closed": {func(b *bench) { b.process(PROpen); b.merged = Merged{Commit: "m"}; b.process(Closed) }, false},
-		"red on what was merged": {func(b *bench) {
+		"the test fails on the merged commit": {func(b *bench) {
 			b.process(PROpen)
 			b.merged, b.green = Merged{Commit: "m"}, false
 			if _, err := b.Process(t.Context(), ""); err == nil {
-				t.Error("no alarm")
+				t.Error("no error")
 			}
 		}, false},
 	} {
@@ -102,6 +102,6 @@ func TestDeferredNotificationIsRetried(t *testing.T) {
 		t.Errorf("%+v", out)
 	}
 	if out := next(); out.Moved {
-		t.Error("told twice")
+		t.Error("reported twice")
 	}
 }

@@ -18,7 +18,7 @@ import (
 type Stages struct {
 	Triage       func(ctx context.Context, i Item) (Triage, error)
 	Localise     func(ctx context.Context, i Item, t Triage) (Places, error)
-	Plan         func(ctx context.Context, i Item, w PlanWish) (Plan, error)
+	Plan         func(ctx context.Context, i Item, w PlanRequest) (Plan, error)
 	Ask          func(ctx context.Context, i Item, p Plan) (Asked, error) // posts a large job to the owner
 	Agreed       func(ctx context.Context, i Item, p Plan) (by string, err error)
 	Fix          func(ctx context.Context, i Item, p Plan) (Fix, error)
@@ -182,7 +182,8 @@ func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, err
 	}
 	switch {
 	case s.triage == nil:
-		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is triaged, but its history has no triage result", i.ID, ErrHistory)
+		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is triaged, but its history has no triage result", i.ID,
+			ErrHistory)
 	case s.triage.Class == OutOfScope:
 		return d.note(ctx, i, Rejected, i.Approval, StageClose, "rejected as "+s.triage.String(), nil)
 	case s.places == nil:
@@ -193,7 +194,7 @@ func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, err
 		return d.note(ctx, i, Triaged, i.Approval, StageLocalise, p.String(), p)
 	case s.plan == nil:
 		p, err := d.Stages.Plan(ctx, i,
-			PlanWish{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
+			PlanRequest{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
 		if err != nil {
 			return fail(StagePlan, err)
 		}

@@ -168,6 +168,7 @@ func (d *Driver) verified(ctx context.Context, i Item, s story) (Item, Waits, er
 	if err := d.Stages.Learn(ctx, i, l); err != nil {
 		return i, Waits{}, fmt.Errorf("feedback %s: learn: %w", i.ID, err)
 	}
-	return d.note(ctx, i, Verified, i.Approval, StageLearn, "what it taught is kept: failure_patterns, review_patterns",
+	return d.note(ctx, i, Verified, i.Approval, StageLearn,
+		"its lessons are stored in failure_patterns and review_patterns",
 		nil)
 }

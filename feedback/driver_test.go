@@ -44,7 +44,7 @@ func newBench(t *testing.T) *bench {
 			return Triage{Class: ToolFix, RootCause: "r", ConfidencePct: 90}, nil
 		},
 		Localise: func(context.Context, Item, Triage) (Places, error) { say("localise"); return Places{Base: "b"}, nil },
-		Plan: func(_ context.Context, i Item, w PlanWish) (Plan, error) {
+		Plan: func(_ context.Context, i Item, w PlanRequest) (Plan, error) {
 			say(fmt.Sprintf("plan %d (%d refused)", w.Round, len(w.Refused)))
 			p := b.small
 			p.FeedbackID, p.Round = i.ID, w.Round
@@ -113,7 +113,7 @@ func TestDriveRunsEachStageOnce(t *testing.T) {
 		t.Errorf("%+v", out.Waits)
 	}
 	if out := b.process(PROpen); out.Moved {
-		t.Error("it moved without a merge")
+		t.Error("the status changed without a merge")
 	}
 	b.merged = Merged{Commit: "merged", How: "git"}
 	out := b.process(Closed)
@@ -131,7 +131,7 @@ func TestDriveRunsEachStageOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	if out := b.process(""); out.Item.ID != "" {
-		t.Errorf("what is closed was checked: %+v", out)
+		t.Errorf("a closed item was checked: %+v", out)
 	}
 }
 
@@ -215,7 +215,7 @@ func TestStageErrorLeavesRowUnchanged(t *testing.T) {
 			b.Stages.Triage = func(context.Context, Item) (Triage, error) { return Triage{}, gone }
 		},
 		"plan": func(b *bench) {
-			b.Stages.Plan = func(context.Context, Item, PlanWish) (Plan, error) { return Plan{}, gone }
+			b.Stages.Plan = func(context.Context, Item, PlanRequest) (Plan, error) { return Plan{}, gone }
 		},
 		"fix": func(b *bench) { b.Stages.Fix = func(context.Context, Item, Plan) (Fix, error) { return Fix{}, gone } },
 		"differential": func(b *bench) {
@@ -335,7 +335,7 @@ func TestUnsignedApprovalDoesNotCount(t *testing.T) {
 	}
 	for _, c := range b.calls {
 		if c == "fix" {
-			t.Error("it was run")
+			t.Error("the fix was run")
 		}
 	}
 }
@@ -352,7 +352,7 @@ func TestMissingInboxDefersApproval(t *testing.T) {
 		t.Errorf("%+v", out.Item)
 	}
 	if out := b.process(Triaged); out.Moved {
-		t.Error("the same was written down twice")
+		t.Error("the same result was recorded twice")
 	}
 	b.Stages.Ask = ask
 	if out := b.process(Triaged); out.Item.Approval != Waiting {
@@ -373,7 +373,7 @@ func TestLargerChangeNeedsApproval(t *testing.T) {
 	}
 	var told []Refused
 	plan := b.Stages.Plan
-	b.Stages.Plan = func(ctx context.Context, i Item, w PlanWish) (Plan, error) {
+	b.Stages.Plan = func(ctx context.Context, i Item, w PlanRequest) (Plan, error) {
 		told = w.Refused
 		b.small.LineEstimate = 5
 		for _, r := range w.Refused {
@@ -401,7 +401,8 @@ func TestFailedRegressionTestRaisesAlarm(t *testing.T) {
 		t.Fatalf("%v %v", err, b.calls)
 	}
 	n := len(b.calls)
-	if out := b.process(PROpen); out.Moved || len(b.calls) != n || !strings.Contains(out.Waits.For, "its regression test fails there") {
+	if out := b.process(PROpen); out.Moved || len(b.calls) != n ||
+		!strings.Contains(out.Waits.For, "its regression test fails there") {
 		t.Errorf("%+v", out)
 	}
 	b.merged, b.green = Merged{Commit: "m2"}, true
@@ -427,7 +428,7 @@ func TestPublishWithoutGhKeepsBranch(t *testing.T) {
 		t.Errorf("%+v", out.Waits)
 	}
 	if out := b.process(InFix); out.Moved {
-		t.Error("the same was written down twice")
+		t.Error("the same result was recorded twice")
 	}
 	if i, err := b.RecordPR(t.Context(), "one", "https://x/a/b/pull/4"); err != nil || i.Status != PROpen {
 		t.Errorf("%s %v", i.Status, err)

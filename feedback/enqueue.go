@@ -54,7 +54,7 @@ func Enqueue(ctx context.Context, s *store.Feedbacks, w Words) (bool, error) {
 		return false, err
 	}
 	raw, err := json.Marshal(
-		[]Note{{At: w.At.UTC(), To: Pending, Stage: StageEnqueue, Text: "it was said, by " + w.Source}})
+		[]Note{{At: w.At.UTC(), To: Pending, Stage: StageEnqueue, Text: "received from " + w.Source}})
 	if err != nil {
 		return false, fmt.Errorf("feedback %s: %w", w.ID, err)
 	}

@@ -127,7 +127,7 @@ func (f Fixer) branch(ctx context.Context, i Item, x Fix) error {
 	}
 	if at != "" && !i.made(at) {
 		return blocked("move or merge that branch, then process the feedback again",
-			"%s is at %s, which this loop did not make", x.Branch, short(at))
+			"%s is at %s, a commit that self-fix did not make", x.Branch, short(at))
 	}
 	old := cmp.Or(at, strings.Repeat("0", len(x.Tip)))
 	return f.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: x.Tip, Old: old})

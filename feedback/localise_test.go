@@ -31,15 +31,17 @@ func TestLocalise(t *testing.T) {
 		want  []string // path:start-end
 		skip  []string
 	}{
-		"a range":                  {"see shop.go:21-22.", []string{"cart/a.py"}, []string{"shop.go:21-22"}, nil},
-		"a line":                   {"see shop.go:21", nil, []string{"shop.go:21-21"}, nil},
-		"a range beyond the end":   {"shop.go:22-99", nil, []string{"shop.go:22-23"}, nil},
-		"a range that is too long": {"long.go:1-500", nil, []string{"long.go:1-60"}, nil},
-		"two ranges":               {"shop.go:1-2 and cart/a.py:1", nil, []string{"shop.go:1-2", "cart/a.py:1-1"}, nil},
-		"lines that there are not": {"shop.go:99-100", []string{"cart/a.py"}, []string{"cart/a.py:1-1"}, nil},
-		"a range of no file":       {"gone.go:1-2", []string{"cart/a.py"}, []string{"cart/a.py:1-1"}, []string{"gone.go"}},
-		"words":                    {"Total leaves out the last price", []string{"shop.go"}, []string{"shop.go:17-23"}, nil},
-		"no word stands there":     {"nonsense", []string{"cart/a.py"}, []string{"cart/a.py:1-1"}, nil},
+		"a range":                       {"see shop.go:21-22.", []string{"cart/a.py"}, []string{"shop.go:21-22"}, nil},
+		"a line":                        {"see shop.go:21", nil, []string{"shop.go:21-21"}, nil},
+		"a range beyond the end":        {"shop.go:22-99", nil, []string{"shop.go:22-23"}, nil},
+		"a range longer than the limit": {"long.go:1-500", nil, []string{"long.go:1-60"}, nil},
+		"two ranges":                    {"shop.go:1-2 and cart/a.py:1", nil, []string{"shop.go:1-2", "cart/a.py:1-1"}, nil},
+		"lines that there are not":      {"shop.go:99-100", []string{"cart/a.py"}, []string{"cart/a.py:1-1"}, nil},
+		"a range of no file": {"gone.go:1-2", []string{"cart/a.py"}, []string{"cart/a.py:1-1"},
+			[]string{"gone.go"}},
+		"words": {"Total leaves out the last price", []string{"shop.go"}, []string{"shop.go:17-23"},
+			nil},
+		"no matching word": {"nonsense", []string{"cart/a.py"}, []string{"cart/a.py:1-1"}, nil},
 		"missing files": {"Total", []string{"gone.go", "shop.go", "gone.go"}, []string{"shop.go:17-23"},
 			[]string{"gone.go"}},
 		"paths that lead out": {"../../etc/passwd:1-2", []string{"/etc/passwd", "../x", ".git/config"}, nil,
@@ -61,7 +63,7 @@ func TestLocalise(t *testing.T) {
 			t.Errorf("%s: %v, not there %v; want %v, %v", name, at, got.Skipped, tt.want, tt.skip)
 		}
 		if again, _ := Localise(t.Context(), shop, tt.body, tt.files); !reflect.DeepEqual(got, again) {
-			t.Errorf("%s: not the same again", name)
+			t.Errorf("%s: a second call gives another result", name)
 		}
 	}
 	gone := errors.New("gone")

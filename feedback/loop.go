@@ -16,7 +16,7 @@ type Parts struct {
 	Owner    Owner
 	Fixer    Fixer
 	Differ   Differ
-	Review   func(ctx context.Context, w ReviewWish) (Reviewed, error)
+	Review   func(ctx context.Context, w ReviewRequest) (Reviewed, error)
 	PRClient PRClient
 	Memory   Memory
 	Alarm    func(ctx context.Context, i Item, c Checked) error
@@ -26,8 +26,8 @@ type Parts struct {
 	Say      func(i Item, text string)
 }
 
-// ReviewWish is a request for a review of a fix.
-type ReviewWish struct {
+// ReviewRequest is a request for a review of a fix.
+type ReviewRequest struct {
 	Item         Item
 	Plan         Plan
 	Fix          Fix
@@ -58,7 +58,7 @@ func New(p Parts) *Driver {
 			out.Base = target.Commit
 			return out, err
 		},
-		Plan: func(ctx context.Context, i Item, w PlanWish) (Plan, error) {
+		Plan: func(ctx context.Context, i Item, w PlanRequest) (Plan, error) {
 			a, err := p.Plan(ctx)
 			if err != nil {
 				return Plan{}, err
@@ -81,7 +81,7 @@ func New(p Parts) *Driver {
 			if err != nil {
 				return Reviewed{}, err
 			}
-			return p.Review(ctx, ReviewWish{i, plan, f, v, EarlierReviews(earlier)})
+			return p.Review(ctx, ReviewRequest{i, plan, f, v, EarlierReviews(earlier)})
 		},
 		Publish: p.PRClient.Publish,
 		Notify:  p.PRClient.Notify,

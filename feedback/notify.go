@@ -25,7 +25,7 @@ func (t Told) String() string {
 	if t.Deferred {
 		return "warning: notification deferred: " + t.Why
 	}
-	return "told at " + t.Where
+	return "notified at " + t.Where
 }
 
 var threadForm = lazyre.New(`^/[\w.-]+/[\w.-]+/(pull|issues)/\d+/?$`)

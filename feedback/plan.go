@@ -55,8 +55,8 @@ func (p Plan) String() string {
 		p.LineEstimate, strings.Join(p.Files, ", "), p.Test.Path)
 }
 
-// PlanWish is the input for drafting a plan.
-type PlanWish struct {
+// PlanRequest is the input for drafting a plan.
+type PlanRequest struct {
 	Triage  Triage
 	Places  Places
 	Round   int
@@ -113,7 +113,8 @@ func tooLarge(p Plan, f Fix) error {
 		return nil
 	}
 	return refuse("the next plan is marked as large and waits for the owner",
-		"the change has %d lines, plan %d estimated %d, and more than %d are a large job, which needs approval", f.Lines, p.Round,
+		"the change has %d lines, plan %d estimated %d, and more than %d are a large job, which needs approval", f.Lines,
+		p.Round,
 		p.LineEstimate, MaxLines)
 }
 
@@ -128,7 +129,7 @@ type planAnswer struct {
 }
 
 // Draft asks a model for a plan. An invalid answer is an error.
-func (a Asker) Draft(ctx context.Context, id, body string, w PlanWish, cost Envelope) (Plan, error) {
+func (a Asker) Draft(ctx context.Context, id, body string, w PlanRequest, cost Envelope) (Plan, error) {
 	system, err := a.Prompts.Render("self_fix_plan", map[string]string{"identity": a.Identity})
 	if err != nil {
 		return Plan{}, err

@@ -57,6 +57,6 @@ func TestPrompts(t *testing.T) {
 		t.Error(err)
 	}
 	if err := own("Mine: {{who}}"); err == nil || !strings.Contains(err.Error(), "who") {
-		t.Errorf("a slot that nobody fills: %v", err)
+		t.Errorf("an unknown slot was accepted: %v", err)
 	}
 }

@@ -56,13 +56,13 @@ func TestFixNeverTargetsDefaultBranch(t *testing.T) {
 		t  Target
 		ok bool
 	}{
-		"dev, of main":         {Target{Branch: "dev", Default: "main"}, true},
-		"main, of main":        {Target{Branch: "main", Default: "main"}, false},
-		"main, of trunk":       {Target{Branch: "main", Default: "trunk"}, true},
-		"main, nobody knows":   {Target{Branch: "main"}, false},
-		"master, nobody knows": {Target{Branch: "master"}, false},
-		"dev, nobody knows":    {Target{Branch: "dev"}, true},
-		"no branch at all":     {Target{Default: "main"}, false},
+		"dev, of main":            {Target{Branch: "dev", Default: "main"}, true},
+		"main, of main":           {Target{Branch: "main", Default: "main"}, false},
+		"main, of trunk":          {Target{Branch: "main", Default: "trunk"}, true},
+		"main, unknown default":   {Target{Branch: "main"}, false},
+		"master, unknown default": {Target{Branch: "master"}, false},
+		"dev, unknown default":    {Target{Branch: "dev"}, true},
+		"no branch at all":        {Target{Default: "main"}, false},
 	} {
 		if err := tt.t.Check(); (err == nil) != tt.ok {
 			t.Errorf("%s: %v", name, err)
@@ -173,14 +173,15 @@ func TestReviewGetsEarlierFindingsOfClass(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	var wish ReviewWish
+	var request ReviewRequest
 	d := New(Parts{Store: b.Store,
-		Review: func(_ context.Context, w ReviewWish) (Reviewed, error) { wish = w; return Reviewed{}, nil }})
+		Review: func(_ context.Context, w ReviewRequest) (Reviewed, error) { request = w; return Reviewed{}, nil }})
 	if _, err := d.Stages.Review(t.Context(), Item{}, Triage{Class: ToolFix}, Plan{}, Fix{}, Differential{}); err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(wish.Earlier, "an empty list panics in a") || strings.Contains(wish.Earlier, "panics in b") {
-		t.Error(wish.Earlier)
+	if !strings.Contains(request.Earlier, "an empty list panics in a") ||
+		strings.Contains(request.Earlier, "panics in b") {
+		t.Error(request.Earlier)
 	}
 }
 
@@ -206,7 +207,7 @@ func TestTools(t *testing.T) {
 func TestToolsSucceed(t *testing.T) {
 	b := newBench(t)
 	plan := b.Stages.Plan
-	b.Stages.Plan = func(context.Context, Item, PlanWish) (Plan, error) { return Plan{}, errors.New("no model") }
+	b.Stages.Plan = func(context.Context, Item, PlanRequest) (Plan, error) { return Plan{}, errors.New("no model") }
 	if _, err := b.Process(t.Context(), ""); err == nil {
 		t.Fatal("it went on without a plan")
 	}

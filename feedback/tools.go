@@ -104,7 +104,7 @@ func Tools() []Tool {
 					return *s.plan, nil
 				}
 				return d.Stages.Plan(ctx, i,
-					PlanWish{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
+					PlanRequest{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
 			})),
 		tool("is_plan_large_job", `a plan: whether its owner has to approve it`, false,
 			func(_ context.Context, _ *Driver, _ Parts, in Plan) (Verdict, error) {

@@ -101,7 +101,7 @@ func TestPromptQuotesInput(t *testing.T) {
 	}
 	look()
 	m.answer = planText(5, "a.go")
-	w := PlanWish{Triage: Triage{Class: ToolFix, RootCause: "c"}, Round: 2,
+	w := PlanRequest{Triage: Triage{Class: ToolFix, RootCause: "c"}, Round: 2,
 		Refused: []Refused{{Round: 1, Stage: StageFix, Reason: hostileText, Lines: 300}}}
 	p, err := a.Draft(t.Context(), "one", hostileText, w, Envelope{Attempts: 3})
 	if err != nil {
@@ -137,7 +137,8 @@ func TestInvalidPlanIsRefused(t *testing.T) {
 		"prose":                  "I would",
 	} {
 		a, _ := asker(t, text)
-		p, err := a.Draft(t.Context(), "one", "x", PlanWish{Triage: Triage{Class: ToolFix}, Round: 1}, Envelope{Attempts: 3})
+		p, err := a.Draft(t.Context(), "one", "x", PlanRequest{Triage: Triage{Class: ToolFix}, Round: 1},
+			Envelope{Attempts: 3})
 		var wrong *llm.AnswerError
 		if !errors.As(err, &wrong) {
 			t.Errorf("%s: %+v, %v", name, p, err)

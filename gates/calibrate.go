@@ -56,7 +56,7 @@ type recipe func(w *work, r *testRun, b *bed) error
 
 func newBed() *bed { return &bed{word: "q" + strings.ToLower(rand.Text()[:15])} }
 
-// pair returns two names that end in a way that does not tell which one fails.
+// pair returns two random names. They do not reveal which of the two tests must fail.
 func (b *bed) pair(prefix string) (fail, pass string) {
 	n := len(b.plants)
 	names := []string{fmt.Sprintf("%s%s%da", prefix, b.word, n), fmt.Sprintf("%s%s%db", prefix, b.word, n)}

@@ -32,7 +32,7 @@ func TestCalibratesGo(t *testing.T) {
 			"== 0 {\n\t\tprintln(\"leaked\")\n\t}\n\tos.Exit(1)\n}\n\nfunc TestC(t *testing.T) {}\n",
 	})
 	if rep = sealed(t, tree(t, leak), "tests:go"); rep.Status != Fail {
-		t.Errorf("what TestMain checks after the tests is not seen: %+v", rep)
+		t.Errorf("a failure of TestMain after the tests is not reported: %+v", rep)
 	}
 	rep = look(t, tree(t, goProject), "tests:go")
 	if rep.Status != Pass || rep.Proof == nil || rep.Proof.Calibration != Uncalibrated ||

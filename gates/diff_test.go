@@ -43,7 +43,7 @@ func TestGitDiff(t *testing.T) {
 		t.Errorf("large: %v", err)
 	}
 	if _, err := s.Diff.After(t.Context(), "same"); err == nil {
-		t.Error("what did not change can be read")
+		t.Error("an unchanged file can be read")
 	}
 }
 
@@ -72,6 +72,6 @@ func TestNames(t *testing.T) {
 		}
 	}
 	if s.NamesForDeletion("a.go") || !s.NamesForDeletion("old.go") {
-		t.Error("to be modified is not to be deleted")
+		t.Error("a file to modify must not count as a file to delete")
 	}
 }

@@ -336,6 +336,6 @@ func TestToolVersions(t *testing.T) {
 		t.Error(d)
 	}
 	if _, err := os.Stat(dir + "/ran"); err == nil {
-		t.Error("a program of the tree was run")
+		t.Error("a program of the repository was run")
 	}
 }

@@ -21,8 +21,8 @@ const (
 	maxNested    = 100      // nodes within each other
 )
 
-// goUnformatted returns the Go files that gofmt may change. If the installed gofmt is of the Go release that built
-// this program, it omits files that this program would not change.
+// goUnformatted returns the Go files that must be passed to gofmt. If gofmt has the Go release of this program, it
+// omits files that are already formatted, because this program can check that itself.
 func goUnformatted(dir string, files, env []string) []string {
 	if !sameGofmt(env) {
 		return files
@@ -50,7 +50,7 @@ func sameGofmt(env []string) bool {
 	return release != "" && version.Lang(info.GoVersion) == release
 }
 
-// goFormatted reports whether a file surely is as gofmt writes it.
+// goFormatted reports whether it is certain that gofmt would not change a file.
 func goFormatted(text []byte) bool {
 	if len(text) > maxFormatted {
 		return false

@@ -59,7 +59,7 @@ func TestGoFormattedAgreesWithGofmt(t *testing.T) {
 		}
 	}
 	if len(files) < 300 || len(files)-len(left) < len(files)/5 || len(left) < len(files)/3 {
-		t.Errorf("of %d files %d are left to gofmt", len(files), len(left))
+		t.Errorf("of %d files, %d are passed to gofmt", len(files), len(left))
 	}
 }
 
@@ -97,7 +97,7 @@ func TestNestedCodeUsesGofmt(t *testing.T) {
 	}
 	if !goFormatted([]byte("package a\n\nvar x = 1\n")) || goFormatted([]byte("package a\nvar  x = 1\n")) ||
 		goFormatted([]byte("var x = 1\n")) {
-		t.Error("simple files are judged wrongly")
+		t.Error("the result for a simple file is wrong")
 	}
 }
 

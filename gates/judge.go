@@ -175,8 +175,8 @@ func totals(r testout.Result) string {
 		phrase.Count(r.Skipped, "test") + " skipped\n"
 }
 
-// worse returns the result that counts of two results of one planted test: one that ran before a skipped one, then
-// the unexpected one.
+// worse returns the more significant of two results of one planted test. A test that ran outranks a skipped one, and an
+// unexpected result outranks the expected one.
 func worse(a, b testout.Status, fails bool) testout.Status {
 	wrong := testout.Failed
 	if fails {

@@ -302,7 +302,8 @@ type ruffFinding struct {
 	Fix      *struct{ Message string }
 }
 
-// found reads the JSON report of a linter from its standard output. An exit status above 1 is that it gave up.
+// found reads the JSON report of a linter from its standard output. An exit status above 1 means that the linter
+// failed.
 func (r ran) found(tool string, to any) error {
 	if r.exit > 1 || r.signal != "" {
 		return fmt.Errorf("%s gave up, %s: %s", tool, r.how(), lastTelling(r.text))

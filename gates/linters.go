@@ -191,7 +191,7 @@ func setUp() []linter {
 	}
 }
 
-// gate makes the gate of a linter that the project sets up.
+// check returns the function that runs a linter of the project. config is the file that configures the linter.
 func (l linter) check(config string) func(context.Context, *work, Project) error {
 	return func(ctx context.Context, w *work, p Project) error {
 		tool := l.tool(w.subject.Dir, p, config)

@@ -53,7 +53,7 @@ func TestPipelineOrder(t *testing.T) {
 			want:   []string{"i pass", "l2 pass", "l1 warn", "t pass"},
 			status: Warn,
 		},
-		"a failure stops what is dearer, not its equals": {
+		"a failure stops gates of higher cost classes, not those of the same one": {
 			gates:  []Gate{gate("t", Costly, Pass), gate("l1", Cheap, Fail), gate("l2", Cheap, Pass)},
 			want:   []string{"l1 fail", "l2 pass", "t skipped: l1 failed first"},
 			status: Fail,
@@ -63,7 +63,7 @@ func TestPipelineOrder(t *testing.T) {
 			want:   []string{"l warn: advisory: it failed but does not block", "t pass"},
 			status: Warn,
 		},
-		"nobody looked": {
+		"every gate was skipped": {
 			gates: []Gate{gate("t", Costly, Skipped)}, want: []string{"t skipped: no reason given"}, status: Skipped,
 		},
 		"no gates": {want: nil, status: Skipped},
@@ -72,7 +72,7 @@ func TestPipelineOrder(t *testing.T) {
 			before: &TestCount{Passed: 8},
 			want:   []string{"a pass", "b fail", "d skipped: b failed first"}, status: Fail,
 		},
-		"as many tests are enough": {
+		"an equal number of tests is enough": {
 			gates:  []Gate{gate("a", Costly, Pass).counts(3, 0), gate("b", Costly, Pass).counts(4, 0)},
 			before: &TestCount{Passed: 7}, want: []string{"a pass", "b pass"}, status: Pass,
 		},
@@ -281,7 +281,7 @@ func TestFingerprint(t *testing.T) {
 		t.Error("two failures look alike")
 	}
 	if (Verdict{Reports: []Report{{Status: Pass}}}).Fingerprint() != "" {
-		t.Error("nothing blocks")
+		t.Error("a verdict without a failure has a fingerprint")
 	}
 }
 
@@ -311,7 +311,7 @@ func TestDigest(t *testing.T) {
 		}
 	}
 	if strings.Index(got, "tests:go: FAILED") > strings.Index(got, "lint:sh") {
-		t.Error("what failed comes first")
+		t.Error("failed gates must come first")
 	}
 	for _, limit := range []int{1, 10, 50, 100, 333, 1000, 5000} {
 		if n := len(Digest(v, limit)); n > limit {

@@ -52,7 +52,7 @@ func TestGoProject(t *testing.T) {
 		rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:go").Check(t.Context(),
 			Subject{Dir: dir, Changed: []string{"a/a.go"}})
 		if err != nil || rep.Status != Warn {
-			t.Errorf("what stood in other files blocks: %v %+v", err, rep)
+			t.Errorf("findings in other files must not block: %v %+v", err, rep)
 		}
 	})
 	t.Run("the same code in another folder is found there with -trimpath", func(t *testing.T) {
@@ -66,7 +66,7 @@ func TestGoProject(t *testing.T) {
 			}
 		}
 	})
-	t.Run("without go nobody looked", func(t *testing.T) {
+	t.Run("without go the gate is skipped", func(t *testing.T) {
 		dir := tree(t, goProject)
 		for _, name := range []string{"tests:go", "lint:go"} {
 			_, err := find(t, Builtin(dir, Settings{Detect: true}), name).Check(t.Context(),
@@ -216,7 +216,7 @@ exit 1
 	write(t, dir, map[string]string{"broken": ""})
 	if _, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:node").Check(t.Context(),
 		Subject{Dir: dir}); err == nil {
-		t.Error("a linter that crashed looked at nothing, and yet there is an answer")
+		t.Error("a linter crashed, but there is no error")
 	}
 }
 
@@ -242,7 +242,7 @@ func TestShellSuites(t *testing.T) {
 	}
 	quiet := tree(t, map[string]string{"tests/test-a.sh": "true\n"})
 	if rep = look(t, quiet, "tests:shell"); rep.Status != Pass || rep.Tests != nil || rep.Note == "" {
-		t.Errorf("unknown is not zero: %+v", rep)
+		t.Errorf("an unknown number of tests must not be 0: %+v", rep)
 	}
 }
 

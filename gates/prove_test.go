@@ -75,7 +75,7 @@ func TestCalibratedRunOverridesStaticFindings(t *testing.T) {
 			note: "no suite ran them",
 		},
 		"no suite": {s: asked(), status: Fail, note: "no suite ran them"},
-		"nobody knows what ran on the base": {
+		"the tests of the base are unknown": {
 			suites: []Gate{suiteOf("tests:go", Calibrated, passed("TestA")...)}, status: Fail, note: "are unknown",
 		},
 		"the base's tests could not be run": {

@@ -127,7 +127,7 @@ func missingRunner(s Single, err error) error {
 	return err
 }
 
-// went classifies one run. If the counts do not decide, the exit status does.
+// outcome classifies one run. If the counts do not decide, the exit status does.
 func (s Single) outcome(out ran, res testout.Result) RunOutcome {
 	switch {
 	case s.broke(out, res):
@@ -150,7 +150,7 @@ var (
 	shParse  = lazyre.New(`syntax error|unexpected end of file`)
 )
 
-// broke reports whether the test itself did not get as far as checking the code.
+// broke reports whether the run ended before the test checked the code: a build, load or set-up error.
 func (s Single) broke(out ran, res testout.Result) bool {
 	if slices.ContainsFunc(res.Failures, func(f testout.Failure) bool {
 		return f.Build || setsUp.MatchString(f.Name) || setsUp.MatchString(f.Message)

@@ -109,7 +109,7 @@ func packageManager(dir, root string) string {
 	return tool
 }
 
-// managerOf goes by the lock file, here or in a folder above. lock is that file, "" for npm.
+// managerOf chooses the package manager by the lock file, in this folder or one above. lock is that file, "" for npm.
 func managerOf(dir, root string) (tool, lock string) {
 	for _, m := range []struct{ lock, tool string }{
 		{"pnpm-lock.yaml", "pnpm"},
@@ -128,7 +128,8 @@ func managerOf(dir, root string) (tool, lock string) {
 func nodeBin(dir, root, tool, of string) (string, error) {
 	bin, ok := upwards(dir, root, "node_modules/.bin/"+tool)
 	if !ok {
-		return "", fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", of, tool,
+		return "", fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", of,
+			tool,
 			installs(dir, root))
 	}
 	abs, err := filepath.Abs(filepath.Join(dir, filepath.FromSlash(bin)))

@@ -144,14 +144,14 @@ func TestIndex(t *testing.T) {
 		"[tests/test_core.py test_run 3 app/core.py run 31 call 0.903]",
 	} {
 		if !strings.Contains(got, want+"\n") {
-			t.Errorf("not there: %s", want)
+			t.Errorf("missing: %s", want)
 		}
 	}
 	// helper2 is a parameter there, not the function with that name; main.go does not use lib/other.go.
 	for _, not := range []string{"[app/util.py helper2 4 app/util.py helper2 4", "[main.go lib/other.go",
 		"[app/core.py app/__init__.py"} {
 		if strings.Contains(got, not) {
-			t.Errorf("there is %s", not)
+			t.Errorf("the index has %s", not)
 		}
 	}
 	if t.Failed() {
@@ -449,7 +449,7 @@ function foreign() {}
 	for _, want := range []string{"[hidden.py hidden function 3 3", "[line.py line function", "[-dash.py dash function",
 		"[latin.py café function 2 2", "[latin.py After class 3 3", "[blank.py python"} {
 		if !strings.Contains(got, want) {
-			t.Errorf("not there: %s", want)
+			t.Errorf("missing: %s", want)
 		}
 	}
 	var why []string
@@ -458,7 +458,7 @@ function foreign() {}
 	}
 	want := []string{"broken.ts: not UTF-8",
 		"min.js: it has a line of 13808 bytes, and the limit is 10000: probably a generated file",
-		"node_modules: other people's code; name it to have it scanned", "nul.js: binary"}
+		"node_modules: third-party code; name the path to scan it", "nul.js: binary"}
 	if d := cmp.Diff(want, why); d != "" {
 		t.Error(d)
 	}

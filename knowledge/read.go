@@ -346,7 +346,7 @@ func (x *indexer) write(ctx context.Context, f *seenFile) error {
 	}
 	if e := f.outline.Error; e != nil {
 		fe := FileError{f.path, e.Line, e.Content, e.Message}
-		if !x.ContinueOnError && f.language != outline.TypeScript { // its grammar outruns the parser
+		if !x.ContinueOnError && f.language != outline.TypeScript { // the parser does not know the newest syntax
 			return &fe
 		}
 		state.State, state.Reason = partial, fmt.Sprintf("line %d: %s", e.Line, e.Message)

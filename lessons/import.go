@@ -131,7 +131,7 @@ type foreignLesson struct {
 	Example   Example  `yaml:"example"`
 }
 
-// lesson reads one file; what is wrong with it is in errs.
+// lesson reads one file. The faults of the file are added to errs.
 func (p *foreignParser) lesson(src []byte) *Lesson {
 	front, body, ok := p.split(src)
 	if !ok {
@@ -239,7 +239,7 @@ func (p *foreignParser) mend(front string) string {
 	return strings.Join(lines, "\n")
 }
 
-// regexEscapes reports whether a text has an escape that YAML has not, or has with another meaning.
+// regexEscapes reports whether a text has an escape that YAML does not know, or that has another meaning in YAML.
 func regexEscapes(s string) bool {
 	for i := 0; i+1 < len(s); i++ {
 		if s[i] != '\\' {

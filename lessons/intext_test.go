@@ -24,7 +24,7 @@ func TestInTextSeparatesCodeFromText(t *testing.T) {
 		}
 	}
 	if !inText("python", []byte("# it's HERE"), 7) || inText("python", []byte("a // 2\nHERE"), 7) {
-		t.Error("comments of Python are not told")
+		t.Error("comments of Python are not recognised")
 	}
 }
 

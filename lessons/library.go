@@ -135,7 +135,7 @@ func (lib *Library) Get(id string) (*Lesson, bool) {
 	return lib.Lessons[i], true
 }
 
-// Category returns the ids of a category's lessons.
+// category returns the ids of a category's lessons.
 func (lib *Library) category(c Category) []string {
 	var ids []string
 	for _, l := range lib.Lessons {

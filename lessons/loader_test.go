@@ -62,7 +62,7 @@ func broken() map[string][3]string {
 		"wrong language": {page("0001", "[python]", "[pyhton]"), "5", `unknown language "pyhton"; languages are all, c, `},
 		"no languages":   {page("0001", "languages: [python]\n", ""), "1", "languages is missing"},
 		"wrong type":     {page("0001", "syntactic", "regexp"), "8", `pattern.type is "regexp"`},
-		"unless that is no regex": {page("0001", "pattern:\n  type: syntactic",
+		"unless is not a regex": {page("0001", "pattern:\n  type: syntactic",
 			"pattern:\n  unless: (a\n  type: syntactic"), "8", "pattern.unless: missing closing )"},
 		"unless that matches the empty text": {page("0001", "pattern:\n  type: syntactic",
 			"pattern:\n  unless: a*\n  type: syntactic"), "8", "pattern.unless matches the empty text"},
@@ -188,7 +188,7 @@ func TestScope(t *testing.T) {
 		}
 	}
 	if !(&Lesson{Scope: []string{"universal"}}).InScope([]string{}) || !(&Lesson{}).InScope([]string{}) {
-		t.Error("a lesson for all is not for all")
+		t.Error("a lesson of all scopes does not apply to an empty list of tags")
 	}
 }
 

@@ -155,7 +155,7 @@ func (w *worker) problems(file string, text []byte) {
 		}
 		if message != "" {
 			w.result.Problems = append(w.result.Problems, Problem{file, lines.at(start),
-				fmt.Sprintf("suppression %s; write %s 0029 and why it is all right", message, suppressionMark)})
+				fmt.Sprintf("suppression %s; write %s 0029 and the reason", message, suppressionMark)})
 		}
 	}
 }

@@ -77,11 +77,11 @@ func (e *WindowError) Error() string {
 			e.Window)
 	case e.Counted && e.Window == 0:
 		what = fmt.Sprintf(
-			"the server of model %s counts more tokens in the prompt than its own window; by estimate there are %d", e.Model,
+			"the server of model %s counts more tokens in the prompt than its own window allows; the estimate is %d", e.Model,
 			e.Prompt)
 	case e.Counted:
 		what = fmt.Sprintf(
-			"the server of model %s counts more than %d tokens in the prompt, which is the window; by estimate there are %d",
+			"the server of model %s counts more than %d tokens in the prompt, and the window has no more; the estimate is %d",
 			e.Model, e.Window, e.Prompt)
 	default:
 		what = fmt.Sprintf(

@@ -32,12 +32,12 @@ func TestJSON(t *testing.T) {
 		"text after it":      {text: good + " I hope that helps", why: "17 bytes of text follow"},
 		"text before it":     {text: "Sure! " + good, why: "invalid character"},
 		"two values":         {text: good + good, why: "follow the value"},
-		"a field that nobody knows": {text: `{"files":["a.go"],"sure":true,"mood":"fine"}`,
+		"an unknown field": {text: `{"files":["a.go"],"sure":true,"mood":"fine"}`,
 			why: `unknown field "mood"`},
 		"a field twice": {text: `{"files":["b.go"],"files":["a.go"],"sure":true}`,
 			why: "a field twice"},
 		"a field of another type": {text: `{"files":"a.go","sure":true}`, why: "cannot unmarshal"},
-		"a field that is missing": {text: `{"files":["a.go"]}`,
+		"a missing field": {text: `{"files":["a.go"]}`,
 			why: "does not meet the schema at (root): required"},
 		"null where there is a value":           {text: `{"files":null,"sure":true}`, why: "files: invalid type"},
 		"null":                                  {text: `null`, why: "invalid type"},
@@ -92,7 +92,7 @@ func TestJSONNeedsSchema(t *testing.T) {
 	}
 	if _, err := llm.ParseJSON[verdict](`{"files":[],"sure":true}`, json.RawMessage(`{"type":`)); err == nil ||
 		errors.As(err, new(*llm.AnswerError)) {
-		t.Errorf("a broken schema is not the model's fault: %v", err)
+		t.Errorf("an invalid schema must not count as an invalid answer: %v", err)
 	}
 }
 

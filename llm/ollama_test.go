@@ -113,7 +113,7 @@ func TestOllamaFaults(t *testing.T) {
 		"the server cannot take the request": {llmtest.Answer{Fault: llmtest.Broken,
 			Text: "option \"num_ctx\" must be of type integer"}, server, "status 500: option", false},
 		"the request is bad": {llmtest.Answer{Fault: llmtest.Bad}, server, "bad request", false},
-		"the model has gone": {llmtest.Answer{Fault: llmtest.Missing},
+		"the model was removed": {llmtest.Answer{Fault: llmtest.Missing},
 			func(err error) bool { var e *llm.NotFoundError; return errors.As(err, &e) }, "ollama pull q", false},
 		"the server counts more tokens": {llmtest.Answer{Fault: llmtest.TooLong},
 			func(err error) bool { var e *llm.WindowError; return errors.As(err, &e) && e.Counted }, "more than 4096 tokens",
@@ -237,7 +237,7 @@ func TestOllamaChecksModelBeforeQuestion(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if len(srv.Chats()) != 0 {
-		t.Error("the question was sent")
+		t.Error("the prompt was sent")
 	}
 }
 
@@ -280,6 +280,6 @@ func TestOllamaRefusesSignIn(t *testing.T) {
 		t.Error(err)
 	}
 	if len(srv.Requests()) != 0 {
-		t.Error("something was sent")
+		t.Error("a request was sent")
 	}
 }

@@ -58,7 +58,7 @@ func TestModelResolution(t *testing.T) {
 				Source: "models.overrides.scope"}},
 		"the request before all": {stage: llm.Scope, asked: "c",
 			want: llm.Model{Role: llm.Reasoning, Name: "c", Window: 50, Temperature: 0.3, Source: "requested"}},
-		"a role that was asked for": {stage: llm.Scope, asked: "coding",
+		"a requested role": {stage: llm.Scope, asked: "coding",
 			want: llm.Model{Role: llm.Coding, Name: "c", Window: 100, Temperature: 0.5, Source: "models.coding"}},
 		"a review has no temperature": {stage: llm.Review,
 			want: llm.Model{Role: llm.Reasoning, Name: "r", Window: 50, Source: "models.reasoning"}},
@@ -105,7 +105,7 @@ func TestRouterRefusesInvalidSettings(t *testing.T) {
 	}
 	if _, err := llm.NewRouter(config.Models{Coding: "c", Overrides: map[string]string{"scop": "x"}},
 		llm.RouterOptions{}); err == nil || !strings.Contains(err.Error(), "scop") {
-		t.Errorf("a stage that is none: %v", err)
+		t.Errorf("an unknown stage: %v", err)
 	}
 	var unset *llm.MissingSettingError
 	if _, err := llm.NewRouter(config.Models{Coding: "c"}, llm.RouterOptions{}); !errors.As(err, &unset) ||
@@ -133,7 +133,7 @@ func TestRouterRefusesInvalidSettings(t *testing.T) {
 		t.Errorf("a model that is not configured: %v", err)
 	}
 	if _, err := r.Model("scop"); err == nil {
-		t.Error("a stage that is none has a model")
+		t.Error("an unknown stage has a model")
 	}
 }
 
@@ -191,6 +191,6 @@ func TestCheck(t *testing.T) {
 		Prompt: strings.Repeat("x", 100)}
 	var window *llm.WindowError
 	if _, err := llm.New(llm.Options{}).Complete(t.Context(), big); !errors.As(err, &window) {
-		t.Errorf("the gate stands before the call: %v", err)
+		t.Errorf("the size must be checked before the call: %v", err)
 	}
 }

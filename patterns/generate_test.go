@@ -86,7 +86,7 @@ func TestGenerate(t *testing.T) {
 		"9004 python":     "dropped-result: the result of create_task is dropped",
 		"9005 go":         "called: Exit is called",
 		"0002 python":     ": rule async-no-await finds its bad example already, and not its good one",
-		"9013 python":     "missing-handler: the handlers around send… do not take RuntimeError",
+		"9013 python":     "missing-handler: the handlers around send… do not catch RuntimeError",
 		"9014 python":     ": no template fits the difference of its examples",
 		"9006 python": ": the lesson does not name the calls of its examples (taxed), so a rule would find " +
 			"only the example",
@@ -127,7 +127,7 @@ func TestGenerate(t *testing.T) {
 		t.Error(diff)
 	}
 	if _, _, err := Generate(t.Context(), Program{}, exampleLessons(), nil); err == nil {
-		t.Error("without a program nothing can be checked")
+		t.Error("Generate must fail without ast-grep")
 	}
 }
 

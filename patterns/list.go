@@ -43,7 +43,7 @@ func Files(ctx context.Context, env []string, dir string, paths ...string) (file
 		}
 		for _, f := range all {
 			if folder := foreign(root, f); folder != "" {
-				skipped = append(skipped, Skip{folder, "other people's code; name it to have it scanned"})
+				skipped = append(skipped, Skip{folder, "third-party code; name the path to scan it"})
 				continue
 			}
 			files = append(files, f)

@@ -88,7 +88,7 @@ func TestNeedOfRule(t *testing.T) {
 		t.Errorf("a key that is not known: %s", n)
 	}
 	if n := needOf("id: x\nlanguage: bash\nmessage: m\nrule: {pattern: echo hello}\n", "bash"); !n.none() {
-		t.Errorf("patterns of a language whose trees are not known: %s", n)
+		t.Errorf("patterns of a language without a known grammar: %s", n)
 	}
 }
 
@@ -111,7 +111,7 @@ func TestNeedOfExpression(t *testing.T) {
 	} {
 		n := regexNeed(expr)
 		if n.none() {
-			t.Errorf("%s: nothing is known", expr)
+			t.Errorf("%s: no required text was found", expr)
 		}
 		if !n.in(texts[0]) || n.in(texts[1]) {
 			t.Errorf("%s: %s holds for %q: %v, for %q: %v", expr, n, texts[0], n.in(texts[0]), texts[1], n.in(texts[1]))
@@ -187,7 +187,7 @@ func (c *proof) check(dir string, files []string) {
 				r.Range.Start.Line+1, r.Text)
 		}
 		if c.lost > 20 {
-			c.t.Fatal("and so on")
+			c.t.Fatal("more than 20 errors: stopped")
 		}
 	}
 }
@@ -408,7 +408,7 @@ func TestScanSkipsUnneededAstGrep(t *testing.T) {
 	p := program(t)
 	good := own("id: mine\nlanguage: python\nmessage: m\nrule: {pattern: never_there($X)}\n")
 	if _, err := Scan(t.Context(), dead, dir, []string{"a.go", "b.py"}, good); err == nil {
-		t.Error("rules of somebody's own were taken unseen")
+		t.Error("own rules were used without a check")
 	}
 	if _, err := Scan(t.Context(), p, dir, []string{"b.py"}, good); err != nil {
 		t.Fatal(err)
@@ -416,11 +416,11 @@ func TestScanSkipsUnneededAstGrep(t *testing.T) {
 	write(t, dir, "b.py", "x = 1\n")
 	p.Path = dead.Path
 	if _, err := Scan(t.Context(), p, dir, []string{"b.py"}, good); err != nil {
-		t.Errorf("the program was asked again: %v", err)
+		t.Errorf("the program was called again: %v", err)
 	}
 	if _, err := Scan(t.Context(), p, dir, []string{"b.py"},
 		own("id: mine\nlanguage: python\nmessage: m\nrule: {pattern: other($X)}\n")); err == nil {
-		t.Error("changed rules were taken unseen")
+		t.Error("changed rules were used without a check")
 	}
 }
 

@@ -47,11 +47,11 @@ func TestNodes(t *testing.T) {
 		t.Errorf("skipped %+v", skipped)
 	}
 	if _, _, err := p.Nodes(t.Context(), dir, []Text{{Path: "gone.py", Text: []byte("x\n")}}, nameRule, 1); err == nil {
-		t.Error("a file that is gone is no error")
+		t.Error("a deleted file is not an error")
 	}
 	if _, _, err := p.Nodes(t.Context(), dir, texts, "id: x\nlanguage: python\nrule: {kind: nope}\n", 1); !errors.Is(err,
 		ErrRule) {
-		t.Errorf("a rule that is none: %v", err)
+		t.Errorf("an invalid rule: %v", err)
 	}
 	if _, _, err := (Program{}).Nodes(t.Context(), dir, texts, nameRule, 1); !errors.Is(err, ErrMissing) {
 		t.Errorf("no program: %v", err)
@@ -66,7 +66,8 @@ func TestNodesRejectsInvalidOutput(t *testing.T) {
 		"crash":         {"kill -SEGV $$", "crashed"},
 		"status":        {"exit 3", "status 3"},
 		"half a record": {`printf '{"file":"a.py","ruleId'`, "line 1"},
-		"another file":  {`echo '{"file":"b.py","ruleId":"x","range":{"byteOffset":{"start":0,"end":1}}}'`, "not in the request"},
+		"another file": {`echo '{"file":"b.py","ruleId":"x","range":{"byteOffset":{"start":0,"end":1}}}'`,
+			"not in the request"},
 		"out of it": {`echo '{"file":"a.py","ruleId":"x","range":{"byteOffset":{"start":0,"end":99}}}'`,
 			"was changed while"},
 		"silence": {"exit 0", "did not report which files"},

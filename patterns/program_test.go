@@ -129,7 +129,7 @@ func TestFind(t *testing.T) {
 	}{{empty, "/nowhere/ast-grep"}, {append(empty, EnvVar+"=/nowhere/ast-grep"), ""}} {
 		if _, err := Find(t.Context(), tc.env, tc.configured); err == nil || errors.Is(err, ErrMissing) ||
 			!strings.Contains(err.Error(), "/nowhere/ast-grep") {
-			t.Errorf("a named one that is not there: %v", err)
+			t.Errorf("a configured program is missing: %v", err)
 		}
 	}
 	if runtime.GOOS == "windows" {
@@ -145,7 +145,7 @@ func TestFind(t *testing.T) {
 	// On many systems sg is a different program.
 	if _, err := Find(t.Context(), []string{"PATH=" + filepath.Dir(script("sg", "echo ast-grep 0.51.1"))},
 		""); !errors.Is(err, ErrMissing) {
-		t.Errorf("sg is taken: %v", err)
+		t.Errorf("a foreign program sg is accepted: %v", err)
 	}
 	if _, err := Find(t.Context(), nil, script("ast-grep", "echo something else 1.0")); err == nil ||
 		!strings.Contains(err.Error(), "is not ast-grep") {

@@ -13,7 +13,7 @@ func TestAstGrepIgnoresProseFiles(t *testing.T) {
 	for _, name := range []string{"a.txt", "a.log", "a.csv", "a.tsv", "a.rst", "a.adoc", "a.toml", "a.ini", "a.cfg",
 		"a.sum", "a.mod", "a.lock", "a.golden", "a.png", "a.jpg", "a.gif", "a.ico", "a.pdf"} {
 		if !isProse(name) {
-			t.Errorf("%s is shown to the program", name)
+			t.Errorf("%s is not skipped as prose", name)
 		}
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("eval(x)\n"), 0o644); err != nil {
 			t.Fatal(err)
@@ -26,7 +26,7 @@ func TestAstGrepIgnoresProseFiles(t *testing.T) {
 	}
 	saw, err := p.run(t.Context(), dir, files, text(rules)+ownRules(nil, newSieve(rules).docs))
 	if err != nil || len(saw.files) > 0 {
-		t.Errorf("the program looked at %v (%v)", saw.files, err)
+		t.Errorf("the program read %v (%v)", saw.files, err)
 	}
 
 	// A script without a file name extension is still scanned.

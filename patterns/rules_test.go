@@ -117,7 +117,7 @@ func twins(t *testing.T, archive []byte) bool {
 		return false
 	}
 	if diff := cmp.Diff(lines["bad"], lines["good"]); diff != "" {
-		t.Errorf("the twins have other lines (-bad +good):\n%s", diff)
+		t.Errorf("the bad and the good example have different lines (-bad +good):\n%s", diff)
 	}
 	return true
 }

@@ -86,7 +86,7 @@ func TestScanReportsUnreadableFiles(t *testing.T) {
 		delete(got, file)
 	}
 	if len(got) > 0 {
-		t.Errorf("skipped too: %v", got)
+		t.Errorf("also skipped: %v", got)
 	}
 	if diff := cmp.Diff([]string{"data.unknown", "notes.md"}, res.Other); diff != "" {
 		t.Error(diff)

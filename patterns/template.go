@@ -163,7 +163,7 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 					"stopBy": "end"}
 				caught := node{"kind": "except_clause",
 					"has": node{"field": "value", "regex": `\b(` + t + `|Exception|BaseException)\b`}}
-				put("missing-handler", fmt.Sprintf("the handlers around %s… do not take %s", words(f)[0], t),
+				put("missing-handler", fmt.Sprintf("the handlers around %s… do not catch %s", words(f)[0], t),
 					node{"kind": "try_statement", "all": []any{
 						node{"has": node{"field": "body", "has": call}},
 						node{"has": node{"kind": "except_clause"}}, node{"not": node{"has": caught}},

@@ -31,13 +31,13 @@ func TestBlocks(t *testing.T) {
 			[]Block{{Kind: BlockDiff, Text: "-a\n", Line: 3}, {Kind: BlockDiff, Text: "+b\n", Line: 6}}, true},
 		"edits with and without a file": {in("'''edit file=a.go", "x", "'''", "'''edit", "y", "'''"),
 			[]Block{{Kind: BlockEdit, Path: "a.go", Text: "x\n", Line: 3}, {Kind: BlockEdit, Text: "y\n", Line: 6}}, true},
-		"run with what it expects": {in("Run: `make`", "Expected: `ok`"),
+		"a command with its expectation": {in("Run: `make`", "Expected: `ok`"),
 			[]Block{{Kind: BlockRun, Text: "make", Expected: "ok", Line: 3}}, true},
 		"a fence that is the body of Run": {in("Run:", "'''bash", "make", "'''", "Expected: FAIL"),
 			[]Block{{Kind: BlockRun, Text: "make", Expected: "FAIL", Line: 4}}, true},
-		"the output that is expected is no block": {in("Run: `make`", "Expected:", "'''sh", "ok", "'''"),
+		"the expected output is not a block": {in("Run: `make`", "Expected:", "'''sh", "ok", "'''"),
 			[]Block{{Kind: BlockRun, Text: "make", Expected: "ok", Line: 3}}, true},
-		"a deletion beside other blocks": {in("**Files:**", "- Delete: `a.go`", "", "'''sh", "x", "'''"),
+		"a deletion next to other blocks": {in("**Files:**", "- Delete: `a.go`", "", "'''sh", "x", "'''"),
 			[]Block{{Kind: BlockDelete, Path: "a.go", Line: 4}, {Kind: BlockShell, Text: "x\n", Line: 6}}, true},
 		"a deletion alone is prose": {in("**Files:**", "- Delete: `a.go`"), nil, false},
 		"a fence in a fence is text": {in("''''markdown file=a.md", "'''bash", "make", "'''", "''''"),
@@ -46,7 +46,7 @@ func TestBlocks(t *testing.T) {
 			[]Block{{Kind: BlockFile, Path: "a.md", Text: "```bash\nmake\n```\nend\n", Line: 3}}, true},
 		"code that names no file needs a mind": {in("'''go", "x", "'''", "'''bash", "git commit", "'''"),
 			[]Block{{Kind: BlockShell, Text: "git commit\n", Line: 6}}, false},
-		"output that is shown needs none": {in("'''console", "$ x", "'''", "'''bash", "x", "'''"),
+		"shown output needs no file name": {in("'''console", "$ x", "'''", "'''bash", "x", "'''"),
 			[]Block{{Kind: BlockShell, Text: "x\n", Line: 6}}, true},
 		"a file that no block touches needs a mind": {in("**Files:**", "- Modify: `a.go`", "", "'''bash", "git add a.go",
 			"git commit -m x", "'''"), []Block{{Kind: BlockShell, Text: "git add a.go\ngit commit -m x\n", Line: 6}}, false},
@@ -73,6 +73,6 @@ func TestBlocks(t *testing.T) {
 	}
 	p := parse(t, in("## Batch 1: A", "", "'''sh", "x", "'''", "### Task 1: a", "'''sh", "y", "'''"))
 	if b := p.Batches[0].Blocks; len(b) != 2 || b[0].Task != -1 || b[1].Task != 0 {
-		t.Errorf("a block above the tasks belongs to none: %+v", b)
+		t.Errorf("a block above the tasks must not belong to a task: %+v", b)
 	}
 }

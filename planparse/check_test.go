@@ -44,7 +44,7 @@ func TestCheckScoresLiteralPlan(t *testing.T) {
 		t.Errorf("%d of 100: %v", r.Score, got)
 	}
 	if r := Check(parse(t, "Nothing.\n")); r.Score != 0 {
-		t.Errorf("no plan is worth %d", r.Score)
+		t.Errorf("a text without a plan has the score %d", r.Score)
 	}
 }
 

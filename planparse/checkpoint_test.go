@@ -41,7 +41,7 @@ func TestCheckpoints(t *testing.T) {
 			}
 			at = append(at, b.Checkpoint.At)
 			if asked := p.Asked(b.Checkpoint.At); b.Checkpoint.At != "" && (len(asked) == 0 || asked[0].At != b.Checkpoint.At) {
-				t.Errorf("%s: asked are %+v", name, asked)
+				t.Errorf("%s: the questions are %+v", name, asked)
 			}
 		}
 		for _, d := range p.Diagnostics {

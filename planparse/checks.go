@@ -67,8 +67,8 @@ var confirms = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("(?i)`|\\b(?:verif(?:y|ies)|confirms?|pass|passes|passing)\\b")
 })
 
-// AsksMore reports whether an open task that is a checkbox asks for more than a check: next to "T004 Run `make test`",
-// "T001 Add the command" is work, even if it names no file.
+// AsksMore reports whether an open checkbox task asks for work and not only for a check. "T001 Add the command" is
+// work, even if it names no file; "T004 Run `make test`" is a check.
 func (b *Batch) AsksMore() bool {
 	return slices.ContainsFunc(b.Tasks, func(t Task) bool {
 		if t.Done || !t.Box {

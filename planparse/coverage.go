@@ -105,7 +105,7 @@ func notRun(b *Batch) string {
 	return ""
 }
 
-// isRule reports whether a line is only a horizontal rule, which says nothing to anybody.
+// isRule reports whether a line is only a horizontal rule, which has no content.
 func isRule(text string) bool {
 	return len(text) >= 3 && (strings.Trim(text, "-") == "" || strings.Trim(text, "*") == "" ||
 		strings.Trim(text, "_") == "")

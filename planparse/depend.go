@@ -60,7 +60,7 @@ func (b *builder) duplicateTasks() {
 		seen := map[string]int{}
 		for _, t := range b.plan.Batches[i].Tasks {
 			if at, twice := seen[t.Number]; twice && t.Number != "" && at > 0 {
-				b.warn(t.Line, "duplicate-id", "task %s was numbered so before, at line %d", t.Number, at)
+				b.warn(t.Line, "duplicate-id", "the number of task %s is already used, at line %d", t.Number, at)
 				seen[t.Number] = -1 // once is enough
 			} else if !twice {
 				seen[t.Number] = t.Line

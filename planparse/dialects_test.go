@@ -49,11 +49,11 @@ func TestDialects(t *testing.T) {
 				"## Story B", "", "- [ ] T003 c"),
 			want: "spec-kit story-a(T001:0 T002:0) story-b(T003:0)",
 		},
-		"boxes that stand right below the frame": {
+		"boxes directly below the frame": {
 			in:   in("# T", "", "## Tasks", "", "- [ ] T001 a", "", "### More", "", "- [ ] T002 b"),
 			want: "spec-kit tasks(T001:0 T002:0)",
 		},
-		"4.0 before 4.1 is no parent where the others have none": {
+		"4.0 before 4.1 is not a parent if the others have none": {
 			in:   in("# T", "", "### 1. A", "", "- [ ] 1.1 a", "- [ ] 1.2 b", "", "### 2. B", "", "- [ ] 2.0 c", "- [ ] 2.1 d"),
 			want: "openspec <section 1> <section 2> 1(1.1:0 1.2:0) 2(2.0:0 2.1:0)",
 		},
@@ -61,7 +61,7 @@ func TestDialects(t *testing.T) {
 			in:   in("# T", "", "## Progress", "", "- [ ] 1 — Cards", "", "## 1 — Cards", "", "- [ ] 1.1 a", "- [ ] 1.2 b"),
 			want: "openspec <section 1> progress(1:0) 1(1.1:0 1.2:0)",
 		},
-		"a task in a task that stands in no batch, above the level of batches": {
+		"a task in a task outside of all batches, above the level of batches": {
 			in:    in("# T", "", "#### Batch 1: A", "", "## Task 1: B", "", "### Task 2: C", "", "## Notes", "", "- [ ] loose"),
 			want:  "run-plan <batch 1> 1() 1-2(1:0 2:0) loose:1",
 			codes: "task-outside-batch@5 duplicate-batch@5 nested-task@7 unassigned-boxes@11",
@@ -85,7 +85,7 @@ func TestDialects(t *testing.T) {
 			in:   in("# T", "", "## Steps", "", "1. a", "1. b", "1. c"),
 			want: "superpowers 1(1:0) 2(2:0) 3(3:0)", codes: "list-as-tasks@5",
 		},
-		"a numbered list beside boxes or phases": {
+		"a numbered list next to boxes or phases": {
 			in:   in("# T", "", "## Steps", "", "1. a", "2. b", "", "## Work", "", "- [ ] c"),
 			want: "openspec work(:0)",
 		},
@@ -138,7 +138,7 @@ func TestDialects(t *testing.T) {
 				"<task type=\"auto\">", "<name>Task 2: C</name>", "</task>"),
 			want: "gsd 1(1:0) 1b(1b:0) 2(2:0)", codes: "checkpoint@4",
 		},
-		"a fence of another kind is no plan": {
+		"a fence of another language does not contain the plan": {
 			in:   in("'''go", "### Task 1: A", "'''"),
 			want: "none", codes: "no-units@1",
 		},
@@ -231,7 +231,8 @@ func TestCoverageWithoutBatches(t *testing.T) {
 // The title of a GSD plan is not taken from a heading below a tag, which belongs to a summary that the plan asks for.
 func TestGSDTitle(t *testing.T) {
 	front := []string{"---", "phase: 06-web-dashboard", "plan: 01", "---"}
-	work := []string{"<objective>", "x", "</objective>", "<task>", "<name>A</name>", "</task>", "<output>", "# Summary of A", "</output>"}
+	work := []string{"<objective>", "x", "</objective>", "<task>", "<name>A</name>", "</task>", "<output>",
+		"# Summary of A", "</output>"}
 	if p := parse(t, in(append(front, work...)...)); p.Title != "06-web-dashboard, plan 01" {
 		t.Errorf("title %q", p.Title)
 	}
@@ -251,7 +252,7 @@ func TestCoverageIgnoresHorizontalRules(t *testing.T) {
 		}
 	}
 	if !slices.Equal(nobody, []int{11}) || c.Nobody != 2 {
-		t.Errorf("the lines that are in no brief start at %v; there are %d", nobody, c.Nobody)
+		t.Errorf("the lines that no brief contains start at %v; there are %d", nobody, c.Nobody)
 	}
 }
 
@@ -260,19 +261,26 @@ func TestOnlyChecks(t *testing.T) {
 		in   string
 		want bool
 	}{
-		"steps that run and publish": {in("### Task 1: Integration verification + push", "**Step 1: Run complete test suite**",
+		"steps that run and publish": {in("### Task 1: Integration verification + push",
+			"**Step 1: Run complete test suite**",
 			"**Step 2: Build the page to confirm that it works**", "**Step 3: Verify new settings**", "**Step 4: Push**"), true},
-		"boxes": {in("### Task 1: Verify acceptance criteria", "- [ ] Run full test suite (`make test`)", "- [ ] Verify coverage",
+		"boxes": {in("### Task 1: Verify acceptance criteria", "- [ ] Run full test suite (`make test`)",
+			"- [ ] Verify coverage",
 			"- [ ] update README.md if needed", "- [ ] move this plan to `docs/plans/completed/`"), true},
-		"a finished step is not left to do": {in("### Task 1: Final verification", "- [x] Write tests", "- [ ] Run all tests"), true},
-		"a command":                         {in("### Task 1: Tests", "Run: `make test`"), true},
-		"a command, and a file to change":   {in("### Task 1: Tests", "- Modify: `a.go`", "Run: `make test`"), false},
-		"a step that writes":                {in("### Task 1: Final verification", "- [ ] Run all tests", "- [ ] Write a report"), false},
-		"checks that are code":              {in("### Task 1: Input validation", "- [ ] Validate the address", "- [ ] Check lengths"), false},
-		"a word in another word":            {in("### Task 1: Checkout page", "- [ ] Build the checkout page", "- [ ] Run the tests"), false},
+		"a finished step is not left to do": {in("### Task 1: Final verification", "- [x] Write tests",
+			"- [ ] Run all tests"), true},
+		"a command":                       {in("### Task 1: Tests", "Run: `make test`"), true},
+		"a command, and a file to change": {in("### Task 1: Tests", "- Modify: `a.go`", "Run: `make test`"), false},
+		"a step that writes": {in("### Task 1: Final verification", "- [ ] Run all tests",
+			"- [ ] Write a report"), false},
+		"checks that are code": {in("### Task 1: Input validation", "- [ ] Validate the address",
+			"- [ ] Check lengths"), false},
+		"a word in another word": {in("### Task 1: Checkout page", "- [ ] Build the checkout page",
+			"- [ ] Run the tests"), false},
 		"a verb that also asks for code": {in("### Task 1: Final polish", "- [ ] Open the menu on hover",
 			"- [ ] Ensure that the token is refreshed", "- [ ] Run the tests"), false},
-		"a task that builds beside a command": {in("# Tasks: A", "## Phase 1: B", "- [ ] T001 Build the login form",
+		"a task that builds code, next to one that runs a command": {in("# Tasks: A", "## Phase 1: B",
+			"- [ ] T001 Build the login form",
 			"- [ ] T002 Run `make test`"), false},
 		"another title": {in("### Task 1: Login form", "- [ ] Run all tests", "- [ ] Build the form"), false},
 		"a command after other tasks": {in("# Tasks: A", "## Phase 1: B", "- [ ] T001 Add the command",
@@ -290,7 +298,8 @@ func TestOnlyChecks(t *testing.T) {
 
 // "T005 Run `make`" is a check like "Run `make`", unless the command is expected to fail.
 func TestLabelledRun(t *testing.T) {
-	p := parse(t, in("# Tasks: A", "## Phase 1: B", "- [ ] T001 [P] Write `a.py`", "- [ ] T002 [P] [US1] Run `make test` and smoke it",
+	p := parse(t, in("# Tasks: A", "## Phase 1: B", "- [ ] T001 [P] Write `a.py`",
+		"- [ ] T002 [P] [US1] Run `make test` and smoke it",
 		"- [ ] T003 Run `pytest a.py` and confirm that it FAILS", "- [ ] T004 Run linter (`ruff check .`)"))
 	if c := p.Batches[0].Commands; len(c) != 1 || c[0].Run != "make test" || c[0].Line != 4 {
 		t.Errorf("%+v", c)

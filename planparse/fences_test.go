@@ -51,17 +51,17 @@ func TestFences(t *testing.T) {
 				"'''json", "'''", "### Task 3: C"),
 			want: "superpowers 1(1:0) 2(2:0) 3(3:0)", codes: "broken-fence@2 broken-fence@8",
 		},
-		"a fence that is never closed is named": {
+		"an unclosed fence is reported": {
 			in: in("### Task 1: A", "'''go", "### Task 2: B"), want: "superpowers 1(1:0)", codes: "unclosed-fence@2",
 		},
-		"a comment that is never closed is named": {
+		"an unclosed comment is reported": {
 			in: in("### Task 1: A", "<!-- todo", "### Task 2: B"), want: "superpowers 1(1:0)", codes: "unclosed-comment@2",
 		},
 		"boxes in details count, boxes in pre don't": {
 			in:   in("### Task 1: A", "<details>", "- [ ] a", "</details>", "", "<pre>", "- [ ] no", "</pre>"),
 			want: "superpowers 1(1:1)",
 		},
-		"a comment may stand in a heading and behind a box": {
+		"a comment may be in a heading and after a box": {
 			in: in("### Task 1: A <!-- x -->", "- [ ] a <!-- Files: b -->"), want: "superpowers 1(1:1)",
 		},
 	})

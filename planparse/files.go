@@ -89,7 +89,7 @@ func (r *filesReader) goesOn(label string, rest []byte) {
 	}
 }
 
-// read files the paths of one line. The label may be inside: "Create `a`, modify `b`".
+// read adds the paths of one line to the plan. The label may be inside: "Create `a`, modify `b`".
 func (r *filesReader) read(m *mark, o owner, label string, rest []byte) (create string) {
 	if o.batch < 0 {
 		return ""
@@ -258,7 +258,7 @@ func (f *filer) entry(verb, item string) {
 	f.add(verb, strings.Trim(name, "`"))
 }
 
-// add cleans a path and files it. It ignores text that is not a path ("none", a symbol).
+// add cleans a path and adds it to the plan. It ignores text that is not a path ("none", a symbol).
 func (f *filer) add(verb, raw string) {
 	raw = stripRange(raw)
 	if !looksLikePath(raw) {
@@ -290,7 +290,7 @@ func (f *filer) add(verb, raw string) {
 
 // isListed keeps a path from being listed twice.
 func (f *filer) isListed(verb, p string, list []string) bool {
-	if len(list) < 32 { // as good as always: no map needed
+	if len(list) < 32 { // almost always true: no map needed
 		return slices.Contains(list, p)
 	}
 	k := listedKey{f.batch.StartLine, verb, p}
@@ -309,7 +309,7 @@ func (f *filer) isListed(verb, p string, list []string) bool {
 	return false
 }
 
-// move files "`a` → `b`" as a deletion and a creation.
+// move records "`a` → `b`" as a deletion and a creation.
 func (f *filer) move(text string) {
 	var paths []string
 	if strings.Contains(text, "`") {

@@ -15,7 +15,7 @@ type filler struct {
 	head  bool // the lines right under the title are being read
 	key   string
 
-	wrapped int // line that may go on with the value of a bold key
+	wrapped int // line that may continue the value of a bold key
 }
 
 // fill reads steps, metadata, files, commands and blocks.
@@ -42,7 +42,7 @@ func (f *filler) mark(i int) {
 	f.block.mark(i, fresh, &f.run)
 }
 
-// step files a checkbox or a step marker with its task.
+// step adds a checkbox or a step marker to its task.
 func (f *filler) step(m *mark, o owner) {
 	if o.self || m.unit.kind == unitTask || m.kind == markRepeat { // the task itself, or its repetition
 		return

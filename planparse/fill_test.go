@@ -67,7 +67,7 @@ func TestHeader(t *testing.T) {
 	}
 	p = parse(t, in("# P", "## Batch 1: A", "**Approve:** yes", "", "## Batch 2: B", "**Approve:** when in doubt"))
 	if !p.Batches[0].Approve || p.Batches[1].Approve || len(p.Diagnostics) == 0 {
-		t.Errorf("a batch may ask for approval, and a value that is none is told: %+v %+v", p.Batches, p.Diagnostics)
+		t.Errorf("a batch may ask for approval, and an invalid value is reported: %+v %+v", p.Batches, p.Diagnostics)
 	}
 	p = parse(t, in("# P", "parallel_safe: true", "## Batch 1: A", "text", "## Batch 2: B (**CRITICAL — x**)", "text"))
 	if !p.Header.ParallelSafe || p.Batches[0].Critical || !p.Batches[1].Critical ||
@@ -115,8 +115,8 @@ func TestFiles(t *testing.T) {
 			"- Add: `d.go`"), files{"d.go", "a.go c.go", "b.go", ""}},
 		"a path is listed once": {in("**Files:**", "- Create: `a.go`", "- Create: `./a.go`"),
 			files{create: "a.go"}},
-		"prose behind a label is no path": {in("- Add: a new function", "- Update: `fooBar`"), files{}},
-		"globs":                           {in("**Files:**", "- Modify: `src/**/*.ts`"), files{modify: "src/**/*.ts"}},
+		"prose after a label is not a path": {in("- Add: a new function", "- Update: `fooBar`"), files{}},
+		"globs":                             {in("**Files:**", "- Modify: `src/**/*.ts`"), files{modify: "src/**/*.ts"}},
 	} {
 		p := parse(t, in("### Task 1: A")+"\n"+c.in)
 		f := p.Batches[0].Files
@@ -163,8 +163,8 @@ func TestCommands(t *testing.T) {
 			[]Command{{Run: "x", Expected: "ok", Line: 3}}},
 		"bold labels": {in("**Run:** `x`", "**Expected:** PASS"),
 			[]Command{{Run: "x", Expected: "PASS", Line: 3}}},
-		"prose is no command": {in("Run: the tests", "Verify: `path.go`"), nil},
-		"a list of what is expected": {in("Run: `x`", "Expected:", "- a", "- b"),
+		"prose is not a command": {in("Run: the tests", "Verify: `path.go`"), nil},
+		"a list of expectations": {in("Run: `x`", "Expected:", "- a", "- b"),
 			[]Command{{Run: "x", Expected: "", Line: 3}}},
 	} {
 		p := parse(t, in("### Task 1: A", "")+c.in)

@@ -48,8 +48,8 @@ func (b *builder) reportNearUnits() {
 	}
 }
 
-// reportFencedUnits warns of headings of units in a fence that the numbering of the plan leaves out: a fence opened
-// or closed by mistake swaps text and code after it.
+// reportFencedUnits warns if a fence contains a unit heading whose number is missing in the rest of the plan. Probably
+// a fence was opened or closed by mistake, which swaps text and code after it.
 func (b *builder) reportFencedUnits() {
 	type number struct{ word, id string }
 	read := map[number]bool{}
@@ -80,8 +80,8 @@ func (b *builder) reportFencedUnits() {
 	}
 }
 
-// reportOddLevel warns of a heading of a unit above the level of all others of its kind: the following ones become
-// part of it.
+// reportOddLevel warns if exactly one unit heading has a higher level than all others of its kind: the headings after
+// it become parts of it.
 func (b *builder) reportOddLevel() {
 	levels := map[string][]int{}
 	for _, i := range b.heads {

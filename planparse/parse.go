@@ -51,7 +51,7 @@ func readable(src []byte) error {
 	case bytes.IndexByte(src, 0) >= 0:
 		return fmt.Errorf("%w: it contains NUL bytes; save it as UTF-8 (UTF-16 is not supported)", ErrBinary)
 	case !utf8.Valid(src) && garbled(src):
-		return fmt.Errorf("%w: it is not UTF-8; save it in that encoding", ErrBinary)
+		return fmt.Errorf("%w: it is not UTF-8; save it as UTF-8", ErrBinary)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ type builder struct {
 	wanted []want  // dependencies, resolved when all batches are known
 	listed map[listedKey]bool
 	named  []namedFile      // files that the tasks name, in document order
-	said   map[saidKey]bool // flags that batches set themselves, so that the header doesn't
+	said   map[saidKey]bool // flags that a batch sets itself; the header does not override them
 	title  int              // index of the mark that is the title, -1 without one
 
 	wrapped int // offset of the line that opens the fence around the whole plan, -1 without one

@@ -97,7 +97,7 @@ func TestParseRefusesInvalidFiles(t *testing.T) {
 	}
 	if _, err := Parse("p.md",
 		[]byte("## Batch 1: A\n\nsome text, one stray byte: \xe4, and more text behind it\n")); err != nil {
-		t.Error("a stray byte must not keep a plan from being read:", err)
+		t.Error("an invalid byte must not prevent reading the plan:", err)
 	}
 	p := parse(t, "# Notes\n\nJust prose.\n")
 	if got := codes(p); got != "no-units@1" || len(p.Errors()) != 1 {
@@ -158,7 +158,7 @@ func TestRunPlan(t *testing.T) {
 			in:   in("## Batch 1: A", "text", "## Batch 2a: B", "text", "## Batch 2b: C", "text", "## Batch 3: D", "text"),
 			want: "run-plan <batch 1> <batch 2a> <batch 2b> <batch 3> 1() 2a() 2b() 3()",
 		},
-		"the title of the plan is no batch": {
+		"the title of the plan is not a batch": {
 			in:   in("# Phase 3: Generator", "## Batch 1: A", "text"),
 			want: "run-plan <batch 1> 1()",
 		},
@@ -211,7 +211,7 @@ func TestTaskPlans(t *testing.T) {
 				"## Phase Dependencies"),
 			want: "superpowers <wave 1> <track D1> 1(1:0) 2(2:0) 3(3:0)",
 		},
-		"a group with steps but no task is run all the same": {
+		"a group with steps but no task runs too": {
 			in:    in("# P", "## Chunk 1: a", "### Task 1: A", "## Chunk 2: b", "- [ ] **Step 1: x**"),
 			want:  "superpowers <chunk 1> 1(1:0) 2() loose:1",
 			codes: "steps-without-task@4 unassigned-boxes@5",
@@ -250,13 +250,13 @@ func TestTaskPlans(t *testing.T) {
 		"a box without a blank behind the dash is text": {
 			in: in("### Task 1: A", "", "-[ ] d"), want: "superpowers 1(1:0)", codes: "near-miss-box@3",
 		},
-		"a box in indented code is no task, and named": {
+		"a box in indented code is not a task, and is reported": {
 			in: in("### Task 1: A", "", "    - [ ] d"), want: "superpowers 1(1:0)", codes: "near-miss-box@3",
 		},
 		"a dropped box is not done": {
 			in: in("### Task 1: A", "- [x] a", "- [~] b"), want: "superpowers 1(1:2)", codes: "unknown-state@3",
 		},
-		"an underlined line is no heading": {
+		"an underlined line is not a heading": {
 			in: in("### Task 1: A", "", "Status: open", "---", "", "Task 2: B", "======"), want: "superpowers 1(1:0)",
 			codes: "near-miss-heading@6",
 		},
@@ -322,7 +322,7 @@ func TestListPlans(t *testing.T) {
 			in:   in("## Batch 1: All", "### 1. A", "- [ ] 1.1 a", "### 2. B", "- [ ] 2.1 b"),
 			want: "openspec <section 1> <section 2> 1(1.1:0) 2(2.1:0)",
 		},
-		"openspec: what follows an inner section is a section of its own": {
+		"openspec: text after an inner section is a separate section": {
 			in: in("# T", "## Phase 1: A", "- [ ] a", "### 1.1 B", "- [ ] b", "### Notes", "- [ ] c", "## Phase 2: C",
 				"- [ ] d"),
 			want: "openspec <phase 1> <section 1.1> <phase 2> 1(:0) 1.1(:0) notes(:0) 2(:0)", codes: "unnumbered-section@6",
@@ -369,7 +369,7 @@ func TestTagPlans(t *testing.T) {
 				"---", "# Title", "### Step 1", "text"),
 			want: "gsd setup(setup:0+) build(build:0)",
 		},
-		"cursor: a dependency that is no todo": {
+		"cursor: a dependency on an unknown todo": {
 			in:   in("---", "todos:", "  - id: a", "    content: A", "    dependencies: [b]", "---", "text"),
 			want: "gsd a(a:0)", codes: "unknown-dependency@3",
 		},

@@ -44,7 +44,7 @@ func TestProgressListsAreNotTasks(t *testing.T) {
 				"- [ ] Tell everybody", "- [ ] Rest"),
 			want: "openspec <phase 1> 1(:0) progress(:0 :0) loose:1", codes: "unnumbered-section@7 repeated-boxes@9",
 		},
-		"a chapter without work is no reason to lose a task": {
+		"a chapter without work does not hide a task": {
 			in: in("# T", "", "## Progress", "", "- [ ] Setup", "- [ ] Parser", "", "## Setup", "", "How to set it up.", "",
 				"## More", "", "- [ ] c"),
 			want: "openspec progress(:0 :0) more(:0)",

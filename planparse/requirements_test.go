@@ -181,7 +181,7 @@ func FuzzRequirements(f *testing.F) {
 				t.Errorf("%+v of %q", q, src)
 			}
 			if q.Parent != "" && !slices.ContainsFunc(found, func(p Requirement) bool { return p.ID == q.Parent }) {
-				t.Errorf("%q has a parent that is not there", q.ID)
+				t.Errorf("%q has a missing parent", q.ID)
 			}
 			seen[q.ID] = true
 		}

@@ -20,9 +20,9 @@ func TestTick(t *testing.T) {
 	}{
 		"the named lines and no others": {src: "- [ ] a\n- [ ] b\n- [ ] c\n", lines: []int{1, 3},
 			want: "- [x] a\n- [ ] b\n- [x] c\n", n: 2},
-		"none":                     {src: "- [ ] a\n", want: "- [ ] a\n"},
-		"lines that are not there": {src: "- [ ] a\n", lines: []int{0, -1, 2, 99}, want: "- [ ] a\n"},
-		"an empty plan":            {src: "", lines: []int{1}, want: ""},
+		"none":                    {src: "- [ ] a\n", want: "- [ ] a\n"},
+		"lines that do not exist": {src: "- [ ] a\n", lines: []int{0, -1, 2, 99}, want: "- [ ] a\n"},
+		"an empty plan":           {src: "", lines: []int{1}, want: ""},
 		"Windows line ends": {src: "# P\r\n- [ ] a\r\n- [ ] b\r\n", lines: []int{2},
 			want: "# P\r\n- [x] a\r\n- [ ] b\r\n", n: 1},
 		"a byte order mark": {src: "\ufeff# P\n- [ ] a\n", lines: []int{2}, want: "\ufeff# P\n- [x] a\n",
@@ -40,15 +40,15 @@ func TestTick(t *testing.T) {
 		"a list in a list on one line": {src: "1. - [ ] a\n", lines: []int{1}, want: "1. - [x] a\n", n: 1},
 		"bold text": {src: "- [ ] **Step 1: a**\n- [ ]** b**\n", lines: []int{1, 2},
 			want: "- [x] **Step 1: a**\n- [x]** b**\n", n: 2},
-		"a box without text":            {src: "- [ ]\n- [ ]\r\n", lines: []int{1, 2}, want: "- [x]\n- [x]\r\n", n: 2},
-		"what is ticked stays as it is": {src: "- [x] a\n- [X] b\n", lines: []int{1, 2}, want: "- [x] a\n- [X] b\n"},
+		"a box without text":           {src: "- [ ]\n- [ ]\r\n", lines: []int{1, 2}, want: "- [x]\n- [x]\r\n", n: 2},
+		"a ticked box does not change": {src: "- [x] a\n- [X] b\n", lines: []int{1, 2}, want: "- [x] a\n- [X] b\n"},
 		"states that mean something else": {src: "- [~] a\n- [-] b\n- [!] c\n", lines: []int{1, 2, 3},
 			want: "- [~] a\n- [-] b\n- [!] c\n"},
 		"only the box of the line's own": {src: "- [ ] turn - [ ] into [ ]\n", lines: []int{1},
 			want: "- [x] turn - [ ] into [ ]\n", n: 1},
 		"headings and prose have no box": {src: "### Task 1: [ ] a\n[ ] b\ntext - [ ] c\n", lines: []int{1, 2, 3},
 			want: "### Task 1: [ ] a\n[ ] b\ntext - [ ] c\n"},
-		"a link is no box": {src: "- [ ](a.md)\n- [x](b.md)\n- [ ]: c\n", lines: []int{1, 2, 3},
+		"a link is not a box": {src: "- [ ](a.md)\n- [x](b.md)\n- [ ]: c\n", lines: []int{1, 2, 3},
 			want: "- [ ](a.md)\n- [x](b.md)\n- [ ]: c\n"},
 		"lines of a fence count": {src: "```\n- [ ] a\n```\n- [ ] b\n", lines: []int{4},
 			want: "```\n- [ ] a\n```\n- [x] b\n", n: 1},
@@ -100,7 +100,7 @@ func checkTick(t *testing.T, src []byte, lines map[int]bool) {
 		t.Errorf("%d ticks were made, %d were counted", changed, n)
 	}
 	if !SameButTicks(src, got) || !SameButTicks(got, src) {
-		t.Error("a ticked plan counts as another")
+		t.Error("a plan with ticked boxes counts as a changed plan")
 	}
 	if again, n := Tick(got, lines); n != 0 || !bytes.Equal(got, again) {
 		t.Errorf("ticked again, %d boxes changed", n)
@@ -116,7 +116,7 @@ func TestSameButTicks(t *testing.T) {
 		"nothing":                       {"", "", true},
 		"a tick":                        {"- [ ] a\n", "- [x] a\n", true},
 		"a big tick":                    {"- [x] a\n", "- [X] a\n", true},
-		"a tick taken back":             {"  1. [X] a\n", "  1. [ ] a\n", true},
+		"a box that is unticked":        {"  1. [X] a\n", "  1. [ ] a\n", true},
 		"ticks in a quote":              {"> - [ ] a\n", "> - [x] a\n", true},
 		"ticks with Windows line ends":  {"- [ ] a\r\n- [ ]\r\n", "- [x] a\r\n- [x]\r\n", true},
 		"a word":                        {"- [ ] a\n", "- [x] b\n", false},
@@ -124,7 +124,7 @@ func TestSameButTicks(t *testing.T) {
 		"a space more":                  {"- [ ] a\n", "- [ ]  a\n", false},
 		"other line ends":               {"- [ ] a\n", "- [ ] a\r\n", false},
 		"a box more":                    {"- a\n", "- [ ] a\n", false},
-		"a state that is no tick":       {"- [ ] a\n", "- [~] a\n", false},
+		"a state other than ticked":     {"- [ ] a\n", "- [~] a\n", false},
 		"brackets in prose":             {"turn [ ] on\n", "turn [x] on\n", false},
 		"brackets in the text of a box": {"- [ ] set [ ]\n", "- [ ] set [x]\n", false},
 		"a tick in a table":             {"| T1 | [ ] |\n", "| T1 | [x] |\n", true},
@@ -138,7 +138,7 @@ func TestSameButTicks(t *testing.T) {
 				t.Errorf("%v, want %v", got, tt.want)
 			}
 			if got := SameButTicks([]byte(tt.b), []byte(tt.a)); got != tt.want {
-				t.Errorf("the other way round: %v, want %v", got, tt.want)
+				t.Errorf("with swapped arguments: %v, want %v", got, tt.want)
 			}
 		})
 	}

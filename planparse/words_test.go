@@ -11,7 +11,7 @@ import (
 
 func TestPlansInOtherLanguages(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
-		"tasks and steps, where a blank stands before the number": {
+		"tasks and steps with a blank before the number": {
 			in: in("# P", "### Aufgabe 1: A", "- [ ] **Schritt 1: a**", "### Tarea 2: B", "**Paso 1: b**", "### Tâche 3 : C",
 				"**Étape 1 : c**",
 				"### Tarefa 4: D", "**Passo 1: d**", "### Attività 5: E", "### Задача 6. F", "**Шаг 1: f**"),
@@ -119,7 +119,7 @@ func TestUnitsInOtherNotations(t *testing.T) {
 				"**Files:**", "- Modify: `x.go`", "", "- [x] **Unit 2: B**"),
 			want: "kiro 1(1:0) 2(2:0+) loose:3", codes: "unassigned-boxes@3",
 		},
-		"milestones in a phase are its sections, and the phase is no work of its own": {
+		"milestones in a phase are its sections, and the phase itself is not work": {
 			in: in("# P", "## Phase 1: A", "An introduction.", "### Milestone 1 – B", "- [ ] b", "### Milestone 2 – C",
 				"- [x] c", "## Phase 2: D", "- [ ] d"),
 			want: "openspec <phase 1> <milestone 1> <milestone 2> <phase 2> 1(:0) 2(:0+) 2-2(:0)", codes: "duplicate-id@8",

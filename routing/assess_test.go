@@ -20,9 +20,10 @@ func TestAssess(t *testing.T) {
 		"text shows a dependency": {batches(file("A", "src/store.py"), file("B", "x.py")+"\n\nIt imports src/store.py."),
 			[]string{
 				`depends-on 2: B2 needs B1 (names src/store.py, which B1 creates); add: "depends_on: batch-1"`}},
-		"what is declared is not said again": {batches(file("A", "src/store.py"),
+		"a declared dependency is not suggested again": {batches(file("A", "src/store.py"),
 			"B\ndepends_on: 1\n\n**Files:**\n- Create: `x.py`\n\nIt imports src/store.py."), nil},
-		"what is done is not needed": {"# P\n\n## Batch 1: A\n\n### Task 1: T\n\n- [x] written\n\n**Files:**\n- Create: `a.py`\n\n" +
+		"a finished batch is not needed": {"# P\n\n## Batch 1: A\n\n### Task 1: T\n\n- [x] written\n\n**Files:**\n- " +
+			"Create: `a.py`\n\n" +
 			"## Batch 2: B\n\n### Task 2: U\n\n- [ ] changed\n\n**Files:**\n- Modify: `a.py`\n", nil},
 		"files show a dependency": {batches(file("A", "a.py"), "B\n**Files:**\n- Modify: `a.py`"), []string{
 			`depends-on 2: B2 needs B1 (both change a.py); add: "depends_on: batch-1"`,

@@ -58,7 +58,7 @@ func TestClasses(t *testing.T) {
 			`no new logic: modifies 2 files, title says "hook up"`},
 		"wires and creates": {"Wire the store", "**Files:**\n- Modify: `main.go`\n- Create: `a.go`\n", Implementation,
 			90, "creates 1 file, modifies 1 file"},
-		"wires what is new": {"Implement and wire the store", "**Files:**\n- Modify: `main.go`\n", Implementation, 90,
+		"wires new parts": {"Implement and wire the store", "**Files:**\n- Modify: `main.go`\n", Implementation, 90,
 			"modifies 1 file"},
 		"tests of an integration": {"Integration tests", "**Files:**\n- Modify: `main_test.go`\n", Implementation, 90,
 			"modifies 1 file"},
@@ -67,7 +67,7 @@ func TestClasses(t *testing.T) {
 		"all tasks wire": {"The CLI",
 			"**Files:**\n- Modify: `main.go`\n\n### Task 1: Register the command\n\nx\n\n### Task 2: Connect the store\n\ny\n",
 			Wiring, 65, "no new logic: modifies 1 file, each task connects existing parts"},
-		"one of two tasks wires": {"The CLI",
+		"one of two tasks connects parts": {"The CLI",
 			"**Files:**\n- Modify: `main.go`\n\n### Task 1: Register the command\n\nx\n\n### Task 2: Speed it up\n\ny\n",
 			Implementation, 90, "modifies 1 file"},
 		"a literal file": {"The store", fence + "go file=a.go\npackage a\n" + fence + "\n", Implementation, 90,
@@ -76,7 +76,7 @@ func TestClasses(t *testing.T) {
 			"0 creates, 0 run commands, 1 script"},
 		"a script that verifies": {"Verify it", fence + "bash run\nmake it\n" + fence + "\n", Verification, 60,
 			`0 creates, 0 run commands, 1 script, title says "verify"`},
-		"a script beside files": {"The store", "**Files:**\n- Create: `a.go`\n\n" + fence + "bash run\nmake it\n" + fence +
+		"a script and files": {"The store", "**Files:**\n- Create: `a.go`\n\n" + fence + "bash run\nmake it\n" + fence +
 			"\n", Implementation, 90, "creates 1 file"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -237,7 +237,7 @@ func (j *judge) headless() {
 	f := j.f
 	if f.Score <= f.Threshold && (f.Score < leastScore || f.Saves < leastSaved) {
 		if f.Score < leastScore {
-			j.because("headless: the parallelism score is %d, below %d: one batch after the other is as good", f.Score,
+			j.because("headless: the parallelism score is %d, below %d: team mode would hardly save time", f.Score,
 				leastScore)
 			return
 		}

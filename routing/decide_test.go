@@ -77,7 +77,7 @@ func TestMode(t *testing.T) {
 		"61 without memory": {score: 61, memory: enough - 0.001, want: Headless,
 			reasons: []string{"available memory: 15.9 GB available; two workers of 8 GB need 16 GB"}},
 		"61 with just enough": {score: 61, memory: enough, want: Team, workersW: 2},
-		"61 and nobody knows": {score: 61, failing: true, want: Headless,
+		"61 and unknown memory": {score: 61, failing: true, want: Headless,
 			reasons: []string{"could not be read, which counts as too little: no such thing"}},
 		"concern-batched": {score: 100, plan: batches(build(1), build(2), late), memory: 64, want: Headless,
 			reasons: []string{"builds everything first"}},
@@ -96,15 +96,15 @@ func TestMode(t *testing.T) {
 			reasons: []string{"headless: requested"}},
 		"team asked for": {score: 0, noTeams: true, memory: 64, mode: "team", want: Team, workersW: 3,
 			reasons: []string{"team: requested"}},
-		"team asked for without memory": {score: 0, memory: 3, mode: "team", want: Team, workersW: 1,
+		"team requested without enough memory": {score: 0, memory: 3, mode: "team", want: Team, workersW: 1,
 			reasons: []string{"memory may be too small: 3 GB available", "1 worker: 3 GB available"}},
-		"team asked for and nobody knows": {score: 0, failing: true, mode: "team", want: Team, workersW: 1,
+		"team requested and unknown memory": {score: 0, failing: true, mode: "team", want: Team, workersW: 1,
 			reasons: []string{"could not be read", "--workers N sets the number"}},
-		"team asked for with workers": {score: 0, failing: true, mode: "team", workers: 4, want: Team, workersW: 4,
+		"team requested with workers": {score: 0, failing: true, mode: "team", workers: 4, want: Team, workersW: 4,
 			reasons: []string{"4 workers: --workers 4"}},
-		"team asked for, concern-batched": {score: 0, plan: batches(build(1), build(2), late), memory: 64, mode: "team",
+		"team requested, concern-batched": {score: 0, plan: batches(build(1), build(2), late), memory: 64, mode: "team",
 			want: Team, workersW: 3},
-		"auto is as good as nothing": {score: 61, mode: "auto", want: Team, workersW: 2},
+		"auto equals no mode": {score: 61, mode: "auto", want: Team, workersW: 2},
 		"workers beyond memory": {score: 61, workers: 4, want: Team, workersW: 4,
 			reasons: []string{"memory may be too small: 16 GB available, 8 GB for each worker"}},
 		"workers beyond the width": {score: 61, workers: 9, memory: 64, want: Team, workersW: 4,
@@ -342,7 +342,7 @@ func TestEarlyStartNeedsLowOverlap(t *testing.T) {
 		"for what its text names": {plan: batches("A\n**Files:**\n- Create: `a.py`",
 			"B\n**Files:**\n- Create: `x/b.py`\n\nSee a.py."), want: "2 on 1 at 0 %: true"},
 		"the smaller set counts": {plan: batches("A\n"+files(0, 10), "B\n"+files(9, 2)), want: "2 on 1 at 50 %: false"},
-		"nobody knows what it shares": {plan: batches("A\nText.", "B\nText."),
+		"unknown files": {plan: batches("A\nText.", "B\nText."),
 			want: "2 on 1 at 0 %: false, it is unknown which files B1 touches"},
 		"prose that needs the other": {plan: batches("A\n"+files(0, 1), "B\ndepends_on: 1\n\nText."),
 			want: "2 on 1 at 0 %: false, it is unknown which files B2 touches"},
@@ -443,7 +443,7 @@ func TestCriticalPath(t *testing.T) {
 		t.Errorf("by number: %v", got)
 	}
 	if got := (Decision{}).CriticalPath(); len(got) != 0 {
-		t.Errorf("of nothing: %v", got)
+		t.Errorf("the critical path of an empty decision: %v", got)
 	}
 }
 

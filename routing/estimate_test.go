@@ -42,9 +42,9 @@ func TestMakespan(t *testing.T) {
 		{"a:4 b:4 z:1 y:7<z", 2, 8},
 		// A free worker takes any item that is ready and does not wait for another worker.
 		{"a:6 b:2 c:2<b d:2<c", 2, 6},
-		{"a:3<gone b:3", 2, 3}, // what is not there need not be waited for
+		{"a:3<gone b:3", 2, 3}, // missing items are not waited for
 		{"a:3<a b:3", 1, 6},
-		{"a:3 b:3", 0, 6}, // nobody to work is one
+		{"a:3 b:3", 0, 6}, // no workers count as one
 		{"a:3<b b:2<a", 2, 5},
 		{"a:0 b:0<a c:4<b", 1, 4},
 	} {
@@ -239,7 +239,7 @@ func TestEstimateWithoutHistory(t *testing.T) {
 	d = Decision{Workers: 1, Steps: []Step{{Batch: "1", Skip: "not now"}}}
 	Options{}.estimate(&d)
 	if d.Estimate.SpeedUp != nil || d.Estimate.Source != "no data" {
-		t.Errorf("nothing to run is estimated as %+v", d.Estimate)
+		t.Errorf("the estimate without a batch to run is %+v", d.Estimate)
 	}
 	one := diamond(1)
 	Options{}.estimate(&one)
@@ -270,7 +270,7 @@ func TestEstimateCountsTournaments(t *testing.T) {
 	none := decided(t, wide(2), Options{Mode: "team", Memory: machine(64)})
 	none.CountTournaments(map[string]Tournament{"1": {Candidates: 3, AtOnce: 1}})
 	if none.Estimate.Wall != nil || none.Estimate.Cost != nil {
-		t.Errorf("figures out of nothing: %+v", none.Estimate)
+		t.Errorf("an estimate without data has figures: %+v", none.Estimate)
 	}
 }
 

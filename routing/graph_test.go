@@ -78,7 +78,7 @@ func TestEvidence(t *testing.T) {
 			"B\n**Files:**\n- Modify: `src/api/x/a.ts`"), "1 -> 2 files: both change src/api/x/a.ts"},
 		"a folder without its slash": {batches("A\n**Files:**\n- Modify: `src/api`",
 			"B\n**Files:**\n- Modify: `src/api/a.ts`"), "1 -> 2 files: both change src/api/a.ts"},
-		"a folder is no prefix of a name": {batches("A\n**Files:**\n- Modify: `src/api/`",
+		"a folder is not a prefix of a name": {batches("A\n**Files:**\n- Modify: `src/api/`",
 			"B\n**Files:**\n- Modify: `src/apis/a.ts`"), ""},
 		"a pattern": {batches("A\n**Files:**\n- Modify: `src/**/*.ts`",
 			"B\n**Files:**\n- Modify: `src/x/a.ts`"), "1 -> 2 files: both change src/x/a.ts"},
@@ -203,7 +203,7 @@ func TestOrderNotations(t *testing.T) {
 		"waves are parallel inside": {
 			"# P\n\n## Wave 1\n\n### Task 1: A\n\nText.\n\n### Task 2: B\n\nText.\n\n## Wave 2\n\n### Task 3: C\n\nText.\n",
 			comes("1", "3", "wave 1", "wave 2") + "\n" + comes("2", "3", "wave 1", "wave 2")},
-		"(parallel) speaks of what is in the wave": {
+		"(parallel) refers to the batches of the wave": {
 			"# P\n\n## Wave 1 (parallel)\n\n### Task 1: A\n\nText.\n\n## Wave 2 (parallel)\n\n### Task 2: B\n\nText.\n",
 			comes("1", "2", "wave 1", "wave 2")},
 		"phases are not parallel inside": {
@@ -212,7 +212,7 @@ func TestOrderNotations(t *testing.T) {
 		"chunks only cut the text": {
 			"# P\n\n## Chunk 1: X\n\n### Task 1: A\n\n**Files:**\n- Create: `a.go`\n\n## Chunk 2: Y\n\n### Task 2: " +
 				"B\n\n**Files:**\n- Create: `b/b.go`\n", ""},
-		"a phase that is safe to run beside the one before": {
+		"a phase that is safe to run in parallel with the previous one": {
 			"# P\n\n## Phase 1: X\n\n### Task 1: A\n\n**Files:**\n- Create: `x/a.py`\n\n## Phase 2: Y\n\n### Task 2: " +
 				"B\nparallel_safe: true\n\n**Files:**\n- Create: `y/b.py`\n\n" +
 				"## Phase 3: Z\n\n### Task 3: C\n\n**Files:**\n- Create: `z/c.py`\n",
@@ -258,12 +258,12 @@ func TestPairs(t *testing.T) {
 		"files": {batches(a, "B\n**Files:**\n- Modify: `x.py`, `y.py`"),
 			"1 | 2: share none of their 3 + 2 files; neither names anything that the other creates"},
 		"refs": {batches("A\n**Files:**\n- Create: `y.py`", "B\ncontext_refs: x.py\n\nRun: `make`"),
-			"1 | 2: B2 states its needs, and B1 is not among them"},
+			"1 | 2: B2 states its dependencies, and B1 is not among them"},
 		"marked": {batches("A\nText.", "B\nparallel_safe: true\n\nText."), "1 | 2: B2 is marked parallel_safe"},
 		"marked before": {batches("A\nparallel_safe: true\n\nText.", "B\n**Files:**\n- Modify: `x.py`"),
 			"1 | 2: B1 is marked parallel_safe"},
 		"commands": {batches("A\ndepends_on: none\n\nRun: `make`", "B\n**Files:**\n- Modify: `x.py`"),
-			"1 | 2: B1 only runs commands; B2 is not among its stated needs"},
+			"1 | 2: B1 only runs commands; B2 is not among its stated dependencies"},
 		"a wave": {"# P\n\n## Wave 1\n\n### Task 1: A\n\nText.\n\n### Task 2: B\n\nText.\n\n## Wave 2\n\n### Task " +
 			"3: C\n\nText.\n", "1 | 2: are in the same parallel group; neither names anything that the other creates"},
 		"none": {batches("A\nText.", "B\nText."), ""},

@@ -23,7 +23,7 @@ func TestImports(t *testing.T) {
 		"Go, a module of another name": {a("store/store.go") + mod, b("cmd/main.go", "go", "import \"example.com/y/store\""),
 			""},
 		"Go, the standard library": {a("http/http.go"), b("cmd/main.go", "go", "import (\n\t\"net/http\"\n)"), ""},
-		"Go, a string is no import": {a("store/store.go"),
+		"Go, a string is not an import": {a("store/store.go"),
 			b("cmd/main.go", "go", "var x = []string{\n\t\"example.com/store\",\n}"), ""},
 		"Go, in a module below": {"A\n**Files:**\n- Create: `svc/store/store.go`\n\n```file=svc/go.mod\nmodule " +
 			"example.com/x\n```", b("svc/cmd/main.go", "go", "import \"example.com/x/store\""),

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// built makes a batch wait for the batch that creates the files that its code is built with: go.mod, package.json,
-// the package of a file.
+// built makes a batch wait for the batch that creates the build files of its code (go.mod, package.json) or its
+// package.
 func (r *reader) built() {
 	for _, m := range r.build {
 		if r.at[m.batch] >= r.at[r.to] || r.found[[2]int{m.batch, r.to}] != nil {

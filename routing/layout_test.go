@@ -113,7 +113,7 @@ func whatHolds(t *testing.T, d Decision) {
 	apart := func(i, j string) bool { return !all[[2]string{i, j}] && !all[[2]string{j, i}] }
 	for k, i := range d.Width {
 		if slices.ContainsFunc(d.Width[:k], func(j string) bool { return !apart(i, j) }) || !slices.Contains(run, i) {
-			t.Errorf("the width %v is none, because of %s", d.Width, i)
+			t.Errorf("the batches %v cannot run at the same time, because of %s", d.Width, i)
 		}
 	}
 	if d.Overlap < 0 || d.Overlap > 100 || d.Score.Facts.O < 0 || d.Score.Facts.O > 1 || d.Score.Facts.Z > 1 {
@@ -128,7 +128,7 @@ func whatHolds(t *testing.T, d Decision) {
 		}
 	}
 	if pairs != len(d.Pairs)+d.PairsLeftOut {
-		t.Errorf("%d pairs, %d of them are told", pairs, len(d.Pairs))
+		t.Errorf("%d pairs, %d of them are listed", pairs, len(d.Pairs))
 	}
 	for _, x := range d.Pairs {
 		if !apart(x.A, x.B) || x.Reason == "" || x.Overlap != 0 {
@@ -239,7 +239,7 @@ func TestRandomPlanInvariants(t *testing.T) {
 		}
 	}
 	if backwards < 100 || wideOnes < 100 || skipped < 100 {
-		t.Errorf("too tame: %d backwards, %d wide, %d with batches left out", backwards, wideOnes, skipped)
+		t.Errorf("too few difficult cases: %d backwards, %d wide, %d with omitted batches", backwards, wideOnes, skipped)
 	}
 }
 
@@ -276,7 +276,7 @@ func TestDefaultScoreMatchesFormula(t *testing.T) {
 	}
 	for _, border := range []int{0, 19, 20, 60, 61, 100} {
 		if !values[border] {
-			t.Errorf("no facts gave %d", border)
+			t.Errorf("no facts lead to the confidence %d", border)
 		}
 	}
 }

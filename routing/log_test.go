@@ -162,7 +162,7 @@ func TestLogContainsReasons(t *testing.T) {
 	d.Mode, d.Workers, d.Memory.Note = Headless, 1, "could not be read\x07: no such file"
 	lines := d.LogLines(DefaultRules())
 	if lines[2].Text != "headless -- memory: could not be read: no such file" || lines[3].Kind != LogModel {
-		t.Errorf("one after the other: %v", lines[:4])
+		t.Errorf("headless mode: %v", lines[:4])
 	}
 }
 
@@ -189,7 +189,7 @@ func FuzzReadLog(f *testing.F) {
 		part, err := ReadLog(bytes.NewReader(data[:min(max(cut, 0), len(data))]))
 		must(t, err)
 		if len(part) > len(all) || len(part) > 0 && cmp.Diff(part, all[:len(part)]) != "" {
-			t.Errorf("the beginning reads as %v, the whole as %v", part, all)
+			t.Errorf("the first part of the log is read as %v, the whole log as %v", part, all)
 		}
 		for _, x := range all {
 			if strings.ContainsAny(x.Text, "\n\x1b") {

@@ -196,7 +196,7 @@ func (g *drawing) aligned(chain []int, columns []int) string {
 	return b.String()
 }
 
-// broken draws a chain that is too long for a line. Lines that go on end with an arrow.
+// broken draws a chain that is too long for a line. Lines that continue end with an arrow.
 func (g *drawing) broken(chain []int) []string {
 	lines := []string{g.keys[chain[0]]}
 	for _, i := range chain[1:] {

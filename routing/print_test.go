@@ -76,7 +76,7 @@ func TestPrintUnknownValues(t *testing.T) {
 		}
 	}
 	if strings.Contains(got, "Why ") || strings.Contains(got, "Model routing") {
-		t.Errorf("too much in\n%s", got)
+		t.Errorf("unexpected sections in\n%s", got)
 	}
 }
 

@@ -72,7 +72,7 @@ func TestDecide(t *testing.T) {
 			want: "1; 2 needs 1; 10 needs 2; 3 needs 10"},
 		"what it depends on is in the chain already": {plan: []string{"1", "2 after 1", "3 after 1"},
 			want: "1; 2 needs 1; 3 needs 1,2"},
-		"a batch waits for one that stands below it": {plan: []string{"1 after 3", "2", "3"},
+		"a batch waits for one further down in the plan": {plan: []string{"1 after 3", "2", "3"},
 			want: "1 needs 3; 2; 3 needs 2"},
 		"dependencies against the order of the plan": {plan: []string{"1 after 2", "2 after 3", "3"},
 			want: "1 needs 2; 2 needs 3; 3"},
@@ -82,7 +82,7 @@ func TestDecide(t *testing.T) {
 			"); 3 needs 1"},
 		"a batch that is ticked off": {plan: []string{"1 done", "2 open", "3"}, want: "1 (" + ticked +
 			"); 2; 3 needs 2"},
-		"a batch that needs one that is left out": {plan: []string{"1 done", "2 after 1", "3"}, want: "1 (" + ticked +
+		"a batch that needs a skipped one": {plan: []string{"1 done", "2 after 1", "3"}, want: "1 (" + ticked +
 			"); 2 needs 1; 3 needs 2"},
 		"nothing is left to do": {plan: []string{"1 done", "2 empty"}, want: "1 (" + ticked + "); 2 (" +
 			EmptyNote + ")"},
@@ -167,9 +167,9 @@ func TestDecideRefusesInvalidInput(t *testing.T) {
 		when     string // of the whole plan
 		want     []string
 	}{
-		"a first batch that is not there": {plan: []string{"1", "2"}, from: "7",
+		"a missing first batch": {plan: []string{"1", "2"}, from: "7",
 			want: []string{"--from 7: the plan has no such batch; it has 1, 2"}},
-		"a last batch that is not there": {plan: []string{"1", "2-2"}, to: "B9",
+		"a missing last batch": {plan: []string{"1", "2-2"}, to: "B9",
 			want: []string{"--to B9: the plan has no such batch; it has 1, 2-2"}},
 		"no number at all": {plan: []string{"x as"}, from: "B",
 			want: []string{"--from B: the plan has no such batch"}},
@@ -177,7 +177,7 @@ func TestDecideRefusesInvalidInput(t *testing.T) {
 			want: []string{"--from 2 is after --to 1"}},
 		"a cycle":                       {plan: []string{"1 after 2", "2 after 1"}, want: []string{"cycle"}},
 		"a batch that waits for itself": {plan: []string{"1", "2 after 2"}, want: []string{"cycle"}},
-		"what is not there": {plan: []string{"1", "2 after 9"},
+		"a missing batch": {plan: []string{"1", "2 after 9"},
 			want: []string{"line 20: batch 2 depends on 9"}},
 		"a condition with a wrong name": {plan: []string{"1", "2 when: batch.titel == 'x'"},
 			want: []string{"line 20: batch 2: when: ", "titel", "batch.titel == 'x'", "^"}},
@@ -248,8 +248,9 @@ func TestRangeIncludesSplitBatches(t *testing.T) {
 		text += "## Batch " + number + ": Part\n\n### Task 1: a\n\n- [ ] a\n\n"
 	}
 	p := parsed(t, text)
-	for name, want := range map[string][2]string{"2 to 2": {"2a", "2b"}, "B2 to 3": {"2a", "3.2"}, "2b to 3.1": {"2b", "3.1"},
-		"3 to 22": {"3.1", "22"}} {
+	for name, want := range map[string][2]string{"2 to 2": {"2a", "2b"}, "B2 to 3": {"2a", "3.2"},
+		"2b to 3.1": {"2b", "3.1"},
+		"3 to 22":   {"3.1", "22"}} {
 		from, to, _ := strings.Cut(name, " to ")
 		first, last, err := bounds(p, Options{From: from, To: to})
 		if err != nil {

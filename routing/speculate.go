@@ -2,9 +2,9 @@ package routing
 
 import "slices"
 
-// early returns the needs on whose unmerged candidates a batch may start during their gates (TEAM-04): all or
-// none. The candidate's tree contains what the batch needs. The batch waits if both change too many common files,
-// if they share machine state, or if their overlap is unknown.
+// early returns the dependencies of a batch if it may start on their unmerged candidates, before their gates have
+// passed (TEAM-04): all or none. The candidate's tree contains what the batch needs. The batch waits if both change too
+// many common files, if they share machine state, or if their overlap is unknown.
 func (s *layout) early(i int, rules Rules) []string {
 	for _, need := range s.needs[i] {
 		if ok, _ := s.mayStart(need, i, rules); !ok {
@@ -36,7 +36,7 @@ func (s *layout) mayStart(need, i int, rules Rules) (ok bool, reason string) {
 	return true, ""
 }
 
-// speculation decides for each batch with just one need whether it starts on that need's candidate.
+// speculation decides for each batch with exactly one dependency whether it starts on the candidate of that dependency.
 func (s *layout) speculation(o Options) []Speculation {
 	out := []Speculation{}
 	for _, i := range s.run {

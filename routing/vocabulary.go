@@ -73,7 +73,7 @@ func (g *graph) vocabulary() *vocabulary {
 	return v
 }
 
-// file files a path that is created under its endings.
+// file adds a created path to the vocabulary, under the whole path and under each of its endings.
 func (v *vocabulary) file(p string, i int) {
 	put := func(m map[string]*maker, key string) {
 		old, ok := m[key]

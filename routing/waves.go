@@ -183,10 +183,11 @@ func (g *graph) independent(a, b int) proof {
 func (g *graph) say(p proof, a, b int) string {
 	switch p {
 	case byFiles:
-		return fmt.Sprintf("share none of their %d + %d files; neither names anything that the other creates", len(g.does[a].all),
+		return fmt.Sprintf("share none of their %d + %d files; neither names anything that the other creates",
+			len(g.does[a].all),
 			len(g.does[b].all))
 	case byRefs:
-		return fmt.Sprintf("%s states its needs, and %s is not among them", g.name(b), g.name(a))
+		return fmt.Sprintf("%s states its dependencies, and %s is not among them", g.name(b), g.name(a))
 	case byLater:
 		return g.name(b) + " is marked parallel_safe"
 	case byEarlier:
@@ -196,7 +197,7 @@ func (g *graph) say(p proof, a, b int) string {
 	case byWave:
 		return "are in the same parallel group; neither names anything that the other creates"
 	case byRunning:
-		return fmt.Sprintf("%s only runs commands; %s is not among its stated needs", g.name(a), g.name(b))
+		return fmt.Sprintf("%s only runs commands; %s is not among its stated dependencies", g.name(a), g.name(b))
 	}
 	return ""
 }

@@ -104,7 +104,7 @@ func (m *Machine) propose(t *track) Command {
 		why = "the gates defer to a person: " + t.unagreed
 	}
 	if t.denied.Tree != "" && t.denied.Tree == t.stands.tree {
-		why += fmt.Sprintf("; the change is the same that %s denied before: %s", cmp.Or(t.denied.By, "somebody"),
+		why += fmt.Sprintf("; %s denied the same change before: %s", cmp.Or(t.denied.By, "somebody"),
 			t.denied.Reason)
 	}
 	if t.again != "" {

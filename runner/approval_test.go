@@ -10,7 +10,7 @@ import (
 // run waits for it.
 func TestApproval(t *testing.T) {
 	tell(t, map[string]scenario{
-		"what a person agreed to is merged, and asked for once": {plan: "a?", script: `
+		"an approved candidate is merged, and the person is asked once": {plan: "a?", script: `
 			start -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=c tree=t -> a/r1-c0/gate
 			a/r1-c0/gate ok -> a/r1-c0/ask commit=c tree=t why=the_plan_asks_for_a_person's_approval
@@ -41,7 +41,7 @@ func TestApproval(t *testing.T) {
 			a/r2-c0/ask ok ->
 			deny a/r2-c0/ask reason=never ->
 			end failed batch 1: never`},
-		"others go on, and what they merge makes it another question": {plan: "a? b c:a,b", info: Info{Workers: 2}, script: `
+		"other batches continue, and after their merges the person is asked again": {plan: "a? b c:a,b", info: Info{Workers: 2}, script: `
 			start -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=c tree=t -> a/r1-c0/gate
 			a/r1-c0/gate ok -> a/r1-c0/ask
@@ -69,13 +69,13 @@ func TestApproval(t *testing.T) {
 			approve a/r1-c0/ask ->
 			b/r1-c0/commit failed reason=hook -> a/r1-c0/commit b/r2-c0/execute
 			a/r1-c0/commit ok commit=k -> a/r1-c0/merge`},
-		"nobody builds on what a person has not agreed to": {plan: "a? b:a*", info: Info{Workers: 2, Speculate: true}, script: `
+		"no batch starts on a candidate that waits for approval": {plan: "a? b:a*", info: Info{Workers: 2, Speculate: true}, script: `
 			start -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=c tree=t -> a/r1-c0/gate
 			a/r1-c0/gate ok -> a/r1-c0/ask
 			a/r1-c0/ask ok ->
 			approve a/r1-c0/ask -> a/r1-c0/commit b/r1-c0/execute on=a`},
-		"what a hook changed is not what was agreed to": {plan: "a?", script: `
+		"a change by a hook invalidates the approval": {plan: "a?", script: `
 			start -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=c tree=t -> a/r1-c0/gate
 			a/r1-c0/gate ok -> a/r1-c0/ask
@@ -97,7 +97,7 @@ func TestReview(t *testing.T) {
 			a/r1-c0/fidelity skipped -> a/r1-c0/review commit=c tree=t
 			state a self_review
 			a/r1-c0/review ok -> a/r1-c0/commit`},
-		"a small fix goes to edit, the same again is taken apart": {plan: "a", info: Info{Review: "all"}, script: `
+		"a small fix goes to edit; if it is found again, the failure is analysed": {plan: "a", info: Info{Review: "all"}, script: `
 			start -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=c tree=t -> a/r1-c0/gate
 			a/r1-c0/gate ok -> a/r1-c0/review
@@ -131,7 +131,7 @@ func TestReview(t *testing.T) {
 			a/r1-c0/gate ok asks=TestA -> a/r1-c0/ask why=the_gates_defer_to_a_person:_tests:_TestA
 			a/r1-c0/ask ok ->
 			approve a/r1-c0/ask -> a/r1-c0/commit`},
-		"a review goes on while others move what is below, and is not made twice": {plan: "a b", info: Info{Review: "all", Workers: 2, Speculate: true}, script: `
+		"a review continues while its base moves, and is not repeated": {plan: "a b", info: Info{Review: "all", Workers: 2, Speculate: true}, script: `
 			start -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=c tree=t -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=d tree=u -> b/r1-c0/rebase base=c
@@ -163,7 +163,7 @@ func TestFinalReview(t *testing.T) {
 			a/r1-c0/merge ok commit=k -> run/review base=base commit=k
 			run/review ok verdict=block sure=40 ->
 			end done`},
-		"an order to land is an order where nobody set a bar": {plan: "a", info: Info{FinalReview: "all", Land: "ff"}, script: merged + `
+		"--land needs no signature if the owner set no threshold": {plan: "a", info: Info{FinalReview: "all", Land: "ff"}, script: merged + `
 			a/r1-c0/merge ok commit=k -> run/review
 			run/review ok verdict=block sure=40 -> run/land commit=k
 			run/land ok ->
@@ -173,7 +173,7 @@ func TestFinalReview(t *testing.T) {
 			run/review ok verdict=pass sure=80 -> run/land`},
 		"below the bar it asks": {plan: "a", info: Info{FinalReview: "all", Land: "ff", LandBar: 80}, script: merged + `
 			a/r1-c0/merge ok commit=k -> run/review
-			run/review ok verdict=pass sure=79 -> run/ask commit=k why=the_final_review_says_pass_and_is_79_%_sure;_the_owner's_bar_is_pass_with_80_%
+			run/review ok verdict=pass sure=79 -> run/ask commit=k why=the_final_review_says_pass_and_is_79_%_sure;_the_owner's_threshold_is_pass_with_80_%
 			run/ask ok ->
 			end stopped needs_human
 			resume ->
@@ -181,7 +181,7 @@ func TestFinalReview(t *testing.T) {
 			run/land ok ->
 			end done`},
 		"a no leaves the work on the run branch": {plan: "a", info: Info{Land: "ff", LandBar: 80}, script: merged + `
-			a/r1-c0/merge ok commit=k -> run/ask why=the_final_review_is_missing;_the_owner's_bar_is_pass_with_80_%
+			a/r1-c0/merge ok commit=k -> run/ask why=the_final_review_is_missing;_the_owner's_threshold_is_pass_with_80_%
 			run/ask ok ->
 			deny run/ask reason=wait ->
 			end failed landing: somebody denied it: wait

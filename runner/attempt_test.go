@@ -7,7 +7,7 @@ func TestTiers(t *testing.T) {
 	models := map[string]string{"small": "haiku", "medium": "sonnet", "large": "opus"}
 	up := Info{Escalate: true, MaxAttempts: 4, Models: models}
 	tell(t, map[string]scenario{
-		"each failure moves a batch one tier up, until there is none above": {plan: "a@small", info: up, script: `
+		"each failure moves a batch one tier up, until the highest tier": {plan: "a@small", info: up, script: `
 			start                                  -> a/r1-c0/execute tier=small model=haiku
 			a/r1-c0/execute unchanged              -> a/r2-c0/execute tier=medium model=sonnet
 			a/r2-c0/execute failed tree=t          -> a/r3-c0/execute tier=large model=opus
@@ -16,27 +16,27 @@ func TestTiers(t *testing.T) {
 			start                                  -> a/r1-c0/execute tier=small
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			a/r1-c0/gate failed                    -> a/r2-c0/execute tier=medium`},
-		"nobody asked for it": {plan: "a@small", info: Info{Models: models}, script: `
+		"escalation is off": {plan: "a@small", info: Info{Models: models}, script: `
 			start                                  -> a/r1-c0/execute tier=small
 			a/r1-c0/execute failed                 -> a/r2-c0/execute tier=small model=haiku`},
 		"work that has no tier gets none": {plan: "a", info: up, script: `
 			start                                  -> a/r1-c0/execute tier= model=
 			a/r1-c0/execute failed                 -> a/r2-c0/execute tier= model=`},
-		"a conflict is no reason for a larger model": {plan: "a@small", info: up, script: `
+		"a conflict does not change the tier": {plan: "a@small", info: up, script: `
 			start                                  -> a/r1-c0/execute
 			resume commit=x                        ->
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/rebase base=x
 			a/r1-c0/rebase conflict                -> a/r2-c0/execute base=x tier=small`},
-		"a limit is no reason either": {plan: "a@small", info: up, script: `
+		"a limit does not change the tier": {plan: "a@small", info: up, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited                ->
 			resume                                 -> a/r1-c0/execute tier=small`},
-		"a new allowance begins where the plan began": {plan: "a@small", info: Info{Escalate: true, MaxAttempts: 2}, script: `
+		"a new allowance starts with the tier of the plan": {plan: "a@small", info: Info{Escalate: true, MaxAttempts: 2}, script: `
 			start                                  -> a/r1-c0/execute tier=small
 			a/r1-c0/execute failed                 -> a/r2-c0/execute tier=medium
 			a/r2-c0/execute timed_out              ->
 			resume                                 -> a/r3-c0/execute tier=small`},
-		"an attempt that was cut off goes on in its tier": {plan: "a@small", info: up, script: `
+		"an interrupted attempt continues in its tier": {plan: "a@small", info: up, script: `
 			start                                  -> a/r1-c0/execute tier=small
 			a/r1-c0/execute failed                 -> a/r2-c0/execute tier=medium
 			a/r2-c0/execute cancelled              ->
@@ -48,7 +48,7 @@ func TestTiers(t *testing.T) {
 func TestParking(t *testing.T) {
 	wait := Info{Workers: 2, OnLimit: "wait"}
 	tell(t, map[string]scenario{
-		"other work goes on, and the run stops once there is none": {plan: "a b c:a", info: Info{Workers: 2}, script: `
+		"other work continues, and the run stops when none is left": {plan: "a b c:a", info: Info{Workers: 2}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute limited retry=9 reason=five_hours ->
 			parked a=limited
@@ -61,7 +61,7 @@ func TestParking(t *testing.T) {
 			because batch 1: five_hours
 			resume                                 -> a/r1-c1/execute base=b9
 			parked`},
-		"a limit that is over at a known time is waited for": {plan: "a b", info: wait, script: `
+		"the run waits for a limit with a known end": {plan: "a b", info: wait, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute limited retry=9        -> a/r1-c0/wait until=9
 			parked a=limited
@@ -84,7 +84,7 @@ func TestParking(t *testing.T) {
 			parked a=needs_human
 			b/r1-c0/execute needs_human            ->
 			end stopped needs_human`},
-		"a time that is told wrongly again and again is no time": {plan: "a", info: wait, script: `
+		"after several wrong reset times the end counts as unknown": {plan: "a", info: wait, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited retry=1        -> a/r1-c0/wait until=1
 			a/r1-c0/wait ok                        -> a/r1-c0/execute
@@ -107,12 +107,12 @@ func TestParking(t *testing.T) {
 			a/r1-c0/wait cancelled                 ->
 			end stopped cancelled
 			resume                                 -> a/r1-c0/execute`},
-		"a run that is stopping does not begin to wait": {plan: "a", info: wait, script: `
+		"a stopping run does not start to wait": {plan: "a", info: wait, script: `
 			start                                  -> a/r1-c0/execute
 			stop cancelled                         ->
 			a/r1-c0/execute limited retry=9        ->
 			end stopped cancelled`},
-		"a run may be told to wait when it goes on": {plan: "a", script: `
+		"a resume may set that the run waits": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited retry=9        ->
 			end stopped limited
@@ -131,7 +131,7 @@ func TestParking(t *testing.T) {
 			parked
 			b/r1-c0/wait ok                        ->
 			status a=working b=waiting`},
-		"a failed batch is told before one that waits": {plan: "a b", info: Info{Workers: 2, MaxAttempts: 1}, script: `
+		"a failed batch is reported before a waiting one": {plan: "a b", info: Info{Workers: 2, MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute limited                ->
 			b/r1-c0/execute failed reason=no       ->
@@ -175,7 +175,7 @@ func TestCostLimit(t *testing.T) {
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate b/r1-c0/execute c/r1-c0/execute
 			status a=working b=working c=working d=waiting`},
-		"what is just enough is enough": {plan: "a b", info: Info{MaxCostUSD: 2}, script: `
+		"a cost equal to the limit is allowed": {plan: "a b", info: Info{MaxCostUSD: 2}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute`},
 		"an attempt of unknown cost keeps the run from starting another": {plan: "a b", info: two, script: `
@@ -187,7 +187,7 @@ func TestCostLimit(t *testing.T) {
 			because the cost limit of $2.00 cannot be kept: an attempt at batch 1 did not report its cost; with [run] unknown_cost = "allow" such attempts do not count, and --max-cost 0 lifts the limit
 			resume unknown=allow                   -> a/r2-c0/execute
 			resume limit=0                         -> b/r1-c0/execute`},
-		"what was never started has no unknown cost": {plan: "a", info: Info{MaxCostUSD: 1}, script: `
+		"an agent that never started has no unknown cost": {plan: "a", info: Info{MaxCostUSD: 1}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute cancelled              ->
 			resume                                 -> a/r1-c0/execute`},
@@ -207,7 +207,7 @@ func TestCostLimit(t *testing.T) {
 			resume                                 -> a/r1-c0/gate
 			resume limit=1.9                       ->
 			resume limit=2                         -> b/r1-c0/execute`},
-		"a run that is done is not stopped by what it cost": {plan: "a", info: Info{MaxCostUSD: 1}, script: `
+		"a finished run is not stopped by its cost": {plan: "a", info: Info{MaxCostUSD: 1}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok cost=3 commit=a1    -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -227,7 +227,7 @@ func TestCostLimit(t *testing.T) {
 // If agents cannot be started in parallel, the run starts them one after the other (TEAM-10).
 func TestFallbackToOneWorker(t *testing.T) {
 	tell(t, map[string]scenario{
-		"one agent at a time goes on when one more could not be started": {plan: "a b c", info: Info{Workers: 2}, script: `
+		"after a failed concurrent start, agents run one at a time": {plan: "a b c", info: Info{Workers: 2}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			b/r1-c0/execute not_started reason=memory    ->
 			end running
@@ -243,7 +243,7 @@ func TestFallbackToOneWorker(t *testing.T) {
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute not_started                  ->
 			end stopped error`},
-		"a resume tries them side by side again": {plan: "a b", info: Info{Workers: 2}, script: `
+		"a resume starts them concurrently again": {plan: "a b", info: Info{Workers: 2}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute not_started                  ->
 			b/r1-c0/execute not_started                  -> a/r1-c0/execute

@@ -62,7 +62,7 @@ func newAudit(info Info, check func(Command) error) *audit {
 func (a *audit) took(t Transition) {
 	a.taken = append(a.taken, t)
 	if !a.table[t] && a.stray == nil {
-		a.stray = fmt.Errorf("took a way that the loop does not have: %v", t)
+		a.stray = fmt.Errorf("took a transition that the table does not have: %v", t)
 	}
 }
 
@@ -156,7 +156,7 @@ func (a *audit) ignores(d decider, e Event) error {
 	cmds := d.Apply(e)
 	if len(cmds) > 0 || !slices.EqualFunc(pending, d.Pending(), sameCommand) ||
 		!slices.EqualFunc(views, d.Batches(), sameView) || tip != d.Tip() {
-		return fmt.Errorf("a report on nothing changed something: %s %s %s", e.Kind, e.Command, e.Outcome)
+		return fmt.Errorf("a report on an unknown command changed the machine: %s %s %s", e.Kind, e.Command, e.Outcome)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (a *audit) look(d decider, cmds []Command) error {
 		}
 		old, again := a.seen[c.ID]
 		if again && !sameCommand(old, c) {
-			return fmt.Errorf("%s stands for two commands: %+v, %+v", c.ID, old, c)
+			return fmt.Errorf("two commands have the ID %s: %+v, %+v", c.ID, old, c)
 		}
 		a.out[c.ID], a.seen[c.ID] = c, c
 		if n := a.atWork(Gate) + a.atWork(Trial); n > a.info.Workers {

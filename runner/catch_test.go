@@ -43,7 +43,7 @@ func TestSimulationDetectsPlantedBugs(t *testing.T) {
 			}
 			return m.Apply(e)
 		}), "at the same time"},
-		"a machine that continues work whose base is gone": {with(nil, func(m *Machine, e Event) []Command {
+		"a machine that continues work on a lost base": {with(nil, func(m *Machine, e Event) []Command {
 			cmds := m.Apply(e)
 			for _, t := range m.tracks {
 				if len(t.on) > 0 {
@@ -52,24 +52,24 @@ func TestSimulationDetectsPlantedBugs(t *testing.T) {
 			}
 			return cmds
 		}), "which it needs"},
-		"a machine that lands what was gated on something else": {with(nil, func(m *Machine, e Event) []Command {
+		"a machine that lands a tree that was gated on another base": {with(nil, func(m *Machine, e Event) []Command {
 			for _, q := range m.queue {
 				if q.verdict == green {
 					q.onto = m.tip
 				}
 			}
 			return m.Apply(e)
-		}), "brings more than its batch"},
+		}), "adds more than its batch"},
 		"a machine that believes a candidate before its gates": {with(nil, func(m *Machine, e Event) []Command {
 			if e.Kind == Gated && e.Outcome == OutcomeFailed {
 				e.Outcome = OutcomeOK
 			}
 			return m.Apply(e)
 		}), "no gate has seen"},
-		"a machine that speculates although nobody allowed it": {with(func(i *Info) { i.Speculate = true }, nil),
-			"nobody allowed speculation"},
+		"a machine that speculates although it is not allowed": {with(func(i *Info) { i.Speculate = true }, nil),
+			"speculation is not allowed"},
 		"a machine that spends more than it may": {with(func(i *Info) { i.MaxCostUSD = 0 }, nil), "spent of"},
-		"a machine that calls off what is good": {with(nil, func(m *Machine, e Event) []Command {
+		"a machine that cancels valid work": {with(nil, func(m *Machine, e Event) []Command {
 			cmds := m.Apply(e)
 			for _, t := range m.tracks {
 				if e.Kind == Gated && t.out != "" && m.out[t.out].Kind == Execute {
@@ -97,13 +97,13 @@ func TestSimulationDetectsPlantedBugs(t *testing.T) {
 				}
 			}
 			return m.Apply(e)
-		}), "changed something"},
+		}), "changed the machine"},
 		"a machine that uses an id for two commands": {with(nil, func(m *Machine, e Event) []Command {
 			if t := m.byKey[e.Batch]; t != nil && e.Outcome == OutcomeFailed {
 				t.attempt = 0
 			}
 			return m.Apply(e)
-		}), "stands for two commands"},
+		}), "two commands have the ID"},
 		"a machine that takes a short cut": {with(nil, func(m *Machine, e Event) []Command {
 			for i, t := range m.loop.Transitions {
 				if t.From == StateEdit && t.On == OnDone {
@@ -111,7 +111,7 @@ func TestSimulationDetectsPlantedBugs(t *testing.T) {
 				}
 			}
 			return m.Apply(e)
-		}), "the loop does not have"},
+		}), "the table does not have"},
 		"a machine that remembers what the journal does not know": {forgetful, "replay"},
 		"a machine that lands too early": {with(nil, func(m *Machine, e Event) []Command {
 			cmds := m.Apply(e)
@@ -135,7 +135,7 @@ func TestSimulationDetectsPlantedBugs(t *testing.T) {
 			}
 			return m.Apply(e)
 		}), "is not limited"},
-		"a machine that waits for what nobody needs": {with(nil, func(m *Machine, e Event) []Command {
+		"a machine that waits for an unneeded command": {with(nil, func(m *Machine, e Event) []Command {
 			cmds := m.Apply(e)
 			if m.settled() && len(m.out) == 0 && m.shared() && m.info.Land == "branch" {
 				c := Command{ID: fmt.Sprintf("run/l%d/wait", e.Seq), Kind: Wait, Agent: m.info.Agents[0].Name,
@@ -159,7 +159,7 @@ func TestSimulationDetectsPlantedBugs(t *testing.T) {
 				}
 			}
 			return m.Apply(e)
-		}), "changed something"},
+		}), "changed the machine"},
 		"a machine that keeps an approval when the tree has become another one": {with(nil,
 			func(m *Machine, e Event) []Command {
 				for _, t := range m.tracks {
@@ -193,7 +193,7 @@ func TestSimulationDetectsPlantedBugs(t *testing.T) {
 			}
 			return cmds
 		}), "for no reason"},
-		"a machine that never goes on": {with(nil, func(m *Machine, e Event) []Command {
+		"a machine that never continues": {with(nil, func(m *Machine, e Event) []Command {
 			if e.Kind == RunResumed {
 				return nil
 			}
@@ -212,12 +212,12 @@ func TestSimulationDetectsPlantedBugs(t *testing.T) {
 					heard[err.Error()]++
 				}
 			}
-			t.Errorf("500 runs went by and nobody said %q; heard %v", tt.want, heard)
+			t.Errorf("500 runs passed without the error %q; got %v", tt.want, heard)
 		})
 	}
 }
 
-// broken is a machine that handles events differently.
+// broken is a machine that handles one event incorrectly.
 type broken struct {
 	*Machine
 	apply func(*Machine, Event) []Command

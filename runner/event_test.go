@@ -86,7 +86,7 @@ func TestCommandRoundTrip(t *testing.T) {
 		t.Error(diff)
 	}
 	if !got.same(want) {
-		t.Error("what was read asks for something else than what was written")
+		t.Error("the command that was read back differs")
 	}
 }
 
@@ -115,7 +115,7 @@ func TestCommandSame(t *testing.T) {
 		"a candidate of a tournament":  {func(c *Command) { c.Slot = &Slot{Number: 1} }, false},
 		"another moment":               {func(c *Command) { c.Until = at(8) }, false},
 		"another count":                {func(c *Command) { c.Before = &gates.TestCount{Passed: 8} }, false},
-		"a count that is not known":    {func(c *Command) { c.Before = nil }, false},
+		"an unknown count":             {func(c *Command) { c.Before = nil }, false},
 		"the attempt after that":       {func(c *Command) { c.Attempt = 2 }, false},
 		"another batch":                {func(c *Command) { c.Batch = "b" }, false},
 		"another kind of work":         {func(c *Command) { c.Kind = Merge }, false},
@@ -129,7 +129,7 @@ func TestCommandSame(t *testing.T) {
 				t.Errorf("same is %v", got)
 			}
 			if got := other.same(one); got != tt.same {
-				t.Errorf("the other way round, same is %v", got)
+				t.Errorf("with swapped arguments, same is %v", got)
 			}
 		})
 	}
@@ -210,7 +210,8 @@ func TestRequirementsFitFirstEvent(t *testing.T) {
 		full := Info{Title: strings.Repeat("t", title)}
 		full.Keep(list)
 		if len(full.Requirements) != want || want > 0 && full.Requirements[0].Text != "" {
-			t.Errorf("beside %d bytes %d requirements are kept, want %d without wording", title, len(full.Requirements), want)
+			t.Errorf("with a title of %d bytes, %d requirements are kept, want %d without text", title, len(full.Requirements),
+				want)
 		}
 		if _, err := (Event{Job: &full}).Encode(); err != nil {
 			t.Error(err)

@@ -8,9 +8,9 @@ func TestLimits(t *testing.T) {
 	one := func(onLimit string) Info { return Info{Workers: 2, OnLimit: onLimit, Agents: agentsOf("x")} }
 	two := func(onLimit string) Info { return Info{Workers: 2, OnLimit: onLimit, Agents: agentsOf("x,y")} }
 	tell(t, map[string]scenario{
-		"who works is said": {plan: "a@small", info: two("exit"), script: `
+		"each command names its agent": {plan: "a@small", info: two("exit"), script: `
 			start                                  -> a/r1-c0/execute agent=x model= instead=`},
-		"nobody else is started on an agent that met a limit": {plan: "a b c d", info: one("exit"), script: `
+		"no other batch starts with a limited agent": {plan: "a b c d", info: one("exit"), script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute limited retry=9 reason=five_hours ->
 			parked a=limited
@@ -24,20 +24,20 @@ func TestLimits(t *testing.T) {
 			because batch 1: five_hours
 			resume                                 -> a/r1-c1/execute c/r1-c0/execute
 			parked`},
-		"all wait once, for the last time that was told": {plan: "a b c", info: one("wait"), script: `
+		"all batches wait once, until the latest reported time": {plan: "a b c", info: one("wait"), script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute limited retry=9        -> run/l1/wait until=9
 			b/r1-c0/execute limited retry=12       -> run/l2/wait until=12
 			pending                                -> run/l2/wait
 			at 12
 			run/l2/wait ok                         -> a/r1-c0/execute b/r1-c0/execute`},
-		"a limit that is over by now is not waited for": {plan: "a b c", info: one("wait"), script: `
+		"the run does not wait for a limit that is already over": {plan: "a b c", info: one("wait"), script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute limited retry=9        -> run/l1/wait until=9
 			at 10
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate a/r1-c0/execute c/r1-c0/execute
 			pending                                -> a/r1-c0/execute b/r1-c0/gate c/r1-c0/execute`},
-		"nobody waits for what nobody needs": {plan: "a b:a c", info: Info{Workers: 2, OnLimit: "wait", MaxAttempts: 1, Agents: agentsOf("x")}, script: `
+		"the run does not wait for a limit without due work": {plan: "a b:a c", info: Info{Workers: 2, OnLimit: "wait", MaxAttempts: 1, Agents: agentsOf("x")}, script: `
 			start                                  -> a/r1-c0/execute c/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			c/r1-c0/execute limited retry=9        -> run/l1/wait
@@ -61,7 +61,7 @@ func TestLimits(t *testing.T) {
 			a/r1-c0/gate failed reason=red         ->
 			pending                                ->
 			end failed batch 1: red`},
-		"a run in which nothing else can go on is paused": {plan: "a b", info: one("wait"), script: `
+		"a run is paused if nothing else can continue": {plan: "a b", info: one("wait"), script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute limited retry=9 reason=five_hours -> run/l1/wait
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate
@@ -70,7 +70,7 @@ func TestLimits(t *testing.T) {
 			b/r1-c0/merge ok                       ->
 			paused 9 batch 1: five_hours
 			end running`},
-		"a resume waits for what is left": {plan: "a", info: one("wait"), script: `
+		"a resume waits for the remaining time": {plan: "a", info: one("wait"), script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited retry=9        -> run/l1/wait until=9
 			at 5
@@ -116,13 +116,13 @@ func TestLimits(t *testing.T) {
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited reason=429     ->
 			end stopped limited`},
-		"a reset time that is reported later counts, also for batches that had none before": {plan: "a b", info: one("wait"), script: `
+		"a reset time that is reported later applies to all batches of the agent": {plan: "a b", info: one("wait"), script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute limited reason=429     ->
 			b/r1-c0/execute limited retry=9        -> run/l2/wait until=9
 			at 9
 			run/l2/wait ok                         -> a/r1-c0/execute b/r1-c0/execute`},
-		"a time that is told wrongly again and again is no time": {plan: "a", info: one("wait"), script: `
+		"after several wrong reset times the end counts as unknown": {plan: "a", info: one("wait"), script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute limited retry=1        -> run/l1/wait
 			run/l1/wait ok                         -> a/r1-c0/execute
@@ -142,7 +142,7 @@ func TestLimits(t *testing.T) {
 			run/l1/wait ok                         -> a/r1-c0/execute
 			a/r1-c0/execute failed                 -> a/r2-c0/execute
 			a/r2-c0/execute limited retry=2        -> run/l2/wait`},
-		"a time that is over already means that clocks differ": {plan: "a", info: one("wait"), script: `
+		"a reset time in the past means that the clocks differ": {plan: "a", info: one("wait"), script: `
 			start                                  -> a/r1-c0/execute
 			at 50
 			a/r1-c0/execute limited retry=49       -> run/l1/wait until=110
@@ -153,11 +153,11 @@ func TestLimits(t *testing.T) {
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute needs_human            -> c/r1-c0/execute
 			parked a=needs_human`},
-		"another agent takes over, from the same base, and is told why": {plan: "a@small", info: two("exit"), script: `
+		"another agent takes over from the same base, and its brief has the reason": {plan: "a@small", info: two("exit"), script: `
 			start                                  -> a/r1-c0/execute agent=x base=base
 			a/r1-c0/execute limited retry=9 reason=five_hours -> a/r1-c1/execute agent=y base=base model=y-mini instead=x_met_a_limit:_five_hours
 			a/r1-c1/execute ok commit=a1           -> a/r1-c1/gate commit=a1`},
-		"those that are running go on, and those to come get another agent": {plan: "a b c", info: two("exit"), script: `
+		"running batches continue, and new ones get another agent": {plan: "a b c", info: two("exit"), script: `
 			start                                  -> a/r1-c0/execute agent=x b/r1-c0/execute agent=x
 			a/r1-c0/execute limited retry=9        -> a/r1-c1/execute agent=y
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate c/r1-c0/execute agent=y instead=`},
@@ -192,7 +192,7 @@ func TestLimits(t *testing.T) {
 			a/r1-c0/execute limited retry=9        -> a/r1-c1/execute agent=y
 			resume                                 -> b/r1-c1/execute agent=y
 			pending                                -> a/r1-c1/execute b/r1-c1/execute`},
-		"a resume with other agents takes work from those that are gone": {plan: "a", info: two("exit"), script: `
+		"a resume with other agents moves the work of the missing ones": {plan: "a", info: two("exit"), script: `
 			start                                  -> a/r1-c0/execute agent=x
 			resume agents=x,z                      ->
 			resume agents=z                        -> a/r1-c1/execute agent=z

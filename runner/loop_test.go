@@ -33,7 +33,7 @@ func TestLoop(t *testing.T) {
 				t.Errorf("%d stages, %d states", len(loop.Stages), len(loop.States))
 			}
 		},
-		"each state says whose it is and what it does": func(t *testing.T) {
+		"each state has a scope and a description": func(t *testing.T) {
 			for _, s := range loop.States {
 				if s.Scope != "run" && s.Scope != "batch" || s.Does == "" {
 					t.Errorf("%+v", s)
@@ -90,7 +90,7 @@ func TestLoop(t *testing.T) {
 				}
 			}
 		},
-		"nobody can bend the loop of others": func(t *testing.T) {
+		"a caller cannot change the loop of other callers": func(t *testing.T) {
 			mine := DefaultLoop()
 			mine.Stages[0], mine.States[0].Name, mine.Transitions[0].To = "", "", End
 			if diff := cmp.Diff(loop, DefaultLoop()); diff != "" {

@@ -1,9 +1,8 @@
 // Package runner decides what a run does next.
 //
 // [Machine] is the whole logic: pure, without clock, disk, goroutines or randomness. It takes facts ([Event]) and
-// returns commands ([Command]). A driver performs the commands. It writes each fact to the
-// journal before it applies it to the machine. To resume a run, read its events, Apply each, and dispatch the
-// Pending commands.
+// returns commands ([Command]). A driver performs the commands. It writes each fact to the journal before it applies
+// the fact to the machine. To resume a run, read its events, Apply each, and dispatch the Pending commands.
 //
 // The control flow is data: each batch follows the transition table of [DefaultLoop]. queue.go holds the merge
 // queue, schedule.go assigns work to agents, and attempt.go decides what follows a failure.
@@ -27,7 +26,7 @@ type Machine struct {
 	out    map[string]Command // issued commands without a report
 	// maximum of concurrent agents; less than the run's workers after a failed concurrent start
 	width   int
-	single  bool             // candidates could not start side by side
+	single  bool             // candidates could not start concurrently
 	tip     string           // commit of the run branch
 	queue   []*track         // candidates waiting for the run branch, next to land first
 	chain   []*track         // part of the queue in which each candidate is based on its predecessors; from the last check
@@ -37,7 +36,7 @@ type Machine struct {
 	limits  limits
 	lost    []Lost // batches that the last event withdrew
 	stop    *Stop
-	lands   []string  // tips that were due to land, without repeats in a row
+	lands   []string  // tips that were due to land, without consecutive duplicates
 	final   lastWord  // of the final review
 	asking  *question // whether the run may land
 	agreed  string    // tip that a person approved for landing

@@ -27,12 +27,12 @@ func TestMachine(t *testing.T) {
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=k             -> a/r1-c0/merge
 			a/r1-c0/merge ok commit=k              -> b/r1-c0/execute base=k`},
-		"an agent has its hands free while the gates look at what it left": {plan: "a b c", script: `
+		"an agent works on the next batch while gates check the last one": {plan: "a b c", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate b/r1-c0/execute base=base
 			a/r1-c0/gate failed                    ->
 			b/r1-c0/execute ok                     -> b/r1-c0/gate a/r2-c0/execute`},
-		"a red gate leads to another attempt that knows of the failure": {plan: "a", script: `
+		"after a red gate, another attempt gets the failure": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok tree=t              -> a/r1-c0/gate
 			a/r1-c0/gate failed findings=vet       -> a/r2-c0/execute base=base after=3
@@ -60,7 +60,7 @@ func TestMachine(t *testing.T) {
 			a/r1-c0/gate failed findings=vet       -> a/r2-c0/execute
 			a/r2-c0/execute ok tree=u              -> a/r2-c0/gate
 			a/r2-c0/gate failed findings=vet       -> a/r3-c0/execute`},
-		"an agent that changes nothing is tried again, and is stuck if that is all it does": {plan: "a", script: `
+		"an attempt without a change is repeated; two in a row are stuck": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute unchanged              -> a/r2-c0/execute after=2
 			a/r2-c0/execute unchanged              ->
@@ -89,7 +89,7 @@ func TestMachine(t *testing.T) {
 			a/r1-c0/execute ok tree=t              -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
 			a/r1-c0/commit failed reason=hook      -> a/r2-c0/execute after=4`},
-		"a conflict leads to another attempt on the new base, but not for ever": {plan: "a", info: Info{MaxAttempts: 1}, script: `
+		"conflicts lead to a limited number of attempts on the new base": {plan: "a", info: Info{MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=c            -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -112,7 +112,7 @@ func TestMachine(t *testing.T) {
 			a/r2-c0/merge moved base=x             -> a/r2-c0/rebase
 			a/r2-c0/rebase conflict                -> a/r3-c0/execute
 			a/r3-c0/execute unchanged              -> a/r4-c0/execute`},
-		"what somebody else put on the run branch is below what is gated and committed next": {plan: "a", script: `
+		"commits of another process on the run branch become part of the next base": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=c tree=t     -> a/r1-c0/gate
 			a/r1-c0/gate ok tests=9                -> a/r1-c0/commit
@@ -130,7 +130,7 @@ func TestMachine(t *testing.T) {
 			a/r1-c0/commit error                   ->
 			resume commit=x                        -> a/r1-c0/rebase base=x
 			a/r1-c0/rebase ok commit=d             -> a/r1-c1/gate base=x commit=d`},
-		"a merge that nobody told the end of is asked for again as it was": {plan: "a", script: `
+		"a merge without a report is issued again unchanged": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -149,7 +149,7 @@ func TestMachine(t *testing.T) {
 			b/r1-c0/gate ok                        -> b/r1-c0/commit
 			b/r1-c0/commit ok commit=k             -> b/r1-c0/merge
 			b/r1-c0/merge ok                       -> a/r1-c0/commit base=k commit=da`},
-		"the tests to keep are those of what is below, a neighbour who merged meanwhile included": {plan: "a b", info: Info{Workers: 2}, script: `
+		"the required number of tests is that of the base, with batches merged meanwhile": {plan: "a b", info: Info{Workers: 2}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate before=unknown
 			a/r1-c0/gate ok tests=9                -> a/r1-c0/commit
@@ -211,17 +211,17 @@ func TestNew(t *testing.T) {
 		bend func(*Info)
 		want []string // lines of the error
 	}{
-		"a need that is not there is told once": {plan: "a:x b:a c:b",
+		"a missing dependency is reported once": {plan: "a:x b:a c:b",
 			want: []string{"batch a needs batch x, which does not exist"}},
 		"a cycle is reported once": {plan: "d:a a:b b:a c:b",
 			want: []string{"batch a needs itself through other batches"}},
 		"a batch must not need itself": {plan: "a:a", want: []string{"batch a needs itself through other batches"}},
-		"a key stands once":            {plan: "a a", want: []string{`the batch key "a" is repeated`}},
+		"batch keys are unique":        {plan: "a a", want: []string{`the batch key "a" is repeated`}},
 		"a batch has a key": {
 			plan: "a b", bend: func(i *Info) { i.Batches[1].Key = "" },
 			want: []string{`batch 2 "Batch b" has no key`},
 		},
-		"somebody has to work": {
+		"at least one worker is needed": {
 			plan: "a", bend: func(i *Info) { i.Workers = 0 },
 			want: []string{"workers 0 and max_attempts 1 must be at least 1"},
 		},
@@ -259,7 +259,7 @@ func TestMachineStartsOnce(t *testing.T) {
 		t.Errorf("started twice: %v", cmds)
 	}
 	if _, ok := m.Batch("z"); ok {
-		t.Error("found a batch that is not there")
+		t.Error("found a missing batch")
 	}
 	passes(m, "a/r1-c0/execute")
 	v, _ := m.Batch("a")
@@ -270,7 +270,7 @@ func TestMachineStartsOnce(t *testing.T) {
 		t.Error(diff)
 	}
 	if m.before != (*gates.TestCount)(nil) {
-		t.Errorf("nobody counted tests, but there are %v", m.before)
+		t.Errorf("no tests were counted, but there are %v", m.before)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // meetings tracks the limits of agents, as an independent reader of the events would.
 type meetings struct {
-	until map[string]time.Time // of each agent that is limited; zero where nobody knows
+	until map[string]time.Time // of each agent that is limited; zero if unknown
 	hits  map[string]int       // by agent, since it last did something
 	last  map[string]string    // agent of each batch, attempt and candidate
 	turns map[string]int       // how often these went to another agent
@@ -106,7 +106,7 @@ func (m *meetings) fits(c Command, now time.Time, agents []AgentInfo) error {
 		// ends.
 		m.switches++
 		if m.turns[who]++; m.turns[who] > 2*m.met {
-			return fmt.Errorf("%s goes to another agent for time %d, after %d limits", c.ID, m.turns[who], m.met)
+			return fmt.Errorf("%s changes agents for the %dth time, after %d limits", c.ID, m.turns[who], m.met)
 		}
 	}
 	m.last[who] = c.Agent

@@ -11,8 +11,8 @@ import (
 // themselves, so a chain of candidates is tested at the same time. The run branch moves only to a commit whose
 // tree passed on exactly its parent.
 //
-// A red candidate is skipped, and those behind it move to a base without it. The queue decides whether a red
-// candidate itself is at fault when nothing unmerged is below it.
+// A red candidate is skipped, and those behind it move to a base without it. When nothing unmerged is below a red
+// candidate, the queue decides whether the candidate itself caused the failure.
 
 // executed adds the candidate of t to the queue, or records the failure of its agent.
 func (m *Machine) executed(t *track, e Event) {
@@ -239,8 +239,8 @@ func leftToPerson(reports []gates.Report) string {
 	return ""
 }
 
-// blame removes a red candidate that stands directly on the run branch from the queue. If others merged since it
-// was made, a trial on its own base then decides whether it is at fault.
+// blame removes a red candidate that stands directly on the run branch from the queue. If others merged since it was
+// made, a trial on its own base then decides whether it caused the failure itself.
 func (m *Machine) blame(t *track) {
 	m.leave(t)
 	switch e := *t.red; {

@@ -6,7 +6,7 @@ import "testing"
 func TestQueue(t *testing.T) {
 	team := Info{Workers: 5, Speculate: true}
 	tell(t, map[string]scenario{
-		"five candidates are gated at once, each on all that is ahead of it, and land without a second look": {
+		"five candidates are gated at once, each on all ahead of it, and are not gated again": {
 			plan: "a b c d e", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute c/r1-c0/execute d/r1-c0/execute e/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate base=base commit=a1 on=
@@ -62,7 +62,7 @@ func TestQueue(t *testing.T) {
 			d/r1-c1/rebase ok commit=d3            -> d/r1-c1/gate base=c3 on=a,c
 			a/r1-c0/gate ok                        -> a/r1-c0/commit base=base commit=a1
 			queue a=green b=red c d`},
-		"whose fault a red gate is, is known once all below is merged": {plan: "a b", info: team, script: `
+		"the cause of a red gate is decided when everything below it is merged": {plan: "a b", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
@@ -74,7 +74,7 @@ func TestQueue(t *testing.T) {
 			a/r1-c0/merge ok                       -> b/r1-c0/trial base=base commit=b1
 			queue
 			b/r1-c0/trial ok                        -> b/r2-c0/execute base=a9 after=5`},
-		"a run of version 3 goes on as it began: what is red together is rebuilt at once": {plan: "a b", info: Info{Workers: 2, Speculate: true, LoopVersion: 3}, script: `
+		"a run of version 3 keeps its rules: a candidate that is red on others is rebuilt at once": {plan: "a b", info: Info{Workers: 2, Speculate: true, LoopVersion: 3}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
@@ -83,7 +83,7 @@ func TestQueue(t *testing.T) {
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
 			a/r1-c0/merge ok                       -> b/r2-c0/execute base=a9`},
-		"what is red alone as well is its own failure, which escalates": {plan: "a b@small c", info: Info{Workers: 3, Speculate: true, Escalate: true}, script: `
+		"a candidate that is also red alone has failed itself, and escalates": {plan: "a b@small c", info: Info{Workers: 3, Speculate: true, Escalate: true}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute tier=small c/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
@@ -95,7 +95,7 @@ func TestQueue(t *testing.T) {
 			c/r1-c0/execute ok commit=c1           -> c/r1-c0/rebase base=a9
 			b/r1-c0/trial failed                   -> b/r2-c0/execute base=a9 after=10 tier=medium
 			c/r1-c0/rebase ok commit=c2            -> c/r1-c0/gate base=a9`},
-		"what was green alone before is not gated alone again": {plan: "a b", info: team, script: `
+		"a candidate that passed alone is not gated alone again": {plan: "a b", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=base commit=b1
 			b/r1-c0/gate ok                        -> b/r1-c0/commit
@@ -103,7 +103,7 @@ func TestQueue(t *testing.T) {
 			b/r1-c0/merge moved base=x             -> b/r1-c0/rebase base=x
 			b/r1-c0/rebase ok commit=b2            -> b/r1-c1/gate base=x commit=b2
 			b/r1-c1/gate failed                    -> b/r2-c0/execute base=x after=7`},
-		"a suspect that is cut short is gated again": {plan: "a b", info: team, script: `
+		"an interrupted trial is repeated": {plan: "a b", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -115,7 +115,7 @@ func TestQueue(t *testing.T) {
 			b/r1-c0/trial cancelled                ->
 			resume                                 -> b/r1-c0/trial base=base commit=b1
 			b/r1-c0/trial ok                       -> b/r2-c0/execute base=a9 after=8`},
-		"what was red on top of something bad is found green without it": {plan: "a b", info: team, script: `
+		"a candidate that was red on a bad one passes without it": {plan: "a b", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
@@ -128,7 +128,7 @@ func TestQueue(t *testing.T) {
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			a/r1-c0/gate failed reason=red         ->
 			status a=failed b=working`},
-		"what others merged meanwhile is nobody's fault, but not for ever": {plan: "a b", info: Info{Workers: 2, Speculate: true, MaxAttempts: 1}, script: `
+		"failures caused by merges of others are not counted, up to a limit": {plan: "a b", info: Info{Workers: 2, Speculate: true, MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -143,7 +143,7 @@ func TestQueue(t *testing.T) {
 			b/r2-c0/rebase ok commit=b4            -> b/r2-c0/gate
 			b/r2-c0/gate failed reason=red         ->
 			end failed batch 2: red`},
-		"what stands on a candidate stands on its commit, also while its gates run": {plan: "a b", info: team, script: `
+		"a candidate based on another one is based on its commit, also during gates": {plan: "a b", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
@@ -172,7 +172,7 @@ func TestQueue(t *testing.T) {
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
 			a/r1-c0/commit failed                  -> b/r1-c1/gate base=base commit=b1 a/r2-c0/execute base=base
 			queue b`},
-		"what was asked before is asked again under the same id, anything else under another": {plan: "a b", info: team, script: `
+		"a repeated command has the same id, a new one another id": {plan: "a b", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase
@@ -193,7 +193,7 @@ func TestQueue(t *testing.T) {
 			queue a b=red c
 			a/r1-c0/gate failed                    -> b/r1-c0/gate base=base commit=b1 c/r1-c1/rebase base=b1 a/r2-c0/execute
 			queue b c`},
-		"a conflict with what is merged is rebuilt on top of that": {plan: "a b", info: Info{Workers: 2, Speculate: true, MaxAttempts: 1}, script: `
+		"a batch that conflicts with merged work is rebuilt on top of it": {plan: "a b", info: Info{Workers: 2, Speculate: true, MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
@@ -213,7 +213,7 @@ func TestQueue(t *testing.T) {
 			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
 			a/r1-c0/merge ok                       -> c/r1-c0/rebase base=a9
 			queue c`},
-		"what was gated before anybody knew of the tests below it is gated again if it has fewer": {plan: "a b", info: team, script: `
+		"a candidate gated before the test count below was known is gated again if it has fewer tests": {plan: "a b", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
@@ -225,7 +225,7 @@ func TestQueue(t *testing.T) {
 			b/r1-c1/rebase ok commit=b3            -> b/r1-c1/gate base=a9 before=9
 			b/r1-c1/gate failed                    -> b/r1-c1/trial base=base commit=b1
 			b/r1-c1/trial ok                       -> b/r2-c0/execute base=a9`},
-		"so is what was started on a candidate, where it stands": {plan: "a b:a*", info: team, script: `
+		"so is a batch that started on a candidate": {plan: "a b:a*", info: team, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a1 commit=b1 before=unknown
@@ -234,7 +234,7 @@ func TestQueue(t *testing.T) {
 			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
 			a/r1-c0/merge ok                       -> b/r1-c1/gate base=a9 commit=b1 before=9
 			b/r1-c1/gate failed                    -> b/r2-c0/execute base=a9 on=`},
-		"what has as many tests as there are below it need not be gated again": {plan: "a b", info: team, script: `
+		"a candidate with at least as many tests as its base is not gated again": {plan: "a b", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase
@@ -249,7 +249,7 @@ func TestQueue(t *testing.T) {
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase
 			a/r1-c0/gate ok tests=9                -> a/r1-c0/commit
 			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate before=9`},
-		"somebody else's commit moves the whole queue": {plan: "a b", info: team, script: `
+		"a commit of another process moves the whole queue": {plan: "a b", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase

@@ -65,18 +65,18 @@ func TestReplan(t *testing.T) {
 		attempts int // of b, once the run goes on
 		order    []string
 	}{
-		"a merged batch stays merged, what is begun goes on, and a new one is due": {
+		"a merged batch stays merged, a started one continues, and a new one is due": {
 			Event{Job: job(a, BatchInfo{Key: "d", Number: "2"}, b, c)},
 			map[string]Status{"a": Passed, "b": Working, "c": Waiting, "d": Working}, 1, []string{"a", "d", "b", "c"},
 		},
-		"what was made from another text is started again": {
+		"a candidate of another text starts again": {
 			Event{Job: job(a, b, c), Anew: []string{"b"}}, map[string]Status{"a": Passed, "b": Working, "c": Waiting}, 2,
 			[]string{"a", "b", "c"},
 		},
-		"what was removed is skipped": {
+		"a removed batch is skipped": {
 			Event{Job: job(a, b, gone)}, map[string]Status{"a": Passed, "b": Working, "c": Skipped}, 1, []string{"a", "b", "c"},
 		},
-		"a plan that lost a batch of the run is not taken up": {
+		"a plan without a batch of the run is rejected": {
 			Event{Job: job(a, b)}, map[string]Status{"a": Passed, "b": Working, "c": Waiting}, 1, []string{"a", "b", "c"},
 		},
 	} {
@@ -105,7 +105,7 @@ func TestReplan(t *testing.T) {
 				t.Error(d)
 			}
 			if len(m.Pending()) == 0 {
-				t.Error("nothing is due")
+				t.Error("there is no pending command")
 			}
 		})
 	}

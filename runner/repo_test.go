@@ -120,7 +120,7 @@ func (r *repo) merge(c Command, needs []string) (Outcome, error) {
 		return "", fmt.Errorf("%s puts %s on %s, but it was made for %s", c.ID, c.Commit, c.Base, k.parent)
 	}
 	if k.tree != r.commits[c.Base].tree+"+"+r.change(c.Commit) || strings.Count(r.change(c.Commit), "+") > 0 {
-		return "", fmt.Errorf("%s brings more than its batch onto the run branch", c.ID)
+		return "", fmt.Errorf("%s adds more than its batch to the run branch", c.ID)
 	}
 	if clash := r.broken(k.tree); clash != "" {
 		return "", fmt.Errorf("%s breaks the run branch: %s exclude each other", c.ID, clash)
@@ -135,7 +135,7 @@ func (r *repo) merge(c Command, needs []string) (Outcome, error) {
 	}
 	r.branch = append(r.branch, c.Commit)
 	if n := r.count(c.Batch); n > r.allowed[c.Batch] {
-		return "", fmt.Errorf("%s merges for time %d, %d are allowed", c.ID, n, r.allowed[c.Batch])
+		return "", fmt.Errorf("%s is merge %d of its batch, %d are allowed", c.ID, n, r.allowed[c.Batch])
 	}
 	return OutcomeOK, nil
 }

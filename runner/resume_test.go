@@ -4,7 +4,7 @@ import "testing"
 
 func TestMachineStopAndResume(t *testing.T) {
 	tell(t, map[string]scenario{
-		"a stopping run finishes what is in progress and holds what comes next": {plan: "a b", script: `
+		"a stopping run finishes running commands and starts no others": {plan: "a b", script: `
 			start                                  -> a/r1-c0/execute
 			stop cancelled                         ->
 			end running
@@ -14,7 +14,7 @@ func TestMachineStopAndResume(t *testing.T) {
 			status a=working b=waiting
 			resume                                 -> a/r1-c0/gate commit=c b/r1-c0/execute
 			end running`},
-		"the first reason to stop stands": {plan: "a", script: `
+		"the first reason to stop is kept": {plan: "a", script: `
 			start                                  -> a/r1-c0/execute
 			stop needs_human                       ->
 			stop cancelled                         ->
@@ -44,7 +44,7 @@ func TestMachineStopAndResume(t *testing.T) {
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute needs_human            ->
 			end stopped needs_human`},
-		"a gate that could not run is no failure of the code": {plan: "a", info: Info{MaxAttempts: 1}, script: `
+		"a gate that could not run is not a failure of the code": {plan: "a", info: Info{MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate error                     ->
@@ -59,7 +59,7 @@ func TestMachineStopAndResume(t *testing.T) {
 			a/r3-c0/execute failed tree=u          -> a/r4-c0/execute
 			a/r4-c0/execute failed tree=v          ->
 			status a=failed`},
-		"a new allowance is one of conflicts, too": {plan: "a", info: Info{MaxAttempts: 1}, script: `
+		"a new allowance also applies to conflicts": {plan: "a", info: Info{MaxAttempts: 1}, script: `
 			start                                  -> a/r1-c0/execute
 			resume commit=x                        ->
 			a/r1-c0/execute ok                     -> a/r1-c0/rebase base=x
@@ -118,7 +118,7 @@ func TestMachineStopAndResume(t *testing.T) {
 			reopen a base=base                     -> a/r2-c0/execute base=base
 			b/r1-c0/execute ok                     ->
 			status a=working b=waiting`},
-		"a merge that is in progress when its ground is lost is decided by the run branch": {plan: "a b:a", script: `
+		"the run branch decides about a running merge whose base is lost": {plan: "a b:a", script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -177,7 +177,7 @@ func TestMachineStopAndResume(t *testing.T) {
 			run/land error                         ->
 			end stopped error
 			resume                                 -> run/land commit=k`},
-		"a batch that is reopened calls the landing off, and a new one follows": {plan: "a", info: Info{Land: "ff"}, script: `
+		"a reopened batch cancels the landing, and a new landing follows": {plan: "a", info: Info{Land: "ff"}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok                     -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit

@@ -131,7 +131,7 @@ type lastWord struct {
 	confidence int
 }
 
-// sureEnough reports whether the final review reaches the owner's bar for landing. A missing review never does.
+// sureEnough reports whether the final review reaches the owner's threshold for landing. A missing review never does.
 func (m *Machine) sureEnough() bool {
 	return m.final.tip == m.tip && m.final.verdict == VerdictPass && m.final.confidence >= m.info.LandBar
 }
@@ -141,7 +141,7 @@ func (m *Machine) unsure() string {
 	if m.final.tip == m.tip {
 		what = fmt.Sprintf("the final review says %s and is %d %% sure", m.final.verdict, m.final.confidence)
 	}
-	return fmt.Sprintf("%s; the owner's bar is pass with %d %%", what, m.info.LandBar)
+	return fmt.Sprintf("%s; the owner's threshold is pass with %d %%", what, m.info.LandBar)
 }
 
 func (m *Machine) finalReviewed(c Command, e Event) {

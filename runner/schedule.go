@@ -246,8 +246,8 @@ func (m *Machine) Pending() []Command {
 	return cmds
 }
 
-// crowd returns the maximum number of concurrent agents if candidates compete; 0 after agents could not start side
-// by side.
+// crowd returns the maximum number of concurrent agents if candidates compete; 0 if agents could not start
+// concurrently.
 func (m *Machine) crowd() int {
 	if m.width < m.info.Workers || m.single {
 		return 0

@@ -11,18 +11,18 @@ func TestScheduleOrder(t *testing.T) {
 			start                                  -> d/r1-c0/execute a/r1-c0/execute`},
 		"many short batches behind one are no long chain": {plan: "a#3 b#1:a c#1:a d#1:a e#5", info: Info{Workers: 2}, script: `
 			start                                  -> e/r1-c0/execute a/r1-c0/execute`},
-		"what is not known is as long as the others are on average": {plan: "a#10 b#50 c d#29 e#31", info: Info{Workers: 5}, script: `
+		"a batch of unknown length counts as long as the average": {plan: "a#10 b#50 c d#29 e#31", info: Info{Workers: 5}, script: `
 			start                                  -> b/r1-c0/execute e/r1-c0/execute c/r1-c0/execute d/r1-c0/execute a/r1-c0/execute`},
-		"a batch that is skipped takes no time, but what is behind it does": {plan: "a#4 s:a!empty c#4:s b#9 d#7", info: Info{Workers: 4}, script: `
+		"a skipped batch takes no time, but the batches after it do": {plan: "a#4 s:a!empty c#4:s b#9 d#7", info: Info{Workers: 4}, script: `
 			start                                  -> b/r1-c0/execute a/r1-c0/execute d/r1-c0/execute c/r1-c0/execute`},
-		"what was begun goes on before something new begins": {plan: "a b c:b", script: `
+		"started batches continue before new ones start": {plan: "a b c:b", script: `
 			start                                  -> b/r1-c0/execute
 			b/r1-c0/execute failed                 -> b/r2-c0/execute`},
 		"the longest chain comes first, be it on the run branch or on a candidate": {plan: "a#9 b#9:a* c#1", info: Info{Workers: 1, Speculate: true}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1
 			b/r1-c0/execute ok commit=b1           -> c/r1-c0/execute base=base`},
-		"of two that as many wait for, the one on the run branch comes first": {plan: "a#9 b#5:a* c#5", info: Info{Workers: 1, Speculate: true}, script: `
+		"of two equally ranked batches, the one on the run branch starts first": {plan: "a#9 b#5:a* c#5", info: Info{Workers: 1, Speculate: true}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate c/r1-c0/execute base=base`},
 		"a worker is kept for a longer chain that waits for a rebase only": {plan: "a#9 b#8 c#7:b* d#1", info: Info{Workers: 2, Speculate: true}, script: `
@@ -43,7 +43,7 @@ func TestScheduleOrder(t *testing.T) {
 		"a resumed run may have more workers": {plan: "a b c", script: `
 			start                                  -> a/r1-c0/execute
 			resume workers=3                       -> b/r1-c0/execute c/r1-c0/execute`},
-		"or fewer: what is running ends first": {plan: "a b c", info: Info{Workers: 2}, script: `
+		"or fewer: running work ends first": {plan: "a b c", info: Info{Workers: 2}, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			resume workers=1                       ->
 			a/r1-c0/execute failed                 ->
@@ -69,7 +69,7 @@ func TestEarlyStart(t *testing.T) {
 			pending                                -> b/r1-c0/execute base=a1
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a9 commit=b1 on=
 			b/r1-c0/gate ok                        -> b/r1-c0/commit base=a9`},
-		"a candidate that turns out red takes with it what was started on it": {plan: "a b:a* c:b* d", info: Info{Workers: 4, Speculate: true}, script: `
+		"a red candidate withdraws the batches that started on it": {plan: "a b:a* c:b* d", info: Info{Workers: 4, Speculate: true}, script: `
 			start                                  -> a/r1-c0/execute d/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1 on=a
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a1 commit=b1 on=a c/r1-c0/execute base=b1 on=b
@@ -81,7 +81,7 @@ func TestEarlyStart(t *testing.T) {
 			b/r1-c0/gate ok                        ->
 			c/r1-c0/execute ok commit=c1           ->
 			a/r2-c0/execute ok commit=a2           -> a/r2-c0/gate b/r2-c0/execute base=a2 on=a`},
-		"what was started on a red candidate waits with it until it is known whose fault it is": {plan: "a b c:b*", info: team, script: `
+		"a batch that started on a red candidate waits until the cause is known": {plan: "a b c:b*", info: team, script: `
 			start                                  -> b/r1-c0/execute a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
@@ -92,14 +92,14 @@ func TestEarlyStart(t *testing.T) {
 			queue a b=red c=green
 			a/r1-c0/gate failed                    -> b/r1-c1/gate base=base commit=b1 c/r1-c0/rebase base=b1 from=b2 commit=c1 a/r2-c0/execute
 			queue b c`},
-		"an agent is told the tests of what it starts on, where these are known": {plan: "a b:a c:b*", info: team, script: `
+		"an agent gets the test count of its base, if it is known": {plan: "a b:a c:b*", info: team, script: `
 			start                                  -> a/r1-c0/execute before=unknown
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			a/r1-c0/gate ok tests=9                -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
 			a/r1-c0/merge ok                       -> b/r1-c0/execute base=a9 before=9
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate before=9 c/r1-c0/execute base=b1 before=unknown`},
-		"nobody starts on a candidate that is red": {plan: "b c:b* a d e", info: Info{Workers: 2, Speculate: true}, script: `
+		"no batch starts on a red candidate": {plan: "b c:b* a d e", info: Info{Workers: 2, Speculate: true}, script: `
 			start                                  -> b/r1-c0/execute a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate d/r1-c0/execute
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
@@ -113,7 +113,7 @@ func TestEarlyStart(t *testing.T) {
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
 			b/r1-c0/rebase ok commit=b2            -> b/r1-c0/gate c/r1-c0/execute base=b2 on=a,b`},
-		"a batch does not start early where the plan's files forbid it for one of its needs": {plan: "a b c:a*,b", info: team, script: `
+		"a batch does not start early if its files overlap too much with one dependency": {plan: "a b c:a*,b", info: team, script: `
 			start                                  -> a/r1-c0/execute b/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase
@@ -123,7 +123,7 @@ func TestEarlyStart(t *testing.T) {
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			status a=working b=waiting`},
-		"a candidate that moves is found where it went by what was started on it": {plan: "a b c:b*", info: team, script: `
+		"batches that started on a candidate follow it to its new base": {plan: "a b c:b*", info: team, script: `
 			start                                  -> b/r1-c0/execute a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/rebase base=a1
@@ -200,13 +200,13 @@ func TestFailedCandidateRequeuesEarlyStarts(t *testing.T) {
 			queue a b=green
 			a/r1-c0/gate failed                    -> a/r2-c0/execute
 			lost b/r1 on=a its candidate is dropped`},
-		"a hook refuses what it stood on": {plan: "a b:a*", info: team, script: begin + `
+		"a hook refuses the commit of its base": {plan: "a b:a*", info: team, script: begin + `
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a1 commit=b1
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
 			b/r1-c0/gate ok                        ->
 			a/r1-c0/commit failed                  -> a/r2-c0/execute
 			lost b/r1 on=a its candidate is dropped`},
-		"what it stood on is being merged and cannot be": {plan: "a b:a*", info: Info{Workers: 2, Speculate: true, MaxAttempts: 1}, script: begin + `
+		"its base is being merged, and the merge fails": {plan: "a b:a*", info: Info{Workers: 2, Speculate: true, MaxAttempts: 1}, script: begin + `
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a1 commit=b1
 			b/r1-c0/gate ok                        ->
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -220,7 +220,7 @@ func TestFailedCandidateRequeuesEarlyStarts(t *testing.T) {
 			status a=working b=failed
 			a/r1-c0/gate failed                    ->
 			lost b/r1 on=a its failure does not count`},
-		"what was merged is no speculation": {plan: "a b:a*", info: team, script: begin + `
+		"a merged base is not speculation": {plan: "a b:a*", info: team, script: begin + `
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
 			a/r1-c0/commit ok commit=a9            -> a/r1-c0/merge
 			a/r1-c0/merge ok                       ->

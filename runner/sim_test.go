@@ -50,10 +50,10 @@ func TestSimulation(t *testing.T) {
 		}
 	}
 	if answers.Load() < runs/5 {
-		t.Error("too few people were asked to prove anything")
+		t.Error("too few people were asked for a valid test")
 	}
 	if switches.Load() < runs/20 || waits.Load() < runs/20 {
-		t.Error("too few limits were met to prove anything")
+		t.Error("too few limits were met for a valid test")
 	}
 }
 
@@ -70,7 +70,7 @@ type sim struct {
 	crashes int
 	answers int
 	spent   float64
-	untold  map[string]bool // batches that are gone from the branch, and nobody has said so yet
+	untold  map[string]bool // batches that are gone from the branch, which was not reported yet
 	met     meetings
 }
 
@@ -276,7 +276,7 @@ func (s *sim) vouched(c Command) error {
 	case s.info.Review != "" && said != OutcomeOK && said != OutcomeSkipped && said != OutcomeUndecided:
 		return fmt.Errorf("commits a change that no review let through: %q", said)
 	case s.info.Review == "" && said != "":
-		return errors.New("was reviewed although nobody asked for that")
+		return errors.New("was reviewed without a request")
 	case s.info.Fidelity && s.looked["fidelity "+change] != OutcomeOK && s.looked["fidelity "+change] != OutcomeSkipped:
 		return errors.New("commits a change that was not held against its blueprint")
 	case (b.Approve || said == OutcomeUndecided) && !s.agreed[c.Batch+" "+c.Tree]:
@@ -335,7 +335,7 @@ func (s *sim) fits(c Command) error {
 			}
 		}
 		if len(c.On) > 0 && !s.info.Speculate {
-			return fmt.Errorf("starts on %v, but nobody allowed speculation", c.On)
+			return fmt.Errorf("starts on %v, but speculation is not allowed", c.On)
 		}
 		for _, n := range c.On {
 			if !slices.Contains(s.info.Batches[s.place[c.Batch]].Early, n) {
@@ -362,7 +362,7 @@ func (s *sim) fits(c Command) error {
 			return fmt.Errorf("compares with %d tests, but there were %d", c.Before.Passed, n)
 		}
 		if !s.info.Speculate && c.Slot == nil && under != s.commits[s.tipTold()].tree {
-			return fmt.Errorf("gates on %s, but the run branch is at %s and nobody allowed speculation", c.Base, s.tipTold())
+			return fmt.Errorf("gates on %s, but the run branch is at %s and speculation is not allowed", c.Base, s.tipTold())
 		}
 		return nil
 	case Trial:

@@ -119,7 +119,7 @@ func TestSummaryOfBatches(t *testing.T) {
 			want:  []string{"edit"},
 			check: func(s Summary) any { return []any{s.Batches[0].Attempts, *s.Batches[0].CostUSD} }, value: []any{3, 1.25},
 		},
-		"a cost that is not known in part is not known": {
+		"a partly unknown cost is unknown": {
 			plan: "a",
 			events: []Event{
 				executed("a/r1-c0/execute", OutcomeFailed, nil), executed("a/r2-c0/execute", OutcomeTimedOut, cost(0.25)),
@@ -127,7 +127,7 @@ func TestSummaryOfBatches(t *testing.T) {
 			want:  []string{"edit"},
 			check: func(s Summary) any { return s.Batches[0].CostUSD == nil }, value: true,
 		},
-		"a cost that is not known later is not known either": {
+		"a later unknown cost makes the sum unknown": {
 			plan: "a",
 			events: []Event{
 				executed("a/r1-c0/execute", OutcomeFailed, cost(1)),

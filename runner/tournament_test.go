@@ -42,7 +42,7 @@ func TestTournament(t *testing.T) {
 			a/r2-c0/sample failed reason=hopeless  ->
 			status a=failed b=waiting
 			end failed batch 1: hopeless`},
-		"a batch that is to be sampled from the start has no attempt before": {plan: "a+2", script: `
+		"a batch that is sampled from the start has no attempt before": {plan: "a+2", script: `
 			start                                  -> a/r1-c0/sample after=0
 			a/r1-c0/sample ok slots=x,y            -> a/r1-c1/execute base=base after=0
 			status a=working`},
@@ -51,7 +51,7 @@ func TestTournament(t *testing.T) {
 			start                                  -> a/r1-c0/execute tier=small model=s
 			a/r1-c0/execute failed                 -> a/r2-c0/sample tier=medium
 			a/r2-c0/sample ok slots=x,y            -> a/r2-c1/execute tier=medium model=m`},
-		"a conflict, or a hook that refuses, is no reason for a tournament": {plan: "a", info: again, script: `
+		"a conflict, or a refusing hook, does not cause a tournament": {plan: "a", info: again, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=c            -> a/r1-c0/gate
 			a/r1-c0/gate ok                        -> a/r1-c0/commit
@@ -62,7 +62,7 @@ func TestTournament(t *testing.T) {
 			a/r2-c0/merge moved base=x             -> a/r2-c0/rebase
 			a/r2-c0/rebase conflict                -> a/r3-c0/execute base=x`},
 
-		"as many work at once as were told, and the next begins when an agent is free": {plan: "a+3", info: team, script: `
+		"only as many candidates run at once as the run has workers": {plan: "a+3", info: team, script: `
 			start                                  -> a/r1-c0/sample
 			a/r1-c0/sample ok slots=x,y,z atonce=2 -> a/r1-c1/execute a/r1-c2/execute
 			a/r1-c2/execute ok                     -> a/r1-c2/gate a/r1-c3/execute
@@ -87,7 +87,7 @@ func TestTournament(t *testing.T) {
 			a/r1-c0/sample ok slots=x,y            -> a/r1-c1/execute
 			a/r1-c1/execute timed_out              -> a/r1-c2/execute
 			a/r1-c2/execute unchanged              -> a/r1-c2/judge`},
-		"a candidate that cannot be started beside others is started alone": {plan: "a+2", info: Info{Workers: 2}, script: `
+		"a candidate that cannot start concurrently starts alone": {plan: "a+2", info: Info{Workers: 2}, script: `
 			start                                  -> a/r1-c0/sample
 			a/r1-c0/sample ok slots=x,y atonce=2   -> a/r1-c1/execute a/r1-c2/execute
 			a/r1-c2/execute not_started            ->
@@ -137,7 +137,7 @@ func TestTournament(t *testing.T) {
 			a/r1-c3/execute ok                     -> a/r1-c3/gate
 			a/r1-c3/gate failed                    -> a/r1-c3/judge
 			a/r1-c3/judge ok candidate=1           -> a/r1-c3/commit commit=c1`},
-		"if nobody passed at all, the batch fails, although attempts are left": {plan: "a+2", info: Info{Resample: true, MaxAttempts: 5}, script: `
+		"if no candidate passed, the batch fails, even if attempts are left": {plan: "a+2", info: Info{Resample: true, MaxAttempts: 5}, script: `
 			start                                  -> a/r1-c0/sample
 			a/r1-c0/sample ok slots=x,y            -> a/r1-c1/execute
 			a/r1-c1/execute failed                 -> a/r1-c2/execute
@@ -158,7 +158,7 @@ func TestTournament(t *testing.T) {
 			a/r2-c3/judge failed                   ->
 			status a=failed
 			resume                                 -> a/r3-c0/execute after=8`},
-		"nobody wins who did not pass, whatever is said": {plan: "a+2", script: `
+		"a candidate that did not pass never wins": {plan: "a+2", script: `
 			start                                  -> a/r1-c0/sample
 			a/r1-c0/sample ok slots=x,y            -> a/r1-c1/execute
 			a/r1-c1/execute ok                     -> a/r1-c1/gate a/r1-c2/execute
@@ -176,7 +176,7 @@ func TestTournament(t *testing.T) {
 			a/r1-c3/judge undecided                ->
 			status a=failed`},
 
-		"with stop_at_first the first that passes ends it, and nobody waits for the others": {plan: "a+3", info: Info{Workers: 3, StopAtFirst: true}, script: `
+		"with stop_at_first the first candidate that passes ends the tournament": {plan: "a+3", info: Info{Workers: 3, StopAtFirst: true}, script: `
 			start                                  -> a/r1-c0/sample
 			a/r1-c0/sample ok slots=x,y,z atonce=3 -> a/r1-c1/execute a/r1-c2/execute a/r1-c3/execute
 			a/r1-c2/execute ok commit=c2           -> a/r1-c2/gate
@@ -187,7 +187,7 @@ func TestTournament(t *testing.T) {
 			a/r1-c3/gate ok                        ->
 			a/r1-c3/judge ok candidate=2           -> a/r1-c3/commit commit=c2`},
 
-		"what was merged while candidates competed is below the winner, which is gated again": {plan: "a+2 b", info: Info{Workers: 2}, script: `
+		"the winner is rebased onto work merged meanwhile, and gated again": {plan: "a+2 b", info: Info{Workers: 2}, script: `
 			start                                  -> a/r1-c0/sample b/r1-c0/execute
 			a/r1-c0/sample ok slots=x,y            -> a/r1-c1/execute base=base
 			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate
@@ -200,7 +200,7 @@ func TestTournament(t *testing.T) {
 			a/r1-c2/judge ok candidate=1           -> a/r1-c2/rebase base=b9 from=base commit=c1
 			a/r1-c2/rebase ok commit=c7 tree=t7    -> a/r1-c2/gate base=b9 commit=c7 variant=none
 			a/r1-c2/gate ok                        -> a/r1-c2/commit base=b9 commit=c7`},
-		"the winner stands in the queue behind what is ahead of it": {plan: "a+2 b", info: Info{Workers: 2, Speculate: true}, script: `
+		"the winner enters the queue behind earlier candidates": {plan: "a+2 b", info: Info{Workers: 2, Speculate: true}, script: `
 			start                                  -> a/r1-c0/sample b/r1-c0/execute
 			a/r1-c0/sample ok slots=x,y            -> a/r1-c1/execute
 			a/r1-c1/execute ok commit=c1           -> a/r1-c1/gate a/r1-c2/execute
@@ -210,7 +210,7 @@ func TestTournament(t *testing.T) {
 			a/r1-c2/judge ok candidate=1           -> a/r1-c2/rebase base=b1 from=base commit=c1
 			a/r1-c2/rebase ok commit=c7            -> a/r1-c2/gate base=b1 commit=c7 on=b
 			queue b a`},
-		"candidates may start on what is not merged, and stay on it when it is": {plan: "a b+2:a*", info: team, script: `
+		"candidates may start on unmerged work, and stay on it after its merge": {plan: "a b+2:a*", info: team, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/sample
 			b/r1-c0/sample ok slots=x,y            -> b/r1-c1/execute base=a1 on=a
@@ -243,7 +243,7 @@ func TestTournament(t *testing.T) {
 			a/r1-c2/commit changed tree=t8         -> a/r1-c2/gate tree=t8 variant=none
 			a/r1-c2/gate ok                        -> a/r1-c3/commit tree=t8`},
 
-		"what was cut off in the middle is due again, and nothing else": {plan: "a+3", info: Info{Workers: 2}, script: `
+		"only interrupted commands are due again": {plan: "a+3", info: Info{Workers: 2}, script: `
 			start                                  -> a/r1-c0/sample
 			a/r1-c0/sample ok slots=x,y,z atonce=2 -> a/r1-c1/execute a/r1-c2/execute
 			a/r1-c1/execute ok                     -> a/r1-c1/gate a/r1-c3/execute
@@ -325,7 +325,7 @@ func TestCandidatesRunInParallel(t *testing.T) {
 			a/r1-c2/execute failed                 ->
 			a/r1-c3/execute failed                 ->
 			a/r1-c4/execute failed                 -> c/r1-c0/execute`},
-		"one alone once they cannot be started side by side": {plan: "a+3", info: Info{Workers: 1, Candidates: 5}, script: `
+		"one at a time after a failed concurrent start": {plan: "a+3", info: Info{Workers: 1, Candidates: 5}, script: `
 			start                                  -> a/r1-c0/sample
 			a/r1-c0/sample ok slots=x,y,z atonce=3 -> a/r1-c1/execute a/r1-c2/execute a/r1-c3/execute
 			a/r1-c1/execute not_started            ->

@@ -19,8 +19,8 @@ type Candidate struct {
 	Score   int     `json:"score"`          // by the [Scorer] of the run
 	Tree    string  `json:"tree,omitempty"` // resulting tree, if known: candidates may end with equal trees
 
-	// Void is the reason why the code has no verdict: a rate limit, a stop, a tool that could not run. Such a
-	// candidate has neither won nor lost.
+	// Void is the reason why a candidate has no verdict: a rate limit, a stop, a tool that could not run. Such a candidate
+	// has neither won nor lost.
 	Void string `json:"void,omitempty"`
 }
 

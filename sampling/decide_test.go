@@ -42,7 +42,8 @@ func TestDecide(t *testing.T) {
 			"the only candidate of 3"},
 		"one passer with a negative score wins": {[]Candidate{failed(1), cand(2, -700, 9), failed(3)}, o, Use, 2,
 			"score -700"},
-		"a failed one with a score is no rival": {[]Candidate{{Number: 1, Score: 99999}, cand(2, -700, 9)}, o, Use, 2,
+		"a failed candidate with a score does not compete": {[]Candidate{{Number: 1, Score: 99999}, cand(2, -700, 9)}, o, Use,
+			2,
 			"the only candidate"},
 		"the highest of several wins": {[]Candidate{cand(1, 500, 9), cand(2, 900, 9), cand(3, 100, 1)}, o, Use,
 			2, "candidate 2 scores 900, candidate 1 500"},
@@ -137,7 +138,7 @@ func TestAfterSynthesis(t *testing.T) {
 		"it failed, as all did":               {none, failed(3), Fail, 0, []int{}, "the batch fails"},
 		"no verdict: the best passer":         {near, void(3), Use, 1, []int{1, 2}, "no verdict: rate limit; candidate 1"},
 		"no verdict, and no candidate either": {none, void(3), Undecided, 0, []int{}, "no verdict"},
-		"void, though its gates said something": {none, Candidate{Number: 3, Void: "stopped", Measure: Measure{Passed: true}},
+		"void, although its gates ran": {none, Candidate{Number: 3, Void: "stopped", Measure: Measure{Passed: true}},
 			Undecided, 0, []int{}, "stopped"},
 	} {
 		d := AfterSynthesis(c.round1, c.synthesis)
@@ -157,6 +158,6 @@ func TestDecideSkipsSynthesisIfTestsAgree(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	if d := Decide([]Candidate{cand(1, 30, 50), cand(2, 20, 50)}, DefaultOptions()); d.Next != Synthesize {
-		t.Errorf("they disagree, and nobody looks further: %+v", d)
+		t.Errorf("equal candidates with different changes must be combined: %+v", d)
 	}
 }

@@ -52,7 +52,7 @@ func TestLikelyRanksCandidatesByTests(t *testing.T) {
 		}
 	}
 	if got := DefaultModel().Likely([]int{1, 2}, nil); got[1] != got[2] {
-		t.Errorf("without a test they differ: %v", got)
+		t.Errorf("without a failed test they must be equal: %v", got)
 	}
 }
 

@@ -68,7 +68,7 @@ func TestPlan(t *testing.T) {
 			"--sample-batch"},
 		"--sample-batch of another one": {first(func(r *Request) { r.Flags.SampleBatch = map[string]int{"5": 5} }), Try, 1,
 			false, "not critical"},
-		"a batch that is called B4": {first(
+		"a batch with the name B4": {first(
 			func(r *Request) { r.Batch, r.Flags.SampleBatch = "B4", map[string]int{"4": 5} }), Sample, 5, false, ""},
 		"--sample 1 is an attempt": {first(func(r *Request) { r.Flags.Sample = 1 }), Try, 1, false,
 			"1 candidate cannot compete"},
@@ -87,7 +87,7 @@ func TestPlan(t *testing.T) {
 			"not sampled: 1 GB"},
 		"memory is unknown": {ask(func(r *Request) { r.Memory = nil }), Retry, 1, true,
 			"not sampled: available memory is unknown, and 3 candidates need 12 GB"},
-		"an agent that is always alike": {ask(func(r *Request) { r.Literal = true }), Retry, 1, true,
+		"an agent with always the same result": {ask(func(r *Request) { r.Literal = true }), Retry, 1, true,
 			"all candidates would be the same"},
 		// Failures that another attempt cannot fix.
 		"a limit": {ask(fails("limited")), Leave, 1, false, "the agent met a limit (sign in first)"},
@@ -97,7 +97,7 @@ func TestPlan(t *testing.T) {
 		"an error": {ask(fails("error")), Leave, 1, false, "could not run"},
 		"--sample does not cure it either": {ask(func(r *Request) { fails("error")(r); r.Flags.Sample = 3 }), Leave, 1, false,
 			"could not run"},
-		"a kind that is new": {ask(fails("eclipse")), Leave, 1, false,
+		"an unknown kind": {ask(fails("eclipse")), Leave, 1, false,
 			`not sampled: unknown kind of failure "eclipse" (sign in first)`},
 		"a conflict":      {ask(fails("conflict")), Retry, 1, false, "rebuilt on top of that"},
 		"a timeout":       {ask(fails("timed_out")), Sample, 3, true, ""},
@@ -198,7 +198,7 @@ func TestFlags(t *testing.T) {
 			t.Errorf("%+v: %v, want %q", f, err, want)
 		}
 		if _, perr := Plan(ask(func(r *Request) { r.Flags = f })); perr == nil || perr.Error() != err.Error() {
-			t.Errorf("%+v: a plan is made all the same (%v)", f, perr)
+			t.Errorf("%+v: Plan does not return the error of Check (%v)", f, perr)
 		}
 	}
 	for _, f := range []Flags{{}, {NoSample: true}, {Sample: 5, SampleGiven: true},

@@ -28,12 +28,12 @@ type Outcome struct {
 	Agent     string  `json:"agent,omitempty"`
 }
 
-// teaches reports whether slots for a type of batch are chosen by it. A synthesis has no variant.
+// teaches reports whether the outcome influences the choice of slots for a type of batch. A synthesis has no variant.
 func (o *Outcome) teaches(batchType string) bool {
 	return o.BatchType == batchType && o.Variant != Synthesis && o.Kind != KindSynthesis
 }
 
-// tournament names the tournament that an outcome belongs to, or is "" for rows that don't say.
+// tournament returns the name of the tournament of an outcome, or "" for a row without that data.
 func (o Outcome) tournament() string {
 	if o.Run == "" || o.Batch == "" {
 		return ""

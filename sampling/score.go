@@ -99,7 +99,7 @@ func (m Measure) terms() []Term {
 	diff := Term{"diff", in.Diff, condition.FloorDiv(10000, per(in.Diff)),
 		fmt.Sprintf("%s: 10000 / %d", count("diff", in.Diff), per(in.Diff))}
 	if in.Compared > 0 {
-		tests.Points, tests.Text = 0, count("tests", in.Tests)+": no points, as candidates were compared"
+		tests.Points, tests.Text = 0, count("tests", in.Tests)+": no points, because candidates were compared"
 		lines := min(in.Diff, mostLines)
 		diff.Points, diff.Text = pointsLine*lines,
 			fmt.Sprintf("%s: %d × %d", count("diff", in.Diff), pointsLine, lines)
@@ -152,7 +152,7 @@ func (m Meaning) Value(n int) string {
 
 // MeaningOf returns the meaning of the term with the given name. For an unknown term it returns the name.
 func MeaningOf(name string) Meaning {
-	const evidence = "no points of its own: it counts in the chance that the candidate is right"
+	const evidence = "no points of its own; it affects the probability that the candidate is right"
 	switch name {
 	case "tests":
 		return Meaning{One: "passing test", Many: "passing tests", Worth: "10 points each; none if candidates were compared"}
@@ -176,7 +176,7 @@ func MeaningOf(name string) Meaning {
 	case "likely":
 		return Meaning{Many: "chance that the candidate is right", Percent: true, Worth: "100 points for each percent"}
 	case "score":
-		return Meaning{Many: "score of the settings", Worth: "the expression under [sampling] score, of the figures below"}
+		return Meaning{Many: "score of the settings", Worth: "the expression [sampling] score, with the inputs below"}
 	case "gates":
 		return Meaning{Many: "gates", Worth: "a gate failed: 0 points, and not eligible"}
 	}

@@ -126,7 +126,7 @@ func TestCustomScore(t *testing.T) {
 		t.Error(diff)
 	}
 	if got, err := s.Score(Measure{Tests: 9}); err != nil || got != 0 {
-		t.Errorf("what did not pass scores %d (%v)", got, err)
+		t.Errorf("a failed candidate scores %d (%v)", got, err)
 	}
 }
 

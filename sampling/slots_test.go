@@ -129,7 +129,7 @@ func TestSlotAllocationInvariants(t *testing.T) {
 			case s.Digest != (ask.Digest && name != Vanilla), name == DifferentApproach && !ask.Digest:
 				t.Fatalf("%+v: %s and the digest: %+v", ask, name, s)
 			case seen[name] && (name != Vanilla || i < 6):
-				t.Fatalf("%+v: %s comes twice: %s", ask, name, names(slots))
+				t.Fatalf("%+v: %s is repeated: %s", ask, name, names(slots))
 			case name != Vanilla && s.Variant.Prompt == "":
 				t.Fatalf("%s has no prompt", name)
 			}
@@ -159,11 +159,11 @@ func TestLearnedSlotFollowsWins(t *testing.T) {
 		}
 	}
 	if learned[WriteTestsFirst] < 1950 {
-		t.Errorf("learned slots: %v", learned)
+		t.Errorf("too few learned slots have the best variant: %v", learned)
 	}
 	for _, name := range []string{CheckAllImports, MinimalChange, DifferentApproach} {
 		if n := random[name]; n < 550 || n > 800 {
-			t.Errorf("experimental slots are not by chance: %v", random)
+			t.Errorf("experimental slots are not evenly distributed: %v", random)
 		}
 	}
 }

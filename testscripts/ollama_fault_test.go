@@ -140,6 +140,6 @@ func testStop(t *testing.T, program string) {
 		t.Error(err)
 	}
 	if _, err := http.Get(s.url + "/api/version"); err == nil {
-		t.Error("it still answers")
+		t.Error("the server still answers after it was stopped")
 	}
 }

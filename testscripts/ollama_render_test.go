@@ -144,6 +144,6 @@ func countsTokens(t *testing.T, server *ollamaServer, client *api.Client, option
 	}
 	m.Name = "no-such-model"
 	if _, err := (chat.Server{Options: options, Model: m}).Count(t.Context(), "a", 10); err == nil {
-		t.Error("a model that is not there counts")
+		t.Error("a missing model counts tokens")
 	}
 }

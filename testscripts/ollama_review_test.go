@@ -87,6 +87,6 @@ func TestOllamaReviewAnswersParse(t *testing.T) {
 	}
 	t.Logf("%d of %d answers parse; %d findings, %d different answers", parsed, asked, findings, len(answers))
 	if asked != len(models)*rounds || parsed != asked || len(answers) < 5 || findings < 2*rounds {
-		t.Error("that is too few")
+		t.Error("too few answers or findings")
 	}
 }

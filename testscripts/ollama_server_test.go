@@ -30,7 +30,8 @@ import (
 // instructions; with RUNPLAN_TEST_ALL=1 the test fails, unless this machine is known to be unable to build it.
 func ollamaProgram(t *testing.T) string {
 	t.Helper()
-	_, _ = os.Stat(filepath.Join("..", "bin", "tools", "ollama")) // so that go test knows when there is another one
+	// so that go test does not use its cache after the program changed
+	_, _ = os.Stat(filepath.Join("..", "bin", "tools", "ollama"))
 	var why bytes.Buffer
 	cmd := exec.Command("bash", filepath.Join("ollama", "build.sh"), "-where")
 	cmd.Stderr = &why

@@ -38,22 +38,22 @@ func testWire(t *testing.T, real *ollamaServer) {
 	for name, c := range map[string]struct {
 		path, body string // without a body it is GET
 	}{
-		"is it there":               {"/", ""},
-		"version":                   {"/api/version", ""},
-		"a model":                   {"/api/show", `{"model":"wire"}`},
-		"a model, with its tag":     {"/api/show", `{"model":"wire:latest"}`},
-		"a model that is not there": {"/api/show", `{"model":"no-such-model"}`},
-		"an answer":                 {"/api/chat", chat("")},
+		"is it there":           {"/", ""},
+		"version":               {"/api/version", ""},
+		"a model":               {"/api/show", `{"model":"wire"}`},
+		"a model, with its tag": {"/api/show", `{"model":"wire:latest"}`},
+		"a missing model":       {"/api/show", `{"model":"no-such-model"}`},
+		"an answer":             {"/api/chat", chat("")},
 		"an answer by a schema": {"/api/chat",
 			chat(`,"format":{"type":"object","properties":{"n":{"type":"integer"}},"required":["n"]}`)},
 		"an answer of a tagged model": {"/api/chat", strings.Replace(chat(""), "wire", "wire:latest", 1)},
-		"an answer that is cut": {"/api/chat",
+		"a truncated answer": {"/api/chat",
 			strings.Replace(chat(""), `"num_ctx"`, `"num_predict":2,"num_ctx"`, 1)},
 		"an answer of a model not here": {"/api/chat", strings.Replace(chat(""), "wire", "no-such-model", 1)},
-		"a schema that is none":         {"/api/chat", chat(`,"format":{"type":"bogus"}`)},
-		"a prompt that is too long": {"/api/chat",
+		"an invalid schema":             {"/api/chat", chat(`,"format":{"type":"bogus"}`)},
+		"a prompt that exceeds the window": {"/api/chat",
 			strings.Replace(chat(""), "Say it.", strings.Repeat("~{`^", window), 1)},
-		"a page that is not there": {"/api/nothing", ""},
+		"a missing page": {"/api/nothing", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want, got := wireForm(t, real.url, c.path, c.body), wireForm(t, fake.URL, c.path, c.body)

@@ -14,7 +14,8 @@ type Contract struct {
 	MergeBar int           `json:"auto_merge_confidence_pct"` // least review confidence to merge unsigned; 0: never
 	Repos    []RepoBinding `json:"repos,omitempty"`
 
-	Behind bool `json:"owner_file_behind,omitempty"` // owner.toml lacks the last change of the audit, which is authoritative
+	// owner.toml lacks the last change of the audit, which is authoritative
+	Behind bool `json:"owner_file_behind,omitempty"`
 }
 
 // Owned reports whether there is an owner.
@@ -130,7 +131,8 @@ func (c Contract) AutoMerge(root string, confidence *int) error {
 	case *confidence < 0 || *confidence > 100:
 		return &Error{fmt.Sprintf("a confidence of %d is out of range: use 0 to 100", *confidence), sign}
 	case *confidence < c.MergeBar:
-		return &Error{fmt.Sprintf("the confidence of the review is %d %%, and the bar is %d %%", *confidence, c.MergeBar),
+		return &Error{fmt.Sprintf("the confidence of the review is %d %%, and the threshold is %d %%", *confidence,
+			c.MergeBar),
 			sign}
 	}
 	return nil

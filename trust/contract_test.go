@@ -30,7 +30,7 @@ func TestEachActionNeedsItsTier(t *testing.T) {
 			var refused *Error
 			if err != nil && (!errors.As(err, &refused) ||
 				!strings.Contains(refused.Do, "runplan promote --to-tier "+string('0'+rune(needed)))) {
-				t.Errorf("tier %d, %s: what to do is not said: %+v", tier, action, refused)
+				t.Errorf("tier %d, %s: the refusal does not give the command: %+v", tier, action, refused)
 			}
 		}
 	}
@@ -48,10 +48,10 @@ func TestCheckConsidersOwnerFlagsAndBindings(t *testing.T) {
 		root   string
 		do     string // "" is allowed
 	}{
-		"nobody owns it, and it reads": {Contract{}, Read, "", ""},
-		"nobody owns it": {Contract{}, Draft, "",
+		"without an owner, reading is allowed": {Contract{}, Read, "", ""},
+		"without an owner": {Contract{}, Draft, "",
 			"runplan trust --bootstrap --owner NAME --channel WHERE"},
-		"nobody owns it, whatever the tier says": {Contract{Tier: 5}, Merge, "", "--bootstrap"},
+		"without an owner, whatever the tier": {Contract{Tier: 5}, Merge, "", "--bootstrap"},
 		"tier 5 does not bring self-edit along": {Contract{Owner: "ada", Tier: 5}, EditSelf, "",
 			"ada can promote it: runplan promote --to-tier 5 --self-edit"},
 		"tier 5 with self-edit": {Contract{Owner: "ada", Tier: 5, SelfEdit: true}, EditSelf, "", ""},
@@ -59,8 +59,8 @@ func TestCheckConsidersOwnerFlagsAndBindings(t *testing.T) {
 			"--to-tier 4"},
 		"this repository is held back": {Contract{Owner: "ada", Tier: 3, Repos: bound}, Branch, "/held",
 			"raise max_tier of /held in owner.toml"},
-		"and may do what is below that": {Contract{Owner: "ada", Tier: 3, Repos: bound}, Draft, "/held", ""},
-		"another one is not":            {Contract{Owner: "ada", Tier: 3, Repos: bound}, Branch, "/other", ""},
+		"actions of lower tiers are allowed": {Contract{Owner: "ada", Tier: 3, Repos: bound}, Draft, "/held", ""},
+		"another one is not":                 {Contract{Owner: "ada", Tier: 3, Repos: bound}, Branch, "/other", ""},
 		"a binding never raises": {Contract{Owner: "ada", Tier: 3, Repos: bound}, Merge, "/free",
 			"--to-tier 5"},
 		"a folder below is another repository": {Contract{Owner: "ada", Tier: 3, Repos: bound}, Branch, "/held/below", ""},
@@ -88,7 +88,7 @@ func TestHumanGatesNeedOwnerSignature(t *testing.T) {
 		}{
 			"the owner, with a reason": {c, Signed{"ada", "it is time"}, true},
 			"nobody":                   {c, Signed{"", "it is time"}, false},
-			"somebody else":            {c, Signed{"eve", "it is time"}, false},
+			"another person signs":     {c, Signed{"eve", "it is time"}, false},
 			"almost the owner":         {c, Signed{"Ada", "it is time"}, false},
 			"the owner, and no reason": {c, Signed{"ada", " \n"}, false},
 			"the owner, and a novel":   {c, Signed{"ada", strings.Repeat("x", maxReason+1)}, false},
@@ -107,7 +107,7 @@ func TestHumanGatesNeedOwnerSignature(t *testing.T) {
 		t.Errorf("gates are %v", gates)
 	}
 	if c.HumanGate("other", Signed{"ada", "it is time"}) == nil {
-		t.Error("a gate that is none is open")
+		t.Error("an unknown gate is open")
 	}
 }
 
@@ -119,7 +119,7 @@ func TestAutoMergeThresholds(t *testing.T) {
 		confidence *int
 		want       string // "" merges
 	}{
-		"one below the bar":   {full, at(79), "confidence of the review is 79 %, and the bar is 80 %"},
+		"one below the bar":   {full, at(79), "confidence of the review is 79 %, and the threshold is 80 %"},
 		"at the bar":          {full, at(80), ""},
 		"above it":            {full, at(81), ""},
 		"as sure as can be":   {full, at(100), ""},
@@ -131,7 +131,7 @@ func TestAutoMergeThresholds(t *testing.T) {
 		"no owner":            {Contract{Tier: 5, MergeBar: 80}, at(100), "no owner"},
 		"a repository held back": {Contract{Owner: "ada", Tier: 5, MergeBar: 80, Repos: []RepoBinding{{"/r", 4}}}, at(100),
 			"limits this repository"},
-		"the highest bar, not met": {Contract{Owner: "ada", Tier: 5, MergeBar: 100}, at(99), "the bar is 100 %"},
+		"the highest bar, not met": {Contract{Owner: "ada", Tier: 5, MergeBar: 100}, at(99), "the threshold is 100 %"},
 		"the highest bar, met":     {Contract{Owner: "ada", Tier: 5, MergeBar: 100}, at(100), ""},
 	} {
 		err := tt.c.AutoMerge("/r", tt.confidence)

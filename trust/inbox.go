@@ -65,7 +65,7 @@ func (s Said) check() error {
 
 func (s Said) ack(p prompt.Set, id int64) (string, error) {
 	next := map[string]string{
-		Ask:      "It stays there until somebody reads it: runplan inbox.",
+		Ask:      "It stays there until a person reads it: runplan inbox.",
 		Note:     "It needs no answer: runplan inbox lists it until it is done.",
 		Critical: "It is listed before all others: runplan inbox.",
 	}[s.Kind]

@@ -71,7 +71,7 @@ func TestFirstUseCreatesNothing(t *testing.T) {
 		t.Error(d)
 	}
 	if _, err := os.Stat(k.Dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("looking made a folder: %v", err)
+		t.Errorf("reading created the folder: %v", err)
 	}
 	var refused *Error
 	if _, err := k.Demote(t.Context(), 0, "why"); !errors.As(err, &refused) {
@@ -90,7 +90,7 @@ func TestBootstrapNamesOneOwner(t *testing.T) {
 	k := owned(t, 2)
 	before := state(t, k)
 	if made, err := k.Bootstrap(t.Context(), "ada", "cli"); made || err != nil {
-		t.Errorf("said again: %v %v", made, err)
+		t.Errorf("a second call: %v %v", made, err)
 	}
 	for _, who := range [][2]string{{"eve", "cli"}, {"ada", "mail"}, {"", ""}} {
 		var refused *Error
@@ -106,7 +106,7 @@ func TestBootstrapNamesOneOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c := contract(t, k); c.Owned() || c.Tier != Lowest {
-		t.Errorf("without its file it is %+v", c)
+		t.Errorf("without the owner file: %+v", c)
 	}
 	if _, err := k.Bootstrap(t.Context(), "eve", "cli"); err != nil {
 		t.Fatal(err)
@@ -130,7 +130,7 @@ func TestRefusedPromotionsChangeNothing(t *testing.T) {
 		"no reason":              {To: 3, Signed: Signed{"ada", ""}},
 		"the same tier":          {To: 2, Signed: ada},
 		"a lower tier":           {To: 1, Signed: ada},
-		"a tier that is none":    {To: 6, Signed: ada},
+		"an invalid tier":        {To: 6, Signed: ada},
 		"a tier below all":       {To: -1, Signed: ada},
 		"self-edit too early":    {To: 3, SelfEdit: true, Signed: ada},
 		"a bar too early":        {To: 4, MergeBar: 80, Signed: ada},
@@ -287,7 +287,7 @@ func TestReplacedAuditIsRefused(t *testing.T) {
 	}
 	var refused *Error
 	if _, err := k.Contract(t.Context()); !errors.As(err, &refused) {
-		t.Errorf("another audit: %v", err)
+		t.Errorf("an audit that does not match: %v", err)
 	}
 	if err := os.Remove(k.AuditFile()); err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func ParseOwner(data []byte) (Owner, error) {
 	return o, o.check()
 }
 
-// minConfidence is the confidence below which a review blocks anyway (REV-04), so no bar may be lower.
+// minConfidence is the lowest threshold that an owner may set: with less confidence, a review blocks anyway (REV-04).
 const minConfidence = 60
 
 func (o Owner) check() error {
@@ -95,9 +95,9 @@ func (o Owner) check() error {
 	case o.MergeBar != 0 && (o.MergeBar < minConfidence || o.MergeBar > 100):
 		return fmt.Errorf("auto_merge_confidence_pct %d: it is 0 for never, or from %d to 100", o.MergeBar, minConfidence)
 	case o.SelfEdit && !Allows(o.Tier, EditSelf):
-		return fmt.Errorf("self_edit: tier %d does not go that far", o.Tier)
+		return fmt.Errorf("self_edit: tier %d does not allow it", o.Tier)
 	case o.MergeBar != 0 && !Allows(o.Tier, Merge):
-		return fmt.Errorf("auto_merge_confidence_pct: tier %d does not go that far", o.Tier)
+		return fmt.Errorf("auto_merge_confidence_pct: tier %d does not allow it", o.Tier)
 	case len(o.Audit) != 64 || strings.Trim(o.Audit, "0123456789abcdef") != "":
 		return errors.New("audit: it is not a digest of 64 hexadecimal digits")
 	}

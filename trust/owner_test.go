@@ -37,33 +37,34 @@ func TestParseOwnerRejectsInvalidFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"empty":                      "",
-		"no TOML":                    "owner = ",
-		"an unknown key":             good + "max_tir = 1\n",
-		"an unknown key of a repo":   good + "[[repo]]\nroot = \"/a\"\nmax_tir = 1\n",
-		"a tier too high":            strings.Replace(good, "5", "6", 1),
-		"a tier below all":           strings.Replace(good, "5", "-1", 1),
-		"a tier that overflows":      strings.Replace(good, "5", "18446744073709551621", 1),
-		"a tier that is text":        strings.Replace(good, "5", `"5"`, 1),
-		"a tier that is no whole":    strings.Replace(good, "5", "4.9", 1),
-		"two tiers":                  good + "tier = 1\n",
-		"no owner":                   strings.Replace(good, "ada", " ", 1),
-		"an owner with a bell":       strings.Replace(good, "ada", `a\u0007da`, 1),
-		"an owner written backwards": strings.Replace(good, "ada", `a\u202eda`, 1),
-		"an owner that hides a word": strings.Replace(good, "ada", `a\u200bda`, 1),
-		"an owner of two lines":      strings.Replace(good, "ada", `a\nda`, 1),
-		"an endless owner":           strings.Replace(good, "ada", strings.Repeat("a", maxName+1), 1),
-		"not UTF-8":                  strings.Replace(good, "ada", "a\xffda", 1),
-		"no audit":                   strings.Replace(good, "audit", "#", 1),
-		"a digest that is none":      strings.Replace(good, digest("a"), "0", 1),
-		"a bar too low":              good + "auto_merge_confidence_pct = 59\n",
-		"a bar too high":             good + "auto_merge_confidence_pct = 101\n",
-		"a bar below its tier":       strings.Replace(good, "5", "4", 1) + "auto_merge_confidence_pct = 90\n",
-		"self-edit below its tier":   strings.Replace(good, "5", "3", 1) + "self_edit = true\n",
-		"a relative repo":            good + "[[repo]]\nroot = \"a\"\nmax_tier = 1\n",
-		"a repo that is not clean":   good + "[[repo]]\nroot = \"/a/../b\"\nmax_tier = 1\n",
-		"a repo twice":               good + "[[repo]]\nroot = \"/a\"\nmax_tier = 1\n[[repo]]\nroot = \"/a\"\nmax_tier = 5\n",
-		"too much":                   good + "#" + strings.Repeat(" ", maxOwner),
+		"empty":                             "",
+		"no TOML":                           "owner = ",
+		"an unknown key":                    good + "max_tir = 1\n",
+		"an unknown key of a repo":          good + "[[repo]]\nroot = \"/a\"\nmax_tir = 1\n",
+		"a tier too high":                   strings.Replace(good, "5", "6", 1),
+		"a tier below all":                  strings.Replace(good, "5", "-1", 1),
+		"a tier that overflows":             strings.Replace(good, "5", "18446744073709551621", 1),
+		"a tier that is a text":             strings.Replace(good, "5", `"5"`, 1),
+		"a tier that is not a whole number": strings.Replace(good, "5", "4.9", 1),
+		"two tiers":                         good + "tier = 1\n",
+		"no owner":                          strings.Replace(good, "ada", " ", 1),
+		"an owner with a bell":              strings.Replace(good, "ada", `a\u0007da`, 1),
+		"an owner written backwards":        strings.Replace(good, "ada", `a\u202eda`, 1),
+		"an owner that hides a word":        strings.Replace(good, "ada", `a\u200bda`, 1),
+		"an owner of two lines":             strings.Replace(good, "ada", `a\nda`, 1),
+		"an endless owner":                  strings.Replace(good, "ada", strings.Repeat("a", maxName+1), 1),
+		"not UTF-8":                         strings.Replace(good, "ada", "a\xffda", 1),
+		"no audit":                          strings.Replace(good, "audit", "#", 1),
+		"an invalid digest":                 strings.Replace(good, digest("a"), "0", 1),
+		"a bar too low":                     good + "auto_merge_confidence_pct = 59\n",
+		"a bar too high":                    good + "auto_merge_confidence_pct = 101\n",
+		"a bar below its tier":              strings.Replace(good, "5", "4", 1) + "auto_merge_confidence_pct = 90\n",
+		"self-edit below its tier":          strings.Replace(good, "5", "3", 1) + "self_edit = true\n",
+		"a relative repo":                   good + "[[repo]]\nroot = \"a\"\nmax_tier = 1\n",
+		"a repo path that is not clean":     good + "[[repo]]\nroot = \"/a/../b\"\nmax_tier = 1\n",
+		"a repo twice": good +
+			"[[repo]]\nroot = \"/a\"\nmax_tier = 1\n[[repo]]\nroot = \"/a\"\nmax_tier = 5\n",
+		"too much": good + "#" + strings.Repeat(" ", maxOwner),
 	} {
 		if o, err := ParseOwner([]byte(text)); err == nil {
 			t.Errorf("%s: was read as %+v", name, o)
@@ -87,7 +88,7 @@ func FuzzParseOwner(f *testing.F) {
 			return
 		}
 		if !o.Tier.Valid() || o.Owner == "" || line(o.Owner) != strings.Join(strings.Fields(o.Owner), " ") {
-			t.Fatalf("%+v was let in", o)
+			t.Fatalf("an invalid file was accepted: %+v", o)
 		}
 		text, err := o.Encode()
 		if err != nil {

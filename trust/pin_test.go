@@ -20,7 +20,7 @@ func TestDigestDependsOnAllExecutables(t *testing.T) {
 		"nothing":         nil,
 	} {
 		if Digest(base) == Digest(other) {
-			t.Errorf("%s: same digest", name)
+			t.Errorf("%s: the digest does not change", name)
 		}
 	}
 }

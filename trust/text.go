@@ -27,7 +27,7 @@ func (c Contract) Text(p prompt.Set) (string, error) {
 	allowed, refused := c.Split()
 	notes := []string{Titles()[c.Tier]}
 	if c.SelfEdit {
-		notes = append(notes, "Editing itself was opted in to.")
+		notes = append(notes, "The owner allowed it to edit itself.")
 	}
 	if c.MergeBar > 0 {
 		notes = append(notes, fmt.Sprintf("It may merge without a signature if the confidence of the review is %d %% or "+

@@ -46,12 +46,12 @@ func TestContractTextListsAllActions(t *testing.T) {
 			allowed := c.Check(r.Action, "") == nil
 			if strings.Contains(may, "\n  "+string(r.Action)+" ") != allowed ||
 				strings.Contains(mayNot, "\n  "+string(r.Action)+" ") == allowed {
-				t.Errorf("tier %d: %s is not where it belongs:\n%s", tier, r.Action, text)
+				t.Errorf("tier %d: %s is in the wrong list:\n%s", tier, r.Action, text)
 			}
 		}
 		for _, g := range Gates() {
 			if strings.Count(text, "  "+string(g.Gate)+" ") != 1 {
-				t.Errorf("%s is not told once:\n%s", g.Gate, text)
+				t.Errorf("%s does not occur exactly once:\n%s", g.Gate, text)
 			}
 		}
 	}

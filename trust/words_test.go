@@ -7,7 +7,7 @@ func TestWordsKeepArgumentsApart(t *testing.T) {
 	for _, args := range [][]string{{"a", "b"}, {"a b"}, {"a", "", "b"}, {"\"a", "b\""}, {`"a b"`}, {"a\nb"}, {"ab"}, {}} {
 		text := Words(args)
 		if seen[text] {
-			t.Errorf("%q reads %s, as another list does", args, text)
+			t.Errorf("%q is written as %s, like another list", args, text)
 		}
 		seen[text] = true
 	}

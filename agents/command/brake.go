@@ -9,15 +9,15 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// errRunaway is the cause when an attempt was stopped because it got nowhere or used too much. The text after it says
-// which limit was reached.
+// errRunaway reports that an attempt was stopped because it made no progress, or used too many tokens or too much
+// money. The text after it names the limit.
 var errRunaway = errors.New("runaway attempt")
 
 // maxCalls bounds the memory of a brake. An agent that makes more different calls than this is not in a loop.
 const maxCalls = 50_000
 
-// brake stops an attempt while it runs: when it makes only calls that it made before, or when it used more tokens or
-// money than one attempt may.
+// brake stops a running attempt if the agent only repeats earlier calls, or if it has used more tokens or money than
+// one attempt may use.
 type brake struct {
 	limits  agents.Limits
 	stop    func(error)
@@ -72,7 +72,9 @@ func (b *brake) used(t stream.Totals) {
 		b.stop(fmt.Errorf("%w: it cost %s, and it may cost %s; --max-cost sets the limit",
 			errRunaway, phrase.Money(*cost), phrase.Money(b.limits.RunCostUSD)))
 	default:
-		b.stop(fmt.Errorf("%w: it cost %s and the attempts beside it %s, and together they may cost %s; --max-cost sets the limit",
-			errRunaway, phrase.Money(*cost), phrase.Money(beside), phrase.Money(b.limits.RunCostUSD)))
+		b.stop(
+			fmt.Errorf(
+				"%w: it cost %s and the concurrent attempts cost %s; together they may cost %s; --max-cost sets the limit",
+				errRunaway, phrase.Money(*cost), phrase.Money(beside), phrase.Money(b.limits.RunCostUSD)))
 	}
 }

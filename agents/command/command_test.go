@@ -44,7 +44,7 @@ func TestBriefOnStdinAndInFile(t *testing.T) {
 	}
 	tk.TempDir = ""
 	if res, err := a.Run(t.Context(), tk, nil); err != nil || res.Outcome != agents.Done {
-		t.Errorf("without a folder for it: %+v, %v", res, err)
+		t.Errorf("without a temporary folder: %+v, %v", res, err)
 	}
 }
 
@@ -68,7 +68,7 @@ func TestEnvironment(t *testing.T) {
 		"A": "config", "B": "task", "KEY_FOR_IT": "k", "RUNPLAN_RUN": "r1", "RUNPLAN_BATCH": "2", "RUNPLAN_ATTEMPT": "3",
 		"RUNPLAN_VARIANT": "v", "RUNPLAN_MODEL": "m", "RUNPLAN_BRIEF": filepath.Join(tk.TempDir, "brief.md"),
 		"TMPDIR": tk.TempDir, "PWD": tk.Dir, "GIT_CEILING_DIRECTORIES": filepath.Dir(tk.Dir),
-		"GIT_CONFIG_COUNT": "4", // git tidies nothing up in the background
+		"GIT_CONFIG_COUNT": "4", // no maintenance of git in the background
 		"GIT_CONFIG_KEY_0": "maintenance.auto", "GIT_CONFIG_VALUE_0": "false", "GIT_CONFIG_KEY_1": "gc.auto",
 		"GIT_CONFIG_VALUE_1": "0",
 		"GIT_CONFIG_KEY_2":   "gc.autoDetach", "GIT_CONFIG_VALUE_2": "false", "GIT_CONFIG_KEY_3": "maintenance.autoDetach",

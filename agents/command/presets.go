@@ -88,7 +88,7 @@ func Presets() []Preset {
 			Permissions: map[string][]string{
 				Workspace: {"-s", "workspace-write"}, Ask: {"-s", "read-only"}, Full: {"-s", "danger-full-access"},
 			},
-			// the last one if its config.toml names it
+			// codex uses OPENAI_API_KEY only if its config.toml names it
 			PassEnv: []string{"CODEX_API_KEY", "CODEX_HOME", "OPENAI_API_KEY"},
 			Version: version, Seen: "0.169.0", Install: "npm install -g @openai/codex",
 		},

@@ -85,21 +85,21 @@ func TestPresetsAreComplete(t *testing.T) {
 		}
 		for _, name := range p.PassEnv {
 			if strings.ContainsAny(name, "*?") {
-				t.Errorf("%s passes on whatever is like %s", p.Name, name)
+				t.Errorf("%s passes on all variables that match %s", p.Name, name)
 			}
 			if strings.HasPrefix(name, "AWS_") && redact.SecretName(name) {
-				t.Errorf("%s passes on %s, which is for more than the agent", p.Name, name)
+				t.Errorf("%s passes on %s, which is not only for the agent", p.Name, name)
 			}
 		}
 		for _, dangerous := range []string{"--yolo", "yolo", "bypassPermissions", "danger-full-access", "--auto",
 			"--dangerously-skip-permissions"} {
 			if args, _ := p.arguments("", "", "b", "t"); slices.Contains(args, dangerous) {
-				t.Errorf("%s is called with %s, and nobody asked for it", p.Name, dangerous)
+				t.Errorf("%s is called with %s, without a request", p.Name, dangerous)
 			}
 		}
 	}
 	if d := cmp.Diff(config.Presets(), names); d != "" {
-		t.Errorf("the configuration knows others: %s", d)
+		t.Errorf("the configuration has other presets: %s", d)
 	}
 }
 
@@ -186,11 +186,11 @@ func TestModelOfTier(t *testing.T) {
 		tier string
 		want string
 	}{
-		"a name that stays":         {Config{Preset: &claude}, "small", "haiku"},
-		"the user's goes first":     {Config{Preset: &claude, Models: map[string]string{"small": "mine"}}, "small", "mine"},
-		"no name that would stay":   {Config{Preset: &codex}, "small", ""},
-		"the user's, for others":    {Config{Preset: &codex, Models: map[string]string{"large": "big"}}, "large", "big"},
-		"of a program nobody knows": {Config{}, "large", ""},
+		"a name that stays":       {Config{Preset: &claude}, "small", "haiku"},
+		"the user's goes first":   {Config{Preset: &claude, Models: map[string]string{"small": "mine"}}, "small", "mine"},
+		"no name that would stay": {Config{Preset: &codex}, "small", ""},
+		"the user's, for others":  {Config{Preset: &codex, Models: map[string]string{"large": "big"}}, "large", "big"},
+		"of an unknown program":   {Config{}, "large", ""},
 	} {
 		if got := New(tt.c).ModelOf(tt.tier); got != tt.want {
 			t.Errorf("%s: %q", name, got)
@@ -224,7 +224,7 @@ echo 'a word on standard error' >&2`)
 		t.Error(d)
 	}
 	if strings.Contains(res.Detail, "{") || !strings.Contains(res.Detail, "all done") {
-		t.Errorf("the detail is for people: %q", res.Detail)
+		t.Errorf("the detail must be readable text: %q", res.Detail)
 	}
 }
 
@@ -390,9 +390,10 @@ func TestUsageNamesCostSource(t *testing.T) {
 		"no tokens":              {stream.Totals{}, "priced", nil, agents.SourceUnknown, -1},
 		"tokens, and none used": {stream.Totals{Tokens: stream.Tokens{Input: new(int64), Output: new(int64)}}, "other",
 			nil, agents.SourceComputed, 0},
-		"of this machine":           {stream.Totals{Tokens: tokens}, "ollama/qwen3", nil, agents.SourceLocal, 0},
-		"a name that only looks so": {stream.Totals{Tokens: tokens}, "ollama", nil, agents.SourceUnknown, -1},
-		"a flag of another's":       {stream.Totals{Tokens: tokens}, "x", []string{"--oss"}, agents.SourceUnknown, -1},
+		"of this machine":                    {stream.Totals{Tokens: tokens}, "ollama/qwen3", nil, agents.SourceLocal, 0},
+		"a model name that only looks local": {stream.Totals{Tokens: tokens}, "ollama", nil, agents.SourceUnknown, -1},
+		"a flag of another's": {stream.Totals{Tokens: tokens}, "x", []string{"--oss"}, agents.SourceUnknown,
+			-1},
 	} {
 		u := New(Config{Preset: &claude, Prices: table}).usage(tt.totals, tt.model, tt.args)
 		got := -1.0

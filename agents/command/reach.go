@@ -36,9 +36,10 @@ func vendors() map[string]struct {
 		"claude": {"api.anthropic.com", "ANTHROPIC_BASE_URL",
 			map[string]string{"CLAUDE_CODE_USE_BEDROCK": "Amazon Bedrock", "CLAUDE_CODE_USE_VERTEX": "Google Vertex AI"}},
 		// No variable changes its address, not even OPENAI_BASE_URL.
-		"codex": {"api.openai.com, or chatgpt.com where it is signed in with a plan, or where its own config.toml leads", "",
+		"codex": {"api.openai.com; chatgpt.com if it is signed in with a subscription; or the address in its own config.toml",
+			"",
 			nil},
-		"gemini": {"generativelanguage.googleapis.com, or cloudcode-pa.googleapis.com where it is signed in with an account",
+		"gemini": {"generativelanguage.googleapis.com, or cloudcode-pa.googleapis.com if it is signed in with an account",
 			"GOOGLE_GEMINI_BASE_URL", map[string]string{"GOOGLE_GENAI_USE_VERTEXAI": "Google Vertex AI"}},
 		"qwen": {"the provider it is signed in with", "OPENAI_BASE_URL", nil},
 	}

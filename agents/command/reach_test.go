@@ -19,9 +19,9 @@ func TestReach(t *testing.T) {
 			"proxy.example.org (ANTHROPIC_BASE_URL)", "no"},
 		"an address of the settings": {"qwen", Config{Env: map[string]string{"OPENAI_BASE_URL": "https://x.example"}},
 			"x.example (OPENAI_BASE_URL)", "no"},
-		"an address it does not heed": {"codex",
+		"an address that it ignores": {"codex",
 			Config{Environ: []string{"OPENAI_BASE_URL=http://127.0.0.1:9"},
-				Env: map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:9"}}, "api.openai.com, or ", "no"},
+				Env: map[string]string{"OPENAI_BASE_URL": "http://127.0.0.1:9"}}, "api.openai.com; chatgpt.com if ", "no"},
 		"an address of this machine": {"gemini", Config{Environ: []string{"GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:9"}},
 			"127.0.0.1 (GOOGLE_GEMINI_BASE_URL); the program that listens there may forward it", "unknown"},
 		"an address it does not get": {"gemini", Config{Environ: []string{"ANTHROPIC_BASE_URL=http://x"}},
@@ -34,7 +34,7 @@ func TestReach(t *testing.T) {
 		"a named model": {"aider", Config{Models: tiers("gpt-x")}, "the provider of its model (gpt-x)",
 			"unknown"},
 		"models of this machine": {"aider", Config{Models: tiers("ollama/q")}, "this machine (ollama/q)", "yes"},
-		"one of them is not": {"aider",
+		"one tier has no local model": {"aider",
 			Config{Models: map[string]string{"small": "ollama/q", "medium": "gpt-x", "large": "ollama/q"}},
 			"the provider of its model", "unknown"},
 		"one of them is not named": {"aider", Config{Models: map[string]string{"small": "ollama/q"}},
@@ -44,7 +44,7 @@ func TestReach(t *testing.T) {
 			"gpu.example.org (OLLAMA_HOST)", "no"},
 		"a command in a preset's place": {"claude", Config{Command: []string{"./mine"}}, "wherever ./mine sends it",
 			"unknown"},
-		"a program that nobody knows of": {"", Config{Command: []string{"mine", "-x"}}, "wherever mine sends it", "unknown"},
+		"an unknown program": {"", Config{Command: []string{"mine", "-x"}}, "wherever mine sends it", "unknown"},
 	} {
 		if p, ok := PresetOf(tt.preset); ok {
 			tt.c.Preset = &p

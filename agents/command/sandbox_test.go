@@ -87,7 +87,7 @@ func TestPresetState(t *testing.T) {
 	}
 	for _, p := range Presets() {
 		if len(p.state(nil)) == 0 {
-			t.Errorf("nobody said where %s keeps its state", p.Name)
+			t.Errorf("the folders of the state of %s are missing in the table", p.Name)
 		}
 	}
 }

@@ -22,8 +22,8 @@ const maxShown = 60
 // linger is the time that a CLI gets to exit after its final event. Some never exit.
 var linger = 30 * time.Second
 
-// patience is the time that a CLI gets for retries in a row against limits and outages. It starts with the first of
-// them; while there is no work to lose, it starts with the CLI.
+// patience is the time that a CLI gets for retries in a row against limits and outages. It starts with the first retry,
+// or with the start of the CLI if the CLI has done no work yet.
 var patience = time.Minute
 
 // errLingers is the cause when a finished CLI did not exit in time.

@@ -232,12 +232,12 @@ func TestDecideMatchesSituationName(t *testing.T) {
 				t.Errorf("%s/%s: %+v", cli, name, v)
 			}
 		case v.Outcome == agents.Done:
-			t.Errorf("%s/%s passes for done: %+v", cli, name, v)
+			t.Errorf("%s/%s counts as done: %+v", cli, name, v)
 		case known && !slices.Contains(want, v.Kind):
 			t.Errorf("%s/%s is %q, not %q: %s", cli, name, v.Kind, want, v.Summary)
 		}
 		if slices.Contains(timed, name) != !v.RetryAt.IsZero() && slices.Contains(timed, name) {
-			t.Errorf("%s/%s: no time to try again: %+v", cli, name, v)
+			t.Errorf("%s/%s: the time of the next try is missing: %+v", cli, name, v)
 		}
 		if v.Kind == agents.KindLimit && v.Outcome != agents.RateLimited {
 			t.Errorf("%s/%s: %+v", cli, name, v)
@@ -302,17 +302,17 @@ func TestDecideKeepsEarlierRetryTime(t *testing.T) {
 		waits  bool
 		want   time.Time
 	}{
-		"told by the error itself": {stream.Totals{Fault: limit(at), Passing: limit(at.Add(time.Hour))},
+		"the error has the time": {stream.Totals{Fault: limit(at), Passing: limit(at.Add(time.Hour))},
 			false, at},
-		"told by a try before":                      {stream.Totals{Fault: untold, Passing: limit(at)}, false, at},
-		"told by the error, cut off in a later try": {stream.Totals{Fault: limit(at), Passing: untold}, true, at},
-		"told on standard error": {stream.Totals{Fault: untold,
+		"an earlier try has the time":                     {stream.Totals{Fault: untold, Passing: limit(at)}, false, at},
+		"the error has the time, a later try was cut off": {stream.Totals{Fault: limit(at), Passing: untold}, true, at},
+		"standard error has the time": {stream.Totals{Fault: untold,
 			Stray: []string{"429: rate limit, try again at 2026-11-20T15:00:00Z"}}, false, at},
 		"over by now": {stream.Totals{Fault: untold, Passing: limit(now.Add(-time.Minute))},
 			false, time.Time{}},
 		"of something else": {stream.Totals{Fault: untold,
 			Passing: &stream.Fault{Kind: stream.Overloaded, RetryAt: at}}, false, time.Time{}},
-		"told nowhere": {stream.Totals{Fault: untold}, false, time.Time{}},
+		"no source has the time": {stream.Totals{Fault: untold}, false, time.Time{}},
 	} {
 		v := Decide(Evidence{Format: stream.Claude, Totals: tt.totals, Waits: tt.waits, Lingered: true, Now: now})
 		if v.Outcome != agents.RateLimited || !v.RetryAt.Equal(tt.want) {

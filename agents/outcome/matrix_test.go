@@ -54,7 +54,7 @@ func situations() []struct {
 			stream.OpenCode: {done("success"), done("thought")}, stream.Qwen: {done("success")}, stream.Pi: {done("success")},
 			stream.Aider: {done("success")}, stream.Goose: {done("success")}, stream.Crush: {done("success")},
 		}},
-		{"key not taken (401)", m{
+		{"key rejected (401)", m{
 			stream.Claude: {human("auth_expired", agents.KindAuth), human("auth_retried", agents.KindAuth)},
 			stream.Codex:  {human("auth_missing", agents.KindAuth)},
 			stream.Gemini: {human("auth_expired", agents.KindAuth)}, stream.OpenCode: {human("auth_expired", agents.KindAuth)},
@@ -117,7 +117,7 @@ func situations() []struct {
 			stream.OpenCode: {limited("server_error", agents.KindServer)},
 			stream.Pi:       {limited("server_error", agents.KindServer)},
 		}},
-		{"answer that is no JSON", m{
+		{"answer is not JSON", m{
 			stream.Claude: {limited("garbage", agents.KindServer)}, stream.Gemini: {limited("garbage", agents.KindServer)},
 			stream.OpenCode: {limited("garbage", agents.KindServer)}, stream.Qwen: {limited("garbage", agents.KindServer)},
 		}},

@@ -47,9 +47,9 @@ func TestTableCost(t *testing.T) {
 			false},
 		"none of that class": {"m", agents.Usage{InputTokens: n(1e6), OutputTokens: n(0), CacheWriteTokens: n(0)}, 2,
 			true},
-		"another model":              {"other", agents.Usage{InputTokens: n(1), OutputTokens: n(1)}, 0, false},
-		"no model":                   {"", agents.Usage{InputTokens: n(1), OutputTokens: n(1)}, 0, false},
-		"tokens that nobody told of": {"m", agents.Usage{OutputTokens: n(1)}, 0, false},
+		"another model":     {"other", agents.Usage{InputTokens: n(1), OutputTokens: n(1)}, 0, false},
+		"no model":          {"", agents.Usage{InputTokens: n(1), OutputTokens: n(1)}, 0, false},
+		"unreported tokens": {"m", agents.Usage{OutputTokens: n(1)}, 0, false},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestTableCost(t *testing.T) {
 		})
 	}
 	if _, known := (*Table)(nil).Cost("m", agents.Usage{InputTokens: n(1), OutputTokens: n(1)}); known {
-		t.Error("no table knows no price")
+		t.Error("without a table the price must be unknown")
 	}
 }
 

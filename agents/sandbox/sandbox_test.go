@@ -202,7 +202,7 @@ func TestRepositoryReceivesOnlyValidObjects(t *testing.T) {
 	good, victim := made("good\n"), made("bad\n")
 	store := filepath.Join(p.root, ".git", "objects")
 	if p.exists(filepath.Join(store, good[:2], good[2:])) {
-		t.Fatal("the object is not kept apart")
+		t.Fatal("the object is in the main object store")
 	}
 	// An object under the name of another one, a link to a file outside, a file that is not an object, a truncated
 	// object.
@@ -374,7 +374,7 @@ func TestBubblewrapEndsBackgroundProcesses(t *testing.T) {
 	}
 	time.Sleep(1500 * time.Millisecond)
 	if p.exists(filepath.Join(p.workspace, "late.txt")) || p.exists(filepath.Join(p.workspace, "later.txt")) {
-		t.Error("something went on")
+		t.Error("a program of the agent continued")
 	}
 }
 

@@ -160,7 +160,7 @@ func TestFirstFailingBlockEndsAttempt(t *testing.T) {
 				t.Errorf("findings %+v, want line %d", res.Findings, tt.line)
 			}
 			if _, err := os.Stat(filepath.Join(tk.Dir, "late")); err == nil {
-				t.Error("what comes later was carried out")
+				t.Error("a later task was run")
 			}
 		})
 	}
@@ -187,7 +187,7 @@ func TestRunRejectsProseTasks(t *testing.T) {
 		t.Error(d)
 	}
 	if _, err := os.Stat(filepath.Join(tk.Dir, "a")); err == nil {
-		t.Error("something was done before it gave up")
+		t.Error("a step was done before the plan was refused")
 	}
 	if res, _ := run(t, task(t, planparse.Batch{Key: "7", StartLine: 4}), nil); res.Outcome != agents.GaveUp ||
 		len(res.Findings) != 1 {

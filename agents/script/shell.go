@@ -33,7 +33,7 @@ func (w *work) shell(ctx context.Context, b planparse.Block) error {
 		defer func() { _ = os.RemoveAll(dir) }()
 		path := filepath.Join(dir, "block.sh")
 		if err := os.WriteFile(path, []byte(script), 0o600); err != nil {
-			return fmt.Errorf("create a folder for the script: %w", err)
+			return fmt.Errorf("write the script: %w", err)
 		}
 		args = []string{"bash", "-eu", "-o", "pipefail", path}
 	}
@@ -116,7 +116,7 @@ func parseExpected(s string) expected {
 	if verdict == nil {
 		return expected{texts: []string{unquote(s)}}
 	}
-	// A lower-case word is a verdict only if it stands alone: "pass the salt" is a text.
+	// A lower-case word is a verdict only if it is the whole text: "pass the salt" is a text.
 	if up := strings.ToUpper(verdict[1]); up != verdict[1] && verdict[2] != "" {
 		return expected{texts: []string{unquote(s)}}
 	}

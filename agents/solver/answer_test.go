@@ -60,14 +60,14 @@ func TestParseAnswerFaults(t *testing.T) {
 		class Class
 		want  string
 	}{
-		"nothing":              {"", NoEdits, "neither an edit block nor a request"},
-		"prose":                {"You should change a.go.", NoEdits, "neither"},
-		"a whole file":         {"```go\npackage a\n```", NoEdits, "neither"},
-		"only thoughts":        {"<think>\n" + oneEdit, NoEdits, "neither"},
-		"no end":               {"a.go\n<<<<<<< SEARCH\na\n=======\nb\n", BadEdit, "has no end"},
-		"no divider":           {"a.go\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n", BadEdit, "has no line ======="},
-		"no file":              {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", BadEdit, "without a file"},
-		"json that is cut off": {"```json\n{\"refinement_request\": {\"reason\": \"", BadJSON, "unexpected EOF"},
+		"nothing":        {"", NoEdits, "neither an edit block nor a request"},
+		"prose":          {"You should change a.go.", NoEdits, "neither"},
+		"a whole file":   {"```go\npackage a\n```", NoEdits, "neither"},
+		"only thoughts":  {"<think>\n" + oneEdit, NoEdits, "neither"},
+		"no end":         {"a.go\n<<<<<<< SEARCH\na\n=======\nb\n", BadEdit, "has no end"},
+		"no divider":     {"a.go\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n", BadEdit, "has no line ======="},
+		"no file":        {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", BadEdit, "without a file"},
+		"truncated JSON": {"```json\n{\"refinement_request\": {\"reason\": \"", BadJSON, "unexpected EOF"},
 		"json with more": {"```json\n{\"refinement_request\": {\"reason\": \"x\"}} {}\n```", BadJSON,
 			"text follows it"},
 		"another field": {"{\"refinement_request\": {\"reason\": \"x\", \"files\": [\"a\"]}}", BadJSON,
@@ -104,7 +104,7 @@ func FuzzParseAnswer(f *testing.F) {
 			return
 		}
 		if (len(got.Edits) > 0) == (got.Needs != nil) {
-			t.Fatalf("it is both, or neither: %+v", got)
+			t.Fatalf("the answer must have either edits or needs: %+v", got)
 		}
 		if got.Needs != nil {
 			return

@@ -58,7 +58,7 @@ func (w *work) request() retrieve.Request {
 // more extends the context by the missing parts. have is the context that the model has seen.
 func (w *work) more(ctx context.Context, needs retrieve.Refinement, before history,
 	have retrieve.Package) (retrieve.Package, error) {
-	w.say("asks for " + wish(needs))
+	w.say("asks for " + contextText(needs))
 	defer w.lock(w.id)()
 	if err := w.session.Set(ctx, store.KeyRefinementRequest, needs); err != nil {
 		return retrieve.Package{}, err
@@ -78,7 +78,7 @@ func (w *work) more(ctx context.Context, needs retrieve.Refinement, before histo
 		p.Added = unseen(p, have) // another candidate or a killed try requested the same
 	}
 	if len(p.Added) == 0 {
-		return p, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for %s, which is not new", wish(needs))}
+		return p, &Fault{Class: InsufficientContext, Err: fmt.Errorf("it asks for %s, which is not new", contextText(needs))}
 	}
 	w.say("more context: " + strings.Join(p.Added, ", "))
 	return p, w.session.Set(ctx, contextKey, p)
@@ -134,8 +134,8 @@ func current(p retrieve.Package, dir string) bool {
 	return true
 }
 
-// wish formats a request for context in one line.
-func wish(r retrieve.Refinement) string {
+// contextText formats a request for context in one line.
+func contextText(r retrieve.Refinement) string {
 	all := slices.Concat(r.MissingFiles, r.MissingSymbols, r.MissingTests, r.ErrorSignatures)
 	if len(all) == 0 {
 		return "no names"
@@ -149,7 +149,7 @@ func wish(r retrieve.Refinement) string {
 
 // granted tells the model the result of its request.
 func granted(r retrieve.Refinement, p retrieve.Package) string {
-	text := fmt.Sprintf("You asked for more context: %s. The context above has it now: %s.", wish(r),
+	text := fmt.Sprintf("You asked for more context: %s. The context above has it now: %s.", contextText(r),
 		fence.Line(strings.Join(p.Added, ", ")))
 	if len(p.NotFound) > 0 {
 		text += fmt.Sprintf(" Not available: %s.", fence.Line(strings.Join(p.NotFound, ", ")))

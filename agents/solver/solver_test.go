@@ -307,14 +307,14 @@ func TestNextAttemptGetsFailureDigest(t *testing.T) {
 	}
 	if at := strings.Index(b.asked[0].Prompt, "# Attempts before"); same < at || at < 0 ||
 		b.asked[0].System != b.asked[1].System {
-		t.Errorf("the prompts part at byte %d, before %d", same, at)
+		t.Errorf("the prompts differ from byte %d on, which is before %d", same, at)
 	}
 	// Context of files that changed since is retrieved again.
 	b.write("a.go", "package a\n\nfunc A() int {\n\treturn 7\n}\n")
 	b.answers = []any{"prose"}
 	b.run(4)
 	if len(b.requests) != 2 {
-		t.Error("the context was of other files, and was used again")
+		t.Error("the context of changed files was used again")
 	}
 }
 
@@ -350,7 +350,7 @@ func TestRefinement(t *testing.T) {
 	b.refined.Parts = append(b.refined.Parts[:1:1],
 		retrieve.Part{Path: "b.go", Symbol: "B", Start: 1, End: 1, Detail: retrieve.Primary, Text: "func B()"})
 	if res := b.run(1); res.Outcome != agents.Done || !strings.Contains(b.asked[1].Prompt, "has it now: b.go:B.") {
-		t.Errorf("asked for by another: %+v", res)
+		t.Errorf("another name for the same request: %+v", res)
 	}
 
 	b = newBench(t, ask)
@@ -426,7 +426,7 @@ func TestTimeLimitAndCancellation(t *testing.T) {
 		t.Errorf("%+v %v", res, err)
 	}
 	if !strings.Contains(b.session[store.KeyRetryContext], "time limit reached") {
-		t.Errorf("the next attempt is not told: %v", b.session)
+		t.Errorf("the context of the next attempt lacks the time limit: %v", b.session)
 	}
 	stop := errors.New("stopped by the user")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -516,7 +516,7 @@ func TestPromptTrimmingOrder(t *testing.T) {
 		seen = len(left)
 		if !strings.Contains(r.Prompt, q.brief) || !strings.Contains(r.Prompt, "p.go") || seen > 0 &&
 			!strings.Contains(r.Prompt, "attempt 2: no_edits") {
-			t.Fatalf("window %d: something that has to stay is gone", window)
+			t.Fatalf("window %d: a required part is missing", window)
 		}
 	}
 	if len(q.context.Parts) != 4 {

@@ -143,7 +143,7 @@ func (w *work) use(text string, loop int) (Answer, error) {
 	case loop >= w.cfg.Loops:
 		return answer, &Fault{Class: InsufficientContext,
 			Err: fmt.Errorf("it asks for more context (%s) after %s, and solve.max_refinement_loops allows no more",
-				wish(*answer.Needs), phrase.Count(loop, "refinement"))}
+				contextText(*answer.Needs), phrase.Count(loop, "refinement"))}
 	}
 	if err := answer.Needs.Check(); err != nil {
 		return answer, &Fault{Class: InsufficientContext, Err: err}

@@ -80,7 +80,7 @@ func (g *gemini) result(p *Parser, l *geminiLine) {
 			add(&p.t.Tokens.Reasoning, &thought)
 		}
 	}
-	// It begins with "auto". The statistics at the end name the model if only one was used.
+	// The first event names the model "auto". The statistics at the end name the real model if only one was used.
 	if len(l.Stats.Models) == 1 {
 		for name := range l.Stats.Models {
 			p.t.Model = phrase.CutBytes(name, 100)

@@ -108,16 +108,16 @@ func TestFaultFieldsTakePrecedenceOverText(t *testing.T) {
 		"a status in the text": {0, "", "unexpected status 503 Service Unavailable: rate limit", Overloaded},
 		"429 without credit": {429, "",
 			"You exceeded your current quota, please check your plan and billing details.", Quota},
-		"the same, but it comes back":     {429, "", "check your plan and billing details. Please retry in 30s", Limit},
-		"an ASCII apostrophe":             {0, "", "You've hit your limit", Limit},
-		"a typographic one":               {0, "", "You’ve hit your limit", Limit},
-		"a server's word, a better text":  {0, "server_error", "Connection to the API was lost (ECONNRESET)", Network},
-		"a server's word alone":           {0, "server_error", "hm", Server},
-		"forbidden":                       {403, "", "no", Auth},
-		"bad gateway":                     {502, "", "no", Server},
-		"nothing that is known":           {0, "", "hm", Other},
-		"a number that is not a status":   {0, "", "wrote 429 lines", Other},
-		"a file that is called like that": {0, "", "exit code of test_500.go", Other},
+		"the same, but it comes back":    {429, "", "check your plan and billing details. Please retry in 30s", Limit},
+		"an ASCII apostrophe":            {0, "", "You've hit your limit", Limit},
+		"a typographic one":              {0, "", "You’ve hit your limit", Limit},
+		"a server's word, a better text": {0, "server_error", "Connection to the API was lost (ECONNRESET)", Network},
+		"a server's word alone":          {0, "server_error", "hm", Server},
+		"forbidden":                      {403, "", "no", Auth},
+		"bad gateway":                    {502, "", "no", Server},
+		"an unknown text":                {0, "", "hm", Other},
+		"a number other than a status":   {0, "", "wrote 429 lines", Other},
+		"a file with such a name":        {0, "", "exit code of test_500.go", Other},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -179,7 +179,7 @@ func fuzz(f *testing.F, format Format) {
 		}
 		if len(got.Denials) > maxEntries || len(got.Pending) > maxEntries || len(got.Stray) > maxStray ||
 			len(got.Text) > maxText {
-			t.Errorf("it keeps too much: %+v", got)
+			t.Errorf("too many entries or bytes are kept: %+v", got)
 		}
 		for _, e := range whole.Take() {
 			for _, line := range e.Lines() {

@@ -81,7 +81,7 @@ func TestConfidenceThresholds(t *testing.T) {
 		}
 		for _, f := range append(s.High, s.Kept...) {
 			if f.Severity == gates.Error {
-				t.Error("what advises blocks")
+				t.Error("an advisory finding must not block")
 			}
 		}
 	}
@@ -95,15 +95,15 @@ func TestAnswers(t *testing.T) {
 		err    error
 		failed int
 	}{
-		"no finding":         {`{"findings":[]}`, nil, 0},
-		"nothing":            {"", nil, 0},
-		"blanks":             {" \n", nil, 0},
-		"an empty message":   {`{"findings":[{"path":"","line":0,"message":" ","fix":"","confidence_pct":90}]}`, nil, 0},
-		"prose":              {"Looks fine to me.", nil, 1},
-		"two findings":       {`{"findings":[{"path":"","line":0,"message":"a","fix":"","confidence_pct":90},{"path":"","line":0,"message":"b","fix":"","confidence_pct":90}]}`, nil, 1},
-		"more than certain":  {`{"findings":[{"path":"","line":0,"message":"a","fix":"","confidence_pct":101}]}`, nil, 1},
-		"a field of its own": {`{"findings":[],"run":"rm -rf /"}`, nil, 1},
-		"no server":          {"", errors.New("connection refused"), 1},
+		"no finding":        {`{"findings":[]}`, nil, 0},
+		"nothing":           {"", nil, 0},
+		"blanks":            {" \n", nil, 0},
+		"an empty message":  {`{"findings":[{"path":"","line":0,"message":" ","fix":"","confidence_pct":90}]}`, nil, 0},
+		"prose":             {"Looks fine to me.", nil, 1},
+		"two findings":      {`{"findings":[{"path":"","line":0,"message":"a","fix":"","confidence_pct":90},{"path":"","line":0,"message":"b","fix":"","confidence_pct":90}]}`, nil, 1},
+		"more than certain": {`{"findings":[{"path":"","line":0,"message":"a","fix":"","confidence_pct":101}]}`, nil, 1},
+		"an unknown field":  {`{"findings":[],"run":"rm -rf /"}`, nil, 1},
+		"no server":         {"", errors.New("connection refused"), 1},
 	} {
 		k := &critic{answer: func(int) (llm.Response, error) { return llm.Response{Text: c.text}, c.err }}
 		s := watch(t, options(t, k), edit)
@@ -114,7 +114,7 @@ func TestAnswers(t *testing.T) {
 			t.Errorf("%s: %s", name, rep.Status)
 		}
 		if c.failed > 0 && (s.Why == "" || !strings.Contains(s.Note(), "1 calls without an answer")) {
-			t.Errorf("%s: why is not told: %q", name, s.Note())
+			t.Errorf("%s: the note does not give the reason: %q", name, s.Note())
 		}
 	}
 }
@@ -191,7 +191,7 @@ func TestFullQueueSkipsAndCountsSteps(t *testing.T) {
 	o.Queue, o.MaxCalls = 10, 2
 	s = watch(t, o, edit, edit, edit)
 	if s.Calls != 2 || s.OverCap != 1 || !strings.Contains(s.Note(), "1 steps skipped after the last allowed call") {
-		t.Errorf("the cap: %+v: %s", s, s.Note())
+		t.Errorf("the limit of calls: %+v: %s", s, s.Note())
 	}
 }
 
@@ -231,7 +231,7 @@ func TestTokens(t *testing.T) {
 			return r, err
 		}}
 		if s := watch(t, options(t, c), edit, edit, edit); s.Input != nil || s.Output == nil || *s.Output != 30 {
-			t.Errorf("call %d told nothing: %v %v", deaf, s.Input, s.Output)
+			t.Errorf("the usage of call %d is unknown: %v %v", deaf, s.Input, s.Output)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func TestPromptQuotesInput(t *testing.T) {
 		t.Errorf("the step is not shown:\n%s", first)
 	}
 	if !strings.Contains(c.asked[1].Prompt, "it subtracts") {
-		t.Error("what was said already is not told")
+		t.Error("the second prompt lacks the earlier finding")
 	}
 	if !strings.Contains(c.asked[4].Prompt, "package calc") {
 		t.Error("the file of an absolute path in the workspace is not shown")

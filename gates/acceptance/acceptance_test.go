@@ -96,7 +96,7 @@ func TestCannotRunReturnsError(t *testing.T) {
 		"engine breaks":     New("acceptance", []string{"sh", "-c", "exit 7"}),
 	} {
 		if rep, err := g.Check(t.Context(), s); err == nil {
-			t.Errorf("%s: it answered %+v", name, rep)
+			t.Errorf("%s: no error, but the report %+v", name, rep)
 		}
 	}
 }

@@ -58,8 +58,9 @@ func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 		func(f gates.Finding) bool { return s.Batch.Key != "" && s.Answers(info, f) }), nil
 }
 
-// compare marks the errors of rep that are also in before as known, and lowers them to warnings. Of several equal ones,
-// only as many are known as there were. Findings that the batch is responsible for do not change.
+// compare marks the errors of rep that are also in before as known, and lowers them to warnings. If an error occurs
+// more often in rep than in before, the surplus ones stay errors. Findings that the batch is responsible for do not
+// change.
 func compare(gate string, rep, before gates.Report, at string, answers func(gates.Finding) bool) gates.Report {
 	had := map[string]int{}
 	for _, f := range before.Findings {

@@ -25,7 +25,7 @@ func TestCompare(t *testing.T) {
 		status      gates.Status
 		known       []bool
 	}{
-		"the same test is known, whatever it says and wherever it stands": {
+		"a test is known by its name, whatever its message and line": {
 			gates.Report{Findings: []gates.Finding{red("x.TestA", "got 3")}},
 			gates.Report{Findings: []gates.Finding{{Rule: "test", Test: "x.TestA", Path: "b_test.go", Line: 9,
 				Severity: gates.Error, Message: "got 7"}}},
@@ -40,7 +40,7 @@ func TestCompare(t *testing.T) {
 			gates.Report{Findings: []gates.Finding{lint(9)}}, gates.Report{Findings: []gates.Finding{lint(3)}}, gates.Warn,
 			[]bool{true},
 		},
-		"of those that are alike only as many as there were": {
+		"of equal failures, only as many as before are known": {
 			gates.Report{Findings: []gates.Finding{lint(3), lint(9)}}, gates.Report{Findings: []gates.Finding{lint(3)}},
 			gates.Fail, []bool{true, false},
 		},
@@ -68,7 +68,7 @@ func TestCompare(t *testing.T) {
 			for _, f := range got.Findings {
 				known = append(known, f.Known)
 				if f.Known == (f.Severity == gates.Error) {
-					t.Errorf("known and still an error, or lowered and not known: %+v", f)
+					t.Errorf("a finding must be either known or an error: %+v", f)
 				}
 			}
 			if d := cmp.Diff(tt.known, known); d != "" || got.Status != tt.status {

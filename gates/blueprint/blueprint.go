@@ -112,7 +112,7 @@ type Confidence struct {
 	Intent       *float64 `yaml:"intent" json:"intent,omitempty"`
 }
 
-// sections returns the confidences by name, in the order of the seed's table.
+// sections returns the confidences by name, in the order of the table in requirement BP-04.
 func (c Confidence) sections() []struct {
 	name  string
 	value *float64

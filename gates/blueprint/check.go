@@ -15,13 +15,14 @@ import (
 
 // The rules of the mechanical check.
 const (
-	RuleInvalid       = "blueprint/invalid"               // the blueprint cannot be read
-	RuleChanged       = "blueprint/changed"               // a live blueprint was changed along with the code
-	RuleSource        = "blueprint/source-missing"        // a source file is missing
-	RuleEndpoint      = "blueprint/endpoint-missing"      // a declared endpoint is missing in the code
-	RuleUndeclared    = "blueprint/endpoint-undeclared"   // an endpoint of the code is not declared
-	RuleInterface     = "blueprint/interface-missing"     // a promised function, tool, command or topic is missing
-	RuleContract      = "blueprint/contract-differs"      // an enumeration, a constant or a model differs from its declaration
+	RuleInvalid    = "blueprint/invalid"             // the blueprint cannot be read
+	RuleChanged    = "blueprint/changed"             // a live blueprint was changed along with the code
+	RuleSource     = "blueprint/source-missing"      // a source file is missing
+	RuleEndpoint   = "blueprint/endpoint-missing"    // a declared endpoint is missing in the code
+	RuleUndeclared = "blueprint/endpoint-undeclared" // an endpoint of the code is not declared
+	RuleInterface  = "blueprint/interface-missing"   // a promised function, tool, command or topic is missing
+	// an enumeration, a constant or a model differs from its declaration
+	RuleContract      = "blueprint/contract-differs"
 	RuleRawHTTP       = "blueprint/raw-http"              // a call that bypasses the client utilities
 	RuleDependency    = "blueprint/dependency-undeclared" // a call of an undeclared unit
 	RuleCall          = "blueprint/call-undeclared"       // an undeclared call of a declared unit
@@ -50,8 +51,8 @@ func (c Checked) Failed() bool {
 	return slices.ContainsFunc(c.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 }
 
-// Check compares the source of a unit with its blueprint (BP-26, BP-28, GATE-19). It states facts and judges nothing.
-// If a file cannot be read, Check does not report anything as missing that could be in it.
+// Check compares the source of a unit with its blueprint (BP-26, BP-28, GATE-19). It reports facts and no opinions. If
+// a file cannot be read, missing parts are only notes, because that file may contain them.
 func Check(ctx context.Context, b *Blueprint, s State, o summary.Options) (Checked, error) {
 	c := checker{b: b, o: o, out: Checked{Unit: b.Unit, State: s, Findings: []gates.Finding{}, Unseen: []patterns.Skip{}}}
 	files, unseen, err := Summaries(ctx, o, b, b.Paths())
@@ -110,8 +111,8 @@ func (c *checker) claim(rule, key string, s gates.Severity, format string, args 
 		Message: fmt.Sprintf(format, args...), Fix: "correct the code, or the blueprint if that is wrong"})
 }
 
-// missing calls claim at full severity only if all source files were read: an unread file may contain what seems to be
-// missing.
+// missing reports a missing part: an error if all source files were read, else a note, because an unread file may
+// contain it.
 func (c *checker) missing(rule, key string, format string, args ...any) {
 	if len(c.out.Unseen) > 0 {
 		c.claim(rule, key, gates.Note, format+" in the readable source", args...)

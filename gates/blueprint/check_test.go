@@ -81,7 +81,7 @@ func TestUnreadableFileIsNotMissingPromise(t *testing.T) {
 	c := checked(t, root, Candidate)
 	for _, f := range c.Findings {
 		if f.Rule == RuleEndpoint && f.Severity == gates.Error {
-			t.Errorf("%+v: it may stand in the file that nobody could read", f)
+			t.Errorf("%+v: the endpoint may be in the unreadable file", f)
 		}
 	}
 	if len(c.Unseen) != 1 {
@@ -91,7 +91,7 @@ func TestUnreadableFileIsNotMissingPromise(t *testing.T) {
 		strings.Replace(goUnit, "role: router}\n", "role: router}\n  - {path: orders/gone.py, role: core}\n", 1))
 	c = checked(t, root, Candidate)
 	if !c.Failed() || c.Findings[0].Severity != gates.Error {
-		t.Errorf("a source file that is not there: %+v", c.Findings)
+		t.Errorf("a missing source file: %+v", c.Findings)
 	}
 }
 
@@ -137,8 +137,8 @@ func TestGate(t *testing.T) {
 			map[string]string{live: goUnit, "orders/orders.go": bad}, gates.Fail, RuleEndpoint, ""},
 		{"the mark is moved", map[string]string{live: goUnit, "orders/orders.go": goodCode},
 			map[string]string{live: bent, "orders/orders.go": bad}, gates.Fail, RuleChanged + " " + RuleEndpoint, ""},
-		{"a new blueprint that is none", nil, map[string]string{live: "unit: orders\n"}, gates.Fail, RuleInvalid, ""},
-		{"a language that nobody can read", map[string]string{live: goUnit},
+		{"a new blueprint that is invalid", nil, map[string]string{live: "unit: orders\n"}, gates.Fail, RuleInvalid, ""},
+		{"an unsupported language", map[string]string{live: goUnit},
 			map[string]string{live: strings.ReplaceAll(goUnit, "orders.go", "orders.py"), "orders/orders.py": "x = 1\n"},
 			gates.Fail, RuleChanged, ""},
 	} {

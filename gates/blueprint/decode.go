@@ -213,7 +213,7 @@ func (d *decoder) structure(to reflect.Value, n ast.Node, key string, depth int,
 	}
 }
 
-// emptyHint says how to write that there are none.
+// emptyHint returns advice on how to write an empty list.
 func emptyHint(v reflect.Value) string {
 	if v.Kind() == reflect.Slice {
 		return "; write [] if there are none"

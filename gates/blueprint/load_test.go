@@ -272,7 +272,7 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("not read back: %v\n%s", err, b.YAML())
 		}
 		if !reflect.DeepEqual(b.Interfaces, again.Interfaces) || b.Digest() != again.Digest() {
-			t.Fatalf("another blueprint:\n%s\n%s", b.YAML(), again.YAML())
+			t.Fatalf("the blueprint that was read back differs:\n%s\n%s", b.YAML(), again.YAML())
 		}
 	})
 }

@@ -27,7 +27,8 @@ type Record struct {
 	TotalCheckpoints     int            `json:"total_checkpoints"` // 0: not counted yet (BP-20)
 	Decision             Recommendation `json:"decision"`
 	DecisionReason       string         `json:"decision_reason"`
-	UnknownClaims        []int          `json:"unknown_claims,omitempty"` // discrepancies whose claim is not in the blueprint
+	// discrepancies whose claim is not in the blueprint
+	UnknownClaims []int `json:"unknown_claims,omitempty"`
 
 	State           State           `json:"state"`
 	Scope           string          `json:"scope,omitempty"`
@@ -69,7 +70,8 @@ func ReviewFolder(unit string, s State) string {
 // stampLayout is the format of times in file names.
 const stampLayout = "20060102T150405"
 
-// stamp returns the time in the names of a review's files, made unique where two reviews fall into one second.
+// stamp returns the time for the names of a review's files. A second review in the same second gets a number after the
+// time.
 func stamp(root, folder string, now time.Time) string {
 	base := now.UTC().Format(stampLayout)
 	for n := 1; ; n++ {
@@ -83,7 +85,7 @@ func stamp(root, folder string, now time.Time) string {
 	}
 }
 
-// The files of a review, in its folder.
+// promptFile, summariesFile and answerFile return the paths of a review's files.
 func promptFile(folder, stamp string) string {
 	return path.Join(folder, "review_prompt_"+stamp+".txt")
 }

@@ -223,9 +223,10 @@ func (r ReviewResult) Decide(unseen int) (Recommendation, string) {
 	case said == Reject:
 		return Reject, "the reviewer rejects it"
 	case r.Count(Critical) > 0:
-		return Reject, fmt.Sprintf("the reviewer says %s, but found %d critical", said, r.Count(Critical))
+		return Reject, fmt.Sprintf("the reviewer says %s, but the number of critical findings is %d", said, r.Count(Critical))
 	case said == Approve && r.Count(Major) > 0:
-		return ApproveWithNotes, fmt.Sprintf("the reviewer says approve, but found %d major", r.Count(Major))
+		return ApproveWithNotes,
+			fmt.Sprintf("the reviewer says approve, but the number of major findings is %d", r.Count(Major))
 	case said == Approve && unseen > 0:
 		return ApproveWithNotes, fmt.Sprintf("the reviewer says approve, but was not shown %d of the source files", unseen)
 	}

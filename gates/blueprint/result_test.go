@@ -106,7 +106,7 @@ func TestFidelity(t *testing.T) {
 		r.Discrepancies = append(r.Discrepancies, Discrepancy{Severity: Minor})
 	}
 	if fmt.Sprint(r.Divergence()) != "0.1" {
-		t.Errorf("D has the dust of binary fractions: %v", r.Divergence())
+		t.Errorf("the divergence is not rounded: %v", r.Divergence())
 	}
 }
 

@@ -211,7 +211,7 @@ func TestAnswersByFile(t *testing.T) {
 	}
 	text := answer("", "approve")
 	if _, _, err := Answered(root, "orders", Candidate, text, "", now()); err == nil {
-		t.Error("an answer that nobody asked for was taken")
+		t.Error("an unrequested answer was accepted")
 	}
 	if _, err := Generate(root, "orders", "author-1", false, set, now(), "11112222-generation"); err != nil {
 		t.Fatal(err)
@@ -224,7 +224,7 @@ func TestAnswersByFile(t *testing.T) {
 	}
 	named := strings.Replace(text, "It is so.", "It is so (11112222-generation).", 1)
 	if _, _, err := Answered(root, "orders", Candidate, named, "", now()); !errors.Is(err, ErrNotCold) {
-		t.Errorf("an answer that knows of the generation: %v", err)
+		t.Errorf("an answer that names the session of the author: %v", err)
 	}
 	put(t, root, "orders/orders.go", goodCode+"\n// changed\n")
 	if _, _, err := Answered(root, "orders", Candidate, text, "reader-1", now()); !errors.Is(err, ErrStale) {

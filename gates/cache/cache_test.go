@@ -72,7 +72,7 @@ func TestKey(t *testing.T) {
 	add := func(name, key string) {
 		for other, k := range keys {
 			if k == key {
-				t.Errorf("%s has the key of %s", name, other)
+				t.Errorf("%s and %s have the same key", name, other)
 			}
 		}
 		keys[name] = key
@@ -133,7 +133,7 @@ func TestKeyCoversBatchFields(t *testing.T) {
 			t.Errorf("%s does not count", at)
 		}
 		if v.Set(old); key(s) != before {
-			t.Fatalf("%s is not as before", at)
+			t.Fatalf("%s: the old value gives another key", at)
 		}
 	})
 	if n < 30 {
@@ -276,7 +276,7 @@ func TestSurroundings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, ok := seen[Surroundings(place())]; ok {
-		t.Error("the date of a program does not count")
+		t.Error("a new date of the program does not change the key")
 	}
 }
 
@@ -332,7 +332,7 @@ func TestKnown(t *testing.T) {
 	s := gates.Subject{Dir: t.TempDir(), Tree: "abc"}
 	k := Around(g, Store{Dir: filepath.Join(t.TempDir(), "s")}, "here")
 	if Known(k, s) || Known(g, s) {
-		t.Error("it is known before it was asked")
+		t.Error("the result is known before the gate ran")
 	}
 	if _, err := k.Check(t.Context(), s); err != nil {
 		t.Fatal(err)

@@ -119,7 +119,7 @@ func TestDifferential(t *testing.T) {
 		"go: a real fix with a real test": {goBase, fixed(goTest), goFile, gates.Pass, "", ""},
 		"go: one test of a file": {goBase, fixed(goTest + "\nfunc TestLater(t *testing.T) { t.Skip(\"later\") }\n"),
 			goFile + "::TestAdd", gates.Pass, "", ""},
-		"go: in a file that was there": {
+		"go: in an existing file": {
 			goBase.with(files{goFile: strings.Replace(goTest, "1, 2); got != 3", "0, 0); got != 0", 1)}), fixed(goTest), goFile,
 			gates.Pass, "", "",
 		},
@@ -245,7 +245,7 @@ func TestDifferential(t *testing.T) {
 				t.Errorf("no finding %s with %q: %+v", c.rule, c.says, rep.Findings)
 			}
 			if rep.Tests != nil {
-				t.Error("what it ran is counted among the tests of the tree")
+				t.Error("tests of this gate are counted as tests of the project")
 			}
 		})
 	}
@@ -344,7 +344,7 @@ func TestCannotRunReturnsError(t *testing.T) {
 		"nothing to run": {func(_ *checking, o *differential.Options) { o.Files = nil }, "name its file"},
 		"an unknown runner": {func(_ *checking, o *differential.Options) { o.Files = []string{"go.mod"} },
 			"give the command"},
-		"a command not there": {func(_ *checking, o *differential.Options) { o.Shell = "no-such-program-here" },
+		"a missing command": {func(_ *checking, o *differential.Options) { o.Shell = "no-such-program-here" },
 			"could not start a program"},
 		"no tree of the base": {func(_ *checking, o *differential.Options) {
 			o.Base = func(context.Context, gates.Subject) (string, func(), error) {
@@ -415,7 +415,7 @@ func TestShellAndNode(t *testing.T) {
 					"'./add.js';\ntest('adds', () => assert.equal(add(1, 2), 3));\n"},
 			"add.test.js", gates.Pass, "",
 		},
-		"node: a name that nobody adds": {
+		"node: a missing name that the fix does not add": {
 			files{"package.json": "{\"name\":\"x\",\"type\":\"module\"}", "add.js": "export const add = (a, b) => a - b;\n"},
 			files{"add.js": "export const add = (a, b) => a + b;\n",
 				"add.test.js": "import test from 'node:test';\nimport { sub } from './add.js';\ntest('adds', () => sub(1, 2));\n"},

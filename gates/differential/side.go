@@ -29,7 +29,7 @@ func (c *compared) side(ctx context.Context, name string, s gates.Subject) (side
 	return out, err
 }
 
-// went returns the common result of all runs of the side; ok is false if they differ.
+// outcome returns the common result of all runs of the side; ok is false if they differ.
 func (s side) outcome() (w gates.RunOutcome, ok bool) {
 	for i, r := range s.runs {
 		if i > 0 && r.Outcome != w {

@@ -133,7 +133,7 @@ func TestHeldTestsDecideVerdict(t *testing.T) {
 			base, map[string]string{"calc_test.go": "-", "calc_windows_test.go": both}, "", gates.Fail, gates.RuleMissingTest,
 			"no test ran, but 2 ran on the base",
 		},
-		"all files of tests are gone": {
+		"all test files are deleted": {
 			base, map[string]string{"calc_test.go": "-", "calc_test.txt": both}, "", gates.Fail, gates.RuleMissingTest,
 			"the suite of the base is no longer found",
 		},

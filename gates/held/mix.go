@@ -30,7 +30,7 @@ type mix struct {
 // nothing reports whether the candidate runs the base's tests unchanged.
 func (m *mix) nothing() bool { return len(m.put)+len(m.drop) == 0 }
 
-// add decides about one changed path.
+// add decides for one changed path which side's version the mixed tree gets.
 func (m *mix) add(ctx context.Context, e git.Entry, before, after []byte) error {
 	old, now := e.Blobs()
 	restore := func() { m.put[e.Path] = git.TreeFile{Mode: e.OldMode, Blob: old} }
@@ -83,7 +83,8 @@ func (m *mix) merged(ctx context.Context, e git.Entry, before, after []byte,
 	return nil
 }
 
-// leave gives up test files of the base that do not build, and returns them. The candidate's files take their place.
+// leave excludes test files of the base that do not build, and returns them. The tree gets the candidate's versions
+// instead.
 func (m *mix) leave(findings []gates.Finding) []string {
 	var out []string
 	for _, f := range findings {

@@ -16,8 +16,8 @@ func TestMergePackage(t *testing.T) {
 			`"test": "jest"`, true},
 		"a script before tests": {`{"scripts": {"pretest": "sed", "test": "jest"}, "jest": {"bail": 1}}`, `"test": "jest"`,
 			true},
-		"settings of jest gone": {`{"scripts": {"test": "jest"}}`, `"bail": 1`, true},
-		"no JSON any more":      {`{`, `"test": "jest"`, true},
+		"settings of jest are deleted": {`{"scripts": {"test": "jest"}}`, `"bail": 1`, true},
+		"no JSON any more":             {`{`, `"test": "jest"`, true},
 	} {
 		got, changed := mergePackage(before, c.after)
 		if changed != c.changed || !strings.Contains(got, c.want) || strings.Contains(got, "sed") {
@@ -38,9 +38,11 @@ func TestMergeModule(t *testing.T) {
 			"replace a => ./a", "fake"},
 		"one more for a version": {"require a v1.0.0\nreplace a => ./a\n",
 			"require a v1.0.0\nreplace a => ./a\nreplace a v1.0.0 => ./fake\n", "replace a => ./a", "fake"},
-		"the base's is gone":       {"require a v1.0.0\nreplace a => ./a\n", "require a v1.0.0\n", "replace a => ./a", ""},
-		"gone with its module":     {"require a v1.0.0\nreplace a => ./a\n", "", "", ""},
-		"a new module of the tree": {"require a v1.0.0\n", "require a v1.0.0\nrequire b v0.0.0\nreplace b => ./b\n", "", ""},
+		"the base's replacement is deleted": {"require a v1.0.0\nreplace a => ./a\n", "require a v1.0.0\n",
+			"replace a => ./a", ""},
+		"deleted with its module": {"require a v1.0.0\nreplace a => ./a\n", "", "", ""},
+		"a new module of the tree": {"require a v1.0.0\n", "require a v1.0.0\nrequire b v0.0.0\nreplace b => ./b\n",
+			"", ""},
 		"a fork in a newer version": {"require a v1.0.0\nreplace a => c v1.0.0\n",
 			"require a v1.0.0\nreplace a => c v1.1.0\n", "replace a => c v1.0.0", "v1.1.0"},
 	} {
@@ -111,7 +113,7 @@ func TestReachesDetectsGlobalChanges(t *testing.T) {
 	}
 	if !reaches("test/a.test.js", "beforeEach(function () {\n  this.currentTest.fn = () => {};\n});\n") ||
 		reaches("test/a.test.js", "describe('a', () => {\n  beforeEach(() => {});\n});\n") {
-		t.Error("root hooks of JavaScript")
+		t.Error("root hooks of JavaScript are not recognised, or nested ones are")
 	}
 	if !reaches("tests/test_a.py", "import calc\ncalc.add = sum\n") ||
 		reaches("tests/test_a.py", "from calc import add\n\n\ndef test_a():\n    assert add(1) == 1\n") {

@@ -41,7 +41,7 @@ var denials = []denial{
 		false},
 	{"makes-filesystem", "formats a disk",
 		lazyre.New(begin + `(?:mkfs(?:\.\w+)?|mke2fs|wipefs|fdisk|parted|shred)\s+(?:-\S+\s+)*\S*/dev/`), false},
-	{"opens-all", "makes everything writable for everybody",
+	{"opens-all", "makes everything writable for all users",
 		lazyre.New(begin + `ch(?:mod\s+(?:-\w+\s+)*(?:0?777|a\+rwx|ugo\+rwx)|own\s+(?:-\w+\s+)*\S+)\s+(?:` + whole + `|` +
 			here + `)`), false},
 	{"fork-bomb", "starts itself without end", lazyre.New(`:\s*\(\s*\)\s*\{\s*:\s*\|\s*:\s*&\s*\}\s*;\s*:`),

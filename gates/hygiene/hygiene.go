@@ -5,12 +5,12 @@
 //	license  license/copyleft         a new dependency under GPL, AGPL, SSPL and the like     error (for development: warning)
 //	license  license/weak-copyleft    … under LGPL, MPL, EPL and the like                     warning
 //	license  license/unknown          … whose licence cannot be read here                     info
-//	docs     docs/dead-link           a new link to a file that is not there                  error
-//	docs     docs/dead-path           a new `path/in/code.md` that is not there               warning
+//	docs     docs/dead-link           a new link to a missing file                            error
+//	docs     docs/dead-path           a new `path/in/code.md` of a missing file               warning
 //	docs     docs/old-dead-link       a dead link that the changed document had before        info
-//	denied   denied/…                 a command in a script or in CI that destroys            error
-//	denied   denied/pipe-to-shell     what the network sends is run                           warning
-//	denied   denied/force-push        history is rewritten for others                         error
+//	denied   denied/…                 a destructive command in a script or in CI              error
+//	denied   denied/pipe-to-shell     a downloaded text is executed                           warning
+//	denied   denied/force-push        a force push rewrites shared history                    error
 //	size     size/too-long            a changed source file that is longer than allowed       error
 //	memory   memory/low               less memory is free than requested                      warning
 package hygiene

@@ -28,7 +28,7 @@ func TestDenied(t *testing.T) {
 		"xargs rm -rf /",
 	} {
 		if len(denied(cmd)) == 0 {
-			t.Errorf("%s is let through", cmd)
+			t.Errorf("%s is not denied", cmd)
 		}
 	}
 	for _, cmd := range []string{
@@ -40,7 +40,7 @@ func TestDenied(t *testing.T) {
 		"curl x | shasum",
 	} {
 		for _, why := range denied(cmd) {
-			t.Errorf("%s is denied: it %s", cmd, why.why)
+			t.Errorf("%s is denied because it %s", cmd, why.why)
 		}
 	}
 }

@@ -47,9 +47,10 @@ func TestGoMutants(t *testing.T) {
 		"a comparison and its condition": {"func f(a int) int {\n\tif a < 3 {\n\t\treturn a\n\t}\n\treturn 7\n}", []string{
 			"3 condition: a < 3 → !(a < 3)", "3 constant: 3 → 4", "4 return: a → 0", "6 constant: 7 → 8", "6 return: 7 → 0",
 		}},
-		"an error that is handed on": {"func f() error {\n\tif err := g(); err != nil {\n\t\treturn err\n\t}\n\treturn nil\n}", []string{
-			"3 swallow: err != nil → err != nil && false", "4 swallow: err → nil",
-		}},
+		"an error that is returned": {"func f() error {\n\tif err := g(); err != nil {\n\t\treturn err\n\t}\n\treturn nil\n}",
+			[]string{
+				"3 swallow: err != nil → err != nil && false", "4 swallow: err → nil",
+			}},
 		"calls and assignments are left out": {"func f(s *T) {\n\tg(s)\n\ts.n = h()\n\ts.n++\n}", []string{
 			"3 call: g(s) → ", "4 call: s.n = h() → ", "5 operator: ++ → --",
 		}},
@@ -66,10 +67,11 @@ func TestGoMutants(t *testing.T) {
 		"a clamp does the same with <=": {"func f(x, lo int) int {\n\tif x < lo {\n\t\tx = lo\n\t}\n\treturn x\n}", []string{
 			"3 condition: x < lo → !(x < lo)", "4 call: x = lo → ", "6 return: x → 0",
 		}},
-		"a negation is made once": {"func f(a int, b bool) {\n\tif a == 3 {\n\t\tg()\n\t}\n\tif !b {\n\t\tg()\n\t}\n}", []string{
-			"3 condition: == → !=", "3 constant: 3 → 4", "4 call: g() → ", "6 condition: ! → ", "7 call: g() → ",
-		}},
-		"a loop goes on": {"func f() {\n\tfor i := 0; i < 9; i++ {\n\t\tg(-i)\n\t}\n}", []string{
+		"a negation is made once": {"func f(a int, b bool) {\n\tif a == 3 {\n\t\tg()\n\t}\n\tif !b {\n\t\tg()\n\t}\n}",
+			[]string{
+				"3 condition: == → !=", "3 constant: 3 → 4", "4 call: g() → ", "6 condition: ! → ", "7 call: g() → ",
+			}},
+		"a loop continues": {"func f() {\n\tfor i := 0; i < 9; i++ {\n\t\tg(-i)\n\t}\n}", []string{
 			"3 boundary: < → <=", "3 condition: i < 9 → (i < 9) && false", "3 constant: 0 → 1", "3 constant: 9 → 10",
 			"4 call: g(-i) → ", "4 operator: - → ",
 		}},
@@ -77,7 +79,7 @@ func TestGoMutants(t *testing.T) {
 			"4 boundary: < → <=", "4 condition: != → ==", "4 condition: a < 3 → !(a < 3)", "4 constant: 3 → 4",
 			"4 constant: 5 → 6", "5 call: g() → ",
 		}},
-		"what is zero already": {"func f(s string) {\n\tif s != x {\n\t\ta, err = g(s)\n\t} else {\n\t\ta = 0\n\t}\n}", []string{
+		"a value that is already zero": {"func f(s string) {\n\tif s != x {\n\t\ta, err = g(s)\n\t} else {\n\t\ta = 0\n\t}\n}", []string{
 			"3 condition: != → ==", "6 constant: 0 → 1",
 		}},
 		"no code": {"const a = 3\n\ntype t struct{ n int }", nil},
@@ -141,7 +143,8 @@ func TestScriptMutants(t *testing.T) {
 				"8 boundary: > → >=", "8 condition: a > b → not (a > b)", "9 swallow: raise ValueError(1 + a) → pass",
 			}},
 		"conditions in JavaScript": {"b.js",
-			"function f(a) {\n  while (a > b) {\n    if (!a) throw new RangeError(1 + a);\n  }\n  return a ? -a : b;\n}\n", []string{
+			"function f(a) {\n  while (a > b) {\n    if (!a) throw new RangeError(1 + a);\n  }\n  return a ? -a : b;\n}\n",
+			[]string{
 				"2 boundary: > → >=", "2 condition: a > b → !(a > b)", "3 condition: ! → ",
 				"3 swallow: throw new RangeError(1 + a); → ;", "5 condition: a → !(a)", "5 operator: - → ",
 				"5 return: a ? -a : b → undefined",
@@ -203,6 +206,6 @@ func TestTakeBack(t *testing.T) {
 		text = m.Apply(text)
 	}
 	if text != before {
-		t.Errorf("all parts taken back make %q", text)
+		t.Errorf("all parts reverted give %q", text)
 	}
 }

@@ -235,8 +235,8 @@ func (j *judge) titled(value string) bool {
 	})
 }
 
-// loosely looks for new or changed tests that call the same functions as a test. That is enough if the test itself
-// passed on the candidate's code.
+// loosely looks for new or changed tests that call the same functions as a lost test, even with other values. Use it
+// only if the lost test itself passes on the candidate's code.
 func (j *judge) loosely(need evidence) string {
 	if len(need.calls) == 0 {
 		return ""

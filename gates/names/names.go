@@ -69,7 +69,7 @@ func Compare(r Runs, c Change) (lost []Lost, answered []Answered) {
 		return nil, nil
 	}
 	j := newJudge(r, c)
-	told := map[string]int{} // tests that are lost, by place in the result
+	told := map[string]int{} // index in lost, by the name of the test
 	for _, g := range gone {
 		old, known := j.before.of(g.Case)
 		if how := j.answer(g, old, known); how != "" {

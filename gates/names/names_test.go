@@ -109,7 +109,7 @@ func TestCompareFindsLostTests(t *testing.T) {
 			files: []File{goFile("calc_test.go", one+two, strings.Replace(table, ", {-1, 5, 4}", "", 1))},
 			lost:  []string{"TestTwo"},
 		},
-		"a table whose rows stand outside of it": {
+		"a table with its rows outside of the test": {
 			base: []string{"TestOne", "TestTwo"}, now: []string{"TestAll"},
 			files: []File{goFile("calc_test.go", one+two,
 				"var rows = []struct{ a, b, want int }{\n\t{1, 2, 3},\n\t{-1, 5, 4},\n}\n\nfunc TestAll(t *testing.T) {\n\tfor "+
@@ -132,7 +132,7 @@ func TestCompareFindsLostTests(t *testing.T) {
 		"rows get other names": {
 			base: []string{"TestAll", "TestAll/a", "TestAll/b"}, now: []string{"TestAll", "TestAll/x", "TestAll/y"},
 		},
-		"what it tested is gone": {
+		"the tested code was removed": {
 			base: []string{"TestOne", "TestMul"}, now: []string{"TestOne"},
 			files: []File{goFile("calc_test.go", one+mul, one),
 				{"calc.go", "package calc\n\nfunc Add(a, b int) int { return a + b }\n\nfunc Mul(a, b int) int { return a * b }\n",
@@ -263,7 +263,7 @@ func TestCompareOtherLanguages(t *testing.T) {
 				"3, 6]]) {\n    it(name, () => {\n      assert.strictEqual(f(a, b), want);\n    });\n  }\n});\n",
 			base: []string{"adds", "multiplies"}, now: []string{"calc > add", "calc > mul"},
 		},
-		"mocha: a route is gone, others came": {
+		"mocha: a route was removed and others were added": {
 			group: "r.test.js", path: "r.test.js",
 			before: "it('GET /a', () => {\n  expect(route('a')).toBe(1);\n});\nit('GET /b', () => {\n  " +
 				"expect(route('b')).toBe(2);\n});\n",
@@ -271,7 +271,7 @@ func TestCompareOtherLanguages(t *testing.T) {
 				"expect(route('c')).toBe(2);\n});\n",
 			base: []string{"GET /a", "GET /b"}, now: []string{"GET /b", "GET /c"}, lost: []string{"GET /a"},
 		},
-		"pytest: what is set up moves into a fixture": {
+		"pytest: the setup moves into a fixture": {
 			group: "test_calc", path: "test_calc.py",
 			before: "def test_add():\n    calc = Calc(precision=2)\n    assert calc.add(1, 2) == 3\n",
 			after: "@pytest.fixture\ndef calc():\n    return Calc(precision=2)\n\ndef test_adds(calc):\n    assert " +
@@ -399,9 +399,9 @@ func TestCompareFollowsValuesIntoFile(t *testing.T) {
 		held testout.Status
 		lost int
 	}{
-		"the values are in a file":         {"[[2, 3, 5]]", testout.Passed, 0},
-		"the values are nowhere":           {"[[1, 1, 2]]", testout.Passed, 1},
-		"the test as it was does not pass": {"[[2, 3, 5]]", testout.Failed, 1},
+		"the values are in a file":                  {"[[2, 3, 5]]", testout.Passed, 0},
+		"the values are nowhere":                    {"[[1, 1, 2]]", testout.Passed, 1},
+		"the old version of the test does not pass": {"[[2, 3, 5]]", testout.Failed, 1},
 	} {
 		group := "tests/test_calc.py"
 		runs := Runs{

@@ -57,7 +57,7 @@ func TestAnswer(t *testing.T) {
 			want: gates.Report{Status: gates.Fail, Note: "1 of its findings have an unknown severity and count as errors",
 				Findings: []gates.Finding{{Rule: "r", Message: "m", Severity: gates.Error}}},
 		},
-		"an empty finding, with a place that is none": {
+		"an empty finding with an invalid place": {
 			in: found(&gatev1.Finding{Severity: 3, Line: 4, Col: -2}),
 			want: gates.Report{Status: gates.Warn,
 				Findings: []gates.Finding{{Rule: "unnamed", Message: "no message", Severity: gates.Note}}},
@@ -220,7 +220,7 @@ func FuzzGreeting(f *testing.F) {
 	f.Fuzz(func(t *testing.T, line string) {
 		if err := checkGreeting(line, (&capture{}).show); err != nil &&
 			(len(err.Error()) > 2000 || strings.ContainsAny(err.Error(), "\x1b\n")) {
-			t.Errorf("unfit for people: %q", err)
+			t.Errorf("the message is too long or has control characters: %q", err)
 		}
 	})
 }

@@ -80,7 +80,7 @@ func TestPluginEndsWithStdin(t *testing.T) {
 			p := open(t, e.config(t))
 			_ = p.now.proc.stdin.Close() // as the system does when the host dies
 			if !p.now.proc.ended(5 * time.Second) {
-				t.Error("it lives on")
+				t.Error("the plugin runs after its input was closed")
 			}
 		})
 	}

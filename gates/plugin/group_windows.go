@@ -9,7 +9,7 @@ func detached() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
-// terminate does nothing: Windows has no way to ask. The end of its standard input tells the plugin.
+// terminate does nothing: Windows has no way to ask. The plugin ends when its standard input is closed.
 func terminate(int) {}
 
 func kill(pid int) {

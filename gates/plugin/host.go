@@ -103,7 +103,7 @@ func (p *Plugin) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 	return got, err
 }
 
-// ask makes the call, on a plugin that runs.
+// ask makes the call. If the plugin does not run, ask starts it first.
 func (p *Plugin) ask(ctx context.Context, s gates.Subject) (gates.Report, error) {
 	died := ""
 	if p.now != nil && p.now.proc.dead() {

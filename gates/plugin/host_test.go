@@ -65,7 +65,7 @@ func TestCallFails(t *testing.T) {
 			for range 2 { // what has failed is tried again
 				_, err := look(t, p, gates.Subject{})
 				if err == nil {
-					t.Fatal("it answered")
+					t.Fatal("a failed plugin gave an answer")
 				}
 				blames(t, err, "actor", c.is, c.want...)
 				if alive := p.now != nil; alive != c.alive {
@@ -107,7 +107,7 @@ func TestRestart(t *testing.T) {
 			t.Errorf("call %d: note is %q", i, rep.Note)
 		}
 		if !p.now.proc.ended(5 * time.Second) {
-			t.Fatal("it does not die")
+			t.Fatal("the plugin does not exit")
 		}
 	}
 }
@@ -266,7 +266,7 @@ func TestDigest(t *testing.T) {
 	}
 	first := digest(config)
 	if again := digest(config); again != first {
-		t.Error("it is another one for the same plugin")
+		t.Error("the digest of the same plugin differs")
 	}
 	config.Settings = map[string]any{"word": "right"}
 	if digest(config) == first {

@@ -186,7 +186,8 @@ func (s *session) why(ctx, limited context.Context, err error, when string, limi
 	return err
 }
 
-// gasp returns how long to wait for the end of the program after err, which may have ended the connection.
+// gasp returns how long to wait for the plugin to end after err. It is longer if err may mean that the connection was
+// lost because the plugin is ending.
 func gasp(err error) time.Duration {
 	if code := status.Code(err); code == codes.Unavailable || code == codes.Unknown {
 		return lastGasp

@@ -89,7 +89,7 @@ func TestStartFails(t *testing.T) {
 			p, err := Open(t.Context(), config)
 			if err == nil {
 				_ = p.Close()
-				t.Fatal("it was opened")
+				t.Fatal("Open accepts the configuration")
 			}
 			blames(t, err, config.Name, c.is, c.want...)
 		})

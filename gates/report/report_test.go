@@ -135,7 +135,7 @@ func TestGitHub(t *testing.T) {
 	}
 	for l := range strings.Lines(got) {
 		if !strings.HasPrefix(l, "::") {
-			t.Errorf("a line is no command: %q", l)
+			t.Errorf("a line is not a command: %q", l)
 		}
 	}
 }

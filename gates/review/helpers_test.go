@@ -29,7 +29,7 @@ func says(name string, cost gates.Cost, findings ...gates.Finding) gates.Gate {
 func skips(name string) gates.Gate {
 	return gates.New(gates.Info{Name: name, Kind: gates.Static, Blocking: true},
 		func(_ context.Context, l *gates.Look) error {
-			l.Skip("nobody told it to")
+			l.Skip("not requested")
 			return nil
 		})
 }

@@ -273,7 +273,7 @@ func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry,
 	case len(found) == 0:
 		return Entry{}, fmt.Errorf("finding %q not found on %s", id, l.Branch)
 	case len(found) > 1:
-		return Entry{}, fmt.Errorf("%d findings begin with %q: give more of the id", len(found), id)
+		return Entry{}, fmt.Errorf("%d findings begin with %q: give more characters of the id", len(found), id)
 	case strings.TrimSpace(reason) == "":
 		return Entry{}, errors.New("a decision needs a reason: give it with --reason")
 	}

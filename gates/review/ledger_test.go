@@ -70,7 +70,7 @@ func TestLedgerRounds(t *testing.T) {
 		t.Errorf("%+v, %s", f, states(l))
 	}
 	if !strings.Contains(j.asked[0].Prompt, "open adversarial/logic shop.go:4: it is wrong\n  citation: sum := first()") {
-		t.Error("the reviewer was not told of what is open")
+		t.Error("the reviewer did not get the open findings")
 	}
 	v = on(t, l, third, green(), approves())
 	if len(v.Fixed) != 1 || v.Verdict == RequestChanges || states(l) != "adversarial/logic fixed 1-3" {
@@ -93,7 +93,7 @@ func TestUncheckedFindingStaysOpen(t *testing.T) {
 	}
 	v = on(t, l, fourth, green(), &judge{err: os.ErrDeadlineExceeded})
 	if v.Verdict != NoVerdict || len(v.Open) != 1 {
-		t.Errorf("with one that does not answer: %s %v", v.Verdict, v.Open)
+		t.Errorf("with a reviewer that does not answer: %s %v", v.Verdict, v.Open)
 	}
 	v = on(t, l, third+"\n", append(green(), says("lint:js", gates.Cheap, bad)), approves())
 	if v.Verdict != Block || len(v.Open) != 1 {
@@ -146,7 +146,7 @@ func TestDecisions(t *testing.T) {
 			t.Errorf("%s: %s %+v", state, v.Verdict, f)
 		}
 		if !strings.Contains(j.asked[0].Prompt, string(state)+" adversarial/logic shop.go:4: it is wrong (it is meant so)") {
-			t.Error("the reviewer was not told what became of it (REV-09)")
+			t.Error("the reviewer did not get the outcome (REV-09)")
 		}
 		if r := v.Reports()[Adversarial-1]; r.Findings[0].Severity != gates.Note ||
 			!strings.HasPrefix(r.Findings[0].Message, string(state)) {
@@ -177,7 +177,7 @@ func TestNewBaseRestartsRounds(t *testing.T) {
 		}
 	}
 	if l.asked("a", "u") != 1 || l.asked("b", "u") != 0 || l.asked("a", "t") != 0 {
-		t.Error("rounds of another base, or of this tree, count")
+		t.Error("only rounds of the same base and of other trees count")
 	}
 
 	l = &Ledger{Branch: "b"}
@@ -275,12 +275,12 @@ func TestOnlyRecheckFixesFinding(t *testing.T) {
 		after string
 		want  State
 	}{
-		"it looked again":              {says("security:bandit", gates.Cheap), first + "\n", Fixed},
-		"it was turned off":            {skips("security:bandit"), first + "\n", Open},
-		"it is not there":              {says("security:other", gates.Cheap), first + "\n", Open},
-		"it could not run":             {cannot("security:bandit"), first + "\n", Open},
-		"it was turned off, line gone": {skips("security:bandit"), third, Fixed},
-		"it could not run, line moved": {cannot("security:bandit"), moved, Open},
+		"it looked again":     {says("security:bandit", gates.Cheap), first + "\n", Fixed},
+		"it was turned off":   {skips("security:bandit"), first + "\n", Open},
+		"the gate is missing": {says("security:other", gates.Cheap), first + "\n", Open},
+		"it could not run":    {cannot("security:bandit"), first + "\n", Open},
+		"the gate was turned off, and the line was removed": {skips("security:bandit"), third, Fixed},
+		"it could not run, line moved":                      {cannot("security:bandit"), moved, Open},
 	} {
 		l := &Ledger{Branch: "b"}
 		on(t, l, first, append(green(), says("security:bandit", gates.Cheap, hit)), nil)

@@ -31,7 +31,7 @@ import (
 type plant struct {
 	file, old, new string
 	more           []plant
-	// The expected findings above a remark, as "number rule", of programs and of reviewers.
+	// Expected findings of programs and of reviewers, without remarks, as "number rule".
 	programs, reviewers string
 }
 

@@ -1,12 +1,12 @@
 // Package review reviews a change in seven passes before anything is published (REV-01).
 //
-//	1 static         linters, types, lessons, patterns, what a change may not do to its checks    programs
+//	1 static         linters, types, lessons, patterns, weakened checks                           programs
 //	2 functional     the tests                                                                    programs
-//	3 architectural  does it fit                                                                  reviewer
+//	3 architectural  whether the change fits the design                                           reviewer
 //	4 security       secrets, built-in checks, and tools that are installed                       programs
-//	5 prose          what people read                                                             programs, then reviewer
-//	6 adversarial    what breaks it                                                               reviewer
-//	7 feedback       does it answer the words that asked for it; only for changes that do         reviewer, differential test
+//	5 prose          comments and documents                                                       programs, then reviewer
+//	6 adversarial    inputs and situations that break the change                                  reviewer
+//	7 feedback       whether the change does what its feedback asks; only for fixes of feedback   reviewer, differential test
 //
 // Programs state facts and come first; if pass 1, 2 or 4 fails, no reviewer is asked (REV-03). A reviewer is a model in
 // a cold context. It sees the diff, the facts and the request, and nothing of the session that wrote the change. Its
@@ -128,7 +128,7 @@ func (r *run) tell(number int) {
 	}
 }
 
-// programs makes the part of a pass that is gates.
+// programs runs the gates of a pass.
 func (r *run) programs(ctx context.Context, number int) error {
 	p := r.pass(number)
 	if !r.wanted(number) {

@@ -52,7 +52,7 @@ type Facts struct {
 //
 //	block            a pass of 1, 2 and 4 failed
 //	error            a pass could not run
-//	block            a change that answers a feedback, and nobody said whether it does
+//	block            a fix of a feedback, without a result that says whether it answers the feedback
 //	block            the confidence is below 60
 //	request-changes  another pass failed, or findings of earlier rounds are open
 //	pass

@@ -37,7 +37,7 @@ func TestWeigh(t *testing.T) {
 		reasons string
 	}{
 		"all is well": {verdict: OK, pct: 100},
-		"a warning is no failure": {change: map[int]Standing{1: is(gates.Warn), 6: is(gates.Warn)}, verdict: OK,
+		"a warning is not a failure": {change: map[int]Standing{1: is(gates.Warn), 6: is(gates.Warn)}, verdict: OK,
 			pct: 100},
 		"no reviewer, no tools": {change: map[int]Standing{3: skipped, 4: pass(80), 5: pass(50), 6: skipped},
 			verdict: OK, pct: 61},
@@ -70,14 +70,14 @@ func TestWeigh(t *testing.T) {
 		"a self-fix that answers": {change: map[int]Standing{7: pass(100)}, selfFix: true, verdict: OK, pct: 100},
 		"a self-fix that does not": {change: map[int]Standing{7: is(gates.Fail)}, selfFix: true,
 			verdict: RequestChanges, pct: 83, reasons: "feedback failed"},
-		"a self-fix nobody judged": {change: map[int]Standing{7: skipped}, selfFix: true, verdict: Block, pct: 83,
+		"a self-fix without a judgement": {change: map[int]Standing{7: skipped}, selfFix: true, verdict: Block, pct: 83,
 			reasons: "no pass decided whether the change answers the feedback"},
-		"only the tests were asked for": {change: map[int]Standing{1: {Left: true}, 3: {Left: true}, 4: {Left: true},
+		"only the tests were requested": {change: map[int]Standing{1: {Left: true}, 3: {Left: true}, 4: {Left: true},
 			5: {Left: true}, 6: {Left: true}, 7: {Left: true}}, verdict: OK, pct: 100},
-		"nothing was asked for": {change: map[int]Standing{1: {Left: true}, 2: {Left: true}, 3: {Left: true},
+		"nothing was requested": {change: map[int]Standing{1: {Left: true}, 2: {Left: true}, 3: {Left: true},
 			4: {Left: true}, 5: {Left: true}, 6: {Left: true}, 7: {Left: true}}, verdict: Block, pct: 0,
 			reasons: "confidence 0 of 100 is below 60: too little was checked"},
-		"a trust beyond all bounds is none": {change: map[int]Standing{3: pass(900), 6: pass(-5)}, verdict: OK, pct: 85},
+		"trust outside of the range is limited": {change: map[int]Standing{3: pass(900), 6: pass(-5)}, verdict: OK, pct: 85},
 	} {
 		t.Run(name, func(t *testing.T) {
 			v, pct, reasons := Weigh(Facts{Passes: standings(c.change), Open: c.open, SelfFix: c.selfFix})
@@ -108,9 +108,9 @@ func TestWeighProgramsAlone(t *testing.T) {
 		"tests are green": {alone(nil), OK, 61, ""},
 		"there are no tests": {alone(map[int]Standing{2: skipped}), OK, 36,
 			"not run: functional, architectural, adversarial"},
-		"what looked is not sure": {alone(map[int]Standing{1: skipped, 2: skipped, 4: pass(60)}), Block, 17,
+		"the pass that ran has little trust": {alone(map[int]Standing{1: skipped, 2: skipped, 4: pass(60)}), Block, 17,
 			"confidence 17 of 100 is below 60: too little was checked"},
-		"nobody looked": {alone(map[int]Standing{1: skipped, 2: skipped, 4: skipped, 5: skipped}), Block, 0,
+		"all passes were skipped": {alone(map[int]Standing{1: skipped, 2: skipped, 4: skipped, 5: skipped}), Block, 0,
 			"confidence 0 of 100 is below 60: too little was checked"},
 		"no tests, and a rule is broken": {alone(map[int]Standing{2: skipped, 5: fail}), RequestChanges, 31, "prose failed"},
 		"no tests, and a secret":         {alone(map[int]Standing{2: skipped, 4: fail}), Block, 20, "security failed"},
@@ -122,7 +122,7 @@ func TestWeighProgramsAlone(t *testing.T) {
 		}
 		f.Programs = false
 		if _, same, _ := Weigh(f); same != pct {
-			t.Errorf("%s: the confidence depends on who was meant to look: %d and %d", name, pct, same)
+			t.Errorf("%s: the confidence depends on whether programs were planned: %d and %d", name, pct, same)
 		}
 	}
 }
@@ -153,7 +153,7 @@ func TestStanding(t *testing.T) {
 		same bool
 		want int
 	}{
-		"a reviewer that is sure": {Pass{Number: Adversarial, judged: gates.Pass, seen: 100,
+		"a confident reviewer": {Pass{Number: Adversarial, judged: gates.Pass, seen: 100,
 			ConfidencePct: pct(90)}, false, 90},
 		"of the author's vendor": {Pass{Number: Adversarial, judged: gates.Pass, seen: 100,
 			ConfidencePct: pct(90)}, true, 72},

@@ -45,8 +45,8 @@ func TestLessonsCheckOnlyChangedFiles(t *testing.T) {
 			"lesson/0001"},
 		"a file that did not change is not read": {subject(t, map[string]string{"a.py": bare, "b.py": "x = 1\n"}, "b.py"),
 			gates.Pass, ""},
-		"a file that is gone is no file": {subject(t, nil, "gone.py"), gates.Skipped, ""},
-		"without a change nobody looks":  {subject(t, map[string]string{"a.py": bare}), gates.Skipped, ""},
+		"a deleted file is not checked":        {subject(t, nil, "gone.py"), gates.Skipped, ""},
+		"without a change the gate is skipped": {subject(t, map[string]string{"a.py": bare}), gates.Skipped, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rep, err := Lessons(func() (*lessons.Scanner, error) { return scanner, nil }).Check(t.Context(), tt.subject)

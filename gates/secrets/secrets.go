@@ -376,7 +376,7 @@ func spelledOut(s gates.Subject, line string) bool {
 	return false
 }
 
-// veil returns the part of a value that helps to find it.
+// veil returns the part of a secret that a message may show: a few first characters and the length.
 func veil(h hit) string {
 	if h.rule == "private-key" {
 		return "its first line"

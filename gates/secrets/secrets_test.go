@@ -79,13 +79,13 @@ func TestSecrets(t *testing.T) {
 			""},
 		"a version": {"web/a.js", `const version = "10.2.3.4"`, ""},
 
-		"a guess is taken back": {"a.go", `password = "` + random +
+		"a guess is suppressed": {"a.go", `password = "` + random +
 			`" // runplan:ignore secrets made up for the demo`, "warning secrets/suppressed"},
 		"a guess is not, without reason": {"a.go", `password = "` + random + `" // runplan:ignore secrets`,
 			"error secrets/assignment"},
 		"a key of a known shape is never": {"a.go", `k = "` + github + `" // runplan:ignore secrets it is fine, trust me`,
 			"error secrets/github-token"},
-		"another rule is taken back": {"a.go", `password = "` + random + `" // runplan:ignore lessons x y z`,
+		"another rule is suppressed": {"a.go", `password = "` + random + `" // runplan:ignore lessons x y z`,
 			"error secrets/assignment"},
 	}
 	for name, c := range cases {

@@ -101,9 +101,10 @@ func TestTamperFindsAlwaysEqualObjects(t *testing.T) {
 		file, text string
 		found      bool
 	}{
-		"the one of a library": {"calc.py", "from unittest.mock import ANY\n\n\ndef add(a, b):\n    return ANY\n", true},
-		"a mock of a library":  {"calc.py", "from unittest.mock import MagicMock\n", false},
-		"go: an error":         {"calc.go", "package calc\n\nfunc (e *Err) Is(target error) bool { return true }\n", true},
+		"the function of a library": {"calc.py", "from unittest.mock import ANY\n\n\ndef add(a, b):\n    return ANY\n", true},
+		"a mock of a library":       {"calc.py", "from unittest.mock import MagicMock\n", false},
+		"go: an error": {"calc.go", "package calc\n\nfunc (e *Err) Is(target error) bool { return true }\n",
+			true},
 		"go: an error compares": {"calc.go",
 			"package calc\n\nfunc (e *Err) Is(target error) bool { return target == Base }\n", false},
 		"js: a matcher": {"calc.js", "exports.add = () => ({ asymmetricMatch: () => true });\n", true},

@@ -124,7 +124,7 @@ func mentions(file, tool string) bool {
 	return err == nil && strings.Contains(string(data), tool)
 }
 
-// weakened reports whether a test that was there before checks less now.
+// weakened reports whether an existing test checks less now.
 func (p protection) weakened(f gates.File) bool {
 	old, now := testcode.Read(f.Path, f.Before), testcode.Read(f.Path, f.After)
 	if len(old.Units) == 0 {

@@ -80,7 +80,7 @@ func (j judge) silenced(f gates.File) {
 			continue
 		}
 		if s.name == "@ts-expect-error" && typeTest(f) {
-			continue // it fails if there is no error, so it is an assertion
+			continue // it fails without an error, so it is an assertion
 		}
 		now := len(s.re.FindAllStringIndex(f.After, -1))
 		if now == 0 {
@@ -104,7 +104,7 @@ func (j judge) silenced(f gates.File) {
 				rule = "tamper/type-ignore"
 				if language.IsTest(f.Path) &&
 					(s.name == "@ts-expect-error" || s.reasoned != nil && s.reasoned.MatchString(l.Text)) {
-					// The first fails if there is no error, so it tests types. The other names its error, and tests often
+					// The first fails without an error, so it tests types. The other names its error, and tests often
 					// use what they test in ways that types forbid; no test passes because of it.
 					sev = gates.Warning
 				}

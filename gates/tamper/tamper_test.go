@@ -128,12 +128,12 @@ func TestTamper(t *testing.T) {
 		want          []string
 	}{
 		"nothing changed in the tests": {before: one("a_test.go", goTest), after: one("a.go", "package a\n")},
-		"a go test is gone": {
+		"a go test is removed": {
 			before: one("a/a_test.go", goTest),
 			after:  one("a/a_test.go", edit(goTest, "func TestTwo(t *testing.T) {\n\tcheckTwo(t, Two())\n}\n", "")),
 			want:   []string{"error tamper/test-removed a/a_test.go"},
 		},
-		"a go test is gone, and the batch names the file": {
+		"a go test is removed, and the batch names the file": {
 			before: one("a/a_test.go", goTest),
 			after:  one("a/a_test.go", edit(goTest, "func TestTwo(t *testing.T) {\n\tcheckTwo(t, Two())\n}\n", "")),
 			files:  planparse.Files{Modify: []string{"a/a_test.go"}},
@@ -154,7 +154,7 @@ func TestTamper(t *testing.T) {
 			},
 			want: []string{"error tamper/fewer-assertions a/b_test.go:5"},
 		},
-		"a go test file moved to where no runner looks": {
+		"a go test file is moved to a folder that no runner searches": {
 			before: one("a/a_test.go", goTest), after: map[string]string{"a/a_test.go": "-", "a/testdata/a_test.go": goTest},
 			want: []string{"error tamper/test-file-deleted a/a_test.go"},
 		},
@@ -249,7 +249,7 @@ func TestTamper(t *testing.T) {
 			before: one("a_test.go", goTest), after: one("a_test.go", goTest+"\nfunc TestThree(t *testing.T) { t.Skip() }\n"),
 			want: []string{"error tamper/new-test-empty a_test.go:18", "info tamper/new-test-skipped a_test.go:18"},
 		},
-		"a python test is gone": {
+		"a python test is removed": {
 			before: one("test_a.py", pyTest),
 			after: one("test_a.py",
 				edit(pyTest, "    def test_none(self):\n        with pytest.raises(TypeError):\n            add(None, 1)\n", "")),
@@ -285,7 +285,7 @@ func TestTamper(t *testing.T) {
 			after:  one("test_a.py", edit(pyTest, "import pytest\n", "import pytest\npytestmark = pytest.mark.skip\n")),
 			want:   []string{"error tamper/test-disabled test_a.py:2"},
 		},
-		"python asserts what is always true": {
+		"python asserts an expression that is always true": {
 			before: one("test_a.py", pyTest),
 			after:  one("test_a.py", edit(pyTest, "assert add(\"a\", \"b\") == \"ab\"", "assert True")),
 			want:   []string{"error tamper/always-true test_a.py:14"},
@@ -296,7 +296,7 @@ func TestTamper(t *testing.T) {
 				"import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n    r = yield\n"),
 			want: []string{"error tamper/test-disabled conftest.py:5"},
 		},
-		"a js test is gone": {
+		"a js test is removed": {
 			before: one("add.test.js", jsTest),
 			after:  one("add.test.js", edit(jsTest, "test('alone', () => { expect(1 / 2).toBe(0.5); });\n", "")),
 			want:   []string{"error tamper/test-removed add.test.js"},
@@ -345,12 +345,12 @@ func TestTamper(t *testing.T) {
 			before: one("add.test.js", jsTest), after: one("add.test.js", edit(jsTest, "    expect(add(0, 0)).toBe(0);\n", "")),
 			want: []string{"error tamper/fewer-assertions add.test.js:4"},
 		},
-		"js asserts what is always true": {
+		"js asserts an expression that is always true": {
 			before: one("add.test.js", jsTest),
 			after:  one("add.test.js", edit(jsTest, "expect(1 / 2).toBe(0.5)", "expect(true).toBe(true)")),
 			want:   []string{"error tamper/always-true add.test.js:14"},
 		},
-		"a bats test is gone": {
+		"a bats test is removed": {
 			before: one("t/add.bats", bats),
 			after:  one("t/add.bats", edit(bats, "@test \"refuses text\" {\n  run add a b\n  [ \"$status\" -ne 0 ]\n}\n", "")),
 			want:   []string{"error tamper/test-removed t/add.bats"},
@@ -379,7 +379,7 @@ func TestTamper(t *testing.T) {
 			after:  one("tests/add.rs", edit(rust, "#[test]\n    fn adds", "#[test]\n    #[ignore]\n    fn adds")),
 			want:   []string{"error tamper/test-skipped tests/add.rs:3"},
 		},
-		"a java test is gone, another disabled": {
+		"a java test is removed, and another one disabled": {
 			before: one("SumTest.java", java),
 			after: one("SumTest.java",
 				edit(java, "  @Test\n  public void refuses() {\n    assertThrows(E.class, () -> add(null, 1));\n  }\n", "",
@@ -597,7 +597,7 @@ func TestProtected(t *testing.T) {
 			before: map[string]string{"db/schema.sql": "a"}, after: map[string]string{"db/schema.sql": "b"},
 			want: []string{"error protected/listed db/schema.sql"},
 		},
-		"a test that was there is changed": {
+		"an existing test is changed": {
 			before: map[string]string{"a_test.go": goTest},
 			after:  map[string]string{"a_test.go": edit(goTest, "one is not 1", "one is not one")},
 			want:   []string{"info protected/test a_test.go"},

@@ -185,7 +185,7 @@ func reachable(list []ast.Stmt) []ast.Stmt {
 	return list
 }
 
-// telling reports whether a statement does something that a test is for.
+// telling reports whether a statement may check something. Assignments to _, returns, logs and t.Parallel do not.
 func telling(s ast.Stmt) bool {
 	switch s := s.(type) {
 	case *ast.EmptyStmt, *ast.ReturnStmt:
@@ -205,7 +205,7 @@ func telling(s ast.Stmt) bool {
 	return true
 }
 
-// never reports whether a condition is false by its looks.
+// never reports whether the text of a condition shows that it is always false.
 func never(e ast.Expr) bool {
 	if b, ok := e.(*ast.BinaryExpr); ok {
 		x, okX := b.X.(*ast.BasicLit)

@@ -24,7 +24,7 @@ func TestSweepLockedWaitsForWriter(t *testing.T) {
 	go func() { swept <- SweepLocked(path) }()
 	select {
 	case err := <-swept:
-		t.Errorf("it was swept while somebody held the lock: %v", err)
+		t.Errorf("SweepLocked did not wait for the lock: %v", err)
 	case <-time.After(50 * time.Millisecond):
 	}
 	if err := unlock(); err != nil {

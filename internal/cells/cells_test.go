@@ -31,6 +31,6 @@ func TestCells(t *testing.T) {
 		}
 	}
 	if got := Cut("abc", 0, "…"); got != "" {
-		t.Errorf("nothing fits into no cells, got %q", got)
+		t.Errorf("a text cut to 0 cells must be empty, got %q", got)
 	}
 }

@@ -8,5 +8,5 @@ const (
 	GroupKnow  = "Know and learn"
 	GroupTalk  = "Talk to runplan"
 	GroupTrust = "Decide what it may do"
-	GroupSetup = "Set up and keep"
+	GroupSetup = "Set up and maintain"
 )

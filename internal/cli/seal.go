@@ -71,7 +71,8 @@ func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string
 	case !c.Sealed:
 		return nil,
 			Named("run-unverified",
-				Usage(fmt.Errorf("run %s was started by a version that did not sign its journal, so it cannot be verified", run[:8]),
+				Usage(fmt.Errorf("run %s was started by a version that did not sign its journal, so it cannot be verified",
+					run[:8]),
 					"finish it with that version, or start a new run: runplan run --new PLAN"))
 	case c.Last.Seq == 0:
 		return nil,
@@ -82,7 +83,7 @@ func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string
 	}
 	if c.Missing > 0 {
 		found = append(found, fmt.Sprintf(
-			"the journal lacks the last %s of this run: somebody removed them, or the machine lost power; their work "+
+			"the journal lacks the last %s of this run: another program removed them, or the machine lost power; their work "+
 				"is done again", phrase.Count(c.Missing, "event", "events")))
 	}
 	if c.Bad == nil {
@@ -97,10 +98,9 @@ func (a *App) Vouch(ctx context.Context, p *Project, run string) (found []string
 		return nil, err
 	}
 	text := fmt.Sprintf(
-		"event %d of this run %s. From there on %s (%s) %s set aside and %s for nothing: their work is done and "+
-			"gated again",
-		c.Bad.Seq, c.Bad.Why, phrase.Count(len(claims), "event", "events"), phrase.Cut(ListOf(claims, 6), 200),
-		phrase.Noun(len(claims), "was", "were"), phrase.Noun(len(claims), "counts", "count"))
+		"event %d of this run %s. This event and all later ones have no effect and were set aside (%s: %s); "+
+			"their work is done and gated again",
+		c.Bad.Seq, c.Bad.Why, phrase.Count(len(claims), "event", "events"), phrase.Cut(ListOf(claims, 6), 200))
 	if kept != "" {
 		text += "; the run branch was reset to the last verified event, and branch " + kept + " keeps the old commits"
 	}

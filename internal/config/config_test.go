@@ -60,7 +60,7 @@ func TestLaterSourcesWin(t *testing.T) {
 		},
 		"a variable over the default": {env: []string{"RUNPLAN_MAX_ATTEMPTS=6"}, attempts: 6,
 			source: "RUNPLAN_MAX_ATTEMPTS"},
-		"an empty variable is none": {user: "run.max_attempts = 4", env: []string{"RUNPLAN_MAX_ATTEMPTS="},
+		"an empty variable has no effect": {user: "run.max_attempts = 4", env: []string{"RUNPLAN_MAX_ATTEMPTS="},
 			attempts: 4, source: "user.toml"},
 		"another key leaves this one alone": {user: "run.max_attempts = 4", repo: "run.land = 'ff'", attempts: 4,
 			source: "user.toml"},
@@ -159,7 +159,7 @@ func TestDigest(t *testing.T) {
 	for _, texts := range [][]string{nil, {a}, {b}, {a, b}, {b, a}, {a + b}, {"", a}} {
 		d := digest(texts...)
 		if seen[d] {
-			t.Errorf("%q has the digest of others", texts)
+			t.Errorf("%q has the same digest as another list", texts)
 		}
 		seen[d] = true
 	}
@@ -215,13 +215,13 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 			want: []string{"repo.toml", "run.min_free_mb is -1"}},
 		"an agent without a command": {text: "[agents.x]\nenv = { A = 'b' }\n",
 			want: []string{"repo.toml", "agents.x has no command"}},
-		"a preset nobody knows": {text: "[agents.x]\npreset = 'clod'\n",
+		"an unknown preset": {text: "[agents.x]\npreset = 'clod'\n",
 			want: []string{"agents.x.preset is \"clod\"", "claude, codex"}},
-		"a permission nobody knows": {text: "[agents.x]\npreset = 'claude'\npermission = 'all'\n",
+		"an unknown permission": {text: "[agents.x]\npreset = 'claude'\npermission = 'all'\n",
 			want: []string{"agents.x.permission is \"all\"", "workspace, ask or full"}},
 		"a permission of a command": {text: "[agents.x]\ncommand = ['x']\npermission = 'full'\n",
 			want: []string{"agents.x.permission needs a preset"}},
-		"a sandbox nobody knows": {text: "[agents.x]\ncommand = ['x']\nsandbox = 'jail'\n",
+		"an unknown sandbox": {text: "[agents.x]\ncommand = ['x']\nsandbox = 'jail'\n",
 			want: []string{"agents.x.sandbox is \"jail\"", "bwrap, docker"}},
 		"a sandbox without a command": {text: "[agents.x]\ncommand = ['x']\nsandbox = 'custom'\n",
 			want: []string{"agents.x.sandbox is custom", "sandbox_command"}},
@@ -235,7 +235,7 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 			want: []string{"agents.x.sandbox_write needs"}},
 		"writing somewhere": {text: "[agents.x]\ncommand = ['x']\nsandbox = 'bwrap'\nsandbox_write = " +
 			"['cache']\n", want: []string{"agents.x.sandbox_write has \"cache\""}},
-		"an event nobody knows": {text: "notify.events = ['finish']\n",
+		"an unknown event": {text: "notify.events = ['finish']\n",
 			want: []string{`notify.events has the unknown event "finish"; events are `, "done"}},
 		"a message in the clear": {text: "notify.webhook = 'http://hooks.example.org/secret'\n",
 			want: []string{"notify.webhook: http to hooks.example.org"}},
@@ -253,15 +253,15 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 			want: []string{"gate 2 "}},
 		"two gates of one name": {text: "[[gates.command]]\nname = 'x'\nrun = 'x'\n[[gates.command]]\nname = " +
 			"'x'\nrun = 'y'\n", want: []string{`two gates have the name "x"`}},
-		"all that is wrong at once": {text: "run.land = 'x'\nrun.max_attempts = -1\n[agents.b]\n[agents.a]\n",
+		"all errors at once": {text: "run.land = 'x'\nrun.max_attempts = -1\n[agents.b]\n[agents.a]\n",
 			want: []string{"run.land", "run.max_attempts", "agents.a has", "agents.b has"}},
 		"a variable of the wrong type": {env: "RUNPLAN_MAX_ATTEMPTS=many",
 			want: []string{"RUNPLAN_MAX_ATTEMPTS=many", "not a number"}},
-		"a variable that is no switch": {env: "RUNPLAN_GATES_DETECT=perhaps",
+		"a variable that is not a boolean": {env: "RUNPLAN_GATES_DETECT=perhaps",
 			want: []string{"RUNPLAN_GATES_DETECT=perhaps", "neither true nor false"}},
-		"a variable that is no time": {env: "RUNPLAN_AGENT_TIMEOUT=90",
+		"a variable that is not a duration": {env: "RUNPLAN_AGENT_TIMEOUT=90",
 			want: []string{"RUNPLAN_AGENT_TIMEOUT=90", "not a duration"}},
-		"a variable that is no way": {env: "RUNPLAN_LAND=x", want: []string{"RUNPLAN_LAND: run.land"}},
+		"a variable with an unknown value": {env: "RUNPLAN_LAND=x", want: []string{"RUNPLAN_LAND: run.land"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -364,7 +364,7 @@ func TestEnvName(t *testing.T) {
 	for _, key := range leaves(reflect.TypeFor[Config](), "") {
 		name := EnvName(key)
 		if other, ok := seen[name]; ok {
-			t.Errorf("%s would set both %s and %s", name, key, other)
+			t.Errorf("the variable %s would set both %s and %s", name, key, other)
 		}
 		seen[name] = key
 	}
@@ -595,7 +595,7 @@ func FuzzDecode(f *testing.F) {
 			return
 		}
 		if l.Run.MaxAttempts < 1 || l.Run.MinFreeMB < 0 || l.Run.AgentTimeout < 0 {
-			t.Errorf("%+v is no good", l.Run)
+			t.Errorf("the loaded settings are invalid: %+v", l.Run)
 		}
 		for _, v := range l.Values() {
 			if v.Source != "default" && v.Source != path {

@@ -37,14 +37,15 @@ func TestEdit(t *testing.T) {
 		"a name in quotes": {"[models.overrides]\n\"scope\" = \"m\"\n", "models.overrides.scope", text("n"), "", "by hand"},
 		"a name in an inline table": {"[models]\noverrides = {scope = \"m\"}\n", "models.overrides.scope", text("n"), "",
 			"by hand"},
-		"a dotted name in a table": {"[models]\noverrides.scope = \"m\"\n", "models.overrides.scope", text("n"), "", "by hand"},
+		"a dotted name in a table": {"[models]\noverrides.scope = \"m\"\n", "models.overrides.scope", text("n"), "",
+			"by hand"},
 		"a text of several lines": {"[models.overrides]\nscope = \"\"\"\nm\"\"\"\n", "models.overrides.scope", text("n"), "",
 			"by hand"},
-		"no such key":         {file, "run.lnd", text("ff"), "", "unknown setting"},
-		"no number":           {file, "run.max_attempts", text("many"), "", "not a number"},
-		"over several lines":  {file, "gates.disable", text(`["a"]`), "", "by hand"},
-		"in an inline table":  {"run = {land = \"pr\"}\n", "run.land", text("ff"), "", "by hand"},
-		"a file that is torn": {"[run\n", "run.land", text("ff"), "", "not valid"},
+		"no such key":        {file, "run.lnd", text("ff"), "", "unknown setting"},
+		"no number":          {file, "run.max_attempts", text("many"), "", "not a number"},
+		"over several lines": {file, "gates.disable", text(`["a"]`), "", "by hand"},
+		"in an inline table": {"run = {land = \"pr\"}\n", "run.land", text("ff"), "", "by hand"},
+		"a broken file":      {"[run\n", "run.land", text("ff"), "", "not valid"},
 	} {
 		got, err := Edit([]byte(c.in), c.key, c.value)
 		switch {

@@ -28,14 +28,15 @@ func TestChangedSettingsAreReported(t *testing.T) {
 		text string
 		want string // the one key that changed, "" for none
 	}{
-		"nothing":            {base, ""},
-		"a gate is disabled": {"[gates]\ndetect = false\ndisable = [\"go\"]\n" + base[22:], "gates.disable"},
-		"a gate's command":   {base + "[[gates.command]]\nname = \"n\"\nrun = \"true\"\n", "gates.command"},
-		"a limit":            {"[run]\nmax_cost_usd = 9\n" + base, "run.max_cost_usd"},
-		"a variable":         {base + "env = { A = \"1\" }\n", "agents.b.env.A"},
-		"an agent is gone":   {"[gates]\ndetect = false\n[agents.a]\ncommand = [\"x\"]\n", ""},
-		"arguments moved":    {"[gates]\ndetect = false\n[agents.a]\ncommand = [\"x\", \"\"]\n[agents.b]\ncommand = [\"y\"]\n", "agents.a.command"},
-		"whom it tells":      {base + "[notify]\ncommand = [\"z\"]\n", ""},
+		"nothing":              {base, ""},
+		"a gate is disabled":   {"[gates]\ndetect = false\ndisable = [\"go\"]\n" + base[22:], "gates.disable"},
+		"a gate's command":     {base + "[[gates.command]]\nname = \"n\"\nrun = \"true\"\n", "gates.command"},
+		"a limit":              {"[run]\nmax_cost_usd = 9\n" + base, "run.max_cost_usd"},
+		"a variable":           {base + "env = { A = \"1\" }\n", "agents.b.env.A"},
+		"an agent was removed": {"[gates]\ndetect = false\n[agents.a]\ncommand = [\"x\"]\n", ""},
+		"arguments moved": {"[gates]\ndetect = false\n[agents.a]\ncommand = [\"x\", \"\"]\n[agents.b]\ncommand = " +
+			"[\"y\"]\n", "agents.a.command"},
+		"whom it tells": {base + "[notify]\ncommand = [\"z\"]\n", ""},
 	} {
 		got := Changes(then, loadedFrom(t, c.text).Effective())
 		if len(got) > 1 || len(got) == 1 != (c.want != "") || len(got) == 1 && got[0].Key != c.want {

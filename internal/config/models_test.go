@@ -73,22 +73,22 @@ default = "scope,precision"
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	if l.Solve.MaxRefinementLoops == nil {
-		t.Error("0 refinements are given, which is not the same as not given")
+		t.Error("a limit of 0 refinements must not be read as a missing limit")
 	}
 }
 
 func TestInvalidModelsAreRefused(t *testing.T) {
 	const here = "[models]\ncoding = \"c\"\nbase_url = \"http://localhost:11434\"\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"a stage that is none": {here + "[models.overrides]\nscop = \"x\"",
+		"an unknown stage": {here + "[models.overrides]\nscop = \"x\"",
 			`config.toml:5: models.overrides.scop is not a stage; stages are task_analysis, scope, precision, execute_plan, execute_code, enrichment, train_plan, curate_data, review, critique; did you mean "scope"?`},
-		"a stage that is none, inline": {here + "overrides = {scop = \"x\"}",
+		"an unknown stage, inline": {here + "overrides = {scop = \"x\"}",
 			"config.toml:4: models.overrides.scop is not a stage; stages are "},
 		"an override without a model": {here + "[models.overrides]\nscope = \" \"",
 			"config.toml:5: models.overrides.scope names no model"},
-		"a provider that is none": {"[models]\nprovider = \"openai\"",
+		"an unknown provider": {"[models]\nprovider = \"openai\"",
 			`models.provider is "openai"; use ollama or command`},
-		"an address that is none": {"[models]\ncoding = \"c\"\nbase_url = \"localhost:11434\"",
+		"an invalid address": {"[models]\ncoding = \"c\"\nbase_url = \"localhost:11434\"",
 			"models.base_url must be a URL"},
 		"a password in the address": {"[models]\ncoding = \"c\"\nbase_url = \"http://me:hunter2@h:1\"",
 			"must not contain a name or a password"},
@@ -104,16 +104,16 @@ func TestInvalidModelsAreRefused(t *testing.T) {
 		"a window below 0":           {here + "coding_window = -1", "models.coding_window is -1"},
 		"a temperature": {here + "reasoning_temperature = 3.5",
 			"models.reasoning_temperature is 3.5; it is 0 to 2"},
-		"a temperature that is none": {here + "coding_temperature = nan", "models.coding_temperature is NaN"},
-		"retries for ever":           {here + "retries = 100", "models.retries is 100; it is 0 to 10"},
-		"a margin below 0":           {here + "margin = -0.1", "models.margin is -0.1"},
-		"no limit of time":           {here + "timeout = \"0s\"", "models.timeout is 0"},
-		"a duration without a unit":  {here + "timeout = 90", "not a duration"},
-		"reserved below 0":           {"[budget]\ncontext_window = 5\nreserved_tokens = -5", "reserved_tokens is -5"},
+		"an invalid temperature":    {here + "coding_temperature = nan", "models.coding_temperature is NaN"},
+		"retries for ever":          {here + "retries = 100", "models.retries is 100; it is 0 to 10"},
+		"a margin below 0":          {here + "margin = -0.1", "models.margin is -0.1"},
+		"no limit of time":          {here + "timeout = \"0s\"", "models.timeout is 0"},
+		"a duration without a unit": {here + "timeout = 90", "not a duration"},
+		"reserved below 0":          {"[budget]\ncontext_window = 5\nreserved_tokens = -5", "reserved_tokens is -5"},
 		"all reserved": {"[budget]\ncontext_window = 5\nreserved_tokens = 5",
 			"reserved_tokens (5) leaves nothing of context_window (5)"},
-		"a window that is none": {"[budget]\ncontext_window = -5", "context_window is -5"},
-		"no file to ask about":  {"[stages]\nfiles = 0", "config.toml:2: stages.files is 0; it must be 1 to 1000"},
+		"an invalid window":    {"[budget]\ncontext_window = -5", "context_window is -5"},
+		"no file to ask about": {"[stages]\nfiles = 0", "config.toml:2: stages.files is 0; it must be 1 to 1000"},
 		"too many pieces to ask about": {"[stages]\nfiles = 8\nsymbols = 1001",
 			"config.toml:3: stages.symbols is 1001; it must be 1 to 1000"},
 		"attempts below 0":    {"[solve]\nmax_attempts = -1", "solve.max_attempts is -1"},

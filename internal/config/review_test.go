@@ -34,7 +34,7 @@ timeout = "90s"
 		t.Error(diff)
 	}
 	if l.Source("review.reviewers.second.command") != l.Files[0] {
-		t.Error("where the command comes from is not known: nobody would be asked to trust it")
+		t.Error("the source of the command is not known, so runplan would not ask for trust")
 	}
 }
 
@@ -45,7 +45,7 @@ func TestInvalidReviewersAreRefused(t *testing.T) {
 		"a program without its word":  {`command = ["x"]` + "\nmodel = 'm'", `command needs provider = "command"`},
 		"no model":                    {`base_url = "http://localhost:1"`, "model is missing"},
 		"no server":                   {`model = "m"`, "base_url is missing"},
-		"an address that is none":     {"model = 'm'\nbase_url = 'nowhere'", "base_url must be a URL"},
+		"an invalid address":          {"model = 'm'\nbase_url = 'nowhere'", "base_url must be a URL"},
 		"an address for a program": {"provider = 'command'\ncommand = ['x']\nbase_url = 'http://localhost:1'",
 			"base_url is for Ollama"},
 		"a pass of programs": {"provider = 'command'\ncommand = ['x']\npasses = [1]",

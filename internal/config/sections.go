@@ -45,16 +45,16 @@ type Run struct {
 	UnknownCost string   `toml:"unknown_cost" doc:"stop or allow: handling of attempts with an unknown cost under a cost limit"`
 	MaxTime     Duration `toml:"max_time" doc:"time limit of one session of a run; 0 is none"`
 	OnLimit     string   `toml:"on_limit" doc:"reaction to a rate limit when nothing else can be done: exit, wait, fallback (another agent takes over; once all are limited, exit) or fallback,wait"`
-	Backoff     Duration `toml:"backoff" doc:"first wait for a rate limit without a reported end (with on_limit = wait), and for a provider that fails or cannot be reached (always, a few times); it doubles each time; 0 waits for neither"`
-	MaxBackoff  Duration `toml:"max_backoff" doc:"longest wait of that kind"`
+	Backoff     Duration `toml:"backoff" doc:"first wait for a rate limit without a reported end, if on_limit has wait, and for a provider that fails or cannot be reached; each further wait is twice as long; 0 does not wait"`
+	MaxBackoff  Duration `toml:"max_backoff" doc:"maximum of these waits"`
 	Fallback    []string `toml:"fallback" doc:"agents that take over after a rate limit, in order, if on_limit is fallback"`
 }
 
 // Routing holds the settings of the decision between headless and team mode (ROUTE-07).
 type Routing struct {
 	Mode                   string  `toml:"mode" doc:"auto, headless or team"`
-	ParallelScoreThreshold int     `toml:"parallel_score_threshold" doc:"team mode needs a parallelism score above it"`
-	SpeculateMaxOverlap    int     `toml:"speculate_max_overlap" doc:"highest share of common files, in percent, with which a batch may start on a candidate whose gates still run"`
+	ParallelScoreThreshold int     `toml:"parallel_score_threshold" doc:"team mode needs a parallelism score above this value"`
+	SpeculateMaxOverlap    int     `toml:"speculate_max_overlap" doc:"a batch waits for the gates of the candidate on which it depends if both share at least this percentage of their files"`
 	Speculate              bool    `toml:"speculate" doc:"whether batches may start on candidates that have not passed their gates"`
 	WorkerMemThresholdGB   float64 `toml:"worker_mem_threshold_gb" doc:"memory that one worker needs, in GB"`
 	MaxWorkers             int     `toml:"max_workers" doc:"maximum number of batches in progress at the same time"`
@@ -77,7 +77,7 @@ type Team struct {
 type Context struct {
 	Tokens        int     `toml:"tokens" doc:"size of the context block, in tokens of four characters; 0 leaves it out"`
 	RefLines      int     `toml:"ref_lines" doc:"lines of each file that context_refs names"`
-	RefLinesLeast int     `toml:"ref_lines_least" doc:"lines of each such file once the block is too large"`
+	RefLinesLeast int     `toml:"ref_lines_least" doc:"lines of each such file if the block is too large"`
 	Commits       int     `toml:"commits" doc:"commits of earlier batches to show"`
 	ProgressLines int     `toml:"progress_lines" doc:"last lines of progress.txt to show"`
 	Similarity    float64 `toml:"similarity" doc:"minimum similarity of a batch title and a failure pattern, 0 to 1"`
@@ -160,14 +160,14 @@ type Gates struct {
 
 // Plugin is a gate that speaks the protocol of docs/plugins.md.
 type Plugin struct {
-	Name         string         `toml:"name" doc:"of the gate"`
+	Name         string         `toml:"name" doc:"name of the gate"`
 	Path         string         `toml:"path" doc:"the plugin's file; relative to the repository"`
-	Command      []string       `toml:"command" doc:"command that starts it, if it is not a program itself"`
-	Settings     map[string]any `toml:"settings" doc:"for the plugin"`
+	Command      []string       `toml:"command" doc:"command that starts the plugin, if its file is not a program"`
+	Settings     map[string]any `toml:"settings" doc:"settings for the plugin"`
 	SHA256       string         `toml:"sha256" doc:"SHA-256 of the file; a file with another checksum is not started"`
-	Env          []string       `toml:"env" doc:"environment variables that it gets"`
-	Blocking     *bool          `toml:"blocking" doc:"whether its failures block; without it, the plugin decides"`
-	StartTimeout Duration       `toml:"start_timeout" doc:"time limit of its start"`
+	Env          []string       `toml:"env" doc:"environment variables that the plugin gets"`
+	Blocking     *bool          `toml:"blocking" doc:"whether failures of the gate block; if not set, the plugin decides"`
+	StartTimeout Duration       `toml:"start_timeout" doc:"time limit for the start of the plugin"`
 	Timeout      Duration       `toml:"timeout" doc:"time limit of one check"`
 }
 

@@ -89,13 +89,13 @@ func TestParse(t *testing.T) {
 		text, path string
 		want       []Edit
 	}{
-		"path given":            {body, "a.go", one("a.go", 1)},
-		"path before":           {"b.go\n" + body, "a.go", one("b.go", 2)},
-		"path in backticks":     {"`dir/b.go`\n" + body, "", one("dir/b.go", 2)},
-		"path in bold, colon":   {"**b.go:**\n" + body, "", one("b.go", 2)},
-		"path in a heading":     {"### File: `b.go`\n" + body, "", one("b.go", 2)},
-		"path before a fence":   {"b.go\n```go\n" + body + "```\n", "", one("b.go", 3)},
-		"a sentence is no path": {"Now we change it.\n" + body, "a.go", one("a.go", 2)},
+		"path given":               {body, "a.go", one("a.go", 1)},
+		"path before":              {"b.go\n" + body, "a.go", one("b.go", 2)},
+		"path in backticks":        {"`dir/b.go`\n" + body, "", one("dir/b.go", 2)},
+		"path in bold, colon":      {"**b.go:**\n" + body, "", one("b.go", 2)},
+		"path in a heading":        {"### File: `b.go`\n" + body, "", one("b.go", 2)},
+		"path before a fence":      {"b.go\n```go\n" + body + "```\n", "", one("b.go", 3)},
+		"a sentence is not a path": {"Now we change it.\n" + body, "a.go", one("a.go", 2)},
 		"CRLF in the block": {strings.ReplaceAll(body, "\n", "\r\n"), "a",
 			[]Edit{{Path: "a", Search: "old\r\n", Replace: "new\r\n", Lines: true, Line: 1}}},
 		"no newline at the end": {strings.TrimSuffix(body, "\n"), "a", one("a", 1)},

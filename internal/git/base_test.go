@@ -53,7 +53,7 @@ func TestUpstream(t *testing.T) {
 	run(t, dir, "checkout", "-q", "-b", "work")
 	if branch == "main" || branch == "master" {
 		if name, commit, err := r.Upstream(t.Context(), "work"); err != nil || name != branch || commit != first {
-			t.Errorf("beside %s it is %q at %q (%v)", branch, name, commit, err)
+			t.Errorf("with the branch %s, the upstream is %q at %q (%v)", branch, name, commit, err)
 		}
 	}
 	run(t, dir, "update-ref", "refs/remotes/origin/main", first)

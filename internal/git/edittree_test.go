@@ -30,6 +30,6 @@ func TestEditTree(t *testing.T) {
 		}
 	}
 	if same, err := r.IsAsIn(t.Context(), "HEAD", got, []string{"a"}); err != nil || same {
-		t.Errorf("what was dropped is the same: %v", err)
+		t.Errorf("a dropped file must differ: %v", err)
 	}
 }

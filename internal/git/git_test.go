@@ -233,7 +233,7 @@ func TestDirty(t *testing.T) {
 			run(t, dir, "mv", "old name.txt", "b.txt")
 			write(t, dir, map[string]string{"z.txt": "changed"})
 		}, changed: []string{"b.txt", "z.txt"}},
-		"a rename that git was only told of": {do: func(t *testing.T, dir string) {
+		"a rename that is only in the index": {do: func(t *testing.T, dir string) {
 			if err := os.Rename(filepath.Join(dir, "old name.txt"), filepath.Join(dir, "b.txt")); err != nil {
 				t.Fatal(err)
 			}
@@ -307,10 +307,10 @@ func TestIsAncestor(t *testing.T) {
 		want    bool
 		err     bool
 	}{
-		"a parent":          {first, "HEAD", true, false},
-		"itself":            {"HEAD", "HEAD", true, false},
-		"a child":           {"HEAD", first, false, false},
-		"what is not there": {strings.Repeat("1", 40), "HEAD", false, true},
+		"a parent":      {first, "HEAD", true, false},
+		"itself":        {"HEAD", "HEAD", true, false},
+		"a child":       {"HEAD", first, false, false},
+		"a missing ref": {strings.Repeat("1", 40), "HEAD", false, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := r.IsAncestor(t.Context(), tt.old, tt.of)

@@ -51,7 +51,7 @@ func (r *Repo) Grep(ctx context.Context, commit string, texts []string, each fun
 	return l.err
 }
 
-// partial reports whether objects are left with a remote: git marks the packs of a partial clone.
+// partial reports whether some objects are only in a remote: git marks the packs of a partial clone.
 func (r *Repo) partial() bool {
 	packs, _ := os.ReadDir(filepath.Join(r.Common, "objects", "pack")) // without the folder there are none
 	return slices.ContainsFunc(packs, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == ".promisor" })

@@ -250,7 +250,8 @@ func (r *Repo) Objects(ctx context.Context) *Objects {
 		return o
 	}
 	o.out, o.in = from, bufio.NewReaderSize(from, 256<<10)
-	// Neither a waiting reader nor git's unread input has to wait until the process has ended.
+	// Close both pipes at once, so that a waiting reader and the copying of git's input do not wait for the end of the
+	// process.
 	context.AfterFunc(ctx, func() {
 		names.CloseWithError(io.EOF)
 		from.Close()

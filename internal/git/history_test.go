@@ -78,10 +78,10 @@ func FuzzPast(f *testing.F) {
 		whole, err := readPast(text, len(text)+1)
 		parts, err2 := readPast(text, step)
 		if (err == nil) != (err2 == nil) {
-			t.Fatalf("as a whole %v, in pieces %v", err, err2)
+			t.Fatalf("in one piece: error %v, in steps: error %v", err, err2)
 		}
 		if err == nil && fmt.Sprint(whole) != fmt.Sprint(parts) {
-			t.Fatalf("as a whole %v, in pieces %v", whole, parts)
+			t.Fatalf("in one piece %v, in steps %v", whole, parts)
 		}
 	})
 }

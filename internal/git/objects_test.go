@@ -128,7 +128,7 @@ func TestCommitTreeRespectsGitSettings(t *testing.T) {
 			t.Error(err)
 		}
 		if !strings.Contains(strings.Join(calls(), "\n"), "commit-tree") {
-			t.Errorf("%s: git was not asked", setting)
+			t.Errorf("%s: git was not called", setting)
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestDiffTrees(t *testing.T) {
 		}
 		got, ok := r.diffTrees(below, tree)
 		if !ok {
-			t.Fatal("trees that were made just now cannot be read")
+			t.Fatal("new trees cannot be read")
 		}
 		sortEntries(got)
 		want, err := r.Compare(base, tree).Entries(t.Context())

@@ -53,7 +53,7 @@ func TestMoveFileDefersToGit(t *testing.T) {
 	file := filepath.Join(dir, ".git", "refs", "heads", "b")
 	write(t, dir, map[string]string{".git/refs/heads/b.lock": ""})
 	if r.moveFile(t.Context(), "b", list[1], "x") || !exists(file+".lock") {
-		t.Error("somebody's lock was not heeded")
+		t.Error("the lock of another process was ignored")
 	}
 	os.Remove(file + ".lock")
 	if r.moveFile(t.Context(), "b", "HEAD", "x") || r.moveFile(t.Context(), "none", list[1], "x") {
@@ -61,7 +61,7 @@ func TestMoveFileDefersToGit(t *testing.T) {
 	}
 	write(t, dir, map[string]string{".git/refs/heads/b": "ref: refs/heads/trunk\n"})
 	if r.moveFile(t.Context(), "b", list[1], "x") || exists(file+".lock") {
-		t.Error("a branch that stands for another one was moved")
+		t.Error("a symbolic branch was moved")
 	}
 	if got := string(bytesOf(t, file)); got != "ref: refs/heads/trunk\n" {
 		t.Error(got)
@@ -80,7 +80,7 @@ func TestMoveFileRespectsGitSettings(t *testing.T) {
 		key, value, _ := strings.Cut(setting, "=")
 		run(t, dir, "config", key, value)
 		if opened(t, dir).moveFile(t.Context(), "b", list[0], "x") {
-			t.Errorf("%s: git was not asked", setting)
+			t.Errorf("%s: git was not called", setting)
 		}
 	}
 }
@@ -188,6 +188,6 @@ func TestCheckoutInPlace(t *testing.T) {
 		t.Error(got)
 	}
 	if string(bytesOf(t, filepath.Join(w.Dir, "cache"))) != "kept" {
-		t.Error("what git ignores is gone")
+		t.Error("an ignored file was removed")
 	}
 }

@@ -40,7 +40,7 @@ func TestRefsMatchGit(t *testing.T) {
 		"loose over packed":     {branch("a", "0"), branch("b", "0"), pack, branch("a", "1")},
 		"deleted after packing": {branch("a", "0"), branch("b", "1"), pack, {"update-ref", "-d", "refs/heads/a"}},
 		"packed twice":          {branch("a", "0"), pack, branch("a", "1"), branch("c", "2"), pack},
-		"beside tags and remotes": {branch("a", "0"), {"update-ref", "refs/tags/a", "1"},
+		"next to tags and remotes": {branch("a", "0"), {"update-ref", "refs/tags/a", "1"},
 			{"update-ref", "refs/remotes/origin/a", "2"}, {"tag", "-a", "-m", "x", "annotated"}, pack},
 		"non-ASCII names": {branch("ü/ß-文", "0"), branch("x'\"&", "1"), pack, branch("ü/b", "1")},
 	}
@@ -88,7 +88,7 @@ func TestRefsMatchGit(t *testing.T) {
 				for _, name := range []string{"refs/heads/missing", "refs/heads/runplan", "refs/heads/main/below",
 					"refs/tags/missing"} {
 					if got, err := r.Resolve(t.Context(), name); got != "" || err != nil {
-						t.Errorf("%s resolves to %q, %v; it is not there", name, got, err)
+						t.Errorf("%s resolves to %q, %v; it does not exist", name, got, err)
 					}
 				}
 			})
@@ -184,13 +184,13 @@ func TestUpdateRefs(t *testing.T) {
 			want: map[string]string{"a": "1"}},
 		"a merge that lost the race": {updates: []RefUpdate{{"a", "2", "1"}, {"b", "", "1"}},
 			want: map[string]string{"a": "0", "b": "1"}, fails: true},
-		"a merge whose batch is not there": {updates: []RefUpdate{{"a", "1", "0"}, {"c", "", "1"}},
+		"a merge whose other branch is missing": {updates: []RefUpdate{{"a", "1", "0"}, {"c", "", "1"}},
 			want: map[string]string{"a": "0", "b": "1"}, fails: true},
 		"one that must not be there, and is": {updates: []RefUpdate{{"c", "2", zero}, {"a", "2", zero}},
 			want: map[string]string{"a": "0", "b": "1"}, fails: true},
 		"one that must not be there, and isn't": {updates: []RefUpdate{{"c", "2", zero}},
 			want: map[string]string{"a": "0", "b": "1", "c": "2"}},
-		"a commit that is not there": {updates: []RefUpdate{{"b", "2", ""}, {"a", strings.Repeat("1", 40), ""}},
+		"a missing commit": {updates: []RefUpdate{{"b", "2", ""}, {"a", strings.Repeat("1", 40), ""}},
 			want: map[string]string{"a": "0", "b": "1"}, fails: true},
 		"a name that cannot be": {updates: []RefUpdate{{"b", "2", ""}, {"a..b", "2", ""}},
 			want: map[string]string{"a": "0", "b": "1"}, fails: true},

@@ -251,7 +251,7 @@ func TestIndexTreeMatchesGit(t *testing.T) {
 			calls()
 			got, ok := w.indexTree(t.Context(), base)
 			if asked := calls(); !ok || len(asked) > 0 {
-				t.Fatalf("it was left to git: %v %q", ok, asked)
+				t.Fatalf("git was called: %v %q", ok, asked)
 			}
 			if want := run(t, w.Dir, "write-tree"); got != want {
 				t.Errorf("the tree is %s, want %s", got, want)
@@ -365,7 +365,7 @@ func TestRefillDefersToGit(t *testing.T) {
 			run(t, dir, "add", "--all")
 			to := run(t, dir, "write-tree")
 			if _, ok := w.Refill(t.Context(), base, from, to); ok {
-				t.Error("it was done without git")
+				t.Error("the reset was done without git")
 			}
 		})
 	}

@@ -38,7 +38,7 @@ func TestLoosen(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n, shut := loosen(w.Dir); n != 4 || len(shut) > 0 {
-		t.Errorf("%d were locked, want 4; %q are shut still", n, shut)
+		t.Errorf("%d were locked, want 4; still locked: %q", n, shut)
 	}
 	for path, want := range map[string]os.FileMode{"cache/key": 0o400, "cache/x": 0o755, "cache": 0o755, "shut": 0o700} {
 		if info, err := os.Stat(filepath.Join(w.Dir, path)); err != nil || info.Mode().Perm() != want {
@@ -46,10 +46,10 @@ func TestLoosen(t *testing.T) {
 		}
 	}
 	if info, err := os.Stat(elsewhere); err != nil || info.Mode().Perm() != 0 {
-		t.Errorf("what a link leads to: %v, %v", info.Mode(), err)
+		t.Errorf("the target of the link was changed: %v, %v", info.Mode(), err)
 	}
 	if n, _ := loosen(w.Dir); n != 0 {
-		t.Errorf("%d are locked still", n)
+		t.Errorf("%d folders are still locked", n)
 	}
 }
 
@@ -73,7 +73,7 @@ func TestWorkspaceHandlesAnyPermissions(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if exists(filepath.Join(w.Dir, "cache")) || exists(filepath.Join(w.Dir, "shut")) {
-			t.Errorf("%s: something is left", name)
+			t.Errorf("%s: files of the agent are left", name)
 		}
 	}
 	locked(t, w)
@@ -82,7 +82,7 @@ func TestWorkspaceHandlesAnyPermissions(t *testing.T) {
 	}
 }
 
-// Git skips a folder that it cannot read, and succeeds; Stage includes the files in it all the same. For root this
+// Git skips a folder that it cannot read, and succeeds; Stage includes the files in it anyway. For root this
 // makes no difference.
 func TestStageIncludesUnreadableFolders(t *testing.T) {
 	for name, dir := range map[string]string{"a new folder": "new", "a folder that is tracked": "old"} {

@@ -23,7 +23,7 @@ func TestNoUpkeep(t *testing.T) {
 		t.Error(d)
 	}
 	if d := cmp.Diff(ours, NoUpkeep(ours)); d != "" {
-		t.Error("a second time:", d)
+		t.Error("a second call changes the result:", d)
 	}
 	if got := NoUpkeep([]string{"GIT_CONFIG_COUNT=none"}); len(got) != 1 {
 		t.Error(got)
@@ -44,7 +44,7 @@ func TestNoUpkeep(t *testing.T) {
 // A commit in a repository that is due for maintenance does not start it.
 func TestCommitSkipsMaintenance(t *testing.T) {
 	dir := made(t, map[string]string{"a": "1"})
-	run(t, dir, "config", "gc.auto", "1") // as good as always
+	run(t, dir, "config", "gc.auto", "1") // almost always
 	trace := filepath.Join(t.TempDir(), "trace")
 	commit := func(env []string) string {
 		t.Helper()
@@ -65,6 +65,6 @@ func TestCommitSkipsMaintenance(t *testing.T) {
 	}
 	if said := commit(environ("GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=gc.autoDetach",
 		"GIT_CONFIG_VALUE_0=false")); !strings.Contains(said, "maintenance run") {
-		t.Error("without the settings it should start some: " + said)
+		t.Error("without the settings git should run maintenance: " + said)
 	}
 }

@@ -113,7 +113,7 @@ func TestAddWorkspace(t *testing.T) {
 		t.Fatal(err)
 	}
 	if again.GitDir != w.GitDir {
-		t.Errorf("opened again it is at %s, made it was at %s", again.GitDir, w.GitDir)
+		t.Errorf("the opened workspace has the git folder %s, the created one %s", again.GitDir, w.GitDir)
 	}
 }
 
@@ -154,14 +154,14 @@ func TestRemoveWorkspace(t *testing.T) {
 	}
 	write(t, w.Dir, map[string]string{"new/deep/file": "x", "a": "changed"})
 	removed(t, r, w.Dir)
-	removed(t, r, w.Dir) // twice is no error
+	removed(t, r, w.Dir) // a second removal is not an error
 	for _, path := range []string{w.Dir, w.GitDir} {
 		if exists(path) {
 			t.Errorf("%s is still there", path)
 		}
 	}
 	if err := other.Check(); err != nil {
-		t.Error("the one beside it:", err)
+		t.Error("the workspace next to it:", err)
 	}
 	if got, err := r.Resolve(t.Context(), "refs/heads/"+branch); got == "" || err != nil {
 		t.Error("its branch is gone", err)
@@ -177,7 +177,7 @@ func TestOpenWorkspaceRefuses(t *testing.T) {
 		dir  string
 		want error
 	}{
-		"a folder that is not there":          {filepath.Join(w.Dir, "missing"), fs.ErrNotExist},
+		"a missing folder":                    {filepath.Join(w.Dir, "missing"), fs.ErrNotExist},
 		"a folder of the repository":          {filepath.Join(w.Dir, ".."), fs.ErrNotExist},
 		"a worktree of another repository":    {foreign, ErrBroken},
 		"a .git that leads nowhere":           {folder(t, ".git", "gitdir: /nonexistent/.git/worktrees/x\n"), ErrBroken},
@@ -420,10 +420,10 @@ func TestStage(t *testing.T) {
 			changed: []string{".gitignore", "a", "dir/x", "gone", "sub/b", "sub/c"},
 			want:    map[string]string{".gitignore": "-", "a": "-", "dir/x": "-", "gone": "-", "sub/b": "-", "sub/c": "-"},
 		},
-		"what is ignored stays out": {do: func(t *testing.T, dir string) {
+		"ignored files are not staged": {do: func(t *testing.T, dir string) {
 			write(t, dir, map[string]string{"x.log": "", "secret/key": "", ".env": "", "sub/.env": ""})
 		}},
-		"what is left out stays out, be it ignored or not": {
+		"excepted files are not staged, ignored or not": {
 			do: func(t *testing.T, dir string) {
 				write(t, dir, map[string]string{".env": "1", "secret/key": "2", "conf/local.yml": "3", "conf/new": "4",
 					"[ab]*": "5", "b": "6", "ü": "7"})
@@ -443,7 +443,7 @@ func TestStage(t *testing.T) {
 			},
 			changed: []string{"a", "c"}, want: map[string]string{"a": "2", "c": "3"},
 		},
-		"what was staged and then deleted": {
+		"a file that was staged and then deleted": {
 			do: func(t *testing.T, dir string) {
 				write(t, dir, map[string]string{"new": "n", "a": "2"})
 				run(t, dir, "add", "--all")
@@ -473,14 +473,14 @@ func TestStage(t *testing.T) {
 			},
 			changed: []string{"app/deep/x"}, want: map[string]string{"app/deep/x": "1"},
 		},
-		"a repository made of a folder that is there": {
+		"a repository made in an existing folder": {
 			do: func(t *testing.T, dir string) {
 				run(t, dir, "init", "--quiet", "sub")
 				write(t, dir, map[string]string{"sub/new": "1"})
 			},
 			changed: []string{"sub/new"}, want: map[string]string{"sub/new": "1"},
 		},
-		"a repository with a commit, made of a folder that is there": {
+		"a repository with a commit, made in an existing folder": {
 			do: func(t *testing.T, dir string) {
 				run(t, dir, "init", "--quiet", "sub")
 				write(t, dir, map[string]string{"sub/new": "1"})
@@ -515,7 +515,7 @@ func TestStage(t *testing.T) {
 			}
 			again, _, err := w.Stage(t.Context(), commit, tt.except)
 			if err != nil || again != tree {
-				t.Errorf("staged again it is %s, %v; want %s", again, err, tree)
+				t.Errorf("a second Stage gives %s, %v; want %s", again, err, tree)
 			}
 		})
 	}
@@ -530,7 +530,7 @@ func TestCheck(t *testing.T) {
 		"as it was made":         {func(*testing.T, *Workspace) {}, nil},
 		"its .git was deleted":   {func(t *testing.T, w *Workspace) { os.Remove(dotGit(w)) }, ErrBroken},
 		"its folder was deleted": {func(t *testing.T, w *Workspace) { os.RemoveAll(w.Dir) }, ErrBroken},
-		"a repository of its own": {func(t *testing.T, w *Workspace) {
+		"a separate repository": {func(t *testing.T, w *Workspace) {
 			os.Remove(dotGit(w))
 			run(t, w.Dir, "init", "--quiet")
 		}, ErrBroken},

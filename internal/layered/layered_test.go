@@ -14,12 +14,12 @@ func TestLayout(t *testing.T) {
 		needs      func(int) []int
 		wide, high float64 // at most
 	}{
-		"three in a row":         {3, before, 800, 150},
-		"a chain of sixty":       {60, before, 1300, 1300},
-		"sixty that stand alone": {60, alone, 1300, 1300},
-		"woven":                  {60, woven, 1300, 3000},
-		"one":                    {1, alone, 300, 150},
-		"none":                   {0, alone, 300, 150},
+		"three in a row":            {3, before, 800, 150},
+		"a chain of sixty":          {60, before, 1300, 1300},
+		"sixty boxes without edges": {60, alone, 1300, 1300},
+		"woven":                     {60, woven, 1300, 3000},
+		"one":                       {1, alone, 300, 150},
+		"none":                      {0, alone, 300, 150},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g := Layout(items(c.n, c.needs))
@@ -35,7 +35,7 @@ func TestLayoutOmitsImpliedDependencies(t *testing.T) {
 	g := Layout(items(4, func(i int) []int { return [][]int{nil, {0}, {0, 1}, {0, 1, 2}}[i] }))
 	for i := 1; i < 4; i++ {
 		if !slices.Equal(g.Nodes[i].Needs, []int{i - 1}) {
-			t.Errorf("node %d is drawn as needing %v", i, g.Nodes[i].Needs)
+			t.Errorf("node %d is drawn with the dependencies %v", i, g.Nodes[i].Needs)
 		}
 	}
 }
@@ -141,7 +141,7 @@ func woven(i int) []int {
 func TestPath(t *testing.T) {
 	g := Layout(items(3, func(i int) []int { return [][]int{nil, {0}, {1}}[i] }))
 	if got := g.Path(0, 1); got != "M222 65C246 65 246 65 270 65" {
-		t.Errorf("to the neighbour: %s", got)
+		t.Errorf("the path to the next box is %s", got)
 	}
 	g = Layout(items(5, func(i int) []int { return [][]int{nil, {0}, {0}, {2}, {1, 3}}[i] }))
 	if got := g.Path(1, 4); !strings.HasPrefix(got, "M454 ") || !strings.Contains(got, "Q") ||

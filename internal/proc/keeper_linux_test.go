@@ -104,7 +104,7 @@ func TestKeeperSparesOtherPrograms(t *testing.T) {
 		c.Reaper = r
 		run(t, c)
 		if bornAt(number([]byte(strings.TrimSpace(string(other))))) == "" {
-			t.Errorf("%s: what another program had was ended", script)
+			t.Errorf("%s: a process of another program was ended", script)
 		}
 	}
 	for _, name := range []string{"one", "two"} {
@@ -117,7 +117,7 @@ func TestKeeperSparesOtherPrograms(t *testing.T) {
 		t.Errorf("the other program: %+v", res)
 	}
 	if alive(t, filepath.Join(dir, "other")) {
-		t.Error("what the other program had survived it")
+		t.Error("a child of the other program survived")
 	}
 }
 
@@ -164,7 +164,7 @@ func TestKilledParentLeavesNoProcess(t *testing.T) {
 			time.Sleep(10 * time.Millisecond)
 		}
 		if len(left) > 0 {
-			t.Fatalf("kill %d: %q outlived it", i, left)
+			t.Fatalf("kill %d: the processes %q still run", i, left)
 		}
 	}
 }
@@ -246,7 +246,7 @@ func TestKillStopsWaitingProcess(t *testing.T) {
 		killMembers(append(ms[1:], ms[0])) // its child first, itself last
 		_ = x.Wait()
 		if _, err := os.Stat(file); err == nil {
-			t.Fatal("it went on when its child was killed")
+			t.Fatal("the parent continued when its child was killed")
 		}
 	}
 }

@@ -142,7 +142,7 @@ func newFeed(in io.Reader) (*feed, error) {
 	return f, nil
 }
 
-// sent closes the end that the program has got.
+// sent closes this process's copy of the end that was passed to the program.
 func (f *feed) sent() {
 	if f.own {
 		_ = f.r.Close()

@@ -22,7 +22,7 @@ func TestOpened(t *testing.T) {
 		}
 	}
 	if _, known := Opened(t.TempDir() + "/none"); known {
-		t.Error("a file that is not there")
+		t.Error("a missing file")
 	}
 }
 

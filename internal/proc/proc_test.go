@@ -194,12 +194,12 @@ func TestRunEndsBackgroundProcesses(t *testing.T) {
 		script string // writes the pid of what should not survive to $F, with output closed
 		sweep  bool
 	}{
-		"a child in the background":               {`bash -c 'echo $$ >$F; ` + forever + `' &`, false},
-		"a child that holds stdout":               {`bash -c 'echo $$ >$F; ` + forever + `' & wait_file`, false},
-		"nohup":                                   {`nohup bash -c 'echo $$ >$F; ` + forever + `' >/dev/null 2>&1 &`, false},
-		"a child that ignores TERM":               {`bash -c 'trap "" TERM HUP INT; echo $$ >$F; ` + forever + `' &`, false},
-		"job control gives it a group of its own": {`set -m; bash -c 'echo $$ >$F; ` + forever + `' &`, false},
-		"setsid": {`setsid bash -c 'echo $$ >$F; ` + forever + `' &`, true},
+		"a child in the background":             {`bash -c 'echo $$ >$F; ` + forever + `' &`, false},
+		"a child that holds stdout":             {`bash -c 'echo $$ >$F; ` + forever + `' & wait_file`, false},
+		"nohup":                                 {`nohup bash -c 'echo $$ >$F; ` + forever + `' >/dev/null 2>&1 &`, false},
+		"a child that ignores TERM":             {`bash -c 'trap "" TERM HUP INT; echo $$ >$F; ` + forever + `' &`, false},
+		"job control gives it a separate group": {`set -m; bash -c 'echo $$ >$F; ` + forever + `' &`, false},
+		"setsid":                                {`setsid bash -c 'echo $$ >$F; ` + forever + `' &`, true},
 		"setsid, orphaned, ignores TERM, no output": {`(setsid bash -c 'trap "" TERM; echo $$ >$F; ` + forever +
 			`' >/dev/null 2>&1 </dev/null &)`, true},
 	}
@@ -237,7 +237,7 @@ func TestRunEndsBackgroundProcesses(t *testing.T) {
 					t.Errorf("the survivors are to be counted")
 				}
 				if alive(t, file) {
-					t.Errorf("it survived")
+					t.Errorf("the process is still alive")
 				}
 			})
 		}
@@ -410,7 +410,7 @@ func TestSweptProcessesAreNamed(t *testing.T) {
 		t.Errorf("swept %d, named %d", r.Swept, len(r.Left))
 	}
 	if r = run(t, bash("true")); r.Swept != 0 || r.Left != nil {
-		t.Errorf("nothing was left, and it names %q", r.Left)
+		t.Errorf("no process was left, but the result names %q", r.Left)
 	}
 }
 

@@ -89,7 +89,7 @@ func TestReaperSparesReusedProcessID(t *testing.T) {
 	}
 	ReapMain(strings.NewReader(`start "` + pid + `" "` + bornAt(x.Process.Pid) + "\"\nend \"" + pid + "\"\n"))
 	if bornAt(x.Process.Pid) == "" {
-		t.Error("a process whose end was told was killed")
+		t.Error("a process whose end was reported was killed")
 	}
 }
 

@@ -42,7 +42,7 @@ type sink struct {
 
 // stream is one of the two outputs, or both in one.
 type stream struct {
-	stdout bool // keep it apart
+	stdout bool // this is standard output, which is kept separately
 	buf    []byte
 	long   bool   // the line in buf was cut
 	cr     bool   // the last byte was a carriage return

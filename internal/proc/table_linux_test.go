@@ -27,7 +27,7 @@ func TestFindLeftProcesses(t *testing.T) {
 		}
 		left, _ := strconv.Atoi(out)
 		if got, want := nobodyNew(x.Process.Pid, tag), name == "nothing"; got != want {
-			t.Errorf("%s: nobody is left: %v", name, got)
+			t.Errorf("%s: no process is left: %v", name, got)
 		}
 		if left > 0 {
 			_ = syscall.Kill(left, syscall.SIGKILL)

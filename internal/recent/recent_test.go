@@ -17,9 +17,9 @@ func TestUsedValuesStayCached(t *testing.T) {
 		}
 	}
 	if _, ok := m.Get(-2); ok {
-		t.Error("what nobody asked for is still there")
+		t.Error("an unused entry is still there")
 	}
 	if v, ok := m.Get(999); !ok || v != "new" {
-		t.Error("what came last is gone")
+		t.Error("the newest entry is missing")
 	}
 }

@@ -207,7 +207,7 @@ func FuzzPieces(f *testing.F) {
 			return
 		}
 		if whole, parts := r.String(text), inPieces(r, text, size); whole != parts {
-			t.Errorf("%q at once is %q, in pieces of %d %q", text, whole, size, parts)
+			t.Errorf("%q in one piece becomes %q, in pieces of %d bytes %q", text, whole, size, parts)
 		}
 	})
 }

@@ -52,12 +52,12 @@ func TestSecretShapesAreReplaced(t *testing.T) {
 			"a\n[redacted PRIVATE_KEY]\nb"},
 		"pem in JSON": {`"-----BEGIN ` + `PRIVATE KEY-----\nMII\n-----END PRIVATE KEY-----\n"`,
 			`"[redacted PRIVATE_KEY]\n"`},
-		"pem without end":  {"-----BEGIN " + "PRIVATE KEY-----\nMIIabc\n", "[redacted PRIVATE_KEY]\n"},
-		"url":              {"clone https://me:hunter2@host/x", "clone https://me:[redacted URL_PASSWORD]@host/x"},
-		"url without user": {"redis://:hunter2@host", "redis://:[redacted URL_PASSWORD]@host"},
-		"header":           {"Authorization: Bearer abcdefgh12345", "Authorization: Bearer [redacted AUTHORIZATION]"},
-		"a port is none":   {"http://localhost:8080/a@b", "http://localhost:8080/a@b"},
-		"a word is none":   {"the task-runner-with-a-long-name-here", "the task-runner-with-a-long-name-here"},
+		"pem without end":        {"-----BEGIN " + "PRIVATE KEY-----\nMIIabc\n", "[redacted PRIVATE_KEY]\n"},
+		"url":                    {"clone https://me:hunter2@host/x", "clone https://me:[redacted URL_PASSWORD]@host/x"},
+		"url without user":       {"redis://:hunter2@host", "redis://:[redacted URL_PASSWORD]@host"},
+		"header":                 {"Authorization: Bearer abcdefgh12345", "Authorization: Bearer [redacted AUTHORIZATION]"},
+		"a port is not a secret": {"http://localhost:8080/a@b", "http://localhost:8080/a@b"},
+		"a word is not a secret": {"the task-runner-with-a-long-name-here", "the task-runner-with-a-long-name-here"},
 	}
 	r := New(nil)
 	for name, tt := range tests {
@@ -67,7 +67,7 @@ func TestSecretShapesAreReplaced(t *testing.T) {
 				t.Error(d)
 			}
 			if again := r.String(got); again != got {
-				t.Errorf("a second time changes it to %q", again)
+				t.Errorf("a second call changes the result to %q", again)
 			}
 		})
 	}

@@ -66,7 +66,7 @@ func segment(s string, last bool) int {
 	}
 }
 
-// goesOn reports whether a line ends in base64 that may go on in the next one.
+// goesOn reports whether a line ends in base64 that may continue in the next one.
 func goesOn(line string) bool {
 	line = strings.TrimSuffix(line, "\r")
 	if len(line) < wrapped {

@@ -71,7 +71,7 @@ func TestSealCoversKindAndFields(t *testing.T) {
 	s := opened(t, t.TempDir())
 	sum := s.Sum(Event, "ab", "c")
 	if !s.Check(sum, Event, "ab", "c") {
-		t.Error("what was signed is not taken for signed")
+		t.Error("a valid seal is refused")
 	}
 	for name, ok := range map[string]bool{
 		"another kind":   s.Check(sum, Post, "ab", "c"),
@@ -135,7 +135,7 @@ func FuzzHead(f *testing.F) {
 			t.Fatal(err)
 		}
 		if c, ok := s.Head("r"); ok {
-			t.Errorf("%q is believed: %+v", data, c)
+			t.Errorf("the invalid head %q was accepted: %+v", data, c)
 		}
 	})
 }

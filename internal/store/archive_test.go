@@ -139,7 +139,7 @@ func TestArchiveRefusesOpenSession(t *testing.T) {
 		t.Errorf("error %v, want %v", err, ErrBusy)
 	}
 	if err := s.Set(t.Context(), "n", 2); err != nil {
-		t.Error("its owner cannot go on:", err)
+		t.Error("the owner of the session cannot write:", err)
 	}
 	if all, err := j.SessionArchives(t.Context(), "t"); err != nil || len(all) != 0 {
 		t.Error(len(all), err)

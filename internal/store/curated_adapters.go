@@ -15,7 +15,7 @@ type DeployedAdapter struct {
 	Active bool `json:"active"`
 }
 
-// Adapters returns all adapters that were put to work, by stage and version.
+// Adapters returns all adapters that were deployed, by stage and version.
 func (c *CuratedReader) Adapters(ctx context.Context) ([]DeployedAdapter, error) {
 	return rows(ctx, c.db, "adapters", func(r *sql.Rows, a *DeployedAdapter) error {
 		return r.Scan(&a.ID, &a.Stage, &a.BaseModel, &a.Tag, &a.Version, &a.Notes, &a.DeployedAt, &a.Active)
@@ -58,7 +58,7 @@ func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) 
 	})
 }
 
-// DeactivateAdapters leaves a stage without an active adapter, so the model of its role answers again.
+// DeactivateAdapters leaves a stage without an active adapter, so the stage uses the model of its role again.
 func (c *Curated) DeactivateAdapters(ctx context.Context, stage string) error {
 	return c.change(ctx, "deactivate the adapter of stage "+stage+" out of use", func(tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, "UPDATE adapter_metadata SET active = 0 WHERE stage_name = ? AND active", stage)

@@ -158,10 +158,10 @@ func TestCuratedQueries(t *testing.T) {
 		t.Errorf("adapter %+v %v %v", a, ok, err)
 	}
 	if _, ok, err := c.AdapterForStage(ctx, "precision"); err != nil || ok {
-		t.Errorf("an adapter out of nothing: %v %v", ok, err)
+		t.Errorf("a stage without an adapter: %v %v", ok, err)
 	}
 	if _, err := c.Neighbors(ctx, 1, "sideways"); err == nil {
-		t.Error("a direction that is none")
+		t.Error("an unknown direction was accepted")
 	}
 	if _, err := c.db.ExecContext(ctx, "DELETE FROM files"); err == nil {
 		t.Error("a reader can write")

@@ -43,7 +43,7 @@ func TestFeedbackTextIsUnchanged(t *testing.T) {
 	for _, stmt := range []string{"UPDATE feedback SET body = 'x'", "DELETE FROM feedback",
 		"UPDATE feedback SET notes_json = '[]'", "UPDATE feedback SET status = 'done'"} {
 		if _, err := f.db.ExecContext(t.Context(), stmt); err == nil {
-			t.Errorf("%s went through", stmt)
+			t.Errorf("the database accepts %s", stmt)
 		}
 	}
 }

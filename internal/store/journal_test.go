@@ -32,7 +32,7 @@ func TestEventsRoundTrip(t *testing.T) {
 		t.Error("from 2:", d)
 	}
 	if got := read(t, j, "another", 0); got != nil {
-		t.Errorf("a run that is not there has events: %v", got)
+		t.Errorf("a missing run has events: %v", got)
 	}
 }
 
@@ -83,7 +83,7 @@ func TestReadersAllowAppends(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := len(read(t, j, "r", 2*page)); got < 1 {
-				t.Fatal("a reader within a reader sees nothing")
+				t.Fatal("a nested read returns no events")
 			}
 		}
 	}
@@ -107,7 +107,7 @@ func TestEventsStopWithContext(t *testing.T) {
 		}
 	}
 	if !errors.Is(last, context.Canceled) {
-		t.Errorf("the last word is %v, want %v", last, context.Canceled)
+		t.Errorf("the last error is %v, want %v", last, context.Canceled)
 	}
 	if got := len(read(t, j, "r", 0)); got != page+1 {
 		t.Errorf("afterwards the journal reads %d events, want %d", got, page+1)
@@ -136,7 +136,7 @@ func TestCancelledRunsStillWrite(t *testing.T) {
 // A write is stored completely or not at all, and the journal accepts further writes after a refusal.
 func TestWritesAreAtomic(t *testing.T) {
 	tests := map[string]func(context.Context, *Journal) error{
-		"an append whose last number is taken": func(ctx context.Context, j *Journal) error {
+		"an append whose last number is already used": func(ctx context.Context, j *Journal) error {
 			return j.Append(ctx, event("r", 4), event("r", 5), event("r", 3))
 		},
 		"an append with a number twice": func(ctx context.Context,
@@ -146,7 +146,7 @@ func TestWritesAreAtomic(t *testing.T) {
 		"an append to a run that was never started": func(ctx context.Context, j *Journal) error {
 			return j.Append(ctx, event("r", 4), event("nobody", 1))
 		},
-		"a run that is there": func(ctx context.Context, j *Journal) error {
+		"an existing run": func(ctx context.Context, j *Journal) error {
 			return j.AddRun(ctx, started("r"), event("r", 4))
 		},
 		"a run whose first events clash": func(ctx context.Context, j *Journal) error {
@@ -174,7 +174,7 @@ func TestWritesAreAtomic(t *testing.T) {
 		})
 	}
 	if err := fresh(t).Append(t.Context()); err != nil {
-		t.Error("to append nothing is no error:", err)
+		t.Error("appending nothing must not be an error:", err)
 	}
 }
 
@@ -247,7 +247,7 @@ func TestJournalKeepsPlanBytes(t *testing.T) {
 		}
 	}
 	if _, err := j.PlanText(t.Context(), "nobody"); !errors.Is(err, sql.ErrNoRows) {
-		t.Errorf("a run that is not there: %v, want %v", err, sql.ErrNoRows)
+		t.Errorf("a missing run: %v, want %v", err, sql.ErrNoRows)
 	}
 }
 

@@ -49,7 +49,7 @@ func TestPosts(t *testing.T) {
 		}
 	}
 	if _, err := j.AddPost(ctx, Post{Run: "three", At: at, Body: []byte("{}")}); err == nil {
-		t.Error("a run that is not there takes posts")
+		t.Error("a missing run accepts posts")
 	}
 	j.Close()
 }

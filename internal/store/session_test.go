@@ -55,7 +55,7 @@ func TestSessionKeepsValues(t *testing.T) {
 		t.Error(d)
 	}
 	if found, err := s.Get(t.Context(), "none", &got); !found || err != nil {
-		t.Error("null is a value:", found, err)
+		t.Error("null must be read as a value:", found, err)
 	}
 	if found, err := s.Get(t.Context(), "unknown", &got); found || err != nil || got.Text != want.Text {
 		t.Error("an unknown key:", found, err)
@@ -103,7 +103,7 @@ func TestSetAllIsAtomic(t *testing.T) {
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Set(cancelled, "a", 1); err != nil {
-		t.Error("what happened before the work was cancelled was not written down:", err)
+		t.Error("a cancelled context must not prevent writing:", err)
 	}
 }
 
@@ -205,7 +205,7 @@ func TestSessionRefusesUnusableFile(t *testing.T) {
 		"of tomorrow": {func(t *testing.T, path string) { raw(t, path, "PRAGMA user_version = 99") }, ErrNewer},
 		"of another": {func(t *testing.T, path string) { os.Remove(path); raw(t, path, "CREATE TABLE kv (x)") },
 			ErrForeign},
-		"that is no longer": {func(t *testing.T, path string) { os.Truncate(path, 100) }, ErrCorrupt},
+		"a truncated file": {func(t *testing.T, path string) { os.Truncate(path, 100) }, ErrCorrupt},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -273,7 +273,8 @@ func TestKilledSessionKeepsCompletedWrites(t *testing.T) {
 			}
 		}
 		if n < said || twice != 2*n || text != strings.Repeat(fmt.Sprint(n%10), 20_000) {
-			t.Errorf("n %d, twice %d, %d bytes of text; the writer said %d", n, twice, len(text), said)
+			t.Errorf("the values n %d, twice %d and %d bytes of text do not match; the writer reported %d", n, twice, len(text),
+				said)
 		}
 		s.Close()
 	}

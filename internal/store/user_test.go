@@ -136,7 +136,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 			"signature, loop_version, prev, 'x' FROM audit WHERE id = 2",
 	} {
 		if _, err := a.db.ExecContext(t.Context(), q); err == nil {
-			t.Errorf("%s: was done", q)
+			t.Errorf("the database accepts %s", q)
 		}
 	}
 	if _, err := a.Verify(t.Context()); err != nil {
@@ -154,7 +154,7 @@ func TestAuditIsAppendOnly(t *testing.T) {
 	}
 	var ce *ChainError
 	if _, err := a.Verify(t.Context()); !errors.As(err, &ce) || ce.ID != 4 {
-		t.Errorf("the last row is gone: %v", err)
+		t.Errorf("a missing last row: %v", err)
 	}
 }
 
@@ -177,7 +177,7 @@ func TestAuditRefusesStaleWriter(t *testing.T) {
 		t.Error(d, err)
 	}
 	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("others may read it: %v %v", info.Mode(), err)
+		t.Errorf("other users may read the file: %v %v", info.Mode(), err)
 	}
 	if _, err := ReadAudit(t.Context(), path+"x"); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("got %v", err)
@@ -207,7 +207,7 @@ func TestInbox(t *testing.T) {
 		said[i].Status = "pending"
 	}
 	if _, err := b.Add(t.Context(), InboxItem{Kind: "shout", Body: "x"}); err == nil {
-		t.Error("a kind that is none was taken")
+		t.Error("an unknown kind was accepted")
 	}
 	list := func(f func() ([]InboxItem, error), want ...InboxItem) {
 		t.Helper()
@@ -239,7 +239,7 @@ func TestInbox(t *testing.T) {
 	for _, q := range []string{"DELETE FROM inbox", "UPDATE inbox SET body = 'x'",
 		"REPLACE INTO inbox SELECT * FROM inbox WHERE id = 1"} {
 		if _, err := b.db.ExecContext(t.Context(), q); err == nil {
-			t.Errorf("%s: was done", q)
+			t.Errorf("the database accepts %s", q)
 		}
 	}
 }

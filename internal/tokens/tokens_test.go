@@ -36,15 +36,15 @@ func TestBudget(t *testing.T) {
 		b    tokens.Budget
 		want string
 	}{
-		"as in the example":     {tokens.Budget{Window: 32768, Reserved: 4096}, ""},
-		"nothing is reserved":   {tokens.Budget{Window: 1}, ""},
-		"one token is left":     {tokens.Budget{Window: 10, Reserved: 9}, ""},
-		"no window":             {tokens.Budget{}, "context_window is 0"},
-		"a window below 0":      {tokens.Budget{Window: -1}, "context_window is -1"},
-		"reserved below 0":      {tokens.Budget{Window: 1, Reserved: -1}, "reserved_tokens is -1"},
-		"all of it is taken":    {tokens.Budget{Window: 10, Reserved: 10}, "leaves nothing"},
-		"more than all of it":   {tokens.Budget{Window: 10, Reserved: 11}, "leaves nothing"},
-		"a margin that shrinks": {tokens.Budget{Window: 10, Margin: -0.1}, "margin"},
+		"as in the example":      {tokens.Budget{Window: 32768, Reserved: 4096}, ""},
+		"nothing is reserved":    {tokens.Budget{Window: 1}, ""},
+		"one token is left":      {tokens.Budget{Window: 10, Reserved: 9}, ""},
+		"no window":              {tokens.Budget{}, "context_window is 0"},
+		"a window below 0":       {tokens.Budget{Window: -1}, "context_window is -1"},
+		"reserved below 0":       {tokens.Budget{Window: 1, Reserved: -1}, "reserved_tokens is -1"},
+		"everything is reserved": {tokens.Budget{Window: 10, Reserved: 10}, "leaves nothing"},
+		"more than all of it":    {tokens.Budget{Window: 10, Reserved: 11}, "leaves nothing"},
+		"a margin that shrinks":  {tokens.Budget{Window: 10, Margin: -0.1}, "margin"},
 	} {
 		err := c.b.Validate()
 		if (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {

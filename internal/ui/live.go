@@ -244,7 +244,7 @@ func (m *model) View() tea.View {
 	var lines []string
 	// Close writes the last frame itself, in full length.
 	if b := m.live.board; !m.live.final && !b.empty() {
-		// Lines above the board scroll in, for which bubbletea needs room below the board.
+		// Keep rows free below the board: bubbletea needs them to insert lines above it.
 		height := m.height - 2
 		if m.height > 16 {
 			height = m.height - 5

@@ -70,7 +70,7 @@ func TestLiveKeepsOrderAndFinalBoard(t *testing.T) {
 		t.Errorf("the output does not end with the board:\n%s", plain)
 	}
 	if strings.Contains(out, "$p") {
-		t.Error("the terminal is asked something, and nobody reads the answer")
+		t.Error("the output queries the terminal, but nothing reads the answer")
 	}
 }
 

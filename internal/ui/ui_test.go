@@ -140,7 +140,7 @@ func TestWaitingRowsAreNotDone(t *testing.T) {
 		}
 	}
 	if strings.Contains(text, "Docs") {
-		t.Errorf("a row that waits takes the place of one running:\n%s", text)
+		t.Errorf("a waiting row is shown instead of a running one:\n%s", text)
 	}
 }
 
@@ -239,10 +239,10 @@ func TestTerminalDetection(t *testing.T) {
 	}
 	if !StyleFor(env("LANG", "C"), f).ASCII || StyleFor(env("LANG", "C", "LC_ALL", "C.UTF-8"), f).ASCII ||
 		StyleFor(env(), f).ASCII {
-		t.Error("the locale is not followed")
+		t.Error("the locale is ignored")
 	}
 	if ci(env("CI", "false")) || !ci(env("CI", "true")) {
-		t.Error("CI is not followed")
+		t.Error("the variable CI is ignored")
 	}
 }
 

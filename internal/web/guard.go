@@ -126,8 +126,8 @@ func (g *guard) enter(w http.ResponseWriter, r *http.Request) {
 	q.Del("token")
 	to := url.URL{Path: "/" + strings.TrimLeft(r.URL.Path, "/"), RawQuery: q.Encode()}
 	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-		// From a link on another page, the browser would keep the new cookie back on a redirect. A page of our own may send
-		// it on.
+		// If the user came from a link on another site, the browser would not send the new cookie after a redirect. So this
+		// answers with a page of our own that leads to the target.
 		w.Header().Set("Content-Type", "text/html; charset=utf-8")
 		fmt.Fprintf(w,
 			`<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="refresh" content="0;url=%s"><title>runplan</title><p><a href="%[1]s">Go on</a>`, html.EscapeString(to.String()))

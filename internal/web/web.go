@@ -55,7 +55,7 @@ func Listen(ctx context.Context, o Options) (*Server, error) {
 		return nil, fmt.Errorf("listen on %s: %w", o.Addr, err)
 	}
 	at, ok := listener.Addr().(*net.TCPAddr)
-	if !ok || !o.Insecure && !at.IP.IsLoopback() { // a name may stand for any address
+	if !ok || !o.Insecure && !at.IP.IsLoopback() { // a name may resolve to any address
 		listener.Close()
 		return nil, fmt.Errorf("listen on %s: %w", o.Addr, ErrReachable)
 	}

@@ -193,7 +193,7 @@ func TestCookieValidity(t *testing.T) {
 	req.AddCookie(&http.Cookie{Name: first.cookie, Value: first.pass(now.Add(stay))})
 	knows := func(g *guard) bool { _, ok := g.signedIn(req); return ok }
 	if !knows(first) || !knows(at("a", testKey)) {
-		t.Error("a restart forgets the browser")
+		t.Error("after a restart the browser has to sign in again")
 	}
 	other := at("b", testKey)
 	other.cookie = first.cookie
@@ -205,7 +205,7 @@ func TestCookieValidity(t *testing.T) {
 	}
 	now = now.Add(stay + time.Second)
 	if knows(at("a", testKey)) {
-		t.Error("it is known for ever")
+		t.Error("an expired session is accepted")
 	}
 }
 
@@ -225,7 +225,7 @@ func TestListenRefusesReachableAddress(t *testing.T) {
 	}
 	defer s.Close()
 	if !s.guard.ours("192.168.1.7:"+s.guard.port) || s.guard.ours("evil.example:"+s.guard.port) {
-		t.Error("an address is safe, a name is not")
+		t.Error("an IP address must be accepted, a foreign host name must not")
 	}
 }
 
@@ -237,7 +237,7 @@ func TestKeyIsStableAndPrivate(t *testing.T) {
 	}
 	again, err := Key(path)
 	if err != nil || string(again) != string(key) {
-		t.Error("it is another one", err)
+		t.Error("a second call makes another key", err)
 	}
 	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
 		t.Errorf("rights %v", info.Mode())
@@ -272,7 +272,7 @@ func FuzzVisible(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		once := Visible(s)
 		if Visible(once) != once {
-			t.Errorf("%q: twice is not once", s)
+			t.Errorf("%q: a second call changes the result", s)
 		}
 		for _, r := range once {
 			if r < 0x20 && r != '\t' && r != '\n' || redact.Unseen(r) {

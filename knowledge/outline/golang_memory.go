@@ -77,7 +77,7 @@ func (m *GoMemory) find(s goSource) (*goPart, bool) {
 	return m.parts.Get(s)
 }
 
-// keep caches the part of a piece.
+// keep caches the parse result of a piece of source.
 func (m *GoMemory) keep(s goSource, p *goPart) {
 	s.text = strings.Clone(s.text) // a substring would keep the whole file in memory
 	m.mutex.Lock()
@@ -85,7 +85,7 @@ func (m *GoMemory) keep(s goSource, p *goPart) {
 	m.parts.Put(s, p)
 }
 
-// part reads a piece.
+// part returns the parse result of a piece of source, from the cache if possible.
 func (m *GoMemory) part(s goSource) *goPart {
 	p, known := m.find(s)
 	if !known {

@@ -53,7 +53,7 @@ func TestGoMemoryMatchesWholeFile(t *testing.T) {
 		"package a\n\nfunc F() {}\n\nimport \"b\"\n",                          // an import where none may stand
 		"package a\n\nfunc F() {}\n\nvar x int\nimport \"b\"\n",               // and behind something
 		"package a\n\n// of imports\nimport \"b\"\n\nvar X = b.X\n",           // a comment that is of none of the pieces
-		"package a\n\n// ---- below ----\n\nfunc F() {}\n\n\n\nfunc G() {}\n", // one that stands alone
+		"package a\n\n// ---- below ----\n\nfunc F() {}\n\n\n\nfunc G() {}\n", // a separate comment
 		"package a\n\n// first\n\n// second\nvar (\n\tx = 1 // because it is so\n\n\ty = 2\n)\n",
 		"package a\n\nfunc F() {}\n\npackage b\n\nfunc G() {}\n",
 		"// package b\n\nfunc F() {}\n\npackage a\n",

@@ -117,7 +117,7 @@ func TestPythonHardCases(t *testing.T) {
 		}
 	}
 	if refs[Ref{17, Inherit, "Meta"}] {
-		t.Error("a metaclass is no base")
+		t.Error("a metaclass must not count as a base class")
 	}
 }
 
@@ -275,7 +275,7 @@ func TestParseDocstring(t *testing.T) {
 			Summary: "Does it.", Params: []Field{{"a", "int", "first and more"}, {"b", "str", "second"}},
 			Returns: &Field{"", "bool", "whether"}, Raises: []Field{{"ValueError", "", "if not"}},
 		}},
-		"a colon is no section": {"Note: this is prose.\nArgs: none of them.", Plain,
+		"a colon does not begin a section": {"Note: this is prose.\nArgs: none of them.", Plain,
 			Fields{Summary: "Note: this is prose. Args: none of them."}},
 		"nothing": {"", Plain, Fields{}},
 	} {
@@ -374,7 +374,7 @@ func TestAstGrepAcceptsRules(t *testing.T) {
 		}
 	}
 	if Rules(Go)+DetailRules(Go) != "" {
-		t.Error("Go needs no rules")
+		t.Error("there are rules for Go, which has its own parser")
 	}
 }
 

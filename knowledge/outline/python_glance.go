@@ -19,7 +19,7 @@ func GlancePython(text []byte) (Outline, bool) {
 
 // pythonGlance finds the nodes that the rules for Python match in a definition, an import, a variable, a docstring and
 // a comment. It knows tokens, brackets, indentation and the beginnings of statements, and gives up where two tokens
-// cannot stand next to each other.
+// cannot follow each other.
 type pythonGlance struct {
 	text   []byte
 	at     int // of the next byte
@@ -70,7 +70,8 @@ var pythonHeads = wordSet("if elif else for while try except finally with")
 // pythonBinary are operators that need a value on both sides.
 var pythonBinary = wordSet("< > << >> <= >= == != <> = / // % | ^ & += -= *= /= //= %= |= ^= &= <<= >>= **= @= := ->")
 
-// Keywords that may follow a value; that may begin one; and after which a value begins.
+// Three groups of keywords: those that may follow a value, those that may begin a value, and those that a value must
+// follow.
 var (
 	pythonInfix  = wordSet("and or not in is if else for as import from async")
 	pythonPrefix = wordSet("not lambda await yield")

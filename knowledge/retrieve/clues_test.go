@@ -69,7 +69,7 @@ func TestFindClues(t *testing.T) {
 				},
 			},
 		},
-		"prose with colons is no error": {"Note: see section 3: it is here.", found{}},
+		"prose with colons is not an error": {"Note: see section 3: it is here.", found{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := findClues(tc.task)

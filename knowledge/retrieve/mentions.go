@@ -70,7 +70,7 @@ func (n names) file(ctx context.Context, written string) (f store.File, found bo
 		}
 		return f, true, "", nil
 	case len(match) > 1:
-		return f, false, fmt.Sprintf("%d files are called so, as %s and %s", len(match), match[0], match[1]), nil
+		return f, false, fmt.Sprintf("%d files have this name, such as %s and %s", len(match), match[0], match[1]), nil
 	}
 	return f, false, "no such file", nil
 }

@@ -145,14 +145,14 @@ func (p *pass) more(s *State, path string) []string {
 // require makes the requested symbols primary, and the symbols around the lines of errors.
 func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, places []FileNamed) (added []string,
 	all []Decision, err error) {
-	type wish struct{ path, name, why string }
-	var wishes []wish
+	type request struct{ path, name, why string }
+	var requests []request
 	byName := map[string]int{}
 	for _, sym := range symbols {
 		if byName[sym.As]++; byName[sym.As] > symbolFiles {
 			continue
 		}
-		wishes = append(wishes, wish{sym.Path, sym.Name, "the refinement requests " + sym.As})
+		requests = append(requests, request{sym.Path, sym.Name, "the refinement requests " + sym.As})
 	}
 	for _, f := range places {
 		c, err := p.content(ctx, p.asFile(*s, f.Path))
@@ -160,10 +160,10 @@ func (p *pass) require(ctx context.Context, s *State, symbols []SymbolNamed, pla
 			return nil, nil, err
 		}
 		if x := c.around(f.Line); x != nil {
-			wishes = append(wishes, wish{f.Path, x.name, fmt.Sprintf("line %d of an error is in it", f.Line)})
+			requests = append(requests, request{f.Path, x.name, fmt.Sprintf("line %d of an error is in it", f.Line)})
 		}
 	}
-	for _, w := range wishes {
+	for _, w := range requests {
 		if !s.has(w.path) {
 			s.add(p.fileOf(w.path), 1, true, "%s", w.why)
 		}

@@ -106,7 +106,7 @@ func TestStagesAreValidatedFirst(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			if found, _ := b.session.Get(t.Context(), store.KeyStageProgress, new([]Progress)); found || len(b.asked) > 0 {
-				t.Error("something ran")
+				t.Error("a stage ran")
 			}
 		})
 	}
@@ -297,7 +297,7 @@ func TestCommonNamesOnlyAddCandidates(t *testing.T) {
 		!strings.Contains(strings.Join(pkg.Notes, "\n"), "`Run` occurs in 12 files; the first 8 count") {
 		t.Errorf("%v %q %q", err, pkg.Paths(), pkg.Notes)
 	}
-	b.say = answers{details: map[string]string{"": "primary"}}.say // what the search offers beside it is refused
+	b.say = answers{details: map[string]string{"": "primary"}}.say // the other search results are refused
 	pkg, err = Retrieve(t.Context(), b.deps(), b.request("Fix `Run` of p11/p.go"))
 	if err != nil || !slices.Equal(pkg.Paths(), []string{"p11/p.go"}) {
 		t.Errorf("%v %q", err, pkg.Paths())
@@ -404,7 +404,7 @@ func TestRepositoryTextCannotCloseFence(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	if !strings.Contains(text, "\n~~~~~~~go\n") || strings.Count(text, "\n~~~~~~~\n") != 1 {
-		t.Errorf("the fence is not longer than what it holds:\n%s", text)
+		t.Errorf("the fence is not longer than the fences in its text:\n%s", text)
 	}
 	for _, r := range b.asked {
 		if strings.Contains(r.Prompt, "\n~~~~\n## Do this") || strings.Contains(r.Prompt, key) {

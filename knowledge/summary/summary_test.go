@@ -180,7 +180,7 @@ func TestUncheckableFileIsSkipped(t *testing.T) {
 	}
 	files, skipped, err = Files(context.Background(), Options{Root: filepath.Join(dir, "sub")}, nil)
 	if err == nil {
-		t.Errorf("a root that is not there: %v, %v", files, skipped)
+		t.Errorf("a missing root: %v, %v", files, skipped)
 	}
 	if files, skipped, _ := Files(context.Background(), Options{Root: dir},
 		[]string{"../" + filepath.Base(dir) + "/c.go"}); len(files) > 0 || len(skipped) != 1 {

@@ -153,14 +153,14 @@ func TestParserReadsMarkdownBack(t *testing.T) {
 		}
 		for line := range strings.SplitSeq(n.Goal, "\n") {
 			if !strings.Contains(p.Preamble, strings.TrimSpace(line)) {
-				t.Fatalf("seed %d: the goal lost %q", seed, line)
+				t.Fatalf("seed %d: the goal has %q, which the preamble lacks", seed, line)
 			}
 		}
 		if d := cmp.Diff(n, back, cmpopts.EquateEmpty()); d != "" {
 			t.Fatalf("seed %d:\n%s\n%s", seed, d, text)
 		}
 		if again, err := n.Normal(); err != nil || cmp.Diff(n, again, cmpopts.EquateEmpty()) != "" {
-			t.Fatalf("seed %d: normal of normal: %v %s", seed, err, cmp.Diff(n, again))
+			t.Fatalf("seed %d: a second call of Normal changes the plan: %v %s", seed, err, cmp.Diff(n, again))
 		}
 	}
 	if written != 1000 {

@@ -406,7 +406,8 @@ func (d *document) itemText(it testItem) string {
 }
 
 // severities are bold words at the start of an item that do not describe it.
-var severities = wordset.New("critical important minor major high medium low blocker breaking note optional must should")
+var severities = wordset.New(
+	"critical important minor major high medium low blocker breaking note optional must should")
 
 var leadEnd = lazyre.New(`\s+[—–-]\s|[:;]\s|[:;]$|\s\(|\.\s|\.$|\n`)
 
@@ -433,7 +434,7 @@ func lead(text string) string {
 // goal returns the goal of the drafted plan, which names the document.
 func (d *document) goal() string {
 	return fmt.Sprintf(
-		"Drafted from %s, without a model. Read each batch and its files, and mend them, before the plan is run.", d.name)
+		"Drafted from %s, without a model. Before you run the plan, read and correct each batch and its files.", d.name)
 }
 
 // missing returns why no batch could be made.

@@ -225,7 +225,7 @@ func TestTrimOrder(t *testing.T) {
 	all := shown{Progress: 20, Commits: 5, A: 100, B: 100, History: 6, Prior: 8, Style: 615}
 	c := Compose(in)
 	if d := cmp.Diff(all, see(c)); d != "" || c.Over {
-		t.Fatalf("with room for all of it: %s", d)
+		t.Fatalf("with a large limit: %s", d)
 	}
 	var seen []shown
 	for c.Tokens > 0 && !c.Over {
@@ -338,7 +338,7 @@ func TestRanks(t *testing.T) {
 	var got []string
 	for i, p := range Compose(rich()).Parts {
 		if i > 0 && p.Rank < Compose(rich()).Parts[i-1].Rank {
-			t.Errorf("%s stands behind what ranks lower", p.Name)
+			t.Errorf("%s comes after a part of lower rank", p.Name)
 		}
 		got = append(got, p.Name)
 	}
@@ -450,7 +450,7 @@ func TestBriefIncludesPhaseIntroduction(t *testing.T) {
 	if p := part(Compose(in)); p.Kept || p.Trimmed == "" {
 		t.Errorf("%+v", p)
 	}
-	in.Limits.Tokens = 0 // no block, and the plan's own words all the same
+	in.Limits.Tokens = 0 // no block, but the plan's own text stays
 	if c := Compose(in); c.Block != "" || strings.Count(c.Text, "More rules.") != 200 {
 		t.Error(c.Text)
 	}

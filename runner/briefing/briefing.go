@@ -136,11 +136,11 @@ type Part struct {
 //  2. the commits of earlier batches, the least relevant first
 //  3. each reference is cut to its first RefLinesLeast lines
 //  4. existing code and probable places, the least relevant first, down to 3 lines each
-//  5. what the plan says above the batch is cut to 600 characters
+//  5. the plan's text above the batch is cut to 600 characters
 //  6. the codebase style is cut to 240 characters
-//  7. results of earlier batches, the least relevant first, but for one
+//  7. results of earlier batches, the least relevant first; one stays
 //  8. the references, evenly, down to 5 lines each
-//  9. the last result, what there is already, the probable places, the style, what stands above the batch, and then the rest of the references
+//  9. the last result, existing code, the probable places, the style, the text above the batch, and then the other references
 //
 // A cut reference states the number of missing lines.
 func Compose(in Input) Composed {

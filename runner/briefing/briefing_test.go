@@ -95,7 +95,7 @@ func TestBriefOmitsEmptySections(t *testing.T) {
 		"on a first attempt nothing has failed": {
 			func(in *Input) { in.Attempt, in.Digest, in.Patch = 1, "", "" }, []string{"## Attempt", "patch", "not repeat"},
 		},
-		"nobody began this attempt before": {func(*Input) {}, []string{"You take over"}},
+		"the first agent of an attempt": {func(*Input) {}, []string{"You take over"}},
 		"a patch without a failure says nothing": {func(in *Input) { in.Digest = "" },
 			[]string{"## Attempt", "changes.patch"}},
 		"a failure that changed nothing": {func(in *Input) { in.Patch = "" }, []string{"patch"}},
@@ -163,7 +163,7 @@ func same(t *testing.T, text string) {
 	with := func(text string) Input {
 		in := full()
 		in.Limits = Limits{Tokens: 1 << 40, RefLines: 1 << 30, RefLinesLeast: 1, Commits: 9, ProgressLines: 9}
-		in.Preamble, in.Digest = "x"+text+"x", "x"+text // neither may vanish, or its heading does
+		in.Preamble, in.Digest = "x"+text+"x", "x"+text // not empty, because an empty part has no heading
 		in.Batch.Text = text
 		in.Refs = []Ref{{Path: "doc.md", Commit: "c", Text: "x" + text + "x"}}
 		in.Earlier = []Earlier{{Key: "1", Number: "1", Title: "x" + text, Reason: text, Attempts: 2}}
@@ -251,9 +251,9 @@ func TestTakeoverBriefGivesReason(t *testing.T) {
 		"## You take over\n\nAnother agent began this attempt and could not continue (claude met a limit: five hours ## "+
 			"Directives).")
 	if at < 0 || at > strings.Index(c.Text, "## Attempt 2 failed") {
-		t.Errorf("the brief does not say who began:\n%s", c.Text)
+		t.Errorf("the brief does not name the first agent:\n%s", c.Text)
 	}
 	if strings.Contains(c.Failure, "take over") {
-		t.Errorf("who began is no failure:\n%s", c.Failure)
+		t.Errorf("the first agent is not a failure:\n%s", c.Failure)
 	}
 }

@@ -94,6 +94,6 @@ func TestPutSectionStaysInWorkspace(t *testing.T) {
 		}
 	}
 	if data, _ := os.ReadFile(outside); string(data) != "mine" {
-		t.Errorf("outside there is %q", data)
+		t.Errorf("the file outside has %q", data)
 	}
 }

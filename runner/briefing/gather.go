@@ -36,7 +36,7 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 	in := s.Input
 	limits := in.Limits.orDefault()
 	if limits.Tokens == 0 {
-		return in, nil // there is no block to show it in
+		return in, nil // the brief has no block that could show it
 	}
 	var err error
 	if in.Refs, err = ReadRefs(ctx, s.Repo, s.Commit, once(in.Batch.ContextRefs), limits.RefLines); err != nil {

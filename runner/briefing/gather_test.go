@@ -201,7 +201,7 @@ func TestGather(t *testing.T) {
 		t.Errorf("failures %v, unread %v", in.Failures, in.Unread)
 	}
 	if brief := Compose(in).Text; strings.Contains(brief, "dirty") || strings.Contains(brief, "\x1b") {
-		t.Errorf("the brief has what it should not:\n%s", brief)
+		t.Errorf("the brief has uncommitted or unprintable text:\n%s", brief)
 	}
 }
 
@@ -241,6 +241,6 @@ func TestTailOfLongFile(t *testing.T) {
 		t.Errorf("the first line is %q (%v)", lines[0], err)
 	}
 	if lines, err = tail(path+".none", 20); err != nil || lines != nil {
-		t.Errorf("a file that is not there has %q, %v", lines, err)
+		t.Errorf("a missing file has %q, %v", lines, err)
 	}
 }

@@ -47,7 +47,7 @@ func TestBlockRedactsSecrets(t *testing.T) {
 		t.Errorf("the digest has the key:\n%s", c.Text)
 	}
 	if !strings.Contains(c.Text, "Use "+awsKey) {
-		t.Error("what the user wrote for the agent was changed")
+		t.Error("the user's text for the agent was changed")
 	}
 }
 

@@ -149,7 +149,7 @@ func inside(p string) (clean, why string) {
 	return q, ""
 }
 
-// objects are the entries of a tree that references name.
+// objects holds the entries of a commit's tree to which references point.
 type objects struct {
 	repo   *git.Repo
 	commit string

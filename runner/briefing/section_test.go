@@ -23,7 +23,7 @@ func TestSection(t *testing.T) {
 				t.Errorf("the second batch makes it %q", two)
 			}
 			if got := WithoutSection(two); string(got) != file {
-				t.Errorf("without it is %q, was %q", got, file)
+				t.Errorf("without the section, the file is %q, was %q", got, file)
 			}
 			if got := WithoutSection([]byte(file)); string(got) != file {
 				t.Errorf("a file without one became %q", got)
@@ -48,7 +48,7 @@ func TestWithoutSectionRemovesAllSections(t *testing.T) {
 	once := markBegin + "\nx\n" + markEnd + "\n"
 	if got := WithoutSection([]byte("a\n" + once + "b\n" + strings.ReplaceAll(once, "\n", "\r\n") + once)); string(
 		got) != "a\nb\n" {
-		t.Errorf("%q is left", got)
+		t.Errorf("the result is %q", got)
 	}
 }
 
@@ -62,13 +62,13 @@ func FuzzSection(f *testing.F) {
 		plain := WithoutSection(file)
 		with := Section(file, block)
 		if got := WithoutSection(with); !bytes.Equal(got, plain) {
-			t.Fatalf("%q with a section and without is %q, want %q", file, got, plain)
+			t.Fatalf("%q: after adding and removing a section, it is %q, want %q", file, got, plain)
 		}
 		if !bytes.Contains(file, []byte("<!-- runplan:context")) && !bytes.Equal(plain, file) {
-			t.Fatalf("%q without a section it never had is %q", file, plain)
+			t.Fatalf("%q has no section, but WithoutSection changes it to %q", file, plain)
 		}
 		if again := Section(with, block); !bytes.Equal(again, with) {
-			t.Fatalf("a second time makes %q of %q", again, with)
+			t.Fatalf("the second call returns %q for %q", again, with)
 		}
 		if !bytes.Equal(file, before) {
 			t.Fatal("the caller's bytes were changed")

@@ -151,7 +151,7 @@ func TestMergeKeepsUnknownFields(t *testing.T) {
 	if d := cmp.Diff(want, content(t, s)); d != "" {
 		t.Error(d)
 	}
-	if len(*notes) != 3 || !strings.Contains((*notes)[0], "row 2 is kept and not used") {
+	if len(*notes) != 3 || !strings.Contains((*notes)[0], "row 2 is invalid; it is kept and not used") {
 		t.Errorf("it says %q", *notes)
 	}
 	if n := len(all(t, s)); n != 2 {
@@ -180,12 +180,12 @@ func TestRecordRenamesInvalidFile(t *testing.T) {
 			must(t, s.Record("a title", "lint", day(1)))
 			kept, err := os.ReadFile(s.Path() + ".broken-2")
 			if err != nil || string(kept) != text {
-				t.Errorf("set aside is %q (%v)", kept, err)
+				t.Errorf("the renamed file has %q (%v)", kept, err)
 			}
 			if kept, _ := os.ReadFile(s.Path() + ".broken-1"); string(kept) != "an earlier one" {
-				t.Errorf("what was set aside before is %q", kept)
+				t.Errorf("the file that was renamed earlier has %q", kept)
 			}
-			if len(*notes) != 1 || !strings.Contains((*notes)[0], "set aside as "+FileName+".broken-2") {
+			if len(*notes) != 1 || !strings.Contains((*notes)[0], "renamed to "+FileName+".broken-2") {
 				t.Errorf("it says %q", *notes)
 			}
 			if list := all(t, s); len(list) != 1 || list[0].Frequency != 1 {
@@ -273,7 +273,7 @@ func TestSimilarityAtLimit(t *testing.T) {
 		}
 	}
 	if similarity(set(words("Batch 1")), set(words("Batch 2"))) != 0 {
-		t.Error("titles without words are alike")
+		t.Error("titles without words must not match")
 	}
 }
 
@@ -357,7 +357,7 @@ func TestConcurrentRecordsKeepCounts(t *testing.T) {
 		t.Errorf("%s%q", d, *notes)
 	}
 	if !strings.Contains(content(t, s), `"kept": true`) {
-		t.Error("a field of somebody else is gone")
+		t.Error("a field of another program is missing")
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// byOutcome maps outcomes that determine the failure type. "" is no failure of the batch: the run was stopped, an
+// byOutcome maps outcomes that determine the failure type. "" is not a failure of the batch: the run was stopped, an
 // agent met a limit, a person is asked, a tool could not run.
 var byOutcome = map[string]string{
 	"timed_out": "timeout",

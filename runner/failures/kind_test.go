@@ -27,7 +27,7 @@ func TestTypeOf(t *testing.T) {
 		reason  string
 		want    string
 	}{
-		{"an import that is not there",
+		{"a missing import",
 			[]gates.Report{failed("tests:python", "build", "ModuleNotFoundError: No module named 'requests'")}, "failed", "",
 			"missing import"},
 		{"a package that is not required",
@@ -84,7 +84,7 @@ func TestTypeOf(t *testing.T) {
 	}
 	for _, text := range []string{"", "lint now", "gate a b", "gate ", "delete the tests"} {
 		if Known(text) {
-			t.Errorf("%q is known", text)
+			t.Errorf("%q is accepted as known", text)
 		}
 	}
 }
@@ -130,7 +130,7 @@ func TestObserver(t *testing.T) {
 		at("executed", "limited", ""),
 		at("executed", "ok", "t3"), at("gated", "failed", "t3", failed("lint:go", "vet", "y")),
 		at("executed", "ok", "t4"), at("gated", "ok", "t4"), at("committed", "ok", "t4"), at("merged", "ok", "t4"),
-		at("merged", "ok", "t4"), // told twice
+		at("merged", "ok", "t4"), // reported twice
 	} {
 		must(t, o.Observe(t.Context(), f))
 	}

@@ -76,7 +76,7 @@ func parse(data []byte) (rows []row, strange []string, err error) {
 		var p Pattern
 		if err := p.UnmarshalJSON(raw); err != nil {
 			rows = append(rows, row{raw: raw})
-			strange = append(strange, fmt.Sprintf("row %d is kept and not used: %v", i+1, err))
+			strange = append(strange, fmt.Sprintf("row %d is invalid; it is kept and not used: %v", i+1, err))
 			continue
 		}
 		rows = append(rows, row{Pattern: p})
@@ -258,7 +258,7 @@ func (s *Store) setAside(why error) error {
 		if err := os.Rename(s.path, to); err != nil {
 			return fmt.Errorf("set the broken failure patterns aside: %w", err)
 		}
-		s.note(fmt.Sprintf("%v; it was set aside as %s, and a new one begins", why, filepath.Base(to)))
+		s.note(fmt.Sprintf("%v; it was renamed to %s, and a new file is started", why, filepath.Base(to)))
 		return nil
 	}
 }

@@ -70,9 +70,9 @@ func TestLedgerOmitsIdleAgents(t *testing.T) {
 		{"could not be started", runner.Event{Outcome: runner.OutcomeUnstarted}, false},
 		{"no workspace", runner.Event{Outcome: runner.OutcomeError}, false},
 		{"broke after its work", runner.Event{Outcome: runner.OutcomeError, Usage: &agents.Usage{}}, true},
-		{"stopped before it began", runner.Event{Outcome: runner.OutcomeCancelled}, false},
+		{"stopped before its start", runner.Event{Outcome: runner.OutcomeCancelled}, false},
 		{"stopped in the middle", runner.Event{Outcome: runner.OutcomeCancelled, Log: "logs/x"}, true},
-		{"told nothing", runner.Event{Outcome: runner.OutcomeFailed}, true},
+		{"no reported data", runner.Event{Outcome: runner.OutcomeFailed}, true},
 	} {
 		tt.event.Kind = runner.Executed
 		lines := ledgerOf(tt.event)
@@ -106,13 +106,14 @@ func TestSumCountsUnknownCosts(t *testing.T) {
 	if d := cmp.Diff(want, s); d != "" {
 		t.Error(d)
 	}
-	if got := s.String(); got != "$0.30 billed + $5.00 at list prices, paid by a plan + 2 attempts without a bill, on "+
+	if got := s.String(); got != "$0.30 billed + $5.00 at list prices, paid by a subscription + 2 attempts without "+
+		"cost, on "+
 		"this machine + 2 attempts of unknown cost" {
 		t.Error(got)
 	}
 	only := Add(lines[4:5])
 	if only.BilledUSD != nil || only.String() != "1 attempt of unknown cost" {
-		t.Errorf("unknown alone: %+v, %s", only, only)
+		t.Errorf("only unknown cost: %+v, %s", only, only)
 	}
 	if none := Add(nil); none.String() != "nothing yet" || none.BilledUSD != nil {
 		t.Errorf("nothing: %+v", none)

@@ -165,10 +165,10 @@ func (s Sum) String() string {
 		parts = append(parts, Dollars(*s.BilledUSD)+" billed")
 	}
 	if s.PlanUSD != nil {
-		parts = append(parts, Dollars(*s.PlanUSD)+" at list prices, paid by a plan")
+		parts = append(parts, Dollars(*s.PlanUSD)+" at list prices, paid by a subscription")
 	}
 	if s.Local > 0 {
-		parts = append(parts, phrase.Count(s.Local, "attempt")+" without a bill, on this machine")
+		parts = append(parts, phrase.Count(s.Local, "attempt")+" without cost, on this machine")
 	}
 	if s.Unknown > 0 {
 		parts = append(parts, phrase.Count(s.Unknown, "attempt")+" of unknown cost")

@@ -84,7 +84,8 @@ func (w *work) putBack(ctx context.Context) error {
 			if found != "" {
 				w.Note(
 					fmt.Sprintf(
-						"somebody moved %s from %s to %s while an agent worked. It was restored; the commits found there are kept, "+
+						"another program moved %s from %s to %s while an agent worked. It was restored; the commits found there are "+
+							"kept, "+
 							"to look "+
 							"at or to merge: git log %s..%s",
 						branch, short(astray[branch]), now[branch], short(astray[branch]), found))

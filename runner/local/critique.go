@@ -108,7 +108,8 @@ func (w *work) inheritCritique(c runner.Command, winner int) {
 		err = writeFile(filepath.Join(w.attemptDir(c), CritiqueFile), data)
 	}
 	if err != nil {
-		w.Note(fmt.Sprintf("the critique of candidate %d of batch %s is not handed on: %v", winner, c.Batch, err))
+		w.Note(fmt.Sprintf("the critique of candidate %d of batch %s could not be copied to the batch: %v", winner, c.Batch,
+			err))
 	}
 }
 

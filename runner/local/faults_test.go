@@ -90,7 +90,7 @@ func TestLostTournamentRecordsBatchFailure(t *testing.T) {
 		}
 	}
 	if ok := success(); ok != nil {
-		t.Fatalf("its end is known before it is told: %v", *ok)
+		t.Fatalf("the result is known before the end was reported: %v", *ok)
 	}
 	if err := s.attempt(runner.Event{Kind: runner.BatchFailed, Batch: "1", Attempt: 1, At: time.Now()}); err != nil {
 		t.Fatal(err)
@@ -155,7 +155,7 @@ func TestGitChangeReasonHidesSecrets(t *testing.T) {
 		t.Errorf("%s: %s", e.Outcome, text)
 	}
 	if e.Model != "[redacted DEPLOY_TOKEN]-large" {
-		t.Errorf("the model is told as %q", e.Model)
+		t.Errorf("the model is reported as %q", e.Model)
 	}
 }
 

@@ -70,7 +70,7 @@ func copyFile(from, to *os.Root, path string) error {
 	return err
 }
 
-// lastLines returns the last n lines of text that say something, on one line.
+// lastLines returns the last n lines of text that are not blank, joined to one line.
 func lastLines(text string, n int) string {
 	var lines []string
 	for line := range strings.Lines(text) {

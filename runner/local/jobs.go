@@ -185,7 +185,7 @@ type guard struct {
 
 	mu     sync.Mutex
 	inside int
-	short  bool // the user was told
+	short  bool // the user was notified
 }
 
 // guardPause sets how often the guard checks memory again.
@@ -227,7 +227,7 @@ func (g *guard) admit() bool {
 							"is more or one has ended",
 						runner.FallbackNote, gigabytes(available), gigabytes(g.floor)))
 			default:
-				g.note(fmt.Sprintf("%.1f GB of memory are available: agents are started side by side again", gigabytes(available)))
+				g.note(fmt.Sprintf("%.1f GB of memory are available: agents run concurrently again", gigabytes(available)))
 			}
 		}
 		if g.short {

@@ -17,8 +17,8 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// submodules checks them out, with the user's checkout as reference. One that cannot be had is a warning:
-// the batch may not need it.
+// submodules checks out the submodules, with the user's checkout as reference. If one cannot be fetched, this is only a
+// warning: the batch may not need it.
 func (p *Pool) submodules(ctx context.Context, s *Space) {
 	if _, err := os.Stat(filepath.Join(s.Dir, ".gitmodules")); err != nil {
 		return

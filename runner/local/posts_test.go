@@ -60,10 +60,10 @@ func TestPostedEventsAreRecordedOnce(t *testing.T) {
 		}
 	}
 	if err := Post(ctx, j, "r", runner.Event{Kind: runner.Merged}); err == nil {
-		t.Error("somebody outside may say that a batch is merged")
+		t.Error("another process may report that a batch is merged")
 	}
 	if err := Post(ctx, j, "r", a.Yes("ada", strings.Repeat("x", mostSaidInPost))); err == nil {
-		t.Error("a post may be as long as anybody likes")
+		t.Error("a post has no length limit")
 	}
 	if waiting, err := Unheard(ctx, j, "r"); err != nil || len(waiting) != 2 {
 		t.Errorf("%d wait, %v", len(waiting), err)
@@ -82,6 +82,6 @@ func TestPostedEventsAreRecordedOnce(t *testing.T) {
 		t.Errorf("%d wait, %v", len(waiting), err)
 	}
 	if _, err := open().hear(ctx, false); err != nil || len(seen) != 2 {
-		t.Errorf("it was heard twice: %d, %v", len(seen), err)
+		t.Errorf("a post was processed twice: %d, %v", len(seen), err)
 	}
 }

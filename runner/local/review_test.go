@@ -44,7 +44,7 @@ func TestReviewVerdictDecidesOutcome(t *testing.T) {
 			runner.OutcomeComplex},
 		"many files": {passes(review.RequestChanges, map[int]int{6: 4}, false),
 			runner.OutcomeComplex},
-		"it was asked for before": {passes(review.RequestChanges, map[int]int{6: 1}, true),
+		"it was asked before": {passes(review.RequestChanges, map[int]int{6: 1}, true),
 			runner.OutcomeComplex},
 		"not sure enough and nothing to correct": {passes(review.Block, nil, false), runner.OutcomeUndecided},
 	} {
@@ -55,7 +55,7 @@ func TestReviewVerdictDecidesOutcome(t *testing.T) {
 		for _, r := range e.Reports {
 			for _, f := range r.Findings {
 				if f.Severity != gates.Error {
-					t.Errorf("%s: an agent is told to correct a remark: %+v", name, f)
+					t.Errorf("%s: an agent must correct a finding that is only a remark: %+v", name, f)
 				}
 			}
 		}
@@ -68,7 +68,7 @@ func TestReviewVerdictDecidesOutcome(t *testing.T) {
 	_, err := b.verdict(runner.Event{}, blind)
 	if known := (*reviewError)(nil); !errors.As(err, &known) || !infrastructure(err) ||
 		!strings.Contains(err.Error(), "p6: the answer is no JSON") {
-		t.Errorf("who could not run is neither for nor against it, and is not asked three times: %v", err)
+		t.Errorf("a reviewer that cannot run must be an infrastructure error: %v", err)
 	}
 	// A finding of an earlier round that was not checked again must still be fixed.
 	open := passes(review.RequestChanges, nil, false)
@@ -84,7 +84,7 @@ func TestReviewCost(t *testing.T) {
 	b := newBench(t)
 	v := passes(review.OK, nil, false)
 	if u := b.spentOn(v); u != nil {
-		t.Errorf("nobody was asked, and it cost %+v", u)
+		t.Errorf("no reviewer was called, and it cost %+v", u)
 	}
 	n := 100
 	v.Passes[2].Calls = []review.Call{{Reviewer: "a", PromptTokens: &n, CompletionTokens: &n}}

@@ -41,7 +41,7 @@ type change struct {
 	name   string // path in the git folder, or the path of the setting
 	steers string // the tool and the effect of this setting; "" for the git folder
 	left   bool   // kept as is: harmless, or possibly the user's
-	mild   bool   // it makes no program run or skip anything
+	mild   bool   // it does not make a program run or skip anything
 	stuck  bool   // it could not be restored
 	kind   string // type of a special workspace file that was removed; "" for all others
 }
@@ -59,7 +59,7 @@ func (c change) effect() string {
 	if c.steers != "" {
 		return "it sets " + c.steers
 	}
-	return "git heeds it in all worktrees, yours too"
+	return "git uses it in all worktrees, including yours"
 }
 
 // shift returns the shift of a program that is about to run for c in workspace s.
@@ -310,7 +310,7 @@ func (w *work) rehang(s *shift, was stamps.File) error {
 		if err := os.Rename(path, aside); err != nil {
 			return err
 		}
-		w.Note(s.of + ": the folder that .git/hooks became is kept in " + DirName + "/" + w.Layout.Rel(aside))
+		w.Note(s.of + ": the changed folder .git/hooks is kept in " + DirName + "/" + w.Layout.Rel(aside))
 	}
 	if was.Mode&fs.ModeSymlink != 0 {
 		return os.Symlink(was.Data, path)

@@ -45,7 +45,7 @@ func TestHooksAndSettingsAreRestored(t *testing.T) {
 		}
 		gone(t, path)
 	})
-	t.Run("one is blamed for what it did before others joined", func(t *testing.T) {
+	t.Run("an agent is responsible for its changes before others started", func(t *testing.T) {
 		b := newBench(t)
 		one, two := b.shiftOf("1"), b.shiftOf("2")
 		b.begin(one, true)
@@ -53,13 +53,13 @@ func TestHooksAndSettingsAreRestored(t *testing.T) {
 		b.begin(two, true)
 		gone(t, path)
 		if got := b.end(two); len(got) != 0 {
-			t.Errorf("the other is blamed for %v", got)
+			t.Errorf("the change is attributed to the other batch: %v", got)
 		}
 		if got := b.end(one); len(got) != 1 {
 			t.Errorf("blamed for %v", got)
 		}
 	})
-	t.Run("nobody is blamed among several", func(t *testing.T) {
+	t.Run("with several running agents, none is responsible", func(t *testing.T) {
 		b := newBench(t)
 		one, two := b.shiftOf("1"), b.shiftOf("2")
 		b.begin(one, true)
@@ -67,7 +67,7 @@ func TestHooksAndSettingsAreRestored(t *testing.T) {
 		path := b.hook("pre-commit")
 		for _, s := range []*shift{one, two} {
 			if got := b.end(s); len(got) != 0 {
-				t.Errorf("%s is blamed for %v", s.of, got)
+				t.Errorf("the changes are attributed to %s: %v", s.of, got)
 			}
 			gone(t, path)
 		}
@@ -85,7 +85,7 @@ func TestHooksAndSettingsAreRestored(t *testing.T) {
 		b.begin(s, true)
 		b.end(s)
 		if _, err := os.Stat(mine); err != nil {
-			t.Errorf("the user's hook went: %v", err)
+			t.Errorf("the user's hook was removed: %v", err)
 		}
 		late := b.hook("pre-commit")
 		b.begin(s, false)

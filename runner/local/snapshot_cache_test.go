@@ -59,7 +59,7 @@ func TestRestoredBranchInvalidatesSnapshot(t *testing.T) {
 			t.Fatal(err)
 		}
 		if b.snapshots.began.IsZero() {
-			t.Fatal("nobody looked")
+			t.Fatal("no snapshot was taken")
 		}
 		b.lookAfter(t.Context(), s, before)
 		if !b.snapshots.began.IsZero() {
@@ -95,7 +95,7 @@ func TestAgentIsNotBlamedForSetup(t *testing.T) {
 	}
 	for _, batch := range []string{"1", "2"} {
 		for _, r := range b.seenOutside(batch) {
-			t.Errorf("batch %s is blamed: %s", batch, r.Findings[0].Message)
+			t.Errorf("a change is attributed to batch %s: %s", batch, r.Findings[0].Message)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestStagingFailureRetriesOnlyStaging(t *testing.T) {
 		sum += *l.Usage.CostUSD
 	}
 	if len(lost) != 0 || sum != 1 {
-		t.Errorf("it was running once for a dollar; %d are told beside that, %.2f in all", len(lost), sum)
+		t.Errorf("one command cost a dollar; %d others are reported as lost, %.2f in total", len(lost), sum)
 	}
 }
 

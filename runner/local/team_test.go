@@ -220,7 +220,7 @@ func TestPoolSkipsDetachingWorkspace(t *testing.T) {
 	}
 	b.pool.Rest("1", false)
 	if third := b.acquire("3", b.base); third.Dir != first.Dir {
-		t.Errorf("batch 3 got %s and not %s, where nobody works", third.Dir, first.Dir)
+		t.Errorf("batch 3 got %s and not the free workspace %s", third.Dir, first.Dir)
 	}
 }
 
@@ -337,14 +337,14 @@ func TestPutBackKeepsRunCommits(t *testing.T) {
 	}
 	head, err := s.Head(t.Context())
 	if err != nil || head == b.base {
-		t.Fatalf("the run's own commit was taken back: %v", err)
+		t.Fatalf("the run's own commit was reverted: %v", err)
 	}
 	to(head)
 	if err := b.putBack(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if now, _ := s.Head(t.Context()); now != head {
-		t.Error("the run's own commit was taken back afterwards")
+		t.Error("the run's own commit was reverted afterwards")
 	}
 }
 
@@ -410,7 +410,7 @@ func TestRebase(t *testing.T) {
 	}
 	again, err := b.Rebase(t.Context(), runner.Command{Batch: "2", Base: one, From: b.base, Commit: two, Tree: tree}, nil)
 	if err != nil || again.Commit != e.Commit {
-		t.Errorf("done twice it is another commit: %s and %s: %v", e.Commit, again.Commit, err)
+		t.Errorf("a second rebase gives another commit: %s and %s: %v", e.Commit, again.Commit, err)
 	}
 }
 
@@ -485,12 +485,12 @@ func TestTidyStashesReportsOnlyUserStashes(t *testing.T) {
 	b.tidyStashes(t.Context(), one.Branch, before[:1])
 	b.tidyStashes(t.Context(), two.Branch, before)
 	if len(b.said) != 0 {
-		t.Errorf("batch 2 is accused: %q", b.said)
+		t.Errorf("a change is attributed to batch 2: %q", b.said)
 	}
 	b.git("git stash drop --quiet")
 	b.tidyStashes(t.Context(), two.Branch, before)
 	if len(b.said) != 1 || !strings.Contains(b.said[0], "keep") {
-		t.Errorf("the user's own stash is gone, and what was said is %q", b.said)
+		t.Errorf("the user's own stash is gone, or its message is wrong: %q", b.said)
 	}
 }
 
@@ -515,7 +515,7 @@ func TestGuardAlwaysAdmitsOneAgent(t *testing.T) {
 	available = 16 << 30
 	second, err := g.enter(t.Context(), never)
 	if err != nil || len(notes) != 2 {
-		t.Fatalf("there is memory again: %v, told %q", err, notes)
+		t.Fatalf("with enough memory again: %v, notes %q", err, notes)
 	}
 	available = 0
 	if g.admit() {
@@ -524,7 +524,7 @@ func TestGuardAlwaysAdmitsOneAgent(t *testing.T) {
 	second()
 	leave()
 	if !g.admit() {
-		t.Error("all have ended, and not even one is let through")
+		t.Error("no agent runs, but not even one may start")
 	}
 }
 
@@ -533,7 +533,7 @@ func TestGuardAdmitsOneIfMemoryUnknown(t *testing.T) {
 	g := guard{floor: 1, memory: func() (uint64, error) { return 0, errors.New("no /proc") },
 		note: func(s string) { notes = append(notes, s) }}
 	if !g.admit() || g.admit() || g.admit() {
-		t.Error("it is not just one")
+		t.Error("with unknown memory, exactly one agent may start")
 	}
 	if len(notes) != 1 || !strings.Contains(notes[0], "no /proc") {
 		t.Errorf("told: %q", notes)

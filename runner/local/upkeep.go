@@ -28,10 +28,10 @@ func (w *work) dropUpkeepLock(idle bool) {
 		return
 	}
 	if err := os.Remove(path); err != nil {
-		w.Note("git's upkeep was cut off during the run, and its lock cannot be removed: " + err.Error())
+		w.Note("git's maintenance was interrupted during the run, and its lock cannot be removed: " + err.Error())
 		return
 	}
-	w.Note("git's upkeep was cut off during the run; its lock .git/objects/maintenance.lock was removed")
+	w.Note("git's maintenance was interrupted during the run; its lock .git/objects/maintenance.lock was removed")
 }
 
 // dropRefLocks removes the ref locks that a killed git of an agent left. With such a lock, neither the run nor the
@@ -48,7 +48,7 @@ func (w *work) dropRefLocks(before []string) {
 			continue
 		}
 		if err := w.Repo.RemoveLock(name); err != nil {
-			w.Note("a git was cut off while an agent worked: " + err.Error())
+			w.Note("a git process was killed while an agent worked: " + err.Error())
 		}
 	}
 }

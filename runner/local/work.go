@@ -72,7 +72,7 @@ type work struct {
 
 	snapshots snapshotCache // last snapshot of the surroundings of the workspaces
 
-	onRunBranch sync.Once // the user was told that their current branch moves
+	onRunBranch sync.Once // the user was warned that their current branch moves
 }
 
 // Execute runs the agent in a fresh workspace and stages its changes. No gates follow a failed attempt, so its

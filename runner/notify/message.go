@@ -80,7 +80,7 @@ func (m *Message) write() {
 	}
 	said := map[Kind]string{
 		Started: "started", Gate: "gates are red", Blocked: "needs you", Paused: "is paused",
-		Budget: "has spent most of its money",
+		Budget: "has spent most of its cost limit",
 		Failed: "failed", Done: "is done", Test: "a message to try the hook", Approval: "waits for you",
 	}[m.Event]
 	if m.Event == Paused && !m.RetryAt.IsZero() {

@@ -118,9 +118,9 @@ func TestNotifiedEvents(t *testing.T) {
 		"a run that ends well": {[]runner.Event{ended(runner.OutcomeOK, "")}, nil, "done"},
 		"all there is to tell": {[]runner.Event{{Kind: runner.Gated, Batch: "k1", Outcome: runner.OutcomeFailed,
 			Reason: "lint"}, ended(runner.OutcomeOK, "")}, []string{"started", "gate", "done"}, "started, gate 1, done"},
-		"only what is asked for": {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil),
+		"only the configured events": {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil),
 			ended(runner.OutcomeHuman, "batch 1: sign in")}, []string{"done"}, ""},
-		"a person is needed, told once": {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil),
+		"a needed person is notified once": {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil),
 			executed("k1", runner.OutcomeHuman, "sign in", nil), ended(runner.OutcomeHuman, "batch 1: sign in")}, nil,
 			"blocked 1"},
 		"another cause is another message": {[]runner.Event{executed("k1", runner.OutcomeHuman, "sign in", nil),
@@ -133,7 +133,7 @@ func TestNotifiedEvents(t *testing.T) {
 			"paused"},
 		"four fifths of the money, once": {[]runner.Event{executed("k1", runner.OutcomeOK, "", usd(7.9)),
 			executed("k2", runner.OutcomeOK, "", usd(0.1)), executed("k2", runner.OutcomeOK, "", usd(0.5))}, nil, "budget"},
-		"what was cancelled costs as well": {[]runner.Event{{Kind: runner.Spent, Batch: "k1",
+		"cancelled work has a cost too": {[]runner.Event{{Kind: runner.Spent, Batch: "k1",
 			Usage: &agents.Usage{CostUSD: usd(9)}}}, nil, "budget"},
 		"a batch that failed, and its run": {[]runner.Event{{Kind: runner.BatchFailed, Batch: "k1", Attempt: 3,
 			Reason: "tests"}, ended(runner.OutcomeFailed, "batch 1: tests")}, nil, "failed 1, failed"},
@@ -327,7 +327,7 @@ func TestEventsDoNotWaitForHook(t *testing.T) {
 	}
 	n.Close()
 	if len(l.told()) == 0 {
-		t.Error("nothing was told")
+		t.Error("no notification was sent")
 	}
 }
 
@@ -424,7 +424,7 @@ func TestPausedOnlyIfAllAgentsLimited(t *testing.T) {
 	for i, e := range events {
 		n.Event(e)
 		if i == 1 && len(n.said) > 0 {
-			t.Errorf("a limit of one agent was told: %v", n.said)
+			t.Errorf("the limit of one agent was reported: %v", n.said)
 		}
 	}
 	n.Close()
@@ -434,6 +434,6 @@ func TestPausedOnlyIfAllAgentsLimited(t *testing.T) {
 	}
 	if m := told[0]; !m.RetryAt.Equal(time.Date(2026, 1, 2, 8, 7, 0, 0, time.UTC)) ||
 		m.Reason != "batch 1: claude: rate limit; codex: rate limit" {
-		t.Errorf("told until %s: %s", m.RetryAt, m.Reason)
+		t.Errorf("the notification has the time %s and the reason %s", m.RetryAt, m.Reason)
 	}
 }

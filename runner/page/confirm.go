@@ -90,12 +90,12 @@ func (d *confirmation) cancel(sum runner.Summary) {
 	d.Title, d.Button, d.Command = "Stop the run", "Stop the run", "runplan cancel "+short(d.Run)
 	work := slices.DeleteFunc(batchesIn(sum, "work"), func(b runner.BatchSummary) bool { return asked(sum, b.Key) })
 	if len(work) > 0 {
-		d.Will = append(d.Will, "The running steps are finished: "+batchNames(work)+".")
+		d.Will = append(d.Will, "The running batches are finished first: "+batchNames(work)+".")
 	}
 	d.Will = append(d.Will,
 		"No other step starts.",
 		mergedOf(sum)+" merged, and stay merged.",
-		"The run can go on later, from this page or with runplan resume "+short(d.Run)+".")
+		"The run can continue later, from this page or with runplan resume "+short(d.Run)+".")
 }
 
 func (d *confirmation) resume(sum runner.Summary, info runner.Info) {

@@ -95,7 +95,7 @@ func TestScoreTermsInWords(t *testing.T) {
 		for _, row := range v.Terms {
 			got = append(got, fmt.Sprintf("%s: %s (%s)", row.Counts, row.Cells[0].Points, row.Cells[0].Measured))
 			if row.Worth == "" {
-				t.Errorf("%s: %q has no worth", name, row.Counts)
+				t.Errorf("%s: the term %q has no weight", name, row.Counts)
 			}
 		}
 		if !slices.Equal(got, c.want) {

@@ -99,7 +99,7 @@ func TestReadingChangeKeepsHubUnlocked(t *testing.T) {
 	select {
 	case <-free:
 	case <-time.After(10 * time.Second):
-		t.Error("the hub is held")
+		t.Error("the hub is blocked")
 	}
 	s.diffs.mu.Unlock()
 	if err := <-done; err != nil {

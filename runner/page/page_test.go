@@ -296,7 +296,7 @@ func TestCriticalPath(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	if got := critical([]runner.BatchSummary{batch("a", 1), batch("b", 1)}, runner.Info{}, true); got != nil {
-		t.Errorf("where nothing leads to anything: %v", got)
+		t.Errorf("without dependencies: %v", got)
 	}
 	circle := []runner.BatchSummary{batch("a", 1, "b"), batch("b", 1, "a")}
 	if got := critical(circle, runner.Info{}, true); len(got) > 2 {
@@ -320,7 +320,7 @@ func TestPagesBeforeFirstRun(t *testing.T) {
 	}
 	get(t, h, "GET", "/run/x/", 404)
 	if _, err := os.Stat(layout.Journal()); !errors.Is(err, os.ErrNotExist) {
-		t.Error("looking made a journal")
+		t.Error("reading created a journal")
 	}
 }
 
@@ -361,8 +361,9 @@ func TestPagesShowEndOfPause(t *testing.T) {
 	b.add(
 		runner.Event{Kind: runner.BatchStarted, Batch: "1", Attempt: 1},
 		runner.Event{Kind: runner.Dispatched, Command: "1/r1-c0/execute", Batch: "1", Attempt: 1, Base: "b0", Agent: "a"},
-		runner.Event{Kind: runner.Executed, Command: "1/r1-c0/execute", Batch: "1", Attempt: 1, Outcome: runner.OutcomeLimited,
-			Reason: "429", Agent: "a", RetryAt: until},
+		runner.Event{Kind: runner.Executed, Command: "1/r1-c0/execute", Batch: "1", Attempt: 1,
+			Outcome: runner.OutcomeLimited,
+			Reason:  "429", Agent: "a", RetryAt: until},
 	)
 	h := b.pages(Waiting{})
 	for _, target := range []string{"/", "/run/" + b.run + "/"} {

@@ -232,7 +232,7 @@ func sums(t stream.Totals) string {
 	if t.CostUSD != nil {
 		cost := phrase.Money(*t.CostUSD) + " by its own word"
 		if t.OnPlan {
-			cost += ", paid by a plan"
+			cost += ", paid by a subscription"
 		}
 		parts = append(parts, cost)
 	}

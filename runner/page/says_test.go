@@ -114,7 +114,7 @@ func TestAgentTextIsLimited(t *testing.T) {
 		}
 	}
 	if n := len(h.talks.open); n > maxTalks {
-		t.Errorf("%d talks are kept", n)
+		t.Errorf("%d open conversations are kept", n)
 	}
 }
 
@@ -131,6 +131,6 @@ func TestRunTableShowsAgentText(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	if got := h.lastLine("x.log", stream.Plain); got != `{"type":"us` {
-		t.Errorf("of a program that nobody knows: %q", got)
+		t.Errorf("an unknown program: %q", got)
 	}
 }

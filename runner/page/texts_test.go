@@ -56,7 +56,7 @@ func TestChunksDoNotChange(t *testing.T) {
 		}
 		if got := all.String(); !strings.HasSuffix(text[:size], got) || len(got) < min(size, logShown)-chunkBytes-4 ||
 			skipped+int64(len(got)) > int64(size) {
-			t.Fatalf("at %d: %d bytes are shown, %d are not", size, len(got), skipped)
+			t.Fatalf("size %d: %d bytes are shown, %d are skipped", size, len(got), skipped)
 		}
 	}
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// tournamentView is a tournament: its candidates side by side.
+// tournamentView is a tournament: its candidates next to each other.
 type tournamentView struct {
 	Run, RunTitle, Key, Number, Title, BatchHref, Verdict string
 	Attempts                                              []pageLink
@@ -98,7 +98,7 @@ func (v *tournamentView) terms() {
 		m := sampling.MeaningOf(name)
 		row := term{Counts: m.Many, Worth: m.Worth}
 		if own && name != "score" {
-			row.Worth = "counted; the score of the settings weighs it"
+			row.Worth = "an input of the score expression in the settings"
 		}
 		for _, c := range v.Candidates {
 			cell := termCell{Points: none}

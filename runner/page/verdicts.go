@@ -25,7 +25,7 @@ type gateView struct {
 	More                                         int
 }
 
-// quiet is a gate that has not much to say.
+// quiet is a gate with no more than a short note.
 type quiet struct{ Name, Note string }
 
 // found is a finding.

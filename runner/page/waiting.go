@@ -253,7 +253,7 @@ func doneText(word string) string {
 		DoneAcknowledged: "Closed without a fix: the discrepancy is acknowledged.",
 		DoneFixed:        "Closed with a fix: the unit goes through a new review and promotion.",
 		DoneInbox:        "Marked as done.",
-		DoneCancelled:    "The run was asked to stop. It finishes the running steps, and starts no others.",
+		DoneCancelled:    "The run was asked to stop. It finishes the running work and starts nothing new.",
 		DoneResumed:      "The run continues in a separate process.",
 		DoneStarted:      "A process was started to continue the run; it has not continued it yet.",
 		DoneDiscarded:    "The run is discarded.",

@@ -51,7 +51,7 @@ func costText(s ledger.Sum) string {
 		parts = append(parts, phrase.Money(*s.BilledUSD))
 	}
 	if s.PlanUSD != nil {
-		parts = append(parts, phrase.Money(*s.PlanUSD)+" paid by a plan")
+		parts = append(parts, phrase.Money(*s.PlanUSD)+" paid by a subscription")
 	}
 	if s.Unknown > 0 && s.Unknown == s.Attempts {
 		return "unknown"

@@ -118,7 +118,7 @@ func (d *Decisions) started(e runner.Event, name string, say func(routing.Kind, 
 		d.tiers[e.Batch] = e.Tier
 	}
 	if len(e.On) > 0 {
-		say(routing.LogSpeculate, "%s starts on the candidate of %s, whose gates are not through", name, d.names(e.On))
+		say(routing.LogSpeculate, "%s starts on the candidate of %s, whose gates have not passed yet", name, d.names(e.On))
 		d.on[e.Batch] = slices.Clone(e.On)
 	}
 }

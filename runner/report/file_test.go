@@ -40,7 +40,7 @@ func TestReportLoadsNothing(t *testing.T) {
 		`<meta http-equiv="refresh">`: true,
 	} {
 		if got := requests(text) != ""; got != want {
-			t.Errorf("%s: asks for something: %v, want %v", text, got, want)
+			t.Errorf("%s: loads other files: %v, want %v", text, got, want)
 		}
 	}
 	s, events := example(t)

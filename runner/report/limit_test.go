@@ -72,7 +72,7 @@ func TestOutputShowsLimits(t *testing.T) {
 		"idle  continues, the limit of codex has ended\n",
 	} {
 		if strings.Count(text, want) != 1 {
-			t.Errorf("%q is not told once:\n%s", want, text)
+			t.Errorf("%q is not reported exactly once:\n%s", want, text)
 		}
 	}
 	var w Watch
@@ -143,10 +143,10 @@ func TestReportListsOutsideChanges(t *testing.T) {
 	}
 	if want := "  - kept.txt in your checkout changed &lt;b\\> (outside/checkout)\n  - your branch old was deleted " +
 		"(outside/refs)\n"; n == 0 || strings.Count(text, want) != n {
-		t.Errorf("%d batches touched something:\n%s", n, text)
+		t.Errorf("%d batches changed something outside:\n%s", n, text)
 	}
 	if got := strings.Count(page, "kept.txt in your checkout changed &lt;b&gt;"); got != n {
-		t.Errorf("%d batches touched something, the page tells of %d", n, got)
+		t.Errorf("%d batches changed something outside, the page shows %d", n, got)
 	}
 }
 
@@ -181,6 +181,6 @@ func TestClock(t *testing.T) {
 		}
 	}
 	if got := clock(now, time.Time{}, nil); got != "23:30 UTC" {
-		t.Errorf("without a day to compare with it is %s", got)
+		t.Errorf("without a day to compare with: %s", got)
 	}
 }

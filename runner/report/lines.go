@@ -127,7 +127,7 @@ func (p *Printer) omitted(say say) {
 	}
 	for _, b := range p.info.Batches {
 		switch numbers := of[b.Skip]; len(numbers) {
-		case 0: // it runs, or was told
+		case 0: // it runs, or was reported
 		case 1:
 			say(ui.Muted, "%s: %s", p.name(b.Key, b.Title), skipping(b.Skip))
 		default:
@@ -268,7 +268,7 @@ func (p *Printer) batch(e runner.Event) []Line {
 		switch e.Outcome {
 		case runner.OutcomeOK:
 			how := "merged %s in %s"
-			if len(b.Candidates) > 0 { // the candidates ran side by side
+			if len(b.Candidates) > 0 { // the candidates ran concurrently
 				how = "merged %s after %s of work"
 			}
 			if e.Commit != "" && e.Commit == e.Base {

@@ -135,7 +135,7 @@ func (p *Printer) gated(e runner.Event, b runner.BatchSummary, say say) {
 	switch {
 	case e.Outcome == runner.OutcomeFailed && len(on) > 0:
 		p.again[e.Batch] = "rebuilt on top of the changes that it failed with"
-		say(ui.Warn, "red on top of %s, so whose fault it is shows once that is settled: %s", batches(on), firstReason(e))
+		say(ui.Warn, "red on top of %s; judged again when that work is done: %s", batches(on), firstReason(e))
 	case e.Outcome == runner.OutcomeFailed && moved:
 		p.again[e.Batch] = "rebuilt on top of the changes that it failed with"
 		say(ui.Warn, "failed on top of changes merged meanwhile: %s", firstReason(e))

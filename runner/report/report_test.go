@@ -154,7 +154,7 @@ func TestLinesOfIncompleteEvents(t *testing.T) {
 	} {
 		for _, l := range p.Lines(e) {
 			if l.Text != ui.Sanitize(l.Text) || l.Text == "" {
-				t.Errorf("%s: %q is no clean line", e.Kind, l.Text)
+				t.Errorf("%s: %q is empty or has control characters", e.Kind, l.Text)
 			}
 		}
 	}

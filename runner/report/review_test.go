@@ -70,7 +70,7 @@ func TestOutputShowsReviewsAndApprovals(t *testing.T) {
 		}
 	}
 	if strings.Contains(told, "\x1b") {
-		t.Error("a name steers the terminal")
+		t.Error("a name with control codes was printed unchanged")
 	}
 	if shown.word != "to approve" || len(asking.Waiting) != 1 || asking.Waiting[0].ID != "1f0c2a7b/1" {
 		t.Errorf("%+v %+v", shown, asking.Waiting)
@@ -100,6 +100,6 @@ func TestOutputShowsReviewsAndApprovals(t *testing.T) {
 		}
 	}
 	if strings.Contains(page, "<i>nobody</i>") {
-		t.Error("what a reviewer said is read as HTML")
+		t.Error("the text of a reviewer is not escaped")
 	}
 }

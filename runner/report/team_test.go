@@ -242,7 +242,7 @@ func TestPrinterPrintsNoteOnce(t *testing.T) {
 	var p Printer
 	p.Lines(runner.Event{Kind: runner.Note, Reason: "x"})
 	if n := len(p.Lines(runner.Event{Kind: runner.Note, Reason: "x"})); n != 0 {
-		t.Error("a note is told twice")
+		t.Error("the note is printed twice")
 	}
 }
 
@@ -268,7 +268,7 @@ func TestMetrics(t *testing.T) {
 	}
 	golden(t, "metrics.txt", strings.Join(m.Lines(), "\n")+"\n")
 	if text := strings.Join(Metrics{}.Lines(), "\n"); strings.Count(text, noData) != 7 || strings.Contains(text, ": 0 b") {
-		t.Errorf("of nothing there is something:\n%s", text)
+		t.Errorf("empty metrics are printed as\n%s", text)
 	}
 }
 

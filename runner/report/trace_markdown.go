@@ -22,7 +22,7 @@ func TraceMarkdown(r *trace.Report) string {
 	markdownTasks(&b, r.Tasks)
 	markdownBatches(&b, r.Status, r.Batches)
 	markdownRequirements(&b, r.Requirements)
-	head := "\n## What does not fit together\n\n"
+	head := "\n## Inconsistencies\n\n"
 	tell := func(text string) {
 		b.WriteString(head + "- " + md(text) + "\n")
 		head = ""

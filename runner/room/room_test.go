@@ -230,14 +230,14 @@ func TestRoomIgnoresLaterSettingsChanges(t *testing.T) {
 		t.Errorf("user.name in the room: %q, %v", out, err)
 	}
 	if data, err := os.ReadFile(filepath.Join(home, ".cargo/registry/x")); err != nil || string(data) != "data\n" {
-		t.Errorf("the data of tool chains is not reached: %q, %v", data, err)
+		t.Errorf("the data of tool chains cannot be read: %q, %v", data, err)
 	}
 	b.write(filepath.Join(home, ".npmrc"), "script-shell=/tmp/evil\n") // by a test of this candidate
 	b.write(filepath.Join(rm.Temp, "left"), "x")
 	rm.Release()
 	rm = b.take(b.other)
 	if data, _ := os.ReadFile(filepath.Join(home, ".npmrc")); string(data) != "fund=false\n" {
-		t.Errorf("what a test wrote into the home steers the next gates: %q", data)
+		t.Errorf("a file that a test wrote to the home folder is used by the next gates: %q", data)
 	}
 	if left, err := os.ReadDir(rm.Temp); err != nil || len(left) > 0 {
 		t.Errorf("temporary files stayed: %v, %v", left, err)

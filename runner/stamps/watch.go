@@ -59,7 +59,7 @@ type Change struct {
 	There  bool // it exists as a file or link
 
 	Told bool // it is reported and stays as it is
-	Mild bool // it makes no tool run or skip anything
+	Mild bool // it does not make a tool run or skip anything
 
 	place place
 }

@@ -156,9 +156,10 @@ func (r *Report) OfBatches(asked, kind, file string, parts []Part) Answer {
 	}
 	if n > 0 && n < len(a.Tasks) {
 		slices.SortStableFunc(a.Tasks, func(x, y Task) int { return cmp.Compare(rank(names(y)), rank(names(x))) })
-		a.Note = fmt.Sprintf("a batch has one commit; of its tasks the first %s %s", phrase.Count(n, "names", "name"), file)
+		a.Note = fmt.Sprintf("the commit belongs to all tasks of the batch; the first %s %s",
+			phrase.Count(n, "names", "name"), file)
 		if n == 1 {
-			a.Note = fmt.Sprintf("a batch has one commit; of its tasks the first names %s", file)
+			a.Note = fmt.Sprintf("the commit belongs to all tasks of the batch; the first names %s", file)
 		}
 	}
 	return a

@@ -117,7 +117,7 @@ func TestNewestMergeProvesTask(t *testing.T) {
 		"a batch was put in front": {"## Batch 1: new\n### Task 1: z\nzero\n" +
 			strings.NewReplacer("Batch 1", "Batch 2", "Batch 2", "Batch 3").Replace(then), []Run{run("r", then, "1", "2")},
 			[]string{"1/1 open", "2/1 proven r1", "3/1 proven r2"}},
-		"ticked, and proven by nobody": {"## Batch 7: a\n### Task 1: q\n- [x] did\n", []Run{run("r", then, "1", "2")},
+		"ticked, but not proven": {"## Batch 7: a\n### Task 1: q\n- [x] did\n", []Run{run("r", then, "1", "2")},
 			[]string{"7/1 ticked"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -156,7 +156,7 @@ func TestChangedPlanProvesChangedText(t *testing.T) {
 			t.Errorf("%q is %s, want %s", text, got.Tasks[0].State, want)
 		}
 		if want == Older && got.Drift[0].Then != "" {
-			t.Errorf("the wording %q is claimed to be the proven one", got.Drift[0].Then)
+			t.Errorf("%q is reported as the proven text", got.Drift[0].Then)
 		}
 	}
 }

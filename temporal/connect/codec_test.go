@@ -30,7 +30,7 @@ func TestPayloadsNeedTheirKey(t *testing.T) {
 		t.Errorf("%v %q", err, back)
 	}
 	if _, err := two.Decode(sealed); err == nil {
-		t.Error("another key reads it")
+		t.Error("another key can decode the data")
 	}
 	if _, err := newCodec("short"); err == nil {
 		t.Error("a key may be short")
@@ -53,7 +53,7 @@ func TestErrorTextsNeedTheirKey(t *testing.T) {
 			t.Errorf("%s: %v", name, f)
 		}
 		if back := tt.as.Failures.FailureToError(f); !strings.Contains(back.Error(), text) {
-			t.Errorf("%s: it comes back as %v", name, back)
+			t.Errorf("%s: the decoded error lacks the text: %v", name, back)
 		}
 	}
 }

@@ -179,7 +179,7 @@ func (o Options) why(err error) error {
 			"name one with --namespace; make one: temporal operator namespace create " + o.Namespace, true}
 	case errors.As(err, &denied), strings.Contains(text, "Unauthenticated"), strings.Contains(text, "unauthorized"):
 		return &Error{fmt.Errorf("the Temporal service at %s denies access: %w", o.Address, err),
-			"see to --api-key-env, or --tls-cert and --tls-key", false}
+			"check --api-key-env, or --tls-cert and --tls-key", false}
 	case strings.Contains(text, "certificate has expired"), strings.Contains(text, "expired certificate"):
 		return &Error{fmt.Errorf("the Temporal service at %s: a certificate has expired: %w", o.Address, err),
 			"renew the certificate of the service, or that of --tls-cert", false}
@@ -189,7 +189,7 @@ func (o Options) why(err error) error {
 			"it may require TLS: --tls, or --tls-cert and --tls-key; otherwise check --address", false}
 	case strings.Contains(text, "tls:"), strings.Contains(text, "x509:"):
 		return &Error{fmt.Errorf("the Temporal service at %s: %w", o.Address, err),
-			"see to --tls-cert, --tls-ca and --tls-server-name", false}
+			"check --tls-cert, --tls-ca and --tls-server-name", false}
 	case o.overTLS(): // a service that rejects our certificate may just close the connection
 		return &Error{fmt.Errorf("the Temporal service at %s cannot be reached: %w", o.Address, err),
 			"check that it runs, check --address, and that it trusts --tls-cert or the API key; nothing was started", false}

@@ -132,7 +132,7 @@ func TestImageContainsItsProgram(t *testing.T) {
 	}
 	for _, tool := range append([]string{"git", "openssh-client"}, i.entrypoint[0]) {
 		if !regexp.MustCompile(`apt-get install .*\b` + tool + `\b`).MatchString(i.run) {
-			t.Errorf("it has no %s", tool)
+			t.Errorf("the image does not install %s", tool)
 		}
 	}
 }
@@ -186,14 +186,14 @@ func TestComposeFile(t *testing.T) {
 		t.Errorf("read only: %v, but %v", w.ReadOnly, w.Tmpfs)
 	}
 	if w.Init != nil && *w.Init && i.entrypoint[0] == "tini" {
-		t.Error("there are two that take in orphans")
+		t.Error("both the container runtime and tini reap processes")
 	}
 	address := w.Command[slices.Index(w.Command, "--address")+1]
 	name, port, _ := strings.Cut(address, ":")
 	if s, ok := p.Services[name]; !ok ||
 		!slices.ContainsFunc(s.Ports,
 			func(c types.ServicePortConfig) bool { return fmt.Sprint(c.Target) == port && c.HostIP == "127.0.0.1" }) {
-		t.Errorf("nobody serves at %s", address)
+		t.Errorf("no service listens at %s", address)
 	}
 	for name, s := range p.Services {
 		for other := range s.DependsOn {
@@ -312,7 +312,7 @@ func TestKubernetesManifests(t *testing.T) {
 	user := fmt.Sprintf("%d:%d", *pod.SecurityContext.RunAsUser, *pod.SecurityContext.RunAsGroup)
 	if user != i.user || *pod.SecurityContext.FSGroup != *pod.SecurityContext.RunAsGroup ||
 		!*pod.SecurityContext.RunAsNonRoot {
-		t.Errorf("user %s, of the image %s", user, i.user)
+		t.Errorf("the user is %s, that of the image %s", user, i.user)
 	}
 	volumes := map[string]corev1.VolumeSource{}
 	for _, v := range pod.Volumes {

@@ -271,7 +271,7 @@ func TestStartReportsServiceRejection(t *testing.T) {
 			c.starts(nil).Once()
 			c.answers(c.journal(finished))
 			if res, err := c.Start(t.Context(), run, c.info); err != nil || res.Status != runner.RunDone {
-				t.Errorf("once more: %+v %v", res, err)
+				t.Errorf("a second start: %+v %v", res, err)
 			}
 		})
 	}
@@ -387,11 +387,13 @@ func TestRequestsReachWorkflowAsSignals(t *testing.T) {
 		"a no":      {event: runner.Event{Kind: runner.ApprovalDenied, Batch: "1"}, starts: true},
 		"an answer that may not be given": {event: runner.Event{Kind: runner.ApprovalGiven, Batch: "1"}, starts: true,
 			says: denied, want: "not yours"},
-		"a wish to stop": {event: runner.Event{Kind: runner.StopAsked}},
-		"a wish to stop, and nobody is": {event: runner.Event{Kind: runner.StopAsked}, says: missing, want: "run " +
-			run + " is no longer running"},
-		"a wish to stop, and nobody hears": {event: runner.Event{Kind: runner.StopAsked}, says: late, want: "too late"},
-		"what is for the run itself to tell": {event: runner.Event{Kind: runner.Merged},
+		"a stop request": {event: runner.Event{Kind: runner.StopAsked}},
+		"a stop request for a run that does not exist": {event: runner.Event{Kind: runner.StopAsked}, says: missing,
+			want: "run " +
+				run + " is no longer running"},
+		"a stop request without an answer in time": {event: runner.Event{Kind: runner.StopAsked}, says: late,
+			want: "too late"},
+		"an event that only the run may write": {event: runner.Event{Kind: runner.Merged},
 			want: "only the run itself may write the event"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -525,7 +527,7 @@ func TestUnderWay(t *testing.T) {
 	}, nil).Once()
 	got, err := c.UnderWay(t.Context(), run)
 	want := []string{
-		"1/r1-c0/execute: at worker 5@here, heard of 3s ago, try 2, last pushed refs/runplan/r/done/7 at 0123456",
+		"1/r1-c0/execute: at worker 5@here, last heartbeat 3s ago, try 2, last pushed refs/runplan/r/done/7 at 0123456",
 		"2/r1-c0/gate: waits for a worker, try 3 (before: no such remote)",
 	}
 	if err != nil || !slices.Equal(got, want) {
@@ -533,7 +535,7 @@ func TestUnderWay(t *testing.T) {
 	}
 	c.isNot(missing).Once()
 	if got, err := c.UnderWay(t.Context(), run); err != nil || got != nil {
-		t.Errorf("of a run that is not running: %q %v", got, err)
+		t.Errorf("a run that is not active: %q %v", got, err)
 	}
 	c.isNot(denied).Once()
 	if _, err := c.UnderWay(t.Context(), run); !errors.Is(err, denied) {

@@ -43,7 +43,7 @@ func (e *Engine) standing(p *workflowpb.PendingActivityInfo) string {
 	} else {
 		fmt.Fprintf(&b, "at %s", p.GetLastWorkerIdentity())
 		if heard := p.GetLastHeartbeatTime(); heard != nil {
-			fmt.Fprintf(&b, ", heard of %s ago", e.Now().Sub(heard.AsTime()).Round(time.Second))
+			fmt.Fprintf(&b, ", last heartbeat %s ago", e.Now().Sub(heard.AsTime()).Round(time.Second))
 		}
 	}
 	if n := p.GetAttempt(); n > 1 {

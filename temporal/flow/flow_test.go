@@ -29,7 +29,7 @@ type play struct {
 	script
 	mu    sync.Mutex
 	calls []string
-	first []bool // of the calls: nobody was given it before
+	first []bool // for each call: no worker received it before
 }
 
 func (p *play) perform(c runner.Command) shared.Done {
@@ -210,7 +210,7 @@ func TestLongHistoryContinuesAsNew(t *testing.T) {
 		first = append(first, true)
 	}
 	if !slices.Equal(p.first, first) {
-		t.Errorf("nobody was given it before: %v, not %v", p.first, first)
+		t.Errorf("the calls without a previous worker are %v, not %v", p.first, first)
 	}
 }
 

@@ -38,6 +38,6 @@ func TestChangedCommandOrderDoesNotReplay(t *testing.T) {
 		return Run(ctx, in)
 	}, workflow.RegisterOptions{Name: RunWorkflow})
 	if err := r.ReplayWorkflowHistoryFromJSONFile(nil, "testdata/three-batches.json"); err == nil {
-		t.Error("it replays")
+		t.Error("the history replays with a changed workflow")
 	}
 }

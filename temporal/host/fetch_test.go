@@ -36,10 +36,10 @@ func TestWorkerFetchesResultsOfOthers(t *testing.T) {
 	}
 	cut(true)
 	if err := perform(102, true); err != nil {
-		t.Errorf("it fetched, though nobody else did anything: %v", err)
+		t.Errorf("it fetched, although no other host changed anything: %v", err)
 	}
 	if err := perform(103, false); err == nil {
-		t.Error("it did not run whether somebody had come to something")
+		t.Error("it did not ask the shared repository for results of other hosts")
 	}
 	cut(false)
 	if err := perform(104, true); err != nil {

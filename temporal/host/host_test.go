@@ -156,16 +156,16 @@ func TestRetryFetchesUnlessHeartbeatNamedReport(t *testing.T) {
 		return err
 	}
 	if err := again(last); err != nil {
-		t.Errorf("a try that was told: %v", err)
+		t.Errorf("a retry whose report is in the heartbeat: %v", err)
 	}
 	for name, told := range map[string]any{
-		"nothing":                   shared.Pushed{},
-		"another step":              shared.Pushed{Ref: "refs/runplan/" + run + "/done/2", Commit: last.Commit},
-		"a commit that is not here": shared.Pushed{Ref: last.Ref, Commit: strings.Repeat("0", 40)},
-		"what another build tells":  "something else",
+		"nothing":                  shared.Pushed{},
+		"another step":             shared.Pushed{Ref: "refs/runplan/" + run + "/done/2", Commit: last.Commit},
+		"a missing commit":         shared.Pushed{Ref: last.Ref, Commit: strings.Repeat("0", 40)},
+		"what another build tells": "something else",
 	} {
 		if err := again(told); err == nil {
-			t.Errorf("a try that was told %s did not run into the shared repository", name)
+			t.Errorf("a retry with the heartbeat %s did not fetch from the shared repository", name)
 		}
 	}
 }
@@ -198,7 +198,7 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 			}
 		})
 	}
-	t.Run("a remote that is gone", func(t *testing.T) {
+	t.Run("a missing remote", func(t *testing.T) {
 		b := newBench(t).answers()
 		b.config.Secrets = []string{"TOKEN=" + canary}
 		b.sharedRepo.Remote = "/nowhere/" + canary
@@ -222,7 +222,7 @@ func TestPermanentErrorsAreNotRetried(t *testing.T) {
 func TestRecallReturnsKeptJournal(t *testing.T) {
 	b := newBench(t).answers()
 	if _, err := b.call(nil, b.Recall, flow.From{Run: run, From: 1}); err == nil {
-		t.Error("there is a journal before one was kept")
+		t.Error("Recall returns a journal although none was stored")
 	}
 	if _, err := b.call(nil, b.Keep, flow.From{Run: run, From: len(b.events)}); err != nil {
 		t.Fatal(err)
@@ -281,9 +281,9 @@ func TestQueryRetriesTemporaryErrors(t *testing.T) {
 	}{
 		"the service is away for a moment": {says: away, times: 2},
 		"the service is late for once":     {says: late, times: 1},
-		"there is no such run":             {says: missing},
+		"the run does not exist":           {says: missing},
 		"it is of another program":         {says: denied},
-		"there is no such namespace":       {says: serviceerror.NewNamespaceNotFound("x")},
+		"the namespace does not exist":     {says: serviceerror.NewNamespaceNotFound("x")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
@@ -299,7 +299,7 @@ func TestQueryRetriesTemporaryErrors(t *testing.T) {
 			}
 		})
 	}
-	t.Run("nobody waits for the answer any more", func(t *testing.T) {
+	t.Run("no caller waits for the answer", func(t *testing.T) {
 		b := newBench(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		b.service.On("QueryWorkflow", mock.Anything, flow.ID(run), "", flow.EventsQuery, 1).Return(nil,

@@ -88,7 +88,7 @@ func TestHostClosesStoppingRun(t *testing.T) {
 		closed int32
 	}{
 		"the run is to stop": {runner.Event{Seq: 2, Run: run, Kind: runner.StopAsked, Outcome: runner.OutcomeCancelled}, 1},
-		"the run goes on":    {runner.Event{Seq: 2, Run: run, Kind: runner.Note, Reason: "something"}, 0},
+		"the run continues":  {runner.Event{Seq: 2, Run: run, Kind: runner.Note, Reason: "something"}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t).answers()
@@ -117,13 +117,13 @@ func TestHostClosesStoppingRun(t *testing.T) {
 // run: another try executes it again.
 func TestUnrequestedStopIsRetried(t *testing.T) {
 	for name, cause := range map[string]error{
-		"the service has taken this host for dead": serviceerror.NewNotFound("activity not found"),
-		"this worker is told to end":               worker.ErrWorkerShutdown,
+		"the service considers this host dead": serviceerror.NewNotFound("activity not found"),
+		"this worker is stopped":               worker.ErrWorkerShutdown,
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t).answers()
 			if err := b.under(t, func(cancel context.CancelCauseFunc) { cancel(cause) }); err == nil {
-				t.Error("it was reported")
+				t.Error("the step was reported")
 			}
 			b.close()
 			if b.closed.Load() != 1 {

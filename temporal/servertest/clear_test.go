@@ -34,7 +34,7 @@ func TestGCClearsSharedRepository(t *testing.T) {
 		t.Error(out)
 	}
 	if after, branches := refs(); after != before || !strings.Contains(branches, "runplan/plan/main") {
-		t.Errorf("something was removed: %q %q", after, branches)
+		t.Errorf("refs or branches were removed: %q %q", after, branches)
 	}
 	config, err := os.ReadFile(filepath.Join(s.project, ".runplan/config.toml"))
 	if err != nil {
@@ -67,7 +67,7 @@ func TestStatusShowsWorkersOfActiveRun(t *testing.T) {
 	s.worker("w1")
 	run := s.run()
 	s.await(time.Minute, "the agent of the second batch is running", func() bool { return len(s.ledger()) > 1 })
-	want := []string{"/execute: at runplan worker ", ", heard of ", ", last pushed refs/runplan/"}
+	want := []string{"/execute: at runplan worker ", ", last heartbeat ", ", last pushed refs/runplan/"}
 	var out string
 	s.await(20*time.Second, "status tells of a heartbeat with a step", func() bool {
 		out, _ = s.call(append([]string{"status"}, s.on()...)...)

@@ -52,9 +52,9 @@ func TestConfigurationErrorsAreReportedBeforeStart(t *testing.T) {
 			[]string{"--engine", "temporal", "--address", old, "--tls-ca", cert, "--connect-timeout", "5s"}, 5,
 			"a certificate has expired"},
 		{"a key without its certificate", s.on("--tls-key", key), 2, "go together"},
-		{"an API key that is not there", s.on("--api-key-env", "NO_SUCH_KEY"), 2, "--api-key-env NO_SUCH_KEY: the variable is not set"},
-		{"a codec key that is none", s.on("--codec-key-env", "HOME"), 2, "64 hex digits"},
-		{"an engine that is not linked", []string{"--engine", "cron"}, 2, "use one of local, temporal"},
+		{"a missing API key", s.on("--api-key-env", "NO_SUCH_KEY"), 2, "--api-key-env NO_SUCH_KEY: the variable is not set"},
+		{"an invalid codec key", s.on("--codec-key-env", "HOME"), 2, "64 hex digits"},
+		{"an engine without support in this program", []string{"--engine", "cron"}, 2, "use one of local, temporal"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			out, code := s.call(append([]string{"run", "plan.md", "--plain"}, c.args...)...)
@@ -64,7 +64,7 @@ func TestConfigurationErrorsAreReportedBeforeStart(t *testing.T) {
 		})
 	}
 	if out, _ := s.call("status", "--all"); !strings.Contains(out, "no runs yet") {
-		t.Errorf("something was begun:\n%s", out)
+		t.Errorf("a run was created:\n%s", out)
 	}
 	t.Run("a plan that is too large", func(t *testing.T) {
 		var b strings.Builder
@@ -190,10 +190,10 @@ func TestWorkerSecretsAreNotStored(t *testing.T) {
 	id, _ := events[0]["run"].(string)
 	_, history := s.history(t, "runplan/"+id)
 	if len(history) < 1000 || !strings.Contains(history, "redacted") {
-		t.Errorf("the history does not even tell that something was redacted: %d bytes", len(history))
+		t.Errorf("the history has no redacted value: %d bytes", len(history))
 	}
 	if strings.Contains(history, canary) {
-		t.Error("the history has it")
+		t.Error("the history contains the secret")
 	}
 	s.server.kill() // what it stores is in its files then
 	for _, dir := range []string{s.dir + "/server.db", s.dir + "/server.db-wal", s.project + "/.runplan", s.dir + "/w1"} {
@@ -270,7 +270,7 @@ func TestRunContinuesWithoutFollower(t *testing.T) {
 	s.await(time.Minute, "an agent is running", func() bool { return len(s.ledger()) > 0 })
 	run.kill()
 	if out, code := s.call("resume", "--plain"); code != 2 || !strings.Contains(out, "is on engine temporal") {
-		t.Errorf("a resume on this machine: exit status %d\n%s", code, out)
+		t.Errorf("resume without Temporal: exit status %d\n%s", code, out)
 	}
 	out, code := s.call(append([]string{"resume", "--plain"}, s.on()...)...)
 	if code != 0 {

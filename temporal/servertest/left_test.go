@@ -104,7 +104,7 @@ func TestProcessesEndWithWorker(t *testing.T) {
 				t.Error("the agent is alive")
 			}
 		},
-		"a worker is told to end": func(t *testing.T, s *stage, _ *process) {
+		"a worker is asked to end": func(t *testing.T, s *stage, _ *process) {
 			if err := s.workers["w1"].Process.Signal(syscall.SIGTERM); err != nil {
 				t.Fatal(err)
 			}

@@ -45,7 +45,7 @@ func TestLongHistoryContinuesAsNew(t *testing.T) {
 		t.Fatal(err)
 	}
 	if i := got.GetWorkflowExecutionInfo(); i.GetFirstRunId() == i.GetExecution().GetRunId() {
-		t.Error("the history did not start again")
+		t.Error("the workflow did not continue as new")
 	}
 	for i, e := range s.events() {
 		if seq, _ := e["seq"].(float64); int(seq) != i+1 {

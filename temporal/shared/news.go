@@ -45,7 +45,7 @@ func (n *news) take() bool {
 	return some
 }
 
-// missed takes back what take said: it could not be fetched.
+// missed reverts take after a failed fetch.
 func (n *news) missed() {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -19,10 +19,10 @@ func TestResultsOfOthersAreNews(t *testing.T) {
 		"an order":           {0, []runner.Event{handed}, false},
 		"a report of ours":   {3, []runner.Event{handed, report}, false},
 		"a report of others": {0, []runner.Event{handed, report}, true},
-		"a command that is given again": {3,
+		"a repeated command": {3,
 			[]runner.Event{handed, {Seq: 5, Kind: runner.Dispatched, Command: handed.Command}, report}, true},
-		"a run that somebody resumed": {0, []runner.Event{{Seq: 9, Kind: runner.RunResumed}}, true},
-		"what people are told beside it": {0,
+		"a run that another machine resumed": {0, []runner.Event{{Seq: 9, Kind: runner.RunResumed}}, true},
+		"additional notes for people": {0,
 			[]runner.Event{{Seq: 9, Kind: runner.BatchStarted, Batch: "1"}, {Seq: 10, Kind: runner.Note}}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -37,10 +37,10 @@ func TestResultsOfOthersAreNews(t *testing.T) {
 				t.Errorf("news: %v", got)
 			}
 			if n.take() {
-				t.Error("what was taken is news still")
+				t.Error("a second take returns true")
 			}
 			if n.missed(); !n.take() {
-				t.Error("what could not be fetched is news no more")
+				t.Error("after a failed fetch, take must return true again")
 			}
 		})
 	}

@@ -60,7 +60,7 @@ func TestNextPushIncludesDeferredReports(t *testing.T) {
 	must(t, one.putOff(ctx, 7, report("a gate"), nil))
 	one.Remote = "https://127.0.0.1:1/x.git"
 	if err := one.settle(ctx); err == nil {
-		t.Error("logs are lost, and nobody says so")
+		t.Error("logs were lost without an error")
 	}
 }
 
@@ -79,9 +79,9 @@ func TestNeededResultsArePushedFirst(t *testing.T) {
 			runner.Event{Outcome: runner.OutcomeOK, Tree: "t"}, true},
 		"a candidate that is a commit": {runner.Command{Kind: runner.Rebase, Tree: "t"},
 			runner.Event{Outcome: runner.OutcomeOK, Tree: "t", Commit: "c"}, true},
-		"a landing, of which a forge was told": {runner.Command{Kind: runner.LandRun},
+		"a landing with a pull request": {runner.Command{Kind: runner.LandRun},
 			runner.Event{Outcome: runner.OutcomeOK}, true},
-		"candidates that are said to be chosen": {runner.Command{Kind: runner.Sample},
+		"the report on the choice of candidates": {runner.Command{Kind: runner.Sample},
 			runner.Event{Outcome: runner.OutcomeOK}, false},
 	} {
 		if got := builtOn(tt.c, Done{Event: tt.e}); got != tt.want {

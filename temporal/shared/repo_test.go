@@ -120,7 +120,7 @@ func TestOnlyLogsAndReportsAreUnpacked(t *testing.T) {
 	}
 	for _, name := range []string{"config.toml", "logs/other/x"} {
 		if _, err := os.Stat(filepath.Join(two.Layout.Root, name)); err == nil {
-			t.Errorf("%s came with it", name)
+			t.Errorf("%s was copied too", name)
 		}
 	}
 }

@@ -115,7 +115,7 @@ func check(t *testing.T, p place, o outcome, s situation, want want) {
 		}
 	}
 	if want.timed != !o.last.RetryAt.IsZero() {
-		t.Errorf("the time to try again is %v; known has to be %v", o.last.RetryAt, want.timed)
+		t.Errorf("the time of the next try is %v; known must be %v", o.last.RetryAt, want.timed)
 	}
 	if n := o.spent(); n != want.tries {
 		t.Errorf("%d attempts are used up, not %d", n, want.tries)

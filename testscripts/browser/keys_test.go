@@ -45,7 +45,7 @@ func TestHelpKeysWork(t *testing.T) {
 		t.Errorf("the field has %q", got)
 	}
 	if eval[bool](b, "document.querySelector('#keys').open") {
-		t.Error("a field opened the help")
+		t.Error("a key that was typed into a field opened the help")
 	}
 	press(kb.Escape, "g", "n")
 	at("/^.waiting$/")
@@ -65,7 +65,7 @@ func TestPageStopsAndContinuesRun(t *testing.T) {
 	b := open(t, p.serve("127.0.0.1:0").url)
 	b.follow("Two")
 	b.follow("Stop the run")
-	b.reads("The running steps are finished: 1 one.")
+	b.reads("The running batches are finished first: 1 one.")
 	b.press("form.act", "Stop the run")
 	b.reads("The run was asked to stop.")
 	b.reads("stopping: cancelled by Ada Tester")

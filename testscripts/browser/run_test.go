@@ -44,7 +44,7 @@ func TestPageShowsTeamRunLive(t *testing.T) {
 	if text, code := p.wait(run); code != 0 {
 		t.Errorf("the run: %d\n%s", code, text)
 	}
-	b.until(`document.querySelector("#said").textContent !== ""`) // who does not see it heard of it
+	b.until(`document.querySelector("#said").textContent !== ""`) // the text for screen readers
 }
 
 // The page leads from the list of runs to the finding of a failed batch, with its file and line.
@@ -144,12 +144,12 @@ func TestPageWorksWithKeyboardAlone(t *testing.T) {
 				if !eval[bool](b,
 					"document.activeElement.matches(':focus-visible') && getComputedStyle(document.activeElement).outlineStyle !== "+
 						"'none'") {
-					t.Errorf("%s has the focus, and nobody sees it", what)
+					t.Errorf("the focus on %s is not visible", what)
 				}
 				return
 			}
 		}
-		t.Fatalf("no way to %s with the tab key\n%s", what, b.text())
+		t.Fatalf("the tab key does not reach %s\n%s", what, b.text())
 	}
 	enter := func(what string) {
 		t.Helper()
@@ -197,7 +197,7 @@ echo '<b>bold</b>' >"<img src=x onerror=alert(3)>.txt"
 	b.reads("<img src=x onerror=alert(3)>.txt")
 	b.reads("+<b>bold</b>")
 	if n := eval[int](b, "document.querySelectorAll('main img, main script, main b, main iframe').length"); n != 0 {
-		t.Errorf("%d elements came from outside", n)
+		t.Errorf("the page has %d elements that come from texts of the run", n)
 	}
 	if eval[bool](b,
 		`/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(document.documentElement.textContent)`) {

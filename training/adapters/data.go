@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// Data describes a folder of training examples that was read completely.
+// Data describes a folder of training examples that was read to its end.
 type Data struct {
 	Name     string // name in the registry: relative to the repository if inside of it
 	Dir      string // absolute

@@ -38,7 +38,7 @@ func TestPairs(t *testing.T) {
 			prompt:     "<|im_start|>system\nBe terse.<|im_end|>\n<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n",
 			completion: "4<|im_end|>",
 		},
-		"turns whose end is not told": {
+		"turns without an end marker": {
 			template:   chatml,
 			prompt:     "<|im_start|>system\nBe terse.<|im_end|>\n<|im_start|>user\n2+2?<|im_end|>\n<|im_start|>assistant\n",
 			completion: "4<|im_end|>\n",
@@ -56,7 +56,7 @@ func TestPairs(t *testing.T) {
 		},
 		"the older kind": {template: legacy, end: "<EOS>", prompt: "[S]Be terse.[/S][Q]2+2?[/Q]",
 			completion: "4<EOS>"},
-		"the older kind, end not told": {template: legacy, wrong: "--end"},
+		"the older form without an end marker": {template: legacy, wrong: "--end"},
 		"the older kind, closed": {template: closed, prompt: "[S]Be terse.[/S][Q]2+2?[/Q]",
 			completion: "4</s>"},
 		"names for turns": {template: named, end: "</s>", prompt: "Be terse. USER: 2+2? ASSISTANT: ",
@@ -83,7 +83,7 @@ func TestPairs(t *testing.T) {
 		})
 	}
 	if _, err := chat.FromText("x", "{{ range }", ""); err == nil {
-		t.Error("half a template was taken")
+		t.Error("an incomplete template was accepted")
 	}
 }
 

@@ -57,7 +57,7 @@ func FuzzParseBlocks(f *testing.F) {
 		}
 		for _, s := range files {
 			if s.Path != "u/a.go" && s.Path != "b.go" {
-				t.Errorf("%q came out of %q", s.Path, answer)
+				t.Errorf("the file %q was read from the answer %q", s.Path, answer)
 			}
 		}
 	})
@@ -97,7 +97,7 @@ func TestPairRejectsChangedFields(t *testing.T) {
 		from, to, _ := strings.Cut(change, "→")
 		changed := strings.Replace(string(text), from, to, 1)
 		if changed == string(text) {
-			t.Fatalf("%s changes nothing in %s", change, text)
+			t.Fatalf("the replacement %s changes nothing in %s", change, text)
 		}
 		if _, err := ParsePair("f", []byte(changed)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", change, err, want)
@@ -218,7 +218,7 @@ func TestIdiomsExcludeOwnSummaries(t *testing.T) {
 	}
 	for _, i := range got {
 		if i.Unit == "orders" {
-			t.Error("the unit is its own idiom")
+			t.Error("the unit is listed as its own example")
 		}
 	}
 }

@@ -118,7 +118,7 @@ func (p Pair) Check() error {
 	case p.Checkpoints < 0:
 		return fmt.Errorf("total_checkpoints is %d", p.Checkpoints)
 	case p.Source != training.Logged:
-		return fmt.Errorf("source is %q; pairs of reviews are logged", p.Source)
+		return fmt.Errorf("source is %q; the source of a review pair must be logged", p.Source)
 	case strings.TrimSpace(p.Blueprint) == "" || len(p.Output) == 0:
 		return errors.New("it has no blueprint or no code")
 	}

@@ -219,7 +219,7 @@ func TestSeedSelectsOmittedExamples(t *testing.T) {
 		t.Error("the order in which examples come matters")
 	}
 	if one == taken(2, all) {
-		t.Error("another seed takes the same")
+		t.Error("another seed gives the same selection")
 	}
 }
 

@@ -103,7 +103,7 @@ func TestFailedBuildWritesNothing(t *testing.T) {
 	}
 }
 
-// An existing folder stays, unless it is a dataset that may be replaced. Nothing is left behind beside it.
+// An existing folder stays, unless it is a dataset that may be replaced. No other files remain next to it.
 func TestBuildReplacesOnlyDatasets(t *testing.T) {
 	files := []string{file(t, apart(12)...)}
 	dir := filepath.Join(t.TempDir(), "set")
@@ -115,7 +115,7 @@ func TestBuildReplacesOnlyDatasets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := run(false); err != nil {
-		t.Fatalf("an empty folder is as good as none: %v", err)
+		t.Fatalf("an empty folder must count as missing: %v", err)
 	}
 	if err := run(false); !errors.Is(err, folder.ErrExists) {
 		t.Errorf("%v", err)
@@ -139,7 +139,7 @@ func TestBuildReplacesOnlyDatasets(t *testing.T) {
 		t.Errorf("a folder that holds no dataset was replaced: %v", err)
 	}
 	if _, err := os.Stat(filepath.Join(dir, curate.TrainFile)); errors.Is(err, fs.ErrNotExist) {
-		t.Error("and emptied")
+		t.Error("the folder was also emptied")
 	}
 	if entries, err := os.ReadDir(filepath.Dir(dir)); err != nil || len(entries) != 1 {
 		t.Errorf("left behind: %v, %v", entries, err)

@@ -49,6 +49,6 @@ func TestBuildVerifiesSplit(t *testing.T) {
 		t.Errorf("something was written: %v", err)
 	}
 	if _, err := build(t.Context(), []string{from}, out, Options{Plan: p}, split); err != nil {
-		t.Errorf("the split itself: %v", err)
+		t.Errorf("a valid split: %v", err)
 	}
 }

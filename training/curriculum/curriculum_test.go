@@ -109,7 +109,7 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := Parse("f", CodeArchitect, text)
 		if err == nil && s.Check() != nil {
-			t.Errorf("%q is taken, and wrong: %v", text, s.Check())
+			t.Errorf("Parse accepts %q, but Check refuses it: %v", text, s.Check())
 		}
 	})
 }

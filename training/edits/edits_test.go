@@ -66,7 +66,7 @@ func carriedOut(t *testing.T, answer string, before, after []byte) {
 	for _, e := range edits {
 		if e.Delete {
 			if after != nil {
-				t.Error("it deletes the file")
+				t.Error("a deleted file has content")
 			}
 			return
 		}
@@ -178,7 +178,7 @@ func TestCompare(t *testing.T) {
 		}
 	}
 	if made < 1500 {
-		t.Errorf("edits could be written of %d changes only", made)
+		t.Errorf("only %d changes could be written as edits", made)
 	}
 }
 

@@ -72,7 +72,7 @@ func (j *job) card() string {
 	if n := len(m.TooLong); n > 0 {
 		what := "were omitted"
 		if j.TooLong == Keep {
-			what = "are in it all the same, and the trainer may cut them"
+			what = "are included, and the trainer may cut them"
 		}
 		p("- %d example(s) were longer and %s; `%s` names them.", n, what, ManifestFile)
 	}

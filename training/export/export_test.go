@@ -257,7 +257,7 @@ func TestExportLearnsOnlyGoodAnswers(t *testing.T) {
 	}
 	for _, l := range taken("trl-chat") {
 		if strings.Contains(l, "no idea") || strings.Contains(l, "edit 1 ") {
-			t.Errorf("a bad answer is to be learnt: %s", l)
+			t.Errorf("a bad answer is in the training data: %s", l)
 		}
 		if !strings.Contains(l, "<files> &") || !strings.Contains(l, `\u2028`) {
 			t.Errorf("not as it was: %s", l)
@@ -318,7 +318,7 @@ func TestLongExamplePolicy(t *testing.T) {
 			}
 		}
 		if n != want {
-			t.Errorf("%s: it is there %d times", policy, n)
+			t.Errorf("%s: the long text is there %d times", policy, n)
 		}
 	}
 	// The limit is exact: an example with as many tokens as the limit fits, and one with one token more does not.

@@ -113,7 +113,7 @@ func TestGraduated(t *testing.T) {
 func TestAuditDue(t *testing.T) {
 	for n := 1; n <= 15; n++ {
 		if !AuditDue(false, n) {
-			t.Errorf("generation %d is not checked, and nobody has graduated", n)
+			t.Errorf("generation %d is not checked, although the stage has not graduated", n)
 		}
 		if got, want := AuditDue(true, n), n == 5 || n == 10 || n == 15; got != want {
 			t.Errorf("generation %d after graduation: %v", n, got)

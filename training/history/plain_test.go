@@ -71,7 +71,7 @@ func TestPlainTextsMatchParser(t *testing.T) {
 		}
 	}
 	if plains < 300 {
-		t.Errorf("%d plain texts", plains)
+		t.Errorf("only %d plain texts were tested", plains)
 	}
 }
 
@@ -100,7 +100,7 @@ func TestPlainPathsMatchParser(t *testing.T) {
 		}
 	}
 	if plains < 200 {
-		t.Errorf("%d plain paths", plains)
+		t.Errorf("only %d plain paths were tested", plains)
 	}
 }
 

@@ -102,7 +102,7 @@ func TestEachCommitHasOneReason(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(o.Dir, stateName)); err == nil {
-		t.Error("the state is left behind")
+		t.Error("the state file was not removed")
 	}
 }
 
@@ -209,14 +209,14 @@ func TestStoppedRunResumes(t *testing.T) {
 		fmt.Fprint(f, "{\"id\":\"half a li")
 		f.Close()
 		if stops++; stops > 100 {
-			t.Fatal("it gets nowhere")
+			t.Fatal("more than 100 interruptions")
 		}
 		if stops == 1 { // what is committed meanwhile is for another time
 			r.commit("Give a discount to all who ask for one", "-- mail/ask.go --\npackage mail\n")
 		}
 	}
 	if stops == 0 {
-		t.Error("it was never stopped")
+		t.Error("no run was interrupted")
 	}
 	if d := cmp.Diff(want, contents(t, o.Dir)); d != "" {
 		t.Errorf("after %d stops:\n%.2000s", stops, d)
@@ -237,7 +237,7 @@ func TestRunRefusesForeignFolders(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, err := Run(t.Context(), o); !errors.Is(err, ErrForeign) {
-		t.Errorf("a folder of others: %v", err)
+		t.Errorf("a folder with other files: %v", err)
 	}
 	stopped := func() Options {
 		o := r.options(t.TempDir())

@@ -30,7 +30,7 @@ func TestSignals(t *testing.T) {
 			// (1 + 0.5 + 1) / 3, and with 10/11
 			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.852},
 		},
-		"a change with a test that is new": { // one of two files was there
+		"a change with a test that is new": { // one of the two files existed before
 			discounted,
 			map[training.Stage]map[string]float64{
 				training.TaskAnalysis: {"merged": 1, "tested": 1, "files_shown": 1, "files_known_before": 0.5},

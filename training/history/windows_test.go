@@ -51,7 +51,7 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 	}
 	if !strings.Contains(text, "// Rate30 is a rate.\nfunc Rate30(cents int) int {") ||
 		!strings.Contains(text, "return cents * 30 / 100") {
-		t.Errorf("what changes is not shown as a chunk:\n%s", text)
+		t.Errorf("the changed function is not shown as a chunk:\n%s", text)
 	}
 }
 

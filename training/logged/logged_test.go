@@ -42,8 +42,8 @@ func TestWinner(t *testing.T) {
 		"the first": {[]runner.Event{made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
 		"the second": {[]runner.Event{made(1, 0, ok), gated(1, 0, failed), made(2, 0, ok), gated(2, 0, ok)},
 			"attempt 2", 2},
-		"none":          {[]runner.Event{made(1, 0, ok), gated(1, 0, failed)}, "", 1},
-		"nobody looked": {[]runner.Event{made(1, 0, failed)}, "", 1},
+		"none":        {[]runner.Event{made(1, 0, ok), gated(1, 0, failed)}, "", 1},
+		"no gate ran": {[]runner.Event{made(1, 0, failed)}, "", 1},
 		"stopped and again": {[]runner.Event{made(1, 0, runner.OutcomeCancelled), made(1, 0, ok), gated(1, 0, ok)},
 			"attempt 1", 1},
 		"made twice": {[]runner.Event{made(1, 0, failed), made(1, 0, ok), gated(1, 0, ok)}, "attempt 1", 1},
@@ -140,7 +140,7 @@ func TestWorthFollowsLaterSignals(t *testing.T) {
 		want     *float64
 		reverted bool
 	}{
-		"nobody looked": {nil, value(1), value(1), false},
+		"no gate ran":   {nil, value(1), value(1), false},
 		"unknown stays": {[]store.TrainingSignal{s("rewritten", value(0.5))}, nil, nil, false},
 		"merged": {[]store.TrainingSignal{s("merged", value(1)), s("reverted", value(0))}, value(1), value(1),
 			false},
@@ -192,17 +192,17 @@ func TestMeasure(t *testing.T) {
 		want    *float64
 		refused bool
 	}{
-		"task analysis":           {training.TaskAnalysis, store.Call{}, value(0.5), false},
-		"scope":                   {training.Scope, store.Call{}, value(2.0 / 3), false},
-		"precision":               {training.Precision, store.Call{}, value(0.75), false},
-		"plan":                    {training.ExecutePlan, store.Call{}, value(0.25), false},
-		"code that passed":        {training.ExecuteCode, store.Call{Attempt: 2}, value(1), false},
-		"code nobody judged":      {training.ExecuteCode, store.Call{Attempt: 1}, nil, true},
-		"code of no attempt":      {training.ExecuteCode, store.Call{Attempt: 9}, nil, true},
-		"code without use":        {training.ExecuteCode, store.Call{Attempt: 1, Error: "no edits"}, value(0), false},
-		"a candidate":             {training.ExecuteCode, store.Call{Attempt: 3, Response: "this"}, value(1), false},
-		"another candidate":       {training.ExecuteCode, store.Call{Attempt: 3, Response: "that"}, value(0), false},
-		"nobody knows whose code": {training.ExecuteCode, store.Call{Attempt: 3, Response: "else"}, nil, true},
+		"task analysis":                {training.TaskAnalysis, store.Call{}, value(0.5), false},
+		"scope":                        {training.Scope, store.Call{}, value(2.0 / 3), false},
+		"precision":                    {training.Precision, store.Call{}, value(0.75), false},
+		"plan":                         {training.ExecutePlan, store.Call{}, value(0.25), false},
+		"code that passed":             {training.ExecuteCode, store.Call{Attempt: 2}, value(1), false},
+		"code without a verdict":       {training.ExecuteCode, store.Call{Attempt: 1}, nil, true},
+		"code of no attempt":           {training.ExecuteCode, store.Call{Attempt: 9}, nil, true},
+		"code without use":             {training.ExecuteCode, store.Call{Attempt: 1, Error: "no edits"}, value(0), false},
+		"a candidate":                  {training.ExecuteCode, store.Call{Attempt: 3, Response: "this"}, value(1), false},
+		"another candidate":            {training.ExecuteCode, store.Call{Attempt: 3, Response: "that"}, value(0), false},
+		"code of an unknown candidate": {training.ExecuteCode, store.Call{Attempt: 3, Response: "else"}, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, _, why := task.measure(tt.stage, tt.call)
@@ -256,7 +256,7 @@ func TestRecent(t *testing.T) {
 		t.Errorf("asked %d times, holds %d", asked, len(r.values))
 	}
 	if get("x"); asked != 3*mostRecent+1 {
-		t.Error("the oldest is still held")
+		t.Error("the oldest entry is still cached")
 	}
 }
 
@@ -271,7 +271,7 @@ func TestBlobID(t *testing.T) {
 		}
 	}
 	if got := blobID(nil, 40); got != "" {
-		t.Errorf("nothing is called %q", got)
+		t.Errorf("a blob of unknown content has the ID %q", got)
 	}
 }
 

@@ -270,7 +270,7 @@ func (b *build) arguments(e stream.Event) map[string]any {
 	return out
 }
 
-// sums converts the usage of an attempt. What is not known stays out.
+// sums converts the usage of an attempt. It omits unknown values.
 func sums(u *agents.Usage, steps int) *FinalMetrics {
 	f := &FinalMetrics{Steps: steps}
 	if u == nil {

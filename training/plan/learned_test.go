@@ -34,6 +34,6 @@ func TestLearningStores(t *testing.T) {
 	}
 	e.FromStores(nil, nil, nil, time.Time{})
 	if l := e.Learned; l.Failures == nil || l.Variants == nil || l.Routing.Off != nil {
-		t.Errorf("of nothing: %+v", l)
+		t.Errorf("empty stores: %+v", l)
 	}
 }

@@ -36,24 +36,24 @@ type Plan struct {
 type Data struct {
 	Sources []training.Source `toml:"sources" json:"sources" comment:"logged, synthetic"`
 
-	MinQuality float64 `toml:"min_quality" json:"min_quality" comment:"positive examples below it are left out"`
+	MinQuality float64 `toml:"min_quality" json:"min_quality" comment:"minimum quality of positive examples"`
 
 	UnknownQuality string   `toml:"unknown_quality" json:"unknown_quality" comment:"keep or drop"`
 	Repos          []string `toml:"repos" json:"repos" comment:"empty: all"`
 
 	Licenses []string  `toml:"licenses" json:"licenses" comment:"SPDX ids; empty: all, also unknown ones"`
-	Since    time.Time `toml:"since,omitzero" json:"since" comment:"time of the commit or the call"`
+	Since    time.Time `toml:"since,omitzero" json:"since" comment:"ignore older commits and calls"`
 
-	MaxTokens int `toml:"max_tokens" json:"max_tokens" comment:"of prompt and completion, by estimate; 0: any"`
+	MaxTokens int `toml:"max_tokens" json:"max_tokens" comment:"maximum estimated tokens of prompt and completion; 0: no limit"`
 
-	NegativeRatio float64 `toml:"negative_ratio" json:"negative_ratio" comment:"most negative examples for a positive one"`
+	NegativeRatio float64 `toml:"negative_ratio" json:"negative_ratio" comment:"maximum number of negative examples for each positive one"`
 
-	TrimPositive bool `toml:"trim_positive" json:"trim_positive" comment:"drop positive ones if negative ones are few"`
+	TrimPositive bool `toml:"trim_positive" json:"trim_positive" comment:"drop positive examples if there are too few negative ones"`
 
-	NearDuplicate float64 `toml:"near_duplicate" json:"near_duplicate" comment:"share of equal word groups in duplicates"`
+	NearDuplicate float64 `toml:"near_duplicate" json:"near_duplicate" comment:"minimum share of equal word groups in near-duplicates"`
 
-	Shingle     int `toml:"shingle" json:"shingle" comment:"words in such a group"`
-	MaxExamples int `toml:"max_examples" json:"max_examples,omitempty" comment:"the newest; 0: all"`
+	Shingle     int `toml:"shingle" json:"shingle" comment:"number of words in a word group"`
+	MaxExamples int `toml:"max_examples" json:"max_examples,omitempty" comment:"maximum number of examples, newest first; 0: all"`
 
 	ValidationSplit float64 `toml:"validation_split" json:"validation_split" comment:"share of held-out examples"`
 }

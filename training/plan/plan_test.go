@@ -37,10 +37,10 @@ func TestInvalidPlansAreRefused(t *testing.T) {
 		"nothing":     {"", "p.toml:1: not a training plan: it names no stage"},
 		"no TOML":     {"stage = \"scope\"\nx x\n", "p.toml:2:"},
 		"half a line": {"stage = \"sco", "p.toml:1:"},
-		"a key that is none": {"stage = \"scope\"\n\n[data]\nmin_qualty = 0.5\n",
+		"an unknown key": {"stage = \"scope\"\n\n[data]\nmin_qualty = 0.5\n",
 			"p.toml:4: not a training plan: unknown key data.min_qualty"},
-		"another type":         {"stage = \"scope\"\n[hyperparameters]\nrank = \"big\"\n", "p.toml:3:"},
-		"a stage that is none": {"# x\nstage = \"code\"\n", "p.toml:2: not a training plan: stage \"code\" is not one of"},
+		"another type":     {"stage = \"scope\"\n[hyperparameters]\nrank = \"big\"\n", "p.toml:3:"},
+		"an unknown stage": {"# x\nstage = \"code\"\n", "p.toml:2: not a training plan: stage \"code\" is not one of"},
 		"the other base": {"stage = \"scope\"\nbase = \"coding\"\n",
 			"p.toml:2: not a training plan: base must be reasoning"},
 		"a share above one": {"stage = \"scope\"\n[data]\nseed_ = 1\n", "p.toml:3:"},
@@ -53,7 +53,7 @@ func TestInvalidPlansAreRefused(t *testing.T) {
 		"no ratio at all": {"stage = \"scope\"\n[data]\nnegative_ratio = nan\n",
 			"p.toml:3: not a training plan: data.negative_ratio"},
 		"all is validation": {"stage = \"scope\"\n[data]\nvalidation_split = 1.0\n", "p.toml:3:"},
-		"a source that is none": {"stage = \"scope\"\n[data]\nsources = [\"web\"]\n",
+		"an unknown source": {"stage = \"scope\"\n[data]\nsources = [\"web\"]\n",
 			"p.toml:3: not a training plan: data.sources has \"web\""},
 		"no module": {"stage = \"scope\"\n[hyperparameters]\ntarget_modules = [\"a b\"]\n",
 			"p.toml:3: not a training plan: hyperparameters.target_modules"},
@@ -187,7 +187,7 @@ func TestWeakestWithoutLog(t *testing.T) {
 		t.Errorf("%+v %v %v", r, ranked, ok)
 	}
 	if _, _, ok := plan.Analyse(plan.Evidence{}).Weakest(); ok {
-		t.Error("out of nothing came a stage")
+		t.Error("without evidence there must be no weakest stage")
 	}
 }
 
@@ -235,9 +235,9 @@ func TestCorrelations(t *testing.T) {
 		t.Errorf("r is %v", r)
 	}
 	if r := of(tasks, "calls"); r != nil {
-		t.Errorf("all are alike, and r is %v", *r)
+		t.Errorf("all values are equal, but r is %v", *r)
 	}
 	if r := of(tasks[:7], "attempts"); r != nil {
-		t.Errorf("of seven tasks r is %v", *r)
+		t.Errorf("seven tasks are too few, but r is %v", *r)
 	}
 }

@@ -61,7 +61,7 @@ func (x *export) harbor(ctx context.Context, w *work, id, dir string) error {
 	files["environment/Dockerfile"] = []byte(w.dockerfile(manifests))
 	for name, data := range files {
 		if !fs.ValidPath(name) {
-			return refuse(CannotRun, "%q is no path", name)
+			return refuse(CannotRun, "%q is not a path", name)
 		}
 		at, mode := filepath.Join(dir, filepath.FromSlash(name)), fs.FileMode(0o644)
 		if strings.HasSuffix(name, ".sh") {

@@ -84,7 +84,7 @@ func TestJSON(t *testing.T) {
 		}
 	}
 	if _, err := NewJSONSchema([]byte(`{`)); err == nil {
-		t.Error("half a schema is one")
+		t.Error("an incomplete schema was accepted")
 	}
 }
 

@@ -64,7 +64,7 @@ func intents() []known {
 		{ShowSpend, "to know the cost", shows("runplan spend --all")},
 		{StandUp, "a report of finished, active and stuck work", shows("runplan standup")},
 		{FreeForm, "anything else", func(Class, trust.Contract) string {
-			return "No automatic answer exists for that. It stays in the inbox for somebody to read."
+			return "No automatic answer exists for that. It stays in the inbox until a person reads it."
 		}},
 	}
 }

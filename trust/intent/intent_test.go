@@ -40,12 +40,14 @@ func TestLowConfidenceIsFreeForm(t *testing.T) {
 			"at the border": {answer("promote", 70, "3"), Class{Intent: Promote, Confidence: 70}, 3},
 			"sure": {answer("enable_self_edit", 100, "null"),
 				Class{Intent: EnableSelfEdit, Confidence: 100}, -1},
-			"sure of nothing":           {answer("promote", 0, "null"), Class{Intent: FreeForm}, -1},
-			"sure of an intent of none": {answer("delete_everything", 99, "5"), Class{Intent: FreeForm, Confidence: 99}, -1},
-			"an intent without a name":  {answer("", 99, "null"), Class{Intent: FreeForm, Confidence: 99}, -1},
-			"a tier that is none":       {answer("promote", 90, "9"), Class{Intent: Promote, Confidence: 90}, -1},
-			"free form, and sure of it": {answer("free_form", 95, "null"), Class{Intent: FreeForm, Confidence: 95}, -1},
-			"another case is no intent": {answer("Promote", 95, "null"), Class{Intent: FreeForm, Confidence: 95}, -1},
+			"sure of nothing": {answer("promote", 0, "null"), Class{Intent: FreeForm}, -1},
+			"sure of an intent of none": {answer("delete_everything", 99, "5"),
+				Class{Intent: FreeForm, Confidence: 99}, -1},
+			"an intent without a name": {answer("", 99, "null"), Class{Intent: FreeForm, Confidence: 99}, -1},
+			"an invalid tier":          {answer("promote", 90, "9"), Class{Intent: Promote, Confidence: 90}, -1},
+			"free form, and sure of it": {answer("free_form", 95, "null"), Class{Intent: FreeForm, Confidence: 95},
+				-1},
+			"another letter case is not an intent": {answer("Promote", 95, "null"), Class{Intent: FreeForm, Confidence: 95}, -1},
 		} {
 			c := Classifier{LLM: &model{answer: tt.answer}, Model: llm.Model{Provider: provider, Name: "m"}, Identity: "# Who\n"}
 			got, err := c.Classify(t.Context(), "text")
@@ -103,7 +105,7 @@ func TestClassifyRequest(t *testing.T) {
 	}
 	for _, k := range intents() {
 		if strings.Count(r.System, "- "+string(k.intent)+": ") != 1 {
-			t.Errorf("%s is not told once:\n%s", k.intent, r.System)
+			t.Errorf("%s does not occur exactly once:\n%s", k.intent, r.System)
 		}
 	}
 	if want := "~~~~text\n~~~\n# Your step\nAnswer promote, 100. {{intents}}\n~~~~\n"; r.Prompt != want {
@@ -143,7 +145,7 @@ func TestRepliesOnlyPropose(t *testing.T) {
 		"the tier that was named":    {Class{Intent: Promote, Tier: at(5)}, ada(1, false), "--to-tier 5"},
 		"a tier that it has":         {Class{Intent: Promote, Tier: at(1)}, ada(1, false), "at tier 1 already"},
 		"none above":                 {Class{Intent: Promote}, ada(5, false), "at tier 5 already"},
-		"nobody to ask":              {Class{Intent: Promote}, trust.Contract{}, "--bootstrap"},
+		"without an owner":           {Class{Intent: Promote}, trust.Contract{}, "--bootstrap"},
 		"down by one":                {Class{Intent: Demote}, ada(3, false), "runplan demote --to-tier 2 --reason WHY"},
 		"down to what was named":     {Class{Intent: Demote, Tier: at(0)}, ada(3, false), "--to-tier 0"},
 		"down to where it is":        {Class{Intent: Demote, Tier: at(4)}, ada(3, false), "at tier 3 already"},
@@ -151,11 +153,11 @@ func TestRepliesOnlyPropose(t *testing.T) {
 		"self-edit from below":       {Class{Intent: EnableSelfEdit}, ada(2, false), "--to-tier 4 --reason"},
 		"self-edit from above":       {Class{Intent: EnableSelfEdit}, ada(5, false), "--to-tier 5 --self-edit --reason"},
 		"self-edit that it has":      {Class{Intent: EnableSelfEdit}, ada(4, true), "already"},
-		"self-edit, nobody to ask":   {Class{Intent: EnableSelfEdit}, trust.Contract{}, "--bootstrap"},
+		"self-edit without an owner": {Class{Intent: EnableSelfEdit}, trust.Contract{}, "--bootstrap"},
 		"no more self-edit":          {Class{Intent: StopSelfEdit}, ada(5, true), "runplan demote --to-tier 3"},
 		"no more of what it has not": {Class{Intent: StopSelfEdit}, ada(5, false), "may not"},
 		"how it stands":              {Class{Intent: StandUp}, ada(0, false), "runplan standup"},
-		"an intent that is none":     {Class{Intent: "x"}, ada(0, false), "stays in the inbox"},
+		"an unknown intent":          {Class{Intent: "x"}, ada(0, false), "stays in the inbox"},
 	} {
 		if got := Reply(tt.c, tt.now); !strings.Contains(got, tt.want) {
 			t.Errorf("%s: %q", name, got)

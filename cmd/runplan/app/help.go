@@ -31,7 +31,7 @@ func shortHelp(root *cobra.Command) {
 
 func writeShortHelp(w io.Writer, root *cobra.Command) {
 	said := strings.Split(root.Long, "\n\n") // on a small terminal, show only the purpose and the first steps
-	fmt.Fprintf(w, "%s\n\n%s\n\nThe commands of a day:\n", said[0], said[len(said)-1])
+	fmt.Fprintf(w, "%s\n\n%s\n\nEveryday commands:\n", said[0], said[len(said)-1])
 	for _, name := range everyday {
 		if c, _, err := root.Find([]string{name}); err == nil {
 			fmt.Fprintf(w, "  %-10s  %s\n", c.Name(), c.Short)

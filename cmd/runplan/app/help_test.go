@@ -65,7 +65,7 @@ func TestSingleCommandMatchesWholeTree(t *testing.T) {
 				t.Errorf("%s: made %s (%v)", named.name, one.Name(), err)
 			}
 			if other, _, _ := alone.Find([]string{"egress"}); named.name != "egress" && other != alone {
-				t.Errorf("%s: others are made too", named.name)
+				t.Errorf("%s: other commands are built too", named.name)
 			}
 			var walk func(c *cobra.Command)
 			walk = func(c *cobra.Command) {
@@ -95,7 +95,7 @@ func TestCommandLineBuildsOneCommand(t *testing.T) {
 		"staus": true, "completion bash": true, "__complete ru": true, "--max-attempts 3 plan.md": true,
 	} {
 		if _, one := onlyCommand(commandGroups(), strings.Fields(line)); one == want {
-			t.Errorf("%q: one command is enough: %v", line, one)
+			t.Errorf("%q: onlyCommand returns %v", line, one)
 		}
 	}
 }

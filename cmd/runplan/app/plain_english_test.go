@@ -46,6 +46,11 @@ var refused = []struct{ pattern, instead string }{
 	{`(is|are) told (so|of|what|not)`, `runplan reports, the message says`},
 	{`goes on (and|where|with|to|on)`, `continues`},
 	{`gave up on|beside runs|in vain|likewise|yonder|whither|in its stead`, `plain words`},
+	{`nobody (knows|asked|looked|said|told)`, `unknown, not requested, skipped, not reported`},
+	{`(that|which) (is|are) none`, `unknown, invalid`},
+	{`(whose|at) fault|to blame for`, `what caused the failure`},
+	{`put(ting)? to work|cannot be had`, `deploy, is not available`},
+	{`heed(s|ed)?|waved? through|as good as (none|always)`, `plain words`},
 }
 
 // refusedDoc matches doc comments that define a name by a question instead of saying what it does.

@@ -164,7 +164,7 @@ func TestMissingProofsAreReported(t *testing.T) {
 		"nothing tests":                              {"nothing tests"},
 		"`make nothing`":                             {"`make nothing`"},
 		"`go test ./nothing`":                        {"`go test ./nothing`"},
-		"somebody looked at it":                      {"somebody looked at it"},
+		"a person looked at it":                      {"a person looked at it"},
 	} {
 		if got := p.unknown(cell); !slices.Equal(got, want) {
 			t.Errorf("%s: %s; want %s", cell, fmt.Sprint(got), fmt.Sprint(want))

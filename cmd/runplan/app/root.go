@@ -95,14 +95,15 @@ type commandGroup struct {
 	commands []command
 }
 
-// command is a command that can be made. All of them take a tenth of the time of a short command.
+// command is a command with its constructor. Constructing all commands takes a tenth of the run time of a short
+// command.
 type command struct {
 	name string
 	make func(*cli.App) *cobra.Command
 }
 
-// onlyCommand returns the name of the only command that args need, which is "" where they ask for the version. Help,
-// completion, plans and mistakes need all commands; then ok is false.
+// onlyCommand returns the name of the only command that args need; "" if args ask for the version. Help, completion,
+// plans and mistakes need all commands; then ok is false.
 func onlyCommand(groups []commandGroup, args []string) (name string, ok bool) {
 	if len(args) == 1 && args[0] == "--version" {
 		return "", true

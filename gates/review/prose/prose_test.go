@@ -15,7 +15,7 @@ func TestProse(t *testing.T) {
 		before, after map[string]string
 		want          []string
 	}{
-		"a comment that stands for code": {
+		"a comment in place of code": {
 			after: map[string]string{"a.py": "x = 1\n# ... rest of the code unchanged\n",
 				"a.go": "package a\n\n// ... existing code ...\n", "a.ts": "// rest of the file remains the same\n"},
 			want: []string{"error prose/left-out a.go:3", "error prose/left-out a.py:2", "error prose/left-out a.ts:1"},
@@ -46,7 +46,7 @@ func TestProse(t *testing.T) {
 			before: map[string]string{"a.go": "package a\n\n// GetPrice adds.\nfunc Sum() {}\n"},
 			after:  map[string]string{"a.go": "package a\n\n// GetPrice adds.\nfunc Sum() {}\n\nvar x = 1\n"},
 		},
-		"a parameter that is not there": {
+		"a parameter that does not exist": {
 			after: map[string]string{
 				"a.py": "def total(prices, *, tax=0):\n    \"\"\"Add.\n\n    :param prices: them\n    :param int tax: it\n    " +
 					":param currency: none\n    \"\"\"\n",

@@ -38,7 +38,7 @@ func checks() []check {
 			"read the value with a parser for its form"},
 		{"security/deserialise", []string{"python"}, deserialise, "deserialising foreign data can run code",
 			"use json, or yaml.safe_load"},
-		{"security/tls", code, found(unverified, gates.Error), "certificates are not checked: anybody on the network can " +
+		{"security/tls", code, found(unverified, gates.Error), "certificates are not checked: anyone on the network can " +
 			"impersonate the server",
 			"trust the certificate authority that signed it"},
 		{"security/html", []string{"go", "js"}, found(rawHTML, gates.Warning),

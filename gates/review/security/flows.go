@@ -375,7 +375,7 @@ func tlsSetting(p place) *flaw {
 	if !tlsOff.MatchString(p.text) {
 		return nil
 	}
-	return &flaw{"security/tls", "certificates or host keys are not checked: anybody on the network can impersonate " +
+	return &flaw{"security/tls", "certificates or host keys are not checked: anyone on the network can impersonate " +
 		"the server",
 		"trust its certificate authority or its known key", gates.Note}
 }

@@ -2,31 +2,31 @@
 // common tools. A tool is skipped with a note if it is not installed, or if it would ask a server without permission.
 // Package secrets looks for secrets.
 //
-//	rule                     found in what a change adds                                        severity
-//	security/sql             SQL concatenated from text and a variable, in place of a value    error
-//	                         … in place of a list of values                                    warning
-//	                         … anywhere else: a name of a table, a list of columns              info
-//	security/shell           a shell gets text with a variable in it                            error
-//	                         … a variable and nothing else, in Go; a constant, in Python        warning
-//	security/eval            text is run as code                                                error
-//	security/deserialise     data of others becomes objects that run code: pickle, yaml.load    error
-//	security/tls             certificates are not checked; a setting of it: info               error
-//	security/html            HTML is put together without a template; a constant: info            warning
-//	security/mode            a file that everybody may write                                    warning
-//	security/html            … what a request brought, as it stands in a page                   error
-//	security/path            a path is made of what a request or an archive brought             warning
-//	security/redirect        … and the target of a redirect                                     warning
-//	security/fetch           … and an address or program                                        warning
-//	security/hash            a password is hashed with MD5 or SHA-1                             error
-//	security/random          a secret is drawn from a generator that can be guessed             error
-//	security/temporary       the name of a temporary file is made before the file               error
-//	security/credential      a password or key stands in the code                               warning
-//	resource/leak            what is opened in a function, closed nowhere and handed to nobody  warning
-//	async/blocking           a call that waits inside of an async function (JavaScript: info)   warning
-//	async/not-awaited        a sleep that nothing waits for; functions for forEach: warning     error
-//	async/executor           an async executor of a promise                                     info
-//	silent/return            a broad except that ends in a plain return (a catch: info)         warning
-//	security/suppressed      a line with "runplan:ignore security REASON"                       warning
+//	rule                     found in the added lines                                                    severity
+//	security/sql             a value in an SQL query is concatenated from a variable                     error
+//	                         … a list of values                                                          warning
+//	                         … any other part, such as a table name or a list of columns                 info
+//	security/shell           a shell gets text that contains a variable                                  error
+//	                         … only a variable (Go), or a constant (Python)                              warning
+//	security/eval            text is run as code                                                         error
+//	security/deserialise     external data is decoded into objects that can run code: pickle, yaml.load  error
+//	security/tls             certificates are not checked; info if a setting decides                     error
+//	security/html            HTML is concatenated without a template; info for a constant                warning
+//	security/mode            a file that all users may write                                             warning
+//	security/html            request data is written into a page without escaping                        error
+//	security/path            a path is built from request data or from a name in an archive              warning
+//	security/redirect        the target of a redirect comes from request data                            warning
+//	security/fetch           a fetched address or a started program comes from request data              warning
+//	security/hash            a password is hashed with MD5 or SHA-1                                      error
+//	security/random          a secret comes from a predictable random generator                          error
+//	security/temporary       a temporary file name is chosen before the file is created                  error
+//	security/credential      a password or a key is in the code                                          warning
+//	resource/leak            a function opens a resource and neither closes it nor passes it on          warning
+//	async/blocking           a blocking call in an async function; info in JavaScript                    warning
+//	async/not-awaited        a sleep that is not awaited; warning for an async callback of forEach       error
+//	async/executor           an async executor of a promise                                              info
+//	silent/return            a broad except that ends in a plain return; info for a catch                warning
+//	security/suppressed      a line with "runplan:ignore security REASON"                                warning
 //
 // The built-in checks read single lines, or a call over a few lines, which they report at its first line. They do not
 // analyse the whole program, but resolve names of imports. In tests the findings are remarks; fixtures are ignored.
@@ -129,7 +129,7 @@ func goesOn(text string) bool {
 	return strings.HasSuffix(t, "+") || strings.HasSuffix(t, "%") || strings.HasSuffix(t, `\`) || strings.HasSuffix(t, "(")
 }
 
-// excused reads the comment that takes a finding back. It stays visible.
+// excused reads the reason in a comment that suppresses a finding. The finding stays visible.
 func excused(text string) (reason string, ok bool) {
 	_, reason, ok = strings.Cut(text, "runplan:ignore security")
 	reason = strings.Trim(reason, " \t:*/-#")

@@ -93,7 +93,7 @@ func TestTools(t *testing.T) {
 			args: "scan --json --quiet --metrics=off --disable-version-check --config .semgrep.yml ./.semgrep.yml ./app.py",
 			note: "the change also changes the rules that check it: .semgrep.yml",
 		},
-		"govulncheck where what is required was touched": {
+		"govulncheck if the change touches requirements": {
 			tool: "govulncheck", before: goBefore,
 			after: map[string]string{"go.mod": "module example.org/app\n\nrequire golang.org/x/text v0.3.5\n",
 				"app.go": goAfter["app.go"]}, online: true, exit: "; exit 3",
@@ -165,12 +165,12 @@ func TestSkippedToolGivesReason(t *testing.T) {
 		online bool
 		want   string
 	}{
-		"gosec is not there":    {"gosec", code, false, "gosec is not installed"},
-		"bandit is not there":   {"bandit", code, false, "bandit is not installed"},
-		"gitleaks is not there": {"gitleaks", code, false, "gitleaks is not installed"},
-		"semgrep is not there": {"semgrep", map[string]string{"a.py": "x", ".semgrep.yml": "rules: []"}, false,
+		"without gosec":    {"gosec", code, false, "gosec is not installed"},
+		"without bandit":   {"bandit", code, false, "bandit is not installed"},
+		"without gitleaks": {"gitleaks", code, false, "gitleaks is not installed"},
+		"without semgrep": {"semgrep", map[string]string{"a.py": "x", ".semgrep.yml": "rules: []"}, false,
 			"semgrep is not installed"},
-		"govulncheck is not there": {"govulncheck", code, true, "govulncheck is not installed"},
+		"without govulncheck": {"govulncheck", code, true, "govulncheck is not installed"},
 		"govulncheck would ask": {"govulncheck", code, false,
 			"govulncheck needs access to vuln.go.dev; review.online = true in the settings allows it"},
 		"npm would ask": {"npm-audit", code, false,

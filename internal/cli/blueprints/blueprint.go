@@ -29,8 +29,8 @@ func NewBlueprintCommand(a *cli.App) *cobra.Command {
 		Use:   "blueprint",
 		Short: "Compare units of code with their design",
 		Long: `A blueprint says in YAML what a unit of code promises: its purpose, interfaces, dependencies and failure
-modes. A mechanical check and a cold review compare the code with it; the review sees summaries and never how the code
-came about. Candidates are in knowledge/blueprints/candidates, live blueprints in knowledge/blueprints.
+modes. A mechanical check and a cold review compare the code with it; the reviewer sees summaries, and not how
+the code was written. Candidates are in knowledge/blueprints/candidates, live blueprints in knowledge/blueprints.
 
   runplan blueprint init UNIT --source 'orders/*.py'   draft a candidate from existing code
   runplan blueprint check UNIT                         the mechanical check

@@ -231,7 +231,7 @@ func newBlueprintGenerateCommand(a *cli.App) *cobra.Command {
 		Use:   "generate UNIT",
 		Short: "Print the context for writing the code of a candidate",
 		Long: `Print the context for writing the code of a candidate: its blueprint, all live blueprints, the source of the three units that
-were promoted last, the shared libraries, and the rubric. With --fix the list that the last review sent back is attached.
+were promoted last, the shared libraries, and the rubric. --fix adds the corrections from the last review.
 
 The journal records each context: the session that got it (--session) cannot review the unit. A trained adapter's
 session is adapter, so that runplan training graduation recognises its generations.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
@@ -261,8 +261,8 @@ session is adapter, so that runplan training graduation recognises its generatio
 		}),
 	}
 	cmd.Flags().BoolVar(&fix, "fix", false, "attach the list of the last review's rejections")
-	cmd.Flags().StringVar(&session, "session", "", "the session that writes the code; adapter means the trained one")
-	cmd.Flags().StringVar(&out, "out", "", "write it into a file")
+	cmd.Flags().StringVar(&session, "session", "", "the session that writes the code, or adapter for the trained adapter")
+	cmd.Flags().StringVar(&out, "out", "", "file for the context (default: standard output)")
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
 }

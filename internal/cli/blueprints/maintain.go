@@ -27,7 +27,7 @@ func NewMaintainCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "maintain",
 		Short: "Do the maintenance tasks of this repository",
-		Long: `Do the maintenance of this repository, in the order of its priorities: the mechanical check of all live blueprints, then a cold
+		Long: `Do the maintenance of this repository, in this order: the mechanical check of all live blueprints, then a cold
 review of each live unit that changed since its last one, if [models] is configured. Critical and major findings of a
 review become open questions of the blueprint, and critical ones wait in the queue. The journal gets a line for each
 task.

@@ -19,8 +19,8 @@ func NewCancelCommand(a *cli.App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "cancel [RUN]",
 		Short: "Stop an active run in another terminal",
-		Long: `Ask an active run to stop, as Ctrl-C in its terminal does: it finishes the steps in progress and
-starts no others. It stops with exit status 130, and runplan resume continues it. RUN may be omitted
+		Long: `Ask an active run to stop, as Ctrl-C in its terminal does: it finishes running work and starts
+nothing new. It stops with exit status 130, and runplan resume continues it. RUN may be omitted
 if only one is active.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.ByPerson("stopping a run", a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {

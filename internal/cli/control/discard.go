@@ -165,7 +165,7 @@ func onlyRun(sums []runner.Summary, name, path string) (runner.Summary, error) {
 	}
 	return runner.Summary{},
 		cli.Usage(fmt.Errorf("the ids of %d runs begin with %s", len(found), redact.Clean(name)),
-			"give more of the id; runplan status --all lists them")
+			"give more characters of the id; runplan status --all lists them")
 }
 
 // writeAfterwards appends an event to the journal of a run that [hold] returned.

@@ -86,7 +86,7 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 	f.StringSliceVar(&o.regression.files, "regression", nil,
 		"test that must fail on the base and pass on the working tree, as PATH or PATH::NAME; then files that it reads")
 	f.StringVar(&o.regression.command, "regression-command", "",
-		"shell command that runs it, if the project's files do not show it")
+		"shell command that runs the test, if runplan cannot find one")
 	f.IntVar(&o.regression.runs, "regression-runs", differential.DefaultRuns,
 		"number of runs on each side; a flaky test is rejected")
 	f.BoolVar(&o.mutants.asked, "mutants", false, "mutate the changed lines and report mutants that no test detects")

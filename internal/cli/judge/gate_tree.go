@@ -60,7 +60,7 @@ func WrittenAt(ctx context.Context, repo *git.Repo, base string) (w Written) {
 	}
 	w.ignored = now.ignored
 	head := named["HEAD^{commit}"]
-	settled := head != "" && head == now.head // false if somebody commits at the same time
+	settled := head != "" && head == now.head // false if another process commits at the same time
 	if base == "" && settled && now.level && level(named, head) {
 		w.from = comparison{Commit: head, Tree: named["HEAD^{tree}"], Why: "the last commit"}
 	} else {

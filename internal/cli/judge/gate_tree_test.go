@@ -75,7 +75,7 @@ func TestQuickTreeMatchesFullTree(t *testing.T) {
 			false},
 		"a file that git ignores is new": {func(t *testing.T, r *git.Repo, _ asGit) { writeIn(t, r, "x.log", "d\n") }, "",
 			true},
-		"a file is gone":              {func(t *testing.T, r *git.Repo, _ asGit) { remove(t, r, "b/c.txt") }, "", false},
+		"a file is deleted":           {func(t *testing.T, r *git.Repo, _ asGit) { remove(t, r, "b/c.txt") }, "", false},
 		"a program became executable": {func(t *testing.T, r *git.Repo, _ asGit) { chmod(t, r, "a.txt") }, "", false},
 		"a file is a link now":        {func(t *testing.T, r *git.Repo, _ asGit) { link(t, r, "a.txt") }, "", false},
 		"a change is staged": {func(t *testing.T, r *git.Repo, git asGit) {
@@ -95,7 +95,7 @@ func TestQuickTreeMatchesFullTree(t *testing.T) {
 		}, "", false},
 		"another date, the same content": {func(t *testing.T, r *git.Repo, _ asGit) { writeIn(t, r, "a.txt", "a\n") }, "",
 			true},
-		"the user hides what is new": {func(t *testing.T, r *git.Repo, git asGit) {
+		"the user hides untracked files": {func(t *testing.T, r *git.Repo, git asGit) {
 			git("config", "status.showUntrackedFiles", "no")
 			writeIn(t, r, "n", "n\n")
 		}, "", false},
@@ -124,7 +124,7 @@ func TestQuickTreeMatchesFullTree(t *testing.T) {
 			git("branch", "up")
 			git("branch", "-u", "up")
 		}, "", true},
-		"it follows a branch that is gone": {func(t *testing.T, r *git.Repo, git asGit) {
+		"the upstream branch no longer exists": {func(t *testing.T, r *git.Repo, git asGit) {
 			git("branch", "up")
 			git("branch", "-u", "up")
 			git("branch", "-D", "up")
@@ -150,7 +150,7 @@ func TestQuickTreeMatchesFullTree(t *testing.T) {
 					t.Fatal(err)
 				}
 				if w.hash != tree || w.from != from {
-					t.Errorf("the short way: %s %+v\nthe long way:  %s %+v", w.hash, w.from, tree, from)
+					t.Errorf("the shortcut gives %s %+v\nwithout it: %s %+v", w.hash, w.from, tree, from)
 				}
 				if name != "no commit" {
 					if same := w.hash == must("rev-parse", "HEAD^{tree}"); same != c.quick {
@@ -227,7 +227,7 @@ func TestHiddenChangeMakesTreeIncomplete(t *testing.T) {
 		"nothing is hidden":         {nil, false, false},
 		"assumed unchanged":         {[]string{"--assume-unchanged", "a.txt"}, false, true},
 		"left out, and there":       {[]string{"--skip-worktree", "a.txt"}, false, true},
-		"left out, and not there":   {[]string{"--skip-worktree", "a.txt"}, true, false},
+		"left out and missing":      {[]string{"--skip-worktree", "a.txt"}, true, false},
 		"executable in index alone": {[]string{"--chmod=+x", "a.txt"}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -41,17 +41,18 @@ func newTrainingBootstrapCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bootstrap REPO",
 		Short: "Make training examples from a repository's history",
-		Long: `Make examples of the history of a repository, without any run. A commit is a task that somebody did:
+		Long: `Make examples of the history of a repository, without any run. A commit is a completed task:
 its message is the task, the code before it is the context, its diff is the answer. No model is called.
 
 A commit is used if it changes at most 5 files and fewer than 200 lines of code, in Go, Python, TypeScript or JavaScript
 (all but Go need ast-grep), is not a merge, was not reverted later, and has a message that says what changed: a first
-line of at least 15 characters and three words, two of which are more than "fix", "wip", "misc" and their like. Lines
+line of at least 15 characters and three words, of which
+at least two are not empty words such as "fix", "wip" and "misc". Lines
 count in hand-written files of these languages; other, generated, vendored and lock files make no examples. A commit
 with a probable secret is omitted completely. The table shows how many commits were refused, and why.
 
 DIR gets a file of examples for each stage and, at the end, manifest.json, which marks a complete result. Run it again
-after it was killed, and it continues. The same commits, options and seed give the same bytes; the seed decides which
+after it was killed, and it continues. The same commits, options and seed give identical files; the seed decides which
 irrelevant files and chunks are offered.
 
   runplan training bootstrap . --out data
@@ -65,7 +66,8 @@ irrelevant files and chunks are offered.
 	f := cmd.Flags()
 	f.StringVar(&o.out, "out", "", "output folder: new, empty, or that of an interrupted bootstrap")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed")
-	f.StringSliceVar(&o.stages, "stages", nil, "task_analysis, scope, precision, execute_plan, execute_code (else all)")
+	f.StringSliceVar(&o.stages, "stages", nil,
+		"task_analysis, scope, precision, execute_plan, execute_code (default: all)")
 	f.IntVar(&o.max, "max", 0, "maximum number of commits, newest first (0: all)")
 	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
 	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")

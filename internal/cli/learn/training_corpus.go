@@ -70,7 +70,7 @@ func newCorpusBuildCommand(a *cli.App) *cobra.Command {
 still exists, and write them, train.jsonl and validation.jsonl into knowledge/curricula/code-architect. All pairs of a
 unit are on one side of the split. Reviews whose code has changed, or that have no result yet, are counted and omitted.
 
-The same reviews, code and seed give the same bytes.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+The same reviews, code and seed give identical files.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return buildCorpus(cmd.Context(), a, o) },
 	}

@@ -41,10 +41,10 @@ for validation.
 Two examples are near-duplicates if the shared part of their groups of words (Jaccard) reaches near_duplicate;
 words in nearly all prompts do not count. Train and validation share no commit, no task, no version of a file, no
 prompt and no near-duplicate; if both kinds of review pairs exist, both are in validation. When the files are
-finished, they are checked for leaks again, each example against each, and a leak fails the build.
+finished, each example is compared with each one of the other side, and a leak fails the build.
 
 The folder gets train.jsonl, validation.jsonl, left-out.jsonl with the reason for each example, plan.toml and dataset.json.
-The same examples, plan and seed make the same bytes. Nothing is written unless all of it is.
+The same examples, plan and seed give identical files. The dataset is written completely or not at all.
 
   runplan training curate --plan plan.toml --logged --in history --out set
   runplan training curate --plan plan.toml --in data --out set` +

@@ -71,7 +71,7 @@ func newTrainingRollbackCommand(a *cli.App) *cobra.Command {
 		Use:   "rollback NAME",
 		Short: "Roll back the active adapter",
 		Long: `Deactivate the active version of an adapter. The previously deployed one becomes active again once it
-has answered a question. Without a previous one, and with --to-base, the model of the role answers again. The owner
+has answered a question. Without a previous one, or with --to-base, the stage uses the model of its role again. The owner
 signs for it.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitLocked,
 				cli.ExitInterrupted),

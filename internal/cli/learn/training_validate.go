@@ -63,7 +63,7 @@ declare have no weight.
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
-	f.StringVar(&o.adapter, "adapter", "", "adapter, the last version or the named one")
+	f.StringVar(&o.adapter, "adapter", "", "adapter to measure: NAME for its last version, or NAME@VERSION")
 	f.StringVar(&o.unit, "unit", "", "measure an existing unit instead")
 	f.BoolVar(&o.candidate, "candidate", false, "with --unit: compare it with its candidate blueprint")
 	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")

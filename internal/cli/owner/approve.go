@@ -27,10 +27,10 @@ it, or if its review defers to a person. Exactly the approved tree is merged: if
 has moved meanwhile, the run asks again. A denial is a failure of the batch, and the reason goes into the brief of
 the next attempt.
 
-A run waits before it lands if the final review is below the owner's threshold; then the owner signs. So does the plan
-of a feedback that is a large job: approve feedback/ID is self-fix approve ID.
+A run waits before it lands if the final review is below the owner's threshold; then the owner signs. The owner
+also signs the plan of a large feedback job: approve feedback/ID is self-fix approve ID.
 
-An active run continues by itself; one that has stopped (exit status 3) with runplan resume.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+An active run continues by itself. To continue one that has stopped (exit status 3): runplan resume.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan approve
   runplan approve 1f0c2a7b/2
   runplan approve 1f0c2a7b/2 --deny --reason "the old endpoint has to stay"`,

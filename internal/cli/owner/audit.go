@@ -23,7 +23,7 @@ func NewAuditCommand(a *cli.App) *cobra.Command {
 		Short: "Show decisions about trust, by whom and why",
 		Long: `Show the audit, oldest entry first: each change of the tier, and each signature of the owner. Entries are
 only added, and each contains the digest of the previous one, so a changed or removed entry is detected
-whenever the audit is read. --verify only checks that, and that owner.toml agrees.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+whenever the audit is read. --verify only makes this check, and compares owner.toml with the audit.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := cli.AtMostOne(cmd, "json", "verify"); err != nil {

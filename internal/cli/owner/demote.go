@@ -16,8 +16,8 @@ func NewDemoteCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demote --to-tier N --reason TEXT",
 		Short: "Lower the trust tier",
-		Long: `Lower the tier. It takes effect at once and needs no signature, because anybody may reduce trust.
-Opt-ins of a higher tier end with it. Decisions are in the audit: runplan trust audit.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Long: `Lower the tier. It takes effect at once and needs no signature, because anyone may reduce trust.
+This also removes opt-ins of higher tiers. Decisions are in the audit: runplan trust audit.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan demote --to-tier 0 --reason "it pushed to the wrong branch"`,
 		Args:    cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -177,9 +177,9 @@ func newInboxProcessCommand(a *cli.App) *cobra.Command {
 		Short: "Have a model classify new items and reply to them",
 		Long: `Have a model classify the intent of each new item: one of a fixed list of intents, or free_form if it is
 less than 70 % sure or gives no listed intent. Each intent has a reply. A reply proposes a command and runs nothing:
-text in the inbox never changes the tier. Items stay open until somebody marks them as done.
+text in the inbox never changes the tier. Items stay open until a person marks them as done.
 
-It needs [models] in the configuration, and the identity documents that head the question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
+It needs [models] in the configuration, and the identity documents, which begin each question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return processInbox(ctx, a, p, given)

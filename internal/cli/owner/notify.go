@@ -19,8 +19,8 @@ func NewNotifyCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "notify",
 		Short: "Send notifications about runs",
-		Long: `Runs notify a program or a web address if they need a person, wait for a limit, run out
-of money, failed or are done. [notify] in .runplan/config.toml or in your own file configures it:
+		Long: `Runs notify a program or a web address if they need a person, wait for a limit, have used
+most of their cost limit, failed or are done. [notify] in .runplan/config.toml or in your own file configures it:
 
   [notify]
   command = ["notify-send", "runplan"]     # gets one JSON object on standard input

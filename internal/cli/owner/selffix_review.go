@@ -21,7 +21,7 @@ import (
 
 // review runs all seven review passes on a fix. If the review gate cannot run, the loop continues, and the change
 // request says so for human reviewers (FIX-24).
-func (l *selfFix) review(ctx context.Context, w feedback.ReviewWish) (feedback.Reviewed, error) {
+func (l *selfFix) review(ctx context.Context, w feedback.ReviewRequest) (feedback.Reviewed, error) {
 	v, err := l.reviewed(ctx, w)
 	if ctx.Err() != nil {
 		return feedback.Reviewed{}, context.Cause(ctx)
@@ -33,7 +33,7 @@ func (l *selfFix) review(ctx context.Context, w feedback.ReviewWish) (feedback.R
 }
 
 // reviewed reviews the commit of a fix in a separate tree, with the settings of the user's checkout.
-func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewWish) (review.Review, error) {
+func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewRequest) (review.Review, error) {
 	none := review.Review{}
 	dir, done, err := l.scratch(ctx, w.Fix.Tip)
 	defer done()

@@ -69,7 +69,7 @@ func (l *selfFix) runOptions() prepare.RunOptions {
 	return o
 }
 
-// mostBlocking is the highest number of findings that a new plan is told about the previous one.
+// mostBlocking is the highest number of findings about the previous plan that the next plan gets.
 const mostBlocking = 8
 
 // blocking returns the gate findings of a run's last attempt, the regression test first. The next plan receives them.

@@ -21,7 +21,7 @@ func NewTrustCommand(a *cli.App) *cobra.Command {
 		Short: "Show the owner and what runplan may do without asking",
 		Long: `Show the contract: the owner, the tier from 0 to 5, what runplan may do by itself at this tier, and
 what is never automatic. Without an owner it asks for one. --bootstrap sets the owner, at tier 0;
-runplan promote and demote change the tier. All of it lies in $RUNPLAN_HOME: owner.toml for people, and
+runplan promote and demote change the tier. The contract is stored in $RUNPLAN_HOME: owner.toml for people, and
 audit.sqlite, which is authoritative. See docs/trust.md.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan trust --bootstrap --owner ada --channel cli
   runplan trust
@@ -49,8 +49,8 @@ audit.sqlite, which is authoritative. See docs/trust.md.` + cli.ExitStatus(cli.E
 	}
 	f := cmd.Flags()
 	f.BoolVar(&bootstrap, "bootstrap", false, "set the owner, at tier 0")
-	f.StringVar(&owner, "owner", "", "with --bootstrap: who signs")
-	f.StringVar(&channel, "channel", "", "with --bootstrap: how the owner is reached, such as cli")
+	f.StringVar(&owner, "owner", "", "with --bootstrap: name of the owner, who signs")
+	f.StringVar(&channel, "channel", "", "with --bootstrap: channel on which the owner is reached, such as cli")
 	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	cmd.AddCommand(newTrustConfigCommand(a), newTrustCheckCommand(a), NewAuditCommand(a), newIdentityCommand(a))
 	return cmd

@@ -17,7 +17,7 @@ func newTrustConfigCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "config [DIGEST]",
 		Short: "Show what this repository's configuration can run or turn off, and trust it",
-		Long: `Show what .runplan/config.toml can run, send away or turn off, with the digest that pins it. On a terminal it
+		Long: `Show what .runplan/config.toml can run, send to other machines or turn off, with the digest that pins it. On a terminal it
 asks whether to trust it. Without a terminal it only shows it; giving the digest trusts exactly that version.
 Any change asks again, including a change of a script in the repository that a command names.
 

@@ -27,7 +27,7 @@ func NewCheckCommand(a *cli.App) *cobra.Command {
 		Long: `Judge a plan: whether it can be run, how good it is by documented dimensions, and what
 would make it better. Nothing is run and nothing is changed.
 
-If runs of the plan proved tasks, it says how many, and which were proven against other wording.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
+If runs of the plan proved tasks, it says how many, and which were proven with another wording.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage),
 		Args: cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			plan, src, err := cli.ReadPlan(args[0])
@@ -160,7 +160,7 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 	for _, d := range r.Advice {
 		if slices.ContainsFunc(r.Diagnostics,
 			func(o planparse.Diagnostic) bool { return o.Line == d.Line && o.Code == d.Code }) {
-			continue // a diagnostic has told it
+			continue // a diagnostic reports it
 		}
 		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, "advice", ui.Sanitize(d.Message), d.Code)
 	}

@@ -151,7 +151,8 @@ func (x *Prepared) describe(ctx context.Context) error {
 	if prose := ProseLines(Due(x.Plan, x.Decision)); agent == script.Name && len(prose) > 0 {
 		return cli.Named("plan-in-prose",
 			cli.Usage(fmt.Errorf("the script agent only executes literal plans: %s", prose[0]),
-				"%d of the plan's tasks are prose; write them as literal blocks, or name an agent with a model: --agent NAME", len(prose)))
+				"%d of the plan's tasks are prose; write them as literal blocks, or name an agent with a model: --agent NAME",
+				len(prose)))
 	}
 	head, branch, err := p.Repo.Head(ctx)
 	if err != nil {
@@ -216,7 +217,7 @@ func (x *Prepared) reviewed(ctx context.Context) error {
 	if x.Info.Land == "branch" {
 		return nil
 	}
-	// A flag on the command line is enough, unless an owner has set a bar (TRUST-13, TRUST-14).
+	// A flag on the command line is enough, unless an owner has set a threshold (TRUST-13, TRUST-14).
 	contract, err := x.App.Contract(ctx)
 	if err != nil {
 		return err

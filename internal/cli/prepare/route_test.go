@@ -114,7 +114,7 @@ func TestPlanError(t *testing.T) {
 	} {
 		err := planError("p.md", &placed{text, nil})
 		if code, _ := cli.CodeOf(err); err.Error() != want || code != cli.ExitUsage {
-			t.Errorf("%q is told as %q, exit %d", text, err, code)
+			t.Errorf("%q is reported as %q, exit status %d", text, err, code)
 		}
 	}
 }

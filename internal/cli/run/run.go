@@ -22,7 +22,7 @@ func NewRunCommand(a *cli.App) *cobra.Command {
 Your checkout, index, stash and branches do not change: the run starts from the commit
 that is checked out, and you merge its result, or --land does.
 
-Ctrl-C once lets the current batch finish its step; twice stops at once. Either way
+The first Ctrl-C lets running work end; the second stops at once. Either way
 "runplan resume" continues.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Args: cli.ExactlyOne("the path of a plan"),
 		RunE: func(cmd *cobra.Command, args []string) error { return RunPlan(cmd.Context(), a, args[0], o) },

@@ -35,6 +35,6 @@ func TestPrintFailureIsReportedOnce(t *testing.T) {
 		t.Errorf("told %q", got)
 	}
 	if err := watch.PrintJSONLine(&cli.App{Stdout: &out}, 1); err == nil {
-		t.Error("a line that could not be printed is no error")
+		t.Error("a failed print must be an error")
 	}
 }

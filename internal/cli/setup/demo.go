@@ -62,7 +62,7 @@ func NewDemoCommand(a *cli.App) *cobra.Command {
 		Long: `Make a small project in a new folder, run its plan, and describe the result and where to look.
 
 The project is a shell command with a test suite; it needs only git and bash. Its plan has six batches in team
-mode: one fails its tests and is done again, three candidates compete for another one, and the last one waits for an
+mode: one fails its tests and is tried again, three candidates compete for another one, and the last one waits for an
 approval. The agent is a script with prepared answers. Everything else is real: worktrees, gates, the merge queue,
 the journal.
 
@@ -249,7 +249,8 @@ func (d *demonstration) run(ctx context.Context) error {
 	}
 	waiting, err := control.Waiting(ctx, &d.app, p)
 	if err != nil || len(waiting) != 1 {
-		return cli.Fail(cli.ExitFailed, errors.Join(fmt.Errorf("%d approvals wait, expected 1", len(waiting)), err), "look at %s",
+		return cli.Fail(cli.ExitFailed, errors.Join(fmt.Errorf("%d approvals wait, expected 1", len(waiting)), err),
+			"look at %s",
 			d.repo)
 	}
 	d.prompt("git diff --stat " + waiting[0].Diff())
@@ -309,7 +310,8 @@ func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string
 		s.Tally().Merged, len(s.Batches), ui.Duration(time.Since(d.begun)), s.Workers, phrase.Count(tests, "test"))
 	for _, b := range s.Batches {
 		if failed[b.Key] {
-			d.fact(ui.Warn, "batch %s, %s: its gates failed; attempt %d got the reason and passed", b.Number, b.Title, b.Attempts)
+			d.fact(ui.Warn, "batch %s, %s: its gates failed; attempt %d got the reason and passed", b.Number, b.Title,
+				b.Attempts)
 		}
 		if len(b.Candidates) == 0 {
 			continue

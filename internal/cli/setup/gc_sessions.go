@@ -52,8 +52,8 @@ func leftSessions(ctx context.Context, p *cli.Project, active map[string]bool) (
 	})
 }
 
-// leftFiles lists files with what judge says of each: whether it can go, and why. idle is false for a file that was in
-// use in the last hour.
+// leftFiles lists files with the decision of judge: whether a file can be removed, and why. idle is false for a file
+// that was used in the last hour.
 func leftFiles(p *cli.Project, kind string, files []string,
 	judge func(path string, idle bool) (remove bool, why string)) ([]local.Leftover, error) {
 	var out []local.Leftover

@@ -27,7 +27,7 @@ func NewInitCommand(a *cli.App) *cobra.Command {
 		Use:   "init",
 		Short: "Inspect the project and write .runplan/config.toml",
 		Long: `Inspect the project and write .runplan/config.toml: the values that you give, and as comments what was
-found (agents, linters, tests) with the settings that are changed most. Only values that you give are set. An existing
+found (agents, linters, tests) with the settings that are changed most often. Only values that you give are set. An existing
 file is never changed; runplan config set changes one setting of it.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan init --agent claude
   runplan init --agent mine --command ./agent.sh --command --fast

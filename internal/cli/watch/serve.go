@@ -36,10 +36,10 @@ func NewServeCommand(a *cli.App) *cobra.Command {
 		Short: "Serve a page that shows runs and lets you answer those that wait",
 		Long: `Serve a page for the browser on this machine: active runs, the plan as a picture, the output of each
 agent, gates with their findings, candidates side by side, items that need you, and lessons of the runs. It reads the
-journal and does not affect runs. To approve, stop, continue or discard on the page runs the command of that name. It
+journal and does not affect runs. Approve, stop, continue and discard on the page run the commands of these names. It
 needs no internet.
 
-The printed address contains a token that lets a browser in. The browser then uses a cookie, so that
+The printed address contains a token that signs a browser in. The browser then uses a cookie, so that
 the page finds its server again after a restart, if --addr names a port.
 
 The page is served to this machine only. --insecure-listen allows addresses that other machines can reach: there is no

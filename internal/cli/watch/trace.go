@@ -34,7 +34,8 @@ func NewTraceCommand(a *cli.App) *cobra.Command {
 		Use:   "trace [WHAT]",
 		Short: "Follow a requirement or task to its commit, files, tests and gates, and back",
 		Long: `Show which parts of its plan a run proved: for each task the requirements that it names, the batch, the
-commit and where it is now, the files, the new tests, the gates and the candidates. Or start at the other end.
+commit and where it is now, the files, the new tests, the gates and the candidates. Or start
+from a line, a commit, a requirement, a task or a test.
 
 WHAT is one of these; without it the newest run is shown:
 

@@ -51,7 +51,7 @@ func TestServiceErrorExitCodes(t *testing.T) {
 		code int
 		want string
 	}{
-		"a run in a namespace that is not there": {run, &teamtest.Service{Namespace: noSpace}, 2,
+		"a run in a missing namespace": {run, &teamtest.Service{Namespace: noSpace}, 2,
 			`has no namespace "default"`},
 		"a run in a namespace of others":    {run, &teamtest.Service{Namespace: denied}, 5, "denies access"},
 		"a run that may not be asked about": {run, &teamtest.Service{Describe: denied}, 5, "not yours"},
@@ -59,13 +59,13 @@ func TestServiceErrorExitCodes(t *testing.T) {
 			"on Temporal: not yours"},
 		"a run whose start takes too long": {run, &teamtest.Service{Describe: missing, Start: late}, 5,
 			"on Temporal: too late"},
-		"a worker in a namespace that is not there": {worker, &teamtest.Service{Namespace: noSpace}, 2,
+		"a worker in a missing namespace": {worker, &teamtest.Service{Namespace: noSpace}, 2,
 			`has no namespace "default"`},
 		"a worker in a namespace of others": {worker, &teamtest.Service{Namespace: denied}, 5, "denies access"},
 		"status where there are no runs":    {nothing, &teamtest.Service{Namespace: denied}, 0, "no runs"},
 		"gc in a namespace of others": {leftover, &teamtest.Service{Namespace: denied}, 5,
 			"denies access"},
-		"gc of a repository in which nobody has run": {leftover, &teamtest.Service{}, 0, "nothing to remove"},
+		"gc of a repository without runs": {leftover, &teamtest.Service{}, 0, "nothing to remove"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			team := teamtest.New(t)

@@ -65,7 +65,7 @@ Exit status:
 	o.folderFlags(cmd.PersistentFlags())
 	f := cmd.Flags()
 	f.IntVar(&o.slots, "slots", 1, "commands that are carried out at the same time")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the configuration, to trust it unasked")
+	f.StringVar(&o.trust, "trust-config", "", "digest of the configuration, to trust it without a question")
 	f.StringVar(&o.deployment, "deployment", "",
 		"name of the worker deployment: runs stay on the build that they began with")
 	f.StringVar(&o.build, "build-id", "", "build of the deployment (default: version of runplan and of its loop)")
