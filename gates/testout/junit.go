@@ -93,14 +93,11 @@ func (r *Result) junit(c junitCase, all *cases) {
 	one := Case{Name: c.Name, Group: c.Class, Path: c.File, Status: Passed}
 	switch {
 	case len(bad) > 0:
-		r.Failed++
 		one.Status = Failed
 	case c.Skipped != nil:
-		r.Skipped++
 		one.Status = Skipped
-	default:
-		r.Passed++
 	}
+	r.one(one.Status)
 	if len(bad) == 0 || !strings.Contains(bad[0].Message, "collection failure") {
 		all.add(one)
 	}
@@ -125,9 +122,7 @@ func (r *Result) junit(c junitCase, all *cases) {
 		f.Path, f.Line = p, line
 	}
 	f.Line = cmp.Or(f.Line, jvmLine(c.Class, bad[0].Text))
-	if f.Message == "" {
-		f.Message = bad[0].Type
-	}
+	f.Message = cmp.Or(f.Message, bad[0].Type)
 	r.fail(f)
 }
 
