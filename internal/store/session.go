@@ -27,7 +27,7 @@ const (
 // Session is the working memory of a running task: values by key, in a separate file (DB-07). Each change is written at
 // once, so a killed process loses nothing.
 type Session struct {
-	db   *sql.DB
+	file
 	task string
 	path string
 }
@@ -46,7 +46,7 @@ func CreateSession(ctx context.Context, dir, task string) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session of %s: %w", task, err)
 	}
-	return &Session{db, task, path}, nil
+	return &Session{file{db}, task, path}, nil
 }
 
 // Task returns the id of the task.
@@ -54,9 +54,6 @@ func (s *Session) Task() string { return s.task }
 
 // Path returns the path of the file.
 func (s *Session) Path() string { return s.path }
-
-// Close releases the file.
-func (s *Session) Close() error { return s.db.Close() }
 
 // Set stores a value as JSON and replaces the previous one.
 func (s *Session) Set(ctx context.Context, key string, value any) error {
