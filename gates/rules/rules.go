@@ -5,11 +5,10 @@ package rules
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
 )
@@ -207,12 +206,7 @@ func changed(ctx context.Context, l *gates.Look) ([]string, error) {
 const mostNamed = 5
 
 func note(l *gates.Look, what string, names []string) {
-	if len(names) == 0 {
-		return
+	if len(names) > 0 {
+		l.Note("%s: %s", what, phrase.Few(names, mostNamed))
 	}
-	more := ""
-	if n := len(names) - mostNamed; n > 0 {
-		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n)
-	}
-	l.Note("%s: %s%s", what, strings.Join(names, ", "), more)
 }

@@ -68,6 +68,23 @@ func Fit(text string, n int) string {
 	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
 }
 
+// Few lists at most the first n names for a sentence: "a, b and 3 more".
+func Few(names []string, n int) string {
+	text := strings.Join(names[:min(n, len(names))], ", ")
+	if more := len(names) - n; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// First returns at most the first n items of a list. If there are others, a last item says how many: "and 3 more".
+func First(list []string, n int) []string {
+	if more := len(list) - n; more > 0 {
+		return append(list[:n:n], fmt.Sprintf("and %d more", more))
+	}
+	return list
+}
+
 // List lists words of any kind for a sentence: "low, high".
 func List[T ~string](words []T) string {
 	var b strings.Builder

@@ -99,7 +99,7 @@ func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string
 		}
 		lines[i] = fmt.Sprintf("%s  %s  (%s)%s", id, fence.Line(f.Path), f.Why, about)
 	}
-	render := p.aboutTask(s.Query, r, scopeName, "candidates", map[string]string{"seeds": listed(sure, 40)})
+	render := p.aboutTask(s.Query, r, scopeName, "candidates", map[string]string{"seeds": Listed(sure, 40)})
 	most := r.items(verdictTokens, p.Limits.Candidates)
 	text, n, err := r.fill(len(lines), most, func(n int) (string, error) { return render(strings.Join(lines[:n], "\n")) })
 	if err != nil {
@@ -225,9 +225,5 @@ func topNames(symbols []store.Symbol, most int) string {
 			names = append(names, s.Name)
 		}
 	}
-	names = append(names, variables...)
-	if more := len(names) - most; more > 0 {
-		names = append(names[:most:most], fmt.Sprintf("and %d more", more))
-	}
-	return fence.Line(strings.Join(names, ", "))
+	return fence.Line(strings.Join(phrase.First(append(names, variables...), most), ", "))
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // namedFiles is the maximum number of files in a fix.
@@ -18,12 +19,7 @@ const namedFiles = 4
 func Fix(files []string, added, removed int, summary string) string {
 	var parts []string
 	if len(files) > 0 {
-		files = slices.Clone(files)
-		slices.Sort(files)
-		names := strings.Join(files[:min(namedFiles, len(files))], ", ")
-		if n := len(files) - namedFiles; n > 0 {
-			names += fmt.Sprintf(" and %d more", n)
-		}
+		names := phrase.Few(slices.Sorted(slices.Values(files)), namedFiles)
 		parts = append(parts, fmt.Sprintf("other than before: %s (+%d -%d lines)", names, added, removed))
 	}
 	if s := firstSentence(summary); s != "" {

@@ -213,11 +213,7 @@ func (w *work) redWords(at string, red []redAt) string {
 				names = append(names, n)
 			}
 		}
-		more := ""
-		if n := len(names) - 5; n > 0 {
-			names, more = names[:5], fmt.Sprintf(" and %d more", n)
-		}
-		return strings.Join(names, ", ") + more
+		return phrase.Few(names, 5)
 	}
 	text := fmt.Sprintf("%s at the base, %s, before any change; ", phrase.Count(len(red), "failure", "failures"), at)
 	all := ": " + list(red)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/planparse/draft"
@@ -172,11 +173,7 @@ func joined(text, verb string, names []string) string {
 	if len(names) == 0 {
 		return text
 	}
-	more := ""
-	if len(names) > 6 {
-		more, names = fmt.Sprintf(" and %d more", len(names)-6), names[:6]
-	}
-	return text + verb + strings.Join(names, ", ") + more
+	return text + verb + phrase.Few(names, 6)
 }
 
 // parsedPlan parses the plan of a task.
