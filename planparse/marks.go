@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -80,15 +81,9 @@ func (o *outline) lineOf(offset int) int {
 }
 
 func (o *outline) add(m mark) int {
-	if m.end == 0 {
-		m.end = m.line
-	}
-	if m.unit == nil {
-		m.unit = &o.noUnit
-	}
-	if m.label == nil {
-		m.label = &o.noLabel
-	}
+	m.end = cmp.Or(m.end, m.line)
+	m.unit = cmp.Or(m.unit, &o.noUnit)
+	m.label = cmp.Or(m.label, &o.noLabel)
 	if m.kind == markHeading {
 		o.heads = append(o.heads, len(o.marks))
 	}

@@ -167,9 +167,7 @@ func (o Options) expect(s Step) (time.Duration, *float64) {
 		if took == 0 && (len(times) >= leastSamples || len(times) > 0 && i == 0) {
 			took = median(times)
 		}
-		if took == 0 {
-			took = o.said[s.Batch]
-		}
+		took = cmp.Or(took, o.said[s.Batch])
 		if cost == nil && (len(prices) >= leastSamples || len(prices) > 0 && i == 0) {
 			m := median(prices)
 			cost = &m

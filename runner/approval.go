@@ -166,20 +166,14 @@ func (q *question) approval(kind string, b *BatchInfo) Approval {
 
 // Diff returns the arguments of git diff that show the change in question.
 func (a Approval) Diff() string {
-	to := a.Tree
-	if to == "" {
-		to = a.Commit
-	}
+	to := cmp.Or(a.Tree, a.Commit)
 	return fmt.Sprintf("%.10s %.10s", a.Base, to)
 }
 
 // of adds the run's id to an approval.
 func (a Approval) of(run string) Approval {
 	a.Run = run
-	what := a.Batch
-	if what == "" {
-		what = ApproveLand
-	}
+	what := cmp.Or(a.Batch, ApproveLand)
 	a.ID = run[:min(8, len(run))] + "/" + what
 	return a
 }

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -156,9 +157,7 @@ func holds(output, text string) bool {
 func (w *work) run(ctx context.Context, c proc.Cmd) (proc.Result, error) {
 	c.Dir = w.task.Dir
 	c.Env = w.task.Environ()
-	if c.Limits.Idle == 0 {
-		c.Limits.Idle = w.task.Limits.Idle
-	}
+	c.Limits.Idle = cmp.Or(c.Limits.Idle, w.task.Limits.Idle)
 	c.Limits.Grace = w.task.Limits.Grace
 	if !w.deadline.IsZero() {
 		c.Limits.Total = max(time.Until(w.deadline), time.Millisecond)

@@ -1,6 +1,7 @@
 package blueprint
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -290,10 +291,7 @@ func (c *checker) failures() {
 				answered = answered || f.Status == 0 || slices.Contains(h.Status, f.Status)
 			}
 		}
-		what := f.Exception
-		if what == "" {
-			what = fmt.Sprintf("an answer of %d", f.Status)
-		}
+		what := cmp.Or(f.Exception, fmt.Sprintf("an answer of %d", f.Status))
 		switch {
 		case answered:
 		case len(caught) == 0 || f.Exception == "":

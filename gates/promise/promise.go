@@ -8,6 +8,7 @@
 package promise
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,7 @@ func (o Options) ignored(ctx context.Context, p string) bool {
 
 // Gates returns the gates of a batch; none if it promises nothing.
 func Gates(b *planparse.Batch, o Options) []gates.Gate {
-	if o.Severity == "" {
-		o.Severity = gates.Error
-	}
+	o.Severity = cmp.Or(o.Severity, gates.Error)
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}

@@ -5,6 +5,7 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -44,10 +45,7 @@ func message(f gates.Finding) string {
 
 // ruleID names a rule so that rules of different gates do not collide.
 func ruleID(gate string, f gates.Finding) string {
-	rule := strings.ToValidUTF8(f.Rule, "\ufffd")
-	if rule == "" {
-		rule = "finding"
-	}
+	rule := cmp.Or(strings.ToValidUTF8(f.Rule, "\ufffd"), "finding")
 	family, _, _ := strings.Cut(gate, ":")
 	if strings.HasPrefix(rule, family+"/") {
 		return rule

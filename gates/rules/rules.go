@@ -3,6 +3,7 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -54,9 +55,7 @@ func ofLessons(res lessons.Result) []gates.Finding {
 	var out []gates.Finding
 	for _, h := range res.Hits {
 		sev := map[lessons.Level]gates.Severity{lessons.Error: gates.Error, lessons.Remark: gates.Note}[h.Level]
-		if sev == "" {
-			sev = gates.Warning
-		}
+		sev = cmp.Or(sev, gates.Warning)
 		out = append(out, gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev,
 			Message: h.Lesson.Title, Fix: h.Lesson.Fix})
 	}

@@ -1,6 +1,7 @@
 package testout
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -63,8 +64,6 @@ func JestJSON(r io.Reader, root, between string) (Result, error) {
 		}
 	}
 	cases.fill(&res)
-	if res.Failed == 0 {
-		res.Failed = broken // a suite that did not load has no test to count
-	}
+	res.Failed = cmp.Or(res.Failed, broken) // a suite that did not load has no test to count
 	return res, nil
 }

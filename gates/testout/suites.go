@@ -1,6 +1,7 @@
 package testout
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
@@ -111,10 +112,7 @@ func ShUnit(lines []string) Result {
 	for i, l := range lines {
 		if m := bashUnit.FindStringSubmatch(l); m != nil {
 			r.Known = true
-			status := map[string]Status{"SUCCESS": Passed, "FAILURE": Failed}[m[2]]
-			if status == "" {
-				status = Skipped
-			}
+			status := cmp.Or(map[string]Status{"SUCCESS": Passed, "FAILURE": Failed}[m[2]], Skipped)
 			named.add(Case{Name: m[1], Status: status})
 			if status == Failed {
 				f := Failure{Name: m[1], Message: firstText(lines[i+1:min(i+3, len(lines))], 2)}

@@ -48,9 +48,7 @@ func TAP(lines []string) Result {
 			mark = strings.ToLower(name[h[2]:h[3]])
 			name = strings.TrimSpace(name[:h[0]])
 		}
-		if name == "" {
-			name = "test " + m[3]
-		}
+		name = cmp.Or(name, "test "+m[3])
 		status := Passed
 		switch {
 		case mark == "skip", mark == "todo" && m[2] == "not ok":
@@ -116,9 +114,7 @@ func tapFailure(name string, below []string) (f Failure, container bool) {
 		case "line":
 			f.Line = number(val)
 		case "error", "message":
-			if f.Message == "" {
-				f.Message = val
-			}
+			f.Message = cmp.Or(f.Message, val)
 		case "failureType":
 			container = val == "subtestsFailed"
 		}

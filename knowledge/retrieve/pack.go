@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -218,10 +219,7 @@ func (p *pass) sized(x Part) Part {
 // described returns the signature of a symbol with its documentation. For a class it adds the signatures of its
 // members.
 func (c Choice) described(in *content) string {
-	text := c.Signature
-	if text == "" {
-		text = c.Kind + " " + c.Symbol
-	}
+	text := cmp.Or(c.Signature, c.Kind+" "+c.Symbol)
 	if doc := strings.TrimSpace(c.Doc); doc != "" && c.Detail != TypeContext {
 		text += "\n" + Indented(doc)
 	}
@@ -261,10 +259,7 @@ func (c *content) outlined(from, to int) string {
 		if s.kind == string(outline.Variable) && depth > 0 && c.symbols[s.parent].kind == string(outline.Enum) {
 			continue
 		}
-		text := s.signature
-		if text == "" {
-			text = s.kind + " " + s.short
-		}
+		text := cmp.Or(s.signature, s.kind+" "+s.short)
 		fmt.Fprintf(&b, "%s%s  (line %d)\n", strings.Repeat("    ", depth), phrase.Cut(text, 200), c.symbols[i].start)
 	}
 	return strings.TrimSuffix(b.String(), "\n")

@@ -2,6 +2,7 @@ package briefing
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -47,10 +48,7 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 	case r.Missing:
 		return label + ": does not exist\n", ""
 	case all == 0:
-		why := r.Note
-		if why == "" {
-			why = "empty"
-		}
+		why := cmp.Or(r.Note, "empty")
 		return label + ": " + oneLine(why) + "\n", ""
 	case r.Note != "":
 		label += " (" + oneLine(r.Note) + ")"

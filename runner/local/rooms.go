@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -35,9 +36,7 @@ type rooms struct {
 // roomsOf returns the folder for the rooms of a repository, and that of this process in it. They are below home, the
 // folder of runplan's own files, or below the layout's folder if home is "".
 func roomsOf(home string, repo *git.Repo, l Layout) (ofRepo, own string) {
-	if home == "" {
-		home = l.Root
-	}
+	home = cmp.Or(home, l.Root)
 	if abs, err := filepath.Abs(home); err == nil {
 		home = abs
 	}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,9 +28,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if err != nil {
 		return nil, err
 	}
-	if then == nil {
-		then = &info
-	}
+	then = cmp.Or(then, &info)
 	if err := s.decide(*then); err != nil { // replay needs the limits of the time of the events
 		return nil, err
 	}

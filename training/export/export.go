@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -139,9 +140,7 @@ func Write(ctx context.Context, in, out string, o Options) (m Manifest, err erro
 	}
 	j := job{Options: o, format: o.Format, schema: o.Format.Chat, plan: set.Plan, base: o.BaseModel, limit: o.Limit,
 		in: in, m: &m, taken: map[string]bool{}}
-	if j.limit == 0 {
-		j.limit = set.Plan.Hyperparameters.MaxSequenceLength
-	}
+	j.limit = cmp.Or(j.limit, set.Plan.Hyperparameters.MaxSequenceLength)
 	template := "none"
 	if o.Template != nil {
 		template = o.Template.Name()
