@@ -177,12 +177,8 @@ func hasParameter(signature, name string) bool {
 		return false
 	}
 	_, rest, _ := strings.Cut(signature, "(")
-	for _, m := range parameter.FindAllStringSubmatch("("+rest, -1) {
-		if m[1] == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parameter.FindAllStringSubmatch("("+rest, -1),
+		func(m []string) bool { return m[1] == name })
 }
 
 // inModule finds a name that a module defines, imports, or gets from a star import.

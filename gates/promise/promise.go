@@ -243,12 +243,10 @@ func (o Options) gone(name string, changed []string) bool {
 func means(name, p string) bool {
 	name = strings.TrimSuffix(path.Clean(strings.TrimSpace(name)), "/")
 	if strings.ContainsAny(name, "*?[{") {
-		for _, pattern := range []string{name, "**/" + name} {
-			if ok, err := doublestar.Match(pattern, p); ok && err == nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc([]string{name, "**/" + name}, func(pattern string) bool {
+			ok, err := doublestar.Match(pattern, p)
+			return ok && err == nil
+		})
 	}
 	return p == name || strings.HasPrefix(p, name+"/") || strings.HasSuffix(p, "/"+name) ||
 		strings.Contains("/"+p, "/"+name+"/")

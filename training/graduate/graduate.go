@@ -166,12 +166,7 @@ func Graduated(cycles []Cycle) bool {
 	if len(cycles) < Cycles {
 		return false
 	}
-	for _, c := range cycles[len(cycles)-Cycles:] {
-		if !c.Met {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(cycles[len(cycles)-Cycles:], func(c Cycle) bool { return !c.Met })
 }
 
 // AuditDue reports whether the cold reviewer reviews a generation. Generations count from 1 since graduation. Before
