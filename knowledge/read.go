@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -509,11 +510,7 @@ func reuse(old []store.Symbol, names []string, ids []int64) (gone []int64) {
 			delete(had, n)
 		}
 	}
-	for _, id := range had {
-		gone = append(gone, id)
-	}
-	slices.Sort(gone)
-	return gone
+	return slices.Sorted(maps.Values(had))
 }
 
 // visible hashes what other files can see of a file: top-level and class-level names, bases and imports.

@@ -153,9 +153,4 @@ func (r *Router) of(s Stage, role Role, name, source string) Model {
 	return m
 }
 
-func (r *Router) provider() string {
-	if r.m.Provider == "" {
-		return Ollama
-	}
-	return r.m.Provider
-}
+func (r *Router) provider() string { return cmp.Or(r.m.Provider, Ollama) }

@@ -101,10 +101,7 @@ func slug(title string) string {
 			break
 		}
 	}
-	if key := strings.Trim(s.String(), "-"); key != "" {
-		return key
-	}
-	return "part"
+	return cmp.Or(strings.Trim(s.String(), "-"), "part")
 }
 
 // resolveDependencies turns the plan's references into keys, and reports unknown ones and cycles.

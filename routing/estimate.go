@@ -3,6 +3,7 @@ package routing
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -289,11 +290,8 @@ type schedule struct {
 }
 
 func newSchedule(durations map[string]time.Duration, needs map[string][]string) *schedule {
-	s := &schedule{}
-	for key := range durations {
-		s.keys = append(s.keys, key)
-	}
-	slices.SortFunc(s.keys, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
+	s := &schedule{keys: slices.SortedFunc(maps.Keys(durations),
+		func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })}
 	index := map[string]int{}
 	for i, key := range s.keys {
 		index[key] = i

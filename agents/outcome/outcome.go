@@ -6,6 +6,7 @@
 package outcome
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -124,8 +125,8 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 	case stream.Quota:
 		human(agents.KindQuota, "the account has no credit left", "check its plan or billing")
 	case stream.MissingModel:
-		human(agents.KindMissingModel, "the model does not exist or is not available", "name another in [agents."+nameOf(e)+
-			".models]")
+		human(agents.KindMissingModel, "the model does not exist or is not available",
+			"name another in [agents."+cmp.Or(e.Name, "NAME")+".models]")
 	case stream.Usage:
 		human(agents.KindSettings, "it refused its arguments", "check the installed version: runplan doctor")
 	case stream.Limit:
@@ -321,13 +322,6 @@ func denied(e Evidence) Verdict {
 		Outcome: agents.NeedsHuman, Kind: agents.KindDenied, Rule: "a tool was not allowed",
 		Summary: fmt.Sprintf("it had no permission to use %s; %s", what, allow(e, d)),
 	}
-}
-
-func nameOf(e Evidence) string {
-	if e.Name == "" {
-		return "NAME"
-	}
-	return e.Name
 }
 
 func lastLine(s string) string {

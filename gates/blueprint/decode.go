@@ -1,6 +1,7 @@
 package blueprint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -168,7 +169,7 @@ func (d *decoder) union(to *Interface, n ast.Node, key string, depth int) {
 func (d *decoder) structure(to reflect.Value, n ast.Node, key string, depth int, known []string) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {
-		d.errorf(lineOf(n), "%s is %s; it must be a mapping", orRoot(key), kindOf(n))
+		d.errorf(lineOf(n), "%s is %s; it must be a mapping", cmp.Or(key, "the blueprint"), kindOf(n))
 		return
 	}
 	fields := map[string]int{}
@@ -322,11 +323,4 @@ func join(key, name string) string {
 		return name
 	}
 	return key + "." + name
-}
-
-func orRoot(key string) string {
-	if key == "" {
-		return "the blueprint"
-	}
-	return key
 }

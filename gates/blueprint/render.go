@@ -1,6 +1,7 @@
 package blueprint
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -85,7 +86,7 @@ func (b *Blueprint) interfaces(w *strings.Builder) {
 			p("- sse %s; events: %s", i.Stream.Path, list(i.Stream.Events))
 		case i.Event != nil:
 			p("- event %s (%s); payload: %s", phrase.Line(i.Event.Topic), i.Event.Direction,
-				orNone(phrase.Line(i.Event.Payload)))
+				cmp.Or(phrase.Line(i.Event.Payload), "none"))
 		case i.GRPC != nil:
 			p("- grpc service %s; methods: %s", phrase.Line(i.GRPC.Service), list(names))
 		case what != "":
@@ -113,7 +114,7 @@ func (b *Blueprint) dependencies(p func(string, ...any)) {
 		p("%s", text)
 	}
 	for _, v := range d.Volumes {
-		p("- volume %s (%s)", phrase.Line(v.Path), orNone(v.Mode))
+		p("- volume %s (%s)", phrase.Line(v.Path), cmp.Or(v.Mode, "none"))
 	}
 	if len(d.Shared) > 0 {
 		p("- shared libraries that every unit may use: %s", list(d.Shared))
@@ -130,7 +131,7 @@ func (b *Blueprint) contract(section func(string), p func(string, ...any)) {
 		p("- enum %s: %s", phrase.Line(e.Name), list(e.Members))
 	}
 	for _, k := range c.Constants {
-		p("- constant %s = %s", phrase.Line(k.Name), orNone(phrase.Line(k.Value)))
+		p("- constant %s = %s", phrase.Line(k.Name), cmp.Or(phrase.Line(k.Value), "none"))
 	}
 	for _, m := range c.Models {
 		p("- model %s: %s", phrase.Line(m.Name), list(m.Fields))
@@ -144,14 +145,7 @@ func list(items []string) string {
 	for i, s := range items {
 		out[i] = phrase.Line(s)
 	}
-	return orNone(strings.Join(out, ", "))
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
+	return cmp.Or(strings.Join(out, ", "), "none")
 }
 
 func number(n int) string {

@@ -54,8 +54,8 @@ package tamper
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -381,12 +381,7 @@ var platform = lazyre.New(`\bruntime\.GO(?:OS|ARCH)\b|\btesting\.Short\(|\bsys\.
 
 // disabled finds code that turns off whole files, or the runner.
 func (j judge) disabled(f gates.File, old, now testcode.Sheet) {
-	keys := make([]string, 0, len(now.Disabled))
-	for k := range now.Disabled {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(now.Disabled)) {
 		if _, was := old.Disabled[k]; !was && f.Status != gates.Deleted {
 			sev := gates.Error
 			if f.Status == gates.Added && !strings.Contains(k, "runner") {

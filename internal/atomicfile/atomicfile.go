@@ -122,9 +122,7 @@ func attempt(temp, path string, perm fs.FileMode, durable bool, fill func(*os.Fi
 	if err == nil && durable {
 		err = f.Sync()
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(temp, path)
 	}

@@ -114,9 +114,7 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 		return "", false
 	}
 	_, err = f.Write(packed.Bytes())
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(temp, path)
 	}

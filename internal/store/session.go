@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -62,11 +63,7 @@ func (s *Session) Set(ctx context.Context, key string, value any) error {
 
 // SetAll stores values, all or none, so a killed task never leaves inconsistent ones.
 func (s *Session) SetAll(ctx context.Context, values map[string]any) error {
-	keys := make([]string, 0, len(values))
-	for k := range values {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
+	keys := slices.Sorted(maps.Keys(values))
 	texts := make([]string, len(keys))
 	for i, k := range keys {
 		text, err := json.Marshal(values[k])

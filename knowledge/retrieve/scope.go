@@ -169,9 +169,7 @@ func (p *pass) aboutTask(q TaskQuery, r room, name, slot string, more map[string
 	text, _ := r.share(q.Text)
 	values := map[string]string{"task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))), "intent": q.Intent,
 		"kind": string(q.Kind)}
-	for k, v := range more {
-		values[k] = v
-	}
+	maps.Copy(values, more)
 	return func(items string) (string, error) {
 		values[slot] = strings.TrimSpace(fence.Foreign("", items))
 		return p.Prompts.Render(name, values)

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -132,12 +131,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]string, 0, len(bad))
-	for k := range bad {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(bad)) {
 		if _, err := s.record(runner.Event{Kind: runner.Reopened, Batch: k, Base: tip, Reason: bad[k]}); err != nil {
 			return nil, err
 		}

@@ -431,12 +431,7 @@ func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *pla
 
 // mayStandStill reports whether a batch can succeed without changes: it only checks, or a script agent carried it
 // out.
-func mayStandStill(b *planparse.Batch, a agents.Agent) bool {
-	if literal(a) {
-		return true
-	}
-	return b.OnlyChecks()
-}
+func mayStandStill(b *planparse.Batch, a agents.Agent) bool { return literal(a) || b.OnlyChecks() }
 
 // literal reports whether an agent executes the plan literally.
 func literal(a agents.Agent) bool {

@@ -1,6 +1,7 @@
 package room
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -258,8 +259,5 @@ func (r *Rooms) moved(path string, rm *Room) string {
 
 // goCache is the build cache of go in rooms. It is not the user's: an entry of that one may have been forged.
 func (r *Rooms) goCache() string {
-	if dir := proc.Getenv(r.Environ, "RUNPLAN_GATE_GOCACHE"); dir != "" {
-		return dir
-	}
-	return filepath.Join(filepath.Dir(r.Dir), "go-build")
+	return cmp.Or(proc.Getenv(r.Environ, "RUNPLAN_GATE_GOCACHE"), filepath.Join(filepath.Dir(r.Dir), "go-build"))
 }

@@ -95,8 +95,8 @@ type book struct {
 	state   state
 	files   map[training.Stage]*file
 	saved   time.Time
-	savedAt int // commits
-	taken   map[string]bool
+	savedAt int             // commits
+	taken   map[string]bool // commits that the commits so far revert
 	unlock  func() error
 }
 
@@ -168,15 +168,6 @@ func (b *book) open(stages []training.Stage, resume bool) error {
 		}
 	}
 	return nil
-}
-
-// reverted returns the commits that commits read so far revert.
-func (b *book) reverted() map[string]bool {
-	out := map[string]bool{}
-	for h := range b.taken {
-		out[h] = true
-	}
-	return out
 }
 
 // add writes the examples of a commit.
