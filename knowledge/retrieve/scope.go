@@ -202,7 +202,7 @@ func (p *pass) about(ctx context.Context, f File) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if names := topNames(symbols, 10); names != "" {
+	if names := TopNames(symbols, 10); names != "" {
 		parts = append(parts, names)
 	}
 	if len(parts) == 0 {
@@ -211,8 +211,8 @@ func (p *pass) about(ctx context.Context, f File) (string, error) {
 	return ": " + strings.Join(parts, "; "), nil
 }
 
-// topNames lists the top-level symbols of a file, variables last.
-func topNames(symbols []store.Symbol, most int) string {
+// TopNames lists the top-level symbols of a file, variables last.
+func TopNames(symbols []store.Symbol, most int) string {
 	var names, variables []string
 	for _, s := range symbols {
 		switch {

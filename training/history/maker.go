@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
@@ -174,7 +175,7 @@ func (w *work) signals() []signal {
 	return []signal{
 		{"merged", 1, "it is part of the history, and no later commit reverts it"},
 		tested,
-		{"files_shown", float64(len(w.changes)) / float64(len(w.Entries)), itoa(len(w.changes)) + " of " +
-			itoa(len(w.Entries)) + " changed files are code of its languages"},
+		{"files_shown", float64(len(w.changes)) / float64(len(w.Entries)), strconv.Itoa(len(w.changes)) + " of " +
+			strconv.Itoa(len(w.Entries)) + " changed files are code of its languages"},
 	}
 }

@@ -99,7 +99,7 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 	}
 	subject, body, _ := strings.Cut(q.text, "\n")
 	b := draft.Batch{Title: draft.Title(withoutPrefix(subject), "Change the code"),
-		Rationale: cut(strings.TrimSpace(body), 1000), DependsOn: []int{}}
+		Rationale: phrase.Cut(strings.TrimSpace(body), 1000), DependsOn: []int{}}
 	b.Files = draft.Files{Create: []string{}, Modify: []string{}, Test: []string{}, Delete: []string{}}
 	for _, i := range s.order {
 		c := w.changes[i]
@@ -146,7 +146,7 @@ func (c *change) task() string {
 	case c.after == nil:
 		return "Delete " + c.path
 	case c.before == nil:
-		return cut(joined("Create "+c.path, " with ", names(c.after, c.made, func(string) bool { return false })), 2000)
+		return phrase.Cut(joined("Create "+c.path, " with ", names(c.after, c.made, func(string) bool { return false })), 2000)
 	}
 	changed := names(c.before, c.touched, func(n string) bool { return !has(c.after, n) })
 	added := names(c.after, c.made, func(n string) bool { return has(c.before, n) })
@@ -166,7 +166,7 @@ func (c *change) task() string {
 	if text == "In "+c.path {
 		text += " change code outside of functions and types"
 	}
-	return cut(text, 2000)
+	return phrase.Cut(text, 2000)
 }
 
 func joined(text, verb string, names []string) string {
