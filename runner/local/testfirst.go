@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
@@ -207,13 +207,10 @@ func (w *work) firstPath(c runner.Command) string {
 
 // readFirst returns the tests that were written in this run, nil if there are none yet.
 func (w *work) readFirst(ctx context.Context, c runner.Command) (*firstTests, error) {
-	text, err := os.ReadFile(w.firstPath(c))
+	first := &firstTests{trees: map[string]git.TreeFile{}}
+	err := atomicfile.ReadJSON(w.firstPath(c), first)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	first := &firstTests{trees: map[string]git.TreeFile{}}
-	if err == nil {
-		err = json.Unmarshal(text, first)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the tests of batch %s: %w", c.Batch, err)
