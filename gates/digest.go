@@ -126,10 +126,7 @@ func section(r Report, limit int) string {
 }
 
 func findingLine(f Finding) string {
-	at := f.Path
-	if at != "" && f.Line > 0 {
-		at += fmt.Sprintf(":%d", f.Line)
-	}
+	at := f.At()
 	if at != "" {
 		at += ": "
 	}

@@ -304,7 +304,7 @@ func finished(e Evidence) Verdict {
 	case e.Changed != nil && !*e.Changed:
 		v.Kind = agents.KindUnchanged // the batch decides whether that is correct
 	}
-	v.Summary = word(lastLine(t.Text))
+	v.Summary = word(phrase.LastLine(redact.Clean(t.Text)))
 	return v
 }
 
@@ -324,18 +324,7 @@ func denied(e Evidence) Verdict {
 	}
 }
 
-func lastLine(s string) string {
-	s = strings.TrimSpace(redact.Clean(s))
-	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
-}
-
 // word returns a program's last line, cut to 200 bytes: for most agents it is a summary.
 func word(last string) string {
-	if last == "" {
-		return "exited without output"
-	}
-	if len(last) > 200 {
-		last = strings.ToValidUTF8(last[:200], "") + "…"
-	}
-	return last
+	return cmp.Or(phrase.CutBytes(last, 200), "exited without output")
 }

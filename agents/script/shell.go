@@ -198,14 +198,9 @@ func (w *work) expectSuccess(res proc.Result, what string) error {
 			return nil
 		}
 		f.message = fmt.Sprintf("%s exited with status %d", what, res.Exit)
-		if last := lastLine(res.Tail); last != "" {
-			f.message += ": " + last
+		if last := phrase.LastLine(redact.Clean(res.Tail)); last != "" {
+			f.message += ": " + phrase.CutBytes(last, maxSay)
 		}
 	}
 	return f
-}
-
-func lastLine(output string) string {
-	output = strings.TrimSpace(redact.Clean(output))
-	return phrase.CutBytes(output[strings.LastIndexByte(output, '\n')+1:], maxSay)
 }

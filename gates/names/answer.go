@@ -291,7 +291,7 @@ func (j *judge) fromData(c testout.Case, old test, need evidence) string {
 // subject explains a test whose subject was removed from the product. It does not excuse a failed test, unless the plan
 // asks for the removal.
 func (j *judge) subject(need evidence, red bool) string {
-	for _, name := range sorted(need.calls) {
+	for _, name := range slices.Sorted(maps.Keys(need.calls)) {
 		if j.removed[name] && (!red || j.RemovalOf != nil && j.RemovalOf(name)) {
 			return fmt.Sprintf("%s, which it tested, is gone", name)
 		}

@@ -9,7 +9,6 @@ package names
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -192,9 +191,6 @@ func (s side) same(t test) (test, bool) {
 	}
 	return test{}, false
 }
-
-// sorted returns the keys of a set in order, for messages.
-func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
 // Place finds the file and line of a test: in the changed file, else in the file on the base.
 func Place(c testout.Case, files []File) (path string, line int) {

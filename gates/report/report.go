@@ -21,12 +21,9 @@ type Run struct {
 
 // place returns "path:line:col", as far as known.
 func place(f gates.Finding) string {
-	at := f.Path
-	if at != "" && f.Line > 0 {
-		at += fmt.Sprintf(":%d", f.Line)
-		if f.Col > 0 {
-			at += fmt.Sprintf(":%d", f.Col)
-		}
+	at := f.At()
+	if at != "" && f.Line > 0 && f.Col > 0 {
+		at += fmt.Sprintf(":%d", f.Col)
 	}
 	return at
 }

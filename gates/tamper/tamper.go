@@ -62,6 +62,7 @@ import (
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // New makes the gate that compares tests, silencing comments and shared configuration with the base.
@@ -415,11 +416,8 @@ func similar(u, n testcode.Unit) bool {
 }
 
 func count(n int, what string) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return "no " + what + "s"
-	case 1:
-		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return phrase.Count(n, what)
 }

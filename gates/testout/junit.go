@@ -10,17 +10,17 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 type junitCase struct {
-	Name      string     `xml:"name,attr"`
-	Class     string     `xml:"classname,attr"`
-	File      string     `xml:"file,attr"`
-	Line      string     `xml:"line,attr"`
-	Failures  []junitBad `xml:"failure"`
-	Errors    []junitBad `xml:"error"`
-	Skipped   *struct{}  `xml:"skipped"`
-	SystemOut string     `xml:"system-out"`
+	Name     string     `xml:"name,attr"`
+	Class    string     `xml:"classname,attr"`
+	File     string     `xml:"file,attr"`
+	Line     string     `xml:"line,attr"`
+	Failures []junitBad `xml:"failure"`
+	Errors   []junitBad `xml:"error"`
+	Skipped  *struct{}  `xml:"skipped"`
 }
 
 type junitBad struct {
@@ -115,7 +115,7 @@ func (r *Result) junit(c junitCase, all *cases) {
 		f.Line = number(c.Line) + 1 // pytest counts from 0 here
 	}
 	if f.Message == "" || f.Build {
-		f.Message = strings.TrimSpace(f.Message + "\n" + lastText(bad[0].Text))
+		f.Message = strings.TrimSpace(f.Message + "\n" + phrase.LastLine(bad[0].Text)) // Python's errors end with it
 	}
 	// The text ends in the place of the failing line; the attributes name the head of the test.
 	if p, line := pythonPlace(bad[0].Text); p != "" {
@@ -157,9 +157,3 @@ var (
 	pySyntax  = lazyre.New(`(?m)^E\s+File "(.+)", line (\d+)$`)
 	pyLibrary = lazyre.New(`/lib/python[\d.]+/`)
 )
-
-// lastText returns the last line that is not blank: Python's errors end with the message.
-func lastText(s string) string {
-	s = strings.TrimSpace(s)
-	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
-}

@@ -254,10 +254,7 @@ func lastLine(err error) string {
 		return err.Error()
 	}
 	text := strings.TrimSpace(exit.Stderr)
-	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-		text = text[i+1:]
-	}
-	return text
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // exists reports whether path exists, as a file of any kind.

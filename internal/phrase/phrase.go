@@ -37,6 +37,12 @@ func Money(usd float64) string {
 // Line puts a text on one line, with one space for each run of white space.
 func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// LastLine returns the last line that is not blank, without white space around it.
+func LastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}
+
 // Cut shortens a text to at most n characters, the last of which marks the cut. With n = 0 it returns "".
 func Cut(text string, n int) string {
 	switch {

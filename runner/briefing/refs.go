@@ -72,8 +72,7 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 		show[i] = phrase.Cut(l, refLineLength)
 	}
 	if shown < all {
-		show = append(show, fmt.Sprintf("… %d more %s", all-shown,
-			map[bool]string{true: "line", false: "lines"}[all-shown == 1]))
+		show = append(show, "… "+phrase.Count(all-shown, "more line"))
 	}
 	fence(&b, strings.Join(show, "\n"))
 	return b.String(), trimmed

@@ -143,7 +143,7 @@ func (r *rooms) prepare(ctx context.Context, ws *git.Workspace, env []string) er
 	if r.pool.setup.Command != "" {
 		return r.pool.runSetup(ctx, ws.Dir, env)
 	}
-	for _, folder := range r.deps.folders() {
+	for _, folder := range r.deps.found {
 		if err := folder.mirror(ws.Dir); err != nil {
 			return fmt.Errorf("take the dependencies of %s: %w", folder, err)
 		}

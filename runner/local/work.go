@@ -584,11 +584,7 @@ func reasonOf(v gates.Verdict) string {
 		if len(r.Findings) > 0 {
 			f := r.Findings[max(0, slices.IndexFunc(r.Findings,
 				func(f gates.Finding) bool { return f.Severity == gates.Error }))]
-			place := f.Path
-			if f.Line > 0 {
-				place = fmt.Sprintf("%s:%d", f.Path, f.Line)
-			}
-			text += ": " + strings.TrimSpace(place+" "+f.Message)
+			text += ": " + strings.TrimSpace(f.At()+" "+f.Message)
 		} else if r.Note != "" {
 			text += ": " + r.Note
 		}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -232,7 +233,7 @@ func (r *Rooms) env(rm *Room) []string {
 		}
 		out = append(out, kv)
 	}
-	for _, name := range sortedKeys(own) {
+	for _, name := range slices.Sorted(maps.Keys(own)) {
 		out = append(out, name+"="+own[name])
 	}
 	return out
