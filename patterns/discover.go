@@ -185,11 +185,8 @@ func (s Style) Text() string {
 			if len(counts) == 0 {
 				return
 			}
-			var words []string
-			for _, c := range counts {
-				words = append(words, fmt.Sprintf("%s (%d)", c.What, c.N))
-			}
-			fmt.Fprintf(&b, " %s: %s.", name, strings.Join(words, ", "))
+			words := phrase.Join(counts, ", ", func(c Count) string { return fmt.Sprintf("%s (%d)", c.What, c.N) })
+			fmt.Fprintf(&b, " %s: %s.", name, words)
 		}
 		part("Errors", l.Errors)
 		part("Tests", l.Tests)

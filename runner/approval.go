@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Approval is a question of a run to a person. It blocks no worker. The run continues, and stops with [OutcomeHuman]
@@ -196,9 +198,6 @@ func FindApproval(list []Approval, id string) (Approval, error) {
 	case 0:
 		return Approval{}, fmt.Errorf("no waiting item has the id %q; runplan approve lists them", id)
 	}
-	names := make([]string, len(near))
-	for i, a := range near {
-		names[i] = a.ID
-	}
-	return Approval{}, fmt.Errorf("%q may be any of %s", id, strings.Join(names, ", "))
+	names := phrase.Join(near, ", ", func(a Approval) string { return a.ID })
+	return Approval{}, fmt.Errorf("%q may be any of %s", id, names)
 }

@@ -31,11 +31,7 @@ type FileErrors []*FileError
 
 // Error formats one line for each error.
 func (e FileErrors) Error() string {
-	lines := make([]string, len(e))
-	for i, one := range e {
-		lines[i] = one.Error()
-	}
-	return strings.Join(lines, "\n")
+	return phrase.Join(e, "\n", (*FileError).Error)
 }
 
 // decoder fills structs from a YAML tree, more strictly than a library does. Unknown keys, missing keys, wrong types

@@ -277,12 +277,9 @@ func (c *checker) failures() {
 		case len(caught) == 0 || f.Exception == "":
 			c.missing(RuleFailure, key, "%s: no code handles %s", phrase.Line(f.Condition), what)
 		default:
-			var have []string
-			for _, h := range caught {
-				have = append(have, h.String()+" in "+h.Function)
-			}
+			have := phrase.Join(caught, "; ", func(h summary.Handler) string { return h.String() + " in " + h.Function })
 			c.claim(RuleResponse, key, gates.Error, "%s: %s is caught, but not answered with %d: %s", phrase.Line(f.Condition),
-				f.Exception, f.Status, strings.Join(have, "; "))
+				f.Exception, f.Status, have)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package blueprint
 import (
 	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/internal/phrase"
@@ -69,12 +70,8 @@ func (b *Blueprint) interfaces(w *strings.Builder) {
 		p("| type | method | path | request | response | errors | purpose |")
 		p("|---|---|---|---|---|---|---|")
 		for _, e := range ends {
-			var errs []string
-			for _, n := range e.Errors {
-				errs = append(errs, fmt.Sprint(n))
-			}
 			p("| http_rest | %s | %s | %s | %s | %s | %s |", e.Method, cell(e.Path), cell(e.Request), cell(e.Response),
-				strings.Join(errs, " "), cell(e.Purpose))
+				phrase.Join(e.Errors, " ", strconv.Itoa), cell(e.Purpose))
 		}
 	}
 	for _, i := range b.Interfaces {
@@ -141,11 +138,7 @@ func (b *Blueprint) contract(section func(string), p func(string, ...any)) {
 func cell(s string) string { return strings.ReplaceAll(phrase.Line(s), "|", `\|`) }
 
 func list(items []string) string {
-	out := make([]string, len(items))
-	for i, s := range items {
-		out[i] = phrase.Line(s)
-	}
-	return cmp.Or(strings.Join(out, ", "), "none")
+	return cmp.Or(phrase.Join(items, ", ", phrase.Line), "none")
 }
 
 func number(n int) string {

@@ -93,12 +93,17 @@ func First(list []string, n int) []string {
 
 // List lists words of any kind for a sentence: "low, high".
 func List[T ~string](words []T) string {
+	return Join(words, ", ", func(w T) string { return string(w) })
+}
+
+// Join joins the texts of the items of a list.
+func Join[T any](list []T, sep string, text func(T) string) string {
 	var b strings.Builder
-	for i, w := range words {
+	for i, item := range list {
 		if i > 0 {
-			b.WriteString(", ")
+			b.WriteString(sep)
 		}
-		b.WriteString(string(w))
+		b.WriteString(text(item))
 	}
 	return b.String()
 }

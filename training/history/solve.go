@@ -69,11 +69,8 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	if bad != "" {
 		return l, bad
 	}
-	var blocks []string
-	for _, i := range s.order {
-		blocks = append(blocks, s.answers[i].Text)
-	}
-	l.completion, l.texts = strings.Join(blocks, "\n"), slices.Clone(s.texts)
+	l.completion = phrase.Join(s.order, "\n", func(i int) string { return s.answers[i].Text })
+	l.texts = slices.Clone(s.texts)
 	for _, c := range w.changes {
 		if c.after != nil {
 			l.texts = append(l.texts, c.after)
