@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -452,12 +453,7 @@ func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) e
 
 // sortSymbols sorts symbols in the order in which the database returns them.
 func sortSymbols(all []store.Symbol) {
-	slices.SortFunc(all, func(a, b store.Symbol) int {
-		if a.Start != b.Start {
-			return a.Start - b.Start
-		}
-		return int(a.ID - b.ID)
-	})
+	slices.SortFunc(all, func(a, b store.Symbol) int { return cmp.Or(a.Start-b.Start, cmp.Compare(a.ID, b.ID)) })
 }
 
 // qualified returns unique names of symbols in a file: kind, names of all parents, and a number for duplicates.

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -64,13 +65,7 @@ func (r *resolver) references(ctx context.Context, id int64) ([]reference, error
 		out = append(out, reference{k.from, k.to, k.kind, float64(int(sure*1000+0.5)) / 1000})
 	}
 	slices.SortFunc(out, func(a, b reference) int {
-		switch {
-		case a.from != b.from:
-			return int(a.from - b.from)
-		case a.to != b.to:
-			return int(a.to - b.to)
-		}
-		return strings.Compare(string(a.kind), string(b.kind))
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
 	})
 	return out, w.err
 }
