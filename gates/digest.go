@@ -126,7 +126,7 @@ func section(r Report, limit int) string {
 }
 
 func findingLine(f Finding) string {
-	at := f.At()
+	at := phrase.Place(f.Path, f.Line, 0)
 	if at != "" {
 		at += ": "
 	}

@@ -8,7 +8,6 @@ package gates
 
 import (
 	"context"
-	"fmt"
 	"time"
 
 	"github.com/runplan/runplan/gates/testout"
@@ -226,14 +225,6 @@ type Finding struct {
 	// Advice marks a finding that comes only from reading the text of tests. It blocks if the tests could not be run or
 	// cannot be trusted. Otherwise it warns, because a real test run is better evidence.
 	Advice bool `json:"advice,omitempty"`
-}
-
-// At returns the file and the line as "path:line", as far as they are known.
-func (f Finding) At() string {
-	if f.Path == "" || f.Line <= 0 {
-		return f.Path
-	}
-	return fmt.Sprintf("%s:%d", f.Path, f.Line)
 }
 
 // Severity ranks a finding.

@@ -6,7 +6,6 @@ package report
 
 import (
 	"cmp"
-	"fmt"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -17,15 +16,6 @@ type Run struct {
 	Version string // of runplan
 	Verdict gates.Verdict
 	Base    string // commit that the tree was compared with, "" for none
-}
-
-// place returns "path:line:col", as far as known.
-func place(f gates.Finding) string {
-	at := f.At()
-	if at != "" && f.Line > 0 && f.Col > 0 {
-		at += fmt.Sprintf(":%d", f.Col)
-	}
-	return at
 }
 
 // message returns a finding's message with its fix.

@@ -39,7 +39,8 @@ func (r *run) factsText() string {
 			if told++; told > mostFacts {
 				continue
 			}
-			fmt.Fprintf(&b, "- %s %s %s: %s\n", f.Severity, f.Rule, f.At(), phrase.Cut(f.Message, 200))
+			fmt.Fprintf(&b, "- %s %s %s: %s\n", f.Severity, f.Rule, phrase.Place(f.Path, f.Line, 0),
+				phrase.Cut(f.Message, 200))
 		}
 	}
 	if told > mostFacts {
@@ -65,7 +66,8 @@ func (r *run) doubts(b *strings.Builder) {
 			fmt.Fprintf(b, "- and %d more\n", len(r.in.Doubts)-i)
 			return
 		}
-		fmt.Fprintf(b, "- %s %s\n", cmp.Or(r.clean(f.At()), "no place"), phrase.Line(phrase.Cut(r.clean(f.Message), 300)))
+		fmt.Fprintf(b, "- %s %s\n", cmp.Or(r.clean(phrase.Place(f.Path, f.Line, 0)), "no place"),
+			phrase.Line(phrase.Cut(r.clean(f.Message), 300)))
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package phrase formats parts of sentences: a number with its noun, a sum of money, a text cut to one line or to a
-// length. It counts characters and bytes; package internal/cells counts cells of a display.
+// Package phrase formats parts of sentences: a number with its noun, a sum of money, a place in a file, a text cut to
+// one line or to a length. It counts characters and bytes; package internal/cells counts cells of a display.
 package phrase
 
 import (
@@ -32,6 +32,17 @@ func Money(usd float64) string {
 		return fmt.Sprintf("$%.4f", usd)
 	}
 	return fmt.Sprintf("$%.2f", usd)
+}
+
+// Place names a place in a file: PATH:LINE:COL. A line or column of 0 is unknown.
+func Place(path string, line, col int) string {
+	switch {
+	case path == "" || line == 0:
+		return path
+	case col == 0:
+		return fmt.Sprintf("%s:%d", path, line)
+	}
+	return fmt.Sprintf("%s:%d:%d", path, line, col)
 }
 
 // Line puts a text on one line, with one space for each run of white space.
@@ -72,6 +83,14 @@ func Fit(text string, n int) string {
 		return ""
 	}
 	return strings.ToValidUTF8(text[:n-len("…")], "") + "…"
+}
+
+// After returns a text to put after another one: ": text", or "" without a text.
+func After(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
 }
 
 // Few lists at most the first n names for a sentence: "a, b and 3 more".

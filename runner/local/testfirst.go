@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -148,12 +149,7 @@ func (w *work) holdOut(batch string, files []string) []string {
 		fmt.Fprint(h, w.info.Seed, batch, f)
 		return h.Sum64()
 	}
-	slices.SortFunc(list, func(a, b string) int {
-		if rank(a) < rank(b) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	list = list[:max(n, 0)]
 	slices.Sort(list)
 	return list

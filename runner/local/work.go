@@ -584,7 +584,7 @@ func reasonOf(v gates.Verdict) string {
 		if len(r.Findings) > 0 {
 			f := r.Findings[max(0, slices.IndexFunc(r.Findings,
 				func(f gates.Finding) bool { return f.Severity == gates.Error }))]
-			text += ": " + strings.TrimSpace(f.At()+" "+f.Message)
+			text += ": " + strings.TrimSpace(phrase.Place(f.Path, f.Line, 0)+" "+f.Message)
 		} else if r.Note != "" {
 			text += ": " + r.Note
 		}
