@@ -148,8 +148,7 @@ func (o *outline) heading(n *ast.Heading, item int) {
 	if lines := o.doc.linesOf(n); lines.Len() > 0 {
 		seg := lines.At(0)
 		m.text, m.line = bytes.TrimSpace(o.src[seg.Start:seg.Stop]), o.lineOf(seg.Start)
-		u := parseUnit(m.text)
-		m.unit = &u
+		m.unit = new(parseUnit(m.text))
 	} else {
 		m.line = o.lineOf(max(0, n.Pos()))
 	}

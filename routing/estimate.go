@@ -79,8 +79,7 @@ func (o Options) estimateOf(steps []Step, needs map[string][]string, workers int
 	} else {
 		sum, took = time.Duration(len(even))*time.Hour, even
 	}
-	up := float64(sum) / float64(Makespan(took, waits, workers))
-	e.SpeedUp = &up
+	e.SpeedUp = new(float64(sum) / float64(Makespan(took, waits, workers)))
 	if priced {
 		// The cost of the same batches on the same models does not depend on the number of workers.
 		sequential := cost
@@ -170,8 +169,7 @@ func (o Options) expect(s Step) (time.Duration, *float64) {
 		}
 		took = cmp.Or(took, o.said[s.Batch])
 		if cost == nil && (len(prices) >= leastSamples || len(prices) > 0 && i == 0) {
-			m := median(prices)
-			cost = &m
+			cost = new(median(prices))
 		}
 	}
 	return took, cost

@@ -76,8 +76,7 @@ func (l *Log) Tasks(ctx context.Context, f TaskFilter) ([]TaskOutcome, error) {
 			t.Stages = strings.Split(stages, ",")
 		}
 		if ms != nil {
-			d := time.Duration(*ms) * time.Millisecond
-			t.Latency = &d
+			t.Latency = new(time.Duration(*ms) * time.Millisecond)
 		}
 		return nil
 	}, `SELECT t.task_id, t.repo_path, t.mode, t.execute_model, t.context_window, t.reserved_tokens, t.stages, COALESCE(t.plan_artifact, ''), t.timestamp,

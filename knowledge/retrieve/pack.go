@@ -160,8 +160,7 @@ func (p *pass) part(c Choice, in *content) Part {
 		return p.lines(x, in)
 	case c.Detail == TypeContext && isType(c.Kind) && c.End-c.Start < typeLines:
 		x.Start = outline.Above(in.lines, c.Start)
-		less := p.described(x, c.Signature)
-		x.less = &less
+		x.less = new(p.described(x, c.Signature))
 		return p.lines(x, in)
 	case c.Detail == TypeContext && c.Kind != string(outline.Class):
 		return p.described(x, c.Signature)

@@ -109,8 +109,7 @@ func (o Options) plan(head string) (plan, error) {
 		Program: o.Version, Outline: outline.Version, AstGrep: o.Program.Version,
 	}
 	if !o.Since.IsZero() {
-		at := o.Since.UTC()
-		p.Since = &at
+		p.Since = new(o.Since.UTC())
 	}
 	sum := sha256.New()
 	for _, n := range []string{"task_analysis", "scope", "precision"} {

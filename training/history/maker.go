@@ -157,8 +157,7 @@ func (m *maker) example(w *work, stage training.Stage, l lesson) training.Exampl
 		}
 		e.Signals = append(e.Signals, s)
 	}
-	quality := float64(int(sum/float64(n)*1000+0.5)) / 1000
-	e.Quality = &quality
+	e.Quality = new(float64(int(sum/float64(n)*1000+0.5)) / 1000)
 	return e
 }
 
