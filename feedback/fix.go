@@ -146,22 +146,15 @@ func (i Item) made(commit string) bool {
 
 // numstat counts the added and removed lines of a change and lists its files. A binary file counts as one line.
 func numstat(ctx context.Context, r *git.Repo, base, tip string) (lines int, files []string, err error) {
-	out, err := r.Run(ctx, "diff", "--numstat", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", base, tip, "--")
+	all, err := r.LineCounts(ctx, base, tip)
 	if err != nil {
 		return 0, nil, fmt.Errorf("count what changed: %w", err)
 	}
-	for entry := range strings.SplitSeq(out, "\x00") {
-		parts := strings.SplitN(entry, "\t", 3)
-		if len(parts) != 3 {
-			continue
+	for _, f := range all {
+		files = append(files, f.Path)
+		if lines += f.Added + f.Removed; f.Binary {
+			lines++
 		}
-		added, aerr := strconv.Atoi(parts[0])
-		removed, rerr := strconv.Atoi(parts[1])
-		if aerr != nil || rerr != nil {
-			added, removed = 1, 0
-		}
-		lines += added + removed
-		files = append(files, parts[2])
 	}
 	return lines, files, nil
 }

@@ -50,12 +50,9 @@ func affected(dir string, p Project, all []Project, changed []string) bool {
 				return true
 			}
 		}
-		for _, q := range all {
-			if q.Root != "." && q.Root != root && dependsOn(dir, root, q.Root) && reach(q.Root) {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(all, func(q Project) bool {
+			return q.Root != "." && q.Root != root && dependsOn(dir, root, q.Root) && reach(q.Root)
+		})
 	}
 	return reach(p.Root)
 }

@@ -2,6 +2,7 @@ package gates
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -171,9 +172,7 @@ func (w *work) prepare(r testRun) (*bed, testRun, error) {
 	}
 	if len(b.plants) == 0 {
 		b.clear()
-		if b.why == "" {
-			b.why = "found no test file next to which a test could be planted"
-		}
+		b.why = cmp.Or(b.why, "found no test file next to which a test could be planted")
 	}
 	return b, r, nil
 }

@@ -94,7 +94,7 @@ func places(w *work, dir, text string) []testout.Failure {
 			continue
 		}
 		if rel := w.rel(dir, m[1]); rel != "" && exists(w.subject.Dir, ".", rel) {
-			out = append(out, testout.Failure{Path: m[1], Line: atoi(m[2]), Col: atoi(m[3]), Message: m[4]})
+			out = append(out, testout.Failure{Path: m[1], Line: Atoi(m[2]), Col: Atoi(m[3]), Message: m[4]})
 		}
 	}
 	return out

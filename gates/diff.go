@@ -204,6 +204,15 @@ func (f File) AddedLines() []Line {
 	return out
 }
 
+// FreshLines returns the numbers of the added lines.
+func (f File) FreshLines() map[int]bool {
+	out := map[int]bool{}
+	for _, l := range f.AddedLines() {
+		out[l.Number] = true
+	}
+	return out
+}
+
 // Names reports whether the batch names a file: in its Files section, as a file, a folder or a glob, or as the file of
 // a literal block. A file name in a text does not count, because the text may forbid a change of the file.
 func (s Subject) Names(path string) bool {

@@ -126,10 +126,7 @@ func section(r Report, limit int) string {
 }
 
 func findingLine(f Finding) string {
-	at := f.Path
-	if at != "" && f.Line > 0 {
-		at += fmt.Sprintf(":%d", f.Line)
-	}
+	at := phrase.Place(f.Path, f.Line, 0)
 	if at != "" {
 		at += ": "
 	}

@@ -150,9 +150,4 @@ func (w *work) mixed(r testRun, res testout.Result, out ran, again testout.Resul
 	return res, out
 }
 
-func testKey(f testout.Failure) string {
-	if f.ID != "" {
-		return f.ID
-	}
-	return f.Path + "\x00" + f.Name
-}
+func testKey(f testout.Failure) string { return cmp.Or(f.ID, f.Path+"\x00"+f.Name) }

@@ -194,7 +194,7 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 		if m == nil || vet.ok() {
 			continue
 		}
-		f := Finding{Rule: ruleVet, Severity: Error, Path: w.rel(p.Root, m[2]), Line: atoi(m[3]), Col: atoi(m[4]),
+		f := Finding{Rule: ruleVet, Severity: Error, Path: w.rel(p.Root, m[2]), Line: Atoi(m[3]), Col: Atoi(m[4]),
 			Message: m[5]}
 		if m[1] != "" || !strings.HasSuffix(m[2], ".go") {
 			f.Rule = RuleBuild
@@ -377,7 +377,7 @@ func flake8Lint(ctx context.Context, w *work, p Project, tool string, configured
 	before := len(w.rep.Findings)
 	for _, l := range strings.Split(out.text, "\n") {
 		if m := flake8Line.FindStringSubmatch(l); m != nil {
-			w.find(Finding{Rule: m[4], Severity: Error, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]),
+			w.find(Finding{Rule: m[4], Severity: Error, Path: w.rel(p.Root, m[1]), Line: Atoi(m[2]), Col: Atoi(m[3]),
 				Message: m[5]})
 		}
 	}
@@ -392,7 +392,8 @@ func flake8Lint(ctx context.Context, w *work, p Project, tool string, configured
 	return nil
 }
 
-func atoi(s string) int {
+// Atoi reads a number in the output of a program. It is 0 for any other text.
+func Atoi(s string) int {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < 0 {
 		return 0

@@ -228,12 +228,12 @@ func scriptFindings(w *work, p Project, text string) []Finding {
 			if m[3] == "warning" || m[3] == "⚠" {
 				sev = Warning
 			}
-			out = append(out, Finding{Rule: cmp.Or(m[5], "lint"), Severity: sev, Path: file, Line: atoi(m[1]), Col: atoi(m[2]),
+			out = append(out, Finding{Rule: cmp.Or(m[5], "lint"), Severity: sev, Path: file, Line: Atoi(m[1]), Col: Atoi(m[2]),
 				Message: m[4]})
 			continue
 		}
 		if m := tscPlace.FindStringSubmatch(line); m != nil {
-			out = append(out, Finding{Rule: m[5], Severity: Error, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]),
+			out = append(out, Finding{Rule: m[5], Severity: Error, Path: w.rel(p.Root, m[1]), Line: Atoi(m[2]), Col: Atoi(m[3]),
 				Message: m[6]})
 			continue
 		}

@@ -337,7 +337,7 @@ func readGitHub(w *work, p Project, r ran) ([]Finding, error) {
 			sev = Warning
 		}
 		out = append(out, Finding{Rule: cmp.Or(title, "lint"), Severity: Severity(cmp.Or(string(sev), string(Note))),
-			Path: w.rel(p.Root, about["file"]), Line: atoi(about["line"]), Col: atoi(about["col"]),
+			Path: w.rel(p.Root, about["file"]), Line: Atoi(about["line"]), Col: Atoi(about["col"]),
 			Message: plain.Replace(m[3])})
 	}
 	return out, nil
@@ -496,8 +496,8 @@ func readPlaces(most Severity) func(*work, Project, ran) ([]Finding, error) {
 			if at == "" || !exists(w.subject.Dir, ".", at) {
 				continue
 			}
-			out = append(out, Finding{Rule: cmp.Or(m[5], m[7], "lint"), Severity: most, Path: at, Line: atoi(m[2]),
-				Col: atoi(m[3]), Message: m[6]})
+			out = append(out, Finding{Rule: cmp.Or(m[5], m[7], "lint"), Severity: most, Path: at, Line: Atoi(m[2]),
+				Col: Atoi(m[3]), Message: m[6]})
 		}
 		return out, nil
 	}
@@ -530,7 +530,7 @@ var dotnetPlace = lazyre.New(`(?m)^\s*(.+?\.\w+)\((\d+),(\d+)\): (error|warning)
 func readDotnet(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, m := range dotnetPlace.FindAllStringSubmatch(r.text, -1) {
-		f := Finding{Rule: m[5], Severity: Warning, Path: w.rel(p.Root, m[1]), Line: atoi(m[2]), Col: atoi(m[3]),
+		f := Finding{Rule: m[5], Severity: Warning, Path: w.rel(p.Root, m[1]), Line: Atoi(m[2]), Col: Atoi(m[3]),
 			Message: m[6], Fix: "dotnet format"}
 		if !slices.Contains(out, f) {
 			out = append(out, f)
@@ -561,8 +561,8 @@ func readCheckstyle(w *work, p Project, r ran) ([]Finding, error) {
 		if at == "" || !exists(w.subject.Dir, ".", at) {
 			continue
 		}
-		f := Finding{Rule: cmp.Or(m[7], m[9], "checkstyle"), Severity: Warning, Path: at, Line: atoi(cmp.Or(m[3], m[5])),
-			Col: atoi(cmp.Or(m[4], m[6])), Message: m[8]}
+		f := Finding{Rule: cmp.Or(m[7], m[9], "checkstyle"), Severity: Warning, Path: at, Line: Atoi(cmp.Or(m[3], m[5])),
+			Col: Atoi(cmp.Or(m[4], m[6])), Message: m[8]}
 		if m[1] == "ERROR" {
 			f.Severity = Error
 		}

@@ -85,10 +85,4 @@ func (r Report) Said() []string {
 	return out
 }
 
-func list(names []string) string {
-	text := strings.Join(names[:min(len(names), fewNames)], ", ")
-	if n := len(names) - fewNames; n > 0 {
-		text += fmt.Sprintf(" and %d more", n)
-	}
-	return text
-}
+func list(names []string) string { return phrase.Few(names, fewNames) }

@@ -3,7 +3,6 @@ package gates
 import (
 	"cmp"
 	"fmt"
-	"strings"
 
 	"github.com/runplan/runplan/gates/names"
 	"github.com/runplan/runplan/gates/testout"
@@ -33,12 +32,9 @@ func (p *prover) compare(one *proven) {
 	lost, answered := names.Compare(runs, change)
 	p.missing(rep, lost, one)
 	if len(answered) > 0 {
-		var told []string
-		for _, a := range answered[:min(len(answered), 5)] {
-			told = append(told, a.Case.Name+" ("+a.How+")")
-		}
 		rep.AddNote(phrase.Count(len(answered), "test") + " of the base no longer run under their names: " +
-			strings.Join(told, ", "))
+			phrase.Join(answered[:min(len(answered), 5)], ", ",
+				func(a names.Answered) string { return a.Case.Name + " (" + a.How + ")" }))
 	}
 	p.hidden(one)
 	p.expectations(one, runs, lost)

@@ -64,8 +64,7 @@ type tolerant struct {
 
 func (t tolerant) Check(ctx context.Context, s Subject) (Report, error) {
 	rep, err := check(ctx, t.Gate, t.Info(), s)
-	var blind *GateError
-	if errors.As(err, &blind) && ctx.Err() == nil {
+	if blind, ok := errors.AsType[*GateError](err); ok && ctx.Err() == nil {
 		t.tell(blind)
 		return Report{Status: Skipped, Note: "it could not run", Duration: blind.Report.Duration}, nil
 	}

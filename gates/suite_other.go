@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // shellSuite runs the scripts that [shellScripts] finds, each from the root of the tree (GATE-03).
@@ -30,10 +31,7 @@ func shellSuite(dir string, p Project) []suite {
 		}
 		return out, nil
 	}
-	var shown []string
-	for _, s := range scripts {
-		shown = append(shown, commandLine("", scriptArgs(dir, s)))
-	}
+	shown := phrase.Join(scripts, " && ", func(s string) string { return commandLine("", scriptArgs(dir, s)) })
 	tools := []Tool{{Name: "bash", Program: "bash", Install: "install bash"}}
 	if slices.ContainsFunc(scripts, func(s string) bool { return strings.HasSuffix(s, ".bats") }) {
 		tools = append(tools, Tool{
@@ -41,7 +39,7 @@ func shellSuite(dir string, p Project) []suite {
 			Install: "apt install bats, or npm install --save-dev bats",
 		})
 	}
-	return []suite{{project: p, command: strings.Join(shown, " && "), tools: tools, plan: plan}}
+	return []suite{{project: p, command: shown, tools: tools, plan: plan}}
 }
 
 // scriptArgs uses the script's first line if the script is executable.

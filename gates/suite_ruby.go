@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/gates/reporters"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -97,11 +98,8 @@ func rubySuite(dir string, p Project) []suite {
 		}
 		return out, nil
 	}
-	var shown []string
-	for _, args := range commands {
-		shown = append(shown, commandLine(p.Root, args))
-	}
-	return []suite{{project: p, command: strings.Join(shown, " && "), tools: tools, plan: plan}}
+	shown := phrase.Join(commands, " && ", func(args []string) string { return commandLine(p.Root, args) })
+	return []suite{{project: p, command: shown, tools: tools, plan: plan}}
 }
 
 // gemsOf returns the text of the files that name the gems of a project.

@@ -63,10 +63,6 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 
 // source reports whether a file may contain code, and not prose or CI settings.
 func source(file string) bool {
-	for _, ext := range []string{".md", ".rst", ".txt", ".yml", ".yaml", ".adoc"} {
-		if strings.HasSuffix(file, ext) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc([]string{".md", ".rst", ".txt", ".yml", ".yaml", ".adoc"},
+		func(ext string) bool { return strings.HasSuffix(file, ext) })
 }

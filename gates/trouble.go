@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -103,9 +104,7 @@ func (w *work) hindered(out ran, failures []testout.Failure) error {
 		}
 		what := ""
 		for _, g := range m[1:] {
-			if what == "" {
-				what = phrase.Cut(strings.TrimSpace(g), 200)
-			}
+			what = cmp.Or(what, phrase.Cut(strings.TrimSpace(g), 200))
 		}
 		said := func(format string) string {
 			if strings.Contains(format, "%s") {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"runtime"
 	"slices"
 	"strings"
@@ -251,9 +252,7 @@ func (x *indexer) resolve(ctx context.Context, all []string) error {
 	whole := todo == nil
 	x.state.Layout = l.hash
 	if whole {
-		for id := range r.paths {
-			todo = append(todo, id)
-		}
+		todo = slices.Collect(maps.Keys(r.paths))
 		if len(x.changed) < len(todo) { // else all files are already loaded
 			if err := r.all(ctx); err != nil {
 				return err

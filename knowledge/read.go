@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -8,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -451,12 +453,7 @@ func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) e
 
 // sortSymbols sorts symbols in the order in which the database returns them.
 func sortSymbols(all []store.Symbol) {
-	slices.SortFunc(all, func(a, b store.Symbol) int {
-		if a.Start != b.Start {
-			return a.Start - b.Start
-		}
-		return int(a.ID - b.ID)
-	})
+	slices.SortFunc(all, func(a, b store.Symbol) int { return cmp.Or(a.Start-b.Start, cmp.Compare(a.ID, b.ID)) })
 }
 
 // qualified returns unique names of symbols in a file: kind, names of all parents, and a number for duplicates.
@@ -509,11 +506,7 @@ func reuse(old []store.Symbol, names []string, ids []int64) (gone []int64) {
 			delete(had, n)
 		}
 	}
-	for _, id := range had {
-		gone = append(gone, id)
-	}
-	slices.Sort(gone)
-	return gone
+	return slices.Sorted(maps.Values(had))
 }
 
 // visible hashes what other files can see of a file: top-level and class-level names, bases and imports.

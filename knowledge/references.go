@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -64,13 +65,7 @@ func (r *resolver) references(ctx context.Context, id int64) ([]reference, error
 		out = append(out, reference{k.from, k.to, k.kind, float64(int(sure*1000+0.5)) / 1000})
 	}
 	slices.SortFunc(out, func(a, b reference) int {
-		switch {
-		case a.from != b.from:
-			return int(a.from - b.from)
-		case a.to != b.to:
-			return int(a.to - b.to)
-		}
-		return strings.Compare(string(a.kind), string(b.kind))
+		return cmp.Or(cmp.Compare(a.from, b.from), cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind))
 	})
 	return out, w.err
 }
@@ -177,12 +172,8 @@ func hasParameter(signature, name string) bool {
 		return false
 	}
 	_, rest, _ := strings.Cut(signature, "(")
-	for _, m := range parameter.FindAllStringSubmatch("("+rest, -1) {
-		if m[1] == name {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parameter.FindAllStringSubmatch("("+rest, -1),
+		func(m []string) bool { return m[1] == name })
 }
 
 // inModule finds a name that a module defines, imports, or gets from a star import.

@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -274,12 +275,7 @@ func (r *resolver) dependencies(ctx context.Context, id int64) ([]edge, error) {
 			return nil, err
 		}
 	}
-	slices.SortFunc(out, func(a, b edge) int {
-		if a.to != b.to {
-			return int(a.to - b.to)
-		}
-		return strings.Compare(a.kind, b.kind)
-	})
+	slices.SortFunc(out, func(a, b edge) int { return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.kind, b.kind)) })
 	return out, nil
 }
 

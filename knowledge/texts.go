@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io/fs"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -52,12 +53,7 @@ func (x *indexer) otherText(name string, fi fs.FileInfo) (candidate, bool) {
 
 // forgetTexts removes deleted files.
 func (x *indexer) forgetTexts(ctx context.Context) error {
-	gone := make([]string, 0, len(x.texts))
-	for name := range x.texts {
-		gone = append(gone, name)
-	}
-	slices.Sort(gone)
-	for _, name := range gone {
+	for _, name := range slices.Sorted(maps.Keys(x.texts)) {
 		if err := x.tx.DeleteText(ctx, x.state.ID, name); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -67,10 +68,7 @@ func (a *asker) command(ctx context.Context, r Request) (Response, error) {
 	case strings.TrimSpace(text) == "":
 		return Response{}, failed("printed no answer")
 	}
-	name := r.Model.Name
-	if name == "" {
-		name = filepath.Base(args[0])
-	}
+	name := cmp.Or(r.Model.Name, filepath.Base(args[0]))
 	return Response{Text: text, Model: name, Latency: time.Since(began)}, nil
 }
 

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -198,26 +199,20 @@ func HintOf(err error) string {
 	case errors.As(err, &remote):
 		return "choose a model that runs on the server itself"
 	case errors.As(err, &window) && window.Context > 0:
-		return fmt.Sprintf("set models.%s_window or budget.context_window to %d or less", roleOr(window.Role), window.Context)
+		return fmt.Sprintf("set models.%s_window or budget.context_window to %d or less",
+			cmp.Or(window.Role, Reasoning), window.Context)
 	case errors.As(err, &window) && window.Counted:
 		return "send less context, or raise models.margin for higher estimates"
 	case errors.As(err, &window):
 		return fmt.Sprintf(
 			"send less context, lower models.max_tokens, or raise models.%s_window if the model takes more",
-			roleOr(window.Role))
+			cmp.Or(window.Role, Reasoning))
 	case errors.As(err, &length):
 		return "raise models.max_tokens, or the window if the model takes more, or request less at once"
 	case errors.As(err, &late):
 		return "raise models.timeout, or choose a smaller model"
 	}
 	return ""
-}
-
-func roleOr(r Role) Role {
-	if r == "" {
-		return Reasoning
-	}
-	return r
 }
 
 // telling makes foreign output safe for a message: the last lines, redacted, shortened, without control codes and

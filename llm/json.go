@@ -32,8 +32,7 @@ func JSON[T any](ctx context.Context, c Completer, r Request) (T, Response, erro
 		text = Unfenced(text)
 	}
 	v, err := ParseJSON[T](text, r.Schema)
-	var wrong *AnswerError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*AnswerError](err); ok {
 		wrong.Model, wrong.Raw = r.Model.Label(), res.Text
 	}
 	return v, res, err

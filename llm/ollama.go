@@ -222,8 +222,7 @@ func (o *ollamaClient) limited(ctx context.Context, m Model) (context.Context, c
 
 // ended distinguishes our time limit from a cancellation by the caller.
 func (o *ollamaClient) ended(ctx context.Context, m Model) error {
-	var late *TimeoutError
-	if errors.As(context.Cause(ctx), &late) {
+	if late, ok := errors.AsType[*TimeoutError](context.Cause(ctx)); ok {
 		return late
 	}
 	return stopped(ctx, m)

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -64,9 +65,7 @@ func (o *ollamaClient) refused(r Request, said *ServerError, message string) err
 	case said.Status >= http.StatusInternalServerError:
 		said.Passing = crashed(message)
 	}
-	if said.Message == "" {
-		said.Message = http.StatusText(said.Status)
-	}
+	said.Message = cmp.Or(said.Message, http.StatusText(said.Status))
 	return said
 }
 

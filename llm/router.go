@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -142,9 +143,7 @@ func (r *Router) of(s Stage, role Role, name, source string) Model {
 	if role == Coding {
 		m.Window, m.Temperature = r.m.CodingWindow, r.m.CodingTemperature
 	}
-	if m.Window == 0 {
-		m.Window = r.o.Window
-	}
+	m.Window = cmp.Or(m.Window, r.o.Window)
 	if w := r.o.Windows[role]; w > 0 {
 		m.Window = w
 	}
@@ -154,9 +153,4 @@ func (r *Router) of(s Stage, role Role, name, source string) Model {
 	return m
 }
 
-func (r *Router) provider() string {
-	if r.m.Provider == "" {
-		return Ollama
-	}
-	return r.m.Provider
-}
+func (r *Router) provider() string { return cmp.Or(r.m.Provider, Ollama) }

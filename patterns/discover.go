@@ -1,6 +1,7 @@
 package patterns
 
 import (
+	"cmp"
 	"context"
 	"embed"
 	"fmt"
@@ -153,12 +154,7 @@ func most(counts map[string]int) []Count {
 	for what, n := range counts {
 		all = append(all, Count{what, n})
 	}
-	slices.SortFunc(all, func(a, b Count) int {
-		if a.N != b.N {
-			return b.N - a.N
-		}
-		return strings.Compare(a.What, b.What)
-	})
+	slices.SortFunc(all, func(a, b Count) int { return cmp.Or(b.N-a.N, strings.Compare(a.What, b.What)) })
 	return all[:min(len(all), mostCounts)]
 }
 
@@ -185,11 +181,8 @@ func (s Style) Text() string {
 			if len(counts) == 0 {
 				return
 			}
-			var words []string
-			for _, c := range counts {
-				words = append(words, fmt.Sprintf("%s (%d)", c.What, c.N))
-			}
-			fmt.Fprintf(&b, " %s: %s.", name, strings.Join(words, ", "))
+			words := phrase.Join(counts, ", ", func(c Count) string { return fmt.Sprintf("%s (%d)", c.What, c.N) })
+			fmt.Fprintf(&b, " %s: %s.", name, words)
 		}
 		part("Errors", l.Errors)
 		part("Tests", l.Tests)

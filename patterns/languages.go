@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"regexp"
 	"strings"
@@ -79,10 +80,7 @@ func canonical(language string) string {
 	case "c#", "cs":
 		return "csharp"
 	}
-	if known := languageOf("x." + l); known != "" {
-		return known
-	}
-	return l
+	return cmp.Or(languageOf("x."+l), l)
 }
 
 // interpreter returns the language that the first line of a script names.

@@ -10,6 +10,7 @@
 package patterns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,10 +75,7 @@ func Find(ctx context.Context, env []string, configured string) (Program, error)
 	if named == "" {
 		named, by = proc.Getenv(env, EnvVar), "$"+EnvVar
 	}
-	name := named
-	if name == "" {
-		name = programName
-	}
+	name := cmp.Or(named, programName)
 	path := lookPath(name, env)
 	switch {
 	case path == "" && named == "":

@@ -1,6 +1,7 @@
 package patterns
 
 import (
+	"cmp"
 	"embed"
 	"errors"
 	"fmt"
@@ -228,9 +229,7 @@ func parseRule(doc string) (Rule, error) {
 	case h.Message == "":
 		return r, fmt.Errorf("rule %s: it has no message; describe the mistake in message", h.ID)
 	}
-	if r.Severity == "" {
-		r.Severity = Hint
-	}
+	r.Severity = cmp.Or(r.Severity, Hint)
 	if !slices.Contains([]Severity{Hint, Info, Warning, Error}, r.Severity) {
 		return r, fmt.Errorf("rule %s: severity %q: it is hint, info, warning, error or off", h.ID, r.Severity)
 	}

@@ -2,6 +2,7 @@ package patterns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -134,19 +135,8 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 // sort brings all in one order: the program answers in another one each time.
 func (r *Result) sort() {
 	byPlace := func(a, b Hit) int {
-		if c := strings.Compare(a.Path, b.Path); c != 0 {
-			return c
-		}
-		if a.Line != b.Line {
-			return a.Line - b.Line
-		}
-		if a.Col != b.Col {
-			return a.Col - b.Col
-		}
-		if c := strings.Compare(a.Rule, b.Rule); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Message, b.Message)
+		return cmp.Or(strings.Compare(a.Path, b.Path), a.Line-b.Line, a.Col-b.Col, strings.Compare(a.Rule, b.Rule),
+			strings.Compare(a.Message, b.Message))
 	}
 	slices.SortFunc(r.Hits, byPlace)
 	r.Hits = slices.Compact(r.Hits)

@@ -3,6 +3,7 @@ package patterns
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -189,9 +190,7 @@ func (g grammar) calls(name string) node {
 
 func with(n node, key string, value any) node {
 	out := node{key: value}
-	for k, v := range n {
-		out[k] = v
-	}
+	maps.Copy(out, n)
 	return out
 }
 

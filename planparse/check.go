@@ -121,10 +121,8 @@ func (c *checker) dimensions() {
 
 // verifies reports whether the batch names a command or at least a visible result.
 func verifies(b *Batch) bool {
-	if len(b.Commands) > 0 || slices.ContainsFunc(b.Blocks, func(k Block) bool { return k.Kind == BlockTestscript }) {
-		return true
-	}
-	return namesCheck(strings.ToLower(b.Text))
+	return len(b.Commands) > 0 || namesCheck(strings.ToLower(b.Text)) ||
+		slices.ContainsFunc(b.Blocks, func(k Block) bool { return k.Kind == BlockTestscript })
 }
 
 func namesFiles(b *Batch) bool {

@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -24,10 +25,7 @@ func (b *builder) assignKeys() {
 	first, next := map[string]int{}, map[string]int{}
 	for i := range b.plan.Batches {
 		batch := &b.plan.Batches[i]
-		base := refSafe(batch.Number)
-		if base == "" {
-			base = slug(batch.Title)
-		}
+		base := cmp.Or(refSafe(batch.Number), slug(batch.Title))
 		key := base
 		for used[strings.ToLower(key)] {
 			next[base]++
@@ -103,10 +101,7 @@ func slug(title string) string {
 			break
 		}
 	}
-	if key := strings.Trim(s.String(), "-"); key != "" {
-		return key
-	}
-	return "part"
+	return cmp.Or(strings.Trim(s.String(), "-"), "part")
 }
 
 // resolveDependencies turns the plan's references into keys, and reports unknown ones and cycles.

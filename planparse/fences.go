@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"cmp"
 
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/parser"
@@ -159,9 +160,7 @@ func (g *listGuard) Continue(node ast.Node, r text.Reader, pc parser.Context) pa
 		if opensUnit(line[pos:]) {
 			return g.BlockParser.Continue(node, r, pc)
 		}
-		if f.early == 0 {
-			f.early = segment.Start
-		}
+		f.early = cmp.Or(f.early, segment.Start)
 		return parser.Continue | parser.HasChildren
 	}
 	return g.BlockParser.Continue(node, r, pc)

@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -101,9 +102,7 @@ func (r *filesReader) read(m *mark, o owner, label string, rest []byte) (create 
 		f.remember(o)
 		return ""
 	}
-	if verb == "" {
-		verb = "modify"
-	}
+	verb = cmp.Or(verb, "modify")
 	f.list(verb, rest)
 	f.remember(o)
 	if verb == "create" && len(f.seen) == 1 {

@@ -1,6 +1,9 @@
 package planparse
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // facts are the inputs of the choice of a format.
 type facts struct {
@@ -223,12 +226,7 @@ func (b *builder) onlyChecks(f facts) bool {
 }
 
 func containsAny(s string, words ...string) bool {
-	for _, w := range words {
-		if strings.Contains(s, w) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(s, w) })
 }
 
 // startBatch opens a batch at a line and ends the one before it there.

@@ -64,9 +64,7 @@ func (b *builder) nameOf(t tag) (number, title string) {
 		title = name
 		if l := parseLabel([]byte(name)); l.id != "" {
 			title = l.title
-			if number == "" {
-				number = l.id
-			}
+			number = cmp.Or(number, l.id)
 		}
 	}
 	return number, title
@@ -286,9 +284,7 @@ func (b *builder) buildTodos() bool {
 	starts := b.todoLines(len(head.Todos))
 	for i, t := range head.Todos {
 		number, title := t.ID, strings.TrimSpace(cmp.Or(t.Content, t.Title, t.ID))
-		if number == "" {
-			number = fmt.Sprint(i + 1)
-		}
+		number = cmp.Or(number, fmt.Sprint(i+1))
 		batch := b.startBatch(Batch{Number: number, Title: title, DependsOn: t.Dependencies, StartLine: starts[i]})
 		finished := t.Status == "completed" || t.Status == "done"
 		b.startTask(batch, Task{Number: number, Title: title, Done: finished, Line: starts[i]})

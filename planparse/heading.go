@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -318,14 +319,7 @@ func plain(text []byte) string {
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
-func hasDigit(s []byte) bool {
-	for _, c := range s {
-		if isDigit(c) {
-			return true
-		}
-	}
-	return false
-}
+func hasDigit(s []byte) bool { return slices.ContainsFunc(s, isDigit) }
 
 func isWordRune(s []byte) bool {
 	r, _ := utf8.DecodeRune(s)

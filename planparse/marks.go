@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 
 	"github.com/yuin/goldmark/ast"
@@ -80,15 +81,9 @@ func (o *outline) lineOf(offset int) int {
 }
 
 func (o *outline) add(m mark) int {
-	if m.end == 0 {
-		m.end = m.line
-	}
-	if m.unit == nil {
-		m.unit = &o.noUnit
-	}
-	if m.label == nil {
-		m.label = &o.noLabel
-	}
+	m.end = cmp.Or(m.end, m.line)
+	m.unit = cmp.Or(m.unit, &o.noUnit)
+	m.label = cmp.Or(m.label, &o.noLabel)
 	if m.kind == markHeading {
 		o.heads = append(o.heads, len(o.marks))
 	}
@@ -153,8 +148,7 @@ func (o *outline) heading(n *ast.Heading, item int) {
 	if lines := o.doc.linesOf(n); lines.Len() > 0 {
 		seg := lines.At(0)
 		m.text, m.line = bytes.TrimSpace(o.src[seg.Start:seg.Stop]), o.lineOf(seg.Start)
-		u := parseUnit(m.text)
-		m.unit = &u
+		m.unit = new(parseUnit(m.text))
 	} else {
 		m.line = o.lineOf(max(0, n.Pos()))
 	}

@@ -163,15 +163,8 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 // condition reports whether a value is an expression and not prose ("**When:** after the freeze"): it compares,
 // negates, or names a fact.
 func condition(value string) bool {
-	if value == "true" || value == "false" || strings.HasPrefix(value, "!") {
-		return true
-	}
-	for _, sign := range []string{"==", "!=", "<", ">", "&&", "||", "env.", "env[", "batch."} {
-		if strings.Contains(value, sign) {
-			return true
-		}
-	}
-	return false
+	return value == "true" || value == "false" || strings.HasPrefix(value, "!") ||
+		containsAny(value, "==", "!=", "<", ">", "&&", "||", "env.", "env[", "batch.")
 }
 
 // flagOf is flag for a batch. The value of the batch overrides that of the plan, so it is recorded.

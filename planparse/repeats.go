@@ -234,12 +234,7 @@ func (r *repeatFinder) asTasks(list []repeat) {
 
 // hasUnits reports whether any heading is already a unit of work.
 func (r *repeatFinder) hasUnits() bool {
-	for _, i := range r.heads {
-		if i != r.title && r.isUnit(i) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.heads, func(i int) bool { return i != r.title && r.isUnit(i) })
 }
 
 // tracks assigns the repetitions as steps to the units that they name, if these units have no boxes. All others stay

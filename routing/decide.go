@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -182,10 +183,7 @@ func (s *layout) sharing() []int {
 
 // mode chooses the mode and its reasons. A requested mode has priority (ROUTE-08); otherwise the rule decides.
 func (j *judge) mode() error {
-	rule := j.o.Rules.Team
-	if rule == "" {
-		rule = DefaultTeam
-	}
+	rule := cmp.Or(j.o.Rules.Team, DefaultTeam)
 	c, err := condition.Parse[TeamFact](rule)
 	if err != nil {
 		return fmt.Errorf("routing.team: %w", err)

@@ -3,6 +3,7 @@ package routing
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -78,8 +79,7 @@ func (o Options) estimateOf(steps []Step, needs map[string][]string, workers int
 	} else {
 		sum, took = time.Duration(len(even))*time.Hour, even
 	}
-	up := float64(sum) / float64(Makespan(took, waits, workers))
-	e.SpeedUp = &up
+	e.SpeedUp = new(float64(sum) / float64(Makespan(took, waits, workers)))
 	if priced {
 		// The cost of the same batches on the same models does not depend on the number of workers.
 		sequential := cost
@@ -167,12 +167,9 @@ func (o Options) expect(s Step) (time.Duration, *float64) {
 		if took == 0 && (len(times) >= leastSamples || len(times) > 0 && i == 0) {
 			took = median(times)
 		}
-		if took == 0 {
-			took = o.said[s.Batch]
-		}
+		took = cmp.Or(took, o.said[s.Batch])
 		if cost == nil && (len(prices) >= leastSamples || len(prices) > 0 && i == 0) {
-			m := median(prices)
-			cost = &m
+			cost = new(median(prices))
 		}
 	}
 	return took, cost
@@ -291,11 +288,8 @@ type schedule struct {
 }
 
 func newSchedule(durations map[string]time.Duration, needs map[string][]string) *schedule {
-	s := &schedule{}
-	for key := range durations {
-		s.keys = append(s.keys, key)
-	}
-	slices.SortFunc(s.keys, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })
+	s := &schedule{keys: slices.SortedFunc(maps.Keys(durations),
+		func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), strings.Compare(a, b)) })}
 	index := map[string]int{}
 	for i, key := range s.keys {
 		index[key] = i

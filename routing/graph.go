@@ -328,11 +328,8 @@ func (g *graph) path(a, b int) bool { return g.above[a].has(b) || g.above[b].has
 
 // edges lists the edges by To and then From, in plan order.
 func (g *graph) edges() []Edge {
-	pairs := make([][2]int, 0, len(g.found))
-	for pair := range g.found {
-		pairs = append(pairs, pair)
-	}
-	slices.SortFunc(pairs, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) })
+	pairs := slices.SortedFunc(maps.Keys(g.found),
+		func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) })
 	out := make([]Edge, 0, len(pairs))
 	for _, pair := range pairs {
 		e := g.found[pair]

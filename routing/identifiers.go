@@ -120,10 +120,7 @@ func firstWord(s string) string {
 
 // usable reports whether a name is specific. Short and common names are not.
 func usable(name string) bool {
-	if len(name) < 4 || name[0] >= '0' && name[0] <= '9' {
-		return false
-	}
-	return !common(name)
+	return len(name) >= 4 && !(name[0] >= '0' && name[0] <= '9') && !common(name)
 }
 
 // common reports whether any code or text may use a name.

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -140,9 +141,7 @@ func (d Decision) parents(group []string) string {
 	}
 	var parts []string
 	for i, key := range group {
-		if of[i] == "" {
-			of[i] = "nothing"
-		}
+		of[i] = cmp.Or(of[i], "nothing")
 		parts = append(parts, name(key)+" depends on "+of[i])
 	}
 	return strings.Join(parts, ", ")

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -32,10 +33,7 @@ func Print(w io.Writer, p *planparse.Plan, d Decision, o PrintOptions) error {
 	}
 	t.line("=== Execution Mode Analysis ===")
 	t.line("")
-	path := o.Path
-	if path == "" {
-		path = p.Title
-	}
+	path := cmp.Or(o.Path, p.Title)
 	t.line("Plan: %s", path)
 	t.line("Batches: %d | Files touched: %d | Average overlap: %s", len(p.Batches), d.Files, percent(d.Overlap))
 	t.heading("Dependency graph:")

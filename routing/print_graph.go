@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/layered"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // A graph with more batches or more lines than these is printed as a list, which is easier to read.
@@ -240,9 +241,5 @@ func (g *drawing) alone() []string {
 }
 
 func (g *drawing) named(list []int) string {
-	words := make([]string, len(list))
-	for k, i := range list {
-		words[k] = g.keys[i]
-	}
-	return strings.Join(words, ", ")
+	return phrase.Join(list, ", ", func(i int) string { return g.keys[i] })
 }

@@ -251,10 +251,7 @@ func (s *layout) few(batches []int) string {
 	for _, i := range batches {
 		names = append(names, s.name(i))
 	}
-	if len(names) <= 6 {
-		return strings.Join(names, ", ")
-	}
-	return strings.Join(names[:6], ", ") + more(len(names)-6)
+	return phrase.Few(names, 6)
 }
 
 func more(n int) string {

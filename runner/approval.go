@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Approval is a question of a run to a person. It blocks no worker. The run continues, and stops with [OutcomeHuman]
@@ -166,20 +168,14 @@ func (q *question) approval(kind string, b *BatchInfo) Approval {
 
 // Diff returns the arguments of git diff that show the change in question.
 func (a Approval) Diff() string {
-	to := a.Tree
-	if to == "" {
-		to = a.Commit
-	}
+	to := cmp.Or(a.Tree, a.Commit)
 	return fmt.Sprintf("%.10s %.10s", a.Base, to)
 }
 
 // of adds the run's id to an approval.
 func (a Approval) of(run string) Approval {
 	a.Run = run
-	what := a.Batch
-	if what == "" {
-		what = ApproveLand
-	}
+	what := cmp.Or(a.Batch, ApproveLand)
 	a.ID = run[:min(8, len(run))] + "/" + what
 	return a
 }
@@ -202,9 +198,6 @@ func FindApproval(list []Approval, id string) (Approval, error) {
 	case 0:
 		return Approval{}, fmt.Errorf("no waiting item has the id %q; runplan approve lists them", id)
 	}
-	names := make([]string, len(near))
-	for i, a := range near {
-		names[i] = a.ID
-	}
-	return Approval{}, fmt.Errorf("%q may be any of %s", id, strings.Join(names, ", "))
+	names := phrase.Join(near, ", ", func(a Approval) string { return a.ID })
+	return Approval{}, fmt.Errorf("%q may be any of %s", id, names)
 }

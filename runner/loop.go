@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Stage is a group of states of the loop.
@@ -198,11 +200,8 @@ func (l Loop) Next(s State, t Trigger) (State, bool) {
 func (l Loop) State(name State) (StateInfo, error) {
 	i := slices.IndexFunc(l.States, func(s StateInfo) bool { return s.Name == name })
 	if i < 0 {
-		known := make([]string, len(l.States))
-		for k, s := range l.States {
-			known[k] = string(s.Name)
-		}
-		return StateInfo{}, fmt.Errorf("loop: unknown state %q; states are %s", name, strings.Join(known, ", "))
+		known := phrase.Join(l.States, ", ", func(s StateInfo) string { return string(s.Name) })
+		return StateInfo{}, fmt.Errorf("loop: unknown state %q; states are %s", name, known)
 	}
 	return l.States[i], nil
 }

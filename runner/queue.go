@@ -399,12 +399,9 @@ func (m *Machine) grounded(t *track) bool {
 	if i := slices.Index(m.queue, t); i >= 0 {
 		ahead = m.queue[:i]
 	}
-	for _, n := range t.Needs {
-		if !m.done(n) && (!slices.Contains(t.on, n) || !slices.Contains(ahead, m.byKey[n])) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.Needs, func(n string) bool {
+		return !m.done(n) && (!slices.Contains(t.on, n) || !slices.Contains(ahead, m.byKey[n]))
+	})
 }
 
 // misled reports whether a batch failed on candidates that failed themselves. It may succeed without them.

@@ -3,6 +3,7 @@ package runner
 import (
 	"cmp"
 	"fmt"
+	"slices"
 )
 
 // ReviewInfo is the summary of a review (REV-04). Its findings are in the reports of the event; the file has the
@@ -156,10 +157,5 @@ func (m *Machine) finalReviewed(c Command, e Event) {
 
 // anyMerged reports whether a batch of this run is merged into the run branch.
 func (m *Machine) anyMerged() bool {
-	for _, t := range m.tracks {
-		if t.status == Passed {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(m.tracks, func(t *track) bool { return t.status == Passed })
 }

@@ -209,12 +209,7 @@ func (m *Machine) rank() {
 }
 
 func (m *Machine) settled() bool {
-	for _, t := range m.tracks {
-		if t.status != Passed && t.status != Skipped {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(m.tracks, func(t *track) bool { return t.status != Passed && t.status != Skipped })
 }
 
 // toLand reports whether the run must land after all merges.

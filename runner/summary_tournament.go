@@ -86,7 +86,6 @@ func (b *BatchSummary) gated(e Event) {
 			GateResult{r.Gate, r.Status, r.Note, r.Tests, len(r.Findings), r.Said(), r.Command, r.Proof})
 	}
 	if e.Tests != nil {
-		n := e.Tests.Passed
-		b.TestsAfter = &n
+		b.TestsAfter = new(e.Tests.Passed)
 	}
 }

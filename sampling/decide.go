@@ -115,8 +115,8 @@ func Decide(cands []Candidate, o Options) Decision {
 	case near:
 		d.Next = Synthesize
 		d.say(
-			"that is close: they differ by %s, the limit is %s %% of the best; a synthesis combines them, and %s is used if "+
-				"it fails", distance(best.Score, second.Score), percent(o.Close), best.name())
+			"that is close: they differ by %v, the limit is %s %% of the best; a synthesis combines them, and %s is used if "+
+				"it fails", apart(best.Score, second.Score), percent(o.Close), best.name())
 	}
 	return d
 }
@@ -180,8 +180,6 @@ func isClose(best, second int, share float64) bool {
 	rHi, rLo := bits.Mul64(amount, uint64(math.Round(min(max(share, 0), 1)*1e6)))
 	return lHi < rHi || lHi == rHi && lLo <= rLo
 }
-
-func distance(best, second int) string { return fmt.Sprint(apart(best, second)) }
 
 // percent formats a share without trailing zeros.
 func percent(share float64) string {

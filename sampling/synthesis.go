@@ -284,12 +284,8 @@ const mostNames = 8
 
 func codes(names []string) string {
 	var out []string
-	for _, n := range names[:min(len(names), mostNames)] {
+	for _, n := range names {
 		out = append(out, code(n))
 	}
-	list := strings.Join(out, ", ")
-	if n := len(names) - mostNames; n > 0 {
-		list += fmt.Sprintf(" and %d more", n)
-	}
-	return list
+	return phrase.Few(out, mostNames)
 }

@@ -258,8 +258,7 @@ func (k Keeper) Entries(ctx context.Context) ([]store.AuditEntry, error) {
 	}
 	defer a.Close()
 	all, err := a.Verify(ctx)
-	var broken *store.ChainError
-	if errors.As(err, &broken) {
+	if broken, ok := errors.AsType[*store.ChainError](err); ok {
 		return all, &Error{k.AuditFile() + ": " + broken.Error(),
 			fmt.Sprintf(
 				"restore an earlier copy, or move it and owner.toml away and start again at tier %d: runplan trust "+

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	_ "embed"
 	"fmt"
 	"maps"
@@ -204,9 +205,7 @@ func PresetOf(name string) (Preset, bool) {
 
 // arguments returns the arguments of one call, without the program.
 func (p *Preset) arguments(permission, model, brief, temp string) ([]string, error) {
-	if permission == "" {
-		permission = Workspace
-	}
+	permission = cmp.Or(permission, Workspace)
 	allow, ok := p.Permissions[permission]
 	if !ok {
 		have := strings.Join(slices.Sorted(maps.Keys(p.Permissions)), " or ")
@@ -229,9 +228,7 @@ func (p *Preset) arguments(permission, model, brief, temp string) ([]string, err
 
 // environ returns the variables of the preset, as KEY=VALUE. temp is the folder of its files.
 func (p *Preset) environ(permission, temp string) []string {
-	if permission == "" {
-		permission = Workspace
-	}
+	permission = cmp.Or(permission, Workspace)
 	var out []string
 	for _, m := range []map[string]string{p.Env, p.PermissionEnv[permission]} {
 		for _, name := range slices.Sorted(maps.Keys(m)) {

@@ -190,9 +190,7 @@ func (w *watcher) totals() stream.Totals {
 	t := w.whole.Totals()
 	live := w.live.Totals()
 	t.Stray = live.Stray // including those of standard error
-	if t.Passing == nil {
-		t.Passing = live.Passing
-	}
+	t.Passing = cmp.Or(t.Passing, live.Passing)
 	return t
 }
 
@@ -224,9 +222,7 @@ func fromRollout(t *stream.Totals, env []string) {
 	}
 	defer f.Close()
 	model, resets := stream.Rollout(f)
-	if t.Model == "" {
-		t.Model = model
-	}
+	t.Model = cmp.Or(t.Model, model)
 	if t.Fault != nil && t.Fault.Kind == stream.Limit && !resets.IsZero() {
 		t.Fault.RetryAt = resets
 	}

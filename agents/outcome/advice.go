@@ -1,6 +1,7 @@
 package outcome
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -9,7 +10,7 @@ import (
 
 // allow says how to allow the denied tool.
 func allow(e Evidence, d stream.Denial) string {
-	name := nameOf(e)
+	name := cmp.Or(e.Name, "NAME")
 	switch e.Format {
 	case stream.Claude:
 		rule := d.Tool

@@ -6,6 +6,7 @@
 package outcome
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -124,8 +125,8 @@ func fault(e Evidence, f *stream.Fault, rule string) Verdict {
 	case stream.Quota:
 		human(agents.KindQuota, "the account has no credit left", "check its plan or billing")
 	case stream.MissingModel:
-		human(agents.KindMissingModel, "the model does not exist or is not available", "name another in [agents."+nameOf(e)+
-			".models]")
+		human(agents.KindMissingModel, "the model does not exist or is not available",
+			"name another in [agents."+cmp.Or(e.Name, "NAME")+".models]")
 	case stream.Usage:
 		human(agents.KindSettings, "it refused its arguments", "check the installed version: runplan doctor")
 	case stream.Limit:
@@ -303,7 +304,7 @@ func finished(e Evidence) Verdict {
 	case e.Changed != nil && !*e.Changed:
 		v.Kind = agents.KindUnchanged // the batch decides whether that is correct
 	}
-	v.Summary = word(lastLine(t.Text))
+	v.Summary = word(phrase.LastLine(redact.Clean(t.Text)))
 	return v
 }
 
@@ -323,25 +324,7 @@ func denied(e Evidence) Verdict {
 	}
 }
 
-func nameOf(e Evidence) string {
-	if e.Name == "" {
-		return "NAME"
-	}
-	return e.Name
-}
-
-func lastLine(s string) string {
-	s = strings.TrimSpace(redact.Clean(s))
-	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
-}
-
 // word returns a program's last line, cut to 200 bytes: for most agents it is a summary.
 func word(last string) string {
-	if last == "" {
-		return "exited without output"
-	}
-	if len(last) > 200 {
-		last = strings.ToValidUTF8(last[:200], "") + "…"
-	}
-	return last
+	return cmp.Or(phrase.CutBytes(last, 200), "exited without output")
 }

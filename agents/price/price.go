@@ -57,8 +57,7 @@ func (t *Table) read(name string, data []byte) error {
 	var more Table
 	dec := toml.NewDecoder(bytes.NewReader(bytes.TrimPrefix(data, []byte("\ufeff")))).DisallowUnknownFields()
 	if err := dec.Decode(&more); err != nil {
-		var strict *toml.StrictMissingError
-		if errors.As(err, &strict) {
+		if strict, ok := errors.AsType[*toml.StrictMissingError](err); ok {
 			line, _ := strict.Errors[0].Position()
 			return fmt.Errorf("%s:%d: unknown key %q; a model has input, output, cache_read and cache_write", name, line,
 				strict.Errors[0].Key())

@@ -64,8 +64,7 @@ func (w *work) edit(b planparse.Block) error {
 		w.say("edit " + e.Path)
 	}
 	_, err = edit.Files(w.task.Dir, edits)
-	var m *edit.MatchError
-	if errors.As(err, &m) {
+	if m, ok := errors.AsType[*edit.MatchError](err); ok {
 		return &failure{line: b.Line + m.Edit.Line, message: m.Error()}
 	}
 	return err

@@ -7,6 +7,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -174,17 +175,11 @@ func (w *work) ticked(task int) bool {
 }
 
 func (w *work) failed(b planparse.Block, f *failure) agents.Result {
-	line := f.line
-	if line == 0 {
-		line = b.Line
-	}
+	line := cmp.Or(f.line, b.Line)
 	msg := w.clean(f.message)
 	w.say(fmt.Sprintf("line %d: %s", line, msg))
 	first, _, _ := strings.Cut(msg, "\n")
-	outcome := f.outcome
-	if outcome == "" {
-		outcome = agents.GaveUp
-	}
+	outcome := cmp.Or(f.outcome, agents.GaveUp)
 	return agents.Result{
 		Outcome:  outcome,
 		Summary:  fmt.Sprintf("%s:%d: %s", w.agent.planPath, line, strings.TrimSuffix(first, ":")),

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -156,9 +157,7 @@ func holds(output, text string) bool {
 func (w *work) run(ctx context.Context, c proc.Cmd) (proc.Result, error) {
 	c.Dir = w.task.Dir
 	c.Env = w.task.Environ()
-	if c.Limits.Idle == 0 {
-		c.Limits.Idle = w.task.Limits.Idle
-	}
+	c.Limits.Idle = cmp.Or(c.Limits.Idle, w.task.Limits.Idle)
 	c.Limits.Grace = w.task.Limits.Grace
 	if !w.deadline.IsZero() {
 		c.Limits.Total = max(time.Until(w.deadline), time.Millisecond)
@@ -199,14 +198,9 @@ func (w *work) expectSuccess(res proc.Result, what string) error {
 			return nil
 		}
 		f.message = fmt.Sprintf("%s exited with status %d", what, res.Exit)
-		if last := lastLine(res.Tail); last != "" {
-			f.message += ": " + last
+		if last := phrase.LastLine(redact.Clean(res.Tail)); last != "" {
+			f.message += ": " + phrase.CutBytes(last, maxSay)
 		}
 	}
 	return f
-}
-
-func lastLine(output string) string {
-	output = strings.TrimSpace(redact.Clean(output))
-	return phrase.CutBytes(output[strings.LastIndexByte(output, '\n')+1:], maxSay)
 }

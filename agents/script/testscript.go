@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -238,10 +239,7 @@ func (e *engine) Log(args ...any) {
 }
 
 func (e *engine) Skip(args ...any) {
-	reason := strings.TrimSpace(fmt.Sprintln(args...))
-	if reason == "" {
-		reason = "without a reason"
-	}
+	reason := cmp.Or(strings.TrimSpace(fmt.Sprintln(args...)), "without a reason")
 	e.mark(false, reason)
 	runtime.Goexit()
 }

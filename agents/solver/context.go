@@ -140,11 +140,7 @@ func contextText(r retrieve.Refinement) string {
 	if len(all) == 0 {
 		return "no names"
 	}
-	text := fence.Line(strings.Join(all[:min(len(all), 8)], ", "))
-	if more := len(all) - 8; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return fence.Line(phrase.Few(all, 8))
 }
 
 // granted tells the model the result of its request.

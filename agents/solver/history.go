@@ -1,6 +1,7 @@
 package solver
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -31,9 +32,7 @@ func past(ctx context.Context, s Session, attempt int) (history, error) {
 		if e.Attempt >= attempt {
 			continue // from a concurrent candidate or a stopped try
 		}
-		if e.Class == "" {
-			e.Class = Gates
-		}
+		e.Class = cmp.Or(e.Class, Gates)
 		out = append(out, e)
 	}
 	return out, nil

@@ -73,8 +73,7 @@ func (w *work) usage() agents.Usage {
 		in, out := w.meter.in, w.meter.out
 		u.InputTokens, u.OutputTokens = &in, &out
 	}
-	ms := w.meter.took.Milliseconds()
-	u.ModelMS = &ms
+	u.ModelMS = new(w.meter.took.Milliseconds())
 	return u
 }
 

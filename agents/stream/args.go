@@ -116,7 +116,7 @@ func mend(line []byte) []byte {
 cut:
 	switch {
 	case inString && !key:
-		out = append(trimRune(out), '"')
+		out = append(bytes.ToValidUTF8(out, nil), '"') // without a truncated character
 	default:
 		out = out[:end]
 	}
@@ -129,6 +129,3 @@ close:
 	}
 	return out
 }
-
-// trimRune removes a truncated character at the end.
-func trimRune(b []byte) []byte { return bytes.ToValidUTF8(b, nil) }

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -139,9 +140,7 @@ func (c *claude) system(p *Parser, l *claudeLine) bool {
 		p.t.OnPlan = l.KeySource == "none"
 	case "api_retry":
 		f := p.faultOf(l.ErrorStatus, plain(l.Error), "")
-		if f.Message == "" {
-			f.Message = "error of the API"
-		}
+		f.Message = cmp.Or(f.Message, "error of the API")
 		p.pass(f)
 	case "task_started":
 		if len(c.pending) < maxEntries {
@@ -166,9 +165,7 @@ func (c *claude) assistant(p *Parser, l *claudeLine) {
 		c.errWord = plain(l.Error)
 		return // the CLI reports an error here and again in the result
 	}
-	if p.t.Model == "" {
-		p.t.Model = phrase.CutBytes(l.Message.Model, 100)
-	}
+	p.t.Model = cmp.Or(p.t.Model, phrase.CutBytes(l.Message.Model, 100))
 	c.sum(p, l)
 	var parts []claudePart
 	decode(l.Message.Content, &parts)
@@ -210,9 +207,7 @@ func (c *claude) result(p *Parser, l *claudeLine) {
 		case word == "" && l.Subtype != "success":
 			word = l.Subtype
 		}
-		if message == "" {
-			message = object.Message
-		}
+		message = cmp.Or(message, object.Message)
 		f := p.faultOf(l.APIStatus, word, message)
 		// The field has the time to the second, the text only to the hour.
 		if f.Kind == Limit && (c.rejected || f.RetryAt.IsZero() && p.t.Window.After(p.now())) {

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"encoding/json"
 	"strconv"
 	"strings"
@@ -44,12 +45,8 @@ type Fault struct {
 // error.
 func (p *Parser) faultOf(status int, code, message string) *Fault {
 	f := &Fault{Status: status, Message: phrase.CutBytes(phrase.Line(unwrap(message)), 500), Kind: Other}
-	if f.Message == "" {
-		f.Message = phrase.Line(code)
-	}
-	if f.Status == 0 {
-		f.Status = statusIn(message)
-	}
+	f.Message = cmp.Or(f.Message, phrase.Line(code))
+	f.Status = cmp.Or(f.Status, statusIn(message))
 	f.Kind = kindOf(f.Status, code, message)
 	// The HTTP library of Node reports a lost connection as "terminated".
 	if f.Kind == Other && strings.TrimSuffix(strings.TrimPrefix(message, "[API Error: "), "]") == "terminated" {

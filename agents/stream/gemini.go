@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/runplan/runplan/internal/phrase"
@@ -65,10 +66,7 @@ func (g *gemini) event(p *Parser, line []byte) bool {
 func (g *gemini) result(p *Parser, l *geminiLine) {
 	p.endText()
 	p.t.Ended = true
-	in := l.Stats.Uncached
-	if in == nil {
-		in = less(l.Stats.In, l.Stats.Cached)
-	}
+	in := cmp.Or(l.Stats.Uncached, less(l.Stats.In, l.Stats.Cached))
 	p.t.Tokens = Tokens{}
 	add(&p.t.Tokens.Input, in)
 	add(&p.t.Tokens.CacheRead, l.Stats.Cached)

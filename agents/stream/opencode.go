@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -102,10 +103,7 @@ func addCost(p *Parser, cost *float64) {
 }
 
 func (o *openCode) fault(p *Parser, l *openCodeLine) *Fault {
-	message := l.Error.Data.Message
-	if message == "" {
-		message = l.Error.Name
-	}
+	message := cmp.Or(l.Error.Data.Message, l.Error.Name)
 	var body struct {
 		Error struct {
 			Type string

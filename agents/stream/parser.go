@@ -2,6 +2,7 @@ package stream
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -305,9 +306,7 @@ func (p *Parser) pass(f *Fault) {
 func (p *Parser) again() {
 	p.endText()
 	f := &Fault{Kind: Server, Message: "it asks the provider again, and does not report why"}
-	if p.t.Passing == nil {
-		p.t.Passing = f
-	}
+	p.t.Passing = cmp.Or(p.t.Passing, f)
 	p.t.Again++
 	p.emit(Event{Kind: Retry, Text: f.Message})
 }

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/runplan/runplan/internal/phrase"
@@ -76,10 +77,7 @@ func (r *pi) message(p *Parser, l *piLine) {
 	}
 	switch m.StopReason {
 	case "error", "aborted":
-		message := m.ErrorMessage
-		if message == "" {
-			message = m.StopReason
-		}
+		message := cmp.Or(m.ErrorMessage, m.StopReason)
 		p.fail(p.faultOf(0, "", message))
 	case "length":
 		p.fail(&Fault{Kind: Context, Message: "the answer was cut at the model's limit"})

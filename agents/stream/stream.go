@@ -9,6 +9,7 @@
 package stream
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -96,12 +97,8 @@ type Tokens struct {
 
 // Any reports whether any count is positive, except reasoning.
 func (t Tokens) Any() bool {
-	for _, n := range []*int64{t.Input, t.Output, t.CacheRead, t.CacheWrite} {
-		if n != nil && *n > 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]*int64{t.Input, t.Output, t.CacheRead, t.CacheWrite},
+		func(n *int64) bool { return n != nil && *n > 0 })
 }
 
 // clone returns a copy that shares no counts with t.

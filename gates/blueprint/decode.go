@@ -1,6 +1,7 @@
 package blueprint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"reflect"
@@ -30,11 +31,7 @@ type FileErrors []*FileError
 
 // Error formats one line for each error.
 func (e FileErrors) Error() string {
-	lines := make([]string, len(e))
-	for i, one := range e {
-		lines[i] = one.Error()
-	}
-	return strings.Join(lines, "\n")
+	return phrase.Join(e, "\n", (*FileError).Error)
 }
 
 // decoder fills structs from a YAML tree, more strictly than a library does. Unknown keys, missing keys, wrong types
@@ -168,7 +165,7 @@ func (d *decoder) union(to *Interface, n ast.Node, key string, depth int) {
 func (d *decoder) structure(to reflect.Value, n ast.Node, key string, depth int, known []string) {
 	m, ok := n.(*ast.MappingNode)
 	if !ok {
-		d.errorf(lineOf(n), "%s is %s; it must be a mapping", orRoot(key), kindOf(n))
+		d.errorf(lineOf(n), "%s is %s; it must be a mapping", cmp.Or(key, "the blueprint"), kindOf(n))
 		return
 	}
 	fields := map[string]int{}
@@ -322,11 +319,4 @@ func join(key, name string) string {
 		return name
 	}
 	return key + "." + name
-}
-
-func orRoot(key string) string {
-	if key == "" {
-		return "the blueprint"
-	}
-	return key
 }

@@ -1,6 +1,7 @@
 package blueprint
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -16,7 +17,8 @@ import (
 func (c *checker) contract() {
 	for i, e := range c.b.Contract.Enums {
 		key := fmt.Sprintf("contract.enums[%d]", i)
-		have, ok := c.enum(e.Name)
+		have, ok := declared(c.files, func(f summary.Summary) []summary.Enum { return f.Enums },
+			func(d summary.Enum) bool { return d.Name == e.Name })
 		if !ok {
 			c.missing(RuleContract, key, "the enumeration %s is declared, but missing in the source", e.Name)
 			continue
@@ -36,7 +38,8 @@ func (c *checker) contract() {
 	}
 	for i, k := range c.b.Contract.Constants {
 		key := fmt.Sprintf("contract.constants[%d]", i)
-		have, ok := c.constant(k.Name)
+		have, ok := declared(c.files, func(f summary.Summary) []summary.Constant { return f.Constants },
+			func(d summary.Constant) bool { return d.Name == k.Name })
 		switch {
 		case !ok:
 			c.missing(RuleContract, key, "the constant %s is declared, but missing in the source", k.Name)
@@ -46,7 +49,8 @@ func (c *checker) contract() {
 	}
 	for i, m := range c.b.Contract.Models {
 		key := fmt.Sprintf("contract.models[%d]", i)
-		have, ok := c.model(m.Name)
+		have, ok := declared(c.files, func(f summary.Summary) []summary.Class { return f.Classes },
+			func(d summary.Class) bool { return d.Name == m.Name })
 		if !ok {
 			c.missing(RuleContract, key, "the model %s is declared, but missing in the source", m.Name)
 			continue
@@ -64,37 +68,14 @@ func bare(s string) string {
 	return strings.Trim(strings.TrimSpace(s), "\"'`")
 }
 
-func (c *checker) enum(name string) (summary.Enum, bool) {
-	for _, f := range c.files {
-		for _, e := range f.Enums {
-			if e.Name == name {
-				return e, true
-			}
+// declared finds a declaration in the files.
+func declared[T any](files []summary.Summary, in func(summary.Summary) []T, is func(T) bool) (found T, ok bool) {
+	for _, f := range files {
+		if i := slices.IndexFunc(in(f), is); i >= 0 {
+			return in(f)[i], true
 		}
 	}
-	return summary.Enum{}, false
-}
-
-func (c *checker) constant(name string) (summary.Constant, bool) {
-	for _, f := range c.files {
-		for _, k := range f.Constants {
-			if k.Name == name {
-				return k, true
-			}
-		}
-	}
-	return summary.Constant{}, false
-}
-
-func (c *checker) model(name string) (summary.Class, bool) {
-	for _, f := range c.files {
-		for _, k := range f.Classes {
-			if k.Name == name {
-				return k, true
-			}
-		}
-	}
-	return summary.Class{}, false
+	return found, false
 }
 
 // fieldName returns the name in "name: type", "Name type json:name" or "name".
@@ -290,21 +271,15 @@ func (c *checker) failures() {
 				answered = answered || f.Status == 0 || slices.Contains(h.Status, f.Status)
 			}
 		}
-		what := f.Exception
-		if what == "" {
-			what = fmt.Sprintf("an answer of %d", f.Status)
-		}
+		what := cmp.Or(f.Exception, fmt.Sprintf("an answer of %d", f.Status))
 		switch {
 		case answered:
 		case len(caught) == 0 || f.Exception == "":
 			c.missing(RuleFailure, key, "%s: no code handles %s", phrase.Line(f.Condition), what)
 		default:
-			var have []string
-			for _, h := range caught {
-				have = append(have, h.String()+" in "+h.Function)
-			}
+			have := phrase.Join(caught, "; ", func(h summary.Handler) string { return h.String() + " in " + h.Function })
 			c.claim(RuleResponse, key, gates.Error, "%s: %s is caught, but not answered with %d: %s", phrase.Line(f.Condition),
-				f.Exception, f.Status, strings.Join(have, "; "))
+				f.Exception, f.Status, have)
 		}
 	}
 }

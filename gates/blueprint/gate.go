@@ -156,8 +156,7 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 		return nil, fmt.Errorf("read the blueprint %s: %w", name, err)
 	}
 	b, err := parseNamed(name, unit, src)
-	var wrong FileErrors
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[FileErrors](err); ok {
 		g.invalid = true
 		for _, e := range wrong {
 			g.Find(gates.Finding{Rule: RuleInvalid, Path: name, Line: e.Line, Severity: gates.Error, Message: e.Message})

@@ -1,6 +1,7 @@
 package blueprint
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -92,7 +93,7 @@ func files(b *Blueprint) string {
 	for _, f := range b.SourceFiles {
 		fmt.Fprintf(&w, "- %s (%s)\n", fence.Line(f.Path), fence.Line(f.Role))
 	}
-	return strings.TrimRight(orNone(w.String()), "\n")
+	return strings.TrimRight(cmp.Or(w.String(), "none"), "\n")
 }
 
 func liveTexts(root string) (string, error) {

@@ -2,8 +2,10 @@ package blueprint
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -236,12 +238,7 @@ func Units(root string, s State) ([]string, error) {
 
 // readBelow reads a regular file of the repository and follows no link out of it.
 func readBelow(root, name string, limit int) ([]byte, error) {
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return nil, err
-	}
-	defer dir.Close()
-	f, err := dir.Open(filepath.FromSlash(name))
+	f, err := os.OpenInRoot(root, filepath.FromSlash(name))
 	if err != nil {
 		return nil, err
 	}
@@ -256,10 +253,29 @@ func readBelow(root, name string, limit int) ([]byte, error) {
 	if info.Size() > int64(limit) {
 		return nil, fmt.Errorf("%s has %d KiB; the limit is %d", name, info.Size()>>10, limit>>10)
 	}
-	text := make([]byte, info.Size())
-	n, err := f.ReadAt(text, 0)
-	if int64(n) < info.Size() && err != nil {
-		return nil, err
+	return io.ReadAll(io.LimitReader(f, info.Size()))
+}
+
+// readJSON reads a file like readBelow.
+func readJSON(root, name string, limit int, v any) error {
+	text, err := readBelow(root, name, limit)
+	if err != nil {
+		return err
 	}
-	return text, nil
+	return json.Unmarshal(text, v)
+}
+
+// readAll reads the JSON files that match a pattern, and returns their names too.
+func readAll[T any](root, pattern string, limit int) (all []T, names []string, err error) {
+	if names, err = fs.Glob(os.DirFS(root), pattern); err != nil {
+		return nil, nil, err
+	}
+	for _, n := range names {
+		var v T
+		if err := readJSON(root, n, limit, &v); err != nil {
+			return nil, nil, fmt.Errorf("read %s: %w", n, err)
+		}
+		all = append(all, v)
+	}
+	return all, names, nil
 }

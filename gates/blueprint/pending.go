@@ -1,7 +1,6 @@
 package blueprint
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -49,12 +48,9 @@ func (r *Review) Wait() error {
 // be named in the answer (BP-07).
 func Answered(root, unit string, s State, text, session string, now time.Time) (*Review, Record, error) {
 	var p pending
-	raw, err := readBelow(root, pendingFile(unit, s), maxResult)
+	err := readJSON(root, pendingFile(unit, s), maxResult, &p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, Record{}, fmt.Errorf("%s: %w", unit, ErrNoQuestion)
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &p)
 	}
 	if err != nil {
 		return nil, Record{}, fmt.Errorf("read %s: %w", pendingFile(unit, s), err)
@@ -104,15 +100,11 @@ func Answered(root, unit string, s State, text, session string, now time.Time) (
 // recall reads the files that the reviewer was shown.
 func (r *Review) recall() error {
 	name := summariesFile(ReviewFolder(r.Unit, r.State), r.Stamp)
-	raw, err := readBelow(r.Root, name, 64<<20)
-	if err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
 	var shown struct {
 		Files  []summary.Summary `json:"files"`
 		Unseen []patterns.Skip   `json:"unseen"`
 	}
-	if err := json.Unmarshal(raw, &shown); err != nil {
+	if err := readJSON(r.Root, name, 64<<20, &shown); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	r.Files, r.Unseen = shown.Files, shown.Unseen
@@ -144,22 +136,7 @@ type Generation struct {
 
 // Generations lists the known generations of a unit's code, in order.
 func Generations(root, unit string) ([]Generation, error) {
-	names, err := fs.Glob(os.DirFS(root), path.Join(ReviewFolder(unit, Candidate), "generation_*.json"))
-	if err != nil {
-		return nil, err
-	}
-	var out []Generation
-	for _, n := range names {
-		raw, err := readBelow(root, n, maxResult)
-		var g Generation
-		if err == nil {
-			err = json.Unmarshal(raw, &g)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", n, err)
-		}
-		out = append(out, g)
-	}
+	out, _, err := readAll[Generation](root, path.Join(ReviewFolder(unit, Candidate), "generation_*.json"), maxResult)
 	slices.SortStableFunc(out, func(a, b Generation) int { return a.At.Compare(b.At) }) // names have the time only to the second
-	return out, nil
+	return out, err
 }

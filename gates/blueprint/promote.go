@@ -2,7 +2,6 @@ package blueprint
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -367,23 +366,10 @@ func (w *walk) note() error {
 
 // Promotions lists all promotions that were tried, in order.
 func Promotions(root string) ([]Promotion, error) {
-	names, err := fs.Glob(os.DirFS(root), path.Join(Folder, "promotions", "*.json"))
-	if err != nil {
-		return nil, err
-	}
-	var out []Promotion
-	for _, n := range names {
-		raw, err := readBelow(root, n, maxResult)
-		var p Promotion
-		if err == nil {
-			err = json.Unmarshal(raw, &p)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the promotion %s: %w", n, err)
-		}
-		p.file = n
-		out = append(out, p)
+	out, names, err := readAll[Promotion](root, path.Join(Folder, "promotions", "*.json"), maxResult)
+	for i, n := range names {
+		out[i].file = n
 	}
 	slices.SortStableFunc(out, func(a, b Promotion) int { return a.At.Compare(b.At) })
-	return out, nil
+	return out, err
 }

@@ -1,6 +1,7 @@
 package blueprint
 
 import (
+	"cmp"
 	"embed"
 	"fmt"
 	"strings"
@@ -62,7 +63,7 @@ func (q Question) Texts(set prompt.Set) (system, text string, err error) {
 		return "", "", err
 	}
 	text, err = set.Render(reviewPrompt, map[string]string{
-		"blueprint": safe(bp), "summaries": orNone(strings.TrimSpace(files.String())),
+		"blueprint": safe(bp), "summaries": cmp.Or(strings.TrimSpace(files.String()), "none"),
 		"unseen": strings.TrimSpace(unseen.String()), "unit": q.Blueprint.Unit,
 		"reviewer": q.Reviewer, "now": q.Now.UTC().Format(time.RFC3339), "scope": scope, "schema": string(Schema()),
 	})

@@ -2,7 +2,6 @@ package blueprint
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -108,12 +107,9 @@ func item(root, id string) (Item, error) {
 	if id == "" || strings.Trim(id, "0123456789abcdef") != "" {
 		return i, fmt.Errorf("%w as %q", ErrNoItem, phrase.Cut(id, 40))
 	}
-	raw, err := readBelow(root, path.Join(queueFolder(), id+".json"), maxResult)
+	err := readJSON(root, path.Join(queueFolder(), id+".json"), maxResult, &i)
 	if errors.Is(err, fs.ErrNotExist) {
 		return i, fmt.Errorf("%w as %s", ErrNoItem, id)
-	}
-	if err == nil {
-		err = json.Unmarshal(raw, &i)
 	}
 	if err != nil {
 		return i, fmt.Errorf("read the item %s of the queue: %w", id, err)

@@ -140,25 +140,16 @@ var ErrNoReview = errors.New("the unit has no review")
 
 // Latest reads the last review of a whole unit, with its path.
 func Latest(root, unit string, s State) (r Record, name string, err error) {
-	names, err := fs.Glob(os.DirFS(root), path.Join(ReviewFolder(unit, s), "cc_review_*.json"))
+	all, names, err := readAll[Record](root, path.Join(ReviewFolder(unit, s), "cc_review_*.json"), 4*maxResult)
 	if err != nil {
 		return r, "", err
 	}
-	found := false
-	for _, n := range names {
-		text, err := readBelow(root, n, 4*maxResult)
-		if err != nil {
-			return r, n, fmt.Errorf("read the review %s: %w", n, err)
-		}
-		var one Record
-		if err := json.Unmarshal(text, &one); err != nil {
-			return r, n, fmt.Errorf("read the review %s: %w", n, err)
-		}
-		if one.Scope == "" && !one.ReceivedAt.IsZero() && (!found || !one.ReceivedAt.Before(r.ReceivedAt)) {
-			r, name, found = one, n, true
+	for i, one := range all {
+		if one.Scope == "" && !one.ReceivedAt.IsZero() && (name == "" || !one.ReceivedAt.Before(r.ReceivedAt)) {
+			r, name = one, names[i]
 		}
 	}
-	if !found {
+	if name == "" {
 		return r, "", ErrNoReview
 	}
 	return r, name, nil

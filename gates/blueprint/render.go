@@ -1,7 +1,9 @@
 package blueprint
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/internal/phrase"
@@ -68,12 +70,8 @@ func (b *Blueprint) interfaces(w *strings.Builder) {
 		p("| type | method | path | request | response | errors | purpose |")
 		p("|---|---|---|---|---|---|---|")
 		for _, e := range ends {
-			var errs []string
-			for _, n := range e.Errors {
-				errs = append(errs, fmt.Sprint(n))
-			}
 			p("| http_rest | %s | %s | %s | %s | %s | %s |", e.Method, cell(e.Path), cell(e.Request), cell(e.Response),
-				strings.Join(errs, " "), cell(e.Purpose))
+				phrase.Join(e.Errors, " ", strconv.Itoa), cell(e.Purpose))
 		}
 	}
 	for _, i := range b.Interfaces {
@@ -85,7 +83,7 @@ func (b *Blueprint) interfaces(w *strings.Builder) {
 			p("- sse %s; events: %s", i.Stream.Path, list(i.Stream.Events))
 		case i.Event != nil:
 			p("- event %s (%s); payload: %s", phrase.Line(i.Event.Topic), i.Event.Direction,
-				orNone(phrase.Line(i.Event.Payload)))
+				cmp.Or(phrase.Line(i.Event.Payload), "none"))
 		case i.GRPC != nil:
 			p("- grpc service %s; methods: %s", phrase.Line(i.GRPC.Service), list(names))
 		case what != "":
@@ -113,7 +111,7 @@ func (b *Blueprint) dependencies(p func(string, ...any)) {
 		p("%s", text)
 	}
 	for _, v := range d.Volumes {
-		p("- volume %s (%s)", phrase.Line(v.Path), orNone(v.Mode))
+		p("- volume %s (%s)", phrase.Line(v.Path), cmp.Or(v.Mode, "none"))
 	}
 	if len(d.Shared) > 0 {
 		p("- shared libraries that every unit may use: %s", list(d.Shared))
@@ -130,7 +128,7 @@ func (b *Blueprint) contract(section func(string), p func(string, ...any)) {
 		p("- enum %s: %s", phrase.Line(e.Name), list(e.Members))
 	}
 	for _, k := range c.Constants {
-		p("- constant %s = %s", phrase.Line(k.Name), orNone(phrase.Line(k.Value)))
+		p("- constant %s = %s", phrase.Line(k.Name), cmp.Or(phrase.Line(k.Value), "none"))
 	}
 	for _, m := range c.Models {
 		p("- model %s: %s", phrase.Line(m.Name), list(m.Fields))
@@ -140,18 +138,7 @@ func (b *Blueprint) contract(section func(string), p func(string, ...any)) {
 func cell(s string) string { return strings.ReplaceAll(phrase.Line(s), "|", `\|`) }
 
 func list(items []string) string {
-	out := make([]string, len(items))
-	for i, s := range items {
-		out[i] = phrase.Line(s)
-	}
-	return orNone(strings.Join(out, ", "))
-}
-
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return s
+	return cmp.Or(phrase.Join(items, ", ", phrase.Line), "none")
 }
 
 func number(n int) string {

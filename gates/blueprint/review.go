@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/llm"
@@ -175,14 +176,9 @@ func Summaries(ctx context.Context, o summary.Options, b *Blueprint, paths []str
 func reasons(list []patterns.Skip) string {
 	var out []string
 	for _, s := range list {
-		if text := s.Path + ": " + s.Reason; len(out) < 5 {
-			out = append(out, text)
-		}
+		out = append(out, s.Path+": "+s.Reason)
 	}
-	if n := len(list) - len(out); n > 0 {
-		out = append(out, fmt.Sprintf("and %d more", n))
-	}
-	return strings.Join(out, "; ")
+	return strings.Join(phrase.First(out, 5), "; ")
 }
 
 // Ask asks a model to review the unit. Each call is a separate session that gets only the prompt.

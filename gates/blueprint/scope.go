@@ -23,12 +23,10 @@ func (b *Blueprint) Scope(path string, seen *summary.Summary) (*Blueprint, bool)
 	switch {
 	case is("router", "api"):
 		out.Interfaces = b.routed(seen)
-		names := map[string]bool{}
-		for _, e := range out.Endpoints() {
-			names[e.Name()] = true
-		}
-		out.FailureModes = slices.DeleteFunc(slices.Clone(b.FailureModes),
-			func(f FailureMode) bool { return f.Interface != "" && !names[f.Interface] })
+		ends := out.Endpoints()
+		out.FailureModes = slices.DeleteFunc(slices.Clone(b.FailureModes), func(f FailureMode) bool {
+			return f.Interface != "" && !slices.ContainsFunc(ends, func(e Endpoint) bool { return e.Name() == f.Interface })
+		})
 		out.Dependencies, out.Contract = Dependencies{Shared: b.Dependencies.Shared}, Contract{}
 		out.Intent.DesignDecisions = nil
 	case is("model", "schema"):

@@ -91,8 +91,7 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 		return errors.New("the commit that the change starts from is not known, so there is no base to run the test on")
 	}
 	laid, err := read(s.Dir, c.files)
-	var gone *goneError
-	if errors.As(err, &gone) {
+	if gone, ok := errors.AsType[*goneError](err); ok {
 		c.refuse(RuleNoTest, "the regression test "+gone.Error(), "write the test that shows what was wrong, at that path")
 		return nil
 	}

@@ -56,11 +56,7 @@ func told(s side) string {
 	}
 	text := fmt.Sprintf("%s: %s in %d of %d runs", s.name, w, len(s.runs), len(s.runs))
 	if names, ok := s.always(); ok && len(names) > 0 {
-		text += " (" + strings.Join(names[:min(len(names), 3)], ", ")
-		if len(names) > 3 {
-			text += fmt.Sprintf(" and %d more", len(names)-3)
-		}
-		text += ")"
+		text += " (" + phrase.Few(names, 3) + ")"
 	}
 	return text
 }

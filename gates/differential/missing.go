@@ -81,10 +81,7 @@ func adds(f gates.File, name string) bool {
 	}
 	word := regexp.QuoteMeta(last)
 	declares := regexp.MustCompile(`(?:\b(?:func|type|var|const|def|class|function|let|interface|struct|enum|fn)\b[^=\n]*?\b` + word + `\b)|^\s*(?:exports\.|self\.)?` + word + `\b\s*(?:[:=]|\w|\[|\*)`)
-	for _, l := range f.AddedLines() {
-		if declares.MatchString(l.Text) || strings.Contains(name, "/") && strings.Contains(l.Text, name) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.AddedLines(), func(l gates.Line) bool {
+		return declares.MatchString(l.Text) || strings.Contains(name, "/") && strings.Contains(l.Text, name)
+	})
 }

@@ -2,6 +2,7 @@ package held
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"golang.org/x/mod/modfile"
@@ -56,12 +57,7 @@ func mergeModule(before, after string) (string, bool) {
 }
 
 func requires(f *modfile.File, module string) bool {
-	for _, r := range f.Require {
-		if r.Mod.Path == module {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Require, func(r *modfile.Require) bool { return r.Mod.Path == module })
 }
 
 // replacedFolders returns the folders, relative to the repository, that only the base's go.mod in dir names as

@@ -37,10 +37,7 @@ func Docs() gates.Gate {
 			return err
 		}
 		for _, f := range files {
-			fresh := map[int]bool{}
-			for _, line := range f.AddedLines() {
-				fresh[line.Number] = true
-			}
+			fresh := f.FreshLines()
 			for _, r := range citations(f.After) {
 				if there(l.Subject().Dir, f.Path, r.to) {
 					continue

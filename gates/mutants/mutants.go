@@ -147,11 +147,7 @@ func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File)
 	missing := false
 	for _, f := range files {
 		texts[f.Path] = f.After
-		lines := map[int]bool{}
-		for _, line := range f.AddedLines() {
-			lines[line.Number] = true
-		}
-		more, err := o.of(ctx, l.Subject().Dir, f.Path, f.After, lines)
+		more, err := o.of(ctx, l.Subject().Dir, f.Path, f.After, f.FreshLines())
 		if errors.Is(err, patterns.ErrMissing) {
 			missing = true
 			continue

@@ -25,7 +25,7 @@ func (j *judge) answer(g Lost, old test, known bool) string {
 	case !known:
 		return j.row(g.Case)
 	}
-	if now, ok := j.stays(old); ok && now.unit.Text == old.unit.Text && j.ran(now) {
+	if now, ok := j.after.same(old); ok && now.unit.Text == old.unit.Text && j.ran(now) {
 		return j.row(g.Case)
 	}
 	if old.unit.Hollow {
@@ -268,7 +268,7 @@ func (j *judge) loosely(need evidence) string {
 // fromData explains a missing case of a test that now reads its cases from a data file. The test keeps its name, still
 // calls the same functions, and its values are in a changed file.
 func (j *judge) fromData(c testout.Case, old test, need evidence) string {
-	now, is := j.stays(old)
+	now, is := j.after.same(old)
 	if !is || j.rows[c.Group+"\x00"+Trunk(c.Name)][1] < 1 {
 		return ""
 	}
@@ -291,7 +291,7 @@ func (j *judge) fromData(c testout.Case, old test, need evidence) string {
 // subject explains a test whose subject was removed from the product. It does not excuse a failed test, unless the plan
 // asks for the removal.
 func (j *judge) subject(need evidence, red bool) string {
-	for _, name := range sorted(need.calls) {
+	for _, name := range slices.Sorted(maps.Keys(need.calls)) {
 		if j.removed[name] && (!red || j.RemovalOf != nil && j.RemovalOf(name)) {
 			return fmt.Sprintf("%s, which it tested, is gone", name)
 		}

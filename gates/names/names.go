@@ -9,7 +9,6 @@ package names
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -158,7 +157,7 @@ func newJudge(r Runs, c Change) *judge {
 			continue
 		}
 		cand := candidate{t, j.after.evidence(t)}
-		if old, ok := j.same(t); ok && old.unit.Text == t.unit.Text {
+		if old, ok := j.before.same(t); ok && old.unit.Text == t.unit.Text {
 			j.stayed = append(j.stayed, cand)
 		} else {
 			j.fresh = append(j.fresh, cand)
@@ -183,28 +182,15 @@ func (j *judge) ran(t test) bool {
 	return passed
 }
 
-// same finds the test of that file and name on the base.
-func (j *judge) same(t test) (test, bool) {
-	for _, b := range j.before.tests {
-		if b.path == t.path && b.unit.Name == t.unit.Name {
-			return b, true
+// same finds the test of that file and name.
+func (s side) same(t test) (test, bool) {
+	for _, own := range s.tests {
+		if own.path == t.path && own.unit.Name == t.unit.Name {
+			return own, true
 		}
 	}
 	return test{}, false
 }
-
-// stays finds the test of that file and name as it is now.
-func (j *judge) stays(t test) (test, bool) {
-	for _, a := range j.after.tests {
-		if a.path == t.path && a.unit.Name == t.unit.Name {
-			return a, true
-		}
-	}
-	return test{}, false
-}
-
-// sorted returns the keys of a set in order, for messages.
-func sorted(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
 // Place finds the file and line of a test: in the changed file, else in the file on the base.
 func Place(c testout.Case, files []File) (path string, line int) {
@@ -243,7 +229,7 @@ func Unheld(files []File, left []string) string {
 	}
 	j := newJudge(Runs{}, Change{Files: files})
 	for _, old := range j.before.tests {
-		if now, ok := j.stays(old); ok && slices.Contains(left, old.path) && now.unit.Text != old.unit.Text {
+		if now, ok := j.after.same(old); ok && slices.Contains(left, old.path) && now.unit.Text != old.unit.Text {
 			return old.unit.Name
 		}
 	}
@@ -268,7 +254,7 @@ func Weakened(r Runs, c Change) []Lost {
 			continue
 		}
 		seen[old.path+old.unit.Name] = true
-		now, there := j.stays(old)
+		now, there := j.after.same(old)
 		if there && now.unit.Text == old.unit.Text || j.covered(old, j.before.evidence(old), true) != "" {
 			continue
 		}
@@ -291,7 +277,7 @@ func ChangedInCode(r Runs, c Change) []Lost {
 			continue
 		}
 		seen[old.path+old.unit.Name] = true
-		now, there := j.stays(old)
+		now, there := j.after.same(old)
 		if there && now.unit.Text != old.unit.Text && j.covered(old, j.before.evidence(old), true) == "" {
 			out = append(out, Lost{Case: b, Path: now.path, Line: now.unit.Line})
 		}
@@ -307,7 +293,7 @@ func Weaker(c testout.Case, files []File) bool {
 	if !was {
 		return false
 	}
-	now, is := j.stays(old)
+	now, is := j.after.same(old)
 	if !is || now.unit.Text == old.unit.Text {
 		return false
 	}

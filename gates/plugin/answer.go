@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -95,12 +96,8 @@ func (r *reader) finding(in *gatev1.Finding) gates.Finding {
 		f.Severity = gates.Error
 		r.odd++
 	}
-	if f.Rule == "" {
-		f.Rule = "unnamed"
-	}
-	if f.Message == "" {
-		f.Message = "no message"
-	}
+	f.Rule = cmp.Or(f.Rule, "unnamed")
+	f.Message = cmp.Or(f.Message, "no message")
 	switch {
 	case f.Path == "":
 		f.Line, f.Col = 0, 0
@@ -154,10 +151,7 @@ func agree(rep *gates.Report) {
 	case errs:
 		rep.Status = gates.Fail
 	case rep.Status == gates.Fail:
-		message := rep.Note
-		if message == "" {
-			message = "failed without a finding"
-		}
+		message := cmp.Or(rep.Note, "failed without a finding")
 		rep.Findings = append(rep.Findings, gates.Finding{Rule: gates.RuleNoReason, Severity: gates.Error, Message: message})
 	case rep.Status == gates.Skipped && rep.Note == "":
 		rep.Note = "no reason given"

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -72,12 +73,8 @@ func (c Config) checked() (Config, error) {
 		return c, fmt.Errorf("its checksum %q is not a SHA-256 in hex: it needs 64 digits, as sha256sum prints them",
 			phrase.Fit(c.SHA256, 80))
 	}
-	if c.StartTimeout == 0 {
-		c.StartTimeout = DefaultStartTimeout
-	}
-	if c.MaxAnswer == 0 {
-		c.MaxAnswer = DefaultMaxAnswer
-	}
+	c.StartTimeout = cmp.Or(c.StartTimeout, DefaultStartTimeout)
+	c.MaxAnswer = cmp.Or(c.MaxAnswer, DefaultMaxAnswer)
 	if c.Environ == nil {
 		c.Environ = os.Environ()
 	}

@@ -279,12 +279,8 @@ var programName = lazyre.New(`^[\w.+@\[\]:-]+$`)
 
 // absolute reports whether an argument is a file that belongs to the machine of the plan's author.
 func absolute(arg string) bool {
-	for _, p := range []string{"/home/", "/Users/", "/root/", "/data/", "/etc/", "/opt/", "/var/", "/srv/", "/mnt/"} {
-		if strings.HasPrefix(arg, p) {
-			return true
-		}
-	}
-	return false
+	folders := []string{"/home/", "/Users/", "/root/", "/data/", "/etc/", "/opt/", "/var/", "/srv/", "/mnt/"}
+	return slices.ContainsFunc(folders, func(p string) bool { return strings.HasPrefix(arg, p) })
 }
 
 // outsideInstall returns why a command must not run if it installs programs on the machine; "" if it runs a program

@@ -2,6 +2,7 @@ package promise
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -101,12 +102,8 @@ func (e expectation) wrong(end gates.Ended) (rule, what string, certain bool) {
 func holds(output, text string) bool {
 	out := strings.Join(strings.Fields(output), " ")
 	if number.MatchString(text) {
-		for _, f := range strings.Fields(out) {
-			if strings.Trim(f, ".,:;()") == text {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc(strings.Fields(out),
+			func(f string) bool { return strings.Trim(f, ".,:;()") == text })
 	}
 	for part := range strings.SplitSeq(strings.ReplaceAll(strings.Join(strings.Fields(text), " "), "...", "…"), "…") {
 		part = strings.TrimSpace(part)

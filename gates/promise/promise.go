@@ -8,6 +8,7 @@
 package promise
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -92,9 +93,7 @@ func (o Options) ignored(ctx context.Context, p string) bool {
 
 // Gates returns the gates of a batch; none if it promises nothing.
 func Gates(b *planparse.Batch, o Options) []gates.Gate {
-	if o.Severity == "" {
-		o.Severity = gates.Error
-	}
+	o.Severity = cmp.Or(o.Severity, gates.Error)
 	if o.Timeout <= 0 {
 		o.Timeout = DefaultTimeout
 	}
@@ -244,12 +243,10 @@ func (o Options) gone(name string, changed []string) bool {
 func means(name, p string) bool {
 	name = strings.TrimSuffix(path.Clean(strings.TrimSpace(name)), "/")
 	if strings.ContainsAny(name, "*?[{") {
-		for _, pattern := range []string{name, "**/" + name} {
-			if ok, err := doublestar.Match(pattern, p); ok && err == nil {
-				return true
-			}
-		}
-		return false
+		return slices.ContainsFunc([]string{name, "**/" + name}, func(pattern string) bool {
+			ok, err := doublestar.Match(pattern, p)
+			return ok && err == nil
+		})
 	}
 	return p == name || strings.HasPrefix(p, name+"/") || strings.HasSuffix(p, "/"+name) ||
 		strings.Contains("/"+p, "/"+name+"/")

@@ -93,7 +93,7 @@ func Summary(w io.Writer, r Run) error {
 				if f.Known {
 					word = "known"
 				}
-				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cell(place(f)), word, cell(ruleID(rep.Gate, f)), cell(f.Message))
+				fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", cell(phrase.Place(f.Path, f.Line, f.Col)), word, cell(ruleID(rep.Gate, f)), cell(f.Message))
 			}
 		}
 	}

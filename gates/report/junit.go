@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 type junitSuites struct {
@@ -103,12 +104,12 @@ func junitOf(rep gates.Report) junitSuite {
 			name := f.Test
 			if name == "" {
 				name = f.Rule
-				if at := place(f); at != "" {
+				if at := phrase.Place(f.Path, f.Line, f.Col); at != "" {
 					name += " " + at
 				}
 			}
 			text := message(f)
-			if at := place(f); at != "" {
+			if at := phrase.Place(f.Path, f.Line, f.Col); at != "" {
 				text = at + ": " + text
 			}
 			s.Cases = append(s.Cases, junitCase{
@@ -120,7 +121,7 @@ func junitOf(rep gates.Report) junitSuite {
 	}
 	for _, f := range rep.Findings {
 		if f.Severity != gates.Error || rep.Status != gates.Fail {
-			fmt.Fprintf(&out, "%s: %s %s: %s\n", clean(place(f)), f.Severity, clean(f.Rule), clean(message(f)))
+			fmt.Fprintf(&out, "%s: %s %s: %s\n", clean(phrase.Place(f.Path, f.Line, f.Col)), f.Severity, clean(f.Rule), clean(message(f)))
 		}
 	}
 	if rep.Status != gates.Fail {

@@ -5,7 +5,7 @@
 package report
 
 import (
-	"fmt"
+	"cmp"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -16,18 +16,6 @@ type Run struct {
 	Version string // of runplan
 	Verdict gates.Verdict
 	Base    string // commit that the tree was compared with, "" for none
-}
-
-// place returns "path:line:col", as far as known.
-func place(f gates.Finding) string {
-	at := f.Path
-	if at != "" && f.Line > 0 {
-		at += fmt.Sprintf(":%d", f.Line)
-		if f.Col > 0 {
-			at += fmt.Sprintf(":%d", f.Col)
-		}
-	}
-	return at
 }
 
 // message returns a finding's message with its fix.
@@ -44,10 +32,7 @@ func message(f gates.Finding) string {
 
 // ruleID names a rule so that rules of different gates do not collide.
 func ruleID(gate string, f gates.Finding) string {
-	rule := strings.ToValidUTF8(f.Rule, "\ufffd")
-	if rule == "" {
-		rule = "finding"
-	}
+	rule := cmp.Or(strings.ToValidUTF8(f.Rule, "\ufffd"), "finding")
 	family, _, _ := strings.Cut(gate, ":")
 	if strings.HasPrefix(rule, family+"/") {
 		return rule

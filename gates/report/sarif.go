@@ -1,6 +1,7 @@
 package report
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -138,12 +139,8 @@ func sarifOf(gate, id string, index int, f gates.Finding) sarifResult {
 			gates.Note: "note"}[f.Severity],
 		Fingerprints: map[string]string{"runplan/v1": f.Identity(gate)},
 	}
-	if res.Level == "" {
-		res.Level = "error"
-	}
-	if res.Message.Text == "" {
-		res.Message.Text = id
-	}
+	res.Level = cmp.Or(res.Level, "error")
+	res.Message.Text = cmp.Or(res.Message.Text, id)
 	if f.Known {
 		res.Baseline = "unchanged"
 	}

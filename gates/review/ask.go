@@ -232,12 +232,7 @@ func (r *run) clean(text string) string {
 // mostNamed limits how many files a note names.
 const mostNamed = 5
 
-func named(list []string) string {
-	if n := len(list) - mostNamed; n > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:mostNamed], ", "), n)
-	}
-	return strings.Join(list, ", ")
-}
+func named(list []string) string { return phrase.Few(list, mostNamed) }
 
 func count[T any](list []T, is func(T) bool) int {
 	n := 0

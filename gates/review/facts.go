@@ -39,11 +39,8 @@ func (r *run) factsText() string {
 			if told++; told > mostFacts {
 				continue
 			}
-			at := f.Path
-			if f.Line > 0 {
-				at += fmt.Sprintf(":%d", f.Line)
-			}
-			fmt.Fprintf(&b, "- %s %s %s: %s\n", f.Severity, f.Rule, at, phrase.Cut(f.Message, 200))
+			fmt.Fprintf(&b, "- %s %s %s: %s\n", f.Severity, f.Rule, phrase.Place(f.Path, f.Line, 0),
+				phrase.Cut(f.Message, 200))
 		}
 	}
 	if told > mostFacts {
@@ -69,11 +66,8 @@ func (r *run) doubts(b *strings.Builder) {
 			fmt.Fprintf(b, "- and %d more\n", len(r.in.Doubts)-i)
 			return
 		}
-		at := r.clean(f.Path)
-		if f.Line > 0 {
-			at += fmt.Sprintf(":%d", f.Line)
-		}
-		fmt.Fprintf(b, "- %s %s\n", cmp.Or(at, "no place"), phrase.Line(phrase.Cut(r.clean(f.Message), 300)))
+		fmt.Fprintf(b, "- %s %s\n", cmp.Or(r.clean(phrase.Place(f.Path, f.Line, 0)), "no place"),
+			phrase.Line(phrase.Cut(r.clean(f.Message), 300)))
 	}
 }
 

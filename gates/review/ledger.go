@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -71,9 +72,7 @@ const (
 // identity identifies a finding by rule, file and affected line. It does not change if the line moves within the
 // file.
 func identity(f Finding, snippet string) string {
-	if snippet == "" {
-		snippet = f.Message
-	}
+	snippet = cmp.Or(snippet, f.Message)
 	sum := sha256.Sum256([]byte(strings.Join([]string{f.Rule, f.Path, phrase.Line(snippet)}, "\x00")))
 	return hex.EncodeToString(sum[:5])
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -33,11 +32,7 @@ func ReadLedger(file, branch string) (*Ledger, error) {
 		return nil, fmt.Errorf("read the findings of earlier reviews: %s has %d bytes; move it away to start a new one", file,
 			info.Size())
 	}
-	data, err := os.ReadFile(file)
-	if err == nil {
-		err = json.Unmarshal(data, l)
-	}
-	if err != nil {
+	if err := atomicfile.ReadJSON(file, l); err != nil {
 		return nil,
 			fmt.Errorf("read the findings of earlier reviews in %s: %w; correct it, or move it away to start a new one", file,
 				err)

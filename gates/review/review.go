@@ -274,9 +274,7 @@ func (r *run) differential(ctx context.Context, p *Pass) error {
 	if err != nil {
 		rep.Status, rep.Note = gates.Errored, "could not run: "+r.clean(err.Error())
 	}
-	if rep.Gate == "" {
-		rep.Gate = "differential test"
-	}
+	rep.Gate = cmp.Or(rep.Gate, "differential test")
 	p.take([]gates.Report{rep})
 	return nil
 }

@@ -1,6 +1,7 @@
 package review
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -155,9 +156,7 @@ func (p *Pass) standing(sameVendor, left bool) Standing {
 		s.TrustPct = judge
 	case Prose:
 		s.TrustPct = halfPct*rules/100 + halfPct*judge/100
-		if s.Why == "" {
-			s.Why = "rules only"
-		}
+		s.Why = cmp.Or(s.Why, "rules only")
 	case Feedback:
 		s.TrustPct = halfPct*rules/100 + halfPct*judge/100
 		if rules == 0 {

@@ -3,13 +3,13 @@
 package rules
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
 )
@@ -55,9 +55,7 @@ func ofLessons(res lessons.Result) []gates.Finding {
 	var out []gates.Finding
 	for _, h := range res.Hits {
 		sev := map[lessons.Level]gates.Severity{lessons.Error: gates.Error, lessons.Remark: gates.Note}[h.Level]
-		if sev == "" {
-			sev = gates.Warning
-		}
+		sev = cmp.Or(sev, gates.Warning)
 		out = append(out, gates.Finding{Rule: "lesson/" + h.ID, Path: h.Path, Line: h.Line, Col: h.Col, Severity: sev,
 			Message: h.Lesson.Title, Fix: h.Lesson.Fix})
 	}
@@ -207,12 +205,7 @@ func changed(ctx context.Context, l *gates.Look) ([]string, error) {
 const mostNamed = 5
 
 func note(l *gates.Look, what string, names []string) {
-	if len(names) == 0 {
-		return
+	if len(names) > 0 {
+		l.Note("%s: %s", what, phrase.Few(names, mostNamed))
 	}
-	more := ""
-	if n := len(names) - mostNamed; n > 0 {
-		names, more = names[:mostNamed], fmt.Sprintf(" and %d more", n)
-	}
-	l.Note("%s: %s%s", what, strings.Join(names, ", "), more)
 }

@@ -37,6 +37,7 @@ import (
 	"context"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,6 +46,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/literal"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/planparse"
 )
 
 // New makes the gate.
@@ -312,12 +314,8 @@ func harmlessEnv(f gates.File) bool {
 	if !strings.HasPrefix(path.Base(f.Path), ".env") {
 		return false
 	}
-	for _, m := range speakingName.FindAllStringSubmatch(f.After, -1) {
-		if !localAddress.MatchString(m[1]) && !redact.Placeholder(m[1]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(speakingName.FindAllStringSubmatch(f.After, -1),
+		func(m []string) bool { return !localAddress.MatchString(m[1]) && !redact.Placeholder(m[1]) })
 }
 
 // fixture reports whether a file is in a folder of test data or third-party code.
@@ -368,12 +366,8 @@ func (h hit) finding(s gates.Subject, file string, line gates.Line) gates.Findin
 }
 
 func spelledOut(s gates.Subject, line string) bool {
-	for _, b := range s.Batch.Blocks {
-		if strings.Contains(b.Text, strings.TrimSpace(line)) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Batch.Blocks,
+		func(b planparse.Block) bool { return strings.Contains(b.Text, strings.TrimSpace(line)) })
 }
 
 // veil returns the part of a secret that a message may show: a few first characters and the length.

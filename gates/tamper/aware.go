@@ -2,6 +2,7 @@ package tamper
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -64,12 +65,8 @@ func namesTester(line string) bool {
 	if ownMarks.MatchString(line) || shellTester.MatchString(line) {
 		return true
 	}
-	for _, text := range quoted.FindAllString(nodeEnv.ReplaceAllString(line, ""), -1) {
-		if tester.MatchString(text) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(quoted.FindAllString(nodeEnv.ReplaceAllString(line, ""), -1),
+		func(text string) bool { return tester.MatchString(text) })
 }
 
 // equalToAll matches an object that is equal to every value: its answer to comparisons, matchers and errors.Is is

@@ -4,8 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -63,17 +64,9 @@ func (j judge) config(f gates.File) {
 	}
 	old, now := byName(read(f.Before)), byName(read(f.After))
 	named := j.s.Names(f.Path)
-	names := make([]string, 0, len(old)+len(now))
-	for n := range old {
-		names = append(names, n)
-	}
-	for n := range now {
-		if _, ok := old[n]; !ok {
-			names = append(names, n)
-		}
-	}
-	sort.Strings(names)
-	for _, n := range names {
+	both := maps.Clone(old)
+	maps.Copy(both, now)
+	for _, n := range slices.Sorted(maps.Keys(both)) {
 		o, was := old[n]
 		a, is := now[n]
 		if was && is && o.value == a.value {

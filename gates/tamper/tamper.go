@@ -54,14 +54,15 @@ package tamper
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // New makes the gate that compares tests, silencing comments and shared configuration with the base.
@@ -381,12 +382,7 @@ var platform = lazyre.New(`\bruntime\.GO(?:OS|ARCH)\b|\btesting\.Short\(|\bsys\.
 
 // disabled finds code that turns off whole files, or the runner.
 func (j judge) disabled(f gates.File, old, now testcode.Sheet) {
-	keys := make([]string, 0, len(now.Disabled))
-	for k := range now.Disabled {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(now.Disabled)) {
 		if _, was := old.Disabled[k]; !was && f.Status != gates.Deleted {
 			sev := gates.Error
 			if f.Status == gates.Added && !strings.Contains(k, "runner") {
@@ -420,11 +416,8 @@ func similar(u, n testcode.Unit) bool {
 }
 
 func count(n int, what string) string {
-	switch n {
-	case 0:
+	if n == 0 {
 		return "no " + what + "s"
-	case 1:
-		return "1 " + what
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	return phrase.Count(n, what)
 }

@@ -183,10 +183,6 @@ func jsHollow(args string) bool {
 	if jsTells.MatchString(body) || jsTyped.MatchString(jsPlain.ReplaceAllString(body, "")) {
 		return false
 	}
-	for _, m := range jsCalls.FindAllStringSubmatch(body, -1) {
-		if !jsQuiet.MatchString(m[1]) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(jsCalls.FindAllStringSubmatch(body, -1),
+		func(m []string) bool { return !jsQuiet.MatchString(m[1]) })
 }

@@ -224,19 +224,13 @@ func trivialPython(l string) bool {
 // maskPython blanks out comments and the contents of strings. Length and lines do not change.
 func maskPython(text string) string {
 	out := []byte(text)
-	blank := func(from, to int) {
-		for i := from; i < to && i < len(out); i++ {
-			if out[i] != '\n' {
-				out[i] = ' '
-			}
-		}
-	}
+
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch {
 		case c == '#':
 			end := Until(text, i, "\n")
-			blank(i, end)
+			blank(out, i, end)
 			i = end
 		case strings.HasPrefix(text[i:], `"""`) || strings.HasPrefix(text[i:], "'''"):
 			quote := text[i : i+3]
@@ -248,11 +242,11 @@ func maskPython(text string) string {
 				end++
 			}
 			end = min(end, len(text))
-			blank(i+3, end)
+			blank(out, i+3, end)
 			i = min(end+3, len(text))
 		case c == '"' || c == '\'':
 			end := Closing(text, i, c)
-			blank(i+1, end)
+			blank(out, i+1, end)
 			i = end + 1
 		default:
 			i++

@@ -123,24 +123,27 @@ func squeeze(text string) []string {
 	return out
 }
 
+// blank replaces a part of a text with spaces, except its line ends.
+func blank(text []byte, from, to int) {
+	for i := from; i < to && i < len(text); i++ {
+		if text[i] != '\n' {
+			text[i] = ' '
+		}
+	}
+}
+
 // mask blanks out comments and the contents of strings, so only code remains. Length and lines do not change. It
 // supports only languages with braces.
 func mask(text string, rust bool) string {
 	out := []byte(text)
-	blank := func(from, to int) {
-		for i := from; i < to && i < len(out); i++ {
-			if out[i] != '\n' {
-				out[i] = ' '
-			}
-		}
-	}
+
 	last := byte('(') // the last byte of code, to distinguish a division from a regular expression
 	for i := 0; i < len(text); {
 		c := text[i]
 		switch {
 		case strings.HasPrefix(text[i:], "//"):
 			end := Until(text, i, "\n")
-			blank(i, end)
+			blank(out, i, end)
 			i = end
 			continue
 		case strings.HasPrefix(text[i:], "/*"):
@@ -148,20 +151,20 @@ func mask(text string, rust bool) string {
 			if k := strings.Index(text[i+2:], "*/"); k >= 0 {
 				end = i + 2 + k + 2
 			}
-			blank(i, end)
+			blank(out, i, end)
 			i = end
 			continue
 		case c == '\'' && rust && !(i+2 < len(text) && (text[i+1] == '\\' || text[i+2] == '\'')):
 			// a lifetime
 		case c == '"' || c == '\'' || c == '`':
 			end := Closing(text, i, c)
-			blank(i+1, end)
+			blank(out, i+1, end)
 			i = end + 1
 			last = '"'
 			continue
 		case c == '/' && strings.IndexByte("(,=:[!&|?{};+\n", last) >= 0 && !rust:
 			if end := Closing(text, i, '/'); end < len(text) && text[end] == '/' {
-				blank(i+1, end)
+				blank(out, i+1, end)
 				i = end + 1
 				last = '"'
 				continue

@@ -1,9 +1,10 @@
 package testout
 
 import (
+	"cmp"
 	"encoding/json"
 	"path"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
@@ -18,7 +19,7 @@ type Go struct {
 	failed map[string]int    // failed tests by package
 	built  map[string]bool   // packages and build ids that did not build
 	nested map[goTest]bool   // tests with a subtest that failed
-	cases  map[goTest]int    // index of each test that ended in the result's cases
+	cases  *cases            // the tests that ended
 	order  []goTest
 	told   strings.Builder
 	plain  strings.Builder
@@ -39,7 +40,7 @@ const (
 func NewGo(module string) *Go {
 	return &Go{
 		module: module, tests: map[goTest]string{}, pkgs: map[string]string{}, failed: map[string]int{},
-		built: map[string]bool{}, nested: map[goTest]bool{}, cases: map[goTest]int{},
+		built: map[string]bool{}, nested: map[goTest]bool{}, cases: newCases(),
 	}
 }
 
@@ -66,10 +67,8 @@ func (g *Go) Line(line string) {
 			g.tests[t] = keepEnd(g.tests[t]+e.Output, maxTestOutput)
 		}
 	case e.Action == "pass", e.Action == "bench":
-		g.res.Passed++
 		g.ended(t, Passed)
 	case e.Action == "skip":
-		g.res.Skipped++
 		g.ended(t, Skipped)
 	case e.Action == "fail":
 		g.testFailed(t, "")
@@ -77,7 +76,10 @@ func (g *Go) Line(line string) {
 }
 
 // Result returns the result so far.
-func (g *Go) Result() Result { return g.res }
+func (g *Go) Result() Result {
+	g.res.Cases = g.cases.list
+	return g.res
+}
 
 // Output returns the output of the failed tests, packages and builds, in reading order.
 func (g *Go) Output() string {
@@ -90,15 +92,8 @@ func (g *Go) Output() string {
 // ended records how a test ended. Of several runs the worst counts.
 func (g *Go) ended(t goTest, how Status) {
 	delete(g.tests, t)
-	at, again := g.cases[t]
-	if !again {
-		g.cases[t] = len(g.res.Cases)
-		g.res.Cases = append(g.res.Cases, Case{Name: t.name, Group: t.pkg, Status: how})
-		return
-	}
-	if c := &g.res.Cases[at]; c.Status.rank() < how.rank() {
-		c.Status = how
-	}
+	g.res.one(how)
+	g.cases.add(Case{Name: t.name, Group: t.pkg, Status: how})
 }
 
 func (g *Go) plainLine(line string) {
@@ -160,7 +155,6 @@ func (g *Go) pkgFailed(e goEvent) {
 func (g *Go) testFailed(t goTest, why string) {
 	out := g.tests[t]
 	g.ended(t, Failed)
-	g.res.Failed++
 	g.failed[t.pkg]++
 	g.tell(out)
 	if i := strings.LastIndexByte(t.name, '/'); i >= 0 {
@@ -173,9 +167,7 @@ func (g *Go) testFailed(t goTest, why string) {
 		return // only a subtest failed, which is listed
 	}
 	f.Message = withoutTestify(f.Message)
-	if f.Message == "" {
-		f.Message = "failed without a message"
-	}
+	f.Message = cmp.Or(f.Message, "failed without a message")
 	if i := strings.Index(f.Message, "panic:"); i > 0 {
 		f.Message = f.Message[i:]
 	}
@@ -211,8 +203,8 @@ func (g *Go) position(pkg, out string) (string, int) {
 		}
 	}
 	found := goPlace.FindAllStringSubmatch(out, -1)
-	for i := len(found) - 1; i >= 0; i-- {
-		if m := found[i]; strings.HasSuffix(m[1], "_test.go") || i == 0 {
+	for i, m := range slices.Backward(found) {
+		if strings.HasSuffix(m[1], "_test.go") || i == 0 {
 			return path.Join(g.dir(pkg), m[1]), number(m[2])
 		}
 	}
@@ -220,14 +212,10 @@ func (g *Go) position(pkg, out string) (string, int) {
 }
 
 func (g *Go) dir(pkg string) string {
-	if pkg == g.module || g.module == "" {
-		return ""
+	if rest, ok := strings.CutPrefix(pkg, g.module+"/"); ok && g.module != "" {
+		return rest
 	}
-	rest, ok := strings.CutPrefix(pkg, g.module+"/")
-	if !ok {
-		return ""
-	}
-	return rest
+	return ""
 }
 
 func (g *Go) build(text string) {
@@ -308,6 +296,6 @@ func GoText(lines []string) Result {
 	if !r.Known {
 		return Result{Failures: r.Failures}
 	}
-	sort.SliceStable(r.Failures, func(i, j int) bool { return r.Failures[i].Path < r.Failures[j].Path })
+	slices.SortStableFunc(r.Failures, func(a, b Failure) int { return strings.Compare(a.Path, b.Path) })
 	return r
 }

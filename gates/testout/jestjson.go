@@ -1,6 +1,7 @@
 package testout
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -31,6 +32,13 @@ func JestJSON(r io.Reader, root, between string) (Result, error) {
 	res := Result{Known: true, Exact: true}
 	cases := newCases()
 	broken := 0
+	fail := func(f Failure, text string) {
+		lines := strings.Split(text, "\n")
+		f.Message = firstText(lines, 3)
+		f.at(jsPlace(lines))
+		f.Path = relative(root, f.Path)
+		res.fail(f)
+	}
 	for _, s := range rep.Suites {
 		file := relative(root, s.File)
 		failed := 0
@@ -48,26 +56,14 @@ func JestJSON(r io.Reader, root, between string) (Result, error) {
 				continue
 			}
 			failed++
-			lines := strings.Split(strings.Join(t.Messages, "\n"), "\n")
-			f := Failure{Name: name, Group: file, Path: file, Message: firstText(lines, 3)}
-			if p, line, col := jsPlace(lines); p != "" {
-				f.Path, f.Line, f.Col = relative(root, p), line, col
-			}
-			res.fail(f)
+			fail(Failure{Name: name, Group: file, Path: file}, strings.Join(t.Messages, "\n"))
 		}
 		if s.Status == "failed" && failed == 0 { // it could not be loaded
-			lines := strings.Split(s.Message, "\n")
-			f := Failure{Name: file, Path: file, Message: firstText(lines, 3), Build: true}
-			if p, line, col := jsPlace(lines); p != "" {
-				f.Path, f.Line, f.Col = relative(root, p), line, col
-			}
-			res.fail(f)
+			fail(Failure{Name: file, Path: file, Build: true}, s.Message)
 			broken++
 		}
 	}
 	cases.fill(&res)
-	if res.Failed == 0 {
-		res.Failed = broken // a suite that did not load has no test to count
-	}
+	res.Failed = cmp.Or(res.Failed, broken) // a suite that did not load has no test to count
 	return res, nil
 }

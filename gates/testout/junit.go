@@ -10,17 +10,17 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 type junitCase struct {
-	Name      string     `xml:"name,attr"`
-	Class     string     `xml:"classname,attr"`
-	File      string     `xml:"file,attr"`
-	Line      string     `xml:"line,attr"`
-	Failures  []junitBad `xml:"failure"`
-	Errors    []junitBad `xml:"error"`
-	Skipped   *struct{}  `xml:"skipped"`
-	SystemOut string     `xml:"system-out"`
+	Name     string     `xml:"name,attr"`
+	Class    string     `xml:"classname,attr"`
+	File     string     `xml:"file,attr"`
+	Line     string     `xml:"line,attr"`
+	Failures []junitBad `xml:"failure"`
+	Errors   []junitBad `xml:"error"`
+	Skipped  *struct{}  `xml:"skipped"`
 }
 
 type junitBad struct {
@@ -93,14 +93,11 @@ func (r *Result) junit(c junitCase, all *cases) {
 	one := Case{Name: c.Name, Group: c.Class, Path: c.File, Status: Passed}
 	switch {
 	case len(bad) > 0:
-		r.Failed++
 		one.Status = Failed
 	case c.Skipped != nil:
-		r.Skipped++
 		one.Status = Skipped
-	default:
-		r.Passed++
 	}
+	r.one(one.Status)
 	if len(bad) == 0 || !strings.Contains(bad[0].Message, "collection failure") {
 		all.add(one)
 	}
@@ -118,16 +115,14 @@ func (r *Result) junit(c junitCase, all *cases) {
 		f.Line = number(c.Line) + 1 // pytest counts from 0 here
 	}
 	if f.Message == "" || f.Build {
-		f.Message = strings.TrimSpace(f.Message + "\n" + lastText(bad[0].Text))
+		f.Message = strings.TrimSpace(f.Message + "\n" + phrase.LastLine(bad[0].Text)) // Python's errors end with it
 	}
 	// The text ends in the place of the failing line; the attributes name the head of the test.
 	if p, line := pythonPlace(bad[0].Text); p != "" {
 		f.Path, f.Line = p, line
 	}
 	f.Line = cmp.Or(f.Line, jvmLine(c.Class, bad[0].Text))
-	if f.Message == "" {
-		f.Message = bad[0].Type
-	}
+	f.Message = cmp.Or(f.Message, bad[0].Type)
 	r.fail(f)
 }
 
@@ -162,9 +157,3 @@ var (
 	pySyntax  = lazyre.New(`(?m)^E\s+File "(.+)", line (\d+)$`)
 	pyLibrary = lazyre.New(`/lib/python[\d.]+/`)
 )
-
-// lastText returns the last line that is not blank: Python's errors end with the message.
-func lastText(s string) string {
-	s = strings.TrimSpace(s)
-	return strings.TrimSpace(s[strings.LastIndexByte(s, '\n')+1:])
-}

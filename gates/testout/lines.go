@@ -53,9 +53,8 @@ func Lines(r io.Reader, root string) (Result, error) {
 		if l.Status == Failed && !l.Outer {
 			f := Failure{Name: name, Group: file, Path: file, Line: number(fmt.Sprint(l.Line)),
 				Message: firstText(strings.Split(l.Message, "\n"), 3)}
-			if p, line, col := jsPlace(strings.Split(l.Stack, "\n")); p != "" {
-				f.Path, f.Line, f.Col = relative(root, p), line, col
-			}
+			f.at(jsPlace(strings.Split(l.Stack, "\n")))
+			f.Path = relative(root, f.Path)
 			res.fail(f)
 		}
 	}
@@ -91,14 +90,7 @@ func (s *cases) fill(r *Result) {
 	r.Cases = s.list
 	r.Passed, r.Failed, r.Skipped = 0, 0, 0
 	for _, c := range s.list {
-		switch c.Status {
-		case Passed:
-			r.Passed++
-		case Failed:
-			r.Failed++
-		case Skipped:
-			r.Skipped++
-		}
+		r.one(c.Status)
 	}
 }
 

@@ -1,6 +1,7 @@
 package testout
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
@@ -31,16 +32,10 @@ func Cargo(lines []string) Result {
 				Status: map[string]Status{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]]})
 		}
 		if m := cargoSum.FindStringSubmatch(l); m != nil {
-			r.Known = true
-			r.Passed += number(m[1])
-			r.Failed += number(m[2])
-			r.Skipped += number(m[3])
+			r.count(number(m[1]), number(m[2]), number(m[3]))
 		}
 		if m := cargoPanic.FindStringSubmatch(l); m != nil {
-			msg := m[2]
-			if msg == "" {
-				msg = firstText(lines[i+1:min(i+4, len(lines))], 3)
-			}
+			msg := cmp.Or(m[2], firstText(lines[i+1:min(i+4, len(lines))], 3))
 			r.fail(Failure{Name: m[1], Path: m[3], Line: number(m[4]), Col: number(m[5]), Message: msg})
 		}
 		if m := cargoErr.FindStringSubmatch(l); m != nil && i+1 < len(lines) {
@@ -63,11 +58,7 @@ func Maven(lines []string) Result {
 	for _, l := range lines {
 		l = strings.TrimRight(l, " \t")
 		if m := mvnSum.FindStringSubmatch(l); m != nil {
-			total, bad, skip := number(m[1]), number(m[2])+number(m[3]), number(m[4])
-			r.Known = true
-			r.Failed += bad
-			r.Skipped += skip
-			r.Passed += max(0, total-bad-skip)
+			r.total(number(m[1]), number(m[2])+number(m[3]), number(m[4]))
 		}
 		if m := mvnBad.FindStringSubmatch(l); m != nil {
 			r.fail(Failure{Name: m[1] + "." + m[2], Line: number(m[3]), Message: m[4]})

@@ -1,6 +1,7 @@
 package testout
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
@@ -83,9 +84,7 @@ func Jest(lines []string) Result {
 		f := Failure{Name: strings.TrimSpace(m[1]), Path: file, Build: strings.Contains(m[1], "Test suite failed to run")}
 		below := untilNext(lines[i+1:], jestBad, jestFile, jestSum)
 		f.Message = firstText(below, 3)
-		if p, n, c := jsPlace(below); p != "" {
-			f.Path, f.Line, f.Col = p, n, c
-		}
+		f.at(jsPlace(below))
 		found = append(found, f)
 	}
 	if !r.Known {
@@ -114,15 +113,10 @@ func Vitest(lines []string) Result {
 		if m == nil {
 			continue
 		}
-		f := Failure{Name: m[2], Path: m[1], Build: m[2] == ""}
-		if f.Build {
-			f.Name = m[1]
-		}
+		f := Failure{Name: cmp.Or(m[2], m[1]), Path: m[1], Build: m[2] == ""}
 		below := untilNext(lines[i+1:], vitestBad, vitestSum)
 		f.Message = firstText(below, 1)
-		if p, n, c := jsPlace(below); p != "" {
-			f.Path, f.Line, f.Col = p, n, c
-		}
+		f.at(jsPlace(below))
 		found = append(found, f)
 	}
 	return r.failing(found)
@@ -184,6 +178,13 @@ func mochaSuite(lines []string) string {
 		}
 	}
 	return ""
+}
+
+// at sets the place of a failure if it is known.
+func (f *Failure) at(path string, line, col int) {
+	if path != "" {
+		f.Path, f.Line, f.Col = path, line, col
+	}
 }
 
 // jsPlace finds the first frame in the project's own code, or the place of a parse error.

@@ -1,6 +1,7 @@
 package testout
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
@@ -26,12 +27,10 @@ func Pytest(lines []string) Result {
 			at[m[1]] = append(at[m[1]], number(m[2]))
 		}
 		if m := pytestBad.FindStringSubmatch(l); m != nil {
-			f := Failure{Name: m[3], Path: m[2], Message: m[4], Build: m[1] == "ERROR" && m[3] == ""}
+			f := Failure{Name: m[3], Path: m[2], Message: cmp.Or(m[4], strings.ToLower(m[1])),
+				Build: m[1] == "ERROR" && m[3] == ""}
 			if f.Build {
 				f.Name = m[2]
-			}
-			if f.Message == "" {
-				f.Message = strings.ToLower(m[1])
 			}
 			if rest := at[m[2]]; len(rest) > 0 {
 				f.Line, at[m[2]] = rest[0], rest[1:]
@@ -64,10 +63,7 @@ func Unittest(lines []string) Result {
 		}
 		failed := max(min(len(bad), figures["failures"]+figures["errors"]), 0) + figures["unexpected successes"]
 		skipped := figures["skipped"] + figures["expected failures"]
-		r.Known = true
-		r.Failed += failed
-		r.Skipped += skipped
-		r.Passed += max(0, ran-failed-skipped)
+		r.total(ran, failed, skipped)
 		ran, figures, bad = -1, map[string]int{}, map[string]bool{}
 	}
 	for i, l := range lines {

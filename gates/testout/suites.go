@@ -1,6 +1,7 @@
 package testout
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
@@ -49,7 +50,6 @@ func Examples(lines []string) Result {
 	var found []Failure
 	for i, l := range lines {
 		if m := exampleSum.FindStringSubmatch(l); m != nil {
-			all, bad := number(m[1]), number(m[2])
 			left, broken := 0, 0
 			for _, more := range exampleMod.FindAllStringSubmatch(m[3], -1) {
 				if strings.HasPrefix(more[2], "error") {
@@ -58,10 +58,8 @@ func Examples(lines []string) Result {
 					left += number(more[1])
 				}
 			}
-			r.Known = true
-			r.Failed += bad + broken
-			r.Skipped += left
-			r.Passed += max(0, all-bad-left)
+			r.total(number(m[1]), number(m[2]), left)
+			r.Failed += broken
 		}
 		if m := exampleBad.FindStringSubmatch(l); m != nil && !strings.HasSuffix(l, "SKIPPED") {
 			found = append(found, Failure{Name: m[3], Path: m[1], Line: number(m[2]), Message: "failed"})
@@ -80,11 +78,7 @@ func Minitest(lines []string) Result {
 	var found []Failure
 	for i, l := range lines {
 		if m := miniSum.FindStringSubmatch(l); m != nil {
-			all, bad, left := number(m[1]), number(m[2])+number(m[3]), number(m[4])+number(m[5])
-			r.Known = true
-			r.Failed += bad
-			r.Skipped += left
-			r.Passed += max(0, all-bad-left)
+			r.total(number(m[1]), number(m[2])+number(m[3]), number(m[4])+number(m[5]))
 		}
 		if m := rubyBroken.FindStringSubmatch(l); m != nil {
 			r.fail(Failure{Name: m[1], Path: m[1], Line: number(m[2]), Message: m[3] + m[4], Build: true})
@@ -118,10 +112,7 @@ func ShUnit(lines []string) Result {
 	for i, l := range lines {
 		if m := bashUnit.FindStringSubmatch(l); m != nil {
 			r.Known = true
-			status := map[string]Status{"SUCCESS": Passed, "FAILURE": Failed}[m[2]]
-			if status == "" {
-				status = Skipped
-			}
+			status := cmp.Or(map[string]Status{"SUCCESS": Passed, "FAILURE": Failed}[m[2]], Skipped)
 			named.add(Case{Name: m[1], Status: status})
 			if status == Failed {
 				f := Failure{Name: m[1], Message: firstText(lines[i+1:min(i+3, len(lines))], 2)}
@@ -199,16 +190,10 @@ func Dotnet(lines []string) Result {
 	var r Result
 	for i, l := range lines {
 		if m := dotnetSum.FindStringSubmatch(l); m != nil {
-			r.Known = true
-			r.Failed += number(m[1])
-			r.Passed += number(m[2])
-			r.Skipped += number(m[3])
+			r.count(number(m[2]), number(m[1]), number(m[3]))
 		}
 		if m := dotnetSum2.FindStringSubmatch(l); m != nil {
-			r.Known = true
-			r.Failed += number(m[2])
-			r.Passed += number(m[3])
-			r.Skipped += number(m[4])
+			r.count(number(m[3]), number(m[2]), number(m[4]))
 		}
 		if m := dotnetBuild.FindStringSubmatch(l); m != nil {
 			r.fail(Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true})
@@ -241,11 +226,7 @@ func Gradle(lines []string) Result {
 	var r Result
 	for i, l := range lines {
 		if m := gradleSum.FindStringSubmatch(l); m != nil {
-			all, bad, left := number(m[1]), number(m[2]), number(m[3])
-			r.Known = true
-			r.Failed += bad
-			r.Skipped += left
-			r.Passed += max(0, all-bad-left)
+			r.total(number(m[1]), number(m[2]), number(m[3]))
 		}
 		if m := javacBuild.FindStringSubmatch(l); m != nil {
 			r.fail(Failure{Name: "build", Path: m[1], Line: number(m[2]), Message: m[3], Build: true})

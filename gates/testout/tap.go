@@ -1,6 +1,7 @@
 package testout
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -47,32 +48,21 @@ func TAP(lines []string) Result {
 			mark = strings.ToLower(name[h[2]:h[3]])
 			name = strings.TrimSpace(name[:h[0]])
 		}
-		if name == "" {
-			name = "test " + m[3]
-		}
-		top := m[1] == ""
-		if top {
-			seen++
-		}
+		name = cmp.Or(name, "test "+m[3])
+		status := Passed
 		switch {
 		case mark == "skip", mark == "todo" && m[2] == "not ok":
-			if top {
-				r.Skipped++
-				named.add(Case{Name: name, Status: Skipped})
-			}
-		case m[2] == "ok":
-			if top {
-				r.Passed++
-				named.add(Case{Name: name, Status: Passed})
-			}
-		default:
-			if top {
-				r.Failed++
-				named.add(Case{Name: name, Status: Failed})
-			}
+			status = Skipped
+		case m[2] == "not ok":
+			status = Failed
 			if f, container := tapFailure(name, lines[i+1:]); !container {
 				r.fail(f)
 			}
+		}
+		if m[1] == "" {
+			seen++
+			r.one(status)
+			named.add(Case{Name: name, Status: status})
 		}
 	}
 	r.Known, r.Cases = seen > 0 || plans > 0, named.list
@@ -124,19 +114,12 @@ func tapFailure(name string, below []string) (f Failure, container bool) {
 		case "line":
 			f.Line = number(val)
 		case "error", "message":
-			if f.Message == "" {
-				f.Message = val
-			}
+			f.Message = cmp.Or(f.Message, val)
 		case "failureType":
 			container = val == "subtestsFailed"
 		}
 	}
-	if f.Message == "" {
-		f.Message = firstText(notes, 4)
-	}
-	if f.Message == "" {
-		f.Message = "not ok"
-	}
+	f.Message = cmp.Or(f.Message, firstText(notes, 4), "not ok")
 	return f, container
 }
 
@@ -167,11 +150,7 @@ func BatsPretty(lines []string) Result {
 			r.fail(f)
 		}
 		if m := batsEnd.FindStringSubmatch(l); m != nil {
-			total, bad, skip := number(m[1]), number(m[2]), number(m[3])
-			r.Known = true
-			r.Failed += bad
-			r.Skipped += skip
-			r.Passed += max(0, total-bad-skip)
+			r.total(number(m[1]), number(m[2]), number(m[3]))
 		}
 	}
 	return r

@@ -111,6 +111,31 @@ func (r Result) Add(o Result) Result {
 	return r
 }
 
+// count adds the numbers of a runner's summary.
+func (r *Result) count(passed, failed, skipped int) {
+	r.Known = true
+	r.Passed += passed
+	r.Failed += failed
+	r.Skipped += skipped
+}
+
+// total adds the numbers of a summary that has all tests instead of the passed ones.
+func (r *Result) total(all, failed, skipped int) {
+	r.count(max(0, all-failed-skipped), failed, skipped)
+}
+
+// one counts one test.
+func (r *Result) one(s Status) {
+	switch s {
+	case Passed:
+		r.Passed++
+	case Failed:
+		r.Failed++
+	case Skipped:
+		r.Skipped++
+	}
+}
+
 // failing returns r with the failures, or an empty result if the lines had no summary of the runner.
 func (r Result) failing(found []Failure) Result {
 	if !r.Known {

@@ -16,13 +16,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"strconv"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // All makes a gate for each type checker that is configured in the projects of the tree in dir. With narrow, a gate
@@ -174,7 +174,7 @@ func mypy(ctx context.Context, l *gates.Look, root string, found func(problem)) 
 		}
 	}
 	if !out.OK() && (n == 0 || out.Exit != 1) {
-		return fmt.Errorf("mypy could not run, %s: %s", out.How, last(out.Text))
+		return fmt.Errorf("mypy could not run, %s: %s", out.How, phrase.LastLine(out.Text))
 	}
 	return nil
 }
@@ -186,8 +186,8 @@ func parseMypy(line string) (problem, bool) {
 	if m == nil {
 		return problem{}, false
 	}
-	return problem{path: m[1], line: number(m[2]), col: number(m[3]), note: m[4] == "note", message: m[5], code: m[6]},
-		true
+	return problem{path: m[1], line: gates.Atoi(m[2]), col: gates.Atoi(m[3]), note: m[4] == "note", message: m[5],
+		code: m[6]}, true
 }
 
 func pyright(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
@@ -198,7 +198,7 @@ func pyright(ctx context.Context, l *gates.Look, root string, found func(problem
 	}
 	list, err := parsePyright(out.Stdout)
 	if err != nil || out.Exit > 1 {
-		return fmt.Errorf("pyright could not run, %s: %w", out.How, errors.Join(err, errors.New(last(out.Text))))
+		return fmt.Errorf("pyright could not run, %s: %w", out.How, errors.Join(err, errors.New(phrase.LastLine(out.Text))))
 	}
 	var shown strings.Builder
 	for _, p := range list {
@@ -262,7 +262,7 @@ func tsc(ctx context.Context, l *gates.Look, root string, found func(problem)) e
 		}
 	}
 	if !out.OK() && n == 0 {
-		return fmt.Errorf("tsc could not run, %s: %s", out.How, last(out.Text))
+		return fmt.Errorf("tsc could not run, %s: %s", out.How, phrase.LastLine(out.Text))
 	}
 	return nil
 }
@@ -272,19 +272,6 @@ func parseTSC(line string) (problem, bool) {
 	if m == nil {
 		return problem{}, false
 	}
-	return problem{path: m[1], line: number(m[2]), col: number(m[3]), note: m[4] != "error", code: m[5], message: m[6]},
-		true
-}
-
-func number(s string) int {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < 0 {
-		return 0
-	}
-	return n
-}
-
-func last(text string) string {
-	text = strings.TrimSpace(text)
-	return text[strings.LastIndexByte(text, '\n')+1:]
+	return problem{path: m[1], line: gates.Atoi(m[2]), col: gates.Atoi(m[3]), note: m[4] != "error", code: m[5],
+		message: m[6]}, true
 }

@@ -36,6 +36,15 @@ func WriteJSON(path string, v any, perm fs.FileMode) error {
 	return Write(path, append(text, '\n'), perm)
 }
 
+// ReadJSON reads a file that [WriteJSON] wrote.
+func ReadJSON(path string, v any) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, v)
+}
+
 // WriteLoose is [Write] without fsync, for files that can be rebuilt.
 func WriteLoose(path string, data []byte, perm fs.FileMode) error {
 	return replace(path, nameFor(path), perm, false, func(f *os.File) error { return fill(f, data) })
@@ -122,9 +131,7 @@ func attempt(temp, path string, perm fs.FileMode, durable bool, fill func(*os.Fi
 	if err == nil && durable {
 		err = f.Sync()
 	}
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(temp, path)
 	}

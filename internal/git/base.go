@@ -80,8 +80,7 @@ func (r *Repo) addWorktree(ctx context.Context, dir string, args ...string) (*Wo
 
 // exitStatus returns the status that git ended with; 0 for any other error.
 func exitStatus(err error) int {
-	var exit *proc.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
 		return exit.Code
 	}
 	return 0

@@ -73,10 +73,8 @@ func (r *Repo) Reverts(ctx context.Context, base, tree string, paths []string) b
 	if err != nil {
 		return false
 	}
-	for _, commit := range strings.Fields(out) {
-		if same, err := r.IsAsIn(ctx, commit, tree, paths); err == nil && same {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(strings.Fields(out), func(commit string) bool {
+		same, err := r.IsAsIn(ctx, commit, tree, paths)
+		return err == nil && same
+	})
 }

@@ -77,10 +77,7 @@ func (w *Workspace) copiesBytes(ctx context.Context, ix *indexFile, list []Entry
 			return false
 		}
 	}
-	if exists(filepath.Join(w.repo.Common, "info", "attributes")) {
-		return false
-	}
-	return w.repo.plainCheckout(ctx)
+	return !exists(filepath.Join(w.repo.Common, "info", "attributes")) && w.repo.plainCheckout(ctx)
 }
 
 // harmless reports whether a path may be written. git refuses the others as well.
@@ -219,9 +216,7 @@ func (w *Workspace) put(root *os.Root, e Entry) (indexLine, error) {
 		return indexLine{}, err
 	}
 	_, err = f.Write(data)
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	err = errors.Join(err, f.Close())
 	if err != nil {
 		return indexLine{}, err
 	}

@@ -165,8 +165,7 @@ func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
 		}
 	}
 	out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
-	var exit *proc.ExitError
-	if errors.As(err, &exit) && exit.Code == 1 {
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok && exit.Code == 1 {
 		return "", nil
 	}
 	return out, err
@@ -175,8 +174,7 @@ func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
 // IsAncestor reports whether commit old is part of the history of commit of.
 func (r *Repo) IsAncestor(ctx context.Context, old, of string) (bool, error) {
 	_, err := r.Run(ctx, "merge-base", "--is-ancestor", old, of)
-	var exit *proc.ExitError
-	if errors.As(err, &exit) && exit.Code == 1 {
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok && exit.Code == 1 {
 		return false, nil
 	}
 	return err == nil, err
@@ -256,10 +254,7 @@ func lastLine(err error) string {
 		return err.Error()
 	}
 	text := strings.TrimSpace(exit.Stderr)
-	if i := strings.LastIndexByte(text, '\n'); i >= 0 {
-		text = text[i+1:]
-	}
-	return text
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // exists reports whether path exists, as a file of any kind.

@@ -42,8 +42,7 @@ func checkIgnore(ctx context.Context, dir string, env, paths []string) ([]string
 		Args: []string{"git", "check-ignore", "-z", "--stdin"}, Dir: dir, Env: env,
 		Stdin: strings.NewReader(strings.Join(paths, "\x00") + "\x00"),
 	})
-	var exit *proc.ExitError
-	if errors.As(err, &exit) && exit.Code == 1 {
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok && exit.Code == 1 {
 		return nil, nil // exit status 1: none of them
 	}
 	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), err

@@ -4,12 +4,9 @@ import (
 	"bytes"
 	"compress/zlib"
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -71,16 +68,8 @@ func isHash(s string) bool {
 // writeLoose stores a loose object as git does. It returns false if git has to do it. size is the length of the
 // repository's object names.
 func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size int) (name string, ok bool) {
-	var sum hash.Hash
-	switch size {
-	case sha1.Size * 2:
-		sum = sha1.New()
-	case sha256.Size * 2:
-		sum = sha256.New()
-	default:
-		return "", false
-	}
-	if !r.plainFiles(ctx) {
+	sum := hashOfSize(size / 2)
+	if sum == nil || !r.plainFiles(ctx) {
 		return "", false
 	}
 	data := append(fmt.Appendf(nil, "%s %d\x00", kind, len(body)), body...)
@@ -114,9 +103,7 @@ func (r *Repo) writeLoose(ctx context.Context, kind string, body []byte, size in
 		return "", false
 	}
 	_, err = f.Write(packed.Bytes())
-	if cerr := f.Close(); err == nil {
-		err = cerr
-	}
+	err = errors.Join(err, f.Close())
 	if err == nil {
 		err = os.Rename(temp, path)
 	}

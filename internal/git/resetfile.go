@@ -204,9 +204,7 @@ func underLock(file, text string, do func() error) bool {
 		return false // git waits for another process's lock
 	}
 	_, err = lock.WriteString(text + "\n")
-	if cerr := lock.Close(); err == nil {
-		err = cerr
-	}
+	err = errors.Join(err, lock.Close())
 	if err == nil {
 		err = do()
 	}

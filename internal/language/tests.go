@@ -2,6 +2,7 @@ package language
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
@@ -99,10 +100,5 @@ var definesTests = lazyre.New(`(?m)^\s*(?:(?:(?:public|internal|private|final|st
 func DefinesTests(text string) bool { return definesTests.MatchString(text) }
 
 func hasAny(s string, ends ...string) bool {
-	for _, e := range ends {
-		if strings.HasSuffix(s, e) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(ends, func(e string) bool { return strings.HasSuffix(s, e) })
 }

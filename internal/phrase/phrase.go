@@ -48,6 +48,12 @@ func Place(path string, line, col int) string {
 // Line puts a text on one line, with one space for each run of white space.
 func Line(text string) string { return strings.Join(strings.Fields(text), " ") }
 
+// LastLine returns the last line that is not blank, without white space around it.
+func LastLine(text string) string {
+	text = strings.TrimSpace(text)
+	return strings.TrimSpace(text[strings.LastIndexByte(text, '\n')+1:])
+}
+
 // Cut shortens a text to at most n characters, the last of which marks the cut. With n = 0 it returns "".
 func Cut(text string, n int) string {
 	switch {
@@ -106,12 +112,17 @@ func First(list []string, n int) []string {
 
 // List lists words of any kind for a sentence: "low, high".
 func List[T ~string](words []T) string {
+	return Join(words, ", ", func(w T) string { return string(w) })
+}
+
+// Join joins the texts of the items of a list.
+func Join[T any](list []T, sep string, text func(T) string) string {
 	var b strings.Builder
-	for i, w := range words {
+	for i, item := range list {
 		if i > 0 {
-			b.WriteString(", ")
+			b.WriteString(sep)
 		}
-		b.WriteString(string(w))
+		b.WriteString(text(item))
 	}
 	return b.String()
 }

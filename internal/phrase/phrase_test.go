@@ -1,6 +1,9 @@
 package phrase
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestCount(t *testing.T) {
 	for want, got := range map[string]string{
@@ -38,6 +41,10 @@ func TestCut(t *testing.T) {
 		{"the sign is among the bytes", Fit("aäöü", 6), "aä…"},
 		{"no room for the sign", Fit("äöü", 2), ""},
 		{"one line", Line(" a\n\tb  c "), "a b c"},
+		{"the last line with text", LastLine("a\n b \n\n"), "b"},
+		{"all names fit", Few([]string{"a", "b"}, 2), "a, b"},
+		{"the others are counted", Few([]string{"a", "b", "c"}, 1), "a and 2 more"},
+		{"the others are an item", Join(First([]string{"a", "b"}, 1), "; ", strings.ToUpper), "A; AND 1 MORE"},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s: got %q, want %q", c.why, c.got, c.want)

@@ -3,6 +3,7 @@
 package proc
 
 import (
+	"cmp"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -18,12 +19,7 @@ func signalGroup(pgid int, sig syscall.Signal) {
 	}
 }
 
-func signalName(sig syscall.Signal) string {
-	if name := unix.SignalName(sig); name != "" {
-		return name
-	}
-	return sig.String()
-}
+func signalName(sig syscall.Signal) string { return cmp.Or(unix.SignalName(sig), sig.String()) }
 
 func signalMembers(ms []member, sig syscall.Signal) {
 	for _, m := range ms {

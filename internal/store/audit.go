@@ -50,28 +50,17 @@ func tierText(t *int) string {
 }
 
 // Audit is the chain of decisions about trust. Rows are only added.
-type Audit struct{ db *sql.DB }
+type Audit struct{ file }
 
 // OpenAudit opens the audit at path for writing, and creates it if it is missing.
 func OpenAudit(ctx context.Context, path string) (*Audit, error) {
-	db, err := auditFile().openUser(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &Audit{db}, nil
+	return openedAs[Audit](userFile("audit").openUser(ctx, path))
 }
 
 // ReadAudit opens the audit at path for reading; a missing one is an error that wraps fs.ErrNotExist.
 func ReadAudit(ctx context.Context, path string) (*Audit, error) {
-	db, err := auditFile().readUser(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &Audit{db}, nil
+	return openedAs[Audit](userFile("audit").readUser(ctx, path))
 }
-
-// Close releases the file.
-func (a *Audit) Close() error { return a.db.Close() }
 
 // ErrMoved reports that another entry was added after the last one that the writer had read.
 var ErrMoved = errors.New("another process wrote to it meanwhile")

@@ -29,15 +29,15 @@ type Call struct {
 
 // AddCall records a call.
 func (j *Journal) AddCall(ctx context.Context, c Call) error {
-	return j.tx(ctx, "call of "+c.Task, func(ctx context.Context, tx *sql.Tx) error {
+	_, err := j.add(ctx, "call of "+c.Task, func() error {
 		if c.Task == "" || c.Type == "" {
 			return errors.New("a call needs its task and its type")
 		}
-		_, err := tx.ExecContext(ctx, `INSERT INTO retrieval_llm_calls (task_id, call_type, stage_name, model, prompt, response, prompt_tokens, completion_tokens, latency_ms, timestamp, role, system, attempt, error)
+		return nil
+	}, `INSERT INTO retrieval_llm_calls (task_id, call_type, stage_name, model, prompt, response, prompt_tokens, completion_tokens, latency_ms, timestamp, role, system, attempt, error)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, c.Task, c.Type, null(c.Stage), c.Model, c.Prompt, c.Response, c.PromptTokens, c.CompletionTokens,
-			c.Latency.Milliseconds(), stamp(c.At), null(c.Role), null(c.System), nullID(int64(c.Attempt)), null(c.Error))
-		return err
-	})
+		c.Latency.Milliseconds(), stamp(c.At), null(c.Role), null(c.System), nullID(int64(c.Attempt)), null(c.Error))
+	return err
 }
 
 // CallSum sums up the calls of one type to one model.

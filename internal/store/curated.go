@@ -1,15 +1,12 @@
 package store
 
-import (
-	"context"
-	"database/sql"
-)
+import "context"
 
 // Curated is the database of facts about a repository (curated.sqlite), opened by its single writer, the index.
 type Curated struct{ CuratedReader }
 
 // CuratedReader answers questions about a repository. It cannot write. It is safe for concurrent use.
-type CuratedReader struct{ db *sql.DB }
+type CuratedReader struct{ file }
 
 // OpenCurated opens the database at path for writing, and creates it if it is missing.
 func OpenCurated(ctx context.Context, path string) (*Curated, error) {
@@ -17,21 +14,14 @@ func OpenCurated(ctx context.Context, path string) (*Curated, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Curated{CuratedReader{db}}, nil
+	return &Curated{CuratedReader{file{db}}}, nil
 }
 
 // OpenCuratedReader opens the database at path for reading. If it is missing, the error wraps fs.ErrNotExist. A reader
 // sees the last commit, even during indexing.
 func OpenCuratedReader(ctx context.Context, path string) (*CuratedReader, error) {
-	db, err := curatedFile().openReader(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &CuratedReader{db}, nil
+	return openedAs[CuratedReader](curatedFile().openReader(ctx, path))
 }
-
-// Close releases the file.
-func (c *CuratedReader) Close() error { return c.db.Close() }
 
 // File is a source file of a repository.
 type File struct {

@@ -33,19 +33,16 @@ func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) 
 		return fmt.Errorf("%s: it needs a stage, a tag, a version from 1 and the base coding or reasoning, but has %+v", what,
 			a)
 	}
-	return c.change(ctx, what, func(tx *sql.Tx) error {
+	return c.change(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "UPDATE adapter_metadata SET active = 0 WHERE stage_name = ? AND active",
 			a.Stage); err != nil {
 			return err
 		}
-		res, err := tx.ExecContext(ctx,
+		n, err := affected(tx.ExecContext(ctx,
 			"UPDATE adapter_metadata SET active = 1, base_model = ?, version = ?, performance_notes = ?, deployed_at = ? "+
 				"WHERE stage_name = ? AND model_tag = ?",
-			a.BaseModel, a.Version, null(a.Notes), stamp(at), a.Stage, a.Tag)
-		if err != nil {
-			return err
-		}
-		if n, err := res.RowsAffected(); err != nil || n == 1 {
+			a.BaseModel, a.Version, null(a.Notes), stamp(at), a.Stage, a.Tag))
+		if err != nil || n == 1 {
 			return err
 		} else if n > 1 {
 			return errors.New("the stage has the tag more than once")
@@ -60,33 +57,28 @@ func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) 
 
 // DeactivateAdapters leaves a stage without an active adapter, so the stage uses the model of its role again.
 func (c *Curated) DeactivateAdapters(ctx context.Context, stage string) error {
-	return c.change(ctx, "deactivate the adapter of stage "+stage+" out of use", func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "UPDATE adapter_metadata SET active = 0 WHERE stage_name = ? AND active", stage)
-		return err
-	})
+	return c.exec(ctx, "deactivate the adapter of stage "+stage+" out of use",
+		"UPDATE adapter_metadata SET active = 0 WHERE stage_name = ? AND active", stage)
 }
 
 // ForgetAdapter removes the row of a deleted adapter. It keeps the active one.
 func (c *Curated) ForgetAdapter(ctx context.Context, stage, tag string) error {
-	return c.change(ctx, "delete adapter "+tag, func(tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM adapter_metadata WHERE stage_name = ? AND model_tag = ? AND NOT active",
-			stage, tag)
+	return c.exec(ctx, "delete adapter "+tag,
+		"DELETE FROM adapter_metadata WHERE stage_name = ? AND model_tag = ? AND NOT active", stage, tag)
+}
+
+// exec runs one statement in a separate transaction.
+func (c *Curated) exec(ctx context.Context, what, query string, args ...any) error {
+	return c.change(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, query, args...)
 		return err
 	})
 }
 
-// change runs write in a separate transaction.
-func (c *Curated) change(ctx context.Context, what string, write func(*sql.Tx) error) error {
-	tx, err := c.db.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("%s: %w", what, explain(err))
-	}
-	defer tx.Rollback()
-	if err := write(tx); err != nil {
-		return fmt.Errorf("%s: %w", what, explain(err))
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("%s: %w", what, explain(err))
+// change runs do in a separate transaction.
+func (c *Curated) change(ctx context.Context, what string, do func(context.Context, *sql.Tx) error) error {
+	if err := transact(ctx, c.db, do); err != nil {
+		return fmt.Errorf("%s: %w", what, err)
 	}
 	return nil
 }

@@ -1,10 +1,12 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 )
 
@@ -21,19 +23,17 @@ type Touched struct {
 
 // ClearHistory deletes all commits of a repository.
 func (t *CuratedTx) ClearHistory(ctx context.Context, repo int64) error {
-	if err := t.exec(ctx, "delete the history",
-		"DELETE FROM history WHERE commit_id IN (SELECT id FROM commits WHERE repo_id = ?)", repo); err != nil {
-		return err
+	for _, query := range []string{
+		"DELETE FROM history WHERE commit_id IN (SELECT id FROM commits WHERE repo_id = ?)",
+		"DELETE FROM co_changes WHERE file_a_id IN (SELECT id FROM files WHERE repo_id = ?)",
+		"DELETE FROM commit_words WHERE rowid IN (SELECT id FROM commits WHERE repo_id = ?)",
+		"DELETE FROM commits WHERE repo_id = ?",
+	} {
+		if err := t.exec(ctx, "delete the history", query, repo); err != nil {
+			return err
+		}
 	}
-	if err := t.exec(ctx, "delete the history",
-		"DELETE FROM co_changes WHERE file_a_id IN (SELECT id FROM files WHERE repo_id = ?)", repo); err != nil {
-		return err
-	}
-	if err := t.exec(ctx, "delete the history",
-		"DELETE FROM commit_words WHERE rowid IN (SELECT id FROM commits WHERE repo_id = ?)", repo); err != nil {
-		return err
-	}
-	return t.exec(ctx, "delete the history", "DELETE FROM commits WHERE repo_id = ?", repo)
+	return nil
 }
 
 // pair is two files, the one with the lower id first.
@@ -124,11 +124,7 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq
 		for _, p := range c.Paths {
 			at, ok := paths[p]
 			if !ok {
-				res, err := newPath.ExecContext(ctx, p)
-				if err == nil {
-					at, err = res.LastInsertId()
-				}
-				if err != nil {
+				if at, err = inserted(newPath.ExecContext(ctx, p)); err != nil {
 					return fmt.Errorf("write the history: %w", explain(err))
 				}
 				paths[p] = at
@@ -204,16 +200,8 @@ func (t *CuratedTx) writePairs(ctx context.Context, repo int64, pairs together) 
 	if len(pairs) == 0 {
 		return nil
 	}
-	keys := make([]pair, 0, len(pairs))
-	for p := range pairs {
-		keys = append(keys, p)
-	}
-	slices.SortFunc(keys, func(x, y pair) int {
-		if x.a != y.a {
-			return int(x.a - y.a)
-		}
-		return int(x.b - y.b)
-	})
+	keys := slices.Collect(maps.Keys(pairs))
+	slices.SortFunc(keys, func(x, y pair) int { return cmp.Or(cmp.Compare(x.a, y.a), cmp.Compare(x.b, y.b)) })
 	// The later of two commits is decided by their times, then by their hashes, so that it does not matter whether
 	// they were indexed together.
 	b := newBulk(t.tx, "INSERT INTO co_changes (file_a_id, file_b_id, count, last_commit_hash)", 4,

@@ -5,23 +5,30 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 )
 
-// marks returns "?, ?, ?" for a list of ids, and the ids.
-func marks(ids []int64) (string, []any) {
-	args := make([]any, len(ids))
-	for i, id := range ids {
-		args[i] = id
+// marks returns "?, ?, ?" for a list of values, and the values.
+func marks[T any](values []T) (string, []any) {
+	args := make([]any, len(values))
+	for i, v := range values {
+		args[i] = v
 	}
-	return strings.TrimSuffix(strings.Repeat("?, ", len(ids)), ", "), args
+	return strings.TrimSuffix(strings.Repeat("?, ", len(values)), ", "), args
 }
 
 // chunked queries in parts, because a statement takes a limited number of values.
 func chunked[T any](ids []int64, ask func([]int64) ([]T, error)) ([]T, error) {
+	return joined(slices.Chunk(ids, 500), ask)
+}
+
+// joined joins the answers to several queries.
+func joined[Q, T any](queries iter.Seq[Q], ask func(Q) ([]T, error)) ([]T, error) {
 	var out []T
-	for from := 0; from < len(ids); from += 500 {
-		part, err := ask(ids[from:min(from+500, len(ids))])
+	for q := range queries {
+		part, err := ask(q)
 		if err != nil {
 			return nil, err
 		}
@@ -58,12 +65,8 @@ func (c *CuratedReader) Files(ctx context.Context, repo int64, language string) 
 
 // FileByPath returns a file of a repository; found is false if there is none.
 func (c *CuratedReader) FileByPath(ctx context.Context, repo int64, path string) (f File, found bool, err error) {
-	all, err := rows(ctx, c.db, "file "+path, scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND f.path = ?", repo,
-		path)
-	if err != nil || len(all) == 0 {
-		return File{}, false, err
-	}
-	return all[0], true, nil
+	return one(rows(ctx, c.db, "file "+path, scanFile, "SELECT "+fileColumns+" WHERE f.repo_id = ? AND f.path = ?", repo,
+		path))
 }
 
 // FilesByID returns files in the order of their paths.
@@ -83,11 +86,9 @@ func (c *CuratedReader) FilesByMetadata(ctx context.Context, repo int64, domain,
 		"m.module = ?)"
 	args := []any{repo, domain, domain, module, module}
 	if len(concepts) > 0 {
-		query += " AND json_valid(m.concepts) AND EXISTS (SELECT 1 FROM json_each(m.concepts) WHERE value IN (" +
-			strings.TrimSuffix(strings.Repeat("?, ", len(concepts)), ", ") + "))"
-		for _, c := range concepts {
-			args = append(args, c)
-		}
+		in, more := marks(concepts)
+		query += " AND json_valid(m.concepts) AND EXISTS (SELECT 1 FROM json_each(m.concepts) WHERE value IN (" + in + "))"
+		args = append(args, more...)
 	}
 	return rows(ctx, c.db, "metadata", scanFile, query+" ORDER BY f.path", args...)
 }
@@ -150,28 +151,20 @@ func (c *CuratedReader) Neighbors(ctx context.Context, symbol int64, d Direction
 	if err != nil {
 		return nil, err
 	}
-	out := []Neighbor{}
-	for _, e := range ends {
-		args := []any{symbol}
-		filter := ""
-		if len(kinds) > 0 {
-			filter = " AND r.reference_kind IN (" + strings.TrimSuffix(strings.Repeat("?, ", len(kinds)), ", ") + ")"
-			for _, k := range kinds {
-				args = append(args, k)
-			}
-		}
-		part, err := rows(ctx, c.db, "references", func(r *sql.Rows, n *Neighbor) error {
+	filter := ""
+	in, args := marks(kinds)
+	if len(kinds) > 0 {
+		filter = " AND r.reference_kind IN (" + in + ")"
+	}
+	out, err := joined(slices.Values(ends), func(e [2]string) ([]Neighbor, error) {
+		return rows(ctx, c.db, "references", func(r *sql.Rows, n *Neighbor) error {
 			return r.Scan(append(symbolFields(&n.Symbol), &n.Reference, &n.Confidence)...)
 		}, "SELECT "+symbolColumns+", r.reference_kind, r.confidence FROM symbol_references r JOIN symbols s ON s.id = r."+
 			e[1]+
 			" JOIN files f ON f.id = s.file_id WHERE r."+e[0]+" = ?"+filter+
-			" ORDER BY r.confidence DESC, f.path, s.start_line, r.reference_kind", args...)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, part...)
-	}
-	return out, nil
+			" ORDER BY r.confidence DESC, f.path, s.start_line, r.reference_kind", append([]any{symbol}, args...)...)
+	})
+	return append([]Neighbor{}, out...), err
 }
 
 // Dependencies returns the edges of a file, by the path at their other end.
@@ -180,17 +173,12 @@ func (c *CuratedReader) Dependencies(ctx context.Context, file int64, d Directio
 	if err != nil {
 		return nil, err
 	}
-	out := []Dependency{}
-	for _, e := range ends {
-		part, err := rows(ctx, c.db, "dependencies", scanDependency,
+	out, err := joined(slices.Values(ends), func(e [2]string) ([]Dependency, error) {
+		return rows(ctx, c.db, "dependencies", scanDependency,
 			"SELECT d.source_file_id, d.target_file_id, d.kind, f.path, f.language FROM dependencies d JOIN files f ON f.id = d."+e[1]+
 				" WHERE d."+e[0]+" = ? ORDER BY f.path, d.kind", file)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, part...)
-	}
-	return out, nil
+	})
+	return append([]Dependency{}, out...), err
 }
 
 func scanDependency(r *sql.Rows, d *Dependency) error {
@@ -250,15 +238,11 @@ func scanImport(r *sql.Rows, i *Import) error {
 
 // Metadata returns the metadata of a file; found is false if there is none.
 func (c *CuratedReader) Metadata(ctx context.Context, file int64) (m Metadata, found bool, err error) {
-	all, err := rows(ctx, c.db, "metadata", func(r *sql.Rows, m *Metadata) error {
+	return one(rows(ctx, c.db, "metadata", func(r *sql.Rows, m *Metadata) error {
 		return r.Scan(&m.File, &m.Purpose, &m.Module, &m.Domain, &m.Concepts, &m.API, &m.Complexity)
 	},
 		"SELECT file_id, COALESCE(purpose, ''), COALESCE(module, ''), COALESCE(domain, ''), COALESCE(concepts, ''), "+
-			"COALESCE(public_api_surface, ''), COALESCE(complexity_notes, '') FROM file_metadata WHERE file_id = ?", file)
-	if err != nil || len(all) == 0 {
-		return Metadata{}, false, err
-	}
-	return all[0], true, nil
+			"COALESCE(public_api_surface, ''), COALESCE(complexity_notes, '') FROM file_metadata WHERE file_id = ?", file))
 }
 
 // Tally is a name with its number of occurrences.
@@ -300,13 +284,9 @@ func (c *CuratedReader) MostConnected(ctx context.Context, repo int64, limit int
 
 // AdapterForStage returns the active adapter of a stage with the highest version; found is false if there is none.
 func (c *CuratedReader) AdapterForStage(ctx context.Context, stage string) (a Adapter, found bool, err error) {
-	all, err := rows(ctx, c.db, "adapters", func(r *sql.Rows, a *Adapter) error {
+	return one(rows(ctx, c.db, "adapters", func(r *sql.Rows, a *Adapter) error {
 		return r.Scan(&a.ID, &a.Stage, &a.BaseModel, &a.Tag, &a.Version, &a.Notes, &a.DeployedAt)
 	},
 		"SELECT id, stage_name, base_model, model_tag, version, COALESCE(performance_notes, ''), deployed_at FROM "+
-			"adapter_metadata WHERE stage_name = ? AND active ORDER BY version DESC, id DESC LIMIT 1", stage)
-	if err != nil || len(all) == 0 {
-		return Adapter{}, false, err
-	}
-	return all[0], true, nil
+			"adapter_metadata WHERE stage_name = ? AND active ORDER BY version DESC, id DESC LIMIT 1", stage))
 }

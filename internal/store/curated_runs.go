@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"time"
 )
 
@@ -18,11 +17,9 @@ type IndexRun struct {
 
 // AddIndexRun records the end and the result of an indexing.
 func (j *Journal) AddIndexRun(ctx context.Context, r IndexRun) error {
-	return j.tx(ctx, "index of "+r.Repo, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx,
-			"INSERT INTO index_runs (repo_path, files_scanned, files_changed, duration_ms, status, timestamp) VALUES (?, ?, "+
-				"?, ?, ?, ?)",
-			r.Repo, r.Scanned, r.Changed, r.Duration.Milliseconds(), r.Status, stamp(r.At))
-		return err
-	})
+	_, err := j.add(ctx, "index of "+r.Repo, nil,
+		"INSERT INTO index_runs (repo_path, files_scanned, files_changed, duration_ms, status, timestamp) VALUES (?, ?, "+
+			"?, ?, ?, ?)",
+		r.Repo, r.Scanned, r.Changed, r.Duration.Milliseconds(), r.Status, stamp(r.At))
+	return err
 }

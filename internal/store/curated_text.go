@@ -72,13 +72,10 @@ func (t *CuratedTx) PutText(ctx context.Context, repo int64, x Text, isNew bool,
 			return err
 		}
 	}
-	res, err := t.tx.ExecContext(ctx,
+	var err error
+	if x.ID, err = inserted(t.tx.ExecContext(ctx,
 		`INSERT INTO texts (repo_id, path, hash, size, modified, source) VALUES (?, ?, ?, ?, ?, ?)`, repo, x.Path, x.Hash,
-		x.Size, x.Modified, x.Source)
-	if err == nil {
-		x.ID, err = res.LastInsertId()
-	}
-	if err != nil {
+		x.Size, x.Modified, x.Source)); err != nil {
 		return fmt.Errorf("write the text of %s: %w", x.Path, explain(err))
 	}
 	for _, c := range chunks {

@@ -246,13 +246,10 @@ func (t *CuratedTx) Known(ctx context.Context, repo int64) ([]FileState, error) 
 // PutFile writes a file and returns its id; a file with an id is replaced.
 func (t *CuratedTx) PutFile(ctx context.Context, repo int64, f FileState) (int64, error) {
 	if f.ID == 0 {
-		res, err := t.tx.ExecContext(ctx,
+		var err error
+		if f.ID, err = inserted(t.tx.ExecContext(ctx,
 			"INSERT INTO files (repo_id, path, language, content_hash, size_bytes) VALUES (?, ?, ?, ?, ?)", repo, f.Path,
-			f.Language, f.Hash, f.Size)
-		if err == nil {
-			f.ID, err = res.LastInsertId()
-		}
-		if err != nil {
+			f.Language, f.Hash, f.Size)); err != nil {
 			return 0, fmt.Errorf("write %s: %w", f.Path, explain(err))
 		}
 	} else if err := t.exec(ctx, "write "+f.Path,
@@ -390,17 +387,11 @@ func (t *CuratedTx) RefsOf(ctx context.Context, repo int64, files ...int64) ([]U
 
 // Importers returns the files that import one of the paths, as they are written.
 func (t *CuratedTx) Importers(ctx context.Context, repo int64, paths ...string) ([]int64, error) {
-	var out []int64
-	for _, p := range paths {
-		part, err := rows(ctx, t.tx, "importers", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
+	return joined(slices.Values(paths), func(p string) ([]int64, error) {
+		return rows(ctx, t.tx, "importers", func(r *sql.Rows, id *int64) error { return r.Scan(id) },
 			"SELECT DISTINCT i.file_id FROM imports i JOIN files f ON f.id = i.file_id WHERE i.path = ? AND f.repo_id = ? "+
 				"ORDER BY i.file_id", p, repo)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, part...)
-	}
-	return out, nil
+	})
 }
 
 // Dependents returns the files that depend directly or indirectly on one of the files, without those themselves.

@@ -29,21 +29,11 @@ type Enrichment struct {
 
 // AddEnrichment records the answer of a model, and returns the id of the row.
 func (j *Journal) AddEnrichment(ctx context.Context, e Enrichment) (id int64, err error) {
-	err = j.tx(ctx, "enrichment of "+e.Path, func(ctx context.Context, tx *sql.Tx) error {
-		if err := e.check(); err != nil {
-			return err
-		}
-		res, err := tx.ExecContext(ctx, `INSERT INTO enrichment_outputs (file_id, model, purpose, module, domain, concepts, public_api_surface, complexity_notes, raw_prompt, raw_response, timestamp,
+	return j.add(ctx, "enrichment of "+e.Path, e.check, `INSERT INTO enrichment_outputs (file_id, model, purpose, module, domain, concepts, public_api_surface, complexity_notes, raw_prompt, raw_response, timestamp,
 			repo_path, path, content_hash, prompt_tokens, completion_tokens, latency_ms) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-			e.File, e.Model, null(e.Purpose), null(e.Module), null(e.Domain), null(e.Concepts), null(e.API), null(e.Complexity),
-			e.Prompt, e.Response, stamp(e.At),
-			e.Repo, e.Path, e.Hash, e.PromptTokens, e.CompletionTokens, e.Latency.Milliseconds())
-		if err == nil {
-			id, err = res.LastInsertId()
-		}
-		return err
-	})
-	return id, err
+		e.File, e.Model, null(e.Purpose), null(e.Module), null(e.Domain), null(e.Concepts), null(e.API), null(e.Complexity),
+		e.Prompt, e.Response, stamp(e.At),
+		e.Repo, e.Path, e.Hash, e.PromptTokens, e.CompletionTokens, e.Latency.Milliseconds())
 }
 
 // check verifies that the JSON fields are valid: queries about invalid ones would fail or find nothing.
@@ -90,17 +80,15 @@ func (c *Curated) PutMetadata(ctx context.Context, all []Metadata) (gone []int64
 			if err := m.check(); err != nil {
 				return err
 			}
-			res, err := tx.ExecContext(ctx, `INSERT INTO file_metadata (file_id, purpose, module, domain, concepts, public_api_surface, complexity_notes)
+			n, err := affected(tx.ExecContext(ctx, `INSERT INTO file_metadata (file_id, purpose, module, domain, concepts, public_api_surface, complexity_notes)
 				SELECT id, ?, ?, ?, ?, ?, ? FROM files WHERE id = ?
 				ON CONFLICT (file_id) DO UPDATE SET purpose = excluded.purpose, module = excluded.module, domain = excluded.domain,
 					concepts = excluded.concepts, public_api_surface = excluded.public_api_surface, complexity_notes = excluded.complexity_notes`,
-				null(m.Purpose), null(m.Module), null(m.Domain), null(m.Concepts), null(m.API), null(m.Complexity), m.File)
+				null(m.Purpose), null(m.Module), null(m.Domain), null(m.Concepts), null(m.API), null(m.Complexity), m.File))
 			if err != nil {
 				return err
 			}
-			if n, err := res.RowsAffected(); err != nil {
-				return err
-			} else if n == 0 {
+			if n == 0 {
 				gone = append(gone, m.File)
 			}
 		}

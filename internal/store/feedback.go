@@ -31,32 +31,17 @@ var (
 )
 
 // Feedbacks is the file with a repository's feedback and the lessons learned from it.
-type Feedbacks struct{ db *sql.DB }
-
-func feedbackFile() kind {
-	return kind{scripts: "feedback", cache: 500, checked: true, renew: "open it for writing once"}
-}
+type Feedbacks struct{ file }
 
 // OpenFeedback opens the feedback at path for writing, and creates a missing file. Only the owner can read it.
 func OpenFeedback(ctx context.Context, path string) (*Feedbacks, error) {
-	db, err := feedbackFile().openUser(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &Feedbacks{db}, nil
+	return openedAs[Feedbacks](userFile("feedback").openUser(ctx, path))
 }
 
 // ReadFeedback opens the feedback at path for reading; a missing file is an error that wraps fs.ErrNotExist.
 func ReadFeedback(ctx context.Context, path string) (*Feedbacks, error) {
-	db, err := feedbackFile().readUser(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &Feedbacks{db}, nil
+	return openedAs[Feedbacks](userFile("feedback").readUser(ctx, path))
 }
-
-// Close releases the file.
-func (f *Feedbacks) Close() error { return f.db.Close() }
 
 // Add inserts a row. It returns false if the same words exist under the same id, and [ErrFeedbackThere] if the words
 // differ.
@@ -103,14 +88,11 @@ func (f *Feedbacks) All(ctx context.Context) ([]Feedback, error) {
 
 // Get returns one row. No row with that id is [ErrNoFeedback].
 func (f *Feedbacks) Get(ctx context.Context, id string) (Feedback, error) {
-	found, err := rows(ctx, f.db, "the feedback", scanFeedback, feedbackColumns+"WHERE id = ?", id)
-	switch {
-	case err != nil:
-		return Feedback{}, err
-	case len(found) == 0:
-		return Feedback{}, fmt.Errorf("feedback %s: %w", id, ErrNoFeedback)
+	row, found, err := one(rows(ctx, f.db, "the feedback", scanFeedback, feedbackColumns+"WHERE id = ?", id))
+	if err == nil && !found {
+		err = fmt.Errorf("feedback %s: %w", id, ErrNoFeedback)
 	}
-	return found[0], nil
+	return row, err
 }
 
 // Note adds a note to the history of a row that is still equal to before, and sets the note's status and approval. The
@@ -128,17 +110,14 @@ func (f *Feedbacks) Note(ctx context.Context, before Feedback, status, approval,
 	}
 	after.Status, after.Approval, after.Notes, after.Updated = status, approval, head+note+"]", at
 	err := write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx,
+		n, err := affected(tx.ExecContext(ctx,
 			"UPDATE feedback SET status = ?, approval = ?, notes_json = ?, updated = ? WHERE id = ? AND notes_json = ? AND "+
 				"status = ?",
-			after.Status, after.Approval, after.Notes, stamp(at), before.ID, before.Notes, before.Status)
-		if err != nil {
-			return err
+			after.Status, after.Approval, after.Notes, stamp(at), before.ID, before.Notes, before.Status))
+		if err == nil && n != 1 {
+			err = ErrFeedbackMoved
 		}
-		if n, err := res.RowsAffected(); err != nil || n != 1 {
-			return errors.Join(err, ErrFeedbackMoved)
-		}
-		return nil
+		return err
 	})
 	if err != nil {
 		return before, fmt.Errorf("feedback %s: %w", before.ID, err)
@@ -158,14 +137,10 @@ type Memory struct {
 // Remember stores a lesson. If the feedback already has one under that topic, it changes nothing and returns false.
 func (f *Feedbacks) Remember(ctx context.Context, m Memory) (added bool, err error) {
 	err = write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx,
+		n, err := affected(tx.ExecContext(ctx,
 			"INSERT INTO memory (topic, content, fix_class, feedback_id, timestamp) VALUES (?, ?, ?, ?, ?) ON CONFLICT "+
 				"(topic, feedback_id) DO NOTHING",
-			m.Topic, m.Content, m.FixClass, m.FeedbackID, stamp(m.At))
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
+			m.Topic, m.Content, m.FixClass, m.FeedbackID, stamp(m.At)))
 		added = n > 0
 		return err
 	})

@@ -29,39 +29,25 @@ type InboxItem struct {
 var ErrNoItem = errors.New("the item is not in the inbox")
 
 // Inbox is the list of messages to runplan. Messages do not change; outcomes are added.
-type Inbox struct{ db *sql.DB }
+type Inbox struct{ file }
 
 // OpenInbox opens the inbox at path for writing, and creates it if it is missing.
 func OpenInbox(ctx context.Context, path string) (*Inbox, error) {
-	db, err := inboxFile().openUser(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &Inbox{db}, nil
+	return openedAs[Inbox](userFile("inbox").openUser(ctx, path))
 }
 
 // ReadInbox opens the inbox at path for reading; a missing one is an error that wraps fs.ErrNotExist.
 func ReadInbox(ctx context.Context, path string) (*Inbox, error) {
-	db, err := inboxFile().readUser(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &Inbox{db}, nil
+	return openedAs[Inbox](userFile("inbox").readUser(ctx, path))
 }
-
-// Close releases the file.
-func (b *Inbox) Close() error { return b.db.Close() }
 
 // Add adds an item as pending, and returns its id.
 func (b *Inbox) Add(ctx context.Context, i InboxItem) (id int64, err error) {
 	err = write(ctx, b.db, func(ctx context.Context, tx *sql.Tx) error {
-		res, err := tx.ExecContext(ctx,
+		id, err = inserted(tx.ExecContext(ctx,
 			"INSERT INTO inbox (kind, body, channel, repo_path, timestamp, acknowledged, status) VALUES (?, ?, ?, ?, ?, ?, "+
 				"'pending')",
-			i.Kind, i.Body, i.Channel, i.Repo, stamp(i.At), stamp(i.Acknowledged))
-		if err == nil {
-			id, err = res.LastInsertId()
-		}
+			i.Kind, i.Body, i.Channel, i.Repo, stamp(i.At), stamp(i.Acknowledged)))
 		return err
 	})
 	if err != nil {
@@ -96,14 +82,11 @@ func (b *Inbox) All(ctx context.Context) ([]InboxItem, error) {
 
 // Item returns one item, or [ErrNoItem].
 func (b *Inbox) Item(ctx context.Context, id int64) (InboxItem, error) {
-	found, err := rows(ctx, b.db, "the inbox", scanItem, inboxColumns+"WHERE id = ?", id)
-	switch {
-	case err != nil:
-		return InboxItem{}, err
-	case len(found) == 0:
-		return InboxItem{}, fmt.Errorf("item %d: %w", id, ErrNoItem)
+	item, found, err := one(rows(ctx, b.db, "the inbox", scanItem, inboxColumns+"WHERE id = ?", id))
+	if err == nil && !found {
+		err = fmt.Errorf("item %d: %w", id, ErrNoItem)
 	}
-	return found[0], nil
+	return item, err
 }
 
 // Read records how an item was interpreted, and the reply. The first record stays: if another reader was faster, it
@@ -129,11 +112,7 @@ func (b *Inbox) change(ctx context.Context, id int64, query string, args ...any)
 		if !there {
 			return ErrNoItem
 		}
-		res, err := tx.ExecContext(ctx, query, args...)
-		if err != nil {
-			return err
-		}
-		n, err := res.RowsAffected()
+		n, err := affected(tx.ExecContext(ctx, query, args...))
 		changed = n > 0
 		return err
 	})

@@ -136,6 +136,21 @@ func (j *Journal) tx(ctx context.Context, what string, do func(context.Context, 
 	return nil
 }
 
+// add inserts one row after a check, if there is one, and returns its id.
+func (j *Journal) add(ctx context.Context, what string, check func() error, query string, args ...any) (id int64,
+	err error) {
+	err = j.tx(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
+		if check != nil {
+			if err := check(); err != nil {
+				return err
+			}
+		}
+		id, err = inserted(tx.ExecContext(ctx, query, args...))
+		return err
+	})
+	return id, err
+}
+
 // page limits the rows that a reader holds in memory, and the time that it uses the only connection.
 const page = 500
 

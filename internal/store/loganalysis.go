@@ -12,19 +12,12 @@ import (
 
 // Log answers questions about tasks and their outcomes (IDX-16). It cannot write. It reads a journal that others may be
 // writing to, and is safe for concurrent use.
-type Log struct{ db *sql.DB }
+type Log struct{ file }
 
 // OpenLog opens the journal at path for reading. A missing one is an error that wraps fs.ErrNotExist.
 func OpenLog(ctx context.Context, path string) (*Log, error) {
-	db, err := rawFile().openReader(ctx, path)
-	if err != nil {
-		return nil, err
-	}
-	return &Log{db}, nil
+	return openedAs[Log](rawFile().openReader(ctx, path))
 }
-
-// Close releases the file.
-func (l *Log) Close() error { return l.db.Close() }
 
 // TaskFilter selects tasks. Empty fields match all.
 type TaskFilter struct {
@@ -83,8 +76,7 @@ func (l *Log) Tasks(ctx context.Context, f TaskFilter) ([]TaskOutcome, error) {
 			t.Stages = strings.Split(stages, ",")
 		}
 		if ms != nil {
-			d := time.Duration(*ms) * time.Millisecond
-			t.Latency = &d
+			t.Latency = new(time.Duration(*ms) * time.Millisecond)
 		}
 		return nil
 	}, `SELECT t.task_id, t.repo_path, t.mode, t.execute_model, t.context_window, t.reserved_tokens, t.stages, COALESCE(t.plan_artifact, ''), t.timestamp,

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,7 +28,7 @@ const (
 // Session is the working memory of a running task: values by key, in a separate file (DB-07). Each change is written at
 // once, so a killed process loses nothing.
 type Session struct {
-	db   *sql.DB
+	file
 	task string
 	path string
 }
@@ -46,7 +47,7 @@ func CreateSession(ctx context.Context, dir, task string) (*Session, error) {
 	if err != nil {
 		return nil, fmt.Errorf("session of %s: %w", task, err)
 	}
-	return &Session{db, task, path}, nil
+	return &Session{file{db}, task, path}, nil
 }
 
 // Task returns the id of the task.
@@ -55,9 +56,6 @@ func (s *Session) Task() string { return s.task }
 // Path returns the path of the file.
 func (s *Session) Path() string { return s.path }
 
-// Close releases the file.
-func (s *Session) Close() error { return s.db.Close() }
-
 // Set stores a value as JSON and replaces the previous one.
 func (s *Session) Set(ctx context.Context, key string, value any) error {
 	return s.SetAll(ctx, map[string]any{key: value})
@@ -65,11 +63,7 @@ func (s *Session) Set(ctx context.Context, key string, value any) error {
 
 // SetAll stores values, all or none, so a killed task never leaves inconsistent ones.
 func (s *Session) SetAll(ctx context.Context, values map[string]any) error {
-	keys := make([]string, 0, len(values))
-	for k := range values {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
+	keys := slices.Sorted(maps.Keys(values))
 	texts := make([]string, len(keys))
 	for i, k := range keys {
 		text, err := json.Marshal(values[k])

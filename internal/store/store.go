@@ -97,6 +97,20 @@ func (k kind) openReader(ctx context.Context, path string) (*sql.DB, error) {
 	return db, err
 }
 
+// file is an open database.
+type file struct{ db *sql.DB }
+
+// Close releases the file.
+func (f file) Close() error { return f.db.Close() }
+
+// openedAs returns a database of one of the types that only have the file.
+func openedAs[T ~struct{ file }](db *sql.DB, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &T{file{db}}, nil
+}
+
 func immutable() url.Values { return url.Values{"mode": {"ro"}, "immutable": {"1"}} }
 
 // openWith opens a database and checks it. It closes an unusable one.
@@ -247,10 +261,12 @@ func migrate(ctx context.Context, db *sql.DB, names []string) error {
 	return nil
 }
 
-// write runs a function in a transaction, all or nothing.
+// write runs a function in a transaction, all or nothing. A fact is recorded even if the work was cancelled meanwhile.
 func write(ctx context.Context, db *sql.DB, do func(context.Context, *sql.Tx) error) error {
-	// A fact is recorded even if the work was cancelled meanwhile.
-	ctx = context.WithoutCancel(ctx)
+	return transact(context.WithoutCancel(ctx), db, do)
+}
+
+func transact(ctx context.Context, db *sql.DB, do func(context.Context, *sql.Tx) error) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return explain(err)
@@ -282,6 +298,30 @@ func rows[T any](ctx context.Context, q querier, what string, scan func(*sql.Row
 		return nil, fmt.Errorf("read %s: %w", what, explain(err))
 	}
 	return out, nil
+}
+
+// one returns the first of the rows; found is false if there is none.
+func one[T any](all []T, err error) (row T, found bool, _ error) {
+	if err != nil || len(all) == 0 {
+		return row, false, err
+	}
+	return all[0], true, nil
+}
+
+// inserted returns the id of a new row.
+func inserted(res sql.Result, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return res.LastInsertId()
+}
+
+// affected returns the number of rows that a statement changed.
+func affected(res sql.Result, err error) (int64, error) {
+	if err != nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
 func isBusy(err error) bool {

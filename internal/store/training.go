@@ -1,8 +1,8 @@
 package store
 
 import (
+	"cmp"
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -43,7 +43,7 @@ type TrainingPlan struct {
 
 // AddTrainingPlan records a plan, and returns the id of the row.
 func (t *Training) AddTrainingPlan(ctx context.Context, p TrainingPlan) (int64, error) {
-	return t.add(ctx, "training plan of "+p.Stage, func() error {
+	return t.j.add(ctx, "training plan of "+p.Stage, func() error {
 		if p.Task == "" || p.Raw == "" {
 			return errors.New("a training plan needs its task and its text")
 		}
@@ -51,7 +51,7 @@ func (t *Training) AddTrainingPlan(ctx context.Context, p TrainingPlan) (int64, 
 			isJSON("hyperparameters", p.Hyperparameters, false),
 			isJSON("improvement targets", p.Targets, false))
 	}, `INSERT INTO training_plans (task_id, target_stage, base_model, source, data_criteria, hyperparameters, improvement_targets, raw_plan, timestamp)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, p.Task, p.Stage, p.Base, sourceOr(p.Source), p.Criteria, null(p.Hyperparameters), null(p.Targets), p.Raw, stamp(p.At))
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`, p.Task, p.Stage, p.Base, cmp.Or(p.Source, "logged"), p.Criteria, null(p.Hyperparameters), null(p.Targets), p.Raw, stamp(p.At))
 }
 
 // Dataset is a file of examples selected by a plan (TRAIN-07).
@@ -71,7 +71,7 @@ type Dataset struct {
 
 // AddDataset stores a dataset and returns the id of its row. Its plan must exist.
 func (t *Training) AddDataset(ctx context.Context, d Dataset) (int64, error) {
-	return t.add(ctx, "dataset "+d.Path, func() error {
+	return t.j.add(ctx, "dataset "+d.Path, func() error {
 		switch {
 		case d.Path == "":
 			return errors.New("a dataset needs its path")
@@ -80,7 +80,7 @@ func (t *Training) AddDataset(ctx context.Context, d Dataset) (int64, error) {
 		}
 		return ofStage(d.Stage, d.Base, d.Source)
 	}, `INSERT INTO training_datasets (training_plan_id, stage_name, base_model, source, dataset_path, example_count, positive_count, negative_count, format, timestamp)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, COALESCE(?, 'jsonl'), ?)`, d.Plan, d.Stage, d.Base, sourceOr(d.Source), d.Path, d.Examples, d.Positive, d.Negative, null(d.Format), stamp(d.At))
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, COALESCE(?, 'jsonl'), ?)`, d.Plan, d.Stage, d.Base, cmp.Or(d.Source, "logged"), d.Path, d.Examples, d.Positive, d.Negative, null(d.Format), stamp(d.At))
 }
 
 // TrainedAdapter is the adapter that a trainer made from a dataset (TRAIN-28).
@@ -98,7 +98,7 @@ type TrainedAdapter struct {
 
 // AddTrainedAdapter stores an adapter and returns the id of its row. Its dataset must exist.
 func (t *Training) AddTrainedAdapter(ctx context.Context, a TrainedAdapter) (int64, error) {
-	return t.add(ctx, "adapter "+a.Tag, func() error {
+	return t.j.add(ctx, "adapter "+a.Tag, func() error {
 		switch {
 		case a.Tag == "":
 			return errors.New("an adapter needs the tag of its model")
@@ -114,25 +114,9 @@ func (t *Training) AddTrainedAdapter(ctx context.Context, a TrainedAdapter) (int
 
 // AddDeployment records that an adapter was deployed or withdrawn.
 func (t *Training) AddDeployment(ctx context.Context, adapter int64, deployed bool, at time.Time) error {
-	_, err := t.add(ctx, fmt.Sprintf("deployment of adapter %d", adapter), func() error { return nil },
+	_, err := t.j.add(ctx, fmt.Sprintf("deployment of adapter %d", adapter), nil,
 		"INSERT INTO adapter_deployments (adapter_id, deployed, timestamp) VALUES (?, ?, ?)", adapter, deployed, stamp(at))
 	return err
-}
-
-// add inserts one row after a check, and returns its id.
-func (t *Training) add(ctx context.Context, what string, check func() error, query string, args ...any) (id int64,
-	err error) {
-	err = t.j.tx(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
-		if err := check(); err != nil {
-			return err
-		}
-		res, err := tx.ExecContext(ctx, query, args...)
-		if err == nil {
-			id, err = res.LastInsertId()
-		}
-		return err
-	})
-	return id, err
 }
 
 // ofStage checks that a row names its stage and role, so that an adapter is never used for the other kind of model
@@ -147,13 +131,6 @@ func ofStage(stage, base, source string) error {
 		return fmt.Errorf("source %q is neither logged nor synthetic", source)
 	}
 	return nil
-}
-
-func sourceOr(source string) string {
-	if source == "" {
-		return "logged"
-	}
-	return source
 }
 
 func isJSON(what, text string, needed bool) error {

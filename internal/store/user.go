@@ -10,13 +10,10 @@ import (
 	"path/filepath"
 )
 
-// These files belong to the user, not to a repository (DB-10), and are in the user's own folder.
-func auditFile() kind {
-	return kind{scripts: "audit", cache: 500, checked: true, renew: "open it for writing once"}
-}
-
-func inboxFile() kind {
-	return kind{scripts: "inbox", cache: 500, checked: true, renew: "open it for writing once"}
+// userFile describes a file that only the user can read. The audit and the inbox belong to the user, not to a
+// repository (DB-10), and are in the user's own folder.
+func userFile(scripts string) kind {
+	return kind{scripts: scripts, cache: 500, checked: true, renew: "open it for writing once"}
 }
 
 // openUser opens a file of the user for writing, and creates it and its folder if they are missing. Only the user can

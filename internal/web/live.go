@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -73,10 +74,7 @@ func (s *Streams) Serve(w http.ResponseWriter, r *http.Request, looking Looking)
 	h.Set("Content-Type", "text/event-stream")
 	out := stream{w: w, to: http.NewResponseController(w)}
 	out.err = out.to.SetReadDeadline(time.Time{}) // the one of the request would end the stream
-	has := r.Header.Get("Last-Event-ID")
-	if has == "" {
-		has = r.URL.Query().Get("v")
-	}
+	has := cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("v"))
 	version := Version(now.Parts)
 	out.send(fmt.Sprintf("retry: %d\nevent: hello\nid: %s\ndata: {}\n\n", retryAfter, version))
 	if has != version {

@@ -161,14 +161,11 @@ func (d Deps) file(ctx context.Context, model llm.Model, f store.File, res *Resu
 	if err != nil {
 		return errors.Join(err, d.failed(ctx, model, question, got, err, began))
 	}
-	names := map[string]bool{}
-	for _, s := range known.Symbols {
-		names[s.Name] = true
-	}
 	api := []string{}
 	for _, n := range answer.API {
 		// A name that the file does not define is not part of its interface.
-		if last := n[strings.LastIndexByte(n, '.')+1:]; names[strings.TrimSuffix(last, "()")] {
+		last := strings.TrimSuffix(n[strings.LastIndexByte(n, '.')+1:], "()")
+		if slices.ContainsFunc(known.Symbols, func(s store.Symbol) bool { return s.Name == last }) {
 			api = append(api, strings.TrimSuffix(n, "()"))
 		} else {
 			res.Refused++

@@ -92,11 +92,8 @@ func read(root string, f store.File) (text, why string) {
 
 func joined(names []string, most int) string {
 	var out []string
-	for _, n := range names[:min(most, len(names))] {
+	for _, n := range names {
 		out = append(out, "`"+strings.ReplaceAll(fence.Line(n), "`", "'")+"`")
 	}
-	if more := len(names) - most; more > 0 {
-		out = append(out, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(phrase.First(out, most), ", ")
 }

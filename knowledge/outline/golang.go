@@ -50,8 +50,7 @@ type goReader struct {
 
 func (g *goReader) failed(err error) {
 	g.part.Error = &ParseError{Line: 1, Message: err.Error()}
-	var list scanner.ErrorList
-	if errors.As(err, &list) && len(list) > 0 {
+	if list, ok := errors.AsType[scanner.ErrorList](err); ok && len(list) > 0 {
 		g.part.Error.Line, g.part.Error.Message = list[0].Pos.Line, list[0].Msg
 		if o := list[0].Pos.Offset; o >= 0 && o <= len(g.text) {
 			g.part.Error.Content = g.at.content(g.text, o)

@@ -167,10 +167,6 @@ func declares(text string) bool {
 		}
 		text = text[n+1:]
 	}
-	for _, word := range []string{"func ", "type ", "var ", "const "} {
-		if strings.HasPrefix(text, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"func ", "type ", "var ", "const "},
+		func(word string) bool { return strings.HasPrefix(text, word) })
 }

@@ -7,6 +7,7 @@ package outline
 
 import (
 	"bytes"
+	"cmp"
 	"path"
 	"slices"
 	"sort"
@@ -177,12 +178,7 @@ type extent struct {
 
 // nest sorts symbols and sets their parents. The parent is the innermost symbol around the name that can hold others.
 func nest(all []extent) []extent {
-	slices.SortStableFunc(all, func(a, b extent) int {
-		if a.from != b.from {
-			return a.from - b.from
-		}
-		return b.to - a.to
-	})
+	slices.SortStableFunc(all, func(a, b extent) int { return cmp.Or(a.from-b.from, b.to-a.to) })
 	var open []int
 	for i := range all {
 		s := &all[i]

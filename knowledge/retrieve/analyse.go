@@ -67,8 +67,8 @@ func (p *pass) analyse(ctx context.Context) (TaskQuery, error) {
 	}
 	text, err = p.Prompts.Render(analysis, map[string]string{
 		"overview": overview, "task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))),
-		"files": listed(q.filePaths(), 30), "symbols": listed(q.symbolNames(), 30),
-		"errors": listed(q.errorTexts(), 10), "unknown": listed(q.Unknown, 10),
+		"files": Listed(q.filePaths(), 30), "symbols": Listed(q.symbolNames(), 30),
+		"errors": Listed(q.errorTexts(), 10), "unknown": Listed(q.Unknown, 10),
 	})
 	if err != nil {
 		return q, err
@@ -163,14 +163,11 @@ func (q TaskQuery) errorTexts() []string {
 	return out
 }
 
-// listed joins foreign texts into one line.
-func listed(texts []string, most int) string {
+// Listed joins foreign texts into one line.
+func Listed(texts []string, most int) string {
 	var out []string
-	for _, t := range texts[:min(most, len(texts))] {
+	for _, t := range texts {
 		out = append(out, "`"+strings.ReplaceAll(phrase.Cut(fence.Line(t), 160), "`", "'")+"`")
 	}
-	if more := len(texts) - most; more > 0 {
-		out = append(out, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(out, ", ")
+	return strings.Join(phrase.First(out, most), ", ")
 }

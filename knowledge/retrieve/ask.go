@@ -46,8 +46,7 @@ func ask[T any](ctx context.Context, p *pass, q question) (T, error) {
 		Response:     p.Redact(res.Text + res.Partial),
 		PromptTokens: res.PromptTokens, CompletionTokens: res.CompletionTokens, Latency: res.Latency, At: began,
 	}
-	var bad *llm.AnswerError
-	if errors.As(err, &bad) {
+	if bad, ok := errors.AsType[*llm.AnswerError](err); ok {
 		call.Response = p.Redact(bad.Raw)
 	}
 	if err != nil {

@@ -179,14 +179,16 @@ func (c *clues) addName(n spoken) {
 	}
 }
 
-// keywords returns the significant words of a task in order, in lower case and without duplicates. Names are split
-// into their parts.
-func keywords(text string) []string {
+func keywords(text string) []string { return Keywords(text, stopWords.Has) }
+
+// Keywords returns the significant words of a task in order, in lower case and without duplicates. Names are split
+// into their parts. empty reports whether a word is not significant.
+func Keywords(text string, empty func(word string) bool) []string {
 	var out []string
 	for _, w := range strings.FieldsFunc(text,
 		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
 		for _, h := range Humps(w) {
-			if utf8.RuneCountInString(h) < 3 || stopWords.Has(h) || strings.Trim(h, "0123456789") == "" || slices.Contains(out, h) {
+			if utf8.RuneCountInString(h) < 3 || empty(h) || strings.Trim(h, "0123456789") == "" || slices.Contains(out, h) {
 				continue
 			}
 			if out = append(out, h); len(out) == maxKeywords {

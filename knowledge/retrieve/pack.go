@@ -1,6 +1,7 @@
 package retrieve
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -159,8 +160,7 @@ func (p *pass) part(c Choice, in *content) Part {
 		return p.lines(x, in)
 	case c.Detail == TypeContext && isType(c.Kind) && c.End-c.Start < typeLines:
 		x.Start = outline.Above(in.lines, c.Start)
-		less := p.described(x, c.Signature)
-		x.less = &less
+		x.less = new(p.described(x, c.Signature))
 		return p.lines(x, in)
 	case c.Detail == TypeContext && c.Kind != string(outline.Class):
 		return p.described(x, c.Signature)
@@ -218,10 +218,7 @@ func (p *pass) sized(x Part) Part {
 // described returns the signature of a symbol with its documentation. For a class it adds the signatures of its
 // members.
 func (c Choice) described(in *content) string {
-	text := c.Signature
-	if text == "" {
-		text = c.Kind + " " + c.Symbol
-	}
+	text := cmp.Or(c.Signature, c.Kind+" "+c.Symbol)
 	if doc := strings.TrimSpace(c.Doc); doc != "" && c.Detail != TypeContext {
 		text += "\n" + Indented(doc)
 	}
@@ -261,10 +258,7 @@ func (c *content) outlined(from, to int) string {
 		if s.kind == string(outline.Variable) && depth > 0 && c.symbols[s.parent].kind == string(outline.Enum) {
 			continue
 		}
-		text := s.signature
-		if text == "" {
-			text = s.kind + " " + s.short
-		}
+		text := cmp.Or(s.signature, s.kind+" "+s.short)
 		fmt.Fprintf(&b, "%s%s  (line %d)\n", strings.Repeat("    ", depth), phrase.Cut(text, 200), c.symbols[i].start)
 	}
 	return strings.TrimSuffix(b.String(), "\n")

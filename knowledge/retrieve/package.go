@@ -187,32 +187,24 @@ func (p *Package) arrange() {
 	type place struct {
 		tier int
 		path string
-		test bool
+		test int // 1 for a test
 	}
 	subjects := map[string]place{}
 	for _, x := range p.Parts {
 		if s, ok := subjects[subject(x.Path)]; !language.IsTest(x.Path) && (!ok || x.Path < s.path) {
-			subjects[subject(x.Path)] = place{x.Tier, x.Path, false}
+			subjects[subject(x.Path)] = place{x.Tier, x.Path, 0}
 		}
 	}
 	of := func(x Part) place {
 		if s, ok := subjects[subject(x.Path)]; ok && language.IsTest(x.Path) {
-			return place{s.tier, s.path, true}
+			return place{s.tier, s.path, 1}
 		}
-		return place{x.Tier, x.Path, false}
+		return place{x.Tier, x.Path, 0}
 	}
 	slices.SortStableFunc(p.Parts, func(a, b Part) int {
 		x, y := of(a), of(b)
-		if c := cmp.Or(cmp.Compare(x.tier, y.tier), cmp.Compare(x.path, y.path)); c != 0 {
-			return c
-		}
-		if x.test != y.test {
-			if y.test {
-				return -1
-			}
-			return 1
-		}
-		return cmp.Or(cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End),
+		return cmp.Or(cmp.Compare(x.tier, y.tier), cmp.Compare(x.path, y.path), cmp.Compare(x.test, y.test),
+			cmp.Compare(a.Path, b.Path), cmp.Compare(a.Start, b.Start), cmp.Compare(b.End, a.End),
 			cmp.Compare(a.Symbol, b.Symbol))
 	})
 }

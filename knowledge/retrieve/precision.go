@@ -53,11 +53,7 @@ func (x piece) why() string {
 	case len(x.symbol.why) == 0:
 		return "only its file: " + x.file.Why
 	}
-	var why []string
-	for _, r := range x.symbol.why[:min(3, len(x.symbol.why))] {
-		why = append(why, r.text)
-	}
-	return strings.Join(why, ", ")
+	return phrase.Join(x.symbol.why[:min(3, len(x.symbol.why))], ", ", func(r reason) string { return r.text })
 }
 
 // line describes the piece to the model.

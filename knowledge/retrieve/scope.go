@@ -99,7 +99,7 @@ func (p *pass) judgeFiles(ctx context.Context, s State, open []File) (map[string
 		}
 		lines[i] = fmt.Sprintf("%s  %s  (%s)%s", id, fence.Line(f.Path), f.Why, about)
 	}
-	render := p.aboutTask(s.Query, r, scopeName, "candidates", map[string]string{"seeds": listed(sure, 40)})
+	render := p.aboutTask(s.Query, r, scopeName, "candidates", map[string]string{"seeds": Listed(sure, 40)})
 	most := r.items(verdictTokens, p.Limits.Candidates)
 	text, n, err := r.fill(len(lines), most, func(n int) (string, error) { return render(strings.Join(lines[:n], "\n")) })
 	if err != nil {
@@ -169,9 +169,7 @@ func (p *pass) aboutTask(q TaskQuery, r room, name, slot string, more map[string
 	text, _ := r.share(q.Text)
 	values := map[string]string{"task": strings.TrimSpace(fence.Foreign("", strings.TrimSpace(text))), "intent": q.Intent,
 		"kind": string(q.Kind)}
-	for k, v := range more {
-		values[k] = v
-	}
+	maps.Copy(values, more)
 	return func(items string) (string, error) {
 		values[slot] = strings.TrimSpace(fence.Foreign("", items))
 		return p.Prompts.Render(name, values)
@@ -204,7 +202,7 @@ func (p *pass) about(ctx context.Context, f File) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if names := topNames(symbols, 10); names != "" {
+	if names := TopNames(symbols, 10); names != "" {
 		parts = append(parts, names)
 	}
 	if len(parts) == 0 {
@@ -213,8 +211,8 @@ func (p *pass) about(ctx context.Context, f File) (string, error) {
 	return ": " + strings.Join(parts, "; "), nil
 }
 
-// topNames lists the top-level symbols of a file, variables last.
-func topNames(symbols []store.Symbol, most int) string {
+// TopNames lists the top-level symbols of a file, variables last.
+func TopNames(symbols []store.Symbol, most int) string {
 	var names, variables []string
 	for _, s := range symbols {
 		switch {
@@ -225,9 +223,5 @@ func topNames(symbols []store.Symbol, most int) string {
 			names = append(names, s.Name)
 		}
 	}
-	names = append(names, variables...)
-	if more := len(names) - most; more > 0 {
-		names = append(names[:most:most], fmt.Sprintf("and %d more", more))
-	}
-	return fence.Line(strings.Join(names, ", "))
+	return fence.Line(strings.Join(phrase.First(append(names, variables...), most), ", "))
 }

@@ -443,11 +443,8 @@ func (r Ranked) reason() string {
 		}
 	}
 	slices.SortStableFunc(all, func(a, b part) int { return cmp.Compare(b.worth, a.worth) })
-	var out []string
-	for _, x := range all[:min(2, len(all))] {
-		out = append(out, x.text)
-	}
-	return cmp.Or(strings.Join(out, ", "), "there was room for it")
+	why := phrase.Join(all[:min(2, len(all))], ", ", func(x part) string { return x.text })
+	return cmp.Or(why, "there was room for it")
 }
 
 // subject returns the common name of a test file and the file that it tests.

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -124,11 +125,7 @@ func (n *neighbours) into(ctx context.Context, p *pass, s *State, tier int) erro
 		return cmp.Or(cmp.Compare(n.byID[b.ID].weight, n.byID[a.ID].weight), cmp.Compare(a.Path, b.Path))
 	})
 	for _, f := range files {
-		why := n.byID[f.ID].why
-		if len(why) > 3 {
-			why = append(why[:3:3], fmt.Sprintf("and %d more", len(why)-3))
-		}
-		s.add(f, tier, false, "%s", strings.Join(why, ", "))
+		s.add(f, tier, false, "%s", strings.Join(phrase.First(n.byID[f.ID].why, 3), ", "))
 	}
 	return nil
 }

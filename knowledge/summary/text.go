@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -89,10 +90,7 @@ func (s Summary) text(dense bool) string {
 }
 
 func (c Class) write(b *strings.Builder, dense bool) {
-	head := map[string]string{"interface": "interface "}[c.Kind]
-	if head == "" {
-		head = "class "
-	}
+	head := cmp.Or(map[string]string{"interface": "interface "}[c.Kind], "class ")
 	head += c.Name
 	if c.Signature != "" {
 		head = c.Signature

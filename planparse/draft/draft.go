@@ -3,6 +3,7 @@
 package draft
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -129,10 +130,7 @@ func Title(text, none string) string {
 	if utf8.RuneCountInString(text) > maxTitle {
 		text = strings.TrimSpace(string([]rune(text)[:maxTitle-1])) + "…"
 	}
-	if text == "" {
-		return none
-	}
-	return text
+	return cmp.Or(text, none)
 }
 
 // withoutMarks replaces or removes a character with a meaning in markdown.

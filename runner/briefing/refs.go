@@ -2,6 +2,7 @@ package briefing
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"path"
@@ -47,10 +48,7 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 	case r.Missing:
 		return label + ": does not exist\n", ""
 	case all == 0:
-		why := r.Note
-		if why == "" {
-			why = "empty"
-		}
+		why := cmp.Or(r.Note, "empty")
 		return label + ": " + oneLine(why) + "\n", ""
 	case r.Note != "":
 		label += " (" + oneLine(r.Note) + ")"
@@ -74,8 +72,7 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 		show[i] = phrase.Cut(l, refLineLength)
 	}
 	if shown < all {
-		show = append(show, fmt.Sprintf("… %d more %s", all-shown,
-			map[bool]string{true: "line", false: "lines"}[all-shown == 1]))
+		show = append(show, "… "+phrase.Count(all-shown, "more line"))
 	}
 	fence(&b, strings.Join(show, "\n"))
 	return b.String(), trimmed

@@ -1,7 +1,7 @@
 package briefing
 
 import (
-	"fmt"
+	"slices"
 	"strings"
 
 	fences "github.com/runplan/runplan/internal/fence"
@@ -31,15 +31,11 @@ func name(text string) string {
 
 // names lists at most n of them.
 func names(list []string, n int) string {
-	var out []string
-	for _, t := range list[:min(n, len(list))] {
-		out = append(out, name(t))
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = name(list[i])
 	}
-	text := strings.Join(out, ", ")
-	if more := len(list) - n; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
+	return phrase.Few(list, n)
 }
 
 func short(hash string) string { return hash[:min(len(hash), 10)] }

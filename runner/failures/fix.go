@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // namedFiles is the maximum number of files in a fix.
@@ -18,12 +18,7 @@ const namedFiles = 4
 func Fix(files []string, added, removed int, summary string) string {
 	var parts []string
 	if len(files) > 0 {
-		files = slices.Clone(files)
-		slices.Sort(files)
-		names := strings.Join(files[:min(namedFiles, len(files))], ", ")
-		if n := len(files) - namedFiles; n > 0 {
-			names += fmt.Sprintf(" and %d more", n)
-		}
+		names := phrase.Few(slices.Sorted(slices.Values(files)), namedFiles)
 		parts = append(parts, fmt.Sprintf("other than before: %s (+%d -%d lines)", names, added, removed))
 	}
 	if s := firstSentence(summary); s != "" {
@@ -44,19 +39,12 @@ func firstSentence(text string) string {
 // Difference returns the difference between two trees or commits, in git's line counts. Binary files count only as
 // files.
 func Difference(ctx context.Context, repo *git.Repo, from, to string) (files []string, added, removed int, err error) {
-	out, err := repo.Run(ctx, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", from,
-		to, "--")
+	all, err := repo.LineCounts(ctx, from, to)
 	if err != nil {
 		return nil, 0, 0, fmt.Errorf("compare %s with %s: %w", from, to, err)
 	}
-	for entry := range strings.SplitSeq(out, "\x00") {
-		fields := strings.SplitN(entry, "\t", 3)
-		if len(fields) != 3 {
-			continue
-		}
-		plus, _ := strconv.Atoi(fields[0]) // "-" for a binary file
-		minus, _ := strconv.Atoi(fields[1])
-		files, added, removed = append(files, fields[2]), added+plus, removed+minus
+	for _, f := range all {
+		files, added, removed = append(files, f.Path), added+f.Added, removed+f.Removed
 	}
 	return files, added, removed, nil
 }

@@ -1,6 +1,7 @@
 package failures
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -110,10 +111,7 @@ func (o *Observer) fold(f Fact) (kind string, won []failure) {
 		if kind = TypeOf(f.Reports, f.Outcome, f.Reason); kind == "" {
 			return "", nil
 		}
-		tree := f.Tree
-		if tree == "" {
-			tree = f.Base
-		}
+		tree := cmp.Or(f.Tree, f.Base)
 		c.fail(failure{kind, tree})
 	case "merged":
 		if f.Outcome == "conflict" {
@@ -141,10 +139,7 @@ func (c *course) fail(f failure) {
 // fix describes the difference between the passed attempt and the last one with this failure.
 func (o *Observer) fix(ctx context.Context, was failure, f Fact) (string, error) {
 	c := o.batches[f.Batch]
-	to := f.Tree
-	if to == "" {
-		to = c.left
-	}
+	to := cmp.Or(f.Tree, c.left)
 	if was.tree == "" || to == "" || o.Difference == nil {
 		return Fix(nil, 0, 0, c.summary), nil
 	}

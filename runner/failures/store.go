@@ -205,9 +205,7 @@ func keyOf(title, failureType string) (pattern, kind string) {
 		}
 		pattern = pattern[:i]
 	}
-	if pattern == "" {
-		pattern = untitled
-	}
+	pattern = cmp.Or(pattern, untitled)
 	return pattern, line(failureType, maxType)
 }
 

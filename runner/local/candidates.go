@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
@@ -148,17 +147,15 @@ func countFindings(m *sampling.Measure, reports []gates.Report) {
 
 // diffLines returns the number of added and removed lines.
 func (w *work) diffLines(ctx context.Context, base, tree string) (int, error) {
-	out, err := w.Repo.Run(ctx, "diff", "--numstat", "--no-renames", base, tree)
+	files, err := w.Repo.LineCounts(ctx, base, tree)
 	if err != nil {
 		return 0, fmt.Errorf("measure a candidate: %w", err)
 	}
 	n := 0
-	for line := range strings.Lines(out) {
-		var added, removed int
-		if _, err := fmt.Sscanf(line, "%d\t%d", &added, &removed); err != nil {
-			added = 1 // a binary file
+	for _, f := range files {
+		if n += f.Added + f.Removed; f.Binary {
+			n++
 		}
-		n += added + removed
 	}
 	return n, nil
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -122,10 +123,7 @@ func (w *work) committed(ctx context.Context, branch string, b *planparse.Batch,
 
 // message returns the commit message: the title of the batch, and the trailers that link it to the run.
 func (w *work) message(b *planparse.Batch, seen []GateReceipt) string {
-	title := phrase.Cut(phrase.Line(redact.Clean(b.Title)), 72)
-	if title == "" {
-		title = "Batch " + b.Number
-	}
+	title := cmp.Or(phrase.Cut(phrase.Line(redact.Clean(b.Title)), 72), "Batch "+b.Number)
 	var m strings.Builder
 	fmt.Fprintf(&m, "%s\n\nBatch %s of %s\n", title, b.Number, w.info.Plan)
 	fmt.Fprintf(&m, "\nRunplan-Run: %s\nRunplan-Batch: %s\nRunplan-Agent: %s\n", w.run, b.Key, w.worker(b.Key))

@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 )
@@ -83,12 +84,9 @@ func (w *work) seen(c runner.Command) (Critique, bool) {
 	if w.Critic == nil {
 		return seen, false
 	}
-	data, err := os.ReadFile(filepath.Join(w.attemptDir(c), CritiqueFile))
+	err := atomicfile.ReadJSON(filepath.Join(w.attemptDir(c), CritiqueFile), &seen)
 	if errors.Is(err, fs.ErrNotExist) {
 		return seen, false
-	}
-	if err == nil {
-		err = json.Unmarshal(data, &seen)
 	}
 	if err != nil {
 		w.Note(fmt.Sprintf("the critique of batch %s could not be read: %v", c.Batch, err))

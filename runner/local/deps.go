@@ -73,9 +73,8 @@ func findDeps(ctx context.Context, repo *git.Repo) (deps, error) {
 	return d, nil
 }
 
-func (d deps) none() bool            { return len(d.found) == 0 && len(d.nodes) == 0 }
-func (d deps) folders() []dependency { return d.found }
-func (d deps) has(rel string) bool   { return slices.Contains(d.found, dependency{d.root, rel}) }
+func (d deps) none() bool          { return len(d.found) == 0 && len(d.nodes) == 0 }
+func (d deps) has(rel string) bool { return slices.Contains(d.found, dependency{d.root, rel}) }
 
 // paths are the folders in the user's checkout.
 func (d deps) paths() []string {

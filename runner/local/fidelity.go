@@ -12,6 +12,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -119,9 +120,7 @@ func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []strin
 	if info.Calls = len(heard); len(heard) > 1 {
 		info.File = w.Layout.Rel(out)
 	}
-	if n := len(info.Questions) - mostQuestions; n > 0 {
-		info.Questions = append(info.Questions[:mostQuestions], fmt.Sprintf("and %d more", n))
-	}
+	info.Questions = phrase.First(info.Questions, mostQuestions)
 	e.Usage = w.opinionsTook(heard)
 	e.Outcome, e.Reason = runner.OutcomeOK, strings.Join(info.Passes, "; ")
 	if len(e.Reports) > 0 {

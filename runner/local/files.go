@@ -2,6 +2,7 @@ package local
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -61,9 +62,7 @@ func copyFile(from, to *os.Root, path string) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	if cerr := out.Close(); err == nil {
-		err = cerr
-	}
+	err = errors.Join(err, out.Close())
 	if err == nil {
 		err = to.Chtimes(path, info.ModTime(), info.ModTime())
 	}

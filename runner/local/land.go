@@ -74,8 +74,7 @@ func (w *work) fastForward(ctx context.Context, c runner.Command) (refused strin
 			w.info.Branch), nil
 	}
 	_, err = w.Repo.Run(ctx, "-c", "gc.auto=0", "merge", "--quiet", "--ff-only", c.Commit)
-	var exit *proc.ExitError
-	if errors.As(err, &exit) {
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok {
 		return "git merge --ff-only: " + w.redact.String(Said(exit.Stderr)), nil
 	}
 	return "", err

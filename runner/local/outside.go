@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -169,12 +170,7 @@ func place(o outside) string {
 	return o.commit
 }
 
-func switchTo(o outside) string {
-	if o.branch != "" {
-		return o.branch
-	}
-	return "--detach " + o.commit
-}
+func switchTo(o outside) string { return cmp.Or(o.branch, "--detach "+o.commit) }
 
 func differing[V comparable](a, b map[string]V) []string {
 	var out []string

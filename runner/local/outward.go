@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // manifests lists files in which projects name their dependencies, with the syntax for folders: a workspace is
@@ -61,13 +62,8 @@ func (w *work) noteOutward(ctx context.Context) {
 	if err != nil {
 		w.Note(err.Error())
 	}
-	if n := len(found); n > 0 {
-		text := strings.Join(found[:min(n, 3)], ", ")
-		if n > 3 {
-			text += fmt.Sprintf(" and %d more", n-3)
-		}
+	if len(found) > 0 {
 		w.Note("batches are worked on in worktrees under " + DirName + ", where these relative paths mean other folders: " +
-			text +
-			"; use absolute paths, or create them in workspace.setup")
+			phrase.Few(found, 3) + "; use absolute paths, or create them in workspace.setup")
 	}
 }

@@ -3,6 +3,7 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -24,9 +25,7 @@ func (s *session) forPeople(ev runner.Event) error {
 			return fmt.Errorf("write the progress: %w", err)
 		}
 		_, err = fmt.Fprintf(f, "%s %s\n", ev.At.Local().Format("2006-01-02 15:04:05"), phrase.Line(redact.Clean(line)))
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
+		err = errors.Join(err, f.Close())
 		if err != nil {
 			return fmt.Errorf("write the progress: %w", err)
 		}

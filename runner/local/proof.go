@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -75,11 +76,7 @@ func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
 	s.BaseSuites = func(ctx context.Context) ([]string, error) {
 		if tree, err := w.Repo.TreeOf(ctx, s.Base); err == nil {
 			if known, ok := w.proofs.Get(tree); ok {
-				var names []string
-				for name := range known {
-					names = append(names, name)
-				}
-				return names, nil
+				return slices.Collect(maps.Keys(known)), nil
 			}
 		}
 		return base.Suites(ctx)
@@ -213,11 +210,7 @@ func (w *work) redWords(at string, red []redAt) string {
 				names = append(names, n)
 			}
 		}
-		more := ""
-		if n := len(names) - 5; n > 0 {
-			names, more = names[:5], fmt.Sprintf(" and %d more", n)
-		}
-		return strings.Join(names, ", ") + more
+		return phrase.Few(names, 5)
 	}
 	text := fmt.Sprintf("%s at the base, %s, before any change; ", phrase.Count(len(red), "failure", "failures"), at)
 	all := ": " + list(red)

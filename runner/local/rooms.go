@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -35,9 +36,7 @@ type rooms struct {
 // roomsOf returns the folder for the rooms of a repository, and that of this process in it. They are below home, the
 // folder of runplan's own files, or below the layout's folder if home is "".
 func roomsOf(home string, repo *git.Repo, l Layout) (ofRepo, own string) {
-	if home == "" {
-		home = l.Root
-	}
+	home = cmp.Or(home, l.Root)
 	if abs, err := filepath.Abs(home); err == nil {
 		home = abs
 	}
@@ -144,7 +143,7 @@ func (r *rooms) prepare(ctx context.Context, ws *git.Workspace, env []string) er
 	if r.pool.setup.Command != "" {
 		return r.pool.runSetup(ctx, ws.Dir, env)
 	}
-	for _, folder := range r.deps.folders() {
+	for _, folder := range r.deps.found {
 		if err := folder.mirror(ws.Dir); err != nil {
 			return fmt.Errorf("take the dependencies of %s: %w", folder, err)
 		}

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -27,9 +27,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if err != nil {
 		return nil, err
 	}
-	if then == nil {
-		then = &info
-	}
+	then = cmp.Or(then, &info)
 	if err := s.decide(*then); err != nil { // replay needs the limits of the time of the events
 		return nil, err
 	}
@@ -133,12 +131,7 @@ func (s *session) resume(ctx context.Context) ([]runner.Command, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := make([]string, 0, len(bad))
-	for k := range bad {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	for _, k := range keys {
+	for _, k := range slices.Sorted(maps.Keys(bad)) {
 		if _, err := s.record(runner.Event{Kind: runner.Reopened, Batch: k, Base: tip, Reason: bad[k]}); err != nil {
 			return nil, err
 		}

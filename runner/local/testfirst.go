@@ -1,8 +1,8 @@
 package local
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"hash/fnv"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
@@ -148,12 +149,7 @@ func (w *work) holdOut(batch string, files []string) []string {
 		fmt.Fprint(h, w.info.Seed, batch, f)
 		return h.Sum64()
 	}
-	slices.SortFunc(list, func(a, b string) int {
-		if rank(a) < rank(b) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(list, func(a, b string) int { return cmp.Compare(rank(a), rank(b)) })
 	list = list[:max(n, 0)]
 	slices.Sort(list)
 	return list
@@ -207,13 +203,10 @@ func (w *work) firstPath(c runner.Command) string {
 
 // readFirst returns the tests that were written in this run, nil if there are none yet.
 func (w *work) readFirst(ctx context.Context, c runner.Command) (*firstTests, error) {
-	text, err := os.ReadFile(w.firstPath(c))
+	first := &firstTests{trees: map[string]git.TreeFile{}}
+	err := atomicfile.ReadJSON(w.firstPath(c), first)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
-	}
-	first := &firstTests{trees: map[string]git.TreeFile{}}
-	if err == nil {
-		err = json.Unmarshal(text, first)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the tests of batch %s: %w", c.Batch, err)

@@ -431,12 +431,7 @@ func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *pla
 
 // mayStandStill reports whether a batch can succeed without changes: it only checks, or a script agent carried it
 // out.
-func mayStandStill(b *planparse.Batch, a agents.Agent) bool {
-	if literal(a) {
-		return true
-	}
-	return b.OnlyChecks()
-}
+func mayStandStill(b *planparse.Batch, a agents.Agent) bool { return literal(a) || b.OnlyChecks() }
 
 // literal reports whether an agent executes the plan literally.
 func literal(a agents.Agent) bool {
@@ -589,11 +584,7 @@ func reasonOf(v gates.Verdict) string {
 		if len(r.Findings) > 0 {
 			f := r.Findings[max(0, slices.IndexFunc(r.Findings,
 				func(f gates.Finding) bool { return f.Severity == gates.Error }))]
-			place := f.Path
-			if f.Line > 0 {
-				place = fmt.Sprintf("%s:%d", f.Path, f.Line)
-			}
-			text += ": " + strings.TrimSpace(place+" "+f.Message)
+			text += ": " + strings.TrimSpace(phrase.Place(f.Path, f.Line, 0)+" "+f.Message)
 		} else if r.Note != "" {
 			text += ": " + r.Note
 		}

@@ -110,8 +110,7 @@ func (h Hook) post(ctx context.Context, body []byte) error {
 	}
 	res, err := client.Do(req)
 	if err != nil {
-		var wrapped *url.Error
-		if errors.As(err, &wrapped) {
+		if wrapped, ok := errors.AsType[*url.Error](err); ok {
 			err = wrapped.Err
 		}
 		if errors.Is(ctx.Err(), context.DeadlineExceeded) {

@@ -261,8 +261,7 @@ func (n *Notifier) message(k Kind, e runner.Event, cause string) (Message, bool)
 		Attempt: e.Attempt, Agent: e.Agent, Reason: e.Reason, CostUnknown: n.unknown, MaxCostUSD: n.info.MaxCostUSD,
 	}
 	if n.cost != nil {
-		cost := *n.cost
-		m.CostUSD = &cost
+		m.CostUSD = new(*n.cost)
 	}
 	if i := slices.IndexFunc(n.info.Batches, func(b runner.BatchInfo) bool { return b.Key == e.Batch }); i >= 0 {
 		m.Batch, m.BatchTitle = n.info.Batches[i].Number, n.info.Batches[i].Title

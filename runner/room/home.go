@@ -1,10 +1,12 @@
 package room
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -231,7 +233,7 @@ func (r *Rooms) env(rm *Room) []string {
 		}
 		out = append(out, kv)
 	}
-	for _, name := range sortedKeys(own) {
+	for _, name := range slices.Sorted(maps.Keys(own)) {
 		out = append(out, name+"="+own[name])
 	}
 	return out
@@ -258,8 +260,5 @@ func (r *Rooms) moved(path string, rm *Room) string {
 
 // goCache is the build cache of go in rooms. It is not the user's: an entry of that one may have been forged.
 func (r *Rooms) goCache() string {
-	if dir := proc.Getenv(r.Environ, "RUNPLAN_GATE_GOCACHE"); dir != "" {
-		return dir
-	}
-	return filepath.Join(filepath.Dir(r.Dir), "go-build")
+	return cmp.Or(proc.Getenv(r.Environ, "RUNPLAN_GATE_GOCACHE"), filepath.Join(filepath.Dir(r.Dir), "go-build"))
 }

@@ -568,5 +568,3 @@ func emptyFolder(dir string) error {
 	}
 	return nil
 }
-
-func sortedKeys(m map[string]string) []string { return slices.Sorted(maps.Keys(m)) }

@@ -184,12 +184,7 @@ func (c *Course) cut() {
 		c.waited(batch, c.Now)
 		c.held[batch] = c.Now // the wait continues in the next session
 	}
-	var ids []string
-	for id := range c.open {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
-	for _, id := range ids {
+	for _, id := range slices.Sorted(maps.Keys(c.open)) {
 		s := c.open[id]
 		s.To, s.End = c.Now, CutShort
 		c.keep(s)

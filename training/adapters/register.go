@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/runplan/runplan/internal/store"
 )
@@ -39,12 +40,8 @@ func (s Registry) Register(ctx context.Context, ledger *store.Training, log *sto
 }
 
 func registered(rows []store.TrainedAdapter, v Version) bool {
-	for _, r := range rows {
-		if r.Tag == v.Tag && r.At.Equal(v.TrainedAt) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(rows,
+		func(r store.TrainedAdapter) bool { return r.Tag == v.Tag && r.At.Equal(v.TrainedAt) })
 }
 
 // absolute resolves a data path relative to the repository.

@@ -48,8 +48,7 @@ func (d Desk) Rollback(ctx context.Context, stage training.Stage, toBase bool,
 	}
 	out.Tag, out.Version = target.Tag, target.Name()
 	out.Answer, err = d.test(ctx, target)
-	var gone *llm.NotFoundError
-	if errors.As(err, &gone) {
+	if _, gone := errors.AsType[*llm.NotFoundError](err); gone {
 		out.Answer, err = d.made(ctx, target, now.Tag)
 	}
 	if err != nil {

@@ -182,12 +182,8 @@ func (s Registry) Versions(adapter string) ([]Version, error) {
 }
 
 func readVersion(dir string) (Version, error) {
-	text, err := os.ReadFile(filepath.Join(dir, versionFile))
-	if err != nil {
-		return Version{}, err
-	}
 	var v Version
-	if err := json.Unmarshal(text, &v); err != nil {
+	if err := atomicfile.ReadJSON(filepath.Join(dir, versionFile), &v); err != nil {
 		return Version{}, err
 	}
 	v.dir = dir

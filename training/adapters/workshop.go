@@ -66,8 +66,7 @@ func (w *workshop) failed(why error, now time.Time) error {
 	if err := os.Rename(filepath.Join(w.dir, trainerLog), log); err != nil {
 		return why // the trainer printed nothing
 	}
-	var f *FailedError
-	if errors.As(why, &f) {
+	if f, ok := errors.AsType[*FailedError](why); ok {
 		f.Log = log
 		return why
 	}

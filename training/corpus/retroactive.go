@@ -2,7 +2,6 @@ package corpus
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -89,14 +88,8 @@ func manifestFile(adapter string) string {
 // LoadManifest reads the manifest. Without a file it is empty.
 func LoadManifest(root, adapter string) (Manifest, error) {
 	m := Manifest{Reviews: []Reviewed{}}
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(manifestFile(adapter))))
-	if errors.Is(err, fs.ErrNotExist) {
-		return m, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &m)
-	}
-	if err != nil {
+	err := atomicfile.ReadJSON(filepath.Join(root, filepath.FromSlash(manifestFile(adapter))), &m)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return m, fmt.Errorf("read %s: %w", manifestFile(adapter), err)
 	}
 	return m, nil

@@ -125,12 +125,9 @@ func Allowed(list []string, license string) bool {
 	if len(list) == 0 {
 		return true
 	}
-	for _, id := range strings.Split(license, " AND ") {
-		if !slices.ContainsFunc(list, func(l string) bool { return strings.EqualFold(l, id) }) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(strings.Split(license, " AND "), func(id string) bool {
+		return !slices.ContainsFunc(list, func(l string) bool { return strings.EqualFold(l, id) })
+	})
 }
 
 // Tokens estimates the tokens of an example: the prompt and the longer of its answers.

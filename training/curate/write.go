@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/training"
 )
 
@@ -159,11 +160,7 @@ func (b *builder) publish() error {
 // Load reads the manifest of a dataset and verifies the hashes of its files.
 func Load(dir string) (Manifest, error) {
 	var m Manifest
-	b, err := os.ReadFile(filepath.Join(dir, ManifestFile))
-	if err == nil {
-		err = json.Unmarshal(b, &m)
-	}
-	if err != nil {
+	if err := atomicfile.ReadJSON(filepath.Join(dir, ManifestFile), &m); err != nil {
 		return m, fmt.Errorf("read the dataset %s: %w", dir, err)
 	}
 	if m.Version != 1 {

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -157,9 +158,7 @@ func hubLicenses(all map[string]int) []string {
 func Used(m Manifest) string {
 	var out []string
 	for _, l := range slices.Sorted(maps.Keys(m.Licenses)) {
-		if l == "" {
-			l = "unknown"
-		}
+		l = cmp.Or(l, "unknown")
 		out = append(out, l)
 	}
 	return strings.Join(out, ", ")

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // yamlFile collects lines of YAML. It writes strings as JSON, which YAML reads in the same way.
@@ -23,11 +25,7 @@ func inline(v any) string {
 		}
 		return s
 	case []string:
-		parts := make([]string, len(x))
-		for i, s := range x {
-			parts[i] = inline(s)
-		}
-		return "[" + strings.Join(parts, ", ") + "]"
+		return "[" + phrase.Join(x, ", ", quoted) + "]"
 	case string:
 		return quoted(x)
 	}
@@ -318,10 +316,7 @@ func unslothConfig(j job) []document {
 	h := j.plan.Hyperparameters
 	var b strings.Builder
 	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	list := make([]string, len(h.TargetModules))
-	for i, m := range h.TargetModules {
-		list[i] = quoted(m)
-	}
+
 	p("# python train.py")
 	p("from unsloth import FastLanguageModel")
 	p("from datasets import load_dataset")
@@ -335,7 +330,7 @@ func unslothConfig(j job) []document {
 	p(")")
 	p("model = FastLanguageModel.get_peft_model(")
 	p("    model, r=%d, lora_alpha=%d, lora_dropout=%s, bias=\"none\",", h.Rank, h.Alpha, inline(h.Dropout))
-	p("    target_modules=[%s],", strings.Join(list, ", "))
+	p("    target_modules=[%s],", phrase.Join(h.TargetModules, ", ", quoted))
 	p("    use_gradient_checkpointing=\"unsloth\", random_state=%d,", j.seed())
 	p(")")
 	p("data = load_dataset(\"json\", data_files={\"train\": \"train.jsonl\", \"validation\": %s})", quoted(j.format.Held))

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/chat"
 	"github.com/runplan/runplan/training/curate"
@@ -79,17 +81,12 @@ type LongError struct {
 
 // Error names the first ones.
 func (e *LongError) Error() string {
-	const few = 10
 	var names []string
-	for _, l := range e.Long[:min(few, len(e.Long))] {
+	for _, l := range e.Long {
 		names = append(names, fmt.Sprintf("%s (%s, %s)", l.ID, l.Count(), l.File))
 	}
-	more := ""
-	if n := len(e.Long) - few; n > 0 {
-		more = fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Sprintf("%d example(s) have more than %d tokens (%s): %s%s", len(e.Long), e.Limit, e.Counted,
-		strings.Join(names, ", "), more)
+	return fmt.Sprintf("%d example(s) have more than %d tokens (%s): %s", len(e.Long), e.Limit, e.Counted,
+		phrase.Few(names, 10))
 }
 
 // Manifest is export.json, which describes an export.
@@ -143,9 +140,7 @@ func Write(ctx context.Context, in, out string, o Options) (m Manifest, err erro
 	}
 	j := job{Options: o, format: o.Format, schema: o.Format.Chat, plan: set.Plan, base: o.BaseModel, limit: o.Limit,
 		in: in, m: &m, taken: map[string]bool{}}
-	if j.limit == 0 {
-		j.limit = set.Plan.Hyperparameters.MaxSequenceLength
-	}
+	j.limit = cmp.Or(j.limit, set.Plan.Hyperparameters.MaxSequenceLength)
 	template := "none"
 	if o.Template != nil {
 		template = o.Template.Name()

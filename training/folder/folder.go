@@ -93,9 +93,7 @@ func (f *Folder) File(name string, fill func(io.Writer) error) error {
 	if err == nil {
 		err = file.Sync()
 	}
-	if cerr := file.Close(); err == nil {
-		err = cerr
-	}
+	err = errors.Join(err, file.Close())
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}

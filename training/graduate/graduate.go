@@ -163,15 +163,8 @@ func (f Figure) measured(v float64, met func(float64) bool) Figure {
 // Graduated reports whether the last [Cycles] cycles met all criteria. A version without a result in between breaks
 // the sequence.
 func Graduated(cycles []Cycle) bool {
-	if len(cycles) < Cycles {
-		return false
-	}
-	for _, c := range cycles[len(cycles)-Cycles:] {
-		if !c.Met {
-			return false
-		}
-	}
-	return true
+	return len(cycles) >= Cycles &&
+		!slices.ContainsFunc(cycles[len(cycles)-Cycles:], func(c Cycle) bool { return !c.Met })
 }
 
 // AuditDue reports whether the cold reviewer reviews a generation. Generations count from 1 since graduation. Before

@@ -1,7 +1,6 @@
 package graduate
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -30,14 +29,8 @@ func stateFile(adapter string) string {
 // Load reads the stored state.
 func Load(root, adapter string) (State, error) {
 	s := State{Adapter: adapter}
-	text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(stateFile(adapter))))
-	if errors.Is(err, fs.ErrNotExist) {
-		return s, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &s)
-	}
-	if err != nil {
+	err := atomicfile.ReadJSON(filepath.Join(root, filepath.FromSlash(stateFile(adapter))), &s)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return s, fmt.Errorf("read %s: %w", stateFile(adapter), err)
 	}
 	return s, nil

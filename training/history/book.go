@@ -95,8 +95,8 @@ type book struct {
 	state   state
 	files   map[training.Stage]*file
 	saved   time.Time
-	savedAt int // commits
-	taken   map[string]bool
+	savedAt int             // commits
+	taken   map[string]bool // commits that the commits so far revert
 	unlock  func() error
 }
 
@@ -109,8 +109,7 @@ func (o Options) plan(head string) (plan, error) {
 		Program: o.Version, Outline: outline.Version, AstGrep: o.Program.Version,
 	}
 	if !o.Since.IsZero() {
-		at := o.Since.UTC()
-		p.Since = &at
+		p.Since = new(o.Since.UTC())
 	}
 	sum := sha256.New()
 	for _, n := range []string{"task_analysis", "scope", "precision"} {
@@ -168,15 +167,6 @@ func (b *book) open(stages []training.Stage, resume bool) error {
 		}
 	}
 	return nil
-}
-
-// reverted returns the commits that commits read so far revert.
-func (b *book) reverted() map[string]bool {
-	out := map[string]bool{}
-	for h := range b.taken {
-		out[h] = true
-	}
-	return out
 }
 
 // add writes the examples of a commit.

@@ -81,12 +81,7 @@ func parallel(ctx context.Context, n int, do func(int) error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return cmp.Or(errs...)
 }
 
 // begin reads commits, their changes and their parent trees.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/training/edits"
@@ -71,7 +72,7 @@ func (m *maker) described(s *source, x *symbol, tier int) retrieve.Part {
 		for i := range s.symbols {
 			if y := &s.symbols[i]; y.start > x.start && y.end <= x.end {
 				members = append(members,
-					fmt.Sprintf("%s  (line %d)", cut(cmp.Or(y.signature, string(y.kind)+" "+y.short), 200), y.start))
+					fmt.Sprintf("%s  (line %d)", phrase.Cut(cmp.Or(y.signature, string(y.kind)+" "+y.short), 200), y.start))
 			}
 		}
 		if len(members) > 0 {

@@ -13,6 +13,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -113,7 +114,7 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 	failed := make(chan error, 1)
 	go func() {
 		defer close(loaded)
-		failed <- o.loadAll(ctx, objects, b.reverted(), span, loaded)
+		failed <- o.loadAll(ctx, objects, maps.Clone(b.taken), span, loaded)
 	}()
 	defer objects.Close()
 	defer func() {

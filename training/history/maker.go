@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
@@ -156,8 +157,7 @@ func (m *maker) example(w *work, stage training.Stage, l lesson) training.Exampl
 		}
 		e.Signals = append(e.Signals, s)
 	}
-	quality := float64(int(sum/float64(n)*1000+0.5)) / 1000
-	e.Quality = &quality
+	e.Quality = new(float64(int(sum/float64(n)*1000+0.5)) / 1000)
 	return e
 }
 
@@ -174,7 +174,7 @@ func (w *work) signals() []signal {
 	return []signal{
 		{"merged", 1, "it is part of the history, and no later commit reverts it"},
 		tested,
-		{"files_shown", float64(len(w.changes)) / float64(len(w.Entries)), itoa(len(w.changes)) + " of " +
-			itoa(len(w.Entries)) + " changed files are code of its languages"},
+		{"files_shown", float64(len(w.changes)) / float64(len(w.Entries)), strconv.Itoa(len(w.changes)) + " of " +
+			strconv.Itoa(len(w.Entries)) + " changed files are code of its languages"},
 	}
 }

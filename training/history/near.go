@@ -16,10 +16,7 @@ func (l *loader) near(ctx context.Context, all []*work) error {
 	var wants []want
 	for _, w := range all {
 		for _, c := range w.changes {
-			s := c.before
-			if s == nil {
-				s = c.after
-			}
+			s := cmp.Or(c.before, c.after)
 			targets, err := l.cache.targets(s, w.tree)
 			if err != nil {
 				return err

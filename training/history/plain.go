@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/planparse/draft"
 )
@@ -118,7 +119,7 @@ func readable(a draft.Plan) error {
 // taskPlan returns the plan of one batch for a task.
 func taskPlan(task string) (*planparse.Plan, error) {
 	first, _, _ := strings.Cut(task, "\n")
-	title := draft.Title(cut(first, 80), "Solve the task")
+	title := draft.Title(phrase.Cut(first, 80), "Solve the task")
 	if plain(title) && plain(strings.TrimRight(task, "\n")) {
 		return &planparse.Plan{Title: title,
 			Batches: []planparse.Batch{{Number: "1", Title: title, Text: "\n" + strings.TrimRight(task, "\n") + "\n"}}}, nil

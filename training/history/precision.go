@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
@@ -173,19 +174,19 @@ func (q query) why(s *symbol) []string {
 // line describes a piece as precision does.
 func (x piece) line(id string) string {
 	s := x.symbol
-	text := fmt.Sprintf("%s  %s  %d-%d", id, cut(fence.Line(cmp.Or(s.signature, string(s.kind)+" "+s.short)), 160),
+	text := fmt.Sprintf("%s  %s  %d-%d", id, phrase.Cut(fence.Line(cmp.Or(s.signature, string(s.kind)+" "+s.short)), 160),
 		s.start, s.end)
 	if s.name != s.short {
 		text += "  of " + strings.TrimSuffix(s.name, "."+s.short)
 	}
 	if first, _, _ := strings.Cut(strings.TrimSpace(s.doc), "\n"); first != "" {
-		text += fmt.Sprintf("  %q", cut(fence.Line(first), 100))
+		text += fmt.Sprintf("  %q", phrase.Cut(fence.Line(first), 100))
 	}
 	if len(x.why) > 0 {
 		text += "  — " + fence.Line(strings.Join(x.why, ", "))
 	}
 	if s.reason != "" {
-		text += fmt.Sprintf("  its comment: %q", cut(fence.Line(s.reason), 120))
+		text += fmt.Sprintf("  its comment: %q", phrase.Cut(fence.Line(s.reason), 120))
 	}
 	return text
 }

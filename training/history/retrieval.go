@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
@@ -45,11 +46,12 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 	for _, k := range q.keywords {
 		if len(a.Concepts) < 5 && len(k) > 3 &&
 			!slices.ContainsFunc(q.symbols, func(s string) bool { return slices.Contains(retrieve.Humps(s), k) }) {
-			a.Concepts = append(a.Concepts, cut(k, 60))
+			a.Concepts = append(a.Concepts, phrase.Cut(k, 60))
 		}
 	}
 	prompt, err := m.Retrieval.Render("task_analysis", map[string]string{
-		"overview": w.tree.overview(), "task": q.fenced, "files": listed(q.files, 30), "symbols": listed(q.symbols, 30),
+		"overview": w.tree.overview(), "task": q.fenced, "files": retrieve.Listed(q.files, 30),
+		"symbols": retrieve.Listed(q.symbols, 30),
 	})
 	if err != nil {
 		return lesson{}, err.Error()
@@ -167,7 +169,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 			x := candidate{source: r.source, why: r.why, tier: r.tier, relevant: len(r.uses) > 0,
 				reason: "no part of it changes"}
 			if x.relevant {
-				x.reason = cut("the change uses "+r.uses[0]+" of it", 80)
+				x.reason = phrase.Cut("the change uses "+r.uses[0]+" of it", 80)
 			}
 			all = append(all, x)
 		}
@@ -195,7 +197,7 @@ func (m *maker) scope(w *work, q query) (lesson, string) {
 	}
 	slices.Sort(sure)
 	prompt, err := m.Retrieval.Render("scope", map[string]string{
-		"task": q.fenced, "intent": q.intent, "kind": string(q.kind), "seeds": listed(slices.Compact(sure), 40),
+		"task": q.fenced, "intent": q.intent, "kind": string(q.kind), "seeds": retrieve.Listed(slices.Compact(sure), 40),
 		"candidates": fenced(strings.Join(lines, "\n")),
 	})
 	if err != nil {

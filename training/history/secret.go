@@ -223,7 +223,7 @@ func (s sentry) search(ctx context.Context, all []text) ([]bool, error) {
 	d := addition{}
 	for i, t := range ask {
 		if t != "" {
-			d[itoa(i)+"/"+all[i].path] = t // versions of a file share its path
+			d[strconv.Itoa(i)+"/"+all[i].path] = t // versions of a file share its path
 		}
 	}
 	if len(d) > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/planparse/draft"
@@ -68,11 +69,8 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	if bad != "" {
 		return l, bad
 	}
-	var blocks []string
-	for _, i := range s.order {
-		blocks = append(blocks, s.answers[i].Text)
-	}
-	l.completion, l.texts = strings.Join(blocks, "\n"), slices.Clone(s.texts)
+	l.completion = phrase.Join(s.order, "\n", func(i int) string { return s.answers[i].Text })
+	l.texts = slices.Clone(s.texts)
 	for _, c := range w.changes {
 		if c.after != nil {
 			l.texts = append(l.texts, c.after)
@@ -98,7 +96,7 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 	}
 	subject, body, _ := strings.Cut(q.text, "\n")
 	b := draft.Batch{Title: draft.Title(withoutPrefix(subject), "Change the code"),
-		Rationale: cut(strings.TrimSpace(body), 1000), DependsOn: []int{}}
+		Rationale: phrase.Cut(strings.TrimSpace(body), 1000), DependsOn: []int{}}
 	b.Files = draft.Files{Create: []string{}, Modify: []string{}, Test: []string{}, Delete: []string{}}
 	for _, i := range s.order {
 		c := w.changes[i]
@@ -145,7 +143,7 @@ func (c *change) task() string {
 	case c.after == nil:
 		return "Delete " + c.path
 	case c.before == nil:
-		return cut(joined("Create "+c.path, " with ", names(c.after, c.made, func(string) bool { return false })), 2000)
+		return phrase.Cut(joined("Create "+c.path, " with ", names(c.after, c.made, func(string) bool { return false })), 2000)
 	}
 	changed := names(c.before, c.touched, func(n string) bool { return !has(c.after, n) })
 	added := names(c.after, c.made, func(n string) bool { return has(c.before, n) })
@@ -165,18 +163,14 @@ func (c *change) task() string {
 	if text == "In "+c.path {
 		text += " change code outside of functions and types"
 	}
-	return cut(text, 2000)
+	return phrase.Cut(text, 2000)
 }
 
 func joined(text, verb string, names []string) string {
 	if len(names) == 0 {
 		return text
 	}
-	more := ""
-	if len(names) > 6 {
-		more, names = fmt.Sprintf(" and %d more", len(names)-6), names[:6]
-	}
-	return text + verb + strings.Join(names, ", ") + more
+	return text + verb + phrase.Few(names, 6)
 }
 
 // parsedPlan parses the plan of a task.

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/training/edits"
 )
@@ -138,7 +142,7 @@ func (s *source) take(o outline.Outline) {
 			s.symbols[d.Symbol].doc = d.Content
 		} else if s.about == "" {
 			first, _, _ := strings.Cut(strings.TrimSpace(d.Content), "\n")
-			s.about = cut(fence.Line(first), 100)
+			s.about = phrase.Cut(fence.Line(first), 100)
 		}
 	}
 	for _, c := range o.Comments {
@@ -146,7 +150,13 @@ func (s *source) take(o outline.Outline) {
 			s.symbols[c.Symbol].reason = c.Content
 		}
 	}
-	s.top = topNames(s.symbols, 10)
+	var top []store.Symbol
+	for _, x := range s.symbols {
+		if x.parent < 0 {
+			top = append(top, store.Symbol{Name: x.short, Kind: string(x.kind)})
+		}
+	}
+	s.top = retrieve.TopNames(top, 10)
 }
 
 // isPiece applies the rule of retrieval: fields, nested functions and one-line members are shown with their owner.
@@ -157,25 +167,6 @@ func isPiece(all []outline.Symbol, s outline.Symbol) bool {
 	up := all[s.Parent]
 	return up.Kind != outline.Function && up.Kind != outline.Method && up.Kind != outline.Interface &&
 		s.Kind != outline.Variable && (s.Start != up.Start || s.End != up.End)
-}
-
-// topNames lists the top-level symbols of a file, variables last.
-func topNames(symbols []symbol, most int) string {
-	var names, variables []string
-	for _, s := range symbols {
-		switch {
-		case s.parent >= 0 || slices.Contains(names, s.short) || slices.Contains(variables, s.short):
-		case s.kind == outline.Variable:
-			variables = append(variables, s.short)
-		default:
-			names = append(names, s.short)
-		}
-	}
-	names = append(names, variables...)
-	if more := len(names) - most; more > 0 {
-		names = append(names[:most:most], "and "+itoa(more)+" more")
-	}
-	return fence.Line(strings.Join(names, ", "))
 }
 
 // touched returns the pieces that hunks change: the innermost ones, and of a class only the part outside of its
@@ -386,7 +377,7 @@ func (r reader) ask(ctx context.Context, all []*question, to answered) error {
 	var languages []outline.Language
 	for i, q := range all {
 		// Versions of a file have the same path, so each gets a separate folder.
-		texts[i] = patterns.Text{Path: path.Join(itoa(i), path.Base(q.path)), Text: q.text, Copy: true}
+		texts[i] = patterns.Text{Path: path.Join(strconv.Itoa(i), path.Base(q.path)), Text: q.text, Copy: true}
 		languages = append(languages, q.language)
 	}
 	slices.Sort(languages)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
 
@@ -33,7 +34,7 @@ var (
 func understood(w *work) query {
 	q := query{text: w.task, kind: retrieve.KindOf(w.task), keywords: w.keywords, fenced: fenced(w.task)}
 	subject, _, _ := strings.Cut(w.task, "\n")
-	q.intent = cut(fence.Line(issueMark.ReplaceAllString(withoutPrefix(subject), "")), 400)
+	q.intent = phrase.Cut(fence.Line(issueMark.ReplaceAllString(withoutPrefix(subject), "")), 400)
 	known := w.known()
 	for _, p := range pathLike.FindAllString(w.task, 60) {
 		p = strings.Trim(p, "./")

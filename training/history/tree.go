@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strings"
@@ -247,15 +248,10 @@ func (x *folder) file(name string) leaf {
 
 // overview describes a repository as retrieval does.
 func (x *folder) overview() string {
-	var languages []outline.Language
-	for l := range x.counts {
-		languages = append(languages, l)
-	}
-	slices.SortFunc(languages, func(a, b outline.Language) int {
-		return cmp.Or(cmp.Compare(x.counts[b], x.counts[a]), cmp.Compare(a, b))
-	})
 	var parts []string
-	for _, l := range languages {
+	for _, l := range slices.SortedFunc(maps.Keys(x.counts), func(a, b outline.Language) int {
+		return cmp.Or(cmp.Compare(x.counts[b], x.counts[a]), cmp.Compare(a, b))
+	}) {
 		parts = append(parts, fmt.Sprintf("%s: %d", l, x.counts[l]))
 	}
 	return "Files: " + strings.Join(parts, ", ")

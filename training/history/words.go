@@ -1,39 +1,12 @@
 package history
 
 import (
-	"fmt"
 	"slices"
-	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
-	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
-
-func itoa(n int) string { return strconv.Itoa(n) }
-
-// cut shortens a text to n characters.
-func cut(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return string([]rune(text)[:n-1]) + "…"
-}
-
-// listed joins texts into one line, as retrieval does.
-func listed(texts []string, most int) string {
-	var out []string
-	for _, t := range texts[:min(most, len(texts))] {
-		out = append(out, "`"+strings.ReplaceAll(cut(fence.Line(t), 160), "`", "'")+"`")
-	}
-	if more := len(texts) - most; more > 0 {
-		out = append(out, fmt.Sprintf("and %d more", more))
-	}
-	return strings.Join(out, ", ")
-}
 
 // stems returns the stems of the words of a name.
 func stems(name string) []string {
@@ -46,25 +19,9 @@ func stems(name string) []string {
 	return out
 }
 
-// mostKeywords is the highest number of keywords of a task.
-const mostKeywords = 24
-
 // keywords returns the significant words of a task in order, without duplicates.
 func keywords(text string) []string {
-	var out []string
-	for _, w := range strings.FieldsFunc(text,
-		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }) {
-		for _, h := range retrieve.Humps(w) {
-			if utf8.RuneCountInString(h) < 3 || emptyWords.Has(h) || stopWords.Has(h) || strings.Trim(h, "0123456789") == "" ||
-				slices.Contains(out, h) {
-				continue
-			}
-			if out = append(out, h); len(out) == mostKeywords {
-				return out
-			}
-		}
-	}
-	return out
+	return retrieve.Keywords(text, func(word string) bool { return emptyWords.Has(word) || stopWords.Has(word) })
 }
 
 var stopWords = wordset.New(

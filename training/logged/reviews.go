@@ -112,8 +112,7 @@ func (r *reviews) openRecord(tree fs.FS, name string, promotions []blueprint.Pro
 	}
 	for _, p := range promotions {
 		if p.Review == name && (p.Outcome == blueprint.Promoted || p.Outcome == blueprint.Refused) {
-			won := p.Outcome == blueprint.Promoted
-			rec.promoted = &won
+			rec.promoted = new(p.Outcome == blueprint.Promoted)
 		}
 	}
 	text := redact.Clean(string(asked))

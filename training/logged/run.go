@@ -75,15 +75,13 @@ func (r *run) add(ev runner.Event) {
 		}
 	case runner.Gated:
 		if a := b.attempt(ev.Attempt, ev.Candidate); a != nil && ev.Outcome.Tells() {
-			passed := ev.Outcome == runner.OutcomeOK
-			a.passed = &passed
+			a.passed = new(ev.Outcome == runner.OutcomeOK)
 		}
 	case runner.Judged:
 		b.judged(ev)
 	case runner.Merged:
 		if ev.Outcome == runner.OutcomeOK {
-			e := ev
-			b.merged = &e
+			b.merged = new(ev)
 		}
 	case runner.Reopened:
 		b.merged = nil

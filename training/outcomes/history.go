@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -154,8 +155,8 @@ func (l *looker) rewritten(ctx context.Context, commit string, merged time.Time)
 	}
 	all, left := 0, 0
 	for _, f := range added {
-		all += f.lines
-		path := f.path
+		all += f.Added
+		path := f.Path
 		if to, ok := moved[path]; ok {
 			path = to
 		}
@@ -182,33 +183,13 @@ func (l *looker) contains(ctx context.Context, at, commit string) (bool, error) 
 	return l.repo.IsAncestor(ctx, commit, at)
 }
 
-type grown struct {
-	path  string
-	lines int
-}
-
 // added lists the files to which a commit added lines.
-func (l *looker) added(ctx context.Context, commit string) ([]grown, error) {
+func (l *looker) added(ctx context.Context, commit string) ([]git.LineCount, error) {
 	out, err := l.repo.Run(ctx, "diff-tree", "--root", "--no-commit-id", "-r", "-z", "--numstat", "--no-renames", commit)
 	if err != nil {
 		return nil, err
 	}
-	return parseNumstat(out), nil
-}
-
-// parseNumstat parses "added TAB removed TAB path NUL" records. It skips binary files.
-func parseNumstat(text string) []grown {
-	var list []grown
-	for row := range strings.SplitSeq(text, "\x00") {
-		f := strings.SplitN(row, "\t", 3)
-		if len(f) != 3 || f[2] == "" {
-			continue
-		}
-		if n, err := strconv.Atoi(strings.TrimSpace(f[0])); err == nil && n > 0 {
-			list = append(list, grown{f[2], n})
-		}
-	}
-	return list
+	return slices.DeleteFunc(git.ParseNumstat(out), func(f git.LineCount) bool { return f.Added <= 0 }), nil
 }
 
 // moved maps files to their later paths.

@@ -111,8 +111,7 @@ func (r *StageReport) judge() {
 		sum += 1 - s.good
 		r.Rests = append(r.Rests, s.rests)
 	}
-	weak := round(sum / float64(len(r.shares)))
-	r.Weakness = &weak
+	r.Weakness = new(round(sum / float64(len(r.shares))))
 }
 
 // Weakest returns the stage with the highest weakness, else the one with the most examples. ranked is true for the

@@ -82,8 +82,7 @@ func (e *Evidence) FromStores(patterns []failures.Pattern, outcomes []sampling.O
 		sum += *t.Off / 100
 	}
 	if l.Routing.Runs > 0 {
-		off := round(sum / float64(l.Routing.Runs))
-		l.Routing.Off = &off
+		l.Routing.Off = new(round(sum / float64(l.Routing.Runs)))
 	}
 	e.Learned = l
 }

@@ -137,8 +137,7 @@ func Parse(name string, text []byte) (Plan, error) {
 		return Plan{}, at(name, text, err)
 	}
 	if err := p.Check(); err != nil {
-		var wrong *fieldError
-		if errors.As(err, &wrong) {
+		if wrong, ok := errors.AsType[*fieldError](err); ok {
 			return Plan{}, fmt.Errorf("%s:%d: %w: %w", name, lineOf(text, wrong.table, wrong.key), ErrPlan, err)
 		}
 		return Plan{}, fmt.Errorf("%s: %w: %w", name, ErrPlan, err)

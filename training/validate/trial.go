@@ -2,7 +2,6 @@ package validate
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,12 +34,9 @@ func (r Report) Write(file string) error {
 
 // Last reads the report in a file. ok is false if there is none.
 func Last(file string) (r Report, ok bool, err error) {
-	text, err := os.ReadFile(file)
+	err = atomicfile.ReadJSON(file, &r)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, false, nil
-	}
-	if err == nil {
-		err = json.Unmarshal(text, &r)
 	}
 	if err != nil {
 		return r, false, fmt.Errorf("read the validation %s: %w", file, err)

@@ -106,8 +106,7 @@ func (c Classifier) Classify(ctx context.Context, text string) (Class, error) {
 	got, _, err := llm.JSON[Class](ctx, c.LLM,
 		llm.Request{Model: model, Stage: llm.Review, System: system, Prompt: fence.Foreign("text", text),
 			Schema: schema(model.Provider == llm.Ollama)})
-	var wrong *llm.AnswerError
-	if errors.As(err, &wrong) {
+	if wrong, ok := errors.AsType[*llm.AnswerError](err); ok {
 		// If the server does not enforce the list of names, an unknown name is not an error.
 		if named, other := llm.ParseJSON[Class](wrong.Raw, schema(false)); other == nil {
 			got, err = named, nil

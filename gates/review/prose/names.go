@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Names makes the gate that lists removed public names. Programs cannot know whether outside code uses a name, so the
@@ -40,13 +41,9 @@ func Names() gates.Gate {
 			}
 		}
 		for _, dir := range folders {
-			names, more := before[dir], ""
-			if n := len(names) - mostNames; n > 0 {
-				names, more = names[:mostNames], fmt.Sprintf(" and %d more", n)
-			}
 			l.Find(gates.Finding{Rule: "names/gone", Severity: gates.Note,
-				Message: fmt.Sprintf("public names of %s were removed: %s%s; outside code that uses them breaks", dir,
-					strings.Join(names, ", "), more)})
+				Message: fmt.Sprintf("public names of %s were removed: %s; outside code that uses them breaks", dir,
+					phrase.Few(before[dir], mostNames))})
 		}
 		return nil
 	})

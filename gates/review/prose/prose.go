@@ -76,7 +76,7 @@ var (
 // word only if that is a name: declared here before, or written as names are.
 func docNames(l *gates.Look, f gates.File) {
 	lines := strings.Split(f.After, "\n")
-	fresh := freshLines(f)
+	fresh := f.FreshLines()
 	now, before := declared(lines), declared(strings.Split(f.Before, "\n"))
 	for i, line := range lines {
 		m := goDecl.FindStringSubmatch(line)
@@ -123,14 +123,6 @@ func mixed(s string) bool {
 	return lower && upper
 }
 
-func freshLines(f gates.File) map[int]bool {
-	out := map[int]bool{}
-	for _, l := range f.AddedLines() {
-		out[l.Number] = true
-	}
-	return out
-}
-
 var (
 	pyDef    = lazyre.New(`^\s*(?:async\s+)?def\s+(\w+)\s*\(`)
 	pyParam  = lazyre.New(`^\s*:param\s+(?:[\w\[\], .|]+\s)?\*{0,2}(\w+)\s*:`)
@@ -148,7 +140,7 @@ var (
 const mostHead = 30
 
 func pythonParams(l *gates.Look, f gates.File) {
-	fresh := freshLines(f)
+	fresh := f.FreshLines()
 	before := map[string]int{}
 	for _, w := range wrongParams(f.Before) {
 		before[w.function+"("+w.param]++
@@ -262,7 +254,7 @@ func documented(lines []string, from int) []wrongParam {
 }
 
 func jsParams(l *gates.Look, f gates.File) {
-	lines, fresh := strings.Split(f.After, "\n"), freshLines(f)
+	lines, fresh := strings.Split(f.After, "\n"), f.FreshLines()
 	for i, line := range lines {
 		p := jsParam.FindStringSubmatch(line)
 		if p == nil {

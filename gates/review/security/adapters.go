@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -322,12 +323,7 @@ func npmAudit() tool {
 				if report.Error != nil {
 					return nil, fmt.Errorf("npm audit could not run: %s %s", report.Error.Code, report.Error.Summary)
 				}
-				names := make([]string, 0, len(report.Vulnerabilities))
-				for name := range report.Vulnerabilities {
-					names = append(names, name)
-				}
-				slices.Sort(names)
-				for _, name := range names {
+				for _, name := range slices.Sorted(maps.Keys(report.Vulnerabilities)) {
 					v := report.Vulnerabilities[name]
 					title := ""
 					for _, via := range v.Via { // the text is the name of another package in the list

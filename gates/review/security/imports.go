@@ -1,6 +1,7 @@
 package security
 
 import (
+	"cmp"
 	"path"
 	"regexp"
 	"slices"
@@ -73,9 +74,7 @@ func imported(lang, line string, add func(name, full string)) {
 		for part := range strings.SplitSeq(list, ",") {
 			name, alias, _ := strings.Cut(strings.TrimSpace(part), as)
 			name, alias = strings.TrimSpace(name), strings.TrimSpace(alias)
-			if alias == "" {
-				alias = name
-			}
+			alias = cmp.Or(alias, name)
 			add(alias, full(name))
 		}
 	}
