@@ -217,6 +217,8 @@ func (t test) named(c testout.Case) bool {
 	case language.Rust, language.Java:
 		fn, _, _ := strings.Cut(c.Name, "(")
 		return fn[strings.LastIndexAny(fn, ".:")+1:] == bare
+	case language.Shell: // a script is a test under its path
+		return c.Name == t.path || c.Name == t.unit.Name
 	case language.Node:
 		return sameTitle(t.unit.Name, c.Name) || sameTitle(t.unit.Bare(), c.Name)
 	}
