@@ -145,3 +145,28 @@ func TestWeakenedByCondition(t *testing.T) {
 		}
 	}
 }
+
+// A test that did not change may get another name from another runner, but it must run as often as before.
+func TestRunnerMayRenameTest(t *testing.T) {
+	const file = "test/calc.test.js"
+	text := "describe('calc', () => {\n  it('adds', () => {\n    assert.strictEqual(add(2, 3), 5);\n  });\n});\n"
+	files := []File{{Path: file, Before: text, After: "const { it } = require('node:test');\n" + text}}
+	run := func(names ...string) []testout.Case {
+		list := cases("", names...)
+		for i := range list {
+			list[i].Path = file
+		}
+		return list
+	}
+	lost, _ := Compare(Runs{Base: run("-calc adds"), Now: run("calc > adds")}, Change{Files: files})
+	if len(lost) > 0 {
+		t.Errorf("%+v", lost)
+	}
+	mixin := "class Mixin:\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n"
+	files = []File{{Path: "tests/test_calc.py", Before: mixin, After: "# Sums.\n" + mixin}}
+	base := append(cases("tests.test_calc.TestA", "Mixin.test_add"), cases("tests.test_calc.TestB", "Mixin.test_add")...)
+	lost, _ = Compare(Runs{Base: base, Now: base[:1]}, Change{Files: files})
+	if len(lost) != 1 {
+		t.Errorf("a class that runs it again is gone: %+v", lost)
+	}
+}

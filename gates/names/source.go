@@ -185,6 +185,16 @@ func (t test) fits(c testout.Case) int {
 	return fit
 }
 
+// cases counts the cases of a test.
+func (t test) cases(list []testout.Case) (n int) {
+	for _, c := range list {
+		if t.fits(c) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // alike counts the folders that two paths have in common at their ends.
 func alike(a, b []string) int {
 	n := 0
