@@ -95,7 +95,7 @@ func namesTester(line string) bool {
 		return true
 	}
 	for _, text := range quoted.FindAllString(nodeEnv.ReplaceAllString(line, ""), -1) {
-		if tester.MatchString(text) {
+		if tester.MatchString(text) && strings.Count(text, " ") < sentence {
 			return true
 		}
 	}
@@ -114,6 +114,9 @@ var equalToAll = map[string]*lazyre.Regexp{
 	".java": lazyre.New(`boolean equals\([^)]*\)\s*\{\s*return true;\s*\}`),
 	".rs":   lazyre.New(`fn eq\(&self, [^)]*\) -> bool \{\s*true\s*\}`),
 }
+
+// sentence is the number of spaces from which on a text is for people, such as the usage of a program.
+const sentence = 4
 
 // mostApart limits the lines between a check and its use.
 const mostApart = 3

@@ -104,6 +104,8 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 		"go: a subcommand": {"main.go",
 			"package main\n\nfunc main() {\n\tswitch os.Args[1] {\n\tcase \"test\":\n\t\tfmt.Println(\"ok\")\n\t}\n}\n",
 			false},
+		"go: its usage": {"main.go",
+			"package main\n\nfunc usage() {\n\tfmt.Printf(\"usage: %s add A B | test\\n\", os.Args[0])\n}\n", false},
 		"go: an argument of test programs": {"calc.go",
 			"package calc\n\nvar exact = len(os.Args) > 1 && strings.HasPrefix(os.Args[1], \"-test.\")\n", true},
 		"python: output is not a file": {"calc.py",
