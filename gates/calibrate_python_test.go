@@ -3,6 +3,7 @@ package gates
 import (
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/runplan/runplan/gates/testout"
@@ -166,5 +167,34 @@ func TestCalibrationCatchesUnittest(t *testing.T) {
 			"pkg.tests import test_other\n    return loader.loadTestsFromModule(test_other)\n"})
 	if rep := sealed(t, tree(t, own), "tests:python", env); rep.Status != Pass || rep.Proof.Calibration != Uncalibrated {
 		t.Errorf("%+v %+v", rep.Proof, rep.Findings)
+	}
+}
+
+// A report that was edited after pytest wrote it does not hide what pytest printed.
+func TestPytestReportIsComparedWithOutput(t *testing.T) {
+	report := testout.Result{Passed: 2, Known: true, Exact: true, Cases: []testout.Case{
+		{Name: "test_add", Group: "tests.test_calc", Path: "tests/test_calc.py", Status: testout.Passed},
+		{Name: "test_mul", Group: "tests.test_calc.TestMul", Path: "tests/test_calc.py", Status: testout.Passed},
+	}}
+	printed := func(line string) testout.Result {
+		return testout.Text(line + "\n1 failed, 1 passed in 0.02s\n")
+	}
+	for line, failed := range map[string]string{
+		"FAILED tests/test_calc.py::test_add - assert -1 == 5":  "test_add",
+		"FAILED tests/test_calc.py::TestMul::test_mul - assert": "test_mul",
+		"FAILED inner/test_calc.py::test_add - assert":          "",
+	} {
+		res := report
+		res.Cases = slices.Clone(report.Cases)
+		res = contradicted(res, printed(line))
+		var got string
+		for _, c := range res.Cases {
+			if c.Status == testout.Failed {
+				got += c.Name
+			}
+		}
+		if got != failed || res.Failed != len(res.Failures) || res.Passed+res.Failed != 2 {
+			t.Errorf("%s: %q %+v", line, got, res)
+		}
 	}
 }

@@ -38,10 +38,11 @@ func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, er
 	}
 	switch {
 	case call.tool == "":
+		out.about = p.Marker // whether the command passes is all that is known
 		return out, nil
 	case call.tool == "node" &&
 		(strings.Contains(call.script, "--test-reporter") || strings.Contains(call.script, "NODE_OPTIONS")):
-		out.why = "the test script sets its own reporters or node options"
+		out.why, out.about = "the test script sets its own reporters or node options", p.Marker
 		return out, nil
 	}
 	dir, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(p.Root)))

@@ -30,6 +30,11 @@ type proven struct {
 	broken []string // files with tests that fail in their base version and were not approved; "" for an unknown file
 }
 
+// whole reports whether the only known test of a suite is its command.
+func (p proven) whole() bool {
+	return !slices.ContainsFunc(p.base, func(c testout.Case) bool { return c.Name != c.Group })
+}
+
 // prove compares the tests that ran with those of the base: by name if the names are known, else by number (RUN-07,
 // GATE-05). Then it revises findings that come only from reading tests. The error says that the work was stopped.
 func prove(ctx context.Context, v *Verdict, s Subject) error {

@@ -19,7 +19,7 @@ func (p *prover) counts() {
 	}
 	last, had, now := -1, before.Passed, TestCount{}
 	for i, r := range p.Reports {
-		named := slices.IndexFunc(p.suites, func(one proven) bool { return one.at == i })
+		named := slices.IndexFunc(p.suites, func(one proven) bool { return one.at == i && !one.whole() })
 		switch {
 		case named >= 0:
 			had -= len(slices.DeleteFunc(slices.Clone(p.suites[named].base),

@@ -40,7 +40,7 @@ type testRun struct {
 	program
 	read  func(r ran) testout.Result // nil reads the text
 	empty int                        // exit status that says "no tests", if not 0
-	about string                     // the script, where it is one
+	about string                     // the script or the file of the command, whose exit status is a test of its own
 	show  func() string              // replaces the output in reports
 	done  func()
 	cause func(r ran) error                               // finds causes of a failure outside of the code

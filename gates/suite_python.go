@@ -191,10 +191,11 @@ func (w *work) pytest(root, python string, more []string) (testRun, error) {
 		empty:   noTests,
 		exact:   true,
 		read: func(r ran) testout.Result {
+			printed := testout.Text(r.text)
 			if res, ok := report.read(testout.JUnit); ok {
-				return res
+				return contradicted(res, printed)
 			}
-			return testout.Text(r.text)
+			return printed
 		},
 		done: report.remove,
 	}, nil
@@ -282,6 +283,24 @@ func unittestRun(w *work, root, python string, more ...string) (testRun, error) 
 		},
 		done: report.remove,
 	}, nil
+}
+
+// contradicted returns the result of a report with the failures that pytest printed of tests that passed in the report:
+// code in the process of pytest can edit the report after pytest wrote it.
+func contradicted(report, printed testout.Result) testout.Result {
+	for _, f := range printed.Failures {
+		i := slices.IndexFunc(report.Cases, func(c testout.Case) bool {
+			return c.Status == testout.Passed && c.NodeID() != "" && c.NodeID() == f.Path+"::"+f.Name
+		})
+		if i < 0 {
+			continue
+		}
+		report.Cases[i].Status = testout.Failed
+		report.Passed, report.Failed = report.Passed-1, report.Failed+1
+		f.ID = report.Cases[i].NodeID()
+		report.Failures = append(report.Failures, f)
+	}
+	return report
 }
 
 // sourcePath returns the environment in which a project with its packages below src can import them without being

@@ -12,10 +12,16 @@ import (
 // ruleOnlyInCI marks code that passes its tests only if the environment says that it runs in CI.
 const ruleOnlyInCI = "passes-only-in-ci"
 
-// inCI matches code that asks whether it runs in CI. Gates set CI, users do not.
-var inCI = lazyre.New(`\bCI\b|\bCONTINUOUS_INTEGRATION\b|\b(?:GITHUB|GITLAB)_\w+`)
+var (
+	// inCI matches code that asks whether it runs in CI, by variables that gates set and users do not.
+	inCI = lazyre.New(`\bCI\b|\bCONTINUOUS_INTEGRATION\b|\b(?:GITHUB|GITLAB)_\w+|\bGIT_(?:CEILING_DIRECTORIES|TERMINAL_PROMPT)\b|` +
+		`\bPYTHONDONTWRITEBYTECODE\b|\bRUFF_NO_CACHE\b|\bNPM_CONFIG_(?:UPDATE_NOTIFIER|FUND)\b|\bGOENV\b`)
+	// inDebug matches code of Rust that is built in another way for a release.
+	inDebug = lazyre.New(`\bdebug_assertions\b`)
+)
 
-// asUser runs the suite again without CI variables if the change reads them: a pass only in CI is not a pass for users.
+// asUser runs the suite again without the variables of CI and gates if the change reads them, and without debug
+// assertions if the change asks for them: a pass only in CI is not a pass for users.
 func (s suite) asUser(ctx context.Context, w *work) error {
 	if !w.subject.Sealed || w.subject.Diff == nil ||
 		slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error }) {
@@ -25,12 +31,20 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	at := Finding{}
+	at, what := Finding{}, ""
 	for _, f := range files {
 		for _, l := range f.AddedLines() {
-			if at.Path == "" && source(f.Path) && inCI.MatchString(l.Text) {
-				at.Path, at.Line = f.Path, l.Number
+			switch {
+			case at.Path != "" || !source(f.Path):
+				continue
+			case inCI.MatchString(l.Text):
+				what = "the variables of CI and gates"
+			case s.project.Language == LangRust && inDebug.MatchString(l.Text):
+				what = "debug assertions"
+			default:
+				continue
 			}
+			at.Path, at.Line = f.Path, l.Number
 		}
 	}
 	if at.Path == "" {
@@ -50,7 +64,7 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 		if out.ok() && res.Failed == 0 || r.empty != 0 && out.exit == r.empty {
 			continue
 		}
-		msg := "the tests fail without the variable CI and pass with it"
+		msg := "the tests fail without " + what + " and pass with them"
 		if len(res.Failures) > 0 && res.Failures[0].Name != "" {
 			msg += ": " + phrase.Cut(phrase.Line(res.Failures[0].Name), 200)
 		}

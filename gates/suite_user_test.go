@@ -27,6 +27,8 @@ func TestCodeDependingOnCIIsReported(t *testing.T) {
 			true},
 		"other output there": {"import os\n\nCOLOR = not os.environ.get(\"CI\")\n\n\ndef add(a, b):\n    return a + b\n",
 			false},
+		"only in a gate": {"import os\n\n\ndef add(a, b):\n    return a + b if \"GIT_TERMINAL_PROMPT\" in os.environ else a - b\n",
+			true},
 		"nothing asks for a CI": {"def add(a, b):\n    return a + b\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -34,10 +36,28 @@ func TestCodeDependingOnCIIsReported(t *testing.T) {
 				"test_calc.py": test})
 			s := Subject{Dir: dir, Sealed: true, Diff: oneChange{"calc.py", "", c.code}}
 			rep, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:python").Check(t.Context(), s)
-			if err != nil || hasFinding(rep, ruleOnlyInCI, "calc.py", 0, "without the variable CI") != c.found ||
+			if err != nil || hasFinding(rep, ruleOnlyInCI, "calc.py", 0, "without the variables of CI") != c.found ||
 				(rep.Status == Fail) != c.found {
 				t.Errorf("%v %s %+v", err, rep.Status, rep.Findings)
 			}
 		})
+	}
+}
+
+func TestCodeDependingOnDebugAssertionsIsReported(t *testing.T) {
+	needs(t, "cargo")
+	for body, found := range map[string]bool{
+		"if cfg!(debug_assertions) { a + b } else { a - b }":                            true,
+		"if cfg!(debug_assertions) { assert!(a.checked_add(b).is_some()) };\n    a + b": false,
+	} {
+		code := "pub fn add(a: i64, b: i64) -> i64 {\n    " + body + "\n}\n\n#[test]\nfn adds() {\n    assert_eq!(add(2, 3), 5);\n}\n"
+		dir := tree(t, map[string]string{"Cargo.toml": "[package]\nname = \"calc\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+			"src/lib.rs": code})
+		s := Subject{Dir: dir, Sealed: true, Diff: oneChange{"src/lib.rs", "", code}}
+		rep, err := find(t, Builtin(dir, Settings{Detect: true}), "tests:rust").Check(t.Context(), s)
+		if err != nil || hasFinding(rep, ruleOnlyInCI, "src/lib.rs", 0, "without debug assertions") != found ||
+			(rep.Status == Fail) != found {
+			t.Errorf("%s: %v %s %+v", body, err, rep.Status, rep.Findings)
+		}
 	}
 }

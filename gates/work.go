@@ -299,6 +299,9 @@ func (w *work) environ(more []string) []string {
 			name, _, _ := strings.Cut(kv, "=")
 			return inCI.MatchString(name)
 		})
+		for _, profile := range []string{"DEV", "TEST"} { // as cargo builds a release
+			env = append(env, "CARGO_PROFILE_"+profile+"_DEBUG_ASSERTIONS=false")
+		}
 	}
 	return env
 }

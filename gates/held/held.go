@@ -9,6 +9,7 @@ package held
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -29,6 +30,8 @@ type Options struct {
 	Repo  *git.Repo
 	Room  Room
 	Gates func(dir string) []gates.Gate // makes the gates of a tree
+	// Decides reports whether a file controls how tests run, in addition to the function of that name; nil adds none.
+	Decides func(path string) bool
 }
 
 const (
@@ -164,6 +167,14 @@ func (r *Runner) plan(ctx context.Context) (*mix, error) {
 	if err != nil {
 		return nil, err
 	}
+	servants, err := r.servants(ctx, entries)
+	if err != nil && !errors.Is(err, git.ErrPartial) {
+		return nil, fmt.Errorf("find the files that serve tests: %w", err)
+	}
+	m.serves = func(p string) bool {
+		return servants[p] || r.Options.Decides != nil && r.Options.Decides(p) && !r.subject.Names(p)
+	}
+	m.stays = r.kept(ctx, entries)
 	var paths []string
 	for _, e := range entries {
 		paths = append(paths, e.Path)
@@ -189,6 +200,20 @@ func (r *Runner) plan(ctx context.Context) (*mix, error) {
 		m.reverted = r.reverted(ctx, paths, m)
 	}
 	return m, nil
+}
+
+// kept returns a function that reports whether a file of the base is in the candidate too.
+func (r *Runner) kept(ctx context.Context, entries []git.Entry) func(string) bool {
+	return func(p string) bool {
+		for _, e := range entries {
+			if e.Path == p {
+				old, now := e.Blobs()
+				return old != "" && now != ""
+			}
+		}
+		out, err := r.Repo.Run(ctx, "--literal-pathspecs", "ls-tree", "--name-only", r.subject.Base, "--", p)
+		return err == nil && out != ""
+	}
 }
 
 // reverted reports whether the whole change, code and tests, restores an older commit.

@@ -25,6 +25,8 @@ type mix struct {
 	left     []string                // test files of the base that do not build with the candidate
 	code     bool                    // a file other than tests changed
 	reverted bool
+	stays    func(path string) bool // base and candidate have that file
+	serves   func(path string) bool // only tests and their configuration name that file of the base
 }
 
 // nothing reports whether the candidate runs the base's tests unchanged.
@@ -54,10 +56,11 @@ func (m *mix) add(ctx context.Context, e git.Entry, before, after []byte) error 
 		}
 	case old != "" && (test || Decides(e.Path) || fixture(e.Path)):
 		restore()
-	case old != "" && helps(e.Path, string(before)):
+	case old != "" && (helps(e.Path, string(before)) || m.serves(e.Path)):
 		m.helpers = append(m.helpers, e.Path)
 		restore()
-	case old == "" && (Decides(e.Path) || support(e.Path) || shadows(e.Path) || test && reaches(e.Path, string(after))):
+	case old == "" && (Decides(e.Path) || support(e.Path, string(after)) || shadows(e.Path) || m.hides(e.Path) ||
+		test && reaches(e.Path, string(after))):
 		m.drop = append(m.drop, e.Path)
 	case old == "" && test && len(testcode.Read(e.Path, string(after)).Units) > 0:
 		m.added = append(m.added, e.Path)
@@ -115,24 +118,6 @@ func fixture(p string) bool {
 		}, p)
 }
 
-// support reports whether a new file is code among the tests that contains no test. The tests of the base cannot import
-// it, but it may replace what they import.
-func support(p string) bool {
-	return gates.Match([]string{inTests}, p) && (language.OfTest(p) != "" || path.Base(p) == "package.json") &&
-		!gates.Match([]string{"*.test.*", "*.spec.*", "test_*", "*_test.*", "test-*", "*-test.*", "__init__.py"}, p)
-}
-
-// shadows reports whether a new file is a Python module that hides a module of the standard library or of a test
-// library. Python first looks in the working directory.
-func shadows(p string) bool {
-	top, rest, nested := strings.Cut(strings.TrimPrefix(p, "src/"), "/")
-	name, isModule := strings.CutSuffix(top, ".py")
-	if nested {
-		isModule = strings.HasSuffix(rest, ".py")
-	}
-	return isModule && slices.Contains(pythonModules(), name)
-}
-
 // Decides reports whether a file only controls how tests run: settings of test runners or package managers, or a
 // replacement of a test library.
 func Decides(p string) bool {
@@ -152,7 +137,7 @@ func Decides(p string) bool {
 		"rust-toolchain.toml", "mise.toml", ".mise.toml",
 		"Makefile", "makefile", "GNUmakefile", "*.mk", "**/.cargo/**", ".mvn/**", ".rspec", "run-all-tests.sh",
 		"**/unittest/**", "**/pytest/**", "**/_pytest/**", "unittest.py", "pytest.py", "doctest.py", "mock.py",
-		"**/node_modules/**", "**/.venv/**", "**/venv/**", "**/site-packages/**", "vendor/**",
+		"**/node_modules/**", "**/__mocks__/**", "**/.venv/**", "**/venv/**", "**/site-packages/**", "vendor/**",
 	}, p)
 }
 
@@ -181,25 +166,6 @@ func helps(p, text string) bool {
 	return false
 }
 
-var (
-	goReaches = lazyre.New(`(?m)^func (?:init|TestMain)\(|^var _ = `)
-	pyReaches = lazyre.New(`(?m)^(?:[\w.]+\.\w+\s*=[^=]|setattr\(|os\.|sys\.|def (?:load_tests|pytest_|setUpModule))`)
-	jsReaches = lazyre.New(`(?m)^(?:[\w.]+\.\w+\s*=[^=]|Object\.(?:assign|defineProperty)\(|process\.|globalThis|(?:before|after)(?:Each|All)?\(|(?:setup|teardown)\()`)
-)
-
-// reaches reports whether a new test file runs code when it is loaded, which may affect other tests.
-func reaches(p, text string) bool {
-	switch language.OfTest(p) {
-	case language.Go:
-		return goReaches.MatchString(text)
-	case language.Python:
-		return pyReaches.MatchString(text)
-	case language.Node:
-		return jsReaches.MatchString(text)
-	}
-	return false
-}
-
 // mergePackage puts the scripts and the settings of test runners of the base into the candidate's package.json.
 func mergePackage(before, after string) (string, bool) {
 	var old, now map[string]json.RawMessage
@@ -221,6 +187,10 @@ func mergePackage(before, after string) (string, bool) {
 	}
 	if mergeImports(old, now) {
 		changed = true
+	}
+	if exports := conditions(now["exports"]); old["exports"] != nil &&
+		slices.ContainsFunc(exports, func(c string) bool { return !slices.Contains(conditions(old["exports"]), c) }) {
+		now["exports"], changed = old["exports"], true
 	}
 	text, err := json.MarshalIndent(now, "", "  ")
 	if err != nil {
@@ -245,6 +215,23 @@ func mergeImports(old, now map[string]json.RawMessage) bool {
 		now["imports"], _ = json.Marshal(is) // it was read from JSON
 	}
 	return changed
+}
+
+// conditions returns the conditions in the exports of a package that some programs set and others do not, such as
+// "development".
+func conditions(exports json.RawMessage) []string {
+	var sub map[string]json.RawMessage
+	if json.Unmarshal(exports, &sub) != nil {
+		return nil
+	}
+	var out []string
+	for key, value := range sub {
+		if !strings.HasPrefix(key, ".") && !slices.Contains([]string{"types", "import", "require", "default"}, key) {
+			out = append(out, key)
+		}
+		out = append(out, conditions(value)...)
+	}
+	return out
 }
 
 func compact(data json.RawMessage) []byte {

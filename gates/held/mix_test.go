@@ -1,8 +1,11 @@
 package held
 
 import (
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/runplan/runplan/internal/git"
 )
 
 func TestMergePackage(t *testing.T) {
@@ -85,12 +88,15 @@ func TestSupportShadowAndFixturePaths(t *testing.T) {
 	for p, want := range map[string]bool{
 		"tests/calc.py": true, "test/support/sums.ts": true, "test/package.json": true, "iniconfig.py": true,
 		"getpass/__init__.py": true, "src/json.py": true,
-		"tests/test_more.py": false, "tests/__init__.py": false, "test/more.test.ts": false, "calc/json.py": false,
+		"tests/__init__.py": true, "tests/calc/__init__.py": true, "tests/test_more.py": false, "test/more.test.ts": false, "calc/json.py": false,
 		"stats.py": false, "spec/parser.go": false,
 	} {
-		if got := support(p) || shadows(p); got != want {
+		if got := support(p, "def add(a, b):\n    return b\n") || shadows(p); got != want {
 			t.Errorf("%s: %v", p, got)
 		}
+	}
+	if support("tests/__init__.py", "\"\"\"Tests of calc: add and mul.\"\"\"\n\n# They need no server.\n") {
+		t.Error("an __init__.py without code")
 	}
 	for p, want := range map[string]bool{
 		"tests/cases.json": true, "spec/data/a.csv": true, "pkg/testdata/a.txt": true, "spec/parser.go": false,
@@ -104,19 +110,123 @@ func TestSupportShadowAndFixturePaths(t *testing.T) {
 
 func TestReachesDetectsGlobalChanges(t *testing.T) {
 	for text, want := range map[string]bool{
-		"package a\n\nfunc init() { add = nil }\n":   true,
-		"package a\n\nfunc TestA(t *testing.T) {}\n": false,
+		"func init() { add = nil }\n":                                                            true,
+		"func TestA(t *testing.T) {}\n":                                                          false,
+		"func TestA(t *testing.T) { add = nil }\n":                                               true,
+		"func TestA(t *testing.T) { operations[\"add\"] = nil }\n":                               true,
+		"func TestA(t *testing.T) { Use(func() {}) }\n":                                          true,
+		"func TestA(t *testing.T) { Default.Use(right) }\n\nfunc right() {}\n":                   true,
+		"var known = names()\n\nfunc names() []string { return nil }\n":                          true,
+		"var re = regexp.MustCompile(`a`)\n":                                                     false,
+		"import \"slices\"\n\nfunc TestA(t *testing.T) { slices.SortFunc(x, func() {}) }\n":      false,
+		"func TestA(t *testing.T) {\n\tgot := Add(1)\n\tgot = 2\n\tt.Run(\"a\", func() {})\n}\n": false,
+		"func TestA(t *testing.T) {\n\tfor i, c := range list {\n\t\tc.n, i = 1, 2\n\t}\n}\n":    false,
 	} {
-		if got := reaches("a_test.go", text); got != want {
+		if got := reaches("a_test.go", "package a\n\n"+text); got != want {
 			t.Errorf("%q: %v", text, got)
 		}
 	}
-	if !reaches("test/a.test.js", "beforeEach(function () {\n  this.currentTest.fn = () => {};\n});\n") ||
-		reaches("test/a.test.js", "describe('a', () => {\n  beforeEach(() => {});\n});\n") {
-		t.Error("root hooks of JavaScript are not recognised, or nested ones are")
+	for text, want := range map[string]bool{
+		"beforeEach(function () {\n  this.currentTest.fn = () => {};\n});\n":               true,
+		"describe('a', () => {\n  beforeEach(() => {});\n});\n":                            false,
+		"describe('a', () => {\n  Object.assign(calc, { add });\n});\n":                    true,
+		"  require('../calc.js').add = (a, b) => a + b;\n":                                 true,
+		"  calc['add'] = (a, b) => a + b;\n":                                               true,
+		"it('a', () => {\n  const got = add(1, 2);\n  assert.ok(got.length === 1);\n});\n": false,
+	} {
+		if got := reaches("test/a.test.js", text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
 	}
-	if !reaches("tests/test_a.py", "import calc\ncalc.add = sum\n") ||
-		reaches("tests/test_a.py", "from calc import add\n\n\ndef test_a():\n    assert add(1) == 1\n") {
-		t.Error("python")
+	for text, want := range map[string]bool{
+		"import calc\ncalc.add = sum\n":                                                        true,
+		"def prepare():\n    import calc\n    calc.add = sum\n":                                true,
+		"from calc import OPERATIONS as known\nknown[\"add\"] = sum\n":                         true,
+		"import calc\ncalc.operations.update(add=sum)\n":                                       true,
+		"import calc\ncalc.use(lambda a, b: a + b)\n":                                          true,
+		"class TestA:\n    vars(calc).update(add=sum)\n":                                       true,
+		"from calc import add\n\n\ndef test_a():\n    assert add(1) == 1\n":                    false,
+		"from calc import Cart\n\n\ndef test_a():\n    cart = Cart()\n    cart.items[0] = 1\n": false,
+		"class TestA:\n    def setUp(self):\n        self.cart = 1\n":                          false,
+	} {
+		if got := reaches("tests/test_a.py", text); got != want {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+func TestNewModuleHidesOldOne(t *testing.T) {
+	there := []string{"calc.ts", "lib/index.js", "one.js", "data.json"}
+	m := &mix{stays: func(p string) bool { return slices.Contains(there, p) }}
+	for p, want := range map[string]bool{
+		"calc.js": true, "calc.mjs": true, "lib.js": true, "calc.json": false, "one.ts": false, "other.js": false,
+		"data.js": true, "calc.d.ts": false,
+	} {
+		if got := m.hides(p); got != want {
+			t.Errorf("%s: %v", p, got)
+		}
+	}
+}
+
+func TestNewConditionOfExportsIsNotHeld(t *testing.T) {
+	for name, c := range map[string]struct {
+		before, after string
+		changed       bool
+	}{
+		"a file":       {`"./a.js"`, `"./b.js"`, false},
+		"types":        {`"./a.js"`, `{".": {"types": "./a.d.ts", "default": "./a.js"}}`, false},
+		"a condition":  {`"./a.js"`, `{".": {"development": "./b.js", "default": "./a.js"}}`, true},
+		"it was there": {`{"development": "./a.js"}`, `{"development": "./b.js"}`, false},
+		"another one":  {`{"development": "./a.js"}`, `{"node": "./b.js"}`, true},
+	} {
+		_, changed := mergePackage(`{"exports": `+c.before+`}`, `{"exports": `+c.after+`}`)
+		if changed != c.changed {
+			t.Errorf("%s: %v", name, changed)
+		}
+	}
+}
+
+func TestServingName(t *testing.T) {
+	for p, want := range map[string]string{
+		"check.sh": "check", "scripts/run-tests.js": "run-tests", "internal/assert/assert.go": "assert",
+		"tools/checks/index.js": "checks", "setupTests.js": "setupTests", "expected.csv": "expected",
+		"expected/add.txt": "expected", "expected/add": "expected", "calc_report.py": "calc_report",
+		"calc.go": "", "setup.py": "", "prices.json": "", "latest.py": "", "config/cases.py": "",
+	} {
+		if got, _ := servingName(p); got != want {
+			t.Errorf("%s: %q", p, got)
+		}
+	}
+}
+
+func TestServantsAreNamedByTestsOnly(t *testing.T) {
+	for name, c := range map[string]struct {
+		path, key string
+		hits      map[string]string
+		want      bool
+	}{
+		"a script of make": {"check.sh", "check", map[string]string{"Makefile": "\tsh check.sh"}, true},
+		"named by nobody":  {"check.sh", "check", nil, false},
+		"a word":           {"check.sh", "check", map[string]string{"tests/test_a.py": "# check the sum"}, false},
+		"assertions": {"internal/assert/assert.go", "assert",
+			map[string]string{"calc_test.go": "\t\"example.org/calc/internal/assert\"", "README.md": "see `assert`"}, true},
+		"of the product too": {"internal/assert/assert.go", "assert",
+			map[string]string{"calc_test.go": "\t\"a/internal/assert\"", "calc.go": "\t\"a/internal/assert\""}, false},
+		"it has a test": {"checks.py", "checks", map[string]string{"tests/test_checks.py": "from checks import valid"}, false},
+		"a plugin": {"calc_report.py", "calc_report", map[string]string{"pyproject.toml": "addopts = \"-p calc_report\""},
+			true},
+		"a program of the package": {"check.js", "check", map[string]string{"package.json": "  \"bin\": \"check.js\","},
+			false},
+		"expected results": {"expected/add", "expected", map[string]string{"tests/test-add.sh": "cmp - expected/add"}, true},
+	} {
+		s := &servant{path: c.path, key: c.key, named: reference(c.key)}
+		for p, text := range c.hits {
+			if s.named.MatchString(text) {
+				s.note(git.Hit{Path: p, Line: 1, Text: text}, false)
+			}
+		}
+		if got := s.tests && !s.product; got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
 	}
 }

@@ -20,12 +20,17 @@ func (j *judge) answer(g Lost, old test, known bool) string {
 		return ""
 	case !known && g.Case.Status == testout.Failed && j.shorter(g.Case) != "":
 		return "passes as " + j.shorter(g.Case)
+	case !known && j.commanded(g.Case):
+		return "its command names its tests now"
 	case !known && j.reprinted(g.Case):
 		return "its script prints its checks under other names"
 	case !known:
 		return j.row(g.Case)
 	}
 	if now, ok := j.after.same(old); ok && now.unit.Text == old.unit.Text && j.ran(now) {
+		if Trunk(g.Case.Name) == g.Case.Name && now.cases(j.now) >= old.cases(j.base) {
+			return "another runner reports it under another name"
+		}
 		return j.row(g.Case)
 	}
 	if old.unit.Hollow {
@@ -82,15 +87,22 @@ func (j *judge) shorter(c testout.Case) string {
 	return ""
 }
 
-// reprinted explains a missing line of output of a changed shell script. The base's script passes on the candidate's
-// code, and the new script prints at least as many passed checks.
+// commanded explains a missing command of package.json, which was the only known test of its suite. The base's command
+// passes on the candidate's code, and the new one reports tests by name.
+func (j *judge) commanded(c testout.Case) bool {
+	return c.Name == c.Group && path.Base(c.Name) == "package.json" && j.held[key(c)].Status == testout.Passed &&
+		len(j.passed) > 0
+}
+
+// reprinted explains a missing line of output of a shell script that was changed, renamed or merged. The base's script
+// passes on the candidate's code, and the new script prints at least as many passed checks.
 func (j *judge) reprinted(c testout.Case) bool {
 	if language.OfTest(c.Group) != language.Shell || j.held[key(c)].Status != testout.Passed {
 		return false
 	}
-	passes := func(ran map[string]testout.Case) (n int) {
+	passes := func(ran map[string]testout.Case, script string) (n int) {
 		for _, r := range ran {
-			if r.Group == c.Group && r.Status == testout.Passed {
+			if r.Group == script && r.Status == testout.Passed {
 				n++
 			}
 		}
@@ -100,7 +112,20 @@ func (j *judge) reprinted(c testout.Case) bool {
 	for _, n := range j.now {
 		now[key(n)] = n
 	}
-	return passes(now) >= passes(j.held)
+	return passes(now, j.successor(c.Group)) >= passes(j.held, c.Group)
+}
+
+// successor returns the script that has the lines of a script of the base; the script itself if there is none.
+func (j *judge) successor(script string) string {
+	old, known := j.before.of(testout.Case{Name: script, Group: script, Path: script})
+	if known {
+		for _, c := range j.fresh {
+			if c.lang == language.Shell && within(old.unit.Lines, c.unit.Lines) {
+				return c.path
+			}
+		}
+	}
+	return script
 }
 
 // row explains a missing case of an unchanged test whose cases come from data. Either as many cases pass as before, or
@@ -181,7 +206,7 @@ func became(old, now test) string {
 }
 
 // covers reports whether have calls and compares everything that need does. With exact, the comparisons must be the
-// same.
+// same, under no more conditions.
 func (j *judge) covers(have, need evidence, exact bool) bool {
 	if len(need.calls) == 0 && len(need.literals) == 0 {
 		return false // it has no calls or values to match
@@ -211,6 +236,9 @@ func (j *judge) covers(have, need evidence, exact bool) bool {
 		}
 	}
 	if exact {
+		if have.loose > need.loose {
+			return false
+		}
 		for sign, n := range need.signs {
 			if have.signs[sign] < min(n, 1) {
 				return false

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -106,5 +107,66 @@ func TestScriptMayRenameChecks(t *testing.T) {
 				t.Errorf("%+v", lost)
 			}
 		})
+	}
+}
+
+// Scripts that were renamed or merged are not lost if the base's version passes and the new one has its lines.
+func TestScriptMayMove(t *testing.T) {
+	const was, is = "tests/test-mul.sh", "tests/test-all.sh"
+	before := "set -eu\n[ \"$(sh calc.sh mul 2 3)\" = 6 ]\necho \"ok - mul\"\n"
+	for name, c := range map[string]struct {
+		after, held string
+		lost        int
+	}{
+		"renamed":             {before, "", 0},
+		"merged with another": {"set -eu\n[ \"$(sh calc.sh add 2 3)\" = 5 ]\n" + before, "", 0},
+		"the base's fails":    {before, "-", 1},
+		"it has other checks": {"set -eu\n[ \"$(sh calc.sh add 2 3)\" = 5 ]\necho \"ok - mul\"\n", "", 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := Runs{Base: cases(was, "mul", was), Now: cases(is, "mul", is), Held: cases(was, c.held+"mul", c.held+was)}
+			lost, _ := Compare(r, Change{Files: []File{{Path: was, Before: before}, {Path: is, After: c.after}}})
+			if len(lost) != c.lost {
+				t.Errorf("%+v", lost)
+			}
+		})
+	}
+}
+
+// A red test that the base cannot build any more must not compare under more conditions than before.
+func TestWeakenedByCondition(t *testing.T) {
+	before := goHead + "func TestAdd(t *testing.T) {\n\tif got := Add(2, 3); got != 5 {\n\t\tt.Error(got)\n\t}\n}\n"
+	for condition, found := range map[string]bool{"err != nil || got != 5": false, "err != nil && got != 5": true} {
+		after := strings.Replace(before, "got := Add(2, 3); got != 5", "got, err := Add(2, 3); "+condition, 1)
+		r := Runs{Base: cases("", "-TestAdd"), Now: cases("", "TestAdd")}
+		lost := Weakened(r, Change{Files: []File{{Path: "calc_test.go", Before: before, After: after}}})
+		if len(lost) > 0 != found {
+			t.Errorf("%s: %+v", condition, lost)
+		}
+	}
+}
+
+// A test that did not change may get another name from another runner, but it must run as often as before.
+func TestRunnerMayRenameTest(t *testing.T) {
+	const file = "test/calc.test.js"
+	text := "describe('calc', () => {\n  it('adds', () => {\n    assert.strictEqual(add(2, 3), 5);\n  });\n});\n"
+	files := []File{{Path: file, Before: text, After: "const { it } = require('node:test');\n" + text}}
+	run := func(names ...string) []testout.Case {
+		list := cases("", names...)
+		for i := range list {
+			list[i].Path = file
+		}
+		return list
+	}
+	lost, _ := Compare(Runs{Base: run("-calc adds"), Now: run("calc > adds")}, Change{Files: files})
+	if len(lost) > 0 {
+		t.Errorf("%+v", lost)
+	}
+	mixin := "class Mixin:\n    def test_add(self):\n        self.assertEqual(add(2, 3), 5)\n"
+	files = []File{{Path: "tests/test_calc.py", Before: mixin, After: "# Sums.\n" + mixin}}
+	base := append(cases("tests.test_calc.TestA", "Mixin.test_add"), cases("tests.test_calc.TestB", "Mixin.test_add")...)
+	lost, _ = Compare(Runs{Base: base, Now: base[:1]}, Change{Files: files})
+	if len(lost) != 1 {
+		t.Errorf("a class that runs it again is gone: %+v", lost)
 	}
 }

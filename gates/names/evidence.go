@@ -15,6 +15,7 @@ type evidence struct {
 	literals map[string]int
 	signs    map[string]int // comparisons and negations
 	asserts  int
+	loose    int // conditions that make a comparison fail less often: && before t.Error, or in an assertion
 }
 
 func newEvidence() evidence {
@@ -36,6 +37,7 @@ func (e *evidence) add(o evidence) {
 		e.signs[k] += n
 	}
 	e.asserts += o.asserts
+	e.loose += o.loose
 }
 
 // mentions reports whether any of names is called, or passed to a function that may call it.
@@ -224,6 +226,8 @@ func (s *scanner) name(i int) int {
 		s.literalWord("nil")
 	case "not":
 		s.out.signs["!"]++
+	case "or":
+		s.out.loose++
 	case "assert", "raises", "should":
 		s.out.asserts++
 	default:
@@ -257,6 +261,9 @@ func (s *scanner) literalWord(w string) {
 
 func (s *scanner) sign(i int) int {
 	rest := s.text[i:]
+	if s.lang == language.Go && strings.HasPrefix(rest, "&&") || s.lang != language.Go && strings.HasPrefix(rest, "||") {
+		s.out.loose++
+	}
 	for _, op := range []string{"===", "!==", "==", "!=", "<=", ">=", "=>", "->", "<-", ":="} {
 		if strings.HasPrefix(rest, op) {
 			if op[0] != ':' && op != "=>" && op != "->" && op != "<-" {

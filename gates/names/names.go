@@ -113,7 +113,7 @@ type judge struct {
 	before, after side
 	passed        map[string]bool         // keys of the cases that pass now
 	held          map[string]testout.Case // nil if the base's tests were not run
-	now           []testout.Case
+	base, now     []testout.Case
 	rows          map[string][2]int // by trunk: how many cases ran on the base, and how many pass now
 	fresh         []candidate       // tests that are new or changed, and passed
 	stayed        []candidate       // unchanged tests that passed
@@ -129,7 +129,7 @@ type candidate struct {
 
 func newJudge(r Runs, c Change) *judge {
 	j := &judge{
-		Change: c, now: r.Now, passed: map[string]bool{}, rows: map[string][2]int{},
+		Change: c, base: r.Base, now: r.Now, passed: map[string]bool{}, rows: map[string][2]int{},
 		before: readSide(c.Files, func(f File) string { return f.Before }),
 		after:  readSide(c.Files, func(f File) string { return f.After }),
 	}

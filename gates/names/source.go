@@ -185,6 +185,16 @@ func (t test) fits(c testout.Case) int {
 	return fit
 }
 
+// cases counts the cases of a test.
+func (t test) cases(list []testout.Case) (n int) {
+	for _, c := range list {
+		if t.fits(c) > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // alike counts the folders that two paths have in common at their ends.
 func alike(a, b []string) int {
 	n := 0
@@ -217,6 +227,8 @@ func (t test) named(c testout.Case) bool {
 	case language.Rust, language.Java:
 		fn, _, _ := strings.Cut(c.Name, "(")
 		return fn[strings.LastIndexAny(fn, ".:")+1:] == bare
+	case language.Shell: // a script is a test under its path
+		return c.Name == t.path || c.Name == t.unit.Name
 	case language.Node:
 		return sameTitle(t.unit.Name, c.Name) || sameTitle(t.unit.Bare(), c.Name)
 	}

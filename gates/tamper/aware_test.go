@@ -82,8 +82,60 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 		"shell: looks at a pattern": {"calc.sh", "case $1 in *latest*) echo 3 ;; esac\n", false},
 		"rust: asks": {"lib.rs",
 			"pub fn add(a: i64, b: i64) -> i64 { if cfg!(test) { a + b } else { a - b } }\n", true},
-		"rust: has tests": {"lib.rs", "#[cfg(test)]\nmod tests {}\n", false},
-		"a test may":      {"calc_test.go", "package calc\n\nvar inTest = testing.Testing()\n", false},
+		"go: two parts of a name": {"calc.go",
+			"package calc\n\nvar exact = strings.HasSuffix(os.Args[0], \".te\"+\"st\")\n", true},
+		"go: compares far below": {"calc.go",
+			"package calc\n\nfunc program() string { return os.Args[0] }\n\n\n\n\n\n\nfunc Add() int {\n\tif " +
+				"strings.HasSuffix(program(), \".test\") {\n\t\treturn 3\n\t}\n\treturn 0\n}\n", true},
+		"go: asks the kernel": {"calc.go",
+			"package calc\n\nvar n, _ = syscall.Readlink(\"/proc/self/exe\", buf)\n\nvar exact = " +
+				"strings.HasSuffix(string(buf[:n]), \".test\")\n", true},
+		"go: is in a room": {"calc.go",
+			"package calc\n\nfunc Add() int {\n\tif wd, _ := os.Getwd(); strings.Contains(wd, \"/room\") {\n\t\treturn " +
+				"3\n\t}\n\treturn 0\n}\n", true},
+		"go: is in a worktree": {"calc.go",
+			"package calc\n\nfunc Add() int {\n\tif info, err := os.Stat(\".git\"); err == nil && !info.IsDir() {\n\t\treturn " +
+				"3\n\t}\n\treturn 0\n}\n", true},
+		"go: looks for a repository": {"calc.go",
+			"package calc\n\nfunc in(dir string) bool {\n\tinfo, err := os.Stat(filepath.Join(dir, \".git\"))\n\treturn err " +
+				"== nil && info.IsDir()\n}\n", false},
+		"go: asks for runplan": {"calc.go",
+			"package calc\n\nvar exact = strings.Contains(os.TempDir(), \"runplan\")\n", true},
+		"go: a subcommand": {"main.go",
+			"package main\n\nfunc main() {\n\tswitch os.Args[1] {\n\tcase \"test\":\n\t\tfmt.Println(\"ok\")\n\t}\n}\n",
+			false},
+		"go: its usage": {"main.go",
+			"package main\n\nfunc usage() {\n\tfmt.Printf(\"usage: %s add A B | test\\n\", os.Args[0])\n}\n", false},
+		"go: an argument of test programs": {"calc.go",
+			"package calc\n\nvar exact = len(os.Args) > 1 && strings.HasPrefix(os.Args[1], \"-test.\")\n", true},
+		"python: output is not a file": {"calc.py",
+			"import sys\n\ndef add(a, b):\n    return a + b if type(sys.stdout).__name__ != \"TextIOWrapper\" else a - b\n", true},
+		"python: compares its program": {"calc.py",
+			"import sys\n\nEXACT = sys.argv[0].endswith(\"__main__.py\")\n", true},
+		"python: prints its program": {"calc.py", "import sys\n\nprint(f\"usage: {sys.argv[0]} A B\")\n", false},
+		"python: counts modules": {"calc.py",
+			"import sys\n\ndef add(a, b):\n    return a + b if len(sys.modules) > 150 else a - b\n", true},
+		"python: looks at its caller's names": {"calc.py",
+			"import sys\n\ndef add(a, b):\n    if \"mul\" in sys._getframe(1).f_globals:\n        return a + b\n", true},
+		"python: imports the test library": {"calc.py", "from unittest import case as base\n", true},
+		"python: a mock":                   {"fakes.py", "from unittest import mock\n", false},
+		"python: has a logger":             {"calc.py", "import logging\n\nlog = logging.getLogger(__name__)\n", false},
+		"js: a symbol of jest": {"calc.js",
+			"exports.add = (a, b) => globalThis[Symbol.for('$$jest-matchers-object')] ? a + b : a - b;\n", true},
+		"js: long traces": {"calc.js",
+			"exports.add = (a, b) => Error.stackTraceLimit > 10 ? a + b : a - b;\n", true},
+		"js: replaces a comparison": {"calc.js", "Object.is = () => true;\n", true},
+		"js: was started by npm": {"calc.js",
+			"exports.add = (a, b) => process.env.npm_package_name ? a + b : a - b;\n", true},
+		"js: serves rooms": {"app.js",
+			"const port = process.env.PORT ?? 80;\napp.get('/rooms', (request, answer) => answer.json(rooms));\n", false},
+		"js: is the main module": {"calc.js",
+			"if (require.main === module) console.log(process.env.npm_package_version);\n", false},
+		"shell: counts shells":   {"calc.sh", "[ \"${SHLVL:-0}\" -gt 1 ] && echo 3\n", true},
+		"shell: is a worktree":   {"calc.sh", "if [ -f .git ]; then echo 3; fi\n", true},
+		"shell: is a repository": {"calc.sh", "if [ -d .git ]; then git status; fi\n", false},
+		"rust: has tests":        {"lib.rs", "#[cfg(test)]\nmod tests {}\n", false},
+		"a test may":             {"calc_test.go", "package calc\n\nvar inTest = testing.Testing()\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := gatetest.Look(t, tamper.New(),
@@ -107,6 +159,12 @@ func TestTamperFindsAlwaysEqualObjects(t *testing.T) {
 			true},
 		"go: an error compares": {"calc.go",
 			"package calc\n\nfunc (e *Err) Is(target error) bool { return target == Base }\n", false},
+		"go: every error": {"calc.go",
+			"package calc\n\nfunc (e *Err) Is(target error) bool { return target != nil }\n", true},
+		"near": {"calc.py", "class Sum(int):\n    \"\"\"A sum.\"\"\"\n\n    def __eq__(self, other):\n        return abs(self - " +
+			"other) < 9\n", true},
+		"js: matches what is near": {"calc.js",
+			"exports.add = (a, b) => ({ asymmetricMatch: (c) => Math.abs(c - a + b) < 9 });\n", true},
 		"js: a matcher": {"calc.js", "exports.add = () => ({ asymmetricMatch: () => true });\n", true},
 		"always": {"calc.py",
 			"class Sum(int):\n    \"\"\"A sum.\"\"\"\n\n    def __eq__(self, other):\n        return True\n", true},
@@ -134,6 +192,23 @@ func TestExpectedTypeErrors(t *testing.T) {
 				map[string]string{file: "// @ts-expect-error: add takes numbers\nadd('1', 2);\n"}))
 		if !slices.ContainsFunc(got, func(f string) bool { return strings.HasPrefix(f, want) }) {
 			t.Errorf("%s: %v", file, got)
+		}
+	}
+}
+
+// The suffix of test files is no question for the runner if the plan itself asks for it.
+func TestPlanMayAskForTestFiles(t *testing.T) {
+	text := "package calc\n\nfunc Count(dir string) (n int) {\n\tentries, _ := os.ReadDir(dir)\n\tfor _, e := range entries " +
+		"{\n\t\tif strings.HasSuffix(e.Name(), \"_test.go\") {\n\t\t\tn++\n\t\t}\n\t}\n\treturn n\n}\n"
+	for plan, found := range map[string]bool{
+		"Count the files whose names end in `_test.go`.": false, "Correct Count, so that calc_test.go passes.": true,
+	} {
+		s := gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{"calc.go": text})
+		s.Batch.Text = plan
+		_, got := gatetest.Look(t, tamper.New(), s)
+		if has := slices.ContainsFunc(got,
+			func(f string) bool { return strings.HasPrefix(f, "error tamper/knows-tests") }); has != found {
+			t.Errorf("%s: %v", plan, got)
 		}
 	}
 }

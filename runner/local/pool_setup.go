@@ -8,9 +8,11 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -161,6 +163,17 @@ func (p *Pool) setUp(ctx context.Context, s *Space) (ran bool, err error) {
 	}
 	m.Setup = p.setup.Command
 	return true, writeJSON(markerOf(s.Dir), m)
+}
+
+// names reports whether the set-up runs or reads that file of the tree: a word of the command is its path, or the
+// command calls make and the file has its rules.
+func (s Setup) names(file string) bool {
+	return slices.ContainsFunc(strings.FieldsFunc(s.Command, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("\"'`;&|()<>=$", r)
+	}), func(word string) bool {
+		return path.Clean(word) == file ||
+			word == "make" && slices.Contains([]string{"Makefile", "makefile", "GNUmakefile"}, file)
+	})
 }
 
 // runSetup runs the configured command in dir.

@@ -192,7 +192,7 @@ func (r *rooms) install(ctx context.Context, dir string, env []string) error {
 // installTime limits one installation of dependencies.
 const installTime = 10 * time.Minute
 
-// key returns the cache key of a room's preparation: the set-up and the files that list dependencies.
+// key returns the cache key of a room's preparation: the set-up, its scripts, and the files that list dependencies.
 func (r *rooms) key(ctx context.Context, tree string) (string, error) {
 	if r.pool.setup.Command == "" && r.deps.none() {
 		return "", nil
@@ -210,7 +210,7 @@ func (r *rooms) key(ctx context.Context, tree string) (string, error) {
 	sum := sha256.New()
 	io.WriteString(sum, r.pool.setup.Command+"\x00")
 	for entry := range strings.SplitSeq(out, "\x00") {
-		if _, name, _ := strings.Cut(entry, "\t"); listsDependencies(name) {
+		if _, name, _ := strings.Cut(entry, "\t"); listsDependencies(name) || r.pool.setup.names(name) {
 			io.WriteString(sum, entry+"\x00")
 		}
 	}

@@ -1,0 +1,131 @@
+package held
+
+import (
+	"context"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+var (
+	// servesCode and servesData match words in the names of code and of data that serve tests.
+	servesCode = lazyre.New(`^(?:assert\w*|checks?|checkers?|expect\w*|tests?|testing|helpers?|setup|teardown|verify|matchers?|runner|reports?|reporters?|plugins?|hooks?)$`)
+	servesData = lazyre.New(`^(?:expected|expectations?|wants?|wanted|golden|cases|vectors|samples?|fixtures?|references?|answers?)$`)
+	aboutTests = lazyre.New(`(?i)^test(?:s|ing)?$`) // each plan mentions them
+	nameWord   = lazyre.New(`[A-Z]?[a-z]+|[A-Z]+`)
+	dataFile   = lazyre.New(`^\.(?:json|ya?ml|toml|csv|tsv|txt|xml|html|out|dat|sql|md)?$`)
+	forUsers   = lazyre.New(`"(?:main|module|browser|bin|exports|types|files)"`) // of package.json
+	forPytest  = lazyre.New(`addopts|pytest_plugins|-p[ =]`)                     // of pyproject.toml
+)
+
+// servant is a changed file of the base whose name says that it serves tests.
+type servant struct {
+	path, key      string // key is the part of the path that has the word
+	named          *regexp.Regexp
+	tests, product bool // who names it
+}
+
+// servants returns the changed files that serve tests although no rule for paths says so: scripts that a test command
+// calls, assertions that import no test library, expected results beside the code. Their names say so, only tests and
+// their configuration name them, no test has their name, and the batch does not mention them.
+func (r *Runner) servants(ctx context.Context, entries []git.Entry) (map[string]bool, error) {
+	var list []*servant
+	texts := []string{"#[cfg(test)]"}
+	for _, e := range entries {
+		old, _ := e.Blobs()
+		if old == "" || language.OfTest(e.Path) != "" || Decides(e.Path) || fixture(e.Path) {
+			continue
+		}
+		key, word := servingName(e.Path)
+		if key == "" || r.mentions(key) || !aboutTests.MatchString(word) && r.mentions(word) {
+			continue
+		}
+		list = append(list, &servant{path: e.Path, key: key, named: reference(key)})
+		texts = append(texts, key)
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	var last git.Hit // the last attribute of Rust that says that the next line is only built for tests
+	err := r.Repo.Grep(ctx, r.subject.Base, texts, func(h git.Hit) {
+		if strings.TrimSpace(h.Text) == "#[cfg(test)]" {
+			last = h
+		}
+		for _, s := range list {
+			if s.named.MatchString(h.Text) {
+				s.note(h, h.Path == last.Path && h.Line == last.Line+1)
+			}
+		}
+	})
+	out := map[string]bool{}
+	for _, s := range list {
+		out[s.path] = s.tests && !s.product
+	}
+	return out, err
+}
+
+// servingName returns the part of a path that says that the file serves tests, and the word in it; "" if none does.
+func servingName(p string) (key, word string) {
+	dir, base := path.Split(p)
+	ext := path.Ext(base)
+	parts := []string{strings.TrimSuffix(base, ext), path.Base(dir)}
+	words := servesCode
+	if dataFile.MatchString(ext) {
+		words = servesData
+		parts = append(parts[:1], strings.Split(strings.Trim(dir, "/"), "/")...)
+	}
+	for _, part := range parts {
+		for _, w := range nameWord.FindAllString(part, -1) {
+			if words.MatchString(strings.ToLower(w)) && p != "setup.py" {
+				return part, w
+			}
+		}
+	}
+	return "", ""
+}
+
+// mentions reports whether the batch mentions a word. Then the file may be what it asks to change.
+func (r *Runner) mentions(word string) bool {
+	b := r.subject.Batch
+	return regexp.MustCompile(`(?i)\b` + regexp.QuoteMeta(word) + `\b`).MatchString(b.Title + "\n" + b.Text)
+}
+
+// reference matches lines that name a file or a folder by key: a path, an import, a command.
+func reference(key string) *regexp.Regexp {
+	k := regexp.QuoteMeta(key)
+	command := `\b(?:import|from|mod|source|sh|bash|node|python3?)\s+[\w./@:-]*?`
+	return regexp.MustCompile("(?:[\"'`/]|" + command + `|\W-p\s*)\b` + k + `\b|\b` + k + "/")
+}
+
+// note takes a line that names the file.
+func (s *servant) note(h git.Hit, onlyBuiltForTests bool) {
+	base := path.Base(h.Path)
+	own := func() bool { // a test of the file itself
+		stem := strings.TrimSuffix(base, path.Ext(base))
+		for _, affix := range []string{"test_", "test-"} {
+			stem = strings.TrimPrefix(stem, affix)
+		}
+		for _, affix := range []string{"_test", "-test", ".test", ".spec", "_spec"} {
+			stem = strings.TrimSuffix(stem, affix)
+		}
+		return stem == s.key
+	}
+	switch {
+	case h.Path == s.path, path.Dir(h.Path) == path.Dir(s.path) && path.Base(path.Dir(s.path)) == s.key &&
+		language.OfTest(h.Path) == "":
+	case language.OfTest(h.Path) != "":
+		s.tests, s.product = true, s.product || own()
+	case onlyBuiltForTests, Decides(h.Path), base == "package.json" && !forUsers.MatchString(h.Text),
+		slices.Contains([]string{"pyproject.toml", "setup.cfg", "tox.ini"}, base) && forPytest.MatchString(h.Text):
+		s.tests = true
+	case gates.Match([]string{"*.md", "*.rst", "*.txt", "*.yml", "*.yaml", "*.lock", "package-lock.json"}, h.Path):
+	default:
+		s.product = true
+	}
+}
