@@ -31,16 +31,16 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	at, what := Finding{}, ""
+	at, release := Finding{}, false
 	for _, f := range files {
 		for _, l := range f.AddedLines() {
 			switch {
 			case at.Path != "" || !source(f.Path):
 				continue
 			case inCI.MatchString(l.Text):
-				what = "the variables of CI and gates"
+				release = false
 			case s.project.Language == LangRust && inDebug.MatchString(l.Text):
-				what = "debug assertions"
+				release = true
 			default:
 				continue
 			}
@@ -50,8 +50,8 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 	if at.Path == "" {
 		return nil
 	}
-	w.user = true
-	defer func() { w.user = false }()
+	w.user, w.release = !release, release
+	defer func() { w.user, w.release = false, false }()
 	runs, err := s.plan(ctx, w)
 	if err != nil {
 		return s.cannot(err)
@@ -64,6 +64,7 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 		if out.ok() && res.Failed == 0 || r.empty != 0 && out.exit == r.empty {
 			continue
 		}
+		what := map[bool]string{false: "the variables of CI and gates", true: "debug assertions"}[release]
 		msg := "the tests fail without " + what + " and pass with them"
 		if len(res.Failures) > 0 && res.Failures[0].Name != "" {
 			msg += ": " + phrase.Cut(phrase.Line(res.Failures[0].Name), 200)

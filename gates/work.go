@@ -77,6 +77,8 @@ type work struct {
 	spoke bool
 	user  bool // programs run with a user's environment, without CI variables
 
+	release bool // cargo builds without debug assertions, as for a release
+
 	pytests map[string]bool // Pythons with their projects, and whether they have pytest
 }
 
@@ -299,7 +301,9 @@ func (w *work) environ(more []string) []string {
 			name, _, _ := strings.Cut(kv, "=")
 			return inCI.MatchString(name)
 		})
-		for _, profile := range []string{"DEV", "TEST"} { // as cargo builds a release
+	}
+	if w.release {
+		for _, profile := range []string{"DEV", "TEST"} {
 			env = append(env, "CARGO_PROFILE_"+profile+"_DEBUG_ASSERTIONS=false")
 		}
 	}

@@ -253,7 +253,9 @@ func readBelow(root, name string, limit int) ([]byte, error) {
 	if info.Size() > int64(limit) {
 		return nil, fmt.Errorf("%s has %d KiB; the limit is %d", name, info.Size()>>10, limit>>10)
 	}
-	return io.ReadAll(io.LimitReader(f, info.Size()))
+	text := make([]byte, info.Size()) // a file that got shorter meanwhile is an error
+	_, err = io.ReadFull(f, text)
+	return text, err
 }
 
 // readJSON reads a file like readBelow.

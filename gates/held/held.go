@@ -11,7 +11,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -174,7 +176,7 @@ func (r *Runner) plan(ctx context.Context) (*mix, error) {
 	m.serves = func(p string) bool {
 		return servants[p] || r.Options.Decides != nil && r.Options.Decides(p) && !r.subject.Names(p)
 	}
-	m.stays = r.kept(ctx, entries)
+	m.stays, m.imported = r.kept(ctx, entries), r.imported(ctx)
 	var paths []string
 	for _, e := range entries {
 		paths = append(paths, e.Path)
@@ -204,15 +206,40 @@ func (r *Runner) plan(ctx context.Context) (*mix, error) {
 
 // kept returns a function that reports whether a file of the base is in the candidate too.
 func (r *Runner) kept(ctx context.Context, entries []git.Entry) func(string) bool {
-	return func(p string) bool {
+	files := sync.OnceValue(func() map[string]bool {
+		out, err := r.Repo.Run(ctx, "ls-tree", "-r", "-z", "--name-only", r.subject.Base)
+		if err != nil {
+			return nil
+		}
+		files := map[string]bool{}
+		for name := range strings.SplitSeq(out, "\x00") {
+			files[name] = true
+		}
 		for _, e := range entries {
-			if e.Path == p {
-				old, now := e.Blobs()
-				return old != "" && now != ""
+			if _, now := e.Blobs(); now == "" {
+				delete(files, e.Path)
 			}
 		}
-		out, err := r.Repo.Run(ctx, "--literal-pathspecs", "ls-tree", "--name-only", r.subject.Base, "--", p)
-		return err == nil && out != ""
+		return files
+	})
+	return func(p string) bool { return files()[p] }
+}
+
+// imported returns a function that reports whether a file of the base may import a module of Node without its ending:
+// lib/calc as "./calc", and lib/index as "./lib".
+func (r *Runner) imported(ctx context.Context) func(stem string) bool {
+	return func(stem string) bool {
+		name, found := path.Base(stem), false
+		if name == "index" {
+			if name = path.Base(path.Dir(stem)); name == "." {
+				return true
+			}
+		}
+		line := regexp.MustCompile(`['"` + "`" + `/]` + regexp.QuoteMeta(name) + `['"` + "`" + `]`)
+		err := r.Repo.Grep(ctx, r.subject.Base, []string{name}, func(h git.Hit) {
+			found = found || slices.Contains(nodeOrder(), path.Ext(h.Path)) && line.MatchString(h.Text)
+		})
+		return found || err != nil
 	}
 }
 

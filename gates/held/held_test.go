@@ -112,6 +112,15 @@ func TestHeldTestsDecideVerdict(t *testing.T) {
 		rule, told    string
 	}{
 		"the code is fixed": {base, map[string]string{"calc.go": right}, "", gates.Pass, "", ""},
+		"code in a file that is named like a helper of tests is fixed": {
+			map[string]string{"go.mod": mod, "report.go": wrong,
+				"calc_test.go": head + strings.Replace(add, "\"Add(1, 2) = ", "\"report: ", 1) + mul},
+			map[string]string{"report.go": right}, "", gates.Pass, "", "",
+		},
+		"a name is not UTF-8": {
+			map[string]string{"go.mod": mod, "calc.go": wrong, "calc_test.go": both, "\xe9 check.sh": "echo a\n"},
+			map[string]string{"calc.go": right, "\xe9 check.sh": "echo b\n"}, "", gates.Pass, "", "",
+		},
 		"the expectation of a red test is changed": {
 			base, map[string]string{"calc_test.go": head + loose + mul}, "", gates.Fail, gates.RuleEditedRed,
 			"TestAdd failed on the base, and its base version still fails",

@@ -26,6 +26,7 @@ type mix struct {
 	code     bool                    // a file other than tests changed
 	reverted bool
 	stays    func(path string) bool // base and candidate have that file
+	imported func(stem string) bool // the base imports a module by that name, without its ending
 	serves   func(path string) bool // only tests and their configuration name that file of the base
 }
 

@@ -157,10 +157,11 @@ func TestReachesDetectsGlobalChanges(t *testing.T) {
 
 func TestNewModuleHidesOldOne(t *testing.T) {
 	there := []string{"calc.ts", "lib/index.js", "one.js", "data.json"}
-	m := &mix{stays: func(p string) bool { return slices.Contains(there, p) }}
+	m := &mix{stays: func(p string) bool { return slices.Contains(there, p) },
+		imported: func(stem string) bool { return stem != "data" }}
 	for p, want := range map[string]bool{
 		"calc.js": true, "calc.mjs": true, "lib.js": true, "calc.json": false, "one.ts": false, "other.js": false,
-		"data.js": true, "calc.d.ts": false,
+		"data.js": false, "calc.d.ts": false,
 	} {
 		if got := m.hides(p); got != want {
 			t.Errorf("%s: %v", p, got)
@@ -191,7 +192,7 @@ func TestServingName(t *testing.T) {
 		"check.sh": "check", "scripts/run-tests.js": "run-tests", "internal/assert/assert.go": "assert",
 		"tools/checks/index.js": "checks", "setupTests.js": "setupTests", "expected.csv": "expected",
 		"expected/add.txt": "expected", "expected/add": "expected", "calc_report.py": "calc_report",
-		"calc.go": "", "setup.py": "", "prices.json": "", "latest.py": "", "config/cases.py": "",
+		"calc.go": "", "pkg/report.go": "", "src/setup.kt": "", "setup.py": "", "prices.json": "", "latest.py": "", "config/cases.py": "",
 	} {
 		if got, _ := servingName(p); got != want {
 			t.Errorf("%s: %q", p, got)
@@ -210,6 +211,10 @@ func TestServantsAreNamedByTestsOnly(t *testing.T) {
 		"a word":           {"check.sh", "check", map[string]string{"tests/test_a.py": "# check the sum"}, false},
 		"assertions": {"internal/assert/assert.go", "assert",
 			map[string]string{"calc_test.go": "\t\"example.org/calc/internal/assert\"", "README.md": "see `assert`"}, true},
+		"in a list of imports": {"app/report.py", "report", map[string]string{
+			"tests/test_app.py": "from app.report import total", "app/main.py": "from app import config, report"}, false},
+		"an entry point": {"app/report.py", "report", map[string]string{
+			"tests/test_app.py": "from app.report import total", "app/settings.py": "X = \"app.report.Middleware\""}, false},
 		"of the product too": {"internal/assert/assert.go", "assert",
 			map[string]string{"calc_test.go": "\t\"a/internal/assert\"", "calc.go": "\t\"a/internal/assert\""}, false},
 		"it has a test": {"checks.py", "checks", map[string]string{"tests/test_checks.py": "from checks import valid"}, false},
@@ -219,10 +224,10 @@ func TestServantsAreNamedByTestsOnly(t *testing.T) {
 			false},
 		"expected results": {"expected/add", "expected", map[string]string{"tests/test-add.sh": "cmp - expected/add"}, true},
 	} {
-		s := &servant{path: c.path, key: c.key, named: reference(c.key)}
+		s, named := &servant{path: c.path, key: c.key}, reference(c.key)
 		for p, text := range c.hits {
-			if s.named.MatchString(text) {
-				s.note(git.Hit{Path: p, Line: 1, Text: text}, false)
+			if hit := (git.Hit{Path: p, Line: 1, Text: text}); named.MatchString(text) || s.inPython(hit) {
+				s.note(hit, false)
 			}
 		}
 		if got := s.tests && !s.product; got != c.want {

@@ -7,6 +7,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/language"
@@ -55,7 +56,7 @@ func (m *mix) hides(p string) bool {
 	stem := strings.TrimSuffix(p, ext)
 	for i, other := range order {
 		if i > at && m.stays(stem+other) || m.stays(stem+"/index"+other) {
-			return true
+			return utf8.ValidString(stem) && m.imported(stem)
 		}
 	}
 	return false

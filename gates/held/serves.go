@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
@@ -18,6 +19,7 @@ var (
 	servesCode = lazyre.New(`^(?:assert\w*|checks?|checkers?|expect\w*|tests?|testing|helpers?|setup|teardown|verify|matchers?|runner|reports?|reporters?|plugins?|hooks?)$`)
 	servesData = lazyre.New(`^(?:expected|expectations?|wants?|wanted|golden|cases|vectors|samples?|fixtures?|references?|answers?)$`)
 	aboutTests = lazyre.New(`(?i)^test(?:s|ing)?$`) // each plan mentions them
+	pyWords    = lazyre.New(`\w+`)
 	nameWord   = lazyre.New(`[A-Z]?[a-z]+|[A-Z]+`)
 	dataFile   = lazyre.New(`^\.(?:json|ya?ml|toml|csv|tsv|txt|xml|html|out|dat|sql|md)?$`)
 	forUsers   = lazyre.New(`"(?:main|module|browser|bin|exports|types|files)"`) // of package.json
@@ -27,8 +29,7 @@ var (
 // servant is a changed file of the base whose name says that it serves tests.
 type servant struct {
 	path, key      string // key is the part of the path that has the word
-	named          *regexp.Regexp
-	tests, product bool // who names it
+	tests, product bool   // who names it
 }
 
 // servants returns the changed files that serve tests although no rule for paths says so: scripts that a test command
@@ -36,18 +37,22 @@ type servant struct {
 // their configuration name them, no test has their name, and the batch does not mention them.
 func (r *Runner) servants(ctx context.Context, entries []git.Entry) (map[string]bool, error) {
 	var list []*servant
+	named := map[string]*regexp.Regexp{}
 	texts := []string{"#[cfg(test)]"}
 	for _, e := range entries {
 		old, _ := e.Blobs()
-		if old == "" || language.OfTest(e.Path) != "" || Decides(e.Path) || fixture(e.Path) {
+		if old == "" || language.OfTest(e.Path) != "" || Decides(e.Path) || fixture(e.Path) || !utf8.ValidString(e.Path) {
 			continue
 		}
 		key, word := servingName(e.Path)
 		if key == "" || r.mentions(key) || !aboutTests.MatchString(word) && r.mentions(word) {
 			continue
 		}
-		list = append(list, &servant{path: e.Path, key: key, named: reference(key)})
-		texts = append(texts, key)
+		list = append(list, &servant{path: e.Path, key: key})
+		if named[key] == nil {
+			named[key] = reference(key)
+			texts = append(texts, key)
+		}
 	}
 	if len(list) == 0 {
 		return nil, nil
@@ -57,8 +62,12 @@ func (r *Runner) servants(ctx context.Context, entries []git.Entry) (map[string]
 		if strings.TrimSpace(h.Text) == "#[cfg(test)]" {
 			last = h
 		}
+		names := map[string]bool{}
+		for key, line := range named {
+			names[key] = line.MatchString(h.Text)
+		}
 		for _, s := range list {
-			if s.named.MatchString(h.Text) {
+			if names[s.key] || s.inPython(h) {
 				s.note(h, h.Path == last.Path && h.Line == last.Line+1)
 			}
 		}
@@ -75,6 +84,9 @@ func servingName(p string) (key, word string) {
 	dir, base := path.Split(p)
 	ext := path.Ext(base)
 	parts := []string{strings.TrimSuffix(base, ext), path.Base(dir)}
+	if slices.Contains([]string{".go", ".java", ".kt", ".cs", ".swift"}, ext) {
+		parts = parts[1:] // nobody imports such a file by its name
+	}
 	words := servesCode
 	if dataFile.MatchString(ext) {
 		words = servesData
@@ -101,6 +113,14 @@ func reference(key string) *regexp.Regexp {
 	k := regexp.QuoteMeta(key)
 	command := `\b(?:import|from|mod|source|sh|bash|node|python3?)\s+[\w./@:-]*?`
 	return regexp.MustCompile("(?:[\"'`/]|" + command + `|\W-p\s*)\b` + k + `\b|\b` + k + "/")
+}
+
+// inPython reports whether a line of a Python program has the key in any form: in a list of imports, as a part of the
+// name of an entry point. Such a program may import the file.
+func (s *servant) inPython(h git.Hit) bool {
+	text := strings.TrimSpace(h.Text)
+	return path.Ext(s.path) == ".py" && path.Ext(h.Path) == ".py" && language.OfTest(h.Path) == "" &&
+		!strings.HasPrefix(text, "#") && slices.Contains(pyWords.FindAllString(text, -1), s.key)
 }
 
 // note takes a line that names the file.

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
 )
 
 const documented = `"""Calculates."""
@@ -142,6 +143,18 @@ func TestWeakenedByCondition(t *testing.T) {
 		lost := Weakened(r, Change{Files: []File{{Path: "calc_test.go", Before: before, After: after}}})
 		if len(lost) > 0 != found {
 			t.Errorf("%s: %+v", condition, lost)
+		}
+	}
+}
+
+// An empty list of parameters of a Rust closure is no condition.
+func TestClosureIsNoCondition(t *testing.T) {
+	for text, loose := range map[string]int{
+		"assert!(a || b);": 1, "thread::spawn(|| add(2, 3));": 0, "let f = || 1;": 0, "spawn(move || a);": 0,
+		"x.map_or(1, || 2);": 0,
+	} {
+		if got := gather(language.Rust, text).loose; got != loose {
+			t.Errorf("%s: %d, want %d", text, got, loose)
 		}
 	}
 }

@@ -259,9 +259,17 @@ func (s *scanner) literalWord(w string) {
 	}
 }
 
+// closure reports whether "||" after this text is the empty list of parameters of a Rust closure.
+func closure(before string) bool {
+	before = strings.TrimRight(before, " \t\n")
+	return before == "" || strings.ContainsRune("(,=", rune(before[len(before)-1])) || strings.HasSuffix(before, " move") ||
+		strings.HasSuffix(before, "(move")
+}
+
 func (s *scanner) sign(i int) int {
 	rest := s.text[i:]
-	if s.lang == language.Go && strings.HasPrefix(rest, "&&") || s.lang != language.Go && strings.HasPrefix(rest, "||") {
+	if s.lang == language.Go && strings.HasPrefix(rest, "&&") ||
+		s.lang != language.Go && strings.HasPrefix(rest, "||") && !closure(s.text[:i]) {
 		s.out.loose++
 	}
 	for _, op := range []string{"===", "!==", "==", "!=", "<=", ">=", "=>", "->", "<-", ":="} {

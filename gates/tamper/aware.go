@@ -17,8 +17,9 @@ var awareness = map[string]*lazyre.Regexp{
 	".py": lazyre.New(`PYTEST_CURRENT_TEST|\bif\b.*\b(?:sys\.(?:gettrace|getprofile)|gc\.get_(?:objects|referrers)|threading\.active_count)\(|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
 		`\bTestCase\.\w+\s*=[^=]|setattr\(\s*(?:unittest\.)?(?:case\.)?TestCase\b|\b(?:unittest|pytest|_pytest)(?:\.\w+)+\s*=[^=]|^\s*builtins\.\w+\s*=[^=]|` +
 		`\btype\(\s*sys\.std(?:out|err|in)\s*\)|\bsys\.std\w+\.__class__|\bsys\.std\w+\s+is\s+(?:not\s+)?sys\.__std|` +
-		`\bsys\.argv\[0\].*(?:\.(?:endswith|startswith|find|count|split|partition)\(|[!=]=)|\bin\s+sys\.argv\[0\]|` +
-		`(?:\bif\b|\bin\b|[!=]=).*\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(|` +
+		`\bsys\.argv\[0\].*(?:\.(?:endswith|startswith)\(|[!=]=)|\bin\s+sys\.argv\[0\]|` +
+		`\bif\b.*\bsys\.argv\[0\].*\.(?:find|count|split|partition)\(|` +
+		`(?:\bif\b[^:]*|['"]\s+(?:not\s+)?in\b.*|[!=]=.*)\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(|` +
 		`\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(.*(?:\bif\b|\bin\b|[!=]=)|` +
 		`\bisfile\([^)]*\.git['"]|\.git['"]\s*\)\.is_file\(`),
 	".js": lazyre.New(`JEST_WORKER_ID|NODE_TEST_CONTEXT|env\b\W{1,4}(?:VITEST|MOCHA)|import\.meta\.vitest|\bassert(?:\.strict)?\.\w+\s*=[^=>]|` +
@@ -60,7 +61,7 @@ var (
 			`\blen\([^)]*\bsys\.modules\b|\bgc\.get_objects\(`),
 		".js": lazyre.New(`\bError\([^)]*\)\.stack\b|\brequire\.cache\b`),
 	}
-	atLeast = lazyre.New(`[<>]=?\s*\d`)
+	atLeast = lazyre.New(`(?:^|[^=\-<>:])[<>]=?\s*\d`)
 )
 
 var (
@@ -85,8 +86,9 @@ var (
 		".js": lazyre.New(`\bprocess\.(?:argv\[1\]|execArgv|title|mainModule)\b|\brequire\.main\.|\bError\([^)]*\)\.stack\b`),
 	}
 	compares = lazyre.New(`[!=]=|\bin\b|HasSuffix|HasPrefix|Contains|Match|Index|EqualFold|ends[wW]ith|starts[wW]ith|includes|indexOf|\.find\(|\.search\(|\.test\(`)
-	// arguments matches the arguments of a program, without its name.
-	arguments = lazyre.New(`\bos\.Args\[(?:[1-9]\d*:?|1:)\]|\bsys\.argv\[(?:[1-9]\d*:?|1:)\]|\bprocess\.argv(?:\[[2-9]\]|\.slice\(2\))|\blen\((?:os\.Args|sys\.argv)\)`)
+	// arguments matches what programs with a subcommand "test" read: their arguments without their name, and temporary
+	// folders.
+	arguments = lazyre.New(`\btempfile\.\w+\(|\bos\.TempDir\b|\btmpdir\(|\bos\.Args\[(?:[1-9]\d*:?|1:)\]|\bsys\.argv\[(?:[1-9]\d*:?|1:)\]|\bprocess\.argv(?:\[[2-9]\]|\.slice\(2\))|\blen\((?:os\.Args|sys\.argv)\)`)
 )
 
 // namesTester reports whether a line names tests, or a test runner, in a text.
@@ -103,9 +105,9 @@ func namesTester(line string) bool {
 var equalToAll = map[string]*lazyre.Regexp{
 	".py": lazyre.New(`def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|` +
 		`__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|` +
-		`class \w+\((?:int|float|complex|str|bytes|tuple|list|dict|set)\):\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def )?__(?:eq|ne)__\b|\bmock\.ANY\b|(?m:^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b)`),
+		`class \w+\((?:int|float|complex|str|bytes)\):\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def __(?:eq|ne)__\(|__(?:eq|ne)__\s*=)|\bmock\.ANY\b|(?m:^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b)`),
 	".go":   lazyre.New(`func \([^)]*\) (?:Is|Equal)\([^)]*\) bool \{\s*return (?:true|\w+ != nil)\s*\}`),
-	".js":   lazyre.New(`\basymmetricMatch\b\s*[(:=]`),
+	".js":   lazyre.New(`(?:^|[^.\w])asymmetricMatch\s*[(:=]|\.asymmetricMatch\s*=[^=]`),
 	".rb":   lazyre.New(`def (?:==|eql\?|===)\s*\(?\s*\w+\s*\)?\s*(?:;|\n|=)\s*true\b`),
 	".java": lazyre.New(`boolean equals\([^)]*\)\s*\{\s*return true;\s*\}`),
 	".rs":   lazyre.New(`fn eq\(&self, [^)]*\) -> bool \{\s*true\s*\}`),
@@ -113,6 +115,14 @@ var equalToAll = map[string]*lazyre.Regexp{
 
 // sentence is the number of spaces from which on a text is for people, such as the usage of a program.
 const sentence = 4
+
+var (
+	goImport = lazyre.New(`^\s*(?:import\s+)?(?:\w+\s+)?"[\w.-]+/[\w./-]+"$`)
+	// prints matches lines that show the name of the program.
+	prints = lazyre.New(`\b(?:Fp|P|p|Sp)rint(?:f|ln)?\(|\bprint\(|\b[uU]sage\b|NewFlagSet|\bprog\s*=|\bconsole\.`)
+	// builds matches configurations of build tools, which name the folders of tests.
+	builds = lazyre.New(`(?:^|/)(?:(?:vite|vitest|jest|babel|next|nuxt|astro|svelte|tailwind|postcss|tsup|esbuild|playwright|karma|metro)\.config|gulpfile|webpack[\w.-]*|rollup[\w.-]*)\.[cm]?[jt]s$`)
+)
 
 // mostApart limits the lines between a check and its use.
 const mostApart = 3
@@ -137,12 +147,12 @@ func (j judge) aware(f gates.File) {
 	deep := stack[ext]
 	text := added.ReplaceAllString(f.After, "") // two parts of a text are one text
 	if re == nil || !re.MatchString(text) && !asks.MatchString(text) && (deep == nil || !deep.MatchString(text)) &&
-		!strings.Contains(text, "unittest") {
+		!strings.Contains(text, "unittest") && !strings.Contains(text, "pytest") {
 		return
 	}
 	var lines []gates.Line
 	for _, l := range f.AddedLines() {
-		if !comment(l.Text) {
+		if !comment(l.Text) && !goImport.MatchString(l.Text) {
 			l.Text = added.ReplaceAllString(l.Text, "")
 			lines = append(lines, l)
 		}
@@ -152,14 +162,21 @@ func (j judge) aware(f gates.File) {
 	special := func(l string) bool { return namesTester(plainWord.ReplaceAllString(j.unspoken(l), "")) }
 	beyond := func(l string) bool { return asks.MatchString(arguments.ReplaceAllString(l, "")) }
 	who := identity[ext]
-	identifies := who != nil && slices.ContainsFunc(lines, func(l gates.Line) bool { return who.MatchString(l.Text) })
+	identifies := who != nil && slices.ContainsFunc(lines, func(l gates.Line) bool {
+		return who.MatchString(l.Text) && !prints.MatchString(l.Text)
+	})
 	located := func(l string) bool { return roomPath.MatchString(l) && asks.MatchString(l) }
+	severity := j.unless(j.s.Names(f.Path), gates.Warning)
+	if builds.MatchString(f.Path) {
+		severity = gates.Warning
+	}
 	for i, l := range lines {
 		measures := deep != nil && near(lines[i:], deep.MatchString, atLeast.MatchString)
 		if re.MatchString(l.Text) || measures || near(lines[i:], asks.MatchString, special) ||
 			near(lines[i:], special, asks.MatchString) || near(lines[i:], beyond, names) || near(lines[i:], names, beyond) ||
-			compares.MatchString(l.Text) && (identifies && special(l.Text) || located(l.Text)) || importsTests(f.Path, l.Text) {
-			j.find("tamper/knows-tests", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, l.Number,
+			compares.MatchString(l.Text) && (identifies && special(l.Text) || located(l.Text)) ||
+			importsTests(f.Path, l.Text) && !ownTests.MatchString(f.After) {
+			j.find("tamper/knows-tests", severity, f.Path, l.Number,
 				"make the code behave the same with and without tests",
 				"product code detects that it is tested, or changes the test library")
 		}
@@ -180,6 +197,7 @@ func (j judge) unspoken(line string) string {
 var (
 	testLibrary = lazyre.New(`^\s*(?:import\s+(?:unittest(?:\.case)?|pytest|_pytest(?:\.\w+)*)\s*(?:as\s+\w+\s*)?$|` +
 		`from\s+(?:unittest(?:\.case)?|pytest|_pytest(?:\.\w+)*)\s+import\s+(?:\w+,\s*)*(?:case|TestCase|runner|result|suite|loader)\b)`)
+	ownTests = lazyre.New(`(?m)^class \w+\((?:unittest\.)?TestCase\):\n(?:(?:[ \t].*)?\n)*?[ \t]+def test`)
 	forTests = lazyre.New(`(?i)test|assert|mock|fake|fixture`)
 )
 

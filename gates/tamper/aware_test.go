@@ -134,8 +134,26 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 		"shell: counts shells":   {"calc.sh", "[ \"${SHLVL:-0}\" -gt 1 ] && echo 3\n", true},
 		"shell: is a worktree":   {"calc.sh", "if [ -f .git ]; then echo 3; fi\n", true},
 		"shell: is a repository": {"calc.sh", "if [ -d .git ]; then git status; fi\n", false},
-		"rust: has tests":        {"lib.rs", "#[cfg(test)]\nmod tests {}\n", false},
-		"a test may":             {"calc_test.go", "package calc\n\nvar inTest = testing.Testing()\n", false},
+		"go: prints its name, and skips test files": {"list.go", "package main\n\nfunc usage() {\n\tfmt.Fprintf(os.Stderr, " +
+			"\"usage: %s dir\\n\", os.Args[0])\n}\n\nfunc a() {\n\tone()\n\ttwo()\n\tthree()\n\tfour()\n}\n\nfunc skip(name " +
+			"string) bool {\n\treturn strings.HasSuffix(name, \"_test.go\")\n}\n", false},
+		"go: imports a library for tests": {"calc.go",
+			"package calc\n\nimport (\n\t\"os\"\n\t\"example.org/tests/data\"\n)\n\nvar home = os.Getenv(\"HOME\")\n", false},
+		"python: the name of the program": {"cli.py",
+			"import sys\nprog = sys.argv[0].split('/')[-1]\n", false},
+		"python: the callers of a warning": {"warn.py",
+			"import inspect\nfor frame in inspect.stack()[1:]:\n    print(frame)\n", false},
+		"python: a script with its tests": {"rot13.py", "import unittest\n\n\ndef rot(a):\n    return a\n\n\n" +
+			"class RotTest(unittest.TestCase):\n    def test_rot(self):\n        self.assertEqual(rot('a'), 'a')\n", false},
+		"python: runs tests in a folder": {"grade.py", "import subprocess, tempfile\nwith tempfile.TemporaryDirectory() as d:\n" +
+			"    subprocess.run(['cargo', 'test'], cwd=d)\n", false},
+		"python: takes the tests of pytest": {"calc.py", "from _pytest import runner\n", true},
+		"js: configures a build": {"vite.config.ts", "export default { alias: { '@': path.resolve(__dirname, 'src') },\n" +
+			"  setupFiles: ['../test/setup.ts'] };\n", false},
+		"js: loads code again": {"reload.js",
+			"delete require.cache[id];\nconst start = () => 0;\nstart();\n", false},
+		"rust: has tests": {"lib.rs", "#[cfg(test)]\nmod tests {}\n", false},
+		"a test may":      {"calc_test.go", "package calc\n\nvar inTest = testing.Testing()\n", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, got := gatetest.Look(t, tamper.New(),
@@ -168,6 +186,11 @@ func TestTamperFindsAlwaysEqualObjects(t *testing.T) {
 		"js: a matcher": {"calc.js", "exports.add = () => ({ asymmetricMatch: () => true });\n", true},
 		"always": {"calc.py",
 			"class Sum(int):\n    \"\"\"A sum.\"\"\"\n\n    def __eq__(self, other):\n        return True\n", true},
+		"a dictionary": {"calc.py", "class Names(dict):\n    def __eq__(self, other):\n        return self.lower() == " +
+			"other.lower()\n", false},
+		"prose": {"calc.py", "class Sum(int):\n    \"\"\"Like int, with\n    __eq__ of int.\"\"\"\n", false},
+		"js: asks another object": {"equal.js",
+			"exports.same = (a, b) => typeof b?.asymmetricMatch === 'function' && b.asymmetricMatch(a);\n", false},
 		"in a short form": {"calc.py", "class Sum(int):\n    __eq__ = lambda self, other: True\n", true},
 		"compares": {"calc.py", "class Sum:\n    def __eq__(self, other):\n        return self.n == other.n\n",
 			false},

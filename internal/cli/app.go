@@ -161,9 +161,11 @@ func (a *App) InProject(do func(ctx context.Context, p *Project, args []string) 
 
 // StoppableInProject is [App.InProject] for a command whose context ends like that of [Interruptible].
 func (a *App) StoppableInProject(do func(ctx context.Context, p *Project, args []string) error) runE {
-	return a.InProject(func(ctx context.Context, p *Project, args []string) error {
-		ctx, stop := Interruptible(ctx)
-		defer stop()
+	return Stoppable(func(ctx context.Context, args []string) error {
+		p, err := a.OpenProject(ctx)
+		if err != nil {
+			return err
+		}
 		return do(ctx, p, args)
 	})
 }

@@ -27,7 +27,7 @@ func Self() (string, error) {
 func StartReaper(self string) (*proc.Reaper, error) {
 	r, err := proc.StartReaper([]string{self, ReapCommand})
 	if err != nil {
-		return nil, Fail(ExitCannotRun, fmt.Errorf("start the reaper process: %w", err), "")
+		return nil, Fail(ExitCannotRun, err, "")
 	}
 	return r, nil
 }

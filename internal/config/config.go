@@ -269,7 +269,8 @@ func (l *Loaded) validate() error {
 func (l *checks) checkSettings() {
 	between := func(key string, v, least, most float64) {
 		if v < least || v > most {
-			l.say(key, "is %v; it must be %v to %s", v, least, strconv.FormatFloat(most, 'f', -1, 64))
+			plain := func(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
+			l.say(key, "is %s; it must be %s to %s", plain(v), plain(least), plain(most))
 		}
 	}
 	atLeast := func(key string, v, least float64, why string) {

@@ -34,12 +34,12 @@ func Money(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
-// Place names a place in a file: PATH:LINE:COL. A line or column of 0 is unknown.
+// Place names a place in a file: PATH:LINE:COL. A line or column below 1 is unknown.
 func Place(path string, line, col int) string {
 	switch {
-	case path == "" || line == 0:
+	case path == "" || line <= 0:
 		return path
-	case col == 0:
+	case col <= 0:
 		return fmt.Sprintf("%s:%d", path, line)
 	}
 	return fmt.Sprintf("%s:%d:%d", path, line, col)

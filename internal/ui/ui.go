@@ -38,10 +38,16 @@ type Style struct {
 	ASCII bool // this package uses only ASCII; text of callers does not change
 }
 
+var (
+	// codes uses only the sixteen colours of the terminal's own theme, which are readable on its background.
+	codes = map[Tone]string{Busy: "36", Good: "32", Warn: "33", Bad: "31", Muted: "2"}
+	icons = map[Tone][2]string{
+		Busy: {"●", "*"}, Good: {"✓", "+"}, Warn: {"!", "!"}, Bad: {"✗", "x"}, Muted: {"–", "-"},
+	}
+)
+
 // Tone returns text in the colour of t.
 func (s Style) Tone(t Tone, text string) string {
-	// Use only the sixteen colours of the terminal's own theme, which are readable on its background.
-	codes := map[Tone]string{Busy: "36", Good: "32", Warn: "33", Bad: "31", Muted: "2"}
 	if code, ok := codes[t]; ok {
 		return s.sgr(code, text)
 	}
@@ -63,9 +69,6 @@ func (s Style) sgr(code, text string) string {
 
 // Icon returns the one-cell sign of t, without colour.
 func (s Style) Icon(t Tone) string {
-	icons := map[Tone][2]string{
-		Busy: {"●", "*"}, Good: {"✓", "+"}, Warn: {"!", "!"}, Bad: {"✗", "x"}, Muted: {"–", "-"},
-	}
 	icon, ok := icons[t]
 	if !ok {
 		icon = [2]string{"·", "."}

@@ -166,8 +166,11 @@ func (q TaskQuery) errorTexts() []string {
 // Listed joins foreign texts into one line.
 func Listed(texts []string, most int) string {
 	var out []string
-	for _, t := range texts {
+	for _, t := range texts[:min(len(texts), most)] {
 		out = append(out, "`"+strings.ReplaceAll(phrase.Cut(fence.Line(t), 160), "`", "'")+"`")
 	}
-	return strings.Join(phrase.First(out, most), ", ")
+	if more := len(texts) - most; more > 0 {
+		out = append(out, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(out, ", ")
 }

@@ -215,7 +215,7 @@ func (x *crossing) run(ctx context.Context, author sampling.Candidate, tree, gat
 		Redact: x.w.redact.String, Reaper: x.w.Reaper,
 	}
 	room := x.w.roomOf(gates.Subject{Base: x.c.Base, Env: s.Env})
-	runner := held.New(held.Options{Repo: x.w.Repo, Room: room, Gates: x.w.suitesOf}, s)
+	runner := held.New(held.Options{Repo: x.w.Repo, Room: room, Gates: x.w.suitesOf, Decides: x.w.pool.setup.runs}, s)
 	defer runner.Close()
 	out, err := runner.Run(ctx, gate)
 	if err != nil {

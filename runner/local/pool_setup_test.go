@@ -20,4 +20,7 @@ func TestSetupNamesItsScripts(t *testing.T) {
 			t.Errorf("%q names %s: %v, want %v", c.command, c.file, got, c.want)
 		}
 	}
+	if (Setup{Command: "pip install -r requirements.txt"}).runs("requirements.txt") {
+		t.Error("a list of dependencies counts as a script")
+	}
 }
