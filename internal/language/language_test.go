@@ -37,3 +37,14 @@ func FuzzOfTest(f *testing.F) {
 		}
 	})
 }
+
+func TestIsCode(t *testing.T) {
+	for name, want := range map[string]bool{
+		"a/b.go": true, "web/App.TSX": true, "db/schema.sql": true, "Makefile": false, "README.md": false,
+		"testdata/run.want": false, "data.json": false, "dist/app.min.js": false, "app.js": true,
+	} {
+		if language.IsCode(name) != want {
+			t.Errorf("IsCode(%q) = %v", name, !want)
+		}
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"path"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
@@ -42,6 +43,7 @@ const (
 	fHead            // it is the head of its file
 	fTop             // its rank among the chunks of its file
 	fAgain           // how often commits change its file
+	fAround          // BM25 of the best chunk for each word among it and the chunks within [around] lines
 	features
 )
 
@@ -64,9 +66,8 @@ func (r *Ranked) weigh() {
 }
 
 var weights = [features]float64{
-	fWords: 1.7, fFile: 1.125, fNear: 0.9, fNamed: 0.85, fPath: 2.25, fMessages: 0.675, fTogether: 1.1, fLinks: 0.575,
-	fRecent: 0.34, fTest: -0.2, fDoc: -4.3,
-	fHead: 0.5, fAgain: 0.375,
+	fWords: 1.2, fAround: 0.5, fFile: 1.125, fNear: 0.3, fNamed: 0.85, fPath: 2.25, fMessages: 0.675, fTogether: 1.1,
+	fLinks: 0.575, fRecent: 0.34, fTest: -0.2, fDoc: -4.3, fHead: 0.5, fAgain: 0.375,
 }
 
 // askedWord is a search term of a task.
@@ -195,7 +196,7 @@ type searching struct {
 
 // words searches each word of the task.
 func (s *searching) words(ctx context.Context) error {
-	score := make([]float64, len(s.all))
+	score, near := make([]float64, len(s.all)), make([]float64, len(s.all))
 	s.file = map[string]float64{}
 	for _, w := range s.asked {
 		hits, err := s.Base.SearchChunks(ctx, w.word, nameWeight)
@@ -203,6 +204,7 @@ func (s *searching) words(ctx context.Context) error {
 			return err
 		}
 		best := map[string]float64{}
+		reach := map[int]float64{}
 		for _, h := range hits {
 			i, ok := s.at[h.ID]
 			if !ok || h.Score <= 0 {
@@ -210,6 +212,7 @@ func (s *searching) words(ctx context.Context) error {
 			}
 			v := h.Score * w.weight
 			score[i] += v
+			s.nearby(i, func(k int) { reach[k] = max(reach[k], v) })
 			if name := s.all[i].Path; v > best[name] {
 				best[name] = v
 			}
@@ -217,10 +220,13 @@ func (s *searching) words(ctx context.Context) error {
 		for name, v := range best {
 			s.file[name] += v
 		}
+		for k, v := range reach {
+			near[k] += v
+		}
 	}
-	top, topFile := 1e-9, 1e-9
+	top, topFile, topNear := 1e-9, 1e-9, 1e-9
 	for i := range score {
-		top = max(top, score[i])
+		top, topNear = max(top, score[i]), max(topNear, near[i])
 	}
 	for _, v := range s.file {
 		topFile = max(topFile, v)
@@ -234,6 +240,7 @@ func (s *searching) words(ctx context.Context) error {
 		for place, i := range order {
 			f := &s.all[i].Features
 			f[fWords] = score[i] / top
+			f[fAround] = near[i] / topNear
 			f[fFile] = s.file[name]
 			if score[i] > 0 {
 				f[fTop] = 1 / float64(1+place)
@@ -252,7 +259,7 @@ func (s *searching) words(ctx context.Context) error {
 			if language.IsTest(name) {
 				f[fTest] = 1
 			}
-			if isProse(name) {
+			if !language.IsCode(name) {
 				f[fDoc] = 1
 			}
 		}
@@ -260,14 +267,19 @@ func (s *searching) words(ctx context.Context) error {
 	return nil
 }
 
-// isProse reports whether a file is not code.
-func isProse(name string) bool {
-	switch path.Ext(name) {
-	case ".md", ".rst", ".txt", ".adoc", ".yml", ".yaml", ".toml", ".json", ".html", ".css", ".cfg", ".ini", ".xml",
-		".mdx", ".svg", "":
-		return true
+// around is the number of lines between a chunk and its neighbours that can help it.
+const around = 20
+
+// nearby calls visit for a chunk and for the chunks of its file within [around] lines.
+func (s *searching) nearby(i int, visit func(int)) {
+	list, c := s.of[s.all[i].Path], s.all[i]
+	at := sort.SearchInts(list, i)
+	for k := at; k >= 0 && c.Start-s.all[list[k]].End <= around; k-- {
+		visit(list[k])
 	}
-	return false
+	for k := at + 1; k < len(list) && s.all[list[k]].Start-c.End <= around; k++ {
+		visit(list[k])
+	}
 }
 
 // spread sets a feature for all chunks of files, as a share of the largest value.
@@ -357,7 +369,7 @@ func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
 	}
 	var seeds []string
 	for name := range prior {
-		if !isProse(name) {
+		if language.IsCode(name) {
 			seeds = append(seeds, name)
 		}
 	}
@@ -413,7 +425,7 @@ func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
 	}
 	for _, seed := range seeds {
 		for _, name := range stems[subject(seed)] {
-			if name != seed && language.IsTest(name) != language.IsTest(seed) && !isProse(name) {
+			if name != seed && language.IsTest(name) != language.IsTest(seed) && language.IsCode(name) {
 				pair[name] = max(pair[name], prior[seed]/top)
 			}
 		}

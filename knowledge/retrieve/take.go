@@ -21,14 +21,14 @@ const (
 	spreads
 )
 
-var spread = [spreads]float64{sFirst: 0.9, sMany: 0.05, sSize: 0.4, sWords: 0.25}
+var spread = [spreads]float64{sFirst: 0.8, sMany: 0.04, sSize: 0.7, sWords: 0.25}
 
 // Weights returns the parameters of ranking and taking, for fitting.
 func Weights() []float64 { return append(append([]float64{}, weights[:]...), spread[:]...) }
 
 // Number of characters that a package adds around a piece and around a file.
 const (
-	marks     = 70
+	marks     = 40
 	fileMarks = 40
 )
 

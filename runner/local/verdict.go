@@ -310,16 +310,8 @@ func DecidesTests(path string) bool {
 // withoutSource removes source files from d. Suites often rewrite data but rarely source code: such a change more
 // likely comes from another agent.
 func withoutSource(d room.Difference) room.Difference {
-	code := func(path string) bool {
-		switch strings.ToLower(filepath.Ext(path)) {
-		case ".go", ".py", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".rs", ".rb", ".java", ".kt",
-			".scala", ".sh", ".bash", ".bats", ".c", ".cc", ".cpp", ".h", ".cs", ".php", ".swift":
-			return true
-		}
-		return false
-	}
-	d.Changed = slices.DeleteFunc(slices.Clone(d.Changed), code)
-	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), code)
+	d.Changed = slices.DeleteFunc(slices.Clone(d.Changed), language.IsCode)
+	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), language.IsCode)
 	return d
 }
 

@@ -21,7 +21,7 @@ type part struct {
 
 var (
 	fileRE  = regexp.MustCompile("^### `(.*)`$")
-	linesRE = regexp.MustCompile(`, lines? (\d+)(?:-\d+)?, (?:whole|lines as in the file).*:$`)
+	linesRE = regexp.MustCompile(`(?:^|, )lines? (\d+)(?:-\d+)?, (?:whole|exact).*:$`)
 	fenceRE = regexp.MustCompile("^(~{3,}|`{3,})")
 )
 

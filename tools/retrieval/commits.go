@@ -5,12 +5,13 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 // Bounds of the commits that are tasks.
@@ -135,17 +136,5 @@ func changes(dir, parent, hash string) ([]changedFile, error) {
 			f.lines = append(f.lines, from+i)
 		}
 	}
-	return slices.DeleteFunc(files, func(f changedFile) bool { return !isCode(f.path) }), nil
-}
-
-// isCode reports whether a file is in a programming language.
-func isCode(name string) bool {
-	switch path.Ext(name) {
-	case ".go", ".py", ".pyi", ".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs", ".rs", ".c", ".h", ".cc",
-		".cpp", ".hpp", ".java", ".kt", ".swift",
-		".cs", ".rb", ".php", ".scala", ".lua", ".sh", ".vue", ".svelte", ".ex", ".exs", ".erl", ".hs", ".ml", ".clj",
-		".dart", ".zig", ".pyx", ".gradle", ".kts":
-		return !strings.HasSuffix(name, ".min.js")
-	}
-	return false
+	return slices.DeleteFunc(files, func(f changedFile) bool { return !language.IsCode(f.path) }), nil
 }

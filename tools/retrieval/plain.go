@@ -10,6 +10,8 @@ import (
 	"unicode"
 
 	"github.com/runplan/runplan/knowledge/retrieve"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 // window is the number of lines in a chunk of the plain search.
@@ -37,7 +39,7 @@ func readCode(dir string) ([]text, error) {
 	}
 	var all []text
 	for name := range strings.SplitSeq(out, "\x00") {
-		if !isCode(name) {
+		if !language.IsCode(name) {
 			continue
 		}
 		data, err := os.ReadFile(filepath.Join(dir, name))

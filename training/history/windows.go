@@ -40,7 +40,7 @@ const (
 	beside       = 2.0  // how much a score falls next to an edited window
 	alike        = 0.3  // how much a score falls with each factor of e between the length of a window and the wanted one
 	longWindow   = 40   // lines
-	perWindow    = 90   // characters around a window
+	perWindow    = 60   // characters around a window
 	noise        = 0.35 // the random part of a score, because no search is perfect
 )
 

@@ -46,7 +46,7 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 	}
 	e := all[0]
 	text := e.Prompt[1].Content
-	if n := strings.Count(text, "lines as in the file:"); n < 2 {
+	if n := strings.Count(text, ", exact:"); n < 2 {
 		t.Errorf("%d windows:\n%s", n, text)
 	}
 	if !strings.Contains(text, "// Rate30 is a rate.\nfunc Rate30(cents int) int {") ||

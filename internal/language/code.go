@@ -1,0 +1,21 @@
+package language
+
+import (
+	"path"
+	"strings"
+)
+
+// IsCode reports whether a file is source code, by the end of its slash-separated path. Prose, data, settings and
+// minified scripts are not.
+func IsCode(p string) bool {
+	p = strings.ToLower(p)
+	switch path.Ext(p) {
+	case ".go", ".py", ".pyi", ".pyx", ".js", ".cjs", ".mjs", ".jsx", ".ts", ".cts", ".mts", ".tsx", ".vue", ".svelte",
+		".rs", ".rb", ".java", ".kt", ".kts", ".scala", ".groovy", ".gradle", ".clj", ".c", ".h", ".cc", ".cpp", ".cxx",
+		".hh", ".hpp", ".m", ".mm", ".cs", ".fs", ".vb", ".php", ".swift", ".dart", ".lua", ".pl", ".pm", ".r", ".jl",
+		".ex", ".exs", ".erl", ".hs", ".ml", ".mli", ".elm", ".zig", ".nim", ".sh", ".bash", ".zsh", ".fish", ".ps1",
+		".bats", ".sql", ".proto", ".graphql", ".scss", ".less", ".tf":
+		return !strings.HasSuffix(p, ".min.js")
+	}
+	return false
+}
