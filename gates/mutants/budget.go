@@ -12,8 +12,9 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// Least is the shortest budget that a [Options.Share] may give. In less time, one mutant is rarely tried to the end.
-const Least = 5 * time.Second
+// Least is the shortest budget that [Options.Share] may give. In Go, one run that records the lines took 4 seconds of
+// processor time on a package of stretchr/testify, and each mutant needs one more build and run.
+const Least = 10 * time.Second
 
 // wholeRuns is the minimum number of runs of the whole suite that a mutant needs, if only the whole suite can say that
 // it survives: one records the lines, one shows that the suite passes without the mutant, and one runs on the mutant.

@@ -30,10 +30,10 @@ func TestBudgetIsShareOfTestSuites(t *testing.T) {
 	}{
 		"a share of all suites that passed": {o: Options{Share: 25}, earlier: slow, want: 15 * time.Second},
 		"a share below the minimum": {o: Options{Share: 25}, earlier: []gates.Report{suiteRan("tests:go", gates.Pass, 8)},
-			why: "25 % of the time of the test suites (8s) is less than 5s"},
+			why: "25 % of the time of the test suites (8s) is less than 10s"},
 		"a cached result has no duration": {o: Options{Share: 100},
-			earlier: []gates.Report{{Gate: "tests:go", Status: gates.Pass, Duration: 1}}, why: "(1ns) is less than 5s"},
-		"no suite ran":                        {o: Options{Share: 25}, why: "is less than 5s"},
+			earlier: []gates.Report{{Gate: "tests:go", Status: gates.Pass, Duration: 1}}, why: "(1ns) is less than 10s"},
+		"no suite ran":                        {o: Options{Share: 25}, why: "is less than 10s"},
 		"a threshold needs a judgement":       {o: Options{Share: 25, Bar: 80}, want: time.Minute},
 		"a threshold with a slow suite":       {o: Options{Share: 200, Bar: 80}, earlier: slow, want: 2 * time.Minute},
 		"a duration does not ask the suites":  {o: Options{Budget: time.Second}, earlier: slow, want: time.Second},
@@ -131,7 +131,7 @@ func TestErrorStopsOnlyJudgement(t *testing.T) {
 	} {
 		c.o.Tree = tree
 		s := slowTests(t)
-		s.Earlier = []gates.Report{suiteRan("tests:go", gates.Pass, 20)}
+		s.Earlier = []gates.Report{suiteRan("tests:go", gates.Pass, 40)}
 		rep, err := New(c.o).Check(t.Context(), s)
 		if (err != nil) != c.stops {
 			t.Errorf("%s: %v", name, err)
