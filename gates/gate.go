@@ -45,6 +45,9 @@ type Info struct {
 	Scoped bool `json:"scoped,omitempty"`
 
 	Tools []Tool `json:"-"` // the programs that it needs, see [Examine]; nil for built-in checks
+	// Quiet says that it is not shown in the terminal when the gate is skipped. The receipt gives the reason.
+	Quiet bool `json:"-"`
+
 	Unset string `json:"-"` // why it is skipped: the project does not configure it
 	Off   bool   `json:"-"` // the configuration turns it off
 }
@@ -66,7 +69,7 @@ const (
 	Instant Cost = iota // reads files
 	Cheap               // runs a linter
 	Costly              // runs a test suite
-	Dear                // asks a model
+	Dear                // asks a model, or runs a test suite many times
 )
 
 // String returns the name of the cost class.
@@ -83,6 +86,7 @@ type Subject struct {
 	Changed []string // paths changed since Base, slashes, relative to Dir, sorted
 	Batch   planparse.Batch
 	Before  *TestCount // counts of the last passed batch; nil if there is none
+	Earlier []Report   // of the gates that ended before this one began, in their order
 
 	// Sealed says that Dir is a room of the runner with exactly the files of Tree. Gates may put their own files into it.
 	Sealed bool
@@ -140,6 +144,7 @@ type Report struct {
 	Duration time.Duration `json:"duration_ns"`
 	Note     string        `json:"note,omitempty"`     // why it was skipped, or what was tolerated
 	Output   string        `json:"output,omitempty"`   // the part of the output that matters; at most 4 KiB
+	Quiet    bool          `json:"quiet,omitempty"`    // it was skipped, and the terminal does not show it
 	Command  string        `json:"command,omitempty"`  // what ran
 	Exit     *int          `json:"exit,omitempty"`     // its exit status
 	Log      string        `json:"log,omitempty"`      // file with the full output

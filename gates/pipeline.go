@@ -93,6 +93,7 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 	failed, failedCost := "", Cost(0)
 	take := func(i int, info Info, rep Report) {
 		rep = Join(rep, v.Reports)
+		rep.Quiet = rep.Status == Skipped && info.Quiet
 		v.Reports = append(v.Reports, rep)
 		if i <= judge && (rep.Tests != nil || IsSuite(rep.Gate) || rep.Status == Fail && !rep.decided()) {
 			waiting = append(waiting, len(v.Reports)-1)
@@ -119,7 +120,9 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 		case answer != nil:
 			rep, err = answer()
 		default:
-			rep, err = check(ctx, g, info, s)
+			now := s
+			now.Earlier = slices.Clone(v.Reports)
+			rep, err = check(ctx, g, info, now)
 		}
 		for _, k := range late {
 			r, lateErr := early[k]()

@@ -41,6 +41,53 @@ func (f fixed) counts(passed, failed int) fixed {
 	return f
 }
 
+// A gate can read how long the test suites before it took.
+func TestGateGetsEarlierReports(t *testing.T) {
+	var got []string
+	last := New(Info{Name: "last", Cost: Dear}, func(_ context.Context, l *Look) error {
+		for _, r := range l.Subject().Earlier {
+			if r.Duration <= 0 {
+				t.Errorf("%s has no duration", r.Gate)
+			}
+			got = append(got, r.Gate)
+		}
+		return nil
+	})
+	if _, err := Run(t.Context(), []Gate{last, gate("tests:go", Costly, Pass), gate("lint:go", Cheap, Pass)},
+		Subject{Dir: t.TempDir()}, nil); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"lint:go", "tests:go"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// A skip of a quiet gate is marked, also where another gate failed first.
+func TestSkipsOfQuietGatesAreMarked(t *testing.T) {
+	quiet := func(s Status) Gate {
+		f := gate("quiet", Dear, s)
+		f.info.Quiet = true
+		return f
+	}
+	for name, c := range map[string]struct {
+		list []Gate
+		want bool
+	}{
+		"it skips itself":      {[]Gate{quiet(Skipped)}, true},
+		"another failed first": {[]Gate{gate("t", Costly, Fail), quiet(Pass)}, true},
+		"it ran":               {[]Gate{quiet(Warn)}, false},
+		"it is not quiet":      {[]Gate{gate("x", Dear, Skipped)}, false},
+	} {
+		v, err := Run(t.Context(), c.list, Subject{}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := v.Reports[len(v.Reports)-1].Quiet; got != c.want {
+			t.Errorf("%s: quiet is %v", name, got)
+		}
+	}
+}
+
 func TestPipelineOrder(t *testing.T) {
 	cases := map[string]struct {
 		gates  []Gate

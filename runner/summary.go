@@ -126,6 +126,7 @@ type GateResult struct {
 	Status   gates.Status     `json:"status"`
 	Note     string           `json:"note,omitempty"`
 	Tests    *gates.TestCount `json:"tests,omitempty"`
+	Quiet    bool             `json:"quiet,omitempty"` // it was skipped, and is not listed as such
 	Findings int              `json:"findings,omitempty"`
 	Said     []string         `json:"said,omitempty"` // its warnings, in words
 	Command  string           `json:"command,omitempty"`

@@ -83,7 +83,7 @@ func (b *BatchSummary) gated(e Event) {
 	b.Gates = slices.Grow([]GateResult(nil), len(e.Reports))
 	for _, r := range e.Reports {
 		b.Gates = append(b.Gates,
-			GateResult{r.Gate, r.Status, r.Note, r.Tests, len(r.Findings), r.Said(), r.Command, r.Proof})
+			GateResult{r.Gate, r.Status, r.Note, r.Tests, r.Quiet, len(r.Findings), r.Said(), r.Command, r.Proof})
 	}
 	if e.Tests != nil {
 		b.TestsAfter = new(e.Tests.Passed)

@@ -2,11 +2,12 @@
 // added, called mutants, and runs the tests on each. If all tests pass on a mutant, no test checks the result of that
 // line.
 //
-// Mutants run in a scratch tree of the candidate, never in the tree under review. They stop when the time budget is
-// spent; untried mutants are counted as such.
+// Mutants run in a scratch tree of the candidate, never in the tree under review. The time budget includes all that the
+// gate does. When it is spent, the running test is stopped; untried mutants are counted as such.
 package mutants
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,8 +41,11 @@ type Tree func(ctx context.Context, s gates.Subject) (dir string, env []string, 
 // Options selects which mutants are tried.
 type Options struct {
 	Tree   Tree
-	Budget time.Duration // for all runs together; 0 means one minute
-	Bar    int           // required percent of killed mutants; 0 only advises
+	Budget time.Duration // for the whole gate; 0 means one minute
+	// Share is the budget in percent of the time that the test gates before this one took, instead of Budget. Then nothing
+	// is tried if the budget is too short to find anything, see [Least]. With a Bar the budget is at least one minute.
+	Share int
+	Bar   int // required percent of killed mutants; 0 only advises
 	// Program finds ast-grep, for languages other than Go; nil leaves them out.
 	Program func(ctx context.Context) (patterns.Program, error)
 	// Tried, if set, receives each mutant that was tried, and its result: "killed", "survived", "uncovered" (no test
@@ -62,14 +66,36 @@ type Score struct {
 
 // New makes the gate. Its answer is never cached, because it depends on the available time.
 func New(o Options) gates.Gate {
-	if o.Budget <= 0 {
-		o.Budget = time.Minute
-	}
-	info := gates.Info{Name: Name, Kind: gates.Static, Cost: gates.Costly, Blocking: true, Compares: true}
+	info := gates.Info{Name: Name, Kind: gates.Static, Cost: gates.Dear, Blocking: true, Compares: true,
+		Quiet: o.Share > 0 && o.Bar == 0}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error { return o.look(ctx, l) })
 }
 
+// look tries mutants within the budget.
 func (o Options) look(ctx context.Context, l *gates.Look) error {
+	began := time.Now()
+	o, why := o.within(l.Subject().Earlier)
+	if why != "" {
+		l.Skip("%s", why)
+		return nil
+	}
+	limited, stop := context.WithDeadlineCause(ctx, began.Add(o.Budget), errSpent)
+	defer stop()
+	err := o.tryAll(limited, l)
+	switch {
+	case err == nil || ctx.Err() != nil:
+		return err
+	case spent(limited):
+		l.Skip("no mutant was tried: the budget of %s was spent before", o.shown())
+		return nil
+	case o.Share > 0: // mere advice must not stop a run
+		l.Skip("no mutant was tried: %v", err)
+		return nil
+	}
+	return err
+}
+
+func (o Options) tryAll(ctx context.Context, l *gates.Look) error {
 	s := l.Subject()
 	all, ok, err := l.Changed(ctx,
 		func(c gates.Change) bool { return c.Status != gates.Deleted && !c.Link && mutable(c.Path) })
@@ -77,7 +103,12 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 		return err
 	}
 	var files, tests []gates.File
+	short := ""
 	for _, f := range all {
+		if why := o.short(s.Earlier, gates.LanguageOf(f.Path)); why != "" {
+			short = why
+			continue
+		}
 		switch {
 		case !language.IsTest(f.Path):
 			files = append(files, f)
@@ -104,12 +135,16 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 		return err
 	}
 	if len(list)+len(back)+len(weak) == 0 {
-		l.Skip("no changed line of code can be mutated")
+		l.Skip("%s", cmp.Or(short, "no changed line of code can be mutated"))
 		return nil
 	}
 	dir, env, done, err := o.Tree(ctx, s)
 	if done != nil {
 		defer done()
+	}
+	if spent(ctx) {
+		l.Skip("%s", o.untried(len(list)+len(back)+len(weak)))
+		return nil
 	}
 	if err != nil {
 		return fmt.Errorf("make a scratch tree for mutants: %w", err)
@@ -124,13 +159,16 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 		s.LogDir = filepath.Join(s.LogDir, Name)
 	}
 	g := gates.New(gates.Info{Name: Name}, func(ctx context.Context, in *gates.Look) error {
-		// Changed tests get half of the time, if there is anything else to try.
-		end := time.Now().Add(o.Budget)
+		end, _ := ctx.Deadline()
 		r := &runner{look: l, in: in, dir: dir, texts: texts, until: end}
-		if len(list)+len(back) > 0 {
-			r.until = time.Now().Add(o.Budget / 2)
+		if len(list)+len(back) == 0 {
+			return r.compare(ctx, weak, about)
 		}
-		if err := r.compare(ctx, weak, about); err != nil || len(list)+len(back) == 0 {
+		// Changed tests get half of the time, if there is anything else to try.
+		r.until = end.Add(-time.Until(end) / 2)
+		half, stop := context.WithDeadlineCause(ctx, r.until, errSpent)
+		defer stop()
+		if err := r.compare(half, weak, about); err != nil {
 			return err
 		}
 		r.until = end
@@ -196,11 +234,11 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 		in[m.Path][m.Line] = true
 	}
 	for i, m := range list {
-		if time.Now().After(r.until) {
+		what, err := r.try(ctx, m)
+		if spent(ctx) {
 			score.Left = len(list) - i
 			break
 		}
-		what, err := r.try(ctx, m)
 		if err != nil {
 			return err
 		}
@@ -286,7 +324,15 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 	}
 	switch {
 	case score.Tried == 0 && score.Untested == 0 && score.Back == 0:
-		r.look.Skip("no mutant could be tried%s", r.because())
+		why := "no mutant could be tried" + r.because()
+		if score.Left > 0 {
+			why = o.untried(score.Left)
+		}
+		if r.weaker {
+			r.look.Note("%s", why)
+			return
+		}
+		r.look.Skip("%s", why)
 		return
 	case score.Tried > 0:
 		r.look.Note("%d of %s killed", score.Killed, phrase.Count(score.Tried, "mutant"))
@@ -301,7 +347,7 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 			phrase.Count(score.Back, "part of the change is", "parts of the change are"))
 	}
 	if score.Left > 0 {
-		r.look.Note("%s not tried: the budget of %s is spent", phrase.Count(score.Left, "mutant"), o.Budget)
+		r.look.Note("%s", o.untried(score.Left))
 	}
 	if n := score.Tried + score.Untested; o.Bar > 0 && score.Killed*100 < o.Bar*n {
 		r.look.Find(gates.Finding{

@@ -42,12 +42,18 @@ func (r *runner) trace(ctx context.Context, file string) error {
 			r.traced[f] = nil
 		}
 	}
-	limited, stop := context.WithTimeoutCause(ctx, max(slack, time.Until(r.until)/2), errSlow)
+	limited, stop := context.WithTimeoutCause(ctx, time.Until(r.until)/2, errSlow)
 	defer stop()
 	began := time.Now()
 	got, ok, err := r.in.PytestLines(limited, files)
 	if context.Cause(limited) == errSlow {
 		return nil
+	}
+	if ctx.Err() != nil {
+		for _, f := range files {
+			delete(r.traced, f) // it is unknown, and may be asked again
+		}
+		return context.Cause(ctx)
 	}
 	if err != nil || !ok || !got.Passed {
 		return err

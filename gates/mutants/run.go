@@ -53,6 +53,7 @@ type runner struct {
 	tests  []string      // test files of the tree, listed when they are first needed
 	list   map[string][]goPackage
 	why    string // reasons why files could not be tried
+	weaker bool   // a changed test detects less than before
 }
 
 // found holds the tests that pass without a mutant.
@@ -155,7 +156,7 @@ func (r *runner) others(ctx context.Context, m Mutant, related *target) (outcome
 func (r *runner) suite(ctx context.Context, lang gates.Language) (*target, error) {
 	t := &target{}
 	for _, g := range gates.Suites(r.dir, gates.Settings{Detect: true}) {
-		if name := g.Info().Name + ":"; !strings.HasPrefix(name, "tests:"+string(lang)+":") {
+		if !isSuiteOf(g.Info().Name, lang) {
 			continue
 		}
 		one := test{suite: g}
@@ -432,6 +433,9 @@ func (r *runner) script(ctx context.Context, file string) (*target, error) {
 			well = one.Outcome == gates.RunPassed || one.Outcome == gates.RunSkipped && len(one.Failed) == 0
 			return false
 		})
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		if err != nil {
 			r.why = phrase.Line(err.Error())
 			continue

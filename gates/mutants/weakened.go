@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/language"
@@ -86,19 +85,19 @@ func (o Options) weakened(ctx context.Context, dir string, files []string, texts
 	return Spread(all), nil
 }
 
-// compare reports changed tests that miss a mutant which the tests of the base detect. It returns when the time is
-// up.
+// compare reports changed tests that miss a mutant which the tests of the base detect. It returns when the time of ctx
+// is up.
 func (r *runner) compare(ctx context.Context, list []Mutant, of map[string][]gates.File) error {
 	told, tried, fewer := map[string]int{}, 0, 0
 	for _, m := range list {
 		tests := slices.DeleteFunc(slices.Clone(of[m.Path]), func(t gates.File) bool { return told[t.Path] >= mostWeakened })
-		if time.Now().After(r.until) {
-			break
-		}
 		if len(tests) == 0 {
 			continue
 		}
 		now, err := r.try(ctx, m)
+		if spent(ctx) {
+			break
+		}
 		if err != nil {
 			return err
 		}
@@ -110,6 +109,9 @@ func (r *runner) compare(ctx context.Context, list []Mutant, of map[string][]gat
 			continue
 		}
 		before, err := r.tryBefore(ctx, m, tests)
+		if spent(ctx) {
+			break
+		}
 		if err != nil {
 			return err
 		}
@@ -117,6 +119,7 @@ func (r *runner) compare(ctx context.Context, list []Mutant, of map[string][]gat
 			continue
 		}
 		fewer++
+		r.weaker = true
 		for _, t := range tests {
 			told[t.Path]++
 			r.look.Find(gates.Finding{

@@ -52,10 +52,10 @@ func Load(files []string, getenv func(string) (string, bool)) (*Loaded, error) {
 			return nil, err
 		}
 		set := keysIn(text)
-		if err := checkDurations(f, set); err != nil {
+		l.came(f, text, set)
+		if err := l.checkDurations(f, set); err != nil {
 			return nil, err
 		}
-		l.came(f, text, set)
 		fmt.Fprintf(sum, "%d\n", len(data))
 		sum.Write(data)
 		l.Files = append(l.Files, f)
@@ -97,23 +97,29 @@ func decode(file string, data []byte, c *Config) error {
 }
 
 // checkDurations refuses durations without a unit: a bare number would mean nanoseconds.
-func checkDurations(file string, set map[string]any) error {
+func (l *Loaded) checkDurations(file string, set map[string]any) error {
 	var bad []string
-	check := func(key string, v any) {
+	check := func(at, key string, v any, want string) {
 		if _, ok := v.(string); !ok {
-			bad = append(bad, fmt.Sprintf("%s: %s is %v, which is not a duration such as \"90s\" or \"30m\"", file, key, v))
+			bad = append(bad, fmt.Sprintf("%s: %s is %v, which is not %s", at, key, v, want))
 		}
 	}
+	const duration = `a duration such as "90s" or "30m"`
 	for key, v := range flatten(reflect.ValueOf(&Config{}).Elem(), "") {
-		if given, ok := set[key]; ok && v.Type() == reflect.TypeFor[Duration]() {
-			check(key, given)
+		given, ok := set[key]
+		switch {
+		case !ok:
+		case v.Type() == reflect.TypeFor[Duration]():
+			check(l.where(key), key, given, duration)
+		case v.Type() == reflect.TypeFor[TimeShare]():
+			check(l.where(key), key, given, `a duration such as "1m" or a percentage such as "25%"`)
 		}
 	}
 	gates, _ := set["gates.command"].([]any)
 	for _, g := range gates {
 		table, _ := g.(map[string]any)
 		if t, ok := table["timeout"]; ok {
-			check("gates.command.timeout", t)
+			check(file, "gates.command.timeout", t, duration)
 		}
 	}
 	if len(bad) == 0 {

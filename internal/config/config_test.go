@@ -197,6 +197,16 @@ func TestInvalidSettingsAreRefused(t *testing.T) {
 			want: []string{"repo.toml", "gates.command.timeout is 3"}},
 		"a duration below zero": {text: "[run]\nidle_timeout = '-1s'\n",
 			want: []string{"repo.toml:2:", `"-1s" is not a duration`}},
+		"a budget of mutants in prose": {text: "[gates.mutants]\nbudget = 'a quarter'\n",
+			want: []string{"repo.toml:2:", `"a quarter" is neither a duration such as 1m nor a percentage such as 25%`}},
+		"a budget of mutants that is a number": {text: "[gates.mutants]\nbudget = 25\n",
+			want: []string{"repo.toml:2:", `is 25, which is not a duration such as "1m" or a percentage such as "25%"`}},
+		"a budget of mutants below zero": {text: "gates.mutants.budget = '-5%'\n",
+			want: []string{"repo.toml:1:", `"-5%" is not a percentage from 0% to 1000%`}},
+		"a budget of mutants above the most": {text: "gates.mutants.budget = '1001%'\n",
+			want: []string{`"1001%" is not a percentage`}},
+		"a budget of mutants in a variable": {env: "RUNPLAN_GATES_MUTANTS_BUDGET=2.5%",
+			want: []string{"RUNPLAN_GATES_MUTANTS_BUDGET=2.5%", `"2.5%" is not a percentage`}},
 		"a duration in prose": {text: "gates.timeout = 'a while'\n", want: []string{"repo.toml:1:", `"a while"`}},
 		"no TOML":             {text: "[run]\nland: ff\n", want: []string{"repo.toml:2:"}},
 		"a key twice":         {text: "run.land = 'ff'\nrun.land = 'pr'\n", want: []string{"repo.toml"}},
@@ -320,6 +330,30 @@ func TestErrorNamesFaultyFile(t *testing.T) {
 	}
 	if _, err := Load([]string{t.TempDir()}, env()); err == nil || !strings.Contains(err.Error(), "read configuration") {
 		t.Errorf("a folder: %v", err)
+	}
+}
+
+func TestBudgetOfMutantsIsDurationOrShare(t *testing.T) {
+	if d := Default().Gates.Mutants.Budget; d.Percent() != 25 || d.Time() != 0 {
+		t.Errorf("the default is %d", d)
+	}
+	for text, want := range map[string]struct {
+		written string
+		time    time.Duration
+		percent int
+	}{
+		"0": {"0s", 0, 0}, "90s": {"1m30s", 90 * time.Second, 0}, "25%": {"25%", 0, 25}, "40 %": {"40%", 0, 40},
+		"0%": {"0s", 0, 0}, "1000%": {"1000%", 0, 1000},
+	} {
+		l, err := Load(files(t, "gates.mutants.budget = '"+text+"'"), env(""))
+		if err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
+		got := l.Gates.Mutants.Budget
+		written, err := got.MarshalText()
+		if err != nil || string(written) != want.written || got.Time() != want.time || got.Percent() != want.percent {
+			t.Errorf("%s: %s, %s, %d %%", text, written, got.Time(), got.Percent())
+		}
 	}
 }
 
@@ -503,7 +537,8 @@ func TestEachVariableSetsItsSetting(t *testing.T) {
 		"notify.webhook":  "https://hooks.example.org",
 		"models.provider": "command", "models.base_url": "http://localhost:11434", "models.margin": "0.5",
 		"models.coding_temperature": "0.5", "models.reasoning_temperature": "0.5",
-		"review.batches": "programs", "review.final": "all", "gates.tests.changed": "fail", "gates.plan.severity": "warning",
+		"gates.mutants.budget": "40%",
+		"review.batches":       "programs", "review.final": "all", "gates.tests.changed": "fail", "gates.plan.severity": "warning",
 	}
 	for _, v := range none.Values() {
 		if v.Env == "" {

@@ -29,6 +29,8 @@ func takes(t reflect.Type, key []string) string {
 	switch {
 	case t == reflect.TypeFor[Duration]():
 		return `a duration such as "90s" or "30m"`
+	case t == reflect.TypeFor[TimeShare]():
+		return `a duration such as "1m" or a percentage such as "25%"`
 	case reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
 		return "a text in quotes"
 	}

@@ -2,6 +2,8 @@ package config
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -121,8 +123,8 @@ type Tests struct {
 
 // Mutants configures the budget for mutation testing.
 type Mutants struct {
-	Budget Duration `toml:"budget" doc:"time for running the tests on wrong versions of the changed lines; 0 tries none"`
-	Bar    int      `toml:"bar" doc:"percent of wrong versions that the tests must detect; 0 only reports"`
+	Budget TimeShare `toml:"budget" doc:"time for running the tests on wrong versions of the changed lines: a duration, or a percentage of the time that the test gates of the attempt took; 0 tries none"`
+	Bar    int       `toml:"bar" doc:"percent of wrong versions that the tests must detect; 0 only reports"`
 }
 
 // Promises configures how strictly a batch must keep the promises of the plan.
@@ -216,6 +218,48 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // MarshalText writes the form that UnmarshalText reads.
 func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
 
+// TimeShare is a time span such as "1m", or a percentage of another time span, such as "25%". A percentage is stored as
+// a negative number.
+type TimeShare int64
+
+// ShareOf returns a percentage.
+func ShareOf(percent int) TimeShare { return TimeShare(-percent) }
+
+// UnmarshalText parses a duration in the form of [time.ParseDuration], or a whole number and a percent sign.
+func (t *TimeShare) UnmarshalText(text []byte) error {
+	if number, ok := strings.CutSuffix(string(text), "%"); ok {
+		n, err := strconv.ParseUint(strings.TrimSuffix(number, " "), 10, 16)
+		if err != nil || n > mostPercent {
+			return fmt.Errorf("%q is not a percentage from 0%% to %d%%", text, mostPercent)
+		}
+		*t = ShareOf(int(n))
+		return nil
+	}
+	var d Duration
+	if d.UnmarshalText(text) != nil {
+		return fmt.Errorf("%q is neither a duration such as 1m nor a percentage such as 25%%", text)
+	}
+	*t = TimeShare(d)
+	return nil
+}
+
+// MarshalText writes the form that UnmarshalText reads.
+func (t TimeShare) MarshalText() ([]byte, error) {
+	if n := t.Percent(); n > 0 {
+		return fmt.Appendf(nil, "%d%%", n), nil
+	}
+	return Duration(t.Time()).MarshalText()
+}
+
+// mostPercent limits a [TimeShare]: ten times the other time span.
+const mostPercent = 1000
+
+// Time returns the time span; 0 if it is a percentage.
+func (t TimeShare) Time() time.Duration { return time.Duration(max(0, t)) }
+
+// Percent returns the percentage; 0 if it is a time span.
+func (t TimeShare) Percent() int { return int(max(0, -t)) }
+
 // Default returns the built-in settings.
 func Default() Config {
 	return Config{
@@ -236,7 +280,7 @@ func Default() Config {
 			LearnAfter: 10, HoldOut: 34},
 		Review: Review{Batches: "off", Final: "off"},
 		Gates: Gates{Detect: true, Format: true, FlakyReruns: 1, Baseline: true, Timeout: Duration(20 * time.Minute),
-			Tests: Tests{Changed: "warn"}, Plan: Promises{Severity: "error", Timeout: Duration(10 * time.Minute)}},
+			Tests: Tests{Changed: "warn"}, Mutants: Mutants{Budget: ShareOf(25)}, Plan: Promises{Severity: "error", Timeout: Duration(10 * time.Minute)}},
 		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},
 		Notify:    Notify{Timeout: Duration(10 * time.Second)},
 		Models:    defaultModels(),

@@ -103,7 +103,9 @@ func (w *work) brief(ctx context.Context, s *Space, found func() (briefing.Input
 		in.Gates = append(in.Gates, g.Info())
 	}
 	for _, g := range w.asked(&in.Batch) {
-		in.Gates = append(in.Gates, g.Info())
+		if info := g.Info(); !info.Quiet { // the agent need not satisfy advice that may never run
+			in.Gates = append(in.Gates, info)
+		}
 	}
 	if literal(w.Agent) {
 		return briefing.Compose(in), err

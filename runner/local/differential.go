@@ -40,7 +40,7 @@ func ScratchOf(make func(s gates.Subject) (*Baseline, error), note func(string))
 // asked returns the gates that the batch or the settings add to the project's own.
 func (w *work) asked(b *planparse.Batch) []gates.Gate {
 	list := w.regression(b)
-	if w.Mutants.Budget > 0 || b.Mutants > 0 {
+	if w.Mutants.Budget > 0 || w.Mutants.Share > 0 || b.Mutants > 0 {
 		o := w.Mutants
 		o.Bar = cmp.Or(b.Mutants, o.Bar)
 		o.Tree = CandidateOf(func(s gates.Subject) (*Baseline, error) { return w.baseline(s), nil }, w.Note)
@@ -66,8 +66,8 @@ func CandidateOf(make func(s gates.Subject) (*Baseline, error), note func(string
 			return "", nil, func() {}, err
 		}
 		b.tree = s.Tree
-		done := func() {
-			if err := b.Close(ctx); err != nil {
+		done := func() { // also after the time of ctx
+			if err := b.Close(context.WithoutCancel(ctx)); err != nil {
 				note(err.Error())
 			}
 		}

@@ -56,7 +56,7 @@ type Config struct {
 	Reaper      *proc.Reaper
 	Mark        string // KEY=VALUE set for all processes in workspaces, besides RUNPLAN_RUN; "" sets none
 
-	Mutants  mutants.Options // Tree is set by the driver; a Budget of 0 tries none
+	Mutants  mutants.Options // Tree is set by the driver; without Budget and Share none are tried
 	Sampling Sampling
 	Reviews  Reviews
 	Critic   Critic // checks each step of an agent; nil checks none

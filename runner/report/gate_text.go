@@ -59,6 +59,7 @@ const fewGates = 3
 // telling separates the gates to show one by one (failures, warnings, tests, skips, in this order) from those that
 // simply passed. It is for places with little room.
 func telling(all []runner.GateResult) (apart []runner.GateResult, passed []string) {
+	all = slices.DeleteFunc(slices.Clone(all), func(g runner.GateResult) bool { return g.Quiet })
 	if len(all) <= fewGates {
 		return all, nil
 	}

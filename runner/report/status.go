@@ -188,7 +188,7 @@ func skippedGates(s runner.Summary) []string {
 	var out []string
 	for _, b := range s.Batches {
 		for _, g := range b.Gates {
-			if g.Status != gates.Skipped || g.Note == "" || isPromise(g) {
+			if g.Status != gates.Skipped || g.Note == "" || g.Quiet || isPromise(g) {
 				continue
 			}
 			if text := fmt.Sprintf("%s (%s)", ui.Sanitize(g.Gate), ui.Sanitize(g.Note)); !slices.Contains(out, text) {

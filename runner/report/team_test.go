@@ -237,6 +237,21 @@ func TestSkippedGatesAreListedOnce(t *testing.T) {
 	}
 }
 
+// A quiet skip is shown nowhere, and does not count as one of many gates.
+func TestQuietSkipsAreNotShown(t *testing.T) {
+	var list []runner.GateResult
+	for i := range fewGates {
+		list = append(list, runner.GateResult{Gate: fmt.Sprint("gate", i), Status: gates.Pass})
+	}
+	list = append(list, runner.GateResult{Gate: "mutants", Status: gates.Skipped, Note: "the suite is quick", Quiet: true})
+	if got := skippedGates(runner.Summary{Batches: []runner.BatchSummary{{Gates: list}}}); len(got) > 0 {
+		t.Errorf("listed as skipped: %q", got)
+	}
+	if apart, passed := telling(list); len(apart) != fewGates || len(passed) > 0 {
+		t.Errorf("%d gates are shown one by one, and %d together", len(apart), len(passed))
+	}
+}
+
 // The same note is printed once.
 func TestPrinterPrintsNoteOnce(t *testing.T) {
 	var p Printer

@@ -131,7 +131,7 @@ func (x *Execution) config(settings gates.Settings, journal *store.Journal, agen
 	return local.Config{
 		Sampling: tournaments, Home: x.App.CacheDir(),
 		Mutants: mutants.Options{
-			Budget: time.Duration(c.Gates.Mutants.Budget), Bar: c.Gates.Mutants.Bar,
+			Budget: c.Gates.Mutants.Budget.Time(), Share: c.Gates.Mutants.Budget.Percent(), Bar: c.Gates.Mutants.Bar,
 			Program: func(ctx context.Context) (patterns.Program, error) {
 				return patterns.Find(ctx, x.App.Environ, c.Gates.AstGrep)
 			},
