@@ -96,9 +96,12 @@ func (g *goFile) visit(n ast.Node) bool {
 			g.put(Condition, n.Pos(), n.X.Pos(), "")
 		case n.Op == token.SUB:
 			g.put(Operator, n.Pos(), n.X.Pos(), "")
+			g.ignore(n.X) // -2 instead of -1 is mostly the same; without the minus it is not
 		}
 	case *ast.BasicLit:
-		g.literal(n)
+		if !g.skip[n] {
+			g.literal(n)
+		}
 	case *ast.Ident:
 		switch n.Name {
 		case "true":
