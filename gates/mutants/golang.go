@@ -96,7 +96,9 @@ func (g *goFile) visit(n ast.Node) bool {
 			g.put(Condition, n.Pos(), n.X.Pos(), "")
 		case n.Op == token.SUB:
 			g.put(Operator, n.Pos(), n.X.Pos(), "")
-			g.ignore(n.X) // -2 instead of -1 is mostly the same; without the minus it is not
+			if g.source(n.X) == "1" { // -2 instead of -1 is mostly the same; without the minus it is not
+				g.ignore(n.X)
+			}
 		}
 	case *ast.BasicLit:
 		if !g.skip[n] {
