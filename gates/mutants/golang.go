@@ -96,9 +96,14 @@ func (g *goFile) visit(n ast.Node) bool {
 			g.put(Condition, n.Pos(), n.X.Pos(), "")
 		case n.Op == token.SUB:
 			g.put(Operator, n.Pos(), n.X.Pos(), "")
+			if g.source(n.X) == "1" { // -2 instead of -1 is mostly the same; without the minus it is not
+				g.ignore(n.X)
+			}
 		}
 	case *ast.BasicLit:
-		g.literal(n)
+		if !g.skip[n] {
+			g.literal(n)
+		}
 	case *ast.Ident:
 		switch n.Name {
 		case "true":

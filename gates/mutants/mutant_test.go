@@ -82,6 +82,11 @@ func TestGoMutants(t *testing.T) {
 		"a value that is already zero": {"func f(s string) {\n\tif s != x {\n\t\ta, err = g(s)\n\t} else {\n\t\ta = 0\n\t}\n}", []string{
 			"3 condition: != → ==", "6 constant: 0 → 1",
 		}},
+		"-1 is changed once, other numbers twice": {"func f(a int) bool {\n\treturn a != -1\n}\n\nfunc g() int {\n\treturn -90\n}",
+			[]string{
+				"3 condition: != → ==", "3 operator: - → ", "3 return: a != -1 → false",
+				"7 constant: 90 → 91", "7 operator: - → ", "7 return: -90 → 0",
+			}},
 		"no code": {"const a = 3\n\ntype t struct{ n int }", nil},
 		"no Go":   {"func {", nil},
 	} {
@@ -149,6 +154,14 @@ func TestScriptMutants(t *testing.T) {
 				"3 swallow: throw new RangeError(1 + a); → ;", "5 condition: a → !(a)", "5 operator: - → ",
 				"5 return: a ? -a : b → undefined",
 			}},
+		"-1 and declarations of overloads in Python": {"c.py",
+			"@t.overload\ndef f(a, b=True) -> int: ...\n\n@overload\ndef f(a, b=1) -> str: ...\n\n@cache\ndef f(a, b=-1):\n" +
+				"    return a - 1\n", []string{
+				"8 operator: - → ", "9 constant: 1 → 2", "9 operator: - → +", "9 return: a - 1 → None",
+			}},
+		"-1 and other numbers in JavaScript": {"c.js", "const f = (a) => a.indexOf('x', -90) === -1;\n", []string{
+			"1 condition: === → !==", "1 constant: 90 → 91", "1 operator: - → ", "1 operator: - → ",
+		}},
 		"TypeScript": {"a.ts", "type T = 1 | 2;\nexport const f = (a: number): boolean => {\n  return a >= 3;\n};\n",
 			[]string{
 				"3 boundary: >= → >", "3 constant: 3 → 4", "3 return: a >= 3 → undefined",

@@ -303,14 +303,14 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 		if m.Kind == TakenBack {
 			r.look.Find(gates.Finding{
 				Rule: RuleBack, Path: m.Path, Line: m.Line, Severity: gates.Warning,
-				Message: "no test fails if " + m.describeBack(),
+				Message: r.tested(m) + " fails if " + m.describeBack(),
 				Fix:     "test the purpose of this part of the change, or remove it",
 			})
 			continue
 		}
 		r.look.Find(gates.Finding{
 			Rule: RuleSurvived, Path: m.Path, Line: m.Line, Severity: gates.Warning,
-			Message: fmt.Sprintf("no test fails if %s (%s)", m.describe(), m.Kind),
+			Message: fmt.Sprintf("%s fails if %s (%s)", r.tested(m), m.describe(), m.Kind),
 			Fix:     "assert the result of this line",
 		})
 	}
@@ -358,6 +358,14 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 			Fix: "add the assertions that the findings ask for",
 		})
 	}
+}
+
+// tested returns which tests a survivor passed: without the whole suite, other tests may still detect it.
+func (r *runner) tested(m Mutant) string {
+	if all := r.suites[gates.LanguageOf(m.Path)]; all != nil && len(all.tests) == 0 {
+		return "no test in the files that name the code"
+	}
+	return "no test"
 }
 
 // write replaces a file of the scratch tree.

@@ -22,13 +22,16 @@ func Script(ctx context.Context, p patterns.Program, dir string, texts []pattern
 	var out []Mutant
 	for _, t := range texts {
 		f := scriptFile{path: t.Path, text: string(t.Text), lines: lines[t.Path],
-			python: gates.LanguageOf(t.Path) == gates.LangPython, negated: map[[2]int]bool{}}
+			python: gates.LanguageOf(t.Path) == gates.LangPython, negated: map[[2]int]bool{}, ones: map[[2]int]bool{}}
 		for _, n := range nodes[t.Path] {
 			if n.Rule == "quiet" {
 				f.quiet = append(f.quiet, n)
 			}
 			if negates(n.Rule) {
 				f.negated[[2]int{n.Start, n.End}] = true
+			}
+			if a, ok := n.Var("A"); ok && n.Rule == "minus" && f.text[a.Start:a.End] == "1" {
+				f.ones[[2]int{a.Start, a.End}] = true
 			}
 		}
 		for _, n := range nodes[t.Path] {
@@ -45,6 +48,7 @@ type scriptFile struct {
 	python     bool
 	quiet      []patterns.Node
 	negated    map[[2]int]bool // expressions with an operator whose mutant negates them
+	ones       map[[2]int]bool // those of -1: -2 is mostly the same, and the removal of the minus sign is a mutant
 	out        []Mutant
 }
 
@@ -104,7 +108,7 @@ func (f *scriptFile) mutate(n patterns.Node) {
 		other := map[string]string{"True": "False", "False": "True", "true": "false", "false": "true"}[text]
 		f.put(Constant, n.Start, n.End, other)
 	case "number":
-		if len(text) < 9 && strings.Trim(text, "0123456789") == "" && (text == "0" || text[0] != '0') {
+		if len(text) < 9 && !f.ones[[2]int{n.Start, n.End}] && strings.Trim(text, "0123456789") == "" && (text == "0" || text[0] != '0') {
 			f.put(Constant, n.Start, n.End, fmt.Sprint(atoi(text)+1))
 		}
 	}
@@ -189,6 +193,7 @@ func rules() string {
 				"any:\n  - pattern: print($$$)\n  - pattern: logging.$F($$$)\n  - pattern: logger.$F($$$)\n  - pattern: "+
 					"log.$F($$$)\n  - pattern: warnings.warn($$$)\n  - pattern: TYPE_CHECKING = $V\n"+
 					"  - kind: expression_statement\n    has: {kind: string, nthChild: 1}\n  - kind: type\n  - kind: decorator\n"+
+					"  - kind: decorated_definition\n    has: {kind: decorator, regex: '^@([a-z]+\\.)?overload$'}\n"+
 					"  - kind: call\n    inside: {kind: raise_statement}")
 			continue
 		}

@@ -2,6 +2,7 @@ package mutants
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -40,5 +41,29 @@ func TestSuiteKillsOnlyByFailing(t *testing.T) {
 		if got != want {
 			t.Errorf("%s: %s, want %s", status, got, want)
 		}
+	}
+}
+
+// If the whole suite cannot run, a survivor has only passed the related tests, and the finding says so.
+func TestFindingNamesTestsThatRan(t *testing.T) {
+	for name, c := range map[string]struct {
+		suite target
+		want  string
+	}{
+		"the suite runs":    {target{tests: []test{{}}}, "no test fails if"},
+		"the suite is lost": {target{}, "no test in the files that name the code fails if"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			gate := gates.New(gates.Info{Name: Name}, func(_ context.Context, l *gates.Look) error {
+				r := &runner{look: l}
+				r.suites = map[gates.Language]*target{gates.LangNode: &c.suite}
+				r.report(Options{}, nil, Score{Tried: 1}, []Mutant{{Path: "a.js", Old: "<", New: "<=", Kind: Boundary}}, nil)
+				return nil
+			})
+			rep, err := gate.Check(t.Context(), gates.Subject{Dir: t.TempDir()})
+			if err != nil || len(rep.Findings) != 1 || !strings.HasPrefix(rep.Findings[0].Message, c.want) {
+				t.Errorf("%+v, %v", rep.Findings, err)
+			}
+		})
 	}
 }

@@ -40,7 +40,7 @@ type options struct {
 	cap                                    time.Duration
 	draw                                   int
 	seed                                   uint64
-	own                                    bool
+	own, peer                              bool
 }
 
 func main() {
@@ -51,6 +51,7 @@ func main() {
 	flag.DurationVar(&o.cap, "cap", 4*time.Minute, "time limit of each program for each file")
 	flag.StringVar(&o.record, "record", "", "`file` for the mutants of runplan, as JSON lines")
 	flag.BoolVar(&o.own, "own", false, "run only runplan")
+	flag.BoolVar(&o.peer, "peer", false, "run only the other program")
 	flag.IntVar(&o.draw, "draw", 0, "draw this `number` of survivors from the file of -record")
 	flag.Uint64Var(&o.seed, "seed", 1, "random seed of the draw")
 	flag.StringVar(&o.judged, "judged", "", "print the shares of the verdicts in this `file`")
@@ -145,12 +146,14 @@ func (r row) measure(ctx context.Context, w, record io.Writer, o options) error 
 	if err != nil {
 		return err
 	}
-	own, err := r.own(ctx, dir, env, string(code), o.cap, record)
-	if err != nil {
-		return err
-	}
 	lines := strings.Count(string(code), "\n")
-	own.print(w, r, "runplan", lines)
+	if !o.peer {
+		own, err := r.own(ctx, dir, env, string(code), o.cap, record)
+		if err != nil {
+			return err
+		}
+		own.print(w, r, "runplan", lines)
+	}
 	if o.own {
 		return nil
 	}
@@ -210,8 +213,11 @@ func (r row) own(ctx context.Context, dir string, env []string, code string, bud
 	began, cpu := time.Now(), spent()
 	rep, err := gate.Check(ctx, gates.Subject{Dir: dir, Env: env, Timeout: time.Hour, Diff: whole{r.file, code}})
 	c.seconds, c.cpu = time.Since(began).Seconds(), spent()-cpu
-	if err == nil && made == 0 {
+	switch {
+	case err == nil && made == 0:
 		err = fmt.Errorf("no mutant was tried: %s", rep.Note)
+	case err == nil:
+		fmt.Fprintf(os.Stderr, "%s: %s\n", r.name, rep.Note)
 	}
 	c.capped = strings.Contains(rep.Note, "not tried")
 	return c, err
