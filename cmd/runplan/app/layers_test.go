@@ -173,7 +173,7 @@ func layers() []layer {
 		{"internal/redact", []string{"internal/lazyre", "internal/literal"}},
 		// a program: it measures retrieval on real histories
 		{"tools/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns",
-			"internal/git", "internal/store", "internal/tokens"}},
+			"internal/git", "internal/language", "internal/store", "internal/tokens"}},
 		// a program: it selects training examples for people to rate
 		{"tools/examples", []string{"agents/solver", "training"}},
 		{"tools/scratch", nil},
