@@ -90,7 +90,9 @@ func slowTests(t *testing.T) gates.Subject {
 
 // The budget limits the whole gate: the tests without a mutant, which show the lines that they run, count too.
 func TestGateEndsWithItsBudget(t *testing.T) {
-	tree := func(_ context.Context, s gates.Subject) (string, []string, func(), error) { return s.Dir, nil, func() {}, nil }
+	tree := func(_ context.Context, s gates.Subject) (string, []string, func(), error) {
+		return s.Dir, nil, func() {}, nil
+	}
 	began := time.Now()
 	rep, err := New(Options{Tree: tree, Budget: 2 * time.Second}).Check(t.Context(), slowTests(t))
 	if err != nil {
