@@ -310,6 +310,10 @@ type shellcheckFinding struct {
 	Message string `json:"message"`
 }
 
+// noShebang is the code of the error that a script does not name its shell. Scripts that others read, or that run as
+// "sh FILE", need no shebang, so it does not block.
+const noShebang = 2148
+
 // shellLint runs shellcheck on the scripts that changed, or on all. Only its errors block.
 func shellLint(ctx context.Context, w *work) error {
 	var files []string
@@ -338,6 +342,9 @@ func shellLint(ctx context.Context, w *work) error {
 		}
 		for _, s := range found {
 			sev := map[string]Severity{"error": Error, "warning": Warning}[s.Level]
+			if s.Code == noShebang {
+				sev = Note
+			}
 			all = append(all, Finding{
 				Rule: fmt.Sprintf("SC%04d", s.Code), Severity: Severity(cmp.Or(string(sev), string(Note))),
 				Path: w.rel("", s.File), Line: s.Line, Col: s.Column, Message: s.Message,

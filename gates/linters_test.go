@@ -96,3 +96,15 @@ func TestReadGitHubAnnotations(t *testing.T) {
 		t.Error(d, err)
 	}
 }
+
+// A library of shell functions needs no shebang.
+func TestMissingShebangDoesNotBlock(t *testing.T) {
+	needs(t, "bash")
+	const says = `[{"file":"./lib.sh","line":1,"column":1,"level":"error","code":2148,"message":"Add a shebang."}]`
+	dir := tree(t, map[string]string{"lib.sh": "", "bin/shellcheck!": "#!/bin/sh\necho '" + says + "'\nexit 1\n"})
+	env := append(os.Environ(), "PATH="+filepath.Join(dir, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:shell").Check(t.Context(), Subject{Dir: dir, Env: env})
+	if err != nil || rep.Status != Pass || len(rep.Findings) != 1 {
+		t.Errorf("%s %v %v", rep.Status, rep.Findings, err)
+	}
+}
