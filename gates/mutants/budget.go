@@ -86,6 +86,16 @@ func (o Options) untried(n int) string {
 	return fmt.Sprintf("%s not tried: the budget of %s is spent", phrase.Count(n, "mutant"), o.shown())
 }
 
+// leave skips the gate, because its budget is spent. With a threshold that is an error: a change that was not judged must
+// not pass.
+func (o Options) leave(l *gates.Look, why string) error {
+	if o.Bar > 0 {
+		return fmt.Errorf("judge the tests by mutants: %s; set a longer [gates.mutants] budget", why)
+	}
+	l.Skip("%s", why)
+	return nil
+}
+
 // shown returns the budget for people.
 func (o Options) shown() string { return shown(o.Budget) }
 

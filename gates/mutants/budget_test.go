@@ -143,3 +143,14 @@ func TestErrorStopsOnlyJudgement(t *testing.T) {
 		}
 	}
 }
+
+// A threshold that nothing was tried for is not met.
+func TestSpentBudgetDoesNotPassThreshold(t *testing.T) {
+	tree := func(_ context.Context, s gates.Subject) (string, []string, func(), error) {
+		return s.Dir, nil, func() {}, nil
+	}
+	_, err := New(Options{Tree: tree, Budget: time.Second, Bar: 80}).Check(t.Context(), slowTests(t))
+	if err == nil || !strings.Contains(err.Error(), "set a longer [gates.mutants] budget") {
+		t.Errorf("%v", err)
+	}
+}

@@ -86,8 +86,7 @@ func (o Options) look(ctx context.Context, l *gates.Look) error {
 	case err == nil || ctx.Err() != nil:
 		return err
 	case spent(limited):
-		l.Skip("no mutant was tried: the budget of %s was spent before", o.shown())
-		return nil
+		return o.leave(l, fmt.Sprintf("no mutant was tried: the budget of %s was spent before", o.shown()))
 	case o.Share > 0: // mere advice must not stop a run
 		l.Skip("no mutant was tried: %v", err)
 		return nil
@@ -143,8 +142,7 @@ func (o Options) tryAll(ctx context.Context, l *gates.Look) error {
 		defer done()
 	}
 	if spent(ctx) {
-		l.Skip("%s", o.untried(len(list)+len(back)+len(weak)))
-		return nil
+		return o.leave(l, o.untried(len(list)+len(back)+len(weak)))
 	}
 	if err != nil {
 		return fmt.Errorf("make a scratch tree for mutants: %w", err)
@@ -275,8 +273,7 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 	for _, at := range lines {
 		score.Covered += len(at)
 	}
-	r.report(o, list, score, left, untested)
-	return nil
+	return r.report(o, list, score, left, untested)
 }
 
 // coverage returns how many of the mutated lines tests run, if the test runner reports it.
@@ -298,7 +295,8 @@ func (r *runner) coverage(list []Mutant) (run, of int) {
 	return run, of
 }
 
-func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, untested map[string]map[int]bool) {
+func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant,
+	untested map[string]map[int]bool) error {
 	for _, m := range left {
 		if m.Kind == TakenBack {
 			r.look.Find(gates.Finding{
@@ -324,16 +322,17 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 	}
 	switch {
 	case score.Tried == 0 && score.Untested == 0 && score.Back == 0:
-		why := "no mutant could be tried" + r.because()
-		if score.Left > 0 {
-			why = o.untried(score.Left)
+		switch {
+		case score.Left > 0 && (o.Bar > 0 || !r.weaker):
+			return o.leave(r.look, o.untried(score.Left))
+		case score.Left > 0:
+			r.look.Note("%s", o.untried(score.Left))
+		case r.weaker:
+			r.look.Note("no mutant could be tried%s", r.because())
+		default:
+			r.look.Skip("no mutant could be tried%s", r.because())
 		}
-		if r.weaker {
-			r.look.Note("%s", why)
-			return
-		}
-		r.look.Skip("%s", why)
-		return
+		return nil
 	case score.Tried > 0:
 		r.look.Note("%d of %s killed", score.Killed, phrase.Count(score.Tried, "mutant"))
 	}
@@ -358,6 +357,7 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 			Fix: "add the assertions that the findings ask for",
 		})
 	}
+	return nil
 }
 
 // tested returns which tests a survivor passed: without the whole suite, other tests may still detect it.

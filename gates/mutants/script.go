@@ -108,7 +108,8 @@ func (f *scriptFile) mutate(n patterns.Node) {
 		other := map[string]string{"True": "False", "False": "True", "true": "false", "false": "true"}[text]
 		f.put(Constant, n.Start, n.End, other)
 	case "number":
-		if len(text) < 9 && !f.ones[[2]int{n.Start, n.End}] && strings.Trim(text, "0123456789") == "" && (text == "0" || text[0] != '0') {
+		if len(text) < 9 && !f.ones[[2]int{n.Start, n.End}] && strings.Trim(text, "0123456789") == "" &&
+			(text == "0" || text[0] != '0') {
 			f.put(Constant, n.Start, n.End, fmt.Sprint(atoi(text)+1))
 		}
 	}

@@ -57,8 +57,8 @@ func TestFindingNamesTestsThatRan(t *testing.T) {
 			gate := gates.New(gates.Info{Name: Name}, func(_ context.Context, l *gates.Look) error {
 				r := &runner{look: l}
 				r.suites = map[gates.Language]*target{gates.LangNode: &c.suite}
-				r.report(Options{}, nil, Score{Tried: 1}, []Mutant{{Path: "a.js", Old: "<", New: "<=", Kind: Boundary}}, nil)
-				return nil
+				survivor := Mutant{Path: "a.js", Old: "<", New: "<=", Kind: Boundary}
+				return r.report(Options{}, nil, Score{Tried: 1}, []Mutant{survivor}, nil)
 			})
 			rep, err := gate.Check(t.Context(), gates.Subject{Dir: t.TempDir()})
 			if err != nil || len(rep.Findings) != 1 || !strings.HasPrefix(rep.Findings[0].Message, c.want) {

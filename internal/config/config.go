@@ -99,27 +99,22 @@ func decode(file string, data []byte, c *Config) error {
 // checkDurations refuses durations without a unit: a bare number would mean nanoseconds.
 func (l *Loaded) checkDurations(file string, set map[string]any) error {
 	var bad []string
-	check := func(at, key string, v any, want string) {
+	check := func(at, key string, v any, t reflect.Type) {
 		if _, ok := v.(string); !ok {
-			bad = append(bad, fmt.Sprintf("%s: %s is %v, which is not %s", at, key, v, want))
+			bad = append(bad, fmt.Sprintf("%s: %s is %v, which is not %s", at, key, v, takes(t, nil)))
 		}
 	}
-	const duration = `a duration such as "90s" or "30m"`
 	for key, v := range flatten(reflect.ValueOf(&Config{}).Elem(), "") {
-		given, ok := set[key]
-		switch {
-		case !ok:
-		case v.Type() == reflect.TypeFor[Duration]():
-			check(l.where(key), key, given, duration)
-		case v.Type() == reflect.TypeFor[TimeShare]():
-			check(l.where(key), key, given, `a duration such as "1m" or a percentage such as "25%"`)
+		t := v.Type()
+		if given, ok := set[key]; ok && (t == reflect.TypeFor[Duration]() || t == reflect.TypeFor[TimeShare]()) {
+			check(l.where(key), key, given, t)
 		}
 	}
 	gates, _ := set["gates.command"].([]any)
 	for _, g := range gates {
 		table, _ := g.(map[string]any)
 		if t, ok := table["timeout"]; ok {
-			check(file, "gates.command.timeout", t, duration)
+			check(file, "gates.command.timeout", t, reflect.TypeFor[Duration]())
 		}
 	}
 	if len(bad) == 0 {

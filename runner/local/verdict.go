@@ -310,8 +310,11 @@ func DecidesTests(path string) bool {
 // withoutSource removes source files from d. Suites often rewrite data but rarely source code: such a change more
 // likely comes from another agent.
 func withoutSource(d room.Difference) room.Difference {
-	d.Changed = slices.DeleteFunc(slices.Clone(d.Changed), language.IsCode)
-	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), language.IsCode)
+	code := func(p string) bool { // suites write the schemas of databases and APIs
+		return language.IsCode(p) && !slices.Contains([]string{".sql", ".graphql", ".proto"}, filepath.Ext(p))
+	}
+	d.Changed = slices.DeleteFunc(slices.Clone(d.Changed), code)
+	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), code)
 	return d
 }
 

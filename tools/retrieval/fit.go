@@ -19,7 +19,6 @@ import (
 // example is a commit with the features of its chunks.
 type example struct {
 	Repo  string
-	Hash  string
 	Files int
 	Rows  []struct {
 		P, A, B, N int
