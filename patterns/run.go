@@ -1,7 +1,10 @@
 package patterns
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,6 +14,7 @@ import (
 	"runtime"
 	"strings"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -39,20 +43,16 @@ func (p Program) run(ctx context.Context, dir string, files []source, rules stri
 	if len(files) == 0 {
 		return all, nil
 	}
-	own, err := os.MkdirTemp("", "runplan-patterns-")
-	if err != nil {
-		return all, fmt.Errorf("make a folder for ast-grep: %w", err)
-	}
-	defer os.RemoveAll(own)
+	job := job{Program: p, rules: rules}
 	// Globs in rules are relative to the configuration's folder for files below it, else to the scanned one. So scanned
 	// files must not be below the configuration.
-	job := job{Program: p, own: filepath.Join(own, "config")}
-	job.rules = filepath.Join(job.own, "rules.yml")
-	if err := os.Mkdir(job.own, 0o700); err != nil {
-		return all, fmt.Errorf("make a folder for ast-grep: %w", err)
-	}
-	if err := os.WriteFile(job.rules, []byte(rules), 0o600); err != nil {
-		return all, fmt.Errorf("write the rules for ast-grep: %w", err)
+	if job.own = p.Scratch; job.own == "" {
+		own, err := os.MkdirTemp("", "runplan-patterns-")
+		if err != nil {
+			return all, fmt.Errorf("make a folder for ast-grep: %w", err)
+		}
+		defer os.RemoveAll(own)
+		job.own = own
 	}
 	var plain, copies []source
 	for _, f := range files {
@@ -61,18 +61,18 @@ func (p Program) run(ctx context.Context, dir string, files []source, rules stri
 			continue
 		}
 		copies = append(copies, f)
-		to := filepath.Join(own, "copies", filepath.FromSlash(f.path))
-		if err := os.MkdirAll(filepath.Dir(to), 0o700); err != nil {
-			return all, fmt.Errorf("copy %s for ast-grep: %w", f.path, err)
-		}
-		if err := os.WriteFile(to, f.neutral, 0o600); err != nil {
-			return all, fmt.Errorf("copy %s for ast-grep: %w", f.path, err)
-		}
+	}
+	copied, err := copyAll(copies)
+	if copied != "" {
+		defer os.RemoveAll(copied)
+	}
+	if err != nil {
+		return all, err
 	}
 	for _, part := range []struct {
 		dir   string
 		files []source
-	}{{dir, plain}, {filepath.Join(own, "copies"), copies}} {
+	}{{dir, plain}, {copied, copies}} {
 		for _, c := range chunks(part.files, argvLimit()) {
 			if err := job.chunk(ctx, part.dir, c, &all); err != nil {
 				return all, err
@@ -80,6 +80,27 @@ func (p Program) run(ctx context.Context, dir string, files []source, rules stri
 		}
 	}
 	return all, nil
+}
+
+// copyAll writes the texts that ast-grep must read instead of the files into a new folder. Without any it returns "".
+func copyAll(files []source) (string, error) {
+	if len(files) == 0 {
+		return "", nil
+	}
+	dir, err := os.MkdirTemp("", "runplan-patterns-")
+	if err != nil {
+		return "", fmt.Errorf("make a folder for ast-grep: %w", err)
+	}
+	for _, f := range files {
+		to := filepath.Join(dir, filepath.FromSlash(f.path))
+		if err = os.MkdirAll(filepath.Dir(to), 0o700); err == nil {
+			err = os.WriteFile(to, f.neutral, 0o600)
+		}
+		if err != nil {
+			return dir, fmt.Errorf("copy %s for ast-grep: %w", f.path, err)
+		}
+	}
+	return dir, nil
 }
 
 // argvLimit returns the number of bytes of paths on one command line. Linux and macOS allow far more, minus the
@@ -108,7 +129,7 @@ func chunks(files []source, limit int) [][]source {
 	return all
 }
 
-// job is one set of rules with the files that the program needs for them.
+// job is one set of rules, with the folder for the files that the program needs.
 type job struct {
 	Program
 	own, rules string
@@ -117,11 +138,11 @@ type job struct {
 // chunk scans files in one process. If the answer is too long it halves them; a file that alone is too much
 // is skipped.
 func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) error {
-	config, err := j.config(files)
+	config, rules, err := j.write(files)
 	if err != nil {
 		return err
 	}
-	args := []string{j.Path, "scan", "--config", config, "--rule", j.rules, "--json=stream", "--inspect", "entity",
+	args := []string{j.Path, "scan", "--config", config, "--rule", rules, "--json=stream", "--inspect", "entity",
 		"--color", "never"}
 	if len(files) < fewFiles {
 		args = append(args, "--threads=1")
@@ -239,26 +260,48 @@ func (s *sight) read(notes []string, asked map[string]bool) error {
 	return nil
 }
 
-// config writes the program's configuration: our own, so that one in the scanned repository is not used. It declares
-// scripts without a file name extension.
-func (j job) config(files []source) (string, error) {
+// write makes sure that the program's files are there, and returns their paths: a configuration of our own, so that one
+// in the scanned repository is not used, and the rules. The configuration declares scripts without a file name extension.
+// The files have a folder for each content, because to make files costs more time than to read them.
+func (j job) write(files []source) (config, rules string, err error) {
 	globs := map[string][]string{}
 	for _, f := range files {
 		if f.byName != "" {
 			globs[f.language] = append(globs[f.language], f.byName)
 		}
 	}
-	config := map[string]any{"ruleDirs": []string{}}
+	settings := map[string]any{"ruleDirs": []string{}}
 	if len(globs) > 0 {
-		config["languageGlobs"] = globs
+		settings["languageGlobs"] = globs
 	}
-	data, err := json.Marshal(config) // JSON is YAML
+	data, err := json.Marshal(settings) // JSON is YAML
 	if err != nil {
-		return "", fmt.Errorf("write a configuration for ast-grep: %w", err)
+		return "", "", fmt.Errorf("write a configuration for ast-grep: %w", err)
 	}
-	name := filepath.Join(j.own, "sgconfig.yml")
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		return "", fmt.Errorf("write a configuration for ast-grep: %w", err)
+	sum := sha256.Sum256(append(append(data, 0), j.rules...))
+	dir := filepath.Join(j.own, hex.EncodeToString(sum[:8]))
+	config, rules = filepath.Join(dir, "sgconfig.yml"), filepath.Join(dir, "rules.yml")
+	if holds(config, data) && holds(rules, []byte(j.rules)) {
+		return config, rules, nil
 	}
-	return name, nil
+	if err = os.MkdirAll(dir, 0o700); err == nil {
+		err = atomicfile.WriteLoose(config, data, 0o600)
+	}
+	if err == nil {
+		err = atomicfile.WriteLoose(rules, []byte(j.rules), 0o600)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("write the rules for ast-grep: %w", err)
+	}
+	return config, rules, nil
+}
+
+// holds reports whether a regular file has this content. An earlier scan wrote it, but others may have changed it since.
+func holds(path string, data []byte) bool {
+	fi, err := os.Lstat(path)
+	if err != nil || !fi.Mode().IsRegular() || fi.Size() != int64(len(data)) {
+		return false
+	}
+	now, err := os.ReadFile(path)
+	return err == nil && bytes.Equal(now, data)
 }

@@ -352,3 +352,56 @@ func TestRuleGlobsAreRelativeToFolder(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// Files that an earlier scan left for ast-grep are used only if they have the content that this scan needs.
+func TestScanRewritesChangedScratch(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "a.py", badPython)
+	p := program(t)
+	p.Scratch = filepath.Join(t.TempDir(), "scratch")
+	look := func() string {
+		t.Helper()
+		res, err := Scan(t.Context(), p, dir, []string{"a.py"}, builtin(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return places(res.Hits)
+	}
+	first := look()
+	if first == "" {
+		t.Fatal("no hits")
+	}
+	kept, err := filepath.Glob(filepath.Join(p.Scratch, "*", "*.yml"))
+	if err != nil || len(kept) != 2 {
+		t.Fatalf("kept %v (%v)", kept, err)
+	}
+	for _, path := range kept {
+		for name, change := range map[string]func() error{
+			"emptied": func() error { return os.Truncate(path, 0) },
+			"removed": func() error { return os.Remove(path) },
+			"harmless rule of the same size": func() error {
+				text, err := os.ReadFile(path)
+				if err != nil {
+					return err
+				}
+				return os.WriteFile(path, []byte(strings.ReplaceAll(string(text), "except", "excepx")), 0o600)
+			},
+			"link": func() error {
+				if err := os.Rename(path, path+".old"); err != nil {
+					return err
+				}
+				return os.Symlink(path+".old", path)
+			},
+		} {
+			if err := change(); err != nil {
+				t.Fatal(err)
+			}
+			if got := look(); got != first {
+				t.Errorf("%s %s: found %q, not %q", filepath.Base(path), name, got, first)
+			}
+			if fi, err := os.Lstat(path); err != nil || !fi.Mode().IsRegular() {
+				t.Errorf("%s %s: it is not a regular file afterwards (%v)", filepath.Base(path), name, err)
+			}
+		}
+	}
+}

@@ -135,7 +135,7 @@ func StageGatesIn(ctx context.Context, a *cli.App, p *cli.Project,
 	if err != nil {
 		return nil, nil, err
 	}
-	settings, end, err := judge.GateSuite(ctx, a, p, self, false, reaper, func(string) bool { return false })
+	settings, end, err := judge.GateSuite(ctx, a, p, self, false, reaper, "", func(string) bool { return false })
 	if err != nil {
 		reaper.Close()
 		return nil, nil, err

@@ -17,15 +17,25 @@ import (
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/routing"
 )
 
 // GateSuite returns the gate settings of the configuration, with the gates that live as long as the process. These are
 // the rule libraries and the plugins. Libraries are read from the user's checkout, never from a workspace, and only if
-// their gate is enabled. A plugin starts on first use. done ends the plugins.
+// their gate is enabled. A plugin starts on first use. The gates keep files in the folder scratch if it is given;
+// the caller removes it. done ends the plugins.
 func GateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, requireTests bool, reaper *proc.Reaper,
-	wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
+	scratch string, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
 	books := rulebook.OpenRuleBooks(ctx, a, p)
+	if scratch != "" {
+		find := books.Program
+		books.Program = func(ctx context.Context) (patterns.Program, error) {
+			program, err := find(ctx)
+			program.Scratch = filepath.Join(scratch, "ast-grep")
+			return program, err
+		}
+	}
 	for _, gate := range books.Gates() {
 		if wanted(gate) {
 			if err := books.Read(gate); err != nil {

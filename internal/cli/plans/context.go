@@ -309,7 +309,7 @@ func lookAtTree(ctx context.Context, a *cli.App, p *cli.Project, base string, in
 	if err != nil {
 		return err
 	}
-	settings, closeGates, err := judge.GateSuite(ctx, a, p, self, false, nil, func(string) bool { return false })
+	settings, closeGates, err := judge.GateSuite(ctx, a, p, self, false, nil, "", func(string) bool { return false })
 	if err != nil {
 		return err
 	}

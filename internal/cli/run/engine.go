@@ -302,7 +302,7 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 	}
 	x.Project.Config.Gates.StrictAST = x.Project.Config.Gates.StrictAST || x.Options.StrictAST
 	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.Options.RequireTests, reaper,
-		func(string) bool { return true })
+		x.Project.Layout.Temp(x.Run), func(string) bool { return true })
 	if err != nil {
 		return c, nil, err
 	}
