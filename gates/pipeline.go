@@ -104,12 +104,21 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 			failed, failedCost = rep.Gate, info.Cost
 		}
 	}
-	var late []int // gates that still run when the next one starts
+	var late []pending // gates that still run when the next one starts, and those after them that needed no program
+	earlier := func() []Report {
+		all := slices.Clone(v.Reports)
+		for _, a := range late {
+			if a.rep != nil {
+				all = append(all, *a.rep)
+			}
+		}
+		return all
+	}
 	for i, g := range order {
 		info := g.Info()
 		answer := early[i]
 		if answer != nil && !info.Blocking && failed == "" && i != judge && i+1 < len(order) {
-			late = append(late, i)
+			late = append(late, pending{gate: i})
 			continue
 		}
 		var rep Report
@@ -121,16 +130,23 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 			rep, err = answer()
 		default:
 			now := s
-			now.Earlier = slices.Clone(v.Reports)
+			now.Earlier = earlier()
 			rep, err = check(ctx, g, info, now)
 		}
-		for _, k := range late {
-			r, lateErr := early[k]()
-			if lateErr != nil {
-				release()
-				return v, lateErr
+		if err == nil && len(late) > 0 && info.Command == "" && !rep.decided() && i != judge && i+1 < len(order) {
+			late = append(late, pending{i, &rep})
+			continue
+		}
+		for _, a := range late {
+			if a.rep == nil {
+				r, lateErr := early[a.gate]()
+				if lateErr != nil {
+					release()
+					return v, lateErr
+				}
+				a.rep = &r
 			}
-			take(k, order[k].Info(), r)
+			take(a.gate, order[a.gate].Info(), *a.rep)
 		}
 		late = nil
 		if err != nil {
@@ -162,11 +178,17 @@ func run(ctx context.Context, gates []Gate, s Subject, observe func(Report), onw
 	return v, nil
 }
 
+// pending is a gate whose report is not taken yet, so that reports keep the order of the gates.
+type pending struct {
+	gate int     // index
+	rep  *Report // nil if it still runs
+}
+
 // maxSuites limits how many suites run at the same time, if they are [Info.Parallel].
 const maxSuites = 2
 
 // begin starts gates early: programs that read only the tree and cannot fail. No other gate depends on their answers.
-// So they run in parallel with the gates before them and with the one after them.
+// So they run in parallel with the gates before them and with the next one that runs a program.
 //
 // With suites, the first test suite that shares neither locks nor output with other tools runs in parallel with the
 // gates before it. If it is [Info.Parallel], so do others like it, at most [maxSuites] at a time and in their order. If

@@ -208,6 +208,48 @@ func TestAdvisoryProgramsOverlapNextGate(t *testing.T) {
 	}
 }
 
+// Gates without a program are done at once, so the next program begins while the early one still runs. A failure among
+// them waits for it, and no later gate begins.
+func TestAdvisoryProgramsOverlapNextProgram(t *testing.T) {
+	ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Second, errors.New("one waits for the other"))
+	defer cancel()
+	program := gate("patterns", Cheap, Pass).advisory()
+	program.info.Pure, program.info.Command = true, "ast-grep scan"
+	tests := gate("tests", Costly, Pass)
+	tests.info.Command = "go test ./..."
+	for _, c := range []struct {
+		between Status
+		met     bool
+		want    []string
+	}{
+		{Pass, true, []string{"first pass", "patterns pass", "between pass", "tests pass"}},
+		{Skipped, true, []string{"first pass", "patterns pass", "between skipped", "tests pass"}},
+		{Fail, false, []string{"first pass", "patterns pass", "between fail", "tests skipped"}},
+	} {
+		a, b := make(chan struct{}), make(chan struct{})
+		if !c.met {
+			close(b)
+		}
+		var seen, got []string
+		v, err := Run(ctx, []Gate{gate("first", Instant, Pass), meeting{program, a, b}, gate("between", Cheap, c.between),
+			meeting{tests, b, a}}, Subject{}, func(r Report) {
+			seen = append(seen, r.Gate+" "+string(r.Status))
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", c.between, err)
+		}
+		for _, r := range v.Reports {
+			got = append(got, r.Gate+" "+string(r.Status))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", c.between, diff)
+		}
+		if diff := cmp.Diff(c.want, seen); diff != "" {
+			t.Errorf("%s: shown: %s", c.between, diff)
+		}
+	}
+}
+
 // crowd counts how many of its gates run at the same time.
 type crowd struct {
 	fixed
