@@ -21,11 +21,18 @@ import (
 // maxMessage is the highest number of bytes of a commit message that is stored.
 const maxMessage = 4000
 
+// Git can list the paths of each commit with the numbers of lines, or only their names. The numbers need the content of
+// each version of each file.
+const (
+	withNumbers = "--numstat"
+	onlyNames   = "--name-only"
+)
+
 // logArgs returns the arguments of git log that print the history in one pass, oldest commit first. The user's
-// settings do not affect the output.
-func logArgs(commits string) []string {
+// settings do not affect the output. list is [withNumbers] or [onlyNames].
+func logArgs(commits, list string) []string {
 	return []string{"git", "-c", "log.showSignature=false", "-c", "core.commitGraph=true", "log", "-z", "--reverse",
-		"--numstat", "--no-renames", "--no-ext-diff", "--no-textconv",
+		list, "--no-renames", "--no-ext-diff", "--no-textconv",
 		"--no-color", "--no-mailmap", "--no-notes", "--no-decorate", "--encoding=UTF-8",
 		"--format=%x01%H%x00%an%x00%ct%x00%B%x00", commits, "--"}
 }
@@ -104,12 +111,15 @@ const feedStep = 100
 type logReader struct {
 	proc.Records // NUL-terminated fields
 	to           *feed
+	list         string   // what git prints for each path
 	head         []string // fields of the current commit's header
 	done         []store.Touched
+	given        int // commits that were put into the feed
+	skip         int // commits that an earlier reader put into the feed
 }
 
-func newLogReader(to *feed) *logReader {
-	l := &logReader{to: to}
+func newLogReader(to *feed, list string) *logReader {
+	l := &logReader{to: to, list: list}
 	l.Take = l.field
 	return l
 }
@@ -125,8 +135,17 @@ func (l *logReader) close() error {
 	if len(l.head) > 0 {
 		return fmt.Errorf("git log printed %q, which cannot be read", l.head[0])
 	}
-	l.to.put(l.done)
+	l.hand()
 	return nil
+}
+
+// hand passes on the complete commits, except those that are in the feed already.
+func (l *logReader) hand() {
+	known := min(l.skip, len(l.done))
+	l.skip -= known
+	l.to.put(l.done[known:])
+	l.given += len(l.done) - known
+	l.done = l.done[:0]
 }
 
 func (l *logReader) field(text []byte) error {
@@ -136,10 +155,12 @@ func (l *logReader) field(text []byte) error {
 			return nil
 		}
 		c, err := commitOf(l.head)
+		if l.list == withNumbers {
+			c.Insertions, c.Deletions = new(int), new(int)
+		}
 		l.head = l.head[:0]
 		if len(l.done) >= feedStep {
-			l.to.put(l.done)
-			l.done = l.done[:0]
+			l.hand()
 		}
 		l.done = append(l.done, c)
 		return err
@@ -152,23 +173,28 @@ func (l *logReader) field(text []byte) error {
 		l.head = append(l.head, hash)
 		return nil
 	}
-	added, rest, ok := strings.Cut(f, "\t")
-	removed, path, ok2 := strings.Cut(rest, "\t")
-	if !ok || !ok2 || len(l.done) == 0 {
-		if f != "" {
-			return fmt.Errorf("git log printed %q, which cannot be read", f)
-		}
+	if f == "" {
 		return nil
+	}
+	path := f
+	var added, removed string
+	if l.list == withNumbers {
+		var rest string
+		added, rest, _ = strings.Cut(f, "\t")
+		removed, path, _ = strings.Cut(rest, "\t")
+	}
+	if path == "" || len(l.done) == 0 {
+		return fmt.Errorf("git log printed %q, which cannot be read", f)
 	}
 	c := &l.done[len(l.done)-1]
 	c.Files++
+	c.Paths = append(c.Paths, path)
 	if n, err := strconv.Atoi(added); err == nil { // "-" for a binary
-		c.Insertions += n
+		*c.Insertions += n
 	}
 	if n, err := strconv.Atoi(removed); err == nil {
-		c.Deletions += n
+		*c.Deletions += n
 	}
-	c.Paths = append(c.Paths, path)
 	return nil
 }
 
@@ -215,7 +241,7 @@ func readPast(ctx context.Context, repo *git.Repo, known string, background *syn
 	}
 	p.commits = newFeed()
 	background.Go(func() {
-		err := readLog(ctx, repo, commits, p.commits)
+		err := readAll(ctx, repo, commits, p.commits)
 		if err != nil {
 			err = fmt.Errorf("read the history: %w", err)
 		}
@@ -224,26 +250,50 @@ func readPast(ctx context.Context, repo *git.Repo, known string, background *syn
 	return p
 }
 
-// readLog runs git log and passes its commits to a feed.
-func readLog(ctx context.Context, repo *git.Repo, commits string, to *feed) error {
-	l := newLogReader(to)
+// errLog is a git log that ended with an error.
+type errLog struct{ said string }
+
+func (e errLog) Error() string { return "git log: " + e.said }
+
+// readAll passes commits to a feed. In a partial clone, and if git cannot read an old version of a file, it reads the
+// names of the changed files without the numbers of lines: git would fetch each missing version, or fail.
+func readAll(ctx context.Context, repo *git.Repo, commits string, to *feed) error {
+	if repo.Partial() {
+		_, err := readLog(ctx, repo, commits, newLogReader(to, onlyNames))
+		return err
+	}
+	given, err := readLog(ctx, repo, commits, newLogReader(to, withNumbers))
+	if _, ended := errors.AsType[errLog](err); !ended {
+		return err
+	}
+	l := newLogReader(to, onlyNames)
+	l.skip = given
+	if _, again := readLog(ctx, repo, commits, l); again != nil {
+		return err
+	}
+	return nil
+}
+
+// readLog runs git log, passes its commits to the feed of a reader, and returns how many.
+func readLog(ctx context.Context, repo *git.Repo, commits string, l *logReader) (given int, err error) {
 	res, err := proc.Run(ctx,
-		proc.Cmd{Args: logArgs(commits), Dir: repo.Root, Env: append(slices.Clip(repo.Env()), "GIT_FLUSH=0"), Stdout: l,
-			Keep: 4 << 10})
+		proc.Cmd{Args: logArgs(commits, l.list), Dir: repo.Root, Env: append(slices.Clip(repo.Env()), "GIT_FLUSH=0"),
+			Stdout: l, Keep: 4 << 10})
 	switch {
 	case err != nil:
-		return err
+		return l.given, err
 	case res.Ended == proc.Cancelled:
-		return res.Cause
+		return l.given, res.Cause
 	case !res.OK():
 		how := fmt.Sprintf("exit status %d", res.Exit)
 		if res.Signal != "" {
 			how = "killed by " + res.Signal
 		}
 		said := res.Tail[strings.LastIndexByte(res.Tail, 0)+1:] // error text after the commits
-		return fmt.Errorf("git log: %s: %s", how, strings.TrimSpace(strings.ToValidUTF8(said, "")))
+		return l.given, errLog{how + ": " + strings.TrimSpace(strings.ToValidUTF8(said, ""))}
 	}
-	return l.close()
+	err = l.close()
+	return l.given, err
 }
 
 // history updates the stored commits.

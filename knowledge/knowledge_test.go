@@ -70,7 +70,7 @@ func TestBase(t *testing.T) {
 
 // parseLog passes the output of git log to the reader in pieces of the given size.
 func parseLog(out string, size int) ([]store.Touched, error) {
-	l := newLogReader(newFeed())
+	l := newLogReader(newFeed(), withNumbers)
 	for len(out) > 0 {
 		n := min(size, len(out))
 		if _, err := l.Write([]byte(out[:n])); err != nil {
@@ -95,9 +95,10 @@ func TestParseLog(t *testing.T) {
 	out := "\x01" + hash + "\x00A\x01da\x001700000000\x00\x00\x00" +
 		"\x01" + strings.Repeat("b", 40) + "\x00Bo\x001700000060\x00Two\n\nlines\n\x00\x00\n1\t2\ta.py\x00-\t-\tpic.png\x00"
 	want := []store.Touched{
-		{Commit: store.Commit{Hash: hash, Author: "A\x01da", Time: "2023-11-14T22:13:20Z"}},
+		{Commit: store.Commit{Hash: hash, Author: "A\x01da", Time: "2023-11-14T22:13:20Z",
+			Insertions: new(0), Deletions: new(0)}},
 		{Commit: store.Commit{Hash: strings.Repeat("b", 40), Author: "Bo", Message: "Two\n\nlines",
-			Time: "2023-11-14T22:14:20Z", Files: 2, Insertions: 1, Deletions: 2}, Paths: []string{"a.py", "pic.png"},
+			Time: "2023-11-14T22:14:20Z", Files: 2, Insertions: new(1), Deletions: new(2)}, Paths: []string{"a.py", "pic.png"},
 			Words: "two line"},
 	}
 	for _, size := range []int{1, 7, len(out)} {

@@ -30,7 +30,7 @@ const grepLine = 1000
 // Grep searches the text files of a commit for texts, ignoring case. It passes each matching line to each, in the order
 // of paths and lines. It does not search submodules. It keeps nothing, so frequent matches cost time and no memory.
 func (r *Repo) Grep(ctx context.Context, commit string, texts []string, each func(Hit)) error {
-	if r.partial() {
+	if r.Partial() {
 		return ErrPartial
 	}
 	args := []string{"git", "grep", "-z", "-n", "-I", "-i", "-F", "--full-name", "--no-color", "--no-recurse-submodules"}
@@ -51,8 +51,8 @@ func (r *Repo) Grep(ctx context.Context, commit string, texts []string, each fun
 	return l.err
 }
 
-// partial reports whether some objects are only in a remote: git marks the packs of a partial clone.
-func (r *Repo) partial() bool {
+// Partial reports whether some objects are only in a remote: git marks the packs of a partial clone.
+func (r *Repo) Partial() bool {
 	packs, _ := os.ReadDir(filepath.Join(r.Common, "objects", "pack")) // without the folder there are none
 	return slices.ContainsFunc(packs, func(e os.DirEntry) bool { return filepath.Ext(e.Name()) == ".promisor" })
 }

@@ -90,8 +90,8 @@ type Commit struct {
 	Message    string `json:"message"`
 	Time       string `json:"timestamp"`
 	Files      int    `json:"files_changed"`
-	Insertions int    `json:"insertions"`
-	Deletions  int    `json:"deletions"`
+	Insertions *int   `json:"insertions"` // lines; nil if unknown
+	Deletions  *int   `json:"deletions"`  // lines; nil if unknown
 }
 
 // CoChange is a file that changed together with another one.

@@ -111,8 +111,8 @@ func (t *CuratedTx) newCommits(ctx context.Context, repo int64, commits iter.Seq
 			return err
 		}
 		id++
-		if err := t.commits.add(ctx, id, repo, c.Hash, c.Author, c.Message, c.Time, int64(c.Files), int64(c.Insertions),
-			int64(c.Deletions)); err != nil {
+		if err := t.commits.add(ctx, id, repo, c.Hash, c.Author, c.Message, c.Time, int64(c.Files), c.Insertions,
+			c.Deletions); err != nil {
 			return err
 		}
 		if c.Words != "" {

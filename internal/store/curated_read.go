@@ -228,7 +228,7 @@ func (c *CuratedReader) Rationale(ctx context.Context, file int64) ([]Comment, e
 func (c *CuratedReader) Commits(ctx context.Context, file int64, limit int) ([]Commit, error) {
 	return rows(ctx, c.db, "commits", func(r *sql.Rows, x *Commit) error {
 		return r.Scan(&x.ID, &x.Hash, &x.Author, &x.Message, &x.Time, &x.Files, &x.Insertions, &x.Deletions)
-	}, `SELECT c.id, c.hash, COALESCE(c.author, ''), COALESCE(c.message, ''), c.timestamp, COALESCE(c.files_changed, 0), COALESCE(c.insertions, 0), COALESCE(c.deletions, 0)
+	}, `SELECT c.id, c.hash, COALESCE(c.author, ''), COALESCE(c.message, ''), c.timestamp, COALESCE(c.files_changed, 0), c.insertions, c.deletions
 		FROM file_commits fc JOIN commits c ON c.id = fc.commit_id WHERE fc.file_id = ? ORDER BY c.timestamp DESC, c.id DESC LIMIT ?`, file, limit)
 }
 

@@ -145,7 +145,7 @@ func TestCuratedQueries(t *testing.T) {
 		{"rationale", show(c.Rationale(ctx, 1)),
 			"[{File:1 Symbol:0 Line:1 Content:because Kind:rationale Rationale:true}]"},
 		{"commits", show(c.Commits(ctx, 1, 1)),
-			"[{ID:3 Hash:c3 Author:Ada Message:move Time:2030-01-03T00:00:00Z Files:51 Insertions:0 Deletions:0}]"},
+			"[{ID:3 Hash:c3 Author:Ada Message:move Time:2030-01-03T00:00:00Z Files:51 Insertions:<nil> Deletions:<nil>}]"},
 		{"languages", show(c.LanguageCounts(ctx, repo)), "[{Name:python Count:2}]"},
 		{"domains", show(c.DomainCounts(ctx, repo)), "[{Name:shop Count:1}]"},
 		{"connected", show(c.MostConnected(ctx, repo, 1)), "[{Name:a.py Count:1}]"},
