@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner/failures"
@@ -43,6 +44,14 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 		return in, err
 	}
 	in.Unread = slices.Clone(in.Unread)
+	// The agent waits for this, and each of the two is a git process, so they run at the same time.
+	var background sync.WaitGroup
+	defer background.Wait()
+	var before []Commit
+	var unread error
+	if s.From != "" {
+		background.Go(func() { before, unread = commits(ctx, s.Repo, s.From, s.Commit, s.Run) })
+	}
 	switch in.Prior, err = priorArt(ctx, s.Repo, s.Commit, in.Batch, s.Plan); {
 	case errors.Is(err, git.ErrPartial):
 		in.Unread = append(in.Unread, "existing code: "+reason(err))
@@ -56,11 +65,11 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 		in.Places = slices.DeleteFunc(in.Places,
 			func(line string) bool { return s.Plan != "" && strings.HasPrefix(line, s.Plan+":") })
 	}
-	if s.From != "" {
-		if in.Commits, err = commits(ctx, s.Repo, s.From, s.Commit, s.Run); err != nil {
-			return in, err
-		}
+	background.Wait()
+	if unread != nil {
+		return in, unread
 	}
+	in.Commits = before
 	in.Earlier = slices.Clone(in.Earlier)
 	for i := range in.Earlier {
 		in.Earlier[i].Files = filesOf(in.Commits, in.Earlier[i].Key)
