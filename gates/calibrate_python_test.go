@@ -60,6 +60,13 @@ func TestCalibratesPytest(t *testing.T) {
 	}
 }
 
+// The folders of the tests are no packages, so pytest accepts a file name only once.
+func TestCalibratesFoldersThatAreNoPackages(t *testing.T) {
+	project := with(pytestProject, map[string]string{"tests/more/test_more.py": "def test_more():\n    pass\n"})
+	rep := sealed(t, tree(t, project), "tests:python", withPytest(t))
+	honest(t, rep, TestCount{Passed: 5, Skipped: 1})
+}
+
 func TestCalibrationCatchesPytest(t *testing.T) {
 	env := withPytest(t)
 	for name, c := range map[string]struct{ file, text, part string }{

@@ -95,9 +95,11 @@ func plantPytest(root string, folders map[string]string, only []string) recipe {
 			}) {
 				continue
 			}
-			name := "test_" + b.word + ".py"
+			// pytest refuses two files of the same name in folders that are no packages
+			module := fmt.Sprintf("%s_%d", b.word, len(b.plants))
+			name := "test_" + module + ".py"
 			if strings.HasSuffix(folders[rel], "_test.py") && !strings.HasPrefix(folders[rel], "test_") {
-				name = b.word + "_test.py"
+				name = module + "_test.py"
 			}
 			like := func(c testout.Case) bool {
 				return path.Dir(c.Path) == rel && strings.HasPrefix(path.Base(c.Path), "test_") == strings.HasPrefix(name, "test_")

@@ -54,7 +54,7 @@ type Program struct {
 	// Limit is the time limit for one chunk of files; 0 is five minutes.
 	Limit time.Duration `json:"-"`
 	// Scratch is a folder in which scans keep the program's configuration for later ones; nothing that is scanned may be
-	// in it. "" makes one for each scan. Whoever sets it removes it.
+	// in it. "" makes one for each scan. The caller that sets it removes it.
 	Scratch string `json:"-"`
 	// Reaper, if not nil, ends the program should this one be killed.
 	Reaper *proc.Reaper `json:"-"`
