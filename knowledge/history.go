@@ -258,42 +258,41 @@ func (e errLog) Error() string { return "git log: " + e.said }
 // readAll passes commits to a feed. In a partial clone, and if git cannot read an old version of a file, it reads the
 // names of the changed files without the numbers of lines: git would fetch each missing version, or fail.
 func readAll(ctx context.Context, repo *git.Repo, commits string, to *feed) error {
+	names := newLogReader(to, onlyNames)
 	if repo.Partial() {
-		_, err := readLog(ctx, repo, commits, newLogReader(to, onlyNames))
-		return err
+		return readLog(ctx, repo, commits, names)
 	}
-	given, err := readLog(ctx, repo, commits, newLogReader(to, withNumbers))
+	numbers := newLogReader(to, withNumbers)
+	err := readLog(ctx, repo, commits, numbers)
 	if _, ended := errors.AsType[errLog](err); !ended {
 		return err
 	}
-	l := newLogReader(to, onlyNames)
-	l.skip = given
-	if _, again := readLog(ctx, repo, commits, l); again != nil {
-		return err
+	names.skip = numbers.given
+	if readLog(ctx, repo, commits, names) != nil {
+		return err // the first error is the cause
 	}
 	return nil
 }
 
-// readLog runs git log, passes its commits to the feed of a reader, and returns how many.
-func readLog(ctx context.Context, repo *git.Repo, commits string, l *logReader) (given int, err error) {
+// readLog runs git log and passes its output to a reader.
+func readLog(ctx context.Context, repo *git.Repo, commits string, l *logReader) error {
 	res, err := proc.Run(ctx,
 		proc.Cmd{Args: logArgs(commits, l.list), Dir: repo.Root, Env: append(slices.Clip(repo.Env()), "GIT_FLUSH=0"),
 			Stdout: l, Keep: 4 << 10})
 	switch {
 	case err != nil:
-		return l.given, err
+		return err
 	case res.Ended == proc.Cancelled:
-		return l.given, res.Cause
+		return res.Cause
 	case !res.OK():
 		how := fmt.Sprintf("exit status %d", res.Exit)
 		if res.Signal != "" {
 			how = "killed by " + res.Signal
 		}
 		said := res.Tail[strings.LastIndexByte(res.Tail, 0)+1:] // error text after the commits
-		return l.given, errLog{how + ": " + strings.TrimSpace(strings.ToValidUTF8(said, ""))}
+		return errLog{how + ": " + strings.TrimSpace(strings.ToValidUTF8(said, ""))}
 	}
-	err = l.close()
-	return l.given, err
+	return l.close()
 }
 
 // history updates the stored commits.
