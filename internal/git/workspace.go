@@ -298,8 +298,8 @@ func (w *Workspace) Detach(ctx context.Context, at string) error {
 }
 
 // Astray reports whether the index differs from tree ("" skips this check). It also lists the files that differ from
-// the index: changed, missing or untracked, without ignored files and those in except. It does not look into
-// submodules.
+// the index: changed, missing or untracked, without ignored files and those in except, where a slash at the end means a
+// folder. It does not look into submodules.
 func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (index bool, files []string, err error) {
 	if tree != "" && !w.indexIs(tree) {
 		is, err := w.Run(ctx, "write-tree")
@@ -315,11 +315,44 @@ func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (i
 		return false, nil, fmt.Errorf("read the state of %s: %w", w.Dir, err)
 	}
 	for entry := range strings.SplitSeq(out, "\x00") {
-		if len(entry) > 3 && entry[1] != ' ' && !slices.Contains(except, entry[3:]) {
+		if len(entry) <= 3 || entry[1] == ' ' {
+			continue
+		}
+		if !slices.ContainsFunc(except, func(e string) bool {
+			return e == entry[3:] || strings.HasSuffix(e, "/") && strings.HasPrefix(entry[3:], e)
+		}) {
 			files = append(files, entry[3:])
 		}
 	}
 	return index, files, nil
+}
+
+// Untidy lists the files that differ from the index, and the untracked paths that git does not ignore. An untracked
+// folder is one path with a slash at its end. It does not look into submodules.
+func (w *Workspace) Untidy(ctx context.Context) (changed, untracked []string, err error) {
+	out, err := w.Run(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal",
+		"--ignore-submodules=all")
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the state of %s: %w", w.Dir, err)
+	}
+	for entry := range strings.SplitSeq(out, "\x00") {
+		switch {
+		case len(entry) <= 3 || entry[1] == ' ':
+		case strings.HasPrefix(entry, "??"):
+			untracked = append(untracked, entry[3:])
+		default:
+			changed = append(changed, entry[3:])
+		}
+	}
+	return changed, untracked, nil
+}
+
+// Overwrite brings the tracked files and the index to tree. Untracked files stay.
+func (w *Workspace) Overwrite(ctx context.Context, tree string) error {
+	if err := w.overwrite(ctx, "read-tree", "--reset", "-u", tree); err != nil {
+		return fmt.Errorf("check out tree %s: %w", tree, err)
+	}
+	return nil
 }
 
 // Head returns the commit that the workspace is at.

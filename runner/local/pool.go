@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,6 +37,7 @@ type Pool struct {
 	mu    sync.Mutex
 	used  map[string]*Space // by batch
 	rests int               // counter of rests, to find the workspace at rest for the longest time
+	told  bool              // the user knows what the setup changes
 }
 
 // Setup says how to prepare a new workspace.
@@ -58,7 +60,7 @@ type Space struct {
 	Base   string   // commit it was reset to
 	Tree   string   // tree in its index, once known
 	Paths  []string // paths that differ between Base and Tree, sorted
-	Copied []string // files copied from the user's checkout, which are never committed
+	Copied []string // files copied from the user's checkout or made by the setup, which are never committed
 	rest   int      // number of its rest; 0 while it is in use
 	keep   bool     // a person may want to inspect it, so others take it last
 }
@@ -68,6 +70,8 @@ type marker struct {
 	Slug  string    `json:"slug"`
 	Made  time.Time `json:"made"`
 	Setup string    `json:"setup"` // the setup command that ran, "" until it succeeds
+	// Files made by the setup that git does not ignore, with slashes. A reset removes them, so the setup runs again.
+	Files []string `json:"files,omitempty"`
 }
 
 func markerOf(dir string) string { return dir + ".json" }
@@ -227,11 +231,7 @@ func (p *Pool) reset(ctx context.Context, s *Space, base, tree string) error {
 	if s.Copied, err = p.copyIncluded(ctx, s); err != nil {
 		return err
 	}
-	ran, err := p.setUp(ctx, s)
-	if ran && err == nil && tree != "" {
-		err = s.Checkout(ctx, s.Branch, base, tree) // the setup may have changed files that gates check next
-	}
-	return err
+	return p.setUp(ctx, s, cmp.Or(tree, base))
 }
 
 // Restore brings the workspace of batch to tree on top of base. fresh is false if it was already in that state.

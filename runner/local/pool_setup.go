@@ -16,6 +16,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -146,23 +147,101 @@ func (p *Pool) included() []string {
 	return globs
 }
 
-// setUp runs the configured command in a new workspace, and reports whether it ran.
-func (p *Pool) setUp(ctx context.Context, s *Space) (ran bool, err error) {
+// setUp runs the configured command in a workspace with the files of tree, unless it has run there and all that it made
+// still exists. What the command makes is no change of an agent: files of the tree get their content back, and the
+// others are never committed.
+func (p *Pool) setUp(ctx context.Context, s *Space, tree string) error {
 	if p.setup.Command == "" {
-		return false, nil
+		return nil
 	}
 	var m marker
 	if err := readJSON(markerOf(s.Dir), &m); err != nil {
-		return false, fmt.Errorf("set up %s: %w", s.Dir, err)
+		return fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
-	if m.Setup == p.setup.Command {
-		return false, nil
+	if m.Setup == p.setup.Command && !slices.ContainsFunc(m.Files, func(file string) bool {
+		_, err := os.Lstat(filepath.Join(s.Dir, filepath.FromSlash(file)))
+		return err != nil
+	}) {
+		s.Copied = append(s.Copied, m.Files...)
+		return nil
 	}
 	if err := p.runSetup(ctx, s.Dir, p.setup.Env); err != nil {
-		return true, err
+		return err
 	}
+	var err error
+	if m.Files, err = p.disown(ctx, s, tree); err != nil {
+		return fmt.Errorf("set up %s: %w", s.Dir, err)
+	}
+	s.Copied = append(s.Copied, m.Files...)
 	m.Setup = p.setup.Command
-	return true, writeJSON(markerOf(s.Dir), m)
+	return writeJSON(markerOf(s.Dir), m)
+}
+
+// disown makes git ignore the folders that the setup made in s, and reverts its changes to files of tree. It returns
+// the other files that the setup made and git does not ignore.
+func (p *Pool) disown(ctx context.Context, s *Space, tree string) (files []string, err error) {
+	changed, made, err := s.Untidy(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(changed) > 0 {
+		if err := s.Overwrite(ctx, tree); err != nil {
+			return nil, err
+		}
+	}
+	folders := 0
+	for _, at := range made {
+		if folder, ok := strings.CutSuffix(at, "/"); ok && ignoreAll(s.Dir, folder) {
+			folders++
+		}
+	}
+	if folders > 0 {
+		if _, files, err = s.Untidy(ctx); err != nil {
+			return nil, err
+		}
+	} else {
+		files = made
+	}
+	files = slices.DeleteFunc(files, func(file string) bool { return slices.Contains(s.Copied, file) })
+	p.noteSetup(changed, made)
+	return files, nil
+}
+
+// ignoreAll makes git ignore a folder of a workspace, as Python's venv and other tools do for their folders. It reports
+// whether it did: not in a repository of its own, and not if the folder has rules.
+func ignoreAll(dir, folder string) bool {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return false
+	}
+	defer root.Close()
+	if _, err := root.Lstat(path.Join(folder, ".git")); err == nil {
+		return false
+	}
+	f, err := root.OpenFile(path.Join(folder, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return false
+	}
+	_, err = f.WriteString("# made by the setup of the workspace\n*\n")
+	return errors.Join(err, f.Close()) == nil
+}
+
+// noteSetup tells the user once what the setup changes in each workspace.
+func (p *Pool) noteSetup(changed, made []string) {
+	p.mu.Lock()
+	told := p.told
+	p.told = true
+	p.mu.Unlock()
+	if told {
+		return
+	}
+	if len(changed) > 0 {
+		p.note("[workspace] setup changes " + phrase.Few(changed, 3) + ": workspaces have the committed content again")
+	}
+	if len(made) > 0 {
+		p.note("[workspace] setup makes " + phrase.Few(made, 3) + ", which git does not ignore: runplan never commits it; " +
+			"add it to .gitignore")
+	}
 }
 
 // names reports whether the set-up runs or reads that file of the tree: a word of the command is its path, or the

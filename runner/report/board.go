@@ -166,6 +166,7 @@ func (s Standing) candidates(b runner.BatchSummary) []ui.Mark {
 func marks(b runner.BatchSummary) []ui.Mark {
 	var out []ui.Mark
 	apart, passed := telling(b.Gates)
+	before := suiteBefore(b.Gates, b.TestsBefore)
 	if n := len(passed); n > 0 {
 		out = append(out, ui.Mark{Text: fmt.Sprintf("%d checks", n), Tone: ui.Good})
 	}
@@ -174,7 +175,7 @@ func marks(b runner.BatchSummary) []ui.Mark {
 			continue
 		}
 		text := ui.Sanitize(g.Gate)
-		if n := testCount(g.Tests, b.TestsBefore); n != "" {
+		if n := testCount(g.Tests, before); n != "" {
 			text += " " + n
 		}
 		out = append(out, ui.Mark{Text: text, Tone: toneOf(g.Status)})

@@ -33,6 +33,21 @@ func testCount(t *gates.TestCount, before *int) string {
 	return fmt.Sprintf("%d%s", t.Passed, delta(t.Passed, before))
 }
 
+// suiteBefore returns before, the sum of the tests that passed at the base, if only one gate counts tests. Otherwise it
+// returns nil, because no count of a single gate compares with the sum.
+func suiteBefore(all []runner.GateResult, before *int) *int {
+	counting := 0
+	for _, g := range all {
+		if g.Tests != nil {
+			counting++
+		}
+	}
+	if counting > 1 {
+		return nil
+	}
+	return before
+}
+
 // gateText formats the result of a gate: "tests pass 12 (+3)", "format skipped (no formatter)".
 func gateText(g runner.GateResult, before *int) string {
 	s := ui.Sanitize(g.Gate) + " " + ui.Sanitize(string(g.Status))

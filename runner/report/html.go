@@ -172,6 +172,7 @@ func batchOf(s runner.Summary, x runner.BatchSummary, i int) batchView {
 		}
 	}
 	apart, passed := telling(x.Gates)
+	before := suiteBefore(x.Gates, x.TestsBefore)
 	if len(passed) > 0 {
 		b.Gates = append(b.Gates,
 			gateView{ui.Style{}.Icon(ui.Good), string(ui.Good), fmt.Sprintf("%d checks", len(passed)),
@@ -180,13 +181,13 @@ func batchOf(s runner.Summary, x runner.BatchSummary, i int) batchView {
 	for _, g := range apart {
 		t := toneOf(g.Status)
 		text := ui.Sanitize(g.Gate)
-		if n := testCount(g.Tests, x.TestsBefore); n != "" {
+		if n := testCount(g.Tests, before); n != "" {
 			text += " " + n
 		}
 		if g.Status == gates.Skipped {
 			text += " skipped"
 		}
-		b.Gates = append(b.Gates, gateView{ui.Style{}.Icon(t), string(t), text, gateText(g, x.TestsBefore)})
+		b.Gates = append(b.Gates, gateView{ui.Style{}.Icon(t), string(t), text, gateText(g, before)})
 	}
 	return b
 }

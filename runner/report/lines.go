@@ -308,17 +308,20 @@ func gateLine(reports []gates.Report, before *int) string {
 		return r.Status == gates.Pass && r.Tests == nil && r.Command == "" && r.Note == "" && len(r.Findings) == 0
 	}
 	silent := 0
-	for _, r := range reports {
+	results := make([]runner.GateResult, len(reports))
+	for i, r := range reports {
 		if quiet(r) {
 			silent++
 		}
+		results[i] = runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests,
+			Findings: len(r.Findings)}
 	}
-	for _, r := range reports {
+	before = suiteBefore(results, before)
+	for i, r := range reports {
 		if silent > 1 && quiet(r) {
 			continue
 		}
-		parts = append(parts, gateText(
-			runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}, before))
+		parts = append(parts, gateText(results[i], before))
 	}
 	if silent > 1 {
 		parts = append(parts, fmt.Sprintf("%d checks pass", silent))

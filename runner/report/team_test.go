@@ -237,6 +237,21 @@ func TestSkippedGatesAreListedOnce(t *testing.T) {
 	}
 }
 
+// With two suites the number of tests before is their sum, so that no suite is shown as having lost tests.
+func TestCountOfOneSuiteIsNotComparedWithSum(t *testing.T) {
+	suite := func(name string, passed int) gates.Report {
+		return gates.Report{Gate: name, Status: gates.Pass, Command: "test", Tests: &gates.TestCount{Passed: passed}}
+	}
+	before := 12
+	if got := gateLine([]gates.Report{suite("tests:go", 13)}, &before); got != "tests:go pass 13 (+1)" {
+		t.Errorf("one suite: %q", got)
+	}
+	if got := gateLine([]gates.Report{suite("tests:go", 10), suite("tests:js", 3)}, &before); got !=
+		"tests:go pass 10 · tests:js pass 3" {
+		t.Errorf("two suites: %q", got)
+	}
+}
+
 // A quiet skip is shown nowhere, and does not count as one of many gates.
 func TestQuietSkipsAreNotShown(t *testing.T) {
 	var list []runner.GateResult
