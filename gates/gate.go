@@ -29,6 +29,7 @@ type Info struct {
 	Cost     Cost   `json:"cost"`
 	Blocking bool   `json:"blocking"`          // a failure stops the batch; else it only warns
 	Command  string `json:"command,omitempty"` // what it runs, for people; "" for built-in checks
+	Root     string `json:"-"`                 // folder of the project that it checks, "" or "." for the whole tree
 
 	// Pure says that the answer depends only on the subject, the configuration and the installed programs, so it can be
 	// cached.

@@ -33,8 +33,8 @@ func linters(dir string, projects []Project) []builtin {
 	owners := lintRoots(dir, projects)
 	add := func(p Project, name, command string, tools []Tool, unset string, do func(context.Context, *work) error) {
 		info := Info{
-			Name: gateName(lintName, Project{Language: Language(name), Root: p.Root}), Kind: Static, Cost: Cheap, Blocking: true,
-			Pure:    true,
+			Name: gateName(lintName, Project{Language: Language(name), Root: p.Root}), Root: p.Root, Kind: Static, Cost: Cheap,
+			Blocking: true, Pure: true,
 			Command: command, Tools: tools, Unset: unset,
 		}
 		out = append(out, builtin{info: info, project: p, do: func(ctx context.Context, w *work) error {

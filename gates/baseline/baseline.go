@@ -9,6 +9,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/runplan/runplan/gates"
 )
@@ -47,21 +49,39 @@ func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, erro
 		return rep, fmt.Errorf("%w: a package is not installed, which the base, %s, needs as well: %s; install what the "+
 			"project depends on, or let [workspace] setup do it", gates.ErrHindered, g.at, said)
 	}
-	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 {
+	apart := func(f gates.Finding) bool { return unbuilt(f, rep, before) && untouched(g.Info(), s.Changed) }
+	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 &&
+		slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !apart(f) }) {
 		// If no test passes in the batch's tree, nothing shows that the code works.
 		rep.AddNote("no test passes, so no earlier failure excuses it, at " + g.at)
 		return rep, nil
 	}
 	// Failures of tests that the batch names always count: to fix them may be its purpose.
 	info := g.Info()
-	return compare(info.Name, rep, before, g.at,
-		func(f gates.Finding) bool { return s.Batch.Key != "" && s.Answers(info, f) }), nil
+	return compare(info.Name, rep, before, g.at, func(f gates.Finding) bool {
+		return (Tells(f) || apart(f)) && (s.Batch.Key == "" || !s.Answers(info, f))
+	}), nil
+}
+
+// unbuilt reports whether f says that code could not be built or tested, and no test ran now or before.
+func unbuilt(f gates.Finding, now, before gates.Report) bool {
+	none := func(r gates.Report) bool { return r.Tests == nil || r.Tests.Total() == 0 }
+	return (f.Rule == gates.RuleBuild || f.Rule == "exit") && none(now) && none(before)
+}
+
+// Nested reports whether a gate checks a project below the root of the tree.
+func Nested(g gates.Info) bool { return g.Root != "" && g.Root != "." }
+
+// untouched reports whether a change has no file in the nested project of a gate. Then a build failure that existed
+// before hides no failure of the change.
+func untouched(g gates.Info, changed []string) bool {
+	return Nested(g) && len(changed) > 0 &&
+		!slices.ContainsFunc(changed, func(c string) bool { return strings.HasPrefix(c, g.Root+"/") })
 }
 
 // compare marks the errors of rep that are also in before as known, and lowers them to warnings. If an error occurs
-// more often in rep than in before, the surplus ones stay errors. Findings that the batch is responsible for do not
-// change.
-func compare(gate string, rep, before gates.Report, at string, answers func(gates.Finding) bool) gates.Report {
+// more often in rep than in before, the surplus ones stay errors. Findings that may does not accept do not change.
+func compare(gate string, rep, before gates.Report, at string, may func(gates.Finding) bool) gates.Report {
 	had := map[string]int{}
 	for _, f := range before.Findings {
 		had[f.Identity(gate)]++
@@ -71,7 +91,7 @@ func compare(gate string, rep, before gates.Report, at string, answers func(gate
 	for i, f := range rep.Findings {
 		id := f.Identity(gate)
 		switch {
-		case f.Severity == gates.Error && had[id] > 0 && Tells(f) && !answers(f):
+		case f.Severity == gates.Error && had[id] > 0 && may(f):
 			had[id]--
 			known++
 			f.Known, f.Severity = true, gates.Warning
@@ -99,9 +119,9 @@ func compare(gate string, rep, before gates.Report, at string, answers func(gate
 
 // Tells reports whether a finding has details. If a program failed without details, the cause on the base may have been
 // different. A configured gate may also fail on purpose until the work is done. A build failure hides everything else,
-// so it is never excused.
+// so it is excused only in a project that the change does not touch.
 func Tells(f gates.Finding) bool {
-	if f.Rule == "build" {
+	if f.Rule == gates.RuleBuild {
 		return false
 	}
 	return f.Test != "" || f.Path != "" && (f.Line > 0 || f.Rule != "exit")

@@ -63,7 +63,7 @@ func TestCompare(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			tt.now.Status = gates.Fail
-			got := compare("tests:go", tt.now, tt.before, "abc", func(gates.Finding) bool { return false })
+			got := compare("tests:go", tt.now, tt.before, "abc", Tells)
 			var known []bool
 			for _, f := range got.Findings {
 				known = append(known, f.Known)
@@ -118,5 +118,36 @@ func TestAround(t *testing.T) {
 	rep, err = Around(bad, "abc", look(gates.Report{}, ErrNoGate)).Check(t.Context(), s)
 	if err != nil || rep.Status != gates.Fail || rep.Note != "" {
 		t.Errorf("%+v %v", rep, err)
+	}
+}
+
+// A project that did not build before cannot be repaired by a batch that has nothing to do with it.
+func TestBuildFailureOfUntouchedProjectIsKnown(t *testing.T) {
+	for name, c := range map[string]struct {
+		rule, root string
+		changed    []string
+		passed     int
+		want       gates.Status
+	}{
+		"a nested module":                     {"build", "web", []string{"a.go", "webs/b.go"}, 0, gates.Warn},
+		"a nested module without a result":    {"exit", "web", []string{"a.go"}, 0, gates.Warn},
+		"the change touches the module":       {"build", "web", []string{"a.go", "web/b.go"}, 0, gates.Fail},
+		"the module at the root":              {"build", ".", []string{"web/b.go"}, 0, gates.Fail},
+		"an unknown change":                   {"build", "web", nil, 0, gates.Fail},
+		"a suite that failed after its tests": {"exit", "web", []string{"a.go"}, 3, gates.Fail},
+	} {
+		g := gates.New(gates.Info{Name: "tests:go:web", Root: c.root, Blocking: true}, func(_ context.Context, l *gates.Look) error {
+			l.Find(gates.Finding{Rule: c.rule, Path: "web/go.mod", Severity: gates.Error, Message: "updates to go.mod needed"})
+			l.Count(gates.TestCount{Passed: c.passed})
+			return nil
+		})
+		s := gates.Subject{Dir: t.TempDir(), Changed: c.changed}
+		s.Batch.Key = "1"
+		rep, err := Around(g, "abc", func(ctx context.Context, _ string) (gates.Report, error) {
+			return g.Check(ctx, s)
+		}).Check(t.Context(), s)
+		if err != nil || rep.Status != c.want {
+			t.Errorf("%s: %s %v %q, want %s", name, rep.Status, err, rep.Note, c.want)
+		}
 	}
 }

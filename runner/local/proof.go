@@ -218,7 +218,11 @@ func (w *work) redWords(at string, red []redAt) string {
 	var answers []string
 	if nameless := slices.DeleteFunc(slices.Clone(red),
 		func(r redAt) bool { return baseline.Tells(r.finding) }); len(nameless) > 0 {
-		return text + "each batch fails on it until it is corrected, because it names no test: " + list(nameless)
+		who := "each batch"
+		if !slices.ContainsFunc(nameless, func(r redAt) bool { return !baseline.Nested(r.gate) }) {
+			who = "each batch that changes files of the same project"
+		}
+		return text + who + " fails on it until it is corrected, because it names no test: " + list(nameless)
 	}
 	for _, info := range w.info.Batches {
 		b, ok := w.Plan.Batch(info.Key)
