@@ -69,6 +69,9 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	if err != nil {
 		return e, err
 	}
+	if w.info.Workers > 1 {
+		w.starting.yield(ctx)
+	}
 	rooms, err := w.sealed(ctx)
 	if err != nil {
 		return e, err

@@ -72,6 +72,8 @@ type work struct {
 
 	snapshots snapshotCache // last snapshot of the surroundings of the workspaces
 
+	starting starting
+
 	onRunBranch sync.Once // the user was warned that their current branch moves
 }
 
@@ -109,6 +111,8 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if failed != nil {
 		return *failed, err
 	}
+	prepared := w.starting.enter()
+	defer func() { prepared() }()
 	start, err := w.startOf(ctx, c.Base, first, err)
 	if err != nil {
 		return e, err
@@ -153,7 +157,9 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	at := w.shift(c, space, "the agent")
 	w.begin(at, true)
 	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
+	prepared()
 	res, err := agent.Run(ctx, task, steps)
+	prepared = w.starting.enter()
 	w.meter.end(c.ID, &res.Usage)
 	steps.close(w, c, &e)
 	if err != nil {
