@@ -42,7 +42,7 @@ cross: ## build for the other systems that runplan is for, which runs none of it
 		GOOS=$${to%/*} GOARCH=$${to#*/} $(GO) build -trimpath -o /dev/null ./cmd/runplan || exit 1; echo "$$to builds"; done
 
 test: ## run all tests
-	$(GO) test -timeout 30m ./...
+	TMPDIR="$$(bash .ci/tmp)" $(GO) test -timeout 30m ./...
 	@bash testscripts/ollama/build.sh -where >/dev/null || echo "the tests against the real Ollama server were SKIPPED, all others passed" >&2
 
 fmt: ## format all Go files

@@ -9,12 +9,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
 
 	"github.com/goccy/go-yaml"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 //go:embed rules/*.yml
@@ -179,14 +180,22 @@ type header struct {
 	} `yaml:"metadata"`
 }
 
+var (
+	documentMark = lazyre.New(`(?m)^---[ \t]*\r?$`)
+	yamlComment  = lazyre.New(`(?m)^\s*#.*$`)
+	ruleID       = lazyre.New(`^[A-Za-z0-9][\w.-]{0,79}$`)
+	languageKey  = lazyre.New(`(?m)^language:.*$`)
+	languageName = lazyre.New(`^[a-z0-9]+$`)
+)
+
 // parseRules reads the documents of a rule file.
 func parseRules(file string, text []byte) ([]Rule, error) {
 	var rules []Rule
 	line := 1
-	for _, doc := range regexp.MustCompile(`(?m)^---[ \t]*\r?$`).Split(string(text), -1) {
+	for _, doc := range documentMark.Split(string(text), -1) {
 		at := line
 		line += strings.Count(doc, "\n")
-		if strings.TrimSpace(regexp.MustCompile(`(?m)^\s*#.*$`).ReplaceAllString(doc, "")) == "" {
+		if strings.TrimSpace(yamlComment.ReplaceAllString(doc, "")) == "" {
 			continue
 		}
 		at += len(doc[:len(doc)-len(strings.TrimLeft(doc, "\r\n"))]) // the line that it begins with
@@ -208,7 +217,7 @@ func parseRule(doc string) (Rule, error) {
 	if err := yaml.Unmarshal([]byte(doc), &h); err != nil {
 		return Rule{}, fmt.Errorf("not a YAML rule: %s", firstLine(yaml.FormatError(err, false, false)))
 	}
-	if !regexp.MustCompile(`^[A-Za-z0-9][\w.-]{0,79}$`).MatchString(h.ID) {
+	if !ruleID.MatchString(h.ID) {
 		return Rule{}, fmt.Errorf("id %q: a rule needs an id of letters, digits, - and _", h.ID)
 	}
 	if strings.HasPrefix(h.ID, "runplan-") || strings.HasPrefix(h.ID, "suppression-") {
@@ -233,16 +242,15 @@ func parseRule(doc string) (Rule, error) {
 	if !slices.Contains([]Severity{Hint, Info, Warning, Error}, r.Severity) {
 		return r, fmt.Errorf("rule %s: severity %q: it is hint, info, warning, error or off", h.ID, r.Severity)
 	}
-	key := regexp.MustCompile(`(?m)^language:.*$`)
-	if len(key.FindAllString(doc, -1)) != 1 {
+	if len(languageKey.FindAllString(doc, -1)) != 1 {
 		return r, fmt.Errorf("rule %s: write language: NAME on its own line", h.ID)
 	}
 	for _, l := range append([]string{h.Language}, h.Metadata.Also...) {
-		if l = canonical(l); !regexp.MustCompile(`^[a-z0-9]+$`).MatchString(l) {
+		if l = canonical(l); !languageName.MatchString(l) {
 			return r, fmt.Errorf("rule %s: language %q is not the name of one", h.ID, l)
 		}
 		r.Languages = append(r.Languages, l)
-		r.docs = append(r.docs, document{key.ReplaceAllString(doc, "language: "+l), l,
+		r.docs = append(r.docs, document{languageKey.ReplaceAllString(doc, "language: "+l), l,
 			sync.OnceValue(func() need { return needOf(doc, l) })})
 	}
 	return r, nil

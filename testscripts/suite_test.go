@@ -23,6 +23,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -48,6 +49,7 @@ func withProgram(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = dir
+	runOneMore()
 	bin := filepath.Join(dir, "runplan"+exe())
 	if given := os.Getenv("RUNPLAN_BIN"); given != "" {
 		if given, err = filepath.Abs(given); err == nil {
@@ -64,6 +66,17 @@ func withProgram(m *testing.M) int {
 		return 1
 	}
 	return m.Run()
+}
+
+// runOneMore has one script more than there are processors run at a time, unless -parallel says otherwise: scripts also
+// wait, for limits, agents and files.
+func runOneMore() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if !given {
+		_ = flag.Set("test.parallel", strconv.Itoa(runtime.GOMAXPROCS(0)+1)) // a number is valid
+	}
 }
 
 func exe() string {
@@ -175,7 +188,8 @@ func setup(env *testscript.Env, goEnv []string) error {
 		// the folder of the program under test, for scripts that put another folder first in PATH, which may contain
 		// an installed runplan
 		"PROGRAM="+program,
-		"PATH="+strings.Join([]string{program, bin, path}, string(os.PathListSeparator)),
+		"PATH="+strings.Join(append(append([]string{program, bin}, behindShims()...), path),
+			string(os.PathListSeparator)),
 		"HOME="+home, "USERPROFILE="+home, "RUNPLAN_HOME="+settings, "TMPDIR="+tmp,
 		"GIT_CONFIG_GLOBAL="+gitconfig, "GIT_CONFIG_NOSYSTEM=1",
 		"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=1", "TERM=dumb",
@@ -187,6 +201,20 @@ func setup(env *testscript.Env, goEnv []string) error {
 	env.Vars = append(env.Vars, goEnv...)
 	return nil
 }
+
+// behindShims returns the folder of the interpreter that a shim of pyenv starts, if python3 is one: a shim starts forty
+// shells each time.
+var behindShims = sync.OnceValue(func() []string {
+	shim, err := exec.LookPath("python3")
+	if err != nil || filepath.Base(filepath.Dir(shim)) != "shims" {
+		return nil
+	}
+	out, err := exec.Command(shim, "-c", "import sys; print(sys.executable)").Output()
+	if at := strings.TrimSpace(string(out)); err == nil && filepath.IsAbs(at) {
+		return []string{filepath.Dir(at)}
+	}
+	return nil
+})
 
 // toolsDir returns the folder into which patterns/install-ast-grep.sh installs the project's tools. Scripts named
 // patterns_ and index_ have it in their PATH.

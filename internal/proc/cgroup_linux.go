@@ -24,22 +24,32 @@ const cgroupPrefix = "runplan-"
 
 // findCgroups checks whether cgroups can be made. It removes those of dead reapers with the processes in them.
 func findCgroups() *cgroups {
-	self := os.Getpid()
-	c := &cgroups{base: ownCgroup(), name: fmt.Sprintf("%s%d-%s-", cgroupPrefix, self, bornAt(self))}
+	self, prefix := os.Getpid(), cgroupPrefix+pidNamespace()
+	c := &cgroups{base: ownCgroup(), name: fmt.Sprintf("%s%d-%s-", prefix, self, bornAt(self))}
 	if c.base == "" {
 		return c
 	}
 	entries, _ := os.ReadDir(c.base) // nothing to remove if it is unreadable
 	for _, e := range entries {
-		f := strings.Split(strings.TrimPrefix(e.Name(), cgroupPrefix), "-")
-		if pid, err := strconv.Atoi(f[0]); err == nil && len(f) == 3 && f[1] != "" && bornAt(pid) != f[1] &&
-			strings.HasPrefix(e.Name(), cgroupPrefix) {
+		name, ours := strings.CutPrefix(e.Name(), prefix)
+		f := strings.Split(name, "-")
+		if pid, err := strconv.Atoi(f[0]); err == nil && ours && len(f) == 3 && f[1] != "" && bornAt(pid) != f[1] {
 			dir := filepath.Join(c.base, e.Name())
 			killCgroup(dir)
 			removeCgroup(dir)
 		}
 	}
 	return c
+}
+
+// pidNamespace returns a prefix that identifies the namespace of this process's ids. A reaper in another one, such as a
+// container that shares the cgroup, cannot tell whether a process of this one is alive.
+func pidNamespace() string {
+	link, err := os.Readlink("/proc/self/ns/pid") // pid:[4026531836]
+	if err != nil {
+		return ""
+	}
+	return strings.Trim(strings.TrimPrefix(link, "pid:"), "[]") + "."
 }
 
 // ownCgroup returns the folder of this process's cgroup, "" if others cannot be made below it: it is not writable,

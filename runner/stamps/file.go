@@ -4,6 +4,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/runplan/runplan/internal/atomicfile"
 )
@@ -27,8 +28,22 @@ func Read(path string) (File, bool) {
 	case !fi.Mode().IsRegular():
 		return File{}, false
 	}
-	data, err := os.ReadFile(path)
-	return File{fi.Mode().Perm(), string(data)}, err == nil
+	data, err := readString(path, fi.Size())
+	return File{fi.Mode().Perm(), data}, err == nil
+}
+
+// readString returns the content of a file of about size bytes. Unlike [os.ReadFile], it needs no second copy, which
+// counts for the programs in PATH.
+func readString(path string, size int64) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	var b strings.Builder
+	b.Grow(int(size))
+	_, err = f.WriteTo(&b)
+	return b.String(), err
 }
 
 // Put restores path to was, or removes it if it did not exist. A regular file is replaced in one step.

@@ -35,6 +35,7 @@ type Watch struct {
 	dirs   []*dirNames
 
 	seen  map[string]record
+	read  map[string]File        // the files that [Watch.Take] has read, by their stat
 	may   func(path string) bool // see [writable]; a test replaces it
 	files []string               // that configurations of git name, as of the last Take
 	hooks []string               // folders that they name
@@ -93,6 +94,8 @@ func (w *Watch) Take() {
 		w.files, w.hooks = append(w.files, files...), append(w.hooks, hooks...)
 	}
 	now := map[string]record{}
+	w.read = map[string]File{} // /bin and /usr/bin are often the same folder
+	defer func() { w.read = nil }()
 	w.each(func(path string, p place) {
 		if _, known := now[path]; known {
 			return
@@ -176,10 +179,15 @@ func (w *Watch) look(path string, p place) record {
 		r.file, r.there = readListing(path)
 		return r
 	}
+	if r.file, r.there = w.read[r.stat]; r.there {
+		return r
+	}
 	if fi, err := os.Lstat(path); err != nil || fi.Size() > maxContent {
 		return r
 	}
-	r.file, r.there = Read(path)
+	if r.file, r.there = Read(path); r.there && w.read != nil {
+		w.read[r.stat] = r.file
+	}
 	return r
 }
 
