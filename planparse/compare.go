@@ -14,7 +14,6 @@ type Change struct {
 	Old, New *Batch     // nil if the batch exists only in the other version
 	Kind     ChangeKind //
 	What     []string   // with ChangedWork: each difference, for people
-	Moved    bool       // its key changed
 	Unsure   bool       // same number, but the title and most of the text differ
 	From     []*Batch   // with Added: old batches that contain all of its tasks, as after a split
 	Partly   []*Batch   // with Added: old batches that contain some of its tasks
@@ -52,7 +51,7 @@ func Compare(old, now *Plan) []Change {
 			continue
 		}
 		used[m] = true
-		c := Change{Old: m, New: b, Moved: m.Key != b.Key}
+		c := Change{Old: m, New: b}
 		c.What = differences(m, b, needs(old, m, nil), needs(now, b, of))
 		switch {
 		case len(c.What) > 0:

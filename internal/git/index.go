@@ -108,7 +108,6 @@ func unmarked(data []byte) bool {
 type IndexEntry struct {
 	Path string // slashes
 	Mode uint32 // as in a tree: 0100644, 0100755, 0120000, 0160000
-	Hash string // of its blob, hex
 	Size uint32 // size modulo 2^32 in the file system when git wrote the file
 }
 
@@ -128,7 +127,7 @@ func (w *Workspace) Index() ([]IndexEntry, error) {
 	}
 	out := make([]IndexEntry, len(ix.entries))
 	for i, e := range ix.entries {
-		out[i] = IndexEntry{Path: e.path, Mode: e.stat.mode, Size: e.stat.size, Hash: e.hash}
+		out[i] = IndexEntry{Path: e.path, Mode: e.stat.mode, Size: e.stat.size}
 	}
 	return out, nil
 }
