@@ -401,7 +401,7 @@ func readClippy(w *work, p Project, r ran) ([]Finding, error) {
 func readRustfmt(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for line := range strings.Lines(string(r.stdout)) {
-		if at := w.rel(p.Root, strings.TrimSpace(line)); at != "" && exists(w.subject.Dir, ".", at) {
+		if at := w.existing(p.Root, strings.TrimSpace(line)); at != "" {
 			out = append(out, Finding{Rule: "rustfmt", Severity: Warning, Path: at, Message: "not formatted with rustfmt",
 				Fix: "cargo fmt"})
 		}
@@ -492,12 +492,10 @@ func readPlaces(most Severity) func(*work, Project, ran) ([]Finding, error) {
 	return func(w *work, p Project, r ran) ([]Finding, error) {
 		var out []Finding
 		for _, m := range codePlace.FindAllStringSubmatch(r.text, -1) {
-			at := w.rel(p.Root, m[1])
-			if at == "" || !exists(w.subject.Dir, ".", at) {
-				continue
+			if at := w.existing(p.Root, m[1]); at != "" {
+				out = append(out, Finding{Rule: cmp.Or(m[5], m[7], "lint"), Severity: most, Path: at, Line: Atoi(m[2]),
+					Col: Atoi(m[3]), Message: m[6]})
 			}
-			out = append(out, Finding{Rule: cmp.Or(m[5], m[7], "lint"), Severity: most, Path: at, Line: Atoi(m[2]),
-				Col: Atoi(m[3]), Message: m[6]})
 		}
 		return out, nil
 	}
@@ -512,7 +510,7 @@ func readSpotless(w *work, p Project, r ran) ([]Finding, error) {
 		fix = "mvn spotless:apply"
 	}
 	for _, m := range spotlessFile.FindAllStringSubmatch(r.text, -1) {
-		if at := w.rel(p.Root, m[1]); at != "" && exists(w.subject.Dir, ".", at) {
+		if at := w.existing(p.Root, m[1]); at != "" {
 			out = append(out, Finding{Rule: "spotless", Severity: Warning, Path: at,
 				Message: "not formatted with spotless", Fix: fix})
 		}
@@ -557,8 +555,8 @@ var checkstylePlace = lazyre.New(`(?m)^(?:\[ant:checkstyle\] )?\[(WARN|WARNING|E
 func readCheckstyle(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, m := range checkstylePlace.FindAllStringSubmatch(r.text, -1) {
-		at := w.rel(p.Root, m[2])
-		if at == "" || !exists(w.subject.Dir, ".", at) {
+		at := w.existing(p.Root, m[2])
+		if at == "" {
 			continue
 		}
 		f := Finding{Rule: cmp.Or(m[7], m[9], "checkstyle"), Severity: Warning, Path: at, Line: Atoi(cmp.Or(m[3], m[5])),
@@ -613,20 +611,20 @@ func gradleText(dir string, p Project, expr string) string {
 	return found
 }
 
-// gradleTool returns the project's wrapper, which needs only Java, or gradle from PATH.
 func gradleTool(dir string, p Project, config string) Tool {
-	if exists(dir, p.Root, "gradlew") {
-		return Tool{Name: "gradlew", Own: []string{"gradlew"}, Root: p.Root, Config: config}
-	}
-	return onPathTool("gradle", config, "https://gradle.org/install")
+	return buildTool(dir, p, config, "gradlew", onPathTool("gradle", config, "https://gradle.org/install"))
 }
 
-// mavenTool returns the wrapper of the project, or the mvn of the PATH.
 func mavenTool(dir string, p Project, config string) Tool {
-	if exists(dir, p.Root, "mvnw") {
-		return Tool{Name: "mvnw", Own: []string{"mvnw"}, Root: p.Root, Config: config}
+	return buildTool(dir, p, config, "mvnw", onPathTool("mvn", config, "https://maven.apache.org/install.html"))
+}
+
+// buildTool returns the project's wrapper, which needs only Java, or the tool from PATH.
+func buildTool(dir string, p Project, config, wrapper string, tool Tool) Tool {
+	if exists(dir, p.Root, wrapper) {
+		return Tool{Name: wrapper, Own: []string{wrapper}, Root: p.Root, Config: config}
 	}
-	return onPathTool("mvn", config, "https://maven.apache.org/install.html")
+	return tool
 }
 
 func javaTool() Tool {
