@@ -136,8 +136,8 @@ func formatters(w *work, files []string) []formatter {
 		case ext == ".sh" || ext == ".bash":
 			shFiles = append(shFiles, "./"+f)
 		}
-		if root := above(path.Dir(f), func(at string) bool { return prettierConfig(dir, at) }); root != "" && path.Ext(f) != ".go" &&
-			path.Ext(f) != ".py" {
+		root := above(path.Dir(f), func(at string) bool { return prettierConfig(dir, at) })
+		if root != "" && path.Ext(f) != ".go" && path.Ext(f) != ".py" {
 			web[root] = append(web[root], seenFrom(root, f))
 		}
 	}
