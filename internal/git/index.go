@@ -117,11 +117,7 @@ var ErrIndexFormat = errors.New("unknown index format")
 // Index lists the files of the workspace's index in its order. It reads versions 2 and 3 without a split index, as
 // [Workspace.Fill] writes them.
 func (w *Workspace) Index() ([]IndexEntry, error) {
-	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
-	if err != nil {
-		return nil, fmt.Errorf("read the index of %s: %w", w.Dir, err)
-	}
-	ix, err := parseIndex(data, len(w.index.tree)/2)
+	ix, err := w.readIndex(len(w.index.tree) / 2)
 	if err != nil {
 		return nil, fmt.Errorf("read the index of %s: %w", w.Dir, err)
 	}
