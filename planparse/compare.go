@@ -153,14 +153,9 @@ func content(b *Batch) string {
 
 // parts returns the task titles of a batch in comparable form; without tasks, its steps.
 func parts(b *Batch) []string {
-	var out []string
-	for _, t := range b.Tasks {
-		out = append(out, t.Title)
-	}
+	out := titles(b)
 	if len(b.Tasks) == 0 {
-		for _, s := range b.Steps {
-			out = append(out, s.Text)
-		}
+		out = steps(b)
 	}
 	for i := range out {
 		out[i] = words(out[i])
