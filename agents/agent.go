@@ -103,7 +103,6 @@ const (
 	KindRunaway      Kind = "runaway"    // Limits.MaxRepeats, Limits.MaxTokens or Limits.MaxCostUSD
 	KindCancelled    Kind = "cancelled"
 	KindExit         Kind = "exit" // a non-zero exit status without further information
-	KindUnchanged    Kind = "unchanged"
 )
 
 // Outage reports whether the provider failed or could not be reached. They end without any action by the user.
