@@ -218,19 +218,31 @@ func (r *Repo) readBlobs(ctx context.Context, list []Entry) (map[string][]byte, 
 	if len(ask) == 0 {
 		return blobs, large, nil
 	}
-	out, err := r.at(ctx, r.Root, strings.NewReader(strings.Join(ask, "\n")+"\n"), "cat-file", "--batch")
+	objects, err := r.ReadObjects(ctx, ask)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read changed files: %w", err)
 	}
-	in := bufio.NewReader(bytes.NewReader(out))
-	for range ask {
-		x, err := readObject(in)
-		if err != nil {
-			return nil, nil, fmt.Errorf("read changed files: %w", err)
-		}
+	for _, x := range objects {
 		blobs[x.Hash] = x.Data
 	}
 	return blobs, large, nil
+}
+
+// ReadObjects returns the objects of names, in their order. Unlike [Repo.Objects] it keeps no process, and it fetches
+// what a partial clone lacks.
+func (r *Repo) ReadObjects(ctx context.Context, names []string) ([]Object, error) {
+	out, err := r.at(ctx, r.Root, strings.NewReader(strings.Join(names, "\n")+"\n"), "cat-file", "--batch")
+	if err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(bytes.NewReader(out))
+	list := make([]Object, len(names))
+	for i := range list {
+		if list[i], err = readObject(in); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // WorkingTree writes a tree of the working tree around dir, with untracked files and without ignored ones, and returns
