@@ -103,7 +103,6 @@ const (
 	KindRunaway      Kind = "runaway"    // Limits.MaxRepeats, Limits.MaxTokens or Limits.MaxCostUSD
 	KindCancelled    Kind = "cancelled"
 	KindExit         Kind = "exit" // a non-zero exit status without further information
-	KindUnchanged    Kind = "unchanged"
 )
 
 // Outage reports whether the provider failed or could not be reached. They end without any action by the user.
@@ -115,17 +114,16 @@ func (k Kind) Hopeless() bool { return k == KindRefused || k == KindContext }
 
 // Result is the result of one run of an agent.
 type Result struct {
-	Outcome   Outcome
-	Kind      Kind   // "" if unknown
-	Rule      string // the rule that matched, for the log; "" if the agent needs none
-	Model     string // the model that did the work, if known
-	Summary   string // one line for people; for a failure: what failed
-	Detail    string // the last lines of output, or the output of an embedded step; bounded
-	Findings  []Finding
-	Usage     Usage
-	SessionID string
-	RetryAt   time.Time // with RateLimited: when to try again; zero if unknown
-	Response  string    // full answer of the model without secrets, from agents that call the model themselves
+	Outcome  Outcome
+	Kind     Kind   // "" if unknown
+	Rule     string // the rule that matched, for the log; "" if the agent needs none
+	Model    string // the model that did the work, if known
+	Summary  string // one line for people; for a failure: what failed
+	Detail   string // the last lines of output, or the output of an embedded step; bounded
+	Findings []Finding
+	Usage    Usage
+	RetryAt  time.Time // with RateLimited: when to try again; zero if unknown
+	Response string    // full answer of the model without secrets, from agents that call the model themselves
 }
 
 // UnusableError means that an agent cannot work until a person changes something: its model is missing or too

@@ -10,7 +10,8 @@ import (
 func TestReadsCheckstyle(t *testing.T) {
 	dir := tree(t, map[string]string{"src/A.java": "", "pom.xml": ""})
 	w := &work{subject: Subject{Dir: dir}}
-	got, err := readCheckstyle(w, Project{LangJava, ".", "pom.xml"},
+	read := readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning})
+	got, err := read(w, Project{LangJava, ".", "pom.xml"},
 		ran{text: "[INFO] There is 1 error\n[ERROR] src/A.java:[3,5] (whitespace) NoWhitespaceAfter: no space\n" +
 			"[WARN] " + dir +
 			"/src/A.java:7:2: Missing a Javadoc comment. [MissingJavadocMethod]\n[ant:checkstyle] [ERROR] " + dir +

@@ -93,7 +93,7 @@ func places(w *work, dir, text string) []testout.Failure {
 		if m == nil || len(out) >= 50 {
 			continue
 		}
-		if rel := w.rel(dir, m[1]); rel != "" && exists(w.subject.Dir, ".", rel) {
+		if w.existing(dir, m[1]) != "" {
 			out = append(out, testout.Failure{Path: m[1], Line: Atoi(m[2]), Col: Atoi(m[3]), Message: m[4]})
 		}
 	}

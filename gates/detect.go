@@ -289,7 +289,16 @@ const maxConfig = 1 << 20
 
 // readText reads a small file of a project; a missing one is empty.
 func readText(dir, root, name string) string {
-	return ReadSome(filepath.Join(dir, filepath.FromSlash(root), name), maxConfig)
+	return ReadSome(filepath.Join(dir, filepath.FromSlash(root), filepath.FromSlash(name)), maxConfig)
+}
+
+// readTexts reads several small files of a project, each with a line feed at its end.
+func readTexts(dir, root string, names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		b.WriteString(readText(dir, root, name) + "\n")
+	}
+	return b.String()
 }
 
 // ReadSome reads at most n bytes of a file. It returns nothing for a missing or unreadable file.
@@ -314,14 +323,31 @@ func exists(dir, root, name string) bool {
 	return err == nil
 }
 
+// firstOf returns the path of the first of the names that root has; "" if it has none.
+func firstOf(dir, root string, names ...string) string {
+	for _, name := range names {
+		if exists(dir, root, name) {
+			return path.Join(root, name)
+		}
+	}
+	return ""
+}
+
 // upwards looks for name in root and in each folder above it within the tree, and returns the folder.
 func upwards(dir, root, name string) (string, bool) {
+	at := above(root, func(at string) bool { return exists(dir, at, name) })
+	return path.Join(at, name), at != ""
+}
+
+// above returns the first folder that satisfies ok: root, or the closest folder above it within the tree; "" if there
+// is none.
+func above(root string, ok func(root string) bool) string {
 	for at := root; ; at = path.Dir(at) {
-		if exists(dir, at, name) {
-			return path.Join(at, name), true
+		if ok(at) {
+			return at
 		}
 		if at == "." {
-			return "", false
+			return ""
 		}
 	}
 }

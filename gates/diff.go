@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf16"
+
+	"github.com/runplan/runplan/internal/git"
 )
 
 // Diff is the change that gates check, file by file: the content before and the content now.
@@ -28,7 +30,7 @@ type Diff interface {
 }
 
 // ErrTooLarge says that a file is too large to read.
-var ErrTooLarge = errors.New("the file is too large to check")
+var ErrTooLarge = git.ErrBlobTooLarge
 
 // Change is a file that differs.
 type Change struct {

@@ -129,15 +129,15 @@ func formatters(w *work, files []string) []formatter {
 		case ext == ".go":
 			goFiles = append(goFiles, "./"+f)
 		case ext == ".py" || ext == ".pyi":
-			root := nearest(f, func(at string) bool { return ruffConfig(dir, at) != "" })
+			root := above(path.Dir(f), func(at string) bool { return ruffConfig(dir, at) != "" })
 			if root != "" {
 				python[root] = append(python[root], seenFrom(root, f))
 			}
 		case ext == ".sh" || ext == ".bash":
 			shFiles = append(shFiles, "./"+f)
 		}
-		if root := nearest(f, func(at string) bool { return prettierConfig(dir, at) }); root != "" && path.Ext(f) != ".go" &&
-			path.Ext(f) != ".py" {
+		root := above(path.Dir(f), func(at string) bool { return prettierConfig(dir, at) })
+		if root != "" && path.Ext(f) != ".go" && path.Ext(f) != ".py" {
 			web[root] = append(web[root], seenFrom(root, f))
 		}
 	}
@@ -180,35 +180,11 @@ func formatters(w *work, files []string) []formatter {
 var shfmtConfig = lazyre.New(`(?m)^\s*(?:\[\[(?:shell|bash)\]\]|\[[^\]]*\.(?:sh|bash|\{[^}]*sh[^}]*\})\]|shell_variant\s*=)`)
 
 func prettierConfig(dir, root string) bool {
-	for _, name := range []string{
+	return readPackage(dir, root).Prettier != nil || firstOf(dir, root,
 		".prettierrc", ".prettierrc.json", ".prettierrc.yml", ".prettierrc.yaml", ".prettierrc.json5", ".prettierrc.toml",
 		".prettierrc.js", ".prettierrc.cjs", ".prettierrc.mjs", "prettier.config.js", "prettier.config.cjs",
-		"prettier.config.mjs", "prettier.config.ts",
-	} {
-		if exists(dir, root, name) {
-			return true
-		}
-	}
-	return readPackage(dir, root).Prettier != nil
-}
-
-// nearest returns the folder of file, or the closest folder above it within the tree, that satisfies ok; "" if there
-// is none.
-func nearest(file string, ok func(root string) bool) string {
-	for at := path.Dir(file); ; at = path.Dir(at) {
-		if ok(at) {
-			return at
-		}
-		if at == "." {
-			return ""
-		}
-	}
+		"prettier.config.mjs", "prettier.config.ts") != ""
 }
 
 // seenFrom names file as seen from root.
-func seenFrom(root, file string) string {
-	if root == "." {
-		return "./" + file
-	}
-	return "./" + strings.TrimPrefix(file, root+"/")
-}
+func seenFrom(root, file string) string { return "./" + strings.TrimPrefix(file, root+"/") }

@@ -2,7 +2,6 @@ package gates
 
 import (
 	"context"
-	"errors"
 
 	"github.com/runplan/runplan/internal/git"
 )
@@ -31,21 +30,4 @@ func (d gitDiff) Changes(ctx context.Context) ([]Change, error) {
 		}
 	}
 	return out, nil
-}
-
-func (d gitDiff) Before(ctx context.Context, path string) ([]byte, error) {
-	data, err := d.Compared.Before(ctx, path)
-	return data, large(err)
-}
-
-func (d gitDiff) After(ctx context.Context, path string) ([]byte, error) {
-	data, err := d.Compared.After(ctx, path)
-	return data, large(err)
-}
-
-func large(err error) error {
-	if errors.Is(err, git.ErrBlobTooLarge) {
-		return ErrTooLarge
-	}
-	return err
 }

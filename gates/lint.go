@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -262,27 +261,17 @@ func (w *work) pythonTool(root, name string) string {
 
 // tool returns the project's own copy of a tool if there is one, else other.
 func (w *work) tool(root, own, other string) string {
-	at, ok := upwards(w.subject.Dir, root, own)
-	if !ok {
-		return other
+	if at, ok := upwards(w.subject.Dir, root, own); ok {
+		return w.at(at)
 	}
-	abs, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(at)))
-	if err != nil {
-		return other
-	}
-	return abs
+	return other
 }
 
 func ruffConfig(dir, root string) string {
-	for _, name := range []string{"ruff.toml", ".ruff.toml"} {
-		if exists(dir, root, name) {
-			return path.Join(root, name)
-		}
+	if own := firstOf(dir, root, "ruff.toml", ".ruff.toml"); own != "" || readPyproject(dir, root).Tool.Ruff == nil {
+		return own
 	}
-	if readPyproject(dir, root).Tool.Ruff != nil {
-		return path.Join(root, "pyproject.toml")
-	}
-	return ""
+	return path.Join(root, "pyproject.toml")
 }
 
 func flake8Config(dir, root string) string {

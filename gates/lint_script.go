@@ -272,19 +272,13 @@ func lintCommand(dir, root string) string {
 }
 
 func eslintConfig(dir, root string) string {
-	names := []string{".eslintrc", ".eslintrc.json", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.yml", ".eslintrc.yaml"}
-	for _, ext := range []string{"js", "mjs", "cjs", "ts", "mts", "cts"} {
-		names = append(names, "eslint.config."+ext)
-	}
-	for _, name := range names {
-		if at, ok := upwards(dir, root, name); ok {
-			return at
-		}
-	}
-	if readPackage(dir, root).ESLintConfig != nil {
+	own := configIn(".eslintrc", ".eslintrc.json", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.yml", ".eslintrc.yaml",
+		"eslint.config.js", "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts", "eslint.config.mts",
+		"eslint.config.cts")(dir, Project{Root: root})
+	if own == "" && readPackage(dir, root).ESLintConfig != nil {
 		return path.Join(root, "package.json")
 	}
-	return ""
+	return own
 }
 
 // shellFiles yields the shell scripts of a tree.

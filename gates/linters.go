@@ -89,7 +89,8 @@ func setUp() []linter {
 					Install: "rustup component add rustfmt"}
 			},
 			args: func(*work, Project, string) []string { return []string{"fmt", "--all", "--check", "--", "-l"} }, stdout: true,
-			read: readRustfmt,
+			read: readLines(rustfmtFile, Finding{Rule: "rustfmt", Severity: Warning,
+				Message: "not formatted with rustfmt", Fix: "cargo fmt"}),
 		},
 		{
 			name: "rubocop", lang: LangRuby, config: configIn(".rubocop.yml", ".rubocop.yaml"),
@@ -127,7 +128,7 @@ func setUp() []linter {
 					Install: "install a Swift toolchain from 6.0: https://swift.org/install"}
 			},
 			args: func(*work, Project, string) []string { return []string{"lint", "--recursive", "."} },
-			read: readPlaces(Warning),
+			read: readLines(codePlace, Finding{Rule: "lint", Severity: Warning}),
 		},
 		{
 			name: "ktlint", lang: LangJava, config: ktlintConfig,
@@ -144,7 +145,7 @@ func setUp() []linter {
 			name: "checkstyle", lang: LangJava, tool: mavenTool, config: mavenPlugin("maven-checkstyle-plugin"),
 			args:    func(*work, Project, string) []string { return []string{"-B", "checkstyle:check"} },
 			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "Checkstyle violation") },
-			read:    readCheckstyle,
+			read:    readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
 		},
 		{
 			name: "checkstyle-gradle", lang: LangJava, tool: gradleTool, config: gradlePlugin(gradleCheckstyle),
@@ -152,7 +153,7 @@ func setUp() []linter {
 				return []string{"checkstyleMain", "checkstyleTest", "--console=plain"}
 			},
 			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "Checkstyle rule violation") },
-			read:    readCheckstyle,
+			read:    readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
 		},
 		{
 			name: "spotless-maven", lang: LangJava, tool: mavenTool, config: mavenPlugin("spotless-maven-plugin"),
@@ -168,12 +169,14 @@ func setUp() []linter {
 				}
 				return []string{"ktlintCheck", "--console=plain"}
 			},
-			trouble: func(r ran) bool { return !r.ok() && !codePlace.MatchString(r.text) }, read: readPlaces(Error),
+			trouble: func(r ran) bool { return !r.ok() && !codePlace.MatchString(r.text) },
+			read:    readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
 		},
 		{
 			name: "detekt", lang: LangJava, config: gradlePlugin(`io\.gitlab\.arturbosch\.detekt|dev\.detekt`), tool: gradleTool,
 			args:    func(*work, Project, string) []string { return []string{"detekt", "--console=plain"} },
-			trouble: func(r ran) bool { return !r.ok() && !codePlace.MatchString(r.text) }, read: readPlaces(Error),
+			trouble: func(r ran) bool { return !r.ok() && !codePlace.MatchString(r.text) },
+			read:    readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
 		},
 		{
 			name: "dotnet-format", lang: LangDotnet, config: func(dir string, p Project) string {
@@ -186,7 +189,8 @@ func setUp() []linter {
 			args: func(*work, Project, string) []string {
 				return []string{"format", "--verify-no-changes", "--no-restore", "--verbosity", "minimal"}
 			},
-			trouble: func(r ran) bool { return !r.ok() && !dotnetPlace.MatchString(r.text) }, read: readDotnet,
+			trouble: func(r ran) bool { return !r.ok() && !dotnetPlace.MatchString(r.text) },
+			read:    readLines(dotnetPlace, Finding{Severity: Warning, Fix: "dotnet format"}),
 		},
 	}
 }
@@ -397,18 +401,6 @@ func readClippy(w *work, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-// readRustfmt reads the names of files that are not formatted, one a line.
-func readRustfmt(w *work, p Project, r ran) ([]Finding, error) {
-	var out []Finding
-	for line := range strings.Lines(string(r.stdout)) {
-		if at := w.rel(p.Root, strings.TrimSpace(line)); at != "" && exists(w.subject.Dir, ".", at) {
-			out = append(out, Finding{Rule: "rustfmt", Severity: Warning, Path: at, Message: "not formatted with rustfmt",
-				Fix: "cargo fmt"})
-		}
-	}
-	return out, nil
-}
-
 func readRubocop(w *work, p Project, r ran) ([]Finding, error) {
 	var rep struct {
 		Files []struct {
@@ -484,20 +476,37 @@ func readKtlint(w *work, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-// codePlace is a place with a message, as compilers and linters print it.
-var codePlace = lazyre.New(`(?m)^\s*(?:[ew]: )?(?:file://)?((?:\./)?/?[\w@+./ -]+\.\w+):(\d+):(\d+):? (?:(error|warning): )?(?:\[(\w+)\] )?(.+?)(?: \[(\w+)\])?$`)
+var (
+	// codePlace is a place with a message, as compilers and linters print it.
+	codePlace = lazyre.New(`(?m)^\s*(?:[ew]: )?(?:file://)?(?P<path>(?:\./)?/?[\w@+./ -]+\.\w+):(?P<line>\d+):(?P<col>\d+):? (?:(?:error|warning): )?(?:\[(?P<rule>\w+)\] )?(?P<message>.+?)(?: \[(?P<rule2>\w+)\])?$`)
+	// rustfmtFile is a file that is not formatted.
+	rustfmtFile = lazyre.New(`(?m)^\s*(?P<path>\S.*?)\s*$`)
+	// dotnetPlace is a change that `dotnet format` would make.
+	dotnetPlace = lazyre.New(`(?m)^\s*(?P<path>.+?\.\w+)\((?P<line>\d+),(?P<col>\d+)\): (?:error|warning) (?P<rule>\w+): (?P<message>.+?)(?: \[[^\]]+\])?$`)
+	// checkstylePlace is a finding of Checkstyle in Maven and in Gradle.
+	checkstylePlace = lazyre.New(`(?m)^(?:\[ant:checkstyle\] )?\[(?:WARN|WARNING|(?P<error>ERROR))\]\s+(?P<path>\S+\.\w+):(?:\[(?P<line>\d+)(?:,(?P<col>\d+))?\]|(?P<line2>\d+)(?::(?P<col2>\d+))?:)\s+(?:\(\w+\)\s+(?P<rule>\w+):\s+)?(?P<message>.+?)(?:\s+\[(?P<rule2>\w+)\])?$`)
+)
 
-// readPlaces parses PATH:LINE:COL: MESSAGE, with the usual severities.
-func readPlaces(most Severity) func(*work, Project, ran) ([]Finding, error) {
+// readLines returns the reader of a linter that prints a line for each finding. The groups of expr are named after what
+// they hold; line2 is another place of the line. A finding has the rest from base.
+func readLines(expr *lazyre.Regexp, base Finding) func(*work, Project, ran) ([]Finding, error) {
 	return func(w *work, p Project, r ran) ([]Finding, error) {
 		var out []Finding
-		for _, m := range codePlace.FindAllStringSubmatch(r.text, -1) {
-			at := w.rel(p.Root, m[1])
-			if at == "" || !exists(w.subject.Dir, ".", at) {
-				continue
+		for _, m := range expr.FindAllStringSubmatch(r.text, -1) {
+			has := map[string]string{}
+			for i, name := range expr.Re().SubexpNames() {
+				has[name] = m[i]
 			}
-			out = append(out, Finding{Rule: cmp.Or(m[5], m[7], "lint"), Severity: most, Path: at, Line: Atoi(m[2]),
-				Col: Atoi(m[3]), Message: m[6]})
+			f := base
+			f.Path = w.existing(p.Root, has["path"])
+			f.Line, f.Col = Atoi(cmp.Or(has["line"], has["line2"])), Atoi(cmp.Or(has["col"], has["col2"]))
+			f.Rule, f.Message = cmp.Or(has["rule"], has["rule2"], f.Rule), cmp.Or(has["message"], f.Message)
+			if has["error"] != "" {
+				f.Severity = Error
+			}
+			if f.Path != "" && !slices.Contains(out, f) {
+				out = append(out, f)
+			}
 		}
 		return out, nil
 	}
@@ -512,7 +521,7 @@ func readSpotless(w *work, p Project, r ran) ([]Finding, error) {
 		fix = "mvn spotless:apply"
 	}
 	for _, m := range spotlessFile.FindAllStringSubmatch(r.text, -1) {
-		if at := w.rel(p.Root, m[1]); at != "" && exists(w.subject.Dir, ".", at) {
+		if at := w.existing(p.Root, m[1]); at != "" {
 			out = append(out, Finding{Rule: "spotless", Severity: Warning, Path: at,
 				Message: "not formatted with spotless", Fix: fix})
 		}
@@ -520,21 +529,6 @@ func readSpotless(w *work, p Project, r ran) ([]Finding, error) {
 	if !r.ok() && len(out) == 0 {
 		out = append(out, Finding{Rule: "spotless", Severity: Warning,
 			Message: "some files are not formatted with spotless", Fix: fix})
-	}
-	return out, nil
-}
-
-var dotnetPlace = lazyre.New(`(?m)^\s*(.+?\.\w+)\((\d+),(\d+)\): (error|warning) (\w+): (.+?)(?: \[[^\]]+\])?$`)
-
-// readDotnet parses the changes that `dotnet format` would make.
-func readDotnet(w *work, p Project, r ran) ([]Finding, error) {
-	var out []Finding
-	for _, m := range dotnetPlace.FindAllStringSubmatch(r.text, -1) {
-		f := Finding{Rule: m[5], Severity: Warning, Path: w.rel(p.Root, m[1]), Line: Atoi(m[2]), Col: Atoi(m[3]),
-			Message: m[6], Fix: "dotnet format"}
-		if !slices.Contains(out, f) {
-			out = append(out, f)
-		}
 	}
 	return out, nil
 }
@@ -550,28 +544,6 @@ func ktlintConfig(dir string, p Project) string {
 
 // gradleCheckstyle matches build files that apply Gradle's own Checkstyle plugin.
 const gradleCheckstyle = `(?m)\bid\s*\(?\s*["']checkstyle["']|\bplugin\s*[:=]\s*["']checkstyle["']|^\s*checkstyle\s*(?:\{|$)`
-
-var checkstylePlace = lazyre.New(`(?m)^(?:\[ant:checkstyle\] )?\[(WARN|WARNING|ERROR)\]\s+(\S+\.\w+):(?:\[(\d+)(?:,(\d+))?\]|(\d+)(?::(\d+))?:)\s+(?:\(\w+\)\s+(\w+):\s+)?(.+?)(?:\s+\[(\w+)\])?$`)
-
-// readCheckstyle parses the output of Checkstyle in Maven and in Gradle.
-func readCheckstyle(w *work, p Project, r ran) ([]Finding, error) {
-	var out []Finding
-	for _, m := range checkstylePlace.FindAllStringSubmatch(r.text, -1) {
-		at := w.rel(p.Root, m[2])
-		if at == "" || !exists(w.subject.Dir, ".", at) {
-			continue
-		}
-		f := Finding{Rule: cmp.Or(m[7], m[9], "checkstyle"), Severity: Warning, Path: at, Line: Atoi(cmp.Or(m[3], m[5])),
-			Col: Atoi(cmp.Or(m[4], m[6])), Message: m[8]}
-		if m[1] == "ERROR" {
-			f.Severity = Error
-		}
-		if !slices.Contains(out, f) {
-			out = append(out, f)
-		}
-	}
-	return out, nil
-}
 
 // mavenPlugin names the file in which a build of Maven has a plugin.
 func mavenPlugin(name string) func(string, Project) string {
@@ -613,20 +585,20 @@ func gradleText(dir string, p Project, expr string) string {
 	return found
 }
 
-// gradleTool returns the project's wrapper, which needs only Java, or gradle from PATH.
 func gradleTool(dir string, p Project, config string) Tool {
-	if exists(dir, p.Root, "gradlew") {
-		return Tool{Name: "gradlew", Own: []string{"gradlew"}, Root: p.Root, Config: config}
-	}
-	return onPathTool("gradle", config, "https://gradle.org/install")
+	return buildTool(dir, p, config, "gradlew", onPathTool("gradle", config, "https://gradle.org/install"))
 }
 
-// mavenTool returns the wrapper of the project, or the mvn of the PATH.
 func mavenTool(dir string, p Project, config string) Tool {
-	if exists(dir, p.Root, "mvnw") {
-		return Tool{Name: "mvnw", Own: []string{"mvnw"}, Root: p.Root, Config: config}
+	return buildTool(dir, p, config, "mvnw", onPathTool("mvn", config, "https://maven.apache.org/install.html"))
+}
+
+// buildTool returns the project's wrapper, which needs only Java, or the tool from PATH.
+func buildTool(dir string, p Project, config, wrapper string, tool Tool) Tool {
+	if exists(dir, p.Root, wrapper) {
+		return Tool{Name: wrapper, Own: []string{wrapper}, Root: p.Root, Config: config}
 	}
-	return onPathTool("mvn", config, "https://maven.apache.org/install.html")
+	return tool
 }
 
 func javaTool() Tool {

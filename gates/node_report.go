@@ -1,9 +1,7 @@
 package gates
 
 import (
-	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
@@ -45,10 +43,7 @@ func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, er
 		out.why, out.about = "the test script sets its own reporters or node options", p.Marker
 		return out, nil
 	}
-	dir, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(p.Root)))
-	if err != nil {
-		return out, fmt.Errorf("find the tests: %w", err)
-	}
+	dir := w.at(p.Root)
 	report, err := newReport(map[string]string{"node": "node.mjs", "mocha": "mocha.cjs"}[call.tool])
 	if err != nil {
 		return out, err
@@ -98,13 +93,10 @@ func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, er
 		}
 		return testout.Text(r.text)
 	}
-	config := ""
-	for _, name := range []string{"package.json", "jest.config.js", "jest.config.ts", "jest.config.mjs", "jest.config.cjs",
-		"vitest.config.ts", "vitest.config.js", "vite.config.ts", "vite.config.js",
+	config := readTexts(w.subject.Dir, p.Root, "package.json", "jest.config.js", "jest.config.ts", "jest.config.mjs",
+		"jest.config.cjs", "vitest.config.ts", "vitest.config.js", "vite.config.ts", "vite.config.js",
 		".mocharc.json", ".mocharc.js", ".mocharc.cjs", ".mocharc.yml", ".mocharc.yaml", ".nycrc", ".nycrc.json",
-		".c8rc.json"} {
-		config += readText(w.subject.Dir, p.Root, name) + "\n"
-	}
+		".c8rc.json")
 	out.plant = plantNode(p, call.tool, nodeTestFiles(w.subject.Dir, p), config, call.script, call.alone)
 	return out, nil
 }

@@ -39,11 +39,8 @@ func plantGo(p Project, folders []string, module string, ended goPackages, only 
 			return fmt.Errorf("plant tests: %w", err)
 		}
 		b.undo = append(b.undo, func() { _ = os.RemoveAll(tmp) })
-		root, err := filepath.EvalSymlinks(filepath.Join(w.subject.Dir, filepath.FromSlash(p.Root)))
+		root, err := filepath.EvalSymlinks(w.at(p.Root))
 		if err != nil {
-			return fmt.Errorf("plant tests: %w", err)
-		}
-		if root, err = filepath.Abs(root); err != nil {
 			return fmt.Errorf("plant tests: %w", err)
 		}
 		over := map[string]string{}

@@ -35,36 +35,41 @@ func plantNode(p Project, tool string, files []string, config, script string, al
 		if tool == "mocha" {
 			b.exits = func(exit, failed int) bool { return exit == min(failed, 255) || exit == 1 }
 		}
-		order := rand.Perm(len(files))
-		for _, i := range order {
-			if len(b.plants) == maxPlanted {
-				break
+		b.why = "no test file calls the test runner by a known name"
+		return b.sowInto(w, p, files, func(file, text string) (string, plant) {
+			if !nodeCallIn.MatchString(text) || tool == "node" && !strings.Contains(text, "node:test") {
+				return "", plant{}
 			}
-			file := files[i]
-			text := readText(w.subject.Dir, path.Join(p.Root, path.Dir(file)), path.Base(file))
-			if !nodeCallIn.MatchString(text) || tool == "node" && !strings.Contains(text, "node:test") ||
-				len(text) == maxConfig {
-				continue
+			pair := plant{unsure: unsure}
+			if unsure == "" && nodeOnly.MatchString(text) {
+				pair.unsure = "its tests are selected by only, which omits the planted ones"
 			}
-			fail, pass := b.pair("")
-			planted := nodePair(tool, text, w.module(p, file, text), fail, pass, b.word)
-			if err := b.sow(w, path.Join(p.Root, file), planted); err != nil {
-				return err
-			}
-			why := unsure
-			if why == "" && nodeOnly.MatchString(text) {
-				why = "its tests are selected by only, which omits the planted ones"
-			}
-			b.plants = append(b.plants, plant{
-				place: path.Join(p.Root, file), fail: fail, pass: pass, unsure: why,
-				like: func(c testout.Case) bool { return c.Path == file },
-			})
-		}
-		if len(b.plants) == 0 {
-			b.why = "no test file calls the test runner by a known name"
-		}
-		return nil
+			pair.fail, pair.pass = b.pair("")
+			return nodePair(tool, text, w.module(p, file, text), pair.fail, pair.pass, b.word), pair
+		})
 	}
+}
+
+// sowInto appends tests to some of the files of a project. of returns the tests for a file and its text, and their
+// names; "" skips the file.
+func (b *bed) sowInto(w *work, p Project, files []string, of func(file, text string) (string, plant)) error {
+	for _, i := range rand.Perm(len(files)) {
+		if len(b.plants) == maxPlanted {
+			break
+		}
+		file := files[i]
+		text := readText(w.subject.Dir, p.Root, file)
+		planted, pair := of(file, text)
+		if planted == "" || len(text) == maxConfig {
+			continue
+		}
+		pair.place, pair.like = path.Join(p.Root, file), func(c testout.Case) bool { return c.Path == file }
+		if err := b.sow(w, pair.place, planted); err != nil {
+			return err
+		}
+		b.plants = append(b.plants, pair)
+	}
+	return nil
 }
 
 // module distinguishes an ES module from a CommonJS one.

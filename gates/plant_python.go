@@ -119,16 +119,13 @@ func plantPytest(root string, folders map[string]string, only []string) recipe {
 
 // pytestTexts returns all that may configure pytest in the project.
 func pytestTexts(dir, root string, folders map[string]string) string {
-	var b strings.Builder
-	for _, name := range []string{"pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", ".coveragerc", "conftest.py"} {
-		b.WriteString(readText(dir, root, name) + "\n")
-	}
+	names := []string{"pytest.ini", "pyproject.toml", "setup.cfg", "tox.ini", ".coveragerc", "conftest.py"}
 	for _, rel := range sortedKeys(folders) {
 		if rel != "." {
-			b.WriteString(readText(dir, path.Join(root, rel), "conftest.py") + "\n")
+			names = append(names, path.Join(rel, "conftest.py"))
 		}
 	}
-	return b.String()
+	return readTexts(dir, root, names...)
 }
 
 // plantUnittest plants tests in the folders that one call of discovery enters.

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -48,11 +47,7 @@ func (l *Look) PytestLines(ctx context.Context, files []string) (_ PytestLines, 
 	defer report.remove()
 	names := map[string]string{}
 	for _, f := range files {
-		at, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(f)))
-		if err != nil {
-			return PytestLines{}, false, fmt.Errorf("find the lines that tests run: %w", err)
-		}
-		names[at] = f
+		names[w.at(f)] = f
 	}
 	list, err := json.Marshal(sortedKeys(names))
 	if err == nil {

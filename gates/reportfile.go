@@ -28,16 +28,27 @@ func newReport(reporter string) (reportFile, error) {
 	if reporter == "" {
 		return f, nil
 	}
-	f.script = filepath.Join(folder, reporter)
+	if f.script, err = f.put(reporter, reporter); err != nil {
+		return reportFile{}, errors.Join(err, os.RemoveAll(folder))
+	}
 	f.name = f.script + ".report"
+	return f, nil
+}
+
+// put writes a reporter to a file in the folder.
+func (f reportFile) put(reporter, file string) (string, error) {
+	at := filepath.Join(f.folder, filepath.FromSlash(file))
 	text, err := reporters.Files.ReadFile(reporter)
 	if err == nil {
-		err = os.WriteFile(f.script, text, 0o600)
+		err = os.MkdirAll(filepath.Dir(at), 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(at, text, 0o600)
 	}
 	if err != nil {
-		return reportFile{}, errors.Join(fmt.Errorf("write the reporter of the tests: %w", err), os.RemoveAll(folder))
+		return "", fmt.Errorf("write the reporter of the tests: %w", err)
 	}
-	return f, nil
+	return at, nil
 }
 
 // read reads the report and removes it, so that no later call of the runner uses it. ok is false if it is missing or

@@ -45,7 +45,6 @@ type SingleRun struct {
 	Why     string   // the first failure
 	Text    string   // build or load errors, or all output
 	Command string   // the command, for people
-	Known   bool     // the runner reported the number of tests
 
 	Cases []testout.Case // the tests that ran, if the runner names them
 	Dir   string         // the folder that it ran in, relative to the tree
@@ -99,7 +98,7 @@ func (l *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 	if r.show != nil {
 		text = r.show()
 	}
-	one := SingleRun{Outcome: s.outcome(out, res), Text: text, Command: commandLine(r.dir, r.args), Known: res.Known,
+	one := SingleRun{Outcome: s.outcome(out, res), Text: text, Command: commandLine(r.dir, r.args),
 		Cases: res.Cases, Dir: cmp.Or(r.dir, "."), Args: r.args}
 	if one.Outcome == RunPassed {
 		return one, nil

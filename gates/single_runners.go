@@ -47,12 +47,7 @@ func (s Single) wholeOnly() error {
 }
 
 // below returns the file as seen from root.
-func (s Single) below(root string) string {
-	if root == "." {
-		return s.Path
-	}
-	return strings.TrimPrefix(s.Path, root+"/")
-}
+func (s Single) below(root string) string { return strings.TrimPrefix(s.Path, root+"/") }
 
 func (s Single) shell() testRun {
 	return testRun{
@@ -178,7 +173,7 @@ func (s Single) nodeRun(w *work, root string) (testRun, error) {
 		if !pkg.depends(own.tool) {
 			continue
 		}
-		bin, err := nodeBin(w.subject.Dir, root, own.tool, "the package of "+s.Path)
+		bin, err := w.nodeBin(root, own.tool, "the package of "+s.Path)
 		if err != nil {
 			return testRun{}, err
 		}

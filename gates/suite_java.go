@@ -37,21 +37,17 @@ func javaSuite(dir string, p Project) []suite {
 		return nil
 	}
 	maven := path.Base(p.Marker) == "pom.xml"
-	tools := []Tool{javaTool()}
-	args, wrapper := []string{"gradle", "test", "--console=plain"}, "gradlew"
+	args, tool := []string{"gradle", "test", "--console=plain"}, gradleTool(dir, p, p.Marker)
 	if !plain {
 		args[1] = "allTests" // a Kotlin build for several platforms
 	}
 	if maven {
-		args, wrapper = []string{"mvn", "-B", "test"}, "mvnw"
+		args, tool = []string{"mvn", "-B", "test"}, mavenTool(dir, p, p.Marker)
 	}
-	if exists(dir, p.Root, wrapper) {
-		args[0] = "./" + wrapper
-		tools = append(tools, Tool{Name: wrapper, Own: []string{wrapper}, Root: p.Root})
-	} else {
-		how := map[string]string{"mvn": "https://maven.apache.org/install.html", "gradle": "https://gradle.org/install"}
-		tools = append(tools, onPathTool(args[0], p.Marker, how[args[0]]))
+	if len(tool.Own) > 0 {
+		args[0], tool.Config = "./"+tool.Name, ""
 	}
+	tools := []Tool{javaTool(), tool}
 	plan := func(_ context.Context, w *work) ([]testRun, error) {
 		began := time.Now().Add(-2 * time.Second) // some file systems store only seconds
 		return []testRun{{
@@ -125,8 +121,8 @@ func jvmReports(w *work, p Project, files []string, began time.Time, r ran) test
 	for i := range sum.Failures {
 		f := &sum.Failures[i]
 		f.Name = strings.TrimSuffix(f.Name, "()")
-		if class, _, ok := cutLast(f.Name, "."); ok && f.Path == "" {
-			f.Path = place(class)
+		if i := strings.LastIndexByte(f.Name, '.'); i >= 0 && f.Path == "" {
+			f.Path = place(f.Name[:i])
 		}
 	}
 	for _, f := range text.Failures {
@@ -135,13 +131,6 @@ func jvmReports(w *work, p Project, files []string, began time.Time, r ran) test
 		}
 	}
 	return sum
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	if i := strings.LastIndex(s, sep); i >= 0 {
-		return s[:i], s[i+len(sep):], true
-	}
-	return s, "", false
 }
 
 var (

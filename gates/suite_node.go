@@ -38,7 +38,7 @@ func nodeSuite(dir string, p Project) []suite {
 		run := slices.Clone(args)
 		switch run[0] {
 		case "vitest", "jest":
-			bin, err := nodeBin(w.subject.Dir, p.Root, run[0], p.Marker)
+			bin, err := w.nodeBin(p.Root, run[0], p.Marker)
 			if err != nil {
 				return nil, err
 			}
@@ -125,18 +125,12 @@ func managerOf(dir, root string) (tool, lock string) {
 }
 
 // nodeBin returns the path of an installed program of a package's dependencies. of names the package in the error.
-func nodeBin(dir, root, tool, of string) (string, error) {
-	bin, ok := upwards(dir, root, "node_modules/.bin/"+tool)
-	if !ok {
-		return "", fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", of,
-			tool,
-			installs(dir, root))
+func (w *work) nodeBin(root, tool, of string) (string, error) {
+	if bin := w.tool(root, "node_modules/.bin/"+tool, ""); bin != "" {
+		return bin, nil
 	}
-	abs, err := filepath.Abs(filepath.Join(dir, filepath.FromSlash(bin)))
-	if err != nil {
-		return "", fmt.Errorf("find %s: %w", tool, err)
-	}
-	return abs, nil
+	return "", fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", of,
+		tool, installs(w.subject.Dir, root))
 }
 
 // installs returns the command that installs a package's dependencies: exactly those of its lock file, if it has one.

@@ -108,7 +108,7 @@ func pytestConfig(dir, root string) string {
 func interpreter(ctx context.Context, w *work, root string) (string, error) {
 	for _, name := range []string{".venv/bin/python", "venv/bin/python", ".venv/Scripts/python.exe"} {
 		if at, ok := upwards(w.subject.Dir, root, name); ok {
-			return filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(at)))
+			return w.at(at), nil
 		}
 	}
 	if venv := proc.Getenv(toolEnv(w.subject.Env, nil), "VIRTUAL_ENV"); venv != "" {
@@ -260,10 +260,6 @@ func unittestRun(w *work, root, python string, more ...string) (testRun, error) 
 	if err != nil {
 		return testRun{}, err
 	}
-	dir, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(root)))
-	if err != nil {
-		return testRun{}, fmt.Errorf("find the tests: %w", err)
-	}
 	const noTests = 5 // since Python 3.12
 	return testRun{
 		program: program{
@@ -274,7 +270,7 @@ func unittestRun(w *work, root, python string, more ...string) (testRun, error) 
 		exact: true,
 		read: func(r ran) testout.Result {
 			res := testout.Text(r.text) // whose failures have their places
-			named, ok := report.read(func(in io.Reader) (testout.Result, error) { return testout.Lines(in, dir) })
+			named, ok := report.read(func(in io.Reader) (testout.Result, error) { return testout.Lines(in, w.at(root)) })
 			if !ok {
 				return res
 			}
@@ -306,12 +302,9 @@ func contradicted(report, printed testout.Result) testout.Result {
 // sourcePath returns the environment in which a project with its packages below src can import them without being
 // installed. An installed copy could come from another tree.
 func (w *work) sourcePath(root string) []string {
-	packages, err := filepath.Glob(filepath.Join(w.subject.Dir, filepath.FromSlash(root), "src", "*", "__init__.py"))
+	dir := filepath.Join(w.at(root), "src")
+	packages, err := filepath.Glob(filepath.Join(dir, "*", "__init__.py"))
 	if err != nil || len(packages) == 0 {
-		return nil
-	}
-	dir, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(root), "src"))
-	if err != nil {
 		return nil
 	}
 	if own := proc.Getenv(toolEnv(w.subject.Env, nil), "PYTHONPATH"); own != "" { // the user's folders stay

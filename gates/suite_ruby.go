@@ -4,14 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/runplan/runplan/gates/reporters"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
@@ -65,10 +63,10 @@ func rubySuite(dir string, p Project) []suite {
 	}
 	if len(tests) > 0 {
 		slices.Sort(tests)
-		switch rake, _ := rakefile(dir, p.Root); {
+		switch {
 		case exists(dir, p.Root, "bin/rails"):
 			commands = append(commands, append(slices.Clone(bundled), "ruby", "bin/rails", "test"))
-		case rubyTask.MatchString(rake):
+		case rubyTask.MatchString(rakefile(dir, p.Root)):
 			commands = append(commands, append(slices.Clone(bundled), "rake", "test"))
 			if len(bundled) == 0 {
 				tools = append(tools, onPathTool("rake", "", addsGem(dir, p.Root, "rake")))
@@ -105,8 +103,10 @@ func rubySuite(dir string, p Project) []suite {
 // gemsOf returns the text of the files that name the gems of a project.
 func gemsOf(dir, root string) string {
 	gems := readText(dir, root, "Gemfile") + readText(dir, root, "Gemfile.lock")
-	if at, _ := firstFile(dir, root, ".gemspec"); at != "" {
-		gems += readText(dir, root, at)
+	for _, files := range walk(filepath.Join(dir, filepath.FromSlash(root)), 0) {
+		if spec := (marker{file: "*.gemspec"}).among(files); spec != "" {
+			gems += readText(dir, root, spec)
+		}
 	}
 	return gems
 }
@@ -129,25 +129,13 @@ func addsGem(dir, root, gem string) string {
 	return "gem install " + gem
 }
 
-func rakefile(dir, root string) (text, name string) {
+func rakefile(dir, root string) string {
 	for _, name := range []string{"Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb"} {
 		if text := readText(dir, root, name); text != "" {
-			return text, name
+			return text
 		}
 	}
-	return "", ""
-}
-
-// firstFile returns the first file of a folder that ends in ext.
-func firstFile(dir, root, ext string) (name string, ok bool) {
-	for _, files := range walk(filepath.Join(dir, filepath.FromSlash(root)), 0) {
-		for _, f := range files {
-			if strings.HasSuffix(f, ext) && !ok {
-				name, ok = f, true
-			}
-		}
-	}
-	return name, ok
+	return ""
 }
 
 // rubyRun returns a call with a report of each test, in a folder outside of the tree.
@@ -156,11 +144,7 @@ func rubyRun(w *work, p Project, args []string) (testRun, reportFile, error) {
 	if err != nil {
 		return testRun{}, report, err
 	}
-	dir, err := filepath.Abs(filepath.Join(w.subject.Dir, filepath.FromSlash(p.Root)))
-	if err != nil {
-		return testRun{}, report, fmt.Errorf("find the tests: %w", err)
-	}
-	lines := func(in io.Reader) (testout.Result, error) { return testout.Lines(in, dir) }
+	lines := func(in io.Reader) (testout.Result, error) { return testout.Lines(in, w.at(p.Root)) }
 	return testRun{
 		program: program{args: args, dir: p.Root, env: []string{"RUNPLAN_TEST_REPORT=" + report.folder}},
 		done:    report.remove,
@@ -178,22 +162,6 @@ func rubyRun(w *work, p Project, args []string) (testRun, reportFile, error) {
 	}, report, nil
 }
 
-// rubyReporter writes the reporter with that name to the folder of a report.
-func rubyReporter(report reportFile, reporter, file string) (string, error) {
-	at := filepath.Join(report.folder, filepath.FromSlash(file))
-	text, err := reporters.Files.ReadFile(reporter)
-	if err == nil {
-		err = os.MkdirAll(filepath.Dir(at), 0o700)
-	}
-	if err == nil {
-		err = os.WriteFile(at, text, 0o600)
-	}
-	if err != nil {
-		return "", fmt.Errorf("write the reporter of the tests: %w", err)
-	}
-	return at, nil
-}
-
 // before returns a variable of the gates' environment with a separator after it; "" if it is not set.
 func (w *work) before(name, separator string) string {
 	if text := proc.Getenv(w.environ(nil), name); text != "" {
@@ -207,7 +175,7 @@ func rspecRun(w *work, p Project, args, specs []string) (testRun, error) {
 	if err != nil {
 		return r, err
 	}
-	formatter, err := rubyReporter(report, "rspec.rb", "runplan_rspec.rb")
+	formatter, err := report.put("rspec.rb", "runplan_rspec.rb")
 	if err != nil {
 		return r, err
 	}
@@ -234,7 +202,7 @@ func minitestRun(w *work, p Project, args, tests []string, unit bool) (testRun, 
 		r.why = "runplan cannot plant tests for test-unit"
 		return r, nil
 	}
-	if _, err := rubyReporter(report, "minitest.rb", "minitest/runplan_plugin.rb"); err != nil {
+	if _, err := report.put("minitest.rb", "minitest/runplan_plugin.rb"); err != nil {
 		return r, err
 	}
 	r.env = append(r.env, "RUBYLIB="+report.folder+string(os.PathListSeparator)+w.before("RUBYLIB", ""))
@@ -309,39 +277,21 @@ end
 // tests.
 func plantRuby(p Project, files []string, calls *lazyre.Regexp, template string) recipe {
 	return func(w *work, r *testRun, b *bed) error {
-		config := ""
-		for _, name := range []string{".rspec", ".rspec-local", "spec/spec_helper.rb", "spec/rails_helper.rb",
-			"test/test_helper.rb", "test/helper.rb", "Rakefile"} {
-			config += readText(w.subject.Dir, p.Root, name) + "\n"
-		}
+		config := readTexts(w.subject.Dir, p.Root, ".rspec", ".rspec-local", "spec/spec_helper.rb", "spec/rails_helper.rb",
+			"test/test_helper.rb", "test/helper.rb", "Rakefile")
 		b.masks = rubyLimits.MatchString(config)
-		for _, i := range rand.Perm(len(files)) {
-			if len(b.plants) == maxPlanted {
-				break
+		b.why = "no test file uses a known test runner"
+		return b.sowInto(w, p, files, func(_, text string) (string, plant) {
+			if !calls.MatchString(text) || strings.Contains(text, "\n__END__\n") {
+				return "", plant{}
 			}
-			file := files[i]
-			text := readText(w.subject.Dir, path.Join(p.Root, path.Dir(file)), path.Base(file))
-			if !calls.MatchString(text) || strings.Contains(text, "\n__END__\n") || len(text) == maxConfig {
-				continue
-			}
-			unsure := ""
+			var pair plant
 			if rubyPicks.MatchString(config + text) {
-				unsure = "the configuration selects tests and omits the planted ones"
+				pair.unsure = "the configuration selects tests and omits the planted ones"
 			}
-			fail, pass := b.pair("test_")
+			pair.fail, pair.pass = b.pair("test_")
 			word := fmt.Sprintf("X%s%d", b.word, len(b.plants))
-			planted := strings.NewReplacer("WORD", word, "FAIL", fail, "PASS", pass).Replace(template)
-			if err := b.sow(w, path.Join(p.Root, file), planted); err != nil {
-				return err
-			}
-			b.plants = append(b.plants, plant{
-				place: path.Join(p.Root, file), fail: fail, pass: pass, unsure: unsure,
-				like: func(c testout.Case) bool { return c.Path == file },
-			})
-		}
-		if len(b.plants) == 0 {
-			b.why = "no test file uses a known test runner"
-		}
-		return nil
+			return strings.NewReplacer("WORD", word, "FAIL", pair.fail, "PASS", pair.pass).Replace(template), pair
+		})
 	}
 }

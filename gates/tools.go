@@ -223,20 +223,13 @@ func NodeTool(dir, root, name, pkg, config string) Tool {
 
 // addsNode returns the command that installs an npm package: it installs the project's packages, or adds a new one.
 func addsNode(dir, root, pkg string) string {
-	for at := root; ; at = path.Dir(at) {
-		if readPackage(dir, at).depends(pkg) {
-			return installs(dir, at)
-		}
-		if at == "." {
-			break
-		}
+	if at := above(root, func(at string) bool { return readPackage(dir, at).depends(pkg) }); at != "" {
+		return installs(dir, at)
 	}
-	switch tool := packageManager(dir, root); tool {
-	case "npm":
-		return "npm install --save-dev " + pkg
-	default:
+	if tool := packageManager(dir, root); tool != "npm" {
 		return tool + " add --dev " + pkg
 	}
+	return "npm install --save-dev " + pkg
 }
 
 // PythonTool returns a tool from a project's virtual environment, or else from the PATH.

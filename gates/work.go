@@ -87,6 +87,11 @@ func (w *work) start(ctx context.Context) error {
 		return fmt.Errorf("stopped before it began: %w", context.Cause(ctx))
 	}
 	w.end = time.Now().Add(w.limit)
+	dir, err := filepath.Abs(w.subject.Dir)
+	if err != nil {
+		return fmt.Errorf("check the tree: %w", err)
+	}
+	w.subject.Dir = dir
 	// Many tools report no problems for a missing folder.
 	if fi, err := os.Stat(w.subject.Dir); err != nil {
 		return fmt.Errorf("check the tree: %w", err)
@@ -105,6 +110,9 @@ func (w *work) start(ctx context.Context) error {
 	}
 	return nil
 }
+
+// at returns the absolute path of a file or folder of the tree.
+func (w *work) at(rel string) string { return filepath.Join(w.subject.Dir, filepath.FromSlash(rel)) }
 
 func (w *work) logName() string { return LogName(w.subject.LogDir, w.rep.Gate) }
 
@@ -127,15 +135,7 @@ func LogName(dir, gate string) string {
 // close derives the status and adds the log to the report.
 func (w *work) close() error {
 	if w.rep.Status == "" {
-		w.rep.Status = Pass
-		for _, f := range w.rep.Findings {
-			switch {
-			case f.Severity == Error:
-				w.rep.Status = Fail
-			case f.Severity == Warning && w.rep.Status == Pass:
-				w.rep.Status = Warn
-			}
-		}
+		w.rep.Status = statusOf(w.rep.Findings)
 	}
 	if text := cmp.Or(w.said, w.text.String()); w.rep.Output == "" && w.spoke {
 		w.rep.Output = telling(text, maxOutput)
@@ -216,7 +216,7 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 	}
 	text := &tape{}
 	c := proc.Cmd{
-		Args: p.args, Dir: filepath.Join(w.subject.Dir, filepath.FromSlash(p.dir)),
+		Args: p.args, Dir: w.at(p.dir),
 		Env: w.environ(p.env), Limits: proc.Limits{Total: left}, Redact: w.subject.Redact,
 		Sweep: proc.NewTag(), Reaper: w.subject.Reaper,
 		Line: func(l string) {
@@ -335,6 +335,14 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
+// existing is [work.rel] for a file of the tree; "" if there is no such file.
+func (w *work) existing(dir, p string) string {
+	if at := w.rel(dir, p); at != "" && exists(w.subject.Dir, ".", at) {
+		return at
+	}
+	return ""
+}
+
 // rel returns a path printed by a tool in dir relative to the tree; "" if it is outside.
 func (w *work) rel(dir, p string) string {
 	if p == "" {
@@ -342,22 +350,14 @@ func (w *work) rel(dir, p string) string {
 	}
 	p = filepath.FromSlash(p)
 	if !filepath.IsAbs(p) {
-		p = filepath.Join(w.subject.Dir, filepath.FromSlash(dir), p)
+		p = filepath.Join(w.at(dir), p)
 	}
 	roots := []string{w.subject.Dir}
 	if real, err := filepath.EvalSymlinks(w.subject.Dir); err == nil {
 		roots = append(roots, real)
 	}
 	for _, root := range roots {
-		root, err := filepath.Abs(root)
-		if err != nil {
-			continue
-		}
-		abs, err := filepath.Abs(p)
-		if err != nil {
-			continue
-		}
-		if r, err := filepath.Rel(root, abs); err == nil && filepath.IsLocal(r) {
+		if r, err := filepath.Rel(root, p); err == nil && filepath.IsLocal(r) {
 			return filepath.ToSlash(r)
 		}
 	}

@@ -27,7 +27,7 @@ type Lesson struct {
 	Severity  Severity `yaml:"severity" json:"severity"`
 	Languages []string `yaml:"languages" json:"languages"` // names of [Languages], or "all"
 	Category  Category `yaml:"category" json:"category"`
-	Scope     []string `yaml:"scope" json:"scope,omitempty"`     // tags of projects that it applies to; empty: all
+	Scope     []string `yaml:"scope" json:"scope,omitempty"`     // tags of projects that it is about, for people
 	Exclude   []string `yaml:"exclude" json:"exclude,omitempty"` // globs of paths that are not checked
 	Pattern   Pattern  `yaml:"pattern" json:"pattern"`
 	Fix       string   `yaml:"fix" json:"fix"`
@@ -115,18 +115,6 @@ func Categories() []Category {
 // AppliesTo reports whether the lesson covers files in a language. Language "" is text of an unknown kind.
 func (l *Lesson) AppliesTo(language string) bool {
 	return slices.Contains(l.Languages, All) || language != "" && slices.Contains(l.Languages, language)
-}
-
-// InScope reports whether the lesson applies to a project with these tags. A lesson without a scope, or with
-// "universal", applies to all. If the tags of the project are unknown (nil), every lesson applies.
-func (l *Lesson) InScope(tags []string) bool {
-	if tags == nil || len(l.Scope) == 0 {
-		return true
-	}
-	return slices.ContainsFunc(l.Scope, func(t string) bool {
-		// The language is checked for each file.
-		return t == "universal" || strings.HasPrefix(t, "language:") || slices.Contains(tags, t)
-	})
 }
 
 // FileError is something wrong with a lesson file.

@@ -177,21 +177,6 @@ func TestLevel(t *testing.T) {
 	}
 }
 
-func TestScope(t *testing.T) {
-	l := &Lesson{Scope: []string{"framework:django"}}
-	for _, c := range []struct {
-		tags []string
-		want bool
-	}{{nil, true}, {[]string{}, false}, {[]string{"framework:django"}, true}, {[]string{"domain:x"}, false}} {
-		if got := l.InScope(c.tags); got != c.want {
-			t.Errorf("%v: %v", c.tags, got)
-		}
-	}
-	if !(&Lesson{Scope: []string{"universal"}}).InScope([]string{}) || !(&Lesson{}).InScope([]string{}) {
-		t.Error("a lesson of all scopes does not apply to an empty list of tags")
-	}
-}
-
 // Parse reads the output of Format.
 func TestFormat(t *testing.T) {
 	for _, l := range builtInLibrary(t).Lessons {

@@ -21,11 +21,10 @@ import (
 
 // Options configures a [Scanner].
 type Options struct {
-	Scopes      []string // tags of the project; nil if unknown: every lesson applies
-	Workers     int      // files at a time; 0: one for each processor
-	MaxSize     int64    // larger files are skipped; 0: 16 MiB
-	AnyLanguage bool     // try each lesson on every file, in any language
-	Foreign     bool     // also scan files in folders of third-party code if a list names them
+	Workers     int   // files at a time; 0: one for each processor
+	MaxSize     int64 // larger files are skipped; 0: 16 MiB
+	AnyLanguage bool  // try each lesson on every file, in any language
+	Foreign     bool  // also scan files in folders of third-party code if a list names them
 }
 
 // Scanner scans for syntactic lessons. It is safe for concurrent use.
@@ -54,7 +53,7 @@ func NewScanner(lessons []*Lesson, o Options) (*Scanner, error) {
 	var rules []*rule
 	for _, l := range lessons {
 		s.known[l.ID] = true
-		if l.Pattern.Type != Syntactic || l.Severity.Level() == None || !l.InScope(o.Scopes) {
+		if l.Pattern.Type != Syntactic || l.Severity.Level() == None {
 			continue
 		}
 		r, err := compile(l)

@@ -3,7 +3,6 @@ package patterns
 import (
 	"encoding/json"
 	"fmt"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -120,9 +119,9 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 		}
 		for _, k := range keywords(l.Good) {
 			if !slices.Contains(keywords(l.Bad), k) && mentioned(text, k) {
-				has := node{"kind": g.keyword, "regex": "^" + k + `\b`}
+				has := node{"kind": g.keyword, "regex": "^" + k + `\b`, "stopBy": "end"}
 				put("missing-argument", fmt.Sprintf("%s is called without %s", f, k),
-					node{"all": []any{g.calls(f), node{"not": node{"has": with(has, "stopBy", "end")}}}})
+					node{"all": []any{g.calls(f), node{"not": node{"has": has}}}})
 			}
 		}
 	}
@@ -130,8 +129,9 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 		for _, other := range good {
 			if slices.Contains(good, f) && !slices.Contains(bad, other) && mentioned(text, other) && other != f {
 				// stopBy end reaches the root of the file: the rule matches in files that never make the other call
-				root := node{"inside": node{"not": node{"inside": node{"regex": "."}}, "stopBy": "end",
-					"has": with(g.calls(other), "stopBy", "end")}}
+				call := g.calls(other)
+				call["stopBy"] = "end"
+				root := node{"inside": node{"not": node{"inside": node{"regex": "."}}, "stopBy": "end", "has": call}}
 				put("missing-companion", fmt.Sprintf("%s is called, and %s nowhere in the file", f, other),
 					node{"all": []any{g.calls(f), node{"not": root}}})
 			}
@@ -186,12 +186,6 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 // calls returns the rule for a call of a name, on any receiver.
 func (g grammar) calls(name string) node {
 	return node{"kind": g.call, "has": node{"field": g.callee, "regex": `(^|[.\s])` + regexp.QuoteMeta(name) + "$"}}
-}
-
-func with(n node, key string, value any) node {
-	out := node{key: value}
-	maps.Copy(out, n)
-	return out
 }
 
 // calls returns the names that are called in code, in their order; for a.b.c it is c. Extra names do no harm, because

@@ -14,7 +14,6 @@ type Change struct {
 	Old, New *Batch     // nil if the batch exists only in the other version
 	Kind     ChangeKind //
 	What     []string   // with ChangedWork: each difference, for people
-	Moved    bool       // its key changed
 	Unsure   bool       // same number, but the title and most of the text differ
 	From     []*Batch   // with Added: old batches that contain all of its tasks, as after a split
 	Partly   []*Batch   // with Added: old batches that contain some of its tasks
@@ -52,7 +51,7 @@ func Compare(old, now *Plan) []Change {
 			continue
 		}
 		used[m] = true
-		c := Change{Old: m, New: b, Moved: m.Key != b.Key}
+		c := Change{Old: m, New: b}
 		c.What = differences(m, b, needs(old, m, nil), needs(now, b, of))
 		switch {
 		case len(c.What) > 0:
@@ -154,14 +153,9 @@ func content(b *Batch) string {
 
 // parts returns the task titles of a batch in comparable form; without tasks, its steps.
 func parts(b *Batch) []string {
-	var out []string
-	for _, t := range b.Tasks {
-		out = append(out, t.Title)
-	}
+	out := titles(b)
 	if len(b.Tasks) == 0 {
-		for _, s := range b.Steps {
-			out = append(out, s.Text)
-		}
+		out = steps(b)
 	}
 	for i := range out {
 		out[i] = words(out[i])

@@ -18,8 +18,7 @@ type Line struct {
 // are text of the outer one, as in the parser.
 func EachLine(b *Batch, f func(Line)) {
 	type fence struct {
-		char byte
-		size int
+		fenceLevel
 		lang string
 	}
 	var open []fence
@@ -28,20 +27,19 @@ func EachLine(b *Batch, f func(Line)) {
 		number++
 		text = strings.TrimRight(text, "\r\n")
 		trimmed := strings.TrimLeft(text, " \t")
-		if size := fenceSize(trimmed); size > 0 {
-			info := strings.TrimSpace(trimmed[size:])
+		if level, info, ok := fenceLine([]byte(trimmed)); ok {
 			switch {
-			case info == "" && len(open) > 0:
-				if last := open[len(open)-1]; last.char == trimmed[0] && size >= last.size {
+			case len(info) == 0 && len(open) > 0:
+				if last := open[len(open)-1]; last.char == level.char && level.length >= last.length {
 					open = open[:len(open)-1]
 					continue
 				}
-			case info != "" || len(open) == 0:
-				lang, _, _ := strings.Cut(info, " ")
+			default:
+				lang, _, _ := strings.Cut(string(info), " ")
 				if len(open) > 0 {
 					lang = open[0].lang
 				}
-				open = append(open, fence{trimmed[0], size, strings.ToLower(lang)})
+				open = append(open, fence{level, strings.ToLower(lang)})
 				continue
 			}
 		}
@@ -51,18 +49,6 @@ func EachLine(b *Batch, f func(Line)) {
 		}
 		f(l)
 	}
-}
-
-// fenceSize is the length of the backticks or tildes that open or close a fence, 0 if the line does neither.
-func fenceSize(trimmed string) int {
-	if !strings.HasPrefix(trimmed, "```") && !strings.HasPrefix(trimmed, "~~~") {
-		return 0
-	}
-	size := len(trimmed) - len(strings.TrimLeft(trimmed, trimmed[:1]))
-	if trimmed[0] == '`' && strings.Contains(trimmed[size:], "`") {
-		return 0 // a code span
-	}
-	return size
 }
 
 // Spans returns the code spans of a line.

@@ -79,8 +79,7 @@ func earlierRuns(plans []corpusPlan) []Sample {
 	for _, p := range plans {
 		for i := range p.Batches {
 			class, _, _, _ := classify(p.Plan, &p.Batches[i], DefaultRules())
-			out = append(out, Sample{Run: p.name, Class: string(class), Duration: batchTakes(r, &p.Batches[i]), Passed: true,
-				Attempts: 1})
+			out = append(out, Sample{Run: p.name, Class: string(class), Duration: batchTakes(r, &p.Batches[i]), Passed: true})
 		}
 	}
 	return out

@@ -17,11 +17,9 @@ type Sample struct {
 	Title    string
 	Class    string // "" if unknown
 	Tier     string
-	Agent    string
 	Duration time.Duration // of all attempts, including their gates
 	Cost     *float64      // in USD, nil if unknown
 	Passed   bool
-	Attempts int
 }
 
 // leastSamples is the minimum of earlier batches for an estimate. Fewer do not predict the next batch.

@@ -105,7 +105,7 @@ func samples(run, class, tier string, minutes ...int) []Sample {
 	for _, m := range minutes {
 		cost := float64(m)
 		out = append(out, Sample{Run: run, Class: class, Tier: tier, Duration: time.Duration(m) * time.Minute, Cost: &cost,
-			Passed: true, Attempts: 1})
+			Passed: true})
 	}
 	return out
 }

@@ -169,13 +169,5 @@ func distinctive(name string) bool {
 
 // isPlainWord reports whether a name is one word, of at least four letters.
 func isPlainWord(name string) bool {
-	if len(name) < 4 {
-		return false
-	}
-	for i := range len(name) {
-		if !isNameByte(name[i]) {
-			return false
-		}
-	}
-	return true
+	return len(name) >= 4 && firstWord(name) == name
 }

@@ -153,15 +153,7 @@ func shared(a, b touched) []string {
 }
 
 // sharing counts them.
-func sharing(a, b touched) int {
-	n := 0
-	for _, p := range a.all {
-		if a.shares(p, b) {
-			n++
-		}
-	}
-	return n
-}
+func sharing(a, b touched) int { return len(shared(a, b)) }
 
 func (a touched) shares(p string, b touched) bool {
 	if _, found := slices.BinarySearch(b.all, p); found {

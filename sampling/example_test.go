@@ -22,7 +22,7 @@ func Example() {
 	memory, cost := uint64(32)<<30, 0.40
 
 	t, err := sampling.Plan(sampling.Request{
-		Batch: "4", Attempt: 2, MaxAttempts: 3, Failure: &sampling.Failure{Outcome: "failed", Reason: "2 tests fail"},
+		Batch: "4", Attempt: 2, Failure: &sampling.Failure{Outcome: "failed", Reason: "2 tests fail"},
 		Escalate: true,
 		Settings: sampling.Settings{OnRetry: true, Count: 3, MaxCount: 5, GBPerCandidate: 4}, Memory: &memory, Cost: &cost,
 	})

@@ -20,12 +20,10 @@ type Settings struct {
 
 // Request is the input of [Plan]: the data about a batch before its next attempt.
 type Request struct {
-	Batch       string // number, as in the plan
-	Critical    bool
-	Attempt     int // number of the next attempt, from 1
-	MaxAttempts int // maximum of attempts; a tournament counts as one (C-17); 0 sets no limit
-	Failure     *Failure
-	Held        bool // a tournament for this batch had no result
+	Batch    string // number, as in the plan
+	Critical bool
+	Attempt  int // number of the next attempt, from 1
+	Failure  *Failure
 
 	Flags    Flags
 	Settings Settings
@@ -55,7 +53,6 @@ const (
 	Retry  Action = "retry"  // one more attempt, with the digest of the failure
 	Sample Action = "sample" // a tournament
 	Leave  Action = "leave"  // a failure that no further try can cure; the run's rules decide
-	GiveUp Action = "give_up"
 )
 
 // Tournament is the decision of [Plan], with the text to show before the tournament starts (SAMP-15).
@@ -154,13 +151,6 @@ func (req Request) hopeless() (Action, string) {
 	default:
 		return Leave, fmt.Sprintf("not sampled: unknown kind of failure %q%s",
 			phrase.Line(req.Failure.Outcome), because)
-	}
-	switch {
-	case req.Held:
-		return GiveUp, "a tournament was held, but neither a candidate nor the synthesis passed"
-	case req.MaxAttempts > 0 && req.Attempt > req.MaxAttempts:
-		return GiveUp, fmt.Sprintf("%s made, but run.max_attempts is %d", phrase.Count(req.Attempt-1, "attempt"),
-			req.MaxAttempts)
 	}
 	return "", ""
 }

@@ -14,7 +14,7 @@ import (
 func ask(change func(*Request)) Request {
 	memory, cost, took := uint64(64)<<30, 0.40, 4*time.Minute
 	r := Request{
-		Batch: "4", Attempt: 2, MaxAttempts: 3, Failure: &Failure{Outcome: "failed"}, Escalate: true,
+		Batch: "4", Attempt: 2, Failure: &Failure{Outcome: "failed"}, Escalate: true,
 		Settings: Settings{OnRetry: true, OnCritical: true, Count: 3, MaxCount: 5, GBPerCandidate: 4},
 		Memory:   &memory, Cost: &cost, Time: &took,
 	}
@@ -102,12 +102,7 @@ func TestPlan(t *testing.T) {
 		"a conflict":      {ask(fails("conflict")), Retry, 1, false, "rebuilt on top of that"},
 		"a timeout":       {ask(fails("timed_out")), Sample, 3, true, ""},
 		"nothing changed": {ask(fails("unchanged")), Sample, 3, true, ""},
-		// When attempts end (RUN-10, SAMP-09).
-		"a tournament was held": {ask(func(r *Request) { r.Held = true }), GiveUp, 1, false, "a tournament was held"},
-		"the last attempt":      {ask(func(r *Request) { r.Attempt = 3 }), Sample, 3, true, "attempt 2 failed"},
-		"beyond the last attempt": {ask(func(r *Request) { r.Attempt = 4 }), GiveUp, 1, false,
-			"3 attempts made, but run.max_attempts is 3"},
-		"no limit of attempts": {ask(func(r *Request) { r.Attempt, r.MaxAttempts = 40, 0 }), Sample, 3, true, ""},
+		"a later attempt": {ask(func(r *Request) { r.Attempt = 3 }), Sample, 3, true, "attempt 2 failed"},
 	} {
 		got, err := Plan(c.req)
 		if err != nil {

@@ -27,7 +27,6 @@ type Attempt struct {
 	Candidate
 	Terms       []Term   // of its score, by [Scorer.Explain]
 	FailedGates []string // names of the gates that block
-	Passing     []string // names of tests that pass
 	Failing     []string // names of tests that fail
 	Files       []string // that it changed
 	Digest      string   // digest of the gate results
@@ -71,10 +70,6 @@ func facts(in SynthesisInput) string {
 	var b strings.Builder
 	for _, a := range in.Attempts {
 		fmt.Fprintf(&b, "- %s: %s\n", inline(a.name()), verdict(a, in.Decision.Leader))
-		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Passing }); len(only) > 0 &&
-			len(in.Attempts) > 1 {
-			fmt.Fprintf(&b, "  - use its way of making these pass, which pass in no other attempt: %s\n", codes(only))
-		}
 		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Failing }); len(only) > 0 &&
 			len(in.Attempts) > 1 {
 			fmt.Fprintf(&b, "  - avoid its cause of these failures, which fail in no other attempt: %s\n", codes(only))

@@ -258,7 +258,7 @@ func (a *Agent) environ(t agents.Task, brief string) []string {
 // result evaluates the run of the program.
 func (a *Agent) result(t agents.Task, args, env []string, w *watcher, res proc.Result) agents.Result {
 	totals := w.totals()
-	out := agents.Result{Detail: agents.Tail(res.Tail), Model: totals.Model, SessionID: totals.Session}
+	out := agents.Result{Detail: agents.Tail(res.Tail), Model: totals.Model}
 	if a.format() == stream.Codex {
 		fromRollout(&totals, env)
 		out.Model = totals.Model

@@ -63,9 +63,6 @@ func read(t *testing.T, file string) situation {
 			r.Ended, r.Signal = proc.Signaled, value
 		case "ended":
 			r.Ended = proc.Reason(value)
-		case "changed":
-			changed := value == "true"
-			s.evidence.Changed = &changed
 		case "waits":
 			s.evidence.Waits = value == "true"
 		case "huge":

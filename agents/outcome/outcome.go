@@ -20,13 +20,12 @@ import (
 
 // Evidence is the information available after the program has exited.
 type Evidence struct {
-	Name    string // of the agent, for advice
-	Format  stream.Format
-	Result  proc.Result
-	Limits  agents.Limits
-	Totals  stream.Totals
-	Last    string // the last line of output, for programs without events
-	Changed *bool  // whether the workspace changed; nil if unchecked
+	Name   string // of the agent, for advice
+	Format stream.Format
+	Result proc.Result
+	Limits agents.Limits
+	Totals stream.Totals
+	Last   string // the last line of output, for programs without events
 	// Lingered means that the program reported its end but did not exit, and was stopped.
 	Lingered bool
 	Waits    bool   // the program kept retrying against a limit and was stopped
@@ -297,12 +296,10 @@ func finished(e Evidence) Verdict {
 		v.Summary = "it exited while its background work was still running, which was killed: " +
 			strings.Join(t.Pending, ", ")
 		return v
-	case t.Text == "" && t.Tools == 0 && (e.Changed == nil || !*e.Changed):
+	case t.Text == "" && t.Tools == 0:
 		v.Outcome, v.Kind, v.Rule = agents.GaveUp, agents.KindNoAnswer, "it printed nothing and changed nothing"
 		v.Summary = "it exited without output and without a change"
 		return v
-	case e.Changed != nil && !*e.Changed:
-		v.Kind = agents.KindUnchanged // the batch decides whether that is correct
 	}
 	v.Summary = word(phrase.LastLine(redact.Clean(t.Text)))
 	return v

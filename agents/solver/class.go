@@ -68,7 +68,6 @@ type Fault struct {
 	Class Class
 	Err   error
 	Path  string // affected file, "" if none
-	Line  int    // of the answer; 0 if unknown
 }
 
 // Error names the class and the reason.
@@ -88,7 +87,7 @@ func classify(err error) (f *Fault, ok bool) {
 	var m *edit.MatchError
 	switch {
 	case errors.As(err, &m):
-		f.Path, f.Line = m.Edit.Path, m.Edit.Line
+		f.Path = m.Edit.Path
 		f.Class = NoMatch
 		if m.Count > 0 {
 			f.Class = TwoMatches

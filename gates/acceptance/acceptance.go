@@ -98,11 +98,7 @@ func one(ctx context.Context, l *gates.Look, engine []string, script string, sum
 	if err := os.WriteFile(file, text, 0o600); err != nil {
 		return fmt.Errorf("create a folder for %s: %w", script, err)
 	}
-	tree, err := filepath.Abs(l.Subject().Dir)
-	if err != nil {
-		return err
-	}
-	out, err := l.Run(ctx, gates.Program{Args: append(slices.Clone(engine), Own, file, tree),
+	out, err := l.Run(ctx, gates.Program{Args: append(slices.Clone(engine), Own, file, l.Subject().Dir),
 		Env: []string{"TMPDIR=" + temp}})
 	if err != nil {
 		return fmt.Errorf("run %s: %w", script, err)

@@ -58,7 +58,6 @@ type Score struct {
 	Tried    int // mutants that the tests ran on
 	Killed   int // of these, how many the tests noticed
 	Untested int // changed lines of code that no test runs
-	Covered  int // changed lines of code that a test runs
 	Left     int // mutants that were not tried within the budget
 	Back     int // reverted parts of the change; they are not in Tried
 	Noticed  int // of these, how many the tests noticed
@@ -224,13 +223,6 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 	var score Score
 	var left []Mutant
 	untested := map[string]map[int]bool{}
-	lines := map[string]map[int]bool{}
-	mark := func(in map[string]map[int]bool, m Mutant) {
-		if in[m.Path] == nil {
-			in[m.Path] = map[int]bool{}
-		}
-		in[m.Path][m.Line] = true
-	}
 	for i, m := range list {
 		what, err := r.try(ctx, m)
 		if spent(ctx) {
@@ -258,20 +250,18 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 		case killed:
 			score.Tried++
 			score.Killed++
-			mark(lines, m)
 		case survived:
 			score.Tried++
 			left = append(left, m)
-			mark(lines, m)
 		case uncovered:
-			mark(untested, m)
+			if untested[m.Path] == nil {
+				untested[m.Path] = map[int]bool{}
+			}
+			untested[m.Path][m.Line] = true
 		}
 	}
 	for _, at := range untested {
 		score.Untested += len(at)
-	}
-	for _, at := range lines {
-		score.Covered += len(at)
 	}
 	return r.report(o, list, score, left, untested)
 }

@@ -6,6 +6,7 @@
 package testout
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -153,12 +154,9 @@ func (r *Result) fail(f Failure) {
 		return
 	}
 	f.Message = phrase.CutBytes(strings.TrimSpace(f.Message), maxMessage)
-	for _, have := range r.Failures {
-		if have == f {
-			return
-		}
+	if !slices.Contains(r.Failures, f) {
+		r.Failures = append(r.Failures, f)
 	}
-	r.Failures = append(r.Failures, f)
 }
 
 // Text reads output for people. Several runners may write it (a Makefile that calls pytest and jest): their counts

@@ -42,7 +42,10 @@ func ReadJSON(path string, v any) error {
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(text, v)
+	if err := json.Unmarshal(text, v); err != nil {
+		return fmt.Errorf("read %s: %w", path, err)
+	}
+	return nil
 }
 
 // WriteLoose is [Write] without fsync, for files that can be rebuilt.

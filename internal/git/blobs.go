@@ -1,6 +1,7 @@
 package git
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -11,8 +12,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-
-	"github.com/runplan/runplan/internal/proc"
 )
 
 // MaxBlob limits the bytes of a file that [Compared.Before] and [Compared.After] read.
@@ -202,7 +201,7 @@ func (r *Repo) readBlobs(ctx context.Context, list []Entry) (map[string][]byte, 
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the sizes of changed files: %w", err)
 	}
-	var ask strings.Builder
+	var ask []string
 	for line := range strings.Lines(sizes) {
 		name, size, _ := strings.Cut(strings.TrimSpace(line), " ")
 		n, err := strconv.Atoi(size)
@@ -214,26 +213,36 @@ func (r *Repo) readBlobs(ctx context.Context, list []Entry) (map[string][]byte, 
 			continue
 		}
 		total += n
-		ask.WriteString(name + "\n")
+		ask = append(ask, name)
 	}
-	out, err := r.at(ctx, r.Root, strings.NewReader(ask.String()), "cat-file", "--batch")
+	if len(ask) == 0 {
+		return blobs, large, nil
+	}
+	objects, err := r.ReadObjects(ctx, ask)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read changed files: %w", err)
 	}
-	for len(out) > 0 {
-		head, rest, ok := bytes.Cut(out, []byte("\n"))
-		f := strings.Fields(string(head))
-		if !ok || len(f) != 3 {
-			return nil, nil, fmt.Errorf("git cat-file printed %q, which cannot be read", head)
-		}
-		n, err := strconv.Atoi(f[2])
-		if err != nil || n < 0 || n >= len(rest) {
-			return nil, nil, fmt.Errorf("git cat-file printed %q, but then less data", head)
-		}
-		blobs[f[0]] = rest[:n:n]
-		out = rest[n+1:]
+	for _, x := range objects {
+		blobs[x.Hash] = x.Data
 	}
 	return blobs, large, nil
+}
+
+// ReadObjects returns the objects of names, in their order. Unlike [Repo.Objects] it keeps no process, and it fetches
+// what a partial clone lacks.
+func (r *Repo) ReadObjects(ctx context.Context, names []string) ([]Object, error) {
+	out, err := r.at(ctx, r.Root, strings.NewReader(strings.Join(names, "\n")+"\n"), "cat-file", "--batch")
+	if err != nil {
+		return nil, err
+	}
+	in := bufio.NewReader(bytes.NewReader(out))
+	list := make([]Object, len(names))
+	for i := range list {
+		if list[i], err = readObject(in); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
 }
 
 // WorkingTree writes a tree of the working tree around dir, with untracked files and without ignored ones, and returns
@@ -272,9 +281,7 @@ func (r *Repo) WorkingTree(ctx context.Context) (string, error) {
 		add = append(add, ":(top,exclude,literal)"+path)
 	}
 	for _, args := range [][]string{add, {"write-tree"}} {
-		tree, err = proc.Output(context.WithoutCancel(ctx),
-			proc.Cmd{Args: append([]string{"git"}, args...), Dir: r.Root, Env: env})
-		if err != nil {
+		if tree, err = call(ctx, r.Root, env, nil, args...); err != nil {
 			return "", fmt.Errorf("write the working tree as a tree: %w", err)
 		}
 	}

@@ -19,12 +19,3 @@ func Clone(ctx context.Context, url, dir string, env []string) error {
 	}
 	return nil
 }
-
-// RemoveClone removes a clone and its folder, even if programs left restrictive permissions there. A missing clone is
-// not an error.
-func RemoveClone(dir string) error {
-	if err := RemoveAll(dir); err != nil {
-		return fmt.Errorf("remove the clone: %w", err)
-	}
-	return nil
-}

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/runplan/runplan/internal/proc"
 )
 
 // TreeFile is a file to put into a tree: its mode, such as "100644", and the hash of its blob.
@@ -25,9 +23,7 @@ func (r *Repo) EditTree(ctx context.Context, tree string, put map[string]TreeFil
 	defer os.RemoveAll(dir)
 	env := append(slices.Clip(r.env), "GIT_INDEX_FILE="+filepath.Join(dir, "index"))
 	git := func(stdin string, args ...string) (string, error) {
-		out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{
-			Args: append([]string{"git"}, args...), Dir: r.Root, Env: env, Stdin: strings.NewReader(stdin),
-		})
+		out, err := call(ctx, r.Root, env, strings.NewReader(stdin), args...)
 		return strings.TrimSpace(string(out)), err
 	}
 	if _, err := git("", "read-tree", tree); err != nil {

@@ -38,11 +38,7 @@ func (w *Workspace) Refill(ctx context.Context, base, from, to string) (changed 
 	if !ok || len(list) > maxRefill {
 		return nil, false
 	}
-	old, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
-	if err != nil {
-		return nil, false
-	}
-	ix, err := parseIndex(old, len(to)/2)
+	ix, err := w.readIndex(len(to) / 2)
 	if err != nil || !w.copiesBytes(ctx, ix, list) {
 		return nil, false
 	}

@@ -97,9 +97,13 @@ func quiet(env []string) []string {
 }
 
 func (r *Repo) at(ctx context.Context, dir string, stdin io.Reader, args ...string) ([]byte, error) {
-	// git commands are short. A killed git leaves lock files, so even a cancelled run waits for it.
-	ctx = context.WithoutCancel(ctx)
-	return proc.Output(ctx, proc.Cmd{Args: append([]string{"git"}, args...), Dir: dir, Env: r.env, Stdin: stdin})
+	return call(ctx, dir, r.env, stdin, args...)
+}
+
+// call runs git. git commands are short. A killed git leaves lock files, so even a cancelled run waits for it.
+func call(ctx context.Context, dir string, env []string, stdin io.Reader, args ...string) ([]byte, error) {
+	return proc.Output(context.WithoutCancel(ctx),
+		proc.Cmd{Args: append([]string{"git"}, args...), Dir: dir, Env: env, Stdin: stdin})
 }
 
 // Run runs git in the user's checkout and returns its output without the last line feed.
@@ -165,7 +169,7 @@ func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
 		}
 	}
 	out, err := r.Run(ctx, "rev-parse", "--verify", "--quiet", ref+"^{commit}")
-	if exit, ok := errors.AsType[*proc.ExitError](err); ok && exit.Code == 1 {
+	if exitStatus(err) == 1 {
 		return "", nil
 	}
 	return out, err
@@ -174,7 +178,7 @@ func (r *Repo) Resolve(ctx context.Context, ref string) (string, error) {
 // IsAncestor reports whether commit old is part of the history of commit of.
 func (r *Repo) IsAncestor(ctx context.Context, old, of string) (bool, error) {
 	_, err := r.Run(ctx, "merge-base", "--is-ancestor", old, of)
-	if exit, ok := errors.AsType[*proc.ExitError](err); ok && exit.Code == 1 {
+	if exitStatus(err) == 1 {
 		return false, nil
 	}
 	return err == nil, err

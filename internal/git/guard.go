@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/runplan/runplan/internal/proc"
 )
 
 // OpenReadOnly is [Open] for commands that only read. Git then runs no program from the repository's own configuration
@@ -123,7 +121,7 @@ func neutral(listing string) [][2]string {
 		}
 		list = append(list, [2]string{key, value})
 		// a filter that is required and does nothing is an error
-		if name, end, _ := cutLast(key); strings.HasPrefix(key, "filter.") && end != "required" {
+		if name, end := cutLast(key); strings.HasPrefix(key, "filter.") && end != "required" {
 			if _, ok := users[name+".required"]; !ok {
 				list = append(list, [2]string{name + ".required", "false"})
 			}
@@ -139,14 +137,14 @@ func namesProgram(key string) bool {
 		strings.HasPrefix(key, "lfs.customtransfer.") {
 		return true
 	}
-	_, name, _ := cutLast(key)
+	_, name := cutLast(key)
 	return slices.ContainsFunc(programNames(), func(end string) bool { return strings.HasSuffix(name, end) })
 }
 
 // nothing returns the value with which a setting runs nothing, or only a program that copies its input.
 func nothing(key string) string {
 	section, _, _ := strings.Cut(key, ".")
-	_, name, _ := cutLast(key)
+	_, name := cutLast(key)
 	switch {
 	case name == "required", name == "fsmonitor", name == "driver", section == "pager":
 		return "false"
@@ -163,12 +161,9 @@ func nothing(key string) string {
 }
 
 // cutLast cuts key at its last dot.
-func cutLast(key string) (before, after string, ok bool) {
+func cutLast(key string) (before, after string) {
 	i := strings.LastIndexByte(key, '.')
-	if i < 0 {
-		return "", key, false
-	}
-	return key[:i], key[i+1:], true
+	return key[:max(i, 0)], key[i+1:]
 }
 
 // submodulesApart lists the submodules that git add would enter in a read-only repository, and puts their commits
@@ -177,28 +172,23 @@ func (r *Repo) submodulesApart(ctx context.Context, env []string) ([]string, err
 	if r.plain == nil {
 		return nil, nil
 	}
-	git := func(dir string, args ...string) (string, error) {
-		out, err := proc.Output(context.WithoutCancel(ctx),
-			proc.Cmd{Args: append([]string{"git"}, args...), Dir: dir, Env: env})
-		return string(out), err
-	}
-	list, err := git(r.Root, "ls-files", "--stage", "-z")
+	list, err := call(ctx, r.Root, env, nil, "ls-files", "--stage", "-z")
 	if err != nil {
 		return nil, err
 	}
 	var apart []string
-	for entry := range strings.SplitSeq(list, "\x00") {
+	for entry := range strings.SplitSeq(string(list), "\x00") {
 		meta, path, _ := strings.Cut(entry, "\t")
 		dir := filepath.Join(r.Root, filepath.FromSlash(path))
 		if !strings.HasPrefix(meta, modeGitlink+" ") || !exists(filepath.Join(dir, ".git")) {
 			continue
 		}
-		head, err := git(dir, "rev-parse", "--verify", "HEAD")
+		head, err := call(ctx, dir, env, nil, "rev-parse", "--verify", "HEAD")
 		if err != nil {
 			return nil, err
 		}
-		if _, err := git(r.Root, "update-index", "--cacheinfo", modeGitlink+","+strings.TrimSpace(head)+","+
-			path); err != nil {
+		if _, err := call(ctx, r.Root, env, nil, "update-index", "--cacheinfo",
+			modeGitlink+","+strings.TrimSpace(string(head))+","+path); err != nil {
 			return nil, err
 		}
 		apart = append(apart, path)

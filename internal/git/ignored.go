@@ -2,12 +2,9 @@ package git
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/runplan/runplan/internal/proc"
 )
 
 // Ignored returns those of paths that git ignores in the workspace. It never includes paths in the index; it does
@@ -38,12 +35,10 @@ func checkIgnore(ctx context.Context, dir string, env, paths []string) ([]string
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	out, err := proc.Output(context.WithoutCancel(ctx), proc.Cmd{
-		Args: []string{"git", "check-ignore", "-z", "--stdin"}, Dir: dir, Env: env,
-		Stdin: strings.NewReader(strings.Join(paths, "\x00") + "\x00"),
-	})
-	if exit, ok := errors.AsType[*proc.ExitError](err); ok && exit.Code == 1 {
-		return nil, nil // exit status 1: none of them
+	stdin := strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	out, err := call(ctx, dir, env, stdin, "check-ignore", "-z", "--stdin")
+	if exitStatus(err) == 1 {
+		return nil, nil // none of them
 	}
 	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), err
 }

@@ -108,7 +108,6 @@ func unmarked(data []byte) bool {
 type IndexEntry struct {
 	Path string // slashes
 	Mode uint32 // as in a tree: 0100644, 0100755, 0120000, 0160000
-	Hash string // of its blob, hex
 	Size uint32 // size modulo 2^32 in the file system when git wrote the file
 }
 
@@ -118,17 +117,13 @@ var ErrIndexFormat = errors.New("unknown index format")
 // Index lists the files of the workspace's index in its order. It reads versions 2 and 3 without a split index, as
 // [Workspace.Fill] writes them.
 func (w *Workspace) Index() ([]IndexEntry, error) {
-	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
-	if err != nil {
-		return nil, fmt.Errorf("read the index of %s: %w", w.Dir, err)
-	}
-	ix, err := parseIndex(data, len(w.index.tree)/2)
+	ix, err := w.readIndex(len(w.index.tree) / 2)
 	if err != nil {
 		return nil, fmt.Errorf("read the index of %s: %w", w.Dir, err)
 	}
 	out := make([]IndexEntry, len(ix.entries))
 	for i, e := range ix.entries {
-		out[i] = IndexEntry{Path: e.path, Mode: e.stat.mode, Size: e.stat.size, Hash: e.hash}
+		out[i] = IndexEntry{Path: e.path, Mode: e.stat.mode, Size: e.stat.size}
 	}
 	return out, nil
 }

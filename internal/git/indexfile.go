@@ -8,6 +8,8 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"os"
+	"path/filepath"
 	"strconv"
 )
 
@@ -105,6 +107,15 @@ func parseIndex(data []byte, size int) (*indexFile, error) {
 		return nil, fmt.Errorf("it ends at the wrong place: %w", ErrIndexFormat)
 	}
 	return ix, nil
+}
+
+// readIndex parses the index of the workspace.
+func (w *Workspace) readIndex(size int) (*indexFile, error) {
+	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
+	if err != nil {
+		return nil, err
+	}
+	return parseIndex(data, size)
 }
 
 // checksum returns the length of the valid checksum at the end of data, 0 if there is none.

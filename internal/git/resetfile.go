@@ -76,16 +76,11 @@ func (w *Workspace) moveTo(ctx context.Context, tree string) (done, untracked bo
 // asIndexed returns the index if it is certain that no file changed since git recorded it, else nil. It also reports
 // whether the workspace contains anything else.
 func (w *Workspace) asIndexed() (_ *indexFile, untracked bool) {
-	file := filepath.Join(w.GitDir, "index")
-	info, err := os.Stat(file)
+	info, err := os.Stat(filepath.Join(w.GitDir, "index"))
 	if err != nil {
 		return nil, false
 	}
-	data, err := os.ReadFile(file)
-	if err != nil {
-		return nil, false
-	}
-	ix, err := parseIndex(data, 0)
+	ix, err := w.readIndex(0)
 	if err != nil {
 		return nil, false
 	}
@@ -236,11 +231,7 @@ func addTo(path, text string) error {
 // are stored: the trees in the index's cache, and all that commit base contains. All other objects must be loose;
 // otherwise it returns false and git has to do it.
 func (w *Workspace) indexTree(ctx context.Context, base string) (string, bool) {
-	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
-	if err != nil {
-		return "", false
-	}
-	ix, err := parseIndex(data, 0)
+	ix, err := w.readIndex(0)
 	if err != nil || ix.root == nil || !isHash(base) || !w.repo.plainFiles(ctx) {
 		return "", false
 	}
@@ -268,33 +259,25 @@ func (r *Repo) treeOf(ctx context.Context, entries []indexLine, prefix string, c
 		stored = nil // packed: check each object
 	}
 	var lines []treeLine
-	for i := 0; i < len(entries); {
-		e := entries[i]
-		name, _, folder := strings.Cut(e.path[len(prefix):], "/")
-		if !folder {
-			line := treeLine{treeEntry{fmt.Sprintf("%06o", e.stat.mode), e.hash}, name}
-			if line.mode != "100644" && line.mode != "100755" && line.mode != "120000" || stored[name].hash != e.hash &&
-				!r.isLoose(e.hash) {
+	for name, part := range children(entries, prefix) {
+		if part[0].path == prefix+name {
+			line := part[0].line(name)
+			if line.mode != "100644" && line.mode != "100755" && line.mode != "120000" || stored[name].hash != line.hash &&
+				!r.isLoose(line.hash) {
 				return "", false
 			}
 			lines = append(lines, line)
-			i++
 			continue
-		}
-		end, dir := i, prefix+name+"/"
-		for end < len(entries) && strings.HasPrefix(entries[end].path, dir) {
-			end++
 		}
 		var sub *cachedTree
 		if cached != nil {
 			sub = cached.below[name]
 		}
-		hash, ok := r.treeOf(ctx, entries[i:end], dir, sub, treeHash(stored[name]))
+		hash, ok := r.treeOf(ctx, part, prefix+name+"/", sub, treeHash(stored[name]))
 		if !ok {
 			return "", false
 		}
 		lines = append(lines, treeLine{treeEntry{modeTree, hash}, name})
-		i = end
 	}
 	tree, err := r.writeTree(ctx, lines)
 	return tree, err == nil
@@ -309,13 +292,9 @@ func (r *Repo) isLoose(hash string) bool {
 // unlinkFolders removes symbolic links in place of folders of the index. git follows such a link and treats the files
 // behind it as tracked.
 func (w *Workspace) unlinkFolders() error {
-	data, err := os.ReadFile(filepath.Join(w.GitDir, "index"))
+	ix, err := w.readIndex(0)
 	if err != nil {
-		return nil // a new workspace has none
-	}
-	ix, err := parseIndex(data, 0)
-	if err != nil {
-		return nil // git reads more than this does
+		return nil // a new workspace has none, and git reads more than this does
 	}
 	looked := map[string]bool{".": true}
 	for _, e := range ix.entries {

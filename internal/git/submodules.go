@@ -7,8 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-
-	"github.com/runplan/runplan/internal/proc"
 )
 
 // Submodule is a checked-out submodule that differs from a commit.
@@ -98,8 +96,6 @@ func (w *Workspace) CleanSubmodule(ctx context.Context, s Submodule) error {
 
 // inSubmodule runs git in a checked-out submodule. If it has no .git, git would use the repository around it.
 func (w *Workspace) inSubmodule(ctx context.Context, path string, args ...string) (string, error) {
-	out, err := proc.Output(context.WithoutCancel(ctx),
-		proc.Cmd{Args: append([]string{"git"}, args...), Dir: filepath.Join(w.Dir, filepath.FromSlash(path)),
-			Env: w.repo.env})
+	out, err := w.repo.at(ctx, filepath.Join(w.Dir, filepath.FromSlash(path)), nil, args...)
 	return strings.TrimRight(string(out), "\n"), err
 }

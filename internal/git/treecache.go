@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"hash"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -18,25 +19,17 @@ import (
 func hashTrees(entries []indexLine, prefix string, size int) *cachedTree {
 	t := &cachedTree{count: len(entries), below: map[string]*cachedTree{}}
 	var lines []treeLine
-	for i := 0; i < len(entries); {
-		e := entries[i]
-		name, _, folder := strings.Cut(e.path[len(prefix):], "/")
-		if !folder {
-			lines = append(lines, treeLine{treeEntry{fmt.Sprintf("%06o", e.stat.mode), e.hash}, name})
-			i++
+	for name, part := range children(entries, prefix) {
+		if part[0].path == prefix+name {
+			lines = append(lines, part[0].line(name))
 			continue
 		}
-		end, dir := i, prefix+name+"/"
-		for end < len(entries) && strings.HasPrefix(entries[end].path, dir) {
-			end++
-		}
-		sub := hashTrees(entries[i:end], dir, size)
+		sub := hashTrees(part, prefix+name+"/", size)
 		if sub == nil {
 			return nil
 		}
 		t.below[name] = sub
 		lines = append(lines, treeLine{treeEntry{modeTree, sub.hash}, name})
-		i = end
 	}
 	body, err := treeBody(lines)
 	sum := hashOfSize(size)
@@ -47,6 +40,28 @@ func hashTrees(entries []indexLine, prefix string, size int) *cachedTree {
 	sum.Write(body)
 	t.hash = hex.EncodeToString(sum.Sum(nil))
 	return t
+}
+
+// children yields the names in the folder of entries, whose paths all begin with prefix, each with its entries.
+func children(entries []indexLine, prefix string) iter.Seq2[string, []indexLine] {
+	return func(yield func(string, []indexLine) bool) {
+		for i := 0; i < len(entries); {
+			name, _, folder := strings.Cut(entries[i].path[len(prefix):], "/")
+			end := i + 1
+			for folder && end < len(entries) && strings.HasPrefix(entries[end].path, prefix+name+"/") {
+				end++
+			}
+			if !yield(name, entries[i:end]) {
+				return
+			}
+			i = end
+		}
+	}
+}
+
+// line returns the entry as a line of a tree.
+func (e indexLine) line(name string) treeLine {
+	return treeLine{treeEntry{fmt.Sprintf("%06o", e.stat.mode), e.hash}, name}
 }
 
 // append appends the tree cache of a folder in the format that [cachedTrees] parses.

@@ -1,9 +1,7 @@
 package git
 
 import (
-	"bytes"
 	"context"
-	"encoding/hex"
 	"strings"
 )
 
@@ -114,14 +112,13 @@ func (r *Repo) readTree(hash string) (map[string]treeEntry, bool) {
 	if err != nil || data == nil {
 		return nil, false
 	}
-	entries := map[string]treeEntry{}
-	for size := len(hash) / 2; len(data) > 0; {
-		head, rest, ok := bytes.Cut(data, []byte{0})
-		mode, name, named := strings.Cut(string(head), " ")
-		if !ok || !named || len(rest) < size || len(mode) < 5 {
-			return nil, false
-		}
+	list, err := ParseTree(data, hash)
+	entries := make(map[string]treeEntry, len(list))
+	for _, e := range list {
+		mode := e.Mode
 		switch {
+		case len(mode) < 5:
+			return nil, false
 		case len(mode) == 5: // git omits the leading zero of a tree's mode
 			mode = "0" + mode
 		case strings.HasPrefix(mode, "100") && mode[3]&1 != 0: // old trees have permission bits that git ignores
@@ -129,8 +126,7 @@ func (r *Repo) readTree(hash string) (map[string]treeEntry, bool) {
 		case strings.HasPrefix(mode, "100"):
 			mode = "100644"
 		}
-		entries[name] = treeEntry{mode, hex.EncodeToString(rest[:size])}
-		data = rest[size:]
+		entries[e.Name] = treeEntry{mode, e.Hash}
 	}
-	return entries, true
+	return entries, err == nil
 }

@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/runplan/runplan/internal/proc"
 )
 
 // Workspace is a linked worktree that an agent may change.
@@ -58,35 +56,16 @@ func (r *Repo) RemoveWorkspace(ctx context.Context, dir string) error {
 // untie makes git forget the worktree that was at dir. "git worktree prune" would also forget the user's worktrees,
 // such as those on an unmounted disk.
 func (r *Repo) untie(dir string) error {
-	ties := filepath.Join(r.Common, "worktrees")
-	entries, err := os.ReadDir(ties)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
 	real := dir // git writes where it really is
 	if parent, err := filepath.EvalSymlinks(filepath.Dir(dir)); err == nil {
 		real = filepath.Join(parent, filepath.Base(dir))
 	}
-	for _, e := range entries {
-		data, err := os.ReadFile(filepath.Join(ties, e.Name(), "gitdir"))
-		at := filepath.Dir(strings.TrimSpace(string(data)))
-		if err != nil || at != dir && at != real {
-			continue
-		}
-		if err := os.RemoveAll(filepath.Join(ties, e.Name())); err != nil {
-			return err
-		}
-	}
-	return nil
+	return r.forget(func(at string) bool { return at == dir || at == real })
 }
 
 // Run runs git in the workspace.
 func (w *Workspace) Run(ctx context.Context, args ...string) (string, error) {
-	out, err := proc.Output(context.WithoutCancel(ctx),
-		proc.Cmd{Args: append([]string{"git"}, args...), Dir: w.Dir, Env: w.env})
+	out, err := call(ctx, w.Dir, w.env, nil, args...)
 	return strings.TrimRight(string(out), "\n"), err
 }
 
@@ -96,11 +75,8 @@ func (w *Workspace) Env() []string { return w.env }
 // Reset brings the workspace to commit base on branch and removes everything else, except for ignored files, which are
 // build caches.
 func (w *Workspace) Reset(ctx context.Context, branch, base string) error {
-	if err := w.Unlock(branch); err != nil {
+	if err := w.release(branch); err != nil {
 		return err
-	}
-	if err := w.DropUnfinished(); err != nil {
-		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
 	if done, untracked := w.resetFile(ctx, branch, base); done && !untracked {
 		return nil
@@ -137,17 +113,25 @@ func (w *Workspace) cleaned(ctx context.Context) error {
 
 // Leave brings the workspace to commit at, off branch, and removes everything else except for ignored files.
 func (w *Workspace) Leave(ctx context.Context, branch, at string) error {
-	if err := w.Unlock(branch); err != nil {
+	if err := w.release(branch); err != nil {
 		return err
-	}
-	if err := w.DropUnfinished(); err != nil {
-		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
 	if err := w.overwrite(ctx, "checkout", "--quiet", "--force", "--detach", at); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
 	}
 	if err := w.clean(ctx); err != nil {
 		return fmt.Errorf("clear workspace %s: %w", w.Dir, err)
+	}
+	return nil
+}
+
+// release removes what keeps git from moving the workspace: locks, and an unfinished merge or rebase.
+func (w *Workspace) release(branch string) error {
+	if err := w.Unlock(branch); err != nil {
+		return err
+	}
+	if err := w.DropUnfinished(); err != nil {
+		return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 	}
 	return nil
 }
@@ -206,11 +190,8 @@ func removeLocks(paths []string) error {
 func (w *Workspace) Checkout(ctx context.Context, branch, base, tree string) error {
 	if head, err := w.HeadRef(); err == nil && head == "refs/heads/"+branch {
 		// HEAD is already on the branch, so only the branch must move before the files do.
-		if err := w.Unlock(branch); err != nil {
+		if err := w.release(branch); err != nil {
 			return err
-		}
-		if err := w.DropUnfinished(); err != nil {
-			return fmt.Errorf("reset workspace %s: %w", w.Dir, err)
 		}
 		if w.repo.moveFile(ctx, branch, base, "runplan") && w.fill(ctx, tree) == nil {
 			return nil
@@ -309,28 +290,23 @@ func (w *Workspace) Astray(ctx context.Context, tree string, except []string) (i
 		w.knowIndex(is)
 		index = is != tree
 	}
-	out, err := w.Run(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all",
-		"--ignore-submodules=all")
-	if err != nil {
-		return false, nil, fmt.Errorf("read the state of %s: %w", w.Dir, err)
-	}
-	for entry := range strings.SplitSeq(out, "\x00") {
-		if len(entry) <= 3 || entry[1] == ' ' {
-			continue
-		}
-		if !slices.ContainsFunc(except, func(e string) bool {
-			return e == entry[3:] || strings.HasSuffix(e, "/") && strings.HasPrefix(entry[3:], e)
-		}) {
-			files = append(files, entry[3:])
-		}
-	}
-	return index, files, nil
+	changed, untracked, err := w.unindexed(ctx, "all")
+	return index, slices.DeleteFunc(append(changed, untracked...), func(file string) bool {
+		return slices.ContainsFunc(except, func(e string) bool {
+			return e == file || strings.HasSuffix(e, "/") && strings.HasPrefix(file, e)
+		})
+	}), err
 }
 
 // Untidy lists the files that differ from the index, and the untracked paths that git does not ignore. An untracked
 // folder is one path with a slash at its end. It does not look into submodules.
 func (w *Workspace) Untidy(ctx context.Context) (changed, untracked []string, err error) {
-	out, err := w.Run(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=normal",
+	return w.unindexed(ctx, "normal")
+}
+
+// unindexed lists what differs from the index. mode says how git lists untracked files.
+func (w *Workspace) unindexed(ctx context.Context, mode string) (changed, untracked []string, err error) {
+	out, err := w.Run(ctx, "status", "--porcelain", "-z", "--no-renames", "--untracked-files="+mode,
 		"--ignore-submodules=all")
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the state of %s: %w", w.Dir, err)
@@ -357,9 +333,9 @@ func (w *Workspace) Overwrite(ctx context.Context, tree string) error {
 
 // Head returns the commit that the workspace is at.
 func (w *Workspace) Head(ctx context.Context) (string, error) {
-	if ref, err := w.HeadRef(); err == nil && strings.HasPrefix(ref, "refs/") && !w.repo.reftable() {
-		data, err := os.ReadFile(filepath.Join(w.repo.Common, filepath.FromSlash(ref)))
-		if hash := strings.TrimSpace(string(data)); err == nil && len(hash) >= 40 && !strings.HasPrefix(hash, "ref:") {
+	ref, err := w.HeadRef()
+	if name, ok := strings.CutPrefix(ref, "refs/heads/"); err == nil && ok && !w.repo.reftable() {
+		if hash, err := w.repo.branch(name); err == nil && isHash(hash) {
 			return hash, nil
 		}
 	}
@@ -483,19 +459,26 @@ func (r *Repo) ReadCommit(ctx context.Context, hash string) (CommitInfo, error) 
 
 // ForgetWorkspaces makes git forget the worktrees below dir, even if their files are missing.
 func (r *Repo) ForgetWorkspaces(dir string) error {
-	return r.forget(dir, func(string) bool { return true })
+	return r.forget(func(at string) bool { return isBelow(dir, at) })
 }
 
 // ForgetMissing removes git's records of worktrees below dir that do not exist: a killed "git worktree add" leaves one.
 // The caller must prevent concurrent additions there.
 func (r *Repo) ForgetMissing(dir string) error {
-	return r.forget(dir, func(at string) bool {
+	return r.forget(func(at string) bool {
 		_, err := os.Lstat(at)
-		return errors.Is(err, fs.ErrNotExist)
+		return isBelow(dir, at) && errors.Is(err, fs.ErrNotExist)
 	})
 }
 
-func (r *Repo) forget(dir string, unwanted func(worktree string) bool) error {
+// isBelow reports whether a path is dir or in it.
+func isBelow(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
+// forget removes git's records of the worktrees that are unwanted.
+func (r *Repo) forget(unwanted func(worktree string) bool) error {
 	ties := filepath.Join(r.Common, "worktrees")
 	entries, err := os.ReadDir(ties)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -506,9 +489,7 @@ func (r *Repo) forget(dir string, unwanted func(worktree string) bool) error {
 	}
 	for _, e := range entries {
 		data, err := os.ReadFile(filepath.Join(ties, e.Name(), "gitdir"))
-		at := strings.TrimSpace(string(data))
-		if rel, rerr := filepath.Rel(dir, at); err == nil && rerr == nil && filepath.IsLocal(rel) &&
-			unwanted(filepath.Dir(at)) {
+		if err == nil && unwanted(filepath.Dir(strings.TrimSpace(string(data)))) {
 			if err := os.RemoveAll(filepath.Join(ties, e.Name())); err != nil {
 				return err
 			}

@@ -11,8 +11,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/runplan/runplan/internal/proc"
 )
 
 // nameSize returns the length of the repository's object names, 0 if git does not report it.
@@ -135,7 +133,7 @@ func (r *Repo) CommitAt(ctx context.Context, at time.Time, tree string, parents 
 	if hash, ok := r.writeCommit(ctx, tree, parents, date, text); ok {
 		return hash, nil
 	}
-	args := []string{"git", "-c", "i18n.commitEncoding=UTF-8", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=" +
+	args := []string{"-c", "i18n.commitEncoding=UTF-8", "-c", "commit.gpgSign=false", "-c", "core.hooksPath=" +
 		os.DevNull, "commit-tree"}
 	for _, parent := range parents {
 		args = append(args, "-p", parent)
@@ -143,8 +141,7 @@ func (r *Repo) CommitAt(ctx context.Context, at time.Time, tree string, parents 
 	env := append(slices.Clip(r.env),
 		"GIT_AUTHOR_NAME="+ourName, "GIT_AUTHOR_EMAIL="+ourEmail, "GIT_AUTHOR_DATE="+date,
 		"GIT_COMMITTER_NAME="+ourName, "GIT_COMMITTER_EMAIL="+ourEmail, "GIT_COMMITTER_DATE="+date)
-	out, err := proc.Output(context.WithoutCancel(ctx),
-		proc.Cmd{Args: append(args, tree), Dir: r.Root, Env: env, Stdin: strings.NewReader(text)})
+	out, err := call(ctx, r.Root, env, strings.NewReader(text), append(args, tree)...)
 	if err != nil {
 		return "", fmt.Errorf("make a commit of tree %s: %w", tree, err)
 	}

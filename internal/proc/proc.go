@@ -37,10 +37,8 @@ type Cmd struct {
 	Line func(string)
 	// Redact, if set, removes secrets from everything in Line, Log and Result.Tail. It gets whole lines.
 	Redact func(string) string
-	// Log names a file to which the combined output is appended. It grows to at most LogCap bytes and then notes the
-	// cut.
-	Log    string
-	LogCap int64 // 0 is 64 MiB
+	// Log names a file to which the combined output is appended. It grows to at most 64 MiB and then notes the cut.
+	Log string
 
 	Keep       int // bytes of the end of the combined output to keep; 0 is 64 KiB
 	KeepStdout int // if > 0, standard output is also kept separately, up to this many bytes

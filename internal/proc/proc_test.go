@@ -301,7 +301,6 @@ func TestOutputFloodUsesLimitedMemory(t *testing.T) {
 	c := bash(`head -c 100000000 /dev/zero | tr '\0' 'x' | fold -w 1000; head -c 10000000 /dev/zero | tr '\0' 'y'; echo; echo end`)
 	c.Line = func(s string) { lines++; longest = max(longest, len(s)) }
 	c.Log = filepath.Join(t.TempDir(), "log")
-	c.LogCap = 1 << 20
 	c.KeepStdout = 1000
 	r := run(t, c)
 	close(stop)
@@ -318,7 +317,7 @@ func TestOutputFloodUsesLimitedMemory(t *testing.T) {
 		t.Errorf("heap grew to %d MiB", p>>20)
 	}
 	b, err := os.ReadFile(c.Log)
-	if err != nil || len(b) > 1<<20+200 || !strings.Contains(string(b[len(b)-200:]), "reached its maximum size") {
+	if err != nil || len(b) > maxLog+200 || !strings.Contains(string(b[len(b)-200:]), "reached its maximum size") {
 		t.Errorf("log: %d bytes, err %v", len(b), err)
 	}
 }

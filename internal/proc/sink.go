@@ -15,9 +15,9 @@ import (
 )
 
 const (
-	maxLine       = 4 << 10
-	defaultKeep   = 64 << 10
-	defaultLogCap = 64 << 20
+	maxLine     = 4 << 10
+	defaultKeep = 64 << 10
+	maxLog      = 64 << 20
 )
 
 // sink splits the output of a program into live lines, log file, tail and standard output. Its memory is bounded. It is
@@ -63,10 +63,7 @@ func newSink(c Cmd) (*sink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open its log: %w", err)
 	}
-	s.log, s.logLeft = f, c.LogCap
-	if s.logLeft <= 0 {
-		s.logLeft = defaultLogCap
-	}
+	s.log, s.logLeft = f, maxLog
 	if fi, err := f.Stat(); err == nil {
 		s.logLeft -= fi.Size()
 	}

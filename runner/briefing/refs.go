@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"path"
 	"slices"
 	"strconv"
@@ -104,7 +105,7 @@ func ReadRefs(ctx context.Context, repo *git.Repo, commit string, paths []string
 		}
 	}
 	tree := objects{repo: repo, commit: commit}
-	if err := tree.look(ctx, slices.Sorted(valuesOf(at))); err != nil {
+	if err := tree.look(ctx, slices.Sorted(maps.Values(at))); err != nil {
 		return nil, err
 	}
 	if err := tree.read(ctx); err != nil {
@@ -120,16 +121,6 @@ func ReadRefs(ctx context.Context, repo *git.Repo, commit string, paths []string
 		}
 	}
 	return refs, nil
-}
-
-func valuesOf(m map[string]string) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for _, v := range m {
-			if !yield(v) {
-				return
-			}
-		}
-	}
 }
 
 // inside normalizes a path of the plan, or returns why it is not a path in the tree.
@@ -202,26 +193,12 @@ func (o *objects) read(ctx context.Context) error {
 		return nil
 	}
 	slices.Sort(hashes)
-	hashes = slices.Compact(hashes)
-	out, err := o.repo.Input(ctx, strings.Join(hashes, "\n")+"\n", "cat-file", "--batch")
+	blobs, err := o.repo.ReadObjects(ctx, slices.Compact(hashes))
 	if err != nil {
 		return fmt.Errorf("read what context_refs names at %s: %w", short(o.commit), err)
 	}
-	for rest := []byte(out); len(rest) > 0; {
-		head, body, ok := bytes.Cut(rest, []byte("\n"))
-		f := strings.Fields(string(head))
-		if !ok || len(f) != 3 {
-			return fmt.Errorf("read the context_refs: git cat-file printed %q, which cannot be read", head)
-		}
-		n, err := strconv.Atoi(f[2])
-		if err != nil {
-			return fmt.Errorf("read the context_refs: git cat-file printed %q, which cannot be read", head)
-		}
-		// The caller removed the last line feeds of git's output, which belong to the last file.
-		size := min(n, len(body))
-		data := append(slices.Clone(body[:size]), bytes.Repeat([]byte("\n"), n-size)...)
-		o.blobs[f[0]] = data
-		rest = body[min(n+1, len(body)):]
+	for _, b := range blobs {
+		o.blobs[b.Hash] = b.Data
 	}
 	return nil
 }
@@ -231,9 +208,10 @@ func (o *objects) fill(ctx context.Context, r *Ref, p string, lines int) error {
 	e, ok := o.by[p]
 	switch {
 	case p == "." || ok && e.kind == "tree":
-		return o.folder(ctx, r, p, lines)
+		return o.several(ctx, r, "a folder with ", lines,
+			func(f string) bool { return p == "." || strings.HasPrefix(f, p+"/") })
 	case !ok && strings.ContainsAny(p, "*?[{"):
-		return o.glob(ctx, r, p, lines)
+		return o.several(ctx, r, "matches ", lines, func(f string) bool { return gates.Match([]string{p}, f) })
 	case !ok:
 		r.Missing = true
 	case e.kind == "commit":
@@ -267,48 +245,24 @@ func (r *Ref) head(text string, lines int) {
 	}
 }
 
-func (o *objects) folder(ctx context.Context, r *Ref, p string, lines int) error {
+// several lists the names of files in a folder or of a glob, one a line.
+func (o *objects) several(ctx context.Context, r *Ref, what string, lines int, in func(file string) bool) error {
 	if err := o.list(ctx); err != nil {
 		return err
 	}
-	var in []string
+	var names []string
 	for _, f := range o.names {
-		if p == "." || strings.HasPrefix(f, p+"/") {
-			in = append(in, f)
+		if in(f) {
+			names = append(names, oneLine(f))
 		}
 	}
-	r.Note = "a folder with " + phrase.Count(len(in), "file")
-	r.nameAll(in, lines)
-	return nil
-}
-
-func (o *objects) glob(ctx context.Context, r *Ref, p string, lines int) error {
-	if err := o.list(ctx); err != nil {
-		return err
-	}
-	var in []string
-	for _, f := range o.names {
-		if gates.Match([]string{p}, f) {
-			in = append(in, f)
-		}
-	}
-	if len(in) == 0 {
+	if len(names) == 0 {
 		r.Missing = true
 		return nil
 	}
-	r.Note = "matches " + phrase.Count(len(in), "file")
-	r.nameAll(in, lines)
+	r.Note = what + phrase.Count(len(names), "file")
+	r.head(strings.Join(names, "\n"), lines)
 	return nil
-}
-
-// nameAll lists names, one a line.
-func (r *Ref) nameAll(names []string, lines int) {
-	for i := range names {
-		names[i] = oneLine(names[i])
-	}
-	if len(names) > 0 {
-		r.head(strings.Join(names, "\n"), lines)
-	}
 }
 
 // list reads the names of all files, once.

@@ -1,6 +1,7 @@
 package failures
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -105,10 +106,8 @@ func TypeOf(reports []gates.Report, outcome, reason string) string {
 		}
 	}
 	for _, k := range kinds {
-		for _, r := range failed {
-			if k.holds(r) {
-				return k.is
-			}
+		if slices.ContainsFunc(failed, k.holds) {
+			return k.is
 		}
 	}
 	if len(failed) > 0 {

@@ -93,20 +93,18 @@ func TestFix(t *testing.T) {
 	tests := []struct {
 		files          []string
 		added, removed int
-		summary, want  string
+		want           string
 	}{
-		{[]string{"b.go", "a.go"}, 3, 1, "", "other than before: a.go, b.go (+3 -1 lines)"},
-		{[]string{"a", "b", "c", "d", "e", "f"}, 9, 0, "Imported x. Then tested.",
-			"other than before: a, b, c, d and 2 more (+9 -0 lines); Imported x"},
-		{nil, 0, 0, "\x1b[1mdone\x1b[0m\n", "done"},
-		{nil, 0, 0, "", ""},
+		{[]string{"b.go", "a.go"}, 3, 1, "other than before: a.go, b.go (+3 -1 lines)"},
+		{[]string{"a", "b", "c", "d", "e", "f"}, 9, 0, "other than before: a, b, c, d and 2 more (+9 -0 lines)"},
+		{nil, 0, 0, ""},
 	}
 	for _, tt := range tests {
-		if got := Fix(tt.files, tt.added, tt.removed, tt.summary); got != tt.want {
+		if got := Fix(tt.files, tt.added, tt.removed); got != tt.want {
 			t.Errorf("%q, want %q", got, tt.want)
 		}
 	}
-	if got := Fix([]string{strings.Repeat("long/", 200)}, 1, 1, ""); len([]rune(got)) != maxFix {
+	if got := Fix([]string{strings.Repeat("long/", 200)}, 1, 1); len([]rune(got)) != maxFix {
 		t.Errorf("a fix has %d characters", len([]rune(got)))
 	}
 }

@@ -18,11 +18,9 @@ type Fact struct {
 	Reason  string
 	Batch   string // key
 	Title   string // of the batch, from the plan
-	Attempt int
 	Reports []gates.Report
 	Base    string // start commit of the attempt
 	Tree    string // resulting tree, "" if there is none
-	Summary string // the agent's final message, if known
 	At      time.Time
 }
 
@@ -40,9 +38,8 @@ type Observer struct {
 
 // course is the history of one batch.
 type course struct {
-	failed  []failure // in order; each kind once, with its last failed attempt
-	left    string    // tree of the current attempt
-	summary string
+	failed []failure // in order; each kind once, with its last failed attempt
+	left   string    // tree of the current attempt
 }
 
 type failure struct{ kind, tree string }
@@ -105,9 +102,6 @@ func (o *Observer) fold(f Fact) (kind string, won []failure) {
 		if f.Tree != "" {
 			c.left = f.Tree
 		}
-		if f.Summary != "" {
-			c.summary = f.Summary
-		}
 		if kind = TypeOf(f.Reports, f.Outcome, f.Reason); kind == "" {
 			return "", nil
 		}
@@ -141,11 +135,11 @@ func (o *Observer) fix(ctx context.Context, was failure, f Fact) (string, error)
 	c := o.batches[f.Batch]
 	to := cmp.Or(f.Tree, c.left)
 	if was.tree == "" || to == "" || o.Difference == nil {
-		return Fix(nil, 0, 0, c.summary), nil
+		return "", nil
 	}
 	files, added, removed, err := o.Difference(ctx, was.tree, to)
 	if err != nil {
 		return "", err
 	}
-	return Fix(files, added, removed, c.summary), nil
+	return Fix(files, added, removed), nil
 }

@@ -136,7 +136,7 @@ func (w *work) style(ctx context.Context, dir string) string {
 // factOf converts an event for the store of failure patterns.
 func (s *session) factOf(ev runner.Event) failures.Fact {
 	f := failures.Fact{
-		Kind: string(ev.Kind), Outcome: string(ev.Outcome), Reason: ev.Reason, Batch: ev.Batch, Attempt: ev.Attempt,
+		Kind: string(ev.Kind), Outcome: string(ev.Outcome), Reason: ev.Reason, Batch: ev.Batch,
 		Reports: ev.Reports, Base: ev.Base, Tree: ev.Tree, At: ev.At,
 	}
 	if b, ok := s.Plan.Batch(ev.Batch); ok {

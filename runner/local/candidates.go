@@ -56,11 +56,7 @@ func (w *work) keepCandidate(ctx context.Context, c runner.Command, number int, 
 	if tree == "" {
 		return nil
 	}
-	out, err := w.Repo.Run(ctx, "diff", "--binary", "--no-renames", "--no-ext-diff", "--no-color", c.Base, tree)
-	if err == nil && out != "" {
-		err = writeFile(filepath.Join(w.candidateDir(c, number), patchName), []byte(w.redact.String(out)+"\n"))
-	}
-	if err != nil {
+	if err := w.writePatch(ctx, w.candidateDir(c, number), c.Base, tree); err != nil {
 		return fmt.Errorf("keep the changes of candidate %d of batch %s: %w", number, c.Batch, err)
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner"
 )
@@ -99,7 +100,7 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 	w.refs.move(w.info.Branch)(tip)
 	for _, path := range paths {
 		var g glance
-		if err := readJSON(path, &g); err != nil {
+		if err := atomicfile.ReadJSON(path, &g); err != nil {
 			return fmt.Errorf("check an interrupted attempt: %w", err)
 		}
 		w.dropUpkeepLock(g.Idle)

@@ -24,17 +24,29 @@ func (b *Baseline) Scratch(ctx context.Context) (string, error) {
 // subject.
 func ScratchOf(make func(s gates.Subject) (*Baseline, error), note func(string)) differential.Base {
 	return func(ctx context.Context, s gates.Subject) (string, func(), error) {
-		b, err := make(s)
-		if err != nil {
-			return "", func() {}, err
-		}
-		dir, err := b.Scratch(ctx)
-		return dir, func() {
-			if err := b.Close(ctx); err != nil {
-				note(err.Error())
-			}
-		}, err
+		dir, _, done, err := scratch(ctx, make, note, s, "")
+		return dir, done, err
 	}
+}
+
+// scratch copies a tree, "" for that of the base, into a room with the base's dependencies.
+func scratch(ctx context.Context, make func(s gates.Subject) (*Baseline, error), note func(string), s gates.Subject,
+	tree string) (dir string, env []string, done func(), err error) {
+	b, err := make(s)
+	if err != nil {
+		return "", nil, func() {}, err
+	}
+	b.tree = tree
+	done = func() { // also after the time of ctx
+		if err := b.Close(context.WithoutCancel(ctx)); err != nil {
+			note(err.Error())
+		}
+	}
+	dir, err = b.Scratch(ctx)
+	if err == nil {
+		env = envOf(b.room.Env, s.Env)
+	}
+	return dir, env, done, err
 }
 
 // asked returns the gates that the batch or the settings add to the project's own.
@@ -61,20 +73,6 @@ func (w *work) regression(b *planparse.Batch) []gates.Gate {
 // CandidateOf makes scratch copies of the candidate's tree for [mutants.New], in a room with the base's dependencies.
 func CandidateOf(make func(s gates.Subject) (*Baseline, error), note func(string)) mutants.Tree {
 	return func(ctx context.Context, s gates.Subject) (string, []string, func(), error) {
-		b, err := make(s)
-		if err != nil {
-			return "", nil, func() {}, err
-		}
-		b.tree = s.Tree
-		done := func() { // also after the time of ctx
-			if err := b.Close(context.WithoutCancel(ctx)); err != nil {
-				note(err.Error())
-			}
-		}
-		dir, err := b.Scratch(ctx)
-		if err != nil {
-			return "", nil, done, err
-		}
-		return dir, envOf(b.room.Env, s.Env), done, nil
+		return scratch(ctx, make, note, s, s.Tree)
 	}
 }

@@ -29,17 +29,6 @@ func writeJSON(path string, v any) error {
 	return writeFile(path, append(data, '\n'))
 }
 
-func readJSON(path string, v any) error {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(data, v); err != nil {
-		return fmt.Errorf("read %s: %w", path, err)
-	}
-	return nil
-}
-
 // copyFile copies a file from one folder to the same place in another, with its rights and its time.
 func copyFile(from, to *os.Root, path string) error {
 	in, err := from.Open(path)

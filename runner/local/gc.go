@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
 )
 
@@ -38,7 +39,7 @@ func Leftovers(ctx context.Context, repo *git.Repo, l Layout, active map[string]
 	for _, path := range marks {
 		dir := strings.TrimSuffix(path, ".json")
 		var m marker
-		if err := readJSON(path, &m); err != nil {
+		if err := atomicfile.ReadJSON(path, &m); err != nil {
 			return nil, err
 		}
 		x := Leftover{Kind: "worktree", Name: l.Rel(dir), Bytes: Size(dir), Slug: m.Slug}

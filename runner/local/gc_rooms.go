@@ -55,19 +55,14 @@ func RemoveRooms(ctx context.Context, repo *git.Repo, l Layout, dir string) erro
 	if err != nil {
 		return err
 	}
-	forget := func() error {
+	err = l.tie(func() error {
 		for _, at := range left {
 			if err := repo.RemoveWorkspace(ctx, at); err != nil {
 				return err
 			}
 		}
 		return repo.ForgetWorkspaces(dir)
-	}
-	if _, serr := os.Stat(l.Root); serr == nil {
-		err = with(l.GitLock(), forget)
-	} else {
-		err = forget()
-	}
+	})
 	return errors.Join(err, git.RemoveAll(dir))
 }
 
@@ -84,9 +79,13 @@ func sweepRooms(ctx context.Context, home string, repo *git.Repo, l Layout) erro
 // forgetRooms removes git's records of rooms below dir that do not exist. A git that outlives its killed runplan for a
 // moment writes such a record after the rooms of that runplan were removed.
 func forgetRooms(repo *git.Repo, l Layout, dir string) error {
-	forget := func() error { return repo.ForgetMissing(dir) }
+	return l.tie(func() error { return repo.ForgetMissing(dir) })
+}
+
+// tie runs do while it locks the list of worktrees, in a repository that runplan has a folder in.
+func (l Layout) tie(do func() error) error {
 	if _, err := os.Stat(l.Root); err != nil {
-		return forget()
+		return do()
 	}
-	return with(l.GitLock(), forget)
+	return with(l.GitLock(), do)
 }

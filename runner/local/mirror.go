@@ -7,7 +7,6 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/internal/git"
-	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -23,17 +22,7 @@ type Mirror struct {
 // NewMirror opens the mirror of a run and replays the events that the local journal already has.
 func NewMirror(ctx context.Context, c Config, run string, info runner.Info) (*Mirror, error) {
 	s := New(c).open(ctx, run, info)
-	first := info
-	switch then, err := s.begun(ctx); {
-	case err != nil:
-		return nil, err
-	case then != nil:
-		first = *then
-	}
-	if err := s.decide(first); err != nil {
-		return nil, err
-	}
-	if _, err := s.replay(ctx); err != nil {
+	if _, err := s.recall(ctx, info); err != nil {
 		return nil, err
 	}
 	return &Mirror{s: s}, nil
@@ -71,9 +60,7 @@ func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 		if first.Job == nil {
 			return fmt.Errorf("run %s: its first event does not describe the run", m.s.run)
 		}
-		err = m.s.Journal.AddRun(ctx,
-			store.Run{ID: m.s.run, Slug: first.Job.Slug, Plan: first.Job.Plan,
-				PlanText: []byte(m.s.work.redact.String(string(m.s.PlanText))), Started: first.At}, records...)
+		err = m.s.addRun(ctx, *first.Job, first.At, records)
 	} else {
 		err = m.s.Journal.Append(ctx, records...)
 	}

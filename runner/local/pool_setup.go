@@ -16,6 +16,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -155,7 +156,7 @@ func (p *Pool) setUp(ctx context.Context, s *Space, tree string) error {
 		return nil
 	}
 	var m marker
-	if err := readJSON(markerOf(s.Dir), &m); err != nil {
+	if err := atomicfile.ReadJSON(markerOf(s.Dir), &m); err != nil {
 		return fmt.Errorf("set up %s: %w", s.Dir, err)
 	}
 	if m.Setup == p.setup.Command && !slices.ContainsFunc(m.Files, func(file string) bool {

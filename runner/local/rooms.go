@@ -58,10 +58,6 @@ func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, se
 	_, own := roomsOf(dir, repo, layout)
 	r := &rooms{keys: map[string]string{}}
 	r.pool = Pool{repo: repo, layout: layout, setup: setup, note: note, used: map[string]*Space{}}
-	tie := func(do func() error) error { return with(layout.GitLock(), do) }
-	if _, err := os.Stat(layout.Root); err != nil { // a repository that runplan has no folder in
-		tie = nil
-	}
 	if err := os.MkdirAll(own, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for the rooms of gates: %w", err)
 	}
@@ -69,7 +65,7 @@ func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, se
 	if r.lock, err = TakeLock(own+".lock", time.Now()); err != nil {
 		return nil, err
 	}
-	r.Rooms = room.New(room.Config{Repo: repo, Dir: own, Environ: environ, Tie: tie, Note: note, Prepare: r.prepare,
+	r.Rooms = room.New(room.Config{Repo: repo, Dir: own, Environ: environ, Tie: layout.tie, Note: note, Prepare: r.prepare,
 		Key: r.key})
 	if err := r.Settle(ctx); err != nil {
 		return nil, err

@@ -1,7 +1,6 @@
 package local
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
@@ -23,15 +23,7 @@ var ErrPlanChanged = errors.New("the plan was changed since the run started")
 // begin writes a new run to the journal, or replays an old one, and returns the first commands.
 func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command, error) {
 	s.work.sweep()
-	then, err := s.begun(ctx)
-	if err != nil {
-		return nil, err
-	}
-	then = cmp.Or(then, &info)
-	if err := s.decide(*then); err != nil { // replay needs the limits of the time of the events
-		return nil, err
-	}
-	known, err := s.replay(ctx)
+	known, err := s.recall(ctx, info)
 	if err != nil {
 		return nil, err
 	}
@@ -44,9 +36,7 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if err != nil {
 		return nil, err
 	}
-	run := store.Run{ID: s.run, Slug: info.Slug, Plan: info.Plan,
-		PlanText: []byte(s.work.redact.String(string(s.PlanText))), Started: first.Events[0].At}
-	if err := s.Journal.AddRun(ctx, run, records...); err != nil {
+	if err := s.addRun(ctx, info, first.Events[0].At, records); err != nil {
 		return nil, err
 	}
 	if err := s.runBranch(ctx, info.Base); err != nil {
@@ -56,26 +46,29 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	return first.Commands, s.show(first.Events)
 }
 
-// decide makes the machine, the recorder and the fold of the run.
-func (s *session) decide(info runner.Info) error {
-	machine, err := runner.New(info)
-	if err != nil {
-		return err
-	}
-	s.machine, s.recorder, s.fold = machine, runner.NewRecorder(s.run, machine, s.Now), runner.FoldOf(machine)
-	return nil
+// addRun writes a new run and its first events to the journal.
+func (s *session) addRun(ctx context.Context, info runner.Info, started time.Time, records []store.Record) error {
+	text := []byte(s.work.redact.String(string(s.PlanText)))
+	return s.Journal.AddRun(ctx,
+		store.Run{ID: s.run, Slug: info.Slug, Plan: info.Plan, PlanText: text, Started: started}, records...)
 }
 
-// begun returns the info of the run's first event, nil for a new run.
-func (s *session) begun(ctx context.Context) (*runner.Info, error) {
+// recall makes the machine, the recorder and the fold of the run, and applies the journal's events of it. info
+// describes a new run; a known one has the limits of its first event.
+func (s *session) recall(ctx context.Context, info runner.Info) (known bool, err error) {
 	for ev, err := range s.Events(ctx, s.run, 0) {
-		return ev.Job, err
+		if err != nil {
+			return false, err
+		}
+		if ev.Job != nil {
+			info = *ev.Job
+		}
+		break
 	}
-	return nil, nil
-}
-
-// replay applies the journal's events of this run.
-func (s *session) replay(ctx context.Context) (known bool, err error) {
+	if s.machine, err = runner.New(info); err != nil {
+		return false, err
+	}
+	s.recorder, s.fold = runner.NewRecorder(s.run, s.machine, s.Now), runner.FoldOf(s.machine)
 	for ev, err := range s.Events(ctx, s.run, 0) {
 		if err != nil {
 			return false, err

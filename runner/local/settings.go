@@ -34,10 +34,7 @@ func (w *work) settleSettings(s *shift) []change {
 
 // restoreSetting restores one file, and keeps a copy of its changed state.
 func (w *work) restoreSetting(s *shift, c stamps.Change, name string) error {
-	note := fmt.Sprintf("%s: %s was restored", s.of, name)
-	if !c.Had {
-		note = fmt.Sprintf("%s: %s was removed", s.of, name)
-	}
+	note := fmt.Sprintf("%s: %s %s", s.of, name, restored(c.Had))
 	if _, err := os.Lstat(c.Path); err == nil {
 		kept, err := w.keepSetting(s.dir, c)
 		if err != nil {

@@ -245,11 +245,7 @@ func (w *work) settle(s *shift) []change {
 // putAside saves the changed file of the git folder, and restores the old one.
 func (w *work) putAside(s *shift, name string, is stamps.File, there bool, was stamps.File, had bool) {
 	path := filepath.Join(w.Repo.Common, filepath.FromSlash(name))
-	verb := "was restored"
-	if !had {
-		verb = "was removed"
-	}
-	note := fmt.Sprintf("%s: .git/%s %s", s.of, name, verb)
+	note := fmt.Sprintf("%s: .git/%s %s", s.of, name, restored(had))
 	if there {
 		kept, err := w.keep(s.dir, name, is)
 		if err != nil {
@@ -287,12 +283,17 @@ func (w *work) restoreReplaced(s *shift, ref, is, was string) bool {
 		w.Note(fmt.Sprintf("%s: the ref %s changed and cannot be restored: %v", s.of, ref, err))
 		return false
 	}
-	verb := "was restored"
-	if was == "" {
-		verb = "was removed"
-	}
-	w.Note(fmt.Sprintf("%s: the ref %s %s; git showed object %s instead of the named one", s.of, ref, verb, is))
+	w.Note(fmt.Sprintf("%s: the ref %s %s; git showed object %s instead of the named one", s.of, ref,
+		restored(was != ""), is))
 	return true
+}
+
+// restored says what happened to a changed file that existed before or did not.
+func restored(had bool) string {
+	if had {
+		return "was restored"
+	}
+	return "was removed"
 }
 
 // rehang restores the hooks folder, or the link in its place.

@@ -107,12 +107,7 @@ func (w *work) Sample(ctx context.Context, c runner.Command, _ runner.Progress) 
 	}
 	e.Reason = strings.Join(slices.DeleteFunc(append(why, plan.Cost, plan.Time), func(s string) bool { return s == "" }),
 		"; ")
-	switch plan.Action {
-	case sampling.GiveUp:
-		e.Outcome = runner.OutcomeFailed
-		return e, nil
-	case sampling.Sample:
-	default:
+	if plan.Action != sampling.Sample {
 		e.Outcome = runner.OutcomeRefused
 		return e, nil
 	}

@@ -482,15 +482,19 @@ func tail(s string, n int) string {
 
 // keepPatch stores the changes of a failed attempt, for the next attempt and for people.
 func (w *work) keepPatch(ctx context.Context, c runner.Command, tree string) {
-	out, err := w.Repo.Run(ctx, "diff-tree", "-r", "--no-ext-diff", "--binary", "--patch", c.Base, tree)
-	if err == nil && out != "" {
-		// The changes may contain a secret, which may be why the attempt failed. The redacted patch is for reading
-		// only.
-		err = writeFile(filepath.Join(w.attemptDir(c), patchName), []byte(w.redact.String(out)+"\n"))
-	}
-	if err != nil {
+	if err := w.writePatch(ctx, w.attemptDir(c), c.Base, tree); err != nil {
 		w.Note("the patch of batch " + c.Batch + " could not be stored: " + err.Error())
 	}
+}
+
+// writePatch writes the changes from base to tree into dir, if there are any. They may contain a secret, which may be
+// why the attempt failed. The redacted patch is for reading only.
+func (w *work) writePatch(ctx context.Context, dir, base, tree string) error {
+	out, err := w.Repo.Run(ctx, "diff-tree", "-r", "--no-ext-diff", "--binary", "--patch", base, tree)
+	if err != nil || out == "" {
+		return err
+	}
+	return writeFile(filepath.Join(dir, patchName), []byte(w.redact.String(out)+"\n"))
 }
 
 // patchName is the name of the patch file of an attempt.

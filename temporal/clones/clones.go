@@ -76,7 +76,7 @@ func Take(dir string, now func() time.Time) (f *Folder, killed int, err error) {
 		return nil, 0, err
 	}
 	for _, h := range halves {
-		if err := git.RemoveClone(h); err != nil {
+		if err := git.RemoveAll(h); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -116,7 +116,7 @@ func (f *Folder) Fill(ctx context.Context, c Clone, url string, env []string) (*
 	if _, err := os.Stat(filepath.Join(c.Dir, ".git")); err == nil {
 		return git.Open(ctx, c.Dir, env)
 	}
-	if err := git.RemoveClone(c.Dir + half); err != nil {
+	if err := git.RemoveAll(c.Dir + half); err != nil {
 		return nil, err
 	}
 	if err := git.Clone(ctx, url, c.Dir+half, env); err != nil {
@@ -181,7 +181,7 @@ func (f *Folder) Prune(keep time.Duration) ([]local.Leftover, error) {
 		if err := os.Rename(dir, dir+half); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return gone, err
 		}
-		if err := git.RemoveClone(dir + half); err != nil {
+		if err := git.RemoveAll(dir + half); err != nil {
 			return gone, err
 		}
 		if err := os.Remove(f.noteOf(x.Name)); err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -112,9 +112,9 @@ func historyOf(sums []runner.Summary, agent string) []routing.Sample {
 				continue
 			}
 			out = append(out, routing.Sample{
-				Run: s.Run, Title: b.Title, Class: b.Class, Tier: b.Tier, Agent: by,
+				Run: s.Run, Title: b.Title, Class: b.Class, Tier: b.Tier,
 				Duration: time.Duration(b.DurationMS) * time.Millisecond,
-				Cost:     b.CostUSD, Passed: state == runner.Passed, Attempts: b.Attempts,
+				Cost:     b.CostUSD, Passed: state == runner.Passed,
 			})
 		}
 	}

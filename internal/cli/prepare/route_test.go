@@ -69,13 +69,10 @@ func TestHistoryOf(t *testing.T) {
 		{Run: "r1", Agent: "script",
 			Batches: []runner.BatchSummary{{Title: "spelled out", State: "merged", DurationMS: 5, Attempts: 1}}},
 	}
-	done := routing.Sample{Run: "r2", Title: "done", Agent: "fake", Duration: 1500 * time.Millisecond, Cost: &cost,
-		Passed: true, Attempts: 2}
-	failed := routing.Sample{Run: "r2", Title: "failed", Agent: "fake", Duration: 20 * time.Millisecond, Attempts: 3}
-	other := routing.Sample{Run: "r2", Title: "by another", Agent: "other", Duration: 10 * time.Millisecond, Passed: true,
-		Attempts: 1}
-	literal := routing.Sample{Run: "r1", Title: "spelled out", Agent: "script", Duration: 5 * time.Millisecond,
-		Passed: true, Attempts: 1}
+	done := routing.Sample{Run: "r2", Title: "done", Duration: 1500 * time.Millisecond, Cost: &cost, Passed: true}
+	failed := routing.Sample{Run: "r2", Title: "failed", Duration: 20 * time.Millisecond}
+	other := routing.Sample{Run: "r2", Title: "by another", Duration: 10 * time.Millisecond, Passed: true}
+	literal := routing.Sample{Run: "r1", Title: "spelled out", Duration: 5 * time.Millisecond, Passed: true}
 	for agent, want := range map[string][]routing.Sample{"fake": {done, failed}, "script": {literal},
 		"": {done, other, failed}, "nobody": nil} {
 		if d := cmp.Diff(want, historyOf(sums, agent)); d != "" {

@@ -131,7 +131,7 @@ func (s *sampleFlags) markBatch(info *runner.Info, i int, b *planparse.Batch, cr
 	plenty := ^uint64(0)
 	req := sampling.Request{
 		Batch: b.Number, Critical: b.Critical ||
-			critical, Attempt: 1, MaxAttempts: info.MaxAttempts, Flags: f, Settings: SamplingSettings(c),
+			critical, Attempt: 1, Flags: f, Settings: SamplingSettings(c),
 		Literal: info.Agent == script.Name, Memory: &plenty, Team: info.AtOnce() > 1, Workers: info.AtOnce(), Cost: cost,
 	}
 	if ms := info.Batches[i].ExpectMS; ms > 0 {
