@@ -3,6 +3,7 @@ package export
 import (
 	"embed"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -12,31 +13,39 @@ import (
 	"github.com/runplan/runplan/training/plan"
 )
 
-// configFiles holds the templates of the trainers' configurations. It is a variable because embed knows no constants.
+// templates holds the files next to the data. It is a variable because embed knows no constants.
 //
-//go:embed configs/*.tmpl
-var configFiles embed.FS
+//go:embed templates/*.tmpl
+var templates embed.FS
 
-// configs returns the configuration of the trainer.
-func (j job) configs() ([]document, error) {
-	all, err := template.New("").Funcs(template.FuncMap{"yaml": inline}).ParseFS(configFiles, "configs/*.tmpl")
-	if err != nil {
-		return nil, fmt.Errorf("parse the configurations of trainers: %w", err)
+// rendered writes a file with its template.
+func rendered(name string, data any) (string, error) {
+	t, err := template.New("").Funcs(template.FuncMap{"yaml": inline, "code": code, "cell": cell}).
+		ParseFS(templates, "templates/"+name+".tmpl")
+	var b strings.Builder
+	if err == nil {
+		err = t.ExecuteTemplate(&b, name+".tmpl", data)
 	}
+	if err != nil {
+		return "", fmt.Errorf("write %s: %w", name, err)
+	}
+	return b.String(), nil
+}
+
+// documents returns the configuration of the trainer and the description of the data.
+func (j *job) documents() ([]document, error) {
 	s := settings{
 		Hyperparameters: j.plan.Hyperparameters, Run: j.format.Run, Base: j.base, Schema: j.schema, Held: j.format.Held,
 		Limit: j.limit, Lengths: j.lengths(), Seed: j.plan.Seed & seedBits,
 		Pairs: j.format.Teaches == Preferences, Rated: j.format.Teaches != Answers,
 	}
-	var out []document
+	card, err := j.card()
+	out := []document{{CardFile, card}}
 	for _, c := range j.format.configs {
-		var b strings.Builder
-		if err := all.ExecuteTemplate(&b, c.text+".tmpl", s); err != nil {
-			return nil, fmt.Errorf("write %s: %w", c.name, err)
-		}
-		out = append(out, document{c.name, b.String()})
+		text, e := rendered(c.text, s)
+		out, err = append(out, document{c.name, text}), errors.Join(err, e)
 	}
-	return out, nil
+	return out, err
 }
 
 // settings is the data of the templates.
