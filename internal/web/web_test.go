@@ -9,8 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -226,27 +224,6 @@ func TestListenRefusesReachableAddress(t *testing.T) {
 	defer s.Close()
 	if !s.guard.ours("192.168.1.7:"+s.guard.port) || s.guard.ours("evil.example:"+s.guard.port) {
 		t.Error("an IP address must be accepted, a foreign host name must not")
-	}
-}
-
-func TestKeyIsStableAndPrivate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "deep", "serve.key")
-	key, err := Key(path)
-	if err != nil || len(key) != keyBytes {
-		t.Fatal(len(key), err)
-	}
-	again, err := Key(path)
-	if err != nil || string(again) != string(key) {
-		t.Error("a second call makes another key", err)
-	}
-	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
-		t.Errorf("rights %v", info.Mode())
-	}
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Key(path); err == nil {
-		t.Error("a key that others can read is used")
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/seal"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner/page"
 )
@@ -81,7 +82,7 @@ func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*w
 		return nil, err
 	}
 	// The key is stored with the owner's files, because agents work in the repository.
-	key, err := web.Key(filepath.Join(dir, "serve.key"))
+	key, err := seal.Key(filepath.Join(dir, "serve.key"))
 	if err != nil {
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
