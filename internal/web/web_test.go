@@ -44,13 +44,13 @@ func served(t *testing.T, pages http.Handler) *Server {
 func ask(t *testing.T, s *Server, method, target, body string, change func(*http.Request)) (status int,
 	header http.Header, text string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr()+target, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.guard.address+target, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		req.Header.Set("Origin", "http://"+s.Addr())
+		req.Header.Set("Origin", "http://"+s.guard.address)
 	}
 	if change != nil {
 		change(req)
@@ -108,7 +108,7 @@ func TestAccessControl(t *testing.T) {
 			}
 		}
 	}
-	_, port, _ := strings.Cut(s.Addr(), ":")
+	_, port, _ := strings.Cut(s.guard.address, ":")
 	forged := strings.Replace(cookie, "=", "=9", 1) // for much longer
 	for _, tt := range []struct {
 		name, method, target, body string
@@ -213,7 +213,7 @@ func TestListenRefusesReachableAddress(t *testing.T) {
 		if !errors.Is(err, ErrReachable) {
 			t.Errorf("%s: %v", addr, err)
 			if err == nil {
-				s.Close()
+				s.listener.Close()
 			}
 		}
 	}
@@ -221,7 +221,7 @@ func TestListenRefusesReachableAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.listener.Close()
 	if !s.guard.ours("192.168.1.7:"+s.guard.port) || s.guard.ours("evil.example:"+s.guard.port) {
 		t.Error("an IP address must be accepted, a foreign host name must not")
 	}
