@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -61,7 +62,8 @@ const (
 )
 
 func newHub(o Options) *hub {
-	return &hub{Options: o, watches: map[string]*watch{}, listed: map[string]*listed{}, alive: map[string]verdict{}}
+	return &hub{Options: o, watches: map[string]*watch{}, listed: map[string]*listed{}, alive: map[string]verdict{},
+		talks: talks{open: recent.New[string](maxTalks-1, func(*talk) int { return 1 })}}
 }
 
 // errNoRuns means that the repository has no runs yet.
