@@ -164,3 +164,74 @@ func (d *Driver) waiting(ctx context.Context, id string) (Item, story, error) {
 	}
 	return i, s, nil
 }
+
+// LargeJob is a plan that needs the owner's approval.
+type LargeJob struct {
+	Plan  Plan
+	Why   string // why it is large
+	Since time.Time
+}
+
+// Waits returns the plan that waits for the owner's approval (C-40). ok is false if there is none.
+func (i Item) Waits() (job LargeJob, ok bool, err error) {
+	s, err := i.tell()
+	if err != nil || i.Status != Triaged || s.plan == nil || i.Approval != Waiting && i.Approval != Deferred {
+		return LargeJob{}, false, err
+	}
+	_, why := IsLarge(*s.plan)
+	return LargeJob{Plan: *s.plan, Why: why, Since: i.Updated}, true, nil
+}
+
+// RecordPR records the change request of a fix that a person opened by hand.
+func (d *Driver) RecordPR(ctx context.Context, id, url string) (Item, error) {
+	i, s, err := d.at(ctx, id)
+	if err != nil {
+		return i, err
+	}
+	switch {
+	case urlForm.FindString(url) != url || url == "":
+		return i, refuse("give it with --pr https://…/pull/N", "%q is not the URL of a pull request", oneLine(url))
+	case i.Status == PROpen && s.pr != nil && s.pr.URL == url:
+		return i, nil
+	case i.Status != InFix || s.review == nil || !s.review.ok():
+		return i, refuse("runplan self-fix show "+id+" shows its state",
+			"feedback %s has no reviewed fix that waits for a change request: it is %s", id, i.Status)
+	}
+	p := Published{Branch: s.fix.Branch, Base: s.fix.Into, URL: url}
+	if s.pr != nil {
+		p.Remote = s.pr.Remote
+	}
+	i, _, err = d.note(ctx, i, PROpen, i.Approval, StagePublish, "opened by hand: "+url, p)
+	return i, err
+}
+
+// Close lets a person end a feedback with a reason, if it was rejected or is no longer wanted. A merged fix that fails
+// its test and a verified fix cannot be closed by hand (FIX-23).
+func (d *Driver) Close(ctx context.Context, o Owner, id, reason string) (Item, error) {
+	i, s, err := d.at(ctx, id)
+	if err != nil {
+		return i, err
+	}
+	switch {
+	case strings.TrimSpace(reason) == "":
+		return i, refuse("say why with --reason", "a feedback is not closed without a reason")
+	case i.Status == Closed:
+		return i, refuse("runplan self-fix show "+id+" shows its history", "feedback %s is closed already", id)
+	case i.Status == Verified:
+		return i, refuse("runplan self-fix process "+id+" stores its lesson and closes it",
+			"feedback %s is fixed and verified", id)
+	case len(s.alarms) > 0 || s.merged != nil:
+		return i, refuse("it is closed when its regression test passes on the branch",
+			"the fix of feedback %s is merged, and its regression test has not passed there", id)
+	}
+	why := fence.Line(reason)
+	if i.Status != Rejected {
+		if i, _, err = d.note(ctx, i, Rejected, i.Approval, StageClose, "withdrawn: "+why, nil); err != nil {
+			return i, err
+		}
+	}
+	if i, _, err = d.note(ctx, i, Closed, i.Approval, StageClose, "closed by hand: "+why, nil); err != nil {
+		return i, err
+	}
+	return i, o.settle(ctx, s, "closed")
+}

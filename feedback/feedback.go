@@ -9,12 +9,14 @@
 package feedback
 
 import (
+	"embed"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/prompt"
 )
 
 // Status is the state of a feedback (FIX-04).
@@ -181,4 +183,12 @@ func refused(err error) (*Refusal, bool) {
 	var r *Refusal
 	ok := errors.As(err, &r)
 	return r, ok
+}
+
+//go:embed prompts/*.md
+var promptFiles embed.FS
+
+// LoadPrompts reads the prompts of this package. Files of the same name in the given layers override them (FIX-31).
+func LoadPrompts(more ...prompt.Layer) (prompt.Set, error) {
+	return prompt.LoadEmbedded("feedback", promptFiles, more...)
 }

@@ -96,10 +96,8 @@ func (b *bounded) Write(p []byte) (int, error) {
 // ChatFacts holds a server's facts about the chat format of a model.
 type ChatFacts struct {
 	Template *ChatTemplate // nil: the server uses a built-in renderer, see Renderer
-	Text     string        // of the template
 	Renderer string        // name of the built-in renderer
 	Stops    []string      // stop sequences in the model's parameters
-	Context  int           // context length in tokens; 0: unknown
 }
 
 // Chat asks an Ollama server for the template of a model.
@@ -108,8 +106,7 @@ func Chat(ctx context.Context, o Options, m Model) (ChatFacts, error) {
 	if err != nil {
 		return ChatFacts{}, err
 	}
-	f := ChatFacts{Text: show.Template, Renderer: show.Renderer, Context: contextOf(show.ModelInfo),
-		Stops: stops(show.Parameters)}
+	f := ChatFacts{Renderer: show.Renderer, Stops: stops(show.Parameters)}
 	if f.Renderer != "" {
 		return f, nil
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/runner/local"
 )
 
 // ExitStatus renders the exit codes at the end of a command's help.
@@ -74,3 +75,34 @@ func AsJSON(w io.Writer, v any) error {
 	}
 	return nil
 }
+
+// PrintLeftovers prints the leftovers. With list, nothing was removed.
+func (a *App) PrintLeftovers(found []local.Leftover, list, json bool) error {
+	if json {
+		return AsJSON(a.Stdout, append([]local.Leftover{}, found...))
+	}
+	var rows [][]string
+	for _, x := range found {
+		what := "kept"
+		if x.Remove {
+			what = map[bool]string{true: "can go", false: "removed"}[list]
+		}
+		rows = append(rows, []string{what, x.Kind, x.Name, fmt.Sprintf("%d KiB", x.Bytes>>10), x.Why})
+	}
+	if len(rows) == 0 {
+		fmt.Fprintln(a.Stdout, "nothing to remove")
+		return nil
+	}
+	return Table(a.Stdout, []string{"", "what", "name", "size", "why"}, rows)
+}
+
+// Command groups in the order in which the help shows them, which is the order in which users need them.
+const (
+	GroupRun   = "Run plans"
+	GroupLook  = "Before a run"
+	GroupJudge = "Judge code"
+	GroupKnow  = "Know and learn"
+	GroupTalk  = "Talk to runplan"
+	GroupTrust = "Decide what it may do"
+	GroupSetup = "Set up and maintain"
+)

@@ -37,6 +37,18 @@ func (m *Map[K, V]) Put(key K, v V) {
 	m.held += m.cost(v)
 }
 
+// Load returns the value of a key. It makes and stores a missing one, unless that fails.
+func (m *Map[K, V]) Load(key K, make func() (V, error)) (V, error) {
+	if v, ok := m.Get(key); ok {
+		return v, nil
+	}
+	v, err := make()
+	if err == nil {
+		m.Put(key, v)
+	}
+	return v, err
+}
+
 // Shared is a [Map] that is safe for concurrent use.
 type Shared[K comparable, V any] struct {
 	mu   sync.Mutex

@@ -1,6 +1,9 @@
 package recent
 
-import "testing"
+import (
+	"io"
+	"testing"
+)
 
 // A value that is used again and again stays in the cache; an unused value is dropped.
 func TestUsedValuesStayCached(t *testing.T) {
@@ -21,5 +24,20 @@ func TestUsedValuesStayCached(t *testing.T) {
 	}
 	if v, ok := m.Get(999); !ok || v != "new" {
 		t.Error("the newest entry is missing")
+	}
+}
+
+// Load makes a missing value once. It does not keep an error.
+func TestLoadKeepsNoErrors(t *testing.T) {
+	m := New[string](10, func(int) int { return 1 })
+	if _, err := m.Load("x", func() (int, error) { return 7, io.ErrUnexpectedEOF }); err != io.ErrUnexpectedEOF {
+		t.Errorf("got %v", err)
+	}
+	for range 2 {
+		asked := 0
+		v, err := m.Load("x", func() (int, error) { asked++; return 1, nil })
+		if v != 1 || err != nil || asked > 1 || m.Len() != 1 {
+			t.Errorf("got %d, %v; asked %d times, holds %d", v, err, asked, m.Len())
+		}
 	}
 }

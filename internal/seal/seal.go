@@ -45,20 +45,24 @@ type Seal struct {
 	key []byte
 }
 
-// ErrKey reports that the key is unusable.
-var ErrKey = errors.New("the key with which runplan signs its journal cannot be used")
+// ErrKey reports that a key is unusable.
+var ErrKey = errors.New("the key with which runplan signs cannot be used")
 
 // Open reads the key in the folder dir, and creates both if they are missing.
 func Open(dir string) (*Seal, error) {
-	path := filepath.Join(dir, FileName)
-	if err := create(path); err != nil {
-		return nil, fmt.Errorf("create the key with which runplan signs its journal: %w", err)
-	}
-	key, err := read(path)
+	key, err := Key(filepath.Join(dir, FileName))
 	if err != nil {
 		return nil, err
 	}
 	return &Seal{dir, key}, nil
+}
+
+// Key returns the secret in a file, and creates both if they are missing. Only the owner of the file may read it.
+func Key(path string) ([]byte, error) {
+	if err := create(path); err != nil {
+		return nil, fmt.Errorf("create the key with which runplan signs: %w", err)
+	}
+	return read(path)
 }
 
 // create writes a new key, unless there is one.
@@ -81,7 +85,7 @@ func create(path string) error {
 		_, err = f.Write(key)
 	}
 	if err == nil {
-		err = f.Sync() // without the key, all journals would be unusable, so sync it to disk
+		err = f.Sync() // without its key, a journal would be unusable, so sync it to disk
 	}
 	err = errors.Join(err, f.Close())
 	if err != nil {
@@ -112,8 +116,8 @@ func read(path string) ([]byte, error) {
 		case len(key) > 0 || try == 100:
 			return nil,
 				fmt.Errorf(
-					"%w: %s has %d bytes instead of %d; restore a copy, or remove it to create a new key: then runs that "+
-						"were begun with the old one cannot be resumed",
+					"%w: %s has %d bytes instead of %d; restore a copy, or remove it to create a new key: then what was "+
+						"signed with the old one, such as runs, is no longer accepted",
 					ErrKey, path, len(key), keySize)
 		}
 		time.Sleep(10 * time.Millisecond)

@@ -20,7 +20,6 @@ type Board struct {
 
 // Row is one line of a [Board].
 type Row struct {
-	Key     string // identifies the row; not shown
 	Number  string // shown before the label, aligned
 	Label   string
 	State   string

@@ -41,14 +41,14 @@ func board() Board {
 		Title: "demo.md", Subtitle: "5 batches, agent script", Started: start(),
 		Footer: []string{"^C stops, twice kills"},
 		Rows: []Row{
-			{Key: "1", Label: "1 Skeleton", State: "merged", Tone: Good, Elapsed: 12 * time.Second, Detail: "a1b2c3d",
+			{Label: "1 Skeleton", State: "merged", Tone: Good, Elapsed: 12 * time.Second, Detail: "a1b2c3d",
 				Marks: []Mark{{"lint", Good}, {"format", Muted}}},
-			{Key: "2", Label: "2 字句解析器 🚀 and a tail that is long", State: "editing", Tone: Busy,
+			{Label: "2 字句解析器 🚀 and a tail that is long", State: "editing", Tone: Busy,
 				Started: start().Add(10 * time.Second), Detail: "reading\x1b[31m a file\nand more"},
-			{Key: "3", Label: "3 Parser", State: "failed", Tone: Bad, Elapsed: 3*time.Minute + 4*time.Second,
+			{Label: "3 Parser", State: "failed", Tone: Bad, Elapsed: 3*time.Minute + 4*time.Second,
 				Detail: "tests: 2 failed"},
-			{Key: "4", Label: "4 \x1b]0;owned\x07Printer", State: "waiting", Tone: Idle},
-			{Key: "5", Label: "5 Docs", State: "skipped", Tone: Muted, Detail: "(empty batch -- skipping)"},
+			{Label: "4 \x1b]0;owned\x07Printer", State: "waiting", Tone: Idle},
+			{Label: "5 Docs", State: "skipped", Tone: Muted, Detail: "(empty batch -- skipping)"},
 		},
 	}
 }

@@ -31,7 +31,7 @@ func TestStreamSendsChangedParts(t *testing.T) {
 	cookie, _ := cookieOf(t, s)
 	version := Version(parts())
 	listen := func(v string) *bufio.Reader {
-		req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.Addr()+"/?v="+v, nil)
+		req, _ := http.NewRequestWithContext(t.Context(), "GET", "http://"+s.guard.address+"/?v="+v, nil)
 		req.Header.Set("Cookie", cookie)
 		res, err := http.DefaultClient.Do(req)
 		if err != nil {

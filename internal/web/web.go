@@ -83,9 +83,6 @@ func loopback(host string) bool {
 	return err == nil && ip.Unmap().IsLoopback() || host == "localhost"
 }
 
-// Addr returns the server's address, host and port.
-func (s *Server) Addr() string { return s.guard.address }
-
 // URL returns the address with the token, which signs a browser in.
 func (s *Server) URL() string {
 	u := url.URL{Scheme: "http", Host: s.guard.address, Path: "/", RawQuery: url.Values{"token": {s.guard.token}}.Encode()}
@@ -113,12 +110,6 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	<-ended
 	return nil
-}
-
-// Close stops listening, for a server that was never served.
-func (s *Server) Close() error {
-	s.cancel()
-	return s.listener.Close()
 }
 
 // addressOf returns the server's address in readable form.

@@ -9,8 +9,6 @@ import (
 	"net"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -46,13 +44,13 @@ func served(t *testing.T, pages http.Handler) *Server {
 func ask(t *testing.T, s *Server, method, target, body string, change func(*http.Request)) (status int,
 	header http.Header, text string) {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.Addr()+target, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(t.Context(), method, "http://"+s.guard.address+target, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if method == http.MethodPost {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		req.Header.Set("Origin", "http://"+s.Addr())
+		req.Header.Set("Origin", "http://"+s.guard.address)
 	}
 	if change != nil {
 		change(req)
@@ -110,7 +108,7 @@ func TestAccessControl(t *testing.T) {
 			}
 		}
 	}
-	_, port, _ := strings.Cut(s.Addr(), ":")
+	_, port, _ := strings.Cut(s.guard.address, ":")
 	forged := strings.Replace(cookie, "=", "=9", 1) // for much longer
 	for _, tt := range []struct {
 		name, method, target, body string
@@ -215,7 +213,7 @@ func TestListenRefusesReachableAddress(t *testing.T) {
 		if !errors.Is(err, ErrReachable) {
 			t.Errorf("%s: %v", addr, err)
 			if err == nil {
-				s.Close()
+				s.listener.Close()
 			}
 		}
 	}
@@ -223,30 +221,9 @@ func TestListenRefusesReachableAddress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close()
+	defer s.listener.Close()
 	if !s.guard.ours("192.168.1.7:"+s.guard.port) || s.guard.ours("evil.example:"+s.guard.port) {
 		t.Error("an IP address must be accepted, a foreign host name must not")
-	}
-}
-
-func TestKeyIsStableAndPrivate(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "deep", "serve.key")
-	key, err := Key(path)
-	if err != nil || len(key) != keyBytes {
-		t.Fatal(len(key), err)
-	}
-	again, err := Key(path)
-	if err != nil || string(again) != string(key) {
-		t.Error("a second call makes another key", err)
-	}
-	if info, _ := os.Stat(path); info.Mode().Perm() != 0o600 {
-		t.Errorf("rights %v", info.Mode())
-	}
-	if err := os.Chmod(path, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Key(path); err == nil {
-		t.Error("a key that others can read is used")
 	}
 }
 

@@ -18,13 +18,10 @@ func ReadGo(name string, text []byte) Outline {
 	return joinGo([]goPiece{{goPart: &g.part}})
 }
 
-func readGo(name string, text []byte) (*goReader, *ast.File) { return parseGo(name, text, text) }
-
-// parseGo makes the outline of text from the syntax tree of parsed. All declarations have the same offsets in both.
-func parseGo(name string, text, parsed []byte) (*goReader, *ast.File) {
+func readGo(name string, text []byte) (*goReader, *ast.File) {
 	g := &goReader{reader: reader{text: text, at: linesOf(text)}, files: token.NewFileSet(),
 		docs: map[*ast.CommentGroup]bool{}}
-	f, err := parser.ParseFile(g.files, name, parsed, parser.ParseComments|parser.SkipObjectResolution)
+	f, err := parser.ParseFile(g.files, name, text, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		g.failed(err)
 	}

@@ -21,7 +21,6 @@ type GoMemory struct {
 type goSource struct {
 	text  string
 	first bool // first piece of the file, with the package clause
-	hull  bool // without function bodies
 }
 
 // mostRemembered limits the source bytes in the younger half of the cache. The parsed parts take about the same amount
@@ -35,97 +34,44 @@ func NewGoMemory() *GoMemory {
 
 // Read does what [ReadGo] does.
 func (m *GoMemory) Read(name, text string) Outline {
-	if pieces := piecesOf(text, m.part); pieces != nil {
-		return joinGo(pieces)
-	}
-	return ReadGo(name, []byte(text))
-}
-
-// Glance does what [GoMemory.Read] does for declarations only. It ignores function bodies: their parse errors and the
-// imported names that they use.
-func (m *GoMemory) Glance(name, text string) Outline {
-	if pieces := piecesOf(text, m.hull); pieces != nil {
-		return joinHulls(pieces)
-	}
-	o := ReadGo(name, []byte(text))
-	for i := range o.Imports {
-		o.Imports[i].Names = nil
-	}
-	return o
-}
-
-// piecesOf reads a file piece by piece. It returns nil if the file must be read as a whole.
-func piecesOf(text string, part func(goSource) *goPart) []goPiece {
 	var pieces []goPiece
 	above := 0
 	for rest := text; rest != "" || len(pieces) == 0; {
 		s := goSource{text: rest[:endOfPiece(rest, len(pieces) == 0)], first: len(pieces) == 0}
-		p := part(s)
-		if p.alone {
-			return nil
+		p := m.part(s)
+		if p.alone { // the file must be read as a whole
+			return ReadGo(name, []byte(text))
 		}
 		pieces = append(pieces, goPiece{p, above - p.clause})
 		above, rest = above+strings.Count(s.text, "\n"), rest[len(s.text):]
 	}
-	return pieces
-}
-
-// find returns the cached part of a piece.
-func (m *GoMemory) find(s goSource) (*goPart, bool) {
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	return m.parts.Get(s)
-}
-
-// keep caches the parse result of a piece of source.
-func (m *GoMemory) keep(s goSource, p *goPart) {
-	s.text = strings.Clone(s.text) // a substring would keep the whole file in memory
-	m.mutex.Lock()
-	defer m.mutex.Unlock()
-	m.parts.Put(s, p)
+	return joinGo(pieces)
 }
 
 // part returns the parse result of a piece of source, from the cache if possible.
 func (m *GoMemory) part(s goSource) *goPart {
-	p, known := m.find(s)
-	if !known {
-		p = readPiece(s, s.text)
-		m.keep(s, p)
-	}
-	return p
-}
-
-// hull reads a piece without its function bodies. The result does not depend on the state of the cache: for a piece
-// that parses, it is the same with bodies.
-func (m *GoMemory) hull(s goSource) *goPart {
-	if p, known := m.find(s); known && !p.alone {
-		return p
-	}
-	of := s
-	of.hull = true
-	p, known := m.find(of)
+	m.mutex.Lock()
+	p, known := m.parts.Get(s)
+	m.mutex.Unlock()
 	if known {
 		return p
 	}
-	empty, ok := withoutBodies(s.text)
-	if ok {
-		p = readPiece(s, empty)
-	}
-	if !ok || p.alone {
-		p = m.part(s)
-	}
-	m.keep(of, p)
+	p = readPiece(s)
+	s.text = strings.Clone(s.text) // a substring would keep the whole file in memory
+	m.mutex.Lock()
+	defer m.mutex.Unlock()
+	m.parts.Put(s, p)
 	return p
 }
 
 // readPiece reads a piece. If the text between two empty lines parses after a package clause, it parses the same way
-// in its file: no string, comment or declaration crosses its ends. parsed is the text that is parsed in its place.
-func readPiece(s goSource, parsed string) *goPart {
+// in its file: no string, comment or declaration crosses its ends.
+func readPiece(s goSource) *goPart {
 	clause := ""
 	if !s.first {
 		clause = "package p\n\n"
 	}
-	g, f := parseGo("", []byte(clause+s.text), []byte(clause+parsed))
+	g, f := readGo("", []byte(clause+s.text))
 	p := g.part
 	p.clause, p.size = strings.Count(clause, "\n"), len(s.text)+500
 	p.alone = p.Error != nil || !s.first && slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {

@@ -30,15 +30,6 @@ type goPiece struct {
 
 // joinGo makes the outline of a file from its pieces. It does not modify them.
 func joinGo(pieces []goPiece) Outline {
-	out := joinHulls(pieces)
-	for i := range out.Imports {
-		out.Imports[i].Names = usedOf(pieces, cmp.Or(out.Imports[i].Alias, packageName(out.Imports[i].Path)))
-	}
-	return out
-}
-
-// joinHulls does what [joinGo] does, without the names that a file uses of its imports.
-func joinHulls(pieces []goPiece) Outline {
 	var n struct{ symbols, docs, comments int }
 	for _, p := range pieces {
 		n.symbols, n.docs, n.comments = n.symbols+len(p.Symbols), n.docs+len(p.Docs), n.comments+len(p.Comments)
@@ -72,6 +63,7 @@ func joinHulls(pieces []goPiece) Outline {
 		}
 		for _, i := range p.Imports {
 			i.Line += p.above
+			i.Names = usedOf(pieces, cmp.Or(i.Alias, packageName(i.Path)))
 			out.Imports = append(out.Imports, i)
 		}
 	}

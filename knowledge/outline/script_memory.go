@@ -50,10 +50,7 @@ type scriptUnit struct {
 }
 
 // ScriptVersion is a version of a file that is read.
-type ScriptVersion struct {
-	text  []byte
-	units []*scriptUnit
-}
+type ScriptVersion struct{ units []*scriptUnit }
 
 // ScriptQuestion is a text to ask ast-grep about: the pieces of versions in one grammar that no version before had.
 type ScriptQuestion struct {
@@ -74,9 +71,8 @@ func (m *ScriptMemory) Begin() { m.round++ }
 
 // Version splits a version of a file, and adds the pieces that are new to the question. The text comes from [Prepare].
 func (m *ScriptMemory) Version(grammar string, text []byte, ask *ScriptQuestion) *ScriptVersion {
-	v := &ScriptVersion{text: text}
 	s := scriptSplitter{m: m, text: text}
-	v.units = s.units(0, len(text), "", maphash.String(m.seed, grammar), 0)
+	v := &ScriptVersion{s.units(0, len(text), "", maphash.String(m.seed, grammar), 0)}
 	first := len(ask.parts)
 	for _, u := range v.units {
 		ask.want(text, u)

@@ -1,5 +1,11 @@
 package retrieve
 
+import (
+	"embed"
+
+	"github.com/runplan/runplan/internal/prompt"
+)
+
 // TaskKind is the kind of work that a task asks for.
 type TaskKind string
 
@@ -48,4 +54,13 @@ type SymbolNamed struct {
 	Name string `json:"name"`
 	Line int    `json:"line"`
 	As   string `json:"as"`
+}
+
+//go:embed prompts/*.md
+var promptFiles embed.FS
+
+// LoadPrompts returns the prompts of this package: task_analysis, scope and precision. Files of the same name in a
+// later layer, such as .runplan/prompts, override them.
+func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
+	return prompt.LoadEmbedded("knowledge/retrieve", promptFiles, layers...)
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -39,16 +40,16 @@ type verdict struct {
 
 // listed is one row in the list of runs.
 type listed struct {
-	Run, Title, Plan, Agent, Mode string
-	Face                          face
-	Reason                        string
-	Total, Merged, Failed, Skip   int
-	Cost                          string
-	Started, Updated              time.Time
-	DurationMS                    int64
-	Live                          bool
-	Asks                          int
-	next                          int
+	Run, Title, Plan, Agent string
+	Face                    face
+	Reason                  string
+	Total, Merged, Failed   int
+	Cost                    string
+	Started                 time.Time
+	DurationMS              int64
+	Live                    bool
+	Asks                    int
+	next                    int
 }
 
 // Limits of the cached data.
@@ -61,7 +62,8 @@ const (
 )
 
 func newHub(o Options) *hub {
-	return &hub{Options: o, watches: map[string]*watch{}, listed: map[string]*listed{}, alive: map[string]verdict{}}
+	return &hub{Options: o, watches: map[string]*watch{}, listed: map[string]*listed{}, alive: map[string]verdict{},
+		talks: talks{open: recent.New[string](maxTalks-1, func(*talk) int { return 1 })}}
 }
 
 // errNoRuns means that the repository has no runs yet.
@@ -218,9 +220,9 @@ func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
 	unread := sum.Run == "" // another version of runplan wrote it
 	h.standing(&sum)
 	l = &listed{
-		Run: r.ID, Title: cmp.Or(sum.Title, r.Plan), Plan: r.Plan, Agent: sum.Agent, Mode: modeOf(sum), Face: faceOfRun(sum),
+		Run: r.ID, Title: cmp.Or(sum.Title, r.Plan), Plan: r.Plan, Agent: sum.Agent, Face: faceOfRun(sum),
 		Reason: h.reasonOf(sum),
-		Total:  len(sum.Batches), Started: r.Started, Updated: sum.Updated, DurationMS: sum.DurationMS,
+		Total:  len(sum.Batches), Started: r.Started, DurationMS: sum.DurationMS,
 		Live: sum.Status.Live(), next: w.next, Cost: costText(w.spent),
 		Asks: asks(sum),
 	}
@@ -228,7 +230,7 @@ func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
 		l.Face, l.Reason, l.Live = face{"not readable", "warn"}, "another version of runplan wrote it", false
 	}
 	t := sum.Tally()
-	l.Merged, l.Failed, l.Skip = t.Merged, t.Failed, t.Skipped
+	l.Merged, l.Failed = t.Merged, t.Failed
 	h.listed[r.ID] = l
 	if !l.Live && !shown {
 		delete(h.watches, r.ID)

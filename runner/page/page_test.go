@@ -16,6 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
@@ -262,9 +263,9 @@ func TestHostileText(t *testing.T) {
 	)
 	h := b.pages(Waiting{
 		Owner: nasty, Trouble: []string{nasty},
-		Queue: []QueueItem{{ID: "q1", Unit: nasty, Dimension: nasty, Severity: nasty, Claim: nasty, Evidence: nasty,
+		Queue: []blueprint.Item{{ID: "q1", Unit: nasty, Dimension: nasty, Severity: nasty, Claim: nasty, Evidence: nasty,
 			Recommendation: nasty, File: nasty}},
-		Inbox: []Said{{ID: 1, Kind: nasty, Body: nasty, Reply: nasty, From: nasty}},
+		Inbox: []store.InboxItem{{ID: 1, Kind: nasty, Body: nasty, Reply: nasty, Channel: nasty}},
 	})
 	for _, target := range []string{"/", "/run/" + b.run + "/", "/run/" + b.run + "/batch/1", "/run/" + b.run +
 		"/candidates/1", "/waiting", "/learning", "/?done=" + url.QueryEscape(nasty), "/run/" + b.run + "/?state=" +
@@ -326,7 +327,8 @@ func TestPagesBeforeFirstRun(t *testing.T) {
 
 // A note needs no answer, so it does not count as a waiting item.
 func TestNotesAreNotWaitingItems(t *testing.T) {
-	w := Waiting{Jobs: []Job{{}}, Queue: []QueueItem{{}}, Inbox: []Said{{Kind: "ask"}, {Kind: "note"}, {Kind: "critical"}}}
+	w := Waiting{Jobs: []Job{{}}, Queue: []blueprint.Item{{}},
+		Inbox: []store.InboxItem{{Kind: "ask"}, {Kind: "note"}, {Kind: "critical"}}}
 	if got := w.count(); got != 4 {
 		t.Errorf("%d items wait, want 4", got)
 	}

@@ -5,21 +5,19 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/recent"
 )
 
 // talks caches the messages of agents with JSON output. It reads each log incrementally.
 type talks struct {
 	mu   sync.Mutex
-	open map[string]*talk // by log
+	open *recent.Map[string, *talk] // by log
 }
 
 // talk holds the messages of one agent.
@@ -27,7 +25,6 @@ type talk struct {
 	parser *stream.Parser
 	at     int64 // read position in the log
 	begun  int64 // position where reading began
-	used   time.Time
 	lines  []talkLine
 	first  int // number of the first kept line
 	size   int
@@ -44,7 +41,7 @@ type talkChunk struct {
 
 // Limits of a cached talk. A longer log is read from its end.
 const (
-	maxTalks    = 16
+	maxTalks    = 8 // the cache holds up to twice as many
 	talkRead    = 8 << 20
 	talkBytes   = 192 << 10
 	talkInChunk = 40
@@ -63,18 +60,13 @@ func (h *hub) hear(name string, form stream.Format, ended bool) (heard, error) {
 	t := &h.talks
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	k := t.open[name]
+	k, _ := t.open.Get(name)
 	if k == nil {
 		k = &talk{parser: stream.New(form, h.Now)}
-		if t.open == nil {
-			t.open = map[string]*talk{}
-		}
-		t.forget()
-		t.open[name] = k
+		t.open.Put(name, k)
 	}
-	k.used = h.Now()
 	if err := k.read(h.Layout.Root, name); err != nil {
-		delete(t.open, name)
+		t.open.Put(name, nil)
 		return heard{}, err
 	}
 	if ended {
@@ -82,19 +74,6 @@ func (h *hub) hear(name string, form stream.Format, ended bool) (heard, error) {
 		k.take()
 	}
 	return heard{k.chunks(), k.first > 0 || k.begun > 0, k.parser.Totals()}, nil
-}
-
-// forget drops the least recently used talks until there is room for one more.
-func (t *talks) forget() {
-	for len(t.open) >= maxTalks {
-		oldest := ""
-		for _, name := range slices.Sorted(maps.Keys(t.open)) {
-			if oldest == "" || t.open[name].used.Before(t.open[oldest].used) {
-				oldest = name
-			}
-		}
-		delete(t.open, oldest)
-	}
 }
 
 // errRewritten means that a log is shorter than before.

@@ -113,7 +113,7 @@ func TestAgentTextIsLimited(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n := len(h.talks.open); n > maxTalks {
+	if n := h.talks.open.Len(); n > 2*maxTalks {
 		t.Errorf("%d open conversations are kept", n)
 	}
 }

@@ -10,7 +10,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -20,9 +22,9 @@ import (
 type Waiting struct {
 	Owner   string // the person who signs; "" if there is none yet
 	Jobs    []Job
-	Queue   []QueueItem
-	Inbox   []Said
-	Trouble []string // read errors
+	Queue   []blueprint.Item  // discrepancies between blueprints and code, which only a person can close (BP-31)
+	Inbox   []store.InboxItem // open messages to runplan
+	Trouble []string          // read errors
 }
 
 // Job is the plan of a large feedback job, which its owner must approve.
@@ -34,21 +36,6 @@ type Job struct {
 
 // Anchor returns the job's HTML id on the page.
 func (j Job) Anchor() string { return "job-" + strings.ReplaceAll(j.ID, "/", "-") }
-
-// QueueItem is a discrepancy between a blueprint and its code that only a person can close (BP-31).
-type QueueItem struct {
-	ID, Unit, Dimension, Severity   string
-	Claim, Evidence, Recommendation string
-	File                            string
-	At                              time.Time
-}
-
-// Said is an open inbox message to runplan.
-type Said struct {
-	ID                            int64
-	Kind, Body, Reply, From, Repo string
-	At                            time.Time
-}
 
 // count is the number of items that need an answer. A note needs none.
 func (w Waiting) count() int {

@@ -81,7 +81,7 @@ func about(s runner.Summary, mode string) []string {
 func row(s Standing, b runner.BatchSummary, last string) ui.Row {
 	f, still := s.face(b)
 	r := ui.Row{
-		Key: b.Key, Number: ui.Sanitize(b.Number), Label: ui.Sanitize(b.Title),
+		Number: ui.Sanitize(b.Number), Label: ui.Sanitize(b.Title),
 		State: f.word, Tone: f.tone, Still: still, Started: b.Started, Elapsed: millis(b.DurationMS),
 	}
 	switch {

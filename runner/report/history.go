@@ -21,7 +21,6 @@ type attempt struct {
 	outcome    runner.Outcome
 	reason     string
 	durationMS int64
-	cost       string
 	reports    []gates.Report
 	outside    []finding // changes outside the workspace, from any event
 	log        string

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/story"
@@ -90,10 +89,7 @@ func (p *Past) attempted(e runner.Event) {
 		a.log = e.Log
 	}
 	if e.Kind == runner.Executed {
-		a.agent, a.cost = agentName(e.Agent, e.Model), "unknown"
-		if e.Usage != nil && e.Usage.CostUSD != nil {
-			a.cost = phrase.Money(*e.Usage.CostUSD)
-		}
+		a.agent = agentName(e.Agent, e.Model)
 	}
 	p.attempts[e.Batch] = list
 }

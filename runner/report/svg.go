@@ -27,7 +27,7 @@ func SVG(s runner.Summary) string {
 		`<svg xmlns="http://www.w3.org/2000/svg" class="g" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`+"\n",
 		layered.Num(g.Width), layered.Num(g.Height), layered.Num(g.Width), layered.Num(g.Height),
 		layered.Text("batches of "+titleOf(s)))
-	b.WriteString("<style>" + graphStyle + "</style>\n")
+	b.WriteString("<style>\n" + graphStyle + "</style>\n")
 	b.WriteString(`<defs><marker id="g-tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto"><path class="g-tip" d="M0.5 0.5 7.5 4 0.5 7.5z"/></marker></defs>` + "\n")
 	for i, n := range g.Nodes {
 		for _, j := range n.Needs {
@@ -67,26 +67,3 @@ func box(b *strings.Builder, s runner.Summary, x runner.BatchSummary, n layered.
 	fmt.Fprintf(b, `<text class="g-title" x="17" y="41">%s</text>`, layered.Text(ui.Cut(ui.Sanitize(x.Title), 22, "…")))
 	b.WriteString("</svg>\n")
 }
-
-// graphStyle is the CSS of the picture. Its classes have their own prefix, because CSS in a page applies to the whole
-// page.
-const graphStyle = `
-.g{--g-paper:#fff;--g-ink:#1c2430;--g-faint:#68727f;--g-line:#d5dae1;--g-edge:#b3bbc6;--g-done:#6f9f86;
---g-good:#1a7f4b;--g-goodbg:#f0f8f3;--g-bad:#c22f3d;--g-badbg:#fdf1f1;--g-busy:#2563c9;--g-busybg:#eff5fe;--g-warn:#a15c00;--g-warnbg:#fdf6ea;
-font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif;max-width:100%;height:auto}
-@media screen and (prefers-color-scheme:dark){.g{--g-paper:#171c24;--g-ink:#e4e8ee;--g-faint:#8d98a7;--g-line:#333c49;--g-edge:#4b5665;--g-done:#3f7a5b;
---g-good:#4cc38a;--g-goodbg:#13241c;--g-bad:#ff7b7f;--g-badbg:#2b181b;--g-busy:#79aaff;--g-busybg:#15213a;--g-warn:#e6a649;--g-warnbg:#2a2113}}
-.g-edge{fill:none;stroke:var(--g-edge);stroke-width:1.5}
-.g-tip{fill:var(--g-faint)}
-.g-done{stroke:var(--g-done)}
-.g-box{fill:var(--g-paper);stroke:var(--g-line);stroke-width:1.5}
-.g-bar{fill:var(--g-line)}
-.g-num{font-size:12px;font-weight:600;fill:var(--g-faint)}
-.g-state{font-size:11.5px;fill:var(--g-faint)}
-.g-title{font-size:13px;font-weight:500;fill:var(--g-ink)}
-.g-good .g-box{fill:var(--g-goodbg);stroke:var(--g-good)}.g-good .g-bar{fill:var(--g-good)}.g-good .g-state{fill:var(--g-good)}
-.g-bad .g-box{fill:var(--g-badbg);stroke:var(--g-bad)}.g-bad .g-bar{fill:var(--g-bad)}.g-bad .g-state{fill:var(--g-bad)}
-.g-busy .g-box{fill:var(--g-busybg);stroke:var(--g-busy)}.g-busy .g-bar{fill:var(--g-busy)}.g-busy .g-state{fill:var(--g-busy)}
-.g-warn .g-box{fill:var(--g-warnbg);stroke:var(--g-warn)}.g-warn .g-bar{fill:var(--g-warn)}.g-warn .g-state{fill:var(--g-warn)}
-.g-muted .g-box{stroke-dasharray:4 3}.g-muted .g-title{fill:var(--g-faint)}
-`

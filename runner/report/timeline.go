@@ -34,7 +34,7 @@ func Timeline(s runner.Summary, past *Past) string {
 	fmt.Fprintf(&b,
 		`<svg xmlns="http://www.w3.org/2000/svg" class="tl" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="%s">`+"\n",
 		timelineWidth, height, timelineWidth, height, layered.Text("timeline of "+titleOf(s)))
-	b.WriteString("<style>" + timelineStyle + "</style>\n")
+	b.WriteString("<style>\n" + timelineStyle + "</style>\n")
 	b.WriteString(`<defs><marker id="tl-tip" viewBox="0 0 8 8" refX="6" refY="4" markerWidth="6" markerHeight="6" orient="auto"><path class="tl-tip" d="M1 1 7 4 1 7z"/></marker></defs>` + "\n")
 	x := func(ms int64) float64 {
 		return timelineNames + float64(ms)/float64(total)*(timelineWidth-timelineNames-timelineRight)
@@ -155,24 +155,3 @@ func legend(b *strings.Builder, y int) {
 	fmt.Fprintf(b, `<path class="tl-early" d="M%d %dv11" marker-end="url(#tl-tip)"/>`, x+6, y-10)
 	text("early start")
 }
-
-// timelineStyle is the CSS of the timeline. Its classes have their own prefix, because CSS in a page applies to
-// the whole page.
-const timelineStyle = `
-.tl{--t-ink:#1c2430;--t-faint:#68727f;--t-grid:#e6e9ee;--t-edit:#5b8def;--t-check:#c9a227;--t-land:#1a7f4b;--t-wait:#c3cad4;--t-bad:#c22f3d;--t-early:#7a4fd0;--t-paper:#fff;
-font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",sans-serif;max-width:100%;height:auto}
-@media screen and (prefers-color-scheme:dark){.tl{--t-ink:#e4e8ee;--t-faint:#8d98a7;--t-grid:#262e39;--t-edit:#5f93f5;--t-check:#c79a2b;--t-land:#4cc38a;--t-wait:#4b5665;--t-bad:#ff7b7f;--t-early:#b195f5;--t-paper:#171c24}}
-.tl-grid{fill:none;stroke:var(--t-grid);stroke-width:1}
-.tl-tick{font-size:11px;fill:var(--t-faint)}
-.tl-name{font-size:12.5px;fill:var(--t-ink)}
-.tl-cand{font-size:11.5px;fill:var(--t-faint)}
-.tl-edit{fill:var(--t-edit);stroke:var(--t-edit)}
-.tl-check{fill:var(--t-check);stroke:var(--t-check)}
-.tl-land{fill:var(--t-land);stroke:var(--t-land)}
-.tl-wait{fill:var(--t-wait);stroke:var(--t-wait)}
-.tl-off{fill:none;stroke-width:1.5;stroke-dasharray:3 2}
-.tl-bad{fill:none;stroke:var(--t-bad);stroke-width:3}
-.tl-merged{fill:var(--t-land);stroke:var(--t-paper);stroke-width:1.5}
-.tl-early{fill:none;stroke:var(--t-early);stroke-width:1.5}
-.tl-tip{fill:var(--t-early)}
-`

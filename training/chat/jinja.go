@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ncruces/go-strftime"
 	"github.com/nikolalohinski/gonja/v2/builtins"
 	"github.com/nikolalohinski/gonja/v2/config"
 	"github.com/nikolalohinski/gonja/v2/exec"
@@ -183,7 +184,7 @@ func (j *Jinja) Render(conversation []training.Message, generate bool) (text str
 			return "",
 				fmt.Errorf("%w: its error is: %s", ErrTemplate, why)
 		},
-		"strftime_now": func(format string) string { return strftime(j.now(), format) },
+		"strftime_now": func(format string) string { return strftime.Format(format, j.now()) },
 	}
 	for name, text := range j.tokens {
 		if text != "" {

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nikolalohinski/gonja/v2/exec"
 	"github.com/nikolalohinski/gonja/v2/nodes"
@@ -160,32 +159,4 @@ func quoted(s string) string {
 	_ = e.Encode(s) // strings can always be encoded
 	text := strings.TrimSuffix(b.String(), "\n")
 	return strings.NewReplacer("\\u2028", "\u2028", "\\u2029", "\u2029").Replace(text)
-}
-
-// strftime formats a time as Python does, for the directives that templates use.
-func strftime(at time.Time, format string) string {
-	var b strings.Builder
-	for i := 0; i < len(format); i++ {
-		if format[i] != '%' || i+1 == len(format) {
-			b.WriteByte(format[i])
-			continue
-		}
-		i++
-		if layout, ok := strftimeLayouts()[format[i]]; ok {
-			b.WriteString(at.Format(layout))
-		} else if format[i] == '%' {
-			b.WriteByte('%')
-		} else {
-			b.WriteString("%" + format[i:i+1])
-		}
-	}
-	return b.String()
-}
-
-// strftimeLayouts maps these directives to Go layouts.
-func strftimeLayouts() map[byte]string {
-	return map[byte]string{
-		'd': "02", 'b': "Jan", 'B': "January", 'Y': "2006", 'm': "01", 'y': "06",
-		'H': "15", 'M': "04", 'S': "05", 'A': "Monday", 'a': "Mon",
-	}
 }

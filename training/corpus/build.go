@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
@@ -299,4 +300,24 @@ func readSource(root, name string) ([]byte, error) {
 		return nil, fmt.Errorf("%s is not a regular file of at most %d MiB", name, maxSource>>20)
 	}
 	return dir.ReadFile(filepath.FromSlash(name))
+}
+
+// scrub returns v with hide applied to each string in it, at any depth.
+func scrub[T any](v T, hide func(string) string) (T, error) {
+	var out T
+	text, err := json.Marshal(v)
+	if err != nil {
+		return out, fmt.Errorf("remove secrets:  %w", err)
+	}
+	var tree any
+	if err := json.Unmarshal(text, &tree); err != nil {
+		return out, fmt.Errorf("remove secrets:  %w", err)
+	}
+	if text, err = json.Marshal(redact.Texts(tree, hide)); err != nil {
+		return out, fmt.Errorf("remove secrets:  %w", err)
+	}
+	if err := json.Unmarshal(text, &out); err != nil {
+		return out, fmt.Errorf("remove secrets:  %w", err)
+	}
+	return out, nil
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"unicode"
 
+	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/training"
 )
 
@@ -178,6 +179,9 @@ type found struct {
 // doubt is the tolerance of a sketch's estimate: five standard deviations.
 const doubt = 0.22
 
+// mostKept limits the texts that are kept for comparisons, to twice as many.
+const mostKept = 256
+
 // pairs returns all pairs at or above the threshold, in record order. Sketches select candidates; the texts decide.
 func pairs(ctx context.Context, all []*record, threshold float64, text func(*record) (shingles, error)) ([]found,
 	error) {
@@ -185,7 +189,10 @@ func pairs(ctx context.Context, all []*record, threshold float64, text func(*rec
 	type bucket struct{ band, sum uint64 }
 	var out []found
 	seen := map[bucket][]int{}
-	cache := newCache(text)
+	kept := recent.New[*record](mostKept, func(shingles) int { return 1 })
+	textOf := func(r *record) (shingles, error) {
+		return kept.Load(r, func() (shingles, error) { return text(r) })
+	}
 	for i, rec := range all {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -206,11 +213,11 @@ func pairs(ctx context.Context, all []*record, threshold float64, text func(*rec
 			if all[j].sketch.like(&rec.sketch) < threshold-doubt {
 				continue
 			}
-			a, err := cache.get(all[j])
+			a, err := textOf(all[j])
 			if err != nil {
 				return nil, err
 			}
-			b, err := cache.get(rec)
+			b, err := textOf(rec)
 			if err != nil {
 				return nil, err
 			}
@@ -227,35 +234,6 @@ func pairs(ctx context.Context, all []*record, threshold float64, text func(*rec
 		return cmp.Or(cmp.Compare(order[x.a], order[y.a]), cmp.Compare(order[x.b], order[y.b]))
 	})
 	return out, nil
-}
-
-// cache keeps recently used texts.
-type cache struct {
-	load  func(*record) (shingles, error)
-	held  map[*record]shingles
-	order []*record
-}
-
-const cached = 512
-
-func newCache(load func(*record) (shingles, error)) *cache {
-	return &cache{load: load, held: map[*record]shingles{}}
-}
-
-func (c *cache) get(r *record) (shingles, error) {
-	if s, ok := c.held[r]; ok {
-		return s, nil
-	}
-	s, err := c.load(r)
-	if err != nil {
-		return nil, err
-	}
-	if len(c.order) == cached {
-		delete(c.held, c.order[0])
-		c.order = c.order[1:]
-	}
-	c.held[r], c.order = s, append(c.order, r)
-	return s, nil
 }
 
 // Parameters of common shingles: the least number of examples, the highest number of shingles, and the share of

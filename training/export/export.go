@@ -191,7 +191,11 @@ func (j *job) write(ctx context.Context, f *folder.Folder) error {
 	if err := f.File(OutFile, j.leftOut); err != nil {
 		return err
 	}
-	for _, d := range append(j.format.configs(*j), document{CardFile, j.card()}) {
+	documents, err := j.documents()
+	if err != nil {
+		return err
+	}
+	for _, d := range documents {
 		if err := f.File(d.name, func(w io.Writer) error { _, err := io.WriteString(w, d.text); return err }); err != nil {
 			return err
 		}

@@ -26,11 +26,11 @@ type Format struct {
 	Name     string
 	What     string // description for people
 	Teaches  Teaches
-	Chat     string // schema of a line with messages
-	Text     string // schema of a line with rendered text; "" if the trainer renders
-	Held     string // name of the validation file
-	Run      string // command that starts the trainer in the folder
-	configs  func(job) []document
+	Chat     string     // schema of a line with messages
+	Text     string     // schema of a line with rendered text; "" if the trainer renders
+	Held     string     // name of the validation file
+	Run      string     // command that starts the trainer in the folder
+	configs  []document // files for the trainer, each with the name of its template
 	fromChat func(training.Example) any
 	fromText func(good, bad chat.Pair, label bool) any
 }
@@ -41,23 +41,24 @@ type document struct{ name, text string }
 // Formats returns all formats in display order.
 func Formats() []Format {
 	const held = "validation.jsonl"
+	llamaFactory := []document{{"dataset_info.json", "dataset_info.json"}, {"train.yaml", "llama-factory.yaml"}}
 	return []Format{
 		{
 			Name: "trl-chat", What: "TRL and PEFT: conversations", Chat: "messages", Held: held,
-			Run: "trl sft --config sft.yaml", configs: trlConfig("sft"),
+			Run: "trl sft --config sft.yaml", configs: []document{{"sft.yaml", "trl.yaml"}},
 			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
 		},
 		{
 			Name: "trl-prompt-completion", What: "TRL and PEFT: prompts with completions", Chat: "prompt-completion-chat",
 			Text: "prompt-completion-text", Held: held,
-			Run: "trl sft --config sft.yaml", configs: trlConfig("sft"),
+			Run: "trl sft --config sft.yaml", configs: []document{{"sft.yaml", "trl.yaml"}},
 			fromChat: func(e training.Example) any { return promptCompletion{e.Prompt, answer(e.Completion)} },
 			fromText: func(good, _ chat.Pair, _ bool) any { return promptCompletionText{good.Prompt, good.Completion} },
 		},
 		{
 			Name: "trl-preference", What: "TRL: preferences, for DPO", Teaches: Preferences, Chat: "preference-chat",
 			Text: "preference-text", Held: held,
-			Run: "trl dpo --config dpo.yaml", configs: trlConfig("dpo"),
+			Run: "trl dpo --config dpo.yaml", configs: []document{{"dpo.yaml", "trl.yaml"}},
 			fromChat: func(e training.Example) any {
 				return preference{e.Prompt, answer(e.Completion), answer(e.Rejected)}
 			},
@@ -68,13 +69,13 @@ func Formats() []Format {
 		{
 			Name: "trl-unpaired", What: "TRL: answers with verdicts, for KTO", Teaches: Verdicts, Chat: "unpaired-chat",
 			Text: "unpaired-text", Held: held,
-			Run: "trl kto --config kto.yaml", configs: trlConfig("kto"),
+			Run: "trl kto --config kto.yaml", configs: []document{{"kto.yaml", "trl.yaml"}},
 			fromChat: func(e training.Example) any { return unpaired{e.Prompt, answer(e.Completion), e.Positive} },
 			fromText: func(good, _ chat.Pair, label bool) any { return unpairedText{good.Prompt, good.Completion, label} },
 		},
 		{
 			Name: "axolotl", What: "Axolotl: conversations, or text in segments", Chat: "messages", Text: "segments", Held: held,
-			Run: "axolotl train config.yaml", configs: axolotlConfig,
+			Run: "axolotl train config.yaml", configs: []document{{"config.yaml", "axolotl.yaml"}},
 			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
 			fromText: func(good, _ chat.Pair, _ bool) any {
 				return segmentsLine{[]segment{{false, good.Prompt}, {true, good.Completion}}}
@@ -82,30 +83,30 @@ func Formats() []Format {
 		},
 		{
 			Name: "axolotl-preference", What: "Axolotl: preferences, for DPO", Teaches: Preferences, Chat: "axolotl-preference",
-			Held: held, Run: "axolotl train config.yaml", configs: axolotlConfig,
+			Held: held, Run: "axolotl train config.yaml", configs: []document{{"config.yaml", "axolotl.yaml"}},
 			fromChat: func(e training.Example) any {
 				return axolotlPreference{e.Prompt, answer(e.Completion)[0], answer(e.Rejected)[0]}
 			},
 		},
 		{
 			Name: "llama-factory", What: "LLaMA-Factory: conversations", Chat: "messages", Held: held,
-			Run: "llamafactory-cli train train.yaml", configs: llamaFactoryConfig,
+			Run: "llamafactory-cli train train.yaml", configs: llamaFactory,
 			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
 		},
 		{
 			Name: "llama-factory-preference", What: "LLaMA-Factory: preferences, for DPO", Teaches: Preferences,
 			Chat: "llama-factory-preference", Held: held,
-			Run: "llamafactory-cli train train.yaml", configs: llamaFactoryConfig, fromChat: sharegptPreference,
+			Run: "llamafactory-cli train train.yaml", configs: llamaFactory, fromChat: sharegptPreference,
 		},
 		{
 			Name: "unsloth", What: "Unsloth: conversations, or text", Chat: "conversations", Text: "text", Held: held,
-			Run: "python train.py", configs: unslothConfig,
+			Run: "python train.py", configs: []document{{"train.py", "unsloth.py"}},
 			fromChat: func(e training.Example) any { return conversationsLine{conversation(e)} },
 			fromText: func(good, _ chat.Pair, _ bool) any { return textLine{good.Prompt + good.Completion} },
 		},
 		{
 			Name: "mlx", What: "MLX: conversations, or text", Chat: "messages", Text: "text", Held: "valid.jsonl",
-			Run: "mlx_lm.lora --config config.yaml", configs: mlxConfig,
+			Run: "mlx_lm.lora --config config.yaml", configs: []document{{"config.yaml", "mlx.yaml"}},
 			fromChat: func(e training.Example) any { return messagesLine{conversation(e)} },
 			fromText: func(good, _ chat.Pair, _ bool) any { return textLine{good.Prompt + good.Completion} },
 		},

@@ -308,7 +308,7 @@ func (r reader) alone(s *source) *question {
 	switch {
 	case s.language == "":
 	case s.language == outline.Go:
-		s.take(r.golang.Glance(s.path, s.text))
+		s.take(r.golang.Read(s.path, s.text))
 	case !r.program.Found():
 		s.skip = "ast-grep is not installed"
 	default:

@@ -87,7 +87,7 @@ func (b *build) calls(ctx context.Context) error {
 
 // taskOf looks a task up.
 func (b *build) taskOf(ctx context.Context, id string) (*task, error) {
-	return b.tasks.get(id, func() (*task, error) {
+	return b.tasks.Load(id, func() (*task, error) {
 		list, err := b.Log.Tasks(ctx, store.TaskFilter{Task: id})
 		if err != nil {
 			return nil, unreadable("the row of task "+id, err)

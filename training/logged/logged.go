@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/training"
@@ -64,6 +65,9 @@ func Build(ctx context.Context, s Source, o Options, yield func(training.Example
 	return b.tally, nil
 }
 
+// mostRecent limits the runs and the tasks that are kept, to twice as many: rows of a task are close together.
+const mostRecent = 8
+
 // build is the state of one [Build] call.
 type build struct {
 	Source
@@ -74,13 +78,15 @@ type build struct {
 
 	runs    []store.Run // oldest first
 	ofPlan  map[string]string
-	facts   recent[*run]
-	tasks   recent[*task]
+	facts   *recent.Map[string, *run]
+	tasks   *recent.Map[string, *task]
 	reviews *reviews
 }
 
 // open reads the small data that all rows need.
 func (b *build) open(ctx context.Context) error {
+	b.facts = recent.New[string](mostRecent, func(*run) int { return 1 })
+	b.tasks = recent.New[string](mostRecent, func(*task) int { return 1 })
 	var err error
 	if b.runs, err = b.Journal.Runs(ctx); err != nil {
 		return err
@@ -156,27 +162,4 @@ func (b *build) refuse(where string, r refusal) error {
 		return fmt.Errorf("%s: %w: %s", where, ErrUnproven, r.reason)
 	}
 	return nil
-}
-
-// recent is a small cache of the last lookups, because rows of a task are close together.
-type recent[T any] struct {
-	keys   []string
-	values []T
-}
-
-const mostRecent = 16
-
-func (r *recent[T]) get(key string, make func() (T, error)) (T, error) {
-	if i := slices.Index(r.keys, key); i >= 0 {
-		return r.values[i], nil
-	}
-	v, err := make()
-	if err != nil {
-		return v, err
-	}
-	if len(r.keys) == mostRecent {
-		r.keys, r.values = slices.Delete(r.keys, 0, 1), slices.Delete(r.values, 0, 1)
-	}
-	r.keys, r.values = append(r.keys, key), append(r.values, v)
-	return v, nil
 }

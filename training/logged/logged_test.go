@@ -1,8 +1,6 @@
 package logged
 
 import (
-	"io"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -228,35 +226,6 @@ func TestSameMessage(t *testing.T) {
 		if got := sameMessage(tt.kept, tt.said); got != tt.want {
 			t.Errorf("%q and %q: %v", tt.kept, tt.said, got)
 		}
-	}
-}
-
-// recent holds a limited number of tasks and drops the oldest. It does not hold an error.
-func TestRecent(t *testing.T) {
-	var r recent[int]
-	asked := 0
-	if _, err := r.get("x", func() (int, error) { return 7, io.ErrUnexpectedEOF }); err != io.ErrUnexpectedEOF {
-		t.Errorf("got %v", err)
-	}
-	if v, err := r.get("x", func() (int, error) { return 1, nil }); v != 1 || err != nil {
-		t.Errorf("after an error: %d, %v", v, err)
-	}
-	r = recent[int]{}
-	get := func(key string) int {
-		v, err := r.get(key, func() (int, error) { asked++; return len(key), nil })
-		if err != nil {
-			t.Fatal(err)
-		}
-		return v
-	}
-	for n := range 3 * mostRecent {
-		get(strings.Repeat("x", n+1))
-	}
-	if get(strings.Repeat("x", 3*mostRecent)) != 3*mostRecent || asked != 3*mostRecent || len(r.values) != mostRecent {
-		t.Errorf("asked %d times, holds %d", asked, len(r.values))
-	}
-	if get("x"); asked != 3*mostRecent+1 {
-		t.Error("the oldest entry is still cached")
 	}
 }
 

@@ -44,7 +44,7 @@ func (a *attempt) name() string {
 
 // factsOf reads the events of a run.
 func (b *build) factsOf(ctx context.Context, id string) (*run, error) {
-	return b.facts.get(id, func() (*run, error) {
+	return b.facts.Load(id, func() (*run, error) {
 		r := &run{id: id, batches: map[string]*batch{}}
 		for ev, err := range local.Events(ctx, b.Journal, id, 0) {
 			if err != nil {

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/pelletier/go-toml/v2"
 
@@ -35,12 +36,16 @@ func (x *export) harbor(ctx context.Context, w *work, id, dir string) error {
 	if err != nil {
 		return fmt.Errorf("write the settings of task %s: %w", id, err)
 	}
+	script, err := w.script(gone)
+	if err != nil {
+		return fmt.Errorf("write the tests of task %s: %w", id, err)
+	}
 	files := map[string][]byte{
 		"task.toml":               config,
 		"instruction.md":          []byte(instruction(w.task)),
 		"solution/solve.sh":       []byte(solve),
 		"solution/solution.patch": w.patch,
-		"tests/test.sh":           []byte(w.script(gone)),
+		"tests/test.sh":           script,
 	}
 	for name, text := range w.lists() {
 		files["tests/"+name] = []byte(text)
@@ -58,7 +63,9 @@ func (x *export) harbor(ctx context.Context, w *work, id, dir string) error {
 	if err != nil {
 		return fmt.Errorf("write the repository of task %s: %w", id, err)
 	}
-	files["environment/Dockerfile"] = []byte(w.dockerfile(manifests))
+	if files["environment/Dockerfile"], err = w.dockerfile(manifests); err != nil {
+		return fmt.Errorf("write the container of task %s: %w", id, err)
+	}
 	for name, data := range files {
 		if !fs.ValidPath(name) {
 			return refuse(CannotRun, "%q is not a path", name)
@@ -135,30 +142,21 @@ func (x *export) config(w *work, id string) ([]byte, error) {
 }
 
 // dockerfile describes the container: the tools with the versions that ran the tests, and the repository as it was.
-func (w *work) dockerfile(manifests []string) string {
-	var b strings.Builder
-	p := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	switch w.lang {
-	case gates.LangGo:
-		p("FROM golang:%s", strings.TrimPrefix(w.receipt.Tools[0], "go"))
-		p("ENV GOTOOLCHAIN=local")
-	case gates.LangPython:
-		p("FROM python:%s", strings.TrimPrefix(w.receipt.Tools[0], "python"))
-		p("RUN pip install --no-cache-dir pytest==%s", strings.TrimPrefix(w.receipt.Tools[1], "pytest"))
+func (w *work) dockerfile(manifests []string) ([]byte, error) {
+	var versions, folders []string
+	for _, tool := range w.receipt.Tools {
+		versions = append(versions, strings.TrimLeftFunc(tool, unicode.IsLetter))
 	}
-	p("WORKDIR /workspace")
-	p("ADD repo.tar /workspace/")
-	p("RUN git init -q && git add -A -f && git -c user.name=task -c user.email=task@example.org commit -q -m base")
 	for _, name := range manifests {
-		switch {
-		case w.lang == gates.LangGo:
-			p("RUN cd %s && go mod download", quote(path.Dir(name)))
-		case w.lang == gates.LangPython && path.Dir(name) == ".":
-			p("RUN pip install --no-cache-dir -e .")
-			return b.String()
-		}
+		folders = append(folders, path.Dir(name))
 	}
-	return b.String()
+	data := map[string]any{"Go": w.lang == gates.LangGo, "Versions": versions}
+	if w.lang == gates.LangGo {
+		data["Modules"] = folders
+	} else {
+		data["Package"] = slices.Contains(folders, ".")
+	}
+	return rendered("Dockerfile", data)
 }
 
 // archive writes the tree before the commit as a tar file, the same bytes each time. It returns the paths of the files

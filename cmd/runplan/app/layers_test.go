@@ -71,7 +71,7 @@ func layers() []layer {
 		{"runner/report", []string{"runner", "runner/story", "runner/trace", "gates", "routing", "internal"}},
 		{"runner/trace", []string{"runner", "runner/local", "planparse", "internal"}},
 		{"runner/page", []string{"runner", "runner/failures", "runner/ledger", "runner/local", "runner/report",
-			"runner/story", "agents/stream", "gates", "gates/review", "routing", "sampling", "internal"}},
+			"runner/story", "agents/stream", "gates", "gates/blueprint", "gates/review", "routing", "sampling", "internal"}},
 		{"agents", []string{"planparse", "internal"}},
 		{"tools/agenttest", []string{"agents"}},
 		{"agents/command", []string{"agents", "agents/outcome", "agents/price", "agents/sandbox", "agents/stream",

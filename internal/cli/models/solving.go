@@ -1,8 +1,10 @@
 package models
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +15,8 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
@@ -169,4 +173,34 @@ func (t *ModelTools) Finder(log retrieve.Log,
 	return func(ctx context.Context, c llm.Completer, s solver.Session, r retrieve.Request) (retrieve.Package, error) {
 		return find(ctx, t.deps(c, log, s), r)
 	}
+}
+
+// Session opens the session of a task.
+func (r *retrieval) Session(ctx context.Context, task string) (solver.Session, error) {
+	s, err := store.CreateSession(ctx, r.Project.Layout.Sessions(), task)
+	if err != nil {
+		return nil, fmt.Errorf("store the session of the task: %w", err)
+	}
+	return hidingSession{s, r.Redact.String}, nil
+}
+
+// hidingSession removes secrets from values before it stores them. Sessions end in the log, which is training data.
+type hidingSession struct {
+	*store.Session
+	hide func(string) string
+}
+
+// Set stores a value without its secrets.
+func (s hidingSession) Set(ctx context.Context, key string, value any) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return fmt.Errorf("session of %s: keep %s: %w", s.Task(), key, err)
+	}
+	var plain any
+	dec := json.NewDecoder(bytes.NewReader(text))
+	dec.UseNumber()
+	if err := dec.Decode(&plain); err != nil {
+		return fmt.Errorf("session of %s: keep %s: %w", s.Task(), key, err)
+	}
+	return s.Session.Set(ctx, key, redact.Texts(plain, s.hide, "path")) // paths are looked up again later
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/phrase"
@@ -288,4 +289,69 @@ func pointToApprovals(ctx context.Context, a *cli.App) error {
 	_, err = fmt.Fprintf(a.Stdout, "%s of this repository: runplan approve lists them\n",
 		phrase.Count(len(list), "open approval"))
 	return err
+}
+
+func newInboxEscalateCommand(a *cli.App) *cobra.Command {
+	var severity string
+	cmd := &cobra.Command{
+		Use:   "escalate ID",
+		Short: "Turn an item of the inbox into feedback",
+		Long: `Copy an item of the inbox into the feedback of this repository, and mark it as done. A critical item
+stays critical; a question becomes medium, a note low; --severity overrides this.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the number of an item"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := itemID(args[0])
+			if err != nil {
+				return err
+			}
+			p, err := a.OpenProject(cmd.Context())
+			if err != nil {
+				return err
+			}
+			return withInbox(cmd.Context(), a, func(box *store.Inbox) error {
+				i, err := box.Item(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				w := feedback.Words{
+					ID: fmt.Sprintf("inbox-%d", id), Body: i.Body,
+					Severity: feedback.Severity(cmp.Or(severity, string(feedback.SeverityOf(i.Kind)))),
+					Source:   fmt.Sprintf("item %d of the inbox", id),
+				}
+				if err := enqueue(cmd.Context(), a, p, w, false); err != nil {
+					return err
+				}
+				_, err = box.Finish(cmd.Context(), id, time.Now(), "feedback "+w.ID)
+				return err
+			})
+		},
+	}
+	cmd.Flags().StringVar(&severity, "severity", "", "severity (default: by the kind of the item)")
+	return cmd
+}
+
+// lastCall stores the last question to a model and its answer.
+type lastCall struct {
+	llm.Completer
+	request  llm.Request
+	response llm.Response
+	at       time.Time
+}
+
+// Complete asks the model and stores the call.
+func (l *lastCall) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	l.at, l.request = time.Now(), r
+	var err error
+	l.response, err = l.Completer.Complete(ctx, r)
+	return l.response, err
+}
+
+// keep logs the call and why its answer could not be used (RETR-12). hide removes secrets.
+func (l *lastCall) keep(ctx context.Context, j *store.Journal, task string, hide func(string) string, why error) error {
+	if l.at.IsZero() {
+		return nil // no model was asked
+	}
+	c := cli.CallRow(task, cli.IntentCall, l.request, l.response, l.at, hide, why)
+	l.at = time.Time{}
+	return j.AddCall(context.WithoutCancel(ctx), c)
 }

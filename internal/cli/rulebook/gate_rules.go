@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"github.com/runplan/runplan/gates/measured"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/lessons"
@@ -81,4 +82,12 @@ func (b *RuleBooks) Read(gate string) (err error) {
 		_, err = b.Patterns()
 	}
 	return err
+}
+
+// measuredOf returns the measured precision of a built-in rule.
+func measuredOf(rule string, builtIn bool) string {
+	if !builtIn {
+		return "-"
+	}
+	return measured.Of(rule).String()
 }

@@ -4,11 +4,19 @@ package run
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/notify"
+	"github.com/runplan/runplan/runner/report"
 )
 
 // NewRunCommand returns the command run.
@@ -68,4 +76,67 @@ func RunPlan(ctx context.Context, a *cli.App, path string, o prepare.RunOptions)
 	}
 	x := &Execution{Prepared: *ready}
 	return x.start(ctx)
+}
+
+// openNotifier starts the notifications of a run. It returns nil if none are configured. Failed notifications are
+// shown as notes; with --json they go to standard error, because standard output carries only events.
+func (x *Execution) openNotifier(reaper *proc.Reaper, v *view) *notify.Notifier {
+	if !x.Project.Notifies() {
+		return nil
+	}
+	note := func(text string) {
+		if x.Options.JSON {
+			fmt.Fprintf(x.App.Stderr, "runplan: %s\n", ui.Sanitize(text))
+			return
+		}
+		v.Note(text)
+	}
+	return notify.New(notify.Options{
+		Hook: x.App.Hook(x.Project, reaper, note), Events: x.Project.Config.Notify.Events, Info: x.Info,
+		Repository: filepath.Base(x.Project.Repo.Root),
+	})
+}
+
+// decisions writes the decision log during a run (ROUTE-10).
+type decisions struct {
+	report.Decisions
+	log *routing.Log
+}
+
+// openDecisions opens the log. For a new run it first writes the routing decision.
+func (x *Execution) openDecisions() (*decisions, error) {
+	log, err := routing.OpenLog(x.Project.Layout.DecisionLog(), x.now)
+	if err != nil {
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	d := &decisions{log: log}
+	err = log.Begin(x.Run, x.Info.Plan)
+	if err == nil {
+		err = log.AddLines(x.LogLines()...)
+	}
+	if err != nil {
+		log.Close()
+		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	return d, nil
+}
+
+// Recall replays an event of an earlier session, which the log already has.
+func (d *decisions) Recall(ev runner.Event) { d.Lines(ev) }
+
+// Event logs the decisions of an event. It ignores write errors, because the log is for people and the journal is
+// complete.
+func (d *decisions) Event(ev runner.Event) { _ = d.log.AddLines(d.Lines(ev)...) }
+
+func (d *decisions) Close() { d.log.Close() }
+
+// nobody is a placeholder for an agent that runs on another machine.
+type nobody string
+
+// Name implements [agents.Agent].
+func (n nobody) Name() string { return string(n) }
+
+// Run implements [agents.Agent]. It always fails, because this agent does not run here.
+func (n nobody) Run(context.Context, agents.Task, agents.Observer) (agents.Result, error) {
+	return agents.Result{}, fmt.Errorf("agent %s runs on another machine", string(n))
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/seal"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner/page"
 )
@@ -81,7 +82,7 @@ func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*w
 		return nil, err
 	}
 	// The key is stored with the owner's files, because agents work in the repository.
-	key, err := web.Key(filepath.Join(dir, "serve.key"))
+	key, err := seal.Key(filepath.Join(dir, "serve.key"))
 	if err != nil {
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
@@ -159,20 +160,10 @@ func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
 		w.Jobs = append(w.Jobs, page.Job{ID: j.ID, Change: j.Title, Why: j.Question, Plan: j.Plan, Text: planText(p, j.Plan),
 			Since: j.Since})
 	}
-	items, err := blueprint.Queue(p.Repo.Root, false)
+	w.Queue, err = blueprint.Queue(p.Repo.Root, false)
 	trouble(err)
-	for _, i := range items {
-		w.Queue = append(w.Queue, page.QueueItem{
-			ID: i.ID, Unit: i.Unit, Dimension: i.Dimension, Severity: string(i.Severity), Claim: i.Claim, Evidence: i.Evidence,
-			Recommendation: i.Recommendation, File: i.File, At: i.At,
-		})
-	}
-	said, err := control.InboxItems(ctx, a, false)
+	w.Inbox, err = control.InboxItems(ctx, a, false)
 	trouble(err)
-	for _, i := range said {
-		w.Inbox = append(w.Inbox,
-			page.Said{ID: i.ID, Kind: i.Kind, Body: i.Body, Reply: i.Reply, From: i.Channel, Repo: i.Repo, At: i.At})
-	}
 	return w
 }
 
