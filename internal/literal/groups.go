@@ -1,6 +1,9 @@
 package literal
 
-import "regexp/syntax"
+import (
+	"math/bits"
+	"regexp/syntax"
+)
 
 // Groups finds in one pass which groups of literals occur in a text. An expression that needs a literal of its group is
 // then tried only on texts that contain one. It is safe for concurrent use.
@@ -64,10 +67,19 @@ func lits(words []string, fold bool) []Lit {
 }
 
 // In returns the groups with a literal in text: bit i is group i.
-func (g *Groups) In(text string) (found uint64) {
+func (g *Groups) In(text string) uint64 {
+	return g.Where(text, func(int, int) bool { return true })
+}
+
+// Where does what [Groups.In] does, without the places of literals that fits refuses for a group.
+func (g *Groups) Where(text string, fits func(group, at int) bool) (found uint64) {
 	found = g.free
 	g.set.each(text, 0, func(m Match) bool {
-		found |= g.of[m.Lit]
+		for of := g.of[m.Lit] &^ found; of != 0; of &= of - 1 {
+			if i := bits.TrailingZeros64(of); fits(i, m.Pos) {
+				found |= 1 << i
+			}
+		}
 		return true
 	})
 	return found

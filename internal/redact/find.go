@@ -24,6 +24,11 @@ var hints = sync.OnceValue(func() *literal.Groups {
 	return literal.NewGroups(needs...)
 })
 
+// hinted returns the kinds of secrets that a text may contain, as bits.
+func hinted(text string) uint64 {
+	return hints().Where(text, func(kind, at int) bool { return kinds[kind].at == nil || kinds[kind].at(text, at) })
+}
+
 // span is a place in a text that must be hidden.
 type span struct {
 	from, to int
@@ -60,7 +65,7 @@ func Find(text string) []Match {
 // quiet reports whether a text has no secret, without finding positions.
 func (r *Redactor) quiet(text string, depth int) bool {
 	for range layers + 1 {
-		if hints().In(text) != 0 || r != nil && r.known.Next(text, 0) >= 0 || r.encoded(text, depth) {
+		if hinted(text) != 0 || r != nil && r.known.Next(text, 0) >= 0 || r.encoded(text, depth) {
 			return false
 		}
 		next, ok := decode(text, nil)
@@ -121,9 +126,9 @@ func (r *Redactor) values(v view, found func(Match, string) bool) bool {
 }
 
 func shapes(v view, found func(Match, string) bool) bool {
-	hinted := hints().In(v.text)
-	for i := 0; hinted != 0 && i < len(kinds); i++ {
-		if hinted>>i&1 != 0 && !kinds[i].each(v, found) {
+	may := hinted(v.text)
+	for i := 0; may != 0 && i < len(kinds); i++ {
+		if may>>i&1 != 0 && !kinds[i].each(v, found) {
 			return false
 		}
 	}
@@ -169,15 +174,9 @@ func (k *Kind) tell(v view, start, from, to int, found func(Match, string) bool)
 
 // assignments applies the expression only at words of secret names, because trying it everywhere is slow.
 func (k *Kind) assignments(v view, found func(Match, string) bool) bool {
-	re := k.re.Re()
 	for at := speaking().Next(v.text, 0); at >= 0; {
 		next := at + literal.Shortest
-		if m := re.FindStringSubmatchIndex(v.text[at:]); m != nil {
-			for i := range m {
-				if m[i] >= 0 {
-					m[i] += at
-				}
-			}
+		if m := assignmentAt(v.text, at); m != nil {
 			next = m[3]
 			if start, from, to, ok := assigned(v.text, m); ok {
 				if !k.tell(v, start, from, to, found) {

@@ -54,6 +54,19 @@ var speaking = sync.OnceValue(func() *literal.Set { return literal.NewSet(litera
 // assignmentText matches the end of a secret-sounding name, and its value.
 const assignmentText = `(?i)^((?:passw(?:or)?d|passphrase|secret|token|api[_-]?key|access[_-]?key|auth[_-]?key|private[_-]?key|account[_-]?key|credential|encryption[_-]?key|signing[_-]?key)[\w-]{0,30})["']?[ \t]{0,5}(?:=>|:=|=|:|[ \t])[ \t]{0,5}(?:"([^"\s\\]{12,500})"|'([^'\s\\]{12,500})'|([A-Za-z0-9+/_=~.-]{16,500}))`
 
+var assignment = lazyre.New(assignmentText)
+
+// assignmentAt returns the positions of the groups of [assignmentText] where it matches at an offset.
+func assignmentAt(text string, offset int) []int {
+	m := assignment.FindStringSubmatchIndex(text[offset:])
+	for i := range m {
+		if m[i] >= 0 {
+			m[i] += offset
+		}
+	}
+	return m
+}
+
 // assigned reports whether a match of [assignmentText] assigns a secret, and returns the positions of its name and
 // value. The value must look random, because harmless assignments to such names are common.
 func assigned(text string, m []int) (start, from, to int, ok bool) {
@@ -84,6 +97,35 @@ func assigned(text string, m []int) (start, from, to int, ok bool) {
 		return start, 0, 0, false
 	}
 	return start, from, to, true
+}
+
+// assigns reports whether a word of a secret name at an offset belongs to an assignment of a secret.
+func assigns(text string, offset int) bool {
+	m := assignmentAt(text, offset)
+	if m == nil {
+		return false
+	}
+	_, _, _, ok := assigned(text, m)
+	return ok
+}
+
+// noWord reports whether a literal of the kind work-token at an offset may begin a token. Most of pat and fig are in words
+// such as path and config.
+func noWord(text string, offset int) bool {
+	has := func(n int, c byte) bool { return offset+n < len(text) && text[offset+n] == c }
+	switch text[offset : offset+3] {
+	case "pat":
+		return has(len("pat")+14, '.')
+	case "fig":
+		return has(len("figd"), '_')
+	}
+	return true
+}
+
+// password reports whether a password and an @ may follow the :// at an offset.
+func password(text string, offset int) bool {
+	n := strings.IndexAny(text[offset+len("://"):], "@/ \t\r\n")
+	return n >= 0 && text[offset+len("://")+n] == '@'
 }
 
 // random reports whether a value looks random, unlike words, versions and paths: digits among letters, and little

@@ -18,6 +18,10 @@ type Kind struct {
 	edge  bool              // no letter, digit or underscore before it
 	exact bool              // nor after it
 	check func(string) bool // further condition for the secret; nil for none
+
+	// at is a quick check of a literal at an offset, for a literal that is frequent in code: false if it is not part of a
+	// match. nil accepts all.
+	at func(text string, offset int) bool
 }
 
 func (k *Kind) mark() string {
@@ -125,8 +129,8 @@ var kinds = []Kind{
 		`shp(?:at|ca|pa|ss|ua|tka|ltka)_[a-fA-F0-9]{32}|sq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}|EAAA[A-Za-z0-9_-]{60}|EZ[AT]K[A-Za-z0-9]{54}|FLWSECK(?:_TEST)?-[A-Za-z0-9-]{12,}|shippo_(?:live|test)_[a-fA-F0-9]{40}|access-(?:sandbox|development|production)-`+uuid),
 
 	// work and models
-	word("work-token",
-		`lin_(?:api|oauth)_[A-Za-z0-9]{32,}|ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43}|fig[a-z]_[A-Za-z0-9_-]{30,}|pat[A-Za-z0-9]{14}\.[a-f0-9]{64}|ATATT3[A-Za-z0-9_=-]{60,}|CFPAT-[A-Za-z0-9_-]{43}|EAA[A-Za-z0-9]{100,}|tfp_[A-Za-z0-9_.=-]{40,}|rdme_[a-z0-9]{70}|ico-[A-Za-z0-9]{32}|phx_[A-Za-z0-9]{40,}`),
+	{ID: "work-token", edge: true, at: noWord,
+		re: lazyre.New(`lin_(?:api|oauth)_[A-Za-z0-9]{32,}|ntn_[A-Za-z0-9]{40,}|secret_[A-Za-z0-9]{43}|fig[a-z]_[A-Za-z0-9_-]{30,}|pat[A-Za-z0-9]{14}\.[a-f0-9]{64}|ATATT3[A-Za-z0-9_=-]{60,}|CFPAT-[A-Za-z0-9_-]{43}|EAA[A-Za-z0-9]{100,}|tfp_[A-Za-z0-9_.=-]{40,}|rdme_[a-z0-9]{70}|ico-[A-Za-z0-9]{32}|phx_[A-Za-z0-9]{40,}`)},
 	shape("anthropic-key", `sk-ant-[A-Za-z0-9_-]{20,}`),
 	{ID: "openai-key", edge: true, check: mixed, re: lazyre.New(`sk-[A-Za-z0-9_-]{20,}`)},
 	word("model-key",
@@ -137,7 +141,7 @@ var kinds = []Kind{
 		re: lazyre.New(`eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?|eyJ[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}`)},
 	{ID: "authorization", Guess: true,
 		re: lazyre.New(`(?i)authorization["']?\s*[:=]\s*["']?(?:bearer|basic|token)\s+([A-Za-z0-9+/._~=-]{8,})`)},
-	{ID: "url-password", Guess: true,
+	{ID: "url-password", Guess: true, at: password,
 		re: lazyre.New(`[A-Za-z][A-Za-z0-9+.-]{0,30}://[^\s/:@"'<>]{0,200}:([^\s/@"'<>\[]{1,500})@`)},
-	{ID: "assignment", Guess: true, re: lazyre.New(assignmentText)},
+	{ID: "assignment", Guess: true, at: assigns, re: assignment},
 }

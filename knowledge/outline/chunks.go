@@ -212,15 +212,17 @@ func EachWord(text string, take func(string)) {
 			i++
 			continue
 		}
-		j := i
+		j, plain := i, true // plain: one part, in lower case
 		for j < len(text) {
 			if c := text[j]; c < utf8.RuneSelf {
 				if !inWord(c) {
 					break
 				}
+				plain = plain && (c >= 'a' || c <= '9')
 				j++
 				continue
 			}
+			plain = false
 			r, n := utf8.DecodeRuneInString(text[j:])
 			if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
 				break
@@ -232,7 +234,11 @@ func EachWord(text string, take func(string)) {
 			i += n
 			continue
 		}
-		if j-i <= maxWord {
+		if plain && j-i <= maxWord {
+			if w := stem(text[i:j]); len(w) > 1 {
+				take(w)
+			}
+		} else if j-i <= maxWord {
 			parts = partsOf(text[i:j], parts[:0])
 			for _, p := range parts {
 				if w := stem(p); len(w) > 1 {

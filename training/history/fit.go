@@ -14,7 +14,7 @@ var addressRE = lazyre.New(`[A-Za-z0-9][\w.%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,
 
 // Addresses returns the mail addresses in a text, without those of the reserved example domains (RFC 2606).
 func Addresses(text string) []string {
-	if !strings.Contains(text, "@") {
+	if !mayAddress(text) {
 		return nil
 	}
 	return slices.DeleteFunc(addressRE.FindAllString(text, -1), func(a string) bool {
@@ -24,6 +24,21 @@ func Addresses(text string) []string {
 				return domain == d || strings.HasSuffix(domain, "."+d)
 			})
 	})
+}
+
+// mayAddress is a fast check before addressRE: whether an @ is between two characters of an address, and not that of a
+// decorator.
+func mayAddress(text string) bool {
+	for at := 1; at < len(text)-1; at++ {
+		n := strings.IndexByte(text[at:len(text)-1], '@')
+		if n < 0 {
+			return false
+		}
+		if at += n; !strings.ContainsRune(" \t\n\"'`([{,", rune(text[at-1])) && (isWord(text[at+1]) || text[at+1] == '-') {
+			return true
+		}
+	}
+	return false
 }
 
 // takesTests returns the tests that a commit removes. The prompts forbid that.

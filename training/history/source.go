@@ -208,10 +208,11 @@ type reader struct {
 	dir     string
 	golang  *outline.GoMemory
 	script  *outline.ScriptMemory
+	faulty  map[string]bool // by path: whether the last version that was read as a whole has a parse error
 }
 
 func newReader(p patterns.Program, dir string) reader {
-	return reader{p, dir, outline.NewGoMemory(), outline.NewScriptMemory()}
+	return reader{p, dir, outline.NewGoMemory(), outline.NewScriptMemory(), map[string]bool{}}
 }
 
 // reads reports whether it supports a language.
@@ -248,7 +249,7 @@ func (r reader) outline(ctx context.Context, all []*source) error {
 	var asked []*question
 	open := map[string]*outline.ScriptQuestion{}
 	for _, q := range whole {
-		if q.language == outline.Python {
+		if q.language == outline.Python || r.faulty[q.path] { // pieces of a faulty version are not read on their own
 			continue
 		}
 		grammar := path.Ext(q.path)
@@ -264,8 +265,10 @@ func (r reader) outline(ctx context.Context, all []*source) error {
 	}
 	var apart []*question
 	for _, q := range refused {
-		for _, x := range q.pieces.Apart() {
-			apart = append(apart, &question{source: q.source, pieces: x})
+		if all := q.pieces.Apart(); len(all) > 1 {
+			for _, x := range all {
+				apart = append(apart, &question{source: q.source, pieces: x})
+			}
 		}
 	}
 	if _, err := r.askPieces(ctx, apart); err != nil {
@@ -284,6 +287,7 @@ func (r reader) outline(ctx context.Context, all []*source) error {
 			if q.skip = skip; skip == "" {
 				q.read(nodes)
 			}
+			r.faulty[q.path] = q.source.faulty
 		})
 }
 
