@@ -3,17 +3,15 @@ package gates
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -144,19 +142,14 @@ func (w *work) close() error {
 	if name == "" {
 		return nil
 	}
-	f, err := os.Open(name)
+	sum, err := atomicfile.Sum(name)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil // nothing ran
 	}
 	if err != nil {
 		return fmt.Errorf("read the log: %w", err)
 	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return fmt.Errorf("read the log: %w", err)
-	}
-	w.rep.Log, w.rep.LogHash = name, hex.EncodeToString(sum.Sum(nil))
+	w.rep.Log, w.rep.LogHash = name, sum
 	return nil
 }
 

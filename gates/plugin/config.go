@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -16,6 +15,7 @@ import (
 
 	goplugin "github.com/hashicorp/go-plugin"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -184,14 +184,9 @@ func (c Config) digest(version string) (string, error) {
 }
 
 func sumOf(file string) string {
-	f, err := os.Open(file)
+	sum, err := atomicfile.Sum(file)
 	if err != nil {
 		return "?"
 	}
-	defer f.Close()
-	h := sha256.New()
-	if _, err := io.Copy(h, f); err != nil {
-		return "?"
-	}
-	return hex.EncodeToString(h.Sum(nil))
+	return sum
 }

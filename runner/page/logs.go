@@ -122,8 +122,7 @@ func (h *hub) lastLine(name string, form stream.Format) string {
 		if err != nil {
 			return ""
 		}
-		lines := strings.FieldsFunc(uncoloured(text), func(r rune) bool { return r == '\n' || r == '\r' })
-		return lastWords(lines)
+		return phrase.LastLine(strings.ReplaceAll(uncoloured(text), "\r", "\n"))
 	}
 	text, from, _, err := h.readEnd(name, 24<<10)
 	if err != nil {
@@ -138,18 +137,7 @@ func (h *hub) lastLine(name string, form stream.Format) string {
 	for _, e := range p.Take() {
 		lines = append(lines, e.Lines()...)
 	}
-	return lastWords(lines)
-}
-
-// lastWords returns the last non-empty line.
-func lastWords(lines []string) string {
-	last := ""
-	for _, l := range lines {
-		if l = strings.TrimSpace(l); l != "" {
-			last = l
-		}
-	}
-	return last
+	return phrase.LastLine(strings.Join(lines, "\n"))
 }
 
 // colours matches terminal color sequences, which are harmless and carry no information here. Other control

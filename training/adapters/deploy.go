@@ -2,15 +2,13 @@ package adapters
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"slices"
 	"time"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
@@ -109,7 +107,7 @@ func (d Desk) fits(ctx context.Context, v Version) error {
 	if err != nil {
 		return err
 	}
-	sum, err := Digest(v.File())
+	sum, err := atomicfile.Sum(v.File())
 	if err != nil {
 		return err
 	}
@@ -259,20 +257,6 @@ func (d Desk) note(format string, args ...any) {
 	if d.Note != nil {
 		d.Note(fmt.Sprintf(format, args...))
 	}
-}
-
-// Digest returns the SHA-256 of a file in hex.
-func Digest(name string) (string, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return "", fmt.Errorf("read %s: %w", name, err)
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", fmt.Errorf("read %s: %w", name, err)
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 // Trial makes sure that the server has the model of a version. remove deletes that model if Trial created it. Nothing

@@ -179,7 +179,7 @@ func (v *Version) look() error {
 		return err
 	}
 	v.Info = info
-	if v.FileSHA256, err = Digest(v.File()); err != nil {
+	if v.FileSHA256, err = atomicfile.Sum(v.File()); err != nil {
 		return err
 	}
 	name := filepath.Join(v.dir, metricsFile)

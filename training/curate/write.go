@@ -3,8 +3,6 @@ package curate
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -167,17 +165,11 @@ func Load(dir string) (Manifest, error) {
 		return m, fmt.Errorf("read the dataset %s: its version is %d, but this runplan supports only 1", dir, m.Version)
 	}
 	for _, name := range []string{TrainFile, ValidationFile} {
-		f, err := os.Open(filepath.Join(dir, name))
+		got, err := atomicfile.Sum(filepath.Join(dir, name))
 		if err != nil {
 			return m, fmt.Errorf("read the dataset: %w", err)
 		}
-		sum := sha256.New()
-		_, err = io.Copy(sum, f)
-		f.Close()
-		if err != nil {
-			return m, fmt.Errorf("read the dataset: %w", err)
-		}
-		if got := hex.EncodeToString(sum.Sum(nil)); got != m.Files[name] {
+		if got != m.Files[name] {
 			return m, fmt.Errorf("%s: %w", filepath.Join(dir, name), ErrChanged)
 		}
 	}

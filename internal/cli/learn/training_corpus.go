@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/blueprints"
 	"github.com/runplan/runplan/internal/cli/judge"
@@ -295,7 +296,7 @@ func adapterState(p *cli.Project, name string) (string, error) {
 	if err != nil || len(versions) == 0 {
 		return corpus.Absent, err
 	}
-	sum, err := adapters.Digest(filepath.Join(p.Repo.Root, filepath.FromSlash(curriculum.Dir(name)), adapters.TrainFile))
+	sum, err := atomicfile.Sum(filepath.Join(p.Repo.Root, filepath.FromSlash(curriculum.Dir(name)), adapters.TrainFile))
 	if errors.Is(err, os.ErrNotExist) || err == nil && sum != versions[len(versions)-1].DataSHA256 {
 		return corpus.Stale, nil
 	}
