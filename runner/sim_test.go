@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -20,7 +21,8 @@ func TestSimulation(t *testing.T) {
 		runs = 2_000
 	}
 	var next, events, crashes, switches, waits, answers atomic.Uint64
-	var taken sync.Map // Transition → true
+	var taken sync.Map                                // Transition → true
+	defer debug.SetGCPercent(debug.SetGCPercent(400)) // it needs little memory and would collect all the time
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

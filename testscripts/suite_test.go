@@ -57,7 +57,7 @@ func withProgram(m *testing.M) int {
 		}
 	} else {
 		var out []byte
-		if out, err = exec.Command("go", "build", "-o", bin, "../cmd/runplan").CombinedOutput(); err != nil {
+		if out, err = exec.Command("go", "build", "-ldflags=-w", "-o", bin, "../cmd/runplan").CombinedOutput(); err != nil {
 			err = fmt.Errorf("build runplan: %w\n%s", err, out)
 		}
 	}

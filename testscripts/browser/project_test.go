@@ -39,7 +39,8 @@ func withProgram(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	program = filepath.Join(dir, "runplan")
-	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/runplan").CombinedOutput(); err != nil {
+	build := exec.Command("go", "build", "-ldflags=-w", "-o", program, "../../cmd/runplan")
+	if out, err := build.CombinedOutput(); err != nil {
 		fmt.Fprintf(os.Stderr, "build runplan: %v\n%s", err, out)
 		return 1
 	}
