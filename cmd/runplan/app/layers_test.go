@@ -157,7 +157,7 @@ func layers() []layer {
 		// a program: it times a scan and a plugin separately, and writes a sample journal
 		{"tools/bench", []string{"tools/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner",
 			"runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}},
-		{"internal/config", []string{"internal/lazyre", "internal/tokens"}},
+		{"internal/config", []string{"internal/lazyre", "internal/phrase", "internal/tokens"}},
 		{"internal/edit", []string{"internal/phrase"}},
 		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
 		{"internal/layered", nil},
