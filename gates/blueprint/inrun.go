@@ -2,7 +2,6 @@ package blueprint
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path"
@@ -85,12 +84,8 @@ func (v Reviewer) Review(ctx context.Context, root, unit, out string) (Opinion, 
 		return o, err
 	}
 	o.Record = r.Judged(res, cold, v.Now())
-	text, err := json.MarshalIndent(o.Record, "", "  ")
-	if err != nil {
-		return o, err
-	}
 	o.Stored = r.AnswerPath()
-	if err := write(out, o.Stored, []byte(v.hide(string(text))+"\n")); err != nil {
+	if err := v.writeJSON(out, o.Stored, o.Record); err != nil {
 		return o, err
 	}
 	switch rec := o.Record; rec.Decision {
@@ -104,13 +99,6 @@ func (v Reviewer) Review(ctx context.Context, root, unit, out string) (Opinion, 
 		err = write(out, o.Returned, []byte(v.hide(returned(o.Record))))
 	}
 	return o, err
-}
-
-func (v Reviewer) hide(text string) string {
-	if v.Hide == nil {
-		return text
-	}
-	return v.Hide(text)
 }
 
 // ReviewGate is the name of a reviewer's report among the reports of gates.

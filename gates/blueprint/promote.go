@@ -152,17 +152,8 @@ func Promote(ctx context.Context, unit string, pl Pipeline) (Promotion, error) {
 
 // name chooses file names that no other promotion has.
 func (w *walk) name() {
-	stamp := w.p.At.Format(stampLayout)
-	for n := 1; ; n++ {
-		suffix := ""
-		if n > 1 {
-			suffix = fmt.Sprintf("_%d", n)
-		}
-		w.p.file = path.Join(Folder, "promotions", w.p.Unit+"_"+stamp+suffix+".json")
-		if !exists(w.Root, w.p.file) {
-			break
-		}
-	}
+	of := func(stamp string) string { return path.Join(Folder, "promotions", w.p.Unit+"_"+stamp+".json") }
+	w.p.file = of(stamp(w.Root, w.p.At, of))
 	w.p.journal = path.Join(Folder, "journal", w.p.At.Format(time.DateOnly)+"_promotion_journal.md")
 }
 

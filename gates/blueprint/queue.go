@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -119,20 +118,11 @@ func item(root, id string) (Item, error) {
 
 // Queue lists the items, oldest first. With all, it includes closed items.
 func Queue(root string, all bool) ([]Item, error) {
-	names, err := fs.Glob(os.DirFS(root), path.Join(queueFolder(), "*.json"))
+	items, _, err := readAll[Item](root, path.Join(queueFolder(), "*.json"), maxResult)
 	if err != nil {
 		return nil, err
 	}
-	out := []Item{}
-	for _, n := range names {
-		i, err := item(root, strings.TrimSuffix(path.Base(n), ".json"))
-		if err != nil {
-			return nil, err
-		}
-		if all || i.Status == Open {
-			out = append(out, i)
-		}
-	}
+	out := slices.DeleteFunc(append([]Item{}, items...), func(i Item) bool { return !all && i.Status != Open })
 	slices.SortFunc(out, func(a, b Item) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return out, nil
 }

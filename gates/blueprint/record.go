@@ -3,7 +3,6 @@ package blueprint
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -70,19 +69,15 @@ func ReviewFolder(unit string, s State) string {
 // stampLayout is the format of times in file names.
 const stampLayout = "20060102T150405"
 
-// stamp returns the time for the names of a review's files. A second review in the same second gets a number after the
-// time.
-func stamp(root, folder string, now time.Time) string {
+// stamp returns the time for the names of files, such as that of a review. A second file in the same second gets a
+// number after the time. of is the name of the file with a stamp.
+func stamp(root string, now time.Time, of func(stamp string) string) string {
 	base := now.UTC().Format(stampLayout)
-	for n := 1; ; n++ {
-		stamp := base
-		if n > 1 {
-			stamp = fmt.Sprintf("%s_%d", base, n)
-		}
-		if _, err := os.Lstat(filepath.Join(root, filepath.FromSlash(promptFile(folder, stamp)))); err != nil {
-			return stamp
-		}
+	stamp := base
+	for n := 2; exists(root, of(stamp)); n++ {
+		stamp = fmt.Sprintf("%s_%d", base, n)
 	}
+	return stamp
 }
 
 // promptFile, summariesFile and answerFile return the paths of a review's files.
@@ -108,13 +103,7 @@ func Store(root, stamp string, r Record) (paths []string, err error) {
 	return paths, nil
 }
 
-func writeJSON(root, name string, v any) error {
-	text, err := json.MarshalIndent(v, "", "  ")
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return write(root, name, append(text, '\n'))
-}
+func writeJSON(root, name string, v any) error { return Deps{}.writeJSON(root, name, v) }
 
 // write replaces a file of the repository. A link at its path is an error, so nothing is written outside.
 func write(root, name string, text []byte) error {

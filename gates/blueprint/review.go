@@ -81,7 +81,7 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 		}
 	}
 	home, folder := r.home()
-	r.Stamp = stamp(home, folder, now)
+	r.Stamp = stamp(home, now, func(stamp string) string { return promptFile(folder, stamp) })
 	if r.sources, err = SourcesDigest(root, b); err != nil {
 		return nil, err
 	}
@@ -110,22 +110,30 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 	if r.System, r.Prompt, err = q.Texts(d.Prompts); err != nil {
 		return nil, err
 	}
-	text, err := json.MarshalIndent(struct {
+	if err := d.writeJSON(home, summariesFile(folder, r.Stamp), struct {
 		ReviewID string            `json:"review_id"`
 		Files    []summary.Summary `json:"files"`
 		Unseen   []patterns.Skip   `json:"unseen"`
-	}{r.ID, r.Files, r.Unseen}, "", "  ")
+	}{r.ID, r.Files, r.Unseen}); err != nil {
+		return nil, err
+	}
+	return r, write(home, r.PromptPath(), []byte(d.hide(r.System+"\n---\n\n"+r.Prompt)))
+}
+
+func (d Deps) hide(text string) string {
+	if d.Hide == nil {
+		return text
+	}
+	return d.Hide(text)
+}
+
+// writeJSON writes a file without known secrets.
+func (d Deps) writeJSON(root, name string, v any) error {
+	text, err := json.MarshalIndent(v, "", "  ")
 	if err != nil {
-		return nil, err
+		return fmt.Errorf("write %s: %w", name, err)
 	}
-	hide := d.Hide
-	if hide == nil {
-		hide = func(s string) string { return s }
-	}
-	if err := write(home, summariesFile(folder, r.Stamp), []byte(hide(string(text))+"\n")); err != nil {
-		return nil, err
-	}
-	return r, write(home, r.PromptPath(), []byte(hide(r.System+"\n---\n\n"+r.Prompt)))
+	return write(root, name, []byte(d.hide(string(text))+"\n"))
 }
 
 // home returns the root folder for the files of a review, and the folder below it.

@@ -232,48 +232,14 @@ func (g *goFile) binary(n *ast.BinaryExpr) {
 	if g.skip[n] {
 		return
 	}
-	at := func(k Kind, op string) { g.put(k, n.OpPos, n.OpPos+token.Pos(len(n.Op.String())), op) }
-	switch n.Op {
-	case token.LSS:
-		at(Boundary, "<=")
-	case token.LEQ:
-		at(Boundary, "<")
-	case token.GTR:
-		at(Boundary, ">=")
-	case token.GEQ:
-		at(Boundary, ">")
-	case token.EQL:
-		if !isNil(n.Y) {
-			at(Condition, "!=")
+	switch {
+	case (n.Op == token.EQL || n.Op == token.NEQ) && isNil(n.Y), n.Op == token.ADD && (isString(n.X) || isString(n.Y)):
+		return
+	}
+	for _, op := range operators {
+		if op.old == n.Op.String() && (op.languages == "" || strings.Contains(op.languages, "go")) {
+			g.put(op.kind, n.OpPos, n.OpPos+token.Pos(len(op.old)), op.new)
 		}
-	case token.NEQ:
-		if !isNil(n.Y) {
-			at(Condition, "==")
-		}
-	case token.LAND:
-		at(Condition, "||")
-	case token.LOR:
-		at(Condition, "&&")
-	case token.ADD:
-		if !isString(n.X) && !isString(n.Y) {
-			at(Operator, "-")
-		}
-	case token.SUB:
-		at(Operator, "+")
-	case token.MUL:
-		at(Operator, "/")
-	case token.QUO:
-		at(Operator, "*")
-	case token.REM:
-		at(Operator, "*")
-	case token.AND:
-		at(Operator, "|")
-	case token.OR:
-		at(Operator, "&")
-	case token.SHL:
-		at(Operator, ">>")
-	case token.SHR:
-		at(Operator, "<<")
 	}
 }
 

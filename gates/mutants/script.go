@@ -141,20 +141,21 @@ func empty(s string) bool {
 
 // operators lists operators and their replacements. A rule "op-N" finds the Nth.
 var operators = []struct {
-	old, new string
-	kind     Kind
-	language string // "" for all
+	old, new  string
+	kind      Kind
+	languages string // "" for all
 }{
 	{"<", "<=", Boundary, ""}, {"<=", "<", Boundary, ""}, {">", ">=", Boundary, ""}, {">=", ">", Boundary, ""},
 	{"==", "!=", Condition, ""}, {"!=", "==", Condition, ""}, {"===", "!==", Condition, "js"},
 	{"!==", "===", Condition, "js"},
-	{"and", "or", Condition, "python"}, {"or", "and", Condition, "python"}, {"&&", "||", Condition, "js"},
-	{"||", "&&", Condition, "js"},
+	{"and", "or", Condition, "python"}, {"or", "and", Condition, "python"}, {"&&", "||", Condition, "go js"},
+	{"||", "&&", Condition, "go js"},
 	{"??", "&&", Condition, "js"}, {"not in", "in", Condition, "python"}, {"in", "not in", Condition, "python"},
 	{"is not", "is", Condition, "python"}, {"is", "is not", Condition, "python"},
 	{"+", "-", Operator, ""}, {"-", "+", Operator, ""}, {"*", "/", Operator, ""}, {"/", "*", Operator, ""},
 	{"%", "*", Operator, ""},
 	{"//", "*", Operator, "python"}, {"+=", "-=", Operator, ""}, {"-=", "+=", Operator, ""},
+	{"&", "|", Operator, "go"}, {"|", "&", Operator, "go"}, {"<<", ">>", Operator, "go"}, {">>", "<<", Operator, "go"},
 }
 
 // rules returns ast-grep's rules for all languages, as YAML documents.
@@ -173,7 +174,7 @@ func rules() string {
 			family = "python"
 		}
 		for i, op := range operators {
-			if op.language == "" || op.language == family {
+			if op.languages == "" || strings.Contains(op.languages, family) {
 				add(language, fmt.Sprintf("op-%d", i), fmt.Sprintf("pattern: \"$A %s $B\"", op.old))
 			}
 		}

@@ -3,74 +3,34 @@ package mutants
 import (
 	"fmt"
 	"strings"
+
+	"github.com/runplan/runplan/internal/linediff"
 )
 
 // TakenBack is the kind of a mutant that reverts one part of the change. It works in any language, and shows a part
 // of the change that nothing tests.
 const TakenBack Kind = "taken-back"
 
-// mostCells limits the table that compares two versions of a file. Parts of larger files are not reverted.
-const mostCells = 4 << 20
+// mostChanged limits the lines that differ between two versions of a file. Parts of a larger change are not reverted.
+const mostChanged = 1000
 
 // TakeBack returns a mutant for each group of adjacent lines that differ between two versions of a file. It omits
 // groups that contain only blank lines, comments and imports.
 func TakeBack(file, before, after string) []Mutant {
-	a, b := strings.SplitAfter(before, "\n"), strings.SplitAfter(after, "\n")
-	head := 0
-	for head < len(a) && head < len(b) && a[head] == b[head] {
-		head++
-	}
-	tail := 0
-	for tail < len(a)-head && tail < len(b)-head && a[len(a)-1-tail] == b[len(b)-1-tail] {
-		tail++
-	}
-	old, now := a[head:len(a)-tail], b[head:len(b)-tail]
-	if (len(old)+1)*(len(now)+1) > mostCells {
-		return nil
-	}
-	same := common(old, now)
-	offset := len(strings.Join(b[:head], ""))
+	old, now := linediff.Lines(before), linediff.Lines(after)
+	hunks, _, _ := linediff.Compare(old, now, mostChanged)
 	var out []Mutant
-	for i, j := 0, 0; i < len(old) || j < len(now); {
-		from, at := i, j
-		for i < len(old) || j < len(now) {
-			if i < len(old) && j < len(now) && old[i] == now[j] {
-				break
-			}
-			if j == len(now) || i < len(old) && same(i+1, j) >= same(i, j+1) {
-				i++
-			} else {
-				j++
-			}
+	for _, h := range hunks {
+		was, is := old[h.From:h.To], now[h.NewFrom:h.NewTo]
+		if !tells(was) && !tells(is) {
+			continue
 		}
-		was, is := strings.Join(old[from:i], ""), strings.Join(now[at:j], "")
-		if was != is && (tells(old[from:i]) || tells(now[at:j])) {
-			out = append(out, Mutant{Path: file, Line: head + at + 1, Start: offset, End: offset + len(is), Old: is, New: was,
-				Kind: TakenBack})
-		}
-		offset += len(is)
-		for i < len(old) && j < len(now) && old[i] == now[j] {
-			offset += len(now[j])
-			i, j = i+1, j+1
-		}
+		m := Mutant{Path: file, Line: h.NewFrom + 1, Start: len(strings.Join(now[:h.NewFrom], "")),
+			Old: strings.Join(is, ""), New: strings.Join(was, ""), Kind: TakenBack}
+		m.End = m.Start + len(m.Old)
+		out = append(out, m)
 	}
 	return out
-}
-
-// common returns a function that counts the common lines of two tails, in order.
-func common(a, b []string) func(i, j int) int {
-	wide := len(b) + 1
-	table := make([]int32, (len(a)+1)*wide)
-	for i := len(a) - 1; i >= 0; i-- {
-		for j := len(b) - 1; j >= 0; j-- {
-			if a[i] == b[j] {
-				table[i*wide+j] = table[(i+1)*wide+j+1] + 1
-			} else {
-				table[i*wide+j] = max(table[(i+1)*wide+j], table[i*wide+j+1])
-			}
-		}
-	}
-	return func(i, j int) int { return int(table[i*wide+j]) }
 }
 
 // tells reports whether lines contain more than comments, imports and closing brackets.

@@ -193,7 +193,7 @@ func (a *actor) Check(ctx context.Context, s gates.Subject) (gates.Report, error
 		}
 	case "leaves a child":
 		child := exec.Command("sleep", "600")
-		child.SysProcAttr = detached() // out of session and group
+		child.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // out of session and group
 		if err := child.Start(); err != nil {
 			return pass, err
 		}

@@ -32,7 +32,7 @@ type process struct {
 	greets *greeting
 
 	mu      sync.Mutex
-	pid     int
+	child   *proc.Child // nil before it was started
 	killed  bool
 	err     error          // why it could not be started
 	gone    chan struct{}  // closed when the program has ended
@@ -84,14 +84,14 @@ func (p *process) start() error {
 		closeAll(stdin, stdout, stderr)
 		return startError(err, p.program, p.dir)
 	}
-	p.pid, p.stdin, p.stderr = child.Pid, stdin, stderr
+	p.child, p.stdin, p.stderr = child, stdin, stderr
 	p.greets = newGreeting(p.log)
 	p.readers.Go(func() { p.greets.read(stdout) })
 	p.readers.Go(func() { p.readStderr() })
 	go func() {
 		p.exit, p.signal = child.Wait()
 		close(p.gone)
-		kill(p.pid) // the group; the system does not reuse its id while it has a member
+		child.Signal(syscall.SIGKILL) // the group; the system does not reuse its id while it has a member
 		if err := child.End(); err != nil {
 			_, _ = fmt.Fprintln(p.log, err)
 		}
@@ -156,18 +156,18 @@ func (p *process) settle() {
 func (p *process) end(grace time.Duration) {
 	p.mu.Lock()
 	p.killed = true
-	pid := p.pid
+	child := p.child
 	p.mu.Unlock()
-	if pid == 0 {
+	if child == nil {
 		return // it will never start now
 	}
 	if grace > 0 && !p.ended(0) {
 		_ = p.stdin.Close()
-		terminate(pid)
+		child.Signal(syscall.SIGTERM)
 		p.ended(grace)
 	}
 	if !p.ended(0) {
-		kill(pid)
+		child.Signal(syscall.SIGKILL)
 	}
 	p.ended(5 * time.Second) // the kernel may be slow to release it
 }
@@ -238,10 +238,10 @@ func (p *process) Name() string { return p.program }
 func (p *process) ID() string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.pid == 0 {
+	if p.child == nil {
 		return ""
 	}
-	return strconv.Itoa(p.pid)
+	return strconv.Itoa(p.child.Pid)
 }
 
 // Diagnose returns "": this package reports the errors.

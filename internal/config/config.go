@@ -24,6 +24,7 @@ import (
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Loaded is a configuration with its history.
@@ -408,72 +409,80 @@ func (l *Loaded) Values() []Value {
 		}
 		out = append(out, Value{key, text, l.Source(key), EnvName(key)})
 	}
-	list := func(key, between string, items []string) {
-		out = append(out, Value{Key: key, Value: strings.Join(items, between), Source: l.Source(key)})
-	}
-	list("run.fallback", ", ", l.Run.Fallback)
-	list("gates.disable", ", ", l.Gates.Disable)
-	list("gates.protected", ", ", l.Gates.Protected)
-	list("gates.strict_types", ", ", l.Gates.StrictTypes)
-	var when, severities []string
-	for _, name := range slices.Sorted(maps.Keys(l.Gates.When)) {
-		when = append(when, name+": "+l.Gates.When[name])
-	}
-	for _, s := range l.Gates.Severity {
-		severities = append(severities, s.Severity+": "+s.When)
-	}
-	list("gates.when", "; ", when)
-	list("gates.severity", "; ", severities)
-	list("workspace.copy", ", ", l.Workspace.Copy)
-	list("notify.command", " ", l.Notify.Command)
-	list("notify.events", ", ", l.Notify.Events)
-	list("notify.pass_env", ", ", l.Notify.PassEnv)
-	l.modelValues(list)
-	l.reviewValues(list)
-	l.trainingValues(list)
-	for name, a := range l.Agents {
-		if a.Preset != "" {
-			list("agents."+name+".preset", "", []string{a.Preset})
+	list := func(key, text string) { out = append(out, Value{Key: key, Value: text, Source: l.Source(key)}) }
+	eachList(reflect.ValueOf(l.Config), "", func(key string, v reflect.Value) {
+		if text := textOf(key, v); text != "" || !strings.HasPrefix(key, "agents.") {
+			list(key, text)
 		}
-		if a.Permission != "" {
-			list("agents."+name+".permission", "", []string{a.Permission})
-		}
-		if a.Preset == "" || len(a.Command) > 0 {
-			list("agents."+name+".command", " ", a.Command)
-		}
-		for _, s := range []struct {
-			key   string
-			items []string
-		}{{"sandbox", []string{a.Sandbox}}, {"sandbox_command", a.SandboxCommand},
-			{"sandbox_image", []string{a.SandboxImage}}, {"sandbox_write", a.SandboxWrite}} {
-			if text := strings.Join(s.items, " "); text != "" {
-				list("agents."+name+"."+s.key, "", []string{text})
-			}
-		}
-		if len(a.Env) > 0 {
-			list("agents."+name+".env", ", ", slices.Sorted(maps.Keys(a.Env)))
-		}
-		if len(a.PassEnv) > 0 {
-			list("agents."+name+".pass_env", ", ", a.PassEnv)
-		}
-		var models []string
-		for _, tier := range slices.Sorted(maps.Keys(a.Models)) {
-			models = append(models, tier+": "+a.Models[tier])
-		}
-		if len(models) > 0 {
-			list("agents."+name+".models", ", ", models)
-		}
-	}
+	})
+	list("gates.severity", phrase.Join(l.Gates.Severity, "; ", func(s Severity) string { return s.Severity + ": " + s.When }))
 	for _, g := range l.Gates.Command {
 		out = append(out, Value{Key: "gates.command." + g.Name, Value: g.Run, Source: l.Source("gates.command")})
 	}
 	for _, g := range l.Gates.Plugin {
-		list("gates.plugin."+g.Name, " ",
-			slices.DeleteFunc(append(slices.Clone(g.Command), g.Path), func(s string) bool { return s == "" }))
+		list("gates.plugin."+g.Name, strings.TrimSpace(strings.Join(append(slices.Clone(g.Command), g.Path), " ")))
 		out[len(out)-1].Source = l.Source("gates.plugin")
 	}
 	slices.SortStableFunc(out, func(a, b Value) int { return strings.Compare(a.Key, b.Key) })
 	return out
+}
+
+// eachList calls f for each setting that [flatten] leaves out, except lists of tables: lists, and the values under names
+// of the user's choice.
+func eachList(v reflect.Value, prefix string, f func(key string, v reflect.Value)) {
+	for i := range v.NumField() {
+		field, key := v.Field(i), prefix+v.Type().Field(i).Tag.Get("toml")
+		switch e := field.Type(); {
+		case e.Kind() == reflect.Struct:
+			eachList(field, key+".", f)
+		case e.Kind() == reflect.Map && e.Elem().Kind() == reflect.Struct:
+			for _, name := range field.MapKeys() {
+				for of, v := range flatten(field.MapIndex(name), key+"."+name.String()+".") {
+					f(of, v)
+				}
+				eachList(field.MapIndex(name), key+"."+name.String()+".", f)
+			}
+		case e.Kind() == reflect.Map, e.Kind() == reflect.Pointer,
+			e.Kind() == reflect.Slice && e.Elem().Kind() != reflect.Struct:
+			f(key, field)
+		}
+	}
+}
+
+// textOf formats a value for people. Of variables only the names are shown, and of canaries, which are secrets, their
+// number.
+func textOf(key string, v reflect.Value) string {
+	name := key[strings.LastIndexByte(key, '.')+1:]
+	switch list := v.Interface().(type) {
+	case encoding.TextMarshaler:
+		text, _ := list.MarshalText()
+		return strings.TrimSpace(string(text))
+	case *int:
+		if list == nil {
+			return ""
+		}
+		return fmt.Sprint(*list)
+	case []int:
+		return phrase.Join(list, ", ", strconv.Itoa)
+	case []string:
+		switch {
+		case name == "canaries" && len(list) > 0:
+			return fmt.Sprintf("%d texts", len(list))
+		case slices.Contains([]string{"command", "sandbox_command", "sandbox_write", "trainer"}, name):
+			return strings.Join(list, " ")
+		}
+		return strings.Join(list, ", ")
+	case map[string]string:
+		between, entry := ", ", func(k string) string { return k + ": " + list[k] }
+		switch name {
+		case "env":
+			entry = func(k string) string { return k }
+		case "when":
+			between = "; "
+		}
+		return phrase.Join(slices.Sorted(maps.Keys(list)), between, entry)
+	}
+	return fmt.Sprint(v.Interface())
 }
 
 // Keys lists all keys that a file may set, with * for a user-chosen name.

@@ -170,22 +170,6 @@ func isOllamaCom(host string) bool {
 	return host == "ollama.com" || strings.HasSuffix(host, ".ollama.com")
 }
 
-// modelValues lists the settings that are not plain strings or numbers.
-func (l *Loaded) modelValues(list func(key, between string, items []string)) {
-	list("models.command", " ", l.Models.Command)
-	list("models.pass_env", ", ", l.Models.PassEnv)
-	var overrides []string
-	for _, stage := range slices.Sorted(maps.Keys(l.Models.Overrides)) {
-		overrides = append(overrides, stage+": "+l.Models.Overrides[stage])
-	}
-	list("models.overrides", ", ", overrides)
-	loops := ""
-	if n := l.Solve.MaxRefinementLoops; n != nil {
-		loops = fmt.Sprint(*n)
-	}
-	list("solve.max_refinement_loops", "", []string{loops})
-}
-
 // Check returns the errors of a file with that text, without other files.
 func Check(file string, text []byte) error {
 	l := &Loaded{Config: Default(), Sources: map[string]string{}, Files: []string{file}}

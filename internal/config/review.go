@@ -1,10 +1,8 @@
 package config
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -70,27 +68,5 @@ func (l *checks) checkReview() {
 		if r.Window < 0 || r.MaxTokens < 0 {
 			say("window and max_tokens must be 0 or above")
 		}
-	}
-}
-
-// reviewValues lists the settings that are not plain strings or numbers.
-func (l *Loaded) reviewValues(list func(key, between string, items []string)) {
-	for _, name := range slices.Sorted(maps.Keys(l.Review.Reviewers)) {
-		r, key := l.Review.Reviewers[name], "review.reviewers."+name+"."
-		passes := make([]string, len(r.Passes))
-		for i, n := range r.Passes {
-			passes[i] = fmt.Sprint(n)
-		}
-		timeout, _ := r.Timeout.MarshalText()
-		list(key+"provider", "", []string{r.Provider})
-		list(key+"model", "", []string{r.Model})
-		list(key+"vendor", "", []string{r.Vendor})
-		list(key+"passes", ", ", passes)
-		list(key+"base_url", "", []string{r.BaseURL})
-		list(key+"command", " ", r.Command)
-		list(key+"pass_env", ", ", r.PassEnv)
-		list(key+"window", "", []string{fmt.Sprint(r.Window)})
-		list(key+"max_tokens", "", []string{fmt.Sprint(r.MaxTokens)})
-		list(key+"timeout", "", []string{strings.TrimSpace(string(timeout))})
 	}
 }

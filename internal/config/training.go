@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"strings"
 	"time"
 )
@@ -33,16 +32,4 @@ func (l *checks) checkTraining() {
 			break
 		}
 	}
-}
-
-// trainingValues lists the settings that are not plain strings or numbers. Canaries are secrets: only their number is
-// shown.
-func (l *Loaded) trainingValues(list func(key, between string, items []string)) {
-	list("training.trainer", " ", l.Training.Trainer)
-	list("training.pass_env", ", ", l.Training.PassEnv)
-	var canaries []string
-	if n := len(l.Training.Canaries); n > 0 {
-		canaries = []string{fmt.Sprintf("%d texts", n)}
-	}
-	list("training.canaries", "", canaries)
 }

@@ -2,6 +2,7 @@ package proc
 
 import (
 	"os"
+	"runtime"
 	"syscall"
 )
 
@@ -34,6 +35,13 @@ func Start(path string, c Cmd, files [3]*os.File) (*Child, error) {
 func (c *Child) Wait() (exit int, signal syscall.Signal) {
 	<-c.p.ended
 	return c.p.holder.outcome()
+}
+
+// Signal sends a signal to the process group of the program. Windows has no way to ask it to end, only to kill it.
+func (c *Child) Signal(sig syscall.Signal) {
+	if runtime.GOOS != "windows" || sig == syscall.SIGKILL {
+		signalGroup(c.Pid, sig)
+	}
 }
 
 // End kills the remaining processes of the program. Call it once, after Wait. The error means that a process is still

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/edit"
+	"github.com/runplan/runplan/internal/linediff"
 )
 
 // ErrNone reports a change that cannot be written as edits: it is not text, or the edits would not produce it.
@@ -23,7 +24,7 @@ type Change struct {
 	Path          string
 	Before, After []string // see [Lines]
 	Made, Deleted bool     // the file is created or deleted
-	Hunks         []Hunk
+	Hunks         []linediff.Hunk
 }
 
 // Answer is a change in the format of a model's answer.
@@ -48,7 +49,7 @@ func Of(path string, before, after []byte) (Answer, error) {
 	if before == nil && after == nil {
 		return Answer{}, fmt.Errorf("%s: %w: it is on neither side", path, ErrNone)
 	}
-	c := Change{Path: path, Before: Lines(string(before)), After: Lines(string(after)), Made: before == nil,
+	c := Change{Path: path, Before: linediff.Lines(string(before)), After: linediff.Lines(string(after)), Made: before == nil,
 		Deleted: after == nil}
 	if !c.Made && !c.Deleted {
 		c.Hunks = hunksOf(c.Before, c.After)

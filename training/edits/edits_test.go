@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/internal/edit"
+	"github.com/runplan/runplan/internal/linediff"
 )
 
 // Edits have the format of a model's answer, and reproduce the change.
@@ -148,7 +149,7 @@ func TestCompare(t *testing.T) {
 				after = append(after, l)
 			}
 		}
-		hunks, changed, ok := Compare(before, after, 1000)
+		hunks, changed, ok := linediff.Compare(before, after, 1000)
 		if !ok {
 			t.Fatalf("%d: no way from %q to %q", n, before, after)
 		}
@@ -160,7 +161,7 @@ func TestCompare(t *testing.T) {
 			t.Fatalf("%d: %q to %q by %v makes %q", n, before, after, hunks, got)
 		}
 		if changed > 0 {
-			if _, _, ok := Compare(before, after, changed-1); ok {
+			if _, _, ok := linediff.Compare(before, after, changed-1); ok {
 				t.Fatalf("%d: %d lines are found with %d allowed", n, changed, changed-1)
 			}
 		}
@@ -183,7 +184,7 @@ func TestCompare(t *testing.T) {
 }
 
 // carried applies hunks to the old lines and returns the result.
-func carried(before, after []string, hunks []Hunk) string {
+func carried(before, after []string, hunks []linediff.Hunk) string {
 	var got []string
 	at := 0
 	for _, h := range hunks {

@@ -10,15 +10,15 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/linediff"
 	"github.com/runplan/runplan/knowledge/outline"
-	"github.com/runplan/runplan/training/edits"
 )
 
 // change is the change of one file in a commit.
 type change struct {
 	path          string
 	before, after *source // nil if the side does not exist
-	hunks         []edits.Hunk
+	hunks         []linediff.Hunk
 	touched       []int // changed symbols of the old version
 	made          []int // symbols of after within the changed lines
 }
@@ -199,7 +199,7 @@ func (w *work) compare(have versions, bad map[want]Reason) Reason {
 		if c.after != nil {
 			now = c.after.ended
 		}
-		hunks, n, ok := edits.Compare(old, now, mostLines-1-w.lines)
+		hunks, n, ok := linediff.Compare(old, now, mostLines-1-w.lines)
 		if !ok {
 			return TooMany
 		}
@@ -246,11 +246,11 @@ func (w *work) understand() {
 	for _, c := range w.changes {
 		for _, side := range []struct {
 			s    *source
-			of   func(edits.Hunk) (int, int)
+			of   func(linediff.Hunk) (int, int)
 			into *[]int
 		}{
-			{c.before, func(h edits.Hunk) (int, int) { return h.From, h.To }, &c.touched},
-			{c.after, func(h edits.Hunk) (int, int) { return h.NewFrom, h.NewTo }, &c.made},
+			{c.before, func(h linediff.Hunk) (int, int) { return h.From, h.To }, &c.touched},
+			{c.after, func(h linediff.Hunk) (int, int) { return h.NewFrom, h.NewTo }, &c.made},
 		} {
 			if side.s == nil {
 				continue

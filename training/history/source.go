@@ -12,12 +12,12 @@ import (
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/linediff"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/patterns"
-	"github.com/runplan/runplan/training/edits"
 )
 
 // source is a version of a file. It is immutable after outlining. The loader computes everything before that,
@@ -99,7 +99,7 @@ func newSource(name, blob, text string) *source {
 // split splits the text into lines. Only changed files need that.
 func (s *source) split() {
 	if s.lines == nil {
-		s.ended = edits.Lines(s.text)
+		s.ended = linediff.Lines(s.text)
 		s.lines = make([]string, max(1, len(s.ended))) // an empty text has one empty line
 		for i, l := range s.ended {
 			if text, windows := strings.CutSuffix(l, "\r\n"); windows {
@@ -171,7 +171,7 @@ func isPiece(all []outline.Symbol, s outline.Symbol) bool {
 
 // touched returns the pieces that hunks change: the innermost ones, and of a class only the part outside of its
 // methods. side selects the lines of a hunk.
-func (s *source) touched(hunks []edits.Hunk, side func(edits.Hunk) (from, to int)) []int {
+func (s *source) touched(hunks []linediff.Hunk, side func(linediff.Hunk) (from, to int)) []int {
 	var out []int
 	for _, h := range hunks {
 		from, to := side(h) // from 0, the end is exclusive

@@ -7,8 +7,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/runplan/runplan/internal/linediff"
 	"github.com/runplan/runplan/training"
-	"github.com/runplan/runplan/training/edits"
 )
 
 // An example of an edit shows unchanged chunks of a long file beside the changed ones, and does not cut the lines
@@ -80,7 +80,7 @@ func TestTakesTestsFindsRemovedTests(t *testing.T) {
 		if c.before != nil && c.after != nil {
 			c.before.split()
 			c.after.split()
-			c.hunks, _, _ = edits.Compare(c.before.ended, c.after.ended, 100)
+			c.hunks, _, _ = linediff.Compare(c.before.ended, c.after.ended, 100)
 		}
 		w := &work{changes: []*change{c}}
 		if got := w.takesTests() != ""; got != tt.taken {

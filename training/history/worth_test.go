@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/internal/git"
-	"github.com/runplan/runplan/training/edits"
+	"github.com/runplan/runplan/internal/linediff"
 )
 
 // A commit that does not teach what its message asks for is refused, with the reason.
@@ -30,7 +30,7 @@ func TestUntaughtCommitIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := &change{path: "a.go", before: cutUp("a.go", tt.before), after: cutUp("a.go", tt.after)}
-			c.hunks, _, _ = edits.Compare(edits.Lines(tt.before), edits.Lines(tt.after), 100)
+			c.hunks, _, _ = linediff.Compare(linediff.Lines(tt.before), linediff.Lines(tt.after), 100)
 			w := &work{task: tt.task, changes: []*change{c}, Past: git.Past{Entries: make([]git.Entry, tt.entries)}}
 			if got := w.untaught(query{text: tt.task}); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
 				t.Errorf("%q, want %q", got, tt.want)
@@ -61,7 +61,7 @@ func TestInventedContentIsRefused(t *testing.T) {
 				"considerably; consider longer sentences instead.\n", true},
 	} {
 		c := &change{path: tt.path, after: cutUp(tt.path, tt.text),
-			hunks: []edits.Hunk{{NewTo: strings.Count(tt.text, "\n")}}}
+			hunks: []linediff.Hunk{{NewTo: strings.Count(tt.text, "\n")}}}
 		if got := (&work{changes: []*change{c}}).invented(known, ""); (got != "") != tt.want {
 			t.Errorf("%s: %q", name, got)
 		}
