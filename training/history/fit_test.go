@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Addresses finds what the expression finds: the fast check before it refuses only text without an address.
+// The fast check before the expression refuses no text with an address.
 func TestAddresses(t *testing.T) {
 	for text, want := range map[string][]string{
 		"a@b.de": {"a@b.de"}, "write to <me.too+x%y-@host-1.example.io>": {"me.too+x%y-@host-1.example.io"},
