@@ -70,6 +70,9 @@ func facts(in SynthesisInput) string {
 	var b strings.Builder
 	for _, a := range in.Attempts {
 		fmt.Fprintf(&b, "- %s: %s\n", inline(a.name()), verdict(a, in.Decision.Leader))
+		if won := wonBy(in.Attempts, a); len(won) > 0 {
+			fmt.Fprintf(&b, "  - use its way of making these pass, which fail in each other attempt: %s\n", codes(won))
+		}
 		if only := onlyIn(in.Attempts, a.Number, func(a Attempt) []string { return a.Failing }); len(only) > 0 &&
 			len(in.Attempts) > 1 {
 			fmt.Fprintf(&b, "  - avoid its cause of these failures, which fail in no other attempt: %s\n", codes(only))
@@ -113,6 +116,17 @@ func onlyIn(attempts []Attempt, number int, of func(Attempt) []string) []string 
 	return slices.DeleteFunc(out, func(s string) bool {
 		return slices.ContainsFunc(attempts, func(a Attempt) bool { return a.Number != number && slices.Contains(of(a), s) })
 	})
+}
+
+// wonBy returns the tests that fail in all other attempts with a verdict, but not in a. The tests of a must have run: it
+// passed, or other tests of it failed.
+func wonBy(attempts []Attempt, a Attempt) []string {
+	if a.Void != "" || !a.Measure.Passed && len(a.Failing) == 0 {
+		return nil
+	}
+	others := slices.DeleteFunc(slices.Clone(attempts), func(o Attempt) bool { return o.Number == a.Number })
+	return slices.DeleteFunc(inAll(others, func(a Attempt) []string { return a.Failing }),
+		func(test string) bool { return slices.Contains(a.Failing, test) })
 }
 
 // inAll returns what all attempts with a verdict have.

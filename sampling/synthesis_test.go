@@ -66,6 +66,22 @@ func TestBrief(t *testing.T) {
 	}
 }
 
+// The brief says what only one attempt achieved, but not of an attempt whose tests did not run.
+func TestBriefNamesWhatOneAttemptAchieved(t *testing.T) {
+	in := synthesisInput()
+	in.Attempts[1].Failing = []string{"TestB"}
+	in.Attempts[2].Failing = []string{"TestZ", "TestB"}
+	const line = "use its way of making these pass, which fail in each other attempt: `TestZ`"
+	if got := facts(in); strings.Count(got, line) != 1 ||
+		!strings.Contains(got, in.Attempts[1].name()+": ") || strings.Index(got, line) < strings.Index(got, in.Attempts[1].name()) {
+		t.Errorf("TestZ passes only in candidate 2:\n%s", got)
+	}
+	in.Attempts[1].Failing, in.Attempts[1].Measure.Passed = nil, false
+	if got := facts(in); strings.Contains(got, line) {
+		t.Errorf("the tests of candidate 2 did not run:\n%s", got)
+	}
+}
+
 // For any sizes, the brief stays within its budget, is valid text, and includes part of each attempt if there is
 // room.
 func TestBriefStaysWithinBudget(t *testing.T) {
