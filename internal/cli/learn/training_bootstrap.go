@@ -103,9 +103,9 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 		fmt.Fprintln(a.Stderr,
 			"warning: the clone is shallow: older commits are not read; to get them: git fetch --unshallow")
 	}
-	// A bootstrap is short and uses the CPU all the time, so memory is cheaper than collection. About 70 MiB are live,
-	// however long the history is, with the ballast of Main. A limit near that doubles the CPU time.
-	debug.SetGCPercent(200)
+	// A bootstrap uses the CPU all the time, so memory is cheaper than collection: nothing is collected below the limit.
+	// About 70 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU time.
+	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(192 << 20)
 	progress := newBootstrapProgress(a)
 	h.Progress = progress.step
