@@ -18,7 +18,10 @@ const mostChanged = 1000
 // groups that contain only blank lines, comments and imports.
 func TakeBack(file, before, after string) []Mutant {
 	old, now := linediff.Lines(before), linediff.Lines(after)
-	hunks, _, _ := linediff.Compare(old, now, mostChanged)
+	hunks, _, ok := linediff.Compare(old, now, mostChanged)
+	if !ok {
+		return nil
+	}
 	var out []Mutant
 	for _, h := range hunks {
 		was, is := old[h.From:h.To], now[h.NewFrom:h.NewTo]
