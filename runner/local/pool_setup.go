@@ -17,6 +17,7 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -178,8 +179,8 @@ func (p *Pool) setUp(ctx context.Context, s *Space, tree string) error {
 	return writeJSON(markerOf(s.Dir), m)
 }
 
-// disown makes git ignore the folders that the setup made in s, and reverts its changes to files of tree. It returns
-// the other files that the setup made and git does not ignore.
+// disown makes git ignore the installed packages that the setup put into s, and reverts its changes to files of tree. It
+// returns the other files that the setup made and git does not ignore.
 func (p *Pool) disown(ctx context.Context, s *Space, tree string) (files []string, err error) {
 	changed, made, err := s.Untidy(ctx)
 	if err != nil {
@@ -190,41 +191,54 @@ func (p *Pool) disown(ctx context.Context, s *Space, tree string) (files []strin
 			return nil, err
 		}
 	}
-	folders := 0
 	for _, at := range made {
-		if folder, ok := strings.CutSuffix(at, "/"); ok && ignoreAll(s.Dir, folder) {
-			folders++
+		folder, is := strings.CutSuffix(at, "/")
+		if !is {
+			continue
+		}
+		// In any other folder an agent may have to make files, which count as its work.
+		if language.Vendored(path.Base(folder)) || holdsMore(filepath.Join(s.Dir, filepath.FromSlash(folder)), maxMade) {
+			ignoreAll(s.Dir, folder)
 		}
 	}
-	if folders > 0 {
-		if _, files, err = s.Untidy(ctx); err != nil {
+	if len(made) > 0 {
+		if _, files, err = s.Astray(ctx, "", s.Copied); err != nil {
 			return nil, err
 		}
-	} else {
-		files = made
 	}
-	files = slices.DeleteFunc(files, func(file string) bool { return slices.Contains(s.Copied, file) })
 	p.noteSetup(changed, made)
 	return files, nil
 }
 
-// ignoreAll makes git ignore a folder of a workspace, as Python's venv and other tools do for their folders. It reports
-// whether it did: not in a repository of its own, and not if the folder has rules.
-func ignoreAll(dir, folder string) bool {
+// maxMade limits how many files of the setup in one folder are left out of commits one by one.
+const maxMade = 200
+
+// holdsMore reports whether a folder has more than n files.
+func holdsMore(folder string, n int) bool {
+	err := filepath.WalkDir(folder, func(_ string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			n--
+		}
+		if n < 0 {
+			return fs.SkipAll
+		}
+		return nil
+	})
+	return err == nil && n < 0
+}
+
+// ignoreAll makes git ignore a folder of a workspace, as Python's venv and other tools do for their folders. If that is
+// not possible, its files are left out of commits one by one.
+func ignoreAll(dir, folder string) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return false
+		return
 	}
 	defer root.Close()
-	if _, err := root.Lstat(path.Join(folder, ".git")); err == nil {
-		return false
+	if f, err := root.OpenFile(path.Join(folder, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644); err == nil {
+		_, _ = f.WriteString("# made by the setup of the workspace\n*\n")
+		_ = f.Close()
 	}
-	f, err := root.OpenFile(path.Join(folder, ".gitignore"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return false
-	}
-	_, err = f.WriteString("# made by the setup of the workspace\n*\n")
-	return errors.Join(err, f.Close()) == nil
 }
 
 // noteSetup tells the user once what the setup changes in each workspace.

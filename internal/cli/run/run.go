@@ -130,7 +130,7 @@ func (d *decisions) Event(ev runner.Event) { _ = d.log.AddLines(d.Lines(ev)...) 
 
 func (d *decisions) Close() { d.log.Close() }
 
-// nobody is a placeholder for an agent that runs on another machine.
+// nobody is an agent that runs on another machine. This process knows only its name.
 type nobody string
 
 // Name implements [agents.Agent].
