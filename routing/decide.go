@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/shirou/gopsutil/v3/mem"
+
 	"github.com/runplan/runplan/internal/condition"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
@@ -331,4 +333,13 @@ func (j *judge) workers() {
 // gb formats an amount of memory. It rounds down, so that no amount seems to reach a limit that it does not reach.
 func gb(v float64) string {
 	return strings.TrimSuffix(fmt.Sprintf("%.1f", math.Floor(v*10)/10), ".0") + " GB"
+}
+
+// AvailableMemory returns the memory that programs can still use, in bytes.
+func AvailableMemory() (uint64, error) {
+	m, err := mem.VirtualMemory()
+	if err != nil {
+		return 0, fmt.Errorf("read the machine's memory: %w", err)
+	}
+	return m.Available, nil
 }

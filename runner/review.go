@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/runplan/runplan/agents"
 )
 
 // ReviewInfo is the summary of a review (REV-04). Its findings are in the reports of the event; the file has the
@@ -158,4 +160,11 @@ func (m *Machine) finalReviewed(c Command, e Event) {
 // anyMerged reports whether a batch of this run is merged into the run branch.
 func (m *Machine) anyMerged() bool {
 	return slices.ContainsFunc(m.tracks, func(t *track) bool { return t.status == Passed })
+}
+
+// CritiqueCost is the cost of checking an attempt's steps. The agent's own usage does not include it.
+type CritiqueCost struct {
+	Model string       `json:"model,omitempty"`
+	Calls int          `json:"calls"`
+	Usage agents.Usage `json:"usage"`
 }

@@ -147,3 +147,26 @@ func (a *Agent) End(ctx context.Context, e agents.End) error {
 	}
 	return errors.Join(append(errs, a.cfg.Archive(ctx, task))...)
 }
+
+// meter counts the tokens of calls.
+type meter struct {
+	llm.Completer
+	in, out int64
+	calls   int
+	unknown bool // a call did not report its tokens
+	took    time.Duration
+}
+
+// Complete calls the model and counts its tokens.
+func (m *meter) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
+	resp, err := m.Completer.Complete(ctx, r)
+	m.calls++
+	m.took += resp.Latency
+	if resp.PromptTokens == nil || resp.CompletionTokens == nil {
+		m.unknown = true
+		return resp, err
+	}
+	m.in += int64(*resp.PromptTokens)
+	m.out += int64(*resp.CompletionTokens)
+	return resp, err
+}

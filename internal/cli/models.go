@@ -1,19 +1,29 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/url"
+	"path/filepath"
+	"strconv"
 	"strings"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/trust"
 )
 
@@ -130,4 +140,146 @@ func ModelTrouble(ctx context.Context, err error) error {
 		hint = "" // its text already has the hint
 	}
 	return Named("model-failed", Fail(ExitCannotRun, err, "%s", hint))
+}
+
+// Call types in the log of calls for calls outside of retrieval.
+const (
+	IntentCall    = "inbox_intent"     // classify the intent of an inbox text
+	ReviewCall    = "review"           // one pass of a review
+	BlueprintCall = "blueprint_review" // compare code with a blueprint
+)
+
+// CallRow builds the log row of a call: the question, its answer and why the answer could not be used (RETR-12). hide
+// removes secrets.
+func CallRow(task, kind string, r llm.Request, res llm.Response, at time.Time, hide func(string) string,
+	why error) store.Call {
+	c := store.Call{
+		Task: task, Type: kind, Stage: string(r.Stage), Role: string(r.Model.Role), Model: r.Model.Label(),
+		System: hide(r.System), Prompt: hide(r.Prompt),
+		Response: hide(res.Text + res.Partial), PromptTokens: res.PromptTokens, CompletionTokens: res.CompletionTokens,
+		Latency: res.Latency, At: at,
+	}
+	if why != nil {
+		c.Error = hide(why.Error())
+	}
+	return c
+}
+
+// Logged wraps c so that each call is logged. If the log cannot be written, it warns and the review continues.
+func (a *App) Logged(p *Project, c llm.Completer, task, kind string) llm.Completer {
+	return LogCalls(c, task, kind, a.Redactor(p), p.addCall, func(model, why string) {
+		fmt.Fprintf(a.Stderr, "note: a call of %s was not logged: %s\n", model, why)
+	})
+}
+
+// LogCalls wraps c so that add gets a row for each call, without secrets. If add fails, missing gets the model and the
+// reason.
+func LogCalls(c llm.Completer, task, kind string, secrets *redact.Redactor, add func(context.Context, store.Call) error,
+	missing func(model, why string)) llm.Completer {
+	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
+	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
+		at := time.Now()
+		res, err := c.Complete(ctx, r)
+		if kept := add(context.WithoutCancel(ctx), CallRow(task, kind, r, res, at, hide, err)); kept != nil {
+			missing(ui.Sanitize(r.Model.Label()), ui.Sanitize(kept.Error()))
+		}
+		return res, err
+	})
+}
+
+func (p *Project) addCall(ctx context.Context, c store.Call) error {
+	if err := p.Layout.Make(); err != nil {
+		return err
+	}
+	j, err := store.OpenJournal(ctx, p.Layout.Journal())
+	if err != nil {
+		return err
+	}
+	defer j.Close()
+	return j.AddCall(ctx, c)
+}
+
+// Prompts returns the layer of the project's own prompts.
+func (p *Project) Prompts() prompt.Layer {
+	return prompt.DirLayer(filepath.Join(p.Layout.Root, "prompts"))
+}
+
+// NewTaskID returns a random UUID (version 4).
+func NewTaskID() string { return uuid.NewString() }
+
+// SolveOptions holds the solver flags of the command line. The settings supply missing values; if they do not either,
+// it is an error (CFG-04).
+type SolveOptions struct {
+	Stages string
+	Budget tokens.Budget // window 0: take it from the settings
+	Loops  figure
+	Task   string // task for which a plan is made
+}
+
+// figure is a flag for an integer that may be missing.
+type figure struct{ N *int }
+
+func (f *figure) String() string {
+	if f.N == nil {
+		return ""
+	}
+	return strconv.Itoa(*f.N)
+}
+
+func (f *figure) Type() string { return "int" }
+
+func (f *figure) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return errors.New("use a whole number, 0 or above")
+	}
+	f.N = &n
+	return nil
+}
+
+// Keep stores the given flags for a later resume.
+func (o SolveOptions) Keep(set func(name, value string, on bool)) {
+	set("stages", o.Stages, o.Stages != "")
+	set("context-window", strconv.Itoa(o.Budget.Window), o.Budget.Window > 0)
+	set("reserved-tokens", strconv.Itoa(o.Budget.Reserved), o.Budget.Window > 0)
+	set("max-refinement-loops", o.Loops.String(), o.Loops.N != nil)
+	set("task", o.Task, o.Task != "")
+}
+
+// Take restores the flags stored by keep.
+func (o *SolveOptions) Take(flags map[string]string) {
+	o.Stages, o.Task = cmp.Or(o.Stages, flags["stages"]), cmp.Or(o.Task, flags["task"])
+	if o.Loops.N == nil && flags["max-refinement-loops"] != "" {
+		_ = o.Loops.Set(flags["max-refinement-loops"]) // it was a valid number when it was stored
+	}
+	if o.Budget.Window == 0 {
+		o.Budget.Window, _ = strconv.Atoi(flags["context-window"])
+		o.Budget.Reserved, _ = strconv.Atoi(flags["reserved-tokens"])
+	}
+}
+
+// CuratedFile returns the path of the repository's index.
+func CuratedFile(repo *git.Repo) string {
+	return filepath.Join(local.LayoutOf(repo.Root).Root, "curated.sqlite")
+}
+
+// CuratedTrouble adds a hint to the error of a database that cannot be used. The whole index can be rebuilt.
+func CuratedTrouble(err error) error {
+	switch {
+	case errors.Is(err, store.ErrBusy):
+		return Fail(ExitLocked, err, "wait for the other indexing process")
+	case errors.Is(err, store.ErrCorrupt):
+		return Fail(ExitCannotRun, err, "move .runplan/curated.sqlite away and run: runplan index")
+	}
+	return err
+}
+
+// DeployedAdapters returns the adapter rows of the index. Without an index there are none.
+func (p *Project) DeployedAdapters(ctx context.Context) ([]store.DeployedAdapter, error) {
+	db, found, err := IfExists(store.OpenCuratedReader(ctx, CuratedFile(p.Repo)))
+	if !found {
+		return nil, err
+	}
+	defer db.Close()
+	return db.Adapters(ctx)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"time"
@@ -11,8 +12,10 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/trace"
 )
 
 // DropBranch removes a run branch that is merged.
@@ -136,4 +139,26 @@ func (p *Project) LookAlive(sums []runner.Summary) {
 // means every run.
 func Selects(name, id, slug, plan string) bool {
 	return strings.HasPrefix(id, name) || slug == name || plan == name
+}
+
+// StatedRequirements returns the requirements near the plan that a run stores.
+func StatedRequirements(p *Project, a *App, name string, plan *planparse.Plan,
+	text []byte) []runner.RequirementInfo {
+	hidden := []byte(a.Redactor(p).String(string(text)))
+	return Stated(p, a, name, hidden).Info(plan, hidden)
+}
+
+// Stated reads the requirements of a plan from the documents near it. Links must not lead out of the repository, or
+// out of the plan's folder if the plan is outside.
+func Stated(p *Project, a *App, plan string, text []byte) trace.Stated {
+	dir, name := p.Repo.Root, plan
+	if filepath.IsAbs(plan) {
+		dir, name = filepath.Dir(plan), path.Base(filepath.ToSlash(plan))
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return trace.Stated{}
+	}
+	defer root.Close()
+	return trace.Read(root.FS(), name, text, a.Redactor(p).String)
 }

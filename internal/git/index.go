@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -137,4 +138,84 @@ func (w *Workspace) Fill(ctx context.Context, base, tree string) error {
 	}
 	w.index = stamp{tree: tree}
 	return w.headTo(ctx, base)
+}
+
+// Ignored returns those of paths that git ignores in the workspace. It never includes paths in the index; it does
+// include paths below a symbolic link.
+func (w *Workspace) Ignored(ctx context.Context, paths []string) (map[string]bool, error) {
+	ignored := map[string]bool{}
+	var ask []string
+	for _, p := range paths {
+		if w.Blocked(p) != "" {
+			ignored[p] = true // git refuses to look there
+		} else {
+			ask = append(ask, p)
+		}
+	}
+	more, err := checkIgnore(ctx, w.Dir, w.env, ask)
+	for _, p := range more {
+		ignored[p] = true
+	}
+	return ignored, err
+}
+
+// Ignored returns those of paths that git ignores in the user's checkout.
+func (r *Repo) Ignored(ctx context.Context, paths []string) ([]string, error) {
+	return checkIgnore(ctx, r.Root, r.env, paths)
+}
+
+func checkIgnore(ctx context.Context, dir string, env, paths []string) ([]string, error) {
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	stdin := strings.NewReader(strings.Join(paths, "\x00") + "\x00")
+	out, err := call(ctx, dir, env, stdin, "check-ignore", "-z", "--stdin")
+	if exitStatus(err) == 1 {
+		return nil, nil // none of them
+	}
+	return strings.FieldsFunc(string(out), func(c rune) bool { return c == 0 }), err
+}
+
+// Blocked returns the first folder on the way to path that is not a folder, usually a link, or "".
+func (w *Workspace) Blocked(path string) string {
+	for i, c := range path {
+		if c != '/' {
+			continue
+		}
+		info, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(path[:i])))
+		if err != nil {
+			return "" // the path does not exist, so nothing blocks it
+		}
+		if !info.IsDir() {
+			return path[:i]
+		}
+	}
+	return ""
+}
+
+// dropEmbedded turns repositories inside the workspace, as scaffolding tools create them, into plain folders. Otherwise
+// git would record only a gitlink, or refuse to commit. Submodules, whose .git is a file, and ignored folders stay. It
+// reports whether there was one.
+func (w *Workspace) dropEmbedded(ctx context.Context) (bool, error) {
+	found := false
+	err := filepath.WalkDir(w.Dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.IsDir() || path == w.Dir {
+			return err
+		}
+		git := filepath.Join(path, ".git")
+		if info, err := os.Lstat(git); err != nil || !info.IsDir() {
+			return nil
+		}
+		if _, err := w.Run(ctx, "check-ignore", "--quiet", "--", path); err == nil {
+			return filepath.SkipDir
+		}
+		found = true
+		if err := os.RemoveAll(git); err != nil {
+			return err
+		}
+		// If the index has it already, it has a gitlink; the files replace that.
+		_, err = w.Run(ctx, "rm", "--quiet", "--cached", "--force", "--ignore-unmatch", "--", path)
+		return err
+	})
+	return found, err
 }

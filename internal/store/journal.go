@@ -3,9 +3,13 @@ package store
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
+	"os"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -197,4 +201,131 @@ func (j *Journal) PlanText(ctx context.Context, run string) ([]byte, error) {
 		return nil, fmt.Errorf("journal: plan of run %s: %w", run, explain(err))
 	}
 	return text, nil
+}
+
+// Post is a message to a run from another process. Body is the JSON of an event.
+type Post struct {
+	ID   int64 // rises with each post
+	Run  string
+	At   time.Time
+	Body []byte
+	Seal string // set when it is written
+}
+
+// fields returns the values that the seal of a post covers. They include its number, so a copy of a post is invalid.
+func (p Post) fields() []string {
+	return []string{strconv.FormatInt(p.ID, 10), p.Run, stamp(p.At), string(p.Body)}
+}
+
+// Vouches reports whether runplan itself wrote a post. A journal without a seal accepts all.
+func (j *Journal) Vouches(p Post) bool {
+	return j.seal == nil || j.seal.Check(p.Seal, seal.Post, p.fields()...)
+}
+
+// AddPost stores a post for a run and returns its id. The process that executes the run reads it, now or after a
+// resume.
+func (j *Journal) AddPost(ctx context.Context, p Post) (id int64, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.present(); err != nil {
+		return 0, err
+	}
+	err = j.tx(ctx, "post to run "+p.Run, func(ctx context.Context, tx *sql.Tx) error {
+		if err := tx.QueryRowContext(ctx,
+			"SELECT COALESCE((SELECT seq FROM sqlite_sequence WHERE name = 'posts'), 0) + 1").Scan(&p.ID); err != nil {
+			return err
+		}
+		_, err := tx.ExecContext(ctx, "INSERT INTO posts (id, run, at, body, seal) VALUES (?, ?, ?, ?, ?)",
+			p.ID, p.Run, stamp(p.At), string(p.Body), j.seal.Sum(seal.Post, p.fields()...))
+		return err
+	})
+	return p.ID, err
+}
+
+// Posts returns the posts to a run with an id above after, in order.
+func (j *Journal) Posts(ctx context.Context, run string, after int64) ([]Post, error) {
+	return rows(ctx, j.db, fmt.Sprintf("the posts to run %s", run), func(rs *sql.Rows, p *Post) error {
+		p.Run = run
+		return rs.Scan(&p.ID, moment{&p.At}, &p.Body, &p.Seal)
+	}, "SELECT id, at, body, seal FROM posts WHERE run = ? AND id > ? ORDER BY id", run, after)
+}
+
+// The reasons why the file that a process writes to is no longer the one at its path.
+var (
+	ErrGone     = errors.New("the file was deleted while it was in use")
+	ErrReplaced = errors.New("another file replaced it while it was in use")
+	ErrCut      = errors.New("the file was truncated while it was in use")
+)
+
+// place is the path of an open database and the file that was opened. SQLite keeps writing to a deleted file, so the
+// two are compared.
+type place struct {
+	path string
+	file os.FileInfo
+	wal  *mark
+}
+
+// mark is the last seen state of a file.
+type mark struct{ info os.FileInfo }
+
+func placeOf(path string) place {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return place{}
+	}
+	return place{path, info, &mark{}}
+}
+
+// Present checks that the journal is still the file that was opened. Otherwise the error wraps [ErrGone], [ErrReplaced]
+// or [ErrCut]. It calls stat for two files, which takes a few microseconds.
+func (j *Journal) Present() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.present()
+}
+
+func (j *Journal) present() error {
+	p := &j.place
+	if p.file == nil {
+		return nil
+	}
+	now, err := os.Lstat(p.path)
+	if err := same(p.path, p.file, now, err); err != nil {
+		return err
+	}
+	if now.Size() < p.file.Size() {
+		return fmt.Errorf("%w: %s: %d bytes, but it had %d", ErrCut, p.path, now.Size(), p.file.Size())
+	}
+	p.file = now
+	// The write-ahead log exists from the first write until the last process closes the database.
+	wal := p.path + "-wal"
+	now, err = os.Lstat(wal)
+	if p.wal.info == nil {
+		if err == nil {
+			p.wal.info = now
+		}
+		return nil
+	}
+	return same(wal, p.wal.info, now, err)
+}
+
+// same compares a file with its earlier state.
+func same(path string, was, now os.FileInfo, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("%w: %s", ErrGone, path)
+	case err != nil:
+		return err
+	case !os.SameFile(was, now):
+		return fmt.Errorf("%w: %s", ErrReplaced, path)
+	}
+	return nil
+}
+
+// Save writes the content of the journal to a new file. An open journal can be read even if it was deleted.
+func (j *Journal) Save(ctx context.Context, path string) error {
+	if _, err := j.db.ExecContext(ctx, "VACUUM INTO ?", path); err != nil {
+		return fmt.Errorf("save the journal as %s: %w", path, explain(err))
+	}
+	return nil
 }

@@ -2,7 +2,15 @@ package briefing
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
 	"strings"
+
+	fences "github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // The marks around the section in an agent's own context file, such as CLAUDE.md or AGENTS.md. The second one says
@@ -66,4 +74,77 @@ func section(file []byte) (from, to int, ok bool) {
 		at = next
 	}
 	return 0, 0, false
+}
+
+// oneLine puts text outside of a fence on one line.
+func oneLine(text string) string { return fences.Line(text) }
+
+// hide removes probable secrets. A brief is stored and shown, and may be sent to a provider; an agent that needs the
+// content of a file can read the file.
+func hide(text string) string { return fences.Hide(text) }
+
+// clean removes characters from foreign text that readers do not see but models do.
+func clean(text string) string { return fences.Clean(text) }
+
+// fence puts foreign text into a fence that it cannot close, so that nothing in it passes for a directive.
+func fence(b *strings.Builder, text string) { b.WriteString(fences.Foreign("", text)) }
+
+// fencePlan fences the user's text for the agent without changing it.
+func fencePlan(b *strings.Builder, text string) { b.WriteString(fences.Around("", clean(text))) }
+
+// name is a path, a number or a glob in the middle of a sentence.
+func name(text string) string {
+	return "`" + phrase.Cut(strings.ReplaceAll(oneLine(text), "`", "'"), 160) + "`"
+}
+
+// names lists at most n of them.
+func names(list []string, n int) string {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i] = name(list[i])
+	}
+	return phrase.Few(list, n)
+}
+
+func short(hash string) string { return hash[:min(len(hash), 10)] }
+
+// PutSection writes the block into the context file of a workspace, for agents that read such a file on their own.
+// The returned function removes the section. Call it at the end of each attempt, before any check of the
+// workspace. The agent's changes outside the section stay. A file that did not exist before is removed, unless the
+// agent wrote into it. file is relative to dir and may not lead out of it.
+func PutSection(dir, file, block string) (undo func() error, err error) {
+	fail := func(err error) error { return fmt.Errorf("write the context into %s of the workspace: %w", file, err) }
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fail(err)
+	}
+	before, err := root.ReadFile(file)
+	made := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !made {
+		root.Close()
+		return nil, fail(err)
+	}
+	if err := root.WriteFile(file, Section(before, block), 0o644); err != nil {
+		root.Close()
+		return nil, fail(err)
+	}
+	return func() error {
+		defer root.Close()
+		now, err := root.ReadFile(file)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // the agent removed it
+		}
+		var after []byte
+		if err == nil {
+			if after = WithoutSection(now); len(after) == 0 && made {
+				err = root.Remove(file)
+			} else {
+				err = root.WriteFile(file, after, 0o644)
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("remove the context from %s of the workspace: %w", file, err)
+		}
+		return nil
+	}, nil
 }

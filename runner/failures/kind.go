@@ -1,11 +1,17 @@
 package failures
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/wordset"
 )
 
 // byOutcome maps outcomes that determine the failure type. "" is not a failure of the batch: the run was stopped, an
@@ -140,4 +146,90 @@ func (k kind) holds(r gates.Report) bool {
 		}
 	}
 	return false
+}
+
+// namedFiles is the maximum number of files in a fix.
+const namedFiles = 4
+
+// Fix describes in one line how the passed attempt differs from the failed one: the files and the number of lines. The
+// line is empty if no file differs.
+func Fix(files []string, added, removed int) string {
+	if len(files) == 0 {
+		return ""
+	}
+	names := phrase.Few(slices.Sorted(slices.Values(files)), namedFiles)
+	return line(fmt.Sprintf("other than before: %s (+%d -%d lines)", names, added, removed), maxFix)
+}
+
+// Difference returns the difference between two trees or commits, in git's line counts. Binary files count only as
+// files.
+func Difference(ctx context.Context, repo *git.Repo, from, to string) (files []string, added, removed int, err error) {
+	all, err := repo.LineCounts(ctx, from, to)
+	if err != nil {
+		return nil, 0, 0, fmt.Errorf("compare %s with %s: %w", from, to, err)
+	}
+	for _, f := range all {
+		files, added, removed = append(files, f.Path), added+f.Added, removed+f.Removed
+	}
+	return files, added, removed, nil
+}
+
+// Generalise makes a pattern of a batch title: its words in lower case and in their order, without numbers of batches
+// and without meaningless words. "Batch 4b: Integration wiring for the API" is "integration wiring api". The title "A"
+// counts as a name. A title without meaningful words gives "".
+func Generalise(title string) string { return strings.Join(words(title), " ") }
+
+// stopWords lists words without information about the work.
+var stopWords = wordset.New("a an and as at by for from in into its of on or our so that the their then this to up via with " +
+	"batch batches chunk part phase step task tasks wave")
+
+// words returns the meaningful words of a title in their order.
+func words(title string) []string {
+	var out []string
+	all := strings.FieldsFunc(strings.ToLower(title),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	for _, w := range all {
+		if !stopWords.Has(w) && !batchNumber(w) {
+			out = append(out, w)
+		}
+	}
+	if len(out) == 0 && len(all) == 1 && stopWords.Has(all[0]) && len(all[0]) == 1 { // "A" is a name
+		return all
+	}
+	return out
+}
+
+// batchNumber reports whether a word is only a number of a batch or task: "3", "4b", "p5" and "t001" are, "404",
+// "utf8" and "sha256" are not.
+func batchNumber(w string) bool {
+	digits := strings.TrimLeftFunc(w, unicode.IsLetter)
+	before := len([]rune(w)) - len([]rune(digits))
+	number := strings.TrimRightFunc(digits, unicode.IsLetter)
+	after := len([]rune(digits)) - len([]rune(number))
+	if number == "" || strings.ContainsFunc(number, func(r rune) bool { return !unicode.IsDigit(r) }) || before+after > 1 {
+		return false
+	}
+	return len(number) <= 2 || before == 1 && number[0] == '0'
+}
+
+func set(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// similarity returns the similarity of two titles by their sorted words, from 0 to 1: the share of common words.
+// Titles without words match none.
+func similarity(a, b []string) float64 {
+	common := 0
+	for _, w := range a {
+		if _, ok := slices.BinarySearch(b, w); ok {
+			common++
+		}
+	}
+	all := len(a) + len(b) - common
+	if all == 0 {
+		return 0
+	}
+	return float64(common) / float64(all)
 }

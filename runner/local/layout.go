@@ -1,7 +1,9 @@
 package local
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -120,3 +122,77 @@ func CandidateBranch(slug string) string { return "runplan/" + slug + "/candidat
 
 // BatchBranch returns the branch of a batch.
 func BatchBranch(slug, batch string) string { return "runplan/" + slug + "/b" + batch }
+
+// LinkError reports that runplan would read or write through a symbolic link in its own folder. A repository can
+// contain such a link, which could point to any file of the user.
+type LinkError struct {
+	Path string // of the link
+	To   string // its target
+}
+
+func (e *LinkError) Error() string {
+	return fmt.Sprintf("%s is a symbolic link to %s, and runplan does not follow links in its own folder", e.Path, e.To)
+}
+
+// CheckLinks returns a [LinkError] if the folder itself, or a file or folder with a fixed name in it, is a symbolic
+// link. It costs one lstat for each path. It does not check deeper levels, because their names are not known in
+// advance.
+func (l Layout) CheckLinks() error {
+	if err := noLink(l.Root); err != nil {
+		return err
+	}
+	entries, err := os.ReadDir(l.Root)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("check %s: %w", l.Root, err)
+	}
+	for _, e := range entries {
+		path := filepath.Join(l.Root, e.Name())
+		if err := noLink(path); err != nil {
+			return err
+		}
+		if !e.IsDir() {
+			continue
+		}
+		inside, err := os.ReadDir(path)
+		if err != nil {
+			return fmt.Errorf("check %s: %w", path, err)
+		}
+		for _, i := range inside {
+			if i.Type()&fs.ModeSymlink == 0 {
+				continue
+			}
+			if err := noLink(filepath.Join(path, i.Name())); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// unlink removes symbolic links that appeared in runplan's own folder while an agent worked: because its logs and
+// reports would be written to their targets. It returns the removed links.
+func (w *work) unlink() (found []change) {
+	for range 100 {
+		var link *LinkError
+		if err := w.Layout.CheckLinks(); !errors.As(err, &link) {
+			return found
+		}
+		found = append(found, change{name: link.Path, steers: "where runplan writes its files",
+			stuck: os.Remove(link.Path) != nil})
+		if found[len(found)-1].stuck {
+			return found
+		}
+	}
+	return found
+}
+
+func noLink(path string) error {
+	to, err := os.Readlink(path)
+	if err != nil {
+		return nil // not a link
+	}
+	return &LinkError{path, to}
+}

@@ -1,9 +1,11 @@
 package report
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
@@ -61,4 +63,90 @@ func markdownTournaments(b *strings.Builder, s runner.Summary) {
 			fmt.Fprintf(b, "\nBatch %s: %s\n", md(x.Batch), md(x.Verdict))
 		}
 	}
+}
+
+// SamplingLog describes the tournaments of a run: the candidates and the reasons, the terms of each score, and the
+// winner.
+func SamplingLog(events []runner.Event) []Line {
+	var p Printer
+	var out []Line
+	for _, e := range events {
+		p.Lines(e)
+		say := func(t ui.Tone, format string, args ...any) {
+			out = append(out, Line{t, ui.Sanitize(fmt.Sprintf(format, args...))})
+		}
+		name := p.name(e.Batch, e.Title)
+		switch {
+		case e.Kind == runner.Sampled && e.Outcome == runner.OutcomeOK:
+			say(ui.Busy, "%s attempt %d: %s compete: %s", name, e.Attempt, phrase.Count(len(e.Slots), "candidate"),
+				cmp.Or(e.Reason, "no reason given"))
+			for _, s := range e.Slots {
+				say(ui.Idle, "%s: %s", candidateName(s.Number, s.Variant), cmp.Or(s.Why, "no reason given"))
+			}
+		case e.Kind == runner.Sampled && e.Reason != "":
+			say(ui.Muted, "%s attempt %d: %s", name, e.Attempt, e.Reason)
+		case e.Kind == runner.Judged:
+			for _, s := range e.Scores {
+				if !p.once(fmt.Sprintf("terms %s %d %d %d", e.Batch, e.Attempt, s.Candidate, s.Score)) {
+					continue // as in the first round
+				}
+				say(scoreTone(s), "%s: %s", candidateName(s.Candidate, s.Variant), termByTerm(s))
+			}
+			say(judgedTone(e), "%s attempt %d: %s", name, e.Attempt, verdict(e))
+		}
+	}
+	return out
+}
+
+func scoreTone(s runner.CandScore) ui.Tone {
+	switch {
+	case s.Void != "":
+		return ui.Muted
+	case s.Passed:
+		return ui.Good
+	}
+	return ui.Bad
+}
+
+func judgedTone(e runner.Event) ui.Tone {
+	switch e.Outcome {
+	case runner.OutcomeOK:
+		return ui.Good
+	case runner.OutcomeUndecided:
+		return ui.Idle
+	}
+	return ui.Bad
+}
+
+func verdict(e runner.Event) string {
+	switch e.Outcome {
+	case runner.OutcomeOK:
+		return fmt.Sprintf("candidate %d wins: %s", e.Candidate, e.Reason)
+	case runner.OutcomeUndecided:
+		return "a synthesis is made: " + e.Reason
+	}
+	return "no candidate wins: " + e.Reason
+}
+
+// termByTerm formats a score with its measurements and points: "1 312 points: tests 12 adds 120, diff 51 adds 192".
+func termByTerm(s runner.CandScore) string {
+	if s.Void != "" {
+		return "no verdict: " + s.Void
+	}
+	if !s.Passed {
+		return "did not pass its gates"
+	}
+	var terms []string
+	for _, t := range s.Terms {
+		if t.Name == "tests" && t.Value == 0 { // unknown, or none counted
+			terms = append(terms, "tests none counted")
+			continue
+		}
+		terms = append(terms, fmt.Sprintf("%s %d adds %s", t.Name, t.Value, points(t.Points)))
+	}
+	text := points(s.Score) + " points"
+	if len(terms) > 0 {
+		text += ": " + strings.Join(terms, ", ")
+	}
+	return text
 }

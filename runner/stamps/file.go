@@ -67,3 +67,64 @@ func Put(path string, was File, had bool) error {
 	}
 	return os.Chmod(path, was.Mode.Perm()) // the umask may have removed bits
 }
+
+// mostNames is the number of entries up to which the names in a folder are kept in memory.
+const mostNames = 4096
+
+// dirNames holds the names in a folder, so that files that do not exist need not be looked for one by one: there are
+// thousands of places where a tool could find settings, and nearly all of them are empty.
+type dirNames struct {
+	path    string
+	state   string   // of the folder when its names were read; "" if it does not exist
+	settled bool     // a later change of its entries changes state
+	names   []string // nil if there are none or too many
+	lower   map[string]bool
+	many    bool // it has more than mostNames entries
+}
+
+// refresh reads the names again unless the folder is certainly unchanged.
+func (f *dirNames) refresh() {
+	state, settled := folderState(f.path)
+	if state == f.state && f.settled {
+		return
+	}
+	f.state, f.settled, f.names, f.lower, f.many = state, settled, nil, nil, false
+	if state == "" {
+		return
+	}
+	dir, err := os.Open(f.path)
+	if err != nil {
+		f.many = true // files in a folder that cannot be listed can be opened
+		return
+	}
+	defer dir.Close()
+	names, err := dir.Readdirnames(mostNames + 1)
+	if f.many = len(names) > mostNames; f.many {
+		return
+	}
+	if err != nil && len(names) == 0 {
+		return // empty, or no folder
+	}
+	f.names, f.lower = names, make(map[string]bool, len(names))
+	for _, name := range names {
+		f.lower[strings.ToLower(name)] = true // some file systems do not tell Gemfile from gemfile
+	}
+}
+
+// lacks reports whether there is certainly no such name, which is in lower case.
+func (f *dirNames) lacks(name string) bool { return !f.many && !f.lower[name] }
+
+// match returns the paths in the folder that a pattern for names matches.
+func (f *dirNames) match(pattern string) []string {
+	if f.many {
+		found, _ := filepath.Glob(filepath.Join(f.path, pattern))
+		return found
+	}
+	var found []string
+	for _, name := range f.names {
+		if ok, err := filepath.Match(pattern, name); ok && err == nil {
+			found = append(found, filepath.Join(f.path, name))
+		}
+	}
+	return found
+}

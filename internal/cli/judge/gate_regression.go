@@ -2,10 +2,14 @@ package judge
 
 import (
 	"errors"
+	"fmt"
+	"time"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/gates/mutants"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -39,3 +43,39 @@ func (x *Inspection) regression() []gates.Gate {
 	return []gates.Gate{differential.New(
 		differential.Options{Files: o.files, Shell: o.command, Runs: o.runs, Base: scratch})}
 }
+
+// defaultMutantsBudget is the default time limit for "runplan gate --mutants".
+const defaultMutantsBudget = time.Minute
+
+// mutantOptions holds the flags of gate for mutation testing.
+type mutantOptions struct {
+	asked  bool
+	budget time.Duration
+	bar    int
+}
+
+// check rejects invalid values, and flags without --mutants.
+func (o mutantOptions) check() error {
+	switch {
+	case !o.asked && (o.bar != 0 || o.budget != defaultMutantsBudget):
+		return cli.Usage(errors.New("--mutants-budget and --mutants-bar need --mutants"), "")
+	case o.budget <= 0:
+		return cli.Usage(errors.New("--mutants-budget must be more than 0"), "for example: --mutants-budget 2m")
+	case o.bar < 0 || o.bar > 100:
+		return cli.Usage(errors.New("--mutants-bar is a percentage from 0 to 100"), "")
+	}
+	return nil
+}
+
+// mutants returns the mutation gate if it was requested.
+func (x *Inspection) mutants() []gates.Gate {
+	o := x.Options.mutants
+	if !o.asked {
+		return nil
+	}
+	tree := local.CandidateOf(x.baselineOf, x.warn)
+	return []gates.Gate{mutants.New(mutants.Options{Tree: tree, Budget: o.budget, Bar: o.bar, Program: x.Rules.Program})}
+}
+
+// warn prints a warning.
+func (x *Inspection) warn(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) }

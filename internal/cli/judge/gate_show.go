@@ -2,11 +2,16 @@ package judge
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+	"time"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/report"
@@ -156,4 +161,104 @@ func findingLines(reports []gates.Report) []string {
 		}
 	}
 	return lines
+}
+
+// working knows which gates run now, and since when.
+type working struct {
+	mu    sync.Mutex
+	since map[string]time.Time
+	ended int
+	all   int
+}
+
+// watched returns the gates so that w knows when each starts and ends.
+func watched(list []gates.Gate) ([]gates.Gate, *working) {
+	w := &working{since: map[string]time.Time{}, all: len(list)}
+	out := make([]gates.Gate, len(list))
+	for i, g := range list {
+		out[i] = observed{g, w}
+	}
+	return out, w
+}
+
+// text lists the running gates, longest-running first. It is empty while none runs.
+func (w *working) text(now time.Time) string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	names := slices.SortedFunc(maps.Keys(w.since), func(a, b string) int {
+		return cmp.Or(w.since[a].Compare(w.since[b]), strings.Compare(a, b))
+	})
+	for i, name := range names {
+		names[i] = name + " " + ui.Duration(now.Sub(w.since[name]).Truncate(time.Second))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d  running %s", w.ended, w.all, strings.Join(names, ", "))
+}
+
+// observed is a gate that reports when it runs.
+type observed struct {
+	gates.Gate
+	w *working
+}
+
+func (o observed) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
+	name := o.Info().Name
+	o.w.mu.Lock()
+	o.w.since[name] = time.Now()
+	o.w.mu.Unlock()
+	defer func() {
+		o.w.mu.Lock()
+		delete(o.w.since, name)
+		o.w.ended++
+		o.w.mu.Unlock()
+	}()
+	return o.Gate.Check(ctx, s)
+}
+
+// status shows the running gates in a line on the terminal. Without a terminal it returns nil.
+func status(a *cli.App, text func(time.Time) string) *ui.Status {
+	in, _ := a.Stdin.(*os.File)
+	out := a.StderrFile()
+	return ui.ShowStatus(a.Getenv, in, out, text)
+}
+
+type logFolder struct {
+	dir       string
+	temporary bool
+}
+
+// logs creates the folder for the output of gates. It is under .runplan if that is writable, else a temporary folder,
+// because nothing else may appear in the tree.
+func (x *Inspection) logs() (logFolder, error) {
+	l := x.Project.Layout
+	if _, err := os.Stat(l.Root); err == nil && l.Make() == nil {
+		parent := filepath.Join(l.Root, "logs", "gate")
+		if os.MkdirAll(parent, 0o755) == nil {
+			prune(parent)
+			if dir, err := os.MkdirTemp(parent, time.Now().UTC().Format("20060102-150405-")); err == nil {
+				return logFolder{dir: dir}, nil
+			}
+		}
+	}
+	dir, err := os.MkdirTemp("", "runplan-gate-")
+	if err != nil {
+		return logFolder{}, cli.Fail(cli.ExitCannotRun, fmt.Errorf("make a folder for logs: %w", err), "")
+	}
+	return logFolder{dir, true}, nil
+}
+
+// keptLogs is the number of checks whose logs are kept.
+const keptLogs = 20
+
+// prune removes the oldest logs. An error is ignored, because it must not stop the check.
+func prune(parent string) {
+	entries, err := os.ReadDir(parent) // sorted by name, which begins with the time
+	if err != nil {
+		return
+	}
+	for _, e := range entries[:max(0, len(entries)-keptLogs)] {
+		os.RemoveAll(filepath.Join(parent, e.Name()))
+	}
 }

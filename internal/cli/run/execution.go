@@ -26,6 +26,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/cli/watch"
+	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/patterns"
@@ -34,6 +35,7 @@ import (
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/report"
+	"github.com/runplan/runplan/sampling"
 )
 
 // Execution is the work of one process on a run, from the decision to run to the exit code.
@@ -350,3 +352,27 @@ func (x *Execution) whatToAnswer() string {
 	}
 	return strings.Join(append(lines, "  → then continue: runplan resume "+x.Run[:8]), "\n")
 }
+
+// sampling returns the tournament settings of this run, with the flags that it was started with.
+func (x *Execution) sampling(c config.Config) (local.Sampling, error) {
+	scorer, err := sampling.NewScorer(c.Sampling.Score)
+	if err != nil {
+		return local.Sampling{}, cli.Usage(err, "")
+	}
+	f, err := prepare.KeptFlags(x.Info.Flags)
+	if err == nil {
+		err = f.Check(c.Sampling.MaxCount)
+	}
+	if err != nil {
+		return local.Sampling{}, cli.Usage(err, "")
+	}
+	o := sampling.DefaultOptions()
+	o.Close, o.StopAtFirst, o.LearnAfter = c.Sampling.Close, c.Sampling.StopAtFirst, c.Sampling.LearnAfter
+	return local.Sampling{
+		Settings: prepare.SamplingSettings(c.Sampling), Options: o, Scorer: scorer, Flags: f,
+		Outcomes: sampling.Store{Path: x.Project.Layout.SamplingOutcomes()}, Tokens: 4 * c.Context.Tokens,
+		HoldOut: c.Sampling.HoldOut,
+	}, nil
+}
+
+func (x *Execution) now() time.Time { return time.Now() }

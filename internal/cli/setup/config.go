@@ -1,10 +1,17 @@
 package setup
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
 )
@@ -47,4 +54,113 @@ The command line overrides variables, variables override .runplan/config.toml, a
 	cmd.Flags().BoolVar(&keys, "keys", false, "list all settings with their meaning")
 	cmd.AddCommand(newConfigSetCommand(a), newConfigUnsetCommand(a))
 	return cmd
+}
+
+func newConfigSetCommand(a *cli.App) *cobra.Command {
+	var user bool
+	c := &cobra.Command{
+		Use:   "set KEY VALUE",
+		Short: "Change one setting in a file",
+		Long: `Set a key in .runplan/config.toml, or in your own file with --user. Comments and the order of the file
+are kept. An invalid value is refused, and nothing is written. Lists are written as in TOML: '["lint", "tests"]'.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args:              cobra.ExactArgs(2),
+		ValidArgsFunction: completeKeys,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return editConfig(cmd.Context(), a, args[0], &args[1], user)
+		},
+	}
+	c.Flags().BoolVar(&user, "user", false, "in your user configuration, for all repositories")
+	return c
+}
+
+func newConfigUnsetCommand(a *cli.App) *cobra.Command {
+	var user bool
+	c := &cobra.Command{
+		Use:   "unset KEY",
+		Short: "Remove a setting from a file; the default applies again",
+		Long: `Remove a key from .runplan/config.toml, or from your own file with --user.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: completeKeys,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return editConfig(cmd.Context(), a, args[0], nil, user)
+		},
+	}
+	c.Flags().BoolVar(&user, "user", false, "in your user configuration, for all repositories")
+	return c
+}
+
+// completeKeys completes the first argument with the keys of the configuration.
+func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+	var keys []string
+	if len(args) == 0 {
+		for _, k := range config.Describe() {
+			keys = append(keys, k.Key+"\t"+k.Doc)
+		}
+	}
+	return keys, cobra.ShellCompDirectiveNoFileComp
+}
+
+// editConfig changes one key of a file. The whole configuration is loaded with the new text before it is written.
+func editConfig(ctx context.Context, a *cli.App, key string, value *string, user bool) error {
+	if err := a.NotAnAgent("a change of settings"); err != nil {
+		return err
+	}
+	own, err := config.UserFile(a.Getenv)
+	if err != nil {
+		return err
+	}
+	files, file := []string{own}, own
+	if !user {
+		root, err := a.RootHere(ctx)
+		if err != nil {
+			return err
+		}
+		if root == "" {
+			return cli.Usage(errors.New("not inside a git repository"),
+				"change into one, or set it for all repositories: --user")
+		}
+		file = filepath.Join(root, ".runplan", "config.toml")
+		files = append(files, file)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("read the settings: %w", err)
+	}
+	changed, err := config.Edit(text, key, value)
+	if err != nil {
+		return cli.Usage(fmt.Errorf("%s: %w", cli.ShortPath(file), err), "runplan config --keys lists what can be set")
+	}
+	if err := tryConfig(a, files, file, changed); err != nil {
+		return cli.Usage(err, "nothing was written; runplan config --keys lists what can be set")
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(file, changed, 0o644); err != nil {
+		return fmt.Errorf("write the settings: %w", err)
+	}
+	if value == nil {
+		fmt.Fprintf(a.Stdout, "%s: %s is no longer set\n", cli.ShortPath(file), key)
+		return nil
+	}
+	fmt.Fprintf(a.Stdout, "%s: %s = %s\n", cli.ShortPath(file), key, *value)
+	return nil
+}
+
+// tryConfig loads the configuration with a new text of one of its files.
+func tryConfig(a *cli.App, files []string, file string, text []byte) error {
+	dir, err := os.MkdirTemp("", "runplan-config-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	tried := filepath.Join(dir, filepath.Base(file))
+	if err := os.WriteFile(tried, text, 0o600); err != nil {
+		return err
+	}
+	files = slices.Clone(files)
+	files[slices.Index(files, file)] = tried
+	_, err = config.Load(files, a.Getenv)
+	return err
 }

@@ -6,15 +6,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/pelletier/go-toml/v2"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	agentcommand "github.com/runplan/runplan/agents/command"
+	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/trust"
 )
 
@@ -98,4 +103,160 @@ func trustOwn(a *cli.App, p *cli.Project) error {
 		return nil // the user will be asked later
 	}
 	return a.OfUser(pins.Trust(p.Repo.Root, trust.Digest(list), time.Now()))
+}
+
+// foundInProject holds the findings of init: agents on this machine, and gates for the project.
+type foundInProject struct {
+	agents []string
+	gates  []checked // of linters and tests, as doctor lists them
+	remote bool      // whether the repository has a remote
+}
+
+func foundHere(ctx context.Context, a *cli.App, p *cli.Project) foundInProject {
+	var f foundInProject
+	for _, preset := range agentcommand.Presets() {
+		if _, err := a.OnPath(preset.Program); err == nil {
+			f.agents = append(f.agents, preset.Name)
+		}
+	}
+	remote, err := p.Repo.PushRemote(ctx)
+	f.remote = err == nil && remote != ""
+	for _, c := range examineGates(ctx, a, p) {
+		name := strings.TrimPrefix(c.What, "gate ")
+		if !strings.HasPrefix(name, "tests:") && !strings.HasPrefix(name, "lint:") && !strings.HasPrefix(name, "types:") {
+			continue
+		}
+		if state := gates.State(c.Status); state != gates.StateOff && state != gates.StateUnset {
+			c.What = name
+			f.gates = append(f.gates, c)
+		}
+	}
+	return f
+}
+
+// comments returns the proposals for the file as comments, so that the defaults apply until a person decides.
+func (f foundInProject) comments(withAgent bool) string {
+	var b strings.Builder
+	line := func(key, value, what string) { fmt.Fprintf(&b, "#   %-20s %-10s %s\n", key, value, what) }
+	b.WriteString("\n# Proposals; to accept one: runplan config set KEY VALUE\n")
+	switch {
+	case withAgent:
+	case len(f.agents) > 0:
+		line("run.agent", f.agents[0], "the agent that executes plans; installed: "+strings.Join(f.agents, ", "))
+	default:
+		line("run.agent", "script", "executes literal plans; no other agent was found")
+	}
+	land := "ff" // a pull request needs a remote
+	if f.remote {
+		land = "pr"
+	}
+	line("run.land", land, "branch, ff or pr: the destination of the work")
+	line("run.max_cost_usd", "5", "cost limit of a run, in US dollars")
+	line("team.enabled", "true", "concurrent batches, if the plan allows it")
+	if len(f.gates) == 0 {
+		b.WriteString(
+			"\n# No tests and no linter were found. To add your own gate, remove the # signs:\n# [[gates.command]]\n# name = " +
+				"\"check\"\n# run = \"make check\"\n# blocking = true\n")
+		return b.String()
+	}
+	b.WriteString("\n# Gates for this project; to turn one off, use gates.disable:\n")
+	for _, g := range f.gates {
+		fmt.Fprintf(&b, "#   %-20s %s%s\n", g.What, ui.Sanitize(g.Detail), missing(g))
+	}
+	return b.String()
+}
+
+func missing(c checked) string {
+	if gates.State(c.Status) == gates.StateMissing && c.Fix != "" {
+		return " (missing: " + ui.Sanitize(c.Fix) + ")"
+	}
+	return ""
+}
+
+// print shows what was found, and what to do next.
+func (f foundInProject) print(w io.Writer) {
+	if len(f.agents) > 0 {
+		fmt.Fprintf(w, "agents found: %s\n", strings.Join(f.agents, ", "))
+	}
+	for _, g := range f.gates {
+		fmt.Fprintf(w, "gate %-14s %s%s\n", g.What, ui.Sanitize(g.Detail), missing(g))
+	}
+	fmt.Fprintln(w, "next: runplan check PLAN.md, then runplan PLAN.md")
+}
+
+// modelFlags holds the flags of init for models. Init writes only values that were given (CFG-01).
+type modelFlags struct {
+	coding, reasoning, ollama string
+	command                   []string
+	window, reserved          int
+}
+
+func (f *modelFlags) add(to *pflag.FlagSet) {
+	to.StringVar(&f.coding, "coding-model", "", "model that writes code, such as qwen2.5-coder:3b-instruct")
+	to.StringVar(&f.reasoning, "reasoning-model", "", "model that plans and judges, such as qwen3:4b-instruct-2507")
+	to.StringVar(&f.ollama, "ollama", "", "URL of the Ollama server with the models, such as http://localhost:11434")
+	to.StringArrayVar(&f.command, "model-command", nil,
+		"instead of Ollama: program that answers, and its arguments (repeat the flag)")
+	to.IntVar(&f.window, "context-window", 0, "context window: tokens of a prompt and its answer together")
+	to.IntVar(&f.reserved, "reserved-tokens", 0,
+		"tokens of the window reserved for instructions, task, retries and answer")
+}
+
+// wrong reports flags that exclude each other or need others.
+func (f *modelFlags) wrong() error {
+	named := f.coding != "" || f.reasoning != ""
+	switch {
+	case len(f.command) > 0 && f.ollama != "":
+		return errors.New("--ollama and --model-command exclude each other")
+	case named && f.ollama == "" && len(f.command) == 0:
+		return errors.New("--coding-model and --reasoning-model need --ollama or --model-command")
+	case f.ollama != "" && !named:
+		return errors.New("--ollama needs --coding-model, --reasoning-model or both")
+	case f.window < 0 || f.reserved < 0 || (f.window == 0) != (f.reserved == 0):
+		return errors.New("--context-window and --reserved-tokens require each other, both above 0")
+	}
+	return nil
+}
+
+// section returns the text for config.toml, with a comment on each key.
+func (f *modelFlags) section() (string, error) {
+	var b strings.Builder
+	var errs []error
+	line := func(why, key string, value any) {
+		text, err := toml.Marshal(map[string]any{key: value})
+		if err == nil {
+			fmt.Fprintf(&b, "# %s\n%s", why, text)
+		}
+		errs = append(errs, err)
+	}
+	if f.ollama != "" || len(f.command) > 0 {
+		b.WriteString("\n# Language models for plan, solve, retrieve, enrich and reviews. See docs/models.md.\n[models]\n")
+	}
+	if len(f.command) > 0 {
+		line("A program answers: it gets the question on its standard input; {model} in an argument is replaced.",
+			"provider", "command")
+		line("The program and its arguments.", "command", f.command)
+	}
+	if f.ollama != "" {
+		line("The Ollama server. A local one sends no data elsewhere.", "base_url", f.ollama)
+	}
+	if f.coding != "" {
+		line("Writes code.", "coding", f.coding)
+	}
+	if f.reasoning != "" {
+		line("Plans and judges.", "reasoning", f.reasoning)
+	}
+	if f.ollama != "" || len(f.command) > 0 {
+		b.WriteString(
+			"# Windows, temperatures, max_tokens, timeout, retries and margin: runplan config --keys.\n# A single stage can " +
+				"have its own model:\n# [models.overrides]\n# scope = \"name:tag\"\n")
+	}
+	if f.window > 0 {
+		b.WriteString("\n[budget]\n")
+		line("Maximum number of tokens of a prompt and its answer together. The model must support it.",
+			"context_window", f.window)
+		line("The part of them for instructions, the task, retries and the answer; the rest is for context.",
+			"reserved_tokens", f.reserved)
+	}
+	return b.String(), errors.Join(errs...)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +15,10 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/report"
+	"github.com/runplan/runplan/sampling"
+	"github.com/runplan/runplan/training/adapters"
+	"github.com/runplan/runplan/training/graduate"
+	"github.com/runplan/runplan/training/validate"
 )
 
 // statusOptions are the flags of status.
@@ -126,4 +131,117 @@ func standing(ctx context.Context, p *cli.Project, sums []runner.Summary) ([]rep
 		out[i].Summary = s // includes the state of its process
 	}
 	return out, nil
+}
+
+// showMetrics prints the quality of the decisions of one run or of all runs (MET-02, MET-04, MET-06, MET-07), and the
+// quality of adapters (MET-08).
+func showMetrics(ctx context.Context, a *cli.App, p *cli.Project, name string, json bool) error {
+	sums, err := p.Summaries(ctx, runner.Filter{Run: name})
+	if err != nil {
+		return err
+	}
+	if len(sums) == 0 && name != "" {
+		return cli.NoSuchRun(name)
+	}
+	p.LookAlive(sums)
+	var m report.Metrics
+	ours := map[string]bool{}
+	for _, s := range sums {
+		events, err := eventsOf(ctx, p, s.Run)
+		if err != nil {
+			return err
+		}
+		m.Add(s, events)
+		ours[s.Run] = true
+	}
+	all, err := sampling.Store{Path: p.Layout.SamplingOutcomes()}.Read()
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	outcomes := slices.DeleteFunc(all, func(o sampling.Outcome) bool { return name != "" && !ours[o.Run] })
+	rates := sampling.Rates(outcomes, sampling.Retries{Tries: m.Retries, Successes: m.Successes})
+	trained, err := AdapterMetrics(p)
+	if err != nil {
+		return cli.Fail(cli.ExitCannotRun, err, "")
+	}
+	if json {
+		return cli.AsJSON(a.Stdout, struct {
+			report.Metrics
+			Sampling sampling.Comparison `json:"sampling"`
+			Adapters []AdapterMetric     `json:"adapters"`
+		}{m, rates, trained})
+	}
+	for _, l := range append(m.Lines(), rates.Lines()...) {
+		fmt.Fprintln(a.Stdout, l)
+	}
+	for _, t := range trained {
+		fmt.Fprintln(a.Stdout, t.Line())
+	}
+	return nil
+}
+
+// eventsOf returns all events of a run.
+func eventsOf(ctx context.Context, p *cli.Project, run string) ([]runner.Event, error) {
+	var out []runner.Event
+	err := p.EachEvent(ctx, run, func(e runner.Event) error {
+		out = append(out, e)
+		return nil
+	})
+	return out, err
+}
+
+// AdapterMetric is the score of an adapter's last version (MET-08).
+type AdapterMetric struct {
+	Version   string          `json:"version"`
+	Score     *validate.Score `json:"score"` // null: never validated
+	Validator string          `json:"validator,omitempty"`
+	Graduated *time.Time      `json:"graduated_at"` // null: each generation is reviewed
+}
+
+// AdapterMetrics returns the metrics of all adapters trained in this project.
+func AdapterMetrics(p *cli.Project) ([]AdapterMetric, error) {
+	registry := adapters.RegistryOf(p.Layout.Root)
+	names, err := registry.Adapters()
+	if err != nil {
+		return nil, err
+	}
+	out := []AdapterMetric{}
+	for _, name := range names {
+		versions, err := registry.Versions(name)
+		if err != nil {
+			return nil, err
+		}
+		if len(versions) == 0 {
+			continue
+		}
+		v := versions[len(versions)-1]
+		m := AdapterMetric{Version: v.Name()}
+		last, there, err := validate.Last(v.ValidationFile())
+		if err != nil {
+			return nil, err
+		}
+		if there {
+			m.Score, m.Validator = &last.Score, last.Validator
+		}
+		state, err := graduate.Load(p.Repo.Root, name)
+		if err != nil {
+			return nil, err
+		}
+		m.Graduated = state.Since
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+// Line returns the metric as one line of text.
+func (m AdapterMetric) Line() string {
+	score := "never validated"
+	if m.Score != nil {
+		score = m.Validator + " " + m.Score.String()
+	}
+	graduated := "not graduated"
+	if m.Graduated != nil {
+		graduated = "graduated " + m.Graduated.Format(time.DateOnly)
+	}
+	return ui.Sanitize(fmt.Sprintf("adapter %s: %s; %s", m.Version, score, graduated))
 }
