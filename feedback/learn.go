@@ -39,7 +39,7 @@ func (m Memory) Learn(ctx context.Context, i Item, l Lesson) error {
 	}
 	title, kind := fence.Line(cmp.Or(l.Plan.Change, i.Body)), "feedback:"+string(l.Triage.Class)
 	if !slices.ContainsFunc(rows, func(p failures.Pattern) bool { return p.FeedbackID == i.ID }) {
-		if err := m.Failures.RecordFrom(title, kind, m.Now(), failures.Origin{FeedbackID: i.ID}); err != nil {
+		if err := m.Failures.Record(title, kind, m.Now(), failures.Origin{FeedbackID: i.ID}); err != nil {
 			return err
 		}
 	}

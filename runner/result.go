@@ -2,6 +2,7 @@ package runner
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 )
@@ -159,3 +160,24 @@ func (m *Machine) Width() int { return m.width }
 
 // Tip returns the commit of the run branch.
 func (m *Machine) Tip() string { return m.tip }
+
+// Progress receives signs of life of running work. Its lines are only for people: they are not facts and not in the
+// journal.
+type Progress interface {
+	Line(batch, text string)
+}
+
+// Engine is the interface of a driver for the command line and other front ends.
+type Engine interface {
+	// Start runs j until it has ended or stopped. It is idempotent by run id: a run in the journal continues.
+	Start(ctx context.Context, run string, j Info) (Result, error)
+	// Post adds a fact from outside: a stop, an approval, a note.
+	Post(ctx context.Context, run string, e Event) error
+}
+
+// Filter selects runs. Zero fields select all.
+type Filter struct {
+	Run    string // id, or a unique beginning of it
+	Slug   string
+	Latest bool // only the newest
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"strings"
 
 	"github.com/runplan/runplan/internal/edit"
@@ -95,4 +96,103 @@ func parseRequest(block string) (retrieve.Refinement, error) {
 		return retrieve.Refinement{}, fmt.Errorf("the json block is not a request for more context: %w", err)
 	}
 	return *r.Request, nil
+}
+
+// Class is the class of a failed attempt (SOLVE-07). It goes into the journal and into the prompt of the next
+// attempt.
+type Class string
+
+// The classes. All but the last are known before the gates run.
+const (
+	NoMatch             Class = "no_match"     // a search text is missing in the file
+	TwoMatches          Class = "two_matches"  // a search text occurs more than once in the file
+	MissingFile         Class = "missing_file" // an edit of a missing file
+	FileExists          Class = "file_exists"  // a new file that already exists
+	NoChange            Class = "no_change"    // an edit that replaces a text with itself
+	UnsafePath          Class = "unsafe_path"
+	BadEdit             Class = "bad_edit" // an invalid edit block
+	NoEdits             Class = "no_edits" // prose
+	BadJSON             Class = "bad_json" // an invalid request
+	InsufficientContext Class = "insufficient_context"
+	CutOff              Class = "cut_off"   // the answer is truncated
+	NoAnswer            Class = "no_answer" // the server or a stage of retrieval failed
+	Gates               Class = "gates"
+)
+
+// Advice says what the next attempt must do differently.
+func (c Class) Advice() string {
+	switch c {
+	case NoMatch:
+		return "copy the lines to search for from the context, with their tabs and spaces, and quote only existing lines"
+	case TwoMatches:
+		return "quote more of the lines around the change, so that the text occurs only once"
+	case MissingFile:
+		return "edit only existing files; a new file has nothing between SEARCH and ======="
+	case FileExists:
+		return "the file exists: quote the lines to replace"
+	case NoChange:
+		return "the new lines must differ from the old lines"
+	case UnsafePath:
+		return "name files by their path from the top of the repository, not outside it"
+	case BadEdit:
+		return "each block has the lines SEARCH, ======= and REPLACE, and the path on the line before"
+	case NoEdits:
+		return "answer with edit blocks, or with one refinement request"
+	case BadJSON:
+		return "a request is one json block with only the given fields"
+	case InsufficientContext:
+		return "work with the given context, or name the missing files and symbols"
+	case CutOff:
+		return "answer with the edits alone, and quote fewer lines"
+	case NoAnswer:
+		return ""
+	case Gates:
+		return "the edits were applied, and the checks refused the result; start from the same files again"
+	}
+	return ""
+}
+
+// Fault says why an answer is unusable.
+type Fault struct {
+	Class Class
+	Err   error
+	Path  string // affected file, "" if none
+}
+
+// Error names the class and the reason.
+func (f *Fault) Error() string { return fmt.Sprintf("%s: %v", f.Class, f.Err) }
+func (f *Fault) Unwrap() error { return f.Err }
+
+// summary returns the first line of the fault, for lists.
+func (f *Fault) summary() string {
+	first, _, _ := strings.Cut(f.Error(), "\n")
+	return strings.TrimSuffix(first, ":")
+}
+
+// classify returns the class of an error of the edit engine. ok is false for a disk error, which is not the
+// model's fault.
+func classify(err error) (f *Fault, ok bool) {
+	f = &Fault{Err: err}
+	var m *edit.MatchError
+	switch {
+	case errors.As(err, &m):
+		f.Path = m.Edit.Path
+		f.Class = NoMatch
+		if m.Count > 0 {
+			f.Class = TwoMatches
+		}
+	case errors.Is(err, edit.ErrUnsafePath):
+		f.Class = UnsafePath
+	case errors.Is(err, edit.ErrExists):
+		f.Class = FileExists
+	case errors.Is(err, edit.ErrSame):
+		f.Class = NoChange
+	case errors.Is(err, fs.ErrNotExist):
+		f.Class = MissingFile
+	case errors.Is(err, edit.ErrNone):
+		f.Class = NoEdits
+	default:
+		return nil, false
+	}
+	return f, true
 }

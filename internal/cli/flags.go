@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/agents/script"
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/trust"
 )
 
 // CompletePlan completes the path of a plan as the first argument.
@@ -64,6 +65,17 @@ func ExactlyOne(what string) cobra.PositionalArgs {
 // to the current folder.
 func (a *App) RepoFlag(f *pflag.FlagSet) {
 	f.StringVar(&a.Dir, "repo", "", "repository (default: that of the current folder)")
+}
+
+// TrustFlag adds --trust-config, see [App.TrustConfig].
+func TrustFlag(f *pflag.FlagSet, given *string) {
+	f.StringVar(given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+}
+
+// SignFlags adds the flags of a signature.
+func SignFlags(f *pflag.FlagSet, by *trust.Signed) {
+	f.StringVar(&by.Name, "signature", "", "the owner's name")
+	f.StringVar(&by.Reason, "reason", "", "why")
 }
 
 // AtMostOne rejects flags that exclude each other.

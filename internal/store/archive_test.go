@@ -74,9 +74,9 @@ func TestArchiveIncludesWAL(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, end := range []string{"", "-wal"} { // as a process leaves them that is killed now
-		data, err := os.ReadFile(s.Path() + end)
+		data, err := os.ReadFile(s.path + end)
 		if err == nil {
-			err = os.WriteFile(filepath.Join(dir, filepath.Base(s.Path())+end), data, 0o644)
+			err = os.WriteFile(filepath.Join(dir, filepath.Base(s.path)+end), data, 0o644)
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -102,7 +102,7 @@ func TestArchiveSkipsArchivedSession(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	blob, err := sealed(t.Context(), s.Path())
+	blob, err := sealed(t.Context(), s.path)
 	if err == nil {
 		err = j.keepSession(t.Context(), "t", blob, at(1)) // and now the process is killed
 	}

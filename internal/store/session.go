@@ -55,9 +55,6 @@ func CreateSession(ctx context.Context, dir, task string) (*Session, error) {
 // Task returns the id of the task.
 func (s *Session) Task() string { return s.task }
 
-// Path returns the path of the file.
-func (s *Session) Path() string { return s.path }
-
 // Set stores a value as JSON and replaces the previous one.
 func (s *Session) Set(ctx context.Context, key string, value any) error {
 	return s.SetAll(ctx, map[string]any{key: value})
@@ -99,21 +96,6 @@ func (s *Session) Get(ctx context.Context, key string, into any) (found bool, er
 		return false, s.failed("read "+key, explain(err))
 	}
 	return true, nil
-}
-
-// Delete deletes a value. A missing one is not an error.
-func (s *Session) Delete(ctx context.Context, key string) error {
-	return s.failed("forget "+key, write(ctx, s.db, func(ctx context.Context, tx *sql.Tx) error {
-		_, err := tx.ExecContext(ctx, "DELETE FROM kv WHERE key = ?", key)
-		return err
-	}))
-}
-
-// Keys returns the keys that begin with prefix, in their order.
-func (s *Session) Keys(ctx context.Context, prefix string) ([]string, error) {
-	keys, err := rows(ctx, s.db, "keys", func(r *sql.Rows, k *string) error { return r.Scan(k) },
-		"SELECT key FROM kv WHERE substr(key, 1, length(?1)) = ?1 ORDER BY key", prefix)
-	return keys, s.failed("list", err)
 }
 
 func (s *Session) failed(what string, err error) error {

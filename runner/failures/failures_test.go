@@ -37,7 +37,7 @@ func store(t *testing.T, text string) (s *Store, notes *[]string) {
 
 func content(t *testing.T, s *Store) string {
 	t.Helper()
-	data, err := os.ReadFile(s.Path())
+	data, err := os.ReadFile(s.path)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,11 +64,11 @@ var plainRows = cmpopts.IgnoreUnexported(Pattern{})
 // row.
 func TestRecord(t *testing.T) {
 	s, notes := store(t, "")
-	must(t, s.Record("Batch 3: Integration wiring", "missing import", day(1)))
-	must(t, s.Record("Wiring of the integration", "Missing Import", day(4)))
-	must(t, s.Record("integration wiring", "missing import", day(2)))
-	must(t, s.Record("integration wiring", "lint", day(2)))
-	must(t, s.Record("integration wiring tests", "lint", day(3)))
+	must(t, s.Record("Batch 3: Integration wiring", "missing import", day(1), Origin{}))
+	must(t, s.Record("Wiring of the integration", "Missing Import", day(4), Origin{}))
+	must(t, s.Record("integration wiring", "missing import", day(2), Origin{}))
+	must(t, s.Record("integration wiring", "lint", day(2), Origin{}))
+	must(t, s.Record("integration wiring tests", "lint", day(3), Origin{}))
 	must(t, s.Won("Integration Wiring", "missing import", "other than before: a.py\n(+1 -0 lines)"))
 	must(t, s.Won("Integration Wiring", "timeout", "nothing known"))
 	must(t, s.Won("Integration Wiring", "lint", ""))
@@ -111,7 +111,7 @@ func TestMergeKeepsUnknownFields(t *testing.T) {
   "a remark", {"failure_type": "no title"}, {"batch_title_pattern": "bad", "failure_type": "y", "frequency": "many"},
   {"batch_title_pattern": "Integration Wiring", "failure_type": "missing import", "frequency": 3, "last_seen": "2027-01-01", "winning_fix": "", "lesson_id": "0017", "feedback_id": "f1", "by": "ada"}
 ]`)
-	must(t, s.Record("integration wiring", "missing import", day(1)))
+	must(t, s.Record("integration wiring", "missing import", day(1), Origin{}))
 	want := `[
   {
     "batch_title_pattern": "other",
@@ -170,19 +170,19 @@ func TestRecordRenamesInvalidFile(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, notes := store(t, text)
-			must(t, os.WriteFile(s.Path()+".broken-1", []byte("an earlier one"), 0o644))
+			must(t, os.WriteFile(s.path+".broken-1", []byte("an earlier one"), 0o644))
 			if _, err := s.Match("a", 0.6); !errors.Is(err, ErrBroken) {
 				t.Errorf("reading says %v", err)
 			}
 			if got := content(t, s); got != text {
 				t.Errorf("reading changed the file to %q", got)
 			}
-			must(t, s.Record("a title", "lint", day(1)))
-			kept, err := os.ReadFile(s.Path() + ".broken-2")
+			must(t, s.Record("a title", "lint", day(1), Origin{}))
+			kept, err := os.ReadFile(s.path + ".broken-2")
 			if err != nil || string(kept) != text {
 				t.Errorf("the renamed file has %q (%v)", kept, err)
 			}
-			if kept, _ := os.ReadFile(s.Path() + ".broken-1"); string(kept) != "an earlier one" {
+			if kept, _ := os.ReadFile(s.path + ".broken-1"); string(kept) != "an earlier one" {
 				t.Errorf("the file that was renamed earlier has %q", kept)
 			}
 			if len(*notes) != 1 || !strings.Contains((*notes)[0], "renamed to "+FileName+".broken-2") {
@@ -209,11 +209,11 @@ func TestEmptyFileHasNoPatterns(t *testing.T) {
 // If a file cannot be read, the change fails; the file does not count as invalid and is not renamed.
 func TestRecordReportsUnreadableFile(t *testing.T) {
 	s, _ := store(t, "")
-	must(t, os.MkdirAll(s.Path(), 0o755)) // a folder of that name
-	if err := s.Record("a title", "lint", day(1)); err == nil || errors.Is(err, ErrBroken) {
+	must(t, os.MkdirAll(s.path, 0o755)) // a folder of that name
+	if err := s.Record("a title", "lint", day(1), Origin{}); err == nil || errors.Is(err, ErrBroken) {
 		t.Errorf("it says %v", err)
 	}
-	if left, _ := filepath.Glob(s.Path() + ".broken*"); len(left) > 0 {
+	if left, _ := filepath.Glob(s.path + ".broken*"); len(left) > 0 {
 		t.Errorf("it set aside %v", left)
 	}
 }
@@ -264,7 +264,7 @@ func TestSimilarityAtLimit(t *testing.T) {
 		if tt.common == 0 {
 			b = "quite otherwise"
 		}
-		must(t, s.Record(b, "lint", day(1)))
+		must(t, s.Record(b, "lint", day(1), Origin{}))
 		got, err := s.Match(strings.ToUpper(a), 0.6)
 		must(t, err)
 		if (len(got) == 1) != tt.match {
@@ -315,7 +315,7 @@ func hammer(path string, n int) error {
 	for i := range n {
 		s := Open(path, nil)
 		if err := s.Record(fmt.Sprintf("integration wiring %s", []string{"api", "web"}[i%2]), "lint",
-			day(1+i%3)); err != nil {
+			day(1+i%3), Origin{}); err != nil {
 			return err
 		}
 	}
@@ -333,10 +333,10 @@ func TestConcurrentRecordsKeepCounts(t *testing.T) {
 	var group sync.WaitGroup
 	errs := make(chan error, 16)
 	for range 4 {
-		group.Go(func() { errs <- hammer(s.Path(), 10) })
+		group.Go(func() { errs <- hammer(s.path, 10) })
 		group.Go(func() {
 			cmd := exec.Command(os.Args[0], "-test.run=^TestConcurrentRecordsKeepCounts$")
-			cmd.Env = append(os.Environ(), "FAILURES_HAMMER="+s.Path())
+			cmd.Env = append(os.Environ(), "FAILURES_HAMMER="+s.path)
 			if out, err := cmd.CombinedOutput(); err != nil {
 				errs <- fmt.Errorf("%w\n%s", err, out)
 			}

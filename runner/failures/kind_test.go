@@ -191,7 +191,7 @@ func TestOrigin(t *testing.T) {
 		gates.Finding{Rule: "lesson/0017", Severity: gates.Error})
 	must(t, o.Observe(t.Context(),
 		Fact{Kind: "gated", Outcome: "failed", Batch: "1", Title: "wiring", Reports: []gates.Report{report}, At: day(1)}))
-	must(t, s.RecordFrom("wiring", "lesson repeated", day(2), Origin{FeedbackID: "f7"}))
+	must(t, s.Record("wiring", "lesson repeated", day(2), Origin{FeedbackID: "f7"}))
 	want := []Pattern{{Title: "wiring", Type: "lesson repeated", Frequency: 2, LastSeen: "2026-03-02", LessonID: "0017",
 		FeedbackID: "f7"}}
 	if d := cmp.Diff(want, all(t, s), plainRows); d != "" {

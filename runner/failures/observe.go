@@ -5,10 +5,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
+	"unicode"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/wordset"
 )
 
 // Fact holds what an event says about an attempt. Kind and Outcome have the values of the journal.
@@ -52,7 +58,7 @@ func (o *Observer) Observe(ctx context.Context, f Fact) error {
 	kind, won := o.fold(f)
 	var errs []error
 	if kind != "" {
-		errs = append(errs, o.Store.RecordFrom(f.Title, kind, f.At, Origin{LessonID: lessonOf(kind, f.Reports)}))
+		errs = append(errs, o.Store.Record(f.Title, kind, f.At, Origin{LessonID: lessonOf(kind, f.Reports)}))
 	}
 	for _, w := range won {
 		fix, err := o.fix(ctx, w, f)
@@ -142,4 +148,224 @@ func (o *Observer) fix(ctx context.Context, was failure, f Fact) (string, error)
 		return "", err
 	}
 	return Fix(files, added, removed), nil
+}
+
+// byOutcome maps outcomes that determine the failure type. "" is not a failure of the batch: the run was stopped, an
+// agent met a limit, a person is asked, a tool could not run.
+var byOutcome = map[string]string{
+	"timed_out": "timeout",
+	"unchanged": "no change",
+	"conflict":  "conflict",
+
+	"ok":          "",
+	"changed":     "",
+	"moved":       "",
+	"limited":     "",
+	"needs_human": "",
+	"cancelled":   "",
+	"error":       "",
+	"refused":     "",
+}
+
+// lessonRepeated is the failure type of a repeated lesson.
+const lessonRepeated = "lesson repeated"
+
+// kind is one line of the table of [TypeOf]. All of its set fields must match.
+type kind struct {
+	is   string
+	gate string         // name of the gate, or of its family: "lint" is "lint:go" too
+	rule *lazyre.Regexp // of one of its blocking findings
+	text *lazyre.Regexp // in a blocking finding, the note or the output
+}
+
+// kinds is the table by which failures are classified. The first matching line for a failed gate counts, so causes
+// come before their effects: a suite that does not load because of an import is "missing import", not "test failure".
+var kinds = []kind{
+	{is: "tampering", gate: "tamper"},
+	{is: "tampering", gate: "protected"},
+	{is: "tampering", gate: "outside"},
+	{is: "tampering", gate: "agent",
+		text: lazyre.New(`^the agent (?:removed or replaced|left a merge|left the branch|switched to branch)\b`)},
+	{is: "secret", gate: "secrets"},
+	{is: "forbidden command", gate: "denied"},
+	{is: "hook refused", gate: "commit"},
+	{is: "missing import",
+		text: lazyre.New(`(?im)\b(?:ModuleNotFoundError|ImportError|ERR_MODULE_NOT_FOUND|MODULE_NOT_FOUND)\b|\bno module named\b|\bcannot find module\b|\bcannot find package\b|` +
+			`\bmodule not found\b|\bno required module provides package\b|\bis not in std\b|\bunresolved import\b|\bcould not import\b|\bfailed to resolve import\b|` +
+			`\bpackage \S+ is not in\b`)},
+	{is: "syntax error",
+		text: lazyre.New(`(?i)\bsyntax ?error\b|\bunexpected (?:token|indent|EOF|newline|end of (?:file|input))\b|\bIndentationError\b|\bparse error\b`)},
+	{is: "type error", gate: "types"},
+	{is: "type error",
+		text: lazyre.New(`(?i)\berror TS\d+\b|\bcannot use .+ as .+ (?:value|type)\b|\btype mismatch\b|\bincompatible types?\b|\bmismatched types\b`)},
+	{is: "build failure", rule: lazyre.New(`^(?:.*/)?build$`)},
+	{is: "fewer tests", rule: lazyre.New(`^(?:.*/)?(?:` + gates.RuleFewerTests + `|` + gates.RuleUnknownCount +
+		`|no-tests-ran|tests-required)$`)},
+	{is: "timeout", text: lazyre.New(`(?i)\b(?:timed out|time limit|deadline exceeded)\b`)},
+	{is: "lint", gate: "lint"},
+	{is: "acceptance failure", gate: "acceptance"},
+	{is: "test failure", gate: "tests"},
+	{is: lessonRepeated, gate: "lessons"},
+	{is: lessonRepeated, gate: "patterns"},
+	{is: "file too long", gate: "size"},
+	{is: "broken docs", gate: "docs"},
+	{is: "licence", gate: "license"},
+	{is: "agent gave up", gate: "agent"},
+}
+
+// gateKind is the kind of failure of a gate that is not in the table.
+var gateKind = lazyre.New(`^gate [A-Za-z0-9_./:-]+$`)
+
+// Known reports whether [TypeOf] can return a failure type. Anyone may edit the store's file, so other values are
+// untrusted text.
+func Known(failureType string) bool {
+	if failureType == "other" || gateKind.MatchString(failureType) {
+		return true
+	}
+	for _, k := range kinds {
+		if k.is == failureType {
+			return true
+		}
+	}
+	for _, is := range byOutcome {
+		if is != "" && is == failureType {
+			return true
+		}
+	}
+	return false
+}
+
+// TypeOf returns the failure type of an attempt from its gate reports, its outcome and its reason, by the table above.
+// For a failed gate without an entry, the type is the gate's name. "" means that the batch did not fail.
+func TypeOf(reports []gates.Report, outcome, reason string) string {
+	if t, ok := byOutcome[outcome]; ok {
+		return t
+	}
+	var failed []gates.Report
+	for _, r := range reports {
+		if r.Status == gates.Fail {
+			failed = append(failed, r)
+		}
+	}
+	for _, k := range kinds {
+		if slices.ContainsFunc(failed, k.holds) {
+			return k.is
+		}
+	}
+	if len(failed) > 0 {
+		return line("gate "+failed[0].Gate, maxType)
+	}
+	for _, k := range kinds {
+		if k.gate == "" && k.rule == nil && k.text.MatchString(reason) {
+			return k.is
+		}
+	}
+	return "other"
+}
+
+func (k kind) holds(r gates.Report) bool {
+	if k.gate != "" && r.Gate != k.gate && !strings.HasPrefix(r.Gate, k.gate+":") {
+		return false
+	}
+	if k.rule == nil && k.text == nil {
+		return true
+	}
+	if k.text != nil && (k.text.MatchString(r.Note) || k.text.MatchString(r.Output)) {
+		return true
+	}
+	for _, f := range r.Findings {
+		if f.Severity != gates.Error || f.Known {
+			continue
+		}
+		if k.rule != nil && k.rule.MatchString(f.Rule) || k.text != nil && k.text.MatchString(f.Message) {
+			return true
+		}
+	}
+	return false
+}
+
+// namedFiles is the maximum number of files in a fix.
+const namedFiles = 4
+
+// Fix describes in one line how the passed attempt differs from the failed one: the files and the number of lines. The
+// line is empty if no file differs.
+func Fix(files []string, added, removed int) string {
+	if len(files) == 0 {
+		return ""
+	}
+	names := phrase.Few(slices.Sorted(slices.Values(files)), namedFiles)
+	return line(fmt.Sprintf("other than before: %s (+%d -%d lines)", names, added, removed), maxFix)
+}
+
+// Difference returns the difference between two trees or commits, in git's line counts. Binary files count only as
+// files.
+func Difference(ctx context.Context, repo *git.Repo, from, to string) (files []string, added, removed int, err error) {
+	all, err := repo.LineCounts(ctx, from, to)
+	if err != nil {
+		return nil, 0, 0, fmt.Errorf("compare %s with %s: %w", from, to, err)
+	}
+	for _, f := range all {
+		files, added, removed = append(files, f.Path), added+f.Added, removed+f.Removed
+	}
+	return files, added, removed, nil
+}
+
+// Generalise makes a pattern of a batch title: its words in lower case and in their order, without numbers of batches
+// and without meaningless words. "Batch 4b: Integration wiring for the API" is "integration wiring api". The title "A"
+// counts as a name. A title without meaningful words gives "".
+func Generalise(title string) string { return strings.Join(words(title), " ") }
+
+// stopWords lists words without information about the work.
+var stopWords = wordset.New("a an and as at by for from in into its of on or our so that the their then this to up via with " +
+	"batch batches chunk part phase step task tasks wave")
+
+// words returns the meaningful words of a title in their order.
+func words(title string) []string {
+	var out []string
+	all := strings.FieldsFunc(strings.ToLower(title),
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
+	for _, w := range all {
+		if !stopWords.Has(w) && !batchNumber(w) {
+			out = append(out, w)
+		}
+	}
+	if len(out) == 0 && len(all) == 1 && stopWords.Has(all[0]) && len(all[0]) == 1 { // "A" is a name
+		return all
+	}
+	return out
+}
+
+// batchNumber reports whether a word is only a number of a batch or task: "3", "4b", "p5" and "t001" are, "404",
+// "utf8" and "sha256" are not.
+func batchNumber(w string) bool {
+	digits := strings.TrimLeftFunc(w, unicode.IsLetter)
+	before := len([]rune(w)) - len([]rune(digits))
+	number := strings.TrimRightFunc(digits, unicode.IsLetter)
+	after := len([]rune(digits)) - len([]rune(number))
+	if number == "" || strings.ContainsFunc(number, func(r rune) bool { return !unicode.IsDigit(r) }) || before+after > 1 {
+		return false
+	}
+	return len(number) <= 2 || before == 1 && number[0] == '0'
+}
+
+func set(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// similarity returns the similarity of two titles by their sorted words, from 0 to 1: the share of common words.
+// Titles without words match none.
+func similarity(a, b []string) float64 {
+	common := 0
+	for _, w := range a {
+		if _, ok := slices.BinarySearch(b, w); ok {
+			common++
+		}
+	}
+	all := len(a) + len(b) - common
+	if all == 0 {
+		return 0
+	}
+	return float64(common) / float64(all)
 }

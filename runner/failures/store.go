@@ -36,9 +36,6 @@ func Open(path string, note func(string)) *Store {
 	return &Store{path: path, note: note}
 }
 
-// Path returns the path of the file.
-func (s *Store) Path() string { return s.path }
-
 // row is a row of the file. An unreadable row is kept unchanged.
 type row struct {
 	Pattern
@@ -145,19 +142,14 @@ func (s *Store) Match(title string, threshold float64) ([]Pattern, error) {
 	return all, nil
 }
 
-// Record counts a failure of a batch, in the row for its title and failure type or in a new row (FAIL-02).
-func (s *Store) Record(title, failureType string, day time.Time) error {
-	return s.RecordFrom(title, failureType, day, Origin{})
-}
-
 // Origin links a row to its source. Empty fields leave the row unchanged.
 type Origin struct {
 	LessonID   string // FAIL-05
 	FeedbackID string // FAIL-06
 }
 
-// RecordFrom is [Store.Record] for a failure with a known origin.
-func (s *Store) RecordFrom(title, failureType string, day time.Time, from Origin) error {
+// Record counts a failure of a batch, in the row for its title and failure type or in a new row (FAIL-02).
+func (s *Store) Record(title, failureType string, day time.Time, from Origin) error {
 	pattern, kind := keyOf(title, failureType)
 	if kind == "" {
 		return nil

@@ -524,12 +524,7 @@ func (s *session) digest(seq int) (text, patch string) {
 // digestBytes limits the failure digest in a brief.
 const digestBytes = 6 << 10
 
-// Events yields the journal of a run from seq on, in order.
-func (e *Engine) Events(ctx context.Context, run string, from int) iter.Seq2[runner.Event, error] {
-	return Events(ctx, e.Journal, run, from)
-}
-
-// Events yields the events of one run from seq on, for callers that only have a journal.
+// Events yields the events of one run from seq on, in order.
 func Events(ctx context.Context, j *store.Journal, run string, from int) iter.Seq2[runner.Event, error] {
 	return func(yield func(runner.Event, error) bool) {
 		for r, err := range j.Events(ctx, run, from) {

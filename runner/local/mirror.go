@@ -107,7 +107,7 @@ func (m *Mirror) Summary() runner.Summary {
 func (m *Mirror) Replay(ctx context.Context, hear func(runner.Event)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for ev, err := range m.s.Events(ctx, m.s.run, 0) {
+	for ev, err := range Events(ctx, m.s.Journal, m.s.run, 0) {
 		if err != nil {
 			return err
 		}
@@ -122,7 +122,7 @@ func (m *Mirror) Events(ctx context.Context) ([]runner.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var events []runner.Event
-	for ev, err := range m.s.Events(ctx, m.s.run, 0) {
+	for ev, err := range Events(ctx, m.s.Journal, m.s.run, 0) {
 		if err != nil {
 			return nil, err
 		}

@@ -58,7 +58,7 @@ func (s *session) addRun(ctx context.Context, info runner.Info, started time.Tim
 // recall makes the machine, the recorder and the fold of the run, and applies the journal's events of it. info
 // describes a new run; a known one has the limits of its first event.
 func (s *session) recall(ctx context.Context, info runner.Info) (known bool, err error) {
-	for ev, err := range s.Events(ctx, s.run, 0) {
+	for ev, err := range Events(ctx, s.Journal, s.run, 0) {
 		if err != nil {
 			return false, err
 		}
@@ -71,7 +71,7 @@ func (s *session) recall(ctx context.Context, info runner.Info) (known bool, err
 		return false, err
 	}
 	s.recorder, s.fold = runner.NewRecorder(s.run, s.machine, s.Now), runner.FoldOf(s.machine)
-	for ev, err := range s.Events(ctx, s.run, 0) {
+	for ev, err := range Events(ctx, s.Journal, s.run, 0) {
 		if err != nil {
 			return false, err
 		}
@@ -304,11 +304,6 @@ func (s *session) removeBranches(ctx context.Context, drop []git.RefUpdate) erro
 }
 
 // List summarizes the runs that match f, newest first.
-func (e *Engine) List(ctx context.Context, f runner.Filter) ([]runner.Summary, error) {
-	return List(ctx, e.Journal, f)
-}
-
-// List is [Engine.List] for callers that only have a journal.
 func List(ctx context.Context, j *store.Journal, f runner.Filter) ([]runner.Summary, error) {
 	runs, err := j.Runs(ctx)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -193,7 +192,7 @@ func (e *Engine) reconcile(ctx context.Context, d *shared.SharedRepo, m *local.M
 		return nil
 	}
 	var own []runner.Event
-	for ev, err := range e.Events(ctx, d.Run, 0) {
+	for ev, err := range local.Events(ctx, e.Journal, d.Run, 0) {
 		if err != nil {
 			return err
 		}
@@ -366,14 +365,4 @@ func (e *Engine) Sync(ctx context.Context, run string, info runner.Info) error {
 	}
 	_, _, err = e.bring(ctx, e.sharedRepo(run, info.Branch), m)
 	return err
-}
-
-// Events yields the local journal of a run from seq on.
-func (e *Engine) Events(ctx context.Context, run string, from int) iter.Seq2[runner.Event, error] {
-	return local.Events(ctx, e.Journal, run, from)
-}
-
-// List summarizes the runs in the local journal that match f.
-func (e *Engine) List(ctx context.Context, f runner.Filter) ([]runner.Summary, error) {
-	return local.List(ctx, e.Journal, f)
 }

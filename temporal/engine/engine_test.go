@@ -466,7 +466,7 @@ func TestSync(t *testing.T) {
 	if err := c.Sync(t.Context(), run, c.info); err != nil {
 		t.Fatal(err)
 	}
-	sums, err := c.List(t.Context(), runner.Filter{})
+	sums, err := local.List(t.Context(), c.Journal, runner.Filter{})
 	if err != nil || len(sums) != 1 || sums[0].Status != runner.RunDone {
 		t.Errorf("%+v %v", sums, err)
 	}

@@ -48,9 +48,8 @@ Promotion is never automatic: without --signature it waits at stage 7, and exits
 		}),
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.by.Name, "signature", "", "the owner's name")
-	f.StringVar(&o.by.Reason, "reason", "", "why")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.SignFlags(f, &o.by)
+	cli.TrustFlag(f, &o.trust)
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }

@@ -98,8 +98,7 @@ for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage
 	f := cmd.Flags()
 	f.BoolVar(&approve, "approve", false, "confirm that you agree to the discrepancy")
 	f.BoolVar(&fixed, "fixed", false, "the code was corrected")
-	f.StringVar(&by.Name, "signature", "", "the owner's name")
-	f.StringVar(&by.Reason, "reason", "", "why")
+	cli.SignFlags(f, &by)
 	return cmd
 }
 

@@ -63,7 +63,7 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
 	f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (default), adapter or human")
 	f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
 	f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &o.trust)
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }

@@ -39,7 +39,7 @@ It can be interrupted at any time; finished work stays and is not repeated.` + c
 	f := cmd.Flags()
 	f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")
 	f.StringVar(&o.only, "task", "", "do one task only")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &o.trust)
 	f.BoolVar(&o.json, "json", false, "print a JSON array")
 	return cmd
 }

@@ -95,7 +95,7 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
 	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
 	f.BoolVar(&o.strictAST, "strict-ast", false, cli.StrictASTUse)
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &o.trust)
 	return cmd
 }
 

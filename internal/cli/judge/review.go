@@ -83,7 +83,7 @@ one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli
 	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
 	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &o.trust)
 	f.StringVar(&o.accept, "accept", "", "id of a finding that is right but will not be fixed; needs --reason")
 	f.StringVar(&o.refute, "refute", "", "id of a finding that is wrong; needs --reason")
 	f.StringVar(&o.reason, "reason", "", "why a finding is accepted or refuted")

@@ -56,7 +56,7 @@ All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &o.trust)
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	cmd.AddCommand(newCorpusBuildCommand(a), newCorpusStatusCommand(a))
 	return cmd

@@ -86,7 +86,7 @@ dropped or kept, as
 		"only examples of repositories with these licenses, such as MIT,Apache-2.0")
 	f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing export")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &o.trust)
 	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
 	return cmd
 }

@@ -69,7 +69,7 @@ It runs the tests of the repository, and its set-up if the settings name one.
 	f.IntVar(&o.tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
 	f.IntVar(&o.runs, "runs", 2, "number of runs of the tests on each side")
 	f.DurationVar(&o.limit, "timeout", 5*time.Minute, "time limit of one run of tests")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &o.trust)
 	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")
 	return cmd
 }

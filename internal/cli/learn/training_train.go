@@ -60,9 +60,8 @@ is deployed.` +
 	f.StringVar(&o.adapter, "adapter", "", "name of the adapter")
 	f.StringVar(&o.data, "data", "", "folder with train.jsonl (default: that of the curriculum)")
 	f.BoolVar(&o.yes, "yes", false, "start it")
-	f.StringVar(&o.by.Name, "signature", "", "the owner's name")
-	f.StringVar(&o.by.Reason, "reason", "", "why")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.SignFlags(f, &o.by)
+	cli.TrustFlag(f, &o.trust)
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }

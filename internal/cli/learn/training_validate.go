@@ -68,7 +68,7 @@ declare have no weight.
 	f.BoolVar(&o.candidate, "candidate", false, "with --unit: compare it with its candidate blueprint")
 	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
 	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &o.trust)
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }

@@ -55,7 +55,7 @@ remain stored if the command is interrupted. Everything works without enrichment
 	f := cmd.Flags()
 	f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
 	f.IntVar(&o.limit, "limit", -1, "describe at most this many files (-1: all)")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &o.trust)
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
 	return cmd
 }

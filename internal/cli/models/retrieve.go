@@ -70,7 +70,7 @@ or a file, or [budget] of the configuration; there is no default.
 	a.RepoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "plan whose files come first")
 	AddStages(cmd, &o.stages)
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &o.trust)
 	f.BoolVar(&o.alone, "no-model", false, "ask no model: show the ranking of the index")
 	f.BoolVar(&o.text, "text", false, "print the context as the model would get it")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")

@@ -186,8 +186,7 @@ It needs [models] in the configuration, and the identity documents, which begin 
 			return processInbox(ctx, a, p, given)
 		}),
 	}
-	cmd.Flags().StringVar(&given, "trust-config", "",
-		"digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(cmd.Flags(), &given)
 	return cmd
 }
 

@@ -60,8 +60,7 @@ docs/notifications.md describes the messages, with examples.`,
 			return nil
 		}),
 	}
-	test.Flags().StringVar(&given, "trust-config", "",
-		"digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(test.Flags(), &given)
 	cmd.AddCommand(test)
 	return cmd
 }

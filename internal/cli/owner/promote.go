@@ -53,8 +53,7 @@ merged without a signature; without it each change needs the owner's signature.`
 	}
 	f := cmd.Flags()
 	f.IntVar(&to, "to-tier", 0, "new tier")
-	f.StringVar(&p.Reason, "reason", "", "why")
-	f.StringVar(&p.Name, "signature", "", "the owner's name")
+	cli.SignFlags(f, &p.Signed)
 	f.BoolVar(&p.SelfEdit, "self-edit", false, "with tier 5: also allow runplan to edit its own prompts and loop")
 	f.IntVar(&p.MergeBar, "auto-merge", 0, "with tier 5: minimum confidence of a review for a merge, in percent, 60 "+
 		"to 100")

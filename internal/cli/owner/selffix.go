@@ -71,7 +71,7 @@ It acts by itself, so it needs trust tier 2. It needs [models], the identity doc
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "continue until no feedback can continue by itself")
 	f.StringVar(&agent, "agent", "", "agent that makes the fix (else feedback.agent, run.agent)")
-	f.StringVar(&given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &given)
 	f.BoolVar(&asJSONFlag, "json", false, "print the result as a JSON object")
 	return cmd
 }
@@ -261,8 +261,7 @@ functions that process calls. Without a name it lists them.
 			return selfFixTool(cmd.Context(), a, args[0], given)
 		},
 	}
-	cmd.Flags().StringVar(&given, "trust-config", "",
-		"digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(cmd.Flags(), &given)
 	return cmd
 }
 

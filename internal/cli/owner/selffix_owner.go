@@ -29,8 +29,7 @@ stored in the audit; another plan of the same feedback needs another signature.`
 			return signFeedback(cmd.Context(), a, strings.TrimPrefix(args[0], "feedback/"), false, by)
 		},
 	}
-	cmd.Flags().StringVar(&by.Name, "signature", "", "the owner's name")
-	cmd.Flags().StringVar(&by.Reason, "reason", "", "why")
+	cli.SignFlags(cmd.Flags(), &by)
 	return cmd
 }
 

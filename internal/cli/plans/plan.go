@@ -73,7 +73,7 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
 	f.BoolVar(&o.json, "json", false, "print a JSON object")
-	f.StringVar(&o.trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+	cli.TrustFlag(f, &o.trust)
 	return cmd
 }
 
