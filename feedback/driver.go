@@ -124,10 +124,7 @@ func (d *Driver) Process(ctx context.Context, id string) (Outcome, error) {
 // ownTrouble reports whether an error concerns only one row: an invalid answer about it, a run of its fix that did not
 // finish, or a blocked change.
 func ownTrouble(err error) bool {
-	var b *Blocked
-	var s *Stopped
-	var a *llm.AnswerError
-	return errors.As(err, &b) || errors.As(err, &s) || errors.As(err, &a)
+	return errors.As(err, new(*Blocked)) || errors.As(err, new(*Stopped)) || errors.As(err, new(*llm.AnswerError))
 }
 
 // advance moves one row as far as possible.

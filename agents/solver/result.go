@@ -90,17 +90,13 @@ func local(m llm.Model) bool {
 // fault returns the fault of an error, nil if the model did not cause it.
 func fault(err error) *Fault {
 	var f *Fault
-	var length *llm.LengthError
-	var timeout *llm.TimeoutError
-	var server *llm.ServerError
-	var program *llm.CommandError
-	var answer *llm.AnswerError
 	switch {
 	case errors.As(err, &f):
 		return f
-	case errors.As(err, &length), errors.Is(err, llm.ErrCutOff):
+	case errors.As(err, new(*llm.LengthError)), errors.Is(err, llm.ErrCutOff):
 		return &Fault{Class: CutOff, Err: err}
-	case errors.As(err, &timeout), errors.As(err, &server), errors.As(err, &program), errors.As(err, &answer):
+	case errors.As(err, new(*llm.TimeoutError)), errors.As(err, new(*llm.ServerError)),
+		errors.As(err, new(*llm.CommandError)), errors.As(err, new(*llm.AnswerError)):
 		return &Fault{Class: NoAnswer, Err: err}
 	}
 	return nil
@@ -123,21 +119,16 @@ func kindOf(f *Fault) agents.Kind {
 // unusable marks errors that no retry can cure and that a person must fix. It returns other errors unchanged.
 func unusable(err error) error {
 	var kind agents.Kind
-	var missing *llm.NotFoundError
-	var none *llm.MissingModelError
-	var unknown *llm.UnknownModelError
-	var remote *llm.RemoteError
-	var down *llm.DownError
-	var window *llm.WindowError
 	switch {
-	case errors.As(err, &missing):
+	case errors.As(err, new(*llm.NotFoundError)):
 		kind = agents.KindMissingModel
-	case errors.As(err, &none), errors.As(err, &unknown), errors.As(err, &remote), errors.Is(err, llm.ErrNoModels),
+	case errors.As(err, new(*llm.MissingModelError)), errors.As(err, new(*llm.UnknownModelError)),
+		errors.As(err, new(*llm.RemoteError)), errors.Is(err, llm.ErrNoModels),
 		errors.Is(err, retrieve.ErrNoIndex), errors.Is(err, proc.ErrNotFound):
 		kind = agents.KindSettings
-	case errors.As(err, &down):
+	case errors.As(err, new(*llm.DownError)):
 		kind = agents.KindNetwork
-	case errors.As(err, &window):
+	case errors.As(err, new(*llm.WindowError)):
 		kind = agents.KindContext
 	default:
 		return err

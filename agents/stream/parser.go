@@ -313,8 +313,7 @@ func (p *Parser) again() {
 
 // decode reads line into v. It ignores fields with an unexpected type and keeps the others.
 func decode(line []byte, v any) {
-	var other *json.UnmarshalTypeError
-	if err := json.Unmarshal(line, v); err != nil && !errors.As(err, &other) {
+	if err := json.Unmarshal(line, v); err != nil && !errors.As(err, new(*json.UnmarshalTypeError)) {
 		return // cannot happen: the line is valid JSON
 	}
 }

@@ -180,8 +180,7 @@ func (w *Watcher) ask(s agents.Step) (*remark, call, error) {
 	}
 	a, res, err := llm.JSON[answer](w.ctx, w.o.LLM, req)
 	c := call{made: true, input: res.PromptTokens, output: res.CompletionTokens, took: res.Latency}
-	var wrong *llm.AnswerError
-	if errors.As(err, &wrong) && strings.TrimSpace(wrong.Raw) == "" {
+	if wrong, ok := errors.AsType[*llm.AnswerError](err); ok && strings.TrimSpace(wrong.Raw) == "" {
 		return nil, c, nil
 	}
 	if err != nil || len(a.Findings) == 0 || strings.TrimSpace(a.Findings[0].Message) == "" {

@@ -173,8 +173,7 @@ func (a *App) StoppableInProject(do func(ctx context.Context, p *Project, args [
 // NoLinks refuses a folder of runplan that is a symbolic link.
 func NoLinks(l local.Layout) error {
 	err := l.CheckLinks()
-	var link *local.LinkError
-	if errors.As(err, &link) {
+	if errors.As(err, new(*local.LinkError)) {
 		return Named("link-refused", Usage(err,
 			"check its target; then remove it, or replace it with a copy: such a link in a repository could make runplan "+
 				"write to your own files"))
@@ -236,8 +235,7 @@ func (a *App) LoadConfig(projectFile string) (*config.Loaded, error) {
 		user = ""
 	}
 	c, err := config.Load([]string{user, projectFile}, a.Getenv)
-	var unread *fs.PathError
-	if errors.As(err, &unread) {
+	if unread, ok := errors.AsType[*fs.PathError](err); ok {
 		if unread.Path == user && errors.Is(err, syscall.ENOTDIR) {
 			return nil, Usage(err, "a part of that path is a file, not a folder; set RUNPLAN_HOME to a folder of your own")
 		}

@@ -77,8 +77,7 @@ func Fail(code int, err error, hint string, args ...any) error {
 
 // Named sets the code of a new failure's page in runplan explain. [ErrorCodes] lists the codes.
 func Named(page string, err error) error {
-	var f *Failure
-	if errors.As(err, &f) {
+	if f, ok := errors.AsType[*Failure](err); ok {
 		f.Page = page
 	}
 	return err
@@ -87,11 +86,10 @@ func Named(page string, err error) error {
 // CodeOf returns the exit code and the hint of an error.
 func CodeOf(err error) (code int, hint string) {
 	var f *Failure
-	var out *outputError
 	switch {
 	case err == nil:
 		return ExitOK, ""
-	case errors.As(err, &out):
+	case errors.As(err, new(*outputError)):
 		return ExitCannotRun, "the output is incomplete; check where standard output goes, and its free space"
 	case errors.As(err, &f):
 		return f.Code, f.Hint

@@ -110,22 +110,17 @@ func LoopbackURL(address string) bool {
 
 // ModelTrouble adds the exit code and a hint to an error of a model or of a question to it.
 func ModelTrouble(ctx context.Context, err error) error {
-	var known *Failure
-	var missing *llm.MissingModelError
-	var unset *llm.MissingSettingError
-	var unknown *llm.UnknownModelError
 	var answer *llm.AnswerError
-	var stage *retrieve.StageError
-	var nothing *retrieve.NoMatchError
 	switch {
 	case ctx.Err() != nil:
 		return Fail(ExitInterrupted, errors.New("interrupted"), "")
-	case errors.As(err, &known):
+	case errors.As(err, new(*Failure)):
 		return err
-	case errors.Is(err, llm.ErrNoModels), errors.As(err, &missing), errors.As(err, &unset), errors.As(err, &unknown),
-		errors.As(err, &stage):
+	case errors.Is(err, llm.ErrNoModels), errors.As(err, new(*llm.MissingModelError)),
+		errors.As(err, new(*llm.MissingSettingError)), errors.As(err, new(*llm.UnknownModelError)),
+		errors.As(err, new(*retrieve.StageError)):
 		return Usage(err, "")
-	case errors.As(err, &nothing):
+	case errors.As(err, new(*retrieve.NoMatchError)):
 		return Fail(ExitFailed, err,
 			"name a file or symbol, or use words of the code; if the code is newer than the index: runplan index")
 	case errors.Is(err, retrieve.ErrNoIndex):

@@ -46,9 +46,8 @@ func (a *App) CacheDir() string {
 
 // OfUser adds a hint to an error about the user's own files. Hints for files of a repository do not fit there.
 func (a *App) OfUser(err error) error {
-	var at *fs.PathError
 	dir, other := a.UserDir()
-	if other != nil || !errors.As(err, &at) {
+	if other != nil || !errors.As(err, new(*fs.PathError)) {
 		return err
 	}
 	return Fail(ExitCannotRun, err,
@@ -77,8 +76,7 @@ func (a *App) Contract(ctx context.Context) (trust.Contract, error) {
 
 // TrustTrouble adds the exit code and a hint to errors of package trust.
 func TrustTrouble(err error) error {
-	var refused *trust.Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*trust.Error](err); ok {
 		return Named("tier-too-low", Fail(ExitFailed, err, "%s", refused.Do))
 	}
 	return err

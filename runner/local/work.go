@@ -613,14 +613,10 @@ func advising(r gates.Report) int {
 
 // infrastructure reports whether no retry can cure an error.
 func infrastructure(err error) bool {
-	var setup *SetupError
-	var gate *gates.GateError
-	var agent *agents.UnusableError
-	var blind *reviewError
-	var after *afterwardsError
-	return errors.As(err, &agent) || errors.As(err, &blind) || errors.As(err, &after) ||
-		errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) || errors.As(err, &setup) ||
-		errors.As(err, &gate) || errors.Is(err, git.ErrNoCommits)
+	return errors.As(err, new(*agents.UnusableError)) || errors.As(err, new(*reviewError)) ||
+		errors.As(err, new(*afterwardsError)) ||
+		errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) || errors.As(err, new(*SetupError)) ||
+		errors.As(err, new(*gates.GateError)) || errors.Is(err, git.ErrNoCommits)
 }
 
 // since returns a duration in milliseconds.

@@ -162,13 +162,12 @@ func summaries(ctx context.Context, a *cli.App, root string, paths []string) ([]
 
 // NoBlueprint adds a hint to the error for a blueprint that is missing or invalid.
 func NoBlueprint(err error) error {
-	var wrong blueprint.FileErrors
 	switch {
 	case errors.Is(err, blueprint.ErrUnitName):
 		return cli.Usage(err, "runplan blueprint init UNIT drafts a candidate")
 	case errors.Is(err, blueprint.ErrNoBlueprint):
 		return cli.Usage(err, "runplan blueprint init UNIT drafts a candidate; runplan blueprint promote UNIT makes it live")
-	case errors.As(err, &wrong):
+	case errors.As(err, new(blueprint.FileErrors)):
 		return cli.Usage(err, "correct the blueprint; docs/blueprints.md has all keys")
 	}
 	return err

@@ -288,11 +288,9 @@ func WaitingFeedback(ctx context.Context, a *cli.App, p *cli.Project) ([]waiting
 func FeedbackTrouble(err error, code int) error {
 	var refused *feedback.Refusal
 	var blocked *feedback.Blocked
-	var alarm *feedback.Alarm
 	var known *cli.Failure
-	var answer *llm.AnswerError
 	switch {
-	case errors.As(err, &answer):
+	case errors.As(err, new(*llm.AnswerError)):
 		return cli.ModelTrouble(context.Background(), err)
 	case errors.As(err, &known):
 		return cli.Fail(known.Code, err, "%s", known.Hint)
@@ -300,7 +298,7 @@ func FeedbackTrouble(err error, code int) error {
 		return cli.Fail(code, err, "%s", refused.Do)
 	case errors.As(err, &blocked):
 		return cli.Fail(cli.ExitUsage, err, "%s", blocked.Do)
-	case errors.As(err, &alarm):
+	case errors.As(err, new(*feedback.Alarm)):
 		return cli.Fail(cli.ExitFailed, err,
 			"it stays open until the test passes on the branch; revert the merge, or fix the code")
 	case errors.Is(err, store.ErrNoFeedback):

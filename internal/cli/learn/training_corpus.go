@@ -124,12 +124,11 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 		}{append([]corpus.Reviewed{}, done...), kept})
 	}
 	fmt.Fprintf(a.Stdout, "%d reviewed, %d unchanged since their last review\n", len(done), kept)
-	var answer *llm.AnswerError
 	switch {
 	case ctx.Err() != nil:
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
 			"finished reviews are kept; the same command continues")
-	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
+	case errors.As(err, new(*llm.AnswerError)), errors.Is(err, blueprint.ErrAnswer):
 		return cli.Fail(cli.ExitFailed, err, "finished reviews are stored; a larger model may follow the format")
 	case errors.Is(err, blueprint.ErrNothingSeen):
 		return cli.Fail(cli.ExitCannotRun, err, "install ast-grep for Python, TypeScript and JavaScript")
@@ -217,15 +216,13 @@ func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
 	from.Repo, from.License = trainingOrigin(ctx, p)
 	b := corpus.Builder{Root: p.Repo.Root, Summary: options, Redact: guard.Redact}
 	built, err := b.Build(ctx, spec, from, guard, o.seed)
-	var leak *training.LeakError
-	var wrong blueprint.FileErrors
 	switch {
 	case errors.Is(err, corpus.ErrNoPairs):
 		showRefused(a, built.Refused)
 		return cli.Usage(err, "review live units: runplan training corpus; or candidates: runplan blueprint review UNIT")
-	case errors.As(err, &leak):
+	case errors.As(err, new(*training.LeakError)):
 		return cli.Fail(cli.ExitFailed, err, "remove it from the code; nothing was written")
-	case errors.As(err, &wrong):
+	case errors.As(err, new(blueprint.FileErrors)):
 		return blueprints.NoBlueprint(err)
 	case err != nil && isFull(err):
 		return err

@@ -155,7 +155,6 @@ func addDataset(ctx context.Context, l *store.Training, row int64, d plan.Plan, 
 // curateTrouble adds the exit code to dataset errors: 1 for bad contents of examples, 2 for text that is not an
 // example.
 func curateTrouble(err error) error {
-	var input *curate.InputError
 	switch {
 	case errors.Is(err, curate.ErrLeak), errors.Is(err, curate.ErrSplit):
 		return cli.Fail(cli.ExitFailed, err, "nothing was written")
@@ -165,7 +164,7 @@ func curateTrouble(err error) error {
 		return cli.Usage(err, "give another folder, or --replace for one that contains a dataset")
 	case errors.Is(err, training.ErrNoReceipt):
 		return cli.Fail(cli.ExitFailed, err, "nothing was written; do not train on examples without proof")
-	case errors.As(err, &input):
+	case errors.As(err, new(*curate.InputError)):
 		return cli.Usage(err, "nothing was written; the file was changed after it was made: create it again")
 	}
 	return pairsTrouble(err)

@@ -272,7 +272,8 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 		return d, nil, cli.ModelTrouble(ctx, err)
 	}
 	if _, err := os.Stat(cli.CuratedFile(p.Repo)); errors.Is(err, fs.ErrNotExist) {
-		return d, nil, cli.Usage(fmt.Errorf("%s is not indexed, but the index records which adapters are active", p.Repo.Root),
+		return d, nil, cli.Usage(
+			fmt.Errorf("%s is not indexed, but the index records which adapters are active", p.Repo.Root),
 			"run: runplan index")
 	}
 	var opened cli.Closers
@@ -317,41 +318,34 @@ func mayDeploy(ctx context.Context, a *cli.App, what string, by trust.Signed) fu
 
 // adapterTrouble adds the exit code and a hint to an adapter error.
 func adapterTrouble(ctx context.Context, err error) error {
-	var known *cli.Failure
-	var refused *trust.Error
-	var broken *adapters.BrokenError
-	var untested *adapters.UntestedError
 	var file *adapters.FileError
-	var mismatch *adapters.MismatchError
-	var stacked *llm.AdaptedBaseError
-	var few *adapters.TooFewError
 	var failed *adapters.FailedError
 	switch {
-	case errors.As(err, &known):
+	case errors.As(err, new(*cli.Failure)):
 		return err
 	case errors.Is(err, errUnsigned):
 		return cli.Fail(cli.ExitHuman, err, "the owner signs: --signature NAME --reason TEXT")
-	case errors.As(err, &refused):
+	case errors.As(err, new(*trust.Error)):
 		return cli.TrustTrouble(err)
-	case errors.As(err, &broken):
+	case errors.As(err, new(*adapters.BrokenError)):
 		return cli.Fail(cli.ExitFailed, err,
 			"nothing became active; see the server's log. Adapters need an architecture of llama.cpp's own runner, such "+
 				"as llama and qwen2")
-	case errors.As(err, &untested):
+	case errors.As(err, new(*adapters.UntestedError)):
 		if ctx.Err() != nil {
 			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing became active"), "do it again")
 		}
 		return cli.Fail(cli.ExitCannotRun, err, "try again when the server answers")
-	case errors.As(err, &file), errors.As(err, &stacked):
+	case errors.As(err, &file), errors.As(err, new(*llm.AdaptedBaseError)):
 		return cli.Fail(cli.ExitFailed, err, "nothing was changed")
-	case errors.As(err, &mismatch):
+	case errors.As(err, new(*adapters.MismatchError)):
 		return cli.Fail(cli.ExitFailed, err, "train one for the model of the settings: runplan training train")
 	case errors.As(err, &failed):
 		if failed.Log != "" {
 			return cli.Fail(cli.ExitFailed, err, "its complete output is in %s", failed.Log)
 		}
 		return cli.Fail(cli.ExitFailed, err, "")
-	case errors.As(err, &few):
+	case errors.As(err, new(*adapters.TooFewError)):
 		return cli.Fail(cli.ExitFailed, err,
 			"add examples, or deliberately set a smaller minimum_corpus_size in curriculum.json")
 	case errors.Is(err, adapters.ErrNoVersion):

@@ -194,11 +194,10 @@ func badCurriculum(err error) error {
 
 // dataTrouble adds a hint if there is no training data.
 func dataTrouble(ctx context.Context, err error) error {
-	var few *adapters.TooFewError
 	switch {
 	case errors.Is(err, adapters.ErrNoData):
 		return cli.Usage(err, "create some: runplan training corpus build, or give a folder with --data")
-	case errors.As(err, &few):
+	case errors.As(err, new(*adapters.TooFewError)):
 		return adapterTrouble(ctx, err)
 	case isFull(err):
 		return err

@@ -101,12 +101,11 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 	if logErr := logIndex(ctx, layout.Journal(), run); err == nil && logErr != nil {
 		err = logErr
 	}
-	var broken *knowledge.FileError
 	switch {
 	case ctx.Err() != nil:
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
 			"the last index was not changed; run the command again")
-	case errors.As(err, &broken):
+	case errors.As(err, new(*knowledge.FileError)):
 		return cli.Fail(cli.ExitFailed, err,
 			"nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
 	case err != nil:

@@ -255,8 +255,7 @@ func readBudget(path string) (b tokens.Budget, err error) {
 	}
 	hint := "write two lines: context_window = 32768 and reserved_tokens = 4096"
 	if err := toml.NewDecoder(bytes.NewReader(text)).DisallowUnknownFields().Decode(&in); err != nil {
-		var strict *toml.StrictMissingError
-		if errors.As(err, &strict) {
+		if errors.As(err, new(*toml.StrictMissingError)) {
 			err = errors.New("the file has other keys")
 		}
 		return b, cli.Usage(fmt.Errorf("%s: %w", path, err), "%s", hint)

@@ -245,8 +245,7 @@ func processInbox(ctx context.Context, a *cli.App, p *cli.Project, given string)
 // unreadable explains why an item could not be classified. It shows the beginning of an invalid answer.
 func unreadable(ctx context.Context, a *cli.App, p *cli.Project, id int64, err error) error {
 	err = fmt.Errorf("item %d: %w", id, err)
-	var answer *llm.AnswerError
-	if errors.As(err, &answer) {
+	if answer, ok := errors.AsType[*llm.AnswerError](err); ok {
 		raw := ui.Cut(ui.Sanitize(a.Redactor(p).String(answer.Raw)), 300, "…")
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%w; the answer was: %s", err, raw),
 			"the item stays new; a larger model may follow the format; to show the item: runplan inbox show %d", id)

@@ -307,8 +307,7 @@ func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
 	}
 	defer l.Close()
 	out, err := t.Do(ctx, l.driver, l.parts, in)
-	var bad *feedback.InputError
-	if errors.As(err, &bad) {
+	if errors.As(err, new(*feedback.InputError)) {
 		return cli.Usage(err, "docs/feedback.md shows the input of each tool")
 	}
 	if err != nil {

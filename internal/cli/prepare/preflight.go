@@ -181,8 +181,7 @@ func largeFiles(ctx context.Context, a *cli.App, p *cli.Project, quiet bool) err
 
 // asked interprets a git command that uses exit status 1 for no.
 func asked(_ string, err error) (bool, error) {
-	var exit *proc.ExitError
-	if errors.As(err, &exit) && exit.Code == 1 {
+	if exit, ok := errors.AsType[*proc.ExitError](err); ok && exit.Code == 1 {
 		return false, nil
 	}
 	return err == nil, err

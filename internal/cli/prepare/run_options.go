@@ -1,12 +1,16 @@
 package prepare
 
 import (
+	"context"
 	"errors"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/runner/briefing"
 )
 
 // RunOptions holds the flags of run and resume. For a zero value the configuration decides.
@@ -116,4 +120,25 @@ func (o *RunOptions) Take(flags map[string]string) {
 	if d, err := time.ParseDuration(flags["idle-timeout"]); err == nil && o.IdleTimeout == 0 {
 		o.IdleTimeout = d
 	}
+}
+
+// ContextLimits returns the limits of a brief.
+func ContextLimits(c config.Context) briefing.Limits {
+	return briefing.Limits{
+		Tokens: c.Tokens, RefLines: c.RefLines, RefLinesLeast: c.RefLinesLeast, Commits: c.Commits,
+		ProgressLines: c.ProgressLines, Similarity: c.Similarity,
+	}
+}
+
+// StyleOf describes the code style of a folder in one line, and notes which files it skipped.
+func StyleOf(ctx context.Context, a *cli.App, dir string) (text, note string, err error) {
+	program, err := a.AstGrep(ctx)
+	if err != nil && !errors.Is(err, patterns.ErrMissing) {
+		return "", "", err
+	}
+	style, err := patterns.Discover(ctx, program, dir, a.Environ)
+	if err != nil {
+		return "", "", err
+	}
+	return style.Text(), style.Note, nil
 }

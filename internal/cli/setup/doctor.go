@@ -200,12 +200,11 @@ func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 func examineServer(ctx context.Context, o llm.Options, baseURL string) (checked, bool) {
 	v, err := llm.ServerVersion(ctx, o, baseURL)
 	var down *llm.DownError
-	var late *llm.TimeoutError
 	switch {
 	case errors.As(err, &down):
 		return checked{"model server", "problem", fmt.Sprintf("%s cannot be reached (%v)", baseURL, down.Err),
 			llm.HintOf(err)}, false
-	case errors.As(err, &late):
+	case errors.As(err, new(*llm.TimeoutError)):
 		return checked{"model server", "error", fmt.Sprintf("%s did not report its version within %s", baseURL, modelLook),
 			"try again, or look at the server's log"}, false
 	case err != nil:
@@ -218,16 +217,14 @@ func examineServer(ctx context.Context, o llm.Options, baseURL string) (checked,
 func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
 	what := "model " + m.Name
 	info, err := llm.Inspect(ctx, o, m)
-	var missing *llm.NotFoundError
 	var window *llm.WindowError
-	var remote *llm.RemoteError
 	switch {
-	case errors.As(err, &missing):
+	case errors.As(err, new(*llm.NotFoundError)):
 		return checked{what, "problem", m.Source + "; the server does not have it", llm.HintOf(err)}
 	case errors.As(err, &window):
 		return checked{what, "problem",
 			fmt.Sprintf("%s; it takes %d tokens, but the window is %d", m.Source, info.Context, m.Window), llm.HintOf(err)}
-	case errors.As(err, &remote):
+	case errors.As(err, new(*llm.RemoteError)):
 		return checked{what, "problem",
 			fmt.Sprintf("%s; the server would pass prompts on to %s, which runplan refuses", m.Source, info.Remote),
 			llm.HintOf(err)}
