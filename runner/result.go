@@ -163,9 +163,7 @@ func (m *Machine) Tip() string { return m.tip }
 
 // Progress receives signs of life of running work. Its lines are only for people: they are not facts and not in the
 // journal.
-type Progress interface {
-	Line(batch, text string)
-}
+type Progress func(batch, text string)
 
 // Engine is the interface of a driver for the command line and other front ends.
 type Engine interface {

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
@@ -17,11 +16,6 @@ import (
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/trace"
 )
-
-// DropBranch removes a run branch that is merged.
-func (p *Project) DropBranch(ctx context.Context, ref, tip string) error {
-	return p.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})
-}
 
 // Summaries lists the runs. A project without a journal has none.
 func (p *Project) Summaries(ctx context.Context, f runner.Filter) ([]runner.Summary, error) {

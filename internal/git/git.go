@@ -18,6 +18,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -259,8 +260,7 @@ func lastLine(err error) string {
 	if !errors.As(err, &exit) {
 		return err.Error()
 	}
-	text := strings.TrimSpace(exit.Stderr)
-	return text[strings.LastIndexByte(text, '\n')+1:]
+	return phrase.LastLine(exit.Stderr)
 }
 
 // exists reports whether path exists, as a file of any kind.

@@ -78,7 +78,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 		e.Outcome, e.Reason = runner.OutcomeFailed, "git commit "+how+": "+w.redact.String(lastLines(res.Tail, 2))
 		e.Reports = []gates.Report{{Gate: "commit", Status: gates.Fail,
 			Note: "a hook of the repository, or signing, refused the commit", Output: tail(w.redact.String(res.Tail), 4<<10)}}
-		e.Fingerprint = fingerprint(res.Tail)
+		e.Fingerprint = runner.Fingerprint(res.Tail)
 		space.Tree = ""
 		return e, nil
 	}

@@ -331,25 +331,25 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 				lost = append(lost, c.Spending(wrote.(runner.Event)))
 			}
 		case runner.Sample:
-			ev, err = s.work.Sample(ctx, c, lines(s.Line))
+			ev, err = s.work.Sample(ctx, c, s.Line)
 		case runner.Judge:
-			ev, err = s.work.Judge(ctx, c, lines(s.Line))
+			ev, err = s.work.Judge(ctx, c, s.Line)
 		case runner.Rebase:
-			ev, err = s.work.Rebase(ctx, c, lines(s.Line))
+			ev, err = s.work.Rebase(ctx, c, s.Line)
 		case runner.Wait:
 			ev, err = s.wait(ctx, c)
 		case runner.Gate, runner.Trial:
-			ev, err = s.work.Gates(ctx, c, lines(s.Line))
+			ev, err = s.work.Gates(ctx, c, s.Line)
 		case runner.Commit:
-			ev, err = s.work.Commit(ctx, c, lines(s.Line))
+			ev, err = s.work.Commit(ctx, c, s.Line)
 		case runner.Merge:
-			ev, err = s.work.Merge(ctx, c, lines(s.Line))
+			ev, err = s.work.Merge(ctx, c, s.Line)
 		case runner.LandRun:
-			ev, err = s.work.Land(ctx, c, lines(s.Line))
+			ev, err = s.work.Land(ctx, c, s.Line)
 		case runner.Review:
-			ev, err = s.work.Review(ctx, c, lines(s.Line))
+			ev, err = s.work.Review(ctx, c, s.Line)
 		case runner.Fidelity:
-			ev, err = s.work.Fidelity(ctx, c, lines(s.Line))
+			ev, err = s.work.Fidelity(ctx, c, s.Line)
 		case runner.Ask: // recording the question is enough; the answer arrives as a post
 			ev = c.Asked()
 		default:
@@ -369,11 +369,6 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 		}
 	}
 }
-
-// lines adapts a function to [runner.Progress].
-type lines func(batch, text string)
-
-func (f lines) Line(batch, text string) { f(batch, text) }
 
 // record writes an event and its consequences in one transaction, and returns the commands to start.
 func (s *session) record(ev runner.Event) ([]runner.Command, error) {

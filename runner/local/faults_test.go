@@ -142,7 +142,7 @@ func TestGitChangeReasonHidesSecrets(t *testing.T) {
 	b.Agent = switching{b, secret}
 	e, err := b.Execute(t.Context(),
 		runner.Command{ID: "1/r1-c0/execute", Kind: runner.Execute, Batch: "1", Attempt: 1, Base: b.base},
-		lines(func(string, string) {}))
+		func(string, string) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -49,7 +49,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 	var heard []blueprint.Opinion
 	var blind []string // units whose content could not be shown to the reviewer
 	for _, unit := range units {
-		p.Line(c.Batch, "blueprint review of "+unit)
+		p(c.Batch, "blueprint review of "+unit)
 		o, err := w.Reviews.Blueprint.Review(ctx, space.Dir, unit, out)
 		switch {
 		case ctx.Err() != nil:
@@ -77,7 +77,7 @@ func (w *work) mechanical(c runner.Command) runner.Event {
 		switch e.Reason = r.Note; r.Status {
 		case gates.Skipped:
 		case gates.Fail:
-			e.Outcome, e.Reports, e.Fingerprint = runner.OutcomeFailed, []gates.Report{r}, fingerprint(r.Note)
+			e.Outcome, e.Reports, e.Fingerprint = runner.OutcomeFailed, []gates.Report{r}, runner.Fingerprint(r.Note)
 		default:
 			e.Outcome, e.Reason = runner.OutcomeOK, "mechanical: the blueprint gate is "+string(r.Status)
 		}
@@ -126,7 +126,7 @@ func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []strin
 	if len(e.Reports) > 0 {
 		slices.Sort(claims)
 		info.Verdict, e.Outcome = "reject", runner.OutcomeFailed
-		e.Reports, e.Fingerprint = w.trim(e.Reports), fingerprint(strings.Join(claims, "\x00"))
+		e.Reports, e.Fingerprint = w.trim(e.Reports), runner.Fingerprint(strings.Join(claims, "\x00"))
 		e.Reason = w.redact.String(reasonOf(gates.Verdict{Reports: e.Reports}))
 	}
 	return e

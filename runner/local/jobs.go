@@ -150,7 +150,7 @@ func (s *session) execute(ctx context.Context, c runner.Command) (runner.Event, 
 		return runner.Event{}, err
 	}
 	defer leave()
-	return s.work.Execute(ctx, c, lines(s.Line))
+	return s.work.Execute(ctx, c, s.Line)
 }
 
 // wait waits until an agent's limit ends. It uses wall-clock time, because a monotonic clock stops while the

@@ -28,7 +28,7 @@ func (w *work) Rebase(ctx context.Context, c runner.Command, _ runner.Progress) 
 				gates.Finding{Rule: "merge/conflict", Path: p, Severity: gates.Error,
 					Message: "conflicts with changes that others merged meanwhile"})
 		}
-		e.Reports, e.Tree, e.Fingerprint = w.trim([]gates.Report{r}), c.Tree, fingerprint(e.Reason)
+		e.Reports, e.Tree, e.Fingerprint = w.trim([]gates.Report{r}), c.Tree, runner.Fingerprint(e.Reason)
 		return e, nil
 	}
 	if e.Reason, err = w.swallowed(ctx, c, tree); err != nil {

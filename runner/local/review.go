@@ -64,7 +64,7 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 		e.Outcome, e.Review = runner.OutcomeOK, known
 		return e, nil
 	}
-	in.Observe = func(n int, name string, s gates.Status) { p.Line(c.Batch, fmt.Sprintf("review, %s: %s", name, s)) }
+	in.Observe = func(n int, name string, s gates.Status) { p(c.Batch, fmt.Sprintf("review, %s: %s", name, s)) }
 	v, err := review.Run(ctx, in)
 	w.snapshots.drop()
 	if ctx.Err() != nil {
@@ -273,7 +273,7 @@ func (w *work) verdict(e runner.Event, v review.Review) (runner.Event, error) {
 		e.Outcome, e.Reason = runner.OutcomeUndecided, why
 		return e, nil
 	}
-	e.Reports, e.Fingerprint, e.Outcome = w.trim(reports), fingerprint(strings.Join(ids, " ")), runner.OutcomeShallow
+	e.Reports, e.Fingerprint, e.Outcome = w.trim(reports), runner.Fingerprint(strings.Join(ids, " ")), runner.OutcomeShallow
 	if failureIsComplex(v, reports, again) {
 		e.Outcome = runner.OutcomeComplex
 	}

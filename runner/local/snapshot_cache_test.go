@@ -32,7 +32,7 @@ func (b *bench) let(a agents.Agent, batch string) runner.Event {
 	b.t.Helper()
 	b.Agent = a
 	c := runner.Command{ID: batch + "/r1-c0/execute", Kind: runner.Execute, Batch: batch, Attempt: 1, Base: b.base}
-	e, err := b.Execute(b.t.Context(), c, lines(func(string, string) {}))
+	e, err := b.Execute(b.t.Context(), c, func(string, string) {})
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -96,7 +96,7 @@ func (w *work) judgeFirst(ctx context.Context, c runner.Command, made string, e 
 			strings.Join(dropped, ", ")))
 	}
 	refuse := func(reason string) (*firstTests, error) {
-		e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, reason, fingerprint(reason)
+		e.Outcome, e.Reason, e.Fingerprint = runner.OutcomeFailed, reason, runner.Fingerprint(reason)
 		return nil, nil
 	}
 	if len(first.Files) == 0 {

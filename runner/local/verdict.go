@@ -154,7 +154,7 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 		return envOf(env, w.marked(nil)), err
 	}
 	verdict, err := gates.Run(ctx, list, s,
-		func(r gates.Report) { p.Line(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
+		func(r gates.Report) { p(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
 	w.snapshots.drop()
 	w.dropUpkeepLock(idle)
 	w.told(c, at)

@@ -156,7 +156,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	e.DurationMS = waited.Milliseconds()
 	at := w.shift(c, space, "the agent")
 	w.begin(at, true)
-	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p.Line(c.Batch, line) }))
+	steps := w.critic(ctx, space.Dir, b, agent, agents.ObserverFunc(func(line string) { p(c.Batch, line) }))
 	prepared()
 	res, err := agent.Run(ctx, task, steps)
 	prepared = w.starting.enter()
@@ -188,7 +188,7 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 		if found, fails := w.touched(around, seen, shared); len(found) > 0 {
 			e.Reports = w.trim(append(e.Reports, outsideReport(found, fails)))
 		}
-		e.Fingerprint = fingerprint(tampered)
+		e.Fingerprint = runner.Fingerprint(tampered)
 		return e, nil
 	}
 	if err := w.again(ctx, func() error {
@@ -415,7 +415,7 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 		e.Reason = w.redact.String(e.Reason)
 		e.RetryAt, e.Outage, e.Hopeless = res.RetryAt, res.Kind.Outage(), res.Kind.Hopeless()
 		e.Reports = []gates.Report{agentReport(e.Reason, res)}
-		e.Fingerprint = fingerprint(e.Reason)
+		e.Fingerprint = runner.Fingerprint(e.Reason)
 		w.keepPatch(ctx, c, tree)
 	}
 	return e, nil
@@ -467,10 +467,6 @@ func agentReport(reason string, res agents.Result) gates.Report {
 			gates.Finding{Rule: "agent", Path: f.Path, Line: f.Line, Severity: gates.Error, Message: f.Message})
 	}
 	return r
-}
-
-func fingerprint(text string) string {
-	return runner.Fingerprint(text)
 }
 
 func tail(s string, n int) string {

@@ -7,11 +7,9 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/runplan/runplan/internal/proc"
-	"github.com/runplan/runplan/internal/recent"
 )
 
 // diff is a change, file by file.
@@ -166,32 +164,9 @@ const (
 	keptDiffs = 4 // the cache holds up to twice as many
 )
 
-// diffs caches recent diffs. The diff of two commits never changes, and the page of a running agent is drawn
-// several times a second.
-type diffs struct {
-	mu   sync.Mutex
-	kept *recent.Map[[2]string, diff] // by base and commit
-}
-
-func newDiffs() diffs {
-	return diffs{kept: recent.New[[2]string](keptDiffs, func(diff) int { return 1 })}
-}
-
-func (c *diffs) get(base, commit string) (diff, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.kept.Get([2]string{base, commit})
-}
-
-func (c *diffs) put(base, commit string, d diff) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.kept.Put([2]string{base, commit}, d)
-}
-
 // between returns the diff of two commits or trees, limited to the size that a page shows.
 func (s *site) between(ctx context.Context, base, commit string) (diff, error) {
-	if d, ok := s.diffs.get(base, commit); ok {
+	if d, ok := s.diffs.Get([2]string{base, commit}); ok {
 		return d, nil
 	}
 	ctx, stop := context.WithTimeout(ctx, diffTime)
@@ -216,7 +191,7 @@ func (s *site) between(ctx context.Context, base, commit string) (diff, error) {
 	case len(d.Files) == 0:
 		d.Note = "Nothing was changed."
 	}
-	s.diffs.put(base, commit, d)
+	s.diffs.Put([2]string{base, commit}, d)
 	return d, nil
 }
 

@@ -71,10 +71,16 @@ func TestHugeChangeIsTruncated(t *testing.T) {
 		t.Errorf("the page has %d bytes", size)
 	}
 	for n := range 3 * keptDiffs {
-		s.diffs.put(fmt.Sprint(n), commit, diff{})
+		s.diffs.Put([2]string{fmt.Sprint(n), commit}, diff{})
 	}
-	if n := s.diffs.kept.Len(); n < keptDiffs || n > 2*keptDiffs+2 {
-		t.Errorf("%d changes are kept", n)
+	kept := 0
+	for n := range 3 * keptDiffs {
+		if _, ok := s.diffs.Get([2]string{fmt.Sprint(3*keptDiffs - 1 - n), commit}); ok {
+			kept++
+		}
+	}
+	if kept < keptDiffs || kept > 2*keptDiffs+2 {
+		t.Errorf("%d changes are kept", kept)
 	}
 }
 
@@ -87,7 +93,25 @@ func TestReadingChangeKeepsHubUnlocked(t *testing.T) {
 			Base: "b0", Commit: "c"},
 	)
 	s := siteOf(t, b)
-	s.diffs.mu.Lock() // somebody reads one
+	real, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin := t.TempDir()
+	read := filepath.Join(bin, "done")
+	script := fmt.Sprintf("#!/bin/sh\ncase \"$*\" in *--no-textconv*) while [ ! -e %s ]; do sleep 0.1; done;; esac\nexec %s \"$@\"\n",
+		read, real)
+	if err := os.WriteFile(filepath.Join(bin, "git"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	environ := append(os.Environ(), "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	if s.Repo, err = git.Open(t.Context(), dir, environ); err != nil {
+		t.Fatal(err)
+	}
 	done := make(chan error, 1)
 	go func() {
 		_, _, err := s.batchParts(t.Context(), b.run, "1", nil)
@@ -101,7 +125,9 @@ func TestReadingChangeKeepsHubUnlocked(t *testing.T) {
 	case <-time.After(10 * time.Second):
 		t.Error("the hub is blocked")
 	}
-	s.diffs.mu.Unlock()
+	if err := os.WriteFile(read, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}

@@ -308,7 +308,9 @@ func (k *talk) read(dir, name string) error {
 func (k *talk) take() {
 	for _, e := range k.parser.Take() {
 		for _, l := range e.Lines() {
-			l = cutBytes(l, talkLineMax)
+			if len(l) > talkLineMax {
+				l = strings.ToValidUTF8(l[:talkLineMax], "") + " […]"
+			}
 			k.lines = append(k.lines, talkLine{string(e.Kind), l})
 			k.size += len(l)
 		}
@@ -320,13 +322,6 @@ func (k *talk) take() {
 		k.lines = append(k.lines[:0:0], k.lines[talkInChunk:]...)
 		k.first += talkInChunk
 	}
-}
-
-func cutBytes(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	return strings.ToValidUTF8(s[:most], "") + " […]"
 }
 
 func (k *talk) chunks() []talkChunk {

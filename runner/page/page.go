@@ -23,6 +23,7 @@ import (
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/routing"
@@ -63,7 +64,7 @@ type site struct {
 	streams web.Streams
 	tmpl    *template.Template
 	cache   learned
-	diffs   diffs
+	diffs   *recent.Shared[[2]string, diff] // recent ones by base and commit, because pages are drawn often
 	needs   needs
 }
 
@@ -86,7 +87,8 @@ func newSite(o Options) (*site, error) {
 	if err != nil {
 		return nil, fmt.Errorf("parse the templates of the pages: %w", err)
 	}
-	return &site{Options: o, hub: newHub(o), tmpl: t, diffs: newDiffs()}, nil
+	return &site{Options: o, hub: newHub(o), tmpl: t,
+		diffs: recent.NewShared[[2]string](keptDiffs, func(diff) int { return 1 })}, nil
 }
 
 // New returns the pages.

@@ -179,9 +179,5 @@ func (d *Decisions) number(key string) string {
 }
 
 func (d *Decisions) names(keys []string) string {
-	out := make([]string, len(keys))
-	for i, k := range keys {
-		out[i] = "B" + d.number(k)
-	}
-	return strings.Join(out, ", ")
+	return phrase.Join(keys, ", ", func(k string) string { return "B" + d.number(k) })
 }

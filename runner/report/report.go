@@ -210,8 +210,6 @@ func costOf(b runner.BatchSummary) string {
 	return "unknown"
 }
 
-func agentOf(b runner.BatchSummary) string { return agentName(b.Agent, b.Model) }
-
 func agentName(agent, model string) string {
 	agent, model = ui.Sanitize(agent), ui.Sanitize(model)
 	if model != "" {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -83,7 +84,7 @@ func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent
 	if dir, err := p.CheckedOut(ctx, local.RunBranch(slug)); err != nil || dir != "" {
 		return false, err // deleting a checked-out branch would break that checkout
 	}
-	return true, p.DropBranch(ctx, ref, tip)
+	return true, p.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})
 }
 
 // carriedOut reports whether a run completed all of its plan.

@@ -374,5 +374,3 @@ func (x *Execution) sampling(c config.Config) (local.Sampling, error) {
 		HoldOut: c.Sampling.HoldOut,
 	}, nil
 }
-
-func (x *Execution) now() time.Time { return time.Now() }

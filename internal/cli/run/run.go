@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -105,7 +106,7 @@ type decisions struct {
 
 // openDecisions opens the log. For a new run it first writes the routing decision.
 func (x *Execution) openDecisions() (*decisions, error) {
-	log, err := routing.OpenLog(x.Project.Layout.DecisionLog(), x.now)
+	log, err := routing.OpenLog(x.Project.Layout.DecisionLog(), time.Now)
 	if err != nil {
 		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/agents/sandbox"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
@@ -186,15 +187,10 @@ func sandboxChecks(ctx context.Context, a *cli.App, name string, spec sandbox.Sp
 		case did == t.want:
 			out = append(out, checked{t.what, "ok", "it changes nothing outside", ""})
 		case t.want:
-			out = append(out, checked{t.what, "problem", "it does not work: " + res.Summary + ": " + lastLine(res.Detail), ""})
+			out = append(out, checked{t.what, "problem", "it does not work: " + res.Summary + ": " + phrase.LastLine(res.Detail), ""})
 		default:
 			out = append(out, checked{t.what, "problem", "it works, but must not", ""})
 		}
 	}
 	return out, nil
-}
-
-func lastLine(s string) string {
-	s = strings.TrimSpace(s)
-	return s[strings.LastIndexByte(s, '\n')+1:]
 }
