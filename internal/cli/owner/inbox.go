@@ -70,13 +70,16 @@ func showInbox(a *cli.App, items []store.InboxItem) error {
 	return cli.Table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
 }
 
-// itemID parses the number of an item.
-func itemID(arg string) (int64, error) {
-	id, err := strconv.ParseInt(arg, 10, 64)
-	if err != nil || id < 1 {
-		return 0, cli.Usage(fmt.Errorf("%q is not the number of an inbox item", arg), "runplan inbox --all lists them")
+// onItem makes the function of a command about one item of the inbox.
+func onItem(a *cli.App, do func(ctx context.Context, box *store.Inbox, id int64) error) func(*cobra.Command,
+	[]string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		id, err := strconv.ParseInt(args[0], 10, 64)
+		if err != nil || id < 1 {
+			return cli.Usage(fmt.Errorf("%q is not the number of an inbox item", args[0]), "runplan inbox --all lists them")
+		}
+		return withInbox(cmd.Context(), a, func(box *store.Inbox) error { return do(cmd.Context(), box, id) })
 	}
-	return id, nil
 }
 
 // withInbox opens the inbox for writing. It does not create a missing inbox.
@@ -108,28 +111,22 @@ func newInboxShowCommand(a *cli.App) *cobra.Command {
 		Long: "Print one item of the inbox: its text, its intent, and the result." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the number of an item"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := itemID(args[0])
+		RunE: onItem(a, func(ctx context.Context, box *store.Inbox, id int64) error {
+			i, err := box.Item(ctx, id)
 			if err != nil {
 				return err
 			}
-			return withInbox(cmd.Context(), a, func(box *store.Inbox) error {
-				i, err := box.Item(cmd.Context(), id)
-				if err != nil {
-					return err
-				}
-				i = control.ShownItem(i)
-				fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"),
-					ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
-				if i.Intent != "" {
-					fmt.Fprintf(a.Stdout, "\ntaken for %s (%d %%): %s\n", ui.Sanitize(i.Intent), *i.Confidence, i.Reply)
-				}
-				if i.Outcome != "" {
-					fmt.Fprintf(a.Stdout, "\ndone: %s\n", i.Outcome)
-				}
-				return nil
-			})
-		},
+			i = control.ShownItem(i)
+			fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"),
+				ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
+			if i.Intent != "" {
+				fmt.Fprintf(a.Stdout, "\ntaken for %s (%d %%): %s\n", ui.Sanitize(i.Intent), *i.Confidence, i.Reply)
+			}
+			if i.Outcome != "" {
+				fmt.Fprintf(a.Stdout, "\ndone: %s\n", i.Outcome)
+			}
+			return nil
+		}),
 	}
 }
 
@@ -148,24 +145,18 @@ func newInboxDoneCommand(a *cli.App) *cobra.Command {
 		Long: "Mark an item of the inbox as done. It stays stored, and runplan inbox --all lists it." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the number of an item"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := itemID(args[0])
-			if err != nil {
+		RunE: onItem(a, func(ctx context.Context, box *store.Inbox, id int64) error {
+			changed, err := box.Finish(ctx, id, time.Now(), redact.New(a.Environ).String(outcome))
+			switch {
+			case err != nil:
 				return err
+			case !changed:
+				fmt.Fprintf(a.Stdout, "item %d was already done\n", id)
+			default:
+				fmt.Fprintf(a.Stdout, "item %d is done\n", id)
 			}
-			return withInbox(cmd.Context(), a, func(box *store.Inbox) error {
-				changed, err := box.Finish(cmd.Context(), id, time.Now(), redact.New(a.Environ).String(outcome))
-				switch {
-				case err != nil:
-					return err
-				case !changed:
-					fmt.Fprintf(a.Stdout, "item %d was already done\n", id)
-				default:
-					fmt.Fprintf(a.Stdout, "item %d is done\n", id)
-				}
-				return nil
-			})
-		},
+			return nil
+		}),
 	}
 	cmd.Flags().StringVar(&outcome, "outcome", "", "the result")
 	return cmd
@@ -297,32 +288,26 @@ func newInboxEscalateCommand(a *cli.App) *cobra.Command {
 		Long: `Copy an item of the inbox into the feedback of this repository, and mark it as done. A critical item
 stays critical; a question becomes medium, a note low; --severity overrides this.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the number of an item"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := itemID(args[0])
+		RunE: onItem(a, func(ctx context.Context, box *store.Inbox, id int64) error {
+			p, err := a.OpenProject(ctx)
 			if err != nil {
 				return err
 			}
-			p, err := a.OpenProject(cmd.Context())
+			i, err := box.Item(ctx, id)
 			if err != nil {
 				return err
 			}
-			return withInbox(cmd.Context(), a, func(box *store.Inbox) error {
-				i, err := box.Item(cmd.Context(), id)
-				if err != nil {
-					return err
-				}
-				w := feedback.Words{
-					ID: fmt.Sprintf("inbox-%d", id), Body: i.Body,
-					Severity: feedback.Severity(cmp.Or(severity, string(feedback.SeverityOf(i.Kind)))),
-					Source:   fmt.Sprintf("item %d of the inbox", id),
-				}
-				if err := enqueue(cmd.Context(), a, p, w, false); err != nil {
-					return err
-				}
-				_, err = box.Finish(cmd.Context(), id, time.Now(), "feedback "+w.ID)
+			w := feedback.Words{
+				ID: fmt.Sprintf("inbox-%d", id), Body: i.Body,
+				Severity: feedback.Severity(cmp.Or(severity, string(feedback.SeverityOf(i.Kind)))),
+				Source:   fmt.Sprintf("item %d of the inbox", id),
+			}
+			if err := enqueue(ctx, a, p, w, false); err != nil {
 				return err
-			})
-		},
+			}
+			_, err = box.Finish(ctx, id, time.Now(), "feedback "+w.ID)
+			return err
+		}),
 	}
 	cmd.Flags().StringVar(&severity, "severity", "", "severity (default: by the kind of the item)")
 	return cmd
