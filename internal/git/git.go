@@ -18,7 +18,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -260,7 +259,8 @@ func lastLine(err error) string {
 	if !errors.As(err, &exit) {
 		return err.Error()
 	}
-	return phrase.LastLine(exit.Stderr)
+	text := strings.TrimSpace(exit.Stderr)
+	return text[strings.LastIndexByte(text, '\n')+1:]
 }
 
 // exists reports whether path exists, as a file of any kind.
