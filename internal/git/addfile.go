@@ -7,18 +7,19 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
-
-	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// plainName matches the names of folders that git uses unchanged for the data of a worktree.
-var plainName = lazyre.New(`^[A-Za-z0-9][A-Za-z0-9_-]*$`)
+// plainName reports whether git uses the name of a worktree's folder unchanged for its data.
+func plainName(name string) bool {
+	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+	return strings.Trim(name, letters+"-_") == "" && strings.IndexAny(name, letters) == 0
+}
 
 // addFile is [Repo.AddEmpty] without a process, with the files that git would write. Git's data of the worktree appears
 // complete or not at all, so a kill leaves at most a folder at dir, and data that names it. It reports whether it
 // could; otherwise it leaves nothing behind.
 func (r *Repo) addFile(ctx context.Context, dir, commit string) (added bool) {
-	if runtime.GOOS == "windows" || !isHash(commit) || !plainName.MatchString(filepath.Base(dir)) || r.reftable() ||
+	if runtime.GOOS == "windows" || !isHash(commit) || !plainName(filepath.Base(dir)) || r.reftable() ||
 		!r.plainFiles(ctx) || r.objects.unlogged {
 		return false
 	}
