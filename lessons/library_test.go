@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 func builtInLibrary(t testing.TB) *Library {
@@ -34,6 +37,19 @@ func sampleName(language string) string {
 		return names[0]
 	}
 	return "sample." + cmp.Or(strings.Split(by.extensions, " ")[0], "txt")
+}
+
+// The built-in lessons have no errors, and are the same when they are read without a search for errors.
+func TestBuiltInLessonsHaveNoErrors(t *testing.T) {
+	checked := BuiltIn()
+	checked.tested = false
+	want, err := Load(checked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(want, builtInLibrary(t), cmpopts.IgnoreUnexported(Lesson{})); diff != "" {
+		t.Errorf("-checked +fast:\n%s", diff)
+	}
 }
 
 // The built-in library contains complete lessons whose ids count up from 0001.

@@ -135,7 +135,7 @@ func layer(name string, files map[string]string) Layer {
 	for f, text := range files {
 		fsys[f] = &fstest.MapFile{Data: []byte(text)}
 	}
-	return Layer{name, name, fsys}
+	return Layer{Name: name, Dir: name, FS: fsys}
 }
 
 // A lesson of a later layer replaces the one with the same id in an earlier layer, and the library notes it.

@@ -21,7 +21,7 @@ func (c *counter) facts(ctx context.Context, p Program, dir, language string, fi
 	if err != nil {
 		return err
 	}
-	docs, err := parseRules(name, doc)
+	docs, err := builtInYAML.rules(name, doc)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"sync"
 
 	"github.com/goccy/go-yaml"
+	fastyaml "gopkg.in/yaml.v3"
 
 	"github.com/runplan/runplan/internal/lazyre"
 )
@@ -70,6 +71,8 @@ type Source struct {
 	Layer Layer
 	FS    fs.FS
 	Name  string // of the folder, for people
+
+	decode decoder
 }
 
 // Builtin returns the source of the rules that come with the program.
@@ -78,11 +81,11 @@ func Builtin() Source {
 	if err != nil {
 		panic(err) // the folder is part of the program
 	}
-	return Source{BuiltIn, sub, "built-in"}
+	return Source{BuiltIn, sub, "built-in", builtInYAML}
 }
 
 // Folder returns the source of the rules in a folder on disk. It need not exist.
-func Folder(layer Layer, dir string) Source { return Source{layer, os.DirFS(dir), dir} }
+func Folder(layer Layer, dir string) Source { return Source{layer, os.DirFS(dir), dir, anyYAML} }
 
 // Load reads the rules of all sources, sorted by id. Later sources override earlier ones. It checks only the outer
 // form; ast-grep checks the patterns, see [Check].
@@ -134,7 +137,7 @@ func loadLayer(src Source) ([]Rule, error) {
 			errs = append(errs, fmt.Errorf("read rule file %s: %w", filepath.Join(src.Name, e.Name()), err))
 			continue
 		}
-		more, err := parseRules(filepath.Join(src.Name, e.Name()), text)
+		more, err := src.decode.rules(filepath.Join(src.Name, e.Name()), text)
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -188,8 +191,19 @@ var (
 	languageName = lazyre.New(`^[a-z0-9]+$`)
 )
 
+// decoder decodes YAML.
+type decoder func(text []byte, to any) error
+
+// anyYAML names the place of each error; builtInYAML takes less than half of the time. Every run reads the built-in rules.
+var (
+	anyYAML     decoder = func(text []byte, to any) error { return yaml.Unmarshal(text, to) }
+	builtInYAML decoder = fastyaml.Unmarshal
+)
+
 // parseRules reads the documents of a rule file.
-func parseRules(file string, text []byte) ([]Rule, error) {
+func parseRules(file string, text []byte) ([]Rule, error) { return anyYAML.rules(file, text) }
+
+func (d decoder) rules(file string, text []byte) ([]Rule, error) {
 	var rules []Rule
 	line := 1
 	for _, doc := range documentMark.Split(string(text), -1) {
@@ -199,7 +213,7 @@ func parseRules(file string, text []byte) ([]Rule, error) {
 			continue
 		}
 		at += len(doc[:len(doc)-len(strings.TrimLeft(doc, "\r\n"))]) // the line that it begins with
-		r, err := parseRule(doc)
+		r, err := d.rule(doc)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", file, at, err)
 		}
@@ -212,9 +226,9 @@ func parseRules(file string, text []byte) ([]Rule, error) {
 	return rules, nil
 }
 
-func parseRule(doc string) (Rule, error) {
+func (d decoder) rule(doc string) (Rule, error) {
 	var h header
-	if err := yaml.Unmarshal([]byte(doc), &h); err != nil {
+	if err := d([]byte(doc), &h); err != nil {
 		return Rule{}, fmt.Errorf("not a YAML rule: %s", firstLine(yaml.FormatError(err, false, false)))
 	}
 	if !ruleID.MatchString(h.ID) {

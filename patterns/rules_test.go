@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"golang.org/x/tools/txtar"
 )
 
@@ -23,6 +24,24 @@ func examples(t *testing.T, rule string) []byte {
 		t.Fatalf("each rule has examples: %v", err)
 	}
 	return text
+}
+
+// Both YAML parsers read the built-in rules alike.
+func TestBuiltinRulesAreReadAlike(t *testing.T) {
+	checked := Builtin()
+	checked.decode = anyYAML
+	want, err := Load(checked)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(Builtin())
+	if err != nil {
+		t.Fatal(err)
+	}
+	same := cmp.Options{cmp.AllowUnexported(Rule{}, document{}), cmpopts.IgnoreFields(document{}, "need")}
+	if diff := cmp.Diff(want, got, same); diff != "" {
+		t.Errorf("-checked +fast:\n%s", diff)
+	}
 }
 
 // Each built-in rule finds the marked lines of its bad examples and nothing in its good ones, in each of its

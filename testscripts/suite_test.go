@@ -196,6 +196,7 @@ func setup(env *testscript.Env, goEnv []string) error {
 		"RUNPLAN_TRUST=all", // scripts about trust take it away
 		// scripts about tournaments turn it on; scripts about consecutive attempts need it off
 		"RUNPLAN_SAMPLING_SAMPLE_ON_RETRY=false",
+		"GOGC=400", // the go commands, linkers and programs of scripts are short
 		"GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off",
 	)
 	env.Vars = append(env.Vars, goEnv...)

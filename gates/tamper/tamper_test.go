@@ -201,6 +201,14 @@ func TestTamper(t *testing.T) {
 			before: one("a_test.go", goTest), after: one("a_test.go", "//go:build never\n\n"+goTest),
 			want: []string{"error tamper/test-disabled a_test.go:1"},
 		},
+		"a go test file gets a build tag in the old form": {
+			before: one("a_test.go", goTest), after: one("a_test.go", "// +build never\n\n"+goTest),
+			want: []string{"error tamper/test-disabled a_test.go:1"},
+		},
+		"a build tag gets the new form": {
+			before: one("a_test.go", "// +build linux,amd64\n\n"+goTest),
+			after:  one("a_test.go", "//go:build linux && amd64\n// +build linux,amd64\n\n"+goTest),
+		},
 		"TestMain does not run the tests": {
 			before: one("a_test.go", goTest),
 			after: one("main_test.go",
@@ -248,6 +256,12 @@ func TestTamper(t *testing.T) {
 		"new tests": {
 			before: one("a_test.go", goTest), after: one("a_test.go", goTest+"\nfunc TestThree(t *testing.T) { t.Skip() }\n"),
 			want: []string{"error tamper/new-test-empty a_test.go:18", "info tamper/new-test-skipped a_test.go:18"},
+		},
+		"assertions of pytest without its name": {
+			before: one("test_a.py", pyTest),
+			after: one("test_a.py", edit(edit(pyTest, "        assert add(1, 2) == 3\n        assert add(0, 0) == 0\n",
+				"        warns(UserWarning, add, 1, 2)\n        raises(TypeError, add, None)\n"),
+				"import pytest", "import pytest\nfrom pytest import raises, warns")),
 		},
 		"a python test is removed": {
 			before: one("test_a.py", pyTest),

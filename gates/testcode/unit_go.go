@@ -17,7 +17,6 @@ import (
 var (
 	goTestName = lazyre.New(`^(Test|Fuzz|Example|Benchmark)([A-Z_0-9]|$)`)
 	goTestLine = lazyre.New(`(?m)^func (?:\([^)]*\) )?((?:Test|Fuzz|Example|Benchmark)\w*)\(`)
-	goBuild    = lazyre.New(`(?m)^//go:build (.*)$`)
 )
 
 func readGo(text string) Sheet {
@@ -33,9 +32,8 @@ func readGo(text string) Sheet {
 	}
 	line := func(n ast.Node) int { return files.Position(n.Pos()).Line }
 	head := text[:files.Position(file.Package).Offset]
-	if m := goBuild.FindStringSubmatchIndex(head); m != nil && !everywhere(head[m[0]:m[1]]) {
-		s.disable(LineAt(text, m[0]), "the build tag "+strings.TrimSpace(head[m[2]:m[3]])+
-			" controls whether the tests of the file run")
+	if tags, at := buildTags(head); tags != nil && !everywhere(tags) {
+		s.disable(at, "the build tag "+tags.String()+" controls whether the tests of the file run")
 	}
 	for _, d := range file.Decls {
 		f, ok := d.(*ast.FuncDecl)
@@ -69,12 +67,28 @@ func readGo(text string) Sheet {
 	return s
 }
 
-// everywhere reports whether a build constraint has only Go release tags and holds on this release.
-func everywhere(line string) bool {
-	x, err := constraint.Parse(line)
-	if err != nil {
-		return false
+// buildTags returns the build constraint of a file and its line: that of the //go:build line, else that of all
+// "// +build" lines together. head is the text before the package clause.
+func buildTags(head string) (all constraint.Expr, at int) {
+	n := 0
+	for line := range strings.Lines(head) {
+		n++
+		x, err := constraint.Parse(strings.TrimSpace(line))
+		switch {
+		case err != nil:
+		case constraint.IsGoBuild(line):
+			return x, n
+		case all == nil:
+			all, at = x, n
+		default:
+			all = &constraint.AndExpr{X: all, Y: x}
+		}
 	}
+	return all, at
+}
+
+// everywhere reports whether a build constraint has only Go release tags and holds on this release.
+func everywhere(x constraint.Expr) bool {
 	versions := true
 	ok := x.Eval(func(tag string) bool {
 		versions = versions && strings.HasPrefix(tag, "go1.")

@@ -9,7 +9,7 @@ import (
 var (
 	pyDef       = lazyre.New(`^(\s*)(?:async\s+)?def\s+(\w+)\s*\(`)
 	pyClass     = lazyre.New(`^(\s*)class\s+(\w+)`)
-	pyAssert    = lazyre.New(`(?:^|[\s;:])assert\b|\.assert\w*\(|\bself\.fail\(|\bpytest\.(?:raises|warns|fail|approx)\b|\b(?:assert|check|verify|expect|ensure)\w*\(`)
+	pyAssert    = lazyre.New(`(?:^|[\s;:])assert\b|\.assert\w*\(|\bself\.fail\(|\bpytest\.(?:fail|approx)\b|\b(?:raises|warns|deprecated_call)\(|\b(?:assert|check|verify|expect|ensure)\w*\(`)
 	pyTrivial   = lazyre.New(`(?:^|[\s;:])assert\s*\(?\s*(?:True|1|not\s+False|1\s*==\s*1|True\s+is\s+True|.*\bor\s+True)\s*\)?\s*(?:,.*)?$|\.assertTrue\(\s*True\b|\.assertFalse\(\s*False\b|\.assertEqual\(\s*(\d+)\s*,\s*(\d+)\s*\)`)
 	pySkipMark  = lazyre.New(`@\s*(?:pytest\.mark\.|mark\.|unittest\.)?(?:skip\w*|xfail|expectedFailure)\b`)
 	pySkipCall  = lazyre.New(`\bpytest\.(?:skip|xfail)\(|\bself\.skipTest\(|\braise\s+(?:unittest\.)?SkipTest\b`)

@@ -70,6 +70,9 @@ func (r *Repo) AddDetached(ctx context.Context, dir, commit string) (*Workspace,
 
 // AddEmpty is [Repo.AddDetached] without the files, for callers that then bring the workspace to a commit.
 func (r *Repo) AddEmpty(ctx context.Context, dir, commit string) (*Workspace, error) {
+	if r.addFile(ctx, dir, commit) {
+		return r.OpenWorkspace(dir)
+	}
 	return r.addWorktree(ctx, dir, "--detach", "--no-checkout", dir, commit)
 }
 

@@ -80,7 +80,8 @@ func (r *Repo) Hidden(ctx context.Context) (assumed, skipped []string, err error
 
 func hidden(ctx context.Context, gitDir string, run func(context.Context, ...string) (string, error)) (assumed,
 	skipped []string, err error) {
-	if data, err := os.ReadFile(filepath.Join(gitDir, "index")); err == nil && unmarked(data) {
+	data, err := os.ReadFile(filepath.Join(gitDir, "index"))
+	if errors.Is(err, fs.ErrNotExist) || err == nil && unmarked(data) {
 		return nil, nil, nil
 	}
 	out, err := run(ctx, "ls-files", "-v", "-z")

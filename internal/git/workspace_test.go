@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -677,6 +678,141 @@ func TestWorkspaceCommitIsSigned(t *testing.T) {
 	}
 	if raw := run(t, dir, "cat-file", "commit", head); !strings.Contains(raw, "gpgsig") {
 		t.Errorf("it is not signed:\n%s", raw)
+	}
+}
+
+// A workspace that is made without git has the files, bytes and permissions that git would give it, and only the
+// checkout of its files is left to git.
+func TestAddEmptyWithoutGit(t *testing.T) {
+	path, calls := counting(t)
+	r := opened(t, made(t, map[string]string{"a": "1"}), path)
+	base := run(t, r.Root, "rev-parse", "HEAD")
+	r.plainFiles(t.Context())
+	calls()
+	under := filepath.Join(r.Root, ".runplan", "worktrees")
+	run(t, r.Root, "worktree", "add", "--quiet", "--detach", filepath.Join(t.TempDir(), "plan-w1"))
+	ours, err := r.AddEmpty(t.Context(), filepath.Join(under, "plan-w1"), base) // its data is in plan-w11
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := ours.Reset(t.Context(), branch, base); err != nil {
+		t.Fatal(err)
+	}
+	if got := calls(); len(got) != 1 || !strings.Contains(got[0], " checkout ") {
+		t.Errorf("git was asked: %q", got)
+	}
+	theirs, err := r.addWorktree(t.Context(), filepath.Join(under, "plan-w2"), "--detach", "--no-checkout",
+		filepath.Join(under, "plan-w2"), base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := theirs.Reset(t.Context(), branch+"x", base); err != nil {
+		t.Fatal(err)
+	}
+	state := func(w *Workspace) map[string]string {
+		out := map[string]string{}
+		for _, dir := range []string{w.GitDir, w.Dir} {
+			err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+				info, ierr := os.Lstat(path)
+				if err = errors.Join(err, ierr); err != nil {
+					return err
+				}
+				text := ""
+				if d.Type().IsRegular() && d.Name() != "index" {
+					text = regexp.MustCompile(` [\w.]+ <\S+> \d+ `).ReplaceAllString(string(bytesOf(t, path)), " somebody ")
+				}
+				name, _ := filepath.Rel(dir, path)
+				out[filepath.Base(filepath.Dir(dir))+"/"+name] = info.Mode().String() + " " +
+					strings.NewReplacer("plan-w2", "plan-w1", "plan-w11", "plan-w1", branch+"x", branch).Replace(text)
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		return out
+	}
+	if d := cmp.Diff(state(theirs), state(ours)); d != "" {
+		t.Error("less is of git, more is ours\n" + d)
+	}
+	if got := run(t, r.Root, "worktree", "prune", "--verbose", "--expire=now"); got != "" {
+		t.Error(got)
+	}
+}
+
+// What git would do otherwise is left to git: copies of settings, other names, broken commits, refs in a table.
+func TestAddEmptyLeavesTheUnusualToGit(t *testing.T) {
+	for name, unusual := range map[string]func(t *testing.T, r *Repo, dir *string){
+		"settings of the worktree": func(t *testing.T, r *Repo, _ *string) {
+			run(t, r.Root, "config", "extensions.worktreeConfig", "true")
+			run(t, r.Root, "config", "--worktree", "core.abbrev", "12")
+		},
+		"a sparse checkout":       func(t *testing.T, r *Repo, _ *string) { run(t, r.Root, "sparse-checkout", "set", "d") },
+		"a name that git changes": func(_ *testing.T, _ *Repo, dir *string) { *dir += " 1.lock" },
+		"an empty folder": func(t *testing.T, _ *Repo, dir *string) {
+			if err := os.MkdirAll(*dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"no logs of refs": func(t *testing.T, r *Repo, _ *string) {
+			run(t, r.Root, "config", "core.logAllRefUpdates", "false")
+		},
+		"shared by a group": func(t *testing.T, r *Repo, _ *string) {
+			run(t, r.Root, "config", "core.sharedRepository", "group")
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path, calls := counting(t)
+			r := opened(t, made(t, map[string]string{"a": "1", "d/e": "2"}), path)
+			base, dir := run(t, r.Root, "rev-parse", "HEAD"), filepath.Join(t.TempDir(), "all", "w1")
+			unusual(t, r, &dir)
+			calls()
+			w, err := r.AddEmpty(t.Context(), dir, base)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := calls(); !strings.Contains(strings.Join(got, "\n"), "worktree add") {
+				t.Errorf("git was asked only: %q", got)
+			}
+			if err := w.Reset(t.Context(), branch, base); err != nil || w.Check() != nil {
+				t.Error(err)
+			}
+		})
+	}
+	r := opened(t, made(t, map[string]string{"a": "1"}))
+	dir := filepath.Join(t.TempDir(), "w1")
+	if _, err := r.AddEmpty(t.Context(), dir, strings.Repeat("1", 40)); err == nil || exists(dir) {
+		t.Errorf("a workspace at a commit that does not exist: %v", err)
+	}
+}
+
+// A kill while a workspace is made leaves nothing that stays after the workspace is made again.
+func TestAddEmptyAgain(t *testing.T) {
+	for name, kill := range map[string]func(w *Workspace) error{
+		"before git's data is in place": func(w *Workspace) error { return os.Rename(w.GitDir, filepath.Join(w.Dir, "data")) },
+		"before the folder is complete": func(w *Workspace) error { return os.Remove(filepath.Join(w.Dir, ".git")) },
+		"after it":                      func(*Workspace) error { return nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := opened(t, made(t, map[string]string{"a": "1"}))
+			base, dir := run(t, r.Root, "rev-parse", "HEAD"), filepath.Join(t.TempDir(), "w1")
+			w, err := r.AddEmpty(t.Context(), dir, base)
+			if err == nil {
+				err = kill(w)
+			}
+			if err == nil {
+				err = r.RemoveWorkspace(t.Context(), dir)
+			}
+			if err == nil {
+				w, err = r.AddEmpty(t.Context(), dir, base)
+			}
+			if err != nil || filepath.Base(w.GitDir) != "w1" {
+				t.Error(w.GitDir, err)
+			}
+			if got := run(t, r.Root, "worktree", "list"); strings.Count(got, "\n") != 1 {
+				t.Error(got)
+			}
+		})
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
 func required(t *testing.T, expr string) Need {
@@ -78,6 +80,25 @@ func TestAnalysisMatchesCrossesLines(t *testing.T) {
 		}
 		if re = re.Simplify(); analyse(re).crosses != CrossesLines(re) {
 			t.Errorf("%s: %v, want %v", expr, analyse(re).crosses, CrossesLines(re))
+		}
+	}
+}
+
+// A repetition that is analysed as two parts has the same literals as all of its parts.
+func TestShortRepetitionsHaveSameLiterals(t *testing.T) {
+	for _, expr := range []string{`gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{36}`, `[a-z]{2}x{3}key`, `\d{0,9}key_[^\n]{1,50}=`,
+		`(?:[A-Z]{9}|key[a-z]{3,5}_)id`, `[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}`, `(?:[^x]{1,9}key){0,100}\s*=`,
+		`key(?s:.{3})end`, `[ab]{3}key`, `(?i)[^k]{0,1}key_[a-z]{0}x{2,4}`, `a\s{1,8}catch_all`, `[^a]{2,2}[^b]{3}abc`} {
+		re, err := syntax.Parse(expr, syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before := re.String()
+		if diff := cmp.Diff(analyse(re.Simplify()), analyse(fewer(re).Simplify()), cmp.AllowUnexported(info{})); diff != "" {
+			t.Errorf("%s (-all parts, +two):\n%s", expr, diff)
+		}
+		if re.String() != before {
+			t.Errorf("%s became %s", before, re)
 		}
 	}
 }

@@ -32,11 +32,43 @@ type Need struct {
 // Required derives the literals of an expression. It ignores letters that equal an ASCII one only under Unicode
 // folding (the long s, the Kelvin sign).
 func Required(expr *syntax.Regexp) Need {
-	i := analyse(expr.Simplify())
+	i := analyse(fewer(expr).Simplify())
 	if best := better(i.any, Need{Any: i.exact}); len(best.Any) > 0 && shortest(best.Any) >= Shortest {
 		return best
 	}
 	return Need{}
+}
+
+// fewer shortens repetitions of a class without known literals, which Simplify would expand to as many parts as the
+// repetition has: two of them have the same literals as a hundred. It copies what it changes.
+func fewer(re *syntax.Regexp) *syntax.Regexp {
+	out := *re
+	out.Sub = make([]*syntax.Regexp, len(re.Sub))
+	for i, sub := range re.Sub {
+		out.Sub[i] = fewer(sub)
+	}
+	if re.Op != syntax.OpRepeat || !unknown(re.Sub[0]) {
+		return &out
+	}
+	out.Min = min(re.Min, 2)
+	switch {
+	case re.Max == re.Min:
+		out.Max = out.Min
+	case re.Max > 0:
+		out.Max = out.Min + 1
+	}
+	return &out
+}
+
+// unknown reports whether re matches one character of many.
+func unknown(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		return true
+	case syntax.OpCharClass:
+		return class(re.Rune) == nil
+	}
+	return false
 }
 
 // CrossesLines reports whether an expression can match a line feed.

@@ -45,6 +45,9 @@ type keepers struct {
 	mu      sync.Mutex
 	last    int
 	idle    []*keeper
+	coming  int       // keepers that [Reaper.Hire] starts now
+	wanted  int       // programs that wait for one of them
+	arrived sync.Cond // signals that coming fell
 	all     map[string]*keeper
 	waiting map[string]chan []string // channels for answers of the reaper, by question
 	gone    chan struct{}            // closed when the connection to the reaper is
@@ -57,6 +60,7 @@ const startTime = 30 * time.Second
 func (r *Reaper) open() {
 	ks := &r.keepers
 	ks.all, ks.waiting, ks.gone = map[string]*keeper{}, map[string]chan []string{}, make(chan struct{})
+	ks.arrived.L = &ks.mu
 	conn := r.link.(*net.UnixConn)
 	go func() {
 		defer close(ks.gone)
@@ -80,11 +84,30 @@ func (r *Reaper) open() {
 			}
 		}
 	}()
-	go func() {
-		if k, err := r.hire(); err == nil {
-			r.release(k)
-		}
-	}()
+	r.Hire(1)
+}
+
+// Hire starts n keepers in the background, for programs that will soon run at the same time.
+func (r *Reaper) Hire(n int) {
+	if !r.keeps() {
+		return
+	}
+	ks := &r.keepers
+	ks.mu.Lock()
+	defer ks.mu.Unlock()
+	for range n {
+		ks.coming++
+		go func() {
+			k, err := r.hire()
+			ks.mu.Lock()
+			defer ks.mu.Unlock()
+			if err == nil {
+				ks.idle = append(ks.idle, k)
+			}
+			ks.coming--
+			ks.arrived.Broadcast()
+		}()
+	}
 }
 
 // shut closes the connections to all keepers.
@@ -126,7 +149,14 @@ func (r *Reaper) keeper() (*keeper, error) {
 	}
 	ks := &r.keepers
 	ks.mu.Lock()
-	for n := len(ks.idle); n > 0; n = len(ks.idle) {
+	for len(ks.idle) > 0 || ks.coming > ks.wanted {
+		n := len(ks.idle)
+		if n == 0 {
+			ks.wanted++
+			ks.arrived.Wait()
+			ks.wanted--
+			continue
+		}
 		k := ks.idle[n-1]
 		ks.idle = ks.idle[:n-1]
 		select {

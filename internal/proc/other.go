@@ -39,6 +39,9 @@ func (*Reaper) open() {}
 
 func (*Reaper) shut() {}
 
+// Hire starts keepers in the background, where there are any.
+func (*Reaper) Hire(int) {}
+
 func (*Reaper) keeps() bool { return false }
 
 func (*process) kept(Cmd, string, [2]*os.File) error { return errors.ErrUnsupported }

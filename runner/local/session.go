@@ -41,6 +41,8 @@ func (s *session) begin(ctx context.Context, info runner.Info) ([]runner.Command
 	if err := s.addRun(ctx, info, first.Events[0].At, records); err != nil {
 		return nil, err
 	}
+	// The first agents wait for it. A kill leaves nothing that resume does not know, as the run is in the journal.
+	s.work.background.Go(func() { _, _ = s.work.sealed(ctx) })
 	if err := s.runBranch(ctx, info.Base); err != nil {
 		return nil, err
 	}

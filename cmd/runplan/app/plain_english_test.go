@@ -5,12 +5,15 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"math/bits"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/runplan/runplan/internal/literal"
 )
 
 // refused lists wording that no comment, string or document may use, and what to write instead. The list only
@@ -62,12 +65,17 @@ var refusedNames = regexp.MustCompile(`(?i)^(cup|cups|lookout|elsewhere|distant|
 // TestPlainEnglish checks that comments, messages, documents and prompts use the terms of docs/glossary.md.
 func TestPlainEnglish(t *testing.T) {
 	var patterns []*regexp.Regexp
+	var needs [][]literal.Lit
 	for _, r := range refused {
-		patterns = append(patterns, regexp.MustCompile(`(?i)\b(?:`+r.pattern+`)\b`))
+		expr := `(?i)\b(?:` + r.pattern + `)\b`
+		patterns, needs = append(patterns, regexp.MustCompile(expr)), append(needs, literal.Needs(expr))
 	}
+	hints := literal.NewGroups(needs...) // most texts contain none, and the expressions are slow
 	check := func(place, text string) {
-		for i, p := range patterns {
-			if hit := p.FindString(strings.Join(strings.Fields(text), " ")); hit != "" {
+		text = strings.Join(strings.Fields(text), " ")
+		for may := hints.In(text); may != 0; may &= may - 1 {
+			i := bits.TrailingZeros64(may)
+			if hit := patterns[i].FindString(text); hit != "" {
 				t.Errorf("%s: %q: write %s", place, hit, refused[i].instead)
 			}
 		}

@@ -68,6 +68,7 @@ func (x *Execution) start(ctx context.Context) error {
 		return err
 	}
 	defer reaper.Close()
+	reaper.Hire(min(x.Info.Workers, 4) - 1) // it has one already
 	// Every process in a workspace carries this mark, so that all of them end if the run is killed.
 	if x.App.Engine == "" || x.App.Engine == cli.Here {
 		defer reaper.Tag("RUNPLAN_RUN=" + x.Run)()
