@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -88,11 +89,7 @@ func Examine(ctx context.Context, dir string, env []string, infos []Info) []Read
 		}
 	}
 	e.wait.Wait()
-	out := make([]Readiness, len(infos))
-	for i, info := range infos {
-		out[i] = e.readiness(info)
-	}
-	return out
+	return lists.Map(infos, e.readiness)
 }
 
 // answered is the answer of one program.

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 )
 
@@ -167,10 +168,7 @@ func (r reader) rule(v any) need {
 			if !ok {
 				continue
 			}
-			parts := make([]need, len(list))
-			for i, v := range list {
-				parts[i] = r.rule(v)
-			}
+			parts := lists.Map(list, r.rule)
 			if key == "any" {
 				parts = []need{anyOf(parts)}
 			}

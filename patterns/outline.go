@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -271,10 +272,7 @@ func (o *outliner) silent(ctx context.Context, args []string) ([]Skip, error) {
 	if err := verdict(res, said); err != nil {
 		return nil, err
 	}
-	asked := map[string]bool{}
-	for _, a := range args {
-		asked[path.Clean(a)] = true
-	}
+	asked := lists.SetBy(args, path.Clean)
 	s := sight{files: map[string]string{}}
 	if err := s.read(notes, asked); err != nil {
 		return nil, err

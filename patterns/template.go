@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -148,10 +149,7 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 			put("dropped-result", fmt.Sprintf("the result of %s is dropped", f), node{"all": []any{g.calls(f), statement}})
 		}
 		if says("loop", "iterat", "each", "every", "per item", "batch") {
-			var loops []any
-			for _, k := range g.loops {
-				loops = append(loops, node{"kind": k})
-			}
+			loops := lists.Map(g.loops, func(k string) any { return node{"kind": k} })
 			put("in-loop", fmt.Sprintf("%s is called in a loop", f),
 				node{"all": []any{g.calls(f), node{"inside": node{"any": loops, "stopBy": "end"}}}})
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Change describes the change of one batch between two versions of a plan.
@@ -264,11 +266,7 @@ func mended(a, b string) bool {
 }
 
 func titles(b *Batch) []string {
-	var out []string
-	for _, t := range b.Tasks {
-		out = append(out, t.Title)
-	}
-	return out
+	return lists.Map(b.Tasks, func(t Task) string { return t.Title })
 }
 
 func steps(b *Batch) []string {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/plugin/gatev1"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -86,11 +87,7 @@ func batchTo(b planparse.Batch) *gatev1.Batch {
 		return nil
 	}
 	all := func(paths []string) []string {
-		out := make([]string, len(paths))
-		for i, p := range paths {
-			out[i] = valid(p)
-		}
-		return out
+		return lists.Map(paths, valid)
 	}
 	return &gatev1.Batch{
 		Key: valid(b.Key), Number: valid(b.Number), Title: valid(b.Title),

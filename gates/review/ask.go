@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
@@ -235,11 +236,5 @@ const mostNamed = 5
 func named(list []string) string { return phrase.Few(list, mostNamed) }
 
 func count[T any](list []T, is func(T) bool) int {
-	n := 0
-	for _, v := range list {
-		if is(v) {
-			n++
-		}
-	}
-	return n
+	return lists.Count(list, is)
 }

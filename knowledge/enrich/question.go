@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
@@ -91,9 +92,6 @@ func read(root string, f store.File) (text, why string) {
 }
 
 func joined(names []string, most int) string {
-	var out []string
-	for _, n := range names {
-		out = append(out, "`"+strings.ReplaceAll(fence.Line(n), "`", "'")+"`")
-	}
+	out := lists.Map(names, func(n string) string { return "`" + strings.ReplaceAll(fence.Line(n), "`", "'") + "`" })
 	return strings.Join(phrase.First(out, most), ", ")
 }

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Line width for joined items, and the size of a summary relative to its file (BP-08).
@@ -107,11 +109,7 @@ func (c Class) write(b *strings.Builder, dense bool) {
 }
 
 func signatures(list []Function) []string {
-	out := make([]string, len(list))
-	for i, f := range list {
-		out[i] = f.Signature
-	}
-	return out
+	return lists.Map(list, func(f Function) string { return f.Signature })
 }
 
 func orModule(name string) string {

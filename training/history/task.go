@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
@@ -157,11 +158,5 @@ func (q query) names(s *source) (why string, ok bool) {
 // has returns the words of the task that occur in a path.
 func (q query) has(name string) []string {
 	have := stems(strings.TrimSuffix(name, path.Ext(name)))
-	var out []string
-	for _, k := range q.keywords {
-		if slices.Contains(have, retrieve.Stem(k)) {
-			out = append(out, k)
-		}
-	}
-	return out
+	return lists.Filter(q.keywords, func(k string) bool { return slices.Contains(have, retrieve.Stem(k)) })
 }

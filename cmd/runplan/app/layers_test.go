@@ -59,7 +59,8 @@ func layers() []layer {
 		{"runner", []string{"agents", "gates", "planparse", "routing", "internal/phrase"}},
 		{"runner/briefing", []string{"gates", "knowledge/retrieve", "planparse", "runner/failures", "internal"}},
 		{"runner/failures", []string{"gates", "internal"}},
-		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/phrase", "internal/prompt"}},
+		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/lists", "internal/phrase",
+			"internal/prompt"}},
 		{"internal/prompt", nil},
 		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/room", "runner/stamps", "agents",
 			"agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
@@ -90,8 +91,9 @@ func layers() []layer {
 		{"gates/mutants", []string{"internal/language", "internal/linediff", "gates", "gates/testcode", "patterns",
 			"internal/phrase"}},
 		{"gates/testout", []string{"internal/lazyre", "internal/phrase"}},
-		{"gates/testcode", []string{"internal/language", "internal/lazyre"}},
-		{"gates/names", []string{"internal/language", "gates/testcode", "gates/testout", "planparse", "internal/lazyre"}},
+		{"gates/testcode", []string{"internal/language", "internal/lazyre", "internal/lists"}},
+		{"gates/names", []string{"internal/language", "gates/testcode", "gates/testout", "planparse", "internal/lazyre",
+			"internal/lists"}},
 		{"gates/reporters", nil},
 		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
 		{"examples/gate-plugin-go", []string{"gates", "gates/plugin"}},
@@ -99,14 +101,14 @@ func layers() []layer {
 			"internal"}},
 		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile",
 			"internal/lazyre", "internal/phrase", "internal/redact"}},
-		{"planparse", []string{"internal/language"}},
+		{"planparse", []string{"internal/language", "internal/lists"}},
 		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence", "internal/lazyre",
-			"internal/wordset"}},
+			"internal/lists", "internal/wordset"}},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},
 		{"trust", []string{"internal"}},
 		// The format of examples; each folder below is one step from runs and history to a model.
 		{"training", []string{"internal"}},
-		{"training/chat", []string{"llm", "training", "internal/tokens"}},
+		{"training/chat", []string{"llm", "training", "internal/lists", "internal/tokens"}},
 		{"training/curate", []string{"training", "training/folder", "training/plan", "internal"}},
 		{"training/edits", []string{"internal/edit", "internal/linediff"}},
 		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan",
@@ -136,7 +138,8 @@ func layers() []layer {
 		{"knowledge/enrich", []string{"knowledge", "llm", "internal"}},
 		{"knowledge/retrieve", []string{"knowledge", "knowledge/outline", "llm", "patterns", "internal"}},
 		{"knowledge/summary", []string{"knowledge/outline", "patterns", "internal"}}, // not knowledge: it needs no index
-		{"knowledge/outline", []string{"patterns", "internal/lazyre", "internal/literal", "internal/phrase", "internal/recent"}},
+		{"knowledge/outline", []string{"patterns", "internal/lazyre", "internal/lists", "internal/literal", "internal/phrase",
+			"internal/recent"}},
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke
