@@ -250,7 +250,9 @@ var kindHints = sync.OnceValue(func() *literal.Groups {
 		func(k struct {
 			kind TaskKind
 			re   *lazyre.Regexp
-		}) []literal.Lit { return literal.Needs(k.re.String()) })
+		}) []literal.Lit {
+			return literal.Needs(k.re.String())
+		})
 	return literal.NewGroups(needs...)
 })
 
