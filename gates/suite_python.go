@@ -30,9 +30,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		if !pythonTest(name) && !(strings.HasPrefix(name, "test") && strings.HasSuffix(name, ".py")) {
 			continue
 		}
-		if !slices.Contains(folders, rel) {
-			folders = append(folders, rel)
-		}
+		folders = lists.Add(folders, rel)
 		if pythonTest(name) {
 			samples[rel] = name
 		}

@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // ImportOptions configures an import.
@@ -97,12 +99,8 @@ func (lib *Library) insert(l *Lesson) {
 
 // alike finds a lesson with the same title.
 func alike(lib *Library, l *Lesson) *Lesson {
-	for _, x := range lib.Lessons {
-		if strings.EqualFold(strings.TrimSpace(x.Title), strings.TrimSpace(l.Title)) {
-			return x
-		}
-	}
-	return nil
+	return lists.First(lib.Lessons,
+		func(x *Lesson) bool { return strings.EqualFold(strings.TrimSpace(x.Title), strings.TrimSpace(l.Title)) })
 }
 
 // foreignParser reads lesson files of other tools.

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Hit is one match of a rule. Line and column count from 1, the column in characters.
@@ -84,9 +86,7 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	hits, comments := map[string][]Hit{}, map[string][]record{}
 	for _, r := range saw.records {
 		if r.Rule == rulePartial {
-			if !slices.Contains(res.Partial, r.File) {
-				res.Partial = append(res.Partial, r.File)
-			}
+			res.Partial = lists.Add(res.Partial, r.File)
 			continue
 		}
 		if r.Rule == ruleComment {

@@ -203,9 +203,7 @@ func calls(code string) []string {
 			`\b`).MatchString(code) {
 			continue // declared by the example
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = lists.Add(names, name)
 	}
 	return names
 }
@@ -215,9 +213,7 @@ func handled(code string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`(?m)^\s*except\*?\s+(.+?)(\s+as\s+\w+)?\s*:`).FindAllStringSubmatch(code, -1) {
 		for _, t := range regexp.MustCompile(`\w+`).FindAllString(m[1], -1) {
-			if !slices.Contains(names, t) {
-				names = append(names, t)
-			}
+			names = lists.Add(names, t)
 		}
 	}
 	return names
@@ -227,9 +223,7 @@ func handled(code string) []string {
 func keywords(code string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`[(,{]\s*([A-Za-z_]\w*)\s*[=:][^=]`).FindAllStringSubmatch(code, -1) {
-		if !slices.Contains(names, m[1]) {
-			names = append(names, m[1])
-		}
+		names = lists.Add(names, m[1])
 	}
 	return names
 }

@@ -131,9 +131,7 @@ func (c *Change) origins(old *Plan) {
 				continue
 			}
 			found = true
-			if !slices.Contains(c.Partly, b) {
-				c.Partly = append(c.Partly, b)
-			}
+			c.Partly = lists.Add(c.Partly, b)
 		}
 		all = all && found
 	}

@@ -59,12 +59,7 @@ func (s side) always() (names []string, ok bool) {
 
 // why returns the first thing that went wrong in any run.
 func (s side) why() string {
-	for _, r := range s.runs {
-		if r.Why != "" {
-			return r.Why
-		}
-	}
-	return ""
+	return lists.First(s.runs, func(r gates.SingleRun) bool { return r.Why != "" }).Why
 }
 
 // count formats the number of runs: "2 of 3 runs".

@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/prompt"
 )
 
@@ -198,9 +199,7 @@ func softened(known gates.Report, info gates.Info) bool {
 func skipped(reports []gates.Report) string {
 	var why []string
 	for _, rep := range reports {
-		if text := rep.Gate + ": " + rep.Note; !slices.Contains(why, text) {
-			why = append(why, text)
-		}
+		why = lists.Add(why, rep.Gate+": "+rep.Note)
 	}
 	return named(why)
 }

@@ -1,6 +1,8 @@
 // Package lists has functions for slices that package slices lacks: they make a list, a set or a number of a list.
 package lists
 
+import "slices"
+
 // Map returns the results of f for each value, in their order. It returns nil for an empty list.
 func Map[T, U any](list []T, f func(T) U) []U {
 	if len(list) == 0 {
@@ -64,4 +66,23 @@ func Counts[T any, K comparable](list []T, key func(T) K) map[K]int {
 		out[key(x)]++
 	}
 	return out
+}
+
+// First returns the first value for which is is true, or the zero value.
+func First[T any](list []T, is func(T) bool) T {
+	for _, x := range list {
+		if is(x) {
+			return x
+		}
+	}
+	var none T
+	return none
+}
+
+// Add appends a value that the list does not have yet.
+func Add[T comparable](list []T, x T) []T {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
 }

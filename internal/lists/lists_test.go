@@ -17,6 +17,8 @@ func TestListsKeepTheirOrder(t *testing.T) {
 		"filter all": cmp.Diff([]int(nil), Filter([]int{2}, odd)),
 		"count":      cmp.Diff(3, Count(list, odd)),
 		"sum":        cmp.Diff(9, Sum(list, func(n int) int { return n })),
+		"first":      cmp.Diff([]int{3, 0}, []int{First(list, odd), First([]int{2}, odd)}),
+		"add":        cmp.Diff([]int{3, 1, 2, 3, 4}, Add(Add(list, 1), 4)),
 		"set":        cmp.Diff(map[int]bool{1: true, 2: true, 3: true}, Set(list)),
 		"by":         cmp.Diff(map[bool]int{true: 3, false: 2}, By(list, odd)),
 		"counts":     cmp.Diff(map[bool]int{true: 3, false: 1}, Counts(list, odd)),

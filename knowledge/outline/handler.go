@@ -181,9 +181,7 @@ func scriptTypes(body string) []string {
 	var out []string
 	for _, re := range []*lazyre.Regexp{instanceOf, errorCode} {
 		for _, m := range re.FindAllStringSubmatch(body, -1) {
-			if !slices.Contains(out, m[1]) {
-				out = append(out, m[1])
-			}
+			out = lists.Add(out, m[1])
 		}
 	}
 	return out

@@ -143,9 +143,7 @@ func (q TaskQuery) filePaths() []string {
 func (q TaskQuery) symbolNames() []string {
 	var out []string
 	for _, s := range q.Symbols {
-		if !slices.Contains(out, s.As) {
-			out = append(out, s.As)
-		}
+		out = lists.Add(out, s.As)
 	}
 	return out
 }

@@ -128,9 +128,7 @@ func (m *named) addFile(f store.File, line int, as string) {
 }
 
 func (m *named) addUnknown(text string) {
-	if !slices.Contains(m.unknown, text) {
-		m.unknown = append(m.unknown, text)
-	}
+	m.unknown = lists.Add(m.unknown, text)
 }
 
 // lookUp looks up the clues of a text.

@@ -97,9 +97,7 @@ func (n *neighbours) add(file int64, weight int, why string) {
 		n.byID[file], n.order = x, append(n.order, x)
 	}
 	x.weight += weight
-	if !slices.Contains(x.why, why) {
-		x.why = append(x.why, why)
-	}
+	x.why = lists.Add(x.why, why)
 }
 
 // into adds the files to the scope, highest weight first.

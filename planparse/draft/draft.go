@@ -87,9 +87,7 @@ func (a Plan) Normal() (Plan, error) {
 				if err != nil {
 					return bad("batch %d: %v", n, err)
 				}
-				if !slices.Contains(*list.to, clean) {
-					*list.to = append(*list.to, clean)
-				}
+				*list.to = lists.Add(*list.to, clean)
 			}
 		}
 		for i, t := range b.Tasks {
@@ -108,9 +106,7 @@ func (a Plan) Normal() (Plan, error) {
 			case d == n:
 				return bad("batch %d depends on itself", n)
 			}
-			if !slices.Contains(nb.DependsOn, d) {
-				nb.DependsOn = append(nb.DependsOn, d)
-			}
+			nb.DependsOn = lists.Add(nb.DependsOn, d)
 		}
 		if len(nb.Tasks) == 0 && nb.Rationale == "" {
 			return bad("batch %d describes no work", n)

@@ -236,12 +236,7 @@ func (x *folder) file(name string) leaf {
 	if dir == nil {
 		return leaf{}
 	}
-	for _, l := range dir.files {
-		if l.name == path.Base(name) {
-			return l
-		}
-	}
-	return leaf{}
+	return lists.First(dir.files, func(l leaf) bool { return l.name == path.Base(name) })
 }
 
 // overview describes a repository as retrieval does.

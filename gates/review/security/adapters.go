@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // gosec parses the output of "gosec -fmt=json". It checks whole packages, not only the change.
@@ -67,9 +68,7 @@ func gosec() tool {
 func folders(files []string) []string {
 	var out []string
 	for _, f := range files {
-		if d := path.Dir(f); !slices.Contains(out, d) {
-			out = append(out, d)
-		}
+		out = lists.Add(out, path.Dir(f))
 	}
 	return out
 }
