@@ -216,7 +216,7 @@ func (c *checker) declares(e summary.Endpoint) bool {
 // promises looks for the names in the other interfaces: a declaration for functions, else a word in the source.
 func (c *checker) promises() {
 	for i, in := range c.b.Interfaces {
-		what, names := in.promises()
+		what, names := in.Promises()
 		for _, name := range names {
 			found := c.says(name)
 			if in.Direct != nil || in.Library != nil {

@@ -50,21 +50,13 @@ func (v BlueprintFidelityValidator) Validate(ctx context.Context, b *blueprint.B
 func contract(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
 	total := 0
 	for _, in := range b.Interfaces {
+		_, names := in.Promises()
+		total += len(names)
 		switch {
 		case in.HTTP != nil:
 			total += len(in.HTTP.Endpoints)
-		case in.Socket != nil, in.Stream != nil, in.Event != nil:
+		case in.Socket != nil, in.Stream != nil:
 			total++
-		case in.Direct != nil:
-			total += len(in.Direct.Functions)
-		case in.MCP != nil:
-			total += len(in.MCP.Tools)
-		case in.GRPC != nil:
-			total += len(in.GRPC.Methods)
-		case in.CLI != nil:
-			total += len(in.CLI.Commands)
-		case in.Library != nil:
-			total += len(in.Library.Symbols)
 		}
 	}
 	missing := n[blueprint.RuleEndpoint] + n[blueprint.RuleInterface]
