@@ -32,9 +32,7 @@ func Builtin(dir string, s Settings, more ...Gate) []Gate {
 	found = slices.DeleteFunc(found, func(b builtin) bool { // a configured gate replaces the gates that it names
 		return slices.ContainsFunc(s.Commands, func(c CommandGate) bool { return covers(c.Name, b.info.Name) })
 	})
-	for _, c := range s.Commands {
-		found = append(found, commandGate(c))
-	}
+	found = append(found, lists.Map(s.Commands, commandGate)...)
 	if !slices.ContainsFunc(found, func(b builtin) bool { return covers(testsName, b.info.Name) }) {
 		found = append(found, noTests(why))
 	}

@@ -155,9 +155,7 @@ func (p *foreignParser) lesson(src []byte) *Lesson {
 		p.note("category %s became %s", f.Category, ours)
 		l.Category = Category(ours)
 	}
-	for _, name := range append(words(f.Languages), words(f.Language)...) {
-		l.Languages = append(l.Languages, languageName(name))
-	}
+	l.Languages = append(l.Languages, lists.Map(append(words(f.Languages), words(f.Language)...), languageName)...)
 	p.unknown(node, "", "id title severity languages language category scope exclude pattern fix example")
 	p.check(l)
 	if len(p.errs) > 0 {

@@ -323,9 +323,7 @@ func loose(re *syntax.Regexp) *syntax.Regexp {
 	}
 	out := *re
 	out.Sub = make([]*syntax.Regexp, 0, len(re.Sub))
-	for _, sub := range re.Sub {
-		out.Sub = append(out.Sub, loose(sub))
-	}
+	out.Sub = append(out.Sub, lists.Map(re.Sub, loose)...)
 	if out.Op == syntax.OpConcat {
 		out.Sub = slices.DeleteFunc(out.Sub, func(sub *syntax.Regexp) bool { return sub.Op == syntax.OpEmptyMatch })
 		if len(out.Sub) == 0 {

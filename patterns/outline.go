@@ -128,9 +128,7 @@ func (o *outliner) command(more []string, args []string) []string {
 		all = append(all, "--threads", strconv.Itoa(o.threads))
 	}
 	all = append(all, "--")
-	for _, a := range args {
-		all = append(all, filepath.FromSlash(a))
-	}
+	all = append(all, lists.Map(args, filepath.FromSlash)...)
 	return all
 }
 

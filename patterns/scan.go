@@ -69,9 +69,7 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	}
 	res.Skipped, res.Other = skipped, other
 	if len(rules) == 0 {
-		for _, s := range look {
-			res.Other = append(res.Other, s.path)
-		}
+		res.Other = append(res.Other, lists.Map(look, func(s source) string { return s.path })...)
 		res.sort()
 		return res, nil
 	}
@@ -157,9 +155,7 @@ func ownRules(files []source, docs []document) string {
 			languages = append(languages, f.language)
 		}
 	}
-	for _, d := range docs {
-		languages = append(languages, d.language)
-	}
+	languages = append(languages, lists.Map(docs, func(d document) string { return d.language })...)
 	slices.Sort(languages)
 	languages = slices.Compact(languages)
 	var b strings.Builder

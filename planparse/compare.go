@@ -168,12 +168,8 @@ func differences(old, now *Batch, then, needs []string) []string {
 	var out []string
 	lists := func(what string, a, b []string) {
 		gone, added := unmatched(a, b)
-		for _, x := range added {
-			out = append(out, fmt.Sprintf("%s %s is new", what, x))
-		}
-		for _, x := range gone {
-			out = append(out, fmt.Sprintf("%s %s is gone", what, x))
-		}
+		out = append(out, lists.Map(added, func(x string) string { return fmt.Sprintf("%s %s is new", what, x) })...)
+		out = append(out, lists.Map(gone, func(x string) string { return fmt.Sprintf("%s %s is gone", what, x) })...)
 	}
 	lists("task", titles(old), titles(now))
 	lists("step", steps(old), steps(now))
@@ -270,13 +266,9 @@ func titles(b *Batch) []string {
 func steps(b *Batch) []string {
 	var out []string
 	for _, t := range b.Tasks {
-		for _, s := range t.Steps {
-			out = append(out, s.Text)
-		}
+		out = append(out, lists.Map(t.Steps, func(s Step) string { return s.Text })...)
 	}
-	for _, s := range b.Steps {
-		out = append(out, s.Text)
-	}
+	out = append(out, lists.Map(b.Steps, func(s Step) string { return s.Text })...)
 	return out
 }
 

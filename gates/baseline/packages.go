@@ -55,9 +55,7 @@ func ofProject(dir, name string) bool {
 func declared(dir, name string) bool {
 	files := []string{"package.json", "Gemfile"}
 	if specs, err := filepath.Glob(filepath.Join(dir, "*.gemspec")); err == nil {
-		for _, s := range specs {
-			files = append(files, filepath.Base(s))
-		}
+		files = append(files, lists.Map(specs, filepath.Base)...)
 	}
 	for _, f := range files {
 		if text, err := os.ReadFile(filepath.Join(dir, f)); err == nil &&

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/patterns"
@@ -147,9 +148,7 @@ func (c *checker) has(method, path string) (ok bool, others []string) {
 func (c *checker) paths(p string) []string {
 	out := []string{summary.NormalPath(p)}
 	for _, f := range c.files {
-		for _, m := range f.Mounts {
-			out = append(out, summary.NormalPath(summary.Join(m, p)))
-		}
+		out = append(out, lists.Map(f.Mounts, func(m string) string { return summary.NormalPath(summary.Join(m, p)) })...)
 	}
 	return out
 }

@@ -107,9 +107,7 @@ func (r *run) judge(ctx context.Context, p *Pass, reviewer Reviewer) {
 		seen += part.size
 		p.ConfidencePct = lower(p.ConfidencePct, a.Confidence)
 		said = append(said, a.Verdict)
-		for _, m := range a.Findings {
-			p.Findings = append(p.Findings, r.finding(k, m))
-		}
+		p.Findings = append(p.Findings, lists.Map(a.Findings, func(m remark) Finding { return r.finding(k, m) })...)
 	}
 	p.judged, p.seen = gates.Pass, 100
 	if all > 0 {

@@ -99,9 +99,7 @@ func Run(ctx context.Context, in Input) (Review, error) {
 		return Review{}, fmt.Errorf("read the change: %w", err)
 	}
 	r := &run{in: in, diff: diff}
-	for _, k := range kinds() {
-		r.passes = append(r.passes, newPass(k))
-	}
+	r.passes = append(r.passes, lists.Map(kinds(), newPass)...)
 	for _, n := range []int{Static, Functional, Security, Prose} { // facts of programs, before a reviewer is asked
 		if err := r.programs(ctx, n); err != nil {
 			return Review{}, err

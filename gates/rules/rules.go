@@ -180,9 +180,7 @@ func changed(ctx context.Context, l *gates.Look) ([]string, error) {
 			return nil, err
 		}
 		paths = nil
-		for _, c := range changes {
-			paths = append(paths, c.Path)
-		}
+		paths = append(paths, lists.Map(changes, func(c gates.Change) string { return c.Path })...)
 	}
 	out := lists.Filter(paths, l.Exists)
 	return out, nil

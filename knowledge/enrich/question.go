@@ -30,15 +30,9 @@ func (d Deps) question(ctx context.Context, model llm.Model, c knowledge.FileCon
 		return llm.Request{}, err
 	}
 	var inUse, imports, users, symbols []string
-	for _, t := range domains[:min(20, len(domains))] {
-		inUse = append(inUse, t.Name)
-	}
-	for _, x := range c.Imports {
-		imports = append(imports, x.Path)
-	}
-	for _, x := range c.ImportedBy {
-		users = append(users, x.Path)
-	}
+	inUse = append(inUse, lists.Map(domains[:min(20, len(domains))], func(t store.Tally) string { return t.Name })...)
+	imports = append(imports, lists.Map(c.Imports, func(x store.Dependency) string { return x.Path })...)
+	users = append(users, lists.Map(c.ImportedBy, func(x store.Dependency) string { return x.Path })...)
 	for _, s := range c.Symbols {
 		if s.Signature != "" {
 			symbols = append(symbols, d.Redact(phrase.Cut(s.Signature, 160)))

@@ -46,9 +46,7 @@ func (s Summary) text(dense bool) string {
 	}
 	wrap(&b, "imports: ", list, "; ", 0)
 	list = nil
-	for _, c := range s.Constants {
-		list = append(list, c.Name+" = "+c.Value)
-	}
+	list = append(list, lists.Map(s.Constants, func(c Constant) string { return c.Name + " = " + c.Value })...)
 	wrap(&b, "constants: ", list, "; ", mostValues)
 	for _, e := range s.Enums {
 		list = nil

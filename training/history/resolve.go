@@ -181,11 +181,7 @@ func scriptFile(from, spec string, tree *folder) string {
 		stem := strings.TrimSuffix(base, ext)
 		tries = append(tries, stem+".ts", stem+".tsx", stem+".mts", stem+".cts")
 	}
-	for _, e := range endings {
-		tries = append(tries, base+e)
-	}
-	for _, e := range endings {
-		tries = append(tries, path.Join(base, "index"+e))
-	}
+	tries = append(tries, lists.Map(endings, func(e string) string { return base + e })...)
+	tries = append(tries, lists.Map(endings, func(e string) string { return path.Join(base, "index"+e) })...)
 	return lists.First(tries, func(t string) bool { return tree.file(t).blob != "" })
 }

@@ -124,9 +124,7 @@ func (w *work) known() []*source {
 		}
 	}
 	for _, list := range [][]related{w.deps, w.others} {
-		for _, r := range list {
-			out = append(out, r.source)
-		}
+		out = append(out, lists.Map(list, func(r related) *source { return r.source })...)
 	}
 	return out
 }

@@ -24,9 +24,7 @@ func gosec() tool {
 	return tool{name: "gosec", cost: gates.Cheap, wants: withExt(".go"), none: "no Go file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
 			args := []string{"gosec", "-fmt=json", "-quiet", "-no-fail"}
-			for _, dir := range folders(t.changed) {
-				args = append(args, "./"+dir)
-			}
+			args = append(args, lists.Map(folders(t.changed), func(dir string) string { return "./" + dir })...)
 			out, err := l.Run(ctx, gates.Program{Args: args, Stdout: true})
 			if err != nil {
 				return nil, err
