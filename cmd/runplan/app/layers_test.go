@@ -91,7 +91,7 @@ func layers() []layer {
 		{"gates/blueprint", []string{"gates", "knowledge/outline", "knowledge/summary", "llm", "patterns", "internal"}},
 		{"gates/mutants", []string{"internal/language", "internal/linediff", "gates", "gates/testcode", "patterns",
 			"internal/phrase"}},
-		{"gates/testout", []string{"internal/lazyre", "internal/phrase"}},
+		{"gates/testout", []string{"internal/lazyre", "internal/lists", "internal/phrase"}},
 		{"gates/testcode", []string{"internal/language", "internal/lazyre", "internal/lists"}},
 		{"gates/names", []string{"internal/language", "gates/testcode", "gates/testout", "planparse", "internal/lazyre",
 			"internal/lists"}},
