@@ -157,7 +157,8 @@ func (e *examiner) ask(ctx context.Context, t Tool) {
 	e.asked[key] = a
 	e.wait.Go(func() {
 		if len(t.Version) == 0 {
-			a.installed = onPath(e.env, t.Program)
+			_, err := proc.LookPath(t.Program, e.env)
+			a.installed = err == nil
 			return
 		}
 		var said tape
@@ -179,12 +180,6 @@ func (e *examiner) ask(ctx context.Context, t Tool) {
 }
 
 var versionNumber = lazyre.New(`(?:^|[\s@v(/"])(?:go)?(\d+\.\d+(?:\.\d+)*(?:[-+.][0-9A-Za-z.-]+)?)`)
-
-// onPath reports whether a program is in the PATH of env.
-func onPath(env []string, name string) bool {
-	_, err := proc.LookPath(name, env)
-	return err == nil
-}
 
 // ownVersion reads the version of a program in the tree from files of its package manager.
 func (e *examiner) ownVersion(at, name string) string {

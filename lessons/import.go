@@ -201,7 +201,7 @@ func (p *foreignParser) id(node *ast.MappingNode) string {
 func (p *foreignParser) unknown(node *ast.MappingNode, prefix, known string) {
 	for _, v := range node.Values {
 		key := v.Key.GetToken().Value
-		if !containsWord(known, key) {
+		if !strings.Contains(" "+known+" ", " "+key+" ") {
 			p.note("field %s%s is ignored", prefix, key)
 		}
 		sub, ok := v.Value.(*ast.MappingNode)
@@ -212,10 +212,6 @@ func (p *foreignParser) unknown(node *ast.MappingNode, prefix, known string) {
 			p.unknown(sub, "example.", "bad good")
 		}
 	}
-}
-
-func containsWord(words, w string) bool {
-	return strings.Contains(" "+words+" ", " "+w+" ")
 }
 
 // mend changes double quotes around regular expressions into single quotes. In double quotes, YAML rejects \. and \s,

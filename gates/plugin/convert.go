@@ -66,9 +66,6 @@ func severities() []pair[gates.Severity, gatev1.Severity] {
 	}
 }
 
-func kindTo(k gates.Kind) gatev1.Kind { return valueOf(kinds(), k) }
-func costTo(c gates.Cost) gatev1.Cost { return valueOf(costs(), c) }
-
 // valid makes text fit for the wire, where only UTF-8 passes.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
