@@ -4,6 +4,8 @@ import (
 	"context"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // The sorts of detected gates. A gate is named SORT:LANGUAGE, and SORT:LANGUAGE:ROOT below the root of the tree.
@@ -30,9 +32,7 @@ func Builtin(dir string, s Settings, more ...Gate) []Gate {
 	found = slices.DeleteFunc(found, func(b builtin) bool { // a configured gate replaces the gates that it names
 		return slices.ContainsFunc(s.Commands, func(c CommandGate) bool { return covers(c.Name, b.info.Name) })
 	})
-	for _, c := range s.Commands {
-		found = append(found, commandGate(c))
-	}
+	found = append(found, lists.Map(s.Commands, commandGate)...)
 	if !slices.ContainsFunc(found, func(b builtin) bool { return covers(testsName, b.info.Name) }) {
 		found = append(found, noTests(why))
 	}
@@ -85,10 +85,7 @@ func noSuite(projects []Project) string {
 	if len(projects) == 0 {
 		return "no test suite found: no project with tests was detected"
 	}
-	var names []string
-	for _, p := range projects {
-		names = append(names, p.Marker)
-	}
+	names := lists.Map(projects, func(p Project) string { return p.Marker })
 	return "no test suite found, but there is " + strings.Join(names[:min(len(names), 5)], ", ")
 }
 
@@ -113,11 +110,8 @@ func IsSuite(gate string) bool { return covers(testsName, gate) }
 
 // Suites makes the test gates of the tree in dir, without the visible skip for a tree without tests.
 func Suites(dir string, s Settings) []Gate {
-	var out []Gate
-	for _, g := range Builtin(dir, s) {
-		if IsSuite(g.Info().Name) && (g.Info().Name != testsName || g.Info().Command != "") {
-			out = append(out, g)
-		}
-	}
-	return out
+	return lists.Filter(Builtin(dir, s),
+		func(g Gate) bool {
+			return IsSuite(g.Info().Name) && (g.Info().Name != testsName || g.Info().Command != "")
+		})
 }

@@ -55,8 +55,6 @@ type plant struct {
 // recipe plants tests for one call of a runner. It may change the call.
 type recipe func(w *work, r *testRun, b *bed) error
 
-func newBed() *bed { return &bed{word: "q" + strings.ToLower(rand.Text()[:15])} }
-
 // pair returns two random names. They do not reveal which of the two tests must fail.
 func (b *bed) pair(prefix string) (fail, pass string) {
 	n := len(b.plants)
@@ -150,7 +148,7 @@ func (w *work) try(ctx context.Context, r testRun) (testout.Result, ran, error) 
 
 // prepare plants tests for r. Without a room, or a recipe, the bed is empty and says why.
 func (w *work) prepare(r testRun) (*bed, testRun, error) {
-	b := newBed()
+	b := &bed{word: "q" + strings.ToLower(rand.Text()[:15])}
 	switch {
 	case r.plant == nil:
 		b.why = r.why

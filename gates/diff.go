@@ -12,6 +12,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Diff is the change that gates check, file by file: the content before and the content now.
@@ -106,12 +107,7 @@ func origins(ctx context.Context, d Diff, changes []Change, files []File) error 
 		count      int
 	}
 	var all []gone
-	added := 0
-	for _, f := range files {
-		if f.Status == Added && !f.Link {
-			added++
-		}
-	}
+	added := lists.Count(files, func(f File) bool { return f.Status == Added && !f.Link })
 	for _, c := range changes {
 		if added == 0 || c.Status != Deleted || c.Link {
 			continue
@@ -208,11 +204,7 @@ func (f File) AddedLines() []Line {
 
 // FreshLines returns the numbers of the added lines.
 func (f File) FreshLines() map[int]bool {
-	out := map[int]bool{}
-	for _, l := range f.AddedLines() {
-		out[l.Number] = true
-	}
-	return out
+	return lists.SetBy(f.AddedLines(), func(l Line) int { return l.Number })
 }
 
 // Names reports whether the batch names a file: in its Files section, as a file, a folder or a glob, or as the file of

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -162,10 +163,7 @@ func telling(out string, limit int) string {
 	for i, l := range lines {
 		lines[i] = phrase.Fit(strings.TrimRight(l, " \t\r"), maxLineLen)
 	}
-	size := 0
-	for _, l := range lines {
-		size += len(l) + 1
-	}
+	size := lists.Sum(lines, func(l string) int { return len(l) + 1 })
 	if size <= limit {
 		return strings.Join(lines, "\n")
 	}

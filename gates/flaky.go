@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // RuleFlaky marks a test that failed and then passed on the same tree. It only warns, because the code may not be the
@@ -79,13 +80,7 @@ func (w *work) failedBefore(ctx context.Context, failures []testout.Failure) int
 		return 0
 	}
 	before := w.subject.FailedBefore(ctx)
-	n := 0
-	for _, f := range failures {
-		if slices.Contains(before, cmp.Or(f.ID, f.Name)) {
-			n++
-		}
-	}
-	return n
+	return lists.Count(failures, func(f testout.Failure) bool { return slices.Contains(before, cmp.Or(f.ID, f.Name)) })
 }
 
 // mixed returns the failures of a first run that the second does not have.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -147,10 +148,7 @@ func (b *bed) clean(text string) string {
 		return text
 	}
 	lines := strings.Split(text, "\n")
-	gone := make([]bool, len(lines))
-	for i, l := range lines {
-		gone[i] = b.own(l) || totalLine.MatchString(l)
-	}
+	gone := lists.Map(lines, func(l string) bool { return b.own(l) || totalLine.MatchString(l) })
 	for i := range lines { // downwards, then upwards: frames around removed lines
 		gone[i] = gone[i] || i > 0 && gone[i-1] && frameLine.MatchString(lines[i])
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -398,13 +399,7 @@ func (r Report) blocking() []Finding {
 	if r.Status != Fail {
 		return nil
 	}
-	var out []Finding
-	for _, f := range r.Findings {
-		if f.Severity == Error {
-			out = append(out, f)
-		}
-	}
-	return out
+	return lists.Filter(r.Findings, func(f Finding) bool { return f.Severity == Error })
 }
 
 // Tests adds up the test counts of all reports; nil if no report has one.

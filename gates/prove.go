@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/gates/names"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 const (
@@ -167,10 +168,7 @@ func (p *prover) hold(ctx context.Context, one *proven) error {
 	} else if len(held.Left) > 0 {
 		proofOf(rep).Held.Why = "omitted because they do not build with this code: " + strings.Join(held.Left, ", ")
 	}
-	known := map[string]bool{}
-	for _, b := range one.base {
-		known[b.Group] = true
-	}
+	known := lists.SetBy(one.base, func(b testout.Case) string { return b.Group })
 	for _, h := range held.Cases { // a file that did not build on the base failed there
 		if !known[h.Group] {
 			h.Status = testout.Failed

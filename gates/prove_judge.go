@@ -7,6 +7,7 @@ import (
 	"github.com/runplan/runplan/gates/names"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -165,10 +166,7 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 	if runs.Held == nil {
 		return
 	}
-	missing := map[string]bool{}
-	for _, l := range lost {
-		missing[l.Case.Key()] = true
-	}
+	missing := lists.SetBy(lost, func(l names.Lost) string { return l.Case.Key() })
 	base, now := byKey(one.base), byKey(runs.Now)
 	held := proofOf(rep).Held
 	told := map[string]bool{}
@@ -232,9 +230,5 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 }
 
 func byKey(list []testout.Case) map[string]testout.Case {
-	out := map[string]testout.Case{}
-	for _, c := range list {
-		out[c.Key()] = c
-	}
-	return out
+	return lists.By(list, testout.Case.Key)
 }

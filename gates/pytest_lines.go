@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // PytestLines holds which lines of a Python project its tests run.
@@ -45,10 +46,7 @@ func (l *Look) PytestLines(ctx context.Context, files []string) (_ PytestLines, 
 		return PytestLines{}, false, err
 	}
 	defer report.remove()
-	names := map[string]string{}
-	for _, f := range files {
-		names[w.at(f)] = f
-	}
+	names := lists.By(files, w.at)
 	list, err := json.Marshal(sortedKeys(names))
 	if err == nil {
 		err = os.WriteFile(report.script+".files", list, 0o600)

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -29,9 +30,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		if !pythonTest(name) && !(strings.HasPrefix(name, "test") && strings.HasSuffix(name, ".py")) {
 			continue
 		}
-		if !slices.Contains(folders, rel) {
-			folders = append(folders, rel)
-		}
+		folders = lists.Add(folders, rel)
 		if pythonTest(name) {
 			samples[rel] = name
 		}
@@ -223,12 +222,7 @@ func unittestRuns(w *work, root, python string, folders []string) ([]testRun, er
 		out = append(out, r)
 		return err
 	}
-	var whole []string
-	for _, f := range folders {
-		if reached(f) {
-			whole = append(whole, f)
-		}
-	}
+	whole := lists.Filter(folders, reached)
 	if len(whole) > 0 {
 		if err := add(".", whole); err != nil {
 			return nil, err

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
@@ -88,11 +89,7 @@ func Examine(ctx context.Context, dir string, env []string, infos []Info) []Read
 		}
 	}
 	e.wait.Wait()
-	out := make([]Readiness, len(infos))
-	for i, info := range infos {
-		out[i] = e.readiness(info)
-	}
-	return out
+	return lists.Map(infos, e.readiness)
 }
 
 // answered is the answer of one program.
@@ -160,7 +157,8 @@ func (e *examiner) ask(ctx context.Context, t Tool) {
 	e.asked[key] = a
 	e.wait.Go(func() {
 		if len(t.Version) == 0 {
-			a.installed = onPath(e.env, t.Program)
+			_, err := proc.LookPath(t.Program, e.env)
+			a.installed = err == nil
 			return
 		}
 		var said tape
@@ -182,12 +180,6 @@ func (e *examiner) ask(ctx context.Context, t Tool) {
 }
 
 var versionNumber = lazyre.New(`(?:^|[\s@v(/"])(?:go)?(\d+\.\d+(?:\.\d+)*(?:[-+.][0-9A-Za-z.-]+)?)`)
-
-// onPath reports whether a program is in the PATH of env.
-func onPath(env []string, name string) bool {
-	_, err := proc.LookPath(name, env)
-	return err == nil
-}
 
 // ownVersion reads the version of a program in the tree from files of its package manager.
 func (e *examiner) ownVersion(at, name string) string {

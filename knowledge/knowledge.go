@@ -9,7 +9,9 @@ package knowledge
 
 import (
 	"context"
+	"errors"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 )
 
@@ -99,32 +101,19 @@ func (b Base) FileContext(ctx context.Context, file int64) (c FileContext, err e
 		return c, err
 	}
 	c.File = found[0]
-	if c.Symbols, err = b.Symbols(ctx, file, ""); err != nil {
-		return c, err
-	}
-	if c.Docstrings, err = b.Docstrings(ctx, file); err != nil {
-		return c, err
-	}
-	if c.Rationale, err = b.Rationale(ctx, file); err != nil {
-		return c, err
-	}
-	if c.Imports, err = b.Dependencies(ctx, file, store.Out); err != nil {
-		return c, err
-	}
-	if c.ImportedBy, err = b.Dependencies(ctx, file, store.In); err != nil {
-		return c, err
-	}
-	if c.CoChanges, err = b.CoChanges(ctx, file, contextCoChanges); err != nil {
-		return c, err
-	}
-	if c.Commits, err = b.Commits(ctx, file, contextCommits); err != nil {
-		return c, err
-	}
+	var errs [8]error
+	c.Symbols, errs[0] = b.Symbols(ctx, file, "")
+	c.Docstrings, errs[1] = b.Docstrings(ctx, file)
+	c.Rationale, errs[2] = b.Rationale(ctx, file)
+	c.Imports, errs[3] = b.Dependencies(ctx, file, store.Out)
+	c.ImportedBy, errs[4] = b.Dependencies(ctx, file, store.In)
+	c.CoChanges, errs[5] = b.CoChanges(ctx, file, contextCoChanges)
+	c.Commits, errs[6] = b.Commits(ctx, file, contextCommits)
 	m, ok, err := b.Metadata(ctx, file)
-	if ok {
+	if errs[7] = err; ok {
 		c.Metadata = &m
 	}
-	return c, err
+	return c, errors.Join(errs[:]...)
 }
 
 // Overview summarizes a repository (IDX-14).
@@ -138,18 +127,11 @@ type Overview struct {
 
 // RepoOverview counts files by language and domain, symbols by kind, and names the ten most connected files.
 func (b Base) RepoOverview(ctx context.Context, repo int64) (o Overview, err error) {
-	if o.Languages, err = b.LanguageCounts(ctx, repo); err != nil {
-		return o, err
-	}
-	for _, l := range o.Languages {
-		o.Files += l.Count
-	}
-	if o.Symbols, err = b.KindCounts(ctx, repo); err != nil {
-		return o, err
-	}
-	if o.Domains, err = b.DomainCounts(ctx, repo); err != nil {
-		return o, err
-	}
-	o.MostConnected, err = b.MostConnected(ctx, repo, 10)
-	return o, err
+	var errs [4]error
+	o.Languages, errs[0] = b.LanguageCounts(ctx, repo)
+	o.Files = lists.Sum(o.Languages, func(l store.Tally) int { return l.Count })
+	o.Symbols, errs[1] = b.KindCounts(ctx, repo)
+	o.Domains, errs[2] = b.DomainCounts(ctx, repo)
+	o.MostConnected, errs[3] = b.MostConnected(ctx, repo, 10)
+	return o, errors.Join(errs[:]...)
 }

@@ -17,6 +17,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/patterns"
@@ -285,10 +286,7 @@ func (x *indexer) outlines(ctx context.Context, out []seenFile, texts []patterns
 	if len(texts) == 0 {
 		return nil
 	}
-	var languages []outline.Language
-	for _, i := range which {
-		languages = append(languages, out[i].language)
-	}
+	languages := lists.Map(which, func(i int) outline.Language { return out[i].language })
 	slices.Sort(languages)
 	nodes, skip, err := x.Program.Nodes(ctx, x.Repo.Root, texts, outline.Rules(slices.Compact(languages)...), threads)
 	if errors.Is(err, patterns.ErrTooMuch) {
@@ -371,12 +369,7 @@ func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) e
 		}
 		content.Gone = reuse(old, names, ids)
 	}
-	fresh := 0
-	for _, id := range ids {
-		if id == 0 {
-			fresh++
-		}
-	}
+	fresh := lists.Count(ids, func(id int64) bool { return id == 0 })
 	next := x.tx.SymbolIDs(fresh)
 	for i := range ids {
 		if ids[i] == 0 {
@@ -417,10 +410,7 @@ func (x *indexer) put(ctx context.Context, f *seenFile, state store.FileState) e
 		}
 		content.Imports = append(content.Imports, imp)
 	}
-	refs := make([]ref, len(o.Refs))
-	for i, r := range o.Refs {
-		refs[i] = ref{id(r.Symbol), r.Kind, r.Name}
-	}
+	refs := lists.Map(o.Refs, func(r outline.Ref) ref { return ref{id(r.Symbol), r.Kind, r.Name} })
 	state.Refs, state.Interface = refText(refs), visible(o, names)
 	isNew := state.ID == 0
 	var err error

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -101,11 +102,7 @@ func some(s *source, ids []int64, sure float64) []hit {
 	if len(ids) > 1 {
 		sure *= lessIfMany
 	}
-	out := make([]hit, len(ids))
-	for i, id := range ids {
-		out[i] = hit{file: s, symbol: id, sure: sure}
-	}
-	return out
+	return lists.Map(ids, func(id int64) hit { return hit{file: s, symbol: id, sure: sure} })
 }
 
 // name resolves a dotted name inside of a symbol.

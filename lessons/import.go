@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // ImportOptions configures an import.
@@ -97,12 +99,8 @@ func (lib *Library) insert(l *Lesson) {
 
 // alike finds a lesson with the same title.
 func alike(lib *Library, l *Lesson) *Lesson {
-	for _, x := range lib.Lessons {
-		if strings.EqualFold(strings.TrimSpace(x.Title), strings.TrimSpace(l.Title)) {
-			return x
-		}
-	}
-	return nil
+	return lists.First(lib.Lessons,
+		func(x *Lesson) bool { return strings.EqualFold(strings.TrimSpace(x.Title), strings.TrimSpace(l.Title)) })
 }
 
 // foreignParser reads lesson files of other tools.
@@ -157,9 +155,7 @@ func (p *foreignParser) lesson(src []byte) *Lesson {
 		p.note("category %s became %s", f.Category, ours)
 		l.Category = Category(ours)
 	}
-	for _, name := range append(words(f.Languages), words(f.Language)...) {
-		l.Languages = append(l.Languages, languageName(name))
-	}
+	l.Languages = append(l.Languages, lists.Map(append(words(f.Languages), words(f.Language)...), languageName)...)
 	p.unknown(node, "", "id title severity languages language category scope exclude pattern fix example")
 	p.check(l)
 	if len(p.errs) > 0 {
@@ -205,7 +201,7 @@ func (p *foreignParser) id(node *ast.MappingNode) string {
 func (p *foreignParser) unknown(node *ast.MappingNode, prefix, known string) {
 	for _, v := range node.Values {
 		key := v.Key.GetToken().Value
-		if !containsWord(known, key) {
+		if !strings.Contains(" "+known+" ", " "+key+" ") {
 			p.note("field %s%s is ignored", prefix, key)
 		}
 		sub, ok := v.Value.(*ast.MappingNode)
@@ -216,10 +212,6 @@ func (p *foreignParser) unknown(node *ast.MappingNode, prefix, known string) {
 			p.unknown(sub, "example.", "bad good")
 		}
 	}
-}
-
-func containsWord(words, w string) bool {
-	return strings.Contains(" "+words+" ", " "+w+" ")
 }
 
 // mend changes double quotes around regular expressions into single quotes. In double quotes, YAML rejects \. and \s,

@@ -18,6 +18,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Lesson is one anti-pattern: its form, its causes and the alternative.
@@ -135,9 +137,6 @@ func (e *FileError) Error() string {
 type FileErrors []*FileError
 
 func (e FileErrors) Error() string {
-	lines := make([]string, len(e))
-	for i, x := range e {
-		lines[i] = x.Error()
-	}
+	lines := lists.Map(e, (*FileError).Error)
 	return strings.Join(lines, "\n")
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -50,13 +51,7 @@ type Result struct {
 
 // Count returns the number of hits at a level.
 func (r Result) Count(level Level) int {
-	n := 0
-	for _, h := range r.Hits {
-		if h.Level == level {
-			n++
-		}
-	}
-	return n
+	return lists.Count(r.Hits, func(h Hit) bool { return h.Level == level })
 }
 
 // Add appends the result of another scan.

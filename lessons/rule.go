@@ -11,6 +11,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 )
 
@@ -67,12 +68,7 @@ func (r *rule) first(line []byte) []int {
 	if r.unless == nil {
 		return r.re.FindIndex(line)
 	}
-	for _, m := range r.re.FindAllIndex(line, -1) {
-		if r.means(line[m[0]:m[1]]) {
-			return m
-		}
-	}
-	return nil
+	return lists.First(r.re.FindAllIndex(line, -1), func(m []int) bool { return r.means(line[m[0]:m[1]]) })
 }
 
 // means reports whether a match is what the lesson means.
@@ -115,9 +111,7 @@ func newRuleSet(rules []*rule) *ruleSet {
 	for n, r := range rules {
 		for _, l := range r.need.Any {
 			i := add(l)
-			if !slices.Contains(s.lits[i], n) {
-				s.lits[i] = append(s.lits[i], n)
-			}
+			s.lits[i] = lists.Add(s.lits[i], n)
 		}
 		if len(r.need.Any) == 0 {
 			s.always = append(s.always, n)

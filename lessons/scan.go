@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -64,12 +65,7 @@ func NewScanner(lessons []*Lesson, o Options) (*Scanner, error) {
 	}
 	for _, lang := range append(Languages(), "") {
 		s.sets[lang] = sync.OnceValue(func() *ruleSet {
-			var its []*rule
-			for _, r := range rules {
-				if o.AnyLanguage || r.lesson.AppliesTo(lang) {
-					its = append(its, r)
-				}
-			}
+			its := lists.Filter(rules, func(r *rule) bool { return o.AnyLanguage || r.lesson.AppliesTo(lang) })
 			return newRuleSet(its)
 		})
 	}

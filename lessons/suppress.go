@@ -28,7 +28,7 @@ func parseSuppression(line string) (s suppression, ok bool) {
 		return s, false
 	}
 	code, ok := cutComment(strings.TrimRight(before, " \t"))
-	if !ok || after != "" && after[0] != ' ' && after[0] != '\t' && !isCommentEnd(after) {
+	if !ok || after != "" && after[0] != ' ' && after[0] != '\t' && strings.TrimSpace(trimCommentEnd(after)) != "" {
 		return s, false
 	}
 	s.alone = strings.TrimSpace(code) == ""
@@ -70,8 +70,6 @@ func cutComment(s string) (code string, ok bool) {
 	}
 	return s, false
 }
-
-func isCommentEnd(s string) bool { return strings.TrimSpace(trimCommentEnd(s)) == "" }
 
 func trimCommentEnd(s string) string {
 	s = strings.TrimSpace(s)

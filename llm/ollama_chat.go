@@ -12,6 +12,8 @@ import (
 	"github.com/ollama/ollama/api"
 	"github.com/ollama/ollama/template"
 	"github.com/ollama/ollama/types/model"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Turn is one message of a conversation.
@@ -73,11 +75,7 @@ func (t *ChatTemplate) complete(turns []Turn) []Turn {
 
 // messages makes a copy, because Ollama's code joins consecutive messages of a role in place.
 func messages(turns []Turn) []api.Message {
-	out := make([]api.Message, len(turns))
-	for i, t := range turns {
-		out[i] = api.Message{Role: t.Role, Content: t.Content}
-	}
-	return out
+	return lists.Map(turns, func(t Turn) api.Message { return api.Message{Role: t.Role, Content: t.Content} })
 }
 
 type bounded struct {

@@ -12,6 +12,7 @@ import (
 	"github.com/goccy/go-yaml"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 )
 
@@ -167,10 +168,7 @@ func (r reader) rule(v any) need {
 			if !ok {
 				continue
 			}
-			parts := make([]need, len(list))
-			for i, v := range list {
-				parts[i] = r.rule(v)
-			}
+			parts := lists.Map(list, r.rule)
 			if key == "any" {
 				parts = []need{anyOf(parts)}
 			}
@@ -325,9 +323,7 @@ func loose(re *syntax.Regexp) *syntax.Regexp {
 	}
 	out := *re
 	out.Sub = make([]*syntax.Regexp, 0, len(re.Sub))
-	for _, sub := range re.Sub {
-		out.Sub = append(out.Sub, loose(sub))
-	}
+	out.Sub = append(out.Sub, lists.Map(re.Sub, loose)...)
 	if out.Op == syntax.OpConcat {
 		out.Sub = slices.DeleteFunc(out.Sub, func(sub *syntax.Regexp) bool { return sub.Op == syntax.OpEmptyMatch })
 		if len(out.Sub) == 0 {

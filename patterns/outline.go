@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path"
 	"path/filepath"
 	"strconv"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -128,9 +128,7 @@ func (o *outliner) command(more []string, args []string) []string {
 		all = append(all, "--threads", strconv.Itoa(o.threads))
 	}
 	all = append(all, "--")
-	for _, a := range args {
-		all = append(all, filepath.FromSlash(a))
-	}
+	all = append(all, lists.Map(args, filepath.FromSlash)...)
 	return all
 }
 
@@ -271,10 +269,7 @@ func (o *outliner) silent(ctx context.Context, args []string) ([]Skip, error) {
 	if err := verdict(res, said); err != nil {
 		return nil, err
 	}
-	asked := map[string]bool{}
-	for _, a := range args {
-		asked[path.Clean(a)] = true
-	}
+	asked := lists.SetBy(args, path.Clean)
 	s := sight{files: map[string]string{}}
 	if err := s.read(notes, asked); err != nil {
 		return nil, err
@@ -301,45 +296,55 @@ func (n Node) within(size int) bool {
 	return ok
 }
 
-// decodeNode reads one line of the answer. It reads only numbers and names, and skips the texts, which are most of
+// decodeNode reads one line of the answer. It reads only numbers and names, and steps over the texts, which are most of
 // the output.
 func decodeNode(line []byte, known names) (file string, n Node, err error) {
-	d := stepper{rest: line, names: known}
 	n.Start, n.From = -1, -1
-	d.object(func(key []byte) {
-		switch string(key) {
-		case "file":
-			file = d.string()
-		case "ruleId":
-			n.Rule = d.string()
-		case "range":
-			n.Start, n.End = d.offsets()
-		case "replacementOffsets":
-			n.From, n.To = d.span()
-		case "metaVariables":
-			d.object(func(key []byte) {
-				if string(key) != "single" {
-					d.skip()
-					return
-				}
-				d.object(func(key []byte) {
-					v := Var{Name: d.names.of(key)}
-					d.object(func(key []byte) {
-						if string(key) == "range" {
-							v.Start, v.End = d.offsets()
-						} else {
-							d.skip()
-						}
-					})
-					n.Vars = append(n.Vars, v)
-				})
-			})
+	bad := false
+	offset := func(to *int, value []byte) {
+		v, err := strconv.ParseUint(string(value), 10, 31)
+		*to, bad = int(v), bad || err != nil
+	}
+	name := func(value []byte) string {
+		if bytes.IndexByte(value, '\\') < 0 {
+			return known.of(value)
+		}
+		var s string
+		bad = bad || json.Unmarshal(fmt.Appendf(nil, `"%s"`, value), &s) != nil
+		return s
+	}
+	rest, ok := leaves(line, make([][]byte, 0, 8), func(path [][]byte, value []byte) {
+		first, last := string(path[0]), string(path[len(path)-1])
+		from, to := &n.Start, &n.End
+		switch {
+		case first == "file" && len(path) == 1:
+			file = name(value)
+			return
+		case first == "ruleId" && len(path) == 1:
+			n.Rule = name(value)
+			return
+		case first == "range" && len(path) == 3 && string(path[1]) == "byteOffset":
+		case first == "replacementOffsets" && len(path) == 2:
+			from, to = &n.From, &n.To
+		case first == "metaVariables" && len(path) == 6 && string(path[1]) == "single" && string(path[3]) == "range" &&
+			string(path[4]) == "byteOffset":
+			if as := known.of(path[2]); len(n.Vars) == 0 || n.Vars[len(n.Vars)-1].Name != as {
+				n.Vars = append(n.Vars, Var{as, -1, -1})
+			}
+			v := &n.Vars[len(n.Vars)-1]
+			from, to = &v.Start, &v.End
 		default:
-			d.skip()
+			return
+		}
+		switch last {
+		case "start":
+			offset(from, value)
+		case "end":
+			offset(to, value)
 		}
 	})
 	switch {
-	case d.bad || len(bytes.TrimSpace(d.rest)) > 0:
+	case !ok || bad || len(bytes.TrimSpace(rest)) > 0:
 		return "", n, fmt.Errorf("not one JSON object: %q", firstLine(string(line)))
 	case file == "" || n.Rule == "" || n.Start < 0:
 		return "", n, errors.New(`it has no "file", "ruleId" or "range"`)
@@ -347,185 +352,83 @@ func decodeNode(line []byte, known names) (file string, n Node, err error) {
 	return file, n, nil
 }
 
-// stepper walks through one JSON value. What it cannot read sets bad, and ends the walk.
-type stepper struct {
-	rest  []byte
-	bad   bool
-	depth int
-	names names // may be nil
+// leaves calls leaf for each text, as it is written, and each other plain value of a JSON object that is in no list. path
+// has the keys around it. It returns the text after the object, or false if it is not one.
+func leaves(text []byte, path [][]byte, leaf func(path [][]byte, value []byte)) ([]byte, bool) {
+	const deepest = 64
+	if text = skipSpace(text); len(text) == 0 || len(path) > deepest || len(path) == 0 && text[0] != '{' {
+		return nil, false
+	}
+	open, end := text[0], closing(text)
+	switch {
+	case end > 0:
+		leaf(path, text[1:end])
+		return text[end+1:], true
+	case open != '{' && open != '[':
+		if end = bytes.IndexAny(text, " \t\r\n,:]}"); end < 1 {
+			return nil, false
+		}
+		leaf(path, text[:end])
+		return text[end:], true
+	}
+	last := open + 2 // the bracket that closes it
+	text = skipSpace(text[1:])
+	for first := true; len(text) > 0; first = false {
+		if first && text[0] == last {
+			return text[1:], true
+		}
+		key, to := []byte(nil), leaf
+		if open == '[' {
+			to = func([][]byte, []byte) {}
+		} else if end = closing(text); end > 0 {
+			key, text = text[1:end], skipSpace(text[end+1:])
+			if !bytes.HasPrefix(text, []byte(":")) {
+				return nil, false
+			}
+			text = text[1:]
+		} else {
+			return nil, false
+		}
+		var ok bool
+		if text, ok = leaves(text, append(path, key), to); !ok {
+			return nil, false
+		}
+		text = skipSpace(text)
+		switch {
+		case bytes.HasPrefix(text, []byte{last}):
+			return text[1:], true
+		case !bytes.HasPrefix(text, []byte(",")):
+			return nil, false
+		}
+		text = skipSpace(text[1:])
+	}
+	return nil, false
 }
 
-func (d *stepper) fail() { d.bad, d.rest = true, nil }
-
-// next steps over white space and returns the byte that follows, 0 at the end.
-func (d *stepper) next() byte {
-	for len(d.rest) > 0 {
-		switch c := d.rest[0]; c {
-		case ' ', '\t', '\r', '\n':
-			d.rest = d.rest[1:]
-		default:
-			return c
-		}
+func skipSpace(text []byte) []byte {
+	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t' || text[0] == '\r' || text[0] == '\n') {
+		text = text[1:]
 	}
-	return 0
+	return text
 }
 
-func (d *stepper) take(c byte) bool {
-	if d.next() != c {
-		return false
+// closing returns the index of the quote that ends the string at the beginning of a text; -1 if there is none.
+func closing(text []byte) int {
+	if len(text) == 0 || text[0] != '"' {
+		return -1
 	}
-	d.rest = d.rest[1:]
-	return true
-}
-
-// object calls each for every key; each must step over the value. null is an object without keys.
-func (d *stepper) object(each func(key []byte)) {
-	if d.next() == 'n' {
-		d.skip()
-		return
-	}
-	if d.depth++; d.depth > 64 || !d.take('{') {
-		d.fail()
-		return
-	}
-	defer func() { d.depth-- }()
-	if d.take('}') {
-		return
-	}
-	for !d.bad {
-		key := d.raw()
-		if !d.take(':') {
-			d.fail()
-			return
+	for i := 1; ; i++ {
+		n := bytes.IndexByte(text[i:], '"')
+		if n < 0 {
+			return -1
 		}
-		each(key)
-		if d.take(',') {
-			continue
-		}
-		if !d.take('}') {
-			d.fail()
-		}
-		return
-	}
-}
-
-// raw returns a string as it is written, without its quotes.
-func (d *stepper) raw() []byte {
-	if !d.take('"') {
-		d.fail()
-		return nil
-	}
-	for from := 0; ; {
-		i := bytes.IndexByte(d.rest[from:], '"')
-		if i < 0 {
-			d.fail()
-			return nil
-		}
-		i += from
+		i += n
 		back := 0
-		for back < i && d.rest[i-1-back] == '\\' {
+		for text[i-1-back] == '\\' {
 			back++
 		}
 		if back%2 == 0 {
-			s := d.rest[:i]
-			d.rest = d.rest[i+1:]
-			return s
+			return i
 		}
-		from = i + 1
-	}
-}
-
-func (d *stepper) string() string {
-	raw := d.raw()
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return d.names.of(raw)
-	}
-	var s string
-	if json.Unmarshal(append(append([]byte{'"'}, raw...), '"'), &s) != nil {
-		d.fail()
-	}
-	return s
-}
-
-func (d *stepper) int() int {
-	d.next()
-	n, i := 0, 0
-	for ; i < len(d.rest) && d.rest[i] >= '0' && d.rest[i] <= '9' && n < math.MaxInt32; i++ {
-		n = 10*n + int(d.rest[i]-'0')
-	}
-	if i == 0 || n >= math.MaxInt32 {
-		d.fail()
-		return -1
-	}
-	d.rest = d.rest[i:]
-	return n
-}
-
-// span reads {"start": 1, "end": 2}.
-func (d *stepper) span() (start, end int) {
-	start, end = -1, -1
-	d.object(func(key []byte) {
-		switch string(key) {
-		case "start":
-			start = d.int()
-		case "end":
-			end = d.int()
-		default:
-			d.skip()
-		}
-	})
-	return start, end
-}
-
-// offsets reads the byte offsets of a range.
-func (d *stepper) offsets() (start, end int) {
-	start, end = -1, -1
-	d.object(func(key []byte) {
-		if string(key) == "byteOffset" {
-			start, end = d.span()
-		} else {
-			d.skip()
-		}
-	})
-	return start, end
-}
-
-// skip steps over one value.
-func (d *stepper) skip() {
-	switch d.next() {
-	case '"':
-		d.raw()
-	case '{':
-		d.object(func([]byte) { d.skip() })
-	case '[':
-		d.rest = d.rest[1:]
-		if d.depth++; d.depth > 64 {
-			d.fail()
-			return
-		}
-		defer func() { d.depth-- }()
-		if d.take(']') {
-			return
-		}
-		for !d.bad {
-			d.skip()
-			if d.take(',') {
-				continue
-			}
-			if !d.take(']') {
-				d.fail()
-			}
-			return
-		}
-	default:
-		i := 0
-		for i < len(d.rest) && bytes.IndexByte([]byte(" \t\r\n,:]}"), d.rest[i]) < 0 {
-			i++
-		}
-		if i == 0 {
-			d.fail()
-			return
-		}
-		d.rest = d.rest[i:]
 	}
 }

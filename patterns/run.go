@@ -15,6 +15,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -185,10 +186,7 @@ func (j job) chunk(ctx context.Context, dir string, files []source, all *sight) 
 	if err != nil {
 		return err
 	}
-	asked := map[string]bool{}
-	for _, f := range files {
-		asked[f.path] = true
-	}
+	asked := lists.SetBy(files, func(f source) string { return f.path })
 	loud := false
 	for _, r := range records {
 		r.File = path.Clean(filepath.ToSlash(r.File))

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Hit is one match of a rule. Line and column count from 1, the column in characters.
@@ -67,9 +69,7 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	}
 	res.Skipped, res.Other = skipped, other
 	if len(rules) == 0 {
-		for _, s := range look {
-			res.Other = append(res.Other, s.path)
-		}
+		res.Other = append(res.Other, lists.Map(look, func(s source) string { return s.path })...)
 		res.sort()
 		return res, nil
 	}
@@ -84,9 +84,7 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	hits, comments := map[string][]Hit{}, map[string][]record{}
 	for _, r := range saw.records {
 		if r.Rule == rulePartial {
-			if !slices.Contains(res.Partial, r.File) {
-				res.Partial = append(res.Partial, r.File)
-			}
+			res.Partial = lists.Add(res.Partial, r.File)
 			continue
 		}
 		if r.Rule == ruleComment {
@@ -157,9 +155,7 @@ func ownRules(files []source, docs []document) string {
 			languages = append(languages, f.language)
 		}
 	}
-	for _, d := range docs {
-		languages = append(languages, d.language)
-	}
+	languages = append(languages, lists.Map(docs, func(d document) string { return d.language })...)
 	slices.Sort(languages)
 	languages = slices.Compact(languages)
 	var b strings.Builder

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -148,10 +149,7 @@ func candidates(g grammar, l Lesson) (all []candidate, unsaid []string) {
 			put("dropped-result", fmt.Sprintf("the result of %s is dropped", f), node{"all": []any{g.calls(f), statement}})
 		}
 		if says("loop", "iterat", "each", "every", "per item", "batch") {
-			var loops []any
-			for _, k := range g.loops {
-				loops = append(loops, node{"kind": k})
-			}
+			loops := lists.Map(g.loops, func(k string) any { return node{"kind": k} })
 			put("in-loop", fmt.Sprintf("%s is called in a loop", f),
 				node{"all": []any{g.calls(f), node{"inside": node{"any": loops, "stopBy": "end"}}}})
 		}
@@ -205,9 +203,7 @@ func calls(code string) []string {
 			`\b`).MatchString(code) {
 			continue // declared by the example
 		}
-		if !slices.Contains(names, name) {
-			names = append(names, name)
-		}
+		names = lists.Add(names, name)
 	}
 	return names
 }
@@ -217,9 +213,7 @@ func handled(code string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`(?m)^\s*except\*?\s+(.+?)(\s+as\s+\w+)?\s*:`).FindAllStringSubmatch(code, -1) {
 		for _, t := range regexp.MustCompile(`\w+`).FindAllString(m[1], -1) {
-			if !slices.Contains(names, t) {
-				names = append(names, t)
-			}
+			names = lists.Add(names, t)
 		}
 	}
 	return names
@@ -229,9 +223,7 @@ func handled(code string) []string {
 func keywords(code string) []string {
 	var names []string
 	for _, m := range regexp.MustCompile(`[(,{]\s*([A-Za-z_]\w*)\s*[=:][^=]`).FindAllStringSubmatch(code, -1) {
-		if !slices.Contains(names, m[1]) {
-			names = append(names, m[1])
-		}
+		names = lists.Add(names, m[1])
 	}
 	return names
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Change describes the change of one batch between two versions of a plan.
@@ -129,9 +131,7 @@ func (c *Change) origins(old *Plan) {
 				continue
 			}
 			found = true
-			if !slices.Contains(c.Partly, b) {
-				c.Partly = append(c.Partly, b)
-			}
+			c.Partly = lists.Add(c.Partly, b)
 		}
 		all = all && found
 	}
@@ -168,12 +168,8 @@ func differences(old, now *Batch, then, needs []string) []string {
 	var out []string
 	lists := func(what string, a, b []string) {
 		gone, added := unmatched(a, b)
-		for _, x := range added {
-			out = append(out, fmt.Sprintf("%s %s is new", what, x))
-		}
-		for _, x := range gone {
-			out = append(out, fmt.Sprintf("%s %s is gone", what, x))
-		}
+		out = append(out, lists.Map(added, func(x string) string { return fmt.Sprintf("%s %s is new", what, x) })...)
+		out = append(out, lists.Map(gone, func(x string) string { return fmt.Sprintf("%s %s is gone", what, x) })...)
 	}
 	lists("task", titles(old), titles(now))
 	lists("step", steps(old), steps(now))
@@ -264,23 +260,15 @@ func mended(a, b string) bool {
 }
 
 func titles(b *Batch) []string {
-	var out []string
-	for _, t := range b.Tasks {
-		out = append(out, t.Title)
-	}
-	return out
+	return lists.Map(b.Tasks, func(t Task) string { return t.Title })
 }
 
 func steps(b *Batch) []string {
 	var out []string
 	for _, t := range b.Tasks {
-		for _, s := range t.Steps {
-			out = append(out, s.Text)
-		}
+		out = append(out, lists.Map(t.Steps, func(s Step) string { return s.Text })...)
 	}
-	for _, s := range b.Steps {
-		out = append(out, s.Text)
-	}
+	out = append(out, lists.Map(b.Steps, func(s Step) string { return s.Text })...)
 	return out
 }
 

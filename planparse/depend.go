@@ -15,10 +15,6 @@ type want struct {
 	strict      bool
 }
 
-func (b *builder) wants(batch, line int, value string, strict bool) {
-	b.wanted = append(b.wanted, want{batch, line, value, strict})
-}
-
 // assignKeys names the batches, and reports numbers that are used twice.
 func (b *builder) assignKeys() {
 	used := map[string]bool{}

@@ -203,7 +203,7 @@ func (f *filer) list(verb string, rest []byte) {
 			if !ok {
 				return
 			}
-		} else if len(f.seen) > 0 && startsNote(before) && !strings.Contains(span, "/") {
+		} else if len(f.seen) > 0 && containsAny(before, "—", "–", " - ", " -- ") && !strings.Contains(span, "/") {
 			return
 		} else {
 			v := verbNow
@@ -230,11 +230,6 @@ func lastVerb(s string) string {
 	s = strings.TrimRight(s, " :*")
 	i := strings.LastIndexAny(s, " ,;*")
 	return fileVerb(strings.ToLower(s[i+1:]))
-}
-
-// startsNote reports whether the text between two code spans ends the list: " — calls ".
-func startsNote(between string) bool {
-	return containsAny(between, "—", "–", " - ", " -- ")
 }
 
 func isNew(after string) bool {

@@ -20,7 +20,7 @@ type filler struct {
 
 // fill reads steps, metadata, files, commands and blocks.
 func (b *builder) fill() {
-	b.headerFromFrontMatter()
+	b.front.each(b.header)
 	f := &filler{builder: b, meta: -1}
 	f.files.builder, f.run.builder, f.block.builder = b, b, b
 	for i := range b.marks {
@@ -168,11 +168,6 @@ func saysDone(title string) bool {
 		}
 	}
 	return false
-}
-
-// headerFromFrontMatter reads the hints for the whole plan.
-func (b *builder) headerFromFrontMatter() {
-	b.front.each(func(line int, key, value string) { b.header(line, key, value) })
 }
 
 func (b *builder) header(line int, key, value string) {

@@ -3,6 +3,8 @@ package planparse
 import (
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // intros gives each batch the text of the headings above it before the first batch below them: "## Phase 2: Storage"
@@ -37,9 +39,7 @@ func (b *builder) intros(first int) {
 		open = b.around(open, level)
 		above[i] = slices.Clone(open)
 		ends = append(ends, batch.StartLine)
-		for _, o := range open {
-			ends = append(ends, b.marks[o].line)
-		}
+		ends = append(ends, lists.Map(open, func(o int) int { return b.marks[o].line })...)
 	}
 	slices.Sort(ends)
 	for i, list := range above {

@@ -7,6 +7,8 @@ import (
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 	"github.com/yuin/goldmark/util"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // A document is the block tree of a plan, with the fences as their author meant them.
@@ -126,12 +128,8 @@ func (d document) wrapper() *fence {
 
 // swallowing returns the fence that is unclosed in the tolerant reading, if there is one.
 func (b *treeReader) swallowing() *fence {
-	for _, f := range b.fences {
-		if f.closed == 0 && !f.strict && (f.early > 0 || len(f.stack) > 1) {
-			return f
-		}
-	}
-	return nil
+	return lists.First(b.fences,
+		func(f *fence) bool { return f.closed == 0 && !f.strict && (f.early > 0 || len(f.stack) > 1) })
 }
 
 func (b *treeReader) unclosed() *htmlBlock {

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Mention is a requirement that a line of a batch names.
@@ -130,9 +132,7 @@ func (r *mentionReader) ids(line string) []string {
 	if m := r.list.FindStringSubmatch(line); m != nil {
 		out = append(out, r.numbers(m[1])...)
 	} else if r.numbered {
-		for _, m := range r.prose.FindAllStringSubmatch(line, -1) {
-			out = append(out, m[1])
-		}
+		out = append(out, lists.Map(r.prose.FindAllStringSubmatch(line, -1), func(m []string) string { return m[1] })...)
 	}
 	if len(r.titles) > 0 {
 		text := " " + wordsOf(line) + " "

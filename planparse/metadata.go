@@ -103,7 +103,7 @@ func metaKey(s string) string {
 func (f *filler) batchKey(line int, key, value string, strict bool) {
 	batch := &f.plan.Batches[f.meta]
 	if dependsKey(key) {
-		f.wants(f.meta, line, value, strict && key == "depends_on")
+		f.wanted = append(f.wanted, want{f.meta, line, value, strict && key == "depends_on"})
 		return
 	}
 	switch key {

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // reportNearUnits reports headings and lines that look like a batch or a task and open none: their work would be
@@ -101,12 +103,7 @@ func (b *builder) reportOddLevel() {
 				top = i
 			}
 		}
-		same := 0
-		for _, i := range list {
-			if b.marks[i].level == b.marks[top].level {
-				same++
-			}
-		}
+		same := lists.Count(list, func(i int) bool { return b.marks[i].level == b.marks[top].level })
 		if same == 1 {
 			b.warn(b.marks[top].line, "odd-level",
 				"%q has a higher level than the other headings of its kind, so the following headings are read as parts of it",

@@ -5,6 +5,8 @@
 // construct that the parser tolerates, repairs or ignores becomes a [Diagnostic] with its line.
 package planparse
 
+import "github.com/runplan/runplan/internal/lists"
+
 // Format is the dialect of a plan.
 type Format string
 
@@ -208,13 +210,7 @@ type Diagnostic struct {
 
 // Errors returns the diagnostics that make the plan invalid.
 func (p *Plan) Errors() []Diagnostic {
-	var out []Diagnostic
-	for _, d := range p.Diagnostics {
-		if d.Severity == SeverityError {
-			out = append(out, d)
-		}
-	}
-	return out
+	return lists.Filter(p.Diagnostics, func(d Diagnostic) bool { return d.Severity == SeverityError })
 }
 
 // Batch returns the batch with the given key, and whether it exists.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // repeat is a checkbox that only shows the progress of a unit defined elsewhere: "- [x] Task 1: Parser" below "##
@@ -194,12 +196,7 @@ func (r *repeatFinder) prepare() {
 // settle removes the repetitions from the work. If the named units are not work without them, they stay, unless the
 // plan consists only of headings and this list.
 func (r *repeatFinder) settle() {
-	var bare []repeat
-	for _, f := range r.found {
-		if r.isBare(f) {
-			bare = append(bare, f)
-		}
-	}
+	bare := lists.Filter(r.found, r.isBare)
 	if len(bare) > 0 {
 		sole := len(bare) > 1 && len(bare) == r.boxes && !r.hasUnits()
 		for _, f := range bare {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -66,9 +67,7 @@ type Decision struct {
 func Decide(cands []Candidate, o Options) Decision {
 	ranked := rank(cands)
 	d := Decision{Passers: []int{}}
-	for _, c := range ranked {
-		d.Passers = append(d.Passers, c.Number)
-	}
+	d.Passers = append(d.Passers, lists.Map(ranked, func(c Candidate) int { return c.Number })...)
 	void := 0
 	for _, c := range cands {
 		if c.Void != "" {

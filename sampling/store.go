@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // ErrBroken reports that the file of outcomes is unreadable. It is never overwritten, because its content may be
@@ -80,10 +81,7 @@ func (s Store) Append(outcomes ...Outcome) error {
 	if err != nil {
 		return err
 	}
-	there := map[string]bool{}
-	for _, o := range known {
-		there[o.key()] = true
-	}
+	there := lists.SetBy(known, Outcome.key)
 	before := len(rows)
 	for _, o := range outcomes {
 		k := o.key()

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 )
@@ -292,9 +293,6 @@ func cutName(s string) string {
 const mostNames = 8
 
 func codes(names []string) string {
-	var out []string
-	for _, n := range names {
-		out = append(out, code(n))
-	}
+	out := lists.Map(names, code)
 	return phrase.Few(out, mostNames)
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // ErrNoGate says that the base does not have the gate, because the checked project is new.
@@ -82,10 +83,7 @@ func untouched(g gates.Info, changed []string) bool {
 // compare marks the errors of rep that are also in before as known, and lowers them to warnings. If an error occurs
 // more often in rep than in before, the surplus ones stay errors. Findings that may does not accept do not change.
 func compare(gate string, rep, before gates.Report, at string, may func(gates.Finding) bool) gates.Report {
-	had := map[string]int{}
-	for _, f := range before.Findings {
-		had[f.Identity(gate)]++
-	}
+	had := lists.Counts(before.Findings, func(f gates.Finding) string { return f.Identity(gate) })
 	known, left := 0, 0
 	findings := make([]gates.Finding, len(rep.Findings))
 	for i, f := range rep.Findings {

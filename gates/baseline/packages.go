@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // absent matches what Python, Node and Ruby say about a package that is not installed. The group is its name.
@@ -16,10 +17,7 @@ var absent = lazyre.New(`No module named '(\w+)|Cannot find (?:module|package) '
 // missingPackage returns what a suite says about a package that is installed neither for the change nor for its base. It
 // returns "" if anything else is wrong, if the project itself has that name, or if the batch is about the package.
 func missingPackage(gate string, rep, before gates.Report, s gates.Subject) string {
-	had := map[string]bool{}
-	for _, f := range before.Findings {
-		had[f.Identity(gate)] = true
-	}
+	had := lists.SetBy(before.Findings, func(f gates.Finding) string { return f.Identity(gate) })
 	said := ""
 	for _, f := range rep.Findings {
 		if f.Severity != gates.Error || f.Rule == "exit" { // an exit status has no cause of its own
@@ -57,9 +55,7 @@ func ofProject(dir, name string) bool {
 func declared(dir, name string) bool {
 	files := []string{"package.json", "Gemfile"}
 	if specs, err := filepath.Glob(filepath.Join(dir, "*.gemspec")); err == nil {
-		for _, s := range specs {
-			files = append(files, filepath.Base(s))
-		}
+		files = append(files, lists.Map(specs, filepath.Base)...)
 	}
 	for _, f := range files {
 		if text, err := os.ReadFile(filepath.Join(dir, f)); err == nil &&

@@ -10,6 +10,8 @@ package blueprint
 import (
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Blueprint is the design of one unit (BP-02).
@@ -137,11 +139,7 @@ func (b *Blueprint) Endpoints() []Endpoint {
 
 // Paths returns the source files, in order.
 func (b *Blueprint) Paths() []string {
-	out := make([]string, len(b.SourceFiles))
-	for i, f := range b.SourceFiles {
-		out[i] = f.Path
-	}
-	return out
+	return lists.Map(b.SourceFiles, func(f SourceFile) string { return f.Path })
 }
 
 // Clients returns the client names of the units that this one depends on.

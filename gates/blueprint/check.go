@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/patterns"
@@ -147,9 +148,7 @@ func (c *checker) has(method, path string) (ok bool, others []string) {
 func (c *checker) paths(p string) []string {
 	out := []string{summary.NormalPath(p)}
 	for _, f := range c.files {
-		for _, m := range f.Mounts {
-			out = append(out, summary.NormalPath(summary.Join(m, p)))
-		}
+		out = append(out, lists.Map(f.Mounts, func(m string) string { return summary.NormalPath(summary.Join(m, p)) })...)
 	}
 	return out
 }
@@ -216,7 +215,7 @@ func (c *checker) declares(e summary.Endpoint) bool {
 // promises looks for the names in the other interfaces: a declaration for functions, else a word in the source.
 func (c *checker) promises() {
 	for i, in := range c.b.Interfaces {
-		what, names := in.promises()
+		what, names := in.Promises()
 		for _, name := range names {
 			found := c.says(name)
 			if in.Direct != nil || in.Library != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/patterns"
 )
@@ -62,9 +63,7 @@ func Draft(unit string, files []summary.Summary, unseen []patterns.Skip) *Bluepr
 func names(fields []string) []string {
 	var out []string
 	for _, f := range fields {
-		if n := fieldName(f); !slices.Contains(out, n) {
-			out = append(out, n)
-		}
+		out = lists.Add(out, fieldName(f))
 	}
 	return out
 }

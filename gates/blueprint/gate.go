@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/patterns"
 )
@@ -75,9 +76,7 @@ func (g *gateLook) look(ctx context.Context) error {
 		for _, f := range c.Findings {
 			g.Find(f)
 		}
-		for _, u := range c.Unseen {
-			unseen = append(unseen, u.Path+" ("+u.Reason+")")
-		}
+		unseen = append(unseen, lists.Map(c.Unseen, func(u patterns.Skip) string { return u.Path + " (" + u.Reason + ")" })...)
 		if len(c.Unseen) == len(b.SourceFiles) && len(c.Findings) == 0 {
 			looked--
 		}

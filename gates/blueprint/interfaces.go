@@ -122,9 +122,9 @@ func (i *Interface) open(t InterfaceType) any {
 	return nil
 }
 
-// promises returns the names that the source must declare for an interface, and the noun for them in messages.
+// Promises returns the names that the source must declare for an interface, and the noun for them in messages.
 // Endpoints are checked separately.
-func (i Interface) promises() (what string, names []string) {
+func (i Interface) Promises() (what string, names []string) {
 	switch {
 	case i.Direct != nil:
 		return "function", i.Direct.Functions

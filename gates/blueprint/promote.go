@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -179,12 +180,7 @@ func (w *walk) check(ctx context.Context) (step, error) {
 	if err != nil {
 		return step{}, err
 	}
-	errs := 0
-	for _, f := range c.Findings {
-		if f.Severity == gates.Error {
-			errs++
-		}
-	}
+	errs := lists.Count(c.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 	switch {
 	case errs > 0:
 		return step{StageFail, fmt.Sprintf("%s; the first: %s", phrase.Count(errs, "finding blocks", "findings block"),

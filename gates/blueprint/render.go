@@ -75,7 +75,7 @@ func (b *Blueprint) interfaces(w *strings.Builder) {
 		}
 	}
 	for _, i := range b.Interfaces {
-		what, names := i.promises()
+		what, names := i.Promises()
 		switch {
 		case i.Socket != nil:
 			p("- websocket %s; messages: %s", i.Socket.Path, list(i.Socket.Messages))

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/llm"
 )
@@ -192,13 +193,7 @@ func isTime(s string) bool {
 
 // Count returns the number of discrepancies of a severity.
 func (r ReviewResult) Count(s Severity) int {
-	n := 0
-	for _, d := range r.Discrepancies {
-		if d.Severity == s {
-			n++
-		}
-	}
-	return n
+	return lists.Count(r.Discrepancies, func(d Discrepancy) bool { return d.Severity == s })
 }
 
 // Fidelity computes 1 minus the cost of the discrepancies (BP-20): 0.30 for a critical one, 0.15 for a major one, 0.05

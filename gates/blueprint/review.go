@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/knowledge/summary"
@@ -182,10 +183,7 @@ func Summaries(ctx context.Context, o summary.Options, b *Blueprint, paths []str
 }
 
 func reasons(list []patterns.Skip) string {
-	var out []string
-	for _, s := range list {
-		out = append(out, s.Path+": "+s.Reason)
-	}
+	out := lists.Map(list, func(s patterns.Skip) string { return s.Path + ": " + s.Reason })
 	return strings.Join(phrase.First(out, 5), "; ")
 }
 

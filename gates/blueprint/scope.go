@@ -32,7 +32,7 @@ func (b *Blueprint) Scope(path string, seen *summary.Summary) (*Blueprint, bool)
 	case is("model", "schema"):
 		// The models that interfaces exchange keep their names.
 		out.FailureModes, out.Dependencies = nil, Dependencies{Shared: b.Dependencies.Shared}
-		out.Interfaces = b.exchanged()
+		out.Interfaces = b.withEndpoints(func(e Endpoint) bool { return e.Request != "" || e.Response != "" })
 		out.Intent.DesignDecisions = nil
 	case is("client"):
 		out.Interfaces, out.FailureModes, out.Contract = nil, nil, Contract{}
@@ -65,11 +65,6 @@ func (b *Blueprint) routed(seen *summary.Summary) []Interface {
 func endsAlike(source, declared string) bool {
 	s, d := summary.NormalPath(source), summary.NormalPath(declared)
 	return s == d || s != "/" && strings.HasSuffix(d, s)
-}
-
-// exchanged returns the endpoints that name a model.
-func (b *Blueprint) exchanged() []Interface {
-	return b.withEndpoints(func(e Endpoint) bool { return e.Request != "" || e.Response != "" })
 }
 
 // withEndpoints returns the HTTP interfaces that have endpoints for which keep is true, with these endpoints only.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // side is the result of the test on one tree.
@@ -58,21 +59,10 @@ func (s side) always() (names []string, ok bool) {
 
 // why returns the first thing that went wrong in any run.
 func (s side) why() string {
-	for _, r := range s.runs {
-		if r.Why != "" {
-			return r.Why
-		}
-	}
-	return ""
+	return lists.First(s.runs, func(r gates.SingleRun) bool { return r.Why != "" }).Why
 }
 
 // count formats the number of runs: "2 of 3 runs".
 func (s side) count(w gates.RunOutcome) int {
-	n := 0
-	for _, r := range s.runs {
-		if r.Outcome == w {
-			n++
-		}
-	}
-	return n
+	return lists.Count(s.runs, func(r gates.SingleRun) bool { return r.Outcome == w })
 }

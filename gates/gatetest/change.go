@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Change makes a real git repository with two commits, and the subject that a gate gets: the tree of the second commit
@@ -64,9 +65,7 @@ func Change(t testing.TB, before, after map[string]string) gates.Subject {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range changes {
-		s.Changed = append(s.Changed, c.Path)
-	}
+	s.Changed = append(s.Changed, lists.Map(changes, func(c gates.Change) string { return c.Path })...)
 	return s
 }
 

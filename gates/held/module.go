@@ -7,6 +7,8 @@ import (
 
 	"golang.org/x/mod/modfile"
 	"golang.org/x/mod/semver"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // mergeModule restores the base's replacements in the candidate's go.mod. It removes a new replacement by a folder if
@@ -23,10 +25,7 @@ func mergeModule(before, after string) (string, bool) {
 	// Since Go 1.17, go.mod lists all modules of a build, so the base cannot use a module that its go.mod does not
 	// name.
 	complete := was.Go != nil && semver.Compare("v"+was.Go.Version, "v1.17") >= 0
-	old := map[string]*modfile.Replace{}
-	for _, r := range was.Replace {
-		old[r.Old.String()] = r
-	}
+	old := lists.By(was.Replace, func(r *modfile.Replace) string { return r.Old.String() })
 	changed := false
 	for _, r := range is.Replace {
 		o, had := old[r.Old.String()]

@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // denial is a rule for a command that must not run.
@@ -73,13 +74,7 @@ func denied(cmd string) []denial {
 	if len(cmd) > 16<<10 {
 		cmd = cmd[:16<<10]
 	}
-	var out []denial
-	for _, d := range denials {
-		if d.re.MatchString(cmd) {
-			out = append(out, d)
-		}
-	}
-	return out
+	return lists.Filter(denials, func(d denial) bool { return d.re.MatchString(cmd) })
 }
 
 // DeniedCommands makes the gate that finds dangerous commands in the scripts, makefiles and CI files of a change.

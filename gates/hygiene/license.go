@@ -16,6 +16,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -36,10 +37,7 @@ func License() gates.Gate {
 		seen := map[string]bool{}
 		for _, f := range files {
 			read := dependencies(f.Path)
-			old := map[string]bool{}
-			for _, d := range read(f.Before) {
-				old[d.name] = true
-			}
+			old := lists.SetBy(read(f.Before), func(d dependency) string { return d.name })
 			for _, d := range read(f.After) {
 				if old[d.name] || seen[d.kind+d.name] {
 					continue

@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // answer returns why a lost test is explained; "" if nothing explains it.
@@ -108,10 +109,7 @@ func (j *judge) reprinted(c testout.Case) bool {
 		}
 		return n
 	}
-	now := map[string]testout.Case{}
-	for _, n := range j.now {
-		now[key(n)] = n
-	}
+	now := lists.By(j.now, key)
 	return passes(now, j.successor(c.Group)) >= passes(j.held, c.Group)
 }
 
@@ -329,10 +327,7 @@ func (j *judge) subject(need evidence, red bool) string {
 
 // within reports whether b contains all lines of a.
 func within(a, b []string) bool {
-	have := map[string]int{}
-	for _, l := range b {
-		have[l]++
-	}
+	have := lists.Counts(b, func(l string) string { return l })
 	for _, l := range a {
 		if have[l]--; have[l] < 0 {
 			return false

@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // File is a changed file with its old and new text; "" if it did not exist or was removed.
@@ -53,10 +54,7 @@ type Answered struct {
 
 // Compare returns the lost tests, in the order of the base, and the explained ones.
 func Compare(r Runs, c Change) (lost []Lost, answered []Answered) {
-	now := map[string]testout.Case{}
-	for _, n := range r.Now {
-		now[key(n)] = n
-	}
+	now := lists.By(r.Now, key)
 	var gone []Lost
 	for _, b := range r.Base {
 		n, there := now[key(b)]

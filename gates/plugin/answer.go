@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/plugin/gatev1"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
@@ -71,9 +72,7 @@ func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
 		note(&rep, "%s omitted", phrase.Count(len(all)-maxFindings, "more finding is", "more findings are"))
 		all = all[:maxFindings]
 	}
-	for _, f := range all {
-		rep.Findings = append(rep.Findings, r.finding(f))
-	}
+	rep.Findings = append(rep.Findings, lists.Map(all, func(f *gatev1.Finding) gates.Finding { return r.finding(f) })...)
 	if r.strays > 0 {
 		note(&rep, "%d of its paths are outside the tree and not shown", r.strays)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/plugin/gatev1"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -65,9 +66,6 @@ func severities() []pair[gates.Severity, gatev1.Severity] {
 	}
 }
 
-func kindTo(k gates.Kind) gatev1.Kind { return valueOf(kinds(), k) }
-func costTo(c gates.Cost) gatev1.Cost { return valueOf(costs(), c) }
-
 // valid makes text fit for the wire, where only UTF-8 passes.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
 
@@ -86,11 +84,7 @@ func batchTo(b planparse.Batch) *gatev1.Batch {
 		return nil
 	}
 	all := func(paths []string) []string {
-		out := make([]string, len(paths))
-		for i, p := range paths {
-			out[i] = valid(p)
-		}
-		return out
+		return lists.Map(paths, valid)
 	}
 	return &gatev1.Batch{
 		Key: valid(b.Key), Number: valid(b.Number), Title: valid(b.Title),

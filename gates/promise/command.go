@@ -44,7 +44,7 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 	case err != nil:
 		return err
 	case end.Exit == 127 || end.Exit == 126:
-		if !want.failing() {
+		if !want.status || want.exit == 0 {
 			o.missing(ctx, l, c, place, notFound(end.Text, run))
 			return nil
 		}

@@ -65,8 +65,6 @@ func expectationOf(c planparse.Command) expectation {
 	return expectation{status: true, text: c.Expected, loose: true}
 }
 
-func (e expectation) failing() bool { return e.status && e.exit != 0 }
-
 // wrong describes how a result differs from the expectation; certain is false if the plan describes it only in words.
 func (e expectation) wrong(end gates.Ended) (rule, what string, certain bool) {
 	out := redact.Clean(end.Text)

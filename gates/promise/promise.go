@@ -22,6 +22,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 )
@@ -76,13 +77,7 @@ type Tree interface {
 
 // in returns the files of the tree that want accepts.
 func (o Options) in(want func(p string) bool) []string {
-	var out []string
-	for _, p := range o.Tree.Files() {
-		if want(p) {
-			out = append(out, p)
-		}
-	}
-	return out
+	return lists.Filter(o.Tree.Files(), want)
 }
 
 // ignored reports whether git ignores a path, so that it can be in no commit.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
@@ -106,9 +107,7 @@ func (r *run) judge(ctx context.Context, p *Pass, reviewer Reviewer) {
 		seen += part.size
 		p.ConfidencePct = lower(p.ConfidencePct, a.Confidence)
 		said = append(said, a.Verdict)
-		for _, m := range a.Findings {
-			p.Findings = append(p.Findings, r.finding(k, m))
-		}
+		p.Findings = append(p.Findings, lists.Map(a.Findings, func(m remark) Finding { return r.finding(k, m) })...)
 	}
 	p.judged, p.seen = gates.Pass, 100
 	if all > 0 {
@@ -235,11 +234,5 @@ const mostNamed = 5
 func named(list []string) string { return phrase.Few(list, mostNamed) }
 
 func count[T any](list []T, is func(T) bool) int {
-	n := 0
-	for _, v := range list {
-		if is(v) {
-			n++
-		}
-	}
-	return n
+	return lists.Count(list, is)
 }

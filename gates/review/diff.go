@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -51,9 +52,7 @@ func show(ctx context.Context, s gates.Subject) (shown, error) {
 	if err != nil {
 		return out, err
 	}
-	for _, p := range large {
-		out.unseen = append(out.unseen, fence.Line(p))
-	}
+	out.unseen = append(out.unseen, lists.Map(large, fence.Line)...)
 	for _, f := range files {
 		if f.Before == f.After {
 			out.unseen = append(out.unseen, fence.Line(f.Path)) // binary, a mode, or an empty file

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/llm"
 )
@@ -85,9 +86,6 @@ func hunks(text string) []string {
 	if !ok {
 		return []string{text}
 	}
-	var out []string
-	for _, h := range strings.Split("\n"+"@@ "+rest, "\n@@ ")[1:] {
-		out = append(out, head+"\n@@ "+strings.TrimRight(h, "\n")+"\n")
-	}
-	return out
+	return lists.Map(strings.Split("\n"+"@@ "+rest, "\n@@ ")[1:],
+		func(h string) string { return head + "\n@@ " + strings.TrimRight(h, "\n") + "\n" })
 }

@@ -27,6 +27,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/prompt"
 )
 
@@ -98,9 +99,7 @@ func Run(ctx context.Context, in Input) (Review, error) {
 		return Review{}, fmt.Errorf("read the change: %w", err)
 	}
 	r := &run{in: in, diff: diff}
-	for _, k := range kinds() {
-		r.passes = append(r.passes, newPass(k))
-	}
+	r.passes = append(r.passes, lists.Map(kinds(), newPass)...)
 	for _, n := range []int{Static, Functional, Security, Prose} { // facts of programs, before a reviewer is asked
 		if err := r.programs(ctx, n); err != nil {
 			return Review{}, err
@@ -198,9 +197,7 @@ func softened(known gates.Report, info gates.Info) bool {
 func skipped(reports []gates.Report) string {
 	var why []string
 	for _, rep := range reports {
-		if text := rep.Gate + ": " + rep.Note; !slices.Contains(why, text) {
-			why = append(why, text)
-		}
+		why = lists.Add(why, rep.Gate+": "+rep.Note)
 	}
 	return named(why)
 }

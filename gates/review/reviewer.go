@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/llm"
 )
 
@@ -41,12 +42,7 @@ type Call struct {
 
 // choose picks the reviewer of a pass. It prefers a model from another vendor than the author's.
 func choose(list []Reviewer, pass int, a Author) (Reviewer, bool) {
-	var fit []Reviewer
-	for _, r := range list {
-		if len(r.Passes) == 0 || slices.Contains(r.Passes, pass) {
-			fit = append(fit, r)
-		}
-	}
+	fit := lists.Filter(list, func(r Reviewer) bool { return len(r.Passes) == 0 || slices.Contains(r.Passes, pass) })
 	if len(fit) == 0 {
 		return Reviewer{}, false
 	}

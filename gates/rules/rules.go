@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
@@ -38,10 +39,7 @@ func Lessons(read func() (*lessons.Scanner, error)) gates.Gate {
 		if err != nil {
 			return err
 		}
-		skips := make([]string, len(res.Skipped))
-		for i, k := range res.Skipped {
-			skips[i] = k.Path + " (" + k.Reason + ")"
-		}
+		skips := lists.Map(res.Skipped, func(k lessons.Skip) string { return k.Path + " (" + k.Reason + ")" })
 		note(l, "not checked", skips)
 		if res.Files == 0 {
 			l.Skip("no changed file is text that a lesson covers")
@@ -128,10 +126,7 @@ func Patterns(find func(context.Context) (patterns.Program, error), read func() 
 		if err != nil {
 			return err
 		}
-		skips := make([]string, len(res.Skipped))
-		for i, k := range res.Skipped {
-			skips[i] = k.Path + " (" + k.Reason + ")"
-		}
+		skips := lists.Map(res.Skipped, func(k patterns.Skip) string { return k.Path + " (" + k.Reason + ")" })
 		note(l, "not checked", skips)
 		note(l, "parsed in part", res.Partial)
 		if p.Warning != "" {
@@ -146,10 +141,7 @@ func Patterns(find func(context.Context) (patterns.Program, error), read func() 
 
 // ofPatterns returns the findings of a scan.
 func ofPatterns(res patterns.Result, strict bool) []gates.Finding {
-	var out []gates.Finding
-	for _, h := range res.Hits {
-		out = append(out, finding(h, strict))
-	}
+	out := lists.Map(res.Hits, func(h patterns.Hit) gates.Finding { return finding(h, strict) })
 	for _, s := range res.Suppressed {
 		out = append(out, gates.Finding{Rule: "pattern/" + s.Rule, Path: s.Path, Line: s.Line, Severity: gates.Note,
 			Message: "allowed: " + s.Reason})
@@ -188,16 +180,9 @@ func changed(ctx context.Context, l *gates.Look) ([]string, error) {
 			return nil, err
 		}
 		paths = nil
-		for _, c := range changes {
-			paths = append(paths, c.Path)
-		}
+		paths = append(paths, lists.Map(changes, func(c gates.Change) string { return c.Path })...)
 	}
-	var out []string
-	for _, p := range paths {
-		if l.Exists(p) {
-			out = append(out, p)
-		}
-	}
+	out := lists.Filter(paths, l.Exists)
 	return out, nil
 }
 

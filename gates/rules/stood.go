@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // report adds the findings to the report. A finding that the base had already is known: it is a remark, whatever the
@@ -92,12 +93,7 @@ func mark(found, old []gates.Finding, files []gates.File) {
 		found[i].Known, found[i].Severity = true, gates.Note
 		return true
 	}
-	var rest []int
-	for _, i := range order {
-		if !take(i, found[i].Path) {
-			rest = append(rest, i)
-		}
-	}
+	rest := lists.Filter(order, func(i int) bool { return !take(i, found[i].Path) })
 	for _, i := range rest { // it moved here from another file
 		for path := range left[key(found[i], now)] {
 			if path != found[i].Path && take(i, path) {

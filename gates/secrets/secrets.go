@@ -179,7 +179,7 @@ func named(file, text string) []hit {
 			continue // another rule below covers the first and knows files; the second is a guess about any word
 		}
 		if rule == "url-password" &&
-			(len(m.Value) < 3 || strings.ContainsAny(m.Value, "{}$") || placeholderHost(hostOf(m.Behind)) ||
+			(len(m.Value) < 3 || strings.ContainsAny(m.Value, "{}$") || exampleHost.MatchString(hostOf(m.Behind)) ||
 				redact.Weak(m.Value)) ||
 			rule == "openai-key" && redact.Entropy(m.Value) < 3.3 {
 			continue
@@ -245,10 +245,6 @@ func plainText(file string) bool {
 		return true
 	}
 	return strings.HasPrefix(base, ".env") || base == "credentials" || base == ".npmrc" || base == ".netrc"
-}
-
-func placeholderHost(host string) bool {
-	return exampleHost.MatchString(host)
 }
 
 var (

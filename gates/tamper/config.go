@@ -72,7 +72,7 @@ func (j judge) config(f gates.File) {
 		if was && is && o.value == a.value {
 			continue
 		}
-		if was && harmlessScript(o.value) || strings.HasPrefix(n, "compilerOptions.") && !lowered(n, o, was, a, is) {
+		if was && strings.Contains(o.value, "no test specified") || strings.HasPrefix(n, "compilerOptions.") && !lowered(n, o, was, a, is) {
 			continue
 		}
 		sev, verb := j.unless(named, gates.Warning), "was changed"
@@ -93,9 +93,6 @@ func (j judge) config(f gates.File) {
 			"%s controls what is checked, and %s%s", n, verb, fromTo(o, was, a, is))
 	}
 }
-
-// harmlessScript reports whether v is the placeholder script of npm init.
-func harmlessScript(v string) bool { return strings.Contains(v, "no test specified") }
 
 // lowered reports whether a compiler option makes the checker less strict. Unrelated options do not count.
 func lowered(name string, o section, was bool, a section, is bool) bool {

@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // tale summarises the whole change: where lines of tests moved, and which code was removed with them.
@@ -104,10 +105,7 @@ var (
 
 // declares lists the names that a file of code declares.
 func declares(text string) []string {
-	var out []string
-	for _, m := range declaration.FindAllStringSubmatch(text, -1) {
-		out = append(out, m[1])
-	}
+	out := lists.Map(declaration.FindAllStringSubmatch(text, -1), func(m []string) string { return m[1] })
 	for _, m := range assigned.FindAllStringSubmatch(text, -1) {
 		out = append(out, m[1]+m[2])
 	}
@@ -202,10 +200,7 @@ func (t *tale) subjectGone(u testcode.Unit) bool {
 // cases reports whether the names and values of a test are in a test that is new or covers more cases, for example if
 // a test becomes a row of a table.
 func (t *tale) cases(u testcode.Unit) bool {
-	words := map[string]bool{}
-	for _, w := range token.FindAllString(u.Text, -1) {
-		words[w] = true
-	}
+	words := lists.Set(token.FindAllString(u.Text, -1))
 	if len(words) < 3 {
 		return false
 	}
@@ -228,10 +223,7 @@ func (t *tale) cases(u testcode.Unit) bool {
 
 // fewer explains where the assertions of a test went; "" if the change shows no reason.
 func (t *tale) fewer(u, n testcode.Unit) string {
-	have := map[string]int{}
-	for _, l := range n.Lines {
-		have[l]++
-	}
+	have := lists.Counts(n.Lines, func(l string) string { return l })
 	var left []string
 	for _, l := range u.Lines {
 		if have[l]--; have[l] < 0 {

@@ -62,6 +62,7 @@ import (
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -162,10 +163,7 @@ func (j judge) tooLarge(ctx context.Context, read []gates.File) {
 	if err != nil {
 		return // Changed has already reported it
 	}
-	have := map[string]bool{}
-	for _, f := range read {
-		have[f.Path] = true
-	}
+	have := lists.SetBy(read, func(f gates.File) string { return f.Path })
 	for _, c := range changes {
 		switch {
 		case have[c.Path] || !language.IsTest(c.Path) && kindOf(c.Path) == "" && !mixed(c.Path):
@@ -401,10 +399,7 @@ func similar(u, n testcode.Unit) bool {
 	if u.Opaque || n.Opaque || len(u.Lines) == 0 || len(n.Lines) == 0 {
 		return false
 	}
-	have := map[string]int{}
-	for _, l := range u.Lines {
-		have[l]++
-	}
+	have := lists.Counts(u.Lines, func(l string) string { return l })
 	same := 0
 	for _, l := range n.Lines {
 		if have[l] > 0 {

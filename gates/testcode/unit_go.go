@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 var (
@@ -272,12 +273,7 @@ func (u *Unit) call(c *ast.CallExpr) {
 }
 
 func (u *Unit) judgement(name string, args []ast.Expr) {
-	var given []ast.Expr
-	for _, a := range args {
-		if !isIdent(a, "t") {
-			given = append(given, a)
-		}
-	}
+	given := lists.Filter(args, func(a ast.Expr) bool { return !isIdent(a, "t") })
 	lit := func(i int) string {
 		if i < len(given) {
 			switch e := given[i].(type) {

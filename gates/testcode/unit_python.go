@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 var (
@@ -50,12 +51,7 @@ func readPython(text string) Sheet {
 			i = closingLine(lines, i)
 			continue
 		}
-		skips := 0
-		for _, m := range marks {
-			if pySkipMark.MatchString(m) {
-				skips++
-			}
-		}
+		skips := lists.Count(marks, pySkipMark.MatchString)
 		if m := pyClass.FindStringSubmatch(l); m != nil {
 			groups = append(groups, group{indentOf(l), m[2], skips})
 			marks = nil

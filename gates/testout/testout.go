@@ -6,11 +6,11 @@
 package testout
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -154,9 +154,7 @@ func (r *Result) fail(f Failure) {
 		return
 	}
 	f.Message = phrase.CutBytes(strings.TrimSpace(f.Message), maxMessage)
-	if !slices.Contains(r.Failures, f) {
-		r.Failures = append(r.Failures, f)
-	}
+	r.Failures = lists.Add(r.Failures, f)
 }
 
 // Text reads output for people. Several runners may write it (a Makefile that calls pytest and jest): their counts

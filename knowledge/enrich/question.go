@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
@@ -29,15 +30,9 @@ func (d Deps) question(ctx context.Context, model llm.Model, c knowledge.FileCon
 		return llm.Request{}, err
 	}
 	var inUse, imports, users, symbols []string
-	for _, t := range domains[:min(20, len(domains))] {
-		inUse = append(inUse, t.Name)
-	}
-	for _, x := range c.Imports {
-		imports = append(imports, x.Path)
-	}
-	for _, x := range c.ImportedBy {
-		users = append(users, x.Path)
-	}
+	inUse = append(inUse, lists.Map(domains[:min(20, len(domains))], func(t store.Tally) string { return t.Name })...)
+	imports = append(imports, lists.Map(c.Imports, func(x store.Dependency) string { return x.Path })...)
+	users = append(users, lists.Map(c.ImportedBy, func(x store.Dependency) string { return x.Path })...)
 	for _, s := range c.Symbols {
 		if s.Signature != "" {
 			symbols = append(symbols, d.Redact(phrase.Cut(s.Signature, 160)))
@@ -91,9 +86,6 @@ func read(root string, f store.File) (text, why string) {
 }
 
 func joined(names []string, most int) string {
-	var out []string
-	for _, n := range names {
-		out = append(out, "`"+strings.ReplaceAll(fence.Line(n), "`", "'")+"`")
-	}
+	out := lists.Map(names, func(n string) string { return "`" + strings.ReplaceAll(fence.Line(n), "`", "'") + "`" })
 	return strings.Join(phrase.First(out, most), ", ")
 }

@@ -3,6 +3,8 @@ package outline
 import (
 	"cmp"
 	"slices"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // goPart is the parse result of a Go file or of a piece of it. It lacks what only the whole file shows: parents of
@@ -87,9 +89,5 @@ func usedOf(pieces []goPiece, local string) []Name {
 		names = append(names, p.used[local]...)
 	}
 	slices.Sort(names)
-	var out []Name
-	for _, n := range slices.Compact(names) {
-		out = append(out, Name{n, n})
-	}
-	return out
+	return lists.Map(slices.Compact(names), func(n string) Name { return Name{n, n} })
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -103,10 +104,7 @@ func (r *reader) handlers(l Language, calls []CallSite) []Handler {
 			leaves = append(leaves, n)
 		}
 	}
-	var out []Handler
-	for _, n := range caught {
-		out = append(out, r.caught(l, n, caught))
-	}
+	out := lists.Map(caught, func(n patterns.Node) Handler { return r.caught(l, n, caught) })
 	if l != Python {
 		for _, c := range calls {
 			if strings.HasSuffix(c.Name, ".catch") {
@@ -183,9 +181,7 @@ func scriptTypes(body string) []string {
 	var out []string
 	for _, re := range []*lazyre.Regexp{instanceOf, errorCode} {
 		for _, m := range re.FindAllStringSubmatch(body, -1) {
-			if !slices.Contains(out, m[1]) {
-				out = append(out, m[1])
-			}
+			out = lists.Add(out, m[1])
 		}
 	}
 	return out

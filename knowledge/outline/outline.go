@@ -13,6 +13,7 @@ import (
 	"sort"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -208,9 +209,5 @@ func around(all []extent, offset int) int {
 }
 
 func symbols(all []extent) []Symbol {
-	out := make([]Symbol, len(all))
-	for i, e := range all {
-		out[i] = e.Symbol
-	}
-	return out
+	return lists.Map(all, func(e extent) Symbol { return e.Symbol })
 }

@@ -3,6 +3,7 @@ package outline
 import (
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -79,11 +80,7 @@ var (
 )
 
 func wordSet(words string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range strings.Fields(words) {
-		out[w] = true
-	}
-	return out
+	return lists.Set(strings.Fields(words))
 }
 
 func (g *pythonGlance) word() string { return string(g.text[g.tok.start:g.tok.end]) }

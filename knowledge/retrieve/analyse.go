@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/llm"
 )
@@ -135,20 +136,14 @@ func (p *pass) overview(ctx context.Context) (string, error) {
 }
 
 func (q TaskQuery) filePaths() []string {
-	var out []string
-	for _, f := range q.Files {
-		out = append(out, f.Path)
-	}
-	return out
+	return lists.Map(q.Files, func(f FileNamed) string { return f.Path })
 }
 
 // symbolNames returns the symbol names of the task without duplicates.
 func (q TaskQuery) symbolNames() []string {
 	var out []string
 	for _, s := range q.Symbols {
-		if !slices.Contains(out, s.As) {
-			out = append(out, s.As)
-		}
+		out = lists.Add(out, s.As)
 	}
 	return out
 }
@@ -165,10 +160,8 @@ func (q TaskQuery) errorTexts() []string {
 
 // Listed joins foreign texts into one line.
 func Listed(texts []string, most int) string {
-	var out []string
-	for _, t := range texts[:min(len(texts), most)] {
-		out = append(out, "`"+strings.ReplaceAll(phrase.Cut(fence.Line(t), 160), "`", "'")+"`")
-	}
+	out := lists.Map(texts[:min(len(texts), most)],
+		func(t string) string { return "`" + strings.ReplaceAll(phrase.Cut(fence.Line(t), 160), "`", "'") + "`" })
 	if more := len(texts) - most; more > 0 {
 		out = append(out, fmt.Sprintf("and %d more", more))
 	}

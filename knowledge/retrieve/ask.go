@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/llm"
@@ -120,10 +121,7 @@ func (r room) fill(items, most int, render func(n int) (string, error)) (prompt 
 // judged returns the schema of an object with exactly one property for each id. A server that enforces it cannot
 // invent or omit an id.
 func judged(ids []string, each string) json.RawMessage {
-	properties := make([]string, len(ids))
-	for i, id := range ids {
-		properties[i] = fmt.Sprintf("%q:%s", id, each)
-	}
+	properties := lists.Map(ids, func(id string) string { return fmt.Sprintf("%q:%s", id, each) })
 	return json.RawMessage(
 		fmt.Sprintf(`{"type":"object","properties":{%s},"required":["%s"],"additionalProperties":false}`,
 			strings.Join(properties, ","), strings.Join(ids, `","`)))

@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 	"github.com/runplan/runplan/internal/wordset"
 )
@@ -245,10 +246,13 @@ var kindWords = []struct {
 
 // kindHints reports which of the words may occur in a text.
 var kindHints = sync.OnceValue(func() *literal.Groups {
-	var needs [][]literal.Lit
-	for _, k := range kindWords {
-		needs = append(needs, literal.Needs(k.re.String()))
-	}
+	needs := lists.Map(kindWords,
+		func(k struct {
+			kind TaskKind
+			re   *lazyre.Regexp
+		}) []literal.Lit {
+			return literal.Needs(k.re.String())
+		})
 	return literal.NewGroups(needs...)
 })
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 )
 
@@ -78,12 +79,7 @@ func (n names) file(ctx context.Context, written string) (f store.File, found bo
 // ending returns the paths that end in the written one. Otherwise it returns the longest paths that the written one
 // ends in.
 func (n names) ending(paths []string, written string) []string {
-	var out []string
-	for _, p := range paths {
-		if strings.HasSuffix(p, "/"+written) {
-			out = append(out, p)
-		}
-	}
+	out := lists.Filter(paths, func(p string) bool { return strings.HasSuffix(p, "/"+written) })
 	if out != nil {
 		return out
 	}
@@ -132,9 +128,7 @@ func (m *named) addFile(f store.File, line int, as string) {
 }
 
 func (m *named) addUnknown(text string) {
-	if !slices.Contains(m.unknown, text) {
-		m.unknown = append(m.unknown, text)
-	}
+	m.unknown = lists.Add(m.unknown, text)
 }
 
 // lookUp looks up the clues of a text.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/tokens"
 )
 
@@ -55,10 +56,7 @@ type Dropped struct {
 
 // Paths returns the files of a package, sorted.
 func (p Package) Paths() []string {
-	var out []string
-	for _, x := range p.Parts {
-		out = append(out, x.Path)
-	}
+	out := lists.Map(p.Parts, func(x Part) string { return x.Path })
 	slices.Sort(out)
 	return slices.Compact(out)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -32,12 +33,7 @@ func scope(ctx context.Context, p *pass, s State) (State, []Decision, error) {
 	if err := p.widen(ctx, &s); err != nil {
 		return s, nil, err
 	}
-	var open []File
-	for _, f := range s.Files {
-		if !f.Sure {
-			open = append(open, f)
-		}
-	}
+	open := lists.Filter(s.Files, func(f File) bool { return !f.Sure })
 	verdicts, skipped, err := p.judgeFiles(ctx, s, open)
 	if err != nil {
 		return s, nil, err

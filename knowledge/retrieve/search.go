@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -105,11 +106,7 @@ func askedWords(text string) []askedWord {
 	for _, m := range tickedRE.FindAllStringSubmatch(text, -1) {
 		add(m[1], 2.5)
 	}
-	var out []askedWord
-	for _, w := range order[:min(len(order), mostWords)] {
-		out = append(out, askedWord{w, weight[w]})
-	}
-	return out
+	return lists.Map(order[:min(len(order), mostWords)], func(w string) askedWord { return askedWord{w, weight[w]} })
 }
 
 // stopStems holds the stop words in stemmed form.
@@ -299,10 +296,7 @@ func (s *searching) spread(feature int, by map[string]float64) {
 
 // messages finds files changed by commits whose messages contain words of the task.
 func (s *searching) messages(ctx context.Context) error {
-	var words []string
-	for _, w := range s.asked {
-		words = append(words, w.word)
-	}
+	words := lists.Map(s.asked, func(w askedWord) string { return w.word })
 	hits, err := s.Base.SearchCommits(ctx, words, mostCommits)
 	if err != nil || len(hits) == 0 {
 		return err

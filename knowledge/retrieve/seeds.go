@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 )
 
@@ -88,9 +89,7 @@ func (p *pass) seedSymbols(s *State, symbols []SymbolNamed, sure bool, why strin
 		if byName[sym.As] == nil {
 			order = append(order, sym.As)
 		}
-		if !slices.Contains(byName[sym.As], sym.Path) {
-			byName[sym.As] = append(byName[sym.As], sym.Path)
-		}
+		byName[sym.As] = lists.Add(byName[sym.As], sym.Path)
 	}
 	for _, name := range order {
 		paths := byName[name]

@@ -8,6 +8,7 @@ import (
 
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -173,9 +174,5 @@ func asserting(text, name string) string {
 }
 
 func wordsOf(text string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range identRE.FindAllString(text, -1) {
-		out[w] = true
-	}
-	return out
+	return lists.Set(identRE.FindAllString(text, -1))
 }

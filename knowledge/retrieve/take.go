@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/tokens"
 )
 
@@ -176,10 +177,7 @@ const roomShare = 0.96
 
 // takeRanked chooses whole chunks from the ranking until the budget is used up. It joins adjacent chunks.
 func (p *pass) takeRanked(s *State) []Decision {
-	files := map[string]File{}
-	for _, f := range s.Files {
-		files[f.Path] = f
-	}
+	files := lists.By(s.Files, func(f File) string { return f.Path })
 	asFile := func(r Ranked) File {
 		if f, ok := files[r.Path]; ok {
 			return f

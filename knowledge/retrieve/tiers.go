@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -17,12 +18,7 @@ import (
 
 // widen adds the tiers 2 to 4 to the seeds (RETR-06).
 func (p *pass) widen(ctx context.Context, s *State) error {
-	var seeds []File
-	for _, f := range s.Files {
-		if f.Tier <= 1 && f.ID != 0 {
-			seeds = append(seeds, f)
-		}
-	}
+	seeds := lists.Filter(s.Files, func(f File) bool { return f.Tier <= 1 && f.ID != 0 })
 	seeds = append(seeds, p.found(s)...)
 	if err := p.dependencies(ctx, s, seeds); err != nil {
 		return err
@@ -39,12 +35,7 @@ func (p *pass) widen(ctx context.Context, s *State) error {
 
 // rest adds the other search results that a model may judge (tier 4). A task may share no word with its files.
 func (p *pass) rest(s *State) {
-	open := 0
-	for _, f := range s.Files {
-		if !f.Sure {
-			open++
-		}
-	}
+	open := lists.Count(s.Files, func(f File) bool { return !f.Sure })
 	for _, r := range p.ranked {
 		if open >= p.Limits.Candidates {
 			return
@@ -106,17 +97,12 @@ func (n *neighbours) add(file int64, weight int, why string) {
 		n.byID[file], n.order = x, append(n.order, x)
 	}
 	x.weight += weight
-	if !slices.Contains(x.why, why) {
-		x.why = append(x.why, why)
-	}
+	x.why = lists.Add(x.why, why)
 }
 
 // into adds the files to the scope, highest weight first.
 func (n *neighbours) into(ctx context.Context, p *pass, s *State, tier int) error {
-	ids := make([]int64, len(n.order))
-	for i, x := range n.order {
-		ids[i] = x.file
-	}
+	ids := lists.Map(n.order, func(x *near) int64 { return x.file })
 	files, err := p.Base.FilesByID(ctx, ids)
 	if err != nil {
 		return err

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -229,9 +230,7 @@ func (m *maker) imports() {
 			continue
 		}
 		imp := Import{Path: path, Line: i.Line}
-		for _, n := range i.Names {
-			imp.Names = append(imp.Names, n.Name)
-		}
+		imp.Names = append(imp.Names, lists.Map(i.Names, func(n outline.Name) string { return n.Name })...)
 		m.s.InternalImports = append(m.s.InternalImports, imp)
 	}
 }

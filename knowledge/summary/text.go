@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"fmt"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Line width for joined items, and the size of a summary relative to its file (BP-08).
@@ -44,9 +46,7 @@ func (s Summary) text(dense bool) string {
 	}
 	wrap(&b, "imports: ", list, "; ", 0)
 	list = nil
-	for _, c := range s.Constants {
-		list = append(list, c.Name+" = "+c.Value)
-	}
+	list = append(list, lists.Map(s.Constants, func(c Constant) string { return c.Name + " = " + c.Value })...)
 	wrap(&b, "constants: ", list, "; ", mostValues)
 	for _, e := range s.Enums {
 		list = nil
@@ -107,11 +107,7 @@ func (c Class) write(b *strings.Builder, dense bool) {
 }
 
 func signatures(list []Function) []string {
-	out := make([]string, len(list))
-	for i, f := range list {
-		out[i] = f.Signature
-	}
-	return out
+	return lists.Map(list, func(f Function) string { return f.Signature })
 }
 
 func orModule(name string) string {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -86,9 +87,7 @@ func (a Plan) Normal() (Plan, error) {
 				if err != nil {
 					return bad("batch %d: %v", n, err)
 				}
-				if !slices.Contains(*list.to, clean) {
-					*list.to = append(*list.to, clean)
-				}
+				*list.to = lists.Add(*list.to, clean)
 			}
 		}
 		for i, t := range b.Tasks {
@@ -107,9 +106,7 @@ func (a Plan) Normal() (Plan, error) {
 			case d == n:
 				return bad("batch %d depends on itself", n)
 			}
-			if !slices.Contains(nb.DependsOn, d) {
-				nb.DependsOn = append(nb.DependsOn, d)
-			}
+			nb.DependsOn = lists.Add(nb.DependsOn, d)
 		}
 		if len(nb.Tasks) == 0 && nb.Rationale == "" {
 			return bad("batch %d describes no work", n)
@@ -231,10 +228,7 @@ func (a Plan) markdown(fenced bool) string {
 	for i, x := range a.Batches {
 		fmt.Fprintf(&b, "\n## Batch %d: %s\n", i+1, x.Title)
 		if len(x.DependsOn) > 0 {
-			var on []string
-			for _, d := range x.DependsOn {
-				on = append(on, fmt.Sprintf("batch-%d", d))
-			}
+			on := lists.Map(x.DependsOn, func(d int) string { return fmt.Sprintf("batch-%d", d) })
 			fmt.Fprintf(&b, "\ndepends_on: %s\n", strings.Join(on, ", "))
 		}
 		if len(x.Refs) > 0 {
@@ -359,18 +353,11 @@ func (a Plan) readsAs(text string) error {
 
 // checksOf converts the commands of a batch to checks.
 func checksOf(b *planparse.Batch) []Check {
-	var out []Check
-	for _, c := range b.Commands {
-		out = append(out, Check{c.Run, c.Expected})
-	}
-	return out
+	return lists.Map(b.Commands, func(c planparse.Command) Check { return Check{c.Run, c.Expected} })
 }
 
 func (x Batch) readsAs(b *planparse.Batch, n int) error {
-	var on []string
-	for _, d := range x.DependsOn {
-		on = append(on, fmt.Sprint(d))
-	}
+	on := lists.Map(x.DependsOn, func(d int) string { return fmt.Sprint(d) })
 	switch {
 	case b.Number != fmt.Sprint(n) || b.Title != x.Title:
 		return fmt.Errorf("it is parsed as number %s with the title %q", b.Number, b.Title)

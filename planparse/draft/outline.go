@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/planparse"
 )
@@ -41,9 +42,7 @@ func Outline(name string, src []byte, exists func(path string) bool) (Plan, erro
 	d.order()
 	d.unnamed()
 	p := Plan{Title: cmp.Or(d.title, strings.TrimSuffix(path.Base(name), path.Ext(name))), Goal: d.goal(), Left: d.left}
-	for _, b := range d.batches {
-		p.Batches = append(p.Batches, b.Batch)
-	}
+	p.Batches = append(p.Batches, lists.Map(d.batches, func(b *batch) Batch { return b.Batch })...)
 	slices.SortStableFunc(p.Left, func(a, b Left) int { return cmp.Compare(a.First, b.First) })
 	left := p.Left
 	if p, err = p.Normal(); err != nil {

@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/temporal/shared"
 )
@@ -323,17 +324,8 @@ func (r *run) loop(cmds []runner.Command) (_ runner.Result, again bool, err erro
 
 // wanted removes commands that were cancelled before their start.
 func (r *run) wanted(cmds []runner.Command) []runner.Command {
-	pending := map[string]bool{}
-	for _, c := range r.recorder.Machine().Pending() {
-		pending[c.ID] = true
-	}
-	var out []runner.Command
-	for _, c := range cmds {
-		if pending[c.ID] {
-			out = append(out, c)
-		}
-	}
-	return out
+	pending := lists.SetBy(r.recorder.Machine().Pending(), func(c runner.Command) string { return c.ID })
+	return lists.Filter(cmds, func(c runner.Command) bool { return pending[c.ID] })
 }
 
 // idle reports whether no job is running, including cancelled ones.
@@ -380,10 +372,7 @@ func (r *run) record(e runner.Event) []runner.Command {
 		e = runner.Event{Kind: e.Kind, Command: e.Command, Batch: e.Batch, Attempt: e.Attempt, Outcome: runner.OutcomeError,
 			Reason: err.Error()}
 	}
-	underWay := make([]runner.Command, len(r.jobs))
-	for i, j := range r.jobs {
-		underWay[i] = j.Command
-	}
+	underWay := lists.Map(r.jobs, func(j *job) runner.Command { return j.Command })
 	cmds := r.take(r.recorder.Fold(e, underWay))
 	if e.Kind == runner.StopAsked {
 		r.stopWaiting()

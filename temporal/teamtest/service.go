@@ -11,6 +11,8 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Service is a fake Temporal service with scripted answers, over the wire. A nil error is a plain answer.
@@ -55,9 +57,7 @@ func (s *Service) DescribeNamespace(ctx context.Context,
 	about, _ := metadata.FromIncomingContext(ctx)
 	s.mu.Lock()
 	for _, key := range about.Get("authorization") {
-		if !slices.Contains(s.keys, key) {
-			s.keys = append(s.keys, key)
-		}
+		s.keys = lists.Add(s.keys, key)
 	}
 	s.mu.Unlock()
 	return &workflowservice.DescribeNamespaceResponse{}, onWire(s.Namespace)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/training/curriculum"
@@ -129,10 +130,8 @@ func (s Registry) next(job Job) (int, error) {
 
 // run starts the trainer and waits for it.
 func (t Trainer) run(ctx context.Context, job Job, v Version) error {
-	args := make([]string, len(t.Command))
-	for i, a := range t.Command {
-		args[i] = string(bytes.ReplaceAll([]byte(a), []byte("{root}"), []byte(t.Root)))
-	}
+	args := lists.Map(t.Command,
+		func(a string) string { return string(bytes.ReplaceAll([]byte(a), []byte("{root}"), []byte(t.Root))) })
 	if filepath.Base(args[0]) != args[0] && !filepath.IsAbs(args[0]) {
 		args[0] = filepath.Join(t.Root, args[0])
 	}

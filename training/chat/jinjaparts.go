@@ -13,6 +13,7 @@ import (
 	"github.com/nikolalohinski/gonja/v2/parser"
 	"github.com/nikolalohinski/gonja/v2/tokens"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
 )
 
@@ -32,11 +33,8 @@ func (l list) GetItem(key any) (*exec.Value, bool) {
 }
 
 func objects(conversation []training.Message) []any {
-	out := make([]any, len(conversation))
-	for i, m := range conversation {
-		out[i] = map[string]any{"role": m.Role, "content": m.Content}
-	}
-	return out
+	return lists.Map(conversation,
+		func(m training.Message) any { return map[string]any{"role": m.Role, "content": m.Content} })
 }
 
 // block implements {% generation %}, which marks the model's answer and renders its contents.

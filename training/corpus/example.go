@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
@@ -50,11 +51,7 @@ func Messages(unit, file, yaml string, shown []Idiom) []training.Message {
 var identifier = lazyre.New(`[A-Za-z][A-Za-z0-9_]{2,}`)
 
 func words(s string) map[string]bool {
-	out := map[string]bool{}
-	for _, w := range identifier.FindAllString(s, -1) {
-		out[strings.ToLower(w)] = true
-	}
-	return out
+	return lists.SetBy(identifier.FindAllString(s, -1), strings.ToLower)
 }
 
 // Relevant returns the summaries that share the most words with a blueprint, by Jaccard similarity. It skips summaries
@@ -86,11 +83,7 @@ func Relevant(unit, yaml string, all []Idiom) []Idiom {
 	slices.SortStableFunc(list, func(a, b scored) int {
 		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.Unit, b.Unit), cmp.Compare(a.File.Path, b.File.Path))
 	})
-	var out []Idiom
-	for _, s := range list[:min(idioms, len(list))] {
-		out = append(out, s.Idiom)
-	}
-	return out
+	return lists.Map(list[:min(idioms, len(list))], func(s scored) Idiom { return s.Idiom })
 }
 
 // Example converts the pair into an example. A pair that failed gives a negative example with the rejected code.

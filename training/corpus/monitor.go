@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
 )
@@ -83,9 +84,7 @@ func openQuestions(root string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, q := range b.Intent.OpenQuestions {
-			out = append(out, u+": "+q)
-		}
+		out = append(out, lists.Map(b.Intent.OpenQuestions, func(q string) string { return u + ": " + q })...)
 	}
 	return out, nil
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/training"
 )
@@ -94,10 +95,7 @@ func ParsePair(name string, text []byte) (Pair, error) {
 
 // Check returns an error if the pair is invalid.
 func (p Pair) Check() error {
-	var changes []string
-	for _, m := range p.Modifications {
-		changes = append(changes, m.Change)
-	}
+	changes := lists.Map(p.Modifications, func(m Modification) string { return m.Change })
 	switch {
 	case p.ID != p.id():
 		return fmt.Errorf("pair_id is %.60q, but the content of the pair has %s; the pair was changed", p.ID, p.id())

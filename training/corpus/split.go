@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
 )
 
@@ -28,9 +29,7 @@ func split(pairs []Pair, share float64, seed uint64) Split {
 			count[p.Type] = map[string]int{}
 		}
 		count[p.Type][p.Service]++
-		if !slices.Contains(units, p.Service) {
-			units = append(units, p.Service)
-		}
+		units = lists.Add(units, p.Service)
 	}
 	slices.SortFunc(units, func(a, b string) int { return strings.Compare(place(seed, a), place(seed, b)) })
 	kinds := []training.Kind{training.Forward, training.Retroactive}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/plan"
@@ -132,10 +133,7 @@ func Allowed(list []string, license string) bool {
 
 // Tokens estimates the tokens of an example: the prompt and the longer of its answers.
 func Tokens(e training.Example) int {
-	n := 0
-	for _, m := range e.Prompt {
-		n += tokens.Estimate(m.Content)
-	}
+	n := lists.Sum(e.Prompt, func(m training.Message) int { return tokens.Estimate(m.Content) })
 	return n + max(tokens.Estimate(e.Completion), tokens.Estimate(e.Rejected))
 }
 
@@ -233,13 +231,7 @@ func newest(all []*record, n int, seed uint64) {
 
 // left returns the records that no check has dropped.
 func left(all []*record) []*record {
-	var out []*record
-	for _, r := range all {
-		if r.out == "" {
-			out = append(out, r)
-		}
-	}
-	return out
+	return lists.Filter(all, func(r *record) bool { return r.out == "" })
 }
 
 // inTime sorts records by time. The seed decides between equal times.

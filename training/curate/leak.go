@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
 )
 
@@ -20,10 +21,7 @@ type Measure struct {
 // example, prompt, commit, task, file version or similar text. It shares only the measure with the split, and compares
 // all pairs without sketches.
 func CheckLeaks(train, validation io.Reader, m Measure) error {
-	common := map[uint64]bool{}
-	for _, x := range m.Common {
-		common[x] = true
-	}
+	common := lists.Set(m.Common)
 	keys := map[string]string{}
 	var held []text
 	index := map[uint64][]int{}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/plan"
 )
@@ -114,11 +115,7 @@ func groups(all []*record, near [][2]*record, keys func(*record) []string) []gro
 		g.members, g.unix = append(g.members, r), max(g.unix, r.unix)
 	}
 	slices.SortFunc(out, func(a, b *group) int { return cmp.Or(cmp.Compare(b.unix, a.unix), cmp.Compare(a.name, b.name)) })
-	sorted := make([]group, len(out))
-	for i, g := range out {
-		sorted[i] = *g
-	}
-	return sorted
+	return lists.Map(out, func(g *group) group { return *g })
 }
 
 // counts counts the remaining members of a group by stratum.
@@ -222,10 +219,7 @@ func (s *splitter) kinds(loose []group) error {
 			if train, held := s.sides(k); held > 0 || train < 2 {
 				break
 			}
-			n := 0
-			for _, r := range g.members {
-				n += one(r.out == "" && r.kind == k)
-			}
+			n := lists.Sum(g.members, func(r *record) int { return one(r.out == "" && r.kind == k) })
 			if train, _ := s.sides(k); n == 0 || n >= train {
 				continue
 			}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/chat"
@@ -81,10 +82,7 @@ type LongError struct {
 
 // Error names the first ones.
 func (e *LongError) Error() string {
-	var names []string
-	for _, l := range e.Long {
-		names = append(names, fmt.Sprintf("%s (%s, %s)", l.ID, l.Count(), l.File))
-	}
+	names := lists.Map(e.Long, func(l Long) string { return fmt.Sprintf("%s (%s, %s)", l.ID, l.Count(), l.File) })
 	return fmt.Sprintf("%d example(s) have more than %d tokens (%s): %s", len(e.Long), e.Limit, e.Counted,
 		phrase.Few(names, 10))
 }

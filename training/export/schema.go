@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/xeipuuv/gojsonschema"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 //go:embed schemas/*.json
@@ -49,10 +51,8 @@ func (s *Schema) Check(line []byte) error {
 	if res.Valid() {
 		return nil
 	}
-	var all []string
-	for _, e := range res.Errors() {
-		all = append(all, e.Context().String()+": "+e.Description())
-	}
+	all := lists.Map(res.Errors(),
+		func(e gojsonschema.ResultError) string { return e.Context().String() + ": " + e.Description() })
 	sort.Strings(all)
 	return fmt.Errorf("it does not meet the schema %s: %s", s.name, strings.Join(all, "; "))
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // The criteria and the baseline.
@@ -108,12 +109,7 @@ func firstPass(list []Generation) Figure {
 func agreement(list []Generation, seed uint64) Figure {
 	f := Figure{Name: "agreement",
 		Needs: fmt.Sprintf("at least %.0f %% of discrepancy classes in a sample of %d", 100*Agreement, Sample)}
-	var both []Generation
-	for _, g := range list {
-		if g.SelfKnown {
-			both = append(both, g)
-		}
-	}
+	both := lists.Filter(list, func(g Generation) bool { return g.SelfKnown })
 	f.Of = min(len(both), Sample)
 	if len(both) < Sample {
 		f.Why = fmt.Sprintf("the adapter itself also assessed %d generations", len(both))

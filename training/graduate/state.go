@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training/curriculum"
 )
 
@@ -87,12 +88,10 @@ type Trained struct {
 func ByCycle(list []Generation, trained []Trained, seed uint64) []Cycle {
 	out := []Cycle{}
 	for i, t := range trained {
-		var own []Generation
-		for _, g := range list {
-			if !g.At.Before(t.At) && (i+1 == len(trained) || g.At.Before(trained[i+1].At)) {
-				own = append(own, g)
-			}
-		}
+		own := lists.Filter(list,
+			func(g Generation) bool {
+				return !g.At.Before(t.At) && (i+1 == len(trained) || g.At.Before(trained[i+1].At))
+			})
 		out = append(out, Judge(t.Version, own, seed+uint64(t.Version)))
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/linediff"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -219,10 +220,7 @@ func (w *work) compare(have versions, bad map[want]Reason) Reason {
 
 // trees reads the parent trees of the commits.
 func (l *loader) trees(_ context.Context, all []*work) error {
-	parents := make([]string, len(all))
-	for i, w := range all {
-		parents[i] = w.Parents[0]
-	}
+	parents := lists.Map(all, func(w *work) string { return w.Parents[0] })
 	if len(all) == 0 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/retrieve"
@@ -35,12 +36,7 @@ func (m *maker) context(w *work, answers []edits.Answer) (retrieve.Package, []*s
 		}
 	}
 	p = p.Trimmed(p.Budget, m.Budget)
-	kept := 0
-	for _, part := range p.Parts {
-		if part.Detail == retrieve.Primary {
-			kept++
-		}
-	}
+	kept := lists.Count(p.Parts, func(part retrieve.Part) bool { return part.Detail == retrieve.Primary })
 	if kept < must {
 		return p, nil, "the changed code does not fit into the context"
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -256,11 +257,7 @@ func revertedBy(message string) []string {
 	if !strings.Contains(message, "This reverts commit ") { // fast check for the common case
 		return nil
 	}
-	var out []string
-	for _, m := range revertLine.FindAllStringSubmatch(message, 20) {
-		out = append(out, m[1])
-	}
-	return out
+	return lists.Map(revertLine.FindAllStringSubmatch(message, 20), func(m []string) string { return m[1] })
 }
 
 // maxTask is the highest length of a task in characters.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -84,11 +85,7 @@ var skipRE = lazyre.New(`\b(?:t\.Skip(?:f|Now)?\(|pytest\.(?:mark\.)?(?:skip|xfa
 
 // testsIn returns the names of the tests in lines of a file.
 func testsIn(text string) []string {
-	var out []string
-	for _, m := range testRE.FindAllStringSubmatch(text, -1) {
-		out = append(out, m[1]+m[2]+m[3])
-	}
-	return out
+	return lists.Map(testRE.FindAllStringSubmatch(text, -1), func(m []string) string { return m[1] + m[2] + m[3] })
 }
 
 // fewWords is the maximum number of words of a task that must name code of the repository.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/edits"
@@ -139,9 +140,7 @@ func (m *maker) example(w *work, stage training.Stage, l lesson) training.Exampl
 	}
 	e.Prompt = append(e.Prompt, training.Message{Role: "user", Content: l.prompt})
 	for _, s := range l.texts {
-		if f := (training.File{Path: s.path, Blob: s.blob}); !slices.Contains(e.Origin.Files, f) {
-			e.Origin.Files = append(e.Origin.Files, f)
-		}
+		e.Origin.Files = lists.Add(e.Origin.Files, training.File{Path: s.path, Blob: s.blob})
 	}
 	slices.SortFunc(e.Origin.Files, func(a, b training.File) int {
 		return strings.Compare(a.Path+"\x00"+a.Blob, b.Path+"\x00"+b.Blob)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/retrieve"
@@ -181,9 +182,7 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 		})
 		w.rng.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
 		hits[i] = hardest(list)
-		for _, f := range hits[i] {
-			wants = append(wants, want{f.path, f.blob})
-		}
+		wants = append(wants, lists.Map(hits[i], func(f found) want { return want{f.path, f.blob} })...)
 	}
 	have, _, err := l.cache.get(wants)
 	if err != nil {

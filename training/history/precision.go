@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
@@ -99,10 +100,7 @@ func (m *maker) precision(w *work, q query) (lesson, string) {
 			count[x.word]++
 		}
 	}
-	touched := 0
-	for _, c := range w.changes {
-		touched += len(c.touched)
-	}
+	touched := lists.Sum(w.changes, func(c *change) int { return len(c.touched) })
 	switch {
 	case count[primary] == 0:
 		return lesson{}, "no existing symbol changes"

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -140,12 +141,8 @@ func pythonTargets(from string, i outline.Import, tree *folder, add func(string,
 		bases = append(bases, path.Join("src", rel))
 	}
 	module := func(base string) string {
-		for _, name := range []string{base + ".py", path.Join(base, "__init__.py"), base + ".pyi"} {
-			if tree.file(name).blob != "" {
-				return name
-			}
-		}
-		return ""
+		return lists.First([]string{base + ".py", path.Join(base, "__init__.py"), base + ".pyi"},
+			func(name string) bool { return tree.file(name).blob != "" })
 	}
 	alias := i.Alias
 	if len(i.Names) == 0 && alias == "" {
@@ -184,16 +181,7 @@ func scriptFile(from, spec string, tree *folder) string {
 		stem := strings.TrimSuffix(base, ext)
 		tries = append(tries, stem+".ts", stem+".tsx", stem+".mts", stem+".cts")
 	}
-	for _, e := range endings {
-		tries = append(tries, base+e)
-	}
-	for _, e := range endings {
-		tries = append(tries, path.Join(base, "index"+e))
-	}
-	for _, t := range tries {
-		if tree.file(t).blob != "" {
-			return t
-		}
-	}
-	return ""
+	tries = append(tries, lists.Map(endings, func(e string) string { return base + e })...)
+	tries = append(tries, lists.Map(endings, func(e string) string { return path.Join(base, "index"+e) })...)
+	return lists.First(tries, func(t string) bool { return tree.file(t).blob != "" })
 }

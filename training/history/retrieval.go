@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
@@ -62,12 +63,7 @@ func (m *maker) analysis(w *work, q query) (lesson, string) {
 			texts = append(texts, c.before)
 		}
 	}
-	known := 0
-	for _, c := range w.changes {
-		if c.before != nil {
-			known++
-		}
-	}
+	known := lists.Count(w.changes, func(c *change) bool { return c.before != nil })
 	return lesson{prompt: prompt, completion: marshal(a), texts: texts, signals: []signal{
 		{"files_known_before", float64(known) / float64(len(w.changes)),
 			fmt.Sprintf("%d of %d changed files existed", known, len(w.changes))},

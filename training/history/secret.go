@@ -12,6 +12,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/secrets"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/internal/redact"
@@ -271,10 +272,8 @@ type addition map[string]string
 
 // Changes lists the files.
 func (a addition) Changes(context.Context) ([]gates.Change, error) {
-	var out []gates.Change
-	for _, p := range slices.Sorted(maps.Keys(a)) {
-		out = append(out, gates.Change{Path: p, Status: gates.Added})
-	}
+	out := lists.Map(slices.Sorted(maps.Keys(a)),
+		func(p string) gates.Change { return gates.Change{Path: p, Status: gates.Added} })
 	return out, nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/knowledge/retrieve"
 )
@@ -123,9 +124,7 @@ func (w *work) known() []*source {
 		}
 	}
 	for _, list := range [][]related{w.deps, w.others} {
-		for _, r := range list {
-			out = append(out, r.source)
-		}
+		out = append(out, lists.Map(list, func(r related) *source { return r.source })...)
 	}
 	return out
 }
@@ -157,11 +156,5 @@ func (q query) names(s *source) (why string, ok bool) {
 // has returns the words of the task that occur in a path.
 func (q query) has(name string) []string {
 	have := stems(strings.TrimSuffix(name, path.Ext(name)))
-	var out []string
-	for _, k := range q.keywords {
-		if slices.Contains(have, retrieve.Stem(k)) {
-			out = append(out, k)
-		}
-	}
-	return out
+	return lists.Filter(q.keywords, func(k string) bool { return slices.Contains(have, retrieve.Stem(k)) })
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -72,10 +73,7 @@ func (f *forest) find(hash string) *folder {
 
 // roots returns the trees of commits, or nil for a tree that is incomplete in git.
 func (f *forest) roots(commits []string) ([]*folder, error) {
-	names := make([]string, len(commits))
-	for i, c := range commits {
-		names[i] = c + "^{tree}"
-	}
+	names := lists.Map(commits, func(c string) string { return c + "^{tree}" })
 	objects, err := f.objects.Read(names)
 	if err != nil {
 		return nil, err
@@ -238,12 +236,7 @@ func (x *folder) file(name string) leaf {
 	if dir == nil {
 		return leaf{}
 	}
-	for _, l := range dir.files {
-		if l.name == path.Base(name) {
-			return l
-		}
-	}
-	return leaf{}
+	return lists.First(dir.files, func(l leaf) bool { return l.name == path.Base(name) })
 }
 
 // overview describes a repository as retrieval does.

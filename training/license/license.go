@@ -11,6 +11,8 @@ import (
 	"sync"
 
 	"github.com/google/licensecheck"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // largestLicense is the highest size of a license file in bytes.
@@ -73,12 +75,8 @@ var (
 
 func scanner(wanted func(id string) bool) func() (*licensecheck.Scanner, error) {
 	return sync.OnceValues(func() (*licensecheck.Scanner, error) {
-		var list []licensecheck.License
-		for _, l := range licensecheck.BuiltinLicenses() {
-			if l.LRE != "" && wanted(l.ID) {
-				list = append(list, l)
-			}
-		}
+		list := lists.Filter(licensecheck.BuiltinLicenses(),
+			func(l licensecheck.License) bool { return l.LRE != "" && wanted(l.ID) })
 		return licensecheck.NewScanner(list)
 	})
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/training"
 )
@@ -249,12 +250,7 @@ func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training
 // verdict returns the gate verdict of the attempt that an answer was part of. In a tournament it is that of the
 // candidate with this answer.
 func (t *task) verdict(c store.Call) *bool {
-	var of []store.Attempt
-	for _, a := range t.attempts {
-		if a.Number == c.Attempt && !a.Unjudged {
-			of = append(of, a)
-		}
-	}
+	of := lists.Filter(t.attempts, func(a store.Attempt) bool { return a.Number == c.Attempt && !a.Unjudged })
 	if len(of) == 1 {
 		return &of[0].Success
 	}

@@ -3,7 +3,9 @@ package logged
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/training"
 )
@@ -135,10 +137,7 @@ func judge(decisions []store.FileDecision, p *proof) judged {
 	before, all := p.touched()
 	was, touched := set(before), set(all)
 	taken, primary := map[string]bool{}, map[string]bool{}
-	precise := false
-	for _, d := range decisions {
-		precise = precise || d.Stage == precisionStage
-	}
+	precise := slices.ContainsFunc(decisions, func(d store.FileDecision) bool { return d.Stage == precisionStage })
 	for _, d := range decisions {
 		if d.Included && (d.Stage == precisionStage || d.Stage == scopeStage && !precise) {
 			taken[d.Path] = true
@@ -163,11 +162,7 @@ func judge(decisions []store.FileDecision, p *proof) judged {
 }
 
 func set(list []string) map[string]bool {
-	out := map[string]bool{}
-	for _, s := range list {
-		out[s] = true
-	}
-	return out
+	return lists.Set(list)
 }
 
 func common(a, b map[string]bool) int {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -71,9 +72,7 @@ func Runs(ctx context.Context, j *store.Journal) ([]Run, error) {
 				drop()
 			}
 		}
-		for _, key := range order {
-			r.Merges = append(r.Merges, at[key])
-		}
+		r.Merges = append(r.Merges, lists.Map(order, func(key string) Merge { return at[key] })...)
 		if len(r.Merges) > 0 {
 			out = append(out, r)
 		}
@@ -215,9 +214,7 @@ func (l *looker) reverted(commit, as, id, inverse string) (by string) {
 		}
 	}
 	if id != "" {
-		for _, c := range l.patches[id] {
-			words = append(words, word{l.place[c], c, false})
-		}
+		words = append(words, lists.Map(l.patches[id], func(c string) word { return word{l.place[c], c, false} })...)
 	}
 	// A revert of a revert restores the change, and so on.
 	target, gone := []string{commit, as}, true

@@ -18,6 +18,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // harbor writes a task as Harbor reads it: task.toml, instruction.md, environment, solution and tests.
@@ -147,9 +148,7 @@ func (w *work) dockerfile(manifests []string) ([]byte, error) {
 	for _, tool := range w.receipt.Tools {
 		versions = append(versions, strings.TrimLeftFunc(tool, unicode.IsLetter))
 	}
-	for _, name := range manifests {
-		folders = append(folders, path.Dir(name))
-	}
+	folders = append(folders, lists.Map(manifests, path.Dir)...)
 	data := map[string]any{"Go": w.lang == gates.LangGo, "Versions": versions}
 	if w.lang == gates.LangGo {
 		data["Modules"] = folders

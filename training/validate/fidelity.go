@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/summary"
 )
@@ -31,10 +32,7 @@ func (v BlueprintFidelityValidator) Validate(ctx context.Context, b *blueprint.B
 	if err != nil {
 		return Score{}, err
 	}
-	n := map[string]int{}
-	for _, f := range c.Findings {
-		n[f.Rule]++
-	}
+	n := lists.Counts(c.Findings, func(f gates.Finding) string { return f.Rule })
 	lint, err := v.lint(ctx)
 	if err != nil {
 		return Score{}, err
@@ -52,21 +50,13 @@ func (v BlueprintFidelityValidator) Validate(ctx context.Context, b *blueprint.B
 func contract(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
 	total := 0
 	for _, in := range b.Interfaces {
+		_, names := in.Promises()
+		total += len(names)
 		switch {
 		case in.HTTP != nil:
 			total += len(in.HTTP.Endpoints)
-		case in.Socket != nil, in.Stream != nil, in.Event != nil:
+		case in.Socket != nil, in.Stream != nil:
 			total++
-		case in.Direct != nil:
-			total += len(in.Direct.Functions)
-		case in.MCP != nil:
-			total += len(in.MCP.Tools)
-		case in.GRPC != nil:
-			total += len(in.GRPC.Methods)
-		case in.CLI != nil:
-			total += len(in.CLI.Commands)
-		case in.Library != nil:
-			total += len(in.Library.Symbols)
 		}
 	}
 	missing := n[blueprint.RuleEndpoint] + n[blueprint.RuleInterface]
@@ -83,10 +73,7 @@ func contract(b *blueprint.Blueprint, n map[string]int, blind string) Measure {
 
 // dependencies measures the share of outgoing calls that go to declared units through their clients.
 func dependencies(files []summary.Summary, n map[string]int, blind string) Measure {
-	total := 0
-	for _, f := range files {
-		total += len(f.HTTPCalls)
-	}
+	total := lists.Sum(files, func(f summary.Summary) int { return len(f.HTTPCalls) })
 	wrong := n[blueprint.RuleRawHTTP] + n[blueprint.RuleDependency]
 	m := exact("dependencies", 0.25, max(total-wrong, 0), total, "the code calls no other unit")
 	switch {

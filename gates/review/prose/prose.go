@@ -17,6 +17,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // New makes the gate of the rules about comments and documentation.
@@ -141,10 +142,7 @@ const mostHead = 30
 
 func pythonParams(l *gates.Look, f gates.File) {
 	fresh := f.FreshLines()
-	before := map[string]int{}
-	for _, w := range wrongParams(f.Before) {
-		before[w.function+"("+w.param]++
-	}
+	before := lists.Counts(wrongParams(f.Before), func(w wrongParam) string { return w.function + "(" + w.param })
 	for _, w := range wrongParams(f.After) {
 		if before[w.function+"("+w.param] > 0 {
 			before[w.function+"("+w.param]--

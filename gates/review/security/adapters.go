@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // gosec parses the output of "gosec -fmt=json". It checks whole packages, not only the change.
@@ -23,9 +24,7 @@ func gosec() tool {
 	return tool{name: "gosec", cost: gates.Cheap, wants: withExt(".go"), none: "no Go file changed",
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
 			args := []string{"gosec", "-fmt=json", "-quiet", "-no-fail"}
-			for _, dir := range folders(t.changed) {
-				args = append(args, "./"+dir)
-			}
+			args = append(args, lists.Map(folders(t.changed), func(dir string) string { return "./" + dir })...)
 			out, err := l.Run(ctx, gates.Program{Args: args, Stdout: true})
 			if err != nil {
 				return nil, err
@@ -67,9 +66,7 @@ func gosec() tool {
 func folders(files []string) []string {
 	var out []string
 	for _, f := range files {
-		if d := path.Dir(f); !slices.Contains(out, d) {
-			out = append(out, d)
-		}
+		out = lists.Add(out, path.Dir(f))
 	}
 	return out
 }

@@ -545,11 +545,6 @@ func silent(p place) *flaw {
 		"log it, catch a narrower error, or re-raise it", severity}
 }
 
-// placeOf returns line number n of a file with its context.
-func placeOf(lang string, lines []string, n int, text string) place {
-	return place{lang: lang, text: text, lines: lines, at: n - 1, span: &span{}}
-}
-
 // joinedCall returns a line with the following lines of its call, at most a few, and the number of the last line.
 func joinedCall(lines []string, at int) (text string, last int) {
 	text = lines[at]
@@ -598,7 +593,7 @@ func flowOf(lang string, lines []string, n int) (found *flaw, last int) {
 		return nil, n
 	}
 	text, last := joinedCall(lines, n-1)
-	p := placeOf(lang, lines, n, text)
+	p := place{lang: lang, text: text, lines: lines, at: n - 1, span: &span{}}
 	for _, f := range flows() {
 		if found := f(p); found != nil {
 			return found, last

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -48,11 +49,8 @@ type hit struct {
 
 // Tools makes a gate for each tool. online allows tools that ask external servers.
 func Tools(online bool) []gates.Gate {
-	var out []gates.Gate
-	for _, t := range []tool{gosec(), govulncheck(), bandit(), semgrep(), gitleaks(), npmAudit()} {
-		out = append(out, t.gate(online))
-	}
-	return out
+	return lists.Map([]tool{gosec(), govulncheck(), bandit(), semgrep(), gitleaks(), npmAudit()},
+		func(t tool) gates.Gate { return t.gate(online) })
 }
 
 func (t tool) gate(online bool) gates.Gate {
@@ -139,11 +137,7 @@ func withExt(exts ...string) func(string) bool {
 
 // fileArgs formats paths so that none is read as an option.
 func fileArgs(paths []string) []string {
-	out := make([]string, len(paths))
-	for i, p := range paths {
-		out[i] = "./" + p
-	}
-	return out
+	return lists.Map(paths, func(p string) string { return "./" + p })
 }
 
 // mostArgs limits the files that one call of a tool gets.

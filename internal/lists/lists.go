@@ -1,0 +1,88 @@
+// Package lists has functions for slices that package slices lacks: they make a list, a set or a number of a list.
+package lists
+
+import "slices"
+
+// Map returns the results of f for each value, in their order. It returns nil for an empty list.
+func Map[T, U any](list []T, f func(T) U) []U {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make([]U, len(list))
+	for i, x := range list {
+		out[i] = f(x)
+	}
+	return out
+}
+
+// Filter returns the values for which keep is true, in their order. It returns nil if there are none.
+func Filter[T any](list []T, keep func(T) bool) []T {
+	var out []T
+	for _, x := range list {
+		if keep(x) {
+			out = append(out, x)
+		}
+	}
+	return out
+}
+
+// Count returns the number of values for which is is true.
+func Count[T any](list []T, is func(T) bool) int { return len(Filter(list, is)) }
+
+// Sum adds the numbers that f returns for each value.
+func Sum[T any](list []T, f func(T) int) int {
+	n := 0
+	for _, x := range list {
+		n += f(x)
+	}
+	return n
+}
+
+// Set returns the set of the values.
+func Set[K comparable](list []K) map[K]bool { return SetBy(list, func(k K) K { return k }) }
+
+// SetBy returns the set of the keys of the values.
+func SetBy[T any, K comparable](list []T, key func(T) K) map[K]bool {
+	out := make(map[K]bool, len(list))
+	for _, x := range list {
+		out[key(x)] = true
+	}
+	return out
+}
+
+// By returns the values by their keys. Of values with the same key it has the last one.
+func By[T any, K comparable](list []T, key func(T) K) map[K]T {
+	out := make(map[K]T, len(list))
+	for _, x := range list {
+		out[key(x)] = x
+	}
+	return out
+}
+
+// Counts returns how often each key occurs.
+func Counts[T any, K comparable](list []T, key func(T) K) map[K]int {
+	out := map[K]int{}
+	for _, x := range list {
+		out[key(x)]++
+	}
+	return out
+}
+
+// First returns the first value for which is is true, or the zero value.
+func First[T any](list []T, is func(T) bool) T {
+	for _, x := range list {
+		if is(x) {
+			return x
+		}
+	}
+	var none T
+	return none
+}
+
+// Add appends a value that the list does not have yet.
+func Add[T comparable](list []T, x T) []T {
+	if slices.Contains(list, x) {
+		return list
+	}
+	return append(list, x)
+}
