@@ -47,7 +47,7 @@ var foreign = map[string]string{
 	"gates/blueprint/inrun.go: d.Dimension":                                "func Dimensions",
 	`gates/review/ask.go: k.name + "/" + rule`:                             "func words, see reviewed",
 	"gates/pipeline.go: clean(f.Rule, 200)":                                "a cleaned copy",
-	"runner/local/review_verdict.go: f.Rule":                               "a copy",
+	"runner/local/review.go: f.Rule":                                       "a copy",
 }
 
 // rulesOfFindings returns the rules of all findings in the source of the product. It follows an expression through
