@@ -131,7 +131,7 @@ func (d *decisions) Event(ev runner.Event) { _ = d.log.AddLines(d.Lines(ev)...) 
 
 func (d *decisions) Close() { d.log.Close() }
 
-// nobody is an agent that runs on another machine. This process knows only its name.
+// nobody stands for an agent that runs on another machine. Only its name is known here.
 type nobody string
 
 // Name implements [agents.Agent].
