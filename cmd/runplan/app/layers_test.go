@@ -29,8 +29,8 @@ type layer struct {
 	may []string
 }
 
-// layers lists the allowed imports of each folder. docs/ARCHITECTURE.md states their direction. Add an import only if it
-// is really necessary.
+// layers lists the allowed imports of each folder. docs/ARCHITECTURE.md states their direction. Add an import only if
+// it is really necessary.
 func layers() []layer {
 	return []layer{
 		{"cmd/runplan", []string{"cmd/runplan/app", "internal/cli"}},
@@ -119,7 +119,8 @@ func layers() []layer {
 			"patterns", "planparse", "planparse/draft", "runner/briefing", "training", "training/edits", "internal"}},
 		{"training/tasks", []string{"gates", "gates/testout", "training", "training/folder", "training/history", "internal"}},
 		{"training/license", []string{"internal/lists"}},
-		{"training/logged", []string{"training", "training/edits", "agents", "agents/stream", "gates/blueprint", "gates/review", "runner",
+		{"training/logged", []string{"training", "training/edits", "agents", "agents/stream", "gates/blueprint",
+			"gates/review", "runner",
 			"runner/local", "internal"}},
 		{"training/outcomes", []string{"runner", "runner/local", "internal"}},
 		{"training/plan", []string{"llm", "runner/failures", "runner/report", "sampling", "training", "training/curriculum",
@@ -151,6 +152,7 @@ func layers() []layer {
 		{"tools/dist", nil},                         // a program
 		{"tools/mutate", []string{"gates/mutants"}}, // a program
 		{"tools/mutation", []string{"gates", "gates/mutants", "patterns"}},
+		{"tools/cross", nil},  // a program
 		{"tools/reflow", nil}, // a program
 		{"tools/notice", nil}, // a program
 		{"tools/record", nil}, // a program
@@ -425,7 +427,8 @@ type habit struct {
 
 func habits() []habit {
 	// gates/plugin is part of a program too: the main function of a plugin only calls Serve.
-	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/dist", "tools/examples",
+	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/cross", "tools/dist",
+		"tools/examples",
 		"tools/mutate", "tools/mutation", "tools/notice", "tools/record", "tools/reflow", "tools/site", "tools/precision",
 		"tools/retrieval", "tools/selection", "tools/storm", "tools/weakened", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
@@ -436,12 +439,13 @@ func habits() []habit {
 			"the environment is handed in"},
 		{"os", []string{"Environ"},
 			[]string{"cmd/runplan", "cmd/runplan/app", "tools/dist", "tools/notice", "tools/scratch", "tools/tooltest",
-				"tools/bench", "tools/mutation", "tools/retrieval", "tools/selection", "tools/weakened", "internal/proc", "gates", "gates/gatetest",
+				"tools/bench", "tools/cross", "tools/mutation", "tools/retrieval", "tools/selection", "tools/weakened",
+				"internal/proc", "gates", "gates/gatetest",
 				"gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
 		{"fmt", []string{"Print", "Println", "Printf"},
-			[]string{"tools/mutate", "tools/notice", "tools/record", "tools/site", "tools/attack", "tools/bench", "tools/storm",
-				"tools/weakened"}, "output goes where the caller says"},
+			[]string{"tools/cross", "tools/mutate", "tools/notice", "tools/record", "tools/site", "tools/attack", "tools/bench",
+				"tools/storm", "tools/weakened"}, "output goes where the caller says"},
 		{"store", []string{"OpenTraining"}, []string{"training"},
 			"training data, adapters and datasets are written through one door"},
 		{"os", []string{"Chdir"}, nil, "the working directory belongs to the whole process"},
