@@ -251,8 +251,9 @@ func mended(a, b string) bool {
 		if x[i] == y[i] {
 			continue
 		}
-		if slips++; !isLetter(x[i][0]) || !isLetter(y[i][0]) || distance(x[i], y[i]) > 1+min(len(x[i]), len(y[i]))/6 ||
-			len(x[i]) < 3 || len(y[i]) < 3 {
+		shorter := min(len(x[i]), len(y[i]))
+		slips++
+		if shorter < 3 || !isLetter(x[i][0]) || !isLetter(y[i][0]) || distance(x[i], y[i], 1+shorter/6) > 1+shorter/6 {
 			return false
 		}
 	}

@@ -179,7 +179,7 @@ func nearWord(word string) string {
 		return ""
 	}
 	for _, w := range []string{"batch", "task", "phase", "chunk", "sprint", "milestone"} {
-		if d := distance(word, w); d == 1 || d == 2 && w == "batch" && len(word) >= 4 && word[0] == 'b' {
+		if d := distance(word, w, 2); d == 1 || d == 2 && w == "batch" && len(word) >= 4 && word[0] == 'b' {
 			return w
 		}
 	}
@@ -216,7 +216,7 @@ func nearKey(key string) string {
 		if key == k || len(k) < 6 || dependsKey(key) {
 			continue
 		}
-		if d := distance(key, k); d <= 2 || strings.ReplaceAll(key, "_", "") == strings.ReplaceAll(k, "_", "") {
+		if distance(key, k, 2) <= 2 || strings.ReplaceAll(key, "_", "") == strings.ReplaceAll(k, "_", "") {
 			return k
 		}
 	}
@@ -262,11 +262,11 @@ func (f *filler) strayKey(m *mark) {
 	}
 }
 
-// distance is the number of letters to insert, drop, change or swap between two short strings.
-func distance(a, b string) int {
+// distance is the number of letters to insert, drop, change or swap between two short strings, up to limit+1.
+func distance(a, b string, limit int) int {
 	x, y := []rune(a), []rune(b)
-	if len(x) > 32 || len(y) > 32 {
-		return 32
+	if max(len(x), len(y)) > 32 || max(len(x)-len(y), len(y)-len(x)) > limit {
+		return limit + 1
 	}
 	rows := make([][]int, len(x)+1)
 	for i := range rows {
@@ -288,5 +288,5 @@ func distance(a, b string) int {
 			}
 		}
 	}
-	return rows[len(x)][len(y)]
+	return min(rows[len(x)][len(y)], limit+1)
 }
