@@ -279,17 +279,18 @@ func numberedUnit(s []byte) unit {
 	}
 	id, rest := s[:n], s[n:]
 	dotted := bytes.IndexByte(id, '.') >= 0
-	mark := false
+	mark, wide := false, false
 	if len(rest) > 0 && bytes.IndexByte([]byte(".):"), rest[0]) >= 0 {
 		rest, mark = rest[1:], true
 	} else if t := bytes.TrimLeft(rest, " "); len(t) > 0 {
 		r, size := utf8.DecodeRune(t)
-		if r == '—' || r == '–' || r == '．' || r == '、' || r == '：' || (r == '-' && len(t) < len(rest)) {
+		wide = r == '．' || r == '、' || r == '：'
+		if wide || r == '—' || r == '–' || (r == '-' && len(t) < len(rest)) {
 			rest, mark = t[size:], true
 		}
 	}
-	if (!mark && !dotted) || n > 12 ||
-		(len(rest) > 0 && rest[0] < utf8.RuneSelf && (isLetter(rest[0]) || isDigit(rest[0]))) {
+	joined := len(rest) > 0 && (isLetter(rest[0]) || isDigit(rest[0])) // "3.x", but not "3、API"
+	if (!mark && !dotted) || n > 12 || joined && !wide {
 		return unit{}
 	}
 	return unit{kind: unitNumbered, word: "section", id: string(id), title: plain(rest), ok: true}
