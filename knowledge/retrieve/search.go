@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
@@ -165,6 +166,7 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 			s.all[i].Features[fPath] = 1
 		}
 	}
+	s.subjects(q.Text)
 	for _, f := range q.Files {
 		for _, i := range s.of[f.Path] {
 			s.all[i].Features[fPath] = 1
@@ -262,6 +264,43 @@ func (s *searching) words(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// scopeRE matches the scope of a conventional commit: "fix(drop/dropRight): …".
+var scopeRE = lazyre.New(`^[a-z]+\(([^()\n]{1,100})\)!?: `)
+
+// sameName is the number of code files with one name up to which the name alone says which file is meant.
+const sameName = 8
+
+// subjects finds code files that have the name of what the task is about: a name in code form, or a word of its scope.
+func (s *searching) subjects(text string) {
+	names, _ := Mentions(text)
+	if m := scopeRE.FindStringSubmatch(text); m != nil {
+		names = append(names, outerWords(m[1])...)
+	}
+	of := map[string][]string{}
+	for name := range s.of {
+		if language.IsCode(name) {
+			of[plainName(subject(name))] = append(of[plainName(subject(name))], name)
+		}
+	}
+	for _, name := range names {
+		files := of[plainName(name)]
+		for _, file := range files {
+			for _, i := range s.of[file] {
+				s.all[i].Features[fPath] = max(s.all[i].Features[fPath], min(1, sameName/float64(len(files))))
+			}
+		}
+	}
+}
+
+// plainName returns a name in lower case, without what joins its words: "drop-right" and "dropRight" are the same name.
+func plainName(name string) string { return strings.Join(Humps(name), "") }
+
+// outerWords splits a text at all characters that names do not have.
+func outerWords(text string) []string {
+	return strings.FieldsFunc(text,
+		func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' })
 }
 
 // around is the number of lines between a chunk and its neighbours that can help it.

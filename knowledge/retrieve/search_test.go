@@ -1,7 +1,11 @@
 package retrieve
 
 import (
+	"fmt"
+	"maps"
+	"path"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -16,6 +20,42 @@ func TestNearbyChunksAreWithinTwentyLines(t *testing.T) {
 		s.nearby(of, func(k int) { got = append(got, k) })
 		if slices.Sort(got); !slices.Equal(got, want) {
 			t.Errorf("near chunk %d: %v, want %v", of, got, want)
+		}
+	}
+}
+
+// A file with the name of what the task is about is named by the task, unless many files have this name. Names are in
+// code form, or in the scope of a conventional commit.
+func TestFilesWithNameOfSubject(t *testing.T) {
+	for text, want := range map[string]string{
+		"fix(set/drop-right): support null": "drop-right.test.ts 1, drop-right.ts 1, set.ts 1",
+		"fix(set): support null":            "set.ts 1",
+		"Set the limit of dropRight":        "drop-right.test.ts 1, drop-right.ts 1",
+		"Fix `set`":                         "set.ts 1",
+		"feat(index)!: list all":            "index.ts 0.5",
+		"set the limit":                     "",
+		"a sentence (set): and more":        "",
+	} {
+		s := &searching{of: map[string][]int{}}
+		add := func(name string) {
+			s.of[name] = []int{len(s.all)}
+			s.all = append(s.all, Ranked{Path: name})
+		}
+		for _, name := range []string{"set.ts", "set.md", "drop-right.ts", "drop-right.test.ts"} {
+			add(name)
+		}
+		for i := range 16 {
+			add(fmt.Sprintf("%d/index.ts", i))
+		}
+		s.subjects(text)
+		found := map[string]bool{}
+		for _, r := range s.all {
+			if v := r.Features[fPath]; v > 0 {
+				found[fmt.Sprintf("%s %v", path.Base(r.Path), v)] = true
+			}
+		}
+		if got := strings.Join(slices.Sorted(maps.Keys(found)), ", "); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
 		}
 	}
 }
