@@ -1,6 +1,7 @@
 package testcode
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
@@ -13,6 +14,10 @@ var (
 	jsSkipCall = lazyre.New(`\b(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme)\(`)
 	jsAssert   = lazyre.New(`\bexpect(?:\s*\.\s*\w+)*\s*\(|\bassert(?:\s*\.\s*\w+)*\s*\(|\bt\.(?:assert\.)?(?:is|not|ok|notOk|equal\w*|deepEqual|same|strictSame|notEqual|deepStrictEqual|strictEqual|like|unlike|truthy|falsy|true|false|throws\w*|notThrows\w*|notDeepEqual|rejects|match|regex|notRegex|snapshot|pass|fail|plan|matchSnapshot)\(|\.should\b|\b(?:assert|check|verify|expect)[A-Z]\w*\(|\bthrow\s+new\b|\bsinon\.assert\b|\bcy\.`)
 	jsTrivial  = lazyre.New(`\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be|toBeTruthy|toBeDefined)\b|\bexpect\s*\(\s*false\s*\)\s*\.(?:toBe\s*\(\s*false|toBeFalsy)|\bassert(?:\.ok|\.equal|\.strictEqual|\.isTrue)?\s*\(\s*(?:true|1)\s*(?:,\s*(?:true|1)\s*)?[,)]|\bt\.(?:ok|true|truthy|pass)\(\s*(?:true|1)?\s*\)`)
+	// jsImport matches names taken from a module of assertions: let { is, ok: yes } = require('uvu/assert').
+	jsImport = lazyre.New(`\b(?:const|let|var|import)\s+(?:\*\s*as\s+)?([\w$]+|(?:[\w$]+\s*,\s*)?\{[^}]*\})\s*(?:=\s*require\(\s*|from\s+)["'](?:[^"'\n]*\bassert\b[^"'\n]*|chai)["']`)
+	jsBound  = lazyre.New(`([\w$]+)\s*(?:,|$)`)
+	jsBraces = strings.NewReplacer("{", "", "}", "")
 	// of ava and Playwright
 	jsHook  = lazyre.New(`\.(?:before|after|beforeEach|afterEach|beforeAll|afterAll|macro|use|extend|step|setTimeout|slow|configure)\b`)
 	jsLoop  = lazyre.New(`\bfor\s*\(|\.forEach\s*\(|\.each\b|\.map\s*\(`)
@@ -32,6 +37,7 @@ type jsGroup struct {
 func readNode(text string) Sheet {
 	var s Sheet
 	code := mask(text, false)
+	asserts := jsAsserts(text)
 	var groups []jsGroup
 	for _, m := range jsCall.FindAllStringSubmatchIndex(code, maxUnits) {
 		word, mods := code[m[2]:m[3]], code[m[4]:m[5]]
@@ -70,7 +76,7 @@ func readNode(text string) Sheet {
 			!strings.Contains(body, "function") {
 			continue // the project's own function, or /x/.test(y) across lines
 		}
-		u := jsUnit(afterTitle(body, from))
+		u := jsUnit(afterTitle(body, from), asserts)
 		u.Name, u.Line, u.Only = name, LineAt(text, m[2]), g.only
 		u.Text = text[table:open] + text[min(open+1+from, end):end]
 		u.Skips += g.skips
@@ -133,8 +139,24 @@ func title(text string, at int) (name string, from int) {
 
 func afterTitle(body string, from int) string { return body[min(from, len(body)):] }
 
-// jsUnit judges the arguments of a call after the title.
-func jsUnit(body string) Unit {
+// jsAsserts returns what matches calls of the functions that a file takes from modules of assertions, or nil.
+func jsAsserts(text string) *regexp.Regexp {
+	var names []string
+	for _, m := range jsImport.FindAllStringSubmatch(text, -1) {
+		for _, bound := range jsBound.FindAllStringSubmatch(jsBraces.Replace(m[1]), -1) {
+			if name := bound[1]; name != "expect" && !strings.HasPrefix(name, "assert") { // jsAssert matches these
+				names = append(names, regexp.QuoteMeta(name))
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return regexp.MustCompile(`(?:^|[^\w$.])(?:` + strings.Join(names, "|") + `)(?:\.\w+)*\s*\(`)
+}
+
+// jsUnit judges the arguments of a call after the title. asserts matches further calls that assert; it may be nil.
+func jsUnit(body string, asserts *regexp.Regexp) Unit {
 	u := Unit{Hollow: jsHollow(body), Mute: jsBody.MatchString(body)}
 	inner := body
 	if m := jsArrow.FindStringIndex(body); m != nil {
@@ -147,7 +169,11 @@ func jsUnit(body string) Unit {
 	u.Lines = squeeze(inner)
 	u.Empty = strings.Trim(inner, " \t\n{}();,") == "" || strings.Trim(inner, " \t\n{}();,") == "return"
 	u.Trivial = len(jsTrivial.FindAllString(inner, -1))
-	u.Asserts = max(0, len(jsAssert.FindAllString(inner, -1))-u.Trivial)
+	u.Asserts = len(jsAssert.FindAllString(inner, -1))
+	if asserts != nil {
+		u.Asserts += len(asserts.FindAllString(inner, -1))
+	}
+	u.Asserts = max(0, u.Asserts-u.Trivial)
 	u.Skips = len(jsSkipCall.FindAllString(inner, -1))
 	u.Loops = len(jsLoop.FindAllString(inner, -1))
 	return u

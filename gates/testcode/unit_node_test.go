@@ -30,3 +30,19 @@ test.describe('cart', () => {
 		t.Error(diff)
 	}
 }
+
+// Functions taken from a module of assertions are assertions, under any name.
+func TestNodeImportedAssertions(t *testing.T) {
+	for _, head := range []string{
+		"let { is, ok: same } = require('uvu/assert')", "import { is, equal as same } from 'node:assert/strict'",
+		"import is, { ok } from 'tiny-assert'\nconst same = require(\"assert\")",
+	} {
+		u := readNode(head + "\ntest('adds', () => {\n  is(add(1, 2), 3)\n  same(add(2, 2), 4)\n  my.is(1)\n})\n").Units
+		if len(u) != 1 || u[0].Asserts != 2 {
+			t.Errorf("%s: %+v", head, u)
+		}
+	}
+	if u := readNode("import { is } from './math.js'\ntest('adds', () => { is(1) })\n").Units; len(u) != 1 || u[0].Asserts != 0 {
+		t.Errorf("a function of the project: %+v", u)
+	}
+}
