@@ -139,8 +139,8 @@ func pythonLinter(dir string, p Project) (command string, tools []Tool, unset st
 		"neither ruff nor flake8 is configured; an installed one checks only for errors"
 }
 
-// settleLint drops findings that belong to nested projects, and turns findings in unchanged files into warnings. Code
-// that does not compile blocks wherever it is.
+// settleLint drops findings that belong to nested projects, and turns errors in unchanged files into warnings, and
+// warnings into notes. Code that does not compile blocks wherever it is.
 func (w *work) settleLint(p Project, all []Project) {
 	old := 0
 	var kept []Finding
@@ -150,10 +150,14 @@ func (w *work) settleLint(p Project, all []Project) {
 		}) {
 			continue
 		}
-		if f.Severity == Error && f.Rule != RuleBuild && f.Path != "" && len(w.subject.Changed) > 0 &&
-			!slices.Contains(w.subject.Changed, f.Path) {
-			f.Severity = Warning
-			old++
+		if f.Rule != RuleBuild && f.Path != "" && len(w.subject.Changed) > 0 && !slices.Contains(w.subject.Changed, f.Path) {
+			switch {
+			case f.Severity == Error:
+				f.Severity = Warning
+				old++
+			case f.Rule != ruleNoRules:
+				f.Severity = Note
+			}
 		}
 		kept = append(kept, f)
 	}

@@ -208,6 +208,11 @@ exit 1
 		len(rep.Findings) != 2 {
 		t.Errorf("%+v", rep)
 	}
+	rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:node").Check(t.Context(),
+		Subject{Dir: dir, Changed: []string{"b.js"}})
+	if err != nil || len(rep.Findings) != 2 || rep.Findings[0].Severity != Warning || rep.Findings[1].Severity != Note {
+		t.Errorf("in an unchanged file an error is not a warning, or a warning is not a note: %v %+v", err, rep)
+	}
 	write(t, dir, map[string]string{"clean": ""})
 	if rep := look(t, dir, "lint:node"); rep.Status != Warn ||
 		!hasFinding(rep, "linter-without-rules", "eslint.config.js", 0, "") {
