@@ -189,6 +189,17 @@ func TestInstallAdviceFitsLockFile(t *testing.T) {
 			t.Errorf("with %q: %v", lock, err)
 		}
 	}
+	files := map[string]string{"package.json": `{"devDependencies":{"tshy":"1"}}`, "tsconfig.json": "{}",
+		"package-lock.json": `{"packages":{"node_modules/typescript":{}}}`}
+	if got := addsNode(tree(t, files), ".", "typescript"); got != "npm ci" {
+		t.Errorf("a package that another one brings along: %s", got)
+	}
+	if got := addsNode(tree(t, files), ".", "eslint"); got != "npm install --save-dev eslint" {
+		t.Errorf("a package that is not locked: %s", got)
+	}
+	if got := (ToolState{Name: "the packages of package.json"}).String(); !strings.Contains(got, "are not") {
+		t.Error(got)
+	}
 }
 
 func TestESLint(t *testing.T) {
