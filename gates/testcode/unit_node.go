@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	jsCall     = lazyre.New(`(?:^|[^\w.$])((?:[xf])?(?:it|describe|context)|xtest|test|suite|specify|xspecify)((?:\.\w+)*)\s*[(\x60]`)
+	jsCall     = lazyre.New(jsCallOf(``))
 	jsSkip     = lazyre.New(`\.(?:skip\w*|todo|failing|fails|fixme|runIf)\b`)
 	jsSkipOpt  = lazyre.New(`^[^{(=]*\{[^}]*\b(?:skip|todo)\s*:\s*(?:true|["'\x60])`)
 	jsSkipCall = lazyre.New(`\b(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme)\(`)
@@ -18,12 +18,20 @@ var (
 	jsImport = lazyre.New(`\b(?:const|let|var|import)\s+(?:\*\s*as\s+)?([\w$]+|(?:[\w$]+\s*,\s*)?\{[^}]*\})\s*(?:=\s*require\(\s*|from\s+)["'](?:[^"'\n]*\bassert\b[^"'\n]*|chai)["']`)
 	jsBound  = lazyre.New(`([\w$]+)\s*(?:,|$)`)
 	jsBraces = strings.NewReplacer("{", "", "}", "")
+	// jsAlias matches another name of a test function: s = suite('x'), slow = ci ? test : test.skip.
+	jsAlias = lazyre.New(`(?m)\b(?:const|let|var)\s+([\w$]+)\s*=\s*((?:[^;\n?=]*(?:[=!]==?[^;\n?=]*)?\?\s*)?(?:suite\s*\(|(?:test|it)(?:\.\w+)*\s*(?:$|;|:[^;\n]*)))`)
 	// of ava and Playwright
 	jsHook  = lazyre.New(`\.(?:before|after|beforeEach|afterEach|beforeAll|afterAll|macro|use|extend|step|setTimeout|slow|configure)\b`)
 	jsLoop  = lazyre.New(`\bfor\s*\(|\.forEach\s*\(|\.each\b|\.map\s*\(`)
 	jsDead  = lazyre.New(`(?m)^\s*(?:return|if\s*\(\s*(?:true|1|!0)\s*\)\s*return)\s*;?\s*$`)
 	jsArrow = lazyre.New(`^[^{]*?(?:=>|function\b[^{]*)\s*\{?`)
 )
+
+// jsCallOf returns the pattern of a call of a test function; more begins with a bar and holds further names.
+func jsCallOf(more string) string {
+	return `(?:^|[^\w.$])((?:[xf])?(?:it|describe|context)|xtest|test|suite|specify|xspecify` + more +
+		`)((?:\.\w+)*)\s*[(\x60]`
+}
 
 // jsGroup is a describe block with its range.
 type jsGroup struct {
@@ -38,10 +46,20 @@ func readNode(text string) Sheet {
 	var s Sheet
 	code := mask(text, false)
 	asserts := jsAsserts(text)
+	calls, aliases := jsCall.FindAllStringSubmatchIndex, map[string]string{}
+	more := ""
+	for _, m := range jsAlias.FindAllStringSubmatch(code, -1) {
+		aliases[m[1]] = m[2]
+		more += "|" + regexp.QuoteMeta(m[1])
+	}
+	if more != "" {
+		calls = regexp.MustCompile(jsCallOf(more)).FindAllStringSubmatchIndex
+	}
 	var groups []jsGroup
-	for _, m := range jsCall.FindAllStringSubmatchIndex(code, maxUnits) {
+	for _, m := range calls(code, maxUnits) {
 		word, mods := code[m[2]:m[3]], code[m[4]:m[5]]
-		if (word == "test" || word == "it") && jsHook.MatchString(mods) {
+		alias := aliases[word]
+		if (word == "test" || word == "it" || alias != "") && jsHook.MatchString(mods) {
 			continue
 		}
 		open := m[1] - 1
@@ -57,10 +75,11 @@ func readNode(text string) Sheet {
 		body := code[min(open+1, len(code)):end]
 		name, from := title(text, open+1)
 		g := jsGroup{name: name, from: open, to: end}
-		if jsSkip.MatchString(mods) || strings.HasPrefix(word, "x") || jsSkipOpt.MatchString(afterTitle(body, from)) {
+		if jsSkip.MatchString(mods) || jsSkip.MatchString(alias) || alias == "" && strings.HasPrefix(word, "x") ||
+			jsSkipOpt.MatchString(afterTitle(body, from)) {
 			g.skips = 1
 		}
-		if strings.Contains(mods, ".only") || strings.HasPrefix(word, "f") {
+		if strings.Contains(mods, ".only") || alias == "" && strings.HasPrefix(word, "f") {
 			g.only = 1
 		}
 		base := strings.TrimLeft(word, "xf")
@@ -78,7 +97,7 @@ func readNode(text string) Sheet {
 		}
 		u := jsUnit(afterTitle(body, from), asserts)
 		u.Name, u.Line, u.Only = name, LineAt(text, m[2]), g.only
-		u.Text = text[table:open] + text[min(open+1+from, end):end]
+		u.Text = alias + text[table:open] + text[min(open+1+from, end):end]
 		u.Skips += g.skips
 		if strings.Contains(mods, ".each") {
 			u.Loops++
