@@ -49,7 +49,8 @@ func linters(dir string, projects []Project) []builtin {
 				func(ctx context.Context, w *work) error { return goLint(ctx, w, p, owners) })
 		case LangPython:
 			command, tools, unset := pythonLinter(dir, p)
-			add(p, "python", command, tools, unset, func(ctx context.Context, w *work) error { return pythonLint(ctx, w, p, owners) })
+			add(p, "python", command, tools, unset,
+				func(ctx context.Context, w *work) error { return pythonLint(ctx, w, p, owners) })
 		}
 		configured := 0
 		for _, l := range setUp() {
