@@ -49,7 +49,8 @@ func linters(dir string, projects []Project) []builtin {
 				func(ctx context.Context, w *work) error { return goLint(ctx, w, p, owners) })
 		case LangPython:
 			command, tools, unset := pythonLinter(dir, p)
-			add(p, "python", command, tools, unset, func(ctx context.Context, w *work) error { return pythonLint(ctx, w, p) })
+			add(p, "python", command, tools, unset,
+				func(ctx context.Context, w *work) error { return pythonLint(ctx, w, p, owners) })
 		}
 		configured := 0
 		for _, l := range setUp() {
@@ -139,8 +140,8 @@ func pythonLinter(dir string, p Project) (command string, tools []Tool, unset st
 		"neither ruff nor flake8 is configured; an installed one checks only for errors"
 }
 
-// settleLint drops findings that belong to nested projects, and turns findings in unchanged files into warnings. Code
-// that does not compile blocks wherever it is.
+// settleLint drops findings that belong to nested projects, and turns errors in unchanged files into warnings, and
+// warnings into notes. Code that does not compile blocks wherever it is.
 func (w *work) settleLint(p Project, all []Project) {
 	old := 0
 	var kept []Finding
@@ -150,10 +151,14 @@ func (w *work) settleLint(p Project, all []Project) {
 		}) {
 			continue
 		}
-		if f.Severity == Error && f.Rule != RuleBuild && f.Path != "" && len(w.subject.Changed) > 0 &&
-			!slices.Contains(w.subject.Changed, f.Path) {
-			f.Severity = Warning
-			old++
+		if f.Rule != RuleBuild && f.Path != "" && len(w.subject.Changed) > 0 && !slices.Contains(w.subject.Changed, f.Path) {
+			switch {
+			case f.Severity == Error:
+				f.Severity = Warning
+				old++
+			case f.Rule != ruleNoRules:
+				f.Severity = Note
+			}
 		}
 		kept = append(kept, f)
 	}
@@ -227,13 +232,27 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 // basicRules selects errors in any Python code: syntax, broken comparisons, undefined names.
 const basicRules = "--select=E9,F63,F7,F82"
 
+// pythonLinting runs a linter of Python; call is its program and the files to check.
+type pythonLinting func(ctx context.Context, w *work, p Project, call []string, configured bool) error
+
 // pythonLint runs the linter that the project configures. Without one, an installed linter looks only for certain
-// errors.
-func pythonLint(ctx context.Context, w *work, p Project) error {
+// errors, and only in changed files if they are known.
+func pythonLint(ctx context.Context, w *work, p Project, all []Project) error {
 	dir := w.subject.Dir
 	ruff, flake8 := ruffConfig(dir, p.Root), flake8Config(dir, p.Root)
-	try := func(tool, config string, lint func(context.Context, *work, Project, string, bool) error) (bool, error) {
-		err := lint(ctx, w, p, w.pythonTool(p.Root, tool), config != "")
+	files := []string{"."}
+	if ruff == "" && flake8 == "" && len(w.subject.Changed) > 0 {
+		files = scope(w, p, all, func(name string) bool { return path.Ext(name) == ".py" })
+		switch {
+		case len(files) == 0:
+			w.skip("no linter is configured, and no Python file changed")
+			return nil
+		case len(files) > maxArgs:
+			files = []string{"."}
+		}
+	}
+	try := func(tool, config string, lint pythonLinting) (bool, error) {
+		err := lint(ctx, w, p, append([]string{w.pythonTool(p.Root, tool)}, files...), config != "")
 		if !errors.Is(err, proc.ErrNotFound) {
 			return true, err
 		}
@@ -303,12 +322,12 @@ func (r ran) found(tool string, to any) error {
 	return nil
 }
 
-func ruffLint(ctx context.Context, w *work, p Project, tool string, configured bool) error {
-	args := []string{tool, "check", "--output-format=json", "--no-fix", "--no-cache"}
+func ruffLint(ctx context.Context, w *work, p Project, call []string, configured bool) error {
+	args := []string{call[0], "check", "--output-format=json", "--no-fix", "--no-cache"}
 	if !configured {
 		args = append(args, basicRules)
 	}
-	out, err := w.run(ctx, program{args: append(args, "."), dir: p.Root, stdout: true})
+	out, err := w.run(ctx, program{args: append(args, call[1:]...), dir: p.Root, stdout: true})
 	if err != nil {
 		return err
 	}
@@ -354,12 +373,12 @@ func ruffEmpty(dir, root string) bool {
 
 var flake8Line = lazyre.New(`^(.+?):(\d+):(\d+): ([A-Z]+\d+) (.+)$`)
 
-func flake8Lint(ctx context.Context, w *work, p Project, tool string, configured bool) error {
-	args := []string{tool}
+func flake8Lint(ctx context.Context, w *work, p Project, call []string, configured bool) error {
+	args := call[:1:1]
 	if !configured {
 		args = append(args, basicRules)
 	}
-	out, err := w.run(ctx, program{args: append(args, "."), dir: p.Root})
+	out, err := w.run(ctx, program{args: append(args, call[1:]...), dir: p.Root})
 	if err != nil {
 		return err
 	}

@@ -108,3 +108,32 @@ func TestMissingShebangDoesNotBlock(t *testing.T) {
 		t.Errorf("%s %v %v", rep.Status, rep.Findings, err)
 	}
 }
+
+// Without a configured linter, an installed one checks only the changed files. Errors elsewhere were there before.
+func TestUnconfiguredPythonLinterChecksChangedFiles(t *testing.T) {
+	needs(t, "bash")
+	for name, c := range map[string]struct {
+		config  string
+		changed []string
+		want    string
+		status  Status
+	}{
+		"changed files": {changed: []string{"pkg/a.py", "gone.py", "notes.md"}, want: basicRules + " ./pkg/a.py",
+			status: Pass},
+		"no Python file":      {changed: []string{"notes.md"}, status: Skipped},
+		"changes are unknown": {want: basicRules + " .", status: Pass},
+		"a configured linter": {config: "[flake8]\n", changed: []string{"pkg/a.py"}, want: ".", status: Pass},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := tree(t, map[string]string{"setup.py": "", "pkg/a.py": "", "pkg/b.py": "", "setup.cfg": c.config,
+				"notes.md": "", "bin/flake8!": "#!/bin/sh\necho \"$*\" >\"${0%/*}/called\"\n"})
+			env := append(os.Environ(), "PATH="+filepath.Join(dir, "bin"))
+			rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:python").Check(t.Context(),
+				Subject{Dir: dir, Env: env, Changed: c.changed})
+			called, _ := os.ReadFile(filepath.Join(dir, "bin", "called"))
+			if err != nil || rep.Status != c.status || strings.TrimSpace(string(called)) != c.want {
+				t.Errorf("%s %v, called with %q, want %q", rep.Status, err, called, c.want)
+			}
+		})
+	}
+}

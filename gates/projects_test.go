@@ -189,6 +189,17 @@ func TestInstallAdviceFitsLockFile(t *testing.T) {
 			t.Errorf("with %q: %v", lock, err)
 		}
 	}
+	files := map[string]string{"package.json": `{"devDependencies":{"tshy":"1"}}`, "tsconfig.json": "{}",
+		"package-lock.json": `{"packages":{"node_modules/typescript":{}}}`}
+	if got := addsNode(tree(t, files), ".", "typescript"); got != "npm ci" {
+		t.Errorf("a package that another one brings along: %s", got)
+	}
+	if got := addsNode(tree(t, files), ".", "eslint"); got != "npm install --save-dev eslint" {
+		t.Errorf("a package that is not locked: %s", got)
+	}
+	if got := (ToolState{Name: "the packages of package.json"}).String(); !strings.Contains(got, "are not") {
+		t.Error(got)
+	}
 }
 
 func TestESLint(t *testing.T) {
@@ -207,6 +218,11 @@ exit 1
 	if rep := look(t, dir, "lint:node"); rep.Status != Fail || !hasFinding(rep, "no-undef", "a.js", 3, "not defined") ||
 		len(rep.Findings) != 2 {
 		t.Errorf("%+v", rep)
+	}
+	rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:node").Check(t.Context(),
+		Subject{Dir: dir, Changed: []string{"b.js"}})
+	if err != nil || len(rep.Findings) != 2 || rep.Findings[0].Severity != Warning || rep.Findings[1].Severity != Note {
+		t.Errorf("in an unchanged file an error is not a warning, or a warning is not a note: %v %+v", err, rep)
 	}
 	write(t, dir, map[string]string{"clean": ""})
 	if rep := look(t, dir, "lint:node"); rep.Status != Warn ||

@@ -54,6 +54,7 @@ func prove(ctx context.Context, v *Verdict, s Subject) error {
 	p.once()
 	p.counts()
 	p.advice()
+	p.explain()
 	return nil
 }
 
@@ -64,6 +65,8 @@ type prover struct {
 	plan    names.Plan
 	suites  []proven // suites whose tests are known by name on both sides
 	changes []names.File
+
+	explained []names.Answered // missing tests of the base that have an explanation
 }
 
 // gather gets the names of the base's tests, and runs changed ones in their base version on the candidate.

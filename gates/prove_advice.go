@@ -119,6 +119,26 @@ func (p *prover) advice() {
 	}
 }
 
+// explain turns the warning about a removed test into a note, if the test run explains where the test went.
+func (p *prover) explain() {
+	for i := range p.Reports {
+		rep := &p.Reports[i]
+		for k := range rep.Findings {
+			f := &rep.Findings[k]
+			if !f.Advice || f.Severity != Warning || f.Line != 0 {
+				continue
+			}
+			at := slices.IndexFunc(p.explained, func(a names.Answered) bool {
+				return a.Path == f.Path && strings.Contains(f.Message, " "+names.Trunk(a.Case.Name)+" ")
+			})
+			if at >= 0 && p.untold(f.Path) == "" {
+				f.Severity, f.Message = Note, f.Message+": "+p.explained[at].How
+				rep.Status = statusOf(rep.Findings)
+			}
+		}
+	}
+}
+
 // untold explains why the test run does not cover the tests in a file; "" if it does.
 func (p *prover) untold(file string) string {
 	lang, found := suiteLanguage(file), false

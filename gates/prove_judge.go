@@ -32,6 +32,7 @@ func (p *prover) compare(one *proven) {
 	}}
 	lost, answered := names.Compare(runs, change)
 	p.missing(rep, lost, one)
+	p.explained = append(p.explained, answered...)
 	if len(answered) > 0 {
 		rep.AddNote(phrase.Count(len(answered), "test") + " of the base no longer run under their names: " +
 			phrase.Join(answered[:min(len(answered), 5)], ", ",

@@ -64,13 +64,17 @@ type ToolState struct {
 
 // String describes a tool with its version, or how to install it.
 func (t ToolState) String() string {
+	is := " is "
+	if strings.HasPrefix(t.Name, "the packages") {
+		is = " are "
+	}
 	switch {
 	case t.Installed:
 		return strings.TrimSpace(t.Name + " " + t.Version)
 	case t.Config != "":
-		return t.Name + " is not installed (configured in " + t.Config + ")"
+		return t.Name + is + "not installed (configured in " + t.Config + ")"
 	}
-	return t.Name + " is not installed"
+	return t.Name + is + "not installed"
 }
 
 // versionLimit limits the time that a tool may take to print its version.
@@ -215,7 +219,10 @@ func NodeTool(dir, root, name, pkg, config string) Tool {
 
 // addsNode returns the command that installs an npm package: it installs the project's packages, or adds a new one.
 func addsNode(dir, root, pkg string) string {
-	if at := above(root, func(at string) bool { return readPackage(dir, at).depends(pkg) }); at != "" {
+	if at := above(root, func(at string) bool {
+		return readPackage(dir, at).depends(pkg) || // or another package brings it along
+			strings.Contains(readText(dir, at, "package-lock.json"), `"node_modules/`+pkg+`"`)
+	}); at != "" {
 		return installs(dir, at)
 	}
 	if tool := packageManager(dir, root); tool != "npm" {

@@ -50,6 +50,7 @@ type Lost struct {
 type Answered struct {
 	Case testout.Case
 	How  string // "renamed to TestSum"
+	Path string // its file on the base, "" if unknown
 }
 
 // Compare returns the lost tests, in the order of the base, and the explained ones.
@@ -70,7 +71,7 @@ func Compare(r Runs, c Change) (lost []Lost, answered []Answered) {
 	for _, g := range gone {
 		old, known := j.before.of(g.Case)
 		if how := j.answer(g, old, known); how != "" {
-			answered = append(answered, Answered{g.Case, how})
+			answered = append(answered, Answered{g.Case, how, old.path})
 			continue
 		}
 		whole := key(testout.Case{Group: g.Case.Group, Name: Trunk(g.Case.Name)})

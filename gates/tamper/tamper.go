@@ -376,7 +376,7 @@ func (j judge) weaker(path string, u, n testcode.Unit, named bool) {
 }
 
 // platform matches a check of the system on which a test runs, and of short runs.
-var platform = lazyre.New(`\bruntime\.GO(?:OS|ARCH)\b|\btesting\.Short\(|\bsys\.platform\b|\bos\.name\b|\bplatform\.(?:system|machine)\b|\bprocess\.platform\b|\bRUBY_PLATFORM\b`)
+var platform = lazyre.New(`\bruntime\.GO(?:OS|ARCH)\b|\btesting\.Short\(|\bsys\.platform\b|\bos\.name\b|\bplatform\.(?:system|machine)\b|\bprocess\.(?:platform|versions?)\b|\bRUBY_PLATFORM\b`)
 
 // disabled finds code that turns off whole files, or the runner.
 func (j judge) disabled(f gates.File, old, now testcode.Sheet) {

@@ -1,24 +1,37 @@
 package testcode
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
 var (
-	jsCall     = lazyre.New(`(?:^|[^\w.$])((?:[xf])?(?:it|describe|context)|xtest|test|suite|specify|xspecify)((?:\.\w+)*)\s*[(\x60]`)
+	jsCall     = lazyre.New(jsCallOf(``))
 	jsSkip     = lazyre.New(`\.(?:skip\w*|todo|failing|fails|fixme|runIf)\b`)
 	jsSkipOpt  = lazyre.New(`^[^{(=]*\{[^}]*\b(?:skip|todo)\s*:\s*(?:true|["'\x60])`)
 	jsSkipCall = lazyre.New(`\b(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme)\(`)
 	jsAssert   = lazyre.New(`\bexpect(?:\s*\.\s*\w+)*\s*\(|\bassert(?:\s*\.\s*\w+)*\s*\(|\bt\.(?:assert\.)?(?:is|not|ok|notOk|equal\w*|deepEqual|same|strictSame|notEqual|deepStrictEqual|strictEqual|like|unlike|truthy|falsy|true|false|throws\w*|notThrows\w*|notDeepEqual|rejects|match|regex|notRegex|snapshot|pass|fail|plan|matchSnapshot)\(|\.should\b|\b(?:assert|check|verify|expect)[A-Z]\w*\(|\bthrow\s+new\b|\bsinon\.assert\b|\bcy\.`)
 	jsTrivial  = lazyre.New(`\bexpect\s*\(\s*(?:true|1|!false)\s*\)\s*\.(?:toBe|toEqual|toStrictEqual|to\.equal|to\.be|toBeTruthy|toBeDefined)\b|\bexpect\s*\(\s*false\s*\)\s*\.(?:toBe\s*\(\s*false|toBeFalsy)|\bassert(?:\.ok|\.equal|\.strictEqual|\.isTrue)?\s*\(\s*(?:true|1)\s*(?:,\s*(?:true|1)\s*)?[,)]|\bt\.(?:ok|true|truthy|pass)\(\s*(?:true|1)?\s*\)`)
+	// jsImport matches names taken from a module of assertions: let { is, ok: yes } = require('uvu/assert').
+	jsImport = lazyre.New(`\b(?:const|let|var|import)\s+(?:\*\s*as\s+)?([\w$]+|(?:[\w$]+\s*,\s*)?\{[^}]*\})\s*(?:=\s*require\(\s*|from\s+)["'](?:[^"'\n]*\bassert\b[^"'\n]*|chai)["']`)
+	jsBound  = lazyre.New(`([\w$]+)\s*(?:,|$)`)
+	jsBraces = strings.NewReplacer("{", "", "}", "")
+	// jsAlias matches another name of a test function: s = suite('x'), slow = ci ? test : test.skip.
+	jsAlias = lazyre.New(`(?m)\b(?:const|let|var)\s+([\w$]+)\s*=\s*((?:[^;\n?=]*(?:[=!]==?[^;\n?=]*)?\?\s*)?(?:suite\s*\(|(?:test|it)(?:\.\w+)*\s*(?:$|;|:[^;\n]*)))`)
 	// of ava and Playwright
 	jsHook  = lazyre.New(`\.(?:before|after|beforeEach|afterEach|beforeAll|afterAll|macro|use|extend|step|setTimeout|slow|configure)\b`)
 	jsLoop  = lazyre.New(`\bfor\s*\(|\.forEach\s*\(|\.each\b|\.map\s*\(`)
 	jsDead  = lazyre.New(`(?m)^\s*(?:return|if\s*\(\s*(?:true|1|!0)\s*\)\s*return)\s*;?\s*$`)
 	jsArrow = lazyre.New(`^[^{]*?(?:=>|function\b[^{]*)\s*\{?`)
 )
+
+// jsCallOf returns the pattern of a call of a test function; more begins with a bar and holds further names.
+func jsCallOf(more string) string {
+	return `(?:^|[^\w.$])((?:[xf])?(?:it|describe|context)|xtest|test|suite|specify|xspecify` + more +
+		`)((?:\.\w+)*)\s*[(\x60]`
+}
 
 // jsGroup is a describe block with its range.
 type jsGroup struct {
@@ -32,10 +45,21 @@ type jsGroup struct {
 func readNode(text string) Sheet {
 	var s Sheet
 	code := mask(text, false)
+	asserts := jsAsserts(text)
+	calls, aliases := jsCall.FindAllStringSubmatchIndex, map[string]string{}
+	more := ""
+	for _, m := range jsAlias.FindAllStringSubmatch(code, -1) {
+		aliases[m[1]] = m[2]
+		more += "|" + regexp.QuoteMeta(m[1])
+	}
+	if more != "" {
+		calls = regexp.MustCompile(jsCallOf(more)).FindAllStringSubmatchIndex
+	}
 	var groups []jsGroup
-	for _, m := range jsCall.FindAllStringSubmatchIndex(code, maxUnits) {
+	for _, m := range calls(code, maxUnits) {
 		word, mods := code[m[2]:m[3]], code[m[4]:m[5]]
-		if (word == "test" || word == "it") && jsHook.MatchString(mods) {
+		alias := aliases[word]
+		if (word == "test" || word == "it" || alias != "") && jsHook.MatchString(mods) {
 			continue
 		}
 		open := m[1] - 1
@@ -51,10 +75,11 @@ func readNode(text string) Sheet {
 		body := code[min(open+1, len(code)):end]
 		name, from := title(text, open+1)
 		g := jsGroup{name: name, from: open, to: end}
-		if jsSkip.MatchString(mods) || strings.HasPrefix(word, "x") || jsSkipOpt.MatchString(afterTitle(body, from)) {
+		if jsSkip.MatchString(mods) || jsSkip.MatchString(alias) || alias == "" && strings.HasPrefix(word, "x") ||
+			jsSkipOpt.MatchString(afterTitle(body, from)) {
 			g.skips = 1
 		}
-		if strings.Contains(mods, ".only") || strings.HasPrefix(word, "f") {
+		if strings.Contains(mods, ".only") || alias == "" && strings.HasPrefix(word, "f") {
 			g.only = 1
 		}
 		base := strings.TrimLeft(word, "xf")
@@ -70,9 +95,9 @@ func readNode(text string) Sheet {
 			!strings.Contains(body, "function") {
 			continue // the project's own function, or /x/.test(y) across lines
 		}
-		u := jsUnit(afterTitle(body, from))
+		u := jsUnit(afterTitle(body, from), asserts)
 		u.Name, u.Line, u.Only = name, LineAt(text, m[2]), g.only
-		u.Text = text[table:open] + text[min(open+1+from, end):end]
+		u.Text = alias + text[table:open] + text[min(open+1+from, end):end]
 		u.Skips += g.skips
 		if strings.Contains(mods, ".each") {
 			u.Loops++
@@ -133,8 +158,24 @@ func title(text string, at int) (name string, from int) {
 
 func afterTitle(body string, from int) string { return body[min(from, len(body)):] }
 
-// jsUnit judges the arguments of a call after the title.
-func jsUnit(body string) Unit {
+// jsAsserts returns what matches calls of the functions that a file takes from modules of assertions, or nil.
+func jsAsserts(text string) *regexp.Regexp {
+	var names []string
+	for _, m := range jsImport.FindAllStringSubmatch(text, -1) {
+		for _, bound := range jsBound.FindAllStringSubmatch(jsBraces.Replace(m[1]), -1) {
+			if name := bound[1]; name != "expect" && !strings.HasPrefix(name, "assert") { // jsAssert matches these
+				names = append(names, regexp.QuoteMeta(name))
+			}
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	return regexp.MustCompile(`(?:^|[^\w$.])(?:` + strings.Join(names, "|") + `)(?:\.\w+)*\s*\(`)
+}
+
+// jsUnit judges the arguments of a call after the title. asserts matches further calls that assert; it may be nil.
+func jsUnit(body string, asserts *regexp.Regexp) Unit {
 	u := Unit{Hollow: jsHollow(body), Mute: jsBody.MatchString(body)}
 	inner := body
 	if m := jsArrow.FindStringIndex(body); m != nil {
@@ -147,7 +188,11 @@ func jsUnit(body string) Unit {
 	u.Lines = squeeze(inner)
 	u.Empty = strings.Trim(inner, " \t\n{}();,") == "" || strings.Trim(inner, " \t\n{}();,") == "return"
 	u.Trivial = len(jsTrivial.FindAllString(inner, -1))
-	u.Asserts = max(0, len(jsAssert.FindAllString(inner, -1))-u.Trivial)
+	u.Asserts = len(jsAssert.FindAllString(inner, -1))
+	if asserts != nil {
+		u.Asserts += len(asserts.FindAllString(inner, -1))
+	}
+	u.Asserts = max(0, u.Asserts-u.Trivial)
 	u.Skips = len(jsSkipCall.FindAllString(inner, -1))
 	u.Loops = len(jsLoop.FindAllString(inner, -1))
 	return u

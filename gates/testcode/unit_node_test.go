@@ -1,6 +1,7 @@
 package testcode
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,6 +28,43 @@ test.describe('cart', () => {
 		}
 	}
 	if diff := cmp.Diff([]string{"adds", "cart" + GroupMark + "is empty"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// Functions taken from a module of assertions are assertions, under any name.
+func TestNodeImportedAssertions(t *testing.T) {
+	for _, head := range []string{
+		"let { is, ok: same } = require('uvu/assert')", "import { is, equal as same } from 'node:assert/strict'",
+		"import is, { ok } from 'tiny-assert'\nconst same = require(\"assert\")",
+	} {
+		u := readNode(head + "\ntest('adds', () => {\n  is(add(1, 2), 3)\n  same(add(2, 2), 4)\n  my.is(1)\n})\n").Units
+		if len(u) != 1 || u[0].Asserts != 2 {
+			t.Errorf("%s: %+v", head, u)
+		}
+	}
+	if u := readNode("import { is } from './math.js'\ntest('adds', () => { is(1) })\n").Units; len(u) != 1 || u[0].Asserts != 0 {
+		t.Errorf("a function of the project: %+v", u)
+	}
+}
+
+// A suite of uvu, and a name for a test function that depends on the platform, make tests.
+func TestNodeNamesOfTestFunctions(t *testing.T) {
+	const text = `
+let carts = suite(` + "`" + `${type} / carts` + "`" + `)
+carts.before(() => { clear() })
+carts('is empty', () => { assert.is(cart().length, 0) })
+carts.run()
+const slow = process.versions.node.startsWith('20.') ? test.skip : test;
+slow('sends mail', async t => { t.is(await send(), 1) })
+const found = /x/.test(text)
+found(1, () => 2)
+`
+	var got []string
+	for _, u := range readNode(text).Units {
+		got = append(got, fmt.Sprint(u.Name, " ", u.Asserts, " ", u.Skips))
+	}
+	if diff := cmp.Diff([]string{"is empty 1 0", "sends mail 1 1"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

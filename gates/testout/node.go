@@ -22,6 +22,10 @@ var (
 	mochaFile = lazyre.New(`\(([^()]+\.[cm]?[jt]sx?)\)$`)
 	jsSyntax  = lazyre.New(`^\s*SyntaxError: (.+?\.[cm]?[jt]sx?): .*\((\d+):(\d+)\)$`)
 	vitestAt  = lazyre.New(`^\s*File: (.+?):(\d+):(\d+)$`)
+	avaSum    = lazyre.New(`^  \d+ (?:tests? (?:passed|failed|skipped|todo)|uncaught exceptions?)$`)
+	avaCase   = lazyre.New(`^  (✔|✘ \[fail\]:|- \[(?:skip|todo)\]) (?:\[expected fail\] )?(.+?)(?: \((?:\d+m )?[\d.]+m?s\))?$`)
+	avaBroken = lazyre.New(`^  Uncaught exception in (\S+)$`)
+	avaAt     = lazyre.New(`^  (?:› )?(?:file://)?(\S+\.[cm]?[jt]sx?):(\d+)(?::(\d+))?$`)
 )
 
 // Node reads `node --test`, in its TAP and in its spec form. Todo tests count as skipped.
@@ -152,6 +156,68 @@ func Mocha(lines []string) Result {
 		}
 	}
 	return r.failing(found)
+}
+
+// Ava reads ava's default reporter. It has no total of the passed tests if a test failed.
+func Ava(lines []string) Result {
+	var r Result
+	named := newCases()
+	for i, l := range lines {
+		r.Known = r.Known || avaSum.MatchString(l)
+		if m := avaBroken.FindStringSubmatch(l); m != nil {
+			named.add(Case{Name: m[1], Status: Failed})
+			r.fail(Failure{Name: m[1], Path: m[1], Build: true, Message: firstText(lines[i+1:min(i+4, len(lines))], 1)})
+		}
+		m := avaCase.FindStringSubmatch(l)
+		switch {
+		case m == nil:
+		case strings.HasPrefix(m[1], "-"):
+			named.add(Case{Name: m[2], Status: Skipped})
+		case m[1] == "✔":
+			named.add(Case{Name: m[2], Status: Passed})
+		default:
+			f := avaFailure(m[2], lines[i+1:])
+			named.add(Case{Name: f.Name, Status: Failed})
+			r.fail(f)
+		}
+	}
+	if !r.Known || len(named.list) == 0 {
+		return Result{}
+	}
+	named.fill(&r)
+	return r
+}
+
+// avaFailure reads a failed test. said is its title and perhaps a message; the title has its own line further below.
+func avaFailure(said string, below []string) Failure {
+	f := Failure{Name: said}
+	for i, l := range below {
+		title, ok := strings.CutPrefix(l, "  ")
+		if message, begins := strings.CutPrefix(said, title); !ok || title == "" || !begins ||
+			message != "" && message[0] != ' ' {
+			continue
+		}
+		f.Name = title
+		about := untilNext(below[i+1:], avaCase, avaSum)
+		for k := range len(about) - 1 {
+			if about[k] == "" && about[k+1] == "" {
+				about = about[:k] // the next failure follows
+				break
+			}
+		}
+		f.Message = firstText(about, 3)
+		for _, l := range about {
+			if m := avaAt.FindStringSubmatch(l); m != nil {
+				f.at(m[1], number(m[2]), number(m[3]))
+				break
+			}
+		}
+		if f.Path == "" {
+			f.at(jsPlace(about))
+		}
+		break
+	}
+	return f
 }
 
 // mochaTitle joins the title of a test. Each suite has its own line, indented further, and the last line ends in a

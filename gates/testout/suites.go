@@ -13,8 +13,8 @@ var (
 	exampleBad = lazyre.New(`^(?:rspec|shellspec) (?:\./)?(\S+):(\d+) # (?:\d+\) )?(.+?)(?: FAILED)?$`)
 	exampleOut = lazyre.New(`^An error occurred (?:while loading|in an?) (?:\./)?(\S+?)\.?$`)
 	miniSum    = lazyre.New(`^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) (?:skips|pendings)(?:, (\d+) omissions)?`)
-	miniBad    = lazyre.New(`^\s*\d+\) (?:Failure|Error):$`)
-	miniAt     = lazyre.New(`^(\S+)(?: \[(.+):(\d+)\])?:$`)
+	miniBad    = lazyre.New(`^\s*(\d+\) )?(?:Failure|Error):$`) // reporters and Rails give no number
+	miniAt     = lazyre.New(`^(\S.*?)(?: \[(.+):(\d+)\]:?|:)\s*$`)
 	rubyBroken = lazyre.New(`^(\S+\.rb):(\d+): (?:.*\((SyntaxError)\)|(?:syntax error, |.*: )(unexpected .+))$`)
 
 	shunitRan  = lazyre.New(`^Ran (\d+) tests?\.$`)
@@ -83,10 +83,11 @@ func Minitest(lines []string) Result {
 		if m := rubyBroken.FindStringSubmatch(l); m != nil {
 			r.fail(Failure{Name: m[1], Path: m[1], Line: number(m[2]), Message: m[3] + m[4], Build: true})
 		}
-		if !miniBad.MatchString(l) || i+1 >= len(lines) {
+		head := miniBad.FindStringSubmatch(l)
+		if head == nil || i+1 >= len(lines) {
 			continue
 		}
-		if m := miniAt.FindStringSubmatch(lines[i+1]); m != nil {
+		if m := miniAt.FindStringSubmatch(lines[i+1]); m != nil && (head[1] != "" || strings.Contains(m[1], "#")) {
 			found = append(found, Failure{Name: m[1], Path: m[2], Line: number(m[3]),
 				Message: firstText(lines[i+2:min(i+6, len(lines))], 2)})
 		}

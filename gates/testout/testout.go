@@ -167,7 +167,7 @@ func Text(out string) Result {
 	if !node.Known { // node --test prints TAP with a better summary
 		sum = sum.Add(TAP(lines))
 	}
-	for _, read := range []func([]string) Result{Jest, Vitest, Mocha, Pytest, Unittest, Cargo, Maven, GoText, BatsPretty,
+	for _, read := range []func([]string) Result{Jest, Vitest, Mocha, Ava, Pytest, Unittest, Cargo, Maven, GoText, BatsPretty,
 		Examples, Minitest, ShUnit, Swift, Dotnet, Gradle} {
 		sum = sum.Add(read(lines))
 	}

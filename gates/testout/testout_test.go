@@ -77,6 +77,16 @@ func TestSamples(t *testing.T) {
 			{"src/b.test.ts", "src/b.test.ts", 0, "Failed to resolve", true},
 			{"sum > adds", "src/sum.test.ts", 5, "expected 1 to be 2", false},
 		}},
+		"minitest-reporters-1.0.19.txt": {passed: 1, failed: 2, skipped: 1, failures: []failure{
+			{"Minitest::Result#test_bad", "test/test_sum.rb", 6, "Expected: 3", false},
+			{"Minitest::Result#test_: The sum should be whole. ", "", 0, "undefined local variable", false},
+		}},
+		"ava-6.4.1.txt": {passed: 4, failed: 4, skipped: 2, failures: []failure{
+			{"a › throws 3 times", "/home/ada/x/test/a.js", 7, "Error thrown in test", false},
+			{"a › rounds half up", "test/a.js", 3, "half up", false},
+			{"b › promise", "/home/ada/x/test/b.js", 3, "Rejected promise", false},
+			{"test/c.js", "test/c.js", 0, "Cannot find module", true},
+		}},
 		"vitest-none.txt": {},
 		"mocha.txt": {passed: 5, failed: 1, skipped: 2,
 			failures: []failure{{"sum carries", "test/sum.js", 10, "expected", false}}},
@@ -280,6 +290,7 @@ func FuzzBatsPretty(f *testing.F) { fuzzLines(f, "bats*.txt", BatsPretty) }
 func FuzzNode(f *testing.F)       { fuzzLines(f, "node*.txt", Node) }
 func FuzzJest(f *testing.F)       { fuzzLines(f, "jest*.txt", Jest) }
 func FuzzVitest(f *testing.F)     { fuzzLines(f, "vitest*.txt", Vitest) }
+func FuzzAva(f *testing.F)        { fuzzLines(f, "ava*.txt", Ava) }
 func FuzzMocha(f *testing.F)      { fuzzLines(f, "mocha*.txt", Mocha) }
 func FuzzPytest(f *testing.F)     { fuzzLines(f, "pytest*.txt", Pytest) }
 func FuzzUnittest(f *testing.F)   { fuzzLines(f, "unittest*.txt", Unittest) }

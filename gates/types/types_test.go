@@ -36,6 +36,10 @@ const (
 	mypySays = "#!/bin/sh\ncat <<'END'\ncore/a.py:3:5: error: Incompatible return value type (got \"str\", expected " +
 		"\"int\")  [return-value]\n" +
 		"core/a.py:3:5: note: see the docs\nlib/b.py:7: error: Name \"x\" is not defined  [name-defined]\nEND\nexit 1\n"
+	// mypyTwins stops, as mypy does, until only one setup.py is left, and fails without a target.
+	mypyTwins = "#!/bin/sh\ncase \"$*\" in *demo/setup*) ;; *) echo 'demo/setup.py: error: Duplicate module named " +
+		"\"setup\" (also at \"./setup.py\")'; echo 'Found 1 error in 1 file'; exit 2 ;; esac\n" +
+		"case \"$*\" in *' .') echo 'core/a.py:3:5: error: no  [arg-type]' ;; *) exit 2 ;; esac\nexit 1\n"
 	mypyFine    = "#!/bin/sh\nexit 0\n"
 	mypyBroken  = "#!/bin/sh\necho 'mypy: error: cannot read mypy.ini' >&2\nexit 2\n"
 	pyrightSays = "#!/bin/sh\ncat <<'END'\n{\"version\": \"1.1\", \"generalDiagnostics\": [{\"file\": " +
@@ -50,8 +54,9 @@ const (
 
 func TestCheckers(t *testing.T) {
 	python := func(checker string, text string) map[string]string {
-		return map[string]string{"pyproject.toml": "[tool." + checker + "]\n", ".venv/bin/" + checker: text,
-			"core/a.py": "x\n", "lib/b.py": "x\n"}
+		return map[string]string{"pyproject.toml": "[tool." + checker + "]\n[tool.build]\nfiles = [\"a\"]\n",
+			".venv/bin/" + checker: text,
+			"core/a.py":            "x\n", "lib/b.py": "x\n"}
 	}
 	node := func(text string) map[string]string {
 		return map[string]string{"package.json": "{}", "tsconfig.json": "{}", "node_modules/.bin/tsc": text,
@@ -65,6 +70,8 @@ func TestCheckers(t *testing.T) {
 	}{
 		"mypy": {files: python("mypy", mypySays),
 			want: []string{"error types/return-value core/a.py:3", "warning types/name-defined lib/b.py:7"}, status: gates.Fail},
+		"two files are a module of one name": {files: python("mypy", mypyTwins),
+			want: []string{"error types/arg-type core/a.py:3"}, status: gates.Fail},
 		"mypy is content": {files: python("mypy", mypyFine), status: gates.Pass},
 		"mypy gives up":   {files: python("mypy", mypyBroken), broken: true},
 		"mypy is missing": {files: map[string]string{"pyproject.toml": "[project]\n", "mypy.ini": "[mypy]\n",
@@ -102,6 +109,16 @@ func TestCheckers(t *testing.T) {
 				t.Errorf("%s %v: %s", rep.Status, got, rep.Note)
 			}
 		})
+	}
+}
+
+// A change cannot take a file out of the check by adding another one of its name.
+func TestNewModuleOfSameNameStopsMypy(t *testing.T) {
+	s := tree(t, map[string]string{"mypy.ini": "[mypy]\n", ".venv/bin/mypy": mypyTwins, "demo/setup.py": "", "setup.py": ""})
+	s.Changed = []string{"demo/setup.py"}
+	_, err := All(s.Dir, gates.Detect(s.Dir), nil, false)[0].Check(t.Context(), s)
+	if err == nil || !strings.Contains(err.Error(), "Duplicate module") {
+		t.Error(err)
 	}
 }
 

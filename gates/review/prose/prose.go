@@ -90,7 +90,8 @@ func docNames(l *gates.Look, f gates.File) {
 		}
 		says := word.FindStringSubmatch(lines[first])
 		if says == nil || strings.HasPrefix(m[1], "Test") || strings.HasPrefix(m[1], "Benchmark") ||
-			strings.EqualFold(says[1], m[1]) || !(fresh[first+1] || fresh[i+1]) {
+			strings.EqualFold(says[1], m[1]) ||
+			!fresh[first+1] && !(fresh[i+1] && !slices.Contains(before, m[1])) { // else the comment was wrong before
 			continue
 		}
 		if slices.Contains(now, says[1]) && !slices.Contains(before, says[1]) || slices.Contains(before, says[1]) ||

@@ -46,6 +46,10 @@ func TestProse(t *testing.T) {
 			before: map[string]string{"a.go": "package a\n\n// GetPrice adds.\nfunc Sum() {}\n"},
 			after:  map[string]string{"a.go": "package a\n\n// GetPrice adds.\nfunc Sum() {}\n\nvar x = 1\n"},
 		},
+		"a comment that was wrong before the signature changed": {
+			before: map[string]string{"a.go": "package a\n\n// GetPrice adds.\nfunc Sum(a,b int) {}\n"},
+			after:  map[string]string{"a.go": "package a\n\n// GetPrice adds.\nfunc Sum(a, b int) {}\n"},
+		},
 		"a parameter that does not exist": {
 			after: map[string]string{
 				"a.py": "def total(prices, *, tax=0):\n    \"\"\"Add.\n\n    :param prices: them\n    :param int tax: it\n    " +

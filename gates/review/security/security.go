@@ -29,7 +29,8 @@
 //	security/suppressed      a line with "runplan:ignore security REASON"                                warning
 //
 // The built-in checks read single lines, or a call over a few lines, which they report at its first line. They do not
-// analyse the whole program, but resolve names of imports. In tests the findings are remarks; fixtures are ignored.
+// analyse the whole program, but resolve names of imports. In tests and benchmarks the findings are remarks;
+// fixtures are ignored.
 package security
 
 import (
@@ -40,6 +41,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Built is the name of the gate with the built-in checks.
@@ -77,6 +79,7 @@ func look(l *gates.Look, f gates.File, list []check) {
 	lang := languageOf(f.Path)
 	added := f.AddedLines()
 	all := canonical(lang, strings.Split(strings.ReplaceAll(f.After, "\r\n", "\n"), "\n"))
+	aside := language.IsTest(f.Path) || benchmark.MatchString(f.Path)
 	behind := map[string]int{} // last line of the call in which a rule found something
 	for _, line := range added {
 		if line.Number > len(all) || comment(lang, line.Text) {
@@ -101,7 +104,7 @@ func look(l *gates.Look, f gates.File, list []check) {
 			}
 			behind[c.rule] = last
 			find := gates.Finding{Rule: c.rule, Path: f.Path, Line: line.Number, Severity: sev, Message: c.message, Fix: c.fix}
-			if language.IsTest(f.Path) {
+			if aside {
 				find.Severity = gates.Note
 			}
 			if reason, ok := excused(text); ok {
@@ -110,8 +113,7 @@ func look(l *gates.Look, f gates.File, list []check) {
 			l.Find(find)
 			break // one finding per line: the first check is the most severe
 		}
-		if flaw, last := flowOf(lang, all, line.Number); flaw != nil && !seen && !language.IsTest(f.Path) &&
-			line.Number > behind[flaw.rule] {
+		if flaw, last := flowOf(lang, all, line.Number); flaw != nil && !seen && !aside && line.Number > behind[flaw.rule] {
 			behind[flaw.rule] = last
 			find := gates.Finding{Rule: flaw.rule, Path: f.Path, Line: line.Number, Severity: flaw.severity,
 				Message: flaw.message, Fix: flaw.fix}
@@ -155,6 +157,9 @@ func comment(lang, text string) bool {
 	}
 	return strings.HasPrefix(t, "//") || strings.HasPrefix(t, "* ") || strings.HasPrefix(t, "/*")
 }
+
+// benchmark matches files whose queries and commands have only values of their own.
+var benchmark = lazyre.New(`(?i)(?:^|[/._-])bench(?:es|marks?)?(?:/|[._-][^/]*$)`)
 
 func fixture(p string) bool {
 	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,vendor,node_modules}/**"}, p)

@@ -107,11 +107,16 @@ func TestBuiltInChecksOnlyAddedLines(t *testing.T) {
 	s := gatetest.Change(t, map[string]string{"a.py": old}, map[string]string{
 		"a.py":            old + "x = 1\ncur.execute(\"SELECT * FROM users WHERE id = \" +\n    i)\n",
 		"test_a.py":       "cur.execute(\"SELECT * FROM users WHERE id = \" + i)\n",
+		"benchmark.js":    "run(`SELECT * FROM users WHERE id = ${i}`)\n",
+		"bench/db.py":     "cur.execute(\"SELECT * FROM users WHERE id = \" + i)\n",
+		"benchmarked.py":  "cur.execute(\"SELECT * FROM users WHERE id = \" + i)\n",
 		"testdata/bad.py": "eval(x)\n",
 		"notes.md":        "eval(x)\n",
 	})
 	_, got := gatetest.Look(t, security.New(), s)
-	if diff := cmp.Diff([]string{"error security/sql a.py:3", "info security/sql test_a.py:1"}, got); diff != "" {
+	want := []string{"error security/sql a.py:3", "info security/sql bench/db.py:1", "info security/sql benchmark.js:1",
+		"error security/sql benchmarked.py:1", "info security/sql test_a.py:1"}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
 }
