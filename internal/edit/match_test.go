@@ -63,3 +63,67 @@ func TestRestoreKeepsPermissions(t *testing.T) {
 		t.Error(info, err)
 	}
 }
+
+// The error names the first line that differs in the longest partial match, and among equal ones in the first.
+func TestLocateFindsLongestMatch(t *testing.T) {
+	long := strings.Repeat("x", maxNearLines/1000)
+	for name, c := range map[string]struct {
+		src, search   string
+		matched, line int
+		near, want    string
+	}{
+		"the second line differs":            {"a1\nb1\nc1\n", "a1\nB2\n", 1, 2, "b1", "B2"},
+		"without an end of line":             {"a1\nb1\nc1\n", "a1\nB2", 1, 2, "b1", "B2"},
+		"the longer match wins":              {"a1\nx1\na1\nb1\ny1\n", "a1\nb1\nc1\n", 2, 5, "y1", "c1"},
+		"the first of equal ones wins":       {"a1\nx1\na1\ny1\n", "a1\nb1\n", 1, 2, "x1", "b1"},
+		"the file ends":                      {"a1\n", "a1\nb1\n", 1, 2, "", "b1"},
+		"an empty line alone is no match":    {"\nfoo-bar\n", "\nfoo-baz\n", 0, 2, "foo-bar", "foo-baz"},
+		"nothing is similar":                 {long + "\n", "abc\n", 0, 0, "", "abc"},
+		"two letters are enough":             {"xab\n", "ab\n", 0, 1, "xab", "ab"},
+		"a search text of empty lines alone": {"a1\n", "\n\n", 0, 0, "", ""},
+	} {
+		e := &MatchError{Edit: Edit{Search: c.search}}
+		e.locate(c.src)
+		if e.Matched != c.matched || e.NearLine != c.line || e.Near != c.near || e.Want != c.want {
+			t.Errorf("%s: %d lines match, line %d is %q, not %q", name, e.Matched, e.NearLine, e.Near, e.Want)
+		}
+	}
+}
+
+func TestQuoteLimitsLines(t *testing.T) {
+	if got := quote(strings.Repeat("a\n", maxQuoteLines)); strings.Contains(got, "…") ||
+		strings.Count(got, "| a") != maxQuoteLines {
+		t.Errorf("%d lines are cut:\n%s", maxQuoteLines, got)
+	}
+	if got := quote(strings.Repeat("a\n", maxQuoteLines+2)); !strings.HasSuffix(got, "\n  | …") ||
+		strings.Count(got, "| a") != maxQuoteLines {
+		t.Errorf("more lines:\n%s", got)
+	}
+}
+
+// Links may not lead into .runplan of the workspace or into any .git. What cannot be checked is refused, with a reason.
+func TestLinksIntoOwnFolders(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{".runplan/runs", "sub/.runplan", "sub/.git"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, to := range map[string]string{"own": ".runplan/runs", "foreign": "sub/.runplan", "git": "sub/.git"} {
+		link(t, to, filepath.Join(root, name))
+	}
+	for p, want := range map[string]string{
+		"own/a":                             "which leads into .runplan",
+		"git/config":                        "which leads into .git",
+		"foreign/a":                         "",
+		"a" + strings.Repeat("b", 300) + "": "cannot be checked: ",
+	} {
+		if _, err := SafePath(root, p); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %v, want %q", p, err, want)
+		}
+	}
+	if _, err := SafePath(filepath.Join(root, "none"), "a"); err == nil ||
+		!strings.Contains(err.Error(), "no longer exists") {
+		t.Errorf("a missing workspace: %v", err)
+	}
+}
