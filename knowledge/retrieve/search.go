@@ -269,8 +269,8 @@ func (s *searching) words(ctx context.Context) error {
 // scopeRE matches the scope of a conventional commit: "fix(drop/dropRight): …".
 var scopeRE = lazyre.New(`^[a-z]+\(([^()\n]{1,100})\)!?: `)
 
-// sameName is the number of code files with one name up to which the name alone says which file is meant.
-const sameName = 8
+// sameName is the number of chunks, in all code files with one name, up to which the name alone says what is meant.
+const sameName = 16
 
 // subjects finds code files that have the name of what the task is about: a name in code form, or a word of its scope.
 func (s *searching) subjects(text string) {
@@ -278,18 +278,16 @@ func (s *searching) subjects(text string) {
 	if m := scopeRE.FindStringSubmatch(text); m != nil {
 		names = append(names, outerWords(m[1])...)
 	}
-	of := map[string][]string{}
-	for name := range s.of {
+	of := map[string][]int{}
+	for name, chunks := range s.of {
 		if language.IsCode(name) {
-			of[plainName(subject(name))] = append(of[plainName(subject(name))], name)
+			of[plainName(subject(name))] = append(of[plainName(subject(name))], chunks...)
 		}
 	}
 	for _, name := range names {
-		files := of[plainName(name)]
-		for _, file := range files {
-			for _, i := range s.of[file] {
-				s.all[i].Features[fPath] = max(s.all[i].Features[fPath], min(1, sameName/float64(len(files))))
-			}
+		chunks := of[plainName(name)]
+		for _, i := range chunks {
+			s.all[i].Features[fPath] = max(s.all[i].Features[fPath], min(1, sameName/float64(len(chunks))))
 		}
 	}
 }

@@ -24,7 +24,7 @@ func TestNearbyChunksAreWithinTwentyLines(t *testing.T) {
 	}
 }
 
-// A file with the name of what the task is about is named by the task, unless many files have this name. Names are in
+// A file with the name of what the task is about is named by the task, less so if they are long or many. Names are in
 // code form, or in the scope of a conventional commit.
 func TestFilesWithNameOfSubject(t *testing.T) {
 	for text, want := range map[string]string{
@@ -44,7 +44,7 @@ func TestFilesWithNameOfSubject(t *testing.T) {
 		for _, name := range []string{"set.ts", "set.md", "drop-right.ts", "drop-right.test.ts"} {
 			add(name)
 		}
-		for i := range 16 {
+		for i := range 32 {
 			add(fmt.Sprintf("%d/index.ts", i))
 		}
 		s.subjects(text)
