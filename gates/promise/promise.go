@@ -12,7 +12,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
@@ -203,7 +206,10 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 			ok = !there || o.gone(n.Path, s.Changed)
 			rule, what, fix = RuleNotDeleted, "the batch deletes it, but it still exists", "delete it"
 		case "create":
-			if !ok && o.ignored(ctx, n.Path) {
+			if ok && o.hollow(s, n.Path) {
+				ok, what, fix = false, "the batch creates it, but it says nothing", "write what the batch asks for"
+			}
+			if !ok && !there && o.ignored(ctx, n.Path) {
 				l.Note("%s (line %d of the plan) is ignored by git, so it cannot be in a commit", n.Path, n.Line)
 				open++
 				continue
@@ -223,6 +229,28 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 		l.Note("%d not decided: the plan does not say which file is meant, or whether it changes", open)
 	}
 	return nil
+}
+
+var (
+	// mayBeEmpty matches files that say enough by being there, and words of a batch that asks for such a file.
+	mayBeEmpty = lazyre.New(`(?:^|/)(?:__init__\.py|py\.typed|doc\.go|\.[^/]*|conftest\.py|[^/]*\.lock)$|(?i)empty|blank|stub|placeholder|fixtures?/|testdata/`)
+	asksEmpty  = lazyre.New(`(?i)\b(?:empty|blank|stubs?|placeholders?|skeletons?|scaffold\w*|touch)\b`)
+	// filler matches what says nothing: comments, the frame of a file, and promises to write it later.
+	filler = lazyre.New(`(?m)/\*(?s:.*?)\*/|^\s*(?:#(?:[ \t!#]|$)|//|--|;|%).*$|"""(?s:.*?)"""|^\s*(?:package \w+|pass|export \{\};?|module\.exports = \{\};?|['"]use strict['"];?)\s*$|` +
+		`(?i)\b(?:todo|tbd|fixme|to be (?:done|written)|coming soon|work in progress)\b[^\n]*`)
+)
+
+// hollow reports whether a file that the batch creates says nothing.
+func (o Options) hollow(s gates.Subject, name string) bool {
+	if s.Dir == "" || mayBeEmpty.MatchString(name) || asksEmpty.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
+		return false
+	}
+	files := o.in(func(p string) bool { return p == name })
+	if len(files) == 0 {
+		return false
+	}
+	data, err := os.ReadFile(filepath.Join(s.Dir, filepath.FromSlash(name)))
+	return err == nil && len(data) < 4<<10 && strings.TrimSpace(filler.ReplaceAllString(string(data), "")) == ""
 }
 
 // gone reports whether the change removed the file or folder with exactly this path. A file of the same name elsewhere,
