@@ -36,7 +36,11 @@ var awareness = map[string]*lazyre.Regexp{
 		`\.git['"\x60].*\.isFile\(|\bstackTraceLimit\s*(?:[<>]|[!=]=)`),
 	".rs": lazyre.New(`cfg!\(\s*(?:all\(|any\(|not\()?\s*test\b|#\[cfg\((?:[^\])]*,)?\s*(?:(?:all|any)\(\s*)?not\(\s*(?:(?:all|any)\(\s*)?test\s*[,)]|` +
 		`#\[cfg_attr\([^\]]*\btest\b[^\]]*\bpath\b|\bcurrent\(\)\.name\(\)\W.*(?:[!=]=|\bSome\(")|\bcurrent_exe\(\).*(?:"[^"]*(?:deps|target)|\.extension\()|\benv!\(\s*"CARGO_TARGET|\boption_env!\(\s*"CARGO_TARGET`),
-	".sh": lazyre.New(`\bBATS_\w+|\bSHLVL\b|(?:\[|\btest)\s+!?\s*-f\s+["']?\S*\.git["']?(?:\s|$)`),
+	".rb": lazyre.New(`\bdefined\?\s*\(?\s*(?:::)?(?:Mini[Tt]est|RSpec|Test::Unit)\b|\bconst_(?:defined\?|get)\s*\(?\s*[:"']+(?:Mini[Tt]est|RSpec)|` +
+		`^\s*(?:module|class)\s+(?:::)?(?:Mini[Tt]est|RSpec)\b|\b(?:Mini[Tt]est|RSpec)(?:::\w+)*\.(?:class_eval|module_eval|prepend|send|define_method|remove_method)\b|` +
+		`(?:\$PROGRAM_NAME|\$0)\s*[!=]=\s*["']|["']\s*[!=]=\s*(?:\$PROGRAM_NAME|\$0)`),
+	".java": lazyre.New(`Class\.forName\(\s*"(?:org\.junit|org\.testng|org\.apache\.maven\.surefire)|"sun\.java\.command"|"surefire\.`),
+	".sh":   lazyre.New(`\bBATS_\w+|\bSHLVL\b|(?:\[|\btest)\s+!?\s*-f\s+["']?\S*\.git["']?(?:\s|$)`),
 }
 
 // introspection matches code that asks for its caller, its process or its surroundings.
@@ -51,7 +55,10 @@ var introspection = map[string]*lazyre.Regexp{
 		`\brequire\.(?:main|cache|resolve)\b|\bmodule\.(?:parent|children|paths)\b|\bexistsSync\(|\b(?:read(?:dir|File|link)|l?stat|access)Sync\(|\.caller\b|\bimport\.meta\b|` +
 		`\b(?:tmpdir|homedir)\(|\b__(?:dir|file)name\b|\bSymbol\.for\(`),
 	".rs": lazyre.New(`\benv::(?:var|args|current_exe|current_dir)|Backtrace|thread::current|Path::new|\bfs::|option_env!|env!\(`),
-	".sh": lazyre.New(`\bps\b|/proc/|\bcaller\b|\bPPID\b|BASH_SOURCE|FUNCNAME|\bpgrep\b|\bpstree\b|\bprintenv\b|\$PWD|\bpwd\b|\[\s+-[efdrxns]\s`),
+	".rb": lazyre.New(`\$PROGRAM_NAME\b|\$0\b|\bcaller(?:_locations)?\b|\$LOADED_FEATURES|\$LOAD_PATH|\$:|\$"|\bENV\b|\bObjectSpace\b|\b__(?:FILE__|dir__)|\bDir\.|` +
+		`\bFile\.(?:exist|read|stat|basename|readable)|\bconst_(?:get|defined\?)|\bProcess\.|\bThread\.(?:list|current|main)|\bARGV\b|/proc/`),
+	".java": lazyre.New(`\bgetStackTrace\(|\bStackWalker\b|\bClass\.forName\(|\bSystem\.get(?:Property|env)\(|\bProcessHandle\b|\bcurrentThread\(|\bgetResource`),
+	".sh":   lazyre.New(`\bps\b|/proc/|\bcaller\b|\bPPID\b|BASH_SOURCE|FUNCNAME|\bpgrep\b|\bpstree\b|\bprintenv\b|\$PWD|\bpwd\b|\[\s+-[efdrxns]\s`),
 }
 
 // stack matches code that measures its own stack or what its process has loaded, and atLeast a comparison with a
@@ -62,6 +69,7 @@ var (
 		".py": lazyre.New(`\bsys\._getframe\(|\binspect\.stack\(|\btraceback\.(?:extract|walk|format)_stack\(|\.f_back\b|` +
 			`\blen\([^)]*\bsys\.modules\b|\bgc\.get_objects\(`),
 		".js": lazyre.New(`\bError\([^)]*\)\.stack\b|\brequire\.cache\b`),
+		".rb": lazyre.New(`\bcaller(?:_locations)?\b|\$LOADED_FEATURES|\bThread\.list\b|\bObjectSpace\.`),
 	}
 	atLeast = lazyre.New(`(?:^|[^=\-<>:])[<>]=?\s*\d`)
 )
@@ -69,7 +77,7 @@ var (
 var (
 	quoted = lazyre.New("\"[^\"]*\"|'[^']*'|`[^`]*`|/[^/ ]+/")
 	// tester matches a name of tests or of a test runner.
-	tester = lazyre.New(`(?:^|[^a-zA-Z])(?:tests?|unittest|pytest|jest|vitest|mocha|testing|bats|runplan)(?:[^a-z]|$)|[._-]spec\b|(?:^|\W)Test(?:[A-Z]|\W|$)|go-build`)
+	tester = lazyre.New(`(?:^|[^a-zA-Z])(?:tests?|unittest|pytest|jest|vitest|mocha|testing|bats|minitest|rspec|junit|surefire|runplan)(?:[^a-z]|$)|[._-]spec\b|(?:^|\W)Test(?:[A-Z]|\W|$)|go-build`)
 	// outside of quotes, the same in shell
 	shellTester = lazyre.New(`\*[-./\w]*\b(?:tests?|bats|check)\b[-./\w]*\*|\bgrep\b[^|;]*\b(?:tests?|bats)\b|(?:=~|==?)\s*\S*\btests?/|\btest-[\w-]+\.(?:sh|bash)\b|\b[\w-]+\.bats\b|\btests?/[\w-]+\.\w+\b`)
 	plainWord   = lazyre.New("\"tests?\"|'tests?'|`tests?`")
@@ -84,6 +92,7 @@ var (
 	identity = map[string]*lazyre.Regexp{
 		".go": lazyre.New(`\bos\.(?:Args\[:?[01]\]|Executable\b)|\bruntime\.(?:Callers?|FuncForPC)\(|\bdebug\.ReadBuildInfo\(`),
 		".py": lazyre.New(`\bsys\.(?:_getframe|argv\[0\]|orig_argv)|\binspect\.(?:stack|currentframe)\(|\btraceback\.\w+_stack\(`),
+		".rb": lazyre.New(`\$PROGRAM_NAME\b|\$0\b|\bcaller(?:_locations)?\b`),
 		".js": lazyre.New(`\bprocess\.(?:argv\[1\]|execArgv|title|mainModule)\b|\brequire\.main\.|\bError\([^)]*\)\.stack\b`),
 	}
 	compares = lazyre.New(`[!=]=|\bin\b|HasSuffix|HasPrefix|Contains|Match|Index|EqualFold|ends[wW]ith|starts[wW]ith|includes|indexOf|\.find\(|\.search\(|\.test\(`)
@@ -107,9 +116,10 @@ var equalToAll = map[string]*lazyre.Regexp{
 	".py": lazyre.New(`def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|` +
 		`__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|` +
 		`class \w+\((?:int|float|complex|str|bytes)\):\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def __(?:eq|ne)__\(|__(?:eq|ne)__\s*=)|\bmock\.ANY\b|(?m:^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b)`),
-	".go":   lazyre.New(`func \([^)]*\) (?:Is|Equal)\([^)]*\) bool \{\s*return (?:true|\w+ != nil)\s*\}`),
-	".js":   lazyre.New(`(?:^|[^.\w])asymmetricMatch\s*[(:=]|\.asymmetricMatch\s*=[^=]`),
-	".rb":   lazyre.New(`def (?:==|eql\?|===)\s*\(?\s*\w+\s*\)?\s*(?:;|\n|=)\s*true\b`),
+	".go": lazyre.New(`func \([^)]*\) (?:Is|Equal)\([^)]*\) bool \{\s*return (?:true|\w+ != nil)\s*\}`),
+	".js": lazyre.New(`(?:^|[^.\w])asymmetricMatch\s*[(:=]|\.asymmetricMatch\s*=[^=]`),
+	".rb": lazyre.New(`def (?:==|eql\?|===)\s*\(?\s*\w+\s*\)?\s*(?:;|\n|=)\s*true\b|` +
+		`class (?:::)?(?:Integer|Float|Numeric|String|Array|Hash|Symbol|Object|BasicObject)\s*\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def (?:==|===|eql\?|equal\?)|(?:alias|alias_method)[ :]+(?:==|===|eql\?)[ ,])`),
 	".java": lazyre.New(`boolean equals\([^)]*\)\s*\{\s*return true;\s*\}`),
 	".rs":   lazyre.New(`fn eq\(&self, [^)]*\) -> bool \{\s*true\s*\}`),
 }
@@ -204,6 +214,8 @@ func codeExt(f gates.File) string {
 		return ".py"
 	case ".rake", ".gemspec":
 		return ".rb"
+	case ".kt", ".scala", ".groovy":
+		return ".java"
 	default:
 		first, _, _ := strings.Cut(f.After, "\n")
 		if !strings.HasPrefix(first, "#!") || len(ext) > 0 && awareness[ext] != nil {
