@@ -15,7 +15,7 @@ const ruleOnlyInCI = "passes-only-in-ci"
 var (
 	// inCI matches code that asks whether it runs in CI, by variables that gates set and users do not.
 	inCI = lazyre.New(`\bCI\b|\bCONTINUOUS_INTEGRATION\b|\b(?:GITHUB|GITLAB)_\w+|\bGIT_(?:CEILING_DIRECTORIES|TERMINAL_PROMPT)\b|` +
-		`\bPYTHONDONTWRITEBYTECODE\b|\bRUFF_NO_CACHE\b|\bNPM_CONFIG_(?:UPDATE_NOTIFIER|FUND)\b|\bGOENV\b`)
+		`\bTERM\b|\bNO_COLOR\b|\bPYTHONDONTWRITEBYTECODE\b|\bRUFF_NO_CACHE\b|\bNPM_CONFIG_(?:UPDATE_NOTIFIER|FUND)\b|\bGOENV\b`)
 	// inDebug matches code of Rust that is built in another way for a release.
 	inDebug = lazyre.New(`\bdebug_assertions\b`)
 )

@@ -134,12 +134,6 @@ func runnerSettings() []string {
 		"bunfig.toml"}
 }
 
-// NamesCheck reports whether the name of a file says that it is a check.
-func NamesCheck(p string) bool {
-	_, word := servingName(p)
-	return word != ""
-}
-
 // servingName returns the part of a path that says that the file serves tests, and the word in it; "" if none does.
 func servingName(p string) (key, word string) {
 	dir, base := path.Split(p)

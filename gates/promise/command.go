@@ -13,7 +13,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/held"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
@@ -87,7 +86,7 @@ func earlier(ctx context.Context, l *gates.Look, run string) (name string, resto
 	restore = func() {}
 	for _, w := range words(run) {
 		p := path.Clean(w)
-		if !slices.Contains(s.Changed, p) || !held.NamesCheck(p) || language.IsTest(p) || s.Names(p) ||
+		if !slices.Contains(s.Changed, p) || !gates.IsCheck(p) || language.IsTest(p) || s.Names(p) ||
 			s.Diff == nil || mentioned(s.Batch, path.Base(p)) {
 			continue
 		}

@@ -2,6 +2,7 @@ package tamper
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 
 // awareness matches code that detects that it is being tested, or that reaches into the test library.
 var awareness = map[string]*lazyre.Regexp{
-	".go": lazyre.New(`\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|\bexpvar\.Get\(\s*"cmdline"|flag\.(?:CommandLine\.)?Lookup\("test\.|append\(os\.Args,|"-test\.|` +
+	".go": lazyre.New(`\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|\bexpvar\.Get\(\s*"cmdline"|^//go:linkname\s+\w+\s+(?:testing|flag|os)\.|flag\.(?:CommandLine\.)?Lookup\("test\.|append\(os\.Args,|"-test\.|` +
 		`"\.git"\).*(?:!\w+\.IsDir\(\)|\.IsRegular\(\))`),
 	".py": lazyre.New(`PYTEST_CURRENT_TEST|\bif\b.*\b(?:sys\.(?:gettrace|getprofile)|gc\.get_(?:objects|referrers)|threading\.active_count)\(|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
 		`\bTestCase\.\w+\s*=[^=]|setattr\(\s*(?:unittest\.)?(?:case\.)?TestCase\b|\b(?:unittest|pytest|_pytest)(?:\.\w+)+\s*=[^=]|^\s*builtins\.\w+\s*=[^=]|` +
@@ -21,6 +22,7 @@ var awareness = map[string]*lazyre.Regexp{
 		`\bif\b.*\bsys\.argv\[0\].*\.(?:find|count|split|partition)\(|` +
 		`(?:\bif\b[^:]*|['"]\s+(?:not\s+)?in\b.*|[!=]=.*)\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(|` +
 		`\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(.*(?:\bif\b|\bin\b|[!=]=)|` +
+		`\b(?:exec|eval)\(.*(?:b64decode|fromhex|unhexlify|decompress|codecs\.decode)|` +
 		`\bisfile\([^)]*\.git['"]|\.git['"]\s*\)\.is_file\(`),
 	".js": lazyre.New(`JEST_WORKER_ID|NODE_TEST_CONTEXT|env\b\W{1,4}(?:VITEST|MOCHA)|import\.meta\.vitest|\bassert(?:\.strict)?\.\w+\s*=[^=>]|` +
 		`\bglobalThis\.(?:expect|assert|test|it|describe)\s*=[^=]|\btypeof\s+(?:globalThis\.)?(?:describe|it|test|expect|jest|vi|beforeEach|afterEach)\b|` +
@@ -33,6 +35,7 @@ var awareness = map[string]*lazyre.Regexp{
 		`\bSymbol\.for\([^)]*(?:jest|vitest|mocha)|\bObject\.(?:is|keys|entries)\s*=[^=>]|` +
 		`\b(?:Object|Number)\.prototype(?:\.\w+|\[[^\]]+\])\s*=[^=>]|\bdefineProperty\(\s*(?:Object|Number)(?:\.prototype)?\s*,|` +
 		`\b(?:if|return|const|let|var)\b.*\bError\([^)]*\)\.stack\b.*(?:\?|&&|\|\||\)\s*\{)|\bprocess\.listener(?:s|Count)\(|` +
+		`\b(?:Function|eval|runIn\w+Context)\(.*(?:\batob\(|\bBuffer\.from\()|` +
 		`\.git['"\x60].*\.isFile\(|\bstackTraceLimit\s*(?:[<>]|[!=]=)`),
 	".rs": lazyre.New(`cfg!\(\s*(?:all\(|any\(|not\()?\s*test\b|#\[cfg\((?:[^\])]*,)?\s*(?:(?:all|any)\(\s*)?not\(\s*(?:(?:all|any)\(\s*)?test\s*[,)]|` +
 		`#\[cfg_attr\([^\]]*\btest\b[^\]]*\bpath\b|\bcurrent\(\)\.name\(\)\W.*(?:[!=]=|\bSome\(")|\bcurrent_exe\(\).*(?:"[^"]*(?:deps|target)|\.extension\()|\benv!\(\s*"CARGO_TARGET|\boption_env!\(\s*"CARGO_TARGET`),
@@ -113,9 +116,11 @@ func namesTester(line string) bool {
 // equalToAll matches an object that decides itself what it is equal to: its answer to comparisons, matchers and
 // errors.Is is always yes, or it is a number or a text with a comparison of its own.
 var equalToAll = map[string]*lazyre.Regexp{
-	".py": lazyre.New(`def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|` +
+	".py": lazyre.New(`(?m)def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|` +
 		`__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|` +
-		`class \w+\((?:int|float|complex|str|bytes)\):\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def __(?:eq|ne)__\(|__(?:eq|ne)__\s*=)|\bmock\.ANY\b|(?m:^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b)`),
+		`class \w+\((?:int|float|complex|str|bytes)\):\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def __(?:eq|ne)__\(|__(?:eq|ne)__\s*=)|` +
+		`\btype\(\s*\w*['"]\w+['"]\s*,\s*\(\s*(?:int|float|complex|str|bytes)\b[^)]*\)[^)]*__(?:eq|ne)__|\bsetattr\([^)]*['"]__(?:eq|ne)__['"]|^[ \t]*\w+\.__(?:eq|ne)__\s*=[^=]|` +
+		`def __eq__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:isinstance\(\s*\w+\s*,\s*(?:object|int|float|str|\(int\b[^)]*\))\s*\)|\w+ is not None|not False|bool\(\w+\))\s*$|\bmock\.ANY\b|(?m:^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b)`),
 	".go": lazyre.New(`func \([^)]*\) (?:Is|Equal)\([^)]*\) bool \{\s*return (?:true|\w+ != nil)\s*\}`),
 	".js": lazyre.New(`(?:^|[^.\w])asymmetricMatch\s*[(:=]|\.asymmetricMatch\s*=[^=]`),
 	".rb": lazyre.New(`def (?:==|eql\?|===)\s*\(?\s*\w+\s*\)?\s*(?:;|\n|=)\s*true\b|` +
@@ -261,7 +266,9 @@ func onlyForTests(lines []gates.Line) bool {
 // code asks for, or if the name of the file says that it serves tests or builds.
 func (j judge) asked(file, line string) gates.Severity {
 	named := j.s.Names(file) && (forTests.MatchString(file) || slices.ContainsFunc(questions.FindAllString(line, -1),
-		func(q string) bool { return strings.Contains(j.s.Batch.Text, q) }) || j.s.Contains(line))
+		func(q string) bool { // as a word of its own, and not as a part of the name of a file
+			return regexp.MustCompile("(?:^|[\\s\"'`(*])" + regexp.QuoteMeta(q)).MatchString(j.s.Batch.Text)
+		}) || j.s.Contains(line))
 	if named || builds.MatchString(file) {
 		return gates.Warning
 	}
@@ -321,5 +328,5 @@ func near(lines []gates.Line, first, other func(string) bool) bool {
 
 func comment(line string) bool {
 	line = strings.TrimSpace(line)
-	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "* ")
+	return strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "//go:") || strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "* ")
 }
