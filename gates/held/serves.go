@@ -23,10 +23,10 @@ var (
 	nameWord   = lazyre.New(`[A-Z]?[a-z]+|[A-Z]+`)
 	dataFile   = lazyre.New(`^\.(?:json|ya?ml|toml|csv|tsv|txt|xml|html|out|dat|sql|md)?$`)
 	forUsers   = lazyre.New(`"(?:main|module|browser|bin|exports|types|files)"`) // of package.json
-	// inSettings matches the extensions of code that settings of test runners name, and everyProgram the names of files
+	// inSettings matches the extensions of code and data that settings of test runners name, and everyProgram the names of files
 	// that each program has.
-	inSettings   = lazyre.New(`^\.(?:[cm]?[jt]sx?|py|rb|sh|bash)$`)
-	everyProgram = lazyre.New(`^(?:index|main|app|cli|__init__|__main__)$`)
+	inSettings   = lazyre.New(`^\.(?:[cm]?[jt]sx?|py|rb|sh|bash|txt|json|csv|tsv|ya?ml|toml|ini|cfg)$`)
+	everyProgram = lazyre.New(`^(?:index|main|app|cli|__init__|__main__|package|pyproject|tsconfig.*)$`)
 	// runnerLine matches lines of shared settings about test runners.
 	runnerLine = lazyre.New(`^\s*"(?:pre|post)?(?:test|check|ci|verify)[\w:-]*"\s*:|"(?:setupFiles\w*|globalSetup|globalTeardown|testEnvironment|testRunner|runner|reporters|resolver|snapshotSerializers|preset)"|"require"\s*:\s*\[|` +
 		`addopts|pytest_plugins|-p[ =]`)
