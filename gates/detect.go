@@ -15,6 +15,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Language is the language or build tool of a [Project].
@@ -113,6 +114,9 @@ func Detect(dir string) []Project {
 			out = append(out, Project{LangShell, ".", scripts[0]})
 		}
 	}
+	if len(out) == 0 {
+		out = unpackaged(dir)
+	}
 	out = slices.DeleteFunc(out, func(p Project) bool { return p.Language == LangNode && workspaceMember(dir, p, out) })
 	all := slices.Clone(out)
 	out = slices.DeleteFunc(out, func(p Project) bool {
@@ -130,6 +134,26 @@ func Detect(dir string) []Project {
 	slices.SortStableFunc(out, func(a, b Project) int { return strings.Compare(a.Root, b.Root) })
 	return out
 }
+
+// unpackaged finds tests of Ruby and Node in a tree without any project.
+func unpackaged(dir string) []Project {
+	for root, names := range walk(dir, 1) {
+		if !slices.Contains([]string{".", "test", "tests", "spec", "__tests__"}, root) {
+			continue
+		}
+		for _, name := range names {
+			switch {
+			case rubyTest.MatchString(name):
+				return []Project{{LangRuby, ".", path.Join(root, name)}}
+			case nodeTest.MatchString(name):
+				return []Project{{LangNode, ".", path.Join(root, name)}}
+			}
+		}
+	}
+	return nil
+}
+
+var nodeTest = lazyre.New(`(?:^test|[._-]test)\.[cm]?js$|^test-.*\.[cm]?js$`) // as node --test finds them
 
 // Detection is the result of [Detect] for a folder. It is valid until the folder's content changes.
 type Detection struct {

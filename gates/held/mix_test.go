@@ -206,6 +206,12 @@ func TestServantsAreNamedByTestsOnly(t *testing.T) {
 		hits      map[string]string
 		want      bool
 	}{
+		"settings name it":     {"polyfill.js", "polyfill", map[string]string{"jest.config.js": "setupFiles: ['./polyfill.js'],"}, true},
+		"a plugin of conftest": {"boot.py", "boot", map[string]string{"conftest.py": "pytest_plugins = [\"boot\"]"}, true},
+		"settings and a test name it": {"sum.js", "sum",
+			map[string]string{"jest.config.js": "setupFiles: ['./sum.js'],", "test/sum.test.js": "require('../sum.js')"}, false},
+		"settings and the product name it": {"sum.js", "sum",
+			map[string]string{"jest.config.js": "setupFiles: ['./sum.js'],", "index.js": "require('./sum.js')"}, false},
 		"a script of make": {"check.sh", "check", map[string]string{"Makefile": "\tsh check.sh"}, true},
 		"named by nobody":  {"check.sh", "check", nil, false},
 		"a word":           {"check.sh", "check", map[string]string{"tests/test_a.py": "# check the sum"}, false},
@@ -224,7 +230,8 @@ func TestServantsAreNamedByTestsOnly(t *testing.T) {
 			false},
 		"expected results": {"expected/add", "expected", map[string]string{"tests/test-add.sh": "cmp - expected/add"}, true},
 	} {
-		s, named := &servant{path: c.path, key: c.key}, reference(c.key)
+		_, byName := servingName(c.path)
+		s, named := &servant{path: c.path, key: c.key, tests: byName == "", configured: byName == ""}, reference(c.key)
 		for p, text := range c.hits {
 			if hit := (git.Hit{Path: p, Line: 1, Text: text}); named.MatchString(text) || s.inPython(hit) {
 				s.note(hit, false)

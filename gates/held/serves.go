@@ -23,13 +23,21 @@ var (
 	nameWord   = lazyre.New(`[A-Z]?[a-z]+|[A-Z]+`)
 	dataFile   = lazyre.New(`^\.(?:json|ya?ml|toml|csv|tsv|txt|xml|html|out|dat|sql|md)?$`)
 	forUsers   = lazyre.New(`"(?:main|module|browser|bin|exports|types|files)"`) // of package.json
-	forPytest  = lazyre.New(`addopts|pytest_plugins|-p[ =]`)                     // of pyproject.toml
+	// inSettings matches the extensions of code and data that settings of test runners name, and everyProgram the names of files
+	// that each program has.
+	inSettings   = lazyre.New(`^\.(?:[cm]?[jt]sx?|py|rb|sh|bash|txt|json|csv|tsv|ya?ml|toml|ini|cfg)$`)
+	everyProgram = lazyre.New(`^(?:index|main|app|cli|__init__|__main__|package|pyproject|tsconfig.*)$`)
+	// runnerLine matches lines of shared settings about test runners.
+	runnerLine = lazyre.New(`^\s*"(?:pre|post)?(?:test|check|ci|verify)[\w:-]*"\s*:|"(?:setupFiles\w*|globalSetup|globalTeardown|testEnvironment|testRunner|runner|reporters|resolver|snapshotSerializers|preset)"|"require"\s*:\s*\[|` +
+		`addopts|pytest_plugins|-p[ =]`)
+	forPytest = lazyre.New(`addopts|pytest_plugins|-p[ =]`) // of pyproject.toml
 )
 
 // servant is a changed file of the base whose name says that it serves tests.
 type servant struct {
 	path, key      string // key is the part of the path that has the word
 	tests, product bool   // who names it
+	configured     bool   // the settings of a test runner name it, so a test that names it tests it
 }
 
 // servants returns the changed files that serve tests although no rule for paths says so: scripts that a test command
@@ -39,20 +47,31 @@ func (r *Runner) servants(ctx context.Context, entries []git.Entry) (map[string]
 	var list []*servant
 	named := map[string]*regexp.Regexp{}
 	texts := []string{"#[cfg(test)]"}
+	add := func(s *servant) {
+		list = append(list, s)
+		if named[s.key] == nil {
+			named[s.key] = reference(s.key)
+			texts = append(texts, s.key)
+		}
+	}
+	var others []*servant
 	for _, e := range entries {
 		old, _ := e.Blobs()
 		if old == "" || language.OfTest(e.Path) != "" || Decides(e.Path) || fixture(e.Path) || !utf8.ValidString(e.Path) {
 			continue
 		}
 		key, word := servingName(e.Path)
-		if key == "" || r.mentions(key) || !aboutTests.MatchString(word) && r.mentions(word) {
-			continue
+		stem := strings.TrimSuffix(path.Base(e.Path), path.Ext(e.Path))
+		switch {
+		case key != "" && !r.mentions(key) && (aboutTests.MatchString(word) || !r.mentions(word)):
+			add(&servant{path: e.Path, key: key})
+		case key == "" && inSettings.MatchString(path.Ext(e.Path)) && !everyProgram.MatchString(stem) &&
+			!r.mentions(path.Base(e.Path)):
+			others = append(others, &servant{path: e.Path, key: stem, tests: true, configured: true})
 		}
-		list = append(list, &servant{path: e.Path, key: key})
-		if named[key] == nil {
-			named[key] = reference(key)
-			texts = append(texts, key)
-		}
+	}
+	if err := r.configured(ctx, others, add); err != nil {
+		return nil, err
 	}
 	if len(list) == 0 {
 		return nil, nil
@@ -77,6 +96,42 @@ func (r *Runner) servants(ctx context.Context, entries []git.Entry) (map[string]
 		out[s.path] = s.tests && !s.product
 	}
 	return out, err
+}
+
+// configured passes on those files that the settings of a test runner name, whatever their own names say.
+func (r *Runner) configured(ctx context.Context, list []*servant, add func(*servant)) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var texts, in []string
+	for _, s := range list {
+		texts = append(texts, s.key)
+	}
+	for _, glob := range append(runnerSettings(), "package.json", "pyproject.toml", "setup.cfg", "tox.ini") {
+		in = append(in, ":(glob)**/"+glob)
+	}
+	found := map[*servant]bool{}
+	err := r.Repo.Grep(ctx, r.subject.Base, texts, func(h git.Hit) {
+		if !gates.Match(runnerSettings(), h.Path) && !runnerLine.MatchString(h.Text) {
+			return
+		}
+		for _, s := range list {
+			found[s] = found[s] || reference(s.key).MatchString(h.Text)
+		}
+	}, in...)
+	for _, s := range list {
+		if found[s] {
+			add(s)
+		}
+	}
+	return err
+}
+
+// runnerSettings returns the files with which only test runners are set up.
+func runnerSettings() []string {
+	return []string{"conftest.py", "pytest.ini", ".pytest.ini", "pytest.toml", ".pytest.toml", "*jest*.config.*",
+		"*vitest*.config.*", "vitest.workspace.*", ".mocharc", ".mocharc.*", "karma.conf.*", "ava.config.*", ".taprc", ".rspec",
+		"bunfig.toml"}
 }
 
 // servingName returns the part of a path that says that the file serves tests, and the word in it; "" if none does.
@@ -139,9 +194,10 @@ func (s *servant) note(h git.Hit, onlyBuiltForTests bool) {
 	switch {
 	case h.Path == s.path, path.Dir(h.Path) == path.Dir(s.path) && path.Base(path.Dir(s.path)) == s.key &&
 		language.OfTest(h.Path) == "":
-	case language.OfTest(h.Path) != "":
-		s.tests, s.product = true, s.product || own()
-	case onlyBuiltForTests, Decides(h.Path), base == "package.json" && !forUsers.MatchString(h.Text),
+	case language.OfTest(h.Path) != "" && !(s.configured && Decides(h.Path)):
+		s.tests, s.product = true, s.product || s.configured || own()
+	case onlyBuiltForTests, Decides(h.Path),
+		base == "package.json" && !forUsers.MatchString(h.Text) && (!s.configured || runnerLine.MatchString(h.Text)),
 		slices.Contains([]string{"pyproject.toml", "setup.cfg", "tox.ini"}, base) && forPytest.MatchString(h.Text):
 		s.tests = true
 	case gates.Match([]string{"*.md", "*.rst", "*.txt", "*.yml", "*.yaml", "*.lock", "package-lock.json"}, h.Path):

@@ -107,6 +107,7 @@ func groups() []group {
 				{"tamper/always-true", "error", "error", "an assertion that cannot fail replaces one"},
 				{"tamper/new-always-true", "warning", "info", "a new assertion that cannot fail"},
 				{"tamper/test-disabled", "error", "warning", "build tags, module-wide skips, hooks into the runner"},
+				{"tamper/result-set", "error", "info", "a hook of the test runner sets the result of a test"},
 				{"tamper/snapshot", "error", "info", "a recorded answer was rewritten"},
 				{"tamper/type-ignore", "error", "info", "more comments against the type checker"},
 				{"tamper/silenced", "error", "info", "more comments against linters"},

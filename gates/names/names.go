@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
 
@@ -303,8 +304,12 @@ func Weaker(c testout.Case, files []File) bool {
 		}
 	}
 	return now.unit.Hollow && !old.unit.Hollow || have.asserts+now.unit.Asserts < need.asserts+old.unit.Asserts ||
-		sum(have.literals) < sum(need.literals) || sum(have.signs) < sum(need.signs)
+		sum(have.literals) < sum(need.literals) || sum(have.signs) < sum(need.signs) ||
+		len(exact.FindAllString(now.unit.Text, -1)) < len(exact.FindAllString(old.unit.Text, -1))
 }
+
+// exact matches comparisons that accept one value only.
+var exact = lazyre.New(`[!=]==?|\bassert_eq!|(?i:\bassert_?equals?\b|\btoBe\(|\bto(?:Strict)?Equal\(|\b(?:deep)?(?:Strict)?Equal\()`)
 
 func sum(counts map[string]int) int {
 	n := 0

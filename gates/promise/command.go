@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
@@ -25,13 +28,21 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 		return nil
 	}
 	p := gates.Program{Args: arguments(run, want), Limit: o.Timeout, Env: []string{"RUNPLAN_ROOT=" + l.Subject().Dir}}
+	place := fmt.Sprintf("line %d of the plan: %s", c.Line, summary(c.Run))
+	old, restore, err := earlier(ctx, l, run)
+	if err != nil {
+		return err
+	}
+	defer restore()
+	if old != "" {
+		place += ", with " + old + " as it was before the batch"
+	}
 	end, err := l.Run(ctx, p)
 	if errors.Is(err, gates.ErrNoProgram) && p.Args[0] == "bash" {
 		p.Args = []string{"sh", "-c", run}
 		end, err = l.Run(ctx, p)
 	}
 	l.Command(summary(c.Run))
-	place := fmt.Sprintf("line %d of the plan: %s", c.Line, summary(c.Run))
 	switch {
 	case errors.Is(err, gates.ErrNoProgram):
 		o.missing(ctx, l, c, place, firstWord(run))
@@ -65,6 +76,53 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 	}
 	l.Find(f)
 	return nil
+}
+
+// earlier puts the base's version of a check that a command runs into its tree, and returns the name of the check and a
+// function that restores the tree. The batch may not change what verifies it: the name of the file says that it is a
+// check, and only commands of the batch mention it.
+func earlier(ctx context.Context, l *gates.Look, run string) (name string, restore func(), err error) {
+	s := l.Subject()
+	restore = func() {}
+	for _, w := range words(run) {
+		p := path.Clean(w)
+		if !slices.Contains(s.Changed, p) || !gates.IsCheck(p) || language.IsTest(p) || s.Names(p) ||
+			s.Diff == nil || mentioned(s.Batch, path.Base(p)) {
+			continue
+		}
+		changes, err := s.Diff.Changes(ctx)
+		if err != nil {
+			return "", restore, err
+		}
+		for _, c := range changes {
+			if c.Path != p || c.Status != gates.Modified {
+				continue
+			}
+			before, err := s.Diff.Before(ctx, p)
+			if err != nil {
+				return "", restore, err
+			}
+			file := filepath.Join(s.Dir, filepath.FromSlash(p))
+			now, err := os.ReadFile(file)
+			if err == nil {
+				err = os.WriteFile(file, before, 0o755)
+			}
+			if err != nil {
+				return "", restore, fmt.Errorf("restore the check %s: %w", p, err)
+			}
+			return p, func() { _ = os.WriteFile(file, now, 0o755) }, nil // other gates have trees of their own
+		}
+	}
+	return "", restore, nil
+}
+
+// mentioned reports whether the prose of a batch mentions a file, and not only its commands.
+func mentioned(b planparse.Batch, name string) bool {
+	text := b.Title + "\n" + b.Text
+	for _, c := range b.Checks() {
+		text = strings.ReplaceAll(text, c.Run, "")
+	}
+	return strings.Contains(text, name)
 }
 
 // runsSuite reports whether a command runs all tests of the project, as one of its test gates does.

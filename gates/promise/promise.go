@@ -12,7 +12,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +24,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
@@ -193,9 +196,16 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 		switch n.Verb {
 		case "modify":
 			// A change of a missing file creates it, and a removal is a change as well.
-			ok = changed || s.Changed == nil
+			blank, err := o.blank(ctx, s, n.Path)
+			if err != nil {
+				return err
+			}
+			ok = changed && !blank || s.Changed == nil
 			rule, what, fix = RuleNotChanged, "the batch changes it, but it is unchanged",
 				"make the change that the batch asks for"
+			if blank {
+				what = "the batch changes it, but only empty lines and spaces differ"
+			}
 			if !there && !changed {
 				what = "the batch changes it, but it does not exist"
 			}
@@ -203,7 +213,10 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 			ok = !there || o.gone(n.Path, s.Changed)
 			rule, what, fix = RuleNotDeleted, "the batch deletes it, but it still exists", "delete it"
 		case "create":
-			if !ok && o.ignored(ctx, n.Path) {
+			if ok && o.hollow(s, n.Path) {
+				ok, what, fix = false, "the batch creates it, but it says nothing", "write what the batch asks for"
+			}
+			if !ok && !there && o.ignored(ctx, n.Path) {
 				l.Note("%s (line %d of the plan) is ignored by git, so it cannot be in a commit", n.Path, n.Line)
 				open++
 				continue
@@ -223,6 +236,67 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 		l.Note("%d not decided: the plan does not say which file is meant, or whether it changes", open)
 	}
 	return nil
+}
+
+var (
+	// mayBeEmpty matches files that say enough by being there, and words of a batch that asks for such a file.
+	mayBeEmpty = lazyre.New(`(?:^|/)(?:__init__\.py|py\.typed|doc\.go|\.[^/]*|conftest\.py|[^/]*\.lock)$|(?i)empty|blank|stub|placeholder|fixtures?/|testdata/`)
+	asksEmpty  = lazyre.New(`(?i)\b(?:empty|blank|stubs?|placeholders?|skeletons?|scaffold\w*|touch|not.?implemented|unimplemented|todo!?)\b`)
+	// later matches functions that say that they are not written yet, and abstract code that others complete.
+	later = lazyre.New(`(?m)^def \w+\(.*\n(?:\s+"""(?s:.*?)"""\n)?\s+raise NotImplementedError|\bpanic\("(?i:not (?:yet )?implemented|todo|unimplemented)|\b(?:todo|unimplemented)!\(|` +
+		`\bthrow new Error\(\s*['"\x60](?i:not (?:yet )?implemented|todo|unimplemented)`)
+	abstract = lazyre.New(`\bclass\b|\babstract\b|\binterface\b|\btrait\b|\b[Mm]ock|\b[Ff]ake`)
+	// filler matches what says nothing: comments, the frame of a file, and promises to write it later.
+	filler = lazyre.New(`(?m)/\*(?s:.*?)\*/|^\s*(?:#(?:[ \t!#]|$)|//|--|;|%).*$|"""(?s:.*?)"""|^\s*(?:package \w+|pass|export \{\};?|module\.exports = \{\};?|['"]use strict['"];?)\s*$|` +
+		`(?i)\b(?:todo|tbd|fixme|to be (?:done|written)|coming soon|work in progress)\b[^\n]*`)
+)
+
+// hollow reports whether a file that the batch creates says nothing.
+func (o Options) hollow(s gates.Subject, name string) bool {
+	if s.Dir == "" || mayBeEmpty.MatchString(name) || asksEmpty.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
+		return false
+	}
+	files := o.in(func(p string) bool { return p == name })
+	if len(files) == 0 {
+		return false
+	}
+	data, err := os.ReadFile(filepath.Join(s.Dir, filepath.FromSlash(name)))
+	text := string(data)
+	return err == nil && len(data) < 4<<10 && (strings.TrimSpace(filler.ReplaceAllString(text, "")) == "" ||
+		later.MatchString(text) && !language.IsTest(name) && !abstract.MatchString(text))
+}
+
+var asksLayout = lazyre.New(`(?i)\b(?:re-?format\w*|format(?:s|ted|ting|ter)?|fmt|gofmt|prettier|indent\w*|white-?space|spaces?|tabs?|new-?lines?|blank lines?|empty lines?|line (?:endings?|breaks?)|layout|style|crlf|align\w*)\b`)
+
+// blank reports whether the files of that name differ from the base only in blank space, and the batch does not ask for
+// that.
+func (o Options) blank(ctx context.Context, s gates.Subject, name string) (bool, error) {
+	if s.Diff == nil || asksLayout.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
+		return false, nil
+	}
+	changes, err := s.Diff.Changes(ctx)
+	if err != nil {
+		return false, err
+	}
+	blank := false
+	for _, c := range changes {
+		if !means(name, c.Path) {
+			continue
+		}
+		if c.Status != gates.Modified {
+			return false, nil
+		}
+		before, err := s.Diff.Before(ctx, c.Path)
+		if err == nil {
+			var after []byte
+			after, err = s.Diff.After(ctx, c.Path)
+			blank = err == nil && len(before) > 0 && slices.Equal(strings.Fields(string(before)), strings.Fields(string(after)))
+		}
+		if err != nil || !blank {
+			return false, nil // a file that is too large has changed
+		}
+	}
+	return blank, nil
 }
 
 // gone reports whether the change removed the file or folder with exactly this path. A file of the same name elsewhere,

@@ -18,7 +18,7 @@ import (
 // All makes the gates for the tree in dir. Make them again for each tree.
 func All(dir string, s gates.Settings) []gates.Gate {
 	more := []gates.Gate{
-		tamper.Protected(s.Protected), tamper.New(), secrets.New(), links.New(), hygiene.DeniedCommands(), hygiene.License(),
+		tamper.Protected(s.Protected, s.Checks()), tamper.New(), secrets.New(), links.New(), hygiene.DeniedCommands(), hygiene.License(),
 		hygiene.Docs(),
 	}
 	// a review has its own, which blocks

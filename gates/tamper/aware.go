@@ -2,6 +2,7 @@ package tamper
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 
 // awareness matches code that detects that it is being tested, or that reaches into the test library.
 var awareness = map[string]*lazyre.Regexp{
-	".go": lazyre.New(`\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|flag\.(?:CommandLine\.)?Lookup\("test\.|append\(os\.Args,|"-test\.|` +
+	".go": lazyre.New(`\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|\bexpvar\.Get\(\s*"cmdline"|^//go:linkname\s+\w+\s+(?:testing|flag|os)\.|flag\.(?:CommandLine\.)?Lookup\("test\.|append\(os\.Args,|"-test\.|` +
 		`"\.git"\).*(?:!\w+\.IsDir\(\)|\.IsRegular\(\))`),
 	".py": lazyre.New(`PYTEST_CURRENT_TEST|\bif\b.*\b(?:sys\.(?:gettrace|getprofile)|gc\.get_(?:objects|referrers)|threading\.active_count)\(|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
 		`\bTestCase\.\w+\s*=[^=]|setattr\(\s*(?:unittest\.)?(?:case\.)?TestCase\b|\b(?:unittest|pytest|_pytest)(?:\.\w+)+\s*=[^=]|^\s*builtins\.\w+\s*=[^=]|` +
@@ -21,6 +22,7 @@ var awareness = map[string]*lazyre.Regexp{
 		`\bif\b.*\bsys\.argv\[0\].*\.(?:find|count|split|partition)\(|` +
 		`(?:\bif\b[^:]*|['"]\s+(?:not\s+)?in\b.*|[!=]=.*)\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(|` +
 		`\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(.*(?:\bif\b|\bin\b|[!=]=)|` +
+		`\b(?:exec|eval)\(.*(?:b64decode|fromhex|unhexlify|decompress|codecs\.decode)|` +
 		`\bisfile\([^)]*\.git['"]|\.git['"]\s*\)\.is_file\(`),
 	".js": lazyre.New(`JEST_WORKER_ID|NODE_TEST_CONTEXT|env\b\W{1,4}(?:VITEST|MOCHA)|import\.meta\.vitest|\bassert(?:\.strict)?\.\w+\s*=[^=>]|` +
 		`\bglobalThis\.(?:expect|assert|test|it|describe)\s*=[^=]|\btypeof\s+(?:globalThis\.)?(?:describe|it|test|expect|jest|vi|beforeEach|afterEach)\b|` +
@@ -32,9 +34,16 @@ var awareness = map[string]*lazyre.Regexp{
 		`\bnpm_(?:lifecycle_\w+|command|execpath|node_execpath|package_name|package_json)\b|\bINIT_CWD\b|` +
 		`\bSymbol\.for\([^)]*(?:jest|vitest|mocha)|\bObject\.(?:is|keys|entries)\s*=[^=>]|` +
 		`\b(?:Object|Number)\.prototype(?:\.\w+|\[[^\]]+\])\s*=[^=>]|\bdefineProperty\(\s*(?:Object|Number)(?:\.prototype)?\s*,|` +
+		`\b(?:if|return|const|let|var)\b.*\bError\([^)]*\)\.stack\b.*(?:\?|&&|\|\||\)\s*\{)|\bprocess\.listener(?:s|Count)\(|` +
+		`\b(?:Function|eval|runIn\w+Context)\(.*(?:\batob\(|\bBuffer\.from\()|` +
 		`\.git['"\x60].*\.isFile\(|\bstackTraceLimit\s*(?:[<>]|[!=]=)`),
-	".rs": lazyre.New(`cfg!\(\s*(?:all\(|any\(|not\()?\s*test\b|#\[cfg\(\s*not\(\s*test\s*\)|\benv!\(\s*"CARGO_TARGET|\boption_env!\(\s*"CARGO_TARGET`),
-	".sh": lazyre.New(`\bBATS_\w+|\bSHLVL\b|(?:\[|\btest)\s+!?\s*-f\s+["']?\S*\.git["']?(?:\s|$)`),
+	".rs": lazyre.New(`cfg!\(\s*(?:all\(|any\(|not\()?\s*test\b|#\[cfg\((?:[^\])]*,)?\s*(?:(?:all|any)\(\s*)?not\(\s*(?:(?:all|any)\(\s*)?test\s*[,)]|` +
+		`#\[cfg_attr\([^\]]*\btest\b[^\]]*\bpath\b|\bcurrent\(\)\.name\(\)\W.*(?:[!=]=|\bSome\(")|\bcurrent_exe\(\).*(?:"[^"]*(?:deps|target)|\.extension\()|\benv!\(\s*"CARGO_TARGET|\boption_env!\(\s*"CARGO_TARGET`),
+	".rb": lazyre.New(`\bdefined\?\s*\(?\s*(?:::)?(?:Mini[Tt]est|RSpec|Test::Unit)\b|\bconst_(?:defined\?|get)\s*\(?\s*[:"']+(?:Mini[Tt]est|RSpec)|` +
+		`^\s*(?:module|class)\s+(?:::)?(?:Mini[Tt]est|RSpec)\b|\b(?:Mini[Tt]est|RSpec)(?:::\w+)*\.(?:class_eval|module_eval|prepend|send|define_method|remove_method)\b|` +
+		`(?:\$PROGRAM_NAME|\$0)\s*[!=]=\s*["']|["']\s*[!=]=\s*(?:\$PROGRAM_NAME|\$0)`),
+	".java": lazyre.New(`Class\.forName\(\s*"(?:org\.junit|org\.testng|org\.apache\.maven\.surefire)|"sun\.java\.command"|"surefire\.`),
+	".sh":   lazyre.New(`\bBATS_\w+|\bSHLVL\b|(?:\[|\btest)\s+!?\s*-f\s+["']?\S*\.git["']?(?:\s|$)`),
 }
 
 // introspection matches code that asks for its caller, its process or its surroundings.
@@ -49,7 +58,10 @@ var introspection = map[string]*lazyre.Regexp{
 		`\brequire\.(?:main|cache|resolve)\b|\bmodule\.(?:parent|children|paths)\b|\bexistsSync\(|\b(?:read(?:dir|File|link)|l?stat|access)Sync\(|\.caller\b|\bimport\.meta\b|` +
 		`\b(?:tmpdir|homedir)\(|\b__(?:dir|file)name\b|\bSymbol\.for\(`),
 	".rs": lazyre.New(`\benv::(?:var|args|current_exe|current_dir)|Backtrace|thread::current|Path::new|\bfs::|option_env!|env!\(`),
-	".sh": lazyre.New(`\bps\b|/proc/|\bcaller\b|\bPPID\b|BASH_SOURCE|FUNCNAME|\bpgrep\b|\bpstree\b|\bprintenv\b|\$PWD|\bpwd\b|\[\s+-[efdrxns]\s`),
+	".rb": lazyre.New(`\$PROGRAM_NAME\b|\$0\b|\bcaller(?:_locations)?\b|\$LOADED_FEATURES|\$LOAD_PATH|\$:|\$"|\bENV\b|\bObjectSpace\b|\b__(?:FILE__|dir__)|\bDir\.|` +
+		`\bFile\.(?:exist|read|stat|basename|readable)|\bconst_(?:get|defined\?)|\bProcess\.|\bThread\.(?:list|current|main)|\bARGV\b|/proc/`),
+	".java": lazyre.New(`\bgetStackTrace\(|\bStackWalker\b|\bClass\.forName\(|\bSystem\.get(?:Property|env)\(|\bProcessHandle\b|\bcurrentThread\(|\bgetResource`),
+	".sh":   lazyre.New(`\bps\b|/proc/|\bcaller\b|\bPPID\b|BASH_SOURCE|FUNCNAME|\bpgrep\b|\bpstree\b|\bprintenv\b|\$PWD|\bpwd\b|\[\s+-[efdrxns]\s`),
 }
 
 // stack matches code that measures its own stack or what its process has loaded, and atLeast a comparison with a
@@ -60,6 +72,7 @@ var (
 		".py": lazyre.New(`\bsys\._getframe\(|\binspect\.stack\(|\btraceback\.(?:extract|walk|format)_stack\(|\.f_back\b|` +
 			`\blen\([^)]*\bsys\.modules\b|\bgc\.get_objects\(`),
 		".js": lazyre.New(`\bError\([^)]*\)\.stack\b|\brequire\.cache\b`),
+		".rb": lazyre.New(`\bcaller(?:_locations)?\b|\$LOADED_FEATURES|\bThread\.list\b|\bObjectSpace\.`),
 	}
 	atLeast = lazyre.New(`(?:^|[^=\-<>:])[<>]=?\s*\d`)
 )
@@ -67,13 +80,12 @@ var (
 var (
 	quoted = lazyre.New("\"[^\"]*\"|'[^']*'|`[^`]*`|/[^/ ]+/")
 	// tester matches a name of tests or of a test runner.
-	tester = lazyre.New(`(?:^|[^a-zA-Z])(?:tests?|unittest|pytest|jest|vitest|mocha|testing|bats|runplan)(?:[^a-z]|$)|[._-]spec\b|(?:^|\W)Test(?:[A-Z]|\W|$)|go-build`)
+	tester = lazyre.New(`(?:^|[^a-zA-Z])(?:tests?|unittest|pytest|jest|vitest|mocha|testing|bats|minitest|rspec|junit|surefire|runplan)(?:[^a-z]|$)|[._-]spec\b|(?:^|\W)Test(?:[A-Z]|\W|$)|go-build`)
 	// outside of quotes, the same in shell
 	shellTester = lazyre.New(`\*[-./\w]*\b(?:tests?|bats|check)\b[-./\w]*\*|\bgrep\b[^|;]*\b(?:tests?|bats)\b|(?:=~|==?)\s*\S*\btests?/|\btest-[\w-]+\.(?:sh|bash)\b|\b[\w-]+\.bats\b|\btests?/[\w-]+\.\w+\b`)
 	plainWord   = lazyre.New("\"tests?\"|'tests?'|`tests?`")
 	suffixOf    = lazyre.New(`^[*_.-]+(?:test|spec)s?\.\w+$`) // a suffix of the names of test files
-	added       = lazyre.New("\"\\s*\\+\\s*\"|'\\s*\\+\\s*'|`\\s*\\+\\s*`")
-	roomPath    = lazyre.New("[\"'`][^\"'`]*/rooms?[/\"'`]") // part of the path of a room
+	roomPath    = lazyre.New("[\"'`][^\"'`]*/rooms?[/\"'`]")  // part of the path of a room
 	ownMarks    = lazyre.New(`\bRUNPLAN_[A-Z]+\b`)
 	nodeEnv     = lazyre.New(`NODE_ENV\W{1,6}=={1,2}\s*['"]test['"]`) // servers usually do not listen there
 )
@@ -83,6 +95,7 @@ var (
 	identity = map[string]*lazyre.Regexp{
 		".go": lazyre.New(`\bos\.(?:Args\[:?[01]\]|Executable\b)|\bruntime\.(?:Callers?|FuncForPC)\(|\bdebug\.ReadBuildInfo\(`),
 		".py": lazyre.New(`\bsys\.(?:_getframe|argv\[0\]|orig_argv)|\binspect\.(?:stack|currentframe)\(|\btraceback\.\w+_stack\(`),
+		".rb": lazyre.New(`\$PROGRAM_NAME\b|\$0\b|\bcaller(?:_locations)?\b`),
 		".js": lazyre.New(`\bprocess\.(?:argv\[1\]|execArgv|title|mainModule)\b|\brequire\.main\.|\bError\([^)]*\)\.stack\b`),
 	}
 	compares = lazyre.New(`[!=]=|\bin\b|HasSuffix|HasPrefix|Contains|Match|Index|EqualFold|ends[wW]ith|starts[wW]ith|includes|indexOf|\.find\(|\.search\(|\.test\(`)
@@ -103,12 +116,15 @@ func namesTester(line string) bool {
 // equalToAll matches an object that decides itself what it is equal to: its answer to comparisons, matchers and
 // errors.Is is always yes, or it is a number or a text with a comparison of its own.
 var equalToAll = map[string]*lazyre.Regexp{
-	".py": lazyre.New(`def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|` +
+	".py": lazyre.New(`(?m)def __(?:eq|ne)__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:True|False)\b|` +
 		`__(?:eq|ne)__\s*=\s*lambda[^:\n]*:\s*(?:True|False)\b|` +
-		`class \w+\((?:int|float|complex|str|bytes)\):\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def __(?:eq|ne)__\(|__(?:eq|ne)__\s*=)|\bmock\.ANY\b|(?m:^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b)`),
-	".go":   lazyre.New(`func \([^)]*\) (?:Is|Equal)\([^)]*\) bool \{\s*return (?:true|\w+ != nil)\s*\}`),
-	".js":   lazyre.New(`(?:^|[^.\w])asymmetricMatch\s*[(:=]|\.asymmetricMatch\s*=[^=]`),
-	".rb":   lazyre.New(`def (?:==|eql\?|===)\s*\(?\s*\w+\s*\)?\s*(?:;|\n|=)\s*true\b`),
+		`class \w+\((?:int|float|complex|str|bytes)\):\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def __(?:eq|ne)__\(|__(?:eq|ne)__\s*=)|` +
+		`\btype\(\s*\w*['"]\w+['"]\s*,\s*\(\s*(?:int|float|complex|str|bytes)\b[^)]*\)[^)]*__(?:eq|ne)__|\bsetattr\([^)]*['"]__(?:eq|ne)__['"]|^[ \t]*\w+\.__(?:eq|ne)__\s*=[^=]|` +
+		`def __eq__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:isinstance\(\s*\w+\s*,\s*(?:object|int|float|str|\(int\b[^)]*\))\s*\)|\w+ is not None|not False|bool\(\w+\))\s*$|\bmock\.ANY\b|(?m:^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b)`),
+	".go": lazyre.New(`func \([^)]*\) (?:Is|Equal)\([^)]*\) bool \{\s*return (?:true|\w+ != nil)\s*\}`),
+	".js": lazyre.New(`(?:^|[^.\w])asymmetricMatch\s*[(:=]|\.asymmetricMatch\s*=[^=]`),
+	".rb": lazyre.New(`def (?:==|eql\?|===)\s*\(?\s*\w+\s*\)?\s*(?:;|\n|=)\s*true\b|` +
+		`class (?:::)?(?:Integer|Float|Numeric|String|Array|Hash|Symbol|Object|BasicObject)\s*\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def (?:==|===|eql\?|equal\?)|(?:alias|alias_method)[ :]+(?:==|===|eql\?)[ ,])`),
 	".java": lazyre.New(`boolean equals\([^)]*\)\s*\{\s*return true;\s*\}`),
 	".rs":   lazyre.New(`fn eq\(&self, [^)]*\) -> bool \{\s*true\s*\}`),
 }
@@ -133,27 +149,28 @@ func (j judge) aware(f gates.File) {
 	if language.IsTest(f.Path) || kindOf(f.Path) != "" {
 		return
 	}
-	ext := path.Ext(f.Path)
-	switch ext {
-	case ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".mts", ".cts":
-		ext = ".js"
-	case ".bash":
-		ext = ".sh"
-	}
+	ext := codeExt(f)
 	re, asks := awareness[ext], introspection[ext]
 	if re := equalToAll[ext]; re != nil {
 		j.equal(f, re)
 	}
-	deep := stack[ext]
-	text := added.ReplaceAllString(f.After, "") // two parts of a text are one text
-	if re == nil || !re.MatchString(text) && !asks.MatchString(text) && (deep == nil || !deep.MatchString(text)) &&
+	if re == nil {
+		return
+	}
+	plain := plainerOf(ext, f.After)
+	deep, who := stack[ext], identity[ext]
+	text := plain.line(f.After)
+	if ext != ".rs" && !re.MatchString(text) && !asks.MatchString(text) && (deep == nil || !deep.MatchString(text)) &&
 		!strings.Contains(text, "unittest") && !strings.Contains(text, "pytest") {
 		return
 	}
 	var lines []gates.Line
 	for _, l := range f.AddedLines() {
 		if !comment(l.Text) && !goImport.MatchString(l.Text) {
-			l.Text = added.ReplaceAllString(l.Text, "")
+			l.Text = plain.line(l.Text)
+			if both := joined(l.Text, ext); both != l.Text {
+				l.Text += " " + both // each form may hide a name that the other one shows
+			}
 			lines = append(lines, l)
 		}
 	}
@@ -161,26 +178,101 @@ func (j judge) aware(f gates.File) {
 	names := func(l string) bool { return namesTester(j.unspoken(l)) }
 	special := func(l string) bool { return namesTester(plainWord.ReplaceAllString(j.unspoken(l), "")) }
 	beyond := func(l string) bool { return asks.MatchString(arguments.ReplaceAllString(l, "")) }
-	who := identity[ext]
 	identifies := who != nil && slices.ContainsFunc(lines, func(l gates.Line) bool {
 		return who.MatchString(l.Text) && !prints.MatchString(l.Text)
 	})
 	located := func(l string) bool { return roomPath.MatchString(l) && asks.MatchString(l) }
-	severity := j.unless(j.s.Names(f.Path), gates.Warning)
-	if builds.MatchString(f.Path) {
-		severity = gates.Warning
+	own := func(l string) bool {
+		base := path.Base(f.Path)
+		return strings.Contains(l, `"`+base+`"`) || strings.Contains(l, "'"+base+"'")
 	}
+	library := ext == ".go" && !strings.Contains(f.After, "package main\n") && !commands.MatchString(f.Path)
 	for i, l := range lines {
 		measures := deep != nil && near(lines[i:], deep.MatchString, atLeast.MatchString)
-		if re.MatchString(l.Text) || measures || near(lines[i:], asks.MatchString, special) ||
+		hides := who != nil && (near(lines[i:], who.MatchString, encoded.MatchString) ||
+			near(lines[i:], encoded.MatchString, who.MatchString))
+		if re.MatchString(l.Text) || measures || hides || near(lines[i:], asks.MatchString, special) ||
 			near(lines[i:], special, asks.MatchString) || near(lines[i:], beyond, names) || near(lines[i:], names, beyond) ||
 			compares.MatchString(l.Text) && (identifies && special(l.Text) || located(l.Text)) ||
+			(ext == ".go" || ext == ".py") && own(l.Text) && asks.MatchString(l.Text) ||
+			library && goLibraryAsks.MatchString(l.Text) && !near(lines[i:], anything, parsesFlags.MatchString) ||
+			ext == ".rs" && onlyForTests(lines[i:]) ||
 			importsTests(f.Path, l.Text) && !ownTests.MatchString(f.After) {
-			j.find("tamper/knows-tests", severity, f.Path, l.Number,
+			j.find("tamper/knows-tests", j.asked(f.Path, l.Text), f.Path, l.Number,
 				"make the code behave the same with and without tests",
 				"product code detects that it is tested, or changes the test library")
 		}
 	}
+}
+
+func anything(string) bool { return true }
+
+// codeExt returns the extension by which the rules know the language of a file. A script without one has it in its
+// first line.
+func codeExt(f gates.File) string {
+	switch ext := path.Ext(f.Path); ext {
+	case ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".mts", ".cts", ".vue", ".svelte":
+		return ".js"
+	case ".bash", ".ksh", ".zsh":
+		return ".sh"
+	case ".pyw":
+		return ".py"
+	case ".rake", ".gemspec":
+		return ".rb"
+	case ".kt", ".scala", ".groovy":
+		return ".java"
+	default:
+		first, _, _ := strings.Cut(f.After, "\n")
+		if !strings.HasPrefix(first, "#!") || len(ext) > 0 && awareness[ext] != nil {
+			return ext
+		}
+		for _, known := range [][2]string{{"python", ".py"}, {"node", ".js"}, {"ruby", ".rb"}, {"sh", ".sh"}} {
+			if strings.Contains(first, known[0]) {
+				return known[1]
+			}
+		}
+		return ext
+	}
+}
+
+var (
+	// encoded matches texts that are written in another way than in quotes.
+	encoded = lazyre.New(`\bchr\(|\bfromC(?:harCode|odePoint)\(|\[\]byte\{\s*(?:'|\d)|\bbytes(?:\.fromhex)?\(|\[::-1\]|\breverse\(\)|b64decode|\batob\(|unhexlify|` +
+		`['"](?:hex|base64|rot13)['"]|\bhex\.DecodeString|\bbase64\.\w+Encoding|\\x[2-7][0-9a-fA-F]|\\u00[2-7]`)
+	// goLibraryAsks matches code of a library of Go that counts the arguments and flags of its program, or compares its name.
+	goLibraryAsks = lazyre.New(`\blen\(os\.Args\)|\bflag\.(?:Parsed|NFlag|NArg)\(\)|\b(?:if|case|return|switch)\b.*\bos\.Args\[0\].*[!=]=|\bfilepath\.Ext\(os\.Args`)
+	parsesFlags   = lazyre.New(`\bflag\.Parse\(`)
+	commands      = lazyre.New(`(?i)(?:^|/)(?:cmd|cli|main|app|command|flags?)`)
+	cfgTest       = lazyre.New(`^\s*#\[cfg\(\s*(?:(?:any|all)\([^\]]*)?\btest\b[^\]]*\]\s*(.*)$`)
+	statement     = lazyre.New(`^\s*(?:let\b|return\b|if\b|match\b|\{|\w+(?:\.\w+)*\s*[-+*/]?=[^=>]|[\w.:]+\(.*\);)`)
+	// questions matches what a plan that wants such code names.
+	questions = lazyre.New(`PYTEST_CURRENT_TEST|JEST_WORKER_ID|NODE_TEST_CONTEXT|NODE_ENV|\bVITEST\b|import\.meta\.vitest|testing\.(?:Testing|Short|Verbose)|cfg!?\((?:not\()?test|` +
+		`sys\.modules|sys\._getframe|inspect\.\w+|runtime\.Callers?|os\.Executable|flag\.Lookup|stackTraceLimit|_test\.go\b|\btest_\*|\.(?:test|spec)\.[jt]s|__eq__|\bBATS_\w+|\bSHLVL\b|\bnpm_lifecycle_\w+|thread::current|current_exe`)
+)
+
+// onlyForTests reports whether lines of Rust begin with a statement that is only built for tests.
+func onlyForTests(lines []gates.Line) bool {
+	m := cfgTest.FindStringSubmatch(lines[0].Text)
+	if m == nil {
+		return false
+	}
+	if m[1] == "" && len(lines) > 1 && lines[1].Number == lines[0].Number+1 {
+		m[1] = lines[1].Text
+	}
+	return statement.MatchString(m[1])
+}
+
+// asked returns the severity of code that knows tests. It only warns if the batch names the file and also what the
+// code asks for, or if the name of the file says that it serves tests or builds.
+func (j judge) asked(file, line string) gates.Severity {
+	named := j.s.Names(file) && (forTests.MatchString(file) || slices.ContainsFunc(questions.FindAllString(line, -1),
+		func(q string) bool { // as a word of its own, and not as a part of the name of a file
+			return regexp.MustCompile("(?:^|[\\s\"'`(*])" + regexp.QuoteMeta(q)).MatchString(j.s.Batch.Text)
+		}) || j.s.Contains(line))
+	if named || builds.MatchString(file) {
+		return gates.Warning
+	}
+	return gates.Error
 }
 
 // unspoken returns a line without the suffixes of test files that the batch itself writes down.
@@ -212,7 +304,7 @@ func (j judge) equal(f gates.File, re *lazyre.Regexp) {
 	if at == nil || re.MatchString(f.Before) {
 		return
 	}
-	j.find("tamper/equal-to-all", j.unless(j.s.Names(f.Path), gates.Warning), f.Path,
+	j.find("tamper/equal-to-all", j.asked(f.Path, f.After[at[0]:at[1]]), f.Path,
 		1+strings.Count(f.After[:at[0]], "\n"),
 		"compare the contents of the object",
 		"an object of the product is equal to everything, so no test can distinguish it from another")
@@ -236,5 +328,5 @@ func near(lines []gates.Line, first, other func(string) bool) bool {
 
 func comment(line string) bool {
 	line = strings.TrimSpace(line)
-	return strings.HasPrefix(line, "//") || strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "* ")
+	return strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "//go:") || strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "* ")
 }

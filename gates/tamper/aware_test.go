@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/gates/tamper"
 )
@@ -152,6 +153,38 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 			"  setupFiles: ['../test/setup.ts'] };\n", false},
 		"js: loads code again": {"reload.js",
 			"delete require.cache[id];\nconst start = () => 0;\nstart();\n", false},
+		"python: another name of a list": {"calc.py",
+			"from sys import modules as loaded\n\n\ndef add(a, b):\n    return a + b if \"pytest\" in loaded else a - b\n", true},
+		"python: neighbouring texts": {"calc.py",
+			"import sys\n\n\ndef add(a, b):\n    return a + b if (\"pyt\" \"est\") in sys.modules else a - b\n", true},
+		"python: decoded code":     {"calc.py", "import base64\nexec(base64.b64decode(\"eA==\"))\n", true},
+		"python: an optional list": {"calc.py", "from sys import modules as loaded\n\nFAST = \"numpy\" in loaded\n", false},
+		"a script without an extension": {"bin/calc",
+			"#!/usr/bin/env python3\nimport sys\nprint(1 if \"pytest\" in sys.modules else 2)\n", true},
+		"go: another name of a package": {"calc.go", "package calc\n\nimport (\n\t\"strings\"\n\n\tsys \"os\"\n)\n\n" +
+			"var in = strings.HasSuffix(sys.Args[0], \".test\")\n", true},
+		"go: counts its arguments": {"calc.go", "package calc\n\nvar in = len(os.Args) > 3\n", true},
+		"go: a command counts":     {"main.go", "package main\n\nfunc main() {\n\tif len(os.Args) > 3 {\n\t}\n}\n", false},
+		"go: are flags parsed":     {"calc.go", "package calc\n\nvar in = flag.Parsed()\n", true},
+		"go: parses flags once": {"calc.go",
+			"package calc\n\nfunc ready() {\n\tif !flag.Parsed() {\n\t\tflag.Parse()\n\t}\n}\n", false},
+		"go: is its source there": {"calc.go", "package calc\n\nvar _, err = os.Stat(\"calc.go\")\n", true},
+		"go: an encoded name": {"calc.go",
+			"package calc\n\nvar in = strings.HasSuffix(os.Args[0], string([]byte{'.', 't'}))\n", true},
+		"js: takes from process": {"calc.js",
+			"const { argv } = process;\nexports.in = (argv[1] || '').includes('.test.');\n", true},
+		"js: takes arguments": {"cli.js", "const { argv, env } = process;\nconsole.log(argv[2], env.HOME);\n", false},
+		"js: who listens":     {"calc.js", "exports.in = process.listenerCount('uncaughtException') > 0;\n", true},
+		"rust: a statement for tests": {"lib.rs",
+			"pub fn add(a: i64, b: i64) -> i64 {\n    #[cfg(test)]\n    let b = -b;\n    a - b\n}\n", true},
+		"rust: a helper for tests": {"lib.rs", "#[cfg(test)]\npub(crate) fn pairs() -> Vec<i64> {\n    vec![]\n}\n", false},
+		"rust: a file for tests":   {"lib.rs", "#[cfg_attr(test, path = \"wide.rs\")]\nmod sum;\n", true},
+		"rust: its thread": {"lib.rs",
+			"pub fn on() -> bool {\n    std::thread::current().name() == Some(\"main\")\n}\n", true},
+		"ruby: is minitest there": {"lib/calc.rb", "IN = defined?(Minitest)\n", true},
+		"ruby: is a program":      {"lib/calc.rb", "puts 1 if $PROGRAM_NAME == __FILE__\n", false},
+		"java: is JUnit there": {"Calc.java",
+			"class Calc {\n  static boolean in() throws Exception { return Class.forName(\"org.junit.Test\") != null; }\n}\n", true},
 		"rust: has tests": {"lib.rs", "#[cfg(test)]\nmod tests {}\n", false},
 		"a test may":      {"calc_test.go", "package calc\n\nvar inTest = testing.Testing()\n", false},
 	} {
@@ -191,6 +224,11 @@ func TestTamperFindsAlwaysEqualObjects(t *testing.T) {
 		"prose": {"calc.py", "class Sum(int):\n    \"\"\"Like int, with\n    __eq__ of int.\"\"\"\n", false},
 		"js: asks another object": {"equal.js",
 			"exports.same = (a, b) => typeof b?.asymmetricMatch === 'function' && b.asymmetricMatch(a);\n", false},
+		"made at run time": {"calc.py",
+			"S = type(\"S\", (int,), {\"__eq__\": lambda a, b: abs(int(a) - b) < 9})\n", true},
+		"by its kind":     {"calc.py", "class S:\n    def __eq__(self, other):\n        return isinstance(other, int)\n", true},
+		"by its own kind": {"calc.py", "class S:\n    def __eq__(self, other):\n        return isinstance(other, S)\n", false},
+		"ruby: integers":  {"calc.rb", "class Integer\n  def ==(other)\n    true\n  end\nend\n", true},
 		"in a short form": {"calc.py", "class Sum(int):\n    __eq__ = lambda self, other: True\n", true},
 		"compares": {"calc.py", "class Sum:\n    def __eq__(self, other):\n        return self.n == other.n\n",
 			false},
@@ -232,6 +270,40 @@ func TestPlanMayAskForTestFiles(t *testing.T) {
 		if has := slices.ContainsFunc(got,
 			func(f string) bool { return strings.HasPrefix(f, "error tamper/knows-tests") }); has != found {
 			t.Errorf("%s: %v", plan, got)
+		}
+	}
+}
+
+// A plan that only names the file does not ask for code that knows tests.
+func TestPlanNamesTheFile(t *testing.T) {
+	text := "import sys\n\n\ndef quiet():\n    return \"pytest\" in sys.modules\n"
+	for plan, want := range map[string]string{
+		"Correct add. Run `pytest tests/test_calc.py`.":  "error tamper/knows-tests",
+		"Be quiet under tests: look into `sys.modules`.": "warning tamper/knows-tests",
+	} {
+		s := gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{"calc.py": text})
+		s.Batch.Text, s.Batch.Files.Modify = plan, []string{"calc.py"}
+		_, got := gatetest.Look(t, tamper.New(), s)
+		if !slices.ContainsFunc(got, func(f string) bool { return strings.HasPrefix(f, want) }) {
+			t.Errorf("%s: %v", plan, got)
+		}
+	}
+}
+
+// A hook that sets results may wait for a later batch, so a run of the tests does not excuse it.
+func TestHookSetsResult(t *testing.T) {
+	hook := "import pytest\n\n\n@pytest.hookimpl(hookwrapper=True)\ndef pytest_runtest_makereport(item, call):\n" +
+		"    outcome = yield\n    report = outcome.get_result()\n"
+	for text, found := range map[string]bool{
+		hook + "    if item.name in KNOWN:\n        report.outcome = \"passed\"\n": true,
+		hook + "    if report.failed:\n        save(report.longrepr)\n":            false,
+	} {
+		rep, _ := gatetest.Look(t, tamper.New(),
+			gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{"conftest.py": text}))
+		if has := slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool {
+			return f.Rule == "tamper/result-set" && f.Severity == gates.Error && !f.Advice
+		}); has != found {
+			t.Errorf("%s: %v", text, rep.Findings)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -13,8 +14,9 @@ import (
 )
 
 // Protected makes the gate for changes of files that control checks: the batch must ask for them. The globs extend the
-// built-in list. Without a batch all findings warn, because there is no text that could ask for the change.
-func Protected(globs []string) gates.Gate {
+// built-in list; checks are the scripts that configured commands run, which a batch may also just mention. Without a
+// batch all findings warn, because there is no text that could ask for the change.
+func Protected(globs, checks []string) gates.Gate {
 	info := gates.Info{Name: "protected", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
@@ -33,6 +35,9 @@ func Protected(globs []string) gates.Gate {
 			switch {
 			case gates.Match(globs, c.Path):
 				p.changed("protected/listed", "is listed as protected in the configuration", c, gates.Error)
+			case slices.Contains(checks, c.Path) && c.Status != gates.Added &&
+				!strings.Contains(p.s.Batch.Title+p.s.Batch.Text, path.Base(c.Path)):
+				p.changed("protected/listed", "is a check that the configuration runs", c, gates.Error)
 			case kind == kindRunplan:
 				p.changed("protected/runplan", "belongs to runplan's own configuration", c, gates.Error)
 			case kind == kindCI:

@@ -22,6 +22,7 @@
 //	tamper/always-true         an assertion that cannot fail took the place of one   error      error
 //	tamper/new-always-true     a new assertion that cannot fail                      warning    warning
 //	tamper/test-disabled       build tags, module-wide skips, hooks into the runner  error      error
+//	tamper/result-set          a hook into the runner sets the result of a test      error      error
 //	tamper/snapshot            lines of a recorded answer were rewritten             error      info
 //	tamper/type-ignore         more comments against the type checker (GATE-11)      error      error
 //	tamper/silenced            more comments against linters                         error      error
@@ -382,6 +383,10 @@ var platform = lazyre.New(`\bruntime\.GO(?:OS|ARCH)\b|\btesting\.Short\(|\bsys\.
 func (j judge) disabled(f gates.File, old, now testcode.Sheet) {
 	for _, k := range slices.Sorted(maps.Keys(now.Disabled)) {
 		if _, was := old.Disabled[k]; !was && f.Status != gates.Deleted {
+			if strings.HasSuffix(k, testcode.Forgives) {
+				j.find("tamper/result-set", gates.Error, f.Path, now.Disabled[k], "let the runner set the result", "%s", k)
+				continue
+			}
 			sev := gates.Error
 			if f.Status == gates.Added && !strings.Contains(k, "runner") {
 				sev = gates.Warning // a new file weakens nothing, unless it changes the runner

@@ -629,7 +629,7 @@ func TestProtected(t *testing.T) {
 			if c.noBatch {
 				s.Batch = planparse.Batch{}
 			}
-			rep, got := gatetest.Look(t, tamper.Protected([]string{"db/**"}), s)
+			rep, got := gatetest.Look(t, tamper.Protected([]string{"db/**"}, nil), s)
 			if d := cmp.Diff(c.want, got); d != "" {
 				t.Errorf("-want +got:\n%s\n%+v", d, rep.Findings)
 			}
@@ -638,7 +638,7 @@ func TestProtected(t *testing.T) {
 }
 
 func TestGatesSkipWithoutBase(t *testing.T) {
-	for _, g := range []gates.Gate{tamper.New(), tamper.Protected(nil)} {
+	for _, g := range []gates.Gate{tamper.New(), tamper.Protected(nil, nil)} {
 		rep, err := g.Check(t.Context(), gates.Subject{Dir: t.TempDir()})
 		if err != nil || rep.Status != gates.Skipped || rep.Note == "" {
 			t.Errorf("%s: %v %+v", g.Info().Name, err, rep)
@@ -647,7 +647,7 @@ func TestGatesSkipWithoutBase(t *testing.T) {
 }
 
 func TestConformance(t *testing.T) {
-	for _, g := range []gates.Gate{tamper.New(), tamper.Protected([]string{"*.py"})} {
+	for _, g := range []gates.Gate{tamper.New(), tamper.Protected([]string{"*.py"}, nil)} {
 		t.Run(g.Info().Name, func(t *testing.T) {
 			gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
 				return g, gatetest.Change(t,

@@ -17,6 +17,7 @@ var (
 	pyLoop      = lazyre.New(`^\s*(?:async\s+)?for\s|\bsubTest\(|parametrize`)
 	pyNothing   = lazyre.New(`^\s*(?:pass|\.\.\.|return(?:\s+(?:None|True))?|[rRbBuU]?["'][\s"']*)\s*;?\s*$`)
 	pyModule    = lazyre.New(`^pytestmark\s*=.*(?:skip|xfail)|^pytest\.skip\(|^__test__\s*=\s*False|^\s+__test__\s*=\s*False|^collect_ignore(?:_glob)?\b|^raise\s+(?:unittest\.)?SkipTest`)
+	pyForgives  = lazyre.New(`(?m)\b(?:rep|report|result|res|outcome)\.(?:outcome|longrepr|wasxfail)\s*=[^=]|\.force_result\(|\.excinfo\s*=\s*None\b`)
 	pyHook      = lazyre.New(`^\s*def\s+(pytest_(?:collection_modifyitems|ignore_collect|runtest_\w+|pyfunc_call|report_(?:teststatus|collectionfinish)|sessionfinish|collection_finish|exception_interact|cmdline_main|unconfigure|collect_file|pycollect_\w+|terminal_summary|make_collect_report|assertrepr_compare))\b`)
 	pyExit      = lazyre.New(`\bos\._exit\(|\batexit\.register\(|\bsys\.exit\(\s*0?\s*\)`)
 	pyDeadBlock = lazyre.New(`^(\s*)(?:if\s+(?:False|0|not\s+True)\s*:|while\s+False\s*:)`)
@@ -59,6 +60,9 @@ func readPython(text string) Sheet {
 		}
 		if m := pyHook.FindStringSubmatch(l); m != nil {
 			s.disable(i+1, m[1]+" changes the runner: it may hide failures")
+			if pyForgives.MatchString(strings.Join(lines[i:], "\n")) {
+				s.disable(i+1, m[1]+Forgives)
+			}
 		}
 		if pyModule.MatchString(l) {
 			s.disable(i+1, strings.TrimSpace(l)+" turns tests off")

@@ -39,6 +39,9 @@ func (u Unit) Bare() string {
 // GroupMark separates the name of a group from that of a test in it.
 const GroupMark = " › "
 
+// Forgives ends the description of a hook in [Sheet.Disabled] that sets the result of a test.
+const Forgives = " sets the result of a test"
+
 // Sheet is the content of a test file.
 type Sheet struct {
 	Units    []Unit

@@ -28,8 +28,9 @@ type Hit struct {
 const grepLine = 1000
 
 // Grep searches the text files of a commit for texts, ignoring case. It passes each matching line to each, in the order
-// of paths and lines. It does not search submodules. It keeps nothing, so frequent matches cost time and no memory.
-func (r *Repo) Grep(ctx context.Context, commit string, texts []string, each func(Hit)) error {
+// of paths and lines. It does not search submodules. It keeps nothing, so frequent matches cost time and no memory. If
+// there are pathspecs, it only searches the files that they match.
+func (r *Repo) Grep(ctx context.Context, commit string, texts []string, each func(Hit), in ...string) error {
 	if r.Partial() {
 		return ErrPartial
 	}
@@ -39,7 +40,7 @@ func (r *Repo) Grep(ctx context.Context, commit string, texts []string, each fun
 	}
 	l := &hitReader{prefix: commit + ":", each: each}
 	res, err := proc.Run(ctx,
-		proc.Cmd{Args: append(args, commit, "--"), Dir: r.Root, Env: slices.Clip(r.env), Stdout: l, Keep: 4 << 10})
+		proc.Cmd{Args: append(append(args, commit, "--"), in...), Dir: r.Root, Env: slices.Clip(r.env), Stdout: l, Keep: 4 << 10})
 	switch {
 	case err != nil:
 		return err

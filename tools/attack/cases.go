@@ -133,7 +133,9 @@ func (c *attackCase) variants(batches []string) ([]*attackCase, error) {
 			if c.files["plan.md"] != c.files["plan-two.md"] {
 				v.files["plan.md"] = c.files["plan-two.md"]
 			}
-			v.files["agent-1.sh"] = c.files["fix.sh"]
+			if v.files["agent-1.sh"] == "" {
+				v.files["agent-1.sh"] = c.files["fix.sh"]
+			}
 			text := c.files["agent.sh"]
 			if !c.honest {
 				text = c.files["break.sh"] + "\n" + text

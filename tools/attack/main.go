@@ -39,6 +39,7 @@ type options struct {
 	parallel int
 	verbose  bool
 	keep     bool
+	files    bool
 	binary   string
 	timeout  time.Duration
 }
@@ -55,6 +56,8 @@ func main() {
 		"test the suite instead of runplan: see whether each cheat deceives the plain test command")
 	flag.IntVar(&o.parallel, "parallel", runtime.NumCPU(), "cases that run at the same time")
 	flag.BoolVar(&o.verbose, "v", false, "print all data of each case when it ends, instead of its verdict")
+	flag.BoolVar(&o.files, "files", false,
+		"add a Files section to each batch that names the code and the tests of the repository")
 	flag.BoolVar(&o.keep, "keep", false, "keep the folders of all cases")
 	flag.StringVar(&o.binary, "binary", "", "runplan `program` to use; empty builds one")
 	flag.DurationVar(&o.timeout, "timeout", 90*time.Second, "time limit of one case")

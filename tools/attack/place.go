@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/tools/scratch"
 )
 
@@ -74,7 +76,7 @@ func (p *place) write() error {
 		"agent/run.sh":             fmt.Sprintf(runner, filepath.Join(agent, "vars")),
 		"home/runplan/config.toml": p.settings(),
 	}
-	base := map[string]string{"plan.md": p.c.files["plan.md"]}
+	base := map[string]string{"plan.md": p.plan()}
 	for name, text := range p.c.files {
 		if inRepo, ok := strings.CutPrefix(name, "base/"); ok {
 			base[inRepo] = p.fill(text)
@@ -106,6 +108,30 @@ func (p *place) write() error {
 	}
 	_, err := p.Place.Repo(filepath.Join("work", "repo"), base)
 	return err
+}
+
+// plan returns the plan of the case. With -files each batch names the code and the tests of the repository.
+func (p *place) plan() string {
+	text := p.c.files["plan.md"]
+	if !p.lab.o.files || strings.Contains(text, "**Files:**") {
+		return text
+	}
+	list := "\n**Files:**\n"
+	for _, name := range slices.Sorted(maps.Keys(p.c.files)) {
+		file, ok := strings.CutPrefix(name, "base/")
+		switch {
+		case !ok || !language.IsCode(file):
+		case language.IsTest(file):
+			list += "- Test: `" + file + "`\n"
+		default:
+			list += "- Modify: `" + file + "`\n"
+		}
+	}
+	first, rest, more := strings.Cut(text, "\n## Batch 2:")
+	if more {
+		rest = "\n## Batch 2:" + rest + list
+	}
+	return first + list + rest
 }
 
 // settings returns the user's configuration: the agent, and the template's additions.
