@@ -204,7 +204,7 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 			rule, what, fix = RuleNotChanged, "the batch changes it, but it is unchanged",
 				"make the change that the batch asks for"
 			if blank {
-				what = "the batch changes it, but only empty lines and spaces differ"
+				what = "the batch changes it, but only empty lines and spaces at ends of lines differ"
 			}
 			if !there && !changed {
 				what = "the batch changes it, but it does not exist"
@@ -268,8 +268,8 @@ func (o Options) hollow(s gates.Subject, name string) bool {
 
 var asksLayout = lazyre.New(`(?i)\b(?:re-?format\w*|format(?:s|ted|ting|ter)?|fmt|gofmt|prettier|indent\w*|white-?space|spaces?|tabs?|new-?lines?|blank lines?|empty lines?|line (?:endings?|breaks?)|layout|style|crlf|align\w*)\b`)
 
-// blank reports whether the files of that name differ from the base only in blank space, and the batch does not ask for
-// that.
+// blank reports whether the files of that name differ from the base only in empty lines and spaces at the ends of lines,
+// and the batch does not ask for that.
 func (o Options) blank(ctx context.Context, s gates.Subject, name string) (bool, error) {
 	if s.Diff == nil || asksLayout.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
 		return false, nil
@@ -290,13 +290,23 @@ func (o Options) blank(ctx context.Context, s gates.Subject, name string) (bool,
 		if err == nil {
 			var after []byte
 			after, err = s.Diff.After(ctx, c.Path)
-			blank = err == nil && len(before) > 0 && slices.Equal(strings.Fields(string(before)), strings.Fields(string(after)))
+			blank = err == nil && len(before) > 0 && slices.Equal(fullLines(before), fullLines(after))
 		}
 		if err != nil || !blank {
 			return false, nil // a file that is too large has changed
 		}
 	}
 	return blank, nil
+}
+
+// fullLines returns the lines of a text that are not empty, without spaces at their ends.
+func fullLines(text []byte) (lines []string) {
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimRight(line, " \t\r\n"); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
 }
 
 // gone reports whether the change removed the file or folder with exactly this path. A file of the same name elsewhere,

@@ -56,6 +56,8 @@ func TestBlankChanges(t *testing.T) {
 		{"a b\n", "a b\n\n", "Describe add.", true},
 		{"a b\n", "a b\n\n", "Format the guide.", false},
 		{"a b\n", "a b c\n", "Describe add.", false},
+		{"a b\n", "a b  \r\n", "Describe add.", true},
+		{"if a:\n    b\n    c\n", "if a:\n    b\nc\n", "Describe add.", false},
 		{"", "\n", "Describe add.", false},
 	} {
 		s := gatetest.Change(t, map[string]string{"usage.md": c.before}, map[string]string{"usage.md": c.after})
