@@ -2,7 +2,9 @@ package planparse
 
 import (
 	"bytes"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -46,7 +48,7 @@ func (r *runReader) mark(m *mark, o owner) {
 	case label == "run":
 		r.readRun(m, rest)
 	case label == "verify":
-		if _, span, _, found := cutSpan(string(rest)); found && strings.Contains(span, " ") {
+		if _, span, _, found := cutSpan(string(rest)); found && strings.Contains(span, " ") && !isCode(span) {
 			r.add(m.line, span)
 			r.expectIn(string(rest))
 			r.blockRun = false
@@ -86,11 +88,29 @@ func runLabel(text []byte) (label string, rest []byte, ok bool) {
 		}
 		return "", nil, false
 	}
-	if label == "run" && bytes.Contains(bytes.ToLower(text[n:colon]), []byte("expect")) {
+	note := bytes.ToLower(text[n:colon])
+	if label == "run" && bytes.Contains(note, []byte("expect")) {
 		return label, append(bytes.TrimLeft(text[colon+1:], "*_ "),
 			append([]byte(" Expected: "), expectNote(text[n:colon])...)...), true
 	}
-	return label, bytes.TrimLeft(text[colon+1:], "*_ \t"), true
+	rest = bytes.TrimLeft(text[colon+1:], "*_ \t")
+	if bytes.ContainsFunc(note, unicode.IsLetter) && (len(rest) > 0 && rest[0] != '`' || aboutRun(note)) {
+		return "", nil, false
+	}
+	return label, rest, true
+}
+
+// aboutRun reports whether the words after "Run" name a property of a run: "Run directory: `out/1`".
+func aboutRun(note []byte) bool {
+	words := strings.Fields(string(bytes.Trim(note, "*_ ")))
+	return len(words) == 1 && slices.Contains([]string{"directory", "folder", "dir", "path", "id", "name", "log", "logs",
+		"output", "date", "mode", "report"}, words[0])
+}
+
+// isCode reports whether a code span is code and not a command: "run()", "parse<T>(s: T)".
+func isCode(span string) bool {
+	i := strings.IndexByte(firstWord(span), '(')
+	return i > 0 && (isLetter(span[i-1]) || isDigit(span[i-1]) || strings.IndexByte("_>", span[i-1]) >= 0)
 }
 
 // labelledRun recognises "Run `cmd`" after the id of a task: "T005 Run `make`", "3.8 [P] Run `make` and commit".
@@ -133,6 +153,9 @@ func (r *runReader) readRun(m *mark, rest []byte) {
 	text := string(rest)
 	r.expect, r.waiting = false, false
 	_, span, after, found := cutSpan(text)
+	if found && isCode(span) {
+		return
+	}
 	if !found {
 		if body, exp, ok := strings.Cut(text, "Expected: "); strings.TrimSpace(body) == "" {
 			r.waiting, r.command = true, nil

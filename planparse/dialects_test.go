@@ -321,3 +321,58 @@ func TestGSDFeatures(t *testing.T) {
 		t.Errorf("without front matter it is read as %s", p.Format)
 	}
 }
+
+// Dependencies are read as people write them: ranges, groups, full-width stops, a note behind "None", and above the box
+// that is the batch.
+func TestDependenciesInProse(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   string
+		want []string // of the last batch
+	}{
+		"a range": {in("### Task 1: A", "### Task 2: B", "### Task 3: C", "### Task 4: D", "**Depends on:** Tasks 1-3"),
+			[]string{"1", "2", "3"}},
+		"a range with a dash": {in("### Task 1: A", "### Task 2: B", "### Task 3: C", "**Depends on:** Tasks 1–2 (green)"),
+			[]string{"1", "2"}},
+		"a range that ends nowhere": {in("### Task 1: A", "### Task 2: B", "**Depends on:** Tasks 1-9"), []string{}},
+		"an id with a hyphen":       {in("### Task 1-2: A", "### Task 3: B", "**Depends on:** Task 1-2"), []string{"1-2"}},
+		"none, and a note": {in("### Task 1: A", "### Task 2: B", "**Dependencies:** None (parallel with Task 1)"),
+			[]string{}},
+		"none, and a note behind a full-width sign": {
+			in("### Task 1: A", "### Task 2: B", "**Dependencies:** None；可与 Task 1 并行"), []string{}},
+		"none beyond another": {in("### Task 1: A", "### Task 2: B", "**Dependencies:** None beyond Task 1"), []string{"1"}},
+		"none, in Chinese":    {in("### Task 1: A", "### Task 2: B", "**依赖：** 无。"), []string{}},
+		"a full-width stop":   {in("### Task 1: A", "### Task 2: B", "**Dependencies:** Task 1。"), []string{"1"}},
+		"a full-width list":   {in("### Task 1: A", "### Task 2: B", "### Task 3: C", "**依赖：** Task 1、Task 2。"), []string{"1", "2"}},
+		"task groups above the item": {in("## Tasks", "#### Task Group 1: A", "**Dependencies:** None", "- [ ] 1.0 A", "- [ ] 1.1 a",
+			"#### Task Group 2: B", "**Dependencies:** Task Groups 1", "- [ ] 2.0 B", "- [ ] 2.1 b"), []string{"1"}},
+		"above several items": {in("## Tasks", "#### A", "- [ ] 1. A", "#### B", "**Dependencies:** Task 1", "- [ ] 2. B",
+			"- [ ] 3. C"), []string{}},
+	} {
+		p := parse(t, in("# T", "", c.in))
+		last := p.Batches[len(p.Batches)-1]
+		if diff := cmp.Diff(c.want, last.DependsOn); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+		for _, d := range p.Diagnostics {
+			if strings.Contains(d.Code, "depend") && name != "a range that ends nowhere" {
+				t.Errorf("%s: %s", name, d.Message)
+			}
+		}
+	}
+}
+
+// The words between "Run" and its colon may say what is run, but then the command follows the colon. A code span that
+// is code is no command.
+func TestNotCommands(t *testing.T) {
+	p := parse(t, in("### Task 1: A", "", "- **Run-loop tests**: call `run()` from a test", "- Run `parse()`",
+		"- **Run schema:** migrate `old rows` first", "- run-check: start it, `ls`, quit", "**Run directory:** `out/run_1`",
+		"- Verify types: the result of `copy<T>(s: T): T` stays", "- Verify `a (b)`",
+		"- Run the linter: `make lint`"))
+	var got []string
+	for _, c := range p.Batches[0].Commands {
+		got = append(got, c.Run)
+	}
+	if diff := cmp.Diff([]string{"make lint"}, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
