@@ -138,6 +138,46 @@ func TestDialects(t *testing.T) {
 				"<task type=\"auto\">", "<name>Task 2: C</name>", "</task>"),
 			want: "gsd 1(1:0) 1b(1b:0) 2(2:0)", codes: "checkpoint@4",
 		},
+		"criteria for finished work next to slices": {
+			in: in("# T", "", "## PR-1 — A", "", "1. Text.", "", "## PR-2 — B", "", "Text.", "", "## Acceptance Criteria", "",
+				"- [ ] fast", "- [ ] small"),
+			want: "superpowers 1(1:0) 2(2:0) loose:2", codes: "unassigned-boxes@13",
+		},
+		"criteria for finished work next to steps, and a report on the steps": {
+			in: in("# T", "", "## Acceptance Criteria", "", "### Unit tests", "", "- [x] fast", "", "## Implementation", "",
+				"### Step 1: A", "", "### Step 2: B", "", "## Progress", "", "### Step 1: A (1 session)", "", "Text."),
+			want: "superpowers 1(1:0) 2(2:0) loose:1", codes: "unassigned-boxes@7 steps-as-tasks@11",
+		},
+		"criteria for finished work next to a numbered list": {
+			in:   in("# T", "", "### Steps", "", "1. Add it", "2. Show it", "", "## Definition of Done", "", "- [ ] fast"),
+			want: "superpowers 1(1:0) 2(2:0) loose:1", codes: "list-as-tasks@5 unassigned-boxes@10",
+		},
+		"criteria for finished work in a file that is a task": {
+			in:   in("# Task 1.1: A", "", "## Steps", "", "1. b", "2. c", "", "## Acceptance criteria", "", "- [ ] fast"),
+			want: "superpowers 1.1(1.1:1)",
+		},
+		"criteria for finished work, and nothing else": {
+			in:   in("# T", "", "## What", "", "Text.", "", "## Success Criteria", "", "- [ ] fast"),
+			want: "openspec success-criteria(:0)",
+		},
+		"units": {
+			in: in("# T", "", "## Implementation Units", "", "### U1. A", "", "### U2：B", "", "**Dependencies:** U1", "",
+				"## Definition of Done", "", "- [ ] fast"),
+			want: "superpowers U1(U1:0) U2(U2:0) loose:1", codes: "unassigned-boxes@13",
+		},
+		"numbered headings below a heading that names the order": {
+			in:   in("# T", "", "## 4. Implementation Order", "", "### 1. A", "", "### 2. B", "", "## 5. Risks", "", "### 1. C"),
+			want: "superpowers 1(1:0) 2(2:0)",
+		},
+		"ids with letters below a heading that names the order": {
+			in: in("# T", "", "### D1: A decision", "", "## Sequence", "", "### F2 — A", "", "### F3a — B", "", "### Notes", "",
+				"### API V2"),
+			want: "superpowers F2(F2:0) F3a(F3a:0)",
+		},
+		"modules": {
+			in:   in("# T", "", "## Module 1: A (30 min)", "", "Text.", "", "## Module 2: B", "", "Text."),
+			want: "phases <module 1> <module 2> 1() 2()",
+		},
 		"a fence of another language does not contain the plan": {
 			in:   in("'''go", "### Task 1: A", "'''"),
 			want: "none", codes: "no-units@1",

@@ -39,6 +39,8 @@ func unitWord(word string) (unitKind, string) {
 		return unitSpan, "stage"
 	case "part":
 		return unitSpan, "part"
+	case "module":
+		return unitSpan, "module"
 	case "epic":
 		return unitSpan, "epic"
 	case "workstream":
@@ -224,8 +226,9 @@ func commandLabel(label string) string {
 
 // stepsTitle reports whether a heading says that the numbered list below it is the plan.
 func stepsTitle(title string) bool {
-	switch strings.ToLower(strings.Trim(title, " :.")) {
-	case "steps", "implementation steps", "implementation plan", "implementation", "plan", "the plan", "plan of work",
+	switch strings.ToLower(strings.Trim(title, " :.0123456789")) { // "6. Implementation Order"
+	case "implementation units", "implementation order", "task implementation order", "order of implementation",
+		"build order", "sequence", "实施顺序", "执行单元", "实施单元", "steps", "implementation steps", "implementation plan", "implementation", "plan", "the plan", "plan of work",
 		"work plan", "action plan",
 		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps",
 		"migration steps", "todo", "to do",
