@@ -174,6 +174,14 @@ func TestDialects(t *testing.T) {
 				"### API V2"),
 			want: "superpowers F2(F2:0) F3a(F3a:0)",
 		},
+		"files that are one change": {
+			in:   in("# T", "", "## Proposed Changes", "", "### [MODIFY] `a.go`", "", "### [NEW] `b.go`", "", "## Verification Plan"),
+			want: "superpowers 1(1:0)",
+		},
+		"changes without files": {
+			in:   in("# T", "", "## Proposed Changes", "", "### Backend", "", "Text."),
+			want: "none", codes: "no-units@1",
+		},
 		"modules": {
 			in:   in("# T", "", "## Module 1: A (30 min)", "", "Text.", "", "## Module 2: B", "", "Text."),
 			want: "phases <module 1> <module 2> 1() 2()",
@@ -413,6 +421,40 @@ func TestNotCommands(t *testing.T) {
 		got = append(got, c.Run)
 	}
 	if diff := cmp.Diff([]string{"make lint"}, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// The parts of the changes that Antigravity proposes are tasks, and their headings name files by links to the machine of
+// the author.
+func TestProposedChanges(t *testing.T) {
+	p := parse(t, in("# T", "", "## User Review Required", "", "## Proposed Changes (two parts)", "", "### 1. Backend", "",
+		"#### [MODIFY] [main.go](file:///c:/Users/x/my%20app/cmd/main.go)", "- Call it.", "",
+		"#### [NEW] [cmd/(a)/b.go](file:///c:/Users/x/my%20app/cmd/(a)/b.go) and [c.go](file:///c:/Users/x/my%20app/c.go)", "",
+		"---", "", "### Frontend", "", "#### [DELETE] [old folder](file:///c:/Users/x/my%20app/web/old)", "",
+		"#### [NEW] `web/new.ts`", "", "#### [NEW] [A migration]", "", "## Verification Plan", "", "### Automated Tests", "",
+		"- [ ] `npm test`"))
+	var got []Batch
+	for _, b := range p.Batches {
+		got = append(got, Batch{Key: b.Key, Title: b.Title, Files: b.Files, StartLine: b.StartLine})
+	}
+	want := []Batch{
+		{Key: "1", Title: "Backend", StartLine: 7, Files: Files{Create: []string{"cmd/(a)/b.go", "c.go"},
+			Modify: []string{"cmd/main.go"}, Test: []string{}, Delete: []string{}}},
+		{Key: "2", Title: "Frontend", StartLine: 16, Files: Files{Create: []string{"web/new.ts"}, Modify: []string{},
+			Test: []string{}, Delete: []string{"web/old"}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// Route groups and parameters of web frameworks are parts of paths.
+func TestPathsOfRoutes(t *testing.T) {
+	p := parse(t, in("### Task 1: A", "", "**Files:**", "- Create: `src/app/(main)/rooms/[id]/page.tsx`",
+		"- Create: app/routes/posts.$id.tsx, app/routes/$.tsx", "- Create: `run(x)`, `src/a.b(c)`, `$lib`, `a=$b/c`"))
+	want := []string{"src/app/(main)/rooms/[id]/page.tsx", "app/routes/posts.$id.tsx", "app/routes/$.tsx"}
+	if diff := cmp.Diff(want, p.Batches[0].Files.Create); diff != "" {
 		t.Error("-want +got:\n", diff)
 	}
 }

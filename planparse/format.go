@@ -175,7 +175,7 @@ func (b *builder) build() {
 		b.plan.Format = FormatSuperpowers
 		b.stepsAsTasks()
 		b.buildTasks(f)
-	case b.titleAsTask(), b.listAsTasks():
+	case b.titleAsTask(), b.listAsTasks(), b.changesAsTasks():
 		b.plan.Format = FormatSuperpowers
 		b.buildTasks(f)
 	default:

@@ -144,7 +144,44 @@ func (b *builder) otherUnits(f facts) bool {
 	case len(f.of[unitStep]) > 1:
 		b.stepsAsTasks()
 	default:
-		return b.titleAsTask() || b.listAsTasks()
+		return b.titleAsTask() || b.listAsTasks() || b.changesAsTasks()
+	}
+	return true
+}
+
+// changesAsTasks reads the plans of Antigravity: the parts below "## Proposed Changes" are the tasks, with headings such
+// as "#### [NEW] a.go" for their files. Without such parts, all the changes are one task.
+func (b *builder) changesAsTasks() bool {
+	whole, inside, files := -1, false, 0
+	var parts []int
+	for _, i := range b.heads {
+		m := &b.marks[i]
+		verb, _ := fileHeading(m.text)
+		switch {
+		case whole >= 0 && m.level <= b.marks[whole].level:
+			inside = false
+		case inside && verb != "":
+			files++
+		case inside && m.level == b.marks[whole].level+1:
+			parts = append(parts, i)
+		}
+		if whole < 0 && i != b.title && strings.HasPrefix(strings.ToLower(plain(m.text)), "proposed changes") {
+			whole, inside = i, true
+		}
+	}
+	if files == 0 {
+		return false
+	}
+	if len(parts) == 0 {
+		parts = append(parts, whole)
+	}
+	for n, i := range parts {
+		m := &b.marks[i]
+		title := plain(m.text)
+		if m.unit.kind == unitNumbered {
+			title = m.unit.title
+		}
+		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(n + 1), title: title, ok: true}
 	}
 	return true
 }
