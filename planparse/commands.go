@@ -17,6 +17,7 @@ type runReader struct {
 	noted    string   // expectation in "Run (expect PASS):" for the fence below it
 	batch    int32
 	first    int  // index of the first command that this mark added
+	criteria bool // below "Automated Verification"
 	blockRun bool // the last command is a literal Run: block
 	fence    bool // the fence just read was the body of Run: or of Expected:
 }
@@ -27,6 +28,9 @@ func (r *runReader) mark(m *mark, o owner) {
 	r.blockRun = false
 	if m.kind == markHeading || m.kind == markBox || o.batch != r.batch {
 		r.waiting, r.expect, r.command, r.batch = false, false, nil, o.batch
+	}
+	if m.kind == markHeading || m.kind == markText && m.parent < 0 && boldLabel(m.text) {
+		r.criteria = bytes.Contains(bytes.ToLower(m.text), []byte("automated verification"))
 	}
 	if o.batch < 0 || m.kind == markHeading {
 		return
@@ -41,6 +45,10 @@ func (r *runReader) mark(m *mark, o owner) {
 		label, rest, ok = labelledRun(m.text, m.label.id)
 	}
 	switch {
+	case r.criteria && (m.kind == markBox && !done(m.state) || m.kind == markItem):
+		if run := criterion(string(m.text)); run != "" {
+			r.add(m.line, run)
+		}
 	case !ok:
 		if len(m.text) > 0 && m.kind != markBreak {
 			r.waiting, r.expect = false, false
@@ -121,6 +129,17 @@ func labelledRun(text []byte, id string) (label string, rest []byte, ok bool) {
 		return "", nil, false
 	}
 	return runLabel(text[i:])
+}
+
+// criterion returns the command of "Type checking passes: `npm run check`", a line that says nothing else.
+func criterion(text string) string {
+	before, span, after, _ := cutSpan(text)
+	said, colon := strings.CutSuffix(strings.TrimRight(before, " "), ":")
+	if !colon || strings.Trim(after, " .") != "" || !strings.Contains(span, " ") ||
+		!containsAny(strings.ToLower(said), "pass", "succeed", "compil", "build", "lint", "clean", "green") {
+		return ""
+	}
+	return span
 }
 
 // wholeSentence reports whether a sentence is only about the command: "Run `make`.", "Run `make` and check that it

@@ -458,3 +458,27 @@ func TestPathsOfRoutes(t *testing.T) {
 		t.Error("-want +got:\n", diff)
 	}
 }
+
+// Below "Automated Verification", a line that ends in the command is a check. Other lines mention code.
+func TestAutomatedVerification(t *testing.T) {
+	p := parse(t, in("# T", "", "## Phase 1: A", "", "### Success Criteria:", "", "#### Automated Verification:", "",
+		"- [ ] Unit tests pass: `make test unit`", "- Type checking passes: `npm run check`.", "- [x] Linting passes: `make lint all`",
+		"- [ ] Build passes: `make build x` (fails until phase 2)", "- [ ] The table exists: `select 1`",
+		"- [ ] No test passes: `a.go`", "- [ ] `make x` passes", "", "#### Manual Verification:", "",
+		"- [ ] The page passes: `curl localhost`", "", "## Phase 2: B", "", "**Automated Verification**:", "",
+		"- Tests pass: `go test ./...`", "", "**Notes:**", "", "- Tests pass: `go test x`"))
+	var got [][]string
+	for _, b := range p.Batches {
+		var runs []string
+		for _, c := range b.Commands {
+			runs = append(runs, c.Run)
+		}
+		got = append(got, runs)
+		if b.OnlyChecks() {
+			t.Errorf("phase %s may end without a change", b.Key)
+		}
+	}
+	if diff := cmp.Diff([][]string{{"make test unit", "npm run check"}, {"go test ./..."}}, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
