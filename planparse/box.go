@@ -19,7 +19,7 @@ func cutBox(text []byte) (state byte, rest []byte, ok bool) {
 	default:
 		r, n := utf8.DecodeRune(text[1:])
 		switch r {
-		case '✓', '✔', '✅', '☑':
+		case '✓', '✔', '✅', '☑', '√', 'v', 'V':
 			state, size = 'x', n
 		case '✗', '✘', '❌', '\u00a0':
 			state, size = ' ', n

@@ -56,7 +56,8 @@ func (r *runReader) mark(m *mark, o owner) {
 	case label == "run":
 		r.readRun(m, rest)
 	case label == "verify":
-		if _, span, _, found := cutSpan(string(rest)); found && strings.Contains(span, " ") && !isCode(span) {
+		before, span, _, found := cutSpan(string(rest))
+		if found && strings.Contains(span, " ") && !isCode(span) && !containsAny(before, ". ", "。") {
 			r.add(m.line, span)
 			r.expectIn(string(rest))
 			r.blockRun = false

@@ -230,7 +230,7 @@ func lookUp(r map[string]int, item string) (int, bool) {
 func expand(r map[string]int, item string) []string {
 	from, to, found := strings.Cut(item, "-")
 	word := strings.TrimRight(from, "0123456789")
-	first, last := atoi(from[len(word):]), atoi(to)
+	first, last := atoi(from[len(word):]), atoi(strings.TrimPrefix(to, word))
 	if _, known := lookUp(r, item); known || !found || first < 0 || last <= first || last-first > len(r) {
 		return []string{item}
 	}
@@ -247,8 +247,8 @@ func mentions(text string) []string {
 	words := strings.FieldsFunc(strings.ReplaceAll(text, "–", "-"), func(r rune) bool { return strings.ContainsRune(" \t,;()，、；。（）", r) })
 	for i, w := range words {
 		w = strings.Trim(w, "*`.:")
-		if w != "" && (scanTNumber([]byte(w)) == len(w) || w[0] == 'U' && atoi(w[1:]) >= 0) {
-			out = append(out, w)
+		if w != "" && (scanTNumber([]byte(w)) == len(w) || w[0] == 'U' && atoi(strings.ReplaceAll(w[1:], "-U", "")) >= 0) {
+			out = append(out, w) // also "U1-U3"
 		}
 		kind, word := unitWord(strings.TrimSuffix(strings.ToLower(w), "s"))
 		if kind == unitNone {

@@ -182,6 +182,18 @@ func TestDialects(t *testing.T) {
 			in:   in("# T", "", "## Proposed Changes", "", "### Backend", "", "Text."),
 			want: "none", codes: "no-units@1",
 		},
+		"weeks, in Chinese": {
+			in:   in("# T", "", "### 第1-2周：A", "", "Text.", "", "### 第3周：B", "", "Text."),
+			want: "phases <week 1-2> <week 3> 1-2() 3()",
+		},
+		"boxes ticked with a letter": {
+			in:   in("# T", "", "## A", "", "- [v] a", "- [√] b", "- [v](x) c", "- [ ] d"),
+			want: "openspec a(:0+ :0+ :0)",
+		},
+		"a heading about the scope of the only batch": {
+			in:   in("# T (Batch 1)", "", "## Batch 1 Scope Boundary", "", "Text."),
+			want: "none", codes: "no-units@1",
+		},
 		"modules": {
 			in:   in("# T", "", "## Module 1: A (30 min)", "", "Text.", "", "## Module 2: B", "", "Text."),
 			want: "phases <module 1> <module 2> 1() 2()",
@@ -382,6 +394,7 @@ func TestDependenciesInProse(t *testing.T) {
 		"a range with a dash": {in("### Task 1: A", "### Task 2: B", "### Task 3: C", "**Depends on:** Tasks 1–2 (green)"),
 			[]string{"1", "2"}},
 		"a range that ends nowhere": {in("### Task 1: A", "### Task 2: B", "**Depends on:** Tasks 1-9"), []string{}},
+		"a range of units":          {in("### U1. A", "### U2. B", "### U3. C", "**Dependencies:** U1-U2 全部完成。"), []string{"U1", "U2"}},
 		"an id with a hyphen":       {in("### Task 1-2: A", "### Task 3: B", "**Depends on:** Task 1-2"), []string{"1-2"}},
 		"none, and a note": {in("### Task 1: A", "### Task 2: B", "**Dependencies:** None (parallel with Task 1)"),
 			[]string{}},
@@ -414,7 +427,7 @@ func TestDependenciesInProse(t *testing.T) {
 func TestNotCommands(t *testing.T) {
 	p := parse(t, in("### Task 1: A", "", "- **Run-loop tests**: call `run()` from a test", "- Run `parse()`",
 		"- **Run schema:** migrate `old rows` first", "- run-check: start it, `ls`, quit", "**Run directory:** `out/run_1`",
-		"- Verify types: the result of `copy<T>(s: T): T` stays", "- Verify `a (b)`",
+		"- Verify types: the result of `copy<T>(s: T): T` stays", "- **Verification:** someone reviews it. Then `A done` is noted",
 		"- Run the linter: `make lint`"))
 	var got []string
 	for _, c := range p.Batches[0].Commands {

@@ -80,7 +80,7 @@ func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
 		{"阶段", "phase", unitGroup}, {"階段", "phase", unitGroup}, {"段階", "phase", unitGroup}, {"フェーズ", "phase", unitGroup},
 		{"단계", "phase", unitGroup},
 		{"步骤", "step", unitStep}, {"步驟", "step", unitStep}, {"ステップ", "step", unitStep},
-		{"批次", "batch", unitBatch}, {"里程碑", "milestone", unitSpan}, {"マイルストーン", "milestone", unitSpan},
+		{"批次", "batch", unitBatch}, {"里程碑", "milestone", unitSpan}, {"周", "week", unitSpan}, {"週", "week", unitSpan}, {"マイルストーン", "milestone", unitSpan},
 	} {
 		if rest, ok := bytes.CutPrefix(s, []byte(w.text)); ok {
 			return w.kind, w.word, rest
@@ -123,6 +123,9 @@ func ordinalUnit(s []byte) (u unit, ok bool) {
 	id, rest := cutNumeral(bytes.TrimLeft(rest, " "))
 	if id == "" {
 		return unit{}, false
+	}
+	if to, after := cutNumeral(bytes.TrimPrefix(rest, []byte("-"))); th && to != "" { // "第1-2周"
+		id, rest = id+"-"+to, after
 	}
 	rest = bytes.TrimLeft(rest, " ")
 	if step, found := bytes.CutPrefix(rest, []byte("步")); found && th {
