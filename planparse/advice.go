@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 func (c *checker) advise(code string, b *Batch, format string, args ...any) {
@@ -43,7 +44,7 @@ func (c *checker) advice() {
 // wiring checks for a batch that connects the parts. Without it, the parts of a plan work but the product does not.
 func (c *checker) wiring() {
 	n := len(c.plan.Batches)
-	if n >= 2 && !slices.ContainsFunc(c.plan.Batches, func(b Batch) bool { return TypeOf(b) == TypeWiring }) {
+	if n >= 2 && slices.ContainsFunc(c.plan.Batches, func(b Batch) bool { return !b.Done() }) && !slices.ContainsFunc(c.plan.Batches, func(b Batch) bool { return TypeOf(b) == TypeWiring }) {
 		c.advise("no-wiring-batch", nil,
 			"no batch of the %d connects the parts; add a last batch such as \"Integration wiring\"", n)
 	}
@@ -192,12 +193,15 @@ func claims(text string, words ...string) []claim {
 func (c *checker) batches() {
 	for i := range c.plan.Batches {
 		b := &c.plan.Batches[i]
+		open := len(lists.Filter(b.Tasks, func(t Task) bool { return !t.Done }))
 		switch {
 		case b.Empty && len(b.Tasks) == 0:
 			c.advise("empty-batch", b, "batch %s is empty and will be skipped", b.Key)
 			continue
-		case len(b.Tasks) > 5:
-			c.advise("big-batch", b, "batch %s has %d tasks; use up to five for one agent", b.Key, len(b.Tasks))
+		case b.Done():
+			continue
+		case open > 5:
+			c.advise("big-batch", b, "batch %s has %d open tasks; use up to five for one agent", b.Key, open)
 		}
 		if !verifies(b) {
 			c.advise("no-verification", b,

@@ -19,7 +19,7 @@ func cutBox(text []byte) (state byte, rest []byte, ok bool) {
 	default:
 		r, n := utf8.DecodeRune(text[1:])
 		switch r {
-		case '✓', '✔', '✅', '☑':
+		case '✓', '✔', '✅', '☑', '√', 'v', 'V':
 			state, size = 'x', n
 		case '✗', '✘', '❌', '\u00a0':
 			state, size = ' ', n
@@ -96,7 +96,8 @@ func parseLabel(text []byte) label {
 
 // wordLabel reads "Task 1: Title" and "Unit 1: Title".
 func wordLabel(text []byte) label {
-	if kind, _, _, _ := cutKeyword(text); kind == unitTask || kind == unitPiece {
+	kind, _, _, _ := cutKeyword(text)
+	if kind == unitTask || kind == unitPiece || text[0] == 'U' && len(text) > 1 && isDigit(text[1]) {
 		if u := parseUnit(text); u.ok && u.word != "iteration" && u.id != "" {
 			return label{kind: labelMajor, id: u.id, title: u.title, named: true}
 		}

@@ -2,7 +2,9 @@ package planparse
 
 import (
 	"bytes"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -15,6 +17,7 @@ type runReader struct {
 	noted    string   // expectation in "Run (expect PASS):" for the fence below it
 	batch    int32
 	first    int  // index of the first command that this mark added
+	criteria bool // below "Automated Verification"
 	blockRun bool // the last command is a literal Run: block
 	fence    bool // the fence just read was the body of Run: or of Expected:
 }
@@ -25,6 +28,9 @@ func (r *runReader) mark(m *mark, o owner) {
 	r.blockRun = false
 	if m.kind == markHeading || m.kind == markBox || o.batch != r.batch {
 		r.waiting, r.expect, r.command, r.batch = false, false, nil, o.batch
+	}
+	if m.kind == markHeading || m.kind == markText && m.parent < 0 && boldLabel(m.text) {
+		r.criteria = bytes.Contains(bytes.ToLower(m.text), []byte("automated verification"))
 	}
 	if o.batch < 0 || m.kind == markHeading {
 		return
@@ -39,6 +45,10 @@ func (r *runReader) mark(m *mark, o owner) {
 		label, rest, ok = labelledRun(m.text, m.label.id)
 	}
 	switch {
+	case r.criteria && (m.kind == markBox && !done(m.state) || m.kind == markItem):
+		if run := criterion(string(m.text)); run != "" {
+			r.add(m.line, run)
+		}
 	case !ok:
 		if len(m.text) > 0 && m.kind != markBreak {
 			r.waiting, r.expect = false, false
@@ -46,7 +56,8 @@ func (r *runReader) mark(m *mark, o owner) {
 	case label == "run":
 		r.readRun(m, rest)
 	case label == "verify":
-		if _, span, _, found := cutSpan(string(rest)); found && strings.Contains(span, " ") {
+		before, span, _, found := cutSpan(string(rest))
+		if found && strings.Contains(span, " ") && !isCode(span) && !containsAny(before, ". ", "。") {
 			r.add(m.line, span)
 			r.expectIn(string(rest))
 			r.blockRun = false
@@ -86,11 +97,29 @@ func runLabel(text []byte) (label string, rest []byte, ok bool) {
 		}
 		return "", nil, false
 	}
-	if label == "run" && bytes.Contains(bytes.ToLower(text[n:colon]), []byte("expect")) {
+	note := bytes.ToLower(text[n:colon])
+	if label == "run" && bytes.Contains(note, []byte("expect")) {
 		return label, append(bytes.TrimLeft(text[colon+1:], "*_ "),
 			append([]byte(" Expected: "), expectNote(text[n:colon])...)...), true
 	}
-	return label, bytes.TrimLeft(text[colon+1:], "*_ \t"), true
+	rest = bytes.TrimLeft(text[colon+1:], "*_ \t")
+	if bytes.ContainsFunc(note, unicode.IsLetter) && (len(rest) > 0 && rest[0] != '`' || aboutRun(note)) {
+		return "", nil, false
+	}
+	return label, rest, true
+}
+
+// aboutRun reports whether the words after "Run" name a property of a run: "Run directory: `out/1`".
+func aboutRun(note []byte) bool {
+	words := strings.Fields(string(bytes.Trim(note, "*_ ")))
+	return len(words) == 1 && slices.Contains([]string{"directory", "folder", "dir", "path", "id", "name", "log", "logs",
+		"output", "date", "mode", "report"}, words[0])
+}
+
+// isCode reports whether a code span is code and not a command: "run()", "parse<T>(s: T)".
+func isCode(span string) bool {
+	i := strings.IndexByte(firstWord(span), '(')
+	return i > 0 && (isLetter(span[i-1]) || isDigit(span[i-1]) || strings.IndexByte("_>", span[i-1]) >= 0)
 }
 
 // labelledRun recognises "Run `cmd`" after the id of a task: "T005 Run `make`", "3.8 [P] Run `make` and commit".
@@ -101,6 +130,17 @@ func labelledRun(text []byte, id string) (label string, rest []byte, ok bool) {
 		return "", nil, false
 	}
 	return runLabel(text[i:])
+}
+
+// criterion returns the command of "Type checking passes: `npm run check`", a line that says nothing else.
+func criterion(text string) string {
+	before, span, after, _ := cutSpan(text)
+	said, colon := strings.CutSuffix(strings.TrimRight(before, " "), ":")
+	if !colon || strings.Trim(after, " .") != "" || !strings.Contains(span, " ") ||
+		!containsAny(strings.ToLower(said), "pass", "succeed", "compil", "build", "lint", "clean", "green") {
+		return ""
+	}
+	return span
 }
 
 // wholeSentence reports whether a sentence is only about the command: "Run `make`.", "Run `make` and check that it
@@ -133,6 +173,9 @@ func (r *runReader) readRun(m *mark, rest []byte) {
 	text := string(rest)
 	r.expect, r.waiting = false, false
 	_, span, after, found := cutSpan(text)
+	if found && isCode(span) {
+		return
+	}
 	if !found {
 		if body, exp, ok := strings.Cut(text, "Expected: "); strings.TrimSpace(body) == "" {
 			r.waiting, r.command = true, nil

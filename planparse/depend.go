@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -113,6 +114,10 @@ func (b *builder) resolveDependencies() {
 		}
 	}
 	for _, w := range b.wanted {
+		value, _, note := strings.Cut(strings.NewReplacer("（", "(", "；", "(", ";", "(").Replace(w.value), "(")
+		if note && !w.strict && nothing(value) { // "None (can run in parallel with Task 1)"
+			continue
+		}
 		items := splitList(w.value)
 		if !w.strict && slices.ContainsFunc(items, func(item string) bool { _, ok := lookUp(r, item); return !ok }) {
 			items = mentions(w.value) // it is no list of ids
@@ -121,8 +126,10 @@ func (b *builder) resolveDependencies() {
 			b.warn(w.line, "unread-dependency", "%q does not name a batch; no order is derived from it", w.value)
 		}
 		for _, item := range items {
-			if !nothing(item) {
-				b.depend(r, w, item)
+			for _, one := range expand(r, item) {
+				if !nothing(one) {
+					b.depend(r, w, one)
+				}
 			}
 		}
 	}
@@ -189,7 +196,7 @@ func (b *builder) depend(r map[string]int, w want, item string) {
 
 // lookUp finds a batch by "batch-2", "2", "Task 3", "phase 1" or a key.
 func lookUp(r map[string]int, item string) (int, bool) {
-	name := strings.ToLower(strings.Trim(item, " \t*`\"'."))
+	name := strings.ToLower(strings.Trim(item, " \t*`\"'.。；"))
 	if to, ok := r[name]; ok {
 		return to, true
 	}
@@ -219,14 +226,29 @@ func lookUp(r map[string]int, item string) (int, bool) {
 	return to, ok
 }
 
+// expand returns the items of a range: "task 1", "task 2" and "task 3" for "task 1-3". A name with a hyphen is no range.
+func expand(r map[string]int, item string) []string {
+	from, to, found := strings.Cut(item, "-")
+	word := strings.TrimRight(from, "0123456789")
+	first, last := atoi(from[len(word):]), atoi(strings.TrimPrefix(to, word))
+	if _, known := lookUp(r, item); known || !found || first < 0 || last <= first || last-first > len(r) {
+		return []string{item}
+	}
+	var out []string
+	for n := first; n <= last; n++ {
+		out = append(out, word+strconv.Itoa(n))
+	}
+	return out
+}
+
 // mentions finds "Task 1", "Batch 2", "Phase 3", "任务1" and "T012" in prose.
 func mentions(text string) []string {
 	var out []string
-	words := strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t,;()，、；（）", r) })
+	words := strings.FieldsFunc(strings.ReplaceAll(text, "–", "-"), func(r rune) bool { return strings.ContainsRune(" \t,;()，、；。（）", r) })
 	for i, w := range words {
 		w = strings.Trim(w, "*`.:")
-		if scanTNumber([]byte(w)) == len(w) && w != "" {
-			out = append(out, w)
+		if w != "" && (scanTNumber([]byte(w)) == len(w) || w[0] == 'U' && atoi(strings.ReplaceAll(w[1:], "-U", "")) >= 0) {
+			out = append(out, w) // also "U1-U3"
 		}
 		kind, word := unitWord(strings.TrimSuffix(strings.ToLower(w), "s"))
 		if kind == unitNone {
@@ -243,7 +265,7 @@ func mentions(text string) []string {
 		}
 		for _, next := range words[i+1:] { // "Tasks 1, 2 and 3"
 			next = strings.Trim(next, "*`.:")
-			if next == "and" || next == "&" || next == "+" {
+			if next == "and" || next == "&" || next == "+" || next == "Group" || next == "Groups" { // "Task Groups 1 and 2"
 				continue
 			}
 			if next == "" || scanID([]byte(next)) != len(next) || !hasDigit([]byte(next)) && len(next) > 1 {
@@ -257,9 +279,10 @@ func mentions(text string) []string {
 
 // nothing reports whether the value of depends_on means no dependency.
 func nothing(value string) bool {
-	word, _, _ := strings.Cut(strings.ToLower(strings.Trim(value, " \t*`.()[]_")), " ")
+	word, _, _ := strings.Cut(strings.ToLower(strings.Trim(value, " \t*`.()[]_。")), " ")
 	switch strings.Trim(word, ".,;:") {
-	case "", "none", "nothing", "no", "n/a", "na", "null", "-", "—", "~":
+	case "", "none", "nothing", "no", "n/a", "na", "null", "-", "—", "~",
+		"无", "無", "なし", "없음", "keine", "ninguna", "aucune", "nenhuma", "нет":
 		return true
 	}
 	return false

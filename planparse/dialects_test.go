@@ -138,6 +138,66 @@ func TestDialects(t *testing.T) {
 				"<task type=\"auto\">", "<name>Task 2: C</name>", "</task>"),
 			want: "gsd 1(1:0) 1b(1b:0) 2(2:0)", codes: "checkpoint@4",
 		},
+		"criteria for finished work next to slices": {
+			in: in("# T", "", "## PR-1 — A", "", "1. Text.", "", "## PR-2 — B", "", "Text.", "", "## Acceptance Criteria", "",
+				"- [ ] fast", "- [ ] small"),
+			want: "superpowers 1(1:0) 2(2:0) loose:2", codes: "unassigned-boxes@13",
+		},
+		"criteria for finished work next to steps, and a report on the steps": {
+			in: in("# T", "", "## Acceptance Criteria", "", "### Unit tests", "", "- [x] fast", "", "## Implementation", "",
+				"### Step 1: A", "", "### Step 2: B", "", "## Progress", "", "### Step 1: A (1 session)", "", "Text."),
+			want: "superpowers 1(1:0) 2(2:0) loose:1", codes: "unassigned-boxes@7 steps-as-tasks@11",
+		},
+		"criteria for finished work next to a numbered list": {
+			in:   in("# T", "", "### Steps", "", "1. Add it", "2. Show it", "", "## Definition of Done", "", "- [ ] fast"),
+			want: "superpowers 1(1:0) 2(2:0) loose:1", codes: "list-as-tasks@5 unassigned-boxes@10",
+		},
+		"criteria for finished work in a file that is a task": {
+			in:   in("# Task 1.1: A", "", "## Steps", "", "1. b", "2. c", "", "## Acceptance criteria", "", "- [ ] fast"),
+			want: "superpowers 1.1(1.1:1)",
+		},
+		"criteria for finished work, and nothing else": {
+			in:   in("# T", "", "## What", "", "Text.", "", "## Success Criteria", "", "- [ ] fast"),
+			want: "openspec success-criteria(:0)",
+		},
+		"units": {
+			in: in("# T", "", "## Implementation Units", "", "### U1. A", "", "### U2：B", "", "**Dependencies:** U1", "",
+				"## Definition of Done", "", "- [ ] fast"),
+			want: "superpowers U1(U1:0) U2(U2:0) loose:1", codes: "unassigned-boxes@13",
+		},
+		"numbered headings below a heading that names the order": {
+			in:   in("# T", "", "## 4. Implementation Order", "", "### 1. A", "", "### 2. B", "", "## 5. Risks", "", "### 1. C"),
+			want: "superpowers 1(1:0) 2(2:0)",
+		},
+		"ids with letters below a heading that names the order": {
+			in: in("# T", "", "### D1: A decision", "", "## Sequence", "", "### F2 — A", "", "### F3a — B", "", "### Notes", "",
+				"### API V2"),
+			want: "superpowers F2(F2:0) F3a(F3a:0)",
+		},
+		"files that are one change": {
+			in:   in("# T", "", "## Proposed Changes", "", "### [MODIFY] `a.go`", "", "### [NEW] `b.go`", "", "## Verification Plan"),
+			want: "superpowers 1(1:0)",
+		},
+		"changes without files": {
+			in:   in("# T", "", "## Proposed Changes", "", "### Backend", "", "Text."),
+			want: "none", codes: "no-units@1",
+		},
+		"weeks, in Chinese": {
+			in:   in("# T", "", "### 第1-2周：A", "", "Text.", "", "### 第3周：B", "", "Text."),
+			want: "phases <week 1-2> <week 3> 1-2() 3()",
+		},
+		"boxes ticked with a letter": {
+			in:   in("# T", "", "## A", "", "- [v] a", "- [√] b", "- [v](x) c", "- [ ] d"),
+			want: "openspec a(:0+ :0+ :0)",
+		},
+		"a heading about the scope of the only batch": {
+			in:   in("# T (Batch 1)", "", "## Batch 1 Scope Boundary", "", "Text."),
+			want: "none", codes: "no-units@1",
+		},
+		"modules": {
+			in:   in("# T", "", "## Module 1: A (30 min)", "", "Text.", "", "## Module 2: B", "", "Text."),
+			want: "phases <module 1> <module 2> 1() 2()",
+		},
 		"a fence of another language does not contain the plan": {
 			in:   in("'''go", "### Task 1: A", "'''"),
 			want: "none", codes: "no-units@1",
@@ -319,5 +379,119 @@ func TestGSDFeatures(t *testing.T) {
 	}
 	if p := parse(t, in(feature...)); p.Format != FormatNone {
 		t.Errorf("without front matter it is read as %s", p.Format)
+	}
+}
+
+// Dependencies are read as people write them: ranges, groups, full-width stops, a note behind "None", and above the box
+// that is the batch.
+func TestDependenciesInProse(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   string
+		want []string // of the last batch
+	}{
+		"a range": {in("### Task 1: A", "### Task 2: B", "### Task 3: C", "### Task 4: D", "**Depends on:** Tasks 1-3"),
+			[]string{"1", "2", "3"}},
+		"a range with a dash": {in("### Task 1: A", "### Task 2: B", "### Task 3: C", "**Depends on:** Tasks 1–2 (green)"),
+			[]string{"1", "2"}},
+		"a range that ends nowhere": {in("### Task 1: A", "### Task 2: B", "**Depends on:** Tasks 1-9"), []string{}},
+		"a range of units":          {in("### U1. A", "### U2. B", "### U3. C", "**Dependencies:** U1-U2 全部完成。"), []string{"U1", "U2"}},
+		"an id with a hyphen":       {in("### Task 1-2: A", "### Task 3: B", "**Depends on:** Task 1-2"), []string{"1-2"}},
+		"none, and a note": {in("### Task 1: A", "### Task 2: B", "**Dependencies:** None (parallel with Task 1)"),
+			[]string{}},
+		"none, and a note behind a full-width sign": {
+			in("### Task 1: A", "### Task 2: B", "**Dependencies:** None；可与 Task 1 并行"), []string{}},
+		"none beyond another": {in("### Task 1: A", "### Task 2: B", "**Dependencies:** None beyond Task 1"), []string{"1"}},
+		"none, in Chinese":    {in("### Task 1: A", "### Task 2: B", "**依赖：** 无。"), []string{}},
+		"a full-width stop":   {in("### Task 1: A", "### Task 2: B", "**Dependencies:** Task 1。"), []string{"1"}},
+		"a full-width list":   {in("### Task 1: A", "### Task 2: B", "### Task 3: C", "**依赖：** Task 1、Task 2。"), []string{"1", "2"}},
+		"task groups above the item": {in("## Tasks", "#### Task Group 1: A", "**Dependencies:** None", "- [ ] 1.0 A", "- [ ] 1.1 a",
+			"#### Task Group 2: B", "**Dependencies:** Task Groups 1", "- [ ] 2.0 B", "- [ ] 2.1 b"), []string{"1"}},
+		"above several items": {in("## Tasks", "#### A", "- [ ] 1. A", "#### B", "**Dependencies:** Task 1", "- [ ] 2. B",
+			"- [ ] 3. C"), []string{}},
+	} {
+		p := parse(t, in("# T", "", c.in))
+		last := p.Batches[len(p.Batches)-1]
+		if diff := cmp.Diff(c.want, last.DependsOn); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", name, diff)
+		}
+		for _, d := range p.Diagnostics {
+			if strings.Contains(d.Code, "depend") && name != "a range that ends nowhere" {
+				t.Errorf("%s: %s", name, d.Message)
+			}
+		}
+	}
+}
+
+// The words between "Run" and its colon may say what is run, but then the command follows the colon. A code span that
+// is code is no command.
+func TestNotCommands(t *testing.T) {
+	p := parse(t, in("### Task 1: A", "", "- **Run-loop tests**: call `run()` from a test", "- Run `parse()`",
+		"- **Run schema:** migrate `old rows` first", "- run-check: start it, `ls`, quit", "**Run directory:** `out/run_1`",
+		"- Verify types: the result of `copy<T>(s: T): T` stays", "- **Verification:** someone reviews it. Then `A done` is noted",
+		"- Run the linter: `make lint`"))
+	var got []string
+	for _, c := range p.Batches[0].Commands {
+		got = append(got, c.Run)
+	}
+	if diff := cmp.Diff([]string{"make lint"}, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// The parts of the changes that Antigravity proposes are tasks, and their headings name files by links to the machine of
+// the author.
+func TestProposedChanges(t *testing.T) {
+	p := parse(t, in("# T", "", "## User Review Required", "", "## Proposed Changes (two parts)", "", "### 1. Backend", "",
+		"#### [MODIFY] [main.go](file:///c:/Users/x/my%20app/cmd/main.go)", "- Call it.", "",
+		"#### [NEW] [cmd/(a)/b.go](file:///c:/Users/x/my%20app/cmd/(a)/b.go) and [c.go](file:///c:/Users/x/my%20app/c.go)", "",
+		"---", "", "### Frontend", "", "#### [DELETE] [old folder](file:///c:/Users/x/my%20app/web/old)", "",
+		"#### [NEW] `web/new.ts`", "", "#### [NEW] [A migration]", "", "## Verification Plan", "", "### Automated Tests", "",
+		"- [ ] `npm test`"))
+	var got []Batch
+	for _, b := range p.Batches {
+		got = append(got, Batch{Key: b.Key, Title: b.Title, Files: b.Files, StartLine: b.StartLine})
+	}
+	want := []Batch{
+		{Key: "1", Title: "Backend", StartLine: 7, Files: Files{Create: []string{"cmd/(a)/b.go", "c.go"},
+			Modify: []string{"cmd/main.go"}, Test: []string{}, Delete: []string{}}},
+		{Key: "2", Title: "Frontend", StartLine: 16, Files: Files{Create: []string{"web/new.ts"}, Modify: []string{},
+			Test: []string{}, Delete: []string{"web/old"}}},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// Route groups and parameters of web frameworks are parts of paths.
+func TestPathsOfRoutes(t *testing.T) {
+	p := parse(t, in("### Task 1: A", "", "**Files:**", "- Create: `src/app/(main)/rooms/[id]/page.tsx`",
+		"- Create: app/routes/posts.$id.tsx, app/routes/$.tsx", "- Create: `run(x)`, `src/a.b(c)`, `$lib`, `a=$b/c`"))
+	want := []string{"src/app/(main)/rooms/[id]/page.tsx", "app/routes/posts.$id.tsx", "app/routes/$.tsx"}
+	if diff := cmp.Diff(want, p.Batches[0].Files.Create); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// Below "Automated Verification", a line that ends in the command is a check. Other lines mention code.
+func TestAutomatedVerification(t *testing.T) {
+	p := parse(t, in("# T", "", "## Phase 1: A", "", "### Success Criteria:", "", "#### Automated Verification:", "",
+		"- [ ] Unit tests pass: `make test unit`", "- Type checking passes: `npm run check`.", "- [x] Linting passes: `make lint all`",
+		"- [ ] Build passes: `make build x` (fails until phase 2)", "- [ ] The table exists: `select 1`",
+		"- [ ] No test passes: `a.go`", "- [ ] `make x` passes", "", "#### Manual Verification:", "",
+		"- [ ] The page passes: `curl localhost`", "", "## Phase 2: B", "", "**Automated Verification**:", "",
+		"- Tests pass: `go test ./...`", "", "**Notes:**", "", "- Tests pass: `go test x`"))
+	var got [][]string
+	for _, b := range p.Batches {
+		var runs []string
+		for _, c := range b.Commands {
+			runs = append(runs, c.Run)
+		}
+		got = append(got, runs)
+		if b.OnlyChecks() {
+			t.Errorf("phase %s may end without a change", b.Key)
+		}
+	}
+	if diff := cmp.Diff([][]string{{"make test unit", "npm run check"}, {"go test ./..."}}, got); diff != "" {
+		t.Error("-want +got:\n", diff)
 	}
 }

@@ -3,6 +3,7 @@ package planparse
 import (
 	"bytes"
 	"cmp"
+	"net/url"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -14,6 +15,7 @@ type filesReader struct {
 	open  bool   // in a Files block
 	more  string // label of the item whose list continues on the next line, "" without one
 	batch int32
+	root  string // folder of the author's machine that contains all linked files, "" if it is not known yet
 }
 
 // mark reads one mark. It returns the path that the line creates, if it names exactly one: a fence directly below is
@@ -22,6 +24,9 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 	switch m.kind {
 	case markHeading:
 		r.open = strings.EqualFold(strings.Trim(plain(m.text), ": "), "files")
+		if verb, rest := fileHeading(m.text); verb != "" && o.batch >= 0 {
+			r.linked(m, o, verb, rest)
+		}
 		return ""
 	case markFence, markBreak:
 		r.open = false
@@ -64,6 +69,88 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 		r.open = false
 	}
 	return ""
+}
+
+// fileHeading reads the start of a heading about a file: "[NEW] `a.go`", "[MODIFY] [a.go](file:///home/x/a.go)".
+func fileHeading(text []byte) (verb string, rest []byte) {
+	tag, rest, _ := bytes.Cut(text, []byte("]"))
+	switch string(tag) {
+	case "[NEW", "[CREATE":
+		return "create", rest
+	case "[MODIFY":
+		return "modify", rest
+	case "[DELETE":
+		return "delete", rest
+	}
+	return "", nil
+}
+
+// linked adds the files of a heading. The target of a link is a path on the author's machine, of which all such links
+// of the plan have the beginning in common.
+func (r *filesReader) linked(m *mark, o owner, verb string, rest []byte) {
+	f := filer{builder: r.builder, batch: &r.plan.Batches[o.batch], line: m.line}
+	if !bytes.Contains(rest, []byte("](")) {
+		f.list(verb, bytes.Trim(rest, " []"))
+	}
+	for {
+		name, target, after, ok := cutLink(rest)
+		if !ok {
+			break
+		}
+		rest = after
+		if p, local := strings.CutPrefix(target, "file://"); local && (!strings.Contains(name, "/") || !looksLikePath(name)) {
+			name = strings.TrimPrefix(p, r.home())
+		}
+		f.add(verb, strings.Trim(name, "`"))
+	}
+	f.remember(o)
+}
+
+// home returns the folder that contains the targets of all links to files of the author's machine.
+func (r *filesReader) home() string {
+	if r.root == "" {
+		for _, rest, found := bytes.Cut(r.src, []byte("](file://")); found; _, rest, found = bytes.Cut(rest, []byte("](file://")) {
+			p, _, _ := linkTarget(rest)
+			n := 0
+			for n < len(p) && (r.root == "" || n < len(r.root) && p[n] == r.root[n]) {
+				n++
+			}
+			r.root = p[:strings.LastIndexByte(p[:n], '/')+1]
+		}
+	}
+	return r.root
+}
+
+// cutLink splits text at its first link.
+func cutLink(text []byte) (name, target string, after []byte, ok bool) {
+	before, rest, ok := bytes.Cut(text, []byte("]("))
+	if !ok {
+		return "", "", nil, false
+	}
+	target, after, ok = linkTarget(rest)
+	return string(before[bytes.LastIndexByte(before, '[')+1:]), target, after, ok
+}
+
+// linkTarget splits the text after "](" behind the target. The target may contain brackets: "app/(auth)/page.tsx".
+func linkTarget(text []byte) (target string, after []byte, ok bool) {
+	text, _, _ = bytes.Cut(text, []byte("\n"))
+	end := bytes.LastIndexByte(text, ')')
+	if next := bytes.Index(text, []byte(") ")); next >= 0 {
+		end = next
+	}
+	if end < 0 {
+		return "", nil, false
+	}
+	return unescape(text[:end]), text[end+1:], true
+}
+
+// unescape decodes "%20" in the target of a link.
+func unescape(target []byte) string {
+	s, err := url.PathUnescape(string(target))
+	if err != nil {
+		return string(target)
+	}
+	return s
 }
 
 // row reads a row of a table of files: "| Modify | `a.go` | why |", "| a.go | new |". The first path counts.
@@ -346,7 +433,11 @@ func stripRange(p string) string {
 
 // looksLikePath reports whether a word is a path, not a symbol, a flag or prose.
 func looksLikePath(p string) bool {
-	if p == "" || len(p) > 300 || p[0] == '-' || strings.ContainsAny(p, " \t\n()\"'|;&$=") &&
+	bare := p
+	if strings.ContainsAny(p, "($") { // folders and files of routes: "app/(auth)/page.tsx", "routes/posts.$id.tsx"
+		bare = strings.NewReplacer("/(", "/", ")/", "/", "/$", "/", ".$", ".").Replace(p)
+	}
+	if p == "" || len(p) > 300 || p[0] == '-' || strings.ContainsAny(bare, " \t\n()\"'|;&$=") &&
 		!strings.HasPrefix(p, "$HOME") {
 		return false
 	}

@@ -162,6 +162,9 @@ func (b *builder) build() {
 	case f.named > 1, f.majors > 0 && f.labelled*2 >= f.top && (f.family || !b.numberedSections(f)):
 		b.plan.Format = FormatKiro
 		b.buildSections(f)
+	case f.top > 0 && b.otherUnits(f):
+		b.plan.Format = FormatSuperpowers
+		b.buildTasks(f)
 	case f.top > 0 && !b.onlyChecks(f):
 		b.plan.Format = FormatOpenSpec
 		b.buildSections(f)
@@ -170,9 +173,9 @@ func (b *builder) build() {
 		b.buildSections(f)
 	case len(f.of[unitStep]) > 1:
 		b.plan.Format = FormatSuperpowers
-		b.stepsAsTasks(f)
+		b.stepsAsTasks()
 		b.buildTasks(f)
-	case b.titleAsTask(), b.listAsTasks():
+	case b.titleAsTask(), b.listAsTasks(), b.changesAsTasks():
 		b.plan.Format = FormatSuperpowers
 		b.buildTasks(f)
 	default:

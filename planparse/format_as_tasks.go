@@ -8,29 +8,46 @@ import (
 
 // Headings with other names may be the tasks of a plan. This file makes them task headings.
 
-// taskList recognizes "## Tasks" above "### 1. Title" headings and turns these into task headings.
+// taskList recognizes "## Tasks" above "### 1. Title" or "### F1: Title" headings and turns these into task headings.
 func (b *builder) taskList(f facts) bool {
-	if f.majors+f.subs > 0 || len(f.of[unitNumbered]) == 0 {
+	if f.majors+f.subs > 0 {
 		return false
 	}
 	parent, found := 0, false
-	for i := range b.marks {
+	for _, i := range b.heads {
 		m := &b.marks[i]
-		if m.kind != markHeading {
-			continue
-		}
 		if parent > 0 && m.level <= parent {
 			parent = 0
 		}
 		switch title := strings.ToLower(plain(m.text)); {
 		case parent > 0 && m.level == parent+1 && m.unit.kind == unitNumbered:
 			m.unit.kind, m.unit.word, found = unitTask, "task", true
-		case title == "tasks" || title == "subtasks" || title == "implementation steps" || title == "implementation tasks" ||
-			title == "steps":
+		case parent > 0 && m.level == parent+1 && f.top == 0 && m.unit.kind == unitNone && ticketTask(m):
+			found = true
+		case title == "subtasks" || f.top == 0 && stepsTitle(title), title == "tasks", title == "steps",
+			title == "implementation steps", title == "implementation tasks":
 			parent = m.level
 		}
 	}
 	return found
+}
+
+// ticketTask makes a task of a heading that begins with an id of letters and a number: "W0: Title", "F3a — Title".
+func ticketTask(m *mark) bool {
+	text, n := m.text, 0
+	for n < len(text) && text[n] >= 'A' && text[n] <= 'Z' {
+		n++
+	}
+	if n == 0 || n > 4 || n == len(text) || !isDigit(text[n]) {
+		return false
+	}
+	id := n + scanID(text[n:])
+	title, ok := unitTitle(text[id:])
+	if !ok || title == "" {
+		return false
+	}
+	m.unit = &unit{kind: unitTask, word: "task", id: string(text[:id]), title: title, ok: true}
+	return true
 }
 
 // piecesAsTasks turns slices, commits, stories and similar headings into tasks if the plan consists of them: most
@@ -81,12 +98,92 @@ func (b *builder) titleAsTask() bool {
 }
 
 // stepsAsTasks turns step headings into tasks, for a plan without other units.
-func (b *builder) stepsAsTasks(f facts) {
-	for _, i := range f.of[unitStep] {
+func (b *builder) stepsAsTasks() {
+	var steps, reports []int // "### Step 1: …" below "## Progress" reports on a step
+	progress := 0
+	for _, i := range b.heads {
+		switch m := &b.marks[i]; {
+		case m.unit.kind != unitStep || !m.unit.ok:
+			if m.level <= progress {
+				progress = 0
+			}
+			if progress == 0 && i != b.title && saysProgress(plain(m.text)) {
+				progress = m.level
+			}
+		case progress > 0 && m.level > progress:
+			reports = append(reports, i)
+		default:
+			steps = append(steps, i)
+		}
+	}
+	if len(steps) == 0 {
+		steps = reports
+	}
+	for _, i := range steps {
 		b.marks[i].unit.kind = unitTask
 	}
-	b.warn(b.marks[f.of[unitStep][0]].line, "steps-as-tasks", "the plan has only steps; each of its %d steps is read as a task",
-		len(f.of[unitStep]))
+	b.warn(b.marks[steps[0]].line, "steps-as-tasks", "the plan has only steps; each of its %d steps is read as a task",
+		len(steps))
+}
+
+// otherUnits makes tasks of the units of a plan whose boxes are all criteria for finished work: its slices, its steps,
+// its title or a numbered list.
+func (b *builder) otherUnits(f facts) bool {
+	if len(f.of[unitGroup])+len(f.of[unitSpan]) > 0 {
+		return false
+	}
+	back := b.lookBack(unitGroup, func(title string, _ bool) bool { return isChecklist(title) || isCheck(title) })
+	for i := range b.marks {
+		if b.marks[i].kind == markBox && !back[i] {
+			return false
+		}
+	}
+	f.top = 0
+	switch {
+	case b.piecesAsTasks(f):
+	case len(f.of[unitStep]) > 1:
+		b.stepsAsTasks()
+	default:
+		return b.titleAsTask() || b.listAsTasks() || b.changesAsTasks()
+	}
+	return true
+}
+
+// changesAsTasks reads the plans of Antigravity: the parts below "## Proposed Changes" are the tasks, with headings such
+// as "#### [NEW] a.go" for their files. Without such parts, all the changes are one task.
+func (b *builder) changesAsTasks() bool {
+	whole, inside, files := -1, false, 0
+	var parts []int
+	for _, i := range b.heads {
+		m := &b.marks[i]
+		verb, _ := fileHeading(m.text)
+		switch {
+		case whole >= 0 && m.level <= b.marks[whole].level:
+			inside = false
+		case inside && verb != "":
+			files++
+		case inside && m.level == b.marks[whole].level+1:
+			parts = append(parts, i)
+		}
+		if whole < 0 && i != b.title && strings.HasPrefix(strings.ToLower(plain(m.text)), "proposed changes") {
+			whole, inside = i, true
+		}
+	}
+	if files == 0 {
+		return false
+	}
+	if len(parts) == 0 {
+		parts = append(parts, whole)
+	}
+	for n, i := range parts {
+		m := &b.marks[i]
+		title := plain(m.text)
+		if m.unit.kind == unitNumbered {
+			title = m.unit.title
+		}
+		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(n + 1), title: title, ok: true}
+	}
+	return true
 }
 
 // listAsTasks turns the items of a numbered list directly below a heading such as "Implementation Steps" into

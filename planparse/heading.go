@@ -101,7 +101,7 @@ func cutFold(s []byte, prefix string) (rest []byte, found bool) {
 }
 
 // ticketUnit parses headings whose keyword is part of the id: "T1: Title" and "T-001 — Title" are tasks, "US-001:
-// Title" is a story, "WP01 — Title" a work package, "M1 - Title" a milestone.
+// Title" is a story, "U1. Title" a unit, "WP01 — Title" a work package, "M1 - Title" a milestone.
 func ticketUnit(s []byte) unit {
 	u := unit{kind: unitTask, word: "task"}
 	prefix, isStory := bytes.CutPrefix(s, []byte("US-"))
@@ -110,6 +110,8 @@ func ticketUnit(s []byte) unit {
 		prefix = s[story+1:]
 	case isStory:
 		u.kind, u.word = unitPiece, "story"
+	case s[0] == 'U':
+		u.kind, u.word, prefix = unitPiece, "unit", s[1:]
 	case bytes.HasPrefix(s, []byte("WP")):
 		u.kind, u.word, prefix = unitSpan, "package", s[2:]
 	case s[0] == 'M':

@@ -178,7 +178,7 @@ func aboutUnit(title string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(title), " ")
 	switch strings.Trim(word, ":.,") {
 	case "gate", "quality", "summary", "progress", "dependencies", "notes", "note", "complete", "completion",
-		"results", "checklist", "review", "status", "details", "overview", "order", "done":
+		"results", "checklist", "review", "status", "details", "overview", "order", "done", "scope":
 		return true
 	}
 	return false

@@ -13,6 +13,8 @@ func (f *filler) metadata(i int) {
 		f.meta, f.head, f.key = -1, i == f.title, ""
 		if o := f.owner[i]; o.batch >= 0 && f.plan.Batches[o.batch].StartLine == m.line {
 			f.meta = int(o.batch)
+		} else if f.plan.Format == FormatKiro {
+			f.meta = f.onlyItem(i)
 		}
 		return
 	}
@@ -64,6 +66,21 @@ func (f *filler) metadata(i int) {
 		key, value = next, more
 	}
 	f.batchKey(m.line, key, value, !bold)
+}
+
+// onlyItem returns the batch of the only item below a heading, whose keys are above its box: "#### Task Group 2: API",
+// "**Dependencies:** Task Group 1", "- [ ] 2.0 Complete the API". It is -1 without such an item.
+func (f *filler) onlyItem(heading int) int {
+	batch := -1
+	for i := heading + 1; i < len(f.marks) && f.marks[i].kind != markHeading; i++ {
+		if o := f.owner[i]; f.marks[i].kind == markBox && o.self {
+			if batch >= 0 {
+				return -1
+			}
+			batch = int(o.batch)
+		}
+	}
+	return batch
 }
 
 // cutKey splits a metadata line. Prose ("We need this: …") does not count: a bare key has no spaces.

@@ -39,6 +39,8 @@ func unitWord(word string) (unitKind, string) {
 		return unitSpan, "stage"
 	case "part":
 		return unitSpan, "part"
+	case "module":
+		return unitSpan, "module"
 	case "epic":
 		return unitSpan, "epic"
 	case "workstream":
@@ -78,7 +80,7 @@ func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
 		{"阶段", "phase", unitGroup}, {"階段", "phase", unitGroup}, {"段階", "phase", unitGroup}, {"フェーズ", "phase", unitGroup},
 		{"단계", "phase", unitGroup},
 		{"步骤", "step", unitStep}, {"步驟", "step", unitStep}, {"ステップ", "step", unitStep},
-		{"批次", "batch", unitBatch}, {"里程碑", "milestone", unitSpan}, {"マイルストーン", "milestone", unitSpan},
+		{"批次", "batch", unitBatch}, {"里程碑", "milestone", unitSpan}, {"周", "week", unitSpan}, {"週", "week", unitSpan}, {"マイルストーン", "milestone", unitSpan},
 	} {
 		if rest, ok := bytes.CutPrefix(s, []byte(w.text)); ok {
 			return w.kind, w.word, rest
@@ -121,6 +123,9 @@ func ordinalUnit(s []byte) (u unit, ok bool) {
 	id, rest := cutNumeral(bytes.TrimLeft(rest, " "))
 	if id == "" {
 		return unit{}, false
+	}
+	if to, after := cutNumeral(bytes.TrimPrefix(rest, []byte("-"))); th && to != "" { // "第1-2周"
+		id, rest = id+"-"+to, after
 	}
 	rest = bytes.TrimLeft(rest, " ")
 	if step, found := bytes.CutPrefix(rest, []byte("步")); found && th {
@@ -224,8 +229,9 @@ func commandLabel(label string) string {
 
 // stepsTitle reports whether a heading says that the numbered list below it is the plan.
 func stepsTitle(title string) bool {
-	switch strings.ToLower(strings.Trim(title, " :.")) {
-	case "steps", "implementation steps", "implementation plan", "implementation", "plan", "the plan", "plan of work",
+	switch strings.ToLower(strings.Trim(title, " :.0123456789")) { // "6. Implementation Order"
+	case "implementation units", "implementation order", "task implementation order", "order of implementation",
+		"build order", "sequence", "实施顺序", "执行单元", "实施单元", "steps", "implementation steps", "implementation plan", "implementation", "plan", "the plan", "plan of work",
 		"work plan", "action plan",
 		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps",
 		"migration steps", "todo", "to do",

@@ -321,7 +321,8 @@ func (o Options) gone(name string, changed []string) bool {
 // glob that matches p, or a suffix of p, since plans shorten paths.
 func means(name, p string) bool {
 	name = strings.TrimSuffix(path.Clean(strings.TrimSpace(name)), "/")
-	if strings.ContainsAny(name, "*?[{") {
+	if strings.ContainsAny(name, "*?{") {
+		name = strings.ReplaceAll(name, "[", `\[`) // frameworks use it in names: "rooms/[id]/*.tsx"
 		return slices.ContainsFunc([]string{name, "**/" + name}, func(pattern string) bool {
 			ok, err := doublestar.Match(pattern, p)
 			return ok && err == nil
