@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	jsCall     = lazyre.New(jsCallOf(``))
+	jsCall     = lazyre.New(jsCallHead + jsCallTail)
 	jsSkip     = lazyre.New(`\.(?:skip\w*|todo|failing|fails|fixme|runIf)\b`)
 	jsSkipOpt  = lazyre.New(`^[^{(=]*\{[^}]*\b(?:skip|todo)\s*:\s*(?:true|["'\x60])`)
 	jsSkipCall = lazyre.New(`\b(?:this|t|ctx|context|test|it)\.(?:skip|todo|fixme)\(`)
@@ -27,11 +27,11 @@ var (
 	jsArrow = lazyre.New(`^[^{]*?(?:=>|function\b[^{]*)\s*\{?`)
 )
 
-// jsCallOf returns the pattern of a call of a test function; more begins with a bar and holds further names.
-func jsCallOf(more string) string {
-	return `(?:^|[^\w.$])((?:[xf])?(?:it|describe|context)|xtest|test|suite|specify|xspecify` + more +
-		`)((?:\.\w+)*)\s*[(\x60]`
-}
+// A call of a test function. Between the two parts, further names may follow, each after a bar.
+const (
+	jsCallHead = `(?:^|[^\w.$])((?:[xf])?(?:it|describe|context)|xtest|test|suite|specify|xspecify`
+	jsCallTail = `)((?:\.\w+)*)\s*[(\x60]`
+)
 
 // jsGroup is a describe block with its range.
 type jsGroup struct {
@@ -53,7 +53,7 @@ func readNode(text string) Sheet {
 		more += "|" + regexp.QuoteMeta(m[1])
 	}
 	if more != "" {
-		calls = regexp.MustCompile(jsCallOf(more)).FindAllStringSubmatchIndex
+		calls = regexp.MustCompile(jsCallHead + more + jsCallTail).FindAllStringSubmatchIndex
 	}
 	var groups []jsGroup
 	for _, m := range calls(code, maxUnits) {

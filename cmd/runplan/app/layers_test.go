@@ -148,7 +148,7 @@ func layers() []layer {
 		{"testscripts/browser", nil},    // all tests: the page in Chromium
 
 		// Infrastructure packages do not depend on plans.
-		{"tools/attack", []string{"tools/scratch"}}, // a program
+		{"tools/attack", []string{"tools/scratch", "internal/language"}}, // a program
 		{"tools/dist", nil},                         // a program
 		{"tools/mutate", []string{"gates/mutants"}}, // a program
 		{"tools/mutation", []string{"gates", "gates/mutants", "patterns"}},
