@@ -166,7 +166,8 @@ func TestDialects(t *testing.T) {
 			want: "superpowers U1(U1:0) U2(U2:0) loose:1", codes: "unassigned-boxes@13",
 		},
 		"numbered headings below a heading that names the order": {
-			in:   in("# T", "", "## 4. Implementation Order", "", "### 1. A", "", "### 2. B", "", "## 5. Risks", "", "### 1. C"),
+			in: in("# T", "", "## 4. Implementation Order (tests first)", "", "### 1. A", "", "### 2. B", "", "## 5. Risks",
+				"", "### 1. C"),
 			want: "superpowers 1(1:0) 2(2:0)",
 		},
 		"ids with letters below a heading that names the order": {
@@ -430,6 +431,7 @@ func TestDependenciesInProse(t *testing.T) {
 // is code is no command.
 func TestNotCommands(t *testing.T) {
 	p := parse(t, in("### Task 1: A", "", "- **Run-loop tests**: call `run()` from a test", "- Run `parse()`",
+		"- Run `e2e/a.spec.ts`", "- Run `/review all` and fix it",
 		"- **Run schema:** migrate `old rows` first", "- run-check: start it, `ls`, quit", "**Run directory:** `out/run_1`",
 		"- Verify types: the result of `copy<T>(s: T): T` stays",
 		"- **Verification:** someone reviews it. Then `A done` is noted",

@@ -230,7 +230,8 @@ func commandLabel(label string) string {
 
 // stepsTitle reports whether a heading says that the numbered list below it is the plan.
 func stepsTitle(title string) bool {
-	switch strings.ToLower(strings.Trim(title, " :.0123456789")) { // "6. Implementation Order"
+	title, _, _ = strings.Cut(title, " (")
+	switch strings.ToLower(strings.Trim(title, " :.0123456789")) { // "6. Implementation Order (tests first)"
 	case "implementation units", "implementation order", "task implementation order", "order of implementation",
 		"build order", "sequence", "实施顺序", "执行单元", "实施单元", "steps", "implementation steps", "implementation plan",
 		"implementation", "plan", "the plan", "plan of work",
