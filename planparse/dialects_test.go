@@ -504,3 +504,17 @@ func TestAutomatedVerification(t *testing.T) {
 		t.Error("-want +got:\n", diff)
 	}
 }
+
+// The notes below the tasks of a BMAD story are for all of them.
+func TestDevNotes(t *testing.T) {
+	src := in("# Story 1.1: A", "", "Why.", "", "## Tasks / Subtasks", "", "- [ ] Task 1: B", "- [ ] Task 2: C", "",
+		"## Dev Notes", "", "Use x.", "", "### Testing", "", "With y.", "", "## Change Log", "", "None.")
+	p := parse(t, src)
+	if !strings.HasSuffix(p.Preamble, "## Dev Notes\n\nUse x.\n\n### Testing\n\nWith y.") ||
+		!strings.Contains(p.Preamble, "Why.") {
+		t.Errorf("%q", p.Preamble)
+	}
+	if c := p.Cover([]byte(src)); c.Nobody != 2 {
+		t.Errorf("%d lines are in no brief", c.Nobody)
+	}
+}
