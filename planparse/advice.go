@@ -44,7 +44,8 @@ func (c *checker) advice() {
 // wiring checks for a batch that connects the parts. Without it, the parts of a plan work but the product does not.
 func (c *checker) wiring() {
 	n := len(c.plan.Batches)
-	if n >= 2 && slices.ContainsFunc(c.plan.Batches, func(b Batch) bool { return !b.Done() }) && !slices.ContainsFunc(c.plan.Batches, func(b Batch) bool { return TypeOf(b) == TypeWiring }) {
+	if n >= 2 && slices.ContainsFunc(c.plan.Batches, func(b Batch) bool { return !b.Done() }) &&
+		!slices.ContainsFunc(c.plan.Batches, func(b Batch) bool { return TypeOf(b) == TypeWiring }) {
 		c.advise("no-wiring-batch", nil,
 			"no batch of the %d connects the parts; add a last batch such as \"Integration wiring\"", n)
 	}

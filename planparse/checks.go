@@ -30,9 +30,10 @@ func (b *Batch) Checks() []Command {
 }
 
 // OnlyChecks reports whether the batch can be complete without a change. It names no files to change, and it has
-// commands to run and no other tasks. Without commands, or if the batch itself is the task, its title must say that it verifies, and each open step must
-// check or publish something ("Run all tests", "Verify the settings", "Push"). At least one step must run something. In
-// doubt the batch needs a change: otherwise an agent that does nothing would pass.
+// commands to run and no other tasks. Without commands, or if the batch itself is the task, its title must say that it
+// verifies, and each open step must check or publish something ("Run all tests", "Verify the settings", "Push"). At
+// least one step must run something. In doubt the batch needs a change: otherwise an agent that does nothing would
+// pass.
 func (b *Batch) OnlyChecks() bool {
 	if len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Delete) > 0 {
 		return false

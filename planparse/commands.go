@@ -2,6 +2,7 @@ package planparse
 
 import (
 	"bytes"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
@@ -116,10 +117,25 @@ func aboutRun(note []byte) bool {
 		"output", "date", "mode", "report"}, words[0])
 }
 
-// isCode reports whether a code span is code and not a command: "run()", "parse<T>(s: T)".
+// isCode reports whether a code span is no command of a shell: "run()", "parse<T>(s: T)", a slash command of an agent
+// ("/review all") or the name of a file that is no program ("a/b.spec.ts").
 func isCode(span string) bool {
-	i := strings.IndexByte(firstWord(span), '(')
-	return i > 0 && (isLetter(span[i-1]) || isDigit(span[i-1]) || strings.IndexByte("_>", span[i-1]) >= 0)
+	word := firstWord(span)
+	if i := strings.IndexByte(word, '('); i > 0 && (isLetter(span[i-1]) || isDigit(span[i-1]) ||
+		strings.IndexByte("_>", span[i-1]) >= 0) {
+		return true
+	}
+	if rest, slash := strings.CutPrefix(word, "/"); slash && !strings.Contains(rest, "/") {
+		return true
+	}
+	if word != span || strings.HasPrefix(word, "./") || !looksLikePath(word) {
+		return false
+	}
+	switch strings.TrimLeft(path.Ext(word), ".0123456789") {
+	case "", "sh", "bash", "zsh", "fish", "py", "rb", "pl", "php", "mjs", "ps1", "bat", "cmd", "exe":
+		return false
+	}
+	return true
 }
 
 // labelledRun recognises "Run `cmd`" after the id of a task: "T005 Run `make`", "3.8 [P] Run `make` and commit".

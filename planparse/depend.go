@@ -226,7 +226,8 @@ func lookUp(r map[string]int, item string) (int, bool) {
 	return to, ok
 }
 
-// expand returns the items of a range: "task 1", "task 2" and "task 3" for "task 1-3". A name with a hyphen is no range.
+// expand returns the items of a range: "task 1", "task 2" and "task 3" for "task 1-3". A name with a hyphen is no
+// range.
 func expand(r map[string]int, item string) []string {
 	from, to, found := strings.Cut(item, "-")
 	word := strings.TrimRight(from, "0123456789")
@@ -244,7 +245,8 @@ func expand(r map[string]int, item string) []string {
 // mentions finds "Task 1", "Batch 2", "Phase 3", "任务1" and "T012" in prose.
 func mentions(text string) []string {
 	var out []string
-	words := strings.FieldsFunc(strings.ReplaceAll(text, "–", "-"), func(r rune) bool { return strings.ContainsRune(" \t,;()，、；。（）", r) })
+	words := strings.FieldsFunc(strings.ReplaceAll(text, "–", "-"),
+		func(r rune) bool { return strings.ContainsRune(" \t,;()，、；。（）", r) })
 	for i, w := range words {
 		w = strings.Trim(w, "*`.:")
 		if w != "" && (scanTNumber([]byte(w)) == len(w) || w[0] == 'U' && atoi(strings.ReplaceAll(w[1:], "-U", "")) >= 0) {

@@ -166,7 +166,8 @@ func TestDialects(t *testing.T) {
 			want: "superpowers U1(U1:0) U2(U2:0) loose:1", codes: "unassigned-boxes@13",
 		},
 		"numbered headings below a heading that names the order": {
-			in:   in("# T", "", "## 4. Implementation Order", "", "### 1. A", "", "### 2. B", "", "## 5. Risks", "", "### 1. C"),
+			in: in("# T", "", "## 4. Implementation Order (tests first)", "", "### 1. A", "", "### 2. B", "", "## 5. Risks",
+				"", "### 1. C"),
 			want: "superpowers 1(1:0) 2(2:0)",
 		},
 		"ids with letters below a heading that names the order": {
@@ -175,7 +176,8 @@ func TestDialects(t *testing.T) {
 			want: "superpowers F2(F2:0) F3a(F3a:0)",
 		},
 		"files that are one change": {
-			in:   in("# T", "", "## Proposed Changes", "", "### [MODIFY] `a.go`", "", "### [NEW] `b.go`", "", "## Verification Plan"),
+			in: in("# T", "", "## Proposed Changes", "", "### [MODIFY] `a.go`", "", "### [NEW] `b.go`", "",
+				"## Verification Plan"),
 			want: "superpowers 1(1:0)",
 		},
 		"changes without files": {
@@ -394,8 +396,9 @@ func TestDependenciesInProse(t *testing.T) {
 		"a range with a dash": {in("### Task 1: A", "### Task 2: B", "### Task 3: C", "**Depends on:** Tasks 1–2 (green)"),
 			[]string{"1", "2"}},
 		"a range that ends nowhere": {in("### Task 1: A", "### Task 2: B", "**Depends on:** Tasks 1-9"), []string{}},
-		"a range of units":          {in("### U1. A", "### U2. B", "### U3. C", "**Dependencies:** U1-U2 全部完成。"), []string{"U1", "U2"}},
-		"an id with a hyphen":       {in("### Task 1-2: A", "### Task 3: B", "**Depends on:** Task 1-2"), []string{"1-2"}},
+		"a range of units": {in("### U1. A", "### U2. B", "### U3. C", "**Dependencies:** U1-U2 全部完成。"),
+			[]string{"U1", "U2"}},
+		"an id with a hyphen": {in("### Task 1-2: A", "### Task 3: B", "**Depends on:** Task 1-2"), []string{"1-2"}},
 		"none, and a note": {in("### Task 1: A", "### Task 2: B", "**Dependencies:** None (parallel with Task 1)"),
 			[]string{}},
 		"none, and a note behind a full-width sign": {
@@ -403,8 +406,10 @@ func TestDependenciesInProse(t *testing.T) {
 		"none beyond another": {in("### Task 1: A", "### Task 2: B", "**Dependencies:** None beyond Task 1"), []string{"1"}},
 		"none, in Chinese":    {in("### Task 1: A", "### Task 2: B", "**依赖：** 无。"), []string{}},
 		"a full-width stop":   {in("### Task 1: A", "### Task 2: B", "**Dependencies:** Task 1。"), []string{"1"}},
-		"a full-width list":   {in("### Task 1: A", "### Task 2: B", "### Task 3: C", "**依赖：** Task 1、Task 2。"), []string{"1", "2"}},
-		"task groups above the item": {in("## Tasks", "#### Task Group 1: A", "**Dependencies:** None", "- [ ] 1.0 A", "- [ ] 1.1 a",
+		"a full-width list": {in("### Task 1: A", "### Task 2: B", "### Task 3: C", "**依赖：** Task 1、Task 2。"),
+			[]string{"1", "2"}},
+		"task groups above the item": {in("## Tasks", "#### Task Group 1: A", "**Dependencies:** None", "- [ ] 1.0 A",
+			"- [ ] 1.1 a",
 			"#### Task Group 2: B", "**Dependencies:** Task Groups 1", "- [ ] 2.0 B", "- [ ] 2.1 b"), []string{"1"}},
 		"above several items": {in("## Tasks", "#### A", "- [ ] 1. A", "#### B", "**Dependencies:** Task 1", "- [ ] 2. B",
 			"- [ ] 3. C"), []string{}},
@@ -426,8 +431,10 @@ func TestDependenciesInProse(t *testing.T) {
 // is code is no command.
 func TestNotCommands(t *testing.T) {
 	p := parse(t, in("### Task 1: A", "", "- **Run-loop tests**: call `run()` from a test", "- Run `parse()`",
+		"- Run `e2e/a.spec.ts`", "- Run `/review all` and fix it",
 		"- **Run schema:** migrate `old rows` first", "- run-check: start it, `ls`, quit", "**Run directory:** `out/run_1`",
-		"- Verify types: the result of `copy<T>(s: T): T` stays", "- **Verification:** someone reviews it. Then `A done` is noted",
+		"- Verify types: the result of `copy<T>(s: T): T` stays",
+		"- **Verification:** someone reviews it. Then `A done` is noted",
 		"- Run the linter: `make lint`"))
 	var got []string
 	for _, c := range p.Batches[0].Commands {
@@ -438,12 +445,13 @@ func TestNotCommands(t *testing.T) {
 	}
 }
 
-// The parts of the changes that Antigravity proposes are tasks, and their headings name files by links to the machine of
-// the author.
+// The parts of the changes that Antigravity proposes are tasks, and their headings name files by links to the machine
+// of the author.
 func TestProposedChanges(t *testing.T) {
 	p := parse(t, in("# T", "", "## User Review Required", "", "## Proposed Changes (two parts)", "", "### 1. Backend", "",
 		"#### [MODIFY] [main.go](file:///c:/Users/x/my%20app/cmd/main.go)", "- Call it.", "",
-		"#### [NEW] [cmd/(a)/b.go](file:///c:/Users/x/my%20app/cmd/(a)/b.go) and [c.go](file:///c:/Users/x/my%20app/c.go)", "",
+		"#### [NEW] [cmd/(a)/b.go](file:///c:/Users/x/my%20app/cmd/(a)/b.go) and [c.go](file:///c:/Users/x/my%20app/c.go)",
+		"",
 		"---", "", "### Frontend", "", "#### [DELETE] [old folder](file:///c:/Users/x/my%20app/web/old)", "",
 		"#### [NEW] `web/new.ts`", "", "#### [NEW] [A migration]", "", "## Verification Plan", "", "### Automated Tests", "",
 		"- [ ] `npm test`"))
@@ -475,7 +483,8 @@ func TestPathsOfRoutes(t *testing.T) {
 // Below "Automated Verification", a line that ends in the command is a check. Other lines mention code.
 func TestAutomatedVerification(t *testing.T) {
 	p := parse(t, in("# T", "", "## Phase 1: A", "", "### Success Criteria:", "", "#### Automated Verification:", "",
-		"- [ ] Unit tests pass: `make test unit`", "- Type checking passes: `npm run check`.", "- [x] Linting passes: `make lint all`",
+		"- [ ] Unit tests pass: `make test unit`", "- Type checking passes: `npm run check`.",
+		"- [x] Linting passes: `make lint all`",
 		"- [ ] Build passes: `make build x` (fails until phase 2)", "- [ ] The table exists: `select 1`",
 		"- [ ] No test passes: `a.go`", "- [ ] `make x` passes", "", "#### Manual Verification:", "",
 		"- [ ] The page passes: `curl localhost`", "", "## Phase 2: B", "", "**Automated Verification**:", "",
@@ -493,5 +502,19 @@ func TestAutomatedVerification(t *testing.T) {
 	}
 	if diff := cmp.Diff([][]string{{"make test unit", "npm run check"}, {"go test ./..."}}, got); diff != "" {
 		t.Error("-want +got:\n", diff)
+	}
+}
+
+// The notes below the tasks of a BMAD story are for all of them.
+func TestDevNotes(t *testing.T) {
+	src := in("# Story 1.1: A", "", "Why.", "", "## Tasks / Subtasks", "", "- [ ] Task 1: B", "- [ ] Task 2: C", "",
+		"## Dev Notes", "", "Use x.", "", "### Testing", "", "With y.", "", "## Change Log", "", "None.")
+	p := parse(t, src)
+	if !strings.HasSuffix(p.Preamble, "## Dev Notes\n\nUse x.\n\n### Testing\n\nWith y.") ||
+		!strings.Contains(p.Preamble, "Why.") {
+		t.Errorf("%q", p.Preamble)
+	}
+	if c := p.Cover([]byte(src)); c.Nobody != 2 {
+		t.Errorf("%d lines are in no brief", c.Nobody)
 	}
 }

@@ -109,7 +109,8 @@ func (r *filesReader) linked(m *mark, o owner, verb string, rest []byte) {
 // home returns the folder that contains the targets of all links to files of the author's machine.
 func (r *filesReader) home() string {
 	if r.root == "" {
-		for _, rest, found := bytes.Cut(r.src, []byte("](file://")); found; _, rest, found = bytes.Cut(rest, []byte("](file://")) {
+		for _, rest, found := bytes.Cut(r.src, []byte("](file://")); found; _, rest, found = bytes.Cut(rest,
+			[]byte("](file://")) {
 			p, _, _ := linkTarget(rest)
 			n := 0
 			for n < len(p) && (r.root == "" || n < len(r.root) && p[n] == r.root[n]) {

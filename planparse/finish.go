@@ -133,6 +133,21 @@ func (b *builder) preamble() (first int) {
 	}
 	b.plan.Preamble = string(bytes.TrimSpace(b.between(start, first-1)))
 	b.reads(start, first-1, -1, "before the first unit of work")
+	for at, i := range b.heads { // a story of BMAD explains its tasks below them
+		m := &b.marks[i]
+		if m.line < first || b.owner[i].batch >= 0 || !strings.EqualFold(plain(m.text), "dev notes") {
+			continue
+		}
+		end := len(b.lines)
+		for _, j := range b.heads[at+1:] {
+			if b.marks[j].level <= m.level {
+				end = b.marks[j].line - 1
+				break
+			}
+		}
+		b.plan.Preamble += "\n\n" + string(bytes.TrimSpace(b.between(m.line, end)))
+		b.reads(m.line, end, -1, "the notes for all tasks")
+	}
 	if b.title >= 0 {
 		b.reads(b.marks[b.title].line, b.marks[b.title].line, -1, "the title")
 	}

@@ -149,8 +149,8 @@ func (b *builder) otherUnits(f facts) bool {
 	return true
 }
 
-// changesAsTasks reads the plans of Antigravity: the parts below "## Proposed Changes" are the tasks, with headings such
-// as "#### [NEW] a.go" for their files. Without such parts, all the changes are one task.
+// changesAsTasks reads the plans of Antigravity: the parts below "## Proposed Changes" are the tasks, with headings
+// such as "#### [NEW] a.go" for their files. Without such parts, all the changes are one task.
 func (b *builder) changesAsTasks() bool {
 	whole, inside, files := -1, false, 0
 	var parts []int

@@ -80,7 +80,8 @@ func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
 		{"阶段", "phase", unitGroup}, {"階段", "phase", unitGroup}, {"段階", "phase", unitGroup}, {"フェーズ", "phase", unitGroup},
 		{"단계", "phase", unitGroup},
 		{"步骤", "step", unitStep}, {"步驟", "step", unitStep}, {"ステップ", "step", unitStep},
-		{"批次", "batch", unitBatch}, {"里程碑", "milestone", unitSpan}, {"周", "week", unitSpan}, {"週", "week", unitSpan}, {"マイルストーン", "milestone", unitSpan},
+		{"批次", "batch", unitBatch}, {"里程碑", "milestone", unitSpan}, {"周", "week", unitSpan}, {"週", "week", unitSpan},
+		{"マイルストーン", "milestone", unitSpan},
 	} {
 		if rest, ok := bytes.CutPrefix(s, []byte(w.text)); ok {
 			return w.kind, w.word, rest
@@ -229,9 +230,11 @@ func commandLabel(label string) string {
 
 // stepsTitle reports whether a heading says that the numbered list below it is the plan.
 func stepsTitle(title string) bool {
-	switch strings.ToLower(strings.Trim(title, " :.0123456789")) { // "6. Implementation Order"
+	title, _, _ = strings.Cut(title, " (")
+	switch strings.ToLower(strings.Trim(title, " :.0123456789")) { // "6. Implementation Order (tests first)"
 	case "implementation units", "implementation order", "task implementation order", "order of implementation",
-		"build order", "sequence", "实施顺序", "执行单元", "实施单元", "steps", "implementation steps", "implementation plan", "implementation", "plan", "the plan", "plan of work",
+		"build order", "sequence", "实施顺序", "执行单元", "实施单元", "steps", "implementation steps", "implementation plan",
+		"implementation", "plan", "the plan", "plan of work",
 		"work plan", "action plan",
 		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps",
 		"migration steps", "todo", "to do",
