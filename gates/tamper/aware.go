@@ -140,6 +140,9 @@ var (
 	builds = lazyre.New(`(?:^|/)(?:(?:vite|vitest|jest|babel|next|nuxt|astro|svelte|tailwind|postcss|tsup|esbuild|playwright|karma|metro)\.config|gulpfile|webpack[\w.-]*|rollup[\w.-]*)\.[cm]?[jt]s$`)
 )
 
+// minified is the length from which on a line is the output of a program.
+const minified = 4 << 10
+
 // mostApart limits the lines between a check and its use.
 const mostApart = 3
 
@@ -166,7 +169,7 @@ func (j judge) aware(f gates.File) {
 	}
 	var lines []gates.Line
 	for _, l := range f.AddedLines() {
-		if !comment(l.Text) && !goImport.MatchString(l.Text) {
+		if !comment(l.Text) && !goImport.MatchString(l.Text) && len(l.Text) < minified {
 			l.Text = plain.line(l.Text)
 			if both := joined(l.Text, ext); both != l.Text {
 				l.Text += " " + both // each form may hide a name that the other one shows
