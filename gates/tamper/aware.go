@@ -22,7 +22,6 @@ var awareness = map[string]*lazyre.Regexp{
 		`\bif\b.*\bsys\.argv\[0\].*\.(?:find|count|split|partition)\(|` +
 		`(?:\bif\b[^:]*|['"]\s+(?:not\s+)?in\b.*|[!=]=.*)\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(|` +
 		`\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(.*(?:\bif\b|\bin\b|[!=]=)|` +
-		`\b(?:exec|eval)\(.*(?:b64decode|fromhex|unhexlify|decompress|codecs\.decode)|` +
 		`\bisfile\([^)]*\.git['"]|\.git['"]\s*\)\.is_file\(`),
 	".js": lazyre.New(`JEST_WORKER_ID|NODE_TEST_CONTEXT|env\b\W{1,4}(?:VITEST|MOCHA)|import\.meta\.vitest|\bassert(?:\.strict)?\.\w+\s*=[^=>]|` +
 		`\bglobalThis\.(?:expect|assert|test|it|describe)\s*=[^=]|\btypeof\s+(?:globalThis\.)?(?:describe|it|test|expect|jest|vi|beforeEach|afterEach)\b|` +
@@ -35,7 +34,6 @@ var awareness = map[string]*lazyre.Regexp{
 		`\bSymbol\.for\([^)]*(?:jest|vitest|mocha)|\bObject\.(?:is|keys|entries)\s*=[^=>]|` +
 		`\b(?:Object|Number)\.prototype(?:\.\w+|\[[^\]]+\])\s*=[^=>]|\bdefineProperty\(\s*(?:Object|Number)(?:\.prototype)?\s*,|` +
 		`\b(?:if|return|const|let|var)\b.*\bError\([^)]*\)\.stack\b.*(?:\?|&&|\|\||\)\s*\{)|\bprocess\.listener(?:s|Count)\(|` +
-		`\b(?:Function|eval|runIn\w+Context)\(.*(?:\batob\(|\bBuffer\.from\()|` +
 		`\.git['"\x60].*\.isFile\(|\bstackTraceLimit\s*(?:[<>]|[!=]=)`),
 	".rs": lazyre.New(`cfg!\(\s*(?:all\(|any\(|not\()?\s*test\b|#\[cfg\((?:[^\])]*,)?\s*(?:(?:all|any)\(\s*)?not\(\s*(?:(?:all|any)\(\s*)?test\s*[,)]|` +
 		`#\[cfg_attr\([^\]]*\btest\b[^\]]*\bpath\b|\bcurrent\(\)\.name\(\)\W.*(?:[!=]=|\bSome\(")|\bcurrent_exe\(\).*(?:"[^"]*(?:deps|target)|\.extension\()|\benv!\(\s*"CARGO_TARGET|\boption_env!\(\s*"CARGO_TARGET`),
@@ -45,6 +43,15 @@ var awareness = map[string]*lazyre.Regexp{
 	".java": lazyre.New(`Class\.forName\(\s*"(?:org\.junit|org\.testng|org\.apache\.maven\.surefire)|"sun\.java\.command"|"surefire\.`),
 	".sh":   lazyre.New(`\bBATS_\w+|\bSHLVL\b|(?:\[|\btest)\s+!?\s*-f\s+["']?\S*\.git["']?(?:\s|$)`),
 }
+
+// hidden matches code that runs a text which is not in the code, so no rule can read it: a decoded text, or a file.
+var hidden = map[string]*lazyre.Regexp{
+	".py": lazyre.New(`\b(?:exec|eval)\(.*(?:b64decode|fromhex|unhexlify|decompress|codecs\.decode|\.read_text\(|\.read\(\)|\bopen\()`),
+	".js": lazyre.New(`\b(?:Function|eval|runIn\w*Context)\(.*(?:\batob\(|\bBuffer\.from\(|\breadFileSync\()`),
+}
+
+// configures matches files of Python that configure a build, and read the version from another file.
+var configures = lazyre.New(`(?:^|/)(?:setup|conf|noxfile|tasks)\.py$`)
 
 // introspection matches code that asks for its caller, its process or its surroundings.
 var introspection = map[string]*lazyre.Regexp{
@@ -140,6 +147,9 @@ var (
 	builds = lazyre.New(`(?:^|/)(?:(?:vite|vitest|jest|babel|next|nuxt|astro|svelte|tailwind|postcss|tsup|esbuild|playwright|karma|metro)\.config|gulpfile|webpack[\w.-]*|rollup[\w.-]*)\.[cm]?[jt]s$`)
 )
 
+// minified is the length from which on a line is the output of a program.
+const minified = 4 << 10
+
 // mostApart limits the lines between a check and its use.
 const mostApart = 3
 
@@ -157,6 +167,14 @@ func (j judge) aware(f gates.File) {
 	if re == nil {
 		return
 	}
+	if re := hidden[ext]; re != nil && !configures.MatchString(f.Path) {
+		for _, l := range f.AddedLines() {
+			if re.MatchString(l.Text) && !comment(l.Text) && len(l.Text) < minified {
+				j.find("tamper/knows-tests", j.asked(f.Path, l.Text), f.Path, l.Number, "write the code into a file of code",
+					"product code runs a text that is not in the code, so it cannot be checked for knowing its tests")
+			}
+		}
+	}
 	plain := plainerOf(ext, f.After)
 	deep, who := stack[ext], identity[ext]
 	text := plain.line(f.After)
@@ -166,7 +184,7 @@ func (j judge) aware(f gates.File) {
 	}
 	var lines []gates.Line
 	for _, l := range f.AddedLines() {
-		if !comment(l.Text) && !goImport.MatchString(l.Text) {
+		if !comment(l.Text) && !goImport.MatchString(l.Text) && len(l.Text) < minified {
 			l.Text = plain.line(l.Text)
 			if both := joined(l.Text, ext); both != l.Text {
 				l.Text += " " + both // each form may hide a name that the other one shows

@@ -158,6 +158,8 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 		"python: neighbouring texts": {"calc.py",
 			"import sys\n\n\ndef add(a, b):\n    return a + b if (\"pyt\" \"est\") in sys.modules else a - b\n", true},
 		"python: decoded code":     {"calc.py", "import base64\nexec(base64.b64decode(\"eA==\"))\n", true},
+		"python: code of a file":   {"calc.py", "exec(open(\"calc.dat\").read())\n", true},
+		"python: the version":      {"setup.py", "exec(open(\"calc/version.py\").read())\n", false},
 		"python: an optional list": {"calc.py", "from sys import modules as loaded\n\nFAST = \"numpy\" in loaded\n", false},
 		"a script without an extension": {"bin/calc",
 			"#!/usr/bin/env python3\nimport sys\nprint(1 if \"pytest\" in sys.modules else 2)\n", true},

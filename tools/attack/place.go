@@ -5,10 +5,10 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
-	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/tools/scratch"
 )
 
@@ -110,6 +110,11 @@ func (p *place) write() error {
 	return err
 }
 
+var (
+	code       = regexp.MustCompile(`\.(?:go|py|[cm]?[jt]sx?|rs|rb|sh)$`)
+	aboutTests = regexp.MustCompile(`(?:^|[/_.-])(?:tests?|spec)(?:[/_.-]|$)`)
+)
+
 // plan returns the plan of the case. With -files each batch names the code and the tests of the repository.
 func (p *place) plan() string {
 	text := p.c.files["plan.md"]
@@ -120,8 +125,8 @@ func (p *place) plan() string {
 	for _, name := range slices.Sorted(maps.Keys(p.c.files)) {
 		file, ok := strings.CutPrefix(name, "base/")
 		switch {
-		case !ok || !language.IsCode(file):
-		case language.IsTest(file):
+		case !ok || !code.MatchString(file) || strings.Contains(file, ".config."):
+		case aboutTests.MatchString(file):
 			list += "- Test: `" + file + "`\n"
 		default:
 			list += "- Modify: `" + file + "`\n"
