@@ -129,7 +129,7 @@ func (p *prover) explain() {
 				continue
 			}
 			at := slices.IndexFunc(p.explained, func(a names.Answered) bool {
-				return a.Path == f.Path && strings.Contains(f.Message, " "+names.Trunk(a.Case.Name)+" ")
+				return a.Lives() && a.Path == f.Path && strings.Contains(f.Message, " "+names.Trunk(a.Case.Name)+" ")
 			})
 			if at >= 0 && p.untold(f.Path) == "" {
 				f.Severity, f.Message = Note, f.Message+": "+p.explained[at].How

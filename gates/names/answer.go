@@ -1,7 +1,6 @@
 package names
 
 import (
-	"fmt"
 	"maps"
 	"path"
 	"slices"
@@ -314,12 +313,14 @@ func (j *judge) fromData(c testout.Case, old test, need evidence) string {
 	return "takes its values from a file now"
 }
 
+const subjectGone = ", which it tested, is gone"
+
 // subject explains a test whose subject was removed from the product. It does not excuse a failed test, unless the plan
 // asks for the removal.
 func (j *judge) subject(need evidence, red bool) string {
 	for _, name := range slices.Sorted(maps.Keys(need.calls)) {
 		if j.removed[name] && (!red || j.RemovalOf != nil && j.RemovalOf(name)) {
-			return fmt.Sprintf("%s, which it tested, is gone", name)
+			return name + subjectGone
 		}
 	}
 	return ""

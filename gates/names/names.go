@@ -54,6 +54,9 @@ type Answered struct {
 	Path string // its file on the base, "" if unknown
 }
 
+// Lives reports whether the test still exists in another form, and not only its subject was removed too.
+func (a Answered) Lives() bool { return !strings.HasSuffix(a.How, subjectGone) }
+
 // Compare returns the lost tests, in the order of the base, and the explained ones.
 func Compare(r Runs, c Change) (lost []Lost, answered []Answered) {
 	now := lists.By(r.Now, key)

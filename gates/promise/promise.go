@@ -251,7 +251,8 @@ var (
 		`(?i)\b(?:todo|tbd|fixme|to be (?:done|written)|coming soon|work in progress)\b[^\n]*`)
 )
 
-// hollow reports whether a file that the batch creates says nothing.
+// hollow reports whether a file that the batch creates says nothing. A file with lines of the plan alone says what it
+// should.
 func (o Options) hollow(s gates.Subject, name string) bool {
 	if s.Dir == "" || mayBeEmpty.MatchString(name) || asksEmpty.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
 		return false
@@ -261,8 +262,11 @@ func (o Options) hollow(s gates.Subject, name string) bool {
 		return false
 	}
 	data, err := os.ReadFile(filepath.Join(s.Dir, filepath.FromSlash(name)))
-	text := string(data)
-	return err == nil && len(data) < 4<<10 && (strings.TrimSpace(filler.ReplaceAllString(text, "")) == "" ||
+	text, lines := string(data), fullLines(data)
+	asked := len(lines) > 0 && !slices.ContainsFunc(lines, func(l string) bool {
+		return !slices.Contains(fullLines([]byte(s.Batch.Text)), l)
+	})
+	return err == nil && len(data) < 4<<10 && !asked && (strings.TrimSpace(filler.ReplaceAllString(text, "")) == "" ||
 		later.MatchString(text) && !language.IsTest(name) && !abstract.MatchString(text))
 }
 

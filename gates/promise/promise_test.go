@@ -29,6 +29,8 @@ func TestHollowFiles(t *testing.T) {
 		{"cli.py", "def main():\n    \"\"\"Print.\"\"\"\n    raise NotImplementedError\n", "", true},
 		{"base.py", "class Base:\n    def run(self):\n        raise NotImplementedError\n", "", false},
 		{"more/__init__.py", "", "", false},
+		{"calc.go", "package calc\n", "", true},
+		{"calc.go", "package calc\n", "```go\npackage calc\n```", false},
 		{"calc.h", "#define SIZE 3\n", "", false},
 		{"cli.go", "package calc\n\nfunc Run() { panic(\"not implemented\") }\n", "", true},
 		{"cli.go", "package calc\n\nfunc Run() { panic(\"not implemented\") }\n", "A skeleton follows.", false},

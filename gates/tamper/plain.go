@@ -45,7 +45,7 @@ func plainerOf(ext, text string) plainer {
 			p.add(`\b`+m[2]+`\.`, m[1]+".")
 		}
 		for _, m := range pyFromImport.FindAllStringSubmatch(text, -1) {
-			p.members(m[1], m[2], " as ")
+			p.members(m[1], m[2])
 		}
 	case ".go":
 		for _, m := range goAlias.FindAllStringSubmatch(text, -1) {
@@ -61,7 +61,7 @@ func plainerOf(ext, text string) plainer {
 			p.add(`\b`+m[1]+m[2]+`\.`, "process.")
 		}
 		for _, m := range jsTakes.FindAllStringSubmatch(text, -1) {
-			p.members("process", strings.ReplaceAll(m[1], ":", " as "), " as ")
+			p.members("process", strings.ReplaceAll(m[1], ":", " as "))
 		}
 	}
 	for _, m := range variable.FindAllStringSubmatch(p.line(text), -1) {
@@ -70,10 +70,10 @@ func plainerOf(ext, text string) plainer {
 	return p
 }
 
-// members adds a list of members of a module, some of them with another name.
-func (p *plainer) members(module, list, as string) {
+// members adds a list of members of a module; "argv as v" has another name.
+func (p *plainer) members(module, list string) {
 	for item := range strings.SplitSeq(list, ",") {
-		name, other, ok := strings.Cut(strings.TrimSpace(item), as)
+		name, other, ok := strings.Cut(strings.TrimSpace(item), " as ")
 		if !ok {
 			other = name
 		}

@@ -197,7 +197,7 @@ func openRemote(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Proje
 	plan.Rename(info.Keys)
 	a.HideTitles(p, plan)
 	c := QuietConfig(a, p)
-	c.Journal, c.Plan, c.PlanText, c.Agent = j, plan, text, nobody(info.Agent)
+	c.Journal, c.Plan, c.PlanText, c.Agent = j, plan, text, remoteAgent(info.Agent)
 	return e.Open(ctx, cli.Session{Getenv: a.Getenv, Config: c})
 }
 

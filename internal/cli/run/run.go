@@ -131,13 +131,13 @@ func (d *decisions) Event(ev runner.Event) { _ = d.log.AddLines(d.Lines(ev)...) 
 
 func (d *decisions) Close() { d.log.Close() }
 
-// nobody stands for an agent that runs on another machine. Only its name is known here.
-type nobody string
+// remoteAgent is the name of an agent that runs on another machine.
+type remoteAgent string
 
 // Name implements [agents.Agent].
-func (n nobody) Name() string { return string(n) }
+func (n remoteAgent) Name() string { return string(n) }
 
 // Run implements [agents.Agent]. It always fails, because this agent does not run here.
-func (n nobody) Run(context.Context, agents.Task, agents.Observer) (agents.Result, error) {
+func (n remoteAgent) Run(context.Context, agents.Task, agents.Observer) (agents.Result, error) {
 	return agents.Result{}, fmt.Errorf("agent %s runs on another machine", string(n))
 }
