@@ -6,6 +6,7 @@ import (
 	"regexp/syntax"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -24,10 +25,10 @@ import (
 type need struct {
 	all  []need
 	any  []need
-	text string         // part of the text
-	word string         // a whole word in the text
-	expr *regexp.Regexp // matches in the text
-	lits []string       // expr matches only if one of these is in the text; empty if unknown
+	text string                // part of the text
+	word string                // a whole word in the text
+	expr func() *regexp.Regexp // matches in the text; compiled at its first use, because most rules do not need it
+	lits []string              // expr matches only if one of these is in the text; empty if unknown
 }
 
 func (n need) none() bool {
@@ -43,7 +44,7 @@ func (n need) in(text string) bool {
 	case n.word != "":
 		return hasWord(text, n.word)
 	case n.expr != nil:
-		return (len(n.lits) == 0 || slices.ContainsFunc(n.lits, contains)) && n.expr.MatchString(text)
+		return (len(n.lits) == 0 || slices.ContainsFunc(n.lits, contains)) && n.expr().MatchString(text)
 	case len(n.any) > 0:
 		return slices.ContainsFunc(n.any, func(n need) bool { return n.in(text) })
 	}
@@ -280,11 +281,15 @@ func regexNeed(expr string) need {
 	for tree.Op == syntax.OpConcat && len(tree.Sub) > 1 && optional(tree.Sub[len(tree.Sub)-1]) {
 		tree.Sub = tree.Sub[:len(tree.Sub)-1]
 	}
-	re, err := regexp.Compile(tree.String())
-	if err != nil || re.MatchString("") { // it matches in any text
+	if matchesEmpty(tree) { // it matches in any text
 		return need{}
 	}
-	n := need{expr: re}
+	n := need{expr: sync.OnceValue(func() *regexp.Regexp {
+		if re, err := regexp.Compile(tree.String()); err == nil {
+			return re
+		}
+		return regexp.MustCompile("") // simplified, x{0,999} nests too deeply: it may match in any text
+	})}
 	for _, l := range literal.Required(tree).Any {
 		if l.Fold { // ast-grep folds more letters than Go
 			n.lits = nil
@@ -334,6 +339,21 @@ func loose(re *syntax.Regexp) *syntax.Regexp {
 }
 
 func optional(re *syntax.Regexp) bool { return re.Op == syntax.OpStar || re.Op == syntax.OpQuest }
+
+// matchesEmpty reports whether a simplified expression without anchors matches the empty text.
+func matchesEmpty(re *syntax.Regexp) bool {
+	switch re.Op {
+	case syntax.OpEmptyMatch, syntax.OpStar, syntax.OpQuest:
+		return true
+	case syntax.OpCapture, syntax.OpPlus:
+		return matchesEmpty(re.Sub[0])
+	case syntax.OpConcat:
+		return !slices.ContainsFunc(re.Sub, func(sub *syntax.Regexp) bool { return !matchesEmpty(sub) })
+	case syntax.OpAlternate:
+		return slices.ContainsFunc(re.Sub, matchesEmpty)
+	}
+	return false
+}
 
 // portable reports whether Go and Rust read an expression alike, apart from the differences that [loose] covers. It
 // accepts only syntax that is known to be the same.
