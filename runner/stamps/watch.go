@@ -20,6 +20,10 @@ import (
 // maxContent is the size in bytes up to which a file is kept in memory, so that it can be restored.
 const maxContent = 4 << 20
 
+// maxForeign is the size in bytes up to which a file is kept that this user may not change, such as a program of the
+// system. It would not be restored, so only its state is needed.
+const maxForeign = 64 << 10
+
 // maxFolder limits how many files of a folder of programs are watched.
 const maxFolder = 500
 
@@ -182,7 +186,8 @@ func (w *Watch) look(path string, p place) record {
 	if r.file, r.there = w.read[r.stat]; r.there {
 		return r
 	}
-	if fi, err := os.Lstat(path); err != nil || fi.Size() > maxContent {
+	fi, err := os.Lstat(path)
+	if err != nil || fi.Size() > maxContent || fi.Size() > maxForeign && !w.may(path) {
 		return r
 	}
 	if r.file, r.there = Read(path); r.there && w.read != nil {

@@ -33,17 +33,24 @@ func TestWatchReportsReplacedPrograms(t *testing.T) {
 	}
 }
 
-// A new program that this user cannot have installed stays, and is reported as harmless.
+// A program that this user cannot have installed or changed stays, and is reported as harmless.
 func TestWatchKeepsOtherUsersPrograms(t *testing.T) {
 	bin := t.TempDir()
+	large := filepath.Join(bin, "node")
+	if err := os.WriteFile(large, make([]byte, maxForeign+1), 0o755); err != nil {
+		t.Fatal(err)
+	}
 	w := New([]string{"HOME=" + t.TempDir(), "PATH=" + bin}, t.TempDir(), nil)
 	w.may = func(path string) bool { return filepath.Dir(path) != bin }
 	w.Take()
 	if err := os.WriteFile(filepath.Join(bin, "pytest"), []byte("#!/bin/sh\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if got := w.Changes(); len(got) != 1 || !got[0].Told || !got[0].Mild {
-		t.Errorf("changes are %+v, want one that is only reported", got)
+	if err := os.WriteFile(large, []byte("#!/bin/sh\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := w.Changes(); len(got) != 2 || !got[0].Told || !got[0].Mild || !got[1].Told || !got[1].Mild {
+		t.Errorf("changes are %+v, want two that are only reported", got)
 	}
 }
 
