@@ -18,7 +18,7 @@ func main() {
 	quick := flag.Bool("quick", false, "fewer and smaller measurements")
 	only := flag.String("only", "",
 		"parse, start, batch, room, memory, page, team, knowledge, bootstrap, plugin, again, lessons, sampling or "+
-			"temporal: only this one")
+			"temporal: only these, separated by commas")
 	seed := flag.Uint64("seed", 1, "with team: seed of the random graphs")
 	lanes := flag.Int("lanes", 2*runtime.NumCPU(), "with team: runs side by side")
 	svg := flag.String("svg", "", "with sampling: write its regret curve to this file")
@@ -54,7 +54,7 @@ type bench struct {
 }
 
 func (b *bench) all(only string) error {
-	for _, m := range []struct {
+	measurements := []struct {
 		name string
 		do   func() error
 	}{
@@ -66,8 +66,10 @@ func (b *bench) all(only string) error {
 		{"plugin", b.plugin}, {"again", b.again}, {"lessons", b.lessons},
 		{"sampling", func() error { return b.sampling(b.svg) }},
 		{"temporal", b.temporal},
-	} {
-		if only != "" && only != m.name {
+	}
+	names := strings.FieldsFunc(only, func(c rune) bool { return c == ',' })
+	for _, m := range measurements {
+		if len(names) > 0 && !slices.Contains(names, m.name) {
 			continue
 		}
 		fmt.Fprintf(os.Stderr, "measuring: %s\n", m.name)
