@@ -2,6 +2,7 @@ package language
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -19,3 +20,6 @@ func IsCode(p string) bool {
 	}
 	return false
 }
+
+// Built reports whether a slash-separated path is in a folder of build output that some projects commit.
+func Built(p string) bool { return slices.Contains(strings.Split(path.Dir(p), "/"), "dist") }

@@ -48,3 +48,12 @@ func TestIsCode(t *testing.T) {
 		}
 	}
 }
+
+func TestBuilt(t *testing.T) {
+	for p, want := range map[string]bool{"dist/axios.js": true, "packages/a/dist/x/b.js": true, "dist": false,
+		"src/dist.js": false, "src/distance/a.js": false} {
+		if language.Built(p) != want {
+			t.Errorf("%s: %v", p, !want)
+		}
+	}
+}

@@ -258,13 +258,16 @@ func (s *searching) words(ctx context.Context) error {
 			if language.IsTest(name) {
 				f[fTest] = 1
 			}
-			if !language.IsCode(name) {
+			if !isSource(name) {
 				f[fDoc] = 1
 			}
 		}
 	}
 	return nil
 }
+
+// isSource reports whether a file is code that people write.
+func isSource(name string) bool { return language.IsCode(name) && !language.Built(name) }
 
 // scopeRE matches the scope of a conventional commit: "fix(drop/dropRight): …".
 var scopeRE = lazyre.New(`^[a-z]+\(([^()\n]{1,100})\)!?: `)
@@ -280,7 +283,7 @@ func (s *searching) subjects(text string) {
 	}
 	of := map[string][]int{}
 	for name, chunks := range s.of {
-		if language.IsCode(name) {
+		if isSource(name) {
 			of[plainName(subject(name))] = append(of[plainName(subject(name))], chunks...)
 		}
 	}
@@ -400,7 +403,7 @@ func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
 	}
 	var seeds []string
 	for name := range prior {
-		if language.IsCode(name) {
+		if isSource(name) {
 			seeds = append(seeds, name)
 		}
 	}
@@ -456,7 +459,7 @@ func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
 	}
 	for _, seed := range seeds {
 		for _, name := range stems[subject(seed)] {
-			if name != seed && language.IsTest(name) != language.IsTest(seed) && language.IsCode(name) {
+			if name != seed && language.IsTest(name) != language.IsTest(seed) && isSource(name) {
 				pair[name] = max(pair[name], prior[seed]/top)
 			}
 		}

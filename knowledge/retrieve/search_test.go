@@ -41,7 +41,7 @@ func TestFilesWithNameOfSubject(t *testing.T) {
 			s.of[name] = []int{len(s.all)}
 			s.all = append(s.all, Ranked{Path: name})
 		}
-		for _, name := range []string{"set.ts", "set.md", "drop-right.ts", "drop-right.test.ts"} {
+		for _, name := range []string{"set.ts", "set.md", "dist/set.js", "drop-right.ts", "drop-right.test.ts"} {
 			add(name)
 		}
 		for i := range 32 {

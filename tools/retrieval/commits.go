@@ -136,5 +136,5 @@ func changes(dir, parent, hash string) ([]changedFile, error) {
 			f.lines = append(f.lines, from+i)
 		}
 	}
-	return slices.DeleteFunc(files, func(f changedFile) bool { return !language.IsCode(f.path) }), nil
+	return slices.DeleteFunc(files, func(f changedFile) bool { return !language.IsCode(f.path) || language.Built(f.path) }), nil
 }
