@@ -579,7 +579,7 @@ func TestChecksWithoutLabels(t *testing.T) {
 	}{
 		"a step that says that it passes": {in("### Task 1: A", "- [ ] **Step 1: Run the tests, they fail**", fence+"bash", "make a", fence,
 			"Expected: FAIL", "- [ ] **Step 2: Run and confirm that all tests pass**", fence+"bash", "make b", fence, "Expected: `4 ok`"),
-			"[make b|4 ok]"},
+			"[make b|PASS]"},
 		"a result below the fence": {in("### Task 1: A", "- [ ] **Step 1: Verify it builds**", fence+"sh", "make c", fence, "Expected: PASS",
 			"- [ ] **Step 2: Run the server**", fence+"sh", "make d", fence, "Expected: a page"), "[make c|PASS]"},
 		"verification": {in("### Step 1: A", "**Verification**", "- `make e`", "- `make f` passes", "- `npm run dev`", "- `GET /health`",
