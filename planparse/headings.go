@@ -238,6 +238,9 @@ func (b *builder) reportMarkdown() {
 			"the whole plan is in a fence; the fence is ignored")
 	}
 	b.reportNearMisses()
+	if valid := bytes.ToValidUTF8(b.src, nil); len(valid) < len(b.src) {
+		b.warn(1, "not-utf8", "the plan is not UTF-8, so letters of it are unreadable: save it as UTF-8")
+	}
 	for _, f := range b.doc.fences {
 		line := b.lineOf(f.open)
 		switch {
