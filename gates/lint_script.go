@@ -63,7 +63,7 @@ func nodeLinter(dir string, p Project) (command string, tools []Tool, unset stri
 		return commandLine(p.Root, []string{manager, "run", name}), tools, ""
 	}
 	return "", nil, cmp.Or(unset,
-		"neither eslint, biome or oxlint is configured nor is there a lint script in "+p.Marker)
+		"eslint, biome and oxlint are not configured, and there is no lint script in "+p.Marker)
 }
 
 // lintScripts lists the usual names of scripts that lint, the best first.

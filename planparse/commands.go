@@ -17,21 +17,27 @@ type runReader struct {
 	command  *Command // the last command, to which an expectation belongs
 	noted    string   // expectation in "Run (expect PASS):" for the fence below it
 	batch    int32
-	first    int  // index of the first command that this mark added
-	criteria bool // below "Automated Verification"
-	blockRun bool // the last command is a literal Run: block
-	fence    bool // the fence just read was the body of Run: or of Expected:
+	first    int    // index of the first command that this mark added
+	criteria bool   // below "Automated Verification"
+	blockRun bool   // the last command is a literal Run: block
+	fence    bool   // the fence just read was the body of Run: or of Expected:
+	step     string // the open step in lower case, if it runs something that should pass
+	offered  *mark  // the fence below that step; it is a command if the plan says that it passes
 }
 
 // mark reads one mark and returns nothing, because commands belong to the batch.
 func (r *runReader) mark(m *mark, o owner) {
 	r.fence = false
 	r.blockRun = false
-	if m.kind == markHeading || m.kind == markBox || o.batch != r.batch {
+	if m.kind == markHeading || m.kind == markBox || m.step || o.batch != r.batch {
 		r.waiting, r.expect, r.command, r.batch = false, false, nil, o.batch
+		r.step, r.offered = "", nil
+		if m.step {
+			r.step = runStep(string(m.text))
+		}
 	}
-	if m.kind == markHeading || m.kind == markText && m.parent < 0 && boldLabel(m.text) {
-		r.criteria = bytes.Contains(bytes.ToLower(m.text), []byte("automated verification"))
+	if m.kind == markHeading || m.kind == markText && m.parent < 0 && sectionLabel(m.text) {
+		r.criteria = saysChecks(string(m.text))
 	}
 	if o.batch < 0 || m.kind == markHeading {
 		return
@@ -46,7 +52,7 @@ func (r *runReader) mark(m *mark, o owner) {
 		label, rest, ok = labelledRun(m.text, m.label.id)
 	}
 	switch {
-	case r.criteria && (m.kind == markBox && !done(m.state) || m.kind == markItem):
+	case r.criteria && !ok && (m.kind == markBox && !done(m.state) || m.kind == markItem):
 		if run := criterion(string(m.text)); run != "" {
 			r.add(m.line, run)
 		}
@@ -65,6 +71,9 @@ func (r *runReader) mark(m *mark, o owner) {
 		}
 	case label == "expected":
 		r.waiting = false
+		if expectation(string(rest)) == "PASS" {
+			r.accept()
+		}
 		r.expect = len(rest) == 0
 		if !r.expect {
 			r.setExpected(string(rest))
@@ -148,9 +157,19 @@ func labelledRun(text []byte, id string) (label string, rest []byte, ok bool) {
 	return runLabel(text[i:])
 }
 
-// criterion returns the command of "Type checking passes: `npm run check`", a line that says nothing else.
+// criterion returns the command of "Type checking passes: `npm run check`", "`npm run check` passes" and
+// "`npm run check`", lines that say nothing else.
 func criterion(text string) string {
 	before, span, after, _ := cutSpan(text)
+	if word := firstWord(strings.TrimLeft(after, " -—–→*")); strings.Trim(before, "*_ ") == "" &&
+		(strings.Trim(after, " .") == "" || verdictWord(strings.Trim(word, ".,;:")) == "PASS") {
+		if program := firstWord(span); program == span || program == strings.ToUpper(program) || isCode(span) ||
+			strings.ContainsAny(span, "<>") || slices.Contains([]string{"dev", "start", "serve", "watch", "preview"},
+			span[strings.LastIndexByte(span, ' ')+1:]) {
+			return "" // a request, a placeholder or a server
+		}
+		return span
+	}
 	said, colon := strings.CutSuffix(strings.TrimRight(before, " "), ":")
 	if !colon || strings.Trim(after, " .") != "" || !strings.Contains(span, " ") ||
 		!containsAny(strings.ToLower(said), "pass", "succeed", "compil", "build", "lint", "clean", "green") {
@@ -241,8 +260,60 @@ func (r *runReader) readFence(m *mark) {
 	case r.expect:
 		r.setOutput(strings.TrimSpace(r.fenceText(m.fence)))
 		r.fence = true
+	case r.step != "" && isShell(string(m.text)):
+		r.offered = m
+		if containsAny(r.step, "pass", "succeed", "green") {
+			r.accept()
+		}
 	}
 	r.waiting, r.expect, r.noted = false, false, ""
+}
+
+// accept makes a command of the fence below a step that runs it: "**Step 2: Run the tests**", a fence, "Expected: PASS".
+func (r *runReader) accept() {
+	if r.offered != nil {
+		r.add(r.offered.line, r.fenceText(r.offered.fence))
+		if r.command != nil { // the text after "Expected:" is often a remark
+			r.command.Expected, r.command.Said = "PASS", "PASS"
+		}
+		r.offered = nil
+	}
+}
+
+// runStep returns the text of a step that runs something which should pass, in lower case; "" for other steps. A run
+// that should fail at first is a step on the way.
+func runStep(text string) string {
+	text = strings.ToLower(text)
+	if _, rest, ok := strings.Cut(text, ":"); ok && strings.Contains(text, "step") {
+		text = rest
+	}
+	text = strings.TrimLeft(text, "*_ ")
+	switch firstWord(text) {
+	case "run", "rerun", "re-run", "verify", "check", "confirm", "test":
+		if !strings.Contains(text, "fail") {
+			return text
+		}
+	}
+	return ""
+}
+
+// isShell reports whether a fence with this info string holds commands.
+func isShell(info string) bool {
+	return slices.Contains([]string{"bash", "sh", "shell", "zsh", "console"}, firstWord(strings.TrimSpace(info)))
+}
+
+// sectionLabel reports whether a line of text is the label of the lines below it: "**Verification**", "Exit criteria:".
+func sectionLabel(text []byte) bool {
+	return boldLabel(text) || bytes.HasSuffix(text, []byte(":")) && len(text) < 40 ||
+		bytes.HasPrefix(text, []byte("**")) && bytes.HasSuffix(text, []byte("**"))
+}
+
+// saysChecks reports whether a heading or label says that the commands below it check the result.
+func saysChecks(title string) bool {
+	title = strings.ToLower(strings.Trim(title, "*_:： "))
+	return strings.Contains(title, "automated verification") ||
+		slices.Contains([]string{"verification", "verify", "validation", "exit criteria", "验证", "驗證", "検証", "검증",
+			"verificación", "vérification", "verificação", "überprüfung", "проверка"}, title)
 }
 
 func (r *runReader) add(line int, run string) {

@@ -14,6 +14,7 @@ type want struct {
 	batch, line int
 	value       string
 	strict      bool
+	back        bool // a remark that only names batches before it
 }
 
 // assignKeys names the batches, and reports numbers that are used twice.
@@ -106,10 +107,14 @@ func (b *builder) resolveDependencies() {
 	r := b.refs()
 	for i := range b.plan.Batches {
 		batch := &b.plan.Batches[i]
+		if _, on, found := strings.Cut(strings.ToLower(batch.Title), "(depends on"); found {
+			on, _, _ = strings.Cut(on, ")")
+			b.wanted = append(b.wanted, want{i, batch.StartLine, strings.TrimLeft(on, " :"), false, true})
+		}
 		if list := batch.DependsOn; len(list) > 0 { // todos carry theirs as a list
 			batch.DependsOn = nil
 			for _, v := range list {
-				b.depend(r, want{i, batch.StartLine, v, true}, v)
+				b.depend(r, want{i, batch.StartLine, v, true, false}, v)
 			}
 		}
 	}
@@ -122,7 +127,7 @@ func (b *builder) resolveDependencies() {
 		if !w.strict && slices.ContainsFunc(items, func(item string) bool { _, ok := lookUp(r, item); return !ok }) {
 			items = mentions(w.value) // it is no list of ids
 		}
-		if len(items) == 0 && !w.strict && !nothing(w.value) {
+		if len(items) == 0 && !w.strict && !w.back && !nothing(w.value) {
 			b.warn(w.line, "unread-dependency", "%q does not name a batch; no order is derived from it", w.value)
 		}
 		for _, item := range items {
@@ -171,6 +176,11 @@ func (b *builder) refs() map[string]int {
 	for i := range b.plan.Batches {
 		for _, t := range b.plan.Batches[i].Tasks {
 			add("task:"+strings.ToLower(t.Number), i)
+			for _, s := range t.Steps {
+				if l := parseLabel([]byte(s.Text)); l.kind == labelSub {
+					add("task:"+l.id, i)
+				}
+			}
 		}
 	}
 	return r
@@ -183,6 +193,7 @@ func (b *builder) depend(r map[string]int, w want, item string) {
 	case !ok && w.strict:
 		b.report(SeverityError, w.line, "unknown-dependency", "batch %s depends on %q, which is not a batch of this plan",
 			batch.Key, item)
+	case w.back && (!ok || to > w.batch):
 	case !ok:
 		b.warn(w.line, "unread-dependency", "%q is not a batch of this plan; no order is derived from it", item)
 	case to == w.batch && w.strict:

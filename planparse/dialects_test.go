@@ -1,6 +1,7 @@
 package planparse
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -480,7 +481,7 @@ func TestPathsOfRoutes(t *testing.T) {
 	}
 }
 
-// Below "Automated Verification", a line that ends in the command is a check. Other lines mention code.
+// Below "Automated Verification", a line that says that a command passes is a check. Other lines mention code.
 func TestAutomatedVerification(t *testing.T) {
 	p := parse(t, in("# T", "", "## Phase 1: A", "", "### Success Criteria:", "", "#### Automated Verification:", "",
 		"- [ ] Unit tests pass: `make test unit`", "- Type checking passes: `npm run check`.",
@@ -500,7 +501,7 @@ func TestAutomatedVerification(t *testing.T) {
 			t.Errorf("phase %s may end without a change", b.Key)
 		}
 	}
-	if diff := cmp.Diff([][]string{{"make test unit", "npm run check"}, {"go test ./..."}}, got); diff != "" {
+	if diff := cmp.Diff([][]string{{"make test unit", "npm run check", "make x"}, {"go test ./..."}}, got); diff != "" {
 		t.Error("-want +got:\n", diff)
 	}
 }
@@ -517,4 +518,97 @@ func TestDevNotes(t *testing.T) {
 	if c := p.Cover([]byte(src)); c.Nobody != 2 {
 		t.Errorf("%d lines are in no brief", c.Nobody)
 	}
+}
+
+// Task Master exports a task as text in which each field is a heading.
+func TestTaskMasterText(t *testing.T) {
+	single := parse(t, in("# Task ID: 7", "# Title: Count words", "# Status: done", "# Dependencies: 3", "# Description: d",
+		"# Details:", "1. Count", "", "# Test Strategy:", "Run it"))
+	b := single.Batches[0]
+	if single.Title != "Count words" || b.Title != "Count words" || !b.Done() || b.EndLine != 10 {
+		t.Errorf("a task: %q, %q, done %v, ends in line %d", single.Title, b.Title, b.Done(), b.EndLine)
+	}
+	p := parse(t, in("# Task ID: 7", "# Title: Count words", "# Status: pending", "# Details:", "text", "", "# Subtasks:",
+		"## 1. Read [done]", "### Dependencies: None", "### Description:", "a", "## 2. Print [pending]",
+		"### Dependencies: 7.1", "### Details:", "b"))
+	if got := fmt.Sprint(p.Batches[0].Title, p.Batches[0].Done(), p.Batches[1].Title, p.Batches[1].Done(),
+		p.Batches[1].DependsOn, len(p.Batches)); got != "ReadtruePrintfalse [1] 2" {
+		t.Error("subtasks:", got)
+	}
+}
+
+// Headings may be links, and a mark of done work may be between the number and the title.
+func TestTitlesOfHeadings(t *testing.T) {
+	p := parse(t, in("# P", "### [Task 1: Read](a/1.md)", "text", "### Task 2 ✅ — Count", "text", "### Task 3: Print · DONE", "text",
+		"### Task 4: NOT STARTED", "text"))
+	var got []string
+	for _, b := range p.Batches {
+		got = append(got, b.Title)
+	}
+	said := 0
+	for _, d := range p.Diagnostics {
+		if d.Code == "done-in-words" {
+			said++
+		}
+	}
+	if diff := cmp.Diff([]string{"Read", "Count ✅", "Print · DONE", "NOT STARTED"}, got); diff != "" || said != 2 {
+		t.Errorf("%d are done in words; -want +got:\n%s", said, diff)
+	}
+}
+
+// "_Depends: 1.2_" in an item and "(Depends on: Task 1)" in a title order batches, but only after earlier ones.
+func TestRemarksAboutDependencies(t *testing.T) {
+	p := parse(t, in("- [ ] 1. A", "  - [ ] 1.1 a", "    - _Depends: 3.1_", "- [ ] 2. B", "  - [ ] 2.1 b", "- [ ] 3. C",
+		"  - [ ] 3.1 c", "    - _Depends: 1.1, 2.1_", "- [ ] 4. **D** (Depends on: Task 3 - C comes first)", "  - [ ] 4.1 d"))
+	var got [][]string
+	for _, b := range p.Batches {
+		got = append(got, b.DependsOn)
+	}
+	if diff := cmp.Diff([][]string{{}, {}, {"1", "2"}, {"3"}}, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// Commands that check the result: the fence of a step that runs something which passes, the lines of "Verification"
+// and the lines of <verify>.
+func TestChecksWithoutLabels(t *testing.T) {
+	fence := "```"
+	for name, c := range map[string]struct {
+		in   string
+		want string
+	}{
+		"a step that says that it passes": {in("### Task 1: A", "- [ ] **Step 1: Run the tests, they fail**", fence+"bash", "make a", fence,
+			"Expected: FAIL", "- [ ] **Step 2: Run and confirm that all tests pass**", fence+"bash", "make b", fence, "Expected: `4 ok`"),
+			"[make b|PASS]"},
+		"a result below the fence": {in("### Task 1: A", "- [ ] **Step 1: Verify it builds**", fence+"sh", "make c", fence, "Expected: PASS",
+			"- [ ] **Step 2: Run the server**", fence+"sh", "make d", fence, "Expected: a page"), "[make c|PASS]"},
+		"verification": {in("### Step 1: A", "**Verification**", "- `make e`", "- `make f` passes", "- `npm run dev`", "- `GET /health`",
+			"- `curl localhost:<port>`", "", "### Step 2: B", "Exit criteria:", "- `make g -s` succeeds", "- `make h` shows a list"),
+			"[make e|] [make f|] [make g -s|]"},
+		"gsd": {in("<task>", "<name>A</name>", "<verify>", "go test ./...", "- `make i` succeeds", "npm test passes for all", "The page is there.",
+			"</verify>", "</task>"), "[go test ./...|PASS] [make i|PASS]"},
+	} {
+		var got []string
+		for _, b := range parse(t, c.in).Batches {
+			for _, run := range b.Commands {
+				got = append(got, "["+run.Run+"|"+run.Expected+"]")
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: got %s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// A phase that the text mentions before the one with the boxes is no second phase; boxes in the weeks of a schedule
+// are work if the phases have none; Chinese counts phases without a prefix.
+func TestPhasesElsewhere(t *testing.T) {
+	checkSketches(t, map[string]sketchCase{
+		"mentioned first": {in: in("# P", "## Design", "### Phase 1: Sketch", "text", "## Work", "### Phase 1: A", "- [ ] a"),
+			want: "openspec <phase 1> 1(:0)", codes: "section-without-boxes@3"},
+		"weeks": {in: in("# P", "## Phase 1: A", "text", "## Schedule", "### Week 1: B", "- [ ] b", "### Week 2: C", "- [ ] c"),
+			want: "openspec <phase 1> <week 1> <week 2> 1() 1-2(:0) 2(:0)", codes: "duplicate-id@5"},
+		"一期": {in: in("# P", "## 三期实施计划", "## 一期（MVP）", "a", "## 二期（增强）", "b"),
+			want: "phases <phase 1> <phase 2> 1() 2()", codes: "near-miss-heading@2"},
+	})
 }

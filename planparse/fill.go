@@ -156,8 +156,11 @@ func (b *builder) warnDone() {
 // saysDone recognises "Phase 1: Safety (COMPLETE ✅)" and "セットアップ（完了）". In "完了条件の追加" ("add conditions of
 // completion") the word is about the work.
 func saysDone(title string) bool {
+	if strings.HasSuffix(title, " DONE") {
+		return true
+	}
 	title = strings.ToLower(title)
-	if containsAny(title, "✅", "✔", "☑", "(done", "[done", "(complete", "[complete") {
+	if containsAny(title, "✅", "✓", "✔", "☑", "(done", "[done", "(complete", "[complete") {
 		return true
 	}
 	end := strings.TrimRight(title, " )]）】」。.!！")

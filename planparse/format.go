@@ -217,7 +217,7 @@ func (b *builder) onlyChecks(f facts) bool {
 	for i := range b.marks {
 		m := &b.marks[i]
 		switch {
-		case m.kind == markHeading && m.unit.ok && m.unit.kind == kind:
+		case m.kind == markHeading && m.unit.ok && (m.unit.kind == kind || m.unit.kind == unitSpan):
 			phase = m.level
 		case m.kind == markHeading && m.level <= phase:
 			phase = 0

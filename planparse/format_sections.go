@@ -142,17 +142,26 @@ func (s *sections) lookBack() {
 	}
 }
 
-// repeated finds the headings without boxes that bear the keyword and the number of an earlier section with boxes.
+// repeated finds the headings without boxes that bear the keyword and the number of a section with boxes.
 func (s *sections) repeated() map[int]bool {
-	again, seen := map[int]bool{}, map[string]bool{}
+	again, boxed := map[int]bool{}, map[string]bool{}
+	for i := range s.holds {
+		if i >= 0 {
+			boxed[s.marks[i].unit.word+" "+s.marks[i].unit.id] = true
+		}
+	}
+	seen := map[string]bool{}
 	for i := range s.marks {
 		m := &s.marks[i]
 		if !s.opens(i) || m.unit.id == "" {
 			continue
 		}
 		name := m.unit.word + " " + m.unit.id
-		again[i] = seen[name] && !s.holds[i]
-		seen[name] = seen[name] || s.holds[i]
+		again[i] = boxed[name] && !s.holds[i]
+		if seen[name] = seen[name] || s.holds[i]; again[i] && !seen[name] {
+			s.warn(m.line, "section-without-boxes", "%q has no boxes and does not run: the %s with this number and boxes is "+
+				"further down", m.text, m.unit.word)
+		}
 	}
 	return again
 }

@@ -203,8 +203,20 @@ func (b *builder) firstWords(t tag, name string) string {
 	return strings.TrimSuffix(strings.TrimSpace(line), ".")
 }
 
-// gsdCommands collects the commands of <automated> elements.
+// gsdCommands collects the commands of <automated> elements. Without them, lines of <verify> that are commands.
 func (b *builder) gsdCommands(t tag, batch *Batch) {
+	if verify := b.element(t, "verify"); !strings.Contains(verify, "<automated>") {
+		before, _, _ := strings.Cut(string(b.between(t.first, t.last)), verify)
+		line := t.first + strings.Count(before, "\n")
+		for text := range strings.Lines(verify) {
+			text = strings.TrimLeft(strings.TrimSpace(text), "-0123456789. ")
+			if run := cmp.Or(criterion(text), bareCommand(text)); run != "" {
+				batch.Commands = append(batch.Commands, Command{Run: run, Expected: "PASS", Said: "PASS", Line: line})
+			}
+			line++
+		}
+		return
+	}
 	rest := string(b.between(t.first, t.last))
 	line := t.first
 	for {
@@ -222,6 +234,19 @@ func (b *builder) gsdCommands(t tag, batch *Batch) {
 		line += strings.Count(run, "\n")
 		rest = tail
 	}
+}
+
+// bareCommand returns a line that is a command of a well-known tool without any prose.
+func bareCommand(line string) string {
+	switch firstWord(line) {
+	case "npm", "npx", "pnpm", "yarn", "bun", "node", "deno", "go", "cargo", "pytest", "python", "python3", "uv", "make",
+		"dotnet", "mix", "bundle", "swift", "xcodebuild", "flutter", "gradle", "mvn", "./gradlew", "terraform", "grep":
+		if (!strings.HasSuffix(line, ".") || strings.HasSuffix(line, "/...")) && !containsAny(line+" ", "`", "; ", " and ", " or ", " with ", " passes ",
+			" succeeds ", " shows ", " returns ", " works ", " — ", " - ", " → ") {
+			return line
+		}
+	}
+	return ""
 }
 
 // wave makes a group of the wave or phase that the front matter names.

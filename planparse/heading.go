@@ -241,6 +241,11 @@ func unitTitle(rest []byte) (title string, ok bool) {
 	case '`', '"', '\'', '/', '<':
 		return plain(body), false
 	}
+	if strings.ContainsRune("✓✔✅☑", r) { // "T054 ✓ — Title"
+		if title, ok := unitTitle(bytes.TrimPrefix(body[size:], []byte("\ufe0f"))); ok && title != "" {
+			return title + " " + string(r), true
+		}
+	}
 	// an emoji or a bracket after the id decorates it: "Phase 1 ✅", "Phase 1 [checkpoint: …]"
 	return plain(body), !unicode.IsLetter(r) && !unicode.IsDigit(r)
 }

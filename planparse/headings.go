@@ -2,12 +2,14 @@ package planparse
 
 import (
 	"bytes"
+	"cmp"
 	"strings"
 )
 
 // prepare finds the title, reports tolerated markdown, and decides which headings open units.
 func (b *builder) prepare() {
 	b.reportMarkdown()
+	name := b.taskMaster()
 	for _, i := range b.heads {
 		if b.marks[i].level == 1 {
 			b.title = i
@@ -41,7 +43,7 @@ func (b *builder) prepare() {
 		case m.unit.kind != unitNone && m.level == 1: // "# Task 1" over "# Task 2": there is no title
 			b.title = -1
 		case len(m.text) > 0:
-			b.plan.Title = plain(m.text)
+			b.plan.Title = cmp.Or(name, plain(m.text))
 		}
 	}
 	for _, kind := range []unitKind{unitBatch, unitTask, unitGroup} {
@@ -50,6 +52,52 @@ func (b *builder) prepare() {
 	b.reportGaps()
 	b.reportNearUnits()
 }
+
+// taskMaster reads the text export of Task Master, which writes each field as a heading: "# Task ID: 7", "# Title: …",
+// "# Details:". Fields with a value become metadata, the others sections of the task. It returns the name of the task.
+func (b *builder) taskMaster() (name string) {
+	if len(b.heads) == 0 || !bytes.HasPrefix(b.marks[b.heads[0]].text, []byte("Task ID:")) {
+		return ""
+	}
+	task := &b.marks[b.heads[0]]
+	id := task.unit.id
+	heads := b.heads[:1]
+	for _, i := range b.heads[1:] {
+		m := &b.marks[i]
+		key, value, _ := strings.Cut(string(m.text), ": ")
+		switch field := strings.ToLower(strings.TrimSuffix(key, ":")); field {
+		case "title", "status", "dependencies", "priority", "description":
+			if value != "" {
+				switch {
+				case field == "status" && value == "done":
+					tickHeading(task)
+				case field == "title":
+					name = value
+				}
+				value = strings.ReplaceAll(value, id+".", "") // subtasks depend on "7.1"
+				m.kind, m.unit, m.text = markText, &b.noUnit, []byte("**"+key+":** "+value)
+				continue
+			}
+		case "subtasks":
+			m.text = m.text[:len(field)]
+		default:
+			if title, state, ok := bytes.Cut(m.text, []byte(" [")); ok && m.unit.kind == unitNumbered {
+				m.text = title
+				m.unit.title = plain(bytes.TrimPrefix(title, []byte(m.unit.id+". ")))
+				if string(state) == "done]" {
+					tickHeading(m)
+				}
+			}
+			m.level = max(m.level, 2)
+		}
+		heads = append(heads, i)
+	}
+	b.heads = heads
+	return name
+}
+
+// tickHeading gives a heading the ticked box that its words stand for.
+func tickHeading(m *mark) { m.text = append([]byte("[x] "), m.text...) }
 
 // amongOthers compares a heading with others of the same kind: -1 if one of them comes before it, 1 if a later one
 // continues its count, 0 otherwise.
@@ -190,6 +238,9 @@ func (b *builder) reportMarkdown() {
 			"the whole plan is in a fence; the fence is ignored")
 	}
 	b.reportNearMisses()
+	if valid := bytes.ToValidUTF8(b.src, nil); len(valid) < len(b.src) {
+		b.warn(1, "not-utf8", "the plan is not UTF-8, so letters of it are unreadable: save it as UTF-8")
+	}
 	for _, f := range b.doc.fences {
 		line := b.lineOf(f.open)
 		switch {

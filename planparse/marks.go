@@ -147,12 +147,22 @@ func (o *outline) heading(n *ast.Heading, item int) {
 	m := mark{kind: markHeading, level: n.Level, parent: item}
 	if lines := o.doc.linesOf(n); lines.Len() > 0 {
 		seg := lines.At(0)
-		m.text, m.line = bytes.TrimSpace(o.src[seg.Start:seg.Stop]), o.lineOf(seg.Start)
+		m.text, m.line = unlink(bytes.TrimSpace(o.src[seg.Start:seg.Stop])), o.lineOf(seg.Start)
 		m.unit = new(parseUnit(m.text))
 	} else {
 		m.line = o.lineOf(max(0, n.Pos()))
 	}
 	o.add(m)
+}
+
+// unlink returns the text of a heading that begins with a link: "[Phase 1: Setup](phase-1.md)".
+func unlink(text []byte) []byte {
+	label, target, found := bytes.Cut(text, []byte("]("))
+	_, rest, closed := bytes.Cut(target, []byte(")"))
+	if !found || !closed || len(label) == 0 || label[0] != '[' || bytes.IndexByte(label, ']') >= 0 {
+		return text
+	}
+	return append(bytes.Clone(label[1:]), rest...)
 }
 
 func (o *outline) textLine(start, stop, item int) {

@@ -22,6 +22,10 @@ func (f *filler) metadata(i int) {
 		f.meta, f.head, f.key = int(o.batch), false, "" // an item that is a batch
 		return
 	}
+	if value, found := bytes.CutPrefix(m.text, []byte("_Depends: ")); found && f.owner[i].batch >= 0 {
+		f.wanted = append(f.wanted, want{int(f.owner[i].batch), m.line, string(bytes.Trim(value, "_ ")), false, true})
+		return
+	}
 	if f.meta < 0 && !f.head {
 		if f.owner[i].batch >= 0 {
 			f.strayKey(m)
@@ -120,7 +124,7 @@ func metaKey(s string) string {
 func (f *filler) batchKey(line int, key, value string, strict bool) {
 	batch := &f.plan.Batches[f.meta]
 	if dependsKey(key) {
-		f.wanted = append(f.wanted, want{f.meta, line, value, strict && key == "depends_on"})
+		f.wanted = append(f.wanted, want{f.meta, line, value, strict && key == "depends_on", false})
 		return
 	}
 	switch key {

@@ -78,7 +78,7 @@ func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
 		{"任务", "task", unitTask}, {"任務", "task", unitTask}, {"タスク", "task", unitTask}, {"작업", "task", unitTask},
 		{"태스크", "task", unitTask},
 		{"阶段", "phase", unitGroup}, {"階段", "phase", unitGroup}, {"段階", "phase", unitGroup}, {"フェーズ", "phase", unitGroup},
-		{"단계", "phase", unitGroup},
+		{"단계", "phase", unitGroup}, {"期", "phase", unitGroup},
 		{"步骤", "step", unitStep}, {"步驟", "step", unitStep}, {"ステップ", "step", unitStep},
 		{"批次", "batch", unitBatch}, {"里程碑", "milestone", unitSpan}, {"周", "week", unitSpan}, {"週", "week", unitSpan},
 		{"マイルストーン", "milestone", unitSpan},
@@ -238,7 +238,8 @@ func stepsTitle(title string) bool {
 		"work plan", "action plan",
 		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps",
 		"migration steps", "todo", "to do",
-		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos",
+		"implementation strategy", "estratégia de implementação", "estrategia de implementación",
+		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos",
 		"pasos de implementación",
 		"étapes", "passos", "шаги", "план":
 		return true

@@ -78,8 +78,16 @@ func (a *App) UnknownAgent(p *Project, name string) error {
 		}
 	}
 	slices.Sort(known)
+	var names []string
+	for _, preset := range command.Presets() {
+		names = append(names, preset.Name)
+	}
+	near := config.Similar(name, append(names, known...))
+	if near != "" {
+		near = "did you mean " + near + "? If not, "
+	}
 	return Usage(fmt.Errorf("%w %q; agents are: %s", ErrNoAgent, name, strings.Join(known, ", ")),
-		"add it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"program\", \"argument\"]", name)
+		"%sadd it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"program\", \"argument\"]", near, name)
 }
 
 // PriceFile returns the path of the user's own price table.

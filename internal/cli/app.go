@@ -247,13 +247,25 @@ func (a *App) LoadConfig(projectFile string) (*config.Loaded, error) {
 	return c, nil
 }
 
+// nearFile returns a question about the markdown file whose path a mistyped one resembles.
+func nearFile(path string) string {
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.md"))
+	if err != nil {
+		return ""
+	}
+	if near := config.Similar(filepath.Clean(path), files); near != "" {
+		return "did you mean " + near + "? "
+	}
+	return ""
+}
+
 // ReadPlan reads and parses a plan file.
 func ReadPlan(path string) (*planparse.Plan, []byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil, Named("plan-not-found",
-			Usage(fmt.Errorf("plan %s not found", path), "give the path of a markdown file"))
+			Usage(fmt.Errorf("plan %s not found", path), "%sgive the path of a markdown file", nearFile(path)))
 	case err != nil:
 		return nil, nil, Usage(fmt.Errorf("read the plan: %w", err), "")
 	case info.IsDir():

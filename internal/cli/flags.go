@@ -54,7 +54,11 @@ func (a *App) CompleteAgent(cmd *cobra.Command, _ []string, _ string) ([]string,
 // ExactlyOne is cobra.ExactArgs(1) with an error that names the missing argument.
 func ExactlyOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
-		if len(args) != 1 {
+		if len(args) > 1 {
+			return Usage(fmt.Errorf("%s takes one argument, %s, but got %d: %s", cmd.CommandPath(), what, len(args),
+				strings.Join(args, ", ")), "quote an argument that contains blanks; see: %s --help", cmd.CommandPath())
+		}
+		if len(args) == 0 {
 			return Usage(fmt.Errorf("%s needs %s", cmd.CommandPath(), what), "see: %s --help", cmd.CommandPath())
 		}
 		return nil

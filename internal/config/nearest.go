@@ -33,6 +33,17 @@ func Nearest(key string, known []string) string {
 	return best
 }
 
+// Similar returns the known word that a mistyped one resembles, or "".
+func Similar(word string, known []string) string {
+	best, bestAt := "", min(3, len(word)/2+1)
+	for _, k := range known {
+		if d := distance(word, k); d < bestAt {
+			best, bestAt = k, d
+		}
+	}
+	return best
+}
+
 // other returns the key for a word that is used elsewhere for the same: the command of a gate is its key run, the
 // program of an agent its key command.
 func other(words []string) string {

@@ -24,6 +24,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/internal/cli/setup"
 	"github.com/runplan/runplan/internal/cli/watch"
+	"github.com/runplan/runplan/internal/config"
 )
 
 // newRootCommand returns the tree of commands, or the part of it that is enough for args.
@@ -47,7 +48,12 @@ a run branch. A journal records everything, so a killed run can continue.
 				return cmd.Help()
 			}
 			err := fmt.Errorf("unknown command %q", args[0])
-			if like := cmd.SuggestionsFor(args[0]); len(like) > 0 {
+			if whole := strings.Join(args, " "); len(args) > 1 {
+				if _, statErr := os.Stat(whole); statErr == nil {
+					return cli.Usage(err, "quote a path that contains blanks: runplan %q", whole)
+				}
+			}
+			if like := cmd.SuggestionsFor(args[0]); len(like) > 0 && len(args[0]) > 2 {
 				return cli.Usage(err, "did you mean runplan %s? all commands: runplan --help", strings.Join(like, ", or runplan "))
 			}
 			return cli.Usage(err, "to run a plan with this name: runplan run %s; all commands: runplan --help", args[0])
@@ -56,7 +62,7 @@ a run branch. A journal records everything, so a killed run can continue.
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate("runplan {{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return cli.Usage(plainValue(err), "see: %s --help", cmd.CommandPath())
+		return cli.Usage(plainValue(err), "%ssee: %s --help", nearFlag(cmd, err), cmd.CommandPath())
 	})
 	groups := commandGroups()
 	only, one := onlyCommand(groups, args)
@@ -190,6 +196,25 @@ func knownShells(root *cobra.Command) {
 		return cli.Usage(fmt.Errorf("no completion for %q", args[0]), "completion exists for %s", strings.Join(shells, ", "))
 	}
 	completion.Args = cobra.ArbitraryArgs
+}
+
+// nearFlag returns a question about the flag that a mistyped one resembles.
+func nearFlag(cmd *cobra.Command, err error) string {
+	var unknown *pflag.NotExistError
+	if !errors.As(err, &unknown) {
+		return ""
+	}
+	var names []string
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names = append(names, f.Name)
+		}
+	})
+	near := config.Similar(unknown.GetSpecifiedName(), names)
+	if near == "" {
+		return ""
+	}
+	return "did you mean --" + near + "? "
 }
 
 // plainValue replaces a Go parse error of a flag by the kind of value that the flag takes.

@@ -161,15 +161,47 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 	if len(r.Advice)+len(r.Diagnostics) > 0 {
 		fmt.Fprintln(w)
 	}
+	said := diagnostics{w: w, path: path, counts: map[string]int{}}
 	for _, d := range r.Diagnostics {
-		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
+		said.print(string(d.Severity), d)
 	}
 	for _, d := range r.Advice {
 		if slices.ContainsFunc(r.Diagnostics,
 			func(o planparse.Diagnostic) bool { return o.Line == d.Line && o.Code == d.Code }) {
 			continue // a diagnostic reports it
 		}
-		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, "advice", ui.Sanitize(d.Message), d.Code)
+		said.print("advice", planparse.Diagnostic{Code: d.Code, Line: d.Line, Message: d.Message})
+	}
+	said.rest()
+}
+
+// mostOfCode is the number of diagnostics with the same code that are printed; --json has all.
+const mostOfCode = 10
+
+// diagnostics prints diagnostics, and counts those beyond the limit. Errors have no limit.
+type diagnostics struct {
+	w      io.Writer
+	path   string
+	counts map[string]int
+	codes  []string // in the order of their first diagnostic
+}
+
+func (p *diagnostics) print(severity string, d planparse.Diagnostic) {
+	if d.Severity != planparse.SeverityError {
+		if p.counts[d.Code]++; p.counts[d.Code] == 1 {
+			p.codes = append(p.codes, d.Code)
+		}
+	}
+	if d.Severity == planparse.SeverityError || p.counts[d.Code] <= mostOfCode {
+		fmt.Fprintf(p.w, "%s:%d: %s: %s [%s]\n", p.path, d.Line, severity, ui.Sanitize(d.Message), d.Code)
+	}
+}
+
+func (p *diagnostics) rest() {
+	for _, code := range p.codes {
+		if n := p.counts[code] - mostOfCode; n > 0 {
+			fmt.Fprintf(p.w, "and %d more [%s]; --json shows all\n", n, code)
+		}
 	}
 }
 

@@ -111,8 +111,10 @@ func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 	if len(p.Diagnostics) > 0 {
 		fmt.Fprintln(w)
 	}
+	said := diagnostics{w: w, path: path, counts: map[string]int{}}
 	for _, d := range p.Diagnostics {
-		fmt.Fprintf(w, "%s:%d: %s: %s [%s]\n", path, d.Line, d.Severity, ui.Sanitize(d.Message), d.Code)
+		said.print(string(d.Severity), d)
 	}
+	said.rest()
 	return nil
 }

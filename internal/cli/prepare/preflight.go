@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner"
 )
@@ -53,7 +54,7 @@ func (x *Prepared) preflight(ctx context.Context) error {
 		}
 	}
 	if n := len(without(untracked, name)); n > 0 && !o.JSON {
-		fmt.Fprintf(a.Stderr, "%d untracked file(s) are not part of the run\n", n)
+		fmt.Fprintf(a.Stderr, "%s not part of the run\n", phrase.Count(n, "untracked file is", "untracked files are"))
 	}
 	free, err := FreeMiB(p.Repo.Root)
 	if err != nil {

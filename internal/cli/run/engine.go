@@ -297,9 +297,6 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		return c, nil, err
 	}
 	opened.Add(closeAgent)
-	if x.Why != "" {
-		view.Note("agent " + agent.Name() + ": " + x.Why)
-	}
 	x.Project.Config.Gates.StrictAST = x.Project.Config.Gates.StrictAST || x.Options.StrictAST
 	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.Options.RequireTests, reaper,
 		x.Project.Layout.Temp(x.Run), func(string) bool { return true })
