@@ -39,6 +39,7 @@ type Task struct {
 	Batch   planparse.Batch
 	Limits  Limits
 	Env     []string // complete environment of the agent's processes: KEY=VALUE
+	Project []string // variables for programs of the project, such as PYTHONPATH
 	LogPath string   // file for the agent's raw output; "" keeps none
 	TempDir string   // the agent's TMPDIR, outside the workspace
 

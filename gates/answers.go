@@ -18,18 +18,15 @@ import (
 //
 //   - A test is named by its own name, or by its file in the title or in the text. The list of files does not count:
 //     "Modify: cart_test.go" is the place for the batch's own tests, and says nothing about a test that already
-//     failed there.
+//     failed there. For other findings it counts if the purpose of the batch are such findings.
 //     It is also named by what it tests: its name without "test", or a function that it calls ("make add right" for
 //     TestAdd). In the title any such name counts, in the text only one that is marked as code or is not a plain word.
 //   - A file is named by its path or by its name in the title or in the text.
 //   - A command counts in the title, or in the text above the first step. Plans end most batches with a step that runs
 //     all tests: it checks the work, and is not the purpose of the batch.
 func (s Subject) Answers(g Info, f Finding) bool {
-	text := s.Batch.Title + "\n" + s.Batch.Text
-	listed := s.Names(f.Path)
-	if f.Test != "" {
-		text, listed = fileEntry.ReplaceAllString(text, ""), false
-	}
+	text := fileEntry.ReplaceAllString(s.Batch.Title+"\n"+s.Batch.Text, "")
+	listed := f.Test == "" && s.Names(f.Path) && aboutFindings.MatchString(aim(s.Batch))
 	switch {
 	case f.Path != "" && (listed || has(text, f.Path) || strings.Contains(path.Base(f.Path), ".") &&
 		has(text, path.Base(f.Path))):
@@ -49,6 +46,10 @@ func (s Subject) Answers(g Info, f Finding) bool {
 // fileEntry matches an entry of a list of files: "- Modify: `cart_test.go`".
 var fileEntry = lazyre.New(
 	"(?im)^[ \\t]*[-*][ \\t]*\\**(?:create|modify|modified|change|edit|update|tests?|add|new)\\**:\\**[ \\t].*$")
+
+// aboutFindings matches a purpose that is about the findings of linters and type checkers.
+var aboutFindings = lazyre.New(
+	`(?i)\b(?:lint\w*|vet|warnings?|findings?|type errors?|typing|ruff|flake8|mypy|pyright|eslint|xo|tsc|clippy|rubocop)\b`)
 
 // namesTest reports whether a text names a test: in full, or by the last part of its name if that part is unmistakable.
 func namesTest(text, test string) bool {

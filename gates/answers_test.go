@@ -48,6 +48,27 @@ func TestBatchAnswersOnlyForNamedTests(t *testing.T) {
 	}
 }
 
+// An old finding of a linter in a file that the batch changes is no task of the batch, unless the batch says so.
+func TestBatchAnswersForFindings(t *testing.T) {
+	old := Finding{Rule: "vet", Severity: Error, Path: "cart.go", Line: 3}
+	files := planparse.Files{Modify: []string{"cart.go"}}
+	entry := "**Files:**\n- Modify: `cart.go`\n"
+	for name, tt := range map[string]struct {
+		batch planparse.Batch
+		want  bool
+	}{
+		"the list":                 {planparse.Batch{Title: "Add a total", Text: entry, Files: files}, false},
+		"the list of a batch":      {planparse.Batch{Title: "Fix the lint errors", Text: entry, Files: files}, true},
+		"the text before the list": {planparse.Batch{Title: "Tidy", Text: "go vet fails.\n\n" + entry, Files: files}, true},
+		"a step":                   {planparse.Batch{Title: "Tidy", Text: entry + "\n- [ ] run go vet\n", Files: files}, false},
+		"the file in the text":     {planparse.Batch{Title: "Correct cart.go", Text: entry, Files: files}, true},
+	} {
+		if got := (Subject{Batch: tt.batch}).Answers(Info{Name: "lint:go", Command: "go vet ./..."}, old); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
 func TestTestedFunctionName(t *testing.T) {
 	for test, want := range map[string]string{
 		"TestAdd": "Add", "TestAdd/zero": "Add", "tests/test_calc.py::TestCalc::test_add": "add",

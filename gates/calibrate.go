@@ -127,6 +127,11 @@ func (w *work) try(ctx context.Context, r testRun) (testout.Result, ran, error) 
 		w.uncalibrated("the planted tests do not load here")
 		return w.plain(ctx, b)
 	}
+	if !out.ok() && out.signal == "" && raw.Passed+raw.Failed+raw.Skipped+len(raw.Failures) == 0 {
+		w.rep.Exit = exit // a command before the tests, such as a linter, may reject the planted ones
+		w.uncalibrated("the planted tests did not run: no test ran in their presence")
+		return w.plain(ctx, b)
+	}
 	res, out := b.judge(ctx, w, raw, out, r.exact)
 	out.text, out.shown = b.clean(out.text), out.text
 	if r.show != nil {

@@ -164,3 +164,19 @@ func TestNodeScript(t *testing.T) {
 		}
 	}
 }
+
+// A linter that runs before the tests rejects the planted ones: the suite then runs without them.
+func TestLinterBeforeTestsRejectsPlantedOnes(t *testing.T) {
+	lint := "process.exit(require('fs').readFileSync('a.test.js', 'utf8').split('\\n').length > 5 ? 1 : 0);\n"
+	for add, want := range map[string]Status{"a + b": Pass, "a - b": Fail} {
+		dir := tree(t, map[string]string{
+			"package.json": `{"name":"x","scripts":{"test":"node lint.js && node --test"}}`, "lint.js": lint,
+			"calc.js": "exports.add = (a, b) => " + add + ";\n",
+			"a.test.js": "const test = require('node:test');\nconst { add } = require('./calc.js');\n" +
+				"test('adds', () => { require('node:assert').equal(add(1, 2), 3); });\n"})
+		rep := sealed(t, dir, "tests:node")
+		if rep.Status != want || rep.Proof == nil || rep.Proof.Calibration != Uncalibrated || rep.Tests.Total() != 1 {
+			t.Errorf("%s: %s %+v %+v\n%s", add, rep.Status, rep.Tests, rep.Proof, rep.Output)
+		}
+	}
+}

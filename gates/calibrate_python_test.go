@@ -1,10 +1,13 @@
 package gates
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/tools/tooltest"
@@ -203,5 +206,40 @@ func TestPytestReportIsComparedWithOutput(t *testing.T) {
 		if got != failed || res.Failed != len(res.Failures) || res.Passed+res.Failed != 2 {
 			t.Errorf("%s: %q %+v", line, got, res)
 		}
+	}
+}
+
+func TestSourcePath(t *testing.T) {
+	project := map[string]string{"pytest.ini": "[pytest]\n", "pyproject.toml": "[project]\nname = 'shop'\n",
+		"src/shop_below_src/__init__.py": ""}
+	elsewhere := tree(t, map[string]string{"shop_below_src/__init__.py": ""})
+	for name, c := range map[string]struct {
+		more  map[string]string
+		other string // PYTHONPATH of the user
+		want  bool
+		note  string
+	}{
+		"pytest has settings":      {nil, "", true, ""},
+		"a copy is installed":      {nil, elsewhere, true, ""},
+		"the settings have a path": {map[string]string{"pytest.ini": "[pytest]\npythonpath = src\n"}, "", false, ""},
+		"src is a package":         {map[string]string{"src/__init__.py": ""}, "", false, ""},
+		"it hides a module":        {map[string]string{"src/json.py": ""}, "", false, "src/json.py"},
+		"it hides a package":       {map[string]string{"src/logging/__init__.py": ""}, "", false, "src/logging/__init__.py"},
+		"it runs at the start":     {map[string]string{"src/sitecustomize.py": ""}, "", false, "src/sitecustomize.py"},
+		"it has to be built":       {map[string]string{"setup.py": "setup(ext_modules=[])"}, "", true, ""},
+		"it was built":             {map[string]string{"setup.py": "setup(ext_modules=[])"}, elsewhere, false, "pytest.ini"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := tree(t, with(project, c.more))
+			env := []string{"PATH=" + os.Getenv("PATH"), "PYTHONPATH=" + c.other}
+			w := &work{subject: Subject{Dir: dir, Env: env}, limit: time.Minute, end: time.Now().Add(time.Minute)}
+			var want []string
+			if c.want {
+				want = []string{"PYTHONPATH=" + strings.TrimSuffix(filepath.Join(dir, "src")+":"+c.other, ":")}
+			}
+			if got := w.sourcePath(t.Context(), "."); !slices.Equal(got, want) || !strings.Contains(w.rep.Note, c.note) {
+				t.Errorf("got %q, want %q; note %q", got, want, w.rep.Note)
+			}
+		})
 	}
 }

@@ -8,6 +8,7 @@ package gates
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/runplan/runplan/gates/testout"
@@ -207,6 +208,9 @@ const (
 
 // AddNote appends a sentence to the note.
 func (r *Report) AddNote(text string) {
+	if strings.Contains(r.Note, text) {
+		return
+	}
 	if r.Note != "" {
 		text = r.Note + "; " + text
 	}

@@ -46,6 +46,15 @@ func (l *Look) Exists(path string) bool {
 // tree.
 func (l *Look) Rel(dir, path string) string { return l.w.rel(dir, path) }
 
+// SourcePath returns the environment in which Python imports the packages below src of the tree, see [work.sourcePath].
+func (l *Look) SourcePath(ctx context.Context) []string { return l.w.sourcePath(ctx, ".") }
+
+// SourcePath is [Look.SourcePath] for other programs than gates.
+func SourcePath(ctx context.Context, dir string, env []string) []string {
+	w := &work{subject: Subject{Dir: dir, Env: env}, limit: time.Minute, end: time.Now().Add(time.Minute)}
+	return w.sourcePath(ctx, ".")
+}
+
 // Program is a program to run in the tree.
 type Program struct {
 	Args   []string

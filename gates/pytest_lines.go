@@ -36,7 +36,7 @@ func (l *Look) PytestLines(ctx context.Context, files []string) (_ PytestLines, 
 	if has, err := w.hasPytest(ctx, python, root); err != nil || !has {
 		return PytestLines{}, false, err
 	}
-	r, err := w.pytest(root, python, nil)
+	r, err := w.pytest(ctx, root, python, nil)
 	if err != nil {
 		return PytestLines{}, false, err
 	}

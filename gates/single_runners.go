@@ -134,7 +134,7 @@ func (s Single) pythonRun(ctx context.Context, w *work, root string) (func() (te
 		if s.Tests != nil {
 			more = slices.Concat([]string{"-x"}, withoutCoverage(w.subject.Dir, root), s.Tests)
 		}
-		return func() (testRun, error) { return w.pytest(root, python, more) }, nil // each run has its own report
+		return func() (testRun, error) { return w.pytest(ctx, root, python, more) }, nil // each run has its own report
 	}
 	text := readText(w.subject.Dir, path.Dir(s.Path), path.Base(s.Path))
 	if !strings.Contains(text, "unittest") || strings.Contains(text, "import pytest") ||
@@ -142,11 +142,11 @@ func (s Single) pythonRun(ctx context.Context, w *work, root string) (func() (te
 		return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv",
 			s.Path, python)
 	}
-	return func() (testRun, error) { return s.unittest(w, root, python), nil }, nil
+	return func() (testRun, error) { return s.unittest(ctx, w, root, python), nil }, nil
 }
 
 // unittest finds the file as the project's own discovery would, with the packages of each side.
-func (s Single) unittest(w *work, root, python string) testRun {
+func (s Single) unittest(ctx context.Context, w *work, root, python string) testRun {
 	folder := path.Dir(s.below(root))
 	top := folder
 	for top != "." && exists(w.subject.Dir, path.Join(root, top), "__init__.py") {
@@ -158,7 +158,7 @@ func (s Single) unittest(w *work, root, python string) testRun {
 		args = append(args, "-k", "*."+strings.ReplaceAll(s.Only, "::", "."))
 	}
 	const noTests = 5 // since Python 3.12
-	return testRun{program: program{args: args, dir: root, env: w.sourcePath(root)}, empty: noTests}
+	return testRun{program: program{args: args, dir: root, env: w.sourcePath(ctx, root)}, empty: noTests}
 }
 
 func (s Single) nodeRun(w *work, root string) (testRun, error) {

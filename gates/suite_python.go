@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -62,12 +63,12 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		case err != nil:
 			return nil, err
 		case has:
-			return w.pytestRun(p.Root, python, nested, samples)
+			return w.pytestRun(ctx, p.Root, python, nested, samples)
 		case wants != "":
 			return nil, fmt.Errorf("%s asks for pytest, which %s does not have: install it, or set up the project's .venv",
 				wants, python)
 		}
-		return unittestRuns(w, p.Root, python, folders)
+		return unittestRuns(ctx, w, p.Root, python, folders)
 	}
 	python := Tool{
 		Name: "python3", Program: "python3", Version: []string{"--version"},
@@ -146,13 +147,14 @@ func (w *work) hasPytest(ctx context.Context, python, root string) (bool, error)
 }
 
 // pytestRun asks pytest for a JUnit report, outside the tree.
-func (w *work) pytestRun(root, python string, nested []string, samples map[string]string) ([]testRun, error) {
+func (w *work) pytestRun(ctx context.Context, root, python string, nested []string, samples map[string]string) (
+	[]testRun, error) {
 	var ignore []string
 	for _, n := range nested { // those are separate gates
 		ignore = append(ignore, "--ignore="+n)
 	}
 	call := func(more, only []string) (testRun, error) {
-		r, err := w.pytest(root, python, more)
+		r, err := w.pytest(ctx, root, python, more)
 		r.plant = plantPytest(root, samples, only)
 		return r, err
 	}
@@ -170,9 +172,8 @@ func (w *work) pytestRun(root, python string, nested []string, samples map[strin
 	return []testRun{all}, err
 }
 
-// pytest makes one call of pytest. A project without settings for pytest gets [work.sourcePath]; one with settings says
-// there where its packages are.
-func (w *work) pytest(root, python string, more []string) (testRun, error) {
+// pytest makes one call of pytest.
+func (w *work) pytest(ctx context.Context, root, python string, more []string) (testRun, error) {
 	report, err := newReport("")
 	if err != nil {
 		return testRun{}, err
@@ -180,13 +181,9 @@ func (w *work) pytest(root, python string, more []string) (testRun, error) {
 	args := []string{python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-o", "junit_family=xunit1", "--junitxml=" +
 		report.name}
 	args = append(args, more...)
-	var env []string
-	if pytestConfig(w.subject.Dir, root) == "" {
-		env = w.sourcePath(root)
-	}
 	const noTests = 5 // pytest: "no tests were collected"
 	return testRun{
-		program: program{args: args, dir: root, env: env},
+		program: program{args: args, dir: root, env: w.sourcePath(ctx, root)},
 		empty:   noTests,
 		exact:   true,
 		read: func(r ran) testout.Result {
@@ -202,7 +199,7 @@ func (w *work) pytest(root, python string, more []string) (testRun, error) {
 
 // unittestRuns covers all folders with tests. Discovery enters only packages, so a folder without __init__.py needs
 // its own call.
-func unittestRuns(w *work, root, python string, folders []string) ([]testRun, error) {
+func unittestRuns(ctx context.Context, w *work, root, python string, folders []string) ([]testRun, error) {
 	reached := func(rel string) bool {
 		for at := rel; at != "."; at = path.Dir(at) {
 			if !exists(w.subject.Dir, path.Join(root, at), "__init__.py") {
@@ -217,7 +214,7 @@ func unittestRuns(w *work, root, python string, folders []string) ([]testRun, er
 		if top != "." {
 			more = []string{"-s", top}
 		}
-		r, err := unittestRun(w, root, python, more...)
+		r, err := unittestRun(ctx, w, root, python, more...)
 		r.plant = plantUnittest(root, top, reach)
 		out = append(out, r)
 		return err
@@ -249,7 +246,7 @@ func unittestRuns(w *work, root, python string, folders []string) ([]testRun, er
 }
 
 // unittestRun makes one call of discovery, with a report outside the tree.
-func unittestRun(w *work, root, python string, more ...string) (testRun, error) {
+func unittestRun(ctx context.Context, w *work, root, python string, more ...string) (testRun, error) {
 	report, err := newReport("unittest.py")
 	if err != nil {
 		return testRun{}, err
@@ -257,7 +254,7 @@ func unittestRun(w *work, root, python string, more ...string) (testRun, error) 
 	const noTests = 5 // since Python 3.12
 	return testRun{
 		program: program{
-			args: append([]string{python, report.script, "discover"}, more...), dir: root, env: w.sourcePath(root),
+			args: append([]string{python, report.script, "discover"}, more...), dir: root, env: w.sourcePath(ctx, root),
 			shown: append([]string{python, "-m", "unittest", "discover"}, more...),
 		},
 		empty: noTests,
@@ -293,12 +290,31 @@ func contradicted(report, printed testout.Result) testout.Result {
 	return report
 }
 
-// sourcePath returns the environment in which a project with its packages below src can import them without being
-// installed. An installed copy could come from another tree.
-func (w *work) sourcePath(root string) []string {
+// sourcePath returns the environment in which tests import the packages below src from the tree, as after an editable
+// installation. Without it they fail to import, or test an installed copy of another tree. It is empty if the settings
+// of pytest say where the packages are, if a name below src would hide a module of Python, and if the project uses
+// pytest and builds a part of its package: then an installed copy is tested.
+func (w *work) sourcePath(ctx context.Context, root string) []string {
 	dir := filepath.Join(w.at(root), "src")
 	packages, err := filepath.Glob(filepath.Join(dir, "*", "__init__.py"))
-	if err != nil || len(packages) == 0 {
+	config := pytestConfig(w.subject.Dir, root)
+	if err != nil || len(packages) == 0 || exists(w.subject.Dir, root, "src/__init__.py") ||
+		pythonPath.MatchString(readText(w.subject.Dir, path.Dir(config), path.Base(config))) {
+		return nil
+	}
+	for _, name := range PythonLibrary() {
+		for _, file := range []string{"src/" + name + ".py", "src/" + name + "/__init__.py"} {
+			if exists(w.subject.Dir, root, file) {
+				w.note("src is not in PYTHONPATH, because %s would hide a module of Python", file)
+				return nil
+			}
+		}
+	}
+	builds := pythonBuilds.MatchString(readTexts(w.subject.Dir, root, "pyproject.toml", "setup.py", "setup.cfg"))
+	if config != "" && builds && w.installed(ctx, root,
+		lists.Map(packages, func(p string) string { return filepath.Base(filepath.Dir(p)) })) {
+		w.note("Python imports an installed copy of the package, and not src, because the project builds a part of it: "+
+			"install it in [workspace] setup, or set pythonpath = [\"src\"] in %s", config)
 		return nil
 	}
 	if own := proc.Getenv(toolEnv(w.subject.Env, nil), "PYTHONPATH"); own != "" { // the user's folders stay
@@ -306,5 +322,23 @@ func (w *work) sourcePath(root string) []string {
 	}
 	return []string{"PYTHONPATH=" + dir}
 }
+
+// installed reports whether Python finds all the packages without src.
+func (w *work) installed(ctx context.Context, root string, packages []string) bool {
+	python, err := interpreter(ctx, w, root)
+	if err != nil {
+		return false
+	}
+	find := "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))"
+	found, err := w.run(ctx, program{args: append([]string{python, "-c", find}, packages...), dir: root, quiet: true})
+	return err == nil && found.ok()
+}
+
+var (
+	pythonPath = lazyre.New(`(?m)^\s*pythonpath\b`)
+	// pythonBuilds finds settings that generate a file of the package or compile an extension.
+	pythonBuilds = lazyre.New(`ext_modules|Extension\(|cffi_modules|maturin|setuptools[-_]rust|scikit[-_]build|meson|` +
+		`mypyc|[Cc]ython\b|version[-_]file|write_to|build_py`)
+)
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

@@ -26,7 +26,7 @@ var (
 // rubySuite runs RSpec on spec/, and the tests of test/ with rake, with rails or one by one.
 func rubySuite(dir string, p Project) []suite {
 	var specs, tests []string
-	unit := false
+	unit := rubyUnit.MatchString(readTexts(dir, p.Root, "test/helper.rb", "test/test_helper.rb", "test/lib/helper.rb"))
 	for rel, name := range filesOf(dir, p, nil) {
 		top, _, _ := strings.Cut(rel, "/")
 		if !rubyTest.MatchString(name) || strings.HasSuffix(name, "_helper.rb") || top != "spec" && top != "test" &&
@@ -188,7 +188,7 @@ func rspecRun(w *work, p Project, args, specs []string) (testRun, error) {
 
 var (
 	noPlugins  = lazyre.New(`Minitest\.extensions|no-plugins|MT_NO_PLUGINS|load_plugins`)
-	miniClass  = lazyre.New(`Minitest::(?:Test|Spec)\b|MiniTest::|ActiveSupport::TestCase|\bdescribe\b|minitest/(?:autorun|spec|global_expectations)|< \w*Test(?:Case|Base)?\b`)
+	miniClass  = lazyre.New(`Minitest::(?:Test|Spec)\b|MiniTest::|ActiveSupport::TestCase|\bdescribe\b|minitest/(?:autorun|spec|global_expectations)|< [\w:]*Test(?:Case|Base)?\b`)
 	rubyPicks  = lazyre.New(`(?m)--tag\b|--example\b|filter_run\b|filter_run_(?:including|when_matching)|TESTOPTS|--name\b|(?:^|\s)-[ne]\s|fdescribe|fcontext|\bfit\b|focus: true|:focus\b`)
 	rubyLimits = lazyre.New(`minimum_coverage|refuse_coverage_drop|after\(:suite\)|Minitest\.after_run`)
 )

@@ -156,7 +156,7 @@ func holds(output, text string) bool {
 // run runs c in the workspace, under what is left of the attempt's limits.
 func (w *work) run(ctx context.Context, c proc.Cmd) (proc.Result, error) {
 	c.Dir = w.task.Dir
-	c.Env = w.task.Environ()
+	c.Env = w.task.Environ(w.task.Project...)
 	c.Limits.Idle = cmp.Or(c.Limits.Idle, w.task.Limits.Idle)
 	c.Limits.Grace = w.task.Limits.Grace
 	if !w.deadline.IsZero() {

@@ -96,7 +96,9 @@ func (w *work) inProcess(ctx context.Context, file string) engineReport {
 	untag := w.agent.reaper.Tag(w.tag)
 	defer untag()
 	done := make(chan engineReport, 1)
-	go func() { done <- runEngine(file, w.task.Dir, false, append(w.task.Environ(), w.tag), w.deadline) }()
+	go func() {
+		done <- runEngine(file, w.task.Dir, false, append(w.task.Environ(w.task.Project...), w.tag), w.deadline)
+	}()
 	if !w.deadline.IsZero() {
 		limited, cancel := context.WithDeadline(ctx, w.deadline)
 		defer cancel()

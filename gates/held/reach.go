@@ -36,7 +36,16 @@ func shadows(p string) bool {
 	if nested {
 		isModule = strings.HasSuffix(rest, ".py")
 	}
-	return isModule && slices.Contains(pythonModules(), name)
+	return isModule && (slices.Contains(gates.PythonLibrary(), name) || slices.Contains(pythonTestTools(), name))
+}
+
+// pythonTestTools returns the libraries for writing and running tests, and what they import.
+func pythonTestTools() []string {
+	return []string{
+		"_pytest", "pluggy", "iniconfig", "packaging", "exceptiongroup", "tomli", "pygments", "attr", "attrs", "coverage",
+		"pytest_cov", "hypothesis", "xdist", "execnet", "py", "hamcrest", "freezegun", "assertpy", "parameterized", "ddt",
+		"nose", "testtools", "responses", "sure", "expects",
+	}
 }
 
 // nodeOrder lists the endings of modules that Node and Vite try for a name without ending, in their order.

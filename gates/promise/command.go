@@ -27,7 +27,8 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 		l.Skip("line %d of the plan: it changes to %s, which is outside of the tree", c.Line, outside)
 		return nil
 	}
-	p := gates.Program{Args: arguments(run, want), Limit: o.Timeout, Env: []string{"RUNPLAN_ROOT=" + l.Subject().Dir}}
+	p := gates.Program{Args: arguments(run, want), Limit: o.Timeout,
+		Env: append(l.SourcePath(ctx), "RUNPLAN_ROOT="+l.Subject().Dir)}
 	place := fmt.Sprintf("line %d of the plan: %s", c.Line, summary(c.Run))
 	old, restore, err := earlier(ctx, l, run)
 	if err != nil {

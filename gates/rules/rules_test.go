@@ -93,6 +93,22 @@ func TestSecretsLessonAgreesWithGate(t *testing.T) {
 	}
 }
 
+// A warning is known if its line changed only after the first bracket, and only as often as the base had it.
+func TestChangedLineKeepsOldWarning(t *testing.T) {
+	files := []gates.File{{Change: gates.Change{Path: "a.py"}, Before: "def f(a, b=[]):\n    pass\n",
+		After: "def f(a, b=[], c=1):\n    pass\n\n\ndef g(b=[]):\n    pass\n"}}
+	at := func(line int, s gates.Severity) gates.Finding {
+		return gates.Finding{Rule: "r", Path: "a.py", Line: line, Severity: s, Message: "shared"}
+	}
+	for s, want := range map[gates.Severity][2]bool{gates.Warning: {true, false}, gates.Error: {false, false}} {
+		found := []gates.Finding{at(1, s), at(5, s)}
+		mark(found, []gates.Finding{at(1, s)}, files)
+		if got := [2]bool{found[0].Known, found[1].Known}; got != want {
+			t.Errorf("%s: %v, want %v", s, got, want)
+		}
+	}
+}
+
 func TestPatternsWithMissingOrBrokenProgram(t *testing.T) {
 	s := subject(t, map[string]string{"a.py": "x = 1\n"}, "a.py")
 	find := func(err error) func(context.Context) (patterns.Program, error) {

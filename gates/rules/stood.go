@@ -16,8 +16,9 @@ import (
 // severity of its rule.
 //
 // It is known if the same rule found the same line in the base, ignoring white space: in the same file, or in one that
-// no longer has the line. Of several equal findings, only as many are known as the base had. look searches the files of
-// the base, by path; it is called only if there are findings. If the change is unknown, all findings are new.
+// no longer has the line. A warning is also known if the line only changed after its first bracket. Of several equal
+// findings, only as many are known as the base had. look searches the files of the base, by path; it is called only if
+// there are findings. If the change is unknown, all findings are new.
 func report(ctx context.Context, l *gates.Look, found []gates.Finding,
 	look func(map[string][]byte) ([]gates.Finding, error)) error {
 	if diff := l.Subject().Diff; diff != nil && len(found) > 0 {
@@ -94,11 +95,30 @@ func mark(found, old []gates.Finding, files []gates.File) {
 		return true
 	}
 	rest := lists.Filter(order, func(i int) bool { return !take(i, found[i].Path) })
-	for _, i := range rest { // it moved here from another file
+	rest = lists.Filter(rest, func(i int) bool { // it moved here from another file
 		for path := range left[key(found[i], now)] {
 			if path != found[i].Path && take(i, path) {
-				break
+				return false
 			}
+		}
+		return true
+	})
+	// A warning stays known if the rest of its line changed: def load(path, seen=[], deep=False).
+	heads := map[string]int{}
+	head := func(f gates.Finding, texts map[string][]string) string {
+		text, _, _ := strings.Cut(key(f, texts), "(")
+		return f.Path + "\x00" + f.Message + "\x00" + text
+	}
+	for _, f := range old {
+		if k := key(f, before); left[k][f.Path] > 0 {
+			left[k][f.Path]--
+			heads[head(f, before)]++
+		}
+	}
+	for _, i := range rest {
+		if f := &found[i]; f.Severity == gates.Warning && heads[head(*f, now)] > 0 {
+			heads[head(*f, now)]--
+			f.Known, f.Severity = true, gates.Note
 		}
 	}
 }

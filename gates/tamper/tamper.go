@@ -306,7 +306,11 @@ func (j judge) comparison(f gates.File, old, now testcode.Sheet, moved func(test
 			j.weaker(f.Path, u, n, named)
 			continue
 		}
-		j.find("tamper/test-removed", j.excused(j.unless(named, gates.Warning), f.Path, u), f.Path, 0,
+		sev := j.excused(j.unless(named, gates.Warning), f.Path, u)
+		if language.OfTest(f.Path) == language.Go && strings.HasPrefix(u.Name, "Benchmark") {
+			sev = gates.Note // it measures, and checks nothing
+		}
+		j.find("tamper/test-removed", sev, f.Path, 0,
 			"restore it, and make it pass",
 			"the test %s was removed%s", u.Name, j.because(f.Path, u))
 	}

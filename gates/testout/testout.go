@@ -47,18 +47,26 @@ type Case struct {
 // Key identifies a case in its suite.
 func (c Case) Key() string { return c.Group + "\x00" + c.Name }
 
-// NodeID returns pytest's id of a test: its file, its class and its name. It is "" for a case of another runner.
+// NodeID returns pytest's id of a test: its file, its class and its name. It is "" for a case of another runner. A test
+// that a class inherits has the path of the file that defines it; its id has the module of the class, which is the part
+// of the group before the first name with an upper-case letter.
 func (c Case) NodeID() string {
 	module, ok := strings.CutSuffix(c.Path, ".py")
 	if !ok || c.Name == "" {
 		return ""
 	}
 	id := c.Path
-	if class, ok := strings.CutPrefix(c.Group, strings.ReplaceAll(module, "/", ".")); ok && class != "" {
+	class, ok := strings.CutPrefix(c.Group, strings.ReplaceAll(module, "/", "."))
+	if of := pyClass.FindStringSubmatch(c.Group); !ok && of != nil {
+		id, class, ok = strings.ReplaceAll(of[1], ".", "/")+".py", of[2], true
+	}
+	if ok && class != "" {
 		id += strings.ReplaceAll(class, ".", "::")
 	}
 	return id + "::" + c.Name
 }
+
+var pyClass = lazyre.New(`^([^A-Z]+)(\.[A-Z].*)$`)
 
 // Status is the result of a test.
 type Status string

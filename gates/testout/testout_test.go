@@ -14,6 +14,19 @@ import (
 
 // Each sample in testdata has the format that its runner prints, and is read correctly. Its name begins with the name
 // of the reader.
+func TestNodeIDOfInheritedTest(t *testing.T) {
+	for want, c := range map[string]Case{
+		"tests/test_a.py::ATest::test_x": {Path: "tests/__init__.py", Group: "tests.test_a.ATest", Name: "test_x"},
+		"tests/test_b.py::B::C::test_x":  {Path: "tests/test_b.py", Group: "tests.test_b.B.C", Name: "test_x"},
+		"tests/test_c.py::test_x":        {Path: "tests/test_c.py", Group: "tests.test_c", Name: "test_x"},
+		"":                               {Path: "a_test.go", Group: "a", Name: "TestX"},
+	} {
+		if got := c.NodeID(); got != want {
+			t.Errorf("%+v: %q, want %q", c, got, want)
+		}
+	}
+}
+
 func TestSamples(t *testing.T) {
 	type failure struct {
 		Name, Path string

@@ -1,11 +1,12 @@
 // Package types runs the type checkers that a project has configured (GATE-10): mypy or pyright, and tsc. go vet checks
 // the types of Go.
 //
-// An error in a unit listed as strict blocks; in other units it warns. If a configured checker is not installed, the
+// An error in a unit listed as strict blocks. In other units it warns, or is a note in a file that the change does not
+// touch. If a configured checker is not installed, the
 // gate is skipped with this reason. If a checker crashes, this is an error of the gate, never a pass.
 //
 //	rule         found in                        severity
-//	types/CODE   what the checker reports        error in strict units, else warning
+//	types/CODE   what the checker reports        error in strict units, else warning or info
 package types
 
 import (
@@ -98,6 +99,9 @@ func gate(name, command, root string, strict []string, check checker, tool gates
 			switch {
 			case gates.Match(strict, f.Path):
 				f.Severity = gates.Error
+			case f.Path != "" && f.Severity == gates.Warning && len(l.Subject().Changed) > 0 &&
+				!slices.Contains(l.Subject().Changed, f.Path):
+				f.Severity = gates.Note // most likely it is old
 			default:
 				lax++
 			}

@@ -94,6 +94,9 @@ func TestCheckers(t *testing.T) {
 				}
 			}
 			s.Env = []string{"PATH=/usr/bin:/bin"}
+			if c.status == gates.Skipped {
+				s.Env = []string{"PATH=" + t.TempDir()} // this machine may have the checker
+			}
 			all := All(s.Dir, gates.Detect(s.Dir), []string{"core/**"}, false)
 			if len(all) != 1 {
 				t.Fatalf("there are %d gates", len(all))
@@ -109,6 +112,18 @@ func TestCheckers(t *testing.T) {
 				t.Errorf("%s %v: %s", rep.Status, got, rep.Note)
 			}
 		})
+	}
+}
+
+// Without a baseline, an error in a file that the change does not touch does not warn.
+func TestErrorOfUnchangedFileIsNote(t *testing.T) {
+	s := tree(t, map[string]string{"pyproject.toml": "[tool.mypy]\n", ".venv/bin/mypy": mypySays, "core/a.py": "x\n",
+		"lib/b.py": "x\n"})
+	s.Env, s.Changed = []string{"PATH=/usr/bin:/bin"}, []string{"core/a.py"}
+	_, got := gatetest.Look(t, All(s.Dir, gates.Detect(s.Dir), nil, false)[0], s)
+	want := []string{"warning types/return-value core/a.py:3", "info types/name-defined lib/b.py:7"}
+	if !slices.Equal(got, want) {
+		t.Error(got)
 	}
 }
 

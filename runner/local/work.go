@@ -284,11 +284,12 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 	if err != nil {
 		return agents.Task{}, composed, err
 	}
+	env := w.agentEnv(temp)
 	return agents.Task{
 		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Failure: composed.Failure,
 		Model: w.model(c), Batch: *b,
-		Limits: w.limits(c), Env: w.agentEnv(temp), LogPath: filepath.Join(dir, "agent.log"), TempDir: temp,
-		Redact: w.redact.String,
+		Limits: w.limits(c), Env: env, Project: gates.SourcePath(ctx, s.Dir, env),
+		LogPath: filepath.Join(dir, "agent.log"), TempDir: temp, Redact: w.redact.String,
 	}, composed, nil
 }
 

@@ -1,8 +1,8 @@
-package held
+package gates
 
-// pythonModules returns the modules of Python's library that a folder of the project can hide, and the libraries for
-// writing and running tests.
-func pythonModules() []string {
+// PythonLibrary returns the modules of Python's library that a folder of the project can hide, and the two that Python
+// runs when it starts.
+func PythonLibrary() []string {
 	return []string{
 		"abc", "aifc", "argparse", "array", "ast", "asynchat", "asyncio", "asyncore", "audioop", "base64", "bdb",
 		"binascii", "bisect", "bz2", "cProfile", "cgi", "cgitb", "cmath", "code", "codecs", "codeop", "collections",
@@ -23,8 +23,7 @@ func pythonModules() []string {
 		"tkinter", "token", "tokenize", "tomllib", "trace", "traceback", "tracemalloc", "tty", "turtle",
 		"turtledemo", "types", "typing", "unicodedata", "unittest", "urllib", "uu", "uuid", "venv", "warnings",
 		"weakref", "webbrowser", "winreg", "winsound", "wsgiref", "xdrlib", "xml", "xmlrpc", "zipapp", "zipfile",
-		"zipimport", "zlib", "zoneinfo", "_pytest", "pluggy", "iniconfig", "packaging", "exceptiongroup", "tomli",
-		"pygments", "attr", "attrs", "coverage", "pytest_cov", "hypothesis", "xdist", "execnet", "py", "hamcrest",
-		"freezegun", "assertpy", "parameterized", "ddt", "nose", "testtools", "responses", "sure", "expects",
+		"zipimport", "zlib", "zoneinfo", "sitecustomize",
+		"usercustomize",
 	}
 }
