@@ -384,7 +384,10 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 	var why, blind string
 	for _, f := range files[:min(len(files), 20)] {
 		var one gates.SingleRun
-		err := l.Single(ctx, gates.Single{Path: f, Only: only}, 1, func(r gates.SingleRun) bool { one = r; return false })
+		began := time.Now()
+		run := single(f)
+		run.Only = only
+		err := l.Single(ctx, run, 1, func(r gates.SingleRun) bool { one = r; return false })
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
@@ -400,6 +403,9 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 				why += ": " + one.Why
 			}
 		default:
+			if one.Outcome == gates.RunPassed && only == "" {
+				return true, o.notices(ctx, l, n, f, time.Since(began))
+			}
 			return true, nil
 		}
 	}
