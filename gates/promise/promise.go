@@ -248,7 +248,7 @@ var (
 	// declares matches the declaration of a function, and idle lines that do nothing; tells lines that print a text.
 	declares = lazyre.New(`\b(?:def|fn|func|function)\s+\w|=>|^#!`)
 	idle     = lazyre.New(`(?m)^\s*(?:[{}()\[\];,]+|(?:(?:pub|export|default|async|static)\s+)*(?:def|fn|func|function|mod|module|class)\b.*|(?:import|from|use|require)\b.*|(?:const|let|var)\b.*\brequire\(.*|module\.exports\b.*|end|pass|\.\.\.|` +
-		`(?:return\b)?\s*(?:None|null|nil|undefined|0|""|'')?;?|exit 0|set -\w+|if __name__.*|sys\.exit\(main\(.*\)\)|main\(.*\))\s*$`)
+		`(?:return\b)?\s*(?:None|null|nil|undefined|0|""|'')?;?|exit 0|set -\w+|if __name__.*|sys\.exit\(main\(.*\)\)|main\(.*\))\s*(?://|#)?\s*$`)
 	tells    = lazyre.New(`(?m)^\s*(?:print|console\.log|puts|echo|println!|fmt\.Println)\b.*$`)
 	promises = lazyre.New(`(?i)\b(?:todo|fixme|tbd)\b`)
 	abstract = lazyre.New(`\bclass\b|\babstract\b|\binterface\b|\btrait\b|\b[Mm]ock|\b[Ff]ake`)

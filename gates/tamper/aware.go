@@ -13,10 +13,10 @@ import (
 
 // awareness matches code that detects that it is being tested, or that reaches into the test library.
 var awareness = map[string]*lazyre.Regexp{
-	".go": lazyre.New(`\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|\bexpvar\.Get\(\s*"cmdline"|^//go:linkname\s+\w+\s+(?:testing|flag|os)\.|flag\.(?:CommandLine\.)?Lookup\("test\.|append\(os\.Args,|"-test\.|` +
+	".go": lazyre.New(`(?m)\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|\bexpvar\.Get\(\s*"cmdline"|^//go:linkname\s+\w+\s+(?:testing|flag|os)\.|flag\.(?:CommandLine\.)?Lookup\("test\.|append\(os\.Args,|"-test\.|` +
 		`"\.git"\).*(?:!\w+\.IsDir\(\)|\.IsRegular\(\))|\bruntime\.MemProfileRate\s*(?:[<>]|[!=]=)|` +
 		`^(?:const|var|func|type)\s+(?:true|false|nil|iota|u?int(?:8|16|32|64)?|float(?:32|64)|string|bool|byte|rune|error|panic|recover|len|append)\b`),
-	".py": lazyre.New(`PYTEST_CURRENT_TEST|\bif\b.*\b(?:sys\.(?:gettrace|getprofile|getrefcount)|atexit\._ncallbacks|gc\.get_(?:objects|referrers)|threading\.active_count)\(|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
+	".py": lazyre.New(`(?m)PYTEST_CURRENT_TEST|\bif\b.*\b(?:sys\.(?:gettrace|getprofile|getrefcount)|atexit\._ncallbacks|gc\.get_(?:objects|referrers)|threading\.active_count)\(|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
 		`\bTestCase\.\w+\s*=[^=]|setattr\(\s*(?:unittest\.)?(?:case\.)?TestCase\b|\b(?:unittest|pytest|_pytest)(?:\.\w+)+\s*=[^=]|^\s*builtins\.\w+\s*=[^=]|` +
 		`\btype\(\s*sys\.std(?:out|err|in)\s*\)|\bsys\.std\w+\.__class__|\bsys\.std\w+\s+is\s+(?:not\s+)?sys\.__std|` +
 		`\bsys\.argv\[0\].*(?:\.(?:endswith|startswith)\(|[!=]=)|\bin\s+sys\.argv\[0\]|` +
@@ -40,7 +40,7 @@ var awareness = map[string]*lazyre.Regexp{
 	".rs": lazyre.New(`cfg!\(\s*(?:all\(|any\(|not\()?\s*test\b|#\[cfg\((?:[^\])]*,)?\s*(?:(?:all|any)\(\s*)?not\(\s*(?:(?:all|any)\(\s*)?test\s*[,)]|` +
 		`#\[cfg_attr\([^\]]*\btest\b[^\]]*\bpath\b|\bcurrent\(\)\.name\(\)\W.*(?:[!=]=|\bSome\(")|\bcurrent_exe\(\).*(?:"[^"]*(?:deps|target)|\.extension\()|\benv!\(\s*"CARGO_TARGET|\boption_env!\(\s*"CARGO_TARGET|` +
 		`"ThreadId\(\d|\benv::vars(?:_os)?\(\).*"CARGO|\bmacro_rules!\s+(?:assert|assert_eq|assert_ne|panic)\b`),
-	".rb": lazyre.New(`\bdefined\?\s*\(?\s*(?:::)?(?:Mini[Tt]est|RSpec|Test::Unit)\b|\bconst_(?:defined\?|get)\s*\(?\s*[:"']+(?:Mini[Tt]est|RSpec)|` +
+	".rb": lazyre.New(`(?m)\bdefined\?\s*\(?\s*(?:::)?(?:Mini[Tt]est|RSpec|Test::Unit)\b|\bconst_(?:defined\?|get)\s*\(?\s*[:"']+(?:Mini[Tt]est|RSpec)|` +
 		`^\s*(?:module|class)\s+(?:::)?(?:Mini[Tt]est|RSpec)\b|\b(?:Mini[Tt]est|RSpec)(?:::\w+)*\.(?:class_eval|module_eval|prepend|send|define_method|remove_method)\b|` +
 		`\bRandom\.seed\s*(?:[<>]|[!=]=)|\bThread\.current\.(?:keys|thread_variables)\.(?:any|none|empty|size|length|count)|\bObject\.constants\.(?:size|length|count)|` +
 		`\b(?:respond_to\?|method_defined\?|instance_methods?\b.*\.include\?)\s*\(?\s*:(?:assert\w*|describe|must_\w+|expect)\b|\bdefine_method\W+assert_\w+|` +
