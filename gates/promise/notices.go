@@ -94,7 +94,7 @@ func (o Options) notices(ctx context.Context, l *gates.Look, n planparse.Named, 
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil || one.Outcome != gates.RunPassed && one.Outcome != gates.RunSkipped {
+	if err != nil || !one.OK || one.Outcome != gates.RunPassed && one.Outcome != gates.RunSkipped {
 		return nil // the tests noticed, or nothing is known
 	}
 	line := fmt.Sprintf("line %d of the plan: ", n.Line)

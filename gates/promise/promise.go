@@ -418,14 +418,14 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 			return false, err
 		case err != nil:
 			blind = err.Error()
-		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && len(one.Failed) == 0 && one.Passed == 0 ||
+		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && one.OK && one.Passed == 0 ||
 			one.Outcome == gates.RunBroken:
 			why = fmt.Sprintf("it %s", one.Outcome)
 			if one.Why != "" {
 				why += ": " + one.Why
 			}
 		default:
-			if len(one.Failed) == 0 && one.Outcome != gates.RunFailed && only == "" {
+			if one.OK && only == "" {
 				return true, o.notices(ctx, l, n, f, time.Since(began))
 			}
 			return true, nil
