@@ -2,10 +2,6 @@ package promise
 
 import (
 	"context"
-	"fmt"
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"os"
 	"path"
 	"path/filepath"
@@ -19,38 +15,33 @@ import (
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
-	"github.com/runplan/runplan/planparse"
 )
 
 // RuleNotices marks a new test file whose tests pass although the lines that they run are wrong.
 const RuleNotices = "tests-notice-nothing"
 
 // notices runs a new test file on a wrong version of the batch's code: operators and results in added lines are
-// wrong. Tests that run such a line and still pass check nothing. If they do not run one, or the wrong version
-// does not build, nothing is said.
-func (o Options) notices(ctx context.Context, l *gates.Look, n planparse.Named, file string, took time.Duration) error {
+// wrong. Tests that run such a line and still pass check nothing, and so do tests that name a new function and run no
+// added line. It returns what is wrong with the tests, or "" if they notice, or if nothing is known: the wrong version
+// may not build.
+func notices(ctx context.Context, l *gates.Look, file string, took time.Duration) (blind string, err error) {
 	s := l.Subject()
 	if s.Diff == nil {
-		return nil
+		return "", nil
 	}
 	files, _, err := gates.Files(ctx, s.Diff, nil)
-	if err != nil {
-		return err
-	}
-	if !slices.ContainsFunc(files, func(f gates.File) bool { return f.Path == file && newTests(f) }) {
-		return nil
+	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file && newTests(f) })
+	if err != nil || at < 0 {
+		return "", err
 	}
 	dir, err := os.MkdirTemp("", "runplan-lines-")
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer os.RemoveAll(dir)
 	mark := filepath.ToSlash(filepath.Join(dir, "ran"))
-	wrong, shown, tests, added := map[string]string{}, "", "", []string{}
+	wrong, shown, unused := map[string]string{}, "", ""
 	for _, f := range files {
-		if f.Path == file {
-			tests = f.After
-		}
 		if f.Link || f.Status == gates.Deleted || language.IsTest(f.Path) {
 			continue
 		}
@@ -58,20 +49,25 @@ func (o Options) notices(ctx context.Context, l *gates.Look, n planparse.Named, 
 			wrong[f.Path] = text
 			if m := goPackage.FindString(text); path.Ext(f.Path) == ".go" {
 				wrong[path.Join(path.Dir(f.Path), "zz_runplan_ran.go")] = m + "\n\nimport \"os\"\n\n" +
-					"func runplanRan() { _ = os.WriteFile(" + strconv.Quote(mark) + ", nil, 0o644) }\n"
+					"func runplanRan() { _ = os.WriteFile(" + strconv.Quote(mark) + ", nil, 0o644) }\n\n" +
+					"func runplanZero[T any](T) (zero T) { return zero }\n"
 			}
 			if shown == "" {
 				shown = f.Path + ": " + first
 			}
-			for _, a := range f.AddedLines() {
-				if m := function.FindStringSubmatch(a.Text); m != nil && !strings.Contains(f.Before, m[0]) {
-					added = append(added, m[1])
+			module := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path))
+			if names(files[at].After, module) || path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
+				for _, a := range f.AddedLines() {
+					if m := function.FindStringSubmatch(a.Text); m != nil && !strings.Contains(f.Before, m[0]) &&
+						names(files[at].After, m[1]) {
+						unused = m[1]
+					}
 				}
 			}
 		}
 	}
 	if len(wrong) == 0 {
-		return nil
+		return "", nil
 	}
 	for p, text := range wrong {
 		name := filepath.Join(s.Dir, filepath.FromSlash(p))
@@ -84,33 +80,29 @@ func (o Options) notices(ctx context.Context, l *gates.Look, n planparse.Named, 
 			_ = os.WriteFile(name, was, 0o644)
 		}()
 		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
-			return err
+			return "", err
 		}
 	}
 	limited, cancel := context.WithTimeout(ctx, 10*took+20*time.Second) // wrong code may not end
 	defer cancel()
 	var one gates.SingleRun
 	err = l.Single(limited, single(file), 1, func(r gates.SingleRun) bool { one = r; return false })
-	if ctx.Err() != nil {
-		return ctx.Err()
+	_, missing := os.Stat(mark)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil || !one.OK || one.Outcome != gates.RunPassed && one.Outcome != gates.RunSkipped:
+		return "", nil // the tests noticed, or nothing is known
+	case missing == nil:
+		return "the new tests run changed lines, and pass although these lines are wrong: " + shown, nil
+	case unused != "":
+		return "the new tests name " + unused + ", and run none of the lines that the batch adds", nil
 	}
-	if err != nil || !one.OK || one.Outcome != gates.RunPassed && one.Outcome != gates.RunSkipped {
-		return nil // the tests noticed, or nothing is known
-	}
-	line := fmt.Sprintf("line %d of the plan: ", n.Line)
-	if _, err := os.Stat(mark); err == nil {
-		o.broken(l, RuleNotices, file, line+"the new tests run changed lines, and pass although these lines are wrong: "+shown,
-			"compare the results with the values that they must have")
-		return nil
-	}
-	for _, name := range added { // a test may be about other code, but this one names what it does not run
-		if regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(tests) {
-			o.broken(l, RuleNotices, file, line+"the new tests name "+name+", and run none of the lines that the batch adds",
-				"call the code, and compare its results with the values that they must have")
-			return nil
-		}
-	}
-	return nil
+	return "", nil
+}
+
+func names(text, name string) bool {
+	return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text)
 }
 
 // newTests reports whether a file has tests that its old version had not.
@@ -171,7 +163,6 @@ func worse(f gates.File, mark string) (text, first string) {
 		return "", ""
 	}
 	lines := strings.Split(f.After, "\n")
-	values := goResults(ext, f.After)
 	before := func(i int) string {
 		for i--; i >= 0; i-- {
 			if t := strings.TrimSpace(lines[i]); t != "" && !strings.HasPrefix(t, "//") && !strings.HasPrefix(t, "#") {
@@ -204,10 +195,15 @@ func worse(f gates.File, mark string) (text, first string) {
 			continue
 		}
 		bad := wrongLine(a.Text, ext)
-		if v, ok := values[a.Number]; ok {
-			bad = v
-		} else if m := result.FindStringSubmatch(a.Text); m != nil && empty[ext] != "" && !constant.MatchString(m[2]) {
-			bad = m[1] + empty[ext] + m[3]
+		if m := result.FindStringSubmatch(a.Text); m != nil && !constant.MatchString(m[2]) {
+			switch one, rest, more := strings.Cut(m[2], ","); {
+			case empty[ext] != "":
+				bad = m[1] + empty[ext] + m[3]
+			case ext == ".go" && more && strings.Count(one, "(") == strings.Count(one, ")"):
+				bad = m[1] + "runplanZero(" + one + ")," + rest
+			case ext == ".go" && !more:
+				bad = m[1] + "runplanZero(" + one + ")"
+			}
 		}
 		if bad == a.Text {
 			continue
@@ -235,53 +231,4 @@ func wrongLine(line, ext string) string {
 		}
 		return w
 	})
-}
-
-// goResults returns the lines of Go that return a number, a text or a truth value, with another one.
-func goResults(ext, text string) map[int]string {
-	out := map[int]string{}
-	files := token.NewFileSet()
-	file, err := parser.ParseFile(files, "", text, parser.SkipObjectResolution)
-	if ext != ".go" || err != nil {
-		return out
-	}
-	lines := strings.Split(text, "\n")
-	kinds := regexp.MustCompile(`^(?:u?int\d*|float\d\d|byte|rune)$`)
-	for _, d := range file.Decls {
-		f, ok := d.(*ast.FuncDecl)
-		if !ok || f.Body == nil || f.Type.Results.NumFields() == 0 {
-			continue
-		}
-		kind, _ := f.Type.Results.List[0].Type.(*ast.Ident)
-		ast.Inspect(f.Body, func(n ast.Node) bool {
-			if _, inner := n.(*ast.FuncLit); inner {
-				return false
-			}
-			r, ok := n.(*ast.ReturnStmt)
-			if !ok || kind == nil || len(r.Results) == 0 || len(r.Results) != f.Type.Results.NumFields() {
-				return true
-			}
-			from, to := files.Position(r.Results[0].Pos()), files.Position(r.Results[0].End())
-			if from.Line != to.Line {
-				return true
-			}
-			l := lines[from.Line-1]
-			value := l[from.Column-1 : to.Column-1]
-			switch {
-			case constant.MatchString(value):
-				return true
-			case kinds.MatchString(kind.Name):
-				value = "(" + value + ") + 1"
-			case kind.Name == "string":
-				value = "(" + value + `) + "x"`
-			case kind.Name == "bool":
-				value = "!(" + value + ")"
-			default:
-				return true
-			}
-			out[from.Line] = l[:from.Column-1] + value + l[to.Column-1:]
-			return true
-		})
-	}
-	return out
 }

@@ -366,7 +366,7 @@ func placeholder(p string) bool {
 
 // tests runs the test files that the batch names, one by one.
 func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Named) error {
-	ran := 0
+	ran, blind := 0, []unseen{}
 	for _, n := range named {
 		if placeholder(n.Path) {
 			l.Note("%s: the plan does not say which file is meant", n.Path)
@@ -390,20 +390,33 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 			ran++
 			continue
 		}
-		if kept, err := o.anyRan(ctx, l, n, tests, only); err != nil {
+		if kept, err := o.anyRan(ctx, l, n, tests, only, &blind); err != nil {
 			return err
 		} else if kept {
 			ran++
+		}
+	}
+	if !slices.ContainsFunc(blind, func(u unseen) bool { return u.what == "" }) { // the others may check what one does not
+		for _, u := range blind {
+			o.broken(l, RuleNotices, u.file, fmt.Sprintf("line %d of the plan: %s", u.line, u.what),
+				"compare the results of the new code with the values that they must have")
 		}
 	}
 	l.Note("%d of %s with tests that ran", ran, phrase.Count(len(named), "test file"))
 	return nil
 }
 
+// unseen says why the tests of a file notice nothing; "" if they do.
+type unseen struct {
+	file string
+	line int
+	what string
+}
+
 // anyRan runs test files until one has run a test. A failed test did run; the suite reports its failure.
-func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, files []string, only string) (bool,
-	error) {
-	var why, blind string
+func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, files []string, only string,
+	blind *[]unseen) (bool, error) {
+	var why, unknown string
 	for _, f := range files[:min(len(files), 20)] {
 		var one gates.SingleRun
 		began := time.Now()
@@ -417,7 +430,7 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 		case errors.Is(err, gates.ErrTimeLimit):
 			return false, err
 		case err != nil:
-			blind = err.Error()
+			unknown = err.Error()
 		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && one.OK && one.Passed == 0 ||
 			one.Outcome == gates.RunBroken:
 			why = fmt.Sprintf("it %s", one.Outcome)
@@ -426,8 +439,11 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 			}
 		default:
 			if one.OK && only == "" {
-				return true, o.notices(ctx, l, n, f, time.Since(began))
+				what, err := notices(ctx, l, f, time.Since(began))
+				*blind = append(*blind, unseen{f, n.Line, what})
+				return true, err
 			}
+			*blind = append(*blind, unseen{})
 			return true, nil
 		}
 	}
@@ -436,9 +452,9 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 		o.broken(l, RuleNoTests, files[0],
 			fmt.Sprintf("line %d of the plan: the batch adds tests here, but none of them ran: %s", n.Line, why),
 			"write tests that run")
-	case blind != "":
+	case unknown != "":
 		l.Find(gates.Finding{Rule: Family + "/" + RuleNotRun, Path: files[0], Severity: gates.Warning,
-			Message: fmt.Sprintf("line %d of the plan: it is unknown whether its tests run: %s", n.Line, blind)})
+			Message: fmt.Sprintf("line %d of the plan: it is unknown whether its tests run: %s", n.Line, unknown)})
 	}
 	return false, nil
 }
