@@ -56,7 +56,7 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 				shown = f.Path + ": " + first
 			}
 			module := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path))
-			if names(files[at].After, module) || path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
+			if root.MatchString(module) || names(files[at].After, module) || path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
 				for _, a := range f.AddedLines() {
 					if m := function.FindStringSubmatch(a.Text); m != nil && !strings.Contains(f.Before, m[0]) &&
 						names(files[at].After, m[1]) {
@@ -142,6 +142,7 @@ var (
 	goesOn   = lazyre.New(`(?:[(\[,\\=|&+*/?:.-]|\band|\bor|\bnot)\s*$`)
 	opens    = lazyre.New(`[:{]\s*(?:#.*|//.*)?$`)
 	result   = lazyre.New(`^(\s*return )([^({\[;]*(?:\([^()]*\))?[^({\[;]*?)(;?)$`)
+	root     = lazyre.New(`^(?:lib|mod|index|__init__)$`) // tests import it by the name of its package
 	constant = lazyre.New(`^(?:[-+]?\d+|[Tt]rue|[Ff]alse|None|nil|null|undefined|self|this|err|["'].*["'])$`)
 	// function matches the declaration of a function.
 	function  = lazyre.New(`\b(?:def|func|fn|function)\s+(?:\([^)]*\)\s*)?(?:self\.)?(\w{3,})`)

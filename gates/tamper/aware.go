@@ -51,7 +51,7 @@ var awareness = map[string]*lazyre.Regexp{
 
 // hidden matches code that runs a text which is not in the code, so no rule can read it: a decoded text, or a file.
 var hidden = map[string]*lazyre.Regexp{
-	".py": lazyre.New(`\b(?:exec|eval)\(.*(?:b64decode|fromhex|unhexlify|decompress|codecs\.decode|\.read_text\(|\.read\(\)|\bopen\()`),
+	".py": lazyre.New(`^#.*coding[:=]\s*(?:utf[-_]?7|rot|unicode_esc|raw_uni|punycode)|\b(?:exec|eval)\(.*(?:b64decode|fromhex|unhexlify|decompress|codecs\.decode|\.read_text\(|\.read\(\)|\bopen\()`),
 	".js": lazyre.New(`\b(?:Function|eval|runIn\w*Context)\(.*(?:\batob\(|\bBuffer\.from\(|\breadFileSync\()`),
 }
 
@@ -175,7 +175,7 @@ func (j judge) aware(f gates.File) {
 	}
 	if re := hidden[ext]; re != nil && !configures.MatchString(f.Path) {
 		for _, l := range f.AddedLines() {
-			if re.MatchString(l.Text) && !comment(l.Text) && len(l.Text) < minified {
+			if re.MatchString(l.Text) && (l.Number < 3 || !comment(l.Text)) && len(l.Text) < minified {
 				j.find("tamper/knows-tests", j.asked(f.Path, l.Text), f.Path, l.Number, "write the code into a file of code",
 					"product code runs a text that is not in the code, so it cannot be checked for knowing its tests")
 			}

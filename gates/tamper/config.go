@@ -89,6 +89,9 @@ func (j judge) config(f gates.File) {
 			if !strings.HasPrefix(n, "compilerOptions.") {
 				sev = gates.Warning
 			}
+			if n == "exclude" && !named && slices.ContainsFunc(j.s.Changed, func(p string) bool { return strings.Contains(a.value, `"`+p+`"`) }) {
+				sev = gates.Error // the code of the batch is no longer checked
+			}
 		}
 		line := a.line
 		if f.Status == gates.Deleted {
