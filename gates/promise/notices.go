@@ -56,7 +56,7 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 				shown = f.Path + ": " + first
 			}
 			module := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path))
-			if root.MatchString(module) || names(files[at].After, module) || path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
+			if root.MatchString(module) || names(strings.ToLower(files[at].After), strings.ToLower(module)) || path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
 				for _, a := range f.AddedLines() {
 					if m := function.FindStringSubmatch(a.Text); m != nil && !strings.Contains(f.Before, m[0]) &&
 						names(files[at].After, m[1]) {
@@ -196,7 +196,7 @@ func worse(f gates.File, mark string) (text, first string) {
 			continue
 		}
 		bad := wrongLine(a.Text, ext)
-		if m := result.FindStringSubmatch(a.Text); m != nil && !constant.MatchString(m[2]) {
+		if m := result.FindStringSubmatch(a.Text); m != nil && bad == a.Text && !constant.MatchString(m[2]) {
 			switch one, rest, more := strings.Cut(m[2], ","); {
 			case empty[ext] != "":
 				bad = m[1] + empty[ext] + m[3]

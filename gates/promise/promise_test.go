@@ -82,9 +82,9 @@ func TestBlankChanges(t *testing.T) {
 func TestWrongLines(t *testing.T) {
 	for _, c := range []struct{ file, before, after, want string }{
 		{"a.py", "def f(a):\n    return a - 1\n", "def f(a):\n    return a - 1\n\n\ndef g(a):\n    return a - 1\n",
-			"def f(a):\n    return a - 1\n\n\ndef g(a):\n    open(\"M\", \"a\").close()\n    return None\n"},
-		{"a.go", "package a\n", "package a\n\nfunc f(a int) (int, error) {\n\treturn a + 1, nil\n}\n",
-			"package a\n\nfunc f(a int) (int, error) {\n\trunplanRan()\n\treturn runplanZero(a + 1), nil\n}\n"},
+			"def f(a):\n    return a - 1\n\n\ndef g(a):\n    open(\"M\", \"a\").close()\n    return a + 1\n"},
+		{"a.go", "package a\n", "package a\n\nfunc f(a int) (int, error) {\n\treturn double(a), nil\n}\n",
+			"package a\n\nfunc f(a int) (int, error) {\n\trunplanRan()\n\treturn runplanZero(double(a)), nil\n}\n"},
 		{"a.rs", "", "fn f(a: i64) -> i64 {\n    a - 1\n}\n",
 			"fn f(a: i64) -> i64 {\n    std::fs::write(\"M\", \"\").ok();\n    a + 1\n}\n"},
 		{"a.sh", "", "case $1 in\nsub) echo $(($2 - $3)) ;;\nesac\n", "case $1 in\nsub) : >\"M\"; echo $(($2 + $3)) ;;\nesac\n"},
