@@ -56,7 +56,8 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 				shown = f.Path + ": " + first
 			}
 			module := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path))
-			if root.MatchString(module) || names(strings.ToLower(files[at].After), strings.ToLower(module)) || path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
+			if root.MatchString(module) || names(strings.ToLower(files[at].After), strings.ToLower(module)) ||
+				path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
 				for _, a := range f.AddedLines() {
 					if m := function.FindStringSubmatch(a.Text); m != nil && !strings.Contains(f.Before, m[0]) &&
 						names(files[at].After, m[1]) {
@@ -148,7 +149,8 @@ var (
 	function  = lazyre.New(`\b(?:def|func|fn|function)\s+(?:\([^)]*\)\s*)?(?:self\.)?(\w{3,})`)
 	goPackage = lazyre.New(`(?m)^package \w+`)
 	marks     = map[string]string{".py": `open("MARK", "a").close()`, ".rb": `File.write("MARK", "")`, ".go": `runplanRan()`,
-		".rs": `std::fs::write("MARK", "").ok();`, ".js": `process.getBuiltinModule("fs").writeFileSync("MARK", "");`, ".sh": `: >"MARK";`}
+		".rs": `std::fs::write("MARK", "").ok();`,
+		".js": `process.getBuiltinModule("fs").writeFileSync("MARK", "");`, ".sh": `: >"MARK";`}
 	empty = map[string]string{".py": "None", ".rb": "nil", ".js": "undefined"}
 )
 
@@ -192,7 +194,8 @@ func worse(f gates.File, mark string) (text, first string) {
 		}
 		a := gates.Line{Number: i + 1, Text: line}
 		last := before(i)
-		if deep(line) == 0 && ext != ".sh" || !begins.MatchString(a.Text) && ext != ".sh" || goesOn.MatchString(last) && !opens.MatchString(last) {
+		if ext != ".sh" && (deep(line) == 0 || !begins.MatchString(a.Text)) ||
+			goesOn.MatchString(last) && !opens.MatchString(last) {
 			continue
 		}
 		bad := wrongLine(a.Text, ext)

@@ -273,7 +273,7 @@ func (o Options) hollow(s gates.Subject, name string) bool {
 		return !slices.Contains(fullLines([]byte(s.Batch.Text)), l)
 	})
 	return err == nil && len(data) < 4<<10 && !asked && (strings.TrimSpace(filler.ReplaceAllString(text, "")) == "" ||
-		stub(text) && !language.IsTest(name) || later.MatchString(text) && !language.IsTest(name) && !abstract.MatchString(text))
+		!language.IsTest(name) && (stub(text) || later.MatchString(text) && !abstract.MatchString(text)))
 }
 
 // stub reports whether a file declares functions and all of them do nothing, or only print although the file says that
@@ -431,7 +431,7 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 			return false, err
 		case err != nil:
 			unknown = err.Error()
-		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && one.OK && one.Passed == 0 ||
+		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && len(one.Failed) == 0 && one.Passed == 0 ||
 			one.Outcome == gates.RunBroken:
 			why = fmt.Sprintf("it %s", one.Outcome)
 			if one.Why != "" {

@@ -89,7 +89,8 @@ func (j judge) config(f gates.File) {
 			if !strings.HasPrefix(n, "compilerOptions.") {
 				sev = gates.Warning
 			}
-			if n == "exclude" && !named && slices.ContainsFunc(j.s.Changed, func(p string) bool { return strings.Contains(a.value, `"`+p+`"`) }) {
+			if n == "exclude" && !named && slices.ContainsFunc(j.s.Changed,
+				func(p string) bool { return strings.Contains(a.value, `"`+p+`"`) }) {
 				sev = gates.Error // the code of the batch is no longer checked
 			}
 		}
@@ -112,7 +113,8 @@ func (j judge) limits(f gates.File) {
 	}
 	for _, l := range (gates.File{Before: f.After, After: f.Before}).AddedLines() { // the removed lines
 		if limit.MatchString(l.Text) && !comment(l.Text) {
-			j.find("tamper/config", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, 0, "revert the change, or name the file in the plan",
+			j.find("tamper/config", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, 0,
+				"revert the change, or name the file in the plan",
 				"a limit of the checks was changed; it was: %s", strings.TrimSpace(l.Text))
 		}
 	}
