@@ -181,6 +181,7 @@ func (j judge) aware(f gates.File) {
 			}
 		}
 	}
+	j.readsTests(f, ext)
 	plain := plainerOf(ext, f.After)
 	deep, who := stack[ext], identity[ext]
 	text := plain.line(f.After)
@@ -230,6 +231,30 @@ func (j judge) aware(f gates.File) {
 }
 
 func anything(string) bool { return true }
+
+var (
+	// takesTests matches code that reads a file from a folder of tests.
+	takesTests = lazyre.New(`(?:\b(?:open|read\w*|require|include(?:_str|_bytes)?|readFileSync|readlines|sed|grep|awk|cat)\b.*|^//go:embed\s.*)["'\x60\s/](?:[\w-]+/)*(?:tests?|specs?|testdata|__tests__)/[\w./-]*\w\.\w+`)
+	// forAuthors matches files that serve the authors of a program and not its users.
+	forAuthors = lazyre.New(`(?i)(?:^|/)(?:scripts?|tools?|bench\w*|examples?|docs?|hack|ci|dev|misc|contrib|build\w*|\.\w[^/]*)/|(?:^|/)(?:setup|conf|noxfile|tasks|build)\.\w+$`)
+)
+
+// readsTests finds product code that reads files of the tests, as code does that looks up what the tests expect.
+func (j judge) readsTests(f gates.File, ext string) {
+	if forAuthors.MatchString(f.Path) || builds.MatchString(f.Path) || configures.MatchString(f.Path) {
+		return
+	}
+	last := len(f.After)
+	if at := strings.Index(f.After, "#[cfg(test)]"); ext == ".rs" && at >= 0 {
+		last = at
+	}
+	for _, l := range f.AddedLines() {
+		if takesTests.MatchString(l.Text) && !comment(l.Text) && l.Number <= 1+strings.Count(f.After[:last], "\n") {
+			j.find("tamper/knows-tests", j.asked(f.Path, l.Text), f.Path, l.Number, "compute the result",
+				"product code reads a file of the tests")
+		}
+	}
+}
 
 // codeExt returns the extension by which the rules know the language of a file. A script without one has it in its
 // first line.
