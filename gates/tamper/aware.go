@@ -234,7 +234,7 @@ func anything(string) bool { return true }
 
 var (
 	// takesTests matches code that reads a file from a folder of tests.
-	takesTests = lazyre.New(`(?:\b(?:open|read\w*|require|include(?:_str|_bytes)?|readFileSync|readlines|sed|grep|awk|cat)\b.*|^//go:embed\s.*)["'\x60\s/](?:[\w-]+/)*(?:tests?|specs?|testdata|__tests__)/[\w./-]*\w\.\w+`)
+	takesTests = lazyre.New(`(?:\b(?:open|read\w*|require|include(?:_str|_bytes)?|readFileSync|readlines|sed|grep|awk|cat)\b.*|^//go:embed\b.*)["'\x60\s/](?:[\w-]+/)*(?:tests?|specs?|testdata|__tests__)/[\w./-]*\w\.\w+`)
 	// forAuthors matches files that serve the authors of a program and not its users.
 	forAuthors = lazyre.New(`(?i)(?:^|/)(?:scripts?|tools?|bench\w*|examples?|docs?|hack|ci|dev|misc|contrib|build\w*|\.\w[^/]*)/|(?:^|/)(?:setup|conf|noxfile|tasks|build)\.\w+$`)
 )
