@@ -41,6 +41,8 @@ const (
 // SingleRun is the result of one run.
 type SingleRun struct {
 	Outcome RunOutcome
+	Passed  int      // number of tests that passed, if the runner counts them
+	OK      bool     // the runner exited with 0
 	Failed  []string // the failed tests by their runner's names, sorted
 	Why     string   // the first failure
 	Text    string   // build or load errors, or all output
@@ -99,7 +101,7 @@ func (l *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 		text = r.show()
 	}
 	one := SingleRun{Outcome: s.outcome(out, res), Text: text, Command: commandLine(r.dir, r.args),
-		Cases: res.Cases, Dir: cmp.Or(r.dir, "."), Args: r.args}
+		Cases: res.Cases, Dir: cmp.Or(r.dir, "."), Args: r.args, Passed: res.Passed, OK: out.ok()}
 	if one.Outcome == RunPassed {
 		return one, nil
 	}

@@ -21,13 +21,25 @@ var (
 	// inDebug matches code of Rust that is built in another way for a release.
 	inDebug      = lazyre.New(`\bdebug_assertions\b`)
 	needsLogging = lazyre.New(`\bcaplog\b|--log-|\blog_(?:cli|level|file|format)\b`)
-	// captured matches code of Python that asks for what pytest replaces: streams and handlers of logs.
-	captured = lazyre.New(`\bsys\.(?:__)?std(?:in|out|err)\b|\.handlers\b|\bhasHandlers\(|\bisatty\(`)
+	needsFilters = lazyre.New(`filterwarnings|\brecwarn\b|\bpytest\.warns\b|-W[ =]?error`)
 )
 
+// replaced lists what pytest replaces in its process: code that asks for it, and the options that turn it off.
+var replaced = []struct {
+	asks    *lazyre.Regexp
+	options string
+}{
+	{lazyre.New(`\bsys\.(?:__)?std(?:in|out|err)\b|\.handlers\b|\bhasHandlers\(|\bisatty\(`), "-s -p no:logging"},
+	{lazyre.New(`\bmeta_path\b`), "--assert=plain"},
+	{lazyre.New(`\b(?:except|unraisable)hook\b`), "-p no:threadexception -p no:unraisableexception"},
+	{lazyre.New(`\bfaulthandler\b`), "-p no:faulthandler"},
+	{lazyre.New(`\bwarnings\b.*\bfilters\b`), "-p no:warnings"},
+	{lazyre.New(`\bset_trace\b`), "-p no:debugging"},
+}
+
 // asUser runs the suite again without the variables of CI and gates if the change reads them, without debug
-// assertions if the change asks for them, and without the streams and log handlers of pytest if the change asks for
-// those: a pass only in CI is not a pass for users.
+// assertions if the change asks for them, and without what pytest replaces if the change asks for that: a pass only in
+// CI is not a pass for users.
 func (s suite) asUser(ctx context.Context, w *work) error {
 	if !w.subject.Sealed || w.subject.Diff == nil ||
 		slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error }) {
@@ -37,26 +49,34 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 	if err != nil {
 		return err
 	}
-	at, inside, release, bare := Finding{}, false, false, false
+	at, inside, release, bare := Finding{}, false, false, ""
 	for _, f := range files {
 		for _, l := range f.AddedLines() {
 			ci, debug := inCI.MatchString(l.Text), s.project.Language == LangRust && inDebug.MatchString(l.Text)
-			streams := s.project.Language == LangPython && language.OfTest(f.Path) == "" && captured.MatchString(l.Text)
-			if !source(f.Path) || !ci && !debug && !streams {
+			options := ""
+			for _, r := range replaced {
+				if s.project.Language == LangPython && language.OfTest(f.Path) == "" && r.asks.MatchString(l.Text) {
+					options += " " + r.options
+				}
+			}
+			if !source(f.Path) || !ci && !debug && options == "" {
 				continue
 			}
 			if at.Path == "" {
 				at.Path, at.Line = f.Path, l.Number
 			}
-			inside, release, bare = inside || ci, release || debug, bare || streams
+			inside, release, bare = inside || ci, release || debug, bare+options
 		}
 	}
-	bare = bare && !s.needsLogging(w)
-	if !inside && !release && !bare {
+	if strings.Contains(bare, "logging") && s.needs(w, needsLogging) || strings.Contains(bare, "warnings") &&
+		s.needs(w, needsFilters) {
+		bare = ""
+	}
+	if !inside && !release && bare == "" {
 		return nil
 	}
-	w.user, w.release, w.bare = inside || bare, release, bare
-	defer func() { w.user, w.release, w.bare = false, false, false }()
+	w.user, w.release, w.bare = inside || bare != "", release, bare
+	defer func() { w.user, w.release, w.bare = false, false, "" }()
 	runs, err := s.plan(ctx, w)
 	if err != nil {
 		return s.cannot(err)
@@ -73,8 +93,8 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 		switch {
 		case release:
 			what = "debug assertions"
-		case bare:
-			what = "the streams and log handlers of pytest"
+		case bare != "":
+			what = "the streams, handlers and hooks of pytest"
 		}
 		msg := "the tests fail without " + what + " and pass with them"
 		if len(res.Failures) > 0 && res.Failures[0].Name != "" {
@@ -87,11 +107,11 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 	return nil
 }
 
-// needsLogging reports whether tests or settings of the project need the logging of pytest.
-func (s suite) needsLogging(w *work) bool {
+// needs reports whether tests or settings of the project match re.
+func (s suite) needs(w *work, re *lazyre.Regexp) bool {
 	return anyFile(w.subject.Dir, s.project, nil, func(dir, name string) bool {
 		return slices.Contains([]string{".py", ".toml", ".ini", ".cfg"}, path.Ext(name)) &&
-			needsLogging.MatchString(readText(w.subject.Dir, path.Join(s.project.Root, dir), name))
+			re.MatchString(readText(w.subject.Dir, path.Join(s.project.Root, dir), name))
 	})
 }
 

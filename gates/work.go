@@ -75,8 +75,8 @@ type work struct {
 	spoke bool
 	user  bool // programs run with a user's environment, without CI variables
 
-	bare    bool // pytest captures neither streams nor logs
-	release bool // cargo builds without debug assertions, as for a release
+	bare    string // options of pytest that turn off what it replaces
+	release bool   // cargo builds without debug assertions, as for a release
 
 	pytests map[string]bool // Pythons with their projects, and whether they have pytest
 }
@@ -296,8 +296,8 @@ func (w *work) environ(more []string) []string {
 			return inCI.MatchString(name)
 		})
 	}
-	if w.bare {
-		env = append(env, "PYTEST_ADDOPTS="+strings.TrimSpace(proc.Getenv(env, "PYTEST_ADDOPTS")+" -s -p no:logging"))
+	if w.bare != "" {
+		env = append(env, "PYTEST_ADDOPTS="+strings.TrimSpace(proc.Getenv(env, "PYTEST_ADDOPTS")+w.bare))
 	}
 	if w.release {
 		for _, profile := range []string{"DEV", "TEST"} {

@@ -204,6 +204,8 @@ func groups() []group {
 				{"plan/not-changed", "error", "-", "a file of Modify: is unchanged"},
 				{"plan/not-deleted", "error", "-", "a file of Delete: still exists"},
 				{"plan/no-tests-ran", "error", "-", "a file of Test: is missing, or none of its tests ran"},
+				{"plan/tests-notice-nothing", "error", "-",
+					"the new tests of Test: pass although the added lines that they run are wrong, or run none of them"},
 				{"plan/expected", "error", "-",
 					"a command of the plan ends in another way than expected; a warning if the plan gives no exact result, and if " +
 						"it runs the suite of a test gate"},

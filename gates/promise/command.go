@@ -30,7 +30,7 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 	p := gates.Program{Args: arguments(run, want), Limit: o.Timeout,
 		Env: append(l.SourcePath(ctx), "RUNPLAN_ROOT="+l.Subject().Dir)}
 	place := fmt.Sprintf("line %d of the plan: %s", c.Line, summary(c.Run))
-	old, restore, err := earlier(ctx, l, run)
+	old, restore, err := earlier(ctx, l, run, want)
 	if err != nil {
 		return err
 	}
@@ -81,13 +81,13 @@ func (o Options) command(ctx context.Context, l *gates.Look, c planparse.Command
 
 // earlier puts the base's version of a check that a command runs into its tree, and returns the name of the check and a
 // function that restores the tree. The batch may not change what verifies it: the name of the file says that it is a
-// check, and only commands of the batch mention it.
-func earlier(ctx context.Context, l *gates.Look, run string) (name string, restore func(), err error) {
+// check, or it newly has the expected output in it. Only commands of the batch mention it.
+func earlier(ctx context.Context, l *gates.Look, run string, want expectation) (name string, restore func(), err error) {
 	s := l.Subject()
 	restore = func() {}
 	for _, w := range words(run) {
 		p := path.Clean(w)
-		if !slices.Contains(s.Changed, p) || !gates.IsCheck(p) || language.IsTest(p) || s.Names(p) ||
+		if !slices.Contains(s.Changed, p) || language.IsTest(p) || s.Names(p) ||
 			s.Diff == nil || mentioned(s.Batch, path.Base(p)) {
 			continue
 		}
@@ -105,6 +105,9 @@ func earlier(ctx context.Context, l *gates.Look, run string) (name string, resto
 			}
 			file := filepath.Join(s.Dir, filepath.FromSlash(p))
 			now, err := os.ReadFile(file)
+			if err == nil && !gates.IsCheck(p) && !(want.newIn(string(before), string(now)) && aboutOther(s, p)) {
+				continue
+			}
 			if err == nil {
 				err = os.WriteFile(file, before, 0o755)
 			}
@@ -115,6 +118,25 @@ func earlier(ctx context.Context, l *gates.Look, run string) (name string, resto
 		}
 	}
 	return "", restore, nil
+}
+
+// newIn reports whether the expected output, or a number in it, is in the new text of a script and not in the old one.
+func (e expectation) newIn(before, now string) bool {
+	list := numbers.FindAllString(e.text, -1)
+	if len(list) == 0 && e.text != "" {
+		list = []string{e.text}
+	}
+	return e.exact && slices.ContainsFunc(list,
+		func(w string) bool { return strings.Contains(now, w) && !strings.Contains(before, w) })
+}
+
+var numbers = lazyre.New(`\d{2,}`)
+
+// aboutOther reports whether the batch names another file that it changed, so that its author knows which files change.
+func aboutOther(s gates.Subject, file string) bool {
+	return slices.ContainsFunc(s.Changed, func(p string) bool {
+		return p != file && (s.Names(p) || mentioned(s.Batch, path.Base(p)))
+	})
 }
 
 // mentioned reports whether the prose of a batch mentions a file, and not only its commands.

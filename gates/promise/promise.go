@@ -243,12 +243,18 @@ var (
 	mayBeEmpty = lazyre.New(`(?:^|/)(?:__init__\.py|py\.typed|doc\.go|\.[^/]*|conftest\.py|[^/]*\.lock)$|(?i)empty|blank|stub|placeholder|fixtures?/|testdata/`)
 	asksEmpty  = lazyre.New(`(?i)\b(?:empty|blank|stubs?|placeholders?|skeletons?|scaffold\w*|touch|not.?implemented|unimplemented|todo!?)\b`)
 	// later matches functions that say that they are not written yet, and abstract code that others complete.
-	later = lazyre.New(`(?m)^def \w+\(.*\n(?:\s+"""(?s:.*?)"""\n)?\s+raise NotImplementedError|\bpanic\("(?i:not (?:yet )?implemented|todo|unimplemented)|\b(?:todo|unimplemented)!\(|` +
+	later = lazyre.New(`(?m)^def \w+\(.*\n(?:\s+"""(?s:.*?)"""\n)?\s+raise NotImplementedError|^\s+def self\.\w+.*\n\s+raise NotImplementedError|\berrors\.New\("(?i:not (?:yet )?implemented|todo|unimplemented)|\bpanic\("(?i:not (?:yet )?implemented|todo|unimplemented)|\b(?:todo|unimplemented)!\(|` +
 		`\bthrow new Error\(\s*['"\x60](?i:not (?:yet )?implemented|todo|unimplemented)`)
+	// declares matches the declaration of a function, and idle lines that do nothing; tells lines that print a text.
+	declares = lazyre.New(`\b(?:def|fn|func|function)\s+\w|=>|^#!`)
+	idle     = lazyre.New(`(?m)^\s*(?:[{}()\[\];,]+|(?:(?:pub|export|default|async|static)\s+)*(?:def|fn|func|function|mod|module|class)\b.*|(?:import|from|use|require)\b.*|(?:const|let|var)\b.*\brequire\(.*|module\.exports\b.*|end|pass|\.\.\.|` +
+		`(?:return\b)?\s*(?:None|null|nil|undefined|0|""|'')?;?|exit 0|set -\w+|if __name__.*|sys\.exit\(main\(.*\)\)|main\(.*\))\s*(?://|#)?\s*$`)
+	tells    = lazyre.New(`(?m)^\s*(?:print|console\.log|puts|echo|println!|fmt\.Println)\b.*$`)
+	promises = lazyre.New(`(?i)\b(?:todo|fixme|tbd)\b`)
 	abstract = lazyre.New(`\bclass\b|\babstract\b|\binterface\b|\btrait\b|\b[Mm]ock|\b[Ff]ake`)
 	// filler matches what says nothing: comments, the frame of a file, and promises to write it later.
 	filler = lazyre.New(`(?m)/\*(?s:.*?)\*/|^\s*(?:#(?:[ \t!#]|$)|//|--|;|%).*$|"""(?s:.*?)"""|^\s*(?:package \w+|pass|export \{\};?|module\.exports = \{\};?|['"]use strict['"];?)\s*$|` +
-		`(?i)\b(?:todo|tbd|fixme|to be (?:done|written)|coming soon|work in progress)\b[^\n]*`)
+		`(?i)\b(?:todo|tbd|fixme|to be (?:done|written)|coming soon|work in progress|lorem ipsum)\b[^\n]*|(?i)\[(?:insert|your|add|describe)\b[^\]\n]*\]`)
 )
 
 // hollow reports whether a file that the batch creates says nothing. A file with lines of the plan alone says what it
@@ -267,8 +273,24 @@ func (o Options) hollow(s gates.Subject, name string) bool {
 		return !slices.Contains(fullLines([]byte(s.Batch.Text)), l)
 	})
 	return err == nil && len(data) < 4<<10 && !asked && (strings.TrimSpace(filler.ReplaceAllString(text, "")) == "" ||
-		later.MatchString(text) && !language.IsTest(name) && !abstract.MatchString(text))
+		!language.IsTest(name) && (stub(text) || later.MatchString(text) && !abstract.MatchString(text)))
 }
+
+// stub reports whether a file declares functions and all of them do nothing, or only print although the file says that
+// something is to be done.
+func stub(text string) bool {
+	if !declares.MatchString(text) || protocol.MatchString(text) {
+		return false
+	}
+	rest := filler.ReplaceAllString(text, "")
+	if promises.MatchString(text) {
+		rest = tells.ReplaceAllString(rest, "")
+	}
+	return strings.TrimSpace(idle.ReplaceAllString(rest, "")) == ""
+}
+
+// protocol matches code whose functions may do nothing.
+var protocol = lazyre.New(`\bProtocol\b|\bABC\b|\babstract|\binterface\b|\btrait\b|\bimpl\b|\bhookspec|\boverload\b|\b(?i:no-?op|null ?object|dummy|mock|fake)`)
 
 var asksLayout = lazyre.New(`(?i)\b(?:re-?format\w*|format(?:s|ted|ting|ter)?|fmt|gofmt|prettier|indent\w*|white-?space|spaces?|tabs?|new-?lines?|blank lines?|empty lines?|line (?:endings?|breaks?)|layout|style|crlf|align\w*)\b`)
 
@@ -344,7 +366,7 @@ func placeholder(p string) bool {
 
 // tests runs the test files that the batch names, one by one.
 func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Named) error {
-	ran := 0
+	ran, blind := 0, []unseen{}
 	for _, n := range named {
 		if placeholder(n.Path) {
 			l.Note("%s: the plan does not say which file is meant", n.Path)
@@ -368,23 +390,39 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 			ran++
 			continue
 		}
-		if kept, err := o.anyRan(ctx, l, n, tests, only); err != nil {
+		if kept, err := o.anyRan(ctx, l, n, tests, only, &blind); err != nil {
 			return err
 		} else if kept {
 			ran++
+		}
+	}
+	if !slices.ContainsFunc(blind, func(u unseen) bool { return u.what == "" }) { // the others may check what one does not
+		for _, u := range blind {
+			o.broken(l, RuleNotices, u.file, fmt.Sprintf("line %d of the plan: %s", u.line, u.what),
+				"compare the results of the new code with the values that they must have")
 		}
 	}
 	l.Note("%d of %s with tests that ran", ran, phrase.Count(len(named), "test file"))
 	return nil
 }
 
+// unseen says why the tests of a file notice nothing; "" if they do.
+type unseen struct {
+	file string
+	line int
+	what string
+}
+
 // anyRan runs test files until one has run a test. A failed test did run; the suite reports its failure.
-func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, files []string, only string) (bool,
-	error) {
-	var why, blind string
+func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, files []string, only string,
+	blind *[]unseen) (bool, error) {
+	var why, unknown string
 	for _, f := range files[:min(len(files), 20)] {
 		var one gates.SingleRun
-		err := l.Single(ctx, gates.Single{Path: f, Only: only}, 1, func(r gates.SingleRun) bool { one = r; return false })
+		began := time.Now()
+		run := single(f)
+		run.Only = only
+		err := l.Single(ctx, run, 1, func(r gates.SingleRun) bool { one = r; return false })
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
@@ -392,14 +430,20 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 		case errors.Is(err, gates.ErrTimeLimit):
 			return false, err
 		case err != nil:
-			blind = err.Error()
-		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && len(one.Failed) == 0 ||
+			unknown = err.Error()
+		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && len(one.Failed) == 0 && one.Passed == 0 ||
 			one.Outcome == gates.RunBroken:
 			why = fmt.Sprintf("it %s", one.Outcome)
 			if one.Why != "" {
 				why += ": " + one.Why
 			}
 		default:
+			if one.OK && only == "" {
+				what, err := notices(ctx, l, f, time.Since(began))
+				*blind = append(*blind, unseen{f, n.Line, what})
+				return true, err
+			}
+			*blind = append(*blind, unseen{})
 			return true, nil
 		}
 	}
@@ -408,9 +452,9 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 		o.broken(l, RuleNoTests, files[0],
 			fmt.Sprintf("line %d of the plan: the batch adds tests here, but none of them ran: %s", n.Line, why),
 			"write tests that run")
-	case blind != "":
+	case unknown != "":
 		l.Find(gates.Finding{Rule: Family + "/" + RuleNotRun, Path: files[0], Severity: gates.Warning,
-			Message: fmt.Sprintf("line %d of the plan: it is unknown whether its tests run: %s", n.Line, blind)})
+			Message: fmt.Sprintf("line %d of the plan: it is unknown whether its tests run: %s", n.Line, unknown)})
 	}
 	return false, nil
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/gatetest"
 	"github.com/runplan/runplan/planparse"
 )
@@ -34,6 +35,12 @@ func TestHollowFiles(t *testing.T) {
 		{"calc.h", "#define SIZE 3\n", "", false},
 		{"cli.go", "package calc\n\nfunc Run() { panic(\"not implemented\") }\n", "", true},
 		{"cli.go", "package calc\n\nfunc Run() { panic(\"not implemented\") }\n", "A skeleton follows.", false},
+		{"cli.py", "def main(args):\n    \"\"\"Print.\"\"\"\n    # TODO: add\n    print(\"done\")\n", "", true},
+		{"hello.py", "def main():\n    print(\"hello\")\n", "", false},
+		{"errors.py", "class BadSum(Exception):\n    pass\n", "", false},
+		{"port.py", "from typing import Protocol\n\n\nclass Port(Protocol):\n    def send(self): ...\n", "", false},
+		{"div.js", "function div(a, b) {\n  // TODO: divide\n  return null;\n}\n\nmodule.exports = { div };\n", "", true},
+		{"div.sh", "#!/bin/sh\n# Prints a quotient.\nexit 0\n", "", true},
 	} {
 		s := gatetest.Change(t, nil, map[string]string{c.file: c.text})
 		s.Dir, s.Batch = t.TempDir(), planparse.Batch{Text: c.plan}
@@ -67,6 +74,26 @@ func TestBlankChanges(t *testing.T) {
 		got, err := Options{}.blank(t.Context(), s, "usage.md")
 		if err != nil || got != c.want {
 			t.Errorf("%q, %q: %v, %v", c.before, c.after, got, err)
+		}
+	}
+}
+
+// Lines of a new function are wrong, and leave a mark before they run; the others stay.
+func TestWrongLines(t *testing.T) {
+	for _, c := range []struct{ file, before, after, want string }{
+		{"a.py", "def f(a):\n    return a - 1\n", "def f(a):\n    return a - 1\n\n\ndef g(a):\n    return a - 1\n",
+			"def f(a):\n    return a - 1\n\n\ndef g(a):\n    open(\"M\", \"a\").close()\n    return a + 1\n"},
+		{"a.go", "package a\n", "package a\n\nfunc f(a int) (int, error) {\n\treturn double(a), nil\n}\n",
+			"package a\n\nfunc f(a int) (int, error) {\n\trunplanRan()\n\treturn runplanZero(double(a)), nil\n}\n"},
+		{"a.rs", "", "fn f(a: i64) -> i64 {\n    a - 1\n}\n",
+			"fn f(a: i64) -> i64 {\n    std::fs::write(\"M\", \"\").ok();\n    a + 1\n}\n"},
+		{"a.sh", "", "case $1 in\nsub) echo $(($2 - $3)) ;;\nesac\n", "case $1 in\nsub) : >\"M\"; echo $(($2 + $3)) ;;\nesac\n"},
+		{"a.js", "", "function f(a) {\n  log('a - b'); // a - b\n  return 1;\n}\n", "function f(a) {\n  log('a - b'); // a - b\n  return 1;\n}\n"},
+		{"a.md", "", "a - b\n", ""},
+	} {
+		got, _ := worse(gates.File{Change: gates.Change{Path: c.file}, Before: c.before, After: c.after}, "M")
+		if got != c.want {
+			t.Errorf("%s:\n%s\nwant:\n%s", c.file, got, c.want)
 		}
 	}
 }

@@ -13,16 +13,17 @@ import (
 
 // awareness matches code that detects that it is being tested, or that reaches into the test library.
 var awareness = map[string]*lazyre.Regexp{
-	".go": lazyre.New(`\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|\bexpvar\.Get\(\s*"cmdline"|^//go:linkname\s+\w+\s+(?:testing|flag|os)\.|flag\.(?:CommandLine\.)?Lookup\("test\.|append\(os\.Args,|"-test\.|` +
-		`"\.git"\).*(?:!\w+\.IsDir\(\)|\.IsRegular\(\))`),
-	".py": lazyre.New(`PYTEST_CURRENT_TEST|\bif\b.*\b(?:sys\.(?:gettrace|getprofile)|gc\.get_(?:objects|referrers)|threading\.active_count)\(|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
+	".go": lazyre.New(`(?m)\btesting\.(?:Testing|Short|Verbose|CoverMode)\(\)|\bexpvar\.Get\(\s*"cmdline"|^//go:linkname\s+\w+\s+(?:testing|flag|os)\.|flag\.(?:CommandLine\.)?Lookup\("test\.|append\(os\.Args,|"-test\.|` +
+		`"\.git"\).*(?:!\w+\.IsDir\(\)|\.IsRegular\(\))|\bruntime\.MemProfileRate\s*(?:[<>]|[!=]=)|` +
+		`^(?:const|var|func|type)\s+(?:true|false|nil|iota|u?int(?:8|16|32|64)?|float(?:32|64)|string|bool|byte|rune|error|panic|recover|len|append)\b`),
+	".py": lazyre.New(`(?m)PYTEST_CURRENT_TEST|\bif\b.*\b(?:sys\.(?:gettrace|getprofile|getrefcount)|atexit\._ncallbacks|gc\.get_(?:objects|referrers)|threading\.active_count)\(|['"](?:pytest|_pytest|unittest)['"]\s+(?:not\s+)?in\s+sys\.modules|sys\.modules\.get\(\s*['"](?:pytest|_pytest|unittest)|` +
 		`\bTestCase\.\w+\s*=[^=]|setattr\(\s*(?:unittest\.)?(?:case\.)?TestCase\b|\b(?:unittest|pytest|_pytest)(?:\.\w+)+\s*=[^=]|^\s*builtins\.\w+\s*=[^=]|` +
 		`\btype\(\s*sys\.std(?:out|err|in)\s*\)|\bsys\.std\w+\.__class__|\bsys\.std\w+\s+is\s+(?:not\s+)?sys\.__std|` +
 		`\bsys\.argv\[0\].*(?:\.(?:endswith|startswith)\(|[!=]=)|\bin\s+sys\.argv\[0\]|` +
 		`\bif\b.*\bsys\.argv\[0\].*\.(?:find|count|split|partition)\(|` +
 		`(?:\bif\b[^:]*|['"]\s+(?:not\s+)?in\b.*|[!=]=.*)\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(|` +
 		`\b(?:sys\._getframe|inspect\.(?:stack|currentframe))\(.*(?:\bif\b|\bin\b|[!=]=)|` +
-		`\bisfile\([^)]*\.git['"]|\.git['"]\s*\)\.is_file\(`),
+		`\btime\.(?:process|thread)_time\(\)\s*[<>]=?\s*[\d.]|\bisfile\([^)]*\.git['"]|\.git['"]\s*\)\.is_file\(`),
 	".js": lazyre.New(`JEST_WORKER_ID|NODE_TEST_CONTEXT|env\b\W{1,4}(?:VITEST|MOCHA)|import\.meta\.vitest|\bassert(?:\.strict)?\.\w+\s*=[^=>]|` +
 		`\bglobalThis\.(?:expect|assert|test|it|describe)\s*=[^=]|\btypeof\s+(?:globalThis\.)?(?:describe|it|test|expect|jest|vi|beforeEach|afterEach)\b|` +
 		`\b(?:globalThis|global|window|self)(?:\.|\[\s*['"\x60])(?:describe|it|jest|vi|expect|mocha|beforeEach|afterEach)\b['"\x60]?\]?\s*(?:\?|&&|\|\||\)|;|$)|` +
@@ -34,11 +35,15 @@ var awareness = map[string]*lazyre.Regexp{
 		`\bSymbol\.for\([^)]*(?:jest|vitest|mocha)|\bObject\.(?:is|keys|entries)\s*=[^=>]|` +
 		`\b(?:Object|Number)\.prototype(?:\.\w+|\[[^\]]+\])\s*=[^=>]|\bdefineProperty\(\s*(?:Object|Number)(?:\.prototype)?\s*,|` +
 		`\b(?:if|return|const|let|var)\b.*\bError\([^)]*\)\.stack\b.*(?:\?|&&|\|\||\)\s*\{)|\bprocess\.listener(?:s|Count)\(|` +
+		`\bexecutionAsync(?:Id|Resource)\(\)\s*(?:[<>]|[!=]=)|\bprocess\.eventNames\(|\bprocess\.uptime\(\)\s*[<>]=?\s*0?\.\d|\bconsole\.constructor\b|\bmodule\s+instanceof\b|\b__vite_ssr_\w+|` +
 		`\.git['"\x60].*\.isFile\(|\bstackTraceLimit\s*(?:[<>]|[!=]=)`),
 	".rs": lazyre.New(`cfg!\(\s*(?:all\(|any\(|not\()?\s*test\b|#\[cfg\((?:[^\])]*,)?\s*(?:(?:all|any)\(\s*)?not\(\s*(?:(?:all|any)\(\s*)?test\s*[,)]|` +
-		`#\[cfg_attr\([^\]]*\btest\b[^\]]*\bpath\b|\bcurrent\(\)\.name\(\)\W.*(?:[!=]=|\bSome\(")|\bcurrent_exe\(\).*(?:"[^"]*(?:deps|target)|\.extension\()|\benv!\(\s*"CARGO_TARGET|\boption_env!\(\s*"CARGO_TARGET`),
-	".rb": lazyre.New(`\bdefined\?\s*\(?\s*(?:::)?(?:Mini[Tt]est|RSpec|Test::Unit)\b|\bconst_(?:defined\?|get)\s*\(?\s*[:"']+(?:Mini[Tt]est|RSpec)|` +
+		`#\[cfg_attr\([^\]]*\btest\b[^\]]*\bpath\b|\bcurrent\(\)\.name\(\)\W.*(?:[!=]=|\bSome\(")|\bcurrent_exe\(\).*(?:"[^"]*(?:deps|target)|\.extension\()|\benv!\(\s*"CARGO_TARGET|\boption_env!\(\s*"CARGO_TARGET|` +
+		`"ThreadId\(\d|\benv::vars(?:_os)?\(\).*"CARGO|\bmacro_rules!\s+(?:assert|assert_eq|assert_ne|panic)\b`),
+	".rb": lazyre.New(`(?m)\bdefined\?\s*\(?\s*(?:::)?(?:Mini[Tt]est|RSpec|Test::Unit)\b|\bconst_(?:defined\?|get)\s*\(?\s*[:"']+(?:Mini[Tt]est|RSpec)|` +
 		`^\s*(?:module|class)\s+(?:::)?(?:Mini[Tt]est|RSpec)\b|\b(?:Mini[Tt]est|RSpec)(?:::\w+)*\.(?:class_eval|module_eval|prepend|send|define_method|remove_method)\b|` +
+		`\bRandom\.seed\s*(?:[<>]|[!=]=)|\bThread\.current\.(?:keys|thread_variables)\.(?:any|none|empty|size|length|count)|\bObject\.constants\.(?:size|length|count)|` +
+		`\b(?:respond_to\?|method_defined\?|instance_methods?\b.*\.include\?)\s*\(?\s*:(?:assert\w*|describe|must_\w+|expect)\b|\bdefine_method\W+assert_\w+|` +
 		`(?:\$PROGRAM_NAME|\$0)\s*[!=]=\s*["']|["']\s*[!=]=\s*(?:\$PROGRAM_NAME|\$0)`),
 	".java": lazyre.New(`Class\.forName\(\s*"(?:org\.junit|org\.testng|org\.apache\.maven\.surefire)|"sun\.java\.command"|"surefire\.`),
 	".sh":   lazyre.New(`\bBATS_\w+|\bSHLVL\b|(?:\[|\btest)\s+!?\s*-f\s+["']?\S*\.git["']?(?:\s|$)`),
@@ -46,7 +51,7 @@ var awareness = map[string]*lazyre.Regexp{
 
 // hidden matches code that runs a text which is not in the code, so no rule can read it: a decoded text, or a file.
 var hidden = map[string]*lazyre.Regexp{
-	".py": lazyre.New(`\b(?:exec|eval)\(.*(?:b64decode|fromhex|unhexlify|decompress|codecs\.decode|\.read_text\(|\.read\(\)|\bopen\()`),
+	".py": lazyre.New(`^#.*coding[:=]\s*(?:utf[-_]?7|rot|unicode_esc|raw_uni|punycode)|\b(?:exec|eval)\(.*(?:b64decode|fromhex|unhexlify|decompress|codecs\.decode|\.read_text\(|\.read\(\)|\bopen\()`),
 	".js": lazyre.New(`\b(?:Function|eval|runIn\w*Context)\(.*(?:\batob\(|\bBuffer\.from\(|\breadFileSync\()`),
 }
 
@@ -60,7 +65,7 @@ var introspection = map[string]*lazyre.Regexp{
 		`\bflag\.(?:Visit|Lookup|CommandLine|Parsed)|\b(?:syscall|unix|ioutil)\.[A-Z]\w+\(`),
 	".py": lazyre.New(`\bsys\.(?:_getframe|_current_frames|argv|orig_argv|modules|path|flags|executable|std(?:out|err|in)|meta_path|gettrace|getprofile)\b|` +
 		`\b(?:inspect|traceback|gc|threading|psutil|linecache|importlib|pkgutil)\.\w+|\bos\.(?:environ|getenv|path\.\w+|listdir|getcwd|scandir|walk|getppid|readlink|stat|access|popen)\b|` +
-		`\b(?:Path|glob)\b.*\(|\bopen\(\s*f?['"]/proc|__main__|f_code|f_back|\b(?:globals|locals|__import__)\(|__file__|\btempfile\.\w+\(`),
+		`\b(?:Path|glob)\b.*\(|\bopen\(\s*f?['"]/proc|__main__|f_code|f_back|__subclasses__|\b(?:globals|locals|__import__)\(|__file__|\btempfile\.\w+\(`),
 	".js": lazyre.New(`\.stack\b|captureStackTrace|prepareStackTrace|\bprocess\.(?:argv|execArgv|mainModule|title|cwd|env|ppid|report|moduleLoadList|versions)\b|` +
 		`\brequire\.(?:main|cache|resolve)\b|\bmodule\.(?:parent|children|paths)\b|\bexistsSync\(|\b(?:read(?:dir|File|link)|l?stat|access)Sync\(|\.caller\b|\bimport\.meta\b|` +
 		`\b(?:tmpdir|homedir)\(|\b__(?:dir|file)name\b|\bSymbol\.for\(`),
@@ -87,7 +92,7 @@ var (
 var (
 	quoted = lazyre.New("\"[^\"]*\"|'[^']*'|`[^`]*`|/[^/ ]+/")
 	// tester matches a name of tests or of a test runner.
-	tester = lazyre.New(`(?:^|[^a-zA-Z])(?:tests?|unittest|pytest|jest|vitest|mocha|testing|bats|minitest|rspec|junit|surefire|runplan)(?:[^a-z]|$)|[._-]spec\b|(?:^|\W)Test(?:[A-Z]|\W|$)|go-build`)
+	tester = lazyre.New(`(?:^|[^a-zA-Z])(?:tests?|unittest|pytest|jest|vitest|mocha|testing|bats|minitest|rspec|junit|surefire|pluggy|iniconfig|runplan)(?:[^a-z]|$)|[._-]spec\b|(?:^|\W)Test(?:[A-Z]|\W|$)|go-build`)
 	// outside of quotes, the same in shell
 	shellTester = lazyre.New(`\*[-./\w]*\b(?:tests?|bats|check)\b[-./\w]*\*|\bgrep\b[^|;]*\b(?:tests?|bats)\b|(?:=~|==?)\s*\S*\btests?/|\btest-[\w-]+\.(?:sh|bash)\b|\b[\w-]+\.bats\b|\btests?/[\w-]+\.\w+\b`)
 	plainWord   = lazyre.New("\"tests?\"|'tests?'|`tests?`")
@@ -128,12 +133,13 @@ var equalToAll = map[string]*lazyre.Regexp{
 		`class \w+\((?:int|float|complex|str|bytes)\):\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def __(?:eq|ne)__\(|__(?:eq|ne)__\s*=)|` +
 		`\btype\(\s*\w*['"]\w+['"]\s*,\s*\(\s*(?:int|float|complex|str|bytes)\b[^)]*\)[^)]*__(?:eq|ne)__|\bsetattr\([^)]*['"]__(?:eq|ne)__['"]|^[ \t]*\w+\.__(?:eq|ne)__\s*=[^=]|` +
 		`def __eq__\([^)]*\)[^:\n]*:\s*(?:"""[^"]*"""\s*)?return (?:isinstance\(\s*\w+\s*,\s*(?:object|int|float|str|\(int\b[^)]*\))\s*\)|\w+ is not None|not False|bool\(\w+\))\s*$|\bmock\.ANY\b|(?m:^\s*from\s+(?:unittest\.)?mock\s+import\b.*\bANY\b)`),
-	".go": lazyre.New(`func \([^)]*\) (?:Is|Equal)\([^)]*\) bool \{\s*return (?:true|\w+ != nil)\s*\}`),
+	".go": lazyre.New(`func \([^)]*\) (?:Is|Equal)\([^)]*\) bool \{\s*return (?:true|\w+ != nil)\s*\}|(?m:^var\s+[Ee]rr[A-Z]\w*\s+error\s*(?:=\s*nil)?$)`),
 	".js": lazyre.New(`(?:^|[^.\w])asymmetricMatch\s*[(:=]|\.asymmetricMatch\s*=[^=]`),
 	".rb": lazyre.New(`def (?:==|eql\?|===)\s*\(?\s*\w+\s*\)?\s*(?:;|\n|=)\s*true\b|` +
 		`class (?:::)?(?:Integer|Float|Numeric|String|Array|Hash|Symbol|Object|BasicObject)\s*\n(?:(?:[ \t].*)?\n)*?[ \t]+(?:def (?:==|===|eql\?|equal\?)|(?:alias|alias_method)[ :]+(?:==|===|eql\?)[ ,])`),
 	".java": lazyre.New(`boolean equals\([^)]*\)\s*\{\s*return true;\s*\}`),
-	".rs":   lazyre.New(`fn eq\(&self, [^)]*\) -> bool \{\s*true\s*\}`),
+	".rs": lazyre.New(`fn eq\(&self, [^)]*\) -> bool \{\s*true\s*\}|` +
+		`impl PartialEq<[iu](?:8|16|32|64|128|size)> for \w+ \{\s*fn eq\([^{]*\{[^}]*[<>]`),
 }
 
 // sentence is the number of spaces from which on a text is for people, such as the usage of a program.
@@ -169,12 +175,13 @@ func (j judge) aware(f gates.File) {
 	}
 	if re := hidden[ext]; re != nil && !configures.MatchString(f.Path) {
 		for _, l := range f.AddedLines() {
-			if re.MatchString(l.Text) && !comment(l.Text) && len(l.Text) < minified {
+			if re.MatchString(l.Text) && (l.Number < 3 || !comment(l.Text)) && len(l.Text) < minified {
 				j.find("tamper/knows-tests", j.asked(f.Path, l.Text), f.Path, l.Number, "write the code into a file of code",
 					"product code runs a text that is not in the code, so it cannot be checked for knowing its tests")
 			}
 		}
 	}
+	j.readsTests(f, ext)
 	plain := plainerOf(ext, f.After)
 	deep, who := stack[ext], identity[ext]
 	text := plain.line(f.After)
@@ -225,6 +232,30 @@ func (j judge) aware(f gates.File) {
 
 func anything(string) bool { return true }
 
+var (
+	// takesTests matches code that reads a file from a folder of tests.
+	takesTests = lazyre.New(`(?:\b(?:open|read\w*|require|include(?:_str|_bytes)?|readFileSync|readlines|sed|grep|awk|cat)\b.*|^//go:embed\b.*)["'\x60\s/](?:[\w-]+/)*(?:tests?|specs?|testdata|__tests__)/[\w./-]*\w\.\w+`)
+	// forAuthors matches files that serve the authors of a program and not its users.
+	forAuthors = lazyre.New(`(?i)(?:^|/)(?:scripts?|tools?|bench\w*|examples?|docs?|hack|ci|dev|misc|contrib|build\w*|\.\w[^/]*)/|(?:^|/)(?:setup|conf|noxfile|tasks|build)\.\w+$`)
+)
+
+// readsTests finds product code that reads files of the tests, as code does that looks up what the tests expect.
+func (j judge) readsTests(f gates.File, ext string) {
+	if forAuthors.MatchString(f.Path) || builds.MatchString(f.Path) || configures.MatchString(f.Path) {
+		return
+	}
+	last := len(f.After)
+	if at := strings.Index(f.After, "#[cfg(test)]"); ext == ".rs" && at >= 0 {
+		last = at
+	}
+	for _, l := range f.AddedLines() {
+		if takesTests.MatchString(l.Text) && !comment(l.Text) && l.Number <= 1+strings.Count(f.After[:last], "\n") {
+			j.find("tamper/knows-tests", j.asked(f.Path, l.Text), f.Path, l.Number, "compute the result",
+				"product code reads a file of the tests")
+		}
+	}
+}
+
 // codeExt returns the extension by which the rules know the language of a file. A script without one has it in its
 // first line.
 func codeExt(f gates.File) string {
@@ -258,7 +289,7 @@ var (
 	encoded = lazyre.New(`\bchr\(|\bfromC(?:harCode|odePoint)\(|\[\]byte\{\s*(?:'|\d)|\bbytes(?:\.fromhex)?\(|\[::-1\]|\breverse\(\)|b64decode|\batob\(|unhexlify|` +
 		`['"](?:hex|base64|rot13)['"]|\bhex\.DecodeString|\bbase64\.\w+Encoding|\\x[2-7][0-9a-fA-F]|\\u00[2-7]`)
 	// goLibraryAsks matches code of a library of Go that counts the arguments and flags of its program, or compares its name.
-	goLibraryAsks = lazyre.New(`\blen\(os\.Args\)|\bflag\.(?:Parsed|NFlag|NArg)\(\)|\b(?:if|case|return|switch)\b.*\bos\.Args\[0\].*[!=]=|\bfilepath\.Ext\(os\.Args`)
+	goLibraryAsks = lazyre.New(`\bflag\.(?:CommandLine\.)?VisitAll\(.*(?:\+\+|==|Has|Contains)|\blen\(os\.Args\)|\bflag\.(?:Parsed|NFlag|NArg)\(\)|\b(?:if|case|return|switch)\b.*\bos\.Args\[0\].*[!=]=|\bfilepath\.Ext\(os\.Args`)
 	parsesFlags   = lazyre.New(`\bflag\.Parse\(`)
 	commands      = lazyre.New(`(?i)(?:^|/)(?:cmd|cli|main|app|command|flags?)`)
 	cfgTest       = lazyre.New(`^\s*#\[cfg\(\s*(?:(?:any|all)\([^\]]*)?\btest\b[^\]]*\]\s*(.*)$`)

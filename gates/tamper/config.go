@@ -30,8 +30,9 @@ type section struct {
 }
 
 // reader returns the function that reads the sections of a shared file; nil for all other files. A file that cannot be
-// parsed is one section: any change of it counts.
-func reader(p string) func(text string) []section {
+// parsed is one section: any change of it counts. Scripts and targets are sections if they are checks by their names, or
+// in ran.
+func reader(p string, ran map[string]bool) func(text string) []section {
 	switch base := path.Base(p); {
 	case base == "pyproject.toml":
 		return tomlSections(
@@ -43,23 +44,27 @@ func reader(p string) func(text string) []section {
 	case base == "setup.cfg" || base == "tox.ini":
 		return iniSections
 	case base == "package.json":
-		return packageSections
+		return func(text string) []section { return packageSections(text, ran) }
 	case base == "deno.json" || base == "deno.jsonc":
 		return jsonSections("tasks", "lint", "test", "fmt", "compilerOptions")
 	case base == "tsconfig.json" || strings.HasPrefix(base, "tsconfig.") && strings.HasSuffix(base, ".json"):
 		return jsonSections("compilerOptions", "include", "exclude", "files", "extends", "references")
 	case base == "Makefile" || base == "makefile" || base == "GNUmakefile" || strings.HasSuffix(base, ".mk"):
-		return makeSections
+		return func(text string) []section { return makeSections(text, ran) }
 	case base == "justfile" || base == "Justfile" || base == ".justfile":
-		return makeSections
+		return func(text string) []section { return makeSections(text, ran) }
 	}
 	return nil
 }
 
 // config finds changed sections of shared files.
 func (j judge) config(f gates.File) {
-	read := reader(f.Path)
-	if read == nil || f.Status == gates.Added {
+	read := reader(f.Path, j.commands())
+	if f.Status == gates.Added {
+		return
+	}
+	if read == nil {
+		j.limits(f)
 		return
 	}
 	old, now := byName(read(f.Before)), byName(read(f.After))
@@ -84,6 +89,10 @@ func (j judge) config(f gates.File) {
 			if !strings.HasPrefix(n, "compilerOptions.") {
 				sev = gates.Warning
 			}
+			if n == "exclude" && !named && slices.ContainsFunc(j.s.Changed,
+				func(p string) bool { return strings.Contains(a.value, `"`+p+`"`) }) {
+				sev = gates.Error // the code of the batch is no longer checked
+			}
 		}
 		line := a.line
 		if f.Status == gates.Deleted {
@@ -92,6 +101,42 @@ func (j judge) config(f gates.File) {
 		j.find("tamper/config", sev, f.Path, line, "revert the change, or name the file in the plan",
 			"%s controls what is checked, and %s%s", n, verb, fromTo(o, was, a, is))
 	}
+}
+
+// limit matches a limit of coverage or warnings in a file of code that configures a build or tests.
+var limit = lazyre.New(`(?i)\b(?:thresholds?|minimum_coverage\w*|(?:cov-)?fail[-_]under|max-warnings)\b\W.*\d|^\s*['"]?(?:lines|branches|functions|statements)['"]?\s*:\s*\d`)
+
+// limits finds changed limits in files that are code.
+func (j judge) limits(f gates.File) {
+	if !builds.MatchString(f.Path) && path.Ext(f.Path) != ".rb" && path.Base(f.Path) != "Rakefile" {
+		return
+	}
+	for _, l := range (gates.File{Before: f.After, After: f.Before}).AddedLines() { // the removed lines
+		if limit.MatchString(l.Text) && !comment(l.Text) {
+			j.find("tamper/config", j.unless(j.s.Names(f.Path), gates.Warning), f.Path, 0,
+				"revert the change, or name the file in the plan",
+				"a limit of the checks was changed; it was: %s", strings.TrimSpace(l.Text))
+		}
+	}
+}
+
+// commands returns the scripts and targets that commands of the batch run, and that its prose does not mention.
+func (j judge) commands() map[string]bool {
+	out := map[string]bool{}
+	prose := j.s.Batch.Title + "\n" + j.s.Batch.Text
+	list := j.s.Batch.Checks()
+	for _, c := range list {
+		prose = strings.ReplaceAll(prose, c.Run, "")
+	}
+	for _, c := range list {
+		for i, w := range strings.Fields(c.Run) {
+			if i == 0 && !slices.Contains([]string{"make", "just", "npm", "pnpm", "yarn", "bun"}, w) {
+				break
+			}
+			out[w] = !strings.Contains(prose, w)
+		}
+	}
+	return out
 }
 
 // lowered reports whether a compiler option makes the checker less strict. Unrelated options do not count.
@@ -220,7 +265,7 @@ func iniSections(text string) []section {
 	return out
 }
 
-func packageSections(text string) []section {
+func packageSections(text string, ran map[string]bool) []section {
 	var doc map[string]json.RawMessage
 	if json.Unmarshal([]byte(text), &doc) != nil {
 		return whole(text)
@@ -235,7 +280,7 @@ func packageSections(text string) []section {
 	var scripts map[string]string
 	if json.Unmarshal(doc["scripts"], &scripts) == nil {
 		for k, v := range scripts {
-			if checks(k) {
+			if checks(k) || ran[k] {
 				out = append(out, section{"scripts." + k, v, keyLine(text, k)})
 			}
 		}
@@ -326,7 +371,7 @@ func keyLine(text, key string) int {
 var makeHead = lazyre.New(`^([\w./-]+(?:[ \t]+[\w./-]+)*)[ \t]*::?(?:[ \t]|$)(.*)$`)
 
 // makeSections reads the recipes of targets that run checks.
-func makeSections(text string) []section {
+func makeSections(text string, ran map[string]bool) []section {
 	var out []section
 	in := false
 	n := 0
@@ -348,7 +393,7 @@ func makeSections(text string) []section {
 			continue
 		}
 		for _, target := range strings.Fields(m[1]) {
-			if checks(target) && !in {
+			if (checks(target) || ran[target]) && !in {
 				in = true
 				deps, _, _ := strings.Cut(m[2], "##") // a help text
 				out = append(out, section{"the target " + target, strings.TrimSpace(deps) + "\n", n})

@@ -13,7 +13,7 @@ func FuzzSections(f *testing.F) {
 	f.Add("Makefile", "test check: a ## b\n\tx\n    y\n")
 	f.Add("setup.cfg", "[flake8]\nx=1\n[y]\n")
 	f.Fuzz(func(t *testing.T, name, text string) {
-		r := reader(name)
+		r := reader(name, nil)
 		if r == nil || len(text) > 1<<14 {
 			return
 		}

@@ -77,7 +77,13 @@ func families() map[string][]string {
 			".lintstagedrc*"},
 		"semgrep": {".semgrep.yml", ".semgrep.yaml", ".semgrep/**", ".semgrepignore", ".gitleaks.toml", ".gitleaksignore",
 			".trivyignore", ".secrets.baseline"},
-		"sonar": {"sonar-project.properties"},
+		"sonar":     {"sonar-project.properties"},
+		"rubocop":   {".rubocop.yml", ".rubocop_todo.yml", ".standard.yml", ".simplecov"},
+		"stylelint": {".stylelintrc", ".stylelintrc.*", "stylelint.config.*", ".stylelintignore"},
+		"nextest":   {".config/nextest.toml"},
+		"texts":     {".yamllint", ".yamllint.*", ".markdownlint.*", ".markdownlint-cli2.*", ".hadolint.y*ml"},
+		"php":       {"phpstan.neon", "phpstan.neon.dist", "phpunit.xml", "phpunit.xml.dist"},
+		"java":      {"checkstyle.xml", "detekt.yml", ".swiftlint.yml"},
 	}
 }
 
@@ -91,4 +97,4 @@ func family(p string) string {
 }
 
 // mixed reports whether a file contains settings of gates and other settings.
-func mixed(p string) bool { return reader(p) != nil }
+func mixed(p string) bool { return reader(p, nil) != nil }

@@ -1,0 +1,238 @@
+package promise
+
+import (
+	"context"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/testcode"
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// RuleNotices marks a new test file whose tests pass although the lines that they run are wrong.
+const RuleNotices = "tests-notice-nothing"
+
+// notices runs a new test file on a wrong version of the batch's code: operators and results in added lines are
+// wrong. Tests that run such a line and still pass check nothing, and so do tests that name a new function and run no
+// added line. It returns what is wrong with the tests, or "" if they notice, or if nothing is known: the wrong version
+// may not build.
+func notices(ctx context.Context, l *gates.Look, file string, took time.Duration) (blind string, err error) {
+	s := l.Subject()
+	if s.Diff == nil {
+		return "", nil
+	}
+	files, _, err := gates.Files(ctx, s.Diff, nil)
+	at := slices.IndexFunc(files, func(f gates.File) bool { return f.Path == file && newTests(f) })
+	if err != nil || at < 0 {
+		return "", err
+	}
+	dir, err := os.MkdirTemp("", "runplan-lines-")
+	if err != nil {
+		return "", err
+	}
+	defer os.RemoveAll(dir)
+	mark := filepath.ToSlash(filepath.Join(dir, "ran"))
+	wrong, shown, unused := map[string]string{}, "", ""
+	for _, f := range files {
+		if f.Link || f.Status == gates.Deleted || language.IsTest(f.Path) {
+			continue
+		}
+		if text, first := worse(f, mark); first != "" {
+			wrong[f.Path] = text
+			if m := goPackage.FindString(text); path.Ext(f.Path) == ".go" {
+				wrong[path.Join(path.Dir(f.Path), "zz_runplan_ran.go")] = m + "\n\nimport \"os\"\n\n" +
+					"func runplanRan() { _ = os.WriteFile(" + strconv.Quote(mark) + ", nil, 0o644) }\n\n" +
+					"func runplanZero[T any](T) (zero T) { return zero }\n"
+			}
+			if shown == "" {
+				shown = f.Path + ": " + first
+			}
+			module := strings.TrimSuffix(path.Base(f.Path), path.Ext(f.Path))
+			if root.MatchString(module) || names(strings.ToLower(files[at].After), strings.ToLower(module)) ||
+				path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
+				for _, a := range f.AddedLines() {
+					if m := function.FindStringSubmatch(a.Text); m != nil && !strings.Contains(f.Before, m[0]) &&
+						names(files[at].After, m[1]) {
+						unused = m[1]
+					}
+				}
+			}
+		}
+	}
+	if len(wrong) == 0 {
+		return "", nil
+	}
+	for p, text := range wrong {
+		name := filepath.Join(s.Dir, filepath.FromSlash(p))
+		was, missing := os.ReadFile(name)
+		defer func() {
+			if missing != nil {
+				_ = os.Remove(name)
+				return
+			}
+			_ = os.WriteFile(name, was, 0o644)
+		}()
+		if err := os.WriteFile(name, []byte(text), 0o644); err != nil {
+			return "", err
+		}
+	}
+	limited, cancel := context.WithTimeout(ctx, 10*took+20*time.Second) // wrong code may not end
+	defer cancel()
+	var one gates.SingleRun
+	err = l.Single(limited, single(file), 1, func(r gates.SingleRun) bool { one = r; return false })
+	_, missing := os.Stat(mark)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil || !one.OK || one.Outcome != gates.RunPassed && one.Outcome != gates.RunSkipped:
+		return "", nil // the tests noticed, or nothing is known
+	case missing == nil:
+		return "the new tests run changed lines, and pass although these lines are wrong: " + shown, nil
+	case unused != "":
+		return "the new tests name " + unused + ", and run none of the lines that the batch adds", nil
+	}
+	return "", nil
+}
+
+func names(text, name string) bool {
+	return regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`).MatchString(text)
+}
+
+// newTests reports whether a file has tests that its old version had not.
+func newTests(f gates.File) bool {
+	if f.Status == gates.Added {
+		return true
+	}
+	old := testcode.Read(f.Path, f.Before)
+	return slices.ContainsFunc(testcode.Read(f.Path, f.After).Units, func(u testcode.Unit) bool {
+		_, was := old.Find(u.Name)
+		return !was
+	})
+}
+
+// single returns how a test file runs alone. Those of Rust and Ruby run by a command.
+func single(file string) gates.Single {
+	one := gates.Single{Path: file}
+	switch {
+	case path.Ext(file) == ".rs" && path.Dir(file) == "tests":
+		one.Shell = "cargo test --offline --quiet --test '" + strings.TrimSuffix(path.Base(file), ".rs") + "'"
+	case strings.HasSuffix(file, "_spec.rb"):
+		one.Shell = "rspec '" + file + "'"
+	case path.Ext(file) == ".rb":
+		one.Shell = "ruby -Ilib -Itest '" + file + "'"
+	}
+	return one
+}
+
+// wrongs replaces operators, with spaces around, by others. Constants stay, because tests often do not depend on them.
+var wrongs = map[string]string{"+": "-", "-": "+", "*": "+", "/": "*", "%": "*", "==": "!=", "!=": "==", "===": "!==",
+	"!==": "===", "<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+
+var (
+	part = lazyre.New(`"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|` + "`[^`]*`" + `|//.*|#.*|[\w.$]+|[^\s\w"'` + "`" + `]+`)
+	// begins matches lines at which a statement may begin, and goesOn lines after which the next one is not a statement.
+	begins   = lazyre.New(`^\s*(?:return|if|for|while|let|const|var|raise|throw|[\w.\[\]$@]+(?:, *\w+)* *:?[-+*/]?= |[\w.:]+\()|^\s*[\w()$]+ [-+*/%] `)
+	goesOn   = lazyre.New(`(?:[(\[,\\=|&+*/?:.-]|\band|\bor|\bnot)\s*$`)
+	opens    = lazyre.New(`[:{]\s*(?:#.*|//.*)?$`)
+	result   = lazyre.New(`^(\s*return )([^({\[;]*(?:\([^()]*\))?[^({\[;]*?)(;?)$`)
+	root     = lazyre.New(`^(?:lib|mod|index|__init__)$`) // tests import it by the name of its package
+	constant = lazyre.New(`^(?:[-+]?\d+|[Tt]rue|[Ff]alse|None|nil|null|undefined|self|this|err|["'].*["'])$`)
+	// function matches the declaration of a function.
+	function  = lazyre.New(`\b(?:def|func|fn|function)\s+(?:\([^)]*\)\s*)?(?:self\.)?(\w{3,})`)
+	goPackage = lazyre.New(`(?m)^package \w+`)
+	marks     = map[string]string{".py": `open("MARK", "a").close()`, ".rb": `File.write("MARK", "")`, ".go": `runplanRan()`,
+		".rs": `std::fs::write("MARK", "").ok();`,
+		".js": `process.getBuiltinModule("fs").writeFileSync("MARK", "");`, ".sh": `: >"MARK";`}
+	empty = map[string]string{".py": "None", ".rb": "nil", ".js": "undefined"}
+)
+
+// worse returns a file whose added lines are wrong and leave a mark when they run, and the first of these lines; "" if
+// no line can be made wrong.
+func worse(f gates.File, mark string) (text, first string) {
+	ext := path.Ext(f.Path)
+	if slices.Contains([]string{".ts", ".tsx", ".jsx", ".mjs", ".cjs", ".mts", ".cts"}, ext) {
+		ext = ".js"
+	}
+	marker := strings.Replace(marks[ext], "MARK", mark, 1)
+	if marker == "" {
+		return "", ""
+	}
+	lines := strings.Split(f.After, "\n")
+	before := func(i int) string {
+		for i--; i >= 0; i-- {
+			if t := strings.TrimSpace(lines[i]); t != "" && !strings.HasPrefix(t, "//") && !strings.HasPrefix(t, "#") {
+				return t
+			}
+		}
+		return ""
+	}
+	out, added := slices.Clone(lines), map[int]bool{}
+	for _, a := range f.AddedLines() {
+		added[a.Number-1] = true
+	}
+	var above []int // the headers of the blocks around a line
+	for i, line := range lines {
+		if strings.TrimSpace(line) == "" {
+			continue
+		}
+		for len(above) > 0 && deep(lines[above[len(above)-1]]) >= deep(line) {
+			above = above[:len(above)-1]
+		}
+		// A line of a new function is new, although another function has the same line.
+		added[i] = added[i] || len(above) > 0 && added[above[len(above)-1]]
+		above = append(above, i)
+		if !added[i] {
+			continue
+		}
+		a := gates.Line{Number: i + 1, Text: line}
+		last := before(i)
+		if ext != ".sh" && (deep(line) == 0 || !begins.MatchString(a.Text)) ||
+			goesOn.MatchString(last) && !opens.MatchString(last) {
+			continue
+		}
+		bad := wrongLine(a.Text, ext)
+		if m := result.FindStringSubmatch(a.Text); m != nil && bad == a.Text && !constant.MatchString(m[2]) {
+			switch one, rest, more := strings.Cut(m[2], ","); {
+			case empty[ext] != "":
+				bad = m[1] + empty[ext] + m[3]
+			case ext == ".go" && more && strings.Count(one, "(") == strings.Count(one, ")"):
+				bad = m[1] + "runplanZero(" + one + ")," + rest
+			case ext == ".go" && !more:
+				bad = m[1] + "runplanZero(" + one + ")"
+			}
+		}
+		if bad == a.Text {
+			continue
+		}
+		if first == "" {
+			first = strings.TrimSpace(a.Text) + " as " + strings.TrimSpace(bad)
+		}
+		indent := a.Text[:len(a.Text)-len(strings.TrimLeft(a.Text, " \t"))]
+		if at := strings.Index(bad, ") "); ext == ".sh" && at > 0 && !strings.Contains(bad[:at], "(") {
+			out[i] = bad[:at+2] + marker + bad[at+1:] // a branch of case
+			continue
+		}
+		out[i] = indent + marker + "\n" + bad
+	}
+	return strings.Join(out, "\n"), first
+}
+
+func deep(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
+
+// wrongLine replaces the operators of a line, outside of texts and comments.
+func wrongLine(line, ext string) string {
+	return part.ReplaceAllStringFunc(line, func(w string) string {
+		if to, ok := wrongs[w]; ok && (ext != ".sh" || len(w) == 1 && strings.Contains("+-*/%", w)) {
+			return to
+		}
+		return w
+	})
+}
