@@ -20,10 +20,10 @@ import (
 // RuleNotices marks a new test file whose tests pass although the lines that they run are wrong.
 const RuleNotices = "tests-notice-nothing"
 
-// notices runs a new test file on a wrong version of the batch's code: operators and results in added lines are
-// wrong. Tests that run such a line and still pass check nothing, and so do tests that name a new function and run no
-// added line. It returns what is wrong with the tests, or "" if they notice, or if nothing is known: the wrong version
-// may not build.
+// notices runs a new test file on a wrong version of the batch's new functions: their operators and results are wrong.
+// Tests that run such a line and still pass check nothing, and so do tests that name a new function and run no such
+// line. Changed functions stay as they are: a test cannot notice a wrong cache or shortcut. It returns what is wrong with
+// the tests, or "" if they notice, or if nothing is known: the wrong version may not build.
 func notices(ctx context.Context, l *gates.Look, file string, took time.Duration) (blind string, err error) {
 	s := l.Subject()
 	if s.Diff == nil {
@@ -59,9 +59,9 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 			if root.MatchString(module) || names(strings.ToLower(files[at].After), strings.ToLower(module)) ||
 				path.Ext(f.Path) == ".go" && path.Dir(f.Path) == path.Dir(file) {
 				for _, a := range f.AddedLines() {
-					if m := function.FindStringSubmatch(a.Text); m != nil && !strings.Contains(f.Before, m[0]) &&
-						names(files[at].After, m[1]) {
-						unused = m[1]
+					if name := declared(a.Text); len(name) > 2 && !names(f.Before, name) && names(files[at].After, name) &&
+						!built.MatchString(files[at].After) {
+						unused = name
 					}
 				}
 			}
@@ -84,7 +84,7 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 			return "", err
 		}
 	}
-	limited, cancel := context.WithTimeout(ctx, 10*took+20*time.Second) // wrong code may not end
+	limited, cancel := context.WithTimeout(ctx, 3*took+10*time.Second) // wrong code may not end
 	defer cancel()
 	var one gates.SingleRun
 	err = l.Single(limited, single(file), 1, func(r gates.SingleRun) bool { one = r; return false })
@@ -100,6 +100,18 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 		return "the new tests name " + unused + ", and run none of the lines that the batch adds", nil
 	}
 	return "", nil
+}
+
+// declared returns the name of the function that a line declares, or "".
+func declared(line string) string {
+	m := function.FindStringSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	if name := m[1] + m[2] + m[3] + m[4]; !control.MatchString(name) {
+		return name
+	}
+	return ""
 }
 
 func names(text, name string) bool {
@@ -145,8 +157,13 @@ var (
 	result   = lazyre.New(`^(\s*return )([^({\[;]*(?:\([^()]*\))?[^({\[;]*?)(;?)$`)
 	root     = lazyre.New(`^(?:lib|mod|index|__init__)$`) // tests import it by the name of its package
 	constant = lazyre.New(`^(?:[-+]?\d+|[Tt]rue|[Ff]alse|None|nil|null|undefined|self|this|err|["'].*["'])$`)
-	// function matches the declaration of a function.
-	function  = lazyre.New(`\b(?:def|func|fn|function)\s+(?:\([^)]*\)\s*)?(?:self\.)?(\w{3,})`)
+	// function matches the declaration of a function, a method or a variable that is a function, and a branch of case.
+	function = lazyre.New(`\b(?:def|func|fn|function)\s+(?:\([^)]*\)\s*)?(?:self\.)?(\w+)|` +
+		`\b(?:const|let|var|exports\.)\s*(\w+)\s*=.*(?:=>|\bfunction\b)|` +
+		`^\s*(?:(?:async|static|public|private|protected|get|set)\s+)*(\w+)\s*\([^()]*\)\s*(?::[^{]+)?\{\s*$|^\s*(\w[\w|-]*)\) .*;;`)
+	comment   = lazyre.New(`^\s*(?:#|//|/\*|$)`)
+	control   = lazyre.New(`^(?:if|for|while|switch|catch|with|elif|until)$`)
+	built     = lazyre.New(`\b(?:dist|build|target)/`) // tests that run what was built do not run the changed lines
 	goPackage = lazyre.New(`(?m)^package \w+`)
 	marks     = map[string]string{".py": `open("MARK", "a").close()`, ".rb": `File.write("MARK", "")`, ".go": `runplanRan()`,
 		".rs": `std::fs::write("MARK", "").ok();`,
@@ -154,8 +171,8 @@ var (
 	empty = map[string]string{".py": "None", ".rb": "nil", ".js": "undefined"}
 )
 
-// worse returns a file whose added lines are wrong and leave a mark when they run, and the first of these lines; "" if
-// no line can be made wrong.
+// worse returns a file whose new functions are wrong and leave a mark when they run, and the first wrong line; "" if no
+// line can be made wrong. In a new file all lines count.
 func worse(f gates.File, mark string) (text, first string) {
 	ext := path.Ext(f.Path)
 	if slices.Contains([]string{".ts", ".tsx", ".jsx", ".mjs", ".cjs", ".mts", ".cts"}, ext) {
@@ -186,10 +203,11 @@ func worse(f gates.File, mark string) (text, first string) {
 		for len(above) > 0 && deep(lines[above[len(above)-1]]) >= deep(line) {
 			above = above[:len(above)-1]
 		}
-		// A line of a new function is new, although another function has the same line.
-		added[i] = added[i] || len(above) > 0 && added[above[len(above)-1]]
 		above = append(above, i)
-		if !added[i] {
+		if f.Status != gates.Added && !slices.ContainsFunc(above, func(at int) bool {
+			name := declared(lines[at])
+			return name != "" && added[at] && !names(f.Before, name)
+		}) {
 			continue
 		}
 		a := gates.Line{Number: i + 1, Text: line}
@@ -199,7 +217,8 @@ func worse(f gates.File, mark string) (text, first string) {
 			continue
 		}
 		bad := wrongLine(a.Text, ext)
-		if m := result.FindStringSubmatch(a.Text); m != nil && bad == a.Text && !constant.MatchString(m[2]) {
+		if m := result.FindStringSubmatch(a.Text); m != nil && bad == a.Text && !constant.MatchString(m[2]) &&
+			!comment.MatchString(m[2]) {
 			switch one, rest, more := strings.Cut(m[2], ","); {
 			case empty[ext] != "":
 				bad = m[1] + empty[ext] + m[3]

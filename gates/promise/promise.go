@@ -438,7 +438,7 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 				why += ": " + one.Why
 			}
 		default:
-			if one.OK && only == "" {
+			if one.OK && only == "" && o.Room != nil { // the tree is changed for it, so it must be one of its own
 				what, err := notices(ctx, l, f, time.Since(began))
 				*blind = append(*blind, unseen{f, n.Line, what})
 				return true, err

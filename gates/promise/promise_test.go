@@ -90,8 +90,17 @@ func TestWrongLines(t *testing.T) {
 		{"a.sh", "", "case $1 in\nsub) echo $(($2 - $3)) ;;\nesac\n", "case $1 in\nsub) : >\"M\"; echo $(($2 + $3)) ;;\nesac\n"},
 		{"a.js", "", "function f(a) {\n  log('a - b'); // a - b\n  return 1;\n}\n", "function f(a) {\n  log('a - b'); // a - b\n  return 1;\n}\n"},
 		{"a.md", "", "a - b\n", ""},
+		{"a.py", "def f(a):\n    return 1\n", "def f(a):\n    if a > 0:\n        return a - 1\n    return 1\n",
+			"def f(a):\n    if a > 0:\n        return a - 1\n    return 1\n"}, // a shortcut in an old function
+		{"a.py", "", "def f(a):\n    return  # a - 1\n", "def f(a):\n    return  # a - 1\n"},
+		{"a.ts", "class A {\n}\n", "class A {\n  sub(a: number): number {\n    return a - 1;\n  }\n}\n", "class A {\n" +
+			"  sub(a: number): number {\n    process.getBuiltinModule(\"fs\").writeFileSync(\"M\", \"\");\n    return a + 1;\n  }\n}\n"},
 	} {
-		got, _ := worse(gates.File{Change: gates.Change{Path: c.file}, Before: c.before, After: c.after}, "M")
+		f := gates.File{Change: gates.Change{Path: c.file}, Before: c.before, After: c.after}
+		if c.before == "" {
+			f.Status = gates.Added
+		}
+		got, _ := worse(f, "M")
 		if got != c.want {
 			t.Errorf("%s:\n%s\nwant:\n%s", c.file, got, c.want)
 		}
