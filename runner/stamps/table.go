@@ -17,6 +17,7 @@ const (
 	told                // a file that people edit and that starts no gate: a change is reported and stays
 	listing             // a folder: a new one is moved aside, a change of its entries is reported
 	folder              // a folder of programs, such as hooks: each file in it is compared
+	program             // a program on PATH: a new one that hides no other is reported and stays
 )
 
 // place is one line of the table: the path of a tool's settings, and their effect.

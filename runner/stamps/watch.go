@@ -129,8 +129,11 @@ func (w *Watch) Changes() []Change {
 			return
 		}
 		c := change(path, p, was, is)
-		if !w.may(path) {
+		switch {
+		case !w.may(path):
 			c.Told, c.Mild = true, true // another user made it, such as an administrator who installs a program
+		case p.kind == program && !c.Had && !w.hides(path):
+			c.Told = true // its user may just have installed it
 		}
 		changes = append(changes, c)
 	}
@@ -140,6 +143,13 @@ func (w *Watch) Changes() []Change {
 	}
 	slices.SortFunc(changes, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
 	return changes
+}
+
+// hides reports whether a program is in another folder of PATH too, under the same name.
+func (w *Watch) hides(path string) bool {
+	return slices.ContainsFunc(filepath.SplitList(w.env["PATH"]), func(dir string) bool {
+		return w.seen[filepath.Join(dir, filepath.Base(path))].stat != ""
+	})
 }
 
 // Accept records the current state of one file.
@@ -252,7 +262,7 @@ func (w *Watch) prepare() {
 		}
 		for _, name := range programs() {
 			w.users = append(w.users,
-				at(filepath.Join(dir, name), place{tool: name, steers: "which program runs under this name"}))
+				at(filepath.Join(dir, name), place{tool: name, steers: "which program runs under this name", kind: program}))
 		}
 	}
 	for _, p := range upwardNames() {

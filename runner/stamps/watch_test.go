@@ -4,32 +4,37 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
 
 // A program that shadows or replaces a program that gates run is a change; a tool with another name is not.
 func TestWatchReportsReplacedPrograms(t *testing.T) {
-	bin := t.TempDir()
-	write := func(name, text string) {
+	bin, more := t.TempDir(), t.TempDir()
+	write := func(dir, name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(text), 0o755); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	write("go", "#!/bin/sh\n")
-	w := New([]string{"HOME=" + t.TempDir(), "PATH=relative" + string(os.PathListSeparator) + bin}, t.TempDir(), nil)
+	write(bin, "go", "#!/bin/sh\n")
+	write(more, "node", "#!/bin/sh\n")
+	path := strings.Join([]string{"relative", bin, more}, string(os.PathListSeparator))
+	w := New([]string{"HOME=" + t.TempDir(), "PATH=" + path}, t.TempDir(), nil)
 	w.Take()
-	write("sometool", "#!/bin/sh\n")
+	write(bin, "sometool", "#!/bin/sh\n")
 	if got := w.Changes(); len(got) != 0 {
 		t.Errorf("a new tool counts as %v", got)
 	}
-	write("go", "#!/bin/sh\nexit 0\n")
-	write("python3", "#!/bin/sh\n")
+	write(bin, "go", "#!/bin/sh\nexit 0\n")
+	write(bin, "node", "#!/bin/sh\n")
+	write(bin, "python3", "#!/bin/sh\n")
 	got := w.Changes()
-	if len(got) != 2 || got[0].Path != filepath.Join(bin, "go") || !got[0].Had ||
-		got[1].Path != filepath.Join(bin, "python3") || got[1].Had {
-		t.Errorf("changes are %v, want that of go and the new python3", got)
+	for i, c := range []Change{{Path: "go", Had: true}, {Path: "node"}, {Path: "python3", Told: true}} {
+		if len(got) != 3 || got[i].Path != filepath.Join(bin, c.Path) || got[i].Had != c.Had || got[i].Told != c.Told {
+			t.Fatalf("changes are %+v; go changed, node hides another one, and the new python3 only has to be reported", got)
+		}
 	}
 }
 
