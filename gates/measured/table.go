@@ -205,7 +205,7 @@ func groups() []group {
 				{"plan/not-deleted", "error", "-", "a file of Delete: still exists"},
 				{"plan/no-tests-ran", "error", "-", "a file of Test: is missing, or none of its tests ran"},
 				{"plan/tests-notice-nothing", "error", "-",
-					"the new tests of Test: pass although the added lines that they run are wrong, or run none of them"},
+					"the new tests of Test: pass although the new functions are wrong, or run none of their lines"},
 				{"plan/expected", "error", "-",
 					"a command of the plan ends in another way than expected; a warning if the plan gives no exact result, and if " +
 						"it runs the suite of a test gate"},
