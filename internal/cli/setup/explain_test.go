@@ -45,7 +45,7 @@ func TestEachCodeHasPage(t *testing.T) {
 		}
 		files = append(files, found...)
 	}
-	printed, seen := regexp.MustCompile(`(?:\b(?:warn|report|advise)\((?:[^"\n]*?,\s*)?|Code:\s*)"([a-z]+(?:-[a-z]+)*)"`),
+	printed, seen := regexp.MustCompile(`(?:\b(?:warn|report|advise)\((?:[^"\n]*?,\s*)?|Code:\s*)"([a-z]+(?:-[a-z0-9]+)*)"`),
 		map[string]bool{}
 	for _, file := range files {
 		if strings.HasSuffix(file, "_test.go") {
