@@ -413,6 +413,9 @@ type unseen struct {
 	what string
 }
 
+// compiled matches test files of Go for examples and benchmarks: without an expected output go test only compiles them.
+var compiled = lazyre.New(`(?:^|[_/])(?:example|bench)\w*_test\.go$`)
+
 // anyRan runs test files until one has run a test. A failed test did run; the suite reports its failure.
 func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, files []string, only string,
 	blind *[]unseen) (bool, error) {
@@ -431,6 +434,9 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 			return false, err
 		case err != nil:
 			unknown = err.Error()
+		case one.Outcome == gates.RunEmpty && compiled.MatchString(f):
+			l.Note("%s compiles, and has no test to run", f)
+			return true, nil
 		case one.Outcome == gates.RunEmpty || one.Outcome == gates.RunSkipped && len(one.Failed) == 0 && one.Passed == 0 ||
 			one.Outcome == gates.RunBroken:
 			why = fmt.Sprintf("it %s", one.Outcome)
