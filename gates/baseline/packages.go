@@ -10,9 +10,11 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 )
 
-// absent matches what Python, Node and Ruby say about a package that is not installed. The group is its name.
+// absent matches what Python, Node and Ruby say about a package that is not installed. The group is its name. The
+// last two ask for the metadata of an installed package, usually of the project itself.
 var absent = lazyre.New(`No module named '(\w+)|Cannot find (?:module|package) '((?:@[\w.-]+/)?[\w-][\w.-]*)|` +
-	`cannot load such file -- ([\w-]+)`)
+	`cannot load such file -- ([\w-]+)|No package metadata was found for ([\w.-]+)|` +
+	`The '([\w.-]+)' distribution was not found`)
 
 // missingPackage returns what a suite says about a package that is installed neither for the change nor for its base. It
 // returns "" if anything else is wrong, if the project itself has that name, or if the batch is about the package.
@@ -27,9 +29,9 @@ func missingPackage(gate string, rep, before gates.Report, s gates.Subject) stri
 		if m == nil || !had[f.Identity(gate)] {
 			return ""
 		}
-		name := m[1] + m[2] + m[3]
-		if strings.Contains(s.Batch.Title+"\n"+s.Batch.Text, name) || m[1] != "" && ofProject(s.Dir, name) ||
-			m[1] == "" && !declared(s.Dir, name) {
+		name, metadata := m[1]+m[2]+m[3], m[4]+m[5]
+		if metadata == "" && (strings.Contains(s.Batch.Title+"\n"+s.Batch.Text, name) ||
+			m[1] != "" && ofProject(s.Dir, name) || m[1] == "" && !declared(s.Dir, name)) {
 			return ""
 		}
 		if said == "" {

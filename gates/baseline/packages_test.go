@@ -12,6 +12,7 @@ import (
 func TestMissingPackage(t *testing.T) {
 	python := "tests.test_pdf: collection failure E ModuleNotFoundError: No module named 'pdfplumber'"
 	node := "Cannot find package 'left-pad' imported from /room/a.test.js"
+	metadata := "tests.test_x: collection failure E importlib.metadata.PackageNotFoundError: No package metadata was found for x"
 	ruby := "cannot load such file -- nokogiri (LoadError)"
 	broken := func(messages ...string) gates.Report {
 		r := gates.Report{Status: gates.Fail}
@@ -40,6 +41,8 @@ func TestMissingPackage(t *testing.T) {
 			broken(node), broken(node), "Cannot find package 'left-pad' imported from /room/a.test.js"},
 		"a file of the project": {map[string]string{"package.json": `{}`}, "", broken("Cannot find module './a.js'"),
 			broken("Cannot find module './a.js'"), ""},
+		"the project is not installed": {map[string]string{"src/x/__init__.py": ""}, "Correct x.", broken(metadata),
+			broken(metadata), "No package metadata was found for x"},
 		"a declared gem": {map[string]string{"Gemfile": "gem 'nokogiri'\n"}, "", broken(ruby), broken(ruby), ruby},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -459,6 +459,13 @@ func TestTamper(t *testing.T) {
 				"warning tamper/silenced c.js:2", "error tamper/silenced d.sh:1",
 			},
 		},
+		"a package that exports names exports one more": {
+			before: map[string]string{"a/__init__.py": "from .b import c  # noqa\n", "d/__init__.py": ""},
+			after: map[string]string{"a/__init__.py": "from .b import c  # noqa\nfrom .b import e  # noqa\nx = y  # noqa\n",
+				"d/__init__.py": "from .b import e  # noqa\n"},
+			want: []string{"info tamper/silenced a/__init__.py:2", "error tamper/silenced a/__init__.py:3",
+				"error tamper/silenced d/__init__.py:1"},
+		},
 		"a test script is made to pass": {
 			before: one("package.json", `{"name": "x", "version": "1.0.0", "scripts": {"test": "jest", "build": "tsc"}}`),
 			after: one("package.json",
