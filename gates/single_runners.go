@@ -38,7 +38,26 @@ func (s Single) plan(ctx context.Context, w *work) (prepared func() (testRun, er
 		}
 		return always(testRun{program: program{args: scriptArgs(w.subject.Dir, s.Path)}, about: s.Path}, nil)
 	}
+	if args := s.command(); args != nil {
+		if s.Only != "" {
+			return nil, s.wholeOnly()
+		}
+		return always(testRun{program: program{args: args}}, nil)
+	}
 	return nil, fmt.Errorf("no runner is known for %s; give the command that runs it", s.Path)
+}
+
+// command returns the command for a file of Ruby, or of Rust below tests.
+func (s Single) command() []string {
+	switch {
+	case path.Ext(s.Path) == ".rs" && path.Dir(s.Path) == "tests":
+		return []string{"cargo", "test", "--offline", "--quiet", "--test", strings.TrimSuffix(path.Base(s.Path), ".rs")}
+	case strings.HasSuffix(s.Path, "_spec.rb"):
+		return []string{"rspec", s.Path}
+	case path.Ext(s.Path) == ".rb":
+		return []string{"ruby", "-Ilib", "-Itest", s.Path}
+	}
+	return nil
 }
 
 func (s Single) wholeOnly() error {

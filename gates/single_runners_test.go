@@ -3,6 +3,7 @@ package gates
 import (
 	"context"
 	"os"
+	"strings"
 	"testing"
 	"time"
 )
@@ -35,5 +36,17 @@ func TestSingleFileIgnoresCoverageThreshold(t *testing.T) {
 				t.Errorf("%v, %v: %s", got.Outcome, err, got.Text)
 			}
 		})
+	}
+}
+
+// A file of Ruby, and an integration test of Rust, runs by a command. One test of it does not.
+func TestSingleByCommand(t *testing.T) {
+	for file, want := range map[string]string{
+		"tests/add.rs": "cargo test --offline --quiet --test add", "src/add.rs": "", "spec/add_spec.rb": "rspec spec/add_spec.rb",
+		"test/add_test.rb": "ruby -Ilib -Itest test/add_test.rb", "a.txt": "",
+	} {
+		if got := strings.Join(Single{Path: file}.command(), " "); got != want {
+			t.Errorf("%s: %q, want %q", file, got, want)
+		}
 	}
 }

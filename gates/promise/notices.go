@@ -87,7 +87,7 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 	limited, cancel := context.WithTimeout(ctx, 3*took+10*time.Second) // wrong code may not end
 	defer cancel()
 	var one gates.SingleRun
-	err = l.Single(limited, single(file), 1, func(r gates.SingleRun) bool { one = r; return false })
+	err = l.Single(limited, gates.Single{Path: file}, 1, func(r gates.SingleRun) bool { one = r; return false })
 	_, missing := os.Stat(mark)
 	switch {
 	case ctx.Err() != nil:
@@ -95,7 +95,7 @@ func notices(ctx context.Context, l *gates.Look, file string, took time.Duration
 	case err != nil || !one.OK || one.Outcome != gates.RunPassed && one.Outcome != gates.RunSkipped:
 		return "", nil // the tests noticed, or nothing is known
 	case missing == nil:
-		return "the new tests run changed lines, and pass although these lines are wrong: " + shown, nil
+		return "the new tests run new lines, and pass although these lines are wrong: " + shown, nil
 	case unused != "":
 		return "the new tests name " + unused + ", and run none of the lines that the batch adds", nil
 	}
@@ -128,20 +128,6 @@ func newTests(f gates.File) bool {
 		_, was := old.Find(u.Name)
 		return !was
 	})
-}
-
-// single returns how a test file runs alone. Those of Rust and Ruby run by a command.
-func single(file string) gates.Single {
-	one := gates.Single{Path: file}
-	switch {
-	case path.Ext(file) == ".rs" && path.Dir(file) == "tests":
-		one.Shell = "cargo test --offline --quiet --test '" + strings.TrimSuffix(path.Base(file), ".rs") + "'"
-	case strings.HasSuffix(file, "_spec.rb"):
-		one.Shell = "rspec '" + file + "'"
-	case path.Ext(file) == ".rb":
-		one.Shell = "ruby -Ilib -Itest '" + file + "'"
-	}
-	return one
 }
 
 // wrongs replaces operators, with spaces around, by others. Constants stay, because tests often do not depend on them.

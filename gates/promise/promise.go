@@ -423,9 +423,7 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 	for _, f := range files[:min(len(files), 20)] {
 		var one gates.SingleRun
 		began := time.Now()
-		run := single(f)
-		run.Only = only
-		err := l.Single(ctx, run, 1, func(r gates.SingleRun) bool { one = r; return false })
+		err := l.Single(ctx, gates.Single{Path: f, Only: only}, 1, func(r gates.SingleRun) bool { one = r; return false })
 		if ctx.Err() != nil {
 			return false, ctx.Err()
 		}
