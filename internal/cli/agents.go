@@ -86,8 +86,12 @@ func (a *App) UnknownAgent(p *Project, name string) error {
 	if near != "" {
 		near = "did you mean " + near + "? If not, "
 	}
-	return Usage(fmt.Errorf("%w %q; agents are: %s", ErrNoAgent, name, strings.Join(known, ", ")),
-		"%sadd it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"program\", \"argument\"]", near, name)
+	err := fmt.Errorf("%w %q; agents are: %s", ErrNoAgent, name, strings.Join(known, ", "))
+	const add = "add it to .runplan/config.toml:\n    [agents.%s]\n    command = [\"%s\"]"
+	if line := strings.Fields(name); len(line) > 1 || strings.Contains(name, "/") {
+		return Usage(err, "%sgive this command a name; "+add, near, "mine", strings.Join(line, `", "`))
+	}
+	return Usage(err, "%s"+add, near, name, `program", "argument`)
 }
 
 // PriceFile returns the path of the user's own price table.

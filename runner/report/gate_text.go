@@ -135,7 +135,7 @@ func (p *Printer) wentWrong(e runner.Event) string {
 	case runner.OutcomeCancelled:
 		return "interrupted, resumable"
 	case runner.OutcomeError:
-		s = "could not run"
+		s = "error"
 	case runner.OutcomeUnstarted:
 		s = "the agent could not be started"
 	default:
