@@ -83,6 +83,32 @@ func Named(page string, err error) error {
 	return err
 }
 
+// Advice is the exit code and the hint of some kinds of errors.
+type Advice struct {
+	code  int
+	hint  string
+	kinds []any
+}
+
+// On returns the advice for kinds of errors: values for [errors.Is], or pointers to error types for [errors.As].
+func On(code int, hint string, kinds ...any) Advice { return Advice{code, hint, kinds} }
+
+// Advise adds the first fitting advice to an error. It returns an error without one, and one that has an exit code
+// already, as it is.
+func Advise(err error, list ...Advice) error {
+	if errors.As(err, new(*Failure)) {
+		return err
+	}
+	for _, x := range list {
+		for _, kind := range x.kinds {
+			if target, ok := kind.(error); ok && errors.Is(err, target) || !ok && errors.As(err, kind) {
+				return Fail(x.code, err, "%s", x.hint)
+			}
+		}
+	}
+	return err
+}
+
 // CodeOf returns the exit code and the hint of an error.
 func CodeOf(err error) (code int, hint string) {
 	var f *Failure

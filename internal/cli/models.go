@@ -260,13 +260,9 @@ func CuratedFile(repo *git.Repo) string {
 
 // CuratedTrouble adds a hint to the error of a database that cannot be used. The whole index can be rebuilt.
 func CuratedTrouble(err error) error {
-	switch {
-	case errors.Is(err, store.ErrBusy):
-		return Fail(ExitLocked, err, "wait for the other indexing process")
-	case errors.Is(err, store.ErrCorrupt):
-		return Fail(ExitCannotRun, err, "move .runplan/curated.sqlite away and run: runplan index")
-	}
-	return err
+	return Advise(err,
+		On(ExitLocked, "wait for the other indexing process", store.ErrBusy),
+		On(ExitCannotRun, "move .runplan/curated.sqlite away and run: runplan index", store.ErrCorrupt))
 }
 
 // DeployedAdapters returns the adapter rows of the index. Without an index there are none.

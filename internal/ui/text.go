@@ -92,6 +92,18 @@ func Table(w io.Writer, header []string, rows [][]string) error {
 	return err
 }
 
+// Rows are the rows of a table of plain text, see [Table].
+type Rows [][]string
+
+// Add adds a row. It prints the cells as fmt.Sprint does, and cleans them.
+func (r *Rows) Add(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = Sanitize(fmt.Sprint(c))
+	}
+	*r = append(*r, row)
+}
+
 // columnGap is the space between columns, and leastColumn the width below which a column is not narrowed.
 const (
 	columnGap   = "  "

@@ -89,10 +89,9 @@ func listAdapters(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bo
 }
 
 func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
-	var table [][]string
+	var table ui.Rows
 	for _, c := range choices {
-		table = append(table, []string{string(c.Stage), ui.Sanitize(c.Model), ui.Sanitize(c.By),
-			ui.Sanitize(cmp.Or(c.Active, "-"))})
+		table.Add(c.Stage, c.Model, c.By, cmp.Or(c.Active, "-"))
 	}
 	if len(table) == 0 {
 		fmt.Fprintln(a.Stdout, "no models are configured")
@@ -110,8 +109,7 @@ func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
 		if v.Loss != nil {
 			loss = fmt.Sprintf("%.4g", *v.Loss)
 		}
-		table = append(table, []string{v.Name(), v.State, ui.Sanitize(v.Tag), string(v.Stage), fmt.Sprint(v.Examples), loss,
-			v.TrainedAt.Format(time.DateTime)})
+		table.Add(v.Name(), v.State, v.Tag, v.Stage, v.Examples, loss, v.TrainedAt.Format(time.DateTime))
 	}
 	return ui.Table(a.Stdout, []string{"VERSION", "STATE", "MODEL", "STAGE", "EXAMPLES", "LOSS", "TRAINED"}, table)
 }

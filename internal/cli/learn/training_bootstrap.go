@@ -88,10 +88,10 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	if h.Program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err != nil {
-		return cli.Usage(err, "correct the prompt, or remove it to use the built-in one")
+	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err == nil {
+		h.Solver, err = solver.LoadPrompts(p.Prompts())
 	}
-	if h.Solver, err = solver.LoadPrompts(p.Prompts()); err != nil {
+	if err != nil {
 		return cli.Usage(err, "correct the prompt, or remove it to use the built-in one")
 	}
 	h.Budget = history.DefaultBudget()
@@ -107,7 +107,7 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	// About 70 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU time.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(192 << 20)
-	progress := newBootstrapProgress(a)
+	progress := &bootstrapProgress{models.NewIndexProgress(a), time.Now()}
 	h.Progress = progress.step
 	m, err := history.Run(ctx, h)
 	progress.Clear()
@@ -165,34 +165,28 @@ func dayOf(since string) (time.Time, error) {
 
 // bootstrapTrouble adds a hint to an error.
 func bootstrapTrouble(err error, out string) error {
-	switch {
-	case errors.Is(err, git.ErrNoCommits):
-		return cli.Usage(err, "the repository has no history")
-	case errors.Is(err, history.ErrPartial):
-		return cli.Usage(err, "clone it without --filter")
-	case errors.Is(err, history.ErrComplete):
-		return cli.Usage(err, "it is %s; remove the folder to start again, or choose another one", ui.Sanitize(out))
-	case errors.Is(err, history.ErrOther):
-		return cli.Usage(err, "use the same options to continue it, or choose another folder")
-	case errors.Is(err, history.ErrBusy):
-		return cli.Usage(err, "wait until it is done, or choose another folder")
-	case errors.Is(err, history.ErrForeign):
-		return cli.Usage(err, "choose a new folder")
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
-		return cli.Fail(cli.ExitCannotRun, err, "free space and run the same command again: it continues where it stopped")
-	}
-	return cli.Fail(cli.ExitCannotRun, err, "")
+	return cli.Advise(err,
+		cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),
+		cli.On(cli.ExitUsage, "clone it without --filter", history.ErrPartial),
+		cli.On(cli.ExitUsage, "it is "+ui.Sanitize(out)+"; remove the folder to start again, or choose another one",
+			history.ErrComplete),
+		cli.On(cli.ExitUsage, "use the same options to continue it, or choose another folder", history.ErrOther),
+		cli.On(cli.ExitUsage, "wait until it is done, or choose another folder", history.ErrBusy),
+		cli.On(cli.ExitUsage, "choose a new folder", history.ErrForeign),
+		cli.On(cli.ExitCannotRun, "free space and run the same command again: it continues where it stopped",
+			syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG))
 }
 
 func printBootstrap(a *cli.App, m history.Manifest, out string) error {
-	rows := [][]string{{"used", fmt.Sprint(m.Used), ""}}
+	var rows ui.Rows
+	rows.Add("used", m.Used, "")
 	for _, r := range history.Reasons() {
 		if n := m.Reasons[r]; n > 0 {
-			rows = append(rows, []string{string(r), fmt.Sprint(n), r.Text()})
+			rows.Add(r, n, r.Text())
 		}
 	}
-	rows = append(rows, []string{"all", fmt.Sprint(m.Commits), ""})
-	if err := cli.Table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
+	rows.Add("all", m.Commits, "")
+	if err := ui.Table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
 		return err
 	}
 	for i, h := range m.Hints() {
@@ -201,24 +195,20 @@ func printBootstrap(a *cli.App, m history.Manifest, out string) error {
 		}
 		fmt.Fprintf(a.Stdout, "  %-4s  %s\n", map[bool]string{true: "good", false: "poor"}[h.Good], h.Text)
 	}
-	fmt.Fprintln(a.Stdout)
 	rows = nil
 	for _, s := range m.Stages {
 		t := m.Files[s]
-		rows = append(rows, []string{string(s), fmt.Sprint(t.Examples), fmt.Sprint(t.Bytes), t.Sum[:12]})
+		rows.Add(s, t.Examples, t.Bytes, t.Sum[:12])
 	}
-	if err := cli.Table(a.Stdout, []string{"stage", ">examples", ">bytes", "sha256"}, rows); err != nil {
+	if err := anotherTable(a, []string{"stage", ">examples", ">bytes", "sha256"}, rows); err != nil {
 		return err
 	}
-	first := true
+	gap := "\n"
 	for _, s := range m.Stages {
 		not := m.Files[s].Not
 		for _, why := range slices.Sorted(maps.Keys(not)) {
-			if first {
-				fmt.Fprintln(a.Stdout)
-				first = false
-			}
-			fmt.Fprintf(a.Stdout, "%s: no example from %d used commit(s): %s\n", s, not[why], why)
+			fmt.Fprintf(a.Stdout, "%s%s: no example from %d used commit(s): %s\n", gap, s, not[why], why)
+			gap = ""
 		}
 	}
 	if n := m.Reasons[history.NoReader]; n > 0 {
@@ -232,10 +222,6 @@ func printBootstrap(a *cli.App, m history.Manifest, out string) error {
 type bootstrapProgress struct {
 	*models.IndexProgress
 	began time.Time
-}
-
-func newBootstrapProgress(a *cli.App) *bootstrapProgress {
-	return &bootstrapProgress{models.NewIndexProgress(a), time.Now()}
 }
 
 // quietFor is the interval between lines without a terminal.

@@ -73,7 +73,7 @@ unit are on one side of the split. Reviews whose code has changed, or that have 
 
 The same reviews, code and seed give identical files.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return buildCorpus(cmd.Context(), a, o) },
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error { return buildCorpus(ctx, a, p, o) }),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
@@ -83,7 +83,7 @@ The same reviews, code and seed give identical files.` + cli.ExitStatus(cli.Exit
 }
 
 func newCorpusStatusCommand(a *cli.App) *cobra.Command {
-	var o corpusOptions
+	var json bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Report whether a training is due",
@@ -91,10 +91,12 @@ func newCorpusStatusCommand(a *cli.App) *cobra.Command {
 are as many as curriculum.json requires, and the adapter is absent or stale, the journal of blueprints gets a note with
 the command, once. It never starts a training.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return corpusStatus(cmd.Context(), a, o) },
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return corpusStatus(ctx, a, p, json)
+		}),
 	}
 	a.RepoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&json, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -128,14 +130,13 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 	case ctx.Err() != nil:
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
 			"finished reviews are kept; the same command continues")
-	case errors.As(err, new(*llm.AnswerError)), errors.Is(err, blueprint.ErrAnswer):
-		return cli.Fail(cli.ExitFailed, err, "finished reviews are stored; a larger model may follow the format")
-	case errors.Is(err, blueprint.ErrNothingSeen):
-		return cli.Fail(cli.ExitCannotRun, err, "install ast-grep for Python, TypeScript and JavaScript")
-	case err != nil && !isFull(err):
-		return cli.ModelTrouble(ctx, err)
+	case err == nil || isFull(err):
+		return err
 	}
-	return err
+	return cli.ModelTrouble(ctx, cli.Advise(err,
+		cli.On(cli.ExitFailed, "finished reviews are stored; a larger model may follow the format",
+			new(*llm.AnswerError), blueprint.ErrAnswer),
+		cli.On(cli.ExitCannotRun, "install ast-grep for Python, TypeScript and JavaScript", blueprint.ErrNothingSeen)))
 }
 
 func showQualified(a *cli.App, units []corpus.Qualified, asJSONFlag bool) error {
@@ -189,21 +190,8 @@ func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Co
 	}, nil
 }
 
-// openCorpus opens the project and the specification of the corpus adapter.
-func openCorpus(ctx context.Context, a *cli.App) (*cli.Project, curriculum.Spec, error) {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return nil, curriculum.Spec{}, err
-	}
-	spec, err := curriculum.Load(p.Repo.Root, curriculum.CodeArchitect)
-	if err != nil {
-		return nil, curriculum.Spec{}, adapterTrouble(ctx, badCurriculum(err))
-	}
-	return p, spec, nil
-}
-
-func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
-	p, spec, err := openCorpus(ctx, a)
+func buildCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOptions) error {
+	spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 	if err != nil {
 		return err
 	}
@@ -235,12 +223,15 @@ func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
 	if o.json {
 		return cli.AsJSON(a.Stdout, built.Metadata)
 	}
-	row := func(name string, c corpus.Counts) []string {
-		return []string{name, fmt.Sprint(c.Forward), fmt.Sprint(c.Retroactive), fmt.Sprint(c.Service), fmt.Sprint(c.File),
-			fmt.Sprint(c.Negative)}
+	var rows ui.Rows
+	add := func(name string, c corpus.Counts) {
+		rows.Add(name, c.Forward, c.Retroactive, c.Service, c.File, c.Negative)
 	}
-	if err := ui.Table(a.Stdout, []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"},
-		[][]string{row("train", built.Train), row("validation", built.Validation), row("all", built.All)}); err != nil {
+	add("train", built.Train)
+	add("validation", built.Validation)
+	add("all", built.All)
+	header := []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"}
+	if err := ui.Table(a.Stdout, header, rows); err != nil {
 		return err
 	}
 	for _, n := range built.Notes {
@@ -256,8 +247,8 @@ func showRefused(a *cli.App, list []corpus.Refused) {
 	}
 }
 
-func corpusStatus(ctx context.Context, a *cli.App, o corpusOptions) error {
-	p, spec, err := openCorpus(ctx, a)
+func corpusStatus(ctx context.Context, a *cli.App, p *cli.Project, json bool) error {
+	spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 	if err != nil {
 		return err
 	}
@@ -273,7 +264,7 @@ func corpusStatus(ctx context.Context, a *cli.App, o corpusOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if json {
 		return cli.AsJSON(a.Stdout, w)
 	}
 	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,

@@ -35,9 +35,9 @@ the journal.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			spec, err := curriculum.Load(p.Repo.Root, curriculum.CodeArchitect)
+			spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 			if err != nil {
-				return adapterTrouble(ctx, badCurriculum(err))
+				return err
 			}
 			log, found, err := cli.IfExists(store.OpenLog(ctx, p.Layout.Journal()))
 			if err != nil {
@@ -105,14 +105,12 @@ func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since
 		Met      bool `json:"criteria_met"`
 		Since    int  `json:"generations_since"`
 		AuditDue bool `json:"next_is_audited"`
-	}{State: s, Met: graduate.Graduated(cycles)}
+	}{s, graduate.Graduated(cycles), since, graduate.AuditDue(s.Since != nil, since+1)}
 	out.Cycles = cycles
-	out.Since = since
-	out.AuditDue = graduate.AuditDue(s.Since != nil, out.Since+1)
 	if asJSONFlag {
 		return cli.AsJSON(a.Stdout, out)
 	}
-	var table [][]string
+	var table ui.Rows
 	for _, c := range cycles {
 		for _, f := range c.Figures {
 			value := "unknown: " + f.Why
@@ -123,7 +121,7 @@ func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since
 			if f.Met {
 				met = "yes"
 			}
-			table = append(table, []string{fmt.Sprintf("v%d", c.Version), f.Name, value, fmt.Sprint(f.Of), f.Needs, met})
+			table.Add(fmt.Sprintf("v%d", c.Version), f.Name, value, f.Of, f.Needs, met)
 		}
 	}
 	if err := ui.Table(a.Stdout, []string{"CYCLE", "CRITERION", "VALUE", "OF", "NEEDS", "MET"}, table); err != nil {

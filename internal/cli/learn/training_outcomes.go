@@ -39,11 +39,11 @@ and which share of its lines was gone some days later. New results go into .runp
 finds them: reverted code is not an example to learn from. It fetches nothing, and a repetition changes nothing.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			if days < 1 {
 				return cli.Usage(fmt.Errorf("--days %d: must be at least 1", days), "give the number of days after a merge")
 			}
-			return syncOutcomes(ctx, a, days, asJSONFlag)
+			return syncOutcomes(ctx, a, p, days, asJSONFlag)
 		}),
 	}
 	a.RepoFlag(cmd.Flags())
@@ -61,11 +61,7 @@ type outcomeShown struct {
 	Note   string   `json:"note,omitempty"`
 }
 
-func syncOutcomes(ctx context.Context, a *cli.App, days int, asJSONFlag bool) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func syncOutcomes(ctx context.Context, a *cli.App, p *cli.Project, days int, asJSONFlag bool) error {
 	if _, err := os.Stat(p.Layout.Journal()); err != nil {
 		return noLogYet(p)
 	}
@@ -118,14 +114,14 @@ func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.
 
 func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int, asJSONFlag bool) error {
 	shown := []outcomeShown{}
-	var rows [][]string
+	var rows ui.Rows
 	for _, s := range changed {
 		shown = append(shown, outcomeShown{s.Task, s.Commit, s.Name, s.Value, s.Note})
 		value := "unknown"
 		if s.Value != nil {
 			value = fmt.Sprintf("%.2f", *s.Value)
 		}
-		rows = append(rows, []string{ui.Sanitize(s.Task), ui.Cut(s.Commit, 10, ""), s.Name, value, ui.Sanitize(s.Note)})
+		rows.Add(s.Task, ui.Cut(s.Commit, 10, ""), s.Name, value, s.Note)
 	}
 	if asJSONFlag {
 		return cli.AsJSON(a.Stdout, struct {
@@ -134,7 +130,7 @@ func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int, asJSO
 		}{batches, shown})
 	}
 	if len(rows) > 0 {
-		if err := cli.Table(a.Stdout, []string{"task", "commit", "signal", ">value", "note"}, rows); err != nil {
+		if err := ui.Table(a.Stdout, []string{"task", "commit", "signal", ">value", "note"}, rows); err != nil {
 			return err
 		}
 	}

@@ -82,8 +82,8 @@ remains, of the environment, the settings, copied files or training.canaries, th
   runplan training pairs --stage execute_code --since 720h --out -` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
-			return interrupted(ctx, trainingPairs(ctx, a, o))
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return interrupted(ctx, trainingPairs(ctx, a, p, o))
 		}),
 	}
 	f := cmd.Flags()
@@ -102,9 +102,8 @@ func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
 		return out, err
 	}
 	for _, s := range o.stages {
-		if !slices.Contains(training.Stages(), training.Stage(s)) {
-			return out, cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(s)), "stages are %s",
-				phrase.List(training.Stages()))
+		if err := checkStage(s); err != nil {
+			return out, err
 		}
 		out.Stages = append(out.Stages, training.Stage(s))
 	}
@@ -114,12 +113,16 @@ func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
 	return out, nil
 }
 
-func trainingPairs(ctx context.Context, a *cli.App, o trainingPairsOptions) error {
-	options, err := o.options(time.Now())
-	if err != nil {
-		return err
+// checkStage rejects an unknown stage.
+func checkStage(name string) error {
+	if slices.Contains(training.Stages(), training.Stage(name)) {
+		return nil
 	}
-	p, err := a.OpenProject(ctx)
+	return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(name)), "stages are %s", phrase.List(training.Stages()))
+}
+
+func trainingPairs(ctx context.Context, a *cli.App, p *cli.Project, o trainingPairsOptions) error {
+	options, err := o.options(time.Now())
 	if err != nil {
 		return err
 	}
@@ -150,7 +153,7 @@ func loggedSource(ctx context.Context, a *cli.App, p *cli.Project) (s logged.Sou
 	} else if err != nil {
 		return s, nil, err
 	}
-	if s.Log, err = openLog(ctx, p); err != nil {
+	if s.Log, err = store.OpenLog(ctx, p.Layout.Journal()); err != nil {
 		s.Journal.Close()
 		return s, nil, err
 	}
@@ -187,16 +190,12 @@ func writePairs(ctx context.Context, a *cli.App, s logged.Source, o logged.Optio
 
 // pairsTrouble adds the exit code to build errors.
 func pairsTrouble(err error) error {
-	switch {
-	case errors.As(err, new(*training.LeakError)):
-		return cli.Fail(cli.ExitFailed, err, "find out how it got there; do not train on examples that contain it")
-	case errors.Is(err, logged.ErrUnproven):
-		return cli.Fail(cli.ExitFailed, err, "without --strict and --task such rows are omitted and counted")
-	case errors.Is(err, store.ErrRow):
-		return cli.Fail(cli.ExitFailed, err, "nothing was written and the journal was not changed: restore a backup of "+
-			"the journal")
-	}
-	return err
+	return cli.Advise(err,
+		cli.On(cli.ExitFailed, "find out how it got there; do not train on examples that contain it",
+			new(*training.LeakError)),
+		cli.On(cli.ExitFailed, "without --strict and --task such rows are omitted and counted", logged.ErrUnproven),
+		cli.On(cli.ExitFailed, "nothing was written and the journal was not changed: restore a backup of the journal",
+			store.ErrRow))
 }
 
 func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOptions) error {
@@ -244,8 +243,8 @@ Secrets are removed; if one remains, nothing is written.
   runplan training trajectories --task 20300101-100000-4f2a/1 --out one` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
-			return interrupted(ctx, writeTrajectories(ctx, a, o))
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return interrupted(ctx, writeTrajectories(ctx, a, p, o))
 		}),
 	}
 	f := cmd.Flags()
@@ -256,15 +255,11 @@ Secrets are removed; if one remains, nothing is written.
 	return cmd
 }
 
-func writeTrajectories(ctx context.Context, a *cli.App, o trajectoriesOptions) error {
+func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajectoriesOptions) error {
 	if o.out == "" {
 		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out trajectories")
 	}
 	options, err := o.rows.options(time.Now())
-	if err != nil {
-		return err
-	}
-	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
@@ -306,7 +301,12 @@ func writeTrajectories(ctx context.Context, a *cli.App, o trajectoriesOptions) e
 	if o.json {
 		err = cli.AsJSON(a.Stdout, m)
 	} else {
-		err = cli.Table(a.Stdout, []string{"trajectories", ">count"}, refusals(tally))
+		var rows ui.Rows
+		rows.Add("written", tally.Examples)
+		for _, r := range tally.Refused {
+			rows.Add(r.Reason, r.Rows)
+		}
+		err = ui.Table(a.Stdout, []string{"trajectories", ">count"}, rows)
 	}
 	switch {
 	case err != nil:
@@ -319,13 +319,4 @@ func writeTrajectories(ctx context.Context, a *cli.App, o trajectoriesOptions) e
 	}
 	fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(o.out))
 	return nil
-}
-
-// refusals lists how many attempts were written, and how many were refused for which reason.
-func refusals(t training.Tally) [][]string {
-	rows := [][]string{{"written", fmt.Sprint(t.Examples)}}
-	for _, r := range t.Refused {
-		rows = append(rows, []string{ui.Sanitize(r.Reason), fmt.Sprint(r.Rows)})
-	}
-	return rows
 }

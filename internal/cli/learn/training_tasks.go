@@ -130,7 +130,9 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	}
 	m, err := tasks.Export(ctx, x)
 	if err != nil {
-		return tasksTrouble(err)
+		return cli.Advise(err,
+			cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),
+			cli.On(cli.ExitUsage, "choose a new folder", folder.ErrExists))
 	}
 	if o.json {
 		err = cli.AsJSON(a.Stdout, m)
@@ -152,32 +154,23 @@ func receiptText(r tasks.Receipt) string {
 	return ui.Sanitize(ui.Cut(r.Says, 100, "…")) + ";"
 }
 
-func tasksTrouble(err error) error {
-	switch {
-	case errors.Is(err, git.ErrNoCommits):
-		return cli.Usage(err, "the repository has no history")
-	case errors.Is(err, folder.ErrExists):
-		return cli.Usage(err, "choose a new folder")
-	}
-	return cli.Fail(cli.ExitCannotRun, err, "")
-}
-
 func printTasks(a *cli.App, m tasks.Manifest, out string) error {
 	few := 0
 	for _, n := range m.Messages {
 		few += n
 	}
-	rows := [][]string{{"tasks", fmt.Sprint(m.Tasks), ""}}
+	var rows ui.Rows
+	rows.Add("tasks", m.Tasks, "")
 	if few > 0 && m.Refused[tasks.Unfit] == 0 {
-		rows = append(rows, []string{string(tasks.Unfit), fmt.Sprint(few), tasks.Unfit.Text()})
+		rows.Add(tasks.Unfit, few, tasks.Unfit.Text())
 	}
 	for _, r := range tasks.Reasons() {
 		if n := m.Refused[r]; n > 0 {
-			rows = append(rows, []string{string(r), fmt.Sprint(n), r.Text()})
+			rows.Add(r, n, r.Text())
 		}
 	}
-	rows = append(rows, []string{"all", fmt.Sprint(m.Commits), ""})
-	if err := cli.Table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
+	rows.Add("all", m.Commits, "")
+	if err := ui.Table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.Stderr, "tasks are in %s\n", ui.Sanitize(out))

@@ -53,7 +53,9 @@ is deployed.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,
-		RunE:    cli.Stoppable(func(ctx context.Context, _ []string) error { return train(ctx, a, o) }),
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return train(ctx, a, p, o)
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
@@ -66,17 +68,13 @@ is deployed.` +
 	return cmd
 }
 
-func train(ctx context.Context, a *cli.App, o trainOptions) error {
+func train(ctx context.Context, a *cli.App, p *cli.Project, o trainOptions) error {
 	if o.adapter == "" {
 		return cli.Usage(errors.New("training train needs --adapter"), "such as --adapter %s", curriculum.CodeArchitect)
 	}
-	p, err := a.OpenProject(ctx)
+	spec, err := loadSpec(ctx, p, o.adapter)
 	if err != nil {
 		return err
-	}
-	spec, err := curriculum.Load(p.Repo.Root, o.adapter)
-	if err != nil {
-		return adapterTrouble(ctx, badCurriculum(err))
 	}
 	job := adapters.Job{Spec: spec}
 	if job.Data, err = trainingData(p, o.data, spec); err != nil {
@@ -184,22 +182,14 @@ func trainingData(p *cli.Project, given string, spec curriculum.Spec) (adapters.
 	return adapters.ReadData(dir, filepath.ToSlash(p.Rel(dir)), spec)
 }
 
-// badCurriculum turns an unreadable specification into a usage error, like bad settings.
-func badCurriculum(err error) error {
-	if errors.Is(err, curriculum.ErrNone) || errors.Is(err, curriculum.ErrName) || isFull(err) {
-		return err
-	}
-	return cli.Usage(err, "correct the file; missing keys have defaults")
-}
-
-// dataTrouble adds a hint if there is no training data.
+// dataTrouble adds a hint to an error of the training data.
 func dataTrouble(ctx context.Context, err error) error {
-	switch {
-	case errors.Is(err, adapters.ErrNoData):
-		return cli.Usage(err, "create some: runplan training corpus build, or give a folder with --data")
-	case errors.As(err, new(*adapters.TooFewError)):
+	if errors.As(err, new(*adapters.TooFewError)) {
 		return adapterTrouble(ctx, err)
-	case isFull(err):
+	}
+	err = cli.Advise(err, cli.On(cli.ExitUsage,
+		"create some: runplan training corpus build, or give a folder with --data", adapters.ErrNoData))
+	if errors.As(err, new(*cli.Failure)) || isFull(err) {
 		return err
 	}
 	return cli.Fail(cli.ExitFailed, err, "create the data again; nothing was started")

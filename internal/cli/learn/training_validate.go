@@ -59,7 +59,9 @@ declare have no weight.
 		Example: `  runplan training validate --adapter code-architect --validator blueprint_fidelity
   runplan training validate --unit orders`,
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error { return validateModels(ctx, a, o) }),
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return validateModels(ctx, a, p, o)
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
@@ -73,7 +75,7 @@ declare have no weight.
 	return cmd
 }
 
-func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
+func validateModels(ctx context.Context, a *cli.App, p *cli.Project, o validateOptions) error {
 	switch {
 	case (o.adapter == "") == (o.unit == ""):
 		return cli.Usage(errors.New("name either --adapter or --unit"), "such as --adapter %s", curriculum.CodeArchitect)
@@ -82,10 +84,6 @@ func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
 			validate.BlueprintFidelity, validate.JSONSchema)
 	case (o.validator == validate.JSONSchema) != (o.schema != ""):
 		return cli.Usage(errors.New("--validator json_schema and --schema require each other"), "")
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
 	}
 	if err := a.TrustConfig(p, o.trust); err != nil { // linters run programs that the configuration names
 		return err
@@ -105,9 +103,7 @@ func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
 			return validateTrouble(ctx, err)
 		}
 		out.Units = append(out.Units, out.Score)
-		return showValidated(a, out, o.json)
-	}
-	if err := validateAdapter(ctx, a, p, o, &out); err != nil {
+	} else if err := validateAdapter(ctx, a, p, o, &out); err != nil {
 		return validateTrouble(ctx, err)
 	}
 	return showValidated(a, out, o.json)
@@ -136,9 +132,9 @@ func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validate
 	if err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	spec, err := curriculum.Load(p.Repo.Root, ref.Adapter)
+	spec, err := loadSpec(ctx, p, ref.Adapter)
 	if err != nil {
-		return badCurriculum(err)
+		return err
 	}
 	v, err := adapters.RegistryOf(p.Layout.Root).Find(ref)
 	if err != nil {
@@ -236,7 +232,7 @@ func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
 			return err
 		}
 	} else {
-		var table [][]string
+		var table ui.Rows
 		for _, u := range append(append([]validate.Score{}, v.Units...), v.Score) {
 			for _, m := range u.Measures {
 				value := fmt.Sprintf("%.3f", m.Low)
@@ -247,8 +243,7 @@ func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
 					value = fmt.Sprintf("%.3f to %.3f", m.Low, m.High)
 				}
 				if len(v.Units) > 0 || len(v.Score.Measures) == 1 {
-					table = append(table, []string{ui.Sanitize(cmp.Or(u.Unit, v.Adapter)), m.Name, value, fmt.Sprint(m.Of),
-						fmt.Sprintf("%.2f", m.Weight), ui.Sanitize(m.Why)})
+					table.Add(cmp.Or(u.Unit, v.Adapter), m.Name, value, m.Of, fmt.Sprintf("%.2f", m.Weight), m.Why)
 				}
 			}
 			if v.Adapter == "" {
