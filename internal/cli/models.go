@@ -74,19 +74,28 @@ func (p *Project) ModelOutlet() []Outlet {
 	}
 	w := Outlet{What: "models", Data: "tasks, and the code that they need",
 		When: "plan, solve, retrieve, enrich and reviews by models"}
+	w.Name = "ollama"
 	if m.Provider == llm.Command {
-		w.Name, w.To = m.Command[0], "anywhere: the program decides"
-		if len(m.PassEnv) > 0 {
-			w.Data += ", and " + strings.Join(m.PassEnv, ", ")
-		}
-		return []Outlet{w}
+		w.Name = m.Command[0]
 	}
-	local := LoopbackURL(m.BaseURL)
-	w.Name, w.To, w.Local = "ollama", config.HostOf(m.BaseURL), &local
+	return []Outlet{w.ToModel(m.Provider, m.Command, m.PassEnv, m.BaseURL)}
+}
+
+// ToModel adds where the data for a model goes.
+func (w Outlet) ToModel(provider string, command, passEnv []string, baseURL string) Outlet {
+	if provider == llm.Command {
+		w.To = "wherever " + command[0] + " sends it"
+		if len(passEnv) > 0 {
+			w.Data += ", and " + strings.Join(passEnv, ", ")
+		}
+		return w
+	}
+	local := LoopbackURL(baseURL)
+	w.To, w.Local = config.HostOf(baseURL), &local
 	if local {
 		w.To = "this machine: " + w.To + "; a model on another machine is refused"
 	}
-	return []Outlet{w}
+	return w
 }
 
 // modelExecutables lists the programs and remote addresses that the repository's own settings use for models.

@@ -20,20 +20,16 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// gateResult is the output of gate --json.
-type gateResult struct {
-	Verdict gates.Status     `json:"verdict"`
-	Base    string           `json:"base,omitempty"`
-	Tree    string           `json:"tree"`
-	Changed int              `json:"changed"`
-	Tests   *gates.TestCount `json:"tests,omitempty"`
-	Reports []gates.Report   `json:"reports"`
-}
-
 func (x *Inspection) show(v gates.Verdict) error {
 	if x.Options.JSON {
-		return cli.AsJSON(x.App.Stdout,
-			gateResult{v.Status, x.Subject.Base, x.Subject.Tree, len(x.Subject.Changed), v.Tests(), v.Reports})
+		return cli.AsJSON(x.App.Stdout, struct {
+			Verdict gates.Status     `json:"verdict"`
+			Base    string           `json:"base,omitempty"`
+			Tree    string           `json:"tree"`
+			Changed int              `json:"changed"`
+			Tests   *gates.TestCount `json:"tests,omitempty"`
+			Reports []gates.Report   `json:"reports"`
+		}{v.Status, x.Subject.Base, x.Subject.Tree, len(x.Subject.Changed), v.Tests(), v.Reports})
 	}
 	return x.print(x.App.Stdout, v)
 }
@@ -46,10 +42,7 @@ func (x *Inspection) export(r report.Run) error {
 		}
 		f, err := os.OpenFile(file, flags|os.O_CREATE|os.O_WRONLY, 0o644)
 		if err == nil {
-			err = write(f, r)
-			if cerr := f.Close(); err == nil {
-				err = cerr
-			}
+			err = cmp.Or(write(f, r), f.Close())
 		}
 		if err != nil {
 			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the report: %w", err), "")
@@ -78,25 +71,25 @@ func (x *Inspection) export(r report.Run) error {
 
 // print shows the gates that ran, their findings, the skipped gates, and the verdict.
 func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
-	var rows, skipped [][]string
+	var rows, skipped ui.Rows
 	for _, r := range v.Reports {
 		note := ui.Cut(ui.Sanitize(r.Note), 160, "…")
 		if r.Status == gates.Skipped {
-			skipped = append(skipped, []string{r.Gate, string(r.Status), note})
+			skipped.Add(r.Gate, r.Status, note)
 			continue
 		}
 		tests := ""
 		if t := r.Tests; t != nil {
 			tests = fmt.Sprintf("%d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped)
 		}
-		rows = append(rows, []string{r.Gate, string(r.Status), tests, ui.Duration(r.Duration), note})
+		rows.Add(r.Gate, r.Status, tests, ui.Duration(r.Duration), note)
 	}
-	if err := cli.Table(w, []string{"gate", "status", "tests", ">time", "note"}, rows); err != nil {
+	if err := ui.Table(w, []string{"gate", "status", "tests", ">time", "note"}, rows); err != nil {
 		return err
 	}
 	if len(skipped) > 0 {
 		fmt.Fprintln(w)
-		if err := cli.Table(w, nil, skipped); err != nil {
+		if err := ui.Table(w, nil, skipped); err != nil {
 			return err
 		}
 	}
@@ -224,29 +217,25 @@ func status(a *cli.App, text func(time.Time) string) *ui.Status {
 	return ui.ShowStatus(a.Getenv, in, out, text)
 }
 
-type logFolder struct {
-	dir       string
-	temporary bool
-}
-
 // logs creates the folder for the output of gates. It is under .runplan if that is writable, else a temporary folder,
 // because nothing else may appear in the tree.
-func (x *Inspection) logs() (logFolder, error) {
+func (x *Inspection) logs() (string, error) {
 	l := x.Project.Layout
 	if _, err := os.Stat(l.Root); err == nil && l.Make() == nil {
 		parent := filepath.Join(l.Root, "logs", "gate")
 		if os.MkdirAll(parent, 0o755) == nil {
 			prune(parent)
 			if dir, err := os.MkdirTemp(parent, time.Now().UTC().Format("20060102-150405-")); err == nil {
-				return logFolder{dir: dir}, nil
+				return dir, nil
 			}
 		}
 	}
 	dir, err := os.MkdirTemp("", "runplan-gate-")
 	if err != nil {
-		return logFolder{}, cli.Fail(cli.ExitCannotRun, fmt.Errorf("make a folder for logs: %w", err), "")
+		return "", cli.Fail(cli.ExitCannotRun, fmt.Errorf("make a folder for logs: %w", err), "")
 	}
-	return logFolder{dir, true}, nil
+	x.forget = dir
+	return dir, nil
 }
 
 // keptLogs is the number of checks whose logs are kept.

@@ -199,17 +199,13 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 		return err
 	}
 	in.Subject, in.Gates = x.Subject, list
-	if in.Reviewers, err = x.Reviewers(ctx); err != nil {
-		return err
-	}
+	in.Reviewers = x.Reviewers(ctx)
 	in.Author = x.author(ctx)
-	file, err := ledgerFile(ctx, x.Project)
+	file, ledger, err := openLedger(ctx, x.Project)
 	if err != nil {
 		return err
 	}
-	if in.Ledger, err = review.ReadLedger(file.path, file.branch); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
-	}
+	in.Ledger = ledger
 	if !x.Options.JSON {
 		in.Watch = func(_ int, r gates.Report) {
 			if r.Command != "" { // the command may take long
@@ -226,7 +222,7 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if err = x.Project.Layout.Make(); err == nil {
-		err = in.Ledger.Write(file.path)
+		err = in.Ledger.Write(file)
 	}
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")

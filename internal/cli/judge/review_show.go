@@ -28,7 +28,7 @@ func (x *Inspection) showReview(v review.Review) error {
 
 // printReview prints a table of the passes, their findings and the verdict.
 func (x *Inspection) printReview(w io.Writer, v review.Review) error {
-	var rows [][]string
+	var rows ui.Rows
 	for _, p := range v.Passes {
 		asked, confidence, found := "", "", ""
 		if len(p.Calls) > 0 {
@@ -48,11 +48,11 @@ func (x *Inspection) printReview(w io.Writer, v review.Review) error {
 		if p.Number == review.Security {
 			note = joinText(note, notInstalled(p.Tools))
 		}
-		rows = append(rows, []string{fmt.Sprint(p.Number), p.Name, string(p.Status), asked, confidence, found,
-			ui.Duration(p.Duration), ui.Cut(ui.Sanitize(note), 160, "…")})
+		rows.Add(p.Number, p.Name, p.Status, asked, confidence, found, ui.Duration(p.Duration),
+			ui.Cut(ui.Sanitize(note), 160, "…"))
 	}
-	if err := cli.Table(w, []string{">pass", "", "status", "reviewer", ">sure", ">findings", ">time", "note"},
-		rows); err != nil {
+	header := []string{">pass", "", "status", "reviewer", ">sure", ">findings", ">time", "note"}
+	if err := ui.Table(w, header, rows); err != nil {
 		return err
 	}
 	for _, p := range v.Passes {
@@ -149,16 +149,16 @@ func entryLine(e review.Entry) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s: %s", at, ui.Sanitize(e.Rule), ui.Cut(ui.Sanitize(e.Message), 140, "…")))
 }
 
-// ledgerPath names the file and the branch of a ledger of findings.
-type ledgerPath struct{ path, branch string }
-
-func ledgerFile(ctx context.Context, p *cli.Project) (ledgerPath, error) {
+// openLedger reads the ledger of findings of the branch.
+func openLedger(ctx context.Context, p *cli.Project) (file string, l *review.Ledger, err error) {
 	_, branch, err := p.Repo.Head(ctx)
 	if err != nil && !errors.Is(err, git.ErrNoCommits) {
-		return ledgerPath{}, cli.Fail(cli.ExitCannotRun, err, "")
+		return "", l, err
 	}
 	branch = cmp.Or(branch, "detached")
-	return ledgerPath{filepath.Join(p.Layout.Root, "reviews", review.LedgerName(branch)), branch}, nil
+	file = filepath.Join(p.Layout.Root, "reviews", review.LedgerName(branch))
+	l, err = review.ReadLedger(file, branch)
+	return file, l, err
 }
 
 // decideFinding records that a finding is accepted or refuted.
@@ -170,13 +170,9 @@ func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOpti
 	if strings.TrimSpace(o.reason) == "" {
 		return cli.Usage(errors.New("a decision needs a reason"), "add --reason 'TEXT'")
 	}
-	at, err := ledgerFile(ctx, p)
+	file, l, err := openLedger(ctx, p)
 	if err != nil {
 		return err
-	}
-	l, err := review.ReadLedger(at.path, at.branch)
-	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	e, err := l.Decide(id, state, o.reason, time.Now())
 	if err != nil {
@@ -192,7 +188,7 @@ func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOpti
 		}
 		return cli.Usage(err, "open on this branch: %s", strings.Join(ids, ", "))
 	}
-	if err := l.Write(at.path); err != nil {
+	if err := l.Write(file); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	_, err = fmt.Fprintf(a.Stdout, "%s: %s [%s]\n", e.State, entryLine(e), e.ID)

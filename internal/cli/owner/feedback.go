@@ -28,12 +28,8 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 
   runplan feedback "Total leaves out the last price" --severity high --on https://github.com/ada/shop/issues/7` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			text, err := readText(a, args)
-			if err != nil {
-				return err
-			}
-			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -45,8 +41,8 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 			if _, ok := a.Getenv("RUNPLAN_BATCH"); ok {
 				w.Source = "agent"
 			}
-			return enqueue(cmd.Context(), a, p, w, asJSONFlag)
-		},
+			return enqueue(ctx, a, p, w, asJSONFlag)
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&severity, "severity", "medium", "severity: "+strings.Join(feedback.Severities(), ", "))

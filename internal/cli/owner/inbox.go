@@ -60,14 +60,12 @@ func showInbox(a *cli.App, items []store.InboxItem) error {
 		_, err := fmt.Fprintln(a.Stdout, "no message waits")
 		return err
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, i := range items {
-		rows = append(rows, []string{
-			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status,
-			cmp.Or(ui.Sanitize(i.Intent), "-"), control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
-		})
+		rows.Add(i.ID, i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(i.Intent, "-"),
+			control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"))
 	}
-	return cli.Table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
+	return ui.Table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
 }
 
 // onItem makes the function of a command about one item of the inbox.
@@ -88,20 +86,16 @@ func withInbox(ctx context.Context, a *cli.App, do func(*store.Inbox) error) err
 	if err != nil {
 		return err
 	}
-	none := cli.Usage(store.ErrNoItem, "runplan inbox --all lists them")
+	unknown := cli.On(cli.ExitUsage, "runplan inbox --all lists them", store.ErrNoItem)
 	if _, err := os.Stat(trust.InboxFile(dir)); errors.Is(err, fs.ErrNotExist) {
-		return none
+		return cli.Advise(store.ErrNoItem, unknown)
 	}
 	box, err := store.OpenInbox(ctx, trust.InboxFile(dir))
 	if err != nil {
 		return err
 	}
 	defer box.Close()
-	err = do(box)
-	if errors.Is(err, store.ErrNoItem) {
-		return cli.Usage(err, "runplan inbox --all lists them")
-	}
-	return err
+	return cli.Advise(do(box), unknown)
 }
 
 func newInboxShowCommand(a *cli.App) *cobra.Command {
@@ -118,7 +112,7 @@ func newInboxShowCommand(a *cli.App) *cobra.Command {
 			}
 			i = control.ShownItem(i)
 			fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"),
-				ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
+				ui.Sanitize(i.Channel), unlessEmpty(" in ", i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
 			if i.Intent != "" {
 				fmt.Fprintf(a.Stdout, "\ntaken for %s (%d %%): %s\n", ui.Sanitize(i.Intent), *i.Confidence, i.Reply)
 			}
@@ -130,11 +124,12 @@ func newInboxShowCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-func inRepo(root string) string {
-	if root == "" {
+// unlessEmpty returns the text with a prefix, or "" for "".
+func unlessEmpty(prefix, text string) string {
+	if text == "" {
 		return ""
 	}
-	return " in " + ui.Sanitize(root)
+	return prefix + ui.Sanitize(text)
 }
 
 func newInboxDoneCommand(a *cli.App) *cobra.Command {
@@ -147,15 +142,15 @@ func newInboxDoneCommand(a *cli.App) *cobra.Command {
 		Args: cli.ExactlyOne("the number of an item"),
 		RunE: onItem(a, func(ctx context.Context, box *store.Inbox, id int64) error {
 			changed, err := box.Finish(ctx, id, time.Now(), redact.New(a.Environ).String(outcome))
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case !changed:
-				fmt.Fprintf(a.Stdout, "item %d was already done\n", id)
-			default:
-				fmt.Fprintf(a.Stdout, "item %d is done\n", id)
 			}
-			return nil
+			how := "is"
+			if !changed {
+				how = "was already"
+			}
+			_, err = fmt.Fprintf(a.Stdout, "item %d %s done\n", id, how)
+			return err
 		}),
 	}
 	cmd.Flags().StringVar(&outcome, "outcome", "", "the result")

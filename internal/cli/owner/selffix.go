@@ -107,8 +107,7 @@ func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOption
 				l.warn("skipped: " + text)
 			}
 		}
-		again := o.all && err == nil && out.Moved
-		if again {
+		if o.all && err == nil && out.Moved {
 			continue
 		}
 		if o.json && out.Item.ID != "" {
@@ -129,16 +128,15 @@ func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOption
 
 // toldOutcome reports the state of the feedback as text and as exit status.
 func toldOutcome(a *cli.App, out feedback.Outcome, o selfFixOptions) error {
-	if out.Item.ID == "" {
-		if !o.json {
-			fmt.Fprintln(a.Stdout, "nothing to do")
-		}
-		return nil
+	text := "nothing to do"
+	if out.Item.ID != "" {
+		text = fmt.Sprintf("%s: %s", out.Item.ID, out.Item.Status)
 	}
 	if !o.json {
-		fmt.Fprintf(a.Stdout, "%s: %s\n", out.Item.ID, out.Item.Status)
+		fmt.Fprintln(a.Stdout, text)
 	}
 	switch {
+	case out.Item.ID == "":
 	case out.Waits.Human:
 		return cli.Fail(cli.ExitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For),
 			"then continue: runplan self-fix process")
@@ -187,13 +185,13 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 				fmt.Fprintln(a.Stdout, "no feedback")
 				return nil
 			}
-			var rows [][]string
+			var rows ui.Rows
 			for _, i := range items {
 				last := i.Notes[len(i.Notes)-1]
-				rows = append(rows, []string{i.ID, string(i.Severity), string(i.Status), cmp.Or(string(i.Approval), "-"),
-					ui.Cut(ui.Sanitize(i.Body), 40, "…"), ui.Cut(ui.Sanitize(last.Text), cellWidth, "…")})
+				rows.Add(i.ID, i.Severity, i.Status, cmp.Or(i.Approval, "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"),
+					ui.Cut(ui.Sanitize(last.Text), cellWidth, "…"))
 			}
-			return cli.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
+			return ui.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
@@ -220,7 +218,7 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 				if asJSONFlag {
 					return cli.AsJSON(a.Stdout, i)
 				}
-				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL),
+				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, unlessEmpty(", on ", i.URL),
 					strings.TrimRight(i.Body, "\n"))
 				for _, n := range i.Notes {
 					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage,
@@ -234,13 +232,6 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd
-}
-
-func onURL(url string) string {
-	if url == "" {
-		return ""
-	}
-	return ", on " + ui.Sanitize(url)
 }
 
 func newSelfFixToolCommand(a *cli.App) *cobra.Command {

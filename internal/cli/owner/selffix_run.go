@@ -206,9 +206,7 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewRequest) (revie
 	if in.Known, err = l.known(ctx, w.Fix); err != nil {
 		return none, err
 	}
-	if in.Reviewers, err = x.Reviewers(ctx); err != nil {
-		return none, err
-	}
+	in.Reviewers = x.Reviewers(ctx)
 	in.Author = review.Author{Agent: w.Fix.Agent,
 		Vendor: review.VendorOf(cmp.Or(there.Config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
 	in.Observe = func(n int, name string, s gates.Status) {

@@ -30,20 +30,16 @@ func NewStandupCommand(a *cli.App) *cobra.Command {
 progress, what is stuck and why, the cost, the open inbox messages, and the trust tier. It is made from the journal; no
 model is called. .runplan/prompts/standup.md replaces the built-in template.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			if since <= 0 {
 				return cli.Usage(errors.New("--since must be in the past"), "such as --since 72h")
-			}
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
 			}
 			prompts, err := p.TrustPrompts()
 			if err != nil {
 				return err
 			}
 			now := time.Now()
-			s, err := standup(cmd.Context(), a, p, now.Add(-since), now)
+			s, err := standup(ctx, a, p, now.Add(-since), now)
 			if err != nil {
 				return err
 			}
@@ -56,7 +52,7 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.` + 
 			}
 			fmt.Fprint(a.Stdout, text)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().DurationVar(&since, "since", since, "length of the period to report")
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")

@@ -69,23 +69,19 @@ func recordOwner(ctx context.Context, a *cli.App, k trust.Keeper, owner, channel
 	return cli.TrustTrouble(err)
 }
 
-// contractJSON is the output of runplan trust --json.
-type contractJSON struct {
-	trust.Contract
-	Allowed []trust.Rule     `json:"allowed"`
-	Refused []trust.Rule     `json:"refused"`
-	Gates   []trust.GateRule `json:"gates"`
-}
-
 func showContract(ctx context.Context, a *cli.App, k trust.Keeper, asJSONFlag bool) error {
 	c, err := k.Contract(ctx)
 	if err != nil {
 		return cli.TrustTrouble(err)
 	}
 	if asJSONFlag {
-		out := contractJSON{Contract: c, Gates: trust.Gates()}
-		out.Allowed, out.Refused = c.Split()
-		return cli.AsJSON(a.Stdout, out)
+		allowed, refused := c.Split()
+		return cli.AsJSON(a.Stdout, struct {
+			trust.Contract
+			Allowed []trust.Rule     `json:"allowed"`
+			Refused []trust.Rule     `json:"refused"`
+			Gates   []trust.GateRule `json:"gates"`
+		}{c, allowed, refused, trust.Gates()})
 	}
 	prompts, err := trust.LoadPrompts()
 	if err != nil {

@@ -147,7 +147,7 @@ func (x *Prepared) describe(ctx context.Context) error {
 	if x.noAgent != nil {
 		return x.noAgent
 	}
-	p, o, agent := x.Project, &x.Options, x.agent.Name()
+	p, o, agent := x.Project, &x.Options, x.agent.name
 	if prose := ProseLines(Due(x.Plan, x.Decision)); agent == script.Name && len(prose) > 0 {
 		return cli.Named("plan-in-prose",
 			cli.Usage(fmt.Errorf("the script agent only executes literal plans: %s", prose[0]),
@@ -274,7 +274,7 @@ func Hosted(a *cli.App, p *cli.Project, run string, info runner.Info, text []byt
 
 // Show prints the routing plan, the forecast, and other facts about the run.
 func (x *Prepared) Show(ctx context.Context, w io.Writer, verbose bool) error {
-	lines := agentLine(x.agent.Name(), x.Why)
+	lines := agentLine(x.agent.name, x.Why)
 	if x.Run != "" {
 		lines = slices.Concat(lines, x.Agents.lines(x.Info.OnLimit), landLine(x.Info), x.Options.Sample.lines())
 	}
@@ -284,7 +284,7 @@ func (x *Prepared) Show(ctx context.Context, w io.Writer, verbose bool) error {
 
 // JSON returns the object for --json of a route or a dry run.
 func (x *Prepared) JSON(ctx context.Context) any {
-	return routeJSON(x.File, x.Plan, x.Decision, x.agent.Name(), forecastRun(ctx, x.Project, x.Plan, x.Decision))
+	return routeJSON(x.File, x.Plan, x.Decision, x.agent.name, forecastRun(ctx, x.Project, x.Plan, x.Decision))
 }
 
 // LogLines returns the routing decision of a new run for the decision log.

@@ -142,7 +142,7 @@ func (x *Prepared) routeOptions(ctx context.Context, r routeFlags, asked string)
 			return o, x.noAgent
 		}
 	}
-	if o, err = r.options(c, x.agent.Name(), sums, x.App.Env()); err != nil {
+	if o, err = r.options(c, x.agent.name, sums, x.App.Env()); err != nil {
 		return o, cli.Usage(err, "write it as --model-override B3=large")
 	}
 	return o, nil

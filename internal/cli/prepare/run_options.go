@@ -86,6 +86,12 @@ func (s *span) Set(text string) error {
 	return nil
 }
 
+// switches returns the flags without a value that a resume takes over.
+func (o *RunOptions) switches() map[string]*bool {
+	return map[string]*bool{"require-tests": &o.RequireTests, "strict-ast": &o.StrictAST, "tick": &o.Tick,
+		"no-critique": &o.NoCritique}
+}
+
 // Flags returns the given flags for the journal.
 func (o RunOptions) Flags() map[string]string {
 	m := map[string]string{}
@@ -94,13 +100,12 @@ func (o RunOptions) Flags() map[string]string {
 			m[name] = v
 		}
 	}
+	for name, on := range o.switches() {
+		set(name, "true", *on)
+	}
 	set("from", o.Route.From, o.Route.From != "")
 	set("to", o.Route.To, o.Route.To != "")
-	set("require-tests", "true", o.RequireTests)
-	set("strict-ast", "true", o.StrictAST)
 	set("allow-dirty", "true", o.AllowDirty)
-	set("tick", "true", o.Tick)
-	set("no-critique", "true", o.NoCritique)
 	set("agent-timeout", o.AgentTimeout.String(), o.AgentTimeout > 0)
 	set("idle-timeout", o.IdleTimeout.String(), o.IdleTimeout > 0)
 	o.Solver.Keep(set)
@@ -109,10 +114,9 @@ func (o RunOptions) Flags() map[string]string {
 
 // Take restores the flags of the original run. Flags given now take precedence.
 func (o *RunOptions) Take(flags map[string]string) {
-	o.RequireTests = o.RequireTests || flags["require-tests"] != ""
-	o.StrictAST = o.StrictAST || flags["strict-ast"] != ""
-	o.Tick = o.Tick || flags["tick"] != ""
-	o.NoCritique = o.NoCritique || flags["no-critique"] != ""
+	for name, on := range o.switches() {
+		*on = *on || flags[name] != ""
+	}
 	o.Solver.Take(flags)
 	if d, err := time.ParseDuration(flags["agent-timeout"]); err == nil && o.AgentTimeout == 0 {
 		o.AgentTimeout = d

@@ -109,16 +109,7 @@ func (l *limitFlags) add(cmd *cobra.Command) {
 			"take over; once all are limited, exit) or fallback,wait")
 	f.BoolVar(&l.wait, "wait", false, "the same as --on-limit wait")
 	l.cmd = cmd
-	before := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if err := l.check(); err != nil {
-			return err
-		}
-		if before != nil {
-			return before(cmd, args)
-		}
-		return nil
-	}
+	cmd.PreRunE = func(*cobra.Command, []string) error { return l.check() }
 }
 
 func (l *limitFlags) check() error {

@@ -171,8 +171,9 @@ func (x *Execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 	late.Once.Do(func() {}) // already started
 	look := &judge.Inspection{App: x.App, Project: p, Self: self, Reaper: late, Task: x.Run}
 	look.Subject.Redact = x.App.Redactor(p).String
-	if out.Reviewers, err = look.Reviewers(ctx); err != nil || x.Info.Review != local.ReviewAll || !x.Info.Fidelity {
-		return out, err
+	out.Reviewers = look.Reviewers(ctx)
+	if x.Info.Review != local.ReviewAll || !x.Info.Fidelity {
+		return out, nil
 	}
 	out.Blueprint, err = look.BlueprintReviewer(ctx)
 	return out, err

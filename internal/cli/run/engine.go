@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/prepare"
@@ -292,11 +293,15 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 	done func(), err error) {
 	var opened cli.Closers
 	defer opened.CloseAfter(&err)
-	agent, closeAgent, err := x.Agents.List[0].Start(ctx, x.journal, self, reaper)
-	if err != nil {
-		return c, nil, err
+	var list []agents.Agent
+	for _, chosen := range x.Agents.List {
+		agent, closeAgent, err := chosen.Start(ctx, x.journal, self, reaper)
+		if err != nil {
+			return c, nil, err
+		}
+		opened.Add(closeAgent)
+		list = append(list, agent)
 	}
-	opened.Add(closeAgent)
 	x.Project.Config.Gates.StrictAST = x.Project.Config.Gates.StrictAST || x.Options.StrictAST
 	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.Options.RequireTests, reaper,
 		x.Project.Layout.Temp(x.Run), func(string) bool { return true })
@@ -304,23 +309,15 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		return c, nil, err
 	}
 	opened.Add(closeGates)
-	if c, err = x.config(settings, x.journal, agent, view); err != nil {
+	if c, err = x.config(settings, x.journal, list[0], view); err != nil {
 		return c, nil, err
 	}
-	c.Reaper = reaper
+	c.Reaper, c.Fallback = reaper, list[1:]
 	if c.Reviews, err = x.reviews(ctx, self, reaper); err != nil {
 		return c, nil, err
 	}
 	if c.Critic, err = x.critic(ctx, view, x.App.ModelOptions(x.Project, reaper)); err != nil {
 		return c, nil, err
-	}
-	for _, other := range x.Agents.Others() {
-		agent, closeAgent, err := other.Start(ctx, x.journal, self, reaper)
-		if err != nil {
-			return c, nil, err
-		}
-		opened.Add(closeAgent)
-		c.Fallback = append(c.Fallback, agent)
 	}
 	return c, opened.Close, nil
 }
