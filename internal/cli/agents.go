@@ -135,6 +135,21 @@ func (a *App) Signing(ctx context.Context, p *Project) error {
 	return nil
 }
 
+// HasProgram returns an error if a program is missing: a path, relative to root, or a name in PATH.
+func (a *App) HasProgram(root, program string) error {
+	if !strings.ContainsRune(program, '/') {
+		if _, err := a.OnPath(program); err != nil {
+			return fmt.Errorf("%s is %w", program, err)
+		}
+		return nil
+	}
+	if !filepath.IsAbs(program) {
+		program = filepath.Join(root, program)
+	}
+	_, err := os.Stat(program)
+	return err
+}
+
 // OnPath finds a program in PATH.
 func (a *App) OnPath(name string) (string, error) {
 	path, _ := a.Getenv("PATH")

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -198,19 +197,10 @@ func whyNotInstalled(a *cli.App, p *cli.Project, name string) string {
 	case c.Preset != nil:
 		program = c.Preset.Program
 	}
-	if strings.ContainsRune(program, filepath.Separator) {
-		if !filepath.IsAbs(program) {
-			program = filepath.Join(p.Repo.Root, program)
-		}
-		if fi, err := os.Stat(program); err != nil || fi.IsDir() {
-			return "there is no " + program
-		}
+	if program == "" || a.HasProgram(p.Repo.Root, program) == nil {
 		return ""
 	}
-	if _, err := a.OnPath(program); program != "" && err != nil {
-		return program + " is not installed"
-	}
-	return ""
+	return program + " is not installed"
 }
 
 // cannotRun reports that an agent exists but cannot run on this machine.

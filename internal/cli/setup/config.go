@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/ui"
 )
 
 // NewConfigCommand returns the command config.
@@ -43,11 +44,11 @@ The command line overrides variables, variables override .runplan/config.toml, a
 			if asJSONFlag {
 				return cli.AsJSON(a.Stdout, values)
 			}
-			var rows [][]string
+			var rows ui.Rows
 			for _, v := range values {
-				rows = append(rows, []string{v.Key, v.Value, v.Source, v.Env})
+				rows.Add(v.Key, v.Value, v.Source, v.Env)
 			}
-			return cli.Table(a.Stdout, []string{"key", "value", "from", "variable"}, rows)
+			return ui.Table(a.Stdout, []string{"key", "value", "from", "variable"}, rows)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")

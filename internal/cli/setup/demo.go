@@ -200,8 +200,7 @@ func (d *demonstration) git(ctx context.Context, args ...string) (string, error)
 
 // play runs the plan as a user would, and shows each command that it runs.
 func (d *demonstration) play(ctx context.Context, o demoOptions) error {
-	d.say("")
-	d.say(d.style.Bold("A small project, a plan of six batches, and an agent that makes mistakes."))
+	d.say("\n" + d.style.Bold("A small project, a plan of six batches, and an agent that makes mistakes."))
 	d.say(
 		d.style.Faint(
 			"The agent is a script with prepared answers. The rest is real: worktrees, gates, merge queue, journal."))
@@ -239,9 +238,8 @@ func (d *demonstration) run(ctx context.Context) error {
 		return d.unexpected("the run", code)
 	}
 	d.pause()
-	d.prompt("runplan approve")
-	if code := d.app.Execute(ctx, "approve"); code != cli.ExitOK {
-		return d.unexpected("runplan approve", code)
+	if err := d.command(ctx, "approve"); err != nil {
+		return err
 	}
 	p, err := d.app.OpenProject(ctx)
 	if err != nil {
@@ -260,13 +258,11 @@ func (d *demonstration) run(ctx context.Context) error {
 	}
 	d.say(strings.TrimRight(changes, "\n"))
 	d.pause()
-	d.prompt("runplan approve " + waiting[0].ID)
-	if code := d.app.Execute(ctx, "approve", waiting[0].ID); code != cli.ExitOK {
-		return d.unexpected("runplan approve", code)
+	if err := d.command(ctx, "approve", waiting[0].ID); err != nil {
+		return err
 	}
-	d.prompt("runplan resume")
-	if code := d.app.Execute(ctx, "resume"); code != cli.ExitOK {
-		return d.unexpected("runplan resume", code)
+	if err := d.command(ctx, "resume"); err != nil {
+		return err
 	}
 	sums, err := p.Summaries(ctx, runner.Filter{Latest: true})
 	if err != nil {
@@ -285,6 +281,15 @@ func (d *demonstration) run(ctx context.Context) error {
 		return err
 	}
 	d.tell(p, sums[0], failed)
+	return nil
+}
+
+// command shows a command of runplan and runs it.
+func (d *demonstration) command(ctx context.Context, args ...string) error {
+	d.prompt("runplan " + strings.Join(args, " "))
+	if code := d.app.Execute(ctx, args...); code != cli.ExitOK {
+		return d.unexpected("runplan "+args[0], code)
+	}
 	return nil
 }
 

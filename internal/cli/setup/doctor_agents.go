@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -58,18 +59,11 @@ func examineAgent(ctx context.Context, a *cli.App, p *cli.Project, name string) 
 		fix = "install it: " + preset.Install
 	}
 	prog := args[0]
-	if strings.ContainsRune(prog, '/') {
-		if !filepath.IsAbs(prog) {
-			prog = filepath.Join(p.Repo.Root, prog)
-		}
-		if _, err := os.Stat(prog); err != nil {
-			return checked{what, "problem", err.Error(), fix}
-		}
-	} else if _, err := a.OnPath(prog); err != nil {
-		if len(c.Command) > 0 {
+	if err := a.HasProgram(p.Repo.Root, prog); err != nil {
+		if len(c.Command) > 0 && !strings.ContainsRune(prog, '/') {
 			fix = "install " + prog + ", or " + fix
 		}
-		return checked{what, "problem", prog + " is " + err.Error(), fix}
+		return checked{what, "problem", err.Error(), fix}
 	}
 	if known && len(c.Command) == 0 {
 		return checked{what, "ok", programVersion(ctx, a, preset, prog), ""}
@@ -225,11 +219,7 @@ func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief
 	if err != nil {
 		return t, cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	for _, f := range strings.Split(names, "\x00") {
-		if f != "" {
-			t.Files = append(t.Files, f)
-		}
-	}
+	t.Files = append(t.Files, strings.FieldsFunc(names, func(r rune) bool { return r == 0 })...)
 	if t.OK && strings.Contains(brief, trialFile) {
 		text, err := os.ReadFile(filepath.Join(work, trialFile))
 		if err != nil || strings.TrimSpace(string(text)) != "ready" {
@@ -241,16 +231,16 @@ func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief
 }
 
 func showTrials(a *cli.App, list []tried) error {
-	var rows [][]string
+	var rows ui.Rows
 	for _, t := range list {
 		status := "ok"
 		if !t.OK {
 			status = "problem"
 		}
-		rows = append(rows, []string{status, t.Call, strings.TrimSpace(string(t.Outcome) + " " + string(t.Kind)),
-			fmt.Sprintf("%.1fs", t.Seconds), cmp.Or(strings.Join(t.Files, ", "), "none"), usageText(t.Usage)})
+		rows.Add(status, t.Call, fmt.Sprint(t.Outcome, " ", t.Kind), fmt.Sprintf("%.1fs", t.Seconds),
+			cmp.Or(strings.Join(t.Files, ", "), "none"), usageText(t.Usage))
 	}
-	return cli.Table(a.Stdout, []string{"", "call", "outcome", "time", "files", "usage"}, rows)
+	return ui.Table(a.Stdout, []string{"", "call", "outcome", "time", "files", "usage"}, rows)
 }
 
 // usageText describes the known usage of an agent, or says that it is unknown.

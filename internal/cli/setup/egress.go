@@ -180,16 +180,15 @@ func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 }
 
 func showEgress(a *cli.App, o outlets) error {
-	var rows [][]string
+	var rows ui.Rows
 	for _, w := range o.Ways {
 		state := "unknown"
 		if w.Local != nil {
 			state = map[bool]string{true: "stays", false: "leaves"}[*w.Local]
 		}
-		rows = append(rows, []string{state, w.What, ui.Sanitize(w.Name), ui.Sanitize(w.To), ui.Sanitize(w.Data),
-			ui.Sanitize(w.When)})
+		rows.Add(state, w.What, w.Name, w.To, w.Data, w.When)
 	}
-	if err := cli.Table(a.Stdout, []string{"", "what", "name", "to", "data", "when"}, rows); err != nil {
+	if err := ui.Table(a.Stdout, []string{"", "what", "name", "to", "data", "when"}, rows); err != nil {
 		return err
 	}
 	said := "nothing leaves this machine"

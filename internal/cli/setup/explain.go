@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/gates/measured"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
 )
@@ -80,11 +81,11 @@ func listExplanations(w io.Writer, all []explanation, asJSONFlag bool) error {
 	if asJSONFlag {
 		return cli.AsJSON(w, all)
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, e := range all {
-		rows = append(rows, []string{e.Group, e.Code, e.What})
+		rows.Add(e.Group, e.Code, e.What)
 	}
-	return cli.Table(w, []string{"group", "code", "what"}, rows)
+	return ui.Table(w, []string{"group", "code", "what"}, rows)
 }
 
 // findExplanation finds a page by its code, by the prefix before an asterisk, or by the name of a lesson or pattern.

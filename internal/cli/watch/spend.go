@@ -149,14 +149,13 @@ func (s spent) print(w io.Writer, all bool) error {
 }
 
 func (s spent) table(w io.Writer, all bool) error {
-	var rows [][]string
+	var rows ui.Rows
 	if s.By != "" {
 		for _, g := range s.Groups {
-			rows = append(rows, []string{ui.Sanitize(g.Key), strconv.Itoa(g.Attempts),
-				cli.TokenText(g.Input, g.Uncounted < g.Attempts), cli.TokenText(g.Output, g.Uncounted < g.Attempts),
-				g.Sum.String()})
+			counted := g.Uncounted < g.Attempts
+			rows.Add(g.Key, g.Attempts, cli.TokenText(g.Input, counted), cli.TokenText(g.Output, counted), g.Sum)
 		}
-		return cli.Table(w, []string{s.By, ">attempts", ">in", ">out", "cost"}, rows)
+		return ui.Table(w, []string{s.By, ">attempts", ">in", ">out", "cost"}, rows)
 	}
 	header := []string{"batch", ">attempt", "purpose", "agent", "model", "outcome", ">in", ">out", ">from cache", ">cost",
 		"source"}
@@ -172,17 +171,14 @@ func (s spent) table(w io.Writer, all bool) error {
 		if l.CostUSD != nil {
 			cost = ledger.Dollars(*l.CostUSD)
 		}
-		row := []string{
-			ui.Sanitize(l.Batch), attempt, string(l.Purpose), ui.Sanitize(l.Agent), cmp.Or(ui.Sanitize(l.Model), "-"),
-			string(l.Outcome),
-			cli.TokensOf(l.Input), cli.TokensOf(l.Output), cli.TokensOf(l.CacheRead), cost, string(l.Source),
-		}
+		row := []any{l.Batch, attempt, l.Purpose, l.Agent, cmp.Or(l.Model, "-"), l.Outcome, cli.TokensOf(l.Input),
+			cli.TokensOf(l.Output), cli.TokensOf(l.CacheRead), cost, l.Source}
 		if all {
-			row = append([]string{l.Run[:8]}, row...)
+			row = append([]any{l.Run[:8]}, row...)
 		}
-		rows = append(rows, row)
+		rows.Add(row...)
 	}
-	return cli.Table(w, header, rows)
+	return ui.Table(w, header, rows)
 }
 
 // spentCalls sums up model calls outside of runs. A null value is unknown.
@@ -250,7 +246,7 @@ func printCalls(w io.Writer, calls []spentCalls) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	var lines [][]string
+	var rows ui.Rows
 	n, unknown, billed := 0, 0, 0.0
 	for _, c := range calls {
 		cost := "unknown"
@@ -261,10 +257,9 @@ func printCalls(w io.Writer, calls []spentCalls) error {
 			unknown += c.Calls
 		}
 		n += c.Calls
-		lines = append(lines, []string{c.Type, ui.Sanitize(c.Model), strconv.Itoa(c.Calls), c.tokens(c.Input),
-			c.tokens(c.Output), cost, string(c.Source)})
+		rows.Add(c.Type, c.Model, c.Calls, c.tokens(c.Input), c.tokens(c.Output), cost, c.Source)
 	}
-	if err := cli.Table(w, []string{"type", "model", ">calls", ">in", ">out", ">cost", "source"}, lines); err != nil {
+	if err := ui.Table(w, []string{"type", "model", ">calls", ">in", ">out", ">cost", "source"}, rows); err != nil {
 		return err
 	}
 	total := fmt.Sprintf("%d of unknown cost", unknown)
