@@ -135,7 +135,6 @@ func CodeOf(err error) (code int, hint string) {
 	return ExitCannotRun, ""
 }
 
-// runE is the type of a function that cobra calls for a command.
 type runE = func(cmd *cobra.Command, args []string) error
 
 // Stoppable returns the RunE function of a command. The context of do ends like that of [Interruptible].
@@ -153,7 +152,6 @@ func Interruptible(ctx context.Context, more ...os.Signal) (context.Context, con
 	return signal.NotifyContext(ctx, append([]os.Signal{os.Interrupt, syscall.SIGTERM}, more...)...)
 }
 
-// errorCode names a kind of error with a stable code.
 type errorCode struct {
 	Code string
 	Err  error // nil for a code of [Named]

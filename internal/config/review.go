@@ -30,7 +30,6 @@ type Reviewer struct {
 	Timeout   Duration `toml:"timeout" doc:"time limit of one question; 0 uses models.timeout"`
 }
 
-// checkReview checks [review].
 func (l *checks) checkReview() {
 	l.oneOf("review.batches", l.Review.Batches, "off", "programs", "all")
 	l.oneOf("review.final", l.Review.Final, "off", "programs", "all")

@@ -9,7 +9,6 @@ import (
 // Sandboxes returns the words that agents.NAME.sandbox may have.
 func Sandboxes() []string { return []string{"none", "bwrap", "docker", "sandbox-exec", "custom"} }
 
-// checkSandbox checks the sandbox of one agent.
 func (l *checks) checkSandbox(name string) {
 	a := l.Agents[name]
 	say := func(format string, args ...any) {

@@ -15,7 +15,6 @@ type Training struct {
 
 func defaultTraining() Training { return Training{Timeout: Duration(24 * time.Hour)} }
 
-// checkTraining checks [training].
 func (l *checks) checkTraining() {
 	t := l.Training
 	switch {

@@ -27,7 +27,6 @@ type Outcome struct {
 	Changed bool // resume: the plan was changed, and its present version must be accepted
 }
 
-// confirmation describes an action on a run before a person confirms it.
 type confirmation struct {
 	Act, Run, Batch          string
 	RunTitle, Title, Command string
@@ -239,7 +238,6 @@ func (d confirmation) Fields() []fact {
 	return out
 }
 
-// isRunAct reports whether an action is about a run.
 func isRunAct(name string) bool {
 	return slices.Contains([]string{ActCancel, ActResume, ActRetry, ActDiscard}, name)
 }

@@ -42,7 +42,6 @@ type verdict struct {
 	sum runner.Summary // its status and reason
 }
 
-// listed is one row in the list of runs.
 type listed struct {
 	Run, Title, Plan, Agent string
 	Face                    face
@@ -70,7 +69,6 @@ func newHub(o Options) *hub {
 		talks: talks{open: recent.New[string](maxTalks-1, func(*talk) int { return 1 })}}
 }
 
-// errNoRuns means that the repository has no runs yet.
 var errNoRuns = errors.New("this repository has no runs yet")
 
 // open opens the journal. The first run creates it.

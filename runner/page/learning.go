@@ -23,7 +23,6 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// learningView shows the lessons of a repository's runs.
 type learningView struct {
 	Runs     int
 	Variants []variantRow
@@ -302,7 +301,6 @@ func dots(n int) *plot {
 	return p
 }
 
-// node is a batch in the picture.
 type node struct {
 	ID, Href           string
 	X, Y               string
@@ -349,7 +347,6 @@ func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int 
 	return way
 }
 
-// drawn returns the picture as it is now.
 func (p *plot) drawn(rows []ui.Row, batches []runner.BatchSummary, way []int) (nodes []node, edges []edge) {
 	on := make([]bool, len(batches))
 	for _, i := range way {

@@ -118,7 +118,6 @@ func (h *hub) lastLines(w *watch) map[string]string {
 	return out
 }
 
-// lastLine returns the last non-empty line of a log.
 func (h *hub) lastLine(name string, form stream.Format) string {
 	if !form.Lines() {
 		text, _, _, err := h.readEnd(name, 2<<10)
@@ -208,7 +207,6 @@ type talks struct {
 	open *recent.Map[string, *talk] // by log
 }
 
-// talk holds the messages of one agent.
 type talk struct {
 	parser *stream.Parser
 	at     int64 // read position in the log
@@ -236,7 +234,6 @@ const (
 	talkLineMax = 4 << 10
 )
 
-// heard is the current content of a talk.
 type heard struct {
 	chunks []talkChunk
 	left   bool // earlier lines were dropped
@@ -267,7 +264,6 @@ func (h *hub) hear(name string, form stream.Format, ended bool) (heard, error) {
 // errRewritten means that a log is shorter than before.
 var errRewritten = errors.New("the log was rewritten")
 
-// read parses the new part of the log.
 func (k *talk) read(dir, name string) error {
 	f, info, err := openLog(dir, name)
 	if err != nil {
@@ -304,7 +300,6 @@ func (k *talk) read(dir, name string) error {
 	return nil
 }
 
-// take converts the parsed events to lines.
 func (k *talk) take() {
 	for _, e := range k.parser.Take() {
 		for _, l := range e.Lines() {
@@ -377,7 +372,6 @@ func (s *site) says(v *batchView) {
 	}
 }
 
-// sums formats the totals that an agent's program reported.
 func sums(t stream.Totals) string {
 	var parts []string
 	if t.Tools > 0 {

@@ -21,7 +21,6 @@ import (
 	"github.com/runplan/runplan/runner/story"
 )
 
-// runView is a run as its page shows it.
 type runView struct {
 	Run, Short, Title, Plan string
 	Face                    face
@@ -53,7 +52,6 @@ type tile struct {
 
 type queued struct{ Number, Title, Href, Word, Tone string }
 
-// row is a batch in the table.
 type row struct {
 	ID, Href, Number, Title, Word, Tone, Detail string
 	Attempts                                    int
@@ -75,10 +73,8 @@ type pageLink struct {
 	On         bool
 }
 
-// rowsOnPage is the maximum number of rows in the table, for browsers and readers.
 const rowsOnPage = 100
 
-// filters are the groups that batches are shown by.
 func filters() []struct{ key, name string } {
 	return []struct{ key, name string }{{"", "all"}, {"work", "running"}, {"failed", "failed"}, {"waiting", "waiting"},
 		{"merged", "merged"}, {"skipped", "skipped"}}
@@ -202,7 +198,6 @@ func (w *watch) said(next int) string {
 	return loudest(w.story[max(0, len(w.story)-8):])
 }
 
-// runsView is the list of runs.
 type runsView struct {
 	Runs  []listed
 	Older int
@@ -256,7 +251,6 @@ func (s *site) liveRuns(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// figures are the sums of a run.
 func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	counts := map[string]int{}
 	attempts := 0
@@ -314,7 +308,6 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	}
 }
 
-// table is the requested part of the batches.
 func (s *site) table(v *runView, sum runner.Summary, lanes lanes, board ui.Board, q url.Values) {
 	state := q.Get("state")
 	counts := map[string]int{"": len(sum.Batches)}

@@ -125,7 +125,6 @@ func (t *try) begun(e runner.Event, layout local.Layout, run string) {
 	t.Log = dir + "/" + logName
 }
 
-// took records the progress of an attempt.
 func (t *try) took(e runner.Event) {
 	t.durationMS += e.DurationMS
 	t.Took = millis(t.durationMS)
@@ -189,7 +188,6 @@ func (t try) name() string {
 	return n
 }
 
-// tournamentView is a tournament: its candidates next to each other.
 type tournamentView struct {
 	Run, RunTitle, Key, Number, Title, BatchHref, Verdict string
 	Attempts                                              []pageLink

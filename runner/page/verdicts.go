@@ -28,7 +28,6 @@ type gateView struct {
 // quiet is a gate with no more than a short note.
 type quiet struct{ Name, Note string }
 
-// found is a finding.
 type found struct {
 	gates.Finding
 	State    string // round of the review
@@ -194,7 +193,6 @@ func (s *site) reviewView(title string, info runner.ReviewInfo) reviewView {
 	return v
 }
 
-// pass adds one pass of a review.
 func (v *reviewView) pass(p review.Pass) {
 	name := fmt.Sprintf("%d %s", p.Number, p.Name)
 	if p.ConfidencePct != nil {
@@ -230,7 +228,6 @@ func toneOfVerdict(verdict string) string {
 	return "warn"
 }
 
-// showBatchReview serves the stored review of an attempt.
 func (s *site) showBatchReview(w http.ResponseWriter, r *http.Request, run string) error {
 	f, _, err := s.frame(r.Context(), run, r.PathValue("batch"))
 	if err != nil {
@@ -255,7 +252,6 @@ func (s *site) showBatchReview(w http.ResponseWriter, r *http.Request, run strin
 	return nil
 }
 
-// showRunReview serves the stored final review of a run.
 func (s *site) showRunReview(w http.ResponseWriter, r *http.Request, run string) error {
 	var info *runner.ReviewInfo
 	err := s.hub.with(r.Context(), run, func(at *watch) error {

@@ -71,7 +71,6 @@ type waitingView struct {
 	Nothing   bool
 }
 
-// asks returns the number of open questions of a run.
 func asks(s runner.Summary) int {
 	if s.Status.Over() {
 		return 0
@@ -79,7 +78,6 @@ func asks(s runner.Summary) int {
 	return len(s.Waiting)
 }
 
-// asked reports whether a batch waits for a person.
 func asked(s runner.Summary, batch string) bool {
 	return slices.ContainsFunc(s.Waiting, func(a runner.Approval) bool { return a.Batch == batch })
 }

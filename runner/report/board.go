@@ -53,7 +53,6 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 	return b
 }
 
-// asks returns the open question about a batch, "" if there is none.
 func asks(s runner.Summary, b runner.BatchSummary) string {
 	for _, a := range s.Waiting {
 		if a.Batch == b.Key {

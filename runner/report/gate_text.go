@@ -23,7 +23,6 @@ func toneOf(s gates.Status) ui.Tone {
 	return ui.Muted
 }
 
-// testCount formats the test count of a gate.
 func testCount(t *gates.TestCount, before *int) string {
 	switch {
 	case t == nil:
@@ -94,7 +93,6 @@ func telling(all []runner.GateResult) (apart []runner.GateResult, passed []strin
 	return apart, passed
 }
 
-// place formats the position of a finding.
 func place(f gates.Finding) string { return ui.Sanitize(phrase.Place(f.Path, f.Line, f.Col)) }
 
 // saidOf returns the warnings of a report that no other line shows.

@@ -159,10 +159,8 @@ func failedGateOf(r gates.Report) failedGate {
 	return g
 }
 
-// nextStep is a suggested command with its purpose.
 type nextStep struct{ Why, Command string }
 
-// nextSteps returns the suggested commands after a run.
 func nextSteps(s runner.Summary) []nextStep {
 	f := figuresOf(s)
 	branch, base := shell(s.Branch), shell(cmp.Or(s.BaseBranch, s.Base))
@@ -243,7 +241,6 @@ func (p *Past) lanes(s runner.Summary) (lanes []lane, total int64) {
 	return lanesOf(p.course, s), p.course.Total
 }
 
-// attempted adds an event to its attempt.
 func (p *Past) attempted(e runner.Event) {
 	switch e.Kind {
 	case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged, runner.ApprovalDenied:

@@ -70,7 +70,6 @@ type view struct {
 	Steps                      []nextStep
 }
 
-// tile is a key figure.
 type tile struct{ Name, Value, Note, Tone string }
 
 type batchView struct {

@@ -51,7 +51,6 @@ func (t *Times) add(ms int64) {
 	t.N, t.MedianMS = len(t.all), &t.all[len(t.all)/2]
 }
 
-// of formats the median and the number of values.
 func (t Times) of(what string) string {
 	if t.MedianMS == nil {
 		return noData

@@ -263,7 +263,6 @@ func markdownBatches(b *strings.Builder, run runner.RunStatus, batches []trace.B
 	}
 }
 
-// batchEntries are the facts of a batch.
 func batchEntries(x trace.Batch, files, tests int) []fact {
 	var out []fact
 	if text := batchWords(x); text != "" {

@@ -198,7 +198,6 @@ func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewO
 	return handleReview(a, r, rec, o)
 }
 
-// maxAnswer is the highest size of an answer, in bytes.
 const maxAnswer = 2 << 20
 
 func readAnswer(a *cli.App, name string) (string, error) {

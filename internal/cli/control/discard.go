@@ -44,7 +44,6 @@ runplan cancel RUN. To revert what a finished run landed: runplan undo RUN.` + c
 	return cmd
 }
 
-// exactlyOneRun accepts exactly one argument, RUN.
 func exactlyOneRun(_ *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
 		return cli.Usage(errors.New("name one run"), "runplan status --all lists them")

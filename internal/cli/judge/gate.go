@@ -192,7 +192,6 @@ func (x *Inspection) tellWhatRuns() {
 	}
 }
 
-// chosenGates returns the gates that --only names.
 func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
 	if len(only) == 0 {
 		return all, nil
@@ -305,7 +304,6 @@ func (x *Inspection) Open(ctx context.Context) (list []gates.Gate, done func(), 
 	}, nil
 }
 
-// look runs the gates and shows their results.
 func (x *Inspection) look(ctx context.Context) error {
 	list, done, err := x.Open(ctx)
 	defer done()
@@ -360,7 +358,6 @@ func outcomeOf(v gates.Verdict, blind []*gates.GateError) error {
 	return cli.Fail(cli.ExitFailed, errors.New(blocking(v)), "")
 }
 
-// blocking counts the findings that block.
 func blocking(v gates.Verdict) string {
 	return phrase.Count(len(v.Blocking()), "finding blocks", "findings block")
 }

@@ -110,7 +110,6 @@ func (x *Inspection) baseline() (*local.Baseline, error) {
 	return x.baselineOf(x.Subject)
 }
 
-// baselineOf returns the baseline of a subject.
 func (x *Inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) {
 	reaper, err := x.Reaper.get()
 	if err != nil {
@@ -236,14 +235,12 @@ func (x *Inspection) recordTests(v gates.Verdict) {
 	}
 }
 
-// regressionOptions holds the flags of gate for the differential check.
 type regressionOptions struct {
 	files   []string
 	command string
 	runs    int
 }
 
-// check rejects flags that have no effect.
 func (o regressionOptions) check() error {
 	switch {
 	case len(o.files) == 0 && (o.command != "" || o.runs != differential.DefaultRuns):
@@ -269,14 +266,12 @@ func (x *Inspection) regression() []gates.Gate {
 // defaultMutantsBudget is the default time limit for "runplan gate --mutants".
 const defaultMutantsBudget = time.Minute
 
-// mutantOptions holds the flags of gate for mutation testing.
 type mutantOptions struct {
 	asked  bool
 	budget time.Duration
 	bar    int
 }
 
-// check rejects invalid values, and flags without --mutants.
 func (o mutantOptions) check() error {
 	switch {
 	case !o.asked && (o.bar != 0 || o.budget != defaultMutantsBudget):
@@ -289,7 +284,6 @@ func (o mutantOptions) check() error {
 	return nil
 }
 
-// mutants returns the mutation gate if it was requested.
 func (x *Inspection) mutants() []gates.Gate {
 	o := x.Options.mutants
 	if !o.asked {
@@ -299,5 +293,4 @@ func (x *Inspection) mutants() []gates.Gate {
 	return []gates.Gate{mutants.New(mutants.Options{Tree: tree, Budget: o.budget, Bar: o.bar, Program: x.Rules.Program})}
 }
 
-// warn prints a warning.
 func (x *Inspection) warn(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) }

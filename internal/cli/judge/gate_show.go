@@ -34,7 +34,6 @@ func (x *Inspection) show(v gates.Verdict) error {
 	return x.print(x.App.Stdout, v)
 }
 
-// export writes the report formats for other programs.
 func (x *Inspection) export(r report.Run) error {
 	to := func(file string, flags int, write func(io.Writer, report.Run) error) error {
 		if file == "" {
@@ -69,7 +68,6 @@ func (x *Inspection) export(r report.Run) error {
 	return to(page, os.O_APPEND, report.Summary)
 }
 
-// print shows the gates that ran, their findings, the skipped gates, and the verdict.
 func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
 	var rows, skipped ui.Rows
 	for _, r := range v.Reports {
@@ -101,7 +99,6 @@ func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
 	return err
 }
 
-// printLogs names the logs of the gates that failed.
 func printLogs(w io.Writer, indent string, reports []gates.Report) {
 	for _, r := range reports {
 		if (r.Status == gates.Fail || r.Status == gates.Errored) && r.Log != "" {
@@ -110,7 +107,6 @@ func printLogs(w io.Writer, indent string, reports []gates.Report) {
 	}
 }
 
-// ending summarises the result and the scope of the check in one line.
 func (x *Inspection) ending(v gates.Verdict) string {
 	what := phrase.Count(len(x.Subject.Changed), "changed file")
 	if x.Options.all {

@@ -171,7 +171,6 @@ func level(named map[string]string, head string) bool {
 	return true
 }
 
-// compareWith finds the commit that the working tree is compared with.
 func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison, error) {
 	head, branch, err := repo.Head(ctx)
 	if err != nil && !errors.Is(err, git.ErrNoCommits) {

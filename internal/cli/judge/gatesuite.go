@@ -76,7 +76,6 @@ func SuiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *
 	}
 }
 
-// lazyPlugin starts a plugin on its first check.
 type lazyPlugin struct {
 	config plugin.Config
 	mu     sync.Mutex

@@ -191,7 +191,6 @@ func smallText(file, what string) (string, error) {
 	return string(data), nil
 }
 
-// review runs the review and shows it.
 func (x *Inspection) review(ctx context.Context, in review.Input) error {
 	list, done, err := x.Open(ctx)
 	defer done()
@@ -254,7 +253,6 @@ func (x *Inspection) keepLogs(v *review.Review) {
 	}
 }
 
-// statusOf converts a verdict into a gate status.
 func statusOf(v review.Review) gates.Status {
 	switch v.Verdict {
 	case review.OK:
@@ -265,7 +263,6 @@ func statusOf(v review.Review) gates.Status {
 	return gates.Fail
 }
 
-// outcomeOfReview converts a review into the exit status.
 func outcomeOfReview(v review.Review) error {
 	for _, p := range v.Passes {
 		if p.Status == gates.Errored {

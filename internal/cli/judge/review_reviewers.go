@@ -97,7 +97,6 @@ func ReviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
 	return m
 }
 
-// vendorOf guesses the vendor of a model from its name or its program.
 func vendorOf(m llm.Model) string {
 	if v := review.VendorOf(m.Name); v != "" || len(m.Command) == 0 {
 		return v
@@ -105,7 +104,6 @@ func vendorOf(m llm.Model) string {
 	return review.VendorOf(m.Command[0])
 }
 
-// author returns the author of the commits under review, if the commits name one.
 func (x *Inspection) author(ctx context.Context) review.Author {
 	if x.from.Commit == "" {
 		return review.Author{}

@@ -26,7 +26,6 @@ func (x *Inspection) showReview(v review.Review) error {
 	return x.printReview(x.App.Stdout, v)
 }
 
-// printReview prints a table of the passes, their findings and the verdict.
 func (x *Inspection) printReview(w io.Writer, v review.Review) error {
 	var rows ui.Rows
 	for _, p := range v.Passes {
@@ -104,7 +103,6 @@ func joinText(a, b string) string {
 	return a + "; " + b
 }
 
-// notInstalled names the tools that are not installed.
 func notInstalled(tools []gates.Report) string {
 	var names []string
 	for _, t := range tools {
@@ -149,7 +147,6 @@ func entryLine(e review.Entry) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s: %s", at, ui.Sanitize(e.Rule), ui.Cut(ui.Sanitize(e.Message), 140, "…")))
 }
 
-// openLedger reads the ledger of findings of the branch.
 func openLedger(ctx context.Context, p *cli.Project) (file string, l *review.Ledger, err error) {
 	_, branch, err := p.Repo.Head(ctx)
 	if err != nil && !errors.Is(err, git.ErrNoCommits) {
@@ -161,7 +158,6 @@ func openLedger(ctx context.Context, p *cli.Project) (file string, l *review.Led
 	return file, l, err
 }
 
-// decideFinding records that a finding is accepted or refuted.
 func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptions) error {
 	id, state := o.accept, review.Accepted
 	if o.refute != "" {

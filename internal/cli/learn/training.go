@@ -78,7 +78,6 @@ func noLogYet(p *cli.Project) error {
 		"training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
 }
 
-// showTally prints the number of examples and of refusals.
 func showTally(a *cli.App, t training.Tally) error {
 	var rows, refused ui.Rows
 	for _, c := range t.Counts {

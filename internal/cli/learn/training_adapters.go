@@ -38,7 +38,6 @@ reverts that; both are only for the owner.` + cli.ExitStatus(cli.ExitOK, cli.Exi
 	return cmd
 }
 
-// stageChoice is the model of a stage.
 type stageChoice struct {
 	Stage  llm.Stage `json:"stage"`
 	Model  string    `json:"model"`
@@ -46,7 +45,6 @@ type stageChoice struct {
 	Active string    `json:"active_adapter"` // "": none
 }
 
-// versionRow is a version of an adapter and its state.
 type versionRow struct {
 	adapters.Version
 	State string `json:"state"` // active, deployed before, or trained

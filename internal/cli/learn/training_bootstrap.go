@@ -129,7 +129,6 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	return err
 }
 
-// bootstrapFlags checks and parses the flags before anything is read.
 func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 	h := history.Options{Seed: o.seed, Max: o.max}
 	switch {
@@ -163,7 +162,6 @@ func dayOf(since string) (time.Time, error) {
 	return time.Time{}, cli.Usage(fmt.Errorf("--since %q: not a day", since), "write it as 2025-01-31")
 }
 
-// bootstrapTrouble adds a hint to an error.
 func bootstrapTrouble(err error, out string) error {
 	return cli.Advise(err,
 		cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),

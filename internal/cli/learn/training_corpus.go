@@ -24,7 +24,6 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// corpusCall is the call type of a corpus review in the log.
 const corpusCall = "corpus_review"
 
 type corpusOptions struct {

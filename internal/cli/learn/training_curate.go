@@ -183,7 +183,6 @@ func showDataset(a *cli.App, m curate.Manifest, out string) error {
 	return nil
 }
 
-// showLeftOut prints the number of omitted examples for each reason.
 func showLeftOut[Reason ~string](a *cli.App, reasons []Reason, count map[Reason]int) error {
 	var rows ui.Rows
 	for _, r := range reasons {

@@ -25,7 +25,6 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// deployOptions holds the flags of deploy and rollback.
 type deployOptions struct {
 	by       trust.Signed
 	override bool
@@ -309,7 +308,6 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 	return d, opened.Close, d.Registry.Register(ctx, d.Ledger, d.Log)
 }
 
-// errUnsigned reports that a person has to sign first.
 var errUnsigned = errors.New("waits for its owner")
 
 // mayDeploy checks the owner's contract for a deployment and records the signature.
@@ -326,7 +324,6 @@ func mayDeploy(ctx context.Context, a *cli.App, what string, by trust.Signed) fu
 	}
 }
 
-// adapterTrouble adds the exit code and a hint to an adapter error.
 func adapterTrouble(ctx context.Context, err error) error {
 	var failed *adapters.FailedError
 	switch {

@@ -215,7 +215,6 @@ func fileTemplate(path, end string) (chat.Renderer, error) {
 	return chat.LoadJinja(path, time.Now)
 }
 
-// exportTrouble adds the exit code to export errors.
 func exportTrouble(ctx context.Context, err error) error {
 	err = cli.Advise(err,
 		cli.On(cli.ExitFailed, "nothing was written; drop them with --too-long drop, or give --max-tokens",

@@ -52,7 +52,6 @@ finds them: reverted code is not an example to learn from. It fetches nothing, a
 	return cmd
 }
 
-// outcomeShown is a signal in printed form.
 type outcomeShown struct {
 	Task   string   `json:"task"`
 	Commit string   `json:"commit"`
@@ -87,7 +86,6 @@ func syncOutcomes(ctx context.Context, a *cli.App, p *cli.Project, days int, asJ
 	return showOutcomes(a, changed, batches, asJSONFlag)
 }
 
-// lookOutcomes searches git for signals about all runs.
 func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.TrainingSignal, batches int,
 	err error) {
 	j, err := p.OpenJournal(ctx)

@@ -32,7 +32,6 @@ type trainingPairsOptions struct {
 	rows   logRows
 }
 
-// logRows holds the flags that select rows of the log.
 type logRows struct {
 	since  time.Duration
 	tasks  []string
@@ -47,7 +46,6 @@ func (o *logRows) flags(f *pflag.FlagSet, row string) {
 	f.BoolVar(&o.strict, "strict", false, "any "+row+" without a receipt fails the build")
 }
 
-// options checks the flags.
 func (o logRows) options(now time.Time) (logged.Options, error) {
 	out := logged.Options{Tasks: o.tasks, Strict: o.strict}
 	switch {
@@ -95,7 +93,6 @@ remains, of the environment, the settings, copied files or training.canaries, th
 	return cmd
 }
 
-// options checks and parses the flags.
 func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
 	out, err := o.rows.options(now)
 	if err != nil {
@@ -113,7 +110,6 @@ func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
 	return out, nil
 }
 
-// checkStage rejects an unknown stage.
 func checkStage(name string) error {
 	if slices.Contains(training.Stages(), training.Stage(name)) {
 		return nil
@@ -188,7 +184,6 @@ func writePairs(ctx context.Context, a *cli.App, s logged.Source, o logged.Optio
 	return tally, err
 }
 
-// pairsTrouble adds the exit code to build errors.
 func pairsTrouble(err error) error {
 	return cli.Advise(err,
 		cli.On(cli.ExitFailed, "find out how it got there; do not train on examples that contain it",

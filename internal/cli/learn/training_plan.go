@@ -139,7 +139,6 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 	return showAnalysis(a, found, why, o.out)
 }
 
-// evidence reads the evidence: the log, if it exists, and the given examples.
 func evidence(ctx context.Context, p *cli.Project, o trainingPlanOptions) (plan.Evidence, error) {
 	var e plan.Evidence
 	log, found, err := cli.IfExists(store.OpenLog(ctx, p.Layout.Journal()))
@@ -243,7 +242,6 @@ func addPlan(ctx context.Context, p *cli.Project, d plan.Plan, text []byte) (int
 	})
 }
 
-// reasons explains in words why a stage was or was not chosen.
 func reasons(r plan.StageReport, ranked, chosen bool) []string {
 	var out []string
 	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
@@ -317,7 +315,6 @@ func anotherTable(a *cli.App, header []string, rows ui.Rows) error {
 	return ui.Table(a.Stdout, header, rows)
 }
 
-// showLearned prints the contents of the learning stores, if any.
 func showLearned(a *cli.App, l plan.Learned) error {
 	var failures, variants ui.Rows
 	for _, f := range l.Failures {

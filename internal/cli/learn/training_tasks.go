@@ -146,7 +146,6 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	return err
 }
 
-// receiptText describes the result for a commit in a few words.
 func receiptText(r tasks.Receipt) string {
 	if r.Reason == "" {
 		return fmt.Sprintf("task: %d red to green, %d stay green;", len(r.Fixed), len(r.Kept))

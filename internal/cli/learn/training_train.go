@@ -129,7 +129,6 @@ func train(ctx context.Context, a *cli.App, p *cli.Project, o trainOptions) erro
 	return nil
 }
 
-// runTrainer trains a version and records the result.
 func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Job) (adapters.Version, error) {
 	ledger, err := openLedger(ctx, p)
 	if err != nil {
@@ -169,7 +168,6 @@ func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Jo
 	})
 }
 
-// trainingData reads the folder with the data of an adapter.
 func trainingData(p *cli.Project, given string, spec curriculum.Spec) (adapters.Data, error) {
 	dir := given
 	if dir == "" {
@@ -182,7 +180,6 @@ func trainingData(p *cli.Project, given string, spec curriculum.Spec) (adapters.
 	return adapters.ReadData(dir, filepath.ToSlash(p.Rel(dir)), spec)
 }
 
-// dataTrouble adds a hint to an error of the training data.
 func dataTrouble(ctx context.Context, err error) error {
 	if errors.As(err, new(*adapters.TooFewError)) {
 		return adapterTrouble(ctx, err)

@@ -25,7 +25,6 @@ import (
 	"github.com/runplan/runplan/training/validate"
 )
 
-// validateCall is the call type of a validation question in the log.
 const validateCall = "adapter_validation"
 
 type validateOptions struct {
@@ -109,7 +108,6 @@ func validateModels(ctx context.Context, a *cli.App, p *cli.Project, o validateO
 	return showValidated(a, out, o.json)
 }
 
-// measureUnit compares the code of a unit in a tree with its blueprint.
 func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b *blueprint.Blueprint) (validate.Score,
 	error) {
 	options, err := judge.SummaryOptions(ctx, a, dir)
@@ -126,7 +124,6 @@ func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b 
 	return v.Validate(ctx, b)
 }
 
-// validateAdapter asks a version the held-out examples.
 func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validateOptions, out *validate.Report) error {
 	ref, err := adapters.ParseRef(o.adapter)
 	if err != nil {

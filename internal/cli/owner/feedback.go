@@ -52,7 +52,6 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 	return cmd
 }
 
-// enqueue adds an entry to the feedback of a repository.
 func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words, asJSONFlag bool) error {
 	w.At = time.Now()
 	if err := p.Layout.Make(); err != nil {

@@ -239,7 +239,6 @@ func unreadable(ctx context.Context, a *cli.App, p *cli.Project, id int64, err e
 	return cli.ModelTrouble(ctx, err)
 }
 
-// classifier returns the client that asks a model for intents.
 func classifier(ctx context.Context, a *cli.App, p *cli.Project, given string) (intent.Classifier, error) {
 	none := intent.Classifier{}
 	model, err := p.Model(ctx, llm.Review)

@@ -76,7 +76,6 @@ It acts by itself, so it needs trust tier 2. It needs [models], the identity doc
 	return cmd
 }
 
-// selfFixOptions holds the flags of process.
 type selfFixOptions struct {
 	trust, agent string
 	json, all    bool
@@ -126,7 +125,6 @@ func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOption
 	}
 }
 
-// toldOutcome reports the state of the feedback as text and as exit status.
 func toldOutcome(a *cli.App, out feedback.Outcome, o selfFixOptions) error {
 	text := "nothing to do"
 	if out.Item.ID != "" {
@@ -264,7 +262,6 @@ func toolList() string {
 	return b.String()
 }
 
-// mostInput is the highest size of a tool's input, in bytes.
 const mostInput = 1 << 20
 
 func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {

@@ -116,7 +116,6 @@ func (l *selfFix) gated(ctx context.Context, run string) (tree string, reports [
 	return tree, reports, err
 }
 
-// runOf finds the newest run of a plan.
 func (l *selfFix) runOf(ctx context.Context, file string) (runner.Summary, bool, error) {
 	name, err := l.project.PlanPath(file)
 	if err != nil {

@@ -119,7 +119,6 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 	return s, nil
 }
 
-// addRun adds a run to the report.
 func addRun(s *trust.Standup, r runner.Summary) {
 	plan := fmt.Sprintf("%s (%.8s)", ui.Sanitize(r.Plan), r.Run) // a plan may have several runs
 	for _, b := range r.Batches {

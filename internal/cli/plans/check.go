@@ -122,7 +122,6 @@ func diagnosed(err error) planparse.Diagnostic {
 	return d
 }
 
-// printCheck prints the result of [planparse.Check].
 func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report) {
 	verdict := "can be run"
 	if !r.Valid {

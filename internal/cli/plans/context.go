@@ -27,7 +27,6 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// contextOptions are the flags of context.
 type contextOptions struct {
 	json bool
 	base string

@@ -53,7 +53,6 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// printCoverage prints which parser reads which lines of a plan.
 func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 	var rows [][]string
 	for _, r := range c.Ranges {

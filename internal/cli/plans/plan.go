@@ -162,7 +162,6 @@ func askForPlan(ctx context.Context, a *cli.App, t *models.ModelTools, s models.
 	return made, errors.Join(err, t.PutAway(ctx, session, id))
 }
 
-// planTrouble adds the exit code and a hint to an error from making a plan.
 func planTrouble(ctx context.Context, id string, err error) error {
 	if ctx.Err() != nil {
 		return cli.ModelTrouble(ctx, err)

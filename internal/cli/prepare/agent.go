@@ -64,7 +64,6 @@ func chooseAgent(a *cli.App, p *cli.Project, path string, due []*planparse.Batch
 	return agent, why, err
 }
 
-// namedAgent returns the agent with the given name.
 func namedAgent(a *cli.App, p *cli.Project, path, name string) (chosenAgent, error) {
 	if name == script.Name {
 		return chosenAgent{name, startNow(func(self string, r *proc.Reaper) agents.Agent {
@@ -86,7 +85,6 @@ func namedAgent(a *cli.App, p *cli.Project, path, name string) (chosenAgent, err
 	})}, nil
 }
 
-// anyAgent picks an agent if no name was given.
 func anyAgent(a *cli.App, p *cli.Project, due []*planparse.Batch) (name, why string, err error) {
 	prose := ProseLines(due)
 	if len(prose) == 0 {
@@ -271,7 +269,6 @@ func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) (successors, 
 	return s, nil
 }
 
-// errNoOnLimit reports an invalid value of --on-limit and lists the valid ones.
 func errNoOnLimit(given string) error {
 	words := config.OnLimits()
 	return cli.Usage(errors.New("--on-limit "+given+": unknown"), "use %s or %s", strings.Join(words[:len(words)-1], ", "),

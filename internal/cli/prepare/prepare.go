@@ -118,7 +118,6 @@ func (x *Prepared) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// inRepository rejects a run outside of a repository.
 func (x *Prepared) inRepository(context.Context) error {
 	if x.Project == nil {
 		return x.noAgent
@@ -127,7 +126,6 @@ func (x *Prepared) inRepository(context.Context) error {
 	return nil
 }
 
-// route decides which batches run, where, and with which models.
 func (x *Prepared) route(ctx context.Context) (err error) {
 	x.how, err = x.routeOptions(ctx, x.Options.Route, x.Options.Agent)
 	if err != nil {
@@ -226,7 +224,6 @@ func (x *Prepared) reviewed(ctx context.Context) error {
 	return nil
 }
 
-// makeLayout makes the folder of runplan in the repository.
 func (x *Prepared) makeLayout(context.Context) error {
 	if err := x.Project.Layout.Make(); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "runplan keeps its journal and worktrees in %s; make it writable",
@@ -244,7 +241,6 @@ func (x *Prepared) onEngine(context.Context) error {
 	return err
 }
 
-// sameEngine rejects resuming a run on a different engine.
 func (x *Prepared) sameEngine(context.Context) error {
 	asked, was := cmp.Or(x.App.Engine, cli.Here), cmp.Or(x.Info.Flags[cli.EngineFlag], cli.Here)
 	if asked == was {
@@ -295,7 +291,6 @@ func (x *Prepared) LogLines() []routing.Line {
 	return x.Decision.LogLines(x.how.Rules)
 }
 
-// landLine describes where the work will land.
 func landLine(info runner.Info) []string {
 	text := fmt.Sprintf("Land: %s; at most %s a batch", info.Land, phrase.Count(info.MaxAttempts, "attempt"))
 	if info.Workers > 1 {

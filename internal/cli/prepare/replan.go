@@ -300,7 +300,6 @@ func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, 
 // mostDifferences is the highest number of differences listed for a batch.
 const mostDifferences = 5
 
-// summary describes the change in one line.
 func (r replanned) summary() string {
 	count := map[string]int{}
 	for _, row := range r.rows {

@@ -90,7 +90,6 @@ func (x *Prepared) agentsAgain(context.Context) error {
 	return nil
 }
 
-// chooseAgain chooses the agents for a run that has begun.
 func (x *Prepared) chooseAgain() (err error) {
 	x.agent, x.Why, err = chooseAgent(x.App, x.Project, x.Info.Plan, dueAgain(x.Plan, x.Info.Batches),
 		cmp.Or(x.Options.Agent, x.Info.Agent))
@@ -194,7 +193,6 @@ func sameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) erro
 	return nil
 }
 
-// settingsOf converts settings into the form that the journal stores.
 func settingsOf(all map[string]config.Setting) map[string]runner.Setting {
 	out := make(map[string]runner.Setting, len(all))
 	for k, s := range all {

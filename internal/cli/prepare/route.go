@@ -173,7 +173,6 @@ func planError(path string, err error) error {
 	return cli.Usage(fmt.Errorf("%s: %w", path, err), "")
 }
 
-// placed is an error with another text.
 type placed struct {
 	text string
 	err  error
@@ -212,7 +211,6 @@ The same is shown before each run. The settings are under [routing]: runplan con
 	return cmd
 }
 
-// routeOutput holds the flags for the output format of a routing plan.
 type routeOutput struct {
 	agent               string
 	why, json, dot, svg bool
@@ -252,7 +250,6 @@ func showRoute(ctx context.Context, w io.Writer, p *cli.Project, plan *planparse
 	return nil
 }
 
-// agentLine returns the line that names the agent of a route.
 func agentLine(agent, why string) []string {
 	switch {
 	case agent == "":
@@ -263,7 +260,6 @@ func agentLine(agent, why string) []string {
 	return []string{fmt.Sprintf("Agent: %s (%s)", agent, why)}
 }
 
-// routeJSON returns the object for --json: the decision and its context.
 func routeJSON(path string, plan *planparse.Plan, d routing.Decision, agent string, f []forecast) any {
 	var known *string
 	if agent != "" {

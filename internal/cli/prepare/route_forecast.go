@@ -64,7 +64,6 @@ func (f forecast) String() string {
 	return text
 }
 
-// listed joins the first few names.
 func listed(paths []string) string {
 	return strings.ReplaceAll(redact.Clean(phrase.Few(paths, maxForecastFiles)), "\n", " ")
 }
@@ -103,7 +102,6 @@ func forecastRun(ctx context.Context, p *cli.Project, plan *planparse.Plan, d ro
 
 type namedCommit struct{ name, commit string }
 
-// others returns the branches to forecast.
 func others(ctx context.Context, p *cli.Project, head, branch string) ([]namedCommit, error) {
 	var out []namedCommit
 	name, commit, err := p.Repo.Upstream(ctx, branch)

@@ -65,7 +65,6 @@ func (o *RunOptions) OfAgent(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Agent, "agent", "", "agent to use: script, solver, or a name under [agents]")
 }
 
-// span is a flag for a positive duration.
 type span time.Duration
 
 func (s *span) String() string {

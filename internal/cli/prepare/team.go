@@ -23,7 +23,6 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// routed copies a routing decision into the info of a run.
 func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.Routing, noSpeculate bool) {
 	info.Mode, info.Workers, info.Score = string(d.Mode), d.Workers, d.Score.Value
 	info.Speculate = d.Mode == routing.Team && r.Speculate && !noSpeculate
@@ -92,7 +91,6 @@ func canMerge(ctx context.Context, p *cli.Project, plan *planparse.Plan, d routi
 	return d, err
 }
 
-// limitFlags holds the flags for limits of cost and waiting.
 type limitFlags struct {
 	maxCost float64
 	onLimit string
@@ -129,7 +127,6 @@ func (l *limitFlags) check() error {
 	return nil
 }
 
-// apply sets the limits of a new run.
 func (l *limitFlags) apply(info *runner.Info, c config.Run) {
 	_, then := config.Fallback(cmp.Or(l.onLimit, c.OnLimit))
 	info.OnLimit, info.MaxCostUSD, info.UnknownCost = then, cmp.Or(l.maxCost, c.MaxCostUSD), c.UnknownCost

@@ -111,7 +111,6 @@ type remoteRun struct {
 	lock *local.Lock // held while the run is running and no process follows it, so that others see the run as locked
 }
 
-// leave closes the engine and releases the lock.
 func (r remoteRun) leave() {
 	r.Close()
 	if r.lock != nil {
@@ -176,7 +175,6 @@ func forward(ctx context.Context, a *cli.App, r remoteRun, j *store.Journal) err
 	return nil
 }
 
-// underWay prints the running commands of a run and their workers.
 func underWay(ctx context.Context, a *cli.App, r remoteRun, _ *store.Journal) error {
 	lines, err := r.UnderWay(ctx, r.id)
 	for _, line := range lines {

@@ -202,7 +202,6 @@ func (x *Execution) signals(ctx context.Context, engine runner.Engine, v *view) 
 	return ctx, func() { signal.Stop(got); close(done); cancel(nil) }
 }
 
-// nameOf returns the usual name of a signal.
 func nameOf(s os.Signal) string {
 	switch s {
 	case syscall.SIGTERM:
@@ -249,7 +248,6 @@ func (x *Execution) result(res runner.Result) error {
 	return cli.Fail(cli.ExitCannotRun, err, "fix it, then: runplan resume %s", x.Run[:8])
 }
 
-// writeReport writes report.md and report.html.
 func (x *Execution) writeReport(s runner.Summary) error {
 	dir := x.Project.Layout.Report(x.Run)
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -27,7 +27,6 @@ func (x *Execution) exhausted() {
 	}
 }
 
-// isSelfFix reports whether the run executes a fix.
 func (x *Execution) isSelfFix() bool {
 	dir, err := x.Project.PlanPath(x.Project.Layout.SelfFix())
 	return err == nil && strings.HasPrefix(x.Info.Plan, dir+"/")

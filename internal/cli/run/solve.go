@@ -91,7 +91,6 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 	return cmd
 }
 
-// solve runs a task or a plan with the solver.
 func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o prepare.RunOptions) error {
 	if task == "" && plan == "" {
 		return cli.Usage(errors.New("solve needs a task, or a plan"),

@@ -91,7 +91,6 @@ func newConfigUnsetCommand(a *cli.App) *cobra.Command {
 	return c
 }
 
-// completeKeys completes the first argument with the keys of the configuration.
 func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var keys []string
 	if len(args) == 0 {

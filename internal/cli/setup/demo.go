@@ -46,7 +46,6 @@ sample_on_retry = false
 sample_min_memory_per_gb = 0.05
 `
 
-// demoOptions are the flags of demo.
 type demoOptions struct {
 	dir   string
 	keep  bool
@@ -77,7 +76,6 @@ Your settings are neither used nor changed: RUNPLAN_HOME is a folder of the demo
 	return cmd
 }
 
-// demonstration is one execution of the command demo.
 type demonstration struct {
 	app   cli.App // works in the repository of the demonstration
 	keep  bool
@@ -88,7 +86,6 @@ type demonstration struct {
 	begun time.Time
 }
 
-// demo makes the project, runs its plan and reports the result.
 func demo(ctx context.Context, a *cli.App, o demoOptions) (err error) {
 	if _, err := proc.Run(ctx, proc.Cmd{Args: []string{"bash", "--version"}, Env: a.Environ}); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "the demonstration needs bash: install it")
@@ -187,7 +184,6 @@ func (d *demonstration) write(ctx context.Context) error {
 	return nil
 }
 
-// git runs git in the repository of the demonstration and returns what it prints.
 func (d *demonstration) git(ctx context.Context, args ...string) (string, error) {
 	res, err := proc.Run(ctx,
 		proc.Cmd{Args: append([]string{"git"}, args...), Dir: d.repo, Env: d.app.Environ,
@@ -229,7 +225,6 @@ func (d *demonstration) play(ctx context.Context, o demoOptions) error {
 	return d.run(ctx)
 }
 
-// run runs the plan, approves the waiting batch, resumes, and reports the result.
 func (d *demonstration) run(ctx context.Context) error {
 	d.pause()
 	d.prompt("cd " + d.repo)
@@ -284,7 +279,6 @@ func (d *demonstration) run(ctx context.Context) error {
 	return nil
 }
 
-// command shows a command of runplan and runs it.
 func (d *demonstration) command(ctx context.Context, args ...string) error {
 	d.prompt("runplan " + strings.Join(args, " "))
 	if code := d.app.Execute(ctx, args...); code != cli.ExitOK {
@@ -334,7 +328,6 @@ func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string
 	d.say("\nIn your own repository: runplan init, then runplan plan.md")
 }
 
-// look prints where to look.
 func (d *demonstration) look(p *cli.Project, s runner.Summary) {
 	d.say("\n" + d.style.Bold("Where to look"))
 	report := filepath.Join(p.Layout.Report(s.Run), "report.html")
@@ -356,7 +349,6 @@ func (d *demonstration) look(p *cli.Project, s runner.Summary) {
 	d.say("  report: " + report)
 }
 
-// verdictOf describes the result of a candidate.
 func verdictOf(c *runner.CandidateSummary) string {
 	switch {
 	case c.State == "won" && c.Score != nil:
@@ -371,7 +363,6 @@ func (d *demonstration) fact(t ui.Tone, format string, args ...any) {
 	d.say("  " + d.style.Tone(t, d.style.Icon(t)) + " " + ui.Sanitize(fmt.Sprintf(format, args...)))
 }
 
-// prompt shows a command as it is typed.
 func (d *demonstration) prompt(line string) {
 	d.say("\n" + d.style.Tone(ui.Busy, "$") + " " + d.style.Bold(line))
 }

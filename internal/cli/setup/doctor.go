@@ -24,7 +24,6 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-// checked is one line of doctor.
 type checked struct {
 	What string `json:"what"`
 	// ok, missing, problem; error: could not be checked; unknown, skipped; of gates: not configured, off
@@ -194,7 +193,6 @@ func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	return out
 }
 
-// examineServer asks an Ollama server for its version.
 func examineServer(ctx context.Context, o llm.Options, baseURL string) (checked, bool) {
 	v, err := llm.ServerVersion(ctx, o, baseURL)
 	var down *llm.DownError

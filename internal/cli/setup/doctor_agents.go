@@ -29,7 +29,6 @@ With --agent an agent is tried in a temporary repository: it must
 answer with a word, then write a file, through the same code as a run. That costs two short
 questions.`
 
-// examineAgents checks the configured agents and the CLIs that runplan knows.
 func examineAgents(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	var out []checked
 	for _, name := range slices.Sorted(maps.Keys(p.Config.Agents)) {
@@ -98,7 +97,6 @@ func programVersion(ctx context.Context, a *cli.App, preset command.Preset, prog
 	return line
 }
 
-// tried is the result of one call of a self-test.
 type tried struct {
 	Call    string         `json:"call"`
 	Outcome agents.Outcome `json:"outcome"`

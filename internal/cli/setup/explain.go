@@ -18,7 +18,6 @@ import (
 //go:embed explain.md
 var explainText string
 
-// explanation is the page of a code.
 type explanation struct {
 	Code  string `json:"code"`
 	Group string `json:"group"`

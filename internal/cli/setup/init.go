@@ -173,7 +173,6 @@ func missing(c checked) string {
 	return ""
 }
 
-// print shows what was found, and what to do next.
 func (f foundInProject) print(w io.Writer) {
 	if len(f.agents) > 0 {
 		fmt.Fprintf(w, "agents found: %s\n", strings.Join(f.agents, ", "))

@@ -22,7 +22,6 @@ import (
 	"github.com/runplan/runplan/runner/report"
 )
 
-// logOptions are the flags of log.
 type logOptions struct{ json, follow, decisions, sampling bool }
 
 // NewLogCommand returns the command log.
@@ -163,7 +162,6 @@ func findRun(ctx context.Context, j *store.Journal, name string) (string, error)
 	return "", cli.NoSuchRun(name)
 }
 
-// runNamed returns the id of the named run.
 func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) {
 	j, err := p.OpenJournal(ctx)
 	if err != nil {
@@ -173,7 +171,6 @@ func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) 
 	return findRun(ctx, j, name)
 }
 
-// logDecisions prints the entries of the decision log about a run.
 func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON bool) error {
 	run, err := runNamed(ctx, p, name)
 	if err != nil {

@@ -194,7 +194,6 @@ type spentCalls struct {
 	Source    agents.Source `json:"source"`
 }
 
-// callsBeside sums up the model calls outside of runs.
 func callsBeside(ctx context.Context, a *cli.App, p *cli.Project, j *store.Journal) ([]spentCalls, error) {
 	out := []spentCalls{}
 	sums, err := j.CallsBeside(ctx)
@@ -241,7 +240,6 @@ func localModels(ctx context.Context, p *cli.Project) map[string]bool {
 	return here
 }
 
-// printCalls prints the calls outside of runs as a separate table.
 func printCalls(w io.Writer, calls []spentCalls) error {
 	if len(calls) == 0 {
 		return nil

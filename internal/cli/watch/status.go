@@ -21,7 +21,6 @@ import (
 	"github.com/runplan/runplan/training/validate"
 )
 
-// statusOptions are the flags of status.
 type statusOptions struct{ json, all, lines, metrics bool }
 
 // NewStatusCommand returns the command status.
@@ -180,7 +179,6 @@ func showMetrics(ctx context.Context, a *cli.App, p *cli.Project, name string, j
 	return nil
 }
 
-// eventsOf returns all events of a run.
 func eventsOf(ctx context.Context, p *cli.Project, run string) ([]runner.Event, error) {
 	var out []runner.Event
 	err := p.EachEvent(ctx, run, func(e runner.Event) error {

@@ -142,7 +142,6 @@ func (t *tracing) find(name string) (string, error) {
 	return "", cli.NoSuchRun(name)
 }
 
-// isRun reports whether name selects a run.
 func (t *tracing) isRun(r store.Run, name string) bool {
 	if len(name) >= 4 && strings.HasPrefix(r.ID, name) || r.ID == name || r.Slug == name || r.Plan == name {
 		return true
@@ -209,7 +208,6 @@ func TracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal
 	return trace.Build(in)
 }
 
-// readRun reads a run from its journal.
 func readRun(ctx context.Context, j *store.Journal, id string) (trace.Run, error) {
 	sums, err := local.List(ctx, j, runner.Filter{Run: id, Latest: true})
 	if err != nil {
