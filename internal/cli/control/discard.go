@@ -187,17 +187,10 @@ func writeAfterwards(ctx context.Context, a *cli.App, p *cli.Project, ev runner.
 // kept.
 func clearAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]local.Leftover, error) {
 	found, err := LeftAfter(ctx, p, slug, all)
-	if err != nil {
-		return nil, err
-	}
-	var out []local.Leftover
 	for _, x := range found {
-		if err := RemoveLeftover(ctx, p, x); err != nil {
-			return out, err
-		}
-		out = append(out, x)
+		err = cmp.Or(err, RemoveLeftover(ctx, p, x))
 	}
-	return out, nil
+	return found, err
 }
 
 // LeftAfter lists the worktrees and branches of a slug, as if its runs were over.
@@ -211,8 +204,7 @@ func LeftAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]lo
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(found, func(a,
-		b local.Leftover) int {
+	slices.SortFunc(found, func(a, b local.Leftover) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	var out []local.Leftover

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/blueprints"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -128,16 +129,15 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag boo
 		fmt.Fprintln(a.Stdout, "nothing waits")
 		return nil
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, w := range list {
 		state := "waits"
 		if w.Answered != "" {
 			state = w.Answered + ", not yet read by the run"
 		}
-		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), w.What(), state, w.Since.Local().Format("2006-01-02 15:04"),
-			ui.Sanitize(w.Question)})
+		rows.Add(w.ID, w.Plan, w.What(), state, w.Since.Local().Format("2006-01-02 15:04"), w.Question)
 	}
-	if err := cli.Table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
+	if err := ui.Table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
 		return err
 	}
 	for _, w := range list {
@@ -165,11 +165,7 @@ func Answer(ctx context.Context, a *cli.App, p *cli.Project, id string, deny boo
 	if err != nil {
 		return err
 	}
-	asked := make([]runner.Approval, len(list))
-	for i, w := range list {
-		asked[i] = w.Approval
-	}
-	found, err := runner.FindApproval(asked, id)
+	found, err := runner.FindApproval(lists.Map(list, func(w waitingItem) runner.Approval { return w.Approval }), id)
 	if err != nil {
 		return cli.Usage(err, "runplan approve lists what waits")
 	}
@@ -298,29 +294,23 @@ func FeedbackTrouble(err error, code int) error {
 		return cli.Fail(code, err, "%s", refused.Do)
 	case errors.As(err, &blocked):
 		return cli.Fail(cli.ExitUsage, err, "%s", blocked.Do)
-	case errors.As(err, new(*feedback.Alarm)):
-		return cli.Fail(cli.ExitFailed, err,
-			"it stays open until the test passes on the branch; revert the merge, or fix the code")
-	case errors.Is(err, store.ErrNoFeedback):
-		return cli.Usage(err, "runplan self-fix list shows all feedback")
-	case errors.Is(err, feedback.ErrHistory):
-		return cli.Fail(cli.ExitCannotRun, err,
-			"the row was not changed; restore a backup of .runplan/feedback.sqlite, or move the file")
-	case errors.Is(err, store.ErrFeedbackMoved):
-		return cli.Fail(cli.ExitLocked, err, "show it again: runplan self-fix list")
 	}
-	return err
+	return cli.Advise(err,
+		cli.On(cli.ExitFailed, "it stays open until the test passes on the branch; revert the merge, or fix the code",
+			new(*feedback.Alarm)),
+		cli.On(cli.ExitUsage, "runplan self-fix list shows all feedback", store.ErrNoFeedback),
+		cli.On(cli.ExitCannotRun, "the row was not changed; restore a backup of .runplan/feedback.sqlite, or move the file",
+			feedback.ErrHistory),
+		cli.On(cli.ExitLocked, "show it again: runplan self-fix list", store.ErrFeedbackMoved))
 }
 
 // ShownFeedback removes terminal control codes from text that others wrote. The stored row keeps the original text.
 func ShownFeedback(i feedback.Item) feedback.Item {
 	i.Body, i.URL, i.Source = redact.Clean(i.Body), redact.Clean(i.URL), redact.Clean(i.Source)
-	notes := make([]feedback.Note, len(i.Notes))
-	for n, note := range i.Notes {
-		note.Text = redact.Clean(note.Text)
-		notes[n] = note
+	i.Notes = slices.Clone(i.Notes)
+	for n := range i.Notes {
+		i.Notes[n].Text = redact.Clean(i.Notes[n].Text)
 	}
-	i.Notes = notes
 	return i
 }
 

@@ -103,23 +103,21 @@ func promote(ctx context.Context, p *cli.Project, d enrich.Deps) (int, error) {
 		return 0, cli.CuratedTrouble(err)
 	}
 	n, err := enrich.Promote(ctx, d, db)
-	if err := errors.Join(err, db.Close()); err != nil {
-		return n, cli.CuratedTrouble(err)
-	}
-	return n, nil
+	return n, cli.CuratedTrouble(errors.Join(err, db.Close()))
 }
 
 func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) error {
-	rows := [][]string{
-		{"files in the index", fmt.Sprint(res.Files)}, {"sent to the model", fmt.Sprint(res.Asked)},
-		{"already known", fmt.Sprint(res.Current)},
-		{"skipped", fmt.Sprint(len(res.Skipped))}, {"beyond the limit", fmt.Sprint(res.Left)},
-		{"tokens", cli.TokensOf(res.Tokens)},
-	}
+	var rows ui.Rows
+	rows.Add("files in the index", res.Files)
+	rows.Add("sent to the model", res.Asked)
+	rows.Add("already known", res.Current)
+	rows.Add("skipped", len(res.Skipped))
+	rows.Add("beyond the limit", res.Left)
+	rows.Add("tokens", cli.TokensOf(res.Tokens))
 	if o.promote {
-		rows = append(rows, []string{"copied into the index", fmt.Sprint(res.Promote)})
+		rows.Add("copied into the index", res.Promote)
 	}
-	if err := cli.Table(a.Stdout, []string{"enrichment", ">count"}, rows); err != nil {
+	if err := ui.Table(a.Stdout, []string{"enrichment", ">count"}, rows); err != nil {
 		return err
 	}
 	for _, s := range res.Skipped {

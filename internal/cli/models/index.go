@@ -188,20 +188,18 @@ func (p *IndexProgress) Clear() {
 }
 
 func printIndex(a *cli.App, res knowledge.Result) error {
-	var rows [][]string
+	var rows, counts ui.Rows
 	for _, l := range res.Languages {
-		rows = append(rows, []string{l.Language, fmt.Sprint(l.Files), fmt.Sprint(l.Changed), fmt.Sprint(l.Partial),
-			fmt.Sprint(l.Skipped)})
+		rows.Add(l.Language, l.Files, l.Changed, l.Partial, l.Skipped)
 	}
-	if err := cli.Table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows); err != nil {
+	if err := ui.Table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows); err != nil {
 		return err
 	}
-	var counts [][]string
 	for _, t := range res.Tables {
-		counts = append(counts, []string{t.Name, fmt.Sprint(t.Count)})
+		counts.Add(t.Name, t.Count)
 	}
 	fmt.Fprintln(a.Stdout)
-	if err := cli.Table(a.Stdout, []string{"table", ">rows"}, counts); err != nil {
+	if err := ui.Table(a.Stdout, []string{"table", ">rows"}, counts); err != nil {
 		return err
 	}
 	for _, e := range res.Errors {

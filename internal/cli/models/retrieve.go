@@ -155,13 +155,11 @@ func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
 		fmt.Fprint(a.Stdout, pkg.Text())
 		return nil
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, x := range pkg.Parts {
-		what := cmp.Or(x.Symbol, "("+x.Kind+")")
-		rows = append(rows, []string{fmt.Sprint(x.Tier), ui.Sanitize(x.Path), ui.Sanitize(what), string(x.Detail),
-			fmt.Sprint(x.Tokens), ui.Sanitize(x.Why)})
+		rows.Add(x.Tier, x.Path, cmp.Or(x.Symbol, "("+x.Kind+")"), x.Detail, x.Tokens, x.Why)
 	}
-	if err := cli.Table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows); err != nil {
+	if err := ui.Table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows); err != nil {
 		return err
 	}
 	for _, d := range pkg.Dropped {
@@ -266,13 +264,16 @@ func readBudget(path string) (b tokens.Budget, err error) {
 	return tokens.Budget{Window: *in.Window, Reserved: *in.Reserved}, nil
 }
 
+func configuredWindow(c *config.Loaded, role llm.Role) int {
+	if role == llm.Reasoning {
+		return cmp.Or(c.Models.ReasoningWindow, c.Budget.ContextWindow)
+	}
+	return cmp.Or(c.Models.CodingWindow, c.Budget.ContextWindow)
+}
+
 // configuredBudget takes the budget from the settings: the window of the role's model, or the common window (BUD-03).
 func configuredBudget(c *config.Loaded, role llm.Role) (b tokens.Budget, err error) {
-	b = tokens.Budget{Window: c.Models.CodingWindow, Reserved: c.Budget.ReservedTokens}
-	if role == llm.Reasoning {
-		b.Window = c.Models.ReasoningWindow
-	}
-	b.Window = cmp.Or(b.Window, c.Budget.ContextWindow)
+	b = tokens.Budget{Window: configuredWindow(c, role), Reserved: c.Budget.ReservedTokens}
 	var missing []string
 	if b.Window == 0 {
 		missing = append(missing, "budget.context_window")

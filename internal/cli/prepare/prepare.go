@@ -166,7 +166,7 @@ func (x *Prepared) describe(ctx context.Context) error {
 		Base: head, BaseBranch: branch, Agent: agent, Land: cmp.Or(o.Land, p.Config.Run.Land),
 		ConfigDigest: config.DigestOf(p.Config.Effective()), Settings: settingsOf(p.Config.Effective()),
 		LoopVersion: runner.LoopVersion, Slug: cli.SlugOf(name), Flags: o.Flags(),
-		Indexed: models.Indexed(ctx, p), Round: o.Round, Models: modelsOf(p.Config.Config, agent),
+		Indexed: models.Indexed(ctx, x.App, p), Round: o.Round, Models: modelsOf(p.Config.Config, agent),
 	}
 	if !slices.Contains([]string{"branch", "ff", "pr"}, x.Info.Land) {
 		return cli.Usage(fmt.Errorf("--land %s: unknown", x.Info.Land), "use branch, ff or pr")

@@ -4,7 +4,6 @@ package rulebook
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/runner/local"
@@ -43,19 +41,23 @@ A comment with the lesson and a reason accepts a place:
 // LessonLibrary loads the lessons of all layers for the project around the current folder. It also returns the folder
 // of the project's own lessons.
 func LessonLibrary(ctx context.Context, a *cli.App) (lib *lessons.Library, own string, err error) {
-	root, err := os.Getwd()
+	root, err := treeHere(ctx, a)
 	if err != nil {
 		return nil, "", err
 	}
-	if repo, err := git.OpenReadOnly(ctx, root, a.Environ); err == nil {
-		root = repo.Root
-		if err := cli.NoLinks(local.LayoutOf(root)); err != nil {
-			return nil, "", err
-		}
-	} else if !errors.Is(err, git.ErrNotRepo) {
-		return nil, "", err
-	}
 	return lessonsOf(a, root)
+}
+
+// treeHere returns the root of the repository around the current folder, or else that folder.
+func treeHere(ctx context.Context, a *cli.App) (string, error) {
+	root, err := a.RootHere(ctx)
+	if err != nil {
+		return "", err
+	}
+	if root == "" {
+		return cli.CurrentFolder()
+	}
+	return root, cli.NoLinks(local.LayoutOf(root))
 }
 
 // withLessons makes the function of a command that works with [LessonLibrary].
@@ -107,17 +109,17 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 				}
 				return cli.AsJSON(a.Stdout, short)
 			}
-			var rows [][]string
+			var rows ui.Rows
 			for _, l := range lib.Lessons {
 				layer := l.Layer
 				if l.Replaces != "" {
 					layer += " (replaces " + l.Replaces + ")"
 				}
-				rows = append(rows, []string{l.ID, string(l.Severity), string(l.Pattern.Type), string(l.Category),
-					measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer})
+				rows.Add(l.ID, l.Severity, l.Pattern.Type, l.Category,
+					measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer)
 			}
-			if err := cli.Table(a.Stdout, []string{"id", "severity", "type", "category", "measured", "title", "layer"},
-				rows); err != nil {
+			header := []string{"id", "severity", "type", "category", "measured", "title", "layer"}
+			if err := ui.Table(a.Stdout, header, rows); err != nil {
 				return err
 			}
 			tell(a, lib.Notes)
@@ -182,12 +184,8 @@ and takes effect at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK,
 			if regex != "" {
 				l.Pattern.Type, l.Pattern.Regex = lessons.Syntactic, regex
 			}
-			if severity != "" {
-				l.Severity = lessons.Severity(severity)
-			}
-			if category != "" {
-				l.Category = lessons.Category(category)
-			}
+			l.Severity = cmp.Or(lessons.Severity(severity), l.Severity)
+			l.Category = cmp.Or(lessons.Category(category), l.Category)
 			if len(languages) > 0 {
 				l.Languages = languages
 			}

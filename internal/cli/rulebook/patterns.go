@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -43,17 +44,21 @@ A comment with the rule and a reason accepts a place:
 // patternRules loads the rules of all layers for the tree around the current folder. It also returns the root of the
 // project.
 func patternRules(ctx context.Context, a *cli.App) (root string, rules []patterns.Rule, err error) {
-	if root, err = cli.CurrentFolder(); err != nil {
+	if root, err = treeHere(ctx, a); err != nil {
 		return "", nil, err
-	}
-	if repo, err := git.OpenReadOnly(ctx, root, a.Environ); err == nil {
-		root = repo.Root
-		if err := cli.NoLinks(local.LayoutOf(root)); err != nil {
-			return "", nil, err
-		}
 	}
 	rules, err = patternsOf(a, root)
 	return root, rules, err
+}
+
+// needAstGrep finds ast-grep. If it is missing, the command cannot run.
+func needAstGrep(ctx context.Context, a *cli.App, hint string) (patterns.Program, error) {
+	p, err := a.AstGrep(ctx)
+	if errors.Is(err, patterns.ErrMissing) {
+		err = cli.Named("no-ast-grep",
+			cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s", hint))
+	}
+	return p, err
 }
 
 // patternsOf loads the rules of all layers for the tree at root.
@@ -85,16 +90,16 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 			if asJSONFlag {
 				return cli.AsJSON(a.Stdout, rules)
 			}
-			var rows [][]string
+			var rows ui.Rows
 			for _, r := range rules {
 				layer := string(r.Layer)
 				if r.Shadows != "" {
 					layer += fmt.Sprintf(" (instead of %s)", r.Shadows)
 				}
-				rows = append(rows, []string{r.ID, string(r.Severity), strings.Join(r.Languages, " "), r.Lesson,
-					measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…")})
+				rows.Add(r.ID, r.Severity, strings.Join(r.Languages, " "), r.Lesson,
+					measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…"))
 			}
-			return cli.Table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
+			return ui.Table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
@@ -119,11 +124,8 @@ A finding of severity error fails. Unchecked files are listed.` + cli.ExitStatus
 			if rules, err = chosen(rules, only); err != nil {
 				return err
 			}
-			p, err := a.AstGrep(ctx)
-			if errors.Is(err, patterns.ErrMissing) {
-				return cli.Named("no-ast-grep", cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s",
-					"nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar))
-			}
+			p, err := needAstGrep(ctx, a,
+				"nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar)
 			if err != nil {
 				return err
 			}
@@ -159,12 +161,7 @@ A finding of severity error fails. Unchecked files are listed.` + cli.ExitStatus
 			if err != nil {
 				return err
 			}
-			n := 0
-			for _, h := range res.Hits {
-				if h.Severity == patterns.Error {
-					n++
-				}
-			}
+			n := lists.Count(res.Hits, func(h patterns.Hit) bool { return h.Severity == patterns.Error })
 			if n > 0 {
 				return cli.Fail(cli.ExitFailed, fmt.Errorf("%d finding(s) of severity error", n), "")
 			}
@@ -288,11 +285,7 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 				return err
 			}
 			dir = cmp.Or(dir, filepath.Join(root, local.DirName, "patterns"))
-			p, err := a.AstGrep(ctx)
-			if errors.Is(err, patterns.ErrMissing) {
-				return cli.Named("no-ast-grep", cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote),
-					"rules cannot be checked without it"))
-			}
+			p, err := needAstGrep(ctx, a, "rules cannot be checked without it")
 			if err != nil {
 				return err
 			}
@@ -311,7 +304,7 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 			if asJSONFlag {
 				return cli.AsJSON(a.Stdout, map[string]any{"dir": dir, "files": files, "kept": kept, "log": log})
 			}
-			var rows [][]string
+			var rows ui.Rows
 			for _, e := range log {
 				what := "no"
 				switch {
@@ -320,9 +313,9 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 				case e.Rule != "":
 					what = "by " + e.Rule
 				}
-				rows = append(rows, []string{e.Lesson, e.Language, what, ui.Cut(ui.Sanitize(e.Reason), 100, "…")})
+				rows.Add(e.Lesson, e.Language, what, ui.Cut(ui.Sanitize(e.Reason), 100, "…"))
 			}
-			if err := cli.Table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows); err != nil {
+			if err := ui.Table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows); err != nil {
 				return err
 			}
 			for _, name := range kept {
@@ -343,12 +336,10 @@ func lessonsFor(a *cli.App, root string) ([]patterns.Lesson, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []patterns.Lesson
-	for _, l := range lib.Lessons {
-		out = append(out, patterns.Lesson{
+	return lists.Map(lib.Lessons, func(l *lessons.Lesson) patterns.Lesson {
+		return patterns.Lesson{
 			ID: l.ID, Title: l.Title, Type: string(l.Pattern.Type), Languages: l.Languages,
 			Description: l.Pattern.Description, Bad: l.Example.Bad, Good: l.Example.Good,
-		})
-	}
-	return out, nil
+		}
+	}), nil
 }

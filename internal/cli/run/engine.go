@@ -30,12 +30,9 @@ func AddEngines(a *cli.App, root *cobra.Command) {
 		switch c.Name() {
 		case "run", "resume", "gc":
 		case "log", "approve", "cancel":
-			c.RunE = beside(a, c.RunE,
-				func(ctx context.Context, r remoteRun, j *store.Journal) error { return forward(ctx, a, r, j) })
+			c.RunE = beside(a, c.RunE, forward)
 		case "status":
-			c.RunE = beside(a, c.RunE,
-				func(ctx context.Context, r remoteRun, j *store.Journal) error { return forward(ctx, a, r, j) },
-				func(ctx context.Context, r remoteRun, arg2 *store.Journal) error { return underWay(ctx, a, r, arg2) })
+			c.RunE = beside(a, c.RunE, forward, underWay)
 		default:
 			continue
 		}
@@ -55,7 +52,7 @@ func AddEngines(a *cli.App, root *cobra.Command) {
 // beside wraps a command of the journal so that it also covers runs on other machines. It syncs these runs first, runs
 // the command, and then calls each function in then for each of them.
 func beside(a *cli.App, do func(*cobra.Command, []string) error,
-	then ...func(context.Context, remoteRun, *store.Journal) error) func(*cobra.Command, []string) error {
+	then ...func(context.Context, *cli.App, remoteRun, *store.Journal) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		e, err := a.RemoteHost()
 		if err != nil {
@@ -95,7 +92,7 @@ func beside(a *cli.App, do func(*cobra.Command, []string) error,
 		}
 		for _, r := range runs {
 			for _, f := range then {
-				if err := f(ctx, r, j); err != nil {
+				if err := f(ctx, a, r, j); err != nil {
 					return err
 				}
 			}

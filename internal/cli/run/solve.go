@@ -46,15 +46,7 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
 				cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			task := ""
-			if len(args) > 0 {
-				task = strings.TrimSpace(args[0])
-			}
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) (err error) {
 			if err := models.Unsaid(p, llm.Coding, o.Solver.Stages, budget,
 				models.Need{Key: "solve.max_attempts", Flag: "--max-attempts",
 					Said: cmp.Or(o.MaxAttempts, p.Config.Solve.MaxAttempts) != 0},
@@ -66,8 +58,8 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 			if o.Solver.Budget, err = budget.Budget(p.Config, llm.Coding); err != nil {
 				return err
 			}
-			return solve(cmd.Context(), a, p, task, plan, o)
-		},
+			return solve(ctx, a, p, strings.TrimSpace(strings.Join(args, "")), plan, o)
+		}),
 	}
 	o.Common(cmd)
 	models.AddStages(cmd, &o.Solver.Stages)

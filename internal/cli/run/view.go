@@ -51,9 +51,6 @@ func newView(a *cli.App, o prepare.RunOptions) *view {
 	default:
 		v.plain = ui.NewPlain(a.Stderr, v.style)
 	}
-	if v.json != nil {
-		v.plain = nil
-	}
 	return v
 }
 
