@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/seal"
 	"github.com/runplan/runplan/patterns"
 )
@@ -78,11 +79,8 @@ func (a *App) UnknownAgent(p *Project, name string) error {
 		}
 	}
 	slices.Sort(known)
-	var names []string
-	for _, preset := range command.Presets() {
-		names = append(names, preset.Name)
-	}
-	near := config.Similar(name, append(names, known...))
+	presets := lists.Map(command.Presets(), func(preset command.Preset) string { return preset.Name })
+	near := config.Similar(name, append(presets, known...))
 	if near != "" {
 		near = "did you mean " + near + "? If not, "
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -311,14 +312,9 @@ func Invalid(path string, p *planparse.Plan) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	var b strings.Builder
-	for i, d := range errs {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(&b, "%s:%d: %s", path, d.Line, d.Message)
-	}
-	return Named("plan-invalid", Usage(errors.New(b.String()), "nothing was run; details: runplan check %s", path))
+	text := phrase.Join(errs, "\n",
+		func(d planparse.Diagnostic) string { return fmt.Sprintf("%s:%d: %s", path, d.Line, d.Message) })
+	return Named("plan-invalid", Usage(errors.New(text), "nothing was run; details: runplan check %s", path))
 }
 
 // mostWarnings is the highest number of warnings of a plan that a run shows before it begins.

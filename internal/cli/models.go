@@ -100,13 +100,19 @@ func (w Outlet) ToModel(provider string, command, passEnv []string, baseURL stri
 
 // modelExecutables lists the programs and remote addresses that the repository's own settings use for models.
 func (p *Project) modelExecutables() []trust.Executable {
-	c, file := p.Config, p.Layout.Config()
-	from := func(key string) bool { return c.Source("models."+key) == file }
+	m := p.Config.Models
+	return p.modelExecutable("models", "models", m.Provider, m.Command, m.PassEnv, m.BaseURL)
+}
+
+// modelExecutable returns the program or the remote address of a model, if the repository's own settings name it below
+// a key.
+func (p *Project) modelExecutable(where, key, provider string, command, passEnv []string,
+	baseURL string) []trust.Executable {
 	switch {
-	case c.Models.Provider == llm.Command && (from("provider") || from("command") || from("pass_env")):
-		return []trust.Executable{{Where: "models", What: trust.Words(c.Models.Command) + sees(c.Models.PassEnv)}}
-	case c.Models.BaseURL != "" && from("base_url") && !LoopbackURL(c.Models.BaseURL):
-		return []trust.Executable{{Where: "models", What: "ask " + c.Models.BaseURL}}
+	case provider == llm.Command && p.own(key+".provider", key+".command", key+".pass_env"):
+		return []trust.Executable{{Where: where, What: trust.Words(command) + sees(passEnv)}}
+	case baseURL != "" && p.own(key+".base_url") && !LoopbackURL(baseURL):
+		return []trust.Executable{{Where: where, What: "ask " + baseURL}}
 	}
 	return nil
 }

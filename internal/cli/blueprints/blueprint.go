@@ -64,12 +64,6 @@ Go needs no tool; Python, TypeScript and JavaScript need ast-grep.` + cli.ExitSt
 	return cmd
 }
 
-// summarized is the output of summarize --json.
-type summarized struct {
-	Files   []summary.Summary `json:"files"`
-	Skipped []patterns.Skip   `json:"skipped"`
-}
-
 // summarize prints summaries of files. Outside of a repository it uses the current folder as the root.
 func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) error {
 	root, err := a.RootHere(ctx)
@@ -119,14 +113,10 @@ func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) 
 		return err
 	}
 	if asJSONFlag {
-		out := summarized{files, skipped}
-		if out.Files == nil {
-			out.Files = []summary.Summary{}
-		}
-		if out.Skipped == nil {
-			out.Skipped = []patterns.Skip{}
-		}
-		return cli.AsJSON(a.Stdout, out)
+		return cli.AsJSON(a.Stdout, struct {
+			Files   []summary.Summary `json:"files"`
+			Skipped []patterns.Skip   `json:"skipped"`
+		}{append([]summary.Summary{}, files...), append([]patterns.Skip{}, skipped...)})
 	}
 	for i, f := range files {
 		if i > 0 {
@@ -162,13 +152,10 @@ func summaries(ctx context.Context, a *cli.App, root string, paths []string) ([]
 
 // NoBlueprint adds a hint to the error for a blueprint that is missing or invalid.
 func NoBlueprint(err error) error {
-	switch {
-	case errors.Is(err, blueprint.ErrUnitName):
-		return cli.Usage(err, "runplan blueprint init UNIT drafts a candidate")
-	case errors.Is(err, blueprint.ErrNoBlueprint):
-		return cli.Usage(err, "runplan blueprint init UNIT drafts a candidate; runplan blueprint promote UNIT makes it live")
-	case errors.As(err, new(blueprint.FileErrors)):
-		return cli.Usage(err, "correct the blueprint; docs/blueprints.md has all keys")
-	}
-	return err
+	return cli.Advise(err,
+		cli.On(cli.ExitUsage, "runplan blueprint init UNIT drafts a candidate", blueprint.ErrUnitName),
+		cli.On(cli.ExitUsage,
+			"runplan blueprint init UNIT drafts a candidate; runplan blueprint promote UNIT makes it live",
+			blueprint.ErrNoBlueprint),
+		cli.On(cli.ExitUsage, "correct the blueprint; docs/blueprints.md has all keys", new(blueprint.FileErrors)))
 }

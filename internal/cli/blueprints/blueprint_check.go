@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -35,9 +36,9 @@ replaces no existing blueprint.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan blueprint init orders --source 'services/orders/**/*.py'`,
 		Args:    cli.ExactlyOne("the name of a unit"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return blueprintInit(cmd.Context(), a, args[0], sources, print)
-		},
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return blueprintInit(ctx, a, p, args[0], sources, print)
+		}),
 	}
 	cmd.Flags().StringArrayVar(&sources, "source", nil,
 		"files of the unit: a path or glob below the repository root (repeatable)")
@@ -45,16 +46,12 @@ replaces no existing blueprint.` +
 	return cmd
 }
 
-func blueprintInit(ctx context.Context, a *cli.App, unit string, sources []string, print bool) error {
+func blueprintInit(ctx context.Context, a *cli.App, p *cli.Project, unit string, sources []string, print bool) error {
 	if err := blueprint.ValidUnit(unit); err != nil {
 		return cli.Usage(err, "")
 	}
 	if len(sources) == 0 {
 		return cli.Usage(errors.New("no source files are named"), "--source 'services/%s/**/*.py'", unit)
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
 	}
 	paths, err := sourceFiles(ctx, a, p, sources)
 	if err != nil {
@@ -210,17 +207,9 @@ func showChecked(a *cli.App, all []blueprint.Checked) {
 		if c.Note != "" {
 			fmt.Fprintf(a.Stdout, "%s: note: %s\n", c.Unit, c.Note)
 		}
-		errs, warns := 0, 0
-		for _, f := range c.Findings {
-			switch f.Severity {
-			case gates.Error:
-				errs++
-			case gates.Warning:
-				warns++
-			}
-		}
-		fmt.Fprintf(a.Stdout, "%s (%s): %s, %s\n", c.Unit, c.State, phrase.Count(errs, "error"),
-			phrase.Count(warns, "warning"))
+		n := lists.Counts(c.Findings, func(f gates.Finding) gates.Severity { return f.Severity })
+		fmt.Fprintf(a.Stdout, "%s (%s): %s, %s\n", c.Unit, c.State, phrase.Count(n[gates.Error], "error"),
+			phrase.Count(n[gates.Warning], "warning"))
 	}
 }
 

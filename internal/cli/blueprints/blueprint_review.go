@@ -51,8 +51,8 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
   runplan blueprint review orders --by-hand
   runplan blueprint review orders --answer answer.json --session 4711`,
 		Args: cli.ExactlyOne("the name of a unit"),
-		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
-			return blueprintReview(ctx, a, args[0], o)
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return blueprintReview(ctx, a, p, args[0], o)
 		}),
 	}
 	f := cmd.Flags()
@@ -82,16 +82,12 @@ func ReviewModel(ctx context.Context, a *cli.App, p *cli.Project, kind string) (
 	return a.Logged(p, llm.New(a.ModelOptions(p, nil)), cli.NewTaskID(), kind), model, err
 }
 
-func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintReviewOptions) error {
+func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {
 	switch {
 	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
 		return cli.Usage(fmt.Errorf("unknown reviewer %s", o.reviewer), "use agent, adapter or human")
 	case o.session != "" && o.answer == "":
 		return cli.Usage(errors.New("--session goes with --answer"), "a model that runplan calls has its own session")
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
 	}
 	if o.answer != "" {
 		return blueprintAnswer(a, p, unit, o)
@@ -266,15 +262,11 @@ func showReview(a *cli.App, h blueprint.Handled) {
 
 // BlueprintTrouble adds the exit code to errors of blueprints.
 func BlueprintTrouble(err error) error {
-	var answer *llm.AnswerError
-	switch {
-	case errors.Is(err, blueprint.ErrNoQuestion):
-		return cli.Usage(err, "ask first: runplan blueprint review UNIT --by-hand")
-	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
-		return cli.Fail(cli.ExitFailed, err, "the answer must be one JSON object, as described in the prompt")
-	case errors.Is(err, blueprint.ErrNothingSeen):
-		return cli.Fail(cli.ExitCannotRun, err,
-			"a reviewer without summaries cannot judge; Python, TypeScript and JavaScript need ast-grep")
-	}
-	return NoBlueprint(err)
+	return NoBlueprint(cli.Advise(err,
+		cli.On(cli.ExitUsage, "ask first: runplan blueprint review UNIT --by-hand", blueprint.ErrNoQuestion),
+		cli.On(cli.ExitFailed, "the answer must be one JSON object, as described in the prompt",
+			new(*llm.AnswerError), blueprint.ErrAnswer),
+		cli.On(cli.ExitCannotRun,
+			"a reviewer without summaries cannot judge; Python, TypeScript and JavaScript need ast-grep",
+			blueprint.ErrNothingSeen)))
 }

@@ -94,12 +94,11 @@ func listTasks(a *cli.App, tasks []blueprint.Task, json bool) error {
 	if json {
 		return cli.AsJSON(a.Stdout, tasks)
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, t := range tasks {
-		rows = append(rows, []string{t.ID, t.Type, fmt.Sprint(t.Priority), fmt.Sprint(t.Interruptible), fmt.Sprint(t.Seconds),
-			t.What})
+		rows.Add(t.ID, t.Type, t.Priority, t.Interruptible, t.Seconds, t.What)
 	}
-	return cli.Table(a.Stdout, []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
+	return ui.Table(a.Stdout, []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
 }
 
 func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (blueprint.Maintained,

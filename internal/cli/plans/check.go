@@ -129,11 +129,11 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 	}
 	fmt.Fprintf(w, "%s: %s, quality %d of 100 (format %s, %s, %s)\n\n", path, verdict, r.Score, p.Format,
 		phrase.Count(p.Counts.Batches, "batch"), phrase.Count(p.Counts.Tasks, "task"))
-	var rows [][]string
+	var rows ui.Rows
 	for _, d := range r.Dimensions {
-		rows = append(rows, []string{d.Name, fmt.Sprintf("%d/%d", d.Points, d.Weight), d.Reason})
+		rows.Add(d.Name, fmt.Sprintf("%d/%d", d.Points, d.Weight), d.Reason)
 	}
-	cli.Table(w, []string{"dimension", "points", "why"}, rows)
+	ui.Table(w, []string{"dimension", "points", "why"}, rows)
 	if c := r.Coverage; c != nil {
 		fmt.Fprintf(w, "\ncoverage: %s\n", coverageShares(*c))
 		n := 0

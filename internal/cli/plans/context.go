@@ -117,7 +117,7 @@ func showContext(ctx context.Context, a *cli.App, path, batch string, o contextO
 	}
 	in, err := briefing.Gather(ctx, s)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	c := briefing.Compose(in)
 	if o.json {
@@ -135,7 +135,7 @@ func showParts(a *cli.App, c briefing.Composed, base string, h past) error {
 		fmt.Fprintln(a.Stderr, "no context block: [context] tokens is 0")
 		return nil
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, p := range c.Parts {
 		what := "kept"
 		switch {
@@ -144,10 +144,10 @@ func showParts(a *cli.App, c briefing.Composed, base string, h past) error {
 		case p.Trimmed != "":
 			what = "kept; " + p.Trimmed
 		}
-		rows = append(rows, []string{ui.Cut(ui.Sanitize(p.Name), 60, "…"), fmt.Sprint(p.Chars), fmt.Sprint(p.Tokens), what})
+		rows.Add(ui.Cut(ui.Sanitize(p.Name), 60, "…"), p.Chars, p.Tokens, what)
 	}
 	fmt.Fprintln(a.Stderr)
-	if err := cli.Table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows); err != nil {
+	if err := ui.Table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows); err != nil {
 		return err
 	}
 	run := "no run of this plan is active"
@@ -272,22 +272,11 @@ func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, fi
 // baseOf returns the commit that a batch would start from now.
 func baseOf(ctx context.Context, p *cli.Project, h past, given string) (string, error) {
 	if given != "" {
-		if strings.HasPrefix(given, "-") {
-			return "", cli.Usage(fmt.Errorf("%q is not a commit", ui.Sanitize(given)), "")
-		}
-		commit, err := p.Repo.Resolve(ctx, given)
-		if err != nil || commit == "" {
-			return "", cli.Named("unknown-commit",
-				cli.Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)), ""))
-		}
-		return commit, nil
+		return cli.CommitNamed(ctx, p.Repo, given, "")
 	}
 	if h.sum.Run != "" {
 		tip, err := p.Repo.Resolve(ctx, "refs/heads/"+h.sum.Branch)
-		if err != nil {
-			return "", cli.Fail(cli.ExitCannotRun, err, "")
-		}
-		return cmp.Or(tip, h.sum.Commit), nil
+		return cmp.Or(tip, h.sum.Commit), err
 	}
 	head, _, err := p.Repo.Head(ctx)
 	if err != nil {

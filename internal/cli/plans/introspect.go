@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -31,7 +32,7 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 				_, err := io.WriteString(a.Stdout, loop.Mermaid())
 				return err
 			}
-			var rows [][]string
+			var rows ui.Rows
 			for _, s := range loop.States {
 				var ways string
 				for _, t := range loop.Transitions {
@@ -39,9 +40,9 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 						ways += fmt.Sprintf("%s → %s  ", t.On, t.To)
 					}
 				}
-				rows = append(rows, []string{string(s.Stage), string(s.Name), s.Scope, s.Does, ways})
+				rows.Add(s.Stage, s.Name, s.Scope, s.Does, ways)
 			}
-			return cli.Table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
+			return ui.Table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
@@ -54,7 +55,7 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 }
 
 func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
-	var rows [][]string
+	var rows ui.Rows
 	for _, r := range c.Ranges {
 		who := r.Kind
 		switch {
@@ -63,10 +64,9 @@ func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 		case r.Kind == planparse.CoverBrief:
 			who = "brief of " + phrase.Few(r.Batches, 6)
 		}
-		rows = append(rows, []string{fmt.Sprintf("%d-%d", r.First, r.Last), who, ui.Sanitize(r.Why),
-			ui.Cut(ui.Sanitize(r.Text), 50, "…")})
+		rows.Add(fmt.Sprintf("%d-%d", r.First, r.Last), who, r.Why, ui.Cut(ui.Sanitize(r.Text), 50, "…"))
 	}
-	if err := cli.Table(w, []string{"lines", "who reads them", "why", "first line"}, rows); err != nil {
+	if err := ui.Table(w, []string{"lines", "who reads them", "why", "first line"}, rows); err != nil {
 		return err
 	}
 	_, err := fmt.Fprintf(w, "\n%s: %s\n", path, coverageShares(c))
@@ -87,24 +87,17 @@ func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 	fmt.Fprintf(w, "format %s: %s, %s, %s (%d ticked), %s\n\n", p.Format, phrase.Count(c.Batches, "batch"),
 		phrase.Count(c.Tasks, "task"),
 		phrase.Count(c.Checkboxes, "checkbox", "checkboxes"), c.Checked, phrase.Count(c.Groups, "group"))
-	var rows [][]string
+	var rows ui.Rows
 	for _, b := range p.Batches {
-		done := 0
-		for _, t := range b.Tasks {
-			if t.Done {
-				done++
-			}
-		}
+		done := lists.Count(b.Tasks, func(t planparse.Task) bool { return t.Done })
 		note := ""
 		if b.Empty {
 			note = routing.EmptyNote
 		}
-		rows = append(rows, []string{b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"),
-			fmt.Sprintf("%d/%d", done, len(b.Tasks)),
-			fmt.Sprint(len(b.Files.Create)), fmt.Sprint(len(b.Files.Modify)), fmt.Sprint(len(b.Commands)),
-			fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note})
+		rows.Add(b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"), fmt.Sprintf("%d/%d", done, len(b.Tasks)),
+			len(b.Files.Create), len(b.Files.Modify), len(b.Commands), fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note)
 	}
-	if err := cli.Table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows); err != nil {
+	if err := ui.Table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows); err != nil {
 		return err
 	}
 	if len(p.Diagnostics) > 0 {

@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -51,7 +52,7 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 			}
 			return cli.ExactlyOne("the task, as one argument, or --from DOC")(cmd, args)
 		},
-		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			task := strings.TrimSpace(strings.Join(args, " "))
 			if o.from != "" {
 				text, err := taskOfDocument(o.from, task)
@@ -60,7 +61,7 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 				}
 				task = text
 			}
-			return planTask(ctx, a, task, o)
+			return planTask(ctx, a, p, task, o)
 		}),
 	}
 	models.AddStages(cmd, &o.stages)
@@ -90,13 +91,9 @@ type madePlan struct {
 	LatencyMS int64      `json:"latency_ms"`
 }
 
-func planTask(ctx context.Context, a *cli.App, task string, o planOptions) error {
+func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o planOptions) error {
 	if task == "" {
 		return cli.Usage(errors.New("the task is empty"), `say what to do: runplan plan "…"`)
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
 	}
 	path, err := planFile(p, task, o)
 	if err != nil {
@@ -204,24 +201,22 @@ func planFile(p *cli.Project, task string, o planOptions) (string, error) {
 // writePlan writes the plan. It does not overwrite a file that appeared in the meantime.
 func writePlan(path, text string, force bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the plan: %w", err), "")
+		return fmt.Errorf("write the plan: %w", err)
 	}
-	how := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	how := os.O_EXCL
 	if force {
-		how = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+		how = os.O_TRUNC
 	}
-	f, err := os.OpenFile(path, how, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return cli.Usage(fmt.Errorf("%s was created meanwhile", path), "it was not changed; give another file: --out FILE")
 	}
 	if err == nil {
 		_, err = f.WriteString(text)
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
+		err = cmp.Or(err, f.Close())
 	}
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the plan: %w", err), "")
+		return fmt.Errorf("write the plan: %w", err)
 	}
 	return nil
 }
