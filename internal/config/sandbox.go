@@ -11,9 +11,7 @@ func Sandboxes() []string { return []string{"none", "bwrap", "docker", "sandbox-
 
 func (l *checks) checkSandbox(name string) {
 	a := l.Agents[name]
-	say := func(format string, args ...any) {
-		l.at("agents."+name, "agents.%s."+format, append([]any{name}, args...)...)
-	}
+	say := l.below("agents." + name)
 	switch {
 	case a.Sandbox != "" && !slices.Contains(Sandboxes(), a.Sandbox):
 		say("sandbox is %q; use one of %s", a.Sandbox, strings.Join(Sandboxes(), ", "))
