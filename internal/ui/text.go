@@ -56,7 +56,7 @@ func Duration(d time.Duration) string {
 
 // Table writes rows in aligned columns. A header that begins with > aligns its column to the right; a nil header writes
 // none. Cells may contain colours; external text must be cleaned first. On a terminal, cells wrap in their columns so
-// that the table fits; elsewhere each row is one line.
+// that the table fits; elsewhere each row is one line. Standard output remembers its errors, so few callers check them.
 func Table(w io.Writer, header []string, rows [][]string) error {
 	var right []bool
 	var all [][]string

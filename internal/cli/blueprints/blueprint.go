@@ -25,26 +25,17 @@ import (
 
 // NewBlueprintCommand returns the command blueprint.
 func NewBlueprintCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "blueprint",
-		Short: "Compare units of code with their design",
-		Long: `A blueprint says in YAML what a unit of code promises: its purpose, interfaces, dependencies and failure
+	return cli.Group("blueprint", "Compare units of code with their design",
+		`A blueprint says in YAML what a unit of code promises: its purpose, interfaces, dependencies and failure
 modes. A mechanical check and a cold review compare the code with it; the reviewer sees summaries, and not how
 the code was written. Candidates are in knowledge/blueprints/candidates, live blueprints in knowledge/blueprints.
 
   runplan blueprint init UNIT --source 'orders/*.py'   draft a candidate from existing code
   runplan blueprint check UNIT                         the mechanical check
   runplan blueprint review UNIT                        the cold review`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
 		newBlueprintInitCommand(a), newBlueprintSummarizeCommand(a), newBlueprintCheckCommand(a),
-		newBlueprintGenerateCommand(a),
-		newBlueprintReviewCommand(a), newBlueprintQueueCommand(a), newBlueprintPromoteCommand(a),
-		newBlueprintJournalCommand(a),
-	)
-	return cmd
+		newBlueprintGenerateCommand(a), newBlueprintReviewCommand(a), newBlueprintQueueCommand(a),
+		newBlueprintPromoteCommand(a), newBlueprintJournalCommand(a))
 }
 
 func newBlueprintSummarizeCommand(a *cli.App) *cobra.Command {

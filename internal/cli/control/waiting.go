@@ -137,9 +137,7 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag boo
 		}
 		rows.Add(w.ID, w.Plan, w.What(), state, w.Since.Local().Format("2006-01-02 15:04"), w.Question)
 	}
-	if err := ui.Table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows)
 	for _, w := range list {
 		if lines := CheckpointLines(w.Number, w.Checkpoints); len(lines) > 0 {
 			fmt.Fprintf(a.Stdout, "\n%s\n", strings.Join(lines, "\n"))

@@ -82,14 +82,10 @@ func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
 		}
 		rows.Add(r.Gate, r.Status, tests, ui.Duration(r.Duration), note)
 	}
-	if err := ui.Table(w, []string{"gate", "status", "tests", ">time", "note"}, rows); err != nil {
-		return err
-	}
+	ui.Table(w, []string{"gate", "status", "tests", ">time", "note"}, rows)
 	if len(skipped) > 0 {
 		fmt.Fprintln(w)
-		if err := ui.Table(w, nil, skipped); err != nil {
-			return err
-		}
+		ui.Table(w, nil, skipped)
 	}
 	if lines := findingLines(v.Reports); len(lines) > 0 {
 		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))

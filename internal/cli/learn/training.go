@@ -20,10 +20,8 @@ import (
 
 // NewTrainingCommand returns the command training.
 func NewTrainingCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "training",
-		Short: "Turn the results of runs into training data",
-		Long: `Turn runs and the history of repositories into examples, select some, write them for a trainer,
+	return cli.Group("training", "Turn the results of runs into training data",
+		`Turn runs and the history of repositories into examples, select some, write them for a trainer,
 and deploy the result. Nothing is trained or deployed unless a person says so.
 
   runplan training outcomes sync                                    what happened to the code of earlier runs
@@ -35,17 +33,11 @@ and deploy the result. Nothing is trained or deployed unless a person says so.
   runplan training curate --plan plan.toml --in data --out set      a dataset by the plan
   runplan training export --help                                    the dataset in a trainer's format
   runplan training adapters                                         trained and deployed adapters`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
 		newTrainingPairsCommand(a), newTrainingOutcomesCommand(a), newTrainingBootstrapCommand(a),
-		newTrainingTasksCommand(a), newTrainingTrajectoriesCommand(a),
-		newTrainingPlanCommand(a), newTrainingCurateCommand(a), newTrainingExportCommand(a),
-		newTrainingTrainCommand(a), newTrainingAdaptersCommand(a), newTrainingValidateCommand(a),
-		newTrainingGraduationCommand(a), newTrainingCorpusCommand(a),
-	)
-	return cmd
+		newTrainingTasksCommand(a), newTrainingTrajectoriesCommand(a), newTrainingPlanCommand(a),
+		newTrainingCurateCommand(a), newTrainingExportCommand(a), newTrainingTrainCommand(a),
+		newTrainingAdaptersCommand(a), newTrainingValidateCommand(a), newTrainingGraduationCommand(a),
+		newTrainingCorpusCommand(a))
 }
 
 // trainingGuard returns the guard for training data that leaves a project. It removes known secrets, and the build
@@ -87,8 +79,6 @@ func showTally(a *cli.App, t training.Tally) error {
 		refused.Add(r.Reason, r.Rows)
 	}
 	header := []string{"stage", "source", "kind", ">positive", ">negative", ">preference"}
-	if err := ui.Table(a.Stdout, header, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, header, rows)
 	return anotherTable(a, []string{"refused", ">rows"}, refused)
 }

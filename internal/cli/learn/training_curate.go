@@ -169,12 +169,8 @@ func showDataset(a *cli.App, m curate.Manifest, out string) error {
 	add("validation", m.Validation)
 	header := []string{"", ">examples", ">positive", ">negative", ">preference", ">logged", ">synthetic", ">forward",
 		">retroactive"}
-	if err := ui.Table(a.Stdout, header, rows); err != nil {
-		return err
-	}
-	if err := showLeftOut(a, curate.Reasons(), m.LeftOut); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, header, rows)
+	showLeftOut(a, curate.Reasons(), m.LeftOut)
 	if n := m.Licenses[""]; n > 0 {
 		fmt.Fprintf(a.Stderr, "note: the license of the repository of %d example(s) is unknown\n", n)
 	}

@@ -235,12 +235,8 @@ func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) error {
 	add := func(name string, s curate.Side) { rows.Add(name, s.Examples, s.Positive, s.Negative, s.Preferences) }
 	add("train", m.Train)
 	add("validation", m.Validation)
-	if err := ui.Table(a.Stdout, []string{"", ">lines", ">good", ">bad", ">preference"}, rows); err != nil {
-		return err
-	}
-	if err := showLeftOut(a, export.Reasons(), m.LeftOut); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"", ">lines", ">good", ">bad", ">preference"}, rows)
+	showLeftOut(a, export.Reasons(), m.LeftOut)
 	for _, l := range m.TooLong {
 		what := "omitted"
 		if o.long == string(export.Keep) {

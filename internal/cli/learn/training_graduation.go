@@ -124,9 +124,7 @@ func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since
 			table.Add(fmt.Sprintf("v%d", c.Version), f.Name, value, f.Of, f.Needs, met)
 		}
 	}
-	if err := ui.Table(a.Stdout, []string{"CYCLE", "CRITERION", "VALUE", "OF", "NEEDS", "MET"}, table); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"CYCLE", "CRITERION", "VALUE", "OF", "NEEDS", "MET"}, table)
 	switch {
 	case s.Since != nil:
 		fmt.Fprintf(a.Stdout, "graduated %s; %d generations since, the next one is reviewed: %v\n",

@@ -17,14 +17,8 @@ import (
 )
 
 func newTrainingOutcomesCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "outcomes",
-		Short: "Find out what happened to the code of earlier runs",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newTrainingOutcomesSyncCommand(a))
-	return cmd
+	return cli.Group("outcomes", "Find out what happened to the code of earlier runs", "",
+		newTrainingOutcomesSyncCommand(a))
 }
 
 func newTrainingOutcomesSyncCommand(a *cli.App) *cobra.Command {
@@ -128,9 +122,7 @@ func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int, asJSO
 		}{batches, shown})
 	}
 	if len(rows) > 0 {
-		if err := ui.Table(a.Stdout, []string{"task", "commit", "signal", ">value", "note"}, rows); err != nil {
-			return err
-		}
+		ui.Table(a.Stdout, []string{"task", "commit", "signal", ">value", "note"}, rows)
 	}
 	fmt.Fprintf(a.Stderr, "%d merged batches checked, %d signals are new\n", batches, len(changed))
 	return nil

@@ -205,9 +205,7 @@ func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOpt
 	if o.out == "-" {
 		shown.Stdout = a.Stderr
 	}
-	if err := showTally(&shown, t); err != nil {
-		return err
-	}
+	showTally(&shown, t)
 	fmt.Fprintf(a.Stderr, "%d examples of %s (%s)\n", t.Examples, ui.Sanitize(s.Name),
 		cmp.Or(s.License, "its license is unknown"))
 	if o.out != "" && o.out != "-" {

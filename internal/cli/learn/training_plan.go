@@ -279,24 +279,16 @@ func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) err
 	}
 	header := []string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive",
 		">negative", ">preference"}
-	if err := ui.Table(a.Stdout, header, stages); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, header, stages)
 	for _, p := range found.Patterns {
 		failed.Add(p.Name, fmt.Sprintf("%d of %d", p.Attempts, p.Of))
 	}
-	if err := anotherTable(a, []string{"failed attempts", ">attempts"}, failed); err != nil {
-		return err
-	}
+	anotherTable(a, []string{"failed attempts", ">attempts"}, failed)
 	for _, c := range found.Correlations {
 		correlated.Add(c.Figure, unknown(c.R), c.Tasks)
 	}
-	if err := anotherTable(a, []string{"correlates with success", ">r", ">tasks"}, correlated); err != nil {
-		return err
-	}
-	if err := showLearned(a, found.Learned); err != nil {
-		return err
-	}
+	anotherTable(a, []string{"correlates with success", ">r", ">tasks"}, correlated)
+	showLearned(a, found.Learned)
 	for _, w := range why {
 		fmt.Fprintln(a.Stderr, ui.Sanitize(w))
 	}
@@ -320,15 +312,11 @@ func showLearned(a *cli.App, l plan.Learned) error {
 	for _, f := range l.Failures {
 		failures.Add(f.Title, f.Type, f.Frequency)
 	}
-	if err := anotherTable(a, []string{"batches that fail", "how", ">times"}, failures); err != nil {
-		return err
-	}
+	anotherTable(a, []string{"batches that fail", "how", ">times"}, failures)
 	for _, v := range l.Variants {
 		variants.Add(v.Name, v.Tried, v.Passed, v.Won)
 	}
-	if err := anotherTable(a, []string{"variant", ">tried", ">passed", ">won"}, variants); err != nil {
-		return err
-	}
+	anotherTable(a, []string{"variant", ">tried", ">passed", ">won"}, variants)
 	if r := l.Routing; r.Runs > 0 {
 		fmt.Fprintf(a.Stdout, "\nrouting  %d of %d team runs predicted within a fifth; off by %.0f %% on average\n", r.Near,
 			r.Runs, *r.Off*100)

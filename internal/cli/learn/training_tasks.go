@@ -169,9 +169,7 @@ func printTasks(a *cli.App, m tasks.Manifest, out string) error {
 		}
 	}
 	rows.Add("all", m.Commits, "")
-	if err := ui.Table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"commits", ">count", "why"}, rows)
 	fmt.Fprintf(a.Stderr, "tasks are in %s\n", ui.Sanitize(out))
 	return nil
 }

@@ -247,9 +247,7 @@ func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
 				break // the score is that of the unit
 			}
 		}
-		if err := ui.Table(a.Stdout, []string{"OF", "MEASURE", "VALUE", "COUNT", "WEIGHT", "NOTE"}, table); err != nil {
-			return err
-		}
+		ui.Table(a.Stdout, []string{"OF", "MEASURE", "VALUE", "COUNT", "WEIGHT", "NOTE"}, table)
 		for _, b := range v.Broken {
 			fmt.Fprintf(a.Stderr, "no code: %s\n", ui.Sanitize(b))
 		}

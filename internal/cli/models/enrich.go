@@ -117,9 +117,7 @@ func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) error {
 	if o.promote {
 		rows.Add("copied into the index", res.Promote)
 	}
-	if err := ui.Table(a.Stdout, []string{"enrichment", ">count"}, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"enrichment", ">count"}, rows)
 	for _, s := range res.Skipped {
 		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}

@@ -192,16 +192,12 @@ func printIndex(a *cli.App, res knowledge.Result) error {
 	for _, l := range res.Languages {
 		rows.Add(l.Language, l.Files, l.Changed, l.Partial, l.Skipped)
 	}
-	if err := ui.Table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows)
 	for _, t := range res.Tables {
 		counts.Add(t.Name, t.Count)
 	}
 	fmt.Fprintln(a.Stdout)
-	if err := ui.Table(a.Stdout, []string{"table", ">rows"}, counts); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"table", ">rows"}, counts)
 	for _, e := range res.Errors {
 		fmt.Fprintf(a.Stderr, "partial: %s\n", ui.Sanitize(e.Error()))
 	}

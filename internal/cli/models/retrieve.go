@@ -159,9 +159,7 @@ func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
 	for _, x := range pkg.Parts {
 		rows.Add(x.Tier, x.Path, cmp.Or(x.Symbol, "("+x.Kind+")"), x.Detail, x.Tokens, x.Why)
 	}
-	if err := ui.Table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows)
 	for _, d := range pkg.Dropped {
 		fmt.Fprintf(a.Stderr, "omitted: %s: %s\n", ui.Sanitize(strings.TrimSuffix(d.Path+" "+d.Symbol, " ")),
 			ui.Sanitize(d.Reason))

@@ -24,23 +24,14 @@ import (
 
 // NewSelfFixCommand returns the command self-fix.
 func NewSelfFixCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "self-fix",
-		Short: "Turn feedback into changes with a regression test",
-		Long: `Turn messages of runplan feedback into changes: triage, localise, plan, approval for large jobs, a run
+	return cli.Group("self-fix", "Turn feedback into changes with a regression test",
+		`Turn messages of runplan feedback into changes: triage, localise, plan, approval for large jobs, a run
 of the plan on a branch auto/runplan/ID, a regression test that fails without the fix and passes with it, a review in
 seven passes, a draft change request, and after its merge the test again. Nothing is merged automatically.
 
 See docs/feedback.md.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
 		newSelfFixProcessCommand(a), newSelfFixListCommand(a), newSelfFixShowCommand(a), newSelfFixApproveCommand(a),
-		newSelfFixDenyCommand(a),
-		newSelfFixRecordCommand(a), newSelfFixCloseCommand(a), newSelfFixToolCommand(a),
-	)
-	return cmd
+		newSelfFixDenyCommand(a), newSelfFixRecordCommand(a), newSelfFixCloseCommand(a), newSelfFixToolCommand(a))
 }
 
 func newSelfFixProcessCommand(a *cli.App) *cobra.Command {

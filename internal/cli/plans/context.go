@@ -147,9 +147,7 @@ func showParts(a *cli.App, c briefing.Composed, base string, h past) error {
 		rows.Add(ui.Cut(ui.Sanitize(p.Name), 60, "…"), p.Chars, p.Tokens, what)
 	}
 	fmt.Fprintln(a.Stderr)
-	if err := ui.Table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows)
 	run := "no run of this plan is active"
 	if h.sum.Run != "" {
 		run = "run " + h.sum.Run[:min(8, len(h.sum.Run))]

@@ -66,9 +66,7 @@ func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 		}
 		rows.Add(fmt.Sprintf("%d-%d", r.First, r.Last), who, r.Why, ui.Cut(ui.Sanitize(r.Text), 50, "…"))
 	}
-	if err := ui.Table(w, []string{"lines", "who reads them", "why", "first line"}, rows); err != nil {
-		return err
-	}
+	ui.Table(w, []string{"lines", "who reads them", "why", "first line"}, rows)
 	_, err := fmt.Fprintf(w, "\n%s: %s\n", path, coverageShares(c))
 	return err
 }
@@ -97,9 +95,7 @@ func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 		rows.Add(b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"), fmt.Sprintf("%d/%d", done, len(b.Tasks)),
 			len(b.Files.Create), len(b.Files.Modify), len(b.Commands), fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note)
 	}
-	if err := ui.Table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows); err != nil {
-		return err
-	}
+	ui.Table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows)
 	if len(p.Diagnostics) > 0 {
 		fmt.Fprintln(w)
 	}

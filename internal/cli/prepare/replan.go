@@ -359,9 +359,7 @@ func showReplanned(a *cli.App, r replanned, path string, o *RunOptions) error {
 		rows.Add(row.number, ui.Cut(ui.Sanitize(row.title), 40, "…"), row.what, row.then)
 	}
 	if len(rows) > 0 {
-		if err := ui.Table(w, []string{"batch", "title", "change", "effect"}, rows); err != nil {
-			return err
-		}
+		ui.Table(w, []string{"batch", "title", "change", "effect"}, rows)
 	}
 	if r.note != "" {
 		fmt.Fprintln(w, r.note)

@@ -18,10 +18,8 @@ import (
 
 // NewLessonsCommand returns the command lessons.
 func NewLessonsCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "lessons",
-		Short: "Manage lessons: known mistakes, and how to find them",
-		Long: `Store the lessons of earlier work, one markdown file each, and find the same mistakes again.
+	return cli.Group("lessons", "Manage lessons: known mistakes, and how to find them",
+		`Store the lessons of earlier work, one markdown file each, and find the same mistakes again.
 
 Lessons come in three layers: built in, yours in $RUNPLAN_HOME/lessons, and the project's in
 .runplan/lessons. A later layer replaces a lesson of the same id. A syntactic lesson has a
@@ -30,12 +28,8 @@ regular expression to search for; a semantic one is for people and models to jud
 A comment with the lesson and a reason accepts a place:
 
   password = "local-only-1"  # runplan:ignore 0029 only opens the sandbox`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newLessonsListCommand(a), newLessonsShowCommand(a), newLessonsCheckCommand(a),
-		newLessonsNewCommand(a), newLessonsSummaryCommand(a), newLessonsImportCommand(a))
-	return cmd
+		newLessonsListCommand(a), newLessonsShowCommand(a), newLessonsCheckCommand(a), newLessonsNewCommand(a),
+		newLessonsSummaryCommand(a), newLessonsImportCommand(a))
 }
 
 // LessonLibrary loads the lessons of all layers for the project around the current folder. It also returns the folder
@@ -119,9 +113,7 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 					measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer)
 			}
 			header := []string{"id", "severity", "type", "category", "measured", "title", "layer"}
-			if err := ui.Table(a.Stdout, header, rows); err != nil {
-				return err
-			}
+			ui.Table(a.Stdout, header, rows)
 			tell(a, lib.Notes)
 			return nil
 		}),

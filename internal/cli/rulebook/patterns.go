@@ -21,10 +21,8 @@ import (
 
 // NewPatternsCommand returns the command patterns.
 func NewPatternsCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "patterns",
-		Short: "Check code by its structure, with ast-grep",
-		Long: `Check code by its structure, with ast-grep rules.
+	return cli.Group("patterns", "Check code by its structure, with ast-grep",
+		`Check code by its structure, with ast-grep rules.
 
 Rules come in three layers: built in, yours in $RUNPLAN_HOME/patterns, and the project's in
 .runplan/patterns. A later layer replaces a rule of the same id; "severity: off" removes it.
@@ -33,12 +31,8 @@ ast-grep is optional. It is searched in $RUNPLAN_AST_GREP and in PATH.
 A comment with the rule and a reason accepts a place:
 
   // runplan:ignore defer-in-loop the loop runs at most twice`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newPatternsListCommand(a), newPatternsScanCommand(a), newPatternsDiscoverCommand(a),
+		newPatternsListCommand(a), newPatternsScanCommand(a), newPatternsDiscoverCommand(a),
 		newPatternsGenerateCommand(a))
-	return cmd
 }
 
 // patternRules loads the rules of all layers for the tree around the current folder. It also returns the root of the
@@ -315,9 +309,7 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 				}
 				rows.Add(e.Lesson, e.Language, what, ui.Cut(ui.Sanitize(e.Reason), 100, "…"))
 			}
-			if err := ui.Table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows); err != nil {
-				return err
-			}
+			ui.Table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows)
 			for _, name := range kept {
 				fmt.Fprintf(a.Stderr, "%s was not generated and is not changed\n", ui.Sanitize(name))
 			}

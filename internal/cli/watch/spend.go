@@ -257,9 +257,7 @@ func printCalls(w io.Writer, calls []spentCalls) error {
 		n += c.Calls
 		rows.Add(c.Type, c.Model, c.Calls, c.tokens(c.Input), c.tokens(c.Output), cost, c.Source)
 	}
-	if err := ui.Table(w, []string{"type", "model", ">calls", ">in", ">out", ">cost", "source"}, rows); err != nil {
-		return err
-	}
+	ui.Table(w, []string{"type", "model", ">calls", ">in", ">out", ">cost", "source"}, rows)
 	total := fmt.Sprintf("%d of unknown cost", unknown)
 	switch {
 	case unknown == 0:
