@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/runner"
 )
@@ -168,10 +169,7 @@ func mergedOf(sum runner.Summary) string {
 const maxNames = 8
 
 func batchNames(list []runner.BatchSummary) string {
-	var names []string
-	for _, b := range list {
-		names = append(names, b.Number+" "+b.Title)
-	}
+	names := lists.Map(list, func(b runner.BatchSummary) string { return b.Number + " " + b.Title })
 	return strings.Join(phrase.First(names, maxNames), ", ")
 }
 

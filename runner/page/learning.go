@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -81,9 +80,6 @@ type expected struct{ expected, real []int64 }
 // learn reads the newest runs, unless nothing happened since.
 func (s *site) learn(ctx context.Context) (*learned, error) {
 	list, _, err := s.hub.runs(ctx)
-	if errors.Is(err, errNoRuns) {
-		list, err = nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

@@ -54,15 +54,11 @@ func (h *hub) readEnd(name string, n int64) (text string, from, size int64, err 
 
 // size returns the size of a file; 0 if it does not exist.
 func (h *hub) size(name string) int64 {
-	root, err := os.OpenRoot(h.Layout.Root)
+	f, info, err := openLog(h.Layout.Root, name)
 	if err != nil {
 		return 0
 	}
-	defer root.Close()
-	info, err := root.Stat(name)
-	if err != nil {
-		return 0
-	}
+	f.Close()
 	return info.Size()
 }
 
@@ -85,11 +81,7 @@ func (h *hub) readAll(name string, most int64) (text string, cut bool, err error
 
 // logStamp returns a value that changes when running agents write.
 func (h *hub) logStamp(w *watch) string {
-	var b strings.Builder
-	for _, key := range slices.Sorted(maps.Keys(w.writing())) {
-		b.WriteString(h.sizes(w.marks[key]))
-	}
-	return b.String()
+	return phrase.Join(slices.Sorted(maps.Keys(w.writing())), "", func(key string) string { return h.sizes(w.marks[key]) })
 }
 
 // stamp returns a value that changes when the page of a run does.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
@@ -51,11 +52,7 @@ func gateViewOf(name string, r gates.Report, list []found) gateView {
 }
 
 func foundOf(list []gates.Finding) []found {
-	var out []found
-	for _, f := range list {
-		out = append(out, found{Finding: f})
-	}
-	return out
+	return lists.Map(list, func(f gates.Finding) found { return found{Finding: f} })
 }
 
 // gates sorts the reports of gates: those with something to report come first. The critique's report is shown

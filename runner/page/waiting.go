@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -85,9 +84,6 @@ func asked(s runner.Summary, batch string) bool {
 // approvals lists the requests of all runs, newest run first.
 func (h *hub) approvals(ctx context.Context) ([]approval, error) {
 	list, _, err := h.runs(ctx)
-	if errors.Is(err, errNoRuns) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

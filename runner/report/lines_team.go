@@ -263,17 +263,17 @@ func labelOf(info runner.Info, key, tier string) string {
 }
 
 // approval adds lines for a question to a person and for the answer.
-func approval(e runner.Event, run string, say say) {
-	id := run[:min(8, len(run))] + "/" + cmp.Or(e.Batch, runner.ApproveLand)
+func approval(e runner.Event, whose string, say say) {
 	switch e.Kind {
 	case runner.ApprovalAsked:
 		if e.Outcome == runner.OutcomeOK {
-			say(ui.Warn, "waits for a person, %s: runplan approve %s", e.Reason, id)
+			say(ui.Warn, "%s: waits for a person, %s: runplan approve %s/%s", whose, e.Reason, e.Run[:min(8, len(e.Run))],
+				cmp.Or(e.Batch, runner.ApproveLand))
 		}
 	case runner.ApprovalGiven:
-		say(ui.Good, "approved by %s%s", cmp.Or(e.By, "somebody"), phrase.After(e.Reason))
+		say(ui.Good, "%s: approved by %s%s", whose, cmp.Or(e.By, "somebody"), phrase.After(e.Reason))
 	case runner.ApprovalDenied:
-		say(ui.Bad, "denied by %s%s", cmp.Or(e.By, "somebody"), phrase.After(e.Reason))
+		say(ui.Bad, "%s: denied by %s%s", whose, cmp.Or(e.By, "somebody"), phrase.After(e.Reason))
 	}
 }
 

@@ -158,12 +158,8 @@ func (f figures) money() string {
 
 // ran reports whether an agent of batch b has finished, so that a cost is expected.
 func ran(b runner.BatchSummary) bool {
-	return b.CostUSD != nil || b.Agent != "" && b.DurationMS > 0 || b.Attempts > 1 || b.Attempts == 1 && settled(b)
-}
-
-func settled(b runner.BatchSummary) bool {
-	s := runner.Status(b.State)
-	return s == runner.Passed || s == runner.Failed
+	settled := b.State == string(runner.Passed) || b.State == string(runner.Failed)
+	return b.CostUSD != nil || b.Agent != "" && b.DurationMS > 0 || b.Attempts > 1 || b.Attempts == 1 && settled
 }
 
 func (f figures) counts() string {
