@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/runplan/runplan/internal/tokens"
 )
@@ -63,11 +62,6 @@ type Stages struct {
 	Default string `toml:"default" doc:"stages that retrieve context, in order: scope,precision"`
 	Files   int    `toml:"files" doc:"maximum number of files that the model of scope judges; the window may limit it further"`
 	Symbols int    `toml:"symbols" doc:"maximum number of code sections that the model of precision judges; the window may limit it further"`
-}
-
-// defaultModels returns only tuning values (CFG-05).
-func defaultModels() Models {
-	return Models{MaxTokens: 2048, Timeout: Duration(5 * time.Minute), Retries: 2, Margin: 0.2}
 }
 
 // checkModels checks [models], [budget] and [solve]. A missing value is not an error here: another file or a variable

@@ -2,7 +2,6 @@ package config
 
 import (
 	"strings"
-	"time"
 )
 
 // Training configures what trains adapters, and what training data must not contain.
@@ -12,8 +11,6 @@ type Training struct {
 	PassEnv  []string `toml:"pass_env" doc:"environment variables that the trainer gets"`
 	Timeout  Duration `toml:"timeout" doc:"time limit of one training"`
 }
-
-func defaultTraining() Training { return Training{Timeout: Duration(24 * time.Hour)} }
 
 func (l *checks) checkTraining() {
 	t := l.Training

@@ -69,7 +69,10 @@ func discard(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 		runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
 		return err
 	}
-	left, err := clearAfter(ctx, p, s.Slug, all)
+	left, err := LeftAfter(ctx, p, s.Slug, all)
+	for _, x := range left {
+		err = cmp.Or(err, RemoveLeftover(ctx, p, x))
+	}
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun,
 			fmt.Errorf("run %s is discarded, but some of its files could not be removed: %w", s.Run[:8], err),
@@ -181,16 +184,6 @@ func writeAfterwards(ctx context.Context, a *cli.App, p *cli.Project, ev runner.
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	return nil
-}
-
-// clearAfter removes the worktrees and branches of a slug whose runs are over. It returns what it removed and what it
-// kept.
-func clearAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]local.Leftover, error) {
-	found, err := LeftAfter(ctx, p, slug, all)
-	for _, x := range found {
-		err = cmp.Or(err, RemoveLeftover(ctx, p, x))
-	}
-	return found, err
 }
 
 // LeftAfter lists the worktrees and branches of a slug, as if its runs were over.

@@ -227,7 +227,7 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	x.keepLogs(&v)
-	if err := x.showReview(v); err != nil {
+	if err := x.showReview(x.App.Stdout, v); err != nil {
 		return err
 	}
 	if err := x.export(report.Run{Version: cli.Version(),

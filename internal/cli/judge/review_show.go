@@ -19,14 +19,10 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-func (x *Inspection) showReview(v review.Review) error {
+func (x *Inspection) showReview(w io.Writer, v review.Review) error {
 	if x.Options.JSON {
-		return cli.AsJSON(x.App.Stdout, v)
+		return cli.AsJSON(w, v)
 	}
-	return x.printReview(x.App.Stdout, v)
-}
-
-func (x *Inspection) printReview(w io.Writer, v review.Review) error {
 	var rows ui.Rows
 	for _, p := range v.Passes {
 		asked, confidence, found := "", "", ""

@@ -126,7 +126,11 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	}()
 	x.Rooms = rooms
 	x.Each = func(r tasks.Receipt) {
-		fmt.Fprintf(a.Stderr, "%.10s  %s  %s\n", r.Commit, receiptText(r), ui.Sanitize(r.Subject))
+		text := r.Says
+		if r.Reason == "" {
+			text = fmt.Sprintf("task: %d red to green, %d stay green", len(r.Fixed), len(r.Kept))
+		}
+		fmt.Fprintf(a.Stderr, "%.10s  %s;  %s\n", r.Commit, ui.Sanitize(ui.Cut(text, 100, "…")), ui.Sanitize(r.Subject))
 	}
 	m, err := tasks.Export(ctx, x)
 	if err != nil {
@@ -144,13 +148,6 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 			"%s has the reason for each commit whose tests were run", tasks.ReceiptName)
 	}
 	return err
-}
-
-func receiptText(r tasks.Receipt) string {
-	if r.Reason == "" {
-		return fmt.Sprintf("task: %d red to green, %d stay green;", len(r.Fixed), len(r.Kept))
-	}
-	return ui.Sanitize(ui.Cut(r.Says, 100, "…")) + ";"
 }
 
 func printTasks(a *cli.App, m tasks.Manifest, out string) error {

@@ -95,7 +95,9 @@ func demo(ctx context.Context, a *cli.App, o demoOptions) (err error) {
 		return err
 	}
 	d := &demonstration{app: *a, keep: o.keep, dir: dir, repo: filepath.Join(dir, "shelf"), begun: time.Now()}
-	d.app.Environ = demoEnviron(a.Environ, filepath.Join(dir, "home"))
+	// The settings of the user have no effect, and those of the demonstration have their own home.
+	own := func(kv string) bool { return strings.HasPrefix(kv, "RUNPLAN_") }
+	d.app.Environ = append(slices.DeleteFunc(slices.Clone(a.Environ), own), "RUNPLAN_HOME="+filepath.Join(dir, "home"))
 	if out, ok := a.Stdout.(*cli.Output); ok {
 		d.app.Stdout = out.To // the commands count their own write errors
 	}
@@ -136,12 +138,6 @@ func demoDir(dir string) (string, error) {
 		return "", cli.Usage(err, "give a new or an empty folder with --dir")
 	}
 	return dir, nil
-}
-
-// demoEnviron returns the environment without the settings of the user, and with a home for those of the demonstration.
-func demoEnviron(environ []string, home string) []string {
-	env := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "RUNPLAN_") })
-	return append(env, "RUNPLAN_HOME="+home)
 }
 
 // write makes the files of the project, of the agent and of the settings, and the first commit.
