@@ -197,7 +197,7 @@ func NoRepo(err error, otherwise string) error {
 func (p *Project) conditions() error {
 	c := p.Config.Gates
 	wrong := func(key, what string, err error) error {
-		return Usage(fmt.Errorf("%s: %s: %w", p.Rel(p.Config.Source(key)), what, err),
+		return Usage(fmt.Errorf("%s: %s: %w", Rel(p.Config.Source(key)), what, err),
 			"a condition of gates.when may read gate, changed, all, batch and env; one of gates.severity gate, rule, path, "+
 				"line, severity, message, test and env")
 	}
@@ -389,6 +389,16 @@ func MustGetwd() string {
 		return "."
 	}
 	return dir
+}
+
+// Rel returns the name of a file relative to the current folder.
+func Rel(path string) string {
+	if here, err := CurrentFolder(); err == nil {
+		if rel, err := filepath.Rel(here, path); err == nil {
+			return rel
+		}
+	}
+	return path
 }
 
 // ShortPath returns a path relative to the current folder if it is inside of it.

@@ -106,7 +106,7 @@ func (a *App) TrustConfig(p *Project, given string) error {
 	}
 	if given == "all" {
 		fmt.Fprintf(a.Stderr, "RUNPLAN_TRUST=all: the configuration %s is trusted without a check (%s)\n",
-			p.Rel(p.Layout.Config()), digest[:12])
+			Rel(p.Layout.Config()), digest[:12])
 		return nil
 	}
 	if given != "" {
@@ -159,14 +159,6 @@ func (a *App) Yes(question string) bool {
 	line, err := bufio.NewReader(in).ReadString('\n')
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return err == nil && (answer == "y" || answer == "yes")
-}
-
-// Rel returns the name of a file relative to the current folder.
-func (p *Project) Rel(path string) string {
-	if rel, err := filepath.Rel(MustGetwd(), path); err == nil {
-		return rel
-	}
-	return path
 }
 
 // sees names the variables of the user that a program gets.

@@ -117,7 +117,7 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag boo
 	if err != nil {
 		return err
 	}
-	large, err := WaitingFeedback(ctx, a, p)
+	large, err := WaitingFeedback(ctx, p)
 	if err != nil { // the list of approvals is shown without it
 		fmt.Fprintf(a.Stderr, "warning: the state of feedback is unknown: %s\n", ui.Sanitize(err.Error()))
 	}
@@ -252,8 +252,8 @@ func RepoName(i store.InboxItem) string {
 const approveLargeJob = "large_job"
 
 // WaitingFeedback lists the feedback plans that wait for the owner.
-func WaitingFeedback(ctx context.Context, a *cli.App, p *cli.Project) ([]waitingItem, error) {
-	items, err := FeedbackItems(ctx, a)
+func WaitingFeedback(ctx context.Context, p *cli.Project) ([]waitingItem, error) {
+	items, err := FeedbackItems(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -313,11 +313,7 @@ func ShownFeedback(i feedback.Item) feedback.Item {
 }
 
 // FeedbackItems reads all feedback. A repository without feedback has none.
-func FeedbackItems(ctx context.Context, a *cli.App) ([]feedback.Item, error) {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return nil, err
-	}
+func FeedbackItems(ctx context.Context, p *cli.Project) ([]feedback.Item, error) {
 	s, found, err := cli.IfExists(store.ReadFeedback(ctx, p.Layout.Feedback()))
 	if !found {
 		return []feedback.Item{}, err

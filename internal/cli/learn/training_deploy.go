@@ -110,7 +110,7 @@ func deployAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string,
 	}
 	key := "models.overrides." + string(v.Stage)
 	if now := p.Config.Models.Overrides[string(v.Stage)]; now != "" && now != v.Tag && !o.override {
-		return cli.Usage(fmt.Errorf("%s = %q in %s overrides an adapter", key, now, p.Rel(p.Config.Source(key))),
+		return cli.Usage(fmt.Errorf("%s = %q in %s overrides an adapter", key, now, cli.Rel(p.Config.Source(key))),
 			"remove the line, or replace it: --override")
 	}
 	d, done, err := desk(ctx, a, p, spec)
@@ -161,7 +161,7 @@ func rollbackAdapter(ctx context.Context, a *cli.App, p *cli.Project, name strin
 			return err
 		}
 	default:
-		fmt.Fprintf(a.Stderr, "note: %s = %q in %s overrides it\n", key, ui.Sanitize(now), p.Rel(p.Config.Source(key)))
+		fmt.Fprintf(a.Stderr, "note: %s = %q in %s overrides it\n", key, ui.Sanitize(now), cli.Rel(p.Config.Source(key)))
 	}
 	return showChanged(ctx, a, changed, o.json)
 }
@@ -179,10 +179,10 @@ func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
 	}
 	out, err := config.Edit(text, "models.overrides."+string(stage), value)
 	if err == nil {
-		err = config.Check(p.Rel(file), out)
+		err = config.Check(cli.Rel(file), out)
 	}
 	if err != nil {
-		return cli.Usage(fmt.Errorf("%s: the model of stage %s could not be written: %w", p.Rel(file), stage, err),
+		return cli.Usage(fmt.Errorf("%s: the model of stage %s could not be written: %w", cli.Rel(file), stage, err),
 			"the adapter is active, but a line of [models.overrides] overrides it: write the model there")
 	}
 	return atomicfile.Write(file, out, 0o644)

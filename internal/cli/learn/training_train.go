@@ -177,7 +177,7 @@ func trainingData(p *cli.Project, given string, spec curriculum.Spec) (adapters.
 	if err != nil {
 		return adapters.Data{}, err
 	}
-	return adapters.ReadData(dir, filepath.ToSlash(p.Rel(dir)), spec)
+	return adapters.ReadData(dir, filepath.ToSlash(cli.Rel(dir)), spec)
 }
 
 func dataTrouble(ctx context.Context, err error) error {

@@ -49,15 +49,15 @@ It acts by itself, so it needs trust tier 2. It needs [models], the identity doc
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
 				cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGHUP)
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 			defer stop()
 			id := strings.Join(args, "")
 			if id != "" && all {
 				return cli.Usage(errors.New("--all and an ID exclude each other"), "use one of them")
 			}
-			return processFeedback(ctx, a, id, selfFixOptions{trust: given, agent: agent, json: asJSONFlag, all: all})
-		},
+			return processFeedback(ctx, a, p, id, selfFixOptions{trust: given, agent: agent, json: asJSONFlag, all: all})
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "continue until no feedback can continue by itself")
@@ -72,11 +72,7 @@ type selfFixOptions struct {
 	json, all    bool
 }
 
-func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOptions) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string, o selfFixOptions) error {
 	if err := mayFix(ctx, a, p); err != nil {
 		return err
 	}
@@ -162,8 +158,8 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 		Long: "List the feedback of this repository with its state, most severe first." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			items, err := control.FeedbackItems(cmd.Context(), a)
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			items, err := control.FeedbackItems(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -181,7 +177,7 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 					ui.Cut(ui.Sanitize(last.Text), cellWidth, "…"))
 			}
 			return ui.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
 	return cmd
@@ -195,8 +191,8 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 		Long: "Print a feedback with its full text and its history, step by step." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			items, err := control.FeedbackItems(cmd.Context(), a)
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			items, err := control.FeedbackItems(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -217,7 +213,7 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 			}
 			return cli.Usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback),
 				"runplan self-fix list shows all feedback")
-		},
+		}),
 	}
 	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
 	return cmd

@@ -189,11 +189,11 @@ RUNPLAN_TRUST=all trusts any configuration, and says so.` + cli.ExitStatus(cli.E
 				if list == nil {
 					list = []trust.Executable{}
 				}
-				return cli.AsJSON(a.Stdout, map[string]any{"file": p.Rel(p.Layout.Config()), "digest": digest, "entries": list})
+				return cli.AsJSON(a.Stdout, map[string]any{"file": cli.Rel(p.Layout.Config()), "digest": digest, "entries": list})
 			}
 			if len(list) == 0 {
 				fmt.Fprintf(a.Stdout, "%s runs nothing and turns nothing off, so there is nothing to trust\n",
-					p.Rel(p.Layout.Config()))
+					cli.Rel(p.Layout.Config()))
 				return nil
 			}
 			a.ShowExecutables(list)

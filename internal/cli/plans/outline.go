@@ -83,7 +83,7 @@ func outlineDocument(a *cli.App, p *cli.Project, file string, o planOptions) err
 			return err
 		}
 	}
-	shown := shownPath(path)
+	shown := cli.Rel(path)
 	if o.json {
 		out := outlined{Document: file, Path: shown, Left: append([]draft.Left{}, plan.Left...)}
 		for _, b := range plan.Batches {

@@ -222,7 +222,7 @@ func writePlan(path, text string, force bool) error {
 }
 
 func showMade(a *cli.App, path, id string, made solver.Planned, json bool) error {
-	shown := shownPath(path)
+	shown := cli.Rel(path)
 	if json {
 		out := madePlan{
 			Task: id, Path: shown, Plan: made.Artifact, Model: made.Model, Context: append([]string{}, made.Context.Paths()...),
@@ -241,16 +241,4 @@ func showMade(a *cli.App, path, id string, made solver.Planned, json bool) error
 	fmt.Fprintln(a.Stdout, shown)
 	fmt.Fprintf(a.Stderr, "%d batch(es); read it, then: runplan %s --agent solver\n", len(made.Artifact.Batches), shown)
 	return nil
-}
-
-// shownPath returns a path relative to the current folder, for messages.
-func shownPath(path string) string {
-	if here, err := cli.CurrentFolder(); err == nil && path != "" {
-		if abs, err := filepath.Abs(path); err == nil {
-			if rel, err := filepath.Rel(here, abs); err == nil {
-				return rel
-			}
-		}
-	}
-	return path
 }

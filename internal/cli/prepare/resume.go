@@ -181,7 +181,7 @@ func sameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) erro
 			from, at = "from", c.New
 		}
 		lines = append(lines, fmt.Sprintf("  %s: %s → %s (%s %s)", redact.Clean(c.Key), said(c.Old), said(c.New), from,
-			redact.Clean(p.Rel(at.From))))
+			redact.Clean(cli.Rel(at.From))))
 	}
 	text := strings.Join(lines, "\n")
 	if !accept {

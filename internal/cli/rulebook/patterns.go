@@ -150,7 +150,7 @@ A finding of severity error fails. Unchecked files are listed.` + cli.ExitStatus
 			if asJSONFlag {
 				err = cli.AsJSON(a.Stdout, res)
 			} else {
-				err = printScan(a, res, root, here)
+				err = printScan(a, res, root)
 			}
 			if err != nil {
 				return err
@@ -188,13 +188,8 @@ func chosen(rules []patterns.Rule, ids []string) ([]patterns.Rule, error) {
 }
 
 // printScan prints the result with paths relative to the current folder.
-func printScan(a *cli.App, res patterns.Result, root, here string) error {
-	near := func(path string) string {
-		if rel, err := filepath.Rel(here, filepath.Join(root, filepath.FromSlash(path))); err == nil {
-			return rel
-		}
-		return path
-	}
+func printScan(a *cli.App, res patterns.Result, root string) error {
+	near := func(path string) string { return cli.Rel(filepath.Join(root, filepath.FromSlash(path))) }
 	var b strings.Builder
 	for _, h := range res.Hits {
 		h.Path = near(h.Path)

@@ -80,7 +80,7 @@ file is never changed; runplan config set changes one setting of it.` + cli.Exit
 			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
-			fmt.Fprintf(a.Stdout, "wrote %s\n", p.Rel(path))
+			fmt.Fprintf(a.Stdout, "wrote %s\n", cli.Rel(path))
 			found.print(a.Stdout)
 			return trustOwn(a, p)
 		}),

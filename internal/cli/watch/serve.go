@@ -152,7 +152,7 @@ func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
 			trouble(err)
 		}
 	}
-	jobs, err := control.WaitingFeedback(ctx, a, p)
+	jobs, err := control.WaitingFeedback(ctx, p)
 	trouble(err)
 	for _, j := range jobs {
 		w.Jobs = append(w.Jobs, page.Job{ID: j.ID, Change: j.Title, Why: j.Question, Plan: j.Plan, Text: planText(p, j.Plan),
