@@ -78,13 +78,13 @@ func (p *Project) ModelOutlet() []Outlet {
 	if m.Provider == llm.Command {
 		w.Name = m.Command[0]
 	}
-	return []Outlet{w.ToModel(m.Provider, m.Command, m.PassEnv, m.BaseURL)}
+	return []Outlet{w.ToModel(m.Provider, m.PassEnv, m.BaseURL)}
 }
 
 // ToModel adds where the data for a model goes.
-func (w Outlet) ToModel(provider string, command, passEnv []string, baseURL string) Outlet {
+func (w Outlet) ToModel(provider string, passEnv []string, baseURL string) Outlet {
 	if provider == llm.Command {
-		w.To = "wherever " + command[0] + " sends it"
+		w.To = "anywhere: the program decides"
 		if len(passEnv) > 0 {
 			w.Data += ", and " + strings.Join(passEnv, ", ")
 		}

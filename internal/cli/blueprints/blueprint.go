@@ -143,10 +143,12 @@ func summaries(ctx context.Context, a *cli.App, root string, paths []string) ([]
 
 // NoBlueprint adds a hint to the error for a blueprint that is missing or invalid.
 func NoBlueprint(err error) error {
+	if errors.As(err, new(blueprint.FileErrors)) {
+		return cli.Usage(err, "correct the blueprint; docs/blueprints.md has all keys")
+	}
 	return cli.Advise(err,
 		cli.On(cli.ExitUsage, "runplan blueprint init UNIT drafts a candidate", blueprint.ErrUnitName),
 		cli.On(cli.ExitUsage,
 			"runplan blueprint init UNIT drafts a candidate; runplan blueprint promote UNIT makes it live",
-			blueprint.ErrNoBlueprint),
-		cli.On(cli.ExitUsage, "correct the blueprint; docs/blueprints.md has all keys", new(blueprint.FileErrors)))
+			blueprint.ErrNoBlueprint))
 }

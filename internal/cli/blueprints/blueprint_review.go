@@ -172,8 +172,7 @@ func waitForAnswer(a *cli.App, p *cli.Project, r *blueprint.Review, o blueprintR
 	}
 	return cli.Fail(cli.ExitHuman, fmt.Errorf("the review of %s waits for an answer: %s", r.Unit, why),
 		"start a new session that knows nothing about how the code was written, give it the prompt, save its answer in a "+
-			"file, "+
-			"then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
+			"file, then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
 }
 
 func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {

@@ -129,7 +129,7 @@ func ReviewOutlets(p *cli.Project) []cli.Outlet {
 		r := p.Config.Review.Reviewers[name]
 		m := ReviewerModel(p.Config, name, r)
 		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and the request", When: "runplan review"}
-		out = append(out, w.ToModel(m.Provider, m.Command, r.PassEnv, m.BaseURL))
+		out = append(out, w.ToModel(m.Provider, r.PassEnv, m.BaseURL))
 	}
 	if p.Config.Review.Online {
 		elsewhere := false

@@ -221,8 +221,7 @@ func FixOutlets(ctx context.Context, a *cli.App, p *cli.Project) ([]cli.Outlet, 
 	list, err := a.RemoteOutlet(ctx, p)
 	for i := range list {
 		list[i].Data, list[i].When = "branches of fixes; through gh the text of their change requests, with the words of "+
-			"the "+
-			"feedback", "runplan self-fix process"
+			"the feedback", "runplan self-fix process"
 	}
 	return slices.Clip(list), err
 }

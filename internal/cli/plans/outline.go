@@ -160,8 +160,7 @@ func worksHint(root, file string, p *planparse.Plan, r planparse.Report) string 
 	}
 	return fmt.Sprintf(
 		"runplan reads less than half of it as work, but its sections describe more: runplan outline %[2]s drafts a plan "+
-			"with %[1]s "+
-			"from them",
+			"with %[1]s from them",
 		phrase.Count(len(plan.Batches), "batch"), file)
 }
 

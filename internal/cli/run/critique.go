@@ -134,7 +134,7 @@ func CritiqueOutlet(ctx context.Context, p *cli.Project) []cli.Outlet {
 	}
 	w := cli.Outlet{What: "critic", Name: m.Label(),
 		Data: "the task of a batch, steps of its agent, and files that it edits", When: "each step of an agent"}
-	return []cli.Outlet{w.ToModel(m.Provider, m.Command, nil, m.BaseURL)}
+	return []cli.Outlet{w.ToModel(m.Provider, nil, m.BaseURL)}
 }
 
 // reviews returns the reviewers for the changes of this run. It is empty if no reviews were requested.
