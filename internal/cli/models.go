@@ -159,22 +159,6 @@ const (
 	BlueprintCall = "blueprint_review" // compare code with a blueprint
 )
 
-// CallRow builds the log row of a call: the question, its answer and why the answer could not be used (RETR-12). hide
-// removes secrets.
-func CallRow(task, kind string, r llm.Request, res llm.Response, at time.Time, hide func(string) string,
-	why error) store.Call {
-	c := store.Call{
-		Task: task, Type: kind, Stage: string(r.Stage), Role: string(r.Model.Role), Model: r.Model.Label(),
-		System: hide(r.System), Prompt: hide(r.Prompt),
-		Response: hide(res.Text + res.Partial), PromptTokens: res.PromptTokens, CompletionTokens: res.CompletionTokens,
-		Latency: res.Latency, At: at,
-	}
-	if why != nil {
-		c.Error = hide(why.Error())
-	}
-	return c
-}
-
 // Logged wraps c so that each call is logged. If the log cannot be written, it warns and the review continues.
 func (a *App) Logged(p *Project, c llm.Completer, task, kind string) llm.Completer {
 	return LogCalls(c, task, kind, a.Redactor(p), p.addCall, func(model, why string) {
@@ -190,7 +174,15 @@ func LogCalls(c llm.Completer, task, kind string, secrets *redact.Redactor, add 
 	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 		at := time.Now()
 		res, err := c.Complete(ctx, r)
-		if kept := add(context.WithoutCancel(ctx), CallRow(task, kind, r, res, at, hide, err)); kept != nil {
+		row := store.Call{
+			Task: task, Type: kind, Stage: string(r.Stage), Role: string(r.Model.Role), Model: r.Model.Label(),
+			System: hide(r.System), Prompt: hide(r.Prompt), Response: hide(res.Text + res.Partial),
+			PromptTokens: res.PromptTokens, CompletionTokens: res.CompletionTokens, Latency: res.Latency, At: at,
+		}
+		if err != nil {
+			row.Error = hide(err.Error())
+		}
+		if kept := add(context.WithoutCancel(ctx), row); kept != nil {
 			missing(ui.Sanitize(r.Model.Label()), ui.Sanitize(kept.Error()))
 		}
 		return res, err

@@ -202,14 +202,20 @@ func processInbox(ctx context.Context, a *cli.App, p *cli.Project, given string)
 		return err
 	}
 	defer journal.Close()
-	call := &lastCall{Completer: c.LLM}
-	c.LLM = call
-	task, secrets := cli.NewTaskID(), a.Redactor(p)
-	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
+	secrets := a.Redactor(p)
+	var call store.Call // the last one; no model may be asked about an item
+	keep := func(_ context.Context, c store.Call) error { call = c; return nil }
+	c.LLM = cli.LogCalls(c.LLM, cli.NewTaskID(), cli.IntentCall, secrets, keep, nil)
 	for _, i := range items {
+		call = store.Call{}
 		class, err := c.Classify(ctx, i.Body)
-		if kept := call.keep(ctx, journal, task, hide, err); kept != nil {
-			return kept
+		if err != nil { // such as an answer that cannot be used (RETR-12)
+			call.Error = redact.Clean(secrets.String(err.Error()))
+		}
+		if call.Task != "" {
+			if err := journal.AddCall(context.WithoutCancel(ctx), call); err != nil {
+				return err
+			}
 		}
 		if err != nil {
 			// Items read so far are stored. The rest waits for the next call.
@@ -305,30 +311,4 @@ stays critical; a question becomes medium, a note low; --severity overrides this
 	}
 	cmd.Flags().StringVar(&severity, "severity", "", "severity (default: by the kind of the item)")
 	return cmd
-}
-
-// lastCall stores the last question to a model and its answer.
-type lastCall struct {
-	llm.Completer
-	request  llm.Request
-	response llm.Response
-	at       time.Time
-}
-
-// Complete asks the model and stores the call.
-func (l *lastCall) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
-	l.at, l.request = time.Now(), r
-	var err error
-	l.response, err = l.Completer.Complete(ctx, r)
-	return l.response, err
-}
-
-// keep logs the call and why its answer could not be used (RETR-12). hide removes secrets.
-func (l *lastCall) keep(ctx context.Context, j *store.Journal, task string, hide func(string) string, why error) error {
-	if l.at.IsZero() {
-		return nil // no model was asked
-	}
-	c := cli.CallRow(task, cli.IntentCall, l.request, l.response, l.at, hide, why)
-	l.at = time.Time{}
-	return j.AddCall(context.WithoutCancel(ctx), c)
 }

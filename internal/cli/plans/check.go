@@ -59,14 +59,17 @@ If runs of the plan proved tasks, it says how many, and which were proven with a
 				r.Outline = worksHint(root, args[0], plan, r)
 			}
 			out := a.Hiding()
-			proved := provedOf(cmd.Context(), a, args[0])
+			p := provedOf(cmd.Context(), a, args[0])
 			if asJSONFlag {
-				if err := cli.AsJSON(out, checkedPlan{r, proved}); err != nil {
+				if err := cli.AsJSON(out, struct {
+					planparse.Report
+					Proved *proved `json:"proved,omitempty"` // nil if no run of the plan is known
+				}{r, p}); err != nil {
 					return err
 				}
 			} else {
 				printCheck(out, args[0], plan, r)
-				printProved(out, proved)
+				printProved(out, p)
 			}
 			if err := cli.Invalid(args[0], plan); err != nil {
 				return cli.Fail(cli.ExitUsage,
@@ -202,12 +205,6 @@ func (p *diagnostics) rest() {
 			fmt.Fprintf(p.w, "and %d more [%s]; --json shows all\n", n, code)
 		}
 	}
-}
-
-// checkedPlan is the output of check --json.
-type checkedPlan struct {
-	planparse.Report
-	Proved *proved `json:"proved,omitempty"` // nil if no run of the plan is known
 }
 
 // proved counts the tasks of a plan that runs have proven.

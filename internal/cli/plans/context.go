@@ -68,14 +68,6 @@ has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, si
 	return cmd
 }
 
-// contextResult is the output of context --json.
-type contextResult struct {
-	Batch string `json:"batch"`
-	Base  string `json:"base"`
-	Run   string `json:"run,omitempty"` // the unfinished run that has the batch
-	briefing.Composed
-}
-
 func showContext(ctx context.Context, a *cli.App, path, batch string, o contextOptions) error {
 	plan, _, err := cli.ReadPlan(path)
 	if err != nil {
@@ -121,7 +113,12 @@ func showContext(ctx context.Context, a *cli.App, path, batch string, o contextO
 	}
 	c := briefing.Compose(in)
 	if o.json {
-		return cli.AsJSON(a.Stdout, contextResult{b.Key, base, h.sum.Run, c})
+		return cli.AsJSON(a.Stdout, struct {
+			Batch string `json:"batch"`
+			Base  string `json:"base"`
+			Run   string `json:"run,omitempty"` // the unfinished run that has the batch
+			briefing.Composed
+		}{b.Key, base, h.sum.Run, c})
 	}
 	if _, err := fmt.Fprint(a.Stdout, c.Block); err != nil {
 		return err
