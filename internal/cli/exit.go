@@ -90,8 +90,8 @@ type Advice struct {
 	kinds []any
 }
 
-// On returns the advice for kinds of errors: values for [errors.Is], or, such as new(*fs.PathError), pointers to pointer
-// types for [errors.As].
+// On returns the advice for kinds of errors: values for [errors.Is], or, such as new(*fs.PathError), pointers for
+// [errors.As].
 func On(code int, hint string, kinds ...any) Advice { return Advice{code, hint, kinds} }
 
 // Advise adds the first fitting advice to an error. It returns an error without one, and one that has an exit code

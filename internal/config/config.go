@@ -385,8 +385,8 @@ func (l *checks) checkAgent(name string) {
 	case a.Preset != "" && !slices.Contains(Presets(), a.Preset):
 		say("preset is %q; use one of %s", a.Preset, strings.Join(Presets(), ", "))
 	case a.Preset == "" && len(a.Command) == 0:
-		l.say("agents."+name, "has no command; write command = [\"program\", \"argument\"], or preset = \"claude\" or another "+
-			"supported CLI")
+		l.say("agents."+name, "has no command; write command = [\"program\", \"argument\"], or preset = \"claude\" or "+
+			"another supported CLI")
 	case a.Permission != "" && !slices.Contains(Permissions(), a.Permission):
 		say("permission is %q; use workspace, ask or full", a.Permission)
 	case a.Permission != "" && a.Preset == "":

@@ -375,7 +375,9 @@ func rowOf(i int, b runner.BatchSummary, r ui.Row) row {
 	case b.Attempts > 0:
 		out.Cost = "unknown"
 	}
-	marks := lists.Map(r.Marks, func(m ui.Mark) string { return strings.TrimSpace(ui.Style{}.Icon(m.Tone) + " " + m.Text) })
+	marks := lists.Map(r.Marks, func(m ui.Mark) string {
+		return strings.TrimSpace(ui.Style{}.Icon(m.Tone) + " " + m.Text)
+	})
 	if r.Tone != ui.Busy || len(b.Candidates) > 0 {
 		out.Detail = strings.TrimSpace(strings.Join(append(marks, out.Detail), " · "))
 		out.Detail = strings.Trim(out.Detail, " ·")

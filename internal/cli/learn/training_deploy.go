@@ -238,7 +238,9 @@ func loadSpec(ctx context.Context, p *cli.Project, name string) (curriculum.Spec
 }
 
 // forAdapter reads the specification of an adapter. It rejects a signature that an agent gives.
-func forAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions) (curriculum.Spec, error) {
+func forAdapter(
+	ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions,
+) (curriculum.Spec, error) {
 	if o.by.Name != "" {
 		if err := a.NotAnAgent("deploying an adapter"); err != nil {
 			return curriculum.Spec{}, err
