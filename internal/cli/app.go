@@ -45,6 +45,7 @@ type App struct {
 
 	Engine string // value of --engine; "" is this machine
 	Dir    string // folder in which to look for the repository; "" is the current folder
+	JSON   bool   // value of --json: print JSON instead of text
 }
 
 // Execute runs one command, prints its error and returns its exit code.

@@ -78,9 +78,9 @@ func AsJSON(w io.Writer, v any) error {
 }
 
 // PrintLeftovers prints the leftovers. With list, nothing was removed.
-func (a *App) PrintLeftovers(found []local.Leftover, list, json bool) error {
-	if json {
-		return AsJSON(a.Stdout, append([]local.Leftover{}, found...))
+func (a *App) PrintLeftovers(found []local.Leftover, list bool) error {
+	if a.JSON {
+		return AsJSON(a.Stdout, found)
 	}
 	var rows ui.Rows
 	for _, x := range found {

@@ -39,7 +39,6 @@ the code was written. Candidates are in knowledge/blueprints/candidates, live bl
 }
 
 func newBlueprintSummarizeCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "summarize FILE|DIR...",
 		Short: "Print the summary of source files that a reviewer gets",
@@ -48,15 +47,15 @@ project's own packages, failure handling, and the calls that leave the unit. It 
 Go needs no tool; Python, TypeScript and JavaScript need ast-grep.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return summarize(cmd.Context(), a, args, asJSONFlag)
+			return summarize(cmd.Context(), a, args)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
 // summarize prints summaries of files. Outside of a repository it uses the current folder as the root.
-func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) error {
+func summarize(ctx context.Context, a *cli.App, args []string) error {
 	root, err := a.RootHere(ctx)
 	if err != nil {
 		return err
@@ -103,7 +102,7 @@ func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) 
 	if err != nil {
 		return err
 	}
-	if asJSONFlag {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			Files   []summary.Summary `json:"files"`
 			Skipped []patterns.Skip   `json:"skipped"`

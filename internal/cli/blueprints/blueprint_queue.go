@@ -15,7 +15,7 @@ import (
 )
 
 func newBlueprintQueueCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, all bool
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "List critical discrepancies that wait for a person",
@@ -27,14 +27,14 @@ remedy. Only a person closes one: runplan blueprint queue close.` + cli.ExitStat
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, items)
 			}
 			showQueue(a, items)
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&all, "all", false, "include closed items")
 	cmd.AddCommand(newBlueprintCloseCommand(a))
 	return cmd
@@ -108,7 +108,6 @@ func Agree(ctx context.Context, a *cli.App, g trust.Gate, subject string, by tru
 }
 
 func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "journal",
 		Short: "List what happened to blueprints",
@@ -120,7 +119,7 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, entries)
 			}
 			if len(entries) == 0 {
@@ -133,6 +132,6 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }

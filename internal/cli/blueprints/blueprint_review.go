@@ -30,7 +30,6 @@ type blueprintReviewOptions struct {
 	yaml     bool
 	byHand   bool
 	trust    string
-	json     bool
 }
 
 func newBlueprintReviewCommand(a *cli.App) *cobra.Command {
@@ -64,7 +63,7 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
 	f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
 	f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
 	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -129,7 +128,7 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 	case err != nil:
 		return cli.ModelTrouble(ctx, err)
 	}
-	return handleReview(a, r, r.Judged(res, cold, time.Now()), o)
+	return handleReview(a, r, r.Judged(res, cold, time.Now()))
 }
 
 // BlueprintDeps returns the dependencies for preparing reviews.
@@ -151,7 +150,7 @@ func waitForAnswer(a *cli.App, p *cli.Project, r *blueprint.Review, o blueprintR
 	if err := r.Wait(); err != nil {
 		return err
 	}
-	if o.json {
+	if a.JSON {
 		out := map[string]string{"review_id": r.ID, "prompt": r.PromptPath(), "answer": r.AnswerPath(), "status": "waiting"}
 		if err := cli.AsJSON(a.Stdout, out); err != nil {
 			return err
@@ -190,7 +189,7 @@ func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewO
 		return BlueprintTrouble(err)
 	}
 	rec.Reviewer = cmp.Or(o.reviewer, rec.Reviewer)
-	return handleReview(a, r, rec, o)
+	return handleReview(a, r, rec)
 }
 
 const maxAnswer = 2 << 20
@@ -213,12 +212,12 @@ func readAnswer(a *cli.App, name string) (string, error) {
 }
 
 // handleReview stores a review and prints the result.
-func handleReview(a *cli.App, r *blueprint.Review, rec blueprint.Record, o blueprintReviewOptions) error {
+func handleReview(a *cli.App, r *blueprint.Review, rec blueprint.Record) error {
 	h, err := r.Handle(rec, time.Now())
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if a.JSON {
 		if err := cli.AsJSON(a.Stdout, h); err != nil {
 			return err
 		}

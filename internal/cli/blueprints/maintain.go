@@ -18,7 +18,6 @@ type maintainOptions struct {
 	list  bool
 	only  string
 	trust string
-	json  bool
 }
 
 // NewMaintainCommand returns the command maintain.
@@ -40,7 +39,7 @@ It can be interrupted at any time; finished work stays and is not repeated.` + c
 	f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")
 	f.StringVar(&o.only, "task", "", "do one task only")
 	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON array")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
@@ -50,7 +49,7 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 		return cli.Usage(fmt.Errorf("unknown task %q", o.only), "runplan maintain --list")
 	}
 	if o.list {
-		return listTasks(a, tasks, o.json)
+		return listTasks(a, tasks)
 	}
 	p, err := a.OpenProject(ctx)
 	if err != nil {
@@ -66,11 +65,11 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 			return err
 		}
 		all = append(all, m)
-		if !o.json {
+		if !a.JSON {
 			showMaintained(a, m)
 		}
 	}
-	if o.json {
+	if a.JSON {
 		if err := cli.AsJSON(a.Stdout, all); err != nil {
 			return err
 		}
@@ -90,8 +89,8 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	return nil
 }
 
-func listTasks(a *cli.App, tasks []blueprint.Task, json bool) error {
-	if json {
+func listTasks(a *cli.App, tasks []blueprint.Task) error {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, tasks)
 	}
 	var rows ui.Rows

@@ -112,7 +112,7 @@ func (w waitingItem) What() string {
 }
 
 // ListWaiting prints what waits for a person.
-func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bool) error {
+func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project) error {
 	list, err := Waiting(ctx, a, p)
 	if err != nil {
 		return err
@@ -122,7 +122,7 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag boo
 		fmt.Fprintf(a.Stderr, "warning: the state of feedback is unknown: %s\n", ui.Sanitize(err.Error()))
 	}
 	list = append(list, large...)
-	if asJSONFlag {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, list)
 	}
 	if len(list) == 0 {

@@ -30,7 +30,6 @@ type ReviewOptions struct {
 	selfFix  bool
 	feedback string
 	plan     string
-	json     bool
 	sarif    string
 	junit    string
 	noCache  bool
@@ -79,7 +78,7 @@ one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli
 	f.BoolVar(&o.selfFix, "self-fix", false, "the change answers a feedback: run pass 7 too; needs --feedback")
 	f.StringVar(&o.feedback, "feedback", "", "file with the feedback that the change answers")
 	f.StringVar(&o.plan, "plan", "", "file with the request: a plan, a batch, an issue")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
 	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
@@ -113,7 +112,7 @@ func reviewChange(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptio
 	}
 	x := &Inspection{
 		App: a, Project: p, Self: self, Reaper: &LateReaper{Self: self}, Tree: make(chan Written, 1),
-		Options: GateOptions{Base: o.base, Baseline: o.base != "", JSON: o.json, noCache: o.noCache, sarif: o.sarif,
+		Options: GateOptions{Base: o.base, Baseline: o.base != "", JSON: a.JSON, noCache: o.noCache, sarif: o.sarif,
 			junit: o.junit},
 	}
 	defer x.Reaper.Close()

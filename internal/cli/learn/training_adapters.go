@@ -17,7 +17,6 @@ import (
 )
 
 func newTrainingAdaptersCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "adapters",
 		Short: "List trained adapters and the model of each stage",
@@ -29,11 +28,11 @@ active adapter, else the model of the role. A stage has at most one active adapt
 reverts that; both are only for the owner.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return listAdapters(ctx, a, p, asJSONFlag)
+			return listAdapters(ctx, a, p)
 		}),
 	}
 	a.RepoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.AddCommand(newTrainingDeployCommand(a), newTrainingRollbackCommand(a))
 	return cmd
 }
@@ -50,7 +49,7 @@ type versionRow struct {
 	State string `json:"state"` // active, deployed before, or trained
 }
 
-func listAdapters(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bool) error {
+func listAdapters(ctx context.Context, a *cli.App, p *cli.Project) error {
 	rows, err := p.DeployedAdapters(ctx)
 	if err != nil {
 		return cli.CuratedTrouble(err)
@@ -77,7 +76,7 @@ func listAdapters(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bo
 		}
 		list = append(list, row)
 	}
-	if asJSONFlag {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			Stages   []stageChoice `json:"stages"`
 			Versions []versionRow  `json:"versions"`

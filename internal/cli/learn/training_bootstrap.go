@@ -33,7 +33,6 @@ type bootstrapOptions struct {
 	stages []string
 	max    int
 	since  string
-	json   bool
 }
 
 func newTrainingBootstrapCommand(a *cli.App) *cobra.Command {
@@ -70,7 +69,7 @@ irrelevant files and chunks are offered.
 		"task_analysis, scope, precision, execute_plan, execute_code (default: all)")
 	f.IntVar(&o.max, "max", 0, "maximum number of commits, newest first (0: all)")
 	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
-	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print the manifest as one JSON object")
 	return cmd
 }
 
@@ -117,7 +116,7 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 			"run the same command again: it continues where it stopped")
 	case err != nil:
 		return bootstrapTrouble(err, o.out)
-	case o.json:
+	case a.JSON:
 		err = cli.AsJSON(a.Stdout, m)
 	default:
 		err = printBootstrap(a, m, o.out)

@@ -30,7 +30,6 @@ type corpusOptions struct {
 	dry   bool
 	seed  uint64
 	trust string
-	json  bool
 }
 
 func newTrainingCorpusCommand(a *cli.App) *cobra.Command {
@@ -56,7 +55,7 @@ All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK
 	a.RepoFlag(f)
 	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
 	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.AddCommand(newCorpusBuildCommand(a), newCorpusStatusCommand(a))
 	return cmd
 }
@@ -77,12 +76,11 @@ The same reviews, code and seed give identical files.` + cli.ExitStatus(cli.Exit
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
 func newCorpusStatusCommand(a *cli.App) *cobra.Command {
-	var json bool
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Report whether a training is due",
@@ -91,11 +89,11 @@ are as many as curriculum.json requires, and the adapter is absent or stale, the
 the command, once. It never starts a training.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return corpusStatus(ctx, a, p, json)
+			return corpusStatus(ctx, a, p)
 		}),
 	}
 	a.RepoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&json, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -108,7 +106,7 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 		return cli.Usage(errors.New("there is no live blueprint to review"), "promote a unit: runplan blueprint promote UNIT")
 	}
 	if o.dry {
-		return showQualified(a, units, o.json)
+		return showQualified(a, units)
 	}
 	if err := a.TrustConfig(p, o.trust); err != nil {
 		return err
@@ -118,7 +116,7 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 		return err
 	}
 	done, kept, err := c.Collect(ctx, units)
-	if o.json && err == nil {
+	if a.JSON && err == nil {
 		return cli.AsJSON(a.Stdout, struct {
 			Reviewed []corpus.Reviewed `json:"reviewed"`
 			Kept     int               `json:"unchanged"`
@@ -138,8 +136,8 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 		cli.On(cli.ExitCannotRun, "install ast-grep for Python, TypeScript and JavaScript", blueprint.ErrNothingSeen)))
 }
 
-func showQualified(a *cli.App, units []corpus.Qualified, asJSONFlag bool) error {
-	if asJSONFlag {
+func showQualified(a *cli.App, units []corpus.Qualified) error {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, units)
 	}
 	reviews := 0
@@ -219,7 +217,7 @@ func buildCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOption
 	if err := built.Write(p.Repo.Root); err != nil {
 		return err
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, built.Metadata)
 	}
 	var rows ui.Rows
@@ -244,7 +242,7 @@ func showRefused(a *cli.App, list []corpus.Refused) {
 	}
 }
 
-func corpusStatus(ctx context.Context, a *cli.App, p *cli.Project, json bool) error {
+func corpusStatus(ctx context.Context, a *cli.App, p *cli.Project) error {
 	spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 	if err != nil {
 		return err
@@ -261,7 +259,7 @@ func corpusStatus(ctx context.Context, a *cli.App, p *cli.Project, json bool) er
 	if err != nil {
 		return err
 	}
-	if json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, w)
 	}
 	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,

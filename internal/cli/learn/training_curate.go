@@ -26,7 +26,6 @@ type trainingCurateOptions struct {
 	logged  bool
 	out     string
 	replace bool
-	json    bool
 }
 
 func newTrainingCurateCommand(a *cli.App) *cobra.Command {
@@ -61,7 +60,7 @@ The same examples, plan and seed give identical files. The dataset is written co
 	f.BoolVar(&o.logged, "logged", false, "also use the examples logged here, as in runplan training pairs")
 	f.StringVar(&o.out, "out", "", "folder for the dataset")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing dataset")
-	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
 }
 
@@ -108,7 +107,7 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 	if err != nil {
 		return fmt.Errorf("the dataset is at %s, but could not be logged: %w", o.out, err)
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, m)
 	}
 	return showDataset(a, m, o.out)

@@ -30,14 +30,13 @@ type deployOptions struct {
 	override bool
 	toBase   bool
 	trust    string
-	json     bool
 }
 
-func (o *deployOptions) flags(cmd *cobra.Command) {
+func (o *deployOptions) flags(a *cli.App, cmd *cobra.Command) {
 	f := cmd.Flags()
 	cli.SignFlags(f, &o.by)
 	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 }
 
 func newTrainingDeployCommand(a *cli.App) *cobra.Command {
@@ -63,7 +62,7 @@ A line of [models.overrides] overrides an adapter. --override writes the model i
 			return deployAdapter(ctx, a, p, args[0], o)
 		}),
 	}
-	o.flags(cmd)
+	o.flags(a, cmd)
 	a.RepoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
 	return cmd
@@ -85,7 +84,7 @@ signs for it.` +
 			return rollbackAdapter(ctx, a, p, args[0], o)
 		}),
 	}
-	o.flags(cmd)
+	o.flags(a, cmd)
 	a.RepoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "deactivate the adapter; use the base model")
 	return cmd
@@ -133,7 +132,7 @@ func deployAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string,
 			return err
 		}
 	}
-	return showChanged(ctx, a, changed, o.json)
+	return showChanged(ctx, a, changed)
 }
 
 func rollbackAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions) error {
@@ -163,7 +162,7 @@ func rollbackAdapter(ctx context.Context, a *cli.App, p *cli.Project, name strin
 	default:
 		fmt.Fprintf(a.Stderr, "note: %s = %q in %s overrides it\n", key, ui.Sanitize(now), cli.Rel(p.Config.Source(key)))
 	}
-	return showChanged(ctx, a, changed, o.json)
+	return showChanged(ctx, a, changed)
 }
 
 // writeOverride sets the model of a stage in the project's settings; "" removes it.
@@ -188,12 +187,12 @@ func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
 	return atomicfile.Write(file, out, 0o644)
 }
 
-func showChanged(ctx context.Context, a *cli.App, c adapters.Changed, asJSONFlag bool) error {
+func showChanged(ctx context.Context, a *cli.App, c adapters.Changed) error {
 	if ctx.Err() != nil {
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
 			"the change is complete; runplan training adapters shows the state")
 	}
-	if asJSONFlag {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, c)
 	}
 	switch c.Tag {

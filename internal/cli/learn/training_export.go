@@ -36,7 +36,6 @@ type trainingExportOptions struct {
 	dropBOS  bool
 	replace  bool
 	trust    string
-	json     bool
 }
 
 func newTrainingExportCommand(a *cli.App) *cobra.Command {
@@ -87,7 +86,7 @@ dropped or kept, as
 	f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing export")
 	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
 }
 
@@ -136,7 +135,7 @@ func trainingExport(ctx context.Context, a *cli.App, p *cli.Project, o trainingE
 	if err != nil {
 		return fmt.Errorf("the export is at %s, but could not be logged: %w", o.out, err)
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, m)
 	}
 	return showExport(a, m, o)

@@ -17,7 +17,7 @@ import (
 )
 
 func newTrainingGraduationCommand(a *cli.App) *cobra.Command {
-	var record, asJSONFlag bool
+	var record bool
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "graduation",
@@ -82,14 +82,14 @@ the journal.` +
 				}
 				since = len(made)
 			}
-			return showGraduation(a, state, cycles, since, asJSONFlag)
+			return showGraduation(a, state, cycles, since)
 		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.BoolVar(&record, "record", false, "record the result")
 	f.Uint64Var(&seed, "seed", 1, "random seed for the sample of generations")
-	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -99,7 +99,7 @@ func versionOf(tag string) int {
 	return n
 }
 
-func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since int, asJSONFlag bool) error {
+func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since int) error {
 	out := struct {
 		graduate.State
 		Met      bool `json:"criteria_met"`
@@ -107,7 +107,7 @@ func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since
 		AuditDue bool `json:"next_is_audited"`
 	}{s, graduate.Graduated(cycles), since, graduate.AuditDue(s.Since != nil, since+1)}
 	out.Cycles = cycles
-	if asJSONFlag {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, out)
 	}
 	var table ui.Rows

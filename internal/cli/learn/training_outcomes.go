@@ -23,7 +23,6 @@ func newTrainingOutcomesCommand(a *cli.App) *cobra.Command {
 
 func newTrainingOutcomesSyncCommand(a *cli.App) *cobra.Command {
 	days := 30
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "sync",
 		Short: "Record from git whether the code of earlier runs was kept, reverted or rewritten",
@@ -37,12 +36,12 @@ finds them: reverted code is not an example to learn from. It fetches nothing, a
 			if days < 1 {
 				return cli.Usage(fmt.Errorf("--days %d: must be at least 1", days), "give the number of days after a merge")
 			}
-			return syncOutcomes(ctx, a, p, days, asJSONFlag)
+			return syncOutcomes(ctx, a, p, days)
 		}),
 	}
 	a.RepoFlag(cmd.Flags())
 	cmd.Flags().IntVar(&days, "days", days, "days after a merge within which a change counts as a rewrite")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -54,7 +53,7 @@ type outcomeShown struct {
 	Note   string   `json:"note,omitempty"`
 }
 
-func syncOutcomes(ctx context.Context, a *cli.App, p *cli.Project, days int, asJSONFlag bool) error {
+func syncOutcomes(ctx context.Context, a *cli.App, p *cli.Project, days int) error {
 	if _, err := os.Stat(p.Layout.Journal()); err != nil {
 		return noLogYet(p)
 	}
@@ -77,7 +76,7 @@ func syncOutcomes(ctx context.Context, a *cli.App, p *cli.Project, days int, asJ
 	if err := errors.Join(err, ledger.Close()); err != nil {
 		return err
 	}
-	return showOutcomes(a, changed, batches, asJSONFlag)
+	return showOutcomes(a, changed, batches)
 }
 
 func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.TrainingSignal, batches int,
@@ -104,7 +103,7 @@ func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.
 	return found, batches, nil
 }
 
-func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int, asJSONFlag bool) error {
+func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int) error {
 	shown := []outcomeShown{}
 	var rows ui.Rows
 	for _, s := range changed {
@@ -115,7 +114,7 @@ func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int, asJSO
 		}
 		rows.Add(s.Task, ui.Cut(s.Commit, 10, ""), s.Name, value, s.Note)
 	}
-	if asJSONFlag {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			Batches int            `json:"batches"`
 			Changed []outcomeShown `json:"changed"`

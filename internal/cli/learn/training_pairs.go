@@ -28,7 +28,6 @@ import (
 type trainingPairsOptions struct {
 	out    string
 	stages []string
-	json   bool
 	rows   logRows
 }
 
@@ -89,25 +88,8 @@ remains, of the environment, the settings, copied files or training.canaries, th
 	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
 	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+phrase.List(training.Stages()))
 	o.rows.flags(f, "row")
-	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
-}
-
-func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
-	out, err := o.rows.options(now)
-	if err != nil {
-		return out, err
-	}
-	for _, s := range o.stages {
-		if err := checkStage(s); err != nil {
-			return out, err
-		}
-		out.Stages = append(out.Stages, training.Stage(s))
-	}
-	if o.json && o.out == "-" {
-		return out, cli.Usage(errors.New("--json and --out - both write to standard output"), "leave one of them out")
-	}
-	return out, nil
 }
 
 func checkStage(name string) error {
@@ -118,9 +100,18 @@ func checkStage(name string) error {
 }
 
 func trainingPairs(ctx context.Context, a *cli.App, p *cli.Project, o trainingPairsOptions) error {
-	options, err := o.options(time.Now())
+	if a.JSON && o.out == "-" {
+		return cli.Usage(errors.New("--json and --out - both write to standard output"), "leave one of them out")
+	}
+	options, err := o.rows.options(time.Now())
 	if err != nil {
 		return err
+	}
+	for _, s := range o.stages {
+		if err := checkStage(s); err != nil {
+			return err
+		}
+		options.Stages = append(options.Stages, training.Stage(s))
 	}
 	s, done, err := loggedSource(ctx, a, p)
 	if err != nil {
@@ -194,7 +185,7 @@ func pairsTrouble(err error) error {
 }
 
 func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOptions) error {
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			Repo    string `json:"repo"`
 			License string `json:"license"`
@@ -216,7 +207,6 @@ func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOpt
 
 type trajectoriesOptions struct {
 	out  string
-	json bool
 	rows logRows
 }
 
@@ -244,7 +234,7 @@ Secrets are removed; if one remains, nothing is written.
 	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "output folder: new or empty")
 	o.rows.flags(f, "attempt")
-	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
 }
 
@@ -291,7 +281,7 @@ func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajec
 	if err := write(logged.ManifestName, m); err != nil {
 		return err
 	}
-	if o.json {
+	if a.JSON {
 		err = cli.AsJSON(a.Stdout, m)
 	} else {
 		var rows ui.Rows

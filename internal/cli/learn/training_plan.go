@@ -30,7 +30,6 @@ type trainingPlanOptions struct {
 	since time.Duration
 	seed  uint64
 	force bool
-	json  bool
 }
 
 func newTrainingPlanCommand(a *cli.App) *cobra.Command {
@@ -65,7 +64,7 @@ The plan is a TOML file for you to edit; runplan training curate reads it. No mo
 	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the plan")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing plan")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -129,7 +128,7 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 			return err
 		}
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			plan.Analysis
 			Plan plan.Plan `json:"plan"`

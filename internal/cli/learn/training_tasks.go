@@ -29,7 +29,6 @@ type trainingTasksOptions struct {
 	runs    int
 	limit   time.Duration
 	trust   string
-	json    bool
 }
 
 func newTrainingTasksCommand(a *cli.App) *cobra.Command {
@@ -70,7 +69,7 @@ It runs the tests of the repository, and its set-up if the settings name one.
 	f.IntVar(&o.runs, "runs", 2, "number of runs of the tests on each side")
 	f.DurationVar(&o.limit, "timeout", 5*time.Minute, "time limit of one run of tests")
 	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print the manifest as one JSON object")
 	return cmd
 }
 
@@ -138,7 +137,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 			cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),
 			cli.On(cli.ExitUsage, "choose a new folder", folder.ErrExists))
 	}
-	if o.json {
+	if a.JSON {
 		err = cli.AsJSON(a.Stdout, m)
 	} else {
 		err = printTasks(a, m, o.out)

@@ -25,7 +25,6 @@ type trainOptions struct {
 	yes     bool
 	by      trust.Signed
 	trust   string
-	json    bool
 }
 
 func newTrainingTrainCommand(a *cli.App) *cobra.Command {
@@ -64,7 +63,7 @@ is deployed.` +
 	f.BoolVar(&o.yes, "yes", false, "start it")
 	cli.SignFlags(f, &o.by)
 	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -114,7 +113,7 @@ func train(ctx context.Context, a *cli.App, p *cli.Project, o trainOptions) erro
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; no version was made"), "")
 	case err != nil:
 		return adapterTrouble(ctx, err)
-	case o.json:
+	case a.JSON:
 		return cli.AsJSON(a.Stdout, v)
 	}
 	loss := "loss unknown"

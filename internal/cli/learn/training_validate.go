@@ -34,7 +34,6 @@ type validateOptions struct {
 	validator string
 	schema    string
 	trust     string
-	json      bool
 }
 
 func newTrainingValidateCommand(a *cli.App) *cobra.Command {
@@ -70,7 +69,7 @@ declare have no weight.
 	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
 	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
 	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -105,7 +104,7 @@ func validateModels(ctx context.Context, a *cli.App, p *cli.Project, o validateO
 	} else if err := validateAdapter(ctx, a, p, o, &out); err != nil {
 		return validateTrouble(ctx, err)
 	}
-	return showValidated(a, out, o.json)
+	return showValidated(a, out)
 }
 
 func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b *blueprint.Blueprint) (validate.Score,
@@ -223,8 +222,8 @@ func scratchTree(ctx context.Context, p *cli.Project) (dir string, remove func()
 	return tree, remove, nil
 }
 
-func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
-	if asJSONFlag {
+func showValidated(a *cli.App, v validate.Report) error {
+	if a.JSON {
 		if err := cli.AsJSON(a.Stdout, v); err != nil {
 			return err
 		}

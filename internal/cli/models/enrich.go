@@ -20,7 +20,6 @@ type enrichOptions struct {
 	promote bool
 	limit   int
 	trust   string
-	json    bool
 }
 
 // NewEnrichCommand returns the command enrich.
@@ -56,7 +55,7 @@ remain stored if the command is interrupted. Everything works without enrichment
 	f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
 	f.IntVar(&o.limit, "limit", -1, "describe at most this many files (-1: all)")
 	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -90,7 +89,7 @@ func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOption
 			return err
 		}
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, res)
 	}
 	return printEnriched(a, res, o)

@@ -28,7 +28,6 @@ type retrieveOptions struct {
 	stages string
 	trust  string
 	text   bool
-	json   bool
 	alone  bool
 	budget BudgetFlags
 }
@@ -73,7 +72,7 @@ or a file, or [budget] of the configuration; there is no default.
 	cli.TrustFlag(f, &o.trust)
 	f.BoolVar(&o.alone, "no-model", false, "ask no model: show the ranking of the index")
 	f.BoolVar(&o.text, "text", false, "print the context as the model would get it")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.MarkFlagsMutuallyExclusive("text", "json")
 	cmd.MarkFlagsMutuallyExclusive("no-model", "stages")
 	o.budget.Add(cmd)
@@ -146,7 +145,7 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 // printPackage prints a package as text for people, as a prompt, or as JSON.
 func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
 	switch {
-	case o.json:
+	case a.JSON:
 		return cli.AsJSON(a.Stdout, struct {
 			retrieve.Package
 			Text string `json:"text"`

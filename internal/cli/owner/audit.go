@@ -17,7 +17,7 @@ import (
 
 // NewAuditCommand returns the command audit.
 func NewAuditCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, verify bool
+	var verify bool
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show decisions about trust, by whom and why",
@@ -51,7 +51,7 @@ whenever the audit is read. --verify only makes this check, and compares owner.t
 			}
 			// Show the entries even if the audit fails verification, because they are needed most then.
 			var shown error
-			if asJSONFlag {
+			if a.JSON {
 				for i := range entries {
 					entries[i].Reason, entries[i].Subject = redact.Clean(entries[i].Reason), redact.Clean(entries[i].Subject)
 				}
@@ -62,7 +62,7 @@ whenever the audit is read. --verify only makes this check, and compares owner.t
 			return errors.Join(cli.TrustTrouble(err), shown)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&verify, "verify", false, "only verify that no entry was changed or removed")
 	return cmd
 }

@@ -28,7 +28,7 @@ import (
 
 // NewInboxCommand returns the command inbox.
 func NewInboxCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, all bool
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "List open messages to runplan",
@@ -40,7 +40,7 @@ are never removed; runplan inbox done ID marks one as done, and --all lists thos
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, items)
 			}
 			if err := showInbox(a, items); err != nil {
@@ -49,7 +49,7 @@ are never removed; runplan inbox done ID marks one as done, and --all lists thos
 			return pointToApprovals(cmd.Context(), a)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&all, "all", false, "include done items")
 	cmd.AddCommand(newInboxShowCommand(a), newInboxDoneCommand(a), newInboxEscalateCommand(a), newInboxProcessCommand(a))
 	return cmd
@@ -302,7 +302,7 @@ stays critical; a question becomes medium, a note low; --severity overrides this
 				Severity: feedback.Severity(cmp.Or(severity, string(feedback.SeverityOf(i.Kind)))),
 				Source:   fmt.Sprintf("item %d of the inbox", id),
 			}
-			if err := enqueue(ctx, a, p, w, false); err != nil {
+			if err := enqueue(ctx, a, p, w); err != nil {
 				return err
 			}
 			_, err = box.Finish(ctx, id, time.Now(), "feedback "+w.ID)

@@ -36,7 +36,7 @@ See docs/feedback.md.`,
 
 func newSelfFixProcessCommand(a *cli.App) *cobra.Command {
 	var given, agent string
-	var asJSONFlag, all bool
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "process [ID]",
 		Short: "Process one feedback until it needs a person",
@@ -56,14 +56,14 @@ It acts by itself, so it needs trust tier 2. It needs [models], the identity doc
 			if id != "" && all {
 				return cli.Usage(errors.New("--all and an ID exclude each other"), "use one of them")
 			}
-			return processFeedback(ctx, a, p, id, selfFixOptions{trust: given, agent: agent, json: asJSONFlag, all: all})
+			return processFeedback(ctx, a, p, id, selfFixOptions{trust: given, agent: agent, all: all})
 		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "continue until no feedback can continue by itself")
 	f.StringVar(&agent, "agent", "", "agent that makes the fix (else feedback.agent, run.agent)")
 	cli.TrustFlag(f, &given)
-	f.BoolVar(&asJSONFlag, "json", false, "print the result as a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print the result as a JSON object")
 	return cmd
 }
 
@@ -96,7 +96,7 @@ func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string,
 		if o.all && err == nil && out.Moved {
 			continue
 		}
-		if o.json && out.Item.ID != "" {
+		if a.JSON && out.Item.ID != "" {
 			if werr := cli.AsJSON(a.Stdout, control.ShownFeedback(out.Item)); werr != nil {
 				return werr
 			}
@@ -108,16 +108,16 @@ func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string,
 			}
 			return control.FeedbackTrouble(err, cli.ExitFailed)
 		}
-		return toldOutcome(a, out, o)
+		return toldOutcome(a, out)
 	}
 }
 
-func toldOutcome(a *cli.App, out feedback.Outcome, o selfFixOptions) error {
+func toldOutcome(a *cli.App, out feedback.Outcome) error {
 	text := "nothing to do"
 	if out.Item.ID != "" {
 		text = fmt.Sprintf("%s: %s", out.Item.ID, out.Item.Status)
 	}
-	if !o.json {
+	if !a.JSON {
 		fmt.Fprintln(a.Stdout, text)
 	}
 	switch {
@@ -151,7 +151,6 @@ func mayFix(ctx context.Context, a *cli.App, p *cli.Project) error {
 }
 
 func newSelfFixListCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the feedback of this repository, most severe first",
@@ -163,7 +162,7 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, items)
 			}
 			if len(items) == 0 {
@@ -179,12 +178,11 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 			return ui.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
 func newSelfFixShowCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print a feedback with its history",
@@ -200,7 +198,7 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 				if i.ID != args[0] {
 					continue
 				}
-				if asJSONFlag {
+				if a.JSON {
 					return cli.AsJSON(a.Stdout, i)
 				}
 				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, unlessEmpty(", on ", i.URL),
@@ -215,7 +213,7 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 				"runplan self-fix list shows all feedback")
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 

@@ -21,7 +21,6 @@ import (
 
 // NewStandupCommand returns the command standup.
 func NewStandupCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	since := 24 * time.Hour
 	cmd := &cobra.Command{
 		Use:   "standup",
@@ -43,7 +42,7 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.` + 
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, s)
 			}
 			text, err := s.Render(prompts)
@@ -55,7 +54,7 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.` + 
 		}),
 	}
 	cmd.Flags().DurationVar(&since, "since", since, "length of the period to report")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 

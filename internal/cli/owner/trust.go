@@ -16,7 +16,7 @@ import (
 
 // NewTrustCommand returns the command trust.
 func NewTrustCommand(a *cli.App) *cobra.Command {
-	var bootstrap, asJSONFlag bool
+	var bootstrap bool
 	var owner, channel string
 	cmd := &cobra.Command{
 		Use:   "trust",
@@ -46,14 +46,14 @@ audit.sqlite, which is authoritative. See docs/trust.md.` + cli.ExitStatus(cli.E
 					return err
 				}
 			}
-			return showContract(cmd.Context(), a, k, asJSONFlag)
+			return showContract(cmd.Context(), a, k)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&bootstrap, "bootstrap", false, "set the owner, at tier 0")
 	f.StringVar(&owner, "owner", "", "with --bootstrap: name of the owner, who signs")
 	f.StringVar(&channel, "channel", "", "with --bootstrap: channel on which the owner is reached, such as cli")
-	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.AddCommand(newTrustConfigCommand(a), newTrustCheckCommand(a), NewAuditCommand(a), newIdentityCommand(a))
 	return cmd
 }
@@ -69,12 +69,12 @@ func recordOwner(ctx context.Context, a *cli.App, k trust.Keeper, owner, channel
 	return cli.TrustTrouble(err)
 }
 
-func showContract(ctx context.Context, a *cli.App, k trust.Keeper, asJSONFlag bool) error {
+func showContract(ctx context.Context, a *cli.App, k trust.Keeper) error {
 	c, err := k.Contract(ctx)
 	if err != nil {
 		return cli.TrustTrouble(err)
 	}
-	if asJSONFlag {
+	if a.JSON {
 		allowed, refused := c.Split()
 		return cli.AsJSON(a.Stdout, struct {
 			trust.Contract
@@ -143,7 +143,6 @@ both a merge is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitU
 }
 
 func newIdentityCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "identity",
 		Short: "Print the identity documents that begin each prompt",
@@ -159,19 +158,19 @@ project is built. A missing document is an error.` + cli.ExitStatus(cli.ExitOK, 
 			for i := range docs {
 				docs[i].Text = redact.Clean(docs[i].Text)
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, docs)
 			}
 			fmt.Fprint(a.Stdout, trust.IdentityText(docs))
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
 func newTrustConfigCommand(a *cli.App) *cobra.Command {
-	var show, asJSONFlag bool
+	var show bool
 	cmd := &cobra.Command{
 		Use:   "config [DIGEST]",
 		Short: "Show what this repository's configuration can run or turn off, and trust it",
@@ -185,7 +184,7 @@ RUNPLAN_TRUST=all trusts any configuration, and says so.` + cli.ExitStatus(cli.E
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			list := p.Executables()
 			digest := trust.Digest(list)
-			if asJSONFlag {
+			if a.JSON {
 				if list == nil {
 					list = []trust.Executable{}
 				}
@@ -224,6 +223,6 @@ RUNPLAN_TRUST=all trusts any configuration, and says so.` + cli.ExitStatus(cli.E
 		}),
 	}
 	cmd.Flags().BoolVar(&show, "show", false, "only show")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "only show it, as a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "only show it, as a JSON object")
 	return cmd
 }

@@ -26,7 +26,6 @@ import (
 
 // NewCheckCommand returns the command check.
 func NewCheckCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	var least int
 	cmd := &cobra.Command{
 		Use:   "check PLAN.md",
@@ -60,7 +59,7 @@ If runs of the plan proved tasks, it says how many, and which were proven with a
 			}
 			out := a.Hiding()
 			p := provedOf(cmd.Context(), a, args[0])
-			if asJSONFlag {
+			if a.JSON {
 				if err := cli.AsJSON(out, struct {
 					planparse.Report
 					Proved *proved `json:"proved,omitempty"` // nil if no run of the plan is known
@@ -84,7 +83,7 @@ If runs of the plan proved tasks, it says how many, and which were proven with a
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().IntVar(&least, "min-score", 0, "fail below this quality score (0 to 100)")
 	return cmd
 }

@@ -27,14 +27,9 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-type contextOptions struct {
-	json bool
-	base string
-}
-
 // NewContextCommand returns the command context.
 func NewContextCommand(a *cli.App) *cobra.Command {
-	var o contextOptions
+	var from string
 	cmd := &cobra.Command{
 		Use:   "context PLAN.md BATCH",
 		Short: "Show the context that the agent of a batch would get now",
@@ -58,17 +53,17 @@ has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, si
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return showContext(cmd.Context(), a, args[0], args[1], o)
+			return showContext(cmd.Context(), a, args[0], args[1], from)
 		},
 		ValidArgsFunction: cli.CompletePlan,
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "print a JSON object with the whole brief")
-	f.StringVar(&o.base, "base", "", "commit or branch to start the batch from")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object with the whole brief")
+	f.StringVar(&from, "base", "", "commit or branch to start the batch from")
 	return cmd
 }
 
-func showContext(ctx context.Context, a *cli.App, path, batch string, o contextOptions) error {
+func showContext(ctx context.Context, a *cli.App, path, batch, from string) error {
 	plan, _, err := cli.ReadPlan(path)
 	if err != nil {
 		return err
@@ -88,7 +83,7 @@ func showContext(ctx context.Context, a *cli.App, path, batch string, o contextO
 	if err != nil {
 		return err
 	}
-	base, err := baseOf(ctx, p, h, o.base)
+	base, err := baseOf(ctx, p, h, from)
 	if err != nil {
 		return err
 	}
@@ -112,7 +107,7 @@ func showContext(ctx context.Context, a *cli.App, path, batch string, o contextO
 		return err
 	}
 	c := briefing.Compose(in)
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			Batch string `json:"batch"`
 			Base  string `json:"base"`

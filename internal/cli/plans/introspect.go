@@ -14,7 +14,7 @@ import (
 
 // NewIntrospectCommand returns the command introspect.
 func NewIntrospectCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, mermaid bool
+	var mermaid bool
 	cmd := &cobra.Command{
 		Use:   "introspect",
 		Short: "Print the state machine of a run",
@@ -24,9 +24,9 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loop := runner.DefaultLoop()
 			switch {
-			case asJSONFlag && mermaid:
+			case a.JSON && mermaid:
 				return cli.Usage(errors.New("--json and --mermaid exclude each other"), "choose one")
-			case asJSONFlag:
+			case a.JSON:
 				return cli.AsJSON(a.Stdout, loop)
 			case mermaid:
 				_, err := io.WriteString(a.Stdout, loop.Mermaid())
@@ -45,7 +45,7 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 			return ui.Table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a stateDiagram-v2")
 	return cmd
 }

@@ -41,7 +41,7 @@ is listed at the end, with the reason. Nothing is run. Read the draft, correct i
 	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<document>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -84,7 +84,7 @@ func outlineDocument(a *cli.App, p *cli.Project, file string, o planOptions) err
 		}
 	}
 	shown := cli.Rel(path)
-	if o.json {
+	if a.JSON {
 		out := outlined{Document: file, Path: shown, Left: append([]draft.Left{}, plan.Left...)}
 		for _, b := range plan.Batches {
 			out.Batches = append(out.Batches, outlineBatch{b, b.Origin, b.Refs, b.Checks})

@@ -18,7 +18,7 @@ import (
 
 // NewParseCommand returns the command parse.
 func NewParseCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, coverage bool
+	var coverage bool
 	cmd := &cobra.Command{
 		Use:   "parse PLAN.md",
 		Short: "Show how runplan reads a plan",
@@ -30,11 +30,11 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			a.HideTitles(nil, plan)
-			if out := a.Hiding(); coverage && asJSONFlag {
+			if out := a.Hiding(); coverage && a.JSON {
 				err = cli.AsJSON(out, plan.Cover(src))
 			} else if coverage {
 				err = printCoverage(out, args[0], plan.Cover(src))
-			} else if asJSONFlag {
+			} else if a.JSON {
 				err = cli.AsJSON(out, plan)
 			} else {
 				err = printPlan(out, args[0], plan)
@@ -49,7 +49,7 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why no brief does")
 	return cmd
 }

@@ -29,7 +29,6 @@ type planOptions struct {
 	from   string
 	out    string
 	force  bool
-	json   bool
 	trust  string
 }
 
@@ -73,7 +72,7 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 			"model)")
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cli.TrustFlag(f, &o.trust)
 	return cmd
 }
@@ -134,7 +133,7 @@ func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o pl
 			return err
 		}
 	}
-	return showMade(a, path, id, made, o.json)
+	return showMade(a, path, id, made)
 }
 
 // askForPlan has the plan made and always closes the session.
@@ -221,9 +220,9 @@ func writePlan(path, text string, force bool) error {
 	return nil
 }
 
-func showMade(a *cli.App, path, id string, made solver.Planned, json bool) error {
+func showMade(a *cli.App, path, id string, made solver.Planned) error {
 	shown := cli.Rel(path)
-	if json {
+	if a.JSON {
 		out := madePlan{
 			Task: id, Path: shown, Plan: made.Artifact, Model: made.Model, Context: append([]string{}, made.Context.Paths()...),
 			Calls: made.Calls, Tokens: made.Tokens,

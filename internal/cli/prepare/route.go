@@ -203,7 +203,7 @@ The same is shown before each run. The settings are under [routing]: runplan con
 	f.StringVar(&r.To, "to", "", "last batch to run, by number; 4 ends with the last of 4a and 4b")
 	f.StringVar(&o.agent, "agent", "", "agent whose models and history are used: script, solver, or a name under [agents]")
 	f.BoolVar(&o.why, "why", false, "also explain why batches wait for each other, and why others do not")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	f.BoolVar(&o.dot, "dot", false, "print the graph for Graphviz")
 	f.BoolVar(&o.svg, "svg", false, "print the graph as a picture")
 	cmd.ValidArgsFunction = cli.CompletePlan
@@ -217,7 +217,7 @@ type routeOutput struct {
 }
 
 func route(ctx context.Context, a *cli.App, path string, r routeFlags, out routeOutput) error {
-	if out.json && (out.dot || out.svg) || out.dot && out.svg {
+	if a.JSON && (out.dot || out.svg) || out.dot && out.svg {
 		return cli.Usage(errors.New("--json, --dot and --svg exclude each other"), "choose one")
 	}
 	x, err := Prepare(ctx, a, Request{Plan: path, RouteOnly: true, Options: RunOptions{Route: r, Agent: out.agent}})
@@ -228,7 +228,7 @@ func route(ctx context.Context, a *cli.App, path string, r routeFlags, out route
 		return routing.DOT(a.Stdout, x.Plan, x.Decision)
 	case out.svg:
 		return routing.SVG(a.Stdout, x.Plan, x.Decision)
-	case out.json:
+	case a.JSON:
 		return cli.AsJSON(a.Stdout, x.JSON(ctx))
 	}
 	return x.Show(ctx, a.Stdout, out.why)

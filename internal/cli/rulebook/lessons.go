@@ -86,7 +86,6 @@ func tell(a *cli.App, notes []string) {
 }
 
 func newLessonsListCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the lessons with their layer",
@@ -94,7 +93,7 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, _ string, _ []string) error {
-			if asJSONFlag {
+			if a.JSON {
 				short := []lessons.Lesson{}
 				for _, l := range lib.Lessons {
 					x := *l
@@ -118,12 +117,11 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
 func newLessonsShowCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one lesson",
@@ -134,7 +132,7 @@ func newLessonsShowCommand(a *cli.App) *cobra.Command {
 			if !ok {
 				return cli.Usage(fmt.Errorf("unknown lesson %q", args[0]), "runplan lessons list shows them")
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, l)
 			}
 			text, err := lessons.Format(l)
@@ -146,7 +144,7 @@ func newLessonsShowCommand(a *cli.App) *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -219,7 +217,6 @@ design rules, and where to look first for each symptom.` + cli.ExitStatus(cli.Ex
 }
 
 func newLessonsImportCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	var into string
 	var o lessons.ImportOptions
 	cmd := &cobra.Command{
@@ -239,7 +236,7 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 			if err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
-			if asJSONFlag {
+			if a.JSON {
 				err = cli.AsJSON(a.Stdout, r)
 			} else {
 				printImport(a, r)
@@ -252,7 +249,7 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 			return err
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().StringVar(&into, "into", "", "folder to write to (default: .runplan/lessons of the repository)")
 	cmd.Flags().BoolVar(&o.KeepIDs, "keep-ids", false, "keep ids, so that lessons replace those of earlier layers")
 	cmd.Flags().StringToStringVar(&o.Categories, "category", nil,

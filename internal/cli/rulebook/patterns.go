@@ -69,7 +69,6 @@ func patternsOf(a *cli.App, root string) ([]patterns.Rule, error) {
 }
 
 func newPatternsListCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the rules with their layer",
@@ -81,7 +80,7 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, rules)
 			}
 			var rows ui.Rows
@@ -96,12 +95,11 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 			return ui.Table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
 func newPatternsScanCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	var only []string
 	cmd := &cobra.Command{
 		Use:   "scan [PATHS]",
@@ -147,7 +145,7 @@ A finding of severity error fails. Unchecked files are listed.` + cli.ExitStatus
 				return err
 			}
 			res.Skipped = append(res.Skipped, foreign...)
-			if asJSONFlag {
+			if a.JSON {
 				err = cli.AsJSON(a.Stdout, res)
 			} else {
 				err = printScan(a, res, root)
@@ -162,7 +160,7 @@ A finding of severity error fails. Unchecked files are listed.` + cli.ExitStatus
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().StringSliceVar(&only, "rule", nil, "run only these rules")
 	return cmd
 }
@@ -214,7 +212,6 @@ func printScan(a *cli.App, res patterns.Result, root string) error {
 }
 
 func newPatternsDiscoverCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "Describe the coding style of this folder",
@@ -235,7 +232,7 @@ agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.Ex
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, style)
 			}
 			if style.Note != "" {
@@ -252,12 +249,11 @@ agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.Ex
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
 func newPatternsGenerateCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "generate",
@@ -290,7 +286,7 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 			if err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, map[string]any{"dir": dir, "files": files, "kept": kept, "log": log})
 			}
 			var rows ui.Rows
@@ -312,7 +308,7 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().StringVar(&dir, "dir", "", "folder for the rule files (default: .runplan/patterns of the repository)")
 	return cmd
 }

@@ -19,7 +19,7 @@ import (
 
 // NewConfigCommand returns the command config.
 func NewConfigCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, keys bool
+	var keys bool
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show each setting and where its value comes from",
@@ -27,7 +27,7 @@ func NewConfigCommand(a *cli.App) *cobra.Command {
 The command line overrides variables, variables override .runplan/config.toml, and that overrides your own file.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if keys && asJSONFlag {
+			if keys && a.JSON {
 				return cli.AsJSON(a.Stdout, config.Describe())
 			}
 			if keys {
@@ -41,7 +41,7 @@ The command line overrides variables, variables override .runplan/config.toml, a
 				return err
 			}
 			values := p.Config.Values()
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, values)
 			}
 			var rows ui.Rows
@@ -51,7 +51,7 @@ The command line overrides variables, variables override .runplan/config.toml, a
 			return ui.Table(a.Stdout, []string{"key", "value", "from", "variable"}, rows)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&keys, "keys", false, "list all settings with their meaning")
 	cmd.AddCommand(newConfigSetCommand(a), newConfigUnsetCommand(a))
 	return cmd

@@ -34,7 +34,6 @@ type checked struct {
 
 // NewDoctorCommand returns the command doctor.
 func NewDoctorCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	var agent, confined string
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -45,10 +44,10 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent != "" {
-				return tryAgent(cmd.Context(), a, agent, asJSONFlag)
+				return tryAgent(cmd.Context(), a, agent)
 			}
 			if confined != "" {
-				return trySandbox(cmd.Context(), a, confined, asJSONFlag)
+				return trySandbox(cmd.Context(), a, confined)
 			}
 			list := examine(a, cmd)
 			bad, unseen := 0, 0
@@ -63,7 +62,7 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 				rows.Add(c.Status, c.What, c.Detail, c.Fix)
 			}
 			var err error
-			if asJSONFlag {
+			if a.JSON {
 				err = cli.AsJSON(a.Stdout, list)
 			} else {
 				err = ui.Table(a.Stdout, []string{"", "what", "found", "to do"}, rows)
@@ -77,7 +76,7 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	cmd.Flags().StringVar(&agent, "agent", "",
 		"try an agent in a scratch repository: it answers a question and writes a file")
 	cmd.Flags().StringVar(&confined, "sandbox", "",

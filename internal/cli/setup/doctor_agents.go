@@ -126,7 +126,7 @@ func trials() []struct{ name, brief string } {
 }
 
 // tryAgent asks an agent to answer and to write a file, through the same code as a run.
-func tryAgent(ctx context.Context, a *cli.App, name string, asJSONFlag bool) error {
+func tryAgent(ctx context.Context, a *cli.App, name string) error {
 	if name == script.Name {
 		return cli.Usage(errors.New("the script agent has no model to test"), "runplan check PLAN.md shows what it would do")
 	}
@@ -169,7 +169,7 @@ func tryAgent(ctx context.Context, a *cli.App, name string, asJSONFlag bool) err
 			break // the second call would fail in the same way
 		}
 	}
-	if asJSONFlag {
+	if a.JSON {
 		err = cli.AsJSON(a.Stdout, list)
 	} else {
 		err = showTrials(a, list)

@@ -36,7 +36,7 @@ type sandboxTrial struct {
 }
 
 // trySandbox runs a shell in the sandbox of an agent. It tests what agents need and what they must not do.
-func trySandbox(ctx context.Context, a *cli.App, name string, asJSONFlag bool) error {
+func trySandbox(ctx context.Context, a *cli.App, name string) error {
 	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func trySandbox(ctx context.Context, a *cli.App, name string, asJSONFlag bool) e
 		}
 		rows.Add(c.Status, c.What, c.Detail)
 	}
-	if asJSONFlag {
+	if a.JSON {
 		err = cli.AsJSON(a.Stdout, list)
 	} else {
 		err = ui.Table(a.Stdout, []string{"", "what", "found"}, rows)

@@ -35,7 +35,6 @@ const unseenPrograms = "Gates, hooks and the setup of workspaces run the project
 
 // NewEgressCommand returns the command egress.
 func NewEgressCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "egress",
 		Short: "List where the current configuration may send data",
@@ -53,13 +52,13 @@ would call another host is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage,
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, o)
 			}
 			return showEgress(a, o)
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 

@@ -3,7 +3,6 @@ package setup
 import (
 	_ "embed"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -39,7 +38,6 @@ const (
 
 // NewExplainCommand returns the command explain.
 func NewExplainCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "explain [CODE]",
 		Short: "Explain a code of a message or finding",
@@ -54,14 +52,14 @@ errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitSta
 				return err
 			}
 			if len(args) == 0 {
-				return listExplanations(a.Stdout, all, asJSONFlag)
+				return listExplanations(a, all)
 			}
 			e, ok := findExplanation(all, args[0])
 			if !ok {
 				return cli.Usage(fmt.Errorf("unknown code %q", args[0]),
 					"runplan explain lists all codes; linters and gates of your own describe their rules themselves")
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, e)
 			}
 			head := e.Code
@@ -72,19 +70,19 @@ errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitSta
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print JSON")
 	return cmd
 }
 
-func listExplanations(w io.Writer, all []explanation, asJSONFlag bool) error {
-	if asJSONFlag {
-		return cli.AsJSON(w, all)
+func listExplanations(a *cli.App, all []explanation) error {
+	if a.JSON {
+		return cli.AsJSON(a.Stdout, all)
 	}
 	var rows ui.Rows
 	for _, e := range all {
 		rows.Add(e.Group, e.Code, e.What)
 	}
-	return ui.Table(w, []string{"group", "code", "what"}, rows)
+	return ui.Table(a.Stdout, []string{"group", "code", "what"}, rows)
 }
 
 // findExplanation finds a page by its code, by the prefix before an asterisk, or by the name of a lesson or pattern.

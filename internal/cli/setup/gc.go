@@ -22,7 +22,7 @@ import (
 
 // NewGCCommand returns the command gc.
 func NewGCCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, list bool
+	var list bool
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove worktrees, branches, sessions and tasks of finished runs",
@@ -69,11 +69,11 @@ they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCann
 				return err
 			}
 			found = append(found, shared...)
-			return a.PrintLeftovers(found, list, asJSONFlag)
+			return a.PrintLeftovers(found, list)
 		}),
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "only list")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 

@@ -17,7 +17,7 @@ import (
 
 // NewVersionCommand returns the command version.
 func NewVersionCommand(a *cli.App) *cobra.Command {
-	var asJSON, check bool
+	var check bool
 	c := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Example: "  runplan version --check",
@@ -29,7 +29,7 @@ old.`,
 			if check {
 				info.Beside = neighbors(cmd.Context(), a)
 			}
-			if err := printVersion(a, info, asJSON); err != nil {
+			if err := printVersion(a, info); err != nil {
 				return err
 			}
 			for _, n := range info.Beside {
@@ -40,13 +40,13 @@ old.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&a.JSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&check, "check", false, "list the programs that runplan starts, with missing and old ones")
 	return c
 }
 
-func printVersion(a *cli.App, info cli.VersionInfo, asJSON bool) error {
-	if asJSON {
+func printVersion(a *cli.App, info cli.VersionInfo) error {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, info)
 	}
 	fmt.Fprintf(a.Stdout, "runplan %s\n", info)

@@ -41,7 +41,7 @@ type spentRun struct {
 
 // NewSpendCommand returns the command spend.
 func NewSpendCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, all bool
+	var all bool
 	var by string
 	cmd := &cobra.Command{
 		Use:   "spend [RUN]",
@@ -74,13 +74,13 @@ never counted as 0: it is shown next to the sum. The command only reads the jour
 					return cli.Usage(err, "see: runplan spend --help")
 				}
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, s)
 			}
 			return s.print(a.Stdout, all)
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&all, "all", false, "all runs of the repository")
 	cmd.Flags().StringVar(&by, "by", "", "print sums instead of attempts, by "+strings.Join(ledger.Keys(), ", "))
 	return cmd
