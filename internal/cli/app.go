@@ -46,6 +46,7 @@ type App struct {
 	Engine string // value of --engine; "" is this machine
 	Dir    string // folder in which to look for the repository; "" is the current folder
 	JSON   bool   // value of --json: print JSON instead of text
+	Trust  string // value of --trust-config
 }
 
 // Execute runs one command, prints its error and returns its exit code.

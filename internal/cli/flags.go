@@ -82,8 +82,8 @@ func (a *App) RepoFlag(f *pflag.FlagSet) {
 }
 
 // TrustFlag adds --trust-config, see [App.TrustConfig].
-func TrustFlag(f *pflag.FlagSet, given *string) {
-	f.StringVar(given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+func (a *App) TrustFlag(f *pflag.FlagSet) {
+	f.StringVar(&a.Trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 }
 
 // SignFlags adds the flags of a signature.

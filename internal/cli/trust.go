@@ -94,13 +94,14 @@ func (a *App) Pins() (trust.Pins, error) {
 }
 
 // TrustConfig checks that the user has trusted what the repository's configuration can run: pinned earlier, named by
-// digest in given (--trust-config), or confirmed now.
-func (a *App) TrustConfig(p *Project, given string) error {
+// digest in --trust-config or RUNPLAN_TRUST, or confirmed now.
+func (a *App) TrustConfig(p *Project) error {
 	list := p.Executables()
 	if len(list) == 0 {
 		return nil
 	}
 	digest := trust.Digest(list)
+	given := a.Trust
 	if given == "" {
 		given, _ = a.Getenv("RUNPLAN_TRUST")
 	}

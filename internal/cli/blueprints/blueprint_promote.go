@@ -24,8 +24,7 @@ import (
 )
 
 type blueprintPromoteOptions struct {
-	by    trust.Signed
-	trust string
+	by trust.Signed
 }
 
 func newBlueprintPromoteCommand(a *cli.App) *cobra.Command {
@@ -48,7 +47,7 @@ Promotion is never automatic: without --signature it waits at stage 7, and exits
 	}
 	f := cmd.Flags()
 	cli.SignFlags(f, &o.by)
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -59,7 +58,7 @@ func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit stri
 			return err
 		}
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil { // gates run programs that the configuration names
+	if err := a.TrustConfig(p); err != nil { // gates run programs that the configuration names
 		return err
 	}
 	run, done, err := StageGatesIn(ctx, a, p, p.Repo.Root)

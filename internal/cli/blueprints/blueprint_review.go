@@ -29,7 +29,6 @@ type blueprintReviewOptions struct {
 	reviewer string
 	yaml     bool
 	byHand   bool
-	trust    string
 }
 
 func newBlueprintReviewCommand(a *cli.App) *cobra.Command {
@@ -62,7 +61,7 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
 	f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (default), adapter or human")
 	f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
 	f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -97,7 +96,7 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 	}
 	ask := p.Config.Models.Configured() && !o.byHand
 	if ask {
-		if err := a.TrustConfig(p, o.trust); err != nil {
+		if err := a.TrustConfig(p); err != nil {
 			return err
 		}
 	}

@@ -15,9 +15,8 @@ import (
 )
 
 type maintainOptions struct {
-	list  bool
-	only  string
-	trust string
+	list bool
+	only string
 }
 
 // NewMaintainCommand returns the command maintain.
@@ -38,7 +37,7 @@ It can be interrupted at any time; finished work stays and is not repeated.` + c
 	f := cmd.Flags()
 	f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")
 	f.StringVar(&o.only, "task", "", "do one task only")
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
@@ -110,7 +109,7 @@ func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 		return blueprint.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{},
 			Skipped: "no model is configured; see runplan init --help"}, nil
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return blueprint.Maintained{}, err
 	}
 	d, err := BlueprintDeps(ctx, a, p)

@@ -35,7 +35,6 @@ type GateOptions struct {
 	list         bool
 	requireTests bool
 	strictAST    bool
-	trust        string
 	sarif        string
 	junit        string
 	github       bool
@@ -95,7 +94,7 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
 	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
 	f.BoolVar(&o.strictAST, "strict-ast", false, cli.StrictASTUse)
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	return cmd
 }
 
@@ -134,7 +133,7 @@ func gate(ctx context.Context, a *cli.App, o GateOptions) error {
 		return err
 	}
 	if !o.list { // --list runs nothing
-		if err := a.TrustConfig(p, o.trust); err != nil {
+		if err := a.TrustConfig(p); err != nil {
 			return err
 		}
 	}

@@ -33,7 +33,6 @@ type ReviewOptions struct {
 	sarif    string
 	junit    string
 	noCache  bool
-	trust    string
 	accept   string
 	refute   string
 	reason   string
@@ -82,7 +81,7 @@ one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli
 	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
 	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.StringVar(&o.accept, "accept", "", "id of a finding that is right but will not be fixed; needs --reason")
 	f.StringVar(&o.refute, "refute", "", "id of a finding that is wrong; needs --reason")
 	f.StringVar(&o.reason, "reason", "", "why a finding is accepted or refuted")
@@ -104,7 +103,7 @@ func reviewChange(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptio
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	if in.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {

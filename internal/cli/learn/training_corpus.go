@@ -27,9 +27,8 @@ import (
 const corpusCall = "corpus_review"
 
 type corpusOptions struct {
-	dry   bool
-	seed  uint64
-	trust string
+	dry  bool
+	seed uint64
 }
 
 func newTrainingCorpusCommand(a *cli.App) *cobra.Command {
@@ -54,7 +53,7 @@ All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.AddCommand(newCorpusBuildCommand(a), newCorpusStatusCommand(a))
 	return cmd
@@ -108,7 +107,7 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 	if o.dry {
 		return showQualified(a, units)
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	c, err := corpusCollector(ctx, a, p)

@@ -29,13 +29,12 @@ type deployOptions struct {
 	by       trust.Signed
 	override bool
 	toBase   bool
-	trust    string
 }
 
 func (o *deployOptions) flags(a *cli.App, cmd *cobra.Command) {
 	f := cmd.Flags()
 	cli.SignFlags(f, &o.by)
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 }
 
@@ -253,7 +252,7 @@ func forAdapter(
 		return spec, cli.Usage(errors.New("adapters need an Ollama server, but models.provider is command"),
 			"runplan cannot choose the model of your program")
 	}
-	return spec, a.TrustConfig(p, o.trust)
+	return spec, a.TrustConfig(p)
 }
 
 // baseModel returns the model under the adapters of a base.

@@ -35,7 +35,6 @@ type trainingExportOptions struct {
 	licenses []string
 	dropBOS  bool
 	replace  bool
-	trust    string
 }
 
 func newTrainingExportCommand(a *cli.App) *cobra.Command {
@@ -85,7 +84,7 @@ dropped or kept, as
 		"only examples of repositories with these licenses, such as MIT,Apache-2.0")
 	f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing export")
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
 }
@@ -154,7 +153,7 @@ func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExp
 				"set it: runplan init --models")
 		}
 		m = llm.Model{Provider: llm.Ollama, Name: name, BaseURL: p.Config.Models.BaseURL}
-		return a.ModelOptions(p, nil), m, a.TrustConfig(p, o.trust)
+		return a.ModelOptions(p, nil), m, a.TrustConfig(p)
 	}
 	switch {
 	case o.template == "none" || o.template == "":

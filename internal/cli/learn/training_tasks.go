@@ -28,7 +28,6 @@ type trainingTasksOptions struct {
 	tries   int
 	runs    int
 	limit   time.Duration
-	trust   string
 }
 
 func newTrainingTasksCommand(a *cli.App) *cobra.Command {
@@ -68,7 +67,7 @@ It runs the tests of the repository, and its set-up if the settings name one.
 	f.IntVar(&o.tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
 	f.IntVar(&o.runs, "runs", 2, "number of runs of the tests on each side")
 	f.DurationVar(&o.limit, "timeout", 5*time.Minute, "time limit of one run of tests")
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print the manifest as one JSON object")
 	return cmd
 }
@@ -103,7 +102,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 			x.Commits = append(x.Commits, hash)
 		}
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	if _, x.Reaper, err = cli.StartOwnReaper(); err != nil {

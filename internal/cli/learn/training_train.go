@@ -24,7 +24,6 @@ type trainOptions struct {
 	data    string
 	yes     bool
 	by      trust.Signed
-	trust   string
 }
 
 func newTrainingTrainCommand(a *cli.App) *cobra.Command {
@@ -62,7 +61,7 @@ is deployed.` +
 	f.StringVar(&o.data, "data", "", "folder with train.jsonl (default: that of the curriculum)")
 	f.BoolVar(&o.yes, "yes", false, "start it")
 	cli.SignFlags(f, &o.by)
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -97,7 +96,7 @@ func train(ctx context.Context, a *cli.App, p *cli.Project, o trainOptions) erro
 	if err := a.NotAnAgent("starting a training"); err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	k, err := a.Keeper()

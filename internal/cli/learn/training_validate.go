@@ -33,7 +33,6 @@ type validateOptions struct {
 	candidate bool
 	validator string
 	schema    string
-	trust     string
 }
 
 func newTrainingValidateCommand(a *cli.App) *cobra.Command {
@@ -68,7 +67,7 @@ declare have no weight.
 	f.BoolVar(&o.candidate, "candidate", false, "with --unit: compare it with its candidate blueprint")
 	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
 	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -83,7 +82,7 @@ func validateModels(ctx context.Context, a *cli.App, p *cli.Project, o validateO
 	case (o.validator == validate.JSONSchema) != (o.schema != ""):
 		return cli.Usage(errors.New("--validator json_schema and --schema require each other"), "")
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil { // linters run programs that the configuration names
+	if err := a.TrustConfig(p); err != nil { // linters run programs that the configuration names
 		return err
 	}
 	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second),

@@ -19,7 +19,6 @@ import (
 type enrichOptions struct {
 	promote bool
 	limit   int
-	trust   string
 }
 
 // NewEnrichCommand returns the command enrich.
@@ -54,13 +53,13 @@ remain stored if the command is interrupted. Everything works without enrichment
 	f := cmd.Flags()
 	f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
 	f.IntVar(&o.limit, "limit", -1, "describe at most this many files (-1: all)")
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
 func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOptions) error {
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	r, err := openRetrieval(ctx, a, p, tokens.Budget{})

@@ -26,7 +26,6 @@ import (
 type retrieveOptions struct {
 	plan   string
 	stages string
-	trust  string
 	text   bool
 	alone  bool
 	budget BudgetFlags
@@ -69,7 +68,7 @@ or a file, or [budget] of the configuration; there is no default.
 	a.RepoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "plan whose files come first")
 	AddStages(cmd, &o.stages)
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&o.alone, "no-model", false, "ask no model: show the ranking of the index")
 	f.BoolVar(&o.text, "text", false, "print the context as the model would get it")
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
@@ -98,7 +97,7 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	var r *retrieval

@@ -158,7 +158,6 @@ func newInboxDoneCommand(a *cli.App) *cobra.Command {
 }
 
 func newInboxProcessCommand(a *cli.App) *cobra.Command {
-	var given string
 	cmd := &cobra.Command{
 		Use:   "process",
 		Short: "Have a model classify new items and reply to them",
@@ -169,15 +168,15 @@ text in the inbox never changes the tier. Items stay open until a person marks t
 It needs [models] in the configuration, and the identity documents, which begin each question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return processInbox(ctx, a, p, given)
+			return processInbox(ctx, a, p)
 		}),
 	}
-	cli.TrustFlag(cmd.Flags(), &given)
+	a.TrustFlag(cmd.Flags())
 	return cmd
 }
 
-func processInbox(ctx context.Context, a *cli.App, p *cli.Project, given string) error {
-	c, err := classifier(ctx, a, p, given)
+func processInbox(ctx context.Context, a *cli.App, p *cli.Project) error {
+	c, err := classifier(ctx, a, p)
 	if err != nil {
 		return err
 	}
@@ -245,7 +244,7 @@ func unreadable(ctx context.Context, a *cli.App, p *cli.Project, id int64, err e
 	return cli.ModelTrouble(ctx, err)
 }
 
-func classifier(ctx context.Context, a *cli.App, p *cli.Project, given string) (intent.Classifier, error) {
+func classifier(ctx context.Context, a *cli.App, p *cli.Project) (intent.Classifier, error) {
 	none := intent.Classifier{}
 	model, err := p.Model(ctx, llm.Review)
 	if err != nil {
@@ -255,7 +254,7 @@ func classifier(ctx context.Context, a *cli.App, p *cli.Project, given string) (
 	if err != nil {
 		return none, err
 	}
-	if err := a.TrustConfig(p, given); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return none, err
 	}
 	return intent.Classifier{LLM: llm.New(a.ModelOptions(p, nil)), Model: model, Identity: trust.IdentityText(docs)}, nil

@@ -35,7 +35,7 @@ See docs/feedback.md.`,
 }
 
 func newSelfFixProcessCommand(a *cli.App) *cobra.Command {
-	var given, agent string
+	var agent string
 	var all bool
 	cmd := &cobra.Command{
 		Use:   "process [ID]",
@@ -56,13 +56,13 @@ It acts by itself, so it needs trust tier 2. It needs [models], the identity doc
 			if id != "" && all {
 				return cli.Usage(errors.New("--all and an ID exclude each other"), "use one of them")
 			}
-			return processFeedback(ctx, a, p, id, selfFixOptions{trust: given, agent: agent, all: all})
+			return processFeedback(ctx, a, p, id, selfFixOptions{agent: agent, all: all})
 		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "continue until no feedback can continue by itself")
 	f.StringVar(&agent, "agent", "", "agent that makes the fix (else feedback.agent, run.agent)")
-	cli.TrustFlag(f, &given)
+	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print the result as a JSON object")
 	return cmd
 }
@@ -76,7 +76,7 @@ func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string,
 	if err := mayFix(ctx, a, p); err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	l, err := openLoop(ctx, a, p, o)
@@ -218,7 +218,6 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 }
 
 func newSelfFixToolCommand(a *cli.App) *cobra.Command {
-	var given string
 	cmd := &cobra.Command{
 		Use:   "tool [NAME]",
 		Short: "Run one operation of the loop, as JSON",
@@ -232,10 +231,10 @@ functions that process calls. Without a name it lists them.
 				fmt.Fprint(a.Stdout, toolList())
 				return nil
 			}
-			return selfFixTool(cmd.Context(), a, args[0], given)
+			return selfFixTool(cmd.Context(), a, args[0])
 		},
 	}
-	cli.TrustFlag(cmd.Flags(), &given)
+	a.TrustFlag(cmd.Flags())
 	return cmd
 }
 
@@ -249,7 +248,7 @@ func toolList() string {
 
 const mostInput = 1 << 20
 
-func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
+func selfFixTool(ctx context.Context, a *cli.App, name string) error {
 	t, ok := feedback.ToolNamed(name)
 	if !ok {
 		return cli.Usage(fmt.Errorf("unknown tool %q", name), "runplan self-fix tool lists them")
@@ -263,7 +262,7 @@ func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
 			return err
 		}
 	}
-	if err := a.TrustConfig(p, given); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	in, err := io.ReadAll(io.LimitReader(a.Stdin, mostInput+1))
@@ -274,7 +273,7 @@ func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
 		return cli.Usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"),
 			"docs/feedback.md shows the input of each tool")
 	}
-	l, err := openLoop(ctx, a, p, selfFixOptions{trust: given})
+	l, err := openLoop(ctx, a, p, selfFixOptions{})
 	if err != nil {
 		return err
 	}

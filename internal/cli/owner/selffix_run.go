@@ -77,7 +77,7 @@ func (l *selfFix) runOptions() prepare.RunOptions {
 	o.OfAgent(flags)
 	o.Route.Add(flags)
 	o.Sample.Add(flags)
-	o.Plain, o.AllowDirty, o.Land, o.Trust = true, true, "branch", l.options.trust
+	o.Plain, o.AllowDirty, o.Land = true, true, "branch"
 	o.Agent = cmp.Or(l.options.agent, l.project.Config.Feedback.Agent)
 	return o
 }

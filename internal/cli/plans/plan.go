@@ -29,7 +29,6 @@ type planOptions struct {
 	from   string
 	out    string
 	force  bool
-	trust  string
 }
 
 // NewPlanCommand returns the command plan.
@@ -73,7 +72,7 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	return cmd
 }
 
@@ -109,7 +108,7 @@ func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o pl
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	tools, err := models.OpenSolving(ctx, a, p, s, nil)

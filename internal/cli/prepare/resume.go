@@ -31,7 +31,7 @@ func (x *Prepared) recall(ctx context.Context, name string) (err error) {
 		return err
 	}
 	x.Run = sum.Run
-	if err := a.TrustConfig(p, o.Trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	p.Repo.AllowPrograms()

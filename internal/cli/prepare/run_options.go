@@ -37,7 +37,6 @@ type RunOptions struct {
 	Redo         []string
 	AcceptConfig bool
 	Serve        bool
-	Trust        string
 	NoCritique   bool
 	Round        int // see [runner.Info]
 }
@@ -51,7 +50,6 @@ func (o *RunOptions) Common(cmd *cobra.Command) {
 	f.BoolVar(&o.RequireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
 	f.BoolVar(&o.StrictAST, "strict-ast", false, cli.StrictASTUse)
 	f.BoolVar(&o.Tick, "tick", false, "tick merged tasks in the plan file")
-	cli.TrustFlag(f, &o.Trust)
 	o.Limits.add(cmd)
 	f.BoolVar(&o.NoCritique, "no-critique", false,
 		"switch off the critique of agents' steps, also if critique.enabled is set")

@@ -242,12 +242,12 @@ type Hosting struct {
 // carry the mark. The reaper does the same if this program is killed.
 func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func(), err error) {
 	b := *a
-	b.Dir = h.Dir
+	b.Dir, b.Trust = h.Dir, h.Trust
 	p, err := b.OpenProject(ctx)
 	if err != nil {
 		return c, nil, err
 	}
-	if err := b.TrustConfig(p, h.Trust); err != nil {
+	if err := b.TrustConfig(p); err != nil {
 		return c, nil, err
 	}
 	p.Repo.AllowPrograms()

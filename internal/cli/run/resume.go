@@ -35,6 +35,7 @@ would happen to it. --accept-changes continues according to the table.` +
 		},
 	}
 	o.Common(cmd)
+	a.TrustFlag(cmd.Flags())
 	o.OfAgent(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.Accept, "accept-changes", false,

@@ -62,6 +62,7 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 		}),
 	}
 	o.Common(cmd)
+	a.TrustFlag(cmd.Flags())
 	models.AddStages(cmd, &o.Solver.Stages)
 	budget.Add(cmd)
 	o.Route.Add(cmd)

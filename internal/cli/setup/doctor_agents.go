@@ -141,7 +141,7 @@ func tryAgent(ctx context.Context, a *cli.App, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, ""); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)

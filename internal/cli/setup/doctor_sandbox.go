@@ -50,7 +50,7 @@ func trySandbox(ctx context.Context, a *cli.App, name string) error {
 		return cli.Usage(fmt.Errorf("agent %s has no sandbox", name),
 			"give it one: [agents.%s] sandbox = \"bwrap\", docker, sandbox-exec or custom", name)
 	}
-	if err := a.TrustConfig(p, ""); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)
