@@ -129,7 +129,11 @@ func ReviewOutlets(p *cli.Project) []cli.Outlet {
 		r := p.Config.Review.Reviewers[name]
 		m := ReviewerModel(p.Config, name, r)
 		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and the request", When: "runplan review"}
-		out = append(out, w.ToModel(m.Provider, r.PassEnv, m.BaseURL))
+		w = w.ToModel(m.Provider, r.PassEnv, m.BaseURL)
+		if m.Provider == llm.Command {
+			w.To = "wherever " + m.Command[0] + " sends it"
+		}
+		out = append(out, w)
 	}
 	if p.Config.Review.Online {
 		elsewhere := false

@@ -32,7 +32,7 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 				_, err := io.WriteString(a.Stdout, loop.Mermaid())
 				return err
 			}
-			var rows ui.Rows
+			var rows [][]string // with two spaces between ways, which [ui.Rows.Add] would make one
 			for _, s := range loop.States {
 				var ways string
 				for _, t := range loop.Transitions {
@@ -40,7 +40,7 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 						ways += fmt.Sprintf("%s → %s  ", t.On, t.To)
 					}
 				}
-				rows.Add(s.Stage, s.Name, s.Scope, s.Does, ways)
+				rows = append(rows, []string{string(s.Stage), string(s.Name), s.Scope, s.Does, ways})
 			}
 			return ui.Table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
 		},
