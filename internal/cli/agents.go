@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/agents/stream"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/seal"
 	"github.com/runplan/runplan/patterns"
 )
@@ -78,11 +79,8 @@ func (a *App) UnknownAgent(p *Project, name string) error {
 		}
 	}
 	slices.Sort(known)
-	var names []string
-	for _, preset := range command.Presets() {
-		names = append(names, preset.Name)
-	}
-	near := config.Similar(name, append(names, known...))
+	presets := lists.Map(command.Presets(), func(preset command.Preset) string { return preset.Name })
+	near := config.Similar(name, append(presets, known...))
 	if near != "" {
 		near = "did you mean " + near + "? If not, "
 	}
@@ -137,6 +135,21 @@ func (a *App) Signing(ctx context.Context, p *Project) error {
 				"unlock the key, or turn signing off for this repository: git config commit.gpgsign false"))
 	}
 	return nil
+}
+
+// HasProgram returns an error if a program is missing: a path, relative to root, or a name in PATH.
+func (a *App) HasProgram(root, program string) error {
+	if !strings.ContainsRune(program, '/') {
+		if _, err := a.OnPath(program); err != nil {
+			return fmt.Errorf("%s is %w", program, err)
+		}
+		return nil
+	}
+	if !filepath.IsAbs(program) {
+		program = filepath.Join(root, program)
+	}
+	_, err := os.Stat(program)
+	return err
 }
 
 // OnPath finds a program in PATH.

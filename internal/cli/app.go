@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -44,6 +45,8 @@ type App struct {
 
 	Engine string // value of --engine; "" is this machine
 	Dir    string // folder in which to look for the repository; "" is the current folder
+	JSON   bool   // value of --json: print JSON instead of text
+	Trust  string // value of --trust-config
 }
 
 // Execute runs one command, prints its error and returns its exit code.
@@ -196,7 +199,7 @@ func NoRepo(err error, otherwise string) error {
 func (p *Project) conditions() error {
 	c := p.Config.Gates
 	wrong := func(key, what string, err error) error {
-		return Usage(fmt.Errorf("%s: %s: %w", p.Rel(p.Config.Source(key)), what, err),
+		return Usage(fmt.Errorf("%s: %s: %w", Rel(p.Config.Source(key)), what, err),
 			"a condition of gates.when may read gate, changed, all, batch and env; one of gates.severity gate, rule, path, "+
 				"line, severity, message, test and env")
 	}
@@ -311,14 +314,9 @@ func Invalid(path string, p *planparse.Plan) error {
 	if len(errs) == 0 {
 		return nil
 	}
-	var b strings.Builder
-	for i, d := range errs {
-		if i > 0 {
-			b.WriteString("\n")
-		}
-		fmt.Fprintf(&b, "%s:%d: %s", path, d.Line, d.Message)
-	}
-	return Named("plan-invalid", Usage(errors.New(b.String()), "nothing was run; details: runplan check %s", path))
+	text := phrase.Join(errs, "\n",
+		func(d planparse.Diagnostic) string { return fmt.Sprintf("%s:%d: %s", path, d.Line, d.Message) })
+	return Named("plan-invalid", Usage(errors.New(text), "nothing was run; details: runplan check %s", path))
 }
 
 // mostWarnings is the highest number of warnings of a plan that a run shows before it begins.
@@ -393,6 +391,16 @@ func MustGetwd() string {
 		return "."
 	}
 	return dir
+}
+
+// Rel returns the name of a file relative to the current folder.
+func Rel(path string) string {
+	if here, err := CurrentFolder(); err == nil {
+		if rel, err := filepath.Rel(here, path); err == nil {
+			return rel
+		}
+	}
+	return path
 }
 
 // ShortPath returns a path relative to the current folder if it is inside of it.

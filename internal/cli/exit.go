@@ -83,6 +83,33 @@ func Named(page string, err error) error {
 	return err
 }
 
+// Advice is the exit code and the hint of some kinds of errors.
+type Advice struct {
+	code  int
+	hint  string
+	kinds []any
+}
+
+// On returns the advice for kinds of errors: values for [errors.Is], or, such as new(*fs.PathError), pointers for
+// [errors.As].
+func On(code int, hint string, kinds ...any) Advice { return Advice{code, hint, kinds} }
+
+// Advise adds the first fitting advice to an error. It returns an error without one, and one that has an exit code
+// already, as it is.
+func Advise(err error, list ...Advice) error {
+	if errors.As(err, new(*Failure)) {
+		return err
+	}
+	for _, x := range list {
+		for _, kind := range x.kinds {
+			if target, ok := kind.(error); ok && errors.Is(err, target) || !ok && errors.As(err, kind) {
+				return Fail(x.code, err, "%s", x.hint)
+			}
+		}
+	}
+	return err
+}
+
 // CodeOf returns the exit code and the hint of an error.
 func CodeOf(err error) (code int, hint string) {
 	var f *Failure
@@ -109,7 +136,6 @@ func CodeOf(err error) (code int, hint string) {
 	return ExitCannotRun, ""
 }
 
-// runE is the type of a function that cobra calls for a command.
 type runE = func(cmd *cobra.Command, args []string) error
 
 // Stoppable returns the RunE function of a command. The context of do ends like that of [Interruptible].
@@ -127,7 +153,6 @@ func Interruptible(ctx context.Context, more ...os.Signal) (context.Context, con
 	return signal.NotifyContext(ctx, append([]os.Signal{os.Interrupt, syscall.SIGTERM}, more...)...)
 }
 
-// errorCode names a kind of error with a stable code.
 type errorCode struct {
 	Code string
 	Err  error // nil for a code of [Named]

@@ -51,6 +51,16 @@ func (a *App) CompleteAgent(cmd *cobra.Command, _ []string, _ string) ([]string,
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
+// Group returns a command that only holds others.
+func Group(use, short, long string, commands ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: long, Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(commands...)
+	return cmd
+}
+
 // ExactlyOne is cobra.ExactArgs(1) with an error that names the missing argument.
 func ExactlyOne(what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
@@ -72,8 +82,8 @@ func (a *App) RepoFlag(f *pflag.FlagSet) {
 }
 
 // TrustFlag adds --trust-config, see [App.TrustConfig].
-func TrustFlag(f *pflag.FlagSet, given *string) {
-	f.StringVar(given, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
+func (a *App) TrustFlag(f *pflag.FlagSet) {
+	f.StringVar(&a.Trust, "trust-config", "", "digest of the repository's configuration, to trust it without a question")
 }
 
 // SignFlags adds the flags of a signature.

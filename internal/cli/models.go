@@ -74,30 +74,45 @@ func (p *Project) ModelOutlet() []Outlet {
 	}
 	w := Outlet{What: "models", Data: "tasks, and the code that they need",
 		When: "plan, solve, retrieve, enrich and reviews by models"}
+	w.Name = "ollama"
 	if m.Provider == llm.Command {
-		w.Name, w.To = m.Command[0], "anywhere: the program decides"
-		if len(m.PassEnv) > 0 {
-			w.Data += ", and " + strings.Join(m.PassEnv, ", ")
-		}
-		return []Outlet{w}
+		w.Name = m.Command[0]
 	}
-	local := LoopbackURL(m.BaseURL)
-	w.Name, w.To, w.Local = "ollama", config.HostOf(m.BaseURL), &local
+	return []Outlet{w.ToModel(m.Provider, m.PassEnv, m.BaseURL)}
+}
+
+// ToModel adds where the data for a model goes.
+func (w Outlet) ToModel(provider string, passEnv []string, baseURL string) Outlet {
+	if provider == llm.Command {
+		w.To = "anywhere: the program decides"
+		if len(passEnv) > 0 {
+			w.Data += ", and " + strings.Join(passEnv, ", ")
+		}
+		return w
+	}
+	local := LoopbackURL(baseURL)
+	w.To, w.Local = config.HostOf(baseURL), &local
 	if local {
 		w.To = "this machine: " + w.To + "; a model on another machine is refused"
 	}
-	return []Outlet{w}
+	return w
 }
 
 // modelExecutables lists the programs and remote addresses that the repository's own settings use for models.
 func (p *Project) modelExecutables() []trust.Executable {
-	c, file := p.Config, p.Layout.Config()
-	from := func(key string) bool { return c.Source("models."+key) == file }
+	m := p.Config.Models
+	return p.modelExecutable("models", "models", m.Provider, m.Command, m.PassEnv, m.BaseURL)
+}
+
+// modelExecutable returns the program or the remote address of a model, if the repository's own settings name it below
+// a key.
+func (p *Project) modelExecutable(where, key, provider string, command, passEnv []string,
+	baseURL string) []trust.Executable {
 	switch {
-	case c.Models.Provider == llm.Command && (from("provider") || from("command") || from("pass_env")):
-		return []trust.Executable{{Where: "models", What: trust.Words(c.Models.Command) + sees(c.Models.PassEnv)}}
-	case c.Models.BaseURL != "" && from("base_url") && !LoopbackURL(c.Models.BaseURL):
-		return []trust.Executable{{Where: "models", What: "ask " + c.Models.BaseURL}}
+	case provider == llm.Command && p.own(key+".provider", key+".command", key+".pass_env"):
+		return []trust.Executable{{Where: where, What: trust.Words(command) + sees(passEnv)}}
+	case baseURL != "" && p.own(key+".base_url") && !LoopbackURL(baseURL):
+		return []trust.Executable{{Where: where, What: "ask " + baseURL}}
 	}
 	return nil
 }
@@ -144,22 +159,6 @@ const (
 	BlueprintCall = "blueprint_review" // compare code with a blueprint
 )
 
-// CallRow builds the log row of a call: the question, its answer and why the answer could not be used (RETR-12). hide
-// removes secrets.
-func CallRow(task, kind string, r llm.Request, res llm.Response, at time.Time, hide func(string) string,
-	why error) store.Call {
-	c := store.Call{
-		Task: task, Type: kind, Stage: string(r.Stage), Role: string(r.Model.Role), Model: r.Model.Label(),
-		System: hide(r.System), Prompt: hide(r.Prompt),
-		Response: hide(res.Text + res.Partial), PromptTokens: res.PromptTokens, CompletionTokens: res.CompletionTokens,
-		Latency: res.Latency, At: at,
-	}
-	if why != nil {
-		c.Error = hide(why.Error())
-	}
-	return c
-}
-
 // Logged wraps c so that each call is logged. If the log cannot be written, it warns and the review continues.
 func (a *App) Logged(p *Project, c llm.Completer, task, kind string) llm.Completer {
 	return LogCalls(c, task, kind, a.Redactor(p), p.addCall, func(model, why string) {
@@ -175,7 +174,15 @@ func LogCalls(c llm.Completer, task, kind string, secrets *redact.Redactor, add 
 	return llm.CompleterFunc(func(ctx context.Context, r llm.Request) (llm.Response, error) {
 		at := time.Now()
 		res, err := c.Complete(ctx, r)
-		if kept := add(context.WithoutCancel(ctx), CallRow(task, kind, r, res, at, hide, err)); kept != nil {
+		row := store.Call{
+			Task: task, Type: kind, Stage: string(r.Stage), Role: string(r.Model.Role), Model: r.Model.Label(),
+			System: hide(r.System), Prompt: hide(r.Prompt), Response: hide(res.Text + res.Partial),
+			PromptTokens: res.PromptTokens, CompletionTokens: res.CompletionTokens, Latency: res.Latency, At: at,
+		}
+		if err != nil {
+			row.Error = hide(err.Error())
+		}
+		if kept := add(context.WithoutCancel(ctx), row); kept != nil {
 			missing(ui.Sanitize(r.Model.Label()), ui.Sanitize(kept.Error()))
 		}
 		return res, err
@@ -260,13 +267,9 @@ func CuratedFile(repo *git.Repo) string {
 
 // CuratedTrouble adds a hint to the error of a database that cannot be used. The whole index can be rebuilt.
 func CuratedTrouble(err error) error {
-	switch {
-	case errors.Is(err, store.ErrBusy):
-		return Fail(ExitLocked, err, "wait for the other indexing process")
-	case errors.Is(err, store.ErrCorrupt):
-		return Fail(ExitCannotRun, err, "move .runplan/curated.sqlite away and run: runplan index")
-	}
-	return err
+	return Advise(err,
+		On(ExitLocked, "wait for the other indexing process", store.ErrBusy),
+		On(ExitCannotRun, "move .runplan/curated.sqlite away and run: runplan index", store.ErrCorrupt))
 }
 
 // DeployedAdapters returns the adapter rows of the index. Without an index there are none.

@@ -63,9 +63,6 @@ func TokenText(n int64, known bool) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Table prints rows under a header.
-func Table(w io.Writer, header []string, rows [][]string) error { return ui.Table(w, header, rows) }
-
 // AsJSON prints v as indented JSON. A nil list is an empty one.
 func AsJSON(w io.Writer, v any) error {
 	if list := reflect.ValueOf(v); list.Kind() == reflect.Slice && list.IsNil() {
@@ -81,23 +78,23 @@ func AsJSON(w io.Writer, v any) error {
 }
 
 // PrintLeftovers prints the leftovers. With list, nothing was removed.
-func (a *App) PrintLeftovers(found []local.Leftover, list, json bool) error {
-	if json {
-		return AsJSON(a.Stdout, append([]local.Leftover{}, found...))
+func (a *App) PrintLeftovers(found []local.Leftover, list bool) error {
+	if a.JSON {
+		return AsJSON(a.Stdout, found)
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, x := range found {
 		what := "kept"
 		if x.Remove {
 			what = map[bool]string{true: "can go", false: "removed"}[list]
 		}
-		rows = append(rows, []string{what, x.Kind, x.Name, fmt.Sprintf("%d KiB", x.Bytes>>10), x.Why})
+		rows.Add(what, x.Kind, x.Name, fmt.Sprintf("%d KiB", x.Bytes>>10), x.Why)
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(a.Stdout, "nothing to remove")
 		return nil
 	}
-	return Table(a.Stdout, []string{"", "what", "name", "size", "why"}, rows)
+	return ui.Table(a.Stdout, []string{"", "what", "name", "size", "why"}, rows)
 }
 
 // Command groups in the order in which the help shows them, which is the order in which users need them.

@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -83,6 +85,19 @@ func (p *Project) CheckedOut(ctx context.Context, branch string) (string, error)
 		}
 	}
 	return "", nil
+}
+
+// CommitNamed resolves a commit or branch that the user named.
+func CommitNamed(ctx context.Context, repo *git.Repo, name, hint string) (string, error) {
+	if strings.HasPrefix(name, "-") {
+		return "", Usage(fmt.Errorf("%q is not a commit", ui.Sanitize(name)), "")
+	}
+	commit, err := repo.Resolve(ctx, name)
+	if err != nil || commit == "" {
+		return "", Named("unknown-commit",
+			Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(name)), "%s", hint))
+	}
+	return commit, nil
 }
 
 // NoSuchRun returns the error of a run id that matches no run.

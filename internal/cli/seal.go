@@ -25,10 +25,7 @@ func (a *App) Seal() (*seal.Seal, error) {
 	if errors.Is(err, seal.ErrKey) {
 		return nil, Fail(ExitCannotRun, err, "")
 	}
-	if err != nil {
-		return nil, a.OfUser(Fail(ExitCannotRun, err, ""))
-	}
-	return s, nil
+	return s, a.OfUser(err)
 }
 
 // Signed makes a journal sign and verify its events.

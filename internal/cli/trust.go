@@ -16,19 +16,22 @@ import (
 
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/ui"
-	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/trust"
 )
 
+// own reports whether the repository's own file sets one of the keys.
+func (p *Project) own(keys ...string) bool {
+	return slices.ContainsFunc(keys, func(k string) bool { return p.Config.Source(k) == p.Layout.Config() })
+}
+
 // Executables lists what the repository's own configuration can run. The user's own settings need no confirmation.
 func (p *Project) Executables() []trust.Executable {
-	c, file := p.Config, p.Layout.Config()
+	c := p.Config
 	var out []trust.Executable
 	for _, n := range slices.Sorted(maps.Keys(c.Agents)) {
 		key, a := "agents."+n, c.Agents[n]
-		if !slices.ContainsFunc(
-			[]string{".preset", ".permission", ".command", ".env", ".pass_env", ".sandbox", ".sandbox_command", ".sandbox_image",
-				".sandbox_write", ".models"}, func(k string) bool { return c.Source(key+k) == file }) {
+		if !p.own(key+".preset", key+".permission", key+".command", key+".env", key+".pass_env", key+".sandbox",
+			key+".sandbox_command", key+".sandbox_image", key+".sandbox_write", key+".models") {
 			continue
 		}
 		what := trust.Words(a.Command)
@@ -41,7 +44,7 @@ func (p *Project) Executables() []trust.Executable {
 		}
 		out = append(out, trust.Executable{Where: "agent " + n, What: strings.Join(append(EnvPairs(a.Env), what), " ")})
 	}
-	if c.Source("gates.command") == file {
+	if p.own("gates.command") {
 		for _, g := range c.Gates.Command {
 			what := g.Run
 			if g.Dir != "" {
@@ -50,7 +53,7 @@ func (p *Project) Executables() []trust.Executable {
 			out = append(out, trust.Executable{Where: "gate " + g.Name, What: what})
 		}
 	}
-	if c.Source("gates.plugin") == file {
+	if p.own("gates.plugin") {
 		for _, g := range c.Gates.Plugin {
 			what := strings.TrimSpace(g.Path + " " + trust.Words(g.Command))
 			if g.SHA256 != "" {
@@ -59,14 +62,14 @@ func (p *Project) Executables() []trust.Executable {
 			out = append(out, trust.Executable{Where: "gate plugin " + g.Name, What: what + sees(g.Env)})
 		}
 	}
-	if c.Source("gates.ast_grep") == file && c.Gates.AstGrep != "" {
+	if p.own("gates.ast_grep") && c.Gates.AstGrep != "" {
 		out = append(out, trust.Executable{Where: "gate patterns", What: c.Gates.AstGrep})
 	}
-	if (c.Source("notify.command") == file || c.Source("notify.pass_env") == file) && len(c.Notify.Command) > 0 {
+	if p.own("notify.command", "notify.pass_env") && len(c.Notify.Command) > 0 {
 		out = append(out, trust.Executable{Where: "notifications",
 			What: trust.Words(c.Notify.Command) + sees(c.Notify.PassEnv)})
 	}
-	if c.Source("notify.webhook") == file && c.Notify.Webhook != "" {
+	if p.own("notify.webhook") && c.Notify.Webhook != "" {
 		// This runs no program, but sends data to an address that the repository chooses.
 		out = append(out, trust.Executable{Where: "notifications", What: "post to " + c.Notify.Webhook})
 	}
@@ -74,7 +77,7 @@ func (p *Project) Executables() []trust.Executable {
 	out = append(out, p.reviewExecutables()...)
 	out = append(out, p.critiqueExecutables()...)
 	out = append(out, p.trainerExecutable()...)
-	if c.Source("workspace.setup") == file && c.Workspace.Setup != "" {
+	if p.own("workspace.setup") && c.Workspace.Setup != "" {
 		out = append(out, trust.Executable{Where: "setup of each workspace", What: c.Workspace.Setup})
 	}
 	out = append(out, p.disarming()...)
@@ -91,19 +94,20 @@ func (a *App) Pins() (trust.Pins, error) {
 }
 
 // TrustConfig checks that the user has trusted what the repository's configuration can run: pinned earlier, named by
-// digest in given (--trust-config), or confirmed now.
-func (a *App) TrustConfig(p *Project, given string) error {
+// digest in --trust-config or RUNPLAN_TRUST, or confirmed now.
+func (a *App) TrustConfig(p *Project) error {
 	list := p.Executables()
 	if len(list) == 0 {
 		return nil
 	}
 	digest := trust.Digest(list)
+	given := a.Trust
 	if given == "" {
 		given, _ = a.Getenv("RUNPLAN_TRUST")
 	}
 	if given == "all" {
 		fmt.Fprintf(a.Stderr, "RUNPLAN_TRUST=all: the configuration %s is trusted without a check (%s)\n",
-			p.Rel(p.Layout.Config()), digest[:12])
+			Rel(p.Layout.Config()), digest[:12])
 		return nil
 	}
 	if given != "" {
@@ -158,14 +162,6 @@ func (a *App) Yes(question string) bool {
 	return err == nil && (answer == "y" || answer == "yes")
 }
 
-// Rel returns the name of a file relative to the current folder.
-func (p *Project) Rel(path string) string {
-	if rel, err := filepath.Rel(MustGetwd(), path); err == nil {
-		return rel
-	}
-	return path
-}
-
 // sees names the variables of the user that a program gets.
 func sees(vars []string) string {
 	if len(vars) == 0 {
@@ -176,30 +172,24 @@ func sees(vars []string) string {
 
 // critiqueExecutables lists the executables that the repository's own settings give to critique.
 func (p *Project) critiqueExecutables() []trust.Executable {
-	c, file := p.Config, p.Layout.Config()
-	if !c.Critique.Enabled || c.Source("critique.enabled") != file && c.Source("critique.reviewer") != file {
+	c := p.Config.Critique
+	if !c.Enabled || !p.own("critique.enabled", "critique.reviewer") {
 		return nil
 	}
 	return []trust.Executable{{Where: "critique", What: "ask " +
-		cmp.Or(c.Critique.Reviewer, "the model of the stage critique") + " about each step of an agent"}}
+		cmp.Or(c.Reviewer, "the model of the stage critique") + " about each step of an agent"}}
 }
 
 // reviewExecutables lists the programs and remote addresses that the repository's own settings use for reviews.
 func (p *Project) reviewExecutables() []trust.Executable {
-	c, file := p.Config, p.Layout.Config()
+	c := p.Config
 	var out []trust.Executable
 	for _, name := range slices.Sorted(maps.Keys(c.Review.Reviewers)) {
 		r := c.Review.Reviewers[name]
-		key := "review.reviewers." + name
-		from := func(k string) bool { return c.Source(key+"."+k) == file }
-		switch {
-		case r.Provider == llm.Command && (from("provider") || from("command") || from("pass_env")):
-			out = append(out, trust.Executable{Where: "reviewer " + name, What: trust.Words(r.Command) + sees(r.PassEnv)})
-		case r.BaseURL != "" && from("base_url") && !LoopbackURL(r.BaseURL):
-			out = append(out, trust.Executable{Where: "reviewer " + name, What: "ask " + r.BaseURL})
-		}
+		out = append(out, p.modelExecutable("reviewer "+name, "review.reviewers."+name, r.Provider, r.Command, r.PassEnv,
+			r.BaseURL)...)
 	}
-	if c.Review.Online && c.Source("review.online") == file {
+	if c.Review.Online && p.own("review.online") {
 		out = append(out, trust.Executable{Where: "security tools",
 			What: "ask vuln.go.dev and the npm registry about the project's dependencies"})
 	}
@@ -208,11 +198,11 @@ func (p *Project) reviewExecutables() []trust.Executable {
 
 // trainerExecutable returns the trainer if the repository's own settings name it.
 func (p *Project) trainerExecutable() []trust.Executable {
-	c, file := p.Config, p.Layout.Config()
-	if len(c.Training.Trainer) == 0 || c.Source("training.trainer") != file && c.Source("training.pass_env") != file {
+	c := p.Config.Training
+	if len(c.Trainer) == 0 || !p.own("training.trainer", "training.pass_env") {
 		return nil
 	}
-	return []trust.Executable{{Where: "trainer", What: trust.Words(c.Training.Trainer) + sees(c.Training.PassEnv)}}
+	return []trust.Executable{{Where: "trainer", What: trust.Words(c.Trainer) + sees(c.PassEnv)}}
 }
 
 // sandboxText describes the sandbox of an agent. An empty sandbox in the repository can override the one in the user's

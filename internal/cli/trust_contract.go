@@ -101,7 +101,7 @@ func (a *App) RootHere(ctx context.Context) (string, error) {
 // Identity reads the identity documents of a project.
 func (p *Project) Identity() ([]trust.Document, error) {
 	dir := trust.IdentityFolder(filepath.Join(p.Layout.Root, "prompts"))
-	docs, err := trust.LoadIdentity(p.Rel(dir), os.DirFS(dir))
+	docs, err := trust.LoadIdentity(Rel(dir), os.DirFS(dir))
 	if err != nil {
 		return nil, Usage(err, "docs/trust.md explains the identity documents")
 	}

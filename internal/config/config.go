@@ -105,7 +105,7 @@ func (l *Loaded) checkDurations(file string, set map[string]any) error {
 			bad = append(bad, fmt.Sprintf("%s: %s is %v, which is not %s", at, key, v, takes(t, nil)))
 		}
 	}
-	for key, v := range flatten(reflect.ValueOf(&Config{}).Elem(), "") {
+	for key, v := range flatten(reflect.ValueOf(&Config{}).Elem()) {
 		t := v.Type()
 		if given, ok := set[key]; ok && (t == reflect.TypeFor[Duration]() || t == reflect.TypeFor[TimeShare]()) {
 			check(l.where(key), key, given, t)
@@ -149,7 +149,7 @@ func keysIn(data []byte) map[string]any {
 
 // fromEnv takes each scalar setting from its variable, see [EnvName].
 func (l *Loaded) fromEnv(getenv func(string) (string, bool)) error {
-	for key, v := range flatten(reflect.ValueOf(&l.Config).Elem(), "") {
+	for key, v := range flatten(reflect.ValueOf(&l.Config).Elem()) {
 		text, ok := getenv(EnvName(key))
 		if !ok || text == "" {
 			continue
@@ -225,19 +225,35 @@ func (c Context) badFile() string {
 	return ""
 }
 
-// flatten returns the scalar settings by dotted key.
-func flatten(v reflect.Value, prefix string) map[string]reflect.Value {
+// flatten returns the scalar settings by dotted key, without those below names of the user's choice.
+func flatten(v reflect.Value) map[string]reflect.Value {
 	out := map[string]reflect.Value{}
-	for i := range v.NumField() {
-		f, tag := v.Field(i), v.Type().Field(i).Tag.Get("toml")
-		switch f.Kind() {
-		case reflect.Struct:
-			maps.Copy(out, flatten(f, prefix+tag+"."))
+	each(v, "", func(key string, v reflect.Value) {
+		switch v.Kind() {
 		case reflect.String, reflect.Bool, reflect.Int, reflect.Int64, reflect.Float64:
-			out[prefix+tag] = f
+			if v.CanSet() { // the values of a map cannot
+				out[key] = v
+			}
+		}
+	})
+	return out
+}
+
+// each calls f for each setting of a table and its tables, by dotted key.
+func each(v reflect.Value, prefix string, f func(key string, v reflect.Value)) {
+	for i := range v.NumField() {
+		field, key := v.Field(i), prefix+v.Type().Field(i).Tag.Get("toml")
+		switch e := field.Type(); {
+		case e.Kind() == reflect.Struct:
+			each(field, key+".", f)
+		case e.Kind() == reflect.Map && e.Elem().Kind() == reflect.Struct:
+			for _, name := range field.MapKeys() {
+				each(field.MapIndex(name), key+"."+name.String()+".", f)
+			}
+		default:
+			f(key, field)
 		}
 	}
-	return out
 }
 
 // checks collects what is wrong with the settings.
@@ -254,6 +270,11 @@ func (l *checks) at(key, format string, args ...any) {
 // say adds an error, after the place and the name of a key.
 func (l *checks) say(key, format string, args ...any) {
 	l.at(key, "%s "+format, append([]any{key}, args...)...)
+}
+
+// below returns a function that adds errors about the keys of a table.
+func (l *checks) below(table string) func(format string, args ...any) {
+	return func(format string, args ...any) { l.at(table, "%s."+format, append([]any{table}, args...)...) }
 }
 
 func (l *checks) oneOf(key, v string, of ...string) {
@@ -359,17 +380,17 @@ func Permissions() []string { return []string{"workspace", "ask", "full"} }
 
 // checkAgent checks one agent: it needs a command to start, and known values.
 func (l *checks) checkAgent(name string) {
-	a, key := l.Agents[name], "agents."+name
+	a, say := l.Agents[name], l.below("agents."+name)
 	switch {
 	case a.Preset != "" && !slices.Contains(Presets(), a.Preset):
-		l.at(key, "%s.preset is %q; use one of %s", key, a.Preset, strings.Join(Presets(), ", "))
+		say("preset is %q; use one of %s", a.Preset, strings.Join(Presets(), ", "))
 	case a.Preset == "" && len(a.Command) == 0:
-		l.say(key, "has no command; write command = [\"program\", \"argument\"], or preset = \"claude\" or another "+
-			"supported CLI")
+		l.say("agents."+name, "has no command; write command = [\"program\", \"argument\"], or preset = \"claude\" or "+
+			"another supported CLI")
 	case a.Permission != "" && !slices.Contains(Permissions(), a.Permission):
-		l.at(key, "%s.permission is %q; use workspace, ask or full", key, a.Permission)
+		say("permission is %q; use workspace, ask or full", a.Permission)
 	case a.Permission != "" && a.Preset == "":
-		l.at(key, "%s.permission needs a preset; for a command, set permissions in its arguments", key)
+		say("permission needs a preset; for a command, set permissions in its arguments")
 	}
 }
 
@@ -398,7 +419,8 @@ type Value struct {
 // Values lists all settings with their sources, by key. It shows only the names of an agent's variables.
 func (l *Loaded) Values() []Value {
 	var out []Value
-	for key, v := range flatten(reflect.ValueOf(&l.Config).Elem(), "") {
+	simple := flatten(reflect.ValueOf(&l.Config).Elem())
+	for key, v := range simple {
 		text := fmt.Sprint(v.Interface())
 		if m, ok := v.Interface().(encoding.TextMarshaler); ok {
 			b, _ := m.MarshalText()
@@ -410,7 +432,11 @@ func (l *Loaded) Values() []Value {
 		out = append(out, Value{key, text, l.Source(key), EnvName(key)})
 	}
 	list := func(key, text string) { out = append(out, Value{Key: key, Value: text, Source: l.Source(key)}) }
-	eachList(reflect.ValueOf(l.Config), "", func(key string, v reflect.Value) {
+	each(reflect.ValueOf(l.Config), "", func(key string, v reflect.Value) {
+		tables := v.Kind() == reflect.Slice && v.Type().Elem().Kind() == reflect.Struct
+		if _, known := simple[key]; known || tables {
+			return
+		}
 		if text := textOf(key, v); text != "" || !strings.HasPrefix(key, "agents.") {
 			list(key, text)
 		}
@@ -425,28 +451,6 @@ func (l *Loaded) Values() []Value {
 	}
 	slices.SortStableFunc(out, func(a, b Value) int { return strings.Compare(a.Key, b.Key) })
 	return out
-}
-
-// eachList calls f for each setting that [flatten] leaves out, except lists of tables: lists, and the values under names
-// of the user's choice.
-func eachList(v reflect.Value, prefix string, f func(key string, v reflect.Value)) {
-	for i := range v.NumField() {
-		field, key := v.Field(i), prefix+v.Type().Field(i).Tag.Get("toml")
-		switch e := field.Type(); {
-		case e.Kind() == reflect.Struct:
-			eachList(field, key+".", f)
-		case e.Kind() == reflect.Map && e.Elem().Kind() == reflect.Struct:
-			for _, name := range field.MapKeys() {
-				for of, v := range flatten(field.MapIndex(name), key+"."+name.String()+".") {
-					f(of, v)
-				}
-				eachList(field.MapIndex(name), key+"."+name.String()+".", f)
-			}
-		case e.Kind() == reflect.Map, e.Kind() == reflect.Pointer,
-			e.Kind() == reflect.Slice && e.Elem().Kind() != reflect.Struct:
-			f(key, field)
-		}
-	}
 }
 
 // textOf formats a value for people. Of variables only the names are shown, and of canaries, which are secrets, their

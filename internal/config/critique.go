@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Critique configures whether, and how often, a model checks the steps of agents during their work (FIX-28 to
@@ -15,10 +14,6 @@ type Critique struct {
 	MaxCalls int      `toml:"max_calls" doc:"maximum number of questions in one attempt"`
 	Queue    int      `toml:"queue" doc:"maximum number of steps that wait for a review; further ones are skipped, and counted"`
 	Wait     Duration `toml:"wait" doc:"time limit for waiting steps after the agent has ended"`
-}
-
-func defaultCritique() Critique {
-	return Critique{MaxCalls: 30, Queue: 16, Wait: Duration(time.Minute)}
 }
 
 // checkCritique checks the reviewer of [critique].

@@ -47,7 +47,7 @@ func Edit(text []byte, key string, value *string) ([]byte, error) {
 // literalOf writes a value as TOML, by the type of its key.
 func literalOf(key, value string) (string, error) {
 	c := Default()
-	v, ok := flatten(reflect.ValueOf(&c).Elem(), "")[key]
+	v, ok := flatten(reflect.ValueOf(&c).Elem())[key]
 	switch {
 	case !ok && !slices.ContainsFunc(Describe(), func(k Key) bool { return k.named(key) }):
 		return "", fmt.Errorf("unknown setting %q", key)

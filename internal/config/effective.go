@@ -28,9 +28,7 @@ func private() []string { return []string{"env", "settings", "base_url", "comman
 
 // Effective lists the settings that differ from the defaults, by dotted key, except those that do not affect a run.
 func (l *Loaded) Effective() map[string]Setting {
-	now, built := map[string]any{}, map[string]any{}
-	values("", reflect.ValueOf(l.Config), now)
-	values("", reflect.ValueOf(Default()), built)
+	now, built := values(l.Config), values(Default())
 	for key, v := range now {
 		if name, ok := v.(string); ok {
 			now[key] = tierName(key, name)
@@ -93,21 +91,23 @@ func withTierNames(then map[string]Setting) map[string]Setting {
 
 // values lists the values of a configuration by dotted key. Lists are values; tables with user-chosen names have a
 // key each.
-func values(key string, v reflect.Value, out map[string]any) {
-	switch {
-	case v.Kind() == reflect.Struct:
-		for i := range v.NumField() {
-			values(strings.TrimPrefix(key+"."+v.Type().Field(i).Tag.Get("toml"), "."), v.Field(i), out)
+func values(c Config) map[string]any {
+	out := map[string]any{}
+	each(reflect.ValueOf(c), "", func(key string, v reflect.Value) {
+		switch v.Kind() {
+		case reflect.Map:
+			for _, k := range v.MapKeys() {
+				out[key+"."+k.String()] = v.MapIndex(k).Interface()
+			}
+		case reflect.Pointer, reflect.Slice:
+			if !v.IsNil() && (v.Kind() == reflect.Pointer || v.Len() > 0) {
+				out[key] = v.Interface()
+			}
+		default:
+			out[key] = v.Interface()
 		}
-	case v.Kind() == reflect.Map && v.Type().Key().Kind() == reflect.String:
-		for _, k := range v.MapKeys() {
-			values(key+"."+k.String(), v.MapIndex(k), out)
-		}
-	case (v.Kind() == reflect.Slice || v.Kind() == reflect.Map || v.Kind() == reflect.Pointer) &&
-		(v.IsNil() || v.Kind() == reflect.Slice && v.Len() == 0):
-	default:
-		out[key] = v.Interface()
-	}
+	})
+	return out
 }
 
 // Change is a setting whose value has changed.

@@ -7,7 +7,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/runplan/runplan/internal/tokens"
 )
@@ -65,11 +64,6 @@ type Stages struct {
 	Symbols int    `toml:"symbols" doc:"maximum number of code sections that the model of precision judges; the window may limit it further"`
 }
 
-// defaultModels returns only tuning values (CFG-05).
-func defaultModels() Models {
-	return Models{MaxTokens: 2048, Timeout: Duration(5 * time.Minute), Retries: 2, Margin: 0.2}
-}
-
 // checkModels checks [models], [budget] and [solve]. A missing value is not an error here: another file or a variable
 // may set it, and a command that needs it reports it.
 func (l *checks) checkModels() {
@@ -110,23 +104,18 @@ func (l *checks) checkModels() {
 
 func (l *checks) checkModelFigures() {
 	m := l.Models
-	for _, f := range []struct {
-		key         string
-		v           float64
-		least, most float64
-	}{
-		{"coding_window", float64(m.CodingWindow), 0, 1 << 30},
-		{"reasoning_window", float64(m.ReasoningWindow), 0, 1 << 30},
-		{"coding_temperature", m.CodingTemperature, 0, 2},
-		{"reasoning_temperature", m.ReasoningTemperature, 0, 2},
-		{"max_tokens", float64(m.MaxTokens), 0, 1 << 30},
-		{"retries", float64(m.Retries), 0, 10},
-		{"margin", m.Margin, 0, 10},
-	} {
-		if f.v < f.least || f.v > f.most || math.IsNaN(f.v) {
-			l.say("models."+f.key, "is %v; it is %v to %v", f.v, f.least, f.most)
+	figure := func(key string, v, least, most float64) {
+		if v < least || v > most || math.IsNaN(v) {
+			l.say("models."+key, "is %v; it is %v to %v", v, least, most)
 		}
 	}
+	figure("coding_window", float64(m.CodingWindow), 0, 1<<30)
+	figure("reasoning_window", float64(m.ReasoningWindow), 0, 1<<30)
+	figure("coding_temperature", m.CodingTemperature, 0, 2)
+	figure("reasoning_temperature", m.ReasoningTemperature, 0, 2)
+	figure("max_tokens", float64(m.MaxTokens), 0, 1<<30)
+	figure("retries", float64(m.Retries), 0, 10)
+	figure("margin", m.Margin, 0, 10)
 	if m.Timeout <= 0 {
 		l.say("models.timeout", "is 0; a call without a time limit could block a run")
 	}
@@ -135,9 +124,7 @@ func (l *checks) checkModelFigures() {
 // checkBudget checks a given budget; the command decides whether one is needed.
 func (l *checks) checkBudget() {
 	b := l.Budget
-	switch {
-	case b.ContextWindow == 0 && b.ReservedTokens >= 0: // the command that needs it reports an incomplete one
-	default:
+	if b.ContextWindow != 0 || b.ReservedTokens < 0 { // the command that needs it reports an incomplete one
 		if err := (tokens.Budget{Window: b.ContextWindow, Reserved: b.ReservedTokens}).Validate(); err != nil {
 			l.at("budget", "budget: %w", err)
 		}

@@ -30,15 +30,12 @@ type Reviewer struct {
 	Timeout   Duration `toml:"timeout" doc:"time limit of one question; 0 uses models.timeout"`
 }
 
-// checkReview checks [review].
 func (l *checks) checkReview() {
 	l.oneOf("review.batches", l.Review.Batches, "off", "programs", "all")
 	l.oneOf("review.final", l.Review.Final, "off", "programs", "all")
 	for _, name := range slices.Sorted(maps.Keys(l.Review.Reviewers)) {
 		r := l.Review.Reviewers[name]
-		say := func(format string, args ...any) {
-			l.at("review.reviewers."+name, "review.reviewers.%s."+format, append([]any{name}, args...)...)
-		}
+		say := l.below("review.reviewers." + name)
 		switch {
 		case r.Provider != "" && r.Provider != "ollama" && r.Provider != "command":
 			say("provider is %q; use ollama or command", r.Provider)

@@ -9,12 +9,9 @@ import (
 // Sandboxes returns the words that agents.NAME.sandbox may have.
 func Sandboxes() []string { return []string{"none", "bwrap", "docker", "sandbox-exec", "custom"} }
 
-// checkSandbox checks the sandbox of one agent.
 func (l *checks) checkSandbox(name string) {
 	a := l.Agents[name]
-	say := func(format string, args ...any) {
-		l.at("agents."+name, "agents.%s."+format, append([]any{name}, args...)...)
-	}
+	say := l.below("agents." + name)
 	switch {
 	case a.Sandbox != "" && !slices.Contains(Sandboxes(), a.Sandbox):
 		say("sandbox is %q; use one of %s", a.Sandbox, strings.Join(Sandboxes(), ", "))

@@ -284,9 +284,9 @@ func Default() Config {
 			Mutants: Mutants{Budget: ShareOf(25)}, Plan: Promises{Severity: "error", Timeout: Duration(10 * time.Minute)}},
 		Workspace: Workspace{SetupTimeout: Duration(10 * time.Minute)},
 		Notify:    Notify{Timeout: Duration(10 * time.Second)},
-		Models:    defaultModels(),
+		Models:    Models{MaxTokens: 2048, Timeout: Duration(5 * time.Minute), Retries: 2, Margin: 0.2},
 		Stages:    Stages{Files: 60, Symbols: 160},
-		Critique:  defaultCritique(),
-		Training:  defaultTraining(),
+		Critique:  Critique{MaxCalls: 30, Queue: 16, Wait: Duration(time.Minute)},
+		Training:  Training{Timeout: Duration(24 * time.Hour)},
 	}
 }

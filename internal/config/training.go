@@ -2,7 +2,6 @@ package config
 
 import (
 	"strings"
-	"time"
 )
 
 // Training configures what trains adapters, and what training data must not contain.
@@ -13,9 +12,6 @@ type Training struct {
 	Timeout  Duration `toml:"timeout" doc:"time limit of one training"`
 }
 
-func defaultTraining() Training { return Training{Timeout: Duration(24 * time.Hour)} }
-
-// checkTraining checks [training].
 func (l *checks) checkTraining() {
 	t := l.Training
 	switch {

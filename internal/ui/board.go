@@ -51,7 +51,6 @@ type columns struct{ number, label, state, clock int }
 
 func (b Board) empty() bool { return b.Title == "" && len(b.Rows) == 0 }
 
-// lines draws the board.
 func (b Board) lines(f frame) []string {
 	out := []string{b.heading(f), ""}
 	foot := b.foot(f)

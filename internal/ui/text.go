@@ -56,7 +56,7 @@ func Duration(d time.Duration) string {
 
 // Table writes rows in aligned columns. A header that begins with > aligns its column to the right; a nil header writes
 // none. Cells may contain colours; external text must be cleaned first. On a terminal, cells wrap in their columns so
-// that the table fits; elsewhere each row is one line.
+// that the table fits; elsewhere each row is one line. Standard output remembers its errors, so few callers check them.
 func Table(w io.Writer, header []string, rows [][]string) error {
 	var right []bool
 	var all [][]string
@@ -90,6 +90,18 @@ func Table(w io.Writer, header []string, rows [][]string) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// Rows are the rows of a table of plain text, see [Table].
+type Rows [][]string
+
+// Add adds a row. It prints the cells as fmt.Sprint does, and cleans them.
+func (r *Rows) Add(cells ...any) {
+	row := make([]string, len(cells))
+	for i, c := range cells {
+		row[i] = Sanitize(fmt.Sprint(c))
+	}
+	*r = append(*r, row)
 }
 
 // columnGap is the space between columns, and leastColumn the width below which a column is not narrowed.

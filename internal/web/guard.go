@@ -36,7 +36,6 @@ type guard struct {
 // stay limits the validity of a browser's cookie.
 const stay = 30 * 24 * time.Hour
 
-// maxForm limits the size of a form.
 const maxForm = 64 << 10
 
 func newGuard(o Options, host string, at *net.TCPAddr) (*guard, error) {

@@ -22,7 +22,6 @@ import (
 	"github.com/runplan/runplan/runner/story"
 )
 
-// batchView is the view of a batch and one of its attempts.
 type batchView struct {
 	Run, RunTitle, Key, Number, Title string
 	Row                               row
@@ -74,7 +73,6 @@ type frame struct {
 	sum         runner.BatchSummary
 }
 
-// frame returns the frame of a batch.
 func (s *site) frame(ctx context.Context, run, key string) (f frame, v batchView, err error) {
 	err = s.hub.with(ctx, run, func(w *watch) error {
 		standing := w.printer.Standing()

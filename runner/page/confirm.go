@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/runner"
 )
@@ -27,7 +28,6 @@ type Outcome struct {
 	Changed bool // resume: the plan was changed, and its present version must be accepted
 }
 
-// confirmation describes an action on a run before a person confirms it.
 type confirmation struct {
 	Act, Run, Batch          string
 	RunTitle, Title, Command string
@@ -169,10 +169,7 @@ func mergedOf(sum runner.Summary) string {
 const maxNames = 8
 
 func batchNames(list []runner.BatchSummary) string {
-	var names []string
-	for _, b := range list {
-		names = append(names, b.Number+" "+b.Title)
-	}
+	names := lists.Map(list, func(b runner.BatchSummary) string { return b.Number + " " + b.Title })
 	return strings.Join(phrase.First(names, maxNames), ", ")
 }
 
@@ -239,7 +236,6 @@ func (d confirmation) Fields() []fact {
 	return out
 }
 
-// isRunAct reports whether an action is about a run.
 func isRunAct(name string) bool {
 	return slices.Contains([]string{ActCancel, ActResume, ActRetry, ActDiscard}, name)
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-// diff is a change, file by file.
 type diff struct {
 	Files      []diffFile
 	Added, Del int
@@ -64,7 +63,6 @@ func (s *site) diffOf(ctx context.Context, t *try) diff {
 	return d
 }
 
-// parseDiff reads what git diff prints.
 func parseDiff(text string) diff {
 	var d diff
 	var f *diffFile

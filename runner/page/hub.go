@@ -42,7 +42,6 @@ type verdict struct {
 	sum runner.Summary // its status and reason
 }
 
-// listed is one row in the list of runs.
 type listed struct {
 	Run, Title, Plan, Agent string
 	Face                    face
@@ -70,7 +69,6 @@ func newHub(o Options) *hub {
 		talks: talks{open: recent.New[string](maxTalks-1, func(*talk) int { return 1 })}}
 }
 
-// errNoRuns means that the repository has no runs yet.
 var errNoRuns = errors.New("this repository has no runs yet")
 
 // open opens the journal. The first run creates it.
@@ -177,7 +175,10 @@ func (h *hub) standing(s *runner.Summary) {
 func (h *hub) runs(ctx context.Context) (list []listed, older int, err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if err := h.open(ctx); err != nil {
+	switch err := h.open(ctx); {
+	case errors.Is(err, errNoRuns):
+		return nil, 0, nil
+	case err != nil:
 		return nil, 0, err
 	}
 	if h.Now().Sub(h.looked) < listEvery {
@@ -350,12 +351,17 @@ func (w *watch) mark(e runner.Event, layout local.Layout) {
 	delete(m.logs, number)
 	if e.Kind == runner.Dispatched {
 		m.agent = e.Agent
-		dir := layout.Rel(layout.Attempt(w.run, e.Batch, e.Attempt))
-		if number > 0 {
-			dir += "/c" + strconv.Itoa(number)
-		}
-		m.logs[number] = dir + "/" + logName
+		m.logs[number] = logOf(layout, w.run, e, number)
 	}
+}
+
+// logOf returns the log of an attempt, or of one of its candidates, relative to .runplan.
+func logOf(layout local.Layout, run string, e runner.Event, candidate int) string {
+	dir := layout.Rel(layout.Attempt(run, e.Batch, e.Attempt))
+	if candidate > 0 {
+		dir += "/c" + strconv.Itoa(candidate)
+	}
+	return dir + "/" + logName
 }
 
 // Names of the files of an attempt.

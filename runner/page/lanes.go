@@ -13,7 +13,6 @@ import (
 	"github.com/runplan/runplan/runner/story"
 )
 
-// maxSpans limits the stored history.
 const maxSpans = 400
 
 func newLanes() lanes {
@@ -64,7 +63,6 @@ const (
 	laneTop   = 26
 )
 
-// laneWord returns the display name of a lane.
 func laneWord(kind string, n, of int) string {
 	w := map[string]string{story.Edit: "worker", story.Check: "check", story.Land: "merge"}[kind]
 	if of > 1 || kind == story.Edit {

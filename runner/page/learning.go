@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -23,7 +22,6 @@ import (
 	"github.com/runplan/runplan/sampling"
 )
 
-// learningView shows the lessons of a repository's runs.
 type learningView struct {
 	Runs     int
 	Variants []variantRow
@@ -82,9 +80,6 @@ type expected struct{ expected, real []int64 }
 // learn reads the newest runs, unless nothing happened since.
 func (s *site) learn(ctx context.Context) (*learned, error) {
 	list, _, err := s.hub.runs(ctx)
-	if errors.Is(err, errNoRuns) {
-		list, err = nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}
@@ -302,7 +297,6 @@ func dots(n int) *plot {
 	return p
 }
 
-// node is a batch in the picture.
 type node struct {
 	ID, Href           string
 	X, Y               string
@@ -349,7 +343,6 @@ func critical(batches []runner.BatchSummary, info runner.Info, done bool) []int 
 	return way
 }
 
-// drawn returns the picture as it is now.
 func (p *plot) drawn(rows []ui.Row, batches []runner.BatchSummary, way []int) (nodes []node, edges []edge) {
 	on := make([]bool, len(batches))
 	for _, i := range way {

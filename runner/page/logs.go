@@ -54,15 +54,11 @@ func (h *hub) readEnd(name string, n int64) (text string, from, size int64, err 
 
 // size returns the size of a file; 0 if it does not exist.
 func (h *hub) size(name string) int64 {
-	root, err := os.OpenRoot(h.Layout.Root)
+	f, info, err := openLog(h.Layout.Root, name)
 	if err != nil {
 		return 0
 	}
-	defer root.Close()
-	info, err := root.Stat(name)
-	if err != nil {
-		return 0
-	}
+	f.Close()
 	return info.Size()
 }
 
@@ -85,11 +81,7 @@ func (h *hub) readAll(name string, most int64) (text string, cut bool, err error
 
 // logStamp returns a value that changes when running agents write.
 func (h *hub) logStamp(w *watch) string {
-	var b strings.Builder
-	for _, key := range slices.Sorted(maps.Keys(w.writing())) {
-		b.WriteString(h.sizes(w.marks[key]))
-	}
-	return b.String()
+	return phrase.Join(slices.Sorted(maps.Keys(w.writing())), "", func(key string) string { return h.sizes(w.marks[key]) })
 }
 
 // stamp returns a value that changes when the page of a run does.
@@ -118,7 +110,6 @@ func (h *hub) lastLines(w *watch) map[string]string {
 	return out
 }
 
-// lastLine returns the last non-empty line of a log.
 func (h *hub) lastLine(name string, form stream.Format) string {
 	if !form.Lines() {
 		text, _, _, err := h.readEnd(name, 2<<10)
@@ -208,7 +199,6 @@ type talks struct {
 	open *recent.Map[string, *talk] // by log
 }
 
-// talk holds the messages of one agent.
 type talk struct {
 	parser *stream.Parser
 	at     int64 // read position in the log
@@ -236,7 +226,6 @@ const (
 	talkLineMax = 4 << 10
 )
 
-// heard is the current content of a talk.
 type heard struct {
 	chunks []talkChunk
 	left   bool // earlier lines were dropped
@@ -267,7 +256,6 @@ func (h *hub) hear(name string, form stream.Format, ended bool) (heard, error) {
 // errRewritten means that a log is shorter than before.
 var errRewritten = errors.New("the log was rewritten")
 
-// read parses the new part of the log.
 func (k *talk) read(dir, name string) error {
 	f, info, err := openLog(dir, name)
 	if err != nil {
@@ -304,7 +292,6 @@ func (k *talk) read(dir, name string) error {
 	return nil
 }
 
-// take converts the parsed events to lines.
 func (k *talk) take() {
 	for _, e := range k.parser.Take() {
 		for _, l := range e.Lines() {
@@ -377,7 +364,6 @@ func (s *site) says(v *batchView) {
 	}
 }
 
-// sums formats the totals that an agent's program reported.
 func sums(t stream.Totals) string {
 	var parts []string
 	if t.Tools > 0 {

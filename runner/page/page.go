@@ -57,7 +57,6 @@ type Act func(ctx context.Context, form url.Values) (done string, err error)
 //go:embed templates/*.tmpl
 var templates embed.FS
 
-// site is the handler of all pages.
 type site struct {
 	Options
 	hub     *hub

@@ -15,7 +15,6 @@ import (
 	"github.com/runplan/runplan/runner/report"
 )
 
-// recordView is the whole log of a run, in the format of runplan log.
 type recordView struct {
 	Run, RunTitle, Query string // Query is empty: it is what the search form begins with
 	Live                 bool
@@ -28,7 +27,6 @@ const (
 	maxRecord   = 3000
 )
 
-// tail reads the log of a run as it grows.
 type tail struct {
 	printer report.Printer
 	next    int
@@ -71,7 +69,6 @@ func (s *site) recordParts(t *tail, v recordView) ([]web.Part, error) {
 	return k.parts, k.err
 }
 
-// recordOf returns the title of a run and whether it is running.
 func (s *site) recordOf(ctx context.Context, run string) (v recordView, err error) {
 	err = s.hub.with(ctx, run, func(w *watch) error {
 		sum := w.printer.Standing().Summary
@@ -143,7 +140,6 @@ func (s *site) document(w http.ResponseWriter, html []byte) {
 	w.Write(html)
 }
 
-// showReport serves the present report of a run.
 func (s *site) showReport(w http.ResponseWriter, r *http.Request, run string) error {
 	past, err := report.PastOf(local.Events(r.Context(), s.hub.journal, run, 0))
 	if err != nil {
@@ -161,7 +157,6 @@ func (s *site) showReport(w http.ResponseWriter, r *http.Request, run string) er
 	return err
 }
 
-// showTrace serves the trace of a run.
 func (s *site) showTrace(w http.ResponseWriter, r *http.Request, run string) error {
 	if s.Trace == nil {
 		return errors.New("the run has no trace")

@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"html/template"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
@@ -21,7 +21,6 @@ import (
 	"github.com/runplan/runplan/runner/story"
 )
 
-// runView is a run as its page shows it.
 type runView struct {
 	Run, Short, Title, Plan string
 	Face                    face
@@ -53,7 +52,6 @@ type tile struct {
 
 type queued struct{ Number, Title, Href, Word, Tone string }
 
-// row is a batch in the table.
 type row struct {
 	ID, Href, Number, Title, Word, Tone, Detail string
 	Attempts                                    int
@@ -75,10 +73,8 @@ type pageLink struct {
 	On         bool
 }
 
-// rowsOnPage is the maximum number of rows in the table, for browsers and readers.
 const rowsOnPage = 100
 
-// filters are the groups that batches are shown by.
 func filters() []struct{ key, name string } {
 	return []struct{ key, name string }{{"", "all"}, {"work", "running"}, {"failed", "failed"}, {"waiting", "waiting"},
 		{"merged", "merged"}, {"skipped", "skipped"}}
@@ -202,7 +198,6 @@ func (w *watch) said(next int) string {
 	return loudest(w.story[max(0, len(w.story)-8):])
 }
 
-// runsView is the list of runs.
 type runsView struct {
 	Runs  []listed
 	Older int
@@ -211,9 +206,6 @@ type runsView struct {
 
 func (s *site) runsParts(ctx context.Context) (runsView, []web.Part, error) {
 	list, older, err := s.hub.runs(ctx)
-	if errors.Is(err, errNoRuns) {
-		list, older, err = nil, 0, nil
-	}
 	if err != nil {
 		return runsView{}, nil, err
 	}
@@ -256,7 +248,6 @@ func (s *site) liveRuns(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// figures are the sums of a run.
 func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	counts := map[string]int{}
 	attempts := 0
@@ -272,38 +263,36 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	if total > 0 {
 		v.Share = 100 * (counts["merged"] + counts["skipped"]) / total
 	}
-	merged := tile{Name: "merged", Value: fmt.Sprintf("%d of %d", counts["merged"], total)}
+	add := func(name, value, note string) { v.Tiles = append(v.Tiles, tile{Name: name, Value: value, Note: note}) }
+	note := ""
 	if n := counts["skipped"]; n > 0 {
-		merged.Note = fmt.Sprintf("%d skipped", n)
+		note = fmt.Sprintf("%d skipped", n)
 	}
-	v.Tiles = append(v.Tiles, merged)
-	if counts["failed"] > 0 {
-		v.Tiles = append(v.Tiles, tile{Name: "failed", Value: strconv.Itoa(counts["failed"])})
+	add("merged", fmt.Sprintf("%d of %d", counts["merged"], total), note)
+	if n := counts["failed"]; n > 0 {
+		add("failed", strconv.Itoa(n), "")
 	}
 	if n := counts["work"]; n > 0 && sum.Status.Live() {
-		v.Tiles = append(v.Tiles,
-			tile{Name: "running", Value: strconv.Itoa(n), Note: "up to " + phrase.Count(max(1, sum.Workers), "worker")})
+		add("running", strconv.Itoa(n), "up to "+phrase.Count(max(1, sum.Workers), "worker"))
 	}
 	if n := counts["asked"]; n > 0 {
-		v.Tiles = append(v.Tiles, tile{Name: "needs you", Value: strconv.Itoa(n)})
+		add("needs you", strconv.Itoa(n), "")
 	}
-	clock := tile{Name: "time", Value: millis(sum.DurationMS),
-		Note: waitedNote(w.lanes.Clock(""))}
+	add("time", millis(sum.DurationMS), waitedNote(w.lanes.Clock("")))
 	if sum.Status == runner.RunActive {
-		clock.Since = sum.Updated.Add(-time.Duration(sum.DurationMS) * time.Millisecond)
+		v.Tiles[len(v.Tiles)-1].Since = sum.Updated.Add(-time.Duration(sum.DurationMS) * time.Millisecond)
 	}
-	v.Tiles = append(v.Tiles, clock, tile{Name: "attempts", Value: strconv.Itoa(attempts)})
+	add("attempts", strconv.Itoa(attempts), "")
 	if before, tests := report.Tests(sum); tests != nil {
-		t := tile{Name: "tests", Value: strconv.Itoa(*tests)}
+		note := ""
 		if before != nil {
-			t.Note = fmt.Sprintf("%+d", *tests-*before)
+			note = fmt.Sprintf("%+d", *tests-*before)
 		}
-		v.Tiles = append(v.Tiles, t)
+		add("tests", strconv.Itoa(*tests), note)
 	}
-	v.Tiles = append(v.Tiles, tile{Name: "cost", Value: costText(w.spent)})
+	add("cost", costText(w.spent), "")
 	if w.spent.Input+w.spent.Output > 0 {
-		v.Tiles = append(v.Tiles,
-			tile{Name: "tokens", Value: tokens(w.spent.Input) + " in, " + tokens(w.spent.Output) + " out"})
+		add("tokens", tokens(w.spent.Input)+" in, "+tokens(w.spent.Output)+" out", "")
 	}
 	v.About = append(v.About, phrase.Count(total, "batch"), "agent "+sum.Agent, modeOf(sum))
 	if sum.Branch != "" {
@@ -314,7 +303,6 @@ func (s *site) figures(v *runView, sum runner.Summary, w *watch) {
 	}
 }
 
-// table is the requested part of the batches.
 func (s *site) table(v *runView, sum runner.Summary, lanes lanes, board ui.Board, q url.Values) {
 	state := q.Get("state")
 	counts := map[string]int{"": len(sum.Batches)}
@@ -387,10 +375,9 @@ func rowOf(i int, b runner.BatchSummary, r ui.Row) row {
 	case b.Attempts > 0:
 		out.Cost = "unknown"
 	}
-	var marks []string
-	for _, m := range r.Marks {
-		marks = append(marks, strings.TrimSpace(ui.Style{}.Icon(m.Tone)+" "+m.Text))
-	}
+	marks := lists.Map(r.Marks, func(m ui.Mark) string {
+		return strings.TrimSpace(ui.Style{}.Icon(m.Tone) + " " + m.Text)
+	})
 	if r.Tone != ui.Busy || len(b.Candidates) > 0 {
 		out.Detail = strings.TrimSpace(strings.Join(append(marks, out.Detail), " · "))
 		out.Detail = strings.Trim(out.Detail, " ·")

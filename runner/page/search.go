@@ -21,7 +21,6 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// searchView is a search in the findings and logs of a run.
 type searchView struct {
 	Run, RunTitle, Query string
 	Findings             []foundIn

@@ -118,14 +118,9 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 func (t *try) begun(e runner.Event, layout local.Layout, run string) {
 	t.Word, t.Tone, t.Base, t.Tier = "editing", "busy", e.Base, e.Tier
 	t.Agent, t.Model = cmp.Or(e.Agent, t.Agent), cmp.Or(e.Model, t.Model)
-	dir := layout.Rel(layout.Attempt(run, e.Batch, e.Attempt))
-	if t.Candidate > 0 {
-		dir += "/c" + strconv.Itoa(t.Candidate)
-	}
-	t.Log = dir + "/" + logName
+	t.Log = logOf(layout, run, e, t.Candidate)
 }
 
-// took records the progress of an attempt.
 func (t *try) took(e runner.Event) {
 	t.durationMS += e.DurationMS
 	t.Took = millis(t.durationMS)
@@ -167,8 +162,7 @@ func (t *try) took(e runner.Event) {
 
 func (t *try) scored(c runner.CandScore, e runner.Event) {
 	t.Variant, t.Terms = cmp.Or(c.Variant, t.Variant), c.Terms
-	score := c.Score
-	t.Score = &score
+	t.Score = &c.Score
 	switch {
 	case c.Void != "":
 		t.Score, t.Word, t.Tone, t.Reason = nil, "no verdict", "muted", c.Void
@@ -189,7 +183,6 @@ func (t try) name() string {
 	return n
 }
 
-// tournamentView is a tournament: its candidates next to each other.
 type tournamentView struct {
 	Run, RunTitle, Key, Number, Title, BatchHref, Verdict string
 	Attempts                                              []pageLink

@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
@@ -28,7 +29,6 @@ type gateView struct {
 // quiet is a gate with no more than a short note.
 type quiet struct{ Name, Note string }
 
-// found is a finding.
 type found struct {
 	gates.Finding
 	State    string // round of the review
@@ -52,11 +52,7 @@ func gateViewOf(name string, r gates.Report, list []found) gateView {
 }
 
 func foundOf(list []gates.Finding) []found {
-	var out []found
-	for _, f := range list {
-		out = append(out, found{Finding: f})
-	}
-	return out
+	return lists.Map(list, func(f gates.Finding) found { return found{Finding: f} })
 }
 
 // gates sorts the reports of gates: those with something to report come first. The critique's report is shown
@@ -194,7 +190,6 @@ func (s *site) reviewView(title string, info runner.ReviewInfo) reviewView {
 	return v
 }
 
-// pass adds one pass of a review.
 func (v *reviewView) pass(p review.Pass) {
 	name := fmt.Sprintf("%d %s", p.Number, p.Name)
 	if p.ConfidencePct != nil {
@@ -230,7 +225,6 @@ func toneOfVerdict(verdict string) string {
 	return "warn"
 }
 
-// showBatchReview serves the stored review of an attempt.
 func (s *site) showBatchReview(w http.ResponseWriter, r *http.Request, run string) error {
 	f, _, err := s.frame(r.Context(), run, r.PathValue("batch"))
 	if err != nil {
@@ -255,7 +249,6 @@ func (s *site) showBatchReview(w http.ResponseWriter, r *http.Request, run strin
 	return nil
 }
 
-// showRunReview serves the stored final review of a run.
 func (s *site) showRunReview(w http.ResponseWriter, r *http.Request, run string) error {
 	var info *runner.ReviewInfo
 	err := s.hub.with(r.Context(), run, func(at *watch) error {

@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -71,7 +70,6 @@ type waitingView struct {
 	Nothing   bool
 }
 
-// asks returns the number of open questions of a run.
 func asks(s runner.Summary) int {
 	if s.Status.Over() {
 		return 0
@@ -79,7 +77,6 @@ func asks(s runner.Summary) int {
 	return len(s.Waiting)
 }
 
-// asked reports whether a batch waits for a person.
 func asked(s runner.Summary, batch string) bool {
 	return slices.ContainsFunc(s.Waiting, func(a runner.Approval) bool { return a.Batch == batch })
 }
@@ -87,9 +84,6 @@ func asked(s runner.Summary, batch string) bool {
 // approvals lists the requests of all runs, newest run first.
 func (h *hub) approvals(ctx context.Context) ([]approval, error) {
 	list, _, err := h.runs(ctx)
-	if errors.Is(err, errNoRuns) {
-		return nil, nil
-	}
 	if err != nil {
 		return nil, err
 	}

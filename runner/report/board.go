@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -53,7 +53,6 @@ func Board(s Standing, lastLine map[string]string, now time.Time) ui.Board {
 	return b
 }
 
-// asks returns the open question about a batch, "" if there is none.
 func asks(s runner.Summary, b runner.BatchSummary) string {
 	for _, a := range s.Waiting {
 		if a.Batch == b.Key {
@@ -125,12 +124,7 @@ func row(s Standing, b runner.BatchSummary, last string) ui.Row {
 }
 
 func winner(b runner.BatchSummary) *runner.CandidateSummary {
-	for _, c := range b.Candidates {
-		if c.State == "won" {
-			return c
-		}
-	}
-	return nil
+	return lists.First(b.Candidates, func(c *runner.CandidateSummary) bool { return c.State == "won" })
 }
 
 // candidates are the marks of a tournament that is in progress: "✓ c1 1 312", "● c2", "✗ c3".
@@ -165,20 +159,10 @@ func (s Standing) candidates(b runner.BatchSummary) []ui.Mark {
 // marks are the gates of a merged batch that ran. The end of the run lists the skipped ones.
 func marks(b runner.BatchSummary) []ui.Mark {
 	var out []ui.Mark
-	apart, passed := telling(b.Gates)
-	before := suiteBefore(b.Gates, b.TestsBefore)
-	if n := len(passed); n > 0 {
-		out = append(out, ui.Mark{Text: fmt.Sprintf("%d checks", n), Tone: ui.Good})
-	}
-	for _, g := range apart {
-		if g.Status == gates.Skipped {
-			continue
+	for _, g := range gateViews(b) {
+		if !g.Skipped {
+			out = append(out, ui.Mark{Text: g.Text, Tone: g.Tone})
 		}
-		text := ui.Sanitize(g.Gate)
-		if n := testCount(g.Tests, before); n != "" {
-			text += " " + n
-		}
-		out = append(out, ui.Mark{Text: text, Tone: toneOf(g.Status)})
 	}
 	return out
 }

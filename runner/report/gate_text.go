@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -23,7 +24,6 @@ func toneOf(s gates.Status) ui.Tone {
 	return ui.Muted
 }
 
-// testCount formats the test count of a gate.
 func testCount(t *gates.TestCount, before *int) string {
 	switch {
 	case t == nil:
@@ -37,16 +37,14 @@ func testCount(t *gates.TestCount, before *int) string {
 // suiteBefore returns before, the sum of the tests that passed at the base, if only one gate counts tests. Otherwise it
 // returns nil, because no count of a single gate compares with the sum.
 func suiteBefore(all []runner.GateResult, before *int) *int {
-	counting := 0
-	for _, g := range all {
-		if g.Tests != nil {
-			counting++
-		}
-	}
-	if counting > 1 {
+	if lists.Count(all, func(g runner.GateResult) bool { return g.Tests != nil }) > 1 {
 		return nil
 	}
 	return before
+}
+
+func resultOf(r gates.Report) runner.GateResult {
+	return runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests, Findings: len(r.Findings)}
 }
 
 // gateText formats the result of a gate: "tests pass 12 (+3)", "format skipped (no formatter)".
@@ -94,7 +92,6 @@ func telling(all []runner.GateResult) (apart []runner.GateResult, passed []strin
 	return apart, passed
 }
 
-// place formats the position of a finding.
 func place(f gates.Finding) string { return ui.Sanitize(phrase.Place(f.Path, f.Line, f.Col)) }
 
 // saidOf returns the warnings of a report that no other line shows.
@@ -119,19 +116,18 @@ func (p *Printer) wentWrong(e runner.Event) string {
 	switch e.Outcome {
 	case runner.OutcomeTimedOut:
 		s = fmt.Sprintf("failed attempt %d: timed out", e.Attempt)
-	case runner.OutcomeLimited, runner.OutcomeHuman:
+	case runner.OutcomeHuman:
+		return parking(e, e.At, p.Zone, ui.Sanitize(e.Reason))
+	case runner.OutcomeLimited:
 		s = parking(e, e.At, p.Zone, ui.Sanitize(e.Reason))
-		if e.Outcome == runner.OutcomeLimited && e.RetryAt.IsZero() {
+		if e.RetryAt.IsZero() {
 			what, why, told := strings.Cut(s, ":")
 			if s = "parked (" + what + ")"; told {
 				s += ":" + why
 			}
 			return s
 		}
-		if e.Outcome == runner.OutcomeLimited {
-			return "parked " + s
-		}
-		return s
+		return "parked " + s
 	case runner.OutcomeCancelled:
 		return "interrupted, resumable"
 	case runner.OutcomeError:

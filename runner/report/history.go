@@ -79,10 +79,9 @@ func sights(s runner.Summary, past *Past) []sight {
 	var out []sight
 	for _, b := range s.Batches {
 		for _, a := range past.of(b.Key) {
-			if len(a.outside) == 0 || a.failed() {
-				continue
+			if len(a.outside) > 0 && !a.failed() {
+				out = append(out, sight{ui.Sanitize(b.Number), ui.Sanitize(b.Title), a.by(a.name()), a.outside})
 			}
-			out = append(out, sight{ui.Sanitize(b.Number), ui.Sanitize(b.Title), a.by(a.name()), a.outside})
 		}
 	}
 	return out
@@ -141,8 +140,7 @@ func failures(b runner.BatchSummary, list []attempt) []failure {
 
 func failedGateOf(r gates.Report) failedGate {
 	g := failedGate{
-		Name: gateText(runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests,
-			Findings: len(r.Findings)}, nil),
+		Name: gateText(resultOf(r), nil),
 		// Clean keeps line ends and removes all other control codes.
 		Output: strings.TrimRight(redact.Clean(r.Output), " \t\n"), Command: ui.Sanitize(r.Command), Log: ui.Sanitize(r.Log),
 	}
@@ -159,10 +157,8 @@ func failedGateOf(r gates.Report) failedGate {
 	return g
 }
 
-// nextStep is a suggested command with its purpose.
 type nextStep struct{ Why, Command string }
 
-// nextSteps returns the suggested commands after a run.
 func nextSteps(s runner.Summary) []nextStep {
 	f := figuresOf(s)
 	branch, base := shell(s.Branch), shell(cmp.Or(s.BaseBranch, s.Base))
@@ -171,8 +167,8 @@ func nextSteps(s runner.Summary) []nextStep {
 		out = append(out, nextStep{"continue the run", "runplan resume " + shell(s.Run)})
 	}
 	if f.Merged > 0 && s.Branch != "" {
-		out = append(out, nextStep{"show the result", "git log --oneline " + base + ".." + branch})
-		out = append(out, nextStep{"see all changes at once", "git diff " + base + "..." + branch})
+		out = append(out, nextStep{"show the result", "git log --oneline " + base + ".." + branch},
+			nextStep{"see all changes at once", "git diff " + base + "..." + branch})
 		if s.BaseBranch != "" {
 			out = append(out, nextStep{"bring it to " + ui.Sanitize(s.BaseBranch), "git switch " + base +
 				" && git merge --no-ff " + branch})
@@ -186,10 +182,8 @@ func nextSteps(s runner.Summary) []nextStep {
 // shell quotes a word for a POSIX shell if necessary.
 func shell(s string) string {
 	s = ui.Sanitize(s)
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._/-", r)
-	}
-	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+	special := func(r rune) bool { return !isWord(r) && !strings.ContainsRune("._/-", r) }
+	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
 	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
@@ -243,7 +237,6 @@ func (p *Past) lanes(s runner.Summary) (lanes []lane, total int64) {
 	return lanesOf(p.course, s), p.course.Total
 }
 
-// attempted adds an event to its attempt.
 func (p *Past) attempted(e runner.Event) {
 	switch e.Kind {
 	case runner.Executed, runner.Rebased, runner.Gated, runner.Committed, runner.Merged, runner.ApprovalDenied:

@@ -70,7 +70,6 @@ type view struct {
 	Steps                      []nextStep
 }
 
-// tile is a key figure.
 type tile struct{ Name, Value, Note, Tone string }
 
 type batchView struct {
@@ -82,7 +81,11 @@ type batchView struct {
 	Troubled                                 bool
 }
 
-type gateView struct{ Icon, Tone, Text, Tip string }
+type gateView struct {
+	Icon, Text, Tip string
+	Tone            ui.Tone
+	Skipped         bool
+}
 
 // troubles are a batch with its failed attempts.
 type troubles struct {
@@ -180,23 +183,31 @@ func batchOf(s runner.Summary, x runner.BatchSummary, i int) batchView {
 			b.Reason = "after " + strings.Join(need, ", ")
 		}
 	}
+	b.Gates = gateViews(x)
+	return b
+}
+
+// gateViews lists the gates of a batch, those that simply passed as one.
+func gateViews(x runner.BatchSummary) []gateView {
+	var out []gateView
+	add := func(t ui.Tone, text, tip string, skipped bool) {
+		out = append(out, gateView{ui.Style{}.Icon(t), text, tip, t, skipped})
+	}
 	apart, passed := telling(x.Gates)
 	before := suiteBefore(x.Gates, x.TestsBefore)
 	if len(passed) > 0 {
-		b.Gates = append(b.Gates,
-			gateView{ui.Style{}.Icon(ui.Good), string(ui.Good), fmt.Sprintf("%d checks", len(passed)),
-				strings.Join(passed, ", ")})
+		add(ui.Good, fmt.Sprintf("%d checks", len(passed)), strings.Join(passed, ", "), false)
 	}
 	for _, g := range apart {
-		t := toneOf(g.Status)
 		text := ui.Sanitize(g.Gate)
 		if n := testCount(g.Tests, before); n != "" {
 			text += " " + n
 		}
-		if g.Status == gates.Skipped {
+		skipped := g.Status == gates.Skipped
+		if skipped {
 			text += " skipped"
 		}
-		b.Gates = append(b.Gates, gateView{ui.Style{}.Icon(t), string(t), text, gateText(g, before)})
+		add(toneOf(g.Status), text, gateText(g, before), skipped)
 	}
-	return b
+	return out
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
@@ -79,16 +80,13 @@ func (p *Printer) Lines(e runner.Event) []Line {
 	case runner.StopAsked:
 		say(ui.Warn, "stopping: %s", cmp.Or(e.Reason, stopWord(e.Outcome)))
 	case runner.Landed:
-		out = append(out, p.landed(e)...)
+		p.landed(e, say)
 	case runner.ApprovalAsked, runner.ApprovalGiven, runner.ApprovalDenied:
-		whose := "landing: "
+		whose := "landing"
 		if e.Batch != "" {
-			whose = p.name(e.Batch, e.Title) + ": "
+			whose = p.name(e.Batch, e.Title)
 		}
-		approval(e, e.Run, func(t ui.Tone, format string,
-			args ...any) {
-			say(t, "%s%s", whose, fmt.Sprintf(format, args...))
-		})
+		approval(e, whose, say)
 	case runner.Note:
 		if !p.once("note " + e.Reason) {
 			break
@@ -185,23 +183,20 @@ func (p *Printer) ending(e runner.Event) []Line {
 	return out
 }
 
-func (p *Printer) landed(e runner.Event) []Line {
-	switch e.Outcome {
-	case runner.OutcomeOK:
-		if p.info.Land == "pr" { // the branch changes only when the pull request merges
-			said := cmp.Or(e.Reason, "a pull request was opened")
-			if strings.Contains(said, "://") {
-				said = "pull request: " + said
-			}
-			return []Line{{ui.Good, ui.Cut(ui.Sanitize(said), maxLine, "…")}}
+func (p *Printer) landed(e runner.Event, say say) {
+	switch {
+	case e.Outcome == runner.OutcomeCancelled:
+	case e.Outcome != runner.OutcomeOK:
+		say(ui.Bad, "not landed: %s; the run branch keeps the work", cmp.Or(e.Reason, string(e.Outcome)))
+	case p.info.Land == "pr": // the branch changes only when the pull request merges
+		said := cmp.Or(e.Reason, "a pull request was opened")
+		if strings.Contains(said, "://") {
+			said = "pull request: " + said
 		}
-		return []Line{{ui.Good, ui.Sanitize(
-			fmt.Sprintf("landed %s on %s", short(e.Commit), cmp.Or(p.info.BaseBranch, "the base branch")))}}
-	case runner.OutcomeCancelled:
-		return nil
+		say(ui.Good, "%s", said)
+	default:
+		say(ui.Good, "landed %s on %s", short(e.Commit), cmp.Or(p.info.BaseBranch, "the base branch"))
 	}
-	return []Line{{ui.Bad, ui.Cut(
-		ui.Sanitize("not landed: "+cmp.Or(e.Reason, string(e.Outcome))+"; the run branch keeps the work"), maxLine, "…")}}
 }
 
 func (p *Printer) batch(e runner.Event) []Line {
@@ -307,15 +302,8 @@ func gateLine(reports []gates.Report, before *int) string {
 	quiet := func(r gates.Report) bool { // a passed built-in check without details
 		return r.Status == gates.Pass && r.Tests == nil && r.Command == "" && r.Note == "" && len(r.Findings) == 0
 	}
-	silent := 0
-	results := make([]runner.GateResult, len(reports))
-	for i, r := range reports {
-		if quiet(r) {
-			silent++
-		}
-		results[i] = runner.GateResult{Gate: r.Gate, Status: r.Status, Note: r.Note, Tests: r.Tests,
-			Findings: len(r.Findings)}
-	}
+	silent := lists.Count(reports, quiet)
+	results := lists.Map(reports, resultOf)
 	before = suiteBefore(results, before)
 	for i, r := range reports {
 		if silent > 1 && quiet(r) {
@@ -330,12 +318,9 @@ func gateLine(reports []gates.Report, before *int) string {
 }
 
 func (p *Printer) find(key string) runner.BatchSummary {
-	for _, b := range p.watch.fold.Summary().Batches {
-		if b.Key == key {
-			return b
-		}
-	}
-	return runner.BatchSummary{Key: key}
+	b := lists.First(p.watch.fold.Summary().Batches, func(b runner.BatchSummary) bool { return b.Key == key })
+	b.Key = key
+	return b
 }
 
 func (p *Printer) name(key, title string) string {

@@ -168,7 +168,6 @@ func (p *Printer) below(key string) (on []string, moved bool) {
 	return p.Standing().unmerged(pulse.asked.On), pulse.moved
 }
 
-// candidate adds a line about the result of a candidate's attempt.
 func (p *Printer) candidate(e runner.Event, say say) {
 	name := candidateName(e.Candidate, e.Variant)
 	switch e.Outcome {
@@ -181,7 +180,6 @@ func (p *Printer) candidate(e runner.Event, say say) {
 	}
 }
 
-// tournament adds lines about the candidates, their scores and the winner.
 func (p *Printer) tournament(e runner.Event, say say) {
 	if e.Kind == runner.Sampled {
 		switch {
@@ -229,13 +227,11 @@ func candidateName(n int, variant string) string {
 	return s
 }
 
-// firstReason returns the reason of a failure with the first finding.
 func firstReason(e runner.Event) string {
 	s := cmp.Or(ui.Sanitize(e.Reason), strings.ReplaceAll(string(e.Outcome), "_", " "))
 	return s + firstWords(e, s) + lastWords(e)
 }
 
-// below reports whether tier is lower than other.
 func below(tier, other string) bool {
 	for next, ok := routing.NextTier(tier); ok; next, ok = routing.NextTier(next) {
 		if next == other {
@@ -267,17 +263,17 @@ func labelOf(info runner.Info, key, tier string) string {
 }
 
 // approval adds lines for a question to a person and for the answer.
-func approval(e runner.Event, run string, say say) {
-	id := run[:min(8, len(run))] + "/" + cmp.Or(e.Batch, runner.ApproveLand)
+func approval(e runner.Event, whose string, say say) {
 	switch e.Kind {
 	case runner.ApprovalAsked:
 		if e.Outcome == runner.OutcomeOK {
-			say(ui.Warn, "waits for a person, %s: runplan approve %s", e.Reason, id)
+			say(ui.Warn, "%s: waits for a person, %s: runplan approve %s/%s", whose, e.Reason, e.Run[:min(8, len(e.Run))],
+				cmp.Or(e.Batch, runner.ApproveLand))
 		}
 	case runner.ApprovalGiven:
-		say(ui.Good, "approved by %s%s", cmp.Or(e.By, "somebody"), phrase.After(e.Reason))
+		say(ui.Good, "%s: approved by %s%s", whose, cmp.Or(e.By, "somebody"), phrase.After(e.Reason))
 	case runner.ApprovalDenied:
-		say(ui.Bad, "denied by %s%s", cmp.Or(e.By, "somebody"), phrase.After(e.Reason))
+		say(ui.Bad, "%s: denied by %s%s", whose, cmp.Or(e.By, "somebody"), phrase.After(e.Reason))
 	}
 }
 
@@ -320,7 +316,6 @@ func verdictTone(r *runner.ReviewInfo) ui.Tone {
 	return ui.Warn
 }
 
-// reviewText formats a review in a few words.
 func reviewText(r *runner.ReviewInfo) string {
 	if r == nil {
 		return ""
@@ -379,7 +374,6 @@ func reviews(b *strings.Builder, s runner.Summary) {
 	}
 }
 
-// fidelity writes the results of blueprint reviews, with their open questions.
 func fidelity(b *strings.Builder, s runner.Summary) {
 	head := "\n## Blueprints\n\n"
 	for _, x := range s.Batches {

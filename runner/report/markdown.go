@@ -66,7 +66,6 @@ func Markdown(s runner.Summary, past *Past) string {
 	return b.String()
 }
 
-// markdownPlanChanges writes the effect of each accepted plan change on the batches.
 func markdownPlanChanges(b *strings.Builder, s runner.Summary) {
 	for _, r := range s.PlanChanges {
 		fmt.Fprintf(b, "\n## The plan was changed\n\n%s\n\n", md(r.Note))
@@ -154,7 +153,6 @@ func facts(s runner.Summary, f figures) []fact {
 	return shown
 }
 
-// mermaid draws the batches for viewers that know mermaid.
 func mermaid(s runner.Summary) string {
 	g := LayoutOf(s.Batches)
 	var b strings.Builder
@@ -216,7 +214,6 @@ func md(s string) string {
 	return b.String()
 }
 
-// code shows s as code.
 func code(s string) string {
 	s = ui.Sanitize(s)
 	tick := strings.Repeat("`", longestRun(s, '`')+1)
@@ -242,7 +239,6 @@ func longestRun(s string, of rune) int {
 	return longest
 }
 
-// promise is a row of the table of what the plan promised.
 type promise struct{ Batch, Gate, Status, Note string }
 
 // isPromise reports whether a gate checked a promise of the plan.

@@ -51,7 +51,6 @@ func (t *Times) add(ms int64) {
 	t.N, t.MedianMS = len(t.all), &t.all[len(t.all)/2]
 }
 
-// of formats the median and the number of values.
 func (t Times) of(what string) string {
 	if t.MedianMS == nil {
 		return noData
@@ -212,16 +211,16 @@ func (m Metrics) speed() []string {
 	known, within := 0, 0
 	var rows []string
 	for _, x := range m.SpeedUps {
-		row := fmt.Sprintf("  %s %s: real %s, predicted ", short(x.Run), ui.Sanitize(x.Plan), times(x.Real))
-		if x.Off == nil {
-			rows = append(rows, row+noData)
-			continue
+		predicted := noData
+		if x.Off != nil {
+			known++
+			if *x.Off <= withinPercent {
+				within++
+			}
+			predicted = fmt.Sprintf("%s, off by %.0f %%", times(*x.Predicted), *x.Off)
 		}
-		known++
-		if *x.Off <= withinPercent {
-			within++
-		}
-		rows = append(rows, row+fmt.Sprintf("%s, off by %.0f %%", times(*x.Predicted), *x.Off))
+		rows = append(rows, fmt.Sprintf("  %s %s: real %s, predicted %s", short(x.Run), ui.Sanitize(x.Plan), times(x.Real),
+			predicted))
 	}
 	head := fmt.Sprintf("speed-up of team runs: within %d %% of the prediction in %d of %d", withinPercent, within,
 		known)

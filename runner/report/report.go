@@ -21,7 +21,6 @@ import (
 // none is the text for an empty value, as opposed to an unknown one.
 const none = "–"
 
-// face is the displayed state of a batch.
 type face struct {
 	word string
 	tone ui.Tone
@@ -73,7 +72,6 @@ func OutcomeOf(s runner.Summary) (string, ui.Tone) {
 	return f.word, f.tone
 }
 
-// outcomeOf returns the displayed status of a run.
 func outcomeOf(s runner.Summary) face {
 	switch s.Status {
 	case runner.RunDone:
@@ -107,7 +105,6 @@ func stopWord(o runner.Outcome) string {
 	return strings.ReplaceAll(ui.Sanitize(string(o)), "_", " ")
 }
 
-// figures are the totals of a run.
 type figures struct {
 	runner.Tally
 	total, attempts  int
@@ -147,7 +144,6 @@ func figuresOf(s runner.Summary) figures {
 	return f
 }
 
-// money formats the cost of the whole run.
 func (f figures) money() string {
 	switch {
 	case f.priced+f.unpriced == 0:
@@ -162,12 +158,8 @@ func (f figures) money() string {
 
 // ran reports whether an agent of batch b has finished, so that a cost is expected.
 func ran(b runner.BatchSummary) bool {
-	return b.CostUSD != nil || b.Agent != "" && b.DurationMS > 0 || b.Attempts > 1 || b.Attempts == 1 && settled(b)
-}
-
-func settled(b runner.BatchSummary) bool {
-	s := runner.Status(b.State)
-	return s == runner.Passed || s == runner.Failed
+	settled := b.State == string(runner.Passed) || b.State == string(runner.Failed)
+	return b.CostUSD != nil || b.Agent != "" && b.DurationMS > 0 || b.Attempts > 1 || b.Attempts == 1 && settled
 }
 
 func (f figures) counts() string {
@@ -189,7 +181,6 @@ type count struct {
 	what string
 }
 
-// some formats the counts that are not 0.
 func some(counts ...count) []string {
 	var out []string
 	for _, c := range counts {
@@ -200,7 +191,6 @@ func some(counts ...count) []string {
 	return out
 }
 
-// costOf formats the cost of one batch.
 func costOf(b runner.BatchSummary) string {
 	switch {
 	case b.CostUSD != nil:
@@ -227,7 +217,6 @@ func commitOf(b runner.BatchSummary) string {
 	return short(b.Commit)
 }
 
-// testsOf formats the test counts before and after.
 func testsOf(before, after *int) string {
 	switch {
 	case before == nil && after == nil:
@@ -240,7 +229,6 @@ func testsOf(before, after *int) string {
 	return fmt.Sprintf("%d→%d", *before, *after)
 }
 
-// delta formats the difference of n to the number of tests before.
 func delta(n int, before *int) string {
 	if before == nil || n == *before {
 		return ""
@@ -248,7 +236,6 @@ func delta(n int, before *int) string {
 	return fmt.Sprintf(" (%+d)", n-*before)
 }
 
-// skipping formats the reason of a skipped batch.
 func skipping(why string) string {
 	if why = ui.Sanitize(why); strings.HasPrefix(why, "(") {
 		return "skipped " + why
@@ -383,7 +370,6 @@ func scoreText(score int, terms []runner.ScoreTerm) string {
 	return text + " = " + strings.TrimPrefix(b.String(), " ")
 }
 
-// candidateFace returns the display state of a candidate.
 func candidateFace(c *runner.CandidateSummary, atWork bool) face {
 	faces := map[string]face{
 		"won": {"won", ui.Good}, "passed": {"passed", ui.Good}, "failed": {"failed", ui.Bad},
@@ -398,7 +384,6 @@ func candidateFace(c *runner.CandidateSummary, atWork bool) face {
 	return face{"waiting", ui.Idle}
 }
 
-// candidateWhy returns the score of a candidate, or the reason of its failure.
 func candidateWhy(c *runner.CandidateSummary) string {
 	if c.Score != nil && (c.State == "won" || c.State == "passed") {
 		return scoreText(*c.Score, c.Terms)

@@ -184,7 +184,6 @@ func (s Standing) why() string {
 	return strings.TrimSuffix(until+": "+why, ": ")
 }
 
-// agents counts the running agents.
 func (s Standing) agents() int {
 	n := 0
 	for _, p := range s.pulses {

@@ -225,7 +225,6 @@ func widthWithout(header []string, rows [][]string, column int) int {
 	return sum + 24
 }
 
-// totals is the last line of a run's table.
 func totals(s runner.Summary) string {
 	f := figuresOf(s)
 	parts := []string{f.counts(), ui.Duration(millis(s.DurationMS)) + " wall time", f.costWords()}
@@ -241,7 +240,6 @@ func totals(s runner.Summary) string {
 	return "total: " + strings.Join(parts, "; ")
 }
 
-// costWords is the cost of the run as a phrase.
 func (f figures) costWords() string {
 	if f.priced > 0 && f.unpriced > 0 {
 		return fmt.Sprintf("cost %s, unknown for %s", phrase.Money(f.cost), phrase.Count(f.unpriced, "batch"))

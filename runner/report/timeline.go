@@ -90,7 +90,6 @@ func edge(above bool) int {
 	return (timelineRow + timelineBar) / 2
 }
 
-// tip returns the tooltip of a span.
 func tip(s runner.Summary, l lane, sp story.Span) string {
 	tip := fmt.Sprintf("%s: %s, %s", l.name, wordOf(sp.Kind), ui.Duration(millis(sp.To-sp.From)))
 	if sp.End != story.Ended {
@@ -114,7 +113,6 @@ func bar(b *strings.Builder, s runner.Summary, l lane, sp story.Span, from, to f
 		class, from, y+(timelineRow-timelineBar)/2, max(2, to-from), timelineBar, tip(s, l, sp))
 }
 
-// mark draws how a span ended.
 func mark(b *strings.Builder, s runner.Summary, l lane, sp story.Span, at float64, y int) {
 	top := y + (timelineRow-timelineBar)/2
 	switch {
@@ -136,7 +134,6 @@ func wordOf(kind string) string {
 	return kind
 }
 
-// legend draws the explanation of colors and marks.
 func legend(b *strings.Builder, y int) {
 	x := 18 // little indentation, because the legend is long
 	text := func(word string) {
@@ -226,7 +223,6 @@ func textTimeline(s runner.Summary, past *Past) string {
 	return b.String()
 }
 
-// cells draws a lane in n cells.
 func (l lane) cells(n int, total int64) string {
 	out := []rune(strings.Repeat(" ", n))
 	at := func(ms int64) int { return min(n-1, max(0, int(ms*int64(n)/max(total, 1)))) }

@@ -10,7 +10,6 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// tournament is a tournament, ready to be shown.
 type tournament struct {
 	Batch      string
 	Verdict    string

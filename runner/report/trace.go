@@ -21,7 +21,6 @@ const (
 	fewLines = 6 // of a wording
 )
 
-// stateFace returns the displayed form of a trace state.
 func stateFace(s trace.State) face {
 	faces := map[trace.State]face{
 		trace.Proven:  {"proven", ui.Good},
@@ -151,7 +150,6 @@ func (t *tracer) tasks(tasks []trace.Task) {
 	t.table([]string{"task", "title", "state", "commit", ">line", "requirements"}, rows, 1)
 }
 
-// proofWords is the commit that proved a task.
 func proofWords(x trace.Task) string {
 	if x.Proof == nil {
 		return none
@@ -399,7 +397,6 @@ func undoneWords(r *trace.Report) string {
 // goneWords describes that the plan was removed after the run.
 const goneWords = "The plan file no longer exists; the plan is shown as it was at the start of the run."
 
-// traceCounts sums a trace up in one line.
 func traceCounts(r *trace.Report) string {
 	c := r.Count()
 	parts := []string{fmt.Sprintf("%d of %s proven", c.Proven, phrase.Count(c.Tasks, "task"))}

@@ -6,6 +6,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/trace"
@@ -263,7 +264,6 @@ func markdownBatches(b *strings.Builder, run runner.RunStatus, batches []trace.B
 	}
 }
 
-// batchEntries are the facts of a batch.
 func batchEntries(x trace.Batch, files, tests int) []fact {
 	var out []fact
 	if text := batchWords(x); text != "" {
@@ -308,13 +308,8 @@ func markdownDrift(b *strings.Builder, list []trace.Drift) {
 	}
 	for _, d := range list {
 		was, is := wordings(d)
-		text := ""
-		for _, l := range was {
-			text += "- " + l + "\n"
-		}
-		for _, l := range is {
-			text += "+ " + l + "\n"
-		}
+		text := phrase.Join(was, "", func(l string) string { return "- " + l + "\n" }) +
+			phrase.Join(is, "", func(l string) string { return "+ " + l + "\n" })
 		fence := fenceFor(text)
 		fmt.Fprintf(b, "\n%s\n\n%sdiff\n%s%s\n", md(DriftLine(d)), fence, text, fence)
 	}

@@ -15,7 +15,9 @@ import (
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/cli/watch"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
@@ -108,28 +110,22 @@ func (c completer) completePlanBatch(cmd *cobra.Command, args []string, word str
 // completeBatch completes the numbers of batches, each with its title, after a comma too.
 func (c completer) completeBatch(cmd *cobra.Command, args []string, word string) ([]string, cobra.ShellCompDirective) {
 	before := word[:strings.LastIndexByte(word, ',')+1]
-	var found []string
-	for _, b := range c.batchesFor(cmd, args) {
-		found = append(found, cobra.CompletionWithDesc(before+b.Key, ui.Sanitize(b.Title)))
-	}
-	return found, cobra.ShellCompDirectiveNoFileComp
+	return lists.Map(c.batchesFor(cmd, args), func(b planparse.Batch) string {
+		return cobra.CompletionWithDesc(before+b.Key, ui.Sanitize(b.Title))
+	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 // completeBatchValue completes the values of --model-override and --sample-batch: B3=large, B4=5.
 func (c completer) completeBatchValue(cmd *cobra.Command, args []string, word string) ([]string,
 	cobra.ShellCompDirective) {
 	batch, _, value := strings.Cut(word, "=")
-	var found []string
 	if value && cmd.Flags().Lookup("model-override") != nil {
-		for _, tier := range []string{routing.Small, routing.Medium, routing.Large} {
-			found = append(found, batch+"="+tier)
-		}
-		return found, cobra.ShellCompDirectiveNoFileComp
+		tiers := []string{batch + "=" + routing.Small, batch + "=" + routing.Medium, batch + "=" + routing.Large}
+		return tiers, cobra.ShellCompDirectiveNoFileComp
 	}
-	for _, b := range c.batchesFor(cmd, args) {
-		found = append(found, cobra.CompletionWithDesc("B"+b.Key+"=", ui.Sanitize(b.Title)))
-	}
-	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+	return lists.Map(c.batchesFor(cmd, args), func(b planparse.Batch) string {
+		return cobra.CompletionWithDesc("B"+b.Key+"=", ui.Sanitize(b.Title))
+	}), cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
 // batchesFor returns the batches of the plan or the run that args name, or those of the run that resume would take.
@@ -182,11 +178,9 @@ func (c completer) completeLesson(cmd *cobra.Command, args []string, _ string) (
 	if err != nil || len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
-	var found []string
-	for _, l := range lib.Lessons {
-		found = append(found, cobra.CompletionWithDesc(l.ID, ui.Sanitize(l.Title)))
-	}
-	return found, cobra.ShellCompDirectiveNoFileComp
+	return lists.Map(lib.Lessons, func(l *lessons.Lesson) string {
+		return cobra.CompletionWithDesc(l.ID, ui.Sanitize(l.Title))
+	}), cobra.ShellCompDirectiveNoFileComp
 }
 
 // cobra's script compares the escaped answer with what was typed, so that nothing would follow "1,".

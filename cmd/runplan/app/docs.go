@@ -95,10 +95,8 @@ func settings(b *bytes.Buffer) {
 	b.WriteString(
 		"## Settings\n\nIn `.runplan/config.toml` for a repository, in `$RUNPLAN_HOME/config.toml` (or " +
 			"`runplan/config.toml` in the system's\n" +
-			"folder for configuration) for yourself. A flag overrides a variable, a variable the repository's " +
-			"file, and that file " +
-			"yours.\n\n" +
-			"| key | default | variable | meaning |\n|---|---|---|---|\n")
+			"folder for configuration) for yourself. A flag overrides a variable, a variable the repository's file, and that " +
+			"file yours.\n\n| key | default | variable | meaning |\n|---|---|---|---|\n")
 	none := config.Loaded{Config: config.Default(), Sources: map[string]string{}}
 	defaults := map[string]config.Value{}
 	for _, v := range none.Values() {

@@ -41,9 +41,8 @@ func writeShortHelp(w io.Writer, root *cobra.Command) {
 	for _, g := range root.Groups() {
 		topics = append(topics, strings.ToLower(strings.TrimSuffix(g.Title, ":")))
 	}
-	fmt.Fprintf(w, "\nrunplan help COMMAND     an example, what it does, and its flags\n"+
-		"runplan help all         %s\n"+
-		"runplan help exit-codes  what the exit codes mean\nrunplan --version        the version\n",
+	fmt.Fprintf(w, "\nrunplan help COMMAND     an example, what it does, and its flags\nrunplan help all         "+
+		"%s\nrunplan help exit-codes  what the exit codes mean\nrunplan --version        the version\n",
 		strings.ReplaceAll(cells.Wrap("all commands by topic: "+strings.Join(topics, ", "), 54), "\n", "\n"+
 			strings.Repeat(" ", 25)))
 }

@@ -25,30 +25,20 @@ import (
 
 // NewBlueprintCommand returns the command blueprint.
 func NewBlueprintCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "blueprint",
-		Short: "Compare units of code with their design",
-		Long: `A blueprint says in YAML what a unit of code promises: its purpose, interfaces, dependencies and failure
+	return cli.Group("blueprint", "Compare units of code with their design",
+		`A blueprint says in YAML what a unit of code promises: its purpose, interfaces, dependencies and failure
 modes. A mechanical check and a cold review compare the code with it; the reviewer sees summaries, and not how
 the code was written. Candidates are in knowledge/blueprints/candidates, live blueprints in knowledge/blueprints.
 
   runplan blueprint init UNIT --source 'orders/*.py'   draft a candidate from existing code
   runplan blueprint check UNIT                         the mechanical check
   runplan blueprint review UNIT                        the cold review`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
 		newBlueprintInitCommand(a), newBlueprintSummarizeCommand(a), newBlueprintCheckCommand(a),
-		newBlueprintGenerateCommand(a),
-		newBlueprintReviewCommand(a), newBlueprintQueueCommand(a), newBlueprintPromoteCommand(a),
-		newBlueprintJournalCommand(a),
-	)
-	return cmd
+		newBlueprintGenerateCommand(a), newBlueprintReviewCommand(a), newBlueprintQueueCommand(a),
+		newBlueprintPromoteCommand(a), newBlueprintJournalCommand(a))
 }
 
 func newBlueprintSummarizeCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "summarize FILE|DIR...",
 		Short: "Print the summary of source files that a reviewer gets",
@@ -57,21 +47,15 @@ project's own packages, failure handling, and the calls that leave the unit. It 
 Go needs no tool; Python, TypeScript and JavaScript need ast-grep.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return summarize(cmd.Context(), a, args, asJSONFlag)
+			return summarize(cmd.Context(), a, args)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
-// summarized is the output of summarize --json.
-type summarized struct {
-	Files   []summary.Summary `json:"files"`
-	Skipped []patterns.Skip   `json:"skipped"`
-}
-
 // summarize prints summaries of files. Outside of a repository it uses the current folder as the root.
-func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) error {
+func summarize(ctx context.Context, a *cli.App, args []string) error {
 	root, err := a.RootHere(ctx)
 	if err != nil {
 		return err
@@ -118,15 +102,11 @@ func summarize(ctx context.Context, a *cli.App, args []string, asJSONFlag bool) 
 	if err != nil {
 		return err
 	}
-	if asJSONFlag {
-		out := summarized{files, skipped}
-		if out.Files == nil {
-			out.Files = []summary.Summary{}
-		}
-		if out.Skipped == nil {
-			out.Skipped = []patterns.Skip{}
-		}
-		return cli.AsJSON(a.Stdout, out)
+	if a.JSON {
+		return cli.AsJSON(a.Stdout, struct {
+			Files   []summary.Summary `json:"files"`
+			Skipped []patterns.Skip   `json:"skipped"`
+		}{append([]summary.Summary{}, files...), append([]patterns.Skip{}, skipped...)})
 	}
 	for i, f := range files {
 		if i > 0 {
@@ -162,13 +142,12 @@ func summaries(ctx context.Context, a *cli.App, root string, paths []string) ([]
 
 // NoBlueprint adds a hint to the error for a blueprint that is missing or invalid.
 func NoBlueprint(err error) error {
-	switch {
-	case errors.Is(err, blueprint.ErrUnitName):
-		return cli.Usage(err, "runplan blueprint init UNIT drafts a candidate")
-	case errors.Is(err, blueprint.ErrNoBlueprint):
-		return cli.Usage(err, "runplan blueprint init UNIT drafts a candidate; runplan blueprint promote UNIT makes it live")
-	case errors.As(err, new(blueprint.FileErrors)):
+	if errors.As(err, new(blueprint.FileErrors)) {
 		return cli.Usage(err, "correct the blueprint; docs/blueprints.md has all keys")
 	}
-	return err
+	return cli.Advise(err,
+		cli.On(cli.ExitUsage, "runplan blueprint init UNIT drafts a candidate", blueprint.ErrUnitName),
+		cli.On(cli.ExitUsage,
+			"runplan blueprint init UNIT drafts a candidate; runplan blueprint promote UNIT makes it live",
+			blueprint.ErrNoBlueprint))
 }

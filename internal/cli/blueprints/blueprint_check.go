@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -35,9 +36,9 @@ replaces no existing blueprint.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Example: `  runplan blueprint init orders --source 'services/orders/**/*.py'`,
 		Args:    cli.ExactlyOne("the name of a unit"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			return blueprintInit(cmd.Context(), a, args[0], sources, print)
-		},
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return blueprintInit(ctx, a, p, args[0], sources, print)
+		}),
 	}
 	cmd.Flags().StringArrayVar(&sources, "source", nil,
 		"files of the unit: a path or glob below the repository root (repeatable)")
@@ -45,16 +46,12 @@ replaces no existing blueprint.` +
 	return cmd
 }
 
-func blueprintInit(ctx context.Context, a *cli.App, unit string, sources []string, print bool) error {
+func blueprintInit(ctx context.Context, a *cli.App, p *cli.Project, unit string, sources []string, print bool) error {
 	if err := blueprint.ValidUnit(unit); err != nil {
 		return cli.Usage(err, "")
 	}
 	if len(sources) == 0 {
 		return cli.Usage(errors.New("no source files are named"), "--source 'services/%s/**/*.py'", unit)
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
 	}
 	paths, err := sourceFiles(ctx, a, p, sources)
 	if err != nil {
@@ -117,13 +114,8 @@ func sourceFiles(ctx context.Context, a *cli.App, p *cli.Project, globs []string
 	return out, nil
 }
 
-type blueprintCheckOptions struct {
-	live bool
-	json bool
-}
-
 func newBlueprintCheckCommand(a *cli.App) *cobra.Command {
-	var o blueprintCheckOptions
+	var live bool
 	cmd := &cobra.Command{
 		Use:   "check UNIT...",
 		Short: "Compare the source of units with their blueprints, without a model",
@@ -135,21 +127,21 @@ It checks the candidate, or with --live the live blueprint. As the gate "bluepri
 source files changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return blueprintCheck(ctx, a, p, args, o)
+			return blueprintCheck(ctx, a, p, args, live)
 		}),
 	}
-	cmd.Flags().BoolVar(&o.live, "live", false, "check the live blueprint")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&live, "live", false, "check the live blueprint")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
-func blueprintCheck(ctx context.Context, a *cli.App, p *cli.Project, units []string, o blueprintCheckOptions) error {
+func blueprintCheck(ctx context.Context, a *cli.App, p *cli.Project, units []string, live bool) error {
 	options, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
 	if err != nil {
 		return err
 	}
 	state := blueprint.Candidate
-	if o.live {
+	if live {
 		state = blueprint.Live
 	}
 	all, failed, unseen := []blueprint.Checked{}, 0, 0
@@ -168,7 +160,7 @@ func blueprintCheck(ctx context.Context, a *cli.App, p *cli.Project, units []str
 			failed++
 		}
 	}
-	if o.json {
+	if a.JSON {
 		if err := cli.AsJSON(a.Stdout, all); err != nil {
 			return err
 		}
@@ -210,22 +202,14 @@ func showChecked(a *cli.App, all []blueprint.Checked) {
 		if c.Note != "" {
 			fmt.Fprintf(a.Stdout, "%s: note: %s\n", c.Unit, c.Note)
 		}
-		errs, warns := 0, 0
-		for _, f := range c.Findings {
-			switch f.Severity {
-			case gates.Error:
-				errs++
-			case gates.Warning:
-				warns++
-			}
-		}
-		fmt.Fprintf(a.Stdout, "%s (%s): %s, %s\n", c.Unit, c.State, phrase.Count(errs, "error"),
-			phrase.Count(warns, "warning"))
+		n := lists.Counts(c.Findings, func(f gates.Finding) gates.Severity { return f.Severity })
+		fmt.Fprintf(a.Stdout, "%s (%s): %s, %s\n", c.Unit, c.State, phrase.Count(n[gates.Error], "error"),
+			phrase.Count(n[gates.Warning], "warning"))
 	}
 }
 
 func newBlueprintGenerateCommand(a *cli.App) *cobra.Command {
-	var fix, asJSONFlag bool
+	var fix bool
 	var session, out string
 	cmd := &cobra.Command{
 		Use:   "generate UNIT",
@@ -249,7 +233,7 @@ session is adapter, so that runplan training graduation recognises its generatio
 				return NoBlueprint(err)
 			case out != "":
 				err = os.WriteFile(out, []byte(brief.Text), 0o644)
-			case asJSONFlag:
+			case a.JSON:
 				err = cli.AsJSON(a.Stdout, brief)
 			default:
 				_, err = fmt.Fprint(a.Stdout, redact.Clean(brief.Text))
@@ -263,6 +247,6 @@ session is adapter, so that runplan training graduation recognises its generatio
 	cmd.Flags().BoolVar(&fix, "fix", false, "attach the list of the last review's rejections")
 	cmd.Flags().StringVar(&session, "session", "", "the session that writes the code, or adapter for the trained adapter")
 	cmd.Flags().StringVar(&out, "out", "", "file for the context (default: standard output)")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }

@@ -24,9 +24,7 @@ import (
 )
 
 type blueprintPromoteOptions struct {
-	by    trust.Signed
-	trust string
-	json  bool
+	by trust.Signed
 }
 
 func newBlueprintPromoteCommand(a *cli.App) *cobra.Command {
@@ -49,8 +47,8 @@ Promotion is never automatic: without --signature it waits at stage 7, and exits
 	}
 	f := cmd.Flags()
 	cli.SignFlags(f, &o.by)
-	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -60,7 +58,7 @@ func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit stri
 			return err
 		}
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil { // gates run programs that the configuration names
+	if err := a.TrustConfig(p); err != nil { // gates run programs that the configuration names
 		return err
 	}
 	run, done, err := StageGatesIn(ctx, a, p, p.Repo.Root)
@@ -95,13 +93,13 @@ func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit stri
 			return graduate.Audit(p.Repo.Root, curriculum.CodeArchitect, unit)
 		},
 	}
-	if !o.json {
+	if !a.JSON {
 		pl.Stage = func(s blueprint.StageResult) {
 			fmt.Fprintf(a.Stdout, "%d %-10s  %-7s  %s\n", s.Number, s.Name, s.Status, ui.Sanitize(s.Note))
 		}
 	}
 	done9, err := blueprint.Promote(ctx, unit, pl)
-	if o.json {
+	if a.JSON {
 		if err := cli.AsJSON(a.Stdout, done9); err != nil {
 			return err
 		}

@@ -15,7 +15,7 @@ import (
 )
 
 func newBlueprintQueueCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, all bool
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "queue",
 		Short: "List critical discrepancies that wait for a person",
@@ -27,14 +27,14 @@ remedy. Only a person closes one: runplan blueprint queue close.` + cli.ExitStat
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, items)
 			}
 			showQueue(a, items)
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&all, "all", false, "include closed items")
 	cmd.AddCommand(newBlueprintCloseCommand(a))
 	return cmd
@@ -65,7 +65,7 @@ func newBlueprintCloseCommand(a *cli.App) *cobra.Command {
 corrected, and the unit must go through a new cycle: review and promotion. It is never automatic: the owner signs, as
 for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of an item"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			if !approve {
 				return cli.Usage(errors.New("closing an item approves the discrepancy"),
 					"add --approve, and --fixed if the code was corrected")
@@ -73,15 +73,11 @@ for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage
 			if err := a.NotAnAgent("closing an item of the review queue"); err != nil {
 				return err
 			}
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
 			item, err := blueprint.Find(p.Repo.Root, args[0])
 			if err != nil {
 				return cli.Usage(err, "runplan blueprint queue lists the items")
 			}
-			if err := Agree(cmd.Context(), a, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
+			if err := Agree(ctx, a, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
 				return err
 			}
 			if item, err = blueprint.Close(p.Repo.Root, item.ID, fixed, by.Name, by.Reason, time.Now()); err != nil {
@@ -93,7 +89,7 @@ for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage
 					item.Unit, item.Unit)
 			}
 			return nil
-		},
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&approve, "approve", false, "confirm that you agree to the discrepancy")
@@ -112,7 +108,6 @@ func Agree(ctx context.Context, a *cli.App, g trust.Gate, subject string, by tru
 }
 
 func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "journal",
 		Short: "List what happened to blueprints",
@@ -124,7 +119,7 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, entries)
 			}
 			if len(entries) == 0 {
@@ -137,6 +132,6 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }

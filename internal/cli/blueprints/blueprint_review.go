@@ -29,8 +29,6 @@ type blueprintReviewOptions struct {
 	reviewer string
 	yaml     bool
 	byHand   bool
-	trust    string
-	json     bool
 }
 
 func newBlueprintReviewCommand(a *cli.App) *cobra.Command {
@@ -51,8 +49,8 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
   runplan blueprint review orders --by-hand
   runplan blueprint review orders --answer answer.json --session 4711`,
 		Args: cli.ExactlyOne("the name of a unit"),
-		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
-			return blueprintReview(ctx, a, args[0], o)
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return blueprintReview(ctx, a, p, args[0], o)
 		}),
 	}
 	f := cmd.Flags()
@@ -63,8 +61,8 @@ blueprint. Critical findings wait in the queue for a person: runplan blueprint q
 	f.StringVar(&o.reviewer, "reviewer", "", "who reviews: agent (default), adapter or human")
 	f.BoolVar(&o.yaml, "yaml", false, "show the blueprint as YAML, not as tables")
 	f.BoolVar(&o.byHand, "by-hand", false, "ask no model; write the prompt and wait for --answer")
-	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -82,16 +80,12 @@ func ReviewModel(ctx context.Context, a *cli.App, p *cli.Project, kind string) (
 	return a.Logged(p, llm.New(a.ModelOptions(p, nil)), cli.NewTaskID(), kind), model, err
 }
 
-func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintReviewOptions) error {
+func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {
 	switch {
 	case o.reviewer != "" && o.reviewer != "agent" && o.reviewer != "adapter" && o.reviewer != "human":
 		return cli.Usage(fmt.Errorf("unknown reviewer %s", o.reviewer), "use agent, adapter or human")
 	case o.session != "" && o.answer == "":
 		return cli.Usage(errors.New("--session goes with --answer"), "a model that runplan calls has its own session")
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
 	}
 	if o.answer != "" {
 		return blueprintAnswer(a, p, unit, o)
@@ -102,7 +96,7 @@ func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintRe
 	}
 	ask := p.Config.Models.Configured() && !o.byHand
 	if ask {
-		if err := a.TrustConfig(p, o.trust); err != nil {
+		if err := a.TrustConfig(p); err != nil {
 			return err
 		}
 	}
@@ -133,7 +127,7 @@ func blueprintReview(ctx context.Context, a *cli.App, unit string, o blueprintRe
 	case err != nil:
 		return cli.ModelTrouble(ctx, err)
 	}
-	return handleReview(a, r, r.Judged(res, cold, time.Now()), o)
+	return handleReview(a, r, r.Judged(res, cold, time.Now()))
 }
 
 // BlueprintDeps returns the dependencies for preparing reviews.
@@ -155,7 +149,7 @@ func waitForAnswer(a *cli.App, p *cli.Project, r *blueprint.Review, o blueprintR
 	if err := r.Wait(); err != nil {
 		return err
 	}
-	if o.json {
+	if a.JSON {
 		out := map[string]string{"review_id": r.ID, "prompt": r.PromptPath(), "answer": r.AnswerPath(), "status": "waiting"}
 		if err := cli.AsJSON(a.Stdout, out); err != nil {
 			return err
@@ -176,8 +170,7 @@ func waitForAnswer(a *cli.App, p *cli.Project, r *blueprint.Review, o blueprintR
 	}
 	return cli.Fail(cli.ExitHuman, fmt.Errorf("the review of %s waits for an answer: %s", r.Unit, why),
 		"start a new session that knows nothing about how the code was written, give it the prompt, save its answer in a "+
-			"file, "+
-			"then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
+			"file, then: runplan blueprint review %s%s --answer FILE", r.Unit, live)
 }
 
 func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewOptions) error {
@@ -195,10 +188,9 @@ func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewO
 		return BlueprintTrouble(err)
 	}
 	rec.Reviewer = cmp.Or(o.reviewer, rec.Reviewer)
-	return handleReview(a, r, rec, o)
+	return handleReview(a, r, rec)
 }
 
-// maxAnswer is the highest size of an answer, in bytes.
 const maxAnswer = 2 << 20
 
 func readAnswer(a *cli.App, name string) (string, error) {
@@ -219,12 +211,12 @@ func readAnswer(a *cli.App, name string) (string, error) {
 }
 
 // handleReview stores a review and prints the result.
-func handleReview(a *cli.App, r *blueprint.Review, rec blueprint.Record, o blueprintReviewOptions) error {
+func handleReview(a *cli.App, r *blueprint.Review, rec blueprint.Record) error {
 	h, err := r.Handle(rec, time.Now())
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if a.JSON {
 		if err := cli.AsJSON(a.Stdout, h); err != nil {
 			return err
 		}
@@ -267,15 +259,11 @@ func showReview(a *cli.App, h blueprint.Handled) {
 
 // BlueprintTrouble adds the exit code to errors of blueprints.
 func BlueprintTrouble(err error) error {
-	var answer *llm.AnswerError
-	switch {
-	case errors.Is(err, blueprint.ErrNoQuestion):
-		return cli.Usage(err, "ask first: runplan blueprint review UNIT --by-hand")
-	case errors.As(err, &answer), errors.Is(err, blueprint.ErrAnswer):
-		return cli.Fail(cli.ExitFailed, err, "the answer must be one JSON object, as described in the prompt")
-	case errors.Is(err, blueprint.ErrNothingSeen):
-		return cli.Fail(cli.ExitCannotRun, err,
-			"a reviewer without summaries cannot judge; Python, TypeScript and JavaScript need ast-grep")
-	}
-	return NoBlueprint(err)
+	return NoBlueprint(cli.Advise(err,
+		cli.On(cli.ExitUsage, "ask first: runplan blueprint review UNIT --by-hand", blueprint.ErrNoQuestion),
+		cli.On(cli.ExitFailed, "the answer must be one JSON object, as described in the prompt",
+			new(*llm.AnswerError), blueprint.ErrAnswer),
+		cli.On(cli.ExitCannotRun,
+			"a reviewer without summaries cannot judge; Python, TypeScript and JavaScript need ast-grep",
+			blueprint.ErrNothingSeen)))
 }

@@ -15,10 +15,8 @@ import (
 )
 
 type maintainOptions struct {
-	list  bool
-	only  string
-	trust string
-	json  bool
+	list bool
+	only string
 }
 
 // NewMaintainCommand returns the command maintain.
@@ -39,8 +37,8 @@ It can be interrupted at any time; finished work stays and is not repeated.` + c
 	f := cmd.Flags()
 	f.BoolVar(&o.list, "list", false, "list the tasks and do nothing")
 	f.StringVar(&o.only, "task", "", "do one task only")
-	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON array")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
@@ -50,7 +48,7 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 		return cli.Usage(fmt.Errorf("unknown task %q", o.only), "runplan maintain --list")
 	}
 	if o.list {
-		return listTasks(a, tasks, o.json)
+		return listTasks(a, tasks)
 	}
 	p, err := a.OpenProject(ctx)
 	if err != nil {
@@ -66,11 +64,11 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 			return err
 		}
 		all = append(all, m)
-		if !o.json {
+		if !a.JSON {
 			showMaintained(a, m)
 		}
 	}
-	if o.json {
+	if a.JSON {
 		if err := cli.AsJSON(a.Stdout, all); err != nil {
 			return err
 		}
@@ -90,16 +88,15 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	return nil
 }
 
-func listTasks(a *cli.App, tasks []blueprint.Task, json bool) error {
-	if json {
+func listTasks(a *cli.App, tasks []blueprint.Task) error {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, tasks)
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, t := range tasks {
-		rows = append(rows, []string{t.ID, t.Type, fmt.Sprint(t.Priority), fmt.Sprint(t.Interruptible), fmt.Sprint(t.Seconds),
-			t.What})
+		rows.Add(t.ID, t.Type, t.Priority, t.Interruptible, t.Seconds, t.What)
 	}
-	return cli.Table(a.Stdout, []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
+	return ui.Table(a.Stdout, []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
 }
 
 func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (blueprint.Maintained,
@@ -112,7 +109,7 @@ func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 		return blueprint.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{},
 			Skipped: "no model is configured; see runplan init --help"}, nil
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return blueprint.Maintained{}, err
 	}
 	d, err := BlueprintDeps(ctx, a, p)

@@ -64,7 +64,6 @@ func cancel(ctx context.Context, a *cli.App, p *cli.Project, name string) error 
 	return nil
 }
 
-// post sends an event to a run.
 func post(ctx context.Context, a *cli.App, p *cli.Project, run string, e runner.Event) error {
 	j, err := a.SignedJournal(ctx, p)
 	if err != nil {

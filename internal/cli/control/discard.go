@@ -44,7 +44,6 @@ runplan cancel RUN. To revert what a finished run landed: runplan undo RUN.` + c
 	return cmd
 }
 
-// exactlyOneRun accepts exactly one argument, RUN.
 func exactlyOneRun(_ *cobra.Command, args []string) error {
 	if len(args) != 1 || args[0] == "" {
 		return cli.Usage(errors.New("name one run"), "runplan status --all lists them")
@@ -70,7 +69,10 @@ func discard(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 		runner.Event{Run: s.Run, Kind: runner.Discarded, Reason: why, Commit: s.Commit}); err != nil {
 		return err
 	}
-	left, err := clearAfter(ctx, p, s.Slug, all)
+	left, err := LeftAfter(ctx, p, s.Slug, all)
+	for _, x := range left {
+		err = cmp.Or(err, RemoveLeftover(ctx, p, x))
+	}
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun,
 			fmt.Errorf("run %s is discarded, but some of its files could not be removed: %w", s.Run[:8], err),
@@ -184,23 +186,6 @@ func writeAfterwards(ctx context.Context, a *cli.App, p *cli.Project, ev runner.
 	return nil
 }
 
-// clearAfter removes the worktrees and branches of a slug whose runs are over. It returns what it removed and what it
-// kept.
-func clearAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]local.Leftover, error) {
-	found, err := LeftAfter(ctx, p, slug, all)
-	if err != nil {
-		return nil, err
-	}
-	var out []local.Leftover
-	for _, x := range found {
-		if err := RemoveLeftover(ctx, p, x); err != nil {
-			return out, err
-		}
-		out = append(out, x)
-	}
-	return out, nil
-}
-
 // LeftAfter lists the worktrees and branches of a slug, as if its runs were over.
 func LeftAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]local.Leftover, error) {
 	active, err := Active(ctx, p)
@@ -212,8 +197,7 @@ func LeftAfter(ctx context.Context, p *cli.Project, slug string, all bool) ([]lo
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(found, func(a,
-		b local.Leftover) int {
+	slices.SortFunc(found, func(a, b local.Leftover) int {
 		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 	var out []local.Leftover

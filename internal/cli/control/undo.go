@@ -132,7 +132,6 @@ func advance(ctx context.Context, p *cli.Project, branch, tip, commit string) er
 	return nil
 }
 
-// undoMessage returns the message of the commit that reverts a run.
 func undoMessage(s runner.Summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Undo runplan run of %s\n\nThis reverts run %s, commits %s..%s:\n\n",

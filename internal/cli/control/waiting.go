@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/blueprints"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -111,35 +112,32 @@ func (w waitingItem) What() string {
 }
 
 // ListWaiting prints what waits for a person.
-func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bool) error {
+func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project) error {
 	list, err := Waiting(ctx, a, p)
 	if err != nil {
 		return err
 	}
-	large, err := WaitingFeedback(ctx, a, p)
+	large, err := WaitingFeedback(ctx, p)
 	if err != nil { // the list of approvals is shown without it
 		fmt.Fprintf(a.Stderr, "warning: the state of feedback is unknown: %s\n", ui.Sanitize(err.Error()))
 	}
 	list = append(list, large...)
-	if asJSONFlag {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, list)
 	}
 	if len(list) == 0 {
 		fmt.Fprintln(a.Stdout, "nothing waits")
 		return nil
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, w := range list {
 		state := "waits"
 		if w.Answered != "" {
 			state = w.Answered + ", not yet read by the run"
 		}
-		rows = append(rows, []string{w.ID, ui.Sanitize(w.Plan), w.What(), state, w.Since.Local().Format("2006-01-02 15:04"),
-			ui.Sanitize(w.Question)})
+		rows.Add(w.ID, w.Plan, w.What(), state, w.Since.Local().Format("2006-01-02 15:04"), w.Question)
 	}
-	if err := cli.Table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"id", "plan", "what", "state", "since", "question"}, rows)
 	for _, w := range list {
 		if lines := CheckpointLines(w.Number, w.Checkpoints); len(lines) > 0 {
 			fmt.Fprintf(a.Stdout, "\n%s\n", strings.Join(lines, "\n"))
@@ -165,11 +163,7 @@ func Answer(ctx context.Context, a *cli.App, p *cli.Project, id string, deny boo
 	if err != nil {
 		return err
 	}
-	asked := make([]runner.Approval, len(list))
-	for i, w := range list {
-		asked[i] = w.Approval
-	}
-	found, err := runner.FindApproval(asked, id)
+	found, err := runner.FindApproval(lists.Map(list, func(w waitingItem) runner.Approval { return w.Approval }), id)
 	if err != nil {
 		return cli.Usage(err, "runplan approve lists what waits")
 	}
@@ -258,8 +252,8 @@ func RepoName(i store.InboxItem) string {
 const approveLargeJob = "large_job"
 
 // WaitingFeedback lists the feedback plans that wait for the owner.
-func WaitingFeedback(ctx context.Context, a *cli.App, p *cli.Project) ([]waitingItem, error) {
-	items, err := FeedbackItems(ctx, a)
+func WaitingFeedback(ctx context.Context, p *cli.Project) ([]waitingItem, error) {
+	items, err := FeedbackItems(ctx, p)
 	if err != nil {
 		return nil, err
 	}
@@ -298,38 +292,28 @@ func FeedbackTrouble(err error, code int) error {
 		return cli.Fail(code, err, "%s", refused.Do)
 	case errors.As(err, &blocked):
 		return cli.Fail(cli.ExitUsage, err, "%s", blocked.Do)
-	case errors.As(err, new(*feedback.Alarm)):
-		return cli.Fail(cli.ExitFailed, err,
-			"it stays open until the test passes on the branch; revert the merge, or fix the code")
-	case errors.Is(err, store.ErrNoFeedback):
-		return cli.Usage(err, "runplan self-fix list shows all feedback")
-	case errors.Is(err, feedback.ErrHistory):
-		return cli.Fail(cli.ExitCannotRun, err,
-			"the row was not changed; restore a backup of .runplan/feedback.sqlite, or move the file")
-	case errors.Is(err, store.ErrFeedbackMoved):
-		return cli.Fail(cli.ExitLocked, err, "show it again: runplan self-fix list")
 	}
-	return err
+	return cli.Advise(err,
+		cli.On(cli.ExitFailed, "it stays open until the test passes on the branch; revert the merge, or fix the code",
+			new(*feedback.Alarm)),
+		cli.On(cli.ExitUsage, "runplan self-fix list shows all feedback", store.ErrNoFeedback),
+		cli.On(cli.ExitCannotRun, "the row was not changed; restore a backup of .runplan/feedback.sqlite, or move the file",
+			feedback.ErrHistory),
+		cli.On(cli.ExitLocked, "show it again: runplan self-fix list", store.ErrFeedbackMoved))
 }
 
 // ShownFeedback removes terminal control codes from text that others wrote. The stored row keeps the original text.
 func ShownFeedback(i feedback.Item) feedback.Item {
 	i.Body, i.URL, i.Source = redact.Clean(i.Body), redact.Clean(i.URL), redact.Clean(i.Source)
-	notes := make([]feedback.Note, len(i.Notes))
-	for n, note := range i.Notes {
-		note.Text = redact.Clean(note.Text)
-		notes[n] = note
+	i.Notes = slices.Clone(i.Notes)
+	for n := range i.Notes {
+		i.Notes[n].Text = redact.Clean(i.Notes[n].Text)
 	}
-	i.Notes = notes
 	return i
 }
 
 // FeedbackItems reads all feedback. A repository without feedback has none.
-func FeedbackItems(ctx context.Context, a *cli.App) ([]feedback.Item, error) {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return nil, err
-	}
+func FeedbackItems(ctx context.Context, p *cli.Project) ([]feedback.Item, error) {
 	s, found, err := cli.IfExists(store.ReadFeedback(ctx, p.Layout.Feedback()))
 	if !found {
 		return []feedback.Item{}, err

@@ -35,7 +35,6 @@ type GateOptions struct {
 	list         bool
 	requireTests bool
 	strictAST    bool
-	trust        string
 	sarif        string
 	junit        string
 	github       bool
@@ -95,7 +94,7 @@ and the exit status is 5.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.Exit
 	f.BoolVar(&o.list, "list", false, "list the gates that would run, and stop")
 	f.BoolVar(&o.requireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
 	f.BoolVar(&o.strictAST, "strict-ast", false, cli.StrictASTUse)
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	return cmd
 }
 
@@ -134,7 +133,7 @@ func gate(ctx context.Context, a *cli.App, o GateOptions) error {
 		return err
 	}
 	if !o.list { // --list runs nothing
-		if err := a.TrustConfig(p, o.trust); err != nil {
+		if err := a.TrustConfig(p); err != nil {
 			return err
 		}
 	}
@@ -192,7 +191,6 @@ func (x *Inspection) tellWhatRuns() {
 	}
 }
 
-// chosenGates returns the gates that --only names.
 func chosenGates(all []gates.Gate, only []string) ([]gates.Gate, error) {
 	if len(only) == 0 {
 		return all, nil
@@ -228,12 +226,6 @@ func (o GateOptions) chooses(name string) bool {
 	return len(o.only) == 0 || slices.ContainsFunc(o.only, func(w string) bool { return means(w, name) })
 }
 
-// listedGate is a gate and whether its tools are installed.
-type listedGate struct {
-	gates.Info
-	gates.Readiness
-}
-
 // list shows the gates and whether their tools are installed. It runs no program of the tree.
 func (x *Inspection) list(ctx context.Context) error {
 	infos := make([]gates.Info, 0, len(x.Gates))
@@ -241,21 +233,24 @@ func (x *Inspection) list(ctx context.Context) error {
 		infos = append(infos, g.Info())
 	}
 	slices.SortStableFunc(infos, func(a, b gates.Info) int { return cmp.Compare(a.Cost, b.Cost) })
-	all := make([]listedGate, len(infos))
+	type listed struct {
+		gates.Info
+		gates.Readiness
+	}
+	all := make([]listed, len(infos))
+	var rows ui.Rows
 	for i, r := range gates.Examine(ctx, x.Project.Repo.Root, x.App.Environ, infos) {
-		all[i] = listedGate{infos[i], r}
+		l := listed{infos[i], r}
+		all[i] = l
+		blocks := map[bool]string{true: "blocks", false: "warns"}[l.Blocking]
+		found, _ := FoundTools(r)
+		rows.Add(l.Name, l.Kind, l.Cost, blocks, l.State, ui.Cut(ui.Sanitize(found), 80, "…"),
+			ui.Cut(ui.Sanitize(l.Command), 100, "…"))
 	}
 	if x.Options.JSON {
 		return cli.AsJSON(x.App.Stdout, all)
 	}
-	var rows [][]string
-	for _, l := range all {
-		blocks := map[bool]string{true: "blocks", false: "warns"}[l.Blocking]
-		found, _ := FoundTools(l.Readiness)
-		rows = append(rows, []string{l.Name, string(l.Kind), l.Cost.String(), blocks, string(l.State),
-			ui.Cut(ui.Sanitize(found), 80, "…"), ui.Cut(ui.Sanitize(l.Command), 100, "…")})
-	}
-	return cli.Table(x.App.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
+	return ui.Table(x.App.Stdout, []string{"gate", "kind", "cost", "failure", "state", "tools", "command"}, rows)
 }
 
 // FoundTools describes which tools are installed, which are missing, and how to install those.
@@ -308,7 +303,6 @@ func (x *Inspection) Open(ctx context.Context) (list []gates.Gate, done func(), 
 	}, nil
 }
 
-// look runs the gates and shows their results.
 func (x *Inspection) look(ctx context.Context) error {
 	list, done, err := x.Open(ctx)
 	defer done()
@@ -363,7 +357,6 @@ func outcomeOf(v gates.Verdict, blind []*gates.GateError) error {
 	return cli.Fail(cli.ExitFailed, errors.New(blocking(v)), "")
 }
 
-// blocking counts the findings that block.
 func blocking(v gates.Verdict) string {
 	return phrase.Count(len(v.Blocking()), "finding blocks", "findings block")
 }
@@ -374,9 +367,6 @@ func (x *Inspection) prepare(ctx context.Context) (err error) {
 	logs, err := x.logs()
 	if err != nil {
 		return err
-	}
-	if logs.temporary {
-		x.forget = logs.dir
 	}
 	tree := <-x.Tree
 	x.Tree <- tree
@@ -391,7 +381,7 @@ func (x *Inspection) prepare(ctx context.Context) (err error) {
 	x.Subject = gates.Subject{
 		Dir: repo.Root, Base: x.from.Commit, Tree: tree.hash, Env: x.App.Environ,
 		Timeout: time.Duration(x.Project.Config.Gates.Timeout),
-		LogDir:  logs.dir, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
+		LogDir:  logs, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
 	}
 	if x.Options.all {
 		x.wholeTree()

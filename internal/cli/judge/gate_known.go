@@ -52,8 +52,12 @@ func (x *Inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 		return nil, fmt.Errorf("write the settings of the gates: %w", err)
 	}
 	place := cache.Place{
-		Root: x.Project.Repo.Root, Ignored: x.ignored, Self: x.Self, Programs: x.named(), Env: x.App.Environ,
+		Root: x.Project.Repo.Root, Ignored: x.ignored, Self: x.Self, Programs: []string{x.Project.Config.Gates.AstGrep},
+		Env:  x.App.Environ,
 		More: []string{string(settings), fmt.Sprint(x.Options.all), x.Project.Config.Digest},
+	}
+	if p, ok := x.App.Getenv(patterns.EnvVar); ok {
+		place.Programs = append(place.Programs, p)
 	}
 	for _, p := range x.Settings.Projects(place.Root) {
 		place.Roots = append(place.Roots, p.Root)
@@ -66,15 +70,6 @@ func (x *Inspection) cached(ctx context.Context) ([]gates.Gate, error) {
 		list[i] = cache.Around(g, x.store, x.around)
 	}
 	return list, nil
-}
-
-// named returns the programs that the configuration or the environment names.
-func (x *Inspection) named() []string {
-	out := []string{x.Project.Config.Gates.AstGrep}
-	if p, ok := x.App.Getenv(patterns.EnvVar); ok {
-		out = append(out, p)
-	}
-	return out
 }
 
 // contents returns a cache key for a folder of rules. It covers the contents of files, not their dates.
@@ -115,7 +110,6 @@ func (x *Inspection) baseline() (*local.Baseline, error) {
 	return x.baselineOf(x.Subject)
 }
 
-// baselineOf returns the baseline of a subject.
 func (x *Inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) {
 	reaper, err := x.Reaper.get()
 	if err != nil {
@@ -128,13 +122,8 @@ func (x *Inspection) baselineOf(subject gates.Subject) (*local.Baseline, error) 
 		Repo: x.Project.Repo, Layout: x.Project.Layout, Settings: x.Settings, Subject: subject,
 		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: x.App.Environ,
 			Reaper: reaper},
-		Note: x.warn,
-		Recall: func(info gates.Info, s gates.Subject) (gates.Report, bool) {
-			if k := x.recordKey(info, s); k != "" {
-				return x.store.Get(k)
-			}
-			return gates.Report{}, false
-		},
+		Note:   x.warn,
+		Recall: x.recorded,
 		Remember: func(info gates.Info, s gates.Subject, r gates.Report) {
 			if k := x.recordKey(info, s); k != "" && info.Pure {
 				_ = x.store.Put(k, r) // without the entry, the base is checked again
@@ -208,11 +197,15 @@ func (x *Inspection) recordOf(gate string) (gates.Report, bool) {
 	}
 	s := x.Subject
 	s.Tree = x.from.Tree
-	key := x.recordKey(x.Gates[at].Info(), s)
-	if key == "" {
-		return gates.Report{}, false
+	return x.recorded(x.Gates[at].Info(), s)
+}
+
+// recorded returns the stored report of a gate about a whole tree.
+func (x *Inspection) recorded(info gates.Info, s gates.Subject) (gates.Report, bool) {
+	if k := x.recordKey(info, s); k != "" {
+		return x.store.Get(k)
 	}
-	return x.store.Get(key)
+	return gates.Report{}, false
 }
 
 // recordKey returns the cache key for the report of a gate about a whole tree. It does not depend on the change.
@@ -242,14 +235,12 @@ func (x *Inspection) recordTests(v gates.Verdict) {
 	}
 }
 
-// regressionOptions holds the flags of gate for the differential check.
 type regressionOptions struct {
 	files   []string
 	command string
 	runs    int
 }
 
-// check rejects flags that have no effect.
 func (o regressionOptions) check() error {
 	switch {
 	case len(o.files) == 0 && (o.command != "" || o.runs != differential.DefaultRuns):
@@ -268,22 +259,19 @@ func (x *Inspection) regression() []gates.Gate {
 	if len(o.files) == 0 {
 		return nil
 	}
-	scratch := local.ScratchOf(x.baselineOf, x.warn)
-	return []gates.Gate{differential.New(
-		differential.Options{Files: o.files, Shell: o.command, Runs: o.runs, Base: scratch})}
+	return []gates.Gate{differential.New(differential.Options{Files: o.files, Shell: o.command, Runs: o.runs,
+		Base: local.ScratchOf(x.baselineOf, x.warn)})}
 }
 
 // defaultMutantsBudget is the default time limit for "runplan gate --mutants".
 const defaultMutantsBudget = time.Minute
 
-// mutantOptions holds the flags of gate for mutation testing.
 type mutantOptions struct {
 	asked  bool
 	budget time.Duration
 	bar    int
 }
 
-// check rejects invalid values, and flags without --mutants.
 func (o mutantOptions) check() error {
 	switch {
 	case !o.asked && (o.bar != 0 || o.budget != defaultMutantsBudget):
@@ -296,7 +284,6 @@ func (o mutantOptions) check() error {
 	return nil
 }
 
-// mutants returns the mutation gate if it was requested.
 func (x *Inspection) mutants() []gates.Gate {
 	o := x.Options.mutants
 	if !o.asked {
@@ -306,5 +293,4 @@ func (x *Inspection) mutants() []gates.Gate {
 	return []gates.Gate{mutants.New(mutants.Options{Tree: tree, Budget: o.budget, Bar: o.bar, Program: x.Rules.Program})}
 }
 
-// warn prints a warning.
 func (x *Inspection) warn(text string) { fmt.Fprintf(x.App.Stderr, "warning: %s\n", ui.Sanitize(text)) }

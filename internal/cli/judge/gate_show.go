@@ -20,25 +20,20 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// gateResult is the output of gate --json.
-type gateResult struct {
-	Verdict gates.Status     `json:"verdict"`
-	Base    string           `json:"base,omitempty"`
-	Tree    string           `json:"tree"`
-	Changed int              `json:"changed"`
-	Tests   *gates.TestCount `json:"tests,omitempty"`
-	Reports []gates.Report   `json:"reports"`
-}
-
 func (x *Inspection) show(v gates.Verdict) error {
 	if x.Options.JSON {
-		return cli.AsJSON(x.App.Stdout,
-			gateResult{v.Status, x.Subject.Base, x.Subject.Tree, len(x.Subject.Changed), v.Tests(), v.Reports})
+		return cli.AsJSON(x.App.Stdout, struct {
+			Verdict gates.Status     `json:"verdict"`
+			Base    string           `json:"base,omitempty"`
+			Tree    string           `json:"tree"`
+			Changed int              `json:"changed"`
+			Tests   *gates.TestCount `json:"tests,omitempty"`
+			Reports []gates.Report   `json:"reports"`
+		}{v.Status, x.Subject.Base, x.Subject.Tree, len(x.Subject.Changed), v.Tests(), v.Reports})
 	}
 	return x.print(x.App.Stdout, v)
 }
 
-// export writes the report formats for other programs.
 func (x *Inspection) export(r report.Run) error {
 	to := func(file string, flags int, write func(io.Writer, report.Run) error) error {
 		if file == "" {
@@ -46,10 +41,7 @@ func (x *Inspection) export(r report.Run) error {
 		}
 		f, err := os.OpenFile(file, flags|os.O_CREATE|os.O_WRONLY, 0o644)
 		if err == nil {
-			err = write(f, r)
-			if cerr := f.Close(); err == nil {
-				err = cerr
-			}
+			err = cmp.Or(write(f, r), f.Close())
 		}
 		if err != nil {
 			return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the report: %w", err), "")
@@ -76,29 +68,24 @@ func (x *Inspection) export(r report.Run) error {
 	return to(page, os.O_APPEND, report.Summary)
 }
 
-// print shows the gates that ran, their findings, the skipped gates, and the verdict.
 func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
-	var rows, skipped [][]string
+	var rows, skipped ui.Rows
 	for _, r := range v.Reports {
 		note := ui.Cut(ui.Sanitize(r.Note), 160, "…")
 		if r.Status == gates.Skipped {
-			skipped = append(skipped, []string{r.Gate, string(r.Status), note})
+			skipped.Add(r.Gate, r.Status, note)
 			continue
 		}
 		tests := ""
 		if t := r.Tests; t != nil {
 			tests = fmt.Sprintf("%d passed, %d failed, %d skipped", t.Passed, t.Failed, t.Skipped)
 		}
-		rows = append(rows, []string{r.Gate, string(r.Status), tests, ui.Duration(r.Duration), note})
+		rows.Add(r.Gate, r.Status, tests, ui.Duration(r.Duration), note)
 	}
-	if err := cli.Table(w, []string{"gate", "status", "tests", ">time", "note"}, rows); err != nil {
-		return err
-	}
+	ui.Table(w, []string{"gate", "status", "tests", ">time", "note"}, rows)
 	if len(skipped) > 0 {
 		fmt.Fprintln(w)
-		if err := cli.Table(w, nil, skipped); err != nil {
-			return err
-		}
+		ui.Table(w, nil, skipped)
 	}
 	if lines := findingLines(v.Reports); len(lines) > 0 {
 		fmt.Fprintf(w, "\n%s\n", strings.Join(lines, "\n"))
@@ -108,7 +95,6 @@ func (x *Inspection) print(w io.Writer, v gates.Verdict) error {
 	return err
 }
 
-// printLogs names the logs of the gates that failed.
 func printLogs(w io.Writer, indent string, reports []gates.Report) {
 	for _, r := range reports {
 		if (r.Status == gates.Fail || r.Status == gates.Errored) && r.Log != "" {
@@ -117,7 +103,6 @@ func printLogs(w io.Writer, indent string, reports []gates.Report) {
 	}
 }
 
-// ending summarises the result and the scope of the check in one line.
 func (x *Inspection) ending(v gates.Verdict) string {
 	what := phrase.Count(len(x.Subject.Changed), "changed file")
 	if x.Options.all {
@@ -224,29 +209,25 @@ func status(a *cli.App, text func(time.Time) string) *ui.Status {
 	return ui.ShowStatus(a.Getenv, in, out, text)
 }
 
-type logFolder struct {
-	dir       string
-	temporary bool
-}
-
 // logs creates the folder for the output of gates. It is under .runplan if that is writable, else a temporary folder,
 // because nothing else may appear in the tree.
-func (x *Inspection) logs() (logFolder, error) {
+func (x *Inspection) logs() (string, error) {
 	l := x.Project.Layout
 	if _, err := os.Stat(l.Root); err == nil && l.Make() == nil {
 		parent := filepath.Join(l.Root, "logs", "gate")
 		if os.MkdirAll(parent, 0o755) == nil {
 			prune(parent)
 			if dir, err := os.MkdirTemp(parent, time.Now().UTC().Format("20060102-150405-")); err == nil {
-				return logFolder{dir: dir}, nil
+				return dir, nil
 			}
 		}
 	}
 	dir, err := os.MkdirTemp("", "runplan-gate-")
 	if err != nil {
-		return logFolder{}, cli.Fail(cli.ExitCannotRun, fmt.Errorf("make a folder for logs: %w", err), "")
+		return "", cli.Fail(cli.ExitCannotRun, fmt.Errorf("make a folder for logs: %w", err), "")
 	}
-	return logFolder{dir, true}, nil
+	x.forget = dir
+	return dir, nil
 }
 
 // keptLogs is the number of checks whose logs are kept.

@@ -171,7 +171,6 @@ func level(named map[string]string, head string) bool {
 	return true
 }
 
-// compareWith finds the commit that the working tree is compared with.
 func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison, error) {
 	head, branch, err := repo.Head(ctx)
 	if err != nil && !errors.Is(err, git.ErrNoCommits) {
@@ -186,17 +185,12 @@ func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison,
 	}
 	name, commit := given, ""
 	if given != "" {
-		if strings.HasPrefix(given, "-") {
-			return comparison{}, cli.Usage(fmt.Errorf("%q is not a commit", ui.Sanitize(given)), "")
-		}
-		commit, err = repo.Resolve(ctx, given)
-		if err != nil || commit == "" {
-			return comparison{}, cli.Named("unknown-commit",
-				cli.Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)),
-					"fetch the branch first; in CI, the clone may be too shallow"))
-		}
-	} else if name, commit, err = repo.Upstream(ctx, branch); err != nil {
-		return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
+		commit, err = cli.CommitNamed(ctx, repo, given, "fetch the branch first; in CI, the clone may be too shallow")
+	} else {
+		name, commit, err = repo.Upstream(ctx, branch)
+	}
+	if err != nil {
+		return comparison{}, err
 	}
 	c := comparison{Commit: head, Why: "the last commit"}
 	if commit != "" && head != "" {

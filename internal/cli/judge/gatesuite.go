@@ -14,7 +14,6 @@ import (
 	"github.com/runplan/runplan/gates/rules"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/rulebook"
-	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/patterns"
@@ -61,9 +60,12 @@ func SuiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *
 	var plugins []*lazyPlugin
 	hide := a.Redactor(p)
 	for _, g := range p.Config.Gates.Plugin {
-		l := &lazyPlugin{config: pluginConfig(g)}
-		l.config.Dir, l.config.Environ, l.config.Redact = p.Repo.Root, a.Environ, hide.String
-		l.config.LogFile = filepath.Join(p.Layout.Root, "logs", "plugin-"+g.Name+".log")
+		l := &lazyPlugin{config: plugin.Config{
+			Name: g.Name, Path: g.Path, Command: g.Command, Settings: g.Settings, SHA256: g.SHA256, Env: g.Env,
+			Blocking: g.Blocking, StartTimeout: time.Duration(g.StartTimeout), CallTimeout: time.Duration(g.Timeout),
+			Dir: p.Repo.Root, Environ: a.Environ, Redact: hide.String,
+			LogFile: filepath.Join(p.Layout.Root, "logs", "plugin-"+g.Name+".log"),
+		}}
 		plugins = append(plugins, l)
 		s.More = append(s.More, l)
 	}
@@ -74,15 +76,6 @@ func SuiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *
 	}
 }
 
-func pluginConfig(g config.Plugin) plugin.Config {
-	return plugin.Config{
-		Name: g.Name, Path: g.Path, Command: g.Command, Settings: g.Settings, SHA256: g.SHA256, Env: g.Env,
-		Blocking:     g.Blocking,
-		StartTimeout: time.Duration(g.StartTimeout), CallTimeout: time.Duration(g.Timeout),
-	}
-}
-
-// lazyPlugin starts a plugin on its first check.
 type lazyPlugin struct {
 	config plugin.Config
 	mu     sync.Mutex

@@ -30,11 +30,9 @@ type ReviewOptions struct {
 	selfFix  bool
 	feedback string
 	plan     string
-	json     bool
 	sarif    string
 	junit    string
 	noCache  bool
-	trust    string
 	accept   string
 	refute   string
 	reason   string
@@ -79,11 +77,11 @@ one it is the last commit. Nothing in the tree is changed.` + cli.ExitStatus(cli
 	f.BoolVar(&o.selfFix, "self-fix", false, "the change answers a feedback: run pass 7 too; needs --feedback")
 	f.StringVar(&o.feedback, "feedback", "", "file with the feedback that the change answers")
 	f.StringVar(&o.plan, "plan", "", "file with the request: a plan, a batch, an issue")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	f.StringVar(&o.sarif, "sarif", "", "write a SARIF 2.1.0 log to this file")
 	f.StringVar(&o.junit, "junit", "", "write JUnit XML to this file")
 	f.BoolVar(&o.noCache, "no-cache", false, "run each gate, even if its result for this tree is cached")
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.StringVar(&o.accept, "accept", "", "id of a finding that is right but will not be fixed; needs --reason")
 	f.StringVar(&o.refute, "refute", "", "id of a finding that is wrong; needs --reason")
 	f.StringVar(&o.reason, "reason", "", "why a finding is accepted or refuted")
@@ -105,7 +103,7 @@ func reviewChange(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptio
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	if in.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
@@ -113,7 +111,7 @@ func reviewChange(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptio
 	}
 	x := &Inspection{
 		App: a, Project: p, Self: self, Reaper: &LateReaper{Self: self}, Tree: make(chan Written, 1),
-		Options: GateOptions{Base: o.base, Baseline: o.base != "", JSON: o.json, noCache: o.noCache, sarif: o.sarif,
+		Options: GateOptions{Base: o.base, Baseline: o.base != "", JSON: a.JSON, noCache: o.noCache, sarif: o.sarif,
 			junit: o.junit},
 	}
 	defer x.Reaper.Close()
@@ -191,7 +189,6 @@ func smallText(file, what string) (string, error) {
 	return string(data), nil
 }
 
-// review runs the review and shows it.
 func (x *Inspection) review(ctx context.Context, in review.Input) error {
 	list, done, err := x.Open(ctx)
 	defer done()
@@ -199,17 +196,13 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 		return err
 	}
 	in.Subject, in.Gates = x.Subject, list
-	if in.Reviewers, err = x.Reviewers(ctx); err != nil {
-		return err
-	}
+	in.Reviewers = x.Reviewers(ctx)
 	in.Author = x.author(ctx)
-	file, err := ledgerFile(ctx, x.Project)
+	file, ledger, err := openLedger(ctx, x.Project)
 	if err != nil {
 		return err
 	}
-	if in.Ledger, err = review.ReadLedger(file.path, file.branch); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
-	}
+	in.Ledger = ledger
 	if !x.Options.JSON {
 		in.Watch = func(_ int, r gates.Report) {
 			if r.Command != "" { // the command may take long
@@ -226,13 +219,13 @@ func (x *Inspection) review(ctx context.Context, in review.Input) error {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	if err = x.Project.Layout.Make(); err == nil {
-		err = in.Ledger.Write(file.path)
+		err = in.Ledger.Write(file)
 	}
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	x.keepLogs(&v)
-	if err := x.showReview(v); err != nil {
+	if err := x.showReview(x.App.Stdout, v); err != nil {
 		return err
 	}
 	if err := x.export(report.Run{Version: cli.Version(),
@@ -258,7 +251,6 @@ func (x *Inspection) keepLogs(v *review.Review) {
 	}
 }
 
-// statusOf converts a verdict into a gate status.
 func statusOf(v review.Review) gates.Status {
 	switch v.Verdict {
 	case review.OK:
@@ -269,7 +261,6 @@ func statusOf(v review.Review) gates.Status {
 	return gates.Fail
 }
 
-// outcomeOfReview converts a review into the exit status.
 func outcomeOfReview(v review.Review) error {
 	for _, p := range v.Passes {
 		if p.Status == gates.Errored {

@@ -22,7 +22,7 @@ import (
 )
 
 // Reviewers returns the reviewers of the settings. Without any, it returns the model of [models] for the stage review.
-func (x *Inspection) Reviewers(ctx context.Context) ([]review.Reviewer, error) {
+func (x *Inspection) Reviewers(ctx context.Context) []review.Reviewer {
 	c := x.Project.Config
 	options := x.App.ModelOptions(x.Project, nil)
 	task := cmp.Or(x.Task, cli.NewTaskID()) // id in the log of calls
@@ -30,7 +30,6 @@ func (x *Inspection) Reviewers(ctx context.Context) ([]review.Reviewer, error) {
 		return x.App.Logged(x.Project, x.completer(o, m), task, cli.ReviewCall)
 	}
 	var out []review.Reviewer
-	programs := false
 	for _, name := range slices.Sorted(maps.Keys(c.Review.Reviewers)) {
 		r := c.Review.Reviewers[name]
 		m := ReviewerModel(c, name, r)
@@ -39,24 +38,23 @@ func (x *Inspection) Reviewers(ctx context.Context) ([]review.Reviewer, error) {
 			o.Timeout = time.Duration(r.Timeout)
 		}
 		if m.Provider == llm.Command {
-			o.PassEnv, programs = r.PassEnv, true
+			o.PassEnv = r.PassEnv
 		}
 		out = append(out, review.Reviewer{Name: name, Vendor: cmp.Or(r.Vendor, vendorOf(m)), Passes: r.Passes, Model: m,
 			LLM: ask(o, m)})
 	}
 	if len(out) > 0 {
-		return out, x.forPrograms(programs)
+		return out
 	}
 	m, ok := x.mayReview(ctx, "review")
 	if !ok {
-		return nil, nil
+		return nil
 	}
 	name := m.Name
 	if name == "" && len(m.Command) > 0 {
 		name = m.Command[0]
 	}
-	out = append(out, review.Reviewer{Name: name, Vendor: vendorOf(m), Model: m, LLM: ask(options, m)})
-	return out, x.forPrograms(m.Provider == llm.Command)
+	return []review.Reviewer{{Name: name, Vendor: vendorOf(m), Model: m, LLM: ask(options, m)}}
 }
 
 // mayReview returns the model of [models] for the stage review. ok is false if none is configured or it cannot be
@@ -69,16 +67,7 @@ func (x *Inspection) mayReview(ctx context.Context, what string) (m llm.Model, o
 	return m, err == nil
 }
 
-// forPrograms starts the reaper, which ends a reviewer's program if runplan is killed.
-func (x *Inspection) forPrograms(any bool) error {
-	if !any {
-		return nil
-	}
-	_, err := x.Reaper.get()
-	return err
-}
-
-// completer returns the client for a model. If the model is a program, the reaper is already running.
+// completer returns the client for a model. Before a program starts, so does the reaper.
 func (x *Inspection) completer(o llm.Options, m llm.Model) llm.Completer {
 	if m.Provider != llm.Command {
 		return llm.New(o)
@@ -108,7 +97,6 @@ func ReviewerModel(c *config.Loaded, name string, r config.Reviewer) llm.Model {
 	return m
 }
 
-// vendorOf guesses the vendor of a model from its name or its program.
 func vendorOf(m llm.Model) string {
 	if v := review.VendorOf(m.Name); v != "" || len(m.Command) == 0 {
 		return v
@@ -116,7 +104,6 @@ func vendorOf(m llm.Model) string {
 	return review.VendorOf(m.Command[0])
 }
 
-// author returns the author of the commits under review, if the commits name one.
 func (x *Inspection) author(ctx context.Context) review.Author {
 	if x.from.Commit == "" {
 		return review.Author{}
@@ -141,20 +128,10 @@ func ReviewOutlets(p *cli.Project) []cli.Outlet {
 	for _, name := range slices.Sorted(maps.Keys(p.Config.Review.Reviewers)) {
 		r := p.Config.Review.Reviewers[name]
 		m := ReviewerModel(p.Config, name, r)
-		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and the request",
-			When: "runplan review"}
+		w := cli.Outlet{What: "reviewer", Name: name, Data: "changes under review, and the request", When: "runplan review"}
+		w = w.ToModel(m.Provider, r.PassEnv, m.BaseURL)
 		if m.Provider == llm.Command {
 			w.To = "wherever " + m.Command[0] + " sends it"
-			if len(r.PassEnv) > 0 {
-				w.Data += ", and " + strings.Join(r.PassEnv, ", ")
-			}
-			out = append(out, w)
-			continue
-		}
-		local := cli.LoopbackURL(m.BaseURL)
-		w.To, w.Local = config.HostOf(m.BaseURL), &local
-		if local {
-			w.To = "this machine: " + w.To + "; a model on another machine is refused"
 		}
 		out = append(out, w)
 	}
@@ -194,5 +171,5 @@ func (x *Inspection) BlueprintReviewer(ctx context.Context) (*blueprint.Reviewer
 			return SummaryOptions(ctx, x.App, root)
 		}, Model: m, LLM: x.App.Logged(p, x.completer(x.App.ModelOptions(p, nil), m), cmp.Or(x.Task, cli.NewTaskID()),
 			cli.BlueprintCall),
-	}, x.forPrograms(m.Provider == llm.Command)
+	}, nil
 }

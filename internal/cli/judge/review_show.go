@@ -19,16 +19,11 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-func (x *Inspection) showReview(v review.Review) error {
+func (x *Inspection) showReview(w io.Writer, v review.Review) error {
 	if x.Options.JSON {
-		return cli.AsJSON(x.App.Stdout, v)
+		return cli.AsJSON(w, v)
 	}
-	return x.printReview(x.App.Stdout, v)
-}
-
-// printReview prints a table of the passes, their findings and the verdict.
-func (x *Inspection) printReview(w io.Writer, v review.Review) error {
-	var rows [][]string
+	var rows ui.Rows
 	for _, p := range v.Passes {
 		asked, confidence, found := "", "", ""
 		if len(p.Calls) > 0 {
@@ -48,13 +43,11 @@ func (x *Inspection) printReview(w io.Writer, v review.Review) error {
 		if p.Number == review.Security {
 			note = joinText(note, notInstalled(p.Tools))
 		}
-		rows = append(rows, []string{fmt.Sprint(p.Number), p.Name, string(p.Status), asked, confidence, found,
-			ui.Duration(p.Duration), ui.Cut(ui.Sanitize(note), 160, "…")})
+		rows.Add(p.Number, p.Name, p.Status, asked, confidence, found, ui.Duration(p.Duration),
+			ui.Cut(ui.Sanitize(note), 160, "…"))
 	}
-	if err := cli.Table(w, []string{">pass", "", "status", "reviewer", ">sure", ">findings", ">time", "note"},
-		rows); err != nil {
-		return err
-	}
+	header := []string{">pass", "", "status", "reviewer", ">sure", ">findings", ">time", "note"}
+	ui.Table(w, header, rows)
 	for _, p := range v.Passes {
 		if len(p.Findings) == 0 {
 			continue
@@ -104,7 +97,6 @@ func joinText(a, b string) string {
 	return a + "; " + b
 }
 
-// notInstalled names the tools that are not installed.
 func notInstalled(tools []gates.Report) string {
 	var names []string
 	for _, t := range tools {
@@ -149,19 +141,17 @@ func entryLine(e review.Entry) string {
 	return strings.TrimSpace(fmt.Sprintf("%s %s: %s", at, ui.Sanitize(e.Rule), ui.Cut(ui.Sanitize(e.Message), 140, "…")))
 }
 
-// ledgerPath names the file and the branch of a ledger of findings.
-type ledgerPath struct{ path, branch string }
-
-func ledgerFile(ctx context.Context, p *cli.Project) (ledgerPath, error) {
+func openLedger(ctx context.Context, p *cli.Project) (file string, l *review.Ledger, err error) {
 	_, branch, err := p.Repo.Head(ctx)
 	if err != nil && !errors.Is(err, git.ErrNoCommits) {
-		return ledgerPath{}, cli.Fail(cli.ExitCannotRun, err, "")
+		return "", l, err
 	}
 	branch = cmp.Or(branch, "detached")
-	return ledgerPath{filepath.Join(p.Layout.Root, "reviews", review.LedgerName(branch)), branch}, nil
+	file = filepath.Join(p.Layout.Root, "reviews", review.LedgerName(branch))
+	l, err = review.ReadLedger(file, branch)
+	return file, l, err
 }
 
-// decideFinding records that a finding is accepted or refuted.
 func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptions) error {
 	id, state := o.accept, review.Accepted
 	if o.refute != "" {
@@ -170,13 +160,9 @@ func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOpti
 	if strings.TrimSpace(o.reason) == "" {
 		return cli.Usage(errors.New("a decision needs a reason"), "add --reason 'TEXT'")
 	}
-	at, err := ledgerFile(ctx, p)
+	file, l, err := openLedger(ctx, p)
 	if err != nil {
 		return err
-	}
-	l, err := review.ReadLedger(at.path, at.branch)
-	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	e, err := l.Decide(id, state, o.reason, time.Now())
 	if err != nil {
@@ -192,7 +178,7 @@ func decideFinding(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOpti
 		}
 		return cli.Usage(err, "open on this branch: %s", strings.Join(ids, ", "))
 	}
-	if err := l.Write(at.path); err != nil {
+	if err := l.Write(file); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	_, err = fmt.Fprintf(a.Stdout, "%s: %s [%s]\n", e.State, entryLine(e), e.ID)

@@ -17,7 +17,6 @@ import (
 )
 
 func newTrainingAdaptersCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "adapters",
 		Short: "List trained adapters and the model of each stage",
@@ -29,16 +28,15 @@ active adapter, else the model of the role. A stage has at most one active adapt
 reverts that; both are only for the owner.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return listAdapters(ctx, a, p, asJSONFlag)
+			return listAdapters(ctx, a, p)
 		}),
 	}
 	a.RepoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.AddCommand(newTrainingDeployCommand(a), newTrainingRollbackCommand(a))
 	return cmd
 }
 
-// stageChoice is the model of a stage.
 type stageChoice struct {
 	Stage  llm.Stage `json:"stage"`
 	Model  string    `json:"model"`
@@ -46,13 +44,12 @@ type stageChoice struct {
 	Active string    `json:"active_adapter"` // "": none
 }
 
-// versionRow is a version of an adapter and its state.
 type versionRow struct {
 	adapters.Version
 	State string `json:"state"` // active, deployed before, or trained
 }
 
-func listAdapters(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bool) error {
+func listAdapters(ctx context.Context, a *cli.App, p *cli.Project) error {
 	rows, err := p.DeployedAdapters(ctx)
 	if err != nil {
 		return cli.CuratedTrouble(err)
@@ -79,7 +76,7 @@ func listAdapters(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bo
 		}
 		list = append(list, row)
 	}
-	if asJSONFlag {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			Stages   []stageChoice `json:"stages"`
 			Versions []versionRow  `json:"versions"`
@@ -89,10 +86,9 @@ func listAdapters(ctx context.Context, a *cli.App, p *cli.Project, asJSONFlag bo
 }
 
 func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
-	var table [][]string
+	var table ui.Rows
 	for _, c := range choices {
-		table = append(table, []string{string(c.Stage), ui.Sanitize(c.Model), ui.Sanitize(c.By),
-			ui.Sanitize(cmp.Or(c.Active, "-"))})
+		table.Add(c.Stage, c.Model, c.By, cmp.Or(c.Active, "-"))
 	}
 	if len(table) == 0 {
 		fmt.Fprintln(a.Stdout, "no models are configured")
@@ -110,8 +106,7 @@ func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
 		if v.Loss != nil {
 			loss = fmt.Sprintf("%.4g", *v.Loss)
 		}
-		table = append(table, []string{v.Name(), v.State, ui.Sanitize(v.Tag), string(v.Stage), fmt.Sprint(v.Examples), loss,
-			v.TrainedAt.Format(time.DateTime)})
+		table.Add(v.Name(), v.State, v.Tag, v.Stage, v.Examples, loss, v.TrainedAt.Format(time.DateTime))
 	}
 	return ui.Table(a.Stdout, []string{"VERSION", "STATE", "MODEL", "STAGE", "EXAMPLES", "LOSS", "TRAINED"}, table)
 }

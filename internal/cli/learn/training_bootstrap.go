@@ -33,7 +33,6 @@ type bootstrapOptions struct {
 	stages []string
 	max    int
 	since  string
-	json   bool
 }
 
 func newTrainingBootstrapCommand(a *cli.App) *cobra.Command {
@@ -70,7 +69,7 @@ irrelevant files and chunks are offered.
 		"task_analysis, scope, precision, execute_plan, execute_code (default: all)")
 	f.IntVar(&o.max, "max", 0, "maximum number of commits, newest first (0: all)")
 	f.StringVar(&o.since, "since", "", "ignore commits before this day: 2025-01-31, or an RFC 3339 time")
-	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print the manifest as one JSON object")
 	return cmd
 }
 
@@ -88,10 +87,10 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	if h.Program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err != nil {
-		return cli.Usage(err, "correct the prompt, or remove it to use the built-in one")
+	if h.Retrieval, err = retrieve.LoadPrompts(p.Prompts()); err == nil {
+		h.Solver, err = solver.LoadPrompts(p.Prompts())
 	}
-	if h.Solver, err = solver.LoadPrompts(p.Prompts()); err != nil {
+	if err != nil {
 		return cli.Usage(err, "correct the prompt, or remove it to use the built-in one")
 	}
 	h.Budget = history.DefaultBudget()
@@ -107,7 +106,7 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	// About 70 MiB are live, however long the history is, with the ballast of Main. A limit near that doubles the CPU time.
 	debug.SetGCPercent(-1)
 	debug.SetMemoryLimit(192 << 20)
-	progress := newBootstrapProgress(a)
+	progress := &bootstrapProgress{models.NewIndexProgress(a), time.Now()}
 	h.Progress = progress.step
 	m, err := history.Run(ctx, h)
 	progress.Clear()
@@ -117,7 +116,7 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 			"run the same command again: it continues where it stopped")
 	case err != nil:
 		return bootstrapTrouble(err, o.out)
-	case o.json:
+	case a.JSON:
 		err = cli.AsJSON(a.Stdout, m)
 	default:
 		err = printBootstrap(a, m, o.out)
@@ -129,7 +128,6 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 	return err
 }
 
-// bootstrapFlags checks and parses the flags before anything is read.
 func bootstrapFlags(o bootstrapOptions) (history.Options, error) {
 	h := history.Options{Seed: o.seed, Max: o.max}
 	switch {
@@ -163,62 +161,47 @@ func dayOf(since string) (time.Time, error) {
 	return time.Time{}, cli.Usage(fmt.Errorf("--since %q: not a day", since), "write it as 2025-01-31")
 }
 
-// bootstrapTrouble adds a hint to an error.
 func bootstrapTrouble(err error, out string) error {
-	switch {
-	case errors.Is(err, git.ErrNoCommits):
-		return cli.Usage(err, "the repository has no history")
-	case errors.Is(err, history.ErrPartial):
-		return cli.Usage(err, "clone it without --filter")
-	case errors.Is(err, history.ErrComplete):
-		return cli.Usage(err, "it is %s; remove the folder to start again, or choose another one", ui.Sanitize(out))
-	case errors.Is(err, history.ErrOther):
-		return cli.Usage(err, "use the same options to continue it, or choose another folder")
-	case errors.Is(err, history.ErrBusy):
-		return cli.Usage(err, "wait until it is done, or choose another folder")
-	case errors.Is(err, history.ErrForeign):
-		return cli.Usage(err, "choose a new folder")
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EFBIG):
-		return cli.Fail(cli.ExitCannotRun, err, "free space and run the same command again: it continues where it stopped")
-	}
-	return cli.Fail(cli.ExitCannotRun, err, "")
+	return cli.Advise(err,
+		cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),
+		cli.On(cli.ExitUsage, "clone it without --filter", history.ErrPartial),
+		cli.On(cli.ExitUsage, "it is "+ui.Sanitize(out)+"; remove the folder to start again, or choose another one",
+			history.ErrComplete),
+		cli.On(cli.ExitUsage, "use the same options to continue it, or choose another folder", history.ErrOther),
+		cli.On(cli.ExitUsage, "wait until it is done, or choose another folder", history.ErrBusy),
+		cli.On(cli.ExitUsage, "choose a new folder", history.ErrForeign),
+		cli.On(cli.ExitCannotRun, "free space and run the same command again: it continues where it stopped",
+			syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG))
 }
 
 func printBootstrap(a *cli.App, m history.Manifest, out string) error {
-	rows := [][]string{{"used", fmt.Sprint(m.Used), ""}}
+	var rows ui.Rows
+	rows.Add("used", m.Used, "")
 	for _, r := range history.Reasons() {
 		if n := m.Reasons[r]; n > 0 {
-			rows = append(rows, []string{string(r), fmt.Sprint(n), r.Text()})
+			rows.Add(r, n, r.Text())
 		}
 	}
-	rows = append(rows, []string{"all", fmt.Sprint(m.Commits), ""})
-	if err := cli.Table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
-		return err
-	}
+	rows.Add("all", m.Commits, "")
+	ui.Table(a.Stdout, []string{"commits", ">count", "why"}, rows)
 	for i, h := range m.Hints() {
 		if i == 0 {
 			fmt.Fprintln(a.Stdout, "\nas a source of examples (the history does not show whether its tests passed):")
 		}
 		fmt.Fprintf(a.Stdout, "  %-4s  %s\n", map[bool]string{true: "good", false: "poor"}[h.Good], h.Text)
 	}
-	fmt.Fprintln(a.Stdout)
 	rows = nil
 	for _, s := range m.Stages {
 		t := m.Files[s]
-		rows = append(rows, []string{string(s), fmt.Sprint(t.Examples), fmt.Sprint(t.Bytes), t.Sum[:12]})
+		rows.Add(s, t.Examples, t.Bytes, t.Sum[:12])
 	}
-	if err := cli.Table(a.Stdout, []string{"stage", ">examples", ">bytes", "sha256"}, rows); err != nil {
-		return err
-	}
-	first := true
+	anotherTable(a, []string{"stage", ">examples", ">bytes", "sha256"}, rows)
+	gap := "\n"
 	for _, s := range m.Stages {
 		not := m.Files[s].Not
 		for _, why := range slices.Sorted(maps.Keys(not)) {
-			if first {
-				fmt.Fprintln(a.Stdout)
-				first = false
-			}
-			fmt.Fprintf(a.Stdout, "%s: no example from %d used commit(s): %s\n", s, not[why], why)
+			fmt.Fprintf(a.Stdout, "%s%s: no example from %d used commit(s): %s\n", gap, s, not[why], why)
+			gap = ""
 		}
 	}
 	if n := m.Reasons[history.NoReader]; n > 0 {
@@ -232,10 +215,6 @@ func printBootstrap(a *cli.App, m history.Manifest, out string) error {
 type bootstrapProgress struct {
 	*models.IndexProgress
 	began time.Time
-}
-
-func newBootstrapProgress(a *cli.App) *bootstrapProgress {
-	return &bootstrapProgress{models.NewIndexProgress(a), time.Now()}
 }
 
 // quietFor is the interval between lines without a terminal.

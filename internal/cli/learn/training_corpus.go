@@ -24,14 +24,11 @@ import (
 	"github.com/runplan/runplan/training/curriculum"
 )
 
-// corpusCall is the call type of a corpus review in the log.
 const corpusCall = "corpus_review"
 
 type corpusOptions struct {
-	dry   bool
-	seed  uint64
-	trust string
-	json  bool
+	dry  bool
+	seed uint64
 }
 
 func newTrainingCorpusCommand(a *cli.App) *cobra.Command {
@@ -56,8 +53,8 @@ All of it is in knowledge/curricula/code-architect.` + cli.ExitStatus(cli.ExitOK
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.BoolVar(&o.dry, "dry-run", false, "print QUALIFY or SKIP for each live unit, and stop")
-	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.AddCommand(newCorpusBuildCommand(a), newCorpusStatusCommand(a))
 	return cmd
 }
@@ -73,17 +70,16 @@ unit are on one side of the split. Reviews whose code has changed, or that have 
 
 The same reviews, code and seed give identical files.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return buildCorpus(cmd.Context(), a, o) },
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error { return buildCorpus(ctx, a, p, o) }),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.Uint64Var(&o.seed, "seed", 1, "random seed for the choice of validation units")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
 func newCorpusStatusCommand(a *cli.App) *cobra.Command {
-	var o corpusOptions
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Report whether a training is due",
@@ -91,10 +87,12 @@ func newCorpusStatusCommand(a *cli.App) *cobra.Command {
 are as many as curriculum.json requires, and the adapter is absent or stale, the journal of blueprints gets a note with
 the command, once. It never starts a training.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return corpusStatus(cmd.Context(), a, o) },
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return corpusStatus(ctx, a, p)
+		}),
 	}
 	a.RepoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -107,9 +105,9 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 		return cli.Usage(errors.New("there is no live blueprint to review"), "promote a unit: runplan blueprint promote UNIT")
 	}
 	if o.dry {
-		return showQualified(a, units, o.json)
+		return showQualified(a, units)
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	c, err := corpusCollector(ctx, a, p)
@@ -117,7 +115,7 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 		return err
 	}
 	done, kept, err := c.Collect(ctx, units)
-	if o.json && err == nil {
+	if a.JSON && err == nil {
 		return cli.AsJSON(a.Stdout, struct {
 			Reviewed []corpus.Reviewed `json:"reviewed"`
 			Kept     int               `json:"unchanged"`
@@ -128,18 +126,17 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 	case ctx.Err() != nil:
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
 			"finished reviews are kept; the same command continues")
-	case errors.As(err, new(*llm.AnswerError)), errors.Is(err, blueprint.ErrAnswer):
-		return cli.Fail(cli.ExitFailed, err, "finished reviews are stored; a larger model may follow the format")
-	case errors.Is(err, blueprint.ErrNothingSeen):
-		return cli.Fail(cli.ExitCannotRun, err, "install ast-grep for Python, TypeScript and JavaScript")
-	case err != nil && !isFull(err):
-		return cli.ModelTrouble(ctx, err)
+	case err == nil || isFull(err):
+		return err
 	}
-	return err
+	return cli.ModelTrouble(ctx, cli.Advise(err,
+		cli.On(cli.ExitFailed, "finished reviews are stored; a larger model may follow the format",
+			new(*llm.AnswerError), blueprint.ErrAnswer),
+		cli.On(cli.ExitCannotRun, "install ast-grep for Python, TypeScript and JavaScript", blueprint.ErrNothingSeen)))
 }
 
-func showQualified(a *cli.App, units []corpus.Qualified, asJSONFlag bool) error {
-	if asJSONFlag {
+func showQualified(a *cli.App, units []corpus.Qualified) error {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, units)
 	}
 	reviews := 0
@@ -189,21 +186,8 @@ func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Co
 	}, nil
 }
 
-// openCorpus opens the project and the specification of the corpus adapter.
-func openCorpus(ctx context.Context, a *cli.App) (*cli.Project, curriculum.Spec, error) {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return nil, curriculum.Spec{}, err
-	}
-	spec, err := curriculum.Load(p.Repo.Root, curriculum.CodeArchitect)
-	if err != nil {
-		return nil, curriculum.Spec{}, adapterTrouble(ctx, badCurriculum(err))
-	}
-	return p, spec, nil
-}
-
-func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
-	p, spec, err := openCorpus(ctx, a)
+func buildCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOptions) error {
+	spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 	if err != nil {
 		return err
 	}
@@ -232,17 +216,18 @@ func buildCorpus(ctx context.Context, a *cli.App, o corpusOptions) error {
 	if err := built.Write(p.Repo.Root); err != nil {
 		return err
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, built.Metadata)
 	}
-	row := func(name string, c corpus.Counts) []string {
-		return []string{name, fmt.Sprint(c.Forward), fmt.Sprint(c.Retroactive), fmt.Sprint(c.Service), fmt.Sprint(c.File),
-			fmt.Sprint(c.Negative)}
+	var rows ui.Rows
+	add := func(name string, c corpus.Counts) {
+		rows.Add(name, c.Forward, c.Retroactive, c.Service, c.File, c.Negative)
 	}
-	if err := ui.Table(a.Stdout, []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"},
-		[][]string{row("train", built.Train), row("validation", built.Validation), row("all", built.All)}); err != nil {
-		return err
-	}
+	add("train", built.Train)
+	add("validation", built.Validation)
+	add("all", built.All)
+	header := []string{"", "FORWARD", "RETROACTIVE", "UNITS", "FILES", "NEGATIVE"}
+	ui.Table(a.Stdout, header, rows)
 	for _, n := range built.Notes {
 		fmt.Fprintf(a.Stderr, "note: %s\n", n)
 	}
@@ -256,8 +241,8 @@ func showRefused(a *cli.App, list []corpus.Refused) {
 	}
 }
 
-func corpusStatus(ctx context.Context, a *cli.App, o corpusOptions) error {
-	p, spec, err := openCorpus(ctx, a)
+func corpusStatus(ctx context.Context, a *cli.App, p *cli.Project) error {
+	spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 	if err != nil {
 		return err
 	}
@@ -273,7 +258,7 @@ func corpusStatus(ctx context.Context, a *cli.App, o corpusOptions) error {
 	if err != nil {
 		return err
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, w)
 	}
 	fmt.Fprintf(a.Stdout, "%s  %d pairs (%d retroactive, %d forward) of %d; the adapter is %s\n", w.Adapter, w.Pairs,

@@ -26,7 +26,6 @@ type trainingCurateOptions struct {
 	logged  bool
 	out     string
 	replace bool
-	json    bool
 }
 
 func newTrainingCurateCommand(a *cli.App) *cobra.Command {
@@ -50,8 +49,8 @@ The same examples, plan and seed give identical files. The dataset is written co
   runplan training curate --plan plan.toml --in data --out set` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
-			return interrupted(ctx, trainingCurate(ctx, a, o))
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return interrupted(ctx, trainingCurate(ctx, a, p, o))
 		}),
 	}
 	f := cmd.Flags()
@@ -61,11 +60,11 @@ The same examples, plan and seed give identical files. The dataset is written co
 	f.BoolVar(&o.logged, "logged", false, "also use the examples logged here, as in runplan training pairs")
 	f.StringVar(&o.out, "out", "", "folder for the dataset")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing dataset")
-	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
 }
 
-func trainingCurate(ctx context.Context, a *cli.App, o trainingCurateOptions) error {
+func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingCurateOptions) error {
 	if o.plan == "" || len(o.in) == 0 && !o.logged || o.out == "" {
 		return cli.Usage(errors.New("training curate needs --plan, --out, and --in or --logged"),
 			"draft a plan: runplan training plan --out plan.toml")
@@ -77,10 +76,6 @@ func trainingCurate(ctx context.Context, a *cli.App, o trainingCurateOptions) er
 	d, err := plan.Parse(o.plan, text)
 	if err != nil {
 		return cli.Usage(err, "")
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
 	}
 	files, err := curate.Inputs(o.in)
 	if err != nil {
@@ -112,7 +107,7 @@ func trainingCurate(ctx context.Context, a *cli.App, o trainingCurateOptions) er
 	if err != nil {
 		return fmt.Errorf("the dataset is at %s, but could not be logged: %w", o.out, err)
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, m)
 	}
 	return showDataset(a, m, o.out)
@@ -155,38 +150,26 @@ func addDataset(ctx context.Context, l *store.Training, row int64, d plan.Plan, 
 // curateTrouble adds the exit code to dataset errors: 1 for bad contents of examples, 2 for text that is not an
 // example.
 func curateTrouble(err error) error {
-	switch {
-	case errors.Is(err, curate.ErrLeak), errors.Is(err, curate.ErrSplit):
-		return cli.Fail(cli.ExitFailed, err, "nothing was written")
-	case errors.Is(err, curate.ErrNothing):
-		return cli.Usage(err, "nothing was written; change the plan, or add more examples")
-	case errors.Is(err, folder.ErrExists):
-		return cli.Usage(err, "give another folder, or --replace for one that contains a dataset")
-	case errors.Is(err, training.ErrNoReceipt):
-		return cli.Fail(cli.ExitFailed, err, "nothing was written; do not train on examples without proof")
-	case errors.As(err, new(*curate.InputError)):
-		return cli.Usage(err, "nothing was written; the file was changed after it was made: create it again")
-	}
-	return pairsTrouble(err)
+	return pairsTrouble(cli.Advise(err,
+		cli.On(cli.ExitFailed, "nothing was written", curate.ErrLeak, curate.ErrSplit),
+		cli.On(cli.ExitUsage, "nothing was written; change the plan, or add more examples", curate.ErrNothing),
+		cli.On(cli.ExitUsage, "give another folder, or --replace for one that contains a dataset", folder.ErrExists),
+		cli.On(cli.ExitFailed, "nothing was written; do not train on examples without proof", training.ErrNoReceipt),
+		cli.On(cli.ExitUsage, "nothing was written; the file was changed after it was made: create it again",
+			new(*curate.InputError))))
 }
 
 func showDataset(a *cli.App, m curate.Manifest, out string) error {
-	side := func(name string, s curate.Side) []string {
-		return []string{
-			name, fmt.Sprint(s.Examples), fmt.Sprint(s.Positive), fmt.Sprint(s.Negative), fmt.Sprint(s.Preferences),
-			fmt.Sprint(s.Logged), fmt.Sprint(s.Synthetic), fmt.Sprint(s.Forward), fmt.Sprint(s.Retroactive),
-		}
+	var rows ui.Rows
+	add := func(name string, s curate.Side) {
+		rows.Add(name, s.Examples, s.Positive, s.Negative, s.Preferences, s.Logged, s.Synthetic, s.Forward, s.Retroactive)
 	}
-	err := cli.Table(a.Stdout,
-		[]string{"", ">examples", ">positive", ">negative", ">preference", ">logged", ">synthetic", ">forward",
-			">retroactive"},
-		[][]string{side("train", m.Train), side("validation", m.Validation)})
-	if err != nil {
-		return err
-	}
-	if err := showLeftOut(a, curate.Reasons(), m.LeftOut); err != nil {
-		return err
-	}
+	add("train", m.Train)
+	add("validation", m.Validation)
+	header := []string{"", ">examples", ">positive", ">negative", ">preference", ">logged", ">synthetic", ">forward",
+		">retroactive"}
+	ui.Table(a.Stdout, header, rows)
+	showLeftOut(a, curate.Reasons(), m.LeftOut)
 	if n := m.Licenses[""]; n > 0 {
 		fmt.Fprintf(a.Stderr, "note: the license of the repository of %d example(s) is unknown\n", n)
 	}
@@ -195,12 +178,11 @@ func showDataset(a *cli.App, m curate.Manifest, out string) error {
 	return nil
 }
 
-// showLeftOut prints the number of omitted examples for each reason.
 func showLeftOut[Reason ~string](a *cli.App, reasons []Reason, count map[Reason]int) error {
-	var rows [][]string
+	var rows ui.Rows
 	for _, r := range reasons {
 		if n := count[r]; n > 0 {
-			rows = append(rows, []string{string(r), fmt.Sprint(n)})
+			rows.Add(r, n)
 		}
 	}
 	return anotherTable(a, []string{"omitted", ">examples"}, rows)

@@ -25,20 +25,17 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// deployOptions holds the flags of deploy and rollback.
 type deployOptions struct {
 	by       trust.Signed
 	override bool
 	toBase   bool
-	trust    string
-	json     bool
 }
 
-func (o *deployOptions) flags(cmd *cobra.Command) {
+func (o *deployOptions) flags(a *cli.App, cmd *cobra.Command) {
 	f := cmd.Flags()
 	cli.SignFlags(f, &o.by)
-	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 }
 
 func newTrainingDeployCommand(a *cli.App) *cobra.Command {
@@ -60,9 +57,11 @@ A line of [models.overrides] overrides an adapter. --override writes the model i
 		Example: `  runplan training adapters deploy code-architect --signature ada --reason "validated at 0.82"
   runplan training adapters deploy code-architect@2 --signature ada --reason "v3 was worse"`,
 		Args: cli.ExactlyOne("the name of an adapter"),
-		RunE: cli.Stoppable(func(ctx context.Context, args []string) error { return deployAdapter(ctx, a, args[0], o) }),
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return deployAdapter(ctx, a, p, args[0], o)
+		}),
 	}
-	o.flags(cmd)
+	o.flags(a, cmd)
 	a.RepoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.override, "override", false, "write the model into [models.overrides] as well")
 	return cmd
@@ -80,22 +79,22 @@ signs for it.` +
 				cli.ExitInterrupted),
 		Example: `  runplan training adapters rollback code-architect --signature ada --reason "it forgets the error paths"`,
 		Args:    cli.ExactlyOne("the name of an adapter"),
-		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
-			return rollbackAdapter(ctx, a, args[0], o)
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			return rollbackAdapter(ctx, a, p, args[0], o)
 		}),
 	}
-	o.flags(cmd)
+	o.flags(a, cmd)
 	a.RepoFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&o.toBase, "to-base", false, "deactivate the adapter; use the base model")
 	return cmd
 }
 
-func deployAdapter(ctx context.Context, a *cli.App, name string, o deployOptions) error {
+func deployAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions) error {
 	ref, err := adapters.ParseRef(name)
 	if err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	p, spec, err := forAdapter(ctx, a, ref.Adapter, o)
+	spec, err := forAdapter(ctx, a, p, ref.Adapter, o)
 	if err != nil {
 		return err
 	}
@@ -109,7 +108,7 @@ func deployAdapter(ctx context.Context, a *cli.App, name string, o deployOptions
 	}
 	key := "models.overrides." + string(v.Stage)
 	if now := p.Config.Models.Overrides[string(v.Stage)]; now != "" && now != v.Tag && !o.override {
-		return cli.Usage(fmt.Errorf("%s = %q in %s overrides an adapter", key, now, p.Rel(p.Config.Source(key))),
+		return cli.Usage(fmt.Errorf("%s = %q in %s overrides an adapter", key, now, cli.Rel(p.Config.Source(key))),
 			"remove the line, or replace it: --override")
 	}
 	d, done, err := desk(ctx, a, p, spec)
@@ -132,14 +131,14 @@ func deployAdapter(ctx context.Context, a *cli.App, name string, o deployOptions
 			return err
 		}
 	}
-	return showChanged(ctx, a, changed, o.json)
+	return showChanged(ctx, a, changed)
 }
 
-func rollbackAdapter(ctx context.Context, a *cli.App, name string, o deployOptions) error {
+func rollbackAdapter(ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions) error {
 	if err := curriculum.ValidName(name); err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	p, spec, err := forAdapter(ctx, a, name, o)
+	spec, err := forAdapter(ctx, a, p, name, o)
 	if err != nil {
 		return err
 	}
@@ -160,9 +159,9 @@ func rollbackAdapter(ctx context.Context, a *cli.App, name string, o deployOptio
 			return err
 		}
 	default:
-		fmt.Fprintf(a.Stderr, "note: %s = %q in %s overrides it\n", key, ui.Sanitize(now), p.Rel(p.Config.Source(key)))
+		fmt.Fprintf(a.Stderr, "note: %s = %q in %s overrides it\n", key, ui.Sanitize(now), cli.Rel(p.Config.Source(key)))
 	}
-	return showChanged(ctx, a, changed, o.json)
+	return showChanged(ctx, a, changed)
 }
 
 // writeOverride sets the model of a stage in the project's settings; "" removes it.
@@ -178,21 +177,21 @@ func writeOverride(p *cli.Project, stage training.Stage, tag string) error {
 	}
 	out, err := config.Edit(text, "models.overrides."+string(stage), value)
 	if err == nil {
-		err = config.Check(p.Rel(file), out)
+		err = config.Check(cli.Rel(file), out)
 	}
 	if err != nil {
-		return cli.Usage(fmt.Errorf("%s: the model of stage %s could not be written: %w", p.Rel(file), stage, err),
+		return cli.Usage(fmt.Errorf("%s: the model of stage %s could not be written: %w", cli.Rel(file), stage, err),
 			"the adapter is active, but a line of [models.overrides] overrides it: write the model there")
 	}
 	return atomicfile.Write(file, out, 0o644)
 }
 
-func showChanged(ctx context.Context, a *cli.App, c adapters.Changed, asJSONFlag bool) error {
+func showChanged(ctx context.Context, a *cli.App, c adapters.Changed) error {
 	if ctx.Err() != nil {
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
 			"the change is complete; runplan training adapters shows the state")
 	}
-	if asJSONFlag {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, c)
 	}
 	switch c.Tag {
@@ -224,26 +223,36 @@ func unvalidated(v adapters.Version) string {
 	return ""
 }
 
-// forAdapter opens the project and reads the specification of an adapter. It rejects a signature that an agent gives.
-func forAdapter(ctx context.Context, a *cli.App, name string, o deployOptions) (*cli.Project, curriculum.Spec, error) {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return nil, curriculum.Spec{}, err
+// loadSpec reads the specification of an adapter. An unreadable one is a usage error, like bad settings.
+func loadSpec(ctx context.Context, p *cli.Project, name string) (curriculum.Spec, error) {
+	spec, err := curriculum.Load(p.Repo.Root, name)
+	if err == nil {
+		return spec, nil
 	}
+	if !errors.Is(err, curriculum.ErrNone) && !errors.Is(err, curriculum.ErrName) && !isFull(err) {
+		err = cli.Usage(err, "correct the file; missing keys have defaults")
+	}
+	return spec, adapterTrouble(ctx, err)
+}
+
+// forAdapter reads the specification of an adapter. It rejects a signature that an agent gives.
+func forAdapter(
+	ctx context.Context, a *cli.App, p *cli.Project, name string, o deployOptions,
+) (curriculum.Spec, error) {
 	if o.by.Name != "" {
 		if err := a.NotAnAgent("deploying an adapter"); err != nil {
-			return nil, curriculum.Spec{}, err
+			return curriculum.Spec{}, err
 		}
 	}
-	spec, err := curriculum.Load(p.Repo.Root, name)
+	spec, err := loadSpec(ctx, p, name)
 	if err != nil {
-		return nil, spec, adapterTrouble(ctx, badCurriculum(err))
+		return spec, err
 	}
 	if p.Config.Models.Provider == llm.Command {
-		return nil, spec, cli.Usage(errors.New("adapters need an Ollama server, but models.provider is command"),
+		return spec, cli.Usage(errors.New("adapters need an Ollama server, but models.provider is command"),
 			"runplan cannot choose the model of your program")
 	}
-	return p, spec, a.TrustConfig(p, o.trust)
+	return spec, a.TrustConfig(p)
 }
 
 // baseModel returns the model under the adapters of a base.
@@ -299,7 +308,6 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 	return d, opened.Close, d.Registry.Register(ctx, d.Ledger, d.Log)
 }
 
-// errUnsigned reports that a person has to sign first.
 var errUnsigned = errors.New("waits for its owner")
 
 // mayDeploy checks the owner's contract for a deployment and records the signature.
@@ -316,50 +324,35 @@ func mayDeploy(ctx context.Context, a *cli.App, what string, by trust.Signed) fu
 	}
 }
 
-// adapterTrouble adds the exit code and a hint to an adapter error.
 func adapterTrouble(ctx context.Context, err error) error {
-	var file *adapters.FileError
 	var failed *adapters.FailedError
 	switch {
-	case errors.As(err, new(*cli.Failure)):
-		return err
-	case errors.Is(err, errUnsigned):
-		return cli.Fail(cli.ExitHuman, err, "the owner signs: --signature NAME --reason TEXT")
 	case errors.As(err, new(*trust.Error)):
 		return cli.TrustTrouble(err)
-	case errors.As(err, new(*adapters.BrokenError)):
-		return cli.Fail(cli.ExitFailed, err,
-			"nothing became active; see the server's log. Adapters need an architecture of llama.cpp's own runner, such "+
-				"as llama and qwen2")
-	case errors.As(err, new(*adapters.UntestedError)):
-		if ctx.Err() != nil {
-			return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing became active"), "do it again")
-		}
-		return cli.Fail(cli.ExitCannotRun, err, "try again when the server answers")
-	case errors.As(err, &file), errors.As(err, new(*llm.AdaptedBaseError)):
-		return cli.Fail(cli.ExitFailed, err, "nothing was changed")
-	case errors.As(err, new(*adapters.MismatchError)):
-		return cli.Fail(cli.ExitFailed, err, "train one for the model of the settings: runplan training train")
-	case errors.As(err, &failed):
-		if failed.Log != "" {
-			return cli.Fail(cli.ExitFailed, err, "its complete output is in %s", failed.Log)
-		}
-		return cli.Fail(cli.ExitFailed, err, "")
-	case errors.As(err, new(*adapters.TooFewError)):
-		return cli.Fail(cli.ExitFailed, err,
-			"add examples, or deliberately set a smaller minimum_corpus_size in curriculum.json")
-	case errors.Is(err, adapters.ErrNoVersion):
-		return cli.Usage(err,
-			"train it: runplan training train --adapter NAME; runplan training adapters lists the existing ones")
-	case errors.Is(err, adapters.ErrNotActive):
-		return cli.Usage(err, "runplan training adapters shows the state")
-	case errors.Is(err, curriculum.ErrNone):
-		return cli.Usage(err, "write the file: stage and base_model at least; everything else has a default")
-	case errors.Is(err, curriculum.ErrName):
-		return cli.Usage(err, "")
-	case errors.Is(err, store.ErrBusy), errors.Is(err, store.ErrCorrupt):
-		return cli.CuratedTrouble(err)
-	case isFull(err):
+	case errors.As(err, new(*adapters.UntestedError)) && ctx.Err() != nil:
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; nothing became active"), "do it again")
+	case errors.As(err, &failed) && failed.Log != "":
+		return cli.Fail(cli.ExitFailed, err, "its complete output is in %s", failed.Log)
+	}
+	err = cli.Advise(err,
+		cli.On(cli.ExitHuman, "the owner signs: --signature NAME --reason TEXT", errUnsigned),
+		cli.On(cli.ExitFailed, "nothing became active; see the server's log. Adapters need an architecture of llama.cpp's "+
+			"own runner, such as llama and qwen2", new(*adapters.BrokenError)),
+		cli.On(cli.ExitCannotRun, "try again when the server answers", new(*adapters.UntestedError)),
+		cli.On(cli.ExitFailed, "nothing was changed", new(*adapters.FileError), new(*llm.AdaptedBaseError)),
+		cli.On(cli.ExitFailed, "train one for the model of the settings: runplan training train",
+			new(*adapters.MismatchError)),
+		cli.On(cli.ExitFailed, "", new(*adapters.FailedError)),
+		cli.On(cli.ExitFailed, "add examples, or deliberately set a smaller minimum_corpus_size in curriculum.json",
+			new(*adapters.TooFewError)),
+		cli.On(cli.ExitUsage,
+			"train it: runplan training train --adapter NAME; runplan training adapters lists the existing ones",
+			adapters.ErrNoVersion),
+		cli.On(cli.ExitUsage, "runplan training adapters shows the state", adapters.ErrNotActive),
+		cli.On(cli.ExitUsage, "write the file: stage and base_model at least; everything else has a default",
+			curriculum.ErrNone),
+		cli.On(cli.ExitUsage, "", curriculum.ErrName))
+	if err = cli.CuratedTrouble(err); errors.As(err, new(*cli.Failure)) || isFull(err) {
 		return err
 	}
 	return cli.ModelTrouble(ctx, err)

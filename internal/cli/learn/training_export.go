@@ -35,8 +35,6 @@ type trainingExportOptions struct {
 	licenses []string
 	dropBOS  bool
 	replace  bool
-	trust    string
-	json     bool
 }
 
 func newTrainingExportCommand(a *cli.App) *cobra.Command {
@@ -67,8 +65,8 @@ dropped or kept, as
   runplan training export --format mlx --in set --out for-mlx --base-model ./model --template ./model --too-long drop` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
-			return interrupted(ctx, trainingExport(ctx, a, o))
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return interrupted(ctx, trainingExport(ctx, a, p, o))
 		}),
 	}
 	f := cmd.Flags()
@@ -86,12 +84,12 @@ dropped or kept, as
 		"only examples of repositories with these licenses, such as MIT,Apache-2.0")
 	f.BoolVar(&o.dropBOS, "drop-bos", false, "omit the first token of rendered text if the trainer adds it itself")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing export")
-	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
 }
 
-func trainingExport(ctx context.Context, a *cli.App, o trainingExportOptions) error {
+func trainingExport(ctx context.Context, a *cli.App, p *cli.Project, o trainingExportOptions) error {
 	if o.format == "" || o.in == "" || o.out == "" || o.base == "" {
 		return cli.Usage(errors.New("training export needs --format, --in, --out and --base-model"),
 			"see: runplan training export --help")
@@ -109,10 +107,6 @@ func trainingExport(ctx context.Context, a *cli.App, o trainingExportOptions) er
 	}
 	if o.tokens < 0 {
 		return cli.Usage(fmt.Errorf("--max-tokens is %d", o.tokens), "it must be above 0")
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
 	}
 	options := export.Options{
 		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses,
@@ -140,7 +134,7 @@ func trainingExport(ctx context.Context, a *cli.App, o trainingExportOptions) er
 	if err != nil {
 		return fmt.Errorf("the export is at %s, but could not be logged: %w", o.out, err)
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, m)
 	}
 	return showExport(a, m, o)
@@ -159,7 +153,7 @@ func exportModels(ctx context.Context, a *cli.App, p *cli.Project, o trainingExp
 				"set it: runplan init --models")
 		}
 		m = llm.Model{Provider: llm.Ollama, Name: name, BaseURL: p.Config.Models.BaseURL}
-		return a.ModelOptions(p, nil), m, a.TrustConfig(p, o.trust)
+		return a.ModelOptions(p, nil), m, a.TrustConfig(p)
 	}
 	switch {
 	case o.template == "none" || o.template == "":
@@ -211,50 +205,36 @@ func fileTemplate(path, end string) (chat.Renderer, error) {
 		}
 		return chat.FromText(path, string(b), end)
 	case ".json", ".jinja", ".jinja2", ".j2":
-		return chat.LoadJinja(path, time.Now)
 	default:
-		if info, err := os.Stat(path); err != nil || info.IsDir() {
-			return chat.LoadJinja(path, time.Now)
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return nil, fmt.Errorf("unknown kind of template: %s", path)
 		}
-		return nil, fmt.Errorf("unknown kind of template: %s", path)
 	}
+	return chat.LoadJinja(path, time.Now)
 }
 
-// exportTrouble adds the exit code to export errors.
 func exportTrouble(ctx context.Context, err error) error {
-	var long *export.LongError
-	switch {
-	case errors.As(err, &long):
-		return cli.Fail(cli.ExitFailed, err, "nothing was written; drop them with --too-long drop, or give --max-tokens")
-	case errors.Is(err, folder.ErrExists):
-		return cli.Usage(err, "give another folder, or --replace for one that contains an export")
-	case errors.Is(err, curate.ErrChanged):
-		return cli.Usage(err, "create the dataset again: runplan training curate")
-	case errors.Is(err, export.ErrEmpty):
-		return cli.Usage(err, "nothing was written; use another format, or other examples")
-	case errors.Is(err, chat.ErrTemplate):
-		return cli.Usage(err, "nothing was written; give another template")
-	case errors.Is(err, fs.ErrNotExist):
-		return cli.Usage(err, "give a folder that runplan training curate made")
-	case llm.HintOf(err) != "":
-		return cli.ModelTrouble(ctx, err)
+	err = cli.Advise(err,
+		cli.On(cli.ExitFailed, "nothing was written; drop them with --too-long drop, or give --max-tokens",
+			new(*export.LongError)),
+		cli.On(cli.ExitUsage, "give another folder, or --replace for one that contains an export", folder.ErrExists),
+		cli.On(cli.ExitUsage, "create the dataset again: runplan training curate", curate.ErrChanged),
+		cli.On(cli.ExitUsage, "nothing was written; use another format, or other examples", export.ErrEmpty),
+		cli.On(cli.ExitUsage, "nothing was written; give another template", chat.ErrTemplate),
+		cli.On(cli.ExitUsage, "give a folder that runplan training curate made", fs.ErrNotExist))
+	if llm.HintOf(err) != "" {
+		err = cli.ModelTrouble(ctx, err)
 	}
 	return pairsTrouble(err)
 }
 
 func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) error {
-	side := func(name string, s curate.Side) []string {
-		return []string{name, fmt.Sprint(s.Examples), fmt.Sprint(s.Positive), fmt.Sprint(s.Negative),
-			fmt.Sprint(s.Preferences)}
-	}
-	err := cli.Table(a.Stdout, []string{"", ">lines", ">good", ">bad", ">preference"},
-		[][]string{side("train", m.Train), side("validation", m.Validation)})
-	if err != nil {
-		return err
-	}
-	if err := showLeftOut(a, export.Reasons(), m.LeftOut); err != nil {
-		return err
-	}
+	var rows ui.Rows
+	add := func(name string, s curate.Side) { rows.Add(name, s.Examples, s.Positive, s.Negative, s.Preferences) }
+	add("train", m.Train)
+	add("validation", m.Validation)
+	ui.Table(a.Stdout, []string{"", ">lines", ">good", ">bad", ">preference"}, rows)
+	showLeftOut(a, export.Reasons(), m.LeftOut)
 	for _, l := range m.TooLong {
 		what := "omitted"
 		if o.long == string(export.Keep) {

@@ -17,7 +17,7 @@ import (
 )
 
 func newTrainingGraduationCommand(a *cli.App) *cobra.Command {
-	var record, asJSONFlag bool
+	var record bool
 	var seed uint64
 	cmd := &cobra.Command{
 		Use:   "graduation",
@@ -35,9 +35,9 @@ the journal.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			spec, err := curriculum.Load(p.Repo.Root, curriculum.CodeArchitect)
+			spec, err := loadSpec(ctx, p, curriculum.CodeArchitect)
 			if err != nil {
-				return adapterTrouble(ctx, badCurriculum(err))
+				return err
 			}
 			log, found, err := cli.IfExists(store.OpenLog(ctx, p.Layout.Journal()))
 			if err != nil {
@@ -82,14 +82,14 @@ the journal.` +
 				}
 				since = len(made)
 			}
-			return showGraduation(a, state, cycles, since, asJSONFlag)
+			return showGraduation(a, state, cycles, since)
 		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.BoolVar(&record, "record", false, "record the result")
 	f.Uint64Var(&seed, "seed", 1, "random seed for the sample of generations")
-	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -99,20 +99,18 @@ func versionOf(tag string) int {
 	return n
 }
 
-func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since int, asJSONFlag bool) error {
+func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since int) error {
 	out := struct {
 		graduate.State
 		Met      bool `json:"criteria_met"`
 		Since    int  `json:"generations_since"`
 		AuditDue bool `json:"next_is_audited"`
-	}{State: s, Met: graduate.Graduated(cycles)}
+	}{s, graduate.Graduated(cycles), since, graduate.AuditDue(s.Since != nil, since+1)}
 	out.Cycles = cycles
-	out.Since = since
-	out.AuditDue = graduate.AuditDue(s.Since != nil, out.Since+1)
-	if asJSONFlag {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, out)
 	}
-	var table [][]string
+	var table ui.Rows
 	for _, c := range cycles {
 		for _, f := range c.Figures {
 			value := "unknown: " + f.Why
@@ -123,12 +121,10 @@ func showGraduation(a *cli.App, s graduate.State, cycles []graduate.Cycle, since
 			if f.Met {
 				met = "yes"
 			}
-			table = append(table, []string{fmt.Sprintf("v%d", c.Version), f.Name, value, fmt.Sprint(f.Of), f.Needs, met})
+			table.Add(fmt.Sprintf("v%d", c.Version), f.Name, value, f.Of, f.Needs, met)
 		}
 	}
-	if err := ui.Table(a.Stdout, []string{"CYCLE", "CRITERION", "VALUE", "OF", "NEEDS", "MET"}, table); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"CYCLE", "CRITERION", "VALUE", "OF", "NEEDS", "MET"}, table)
 	switch {
 	case s.Since != nil:
 		fmt.Fprintf(a.Stdout, "graduated %s; %d generations since, the next one is reviewed: %v\n",

@@ -17,19 +17,12 @@ import (
 )
 
 func newTrainingOutcomesCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "outcomes",
-		Short: "Find out what happened to the code of earlier runs",
-		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newTrainingOutcomesSyncCommand(a))
-	return cmd
+	return cli.Group("outcomes", "Find out what happened to the code of earlier runs", "",
+		newTrainingOutcomesSyncCommand(a))
 }
 
 func newTrainingOutcomesSyncCommand(a *cli.App) *cobra.Command {
 	days := 30
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "sync",
 		Short: "Record from git whether the code of earlier runs was kept, reverted or rewritten",
@@ -39,20 +32,19 @@ and which share of its lines was gone some days later. New results go into .runp
 finds them: reverted code is not an example to learn from. It fetches nothing, and a repetition changes nothing.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			if days < 1 {
 				return cli.Usage(fmt.Errorf("--days %d: must be at least 1", days), "give the number of days after a merge")
 			}
-			return syncOutcomes(ctx, a, days, asJSONFlag)
+			return syncOutcomes(ctx, a, p, days)
 		}),
 	}
 	a.RepoFlag(cmd.Flags())
 	cmd.Flags().IntVar(&days, "days", days, "days after a merge within which a change counts as a rewrite")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
-// outcomeShown is a signal in printed form.
 type outcomeShown struct {
 	Task   string   `json:"task"`
 	Commit string   `json:"commit"`
@@ -61,11 +53,7 @@ type outcomeShown struct {
 	Note   string   `json:"note,omitempty"`
 }
 
-func syncOutcomes(ctx context.Context, a *cli.App, days int, asJSONFlag bool) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func syncOutcomes(ctx context.Context, a *cli.App, p *cli.Project, days int) error {
 	if _, err := os.Stat(p.Layout.Journal()); err != nil {
 		return noLogYet(p)
 	}
@@ -88,10 +76,9 @@ func syncOutcomes(ctx context.Context, a *cli.App, days int, asJSONFlag bool) er
 	if err := errors.Join(err, ledger.Close()); err != nil {
 		return err
 	}
-	return showOutcomes(a, changed, batches, asJSONFlag)
+	return showOutcomes(a, changed, batches)
 }
 
-// lookOutcomes searches git for signals about all runs.
 func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.TrainingSignal, batches int,
 	err error) {
 	j, err := p.OpenJournal(ctx)
@@ -116,27 +103,25 @@ func lookOutcomes(ctx context.Context, p *cli.Project, days int) (found []store.
 	return found, batches, nil
 }
 
-func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int, asJSONFlag bool) error {
+func showOutcomes(a *cli.App, changed []store.TrainingSignal, batches int) error {
 	shown := []outcomeShown{}
-	var rows [][]string
+	var rows ui.Rows
 	for _, s := range changed {
 		shown = append(shown, outcomeShown{s.Task, s.Commit, s.Name, s.Value, s.Note})
 		value := "unknown"
 		if s.Value != nil {
 			value = fmt.Sprintf("%.2f", *s.Value)
 		}
-		rows = append(rows, []string{ui.Sanitize(s.Task), ui.Cut(s.Commit, 10, ""), s.Name, value, ui.Sanitize(s.Note)})
+		rows.Add(s.Task, ui.Cut(s.Commit, 10, ""), s.Name, value, s.Note)
 	}
-	if asJSONFlag {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			Batches int            `json:"batches"`
 			Changed []outcomeShown `json:"changed"`
 		}{batches, shown})
 	}
 	if len(rows) > 0 {
-		if err := cli.Table(a.Stdout, []string{"task", "commit", "signal", ">value", "note"}, rows); err != nil {
-			return err
-		}
+		ui.Table(a.Stdout, []string{"task", "commit", "signal", ">value", "note"}, rows)
 	}
 	fmt.Fprintf(a.Stderr, "%d merged batches checked, %d signals are new\n", batches, len(changed))
 	return nil

@@ -28,11 +28,9 @@ import (
 type trainingPairsOptions struct {
 	out    string
 	stages []string
-	json   bool
 	rows   logRows
 }
 
-// logRows holds the flags that select rows of the log.
 type logRows struct {
 	since  time.Duration
 	tasks  []string
@@ -47,7 +45,6 @@ func (o *logRows) flags(f *pflag.FlagSet, row string) {
 	f.BoolVar(&o.strict, "strict", false, "any "+row+" without a receipt fails the build")
 }
 
-// options checks the flags.
 func (o logRows) options(now time.Time) (logged.Options, error) {
 	out := logged.Options{Tasks: o.tasks, Strict: o.strict}
 	switch {
@@ -82,8 +79,8 @@ remains, of the environment, the settings, copied files or training.canaries, th
   runplan training pairs --stage execute_code --since 720h --out -` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
-			return interrupted(ctx, trainingPairs(ctx, a, o))
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return interrupted(ctx, trainingPairs(ctx, a, p, o))
 		}),
 	}
 	f := cmd.Flags()
@@ -91,37 +88,30 @@ remains, of the environment, the settings, copied files or training.canaries, th
 	f.StringVar(&o.out, "out", "", "folder to write to; - is standard output")
 	f.StringSliceVar(&o.stages, "stage", nil, "stages to make examples of: "+phrase.List(training.Stages()))
 	o.rows.flags(f, "row")
-	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
 }
 
-// options checks and parses the flags.
-func (o trainingPairsOptions) options(now time.Time) (logged.Options, error) {
-	out, err := o.rows.options(now)
-	if err != nil {
-		return out, err
+func checkStage(name string) error {
+	if slices.Contains(training.Stages(), training.Stage(name)) {
+		return nil
 	}
-	for _, s := range o.stages {
-		if !slices.Contains(training.Stages(), training.Stage(s)) {
-			return out, cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(s)), "stages are %s",
-				phrase.List(training.Stages()))
-		}
-		out.Stages = append(out.Stages, training.Stage(s))
-	}
-	if o.json && o.out == "-" {
-		return out, cli.Usage(errors.New("--json and --out - both write to standard output"), "leave one of them out")
-	}
-	return out, nil
+	return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(name)), "stages are %s", phrase.List(training.Stages()))
 }
 
-func trainingPairs(ctx context.Context, a *cli.App, o trainingPairsOptions) error {
-	options, err := o.options(time.Now())
+func trainingPairs(ctx context.Context, a *cli.App, p *cli.Project, o trainingPairsOptions) error {
+	if a.JSON && o.out == "-" {
+		return cli.Usage(errors.New("--json and --out - both write to standard output"), "leave one of them out")
+	}
+	options, err := o.rows.options(time.Now())
 	if err != nil {
 		return err
 	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
+	for _, s := range o.stages {
+		if err := checkStage(s); err != nil {
+			return err
+		}
+		options.Stages = append(options.Stages, training.Stage(s))
 	}
 	s, done, err := loggedSource(ctx, a, p)
 	if err != nil {
@@ -150,7 +140,7 @@ func loggedSource(ctx context.Context, a *cli.App, p *cli.Project) (s logged.Sou
 	} else if err != nil {
 		return s, nil, err
 	}
-	if s.Log, err = openLog(ctx, p); err != nil {
+	if s.Log, err = store.OpenLog(ctx, p.Layout.Journal()); err != nil {
 		s.Journal.Close()
 		return s, nil, err
 	}
@@ -185,22 +175,17 @@ func writePairs(ctx context.Context, a *cli.App, s logged.Source, o logged.Optio
 	return tally, err
 }
 
-// pairsTrouble adds the exit code to build errors.
 func pairsTrouble(err error) error {
-	switch {
-	case errors.As(err, new(*training.LeakError)):
-		return cli.Fail(cli.ExitFailed, err, "find out how it got there; do not train on examples that contain it")
-	case errors.Is(err, logged.ErrUnproven):
-		return cli.Fail(cli.ExitFailed, err, "without --strict and --task such rows are omitted and counted")
-	case errors.Is(err, store.ErrRow):
-		return cli.Fail(cli.ExitFailed, err, "nothing was written and the journal was not changed: restore a backup of "+
-			"the journal")
-	}
-	return err
+	return cli.Advise(err,
+		cli.On(cli.ExitFailed, "find out how it got there; do not train on examples that contain it",
+			new(*training.LeakError)),
+		cli.On(cli.ExitFailed, "without --strict and --task such rows are omitted and counted", logged.ErrUnproven),
+		cli.On(cli.ExitFailed, "nothing was written and the journal was not changed: restore a backup of the journal",
+			store.ErrRow))
 }
 
 func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOptions) error {
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			Repo    string `json:"repo"`
 			License string `json:"license"`
@@ -211,9 +196,7 @@ func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOpt
 	if o.out == "-" {
 		shown.Stdout = a.Stderr
 	}
-	if err := showTally(&shown, t); err != nil {
-		return err
-	}
+	showTally(&shown, t)
 	fmt.Fprintf(a.Stderr, "%d examples of %s (%s)\n", t.Examples, ui.Sanitize(s.Name),
 		cmp.Or(s.License, "its license is unknown"))
 	if o.out != "" && o.out != "-" {
@@ -224,7 +207,6 @@ func tellPairs(a *cli.App, t training.Tally, s logged.Source, o trainingPairsOpt
 
 type trajectoriesOptions struct {
 	out  string
-	json bool
 	rows logRows
 }
 
@@ -244,27 +226,23 @@ Secrets are removed; if one remains, nothing is written.
   runplan training trajectories --task 20300101-100000-4f2a/1 --out one` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
-			return interrupted(ctx, writeTrajectories(ctx, a, o))
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return interrupted(ctx, writeTrajectories(ctx, a, p, o))
 		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "output folder: new or empty")
 	o.rows.flags(f, "attempt")
-	f.BoolVar(&o.json, "json", false, "print the counts as one JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
 	return cmd
 }
 
-func writeTrajectories(ctx context.Context, a *cli.App, o trajectoriesOptions) error {
+func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajectoriesOptions) error {
 	if o.out == "" {
 		return cli.Usage(errors.New("--out is missing"), "choose a new folder: --out trajectories")
 	}
 	options, err := o.rows.options(time.Now())
-	if err != nil {
-		return err
-	}
-	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
 	}
@@ -303,10 +281,15 @@ func writeTrajectories(ctx context.Context, a *cli.App, o trajectoriesOptions) e
 	if err := write(logged.ManifestName, m); err != nil {
 		return err
 	}
-	if o.json {
+	if a.JSON {
 		err = cli.AsJSON(a.Stdout, m)
 	} else {
-		err = cli.Table(a.Stdout, []string{"trajectories", ">count"}, refusals(tally))
+		var rows ui.Rows
+		rows.Add("written", tally.Examples)
+		for _, r := range tally.Refused {
+			rows.Add(r.Reason, r.Rows)
+		}
+		err = ui.Table(a.Stdout, []string{"trajectories", ">count"}, rows)
 	}
 	switch {
 	case err != nil:
@@ -319,13 +302,4 @@ func writeTrajectories(ctx context.Context, a *cli.App, o trajectoriesOptions) e
 	}
 	fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(o.out))
 	return nil
-}
-
-// refusals lists how many attempts were written, and how many were refused for which reason.
-func refusals(t training.Tally) [][]string {
-	rows := [][]string{{"written", fmt.Sprint(t.Examples)}}
-	for _, r := range t.Refused {
-		rows = append(rows, []string{ui.Sanitize(r.Reason), fmt.Sprint(r.Rows)})
-	}
-	return rows
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +30,6 @@ type trainingPlanOptions struct {
 	since time.Duration
 	seed  uint64
 	force bool
-	json  bool
 }
 
 func newTrainingPlanCommand(a *cli.App) *cobra.Command {
@@ -54,8 +52,8 @@ The plan is a TOML file for you to edit; runplan training curate reads it. No mo
   runplan training plan --stage scope --in data --out plan.toml` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error {
-			return interrupted(ctx, trainingPlan(ctx, a, o))
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return interrupted(ctx, trainingPlan(ctx, a, p, o))
 		}),
 	}
 	f := cmd.Flags()
@@ -66,7 +64,7 @@ The plan is a TOML file for you to edit; runplan training curate reads it. No mo
 	f.DurationVar(&o.since, "since", 0, "maximum age of logged data, such as 720h")
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the plan")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing plan")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -78,20 +76,17 @@ func interrupted(ctx context.Context, err error) error {
 	return err
 }
 
-func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error {
-	if o.stage != "" && !slices.Contains(training.Stages(), training.Stage(o.stage)) {
-		return cli.Usage(fmt.Errorf("unknown stage %q", ui.Sanitize(o.stage)), "stages are %s",
-			phrase.List(training.Stages()))
+func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPlanOptions) error {
+	if o.stage != "" {
+		if err := checkStage(o.stage); err != nil {
+			return err
+		}
 	}
 	if o.since < 0 {
 		return cli.Usage(errors.New("--since must be in the past"), "such as --since 720h")
 	}
 	if _, err := os.Stat(o.out); o.out != "" && err == nil && !o.force {
 		return cli.Usage(fmt.Errorf("%s already exists", o.out), "it may have been edited; choose another name, or --force")
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
 	}
 	e, err := evidence(ctx, p, o)
 	if err != nil {
@@ -133,7 +128,7 @@ func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error 
 			return err
 		}
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			plan.Analysis
 			Plan plan.Plan `json:"plan"`
@@ -143,7 +138,6 @@ func trainingPlan(ctx context.Context, a *cli.App, o trainingPlanOptions) error 
 	return showAnalysis(a, found, why, o.out)
 }
 
-// evidence reads the evidence: the log, if it exists, and the given examples.
 func evidence(ctx context.Context, p *cli.Project, o trainingPlanOptions) (plan.Evidence, error) {
 	var e plan.Evidence
 	log, found, err := cli.IfExists(store.OpenLog(ctx, p.Layout.Journal()))
@@ -188,11 +182,11 @@ func evidence(ctx context.Context, p *cli.Project, o trainingPlanOptions) (plan.
 func learned(ctx context.Context, p *cli.Project, e *plan.Evidence, since time.Time) error {
 	patterns, err := failures.Open(p.Layout.FailurePatterns(), nil).Patterns()
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	outcomes, err := sampling.Store{Path: p.Layout.SamplingOutcomes()}.Read()
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
@@ -247,25 +241,24 @@ func addPlan(ctx context.Context, p *cli.Project, d plan.Plan, text []byte) (int
 	})
 }
 
-// reasons explains in words why a stage was or was not chosen.
 func reasons(r plan.StageReport, ranked, chosen bool) []string {
 	var out []string
+	say := func(format string, args ...any) { out = append(out, fmt.Sprintf(format, args...)) }
 	switch {
 	case r.Weakness != nil && chosen:
-		out = append(out, fmt.Sprintf("Stage %s was requested; its weakness is %.3f.", r.Stage, *r.Weakness))
+		say("Stage %s was requested; its weakness is %.3f.", r.Stage, *r.Weakness)
 	case r.Weakness != nil:
-		out = append(out, fmt.Sprintf("Stage %s is the weakest: %.3f.", r.Stage, *r.Weakness))
+		say("Stage %s is the weakest: %.3f.", r.Stage, *r.Weakness)
 	case chosen:
-		out = append(out, fmt.Sprintf("Stage %s was requested; too little was logged to measure it.", r.Stage))
+		say("Stage %s was requested; too little was logged to measure it.", r.Stage)
 	case !ranked:
-		out = append(out, fmt.Sprintf("Too little was logged to find a weak stage; stage %s has the most examples.", r.Stage))
+		say("Too little was logged to find a weak stage; stage %s has the most examples.", r.Stage)
 	}
 	for _, s := range r.Rests {
-		out = append(out, "- "+s)
+		say("- %s", s)
 	}
 	if n := r.Examples.Count(); n > 0 {
-		out = append(out, fmt.Sprintf("There are %d examples of it: %d logged, %d synthetic.", n, r.Examples.Logged,
-			r.Examples.Synthetic))
+		say("There are %d examples of it: %d logged, %d synthetic.", n, r.Examples.Logged, r.Examples.Synthetic)
 	}
 	return out
 }
@@ -277,39 +270,24 @@ func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) err
 		}
 		return fmt.Sprintf("%.3f", *v)
 	}
-	var rows [][]string
+	var stages, failed, correlated ui.Rows
 	for _, s := range found.Stages {
 		x := s.Examples
-		rows = append(rows, []string{
-			string(s.Stage), unknown(s.Weakness), fmt.Sprint(s.Calls), fmt.Sprint(s.Unusable), fmt.Sprint(s.Won),
-			fmt.Sprint(s.Lost),
-			fmt.Sprint(x.Logged), fmt.Sprint(x.Synthetic), fmt.Sprint(x.Positive), fmt.Sprint(x.Negative),
-			fmt.Sprint(x.Preferences),
-		})
+		stages.Add(s.Stage, unknown(s.Weakness), s.Calls, s.Unusable, s.Won, s.Lost, x.Logged, x.Synthetic, x.Positive,
+			x.Negative, x.Preferences)
 	}
-	err := cli.Table(a.Stdout,
-		[]string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive",
-			">negative", ">preference"}, rows)
-	if err != nil {
-		return err
-	}
-	rows = nil
+	header := []string{"stage", ">weakness", ">calls", ">unusable", ">won", ">lost", ">logged", ">synthetic", ">positive",
+		">negative", ">preference"}
+	ui.Table(a.Stdout, header, stages)
 	for _, p := range found.Patterns {
-		rows = append(rows, []string{ui.Sanitize(p.Name), fmt.Sprintf("%d of %d", p.Attempts, p.Of)})
+		failed.Add(p.Name, fmt.Sprintf("%d of %d", p.Attempts, p.Of))
 	}
-	if err := anotherTable(a, []string{"failed attempts", ">attempts"}, rows); err != nil {
-		return err
-	}
-	rows = nil
+	anotherTable(a, []string{"failed attempts", ">attempts"}, failed)
 	for _, c := range found.Correlations {
-		rows = append(rows, []string{c.Figure, unknown(c.R), fmt.Sprint(c.Tasks)})
+		correlated.Add(c.Figure, unknown(c.R), c.Tasks)
 	}
-	if err := anotherTable(a, []string{"correlates with success", ">r", ">tasks"}, rows); err != nil {
-		return err
-	}
-	if err := showLearned(a, found.Learned); err != nil {
-		return err
-	}
+	anotherTable(a, []string{"correlates with success", ">r", ">tasks"}, correlated)
+	showLearned(a, found.Learned)
 	for _, w := range why {
 		fmt.Fprintln(a.Stderr, ui.Sanitize(w))
 	}
@@ -320,30 +298,24 @@ func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) err
 }
 
 // anotherTable prints a table below another one, if it has rows.
-func anotherTable(a *cli.App, header []string, rows [][]string) error {
+func anotherTable(a *cli.App, header []string, rows ui.Rows) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	fmt.Fprintln(a.Stdout)
-	return cli.Table(a.Stdout, header, rows)
+	return ui.Table(a.Stdout, header, rows)
 }
 
-// showLearned prints the contents of the learning stores, if any.
 func showLearned(a *cli.App, l plan.Learned) error {
-	var rows [][]string
+	var failures, variants ui.Rows
 	for _, f := range l.Failures {
-		rows = append(rows, []string{ui.Sanitize(f.Title), ui.Sanitize(f.Type), fmt.Sprint(f.Frequency)})
+		failures.Add(f.Title, f.Type, f.Frequency)
 	}
-	if err := anotherTable(a, []string{"batches that fail", "how", ">times"}, rows); err != nil {
-		return err
-	}
-	rows = nil
+	anotherTable(a, []string{"batches that fail", "how", ">times"}, failures)
 	for _, v := range l.Variants {
-		rows = append(rows, []string{ui.Sanitize(v.Name), fmt.Sprint(v.Tried), fmt.Sprint(v.Passed), fmt.Sprint(v.Won)})
+		variants.Add(v.Name, v.Tried, v.Passed, v.Won)
 	}
-	if err := anotherTable(a, []string{"variant", ">tried", ">passed", ">won"}, rows); err != nil {
-		return err
-	}
+	anotherTable(a, []string{"variant", ">tried", ">passed", ">won"}, variants)
 	if r := l.Routing; r.Runs > 0 {
 		fmt.Fprintf(a.Stdout, "\nrouting  %d of %d team runs predicted within a fifth; off by %.0f %% on average\n", r.Near,
 			r.Runs, *r.Off*100)

@@ -28,8 +28,6 @@ type trainingTasksOptions struct {
 	tries   int
 	runs    int
 	limit   time.Duration
-	trust   string
-	json    bool
 }
 
 func newTrainingTasksCommand(a *cli.App) *cobra.Command {
@@ -69,8 +67,8 @@ It runs the tests of the repository, and its set-up if the settings name one.
 	f.IntVar(&o.tries, "tries", 200, "maximum number of commits whose tests are run (0: all)")
 	f.IntVar(&o.runs, "runs", 2, "number of runs of the tests on each side")
 	f.DurationVar(&o.limit, "timeout", 5*time.Minute, "time limit of one run of tests")
-	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print the manifest as one JSON object")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print the manifest as one JSON object")
 	return cmd
 }
 
@@ -104,7 +102,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 			x.Commits = append(x.Commits, hash)
 		}
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	if _, x.Reaper, err = cli.StartOwnReaper(); err != nil {
@@ -126,13 +124,19 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	}()
 	x.Rooms = rooms
 	x.Each = func(r tasks.Receipt) {
-		fmt.Fprintf(a.Stderr, "%.10s  %s  %s\n", r.Commit, receiptText(r), ui.Sanitize(r.Subject))
+		text := r.Says
+		if r.Reason == "" {
+			text = fmt.Sprintf("task: %d red to green, %d stay green", len(r.Fixed), len(r.Kept))
+		}
+		fmt.Fprintf(a.Stderr, "%.10s  %s;  %s\n", r.Commit, ui.Sanitize(ui.Cut(text, 100, "…")), ui.Sanitize(r.Subject))
 	}
 	m, err := tasks.Export(ctx, x)
 	if err != nil {
-		return tasksTrouble(err)
+		return cli.Advise(err,
+			cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),
+			cli.On(cli.ExitUsage, "choose a new folder", folder.ErrExists))
 	}
-	if o.json {
+	if a.JSON {
 		err = cli.AsJSON(a.Stdout, m)
 	} else {
 		err = printTasks(a, m, o.out)
@@ -144,42 +148,23 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	return err
 }
 
-// receiptText describes the result for a commit in a few words.
-func receiptText(r tasks.Receipt) string {
-	if r.Reason == "" {
-		return fmt.Sprintf("task: %d red to green, %d stay green;", len(r.Fixed), len(r.Kept))
-	}
-	return ui.Sanitize(ui.Cut(r.Says, 100, "…")) + ";"
-}
-
-func tasksTrouble(err error) error {
-	switch {
-	case errors.Is(err, git.ErrNoCommits):
-		return cli.Usage(err, "the repository has no history")
-	case errors.Is(err, folder.ErrExists):
-		return cli.Usage(err, "choose a new folder")
-	}
-	return cli.Fail(cli.ExitCannotRun, err, "")
-}
-
 func printTasks(a *cli.App, m tasks.Manifest, out string) error {
 	few := 0
 	for _, n := range m.Messages {
 		few += n
 	}
-	rows := [][]string{{"tasks", fmt.Sprint(m.Tasks), ""}}
+	var rows ui.Rows
+	rows.Add("tasks", m.Tasks, "")
 	if few > 0 && m.Refused[tasks.Unfit] == 0 {
-		rows = append(rows, []string{string(tasks.Unfit), fmt.Sprint(few), tasks.Unfit.Text()})
+		rows.Add(tasks.Unfit, few, tasks.Unfit.Text())
 	}
 	for _, r := range tasks.Reasons() {
 		if n := m.Refused[r]; n > 0 {
-			rows = append(rows, []string{string(r), fmt.Sprint(n), r.Text()})
+			rows.Add(r, n, r.Text())
 		}
 	}
-	rows = append(rows, []string{"all", fmt.Sprint(m.Commits), ""})
-	if err := cli.Table(a.Stdout, []string{"commits", ">count", "why"}, rows); err != nil {
-		return err
-	}
+	rows.Add("all", m.Commits, "")
+	ui.Table(a.Stdout, []string{"commits", ">count", "why"}, rows)
 	fmt.Fprintf(a.Stderr, "tasks are in %s\n", ui.Sanitize(out))
 	return nil
 }

@@ -24,8 +24,6 @@ type trainOptions struct {
 	data    string
 	yes     bool
 	by      trust.Signed
-	trust   string
-	json    bool
 }
 
 func newTrainingTrainCommand(a *cli.App) *cobra.Command {
@@ -53,7 +51,9 @@ is deployed.` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitCannotRun, cli.ExitInterrupted),
 		Example: `  runplan training train --adapter code-architect --yes --signature ada --reason "60 pairs"`,
 		Args:    cobra.NoArgs,
-		RunE:    cli.Stoppable(func(ctx context.Context, _ []string) error { return train(ctx, a, o) }),
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return train(ctx, a, p, o)
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
@@ -61,22 +61,18 @@ is deployed.` +
 	f.StringVar(&o.data, "data", "", "folder with train.jsonl (default: that of the curriculum)")
 	f.BoolVar(&o.yes, "yes", false, "start it")
 	cli.SignFlags(f, &o.by)
-	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
-func train(ctx context.Context, a *cli.App, o trainOptions) error {
+func train(ctx context.Context, a *cli.App, p *cli.Project, o trainOptions) error {
 	if o.adapter == "" {
 		return cli.Usage(errors.New("training train needs --adapter"), "such as --adapter %s", curriculum.CodeArchitect)
 	}
-	p, err := a.OpenProject(ctx)
+	spec, err := loadSpec(ctx, p, o.adapter)
 	if err != nil {
 		return err
-	}
-	spec, err := curriculum.Load(p.Repo.Root, o.adapter)
-	if err != nil {
-		return adapterTrouble(ctx, badCurriculum(err))
 	}
 	job := adapters.Job{Spec: spec}
 	if job.Data, err = trainingData(p, o.data, spec); err != nil {
@@ -100,7 +96,7 @@ func train(ctx context.Context, a *cli.App, o trainOptions) error {
 	if err := a.NotAnAgent("starting a training"); err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	k, err := a.Keeper()
@@ -116,7 +112,7 @@ func train(ctx context.Context, a *cli.App, o trainOptions) error {
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; no version was made"), "")
 	case err != nil:
 		return adapterTrouble(ctx, err)
-	case o.json:
+	case a.JSON:
 		return cli.AsJSON(a.Stdout, v)
 	}
 	loss := "loss unknown"
@@ -131,7 +127,6 @@ func train(ctx context.Context, a *cli.App, o trainOptions) error {
 	return nil
 }
 
-// runTrainer trains a version and records the result.
 func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Job) (adapters.Version, error) {
 	ledger, err := openLedger(ctx, p)
 	if err != nil {
@@ -171,7 +166,6 @@ func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Jo
 	})
 }
 
-// trainingData reads the folder with the data of an adapter.
 func trainingData(p *cli.Project, given string, spec curriculum.Spec) (adapters.Data, error) {
 	dir := given
 	if dir == "" {
@@ -181,25 +175,16 @@ func trainingData(p *cli.Project, given string, spec curriculum.Spec) (adapters.
 	if err != nil {
 		return adapters.Data{}, err
 	}
-	return adapters.ReadData(dir, filepath.ToSlash(p.Rel(dir)), spec)
+	return adapters.ReadData(dir, filepath.ToSlash(cli.Rel(dir)), spec)
 }
 
-// badCurriculum turns an unreadable specification into a usage error, like bad settings.
-func badCurriculum(err error) error {
-	if errors.Is(err, curriculum.ErrNone) || errors.Is(err, curriculum.ErrName) || isFull(err) {
-		return err
-	}
-	return cli.Usage(err, "correct the file; missing keys have defaults")
-}
-
-// dataTrouble adds a hint if there is no training data.
 func dataTrouble(ctx context.Context, err error) error {
-	switch {
-	case errors.Is(err, adapters.ErrNoData):
-		return cli.Usage(err, "create some: runplan training corpus build, or give a folder with --data")
-	case errors.As(err, new(*adapters.TooFewError)):
+	if errors.As(err, new(*adapters.TooFewError)) {
 		return adapterTrouble(ctx, err)
-	case isFull(err):
+	}
+	err = cli.Advise(err, cli.On(cli.ExitUsage,
+		"create some: runplan training corpus build, or give a folder with --data", adapters.ErrNoData))
+	if errors.As(err, new(*cli.Failure)) || isFull(err) {
 		return err
 	}
 	return cli.Fail(cli.ExitFailed, err, "create the data again; nothing was started")

@@ -25,7 +25,6 @@ import (
 	"github.com/runplan/runplan/training/validate"
 )
 
-// validateCall is the call type of a validation question in the log.
 const validateCall = "adapter_validation"
 
 type validateOptions struct {
@@ -34,8 +33,6 @@ type validateOptions struct {
 	candidate bool
 	validator string
 	schema    string
-	trust     string
-	json      bool
 }
 
 func newTrainingValidateCommand(a *cli.App) *cobra.Command {
@@ -59,7 +56,9 @@ declare have no weight.
 		Example: `  runplan training validate --adapter code-architect --validator blueprint_fidelity
   runplan training validate --unit orders`,
 		Args: cobra.NoArgs,
-		RunE: cli.Stoppable(func(ctx context.Context, _ []string) error { return validateModels(ctx, a, o) }),
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			return validateModels(ctx, a, p, o)
+		}),
 	}
 	f := cmd.Flags()
 	a.RepoFlag(f)
@@ -68,12 +67,12 @@ declare have no weight.
 	f.BoolVar(&o.candidate, "candidate", false, "with --unit: compare it with its candidate blueprint")
 	f.StringVar(&o.validator, "validator", validate.BlueprintFidelity, "blueprint_fidelity or json_schema")
 	f.StringVar(&o.schema, "schema", "", "with json_schema: file with the schema")
-	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
-func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
+func validateModels(ctx context.Context, a *cli.App, p *cli.Project, o validateOptions) error {
 	switch {
 	case (o.adapter == "") == (o.unit == ""):
 		return cli.Usage(errors.New("name either --adapter or --unit"), "such as --adapter %s", curriculum.CodeArchitect)
@@ -83,11 +82,7 @@ func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
 	case (o.validator == validate.JSONSchema) != (o.schema != ""):
 		return cli.Usage(errors.New("--validator json_schema and --schema require each other"), "")
 	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
-	if err := a.TrustConfig(p, o.trust); err != nil { // linters run programs that the configuration names
+	if err := a.TrustConfig(p); err != nil { // linters run programs that the configuration names
 		return err
 	}
 	out := validate.Report{Adapter: o.adapter, Validator: o.validator, At: time.Now().UTC().Truncate(time.Second),
@@ -105,15 +100,12 @@ func validateModels(ctx context.Context, a *cli.App, o validateOptions) error {
 			return validateTrouble(ctx, err)
 		}
 		out.Units = append(out.Units, out.Score)
-		return showValidated(a, out, o.json)
-	}
-	if err := validateAdapter(ctx, a, p, o, &out); err != nil {
+	} else if err := validateAdapter(ctx, a, p, o, &out); err != nil {
 		return validateTrouble(ctx, err)
 	}
-	return showValidated(a, out, o.json)
+	return showValidated(a, out)
 }
 
-// measureUnit compares the code of a unit in a tree with its blueprint.
 func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b *blueprint.Blueprint) (validate.Score,
 	error) {
 	options, err := judge.SummaryOptions(ctx, a, dir)
@@ -130,15 +122,14 @@ func measureUnit(ctx context.Context, a *cli.App, p *cli.Project, dir string, b 
 	return v.Validate(ctx, b)
 }
 
-// validateAdapter asks a version the held-out examples.
 func validateAdapter(ctx context.Context, a *cli.App, p *cli.Project, o validateOptions, out *validate.Report) error {
 	ref, err := adapters.ParseRef(o.adapter)
 	if err != nil {
 		return cli.Usage(err, "runplan training adapters lists them")
 	}
-	spec, err := curriculum.Load(p.Repo.Root, ref.Adapter)
+	spec, err := loadSpec(ctx, p, ref.Adapter)
 	if err != nil {
-		return badCurriculum(err)
+		return err
 	}
 	v, err := adapters.RegistryOf(p.Layout.Root).Find(ref)
 	if err != nil {
@@ -230,13 +221,13 @@ func scratchTree(ctx context.Context, p *cli.Project) (dir string, remove func()
 	return tree, remove, nil
 }
 
-func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
-	if asJSONFlag {
+func showValidated(a *cli.App, v validate.Report) error {
+	if a.JSON {
 		if err := cli.AsJSON(a.Stdout, v); err != nil {
 			return err
 		}
 	} else {
-		var table [][]string
+		var table ui.Rows
 		for _, u := range append(append([]validate.Score{}, v.Units...), v.Score) {
 			for _, m := range u.Measures {
 				value := fmt.Sprintf("%.3f", m.Low)
@@ -247,17 +238,14 @@ func showValidated(a *cli.App, v validate.Report, asJSONFlag bool) error {
 					value = fmt.Sprintf("%.3f to %.3f", m.Low, m.High)
 				}
 				if len(v.Units) > 0 || len(v.Score.Measures) == 1 {
-					table = append(table, []string{ui.Sanitize(cmp.Or(u.Unit, v.Adapter)), m.Name, value, fmt.Sprint(m.Of),
-						fmt.Sprintf("%.2f", m.Weight), ui.Sanitize(m.Why)})
+					table.Add(cmp.Or(u.Unit, v.Adapter), m.Name, value, m.Of, fmt.Sprintf("%.2f", m.Weight), m.Why)
 				}
 			}
 			if v.Adapter == "" {
 				break // the score is that of the unit
 			}
 		}
-		if err := ui.Table(a.Stdout, []string{"OF", "MEASURE", "VALUE", "COUNT", "WEIGHT", "NOTE"}, table); err != nil {
-			return err
-		}
+		ui.Table(a.Stdout, []string{"OF", "MEASURE", "VALUE", "COUNT", "WEIGHT", "NOTE"}, table)
 		for _, b := range v.Broken {
 			fmt.Fprintf(a.Stderr, "no code: %s\n", ui.Sanitize(b))
 		}

@@ -19,8 +19,6 @@ import (
 type enrichOptions struct {
 	promote bool
 	limit   int
-	trust   string
-	json    bool
 }
 
 // NewEnrichCommand returns the command enrich.
@@ -55,13 +53,13 @@ remain stored if the command is interrupted. Everything works without enrichment
 	f := cmd.Flags()
 	f.BoolVar(&o.promote, "promote", false, "copy all known descriptions into the index")
 	f.IntVar(&o.limit, "limit", -1, "describe at most this many files (-1: all)")
-	cli.TrustFlag(f, &o.trust)
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
 func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOptions) error {
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	r, err := openRetrieval(ctx, a, p, tokens.Budget{})
@@ -90,7 +88,7 @@ func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOption
 			return err
 		}
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, res)
 	}
 	return printEnriched(a, res, o)
@@ -103,25 +101,21 @@ func promote(ctx context.Context, p *cli.Project, d enrich.Deps) (int, error) {
 		return 0, cli.CuratedTrouble(err)
 	}
 	n, err := enrich.Promote(ctx, d, db)
-	if err := errors.Join(err, db.Close()); err != nil {
-		return n, cli.CuratedTrouble(err)
-	}
-	return n, nil
+	return n, cli.CuratedTrouble(errors.Join(err, db.Close()))
 }
 
 func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) error {
-	rows := [][]string{
-		{"files in the index", fmt.Sprint(res.Files)}, {"sent to the model", fmt.Sprint(res.Asked)},
-		{"already known", fmt.Sprint(res.Current)},
-		{"skipped", fmt.Sprint(len(res.Skipped))}, {"beyond the limit", fmt.Sprint(res.Left)},
-		{"tokens", cli.TokensOf(res.Tokens)},
-	}
+	var rows ui.Rows
+	rows.Add("files in the index", res.Files)
+	rows.Add("sent to the model", res.Asked)
+	rows.Add("already known", res.Current)
+	rows.Add("skipped", len(res.Skipped))
+	rows.Add("beyond the limit", res.Left)
+	rows.Add("tokens", cli.TokensOf(res.Tokens))
 	if o.promote {
-		rows = append(rows, []string{"copied into the index", fmt.Sprint(res.Promote)})
+		rows.Add("copied into the index", res.Promote)
 	}
-	if err := cli.Table(a.Stdout, []string{"enrichment", ">count"}, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"enrichment", ">count"}, rows)
 	for _, s := range res.Skipped {
 		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 	}

@@ -26,7 +26,6 @@ import (
 
 type indexOptions struct {
 	continueOnError bool
-	json            bool
 	show            string
 }
 
@@ -71,7 +70,7 @@ interrupted command, or one that stops at an unparsable file, does not change th
 	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false,
 		"index the parts of broken files that can be parsed")
 	cmd.Flags().StringVar(&o.show, "show", "", "index nothing; print the index entry of a file or symbol (* and ? match)")
-	cmd.Flags().BoolVar(&o.json, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -110,7 +109,7 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 			"nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
 	case err != nil:
 		return cli.CuratedTrouble(err)
-	case o.json:
+	case a.JSON:
 		return cli.AsJSON(a.Stdout, res)
 	}
 	return printIndex(a, res)
@@ -188,22 +187,16 @@ func (p *IndexProgress) Clear() {
 }
 
 func printIndex(a *cli.App, res knowledge.Result) error {
-	var rows [][]string
+	var rows, counts ui.Rows
 	for _, l := range res.Languages {
-		rows = append(rows, []string{l.Language, fmt.Sprint(l.Files), fmt.Sprint(l.Changed), fmt.Sprint(l.Partial),
-			fmt.Sprint(l.Skipped)})
+		rows.Add(l.Language, l.Files, l.Changed, l.Partial, l.Skipped)
 	}
-	if err := cli.Table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows); err != nil {
-		return err
-	}
-	var counts [][]string
+	ui.Table(a.Stdout, []string{"language", ">files", ">read", ">partial", ">skipped"}, rows)
 	for _, t := range res.Tables {
-		counts = append(counts, []string{t.Name, fmt.Sprint(t.Count)})
+		counts.Add(t.Name, t.Count)
 	}
 	fmt.Fprintln(a.Stdout)
-	if err := cli.Table(a.Stdout, []string{"table", ">rows"}, counts); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"table", ">rows"}, counts)
 	for _, e := range res.Errors {
 		fmt.Fprintf(a.Stderr, "partial: %s\n", ui.Sanitize(e.Error()))
 	}
@@ -255,7 +248,7 @@ func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) 
 		if err != nil {
 			return err
 		}
-		if o.json {
+		if a.JSON {
 			return cli.AsJSON(a.Stdout, c)
 		}
 		printFile(a, c)
@@ -280,7 +273,7 @@ func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) 
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("the index has no file or symbol %q", o.show),
 			"names of symbols may contain * and ?; to index new code: runplan index")
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, all)
 	}
 	for _, x := range all {

@@ -42,7 +42,12 @@ func openRetrieval(ctx context.Context, a *cli.App, p *cli.Project, b tokens.Bud
 	if err != nil {
 		return nil, err
 	}
-	if r.Journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
+	return r.withLog(ctx)
+}
+
+// withLog opens the log. If it cannot, it closes the rest.
+func (r *retrieval) withLog(ctx context.Context) (_ *retrieval, err error) {
+	if r.Journal, err = store.OpenJournal(ctx, r.Project.Layout.Journal()); err != nil {
 		r.Close()
 		return nil, err
 	}
@@ -54,20 +59,15 @@ const noModel = "none"
 
 // openSearch opens the index and the log of a project, without a model.
 func openSearch(ctx context.Context, a *cli.App, p *cli.Project) (*retrieval, error) {
-	r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ}
-	if err := r.openIndex(ctx); err != nil {
+	r, err := indexOf(ctx, a, p)
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if r.program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
 		r.Close()
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
-	}
-	if r.Journal, err = store.OpenJournal(ctx, p.Layout.Journal()); err != nil {
-		r.Close()
 		return nil, err
 	}
-	return r, nil
+	return r.withLog(ctx)
 }
 
 // briefPlaces is the highest number of probable files that a brief names.
@@ -77,8 +77,8 @@ const briefPlaces = 8
 // it returns nothing.
 func Where(a *cli.App, p *cli.Project) func(context.Context, string) ([]string, error) {
 	return func(ctx context.Context, text string) ([]string, error) {
-		r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ}
-		if err := r.openIndex(ctx); err != nil {
+		r, err := indexOf(ctx, a, p)
+		if err != nil {
 			return nil, nil // the index is optional; commands that need it report its errors
 		}
 		defer r.Close()
@@ -102,11 +102,11 @@ func Where(a *cli.App, p *cli.Project) func(context.Context, string) ([]string, 
 // openAsking does what [openRetrieval] does, without a log. A run has its own log.
 func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, window int,
 	reaper *proc.Reaper) (*retrieval, error) {
-	r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ}
-	if err := r.openIndex(ctx); err != nil {
+	r, err := indexOf(ctx, a, p)
+	if err != nil {
 		return nil, err
 	}
-	err := openModels(ctx, a, r, role, window, reaper)
+	err = openModels(ctx, a, r, role, window, reaper)
 	if err == nil {
 		if r.prompts, err = retrieve.LoadPrompts(p.Prompts()); err != nil {
 			err = cli.Usage(err, "correct the project's prompts, or remove them")
@@ -119,31 +119,31 @@ func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, 
 	return r, nil
 }
 
-// openIndex opens the index for reading. If it is missing or empty, the error tells the user to build it.
-func (r *retrieval) openIndex(ctx context.Context) error {
-	root := r.Project.Repo.Root
-	none := cli.Usage(fmt.Errorf("%s is not indexed", root), "run: runplan index")
-	db, err := store.OpenCuratedReader(ctx, cli.CuratedFile(r.Project.Repo))
+// indexOf opens the index for reading. If it is missing or empty, the error tells the user to build it.
+func indexOf(ctx context.Context, a *cli.App, p *cli.Project) (*retrieval, error) {
+	none := cli.Usage(fmt.Errorf("%s is not indexed", p.Repo.Root), "run: runplan index")
+	db, err := store.OpenCuratedReader(ctx, cli.CuratedFile(p.Repo))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return none
+		return nil, none
 	case err != nil:
-		return cli.CuratedTrouble(err)
+		return nil, cli.CuratedTrouble(err)
 	}
-	r.curated, r.base = db, knowledge.NewBase(db)
-	if r.repo, err = r.base.Repo(ctx, root); err == nil && r.repo == 0 {
+	r := &retrieval{Project: p, Redact: a.Redactor(p), environ: a.Environ, curated: db, base: knowledge.NewBase(db)}
+	if r.repo, err = r.base.Repo(ctx, p.Repo.Root); err == nil && r.repo == 0 {
 		err = none
 	}
 	if err != nil {
 		db.Close()
+		return nil, err
 	}
-	return err
+	return r, nil
 }
 
 // Indexed reports whether the repository has an index that retrieval can use.
-func Indexed(ctx context.Context, p *cli.Project) bool {
-	r := &retrieval{Project: p}
-	if r.openIndex(ctx) != nil {
+func Indexed(ctx context.Context, a *cli.App, p *cli.Project) bool {
+	r, err := indexOf(ctx, a, p)
+	if err != nil {
 		return false
 	}
 	r.Close()

@@ -26,9 +26,7 @@ import (
 type retrieveOptions struct {
 	plan   string
 	stages string
-	trust  string
 	text   bool
-	json   bool
 	alone  bool
 	budget BudgetFlags
 }
@@ -70,10 +68,10 @@ or a file, or [budget] of the configuration; there is no default.
 	a.RepoFlag(f)
 	f.StringVar(&o.plan, "plan", "", "plan whose files come first")
 	AddStages(cmd, &o.stages)
-	cli.TrustFlag(f, &o.trust)
+	a.TrustFlag(f)
 	f.BoolVar(&o.alone, "no-model", false, "ask no model: show the ranking of the index")
 	f.BoolVar(&o.text, "text", false, "print the context as the model would get it")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.MarkFlagsMutuallyExclusive("text", "json")
 	cmd.MarkFlagsMutuallyExclusive("no-model", "stages")
 	o.budget.Add(cmd)
@@ -99,7 +97,7 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	var r *retrieval
@@ -146,7 +144,7 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 // printPackage prints a package as text for people, as a prompt, or as JSON.
 func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
 	switch {
-	case o.json:
+	case a.JSON:
 		return cli.AsJSON(a.Stdout, struct {
 			retrieve.Package
 			Text string `json:"text"`
@@ -155,15 +153,11 @@ func printPackage(a *cli.App, pkg retrieve.Package, o retrieveOptions) error {
 		fmt.Fprint(a.Stdout, pkg.Text())
 		return nil
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, x := range pkg.Parts {
-		what := cmp.Or(x.Symbol, "("+x.Kind+")")
-		rows = append(rows, []string{fmt.Sprint(x.Tier), ui.Sanitize(x.Path), ui.Sanitize(what), string(x.Detail),
-			fmt.Sprint(x.Tokens), ui.Sanitize(x.Why)})
+		rows.Add(x.Tier, x.Path, cmp.Or(x.Symbol, "("+x.Kind+")"), x.Detail, x.Tokens, x.Why)
 	}
-	if err := cli.Table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{">tier", "file", "symbol", "detail", ">tokens", "why"}, rows)
 	for _, d := range pkg.Dropped {
 		fmt.Fprintf(a.Stderr, "omitted: %s: %s\n", ui.Sanitize(strings.TrimSuffix(d.Path+" "+d.Symbol, " ")),
 			ui.Sanitize(d.Reason))
@@ -266,13 +260,16 @@ func readBudget(path string) (b tokens.Budget, err error) {
 	return tokens.Budget{Window: *in.Window, Reserved: *in.Reserved}, nil
 }
 
+func configuredWindow(c *config.Loaded, role llm.Role) int {
+	if role == llm.Reasoning {
+		return cmp.Or(c.Models.ReasoningWindow, c.Budget.ContextWindow)
+	}
+	return cmp.Or(c.Models.CodingWindow, c.Budget.ContextWindow)
+}
+
 // configuredBudget takes the budget from the settings: the window of the role's model, or the common window (BUD-03).
 func configuredBudget(c *config.Loaded, role llm.Role) (b tokens.Budget, err error) {
-	b = tokens.Budget{Window: c.Models.CodingWindow, Reserved: c.Budget.ReservedTokens}
-	if role == llm.Reasoning {
-		b.Window = c.Models.ReasoningWindow
-	}
-	b.Window = cmp.Or(b.Window, c.Budget.ContextWindow)
+	b = tokens.Budget{Window: configuredWindow(c, role), Reserved: c.Budget.ReservedTokens}
 	var missing []string
 	if b.Window == 0 {
 		missing = append(missing, "budget.context_window")

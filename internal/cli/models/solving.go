@@ -69,13 +69,9 @@ type Need struct {
 func Unsaid(p *cli.Project, role llm.Role, stages string, b BudgetFlags, more ...Need) error {
 	c, flags := p.Config, b.cmd.Flags()
 	figures := flags.Changed("context-window") || flags.Changed("reserved-tokens") || flags.Changed("budget-config")
-	window := c.Models.CodingWindow
-	if role == llm.Reasoning {
-		window = c.Models.ReasoningWindow
-	}
 	var list []string
 	for _, x := range append([]Need{
-		{"budget.context_window", "--context-window", figures || cmp.Or(window, c.Budget.ContextWindow) > 0},
+		{"budget.context_window", "--context-window", figures || configuredWindow(c, role) > 0},
 		{"budget.reserved_tokens", "--reserved-tokens", figures || c.Source("budget.reserved_tokens") != "default"},
 		{"stages.default", "--stages", cmp.Or(stages, c.Stages.Default) != ""},
 	}, append(more, Need{"models.coding, models.reasoning", "runplan init", c.Models.Configured()})...) {

@@ -14,7 +14,7 @@ import (
 
 // NewApproveCommand returns the command approve.
 func NewApproveCommand(a *cli.App) *cobra.Command {
-	var deny, asJSONFlag bool
+	var deny bool
 	var by trust.Signed
 	cmd := &cobra.Command{
 		Use:   "approve [ID]",
@@ -41,7 +41,7 @@ An active run continues by itself. To continue one that has stopped (exit status
 					return cli.Usage(errors.New("--deny needs the id of a waiting item"), "runplan approve lists them; give the "+
 						"id of one")
 				}
-				return control.ListWaiting(ctx, a, p, asJSONFlag)
+				return control.ListWaiting(ctx, a, p)
 			}
 			if err := a.NotAnAgent("an approval"); err != nil {
 				return err
@@ -60,6 +60,6 @@ An active run continues by itself. To continue one that has stopped (exit status
 	f.BoolVar(&deny, "deny", false, "deny; needs --reason")
 	f.StringVar(&by.Reason, "reason", "", "why")
 	f.StringVar(&by.Name, "signature", "", "the owner's name, if the owner must sign")
-	f.BoolVar(&asJSONFlag, "json", false, "print a JSON array of what waits")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON array of what waits")
 	return cmd
 }

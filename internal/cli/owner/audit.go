@@ -17,7 +17,7 @@ import (
 
 // NewAuditCommand returns the command audit.
 func NewAuditCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, verify bool
+	var verify bool
 	cmd := &cobra.Command{
 		Use:   "audit",
 		Short: "Show decisions about trust, by whom and why",
@@ -51,7 +51,7 @@ whenever the audit is read. --verify only makes this check, and compares owner.t
 			}
 			// Show the entries even if the audit fails verification, because they are needed most then.
 			var shown error
-			if asJSONFlag {
+			if a.JSON {
 				for i := range entries {
 					entries[i].Reason, entries[i].Subject = redact.Clean(entries[i].Reason), redact.Clean(entries[i].Subject)
 				}
@@ -62,7 +62,7 @@ whenever the audit is read. --verify only makes this check, and compares owner.t
 			return errors.Join(cli.TrustTrouble(err), shown)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&verify, "verify", false, "only verify that no entry was changed or removed")
 	return cmd
 }
@@ -75,7 +75,8 @@ func showAudit(a *cli.App, entries []store.AuditEntry) error {
 		_, err := fmt.Fprintln(a.Stdout, "nothing was decided yet")
 		return err
 	}
-	var rows [][]string
+	brief := func(text string) string { return ui.Cut(ui.Sanitize(text), cellWidth, "…") }
+	var rows ui.Rows
 	for _, e := range entries {
 		tier := "-"
 		if e.ToTier != nil {
@@ -84,11 +85,8 @@ func showAudit(a *cli.App, entries []store.AuditEntry) error {
 				tier = strconv.Itoa(*e.FromTier) + " → " + tier
 			}
 		}
-		rows = append(rows, []string{
-			strconv.FormatInt(e.ID, 10), e.At.Local().Format("2006-01-02 15:04"), ui.Sanitize(e.Action), tier,
-			cmp.Or(ui.Cut(ui.Sanitize(e.Signature), cellWidth, "…"), "-"),
-			cmp.Or(ui.Cut(ui.Sanitize(e.Subject), cellWidth, "…"), "-"), ui.Cut(ui.Sanitize(e.Reason), cellWidth, "…"),
-		})
+		rows.Add(e.ID, e.At.Local().Format("2006-01-02 15:04"), e.Action, tier, cmp.Or(brief(e.Signature), "-"),
+			cmp.Or(brief(e.Subject), "-"), brief(e.Reason))
 	}
-	return cli.Table(a.Stdout, []string{">id", "at", "action", "tier", "signed", "of", "reason"}, rows)
+	return ui.Table(a.Stdout, []string{">id", "at", "action", "tier", "signed", "of", "reason"}, rows)
 }

@@ -19,7 +19,6 @@ import (
 // NewFeedbackCommand returns the command feedback.
 func NewFeedbackCommand(a *cli.App) *cobra.Command {
 	var id, severity, url string
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "feedback TEXT",
 		Short: "Report a problem, to have it fixed",
@@ -28,12 +27,8 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 
   runplan feedback "Total leaves out the last price" --severity high --on https://github.com/ada/shop/issues/7` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.MinimumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			text, err := readText(a, args)
-			if err != nil {
-				return err
-			}
-			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
@@ -45,19 +40,18 @@ called, and nothing is changed. runplan self-fix process continues with it. - re
 			if _, ok := a.Getenv("RUNPLAN_BATCH"); ok {
 				w.Source = "agent"
 			}
-			return enqueue(cmd.Context(), a, p, w, asJSONFlag)
-		},
+			return enqueue(ctx, a, p, w)
+		}),
 	}
 	f := cmd.Flags()
 	f.StringVar(&severity, "severity", "medium", "severity: "+strings.Join(feedback.Severities(), ", "))
 	f.StringVar(&url, "on", "", "URL of the pull request or issue that it concerns; the fix is announced there")
 	f.StringVar(&id, "id", "", "id of lower-case letters, digits and dashes (default: generated)")
-	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
-// enqueue adds an entry to the feedback of a repository.
-func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words, asJSONFlag bool) error {
+func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words) error {
 	w.At = time.Now()
 	if err := p.Layout.Make(); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
@@ -71,7 +65,7 @@ func enqueue(ctx context.Context, a *cli.App, p *cli.Project, w feedback.Words, 
 	if err != nil {
 		return control.FeedbackTrouble(err, cli.ExitUsage)
 	}
-	if asJSONFlag {
+	if a.JSON {
 		row, err := s.Get(ctx, w.ID)
 		if err != nil {
 			return err

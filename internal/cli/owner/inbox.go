@@ -28,7 +28,7 @@ import (
 
 // NewInboxCommand returns the command inbox.
 func NewInboxCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, all bool
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "inbox",
 		Short: "List open messages to runplan",
@@ -40,7 +40,7 @@ are never removed; runplan inbox done ID marks one as done, and --all lists thos
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, items)
 			}
 			if err := showInbox(a, items); err != nil {
@@ -49,7 +49,7 @@ are never removed; runplan inbox done ID marks one as done, and --all lists thos
 			return pointToApprovals(cmd.Context(), a)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&all, "all", false, "include done items")
 	cmd.AddCommand(newInboxShowCommand(a), newInboxDoneCommand(a), newInboxEscalateCommand(a), newInboxProcessCommand(a))
 	return cmd
@@ -60,14 +60,12 @@ func showInbox(a *cli.App, items []store.InboxItem) error {
 		_, err := fmt.Fprintln(a.Stdout, "no message waits")
 		return err
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, i := range items {
-		rows = append(rows, []string{
-			strconv.FormatInt(i.ID, 10), i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status,
-			cmp.Or(ui.Sanitize(i.Intent), "-"), control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"),
-		})
+		rows.Add(i.ID, i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(i.Intent, "-"),
+			control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"))
 	}
-	return cli.Table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
+	return ui.Table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
 }
 
 // onItem makes the function of a command about one item of the inbox.
@@ -88,20 +86,16 @@ func withInbox(ctx context.Context, a *cli.App, do func(*store.Inbox) error) err
 	if err != nil {
 		return err
 	}
-	none := cli.Usage(store.ErrNoItem, "runplan inbox --all lists them")
+	unknown := cli.On(cli.ExitUsage, "runplan inbox --all lists them", store.ErrNoItem)
 	if _, err := os.Stat(trust.InboxFile(dir)); errors.Is(err, fs.ErrNotExist) {
-		return none
+		return cli.Advise(store.ErrNoItem, unknown)
 	}
 	box, err := store.OpenInbox(ctx, trust.InboxFile(dir))
 	if err != nil {
 		return err
 	}
 	defer box.Close()
-	err = do(box)
-	if errors.Is(err, store.ErrNoItem) {
-		return cli.Usage(err, "runplan inbox --all lists them")
-	}
-	return err
+	return cli.Advise(do(box), unknown)
 }
 
 func newInboxShowCommand(a *cli.App) *cobra.Command {
@@ -118,7 +112,7 @@ func newInboxShowCommand(a *cli.App) *cobra.Command {
 			}
 			i = control.ShownItem(i)
 			fmt.Fprintf(a.Stdout, "%s %d, %s, by %s%s: %s\n\n%s\n", i.Kind, i.ID, i.At.Local().Format("2006-01-02 15:04"),
-				ui.Sanitize(i.Channel), inRepo(i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
+				ui.Sanitize(i.Channel), unlessEmpty(" in ", i.Repo), i.Status, strings.TrimRight(i.Body, "\n"))
 			if i.Intent != "" {
 				fmt.Fprintf(a.Stdout, "\ntaken for %s (%d %%): %s\n", ui.Sanitize(i.Intent), *i.Confidence, i.Reply)
 			}
@@ -130,11 +124,12 @@ func newInboxShowCommand(a *cli.App) *cobra.Command {
 	}
 }
 
-func inRepo(root string) string {
-	if root == "" {
+// unlessEmpty returns the text with a prefix, or "" for "".
+func unlessEmpty(prefix, text string) string {
+	if text == "" {
 		return ""
 	}
-	return " in " + ui.Sanitize(root)
+	return prefix + ui.Sanitize(text)
 }
 
 func newInboxDoneCommand(a *cli.App) *cobra.Command {
@@ -147,15 +142,15 @@ func newInboxDoneCommand(a *cli.App) *cobra.Command {
 		Args: cli.ExactlyOne("the number of an item"),
 		RunE: onItem(a, func(ctx context.Context, box *store.Inbox, id int64) error {
 			changed, err := box.Finish(ctx, id, time.Now(), redact.New(a.Environ).String(outcome))
-			switch {
-			case err != nil:
+			if err != nil {
 				return err
-			case !changed:
-				fmt.Fprintf(a.Stdout, "item %d was already done\n", id)
-			default:
-				fmt.Fprintf(a.Stdout, "item %d is done\n", id)
 			}
-			return nil
+			how := "is"
+			if !changed {
+				how = "was already"
+			}
+			_, err = fmt.Fprintf(a.Stdout, "item %d %s done\n", id, how)
+			return err
 		}),
 	}
 	cmd.Flags().StringVar(&outcome, "outcome", "", "the result")
@@ -163,7 +158,6 @@ func newInboxDoneCommand(a *cli.App) *cobra.Command {
 }
 
 func newInboxProcessCommand(a *cli.App) *cobra.Command {
-	var given string
 	cmd := &cobra.Command{
 		Use:   "process",
 		Short: "Have a model classify new items and reply to them",
@@ -174,15 +168,15 @@ text in the inbox never changes the tier. Items stay open until a person marks t
 It needs [models] in the configuration, and the identity documents, which begin each question: runplan trust identity.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			return processInbox(ctx, a, p, given)
+			return processInbox(ctx, a, p)
 		}),
 	}
-	cli.TrustFlag(cmd.Flags(), &given)
+	a.TrustFlag(cmd.Flags())
 	return cmd
 }
 
-func processInbox(ctx context.Context, a *cli.App, p *cli.Project, given string) error {
-	c, err := classifier(ctx, a, p, given)
+func processInbox(ctx context.Context, a *cli.App, p *cli.Project) error {
+	c, err := classifier(ctx, a, p)
 	if err != nil {
 		return err
 	}
@@ -207,14 +201,20 @@ func processInbox(ctx context.Context, a *cli.App, p *cli.Project, given string)
 		return err
 	}
 	defer journal.Close()
-	call := &lastCall{Completer: c.LLM}
-	c.LLM = call
-	task, secrets := cli.NewTaskID(), a.Redactor(p)
-	hide := func(text string) string { return redact.Clean(secrets.String(text)) }
+	secrets := a.Redactor(p)
+	var call store.Call // the last one; no model may be asked about an item
+	keep := func(_ context.Context, c store.Call) error { call = c; return nil }
+	c.LLM = cli.LogCalls(c.LLM, cli.NewTaskID(), cli.IntentCall, secrets, keep, nil)
 	for _, i := range items {
+		call = store.Call{}
 		class, err := c.Classify(ctx, i.Body)
-		if kept := call.keep(ctx, journal, task, hide, err); kept != nil {
-			return kept
+		if err != nil { // such as an answer that cannot be used (RETR-12)
+			call.Error = redact.Clean(secrets.String(err.Error()))
+		}
+		if call.Task != "" {
+			if err := journal.AddCall(context.WithoutCancel(ctx), call); err != nil {
+				return err
+			}
 		}
 		if err != nil {
 			// Items read so far are stored. The rest waits for the next call.
@@ -244,8 +244,7 @@ func unreadable(ctx context.Context, a *cli.App, p *cli.Project, id int64, err e
 	return cli.ModelTrouble(ctx, err)
 }
 
-// classifier returns the client that asks a model for intents.
-func classifier(ctx context.Context, a *cli.App, p *cli.Project, given string) (intent.Classifier, error) {
+func classifier(ctx context.Context, a *cli.App, p *cli.Project) (intent.Classifier, error) {
 	none := intent.Classifier{}
 	model, err := p.Model(ctx, llm.Review)
 	if err != nil {
@@ -255,7 +254,7 @@ func classifier(ctx context.Context, a *cli.App, p *cli.Project, given string) (
 	if err != nil {
 		return none, err
 	}
-	if err := a.TrustConfig(p, given); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return none, err
 	}
 	return intent.Classifier{LLM: llm.New(a.ModelOptions(p, nil)), Model: model, Identity: trust.IdentityText(docs)}, nil
@@ -302,7 +301,7 @@ stays critical; a question becomes medium, a note low; --severity overrides this
 				Severity: feedback.Severity(cmp.Or(severity, string(feedback.SeverityOf(i.Kind)))),
 				Source:   fmt.Sprintf("item %d of the inbox", id),
 			}
-			if err := enqueue(ctx, a, p, w, false); err != nil {
+			if err := enqueue(ctx, a, p, w); err != nil {
 				return err
 			}
 			_, err = box.Finish(ctx, id, time.Now(), "feedback "+w.ID)
@@ -311,30 +310,4 @@ stays critical; a question becomes medium, a note low; --severity overrides this
 	}
 	cmd.Flags().StringVar(&severity, "severity", "", "severity (default: by the kind of the item)")
 	return cmd
-}
-
-// lastCall stores the last question to a model and its answer.
-type lastCall struct {
-	llm.Completer
-	request  llm.Request
-	response llm.Response
-	at       time.Time
-}
-
-// Complete asks the model and stores the call.
-func (l *lastCall) Complete(ctx context.Context, r llm.Request) (llm.Response, error) {
-	l.at, l.request = time.Now(), r
-	var err error
-	l.response, err = l.Completer.Complete(ctx, r)
-	return l.response, err
-}
-
-// keep logs the call and why its answer could not be used (RETR-12). hide removes secrets.
-func (l *lastCall) keep(ctx context.Context, j *store.Journal, task string, hide func(string) string, why error) error {
-	if l.at.IsZero() {
-		return nil // no model was asked
-	}
-	c := cli.CallRow(task, cli.IntentCall, l.request, l.response, l.at, hide, why)
-	l.at = time.Time{}
-	return j.AddCall(context.WithoutCancel(ctx), c)
 }

@@ -30,7 +30,6 @@ docs/notifications.md describes the messages, with examples.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	var given string
 	test := &cobra.Command{
 		Use:   "test",
 		Short: "Send a message to try the hook",
@@ -42,7 +41,7 @@ docs/notifications.md describes the messages, with examples.`,
 				return cli.Usage(errors.New("no notification hook is configured"),
 					"set notify.command or notify.webhook in .runplan/config.toml or in your own file; see docs/notifications.md")
 			}
-			if err := a.TrustConfig(p, given); err != nil {
+			if err := a.TrustConfig(p); err != nil {
 				return err
 			}
 			_, reaper, err := cli.StartOwnReaper()
@@ -60,7 +59,7 @@ docs/notifications.md describes the messages, with examples.`,
 			return nil
 		}),
 	}
-	cli.TrustFlag(test.Flags(), &given)
+	a.TrustFlag(test.Flags())
 	cmd.AddCommand(test)
 	return cmd
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-// errNoTier reports a missing tier argument.
 func errNoTier(cmd *cobra.Command) error {
 	return cli.Usage(errors.New("the tier is missing"), "%s --to-tier N …; runplan trust lists the tiers",
 		cmd.CommandPath())

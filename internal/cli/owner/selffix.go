@@ -24,28 +24,19 @@ import (
 
 // NewSelfFixCommand returns the command self-fix.
 func NewSelfFixCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "self-fix",
-		Short: "Turn feedback into changes with a regression test",
-		Long: `Turn messages of runplan feedback into changes: triage, localise, plan, approval for large jobs, a run
+	return cli.Group("self-fix", "Turn feedback into changes with a regression test",
+		`Turn messages of runplan feedback into changes: triage, localise, plan, approval for large jobs, a run
 of the plan on a branch auto/runplan/ID, a regression test that fails without the fix and passes with it, a review in
 seven passes, a draft change request, and after its merge the test again. Nothing is merged automatically.
 
 See docs/feedback.md.`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(
 		newSelfFixProcessCommand(a), newSelfFixListCommand(a), newSelfFixShowCommand(a), newSelfFixApproveCommand(a),
-		newSelfFixDenyCommand(a),
-		newSelfFixRecordCommand(a), newSelfFixCloseCommand(a), newSelfFixToolCommand(a),
-	)
-	return cmd
+		newSelfFixDenyCommand(a), newSelfFixRecordCommand(a), newSelfFixCloseCommand(a), newSelfFixToolCommand(a))
 }
 
 func newSelfFixProcessCommand(a *cli.App) *cobra.Command {
-	var given, agent string
-	var asJSONFlag, all bool
+	var agent string
+	var all bool
 	cmd := &cobra.Command{
 		Use:   "process [ID]",
 		Short: "Process one feedback until it needs a person",
@@ -58,39 +49,34 @@ It acts by itself, so it needs trust tier 2. It needs [models], the identity doc
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
 				cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGTERM, syscall.SIGHUP)
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
 			defer stop()
 			id := strings.Join(args, "")
 			if id != "" && all {
 				return cli.Usage(errors.New("--all and an ID exclude each other"), "use one of them")
 			}
-			return processFeedback(ctx, a, id, selfFixOptions{trust: given, agent: agent, json: asJSONFlag, all: all})
-		},
+			return processFeedback(ctx, a, p, id, selfFixOptions{agent: agent, all: all})
+		}),
 	}
 	f := cmd.Flags()
 	f.BoolVar(&all, "all", false, "continue until no feedback can continue by itself")
 	f.StringVar(&agent, "agent", "", "agent that makes the fix (else feedback.agent, run.agent)")
-	cli.TrustFlag(f, &given)
-	f.BoolVar(&asJSONFlag, "json", false, "print the result as a JSON object")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print the result as a JSON object")
 	return cmd
 }
 
-// selfFixOptions holds the flags of process.
 type selfFixOptions struct {
 	trust, agent string
 	json, all    bool
 }
 
-func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOptions) error {
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
-	}
+func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string, o selfFixOptions) error {
 	if err := mayFix(ctx, a, p); err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	l, err := openLoop(ctx, a, p, o)
@@ -107,11 +93,10 @@ func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOption
 				l.warn("skipped: " + text)
 			}
 		}
-		again := o.all && err == nil && out.Moved
-		if again {
+		if o.all && err == nil && out.Moved {
 			continue
 		}
-		if o.json && out.Item.ID != "" {
+		if a.JSON && out.Item.ID != "" {
 			if werr := cli.AsJSON(a.Stdout, control.ShownFeedback(out.Item)); werr != nil {
 				return werr
 			}
@@ -123,22 +108,20 @@ func processFeedback(ctx context.Context, a *cli.App, id string, o selfFixOption
 			}
 			return control.FeedbackTrouble(err, cli.ExitFailed)
 		}
-		return toldOutcome(a, out, o)
+		return toldOutcome(a, out)
 	}
 }
 
-// toldOutcome reports the state of the feedback as text and as exit status.
-func toldOutcome(a *cli.App, out feedback.Outcome, o selfFixOptions) error {
-	if out.Item.ID == "" {
-		if !o.json {
-			fmt.Fprintln(a.Stdout, "nothing to do")
-		}
-		return nil
+func toldOutcome(a *cli.App, out feedback.Outcome) error {
+	text := "nothing to do"
+	if out.Item.ID != "" {
+		text = fmt.Sprintf("%s: %s", out.Item.ID, out.Item.Status)
 	}
-	if !o.json {
-		fmt.Fprintf(a.Stdout, "%s: %s\n", out.Item.ID, out.Item.Status)
+	if !a.JSON {
+		fmt.Fprintln(a.Stdout, text)
 	}
 	switch {
+	case out.Item.ID == "":
 	case out.Waits.Human:
 		return cli.Fail(cli.ExitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For),
 			"then continue: runplan self-fix process")
@@ -168,48 +151,46 @@ func mayFix(ctx context.Context, a *cli.App, p *cli.Project) error {
 }
 
 func newSelfFixListCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the feedback of this repository, most severe first",
 		Long: "List the feedback of this repository with its state, most severe first." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			items, err := control.FeedbackItems(cmd.Context(), a)
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			items, err := control.FeedbackItems(ctx, p)
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, items)
 			}
 			if len(items) == 0 {
 				fmt.Fprintln(a.Stdout, "no feedback")
 				return nil
 			}
-			var rows [][]string
+			var rows ui.Rows
 			for _, i := range items {
 				last := i.Notes[len(i.Notes)-1]
-				rows = append(rows, []string{i.ID, string(i.Severity), string(i.Status), cmp.Or(string(i.Approval), "-"),
-					ui.Cut(ui.Sanitize(i.Body), 40, "…"), ui.Cut(ui.Sanitize(last.Text), cellWidth, "…")})
+				rows.Add(i.ID, i.Severity, i.Status, cmp.Or(i.Approval, "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"),
+					ui.Cut(ui.Sanitize(last.Text), cellWidth, "…"))
 			}
-			return cli.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
-		},
+			return ui.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
+		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
 func newSelfFixShowCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Print a feedback with its history",
 		Long: "Print a feedback with its full text and its history, step by step." +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			items, err := control.FeedbackItems(cmd.Context(), a)
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			items, err := control.FeedbackItems(ctx, p)
 			if err != nil {
 				return err
 			}
@@ -217,10 +198,10 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 				if i.ID != args[0] {
 					continue
 				}
-				if asJSONFlag {
+				if a.JSON {
 					return cli.AsJSON(a.Stdout, i)
 				}
-				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL),
+				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, unlessEmpty(", on ", i.URL),
 					strings.TrimRight(i.Body, "\n"))
 				for _, n := range i.Notes {
 					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage,
@@ -230,21 +211,13 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 			}
 			return cli.Usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback),
 				"runplan self-fix list shows all feedback")
-		},
+		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
-func onURL(url string) string {
-	if url == "" {
-		return ""
-	}
-	return ", on " + ui.Sanitize(url)
-}
-
 func newSelfFixToolCommand(a *cli.App) *cobra.Command {
-	var given string
 	cmd := &cobra.Command{
 		Use:   "tool [NAME]",
 		Short: "Run one operation of the loop, as JSON",
@@ -258,10 +231,10 @@ functions that process calls. Without a name it lists them.
 				fmt.Fprint(a.Stdout, toolList())
 				return nil
 			}
-			return selfFixTool(cmd.Context(), a, args[0], given)
+			return selfFixTool(cmd.Context(), a, args[0])
 		},
 	}
-	cli.TrustFlag(cmd.Flags(), &given)
+	a.TrustFlag(cmd.Flags())
 	return cmd
 }
 
@@ -273,10 +246,9 @@ func toolList() string {
 	return b.String()
 }
 
-// mostInput is the highest size of a tool's input, in bytes.
 const mostInput = 1 << 20
 
-func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
+func selfFixTool(ctx context.Context, a *cli.App, name string) error {
 	t, ok := feedback.ToolNamed(name)
 	if !ok {
 		return cli.Usage(fmt.Errorf("unknown tool %q", name), "runplan self-fix tool lists them")
@@ -290,7 +262,7 @@ func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
 			return err
 		}
 	}
-	if err := a.TrustConfig(p, given); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	in, err := io.ReadAll(io.LimitReader(a.Stdin, mostInput+1))
@@ -301,7 +273,7 @@ func selfFixTool(ctx context.Context, a *cli.App, name, given string) error {
 		return cli.Usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"),
 			"docs/feedback.md shows the input of each tool")
 	}
-	l, err := openLoop(ctx, a, p, selfFixOptions{trust: given})
+	l, err := openLoop(ctx, a, p, selfFixOptions{})
 	if err != nil {
 		return err
 	}

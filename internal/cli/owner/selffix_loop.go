@@ -54,7 +54,6 @@ func (l *selfFix) Close() {
 	l.store.Close()
 }
 
-// openLoop builds the loop for a repository.
 func openLoop(ctx context.Context, a *cli.App, p *cli.Project, o selfFixOptions) (*selfFix, error) {
 	self, err := cli.Self()
 	if err != nil {
@@ -222,8 +221,7 @@ func FixOutlets(ctx context.Context, a *cli.App, p *cli.Project) ([]cli.Outlet, 
 	list, err := a.RemoteOutlet(ctx, p)
 	for i := range list {
 		list[i].Data, list[i].When = "branches of fixes; through gh the text of their change requests, with the words of "+
-			"the "+
-			"feedback", "runplan self-fix process"
+			"the feedback", "runplan self-fix process"
 	}
 	return slices.Clip(list), err
 }
@@ -316,7 +314,6 @@ change request stay too. Only its regression test closes a merged fix.` + cli.Ex
 	return cmd
 }
 
-// changed prints the new status of a feedback.
 func (l *selfFix) changed(i feedback.Item, err error) error {
 	if err != nil {
 		return control.FeedbackTrouble(err, cli.ExitFailed)

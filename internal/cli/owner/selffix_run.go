@@ -77,7 +77,7 @@ func (l *selfFix) runOptions() prepare.RunOptions {
 	o.OfAgent(flags)
 	o.Route.Add(flags)
 	o.Sample.Add(flags)
-	o.Plain, o.AllowDirty, o.Land, o.Trust = true, true, "branch", l.options.trust
+	o.Plain, o.AllowDirty, o.Land = true, true, "branch"
 	o.Agent = cmp.Or(l.options.agent, l.project.Config.Feedback.Agent)
 	return o
 }
@@ -116,7 +116,6 @@ func (l *selfFix) gated(ctx context.Context, run string) (tree string, reports [
 	return tree, reports, err
 }
 
-// runOf finds the newest run of a plan.
 func (l *selfFix) runOf(ctx context.Context, file string) (runner.Summary, bool, error) {
 	name, err := l.project.PlanPath(file)
 	if err != nil {
@@ -206,9 +205,7 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewRequest) (revie
 	if in.Known, err = l.known(ctx, w.Fix); err != nil {
 		return none, err
 	}
-	if in.Reviewers, err = x.Reviewers(ctx); err != nil {
-		return none, err
-	}
+	in.Reviewers = x.Reviewers(ctx)
 	in.Author = review.Author{Agent: w.Fix.Agent,
 		Vendor: review.VendorOf(cmp.Or(there.Config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
 	in.Observe = func(n int, name string, s gates.Status) {

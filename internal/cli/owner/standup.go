@@ -21,7 +21,6 @@ import (
 
 // NewStandupCommand returns the command standup.
 func NewStandupCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	since := 24 * time.Hour
 	cmd := &cobra.Command{
 		Use:   "standup",
@@ -30,24 +29,20 @@ func NewStandupCommand(a *cli.App) *cobra.Command {
 progress, what is stuck and why, the cost, the open inbox messages, and the trust tier. It is made from the journal; no
 model is called. .runplan/prompts/standup.md replaces the built-in template.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			if since <= 0 {
 				return cli.Usage(errors.New("--since must be in the past"), "such as --since 72h")
-			}
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
 			}
 			prompts, err := p.TrustPrompts()
 			if err != nil {
 				return err
 			}
 			now := time.Now()
-			s, err := standup(cmd.Context(), a, p, now.Add(-since), now)
+			s, err := standup(ctx, a, p, now.Add(-since), now)
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, s)
 			}
 			text, err := s.Render(prompts)
@@ -56,10 +51,10 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.` + 
 			}
 			fmt.Fprint(a.Stdout, text)
 			return nil
-		},
+		}),
 	}
 	cmd.Flags().DurationVar(&since, "since", since, "length of the period to report")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -123,7 +118,6 @@ func standup(ctx context.Context, a *cli.App, p *cli.Project, from, to time.Time
 	return s, nil
 }
 
-// addRun adds a run to the report.
 func addRun(s *trust.Standup, r runner.Summary) {
 	plan := fmt.Sprintf("%s (%.8s)", ui.Sanitize(r.Plan), r.Run) // a plan may have several runs
 	for _, b := range r.Batches {

@@ -16,7 +16,7 @@ import (
 
 // NewTrustCommand returns the command trust.
 func NewTrustCommand(a *cli.App) *cobra.Command {
-	var bootstrap, asJSONFlag bool
+	var bootstrap bool
 	var owner, channel string
 	cmd := &cobra.Command{
 		Use:   "trust",
@@ -46,14 +46,14 @@ audit.sqlite, which is authoritative. See docs/trust.md.` + cli.ExitStatus(cli.E
 					return err
 				}
 			}
-			return showContract(cmd.Context(), a, k, asJSONFlag)
+			return showContract(cmd.Context(), a, k)
 		},
 	}
 	f := cmd.Flags()
 	f.BoolVar(&bootstrap, "bootstrap", false, "set the owner, at tier 0")
 	f.StringVar(&owner, "owner", "", "with --bootstrap: name of the owner, who signs")
 	f.StringVar(&channel, "channel", "", "with --bootstrap: channel on which the owner is reached, such as cli")
-	f.BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.AddCommand(newTrustConfigCommand(a), newTrustCheckCommand(a), NewAuditCommand(a), newIdentityCommand(a))
 	return cmd
 }
@@ -69,23 +69,19 @@ func recordOwner(ctx context.Context, a *cli.App, k trust.Keeper, owner, channel
 	return cli.TrustTrouble(err)
 }
 
-// contractJSON is the output of runplan trust --json.
-type contractJSON struct {
-	trust.Contract
-	Allowed []trust.Rule     `json:"allowed"`
-	Refused []trust.Rule     `json:"refused"`
-	Gates   []trust.GateRule `json:"gates"`
-}
-
-func showContract(ctx context.Context, a *cli.App, k trust.Keeper, asJSONFlag bool) error {
+func showContract(ctx context.Context, a *cli.App, k trust.Keeper) error {
 	c, err := k.Contract(ctx)
 	if err != nil {
 		return cli.TrustTrouble(err)
 	}
-	if asJSONFlag {
-		out := contractJSON{Contract: c, Gates: trust.Gates()}
-		out.Allowed, out.Refused = c.Split()
-		return cli.AsJSON(a.Stdout, out)
+	if a.JSON {
+		allowed, refused := c.Split()
+		return cli.AsJSON(a.Stdout, struct {
+			trust.Contract
+			Allowed []trust.Rule     `json:"allowed"`
+			Refused []trust.Rule     `json:"refused"`
+			Gates   []trust.GateRule `json:"gates"`
+		}{c, allowed, refused, trust.Gates()})
 	}
 	prompts, err := trust.LoadPrompts()
 	if err != nil {
@@ -147,7 +143,6 @@ both a merge is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitU
 }
 
 func newIdentityCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "identity",
 		Short: "Print the identity documents that begin each prompt",
@@ -163,19 +158,19 @@ project is built. A missing document is an error.` + cli.ExitStatus(cli.ExitOK, 
 			for i := range docs {
 				docs[i].Text = redact.Clean(docs[i].Text)
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, docs)
 			}
 			fmt.Fprint(a.Stdout, trust.IdentityText(docs))
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
 func newTrustConfigCommand(a *cli.App) *cobra.Command {
-	var show, asJSONFlag bool
+	var show bool
 	cmd := &cobra.Command{
 		Use:   "config [DIGEST]",
 		Short: "Show what this repository's configuration can run or turn off, and trust it",
@@ -189,15 +184,15 @@ RUNPLAN_TRUST=all trusts any configuration, and says so.` + cli.ExitStatus(cli.E
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			list := p.Executables()
 			digest := trust.Digest(list)
-			if asJSONFlag {
+			if a.JSON {
 				if list == nil {
 					list = []trust.Executable{}
 				}
-				return cli.AsJSON(a.Stdout, map[string]any{"file": p.Rel(p.Layout.Config()), "digest": digest, "entries": list})
+				return cli.AsJSON(a.Stdout, map[string]any{"file": cli.Rel(p.Layout.Config()), "digest": digest, "entries": list})
 			}
 			if len(list) == 0 {
 				fmt.Fprintf(a.Stdout, "%s runs nothing and turns nothing off, so there is nothing to trust\n",
-					p.Rel(p.Layout.Config()))
+					cli.Rel(p.Layout.Config()))
 				return nil
 			}
 			a.ShowExecutables(list)
@@ -228,6 +223,6 @@ RUNPLAN_TRUST=all trusts any configuration, and says so.` + cli.ExitStatus(cli.E
 		}),
 	}
 	cmd.Flags().BoolVar(&show, "show", false, "only show")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "only show it, as a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "only show it, as a JSON object")
 	return cmd
 }

@@ -26,7 +26,6 @@ import (
 
 // NewCheckCommand returns the command check.
 func NewCheckCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	var least int
 	cmd := &cobra.Command{
 		Use:   "check PLAN.md",
@@ -59,14 +58,17 @@ If runs of the plan proved tasks, it says how many, and which were proven with a
 				r.Outline = worksHint(root, args[0], plan, r)
 			}
 			out := a.Hiding()
-			proved := provedOf(cmd.Context(), a, args[0])
-			if asJSONFlag {
-				if err := cli.AsJSON(out, checkedPlan{r, proved}); err != nil {
+			p := provedOf(cmd.Context(), a, args[0])
+			if a.JSON {
+				if err := cli.AsJSON(out, struct {
+					planparse.Report
+					Proved *proved `json:"proved,omitempty"` // nil if no run of the plan is known
+				}{r, p}); err != nil {
 					return err
 				}
 			} else {
 				printCheck(out, args[0], plan, r)
-				printProved(out, proved)
+				printProved(out, p)
 			}
 			if err := cli.Invalid(args[0], plan); err != nil {
 				return cli.Fail(cli.ExitUsage,
@@ -81,7 +83,7 @@ If runs of the plan proved tasks, it says how many, and which were proven with a
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().IntVar(&least, "min-score", 0, "fail below this quality score (0 to 100)")
 	return cmd
 }
@@ -122,7 +124,6 @@ func diagnosed(err error) planparse.Diagnostic {
 	return d
 }
 
-// printCheck prints the result of [planparse.Check].
 func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report) {
 	verdict := "can be run"
 	if !r.Valid {
@@ -130,11 +131,11 @@ func printCheck(w io.Writer, path string, p *planparse.Plan, r planparse.Report)
 	}
 	fmt.Fprintf(w, "%s: %s, quality %d of 100 (format %s, %s, %s)\n\n", path, verdict, r.Score, p.Format,
 		phrase.Count(p.Counts.Batches, "batch"), phrase.Count(p.Counts.Tasks, "task"))
-	var rows [][]string
+	var rows ui.Rows
 	for _, d := range r.Dimensions {
-		rows = append(rows, []string{d.Name, fmt.Sprintf("%d/%d", d.Points, d.Weight), d.Reason})
+		rows.Add(d.Name, fmt.Sprintf("%d/%d", d.Points, d.Weight), d.Reason)
 	}
-	cli.Table(w, []string{"dimension", "points", "why"}, rows)
+	ui.Table(w, []string{"dimension", "points", "why"}, rows)
 	if c := r.Coverage; c != nil {
 		fmt.Fprintf(w, "\ncoverage: %s\n", coverageShares(*c))
 		n := 0
@@ -203,12 +204,6 @@ func (p *diagnostics) rest() {
 			fmt.Fprintf(p.w, "and %d more [%s]; --json shows all\n", n, code)
 		}
 	}
-}
-
-// checkedPlan is the output of check --json.
-type checkedPlan struct {
-	planparse.Report
-	Proved *proved `json:"proved,omitempty"` // nil if no run of the plan is known
 }
 
 // proved counts the tasks of a plan that runs have proven.

@@ -27,15 +27,9 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// contextOptions are the flags of context.
-type contextOptions struct {
-	json bool
-	base string
-}
-
 // NewContextCommand returns the command context.
 func NewContextCommand(a *cli.App) *cobra.Command {
-	var o contextOptions
+	var from string
 	cmd := &cobra.Command{
 		Use:   "context PLAN.md BATCH",
 		Short: "Show the context that the agent of a batch would get now",
@@ -59,25 +53,17 @@ has the figures: tokens, ref_lines, ref_lines_least, commits, progress_lines, si
 			return nil
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return showContext(cmd.Context(), a, args[0], args[1], o)
+			return showContext(cmd.Context(), a, args[0], args[1], from)
 		},
 		ValidArgsFunction: cli.CompletePlan,
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "print a JSON object with the whole brief")
-	f.StringVar(&o.base, "base", "", "commit or branch to start the batch from")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object with the whole brief")
+	f.StringVar(&from, "base", "", "commit or branch to start the batch from")
 	return cmd
 }
 
-// contextResult is the output of context --json.
-type contextResult struct {
-	Batch string `json:"batch"`
-	Base  string `json:"base"`
-	Run   string `json:"run,omitempty"` // the unfinished run that has the batch
-	briefing.Composed
-}
-
-func showContext(ctx context.Context, a *cli.App, path, batch string, o contextOptions) error {
+func showContext(ctx context.Context, a *cli.App, path, batch, from string) error {
 	plan, _, err := cli.ReadPlan(path)
 	if err != nil {
 		return err
@@ -97,7 +83,7 @@ func showContext(ctx context.Context, a *cli.App, path, batch string, o contextO
 	if err != nil {
 		return err
 	}
-	base, err := baseOf(ctx, p, h, o.base)
+	base, err := baseOf(ctx, p, h, from)
 	if err != nil {
 		return err
 	}
@@ -118,11 +104,16 @@ func showContext(ctx context.Context, a *cli.App, path, batch string, o contextO
 	}
 	in, err := briefing.Gather(ctx, s)
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+		return err
 	}
 	c := briefing.Compose(in)
-	if o.json {
-		return cli.AsJSON(a.Stdout, contextResult{b.Key, base, h.sum.Run, c})
+	if a.JSON {
+		return cli.AsJSON(a.Stdout, struct {
+			Batch string `json:"batch"`
+			Base  string `json:"base"`
+			Run   string `json:"run,omitempty"` // the unfinished run that has the batch
+			briefing.Composed
+		}{b.Key, base, h.sum.Run, c})
 	}
 	if _, err := fmt.Fprint(a.Stdout, c.Block); err != nil {
 		return err
@@ -136,7 +127,7 @@ func showParts(a *cli.App, c briefing.Composed, base string, h past) error {
 		fmt.Fprintln(a.Stderr, "no context block: [context] tokens is 0")
 		return nil
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, p := range c.Parts {
 		what := "kept"
 		switch {
@@ -145,12 +136,10 @@ func showParts(a *cli.App, c briefing.Composed, base string, h past) error {
 		case p.Trimmed != "":
 			what = "kept; " + p.Trimmed
 		}
-		rows = append(rows, []string{ui.Cut(ui.Sanitize(p.Name), 60, "…"), fmt.Sprint(p.Chars), fmt.Sprint(p.Tokens), what})
+		rows.Add(ui.Cut(ui.Sanitize(p.Name), 60, "…"), p.Chars, p.Tokens, what)
 	}
 	fmt.Fprintln(a.Stderr)
-	if err := cli.Table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stderr, []string{"part", "characters", "tokens", ""}, rows)
 	run := "no run of this plan is active"
 	if h.sum.Run != "" {
 		run = "run " + h.sum.Run[:min(8, len(h.sum.Run))]
@@ -273,22 +262,11 @@ func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, fi
 // baseOf returns the commit that a batch would start from now.
 func baseOf(ctx context.Context, p *cli.Project, h past, given string) (string, error) {
 	if given != "" {
-		if strings.HasPrefix(given, "-") {
-			return "", cli.Usage(fmt.Errorf("%q is not a commit", ui.Sanitize(given)), "")
-		}
-		commit, err := p.Repo.Resolve(ctx, given)
-		if err != nil || commit == "" {
-			return "", cli.Named("unknown-commit",
-				cli.Usage(fmt.Errorf("commit or branch %q not found", ui.Sanitize(given)), ""))
-		}
-		return commit, nil
+		return cli.CommitNamed(ctx, p.Repo, given, "")
 	}
 	if h.sum.Run != "" {
 		tip, err := p.Repo.Resolve(ctx, "refs/heads/"+h.sum.Branch)
-		if err != nil {
-			return "", cli.Fail(cli.ExitCannotRun, err, "")
-		}
-		return cmp.Or(tip, h.sum.Commit), nil
+		return cmp.Or(tip, h.sum.Commit), err
 	}
 	head, _, err := p.Repo.Head(ctx)
 	if err != nil {

@@ -8,12 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
 )
 
 // NewIntrospectCommand returns the command introspect.
 func NewIntrospectCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, mermaid bool
+	var mermaid bool
 	cmd := &cobra.Command{
 		Use:   "introspect",
 		Short: "Print the state machine of a run",
@@ -23,15 +24,15 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			loop := runner.DefaultLoop()
 			switch {
-			case asJSONFlag && mermaid:
+			case a.JSON && mermaid:
 				return cli.Usage(errors.New("--json and --mermaid exclude each other"), "choose one")
-			case asJSONFlag:
+			case a.JSON:
 				return cli.AsJSON(a.Stdout, loop)
 			case mermaid:
 				_, err := io.WriteString(a.Stdout, loop.Mermaid())
 				return err
 			}
-			var rows [][]string
+			var rows [][]string // with two spaces between ways, which [ui.Rows.Add] would make one
 			for _, s := range loop.States {
 				var ways string
 				for _, t := range loop.Transitions {
@@ -41,10 +42,10 @@ func NewIntrospectCommand(a *cli.App) *cobra.Command {
 				}
 				rows = append(rows, []string{string(s.Stage), string(s.Name), s.Scope, s.Does, ways})
 			}
-			return cli.Table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
+			return ui.Table(a.Stdout, []string{"stage", "state", "scope", "what it does", "ways out"}, rows)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&mermaid, "mermaid", false, "print a stateDiagram-v2")
 	return cmd
 }

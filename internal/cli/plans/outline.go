@@ -41,7 +41,7 @@ is listed at the end, with the reason. Nothing is run. Read the draft, correct i
 	a.RepoFlag(f)
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<document>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -83,8 +83,8 @@ func outlineDocument(a *cli.App, p *cli.Project, file string, o planOptions) err
 			return err
 		}
 	}
-	shown := shownPath(path)
-	if o.json {
+	shown := cli.Rel(path)
+	if a.JSON {
 		out := outlined{Document: file, Path: shown, Left: append([]draft.Left{}, plan.Left...)}
 		for _, b := range plan.Batches {
 			out.Batches = append(out.Batches, outlineBatch{b, b.Origin, b.Refs, b.Checks})
@@ -160,8 +160,7 @@ func worksHint(root, file string, p *planparse.Plan, r planparse.Report) string 
 	}
 	return fmt.Sprintf(
 		"runplan reads less than half of it as work, but its sections describe more: runplan outline %[2]s drafts a plan "+
-			"with %[1]s "+
-			"from them",
+			"with %[1]s from them",
 		phrase.Count(len(plan.Batches), "batch"), file)
 }
 

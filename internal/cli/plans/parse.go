@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
@@ -17,7 +18,7 @@ import (
 
 // NewParseCommand returns the command parse.
 func NewParseCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, coverage bool
+	var coverage bool
 	cmd := &cobra.Command{
 		Use:   "parse PLAN.md",
 		Short: "Show how runplan reads a plan",
@@ -29,11 +30,11 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 				return err
 			}
 			a.HideTitles(nil, plan)
-			if out := a.Hiding(); coverage && asJSONFlag {
+			if out := a.Hiding(); coverage && a.JSON {
 				err = cli.AsJSON(out, plan.Cover(src))
 			} else if coverage {
 				err = printCoverage(out, args[0], plan.Cover(src))
-			} else if asJSONFlag {
+			} else if a.JSON {
 				err = cli.AsJSON(out, plan)
 			} else {
 				err = printPlan(out, args[0], plan)
@@ -48,14 +49,13 @@ func NewParseCommand(a *cli.App) *cobra.Command {
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&coverage, "coverage", false, "show for each line which brief contains it, or why no brief does")
 	return cmd
 }
 
-// printCoverage prints which parser reads which lines of a plan.
 func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
-	var rows [][]string
+	var rows ui.Rows
 	for _, r := range c.Ranges {
 		who := r.Kind
 		switch {
@@ -64,12 +64,9 @@ func printCoverage(w io.Writer, path string, c planparse.Coverage) error {
 		case r.Kind == planparse.CoverBrief:
 			who = "brief of " + phrase.Few(r.Batches, 6)
 		}
-		rows = append(rows, []string{fmt.Sprintf("%d-%d", r.First, r.Last), who, ui.Sanitize(r.Why),
-			ui.Cut(ui.Sanitize(r.Text), 50, "…")})
+		rows.Add(fmt.Sprintf("%d-%d", r.First, r.Last), who, r.Why, ui.Cut(ui.Sanitize(r.Text), 50, "…"))
 	}
-	if err := cli.Table(w, []string{"lines", "who reads them", "why", "first line"}, rows); err != nil {
-		return err
-	}
+	ui.Table(w, []string{"lines", "who reads them", "why", "first line"}, rows)
 	_, err := fmt.Fprintf(w, "\n%s: %s\n", path, coverageShares(c))
 	return err
 }
@@ -88,26 +85,17 @@ func printPlan(w io.Writer, path string, p *planparse.Plan) error {
 	fmt.Fprintf(w, "format %s: %s, %s, %s (%d ticked), %s\n\n", p.Format, phrase.Count(c.Batches, "batch"),
 		phrase.Count(c.Tasks, "task"),
 		phrase.Count(c.Checkboxes, "checkbox", "checkboxes"), c.Checked, phrase.Count(c.Groups, "group"))
-	var rows [][]string
+	var rows ui.Rows
 	for _, b := range p.Batches {
-		done := 0
-		for _, t := range b.Tasks {
-			if t.Done {
-				done++
-			}
-		}
+		done := lists.Count(b.Tasks, func(t planparse.Task) bool { return t.Done })
 		note := ""
 		if b.Empty {
 			note = routing.EmptyNote
 		}
-		rows = append(rows, []string{b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"),
-			fmt.Sprintf("%d/%d", done, len(b.Tasks)),
-			fmt.Sprint(len(b.Files.Create)), fmt.Sprint(len(b.Files.Modify)), fmt.Sprint(len(b.Commands)),
-			fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note})
+		rows.Add(b.Number, ui.Cut(ui.Sanitize(b.Title), 60, "…"), fmt.Sprintf("%d/%d", done, len(b.Tasks)),
+			len(b.Files.Create), len(b.Files.Modify), len(b.Commands), fmt.Sprintf("%d-%d", b.StartLine, b.EndLine), note)
 	}
-	if err := cli.Table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows); err != nil {
-		return err
-	}
+	ui.Table(w, []string{"batch", "title", "done", "create", "modify", "run", "lines", ""}, rows)
 	if len(p.Diagnostics) > 0 {
 		fmt.Fprintln(w)
 	}

@@ -1,6 +1,7 @@
 package plans
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,8 +29,6 @@ type planOptions struct {
 	from   string
 	out    string
 	force  bool
-	json   bool
-	trust  string
 }
 
 // NewPlanCommand returns the command plan.
@@ -51,7 +50,7 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 			}
 			return cli.ExactlyOne("the task, as one argument, or --from DOC")(cmd, args)
 		},
-		RunE: cli.Stoppable(func(ctx context.Context, args []string) error {
+		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			task := strings.TrimSpace(strings.Join(args, " "))
 			if o.from != "" {
 				text, err := taskOfDocument(o.from, task)
@@ -60,7 +59,7 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 				}
 				task = text
 			}
-			return planTask(ctx, a, task, o)
+			return planTask(ctx, a, p, task, o)
 		}),
 	}
 	models.AddStages(cmd, &o.stages)
@@ -72,8 +71,8 @@ them as a plan that parses the same. Nothing is run. Read the plan, correct it, 
 			"model)")
 	f.StringVar(&o.out, "out", "", "output file, or - for standard output (default docs/plans/<date>-<task>.md)")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing file")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
-	cli.TrustFlag(f, &o.trust)
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
+	a.TrustFlag(f)
 	return cmd
 }
 
@@ -90,13 +89,9 @@ type madePlan struct {
 	LatencyMS int64      `json:"latency_ms"`
 }
 
-func planTask(ctx context.Context, a *cli.App, task string, o planOptions) error {
+func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o planOptions) error {
 	if task == "" {
 		return cli.Usage(errors.New("the task is empty"), `say what to do: runplan plan "…"`)
-	}
-	p, err := a.OpenProject(ctx)
-	if err != nil {
-		return err
 	}
 	path, err := planFile(p, task, o)
 	if err != nil {
@@ -113,7 +108,7 @@ func planTask(ctx context.Context, a *cli.App, task string, o planOptions) error
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, o.trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	tools, err := models.OpenSolving(ctx, a, p, s, nil)
@@ -137,7 +132,7 @@ func planTask(ctx context.Context, a *cli.App, task string, o planOptions) error
 			return err
 		}
 	}
-	return showMade(a, path, id, made, o.json)
+	return showMade(a, path, id, made)
 }
 
 // askForPlan has the plan made and always closes the session.
@@ -162,7 +157,6 @@ func askForPlan(ctx context.Context, a *cli.App, t *models.ModelTools, s models.
 	return made, errors.Join(err, t.PutAway(ctx, session, id))
 }
 
-// planTrouble adds the exit code and a hint to an error from making a plan.
 func planTrouble(ctx context.Context, id string, err error) error {
 	if ctx.Err() != nil {
 		return cli.ModelTrouble(ctx, err)
@@ -205,31 +199,29 @@ func planFile(p *cli.Project, task string, o planOptions) (string, error) {
 // writePlan writes the plan. It does not overwrite a file that appeared in the meantime.
 func writePlan(path, text string, force bool) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the plan: %w", err), "")
+		return fmt.Errorf("write the plan: %w", err)
 	}
-	how := os.O_WRONLY | os.O_CREATE | os.O_EXCL
+	how := os.O_EXCL
 	if force {
-		how = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+		how = os.O_TRUNC
 	}
-	f, err := os.OpenFile(path, how, 0o644)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|how, 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return cli.Usage(fmt.Errorf("%s was created meanwhile", path), "it was not changed; give another file: --out FILE")
 	}
 	if err == nil {
 		_, err = f.WriteString(text)
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
+		err = cmp.Or(err, f.Close())
 	}
 	if err != nil {
-		return cli.Fail(cli.ExitCannotRun, fmt.Errorf("write the plan: %w", err), "")
+		return fmt.Errorf("write the plan: %w", err)
 	}
 	return nil
 }
 
-func showMade(a *cli.App, path, id string, made solver.Planned, json bool) error {
-	shown := shownPath(path)
-	if json {
+func showMade(a *cli.App, path, id string, made solver.Planned) error {
+	shown := cli.Rel(path)
+	if a.JSON {
 		out := madePlan{
 			Task: id, Path: shown, Plan: made.Artifact, Model: made.Model, Context: append([]string{}, made.Context.Paths()...),
 			Calls: made.Calls, Tokens: made.Tokens,
@@ -247,16 +239,4 @@ func showMade(a *cli.App, path, id string, made solver.Planned, json bool) error
 	fmt.Fprintln(a.Stdout, shown)
 	fmt.Fprintf(a.Stderr, "%d batch(es); read it, then: runplan %s --agent solver\n", len(made.Artifact.Batches), shown)
 	return nil
-}
-
-// shownPath returns a path relative to the current folder, for messages.
-func shownPath(path string) string {
-	if here, err := cli.CurrentFolder(); err == nil && path != "" {
-		if abs, err := filepath.Abs(path); err == nil {
-			if rel, err := filepath.Rel(here, abs); err == nil {
-				return rel
-			}
-		}
-	}
-	return path
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
@@ -31,32 +31,25 @@ import (
 // chosenAgent is an agent that is selected but not built yet. Building it needs the helpers of the run.
 type chosenAgent struct {
 	name  string
-	build func(self string, r *proc.Reaper) agents.Agent
-	// open builds an agent that needs the journal of the run. It returns a function that closes the agent.
-	open func(ctx context.Context, j *store.Journal, r *proc.Reaper) (agents.Agent, func(), error)
+	Start startAgent
 }
 
-// Start builds the agent for a run.
-func (c chosenAgent) Start(ctx context.Context, j *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(),
-	error) {
-	if c.open != nil {
-		return c.open(ctx, j, r)
+// startAgent builds an agent for a run, and returns a function that closes it.
+type startAgent func(ctx context.Context, j *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(), error)
+
+// startNow is the startAgent of an agent without files of its own.
+func startNow(build func(self string, r *proc.Reaper) agents.Agent) startAgent {
+	return func(_ context.Context, _ *store.Journal, self string, r *proc.Reaper) (agents.Agent, func(), error) {
+		return build(self, r), func() {}, nil
 	}
-	return c.build(self, r), func() {}, nil
 }
-
-// Name returns the agent's name.
-func (c chosenAgent) Name() string { return c.name }
 
 // chooseAgent picks the agent of a run. In order of preference: the requested agent, the configured agent, script for
 // a literal plan, the only configured agent, the first installed CLI. It gives the reason if no agent was requested.
 func chooseAgent(a *cli.App, p *cli.Project, path string, due []*planparse.Batch, asked string) (chosenAgent, string,
 	error) {
 	name, why := asked, ""
-	if name == cli.Auto {
-		name = ""
-	}
-	if name == "" {
+	if name == "" || name == cli.Auto {
 		if name = p.Config.Run.Agent; name != "" {
 			why = "from " + p.Config.Source("run.agent")
 		}
@@ -71,14 +64,13 @@ func chooseAgent(a *cli.App, p *cli.Project, path string, due []*planparse.Batch
 	return agent, why, err
 }
 
-// namedAgent returns the agent with the given name.
 func namedAgent(a *cli.App, p *cli.Project, path, name string) (chosenAgent, error) {
 	if name == script.Name {
-		return chosenAgent{name: name, build: func(self string, r *proc.Reaper) agents.Agent {
+		return chosenAgent{name, startNow(func(self string, r *proc.Reaper) agents.Agent {
 			agent := script.New(path, r)
 			agent.Engine = []string{self, cli.TestscriptCommand}
 			return agent
-		}}, nil
+		})}, nil
 	}
 	if name == solver.Name {
 		return SolverAgent(context.Background(), a, p, path)
@@ -87,13 +79,12 @@ func namedAgent(a *cli.App, p *cli.Project, path, name string) (chosenAgent, err
 	if err != nil {
 		return chosenAgent{}, err
 	}
-	return chosenAgent{name: name, build: func(_ string, r *proc.Reaper) agents.Agent {
+	return chosenAgent{name, startNow(func(_ string, r *proc.Reaper) agents.Agent {
 		c.Reaper = r
 		return command.New(c)
-	}}, nil
+	})}, nil
 }
 
-// anyAgent picks an agent if no name was given.
 func anyAgent(a *cli.App, p *cli.Project, due []*planparse.Batch) (name, why string, err error) {
 	prose := ProseLines(due)
 	if len(prose) == 0 {
@@ -194,29 +185,20 @@ func runAgentsOf(a *cli.App, p *cli.Project, path string, agent chosenAgent, oth
 // agent has no program.
 func whyNotInstalled(a *cli.App, p *cli.Project, name string) string {
 	program := ""
-	if c, err := a.CommandAgent(p, name); err != nil {
-		if cannotRun(err) {
-			return "it is not installed"
-		}
+	switch c, err := a.CommandAgent(p, name); {
+	case err != nil && cannotRun(err):
+		return "it is not installed"
+	case err != nil:
 		return ""
-	} else if len(c.Command) > 0 {
+	case len(c.Command) > 0:
 		program = c.Command[0]
-	} else if c.Preset != nil {
+	case c.Preset != nil:
 		program = c.Preset.Program
 	}
-	if strings.ContainsRune(program, filepath.Separator) {
-		if !filepath.IsAbs(program) {
-			program = filepath.Join(p.Repo.Root, program)
-		}
-		if fi, err := os.Stat(program); err != nil || fi.IsDir() {
-			return "there is no " + program
-		}
+	if program == "" || a.HasProgram(p.Repo.Root, program) == nil {
 		return ""
 	}
-	if _, err := a.OnPath(program); program != "" && err != nil {
-		return program + " is not installed"
-	}
-	return ""
+	return program + " is not installed"
 }
 
 // cannotRun reports that an agent exists but cannot run on this machine.
@@ -224,9 +206,6 @@ func cannotRun(err error) bool {
 	code, _ := cli.CodeOf(err)
 	return code == cli.ExitCannotRun
 }
-
-// Others returns the agents that take over.
-func (c RunAgents) Others() []chosenAgent { return c.List[1:] }
 
 // infos returns the agents in the form that the journal stores.
 func (c RunAgents) infos(settings config.Config) []runner.AgentInfo {
@@ -242,16 +221,12 @@ func (c RunAgents) lines(onLimit string) []string {
 	if len(c.List) == 1 {
 		return nil
 	}
-	var names []string
-	for _, x := range c.Others() {
-		names = append(names, x.name)
-	}
 	last := "stop with exit 4"
 	if onLimit == "wait" {
 		last = "wait for the first limit to end"
 	}
 	out := fmt.Sprintf("Limits: if %s meets one, %s; once all are limited, %s", c.List[0].name,
-		strings.Join(names, ", then "), last)
+		phrase.Join(c.List[1:], ", then ", func(x chosenAgent) string { return x.name }), last)
 	if len(c.left) > 0 {
 		out += "; not available: " + strings.Join(c.left, ", ")
 	}
@@ -294,7 +269,6 @@ func (l *limitFlags) fallbackAgain(info runner.Info, c config.Run) (successors, 
 	return s, nil
 }
 
-// errNoOnLimit reports an invalid value of --on-limit and lists the valid ones.
 func errNoOnLimit(given string) error {
 	words := config.OnLimits()
 	return cli.Usage(errors.New("--on-limit "+given+": unknown"), "use %s or %s", strings.Join(words[:len(words)-1], ", "),
@@ -313,8 +287,8 @@ func SolverAgent(ctx context.Context, a *cli.App, p *cli.Project, path string) (
 		return chosenAgent{}, err
 	}
 	tools.Close() // the run may begin much later
-	return chosenAgent{name: solver.Name,
-		open: func(ctx context.Context, j *store.Journal, r *proc.Reaper) (agents.Agent, func(), error) {
+	return chosenAgent{solver.Name,
+		func(ctx context.Context, j *store.Journal, _ string, r *proc.Reaper) (agents.Agent, func(), error) {
 			tools, err := models.OpenSolving(ctx, a, p, s, r)
 			if err != nil {
 				return nil, nil, err

@@ -68,7 +68,7 @@ func (x *Prepared) preflight(ctx context.Context) error {
 	if err := a.Signing(ctx, p); err != nil {
 		return err
 	}
-	return a.TrustConfig(p, o.Trust)
+	return a.TrustConfig(p)
 }
 
 // canLand rejects a way of landing that cannot work. After the run, the same error would look like a failure of the

@@ -118,7 +118,6 @@ func (x *Prepared) read(ctx context.Context) (err error) {
 	return nil
 }
 
-// inRepository rejects a run outside of a repository.
 func (x *Prepared) inRepository(context.Context) error {
 	if x.Project == nil {
 		return x.noAgent
@@ -127,7 +126,6 @@ func (x *Prepared) inRepository(context.Context) error {
 	return nil
 }
 
-// route decides which batches run, where, and with which models.
 func (x *Prepared) route(ctx context.Context) (err error) {
 	x.how, err = x.routeOptions(ctx, x.Options.Route, x.Options.Agent)
 	if err != nil {
@@ -147,7 +145,7 @@ func (x *Prepared) describe(ctx context.Context) error {
 	if x.noAgent != nil {
 		return x.noAgent
 	}
-	p, o, agent := x.Project, &x.Options, x.agent.Name()
+	p, o, agent := x.Project, &x.Options, x.agent.name
 	if prose := ProseLines(Due(x.Plan, x.Decision)); agent == script.Name && len(prose) > 0 {
 		return cli.Named("plan-in-prose",
 			cli.Usage(fmt.Errorf("the script agent only executes literal plans: %s", prose[0]),
@@ -168,7 +166,7 @@ func (x *Prepared) describe(ctx context.Context) error {
 		Base: head, BaseBranch: branch, Agent: agent, Land: cmp.Or(o.Land, p.Config.Run.Land),
 		ConfigDigest: config.DigestOf(p.Config.Effective()), Settings: settingsOf(p.Config.Effective()),
 		LoopVersion: runner.LoopVersion, Slug: cli.SlugOf(name), Flags: o.Flags(),
-		Indexed: models.Indexed(ctx, p), Round: o.Round, Models: modelsOf(p.Config.Config, agent),
+		Indexed: models.Indexed(ctx, x.App, p), Round: o.Round, Models: modelsOf(p.Config.Config, agent),
 	}
 	if !slices.Contains([]string{"branch", "ff", "pr"}, x.Info.Land) {
 		return cli.Usage(fmt.Errorf("--land %s: unknown", x.Info.Land), "use branch, ff or pr")
@@ -226,7 +224,6 @@ func (x *Prepared) reviewed(ctx context.Context) error {
 	return nil
 }
 
-// makeLayout makes the folder of runplan in the repository.
 func (x *Prepared) makeLayout(context.Context) error {
 	if err := x.Project.Layout.Make(); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "runplan keeps its journal and worktrees in %s; make it writable",
@@ -244,7 +241,6 @@ func (x *Prepared) onEngine(context.Context) error {
 	return err
 }
 
-// sameEngine rejects resuming a run on a different engine.
 func (x *Prepared) sameEngine(context.Context) error {
 	asked, was := cmp.Or(x.App.Engine, cli.Here), cmp.Or(x.Info.Flags[cli.EngineFlag], cli.Here)
 	if asked == was {
@@ -274,7 +270,7 @@ func Hosted(a *cli.App, p *cli.Project, run string, info runner.Info, text []byt
 
 // Show prints the routing plan, the forecast, and other facts about the run.
 func (x *Prepared) Show(ctx context.Context, w io.Writer, verbose bool) error {
-	lines := agentLine(x.agent.Name(), x.Why)
+	lines := agentLine(x.agent.name, x.Why)
 	if x.Run != "" {
 		lines = slices.Concat(lines, x.Agents.lines(x.Info.OnLimit), landLine(x.Info), x.Options.Sample.lines())
 	}
@@ -284,7 +280,7 @@ func (x *Prepared) Show(ctx context.Context, w io.Writer, verbose bool) error {
 
 // JSON returns the object for --json of a route or a dry run.
 func (x *Prepared) JSON(ctx context.Context) any {
-	return routeJSON(x.File, x.Plan, x.Decision, x.agent.Name(), forecastRun(ctx, x.Project, x.Plan, x.Decision))
+	return routeJSON(x.File, x.Plan, x.Decision, x.agent.name, forecastRun(ctx, x.Project, x.Plan, x.Decision))
 }
 
 // LogLines returns the routing decision of a new run for the decision log.
@@ -295,7 +291,6 @@ func (x *Prepared) LogLines() []routing.Line {
 	return x.Decision.LogLines(x.how.Rules)
 }
 
-// landLine describes where the work will land.
 func landLine(info runner.Info) []string {
 	text := fmt.Sprintf("Land: %s; at most %s a batch", info.Land, phrase.Count(info.MaxAttempts, "attempt"))
 	if info.Workers > 1 {

@@ -224,11 +224,7 @@ func (r *replanned) added(c planparse.Change, b *runner.BatchInfo, state func(*p
 		then: "will run", batches: true}
 	merged := func(b *planparse.Batch) bool { return state(b) == string(runner.Passed) }
 	names := func(list []*planparse.Batch) string {
-		var out []string
-		for _, b := range list {
-			out = append(out, b.Number)
-		}
-		return strings.Join(out, ", ")
+		return phrase.Join(list, ", ", func(b *planparse.Batch) string { return b.Number })
 	}
 	done := slices.DeleteFunc(slices.Clone(c.Partly), func(b *planparse.Batch) bool { return !merged(b) })
 	switch {
@@ -304,7 +300,6 @@ func (r *replanned) kept(c planparse.Change, b *runner.BatchInfo, state string, 
 // mostDifferences is the highest number of differences listed for a batch.
 const mostDifferences = 5
 
-// summary describes the change in one line.
 func (r replanned) summary() string {
 	count := map[string]int{}
 	for _, row := range r.rows {
@@ -359,15 +354,12 @@ func showReplanned(a *cli.App, r replanned, path string, o *RunOptions) error {
 	if o.DryRun {
 		w = a.Stdout
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, row := range r.rows {
-		rows = append(rows, []string{ui.Sanitize(row.number), ui.Cut(ui.Sanitize(row.title), 40, "…"), ui.Sanitize(row.what),
-			ui.Sanitize(row.then)})
+		rows.Add(row.number, ui.Cut(ui.Sanitize(row.title), 40, "…"), row.what, row.then)
 	}
 	if len(rows) > 0 {
-		if err := cli.Table(w, []string{"batch", "title", "change", "effect"}, rows); err != nil {
-			return err
-		}
+		ui.Table(w, []string{"batch", "title", "change", "effect"}, rows)
 	}
 	if r.note != "" {
 		fmt.Fprintln(w, r.note)

@@ -31,7 +31,7 @@ func (x *Prepared) recall(ctx context.Context, name string) (err error) {
 		return err
 	}
 	x.Run = sum.Run
-	if err := a.TrustConfig(p, o.Trust); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	p.Repo.AllowPrograms()
@@ -82,7 +82,7 @@ func (x *Prepared) agentsAgain(context.Context) error {
 	if missed := x.Agents.missed(); missed != "" {
 		fmt.Fprintf(x.App.Stderr, "runplan: %s\n", redact.Clean(missed))
 	}
-	settings, agent := x.Project.Config.Config, x.agent.Name()
+	settings, agent := x.Project.Config.Config, x.agent.name
 	x.Info.Agents = x.Agents.infos(settings)
 	if x.Info.Agent != agent {
 		x.Info.Agent, x.Info.Models = agent, modelsOf(settings, agent)
@@ -90,7 +90,6 @@ func (x *Prepared) agentsAgain(context.Context) error {
 	return nil
 }
 
-// chooseAgain chooses the agents for a run that has begun.
 func (x *Prepared) chooseAgain() (err error) {
 	x.agent, x.Why, err = chooseAgent(x.App, x.Project, x.Info.Plan, dueAgain(x.Plan, x.Info.Batches),
 		cmp.Or(x.Options.Agent, x.Info.Agent))
@@ -177,15 +176,12 @@ func sameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) erro
 	}
 	var lines []string
 	for _, c := range changes {
-		from := "removed from"
-		where := ""
+		from, at := "removed from", c.Old
 		if c.New != nil {
-			from, where = "from", c.New.From
-		} else {
-			where = c.Old.From
+			from, at = "from", c.New
 		}
 		lines = append(lines, fmt.Sprintf("  %s: %s → %s (%s %s)", redact.Clean(c.Key), said(c.Old), said(c.New), from,
-			redact.Clean(p.Rel(where))))
+			redact.Clean(cli.Rel(at.From))))
 	}
 	text := strings.Join(lines, "\n")
 	if !accept {
@@ -197,7 +193,6 @@ func sameConfig(a *cli.App, p *cli.Project, info *runner.Info, accept bool) erro
 	return nil
 }
 
-// settingsOf converts settings into the form that the journal stores.
 func settingsOf(all map[string]config.Setting) map[string]runner.Setting {
 	out := make(map[string]runner.Setting, len(all))
 	for k, s := range all {
@@ -312,15 +307,15 @@ func (r *replanned) onEngine(engine string) string {
 func redoOf(names []string, plan *planparse.Plan) (map[string]bool, error) {
 	out := map[string]bool{}
 	for _, name := range names {
-		i := slices.IndexFunc(plan.Batches, func(b planparse.Batch) bool { return b.Number == name })
-		if i < 0 {
-			i = slices.IndexFunc(plan.Batches, func(b planparse.Batch) bool { return b.Key == name })
+		key := name
+		if i := slices.IndexFunc(plan.Batches, func(b planparse.Batch) bool { return b.Number == name }); i >= 0 {
+			key = plan.Batches[i].Key
 		}
-		if i < 0 {
+		if _, ok := plan.Batch(key); !ok {
 			return nil, cli.Usage(fmt.Errorf("--redo %s: the plan has no such batch", name),
 				"runplan parse shows the numbers of the batches")
 		}
-		out[plan.Batches[i].Key] = true
+		out[key] = true
 	}
 	return out, nil
 }

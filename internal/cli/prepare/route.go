@@ -142,7 +142,7 @@ func (x *Prepared) routeOptions(ctx context.Context, r routeFlags, asked string)
 			return o, x.noAgent
 		}
 	}
-	if o, err = r.options(c, x.agent.Name(), sums, x.App.Env()); err != nil {
+	if o, err = r.options(c, x.agent.name, sums, x.App.Env()); err != nil {
 		return o, cli.Usage(err, "write it as --model-override B3=large")
 	}
 	return o, nil
@@ -173,7 +173,6 @@ func planError(path string, err error) error {
 	return cli.Usage(fmt.Errorf("%s: %w", path, err), "")
 }
 
-// placed is an error with another text.
 type placed struct {
 	text string
 	err  error
@@ -204,7 +203,7 @@ The same is shown before each run. The settings are under [routing]: runplan con
 	f.StringVar(&r.To, "to", "", "last batch to run, by number; 4 ends with the last of 4a and 4b")
 	f.StringVar(&o.agent, "agent", "", "agent whose models and history are used: script, solver, or a name under [agents]")
 	f.BoolVar(&o.why, "why", false, "also explain why batches wait for each other, and why others do not")
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	f.BoolVar(&o.dot, "dot", false, "print the graph for Graphviz")
 	f.BoolVar(&o.svg, "svg", false, "print the graph as a picture")
 	cmd.ValidArgsFunction = cli.CompletePlan
@@ -212,14 +211,13 @@ The same is shown before each run. The settings are under [routing]: runplan con
 	return cmd
 }
 
-// routeOutput holds the flags for the output format of a routing plan.
 type routeOutput struct {
 	agent               string
 	why, json, dot, svg bool
 }
 
 func route(ctx context.Context, a *cli.App, path string, r routeFlags, out routeOutput) error {
-	if out.json && (out.dot || out.svg) || out.dot && out.svg {
+	if a.JSON && (out.dot || out.svg) || out.dot && out.svg {
 		return cli.Usage(errors.New("--json, --dot and --svg exclude each other"), "choose one")
 	}
 	x, err := Prepare(ctx, a, Request{Plan: path, RouteOnly: true, Options: RunOptions{Route: r, Agent: out.agent}})
@@ -230,7 +228,7 @@ func route(ctx context.Context, a *cli.App, path string, r routeFlags, out route
 		return routing.DOT(a.Stdout, x.Plan, x.Decision)
 	case out.svg:
 		return routing.SVG(a.Stdout, x.Plan, x.Decision)
-	case out.json:
+	case a.JSON:
 		return cli.AsJSON(a.Stdout, x.JSON(ctx))
 	}
 	return x.Show(ctx, a.Stdout, out.why)
@@ -252,7 +250,6 @@ func showRoute(ctx context.Context, w io.Writer, p *cli.Project, plan *planparse
 	return nil
 }
 
-// agentLine returns the line that names the agent of a route.
 func agentLine(agent, why string) []string {
 	switch {
 	case agent == "":
@@ -263,7 +260,6 @@ func agentLine(agent, why string) []string {
 	return []string{fmt.Sprintf("Agent: %s (%s)", agent, why)}
 }
 
-// routeJSON returns the object for --json: the decision and its context.
 func routeJSON(path string, plan *planparse.Plan, d routing.Decision, agent string, f []forecast) any {
 	var known *string
 	if agent != "" {

@@ -26,6 +26,7 @@ type forecast struct {
 	Unknown   string   `json:"unknown,omitempty"`
 
 	planned int // number of Conflicts that the plan names
+	err     error
 }
 
 const (
@@ -63,7 +64,6 @@ func (f forecast) String() string {
 	return text
 }
 
-// listed joins the first few names.
 func listed(paths []string) string {
 	return strings.ReplaceAll(redact.Clean(phrase.Few(paths, maxForecastFiles)), "\n", " ")
 }
@@ -88,21 +88,20 @@ func forecastRun(ctx context.Context, p *cli.Project, plan *planparse.Plan, d ro
 		if i == maxForecasts {
 			return append(out, forecast{Unknown: fmt.Sprintf("%d more branches of runs were not checked", len(others)-i)})
 		}
-		f := forecastOf(ctx, p, head, b.name, b.commit, planned)
+		f := forecastOf(ctx, p, head, b, planned)
 		if errors.Is(f.err, git.ErrNoMergeTree) {
 			return []forecast{{Unknown: git.ErrNoMergeTree.Error()}}
 		}
 		if f.err != nil {
 			f.Unknown = f.err.Error()
 		}
-		out = append(out, f.forecast)
+		out = append(out, f)
 	}
 	return out
 }
 
 type namedCommit struct{ name, commit string }
 
-// others returns the branches to forecast.
 func others(ctx context.Context, p *cli.Project, head, branch string) ([]namedCommit, error) {
 	var out []namedCommit
 	name, commit, err := p.Repo.Upstream(ctx, branch)
@@ -127,41 +126,36 @@ func others(ctx context.Context, p *cli.Project, head, branch string) ([]namedCo
 	return out, nil
 }
 
-type forecastResult struct {
-	forecast
-	err error
-}
-
-func forecastOf(ctx context.Context, p *cli.Project, head, name, commit string,
-	planned map[string]bool) forecastResult {
-	f := forecastResult{forecast: forecast{Branch: name, Conflicts: []string{}, Both: []string{}}}
-	wrong := func(err error) forecastResult { f.err = err; return f }
-	n, err := p.Repo.Run(ctx, "rev-list", "--count", commit, "^"+head)
+func forecastOf(ctx context.Context, p *cli.Project, head string, b namedCommit, planned map[string]bool) forecast {
+	f := forecast{Branch: b.name, Conflicts: []string{}, Both: []string{}}
+	wrong := func(err error) forecast { f.err = err; return f }
+	n, err := p.Repo.Run(ctx, "rev-list", "--count", b.commit, "^"+head)
 	if err != nil {
 		return wrong(err)
 	}
 	if f.Commits, err = strconv.Atoi(n); err != nil || f.Commits == 0 {
 		return wrong(err)
 	}
-	base, err := p.Repo.MergeBase(ctx, head, commit)
+	base, err := p.Repo.MergeBase(ctx, head, b.commit)
 	if err != nil {
 		return wrong(err)
 	}
 	if base == "" {
 		return wrong(errors.New("it has no common history with HEAD"))
 	}
-	_, conflicts, err := p.Repo.MergeTree(ctx, head, commit)
+	_, conflicts, err := p.Repo.MergeTree(ctx, head, b.commit)
 	if err != nil {
 		return wrong(err)
 	}
-	f.Conflicts = append(f.Conflicts, conflicts...)
-	slices.SortStableFunc(f.Conflicts, func(x, y string) int { return rank(planned[x]) - rank(planned[y]) })
 	for _, path := range conflicts {
 		if planned[path] {
+			f.Conflicts = slices.Insert(f.Conflicts, f.planned, path)
 			f.planned++
+		} else {
+			f.Conflicts = append(f.Conflicts, path)
 		}
 	}
-	changed, err := p.Repo.Compare(base, commit).Entries(ctx)
+	changed, err := p.Repo.Compare(base, b.commit).Entries(ctx)
 	if err != nil {
 		return wrong(err)
 	}
@@ -171,13 +165,6 @@ func forecastOf(ctx context.Context, p *cli.Project, head, name, commit string,
 		}
 	}
 	return f
-}
-
-func rank(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
 }
 
 // plannedFiles returns the files that the batches to run will touch.

@@ -15,7 +15,6 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// chooseSlug finds and locks an unused slug.
 func (x *Prepared) chooseSlug(ctx context.Context) error {
 	p, info := x.Project, &x.Info
 	if above, err := p.Repo.Resolve(ctx, "refs/heads/runplan"); err != nil || above != "" {
@@ -87,7 +86,6 @@ func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent
 	return true, p.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})
 }
 
-// carriedOut reports whether a run completed all of its plan.
 func carriedOut(s runner.Summary) bool {
 	return !slices.ContainsFunc(s.Batches,
 		func(b runner.BatchSummary) bool { return runner.Status(b.State) != runner.Passed })

@@ -37,7 +37,6 @@ type RunOptions struct {
 	Redo         []string
 	AcceptConfig bool
 	Serve        bool
-	Trust        string
 	NoCritique   bool
 	Round        int // see [runner.Info]
 }
@@ -51,7 +50,6 @@ func (o *RunOptions) Common(cmd *cobra.Command) {
 	f.BoolVar(&o.RequireTests, "require-tests", false, "fail a project without tests instead of skipping its test gate")
 	f.BoolVar(&o.StrictAST, "strict-ast", false, cli.StrictASTUse)
 	f.BoolVar(&o.Tick, "tick", false, "tick merged tasks in the plan file")
-	cli.TrustFlag(f, &o.Trust)
 	o.Limits.add(cmd)
 	f.BoolVar(&o.NoCritique, "no-critique", false,
 		"switch off the critique of agents' steps, also if critique.enabled is set")
@@ -65,7 +63,6 @@ func (o *RunOptions) OfAgent(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&o.Agent, "agent", "", "agent to use: script, solver, or a name under [agents]")
 }
 
-// span is a flag for a positive duration.
 type span time.Duration
 
 func (s *span) String() string {
@@ -86,6 +83,12 @@ func (s *span) Set(text string) error {
 	return nil
 }
 
+// switches returns the flags without a value that a resume takes over.
+func (o *RunOptions) switches() map[string]*bool {
+	return map[string]*bool{"require-tests": &o.RequireTests, "strict-ast": &o.StrictAST, "tick": &o.Tick,
+		"no-critique": &o.NoCritique}
+}
+
 // Flags returns the given flags for the journal.
 func (o RunOptions) Flags() map[string]string {
 	m := map[string]string{}
@@ -94,13 +97,12 @@ func (o RunOptions) Flags() map[string]string {
 			m[name] = v
 		}
 	}
+	for name, on := range o.switches() {
+		set(name, "true", *on)
+	}
 	set("from", o.Route.From, o.Route.From != "")
 	set("to", o.Route.To, o.Route.To != "")
-	set("require-tests", "true", o.RequireTests)
-	set("strict-ast", "true", o.StrictAST)
 	set("allow-dirty", "true", o.AllowDirty)
-	set("tick", "true", o.Tick)
-	set("no-critique", "true", o.NoCritique)
 	set("agent-timeout", o.AgentTimeout.String(), o.AgentTimeout > 0)
 	set("idle-timeout", o.IdleTimeout.String(), o.IdleTimeout > 0)
 	o.Solver.Keep(set)
@@ -109,10 +111,9 @@ func (o RunOptions) Flags() map[string]string {
 
 // Take restores the flags of the original run. Flags given now take precedence.
 func (o *RunOptions) Take(flags map[string]string) {
-	o.RequireTests = o.RequireTests || flags["require-tests"] != ""
-	o.StrictAST = o.StrictAST || flags["strict-ast"] != ""
-	o.Tick = o.Tick || flags["tick"] != ""
-	o.NoCritique = o.NoCritique || flags["no-critique"] != ""
+	for name, on := range o.switches() {
+		*on = *on || flags[name] != ""
+	}
 	o.Solver.Take(flags)
 	if d, err := time.ParseDuration(flags["agent-timeout"]); err == nil && o.AgentTimeout == 0 {
 		o.AgentTimeout = d

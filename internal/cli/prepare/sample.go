@@ -51,7 +51,6 @@ const (
 	keptSampleBatch = "sample-batch"
 )
 
-// flags parses the sampling flags.
 func (s *sampleFlags) flags() (sampling.Flags, error) {
 	per, err := sampling.ParseSampleBatch(s.batches)
 	if err != nil {

@@ -23,7 +23,6 @@ import (
 	"github.com/runplan/runplan/runner/local"
 )
 
-// routed copies a routing decision into the info of a run.
 func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.Routing, noSpeculate bool) {
 	info.Mode, info.Workers, info.Score = string(d.Mode), d.Workers, d.Score.Value
 	info.Speculate = d.Mode == routing.Team && r.Speculate && !noSpeculate
@@ -92,7 +91,6 @@ func canMerge(ctx context.Context, p *cli.Project, plan *planparse.Plan, d routi
 	return d, err
 }
 
-// limitFlags holds the flags for limits of cost and waiting.
 type limitFlags struct {
 	maxCost float64
 	onLimit string
@@ -109,16 +107,7 @@ func (l *limitFlags) add(cmd *cobra.Command) {
 			"take over; once all are limited, exit) or fallback,wait")
 	f.BoolVar(&l.wait, "wait", false, "the same as --on-limit wait")
 	l.cmd = cmd
-	before := cmd.PreRunE
-	cmd.PreRunE = func(cmd *cobra.Command, args []string) error {
-		if err := l.check(); err != nil {
-			return err
-		}
-		if before != nil {
-			return before(cmd, args)
-		}
-		return nil
-	}
+	cmd.PreRunE = func(*cobra.Command, []string) error { return l.check() }
 }
 
 func (l *limitFlags) check() error {
@@ -138,7 +127,6 @@ func (l *limitFlags) check() error {
 	return nil
 }
 
-// apply sets the limits of a new run.
 func (l *limitFlags) apply(info *runner.Info, c config.Run) {
 	_, then := config.Fallback(cmp.Or(l.onLimit, c.OnLimit))
 	info.OnLimit, info.MaxCostUSD, info.UnknownCost = then, cmp.Or(l.maxCost, c.MaxCostUSD), c.UnknownCost

@@ -4,7 +4,6 @@ package rulebook
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/runner/local"
@@ -20,10 +18,8 @@ import (
 
 // NewLessonsCommand returns the command lessons.
 func NewLessonsCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "lessons",
-		Short: "Manage lessons: known mistakes, and how to find them",
-		Long: `Store the lessons of earlier work, one markdown file each, and find the same mistakes again.
+	return cli.Group("lessons", "Manage lessons: known mistakes, and how to find them",
+		`Store the lessons of earlier work, one markdown file each, and find the same mistakes again.
 
 Lessons come in three layers: built in, yours in $RUNPLAN_HOME/lessons, and the project's in
 .runplan/lessons. A later layer replaces a lesson of the same id. A syntactic lesson has a
@@ -32,30 +28,30 @@ regular expression to search for; a semantic one is for people and models to jud
 A comment with the lesson and a reason accepts a place:
 
   password = "local-only-1"  # runplan:ignore 0029 only opens the sandbox`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newLessonsListCommand(a), newLessonsShowCommand(a), newLessonsCheckCommand(a),
-		newLessonsNewCommand(a), newLessonsSummaryCommand(a), newLessonsImportCommand(a))
-	return cmd
+		newLessonsListCommand(a), newLessonsShowCommand(a), newLessonsCheckCommand(a), newLessonsNewCommand(a),
+		newLessonsSummaryCommand(a), newLessonsImportCommand(a))
 }
 
 // LessonLibrary loads the lessons of all layers for the project around the current folder. It also returns the folder
 // of the project's own lessons.
 func LessonLibrary(ctx context.Context, a *cli.App) (lib *lessons.Library, own string, err error) {
-	root, err := os.Getwd()
+	root, err := treeHere(ctx, a)
 	if err != nil {
 		return nil, "", err
 	}
-	if repo, err := git.OpenReadOnly(ctx, root, a.Environ); err == nil {
-		root = repo.Root
-		if err := cli.NoLinks(local.LayoutOf(root)); err != nil {
-			return nil, "", err
-		}
-	} else if !errors.Is(err, git.ErrNotRepo) {
-		return nil, "", err
-	}
 	return lessonsOf(a, root)
+}
+
+// treeHere returns the root of the repository around the current folder, or else that folder.
+func treeHere(ctx context.Context, a *cli.App) (string, error) {
+	root, err := a.RootHere(ctx)
+	if err != nil {
+		return "", err
+	}
+	if root == "" {
+		return cli.CurrentFolder()
+	}
+	return root, cli.NoLinks(local.LayoutOf(root))
 }
 
 // withLessons makes the function of a command that works with [LessonLibrary].
@@ -90,7 +86,6 @@ func tell(a *cli.App, notes []string) {
 }
 
 func newLessonsListCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the lessons with their layer",
@@ -98,7 +93,7 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: withLessons(a, func(_ context.Context, lib *lessons.Library, _ string, _ []string) error {
-			if asJSONFlag {
+			if a.JSON {
 				short := []lessons.Lesson{}
 				for _, l := range lib.Lessons {
 					x := *l
@@ -107,29 +102,26 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 				}
 				return cli.AsJSON(a.Stdout, short)
 			}
-			var rows [][]string
+			var rows ui.Rows
 			for _, l := range lib.Lessons {
 				layer := l.Layer
 				if l.Replaces != "" {
 					layer += " (replaces " + l.Replaces + ")"
 				}
-				rows = append(rows, []string{l.ID, string(l.Severity), string(l.Pattern.Type), string(l.Category),
-					measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer})
+				rows.Add(l.ID, l.Severity, l.Pattern.Type, l.Category,
+					measuredOf("lesson/"+l.ID, l.Layer == lessons.BuiltIn().Name), ui.Cut(ui.Sanitize(l.Title), 70, "…"), layer)
 			}
-			if err := cli.Table(a.Stdout, []string{"id", "severity", "type", "category", "measured", "title", "layer"},
-				rows); err != nil {
-				return err
-			}
+			header := []string{"id", "severity", "type", "category", "measured", "title", "layer"}
+			ui.Table(a.Stdout, header, rows)
 			tell(a, lib.Notes)
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
 func newLessonsShowCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one lesson",
@@ -140,7 +132,7 @@ func newLessonsShowCommand(a *cli.App) *cobra.Command {
 			if !ok {
 				return cli.Usage(fmt.Errorf("unknown lesson %q", args[0]), "runplan lessons list shows them")
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, l)
 			}
 			text, err := lessons.Format(l)
@@ -152,7 +144,7 @@ func newLessonsShowCommand(a *cli.App) *cobra.Command {
 			return nil
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -182,12 +174,8 @@ and takes effect at once; without, it is semantic.` + cli.ExitStatus(cli.ExitOK,
 			if regex != "" {
 				l.Pattern.Type, l.Pattern.Regex = lessons.Syntactic, regex
 			}
-			if severity != "" {
-				l.Severity = lessons.Severity(severity)
-			}
-			if category != "" {
-				l.Category = lessons.Category(category)
-			}
+			l.Severity = cmp.Or(lessons.Severity(severity), l.Severity)
+			l.Category = cmp.Or(lessons.Category(category), l.Category)
 			if len(languages) > 0 {
 				l.Languages = languages
 			}
@@ -229,7 +217,6 @@ design rules, and where to look first for each symptom.` + cli.ExitStatus(cli.Ex
 }
 
 func newLessonsImportCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	var into string
 	var o lessons.ImportOptions
 	cmd := &cobra.Command{
@@ -249,7 +236,7 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 			if err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
-			if asJSONFlag {
+			if a.JSON {
 				err = cli.AsJSON(a.Stdout, r)
 			} else {
 				printImport(a, r)
@@ -262,7 +249,7 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 			return err
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().StringVar(&into, "into", "", "folder to write to (default: .runplan/lessons of the repository)")
 	cmd.Flags().BoolVar(&o.KeepIDs, "keep-ids", false, "keep ids, so that lessons replace those of earlier layers")
 	cmd.Flags().StringToStringVar(&o.Categories, "category", nil,

@@ -15,7 +15,6 @@ import (
 )
 
 func newLessonsCheckCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "check FILES…",
 		Short: "Find the mistakes of the syntactic lessons in files",
@@ -39,7 +38,7 @@ A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK,
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				err = cli.AsJSON(a.Stdout, r)
 			} else {
 				tell(a, lib.Notes)
@@ -52,7 +51,7 @@ A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK,
 			return err
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 

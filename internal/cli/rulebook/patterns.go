@@ -12,18 +12,17 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/runner/local"
 )
 
 // NewPatternsCommand returns the command patterns.
 func NewPatternsCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
-		Use:   "patterns",
-		Short: "Check code by its structure, with ast-grep",
-		Long: `Check code by its structure, with ast-grep rules.
+	return cli.Group("patterns", "Check code by its structure, with ast-grep",
+		`Check code by its structure, with ast-grep rules.
 
 Rules come in three layers: built in, yours in $RUNPLAN_HOME/patterns, and the project's in
 .runplan/patterns. A later layer replaces a rule of the same id; "severity: off" removes it.
@@ -32,28 +31,28 @@ ast-grep is optional. It is searched in $RUNPLAN_AST_GREP and in PATH.
 A comment with the rule and a reason accepts a place:
 
   // runplan:ignore defer-in-loop the loop runs at most twice`,
-		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
-	}
-	cmd.AddCommand(newPatternsListCommand(a), newPatternsScanCommand(a), newPatternsDiscoverCommand(a),
+		newPatternsListCommand(a), newPatternsScanCommand(a), newPatternsDiscoverCommand(a),
 		newPatternsGenerateCommand(a))
-	return cmd
 }
 
 // patternRules loads the rules of all layers for the tree around the current folder. It also returns the root of the
 // project.
 func patternRules(ctx context.Context, a *cli.App) (root string, rules []patterns.Rule, err error) {
-	if root, err = cli.CurrentFolder(); err != nil {
+	if root, err = treeHere(ctx, a); err != nil {
 		return "", nil, err
-	}
-	if repo, err := git.OpenReadOnly(ctx, root, a.Environ); err == nil {
-		root = repo.Root
-		if err := cli.NoLinks(local.LayoutOf(root)); err != nil {
-			return "", nil, err
-		}
 	}
 	rules, err = patternsOf(a, root)
 	return root, rules, err
+}
+
+// needAstGrep finds ast-grep. If it is missing, the command cannot run.
+func needAstGrep(ctx context.Context, a *cli.App, hint string) (patterns.Program, error) {
+	p, err := a.AstGrep(ctx)
+	if errors.Is(err, patterns.ErrMissing) {
+		err = cli.Named("no-ast-grep",
+			cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s", hint))
+	}
+	return p, err
 }
 
 // patternsOf loads the rules of all layers for the tree at root.
@@ -70,7 +69,6 @@ func patternsOf(a *cli.App, root string) ([]patterns.Rule, error) {
 }
 
 func newPatternsListCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "list",
 		Short: "List the rules with their layer",
@@ -82,27 +80,26 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, rules)
 			}
-			var rows [][]string
+			var rows ui.Rows
 			for _, r := range rules {
 				layer := string(r.Layer)
 				if r.Shadows != "" {
 					layer += fmt.Sprintf(" (instead of %s)", r.Shadows)
 				}
-				rows = append(rows, []string{r.ID, string(r.Severity), strings.Join(r.Languages, " "), r.Lesson,
-					measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…")})
+				rows.Add(r.ID, r.Severity, strings.Join(r.Languages, " "), r.Lesson,
+					measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…"))
 			}
-			return cli.Table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
+			return ui.Table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
 func newPatternsScanCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	var only []string
 	cmd := &cobra.Command{
 		Use:   "scan [PATHS]",
@@ -119,11 +116,8 @@ A finding of severity error fails. Unchecked files are listed.` + cli.ExitStatus
 			if rules, err = chosen(rules, only); err != nil {
 				return err
 			}
-			p, err := a.AstGrep(ctx)
-			if errors.Is(err, patterns.ErrMissing) {
-				return cli.Named("no-ast-grep", cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote), "%s",
-					"nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar))
-			}
+			p, err := needAstGrep(ctx, a,
+				"nothing was scanned; put ast-grep into PATH, or name it in $"+patterns.EnvVar)
 			if err != nil {
 				return err
 			}
@@ -151,27 +145,22 @@ A finding of severity error fails. Unchecked files are listed.` + cli.ExitStatus
 				return err
 			}
 			res.Skipped = append(res.Skipped, foreign...)
-			if asJSONFlag {
+			if a.JSON {
 				err = cli.AsJSON(a.Stdout, res)
 			} else {
-				err = printScan(a, res, root, here)
+				err = printScan(a, res, root)
 			}
 			if err != nil {
 				return err
 			}
-			n := 0
-			for _, h := range res.Hits {
-				if h.Severity == patterns.Error {
-					n++
-				}
-			}
+			n := lists.Count(res.Hits, func(h patterns.Hit) bool { return h.Severity == patterns.Error })
 			if n > 0 {
 				return cli.Fail(cli.ExitFailed, fmt.Errorf("%d finding(s) of severity error", n), "")
 			}
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().StringSliceVar(&only, "rule", nil, "run only these rules")
 	return cmd
 }
@@ -197,13 +186,8 @@ func chosen(rules []patterns.Rule, ids []string) ([]patterns.Rule, error) {
 }
 
 // printScan prints the result with paths relative to the current folder.
-func printScan(a *cli.App, res patterns.Result, root, here string) error {
-	near := func(path string) string {
-		if rel, err := filepath.Rel(here, filepath.Join(root, filepath.FromSlash(path))); err == nil {
-			return rel
-		}
-		return path
-	}
+func printScan(a *cli.App, res patterns.Result, root string) error {
+	near := func(path string) string { return cli.Rel(filepath.Join(root, filepath.FromSlash(path))) }
 	var b strings.Builder
 	for _, h := range res.Hits {
 		h.Path = near(h.Path)
@@ -228,7 +212,6 @@ func printScan(a *cli.App, res patterns.Result, root, here string) error {
 }
 
 func newPatternsDiscoverCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "discover",
 		Short: "Describe the coding style of this folder",
@@ -249,7 +232,7 @@ agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.Ex
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, style)
 			}
 			if style.Note != "" {
@@ -266,12 +249,11 @@ agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.Ex
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
 func newPatternsGenerateCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "generate",
@@ -288,11 +270,7 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 				return err
 			}
 			dir = cmp.Or(dir, filepath.Join(root, local.DirName, "patterns"))
-			p, err := a.AstGrep(ctx)
-			if errors.Is(err, patterns.ErrMissing) {
-				return cli.Named("no-ast-grep", cli.Fail(cli.ExitCannotRun, fmt.Errorf("skipped: %s", patterns.MissingNote),
-					"rules cannot be checked without it"))
-			}
+			p, err := needAstGrep(ctx, a, "rules cannot be checked without it")
 			if err != nil {
 				return err
 			}
@@ -308,10 +286,10 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 			if err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, map[string]any{"dir": dir, "files": files, "kept": kept, "log": log})
 			}
-			var rows [][]string
+			var rows ui.Rows
 			for _, e := range log {
 				what := "no"
 				switch {
@@ -320,11 +298,9 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 				case e.Rule != "":
 					what = "by " + e.Rule
 				}
-				rows = append(rows, []string{e.Lesson, e.Language, what, ui.Cut(ui.Sanitize(e.Reason), 100, "…")})
+				rows.Add(e.Lesson, e.Language, what, ui.Cut(ui.Sanitize(e.Reason), 100, "…"))
 			}
-			if err := cli.Table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows); err != nil {
-				return err
-			}
+			ui.Table(a.Stdout, []string{"lesson", "language", "converted", "why"}, rows)
 			for _, name := range kept {
 				fmt.Fprintf(a.Stderr, "%s was not generated and is not changed\n", ui.Sanitize(name))
 			}
@@ -332,7 +308,7 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().StringVar(&dir, "dir", "", "folder for the rule files (default: .runplan/patterns of the repository)")
 	return cmd
 }
@@ -343,12 +319,10 @@ func lessonsFor(a *cli.App, root string) ([]patterns.Lesson, error) {
 	if err != nil {
 		return nil, err
 	}
-	var out []patterns.Lesson
-	for _, l := range lib.Lessons {
-		out = append(out, patterns.Lesson{
+	return lists.Map(lib.Lessons, func(l *lessons.Lesson) patterns.Lesson {
+		return patterns.Lesson{
 			ID: l.ID, Title: l.Title, Type: string(l.Pattern.Type), Languages: l.Languages,
 			Description: l.Pattern.Description, Bad: l.Example.Bad, Good: l.Example.Good,
-		})
-	}
-	return out, nil
+		}
+	}), nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/prepare"
-	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
@@ -135,13 +134,7 @@ func CritiqueOutlet(ctx context.Context, p *cli.Project) []cli.Outlet {
 	}
 	w := cli.Outlet{What: "critic", Name: m.Label(),
 		Data: "the task of a batch, steps of its agent, and files that it edits", When: "each step of an agent"}
-	if m.Provider == llm.Command {
-		w.To = "anywhere: the program decides"
-		return []cli.Outlet{w}
-	}
-	here := cli.LoopbackURL(m.BaseURL)
-	w.To, w.Local = config.HostOf(m.BaseURL), &here
-	return []cli.Outlet{w}
+	return []cli.Outlet{w.ToModel(m.Provider, nil, m.BaseURL)}
 }
 
 // reviews returns the reviewers for the changes of this run. It is empty if no reviews were requested.
@@ -171,8 +164,9 @@ func (x *Execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 	late.Once.Do(func() {}) // already started
 	look := &judge.Inspection{App: x.App, Project: p, Self: self, Reaper: late, Task: x.Run}
 	look.Subject.Redact = x.App.Redactor(p).String
-	if out.Reviewers, err = look.Reviewers(ctx); err != nil || x.Info.Review != local.ReviewAll || !x.Info.Fidelity {
-		return out, err
+	out.Reviewers = look.Reviewers(ctx)
+	if x.Info.Review != local.ReviewAll || !x.Info.Fidelity {
+		return out, nil
 	}
 	out.Blueprint, err = look.BlueprintReviewer(ctx)
 	return out, err
@@ -183,17 +177,15 @@ func reviewPrice(a *cli.App) func(review.Call) (*float64, agents.Source) {
 	prices, err := price.Load(a.PriceFile())
 	return func(c review.Call) (*float64, agents.Source) {
 		if c.Provider == llm.Ollama {
-			free := 0.0
-			return &free, agents.SourceLocal
+			return new(float64), agents.SourceLocal
 		}
-		if err != nil || c.PromptTokens == nil || c.CompletionTokens == nil {
-			return nil, agents.SourceUnknown
+		if err == nil && c.PromptTokens != nil && c.CompletionTokens != nil {
+			in, out := int64(*c.PromptTokens), int64(*c.CompletionTokens)
+			u := agents.Usage{InputTokens: &in, OutputTokens: &out}
+			if usd, known := prices.Cost(filepath.Base(c.Model), u); known {
+				return &usd, agents.SourceComputed
+			}
 		}
-		in, out := int64(*c.PromptTokens), int64(*c.CompletionTokens)
-		usd, known := prices.Cost(filepath.Base(c.Model), agents.Usage{InputTokens: &in, OutputTokens: &out})
-		if !known {
-			return nil, agents.SourceUnknown
-		}
-		return &usd, agents.SourceComputed
+		return nil, agents.SourceUnknown
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/prepare"
@@ -29,12 +30,9 @@ func AddEngines(a *cli.App, root *cobra.Command) {
 		switch c.Name() {
 		case "run", "resume", "gc":
 		case "log", "approve", "cancel":
-			c.RunE = beside(a, c.RunE,
-				func(ctx context.Context, r remoteRun, j *store.Journal) error { return forward(ctx, a, r, j) })
+			c.RunE = beside(a, c.RunE, forward)
 		case "status":
-			c.RunE = beside(a, c.RunE,
-				func(ctx context.Context, r remoteRun, j *store.Journal) error { return forward(ctx, a, r, j) },
-				func(ctx context.Context, r remoteRun, arg2 *store.Journal) error { return underWay(ctx, a, r, arg2) })
+			c.RunE = beside(a, c.RunE, forward, underWay)
 		default:
 			continue
 		}
@@ -54,7 +52,7 @@ func AddEngines(a *cli.App, root *cobra.Command) {
 // beside wraps a command of the journal so that it also covers runs on other machines. It syncs these runs first, runs
 // the command, and then calls each function in then for each of them.
 func beside(a *cli.App, do func(*cobra.Command, []string) error,
-	then ...func(context.Context, remoteRun, *store.Journal) error) func(*cobra.Command, []string) error {
+	then ...func(context.Context, *cli.App, remoteRun, *store.Journal) error) func(*cobra.Command, []string) error {
 	return func(cmd *cobra.Command, args []string) error {
 		e, err := a.RemoteHost()
 		if err != nil {
@@ -94,7 +92,7 @@ func beside(a *cli.App, do func(*cobra.Command, []string) error,
 		}
 		for _, r := range runs {
 			for _, f := range then {
-				if err := f(ctx, r, j); err != nil {
+				if err := f(ctx, a, r, j); err != nil {
 					return err
 				}
 			}
@@ -110,7 +108,6 @@ type remoteRun struct {
 	lock *local.Lock // held while the run is running and no process follows it, so that others see the run as locked
 }
 
-// leave closes the engine and releases the lock.
 func (r remoteRun) leave() {
 	r.Close()
 	if r.lock != nil {
@@ -175,7 +172,6 @@ func forward(ctx context.Context, a *cli.App, r remoteRun, j *store.Journal) err
 	return nil
 }
 
-// underWay prints the running commands of a run and their workers.
 func underWay(ctx context.Context, a *cli.App, r remoteRun, _ *store.Journal) error {
 	lines, err := r.UnderWay(ctx, r.id)
 	for _, line := range lines {
@@ -246,12 +242,12 @@ type Hosting struct {
 // carry the mark. The reaper does the same if this program is killed.
 func Host(ctx context.Context, a *cli.App, h Hosting) (c local.Config, done func(), err error) {
 	b := *a
-	b.Dir = h.Dir
+	b.Dir, b.Trust = h.Dir, h.Trust
 	p, err := b.OpenProject(ctx)
 	if err != nil {
 		return c, nil, err
 	}
-	if err := b.TrustConfig(p, h.Trust); err != nil {
+	if err := b.TrustConfig(p); err != nil {
 		return c, nil, err
 	}
 	p.Repo.AllowPrograms()
@@ -292,11 +288,15 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 	done func(), err error) {
 	var opened cli.Closers
 	defer opened.CloseAfter(&err)
-	agent, closeAgent, err := x.Agents.List[0].Start(ctx, x.journal, self, reaper)
-	if err != nil {
-		return c, nil, err
+	var list []agents.Agent
+	for _, chosen := range x.Agents.List {
+		agent, closeAgent, err := chosen.Start(ctx, x.journal, self, reaper)
+		if err != nil {
+			return c, nil, err
+		}
+		opened.Add(closeAgent)
+		list = append(list, agent)
 	}
-	opened.Add(closeAgent)
 	x.Project.Config.Gates.StrictAST = x.Project.Config.Gates.StrictAST || x.Options.StrictAST
 	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.Options.RequireTests, reaper,
 		x.Project.Layout.Temp(x.Run), func(string) bool { return true })
@@ -304,23 +304,15 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		return c, nil, err
 	}
 	opened.Add(closeGates)
-	if c, err = x.config(settings, x.journal, agent, view); err != nil {
+	if c, err = x.config(settings, x.journal, list[0], view); err != nil {
 		return c, nil, err
 	}
-	c.Reaper = reaper
+	c.Reaper, c.Fallback = reaper, list[1:]
 	if c.Reviews, err = x.reviews(ctx, self, reaper); err != nil {
 		return c, nil, err
 	}
 	if c.Critic, err = x.critic(ctx, view, x.App.ModelOptions(x.Project, reaper)); err != nil {
 		return c, nil, err
-	}
-	for _, other := range x.Agents.Others() {
-		agent, closeAgent, err := other.Start(ctx, x.journal, self, reaper)
-		if err != nil {
-			return c, nil, err
-		}
-		opened.Add(closeAgent)
-		c.Fallback = append(c.Fallback, agent)
 	}
 	return c, opened.Close, nil
 }

@@ -202,7 +202,6 @@ func (x *Execution) signals(ctx context.Context, engine runner.Engine, v *view) 
 	return ctx, func() { signal.Stop(got); close(done); cancel(nil) }
 }
 
-// nameOf returns the usual name of a signal.
 func nameOf(s os.Signal) string {
 	switch s {
 	case syscall.SIGTERM:
@@ -249,7 +248,6 @@ func (x *Execution) result(res runner.Result) error {
 	return cli.Fail(cli.ExitCannotRun, err, "fix it, then: runplan resume %s", x.Run[:8])
 }
 
-// writeReport writes report.md and report.html.
 func (x *Execution) writeReport(s runner.Summary) error {
 	dir := x.Project.Layout.Report(x.Run)
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -275,21 +273,15 @@ func (x *Execution) writeReport(s runner.Summary) error {
 		return err
 	}
 	to := bufio.NewWriter(page)
-	err = report.WriteHTML(to, s, past)
-	if ferr := to.Flush(); err == nil {
-		err = ferr
-	}
-	if cerr := page.Close(); err == nil {
-		err = cerr
-	}
-	return err
+	return cmp.Or(report.WriteHTML(to, s, past), to.Flush(), page.Close())
 }
 
 // tickPlan ticks the merged tasks in the user's plan. Only the runner writes ticks, never an agent.
 func (x *Execution) tickPlan() {
+	warn := func(err error) { fmt.Fprintf(x.App.Stderr, "runplan: the plan could not be ticked: %v\n", err) }
 	sums, err := x.Project.Summaries(context.Background(), runner.Filter{Run: x.Run})
 	if err != nil || len(sums) == 0 {
-		fmt.Fprintf(x.App.Stderr, "runplan: the plan could not be ticked: %v\n", err)
+		warn(err)
 		return
 	}
 	lines := map[int]bool{}
@@ -314,13 +306,12 @@ func (x *Execution) tickPlan() {
 		err = errors.New("it was edited during the run")
 	}
 	if err == nil {
-		ticked, n := planparse.Tick(src, lines)
-		if n > 0 {
+		if ticked, n := planparse.Tick(src, lines); n > 0 {
 			err = replaceFile(x.File, ticked)
 		}
 	}
 	if err != nil {
-		fmt.Fprintf(x.App.Stderr, "runplan: the plan could not be ticked: %v\n", err)
+		warn(err)
 	}
 }
 
@@ -357,14 +348,8 @@ func (x *Execution) whatToAnswer() string {
 // sampling returns the tournament settings of this run, with the flags that it was started with.
 func (x *Execution) sampling(c config.Config) (local.Sampling, error) {
 	scorer, err := sampling.NewScorer(c.Sampling.Score)
-	if err != nil {
-		return local.Sampling{}, cli.Usage(err, "")
-	}
-	f, err := prepare.KeptFlags(x.Info.Flags)
-	if err == nil {
-		err = f.Check(c.Sampling.MaxCount)
-	}
-	if err != nil {
+	f, wrong := prepare.KeptFlags(x.Info.Flags)
+	if err = cmp.Or(err, wrong, f.Check(c.Sampling.MaxCount)); err != nil {
 		return local.Sampling{}, cli.Usage(err, "")
 	}
 	o := sampling.DefaultOptions()

@@ -35,6 +35,7 @@ would happen to it. --accept-changes continues according to the table.` +
 		},
 	}
 	o.Common(cmd)
+	a.TrustFlag(cmd.Flags())
 	o.OfAgent(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&o.Accept, "accept-changes", false,
@@ -75,7 +76,7 @@ func (x *Execution) lost(ctx context.Context, err error) error {
 	if tip, rerr := x.Project.Repo.Resolve(ctx, "refs/heads/"+x.Info.Branch); rerr == nil && tip != "" {
 		kept[0] += " at " + tip[:min(12, len(tip))]
 	}
-	kept = append(kept, "the worktrees in "+x.Project.Rel(l.Worktrees()))
+	kept = append(kept, "the worktrees in "+cli.Rel(l.Worktrees()))
 	err = fmt.Errorf("run %s stopped: %w", x.Run[:8], err)
 	if !gone {
 		return cli.Fail(cli.ExitCannotRun, err, "%s. To continue: runplan resume %s, which sets unverified events aside",
@@ -87,10 +88,10 @@ func (x *Execution) lost(ctx context.Context, err error) error {
 			"%s. Restore a copy of the journal, or start a new run: runplan run --new %s", strings.Join(kept, " and "),
 			x.Info.Plan)
 	}
-	kept = append(kept, "a copy of the journal in "+x.Project.Rel(save))
-	journal := x.Project.Rel(l.Journal())
+	kept = append(kept, "a copy of the journal in "+cli.Rel(save))
+	journal := cli.Rel(l.Journal())
 	return cli.Fail(cli.ExitCannotRun, err, "%s. To continue: rm -f %s*; cp %s %s; runplan resume %s", strings.Join(kept, ", "),
-		journal, x.Project.Rel(save), journal, x.Run[:8])
+		journal, cli.Rel(save), journal, x.Run[:8])
 }
 
 // whole reports whether a copy of the journal contains all events of the run.

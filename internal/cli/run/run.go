@@ -37,6 +37,7 @@ The first Ctrl-C lets running work end; the second stops at once. Either way
 		RunE: func(cmd *cobra.Command, args []string) error { return RunPlan(cmd.Context(), a, args[0], o) },
 	}
 	o.Common(cmd)
+	a.TrustFlag(cmd.Flags())
 	o.OfAgent(cmd)
 	f := cmd.Flags()
 	f.StringVar(&o.Land, "land", "",

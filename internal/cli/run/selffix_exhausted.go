@@ -19,18 +19,13 @@ import (
 // exhausted creates a feedback for each batch that failed its last attempt, if the configuration enables this
 // (FIX-32). It skips the runs of fixes, because their own feedback records the failure.
 func (x *Execution) exhausted() {
-	if !x.Project.Config.Feedback.OnExhausted || x.isSelfFix() {
+	fixes, err := x.Project.PlanPath(x.Project.Layout.SelfFix())
+	if !x.Project.Config.Feedback.OnExhausted || err == nil && strings.HasPrefix(x.Info.Plan, fixes+"/") {
 		return
 	}
 	if err := x.openFeedback(context.Background()); err != nil {
 		fmt.Fprintf(x.App.Stderr, "warning: the failed batches were not recorded as feedback: %s\n", ui.Sanitize(err.Error()))
 	}
-}
-
-// isSelfFix reports whether the run executes a fix.
-func (x *Execution) isSelfFix() bool {
-	dir, err := x.Project.PlanPath(x.Project.Layout.SelfFix())
-	return err == nil && strings.HasPrefix(x.Info.Plan, dir+"/")
 }
 
 func (x *Execution) openFeedback(ctx context.Context) error {

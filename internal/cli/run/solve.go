@@ -46,15 +46,7 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
 				cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, args []string) error {
-			task := ""
-			if len(args) > 0 {
-				task = strings.TrimSpace(args[0])
-			}
-			p, err := a.OpenProject(cmd.Context())
-			if err != nil {
-				return err
-			}
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) (err error) {
 			if err := models.Unsaid(p, llm.Coding, o.Solver.Stages, budget,
 				models.Need{Key: "solve.max_attempts", Flag: "--max-attempts",
 					Said: cmp.Or(o.MaxAttempts, p.Config.Solve.MaxAttempts) != 0},
@@ -66,10 +58,11 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 			if o.Solver.Budget, err = budget.Budget(p.Config, llm.Coding); err != nil {
 				return err
 			}
-			return solve(cmd.Context(), a, p, task, plan, o)
-		},
+			return solve(ctx, a, p, strings.TrimSpace(strings.Join(args, "")), plan, o)
+		}),
 	}
 	o.Common(cmd)
+	a.TrustFlag(cmd.Flags())
 	models.AddStages(cmd, &o.Solver.Stages)
 	budget.Add(cmd)
 	o.Route.Add(cmd)
@@ -91,7 +84,6 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 	return cmd
 }
 
-// solve runs a task or a plan with the solver.
 func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o prepare.RunOptions) error {
 	if task == "" && plan == "" {
 		return cli.Usage(errors.New("solve needs a task, or a plan"),

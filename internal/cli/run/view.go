@@ -51,9 +51,6 @@ func newView(a *cli.App, o prepare.RunOptions) *view {
 	default:
 		v.plain = ui.NewPlain(a.Stderr, v.style)
 	}
-	if v.json != nil {
-		v.plain = nil
-	}
 	return v
 }
 
@@ -85,8 +82,7 @@ func (v *view) Event(e runner.Event) {
 		if err != nil && v.deaf != nil {
 			fmt.Fprintf(v.deaf,
 				"runplan: print the events: %v\n  → some events are missing in the output; the run continues, and runplan log "+
-					"--json has "+
-					"all of them\n", err)
+					"--json has all of them\n", err)
 			v.deaf = nil
 		}
 		return

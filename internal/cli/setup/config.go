@@ -14,11 +14,12 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
+	"github.com/runplan/runplan/internal/ui"
 )
 
 // NewConfigCommand returns the command config.
 func NewConfigCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, keys bool
+	var keys bool
 	cmd := &cobra.Command{
 		Use:   "config",
 		Short: "Show each setting and where its value comes from",
@@ -26,7 +27,7 @@ func NewConfigCommand(a *cli.App) *cobra.Command {
 The command line overrides variables, variables override .runplan/config.toml, and that overrides your own file.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if keys && asJSONFlag {
+			if keys && a.JSON {
 				return cli.AsJSON(a.Stdout, config.Describe())
 			}
 			if keys {
@@ -40,17 +41,17 @@ The command line overrides variables, variables override .runplan/config.toml, a
 				return err
 			}
 			values := p.Config.Values()
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, values)
 			}
-			var rows [][]string
+			var rows ui.Rows
 			for _, v := range values {
-				rows = append(rows, []string{v.Key, v.Value, v.Source, v.Env})
+				rows.Add(v.Key, v.Value, v.Source, v.Env)
 			}
-			return cli.Table(a.Stdout, []string{"key", "value", "from", "variable"}, rows)
+			return ui.Table(a.Stdout, []string{"key", "value", "from", "variable"}, rows)
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	cmd.Flags().BoolVar(&keys, "keys", false, "list all settings with their meaning")
 	cmd.AddCommand(newConfigSetCommand(a), newConfigUnsetCommand(a))
 	return cmd
@@ -90,7 +91,6 @@ func newConfigUnsetCommand(a *cli.App) *cobra.Command {
 	return c
 }
 
-// completeKeys completes the first argument with the keys of the configuration.
 func completeKeys(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	var keys []string
 	if len(args) == 0 {

@@ -46,7 +46,6 @@ sample_on_retry = false
 sample_min_memory_per_gb = 0.05
 `
 
-// demoOptions are the flags of demo.
 type demoOptions struct {
 	dir   string
 	keep  bool
@@ -77,7 +76,6 @@ Your settings are neither used nor changed: RUNPLAN_HOME is a folder of the demo
 	return cmd
 }
 
-// demonstration is one execution of the command demo.
 type demonstration struct {
 	app   cli.App // works in the repository of the demonstration
 	keep  bool
@@ -88,7 +86,6 @@ type demonstration struct {
 	begun time.Time
 }
 
-// demo makes the project, runs its plan and reports the result.
 func demo(ctx context.Context, a *cli.App, o demoOptions) (err error) {
 	if _, err := proc.Run(ctx, proc.Cmd{Args: []string{"bash", "--version"}, Env: a.Environ}); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "the demonstration needs bash: install it")
@@ -98,7 +95,9 @@ func demo(ctx context.Context, a *cli.App, o demoOptions) (err error) {
 		return err
 	}
 	d := &demonstration{app: *a, keep: o.keep, dir: dir, repo: filepath.Join(dir, "shelf"), begun: time.Now()}
-	d.app.Environ = demoEnviron(a.Environ, filepath.Join(dir, "home"))
+	// The settings of the user have no effect, and those of the demonstration have their own home.
+	own := func(kv string) bool { return strings.HasPrefix(kv, "RUNPLAN_") }
+	d.app.Environ = append(slices.DeleteFunc(slices.Clone(a.Environ), own), "RUNPLAN_HOME="+filepath.Join(dir, "home"))
 	if out, ok := a.Stdout.(*cli.Output); ok {
 		d.app.Stdout = out.To // the commands count their own write errors
 	}
@@ -141,12 +140,6 @@ func demoDir(dir string) (string, error) {
 	return dir, nil
 }
 
-// demoEnviron returns the environment without the settings of the user, and with a home for those of the demonstration.
-func demoEnviron(environ []string, home string) []string {
-	env := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return strings.HasPrefix(kv, "RUNPLAN_") })
-	return append(env, "RUNPLAN_HOME="+home)
-}
-
 // write makes the files of the project, of the agent and of the settings, and the first commit.
 func (d *demonstration) write(ctx context.Context) error {
 	put := func(path string, text []byte, mode os.FileMode) error {
@@ -187,7 +180,6 @@ func (d *demonstration) write(ctx context.Context) error {
 	return nil
 }
 
-// git runs git in the repository of the demonstration and returns what it prints.
 func (d *demonstration) git(ctx context.Context, args ...string) (string, error) {
 	res, err := proc.Run(ctx,
 		proc.Cmd{Args: append([]string{"git"}, args...), Dir: d.repo, Env: d.app.Environ,
@@ -200,8 +192,7 @@ func (d *demonstration) git(ctx context.Context, args ...string) (string, error)
 
 // play runs the plan as a user would, and shows each command that it runs.
 func (d *demonstration) play(ctx context.Context, o demoOptions) error {
-	d.say("")
-	d.say(d.style.Bold("A small project, a plan of six batches, and an agent that makes mistakes."))
+	d.say("\n" + d.style.Bold("A small project, a plan of six batches, and an agent that makes mistakes."))
 	d.say(
 		d.style.Faint(
 			"The agent is a script with prepared answers. The rest is real: worktrees, gates, merge queue, journal."))
@@ -230,7 +221,6 @@ func (d *demonstration) play(ctx context.Context, o demoOptions) error {
 	return d.run(ctx)
 }
 
-// run runs the plan, approves the waiting batch, resumes, and reports the result.
 func (d *demonstration) run(ctx context.Context) error {
 	d.pause()
 	d.prompt("cd " + d.repo)
@@ -239,9 +229,8 @@ func (d *demonstration) run(ctx context.Context) error {
 		return d.unexpected("the run", code)
 	}
 	d.pause()
-	d.prompt("runplan approve")
-	if code := d.app.Execute(ctx, "approve"); code != cli.ExitOK {
-		return d.unexpected("runplan approve", code)
+	if err := d.command(ctx, "approve"); err != nil {
+		return err
 	}
 	p, err := d.app.OpenProject(ctx)
 	if err != nil {
@@ -260,13 +249,11 @@ func (d *demonstration) run(ctx context.Context) error {
 	}
 	d.say(strings.TrimRight(changes, "\n"))
 	d.pause()
-	d.prompt("runplan approve " + waiting[0].ID)
-	if code := d.app.Execute(ctx, "approve", waiting[0].ID); code != cli.ExitOK {
-		return d.unexpected("runplan approve", code)
+	if err := d.command(ctx, "approve", waiting[0].ID); err != nil {
+		return err
 	}
-	d.prompt("runplan resume")
-	if code := d.app.Execute(ctx, "resume"); code != cli.ExitOK {
-		return d.unexpected("runplan resume", code)
+	if err := d.command(ctx, "resume"); err != nil {
+		return err
 	}
 	sums, err := p.Summaries(ctx, runner.Filter{Latest: true})
 	if err != nil {
@@ -285,6 +272,14 @@ func (d *demonstration) run(ctx context.Context) error {
 		return err
 	}
 	d.tell(p, sums[0], failed)
+	return nil
+}
+
+func (d *demonstration) command(ctx context.Context, args ...string) error {
+	d.prompt("runplan " + strings.Join(args, " "))
+	if code := d.app.Execute(ctx, args...); code != cli.ExitOK {
+		return d.unexpected("runplan "+args[0], code)
+	}
 	return nil
 }
 
@@ -329,7 +324,6 @@ func (d *demonstration) tell(p *cli.Project, s runner.Summary, failed map[string
 	d.say("\nIn your own repository: runplan init, then runplan plan.md")
 }
 
-// look prints where to look.
 func (d *demonstration) look(p *cli.Project, s runner.Summary) {
 	d.say("\n" + d.style.Bold("Where to look"))
 	report := filepath.Join(p.Layout.Report(s.Run), "report.html")
@@ -351,7 +345,6 @@ func (d *demonstration) look(p *cli.Project, s runner.Summary) {
 	d.say("  report: " + report)
 }
 
-// verdictOf describes the result of a candidate.
 func verdictOf(c *runner.CandidateSummary) string {
 	switch {
 	case c.State == "won" && c.Score != nil:
@@ -366,7 +359,6 @@ func (d *demonstration) fact(t ui.Tone, format string, args ...any) {
 	d.say("  " + d.style.Tone(t, d.style.Icon(t)) + " " + ui.Sanitize(fmt.Sprintf(format, args...)))
 }
 
-// prompt shows a command as it is typed.
 func (d *demonstration) prompt(line string) {
 	d.say("\n" + d.style.Tone(ui.Busy, "$") + " " + d.style.Bold(line))
 }

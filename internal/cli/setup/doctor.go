@@ -1,11 +1,10 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -18,12 +17,13 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 )
 
-// checked is one line of doctor.
 type checked struct {
 	What string `json:"what"`
 	// ok, missing, problem; error: could not be checked; unknown, skipped; of gates: not configured, off
@@ -34,7 +34,6 @@ type checked struct {
 
 // NewDoctorCommand returns the command doctor.
 func NewDoctorCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	var agent, confined string
 	cmd := &cobra.Command{
 		Use:   "doctor",
@@ -45,14 +44,14 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if agent != "" {
-				return tryAgent(cmd.Context(), a, agent, asJSONFlag)
+				return tryAgent(cmd.Context(), a, agent)
 			}
 			if confined != "" {
-				return trySandbox(cmd.Context(), a, confined, asJSONFlag)
+				return trySandbox(cmd.Context(), a, confined)
 			}
 			list := examine(a, cmd)
 			bad, unseen := 0, 0
-			var rows [][]string
+			var rows ui.Rows
 			for _, c := range list {
 				switch c.Status {
 				case "problem":
@@ -60,13 +59,13 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 				case "error":
 					unseen++
 				}
-				rows = append(rows, []string{c.Status, c.What, c.Detail, c.Fix})
+				rows.Add(c.Status, c.What, c.Detail, c.Fix)
 			}
 			var err error
-			if asJSONFlag {
+			if a.JSON {
 				err = cli.AsJSON(a.Stdout, list)
 			} else {
-				err = cli.Table(a.Stdout, []string{"", "what", "found", "to do"}, rows)
+				err = ui.Table(a.Stdout, []string{"", "what", "found", "to do"}, rows)
 			}
 			if err == nil && bad > 0 {
 				err = cli.Fail(cli.ExitFailed, fmt.Errorf("%d problem(s)", bad), "")
@@ -77,7 +76,7 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	cmd.Flags().StringVar(&agent, "agent", "",
 		"try an agent in a scratch repository: it answers a question and writes a file")
 	cmd.Flags().StringVar(&confined, "sandbox", "",
@@ -89,10 +88,7 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 func examineGates(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	settings := judge.GateSettings(p, "", false)
 	settings.Found = judge.Detected(ctx, p.Repo)
-	var infos []gates.Info
-	for _, g := range suite.All(p.Repo.Root, settings) {
-		infos = append(infos, g.Info())
-	}
+	infos := lists.Map(suite.All(p.Repo.Root, settings), gates.Gate.Info)
 	var out []checked
 	for i, r := range gates.Examine(ctx, p.Repo.Root, a.Environ, infos) {
 		found, fix := judge.FoundTools(r)
@@ -108,39 +104,39 @@ func examineGates(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 func examine(a *cli.App, cmd *cobra.Command) []checked {
 	var out []checked
 	add := func(what, status, detail, fix string) { out = append(out, checked{what, status, detail, fix}) }
+	// found adds an item that is a problem if there is an error.
+	found := func(what, detail string, err error, fix string) {
+		if err == nil {
+			add(what, "ok", detail, "")
+			return
+		}
+		_, hint := cli.CodeOf(err)
+		add(what, "problem", err.Error(), cmp.Or(fix, hint))
+	}
 	ctx := cmd.Context()
 	add("runplan", "ok", cli.Version()+", "+runtime.GOOS+"/"+runtime.GOARCH, "")
-	if v, err := proc.Output(ctx, proc.Cmd{Args: []string{"git", "--version"}, Env: a.Environ}); err != nil {
-		add("git", "problem", err.Error(), "install git 2.30 or newer")
+	v, err := proc.Output(ctx, proc.Cmd{Args: []string{"git", "--version"}, Env: a.Environ})
+	found("git", strings.TrimSpace(string(v)), err, "install git 2.30 or newer")
+	if err != nil {
 		return out
-	} else {
-		add("git", "ok", strings.TrimSpace(string(v)), "")
 	}
 	p, err := a.OpenProject(ctx)
 	if err != nil {
-		_, hint := cli.CodeOf(err)
-		add("repository", "problem", err.Error(), hint)
+		found("repository", "", err, "")
 		return out
 	}
 	add("repository", "ok", p.Repo.Root, "")
 	if _, _, err := p.Repo.Head(ctx); err != nil {
-		add("commits", "problem", err.Error(), "git add -A && git commit -m start")
+		found("commits", "", err, "git add -A && git commit -m start")
 	}
-	if err := p.Repo.Ident(ctx); err != nil {
-		add("author", "problem", err.Error(), "git config user.name and user.email")
-	} else {
-		add("author", "ok", "user.name and user.email are set", "")
-	}
+	found("author", "user.name and user.email are set", p.Repo.Ident(ctx), "git config user.name and user.email")
 	if err := a.Signing(ctx, p); err != nil {
-		_, hint := cli.CodeOf(err)
-		add("signing", "problem", err.Error(), hint)
+		found("signing", "", err, "")
 	}
-	if free, err := prepare.FreeMiB(p.Repo.Root); err != nil {
-		add("disk", "problem", err.Error(), "")
-	} else if free < uint64(p.Config.Run.MinFreeMB) {
+	if free, err := prepare.FreeMiB(p.Repo.Root); err == nil && free < uint64(p.Config.Run.MinFreeMB) {
 		add("disk", "problem", fmt.Sprintf("%d MiB free", free), "runplan gc, or free some space")
 	} else {
-		add("disk", "ok", fmt.Sprintf("%d MiB free", free), "")
+		found("disk", fmt.Sprintf("%d MiB free", free), err, "")
 	}
 	add("agent script", "ok", "embedded", "")
 	out = append(out, examineAgents(ctx, a, p)...)
@@ -196,7 +192,6 @@ func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	return out
 }
 
-// examineServer asks an Ollama server for its version.
 func examineServer(ctx context.Context, o llm.Options, baseURL string) (checked, bool) {
 	v, err := llm.ServerVersion(ctx, o, baseURL)
 	var down *llm.DownError
@@ -246,15 +241,12 @@ func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
 func examineModelCommand(a *cli.App, p *cli.Project, list []llm.Model) []checked {
 	prog := p.Config.Models.Command[0]
 	shown := checked{"model command", "ok", strings.Join(p.Config.Models.Command, " "), ""}
-	if strings.ContainsRune(prog, '/') {
-		if !filepath.IsAbs(prog) {
-			prog = filepath.Join(p.Repo.Root, prog)
+	if err := a.HasProgram(p.Repo.Root, prog); err != nil {
+		fix := "correct models.command"
+		if !strings.ContainsRune(prog, '/') {
+			fix = "install " + prog + ", or " + fix
 		}
-		if _, err := os.Stat(prog); err != nil {
-			shown = checked{shown.What, "problem", err.Error(), "correct models.command"}
-		}
-	} else if _, err := a.OnPath(prog); err != nil {
-		shown = checked{shown.What, "problem", prog + " is " + err.Error(), "install " + prog + ", or correct models.command"}
+		shown = checked{shown.What, "problem", err.Error(), fix}
 	}
 	out := []checked{shown}
 	needsName := slices.ContainsFunc(p.Config.Models.Command,

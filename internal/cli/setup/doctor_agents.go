@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -28,7 +29,6 @@ With --agent an agent is tried in a temporary repository: it must
 answer with a word, then write a file, through the same code as a run. That costs two short
 questions.`
 
-// examineAgents checks the configured agents and the CLIs that runplan knows.
 func examineAgents(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	var out []checked
 	for _, name := range slices.Sorted(maps.Keys(p.Config.Agents)) {
@@ -58,18 +58,11 @@ func examineAgent(ctx context.Context, a *cli.App, p *cli.Project, name string) 
 		fix = "install it: " + preset.Install
 	}
 	prog := args[0]
-	if strings.ContainsRune(prog, '/') {
-		if !filepath.IsAbs(prog) {
-			prog = filepath.Join(p.Repo.Root, prog)
-		}
-		if _, err := os.Stat(prog); err != nil {
-			return checked{what, "problem", err.Error(), fix}
-		}
-	} else if _, err := a.OnPath(prog); err != nil {
-		if len(c.Command) > 0 {
+	if err := a.HasProgram(p.Repo.Root, prog); err != nil {
+		if len(c.Command) > 0 && !strings.ContainsRune(prog, '/') {
 			fix = "install " + prog + ", or " + fix
 		}
-		return checked{what, "problem", prog + " is " + err.Error(), fix}
+		return checked{what, "problem", err.Error(), fix}
 	}
 	if known && len(c.Command) == 0 {
 		return checked{what, "ok", programVersion(ctx, a, preset, prog), ""}
@@ -104,7 +97,6 @@ func programVersion(ctx context.Context, a *cli.App, preset command.Preset, prog
 	return line
 }
 
-// tried is the result of one call of a self-test.
 type tried struct {
 	Call    string         `json:"call"`
 	Outcome agents.Outcome `json:"outcome"`
@@ -134,7 +126,7 @@ func trials() []struct{ name, brief string } {
 }
 
 // tryAgent asks an agent to answer and to write a file, through the same code as a run.
-func tryAgent(ctx context.Context, a *cli.App, name string, asJSONFlag bool) error {
+func tryAgent(ctx context.Context, a *cli.App, name string) error {
 	if name == script.Name {
 		return cli.Usage(errors.New("the script agent has no model to test"), "runplan check PLAN.md shows what it would do")
 	}
@@ -149,7 +141,7 @@ func tryAgent(ctx context.Context, a *cli.App, name string, asJSONFlag bool) err
 	if err != nil {
 		return err
 	}
-	if err := a.TrustConfig(p, ""); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)
@@ -177,7 +169,7 @@ func tryAgent(ctx context.Context, a *cli.App, name string, asJSONFlag bool) err
 			break // the second call would fail in the same way
 		}
 	}
-	if asJSONFlag {
+	if a.JSON {
 		err = cli.AsJSON(a.Stdout, list)
 	} else {
 		err = showTrials(a, list)
@@ -225,11 +217,7 @@ func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief
 	if err != nil {
 		return t, cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	for _, f := range strings.Split(names, "\x00") {
-		if f != "" {
-			t.Files = append(t.Files, f)
-		}
-	}
+	t.Files = append(t.Files, strings.FieldsFunc(names, func(r rune) bool { return r == 0 })...)
 	if t.OK && strings.Contains(brief, trialFile) {
 		text, err := os.ReadFile(filepath.Join(work, trialFile))
 		if err != nil || strings.TrimSpace(string(text)) != "ready" {
@@ -241,16 +229,16 @@ func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief
 }
 
 func showTrials(a *cli.App, list []tried) error {
-	var rows [][]string
+	var rows ui.Rows
 	for _, t := range list {
 		status := "ok"
 		if !t.OK {
 			status = "problem"
 		}
-		rows = append(rows, []string{status, t.Call, strings.TrimSpace(string(t.Outcome) + " " + string(t.Kind)),
-			fmt.Sprintf("%.1fs", t.Seconds), cmp.Or(strings.Join(t.Files, ", "), "none"), usageText(t.Usage)})
+		rows.Add(status, t.Call, fmt.Sprint(t.Outcome, " ", t.Kind), fmt.Sprintf("%.1fs", t.Seconds),
+			cmp.Or(strings.Join(t.Files, ", "), "none"), usageText(t.Usage))
 	}
-	return cli.Table(a.Stdout, []string{"", "call", "outcome", "time", "files", "usage"}, rows)
+	return ui.Table(a.Stdout, []string{"", "call", "outcome", "time", "files", "usage"}, rows)
 }
 
 // usageText describes the known usage of an agent, or says that it is unknown.

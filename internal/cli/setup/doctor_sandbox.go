@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -35,7 +36,7 @@ type sandboxTrial struct {
 }
 
 // trySandbox runs a shell in the sandbox of an agent. It tests what agents need and what they must not do.
-func trySandbox(ctx context.Context, a *cli.App, name string, asJSONFlag bool) error {
+func trySandbox(ctx context.Context, a *cli.App, name string) error {
 	p, err := a.OpenProject(ctx)
 	if err != nil {
 		return err
@@ -49,7 +50,7 @@ func trySandbox(ctx context.Context, a *cli.App, name string, asJSONFlag bool) e
 		return cli.Usage(fmt.Errorf("agent %s has no sandbox", name),
 			"give it one: [agents.%s] sandbox = \"bwrap\", docker, sandbox-exec or custom", name)
 	}
-	if err := a.TrustConfig(p, ""); err != nil {
+	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
 	ctx, release := cli.Interruptible(ctx, syscall.SIGHUP)
@@ -64,17 +65,17 @@ func trySandbox(ctx context.Context, a *cli.App, name string, asJSONFlag bool) e
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	bad := 0
-	var rows [][]string
+	var rows ui.Rows
 	for _, c := range list {
 		if c.Status == "problem" {
 			bad++
 		}
-		rows = append(rows, []string{c.Status, c.What, c.Detail})
+		rows.Add(c.Status, c.What, c.Detail)
 	}
-	if asJSONFlag {
+	if a.JSON {
 		err = cli.AsJSON(a.Stdout, list)
 	} else {
-		err = cli.Table(a.Stdout, []string{"", "what", "found"}, rows)
+		err = ui.Table(a.Stdout, []string{"", "what", "found"}, rows)
 	}
 	if err == nil && bad > 0 {
 		err = cli.Fail(cli.ExitFailed, fmt.Errorf("the sandbox of %s failed: %d problem(s)", name, bad), "")
@@ -181,16 +182,16 @@ func sandboxChecks(ctx context.Context, a *cli.App, name string, spec sandbox.Sp
 		if t.seen != nil {
 			did = t.seen()
 		}
+		status, detail := "ok", "it changes nothing outside"
 		switch {
-		case did == t.want && t.want:
-			out = append(out, checked{t.what, "ok", "it works", ""})
-		case did == t.want:
-			out = append(out, checked{t.what, "ok", "it changes nothing outside", ""})
+		case did && t.want:
+			detail = "it works"
+		case did:
+			status, detail = "problem", "it works, but must not"
 		case t.want:
-			out = append(out, checked{t.what, "problem", "it does not work: " + res.Summary + ": " + phrase.LastLine(res.Detail), ""})
-		default:
-			out = append(out, checked{t.what, "problem", "it works, but must not", ""})
+			status, detail = "problem", "it does not work: "+res.Summary+": "+phrase.LastLine(res.Detail)
 		}
+		out = append(out, checked{t.what, status, detail, ""})
 	}
 	return out, nil
 }

@@ -35,7 +35,6 @@ const unseenPrograms = "Gates, hooks and the setup of workspaces run the project
 
 // NewEgressCommand returns the command egress.
 func NewEgressCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "egress",
 		Short: "List where the current configuration may send data",
@@ -53,13 +52,13 @@ would call another host is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage,
 			if err != nil {
 				return err
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, o)
 			}
 			return showEgress(a, o)
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -180,18 +179,15 @@ func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 }
 
 func showEgress(a *cli.App, o outlets) error {
-	var rows [][]string
+	var rows ui.Rows
 	for _, w := range o.Ways {
 		state := "unknown"
 		if w.Local != nil {
 			state = map[bool]string{true: "stays", false: "leaves"}[*w.Local]
 		}
-		rows = append(rows, []string{state, w.What, ui.Sanitize(w.Name), ui.Sanitize(w.To), ui.Sanitize(w.Data),
-			ui.Sanitize(w.When)})
+		rows.Add(state, w.What, w.Name, w.To, w.Data, w.When)
 	}
-	if err := cli.Table(a.Stdout, []string{"", "what", "name", "to", "data", "when"}, rows); err != nil {
-		return err
-	}
+	ui.Table(a.Stdout, []string{"", "what", "name", "to", "data", "when"}, rows)
 	said := "nothing leaves this machine"
 	switch {
 	case o.Leaves == nil:

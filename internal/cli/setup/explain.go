@@ -3,13 +3,13 @@ package setup
 import (
 	_ "embed"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates/measured"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
 )
@@ -17,7 +17,6 @@ import (
 //go:embed explain.md
 var explainText string
 
-// explanation is the page of a code.
 type explanation struct {
 	Code  string `json:"code"`
 	Group string `json:"group"`
@@ -39,7 +38,6 @@ const (
 
 // NewExplainCommand returns the command explain.
 func NewExplainCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag bool
 	cmd := &cobra.Command{
 		Use:   "explain [CODE]",
 		Short: "Explain a code of a message or finding",
@@ -54,14 +52,14 @@ errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitSta
 				return err
 			}
 			if len(args) == 0 {
-				return listExplanations(a.Stdout, all, asJSONFlag)
+				return listExplanations(a, all)
 			}
 			e, ok := findExplanation(all, args[0])
 			if !ok {
 				return cli.Usage(fmt.Errorf("unknown code %q", args[0]),
 					"runplan explain lists all codes; linters and gates of your own describe their rules themselves")
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, e)
 			}
 			head := e.Code
@@ -72,19 +70,19 @@ errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitSta
 			return err
 		},
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print JSON")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print JSON")
 	return cmd
 }
 
-func listExplanations(w io.Writer, all []explanation, asJSONFlag bool) error {
-	if asJSONFlag {
-		return cli.AsJSON(w, all)
+func listExplanations(a *cli.App, all []explanation) error {
+	if a.JSON {
+		return cli.AsJSON(a.Stdout, all)
 	}
-	var rows [][]string
+	var rows ui.Rows
 	for _, e := range all {
-		rows = append(rows, []string{e.Group, e.Code, e.What})
+		rows.Add(e.Group, e.Code, e.What)
 	}
-	return cli.Table(w, []string{"group", "code", "what"}, rows)
+	return ui.Table(a.Stdout, []string{"group", "code", "what"}, rows)
 }
 
 // findExplanation finds a page by its code, by the prefix before an asterisk, or by the name of a lesson or pattern.

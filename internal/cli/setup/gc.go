@@ -22,7 +22,7 @@ import (
 
 // NewGCCommand returns the command gc.
 func NewGCCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, list bool
+	var list bool
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove worktrees, branches, sessions and tasks of finished runs",
@@ -44,11 +44,11 @@ they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCann
 			if err != nil {
 				return err
 			}
-			sessions, err := leftSessions(ctx, p, active)
+			sums, err := p.Summaries(ctx, runner.Filter{})
 			if err != nil {
 				return err
 			}
-			sums, err := p.Summaries(ctx, runner.Filter{})
+			sessions, err := leftSessions(p, sums, active)
 			if err != nil {
 				return err
 			}
@@ -69,11 +69,11 @@ they are merged there.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCann
 				return err
 			}
 			found = append(found, shared...)
-			return a.PrintLeftovers(found, list, asJSONFlag)
+			return a.PrintLeftovers(found, list)
 		}),
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "only list")
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
@@ -109,12 +109,8 @@ const restful = time.Hour
 
 // leftSessions lists the sessions of tasks that are over. A task closes its session at the end, unless its process is
 // killed.
-func leftSessions(ctx context.Context, p *cli.Project, active map[string]bool) ([]local.Leftover, error) {
+func leftSessions(p *cli.Project, sums []runner.Summary, active map[string]bool) ([]local.Leftover, error) {
 	files, err := filepath.Glob(filepath.Join(p.Layout.Sessions(), "session_*.sqlite"))
-	if err != nil || len(files) == 0 {
-		return nil, err
-	}
-	sums, err := p.Summaries(ctx, runner.Filter{})
 	if err != nil {
 		return nil, err
 	}

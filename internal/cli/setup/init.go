@@ -80,7 +80,7 @@ file is never changed; runplan config set changes one setting of it.` + cli.Exit
 			if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
-			fmt.Fprintf(a.Stdout, "wrote %s\n", p.Rel(path))
+			fmt.Fprintf(a.Stdout, "wrote %s\n", cli.Rel(path))
 			found.print(a.Stdout)
 			return trustOwn(a, p)
 		}),
@@ -173,7 +173,6 @@ func missing(c checked) string {
 	return ""
 }
 
-// print shows what was found, and what to do next.
 func (f foundInProject) print(w io.Writer) {
 	if len(f.agents) > 0 {
 		fmt.Fprintf(w, "agents found: %s\n", strings.Join(f.agents, ", "))

@@ -4,19 +4,20 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/internal/ui"
 )
 
 // NewVersionCommand returns the command version.
 func NewVersionCommand(a *cli.App) *cobra.Command {
-	var asJSON, check bool
+	var check bool
 	c := &cobra.Command{
 		Use: "version", Short: "Print the version", Args: cobra.NoArgs,
 		Example: "  runplan version --check",
@@ -28,7 +29,7 @@ old.`,
 			if check {
 				info.Beside = neighbors(cmd.Context(), a)
 			}
-			if err := printVersion(a, info, asJSON); err != nil {
+			if err := printVersion(a, info); err != nil {
 				return err
 			}
 			for _, n := range info.Beside {
@@ -39,24 +40,24 @@ old.`,
 			return nil
 		},
 	}
-	c.Flags().BoolVar(&asJSON, "json", false, "print JSON")
+	c.Flags().BoolVar(&a.JSON, "json", false, "print JSON")
 	c.Flags().BoolVar(&check, "check", false, "list the programs that runplan starts, with missing and old ones")
 	return c
 }
 
-func printVersion(a *cli.App, info cli.VersionInfo, asJSON bool) error {
-	if asJSON {
+func printVersion(a *cli.App, info cli.VersionInfo) error {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, info)
 	}
 	fmt.Fprintf(a.Stdout, "runplan %s\n", info)
 	if len(info.Beside) == 0 {
 		return nil
 	}
-	w := tabwriter.NewWriter(a.Stdout, 0, 0, 2, ' ', 0)
+	var rows ui.Rows
 	for _, n := range info.Beside {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", n.Name, n.State, n.Version, n.Advice)
+		rows.Add(n.Name, n.State, n.Version, n.Advice)
 	}
-	return w.Flush()
+	return ui.Table(a.Stdout, nil, rows)
 }
 
 // requirement is the oldest version of a program that runplan works with.
@@ -86,11 +87,7 @@ func neighbors(ctx context.Context, a *cli.App) []cli.Neighbor {
 		all = append(all, requirement{p.Program, append([]string{p.Program}, p.Version...), [2]int{}, "optional agent; " +
 			p.Install})
 	}
-	out := make([]cli.Neighbor, 0, len(all))
-	for _, r := range all {
-		out = append(out, neighbor(ctx, a, r))
-	}
-	return out
+	return lists.Map(all, func(r requirement) cli.Neighbor { return neighbor(ctx, a, r) })
 }
 
 func neighbor(ctx context.Context, a *cli.App, r requirement) cli.Neighbor {

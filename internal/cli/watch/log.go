@@ -22,7 +22,6 @@ import (
 	"github.com/runplan/runplan/runner/report"
 )
 
-// logOptions are the flags of log.
 type logOptions struct{ json, follow, decisions, sampling bool }
 
 // NewLogCommand returns the command log.
@@ -50,15 +49,15 @@ of each one term by term, and the winner. Both take --json.` + cli.ExitStatus(cl
 			}
 			switch {
 			case o.decisions:
-				return logDecisions(ctx, a, p, name, o.json)
+				return logDecisions(ctx, a, p, name)
 			case o.sampling:
-				return logSampling(ctx, a, p, name, o.json)
+				return logSampling(ctx, a, p, name)
 			}
-			return log(ctx, a, p, name, o.json, o.follow)
+			return log(ctx, a, p, name, o.follow)
 		}),
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "one JSON event a line")
+	f.BoolVar(&a.JSON, "json", false, "one JSON event a line")
 	f.BoolVarP(&o.follow, "follow", "f", false, "wait for more events until the run ends")
 	f.BoolVar(&o.decisions, "decisions", false, "print decisions and their reasons")
 	f.BoolVar(&o.sampling, "sampling", false, "print tournaments with their scores term by term")
@@ -72,7 +71,7 @@ const (
 	aliveEvery  = 2 * time.Second
 )
 
-func log(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON, follow bool) error {
+func log(ctx context.Context, a *cli.App, p *cli.Project, name string, follow bool) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt)
 	defer stop()
 	j, err := p.OpenJournal(ctx)
@@ -96,7 +95,7 @@ func log(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON, f
 				return err
 			}
 			next, ended, looked = ev.Seq+1, ev.Kind == runner.RunFinished || ev.Kind.Afterwards(), time.Now()
-			if asJSON {
+			if a.JSON {
 				if err := PrintJSONLine(a, ev); err != nil {
 					return err
 				}
@@ -163,7 +162,6 @@ func findRun(ctx context.Context, j *store.Journal, name string) (string, error)
 	return "", cli.NoSuchRun(name)
 }
 
-// runNamed returns the id of the named run.
 func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) {
 	j, err := p.OpenJournal(ctx)
 	if err != nil {
@@ -173,8 +171,7 @@ func runNamed(ctx context.Context, p *cli.Project, name string) (string, error) 
 	return findRun(ctx, j, name)
 }
 
-// logDecisions prints the entries of the decision log about a run.
-func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON bool) error {
+func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
 	run, err := runNamed(ctx, p, name)
 	if err != nil {
 		return err
@@ -198,7 +195,7 @@ func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string, 
 		}
 		found = true
 		switch {
-		case asJSON:
+		case a.JSON:
 			if err := PrintJSONLine(a, l); err != nil {
 				return err
 			}
@@ -208,14 +205,14 @@ func logDecisions(ctx context.Context, a *cli.App, p *cli.Project, name string, 
 			fmt.Fprintf(a.Stdout, "[%s] %s: %s\n", l.Clock, l.Kind, l.Text)
 		}
 	}
-	if !found && !asJSON {
+	if !found && !a.JSON {
 		fmt.Fprintf(a.Stdout, "%s has no entry for run %s\n", p.Layout.Rel(path), run)
 	}
 	return nil
 }
 
 // logSampling prints the tournaments of a run, or their events.
-func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string, asJSON bool) error {
+func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
 	run, err := runNamed(ctx, p, name)
 	if err != nil {
 		return err
@@ -224,7 +221,7 @@ func logSampling(ctx context.Context, a *cli.App, p *cli.Project, name string, a
 	if err != nil {
 		return err
 	}
-	if asJSON {
+	if a.JSON {
 		for _, e := range events {
 			if e.Kind == runner.Sampled || e.Kind == runner.Judged {
 				if err := PrintJSONLine(a, e); err != nil {

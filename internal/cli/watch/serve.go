@@ -22,7 +22,6 @@ import (
 	"github.com/runplan/runplan/runner/page"
 )
 
-// serveOptions are the flags of serve.
 type serveOptions struct {
 	addr     string
 	insecure bool
@@ -72,7 +71,6 @@ Ctrl-C ends it.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli
 	return cmd
 }
 
-// listen creates the web server of a project and starts to listen.
 func listen(ctx context.Context, a *cli.App, p *cli.Project, o serveOptions) (*web.Server, error) {
 	if err := a.NotAnAgent("the page"); err != nil {
 		return nil, err
@@ -154,7 +152,7 @@ func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
 			trouble(err)
 		}
 	}
-	jobs, err := control.WaitingFeedback(ctx, a, p)
+	jobs, err := control.WaitingFeedback(ctx, p)
 	trouble(err)
 	for _, j := range jobs {
 		w.Jobs = append(w.Jobs, page.Job{ID: j.ID, Change: j.Title, Why: j.Question, Plan: j.Plan, Text: planText(p, j.Plan),

@@ -90,7 +90,6 @@ func commandOutput(ctx context.Context, a *cli.App, args []string) (string, erro
 	return out.String(), err
 }
 
-// hinted adds the hint of an error to its text.
 func hinted(err error) error {
 	if _, hint := cli.CodeOf(err); hint != "" {
 		return fmt.Errorf("%w. What to do: %s", err, hint)

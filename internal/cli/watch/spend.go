@@ -41,7 +41,7 @@ type spentRun struct {
 
 // NewSpendCommand returns the command spend.
 func NewSpendCommand(a *cli.App) *cobra.Command {
-	var asJSONFlag, all bool
+	var all bool
 	var by string
 	cmd := &cobra.Command{
 		Use:   "spend [RUN]",
@@ -74,13 +74,13 @@ never counted as 0: it is shown next to the sum. The command only reads the jour
 					return cli.Usage(err, "see: runplan spend --help")
 				}
 			}
-			if asJSONFlag {
+			if a.JSON {
 				return cli.AsJSON(a.Stdout, s)
 			}
 			return s.print(a.Stdout, all)
 		}),
 	}
-	cmd.Flags().BoolVar(&asJSONFlag, "json", false, "print a JSON object")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.Flags().BoolVar(&all, "all", false, "all runs of the repository")
 	cmd.Flags().StringVar(&by, "by", "", "print sums instead of attempts, by "+strings.Join(ledger.Keys(), ", "))
 	return cmd
@@ -149,14 +149,13 @@ func (s spent) print(w io.Writer, all bool) error {
 }
 
 func (s spent) table(w io.Writer, all bool) error {
-	var rows [][]string
+	var rows ui.Rows
 	if s.By != "" {
 		for _, g := range s.Groups {
-			rows = append(rows, []string{ui.Sanitize(g.Key), strconv.Itoa(g.Attempts),
-				cli.TokenText(g.Input, g.Uncounted < g.Attempts), cli.TokenText(g.Output, g.Uncounted < g.Attempts),
-				g.Sum.String()})
+			counted := g.Uncounted < g.Attempts
+			rows.Add(g.Key, g.Attempts, cli.TokenText(g.Input, counted), cli.TokenText(g.Output, counted), g.Sum)
 		}
-		return cli.Table(w, []string{s.By, ">attempts", ">in", ">out", "cost"}, rows)
+		return ui.Table(w, []string{s.By, ">attempts", ">in", ">out", "cost"}, rows)
 	}
 	header := []string{"batch", ">attempt", "purpose", "agent", "model", "outcome", ">in", ">out", ">from cache", ">cost",
 		"source"}
@@ -172,17 +171,14 @@ func (s spent) table(w io.Writer, all bool) error {
 		if l.CostUSD != nil {
 			cost = ledger.Dollars(*l.CostUSD)
 		}
-		row := []string{
-			ui.Sanitize(l.Batch), attempt, string(l.Purpose), ui.Sanitize(l.Agent), cmp.Or(ui.Sanitize(l.Model), "-"),
-			string(l.Outcome),
-			cli.TokensOf(l.Input), cli.TokensOf(l.Output), cli.TokensOf(l.CacheRead), cost, string(l.Source),
-		}
+		row := []any{l.Batch, attempt, l.Purpose, l.Agent, cmp.Or(l.Model, "-"), l.Outcome, cli.TokensOf(l.Input),
+			cli.TokensOf(l.Output), cli.TokensOf(l.CacheRead), cost, l.Source}
 		if all {
-			row = append([]string{l.Run[:8]}, row...)
+			row = append([]any{l.Run[:8]}, row...)
 		}
-		rows = append(rows, row)
+		rows.Add(row...)
 	}
-	return cli.Table(w, header, rows)
+	return ui.Table(w, header, rows)
 }
 
 // spentCalls sums up model calls outside of runs. A null value is unknown.
@@ -198,7 +194,6 @@ type spentCalls struct {
 	Source    agents.Source `json:"source"`
 }
 
-// callsBeside sums up the model calls outside of runs.
 func callsBeside(ctx context.Context, a *cli.App, p *cli.Project, j *store.Journal) ([]spentCalls, error) {
 	out := []spentCalls{}
 	sums, err := j.CallsBeside(ctx)
@@ -245,12 +240,11 @@ func localModels(ctx context.Context, p *cli.Project) map[string]bool {
 	return here
 }
 
-// printCalls prints the calls outside of runs as a separate table.
 func printCalls(w io.Writer, calls []spentCalls) error {
 	if len(calls) == 0 {
 		return nil
 	}
-	var lines [][]string
+	var rows ui.Rows
 	n, unknown, billed := 0, 0, 0.0
 	for _, c := range calls {
 		cost := "unknown"
@@ -261,12 +255,9 @@ func printCalls(w io.Writer, calls []spentCalls) error {
 			unknown += c.Calls
 		}
 		n += c.Calls
-		lines = append(lines, []string{c.Type, ui.Sanitize(c.Model), strconv.Itoa(c.Calls), c.tokens(c.Input),
-			c.tokens(c.Output), cost, string(c.Source)})
+		rows.Add(c.Type, c.Model, c.Calls, c.tokens(c.Input), c.tokens(c.Output), cost, c.Source)
 	}
-	if err := cli.Table(w, []string{"type", "model", ">calls", ">in", ">out", ">cost", "source"}, lines); err != nil {
-		return err
-	}
+	ui.Table(w, []string{"type", "model", ">calls", ">in", ">out", ">cost", "source"}, rows)
 	total := fmt.Sprintf("%d of unknown cost", unknown)
 	switch {
 	case unknown == 0:

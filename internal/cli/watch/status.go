@@ -21,7 +21,6 @@ import (
 	"github.com/runplan/runplan/training/validate"
 )
 
-// statusOptions are the flags of status.
 type statusOptions struct{ json, all, lines, metrics bool }
 
 // NewStatusCommand returns the command status.
@@ -48,13 +47,13 @@ are shown as "no data".` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCan
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			name := strings.Join(args, "")
 			if o.metrics {
-				return showMetrics(ctx, a, p, name, o.json)
+				return showMetrics(ctx, a, p, name)
 			}
 			return showStatus(ctx, a, p, name, o)
 		}),
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "print all runs as JSON")
+	f.BoolVar(&a.JSON, "json", false, "print all runs as JSON")
 	f.BoolVar(&o.all, "all", false, "show all runs")
 	f.BoolVar(&o.lines, "lines", false, "one line a batch, for logs and programs")
 	f.BoolVar(&o.metrics, "metrics", false, "show the quality of the decisions")
@@ -62,7 +61,7 @@ are shown as "no data".` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCan
 }
 
 func showStatus(ctx context.Context, a *cli.App, p *cli.Project, name string, o statusOptions) error {
-	sums, err := p.Summaries(ctx, runner.Filter{Run: name, Latest: !o.all && !o.json && name == ""})
+	sums, err := p.Summaries(ctx, runner.Filter{Run: name, Latest: !o.all && !a.JSON && name == ""})
 	if err != nil {
 		return err
 	}
@@ -73,7 +72,7 @@ func showStatus(ctx context.Context, a *cli.App, p *cli.Project, name string, o 
 	if len(sums) == 1 {
 		a.TellForged(ctx, p, sums[0].Run)
 	}
-	if o.json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, sums)
 	}
 	if len(sums) == 0 {
@@ -135,7 +134,7 @@ func standing(ctx context.Context, p *cli.Project, sums []runner.Summary) ([]rep
 
 // showMetrics prints the quality of the decisions of one run or of all runs (MET-02, MET-04, MET-06, MET-07), and the
 // quality of adapters (MET-08).
-func showMetrics(ctx context.Context, a *cli.App, p *cli.Project, name string, json bool) error {
+func showMetrics(ctx context.Context, a *cli.App, p *cli.Project, name string) error {
 	sums, err := p.Summaries(ctx, runner.Filter{Run: name})
 	if err != nil {
 		return err
@@ -164,7 +163,7 @@ func showMetrics(ctx context.Context, a *cli.App, p *cli.Project, name string, j
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	if json {
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, struct {
 			report.Metrics
 			Sampling sampling.Comparison `json:"sampling"`
@@ -180,7 +179,6 @@ func showMetrics(ctx context.Context, a *cli.App, p *cli.Project, name string, j
 	return nil
 }
 
-// eventsOf returns all events of a run.
 func eventsOf(ctx context.Context, p *cli.Project, run string) ([]runner.Event, error) {
 	var out []runner.Event
 	err := p.EachEvent(ctx, run, func(e runner.Event) error {

@@ -23,8 +23,8 @@ import (
 )
 
 type traceOptions struct {
-	json, markdown, html bool
-	run, at              string
+	markdown, html bool
+	run, at        string
 }
 
 // NewTraceCommand returns the command trace.
@@ -79,7 +79,7 @@ Exit status 1 means that no run made WHAT.` + cli.ExitStatus(cli.ExitOK, cli.Exi
 		}),
 	}
 	f := cmd.Flags()
-	f.BoolVar(&o.json, "json", false, "print a JSON object")
+	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	f.BoolVar(&o.markdown, "markdown", false, "print markdown, for a pull request")
 	f.BoolVar(&o.html, "html", false, "print one self-contained HTML page")
 	f.StringVar(&o.run, "run", "", "run to look in: its id or the beginning of it, its plan, or the name in its branch")
@@ -110,7 +110,7 @@ func (t *tracing) forward(ctx context.Context, name string) error {
 	}
 	out := t.app.Hiding()
 	switch {
-	case t.options.json:
+	case t.app.JSON:
 		return cli.AsJSON(out, r)
 	case t.options.markdown:
 		_, err = io.WriteString(out, report.TraceMarkdown(r))
@@ -142,7 +142,6 @@ func (t *tracing) find(name string) (string, error) {
 	return "", cli.NoSuchRun(name)
 }
 
-// isRun reports whether name selects a run.
 func (t *tracing) isRun(r store.Run, name string) bool {
 	if len(name) >= 4 && strings.HasPrefix(r.ID, name) || r.ID == name || r.Slug == name || r.Plan == name {
 		return true
@@ -209,7 +208,6 @@ func TracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal
 	return trace.Build(in)
 }
 
-// readRun reads a run from its journal.
 func readRun(ctx context.Context, j *store.Journal, id string) (trace.Run, error) {
 	sums, err := local.List(ctx, j, runner.Filter{Run: id, Latest: true})
 	if err != nil {

@@ -72,7 +72,7 @@ func (t *tracing) show(a *trace.Answer) error {
 	out := t.app.Hiding()
 	var err error
 	switch {
-	case t.options.json:
+	case t.app.JSON:
 		err = cli.AsJSON(out, a)
 	case t.options.html:
 		return cli.Usage(errors.New("--html shows a whole run"),

@@ -13,7 +13,7 @@ import (
 )
 
 func newWorkerGCCommand(a *cli.App, o *workerOptions) *cobra.Command {
-	var list, asJSON bool
+	var list bool
 	cmd := &cobra.Command{
 		Use:   "gc",
 		Short: "Remove the clones that no run uses",
@@ -37,7 +37,7 @@ Exit status:
 				return err
 			}
 			if list || len(found) == 0 {
-				return a.PrintLeftovers(found, list, asJSON)
+				return a.PrintLeftovers(found, list)
 			}
 			folder, _, err := clones.Take(dir, time.Now)
 			if errors.Is(err, local.ErrLocked) {
@@ -53,10 +53,10 @@ Exit status:
 			if _, err := folder.Prune(o.keep); err != nil {
 				return err
 			}
-			return a.PrintLeftovers(found, list, asJSON)
+			return a.PrintLeftovers(found, list)
 		},
 	}
 	cmd.Flags().BoolVar(&list, "list", false, "only list")
-	cmd.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
