@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-type eslintFile struct {
+type eslintReport []struct {
 	FilePath string `json:"filePath"`
 	Messages []struct {
 		RuleID   string `json:"ruleId"`
@@ -27,18 +27,19 @@ type eslintFile struct {
 	} `json:"messages"`
 }
 
-// findings returns eslint's messages about one file.
-func (file eslintFile) findings(w *work, p Project) []Finding {
+func (r eslintReport) findings(w *work, p Project) []Finding {
 	var out []Finding
-	for _, m := range file.Messages {
-		f := Finding{
-			Rule: cmp.Or(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning,
-			Path: w.rel(p.Root, file.FilePath), Line: m.Line, Col: m.Column, Message: m.Message,
+	for _, file := range r {
+		for _, m := range file.Messages {
+			f := Finding{
+				Rule: cmp.Or(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning,
+				Path: w.rel(p.Root, file.FilePath), Line: m.Line, Col: m.Column, Message: m.Message,
+			}
+			if m.Severity >= 2 {
+				f.Severity = Error
+			}
+			out = append(out, f)
 		}
-		if m.Severity >= 2 {
-			f.Severity = Error
-		}
-		out = append(out, f)
 	}
 	return out
 }
@@ -141,7 +142,7 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 	if err != nil {
 		return err
 	}
-	var files []eslintFile
+	var files eslintReport
 	if err := out.found("eslint", &files); err != nil {
 		return err
 	}
@@ -149,11 +150,7 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 		w.skip("eslint checked no file: its configuration matches none")
 		return nil
 	}
-	var found []Finding
-	for _, file := range files {
-		found = append(found, file.findings(w, p)...)
-	}
-	w.show(found)
+	w.show(files.findings(w, p))
 	if len(w.rep.Findings) > 0 {
 		return nil
 	}
@@ -201,9 +198,7 @@ func scriptLint(ctx context.Context, w *work, p Project, tools []Tool) error {
 		found = []Finding{{Rule: ruleExit, Severity: Error, Path: p.Marker, Message: out.how() + ": " +
 			lastTelling(out.text)}}
 	}
-	for _, f := range found {
-		w.find(f)
-	}
+	w.rep.Findings = append(w.rep.Findings, found...)
 	return nil
 }
 

@@ -17,14 +17,14 @@ import (
 
 // linter is a program that a project configures to check its code. It becomes its own gate: lint:NAME.
 type linter struct {
-	name    string
-	lang    Language
-	config  func(dir string, p Project) string // file that configures it; "" if the project does not
-	tool    func(dir string, p Project, config string) Tool
-	args    func(w *work, p Project, config string) []string // arguments of the program
-	stdout  bool                                             // its standard output contains only the report
-	trouble func(r ran) bool                                 // whether it could not run; nil means an exit status above 1
-	read    func(w *work, p Project, r ran) ([]Finding, error)
+	name   string
+	lang   Language
+	config func(dir string, p Project) string // file that configures it; "" if the project does not
+	tool   func(dir string, p Project, config string) Tool
+	args   func(w *work, p Project, config string) []string // arguments of the program
+	stdout bool                                             // its standard output contains only the report
+	finds  *lazyre.Regexp                                   // what it prints if it fails because of findings; nil: it exits with 1
+	read   func(w *work, p Project, r ran) ([]Finding, error)
 }
 
 // setUp returns the linters that run if a project configures them.
@@ -34,27 +34,17 @@ func setUp() []linter {
 			name: "golangci-lint", lang: LangGo,
 			config: configIn(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"),
 			tool:   pathTool("golangci-lint", "https://golangci-lint.run/docs/welcome/install"), args: golangciArgs,
-			stdout:  true,
-			trouble: func(r ran) bool { return r.exit > 1 }, read: readGolangci,
+			stdout: true, read: readGolangci,
 		},
 		{
 			name: "biome", lang: LangNode, config: configIn("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"),
-			tool: func(dir string, p Project, config string) Tool {
-				return NodeTool(dir, p.Root, "biome", "@biomejs/biome", config)
-			},
-			args: func(*work, Project, string) []string {
-				return []string{"ci", "--reporter=github", "--colors=off", "--max-diagnostics=200", "--no-errors-on-unmatched", "."}
-			},
-			trouble: func(r ran) bool { return !r.ok() && !githubLine.MatchString(r.text) }, read: readGitHub,
+			tool: nodeTool("biome", "@biomejs/biome"), finds: githubLine, read: readGitHub,
+			args: always("ci", "--reporter=github", "--colors=off", "--max-diagnostics=200", "--no-errors-on-unmatched", "."),
 		},
 		{
 			name: "oxlint", lang: LangNode,
 			config: configIn(".oxlintrc.json", ".oxlintrc.jsonc", "oxlint.config.ts", "oxlint.config.mts"),
-			tool: func(dir string, p Project, config string) Tool {
-				return NodeTool(dir, p.Root, "oxlint", "oxlint", config)
-			},
-			args:    func(*work, Project, string) []string { return []string{"--format=github"} },
-			trouble: func(r ran) bool { return !r.ok() && !githubLine.MatchString(r.text) }, read: readGitHub,
+			tool:   nodeTool("oxlint", "oxlint"), args: always("--format=github"), finds: githubLine, read: readGitHub,
 		},
 		{
 			name: "xo", lang: LangNode, config: func(dir string, p Project) string {
@@ -63,15 +53,10 @@ func setUp() []linter {
 				}
 				return ""
 			},
-			tool: func(dir string, p Project, config string) Tool { return NodeTool(dir, p.Root, "xo", "xo", config) },
-			args: func(*work, Project, string) []string { return []string{"--reporter=json"} }, stdout: true, read: readXO,
+			tool: nodeTool("xo", "xo"), args: always("--reporter=json"), stdout: true, read: readXO,
 		},
 		{
-			name: "clippy", lang: LangRust, config: func(_ string, p Project) string { return p.Marker },
-			tool: func(string, Project, string) Tool {
-				return Tool{Name: "clippy", Program: "cargo", Version: []string{"clippy", "--version"},
-					Install: "rustup component add clippy"}
-			},
+			name: "clippy", lang: LangRust, config: marked, tool: cargoPart("clippy", "clippy"),
 			args: func(w *work, p Project, _ string) []string {
 				args := []string{"clippy", "--all-targets", "--message-format=json", "--quiet"}
 				if exists(w.subject.Dir, p.Root, "Cargo.lock") {
@@ -79,16 +64,11 @@ func setUp() []linter {
 				}
 				return args
 			},
-			stdout: true, trouble: func(r ran) bool { return !r.ok() && !strings.Contains(string(r.stdout), `"level":"error"`) },
-			read: readClippy,
+			stdout: true, finds: lazyre.New(`"level":"error"`), read: readClippy,
 		},
 		{
-			name: "rustfmt", lang: LangRust, config: func(_ string, p Project) string { return p.Marker },
-			tool: func(string, Project, string) Tool {
-				return Tool{Name: "rustfmt", Program: "cargo", Version: []string{"fmt", "--version"},
-					Install: "rustup component add rustfmt"}
-			},
-			args: func(*work, Project, string) []string { return []string{"fmt", "--all", "--check", "--", "-l"} }, stdout: true,
+			name: "rustfmt", lang: LangRust, config: marked, tool: cargoPart("rustfmt", "fmt"),
+			args: always("fmt", "--all", "--check", "--", "-l"), stdout: true,
 			read: readLines(rustfmtFile, Finding{Rule: "rustfmt", Severity: Warning,
 				Message: "not formatted with rustfmt", Fix: "cargo fmt"}),
 		},
@@ -112,53 +92,38 @@ func setUp() []linter {
 		},
 		{
 			name: "swiftlint", lang: LangSwift, config: configIn(".swiftlint.yml", ".swiftlint.yaml"),
-			tool: pathTool("swiftlint", "brew install swiftlint"),
-			args: func(*work, Project, string) []string {
-				return []string{"lint", "--quiet", "--reporter", "json", "--no-cache"}
-			},
-			stdout: true, trouble: func(r ran) bool {
-				return !r.ok() &&
-					!strings.HasPrefix(strings.TrimSpace(string(r.stdout)), "[")
-			}, read: readSwiftlint,
+			tool:   pathTool("swiftlint", "brew install swiftlint"),
+			args:   always("lint", "--quiet", "--reporter", "json", "--no-cache"),
+			stdout: true, finds: lazyre.New(`^\s*\[`), read: readSwiftlint,
 		},
 		{
 			name: "swift-format", lang: LangSwift, config: configIn(".swift-format"),
-			tool: func(_ string, _ Project, config string) Tool {
-				return Tool{Name: "swift-format", Program: "swift-format", Version: []string{"--version"}, Config: config,
-					Install: "install a Swift toolchain from 6.0: https://swift.org/install"}
-			},
-			args: func(*work, Project, string) []string { return []string{"lint", "--recursive", "."} },
+			tool: pathTool("swift-format", "install a Swift toolchain from 6.0: https://swift.org/install"),
+			args: always("lint", "--recursive", "."),
 			read: readLines(codePlace, Finding{Rule: "lint", Severity: Warning}),
 		},
 		{
 			name: "ktlint", lang: LangJava, config: ktlintConfig,
-			tool:   pathTool("ktlint", "https://pinterest.github.io/ktlint/latest/install/cli"),
-			args:   func(*work, Project, string) []string { return []string{"--reporter=json", "--log-level=error"} },
-			stdout: true, read: readKtlint,
+			tool: pathTool("ktlint", "https://pinterest.github.io/ktlint/latest/install/cli"),
+			args: always("--reporter=json", "--log-level=error"), stdout: true, read: readKtlint,
 		},
 		{
 			name: "spotless", lang: LangJava, config: gradlePlugin(`com\.diffplug\.spotless`), tool: gradleTool,
-			args:    func(*work, Project, string) []string { return []string{"spotlessCheck", "--console=plain"} },
-			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "spotlessApply") }, read: readSpotless,
+			args: always("spotlessCheck", "--console=plain"), finds: spotlessHint, read: readSpotless,
 		},
 		{
-			name: "checkstyle", lang: LangJava, tool: mavenTool, config: mavenPlugin("maven-checkstyle-plugin"),
-			args:    func(*work, Project, string) []string { return []string{"-B", "checkstyle:check"} },
-			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "Checkstyle violation") },
-			read:    readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
+			name: "checkstyle", lang: LangJava, config: mavenPlugin("maven-checkstyle-plugin"), tool: mavenTool,
+			args: always("-B", "checkstyle:check"), finds: checkstyleSum,
+			read: readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
 		},
 		{
-			name: "checkstyle-gradle", lang: LangJava, tool: gradleTool, config: gradlePlugin(gradleCheckstyle),
-			args: func(*work, Project, string) []string {
-				return []string{"checkstyleMain", "checkstyleTest", "--console=plain"}
-			},
-			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "Checkstyle rule violation") },
-			read:    readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
+			name: "checkstyle-gradle", lang: LangJava, config: gradlePlugin(gradleCheckstyle), tool: gradleTool,
+			args: always("checkstyleMain", "checkstyleTest", "--console=plain"), finds: checkstyleSum,
+			read: readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
 		},
 		{
-			name: "spotless-maven", lang: LangJava, tool: mavenTool, config: mavenPlugin("spotless-maven-plugin"),
-			args:    func(*work, Project, string) []string { return []string{"-B", "spotless:check"} },
-			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "spotless:apply") }, read: readSpotless,
+			name: "spotless-maven", lang: LangJava, config: mavenPlugin("spotless-maven-plugin"), tool: mavenTool,
+			args: always("-B", "spotless:check"), finds: spotlessHint, read: readSpotless,
 		},
 		{
 			name: "ktlint-gradle", lang: LangJava,
@@ -169,14 +134,12 @@ func setUp() []linter {
 				}
 				return []string{"ktlintCheck", "--console=plain"}
 			},
-			trouble: func(r ran) bool { return !r.ok() && !codePlace.MatchString(r.text) },
-			read:    readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
+			finds: codePlace, read: readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
 		},
 		{
 			name: "detekt", lang: LangJava, config: gradlePlugin(`io\.gitlab\.arturbosch\.detekt|dev\.detekt`), tool: gradleTool,
-			args:    func(*work, Project, string) []string { return []string{"detekt", "--console=plain"} },
-			trouble: func(r ran) bool { return !r.ok() && !codePlace.MatchString(r.text) },
-			read:    readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
+			args: always("detekt", "--console=plain"), finds: codePlace,
+			read: readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
 		},
 		{
 			name: "dotnet-format", lang: LangDotnet, config: func(dir string, p Project) string {
@@ -185,13 +148,34 @@ func setUp() []linter {
 				}
 				return ""
 			},
-			tool: func(_ string, _ Project, config string) Tool { return dotnetTool(config) },
-			args: func(*work, Project, string) []string {
-				return []string{"format", "--verify-no-changes", "--no-restore", "--verbosity", "minimal"}
-			},
-			trouble: func(r ran) bool { return !r.ok() && !dotnetPlace.MatchString(r.text) },
-			read:    readLines(dotnetPlace, Finding{Severity: Warning, Fix: "dotnet format"}),
+			tool:  func(_ string, _ Project, config string) Tool { return dotnetTool(config) },
+			args:  always("format", "--verify-no-changes", "--no-restore", "--verbosity", "minimal"),
+			finds: dotnetPlace, read: readLines(dotnetPlace, Finding{Severity: Warning, Fix: "dotnet format"}),
 		},
+	}
+}
+
+var (
+	spotlessHint  = lazyre.New(`spotless(?:A|:a)pply`)
+	checkstyleSum = lazyre.New(`Checkstyle (?:rule )?violation`)
+)
+
+// always returns arguments that do not depend on the project.
+func always(args ...string) func(*work, Project, string) []string {
+	return func(*work, Project, string) []string { return args }
+}
+
+// marked is the configuration of a linter that each project of its language uses.
+func marked(_ string, p Project) string { return p.Marker }
+
+func nodeTool(name, pkg string) func(string, Project, string) Tool {
+	return func(dir string, p Project, config string) Tool { return NodeTool(dir, p.Root, name, pkg, config) }
+}
+
+func cargoPart(name, command string) func(string, Project, string) Tool {
+	return func(string, Project, string) Tool {
+		return Tool{Name: name, Program: "cargo", Version: []string{command, "--version"},
+			Install: "rustup component add " + name}
 	}
 }
 
@@ -199,13 +183,11 @@ func setUp() []linter {
 func (l linter) check(config string) func(context.Context, *work, Project) error {
 	return func(ctx context.Context, w *work, p Project) error {
 		tool := l.tool(w.subject.Dir, p, config)
-		program0 := w.toolPath(tool)
-		if program0 == "" {
-			w.skip("%s is configured in %s but not installed: %s", l.name, config, tool.Install)
-			return nil
+		var out ran
+		err := proc.ErrNotFound
+		if name := w.toolPath(tool); name != "" {
+			out, err = w.run(ctx, program{args: append([]string{name}, l.args(w, p, config)...), dir: p.Root, stdout: l.stdout})
 		}
-		out, err := w.run(ctx, program{args: append([]string{program0}, l.args(w, p, config)...), dir: p.Root,
-			stdout: l.stdout})
 		if errors.Is(err, proc.ErrNotFound) {
 			w.skip("%s is configured in %s but not installed: %s", l.name, config, tool.Install)
 			return nil
@@ -213,15 +195,11 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 		if err != nil {
 			return err
 		}
-		bad := l.trouble
-		if bad == nil {
-			bad = func(r ran) bool { return r.exit > 1 }
-		}
 		if noComponent.MatchString(out.text) && !out.ok() {
 			w.skip("%s is not installed: %s", l.name, tool.Install)
 			return nil
 		}
-		if out.signal != "" || bad(out) {
+		if out.signal != "" || l.troubled(out) {
 			if err := w.hindered(out, nil); err != nil {
 				return err
 			}
@@ -237,6 +215,18 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 		w.show(found)
 		return nil
 	}
+}
+
+// troubled reports whether a linter could not run.
+func (l linter) troubled(out ran) bool {
+	report := out.text
+	if l.stdout {
+		report = string(out.stdout)
+	}
+	if l.finds == nil {
+		return out.exit > 1
+	}
+	return !out.ok() && !l.finds.MatchString(report)
 }
 
 // show adds findings to the report, and shows them in place of the output.
@@ -349,15 +339,11 @@ func readGitHub(w *work, p Project, r ran) ([]Finding, error) {
 
 // readXO reads the report of xo, which is in the form of eslint.
 func readXO(w *work, p Project, r ran) ([]Finding, error) {
-	var files []eslintFile
-	if err := json.Unmarshal(r.stdout, &files); err != nil {
+	var report eslintReport
+	if err := json.Unmarshal(r.stdout, &report); err != nil {
 		return nil, fmt.Errorf("read the output of xo: %w", err)
 	}
-	var out []Finding
-	for _, file := range files {
-		out = append(out, file.findings(w, p)...)
-	}
-	return out, nil
+	return report.findings(w, p), nil
 }
 
 func readClippy(w *work, p Project, r ran) ([]Finding, error) {
