@@ -2,11 +2,8 @@
 // the types of Go.
 //
 // An error in a unit listed as strict blocks. In other units it warns, or is a note in a file that the change does not
-// touch. If a configured checker is not installed, the
-// gate is skipped with this reason. If a checker crashes, this is an error of the gate, never a pass.
-//
-//	rule         found in                        severity
-//	types/CODE   what the checker reports        error in strict units, else warning or info
+// touch. If a configured checker is not installed, the gate is skipped with this reason. If a checker crashes, this is an
+// error of the gate, never a pass.
 package types
 
 import (
