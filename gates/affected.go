@@ -9,11 +9,6 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Affects reports whether a change of these files may affect a project.
-func Affects(dir string, p Project, all []Project, changed []string) bool {
-	return p.Root == "." || affected(dir, p, all, changed)
-}
-
 // affected reports whether a change may matter to a project below the root of the tree: it is in the project, in one
 // that the project's own files name, or outside of all projects below the root.
 func affected(dir string, p Project, all []Project, changed []string) bool {

@@ -36,7 +36,7 @@ func linters(dir string, projects []Project) []builtin {
 			Blocking: true, Pure: true,
 			Command: command, Tools: tools, Unset: unset,
 		}
-		out = append(out, builtin{info: info, project: p, do: func(ctx context.Context, w *work) error {
+		out = append(out, builtin{info: info, do: func(ctx context.Context, w *work) error {
 			err := do(ctx, w)
 			w.settleLint(p, owners)
 			return err

@@ -87,7 +87,7 @@ func suites(dir string, projects []Project) []builtin {
 			Command: s.command, Tools: s.tools}
 		info.Beside = slices.Contains([]Language{LangGo, LangPython, LangNode, LangRuby}, s.project.Language)
 		info.Parallel = s.project.Language == LangGo
-		out = append(out, builtin{info: info, project: s.project, do: s.check})
+		out = append(out, builtin{info: info, do: s.check})
 	}
 	return out
 }

@@ -31,7 +31,6 @@ type builtin struct {
 	reruns       int  // how often failing tests are run again
 	do           func(ctx context.Context, w *work) error
 
-	project  Project // the project that it checks; its root is "" for the whole tree
 	affected func(changed []string) bool
 }
 
@@ -50,7 +49,7 @@ func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
 	}
 	do := b.do
 	if b.affected != nil && !b.affected(s.Changed) {
-		do = skipping("nothing changed under " + b.project.Root + "/")
+		do = skipping("nothing changed under " + b.info.Root + "/")
 	}
 	err := do(ctx, w)
 	if cerr := w.close(); err == nil {

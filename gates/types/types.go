@@ -26,28 +26,22 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// All makes a gate for each type checker that is configured in the projects of the tree in dir. With narrow, a gate
-// below the root of the tree runs only if a change may affect its project.
-func All(dir string, projects []gates.Project, strict []string, narrow bool) []gates.Gate {
+// All makes a gate for each type checker that is configured in the projects of the tree in dir.
+func All(dir string, projects []gates.Project, strict []string) []gates.Gate {
 	var out []gates.Gate
-	gate := func(name, command string, p gates.Project, check checker, tool gates.Tool) gates.Gate {
-		return gate(name, command, p.Root, strict, check, tool, func(changed []string) bool {
-			return !narrow || gates.Affects(dir, p, projects, changed)
-		})
-	}
 	for _, p := range projects {
 		switch p.Language {
 		case gates.LangPython:
 			if pyrightConfigured(dir, p.Root) {
-				out = append(out, gate("types:pyright", "pyright", p, pyright, pythonTool(dir, "pyright", p)))
+				out = append(out, gate("types:pyright", "pyright", p.Root, strict, pyright, pythonTool(dir, "pyright", p)))
 			}
 			if mypyConfigured(dir, p.Root) {
-				out = append(out, gate("types:mypy", "mypy .", p, mypy, pythonTool(dir, "mypy", p)))
+				out = append(out, gate("types:mypy", "mypy .", p.Root, strict, mypy, pythonTool(dir, "mypy", p)))
 			}
 		case gates.LangNode:
-			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(p.Root), "tsconfig.json")); err == nil {
-				tool := gates.NodeTool(dir, p.Root, "tsc", "typescript", filepath.ToSlash(filepath.Join(p.Root, "tsconfig.json")))
-				out = append(out, gate("types:ts", "tsc --noEmit", p, tsc, tool))
+			if has(dir, p.Root, "tsconfig.json") {
+				tool := gates.NodeTool(dir, p.Root, "tsc", "typescript", path.Join(p.Root, "tsconfig.json"))
+				out = append(out, gate("types:ts", "tsc --noEmit", p.Root, strict, tsc, tool))
 			}
 		}
 	}
@@ -61,43 +55,30 @@ func pythonTool(dir, name string, p gates.Project) gates.Tool {
 	return t
 }
 
-// checker runs a type checker in root and passes its findings on.
-type checker func(ctx context.Context, l *gates.Look, root string, found func(problem)) error
+// checker runs a type checker in root and passes its findings on. Their paths are those that it printed; notes are not
+// reported.
+type checker func(ctx context.Context, l *gates.Look, root string, found func(gates.Finding)) error
 
-type problem struct {
-	path, code, message string
-	line, col           int
-	note                bool
-}
-
-func gate(name, command, root string, strict []string, check checker, tool gates.Tool,
-	wanted func(changed []string) bool) gates.Gate {
+func gate(name, command, root string, strict []string, check checker, tool gates.Tool) gates.Gate {
+	shown := command
 	if root != "." {
 		name += ":" + root
-		command = "cd " + root + " && " + command
+		shown = "cd " + root + " && " + command
 	}
-	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true, Command: command,
-		Tools: []gates.Tool{tool}}
+	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true, Command: shown,
+		Tools: []gates.Tool{tool}, Root: root}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
-		if !wanted(l.Subject().Changed) {
-			l.Skip("nothing changed under %s/", root)
-			return nil
-		}
 		lax := 0
-		err := check(ctx, l, root, func(p problem) {
-			if p.note {
+		changed := l.Subject().Changed
+		err := check(ctx, l, root, func(f gates.Finding) {
+			if f.Severity == gates.Note {
 				return
 			}
-			f := gates.Finding{Rule: "types/" + p.code, Severity: gates.Warning, Path: l.Rel(root, p.path), Line: p.line,
-				Col: p.col, Message: p.message}
-			if p.code == "" {
-				f.Rule = "types/error"
-			}
+			f.Rule, f.Path, f.Severity = "types/"+cmp.Or(f.Rule, "error"), l.Rel(root, f.Path), gates.Warning
 			switch {
 			case gates.Match(strict, f.Path):
 				f.Severity = gates.Error
-			case f.Path != "" && f.Severity == gates.Warning && len(l.Subject().Changed) > 0 &&
-				!slices.Contains(l.Subject().Changed, f.Path):
+			case f.Path != "" && len(changed) > 0 && !slices.Contains(changed, f.Path):
 				f.Severity = gates.Note // most likely it is old
 			default:
 				lax++
@@ -108,7 +89,7 @@ func gate(name, command, root string, strict []string, check checker, tool gates
 			l.Find(f)
 		})
 		if errors.Is(err, gates.ErrNoProgram) {
-			l.Skip("%s is configured here but not installed", strings.Fields(strings.TrimPrefix(command, "cd "+root+" && "))[0])
+			l.Skip("%s is configured here but not installed", strings.Fields(command)[0])
 			return nil
 		}
 		if lax > 0 {
@@ -165,14 +146,14 @@ var (
 const maxTwice = 20
 
 // mypy checks the files that its configuration names, or all.
-func mypy(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
+func mypy(ctx context.Context, l *gates.Look, root string, found func(gates.Finding)) error {
 	args := []string{
 		l.Tool(root, ".venv/bin/mypy", "mypy"), "--no-error-summary", "--no-color-output", "--hide-error-context",
 		"--show-column-numbers",
 		"--show-error-codes", "--no-pretty", "--cache-dir=" + os.DevNull,
 	}
 	if !slices.ContainsFunc([]string{"mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"}, func(name string) bool {
-		own := mypyConfig.FindStringSubmatch(read(dirOf(l), root, name))
+		own := mypyConfig.FindStringSubmatch(read(l.Subject().Dir, root, name))
 		return own != nil && mypyFiles.MatchString(own[1])
 	}) {
 		args = append(args, ".")
@@ -210,18 +191,23 @@ func mypy(ctx context.Context, l *gates.Look, root string, found func(problem)) 
 	return nil
 }
 
-func dirOf(l *gates.Look) string { return l.Subject().Dir }
-
-func parseMypy(line string) (problem, bool) {
+func parseMypy(line string) (gates.Finding, bool) {
 	m := mypyLine.FindStringSubmatch(line)
 	if m == nil {
-		return problem{}, false
+		return gates.Finding{}, false
 	}
-	return problem{path: m[1], line: gates.Atoi(m[2]), col: gates.Atoi(m[3]), note: m[4] == "note", message: m[5],
-		code: m[6]}, true
+	return gates.Finding{Path: m[1], Line: gates.Atoi(m[2]), Col: gates.Atoi(m[3]), Severity: severity(m[4] != "note"),
+		Message: m[5], Rule: m[6]}, true
 }
 
-func pyright(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
+func severity(counts bool) gates.Severity {
+	if counts {
+		return gates.Error
+	}
+	return gates.Note
+}
+
+func pyright(ctx context.Context, l *gates.Look, root string, found func(gates.Finding)) error {
 	program := l.Tool(root, ".venv/bin/pyright", l.Tool(root, "node_modules/.bin/pyright", "pyright"))
 	out, err := l.Run(ctx, gates.Program{Args: []string{program, "--outputjson"}, Dir: root, Stdout: true})
 	if err != nil {
@@ -234,13 +220,13 @@ func pyright(ctx context.Context, l *gates.Look, root string, found func(problem
 	var shown strings.Builder
 	for _, p := range list {
 		found(p)
-		fmt.Fprintf(&shown, "%s:%d:%d: %s\n", p.path, p.line, p.col, p.message)
+		fmt.Fprintf(&shown, "%s:%d:%d: %s\n", p.Path, p.Line, p.Col, p.Message)
 	}
 	l.Show(shown.String())
 	return nil
 }
 
-func parsePyright(data []byte) ([]problem, error) {
+func parsePyright(data []byte) ([]gates.Finding, error) {
 	var rep struct {
 		Diagnostics *[]struct {
 			File, Severity, Message, Rule string
@@ -253,17 +239,17 @@ func parsePyright(data []byte) ([]problem, error) {
 	if rep.Diagnostics == nil {
 		return nil, errors.New("its report has no diagnostics")
 	}
-	var out []problem
+	var out []gates.Finding
 	for _, d := range *rep.Diagnostics {
-		out = append(out, problem{
-			path: d.File, line: max(0, d.Range.Start.Line) + 1, col: max(0, d.Range.Start.Character) + 1,
-			message: d.Message, code: d.Rule, note: d.Severity != "error",
+		out = append(out, gates.Finding{
+			Path: d.File, Line: max(0, d.Range.Start.Line) + 1, Col: max(0, d.Range.Start.Character) + 1,
+			Message: d.Message, Rule: d.Rule, Severity: severity(d.Severity == "error"),
 		})
 	}
 	return out, nil
 }
 
-func tsc(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
+func tsc(ctx context.Context, l *gates.Look, root string, found func(gates.Finding)) error {
 	program := l.Tool(root, "node_modules/.bin/tsc", "")
 	if program == "" {
 		return fmt.Errorf("typescript is not in node_modules: %w", gates.ErrNoProgram)
@@ -298,11 +284,11 @@ func tsc(ctx context.Context, l *gates.Look, root string, found func(problem)) e
 	return nil
 }
 
-func parseTSC(line string) (problem, bool) {
+func parseTSC(line string) (gates.Finding, bool) {
 	m := tscLine.FindStringSubmatch(line)
 	if m == nil {
-		return problem{}, false
+		return gates.Finding{}, false
 	}
-	return problem{path: m[1], line: gates.Atoi(m[2]), col: gates.Atoi(m[3]), note: m[4] != "error", code: m[5],
-		message: m[6]}, true
+	return gates.Finding{Path: m[1], Line: gates.Atoi(m[2]), Col: gates.Atoi(m[3]), Severity: severity(m[4] == "error"),
+		Rule: m[5], Message: m[6]}, true
 }
