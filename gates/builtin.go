@@ -72,9 +72,9 @@ func gateName(sort string, p Project) string {
 	return name
 }
 
-func skipping(reason string) func(context.Context, *work) error {
-	return func(_ context.Context, w *work) error {
-		w.skip("%s", reason)
+func skipping(reason string) func(context.Context, *Look) error {
+	return func(_ context.Context, w *Look) error {
+		w.Skip("%s", reason)
 		return nil
 	}
 }
@@ -90,12 +90,12 @@ func noSuite(projects []Project) string {
 // noTests returns the visible skip of a tree without a suite (GATE-04). [prove] checks whether there were tests before.
 func noTests(why string) builtin {
 	info := Info{Name: testsName, Kind: Static, Cost: Costly, Blocking: true, Unset: why}
-	return builtin{info: info, do: func(_ context.Context, w *work) error {
+	return builtin{info: info, do: func(_ context.Context, w *Look) error {
 		if !w.requireTests {
-			w.skip("%s", why)
+			w.Skip("%s", why)
 			return nil
 		}
-		w.find(Finding{
+		w.Find(Finding{
 			Rule: ruleRequired, Severity: Error, Message: why + "; this project requires tests",
 			Fix: `add tests, configure a gate "tests" with the command that runs them, or do not require tests`,
 		})

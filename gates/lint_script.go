@@ -27,13 +27,13 @@ type eslintReport []struct {
 	} `json:"messages"`
 }
 
-func (r eslintReport) findings(w *work, p Project) []Finding {
+func (r eslintReport) findings(w *Look, p Project) []Finding {
 	var out []Finding
 	for _, file := range r {
 		for _, m := range file.Messages {
 			f := Finding{
 				Rule: cmp.Or(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning,
-				Path: w.rel(p.Root, file.FilePath), Line: m.Line, Col: m.Column, Message: m.Message,
+				Path: w.Rel(p.Root, file.FilePath), Line: m.Line, Col: m.Column, Message: m.Message,
 			}
 			if m.Severity >= 2 {
 				f.Severity = Error
@@ -116,7 +116,7 @@ func lintScript(text string) (program, why string) {
 
 // nodeLint runs the project's own eslint, because another version could not read its configuration, or the project's
 // lint script.
-func nodeLint(ctx context.Context, w *work, p Project) error {
+func nodeLint(ctx context.Context, w *Look, p Project) error {
 	config := eslintConfig(w.subject.Dir, p.Root)
 	if config == "" {
 		_, tools, unset := nodeLinter(w.subject.Dir, p)
@@ -125,16 +125,16 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 		}
 		if script := readPackage(w.subject.Dir, p.Root).Scripts["lint"]; strings.TrimSpace(script) != "" {
 			// The message says how to enable the script if it is known to change no file.
-			w.skip("%s; to have it run: [[gates.command]] name = %q, run = %q", unset, w.rep.Gate,
+			w.Skip("%s; to have it run: [[gates.command]] name = %q, run = %q", unset, w.rep.Gate,
 				lintCommand(w.subject.Dir, p.Root))
 			return nil
 		}
-		w.skip("no linter is configured: %s", unset)
+		w.Skip("no linter is configured: %s", unset)
 		return nil
 	}
-	tool := w.tool(p.Root, "node_modules/.bin/eslint", "")
+	tool := w.Tool(p.Root, "node_modules/.bin/eslint", "")
 	if tool == "" {
-		w.skip("eslint is configured in %s but not installed in node_modules", config)
+		w.Skip("eslint is configured in %s but not installed in node_modules", config)
 		return nil
 	}
 	out, err := w.run(ctx, program{args: []string{tool, "--format", "json", "--no-error-on-unmatched-pattern", "."},
@@ -147,7 +147,7 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 		return err
 	}
 	if len(files) == 0 {
-		w.skip("eslint checked no file: its configuration matches none")
+		w.Skip("eslint checked no file: its configuration matches none")
 		return nil
 	}
 	w.show(files.findings(w, p))
@@ -160,18 +160,18 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 		return err
 	}
 	if rules.ok() && noRules(rules.stdout) {
-		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config,
+		w.Find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config,
 			Message: "eslint runs without an enabled rule"})
 	}
 	return nil
 }
 
 // scriptLint runs the lint script of a package.
-func scriptLint(ctx context.Context, w *work, p Project, tools []Tool) error {
+func scriptLint(ctx context.Context, w *Look, p Project, tools []Tool) error {
 	pkg := readPackage(w.subject.Dir, p.Root)
 	for _, t := range tools {
 		if t.Program == "" && w.toolPath(t) == "" && pkg.depends(t.Name) {
-			w.skip("the lint script needs %s, which is not installed in node_modules: %s", t.Name, t.Install)
+			w.Skip("the lint script needs %s, which is not installed in node_modules: %s", t.Name, t.Install)
 			return nil
 		}
 	}
@@ -184,7 +184,7 @@ func scriptLint(ctx context.Context, w *work, p Project, tools []Tool) error {
 	}
 	out, err := w.run(ctx, program{args: []string{packageManager(w.subject.Dir, p.Root), "run", name}, dir: p.Root})
 	if errors.Is(err, proc.ErrNotFound) {
-		w.skip("the lint script cannot run: %v", err)
+		w.Skip("the lint script cannot run: %v", err)
 		return nil
 	}
 	if err != nil || out.ok() {
@@ -209,13 +209,13 @@ var (
 )
 
 // scriptFindings parses output of Node linters for people: places grouped by file, as in eslint, and PATH:LINE:COL.
-func scriptFindings(w *work, p Project, text string) []Finding {
+func scriptFindings(w *Look, p Project, text string) []Finding {
 	var out []Finding
 	file := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if m := stylishFile.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-			file = w.rel(p.Root, m[1])
+			file = w.Rel(p.Root, m[1])
 			continue
 		}
 		if m := stylishLine.FindStringSubmatch(line); m != nil && file != "" {
@@ -228,12 +228,12 @@ func scriptFindings(w *work, p Project, text string) []Finding {
 			continue
 		}
 		if m := tscPlace.FindStringSubmatch(line); m != nil {
-			out = append(out, Finding{Rule: m[5], Severity: Error, Path: w.rel(p.Root, m[1]), Line: Atoi(m[2]), Col: Atoi(m[3]),
+			out = append(out, Finding{Rule: m[5], Severity: Error, Path: w.Rel(p.Root, m[1]), Line: Atoi(m[2]), Col: Atoi(m[3]),
 				Message: m[6]})
 			continue
 		}
 		for _, f := range places(w, p.Root, line) {
-			out = append(out, Finding{Rule: "lint", Severity: Error, Path: w.rel(p.Root, f.Path), Line: f.Line, Col: f.Col,
+			out = append(out, Finding{Rule: "lint", Severity: Error, Path: w.Rel(p.Root, f.Path), Line: f.Line, Col: f.Col,
 				Message: f.Message})
 		}
 	}
@@ -304,7 +304,7 @@ type shellcheckFinding struct {
 const noShebang = 2148
 
 // shellLint runs shellcheck on the scripts that changed, or on all. Only its errors block.
-func shellLint(ctx context.Context, w *work) error {
+func shellLint(ctx context.Context, w *Look) error {
 	var files []string
 	for f := range shellFiles(w.subject.Dir) {
 		if len(w.subject.Changed) == 0 || slices.Contains(w.subject.Changed, f) {
@@ -312,14 +312,14 @@ func shellLint(ctx context.Context, w *work) error {
 		}
 	}
 	if len(files) == 0 {
-		w.skip("no shell script changed")
+		w.Skip("no shell script changed")
 		return nil
 	}
 	var all []Finding
 	for some := range slices.Chunk(files, maxArgs) {
 		out, err := w.run(ctx, program{args: append([]string{"shellcheck", "-f", "json"}, some...), stdout: true})
 		if errors.Is(err, proc.ErrNotFound) {
-			w.skip("shellcheck is not installed")
+			w.Skip("shellcheck is not installed")
 			return nil
 		}
 		if err != nil {
@@ -336,7 +336,7 @@ func shellLint(ctx context.Context, w *work) error {
 			}
 			all = append(all, Finding{
 				Rule: fmt.Sprintf("SC%04d", s.Code), Severity: Severity(cmp.Or(string(sev), string(Note))),
-				Path: w.rel("", s.File), Line: s.Line, Col: s.Column, Message: s.Message,
+				Path: w.Rel("", s.File), Line: s.Line, Col: s.Column, Message: s.Message,
 			})
 		}
 	}

@@ -21,10 +21,10 @@ type linter struct {
 	lang   Language
 	config func(dir string, p Project) string // file that configures it; "" if the project does not
 	tool   func(dir string, p Project, config string) Tool
-	args   func(w *work, p Project, config string) []string // arguments of the program
+	args   func(w *Look, p Project, config string) []string // arguments of the program
 	stdout bool                                             // its standard output contains only the report
 	finds  *lazyre.Regexp                                   // what it prints if it fails because of findings; nil: it exits with 1
-	read   func(w *work, p Project, r ran) ([]Finding, error)
+	read   func(w *Look, p Project, r ran) ([]Finding, error)
 }
 
 // setUp returns the linters that run if a project configures them.
@@ -57,7 +57,7 @@ func setUp() []linter {
 		},
 		{
 			name: "clippy", lang: LangRust, config: marked, tool: cargoPart("clippy", "clippy"),
-			args: func(w *work, p Project, _ string) []string {
+			args: func(w *Look, p Project, _ string) []string {
 				args := []string{"clippy", "--all-targets", "--message-format=json", "--quiet"}
 				if exists(w.subject.Dir, p.Root, "Cargo.lock") {
 					args = append(args, "--locked")
@@ -81,7 +81,7 @@ func setUp() []linter {
 				return Tool{Name: "rubocop", Program: "rubocop", Version: []string{"--version"}, Own: []string{"bin/rubocop"},
 					Root: p.Root, Config: config, Install: addsGem(dir, p.Root, "rubocop")}
 			},
-			args: func(w *work, p Project, _ string) []string {
+			args: func(w *Look, p Project, _ string) []string {
 				args := []string{"--format", "json", "--force-exclusion", "--cache", "false"}
 				if bundledGem(w.subject.Dir, p.Root, "rubocop") { // its plugins are gems of the bundle
 					return append([]string{"exec", "rubocop"}, args...)
@@ -128,7 +128,7 @@ func setUp() []linter {
 		{
 			name: "ktlint-gradle", lang: LangJava,
 			config: gradlePlugin(`org\.jlleitschuh\.gradle\.ktlint|org\.jmailen\.kotlinter`), tool: gradleTool,
-			args: func(w *work, p Project, config string) []string {
+			args: func(w *Look, p Project, config string) []string {
 				if strings.Contains(readText(w.subject.Dir, ".", config), "kotlinter") {
 					return []string{"lintKotlin", "--console=plain"}
 				}
@@ -161,8 +161,8 @@ var (
 )
 
 // always returns arguments that do not depend on the project.
-func always(args ...string) func(*work, Project, string) []string {
-	return func(*work, Project, string) []string { return args }
+func always(args ...string) func(*Look, Project, string) []string {
+	return func(*Look, Project, string) []string { return args }
 }
 
 // marked is the configuration of a linter that each project of its language uses.
@@ -180,8 +180,8 @@ func cargoPart(name, command string) func(string, Project, string) Tool {
 }
 
 // check returns the function that runs a linter of the project. config is the file that configures the linter.
-func (l linter) check(config string) func(context.Context, *work, Project) error {
-	return func(ctx context.Context, w *work, p Project) error {
+func (l linter) check(config string) func(context.Context, *Look, Project) error {
+	return func(ctx context.Context, w *Look, p Project) error {
 		tool := l.tool(w.subject.Dir, p, config)
 		var out ran
 		err := proc.ErrNotFound
@@ -189,14 +189,14 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 			out, err = w.run(ctx, program{args: append([]string{name}, l.args(w, p, config)...), dir: p.Root, stdout: l.stdout})
 		}
 		if errors.Is(err, proc.ErrNotFound) {
-			w.skip("%s is configured in %s but not installed: %s", l.name, config, tool.Install)
+			w.Skip("%s is configured in %s but not installed: %s", l.name, config, tool.Install)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		if noComponent.MatchString(out.text) && !out.ok() {
-			w.skip("%s is not installed: %s", l.name, tool.Install)
+			w.Skip("%s is not installed: %s", l.name, tool.Install)
 			return nil
 		}
 		if out.signal != "" || l.troubled(out) {
@@ -230,10 +230,10 @@ func (l linter) troubled(out ran) bool {
 }
 
 // show adds findings to the report, and shows them in place of the output.
-func (w *work) show(found []Finding) {
+func (w *Look) show(found []Finding) {
 	var shown strings.Builder
 	for _, f := range found {
-		w.find(f)
+		w.Find(f)
 		fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
 	}
 	w.said = cmp.Or(shown.String(), "no findings\n")
@@ -245,9 +245,9 @@ var noComponent = lazyre.New(`no such (?:sub)?command: ` + "`" +
 
 // toolPath returns the copy of a tool in the tree, else its name on the PATH; "" if only a copy counts and there is
 // none.
-func (w *work) toolPath(t Tool) string {
+func (w *Look) toolPath(t Tool) string {
 	for _, own := range t.Own {
-		if at := w.tool(t.Root, own, ""); at != "" {
+		if at := w.Tool(t.Root, own, ""); at != "" {
 			return at
 		}
 	}
@@ -271,7 +271,7 @@ func pathTool(name, install string) func(string, Project, string) Tool {
 }
 
 // golangciArgs depends on the version of the configuration, because each major version has its own options.
-func golangciArgs(w *work, _ Project, config string) []string {
+func golangciArgs(w *Look, _ Project, config string) []string {
 	args := []string{"run", "--fix=false", "--allow-parallel-runners"}
 	if golangciTwo.MatchString(readText(w.subject.Dir, ".", config)) {
 		return append(args, "--output.json.path=stdout", "--output.text.path=stderr", "--show-stats=false")
@@ -281,7 +281,7 @@ func golangciArgs(w *work, _ Project, config string) []string {
 
 var golangciTwo = lazyre.New(`(?m)^\s*"?version"?\s*[:=]\s*["']?2`)
 
-func readGolangci(w *work, p Project, r ran) ([]Finding, error) {
+func readGolangci(w *Look, p Project, r ran) ([]Finding, error) {
 	var rep struct {
 		Issues []struct {
 			FromLinter, Text, Severity string
@@ -300,7 +300,7 @@ func readGolangci(w *work, p Project, r ran) ([]Finding, error) {
 	}
 	var out []Finding
 	for _, i := range rep.Issues {
-		f := Finding{Rule: i.FromLinter, Severity: Error, Path: w.rel(p.Root, i.Pos.Filename), Line: i.Pos.Line,
+		f := Finding{Rule: i.FromLinter, Severity: Error, Path: w.Rel(p.Root, i.Pos.Filename), Line: i.Pos.Line,
 			Col: i.Pos.Column, Message: i.Text}
 		switch {
 		case i.FromLinter == "typecheck":
@@ -316,7 +316,7 @@ func readGolangci(w *work, p Project, r ran) ([]Finding, error) {
 var githubLine = lazyre.New(`(?m)^::(error|warning|notice) (.*?)::(.*)$`)
 
 // readGitHub parses GitHub annotations, as biome and oxlint write them. Format findings only warn.
-func readGitHub(w *work, p Project, r ran) ([]Finding, error) {
+func readGitHub(w *Look, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	plain := strings.NewReplacer("%0A", " ", "%0D", " ", "%25", "%", "%3A", ":", "%2C", ",")
 	for _, m := range githubLine.FindAllStringSubmatch(r.text, -1) {
@@ -331,14 +331,14 @@ func readGitHub(w *work, p Project, r ran) ([]Finding, error) {
 			sev = Warning
 		}
 		out = append(out, Finding{Rule: cmp.Or(title, "lint"), Severity: Severity(cmp.Or(string(sev), string(Note))),
-			Path: w.rel(p.Root, about["file"]), Line: Atoi(about["line"]), Col: Atoi(about["col"]),
+			Path: w.Rel(p.Root, about["file"]), Line: Atoi(about["line"]), Col: Atoi(about["col"]),
 			Message: plain.Replace(m[3])})
 	}
 	return out, nil
 }
 
 // readXO reads the report of xo, which is in the form of eslint.
-func readXO(w *work, p Project, r ran) ([]Finding, error) {
+func readXO(w *Look, p Project, r ran) ([]Finding, error) {
 	var report eslintReport
 	if err := json.Unmarshal(r.stdout, &report); err != nil {
 		return nil, fmt.Errorf("read the output of xo: %w", err)
@@ -346,7 +346,7 @@ func readXO(w *work, p Project, r ran) ([]Finding, error) {
 	return report.findings(w, p), nil
 }
 
-func readClippy(w *work, p Project, r ran) ([]Finding, error) {
+func readClippy(w *Look, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for line := range strings.Lines(string(r.stdout)) {
 		var m struct {
@@ -377,7 +377,7 @@ func readClippy(w *work, p Project, r ran) ([]Finding, error) {
 		}
 		for _, s := range m.Message.Spans {
 			if s.IsPrimary || f.Line == 0 {
-				f.Path, f.Line, f.Col = w.rel(p.Root, s.FileName), s.LineStart, s.ColumnStart
+				f.Path, f.Line, f.Col = w.Rel(p.Root, s.FileName), s.LineStart, s.ColumnStart
 			}
 		}
 		if !slices.Contains(out, f) { // a library and its tests are compiled separately
@@ -387,7 +387,7 @@ func readClippy(w *work, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-func readRubocop(w *work, p Project, r ran) ([]Finding, error) {
+func readRubocop(w *Look, p Project, r ran) ([]Finding, error) {
 	var rep struct {
 		Files []struct {
 			Path     string
@@ -404,7 +404,7 @@ func readRubocop(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, file := range rep.Files {
 		for _, o := range file.Offenses {
-			f := Finding{Rule: o.Cop, Severity: Error, Path: w.rel(p.Root, file.Path), Line: o.Location.Line,
+			f := Finding{Rule: o.Cop, Severity: Error, Path: w.Rel(p.Root, file.Path), Line: o.Location.Line,
 				Col: o.Location.Column, Message: o.Message}
 			switch {
 			case o.Cop == "Lint/Syntax":
@@ -420,7 +420,7 @@ func readRubocop(w *work, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-func readSwiftlint(w *work, p Project, r ran) ([]Finding, error) {
+func readSwiftlint(w *Look, p Project, r ran) ([]Finding, error) {
 	var list []struct {
 		File, Severity, Reason string
 		Line, Character        int
@@ -435,13 +435,13 @@ func readSwiftlint(w *work, p Project, r ran) ([]Finding, error) {
 		if strings.EqualFold(s.Severity, "error") {
 			sev = Error
 		}
-		out = append(out, Finding{Rule: s.Rule, Severity: sev, Path: w.rel(p.Root, s.File), Line: s.Line, Col: s.Character,
+		out = append(out, Finding{Rule: s.Rule, Severity: sev, Path: w.Rel(p.Root, s.File), Line: s.Line, Col: s.Character,
 			Message: s.Reason})
 	}
 	return out, nil
 }
 
-func readKtlint(w *work, p Project, r ran) ([]Finding, error) {
+func readKtlint(w *Look, p Project, r ran) ([]Finding, error) {
 	var list []struct {
 		File   string
 		Errors []struct {
@@ -455,7 +455,7 @@ func readKtlint(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, file := range list {
 		for _, e := range file.Errors {
-			out = append(out, Finding{Rule: e.Rule, Severity: Error, Path: w.rel(p.Root, file.File), Line: e.Line, Col: e.Column,
+			out = append(out, Finding{Rule: e.Rule, Severity: Error, Path: w.Rel(p.Root, file.File), Line: e.Line, Col: e.Column,
 				Message: e.Message})
 		}
 	}
@@ -475,8 +475,8 @@ var (
 
 // readLines returns the reader of a linter that prints a line for each finding. The groups of expr are named after what
 // they hold; line2 is another place of the line. A finding has the rest from base.
-func readLines(expr *lazyre.Regexp, base Finding) func(*work, Project, ran) ([]Finding, error) {
-	return func(w *work, p Project, r ran) ([]Finding, error) {
+func readLines(expr *lazyre.Regexp, base Finding) func(*Look, Project, ran) ([]Finding, error) {
+	return func(w *Look, p Project, r ran) ([]Finding, error) {
 		var out []Finding
 		for _, m := range expr.FindAllStringSubmatch(r.text, -1) {
 			has := map[string]string{}
@@ -500,7 +500,7 @@ func readLines(expr *lazyre.Regexp, base Finding) func(*work, Project, ran) ([]F
 
 var spotlessFile = lazyre.New(`(?m)^\s{4,}(\S+\.\w+)$`)
 
-func readSpotless(w *work, p Project, r ran) ([]Finding, error) {
+func readSpotless(w *Look, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	fix := "gradle spotlessApply"
 	if path.Base(p.Marker) == "pom.xml" {

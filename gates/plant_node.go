@@ -26,7 +26,7 @@ var (
 // plantNode appends a pair of tests to test files of the package, so they share module, process, settings and product
 // code with the existing tests.
 func plantNode(p Project, tool string, files []string, config, script string, alone bool) recipe {
-	return func(w *work, r *testRun, b *bed) error {
+	return func(w *Look, r *testRun, b *bed) error {
 		unsure := ""
 		if nodePicks.MatchString(script + "\n" + config) {
 			unsure = "the test script selects tests by name and omits the planted ones"
@@ -52,7 +52,7 @@ func plantNode(p Project, tool string, files []string, config, script string, al
 
 // sowInto appends tests to some of the files of a project. of returns the tests for a file and its text, and their
 // names; "" skips the file.
-func (b *bed) sowInto(w *work, p Project, files []string, of func(file, text string) (string, plant)) error {
+func (b *bed) sowInto(w *Look, p Project, files []string, of func(file, text string) (string, plant)) error {
 	for _, i := range rand.Perm(len(files)) {
 		if len(b.plants) == maxPlanted {
 			break
@@ -73,7 +73,7 @@ func (b *bed) sowInto(w *work, p Project, files []string, of func(file, text str
 }
 
 // module distinguishes an ES module from a CommonJS one.
-func (w *work) module(p Project, file, text string) bool {
+func (w *Look) module(p Project, file, text string) bool {
 	switch path.Ext(file) {
 	case ".mjs", ".mts":
 		return true

@@ -26,8 +26,7 @@ type PytestLines struct {
 
 // PytestLines runs the whole suite of the project of files once, and records which tests run which lines of them. ok
 // is false if the project does not use pytest, or if the record was disturbed by another program that traces.
-func (l *Look) PytestLines(ctx context.Context, files []string) (_ PytestLines, ok bool, err error) {
-	w := l.w
+func (w *Look) PytestLines(ctx context.Context, files []string) (_ PytestLines, ok bool, err error) {
 	root := projectOf(w.subject.Dir, LangPython, files[0])
 	python, err := interpreter(ctx, w, root)
 	if err != nil {

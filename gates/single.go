@@ -55,13 +55,13 @@ type SingleRun struct {
 
 // Single runs one test file in the tree of l, at most times times. After each run it calls next, which reports whether
 // to run again. An error means that there is no result, for example because the runner is missing.
-func (l *Look) Single(ctx context.Context, s Single, times int, next func(SingleRun) bool) error {
-	prepared, err := s.plan(ctx, l.w)
+func (w *Look) Single(ctx context.Context, s Single, times int, next func(SingleRun) bool) error {
+	prepared, err := s.plan(ctx, w)
 	if err != nil {
 		return missingRunner(s, err)
 	}
 	for range times {
-		one, err := l.single(ctx, s, prepared)
+		one, err := w.single(ctx, s, prepared)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (l *Look) Single(ctx context.Context, s Single, times int, next func(Single
 	return nil
 }
 
-func (l *Look) single(ctx context.Context, s Single, prepared func() (testRun, error)) (SingleRun, error) {
+func (w *Look) single(ctx context.Context, s Single, prepared func() (testRun, error)) (SingleRun, error) {
 	r, err := prepared()
 	if err != nil {
 		return SingleRun{}, err
@@ -80,9 +80,9 @@ func (l *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 	if r.done != nil {
 		defer r.done()
 	}
-	out, err := l.w.run(ctx, r.program)
+	out, err := w.run(ctx, r.program)
 	if r.show != nil {
-		l.w.said = r.show()
+		w.said = r.show()
 	}
 	if err != nil {
 		return SingleRun{}, missingRunner(s, err)

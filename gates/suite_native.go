@@ -42,7 +42,7 @@ func dotnetSuite(dir string, p Project) []suite {
 
 // called returns a suite that is one call of a program with text output.
 func called(p Project, args []string, tool Tool, why string) suite {
-	plan := func(context.Context, *work) ([]testRun, error) {
+	plan := func(context.Context, *Look) ([]testRun, error) {
 		return []testRun{{program: program{args: slices.Clone(args), dir: p.Root}, why: why}}, nil
 	}
 	return suite{project: p, command: commandLine(p.Root, args), tools: []Tool{tool}, plan: plan}

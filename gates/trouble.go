@@ -85,7 +85,7 @@ var (
 
 // hindered reports whether a program failed for reasons outside of the code. Such an error stops a batch as a failure
 // does, but is not blamed on the code.
-func (w *work) hindered(out ran, failures []testout.Failure) error {
+func (w *Look) hindered(out ran, failures []testout.Failure) error {
 	if out.ok() || slices.ContainsFunc(failures, func(f testout.Failure) bool { return w.ofCode(f) }) {
 		return nil
 	}
@@ -117,11 +117,11 @@ func (w *work) hindered(out ran, failures []testout.Failure) error {
 }
 
 // ofCode recognises a failure of the code: a test that failed by name, or a file of the tree that does not compile.
-func (w *work) ofCode(f testout.Failure) bool {
+func (w *Look) ofCode(f testout.Failure) bool {
 	if !f.Build {
 		return f.Name != "" && !scriptName.MatchString(f.Name)
 	}
-	at := w.rel("", f.Path)
+	at := w.Rel("", f.Path)
 	return f.Path != "" && (at == "" || exists(w.subject.Dir, ".", at)) && !goOffline.MatchString(f.Message) &&
 		!noNetwork.MatchString(f.Message)
 }
