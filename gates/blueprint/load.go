@@ -40,8 +40,7 @@ func Parse(name string, src []byte) (*Blueprint, error) {
 		}
 	}
 	if len(d.errs) > 0 {
-		slices.SortFunc(d.errs, func(a,
-			b *FileError) int {
+		slices.SortFunc(d.errs, func(a, b *FileError) int {
 			return cmp.Or(a.Line-b.Line, strings.Compare(a.Message, b.Message))
 		})
 		return nil, d.errs

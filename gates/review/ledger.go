@@ -138,10 +138,6 @@ func floor(nth int) gates.Severity {
 	return gates.Error
 }
 
-func rank(s gates.Severity) int {
-	return slices.Index([]gates.Severity{gates.Note, gates.Warning, gates.Error}, s)
-}
-
 // enter records the findings of a review and sets their states. It drops and notes new remarks of a reviewer below
 // the severity floor of the round.
 func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
@@ -166,7 +162,7 @@ func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 				continue // a remark of a gate, or a duplicate
 			}
 			e := l.entry(f.ID)
-			if (e == nil || f.Unproven) && !f.Fact && rank(f.Severity) < rank(least) {
+			if (e == nil || f.Unproven) && !f.Fact && f.Severity.Rank() > least.Rank() {
 				dropped++
 				continue
 			}
