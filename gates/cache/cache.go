@@ -185,7 +185,7 @@ func (k kept) Check(ctx context.Context, s gates.Subject) (gates.Report, error) 
 	if err == nil && key != "" && keepable(info, rep) {
 		rep.Gate = info.Name
 		if err := k.store.Put(key, rep); err != nil {
-			rep.Note = strings.TrimPrefix(rep.Note+"; "+err.Error(), "; ")
+			rep.AddNote(err.Error())
 		}
 	}
 	return rep, err

@@ -130,15 +130,11 @@ func goDependencies(text string) []dependency {
 
 func nodeDependencies(text string) []dependency {
 	var p struct {
-		Deps, Optional, Dev map[string]json.RawMessage
+		Deps     map[string]json.RawMessage `json:"dependencies"`
+		Optional map[string]json.RawMessage `json:"optionalDependencies"`
+		Dev      map[string]json.RawMessage `json:"devDependencies"`
 	}
-	var raw map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &raw) != nil {
-		return nil
-	}
-	_ = json.Unmarshal(raw["dependencies"], &p.Deps)
-	_ = json.Unmarshal(raw["optionalDependencies"], &p.Optional)
-	_ = json.Unmarshal(raw["devDependencies"], &p.Dev)
+	_ = json.Unmarshal([]byte(text), &p) // a part of another type is left out
 	var out []dependency
 	for i, m := range []map[string]json.RawMessage{p.Deps, p.Optional, p.Dev} {
 		for name := range m {

@@ -164,13 +164,7 @@ func rank(f *gatev1.Finding) int {
 	return int(f.GetSeverity())
 }
 
-func note(rep *gates.Report, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if rep.Note != "" {
-		text = rep.Note + "; " + text
-	}
-	rep.Note = text
-}
+func note(rep *gates.Report, format string, args ...any) { rep.AddNote(fmt.Sprintf(format, args...)) }
 
 // line returns the first line of s, cut to n characters.
 func line(s string, n int) string {

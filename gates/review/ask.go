@@ -124,7 +124,7 @@ func (r *run) judge(ctx context.Context, p *Pass, reviewer Reviewer) {
 			break
 		}
 	}
-	if n := count(p.Findings, func(f Finding) bool { return f.Unproven }); n > 0 {
+	if n := lists.Count(p.Findings, func(f Finding) bool { return f.Unproven }); n > 0 {
 		p.note("%d of its findings quote text that is not in the diff, and cannot block", n)
 	}
 	p.settle()
@@ -232,7 +232,3 @@ func (r *run) clean(text string) string {
 const mostNamed = 5
 
 func named(list []string) string { return phrase.Few(list, mostNamed) }
-
-func count[T any](list []T, is func(T) bool) int {
-	return lists.Count(list, is)
-}

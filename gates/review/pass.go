@@ -106,13 +106,7 @@ func (p *Pass) skip(format string, args ...any) {
 	p.note(format, args...)
 }
 
-func (p *Pass) note(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if p.Note != "" {
-		text = p.Note + "; " + text
-	}
-	p.Note = text
-}
+func (p *Pass) note(format string, args ...any) { p.AddNote(fmt.Sprintf(format, args...)) }
 
 // take adds the findings of gates' reports without judging them again.
 func (p *Pass) take(reports []gates.Report) {
@@ -124,20 +118,13 @@ func (p *Pass) take(reports []gates.Report) {
 				p.Findings = append(p.Findings, Finding{Finding: f, Fact: true, Gate: r.Gate})
 			}
 		}
-		if r.Tests != nil {
-			sum := gates.TestCount{}
-			if p.Tests != nil {
-				sum = *p.Tests
-			}
-			p.Tests = &gates.TestCount{Passed: sum.Passed + r.Tests.Passed, Failed: sum.Failed + r.Tests.Failed,
-				Skipped: sum.Skipped + r.Tests.Skipped}
-		}
 		if r.Status == gates.Errored {
 			p.note("%s %s", r.Gate, r.Note)
 		}
 		r.Findings, r.Output = nil, ""
 		p.Tools = append(p.Tools, r)
 	}
+	p.Tests = gates.Verdict{Reports: p.Tools}.Tests()
 	p.settle()
 }
 
