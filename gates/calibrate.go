@@ -186,16 +186,21 @@ func (w *Look) plain(ctx context.Context, b *bed) (testout.Result, ran, error) {
 	if err != nil {
 		return testout.Result{}, ran{}, err
 	}
+	return w.once(ctx, r)
+}
+
+// once makes one call of a runner.
+func (w *Look) once(ctx context.Context, r testRun) (testout.Result, ran, error) {
 	if r.done != nil {
 		defer r.done()
 	}
 	out, err := w.run(ctx, r.program)
-	if err != nil {
-		return testout.Result{}, out, err
-	}
 	out.shown = out.text
 	if r.show != nil {
 		out.shown = r.show()
+	}
+	if err != nil {
+		return testout.Result{}, out, err
 	}
 	return r.result(out), out, nil
 }
@@ -242,13 +247,8 @@ func (b *bed) cleanLog(name string) error {
 	if !bytes.Contains(text, []byte(b.word)) {
 		return nil
 	}
-	kept := slices.Collect(func(yield func([]byte) bool) {
-		for line := range bytes.Lines(text) {
-			if !bytes.Contains(line, []byte(b.word)) && !yield(line) {
-				return
-			}
-		}
-	})
+	kept := slices.DeleteFunc(bytes.SplitAfter(text, []byte("\n")),
+		func(line []byte) bool { return bytes.Contains(line, []byte(b.word)) })
 	if err := os.WriteFile(name, bytes.Join(kept, nil), 0o600); err != nil {
 		return fmt.Errorf("write the log of the tests: %w", err)
 	}

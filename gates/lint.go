@@ -54,24 +54,18 @@ func linters(dir string, projects []Project) []builtin {
 		}
 		configured := 0
 		for _, l := range setUp() {
-			config := ""
-			if l.lang == p.Language {
-				config = l.config(dir, p)
-			}
-			if config == "" || slices.ContainsFunc(owners, func(q Project) bool { // the project above lints it
-				return q.Language == p.Language && within(p.Root, q.Root) && l.config(dir, q) == config
-			}) {
-				if config != "" {
-					configured++
-				}
+			if l.lang != p.Language || l.config(dir, p) == "" {
 				continue
 			}
+			config := l.config(dir, p)
 			configured++
-			tool, check := l.tool(dir, p, config), l.check(config)
-			words := append([]string{tool.Name}, l.args(&Look{subject: Subject{Dir: dir}}, p, config)...)
-			if tool.Name != tool.Program && tool.Program != "" {
-				words[0] = tool.Program
+			if slices.ContainsFunc(owners, func(q Project) bool { // the project above lints it
+				return q.Language == p.Language && within(p.Root, q.Root) && l.config(dir, q) == config
+			}) {
+				continue
 			}
+			tool, check := l.tool(dir, p, config), l.check(config)
+			words := append([]string{cmp.Or(tool.Program, tool.Name)}, l.args(&Look{subject: Subject{Dir: dir}}, p, config)...)
 			tools := []Tool{tool}
 			if l.lang == LangJava { // build wrappers need it too
 				tools = []Tool{javaTool(), tool}

@@ -14,7 +14,9 @@ import (
 
 // New makes a gate from a function. It handles the common parts: a missing tree, an ended context, the status from the
 // findings, logs, and redaction. The subpackages use it for their gates.
-func New(info Info, look func(ctx context.Context, l *Look) error) Gate { return builtin{info: info, do: look} }
+func New(info Info, look func(ctx context.Context, l *Look) error) Gate {
+	return builtin{info: info, do: look}
+}
 
 // Subject returns the tree to check.
 func (w *Look) Subject() Subject { return w.subject }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -105,8 +104,7 @@ func SameProject(dir, a, b string) bool {
 // withoutCoverage returns the option that switches pytest-cov off, if the project's settings switch it on: a part of
 // the tests does not reach a threshold of coverage.
 func withoutCoverage(dir, root string) []string {
-	if config := pytestConfig(dir, root); config != "" &&
-		strings.Contains(readText(dir, path.Dir(config), path.Base(config)), "--cov") {
+	if config := pytestConfig(dir, root); config != "" && strings.Contains(readText(dir, ".", config), "--cov") {
 		return []string{"--no-cov"}
 	}
 	return nil

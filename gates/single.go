@@ -77,12 +77,9 @@ func (w *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 	if err != nil {
 		return SingleRun{}, err
 	}
-	if r.done != nil {
-		defer r.done()
-	}
-	out, err := w.run(ctx, r.program)
+	res, out, err := w.once(ctx, r)
 	if r.show != nil {
-		w.said = r.show()
+		w.said = out.shown
 	}
 	if err != nil {
 		return SingleRun{}, missingRunner(s, err)
@@ -92,15 +89,10 @@ func (w *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 			return SingleRun{}, err
 		}
 	}
-	res := r.result(out)
 	if r.empty != 0 && out.exit == r.empty {
 		res.Known = true
 	}
-	text := out.text
-	if r.show != nil {
-		text = r.show()
-	}
-	one := SingleRun{Outcome: s.outcome(out, res), Text: text, Command: commandLine(r.dir, r.args),
+	one := SingleRun{Outcome: s.outcome(out, res), Text: out.shown, Command: commandLine(r.dir, r.args),
 		Cases: res.Cases, Dir: cmp.Or(r.dir, "."), Args: r.args, Passed: res.Passed, OK: out.ok()}
 	if one.Outcome == RunPassed {
 		return one, nil

@@ -95,11 +95,7 @@ func jvmReports(w *Look, p Project, files []string, began time.Time, r ran) test
 		if w.subject.Sealed {
 			_ = os.Remove(at)
 		}
-		if !found {
-			sum, found = one, true
-		} else {
-			sum = sum.Add(one)
-		}
+		sum, found = sum.Add(one), true
 		return nil
 	})
 	if !found {

@@ -1,7 +1,6 @@
 package gates
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,22 +69,19 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		}
 		return unittestRuns(ctx, w, p.Root, python, folders)
 	}
-	python := Tool{
+	tools := []Tool{{
 		Name: "python3", Program: "python3", Version: []string{"--version"},
 		Own: []string{".venv/bin/python", "venv/bin/python"}, Root: p.Root,
 		Install: "https://www.python.org/downloads",
-	}
-	tools := []Tool{python}
+	}}
+	runner := "unittest"
 	if wants != "" {
-		tools = append(tools, Tool{
-			Name: "pytest", Program: "python3", Version: []string{"-m", "pytest", "--version"},
-			Own:  []string{".venv/bin/pytest", "venv/bin/pytest"},
-			Root: p.Root, Config: wants, Install: addsPython(dir, p.Root, "pytest"),
-		})
+		runner = "pytest"
+		pytest := PythonTool(dir, p.Root, runner, wants)
+		pytest.Program, pytest.Version = "python3", []string{"-m", runner, "--version"}
+		tools = append(tools, pytest)
 	}
-	return []suite{{project: p, tools: tools,
-		command: commandLine(p.Root,
-			[]string{"python3", "-m", cmp.Or(map[bool]string{true: "pytest"}[wants != ""], "unittest")}), plan: plan}}
+	return []suite{{project: p, tools: tools, command: commandLine(p.Root, []string{"python3", "-m", runner}), plan: plan}}
 }
 
 // pytestConfig names the file that configures pytest; "" if none does.

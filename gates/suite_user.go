@@ -82,7 +82,7 @@ func (s suite) asUser(ctx context.Context, w *Look) error {
 		return s.cannot(err)
 	}
 	for _, r := range runs {
-		res, out, err := w.plain(ctx, &bed{alone: func() (testRun, error) { return r, nil }})
+		res, out, err := w.once(ctx, r)
 		if err != nil {
 			return s.cannot(err)
 		}
