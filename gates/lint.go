@@ -53,7 +53,7 @@ func linters(dir string, projects []Project) []builtin {
 				func(ctx context.Context, w *Look) error { return pythonLint(ctx, w, p, owners) })
 		}
 		configured := 0
-		for _, l := range setUp() {
+		for _, l := range setUp {
 			if l.lang != p.Language || l.config(dir, p) == "" {
 				continue
 			}
@@ -109,7 +109,7 @@ func lintRoots(dir string, projects []Project) []Project {
 // too.
 func inheritsLinters(dir string, p Project) bool {
 	configs := []string{eslintConfig(dir, p.Root)}
-	for _, l := range setUp() {
+	for _, l := range setUp {
 		if l.lang == LangNode {
 			configs = append(configs, l.config(dir, p))
 		}

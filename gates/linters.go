@@ -27,132 +27,130 @@ type linter struct {
 	read   func(w *Look, p Project, r ran) ([]Finding, error)
 }
 
-// setUp returns the linters that run if a project configures them.
-func setUp() []linter {
-	return []linter{
-		{
-			name: "golangci-lint", lang: LangGo,
-			config: configIn(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"),
-			tool:   pathTool("golangci-lint", "https://golangci-lint.run/docs/welcome/install"), args: golangciArgs,
-			stdout: true, read: readGolangci,
+// setUp lists the linters that run if a project configures them.
+var setUp = []linter{
+	{
+		name: "golangci-lint", lang: LangGo,
+		config: configIn(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"),
+		tool:   pathTool("golangci-lint", "https://golangci-lint.run/docs/welcome/install"), args: golangciArgs,
+		stdout: true, read: readGolangci,
+	},
+	{
+		name: "biome", lang: LangNode, config: configIn("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"),
+		tool: nodeTool("biome", "@biomejs/biome"), finds: githubLine, read: readGitHub,
+		args: always("ci", "--reporter=github", "--colors=off", "--max-diagnostics=200", "--no-errors-on-unmatched", "."),
+	},
+	{
+		name: "oxlint", lang: LangNode,
+		config: configIn(".oxlintrc.json", ".oxlintrc.jsonc", "oxlint.config.ts", "oxlint.config.mts"),
+		tool:   nodeTool("oxlint", "oxlint"), args: always("--format=github"), finds: githubLine, read: readGitHub,
+	},
+	{
+		name: "xo", lang: LangNode, config: func(dir string, p Project) string {
+			if readPackage(dir, p.Root).depends("xo") {
+				return p.Marker
+			}
+			return ""
 		},
-		{
-			name: "biome", lang: LangNode, config: configIn("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"),
-			tool: nodeTool("biome", "@biomejs/biome"), finds: githubLine, read: readGitHub,
-			args: always("ci", "--reporter=github", "--colors=off", "--max-diagnostics=200", "--no-errors-on-unmatched", "."),
+		tool: nodeTool("xo", "xo"), args: always("--reporter=json"), stdout: true, read: readXO,
+	},
+	{
+		name: "clippy", lang: LangRust, config: marked, tool: cargoPart("clippy", "clippy"),
+		args: func(w *Look, p Project, _ string) []string {
+			args := []string{"clippy", "--all-targets", "--message-format=json", "--quiet"}
+			if exists(w.subject.Dir, p.Root, "Cargo.lock") {
+				args = append(args, "--locked")
+			}
+			return args
 		},
-		{
-			name: "oxlint", lang: LangNode,
-			config: configIn(".oxlintrc.json", ".oxlintrc.jsonc", "oxlint.config.ts", "oxlint.config.mts"),
-			tool:   nodeTool("oxlint", "oxlint"), args: always("--format=github"), finds: githubLine, read: readGitHub,
+		stdout: true, finds: lazyre.New(`"level":"error"`), read: readClippy,
+	},
+	{
+		name: "rustfmt", lang: LangRust, config: marked, tool: cargoPart("rustfmt", "fmt"),
+		args: always("fmt", "--all", "--check", "--", "-l"), stdout: true,
+		read: readLines(rustfmtFile, Finding{Rule: "rustfmt", Severity: Warning,
+			Message: "not formatted with rustfmt", Fix: "cargo fmt"}),
+	},
+	{
+		name: "rubocop", lang: LangRuby, config: configIn(".rubocop.yml", ".rubocop.yaml"),
+		tool: func(dir string, p Project, config string) Tool {
+			if bundledGem(dir, p.Root, "rubocop") {
+				return bundler(p.Root)
+			}
+			return Tool{Name: "rubocop", Program: "rubocop", Version: []string{"--version"}, Own: []string{"bin/rubocop"},
+				Root: p.Root, Config: config, Install: addsGem(dir, p.Root, "rubocop")}
 		},
-		{
-			name: "xo", lang: LangNode, config: func(dir string, p Project) string {
-				if readPackage(dir, p.Root).depends("xo") {
-					return p.Marker
-				}
-				return ""
-			},
-			tool: nodeTool("xo", "xo"), args: always("--reporter=json"), stdout: true, read: readXO,
+		args: func(w *Look, p Project, _ string) []string {
+			args := []string{"--format", "json", "--force-exclusion", "--cache", "false"}
+			if bundledGem(w.subject.Dir, p.Root, "rubocop") { // its plugins are gems of the bundle
+				return append([]string{"exec", "rubocop"}, args...)
+			}
+			return args
 		},
-		{
-			name: "clippy", lang: LangRust, config: marked, tool: cargoPart("clippy", "clippy"),
-			args: func(w *Look, p Project, _ string) []string {
-				args := []string{"clippy", "--all-targets", "--message-format=json", "--quiet"}
-				if exists(w.subject.Dir, p.Root, "Cargo.lock") {
-					args = append(args, "--locked")
-				}
-				return args
-			},
-			stdout: true, finds: lazyre.New(`"level":"error"`), read: readClippy,
+		stdout: true, read: readRubocop,
+	},
+	{
+		name: "swiftlint", lang: LangSwift, config: configIn(".swiftlint.yml", ".swiftlint.yaml"),
+		tool:   pathTool("swiftlint", "brew install swiftlint"),
+		args:   always("lint", "--quiet", "--reporter", "json", "--no-cache"),
+		stdout: true, finds: lazyre.New(`^\s*\[`), read: readSwiftlint,
+	},
+	{
+		name: "swift-format", lang: LangSwift, config: configIn(".swift-format"),
+		tool: pathTool("swift-format", "install a Swift toolchain from 6.0: https://swift.org/install"),
+		args: always("lint", "--recursive", "."),
+		read: readLines(codePlace, Finding{Rule: "lint", Severity: Warning}),
+	},
+	{
+		name: "ktlint", lang: LangJava, config: ktlintConfig,
+		tool: pathTool("ktlint", "https://pinterest.github.io/ktlint/latest/install/cli"),
+		args: always("--reporter=json", "--log-level=error"), stdout: true, read: readKtlint,
+	},
+	{
+		name: "spotless", lang: LangJava, config: gradlePlugin(`com\.diffplug\.spotless`), tool: gradleTool,
+		args: always("spotlessCheck", "--console=plain"), finds: spotlessHint, read: readSpotless,
+	},
+	{
+		name: "checkstyle", lang: LangJava, config: mavenPlugin("maven-checkstyle-plugin"), tool: mavenTool,
+		args: always("-B", "checkstyle:check"), finds: checkstyleSum,
+		read: readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
+	},
+	{
+		name: "checkstyle-gradle", lang: LangJava, config: gradlePlugin(gradleCheckstyle), tool: gradleTool,
+		args: always("checkstyleMain", "checkstyleTest", "--console=plain"), finds: checkstyleSum,
+		read: readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
+	},
+	{
+		name: "spotless-maven", lang: LangJava, config: mavenPlugin("spotless-maven-plugin"), tool: mavenTool,
+		args: always("-B", "spotless:check"), finds: spotlessHint, read: readSpotless,
+	},
+	{
+		name: "ktlint-gradle", lang: LangJava,
+		config: gradlePlugin(`org\.jlleitschuh\.gradle\.ktlint|org\.jmailen\.kotlinter`), tool: gradleTool,
+		args: func(w *Look, p Project, config string) []string {
+			if strings.Contains(readText(w.subject.Dir, ".", config), "kotlinter") {
+				return []string{"lintKotlin", "--console=plain"}
+			}
+			return []string{"ktlintCheck", "--console=plain"}
 		},
-		{
-			name: "rustfmt", lang: LangRust, config: marked, tool: cargoPart("rustfmt", "fmt"),
-			args: always("fmt", "--all", "--check", "--", "-l"), stdout: true,
-			read: readLines(rustfmtFile, Finding{Rule: "rustfmt", Severity: Warning,
-				Message: "not formatted with rustfmt", Fix: "cargo fmt"}),
+		finds: codePlace, read: readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
+	},
+	{
+		name: "detekt", lang: LangJava, config: gradlePlugin(`io\.gitlab\.arturbosch\.detekt|dev\.detekt`), tool: gradleTool,
+		args: always("detekt", "--console=plain"), finds: codePlace,
+		read: readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
+	},
+	{
+		name: "dotnet-format", lang: LangDotnet, config: func(dir string, p Project) string {
+			if at, ok := upwards(dir, p.Root, ".editorconfig"); ok && strings.Contains(readText(dir, ".", at), "dotnet_") {
+				return at
+			}
+			return ""
 		},
-		{
-			name: "rubocop", lang: LangRuby, config: configIn(".rubocop.yml", ".rubocop.yaml"),
-			tool: func(dir string, p Project, config string) Tool {
-				if bundledGem(dir, p.Root, "rubocop") {
-					return bundler(p.Root)
-				}
-				return Tool{Name: "rubocop", Program: "rubocop", Version: []string{"--version"}, Own: []string{"bin/rubocop"},
-					Root: p.Root, Config: config, Install: addsGem(dir, p.Root, "rubocop")}
-			},
-			args: func(w *Look, p Project, _ string) []string {
-				args := []string{"--format", "json", "--force-exclusion", "--cache", "false"}
-				if bundledGem(w.subject.Dir, p.Root, "rubocop") { // its plugins are gems of the bundle
-					return append([]string{"exec", "rubocop"}, args...)
-				}
-				return args
-			},
-			stdout: true, read: readRubocop,
-		},
-		{
-			name: "swiftlint", lang: LangSwift, config: configIn(".swiftlint.yml", ".swiftlint.yaml"),
-			tool:   pathTool("swiftlint", "brew install swiftlint"),
-			args:   always("lint", "--quiet", "--reporter", "json", "--no-cache"),
-			stdout: true, finds: lazyre.New(`^\s*\[`), read: readSwiftlint,
-		},
-		{
-			name: "swift-format", lang: LangSwift, config: configIn(".swift-format"),
-			tool: pathTool("swift-format", "install a Swift toolchain from 6.0: https://swift.org/install"),
-			args: always("lint", "--recursive", "."),
-			read: readLines(codePlace, Finding{Rule: "lint", Severity: Warning}),
-		},
-		{
-			name: "ktlint", lang: LangJava, config: ktlintConfig,
-			tool: pathTool("ktlint", "https://pinterest.github.io/ktlint/latest/install/cli"),
-			args: always("--reporter=json", "--log-level=error"), stdout: true, read: readKtlint,
-		},
-		{
-			name: "spotless", lang: LangJava, config: gradlePlugin(`com\.diffplug\.spotless`), tool: gradleTool,
-			args: always("spotlessCheck", "--console=plain"), finds: spotlessHint, read: readSpotless,
-		},
-		{
-			name: "checkstyle", lang: LangJava, config: mavenPlugin("maven-checkstyle-plugin"), tool: mavenTool,
-			args: always("-B", "checkstyle:check"), finds: checkstyleSum,
-			read: readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
-		},
-		{
-			name: "checkstyle-gradle", lang: LangJava, config: gradlePlugin(gradleCheckstyle), tool: gradleTool,
-			args: always("checkstyleMain", "checkstyleTest", "--console=plain"), finds: checkstyleSum,
-			read: readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
-		},
-		{
-			name: "spotless-maven", lang: LangJava, config: mavenPlugin("spotless-maven-plugin"), tool: mavenTool,
-			args: always("-B", "spotless:check"), finds: spotlessHint, read: readSpotless,
-		},
-		{
-			name: "ktlint-gradle", lang: LangJava,
-			config: gradlePlugin(`org\.jlleitschuh\.gradle\.ktlint|org\.jmailen\.kotlinter`), tool: gradleTool,
-			args: func(w *Look, p Project, config string) []string {
-				if strings.Contains(readText(w.subject.Dir, ".", config), "kotlinter") {
-					return []string{"lintKotlin", "--console=plain"}
-				}
-				return []string{"ktlintCheck", "--console=plain"}
-			},
-			finds: codePlace, read: readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
-		},
-		{
-			name: "detekt", lang: LangJava, config: gradlePlugin(`io\.gitlab\.arturbosch\.detekt|dev\.detekt`), tool: gradleTool,
-			args: always("detekt", "--console=plain"), finds: codePlace,
-			read: readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
-		},
-		{
-			name: "dotnet-format", lang: LangDotnet, config: func(dir string, p Project) string {
-				if at, ok := upwards(dir, p.Root, ".editorconfig"); ok && strings.Contains(readText(dir, ".", at), "dotnet_") {
-					return at
-				}
-				return ""
-			},
-			tool:  func(_ string, _ Project, config string) Tool { return dotnetTool(config) },
-			args:  always("format", "--verify-no-changes", "--no-restore", "--verbosity", "minimal"),
-			finds: dotnetPlace, read: readLines(dotnetPlace, Finding{Severity: Warning, Fix: "dotnet format"}),
-		},
-	}
+		tool:  func(_ string, _ Project, config string) Tool { return dotnetTool(config) },
+		args:  always("format", "--verify-no-changes", "--no-restore", "--verbosity", "minimal"),
+		finds: dotnetPlace, read: readLines(dotnetPlace, Finding{Severity: Warning, Fix: "dotnet format"}),
+	},
 }
 
 var (

@@ -151,8 +151,7 @@ func SafePath(p string) error {
 	case p == "" || !fs.ValidPath(p) || p == ".":
 		return fmt.Errorf(
 			"%q is not a path below the root of the repository: write it relative to the root, with slashes and without . "+
-				"or .. as "+
-				"folders", phrase.Cut(p, 80))
+				"or .. as folders", phrase.Cut(p, 80))
 	case strings.ContainsAny(p, "\\\x00\n\r") || filepath.VolumeName(p) != "":
 		return fmt.Errorf("%q has characters that are not allowed in a path", phrase.Cut(p, 80))
 	}

@@ -15,14 +15,12 @@ import (
 )
 
 // programs lists the programs that gates run. Their files identify their versions.
-func programs() []string {
-	return []string{
-		"go", "gofmt", "golangci-lint", "staticcheck", "python3", "python", "pytest", "ruff", "flake8", "mypy", "pyright",
-		"node", "npm", "npx",
-		"pnpm", "yarn", "bun", "eslint", "tsc", "shellcheck", "bash", "sh", "bats", "make", "cargo", "rustc", "java", "mvn",
-		"gradle",
-		"ast-grep", "git",
-	}
+var programs = []string{
+	"go", "gofmt", "golangci-lint", "staticcheck", "python3", "python", "pytest", "ruff", "flake8", "mypy", "pyright",
+	"node", "npm", "npx",
+	"pnpm", "yarn", "bun", "eslint", "tsc", "shellcheck", "bash", "sh", "bats", "make", "cargo", "rustc", "java", "mvn",
+	"gradle",
+	"ast-grep", "git",
 }
 
 // Place describes the inputs of gates that are not in a commit.
@@ -47,7 +45,7 @@ func Surroundings(p Place) string {
 	}
 	env := p.Env
 	stat(p.Self)
-	for _, name := range slices.Concat(programs(), p.Programs) {
+	for _, name := range slices.Concat(programs, p.Programs) {
 		if file, err := proc.LookPath(name, env); err == nil {
 			stat(file)
 		}

@@ -28,20 +28,18 @@ type kind struct {
 	hard   bool   // no reviewer is asked after its failure
 }
 
-// kinds returns the table of passes in display order.
-func kinds() []kind {
-	return []kind{
-		{number: Static, name: "static", weight: 15, hard: true},
-		{number: Functional, name: "functional", weight: 25, hard: true},
-		{number: Architectural, name: "architectural", weight: 15, prompt: "review_architectural"},
-		{number: Security, name: "security", weight: 20, hard: true},
-		{number: Prose, name: "prose", weight: 10, prompt: "review_prose"},
-		{number: Adversarial, name: "adversarial", weight: 15, prompt: "review_adversarial"},
-		{number: Feedback, name: "feedback", weight: 20, prompt: "review_feedback"},
-	}
+// kinds lists the table of passes in display order.
+var kinds = []kind{
+	{number: Static, name: "static", weight: 15, hard: true},
+	{number: Functional, name: "functional", weight: 25, hard: true},
+	{number: Architectural, name: "architectural", weight: 15, prompt: "review_architectural"},
+	{number: Security, name: "security", weight: 20, hard: true},
+	{number: Prose, name: "prose", weight: 10, prompt: "review_prose"},
+	{number: Adversarial, name: "adversarial", weight: 15, prompt: "review_adversarial"},
+	{number: Feedback, name: "feedback", weight: 20, prompt: "review_feedback"},
 }
 
-func kindOf(number int) kind { return kinds()[number-1] }
+func kindOf(number int) kind { return kinds[number-1] }
 
 // PassOf returns the pass of a gate.
 func PassOf(info gates.Info) int {

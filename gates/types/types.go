@@ -57,7 +57,13 @@ func pythonTool(dir, name string, p gates.Project) gates.Tool {
 
 // checker runs a type checker in root and passes its findings on. Their paths are those that it printed; notes are not
 // reported.
-type checker func(ctx context.Context, l *gates.Look, root string, found func(gates.Finding)) error
+type checker func(ctx context.Context, l *gates.Look, root string, found func(problem)) error
+
+// problem is a finding whose rule is the code of a type checker.
+type problem struct {
+	gates.Finding
+	code string
+}
 
 func gate(name, command, root string, strict []string, check checker, tool gates.Tool) gates.Gate {
 	shown := command
@@ -70,11 +76,15 @@ func gate(name, command, root string, strict []string, check checker, tool gates
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		lax := 0
 		changed := l.Subject().Changed
-		err := check(ctx, l, root, func(f gates.Finding) {
+		err := check(ctx, l, root, func(p problem) {
+			f := p.Finding
 			if f.Severity == gates.Note {
 				return
 			}
-			f.Rule, f.Path, f.Severity = "types/"+cmp.Or(f.Rule, "error"), l.Rel(root, f.Path), gates.Warning
+			f.Rule, f.Path, f.Severity = "types/"+p.code, l.Rel(root, f.Path), gates.Warning
+			if p.code == "" {
+				f.Rule = "types/error"
+			}
 			switch {
 			case gates.Match(strict, f.Path):
 				f.Severity = gates.Error
@@ -146,7 +156,7 @@ var (
 const maxTwice = 20
 
 // mypy checks the files that its configuration names, or all.
-func mypy(ctx context.Context, l *gates.Look, root string, found func(gates.Finding)) error {
+func mypy(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
 	args := []string{
 		l.Tool(root, ".venv/bin/mypy", "mypy"), "--no-error-summary", "--no-color-output", "--hide-error-context",
 		"--show-column-numbers",
@@ -191,13 +201,13 @@ func mypy(ctx context.Context, l *gates.Look, root string, found func(gates.Find
 	return nil
 }
 
-func parseMypy(line string) (gates.Finding, bool) {
+func parseMypy(line string) (problem, bool) {
 	m := mypyLine.FindStringSubmatch(line)
 	if m == nil {
-		return gates.Finding{}, false
+		return problem{}, false
 	}
-	return gates.Finding{Path: m[1], Line: gates.Atoi(m[2]), Col: gates.Atoi(m[3]), Severity: severity(m[4] != "note"),
-		Message: m[5], Rule: m[6]}, true
+	return problem{gates.Finding{Path: m[1], Line: gates.Atoi(m[2]), Col: gates.Atoi(m[3]), Message: m[5],
+		Severity: severity(m[4] != "note")}, m[6]}, true
 }
 
 func severity(counts bool) gates.Severity {
@@ -207,7 +217,7 @@ func severity(counts bool) gates.Severity {
 	return gates.Note
 }
 
-func pyright(ctx context.Context, l *gates.Look, root string, found func(gates.Finding)) error {
+func pyright(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
 	program := l.Tool(root, ".venv/bin/pyright", l.Tool(root, "node_modules/.bin/pyright", "pyright"))
 	out, err := l.Run(ctx, gates.Program{Args: []string{program, "--outputjson"}, Dir: root, Stdout: true})
 	if err != nil {
@@ -226,7 +236,7 @@ func pyright(ctx context.Context, l *gates.Look, root string, found func(gates.F
 	return nil
 }
 
-func parsePyright(data []byte) ([]gates.Finding, error) {
+func parsePyright(data []byte) ([]problem, error) {
 	var rep struct {
 		Diagnostics *[]struct {
 			File, Severity, Message, Rule string
@@ -239,17 +249,17 @@ func parsePyright(data []byte) ([]gates.Finding, error) {
 	if rep.Diagnostics == nil {
 		return nil, errors.New("its report has no diagnostics")
 	}
-	var out []gates.Finding
+	var out []problem
 	for _, d := range *rep.Diagnostics {
-		out = append(out, gates.Finding{
+		out = append(out, problem{gates.Finding{
 			Path: d.File, Line: max(0, d.Range.Start.Line) + 1, Col: max(0, d.Range.Start.Character) + 1,
-			Message: d.Message, Rule: d.Rule, Severity: severity(d.Severity == "error"),
-		})
+			Message: d.Message, Severity: severity(d.Severity == "error"),
+		}, d.Rule})
 	}
 	return out, nil
 }
 
-func tsc(ctx context.Context, l *gates.Look, root string, found func(gates.Finding)) error {
+func tsc(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
 	program := l.Tool(root, "node_modules/.bin/tsc", "")
 	if program == "" {
 		return fmt.Errorf("typescript is not in node_modules: %w", gates.ErrNoProgram)
@@ -284,11 +294,11 @@ func tsc(ctx context.Context, l *gates.Look, root string, found func(gates.Findi
 	return nil
 }
 
-func parseTSC(line string) (gates.Finding, bool) {
+func parseTSC(line string) (problem, bool) {
 	m := tscLine.FindStringSubmatch(line)
 	if m == nil {
-		return gates.Finding{}, false
+		return problem{}, false
 	}
-	return gates.Finding{Path: m[1], Line: gates.Atoi(m[2]), Col: gates.Atoi(m[3]), Severity: severity(m[4] == "error"),
-		Rule: m[5], Message: m[6]}, true
+	return problem{gates.Finding{Path: m[1], Line: gates.Atoi(m[2]), Col: gates.Atoi(m[3]), Message: m[6],
+		Severity: severity(m[4] == "error")}, m[5]}, true
 }

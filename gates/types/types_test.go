@@ -165,7 +165,7 @@ func FuzzParse(f *testing.F) {
 	f.Add("a.py:3:5: error: x  [y]", "a.ts(1,2): error TS1: x",
 		`{"generalDiagnostics": [{"range": {"start": {"line": -1}}}]}`)
 	f.Fuzz(func(t *testing.T, a, b, c string) {
-		var all []gates.Finding
+		var all []problem
 		if p, ok := parseMypy(a); ok {
 			all = append(all, p)
 		}

@@ -46,8 +46,7 @@ var checks = []check{
 		"HTML is inserted without escaping, including foreign markup", "set text, or use a template that escapes"},
 	{"security/html", []string{"js"}, found(setHTML, gates.Note),
 		"HTML is inserted without escaping, including foreign markup", "set text, or use a template that escapes"},
-	{"security/mode", code, found(open, gates.Warning), "every user of the machine may write this file", "0o644 or " +
-		"0o600"},
+	{"security/mode", code, found(open, gates.Warning), "every user of the machine may write this file", "0o644 or 0o600"},
 }
 
 // checked returns what the first check finds in a line; nil for nothing.
