@@ -1,6 +1,7 @@
 package hygiene
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -282,13 +283,8 @@ func (d dependency) pythonLicence(s gates.Subject, root string) string {
 				if class(best) != unknown {
 					return best
 				}
-				if text := licenceOf(filepath.Join(site, e.Name())); text != "" {
-					return text
-				}
-				if text := licenceOf(filepath.Join(site, e.Name(), "licenses")); text != "" {
-					return text
-				}
-				return best
+				info := filepath.Join(site, e.Name())
+				return cmp.Or(licenceOf(info), licenceOf(filepath.Join(info, "licenses")), best)
 			}
 		}
 	}

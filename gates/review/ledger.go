@@ -284,17 +284,11 @@ func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry,
 
 // open lists the unsettled earlier findings for the reviewer of a pass.
 func (l *Ledger) open(pass int) string {
-	if l == nil {
-		return ""
-	}
 	return l.listed(func(e Entry) bool { return e.Pass == pass && !e.Fact && e.State == Open })
 }
 
 // earlier lists the decided and fixed findings, so that a reviewer knows what was checked before (REV-09).
 func (l *Ledger) earlier() string {
-	if l == nil {
-		return ""
-	}
 	return l.listed(func(e Entry) bool { return !e.Fact && e.State != Open })
 }
 
@@ -302,6 +296,9 @@ func (l *Ledger) earlier() string {
 const mostListed = 20
 
 func (l *Ledger) listed(want func(Entry) bool) string {
+	if l == nil {
+		return ""
+	}
 	var lines []string
 	for _, e := range slices.Backward(l.Findings) {
 		if want(e) && len(lines) < mostListed {
