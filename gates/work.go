@@ -85,16 +85,9 @@ func (w *Look) start(ctx context.Context) error {
 		return fmt.Errorf("stopped before it began: %w", context.Cause(ctx))
 	}
 	w.end = time.Now().Add(w.limit)
-	dir, err := filepath.Abs(w.subject.Dir)
-	if err != nil {
-		return fmt.Errorf("check the tree: %w", err)
-	}
-	w.subject.Dir = dir
-	// Many tools report no problems for a missing folder.
-	if fi, err := os.Stat(w.subject.Dir); err != nil {
-		return fmt.Errorf("check the tree: %w", err)
-	} else if !fi.IsDir() {
-		return fmt.Errorf("check the tree: %s is not a directory", w.subject.Dir)
+	var err error
+	if w.subject.Dir, err = Tree(w.subject.Dir); err != nil {
+		return err
 	}
 	if w.subject.LogDir == "" {
 		return nil
@@ -107,6 +100,23 @@ func (w *Look) start(ctx context.Context) error {
 		return fmt.Errorf("remove the log of an earlier run: %w", err)
 	}
 	return nil
+}
+
+// Tree checks that the tree in dir exists, and returns its absolute path. Many tools report no problems for a missing
+// folder.
+func Tree(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("check the tree: %w", err)
+	}
+	fi, err := os.Stat(abs)
+	if err != nil {
+		return "", fmt.Errorf("check the tree: %w", err)
+	}
+	if !fi.IsDir() {
+		return "", fmt.Errorf("check the tree: %s is not a directory", abs)
+	}
+	return abs, nil
 }
 
 // at returns the absolute path of a file or folder of the tree.
