@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 )
 
 func info(name string, blocking bool) gates.Info {
@@ -50,13 +51,7 @@ func source(p string) bool {
 		"*.d.ts"}, p) {
 		return false
 	}
-	switch path.Ext(p) {
-	case ".go", ".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".vue", ".svelte", ".sh", ".bash", ".bats", ".rs",
-		".java", ".kt", ".rb", ".php", ".c", ".h",
-		".cc", ".cpp", ".hpp", ".cs", ".swift", ".lua", ".sql", ".css", ".scss":
-		return true
-	}
-	return false
+	return language.IsCode(p) || path.Ext(p) == ".css"
 }
 
 // Memory makes the gate that checks whether a test suite has enough memory (GATE-07). It only warns, because the code
