@@ -49,30 +49,34 @@ func nodeLinter(dir string, p Project) (command string, tools []Tool, unset stri
 	if config := eslintConfig(dir, p.Root); config != "" {
 		return "eslint", []Tool{NodeTool(dir, p.Root, "eslint", "eslint", config)}, ""
 	}
-	pkg := readPackage(dir, p.Root)
-	for _, name := range lintScripts(pkg) {
-		program, why := lintScript(pkg.Scripts[name])
-		if why != "" {
-			unset = fmt.Sprintf("runplan does not run the script %s of %s: %s", name, p.Marker, why)
-			continue
-		}
-		manager := packageManager(dir, p.Root)
-		tools := []Tool{managerTool(manager, "")}
-		if program != "" {
-			tools = append(tools, NodeTool(dir, p.Root, program, program, p.Marker))
-		}
-		return commandLine(p.Root, []string{manager, "run", name}), tools, ""
+	name, program, why := checkingScript(dir, p)
+	if name == "" {
+		return "", nil, why
 	}
-	return "", nil, cmp.Or(unset,
-		"eslint, biome and oxlint are not configured, and there is no lint script in "+p.Marker)
+	manager := packageManager(dir, p.Root)
+	tools = []Tool{managerTool(manager, "")}
+	if program != "" {
+		tools = append(tools, NodeTool(dir, p.Root, program, program, p.Marker))
+	}
+	return commandLine(p.Root, []string{manager, "run", name}), tools, ""
 }
 
-// lintScripts lists the usual names of scripts that lint, the best first.
-func lintScripts(pkg nodePackage) []string {
-	return slices.DeleteFunc([]string{"lint:check", "lint:ci", "lint", "check:lint", "eslint", "biome:check", "check"},
-		func(name string) bool {
-			return strings.TrimSpace(pkg.Scripts[name]) == ""
-		})
+// checkingScript returns the name of the first lint script that only checks, and the program that it begins with, or
+// the reason why there is none.
+func checkingScript(dir string, p Project) (name, program, why string) {
+	why = "eslint, biome and oxlint are not configured, and there is no lint script in " + p.Marker
+	scripts := readPackage(dir, p.Root).Scripts
+	for _, name := range []string{"lint:check", "lint:ci", "lint", "check:lint", "eslint", "biome:check", "check"} {
+		if strings.TrimSpace(scripts[name]) == "" {
+			continue
+		}
+		program, writes := lintScript(scripts[name])
+		if writes == "" {
+			return name, program, ""
+		}
+		why = fmt.Sprintf("runplan does not run the script %s of %s: %s", name, p.Marker, writes)
+	}
+	return "", "", why
 }
 
 // checkers are programs that only check code, unless an option makes them write.
@@ -126,7 +130,7 @@ func nodeLint(ctx context.Context, w *Look, p Project) error {
 		if script := readPackage(w.subject.Dir, p.Root).Scripts["lint"]; strings.TrimSpace(script) != "" {
 			// The message says how to enable the script if it is known to change no file.
 			w.Skip("%s; to have it run: [[gates.command]] name = %q, run = %q", unset, w.rep.Gate,
-				lintCommand(w.subject.Dir, p.Root))
+				commandLine(p.Root, []string{packageManager(w.subject.Dir, p.Root), "run", "lint"}))
 			return nil
 		}
 		w.Skip("no linter is configured: %s", unset)
@@ -175,13 +179,7 @@ func scriptLint(ctx context.Context, w *Look, p Project, tools []Tool) error {
 			return nil
 		}
 	}
-	name := ""
-	for _, n := range lintScripts(pkg) {
-		if _, why := lintScript(pkg.Scripts[n]); why == "" {
-			name = n
-			break
-		}
-	}
+	name, _, _ := checkingScript(w.subject.Dir, p)
 	out, err := w.run(ctx, program{args: []string{packageManager(w.subject.Dir, p.Root), "run", name}, dir: p.Root})
 	if errors.Is(err, proc.ErrNotFound) {
 		w.Skip("the lint script cannot run: %v", err)
@@ -257,15 +255,6 @@ func noRules(config []byte) bool {
 	return true
 }
 
-// lintCommand runs the lint script of a package.
-func lintCommand(dir, root string) string {
-	run := packageManager(dir, root) + " run lint"
-	if root != "." {
-		run = "cd " + root + " && " + run
-	}
-	return run
-}
-
 func eslintConfig(dir, root string) string {
 	own := configIn(".eslintrc", ".eslintrc.json", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.yml", ".eslintrc.yaml",
 		"eslint.config.js", "eslint.config.mjs", "eslint.config.cjs", "eslint.config.ts", "eslint.config.mts",
@@ -335,7 +324,7 @@ func shellLint(ctx context.Context, w *Look) error {
 				sev = Note
 			}
 			all = append(all, Finding{
-				Rule: fmt.Sprintf("SC%04d", s.Code), Severity: Severity(cmp.Or(string(sev), string(Note))),
+				Rule: fmt.Sprintf("SC%04d", s.Code), Severity: cmp.Or(sev, Note),
 				Path: w.Rel("", s.File), Line: s.Line, Col: s.Column, Message: s.Message,
 			})
 		}

@@ -328,7 +328,7 @@ func readGitHub(w *Look, p Project, r ran) ([]Finding, error) {
 		if title == "format" || strings.HasPrefix(title, "assist") || title == "organizeImports" {
 			sev = Warning
 		}
-		out = append(out, Finding{Rule: cmp.Or(title, "lint"), Severity: Severity(cmp.Or(string(sev), string(Note))),
+		out = append(out, Finding{Rule: cmp.Or(title, "lint"), Severity: cmp.Or(sev, Note),
 			Path: w.Rel(p.Root, about["file"]), Line: Atoi(about["line"]), Col: Atoi(about["col"]),
 			Message: plain.Replace(m[3])})
 	}
