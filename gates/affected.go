@@ -9,11 +9,6 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// Affects reports whether a change of these files may affect a project.
-func Affects(dir string, p Project, all []Project, changed []string) bool {
-	return p.Root == "." || affected(dir, p, all, changed)
-}
-
 // affected reports whether a change may matter to a project below the root of the tree: it is in the project, in one
 // that the project's own files name, or outside of all projects below the root.
 func affected(dir string, p Project, all []Project, changed []string) bool {
@@ -57,11 +52,9 @@ func affected(dir string, p Project, all []Project, changed []string) bool {
 	return reach(p.Root)
 }
 
-// manifests returns the files in which a project names others.
-func manifests() []string {
-	return []string{"go.mod", "package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt", "Cargo.toml",
-		"tsconfig.json", "Makefile", "pom.xml", "build.gradle"}
-}
+// manifests lists the files in which a project names others.
+var manifests = []string{"go.mod", "package.json", "pyproject.toml", "setup.py", "setup.cfg", "requirements.txt",
+	"Cargo.toml", "tsconfig.json", "Makefile", "pom.xml", "build.gradle"}
 
 var packageName = lazyre.New(`(?m)^\s*name\s*=\s*["']([^"']+)["']`)
 
@@ -107,7 +100,7 @@ func dependsOn(dir, root, other string) bool {
 
 // mentions reports whether a manifest of the project at root has one of the words.
 func mentions(dir, root string, words ...string) bool {
-	return slices.ContainsFunc(manifests(), func(file string) bool {
+	return slices.ContainsFunc(manifests, func(file string) bool {
 		text := "\n" + readText(dir, root, file)
 		return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 	})

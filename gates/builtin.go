@@ -18,7 +18,8 @@ const (
 // found, the list has a gate in its place that reports a skip. Call it again for each tree, because an agent may add or
 // remove a language.
 //
-// The configuration can turn off or replace the gates in more by name, like those of this package.
+// The configuration can turn off or replace the gates in more by name, like those of this package. A configured gate
+// replaces the gates that it names.
 func Builtin(dir string, s Settings, more ...Gate) []Gate {
 	var found []builtin
 	var projects []Project
@@ -29,33 +30,30 @@ func Builtin(dir string, s Settings, more ...Gate) []Gate {
 		found = append(found, suites(dir, projects)...)
 		why = noSuite(projects)
 	}
-	found = slices.DeleteFunc(found, func(b builtin) bool { // a configured gate replaces the gates that it names
-		return slices.ContainsFunc(s.Commands, func(c CommandGate) bool { return covers(c.Name, b.info.Name) })
-	})
+	replaced := func(gate string) bool {
+		return slices.ContainsFunc(s.Commands, func(c CommandGate) bool { return covers(c.Name, gate) })
+	}
+	found = slices.DeleteFunc(found, func(b builtin) bool { return replaced(b.info.Name) })
 	found = append(found, lists.Map(s.Commands, commandGate)...)
 	if !slices.ContainsFunc(found, func(b builtin) bool { return covers(testsName, b.info.Name) }) {
 		found = append(found, noTests(why))
 	}
-	out := make([]Gate, 0, len(found))
+	out := make([]Gate, 0, len(found)+len(more))
 	for _, b := range found {
 		b.requireTests, b.reruns = s.RequireTests, s.FlakyReruns
-		if p := b.project; s.Affected && p.Root != "" && p.Root != "." {
-			b.affected = func(changed []string) bool { return affected(dir, p, projects, changed) }
-		}
-		if slices.ContainsFunc(s.Disable, func(name string) bool { return covers(name, b.info.Name) }) {
-			b.do, b.info.Off = skipping("turned off in the configuration"), true
-		}
 		out = append(out, b)
 	}
-	for _, g := range more {
+	out = append(out, lists.Filter(more, func(g Gate) bool { return !replaced(g.Info().Name) })...)
+	for i, g := range out {
 		info := g.Info()
+		b, own := g.(builtin)
 		switch {
-		case slices.ContainsFunc(s.Commands, func(c CommandGate) bool { return covers(c.Name, info.Name) }):
 		case slices.ContainsFunc(s.Disable, func(name string) bool { return covers(name, info.Name) }):
 			info.Off = true
-			out = append(out, builtin{info: info, do: skipping("turned off in the configuration")})
-		default:
-			out = append(out, g)
+			out[i] = builtin{info: info, do: skipping("turned off in the configuration")}
+		case own && s.Affected && info.Root != "" && info.Root != ".":
+			b.affected = func(changed []string) bool { return affected(dir, Project{Root: info.Root}, projects, changed) }
+			out[i] = b
 		}
 	}
 	return underConditions(out, s)
@@ -74,9 +72,9 @@ func gateName(sort string, p Project) string {
 	return name
 }
 
-func skipping(reason string) func(context.Context, *work) error {
-	return func(_ context.Context, w *work) error {
-		w.skip("%s", reason)
+func skipping(reason string) func(context.Context, *Look) error {
+	return func(_ context.Context, w *Look) error {
+		w.Skip("%s", reason)
 		return nil
 	}
 }
@@ -92,12 +90,12 @@ func noSuite(projects []Project) string {
 // noTests returns the visible skip of a tree without a suite (GATE-04). [prove] checks whether there were tests before.
 func noTests(why string) builtin {
 	info := Info{Name: testsName, Kind: Static, Cost: Costly, Blocking: true, Unset: why}
-	return builtin{info: info, do: func(_ context.Context, w *work) error {
+	return builtin{info: info, do: func(_ context.Context, w *Look) error {
 		if !w.requireTests {
-			w.skip("%s", why)
+			w.Skip("%s", why)
 			return nil
 		}
-		w.find(Finding{
+		w.Find(Finding{
 			Rule: ruleRequired, Severity: Error, Message: why + "; this project requires tests",
 			Fix: `add tests, configure a gate "tests" with the command that runs them, or do not require tests`,
 		})

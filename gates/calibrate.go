@@ -53,7 +53,7 @@ type plant struct {
 }
 
 // recipe plants tests for one call of a runner. It may change the call.
-type recipe func(w *work, r *testRun, b *bed) error
+type recipe func(w *Look, r *testRun, b *bed) error
 
 // pair returns two random names. They do not reveal which of the two tests must fail.
 func (b *bed) pair(prefix string) (fail, pass string) {
@@ -65,7 +65,7 @@ func (b *bed) pair(prefix string) (fail, pass string) {
 }
 
 // sow appends text to a file of the tree.
-func (b *bed) sow(w *work, file, text string) error {
+func (b *bed) sow(w *Look, file, text string) error {
 	at := filepath.Join(w.subject.Dir, filepath.FromSlash(file))
 	if w.subject.Planted != nil {
 		w.subject.Planted(path.Clean(file))
@@ -102,7 +102,7 @@ func (b *bed) clear() {
 
 // try runs r once. If the tree is a room of the runner, it plants tests and accepts the suite only if their results are
 // right. It removes all traces of them from the answer.
-func (w *work) try(ctx context.Context, r testRun) (testout.Result, ran, error) {
+func (w *Look) try(ctx context.Context, r testRun) (testout.Result, ran, error) {
 	b, r, err := w.prepare(r)
 	if err != nil {
 		return testout.Result{}, ran{}, err
@@ -152,7 +152,7 @@ func (w *work) try(ctx context.Context, r testRun) (testout.Result, ran, error) 
 }
 
 // prepare plants tests for r. Without a room, or a recipe, the bed is empty and says why.
-func (w *work) prepare(r testRun) (*bed, testRun, error) {
+func (w *Look) prepare(r testRun) (*bed, testRun, error) {
 	b := &bed{word: "q" + strings.ToLower(rand.Text()[:15])}
 	switch {
 	case r.plant == nil:
@@ -181,35 +181,40 @@ func (w *work) prepare(r testRun) (*bed, testRun, error) {
 }
 
 // plain runs the call without planted tests.
-func (w *work) plain(ctx context.Context, b *bed) (testout.Result, ran, error) {
+func (w *Look) plain(ctx context.Context, b *bed) (testout.Result, ran, error) {
 	r, err := b.alone()
 	if err != nil {
 		return testout.Result{}, ran{}, err
 	}
+	return w.once(ctx, r)
+}
+
+// once makes one call of a runner.
+func (w *Look) once(ctx context.Context, r testRun) (testout.Result, ran, error) {
 	if r.done != nil {
 		defer r.done()
 	}
 	out, err := w.run(ctx, r.program)
-	if err != nil {
-		return testout.Result{}, out, err
-	}
 	out.shown = out.text
 	if r.show != nil {
 		out.shown = r.show()
+	}
+	if err != nil {
+		return testout.Result{}, out, err
 	}
 	return r.result(out), out, nil
 }
 
 // uncalibrated records that the results of the suite, or of a part of it, count although it was never seen to fail a
 // test.
-func (w *work) uncalibrated(why string) {
+func (w *Look) uncalibrated(why string) {
 	w.rep.Proof = &Proof{Calibration: Uncalibrated, Why: why}
 }
 
 // lies fails the gate, because the suite does not report the results of its tests.
-func (w *work) lies(format string, args ...any) {
+func (w *Look) lies(format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
-	w.find(Finding{
+	w.Find(Finding{
 		Rule: RuleCalibration, Severity: Error, Message: msg,
 		Fix: "make the suite run all tests and report their results: check TestMain, init, conftest.py, load_tests, " +
 			"the runner's configuration, and calls that end the process",
@@ -242,13 +247,8 @@ func (b *bed) cleanLog(name string) error {
 	if !bytes.Contains(text, []byte(b.word)) {
 		return nil
 	}
-	kept := slices.Collect(func(yield func([]byte) bool) {
-		for line := range bytes.Lines(text) {
-			if !bytes.Contains(line, []byte(b.word)) && !yield(line) {
-				return
-			}
-		}
-	})
+	kept := slices.DeleteFunc(bytes.SplitAfter(text, []byte("\n")),
+		func(line []byte) bool { return bytes.Contains(line, []byte(b.word)) })
 	if err := os.WriteFile(name, bytes.Join(kept, nil), 0o600); err != nil {
 		return fmt.Errorf("write the log of the tests: %w", err)
 	}

@@ -232,7 +232,7 @@ func TestSourcePath(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := tree(t, with(project, c.more))
 			env := []string{"PATH=" + os.Getenv("PATH"), "PYTHONPATH=" + c.other}
-			w := &work{subject: Subject{Dir: dir, Env: env}, limit: time.Minute, end: time.Now().Add(time.Minute)}
+			w := &Look{subject: Subject{Dir: dir, Env: env}, limit: time.Minute, end: time.Now().Add(time.Minute)}
 			var want []string
 			if c.want {
 				want = []string{"PYTHONPATH=" + strings.TrimSuffix(filepath.Join(dir, "src")+":"+c.other, ":")}

@@ -9,7 +9,7 @@ import (
 // The Checkstyle plugins of Maven and Gradle name places in these forms.
 func TestReadsCheckstyle(t *testing.T) {
 	dir := tree(t, map[string]string{"src/A.java": "", "pom.xml": ""})
-	w := &work{subject: Subject{Dir: dir}}
+	w := &Look{subject: Subject{Dir: dir}}
 	read := readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning})
 	got, err := read(w, Project{LangJava, ".", "pom.xml"},
 		ran{text: "[INFO] There is 1 error\n[ERROR] src/A.java:[3,5] (whitespace) NoWhitespaceAfter: no space\n" +

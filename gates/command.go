@@ -24,13 +24,13 @@ func commandGate(c CommandGate) builtin {
 		args = []string{"bash", "-eu", "-o", "pipefail", "-c", c.Shell}
 		info.Command = c.Shell
 	}
-	return builtin{info: info, limit: c.Timeout, do: func(ctx context.Context, w *work) error {
+	return builtin{info: info, limit: c.Timeout, do: func(ctx context.Context, w *Look) error {
 		if len(c.Command) == 0 && strings.TrimSpace(c.Shell) == "" {
 			return errors.New("it has no command: set one in the configuration")
 		}
 		if skip, err := untouched(c.Paths, w.subject); err != nil || skip {
 			if skip {
-				w.skip("nothing that changed matches %s", strings.Join(c.Paths, ", "))
+				w.Skip("nothing that changed matches %s", strings.Join(c.Paths, ", "))
 			}
 			return err
 		}
@@ -86,7 +86,7 @@ func untouched(globs []string, s Subject) (bool, error) {
 var placeLine = lazyre.New(`^(?:\s*(?:error|ERROR):?\s+)?((?:\./)?[\w@+./-]+\.\w+):(\d+)(?::(\d+))?:?\s+(.+)$`)
 
 // places finds messages of linters and compilers in the form PATH:LINE:COL: MESSAGE, with a path in the tree.
-func places(w *work, dir, text string) []testout.Failure {
+func places(w *Look, dir, text string) []testout.Failure {
 	var out []testout.Failure
 	for _, l := range strings.Split(text, "\n") {
 		m := placeLine.FindStringSubmatch(l)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/condition"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Facts holds the values that a gate's condition may read.
@@ -57,37 +58,28 @@ func ParseOverride(text, severity string) (Override, error) {
 	return Override{}, fmt.Errorf("severity %q: must be error, warning or info", severity)
 }
 
-// conditional is a gate with the conditions of the configuration.
-type conditional struct {
-	Gate
-	when      []When
-	overrides []Override
-}
-
 // underConditions wraps the gates that have conditions.
 func underConditions(gates []Gate, s Settings) []Gate {
 	for i, g := range gates {
-		c := conditional{Gate: g, overrides: s.Overrides}
-		for _, w := range s.When {
-			if covers(w.Gate, g.Info().Name) {
-				c.when = append(c.when, w)
-			}
-		}
-		if len(c.when)+len(c.overrides) > 0 {
-			gates[i] = c
+		when := lists.Filter(s.When, func(w When) bool { return covers(w.Gate, g.Info().Name) })
+		if len(when)+len(s.Overrides) > 0 {
+			gates[i] = Wrap(g, func(ctx context.Context, sub Subject) (Report, error) {
+				return conditionally(ctx, g, sub, when, s.Overrides)
+			})
 		}
 	}
 	return gates
 }
 
-func (c conditional) Check(ctx context.Context, s Subject) (Report, error) {
-	info := c.Info()
+// conditionally runs a gate if its conditions are true, and changes the severity of its findings.
+func conditionally(ctx context.Context, g Gate, s Subject, when []When, overrides []Override) (Report, error) {
+	info := g.Info()
 	env := map[string]string{}
 	for _, kv := range s.Env {
 		k, v, _ := strings.Cut(kv, "=")
 		env[k] = v
 	}
-	for _, w := range c.when {
+	for _, w := range when {
 		ok, err := w.Condition.Holds(
 			Facts{Env: env, Gate: info.Name, Changed: s.Changed, All: s.Changed == nil, Batch: s.Batch.Number})
 		if err != nil {
@@ -98,13 +90,13 @@ func (c conditional) Check(ctx context.Context, s Subject) (Report, error) {
 				nil
 		}
 	}
-	rep, err := c.Gate.Check(ctx, s)
-	if err != nil || rep.Status == Skipped || len(c.overrides) == 0 {
+	rep, err := g.Check(ctx, s)
+	if err != nil || rep.Status == Skipped || len(overrides) == 0 {
 		return rep, err
 	}
 	changed := 0
 	for i, f := range rep.Findings {
-		for _, o := range c.overrides {
+		for _, o := range overrides {
 			ok, err := o.Condition.Holds(FindingFacts{
 				Env: env, Gate: info.Name, Rule: family(info.Name) + "/" + strings.TrimPrefix(f.Rule, family(info.Name)+"/"),
 				Path: f.Path, Line: f.Line, Severity: string(f.Severity), Message: f.Message, Test: f.Test,

@@ -46,34 +46,32 @@ type Project struct {
 const maxDepth = 3
 
 // markers are in order of significance; for each language the first match counts.
-func markers() []marker {
-	return []marker{
-		{"go.mod", LangGo},
-		{"pyproject.toml", LangPython},
-		{"setup.py", LangPython},
-		{"setup.cfg", LangPython},
-		{"pytest.ini", LangPython},
-		{"tox.ini", LangPython},
-		{"requirements.txt", LangPython},
-		{"package.json", LangNode},
-		{"Cargo.toml", LangRust},
-		{"pom.xml", LangJava},
-		{"build.gradle", LangJava},
-		{"build.gradle.kts", LangJava},
-		{"Gemfile", LangRuby},
-		{"*.gemspec", LangRuby},
-		{"Rakefile", LangRuby},
-		{".rspec", LangRuby},
-		{"Package.swift", LangSwift},
-		{"*.sln", LangDotnet},
-		{"*.slnx", LangDotnet},
-		{"*.csproj", LangDotnet},
-		{"*.fsproj", LangDotnet},
-		{"*.vbproj", LangDotnet},
-		{"GNUmakefile", LangMake},
-		{"makefile", LangMake},
-		{"Makefile", LangMake},
-	}
+var markers = []marker{
+	{"go.mod", LangGo},
+	{"pyproject.toml", LangPython},
+	{"setup.py", LangPython},
+	{"setup.cfg", LangPython},
+	{"pytest.ini", LangPython},
+	{"tox.ini", LangPython},
+	{"requirements.txt", LangPython},
+	{"package.json", LangNode},
+	{"Cargo.toml", LangRust},
+	{"pom.xml", LangJava},
+	{"build.gradle", LangJava},
+	{"build.gradle.kts", LangJava},
+	{"Gemfile", LangRuby},
+	{"*.gemspec", LangRuby},
+	{"Rakefile", LangRuby},
+	{".rspec", LangRuby},
+	{"Package.swift", LangSwift},
+	{"*.sln", LangDotnet},
+	{"*.slnx", LangDotnet},
+	{"*.csproj", LangDotnet},
+	{"*.fsproj", LangDotnet},
+	{"*.vbproj", LangDotnet},
+	{"GNUmakefile", LangMake},
+	{"makefile", LangMake},
+	{"Makefile", LangMake},
 }
 
 type marker struct {
@@ -99,7 +97,7 @@ func Detect(dir string) []Project {
 		return slices.ContainsFunc(out, func(p Project) bool { return p.Language == lang && p.Root == root })
 	}
 	for root, names := range walk(dir, maxDepth) {
-		for _, m := range markers() {
+		for _, m := range markers {
 			if file := m.among(names); file != "" && !has(m.lang, root) {
 				out = append(out, Project{m.lang, root, path.Join(root, file)})
 			}

@@ -2,6 +2,7 @@ package gates
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -74,24 +75,15 @@ func Files(ctx context.Context, d Diff, want func(Change) bool) (files []File, t
 		if want != nil && !want(c) {
 			continue
 		}
-		before, err := d.Before(ctx, c.Path)
-		if err == nil {
-			var after []byte
-			if after, err = d.After(ctx, c.Path); err == nil {
-				if isBinary(before) {
-					before = nil
-				}
-				if isBinary(after) {
-					after = nil
-				}
-				files = append(files, File{Change: c, Before: decode(before), After: decode(after)})
-			}
-		}
-		switch {
+		before, errBefore := textOf(d.Before(ctx, c.Path))
+		after, errAfter := textOf(d.After(ctx, c.Path))
+		switch err := cmp.Or(errBefore, errAfter); {
 		case errors.Is(err, ErrTooLarge):
 			tooLarge = append(tooLarge, c.Path)
 		case err != nil:
 			return nil, nil, fmt.Errorf("read %s: %w", c.Path, err)
+		default:
+			files = append(files, File{Change: c, Before: before, After: after})
 		}
 	}
 	return files, tooLarge, origins(ctx, d, changes, files)
@@ -112,14 +104,13 @@ func origins(ctx context.Context, d Diff, changes []Change, files []File) error 
 		if added == 0 || c.Status != Deleted || c.Link {
 			continue
 		}
-		before, err := d.Before(ctx, c.Path)
-		if errors.Is(err, ErrTooLarge) || err == nil && isBinary(before) {
+		text, err := textOf(d.Before(ctx, c.Path))
+		if errors.Is(err, ErrTooLarge) {
 			continue
 		}
 		if err != nil {
 			return fmt.Errorf("read %s: %w", c.Path, err)
 		}
-		text := decode(before)
 		lines, count := lineCounts(text)
 		all = append(all, gone{c.Path, text, lines, count})
 	}
@@ -155,6 +146,14 @@ func lineCounts(text string) (lines map[string]int, count int) {
 		}
 	}
 	return lines, count
+}
+
+// textOf returns the text of a file; "" for a binary one.
+func textOf(data []byte, err error) (string, error) {
+	if err != nil || isBinary(data) {
+		return "", err
+	}
+	return decode(data), nil
 }
 
 // decode converts UTF-16, which some editors write, to UTF-8.

@@ -1,7 +1,6 @@
 package gates
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -106,7 +105,7 @@ func section(r Report, limit int) string {
 		b.WriteString(phrase.Fit(text, 300) + "\n")
 	}
 	findings := slices.Clone(r.Findings)
-	slices.SortStableFunc(findings, func(a, b Finding) int { return cmp.Compare(rank(a.Severity), rank(b.Severity)) })
+	slices.SortStableFunc(findings, func(a, b Finding) int { return a.Severity.Rank() - b.Severity.Rank() })
 	// Findings may use two thirds if there is output to show as well.
 	room := limit
 	if r.Output != "" && r.Status == Fail {

@@ -20,7 +20,7 @@ const maxRerun = 10
 
 // rerun runs failing tests again, a bounded number of times. Tests that fail each time stay in the result; mixed
 // results become a finding.
-func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran) (testout.Result, ran, error) {
+func (w *Look) rerun(ctx context.Context, r testRun, res testout.Result, out ran) (testout.Result, ran, error) {
 	for _, f := range res.Failures {
 		if f.Build || f.Name == "build" {
 			return res, out, nil
@@ -48,7 +48,7 @@ func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran
 		if w.subject.Fresh != nil { // a test that passes only because of leftovers of the first run counts as failed
 			env, err := w.subject.Fresh()
 			if err != nil {
-				w.note("the failing tests could not be run again: %v", err)
+				w.Note("the failing tests could not be run again: %v", err)
 				return res, out, nil
 			}
 			w.subject.Env = env
@@ -62,11 +62,11 @@ func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran
 			return res, out, context.Cause(ctx)
 		}
 		if err != nil {
-			w.note("the failing tests could not be run again: %v", err)
+			w.Note("the failing tests could not be run again: %v", err)
 			return res, out, nil
 		}
 		if proof != nil && proof.Calibration == Calibrated && w.rep.Proof.Calibration != Calibrated {
-			w.note("the failing tests were run again, but the result of the second run is not trusted")
+			w.Note("the failing tests were run again, but the result of the second run is not trusted")
 			return res, out, nil
 		}
 		res, out = w.mixed(r, res, out, again, second)
@@ -75,7 +75,7 @@ func (w *work) rerun(ctx context.Context, r testRun, res testout.Result, out ran
 }
 
 // failedBefore counts the failures that the base has, as far as that is known.
-func (w *work) failedBefore(ctx context.Context, failures []testout.Failure) int {
+func (w *Look) failedBefore(ctx context.Context, failures []testout.Failure) int {
 	if w.subject.FailedBefore == nil {
 		return 0
 	}
@@ -84,7 +84,7 @@ func (w *work) failedBefore(ctx context.Context, failures []testout.Failure) int
 }
 
 // mixed returns the failures of a first run that the second does not have.
-func (w *work) mixed(r testRun, res testout.Result, out ran, again testout.Result, second ran) (testout.Result, ran) {
+func (w *Look) mixed(r testRun, res testout.Result, out ran, again testout.Result, second ran) (testout.Result, ran) {
 	if !second.ok() && len(again.Failures) == 0 {
 		return res, out // it failed again, without a name
 	}
@@ -96,7 +96,7 @@ func (w *work) mixed(r testRun, res testout.Result, out ran, again testout.Resul
 		failed[testKey(f)] = true
 	}
 	flaky := func(f testout.Failure, how string) {
-		at := Finding{Rule: RuleFlaky, Severity: Warning, Path: w.rel(r.dir, f.Path), Line: f.Line,
+		at := Finding{Rule: RuleFlaky, Severity: Warning, Path: w.Rel(r.dir, f.Path), Line: f.Line,
 			Test: cmp.Or(f.ID, f.Name)}
 		if at.Path == "" {
 			at.Line = 0
@@ -108,7 +108,7 @@ func (w *work) mixed(r testRun, res testout.Result, out ran, again testout.Resul
 		if f.Message != "" {
 			at.Message += ": " + f.Message
 		}
-		w.find(at)
+		w.Find(at)
 	}
 	var still []testout.Failure
 	first := map[string]bool{}

@@ -36,7 +36,7 @@ type formatter struct {
 // that a tool cannot read, is a note; the linter reports it. An error means that the tree could not be read or that the
 // work was stopped.
 func Format(ctx context.Context, dir string, changed, env []string, s Settings) (FormatResult, error) {
-	w := &work{subject: Subject{Dir: dir, Env: env}, rep: Report{Gate: "format"}, limit: DefaultTimeout}
+	w := &Look{subject: Subject{Dir: dir, Env: env}, rep: Report{Gate: "format"}, limit: DefaultTimeout}
 	if err := w.start(ctx); err != nil {
 		return FormatResult{}, fmt.Errorf("format: %w", err)
 	}
@@ -120,7 +120,7 @@ func fileSum(dir, p string) ([32]byte, error) {
 }
 
 // formatters says which tool formats which files. One without args is a note.
-func formatters(w *work, files []string) []formatter {
+func formatters(w *Look, files []string) []formatter {
 	dir := w.subject.Dir
 	var goFiles, shFiles []string
 	python, web := map[string][]string{}, map[string][]string{}
@@ -160,7 +160,7 @@ func formatters(w *work, files []string) []formatter {
 		})
 	}
 	for _, root := range slices.Sorted(maps.Keys(web)) {
-		tool := w.tool(root, "node_modules/.bin/prettier", "")
+		tool := w.Tool(root, "node_modules/.bin/prettier", "")
 		if tool == "" {
 			out = append(out, formatter{tool: "prettier is configured in " + root + " but not installed in node_modules"})
 			continue

@@ -13,7 +13,7 @@ import (
 
 // judge compares the runner's results for the planted tests with the expected ones, and returns its answer without
 // them. exact says that the call asked for a report that a runner writes only after it has run all tests.
-func (b *bed) judge(ctx context.Context, w *work, raw testout.Result, out ran, exact bool) (testout.Result, ran) {
+func (b *bed) judge(ctx context.Context, w *Look, raw testout.Result, out ran, exact bool) (testout.Result, ran) {
 	res, planted := b.strip(raw)
 	red := 0
 	for _, status := range planted {
@@ -46,7 +46,7 @@ func (b *bed) judge(ctx context.Context, w *work, raw testout.Result, out ran, e
 }
 
 // compare checks each planted pair.
-func (b *bed) compare(ctx context.Context, w *work, res testout.Result, planted map[string]testout.Status) {
+func (b *bed) compare(ctx context.Context, w *Look, res testout.Result, planted map[string]testout.Status) {
 	why := ""
 	told := map[string]bool{}
 	lie := func(p plant, what string) {
@@ -90,7 +90,7 @@ func (b *bed) compare(ctx context.Context, w *work, res testout.Result, planted 
 }
 
 // ranBefore reports whether tests ran at the place on the base. If that is unknown, it returns true.
-func (b *bed) ranBefore(ctx context.Context, w *work, p plant) bool {
+func (b *bed) ranBefore(ctx context.Context, w *Look, p plant) bool {
 	if w.subject.BaseTests == nil {
 		return true
 	}

@@ -30,13 +30,13 @@ const maxArgs = 400
 func linters(dir string, projects []Project) []builtin {
 	var out []builtin
 	owners := lintRoots(dir, projects)
-	add := func(p Project, name, command string, tools []Tool, unset string, do func(context.Context, *work) error) {
+	add := func(p Project, name, command string, tools []Tool, unset string, do func(context.Context, *Look) error) {
 		info := Info{
 			Name: gateName(lintName, Project{Language: Language(name), Root: p.Root}), Root: p.Root, Kind: Static, Cost: Cheap,
 			Blocking: true, Pure: true,
 			Command: command, Tools: tools, Unset: unset,
 		}
-		out = append(out, builtin{info: info, project: p, do: func(ctx context.Context, w *work) error {
+		out = append(out, builtin{info: info, do: func(ctx context.Context, w *Look) error {
 			err := do(ctx, w)
 			w.settleLint(p, owners)
 			return err
@@ -46,43 +46,37 @@ func linters(dir string, projects []Project) []builtin {
 		switch p.Language {
 		case LangGo:
 			add(p, "go", "go vet ./...", []Tool{goTool(), {Name: "gofmt", Program: "gofmt", Install: "it is part of Go"}}, "",
-				func(ctx context.Context, w *work) error { return goLint(ctx, w, p, owners) })
+				func(ctx context.Context, w *Look) error { return goLint(ctx, w, p, owners) })
 		case LangPython:
 			command, tools, unset := pythonLinter(dir, p)
 			add(p, "python", command, tools, unset,
-				func(ctx context.Context, w *work) error { return pythonLint(ctx, w, p, owners) })
+				func(ctx context.Context, w *Look) error { return pythonLint(ctx, w, p, owners) })
 		}
 		configured := 0
-		for _, l := range setUp() {
-			config := ""
-			if l.lang == p.Language {
-				config = l.config(dir, p)
-			}
-			if config == "" || slices.ContainsFunc(owners, func(q Project) bool { // the project above lints it
-				return q.Language == p.Language && within(p.Root, q.Root) && l.config(dir, q) == config
-			}) {
-				if config != "" {
-					configured++
-				}
+		for _, l := range setUp {
+			if l.lang != p.Language || l.config(dir, p) == "" {
 				continue
 			}
+			config := l.config(dir, p)
 			configured++
-			tool, check := l.tool(dir, p, config), l.check(config)
-			words := append([]string{tool.Name}, l.args(&work{subject: Subject{Dir: dir}}, p, config)...)
-			if tool.Name != tool.Program && tool.Program != "" {
-				words[0] = tool.Program
+			if slices.ContainsFunc(owners, func(q Project) bool { // the project above lints it
+				return q.Language == p.Language && within(p.Root, q.Root) && l.config(dir, q) == config
+			}) {
+				continue
 			}
+			tool, check := l.tool(dir, p, config), l.check(config)
+			words := append([]string{cmp.Or(tool.Program, tool.Name)}, l.args(&Look{subject: Subject{Dir: dir}}, p, config)...)
 			tools := []Tool{tool}
 			if l.lang == LangJava { // build wrappers need it too
 				tools = []Tool{javaTool(), tool}
 			}
 			add(p, l.name, commandLine(p.Root, words), tools, "",
-				func(ctx context.Context, w *work) error { return check(ctx, w, p) })
+				func(ctx context.Context, w *Look) error { return check(ctx, w, p) })
 		}
 		if p.Language == LangNode {
 			// A lint script counts only if no linter is configured otherwise.
 			if command, tools, unset := nodeLinter(dir, p); configured == 0 || unset == "" && eslintConfig(dir, p.Root) != "" {
-				add(p, "node", command, tools, unset, func(ctx context.Context, w *work) error { return nodeLint(ctx, w, p) })
+				add(p, "node", command, tools, unset, func(ctx context.Context, w *Look) error { return nodeLint(ctx, w, p) })
 			}
 		}
 	}
@@ -115,7 +109,7 @@ func lintRoots(dir string, projects []Project) []Project {
 // too.
 func inheritsLinters(dir string, p Project) bool {
 	configs := []string{eslintConfig(dir, p.Root)}
-	for _, l := range setUp() {
+	for _, l := range setUp {
 		if l.lang == LangNode {
 			configs = append(configs, l.config(dir, p))
 		}
@@ -142,7 +136,7 @@ func pythonLinter(dir string, p Project) (command string, tools []Tool, unset st
 
 // settleLint drops findings that belong to nested projects, and turns errors in unchanged files into warnings, and
 // warnings into notes. Code that does not compile blocks wherever it is.
-func (w *work) settleLint(p Project, all []Project) {
+func (w *Look) settleLint(p Project, all []Project) {
 	old := 0
 	var kept []Finding
 	for _, f := range w.rep.Findings {
@@ -164,12 +158,12 @@ func (w *work) settleLint(p Project, all []Project) {
 	}
 	w.rep.Findings = kept
 	if old > 0 {
-		w.note("%s in unchanged files only %s", phrase.Count(old, "finding"), phrase.Noun(old, "warns", "warn"))
+		w.Note("%s in unchanged files only %s", phrase.Count(old, "finding"), phrase.Noun(old, "warns", "warn"))
 	}
 }
 
 // scope lists the files to check among those that want accepts: the changed ones if known, else all.
-func scope(w *work, p Project, all []Project, want func(name string) bool) []string {
+func scope(w *Look, p Project, all []Project, want func(name string) bool) []string {
 	var out []string
 	for rel, name := range filesOf(w.subject.Dir, p, all) {
 		if file := path.Join(rel, name); want(name) &&
@@ -183,14 +177,14 @@ func scope(w *work, p Project, all []Project, want func(name string) bool) []str
 var vetLine = lazyre.New(`^(vet: )?((?:\./|\.\./)?[^:\s][^:]*\.(?:go|s|mod|work)):(\d+)(?::(\d+))?: (.+)$`)
 
 // goLint runs go vet, which also finds code that does not compile, and gofmt -l.
-func goLint(ctx context.Context, w *work, p Project, all []Project) error {
+func goLint(ctx context.Context, w *Look, p Project, all []Project) error {
 	// With -trimpath, which GOFLAGS may contain, go's cache returns paths of another checkout of the same code.
 	vet, err := w.run(ctx, program{args: []string{"go", "vet", "-trimpath=false", "./..."}, dir: p.Root})
 	if err != nil {
 		return fmt.Errorf("lint the Go module of %s: %w", p.Marker, err)
 	}
 	if !vet.ok() && strings.Contains(vet.text, "matched no packages") {
-		w.skip("%s has no packages yet", p.Marker)
+		w.Skip("%s has no packages yet", p.Marker)
 		return nil
 	}
 	for _, l := range strings.Split(vet.text, "\n") {
@@ -198,15 +192,15 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 		if m == nil || vet.ok() {
 			continue
 		}
-		f := Finding{Rule: ruleVet, Severity: Error, Path: w.rel(p.Root, m[2]), Line: Atoi(m[3]), Col: Atoi(m[4]),
+		f := Finding{Rule: ruleVet, Severity: Error, Path: w.Rel(p.Root, m[2]), Line: Atoi(m[3]), Col: Atoi(m[4]),
 			Message: m[5]}
 		if m[1] != "" || !strings.HasSuffix(m[2], ".go") {
 			f.Rule = RuleBuild
 		}
-		w.find(f)
+		w.Find(f)
 	}
 	if !vet.ok() && len(w.rep.Findings) == 0 {
-		w.find(Finding{Rule: RuleBuild, Severity: Error, Path: p.Marker, Message: vet.how() + ": " +
+		w.Find(Finding{Rule: RuleBuild, Severity: Error, Path: p.Marker, Message: vet.how() + ": " +
 			phrase.Fit(strings.TrimSpace(vet.text), 600)})
 	}
 	for files := range slices.Chunk(scope(w, p, all, func(n string) bool { return strings.HasSuffix(n, ".go") }),
@@ -214,15 +208,15 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 		out, err := w.run(ctx, program{args: append([]string{"gofmt", "-l"}, files...), dir: p.Root, stdout: true,
 			quiet: true})
 		if errors.Is(err, proc.ErrNotFound) {
-			w.note("formatting was not checked: gofmt is not installed")
+			w.Note("formatting was not checked: gofmt is not installed")
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		for _, name := range strings.Fields(string(out.stdout)) {
-			at := w.rel(p.Root, name)
-			w.find(Finding{Rule: ruleGofmt, Severity: Warning, Path: at, Message: "not formatted with gofmt", Fix: "gofmt -w " +
+			at := w.Rel(p.Root, name)
+			w.Find(Finding{Rule: ruleGofmt, Severity: Warning, Path: at, Message: "not formatted with gofmt", Fix: "gofmt -w " +
 				quote(at)})
 		}
 	}
@@ -233,11 +227,11 @@ func goLint(ctx context.Context, w *work, p Project, all []Project) error {
 const basicRules = "--select=E9,F63,F7,F82"
 
 // pythonLinting runs a linter of Python; call is its program and the files to check.
-type pythonLinting func(ctx context.Context, w *work, p Project, call []string, configured bool) error
+type pythonLinting func(ctx context.Context, w *Look, p Project, call []string, configured bool) error
 
 // pythonLint runs the linter that the project configures. Without one, an installed linter looks only for certain
 // errors, and only in changed files if they are known.
-func pythonLint(ctx context.Context, w *work, p Project, all []Project) error {
+func pythonLint(ctx context.Context, w *Look, p Project, all []Project) error {
 	dir := w.subject.Dir
 	ruff, flake8 := ruffConfig(dir, p.Root), flake8Config(dir, p.Root)
 	files := []string{"."}
@@ -245,7 +239,7 @@ func pythonLint(ctx context.Context, w *work, p Project, all []Project) error {
 		files = scope(w, p, all, func(name string) bool { return path.Ext(name) == ".py" })
 		switch {
 		case len(files) == 0:
-			w.skip("no linter is configured, and no Python file changed")
+			w.Skip("no linter is configured, and no Python file changed")
 			return nil
 		case len(files) > maxArgs:
 			files = []string{"."}
@@ -257,7 +251,7 @@ func pythonLint(ctx context.Context, w *work, p Project, all []Project) error {
 			return true, err
 		}
 		if config != "" {
-			w.skip("%s is configured in %s but not installed", tool, config)
+			w.Skip("%s is configured in %s but not installed", tool, config)
 		}
 		return config != "", nil
 	}
@@ -269,17 +263,17 @@ func pythonLint(ctx context.Context, w *work, p Project, all []Project) error {
 	if done, err := try("flake8", flake8, flake8Lint); done || err != nil {
 		return err
 	}
-	w.skip("no linter is configured, and neither ruff nor flake8 is installed")
+	w.Skip("no linter is configured, and neither ruff nor flake8 is installed")
 	return nil
 }
 
 // pythonTool finds a tool in the project's environment, else on PATH.
-func (w *work) pythonTool(root, name string) string {
-	return w.tool(root, ".venv/bin/"+name, w.tool(root, "venv/bin/"+name, name))
+func (w *Look) pythonTool(root, name string) string {
+	return w.Tool(root, ".venv/bin/"+name, w.Tool(root, "venv/bin/"+name, name))
 }
 
-// tool returns the project's own copy of a tool if there is one, else other.
-func (w *work) tool(root, own, other string) string {
+// Tool returns the project's own copy of a program, in root or a folder above it. If there is none, it returns other.
+func (w *Look) Tool(root, own, other string) string {
 	if at, ok := upwards(w.subject.Dir, root, own); ok {
 		return w.at(at)
 	}
@@ -322,7 +316,7 @@ func (r ran) found(tool string, to any) error {
 	return nil
 }
 
-func ruffLint(ctx context.Context, w *work, p Project, call []string, configured bool) error {
+func ruffLint(ctx context.Context, w *Look, p Project, call []string, configured bool) error {
 	args := []string{call[0], "check", "--output-format=json", "--no-fix", "--no-cache"}
 	if !configured {
 		args = append(args, basicRules)
@@ -338,7 +332,7 @@ func ruffLint(ctx context.Context, w *work, p Project, call []string, configured
 	var found []Finding
 	for _, r := range read {
 		f := Finding{
-			Rule: cmp.Or(r.Code, "syntax"), Severity: Error, Path: w.rel(p.Root, r.Filename),
+			Rule: cmp.Or(r.Code, "syntax"), Severity: Error, Path: w.Rel(p.Root, r.Filename),
 			Line: r.Location.Row, Col: r.Location.Column, Message: r.Message,
 		}
 		if r.Fix != nil {
@@ -348,7 +342,7 @@ func ruffLint(ctx context.Context, w *work, p Project, call []string, configured
 	}
 	w.show(found)
 	if configured && ruffEmpty(w.subject.Dir, p.Root) {
-		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: ruffConfig(w.subject.Dir, p.Root),
+		w.Find(Finding{Rule: ruleNoRules, Severity: Warning, Path: ruffConfig(w.subject.Dir, p.Root),
 			Message: "ruff has no rules enabled: select is empty"})
 	}
 	return nil
@@ -373,7 +367,7 @@ func ruffEmpty(dir, root string) bool {
 
 var flake8Line = lazyre.New(`^(.+?):(\d+):(\d+): ([A-Z]+\d+) (.+)$`)
 
-func flake8Lint(ctx context.Context, w *work, p Project, call []string, configured bool) error {
+func flake8Lint(ctx context.Context, w *Look, p Project, call []string, configured bool) error {
 	args := call[:1:1]
 	if !configured {
 		args = append(args, basicRules)
@@ -385,7 +379,7 @@ func flake8Lint(ctx context.Context, w *work, p Project, call []string, configur
 	before := len(w.rep.Findings)
 	for _, l := range strings.Split(out.text, "\n") {
 		if m := flake8Line.FindStringSubmatch(l); m != nil {
-			w.find(Finding{Rule: m[4], Severity: Error, Path: w.rel(p.Root, m[1]), Line: Atoi(m[2]), Col: Atoi(m[3]),
+			w.Find(Finding{Rule: m[4], Severity: Error, Path: w.Rel(p.Root, m[1]), Line: Atoi(m[2]), Col: Atoi(m[3]),
 				Message: m[5]})
 		}
 	}
@@ -394,7 +388,7 @@ func flake8Lint(ctx context.Context, w *work, p Project, call []string, configur
 	}
 	if config := flake8Config(w.subject.Dir, p.Root); config != "" &&
 		emptySelect.MatchString(readText(w.subject.Dir, ".", config)) {
-		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config,
+		w.Find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config,
 			Message: "flake8 has no rules enabled: select is empty"})
 	}
 	return nil

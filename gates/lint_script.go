@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 )
 
-type eslintFile struct {
+type eslintReport []struct {
 	FilePath string `json:"filePath"`
 	Messages []struct {
 		RuleID   string `json:"ruleId"`
@@ -27,18 +27,19 @@ type eslintFile struct {
 	} `json:"messages"`
 }
 
-// findings returns eslint's messages about one file.
-func (file eslintFile) findings(w *work, p Project) []Finding {
+func (r eslintReport) findings(w *Look, p Project) []Finding {
 	var out []Finding
-	for _, m := range file.Messages {
-		f := Finding{
-			Rule: cmp.Or(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning,
-			Path: w.rel(p.Root, file.FilePath), Line: m.Line, Col: m.Column, Message: m.Message,
+	for _, file := range r {
+		for _, m := range file.Messages {
+			f := Finding{
+				Rule: cmp.Or(m.RuleID, map[bool]string{true: "syntax", false: "eslint"}[m.Fatal]), Severity: Warning,
+				Path: w.Rel(p.Root, file.FilePath), Line: m.Line, Col: m.Column, Message: m.Message,
+			}
+			if m.Severity >= 2 {
+				f.Severity = Error
+			}
+			out = append(out, f)
 		}
-		if m.Severity >= 2 {
-			f.Severity = Error
-		}
-		out = append(out, f)
 	}
 	return out
 }
@@ -48,30 +49,34 @@ func nodeLinter(dir string, p Project) (command string, tools []Tool, unset stri
 	if config := eslintConfig(dir, p.Root); config != "" {
 		return "eslint", []Tool{NodeTool(dir, p.Root, "eslint", "eslint", config)}, ""
 	}
-	pkg := readPackage(dir, p.Root)
-	for _, name := range lintScripts(pkg) {
-		program, why := lintScript(pkg.Scripts[name])
-		if why != "" {
-			unset = fmt.Sprintf("runplan does not run the script %s of %s: %s", name, p.Marker, why)
-			continue
-		}
-		manager := packageManager(dir, p.Root)
-		tools := []Tool{managerTool(manager, "")}
-		if program != "" {
-			tools = append(tools, NodeTool(dir, p.Root, program, program, p.Marker))
-		}
-		return commandLine(p.Root, []string{manager, "run", name}), tools, ""
+	name, program, why := checkingScript(dir, p)
+	if name == "" {
+		return "", nil, why
 	}
-	return "", nil, cmp.Or(unset,
-		"eslint, biome and oxlint are not configured, and there is no lint script in "+p.Marker)
+	manager := packageManager(dir, p.Root)
+	tools = []Tool{managerTool(manager, "")}
+	if program != "" {
+		tools = append(tools, NodeTool(dir, p.Root, program, program, p.Marker))
+	}
+	return commandLine(p.Root, []string{manager, "run", name}), tools, ""
 }
 
-// lintScripts lists the usual names of scripts that lint, the best first.
-func lintScripts(pkg nodePackage) []string {
-	return slices.DeleteFunc([]string{"lint:check", "lint:ci", "lint", "check:lint", "eslint", "biome:check", "check"},
-		func(name string) bool {
-			return strings.TrimSpace(pkg.Scripts[name]) == ""
-		})
+// checkingScript returns the name of the first lint script that only checks, and the program that it begins with, or
+// the reason why there is none.
+func checkingScript(dir string, p Project) (name, program, why string) {
+	why = "eslint, biome and oxlint are not configured, and there is no lint script in " + p.Marker
+	scripts := readPackage(dir, p.Root).Scripts
+	for _, name := range []string{"lint:check", "lint:ci", "lint", "check:lint", "eslint", "biome:check", "check"} {
+		if strings.TrimSpace(scripts[name]) == "" {
+			continue
+		}
+		program, writes := lintScript(scripts[name])
+		if writes == "" {
+			return name, program, ""
+		}
+		why = fmt.Sprintf("runplan does not run the script %s of %s: %s", name, p.Marker, writes)
+	}
+	return "", "", why
 }
 
 // checkers are programs that only check code, unless an option makes them write.
@@ -115,7 +120,7 @@ func lintScript(text string) (program, why string) {
 
 // nodeLint runs the project's own eslint, because another version could not read its configuration, or the project's
 // lint script.
-func nodeLint(ctx context.Context, w *work, p Project) error {
+func nodeLint(ctx context.Context, w *Look, p Project) error {
 	config := eslintConfig(w.subject.Dir, p.Root)
 	if config == "" {
 		_, tools, unset := nodeLinter(w.subject.Dir, p)
@@ -124,16 +129,16 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 		}
 		if script := readPackage(w.subject.Dir, p.Root).Scripts["lint"]; strings.TrimSpace(script) != "" {
 			// The message says how to enable the script if it is known to change no file.
-			w.skip("%s; to have it run: [[gates.command]] name = %q, run = %q", unset, w.rep.Gate,
-				lintCommand(w.subject.Dir, p.Root))
+			w.Skip("%s; to have it run: [[gates.command]] name = %q, run = %q", unset, w.rep.Gate,
+				commandLine(p.Root, []string{packageManager(w.subject.Dir, p.Root), "run", "lint"}))
 			return nil
 		}
-		w.skip("no linter is configured: %s", unset)
+		w.Skip("no linter is configured: %s", unset)
 		return nil
 	}
-	tool := w.tool(p.Root, "node_modules/.bin/eslint", "")
+	tool := w.Tool(p.Root, "node_modules/.bin/eslint", "")
 	if tool == "" {
-		w.skip("eslint is configured in %s but not installed in node_modules", config)
+		w.Skip("eslint is configured in %s but not installed in node_modules", config)
 		return nil
 	}
 	out, err := w.run(ctx, program{args: []string{tool, "--format", "json", "--no-error-on-unmatched-pattern", "."},
@@ -141,19 +146,15 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 	if err != nil {
 		return err
 	}
-	var files []eslintFile
+	var files eslintReport
 	if err := out.found("eslint", &files); err != nil {
 		return err
 	}
 	if len(files) == 0 {
-		w.skip("eslint checked no file: its configuration matches none")
+		w.Skip("eslint checked no file: its configuration matches none")
 		return nil
 	}
-	var found []Finding
-	for _, file := range files {
-		found = append(found, file.findings(w, p)...)
-	}
-	w.show(found)
+	w.show(files.findings(w, p))
 	if len(w.rep.Findings) > 0 {
 		return nil
 	}
@@ -163,31 +164,25 @@ func nodeLint(ctx context.Context, w *work, p Project) error {
 		return err
 	}
 	if rules.ok() && noRules(rules.stdout) {
-		w.find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config,
+		w.Find(Finding{Rule: ruleNoRules, Severity: Warning, Path: config,
 			Message: "eslint runs without an enabled rule"})
 	}
 	return nil
 }
 
 // scriptLint runs the lint script of a package.
-func scriptLint(ctx context.Context, w *work, p Project, tools []Tool) error {
+func scriptLint(ctx context.Context, w *Look, p Project, tools []Tool) error {
 	pkg := readPackage(w.subject.Dir, p.Root)
 	for _, t := range tools {
 		if t.Program == "" && w.toolPath(t) == "" && pkg.depends(t.Name) {
-			w.skip("the lint script needs %s, which is not installed in node_modules: %s", t.Name, t.Install)
+			w.Skip("the lint script needs %s, which is not installed in node_modules: %s", t.Name, t.Install)
 			return nil
 		}
 	}
-	name := ""
-	for _, n := range lintScripts(pkg) {
-		if _, why := lintScript(pkg.Scripts[n]); why == "" {
-			name = n
-			break
-		}
-	}
+	name, _, _ := checkingScript(w.subject.Dir, p)
 	out, err := w.run(ctx, program{args: []string{packageManager(w.subject.Dir, p.Root), "run", name}, dir: p.Root})
 	if errors.Is(err, proc.ErrNotFound) {
-		w.skip("the lint script cannot run: %v", err)
+		w.Skip("the lint script cannot run: %v", err)
 		return nil
 	}
 	if err != nil || out.ok() {
@@ -201,9 +196,7 @@ func scriptLint(ctx context.Context, w *work, p Project, tools []Tool) error {
 		found = []Finding{{Rule: ruleExit, Severity: Error, Path: p.Marker, Message: out.how() + ": " +
 			lastTelling(out.text)}}
 	}
-	for _, f := range found {
-		w.find(f)
-	}
+	w.rep.Findings = append(w.rep.Findings, found...)
 	return nil
 }
 
@@ -214,13 +207,13 @@ var (
 )
 
 // scriptFindings parses output of Node linters for people: places grouped by file, as in eslint, and PATH:LINE:COL.
-func scriptFindings(w *work, p Project, text string) []Finding {
+func scriptFindings(w *Look, p Project, text string) []Finding {
 	var out []Finding
 	file := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimRight(line, "\r\n")
 		if m := stylishFile.FindStringSubmatch(strings.TrimSpace(line)); m != nil {
-			file = w.rel(p.Root, m[1])
+			file = w.Rel(p.Root, m[1])
 			continue
 		}
 		if m := stylishLine.FindStringSubmatch(line); m != nil && file != "" {
@@ -233,12 +226,12 @@ func scriptFindings(w *work, p Project, text string) []Finding {
 			continue
 		}
 		if m := tscPlace.FindStringSubmatch(line); m != nil {
-			out = append(out, Finding{Rule: m[5], Severity: Error, Path: w.rel(p.Root, m[1]), Line: Atoi(m[2]), Col: Atoi(m[3]),
+			out = append(out, Finding{Rule: m[5], Severity: Error, Path: w.Rel(p.Root, m[1]), Line: Atoi(m[2]), Col: Atoi(m[3]),
 				Message: m[6]})
 			continue
 		}
 		for _, f := range places(w, p.Root, line) {
-			out = append(out, Finding{Rule: "lint", Severity: Error, Path: w.rel(p.Root, f.Path), Line: f.Line, Col: f.Col,
+			out = append(out, Finding{Rule: "lint", Severity: Error, Path: w.Rel(p.Root, f.Path), Line: f.Line, Col: f.Col,
 				Message: f.Message})
 		}
 	}
@@ -260,15 +253,6 @@ func noRules(config []byte) bool {
 		}
 	}
 	return true
-}
-
-// lintCommand runs the lint script of a package.
-func lintCommand(dir, root string) string {
-	run := packageManager(dir, root) + " run lint"
-	if root != "." {
-		run = "cd " + root + " && " + run
-	}
-	return run
 }
 
 func eslintConfig(dir, root string) string {
@@ -309,7 +293,7 @@ type shellcheckFinding struct {
 const noShebang = 2148
 
 // shellLint runs shellcheck on the scripts that changed, or on all. Only its errors block.
-func shellLint(ctx context.Context, w *work) error {
+func shellLint(ctx context.Context, w *Look) error {
 	var files []string
 	for f := range shellFiles(w.subject.Dir) {
 		if len(w.subject.Changed) == 0 || slices.Contains(w.subject.Changed, f) {
@@ -317,14 +301,14 @@ func shellLint(ctx context.Context, w *work) error {
 		}
 	}
 	if len(files) == 0 {
-		w.skip("no shell script changed")
+		w.Skip("no shell script changed")
 		return nil
 	}
 	var all []Finding
 	for some := range slices.Chunk(files, maxArgs) {
 		out, err := w.run(ctx, program{args: append([]string{"shellcheck", "-f", "json"}, some...), stdout: true})
 		if errors.Is(err, proc.ErrNotFound) {
-			w.skip("shellcheck is not installed")
+			w.Skip("shellcheck is not installed")
 			return nil
 		}
 		if err != nil {
@@ -340,8 +324,8 @@ func shellLint(ctx context.Context, w *work) error {
 				sev = Note
 			}
 			all = append(all, Finding{
-				Rule: fmt.Sprintf("SC%04d", s.Code), Severity: Severity(cmp.Or(string(sev), string(Note))),
-				Path: w.rel("", s.File), Line: s.Line, Col: s.Column, Message: s.Message,
+				Rule: fmt.Sprintf("SC%04d", s.Code), Severity: cmp.Or(sev, Note),
+				Path: w.Rel("", s.File), Line: s.Line, Col: s.Column, Message: s.Message,
 			})
 		}
 	}

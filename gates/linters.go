@@ -17,211 +17,187 @@ import (
 
 // linter is a program that a project configures to check its code. It becomes its own gate: lint:NAME.
 type linter struct {
-	name    string
-	lang    Language
-	config  func(dir string, p Project) string // file that configures it; "" if the project does not
-	tool    func(dir string, p Project, config string) Tool
-	args    func(w *work, p Project, config string) []string // arguments of the program
-	stdout  bool                                             // its standard output contains only the report
-	trouble func(r ran) bool                                 // whether it could not run; nil means an exit status above 1
-	read    func(w *work, p Project, r ran) ([]Finding, error)
+	name   string
+	lang   Language
+	config func(dir string, p Project) string // file that configures it; "" if the project does not
+	tool   func(dir string, p Project, config string) Tool
+	args   func(w *Look, p Project, config string) []string // arguments of the program
+	stdout bool                                             // its standard output contains only the report
+	finds  *lazyre.Regexp                                   // what it prints if it fails because of findings; nil: it exits with 1
+	read   func(w *Look, p Project, r ran) ([]Finding, error)
 }
 
-// setUp returns the linters that run if a project configures them.
-func setUp() []linter {
-	return []linter{
-		{
-			name: "golangci-lint", lang: LangGo,
-			config: configIn(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"),
-			tool:   pathTool("golangci-lint", "https://golangci-lint.run/docs/welcome/install"), args: golangciArgs,
-			stdout:  true,
-			trouble: func(r ran) bool { return r.exit > 1 }, read: readGolangci,
+// setUp lists the linters that run if a project configures them.
+var setUp = []linter{
+	{
+		name: "golangci-lint", lang: LangGo,
+		config: configIn(".golangci.yml", ".golangci.yaml", ".golangci.toml", ".golangci.json"),
+		tool:   pathTool("golangci-lint", "https://golangci-lint.run/docs/welcome/install"), args: golangciArgs,
+		stdout: true, read: readGolangci,
+	},
+	{
+		name: "biome", lang: LangNode, config: configIn("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"),
+		tool: nodeTool("biome", "@biomejs/biome"), finds: githubLine, read: readGitHub,
+		args: always("ci", "--reporter=github", "--colors=off", "--max-diagnostics=200", "--no-errors-on-unmatched", "."),
+	},
+	{
+		name: "oxlint", lang: LangNode,
+		config: configIn(".oxlintrc.json", ".oxlintrc.jsonc", "oxlint.config.ts", "oxlint.config.mts"),
+		tool:   nodeTool("oxlint", "oxlint"), args: always("--format=github"), finds: githubLine, read: readGitHub,
+	},
+	{
+		name: "xo", lang: LangNode, config: func(dir string, p Project) string {
+			if readPackage(dir, p.Root).depends("xo") {
+				return p.Marker
+			}
+			return ""
 		},
-		{
-			name: "biome", lang: LangNode, config: configIn("biome.json", "biome.jsonc", ".biome.json", ".biome.jsonc"),
-			tool: func(dir string, p Project, config string) Tool {
-				return NodeTool(dir, p.Root, "biome", "@biomejs/biome", config)
-			},
-			args: func(*work, Project, string) []string {
-				return []string{"ci", "--reporter=github", "--colors=off", "--max-diagnostics=200", "--no-errors-on-unmatched", "."}
-			},
-			trouble: func(r ran) bool { return !r.ok() && !githubLine.MatchString(r.text) }, read: readGitHub,
+		tool: nodeTool("xo", "xo"), args: always("--reporter=json"), stdout: true, read: readXO,
+	},
+	{
+		name: "clippy", lang: LangRust, config: marked, tool: cargoPart("clippy", "clippy"),
+		args: func(w *Look, p Project, _ string) []string {
+			args := []string{"clippy", "--all-targets", "--message-format=json", "--quiet"}
+			if exists(w.subject.Dir, p.Root, "Cargo.lock") {
+				args = append(args, "--locked")
+			}
+			return args
 		},
-		{
-			name: "oxlint", lang: LangNode,
-			config: configIn(".oxlintrc.json", ".oxlintrc.jsonc", "oxlint.config.ts", "oxlint.config.mts"),
-			tool: func(dir string, p Project, config string) Tool {
-				return NodeTool(dir, p.Root, "oxlint", "oxlint", config)
-			},
-			args:    func(*work, Project, string) []string { return []string{"--format=github"} },
-			trouble: func(r ran) bool { return !r.ok() && !githubLine.MatchString(r.text) }, read: readGitHub,
+		stdout: true, finds: lazyre.New(`"level":"error"`), read: readClippy,
+	},
+	{
+		name: "rustfmt", lang: LangRust, config: marked, tool: cargoPart("rustfmt", "fmt"),
+		args: always("fmt", "--all", "--check", "--", "-l"), stdout: true,
+		read: readLines(rustfmtFile, Finding{Rule: "rustfmt", Severity: Warning,
+			Message: "not formatted with rustfmt", Fix: "cargo fmt"}),
+	},
+	{
+		name: "rubocop", lang: LangRuby, config: configIn(".rubocop.yml", ".rubocop.yaml"),
+		tool: func(dir string, p Project, config string) Tool {
+			if bundledGem(dir, p.Root, "rubocop") {
+				return bundler(p.Root)
+			}
+			return Tool{Name: "rubocop", Program: "rubocop", Version: []string{"--version"}, Own: []string{"bin/rubocop"},
+				Root: p.Root, Config: config, Install: addsGem(dir, p.Root, "rubocop")}
 		},
-		{
-			name: "xo", lang: LangNode, config: func(dir string, p Project) string {
-				if readPackage(dir, p.Root).depends("xo") {
-					return p.Marker
-				}
-				return ""
-			},
-			tool: func(dir string, p Project, config string) Tool { return NodeTool(dir, p.Root, "xo", "xo", config) },
-			args: func(*work, Project, string) []string { return []string{"--reporter=json"} }, stdout: true, read: readXO,
+		args: func(w *Look, p Project, _ string) []string {
+			args := []string{"--format", "json", "--force-exclusion", "--cache", "false"}
+			if bundledGem(w.subject.Dir, p.Root, "rubocop") { // its plugins are gems of the bundle
+				return append([]string{"exec", "rubocop"}, args...)
+			}
+			return args
 		},
-		{
-			name: "clippy", lang: LangRust, config: func(_ string, p Project) string { return p.Marker },
-			tool: func(string, Project, string) Tool {
-				return Tool{Name: "clippy", Program: "cargo", Version: []string{"clippy", "--version"},
-					Install: "rustup component add clippy"}
-			},
-			args: func(w *work, p Project, _ string) []string {
-				args := []string{"clippy", "--all-targets", "--message-format=json", "--quiet"}
-				if exists(w.subject.Dir, p.Root, "Cargo.lock") {
-					args = append(args, "--locked")
-				}
-				return args
-			},
-			stdout: true, trouble: func(r ran) bool { return !r.ok() && !strings.Contains(string(r.stdout), `"level":"error"`) },
-			read: readClippy,
+		stdout: true, read: readRubocop,
+	},
+	{
+		name: "swiftlint", lang: LangSwift, config: configIn(".swiftlint.yml", ".swiftlint.yaml"),
+		tool:   pathTool("swiftlint", "brew install swiftlint"),
+		args:   always("lint", "--quiet", "--reporter", "json", "--no-cache"),
+		stdout: true, finds: lazyre.New(`^\s*\[`), read: readSwiftlint,
+	},
+	{
+		name: "swift-format", lang: LangSwift, config: configIn(".swift-format"),
+		tool: pathTool("swift-format", "install a Swift toolchain from 6.0: https://swift.org/install"),
+		args: always("lint", "--recursive", "."),
+		read: readLines(codePlace, Finding{Rule: "lint", Severity: Warning}),
+	},
+	{
+		name: "ktlint", lang: LangJava, config: ktlintConfig,
+		tool: pathTool("ktlint", "https://pinterest.github.io/ktlint/latest/install/cli"),
+		args: always("--reporter=json", "--log-level=error"), stdout: true, read: readKtlint,
+	},
+	{
+		name: "spotless", lang: LangJava, config: gradlePlugin(`com\.diffplug\.spotless`), tool: gradleTool,
+		args: always("spotlessCheck", "--console=plain"), finds: spotlessHint, read: readSpotless,
+	},
+	{
+		name: "checkstyle", lang: LangJava, config: mavenPlugin("maven-checkstyle-plugin"), tool: mavenTool,
+		args: always("-B", "checkstyle:check"), finds: checkstyleSum,
+		read: readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
+	},
+	{
+		name: "checkstyle-gradle", lang: LangJava, config: gradlePlugin(gradleCheckstyle), tool: gradleTool,
+		args: always("checkstyleMain", "checkstyleTest", "--console=plain"), finds: checkstyleSum,
+		read: readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
+	},
+	{
+		name: "spotless-maven", lang: LangJava, config: mavenPlugin("spotless-maven-plugin"), tool: mavenTool,
+		args: always("-B", "spotless:check"), finds: spotlessHint, read: readSpotless,
+	},
+	{
+		name: "ktlint-gradle", lang: LangJava,
+		config: gradlePlugin(`org\.jlleitschuh\.gradle\.ktlint|org\.jmailen\.kotlinter`), tool: gradleTool,
+		args: func(w *Look, p Project, config string) []string {
+			if strings.Contains(readText(w.subject.Dir, ".", config), "kotlinter") {
+				return []string{"lintKotlin", "--console=plain"}
+			}
+			return []string{"ktlintCheck", "--console=plain"}
 		},
-		{
-			name: "rustfmt", lang: LangRust, config: func(_ string, p Project) string { return p.Marker },
-			tool: func(string, Project, string) Tool {
-				return Tool{Name: "rustfmt", Program: "cargo", Version: []string{"fmt", "--version"},
-					Install: "rustup component add rustfmt"}
-			},
-			args: func(*work, Project, string) []string { return []string{"fmt", "--all", "--check", "--", "-l"} }, stdout: true,
-			read: readLines(rustfmtFile, Finding{Rule: "rustfmt", Severity: Warning,
-				Message: "not formatted with rustfmt", Fix: "cargo fmt"}),
+		finds: codePlace, read: readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
+	},
+	{
+		name: "detekt", lang: LangJava, config: gradlePlugin(`io\.gitlab\.arturbosch\.detekt|dev\.detekt`), tool: gradleTool,
+		args: always("detekt", "--console=plain"), finds: codePlace,
+		read: readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
+	},
+	{
+		name: "dotnet-format", lang: LangDotnet, config: func(dir string, p Project) string {
+			if at, ok := upwards(dir, p.Root, ".editorconfig"); ok && strings.Contains(readText(dir, ".", at), "dotnet_") {
+				return at
+			}
+			return ""
 		},
-		{
-			name: "rubocop", lang: LangRuby, config: configIn(".rubocop.yml", ".rubocop.yaml"),
-			tool: func(dir string, p Project, config string) Tool {
-				if bundledGem(dir, p.Root, "rubocop") {
-					return bundler(p.Root)
-				}
-				return Tool{Name: "rubocop", Program: "rubocop", Version: []string{"--version"}, Own: []string{"bin/rubocop"},
-					Root: p.Root, Config: config, Install: addsGem(dir, p.Root, "rubocop")}
-			},
-			args: func(w *work, p Project, _ string) []string {
-				args := []string{"--format", "json", "--force-exclusion", "--cache", "false"}
-				if bundledGem(w.subject.Dir, p.Root, "rubocop") { // its plugins are gems of the bundle
-					return append([]string{"exec", "rubocop"}, args...)
-				}
-				return args
-			},
-			stdout: true, read: readRubocop,
-		},
-		{
-			name: "swiftlint", lang: LangSwift, config: configIn(".swiftlint.yml", ".swiftlint.yaml"),
-			tool: pathTool("swiftlint", "brew install swiftlint"),
-			args: func(*work, Project, string) []string {
-				return []string{"lint", "--quiet", "--reporter", "json", "--no-cache"}
-			},
-			stdout: true, trouble: func(r ran) bool {
-				return !r.ok() &&
-					!strings.HasPrefix(strings.TrimSpace(string(r.stdout)), "[")
-			}, read: readSwiftlint,
-		},
-		{
-			name: "swift-format", lang: LangSwift, config: configIn(".swift-format"),
-			tool: func(_ string, _ Project, config string) Tool {
-				return Tool{Name: "swift-format", Program: "swift-format", Version: []string{"--version"}, Config: config,
-					Install: "install a Swift toolchain from 6.0: https://swift.org/install"}
-			},
-			args: func(*work, Project, string) []string { return []string{"lint", "--recursive", "."} },
-			read: readLines(codePlace, Finding{Rule: "lint", Severity: Warning}),
-		},
-		{
-			name: "ktlint", lang: LangJava, config: ktlintConfig,
-			tool:   pathTool("ktlint", "https://pinterest.github.io/ktlint/latest/install/cli"),
-			args:   func(*work, Project, string) []string { return []string{"--reporter=json", "--log-level=error"} },
-			stdout: true, read: readKtlint,
-		},
-		{
-			name: "spotless", lang: LangJava, config: gradlePlugin(`com\.diffplug\.spotless`), tool: gradleTool,
-			args:    func(*work, Project, string) []string { return []string{"spotlessCheck", "--console=plain"} },
-			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "spotlessApply") }, read: readSpotless,
-		},
-		{
-			name: "checkstyle", lang: LangJava, tool: mavenTool, config: mavenPlugin("maven-checkstyle-plugin"),
-			args:    func(*work, Project, string) []string { return []string{"-B", "checkstyle:check"} },
-			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "Checkstyle violation") },
-			read:    readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
-		},
-		{
-			name: "checkstyle-gradle", lang: LangJava, tool: gradleTool, config: gradlePlugin(gradleCheckstyle),
-			args: func(*work, Project, string) []string {
-				return []string{"checkstyleMain", "checkstyleTest", "--console=plain"}
-			},
-			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "Checkstyle rule violation") },
-			read:    readLines(checkstylePlace, Finding{Rule: "checkstyle", Severity: Warning}),
-		},
-		{
-			name: "spotless-maven", lang: LangJava, tool: mavenTool, config: mavenPlugin("spotless-maven-plugin"),
-			args:    func(*work, Project, string) []string { return []string{"-B", "spotless:check"} },
-			trouble: func(r ran) bool { return !r.ok() && !strings.Contains(r.text, "spotless:apply") }, read: readSpotless,
-		},
-		{
-			name: "ktlint-gradle", lang: LangJava,
-			config: gradlePlugin(`org\.jlleitschuh\.gradle\.ktlint|org\.jmailen\.kotlinter`), tool: gradleTool,
-			args: func(w *work, p Project, config string) []string {
-				if strings.Contains(readText(w.subject.Dir, ".", config), "kotlinter") {
-					return []string{"lintKotlin", "--console=plain"}
-				}
-				return []string{"ktlintCheck", "--console=plain"}
-			},
-			trouble: func(r ran) bool { return !r.ok() && !codePlace.MatchString(r.text) },
-			read:    readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
-		},
-		{
-			name: "detekt", lang: LangJava, config: gradlePlugin(`io\.gitlab\.arturbosch\.detekt|dev\.detekt`), tool: gradleTool,
-			args:    func(*work, Project, string) []string { return []string{"detekt", "--console=plain"} },
-			trouble: func(r ran) bool { return !r.ok() && !codePlace.MatchString(r.text) },
-			read:    readLines(codePlace, Finding{Rule: "lint", Severity: Error}),
-		},
-		{
-			name: "dotnet-format", lang: LangDotnet, config: func(dir string, p Project) string {
-				if at, ok := upwards(dir, p.Root, ".editorconfig"); ok && strings.Contains(readText(dir, ".", at), "dotnet_") {
-					return at
-				}
-				return ""
-			},
-			tool: func(_ string, _ Project, config string) Tool { return dotnetTool(config) },
-			args: func(*work, Project, string) []string {
-				return []string{"format", "--verify-no-changes", "--no-restore", "--verbosity", "minimal"}
-			},
-			trouble: func(r ran) bool { return !r.ok() && !dotnetPlace.MatchString(r.text) },
-			read:    readLines(dotnetPlace, Finding{Severity: Warning, Fix: "dotnet format"}),
-		},
+		tool:  func(_ string, _ Project, config string) Tool { return dotnetTool(config) },
+		args:  always("format", "--verify-no-changes", "--no-restore", "--verbosity", "minimal"),
+		finds: dotnetPlace, read: readLines(dotnetPlace, Finding{Severity: Warning, Fix: "dotnet format"}),
+	},
+}
+
+var (
+	spotlessHint  = lazyre.New(`spotless(?:A|:a)pply`)
+	checkstyleSum = lazyre.New(`Checkstyle (?:rule )?violation`)
+)
+
+// always returns arguments that do not depend on the project.
+func always(args ...string) func(*Look, Project, string) []string {
+	return func(*Look, Project, string) []string { return args }
+}
+
+// marked is the configuration of a linter that each project of its language uses.
+func marked(_ string, p Project) string { return p.Marker }
+
+func nodeTool(name, pkg string) func(string, Project, string) Tool {
+	return func(dir string, p Project, config string) Tool { return NodeTool(dir, p.Root, name, pkg, config) }
+}
+
+func cargoPart(name, command string) func(string, Project, string) Tool {
+	return func(string, Project, string) Tool {
+		return Tool{Name: name, Program: "cargo", Version: []string{command, "--version"},
+			Install: "rustup component add " + name}
 	}
 }
 
 // check returns the function that runs a linter of the project. config is the file that configures the linter.
-func (l linter) check(config string) func(context.Context, *work, Project) error {
-	return func(ctx context.Context, w *work, p Project) error {
+func (l linter) check(config string) func(context.Context, *Look, Project) error {
+	return func(ctx context.Context, w *Look, p Project) error {
 		tool := l.tool(w.subject.Dir, p, config)
-		program0 := w.toolPath(tool)
-		if program0 == "" {
-			w.skip("%s is configured in %s but not installed: %s", l.name, config, tool.Install)
-			return nil
+		var out ran
+		err := proc.ErrNotFound
+		if name := w.toolPath(tool); name != "" {
+			out, err = w.run(ctx, program{args: append([]string{name}, l.args(w, p, config)...), dir: p.Root, stdout: l.stdout})
 		}
-		out, err := w.run(ctx, program{args: append([]string{program0}, l.args(w, p, config)...), dir: p.Root,
-			stdout: l.stdout})
 		if errors.Is(err, proc.ErrNotFound) {
-			w.skip("%s is configured in %s but not installed: %s", l.name, config, tool.Install)
+			w.Skip("%s is configured in %s but not installed: %s", l.name, config, tool.Install)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		bad := l.trouble
-		if bad == nil {
-			bad = func(r ran) bool { return r.exit > 1 }
-		}
 		if noComponent.MatchString(out.text) && !out.ok() {
-			w.skip("%s is not installed: %s", l.name, tool.Install)
+			w.Skip("%s is not installed: %s", l.name, tool.Install)
 			return nil
 		}
-		if out.signal != "" || bad(out) {
+		if out.signal != "" || l.troubled(out) {
 			if err := w.hindered(out, nil); err != nil {
 				return err
 			}
@@ -239,11 +215,23 @@ func (l linter) check(config string) func(context.Context, *work, Project) error
 	}
 }
 
+// troubled reports whether a linter could not run.
+func (l linter) troubled(out ran) bool {
+	report := out.text
+	if l.stdout {
+		report = string(out.stdout)
+	}
+	if l.finds == nil {
+		return out.exit > 1
+	}
+	return !out.ok() && !l.finds.MatchString(report)
+}
+
 // show adds findings to the report, and shows them in place of the output.
-func (w *work) show(found []Finding) {
+func (w *Look) show(found []Finding) {
 	var shown strings.Builder
 	for _, f := range found {
-		w.find(f)
+		w.Find(f)
 		fmt.Fprintf(&shown, "%s:%d:%d: %s %s\n", f.Path, f.Line, f.Col, f.Rule, f.Message)
 	}
 	w.said = cmp.Or(shown.String(), "no findings\n")
@@ -255,9 +243,9 @@ var noComponent = lazyre.New(`no such (?:sub)?command: ` + "`" +
 
 // toolPath returns the copy of a tool in the tree, else its name on the PATH; "" if only a copy counts and there is
 // none.
-func (w *work) toolPath(t Tool) string {
+func (w *Look) toolPath(t Tool) string {
 	for _, own := range t.Own {
-		if at := w.tool(t.Root, own, ""); at != "" {
+		if at := w.Tool(t.Root, own, ""); at != "" {
 			return at
 		}
 	}
@@ -281,7 +269,7 @@ func pathTool(name, install string) func(string, Project, string) Tool {
 }
 
 // golangciArgs depends on the version of the configuration, because each major version has its own options.
-func golangciArgs(w *work, _ Project, config string) []string {
+func golangciArgs(w *Look, _ Project, config string) []string {
 	args := []string{"run", "--fix=false", "--allow-parallel-runners"}
 	if golangciTwo.MatchString(readText(w.subject.Dir, ".", config)) {
 		return append(args, "--output.json.path=stdout", "--output.text.path=stderr", "--show-stats=false")
@@ -291,7 +279,7 @@ func golangciArgs(w *work, _ Project, config string) []string {
 
 var golangciTwo = lazyre.New(`(?m)^\s*"?version"?\s*[:=]\s*["']?2`)
 
-func readGolangci(w *work, p Project, r ran) ([]Finding, error) {
+func readGolangci(w *Look, p Project, r ran) ([]Finding, error) {
 	var rep struct {
 		Issues []struct {
 			FromLinter, Text, Severity string
@@ -310,7 +298,7 @@ func readGolangci(w *work, p Project, r ran) ([]Finding, error) {
 	}
 	var out []Finding
 	for _, i := range rep.Issues {
-		f := Finding{Rule: i.FromLinter, Severity: Error, Path: w.rel(p.Root, i.Pos.Filename), Line: i.Pos.Line,
+		f := Finding{Rule: i.FromLinter, Severity: Error, Path: w.Rel(p.Root, i.Pos.Filename), Line: i.Pos.Line,
 			Col: i.Pos.Column, Message: i.Text}
 		switch {
 		case i.FromLinter == "typecheck":
@@ -326,7 +314,7 @@ func readGolangci(w *work, p Project, r ran) ([]Finding, error) {
 var githubLine = lazyre.New(`(?m)^::(error|warning|notice) (.*?)::(.*)$`)
 
 // readGitHub parses GitHub annotations, as biome and oxlint write them. Format findings only warn.
-func readGitHub(w *work, p Project, r ran) ([]Finding, error) {
+func readGitHub(w *Look, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	plain := strings.NewReplacer("%0A", " ", "%0D", " ", "%25", "%", "%3A", ":", "%2C", ",")
 	for _, m := range githubLine.FindAllStringSubmatch(r.text, -1) {
@@ -340,27 +328,23 @@ func readGitHub(w *work, p Project, r ran) ([]Finding, error) {
 		if title == "format" || strings.HasPrefix(title, "assist") || title == "organizeImports" {
 			sev = Warning
 		}
-		out = append(out, Finding{Rule: cmp.Or(title, "lint"), Severity: Severity(cmp.Or(string(sev), string(Note))),
-			Path: w.rel(p.Root, about["file"]), Line: Atoi(about["line"]), Col: Atoi(about["col"]),
+		out = append(out, Finding{Rule: cmp.Or(title, "lint"), Severity: cmp.Or(sev, Note),
+			Path: w.Rel(p.Root, about["file"]), Line: Atoi(about["line"]), Col: Atoi(about["col"]),
 			Message: plain.Replace(m[3])})
 	}
 	return out, nil
 }
 
 // readXO reads the report of xo, which is in the form of eslint.
-func readXO(w *work, p Project, r ran) ([]Finding, error) {
-	var files []eslintFile
-	if err := json.Unmarshal(r.stdout, &files); err != nil {
+func readXO(w *Look, p Project, r ran) ([]Finding, error) {
+	var report eslintReport
+	if err := json.Unmarshal(r.stdout, &report); err != nil {
 		return nil, fmt.Errorf("read the output of xo: %w", err)
 	}
-	var out []Finding
-	for _, file := range files {
-		out = append(out, file.findings(w, p)...)
-	}
-	return out, nil
+	return report.findings(w, p), nil
 }
 
-func readClippy(w *work, p Project, r ran) ([]Finding, error) {
+func readClippy(w *Look, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for line := range strings.Lines(string(r.stdout)) {
 		var m struct {
@@ -391,7 +375,7 @@ func readClippy(w *work, p Project, r ran) ([]Finding, error) {
 		}
 		for _, s := range m.Message.Spans {
 			if s.IsPrimary || f.Line == 0 {
-				f.Path, f.Line, f.Col = w.rel(p.Root, s.FileName), s.LineStart, s.ColumnStart
+				f.Path, f.Line, f.Col = w.Rel(p.Root, s.FileName), s.LineStart, s.ColumnStart
 			}
 		}
 		if !slices.Contains(out, f) { // a library and its tests are compiled separately
@@ -401,7 +385,7 @@ func readClippy(w *work, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-func readRubocop(w *work, p Project, r ran) ([]Finding, error) {
+func readRubocop(w *Look, p Project, r ran) ([]Finding, error) {
 	var rep struct {
 		Files []struct {
 			Path     string
@@ -418,7 +402,7 @@ func readRubocop(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, file := range rep.Files {
 		for _, o := range file.Offenses {
-			f := Finding{Rule: o.Cop, Severity: Error, Path: w.rel(p.Root, file.Path), Line: o.Location.Line,
+			f := Finding{Rule: o.Cop, Severity: Error, Path: w.Rel(p.Root, file.Path), Line: o.Location.Line,
 				Col: o.Location.Column, Message: o.Message}
 			switch {
 			case o.Cop == "Lint/Syntax":
@@ -434,7 +418,7 @@ func readRubocop(w *work, p Project, r ran) ([]Finding, error) {
 	return out, nil
 }
 
-func readSwiftlint(w *work, p Project, r ran) ([]Finding, error) {
+func readSwiftlint(w *Look, p Project, r ran) ([]Finding, error) {
 	var list []struct {
 		File, Severity, Reason string
 		Line, Character        int
@@ -449,13 +433,13 @@ func readSwiftlint(w *work, p Project, r ran) ([]Finding, error) {
 		if strings.EqualFold(s.Severity, "error") {
 			sev = Error
 		}
-		out = append(out, Finding{Rule: s.Rule, Severity: sev, Path: w.rel(p.Root, s.File), Line: s.Line, Col: s.Character,
+		out = append(out, Finding{Rule: s.Rule, Severity: sev, Path: w.Rel(p.Root, s.File), Line: s.Line, Col: s.Character,
 			Message: s.Reason})
 	}
 	return out, nil
 }
 
-func readKtlint(w *work, p Project, r ran) ([]Finding, error) {
+func readKtlint(w *Look, p Project, r ran) ([]Finding, error) {
 	var list []struct {
 		File   string
 		Errors []struct {
@@ -469,7 +453,7 @@ func readKtlint(w *work, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	for _, file := range list {
 		for _, e := range file.Errors {
-			out = append(out, Finding{Rule: e.Rule, Severity: Error, Path: w.rel(p.Root, file.File), Line: e.Line, Col: e.Column,
+			out = append(out, Finding{Rule: e.Rule, Severity: Error, Path: w.Rel(p.Root, file.File), Line: e.Line, Col: e.Column,
 				Message: e.Message})
 		}
 	}
@@ -489,8 +473,8 @@ var (
 
 // readLines returns the reader of a linter that prints a line for each finding. The groups of expr are named after what
 // they hold; line2 is another place of the line. A finding has the rest from base.
-func readLines(expr *lazyre.Regexp, base Finding) func(*work, Project, ran) ([]Finding, error) {
-	return func(w *work, p Project, r ran) ([]Finding, error) {
+func readLines(expr *lazyre.Regexp, base Finding) func(*Look, Project, ran) ([]Finding, error) {
+	return func(w *Look, p Project, r ran) ([]Finding, error) {
 		var out []Finding
 		for _, m := range expr.FindAllStringSubmatch(r.text, -1) {
 			has := map[string]string{}
@@ -514,7 +498,7 @@ func readLines(expr *lazyre.Regexp, base Finding) func(*work, Project, ran) ([]F
 
 var spotlessFile = lazyre.New(`(?m)^\s{4,}(\S+\.\w+)$`)
 
-func readSpotless(w *work, p Project, r ran) ([]Finding, error) {
+func readSpotless(w *Look, p Project, r ran) ([]Finding, error) {
 	var out []Finding
 	fix := "gradle spotlessApply"
 	if path.Base(p.Marker) == "pom.xml" {

@@ -81,7 +81,7 @@ func TestRealLinterOutput(t *testing.T) {
 // A GitHub annotation names the place before or after the title.
 func TestReadGitHubAnnotations(t *testing.T) {
 	dir := tree(t, map[string]string{"src/a.js": ""})
-	got, err := readGitHub(&work{subject: Subject{Dir: dir}}, Project{LangNode, ".", "package.json"}, ran{text: "" +
+	got, err := readGitHub(&Look{subject: Subject{Dir: dir}}, Project{LangNode, ".", "package.json"}, ran{text: "" +
 		"::error file=src/a.js,line=5,endLine=5,col=1,endColumn=10,title=eslint(no-debugger)::`debugger` is not allowed\n" +
 		"::warning title=lint/style/useConst,file=src/a.js,line=2,endLine=2,col=3,endColumn=4::Use const%3A no change.\n" +
 		"::error title=format,file=src/a.js,line=1::Not formatted.\nFinished in 6ms: a::b\n"})

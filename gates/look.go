@@ -15,43 +15,27 @@ import (
 // New makes a gate from a function. It handles the common parts: a missing tree, an ended context, the status from the
 // findings, logs, and redaction. The subpackages use it for their gates.
 func New(info Info, look func(ctx context.Context, l *Look) error) Gate {
-	return builtin{info: info, do: func(ctx context.Context, w *work) error { return look(ctx, &Look{w}) }}
+	return builtin{info: info, do: look}
 }
 
-// Look is one call of a gate made by [New].
-type Look struct{ w *work }
-
 // Subject returns the tree to check.
-func (l *Look) Subject() Subject { return l.w.subject }
-
-// Find adds a finding.
-func (l *Look) Find(f Finding) { l.w.find(f) }
-
-// Skip records that the gate checked nothing, and why.
-func (l *Look) Skip(format string, args ...any) { l.w.skip(format, args...) }
-
-// Note adds a sentence to the report's note.
-func (l *Look) Note(format string, args ...any) { l.w.note(format, args...) }
+func (w *Look) Subject() Subject { return w.subject }
 
 // Count sets the number of tests.
-func (l *Look) Count(t TestCount) { l.w.rep.Tests = &t }
+func (w *Look) Count(t TestCount) { w.rep.Tests = &t }
 
 // Exists reports whether the tree has a file of this name.
-func (l *Look) Exists(path string) bool {
-	info, err := os.Lstat(filepath.Join(l.w.subject.Dir, filepath.FromSlash(path)))
+func (w *Look) Exists(path string) bool {
+	info, err := os.Lstat(filepath.Join(w.subject.Dir, filepath.FromSlash(path)))
 	return err == nil && info.Mode().IsRegular()
 }
 
-// Rel converts a path that a program in dir printed to a path in the tree. It returns "" if the path is outside of the
-// tree.
-func (l *Look) Rel(dir, path string) string { return l.w.rel(dir, path) }
-
-// SourcePath returns the environment in which Python imports the packages below src of the tree, see [work.sourcePath].
-func (l *Look) SourcePath(ctx context.Context) []string { return l.w.sourcePath(ctx, ".") }
+// SourcePath returns the environment in which Python imports the packages below src of the tree, see [Look.sourcePath].
+func (w *Look) SourcePath(ctx context.Context) []string { return w.sourcePath(ctx, ".") }
 
 // SourcePath is [Look.SourcePath] for other programs than gates.
 func SourcePath(ctx context.Context, dir string, env []string) []string {
-	w := &work{subject: Subject{Dir: dir, Env: env}, limit: time.Minute, end: time.Now().Add(time.Minute)}
+	w := &Look{subject: Subject{Dir: dir, Env: env}, limit: time.Minute, end: time.Now().Add(time.Minute)}
 	return w.sourcePath(ctx, ".")
 }
 
@@ -77,8 +61,8 @@ func (e Ended) OK() bool { return e.How == "exit 0" }
 
 // Run runs p. It returns an error if the result is not usable. The error wraps [ErrNoProgram] if the program is
 // missing.
-func (l *Look) Run(ctx context.Context, p Program) (Ended, error) {
-	out, err := l.w.run(ctx, program{args: p.Args, dir: p.Dir, env: p.Env, stdout: p.Stdout, limit: p.Limit})
+func (w *Look) Run(ctx context.Context, p Program) (Ended, error) {
+	out, err := w.run(ctx, program{args: p.Args, dir: p.Dir, env: p.Env, stdout: p.Stdout, limit: p.Limit})
 	if err != nil {
 		if errors.Is(err, proc.ErrNotFound) {
 			err = fmt.Errorf("%w: %w", ErrNoProgram, err)
@@ -89,31 +73,27 @@ func (l *Look) Run(ctx context.Context, p Program) (Ended, error) {
 }
 
 // Command sets the command in the report, if a person would type another command.
-func (l *Look) Command(text string) { l.w.rep.Command = text }
+func (w *Look) Command(text string) { w.rep.Command = text }
 
 // ErrNoProgram reports that a program is not installed.
 var ErrNoProgram = errors.New("not installed")
 
 // Show sets the output in the report, for programs with machine-readable output.
-func (l *Look) Show(text string) { l.w.said, l.w.spoke = text, true }
+func (w *Look) Show(text string) { w.said, w.spoke = text, true }
 
 // Changed reads the changed files that want accepts. If the change is unknown, ok is false and the report is a skip.
 // Files that are too large are listed in the note.
-func (l *Look) Changed(ctx context.Context, want func(Change) bool) (files []File, ok bool, err error) {
-	if l.w.subject.Diff == nil {
-		l.Skip("the base commit of the change is unknown, so nothing can be compared")
+func (w *Look) Changed(ctx context.Context, want func(Change) bool) (files []File, ok bool, err error) {
+	if w.subject.Diff == nil {
+		w.Skip("the base commit of the change is unknown, so nothing can be compared")
 		return nil, false, nil
 	}
-	files, large, err := Files(ctx, l.w.subject.Diff, want)
+	files, large, err := Files(ctx, w.subject.Diff, want)
 	if err != nil {
 		return nil, false, err
 	}
 	if len(large) > 0 {
-		l.Note("not checked because too large: %s", strings.Join(large[:min(len(large), 10)], ", "))
+		w.Note("not checked because too large: %s", strings.Join(large[:min(len(large), 10)], ", "))
 	}
 	return files, true, ctx.Err()
 }
-
-// Tool returns the project's own copy of a program, in root or a folder above it. If there is none, it returns the bare
-// name.
-func (l *Look) Tool(root, own, name string) string { return l.w.tool(root, own, name) }

@@ -28,7 +28,7 @@ func unloaded(res testout.Result, text string) testout.Result {
 
 // nodeReported returns the call args with a reporter outside of the tree that names each test, if the runner is
 // known.
-func nodeReported(w *work, p Project, call nodeCall, args []string) (testRun, error) {
+func nodeReported(w *Look, p Project, call nodeCall, args []string) (testRun, error) {
 	out := testRun{program: program{args: args, dir: p.Root, shown: args}, why: call.why}
 	manager := ""
 	if args[len(args)-1] == "test" && args[0] != "node" {

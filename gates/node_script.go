@@ -1,7 +1,9 @@
 package gates
 
 import (
+	"cmp"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -12,6 +14,15 @@ type nodeCall struct {
 	depth  int    // scripts between `npm test` and the call
 	script string // the text of the call
 	alone  bool   // no script runs after it
+}
+
+// nodeRunners maps the commands of test runners to their names.
+var nodeRunners = map[string]string{"jest": "jest", "react-scripts test": "jest", "vitest": "vitest", "bun test": "bun",
+	"mocha": "mocha", "_mocha": "mocha"}
+
+// programName returns the name of a program without its folder, and that of a script without its ending.
+func programName(word string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(path.Base(strings.Trim(word, `"'`)), ".js"), ".mjs")
 }
 
 // nodeScript finds the runner that a script ends in. Arguments after the script reach the last command.
@@ -29,7 +40,11 @@ func (p nodePackage) nodeScript(name string, depth int) nodeCall {
 	alone := p.Scripts["post"+name] == ""
 	words := strings.Fields(last)
 	for len(words) > 0 {
-		word := strings.TrimSuffix(path.Base(strings.Trim(words[0], `"'`)), ".js")
+		word := programName(words[0])
+		tool := nodeRunners[word]
+		if len(words) > 1 {
+			tool = cmp.Or(tool, nodeRunners[word+" "+words[1]])
+		}
 		switch {
 		case strings.Contains(words[0], "=") &&
 			!strings.HasPrefix(words[0], "-"), word == "cross-env", word == "npx", word == "c8", word == "nyc", word == "env":
@@ -39,29 +54,17 @@ func (p nodePackage) nodeScript(name string, depth int) nodeCall {
 				words = words[1:]
 			}
 			continue
-		case word == "jest", word == "react-scripts" && len(words) > 1 && words[1] == "test":
-			return nodeCall{tool: "jest", depth: depth, script: last, alone: alone}
-		case word == "vitest", word == "vitest.mjs":
-			return nodeCall{tool: "vitest", depth: depth, script: last, alone: alone}
-		case word == "bun" && len(words) > 1 && words[1] == "test":
-			return nodeCall{tool: "bun", depth: depth, script: last, alone: alone}
-		case word == "mocha", word == "_mocha", word == "mocha.mjs":
-			return nodeCall{tool: "mocha", depth: depth, script: last, alone: alone}
+		case tool != "":
+			return nodeCall{tool: tool, depth: depth, script: last, alone: alone}
 		case word == "node", word == "tsx":
-			for i, w := range words[1:] {
-				if w == "--test" {
-					return nodeCall{tool: "node", depth: depth, script: last, alone: alone}
-				}
-				base := strings.TrimSuffix(strings.TrimSuffix(path.Base(w), ".js"), ".mjs")
-				if base == "jest" || base == "mocha" || base == "vitest" || base == "_mocha" {
-					words = append([]string{base}, words[i+2:]...)
-					break
-				}
+			at := slices.IndexFunc(words[1:], func(w string) bool { return w == "--test" || nodeRunners[programName(w)] != "" })
+			if at < 0 {
+				return unknown("the test script runs node without --test")
 			}
-			if words[0] != "node" && words[0] != "tsx" {
-				continue
+			if words = words[at+1:]; words[0] == "--test" {
+				return nodeCall{tool: "node", depth: depth, script: last, alone: alone}
 			}
-			return unknown("the test script runs node without --test")
+			continue
 		case word == "npm", word == "pnpm", word == "yarn", word == "bun":
 			if len(words) > 2 && words[1] == "run" {
 				words = append(words[:1], words[2:]...)

@@ -342,7 +342,7 @@ func tidy(rep Report, hide func(string) string) Report {
 	rep.Command = clean(rep.Command, maxMessage)
 	rep.Findings = slices.Clone(rep.Findings)
 	if n := len(rep.Findings); n > maxFindings {
-		slices.SortStableFunc(rep.Findings, func(a, b Finding) int { return rank(a.Severity) - rank(b.Severity) })
+		slices.SortStableFunc(rep.Findings, func(a, b Finding) int { return a.Severity.Rank() - b.Severity.Rank() })
 		rep.Findings = rep.Findings[:maxFindings]
 		rep.AddNote(fmt.Sprintf("%s omitted", phrase.Count(n-maxFindings, "more finding is", "more findings are")))
 	}
@@ -376,12 +376,8 @@ func worst(reports []Report) Status {
 
 func statusRank(s Status) int { return slices.Index([]Status{Skipped, Pass, Warn, Fail}, s) }
 
-func rank(s Severity) int {
-	if i := slices.Index([]Severity{Error, Warning, Note}, s); i >= 0 {
-		return i
-	}
-	return 0
-}
+// Rank orders severities, the worst first. An unknown one blocks.
+func (s Severity) Rank() int { return max(0, slices.Index([]Severity{Error, Warning, Note}, s)) }
 
 // OK reports whether the tree may be kept: no gate failed, and each gate ran or was skipped with a reason.
 func (v Verdict) OK() bool { return v.Status == Pass || v.Status == Warn || v.Status == Skipped }

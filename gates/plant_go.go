@@ -33,7 +33,7 @@ var goTestMain = lazyre.New(`(?m)^func TestMain\(`)
 // plantGo plants a pair of tests in each package that has tests, or only in those in only. It uses an overlay for
 // this call of go, so it writes nothing into the tree.
 func plantGo(p Project, folders []string, module string, ended goPackages, only []string) recipe {
-	return func(w *work, r *testRun, b *bed) error {
+	return func(w *Look, r *testRun, b *bed) error {
 		tmp, err := os.MkdirTemp("", "runplan-plant-*")
 		if err != nil {
 			return fmt.Errorf("plant tests: %w", err)

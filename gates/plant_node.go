@@ -26,7 +26,7 @@ var (
 // plantNode appends a pair of tests to test files of the package, so they share module, process, settings and product
 // code with the existing tests.
 func plantNode(p Project, tool string, files []string, config, script string, alone bool) recipe {
-	return func(w *work, r *testRun, b *bed) error {
+	return func(w *Look, r *testRun, b *bed) error {
 		unsure := ""
 		if nodePicks.MatchString(script + "\n" + config) {
 			unsure = "the test script selects tests by name and omits the planted ones"
@@ -52,7 +52,7 @@ func plantNode(p Project, tool string, files []string, config, script string, al
 
 // sowInto appends tests to some of the files of a project. of returns the tests for a file and its text, and their
 // names; "" skips the file.
-func (b *bed) sowInto(w *work, p Project, files []string, of func(file, text string) (string, plant)) error {
+func (b *bed) sowInto(w *Look, p Project, files []string, of func(file, text string) (string, plant)) error {
 	for _, i := range rand.Perm(len(files)) {
 		if len(b.plants) == maxPlanted {
 			break
@@ -73,7 +73,7 @@ func (b *bed) sowInto(w *work, p Project, files []string, of func(file, text str
 }
 
 // module distinguishes an ES module from a CommonJS one.
-func (w *work) module(p Project, file, text string) bool {
+func (w *Look) module(p Project, file, text string) bool {
 	switch path.Ext(file) {
 	case ".mjs", ".mts":
 		return true
@@ -97,45 +97,37 @@ func nodePair(tool, text string, module bool, fail, pass, word string) string {
 		}
 		return fmt.Sprintf("const %s_%s = require('%s').%s;\n", word, what, from, what)
 	}
-	head, test, checks := "", "", ""
-	expect := word + "_expect"
+	from := map[string]string{"vitest": "vitest", "bun": "bun:test"}[tool]
+	module = module || from != ""
+	if tool == "jest" && strings.Contains(text, "@jest/globals") {
+		from = "@jest/globals"
+	}
+	head, test, expect := "", word+"_test", word+"_expect"
 	switch {
-	case tool == "vitest":
-		module = true
-		head = load("test", "vitest") + load("expect", "vitest")
-		test = word + "_test"
-	case tool == "bun":
-		module = true
-		head = load("test", "bun:test") + load("expect", "bun:test")
-		test = word + "_test"
-	case tool == "jest" && strings.Contains(text, "@jest/globals"):
-		head = load("test", "@jest/globals") + load("expect", "@jest/globals")
-		test = word + "_test"
+	case from != "":
+		head = load("test", from) + load("expect", from)
 	case tool == "jest":
 		test, expect = "test", "expect"
 	case tool == "node":
-		head, test = load("test", "node:test"), word+"_test"
+		head = load("test", "node:test")
 	default:
 		test = "(typeof it === 'function' ? it : test)"
 	}
+	checks, fine := "", ""
 	if tool == "node" || tool == "mocha" {
 		names := []string{"equal", "strictEqual", "deepEqual", "deepStrictEqual", "notStrictEqual", "ok", "throws"}
 		for _, n := range names {
 			head += load(n, "node:assert")
 		}
-		a := word + "_"
 		checks = fmt.Sprintf(
-			"() => %sequal(1, 2), () => %sstrictEqual(1, 2), () => %sdeepEqual({ a: 1 }, { a: 2 }), () => "+
-				"%sdeepStrictEqual([1], [2]), "+
-				"() => %snotStrictEqual(1, 1), () => %sok(false), () => %sthrows(() => {})", a, a, a, a, a, a, a)
+			"() => %[1]sequal(1, 2), () => %[1]sstrictEqual(1, 2), () => %[1]sdeepEqual({ a: 1 }, { a: 2 }), "+
+				"() => %[1]sdeepStrictEqual([1], [2]), () => %[1]snotStrictEqual(1, 1), () => %[1]sok(false), "+
+				"() => %[1]sthrows(() => {})", word+"_")
 	} else {
+		fine = expect + "(1).toBe(1);"
 		checks = fmt.Sprintf(
 			"() => %[1]s(1).toBe(2), () => %[1]s({ a: 1 }).toEqual({ a: 2 }), () => %[1]s([1]).toStrictEqual([2]), "+
 				"() => %[1]s(false).toBeTruthy(), () => %[1]s([]).toContain(1), () => %[1]s(() => {}).toThrow()", expect)
-	}
-	fine := ""
-	if tool == "jest" || tool == "vitest" || tool == "bun" {
-		fine = expect + "(1).toBe(1);"
 	}
 	return fmt.Sprintf(`
 ;

@@ -75,7 +75,7 @@ func (b *bed) pythonPair(template, place, unsure string, like func(testout.Case)
 // plantPytest plants tests in each of the folders, with the file names that are usual there. only lists the requested
 // tests; none runs all.
 func plantPytest(root string, folders map[string]string, only []string) recipe {
-	return func(w *work, r *testRun, b *bed) error {
+	return func(w *Look, r *testRun, b *bed) error {
 		config := pytestTexts(w.subject.Dir, root, folders)
 		unsure := ""
 		if pytestSelects.MatchString(config) {
@@ -130,7 +130,7 @@ func pytestTexts(dir, root string, folders map[string]string) string {
 
 // plantUnittest plants tests in the folders that one call of discovery enters.
 func plantUnittest(root, top string, folders []string) recipe {
-	return func(w *work, _ *testRun, b *bed) error {
+	return func(w *Look, _ *testRun, b *bed) error {
 		for _, rel := range folders {
 			unsure := ""
 			for at := rel; ; at = path.Dir(at) {

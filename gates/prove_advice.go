@@ -8,6 +8,7 @@ import (
 	"github.com/runplan/runplan/gates/names"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -22,8 +23,7 @@ func (p *prover) counts() {
 		named := slices.IndexFunc(p.suites, func(one proven) bool { return one.at == i && !one.whole() })
 		switch {
 		case named >= 0:
-			had -= len(slices.DeleteFunc(slices.Clone(p.suites[named].base),
-				func(c testout.Case) bool { return c.Status != testout.Passed }))
+			had -= lists.Count(p.suites[named].base, func(c testout.Case) bool { return c.Status == testout.Passed })
 		case r.Tests != nil:
 			last = i
 			now.Passed += r.Tests.Passed
@@ -69,8 +69,7 @@ func (p *prover) once() {
 	var missing []Finding
 	for _, one := range p.suites {
 		missing = append(missing,
-			slices.DeleteFunc(slices.Clone(p.Reports[one.at].Findings),
-				func(f Finding) bool { return f.Rule != RuleMissingTest })...)
+			lists.Filter(p.Reports[one.at].Findings, func(f Finding) bool { return f.Rule == RuleMissingTest })...)
 	}
 	for i := range p.Reports {
 		rep := &p.Reports[i]
@@ -90,8 +89,7 @@ func (p *prover) once() {
 func (p *prover) advice() {
 	for i := range p.Reports {
 		rep := &p.Reports[i]
-		if rep.Status != Fail ||
-			!slices.ContainsFunc(rep.Findings, func(f Finding) bool { return f.Advice && f.Severity == Error }) {
+		if rep.Status != Fail {
 			continue
 		}
 		lowered, why := 0, ""
@@ -100,13 +98,12 @@ func (p *prover) advice() {
 			if !f.Advice || f.Severity != Error {
 				continue
 			}
-			untold := p.untold(f.Path)
-			if untold != "" {
+			if untold := p.untold(f.Path); untold != "" {
 				why = untold
-				continue
+			} else {
+				f.Severity = Warning
+				lowered++
 			}
-			f.Severity = Warning
-			lowered++
 		}
 		if lowered > 0 {
 			rep.AddNote(phrase.Count(lowered, "finding") +

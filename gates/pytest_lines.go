@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"slices"
 	"strings"
 
@@ -26,8 +25,7 @@ type PytestLines struct {
 
 // PytestLines runs the whole suite of the project of files once, and records which tests run which lines of them. ok
 // is false if the project does not use pytest, or if the record was disturbed by another program that traces.
-func (l *Look) PytestLines(ctx context.Context, files []string) (_ PytestLines, ok bool, err error) {
-	w := l.w
+func (w *Look) PytestLines(ctx context.Context, files []string) (_ PytestLines, ok bool, err error) {
 	root := projectOf(w.subject.Dir, LangPython, files[0])
 	python, err := interpreter(ctx, w, root)
 	if err != nil {
@@ -106,8 +104,7 @@ func SameProject(dir, a, b string) bool {
 // withoutCoverage returns the option that switches pytest-cov off, if the project's settings switch it on: a part of
 // the tests does not reach a threshold of coverage.
 func withoutCoverage(dir, root string) []string {
-	if config := pytestConfig(dir, root); config != "" &&
-		strings.Contains(readText(dir, path.Dir(config), path.Base(config)), "--cov") {
+	if config := pytestConfig(dir, root); config != "" && strings.Contains(readText(dir, ".", config), "--cov") {
 		return []string{"--no-cov"}
 	}
 	return nil

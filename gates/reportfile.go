@@ -75,11 +75,7 @@ func (f reportFile) readAll(read func(io.Reader) (testout.Result, error)) (res t
 		if !whole {
 			return testout.Result{}, false
 		}
-		if !ok {
-			res, ok = one, true
-			continue
-		}
-		res = res.Add(one)
+		res, ok = res.Add(one), true
 	}
 	return res, ok
 }

@@ -17,12 +17,18 @@ func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) 
 	var mu sync.Mutex // gates run in parallel
 	wrapped := make([]Gate, len(gates))
 	for i, g := range gates {
-		wrapped[i] = tolerant{g, func(e *GateError) {
+		wrapped[i] = Wrap(g, func(ctx context.Context, s Subject) (Report, error) {
+			rep, err := check(ctx, g, g.Info(), s)
+			e, ok := errors.AsType[*GateError](err)
+			if !ok || ctx.Err() != nil {
+				return rep, err
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			errs = append(errs, e)
 			blind[e.Gate] = e
-		}}
+			return Report{Status: Skipped, Note: "it could not run", Duration: e.Report.Duration}, nil
+		})
 	}
 	mark := func(r Report) Report {
 		mu.Lock()
@@ -56,30 +62,22 @@ func RunAll(ctx context.Context, gates []Gate, s Subject, observe func(Report)) 
 	return v, errs, nil
 }
 
-// tolerant wraps a gate. If the gate cannot run, it passes the error to tell and returns a skipped report.
-type tolerant struct {
-	Gate
-	tell func(*GateError)
+// Wrap returns g with another check.
+func Wrap(g Gate, check func(ctx context.Context, s Subject) (Report, error)) Gate {
+	return wrapped{g, check}
 }
 
-func (t tolerant) Check(ctx context.Context, s Subject) (Report, error) {
-	rep, err := check(ctx, t.Gate, t.Info(), s)
-	if blind, ok := errors.AsType[*GateError](err); ok && ctx.Err() == nil {
-		t.tell(blind)
-		return Report{Status: Skipped, Note: "it could not run", Duration: blind.Report.Duration}, nil
-	}
-	return rep, err
+type wrapped struct {
+	Gate
+	check func(ctx context.Context, s Subject) (Report, error)
 }
+
+func (w wrapped) Check(ctx context.Context, s Subject) (Report, error) { return w.check(ctx, s) }
 
 // Seeing wraps g so that it checks the change d.
-func Seeing(g Gate, d Diff) Gate { return seeing{g, d} }
-
-type seeing struct {
-	Gate
-	diff Diff
-}
-
-func (g seeing) Check(ctx context.Context, s Subject) (Report, error) {
-	s.Diff = g.diff
-	return g.Gate.Check(ctx, s)
+func Seeing(g Gate, d Diff) Gate {
+	return Wrap(g, func(ctx context.Context, s Subject) (Report, error) {
+		s.Diff = d
+		return g.Check(ctx, s)
+	})
 }

@@ -55,13 +55,13 @@ type SingleRun struct {
 
 // Single runs one test file in the tree of l, at most times times. After each run it calls next, which reports whether
 // to run again. An error means that there is no result, for example because the runner is missing.
-func (l *Look) Single(ctx context.Context, s Single, times int, next func(SingleRun) bool) error {
-	prepared, err := s.plan(ctx, l.w)
+func (w *Look) Single(ctx context.Context, s Single, times int, next func(SingleRun) bool) error {
+	prepared, err := s.plan(ctx, w)
 	if err != nil {
 		return missingRunner(s, err)
 	}
 	for range times {
-		one, err := l.single(ctx, s, prepared)
+		one, err := w.single(ctx, s, prepared)
 		if err != nil {
 			return err
 		}
@@ -72,17 +72,14 @@ func (l *Look) Single(ctx context.Context, s Single, times int, next func(Single
 	return nil
 }
 
-func (l *Look) single(ctx context.Context, s Single, prepared func() (testRun, error)) (SingleRun, error) {
+func (w *Look) single(ctx context.Context, s Single, prepared func() (testRun, error)) (SingleRun, error) {
 	r, err := prepared()
 	if err != nil {
 		return SingleRun{}, err
 	}
-	if r.done != nil {
-		defer r.done()
-	}
-	out, err := l.w.run(ctx, r.program)
+	res, out, err := w.once(ctx, r)
 	if r.show != nil {
-		l.w.said = r.show()
+		w.said = out.shown
 	}
 	if err != nil {
 		return SingleRun{}, missingRunner(s, err)
@@ -92,15 +89,10 @@ func (l *Look) single(ctx context.Context, s Single, prepared func() (testRun, e
 			return SingleRun{}, err
 		}
 	}
-	res := r.result(out)
 	if r.empty != 0 && out.exit == r.empty {
 		res.Known = true
 	}
-	text := out.text
-	if r.show != nil {
-		text = r.show()
-	}
-	one := SingleRun{Outcome: s.outcome(out, res), Text: text, Command: commandLine(r.dir, r.args),
+	one := SingleRun{Outcome: s.outcome(out, res), Text: out.shown, Command: commandLine(r.dir, r.args),
 		Cases: res.Cases, Dir: cmp.Or(r.dir, "."), Args: r.args, Passed: res.Passed, OK: out.ok()}
 	if one.Outcome == RunPassed {
 		return one, nil

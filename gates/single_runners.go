@@ -16,7 +16,7 @@ import (
 )
 
 // plan finds the runner of the file, once for all runs.
-func (s Single) plan(ctx context.Context, w *work) (prepared func() (testRun, error), err error) {
+func (s Single) plan(ctx context.Context, w *Look) (prepared func() (testRun, error), err error) {
 	always := func(r testRun, err error) (func() (testRun, error), error) {
 		return func() (testRun, error) { return r, nil }, err
 	}
@@ -82,7 +82,7 @@ func (s Single) shell() testRun {
 
 // goRun runs only the tests of the file by name, and never uses the cache. Other test files of the package are built
 // but not run.
-func (s Single) goRun(w *work) (testRun, error) {
+func (s Single) goRun(w *Look) (testRun, error) {
 	at, ok := upwards(w.subject.Dir, path.Dir(s.Path), "go.mod")
 	if !ok {
 		return testRun{}, fmt.Errorf("there is no go.mod above %s", s.Path)
@@ -139,7 +139,7 @@ func goTests(text string) []string {
 	return out
 }
 
-func (s Single) pythonRun(ctx context.Context, w *work, root string) (func() (testRun, error), error) {
+func (s Single) pythonRun(ctx context.Context, w *Look, root string) (func() (testRun, error), error) {
 	python, err := interpreter(ctx, w, root)
 	if err != nil {
 		return nil, err
@@ -165,7 +165,7 @@ func (s Single) pythonRun(ctx context.Context, w *work, root string) (func() (te
 }
 
 // unittest finds the file as the project's own discovery would, with the packages of each side.
-func (s Single) unittest(ctx context.Context, w *work, root, python string) testRun {
+func (s Single) unittest(ctx context.Context, w *Look, root, python string) testRun {
 	folder := path.Dir(s.below(root))
 	top := folder
 	for top != "." && exists(w.subject.Dir, path.Join(root, top), "__init__.py") {
@@ -180,7 +180,7 @@ func (s Single) unittest(ctx context.Context, w *work, root, python string) test
 	return testRun{program: program{args: args, dir: root, env: w.sourcePath(ctx, root)}, empty: noTests}
 }
 
-func (s Single) nodeRun(w *work, root string) (testRun, error) {
+func (s Single) nodeRun(w *Look, root string) (testRun, error) {
 	if s.Only != "" { // its runners report all other tests as skipped
 		return testRun{}, s.wholeOnly()
 	}

@@ -32,7 +32,7 @@ type suite struct {
 	command string // for people
 	tools   []Tool // that the command needs
 	// plan returns the runs. An error says why the tests cannot run here.
-	plan func(ctx context.Context, w *work) ([]testRun, error)
+	plan func(ctx context.Context, w *Look) ([]testRun, error)
 }
 
 // testRun is one call of a runner.
@@ -87,12 +87,12 @@ func suites(dir string, projects []Project) []builtin {
 			Command: s.command, Tools: s.tools}
 		info.Beside = slices.Contains([]Language{LangGo, LangPython, LangNode, LangRuby}, s.project.Language)
 		info.Parallel = s.project.Language == LangGo
-		out = append(out, builtin{info: info, project: s.project, do: s.check})
+		out = append(out, builtin{info: info, do: s.check})
 	}
 	return out
 }
 
-func (s suite) check(ctx context.Context, w *work) error {
+func (s suite) check(ctx context.Context, w *Look) error {
 	runs, err := s.plan(ctx, w)
 	if err != nil {
 		return s.cannot(err)
@@ -117,7 +117,7 @@ func (s suite) check(ctx context.Context, w *work) error {
 }
 
 // one runs r and notes the failures.
-func (s suite) one(ctx context.Context, w *work, r testRun) (testout.Result, ran, error) {
+func (s suite) one(ctx context.Context, w *Look, r testRun) (testout.Result, ran, error) {
 	if r.done != nil {
 		defer r.done()
 	}
@@ -178,7 +178,7 @@ func (s suite) cannot(err error) error {
 }
 
 // note turns a runner's result into findings.
-func note(w *work, dir, about string, out ran, res testout.Result) {
+func note(w *Look, dir, about string, out ran, res testout.Result) {
 	if out.ok() {
 		if res.Failed > 0 {
 			// A program's own report is believed; text made for people may quote the output of another suite.
@@ -186,7 +186,7 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 			if res.Exact {
 				sev = Error
 			}
-			w.find(Finding{
+			w.Find(Finding{
 				Rule: ruleHidden, Severity: sev,
 				Message: phrase.Count(res.Failed, "test") + " failed, but the command exited with status 0",
 				Fix:     "make the command fail when a test fails",
@@ -207,7 +207,7 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 		if f.Name != "" && f.Name != "build" && !strings.HasPrefix(msg, f.Name) {
 			msg = f.Name + ": " + msg
 		}
-		at := Finding{Rule: rule, Severity: Error, Message: msg, Path: w.rel(dir, f.Path), Line: f.Line, Col: f.Col}
+		at := Finding{Rule: rule, Severity: Error, Message: msg, Path: w.Rel(dir, f.Path), Line: f.Line, Col: f.Col}
 		if at.Path == "" {
 			at.Line, at.Col = 0, 0
 		}
@@ -217,7 +217,7 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 		if rule == ruleTest {
 			at.Test = cmp.Or(f.ID, f.Name)
 		}
-		w.find(at)
+		w.Find(at)
 	}
 	if !out.ok() && len(res.Failures) == 0 {
 		msg := out.how()
@@ -229,7 +229,7 @@ func note(w *work, dir, about string, out ran, res testout.Result) {
 		if last := lastTelling(out.text); last != "" {
 			msg += ": " + last
 		}
-		w.find(Finding{Rule: ruleExit, Severity: Error, Path: about, Message: msg})
+		w.Find(Finding{Rule: ruleExit, Severity: Error, Path: about, Message: msg})
 	}
 }
 
@@ -254,7 +254,7 @@ func (r Report) hides() bool {
 }
 
 // conclude compares the counts with those that a suite should report.
-func conclude(w *work, sum testout.Result) {
+func conclude(w *Look, sum testout.Result) {
 	w.rep.Cases = sum.Cases
 	failed := slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error })
 	if sum.Known {
@@ -271,15 +271,15 @@ func conclude(w *work, sum testout.Result) {
 		if w.requireTests {
 			sev = Error
 		}
-		w.find(Finding{Rule: ruleNoRun, Severity: sev, Message: msg})
+		w.Find(Finding{Rule: ruleNoRun, Severity: sev, Message: msg})
 	case !sum.Known && w.subject.Before != nil:
-		w.find(Finding{
+		w.Find(Finding{
 			Rule: RuleUnknownCount, Severity: Warning,
 			Message: fmt.Sprintf("the number of tests cannot be read from the output; %d passed before",
 				w.subject.Before.Passed),
 		})
 	case !sum.Known:
-		w.note("the number of tests cannot be read from the output")
+		w.Note("the number of tests cannot be read from the output")
 	}
 }
 
@@ -328,7 +328,7 @@ func filesOf(dir string, p Project, all []Project) iter.Seq2[string, string] {
 
 // named finds the single line that names a test, in a script or in the scripts next to it. Shell suites seldom print
 // the place.
-func (w *work) named(script, test string) (file string, line int) {
+func (w *Look) named(script, test string) (file string, line int) {
 	if script == "" || strings.TrimSpace(test) == "" {
 		return "", 0
 	}

@@ -28,7 +28,7 @@ func goSuite(dir string, p Project, all []Project) []suite {
 		return nil
 	}
 	args := []string{"go", "test", "-json", "-count=1", "./..."}
-	plan := func(_ context.Context, w *work) ([]testRun, error) {
+	plan := func(_ context.Context, w *Look) ([]testRun, error) {
 		module := moduleOf(w.subject.Dir, p.Root)
 		var folders []string // with tests
 		for rel, name := range filesOf(w.subject.Dir, p, all) {
@@ -45,7 +45,7 @@ func goSuite(dir string, p Project, all []Project) []suite {
 				program: program{args: args, dir: p.Root, line: line},
 				read:    func(ran) testout.Result { return events.Result() },
 				show:    events.Output,
-				plant: func(w *work, r *testRun, b *bed) error {
+				plant: func(w *Look, r *testRun, b *bed) error {
 					b.alone = func() (testRun, error) { return call(args, only), nil } // which reads its own events
 					return planted(w, r, b)
 				},

@@ -48,7 +48,7 @@ func javaSuite(dir string, p Project) []suite {
 		args[0], tool.Config = "./"+tool.Name, ""
 	}
 	tools := []Tool{javaTool(), tool}
-	plan := func(_ context.Context, w *work) ([]testRun, error) {
+	plan := func(_ context.Context, w *Look) ([]testRun, error) {
 		began := time.Now().Add(-2 * time.Second) // some file systems store only seconds
 		return []testRun{{
 			program: program{args: slices.Clone(args), dir: p.Root},
@@ -61,7 +61,7 @@ func javaSuite(dir string, p Project) []suite {
 
 // jvmReports reads the reports that surefire and Gradle wrote since began, and removes them so that no later run reads
 // them again. It places their tests in the files of the tree. Without a report it reads the text output.
-func jvmReports(w *work, p Project, files []string, began time.Time, r ran) testout.Result {
+func jvmReports(w *Look, p Project, files []string, began time.Time, r ran) testout.Result {
 	text := testout.Text(r.text)
 	root := filepath.Join(w.subject.Dir, filepath.FromSlash(p.Root))
 	var sum testout.Result
@@ -95,11 +95,7 @@ func jvmReports(w *work, p Project, files []string, began time.Time, r ran) test
 		if w.subject.Sealed {
 			_ = os.Remove(at)
 		}
-		if !found {
-			sum, found = one, true
-		} else {
-			sum = sum.Add(one)
-		}
+		sum, found = sum.Add(one), true
 		return nil
 	})
 	if !found {
@@ -146,7 +142,7 @@ var (
 
 // plantJVM plants a class of tests in each folder of tests that are written for JUnit 4, JUnit 5 or kotlin.test.
 func plantJVM(p Project, files []string, maven bool) recipe {
-	return func(w *work, r *testRun, b *bed) error {
+	return func(w *Look, r *testRun, b *bed) error {
 		config := ""
 		for rel, name := range filesOf(w.subject.Dir, p, nil) {
 			if name == "pom.xml" || strings.HasSuffix(name, ".gradle") || strings.HasSuffix(name, ".gradle.kts") ||

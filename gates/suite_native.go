@@ -15,7 +15,7 @@ func swiftSuite(dir string, p Project) []suite {
 		return nil
 	}
 	tool := onPathTool("swift", "", "https://swift.org/install")
-	return []suite{called(p, []string{"swift", "test"}, tool, "runplan cannot plant tests for swift test")}
+	return []suite{called(p, []string{"swift", "test"}, tool, testRun{why: "runplan cannot plant tests for swift test"})}
 }
 
 // dotnetSuite runs `dotnet test` if one of the projects contains tests.
@@ -37,13 +37,15 @@ func dotnetSuite(dir string, p Project) []suite {
 	if ext := path.Ext(p.Marker); ext == ".sln" || ext == ".slnx" {
 		args = slices.Insert(args, 2, path.Base(p.Marker))
 	}
-	return []suite{called(p, args, dotnetTool(""), "runplan cannot plant tests for dotnet test")}
+	return []suite{called(p, args, dotnetTool(""), testRun{why: "runplan cannot plant tests for dotnet test"})}
 }
 
-// called returns a suite that is one call of a program with text output.
-func called(p Project, args []string, tool Tool, why string) suite {
-	plan := func(context.Context, *work) ([]testRun, error) {
-		return []testRun{{program: program{args: slices.Clone(args), dir: p.Root}, why: why}}, nil
+// called returns a suite that is one call of a program with text output. r has the rest of the call.
+func called(p Project, args []string, tool Tool, r testRun) suite {
+	plan := func(context.Context, *Look) ([]testRun, error) {
+		call := r
+		call.program = program{args: slices.Clone(args), dir: p.Root}
+		return []testRun{call}, nil
 	}
 	return suite{project: p, command: commandLine(p.Root, args), tools: []Tool{tool}, plan: plan}
 }

@@ -33,7 +33,7 @@ func nodeSuite(dir string, p Project) []suite {
 	default:
 		return nil
 	}
-	plan := func(_ context.Context, w *work) ([]testRun, error) {
+	plan := func(_ context.Context, w *Look) ([]testRun, error) {
 		call := nodeCall{tool: args[0], script: strings.Join(args, " "), alone: true}
 		run := slices.Clone(args)
 		switch run[0] {
@@ -125,8 +125,8 @@ func managerOf(dir, root string) (tool, lock string) {
 }
 
 // nodeBin returns the path of an installed program of a package's dependencies. of names the package in the error.
-func (w *work) nodeBin(root, tool, of string) (string, error) {
-	if bin := w.tool(root, "node_modules/.bin/"+tool, ""); bin != "" {
+func (w *Look) nodeBin(root, tool, of string) (string, error) {
+	if bin := w.Tool(root, "node_modules/.bin/"+tool, ""); bin != "" {
 		return bin, nil
 	}
 	return "", fmt.Errorf("%s depends on %s, which is not installed: run %s, or let the workspace's set-up do it", of,

@@ -23,7 +23,7 @@ func shellSuite(dir string, p Project) []suite {
 	if len(scripts) == 0 {
 		return nil
 	}
-	plan := func(_ context.Context, w *work) ([]testRun, error) {
+	plan := func(_ context.Context, w *Look) ([]testRun, error) {
 		var out []testRun
 		for _, s := range scripts {
 			out = append(out, testRun{program: program{args: scriptArgs(w.subject.Dir, s)}, about: s,
@@ -75,12 +75,8 @@ func makeSuite(dir string, p Project, found []suite) []suite {
 			return found
 		}
 	}
-	args := []string{"make", "test"}
-	plan := func(context.Context, *work) ([]testRun, error) {
-		return []testRun{{program: program{args: args, dir: p.Root}, about: p.Marker, why: "make runs the tests itself"}}, nil
-	}
-	tools := []Tool{onPathTool("make", "", "install make")}
-	return append(found, suite{project: p, command: commandLine(p.Root, args), tools: tools, plan: plan})
+	return append(found, called(p, []string{"make", "test"}, onPathTool("make", "", "install make"),
+		testRun{about: p.Marker, why: "make runs the tests itself"}))
 }
 
 func cargoSuite(dir string, p Project) suite {
@@ -88,16 +84,12 @@ func cargoSuite(dir string, p Project) suite {
 	if exists(dir, p.Root, "Cargo.lock") {
 		args = append(args, "--locked") // otherwise cargo may rewrite the file
 	}
-	plan := func(context.Context, *work) ([]testRun, error) {
-		return []testRun{{program: program{args: args, dir: p.Root}, plant: plantCargo(p)}}, nil
-	}
-	return suite{project: p, command: commandLine(p.Root, args),
-		tools: []Tool{onPathTool("cargo", "", "https://rustup.rs")}, plan: plan}
+	return called(p, args, onPathTool("cargo", "", "https://rustup.rs"), testRun{plant: plantCargo(p)})
 }
 
 // plantCargo plants an integration test in each crate that `cargo test` covers.
 func plantCargo(p Project) recipe {
-	return func(w *work, r *testRun, b *bed) error {
+	return func(w *Look, r *testRun, b *bed) error {
 		roots := []string{p.Root}
 		if !cargoPackage.MatchString(readText(w.subject.Dir, p.Root, "Cargo.toml")) { // without the members of a workspace
 			roots = nil

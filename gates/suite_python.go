@@ -1,7 +1,6 @@
 package gates
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,7 +52,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 			nested = append(nested, strings.TrimPrefix(q.Root, p.Root+"/"))
 		}
 	}
-	plan := func(ctx context.Context, w *work) ([]testRun, error) {
+	plan := func(ctx context.Context, w *Look) ([]testRun, error) {
 		python, err := interpreter(ctx, w, p.Root)
 		if err != nil {
 			return nil, err
@@ -70,22 +69,19 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		}
 		return unittestRuns(ctx, w, p.Root, python, folders)
 	}
-	python := Tool{
+	tools := []Tool{{
 		Name: "python3", Program: "python3", Version: []string{"--version"},
 		Own: []string{".venv/bin/python", "venv/bin/python"}, Root: p.Root,
 		Install: "https://www.python.org/downloads",
-	}
-	tools := []Tool{python}
+	}}
+	runner := "unittest"
 	if wants != "" {
-		tools = append(tools, Tool{
-			Name: "pytest", Program: "python3", Version: []string{"-m", "pytest", "--version"},
-			Own:  []string{".venv/bin/pytest", "venv/bin/pytest"},
-			Root: p.Root, Config: wants, Install: addsPython(dir, p.Root, "pytest"),
-		})
+		runner = "pytest"
+		pytest := PythonTool(dir, p.Root, runner, wants)
+		pytest.Program, pytest.Version = "python3", []string{"-m", runner, "--version"}
+		tools = append(tools, pytest)
 	}
-	return []suite{{project: p, tools: tools,
-		command: commandLine(p.Root,
-			[]string{"python3", "-m", cmp.Or(map[bool]string{true: "pytest"}[wants != ""], "unittest")}), plan: plan}}
+	return []suite{{project: p, tools: tools, command: commandLine(p.Root, []string{"python3", "-m", runner}), plan: plan}}
 }
 
 // pytestConfig names the file that configures pytest; "" if none does.
@@ -105,7 +101,7 @@ func pytestConfig(dir, root string) string {
 }
 
 // interpreter chooses the project's own Python, else that of the environment.
-func interpreter(ctx context.Context, w *work, root string) (string, error) {
+func interpreter(ctx context.Context, w *Look, root string) (string, error) {
 	for _, name := range []string{".venv/bin/python", "venv/bin/python", ".venv/Scripts/python.exe"} {
 		if at, ok := upwards(w.subject.Dir, root, name); ok {
 			return w.at(at), nil
@@ -130,7 +126,7 @@ func interpreter(ctx context.Context, w *work, root string) (string, error) {
 }
 
 // hasPytest reports whether a Python has pytest. It asks once for each Python and project.
-func (w *work) hasPytest(ctx context.Context, python, root string) (bool, error) {
+func (w *Look) hasPytest(ctx context.Context, python, root string) (bool, error) {
 	at := python + "\n" + root
 	if has, known := w.pytests[at]; known {
 		return has, nil
@@ -147,7 +143,7 @@ func (w *work) hasPytest(ctx context.Context, python, root string) (bool, error)
 }
 
 // pytestRun asks pytest for a JUnit report, outside the tree.
-func (w *work) pytestRun(ctx context.Context, root, python string, nested []string, samples map[string]string) (
+func (w *Look) pytestRun(ctx context.Context, root, python string, nested []string, samples map[string]string) (
 	[]testRun, error) {
 	var ignore []string
 	for _, n := range nested { // those are separate gates
@@ -173,7 +169,7 @@ func (w *work) pytestRun(ctx context.Context, root, python string, nested []stri
 }
 
 // pytest makes one call of pytest.
-func (w *work) pytest(ctx context.Context, root, python string, more []string) (testRun, error) {
+func (w *Look) pytest(ctx context.Context, root, python string, more []string) (testRun, error) {
 	report, err := newReport("")
 	if err != nil {
 		return testRun{}, err
@@ -199,7 +195,7 @@ func (w *work) pytest(ctx context.Context, root, python string, more []string) (
 
 // unittestRuns covers all folders with tests. Discovery enters only packages, so a folder without __init__.py needs
 // its own call.
-func unittestRuns(ctx context.Context, w *work, root, python string, folders []string) ([]testRun, error) {
+func unittestRuns(ctx context.Context, w *Look, root, python string, folders []string) ([]testRun, error) {
 	reached := func(rel string) bool {
 		for at := rel; at != "."; at = path.Dir(at) {
 			if !exists(w.subject.Dir, path.Join(root, at), "__init__.py") {
@@ -246,7 +242,7 @@ func unittestRuns(ctx context.Context, w *work, root, python string, folders []s
 }
 
 // unittestRun makes one call of discovery, with a report outside the tree.
-func unittestRun(ctx context.Context, w *work, root, python string, more ...string) (testRun, error) {
+func unittestRun(ctx context.Context, w *Look, root, python string, more ...string) (testRun, error) {
 	report, err := newReport("unittest.py")
 	if err != nil {
 		return testRun{}, err
@@ -294,7 +290,7 @@ func contradicted(report, printed testout.Result) testout.Result {
 // installation. Without it they fail to import, or test an installed copy of another tree. It is empty if the settings
 // of pytest say where the packages are, if a name below src would hide a module of Python, and if the project uses
 // pytest and builds a part of its package: then an installed copy is tested.
-func (w *work) sourcePath(ctx context.Context, root string) []string {
+func (w *Look) sourcePath(ctx context.Context, root string) []string {
 	dir := filepath.Join(w.at(root), "src")
 	packages, err := filepath.Glob(filepath.Join(dir, "*", "__init__.py"))
 	config := pytestConfig(w.subject.Dir, root)
@@ -305,7 +301,7 @@ func (w *work) sourcePath(ctx context.Context, root string) []string {
 	for _, name := range PythonLibrary() {
 		for _, file := range []string{"src/" + name + ".py", "src/" + name + "/__init__.py"} {
 			if exists(w.subject.Dir, root, file) {
-				w.note("src is not in PYTHONPATH, because %s would hide a module of Python", file)
+				w.Note("src is not in PYTHONPATH, because %s would hide a module of Python", file)
 				return nil
 			}
 		}
@@ -313,7 +309,7 @@ func (w *work) sourcePath(ctx context.Context, root string) []string {
 	builds := pythonBuilds.MatchString(readTexts(w.subject.Dir, root, "pyproject.toml", "setup.py", "setup.cfg"))
 	if config != "" && builds && w.installed(ctx, root,
 		lists.Map(packages, func(p string) string { return filepath.Base(filepath.Dir(p)) })) {
-		w.note("Python imports an installed copy of the package, and not src, because the project builds a part of it: "+
+		w.Note("Python imports an installed copy of the package, and not src, because the project builds a part of it: "+
 			"install it in [workspace] setup, or set pythonpath = [\"src\"] in %s", config)
 		return nil
 	}
@@ -324,7 +320,7 @@ func (w *work) sourcePath(ctx context.Context, root string) []string {
 }
 
 // installed reports whether Python finds all the packages without src.
-func (w *work) installed(ctx context.Context, root string, packages []string) bool {
+func (w *Look) installed(ctx context.Context, root string, packages []string) bool {
 	python, err := interpreter(ctx, w, root)
 	if err != nil {
 		return false

@@ -79,7 +79,7 @@ func rubySuite(dir string, p Project) []suite {
 	if len(commands) == 0 {
 		return nil
 	}
-	plan := func(_ context.Context, w *work) ([]testRun, error) {
+	plan := func(_ context.Context, w *Look) ([]testRun, error) {
 		var out []testRun
 		for _, args := range commands {
 			var r testRun
@@ -139,7 +139,7 @@ func rakefile(dir, root string) string {
 }
 
 // rubyRun returns a call with a report of each test, in a folder outside of the tree.
-func rubyRun(w *work, p Project, args []string) (testRun, reportFile, error) {
+func rubyRun(w *Look, p Project, args []string) (testRun, reportFile, error) {
 	report, err := newReport("")
 	if err != nil {
 		return testRun{}, report, err
@@ -163,14 +163,14 @@ func rubyRun(w *work, p Project, args []string) (testRun, reportFile, error) {
 }
 
 // before returns a variable of the gates' environment with a separator after it; "" if it is not set.
-func (w *work) before(name, separator string) string {
+func (w *Look) before(name, separator string) string {
 	if text := proc.Getenv(w.environ(nil), name); text != "" {
 		return text + separator
 	}
 	return ""
 }
 
-func rspecRun(w *work, p Project, args, specs []string) (testRun, error) {
+func rspecRun(w *Look, p Project, args, specs []string) (testRun, error) {
 	r, report, err := rubyRun(w, p, args)
 	if err != nil {
 		return r, err
@@ -193,7 +193,7 @@ var (
 	rubyLimits = lazyre.New(`minimum_coverage|refuse_coverage_drop|after\(:suite\)|Minitest\.after_run`)
 )
 
-func minitestRun(w *work, p Project, args, tests []string, unit bool) (testRun, error) {
+func minitestRun(w *Look, p Project, args, tests []string, unit bool) (testRun, error) {
 	r, report, err := rubyRun(w, p, args)
 	if err != nil {
 		return r, err
@@ -276,7 +276,7 @@ end
 // plantRuby appends a pair of tests to test files, so they share process, settings and product code with the existing
 // tests.
 func plantRuby(p Project, files []string, calls *lazyre.Regexp, template string) recipe {
-	return func(w *work, r *testRun, b *bed) error {
+	return func(w *Look, r *testRun, b *bed) error {
 		config := readTexts(w.subject.Dir, p.Root, ".rspec", ".rspec-local", "spec/spec_helper.rb", "spec/rails_helper.rb",
 			"test/test_helper.rb", "test/helper.rb", "Rakefile")
 		b.masks = rubyLimits.MatchString(config)

@@ -40,7 +40,7 @@ var replaced = []struct {
 // asUser runs the suite again without the variables of CI and gates if the change reads them, without debug
 // assertions if the change asks for them, and without what pytest replaces if the change asks for that: a pass only in
 // CI is not a pass for users.
-func (s suite) asUser(ctx context.Context, w *work) error {
+func (s suite) asUser(ctx context.Context, w *Look) error {
 	if !w.subject.Sealed || w.subject.Diff == nil ||
 		slices.ContainsFunc(w.rep.Findings, func(f Finding) bool { return f.Severity == Error }) {
 		return nil
@@ -82,7 +82,7 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 		return s.cannot(err)
 	}
 	for _, r := range runs {
-		res, out, err := w.plain(ctx, &bed{alone: func() (testRun, error) { return r, nil }})
+		res, out, err := w.once(ctx, r)
 		if err != nil {
 			return s.cannot(err)
 		}
@@ -100,7 +100,7 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 		if len(res.Failures) > 0 && res.Failures[0].Name != "" {
 			msg += ": " + phrase.Cut(phrase.Line(res.Failures[0].Name), 200)
 		}
-		w.find(Finding{Rule: ruleOnlyInCI, Severity: Error, Path: at.Path, Line: at.Line, Message: msg,
+		w.Find(Finding{Rule: ruleOnlyInCI, Severity: Error, Path: at.Path, Line: at.Line, Message: msg,
 			Fix: "make code and tests behave the same in CI and elsewhere"})
 		return nil
 	}
@@ -108,7 +108,7 @@ func (s suite) asUser(ctx context.Context, w *work) error {
 }
 
 // needs reports whether tests or settings of the project match re.
-func (s suite) needs(w *work, re *lazyre.Regexp) bool {
+func (s suite) needs(w *Look, re *lazyre.Regexp) bool {
 	return anyFile(w.subject.Dir, s.project, nil, func(dir, name string) bool {
 		return slices.Contains([]string{".py", ".toml", ".ini", ".cfg"}, path.Ext(name)) &&
 			re.MatchString(readText(w.subject.Dir, path.Join(s.project.Root, dir), name))

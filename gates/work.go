@@ -22,23 +22,22 @@ const DefaultTimeout = 20 * time.Minute
 // maxStdout limits the bytes of a linter's report. A longer report is an error, because findings would be missed.
 const maxStdout = 32 << 20
 
-// builtin is a gate of this package: its description, and its function with a [work].
+// builtin is a gate of this package: its description, and its function with a [Look].
 type builtin struct {
 	info  Info
 	limit time.Duration // its own time limit; 0 takes the subject's
 
 	requireTests bool // a suite that runs no test fails
 	reruns       int  // how often failing tests are run again
-	do           func(ctx context.Context, w *work) error
+	do           func(ctx context.Context, w *Look) error
 
-	project  Project // the project that it checks; its root is "" for the whole tree
 	affected func(changed []string) bool
 }
 
 func (b builtin) Info() Info { return b.info }
 
 func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
-	w := &work{subject: s, rep: Report{Gate: b.info.Name}, limit: b.limit, requireTests: b.requireTests, reruns: b.reruns}
+	w := &Look{subject: s, rep: Report{Gate: b.info.Name}, limit: b.limit, requireTests: b.requireTests, reruns: b.reruns}
 	if w.limit <= 0 {
 		w.limit = s.Timeout
 	}
@@ -50,7 +49,7 @@ func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
 	}
 	do := b.do
 	if b.affected != nil && !b.affected(s.Changed) {
-		do = skipping("nothing changed under " + b.project.Root + "/")
+		do = skipping("nothing changed under " + b.info.Root + "/")
 	}
 	err := do(ctx, w)
 	if cerr := w.close(); err == nil {
@@ -60,8 +59,8 @@ func (b builtin) Check(ctx context.Context, s Subject) (Report, error) {
 	return tidy(w.rep, s.Redact), err
 }
 
-// work is one run of a built-in gate on a subject.
-type work struct {
+// Look is one call of a gate made by [New].
+type Look struct {
 	subject Subject
 	rep     Report
 	limit   time.Duration
@@ -81,21 +80,14 @@ type work struct {
 	pytests map[string]bool // Pythons with their projects, and whether they have pytest
 }
 
-func (w *work) start(ctx context.Context) error {
+func (w *Look) start(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return fmt.Errorf("stopped before it began: %w", context.Cause(ctx))
 	}
 	w.end = time.Now().Add(w.limit)
-	dir, err := filepath.Abs(w.subject.Dir)
-	if err != nil {
-		return fmt.Errorf("check the tree: %w", err)
-	}
-	w.subject.Dir = dir
-	// Many tools report no problems for a missing folder.
-	if fi, err := os.Stat(w.subject.Dir); err != nil {
-		return fmt.Errorf("check the tree: %w", err)
-	} else if !fi.IsDir() {
-		return fmt.Errorf("check the tree: %s is not a directory", w.subject.Dir)
+	var err error
+	if w.subject.Dir, err = Tree(w.subject.Dir); err != nil {
+		return err
 	}
 	if w.subject.LogDir == "" {
 		return nil
@@ -110,10 +102,27 @@ func (w *work) start(ctx context.Context) error {
 	return nil
 }
 
-// at returns the absolute path of a file or folder of the tree.
-func (w *work) at(rel string) string { return filepath.Join(w.subject.Dir, filepath.FromSlash(rel)) }
+// Tree checks that the tree in dir exists, and returns its absolute path. Many tools report no problems for a missing
+// folder.
+func Tree(dir string) (string, error) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", fmt.Errorf("check the tree: %w", err)
+	}
+	fi, err := os.Stat(abs)
+	if err != nil {
+		return "", fmt.Errorf("check the tree: %w", err)
+	}
+	if !fi.IsDir() {
+		return "", fmt.Errorf("check the tree: %s is not a directory", abs)
+	}
+	return abs, nil
+}
 
-func (w *work) logName() string { return LogName(w.subject.LogDir, w.rep.Gate) }
+// at returns the absolute path of a file or folder of the tree.
+func (w *Look) at(rel string) string { return filepath.Join(w.subject.Dir, filepath.FromSlash(rel)) }
+
+func (w *Look) logName() string { return LogName(w.subject.LogDir, w.rep.Gate) }
 
 // LogName returns the path of a gate's log below dir, "" if there is no folder for logs. It replaces characters that
 // are invalid in a file name with dashes.
@@ -132,7 +141,7 @@ func LogName(dir, gate string) string {
 }
 
 // close derives the status and adds the log to the report.
-func (w *work) close() error {
+func (w *Look) close() error {
 	if w.rep.Status == "" {
 		w.rep.Status = statusOf(w.rep.Findings)
 	}
@@ -154,16 +163,19 @@ func (w *work) close() error {
 	return nil
 }
 
-func (w *work) skip(format string, args ...any) {
+// Skip records that the gate checked nothing, and why.
+func (w *Look) Skip(format string, args ...any) {
 	w.rep.Status = Skipped
-	w.note(format, args...)
+	w.Note(format, args...)
 }
 
-func (w *work) note(format string, args ...any) {
+// Note adds a sentence to the report's note.
+func (w *Look) Note(format string, args ...any) {
 	w.rep.AddNote(fmt.Sprintf(format, args...))
 }
 
-func (w *work) find(f Finding) { w.rep.Findings = append(w.rep.Findings, f) }
+// Find adds a finding.
+func (w *Look) Find(f Finding) { w.rep.Findings = append(w.rep.Findings, f) }
 
 // program is a program to run on behalf of a gate.
 type program struct {
@@ -199,7 +211,7 @@ func (r ran) how() string {
 
 // run runs p. An error means that there is no result: the program is missing, hit the time limit, was stopped or was
 // killed.
-func (w *work) run(ctx context.Context, p program) (ran, error) {
+func (w *Look) run(ctx context.Context, p program) (ran, error) {
 	left := time.Until(w.end)
 	if left <= 0 {
 		return ran{}, fmt.Errorf("%w %v, before %s could start", ErrTimeLimit, w.limit, p.args[0])
@@ -247,7 +259,7 @@ func (w *work) run(ctx context.Context, p program) (ran, error) {
 		}
 	}
 	if res.LogErr != nil {
-		w.note("%v", res.LogErr)
+		w.Note("%v", res.LogErr)
 	}
 	switch {
 	case res.Ended == proc.Cancelled:
@@ -288,7 +300,7 @@ func toolEnv(env, more []string) []string {
 }
 
 // environ returns the environment of a program.
-func (w *work) environ(more []string) []string {
+func (w *Look) environ(more []string) []string {
 	env := toolEnv(w.subject.Env, more)
 	if w.user {
 		env = slices.DeleteFunc(env, func(kv string) bool {
@@ -332,16 +344,16 @@ func quote(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// existing is [work.rel] for a file of the tree; "" if there is no such file.
-func (w *work) existing(dir, p string) string {
-	if at := w.rel(dir, p); at != "" && exists(w.subject.Dir, ".", at) {
+// existing is [Look.Rel] for a file of the tree; "" if there is no such file.
+func (w *Look) existing(dir, p string) string {
+	if at := w.Rel(dir, p); at != "" && exists(w.subject.Dir, ".", at) {
 		return at
 	}
 	return ""
 }
 
-// rel returns a path printed by a tool in dir relative to the tree; "" if it is outside.
-func (w *work) rel(dir, p string) string {
+// Rel returns a path printed by a program in dir relative to the tree; "" if it is outside.
+func (w *Look) Rel(dir, p string) string {
 	if p == "" {
 		return ""
 	}

@@ -23,43 +23,41 @@ var ErrNoGate = errors.New("the base does not have this gate")
 type Look func(ctx context.Context, gate string) (gates.Report, error)
 
 // Around wraps g: failures that look also finds on the base count as known. at is the name of the base in messages.
-func Around(g gates.Gate, at string, look Look) gates.Gate { return lenient{g, at, look} }
-
-type lenient struct {
-	gates.Gate
-	at   string
-	look Look
+func Around(g gates.Gate, at string, look Look) gates.Gate {
+	return gates.Wrap(g, func(ctx context.Context, s gates.Subject) (gates.Report, error) {
+		return check(ctx, g, s, at, look)
+	})
 }
 
-func (g lenient) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
-	rep, err := g.Gate.Check(ctx, s)
+func check(ctx context.Context, g gates.Gate, s gates.Subject, at string, look Look) (gates.Report, error) {
+	info := g.Info()
+	rep, err := g.Check(ctx, s)
 	if err != nil || rep.Status != gates.Fail {
 		return rep, err
 	}
-	before, err := g.look(ctx, g.Info().Name)
+	before, err := look(ctx, info.Name)
 	switch {
 	case ctx.Err() != nil:
 		return rep, context.Cause(ctx)
 	case errors.Is(err, ErrNoGate):
 		return rep, nil
 	case err != nil:
-		rep.AddNote(fmt.Sprintf("it is unknown whether it failed before, at %s: %v", g.at, err))
+		rep.AddNote(fmt.Sprintf("it is unknown whether it failed before, at %s: %v", at, err))
 		return rep, nil
 	}
-	if said := missingPackage(g.Info().Name, rep, before, s); said != "" {
+	if said := missingPackage(info.Name, rep, before, s); said != "" {
 		return rep, fmt.Errorf("%w: a package is not installed, which the base, %s, needs as well: %s; install what the "+
-			"project depends on, or let [workspace] setup do it", gates.ErrHindered, g.at, said)
+			"project depends on, or let [workspace] setup do it", gates.ErrHindered, at, said)
 	}
-	apart := func(f gates.Finding) bool { return unbuilt(f, rep, before) && untouched(g.Info(), s.Changed) }
+	apart := func(f gates.Finding) bool { return unbuilt(f, rep, before) && untouched(info, s.Changed) }
 	if s.Batch.Key != "" && rep.Tests != nil && rep.Tests.Passed == 0 &&
 		slices.ContainsFunc(rep.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !apart(f) }) {
 		// If no test passes in the batch's tree, nothing shows that the code works.
-		rep.AddNote("no test passes, so no earlier failure excuses it, at " + g.at)
+		rep.AddNote("no test passes, so no earlier failure excuses it, at " + at)
 		return rep, nil
 	}
 	// Failures of tests that the batch names always count: to fix them may be its purpose.
-	info := g.Info()
-	return compare(info.Name, rep, before, g.at, func(f gates.Finding) bool {
+	return compare(info.Name, rep, before, at, func(f gates.Finding) bool {
 		return (Tells(f) || apart(f)) && (s.Batch.Key == "" || !s.Answers(info, f))
 	}), nil
 }

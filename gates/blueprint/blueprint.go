@@ -8,7 +8,6 @@
 package blueprint
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lists"
@@ -114,15 +113,15 @@ type Confidence struct {
 	Intent       *float64 `yaml:"intent" json:"intent,omitempty"`
 }
 
-// sections returns the confidences by name, in the order of the table in requirement BP-04.
-func (c Confidence) sections() []struct {
+// section is one confidence with its name.
+type section struct {
 	name  string
 	value *float64
-} {
-	return []struct {
-		name  string
-		value *float64
-	}{{"runtime", c.Runtime}, {"contract", c.Contract}, {"dependencies", c.Dependencies},
+}
+
+// sections returns the confidences in the order of the table in requirement BP-04.
+func (c Confidence) sections() []section {
+	return []section{{"runtime", c.Runtime}, {"contract", c.Contract}, {"dependencies", c.Dependencies},
 		{"failure_modes", c.FailureModes}, {"intent", c.Intent}}
 }
 
@@ -146,8 +145,8 @@ func (b *Blueprint) Paths() []string {
 func (b *Blueprint) Clients() []string {
 	var out []string
 	for _, s := range b.Dependencies.Services {
-		if s.Client != "" && !slices.Contains(out, s.Client) {
-			out = append(out, s.Client)
+		if s.Client != "" {
+			out = lists.Add(out, s.Client)
 		}
 	}
 	return out
@@ -156,17 +155,10 @@ func (b *Blueprint) Clients() []string {
 // Line returns the line of a key such as "interfaces[0].endpoints[1]" in the blueprint's file. Without that key it
 // returns the line of the closest parent, else 1.
 func (b *Blueprint) Line(key string) int {
-	for key != "" {
-		if n, ok := b.lines[key]; ok {
-			return n
-		}
-		i := strings.LastIndexAny(key, ".[")
-		if i < 0 {
-			break
-		}
-		key = key[:i]
+	for key != "" && b.lines[key] == 0 {
+		key = key[:max(0, strings.LastIndexAny(key, ".["))]
 	}
-	return 1
+	return max(1, b.lines[key])
 }
 
 // File returns the path of the blueprint's file for messages.

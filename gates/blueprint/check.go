@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -55,7 +56,8 @@ func (c Checked) Failed() bool {
 // Check compares the source of a unit with its blueprint (BP-26, BP-28, GATE-19). It reports facts and no opinions. If
 // a file cannot be read, missing parts are only notes, because that file may contain them.
 func Check(ctx context.Context, b *Blueprint, s State, o summary.Options) (Checked, error) {
-	c := checker{b: b, o: o, out: Checked{Unit: b.Unit, State: s, Findings: []gates.Finding{}, Unseen: []patterns.Skip{}}}
+	c := checker{b: b, o: o, out: Checked{Unit: b.Unit, State: s, Findings: []gates.Finding{}, Unseen: []patterns.Skip{}},
+		count: map[string]int{}}
 	files, unseen, err := Summaries(ctx, o, b, b.Paths())
 	if err != nil {
 		return c.out, err
@@ -79,14 +81,10 @@ func Check(ctx context.Context, b *Blueprint, s State, o summary.Options) (Check
 		c.rubric()
 	}
 	slices.SortStableFunc(c.out.Findings, func(a, b gates.Finding) int {
-		return cmp.Or(cmp.Compare(rank(a.Severity), rank(b.Severity)), cmp.Compare(a.Path, b.Path),
+		return cmp.Or(cmp.Compare(a.Severity.Rank(), b.Severity.Rank()), cmp.Compare(a.Path, b.Path),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
 	})
 	return c.out, nil
-}
-
-func rank(s gates.Severity) int {
-	return slices.Index([]gates.Severity{gates.Error, gates.Warning, gates.Note}, s)
 }
 
 type checker struct {
@@ -98,9 +96,6 @@ type checker struct {
 }
 
 func (c *checker) find(f gates.Finding) {
-	if c.count == nil {
-		c.count = map[string]int{}
-	}
 	if c.count[f.Rule]++; c.count[f.Rule] <= mostOfOneRule {
 		c.out.Findings = append(c.out.Findings, f)
 	}
@@ -239,20 +234,14 @@ func (c *checker) symbol(name string) bool {
 	last := name[strings.LastIndexByte(name, '.')+1:]
 	owner := strings.TrimSuffix(strings.TrimSuffix(name, last), ".")
 	for _, f := range c.files {
-		for _, fn := range f.Functions {
-			if fn.Name == last {
-				return true
-			}
-		}
-		for _, cl := range f.Classes {
-			if cl.Name == last || slices.ContainsFunc(cl.Methods, func(m summary.Function) bool {
-				return m.Name == last && (owner == "" || strings.HasSuffix("."+owner, "."+cl.Name))
+		if slices.ContainsFunc(f.Functions, func(fn summary.Function) bool { return fn.Name == last }) ||
+			slices.ContainsFunc(f.Enums, func(e summary.Enum) bool { return e.Name == last }) ||
+			slices.ContainsFunc(f.Constants, func(k summary.Constant) bool { return k.Name == last }) ||
+			slices.ContainsFunc(f.Classes, func(cl summary.Class) bool {
+				return cl.Name == last || slices.ContainsFunc(cl.Methods, func(m summary.Function) bool {
+					return m.Name == last && (owner == "" || strings.HasSuffix("."+owner, "."+cl.Name))
+				})
 			}) {
-				return true
-			}
-		}
-		if slices.ContainsFunc(f.Enums, func(e summary.Enum) bool { return e.Name == last }) ||
-			slices.ContainsFunc(f.Constants, func(k summary.Constant) bool { return k.Name == last }) {
 			return true
 		}
 	}
@@ -261,33 +250,11 @@ func (c *checker) symbol(name string) bool {
 
 // says looks for a word in the full source.
 func (c *checker) says(word string) bool {
-	for _, f := range c.files {
+	whole := regexp.MustCompile(`(?:^|[^\pL\pN_])` + regexp.QuoteMeta(word) + `(?:[^\pL\pN_]|$)`)
+	return slices.ContainsFunc(c.files, func(f summary.Summary) bool {
 		text, err := readBelow(c.o.Root, f.Path, maxSource)
-		if err != nil {
-			continue
-		}
-		s := string(text[:min(len(text), mostWords)])
-		for at := 0; ; {
-			i := strings.Index(s[at:], word)
-			if i < 0 {
-				break
-			}
-			from, to := at+i, at+i+len(word)
-			if !wordAt(s, from-1) && !wordAt(s, to) {
-				return true
-			}
-			at = to
-		}
-	}
-	return false
-}
-
-func wordAt(s string, i int) bool {
-	if i < 0 || i >= len(s) {
-		return false
-	}
-	c := s[i]
-	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c > 127
+		return err == nil && whole.Match(text[:min(len(text), mostWords)])
+	})
 }
 
 // public reports whether a name is exported by the rules of its language.

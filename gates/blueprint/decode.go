@@ -13,6 +13,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -144,19 +145,17 @@ func (d *decoder) union(to *Interface, n ast.Node, key string, depth int) {
 		d.errorf(lineOf(n), "%s is %s; it must be a mapping with a type", key, kindOf(n))
 		return
 	}
-	i := slices.IndexFunc(m.Values, func(v *ast.MappingValueNode) bool { return keyOf(v) == "type" })
-	if i < 0 {
+	is := entry(m, "type")
+	if is == nil {
 		d.errorf(lineOf(n), "%s.type is missing; use one of %s", key, phrase.List(InterfaceTypes()))
 		return
 	}
-	s, ok := m.Values[i].Value.(*ast.StringNode)
 	var variant any
-	if ok {
+	if s, ok := is.Value.(*ast.StringNode); ok {
 		variant = to.open(InterfaceType(s.Value))
 	}
 	if variant == nil {
-		d.errorf(lineOf(m.Values[i]), "%s.type is %s; use one of %s", key, shown(m.Values[i].Value),
-			phrase.List(InterfaceTypes()))
+		d.errorf(lineOf(is), "%s.type is %s; use one of %s", key, kindOf(is.Value), phrase.List(InterfaceTypes()))
 		return
 	}
 	d.structure(reflect.ValueOf(variant).Elem(), n, key, depth, []string{"type"})
@@ -238,6 +237,7 @@ func (d *decoder) list(to reflect.Value, n ast.Node, key string, depth int) {
 }
 
 func (d *decoder) scalar(to reflect.Value, n ast.Node, key string) {
+	must := "text, put it in quotes"
 	switch to.Kind() {
 	case reflect.String:
 		switch s := n.(type) {
@@ -250,16 +250,16 @@ func (d *decoder) scalar(to reflect.Value, n ast.Node, key string) {
 			}
 			return
 		}
-		d.errorf(lineOf(n), "%s is %s; it must be text, put it in quotes", key, kindOf(n))
 	case reflect.Int:
+		must = "a whole number"
 		if i, ok := n.(*ast.IntegerNode); ok {
 			if v, err := strconv.Atoi(fmt.Sprint(i.Value)); err == nil {
 				to.SetInt(int64(v))
 				return
 			}
 		}
-		d.errorf(lineOf(n), "%s is %s; it must be a whole number", key, kindOf(n))
 	case reflect.Float64:
+		must = "a number"
 		switch f := n.(type) {
 		case *ast.FloatNode:
 			to.SetFloat(f.Value)
@@ -270,10 +270,13 @@ func (d *decoder) scalar(to reflect.Value, n ast.Node, key string) {
 				return
 			}
 		}
-		d.errorf(lineOf(n), "%s is %s; it must be a number", key, kindOf(n))
-	default:
-		d.errorf(lineOf(n), "%s cannot be read", key)
 	}
+	d.errorf(lineOf(n), "%s is %s; it must be %s", key, kindOf(n), must)
+}
+
+// entry returns the part of a mapping with a key; nil if there is none.
+func entry(m *ast.MappingNode, key string) *ast.MappingValueNode {
+	return lists.First(m.Values, func(v *ast.MappingValueNode) bool { return keyOf(v) == key })
 }
 
 func keyOf(v *ast.MappingValueNode) string {
@@ -301,17 +304,10 @@ func kindOf(n ast.Node) string {
 		return "the number " + n.GetToken().Value
 	case *ast.BoolNode:
 		return "the truth value " + n.GetToken().Value
-	case *ast.NullNode:
+	case nil, *ast.NullNode:
 		return "nothing"
 	}
 	return "another value"
-}
-
-func shown(n ast.Node) string {
-	if n == nil {
-		return "nothing"
-	}
-	return kindOf(n)
 }
 
 func join(key, name string) string {

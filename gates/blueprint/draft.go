@@ -19,10 +19,8 @@ func Draft(unit string, files []summary.Summary, unseen []patterns.Skip) *Bluepr
 	b := &Blueprint{Unit: unit,
 		Intent: Intent{Purpose: "To be written: what is " + unit + " for?", CognitiveRole: "To be written: what part does " +
 			unit + " play among the parts?"}}
-	b.Intent.OpenQuestions = []string{
-		"What is " + unit + " for, and what is it not for?",
-		"Are the failure modes below all that matter, and are their responses the wanted ones?",
-	}
+	b.ask("What is %s for, and what is it not for?", unit)
+	b.ask("Are the failure modes below all that matter, and are their responses the wanted ones?")
 	b.Dependencies.Services, b.FailureModes, b.Interfaces = []Service{}, []FailureMode{}, []Interface{}
 	draftInterfaces(b, files)
 	draftDependencies(b, files)
@@ -50,14 +48,18 @@ func Draft(unit string, files []summary.Summary, unseen []patterns.Skip) *Bluepr
 	}
 	for _, u := range unseen {
 		b.SourceFiles = append(b.SourceFiles, SourceFile{u.Path, "unknown"})
-		b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, "What does "+u.Path+" promise? It could not be read: "+
-			u.Reason)
+		b.ask("What does %s promise? It could not be read: %s", u.Path, u.Reason)
 	}
 	slices.SortFunc(b.SourceFiles, func(a, b SourceFile) int { return strings.Compare(a.Path, b.Path) })
 	sure, half, none := 0.6, 0.4, 0.0
 	b.Meta = Meta{Confidence: Confidence{Contract: &sure, Dependencies: &sure, FailureModes: &half, Intent: &none},
 		Notes: "Drafted from the code. It shows what the code does; its authors must say what it should do."}
 	return b
+}
+
+// ask adds an open question.
+func (b *Blueprint) ask(format string, args ...any) {
+	b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, fmt.Sprintf(format, args...))
 }
 
 func names(fields []string) []string {
@@ -84,27 +86,25 @@ func draftInterfaces(b *Blueprint, files []summary.Summary) {
 			one := Endpoint{Method: e.Method, Path: p}
 			if e.Method == "ANY" {
 				one.Method = "GET"
-				b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, "Which methods should "+p+" answer? The code takes any.")
+				b.ask("Which methods should %s answer? The code takes any.", p)
 			}
 			if !slices.ContainsFunc(http.Endpoints, func(o Endpoint) bool { return o.Name() == one.Name() }) {
 				http.Endpoints = append(http.Endpoints, one)
 			}
 		}
 		for _, fn := range f.Functions {
-			if public(f.Language, fn.Name) && len(f.Endpoints) == 0 && !slices.Contains(library, fn.Name) &&
-				!strings.HasPrefix(fn.Signature, "func (") {
-				library = append(library, fn.Name)
+			if public(f.Language, fn.Name) && len(f.Endpoints) == 0 && !strings.HasPrefix(fn.Signature, "func (") {
+				library = lists.Add(library, fn.Name)
 			}
 		}
 		for _, k := range f.Classes {
-			if public(f.Language, k.Name) && !slices.Contains(library, k.Name) {
-				library = append(library, k.Name)
+			if public(f.Language, k.Name) {
+				library = lists.Add(library, k.Name)
 			}
 		}
 		if len(f.Mounts) > 0 {
-			b.Intent.OpenQuestions = append(b.Intent.OpenQuestions,
-				fmt.Sprintf("Which routes are mounted below %s? Their paths here are those of the files that define them.",
-					strings.Join(f.Mounts, ", ")))
+			b.ask("Which routes are mounted below %s? Their paths here are those of the files that define them.",
+				strings.Join(f.Mounts, ", "))
 		}
 	}
 	switch {
@@ -113,7 +113,7 @@ func draftInterfaces(b *Blueprint, files []summary.Summary) {
 	case len(library) > 0 && len(b.Interfaces) == 0:
 		b.Interfaces = append(b.Interfaces, Interface{Type: TypeLibrary, Library: &Library{Symbols: library}})
 	case len(b.Interfaces) == 0:
-		b.Intent.OpenQuestions = append(b.Intent.OpenQuestions, "How is "+b.Unit+" called? The code shows no entry point.")
+		b.ask("How is %s called? The code shows no entry point.", b.Unit)
 	}
 }
 
@@ -122,9 +122,7 @@ func draftDependencies(b *Blueprint, files []summary.Summary) {
 	for _, f := range files {
 		for _, c := range f.HTTPCalls {
 			if c.Kind == summary.HTTP {
-				b.Intent.OpenQuestions = append(b.Intent.OpenQuestions,
-					fmt.Sprintf("Which unit is behind %s %s in %s, and through which client should it be called?", c.Method, c.Target,
-						f.Path))
+				b.ask("Which unit is behind %s %s in %s, and through which client should it be called?", c.Method, c.Target, f.Path)
 				continue
 			}
 			name := simple(c.Target)
@@ -134,9 +132,8 @@ func draftDependencies(b *Blueprint, files []summary.Summary) {
 				at[name] = i
 				b.Dependencies.Services = append(b.Dependencies.Services, Service{Name: name, Client: c.Target})
 			}
-			if s := &b.Dependencies.Services[i]; !slices.Contains(s.Calls, c.Method) {
-				s.Calls = append(s.Calls, c.Method)
-			}
+			s := &b.Dependencies.Services[i]
+			s.Calls = lists.Add(s.Calls, c.Method)
 		}
 	}
 	// Imports from other parts of the project count as shared until the owner changes that.
@@ -146,16 +143,14 @@ func draftDependencies(b *Blueprint, files []summary.Summary) {
 	}
 	for _, f := range files {
 		for _, imp := range f.InternalImports {
-			if name := strings.TrimLeft(imp.Path, "."); !strings.HasPrefix(imp.Path, ".") && !c.mayImport(f, imp) &&
-				!slices.Contains(b.Dependencies.Shared, name) {
-				b.Dependencies.Shared = append(b.Dependencies.Shared, name)
+			if !strings.HasPrefix(imp.Path, ".") && !c.mayImport(f, imp) {
+				b.Dependencies.Shared = lists.Add(b.Dependencies.Shared, imp.Path)
 			}
 		}
 	}
 	slices.Sort(b.Dependencies.Shared)
 	if len(b.Dependencies.Shared) > 0 {
-		b.Intent.OpenQuestions = append(b.Intent.OpenQuestions,
-			"Are all of dependencies.shared libraries for every unit, or is one of them another unit?")
+		b.ask("Are all of dependencies.shared libraries for every unit, or is one of them another unit?")
 	}
 }
 

@@ -141,8 +141,7 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 		g.Find(gates.Finding{
 			Rule: RuleChanged, Path: name, Severity: gates.Error,
 			Message: "the change rewrites a live blueprint; the code was compared with the old one",
-			Fix: "leave the blueprint unchanged, or have the batch name it; use runplan blueprint promote to " +
-				"another one",
+			Fix:     "leave the blueprint unchanged, or have the batch name it; use runplan blueprint promote to another one",
 		})
 		src, err = sub.Diff.Before(ctx, name)
 	} else {

@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"time"
 )
 
@@ -30,24 +29,27 @@ func Note(root string, e Entry) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return fmt.Errorf("write the journal: %w", err)
-	}
-	defer dir.Close()
-	name := filepath.FromSlash(journalFile())
-	if err := dir.MkdirAll(filepath.Dir(name), 0o755); err != nil {
-		return fmt.Errorf("write the journal: %w", err)
-	}
-	f, err := dir.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("write the journal: %w", err)
-	}
-	_, err = f.Write(append(text, '\n'))
-	if err := errors.Join(err, f.Close()); err != nil {
+	if err := appendBelow(root, journalFile(), append(text, '\n')); err != nil {
 		return fmt.Errorf("write the journal: %w", err)
 	}
 	return nil
+}
+
+func appendBelow(root, name string, text []byte) error {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.MkdirAll(path.Dir(name), 0o755); err != nil {
+		return err
+	}
+	f, err := dir.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 // Journal reads all entries, in order. An unreadable line is an error with its number.

@@ -40,8 +40,7 @@ func Parse(name string, src []byte) (*Blueprint, error) {
 		}
 	}
 	if len(d.errs) > 0 {
-		slices.SortFunc(d.errs, func(a,
-			b *FileError) int {
+		slices.SortFunc(d.errs, func(a, b *FileError) int {
 			return cmp.Or(a.Line-b.Line, strings.Compare(a.Message, b.Message))
 		})
 		return nil, d.errs
@@ -152,8 +151,7 @@ func SafePath(p string) error {
 	case p == "" || !fs.ValidPath(p) || p == ".":
 		return fmt.Errorf(
 			"%q is not a path below the root of the repository: write it relative to the root, with slashes and without . "+
-				"or .. as "+
-				"folders", phrase.Cut(p, 80))
+				"or .. as folders", phrase.Cut(p, 80))
 	case strings.ContainsAny(p, "\\\x00\n\r") || filepath.VolumeName(p) != "":
 		return fmt.Errorf("%q has characters that are not allowed in a path", phrase.Cut(p, 80))
 	}

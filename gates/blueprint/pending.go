@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -112,17 +111,7 @@ func (r *Review) recall() error {
 }
 
 // Answer removes the pending question.
-func (r *Review) Answer() error {
-	dir, err := os.OpenRoot(r.Root)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if err := dir.Remove(pendingFile(r.Unit, r.State)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
+func (r *Review) Answer() error { return remove(r.Root, pendingFile(r.Unit, r.State)) }
 
 // AdapterSession is the session name of a generation by a trained adapter.
 const AdapterSession = "adapter"

@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -277,12 +274,7 @@ func (w *walk) move(context.Context) (step, error) {
 	if err := write(w.Root, live, w.candidate); err != nil {
 		return step{}, err
 	}
-	dir, err := os.OpenRoot(w.Root)
-	if err != nil {
-		return step{}, err
-	}
-	defer dir.Close()
-	if err := dir.Remove(filepath.FromSlash(PathOf(w.p.Unit, Candidate))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := remove(w.Root, PathOf(w.p.Unit, Candidate)); err != nil {
 		return step{}, fmt.Errorf("%s is live, and its candidate could not be removed: %w", w.p.Unit, err)
 	}
 	return step{StagePass, live}, nil

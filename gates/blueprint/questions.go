@@ -49,7 +49,11 @@ func insertQuestions(src []byte, b *Blueprint, fresh, all []string) []byte {
 	if root == nil {
 		return src
 	}
-	intent, _ := value(root, "intent").(*ast.MappingNode)
+	found := entry(root, "intent")
+	if found == nil {
+		return src
+	}
+	intent, _ := found.Value.(*ast.MappingNode)
 	if intent == nil || len(intent.Values) == 0 {
 		return src
 	}
@@ -62,14 +66,14 @@ func insertQuestions(src []byte, b *Blueprint, fresh, all []string) []byte {
 		}
 		return w.Bytes()
 	}
-	i := slices.IndexFunc(intent.Values, func(v *ast.MappingValueNode) bool { return keyOf(v) == "open_questions" })
-	if i < 0 {
+	old := entry(intent, "open_questions")
+	if old == nil {
 		at := b.lines["intent"] // the line of the key; the list follows it
 		text := append([]byte(strings.Repeat(" ", indent)+"open_questions:\n"), items(fresh, indent+2)...)
 		return splice(lines, at, at, text)
 	}
-	key := lineOf(intent.Values[i].Key)
-	seq, _ := intent.Values[i].Value.(*ast.SequenceNode)
+	key := lineOf(old.Key)
+	seq, _ := old.Value.(*ast.SequenceNode)
 	if seq == nil || seq.IsFlowStyle || len(seq.Values) == 0 {
 		text := append([]byte(strings.Repeat(" ", indent)+"open_questions:\n"), items(all, indent+2)...)
 		return splice(lines, key-1, key, text)
@@ -92,13 +96,4 @@ func splice(lines [][]byte, from, to int, text []byte) []byte {
 		head = append(head, '\n')
 	}
 	return slices.Concat(head, text, bytes.Join(lines[to:], nil))
-}
-
-func value(m *ast.MappingNode, key string) ast.Node {
-	for _, v := range m.Values {
-		if keyOf(v) == key {
-			return v.Value
-		}
-	}
-	return nil
 }

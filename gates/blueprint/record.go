@@ -124,6 +124,19 @@ func write(root, name string, text []byte) error {
 	return nil
 }
 
+// remove removes a file of the repository if it exists.
+func remove(root, name string) error {
+	dir, err := os.OpenRoot(root)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if err := dir.Remove(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // ErrNoReview reports that a unit has no review.
 var ErrNoReview = errors.New("the unit has no review")
 

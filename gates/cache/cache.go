@@ -47,31 +47,20 @@ const version = 3
 
 // Get returns the report of a key. An unreadable entry counts as missing.
 func (s Store) Get(key string) (gates.Report, bool) {
-	if s.Dir == "" {
-		return gates.Report{}, false
-	}
-	data, err := os.ReadFile(s.file(key))
-	if err != nil {
-		return gates.Report{}, false
-	}
 	var e entry
-	if json.Unmarshal(data, &e) != nil || e.Version != version {
-		return gates.Report{}, false
-	}
-	if s.Seal != nil && !s.Seal.Check(e.Seal, seal.Cache, key, string(e.Answer)) {
-		return gates.Report{}, false // written by another program
-	}
 	var a answer
-	if json.Unmarshal(e.Answer, &a) != nil {
+	if s.Dir == "" || atomicfile.ReadJSON(s.file(key), &e) != nil || e.Version != version ||
+		s.Seal != nil && !s.Seal.Check(e.Seal, seal.Cache, key, string(e.Answer)) || // written by another program
+		json.Unmarshal(e.Answer, &a) != nil || !decided(a.Report) {
 		return gates.Report{}, false
 	}
-	r := a.Report
-	r.Cases = a.Cases
-	switch r.Status {
-	case gates.Pass, gates.Warn, gates.Fail:
-		return r, true
-	}
-	return gates.Report{}, false
+	a.Report.Cases = a.Cases
+	return a.Report, true
+}
+
+// decided reports whether a gate checked the tree.
+func decided(r gates.Report) bool {
+	return r.Status == gates.Pass || r.Status == gates.Warn || r.Status == gates.Fail
 }
 
 // Put stores a report.
@@ -80,17 +69,17 @@ func (s Store) Put(key string, r gates.Report) error {
 		return nil
 	}
 	kept, err := json.Marshal(answer{r, r.Cases})
-	if err != nil {
-		return fmt.Errorf("cache the report of %s: %w", r.Gate, err)
+	var data []byte
+	if err == nil {
+		data, err = json.Marshal(entry{version, kept, s.Seal.Sum(seal.Cache, key, string(kept))})
 	}
-	data, err := json.Marshal(entry{version, kept, s.Seal.Sum(seal.Cache, key, string(kept))})
 	if err == nil {
 		err = os.MkdirAll(s.Dir, 0o755)
 	}
-	if err != nil {
-		return fmt.Errorf("cache the report of %s: %w", r.Gate, err)
+	if err == nil {
+		err = atomicfile.WriteLoose(s.file(key), data, 0o600)
 	}
-	if err := atomicfile.WriteLoose(s.file(key), data, 0o600); err != nil {
+	if err != nil {
 		return fmt.Errorf("cache the report of %s: %w", r.Gate, err)
 	}
 	atomicfile.Prune(s.Dir, mostKept)
@@ -185,7 +174,7 @@ func (k kept) Check(ctx context.Context, s gates.Subject) (gates.Report, error) 
 	if err == nil && key != "" && keepable(info, rep) {
 		rep.Gate = info.Name
 		if err := k.store.Put(key, rep); err != nil {
-			rep.Note = strings.TrimPrefix(rep.Note+"; "+err.Error(), "; ")
+			rep.AddNote(err.Error())
 		}
 	}
 	return rep, err
@@ -196,5 +185,5 @@ func keepable(info gates.Info, r gates.Report) bool {
 	if family, _, _ := strings.Cut(info.Name, ":"); family == "tests" || r.Tests != nil {
 		return r.Status == gates.Pass
 	}
-	return r.Status == gates.Pass || r.Status == gates.Warn || r.Status == gates.Fail
+	return decided(r)
 }

@@ -15,14 +15,12 @@ import (
 )
 
 // programs lists the programs that gates run. Their files identify their versions.
-func programs() []string {
-	return []string{
-		"go", "gofmt", "golangci-lint", "staticcheck", "python3", "python", "pytest", "ruff", "flake8", "mypy", "pyright",
-		"node", "npm", "npx",
-		"pnpm", "yarn", "bun", "eslint", "tsc", "shellcheck", "bash", "sh", "bats", "make", "cargo", "rustc", "java", "mvn",
-		"gradle",
-		"ast-grep", "git",
-	}
+var programs = []string{
+	"go", "gofmt", "golangci-lint", "staticcheck", "python3", "python", "pytest", "ruff", "flake8", "mypy", "pyright",
+	"node", "npm", "npx",
+	"pnpm", "yarn", "bun", "eslint", "tsc", "shellcheck", "bash", "sh", "bats", "make", "cargo", "rustc", "java", "mvn",
+	"gradle",
+	"ast-grep", "git",
 }
 
 // Place describes the inputs of gates that are not in a commit.
@@ -47,7 +45,7 @@ func Surroundings(p Place) string {
 	}
 	env := p.Env
 	stat(p.Self)
-	for _, name := range slices.Concat(programs(), p.Programs) {
+	for _, name := range slices.Concat(programs, p.Programs) {
 		if file, err := proc.LookPath(name, env); err == nil {
 			stat(file)
 		}
@@ -95,12 +93,10 @@ func Surroundings(p Place) string {
 // may have written it. The result for a complete tree is stored, because a tree never changes.
 func (s Store) Complete(ctx context.Context, repo *git.Repo, tree string) (bool, error) {
 	note := filepath.Join(s.Dir, "complete-"+tree)
-	if s.Dir != "" {
-		if info, err := os.Lstat(note); err == nil && info.Mode().IsRegular() {
-			if text, err := os.ReadFile(note); err == nil &&
-				(s.Seal == nil || s.Seal.Check(string(text), seal.Cache, "complete", tree)) {
-				return true, nil
-			}
+	if info, err := os.Lstat(note); s.Dir != "" && err == nil && info.Mode().IsRegular() {
+		if text, err := os.ReadFile(note); err == nil &&
+			(s.Seal == nil || s.Seal.Check(string(text), seal.Cache, "complete", tree)) {
+			return true, nil
 		}
 	}
 	listing, err := repo.Run(ctx, "ls-tree", "-r", "-z", tree)
@@ -124,12 +120,8 @@ func setting(name string) bool {
 	if name == "" || strings.HasSuffix(name, "/") || strings.HasPrefix(name, ".runplan/") {
 		return false
 	}
-	base := path.Base(name)
-	if strings.HasPrefix(base, ".env") {
-		return true
-	}
-	return slices.Contains([]string{".toml", ".json", ".yml", ".yaml", ".ini", ".cfg", ".conf", ".properties", ".local"},
-		path.Ext(base))
+	return strings.HasPrefix(path.Base(name), ".env") || slices.Contains(
+		[]string{".toml", ".json", ".yml", ".yaml", ".ini", ".cfg", ".conf", ".properties", ".local"}, path.Ext(name))
 }
 
 // volatile reports whether a variable differs between shells or jobs without an effect on programs.
@@ -139,11 +131,6 @@ func volatile(name string) bool {
 		"RUNPLAN_TRUST", "GIT_CEILING_DIRECTORIES":
 		return true
 	}
-	for _, prefix := range []string{"SSH_", "XDG_SESSION", "GITHUB_", "RUNNER_", "TERM_", "TMUX", "VSCODE_",
-		"RUNPLAN_TAG"} {
-		if strings.HasPrefix(name, prefix) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{"SSH_", "XDG_SESSION", "GITHUB_", "RUNNER_", "TERM_", "TMUX", "VSCODE_",
+		"RUNPLAN_TAG"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }

@@ -1,18 +1,5 @@
 // Package hygiene contains small rules: licences of new dependencies, dead links in documents, dangerous commands, the
-// length of files, and free memory.
-//
-//	gate     rule                     found in                                                severity
-//	license  license/copyleft         a new dependency under GPL, AGPL, SSPL and the like     error (for development: warning)
-//	license  license/weak-copyleft    … under LGPL, MPL, EPL and the like                     warning
-//	license  license/unknown          … whose licence cannot be read here                     info
-//	docs     docs/dead-link           a new link to a missing file                            error
-//	docs     docs/dead-path           a new `path/in/code.md` of a missing file               warning
-//	docs     docs/old-dead-link       a dead link that the changed document had before        info
-//	denied   denied/…                 a destructive command in a script or in CI              error
-//	denied   denied/pipe-to-shell     a downloaded text is executed                           warning
-//	denied   denied/force-push        a force push rewrites shared history                    error
-//	size     size/too-long            a changed source file that is longer than allowed       error
-//	memory   memory/low               less memory is free than requested                      warning
+// length of files, and free memory. docs/rules.md lists them.
 package hygiene
 
 import (
@@ -22,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 )
 
 func info(name string, blocking bool) gates.Info {
@@ -63,13 +51,7 @@ func source(p string) bool {
 		"*.d.ts"}, p) {
 		return false
 	}
-	switch path.Ext(p) {
-	case ".go", ".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".vue", ".svelte", ".sh", ".bash", ".bats", ".rs",
-		".java", ".kt", ".rb", ".php", ".c", ".h",
-		".cc", ".cpp", ".hpp", ".cs", ".swift", ".lua", ".sql", ".css", ".scss":
-		return true
-	}
-	return false
+	return language.IsCode(p) || path.Ext(p) == ".css"
 }
 
 // Memory makes the gate that checks whether a test suite has enough memory (GATE-07). It only warns, because the code

@@ -1,6 +1,7 @@
 package hygiene
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -130,15 +131,11 @@ func goDependencies(text string) []dependency {
 
 func nodeDependencies(text string) []dependency {
 	var p struct {
-		Deps, Optional, Dev map[string]json.RawMessage
+		Deps     map[string]json.RawMessage `json:"dependencies"`
+		Optional map[string]json.RawMessage `json:"optionalDependencies"`
+		Dev      map[string]json.RawMessage `json:"devDependencies"`
 	}
-	var raw map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &raw) != nil {
-		return nil
-	}
-	_ = json.Unmarshal(raw["dependencies"], &p.Deps)
-	_ = json.Unmarshal(raw["optionalDependencies"], &p.Optional)
-	_ = json.Unmarshal(raw["devDependencies"], &p.Dev)
+	_ = json.Unmarshal([]byte(text), &p) // a part of another type is left out
 	var out []dependency
 	for i, m := range []map[string]json.RawMessage{p.Deps, p.Optional, p.Dev} {
 		for name := range m {
@@ -286,13 +283,8 @@ func (d dependency) pythonLicence(s gates.Subject, root string) string {
 				if class(best) != unknown {
 					return best
 				}
-				if text := licenceOf(filepath.Join(site, e.Name())); text != "" {
-					return text
-				}
-				if text := licenceOf(filepath.Join(site, e.Name(), "licenses")); text != "" {
-					return text
-				}
-				return best
+				info := filepath.Join(site, e.Name())
+				return cmp.Or(licenceOf(info), licenceOf(filepath.Join(info, "licenses")), best)
 			}
 		}
 	}

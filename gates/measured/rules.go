@@ -21,7 +21,7 @@ type Rule struct {
 // those with an entry of their own.
 func Rules() []Rule {
 	var all []Rule
-	for _, g := range groups() {
+	for _, g := range groups {
 		for _, r := range g.rules {
 			all = append(all, Rule{ID: r.id, InRun: r.inRun, Outside: r.outside, Finds: r.finds, Why: g.why, Do: g.do,
 				Off: cmp.Or(g.off, g.settings(r.id))})

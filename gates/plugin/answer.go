@@ -28,12 +28,12 @@ const (
 
 // infoFrom converts a plugin's description of itself.
 func infoFrom(res *gatev1.InfoResponse) (gates.Info, error) {
-	kind, ok := wordOf(kinds(), res.GetKind())
+	kind, ok := wordOf(kinds, res.GetKind())
 	if !ok {
 		return gates.Info{}, fmt.Errorf("its kind %d is unknown in protocol %d", res.GetKind(),
 			ProtocolVersion)
 	}
-	cost, ok := wordOf(costs(), res.GetCost())
+	cost, ok := wordOf(costs, res.GetCost())
 	if !ok {
 		return gates.Info{}, fmt.Errorf("its cost %d is unknown in protocol %d", res.GetCost(),
 			ProtocolVersion)
@@ -54,7 +54,7 @@ func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
 	if in == nil {
 		return gates.Report{}, fmt.Errorf("its answer contains no report")
 	}
-	status, ok := wordOf(statuses(), in.GetStatus())
+	status, ok := wordOf(statuses, in.GetStatus())
 	if !ok {
 		return gates.Report{}, fmt.Errorf("it answered with status %d, which is unknown in protocol %d", in.GetStatus(),
 			ProtocolVersion)
@@ -91,7 +91,7 @@ func (r *reader) finding(in *gatev1.Finding) gates.Finding {
 		Message: r.text(in.GetMessage(), maxMessage), Fix: r.text(in.GetFix(), maxMessage),
 	}
 	var ok bool
-	if f.Severity, ok = wordOf(severities(), in.GetSeverity()); !ok {
+	if f.Severity, ok = wordOf(severities, in.GetSeverity()); !ok {
 		f.Severity = gates.Error
 		r.odd++
 	}
@@ -164,13 +164,7 @@ func rank(f *gatev1.Finding) int {
 	return int(f.GetSeverity())
 }
 
-func note(rep *gates.Report, format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if rep.Note != "" {
-		text = rep.Note + "; " + text
-	}
-	rep.Note = text
-}
+func note(rep *gates.Report, format string, args ...any) { rep.AddNote(fmt.Sprintf(format, args...)) }
 
 // line returns the first line of s, cut to n characters.
 func line(s string, n int) string {

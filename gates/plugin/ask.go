@@ -3,11 +3,7 @@ package plugin
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"sync/atomic"
 	"time"
 	"unicode/utf8"
@@ -102,26 +98,14 @@ func settingsJSON(settings map[string]any) (string, error) {
 	return string(data), nil
 }
 
-// tree checks that the tree exists, and returns its absolute path. Many gates would pass a missing folder.
+// tree is [gates.Tree] for a plugin.
 func tree(dir string) (string, error) {
-	abs, err := filepath.Abs(dir)
-	if err != nil {
-		return "", fmt.Errorf("check the tree: %w", err)
-	}
+	abs, err := gates.Tree(dir)
 	if !utf8.ValidString(abs) {
 		return "", fmt.Errorf("check the tree: the path %q is not UTF-8 and cannot be passed to a plugin; move the tree",
 			abs)
 	}
-	fi, err := os.Stat(abs)
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("check the tree: %s does not exist: %w", abs, fs.ErrNotExist)
-	} else if err != nil {
-		return "", fmt.Errorf("check the tree: %w", err)
-	}
-	if !fi.IsDir() {
-		return "", fmt.Errorf("check the tree: %s is not a directory", abs)
-	}
-	return abs, nil
+	return abs, err
 }
 
 // inProcess is a gate called through the protocol in the same process.

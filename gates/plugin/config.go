@@ -13,8 +13,6 @@ import (
 	"strings"
 	"time"
 
-	goplugin "github.com/hashicorp/go-plugin"
-
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
@@ -146,20 +144,16 @@ func (c Config) verify(file string) error {
 	if c.SHA256 == "" {
 		return nil
 	}
-	want, err := hex.DecodeString(c.SHA256)
-	if err != nil {
-		return err
-	}
-	ok, err := (&goplugin.SecureConfig{Checksum: want, Hash: sha256.New()}).Check(file)
+	sum, err := atomicfile.Sum(file)
 	if err != nil {
 		return fmt.Errorf("compute its checksum: %w", err)
 	}
-	if ok {
+	if strings.EqualFold(sum, c.SHA256) {
 		return nil
 	}
 	return fmt.Errorf(
 		"%w: %s has the SHA-256 %s, but the configuration has %s; if the change is intended, update the configuration",
-		ErrChecksum, file, sumOf(file), strings.ToLower(c.SHA256))
+		ErrChecksum, file, sum, strings.ToLower(c.SHA256))
 }
 
 func (c Config) digest(version string) (string, error) {
@@ -173,20 +167,12 @@ func (c Config) digest(version string) (string, error) {
 			return "", err
 		}
 	}
-	data, err := json.Marshal(map[string]any{
-		"file": sumOf(file), "program": c.Command, "args": args, "settings": c.Settings, "version": version, "dir": c.Dir,
-	})
+	sum, err := atomicfile.Sum(file)
 	if err != nil {
 		return "", err
 	}
-	sum := sha256.Sum256(data)
-	return hex.EncodeToString(sum[:]), nil
-}
-
-func sumOf(file string) string {
-	sum, err := atomicfile.Sum(file)
-	if err != nil {
-		return "?"
-	}
-	return sum
+	data, err := json.Marshal(map[string]any{
+		"file": sum, "program": c.Command, "args": args, "settings": c.Settings, "version": version, "dir": c.Dir,
+	})
+	return fmt.Sprintf("%x", sha256.Sum256(data)), err
 }

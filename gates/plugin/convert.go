@@ -37,33 +37,25 @@ func wordOf[W, V comparable](pairs []pair[W, V], value V) (out W, ok bool) {
 	return out, false
 }
 
-func kinds() []pair[gates.Kind, gatev1.Kind] {
-	return []pair[gates.Kind, gatev1.Kind]{
-		{gates.Static, gatev1.Kind_KIND_STATIC}, {gates.LLM, gatev1.Kind_KIND_LLM},
-		{gates.Static, gatev1.Kind_KIND_UNSPECIFIED},
-	}
+var kinds = []pair[gates.Kind, gatev1.Kind]{
+	{gates.Static, gatev1.Kind_KIND_STATIC}, {gates.LLM, gatev1.Kind_KIND_LLM},
+	{gates.Static, gatev1.Kind_KIND_UNSPECIFIED},
 }
 
-func costs() []pair[gates.Cost, gatev1.Cost] {
-	return []pair[gates.Cost, gatev1.Cost]{
-		{gates.Instant, gatev1.Cost_COST_INSTANT}, {gates.Cheap, gatev1.Cost_COST_CHEAP},
-		{gates.Costly, gatev1.Cost_COST_COSTLY}, {gates.Dear, gatev1.Cost_COST_DEAR},
-		{gates.Cheap, gatev1.Cost_COST_UNSPECIFIED},
-	}
+var costs = []pair[gates.Cost, gatev1.Cost]{
+	{gates.Instant, gatev1.Cost_COST_INSTANT}, {gates.Cheap, gatev1.Cost_COST_CHEAP},
+	{gates.Costly, gatev1.Cost_COST_COSTLY}, {gates.Dear, gatev1.Cost_COST_DEAR},
+	{gates.Cheap, gatev1.Cost_COST_UNSPECIFIED},
 }
 
-func statuses() []pair[gates.Status, gatev1.Status] {
-	return []pair[gates.Status, gatev1.Status]{
-		{gates.Pass, gatev1.Status_STATUS_PASS}, {gates.Fail, gatev1.Status_STATUS_FAIL},
-		{gates.Warn, gatev1.Status_STATUS_WARN}, {gates.Skipped, gatev1.Status_STATUS_SKIPPED},
-	}
+var statuses = []pair[gates.Status, gatev1.Status]{
+	{gates.Pass, gatev1.Status_STATUS_PASS}, {gates.Fail, gatev1.Status_STATUS_FAIL},
+	{gates.Warn, gatev1.Status_STATUS_WARN}, {gates.Skipped, gatev1.Status_STATUS_SKIPPED},
 }
 
-func severities() []pair[gates.Severity, gatev1.Severity] {
-	return []pair[gates.Severity, gatev1.Severity]{
-		{gates.Error, gatev1.Severity_SEVERITY_ERROR}, {gates.Warning, gatev1.Severity_SEVERITY_WARNING},
-		{gates.Note, gatev1.Severity_SEVERITY_INFO},
-	}
+var severities = []pair[gates.Severity, gatev1.Severity]{
+	{gates.Error, gatev1.Severity_SEVERITY_ERROR}, {gates.Warning, gatev1.Severity_SEVERITY_WARNING},
+	{gates.Note, gatev1.Severity_SEVERITY_INFO},
 }
 
 // valid makes text fit for the wire, where only UTF-8 passes.
@@ -129,12 +121,12 @@ func countFrom(c *gatev1.TestCount) *gates.TestCount {
 // reportTo converts a gate's report for the wire. The host adds the command and the duration.
 func reportTo(rep gates.Report) *gatev1.Report {
 	out := &gatev1.Report{
-		Status: valueOf(statuses(), rep.Status), Tests: countTo(rep.Tests), Note: valid(rep.Note), Output: valid(rep.Output),
+		Status: valueOf(statuses, rep.Status), Tests: countTo(rep.Tests), Note: valid(rep.Note), Output: valid(rep.Output),
 	}
 	for _, f := range rep.Findings {
 		out.Findings = append(out.Findings, &gatev1.Finding{
 			Rule: valid(f.Rule), Path: valid(f.Path), Line: int32(f.Line), Col: int32(f.Col),
-			Severity: valueOf(severities(), f.Severity), Message: valid(f.Message), Fix: valid(f.Fix),
+			Severity: valueOf(severities, f.Severity), Message: valid(f.Message), Fix: valid(f.Fix),
 		})
 	}
 	return out

@@ -94,8 +94,7 @@ func checkGreeting(line string, quoted func(string) string) error {
 	if len(parts) < 4 || coreErr != nil {
 		return fmt.Errorf(
 			"its standard output begins with %s instead of the handshake line; a plugin must print nothing before it, and "+
-				"log to "+
-				"standard error",
+				"log to standard error",
 			quoted(line))
 	}
 	if core != 1 {

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -32,6 +33,15 @@ func look(t *testing.T, p *Plugin, s gates.Subject) (gates.Report, error) {
 		return gates.Report{}, err
 	}
 	return v.Reports[0], nil
+}
+
+// sumOf returns the checksum of a file, "?" if it cannot be read.
+func sumOf(file string) string {
+	sum, err := atomicfile.Sum(file)
+	if err != nil {
+		return "?"
+	}
+	return sum
 }
 
 // A plugin that does not answer causes an error of its gate.

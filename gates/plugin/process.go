@@ -182,12 +182,10 @@ func (p *process) ended(d time.Duration) bool {
 	if d <= 0 {
 		return false
 	}
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-p.done:
 		return true
-	case <-t.C:
+	case <-time.After(d):
 		return false
 	}
 }

@@ -41,7 +41,7 @@ func (s *server) Info(_ context.Context, req *gatev1.InfoRequest) (res *gatev1.I
 	}
 	info := s.gate.Info()
 	return &gatev1.InfoResponse{
-		Name: valid(info.Name), Version: valid(s.version), Kind: valueOf(kinds(), info.Kind), Cost: valueOf(costs(), info.Cost),
+		Name: valid(info.Name), Version: valid(s.version), Kind: valueOf(kinds, info.Kind), Cost: valueOf(costs, info.Cost),
 		Blocking: info.Blocking,
 	}, nil
 }

@@ -236,11 +236,9 @@ func (s *session) end(grace time.Duration) {
 		// It sometimes waits forever for a dead connection.
 		forgotten := make(chan struct{})
 		go func() { s.wire.Kill(); close(forgotten) }()
-		t := time.NewTimer(letGo)
-		defer t.Stop()
 		select {
 		case <-forgotten:
-		case <-t.C:
+		case <-time.After(letGo):
 		}
 	}
 	if s.scratch != "" {

@@ -124,7 +124,7 @@ func (r *run) judge(ctx context.Context, p *Pass, reviewer Reviewer) {
 			break
 		}
 	}
-	if n := count(p.Findings, func(f Finding) bool { return f.Unproven }); n > 0 {
+	if n := lists.Count(p.Findings, func(f Finding) bool { return f.Unproven }); n > 0 {
 		p.note("%d of its findings quote text that is not in the diff, and cannot block", n)
 	}
 	p.settle()
@@ -186,10 +186,7 @@ func (r *run) foreign(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
 	}
-	if r.in.Subject.Redact != nil {
-		text = r.in.Subject.Redact(text)
-	}
-	return fence.Foreign("", strings.TrimRight(text, "\n"))
+	return fence.Around("", safe(strings.TrimRight(text, "\n"), r.in.Subject.Redact))
 }
 
 // finding converts a reviewer's remark. Its text is data: cleaned, cut, and compared with the diff.
@@ -222,17 +219,10 @@ func (r *run) finding(k kind, m remark) Finding {
 
 // clean makes external text safe to show and to store.
 func (r *run) clean(text string) string {
-	if r.in.Subject.Redact != nil {
-		text = r.in.Subject.Redact(text)
-	}
-	return strings.TrimSpace(fence.Hide(fence.Clean(text)))
+	return strings.TrimSpace(safe(text, r.in.Subject.Redact))
 }
 
 // mostNamed limits how many files a note names.
 const mostNamed = 5
 
 func named(list []string) string { return phrase.Few(list, mostNamed) }
-
-func count[T any](list []T, is func(T) bool) int {
-	return lists.Count(list, is)
-}

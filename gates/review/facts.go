@@ -74,7 +74,7 @@ func (r *run) doubts(b *strings.Builder) {
 // sort puts blocking findings first, then sorts by place.
 func (p *Pass) sort() {
 	slices.SortStableFunc(p.Findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(rank(b.Severity), rank(a.Severity)), cmp.Compare(a.Path, b.Path),
+		return cmp.Or(cmp.Compare(a.Severity.Rank(), b.Severity.Rank()), cmp.Compare(a.Path, b.Path),
 			cmp.Compare(a.Line, b.Line), cmp.Compare(a.Rule, b.Rule))
 	})
 }

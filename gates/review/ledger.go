@@ -138,10 +138,6 @@ func floor(nth int) gates.Severity {
 	return gates.Error
 }
 
-func rank(s gates.Severity) int {
-	return slices.Index([]gates.Severity{gates.Note, gates.Warning, gates.Error}, s)
-}
-
 // enter records the findings of a review and sets their states. It drops and notes new remarks of a reviewer below
 // the severity floor of the round.
 func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
@@ -166,7 +162,7 @@ func (l *Ledger) enter(r *run, round int) (fixed []Entry) {
 				continue // a remark of a gate, or a duplicate
 			}
 			e := l.entry(f.ID)
-			if (e == nil || f.Unproven) && !f.Fact && rank(f.Severity) < rank(least) {
+			if (e == nil || f.Unproven) && !f.Fact && f.Severity.Rank() > least.Rank() {
 				dropped++
 				continue
 			}
@@ -288,17 +284,11 @@ func (l *Ledger) Decide(id string, s State, reason string, at time.Time) (Entry,
 
 // open lists the unsettled earlier findings for the reviewer of a pass.
 func (l *Ledger) open(pass int) string {
-	if l == nil {
-		return ""
-	}
 	return l.listed(func(e Entry) bool { return e.Pass == pass && !e.Fact && e.State == Open })
 }
 
 // earlier lists the decided and fixed findings, so that a reviewer knows what was checked before (REV-09).
 func (l *Ledger) earlier() string {
-	if l == nil {
-		return ""
-	}
 	return l.listed(func(e Entry) bool { return !e.Fact && e.State != Open })
 }
 
@@ -306,6 +296,9 @@ func (l *Ledger) earlier() string {
 const mostListed = 20
 
 func (l *Ledger) listed(want func(Entry) bool) string {
+	if l == nil {
+		return ""
+	}
 	var lines []string
 	for _, e := range slices.Backward(l.Findings) {
 		if want(e) && len(lines) < mostListed {

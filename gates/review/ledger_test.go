@@ -13,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // on reviews shop.go with that text, with a ledger that continues from review to review.
@@ -260,7 +261,7 @@ func TestLedgerIsBounded(t *testing.T) {
 		l.Rounds = append(l.Rounds, Round{Round: i + 1})
 	}
 	l.trim()
-	open := count(l.Findings, func(e Entry) bool { return e.State == Open })
+	open := lists.Count(l.Findings, func(e Entry) bool { return e.State == Open })
 	if len(l.Findings) != mostEntries || open != 495 || len(l.Rounds) != mostRounds || l.Rounds[0].Round != 8 {
 		t.Errorf("%d findings, %d open, %d rounds", len(l.Findings), open, len(l.Rounds))
 	}

@@ -28,20 +28,18 @@ type kind struct {
 	hard   bool   // no reviewer is asked after its failure
 }
 
-// kinds returns the table of passes in display order.
-func kinds() []kind {
-	return []kind{
-		{number: Static, name: "static", weight: 15, hard: true},
-		{number: Functional, name: "functional", weight: 25, hard: true},
-		{number: Architectural, name: "architectural", weight: 15, prompt: "review_architectural"},
-		{number: Security, name: "security", weight: 20, hard: true},
-		{number: Prose, name: "prose", weight: 10, prompt: "review_prose"},
-		{number: Adversarial, name: "adversarial", weight: 15, prompt: "review_adversarial"},
-		{number: Feedback, name: "feedback", weight: 20, prompt: "review_feedback"},
-	}
+// kinds lists the table of passes in display order.
+var kinds = []kind{
+	{number: Static, name: "static", weight: 15, hard: true},
+	{number: Functional, name: "functional", weight: 25, hard: true},
+	{number: Architectural, name: "architectural", weight: 15, prompt: "review_architectural"},
+	{number: Security, name: "security", weight: 20, hard: true},
+	{number: Prose, name: "prose", weight: 10, prompt: "review_prose"},
+	{number: Adversarial, name: "adversarial", weight: 15, prompt: "review_adversarial"},
+	{number: Feedback, name: "feedback", weight: 20, prompt: "review_feedback"},
 }
 
-func kindOf(number int) kind { return kinds()[number-1] }
+func kindOf(number int) kind { return kinds[number-1] }
 
 // PassOf returns the pass of a gate.
 func PassOf(info gates.Info) int {
@@ -106,13 +104,7 @@ func (p *Pass) skip(format string, args ...any) {
 	p.note(format, args...)
 }
 
-func (p *Pass) note(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	if p.Note != "" {
-		text = p.Note + "; " + text
-	}
-	p.Note = text
-}
+func (p *Pass) note(format string, args ...any) { p.AddNote(fmt.Sprintf(format, args...)) }
 
 // take adds the findings of gates' reports without judging them again.
 func (p *Pass) take(reports []gates.Report) {
@@ -124,20 +116,13 @@ func (p *Pass) take(reports []gates.Report) {
 				p.Findings = append(p.Findings, Finding{Finding: f, Fact: true, Gate: r.Gate})
 			}
 		}
-		if r.Tests != nil {
-			sum := gates.TestCount{}
-			if p.Tests != nil {
-				sum = *p.Tests
-			}
-			p.Tests = &gates.TestCount{Passed: sum.Passed + r.Tests.Passed, Failed: sum.Failed + r.Tests.Failed,
-				Skipped: sum.Skipped + r.Tests.Skipped}
-		}
 		if r.Status == gates.Errored {
 			p.note("%s %s", r.Gate, r.Note)
 		}
 		r.Findings, r.Output = nil, ""
 		p.Tools = append(p.Tools, r)
 	}
+	p.Tests = gates.Verdict{Reports: p.Tools}.Tests()
 	p.settle()
 }
 

@@ -87,8 +87,8 @@ type run struct {
 // Run makes a review (REV-07: every caller uses it). An error means that the review was stopped or cannot begin.
 func Run(ctx context.Context, in Input) (Review, error) {
 	for _, n := range in.Only {
-		if n < 1 || n > len(kinds()) {
-			return Review{}, fmt.Errorf("unknown pass %d; passes are 1 to %d", n, len(kinds()))
+		if n < 1 || n > len(kinds) {
+			return Review{}, fmt.Errorf("unknown pass %d; passes are 1 to %d", n, len(kinds))
 		}
 	}
 	if in.NewID == nil {
@@ -99,7 +99,7 @@ func Run(ctx context.Context, in Input) (Review, error) {
 		return Review{}, fmt.Errorf("read the change: %w", err)
 	}
 	r := &run{in: in, diff: diff}
-	r.passes = append(r.passes, lists.Map(kinds(), newPass)...)
+	r.passes = append(r.passes, lists.Map(kinds, newPass)...)
 	for _, n := range []int{Static, Functional, Security, Prose} { // facts of programs, before a reviewer is asked
 		if err := r.programs(ctx, n); err != nil {
 			return Review{}, err

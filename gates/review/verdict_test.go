@@ -12,7 +12,7 @@ import (
 // standings returns the seven passes, with full trust unless changed; pass 7 is left out unless it is given.
 func standings(change map[int]Standing) []Standing {
 	var out []Standing
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		s, told := change[k.number]
 		if !told {
 			s = Standing{Status: gates.Pass, TrustPct: 100, Left: k.number == Feedback}
@@ -130,7 +130,7 @@ func TestWeighProgramsAlone(t *testing.T) {
 // The weights of a review without feedback add up to 100, so that a confidence can be checked by hand.
 func TestWeights(t *testing.T) {
 	sum := 0
-	for i, k := range kinds() {
+	for i, k := range kinds {
 		if k.number != i+1 {
 			t.Errorf("pass %d is in place %d", k.number, i+1)
 		}
@@ -236,7 +236,7 @@ func TestPrompts(t *testing.T) {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
-	for _, k := range kinds() {
+	for _, k := range kinds {
 		if k.prompt == "" {
 			continue
 		}

@@ -1,30 +1,7 @@
 // Package secrets looks for secrets and for details of the infrastructure in what a change adds.
 //
 // It reads only added lines, not earlier commits. It never prints a value, only its kind, its first characters and its
-// length. It ignores plain placeholders (EXAMPLE, changeme, xxxx, ${TOKEN}, <token>).
-//
-//	rule                     found in                                                   severity
-//	secrets/aws-key          AKIA…, ASIA…                                               error
-//	secrets/github-token     ghp_, gho_, ghu_, ghs_, ghr_, github_pat_                  error
-//	secrets/gitlab-token     glpat-                                                     error
-//	secrets/slack-token      xoxb- and its like, web hooks                              error
-//	secrets/google-key       AIza…, service account files                               error
-//	secrets/stripe-key       sk_live_, rk_live_; sk_test_ warns                         error
-//	secrets/openai-key       sk-…, sk-proj-…, sk-ant-…                                  error
-//	secrets/npm-token        npm_…                                                      error
-//	secrets/private-key      -----BEGIN … PRIVATE KEY-----                              error
-//	secrets/jwt              eyJ….eyJ….…                                                error
-//	secrets/url-password     scheme://user:password@host                                error
-//	secrets/KIND             any other kind of internal/redact: sendgrid-key, vault-token …  error
-//	secrets/file-name        the name of a new file                                     error
-//	secrets/known            the value of a secret of the environment, of the           error
-//	                         settings or of a copied file
-//	secrets/assignment       password = "…", token: "…" with a value that looks random  error
-//	secrets/file             a file that is made to hold secrets: .env, id_rsa, *.p12   error
-//	secrets/private-host     private addresses and host names in code for clients       error
-//	                         … where it is not sure that the code is for clients        warning
-//	secrets/suppressed       a line with "runplan:ignore secrets REASON"                warning
-//	secrets/not-looked-at    a file is too large                                        warning
+// length. It ignores plain placeholders (EXAMPLE, changeme, xxxx, ${TOKEN}, <token>). docs/rules.md lists the rules.
 //
 // In folders of fixtures and third-party code, keys of a known shape and private keys are remarks, and assignments are
 // not checked. In tests, examples and documents, guesses (assignments, URLs, JWTs) and private keys are remarks.

@@ -32,7 +32,7 @@ func All(dir string, s gates.Settings) []gates.Gate {
 		more = append(more, hygiene.Memory(s.MinMemoryMB, s.Memory))
 	}
 	if s.Detect {
-		more = append(more, types.All(dir, s.Projects(dir), s.StrictTypes, s.Affected)...)
+		more = append(more, types.All(dir, s.Projects(dir), s.StrictTypes)...)
 	}
 	if s.Acceptance != "" {
 		more = append(more, acceptance.New(s.Acceptance, s.Engine))

@@ -83,16 +83,13 @@ func (g *Go) Result() Result {
 
 // Output returns the output of the failed tests, packages and builds, in reading order.
 func (g *Go) Output() string {
-	if g.told.Len() == 0 {
-		return g.plain.String()
-	}
 	return g.told.String() + g.plain.String()
 }
 
 // ended records how a test ended. Of several runs the worst counts.
 func (g *Go) ended(t goTest, how Status) {
 	delete(g.tests, t)
-	g.res.one(how)
+	g.res.add(how, 1)
 	g.cases.add(Case{Name: t.name, Group: t.pkg, Status: how})
 }
 
@@ -110,12 +107,11 @@ func (g *Go) pkg(e goEvent) {
 	switch e.Action {
 	case "output":
 		g.pkgs[e.Package] = keepEnd(g.pkgs[e.Package]+e.Output, maxTestOutput)
-	case "pass", "skip":
+	case "pass", "skip", "fail":
 		g.res.Known, g.res.Exact = true, true
-		delete(g.pkgs, e.Package)
-	case "fail":
-		g.res.Known, g.res.Exact = true, true
-		g.pkgFailed(e)
+		if e.Action == "fail" {
+			g.pkgFailed(e)
+		}
 		delete(g.pkgs, e.Package)
 	}
 }
@@ -130,15 +126,8 @@ func (g *Go) pkgFailed(e goEvent) {
 	out := g.pkgs[e.Package]
 	g.tell(out)
 	build := e.FailedBuild != "" || strings.Contains(out, "[build failed]") || strings.Contains(out, "[setup failed]")
-	if build {
-		for _, f := range g.res.Failures {
-			if f.Build {
-				return // the place is known
-			}
-		}
-	}
-	if g.failed[e.Package] > 0 {
-		return
+	if g.failed[e.Package] > 0 || build && slices.ContainsFunc(g.res.Failures, func(f Failure) bool { return f.Build }) {
+		return // the place is known
 	}
 	msg := strings.TrimSpace(goNoise.ReplaceAllString(out, ""))
 	if msg == "" || build {
@@ -166,8 +155,7 @@ func (g *Go) testFailed(t goTest, why string) {
 	if f.Path == "" && why == "" && g.nested[t] {
 		return // only a subtest failed, which is listed
 	}
-	f.Message = withoutTestify(f.Message)
-	f.Message = cmp.Or(f.Message, "failed without a message")
+	f.Message = cmp.Or(withoutTestify(f.Message), "failed without a message")
 	if i := strings.Index(f.Message, "panic:"); i > 0 {
 		f.Message = f.Message[i:]
 	}
@@ -219,15 +207,8 @@ func (g *Go) dir(pkg string) string {
 }
 
 func (g *Go) build(text string) {
-	for _, line := range strings.Split(text, "\n") {
-		m := goBuild.FindStringSubmatch(strings.TrimPrefix(line, "vet: "))
-		if m == nil {
-			continue
-		}
-		g.res.fail(Failure{
-			Name: "build", Path: strings.TrimPrefix(m[1], "./"), Line: number(m[2]), Col: number(m[3]), Message: m[4],
-			Build: true,
-		})
+	for line := range strings.SplitSeq(text, "\n") {
+		g.res.broken(goBuild, line)
 	}
 }
 
@@ -262,7 +243,7 @@ func keepEnd(s string, n int) string {
 var (
 	goPlace = lazyre.New(`(?m)^\s+([\w.-]+\.go):(\d+): `)
 	goFrame = lazyre.New(`(?m)^\t(\S+\.go):(\d+)(?: \+0x[0-9a-f]+)?$`)
-	goBuild = lazyre.New(`^((?:[A-Za-z]:)?[^:\s][^:]*\.go):(\d+)(?::(\d+))?: (.+)$`)
+	goBuild = lazyre.New(`^(?:vet: )?(?:\./)?((?:[A-Za-z]:)?[^:\s][^:]*\.go):(\d+)(?::(\d+))?: (.+)$`)
 	goNoise = lazyre.New(`(?m)^\s*(--- (FAIL|PASS|SKIP): .*|FAIL(\t.*)?|PASS|exit status \d+)\n?`)
 	goVerb  = lazyre.New(`^\s*--- (PASS|FAIL|SKIP): (\S+)`)
 )
@@ -275,23 +256,19 @@ func GoText(lines []string) Result {
 		if m == nil {
 			continue
 		}
-		switch m[1] {
-		case "PASS":
-			r.Passed++
-			r.Known = true
-		case "SKIP":
-			r.Skipped++
-		case "FAIL":
-			r.Failed++
-			f := Failure{Name: m[2], Message: "failed"}
-			for _, next := range lines[i+1 : min(i+6, len(lines))] {
-				if p := goPlace.FindStringSubmatch(next); p != nil {
-					f.Path, f.Line, f.Message = p[1], number(p[2]), strings.TrimSpace(next)
-					break
-				}
-			}
-			r.fail(f)
+		r.countWords("1 " + m[1])
+		r.Known = r.Known || m[1] == "PASS"
+		if m[1] != "FAIL" {
+			continue
 		}
+		f := Failure{Name: m[2], Message: "failed"}
+		for _, next := range lines[i+1 : min(i+6, len(lines))] {
+			if p := goPlace.FindStringSubmatch(next); p != nil {
+				f.Path, f.Line, f.Message = p[1], number(p[2]), strings.TrimSpace(next)
+				break
+			}
+		}
+		r.fail(f)
 	}
 	if !r.Known {
 		return Result{Failures: r.Failures}

@@ -43,13 +43,7 @@ func JestJSON(r io.Reader, root, between string) (Result, error) {
 		file := relative(root, s.File)
 		failed := 0
 		for _, t := range s.Tests {
-			status := Skipped
-			switch t.Status {
-			case "passed":
-				status = Passed
-			case "failed":
-				status = Failed
-			}
+			status := cmp.Or(words[t.Status], Skipped)
 			name := strings.Join(append(t.Outer[:len(t.Outer):len(t.Outer)], t.Title), between)
 			cases.add(Case{Name: name, Group: file, Path: file, Status: status})
 			if status != Failed {

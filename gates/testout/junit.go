@@ -97,7 +97,7 @@ func (r *Result) junit(c junitCase, all *cases) {
 	case c.Skipped != nil:
 		one.Status = Skipped
 	}
-	r.one(one.Status)
+	r.add(one.Status, 1)
 	if len(bad) == 0 || !strings.Contains(bad[0].Message, "collection failure") {
 		all.add(one)
 	}

@@ -90,7 +90,7 @@ func (s *cases) fill(r *Result) {
 	r.Cases = s.list
 	r.Passed, r.Failed, r.Skipped = 0, 0, 0
 	for _, c := range s.list {
-		r.one(c.Status)
+		r.add(c.Status, 1)
 	}
 }
 

@@ -63,9 +63,7 @@ func Maven(lines []string) Result {
 		if m := mvnBad.FindStringSubmatch(l); m != nil {
 			r.fail(Failure{Name: m[1] + "." + m[2], Line: number(m[3]), Message: m[4]})
 		}
-		if m := mvnBuild.FindStringSubmatch(l); m != nil {
-			r.fail(Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true})
-		}
+		r.broken(mvnBuild, l)
 	}
 	return r
 }

@@ -17,7 +17,7 @@ var (
 	jsFrame   = lazyre.New(`^\s*(?:at|❯)\s+(?:.*\()?(?:file://)?([^\s()]+?):(\d+):(\d+)\)?\s*$`)
 	vitestSum = lazyre.New(`^\s*Tests\s{2,}(no tests|\d.*)$`)
 	vitestBad = lazyre.New(`^\s*FAIL\s+(?:\|?[\w-]+\|?\s+)??(\S+\.[cm]?[jt]sx?)(?:\s+>\s+(.+)|\s+\[.*)?$`)
-	mochaSum  = lazyre.New(`^\s+(\d+) (passing|failing|pending)\b`)
+	mochaSum  = lazyre.New(`^\s+\d+ (passing|failing|pending)\b`)
 	mochaBad  = lazyre.New(`^\s+\d+\) (.+)$`)
 	mochaFile = lazyre.New(`\(([^()]+\.[cm]?[jt]sx?)\)$`)
 	jsSyntax  = lazyre.New(`^\s*SyntaxError: (.+?\.[cm]?[jt]sx?): .*\((\d+):(\d+)\)$`)
@@ -31,19 +31,11 @@ var (
 // Node reads `node --test`, in its TAP and in its spec form. Todo tests count as skipped.
 func Node(lines []string) Result {
 	var r Result
-	pass, fail := false, false
+	seen := map[string]bool{}
 	for i, l := range lines {
 		if m := nodeSum.FindStringSubmatch(strings.TrimRight(l, " \t")); m != nil {
-			switch n := number(m[2]); m[1] {
-			case "pass":
-				r.Passed += n
-				pass = true
-			case "fail", "cancelled":
-				r.Failed += n
-				fail = true
-			case "skipped", "todo":
-				r.Skipped += n
-			}
+			seen[m[1]] = true
+			r.countWords(m[2] + " " + m[1])
 			continue
 		}
 		if m := nodeAt.FindStringSubmatch(l); m != nil && i+1 < len(lines) {
@@ -56,7 +48,7 @@ func Node(lines []string) Result {
 			r.fail(f)
 		}
 	}
-	if r.Known = pass && fail; !r.Known {
+	if r.Known = seen["pass"] && (seen["fail"] || seen["cancelled"]); !r.Known {
 		return Result{}
 	}
 	if tap := TAP(lines); len(tap.Failures) > 0 && len(r.Failures) == 0 {
@@ -68,13 +60,11 @@ func Node(lines []string) Result {
 // Jest reads the summary that jest prints.
 func Jest(lines []string) Result {
 	var r Result
-	file := ""
-	var found []Failure
+	file, broken := "", false
 	for i, l := range lines {
 		if m := jestSum.FindStringSubmatch(l); m != nil {
 			r.Known = true
-			countWords(m[1], map[string]*int{"passed": &r.Passed, "failed": &r.Failed, "skipped": &r.Skipped,
-				"todo": &r.Skipped})
+			r.countWords(m[1])
 			continue
 		}
 		if m := jestFile.FindStringSubmatch(l); m != nil {
@@ -89,28 +79,21 @@ func Jest(lines []string) Result {
 		below := untilNext(lines[i+1:], jestBad, jestFile, jestSum)
 		f.Message = firstText(below, 3)
 		f.at(jsPlace(below))
-		found = append(found, f)
-	}
-	if !r.Known {
-		return Result{}
-	}
-	for _, f := range found {
+		broken = broken || f.Build
 		r.fail(f)
-		if f.Build && r.Failed == 0 {
-			r.Failed++ // jest does not count the tests of a suite it could not load
-		}
 	}
-	return r
+	if broken {
+		r.Failed = max(r.Failed, 1) // jest does not count the tests of a suite it could not load
+	}
+	return r.summed()
 }
 
 // Vitest reads the summary that vitest prints.
 func Vitest(lines []string) Result {
 	var r Result
-	var found []Failure
 	for i, l := range lines {
 		if m := vitestSum.FindStringSubmatch(l); m != nil {
-			words := map[string]*int{"passed": &r.Passed, "failed": &r.Failed, "skipped": &r.Skipped, "todo": &r.Skipped}
-			r.Known = countWords(m[1], words) || m[1] == "no tests" || r.Known
+			r.Known = r.countWords(m[1]) || m[1] == "no tests" || r.Known
 			continue
 		}
 		m := vitestBad.FindStringSubmatch(l)
@@ -121,26 +104,18 @@ func Vitest(lines []string) Result {
 		below := untilNext(lines[i+1:], vitestBad, vitestSum)
 		f.Message = firstText(below, 1)
 		f.at(jsPlace(below))
-		found = append(found, f)
+		r.fail(f)
 	}
-	return r.failing(found)
+	return r.summed()
 }
 
 // Mocha reads the spec reporter of mocha.
 func Mocha(lines []string) Result {
 	var r Result
-	var found []Failure
 	for i, l := range lines {
 		if m := mochaSum.FindStringSubmatch(l); m != nil {
-			switch n := number(m[1]); m[2] {
-			case "passing":
-				r.Known = true
-				r.Passed += n
-			case "failing":
-				r.Failed += n
-			case "pending":
-				r.Skipped += n
-			}
+			r.countWords(l)
+			r.Known = r.Known || m[1] == "passing"
 			continue
 		}
 		// The list of failures comes after the totals. The same marks before the totals are progress output.
@@ -152,10 +127,10 @@ func Mocha(lines []string) Result {
 			if f.Path, f.Line, f.Col = jsPlace(below); f.Path == "" {
 				f.Path = mochaSuite(below)
 			}
-			found = append(found, f)
+			r.fail(f)
 		}
 	}
-	return r.failing(found)
+	return r.summed()
 }
 
 // Ava reads ava's default reporter. It has no total of the passed tests if a test failed.

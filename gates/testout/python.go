@@ -21,7 +21,6 @@ var (
 func Pytest(lines []string) Result {
 	var r Result
 	at := map[string][]int{} // lines of failures by file, in order
-	var found []Failure
 	for _, l := range lines {
 		if m := pyPlace.FindStringSubmatch(l); m != nil {
 			at[m[1]] = append(at[m[1]], number(m[2]))
@@ -35,50 +34,41 @@ func Pytest(lines []string) Result {
 			if rest := at[m[2]]; len(rest) > 0 {
 				f.Line, at[m[2]] = rest[0], rest[1:]
 			}
-			found = append(found, f)
+			r.fail(f)
 		}
-		m := pytestSum.FindStringSubmatch(strings.TrimSpace(l))
-		if m == nil {
-			continue
+		if m := pytestSum.FindStringSubmatch(strings.TrimSpace(l)); m != nil {
+			r.Known = r.countWords(m[1]) || strings.HasPrefix(m[1], "no tests ran") || r.Known
 		}
-		known := countWords(m[1], map[string]*int{
-			"passed": &r.Passed, "xpassed": &r.Passed, "failed": &r.Failed, "error": &r.Failed, "errors": &r.Failed,
-			"skipped": &r.Skipped, "xfailed": &r.Skipped,
-		})
-		r.Known = r.Known || known || strings.HasPrefix(m[1], "no tests ran")
 	}
-	return r.failing(found)
+	return r.summed()
 }
 
 // Unittest reads the output of Python's unittest. Failed subtests count as the one test that contains them, as in
 // "Ran N tests".
 func Unittest(lines []string) Result {
 	var r Result
-	ran, figures := -1, map[string]int{}
-	bad := map[string]bool{}
-	var found []Failure
-	flush := func(end string) {
-		for _, m := range unitFigure.FindAllStringSubmatch(end, -1) {
-			figures[m[1]] = number(m[2])
-		}
-		failed := max(min(len(bad), figures["failures"]+figures["errors"]), 0) + figures["unexpected successes"]
-		skipped := figures["skipped"] + figures["expected failures"]
-		r.total(ran, failed, skipped)
-		ran, figures, bad = -1, map[string]int{}, map[string]bool{}
-	}
+	ran, bad := -1, map[string]bool{}
 	for i, l := range lines {
 		if m := unitHead.FindStringSubmatch(l); m != nil && i > 0 && strings.HasPrefix(lines[i-1], "=====") {
 			bad[m[2]+m[3]] = true
-			found = append(found, unitFailure(m, lines[i+1:]))
+			r.fail(unitFailure(m, lines[i+1:]))
 		}
 		if m := unitRan.FindStringSubmatch(l); m != nil {
 			ran = number(m[1])
 		}
-		if m := unitEnd.FindStringSubmatch(strings.TrimSpace(l)); m != nil && ran >= 0 {
-			flush(m[2])
+		m := unitEnd.FindStringSubmatch(strings.TrimSpace(l))
+		if m == nil || ran < 0 {
+			continue
 		}
+		figures := map[string]int{}
+		for _, f := range unitFigure.FindAllStringSubmatch(m[2], -1) {
+			figures[f[1]] = number(f[2])
+		}
+		r.total(ran, min(len(bad), figures["failures"]+figures["errors"])+figures["unexpected successes"],
+			figures["skipped"]+figures["expected failures"])
+		ran, bad = -1, map[string]bool{}
 	}
-	return r.failing(found)
+	return r.summed()
 }
 
 func unitFailure(head, below []string) Failure {

@@ -9,7 +9,6 @@ import (
 
 var (
 	exampleSum = lazyre.New(`^(\d+) examples?, (\d+) failures?(.*)$`)
-	exampleMod = lazyre.New(`(\d+) (pending|skips?|errors?)`)
 	exampleBad = lazyre.New(`^(?:rspec|shellspec) (?:\./)?(\S+):(\d+) # (?:\d+\) )?(.+?)(?: FAILED)?$`)
 	exampleOut = lazyre.New(`^An error occurred (?:while loading|in an?) (?:\./)?(\S+?)\.?$`)
 	miniSum    = lazyre.New(`^(\d+) (?:runs|tests), \d+ assertions, (\d+) failures, (\d+) errors, (\d+) (?:skips|pendings)(?:, (\d+) omissions)?`)
@@ -40,60 +39,50 @@ var (
 	gradleBad   = lazyre.New(`^(\w[\w.$]*) > (.+?)(?:\(\))? FAILED$`)
 	gradleAt    = lazyre.New(`^\s+.*\bat (\w+\.(?:java|kt|groovy)):(\d+)$`)
 	gradleSum   = lazyre.New(`^(\d+) tests? completed(?:, (\d+) failed)?(?:, (\d+) skipped)?$`)
-	javacBuild  = lazyre.New(`^(/\S+\.java):(\d+): error: (.+)$`)
+	javacBuild  = lazyre.New(`^(/\S+\.java):(\d+):() error: (.+)$`)
 	kotlinBuild = lazyre.New(`^e: (?:file://)?(/\S+\.kts?):(?: \()?(\d+)[:,] ?(\d+)\)?:? (.+)$`)
 )
 
 // Examples reads RSpec and ShellSpec.
 func Examples(lines []string) Result {
 	var r Result
-	var found []Failure
 	for i, l := range lines {
 		if m := exampleSum.FindStringSubmatch(l); m != nil {
-			left, broken := 0, 0
-			for _, more := range exampleMod.FindAllStringSubmatch(m[3], -1) {
-				if strings.HasPrefix(more[2], "error") {
-					broken += number(more[1])
-				} else {
-					left += number(more[1])
-				}
-			}
-			r.total(number(m[1]), number(m[2]), left)
-			r.Failed += broken
+			var more Result
+			more.countWords(m[3])
+			r.total(number(m[1]), number(m[2]), more.Skipped)
+			r.Failed += more.Failed
 		}
 		if m := exampleBad.FindStringSubmatch(l); m != nil && !strings.HasSuffix(l, "SKIPPED") {
-			found = append(found, Failure{Name: m[3], Path: m[1], Line: number(m[2]), Message: "failed"})
+			r.fail(Failure{Name: m[3], Path: m[1], Line: number(m[2]), Message: "failed"})
 		}
 		if m := exampleOut.FindStringSubmatch(l); m != nil && strings.HasSuffix(m[1], ".rb") {
-			found = append(found, Failure{Name: m[1], Path: m[1], Message: firstText(lines[i+1:min(i+6, len(lines))], 3),
-				Build: true})
+			r.fail(Failure{Name: m[1], Path: m[1], Message: firstText(lines[i+1:min(i+6, len(lines))], 3), Build: true})
 		}
 	}
-	return r.failing(found)
+	return r.summed()
 }
 
 // Minitest reads minitest and test-unit.
 func Minitest(lines []string) Result {
 	var r Result
-	var found []Failure
+	var broken []Failure
 	for i, l := range lines {
 		if m := miniSum.FindStringSubmatch(l); m != nil {
 			r.total(number(m[1]), number(m[2])+number(m[3]), number(m[4])+number(m[5]))
 		}
 		if m := rubyBroken.FindStringSubmatch(l); m != nil {
-			r.fail(Failure{Name: m[1], Path: m[1], Line: number(m[2]), Message: m[3] + m[4], Build: true})
+			broken = append(broken, Failure{Name: m[1], Path: m[1], Line: number(m[2]), Message: m[3] + m[4], Build: true})
 		}
 		head := miniBad.FindStringSubmatch(l)
 		if head == nil || i+1 >= len(lines) {
 			continue
 		}
 		if m := miniAt.FindStringSubmatch(lines[i+1]); m != nil && (head[1] != "" || strings.Contains(m[1], "#")) {
-			found = append(found, Failure{Name: m[1], Path: m[2], Line: number(m[3]),
-				Message: firstText(lines[i+2:min(i+6, len(lines))], 2)})
+			r.fail(Failure{Name: m[1], Path: m[2], Line: number(m[3]), Message: firstText(lines[i+2:min(i+6, len(lines))], 2)})
 		}
 	}
-	broken := r.Failures
-	r = r.failing(found)
+	r = r.summed()
 	for _, f := range broken {
 		r.fail(f)
 	}
@@ -148,10 +137,10 @@ func ShUnit(lines []string) Result {
 
 // Swift reads XCTest and Swift Testing.
 func Swift(lines []string) Result {
-	var r Result
-	var found, broken []Failure
+	var r, broken Result
 	named := newCases()
 	for _, l := range lines {
+		broken.broken(swiftBuild, l)
 		if xctestSum.MatchString(l) || swiftSum.MatchString(l) {
 			r.Known = true
 		}
@@ -160,30 +149,18 @@ func Swift(lines []string) Result {
 			m = swiftCase.FindStringSubmatch(l)
 		}
 		if m != nil {
-			named.add(Case{Name: m[1], Status: map[string]Status{"passed": Passed, "failed": Failed, "skipped": Skipped}[m[2]]})
-			continue
-		}
-		if m := xctestBad.FindStringSubmatch(l); m != nil {
-			found = append(found, Failure{Name: m[3], Path: m[1], Line: number(m[2]), Message: m[4]})
-			continue
-		}
-		if m := swiftIssue.FindStringSubmatch(l); m != nil {
-			found = append(found, Failure{Name: m[1], Path: m[2], Line: number(m[3]), Col: number(m[4]), Message: m[5]})
-			continue
-		}
-		if m := swiftBuild.FindStringSubmatch(l); m != nil {
-			broken = append(broken, Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4],
-				Build: true})
+			named.add(Case{Name: m[1], Status: words[m[2]]})
+		} else if m := xctestBad.FindStringSubmatch(l); m != nil {
+			r.fail(Failure{Name: m[3], Path: m[1], Line: number(m[2]), Message: m[4]})
+		} else if m := swiftIssue.FindStringSubmatch(l); m != nil {
+			r.fail(Failure{Name: m[1], Path: m[2], Line: number(m[3]), Col: number(m[4]), Message: m[5]})
 		}
 	}
 	if !r.Known {
-		for _, f := range broken {
-			r.fail(f)
-		}
-		return r
+		return broken
 	}
 	named.fill(&r)
-	return r.failing(found)
+	return r
 }
 
 // Dotnet reads `dotnet test`.
@@ -196,9 +173,7 @@ func Dotnet(lines []string) Result {
 		if m := dotnetSum2.FindStringSubmatch(l); m != nil {
 			r.count(number(m[3]), number(m[2]), number(m[4]))
 		}
-		if m := dotnetBuild.FindStringSubmatch(l); m != nil {
-			r.fail(Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true})
-		}
+		r.broken(dotnetBuild, l)
 		m := dotnetBad.FindStringSubmatch(l)
 		if m == nil {
 			continue
@@ -229,12 +204,8 @@ func Gradle(lines []string) Result {
 		if m := gradleSum.FindStringSubmatch(l); m != nil {
 			r.total(number(m[1]), number(m[2]), number(m[3]))
 		}
-		if m := javacBuild.FindStringSubmatch(l); m != nil {
-			r.fail(Failure{Name: "build", Path: m[1], Line: number(m[2]), Message: m[3], Build: true})
-		}
-		if m := kotlinBuild.FindStringSubmatch(l); m != nil {
-			r.fail(Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true})
-		}
+		r.broken(javacBuild, l)
+		r.broken(kotlinBuild, l)
 		if m := gradleBad.FindStringSubmatch(l); m != nil {
 			f := Failure{Name: m[1] + "." + m[2], Message: firstText(lines[i+1:min(i+2, len(lines))], 1)}
 			if i+1 < len(lines) {

@@ -61,7 +61,7 @@ func TAP(lines []string) Result {
 		}
 		if m[1] == "" {
 			seen++
-			r.one(status)
+			r.add(status, 1)
 			named.add(Case{Name: name, Status: status})
 		}
 	}

@@ -133,27 +133,32 @@ func (r *Result) total(all, failed, skipped int) {
 	r.count(max(0, all-failed-skipped), failed, skipped)
 }
 
-// one counts one test.
-func (r *Result) one(s Status) {
+// add counts n tests of a status.
+func (r *Result) add(s Status, n int) {
 	switch s {
 	case Passed:
-		r.Passed++
+		r.Passed += n
 	case Failed:
-		r.Failed++
+		r.Failed += n
 	case Skipped:
-		r.Skipped++
+		r.Skipped += n
 	}
 }
 
-// failing returns r with the failures, or an empty result if the lines had no summary of the runner.
-func (r Result) failing(found []Failure) Result {
+// summed returns r, or an empty result if the lines had no summary of the runner.
+func (r Result) summed() Result {
 	if !r.Known {
 		return Result{}
 	}
-	for _, f := range found {
-		r.fail(f)
-	}
 	return r
+}
+
+// broken adds a failure if the line reports a place that did not build. The groups of re are its path, line, column and
+// message.
+func (r *Result) broken(re *lazyre.Regexp, line string) {
+	if m := re.FindStringSubmatch(line); m != nil {
+		r.fail(Failure{Name: "build", Path: m[1], Line: number(m[2]), Col: number(m[3]), Message: m[4], Build: true})
+	}
 }
 
 // fail adds f unless it is already listed.
@@ -194,12 +199,11 @@ func number(s string) int {
 	return n
 }
 
-// countWords adds up "3 failed, 2 passed"-like lists: words maps the word after a number to its counter.
-func countWords(s string, words map[string]*int) bool {
-	found := false
+// countWords adds up lists such as "3 failed, 2 passed", and reports whether s is one.
+func (r *Result) countWords(s string) (found bool) {
 	for _, m := range wordCount.FindAllStringSubmatch(s, -1) {
-		if p, ok := words[strings.ToLower(m[2])]; ok {
-			*p += number(m[1])
+		if status, ok := words[strings.ToLower(m[2])]; ok {
+			r.add(status, number(m[1]))
 			found = true
 		}
 	}
@@ -207,6 +211,13 @@ func countWords(s string, words map[string]*int) bool {
 }
 
 var wordCount = lazyre.New(`(\d+)\s+([A-Za-z]+)`)
+
+// words maps the words of runners to the status that they mean.
+var words = map[string]Status{
+	"pass": Passed, "passed": Passed, "passing": Passed, "xpassed": Passed,
+	"fail": Failed, "failed": Failed, "failing": Failed, "cancelled": Failed, "error": Failed, "errors": Failed,
+	"skip": Skipped, "skips": Skipped, "skipped": Skipped, "pending": Skipped, "todo": Skipped, "xfailed": Skipped,
+}
 
 // firstText returns the first n non-blank lines, joined.
 func firstText(lines []string, n int) string {

@@ -2,11 +2,8 @@
 // the types of Go.
 //
 // An error in a unit listed as strict blocks. In other units it warns, or is a note in a file that the change does not
-// touch. If a configured checker is not installed, the
-// gate is skipped with this reason. If a checker crashes, this is an error of the gate, never a pass.
-//
-//	rule         found in                        severity
-//	types/CODE   what the checker reports        error in strict units, else warning or info
+// touch. If a configured checker is not installed, the gate is skipped with this reason. If a checker crashes, this is an
+// error of the gate, never a pass.
 package types
 
 import (
@@ -29,28 +26,22 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 )
 
-// All makes a gate for each type checker that is configured in the projects of the tree in dir. With narrow, a gate
-// below the root of the tree runs only if a change may affect its project.
-func All(dir string, projects []gates.Project, strict []string, narrow bool) []gates.Gate {
+// All makes a gate for each type checker that is configured in the projects of the tree in dir.
+func All(dir string, projects []gates.Project, strict []string) []gates.Gate {
 	var out []gates.Gate
-	gate := func(name, command string, p gates.Project, check checker, tool gates.Tool) gates.Gate {
-		return gate(name, command, p.Root, strict, check, tool, func(changed []string) bool {
-			return !narrow || gates.Affects(dir, p, projects, changed)
-		})
-	}
 	for _, p := range projects {
 		switch p.Language {
 		case gates.LangPython:
 			if pyrightConfigured(dir, p.Root) {
-				out = append(out, gate("types:pyright", "pyright", p, pyright, pythonTool(dir, "pyright", p)))
+				out = append(out, gate("types:pyright", "pyright", p.Root, strict, pyright, pythonTool(dir, "pyright", p)))
 			}
 			if mypyConfigured(dir, p.Root) {
-				out = append(out, gate("types:mypy", "mypy .", p, mypy, pythonTool(dir, "mypy", p)))
+				out = append(out, gate("types:mypy", "mypy .", p.Root, strict, mypy, pythonTool(dir, "mypy", p)))
 			}
 		case gates.LangNode:
-			if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(p.Root), "tsconfig.json")); err == nil {
-				tool := gates.NodeTool(dir, p.Root, "tsc", "typescript", filepath.ToSlash(filepath.Join(p.Root, "tsconfig.json")))
-				out = append(out, gate("types:ts", "tsc --noEmit", p, tsc, tool))
+			if has(dir, p.Root, "tsconfig.json") {
+				tool := gates.NodeTool(dir, p.Root, "tsc", "typescript", path.Join(p.Root, "tsconfig.json"))
+				out = append(out, gate("types:ts", "tsc --noEmit", p.Root, strict, tsc, tool))
 			}
 		}
 	}
@@ -64,43 +55,40 @@ func pythonTool(dir, name string, p gates.Project) gates.Tool {
 	return t
 }
 
-// checker runs a type checker in root and passes its findings on.
+// checker runs a type checker in root and passes its findings on. Their paths are those that it printed; notes are not
+// reported.
 type checker func(ctx context.Context, l *gates.Look, root string, found func(problem)) error
 
+// problem is a finding whose rule is the code of a type checker.
 type problem struct {
-	path, code, message string
-	line, col           int
-	note                bool
+	gates.Finding
+	code string
 }
 
-func gate(name, command, root string, strict []string, check checker, tool gates.Tool,
-	wanted func(changed []string) bool) gates.Gate {
+func gate(name, command, root string, strict []string, check checker, tool gates.Tool) gates.Gate {
+	shown := command
 	if root != "." {
 		name += ":" + root
-		command = "cd " + root + " && " + command
+		shown = "cd " + root + " && " + command
 	}
-	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true, Command: command,
-		Tools: []gates.Tool{tool}}
+	info := gates.Info{Name: name, Kind: gates.Static, Cost: gates.Cheap, Blocking: true, Pure: true, Command: shown,
+		Tools: []gates.Tool{tool}, Root: root}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
-		if !wanted(l.Subject().Changed) {
-			l.Skip("nothing changed under %s/", root)
-			return nil
-		}
 		lax := 0
+		changed := l.Subject().Changed
 		err := check(ctx, l, root, func(p problem) {
-			if p.note {
+			f := p.Finding
+			if f.Severity == gates.Note {
 				return
 			}
-			f := gates.Finding{Rule: "types/" + p.code, Severity: gates.Warning, Path: l.Rel(root, p.path), Line: p.line,
-				Col: p.col, Message: p.message}
+			f.Rule, f.Path, f.Severity = "types/"+p.code, l.Rel(root, f.Path), gates.Warning
 			if p.code == "" {
 				f.Rule = "types/error"
 			}
 			switch {
 			case gates.Match(strict, f.Path):
 				f.Severity = gates.Error
-			case f.Path != "" && f.Severity == gates.Warning && len(l.Subject().Changed) > 0 &&
-				!slices.Contains(l.Subject().Changed, f.Path):
+			case f.Path != "" && len(changed) > 0 && !slices.Contains(changed, f.Path):
 				f.Severity = gates.Note // most likely it is old
 			default:
 				lax++
@@ -111,7 +99,7 @@ func gate(name, command, root string, strict []string, check checker, tool gates
 			l.Find(f)
 		})
 		if errors.Is(err, gates.ErrNoProgram) {
-			l.Skip("%s is configured here but not installed", strings.Fields(strings.TrimPrefix(command, "cd "+root+" && "))[0])
+			l.Skip("%s is configured here but not installed", strings.Fields(command)[0])
 			return nil
 		}
 		if lax > 0 {
@@ -175,7 +163,7 @@ func mypy(ctx context.Context, l *gates.Look, root string, found func(problem)) 
 		"--show-error-codes", "--no-pretty", "--cache-dir=" + os.DevNull,
 	}
 	if !slices.ContainsFunc([]string{"mypy.ini", ".mypy.ini", "setup.cfg", "pyproject.toml"}, func(name string) bool {
-		own := mypyConfig.FindStringSubmatch(read(dirOf(l), root, name))
+		own := mypyConfig.FindStringSubmatch(read(l.Subject().Dir, root, name))
 		return own != nil && mypyFiles.MatchString(own[1])
 	}) {
 		args = append(args, ".")
@@ -213,15 +201,20 @@ func mypy(ctx context.Context, l *gates.Look, root string, found func(problem)) 
 	return nil
 }
 
-func dirOf(l *gates.Look) string { return l.Subject().Dir }
-
 func parseMypy(line string) (problem, bool) {
 	m := mypyLine.FindStringSubmatch(line)
 	if m == nil {
 		return problem{}, false
 	}
-	return problem{path: m[1], line: gates.Atoi(m[2]), col: gates.Atoi(m[3]), note: m[4] == "note", message: m[5],
-		code: m[6]}, true
+	return problem{gates.Finding{Path: m[1], Line: gates.Atoi(m[2]), Col: gates.Atoi(m[3]), Message: m[5],
+		Severity: severity(m[4] != "note")}, m[6]}, true
+}
+
+func severity(counts bool) gates.Severity {
+	if counts {
+		return gates.Error
+	}
+	return gates.Note
 }
 
 func pyright(ctx context.Context, l *gates.Look, root string, found func(problem)) error {
@@ -237,7 +230,7 @@ func pyright(ctx context.Context, l *gates.Look, root string, found func(problem
 	var shown strings.Builder
 	for _, p := range list {
 		found(p)
-		fmt.Fprintf(&shown, "%s:%d:%d: %s\n", p.path, p.line, p.col, p.message)
+		fmt.Fprintf(&shown, "%s:%d:%d: %s\n", p.Path, p.Line, p.Col, p.Message)
 	}
 	l.Show(shown.String())
 	return nil
@@ -258,10 +251,10 @@ func parsePyright(data []byte) ([]problem, error) {
 	}
 	var out []problem
 	for _, d := range *rep.Diagnostics {
-		out = append(out, problem{
-			path: d.File, line: max(0, d.Range.Start.Line) + 1, col: max(0, d.Range.Start.Character) + 1,
-			message: d.Message, code: d.Rule, note: d.Severity != "error",
-		})
+		out = append(out, problem{gates.Finding{
+			Path: d.File, Line: max(0, d.Range.Start.Line) + 1, Col: max(0, d.Range.Start.Character) + 1,
+			Message: d.Message, Severity: severity(d.Severity == "error"),
+		}, d.Rule})
 	}
 	return out, nil
 }
@@ -306,6 +299,6 @@ func parseTSC(line string) (problem, bool) {
 	if m == nil {
 		return problem{}, false
 	}
-	return problem{path: m[1], line: gates.Atoi(m[2]), col: gates.Atoi(m[3]), note: m[4] != "error", code: m[5],
-		message: m[6]}, true
+	return problem{gates.Finding{Path: m[1], Line: gates.Atoi(m[2]), Col: gates.Atoi(m[3]), Message: m[6],
+		Severity: severity(m[4] == "error")}, m[5]}, true
 }

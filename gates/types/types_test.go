@@ -97,7 +97,7 @@ func TestCheckers(t *testing.T) {
 			if c.status == gates.Skipped {
 				s.Env = []string{"PATH=" + t.TempDir()} // this machine may have the checker
 			}
-			all := All(s.Dir, gates.Detect(s.Dir), []string{"core/**"}, false)
+			all := All(s.Dir, gates.Detect(s.Dir), []string{"core/**"})
 			if len(all) != 1 {
 				t.Fatalf("there are %d gates", len(all))
 			}
@@ -120,7 +120,7 @@ func TestErrorOfUnchangedFileIsNote(t *testing.T) {
 	s := tree(t, map[string]string{"pyproject.toml": "[tool.mypy]\n", ".venv/bin/mypy": mypySays, "core/a.py": "x\n",
 		"lib/b.py": "x\n"})
 	s.Env, s.Changed = []string{"PATH=/usr/bin:/bin"}, []string{"core/a.py"}
-	_, got := gatetest.Look(t, All(s.Dir, gates.Detect(s.Dir), nil, false)[0], s)
+	_, got := gatetest.Look(t, All(s.Dir, gates.Detect(s.Dir), nil)[0], s)
 	want := []string{"warning types/return-value core/a.py:3", "info types/name-defined lib/b.py:7"}
 	if !slices.Equal(got, want) {
 		t.Error(got)
@@ -131,7 +131,7 @@ func TestErrorOfUnchangedFileIsNote(t *testing.T) {
 func TestNewModuleOfSameNameStopsMypy(t *testing.T) {
 	s := tree(t, map[string]string{"mypy.ini": "[mypy]\n", ".venv/bin/mypy": mypyTwins, "demo/setup.py": "", "setup.py": ""})
 	s.Changed = []string{"demo/setup.py"}
-	_, err := All(s.Dir, gates.Detect(s.Dir), nil, false)[0].Check(t.Context(), s)
+	_, err := All(s.Dir, gates.Detect(s.Dir), nil)[0].Check(t.Context(), s)
 	if err == nil || !strings.Contains(err.Error(), "Duplicate module") {
 		t.Error(err)
 	}
@@ -139,7 +139,7 @@ func TestNewModuleOfSameNameStopsMypy(t *testing.T) {
 
 func TestUnconfiguredProjectHasNoGate(t *testing.T) {
 	s := tree(t, map[string]string{"pyproject.toml": "[project]\n", "go.mod": "module x\n", "web/package.json": "{}"})
-	if all := All(s.Dir, gates.Detect(s.Dir), nil, false); len(all) > 0 {
+	if all := All(s.Dir, gates.Detect(s.Dir), nil); len(all) > 0 {
 		t.Errorf("there are %d gates", len(all))
 	}
 }
@@ -154,7 +154,7 @@ func TestConformance(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
 				s := tree(t, files)
-				return All(s.Dir, gates.Detect(s.Dir), nil, false)[0], s
+				return All(s.Dir, gates.Detect(s.Dir), nil)[0], s
 			})
 		})
 	}
@@ -174,7 +174,7 @@ func FuzzParse(f *testing.F) {
 		}
 		list, _ := parsePyright([]byte(c))
 		for _, p := range append(all, list...) {
-			if p.line < 0 || p.col < 0 {
+			if p.Line < 0 || p.Col < 0 {
 				t.Errorf("%+v", p)
 			}
 		}

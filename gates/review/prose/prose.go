@@ -1,12 +1,5 @@
 // Package prose makes the gates that compare comments and documents with the code, as far as a program can do this: the
-// rules of the prose pass, and the list of public names that a change removes.
-//
-//	rule                  found in what a change adds                                          severity
-//	prose/left-out        a comment that stands for omitted code                               error
-//	prose/merge-marker    a marker of a merge conflict                                         error
-//	prose/doc-name        a Go doc comment that begins with the name of something else         warning
-//	prose/doc-param       documentation of a parameter that the function does not have         warning
-//	names/gone            removed public names of a folder     info
+// rules of the prose pass, and the list of public names that a change removes. docs/rules.md lists the rules.
 package prose
 
 import (

@@ -77,12 +77,8 @@ func bandit() tool {
 		run: func(ctx context.Context, l *gates.Look, t *task) ([]hit, error) {
 			var hits []hit
 			for files := range slices.Chunk(t.changed, mostArgs) {
-				out, err := l.Run(ctx, gates.Program{Args: append([]string{"bandit", "-q", "-f", "json"}, fileArgs(files)...),
-					Stdout: true})
-				if err != nil {
-					return nil, err
-				}
-				var report struct {
+				args := append([]string{"bandit", "-q", "-f", "json"}, fileArgs(files)...)
+				var found struct {
 					Errors []struct {
 						Filename string `json:"filename"`
 						Reason   string `json:"reason"`
@@ -96,13 +92,13 @@ func bandit() tool {
 						ID         string `json:"test_id"`
 					} `json:"results"`
 				}
-				if err := read("bandit", out, &report); err != nil {
+				if err := report(ctx, l, gates.Program{Args: args}, &found); err != nil {
 					return nil, err
 				}
-				for _, e := range report.Errors {
+				for _, e := range found.Errors {
 					l.Note("bandit could not read %s: %s", l.Rel("", e.Filename), e.Reason)
 				}
-				for _, r := range report.Results {
+				for _, r := range found.Results {
 					hits = append(hits, hit{rule: r.ID, path: l.Rel("", r.Filename), line: r.Line, message: r.Text,
 						severity: graded(r.Severity, r.Confidence)})
 				}
@@ -134,12 +130,8 @@ func semgrep() tool {
 			for files := range slices.Chunk(t.changed, mostArgs) {
 				args := append([]string{"semgrep", "scan", "--json", "--quiet", "--metrics=off", "--disable-version-check",
 					"--config", rules}, fileArgs(files)...)
-				out, err := l.Run(ctx, gates.Program{Args: args, Stdout: true,
-					Env: []string{"SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0"}})
-				if err != nil {
-					return nil, err
-				}
-				var report struct {
+				env := []string{"SEMGREP_SEND_METRICS=off", "SEMGREP_ENABLE_VERSION_CHECK=0"}
+				var found struct {
 					Results []struct {
 						ID    string                             `json:"check_id"`
 						Path  string                             `json:"path"`
@@ -151,15 +143,15 @@ func semgrep() tool {
 						Message string `json:"message"`
 					} `json:"errors"`
 				}
-				if err := read("semgrep", out, &report); err != nil {
+				if err := report(ctx, l, gates.Program{Args: args, Env: env}, &found); err != nil {
 					return nil, err
 				}
-				for _, e := range report.Errors {
+				for _, e := range found.Errors {
 					if e.Level == "error" {
 						return nil, fmt.Errorf("semgrep could not run: %s", e.Message)
 					}
 				}
-				for _, r := range report.Results {
+				for _, r := range found.Results {
 					hits = append(hits, hit{rule: r.ID, path: l.Rel("", r.Path), line: r.Start.Line, message: r.Extra.Message,
 						severity: graded(r.Extra.Severity, "")})
 				}
@@ -233,13 +225,12 @@ func govulncheck() tool {
 				}
 			}
 			summaries := map[string]string{}
-			called := map[string]hit{}
-			var order []string
+			var hits []hit
 			dec := json.NewDecoder(bytes.NewReader(out.Stdout))
 			for {
 				var m struct {
 					OSV     *struct{ ID, Summary string } `json:"osv"`
-					Finding *struct {
+					Finding struct {
 						OSV   string  `json:"osv"`
 						Fixed string  `json:"fixed_version"`
 						Trace []frame `json:"trace"`
@@ -253,35 +244,28 @@ func govulncheck() tool {
 				if m.OSV != nil {
 					summaries[m.OSV.ID] = m.OSV.Summary
 				}
-				if m.Finding == nil || len(m.Finding.Trace) == 0 || m.Finding.Trace[0].Function == "" {
-					continue // required or imported, but not called
-				}
-				if _, twice := called[m.Finding.OSV]; twice {
+				trace := m.Finding.Trace
+				if len(trace) == 0 || trace[0].Function == "" || // required or imported, but not called
+					slices.ContainsFunc(hits, func(h hit) bool { return h.rule == m.Finding.OSV }) {
 					continue
 				}
-				order = append(order, m.Finding.OSV)
-				first, last := m.Finding.Trace[0], m.Finding.Trace[len(m.Finding.Trace)-1]
-				h := hit{rule: m.Finding.OSV, severity: gates.Error,
-					message: fmt.Sprintf("%s@%s: %s is called", first.Module, first.Version, first.Function)}
+				h := hit{rule: m.Finding.OSV, severity: gates.Error, everywhere: slices.ContainsFunc(t.changed, isMod),
+					message: fmt.Sprintf("%s@%s: %s is called", trace[0].Module, trace[0].Version, trace[0].Function)}
 				if m.Finding.Fixed != "" {
-					h.fix = "go get " + first.Module + "@" + m.Finding.Fixed
+					h.fix = "go get " + trace[0].Module + "@" + m.Finding.Fixed
 				}
-				if last.Position != nil {
-					h.path, h.line = l.Rel("", last.Position.Filename), last.Position.Line
+				if at := trace[len(trace)-1].Position; at != nil {
+					h.path, h.line = l.Rel("", at.Filename), at.Line
 				}
-				called[m.Finding.OSV] = h
+				hits = append(hits, h)
 			}
-			if !out.OK() && len(order) == 0 {
+			if !out.OK() && len(hits) == 0 {
 				return nil, fmt.Errorf("govulncheck: %s", out.How)
 			}
-			var hits []hit
-			for _, id := range order {
-				h := called[id]
-				if s := summaries[id]; s != "" {
-					h.message = s + " (" + h.message + ")"
+			for i := range hits {
+				if s := summaries[hits[i].rule]; s != "" {
+					hits[i].message = s + " (" + hits[i].message + ")"
 				}
-				h.everywhere = slices.ContainsFunc(t.changed, isMod)
-				hits = append(hits, h)
 			}
 			return hits, nil
 		}}
@@ -302,11 +286,7 @@ func npmAudit() tool {
 					l.Note("%s was not checked: npm audit needs a package-lock.json", path.Join(dir, "package.json"))
 					continue
 				}
-				out, err := l.Run(ctx, gates.Program{Args: []string{"npm", "audit", "--json"}, Dir: dir, Stdout: true})
-				if err != nil {
-					return nil, err
-				}
-				var report struct {
+				var found struct {
 					Error           *struct{ Code, Summary string } `json:"error"`
 					Vulnerabilities map[string]struct {
 						Severity string            `json:"severity"`
@@ -314,14 +294,15 @@ func npmAudit() tool {
 						Via      []json.RawMessage `json:"via"`
 					} `json:"vulnerabilities"`
 				}
-				if err := read("npm audit", out, &report); err != nil {
+				audit := gates.Program{Args: []string{"npm", "audit", "--json"}, Dir: dir}
+				if err := report(ctx, l, audit, &found); err != nil {
 					return nil, err
 				}
-				if report.Error != nil {
-					return nil, fmt.Errorf("npm audit could not run: %s %s", report.Error.Code, report.Error.Summary)
+				if found.Error != nil {
+					return nil, fmt.Errorf("npm audit could not run: %s %s", found.Error.Code, found.Error.Summary)
 				}
-				for _, name := range slices.Sorted(maps.Keys(report.Vulnerabilities)) {
-					v := report.Vulnerabilities[name]
+				for _, name := range slices.Sorted(maps.Keys(found.Vulnerabilities)) {
+					v := found.Vulnerabilities[name]
 					title := ""
 					for _, via := range v.Via { // the text is the name of another package in the list
 						var advisory struct{ Title string }

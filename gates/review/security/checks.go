@@ -1,6 +1,7 @@
 package security
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -16,38 +17,49 @@ type check struct {
 	fix     string
 }
 
+var code = []string{"go", "python", "js"}
+
 // checks lists the checks, most severe first.
-func checks() []check {
-	code := []string{"go", "python", "js"}
-	return []check{
-		{"security/sql", code, sql,
-			"SQL is concatenated from text and a variable: anyone who sets the variable controls the query",
-			"pass the value as a parameter of the query"},
-		{"security/shell", code, shell,
-			"a shell runs concatenated text: anyone who sets a part of it can run any command",
-			"start the program with a list of arguments, without a shell"},
-		{"security/eval", []string{"python"}, found(ownCode, gates.Note), "text is run as code",
-			"read the value with a parser for its format"},
-		{"security/eval", []string{"python"}, found(evaluated, gates.Error), "text is run as code",
-			"read the value with a parser for its form"},
-		{"security/eval", []string{"js"}, found(requestCode, gates.Error), "text is run as code",
-			"read the value with a parser for its form"},
-		{"security/eval", []string{"js"}, found(madeFunction, gates.Note), "text is run as code",
-			"read the value with a parser for its form"},
-		{"security/eval", []string{"js"}, found(evaluatedJS, gates.Error), "text is run as code",
-			"read the value with a parser for its form"},
-		{"security/deserialise", []string{"python"}, deserialise, "deserialising foreign data can run code",
-			"use json, or yaml.safe_load"},
-		{"security/tls", code, found(unverified, gates.Error), "certificates are not checked: anyone on the network can " +
-			"impersonate the server",
-			"trust the certificate authority that signed it"},
-		{"security/html", []string{"go", "js"}, found(rawHTML, gates.Warning),
-			"HTML is inserted without escaping, including foreign markup", "set text, or use a template that escapes"},
-		{"security/html", []string{"js"}, found(setHTML, gates.Note),
-			"HTML is inserted without escaping, including foreign markup", "set text, or use a template that escapes"},
-		{"security/mode", code, found(open, gates.Warning), "every user of the machine may write this file", "0o644 or " +
-			"0o600"},
+var checks = []check{
+	{"security/sql", code, sql,
+		"SQL is concatenated from text and a variable: anyone who sets the variable controls the query",
+		"pass the value as a parameter of the query"},
+	{"security/shell", code, shell,
+		"a shell runs concatenated text: anyone who sets a part of it can run any command",
+		"start the program with a list of arguments, without a shell"},
+	{"security/eval", []string{"python"}, found(ownCode, gates.Note), "text is run as code",
+		"read the value with a parser for its format"},
+	{"security/eval", []string{"python"}, found(evaluated, gates.Error), "text is run as code",
+		"read the value with a parser for its form"},
+	{"security/eval", []string{"js"}, found(requestCode, gates.Error), "text is run as code",
+		"read the value with a parser for its form"},
+	{"security/eval", []string{"js"}, found(madeFunction, gates.Note), "text is run as code",
+		"read the value with a parser for its form"},
+	{"security/eval", []string{"js"}, found(evaluatedJS, gates.Error), "text is run as code",
+		"read the value with a parser for its form"},
+	{"security/deserialise", []string{"python"}, deserialise, "deserialising foreign data can run code",
+		"use json, or yaml.safe_load"},
+	{"security/tls", code, found(unverified, gates.Error), "certificates are not checked: anyone on the network can " +
+		"impersonate the server",
+		"trust the certificate authority that signed it"},
+	{"security/html", []string{"go", "js"}, found(rawHTML, gates.Warning),
+		"HTML is inserted without escaping, including foreign markup", "set text, or use a template that escapes"},
+	{"security/html", []string{"js"}, found(setHTML, gates.Note),
+		"HTML is inserted without escaping, including foreign markup", "set text, or use a template that escapes"},
+	{"security/mode", code, found(open, gates.Warning), "every user of the machine may write this file", "0o644 or 0o600"},
+}
+
+// checked returns what the first check finds in a line; nil for nothing.
+func checked(lang, line string) *flaw {
+	for _, c := range checks {
+		if !slices.Contains(c.langs, lang) {
+			continue
+		}
+		if severity := c.look(lang, line); severity != "" {
+			return &flaw{c.rule, c.message, c.fix, severity}
+		}
 	}
+	return nil
 }
 
 var (

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lazyre"
@@ -19,41 +20,28 @@ type flaw struct {
 // place is one line of a file with its context.
 type place struct {
 	lang  string
-	text  string   // the line, joined with the following lines of its call
-	lines []string // of the file
-	at    int      // index of the line
-	span  *span
+	text  string            // the line, joined with the following lines of its call
+	lines []string          // of the file
+	at    int               // index of the line
+	span  func() (int, int) // the first line of the function around the line, and the index after its last one
 }
 
-// span is the function around a line, found on first use.
-type span struct {
-	known    bool
-	from, to int
-}
-
-// from returns the index of the first line of the function around the line.
 func (p place) from() int {
-	if !p.span.known {
-		p.span.from, p.span.to = around(p.lang, p.lines, p.at)
-		p.span.known = true
-	}
-	return p.span.from
+	from, _ := p.span()
+	return from
 }
 
-// to returns the index after the last line of that function.
 func (p place) to() int {
-	p.from()
-	return p.span.to
+	_, to := p.span()
+	return to
 }
 
 // flow looks at one line within its function.
 type flow func(p place) *flaw
 
-// flows returns the checks that follow those of single lines.
-func flows() []flow {
-	return []flow{shellOfImport, appendedSQL, requestFlow, unpacked, weakHash, weakRandom, tempName, tlsSetting,
-		credential, leak, blocking, forgotten, silent}
-}
+// flows lists the checks that follow those of single lines.
+var flows = []flow{shellOfImport, appendedSQL, requestFlow, unpacked, weakHash, weakRandom, tempName, tlsSetting,
+	credential, leak, blocking, forgotten, silent}
 
 var (
 	// request matches data that the user of a server sends.
@@ -396,11 +384,6 @@ func credential(p place) *flaw {
 		"read it from the environment or a file that is not committed, and change it", gates.Warning}
 }
 
-// closers inserts a name into an expression and compiles it.
-func closers(expr, name string) *regexp.Regexp {
-	return regexp.MustCompile("(?m)" + strings.ReplaceAll(expr, "NAME", regexp.QuoteMeta(name)))
-}
-
 // opened is a kind of resource that must be closed.
 type opened struct {
 	lang, what string
@@ -411,32 +394,30 @@ type opened struct {
 // handsOn matches code that passes a resource on. Returning a value read from the resource does not count.
 const handsOn = `(?m)\b(?:return|yield)\b[^\n]*\bNAME(?:[^\w.\n]|\.(?:Body|C|cursor|makefile|detach)\b|$)|[:=]\s*&?\w*\{[^\n]*\bNAME\b|\.\w+\s*=\s*NAME\b|\w\[[^\n]*\]\s*=\s*NAME\b|^\s*\w+:\s+NAME,`
 
-func openings() []opened {
-	return []opened{
-		{"go", "the body of the response",
-			lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:http\.(?:Get|Post|PostForm|Head)|(?:\w+\.)*(?:[cC]lient|DefaultClient|httpClient|hc)\.(?:Do|Get|Post|Head))\(`), `\bNAME\.Body\b[^\n]*(?:Close|\))|\((?:[^()\n]*,\s*)?NAME[,)]`},
-		{"go", "the rows",
-			lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:\w+\.)*(?:db|DB|tx|conn|stmt|store|pool)\.(?:Query|QueryContext)\(`),
-			`\bNAME\.Close\(|\((?:[^()\n]*,\s*)?NAME[,)]`},
-		{"go", "the file", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*os\.(?:Open|Create|OpenFile|CreateTemp)\(`),
-			`\bNAME\.Close\b|(?:[cC]lose\w*|[sS]top\w*|New\w+|new\w+|Cleanup)\((?:[^()\n]*,\s*)?NAME[,)]|append\([^\n]*NAME`},
-		{"go", "the connection", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:net|tls)\.Dial(?:Timeout|TCP|UDP|Unix)?\(`),
-			`\bNAME\.Close\b|\((?:[^()\n]*,\s*)?NAME[,)]|\bNAME\}|:\s*NAME,|=\s*NAME$`},
-		{"go", "the context", lazyre.New(`^\s*\w+,\s*(_)\s*:?=\s*context\.With(?:Cancel|Timeout|Deadline)(?:Cause)?\(`),
-			`$^`},
-		{"go", "the ticker", lazyre.New(`^\s*(\w+)\s*:=\s*time\.NewTicker\(`), `\bNAME\.Stop\b|\((?:[^()\n]*,\s*)?NAME[,)]`},
-		{"python", "the file", lazyre.New(`^\s*(\w+)\s*=\s*(?:io\.|codecs\.|gzip\.)?open\(`),
-			`\bNAME\.close\(|\bwith\s+(?:closing\()?NAME\b|enter_context\(NAME|(?:append|add|closing|callback|Popen|run)\([^\n]*\bNAME\b|\bself\.\w+\s*=\s*NAME\b|with\s+contextlib\.closing\(NAME|\b(?:stdout|stderr|stdin|file|fileobj|stream)\s*=\s*NAME\b`},
-		{"python", "the connection", lazyre.New(`^\s*(\w+)\s*=\s*(?:sqlite3|psycopg2?|pymysql|MySQLdb)\.connect\(`),
-			`\bNAME\.close\b|closing\(NAME|enter_context\(NAME|\w\([^\n]*\bNAME\b|\bglobal NAME\b`},
-		{"python", "the socket", lazyre.New(`^\s*(\w+)\s*=\s*socket\.(?:socket|create_connection)\(`),
-			`\bNAME\.(?:close|detach)\b|\bwith\s+NAME\b|\w\([^\n]*\bNAME\b`},
-		{"js", "the file descriptor",
-			lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*(?:await\s+)?(?:fs|fsp|fs\.promises|fsPromises)\.open(?:Sync)?\(`),
-			`close(?:Sync)?\(\s*NAME|\bNAME\.close\(|\bawait using NAME`},
-		{"js", "the connection",
-			lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*await\s+(?:\w+\.)*(?:pool|Pool|db)\.(?:connect|getConnection|acquire)\(`), `\bNAME\.(?:release|end|close|destroy)\(|release\(\s*NAME|\bwith\w*\([^\n]*NAME`},
-	}
+var openings = []opened{
+	{"go", "the body of the response",
+		lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:http\.(?:Get|Post|PostForm|Head)|(?:\w+\.)*(?:[cC]lient|DefaultClient|httpClient|hc)\.(?:Do|Get|Post|Head))\(`), `\bNAME\.Body\b[^\n]*(?:Close|\))|\((?:[^()\n]*,\s*)?NAME[,)]`},
+	{"go", "the rows",
+		lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:\w+\.)*(?:db|DB|tx|conn|stmt|store|pool)\.(?:Query|QueryContext)\(`),
+		`\bNAME\.Close\(|\((?:[^()\n]*,\s*)?NAME[,)]`},
+	{"go", "the file", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*os\.(?:Open|Create|OpenFile|CreateTemp)\(`),
+		`\bNAME\.Close\b|(?:[cC]lose\w*|[sS]top\w*|New\w+|new\w+|Cleanup)\((?:[^()\n]*,\s*)?NAME[,)]|append\([^\n]*NAME`},
+	{"go", "the connection", lazyre.New(`^\s*(\w+),\s*\w+\s*:?=\s*(?:net|tls)\.Dial(?:Timeout|TCP|UDP|Unix)?\(`),
+		`\bNAME\.Close\b|\((?:[^()\n]*,\s*)?NAME[,)]|\bNAME\}|:\s*NAME,|=\s*NAME$`},
+	{"go", "the context", lazyre.New(`^\s*\w+,\s*(_)\s*:?=\s*context\.With(?:Cancel|Timeout|Deadline)(?:Cause)?\(`),
+		`$^`},
+	{"go", "the ticker", lazyre.New(`^\s*(\w+)\s*:=\s*time\.NewTicker\(`), `\bNAME\.Stop\b|\((?:[^()\n]*,\s*)?NAME[,)]`},
+	{"python", "the file", lazyre.New(`^\s*(\w+)\s*=\s*(?:io\.|codecs\.|gzip\.)?open\(`),
+		`\bNAME\.close\(|\bwith\s+(?:closing\()?NAME\b|enter_context\(NAME|(?:append|add|closing|callback|Popen|run)\([^\n]*\bNAME\b|\bself\.\w+\s*=\s*NAME\b|with\s+contextlib\.closing\(NAME|\b(?:stdout|stderr|stdin|file|fileobj|stream)\s*=\s*NAME\b`},
+	{"python", "the connection", lazyre.New(`^\s*(\w+)\s*=\s*(?:sqlite3|psycopg2?|pymysql|MySQLdb)\.connect\(`),
+		`\bNAME\.close\b|closing\(NAME|enter_context\(NAME|\w\([^\n]*\bNAME\b|\bglobal NAME\b`},
+	{"python", "the socket", lazyre.New(`^\s*(\w+)\s*=\s*socket\.(?:socket|create_connection)\(`),
+		`\bNAME\.(?:close|detach)\b|\bwith\s+NAME\b|\w\([^\n]*\bNAME\b`},
+	{"js", "the file descriptor",
+		lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*(?:await\s+)?(?:fs|fsp|fs\.promises|fsPromises)\.open(?:Sync)?\(`),
+		`close(?:Sync)?\(\s*NAME|\bNAME\.close\(|\bawait using NAME`},
+	{"js", "the connection",
+		lazyre.New(`^\s*(?:const|let|var)\s+(\w+)\s*=\s*await\s+(?:\w+\.)*(?:pool|Pool|db)\.(?:connect|getConnection|acquire)\(`), `\bNAME\.(?:release|end|close|destroy)\(|release\(\s*NAME|\bwith\w*\([^\n]*NAME`},
 }
 
 var inlineOpen = lazyre.New(`(?:json|yaml|pickle|toml|csv)\.\w+\(\s*open\(|(?:^|[^\w.])open\([^()]*(?:\([^()]*\)[^()]*)*\)\.(?:read|write|readlines|readline)\(`)
@@ -447,7 +428,7 @@ func leak(p place) *flaw {
 		return &flaw{"resource/leak", "the file opened here is not closed", "open it in a with statement",
 			gates.Warning}
 	}
-	for _, o := range openings() {
+	for _, o := range openings {
 		if o.lang != p.lang {
 			continue
 		}
@@ -458,10 +439,8 @@ func leak(p place) *flaw {
 		if m[1] == "_" && o.what != "the context" || p.from() == 0 && !header[p.lang].MatchString(p.lines[0]) {
 			return nil
 		}
-		rest := strings.Join(p.lines[p.at+1:p.to()], "\n")
-		name := m[1]
-		re := closers(o.closed+"|"+handsOn, name)
-		if re.MatchString(rest) {
+		closes := strings.ReplaceAll("(?m)"+o.closed+"|"+handsOn, "NAME", regexp.QuoteMeta(m[1]))
+		if regexp.MustCompile(closes).MatchString(strings.Join(p.lines[p.at+1:p.to()], "\n")) {
 			return nil
 		}
 		fix := map[string]string{"go": "defer its Close", "python": "open it in a with statement",
@@ -593,8 +572,8 @@ func flowOf(lang string, lines []string, n int) (found *flaw, last int) {
 		return nil, n
 	}
 	text, last := joinedCall(lines, n-1)
-	p := place{lang: lang, text: text, lines: lines, at: n - 1, span: &span{}}
-	for _, f := range flows() {
+	p := place{lang, text, lines, n - 1, sync.OnceValues(func() (int, int) { return around(lang, lines, n-1) })}
+	for _, f := range flows {
 		if found := f(p); found != nil {
 			return found, last
 		}

@@ -117,6 +117,16 @@ func read(name string, out gates.Ended, v any) error {
 	return nil
 }
 
+// report runs a program and parses the report on its standard output.
+func report(ctx context.Context, l *gates.Look, p gates.Program, v any) error {
+	p.Stdout = true
+	out, err := l.Run(ctx, p)
+	if err != nil {
+		return err
+	}
+	return read(p.Args[0], out, v)
+}
+
 // graded maps the severities of tools: severe and certain findings block.
 func graded(severity, confidence string) gates.Severity {
 	switch strings.ToUpper(severity) {
