@@ -16,8 +16,8 @@ type blocksReader struct {
 type ownerKey struct{ batch, task int32 }
 
 // mark reads one mark; create is the path that its line says to create.
-func (r *blocksReader) mark(i int, create string, run *runReader) {
-	m, o := &r.marks[i], r.owner[i]
+func (r *blocksReader) mark(m *mark, create string, run *runReader) {
+	o := m.owner
 	above := r.create
 	r.create = create
 	if o.batch < 0 {

@@ -20,29 +20,29 @@ type filesReader struct {
 
 // mark reads one mark. It returns the path that the line creates, if it names exactly one: a fence directly below is
 // the content of that file.
-func (r *filesReader) mark(m *mark, o owner) (create string) {
+func (r *filesReader) mark(m *mark) (create string) {
 	switch m.kind {
 	case markHeading:
 		r.open = strings.EqualFold(strings.Trim(plain(m.text), ": "), "files")
-		if verb, rest := fileHeading(m.text); verb != "" && o.batch >= 0 {
-			r.linked(m, o, verb, rest)
+		if verb, rest := fileHeading(m.text); verb != "" && m.owner.batch >= 0 {
+			r.linked(m, verb, rest)
 		}
 		return ""
 	case markFence, markBreak:
 		r.open = false
 		return ""
 	}
-	if o.batch != r.batch {
-		r.open, r.batch = false, o.batch
+	if m.owner.batch != r.batch {
+		r.open, r.batch = false, m.owner.batch
 	}
 	if r.open && m.kind == markText && len(m.text) > 0 && m.text[0] == '|' {
-		r.row(m, o)
+		r.row(m)
 		return ""
 	}
-	label, more := r.more, r.open && r.more != "" && m.kind == markText && m.parent >= 0
+	label, more := r.more, r.open && r.more != "" && m.kind == markText && m.parent != nil
 	if r.more = ""; more {
 		r.goesOn(label, m.text)
-		return r.read(m, o, label, m.text)
+		return r.read(m, label, m.text)
 	}
 	if bytes.IndexByte(m.text, ':') < 0 && !r.open && !bytes.Contains(m.text, []byte("：")) {
 		return ""
@@ -51,21 +51,21 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 	r.goesOn(label, rest)
 	if ok && filesLabel(label) {
 		n := len(r.named)
-		create = r.read(m, o, "", rest)
+		create = r.read(m, "", rest)
 		r.open = label != "file" && len(r.named) == n // a list after the label is complete
 		return create
 	}
 	switch {
 	case ok && fileVerb(label) != "":
 		if r.open || bytes.IndexByte(rest, '`') >= 0 || soleWord(rest) {
-			return r.read(m, o, label, rest)
+			return r.read(m, label, rest)
 		}
 	case r.open && m.kind == markBox && !bytes.HasPrefix(m.text, []byte("`")): // the steps are directly below the list
 		r.open = false
 	case ok && r.open && m.kind != markText: // another label (Read, Reference, Verify): no change
 	case r.open && (m.kind == markItem || m.kind == markBox):
-		return r.read(m, o, "", m.text)
-	case m.kind == markText && m.parent < 0:
+		return r.read(m, "", m.text)
+	case m.kind == markText && m.parent == nil:
 		r.open = false
 	}
 	return ""
@@ -87,8 +87,8 @@ func fileHeading(text []byte) (verb string, rest []byte) {
 
 // linked adds the files of a heading. The target of a link is a path on the author's machine, of which all such links
 // of the plan have the beginning in common.
-func (r *filesReader) linked(m *mark, o owner, verb string, rest []byte) {
-	f := filer{builder: r.builder, batch: &r.plan.Batches[o.batch], line: m.line}
+func (r *filesReader) linked(m *mark, verb string, rest []byte) {
+	f := filer{builder: r.builder, batch: &r.plan.Batches[m.owner.batch], line: m.line}
 	if !bytes.Contains(rest, []byte("](")) {
 		f.list(verb, bytes.Trim(rest, " []"))
 	}
@@ -103,7 +103,7 @@ func (r *filesReader) linked(m *mark, o owner, verb string, rest []byte) {
 		}
 		f.add(verb, strings.Trim(name, "`"))
 	}
-	f.remember(o)
+	f.remember(m.owner)
 }
 
 // home returns the folder that contains the targets of all links to files of the author's machine.
@@ -155,7 +155,7 @@ func unescape(target []byte) string {
 }
 
 // row reads a row of a table of files: "| Modify | `a.go` | why |", "| a.go | new |". The first path counts.
-func (r *filesReader) row(m *mark, o owner) {
+func (r *filesReader) row(m *mark) {
 	verb, path := "", []byte(nil)
 	for row := m.text; len(row) > 1; {
 		var cell []byte
@@ -167,7 +167,7 @@ func (r *filesReader) row(m *mark, o owner) {
 		}
 	}
 	if path != nil {
-		r.read(m, o, verb, path)
+		r.read(m, verb, path)
 	}
 }
 
@@ -179,20 +179,20 @@ func (r *filesReader) goesOn(label string, rest []byte) {
 }
 
 // read adds the paths of one line to the plan. The label may be inside: "Create `a`, modify `b`".
-func (r *filesReader) read(m *mark, o owner, label string, rest []byte) (create string) {
-	if o.batch < 0 {
+func (r *filesReader) read(m *mark, label string, rest []byte) (create string) {
+	if m.owner.batch < 0 {
 		return ""
 	}
-	f := filer{builder: r.builder, batch: &r.plan.Batches[o.batch], line: m.line}
+	f := filer{builder: r.builder, batch: &r.plan.Batches[m.owner.batch], line: m.line}
 	verb := fileVerb(label)
 	if verb == "move" {
 		f.move(string(rest))
-		f.remember(o)
+		f.remember(m.owner)
 		return ""
 	}
 	verb = cmp.Or(verb, "modify")
 	f.list(verb, rest)
-	f.remember(o)
+	f.remember(m.owner)
 	if verb == "create" && len(f.seen) == 1 {
 		return f.seen[0].path
 	}

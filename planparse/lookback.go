@@ -9,11 +9,10 @@ import (
 
 // lookBack reports for each mark whether it is a box about finished work: below a heading with such a title, at any
 // depth, or, in a phase, in the list directly below such a bold label. kind is the kind of phases.
-func (b *builder) lookBack(kind unitKind, says func(title string, inPhase bool) bool) []bool {
-	back := make([]bool, len(b.marks))
+func (b *builder) lookBack(kind unitKind, says func(title string, inPhase bool) bool) map[*mark]bool {
+	back := map[*mark]bool{}
 	phase, check, label := 0, 0, false
-	for i := range b.marks {
-		m := &b.marks[i]
+	for _, m := range b.marks {
 		switch {
 		case m.kind == markHeading:
 			label = false
@@ -31,8 +30,8 @@ func (b *builder) lookBack(kind unitKind, says func(title string, inPhase bool) 
 				check = m.level
 			}
 		case m.kind == markBox:
-			back[i] = check > 0 || label
-		case m.kind == markText && m.parent < 0 && len(m.text) > 0:
+			back[m] = check > 0 || label
+		case m.kind == markText && m.parent == nil && len(m.text) > 0:
 			label = phase > 0 && boldLabel(m.text) && says(string(m.text), true)
 		}
 	}

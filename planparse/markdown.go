@@ -93,15 +93,6 @@ func (p *asideParser) Close(node ast.Node, _ text.Reader, _ parser.Context) {
 	}
 }
 
-// size is about the number of marks that the document makes.
-func (d document) size() int {
-	n := len(d.fences) + len(d.aside)/8 + 8
-	for i := range d.aside {
-		n += d.aside[i].Len()
-	}
-	return n
-}
-
 // linesOf returns the lines of a block, wherever they are.
 func (d document) linesOf(n ast.Node) *text.Segments {
 	pos := n.Pos()

@@ -50,8 +50,7 @@ func (p *Plan) Mentions(src []byte, known []Requirement) []Mention {
 	r := newMentionReader(known)
 	b := newBuilder("", src)
 	var out []Mention
-	for i := range b.marks {
-		m := &b.marks[i]
+	for _, m := range b.marks {
 		if m.kind == markFence || m.kind == markBreak {
 			continue
 		}

@@ -8,26 +8,26 @@ import (
 
 // metadata reads "key: value" and "**Key:** value" lines right under the heading of a batch or the title.
 func (f *filler) metadata(i int) {
-	m := &f.marks[i]
+	m := f.marks[i]
 	if m.kind == markHeading {
-		f.meta, f.head, f.key = -1, i == f.title, ""
-		if o := f.owner[i]; o.batch >= 0 && f.plan.Batches[o.batch].StartLine == m.line {
+		f.meta, f.head, f.key = -1, m == f.title, ""
+		if o := m.owner; o.batch >= 0 && f.plan.Batches[o.batch].StartLine == m.line {
 			f.meta = int(o.batch)
 		} else if f.plan.Format == FormatKiro {
 			f.meta = f.onlyItem(i)
 		}
 		return
 	}
-	if o := f.owner[i]; m.kind == markBox && o.self && f.plan.Batches[o.batch].StartLine == m.line {
+	if o := m.owner; m.kind == markBox && o.self && f.plan.Batches[o.batch].StartLine == m.line {
 		f.meta, f.head, f.key = int(o.batch), false, "" // an item that is a batch
 		return
 	}
-	if value, found := bytes.CutPrefix(m.text, []byte("_Depends: ")); found && f.owner[i].batch >= 0 {
-		f.wanted = append(f.wanted, want{int(f.owner[i].batch), m.line, string(bytes.Trim(value, "_ ")), false, true})
+	if value, found := bytes.CutPrefix(m.text, []byte("_Depends: ")); found && m.owner.batch >= 0 {
+		f.wanted = append(f.wanted, want{int(m.owner.batch), m.line, string(bytes.Trim(value, "_ ")), false, true})
 		return
 	}
 	if f.meta < 0 && !f.head {
-		if f.owner[i].batch >= 0 {
+		if m.owner.batch >= 0 {
 			f.strayKey(m)
 		}
 		return
@@ -77,7 +77,7 @@ func (f *filler) metadata(i int) {
 func (f *filler) onlyItem(heading int) int {
 	batch := -1
 	for i := heading + 1; i < len(f.marks) && f.marks[i].kind != markHeading; i++ {
-		if o := f.owner[i]; f.marks[i].kind == markBox && o.self {
+		if o := f.marks[i].owner; f.marks[i].kind == markBox && o.self {
 			if batch >= 0 {
 				return -1
 			}

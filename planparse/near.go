@@ -15,20 +15,19 @@ import (
 // missing from the run, or be part of the batch above.
 func (b *builder) reportNearUnits() {
 	known := map[string]bool{}
-	for _, i := range b.heads {
-		if u := b.marks[i].unit; u.ok {
+	for _, m := range b.heads {
+		if u := m.unit; u.ok {
 			known[u.word] = true
 		}
 	}
-	for i := range b.marks {
-		m := &b.marks[i]
+	for _, m := range b.marks {
 		switch {
-		case i == b.title:
+		case m == b.title:
 		case m.kind == markHeading && m.unit.kind == unitNone:
 			if word, why := nearUnit(m.text); word != "" && (word == "batch" || word == "task" || known[word]) {
 				b.report(b.severityOf(word, known), m.line, "near-miss-heading", "%q is not read as a %s: %s", m.text, word, why)
 			}
-		case m.kind == markText && m.parent < 0 && len(m.text) > 1 && m.text[0] == '#':
+		case m.kind == markText && m.parent == nil && len(m.text) > 1 && m.text[0] == '#':
 			text := bytes.TrimLeft(m.text, "#")
 			marks := m.text[:len(m.text)-len(text)]
 			u := parseUnit(text)
@@ -56,8 +55,8 @@ func (b *builder) reportFencedUnits() {
 	type number struct{ word, id string }
 	read := map[number]bool{}
 	words := map[string]int{}
-	for _, i := range b.heads {
-		if u := b.marks[i].unit; u.ok && u.id != "" {
+	for _, m := range b.heads {
+		if u := m.unit; u.ok && u.id != "" {
 			read[number{u.word, u.id}] = true
 			words[u.word]++
 		}
@@ -85,11 +84,11 @@ func (b *builder) reportFencedUnits() {
 // reportOddLevel warns if exactly one unit heading has a higher level than all others of its kind: the headings after
 // it become parts of it.
 func (b *builder) reportOddLevel() {
-	levels := map[string][]int{}
-	for _, i := range b.heads {
-		if u := b.marks[i].unit; u.ok && u.id != "" &&
+	levels := map[string][]*mark{}
+	for _, m := range b.heads {
+		if u := m.unit; u.ok && u.id != "" &&
 			(u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered) {
-			levels[u.word] = append(levels[u.word], i)
+			levels[u.word] = append(levels[u.word], m)
 		}
 	}
 	for _, word := range []string{"batch", "task", "phase", "chunk", "wave", "track", "checkpoint", "section"} {
@@ -98,16 +97,16 @@ func (b *builder) reportOddLevel() {
 			continue
 		}
 		top := list[0]
-		for _, i := range list {
-			if b.marks[i].level < b.marks[top].level {
-				top = i
+		for _, m := range list {
+			if m.level < top.level {
+				top = m
 			}
 		}
-		same := lists.Count(list, func(i int) bool { return b.marks[i].level == b.marks[top].level })
+		same := lists.Count(list, func(m *mark) bool { return m.level == top.level })
 		if same == 1 {
-			b.warn(b.marks[top].line, "odd-level",
+			b.warn(top.line, "odd-level",
 				"%q has a higher level than the other headings of its kind, so the following headings are read as parts of it",
-				b.marks[top].text)
+				top.text)
 		}
 	}
 }
@@ -246,7 +245,7 @@ func (b *builder) unknownKey(line int, key string, strict bool) {
 
 // strayKey reports a key below prose, where keys are not read.
 func (f *filler) strayKey(m *mark) {
-	if m.kind != markText || m.parent >= 0 {
+	if m.kind != markText || m.parent != nil {
 		return
 	}
 	key, value, bold, ok := cutKey(m)

@@ -90,8 +90,7 @@ func requirements(path string, src []byte, skip func(line int) bool) []Requireme
 // read walks over the marks. open is the heading whose requirement the next marks belong to.
 func (r *requirementReader) read() {
 	open, level, removed := -1, 0, 0
-	for i := range r.marks {
-		m := &r.marks[i]
+	for i, m := range r.marks {
 		if m.kind == markFence || m.kind == markBreak || r.skip(m.line) {
 			continue
 		}
@@ -149,8 +148,8 @@ func (r *requirementReader) heading(i int, title string, open int) int {
 
 // criterion adds a numbered item below a numbered requirement.
 func (r *requirementReader) criterion(i int, of Requirement) bool {
-	m := &r.marks[i]
-	if of.Kind != KindRequirement || !isDigit(of.ID[0]) || m.parent >= 0 {
+	m := r.marks[i]
+	if of.Kind != KindRequirement || !isDigit(of.ID[0]) || m.parent != nil {
 		return false
 	}
 	c := r.counted.FindStringSubmatch(string(r.lineText(m.line)))
@@ -167,7 +166,7 @@ func (r *requirementReader) criterion(i int, of Requirement) bool {
 
 // line adds the ids at the start of a line, and returns the index of the first or -1.
 func (r *requirementReader) line(i int) int {
-	m := &r.marks[i]
+	m := r.marks[i]
 	f := r.leading.FindStringSubmatch(string(m.text))
 	if f == nil || f[2] == "" && f[5] == "" && m.kind != markHeading && !strings.Contains(f[1], "|") {
 		return -1
@@ -210,8 +209,8 @@ func (r *requirementReader) add(q Requirement, i, last int) int {
 
 // sectionEnd returns the last line of the section that heading i opens.
 func (r *requirementReader) sectionEnd(i int) int {
-	for j := i + 1; j < len(r.marks); j++ {
-		if m := &r.marks[j]; m.kind == markHeading && m.level <= r.marks[i].level {
+	for _, m := range r.marks[i+1:] {
+		if m.kind == markHeading && m.level <= r.marks[i].level {
 			return r.trimEnd(r.marks[i].line, m.line-1)
 		}
 	}
@@ -221,13 +220,12 @@ func (r *requirementReader) sectionEnd(i int) int {
 // blockEnd returns the last line of item i, or of the paragraph that continues from line i. A row of a
 // table is one line, and the next line that begins with an id is another requirement.
 func (r *requirementReader) blockEnd(i int) int {
-	m := &r.marks[i]
+	m := r.marks[i]
 	end := m.end
-	for j := i + 1; j < len(r.marks); j++ {
-		next := &r.marks[j]
+	for _, next := range r.marks[i+1:] {
 		inside := false
-		for up := next.parent; up >= i; up = r.marks[up].parent {
-			inside = inside || up == i
+		for up := next.parent; up != nil; up = up.parent {
+			inside = inside || up == m
 		}
 		goesOn := m.kind == markText && next.kind == markText && next.parent == m.parent && next.line == end+1 &&
 			!strings.HasPrefix(string(m.text), "|") && r.leading.FindSubmatch(next.text) == nil

@@ -24,8 +24,7 @@ func Sections(name string, src []byte) (list []Section, code map[int]bool, err e
 		}
 	}
 	list = append(list, Section{First: front})
-	for i := range b.marks {
-		m := &b.marks[i]
+	for _, m := range b.marks {
 		switch m.kind {
 		case markHeading:
 			list[len(list)-1].Last = m.line - 1
