@@ -94,7 +94,7 @@ func (c *checker) dimensions() {
 		if !slices.ContainsFunc(b.DependsOn, func(key string) bool { return position[key] > i }) {
 			ordered++
 		}
-		if len(outcomes(b.Title)) < 2 {
+		if !containsAny(b.Title, " and then ", " + ", " & ", ";") { // the words that join two tasks
 			single++
 		}
 		if len(b.Files.Create)+len(b.Files.Modify) > 0 && TypeOf(*b) != TypeTestOnly {
@@ -133,22 +133,12 @@ func namesFiles(b *Batch) bool {
 	if slices.ContainsFunc(b.Blocks, func(k Block) bool { return k.Path != "" || k.Kind == BlockDiff }) {
 		return true
 	}
-	for text := b.Text; ; {
-		_, span, after, ok := cutSpan(text)
-		if !ok {
-			return false
-		}
-		if looksLikePath(span) && strings.ContainsAny(span, "/.") {
+	for from, to := range SpansAt(b.Text) {
+		if span := b.Text[from:to]; looksLikePath(span) && strings.ContainsAny(span, "/.") {
 			return true
 		}
-		text = after
 	}
-}
-
-// outcomes splits a title at the words that join two tasks.
-func outcomes(title string) []string {
-	return strings.FieldsFunc(strings.NewReplacer(" and then ", ";", " + ", ";", " & ", ";").Replace(title),
-		func(r rune) bool { return r == ';' })
+	return false
 }
 
 // BatchType is the kind of work in a batch; it selects the variants for sampling.

@@ -212,13 +212,8 @@ func (r *runReader) readRun(m *mark, rest []byte) {
 		return
 	}
 	if !found {
-		if body, exp, ok := strings.Cut(text, "Expected: "); strings.TrimSpace(body) == "" {
-			r.waiting, r.command = true, nil
-			if ok {
-				r.noted = exp
-			} else {
-				r.noted = ""
-			}
+		if body, noted, _ := strings.Cut(text, "Expected: "); strings.TrimSpace(body) == "" {
+			r.waiting, r.command, r.noted = true, nil, noted
 		}
 		return
 	}

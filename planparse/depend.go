@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // want is a dependency as the plan words it.
@@ -65,21 +67,15 @@ func (b *builder) duplicateTasks() {
 	}
 }
 
+var (
+	notInRef  = lazyre.New(`[^0-9A-Za-z_.]+|\.\.+`)
+	notInSlug = lazyre.New(`[^0-9a-z]+`)
+)
+
 // refSafe makes a number fit for a part of a git ref: "3+4" becomes "3-4".
 func refSafe(number string) string {
-	var s strings.Builder
-	for _, c := range []byte(number) {
-		switch {
-		case isLetter(c), isDigit(c), c == '_', c == '.' && !strings.HasSuffix(s.String(), "."):
-			s.WriteByte(c)
-		case !strings.HasSuffix(s.String(), "-"):
-			s.WriteByte('-')
-		}
-	}
-	key := strings.Trim(s.String(), ".-")
-	if len(key) > 40 {
-		key = strings.Trim(key[:40], ".-")
-	}
+	key := strings.Trim(notInRef.ReplaceAllString(number, "-"), ".-")
+	key = strings.Trim(key[:min(len(key), 40)], ".-")
 	if strings.HasSuffix(strings.ToLower(key), ".lock") {
 		key = key[:len(key)-len(".lock")] + "-lock" // git refuses refs that end in .lock
 	}
@@ -88,18 +84,8 @@ func refSafe(number string) string {
 
 // slug names a batch without a number after its title.
 func slug(title string) string {
-	var s strings.Builder
-	for _, c := range []byte(strings.ToLower(title)) {
-		if isLetter(c) || isDigit(c) {
-			s.WriteByte(c)
-		} else if s.Len() > 0 && !strings.HasSuffix(s.String(), "-") {
-			s.WriteByte('-')
-		}
-		if s.Len() >= 24 {
-			break
-		}
-	}
-	return cmp.Or(strings.Trim(s.String(), "-"), "part")
+	s := strings.Trim(notInSlug.ReplaceAllString(strings.ToLower(title), "-"), "-")
+	return cmp.Or(strings.Trim(s[:min(len(s), 24)], "-"), "part")
 }
 
 // resolveDependencies turns the plan's references into keys, and reports unknown ones and cycles.
@@ -293,12 +279,9 @@ func mentions(text string) []string {
 // nothing reports whether the value of depends_on means no dependency.
 func nothing(value string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(strings.Trim(value, " \t*`.()[]_。")), " ")
-	switch strings.Trim(word, ".,;:") {
-	case "", "none", "nothing", "no", "n/a", "na", "null", "-", "—", "~",
-		"无", "無", "なし", "없음", "keine", "ninguna", "aucune", "nenhuma", "нет":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"", "none", "nothing", "no", "n/a", "na", "null", "-", "—", "~",
+		"无", "無", "なし", "없음", "keine", "ninguna", "aucune", "nenhuma", "нет"},
+		strings.Trim(word, ".,;:"))
 }
 
 // findCycle reports the first dependency cycle.

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"net/url"
-	"slices"
+	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // filesReader reads "**Files:**" blocks: a label line, and below it "- Create: `path`" items.
@@ -142,32 +144,27 @@ func linkTarget(text []byte) (target string, after []byte, ok bool) {
 	if end < 0 {
 		return "", nil, false
 	}
-	return unescape(text[:end]), text[end+1:], true
-}
-
-// unescape decodes "%20" in the target of a link.
-func unescape(target []byte) string {
-	s, err := url.PathUnescape(string(target))
-	if err != nil {
-		return string(target)
+	target = string(text[:end])
+	if plain, err := url.PathUnescape(target); err == nil { // "%20"
+		target = plain
 	}
-	return s
+	return target, text[end+1:], true
 }
 
 // row reads a row of a table of files: "| Modify | `a.go` | why |", "| a.go | new |". The first path counts.
 func (r *filesReader) row(m *mark) {
-	verb, path := "", []byte(nil)
+	verb, file := "", []byte(nil)
 	for row := m.text; len(row) > 1; {
 		var cell []byte
 		cell, row = cutCell(row)
 		if v := fileVerb(strings.ToLower(strings.Trim(plain(cell), "_:"))); v != "" && v != "move" {
 			verb = strings.ToLower(strings.Trim(plain(cell), "_:"))
-		} else if path == nil && (bytes.HasPrefix(cell, []byte("`")) || soleWord(cell)) {
-			path = cell
+		} else if file == nil && (bytes.HasPrefix(cell, []byte("`")) || soleWord(cell)) {
+			file = cell
 		}
 	}
-	if path != nil {
-		r.read(m, verb, path)
+	if file != nil {
+		r.read(m, verb, file)
 	}
 }
 
@@ -365,43 +362,17 @@ func (f *filer) add(verb, raw string) {
 	case "delete":
 		list = &f.batch.Files.Delete
 	}
-	if !f.isListed(verb, p, *list) {
+	if k := (listedKey{f.batch.StartLine, verb, p}); !f.listed[k] {
+		f.listed[k] = true
 		*list = append(*list, p)
 	}
-}
-
-// isListed keeps a path from being listed twice.
-func (f *filer) isListed(verb, p string, list []string) bool {
-	if len(list) < 32 { // almost always true: no map needed
-		return slices.Contains(list, p)
-	}
-	k := listedKey{f.batch.StartLine, verb, p}
-	if f.listed == nil {
-		f.builder.listed = map[listedKey]bool{}
-	}
-	if len(list) == 32 {
-		for _, old := range list {
-			f.listed[listedKey{f.batch.StartLine, verb, old}] = true
-		}
-	}
-	if f.listed[k] {
-		return true
-	}
-	f.listed[k] = true
-	return false
 }
 
 // move records "`a` → `b`" as a deletion and a creation.
 func (f *filer) move(text string) {
 	var paths []string
 	if strings.Contains(text, "`") {
-		for {
-			_, span, after, ok := cutSpan(text)
-			if !ok {
-				break
-			}
-			paths, text = append(paths, span), after
-		}
+		paths = Spans(text)
 	} else {
 		paths = strings.FieldsFunc(strings.NewReplacer("→", " ", "->", " ", " to ", " ").Replace(text),
 			func(r rune) bool { return r == ' ' })
@@ -455,46 +426,15 @@ func looksLikePath(p string) bool {
 		return len(p) > 1 // .gitignore
 	}
 	return dot > 0 && dot < len(p)-1 && len(p)-dot <= 12 && !strings.HasSuffix(p, "...") && !strings.HasPrefix(p, "N/") &&
-		!isVersion(p)
+		!version.MatchString(p)
 }
 
-// isVersion recognises "1.2", "v2.0.0rc1", ">=3.11", "1.x" and "1.4.0-beta.2": numbers with dots and a usual version
+// version matches "1.2", "v2.0.0rc1", ">=3.11", "1.x" and "1.4.0-beta.2": numbers with dots and a usual version
 // suffix. "1.2.md" and "v2.py" are files.
-func isVersion(p string) bool {
-	p = strings.TrimLeft(p, "^~<>=!")
-	p = strings.TrimPrefix(p, "v")
-	parts := 0
-	for parts == 0 || strings.HasPrefix(p, ".") {
-		rest := strings.TrimPrefix(p, ".")
-		number := strings.TrimLeft(rest, "0123456789")
-		if len(number) == len(rest) && parts > 0 && rest != "" && (rest[0] == 'x' || rest[0] == '*') {
-			number = rest[1:]
-		}
-		if len(number) == len(rest) {
-			break
-		}
-		p, parts = number, parts+1
-	}
-	if parts < 2 {
-		return false
-	}
-	for p != "" { // rc1, -beta.2, .dev3, .post1, +build5
-		p = strings.TrimLeft(p, ".-_+0123456789")
-		n := 0
-		for n < len(p) && isLetter(p[n]) {
-			n++
-		}
-		switch strings.ToLower(p[:n]) {
-		case "a", "b", "rc", "pre", "alpha", "beta", "dev", "post", "final", "snapshot", "build":
-		case "":
-			return p == ""
-		default:
-			return false
-		}
-		p = p[n:]
-	}
-	return true
-}
+var version = lazyre.New(`^[\^~<>=!]*v?\d+(?:\.(?:\d+|[x*]))+(?:[-._+\d]*` + versionWord +
+	`(?:[-._+\d]+` + versionWord + `)*)?[-._+\d]*$`)
+
+const versionWord = `(?i:alpha|a|beta|build|b|rc|pre|dev|post|final|snapshot)`
 
 // cleanPath gives a path its one spelling, with slashes. ok is false if it leaves the workspace.
 func cleanPath(p string) (string, bool) {
@@ -508,28 +448,10 @@ func cleanPath(p string) (string, bool) {
 		(len(p) > 1 && p[1] == ':' && isLetter(p[0])) || strings.IndexByte(p, 0) >= 0 {
 		return p, false
 	}
-	if !strings.Contains(p, "./") && !strings.Contains(p, "//") && !strings.HasSuffix(p, ".") {
-		return p, true
-	}
-	depth := 0
-	var parts []string
-	for part := range strings.SplitSeq(p, "/") {
-		switch part {
-		case "", ".":
-		case "..":
-			if depth--; depth < 0 {
-				return p, false
-			}
-			parts = parts[:len(parts)-1]
-		default:
-			depth++
-			parts = append(parts, part)
-		}
-	}
-	if len(parts) == 0 {
+	out := path.Clean(p)
+	if out == "." || out == ".." || strings.HasPrefix(out, "../") {
 		return p, false
 	}
-	out := strings.Join(parts, "/")
 	if strings.HasSuffix(p, "/") {
 		out += "/"
 	}

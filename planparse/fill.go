@@ -21,7 +21,7 @@ type filler struct {
 // fill reads steps, metadata, files, commands and blocks.
 func (b *builder) fill() {
 	b.front.each(b.header)
-	f := &filler{builder: b, meta: -1}
+	f := &filler{builder: b, meta: -1, block: blocksReader{plain: map[owner]bool{}}}
 	f.files.builder, f.run.builder, f.block.builder = b, b, b
 	for i, m := range b.marks {
 		f.step(m)
@@ -174,12 +174,9 @@ func saysDone(title string) bool {
 func (b *builder) header(line int, key, value string) {
 	h := &b.plan.Header
 	switch key {
-	case "parallel_safe":
-		b.flag(line, key, value, &h.ParallelSafe)
-	case "critical":
-		b.flag(line, key, value, &h.Critical)
-	case "approve":
-		b.flag(line, key, value, &h.Approve)
+	case "parallel_safe", "critical", "approve":
+		b.flag(line, key, value,
+			map[string]*bool{"parallel_safe": &h.ParallelSafe, "critical": &h.Critical, "approve": &h.Approve}[key])
 	case "when":
 		h.When = value
 	default:

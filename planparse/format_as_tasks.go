@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Headings with other names may be the tasks of a plan. This file makes them task headings.
@@ -237,15 +239,12 @@ func (b *builder) listAsTasks() bool {
 // deepest is the level of a unit that is not a heading: any heading ends it.
 const deepest = 7
 
+var numberedItem = lazyre.New(`^[ \t\x{feff}]*(\d+)[.)][ \t]`)
+
 // itemNumber returns the number of a list item, -1 in a bulleted list.
 func (b *builder) itemNumber(m *mark) int {
-	line := bytes.TrimLeft(b.lineText(m.line), " \t\ufeff")
-	n := 0
-	for n < len(line) && isDigit(line[n]) {
-		n++
+	if found := numberedItem.FindSubmatch(b.lineText(m.line)); found != nil {
+		return atoi(string(found[1]))
 	}
-	if n+1 >= len(line) || line[n] != '.' && line[n] != ')' || line[n+1] != ' ' && line[n+1] != '\t' {
-		return -1
-	}
-	return atoi(string(line[:n]))
+	return -1
 }

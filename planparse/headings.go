@@ -3,6 +3,7 @@ package planparse
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/lists"
@@ -216,12 +217,8 @@ func (b *builder) settle(kind unitKind) {
 // aboutUnit reports whether the text after an id shows that the heading is about the unit and does not open it.
 func aboutUnit(title string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(title), " ")
-	switch strings.Trim(word, ":.,") {
-	case "gate", "quality", "summary", "progress", "dependencies", "notes", "note", "complete", "completion",
-		"results", "checklist", "review", "status", "details", "overview", "order", "done", "scope":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"gate", "quality", "summary", "progress", "dependencies", "notes", "note", "complete", "completion",
+		"results", "checklist", "review", "status", "details", "overview", "order", "done", "scope"}, strings.Trim(word, ":.,"))
 }
 
 func (b *builder) reportMarkdown() {

@@ -1,6 +1,7 @@
 package planparse
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 
@@ -43,23 +44,18 @@ func (b *builder) intros(first int) {
 	}
 	slices.Sort(ends)
 	for i, list := range above {
-		for _, m := range list {
-			from := m.line
-			end, _ := slices.BinarySearch(ends, from+1)
-			b.reads(from, ends[end]-1, i, "introduces the batch")
-		}
-		if i > 0 && slices.Equal(list, above[i-1]) { // one text for all batches below the same headings
-			b.plan.Batches[i].Intro = b.plan.Batches[i-1].Intro
-			continue
-		}
+		same := i > 0 && slices.Equal(list, above[i-1]) // one text for all batches below the same headings
 		var parts []string
 		for _, m := range list {
-			from := m.line
-			end, _ := slices.BinarySearch(ends, from+1)
-			if text := b.between(from+1, ends[end]-1); len(strings.TrimSpace(string(text))) > 0 {
-				parts = append(parts, strings.TrimSpace(string(b.between(from, ends[end]-1))))
+			end, _ := slices.BinarySearch(ends, m.line+1)
+			last := ends[end] - 1
+			b.reads(m.line, last, i, "introduces the batch")
+			if !same && len(bytes.TrimSpace(b.between(m.line+1, last))) > 0 {
+				parts = append(parts, string(bytes.TrimSpace(b.between(m.line, last))))
 			}
 		}
-		b.plan.Batches[i].Intro = strings.Join(parts, "\n\n")
+		if b.plan.Batches[i].Intro = strings.Join(parts, "\n\n"); same {
+			b.plan.Batches[i].Intro = b.plan.Batches[i-1].Intro
+		}
 	}
 }

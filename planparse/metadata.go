@@ -146,17 +146,17 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 		if batch.Title == "" && len(batch.Tasks) > 0 {
 			batch.Title, batch.Tasks[0].Title = value, value
 		}
-	case "critical":
-		if !strict && len(strings.Fields(value)) > 3 {
+	case "critical", "approve", "parallel_safe", "test_first":
+		if key == "critical" && !strict && len(strings.Fields(value)) > 3 {
 			return // "**CRITICAL**: No user story can begin until this phase is complete"
 		}
-		f.flagOf(line, key, value, strict, &batch.Critical, f.meta)
-	case "approve":
-		f.flagOf(line, key, value, strict, &batch.Approve, f.meta)
-	case "parallel_safe":
-		f.flagOf(line, key, value, strict, &batch.ParallelSafe, f.meta)
-	case "test_first":
-		f.flagOf(line, key, value, strict, &batch.TestFirst, f.meta)
+		n := len(f.plan.Diagnostics)
+		f.flag(line, key, value, map[string]*bool{"critical": &batch.Critical, "approve": &batch.Approve,
+			"parallel_safe": &batch.ParallelSafe, "test_first": &batch.TestFirst}[key])
+		if len(f.plan.Diagnostics) > n && !strict {
+			f.plan.Diagnostics[n].Severity = SeverityWarning
+		}
+		f.said[saidKey{f.meta, key}] = true // it overrides the value of the plan
 	case "mutants":
 		f.mutants(line, value, strict)
 	case "estimate":
@@ -186,16 +186,6 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 func condition(value string) bool {
 	return value == "true" || value == "false" || strings.HasPrefix(value, "!") ||
 		containsAny(value, "==", "!=", "<", ">", "&&", "||", "env.", "env[", "batch.")
-}
-
-// flagOf is flag for a batch. The value of the batch overrides that of the plan, so it is recorded.
-func (f *filler) flagOf(line int, key, value string, strict bool, set *bool, batch int) {
-	n := len(f.plan.Diagnostics)
-	f.flag(line, key, value, set)
-	if len(f.plan.Diagnostics) > n && !strict {
-		f.plan.Diagnostics[n].Severity = SeverityWarning
-	}
-	f.said[saidKey{batch, key}] = true
 }
 
 // splitList reads "a, b", "[a, b]" and `"a", "b"`.

@@ -3,6 +3,7 @@ package planparse
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -219,15 +220,7 @@ func nearKey(key string) string {
 			return k
 		}
 	}
-	switch key {
-	case "depends_upon", "dependson", "requires_batches", "needs":
-		return map[bool]string{true: "depends_on"}[key != "needs"]
-	case "context_files", "context_ref", "contextrefs", "refs":
-		return map[bool]string{true: "context_refs"}[key != "refs"]
-	case "parallel", "parallelsafe":
-		return map[bool]string{true: "parallel_safe"}[key != "parallel"]
-	}
-	return ""
+	return map[string]string{"requires_batches": "depends_on", "context_files": "context_refs"}[key]
 }
 
 // unknownKey reports an unknown key that is similar to a known one, because it would have no effect.
@@ -252,12 +245,9 @@ func (f *filler) strayKey(m *mark) {
 	if !ok || bold || value == "" || !strings.Contains(key, "_") {
 		return
 	}
-	for _, k := range knownKeys {
-		if key == k || nearKey(key) == k {
-			f.warn(m.line, "stray-key", "%s is below other text and is not read: move it directly below the heading of its "+
-				"batch", key)
-			return
-		}
+	if slices.Contains(knownKeys, key) || nearKey(key) != "" {
+		f.warn(m.line, "stray-key",
+			"%s is below other text and is not read: move it directly below the heading of its batch", key)
 	}
 }
 

@@ -78,11 +78,11 @@ type builder struct {
 	src   []byte
 	front frontMatter
 	outline
-	wanted []want // dependencies, resolved when all batches are known
-	listed map[listedKey]bool
-	named  []namedFile      // files that the tasks name, in document order
-	said   map[saidKey]bool // flags that a batch sets itself; the header does not override them
-	title  *mark            // nil without one
+	wanted []want             // dependencies, resolved when all batches are known
+	listed map[listedKey]bool // the paths in the lists of files
+	named  []namedFile        // files that the tasks name, in document order
+	said   map[saidKey]bool   // flags that a batch sets itself; the header does not override them
+	title  *mark              // nil without one
 
 	wrapped int // offset of the line that opens the fence around the whole plan, -1 without one
 
@@ -118,7 +118,7 @@ type owner struct {
 }
 
 func newBuilder(name string, src []byte) *builder {
-	b := &builder{plan: &Plan{}, src: src, wrapped: -1, said: map[saidKey]bool{}}
+	b := &builder{plan: &Plan{}, src: src, listed: map[listedKey]bool{}, wrapped: -1, said: map[saidKey]bool{}}
 	if bytes.IndexByte(src, '\r') >= 0 && bytes.IndexByte(src, '\n') < 0 {
 		src = bytes.ReplaceAll(src, []byte{'\r'}, []byte{'\n'}) // of equal length, so positions stay valid
 	}
