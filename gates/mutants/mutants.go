@@ -157,7 +157,8 @@ func (o Options) tryAll(ctx context.Context, l *gates.Look) error {
 	}
 	g := gates.New(gates.Info{Name: Name}, func(ctx context.Context, in *gates.Look) error {
 		end, _ := ctx.Deadline()
-		r := &runner{look: l, in: in, dir: dir, texts: texts, until: end}
+		r := &runner{look: l, in: in, dir: dir, texts: texts, until: end, list: map[string][]goPackage{}, found: newFound(),
+			before: newFound()}
 		if len(list)+len(back) == 0 {
 			return r.compare(ctx, weak, about)
 		}

@@ -64,6 +64,10 @@ type found struct {
 	suites map[gates.Language]*target // whole suites, for languages whose runners do not tell which lines a test runs
 }
 
+func newFound() found {
+	return found{map[string]*target{}, map[string]*target{}, map[string]bool{}, map[gates.Language]*target{}}
+}
+
 // target is a file with its related tests.
 type target struct {
 	tests  []test
@@ -176,9 +180,6 @@ func (r *runner) suite(ctx context.Context, lang gates.Language) (*target, error
 		one.takes = time.Since(began)
 		t.tests = append(t.tests, one)
 	}
-	if r.suites == nil {
-		r.suites = map[gates.Language]*target{}
-	}
 	r.suites[lang] = t
 	return t, nil
 }
@@ -257,9 +258,6 @@ func (r *runner) target(ctx context.Context, file string) (*target, error) {
 	t, err := find(ctx, file)
 	if err != nil {
 		return nil, err
-	}
-	if r.files == nil {
-		r.files = map[string]*target{}
 	}
 	r.files[file] = t
 	return t, nil
@@ -342,9 +340,6 @@ func (r *runner) packages(ctx context.Context, root string) ([]goPackage, error)
 			return nil, fmt.Errorf("read the output of go list: %w", err)
 		}
 		list = append(list, p)
-	}
-	if r.list == nil {
-		r.list = map[string][]goPackage{}
 	}
 	r.list[root] = list
 	if !out.OK() {
@@ -451,24 +446,27 @@ func (r *runner) script(ctx context.Context, file string) (*target, error) {
 
 func (r *runner) listTests() error {
 	r.tests = []string{}
-	return filepath.WalkDir(r.dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if p != r.dir && gates.Ignored(d.Name()) {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		rel, err := filepath.Rel(r.dir, p)
-		if err != nil {
-			return err
-		}
-		if rel = filepath.ToSlash(rel); d.Type().IsRegular() && language.IsTest(rel) {
+	return walk(r.dir, func(rel string) {
+		if language.IsTest(rel) {
 			r.tests = append(r.tests, rel)
 		}
-		return nil
+	})
+}
+
+// walk calls f with the regular files of a tree, outside of folders with third-party code.
+func walk(dir string, f func(rel string)) error {
+	return filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && p != dir && gates.Ignored(d.Name()) {
+			return filepath.SkipDir
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err == nil && d.Type().IsRegular() {
+			f(filepath.ToSlash(rel))
+		}
+		return err
 	})
 }
 

@@ -132,11 +132,7 @@ func atoi(s string) (n int) {
 func quoted(s string) bool { return s != "" && strings.ContainsAny(s[:1]+s[len(s)-1:], "\"'`") }
 
 func empty(s string) bool {
-	switch s {
-	case "None", "False", "false", "null", "undefined":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"None", "False", "false", "null", "undefined"}, s)
 }
 
 // operators lists operators and their replacements. A rule "op-N" finds the Nth.
