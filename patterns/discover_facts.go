@@ -35,13 +35,10 @@ func (c *counter) facts(ctx context.Context, p Program, dir, language string, fi
 		return err
 	}
 	for _, s := range look {
-		switch why, looked := saw.files[s.path], saw.looked(s.path); {
-		case looked && (why == "" || why == emptyFile):
-			c.files++
-		case why != "":
+		if why := saw.unread(s.path); why != "" {
 			*skipped = append(*skipped, Skip{s.path, why})
-		default:
-			*skipped = append(*skipped, Skip{s.path, "ast-grep did not report that it read the file"})
+		} else {
+			c.files++
 		}
 	}
 	kept := map[string][]byte{}

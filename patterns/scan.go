@@ -1,7 +1,6 @@
 package patterns
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Hit is one match of a rule. Line and column count from 1, the column in characters.
@@ -208,24 +208,12 @@ func (p Program) try(ctx context.Context, rules string) error {
 
 // limit returns the time for one chunk.
 func (p Program) limit() time.Duration {
-	if p.Limit > 0 {
-		return p.Limit
-	}
-	return runLimit
+	return cmp.Or(p.Limit, runLimit)
 }
 
 // stderrText returns ast-grep's messages for people, without its machine-readable notes.
 func stderrText(lines []string) string {
-	var b bytes.Buffer
-	for _, l := range lines {
-		if l = strings.TrimSpace(l); l != "" && b.Len() < 2000 {
-			if b.Len() > 0 {
-				b.WriteString(" ")
-			}
-			b.WriteString(l)
-		}
-	}
-	return b.String()
+	return phrase.CutBytes(phrase.Line(strings.Join(lines, " ")), 2000)
 }
 
 // String returns the hit as compilers print theirs.
