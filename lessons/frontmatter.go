@@ -2,6 +2,7 @@ package lessons
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -45,18 +46,11 @@ func (p *fileParser) errorf(line int, format string, args ...any) {
 
 // at reports an error about a key, at its line or at the line of the table that lacks it.
 func (p *fileParser) at(key, format string, args ...any) {
-	for k := key; ; {
-		if line, ok := p.lines[k]; ok {
-			p.errorf(line, format, args...)
-			return
-		}
-		i := strings.LastIndexByte(k, '.')
-		if i < 0 {
-			break
-		}
-		k = k[:i]
+	line := 1
+	if table, _, below := strings.Cut(key, "."); below {
+		line = cmp.Or(p.lines[table], line)
 	}
-	p.errorf(1, format, args...)
+	p.errorf(cmp.Or(p.lines[key], line), format, args...)
 }
 
 func (p *fileParser) parse(src []byte) *Lesson {
@@ -152,21 +146,19 @@ func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
 
 // parseYAML parses text and turns a panic of the parser into an error.
 func parseYAML(text string) (file *ast.File, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("cannot be read as YAML: %v", r)
-		}
-	}()
+	defer caught(&err)
 	return parser.ParseBytes([]byte(text), 0)
 }
 
 func decode(node ast.Node, to any, how ...yaml.DecodeOption) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("cannot be read as YAML: %v", r)
-		}
-	}()
+	defer caught(&err)
 	return yaml.NodeToValue(node, to, how...)
+}
+
+func caught(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("cannot be read as YAML: %v", r)
+	}
 }
 
 func (p *fileParser) yamlError(err error) {
