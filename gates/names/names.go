@@ -150,10 +150,7 @@ func newJudge(r Runs, c Change) *judge {
 		j.rows[b.Group+"\x00"+Trunk(b.Name)] = had
 	}
 	if r.Held != nil {
-		j.held = map[string]testout.Case{}
-		for _, h := range r.Held {
-			j.held[key(h)] = h
-		}
+		j.held = lists.By(r.Held, key)
 	}
 	for _, t := range j.after.tests {
 		if !j.ran(t) {

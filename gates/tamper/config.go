@@ -292,12 +292,8 @@ func packageSections(text string, ran map[string]bool) []section {
 func checks(name string) bool {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "pre"), "post")
 	first := firstWord.FindString(name)
-	switch first {
-	case "test", "tests", "lint", "check", "checks", "typecheck", "types", "tsc", "coverage", "cover", "ci", "verify",
-		"validate", "vet", "e2e", "unit", "integration", "audit", "commit", "push":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"test", "tests", "lint", "check", "checks", "typecheck", "types", "tsc", "coverage",
+		"cover", "ci", "verify", "validate", "vet", "e2e", "unit", "integration", "audit", "commit", "push"}, first)
 }
 
 func jsonSections(keys ...string) func(string) []section {

@@ -140,13 +140,9 @@ func less(a, b gates.Severity) gates.Severity {
 // advises reports whether a rule only reads existing tests, so that an actual test run has priority. It is false for
 // new tests that check nothing: they always pass, so no run shows the problem.
 func advises(rule string) bool {
-	switch rule {
-	case "tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/test-removed", "tamper/test-emptied",
-		"tamper/fewer-assertions",
-		"tamper/test-skipped", "tamper/only-added", "tamper/always-true", "tamper/test-disabled", "tamper/snapshot":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/test-removed",
+		"tamper/test-emptied", "tamper/fewer-assertions", "tamper/test-skipped", "tamper/only-added",
+		"tamper/always-true", "tamper/test-disabled", "tamper/snapshot"}, rule)
 }
 
 // unless returns then if the batch named the file, otherwise error.
