@@ -33,16 +33,16 @@ func (b *builder) taskList(f facts) bool {
 	return found
 }
 
+// capitals matches the beginning of an id: letters and a digit.
+var capitals = lazyre.New(`^[A-Z]+\d`)
+
 // ticketTask makes a task of a heading that begins with an id of letters and a number: "W0: Title", "F3a — Title".
 func ticketTask(m *mark) bool {
-	text, n := m.text, 0
-	for n < len(text) && text[n] >= 'A' && text[n] <= 'Z' {
-		n++
-	}
-	if n == 0 || n > 4 || n == len(text) || !isDigit(text[n]) {
+	text, n := m.text, len(capitals.Re().Find(m.text))
+	if n == 0 || n > 5 {
 		return false
 	}
-	id := n + scanID(text[n:])
+	id := n - 1 + scanID(text[n-1:])
 	title, ok := unitTitle(text[id:])
 	if !ok || title == "" {
 		return false

@@ -54,14 +54,11 @@ func likeness(m *mark) string {
 	}
 	begins := m.unit.word
 	if !m.unit.ok || m.unit.kind == unitNone {
-		n := 0
-		for n < len(m.text) && m.text[n] >= 'A' && m.text[n] <= 'Z' {
-			n++
-		}
-		if n == 0 || n > 6 || n == len(m.text) || !isDigit(m.text[n]) {
+		n := len(capitals.Re().Find(m.text))
+		if n == 0 || n > 7 {
 			return ""
 		}
-		begins = string(m.text[:n])
+		begins = string(m.text[:n-1])
 	}
 	return string(rune('0'+m.level)) + " " + begins
 }
