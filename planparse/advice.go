@@ -66,7 +66,7 @@ func (c *checker) sharedFiles() {
 				creates[p] = i
 			}
 		}
-		for _, p := range allFiles(b) {
+		for _, p := range b.Files.All() {
 			if touches[p] == nil {
 				paths = append(paths, p)
 			}
@@ -94,10 +94,6 @@ func (c *checker) sharedFiles() {
 	}
 }
 
-func allFiles(b *Batch) []string {
-	return slices.Concat(b.Files.Create, b.Files.Modify, b.Files.Test, b.Files.Delete)
-}
-
 // testsBeforeCode finds batches that test code which only a later batch creates.
 func (c *checker) testsBeforeCode() {
 	creator := map[string]int{}
@@ -112,7 +108,7 @@ func (c *checker) testsBeforeCode() {
 	}
 	for i := range c.plan.Batches {
 		b := &c.plan.Batches[i]
-		for _, p := range allFiles(b) {
+		for _, p := range b.Files.All() {
 			if at, ok := creator[subject(p)]; ok && language.IsTest(p) && at > i {
 				c.advise("tests-missing-code", b,
 					"%s tests code that only batch %s creates; swap them, or bring code and test together",

@@ -126,11 +126,8 @@ func verifies(b *Batch) bool {
 }
 
 func namesFiles(b *Batch) bool {
-	f := &b.Files
-	if len(f.Create)+len(f.Modify)+len(f.Test)+len(f.Delete) > 0 {
-		return true
-	}
-	if slices.ContainsFunc(b.Blocks, func(k Block) bool { return k.Path != "" || k.Kind == BlockDiff }) {
+	if len(b.Files.All()) > 0 ||
+		slices.ContainsFunc(b.Blocks, func(k Block) bool { return k.Path != "" || k.Kind == BlockDiff }) {
 		return true
 	}
 	for from, to := range SpansAt(b.Text) {

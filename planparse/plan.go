@@ -133,6 +133,9 @@ type Files struct {
 	Delete []string `json:"delete"`
 }
 
+// All returns the paths of all actions.
+func (f Files) All() []string { return slices.Concat(f.Create, f.Modify, f.Test, f.Delete) }
+
 // Checkpoint is a place in a plan where a person checks, decides or does something. No agent works on it. The adjacent
 // batch has Approve: the person is asked before it merges.
 type Checkpoint struct {
