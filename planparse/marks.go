@@ -144,11 +144,9 @@ func (o *outline) code(n *ast.CodeBlock) {
 		line := bytes.TrimSpace(o.src[seg.Start:seg.Stop])
 		if bytes.HasPrefix(line, []byte("#")) {
 			// a heading after a tab, not a comment in code
-			if n.Lines().Len() == 1 && bytes.HasPrefix(line, []byte("## ")) {
-				o.hiddenHeads = append(o.hiddenHeads, o.lineOf(seg.Start))
-			} else if u := parseUnit(bytes.TrimLeft(line, "# ")); u.ok &&
-				(u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered &&
-					bytes.HasPrefix(line, []byte("##"))) {
+			u := parseUnit(bytes.TrimLeft(line, "# "))
+			if n.Lines().Len() == 1 && bytes.HasPrefix(line, []byte("## ")) || u.ok && (u.kind == unitBatch ||
+				u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered && bytes.HasPrefix(line, []byte("##"))) {
 				o.hiddenHeads = append(o.hiddenHeads, o.lineOf(seg.Start))
 			}
 		}

@@ -127,9 +127,9 @@ func (r *mentionReader) ids(line string) []string {
 		out = append(out, lists.Map(mentionedNumber.FindAllStringSubmatch(line, -1), func(m []string) string { return m[1] })...)
 	}
 	if len(r.titles) > 0 {
-		text := " " + wordsOf(line) + " "
+		text := " " + fold(line) + " "
 		for _, q := range r.titles {
-			if strings.Contains(text, " "+wordsOf(q.Title)+" ") {
+			if strings.Contains(text, " "+fold(q.Title)+" ") {
 				out = append(out, q.ID)
 			}
 		}
@@ -158,11 +158,4 @@ func numbers(text string) []string {
 func lastNumber(id string) (parent string, n int) {
 	at := strings.LastIndexByte(id, '.') + 1
 	return id[:at], atoi(id[at:])
-}
-
-// wordsOf returns the words of a text in lower case, with one space between them.
-func wordsOf(text string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(c rune) bool {
-		return c < 0x80 && !isLetter(byte(c)) && !isDigit(byte(c))
-	}), " ")
 }

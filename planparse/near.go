@@ -26,20 +26,22 @@ func (b *builder) reportNearUnits() {
 		case m == b.title:
 		case m.kind == markHeading && m.unit.kind == unitNone:
 			if word, why := nearUnit(m.text); word != "" && (word == "batch" || word == "task" || known[word]) {
-				b.report(b.severityOf(word, known), m.line, "near-miss-heading", "%q is not read as a %s: %s", m.text, word, why)
+				b.report(severityOf(word, known), m.line, "near-miss-heading", "%q is not read as a %s: %s", m.text, word, why)
 			}
 		case m.kind == markText && m.parent == nil && len(m.text) > 1 && m.text[0] == '#':
 			text := bytes.TrimLeft(m.text, "#")
 			marks := m.text[:len(m.text)-len(text)]
 			u := parseUnit(text)
-			switch isUnit := u.ok && u.kind != unitNone && u.kind != unitStep; {
-			case len(marks) > 6 || len(text) == 0 || !isUnit && (len(marks) < 2 || !startsWord(text)):
-			case isUnit && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitNumbered && len(marks) > 1):
-				b.report(b.severityOf(u.word, known), m.line, "near-miss-heading",
-					"%q is text: put a space after %q to make it a heading", m.text, marks)
-			default:
-				b.warn(m.line, "near-miss-heading", "%q is text: put a space after %q to make it a heading", m.text, marks)
+			isUnit := u.ok && u.kind != unitNone && u.kind != unitStep
+			if len(marks) > 6 || len(text) == 0 || !isUnit && (len(marks) < 2 || !startsWord(text)) {
+				continue
 			}
+			severity := SeverityWarning
+			if isUnit && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitNumbered && len(marks) > 1) {
+				severity = severityOf(u.word, known)
+			}
+			b.report(severity, m.line, "near-miss-heading", "%q is text: put a space after %q to make it a heading", m.text,
+				marks)
 		}
 	}
 	b.reportOddLevel()
@@ -113,7 +115,7 @@ func (b *builder) reportOddLevel() {
 }
 
 // severityOf returns error if the plan consists of such units, so that one of them would be lost.
-func (b *builder) severityOf(word string, known map[string]bool) Severity {
+func severityOf(word string, known map[string]bool) Severity {
 	if known[word] {
 		return SeverityError
 	}
