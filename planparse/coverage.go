@@ -132,16 +132,8 @@ func (p *Plan) Cover(src []byte) Coverage {
 			continue
 		}
 		c.Lines++
-		switch r.kind {
-		case CoverBrief:
-			c.Brief++
-		case CoverRunplan:
-			c.Runplan++
-		case CoverSkipped:
-			c.Skipped++
-		default:
-			c.Nobody++
-		}
+		*map[string]*int{CoverBrief: &c.Brief, CoverRunplan: &c.Runplan, CoverSkipped: &c.Skipped,
+			CoverNobody: &c.Nobody}[r.kind]++
 		if k := len(c.Ranges) - 1; k >= 0 && c.Ranges[k].Kind == r.kind && c.Ranges[k].Why == r.why &&
 			slices.Equal(c.Ranges[k].Batches, r.batches) {
 			c.Ranges[k].Last, c.Ranges[k].Lines = n, c.Ranges[k].Lines+1

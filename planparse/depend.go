@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // want is a dependency as the plan words it.
@@ -290,52 +291,38 @@ func (b *builder) findCycle() {
 	for i := range b.plan.Batches {
 		index[b.plan.Batches[i].Key] = i
 	}
-	// Remove batches without open dependencies until none is left. The rest is a cycle, or depends on one.
-	open := make([]int, len(b.plan.Batches))
-	needed := make([][]int, len(open))
-	var free []int
-	for i := range b.plan.Batches {
-		open[i] = len(b.plan.Batches[i].DependsOn)
+	var way []int // from the first batch to the one that is visited
+	open, done := map[int]bool{}, map[int]bool{}
+	var visit func(i int) bool
+	visit = func(i int) bool {
+		if open[i] {
+			b.reportCycle(append(way[slices.Index(way, i):], i))
+			return true
+		}
+		if done[i] {
+			return false
+		}
+		way, open[i], done[i] = append(way, i), true, true
 		for _, key := range b.plan.Batches[i].DependsOn {
-			needed[index[key]] = append(needed[index[key]], i)
-		}
-		if open[i] == 0 {
-			free = append(free, i)
-		}
-	}
-	for len(free) > 0 {
-		i := free[len(free)-1]
-		free = free[:len(free)-1]
-		for _, j := range needed[i] {
-			if open[j]--; open[j] == 0 {
-				free = append(free, j)
+			if visit(index[key]) {
+				return true
 			}
 		}
+		way, open[i] = way[:len(way)-1], false
+		return false
 	}
-	at := slices.IndexFunc(open, func(n int) bool { return n > 0 })
-	if at < 0 {
-		return
-	}
-	var way []string
-	seen := map[int]bool{}
-	for !seen[at] { // follow open dependencies: sooner or later the walk is on the cycle
-		seen[at] = true
-		way = append(way, b.plan.Batches[at].Key)
-		for _, key := range b.plan.Batches[at].DependsOn {
-			if next := index[key]; open[next] > 0 {
-				at = next
-				break
-			}
+	for i := range b.plan.Batches {
+		if visit(i) {
+			return
 		}
 	}
-	start := slices.Index(way, b.plan.Batches[at].Key)
-	way = append(way[start:], b.plan.Batches[at].Key)
-	line := b.plan.Batches[at].StartLine
-	for _, w := range b.wanted {
-		if w.batch == at {
-			line = w.line
-			break
-		}
+}
+
+func (b *builder) reportCycle(way []int) {
+	line := b.plan.Batches[way[0]].StartLine
+	if at := slices.IndexFunc(b.wanted, func(w want) bool { return w.batch == way[0] }); at >= 0 {
+		line = b.wanted[at].line
 	}
-	b.report(SeverityError, line, "dependency-cycle", "batches wait for each other: %s", strings.Join(way, " → "))
+	keys := lists.Map(way, func(i int) string { return b.plan.Batches[i].Key })
+	b.report(SeverityError, line, "dependency-cycle", "batches wait for each other: %s", strings.Join(keys, " → "))
 }

@@ -1,7 +1,6 @@
 package mutants
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/tools/cover"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/language"
@@ -370,20 +371,17 @@ func (r *runner) covered(ctx context.Context, root, pkg, of, base string) (lines
 		return nil, 0, false, nil
 	}
 	takes = time.Since(began)
-	f, err := os.Open(profile.Name())
+	profiles, err := cover.ParseProfiles(profile.Name())
 	if err != nil {
 		return nil, 0, false, fmt.Errorf("read the coverage: %w", err)
 	}
-	defer f.Close()
 	lines = map[int]bool{}
-	for s := bufio.NewScanner(f); s.Scan(); {
-		name, rest, found := strings.Cut(s.Text(), ":")
-		if !found || path.Base(name) != base || path.Dir(name) != of {
+	for _, p := range profiles {
+		if p.FileName != of+"/"+base {
 			continue
 		}
-		var from, col, to, end, statements, count int
-		if n, _ := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &from, &col, &to, &end, &statements, &count); n == 6 && count > 0 {
-			for i := from; i <= to; i++ {
+		for _, block := range p.Blocks {
+			for i := block.StartLine; i <= block.EndLine && block.Count > 0; i++ {
 				lines[i] = true
 			}
 		}
