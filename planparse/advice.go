@@ -99,7 +99,7 @@ func (c *checker) testsBeforeCode() {
 	creator := map[string]int{}
 	for i := range c.plan.Batches {
 		for _, p := range c.plan.Batches[i].Files.Create {
-			if name := subject(p); !language.IsTest(p) {
+			if name := language.Subject(p); !language.IsTest(p) {
 				if _, known := creator[name]; !known {
 					creator[name] = i
 				}
@@ -109,7 +109,7 @@ func (c *checker) testsBeforeCode() {
 	for i := range c.plan.Batches {
 		b := &c.plan.Batches[i]
 		for _, p := range b.Files.All() {
-			if at, ok := creator[subject(p)]; ok && language.IsTest(p) && at > i {
+			if at, ok := creator[language.Subject(p)]; ok && language.IsTest(p) && at > i {
 				c.advise("tests-missing-code", b,
 					"%s tests code that only batch %s creates; swap them, or bring code and test together",
 					p, c.plan.Batches[at].Key)
@@ -117,19 +117,6 @@ func (c *checker) testsBeforeCode() {
 			}
 		}
 	}
-}
-
-// subject returns the name of a file's subject: parser for parser.py, test_parser.py and parser.test.ts.
-func subject(path string) string {
-	base := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
-	base, _, _ = strings.Cut(base, ".")
-	for _, affix := range []string{"test_", "test-"} {
-		base = strings.TrimPrefix(base, affix)
-	}
-	for _, affix := range []string{"_test", "-test", "_spec", "-spec", "tests", "test"} {
-		base = strings.TrimSuffix(base, affix)
-	}
-	return strings.ReplaceAll(base, "-", "_")
 }
 
 // counts compares the plan's own counts with its content, and its expected numbers of tests with each other.

@@ -243,7 +243,7 @@ func (b *builder) reportMarkdown() {
 			b.warn(line, "broken-fence", "the fences inside this one don't pair up; read as CommonMark does")
 		}
 	}
-	if c := b.doc.comment; c != nil {
+	if c := b.doc.comment; c != nil && !c.closed {
 		b.warn(b.lineOf(c.Lines().At(0).Start), "unclosed-comment",
 			"the comment is never closed; everything below it is ignored")
 	}

@@ -254,9 +254,6 @@ func (g *goFile) returns(n *ast.ReturnStmt) {
 		return
 	}
 	for i, r := range n.Results {
-		if quietValue(r) {
-			continue
-		}
 		zero := g.zero(types[i])
 		if zero != "" && zero != g.source(r) {
 			kind := Return
@@ -323,13 +320,6 @@ func isString(e ast.Expr) bool {
 		return ok && id.Name == "string"
 	}
 	return false
-}
-
-// quietValue reports whether a result is already zero, or an error created in place. Its text is for people, and
-// another mutant drops the whole error.
-func quietValue(e ast.Expr) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && (id.Name == "nil" || id.Name == "false")
 }
 
 // quiet reports whether a call only prints, returns a stored value, or waits.

@@ -356,13 +356,13 @@ func (r *runner) write(file, text string) error {
 	}
 	defer root.Close()
 	info, err := root.Lstat(filepath.FromSlash(file))
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", file)
+	}
+	if err == nil {
+		err = root.WriteFile(filepath.FromSlash(file), []byte(text), info.Mode().Perm())
+	}
 	if err != nil {
-		return fmt.Errorf("write a mutant: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("write a mutant: %s is not a regular file", file)
-	}
-	if err := root.WriteFile(filepath.FromSlash(file), []byte(text), info.Mode().Perm()); err != nil {
 		return fmt.Errorf("write a mutant: %w", err)
 	}
 	return nil

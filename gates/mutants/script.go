@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -122,10 +123,8 @@ func negates(rule string) bool {
 		[]string{"==", "!=", "===", "!==", "in", "not in", "is", "is not"}, operators[atoi(i)].old)
 }
 
-func atoi(s string) (n int) {
-	for _, c := range s {
-		n = n*10 + int(c-'0')
-	}
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s) // only of digits
 	return n
 }
 

@@ -19,7 +19,7 @@ type tale struct {
 	arrived  []testcode.Unit // tests that are new or cover more cases than before
 	helpers  string          // added code in test files outside of tests
 	gone     map[string]bool // names that the product no longer declares
-	files    map[string]bool // files of the product that were deleted, by their stem
+	files    map[string]bool // files of the product that were deleted, by their subject
 	kinds    map[string]bool // the endings of files of the product that were deleted
 	moved    map[string]bool // test files that moved to another test folder
 	fresh    map[string]bool // files that have new tests
@@ -48,7 +48,7 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 				declared[name] = true
 			}
 			if f.Status == gates.Deleted {
-				t.files[stem(f.Path)], t.kinds[path.Ext(f.Path)] = true, true
+				t.files[language.Subject(f.Path)], t.kinds[path.Ext(f.Path)] = true, true
 			}
 			continue
 		}
@@ -112,23 +112,10 @@ func declares(text string) []string {
 	return out
 }
 
-// stem returns the part of the name that a code file shares with its test file.
-func stem(p string) string {
-	base := strings.ToLower(path.Base(p))
-	base, _, _ = strings.Cut(base, ".")
-	for _, mark := range []string{"test_", "tests_"} {
-		base = strings.TrimPrefix(base, mark)
-	}
-	for _, mark := range []string{"_test", "_tests", "-test", "_spec", "-spec"} {
-		base = strings.TrimSuffix(base, mark)
-	}
-	return base
-}
-
 // because explains why tests of a file were removed, or returns "" if the change shows no reason.
 func (j judge) because(file string, units ...testcode.Unit) string {
 	t := j.tale
-	if t.files[stem(file)] {
+	if t.files[language.Subject(file)] {
 		return "; the file that it tests was deleted too"
 	}
 	why := ""
