@@ -136,7 +136,7 @@ func (b *builder) build() {
 	case f.t >= 2 || (f.t == 1 && b.boxes <= 2):
 		b.plan.Format = FormatSpecKit
 		b.buildSections(f)
-	case len(f.of[unitBatch]) > 0 && !(len(f.of[unitTask]) == 0 && f.subs > 1 && b.numberedSections(f)):
+	case len(f.of[unitBatch]) > 0 && !(len(f.of[unitTask]) == 0 && f.subs > 1 && b.numberedSections()):
 		b.plan.Format = FormatRunPlan
 		b.buildBatches(f)
 	case len(f.of[unitTask]) > 0:
@@ -148,7 +148,7 @@ func (b *builder) build() {
 	case b.taskList(f), b.piecesAsTasks(f):
 		b.plan.Format = FormatSuperpowers
 		b.buildTasks(f)
-	case f.named > 1, f.majors > 0 && f.labelled*2 >= f.top && (f.family || !b.numberedSections(f)):
+	case f.named > 1, f.majors > 0 && f.labelled*2 >= f.top && (f.family || !b.numberedSections()):
 		b.plan.Format = FormatKiro
 		b.buildSections(f)
 	case f.top > 0 && b.otherUnits(f):
@@ -173,22 +173,9 @@ func (b *builder) build() {
 }
 
 // numberedSections reports whether a box is below a numbered heading.
-func (b *builder) numberedSections(f facts) bool {
-	if len(f.of[unitNumbered]) == 0 {
-		return false
-	}
-	level := 0
-	for _, m := range b.marks {
-		switch {
-		case m.kind == markHeading && m.unit.kind == unitNumbered:
-			level = m.level
-		case m.kind == markHeading && m.level <= level:
-			level = 0
-		case m.kind == markBox && level > 0:
-			return true
-		}
-	}
-	return false
+func (b *builder) numberedSections() bool {
+	numbered := func(h *mark) bool { return h.unit.kind == unitNumbered }
+	return slices.ContainsFunc(b.marks, func(m *mark) bool { return m.kind == markBox && m.below(numbered) != nil })
 }
 
 // onlyChecks reports whether the boxes of a plan with phases are checks and not work: each refers to finished work,
@@ -202,18 +189,9 @@ func (b *builder) onlyChecks(f facts) bool {
 		kind = unitSpan
 	}
 	back := b.lookBack(kind, looksBack)
-	phase := 0
-	for _, m := range b.marks {
-		switch {
-		case m.kind == markHeading && m.unit.ok && (m.unit.kind == kind || m.unit.kind == unitSpan):
-			phase = m.level
-		case m.kind == markHeading && m.level <= phase:
-			phase = 0
-		case m.kind == markBox && phase > 0 && !back[m]:
-			return false
-		}
-	}
-	return true
+	phase := func(h *mark) bool { return h.unit.ok && (h.unit.kind == kind || h.unit.kind == unitSpan) }
+	return !slices.ContainsFunc(b.marks,
+		func(m *mark) bool { return m.kind == markBox && !back[m] && m.below(phase) != nil })
 }
 
 func containsAny(s string, words ...string) bool {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Headings with other names may be the tasks of a plan. This file makes them task headings.
@@ -57,28 +58,12 @@ func (b *builder) piecesAsTasks(f facts) bool {
 	if len(f.of[unitPiece]) < 2 {
 		return false
 	}
-	phase, piece, inPhases, boxes := 0, 0, 0, 0
-	for _, m := range b.marks {
-		switch {
-		case m.kind == markBox && piece > 0 && m.outerBox() == nil:
-			boxes++
-		case m.kind != markHeading:
-		case m.unit.kind == unitGroup && m.unit.ok:
-			phase, piece = m.level, 0
-		default:
-			if m.level <= phase {
-				phase = 0
-			}
-			if m.level <= piece {
-				piece = 0
-			}
-			if m.unit.kind == unitPiece && m.unit.ok {
-				if piece = m.level; phase > 0 {
-					inPhases++
-				}
-			}
-		}
+	isA := func(kind unitKind) func(h *mark) bool {
+		return func(h *mark) bool { return h.unit.ok && h.unit.kind == kind }
 	}
+	boxes := lists.Count(b.marks,
+		func(m *mark) bool { return m.kind == markBox && m.outerBox() == nil && m.below(isA(unitPiece)) != nil })
+	inPhases := lists.Count(f.of[unitPiece], func(m *mark) bool { return m.below(isA(unitGroup)) != nil })
 	if boxes*2 < f.top || (len(f.of[unitGroup]) > 0 && inPhases*2 < len(f.of[unitPiece])) {
 		return false
 	}
@@ -100,17 +85,11 @@ func (b *builder) titleAsTask() bool {
 // stepsAsTasks turns step headings into tasks, for a plan without other units.
 func (b *builder) stepsAsTasks() {
 	var steps, reports []*mark // "### Step 1: …" below "## Progress" reports on a step
-	progress := 0
+	progress := func(h *mark) bool { return h != b.title && h.unit.kind != unitStep && saysProgress(plain(h.text)) }
 	for _, m := range b.heads {
 		switch {
 		case m.unit.kind != unitStep || !m.unit.ok:
-			if m.level <= progress {
-				progress = 0
-			}
-			if progress == 0 && m != b.title && saysProgress(plain(m.text)) {
-				progress = m.level
-			}
-		case progress > 0 && m.level > progress:
+		case m.below(progress) != nil:
 			reports = append(reports, m)
 		default:
 			steps = append(steps, m)

@@ -85,6 +85,7 @@ func (b *builder) taskMaster() (name string) {
 				}
 			}
 			m.level = max(m.level, 2)
+			m.head = cmp.Or(m.head, task)
 		}
 		heads = append(heads, m)
 	}

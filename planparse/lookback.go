@@ -11,28 +11,19 @@ import (
 // depth, or, in a phase, in the list directly below such a bold label. kind is the kind of phases.
 func (b *builder) lookBack(kind unitKind, says func(title string, inPhase bool) bool) map[*mark]bool {
 	back := map[*mark]bool{}
-	phase, check, label := 0, 0, false
+	phase := func(h *mark) bool { return h.unit.ok && h.unit.kind == kind }
+	label := false
 	for _, m := range b.marks {
 		switch {
 		case m.kind == markHeading:
 			label = false
-			if m.level <= check {
-				check = 0
-			}
-			if m.unit.ok && m.unit.kind == kind {
-				phase, check = m.level, 0
-				continue
-			}
-			if m.level <= phase {
-				phase = 0
-			}
-			if check == 0 && says(plain(m.text), phase > 0) {
-				check = m.level
-			}
 		case m.kind == markBox:
-			back[m] = check > 0 || label
+			back[m] = label
+			for h := m.head; h != nil && !phase(h) && !back[m]; h = h.head {
+				back[m] = says(plain(h.text), h.below(phase) != nil)
+			}
 		case m.kind == markText && m.parent == nil && len(m.text) > 0:
-			label = phase > 0 && boldLabel(m.text) && says(string(m.text), true)
+			label = boldLabel(m.text) && m.below(phase) != nil && says(string(m.text), true)
 		}
 	}
 	return back

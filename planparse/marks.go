@@ -25,7 +25,7 @@ type mark struct {
 	label  *label // of a box; empty for all else, never nil
 	fence  *fence
 
-	head    *mark // the heading above, nil before the first one
+	head    *mark // the heading that the mark is below, nil before the first one
 	section *mark // the heading of its section, in formats with sections; see [sections]
 	nested  bool  // a box below another box, or above one
 }
@@ -95,6 +95,9 @@ func (o *outline) add(m *mark) *mark {
 		m.head = o.heads[n-1]
 	}
 	if m.kind == markHeading {
+		for m.head != nil && m.head.level >= m.level {
+			m.head = m.head.head
+		}
 		o.heads = append(o.heads, m)
 	}
 	if outer := m.outerBox(); m.kind == markBox && outer != nil {
@@ -107,6 +110,13 @@ func (o *outline) add(m *mark) *mark {
 // outerBox returns the nearest box that the mark is nested in, nil without one.
 func (m *mark) outerBox() *mark {
 	for m = m.parent; m != nil && m.kind != markBox; m = m.parent {
+	}
+	return m
+}
+
+// below returns the innermost heading above the mark for which is is true, nil if there is none.
+func (m *mark) below(is func(heading *mark) bool) *mark {
+	for m = m.head; m != nil && !is(m); m = m.head {
 	}
 	return m
 }

@@ -30,7 +30,7 @@ func (b *builder) repeats() {
 		switch {
 		case m.kind == markHeading:
 			r.section()
-			r.open, r.head, r.list = append(around(r.open, m.level), m), m, r.list[:0]
+			r.head, r.list = m, r.list[:0]
 		case m.kind == markBox:
 			r.list = append(r.list, m)
 		}
@@ -43,7 +43,6 @@ func (b *builder) repeats() {
 type repeatFinder struct {
 	*builder
 	head  *mark   // heading above the boxes, nil before the first one
-	open  []*mark // the heading and those above it
 	list  []*mark // boxes directly below it
 	found []repeat
 	tasks bool // headings are the work, so only progress lists matter
@@ -127,7 +126,8 @@ func (r *repeatFinder) named(m *mark, progress bool) (of *mark, ok bool) {
 
 // separate reports whether a heading is not above the list. A progress list may be inside the last of its tasks.
 func (r *repeatFinder) separate(heading *mark, progress bool) bool {
-	return heading != nil && heading != r.head && (progress || !slices.Contains(r.open, heading))
+	return heading != nil && heading != r.head && (progress ||
+		r.head == nil || r.head.below(func(h *mark) bool { return h == heading }) == nil)
 }
 
 // prepare indexes the titles and ids that boxes may repeat, on first use.
@@ -144,12 +144,10 @@ func (r *repeatFinder) prepare() {
 			r.titles[name] = m
 		}
 	}
-	var open []*mark
 	tracked := false
 	for _, m := range r.marks {
 		switch m.kind {
 		case markHeading:
-			open = append(around(open, m.level), m)
 			whole := plain(m.text)
 			if tracked = saysProgress(whole); tracked || m == r.title {
 				continue
@@ -168,7 +166,7 @@ func (r *repeatFinder) prepare() {
 			if tracked {
 				continue
 			}
-			for _, h := range open {
+			for h := m.head; h != nil; h = h.head {
 				r.holds[h] = true
 			}
 			if m.label.kind == labelT {

@@ -86,31 +86,20 @@ func requirements(path string, src []byte, skip func(line int) bool) []Requireme
 
 // read walks over the marks. open is the heading whose requirement the next marks belong to.
 func (r *requirementReader) read() {
-	open, level, removed := -1, 0, 0
+	open, level := -1, 0
+	removed := func(h *mark) bool { return strings.EqualFold(plain(h.text), "REMOVED Requirements") } // OpenSpec
 	for i, m := range r.marks {
-		if m.kind == markFence || m.kind == markBreak || r.skip(m.line) {
+		if m.kind == markFence || m.kind == markBreak || r.skip(m.line) || m.below(removed) != nil ||
+			m.kind == markHeading && removed(m) {
 			continue
 		}
 		if m.kind == markHeading {
-			title := plain(m.text)
-			if removed > 0 && m.level <= removed {
-				removed = 0
-			}
-			if strings.EqualFold(title, "REMOVED Requirements") { // OpenSpec: removed requirements
-				removed = m.level
-			}
-			if removed > 0 {
-				continue
-			}
 			if open >= 0 && m.level <= level {
 				open = -1
 			}
-			if at := r.heading(i, title, open); at >= 0 && r.found[at].Kind != KindScenario {
+			if at := r.heading(i, plain(m.text), open); at >= 0 && r.found[at].Kind != KindScenario {
 				open, level = at, m.level
 			}
-			continue
-		}
-		if removed > 0 {
 			continue
 		}
 		if open >= 0 && r.criterion(i, r.found[open]) {
