@@ -18,6 +18,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -91,22 +92,15 @@ func (p *fileParser) split(src []byte) (front, body string, ok bool) {
 		p.errorf(1, "a lesson begins with front matter: a line ---, then id, title and so on, then a line ---")
 		return "", "", false
 	}
-	for at := 0; at <= len(rest); {
-		line, _, more := strings.Cut(rest[at:], "\n")
-		if strings.TrimRight(line, " \t") == "---" {
-			if more {
-				body = rest[at+len(line)+1:]
-			}
-			return rest[:at], strings.TrimSpace(body) + "\n", true
-		}
-		if !more {
-			break
-		}
-		at += len(line) + 1
+	at := frontEnd.FindStringIndex(rest)
+	if at == nil {
+		p.errorf(1, "the front matter has no end: close it with a line ---")
+		return "", "", false
 	}
-	p.errorf(1, "the front matter has no end: close it with a line ---")
-	return "", "", false
+	return rest[:at[0]], strings.TrimSpace(rest[at[1]:]) + "\n", true
 }
+
+var frontEnd = lazyre.New(`(?m)^---[ \t]*$`)
 
 func invalidUTF8(src []byte) int {
 	for i := 0; i < len(src); {

@@ -76,7 +76,10 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	ask, docs := v.sifted(look, p.knows(v.own))
 	saw, err := p.run(ctx, dir, ask, textOf(docs)+ownRules(ask, docs))
 	if err != nil {
-		return res, explain(ctx, p, rules, err)
+		if errors.Is(err, ErrRule) { // because of which one?
+			err = cmp.Or(Check(ctx, p, rules), err)
+		}
+		return res, err
 	}
 	if len(ask) > 0 {
 		p.accept(v.own)
@@ -178,17 +181,6 @@ func Check(ctx context.Context, p Program, rules []Rule) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// explain finds the rule because of which ast-grep refused all of them.
-func explain(ctx context.Context, p Program, rules []Rule, err error) error {
-	if !errors.Is(err, ErrRule) {
-		return err
-	}
-	if culprit := Check(ctx, p, rules); culprit != nil {
-		return culprit
-	}
-	return err
 }
 
 // try runs rules over an empty folder's only file.

@@ -68,16 +68,19 @@ func (b *builder) taskless(batch int32) bool {
 
 // warnBoxes reports boxes outside all tasks and unknown box states, with one warning for adjacent ones.
 func (b *builder) warnBoxes() {
+	var last *mark // the box before
 	for i, m := range b.marks {
 		if m.kind != markBox {
 			continue
 		}
+		again := last != nil && last.head == m.head && last.owner.task < 0 // reported with it
+		last = m
 		if m.state != ' ' && !done(m.state) {
 			b.warn(m.line, "unknown-state", "the box has the state [%c]: it is neither open nor done, and does not count as "+
 				"done",
 				m.state)
 		}
-		if m.owner.task >= 0 || (i > 0 && b.looseBefore(i)) {
+		if m.owner.task >= 0 || again {
 			continue
 		}
 		n := 0
@@ -100,16 +103,6 @@ func (b *builder) warnBoxes() {
 			b.report(SeverityInfo, m.line, "unassigned-boxes", "%d checkboxes from here on %s", n, what)
 		}
 	}
-}
-
-// looseBefore reports whether the previous box under the same heading was loose too.
-func (b *builder) looseBefore(i int) bool {
-	for i--; i >= 0 && b.marks[i].kind != markHeading; i-- {
-		if b.marks[i].kind == markBox {
-			return b.marks[i].owner.task < 0
-		}
-	}
-	return false
 }
 
 // finishTasks derives the state of tasks from their steps.

@@ -3,8 +3,10 @@ package tamper
 import (
 	"context"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
@@ -83,13 +85,7 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 	if d, ok := s.Diff.(interface {
 		Reverts(ctx context.Context, base string) bool
 	}); ok {
-		asked, is := false, false
-		t.reverted = func() bool {
-			if !asked {
-				asked, is = true, d.Reverts(ctx, s.Base)
-			}
-			return is
-		}
+		t.reverted = sync.OnceValue(func() bool { return d.Reverts(ctx, s.Base) })
 	}
 	return t
 }
@@ -245,13 +241,7 @@ func (t *tale) helps(n testcode.Unit) bool {
 	if !asserting.MatchString(t.helpers) {
 		return false
 	}
-	for _, m := range calledHelper.FindAllStringSubmatch(n.Text, -1) {
-		for _, define := range []string{"func " + m[1] + "(", "def " + m[1] + "(", "function " + m[1] + "(", "const " + m[1] +
-			" ="} {
-			if strings.Contains(t.helpers, define) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(calledHelper.FindAllStringSubmatch(n.Text, -1), func(m []string) bool {
+		return regexp.MustCompile(`(?:func|def|function) ` + m[1] + `\(|const ` + m[1] + ` =`).MatchString(t.helpers)
+	})
 }

@@ -80,18 +80,14 @@ func New() gates.Gate {
 		j.tale = read(ctx, j.s, files)
 		j.tests(files)
 		for _, f := range files {
-			if f.Link || f.Status == gates.Deleted {
+			if f.Link && f.Status != gates.Deleted {
 				continue
 			}
 			j.snapshot(f)
-			j.silenced(f)
-			j.aware(f)
 			j.config(f)
-		}
-		for _, f := range files {
-			if f.Status == gates.Deleted {
-				j.snapshot(f)
-				j.config(f)
+			if f.Status != gates.Deleted {
+				j.silenced(f)
+				j.aware(f)
 			}
 		}
 		return nil

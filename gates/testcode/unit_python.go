@@ -121,13 +121,24 @@ func indentOf(l string) int {
 	return n
 }
 
+// opened counts the brackets that a line opens and does not close.
+func opened(line string) (n int) {
+	for _, r := range line {
+		switch r {
+		case '(', '[', '{':
+			n++
+		case ')', ']', '}':
+			n--
+		}
+	}
+	return n
+}
+
 // closingLine returns the line on which the brackets opened at at are closed; at itself if there are none.
 func closingLine(lines []string, at int) int {
 	depth := 0
 	for i := at; i < len(lines); i++ {
-		depth += strings.Count(lines[i], "(") + strings.Count(lines[i], "[") + strings.Count(lines[i], "{") -
-			strings.Count(lines[i], ")") - strings.Count(lines[i], "]") - strings.Count(lines[i], "}")
-		if depth <= 0 {
+		if depth += opened(lines[i]); depth <= 0 {
 			return i
 		}
 	}
@@ -140,9 +151,7 @@ func pyBody(lines []string, at int) (body []string, end int) {
 	// The signature ends at a colon outside of its brackets.
 	depth, i := 0, at
 	for ; i < len(lines); i++ {
-		depth += strings.Count(lines[i], "(") +
-			strings.Count(lines[i], "[") - strings.Count(lines[i], ")") - strings.Count(lines[i], "]")
-		if depth <= 0 {
+		if depth += opened(lines[i]); depth <= 0 {
 			break
 		}
 	}
@@ -163,8 +172,7 @@ func pyBody(lines []string, at int) (body []string, end int) {
 			!strings.HasPrefix(text, "'''") {
 			break // and not the end of a multi-line string
 		}
-		depth += strings.Count(l, "(") + strings.Count(l, "[") +
-			strings.Count(l, "{") - strings.Count(l, ")") - strings.Count(l, "]") - strings.Count(l, "}")
+		depth += opened(l)
 		body = append(body, l)
 	}
 	return body, i

@@ -366,9 +366,8 @@ func (d *document) items(s *section) []testItem {
 			continue
 		case m != nil && !d.code[n] && (outer < 0 || len(m[1]) <= outer):
 			outer = len(m[1])
-			out = append(out, testItem{m[2], n, n})
+			out = append(out, testItem{first: n, last: n})
 		case len(out) > 0 && (!blank || len(line)-len(strings.TrimLeft(line, " \t")) > outer || d.code[n]):
-			out[len(out)-1].text += "\n" + line
 			out[len(out)-1].last = n
 		default:
 			if len(out) > 0 {
@@ -377,19 +376,11 @@ func (d *document) items(s *section) []testItem {
 		}
 		blank = false
 	}
-	for i := range out {
-		out[i].text = d.itemText(out[i])
+	for i, it := range out {
+		line := d.lines[it.first-1]
+		out[i].text = itemMark.FindStringSubmatch(line)[2] + strings.TrimPrefix(d.text(it.first, it.last), line)
 	}
 	return out
-}
-
-// itemText returns an item without its mark.
-func (d *document) itemText(it testItem) string {
-	text := d.text(it.first, it.last)
-	if m := itemMark.FindStringSubmatch(d.lines[it.first-1]); m != nil {
-		text = m[2] + strings.TrimPrefix(text, d.lines[it.first-1])
-	}
-	return text
 }
 
 // severities are bold words at the start of an item that do not describe it.
