@@ -2,6 +2,7 @@ package lessons
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -17,6 +18,7 @@ import (
 	"github.com/goccy/go-yaml/parser"
 	"github.com/goccy/go-yaml/token"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -45,18 +47,11 @@ func (p *fileParser) errorf(line int, format string, args ...any) {
 
 // at reports an error about a key, at its line or at the line of the table that lacks it.
 func (p *fileParser) at(key, format string, args ...any) {
-	for k := key; ; {
-		if line, ok := p.lines[k]; ok {
-			p.errorf(line, format, args...)
-			return
-		}
-		i := strings.LastIndexByte(k, '.')
-		if i < 0 {
-			break
-		}
-		k = k[:i]
+	line := 1
+	if table, _, below := strings.Cut(key, "."); below {
+		line = cmp.Or(p.lines[table], line)
 	}
-	p.errorf(1, format, args...)
+	p.errorf(cmp.Or(p.lines[key], line), format, args...)
 }
 
 func (p *fileParser) parse(src []byte) *Lesson {
@@ -97,22 +92,15 @@ func (p *fileParser) split(src []byte) (front, body string, ok bool) {
 		p.errorf(1, "a lesson begins with front matter: a line ---, then id, title and so on, then a line ---")
 		return "", "", false
 	}
-	for at := 0; at <= len(rest); {
-		line, _, more := strings.Cut(rest[at:], "\n")
-		if strings.TrimRight(line, " \t") == "---" {
-			if more {
-				body = rest[at+len(line)+1:]
-			}
-			return rest[:at], strings.TrimSpace(body) + "\n", true
-		}
-		if !more {
-			break
-		}
-		at += len(line) + 1
+	at := frontEnd.FindStringIndex(rest)
+	if at == nil {
+		p.errorf(1, "the front matter has no end: close it with a line ---")
+		return "", "", false
 	}
-	p.errorf(1, "the front matter has no end: close it with a line ---")
-	return "", "", false
+	return rest[:at[0]], strings.TrimSpace(rest[at[1]:]) + "\n", true
 }
+
+var frontEnd = lazyre.New(`(?m)^---[ \t]*$`)
 
 func invalidUTF8(src []byte) int {
 	for i := 0; i < len(src); {
@@ -152,21 +140,19 @@ func (p *fileParser) tree(front string) (*ast.MappingNode, bool) {
 
 // parseYAML parses text and turns a panic of the parser into an error.
 func parseYAML(text string) (file *ast.File, err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("cannot be read as YAML: %v", r)
-		}
-	}()
+	defer caught(&err)
 	return parser.ParseBytes([]byte(text), 0)
 }
 
 func decode(node ast.Node, to any, how ...yaml.DecodeOption) (err error) {
-	defer func() {
-		if r := recover(); r != nil {
-			err = fmt.Errorf("cannot be read as YAML: %v", r)
-		}
-	}()
+	defer caught(&err)
 	return yaml.NodeToValue(node, to, how...)
+}
+
+func caught(err *error) {
+	if r := recover(); r != nil {
+		*err = fmt.Errorf("cannot be read as YAML: %v", r)
+	}
 }
 
 func (p *fileParser) yamlError(err error) {

@@ -46,7 +46,7 @@ func Import(from Layer, into string, lib *Library, o ImportOptions) (ImportRepor
 	if err != nil {
 		return report, fmt.Errorf("read the lessons in %s: %w", from.Dir, err)
 	}
-	all := &Library{Lessons: append([]*Lesson(nil), lib.Lessons...)}
+	all := &Library{Lessons: slices.Clone(lib.Lessons)}
 	theirs := map[string]string{} // ids of their files
 	for _, e := range entries {
 		if e.IsDir() || !isLessonFile(e.Name()) {
@@ -67,7 +67,9 @@ func Import(from Layer, into string, lib *Library, o ImportOptions) (ImportRepor
 			continue
 		}
 		theirs[l.ID] = e.Name()
-		if same := alike(all, l); same != nil && !o.KeepIDs {
+		same := lists.First(all.Lessons,
+			func(x *Lesson) bool { return strings.EqualFold(strings.TrimSpace(x.Title), strings.TrimSpace(l.Title)) })
+		if same != nil && !o.KeepIDs {
 			report.Known = append(report.Known, fmt.Sprintf("%s: same as the %s lesson %s", name, same.Layer, same.ID))
 			continue
 		}
@@ -85,22 +87,16 @@ func Import(from Layer, into string, lib *Library, o ImportOptions) (ImportRepor
 			continue
 		}
 		l.Layer = "imported"
-		all.insert(l)
+		i, _ := all.at(l.ID)
+		all.Lessons = slices.Insert(all.Lessons, i, l)
 		report.Imported = append(report.Imported, Imported{name, to, l.ID, p.notes})
 	}
 	return report, nil
 }
 
-// insert keeps the lessons sorted by id.
-func (lib *Library) insert(l *Lesson) {
-	i, _ := slices.BinarySearchFunc(lib.Lessons, l.ID, func(x *Lesson, id string) int { return strings.Compare(x.ID, id) })
-	lib.Lessons = slices.Insert(lib.Lessons, i, l)
-}
-
-// alike finds a lesson with the same title.
-func alike(lib *Library, l *Lesson) *Lesson {
-	return lists.First(lib.Lessons,
-		func(x *Lesson) bool { return strings.EqualFold(strings.TrimSpace(x.Title), strings.TrimSpace(l.Title)) })
+// at returns the place of an id among the lessons, which are sorted by id.
+func (lib *Library) at(id string) (int, bool) {
+	return slices.BinarySearchFunc(lib.Lessons, id, func(l *Lesson, id string) int { return strings.Compare(l.ID, id) })
 }
 
 // foreignParser reads lesson files of other tools.

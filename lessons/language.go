@@ -2,6 +2,7 @@ package lessons
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -56,29 +57,29 @@ func languages() map[string]kind {
 // Languages lists the names that lessons can use, besides [All].
 func Languages() []string { return slices.Sorted(maps.Keys(languages())) }
 
-// detector detects the language of a file.
-type detector struct{ extension, name, shebang map[string]string }
+// detector has the languages of files by "*.py", "Makefile" and "#!python".
+type detector map[string]string
 
-func newDetector() *detector {
-	d := &detector{map[string]string{}, map[string]string{}, map[string]string{}}
+func newDetector() detector {
+	d := detector{}
 	for lang, by := range languages() {
 		for _, e := range strings.Fields(by.extensions) {
-			d.extension[e] = lang
+			d["*."+e] = lang
 		}
 		for _, n := range strings.Fields(by.names) {
-			d.name[n] = lang
+			d[n] = lang
 		}
 		for _, s := range by.shebangs {
-			d.shebang[s] = lang
+			d["#!"+s] = lang
 		}
 	}
 	return d
 }
 
 // byName detects the language from a path; "" if the path does not show it.
-func (d *detector) byName(file string) string {
+func (d detector) byName(file string) string {
 	base := path.Base(file)
-	if lang, ok := d.name[base]; ok {
+	if lang, ok := d[base]; ok {
 		return lang
 	}
 	switch {
@@ -87,17 +88,11 @@ func (d *detector) byName(file string) string {
 	case strings.HasPrefix(base, "Dockerfile."):
 		return "dockerfile"
 	}
-	if i := strings.LastIndexByte(base, '.'); i >= 0 {
-		if lang, ok := d.extension[base[i+1:]]; ok {
-			return lang
-		}
-		return d.extension[strings.ToLower(base[i+1:])]
-	}
-	return ""
+	return cmp.Or(d["*"+path.Ext(base)], d["*"+strings.ToLower(path.Ext(base))])
 }
 
 // byShebang detects the language by a first line such as #!/usr/bin/env -S bash -eu.
-func (d *detector) byShebang(src []byte) string {
+func (d detector) byShebang(src []byte) string {
 	if !bytes.HasPrefix(src, []byte("#!")) {
 		return ""
 	}
@@ -107,10 +102,7 @@ func (d *detector) byShebang(src []byte) string {
 		if program == "env" || i > 0 && (strings.HasPrefix(word, "-") || strings.Contains(word, "=")) {
 			continue
 		}
-		if lang, ok := d.shebang[program]; ok {
-			return lang
-		}
-		return d.shebang[strings.TrimRight(program, "0123456789.")]
+		return cmp.Or(d["#!"+program], d["#!"+strings.TrimRight(program, "0123456789.")])
 	}
 	return ""
 }

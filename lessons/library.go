@@ -13,6 +13,8 @@ import (
 	"strings"
 
 	"gopkg.in/yaml.v3"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 //go:embed library/*.md
@@ -152,7 +154,7 @@ func (lib *Library) Get(id string) (*Lesson, bool) {
 	if len(id) < 4 {
 		id = strings.Repeat("0", 4-len(id)) + id
 	}
-	i, ok := slices.BinarySearchFunc(lib.Lessons, id, func(l *Lesson, id string) int { return cmp.Compare(l.ID, id) })
+	i, ok := lib.at(id)
 	if !ok {
 		return nil, false
 	}
@@ -161,11 +163,6 @@ func (lib *Library) Get(id string) (*Lesson, bool) {
 
 // category returns the ids of a category's lessons.
 func (lib *Library) category(c Category) []string {
-	var ids []string
-	for _, l := range lib.Lessons {
-		if l.Category == c {
-			ids = append(ids, l.ID)
-		}
-	}
-	return ids
+	its := lists.Filter(lib.Lessons, func(l *Lesson) bool { return l.Category == c })
+	return lists.Map(its, func(l *Lesson) string { return l.ID })
 }

@@ -31,7 +31,7 @@ type Options struct {
 // Scanner scans for syntactic lessons. It is safe for concurrent use.
 type Scanner struct {
 	options  Options
-	detector *detector
+	detector detector
 	sets     map[string]func() *ruleSet // by language, each created at first use; "" for text of an unknown kind
 	redactor *redact.Redactor
 	secrets  *regexp.Regexp  // values with a secret-sounding name, in any form

@@ -2,6 +2,7 @@ package lessons
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 )
 
@@ -49,13 +50,9 @@ func parseSuppression(line string) (s suppression, ok bool) {
 
 // addIDs parses a word such as 0029 or 0028,0029: and reports whether it is a list of ids.
 func addIDs(ids *[]string, word string) bool {
-	word = strings.TrimRight(word, ",:")
-	var found []string
-	for id := range strings.SplitSeq(word, ",") {
-		if !isID(id) {
-			return false
-		}
-		found = append(found, id)
+	found := strings.Split(strings.TrimRight(word, ",:"), ",")
+	if slices.ContainsFunc(found, func(id string) bool { return !isID(id) }) {
+		return false
 	}
 	*ids = append(*ids, found...)
 	return true

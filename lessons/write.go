@@ -2,6 +2,7 @@ package lessons
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Draft returns a lesson template. It is valid, and matches nothing yet.
@@ -43,27 +46,17 @@ func NextID(lib *Library) (string, error) {
 // FileName returns the name of a lesson's file: its id and its shortened title.
 func FileName(l *Lesson) string {
 	const most = 60
-	var slug strings.Builder
-	for _, r := range strings.ToLower(l.Title) {
-		switch {
-		case r < unicode.MaxASCII && (unicode.IsLetter(r) || unicode.IsDigit(r)):
-			slug.WriteRune(r)
-		case slug.Len() > 0 && !strings.HasSuffix(slug.String(), "-"):
-			slug.WriteByte('-')
-		}
-	}
-	name := slug.String()
+	name := strings.Trim(notInName.ReplaceAllString(strings.ToLower(l.Title), "-"), "-")
 	if len(name) > most {
 		name = name[:most]
 		if i := strings.LastIndexByte(name, '-'); i > most/2 {
 			name = name[:i]
 		}
 	}
-	if name = strings.Trim(name, "-"); name == "" {
-		name = "lesson"
-	}
-	return l.ID + "-" + name + ".md"
+	return l.ID + "-" + cmp.Or(strings.Trim(name, "-"), "lesson") + ".md"
 }
+
+var notInName = lazyre.New(`[^a-z0-9]+`)
 
 // Write writes a lesson into a folder, which it creates if needed, and returns the path. It never replaces a file.
 func Write(dir string, l *Lesson) (string, error) {

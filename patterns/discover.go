@@ -169,10 +169,7 @@ func (s Style) Text() string {
 		if i > 0 {
 			b.WriteString("\n")
 		}
-		files := fmt.Sprintf("%d files", l.Files)
-		if l.Files == 1 {
-			files = "1 file"
-		}
+		files := phrase.Count(l.Files, "file")
 		if l.Looked < l.Files {
 			files += fmt.Sprintf(", %d read", l.Looked)
 		}

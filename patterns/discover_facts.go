@@ -35,13 +35,10 @@ func (c *counter) facts(ctx context.Context, p Program, dir, language string, fi
 		return err
 	}
 	for _, s := range look {
-		switch why, looked := saw.files[s.path], saw.looked(s.path); {
-		case looked && (why == "" || why == emptyFile):
-			c.files++
-		case why != "":
+		if why := saw.unread(s.path); why != "" {
 			*skipped = append(*skipped, Skip{s.path, why})
-		default:
-			*skipped = append(*skipped, Skip{s.path, "ast-grep did not report that it read the file"})
+		} else {
+			c.files++
 		}
 	}
 	kept := map[string][]byte{}
@@ -75,6 +72,16 @@ func head(expr, text string) string {
 	return ""
 }
 
+// first counts the first description whose expression matches a text. pairs are expressions with their descriptions.
+func first(counts map[string]int, text string, pairs ...string) {
+	for i := 0; i < len(pairs); i += 2 {
+		if regexp.MustCompile(pairs[i]).MatchString(text) {
+			counts[pairs[i+1]]++
+			return
+		}
+	}
+}
+
 func (c *counter) python(r record) {
 	text := r.Text
 	test := strings.HasPrefix(filepath.Base(r.File), "test_") || strings.HasSuffix(r.File, "_test.py") ||
@@ -103,40 +110,19 @@ func (c *counter) python(r record) {
 			what = "except " + what
 		}
 		c.errors[what]++
-		switch {
-		case strings.Contains(text, "raise ") && strings.Contains(text, " from "):
-			c.errors["handlers raise from the cause"]++
-		case regexp.MustCompile(`\braise\b`).MatchString(text):
-			c.errors["handlers raise"]++
-		case regexp.MustCompile(`(?i)\blog(ger|ging)?\.\w+\(`).MatchString(text):
-			c.errors["handlers log"]++
-		case regexp.MustCompile(`\breturn\b`).MatchString(text):
-			c.errors["handlers return a value"]++
-		case regexp.MustCompile(`:\s*(#.*)?\s*pass\b`).MatchString(text):
-			c.errors["handlers pass"]++
-		}
+		first(c.errors, text, `(?s)raise .* from `, "handlers raise from the cause", `\braise\b`, "handlers raise",
+			`(?i)\blog(ger|ging)?\.\w+\(`, "handlers log", `\breturn\b`, "handlers return a value",
+			`:\s*(#.*)?\s*pass\b`, "handlers pass")
 	case "fact-raise":
 		if name := head(`^raise\s+([\w.]+)`, text); name != "" {
 			c.errors["raise "+name]++
 		}
 	case "fact-decorator":
-		switch name := head(`^@\s*([\w.]+)`, text); {
-		case strings.HasSuffix(name, "fixture"):
-			c.tests["fixtures"]++
-		case strings.HasSuffix(name, "parametrize"):
-			c.tests["parametrized"]++
-		case strings.HasPrefix(name, "patch") || strings.HasPrefix(name, "mock."):
-			c.tests["patched with mock"]++
-		}
+		first(c.tests, head(`^@\s*([\w.]+)`, text), `fixture$`, "fixtures", `parametrize$`, "parametrized",
+			`^(patch|mock\.)`, "patched with mock")
 	case "fact-assert":
-		switch {
-		case !test:
-		case strings.HasPrefix(text, "assert"):
-			c.tests["plain assert"]++
-		case text == "pytest.raises":
-			c.tests["pytest.raises"]++
-		default:
-			c.tests["self.assert…"]++
+		if test {
+			first(c.tests, text, `^assert`, "plain assert", `^pytest\.raises$`, "pytest.raises", ``, "self.assert…")
 		}
 	case "fact-import":
 		switch name := head(`^(?:from|import)\s+([\w.]+)`, text); {
@@ -157,16 +143,8 @@ func (c *counter) script(r record) {
 	switch r.Rule {
 	case "fact-catch":
 		c.errors["try/catch"]++
-		switch {
-		case strings.Contains(text, "throw "):
-			c.errors["catch throws again"]++
-		case regexp.MustCompile(`(?i)\b(console|log(ger)?)\.\w+\(`).MatchString(text):
-			c.errors["catch logs"]++
-		case regexp.MustCompile(`\{\s*\}$`).MatchString(text):
-			c.errors["catch is empty"]++
-		case regexp.MustCompile(`\breturn\b`).MatchString(text):
-			c.errors["catch returns a value"]++
-		}
+		first(c.errors, text, `throw `, "catch throws again", `(?i)\b(console|log(ger)?)\.\w+\(`, "catch logs",
+			`\{\s*\}$`, "catch is empty", `\breturn\b`, "catch returns a value")
 	case "fact-throw":
 		if name := head(`^throw\s+new\s+([\w.]+)`, text); name != "" {
 			c.errors["throw new "+name]++

@@ -5,70 +5,32 @@ import (
 	"cmp"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 )
+
+// languages maps file name extensions to ast-grep's languages.
+var languages = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for language, extensions := range map[string]string{
+		"python": "py pyi py3 bzl", "typescript": "ts mts cts", "tsx": "tsx", "javascript": "js mjs cjs jsx", "go": "go",
+		"bash": "sh bash bats ksh zsh cgi command env fcgi tmux tool", "java": "java", "c": "c h",
+		"cpp": "cc hpp cpp c++ hh cxx cu ino", "csharp": "cs", "css": "css scss", "dart": "dart", "elixir": "ex exs",
+		"haskell": "hs", "hcl": "hcl tf tfvars", "html": "html htm xhtml", "json": "json", "kotlin": "kt ktm kts",
+		"lua": "lua", "markdown": "md markdown", "nix": "nix", "php": "php", "ruby": "rb rbw gemspec", "rust": "rs",
+		"scala": "scala sc sbt", "solidity": "sol", "swift": "swift", "yaml": "yml yaml",
+	} {
+		for _, e := range strings.Fields(extensions) {
+			out[e] = language
+		}
+	}
+	return out
+})
 
 // languageOf returns ast-grep's language for a file name, "" if it has none.
 func languageOf(name string) string {
-	switch strings.TrimPrefix(strings.ToLower(path.Ext(name)), ".") {
-	case "py", "pyi", "py3", "bzl":
-		return "python"
-	case "ts", "mts", "cts":
-		return "typescript"
-	case "tsx":
-		return "tsx"
-	case "js", "mjs", "cjs", "jsx":
-		return "javascript"
-	case "go":
-		return "go"
-	case "sh", "bash", "bats", "ksh", "zsh", "cgi", "command", "env", "fcgi", "tmux", "tool":
-		return "bash"
-	case "java":
-		return "java"
-	case "c", "h":
-		return "c"
-	case "cc", "hpp", "cpp", "c++", "hh", "cxx", "cu", "ino":
-		return "cpp"
-	case "cs":
-		return "csharp"
-	case "css", "scss":
-		return "css"
-	case "dart":
-		return "dart"
-	case "ex", "exs":
-		return "elixir"
-	case "hs":
-		return "haskell"
-	case "hcl", "tf", "tfvars":
-		return "hcl"
-	case "html", "htm", "xhtml":
-		return "html"
-	case "json":
-		return "json"
-	case "kt", "ktm", "kts":
-		return "kotlin"
-	case "lua":
-		return "lua"
-	case "md", "markdown":
-		return "markdown"
-	case "nix":
-		return "nix"
-	case "php":
-		return "php"
-	case "rb", "rbw", "gemspec":
-		return "ruby"
-	case "rs":
-		return "rust"
-	case "scala", "sc", "sbt":
-		return "scala"
-	case "sol":
-		return "solidity"
-	case "swift":
-		return "swift"
-	case "yml", "yaml":
-		return "yaml"
-	}
-	return ""
+	return languages()[strings.TrimPrefix(strings.ToLower(path.Ext(name)), ".")]
 }
 
 // canonical returns the one name that is used here for a language of a rule.
@@ -102,10 +64,6 @@ func interpreter(text []byte) string {
 // isProse reports whether a file name indicates text or data without a language in ast-grep.
 // TestAstGrepIgnoresProseFiles checks this with ast-grep.
 func isProse(name string) bool {
-	switch strings.ToLower(path.Ext(name)) {
-	case ".txt", ".log", ".csv", ".tsv", ".rst", ".adoc", ".toml", ".ini", ".cfg", ".sum", ".mod", ".lock", ".golden",
-		".png", ".jpg", ".gif", ".ico", ".pdf":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".txt", ".log", ".csv", ".tsv", ".rst", ".adoc", ".toml", ".ini", ".cfg", ".sum",
+		".mod", ".lock", ".golden", ".png", ".jpg", ".gif", ".ico", ".pdf"}, strings.ToLower(path.Ext(name)))
 }

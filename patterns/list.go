@@ -120,13 +120,8 @@ func walk(ctx context.Context, dir, root string) ([]string, error) {
 
 // folders without source are not reported; git ignores them too
 func nothing(name string) bool {
-	switch name {
-	case ".git", ".hg", ".svn", ".jj", ".runplan", "__pycache__", ".tox", ".nox", ".mypy_cache", ".pytest_cache",
-		".ruff_cache",
-		".gradle", ".next", ".nuxt", ".terraform", ".cache":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".git", ".hg", ".svn", ".jj", ".runplan", "__pycache__", ".tox", ".nox",
+		".mypy_cache", ".pytest_cache", ".ruff_cache", ".gradle", ".next", ".nuxt", ".terraform", ".cache"}, name)
 }
 
 // foreign returns the outermost folder around a file, below root, that contains no code of the project.

@@ -276,12 +276,8 @@ func (o *outliner) silent(ctx context.Context, args []string) ([]Skip, error) {
 	}
 	var skipped []Skip
 	for _, a := range args {
-		switch why, looked := s.files[path.Clean(a)], s.looked(path.Clean(a)); {
-		case looked && (why == "" || why == emptyFile):
-		case why != "":
+		if why := s.unread(path.Clean(a)); why != "" {
 			skipped = append(skipped, Skip{o.texts[a].Path, why})
-		default:
-			skipped = append(skipped, Skip{o.texts[a].Path, "ast-grep did not report that it read the file"})
 		}
 	}
 	return skipped, nil

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -108,14 +109,8 @@ func Load(sources ...Source) ([]Rule, error) {
 	if len(errs) > 0 {
 		return nil, errors.Join(errs...)
 	}
-	var out []Rule
-	for _, r := range all {
-		if r.Severity != off {
-			out = append(out, r)
-		}
-	}
-	slices.SortFunc(out, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
-	return out, nil
+	maps.DeleteFunc(all, func(_ string, r Rule) bool { return r.Severity == off })
+	return slices.SortedFunc(maps.Values(all), func(a, b Rule) int { return strings.Compare(a.ID, b.ID) }), nil
 }
 
 func loadLayer(src Source) ([]Rule, error) {

@@ -37,6 +37,18 @@ type sight struct {
 
 func (s sight) looked(file string) bool { _, ok := s.files[file]; return ok }
 
+// unread returns why ast-grep did not read a file; "" if it did.
+func (s sight) unread(file string) string {
+	why, looked := s.files[file]
+	switch {
+	case !looked:
+		return "ast-grep did not report that it read the file"
+	case why == emptyFile:
+		return ""
+	}
+	return why
+}
+
 // run applies rules to files of dir, chunk by chunk. It never runs ast-grep without a file, because that would scan
 // the whole folder.
 func (p Program) run(ctx context.Context, dir string, files []source, rules string) (sight, error) {

@@ -1,7 +1,6 @@
 package patterns
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Hit is one match of a rule. Line and column count from 1, the column in characters.
@@ -76,7 +76,10 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	ask, docs := v.sifted(look, p.knows(v.own))
 	saw, err := p.run(ctx, dir, ask, textOf(docs)+ownRules(ask, docs))
 	if err != nil {
-		return res, explain(ctx, p, rules, err)
+		if errors.Is(err, ErrRule) { // because of which one?
+			err = cmp.Or(Check(ctx, p, rules), err)
+		}
+		return res, err
 	}
 	if len(ask) > 0 {
 		p.accept(v.own)
@@ -180,17 +183,6 @@ func Check(ctx context.Context, p Program, rules []Rule) error {
 	return errors.Join(errs...)
 }
 
-// explain finds the rule because of which ast-grep refused all of them.
-func explain(ctx context.Context, p Program, rules []Rule, err error) error {
-	if !errors.Is(err, ErrRule) {
-		return err
-	}
-	if culprit := Check(ctx, p, rules); culprit != nil {
-		return culprit
-	}
-	return err
-}
-
 // try runs rules over an empty folder's only file.
 func (p Program) try(ctx context.Context, rules string) error {
 	dir, err := os.MkdirTemp("", "runplan-patterns-")
@@ -208,24 +200,12 @@ func (p Program) try(ctx context.Context, rules string) error {
 
 // limit returns the time for one chunk.
 func (p Program) limit() time.Duration {
-	if p.Limit > 0 {
-		return p.Limit
-	}
-	return runLimit
+	return cmp.Or(p.Limit, runLimit)
 }
 
 // stderrText returns ast-grep's messages for people, without its machine-readable notes.
 func stderrText(lines []string) string {
-	var b bytes.Buffer
-	for _, l := range lines {
-		if l = strings.TrimSpace(l); l != "" && b.Len() < 2000 {
-			if b.Len() > 0 {
-				b.WriteString(" ")
-			}
-			b.WriteString(l)
-		}
-	}
-	return b.String()
+	return phrase.CutBytes(phrase.Line(strings.Join(lines, " ")), 2000)
 }
 
 // String returns the hit as compilers print theirs.

@@ -247,32 +247,16 @@ func mentioned(text, name string) bool {
 
 // words splits createTask and create_task into words.
 func words(name string) []string {
-	var all []string
 	var b strings.Builder
-	flush := func() {
-		if b.Len() > 0 {
-			all = append(all, strings.ToLower(b.String()))
-			b.Reset()
-		}
-	}
 	for _, r := range name {
-		if r == '_' || unicode.IsUpper(r) {
-			flush()
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
 		}
-		if r != '_' {
-			b.WriteRune(r)
-		}
+		b.WriteRune(unicode.ToLower(r))
 	}
-	flush()
-	return all
+	return strings.FieldsFunc(b.String(), func(r rune) bool { return r == '_' })
 }
 
 func longestOf(words []string) string {
-	most := ""
-	for _, w := range words {
-		if len(w) > len(most) {
-			most = w
-		}
-	}
-	return most
+	return slices.MaxFunc(words, func(a, b string) int { return len(a) - len(b) })
 }

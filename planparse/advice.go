@@ -66,7 +66,7 @@ func (c *checker) sharedFiles() {
 				creates[p] = i
 			}
 		}
-		for _, p := range allFiles(b) {
+		for _, p := range b.Files.All() {
 			if touches[p] == nil {
 				paths = append(paths, p)
 			}
@@ -94,16 +94,12 @@ func (c *checker) sharedFiles() {
 	}
 }
 
-func allFiles(b *Batch) []string {
-	return slices.Concat(b.Files.Create, b.Files.Modify, b.Files.Test, b.Files.Delete)
-}
-
 // testsBeforeCode finds batches that test code which only a later batch creates.
 func (c *checker) testsBeforeCode() {
 	creator := map[string]int{}
 	for i := range c.plan.Batches {
 		for _, p := range c.plan.Batches[i].Files.Create {
-			if name := subject(p); !language.IsTest(p) {
+			if name := language.Subject(p); !language.IsTest(p) {
 				if _, known := creator[name]; !known {
 					creator[name] = i
 				}
@@ -112,8 +108,8 @@ func (c *checker) testsBeforeCode() {
 	}
 	for i := range c.plan.Batches {
 		b := &c.plan.Batches[i]
-		for _, p := range allFiles(b) {
-			if at, ok := creator[subject(p)]; ok && language.IsTest(p) && at > i {
+		for _, p := range b.Files.All() {
+			if at, ok := creator[language.Subject(p)]; ok && language.IsTest(p) && at > i {
 				c.advise("tests-missing-code", b,
 					"%s tests code that only batch %s creates; swap them, or bring code and test together",
 					p, c.plan.Batches[at].Key)
@@ -121,19 +117,6 @@ func (c *checker) testsBeforeCode() {
 			}
 		}
 	}
-}
-
-// subject returns the name of a file's subject: parser for parser.py, test_parser.py and parser.test.ts.
-func subject(path string) string {
-	base := strings.ToLower(path[strings.LastIndexByte(path, '/')+1:])
-	base, _, _ = strings.Cut(base, ".")
-	for _, affix := range []string{"test_", "test-"} {
-		base = strings.TrimPrefix(base, affix)
-	}
-	for _, affix := range []string{"_test", "-test", "_spec", "-spec", "tests", "test"} {
-		base = strings.TrimSuffix(base, affix)
-	}
-	return strings.ReplaceAll(base, "-", "_")
 }
 
 // counts compares the plan's own counts with its content, and its expected numbers of tests with each other.

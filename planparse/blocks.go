@@ -9,15 +9,13 @@ import (
 // blocksReader collects the literal blocks, which the embedded agent executes literally.
 type blocksReader struct {
 	*builder
-	create string // path of the Create: line right above
-	plain  map[ownerKey]int
+	create string         // path of the Create: line right above
+	plain  map[owner]bool // tasks with code without a file name, which needs a model to place it
 }
 
-type ownerKey struct{ batch, task int32 }
-
 // mark reads one mark; create is the path that its line says to create.
-func (r *blocksReader) mark(i int, create string, run *runReader) {
-	m, o := &r.marks[i], r.owner[i]
+func (r *blocksReader) mark(m *mark, create string, run *runReader) {
+	o := m.owner
 	above := r.create
 	r.create = create
 	if o.batch < 0 {
@@ -50,7 +48,7 @@ func (r *blocksReader) mark(i int, create string, run *runReader) {
 	}
 	if !literal {
 		if !isOutput(lang) {
-			r.count(o)
+			r.plain[o] = true
 		}
 		return
 	}
@@ -69,19 +67,7 @@ func (r *blocksReader) mark(i int, create string, run *runReader) {
 // isScript reports whether a shell fence below "Create: path" can be the content of that file. Otherwise it contains
 // the next commands.
 func isScript(name string) bool {
-	switch path.Ext(name) {
-	case "", ".sh", ".bash", ".zsh", ".bats":
-		return true
-	}
-	return false
-}
-
-// count counts code without a file name, which needs a model to place it.
-func (r *blocksReader) count(o owner) {
-	if r.plain == nil {
-		r.plain = map[ownerKey]int{}
-	}
-	r.plain[ownerKey{o.batch, o.task}]++
+	return slices.Contains([]string{"", ".sh", ".bash", ".zsh", ".bats"}, path.Ext(name))
 }
 
 func fenceKind(lang string) (BlockKind, bool) {
@@ -100,11 +86,7 @@ func fenceKind(lang string) (BlockKind, bool) {
 
 // isOutput reports whether a fence shows output or an example, and not code for a file.
 func isOutput(lang string) bool {
-	switch lang {
-	case "", "text", "txt", "plain", "plaintext", "console", "output", "log", "mermaid":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"", "text", "txt", "plain", "plaintext", "console", "output", "log", "mermaid"}, lang)
 }
 
 // infoString splits "go file=cmd/main.go" into the language and the attributes. Values may be quoted.
@@ -197,7 +179,7 @@ func (r *blocksReader) literal(i int, named []namedFile) {
 	batch := &r.plan.Batches[i]
 	for k := range batch.Blocks {
 		if t := batch.Blocks[k].Task; t >= 0 {
-			batch.Tasks[t].Literal = r.plain[ownerKey{int32(i), int32(t)}] == 0
+			batch.Tasks[t].Literal = !r.plain[owner{batch: int32(i), task: int32(t)}]
 		}
 	}
 	blocks := batch.Blocks

@@ -4,7 +4,11 @@ import (
 	"bytes"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
+
+var checkbox = lazyre.New(`^\[([ \t\x{a0}xX~/!>?✓✔✅☑√vV✗✘❌-])\](?:[ \t*\\\r\n]|$)`)
 
 // cutBox takes a checkbox off the start of an item's text: "[ ]", "[x]", "[X]", "[~]" and the states that
 // authors invent. A bracket with anything else in it ("[1]", "[a](b)") is text.
@@ -12,32 +16,18 @@ func cutBox(text []byte) (state byte, rest []byte, ok bool) {
 	if len(text) < 3 || text[0] != '[' {
 		return 0, nil, false
 	}
-	size := 1
-	state = text[1]
-	switch state {
-	case ' ', '\t', 'x', 'X', '~', '-', '/', '!', '>', '?':
-	default:
-		r, n := utf8.DecodeRune(text[1:])
-		switch r {
-		case '✓', '✔', '✅', '☑', '√', 'v', 'V':
-			state, size = 'x', n
-		case '✗', '✘', '❌', '\u00a0':
-			state, size = ' ', n
-		default:
-			return 0, nil, false
-		}
-	}
-	if len(text) < size+2 || text[size+1] != ']' {
+	m := checkbox.FindSubmatch(text)
+	if m == nil {
 		return 0, nil, false
 	}
-	rest = text[size+2:]
-	if len(rest) > 0 && bytes.IndexByte([]byte(" \t*\\\r\n"), rest[0]) < 0 {
-		return 0, nil, false
-	}
-	if state == '\t' {
+	state = m[1][0]
+	switch string(m[1]) {
+	case "✓", "✔", "✅", "☑", "√", "v", "V":
+		state = 'x'
+	case "✗", "✘", "❌", "\u00a0", "\t":
 		state = ' '
 	}
-	return state, bytes.TrimSpace(rest), true
+	return state, bytes.TrimSpace(text[len(m[1])+2:]), true
 }
 
 // done reports whether the state of a box means that its work is done. "[~]" and the rest mean that it was
@@ -135,78 +125,31 @@ func scanT(text []byte) (n int, id string) {
 	return len(text) - len(rest) + k, id
 }
 
-// storyPrefix returns the length of what names the story in an id: 4 in "US1-T05". "T001-T005" is a range.
-func storyPrefix(s []byte) int {
-	n := 0
-	for n < len(s) && n < 4 && s[n] >= 'A' && s[n] <= 'Z' {
-		n++
-	}
-	digits := n
-	for n < len(s) && n < digits+3 && isDigit(s[n]) {
-		n++
-	}
-	if digits == 0 || digits == 1 && s[0] == 'T' || n == digits || n+2 >= len(s) || s[n] != '-' || s[n+1] != 'T' ||
-		!isDigit(s[n+2]) {
+// storyPrefix is what names the story in an id: "US1-" in "US1-T05". "T001-T005" is a range.
+const storyPrefix = `(?:[A-SU-Z]|[A-Z]{2,4})\d{1,3}-`
+
+// tNumber matches "T001", "T-001", "T012A", "T012b", "T001.1" and "T006d_schema", but not the name "T1_norm". "T1: Title" is
+// an id, "T1 mapping" may be anything.
+var tNumber = lazyre.New(`^(?:((?:` + storyPrefix + `)?T-?` +
+	`(?:(?:\d\d(?:[a-z]{0,6}|[A-Z])|\d{3,}(?:[a-z]{0,5}|[A-Z])(?:_\w*)?)(?:\.\d+)*|\d(?:\.\d+)+))(?:[^\w.]|\.\D|\.?$)|` +
+	`((?:` + storyPrefix + `)?T-?\d)\**(?:[:)]| \[|\.\D|\.?$))`)
+
+// scanTNumber returns the length of the id of a spec-kit task at the start of s, or 0.
+func scanTNumber(s []byte) int {
+	m := tNumber.Re().FindSubmatchIndex(s)
+	if m == nil {
 		return 0
 	}
-	return n + 1
+	return max(m[3], m[5])
 }
 
-func scanTNumber(s []byte) int {
-	n := storyPrefix(s)
-	if len(s) < n+2 || s[n] != 'T' {
-		return 0
-	}
-	if n++; s[n] == '-' {
-		n++
-	}
-	digits := n
-	for n < len(s) && isDigit(s[n]) {
-		n++
-	}
-	switch n - digits {
-	case 0:
-		return 0
-	case 1: // "T1: Title" is an id, "T1 mapping" may be anything
-		if after := bytes.TrimLeft(s[n:], "*_"); len(after) > 0 && bytes.IndexByte([]byte(":.)"), after[0]) < 0 &&
-			!bytes.HasPrefix(after, []byte(" [")) {
-			return 0
-		}
-	}
-	letter := n
-	for n < len(s) && n-digits < 8 && s[n] >= 'a' && s[n] <= 'z' {
-		n++
-	}
-	if n == letter && n-digits > 1 && n < len(s) && s[n] >= 'A' && s[n] <= 'Z' { // T012A
-		n++
-	}
-	if letter-digits > 2 && n < len(s) && s[n] == '_' { // T006d_schema; "T1_norm" is a name
-		for n < len(s) && (s[n] == '_' || isLetter(s[n]) || isDigit(s[n])) {
-			n++
-		}
-	}
-	for n+1 < len(s) && s[n] == '.' && isDigit(s[n+1]) { // T001.1
-		for n++; n < len(s) && isDigit(s[n]); n++ {
-		}
-	}
-	if n < len(s) && (isLetter(s[n]) || isDigit(s[n]) || s[n] == '_') {
-		return 0
-	}
-	return n
-}
+var leadingNumber = lazyre.New(`^(\d+(?:\.\d+)*)([.):]?)`)
 
 // numberLabel reads "1. Major", "1) Major", "1.0 Parent", "1.1 Sub", "1.1. Sub", "5.1.1 Sub" and "1 Major".
 func numberLabel(text []byte) label {
-	n := 0
-	for n < len(text) && (isDigit(text[n]) || (text[n] == '.' && n+1 < len(text) && isDigit(text[n+1]))) {
-		n++
-	}
-	id, rest := string(text[:n]), text[n:]
-	dot := false
-	if len(rest) > 0 && bytes.IndexByte([]byte(".):"), rest[0]) >= 0 {
-		rest, dot = rest[1:], true
-	}
-	if n > 12 || (len(rest) > 0 && bytes.IndexByte([]byte(" \t*"), rest[0]) < 0 && (rest[0] < utf8.RuneSelf || !dot)) {
+	m := leadingNumber.FindSubmatch(text)
+	id, rest, dot := string(m[1]), text[len(m[0]):], len(m[2]) > 0
+	if len(id) > 12 || len(rest) > 0 && !bytes.ContainsAny(rest[:1], " \t*") && (rest[0] < utf8.RuneSelf || !dot) {
 		title, parallel := titleTags(text)
 		return label{title: title, parallel: parallel}
 	}

@@ -15,7 +15,7 @@ func (c *checker) cases() {
 	c.report.Diagnostics = slices.Clone(c.report.Diagnostics)
 	for i := range c.plan.Batches {
 		b := &c.plan.Batches[i]
-		for _, p := range allFiles(b) {
+		for _, p := range b.Files.All() {
 			folded := strings.ToLower(p)
 			other, known := first[folded]
 			switch {

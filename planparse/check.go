@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Report is the assessment of a plan: whether it is valid, its quality score, and how to improve it.
@@ -69,54 +70,36 @@ func (c *checker) dimension(name string, weight, good, all int, cases, fine stri
 
 func (c *checker) dimensions() {
 	small, tasks := 0, 0
-	checked, named, sized, ordered, single, tested, creates := 0, 0, 0, 0, 0, 0, 0
 	position := map[string]int{}
 	for i, b := range c.plan.Batches {
 		position[b.Key] = i
-	}
-	for i := range c.plan.Batches {
-		b := &c.plan.Batches[i]
-		for _, t := range b.Tasks {
-			tasks++
-			if t.EndLine-t.Line <= 100 {
-				small++
-			}
-		}
-		if verifies(b) {
-			checked++
-		}
-		if namesFiles(b) {
-			named++
-		}
-		if n := len(b.Tasks); n >= 1 && n <= 5 {
-			sized++
-		}
-		if !slices.ContainsFunc(b.DependsOn, func(key string) bool { return position[key] > i }) {
-			ordered++
-		}
-		if len(outcomes(b.Title)) < 2 {
-			single++
-		}
-		if len(b.Files.Create)+len(b.Files.Modify) > 0 && TypeOf(*b) != TypeTestOnly {
-			creates++
-			if len(b.Files.Test) > 0 || strings.Contains(strings.ToLower(b.Text), "test") {
-				tested++
-			}
-		}
+		tasks += len(b.Tasks)
+		small += lists.Count(b.Tasks, func(t Task) bool { return t.EndLine-t.Line <= 100 })
 	}
 	n := len(c.plan.Batches)
+	count := func(is func(b *Batch) bool) int {
+		return lists.Count(c.plan.Batches, func(b Batch) bool { return is(&b) })
+	}
+	changes := func(b *Batch) bool { return len(b.Files.Create)+len(b.Files.Modify) > 0 && TypeOf(*b) != TypeTestOnly }
 	c.dimension("granularity", 20, small, tasks, "tasks", "take at most 100 lines")
-	c.dimension("verification", 20, checked, n, "batches", "have a check of their outcome")
-	c.dimension("files", 15, named, n, "batches",
+	c.dimension("verification", 20, count(verifies), n, "batches", "have a check of their outcome")
+	c.dimension("files", 15, count(namesFiles), n, "batches",
 		"name the files they touch, in a list, in their text or in the blocks that they spell out")
 	if tasks == 0 { // such a plan has only batches
 		c.dimension("batch-size", 10, 0, 0, "tasks", "are in batches of one to five")
 	} else {
-		c.dimension("batch-size", 10, sized, n, "batches", "have one to five tasks")
+		c.dimension("batch-size", 10, count(func(b *Batch) bool { return len(b.Tasks) >= 1 && len(b.Tasks) <= 5 }), n,
+			"batches", "have one to five tasks")
 	}
-	c.dimension("order", 10, ordered, n, "batches", "depend on earlier ones only")
-	c.dimension("tests", 15, tested, creates, "batches that list code to change", "say how it is tested")
-	c.dimension("single-outcome", 10, single, n, "batch titles", "name one outcome")
+	c.dimension("order", 10, count(func(b *Batch) bool {
+		return !slices.ContainsFunc(b.DependsOn, func(key string) bool { return position[key] > position[b.Key] })
+	}), n, "batches", "depend on earlier ones only")
+	c.dimension("tests", 15, count(func(b *Batch) bool {
+		return changes(b) && (len(b.Files.Test) > 0 || strings.Contains(strings.ToLower(b.Text), "test"))
+	}), count(changes), "batches that list code to change", "say how it is tested")
+	c.dimension("single-outcome", 10, count(func(b *Batch) bool {
+		return !containsAny(b.Title, " and then ", " + ", " & ", ";") // the words that join two tasks
+	}), n, "batch titles", "name one outcome")
 }
 
 // verifies reports whether the batch names a command or at least a visible result.
@@ -126,29 +109,16 @@ func verifies(b *Batch) bool {
 }
 
 func namesFiles(b *Batch) bool {
-	f := &b.Files
-	if len(f.Create)+len(f.Modify)+len(f.Test)+len(f.Delete) > 0 {
+	if len(b.Files.All()) > 0 ||
+		slices.ContainsFunc(b.Blocks, func(k Block) bool { return k.Path != "" || k.Kind == BlockDiff }) {
 		return true
 	}
-	if slices.ContainsFunc(b.Blocks, func(k Block) bool { return k.Path != "" || k.Kind == BlockDiff }) {
-		return true
-	}
-	for text := b.Text; ; {
-		_, span, after, ok := cutSpan(text)
-		if !ok {
-			return false
-		}
-		if looksLikePath(span) && strings.ContainsAny(span, "/.") {
+	for from, to := range SpansAt(b.Text) {
+		if span := b.Text[from:to]; looksLikePath(span) && strings.ContainsAny(span, "/.") {
 			return true
 		}
-		text = after
 	}
-}
-
-// outcomes splits a title at the words that join two tasks.
-func outcomes(title string) []string {
-	return strings.FieldsFunc(strings.NewReplacer(" and then ", ";", " + ", ";", " & ", ";").Replace(title),
-		func(r rune) bool { return r == ';' })
+	return false
 }
 
 // BatchType is the kind of work in a batch; it selects the variants for sampling.

@@ -1,9 +1,9 @@
 package planparse
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // checkpoints finds for each checkpoint the batch that waits for the person.
@@ -38,18 +38,12 @@ func (b *builder) checkpoints() {
 	}
 }
 
-// forTools names the elements of a checkpoint that are not for the person: instructions to the tool for which the
-// plan was made.
-func forTools() []string { return []string{"resume-signal", "files"} }
-
-var anyTag = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`</?([a-z][a-z-]*)((?: [a-z-]+="[^"]*")*)\s*/?>`)
-})
+var anyTag = lazyre.New(`</?([a-z][a-z-]*)((?: [a-z-]+="[^"]*")*)\s*/?>`)
 
 // checkpointText returns the text of a checkpoint without markup.
 func (b *builder) checkpointText(t tag) string {
 	text := string(b.between(t.first, t.last))
-	for _, name := range forTools() {
+	for _, name := range []string{"resume-signal", "files"} { // for the tool for which the plan was made
 		for {
 			before, rest, ok := strings.Cut(text, "<"+name+">")
 			_, after, closed := strings.Cut(rest, "</"+name+">")
@@ -59,8 +53,8 @@ func (b *builder) checkpointText(t tag) string {
 			text = before + after
 		}
 	}
-	text = anyTag().ReplaceAllStringFunc(text, func(s string) string {
-		m := anyTag().FindStringSubmatch(s)
+	text = anyTag.ReplaceAllStringFunc(text, func(s string) string {
+		m := anyTag.FindStringSubmatch(s)
 		switch {
 		case m[1] == "task", strings.HasPrefix(s, "</"):
 			return ""

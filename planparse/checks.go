@@ -1,10 +1,10 @@
 package planparse
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Checks returns the commands that check the result of the batch, in document order. If several commands have the same
@@ -38,10 +38,10 @@ func (b *Batch) OnlyChecks() bool {
 	if len(b.Files.Create)+len(b.Files.Modify)+len(b.Files.Delete) > 0 {
 		return false
 	}
-	if len(b.Commands) > 0 && (len(b.Tasks) > 0 || verifyTitle().MatchString(b.Title)) {
+	if len(b.Commands) > 0 && (len(b.Tasks) > 0 || verifyTitle.MatchString(b.Title)) {
 		return !b.AsksMore()
 	}
-	if len(b.Files.Test) > 0 || !verifyTitle().MatchString(b.Title) {
+	if len(b.Files.Test) > 0 || !verifyTitle.MatchString(b.Title) {
 		return false
 	}
 	runs := false
@@ -57,16 +57,12 @@ func (b *Batch) OnlyChecks() bool {
 
 // verifyTitle matches titles of batches that verify. "Check" or "validation" alone may be about the code: "Checkout",
 // "Input validation".
-var verifyTitle = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)\b(?:verify|verification|acceptance|regression|smoke|full tests?|test suite)\b|` +
-		`\bfinal (?:[\w-]+ )?(?:validation|checks?|review|tests?|testing|quality)\b`)
-})
+var verifyTitle = lazyre.New(`(?i)\b(?:verify|verification|acceptance|regression|smoke|full tests?|test suite)\b|` +
+	`\bfinal (?:[\w-]+ )?(?:validation|checks?|review|tests?|testing|quality)\b`)
 
 // confirms matches the rest of a step whose verb may also ask for code: "Build the page to confirm that it works",
 // "Ensure all tests pass", "Start `make dev`".
-var confirms = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?i)`|\\b(?:verif(?:y|ies)|confirms?|pass|passes|passing)\\b")
-})
+var confirms = lazyre.New("(?i)`|\\b(?:verif(?:y|ies)|confirms?|pass|passes|passing)\\b")
 
 // AsksMore reports whether an open checkbox task asks for work and not only for a check. "T001 Add the command" is
 // work, even if it names no file; "T004 Run `make test`" is a check.
@@ -118,11 +114,11 @@ func checkStep(text string) (check, run bool) {
 	case "verify", "check", "confirm", "push", "commit", "review", "inspect":
 		return true, false
 	case "ensure", "validate", "build", "rebuild", "restart", "start", "stop", "open":
-		return confirms().MatchString(rest), false
+		return confirms.MatchString(rest), false
 	case "move", "archive", "tick", "mark":
 		return strings.Contains(rest, "plan"), false
 	case "make":
-		return strings.HasPrefix(rest, "sure ") && confirms().MatchString(rest), false
+		return strings.HasPrefix(rest, "sure ") && confirms.MatchString(rest), false
 	}
 	return containsAny(text, "if needed", "if necessary", "if required", "if applicable"), false
 }

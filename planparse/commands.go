@@ -26,23 +26,23 @@ type runReader struct {
 }
 
 // mark reads one mark and returns nothing, because commands belong to the batch.
-func (r *runReader) mark(m *mark, o owner) {
+func (r *runReader) mark(m *mark) {
 	r.fence = false
 	r.blockRun = false
-	if m.kind == markHeading || m.kind == markBox || m.step || o.batch != r.batch {
-		r.waiting, r.expect, r.command, r.batch = false, false, nil, o.batch
+	if m.kind == markHeading || m.kind == markBox || m.step || m.owner.batch != r.batch {
+		r.waiting, r.expect, r.command, r.batch = false, false, nil, m.owner.batch
 		r.step, r.offered = "", nil
 		if m.step {
 			r.step = runStep(string(m.text))
 		}
 	}
-	if m.kind == markHeading || m.kind == markText && m.parent < 0 && sectionLabel(m.text) {
+	if m.kind == markHeading || m.kind == markText && m.parent == nil && sectionLabel(m.text) {
 		r.criteria = saysChecks(string(m.text))
 	}
-	if o.batch < 0 || m.kind == markHeading {
+	if m.owner.batch < 0 || m.kind == markHeading {
 		return
 	}
-	r.first = len(r.plan.Batches[o.batch].Commands)
+	r.first = len(r.plan.Batches[m.owner.batch].Commands)
 	if m.kind == markFence {
 		r.readFence(m)
 		return
@@ -212,13 +212,8 @@ func (r *runReader) readRun(m *mark, rest []byte) {
 		return
 	}
 	if !found {
-		if body, exp, ok := strings.Cut(text, "Expected: "); strings.TrimSpace(body) == "" {
-			r.waiting, r.command = true, nil
-			if ok {
-				r.noted = exp
-			} else {
-				r.noted = ""
-			}
+		if body, noted, _ := strings.Cut(text, "Expected: "); strings.TrimSpace(body) == "" {
+			r.waiting, r.command, r.noted = true, nil, noted
 		}
 		return
 	}

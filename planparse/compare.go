@@ -307,25 +307,7 @@ func code(text string) []string {
 
 // words normalizes a text for comparison: without box states, extra white space and case.
 func words(text string) string {
-	var fields []string
-	for line := range strings.Lines(text) {
-		list := strings.Fields(strings.ToLower(line))
-		for i, f := range list {
-			if i < 2 && (f == "[x]" || f == "[") { // "- [ ]" splits into two
-				if f == "[x]" {
-					list[i] = "[ ]"
-				} else if i+1 < len(list) && list[i+1] == "]" {
-					list[i], list[i+1] = "[ ]", ""
-				}
-			}
-		}
-		for _, f := range list {
-			if f != "" {
-				fields = append(fields, f)
-			}
-		}
-	}
-	return strings.Join(fields, " ")
+	return strings.Join(strings.Fields(strings.ReplaceAll(strings.ToLower(text), "[x]", "[ ]")), " ")
 }
 
 // alike returns the similarity of two texts, from 0 to 1: the share of their letter pairs that both have.

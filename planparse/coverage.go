@@ -55,17 +55,6 @@ type lineReader struct {
 	batches   []string
 }
 
-// readers returns the reader of each line; lines are numbered from 1. A line without one has no kind.
-func (p *Plan) readers(lines int) []lineReader {
-	at := make([]lineReader, lines+1)
-	for _, r := range p.Readings {
-		for n := max(r.First, 1); n <= min(r.Last, lines); n++ {
-			p.reads(&at[n], r)
-		}
-	}
-	return at
-}
-
 // reads adds a reading to a line.
 func (p *Plan) reads(l *lineReader, r Reading) {
 	switch {
@@ -114,7 +103,12 @@ func isRule(text string) bool {
 // Cover returns the reader of each line of the plan. src is the text that [Parse] read.
 func (p *Plan) Cover(src []byte) Coverage {
 	lines := strings.Split(strings.TrimSuffix(strings.ReplaceAll(string(src), "\r\n", "\n"), "\n"), "\n")
-	readers := p.readers(len(lines))
+	readers := make([]lineReader, len(lines)+1) // of each line; a line without one has no kind
+	for _, r := range p.Readings {
+		for n := max(r.First, 1); n <= min(r.Last, len(lines)); n++ {
+			p.reads(&readers[n], r)
+		}
+	}
 	var c Coverage
 	heading := ""
 	for n := 1; n <= len(lines); n++ {
@@ -138,16 +132,8 @@ func (p *Plan) Cover(src []byte) Coverage {
 			continue
 		}
 		c.Lines++
-		switch r.kind {
-		case CoverBrief:
-			c.Brief++
-		case CoverRunplan:
-			c.Runplan++
-		case CoverSkipped:
-			c.Skipped++
-		default:
-			c.Nobody++
-		}
+		*map[string]*int{CoverBrief: &c.Brief, CoverRunplan: &c.Runplan, CoverSkipped: &c.Skipped,
+			CoverNobody: &c.Nobody}[r.kind]++
 		if k := len(c.Ranges) - 1; k >= 0 && c.Ranges[k].Kind == r.kind && c.Ranges[k].Why == r.why &&
 			slices.Equal(c.Ranges[k].Batches, r.batches) {
 			c.Ranges[k].Last, c.Ranges[k].Lines = n, c.Ranges[k].Lines+1

@@ -7,6 +7,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // want is a dependency as the plan words it.
@@ -65,21 +68,15 @@ func (b *builder) duplicateTasks() {
 	}
 }
 
+var (
+	notInRef  = lazyre.New(`[^0-9A-Za-z_.]+|\.\.+`)
+	notInSlug = lazyre.New(`[^0-9a-z]+`)
+)
+
 // refSafe makes a number fit for a part of a git ref: "3+4" becomes "3-4".
 func refSafe(number string) string {
-	var s strings.Builder
-	for _, c := range []byte(number) {
-		switch {
-		case isLetter(c), isDigit(c), c == '_', c == '.' && !strings.HasSuffix(s.String(), "."):
-			s.WriteByte(c)
-		case !strings.HasSuffix(s.String(), "-"):
-			s.WriteByte('-')
-		}
-	}
-	key := strings.Trim(s.String(), ".-")
-	if len(key) > 40 {
-		key = strings.Trim(key[:40], ".-")
-	}
+	key := strings.Trim(notInRef.ReplaceAllString(number, "-"), ".-")
+	key = strings.Trim(key[:min(len(key), 40)], ".-")
 	if strings.HasSuffix(strings.ToLower(key), ".lock") {
 		key = key[:len(key)-len(".lock")] + "-lock" // git refuses refs that end in .lock
 	}
@@ -88,18 +85,8 @@ func refSafe(number string) string {
 
 // slug names a batch without a number after its title.
 func slug(title string) string {
-	var s strings.Builder
-	for _, c := range []byte(strings.ToLower(title)) {
-		if isLetter(c) || isDigit(c) {
-			s.WriteByte(c)
-		} else if s.Len() > 0 && !strings.HasSuffix(s.String(), "-") {
-			s.WriteByte('-')
-		}
-		if s.Len() >= 24 {
-			break
-		}
-	}
-	return cmp.Or(strings.Trim(s.String(), "-"), "part")
+	s := strings.Trim(notInSlug.ReplaceAllString(strings.ToLower(title), "-"), "-")
+	return cmp.Or(strings.Trim(s[:min(len(s), 24)], "-"), "part")
 }
 
 // resolveDependencies turns the plan's references into keys, and reports unknown ones and cycles.
@@ -293,12 +280,9 @@ func mentions(text string) []string {
 // nothing reports whether the value of depends_on means no dependency.
 func nothing(value string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(strings.Trim(value, " \t*`.()[]_。")), " ")
-	switch strings.Trim(word, ".,;:") {
-	case "", "none", "nothing", "no", "n/a", "na", "null", "-", "—", "~",
-		"无", "無", "なし", "없음", "keine", "ninguna", "aucune", "nenhuma", "нет":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"", "none", "nothing", "no", "n/a", "na", "null", "-", "—", "~",
+		"无", "無", "なし", "없음", "keine", "ninguna", "aucune", "nenhuma", "нет"},
+		strings.Trim(word, ".,;:"))
 }
 
 // findCycle reports the first dependency cycle.
@@ -307,52 +291,38 @@ func (b *builder) findCycle() {
 	for i := range b.plan.Batches {
 		index[b.plan.Batches[i].Key] = i
 	}
-	// Remove batches without open dependencies until none is left. The rest is a cycle, or depends on one.
-	open := make([]int, len(b.plan.Batches))
-	needed := make([][]int, len(open))
-	var free []int
-	for i := range b.plan.Batches {
-		open[i] = len(b.plan.Batches[i].DependsOn)
+	var way []int // from the first batch to the one that is visited
+	open, done := map[int]bool{}, map[int]bool{}
+	var visit func(i int) bool
+	visit = func(i int) bool {
+		if open[i] {
+			b.reportCycle(append(way[slices.Index(way, i):], i))
+			return true
+		}
+		if done[i] {
+			return false
+		}
+		way, open[i], done[i] = append(way, i), true, true
 		for _, key := range b.plan.Batches[i].DependsOn {
-			needed[index[key]] = append(needed[index[key]], i)
-		}
-		if open[i] == 0 {
-			free = append(free, i)
-		}
-	}
-	for len(free) > 0 {
-		i := free[len(free)-1]
-		free = free[:len(free)-1]
-		for _, j := range needed[i] {
-			if open[j]--; open[j] == 0 {
-				free = append(free, j)
+			if visit(index[key]) {
+				return true
 			}
 		}
+		way, open[i] = way[:len(way)-1], false
+		return false
 	}
-	at := slices.IndexFunc(open, func(n int) bool { return n > 0 })
-	if at < 0 {
-		return
-	}
-	var way []string
-	seen := map[int]bool{}
-	for !seen[at] { // follow open dependencies: sooner or later the walk is on the cycle
-		seen[at] = true
-		way = append(way, b.plan.Batches[at].Key)
-		for _, key := range b.plan.Batches[at].DependsOn {
-			if next := index[key]; open[next] > 0 {
-				at = next
-				break
-			}
+	for i := range b.plan.Batches {
+		if visit(i) {
+			return
 		}
 	}
-	start := slices.Index(way, b.plan.Batches[at].Key)
-	way = append(way[start:], b.plan.Batches[at].Key)
-	line := b.plan.Batches[at].StartLine
-	for _, w := range b.wanted {
-		if w.batch == at {
-			line = w.line
-			break
-		}
+}
+
+func (b *builder) reportCycle(way []int) {
+	line := b.plan.Batches[way[0]].StartLine
+	if at := slices.IndexFunc(b.wanted, func(w want) bool { return w.batch == way[0] }); at >= 0 {
+		line = b.wanted[at].line
 	}
-	b.report(SeverityError, line, "dependency-cycle", "batches wait for each other: %s", strings.Join(way, " → "))
+	keys := lists.Map(way, func(i int) string { return b.plan.Batches[i].Key })
+	b.report(SeverityError, line, "dependency-cycle", "batches wait for each other: %s", strings.Join(keys, " → "))
 }

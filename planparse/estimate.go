@@ -1,22 +1,20 @@
 package planparse
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // spans reads "20m", "90 s", "1h30m", "~2 hours" and "15-20 min".
-var spans = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:~|≈|about |ca\.? )?\s*(\d+(?:\.\d+)?)(?:\s*(?:-|–|to)\s*(\d+(?:\.\d+)?))?\s*([a-z]+)\.?(?:\s*(?:and\s+)?(\d+)\s*([a-z]+))?$`)
-})
+var spans = lazyre.New(`^(?:~|≈|about |ca\.? )?\s*(\d+(?:\.\d+)?)(?:\s*(?:-|–|to)\s*(\d+(?:\.\d+)?))?\s*([a-z]+)\.?(?:\s*(?:and\s+)?(\d+)\s*([a-z]+))?$`)
 
 // durationOf parses a stated duration. For a range it returns the middle. It ignores points, sizes and days, which
 // are people's units, because an estimate here is an agent's time.
 func durationOf(text string) (time.Duration, bool) {
-	m := spans().FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
+	m := spans.FindStringSubmatch(strings.ToLower(strings.TrimSpace(text)))
 	if m == nil {
 		return 0, false
 	}

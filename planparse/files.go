@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"net/url"
-	"slices"
+	"path"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // filesReader reads "**Files:**" blocks: a label line, and below it "- Create: `path`" items.
@@ -20,29 +22,29 @@ type filesReader struct {
 
 // mark reads one mark. It returns the path that the line creates, if it names exactly one: a fence directly below is
 // the content of that file.
-func (r *filesReader) mark(m *mark, o owner) (create string) {
+func (r *filesReader) mark(m *mark) (create string) {
 	switch m.kind {
 	case markHeading:
 		r.open = strings.EqualFold(strings.Trim(plain(m.text), ": "), "files")
-		if verb, rest := fileHeading(m.text); verb != "" && o.batch >= 0 {
-			r.linked(m, o, verb, rest)
+		if verb, rest := fileHeading(m.text); verb != "" && m.owner.batch >= 0 {
+			r.linked(m, verb, rest)
 		}
 		return ""
 	case markFence, markBreak:
 		r.open = false
 		return ""
 	}
-	if o.batch != r.batch {
-		r.open, r.batch = false, o.batch
+	if m.owner.batch != r.batch {
+		r.open, r.batch = false, m.owner.batch
 	}
 	if r.open && m.kind == markText && len(m.text) > 0 && m.text[0] == '|' {
-		r.row(m, o)
+		r.row(m)
 		return ""
 	}
-	label, more := r.more, r.open && r.more != "" && m.kind == markText && m.parent >= 0
+	label, more := r.more, r.open && r.more != "" && m.kind == markText && m.parent != nil
 	if r.more = ""; more {
 		r.goesOn(label, m.text)
-		return r.read(m, o, label, m.text)
+		return r.read(m, label, m.text)
 	}
 	if bytes.IndexByte(m.text, ':') < 0 && !r.open && !bytes.Contains(m.text, []byte("：")) {
 		return ""
@@ -51,21 +53,21 @@ func (r *filesReader) mark(m *mark, o owner) (create string) {
 	r.goesOn(label, rest)
 	if ok && filesLabel(label) {
 		n := len(r.named)
-		create = r.read(m, o, "", rest)
+		create = r.read(m, "", rest)
 		r.open = label != "file" && len(r.named) == n // a list after the label is complete
 		return create
 	}
 	switch {
 	case ok && fileVerb(label) != "":
 		if r.open || bytes.IndexByte(rest, '`') >= 0 || soleWord(rest) {
-			return r.read(m, o, label, rest)
+			return r.read(m, label, rest)
 		}
 	case r.open && m.kind == markBox && !bytes.HasPrefix(m.text, []byte("`")): // the steps are directly below the list
 		r.open = false
 	case ok && r.open && m.kind != markText: // another label (Read, Reference, Verify): no change
 	case r.open && (m.kind == markItem || m.kind == markBox):
-		return r.read(m, o, "", m.text)
-	case m.kind == markText && m.parent < 0:
+		return r.read(m, "", m.text)
+	case m.kind == markText && m.parent == nil:
 		r.open = false
 	}
 	return ""
@@ -87,8 +89,8 @@ func fileHeading(text []byte) (verb string, rest []byte) {
 
 // linked adds the files of a heading. The target of a link is a path on the author's machine, of which all such links
 // of the plan have the beginning in common.
-func (r *filesReader) linked(m *mark, o owner, verb string, rest []byte) {
-	f := filer{builder: r.builder, batch: &r.plan.Batches[o.batch], line: m.line}
+func (r *filesReader) linked(m *mark, verb string, rest []byte) {
+	f := filer{builder: r.builder, batch: &r.plan.Batches[m.owner.batch], line: m.line}
 	if !bytes.Contains(rest, []byte("](")) {
 		f.list(verb, bytes.Trim(rest, " []"))
 	}
@@ -103,7 +105,7 @@ func (r *filesReader) linked(m *mark, o owner, verb string, rest []byte) {
 		}
 		f.add(verb, strings.Trim(name, "`"))
 	}
-	f.remember(o)
+	f.remember(m.owner)
 }
 
 // home returns the folder that contains the targets of all links to files of the author's machine.
@@ -142,32 +144,27 @@ func linkTarget(text []byte) (target string, after []byte, ok bool) {
 	if end < 0 {
 		return "", nil, false
 	}
-	return unescape(text[:end]), text[end+1:], true
-}
-
-// unescape decodes "%20" in the target of a link.
-func unescape(target []byte) string {
-	s, err := url.PathUnescape(string(target))
-	if err != nil {
-		return string(target)
+	target = string(text[:end])
+	if plain, err := url.PathUnescape(target); err == nil { // "%20"
+		target = plain
 	}
-	return s
+	return target, text[end+1:], true
 }
 
 // row reads a row of a table of files: "| Modify | `a.go` | why |", "| a.go | new |". The first path counts.
-func (r *filesReader) row(m *mark, o owner) {
-	verb, path := "", []byte(nil)
+func (r *filesReader) row(m *mark) {
+	verb, file := "", []byte(nil)
 	for row := m.text; len(row) > 1; {
 		var cell []byte
 		cell, row = cutCell(row)
 		if v := fileVerb(strings.ToLower(strings.Trim(plain(cell), "_:"))); v != "" && v != "move" {
 			verb = strings.ToLower(strings.Trim(plain(cell), "_:"))
-		} else if path == nil && (bytes.HasPrefix(cell, []byte("`")) || soleWord(cell)) {
-			path = cell
+		} else if file == nil && (bytes.HasPrefix(cell, []byte("`")) || soleWord(cell)) {
+			file = cell
 		}
 	}
-	if path != nil {
-		r.read(m, o, verb, path)
+	if file != nil {
+		r.read(m, verb, file)
 	}
 }
 
@@ -179,20 +176,20 @@ func (r *filesReader) goesOn(label string, rest []byte) {
 }
 
 // read adds the paths of one line to the plan. The label may be inside: "Create `a`, modify `b`".
-func (r *filesReader) read(m *mark, o owner, label string, rest []byte) (create string) {
-	if o.batch < 0 {
+func (r *filesReader) read(m *mark, label string, rest []byte) (create string) {
+	if m.owner.batch < 0 {
 		return ""
 	}
-	f := filer{builder: r.builder, batch: &r.plan.Batches[o.batch], line: m.line}
+	f := filer{builder: r.builder, batch: &r.plan.Batches[m.owner.batch], line: m.line}
 	verb := fileVerb(label)
 	if verb == "move" {
 		f.move(string(rest))
-		f.remember(o)
+		f.remember(m.owner)
 		return ""
 	}
 	verb = cmp.Or(verb, "modify")
 	f.list(verb, rest)
-	f.remember(o)
+	f.remember(m.owner)
 	if verb == "create" && len(f.seen) == 1 {
 		return f.seen[0].path
 	}
@@ -365,43 +362,17 @@ func (f *filer) add(verb, raw string) {
 	case "delete":
 		list = &f.batch.Files.Delete
 	}
-	if !f.isListed(verb, p, *list) {
+	if k := (listedKey{f.batch.StartLine, verb, p}); !f.listed[k] {
+		f.listed[k] = true
 		*list = append(*list, p)
 	}
-}
-
-// isListed keeps a path from being listed twice.
-func (f *filer) isListed(verb, p string, list []string) bool {
-	if len(list) < 32 { // almost always true: no map needed
-		return slices.Contains(list, p)
-	}
-	k := listedKey{f.batch.StartLine, verb, p}
-	if f.listed == nil {
-		f.builder.listed = map[listedKey]bool{}
-	}
-	if len(list) == 32 {
-		for _, old := range list {
-			f.listed[listedKey{f.batch.StartLine, verb, old}] = true
-		}
-	}
-	if f.listed[k] {
-		return true
-	}
-	f.listed[k] = true
-	return false
 }
 
 // move records "`a` → `b`" as a deletion and a creation.
 func (f *filer) move(text string) {
 	var paths []string
 	if strings.Contains(text, "`") {
-		for {
-			_, span, after, ok := cutSpan(text)
-			if !ok {
-				break
-			}
-			paths, text = append(paths, span), after
-		}
+		paths = Spans(text)
 	} else {
 		paths = strings.FieldsFunc(strings.NewReplacer("→", " ", "->", " ", " to ", " ").Replace(text),
 			func(r rune) bool { return r == ' ' })
@@ -455,46 +426,15 @@ func looksLikePath(p string) bool {
 		return len(p) > 1 // .gitignore
 	}
 	return dot > 0 && dot < len(p)-1 && len(p)-dot <= 12 && !strings.HasSuffix(p, "...") && !strings.HasPrefix(p, "N/") &&
-		!isVersion(p)
+		!version.MatchString(p)
 }
 
-// isVersion recognises "1.2", "v2.0.0rc1", ">=3.11", "1.x" and "1.4.0-beta.2": numbers with dots and a usual version
+// version matches "1.2", "v2.0.0rc1", ">=3.11", "1.x" and "1.4.0-beta.2": numbers with dots and a usual version
 // suffix. "1.2.md" and "v2.py" are files.
-func isVersion(p string) bool {
-	p = strings.TrimLeft(p, "^~<>=!")
-	p = strings.TrimPrefix(p, "v")
-	parts := 0
-	for parts == 0 || strings.HasPrefix(p, ".") {
-		rest := strings.TrimPrefix(p, ".")
-		number := strings.TrimLeft(rest, "0123456789")
-		if len(number) == len(rest) && parts > 0 && rest != "" && (rest[0] == 'x' || rest[0] == '*') {
-			number = rest[1:]
-		}
-		if len(number) == len(rest) {
-			break
-		}
-		p, parts = number, parts+1
-	}
-	if parts < 2 {
-		return false
-	}
-	for p != "" { // rc1, -beta.2, .dev3, .post1, +build5
-		p = strings.TrimLeft(p, ".-_+0123456789")
-		n := 0
-		for n < len(p) && isLetter(p[n]) {
-			n++
-		}
-		switch strings.ToLower(p[:n]) {
-		case "a", "b", "rc", "pre", "alpha", "beta", "dev", "post", "final", "snapshot", "build":
-		case "":
-			return p == ""
-		default:
-			return false
-		}
-		p = p[n:]
-	}
-	return true
-}
+var version = lazyre.New(`^[\^~<>=!]*v?\d+(?:\.(?:\d+|[x*]))+(?:[-._+\d]*` + versionWord +
+	`(?:[-._+\d]+` + versionWord + `)*)?[-._+\d]*$`)
+
+const versionWord = `(?i:alpha|a|beta|build|b|rc|pre|dev|post|final|snapshot)`
 
 // cleanPath gives a path its one spelling, with slashes. ok is false if it leaves the workspace.
 func cleanPath(p string) (string, bool) {
@@ -508,28 +448,10 @@ func cleanPath(p string) (string, bool) {
 		(len(p) > 1 && p[1] == ':' && isLetter(p[0])) || strings.IndexByte(p, 0) >= 0 {
 		return p, false
 	}
-	if !strings.Contains(p, "./") && !strings.Contains(p, "//") && !strings.HasSuffix(p, ".") {
-		return p, true
-	}
-	depth := 0
-	var parts []string
-	for part := range strings.SplitSeq(p, "/") {
-		switch part {
-		case "", ".":
-		case "..":
-			if depth--; depth < 0 {
-				return p, false
-			}
-			parts = parts[:len(parts)-1]
-		default:
-			depth++
-			parts = append(parts, part)
-		}
-	}
-	if len(parts) == 0 {
+	out := path.Clean(p)
+	if out == "." || out == ".." || strings.HasPrefix(out, "../") {
 		return p, false
 	}
-	out := strings.Join(parts, "/")
 	if strings.HasSuffix(p, "/") {
 		out += "/"
 	}

@@ -21,10 +21,14 @@ type filler struct {
 // fill reads steps, metadata, files, commands and blocks.
 func (b *builder) fill() {
 	b.front.each(b.header)
-	f := &filler{builder: b, meta: -1}
+	f := &filler{builder: b, meta: -1, block: blocksReader{plain: map[owner]bool{}}}
 	f.files.builder, f.run.builder, f.block.builder = b, b, b
-	for i := range b.marks {
-		f.mark(i)
+	for i, m := range b.marks {
+		f.step(m)
+		f.metadata(i)
+		fresh := f.files.mark(m)
+		f.run.mark(m)
+		f.block.mark(m, fresh, &f.run)
 	}
 	b.warnBoxes()
 	b.tracks()
@@ -33,17 +37,9 @@ func (b *builder) fill() {
 	f.block.finish()
 }
 
-func (f *filler) mark(i int) {
-	m, o := &f.marks[i], f.owner[i]
-	f.step(m, o)
-	f.metadata(i)
-	fresh := f.files.mark(m, o)
-	f.run.mark(m, o)
-	f.block.mark(i, fresh, &f.run)
-}
-
 // step adds a checkbox or a step marker to its task.
-func (f *filler) step(m *mark, o owner) {
+func (f *filler) step(m *mark) {
+	o := m.owner
 	if o.self || m.unit.kind == unitTask || m.kind == markRepeat { // the task itself, or its repetition
 		return
 	}
@@ -72,27 +68,32 @@ func (b *builder) taskless(batch int32) bool {
 
 // warnBoxes reports boxes outside all tasks and unknown box states, with one warning for adjacent ones.
 func (b *builder) warnBoxes() {
-	for i := 0; i < len(b.marks); i++ {
-		m := &b.marks[i]
+	var last *mark // the box before
+	for i, m := range b.marks {
 		if m.kind != markBox {
 			continue
 		}
+		again := last != nil && last.head == m.head && last.owner.task < 0 // reported with it
+		last = m
 		if m.state != ' ' && !done(m.state) {
 			b.warn(m.line, "unknown-state", "the box has the state [%c]: it is neither open nor done, and does not count as "+
 				"done",
 				m.state)
 		}
-		if b.owner[i].task >= 0 || (i > 0 && b.looseBefore(i)) {
+		if m.owner.task >= 0 || again {
 			continue
 		}
 		n := 0
-		for j := i; j < len(b.marks) && b.marks[j].kind != markHeading; j++ {
-			if b.marks[j].kind == markBox && b.owner[j].task < 0 {
+		for _, next := range b.marks[i:] {
+			if next.kind == markHeading {
+				break
+			}
+			if next.kind == markBox && next.owner.task < 0 {
 				n++
 			}
 		}
 		what, one := "belong to no task and are not run", "belongs to no task and is not run"
-		if o := b.owner[i]; o.batch >= 0 && b.taskless(o.batch) {
+		if o := m.owner; o.batch >= 0 && b.taskless(o.batch) {
 			what = "are in no task: the batch is the unit of work, and they are its steps"
 			one = "is in no task: the batch is the unit of work, and this is its step"
 		}
@@ -102,16 +103,6 @@ func (b *builder) warnBoxes() {
 			b.report(SeverityInfo, m.line, "unassigned-boxes", "%d checkboxes from here on %s", n, what)
 		}
 	}
-}
-
-// looseBefore reports whether the previous box under the same heading was loose too.
-func (b *builder) looseBefore(i int) bool {
-	for i--; i >= 0 && b.marks[i].kind != markHeading; i-- {
-		if b.marks[i].kind == markBox {
-			return b.owner[i].task < 0
-		}
-	}
-	return false
 }
 
 // finishTasks derives the state of tasks from their steps.
@@ -176,12 +167,9 @@ func saysDone(title string) bool {
 func (b *builder) header(line int, key, value string) {
 	h := &b.plan.Header
 	switch key {
-	case "parallel_safe":
-		b.flag(line, key, value, &h.ParallelSafe)
-	case "critical":
-		b.flag(line, key, value, &h.Critical)
-	case "approve":
-		b.flag(line, key, value, &h.Approve)
+	case "parallel_safe", "critical", "approve":
+		b.flag(line, key, value,
+			map[string]*bool{"parallel_safe": &h.ParallelSafe, "critical": &h.Critical, "approve": &h.Approve}[key])
 	case "when":
 		h.When = value
 	default:

@@ -7,6 +7,8 @@ import (
 	"encoding/hex"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // finish computes the data that depend on the whole plan.
@@ -88,8 +90,7 @@ func (b *builder) count() {
 	for i := range b.plan.Batches {
 		c.Tasks += len(b.plan.Batches[i].Tasks)
 	}
-	for i := range b.marks {
-		m := &b.marks[i]
+	for _, m := range b.marks {
 		if m.kind == markBox || m.kind == markRepeat {
 			c.Checkboxes++
 			if done(m.state) {
@@ -128,28 +129,24 @@ func (b *builder) preamble() (first int) {
 			first = min(first, g.StartLine)
 		}
 	}
-	if b.title >= 0 && b.marks[b.title].line < first {
-		start = b.marks[b.title].line + 1
+	if b.title != nil && b.title.line < first {
+		start = b.title.line + 1
 	}
 	b.plan.Preamble = string(bytes.TrimSpace(b.between(start, first-1)))
 	b.reads(start, first-1, -1, "before the first unit of work")
-	for at, i := range b.heads { // a story of BMAD explains its tasks below them
-		m := &b.marks[i]
-		if m.line < first || b.owner[i].batch >= 0 || !strings.EqualFold(plain(m.text), "dev notes") {
+	for at, m := range b.heads { // a story of BMAD explains its tasks below them
+		if m.line < first || m.owner.batch >= 0 || !strings.EqualFold(plain(m.text), "dev notes") {
 			continue
 		}
 		end := len(b.lines)
-		for _, j := range b.heads[at+1:] {
-			if b.marks[j].level <= m.level {
-				end = b.marks[j].line - 1
-				break
-			}
+		if next := lists.First(b.heads[at+1:], func(n *mark) bool { return n.level <= m.level }); next != nil {
+			end = next.line - 1
 		}
 		b.plan.Preamble += "\n\n" + string(bytes.TrimSpace(b.between(m.line, end)))
 		b.reads(m.line, end, -1, "the notes for all tasks")
 	}
-	if b.title >= 0 {
-		b.reads(b.marks[b.title].line, b.marks[b.title].line, -1, "the title")
+	if b.title != nil {
+		b.reads(b.title.line, b.title.line, -1, "the title")
 	}
 	if b.front.line > 0 {
 		b.reads(1, b.lineOf(b.front.end-1), -2, "front matter")

@@ -7,7 +7,7 @@ import (
 
 // facts are the inputs of the choice of a format.
 type facts struct {
-	of [unitNumbered + 1][]int // headings that open a unit, by kind, as indices of marks
+	of [unitNumbered + 1][]*mark // headings that open a unit, by kind
 
 	top      int // boxes outside of other boxes
 	t        int // boxes with a T001 label
@@ -27,14 +27,13 @@ func (b *builder) facts() facts {
 	var f facts
 	task, major := 0, "" // level of the open task heading; number of the last major box
 	last := 0
-	for i := range b.marks {
-		m := &b.marks[i]
+	for _, m := range b.marks {
 		if m.kind == markHeading {
 			if m.level <= task {
 				task = 0
 			}
 			if m.unit.ok {
-				f.of[m.unit.kind] = append(f.of[m.unit.kind], i)
+				f.of[m.unit.kind] = append(f.of[m.unit.kind], m)
 				if m.unit.kind == unitNumbered {
 					major = ""
 				}
@@ -49,7 +48,7 @@ func (b *builder) facts() facts {
 		if m.kind != markBox {
 			continue
 		}
-		if b.outerBox(i) < 0 {
+		if m.outerBox() == nil {
 			f.top++
 			if m.label.kind == labelNumber { // "1 Title" counts if it continues the numbering; "3 new tests" does not
 				if n := atoi(m.label.id); n == last+1 {
@@ -97,8 +96,8 @@ func (b *builder) facts() facts {
 
 // zerosAsSubs reads "4.0" as the item before "4.1" and not as its parent: the other items have no parents either.
 func (b *builder) zerosAsSubs(f *facts) {
-	for i := range b.marks {
-		if l := b.marks[i].label; l.zero {
+	for _, m := range b.marks {
+		if l := m.label; l.zero {
 			l.kind, l.id, l.zero = labelSub, l.id+".0", false
 			f.subs++
 		}
@@ -109,16 +108,6 @@ func (b *builder) zerosAsSubs(f *facts) {
 // belongs reports whether "1.1" is a sub-item of "1".
 func belongs(sub, major string) bool {
 	return major != "" && len(sub) > len(major) && sub[:len(major)] == major && sub[len(major)] == '.'
-}
-
-// outerBox returns the index of the nearest box that the mark is nested in, -1 without one.
-func (b *builder) outerBox(i int) int {
-	for i = b.marks[i].parent; i >= 0; i = b.marks[i].parent {
-		if b.marks[i].kind == markBox {
-			return i
-		}
-	}
-	return -1
 }
 
 func atoi(s string) int {
@@ -147,7 +136,7 @@ func (b *builder) build() {
 	case f.t >= 2 || (f.t == 1 && b.boxes <= 2):
 		b.plan.Format = FormatSpecKit
 		b.buildSections(f)
-	case len(f.of[unitBatch]) > 0 && !(len(f.of[unitTask]) == 0 && f.subs > 1 && b.numberedSections(f)):
+	case len(f.of[unitBatch]) > 0 && !(len(f.of[unitTask]) == 0 && f.subs > 1 && b.numberedSections()):
 		b.plan.Format = FormatRunPlan
 		b.buildBatches(f)
 	case len(f.of[unitTask]) > 0:
@@ -159,7 +148,7 @@ func (b *builder) build() {
 	case b.taskList(f), b.piecesAsTasks(f):
 		b.plan.Format = FormatSuperpowers
 		b.buildTasks(f)
-	case f.named > 1, f.majors > 0 && f.labelled*2 >= f.top && (f.family || !b.numberedSections(f)):
+	case f.named > 1, f.majors > 0 && f.labelled*2 >= f.top && (f.family || !b.numberedSections()):
 		b.plan.Format = FormatKiro
 		b.buildSections(f)
 	case f.top > 0 && b.otherUnits(f):
@@ -184,22 +173,9 @@ func (b *builder) build() {
 }
 
 // numberedSections reports whether a box is below a numbered heading.
-func (b *builder) numberedSections(f facts) bool {
-	if len(f.of[unitNumbered]) == 0 {
-		return false
-	}
-	level := 0
-	for i := range b.marks {
-		switch m := &b.marks[i]; {
-		case m.kind == markHeading && m.unit.kind == unitNumbered:
-			level = m.level
-		case m.kind == markHeading && m.level <= level:
-			level = 0
-		case m.kind == markBox && level > 0:
-			return true
-		}
-	}
-	return false
+func (b *builder) numberedSections() bool {
+	numbered := func(h *mark) bool { return h.unit.kind == unitNumbered }
+	return slices.ContainsFunc(b.marks, func(m *mark) bool { return m.kind == markBox && m.below(numbered) != nil })
 }
 
 // onlyChecks reports whether the boxes of a plan with phases are checks and not work: each refers to finished work,
@@ -213,19 +189,9 @@ func (b *builder) onlyChecks(f facts) bool {
 		kind = unitSpan
 	}
 	back := b.lookBack(kind, looksBack)
-	phase := 0
-	for i := range b.marks {
-		m := &b.marks[i]
-		switch {
-		case m.kind == markHeading && m.unit.ok && (m.unit.kind == kind || m.unit.kind == unitSpan):
-			phase = m.level
-		case m.kind == markHeading && m.level <= phase:
-			phase = 0
-		case m.kind == markBox && phase > 0 && !back[i]:
-			return false
-		}
-	}
-	return true
+	phase := func(h *mark) bool { return h.unit.ok && (h.unit.kind == kind || h.unit.kind == unitSpan) }
+	return !slices.ContainsFunc(b.marks,
+		func(m *mark) bool { return m.kind == markBox && !back[m] && m.below(phase) != nil })
 }
 
 func containsAny(s string, words ...string) bool {

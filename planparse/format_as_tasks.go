@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Headings with other names may be the tasks of a plan. This file makes them task headings.
@@ -14,8 +17,7 @@ func (b *builder) taskList(f facts) bool {
 		return false
 	}
 	parent, found := 0, false
-	for _, i := range b.heads {
-		m := &b.marks[i]
+	for _, m := range b.heads {
 		if parent > 0 && m.level <= parent {
 			parent = 0
 		}
@@ -32,16 +34,16 @@ func (b *builder) taskList(f facts) bool {
 	return found
 }
 
+// capitals matches the beginning of an id: letters and a digit.
+var capitals = lazyre.New(`^[A-Z]+\d`)
+
 // ticketTask makes a task of a heading that begins with an id of letters and a number: "W0: Title", "F3a — Title".
 func ticketTask(m *mark) bool {
-	text, n := m.text, 0
-	for n < len(text) && text[n] >= 'A' && text[n] <= 'Z' {
-		n++
-	}
-	if n == 0 || n > 4 || n == len(text) || !isDigit(text[n]) {
+	text, n := m.text, len(capitals.Re().Find(m.text))
+	if n == 0 || n > 5 {
 		return false
 	}
-	id := n + scanID(text[n:])
+	id := n - 1 + scanID(text[n-1:])
 	title, ok := unitTitle(text[id:])
 	if !ok || title == "" {
 		return false
@@ -56,73 +58,50 @@ func (b *builder) piecesAsTasks(f facts) bool {
 	if len(f.of[unitPiece]) < 2 {
 		return false
 	}
-	phase, piece, inPhases, boxes := 0, 0, 0, 0
-	for i := range b.marks {
-		m := &b.marks[i]
-		switch {
-		case m.kind == markBox && piece > 0 && b.outerBox(i) < 0:
-			boxes++
-		case m.kind != markHeading:
-		case m.unit.kind == unitGroup && m.unit.ok:
-			phase, piece = m.level, 0
-		default:
-			if m.level <= phase {
-				phase = 0
-			}
-			if m.level <= piece {
-				piece = 0
-			}
-			if m.unit.kind == unitPiece && m.unit.ok {
-				if piece = m.level; phase > 0 {
-					inPhases++
-				}
-			}
-		}
+	isA := func(kind unitKind) func(h *mark) bool {
+		return func(h *mark) bool { return h.unit.ok && h.unit.kind == kind }
 	}
+	boxes := lists.Count(b.marks,
+		func(m *mark) bool { return m.kind == markBox && m.outerBox() == nil && m.below(isA(unitPiece)) != nil })
+	inPhases := lists.Count(f.of[unitPiece], func(m *mark) bool { return m.below(isA(unitGroup)) != nil })
 	if boxes*2 < f.top || (len(f.of[unitGroup]) > 0 && inPhases*2 < len(f.of[unitPiece])) {
 		return false
 	}
-	for _, i := range f.of[unitPiece] {
-		b.marks[i].unit.kind = unitTask
+	for _, m := range f.of[unitPiece] {
+		m.unit.kind = unitTask
 	}
 	return true
 }
 
 // titleAsTask treats a file whose title is a task ("# Task 7: Title"), without any other unit, as that task.
 func (b *builder) titleAsTask() bool {
-	if b.title < 0 || b.titleUnit.kind != unitTask || !b.titleUnit.ok {
+	if b.title == nil || b.titleUnit.kind != unitTask || !b.titleUnit.ok {
 		return false
 	}
-	b.marks[b.title].unit, b.title = &b.titleUnit, -1
+	b.title.unit, b.title = &b.titleUnit, nil
 	return true
 }
 
 // stepsAsTasks turns step headings into tasks, for a plan without other units.
 func (b *builder) stepsAsTasks() {
-	var steps, reports []int // "### Step 1: …" below "## Progress" reports on a step
-	progress := 0
-	for _, i := range b.heads {
-		switch m := &b.marks[i]; {
+	var steps, reports []*mark // "### Step 1: …" below "## Progress" reports on a step
+	progress := func(h *mark) bool { return h != b.title && h.unit.kind != unitStep && saysProgress(plain(h.text)) }
+	for _, m := range b.heads {
+		switch {
 		case m.unit.kind != unitStep || !m.unit.ok:
-			if m.level <= progress {
-				progress = 0
-			}
-			if progress == 0 && i != b.title && saysProgress(plain(m.text)) {
-				progress = m.level
-			}
-		case progress > 0 && m.level > progress:
-			reports = append(reports, i)
+		case m.below(progress) != nil:
+			reports = append(reports, m)
 		default:
-			steps = append(steps, i)
+			steps = append(steps, m)
 		}
 	}
 	if len(steps) == 0 {
 		steps = reports
 	}
-	for _, i := range steps {
-		b.marks[i].unit.kind = unitTask
+	for _, m := range steps {
+		m.unit.kind = unitTask
 	}
-	b.warn(b.marks[steps[0]].line, "steps-as-tasks", "the plan has only steps; each of its %d steps is read as a task",
+	b.warn(steps[0].line, "steps-as-tasks", "the plan has only steps; each of its %d steps is read as a task",
 		len(steps))
 }
 
@@ -133,8 +112,8 @@ func (b *builder) otherUnits(f facts) bool {
 		return false
 	}
 	back := b.lookBack(unitGroup, func(title string, _ bool) bool { return isChecklist(title) || isCheck(title) })
-	for i := range b.marks {
-		if b.marks[i].kind == markBox && !back[i] {
+	for _, m := range b.marks {
+		if m.kind == markBox && !back[m] {
 			return false
 		}
 	}
@@ -152,21 +131,21 @@ func (b *builder) otherUnits(f facts) bool {
 // changesAsTasks reads the plans of Antigravity: the parts below "## Proposed Changes" are the tasks, with headings
 // such as "#### [NEW] a.go" for their files. Without such parts, all the changes are one task.
 func (b *builder) changesAsTasks() bool {
-	whole, inside, files := -1, false, 0
-	var parts []int
-	for _, i := range b.heads {
-		m := &b.marks[i]
+	var whole *mark
+	var parts []*mark
+	inside, files := false, 0
+	for _, m := range b.heads {
 		verb, _ := fileHeading(m.text)
 		switch {
-		case whole >= 0 && m.level <= b.marks[whole].level:
+		case whole != nil && m.level <= whole.level:
 			inside = false
 		case inside && verb != "":
 			files++
-		case inside && m.level == b.marks[whole].level+1:
-			parts = append(parts, i)
+		case inside && m.level == whole.level+1:
+			parts = append(parts, m)
 		}
-		if whole < 0 && i != b.title && strings.HasPrefix(strings.ToLower(plain(m.text)), "proposed changes") {
-			whole, inside = i, true
+		if whole == nil && m != b.title && strings.HasPrefix(strings.ToLower(plain(m.text)), "proposed changes") {
+			whole, inside = m, true
 		}
 	}
 	if files == 0 {
@@ -175,8 +154,7 @@ func (b *builder) changesAsTasks() bool {
 	if len(parts) == 0 {
 		parts = append(parts, whole)
 	}
-	for n, i := range parts {
-		m := &b.marks[i]
+	for n, m := range parts {
 		title := plain(m.text)
 		if m.unit.kind == unitNumbered {
 			title = m.unit.title
@@ -189,26 +167,29 @@ func (b *builder) changesAsTasks() bool {
 // listAsTasks turns the items of a numbered list directly below a heading such as "Implementation Steps" into
 // tasks. It applies only to plans without boxes and units.
 func (b *builder) listAsTasks() bool {
-	type item struct{ mark, number int }
+	type item struct {
+		*mark
+		number int
+	}
 	var items []item
-	head, first, last := -1, -1, 0 // the heading, the heading of the first item, the last written number
-	for i := range b.marks {
-		m := &b.marks[i]
+	var head, first *mark // the heading, the heading of the first item
+	last := 0             // the last written number
+	for _, m := range b.marks {
 		switch {
 		case m.kind == markHeading:
-			if head = -1; stepsTitle(plain(m.text)) {
-				head, last = i, -1
+			if head = nil; stepsTitle(plain(m.text)) {
+				head, last = m, -1
 			}
-		case head < 0 || m.parent >= 0 || len(m.text) == 0:
+		case head == nil || m.parent != nil || len(m.text) == 0:
 		case m.kind == markItem, m.kind == markText && last > 0: // "2." right below text is text to CommonMark
 			n := b.itemNumber(m)
 			if n < 0 || m.kind == markText && n != last+1 {
 				continue
 			}
-			if first < 0 {
+			if first == nil {
 				first = head
 			}
-			it := item{i, n}
+			it := item{m, n}
 			if n == last { // "1." on every item
 				it.number = items[len(items)-1].number + 1
 			}
@@ -219,7 +200,7 @@ func (b *builder) listAsTasks() bool {
 		return false
 	}
 	for _, it := range items {
-		m := &b.marks[it.mark]
+		m := it.mark
 		title := m.text
 		if m.kind == markText {
 			title = bytes.TrimLeft(title, "0123456789")[1:]
@@ -228,24 +209,21 @@ func (b *builder) listAsTasks() bool {
 		m.kind, m.level = markHeading, deepest
 	}
 	b.fromList = true
-	b.report(SeverityInfo, b.marks[items[0].mark].line, "list-as-tasks",
+	b.report(SeverityInfo, items[0].line, "list-as-tasks",
 		"the plan has neither boxes nor headings that are units of work: "+
-			"the %d numbered items below %q are read as its tasks", len(items), b.marks[first].text)
+			"the %d numbered items below %q are read as its tasks", len(items), first.text)
 	return true
 }
 
 // deepest is the level of a unit that is not a heading: any heading ends it.
 const deepest = 7
 
+var numberedItem = lazyre.New(`^[ \t\x{feff}]*(\d+)[.)][ \t]`)
+
 // itemNumber returns the number of a list item, -1 in a bulleted list.
 func (b *builder) itemNumber(m *mark) int {
-	line := bytes.TrimLeft(b.lineText(m.line), " \t\ufeff")
-	n := 0
-	for n < len(line) && isDigit(line[n]) {
-		n++
+	if found := numberedItem.FindSubmatch(b.lineText(m.line)); found != nil {
+		return atoi(string(found[1]))
 	}
-	if n+1 >= len(line) || line[n] != '.' && line[n] != ')' || line[n+1] != ' ' && line[n+1] != '\t' {
-		return -1
-	}
-	return atoi(string(line[:n]))
+	return -1
 }

@@ -6,15 +6,14 @@ import "strings"
 // shallowest that has any; deeper ones are parts of a batch.
 func (b *builder) buildBatches(f facts) {
 	level := 7
-	for _, i := range f.of[unitBatch] {
-		level = min(level, b.marks[i].level)
+	for _, m := range f.of[unitBatch] {
+		level = min(level, m.level)
 	}
 	batch, own := -1, false // own: the batch is a task outside of a batch
 	var tasks taskStack
-	for i := range b.marks {
-		m := &b.marks[i]
+	for _, m := range b.marks {
 		if m.kind == markHeading {
-			isTask := m.unit.ok && m.unit.kind == unitTask && i != b.title
+			isTask := m.unit.ok && m.unit.kind == unitTask && m != b.title
 			tasks.close(b, m.level, m.line)
 			switch {
 			case m.unit.ok && m.unit.kind == unitBatch && m.level == level:
@@ -38,7 +37,7 @@ func (b *builder) buildBatches(f facts) {
 				tasks.push(b, batch, m)
 			}
 		}
-		b.owner[i] = owner{batch: int32(batch), task: int32(tasks.top())}
+		m.owner = owner{batch: int32(batch), task: int32(tasks.top())}
 	}
 }
 
@@ -110,14 +109,13 @@ func (b *builder) buildTasks(f facts) {
 		kind = unitSpan
 	}
 	load := b.groupLoads(kind)
-	group, groupLevel := -1, 0 // index of the mark of the open group
-	counted := map[int]bool{}
+	var group *mark // the open group
+	counted := map[*mark]bool{}
 	batch := -1
 	var tasks taskStack
-	for i := range b.marks {
-		m := &b.marks[i]
+	for _, m := range b.marks {
 		if m.kind == markHeading {
-			isTask := m.unit.ok && m.unit.kind == unitTask && i != b.title
+			isTask := m.unit.ok && m.unit.kind == unitTask && m != b.title
 			tasks.close(b, m.level, m.line)
 			isGroup := m.unit.ok && m.unit.kind == kind && len(tasks.open) == 0
 			if batch >= 0 && len(tasks.open) == 0 {
@@ -126,35 +124,34 @@ func (b *builder) buildTasks(f facts) {
 			}
 			switch {
 			case isGroup:
-				group, groupLevel = i, m.level
-				if l := load[i]; l.tasks == 0 && l.steps > 0 {
+				group = m
+				if l := load[m]; l.tasks == 0 && l.steps > 0 {
 					b.warn(m.line, "steps-without-task", "%s %s has steps but no task; it runs as its own batch", m.unit.word,
 						m.unit.id)
 					batch = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, StartLine: m.line})
 				}
-			case !isTask && group >= 0 && m.level <= groupLevel:
-				group = -1
+			case !isTask && group != nil && m.level <= group.level:
+				group = nil
 			case isTask && len(tasks.open) == 0:
 				number := ""
-				if group >= 0 {
-					g := &b.marks[group]
-					if number = g.unit.id; !counted[group] {
+				if group != nil {
+					if number = group.unit.id; !counted[group] {
 						counted[group] = true
-						b.startGroup(g)
+						b.startGroup(group)
 					}
 				}
 				batch = b.startBatch(Batch{Number: m.unit.id, Title: m.unit.title, Group: number, StartLine: m.line,
-					ParallelSafe: saysParallel(m.text) || (group >= 0 && saysParallel(b.marks[group].text))})
+					ParallelSafe: saysParallel(m.text) || (group != nil && saysParallel(group.text))})
 				tasks = taskStack{}
 			}
 			if isTask {
 				tasks.push(b, batch, m)
 			}
-		} else if batch >= 0 && len(tasks.open) == 0 && b.plan.Batches[batch].Tasks == nil && group < 0 {
+		} else if batch >= 0 && len(tasks.open) == 0 && b.plan.Batches[batch].Tasks == nil && group == nil {
 			b.endBatch(m.line - 1)
 			batch = -1
 		}
-		b.owner[i] = owner{batch: int32(batch), task: int32(tasks.top())}
+		m.owner = owner{batch: int32(batch), task: int32(tasks.top())}
 	}
 	if b.plan.Format == FormatKiro {
 		b.groupPerTask()
@@ -165,9 +162,9 @@ func (b *builder) buildTasks(f facts) {
 func (b *builder) groupPerTask() {
 	b.plan.Groups = nil
 	held := map[int32]bool{}
-	for i := range b.marks {
-		if b.marks[i].kind == markBox && b.owner[i].batch >= 0 {
-			held[b.owner[i].batch] = true
+	for _, m := range b.marks {
+		if m.kind == markBox && m.owner.batch >= 0 {
+			held[m.owner.batch] = true
 		}
 	}
 	for i := range b.plan.Batches {
@@ -186,16 +183,20 @@ func saysParallel(text []byte) bool {
 // groupLoad counts the content of a group: a group with steps but without tasks is work too.
 type groupLoad struct{ tasks, steps int }
 
-func (b *builder) groupLoads(kind unitKind) map[int]groupLoad {
-	loads := map[int]groupLoad{}
-	group, groupLevel, taskLevel, check := -1, 0, 7, 0
-	for i := range b.marks {
-		m := &b.marks[i]
+func (b *builder) groupLoads(kind unitKind) map[*mark]groupLoad {
+	loads := map[*mark]groupLoad{}
+	var group *mark
+	taskLevel, check := 7, 0
+	add := func(tasks, steps int) {
+		if group != nil {
+			l := loads[group]
+			loads[group] = groupLoad{l.tasks + tasks, l.steps + steps}
+		}
+	}
+	for _, m := range b.marks {
 		if m.kind != markHeading {
-			if group >= 0 && taskLevel == 7 && check == 0 && (m.kind == markBox || m.step) {
-				l := loads[group]
-				l.steps++
-				loads[group] = l
+			if taskLevel == 7 && check == 0 && (m.kind == markBox || m.step) {
+				add(0, 1)
 			}
 			continue
 		}
@@ -207,22 +208,16 @@ func (b *builder) groupLoads(kind unitKind) map[int]groupLoad {
 		}
 		switch {
 		case m.unit.ok && m.unit.kind == kind && taskLevel == 7:
-			group, groupLevel, check = i, m.level, 0
+			group, check = m, 0
 		case m.unit.ok && m.unit.kind == unitTask:
-			if group >= 0 {
-				l := loads[group]
-				l.tasks++
-				loads[group] = l
-			}
+			add(1, 0)
 			taskLevel = min(taskLevel, m.level)
-		case group >= 0 && m.level <= groupLevel:
-			group = -1
+		case group != nil && m.level <= group.level:
+			group = nil
 		case check == 0 && (isChecklist(plain(m.text)) || isCheck(plain(m.text))):
 			check = m.level
-		case group >= 0 && m.unit.kind == unitStep && check == 0:
-			l := loads[group]
-			l.steps++
-			loads[group] = l
+		case m.unit.kind == unitStep && check == 0:
+			add(0, 1)
 		}
 	}
 	return loads

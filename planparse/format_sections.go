@@ -5,22 +5,21 @@ import "slices"
 // buildSections reads the formats whose units are checkboxes in sections: spec-kit, Kiro, OpenSpec and
 // phases. What a section and a task is differs; the walk is the same.
 func (b *builder) buildSections(f facts) {
-	s := &sections{builder: b, batch: -1, task: -1, current: -1, frame: -1}
+	s := &sections{builder: b, batch: -1, task: -1}
 	s.choose(f)
 	s.load()
-	for i := range b.marks {
-		m := &b.marks[i]
-		if at := s.of[i]; at != s.current {
-			s.enter(at)
+	for _, m := range b.marks {
+		if m.section != s.current {
+			s.enter(m.section)
 		}
 		if m.kind == markHeading && s.task >= 0 { // sub-headings end a task: text below them does not belong to its box
 			s.endTask(m.line)
 		}
 		if m.kind == markBox {
-			s.box(i)
+			s.box(m)
 			continue
 		}
-		b.owner[i] = owner{batch: int32(s.batch), task: int32(s.task)}
+		m.owner = owner{batch: int32(s.batch), task: int32(s.task)}
 	}
 	s.reportUnboxed()
 }
@@ -33,14 +32,13 @@ func (s *sections) reportUnboxed() {
 	}
 	batches := map[string]bool{}
 	for i := range s.marks {
-		if m := &s.marks[i]; m.kind == markHeading && s.boxed[i] {
+		if m := s.marks[i]; m.kind == markHeading && s.boxed[m] {
 			batches[likeness(m)] = true
 		}
 	}
-	for i := range s.marks {
-		m := &s.marks[i]
+	for _, m := range s.marks {
 		like := likeness(m)
-		if like == "" || !batches[like] || s.boxed[i] || s.outer[i] || s.again[i] || i == s.title || s.owner[i].batch >= 0 ||
+		if like == "" || !batches[like] || s.boxed[m] || s.outer[m] || s.again[m] || m == s.title || m.owner.batch >= 0 ||
 			isChecklist(plain(m.text)) || isCheck(plain(m.text)) {
 			continue
 		}
@@ -56,14 +54,11 @@ func likeness(m *mark) string {
 	}
 	begins := m.unit.word
 	if !m.unit.ok || m.unit.kind == unitNone {
-		n := 0
-		for n < len(m.text) && m.text[n] >= 'A' && m.text[n] <= 'Z' {
-			n++
-		}
-		if n == 0 || n > 6 || n == len(m.text) || !isDigit(m.text[n]) {
+		n := len(capitals.Re().Find(m.text))
+		if n == 0 || n > 7 {
 			return ""
 		}
-		begins = string(m.text[:n])
+		begins = string(m.text[:n-1])
 	}
 	return string(rune('0'+m.level)) + " " + begins
 }
@@ -72,14 +67,13 @@ type sections struct {
 	*builder
 	kinds   map[unitKind]bool // headings that open a section
 	always  bool              // sections count even without a box
-	of      []int             // section of each mark: index of its heading, -1 for none
-	holds   map[int]bool      // sections with a box, if all headings that can open a section do
-	boxed   map[int]bool      // sections with a box in the end
-	outer   map[int]bool      // sections with subsections
-	back    []bool            // boxes about finished work, in plans with other boxes
-	again   map[int]bool      // headings without boxes that mention a section: "### Phase 1 (Setup)" below "Parallel work"
-	frame   int               // a plain heading around all work ("## Tasks"), -1 without one
-	current int               // section the walk is in
+	holds   map[*mark]bool    // sections with a box, if all headings that can open a section do
+	boxed   map[*mark]bool    // sections with a box in the end
+	outer   map[*mark]bool    // sections with subsections
+	back    map[*mark]bool    // boxes about finished work, in plans with other boxes
+	again   map[*mark]bool    // headings without boxes that mention a section: "### Phase 1 (Setup)" below "Parallel work"
+	frame   *mark             // a plain heading around all work ("## Tasks"), nil without one
+	current *mark             // section the walk is in
 	batch   int
 	task    int
 }
@@ -99,10 +93,9 @@ func (s *sections) choose(f facts) {
 }
 
 // opens reports whether the heading opens a section.
-func (s *sections) opens(i int) bool {
-	m := &s.marks[i]
-	return m.kind == markHeading && m.unit.ok && s.kinds[m.unit.kind] && i != s.title && !s.again[i] &&
-		(s.holds == nil || s.holds[i] || s.keeps(m))
+func (s *sections) opens(m *mark) bool {
+	return m.kind == markHeading && m.unit.ok && s.kinds[m.unit.kind] && m != s.title && !s.again[m] &&
+		(s.holds == nil || s.holds[m] || s.keeps(m))
 }
 
 // keeps reports whether a section counts without a box: a phase does if phases are the units.
@@ -129,13 +122,13 @@ func (s *sections) lookBack() {
 	}
 	kind := unitGroup
 	if !slices.ContainsFunc(s.marks,
-		func(m mark) bool { return m.kind == markHeading && m.unit.ok && m.unit.kind == unitGroup }) {
+		func(m *mark) bool { return m.kind == markHeading && m.unit.ok && m.unit.kind == unitGroup }) {
 		kind = unitSpan
 	}
 	back := s.builder.lookBack(kind, func(title string, _ bool) bool { return namesCriteria(title) })
 	work := false
-	for i := range s.marks {
-		work = work || s.marks[i].kind == markBox && !back[i] && s.outerBox(i) < 0
+	for _, m := range s.marks {
+		work = work || m.kind == markBox && !back[m] && m.outerBox() == nil
 	}
 	if work {
 		s.back = back
@@ -143,22 +136,21 @@ func (s *sections) lookBack() {
 }
 
 // repeated finds the headings without boxes that bear the keyword and the number of a section with boxes.
-func (s *sections) repeated() map[int]bool {
-	again, boxed := map[int]bool{}, map[string]bool{}
-	for i := range s.holds {
-		if i >= 0 {
-			boxed[s.marks[i].unit.word+" "+s.marks[i].unit.id] = true
+func (s *sections) repeated() map[*mark]bool {
+	again, boxed := map[*mark]bool{}, map[string]bool{}
+	for m := range s.holds {
+		if m != nil {
+			boxed[m.unit.word+" "+m.unit.id] = true
 		}
 	}
 	seen := map[string]bool{}
-	for i := range s.marks {
-		m := &s.marks[i]
-		if !s.opens(i) || m.unit.id == "" {
+	for _, m := range s.marks {
+		if !s.opens(m) || m.unit.id == "" {
 			continue
 		}
 		name := m.unit.word + " " + m.unit.id
-		again[i] = boxed[name] && !s.holds[i]
-		if seen[name] = seen[name] || s.holds[i]; again[i] && !seen[name] {
+		again[m] = boxed[name] && !s.holds[m]
+		if seen[name] = seen[name] || s.holds[m]; again[m] && !seen[name] {
 			s.warn(m.line, "section-without-boxes", "%q has no boxes and does not run: the %s with this number and boxes is "+
 				"further down", m.text, m.unit.word)
 		}
@@ -168,91 +160,86 @@ func (s *sections) repeated() map[int]bool {
 
 // findFrame returns the plain heading above all boxes, if these are in sections below it: then those sections are the
 // units, and not "## Tasks" above them.
-func (s *sections) findFrame() int {
+func (s *sections) findFrame() *mark {
 	if s.plan.Format != FormatSpecKit && s.plan.Format != FormatOpenSpec {
-		return -1
+		return nil
 	}
-	frame, head, first, several := -1, -1, -1, false
-	for i := range s.marks {
-		m := &s.marks[i]
-		if m.kind == markHeading {
-			head = i
-		}
-		if m.kind != markBox || s.outerBox(i) >= 0 {
+	var frame, first *mark
+	several := false
+	for _, m := range s.marks {
+		if m.kind != markBox || m.outerBox() != nil {
 			continue
 		}
-		at := s.of[i]
-		if at < 0 || at == head || (frame >= 0 && at != frame) || s.opens(at) {
-			return -1
+		at := m.section
+		if at == nil || at == m.head || (frame != nil && at != frame) || s.opens(at) {
+			return nil
 		}
-		several = several || (first >= 0 && head != first)
-		frame, first = at, head
+		several = several || (first != nil && m.head != first)
+		frame, first = at, m.head
 	}
 	if !several {
-		return -1
+		return nil
 	}
 	return frame
 }
 
 // holders returns the sections with a box outside of other boxes.
-func (s *sections) holders() map[int]bool {
-	holds := map[int]bool{}
-	for i := range s.marks {
-		if s.marks[i].kind == markBox && s.outerBox(i) < 0 && (s.back == nil || !s.back[i]) {
-			holds[s.of[i]] = true
+func (s *sections) holders() map[*mark]bool {
+	holds := map[*mark]bool{}
+	for _, m := range s.marks {
+		if m.kind == markBox && m.outerBox() == nil && !s.back[m] {
+			holds[m.section] = true
 		}
 	}
 	return holds
 }
 
 func (s *sections) assign() {
-	s.of, s.outer = make([]int, len(s.marks)), map[int]bool{}
-	var stack []int // open sections, innermost last
-	for i := range s.marks {
-		m := &s.marks[i]
+	s.outer = map[*mark]bool{}
+	var stack []*mark // open sections, innermost last
+	for _, m := range s.marks {
 		if m.kind == markHeading {
 			inner := len(stack)
-			stack = s.around(stack, m.level)
+			stack = around(stack, m.level)
 			// A plain heading behind an inner section does not lead back to the outer one: batches are
 			// ranges of lines. The first round ignores that, to find the content of the outer one.
 			behind := s.holds != nil && len(stack) < inner
-			if opens := s.opens(i); opens || ((len(stack) == 0 || behind) && i != s.title) {
+			if opens := s.opens(m); opens || ((len(stack) == 0 || behind) && m != s.title) {
 				if opens && len(stack) > 0 {
 					s.outer[stack[len(stack)-1]] = true
 				}
-				if i != s.frame {
-					stack = append(stack, i)
+				if m != s.frame {
+					stack = append(stack, m)
 				}
 			}
 		}
-		s.of[i] = -1
+		m.section = nil
 		if len(stack) > 0 {
-			s.of[i] = stack[len(stack)-1]
+			m.section = stack[len(stack)-1]
 		}
 	}
 }
 
 // enter makes a section the current one and opens its group and batch.
-func (s *sections) enter(at int) {
-	s.current, s.task = at, -1
-	if at < 0 {
+func (s *sections) enter(m *mark) {
+	s.current, s.task = m, -1
+	if m == nil {
 		s.batch = -1
 		return
 	}
-	m := &s.marks[at]
 	s.endBatch(m.line - 1)
 	s.batch = -1
-	if !s.opens(at) {
-		if s.boxed[at] && s.plan.Format == FormatOpenSpec {
+	if !s.opens(m) {
+		if s.boxed[m] && s.plan.Format == FormatOpenSpec {
 			s.batch = s.startBatch(Batch{Title: plain(m.text), StartLine: m.line})
-			if s.unnumbered(m) {
+			if len(s.plan.Groups) > 0 && m.unit.id == "" { // others have a number
 				s.report(SeverityInfo, m.line, "unnumbered-section", "%q has no number; its boxes are read as tasks", m.text)
 			}
 		}
 		return
 	}
 	group := s.startGroup(m)
-	if s.plan.Format == FormatOpenSpec && s.outer[at] && !s.boxed[at] {
+	if s.plan.Format == FormatOpenSpec && s.outer[m] && !s.boxed[m] {
 		return // its sections are the work, and the text before them introduces them
 	}
 	if s.plan.Format != FormatKiro {
@@ -260,9 +247,6 @@ func (s *sections) enter(at int) {
 			ParallelSafe: saysParallel(m.text)})
 	}
 }
-
-// unnumbered reports whether it is odd that the section has no number: others have one.
-func (s *sections) unnumbered(m *mark) bool { return len(s.plan.Groups) > 0 && m.unit.id == "" }
 
 func (s *sections) endTask(line int) {
 	if s.plan.Format == FormatKiro {
@@ -275,33 +259,32 @@ func (s *sections) endTask(line int) {
 }
 
 // box classifies a checkbox by the rules of the format: a task, a step of the open task, or unassigned.
-func (s *sections) box(i int) {
-	m := &s.marks[i]
-	outer := s.outerBox(i)
+func (s *sections) box(m *mark) {
+	outer := m.outerBox()
 	isTask := false
 	switch s.plan.Format {
 	case FormatSpecKit:
 		isTask = m.label.kind == labelT
 	case FormatKiro:
-		isTask = outer < 0 && m.label.kind == labelMajor
+		isTask = outer == nil && m.label.kind == labelMajor
 	case FormatOpenSpec:
-		isTask = outer < 0 && (s.back == nil || !s.back[i])
+		isTask = outer == nil && !s.back[m]
 	}
 	if isTask {
-		s.startBoxTask(i, outer)
+		s.startBoxTask(m, outer)
 		return
 	}
 	o := owner{batch: int32(s.batch), task: int32(s.task)}
 	switch {
-	case s.plan.Format == FormatPhases, outer >= 0 && s.owner[outer].task < 0:
+	case s.plan.Format == FormatPhases, outer != nil && outer.owner.task < 0:
 		o.task = -1
-	case outer < 0 && s.plan.Format != FormatKiro:
+	case outer == nil && s.plan.Format != FormatKiro:
 		o.task = -1
 		s.task = -1
-	case outer < 0 && m.label.kind == labelSub && o.task >= 0:
+	case outer == nil && m.label.kind == labelSub && o.task >= 0:
 		s.checkFamily(m, o)
 	}
-	s.owner[i] = o
+	m.owner = o
 }
 
 // checkFamily warns of a sub-item whose number does not match the item above it.
@@ -312,29 +295,27 @@ func (s *sections) checkFamily(m *mark, o owner) {
 	}
 }
 
-func (s *sections) startBoxTask(i, outer int) {
-	m := &s.marks[i]
+func (s *sections) startBoxTask(m, outer *mark) {
 	t := Task{Number: m.label.id, Title: m.label.title, Done: done(m.state), Parallel: m.label.parallel, Line: m.line,
 		Box: true}
 	group := ""
-	if s.current >= 0 && s.opens(s.current) {
-		group = s.marks[s.current].unit.id
+	if s.current != nil && s.opens(s.current) {
+		group = s.current.unit.id
 	}
 	switch {
 	case s.plan.Format == FormatKiro:
 		s.batch = s.startBatch(Batch{Number: t.Number, Title: t.Title, Group: group, StartLine: m.line,
 			ParallelSafe: t.Parallel})
-	case s.batch < 0 && s.current < 0: // boxes without a heading above
+	case s.batch < 0 && s.current == nil: // boxes without a heading above
 		s.batch = s.startBatch(Batch{Title: s.plan.Title, StartLine: m.line})
 	case s.batch < 0: // a T-item in a section that is not a phase
-		h := &s.marks[s.current]
-		s.batch = s.startBatch(Batch{Title: plain(h.text), StartLine: h.line})
+		s.batch = s.startBatch(Batch{Title: plain(s.current.text), StartLine: s.current.line})
 	}
-	if outer >= 0 && s.owner[outer].task >= 0 && int(s.owner[outer].batch) == s.batch {
-		t.Parent = s.plan.Batches[s.batch].Tasks[s.owner[outer].task].Number
+	if outer != nil && outer.owner.task >= 0 && int(outer.owner.batch) == s.batch {
+		t.Parent = s.plan.Batches[s.batch].Tasks[outer.owner.task].Number
 	} else {
 		s.endTasks(s.batch, m.line-1)
 	}
 	s.task = s.startTask(s.batch, t)
-	s.owner[i] = owner{batch: int32(s.batch), task: int32(s.task), self: true}
+	m.owner = owner{batch: int32(s.batch), task: int32(s.task), self: true}
 }

@@ -110,8 +110,8 @@ func (b *builder) gsdTitle() {
 	if phase == "" || plan == "" {
 		return
 	}
-	for n := b.lineOf(min(b.front.end, len(b.src)-1)); b.title >= 0; n++ {
-		if n >= b.marks[b.title].line {
+	for n := b.lineOf(min(b.front.end, len(b.src)-1)); b.title != nil; n++ {
+		if n >= b.title.line {
 			return
 		}
 		if line := b.lineText(n); len(line) > 1 && line[0] == '<' && isLetter(line[1]) {
@@ -266,13 +266,12 @@ func (b *builder) wave() string {
 // ownByLines assigns each mark to the batch (and its only task) that contains its line.
 func (b *builder) ownByLines() {
 	at := 0
-	for i := range b.marks {
-		line := b.marks[i].line
-		for at < len(b.plan.Batches) && b.plan.Batches[at].EndLine < line {
+	for _, m := range b.marks {
+		for at < len(b.plan.Batches) && b.plan.Batches[at].EndLine < m.line {
 			at++
 		}
-		if at < len(b.plan.Batches) && b.plan.Batches[at].StartLine <= line {
-			b.owner[i] = owner{batch: int32(at), task: 0}
+		if at < len(b.plan.Batches) && b.plan.Batches[at].StartLine <= m.line {
+			m.owner = owner{batch: int32(at), task: 0}
 		}
 	}
 }
@@ -303,7 +302,7 @@ func (b *builder) buildTodos() bool {
 	if len(head.Todos) == 0 {
 		return false
 	}
-	if b.title < 0 && head.Name != "" {
+	if b.title == nil && head.Name != "" {
 		b.plan.Title = head.Name
 	}
 	starts := b.todoLines(len(head.Todos))

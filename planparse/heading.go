@@ -6,6 +6,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // unitKind is the kind of unit that a heading or checkbox text begins.
@@ -100,31 +102,21 @@ func cutFold(s []byte, prefix string) (rest []byte, found bool) {
 	return s[len(prefix):], true
 }
 
+var ticket = lazyre.New(`^(` + storyPrefix + `T|US-|U|WP|M|T-?)\d`)
+
 // ticketUnit parses headings whose keyword is part of the id: "T1: Title" and "T-001 — Title" are tasks, "US-001:
 // Title" is a story, "U1. Title" a unit, "WP01 — Title" a work package, "M1 - Title" a milestone.
 func ticketUnit(s []byte) unit {
-	u := unit{kind: unitTask, word: "task"}
-	prefix, isStory := bytes.CutPrefix(s, []byte("US-"))
-	switch story := storyPrefix(s); {
-	case story > 0:
-		prefix = s[story+1:]
-	case isStory:
-		u.kind, u.word = unitPiece, "story"
-	case s[0] == 'U':
-		u.kind, u.word, prefix = unitPiece, "unit", s[1:]
-	case bytes.HasPrefix(s, []byte("WP")):
-		u.kind, u.word, prefix = unitSpan, "package", s[2:]
-	case s[0] == 'M':
-		u.kind, u.word, prefix = unitSpan, "milestone", s[1:]
-	case s[0] == 'T':
-		prefix = bytes.TrimPrefix(s[1:], []byte("-"))
-	default:
+	m := ticket.FindSubmatch(s)
+	if m == nil {
 		return unit{}
 	}
-	if len(prefix) == 0 || !isDigit(prefix[0]) {
-		return unit{}
+	u, ok := map[string]unit{"US-": {kind: unitPiece, word: "story"}, "U": {kind: unitPiece, word: "unit"},
+		"WP": {kind: unitSpan, word: "package"}, "M": {kind: unitSpan, word: "milestone"}}[string(m[1])]
+	if !ok {
+		u = unit{kind: unitTask, word: "task"}
 	}
-	n := len(s) - len(prefix) + scanID(prefix)
+	n := len(m[1]) + scanID(s[len(m[1]):])
 	u.id = string(s[:n])
 	if u.title, u.ok = unitTitle(s[n:]); !u.ok || u.title == "" {
 		return unit{}
@@ -197,29 +189,16 @@ func scanID(s []byte) int {
 	return end
 }
 
-// scanWordID accepts digits with up to three letters on either side, one capital, or a Roman number.
+// wordID matches digits with some letters on either side, one letter, or a Roman number.
+var wordID = lazyre.New(`^([A-Za-z]{0,5}\d(?:[A-Za-z\d]*\d)?[A-Za-z]{0,3}|[A-Za-z]|[IVX]{1,4}|[ivx]{1,3})(?:[^\w\pL]|$)`)
+
+// scanWordID returns the length of the part of an id at the start of s, or 0.
 func scanWordID(s []byte) int {
-	n := 0
-	for n < len(s) && (isLetter(s[n]) || isDigit(s[n])) {
-		n++
-	}
-	word := s[:n]
-	switch {
-	case n == 0 || (n < len(s) && (s[n] == '_' || isWordRune(s[n:]))):
+	m := wordID.Re().FindSubmatchIndex(s)
+	if m == nil || m[3] > 12 {
 		return 0
-	case hasDigit(word):
-		left := len(word) - len(bytes.TrimLeftFunc(word, unicode.IsLetter))
-		right := len(word) - len(bytes.TrimRightFunc(word, unicode.IsLetter))
-		if left > 5 || right > 3 || n > 12 {
-			return 0
-		}
-		return n
-	case n == 1:
-		return 1
-	case n <= 4 && len(bytes.Trim(word, "IVX")) == 0, n <= 3 && len(bytes.Trim(word, "ivx")) == 0:
-		return n
 	}
-	return 0
+	return m[3]
 }
 
 // unitTitle parses the separator and the title after an id. ok is false if plain text follows.
@@ -280,16 +259,10 @@ func cutColon(s []byte) ([]byte, bool) {
 
 // numberedUnit parses "3. Title", "3) Title", "3.1 Title", "3: Title" and "3 — Title".
 func numberedUnit(s []byte) unit {
-	n := 0
-	for n < len(s) && (isDigit(s[n]) || (s[n] == '.' && n+1 < len(s) && isDigit(s[n+1]))) {
-		n++
-	}
-	id, rest := s[:n], s[n:]
+	m := leadingNumber.FindSubmatch(s)
+	id, rest, mark, wide := m[1], s[len(m[0]):], len(m[2]) > 0, false
 	dotted := bytes.IndexByte(id, '.') >= 0
-	mark, wide := false, false
-	if len(rest) > 0 && bytes.IndexByte([]byte(".):"), rest[0]) >= 0 {
-		rest, mark = rest[1:], true
-	} else if t := bytes.TrimLeft(rest, " "); len(t) > 0 {
+	if t := bytes.TrimLeft(rest, " "); !mark && len(t) > 0 {
 		r, size := utf8.DecodeRune(t)
 		wide = r == '．' || r == '、' || r == '：'
 		if wide || r == '—' || r == '–' || (r == '-' && len(t) < len(rest)) {
@@ -297,7 +270,7 @@ func numberedUnit(s []byte) unit {
 		}
 	}
 	joined := len(rest) > 0 && (isLetter(rest[0]) || isDigit(rest[0])) // "3.x", but not "3、API"
-	if (!mark && !dotted) || n > 12 || joined && !wide {
+	if !mark && !dotted || len(id) > 12 || joined && !wide {
 		return unit{}
 	}
 	return unit{kind: unitNumbered, word: "section", id: string(id), title: plain(rest), ok: true}
@@ -328,8 +301,3 @@ func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 
 func hasDigit(s []byte) bool { return slices.ContainsFunc(s, isDigit) }
-
-func isWordRune(s []byte) bool {
-	r, _ := utf8.DecodeRune(s)
-	return r >= utf8.RuneSelf && unicode.IsLetter(r)
-}

@@ -3,28 +3,25 @@ package planparse
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // prepare finds the title, reports tolerated markdown, and decides which headings open units.
 func (b *builder) prepare() {
 	b.reportMarkdown()
 	name := b.taskMaster()
-	for _, i := range b.heads {
-		if b.marks[i].level == 1 {
-			b.title = i
-			break
-		}
-	}
-	if b.title < 0 && len(b.heads) > 0 && b.marks[b.heads[0]].unit.kind == unitNone {
+	b.title = lists.First(b.heads, func(m *mark) bool { return m.level == 1 })
+	if b.title == nil && len(b.heads) > 0 && b.heads[0].unit.kind == unitNone {
 		b.title = b.heads[0]
 	}
-	if b.title >= 0 {
-		m := &b.marks[b.title]
+	if b.title != nil {
+		m := b.title
 		alone := true
-		for _, i := range b.heads {
-			o := &b.marks[i]
-			alone = alone && (i == b.title || o.level != 1 || o.unit.kind != m.unit.kind)
+		for _, o := range b.heads {
+			alone = alone && (o == m || o.level != 1 || o.unit.kind != m.unit.kind)
 		}
 		if alone && m.level == 1 { // "# Phase 3: Generator" over the plan is its title
 			switch among := b.amongOthers(b.title); {
@@ -41,7 +38,7 @@ func (b *builder) prepare() {
 		}
 		switch {
 		case m.unit.kind != unitNone && m.level == 1: // "# Task 1" over "# Task 2": there is no title
-			b.title = -1
+			b.title = nil
 		case len(m.text) > 0:
 			b.plan.Title = cmp.Or(name, plain(m.text))
 		}
@@ -56,14 +53,13 @@ func (b *builder) prepare() {
 // taskMaster reads the text export of Task Master, which writes each field as a heading: "# Task ID: 7", "# Title: …",
 // "# Details:". Fields with a value become metadata, the others sections of the task. It returns the name of the task.
 func (b *builder) taskMaster() (name string) {
-	if len(b.heads) == 0 || !bytes.HasPrefix(b.marks[b.heads[0]].text, []byte("Task ID:")) {
+	if len(b.heads) == 0 || !bytes.HasPrefix(b.heads[0].text, []byte("Task ID:")) {
 		return ""
 	}
-	task := &b.marks[b.heads[0]]
+	task := b.heads[0]
 	id := task.unit.id
 	heads := b.heads[:1]
-	for _, i := range b.heads[1:] {
-		m := &b.marks[i]
+	for _, m := range b.heads[1:] {
 		key, value, _ := strings.Cut(string(m.text), ": ")
 		switch field := strings.ToLower(strings.TrimSuffix(key, ":")); field {
 		case "title", "status", "dependencies", "priority", "description":
@@ -89,8 +85,9 @@ func (b *builder) taskMaster() (name string) {
 				}
 			}
 			m.level = max(m.level, 2)
+			m.head = cmp.Or(m.head, task)
 		}
-		heads = append(heads, i)
+		heads = append(heads, m)
 	}
 	b.heads = heads
 	return name
@@ -101,17 +98,17 @@ func tickHeading(m *mark) { m.text = append([]byte("[x] "), m.text...) }
 
 // amongOthers compares a heading with others of the same kind: -1 if one of them comes before it, 1 if a later one
 // continues its count, 0 otherwise.
-func (b *builder) amongOthers(title int) int {
-	u := b.marks[title].unit
+func (b *builder) amongOthers(title *mark) int {
+	u := title.unit
 	if u.kind == unitNone || !u.ok {
 		return 0
 	}
 	out := 0
-	for _, i := range b.heads {
-		o := b.marks[i].unit
+	for _, m := range b.heads {
+		o := m.unit
 		switch {
-		case i == title || !o.ok || o.kind != u.kind || o.word != u.word:
-		case i < title:
+		case m == title || !o.ok || o.kind != u.kind || o.word != u.word:
+		case m.line < title.line:
 			return -1
 		case out == 0 && atoi(o.id) >= 0 && atoi(o.id) == atoi(u.id)+1:
 			out = 1
@@ -125,8 +122,7 @@ func (b *builder) amongOthers(title int) int {
 func (b *builder) reportGaps() {
 	for _, kind := range []unitKind{unitBatch, unitTask} {
 		last := -1
-		for _, i := range b.heads {
-			m := &b.marks[i]
+		for _, m := range b.heads {
 			if !m.unit.ok || m.unit.kind != kind {
 				continue
 			}
@@ -162,8 +158,7 @@ func (b *builder) reportNearMisses() {
 					"or if it has one box and an id such as T001")
 		}
 	}
-	for i := range b.marks {
-		m := &b.marks[i]
+	for i, m := range b.marks {
 		if m.kind != markText {
 			continue
 		}
@@ -183,28 +178,27 @@ func (b *builder) reportNearMisses() {
 
 // underline reports whether the mark is a line of "===" or "---".
 func (b *builder) underline(i int) bool {
-	m := &b.marks[i]
+	m := b.marks[i]
 	return m.kind == markBreak || (m.kind == markText && len(bytes.Trim(m.text, "=")) == 0)
 }
 
 // settle decides on headings with plain text after the id. Next to well-formed ones they are notes ("Task 3 progress
 // note"); if there are no others, the author does not use separators.
 func (b *builder) settle(kind unitKind) {
-	var good, bare []int
-	for _, i := range b.heads {
-		switch u := b.marks[i].unit; {
+	var good, bare []*mark
+	for _, m := range b.heads {
+		switch u := m.unit; {
 		case u.kind != kind:
 		case u.ok:
-			good = append(good, i)
+			good = append(good, m)
 		case !aboutUnit(u.title):
-			bare = append(bare, i)
+			bare = append(bare, m)
 		case kind == unitTask:
-			b.report(SeverityInfo, b.marks[i].line, "near-miss-heading", "%q is read as a note about %s %s", b.marks[i].text,
+			b.report(SeverityInfo, m.line, "near-miss-heading", "%q is read as a note about %s %s", m.text,
 				u.word, u.id)
 		}
 	}
-	for _, i := range bare {
-		m := &b.marks[i]
+	for _, m := range bare {
 		if len(good) == 0 {
 			m.unit.ok = true
 			b.warn(m.line, "missing-separator", "%q has no colon after its number; read as %s %s", m.text, m.unit.word,
@@ -224,12 +218,8 @@ func (b *builder) settle(kind unitKind) {
 // aboutUnit reports whether the text after an id shows that the heading is about the unit and does not open it.
 func aboutUnit(title string) bool {
 	word, _, _ := strings.Cut(strings.ToLower(title), " ")
-	switch strings.Trim(word, ":.,") {
-	case "gate", "quality", "summary", "progress", "dependencies", "notes", "note", "complete", "completion",
-		"results", "checklist", "review", "status", "details", "overview", "order", "done", "scope":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"gate", "quality", "summary", "progress", "dependencies", "notes", "note", "complete", "completion",
+		"results", "checklist", "review", "status", "details", "overview", "order", "done", "scope"}, strings.Trim(word, ":.,"))
 }
 
 func (b *builder) reportMarkdown() {
@@ -254,7 +244,7 @@ func (b *builder) reportMarkdown() {
 			b.warn(line, "broken-fence", "the fences inside this one don't pair up; read as CommonMark does")
 		}
 	}
-	if c := b.doc.comment; c != nil {
+	if c := b.doc.comment; c != nil && !c.closed {
 		b.warn(b.lineOf(c.Lines().At(0).Start), "unclosed-comment",
 			"the comment is never closed; everything below it is ignored")
 	}

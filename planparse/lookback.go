@@ -9,31 +9,21 @@ import (
 
 // lookBack reports for each mark whether it is a box about finished work: below a heading with such a title, at any
 // depth, or, in a phase, in the list directly below such a bold label. kind is the kind of phases.
-func (b *builder) lookBack(kind unitKind, says func(title string, inPhase bool) bool) []bool {
-	back := make([]bool, len(b.marks))
-	phase, check, label := 0, 0, false
-	for i := range b.marks {
-		m := &b.marks[i]
+func (b *builder) lookBack(kind unitKind, says func(title string, inPhase bool) bool) map[*mark]bool {
+	back := map[*mark]bool{}
+	phase := func(h *mark) bool { return h.unit.ok && h.unit.kind == kind }
+	label := false
+	for _, m := range b.marks {
 		switch {
 		case m.kind == markHeading:
 			label = false
-			if m.level <= check {
-				check = 0
-			}
-			if m.unit.ok && m.unit.kind == kind {
-				phase, check = m.level, 0
-				continue
-			}
-			if m.level <= phase {
-				phase = 0
-			}
-			if check == 0 && says(plain(m.text), phase > 0) {
-				check = m.level
-			}
 		case m.kind == markBox:
-			back[i] = check > 0 || label
-		case m.kind == markText && m.parent < 0 && len(m.text) > 0:
-			label = phase > 0 && boldLabel(m.text) && says(string(m.text), true)
+			back[m] = label
+			for h := m.head; h != nil && !phase(h) && !back[m]; h = h.head {
+				back[m] = says(plain(h.text), h.below(phase) != nil)
+			}
+		case m.kind == markText && m.parent == nil && len(m.text) > 0:
+			label = boldLabel(m.text) && m.below(phase) != nil && says(string(m.text), true)
 		}
 	}
 	return back

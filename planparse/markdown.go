@@ -15,7 +15,7 @@ import (
 type document struct {
 	root    ast.Node
 	fences  []*fence
-	comment *htmlBlock // the unclosed fence, or nil
+	comment *htmlBlock // the last one, or nil
 	aside   []text.Segments
 }
 
@@ -32,21 +32,15 @@ func readMarkdown(src []byte, offset int) document {
 	strict := map[int]bool{}
 	for round := 0; ; round++ {
 		b := &treeReader{strict: strict, strictAll: round >= maxReparse}
-		root := b.parser().Parse(reader(src, offset))
+		r := text.NewReader(src)
+		r.Advance(offset)
+		root := b.parser().Parse(r)
 		bad := b.swallowing()
 		if bad == nil || b.strictAll {
-			return document{root: root, fences: b.fences, comment: b.unclosed(), aside: b.aside}
+			return document{root: root, fences: b.fences, comment: b.html, aside: b.aside}
 		}
 		strict[bad.open] = true
 	}
-}
-
-func reader(src []byte, offset int) text.Reader {
-	r := text.NewReader(src)
-	if offset > 0 {
-		r.Advance(offset)
-	}
-	return r
 }
 
 // treeReader holds the shared state of the block parsers of one parse.
@@ -93,15 +87,6 @@ func (p *asideParser) Close(node ast.Node, _ text.Reader, _ parser.Context) {
 	}
 }
 
-// size is about the number of marks that the document makes.
-func (d document) size() int {
-	n := len(d.fences) + len(d.aside)/8 + 8
-	for i := range d.aside {
-		n += d.aside[i].Len()
-	}
-	return n
-}
-
 // linesOf returns the lines of a block, wherever they are.
 func (d document) linesOf(n ast.Node) *text.Segments {
 	pos := n.Pos()
@@ -130,13 +115,6 @@ func (d document) wrapper() *fence {
 func (b *treeReader) swallowing() *fence {
 	return lists.First(b.fences,
 		func(f *fence) bool { return f.closed == 0 && !f.strict && (f.early > 0 || len(f.stack) > 1) })
-}
-
-func (b *treeReader) unclosed() *htmlBlock {
-	if b.html != nil && !b.html.closed {
-		return b.html
-	}
-	return nil
 }
 
 // htmlBlock is a comment or a verbatim element: nothing in it is part of the plan.

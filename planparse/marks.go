@@ -14,15 +14,20 @@ import (
 type mark struct {
 	kind   markKind
 	line   int
-	end    int    // last line; for a fence the line of its closer
-	level  int    // of a heading
-	parent int    // index of the list item that contains the mark, -1 outside of lists
+	end    int   // last line; for a fence the line of its closer
+	level  int   // of a heading
+	parent *mark // the list item that contains the mark, nil outside of lists
+	owner  owner
 	text   []byte // text of the line after "#", list marker and box
 	state  byte   // of a box
 	step   bool   // it is a step marker: "### Step 1" or "**Step 1"
 	unit   *unit  // of a heading; empty for all else, never nil
 	label  *label // of a box; empty for all else, never nil
 	fence  *fence
+
+	head    *mark // the heading that the mark is below, nil before the first one
+	section *mark // the heading of its section, in formats with sections; see [sections]
+	nested  bool  // a box below another box, or above one
 }
 
 type markKind uint8
@@ -43,9 +48,9 @@ type outline struct {
 	doc   document
 	lines []int // offset of each line
 	line  int   // cursor: marks come in document order, so looking up a line costs nothing
-	marks []mark
+	marks []*mark
 	boxes int
-	heads []int // the headings among the marks
+	heads []*mark // the headings among the marks
 
 	oddBox      int   // line of the first box after another marker than "-"
 	hidden      []int // lines that look like work, but are in indented code
@@ -80,20 +85,44 @@ func (o *outline) lineOf(offset int) int {
 	return o.line + 1
 }
 
-func (o *outline) add(m mark) int {
+func (o *outline) add(m *mark) *mark {
 	m.end = cmp.Or(m.end, m.line)
 	m.unit = cmp.Or(m.unit, &o.noUnit)
 	m.label = cmp.Or(m.label, &o.noLabel)
-	if m.kind == markHeading {
-		o.heads = append(o.heads, len(o.marks))
-	}
+	m.owner = owner{batch: -1, task: -1}
 	m.step = m.marker()
+	if n := len(o.heads); n > 0 {
+		m.head = o.heads[n-1]
+	}
+	if m.kind == markHeading {
+		for m.head != nil && m.head.level >= m.level {
+			m.head = m.head.head
+		}
+		o.heads = append(o.heads, m)
+	}
+	if outer := m.outerBox(); m.kind == markBox && outer != nil {
+		m.nested, outer.nested = true, true
+	}
 	o.marks = append(o.marks, m)
-	return len(o.marks) - 1
+	return m
+}
+
+// outerBox returns the nearest box that the mark is nested in, nil without one.
+func (m *mark) outerBox() *mark {
+	for m = m.parent; m != nil && m.kind != markBox; m = m.parent {
+	}
+	return m
+}
+
+// below returns the innermost heading above the mark for which is is true, nil if there is none.
+func (m *mark) below(is func(heading *mark) bool) *mark {
+	for m = m.head; m != nil && !is(m); m = m.head {
+	}
+	return m
 }
 
 // walk adds the marks of n and of the siblings after it; item is their list item.
-func (o *outline) walk(n ast.Node, item int) {
+func (o *outline) walk(n ast.Node, item *mark) {
 	for ; n != nil; n = n.NextSibling() {
 		switch n := n.(type) {
 		case *ast.Heading:
@@ -112,7 +141,7 @@ func (o *outline) walk(n ast.Node, item int) {
 		case *ast.CodeBlock:
 			o.code(n)
 		case *ast.ThematicBreak:
-			o.add(mark{kind: markBreak, line: o.lineOf(n.Pos()), parent: item})
+			o.add(&mark{kind: markBreak, line: o.lineOf(n.Pos()), parent: item})
 		}
 		// Quotes, indented code and comments are not part of the plan.
 	}
@@ -125,11 +154,9 @@ func (o *outline) code(n *ast.CodeBlock) {
 		line := bytes.TrimSpace(o.src[seg.Start:seg.Stop])
 		if bytes.HasPrefix(line, []byte("#")) {
 			// a heading after a tab, not a comment in code
-			if n.Lines().Len() == 1 && bytes.HasPrefix(line, []byte("## ")) {
-				o.hiddenHeads = append(o.hiddenHeads, o.lineOf(seg.Start))
-			} else if u := parseUnit(bytes.TrimLeft(line, "# ")); u.ok &&
-				(u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered &&
-					bytes.HasPrefix(line, []byte("##"))) {
+			u := parseUnit(bytes.TrimLeft(line, "# "))
+			if n.Lines().Len() == 1 && bytes.HasPrefix(line, []byte("## ")) || u.ok && (u.kind == unitBatch ||
+				u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered && bytes.HasPrefix(line, []byte("##"))) {
 				o.hiddenHeads = append(o.hiddenHeads, o.lineOf(seg.Start))
 			}
 		}
@@ -143,8 +170,8 @@ func (o *outline) code(n *ast.CodeBlock) {
 	}
 }
 
-func (o *outline) heading(n *ast.Heading, item int) {
-	m := mark{kind: markHeading, level: n.Level, parent: item}
+func (o *outline) heading(n *ast.Heading, item *mark) {
+	m := &mark{kind: markHeading, level: n.Level, parent: item}
 	if lines := o.doc.linesOf(n); lines.Len() > 0 {
 		seg := lines.At(0)
 		m.text, m.line = unlink(bytes.TrimSpace(o.src[seg.Start:seg.Stop])), o.lineOf(seg.Start)
@@ -165,9 +192,9 @@ func unlink(text []byte) []byte {
 	return append(bytes.Clone(label[1:]), rest...)
 }
 
-func (o *outline) textLine(start, stop, item int) {
+func (o *outline) textLine(start, stop int, item *mark) {
 	text := bytes.TrimSpace(o.src[start:stop])
-	m := mark{kind: markText, line: o.lineOf(start), parent: item, text: text}
+	m := &mark{kind: markText, line: o.lineOf(start), parent: item, text: text}
 	switch {
 	case len(text) == 0:
 	case text[0] == '|':
@@ -190,14 +217,14 @@ func (o *outline) textLine(start, stop, item int) {
 	o.add(m)
 }
 
-func (o *outline) item(n ast.Node, item int, bullet byte) {
+func (o *outline) item(n ast.Node, item *mark, bullet byte) {
 	first := n.FirstChild()
 	var lines *text.Segments
 	if first, ok := first.(*ast.Paragraph); ok {
 		lines = o.doc.linesOf(first)
 	}
 	if lines == nil || lines.Len() == 0 {
-		o.walk(first, o.add(mark{kind: markItem, parent: item, line: o.lineOf(max(0, n.Pos()))}))
+		o.walk(first, o.add(&mark{kind: markItem, parent: item, line: o.lineOf(max(0, n.Pos()))}))
 		return
 	}
 	seg := lines.At(0)
@@ -216,8 +243,8 @@ func (o *outline) item(n ast.Node, item int, bullet byte) {
 }
 
 // entry adds the first line of a list item, which may be a checkbox.
-func (o *outline) entry(text []byte, line, item int, bullet byte) int {
-	m := mark{kind: markItem, parent: item, line: line, text: text}
+func (o *outline) entry(text []byte, line int, item *mark, bullet byte) *mark {
+	m := &mark{kind: markItem, parent: item, line: line, text: text}
 	if state, rest, ok := cutBox(text); ok {
 		l := parseLabel(rest)
 		m.kind, m.state, m.text, m.label = markBox, state, rest, &l
@@ -229,8 +256,8 @@ func (o *outline) entry(text []byte, line, item int, bullet byte) int {
 	return o.add(m)
 }
 
-func (o *outline) fence(n *fence, item int) {
-	m := mark{kind: markFence, line: o.lineOf(n.open), parent: item, fence: n, text: n.info}
+func (o *outline) fence(n *fence, item *mark) {
+	m := &mark{kind: markFence, line: o.lineOf(n.open), parent: item, fence: n, text: n.info}
 	m.end = m.line
 	if n.closed > 0 {
 		m.end = o.lineOf(n.closed)
@@ -252,8 +279,8 @@ func (o *outline) fenceText(f *fence) string {
 }
 
 // around keeps those open headings that a heading of the level is below, the outermost first.
-func (b *builder) around(open []int, level int) []int {
-	for len(open) > 0 && b.marks[open[len(open)-1]].level >= level {
+func around(open []*mark, level int) []*mark {
+	for len(open) > 0 && open[len(open)-1].level >= level {
 		open = open[:len(open)-1]
 	}
 	return open

@@ -1,11 +1,11 @@
 package planparse
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
 
@@ -30,12 +30,15 @@ type mentionReader struct {
 	prefixes map[string]bool
 	titles   []Requirement // that are named by their titles
 	numbered bool          // a document numbers its requirements, as Kiro does
-	id       *regexp.Regexp
-	story    *regexp.Regexp
-	list     *regexp.Regexp
-	prose    *regexp.Regexp
-	number   *regexp.Regexp
 }
+
+var (
+	mentionedID     = lazyre.New(`(?:^|[^\w./-])(` + idPattern + `)`)
+	mentionedStory  = lazyre.New(`(?i)\[US(\d+)\]|\buser stor(?:y|ies) (\d+)\b`)
+	mentionedList   = lazyre.New(`(?i)^[\s>*+_-]*requirements?\s*[:：][\s*_]*(.*)$`)
+	mentionedNumber = lazyre.New(`(?i)\breq(?:uirement)?s?\.? (\d+(?:\.\d+)*)`)
+	listedNumbers   = lazyre.New(`(?:^|[\s,;(])(\d+(?:\.\d+)*)(?:\s*[-–]\s*(\d+(?:\.\d+)*))?`)
+)
 
 // Mentions finds the requirements that the batches of a plan name, in document order, each at most once per line. known
 // are the requirements that documents define. src is the text that [Parse] read.
@@ -50,8 +53,7 @@ func (p *Plan) Mentions(src []byte, known []Requirement) []Mention {
 	r := newMentionReader(known)
 	b := newBuilder("", src)
 	var out []Mention
-	for i := range b.marks {
-		m := &b.marks[i]
+	for _, m := range b.marks {
 		if m.kind == markFence || m.kind == markBreak {
 			continue
 		}
@@ -90,17 +92,7 @@ func (p *Plan) at(line int) (batch, task int) {
 }
 
 func newMentionReader(known []Requirement) *mentionReader {
-	r := &mentionReader{
-		known: map[string]bool{}, prefixes: map[string]bool{},
-		id:     regexp.MustCompile(`(?:^|[^\w./-])(` + idPattern + `)`),
-		story:  regexp.MustCompile(`(?i)\[US(\d+)\]|\buser stor(?:y|ies) (\d+)\b`),
-		list:   regexp.MustCompile(`(?i)^[\s>*+_-]*requirements?\s*[:：][\s*_]*(.*)$`),
-		prose:  regexp.MustCompile(`(?i)\breq(?:uirement)?s?\.? (\d+(?:\.\d+)*)`),
-		number: regexp.MustCompile(`(?:^|[\s,;(])(\d+(?:\.\d+)*)(?:\s*[-–]\s*(\d+(?:\.\d+)*))?`),
-	}
-	for _, prefix := range strings.Fields(ownPrefixes) {
-		r.prefixes[prefix] = true
-	}
+	r := &mentionReader{known: map[string]bool{}, prefixes: lists.Set(strings.Fields(ownPrefixes))}
 	for _, q := range known {
 		r.known[q.ID] = true
 		switch {
@@ -117,7 +109,7 @@ func newMentionReader(known []Requirement) *mentionReader {
 
 func (r *mentionReader) ids(line string) []string {
 	var out []string
-	for _, at := range r.id.FindAllStringSubmatchIndex(line, -1) {
+	for _, at := range mentionedID.FindAllStringSubmatchIndex(line, -1) {
 		id := line[at[2]:at[3]]
 		if at[3] < len(line) && (isLetter(line[at[3]]) || line[at[3]] == '_') {
 			continue // "REQ-12abc" is another name
@@ -126,18 +118,18 @@ func (r *mentionReader) ids(line string) []string {
 			out = append(out, id)
 		}
 	}
-	for _, m := range r.story.FindAllStringSubmatch(line, -1) {
+	for _, m := range mentionedStory.FindAllStringSubmatch(line, -1) {
 		out = append(out, "US"+m[1]+m[2])
 	}
-	if m := r.list.FindStringSubmatch(line); m != nil {
-		out = append(out, r.numbers(m[1])...)
+	if m := mentionedList.FindStringSubmatch(line); m != nil {
+		out = append(out, numbers(m[1])...)
 	} else if r.numbered {
-		out = append(out, lists.Map(r.prose.FindAllStringSubmatch(line, -1), func(m []string) string { return m[1] })...)
+		out = append(out, lists.Map(mentionedNumber.FindAllStringSubmatch(line, -1), func(m []string) string { return m[1] })...)
 	}
 	if len(r.titles) > 0 {
-		text := " " + wordsOf(line) + " "
+		text := " " + fold(line) + " "
 		for _, q := range r.titles {
-			if strings.Contains(text, " "+wordsOf(q.Title)+" ") {
+			if strings.Contains(text, " "+fold(q.Title)+" ") {
 				out = append(out, q.ID)
 			}
 		}
@@ -146,9 +138,9 @@ func (r *mentionReader) ids(line string) []string {
 }
 
 // numbers reads a list like "1.1, 2.3, 4.1-4.3".
-func (r *mentionReader) numbers(text string) []string {
+func numbers(text string) []string {
 	var out []string
-	for _, m := range r.number.FindAllStringSubmatch(text, -1) {
+	for _, m := range listedNumbers.FindAllStringSubmatch(text, -1) {
 		out = append(out, m[1])
 		parent, from := lastNumber(m[1])
 		other, to := lastNumber(m[2])
@@ -166,11 +158,4 @@ func (r *mentionReader) numbers(text string) []string {
 func lastNumber(id string) (parent string, n int) {
 	at := strings.LastIndexByte(id, '.') + 1
 	return id[:at], atoi(id[at:])
-}
-
-// wordsOf returns the words of a text in lower case, with one space between them.
-func wordsOf(text string) string {
-	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(c rune) bool {
-		return c < 0x80 && !isLetter(byte(c)) && !isDigit(byte(c))
-	}), " ")
 }

@@ -8,26 +8,26 @@ import (
 
 // metadata reads "key: value" and "**Key:** value" lines right under the heading of a batch or the title.
 func (f *filler) metadata(i int) {
-	m := &f.marks[i]
+	m := f.marks[i]
 	if m.kind == markHeading {
-		f.meta, f.head, f.key = -1, i == f.title, ""
-		if o := f.owner[i]; o.batch >= 0 && f.plan.Batches[o.batch].StartLine == m.line {
+		f.meta, f.head, f.key = -1, m == f.title, ""
+		if o := m.owner; o.batch >= 0 && f.plan.Batches[o.batch].StartLine == m.line {
 			f.meta = int(o.batch)
 		} else if f.plan.Format == FormatKiro {
 			f.meta = f.onlyItem(i)
 		}
 		return
 	}
-	if o := f.owner[i]; m.kind == markBox && o.self && f.plan.Batches[o.batch].StartLine == m.line {
+	if o := m.owner; m.kind == markBox && o.self && f.plan.Batches[o.batch].StartLine == m.line {
 		f.meta, f.head, f.key = int(o.batch), false, "" // an item that is a batch
 		return
 	}
-	if value, found := bytes.CutPrefix(m.text, []byte("_Depends: ")); found && f.owner[i].batch >= 0 {
-		f.wanted = append(f.wanted, want{int(f.owner[i].batch), m.line, string(bytes.Trim(value, "_ ")), false, true})
+	if value, found := bytes.CutPrefix(m.text, []byte("_Depends: ")); found && m.owner.batch >= 0 {
+		f.wanted = append(f.wanted, want{int(m.owner.batch), m.line, string(bytes.Trim(value, "_ ")), false, true})
 		return
 	}
 	if f.meta < 0 && !f.head {
-		if f.owner[i].batch >= 0 {
+		if m.owner.batch >= 0 {
 			f.strayKey(m)
 		}
 		return
@@ -77,7 +77,7 @@ func (f *filler) metadata(i int) {
 func (f *filler) onlyItem(heading int) int {
 	batch := -1
 	for i := heading + 1; i < len(f.marks) && f.marks[i].kind != markHeading; i++ {
-		if o := f.owner[i]; f.marks[i].kind == markBox && o.self {
+		if o := f.marks[i].owner; f.marks[i].kind == markBox && o.self {
 			if batch >= 0 {
 				return -1
 			}
@@ -146,17 +146,17 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 		if batch.Title == "" && len(batch.Tasks) > 0 {
 			batch.Title, batch.Tasks[0].Title = value, value
 		}
-	case "critical":
-		if !strict && len(strings.Fields(value)) > 3 {
+	case "critical", "approve", "parallel_safe", "test_first":
+		if key == "critical" && !strict && len(strings.Fields(value)) > 3 {
 			return // "**CRITICAL**: No user story can begin until this phase is complete"
 		}
-		f.flagOf(line, key, value, strict, &batch.Critical, f.meta)
-	case "approve":
-		f.flagOf(line, key, value, strict, &batch.Approve, f.meta)
-	case "parallel_safe":
-		f.flagOf(line, key, value, strict, &batch.ParallelSafe, f.meta)
-	case "test_first":
-		f.flagOf(line, key, value, strict, &batch.TestFirst, f.meta)
+		n := len(f.plan.Diagnostics)
+		f.flag(line, key, value, map[string]*bool{"critical": &batch.Critical, "approve": &batch.Approve,
+			"parallel_safe": &batch.ParallelSafe, "test_first": &batch.TestFirst}[key])
+		if len(f.plan.Diagnostics) > n && !strict {
+			f.plan.Diagnostics[n].Severity = SeverityWarning
+		}
+		f.said[saidKey{f.meta, key}] = true // it overrides the value of the plan
 	case "mutants":
 		f.mutants(line, value, strict)
 	case "estimate":
@@ -186,16 +186,6 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 func condition(value string) bool {
 	return value == "true" || value == "false" || strings.HasPrefix(value, "!") ||
 		containsAny(value, "==", "!=", "<", ">", "&&", "||", "env.", "env[", "batch.")
-}
-
-// flagOf is flag for a batch. The value of the batch overrides that of the plan, so it is recorded.
-func (f *filler) flagOf(line int, key, value string, strict bool, set *bool, batch int) {
-	n := len(f.plan.Diagnostics)
-	f.flag(line, key, value, set)
-	if len(f.plan.Diagnostics) > n && !strict {
-		f.plan.Diagnostics[n].Severity = SeverityWarning
-	}
-	f.said[saidKey{batch, key}] = true
 }
 
 // splitList reads "a, b", "[a, b]" and `"a", "b"`.

@@ -3,6 +3,7 @@ package planparse
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -15,31 +16,32 @@ import (
 // missing from the run, or be part of the batch above.
 func (b *builder) reportNearUnits() {
 	known := map[string]bool{}
-	for _, i := range b.heads {
-		if u := b.marks[i].unit; u.ok {
+	for _, m := range b.heads {
+		if u := m.unit; u.ok {
 			known[u.word] = true
 		}
 	}
-	for i := range b.marks {
-		m := &b.marks[i]
+	for _, m := range b.marks {
 		switch {
-		case i == b.title:
+		case m == b.title:
 		case m.kind == markHeading && m.unit.kind == unitNone:
 			if word, why := nearUnit(m.text); word != "" && (word == "batch" || word == "task" || known[word]) {
-				b.report(b.severityOf(word, known), m.line, "near-miss-heading", "%q is not read as a %s: %s", m.text, word, why)
+				b.report(severityOf(word, known), m.line, "near-miss-heading", "%q is not read as a %s: %s", m.text, word, why)
 			}
-		case m.kind == markText && m.parent < 0 && len(m.text) > 1 && m.text[0] == '#':
+		case m.kind == markText && m.parent == nil && len(m.text) > 1 && m.text[0] == '#':
 			text := bytes.TrimLeft(m.text, "#")
 			marks := m.text[:len(m.text)-len(text)]
 			u := parseUnit(text)
-			switch isUnit := u.ok && u.kind != unitNone && u.kind != unitStep; {
-			case len(marks) > 6 || len(text) == 0 || !isUnit && (len(marks) < 2 || !startsWord(text)):
-			case isUnit && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitNumbered && len(marks) > 1):
-				b.report(b.severityOf(u.word, known), m.line, "near-miss-heading",
-					"%q is text: put a space after %q to make it a heading", m.text, marks)
-			default:
-				b.warn(m.line, "near-miss-heading", "%q is text: put a space after %q to make it a heading", m.text, marks)
+			isUnit := u.ok && u.kind != unitNone && u.kind != unitStep
+			if len(marks) > 6 || len(text) == 0 || !isUnit && (len(marks) < 2 || !startsWord(text)) {
+				continue
 			}
+			severity := SeverityWarning
+			if isUnit && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitNumbered && len(marks) > 1) {
+				severity = severityOf(u.word, known)
+			}
+			b.report(severity, m.line, "near-miss-heading", "%q is text: put a space after %q to make it a heading", m.text,
+				marks)
 		}
 	}
 	b.reportOddLevel()
@@ -56,8 +58,8 @@ func (b *builder) reportFencedUnits() {
 	type number struct{ word, id string }
 	read := map[number]bool{}
 	words := map[string]int{}
-	for _, i := range b.heads {
-		if u := b.marks[i].unit; u.ok && u.id != "" {
+	for _, m := range b.heads {
+		if u := m.unit; u.ok && u.id != "" {
 			read[number{u.word, u.id}] = true
 			words[u.word]++
 		}
@@ -85,11 +87,11 @@ func (b *builder) reportFencedUnits() {
 // reportOddLevel warns if exactly one unit heading has a higher level than all others of its kind: the headings after
 // it become parts of it.
 func (b *builder) reportOddLevel() {
-	levels := map[string][]int{}
-	for _, i := range b.heads {
-		if u := b.marks[i].unit; u.ok && u.id != "" &&
+	levels := map[string][]*mark{}
+	for _, m := range b.heads {
+		if u := m.unit; u.ok && u.id != "" &&
 			(u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup || u.kind == unitNumbered) {
-			levels[u.word] = append(levels[u.word], i)
+			levels[u.word] = append(levels[u.word], m)
 		}
 	}
 	for _, word := range []string{"batch", "task", "phase", "chunk", "wave", "track", "checkpoint", "section"} {
@@ -98,22 +100,22 @@ func (b *builder) reportOddLevel() {
 			continue
 		}
 		top := list[0]
-		for _, i := range list {
-			if b.marks[i].level < b.marks[top].level {
-				top = i
+		for _, m := range list {
+			if m.level < top.level {
+				top = m
 			}
 		}
-		same := lists.Count(list, func(i int) bool { return b.marks[i].level == b.marks[top].level })
+		same := lists.Count(list, func(m *mark) bool { return m.level == top.level })
 		if same == 1 {
-			b.warn(b.marks[top].line, "odd-level",
+			b.warn(top.line, "odd-level",
 				"%q has a higher level than the other headings of its kind, so the following headings are read as parts of it",
-				b.marks[top].text)
+				top.text)
 		}
 	}
 }
 
 // severityOf returns error if the plan consists of such units, so that one of them would be lost.
-func (b *builder) severityOf(word string, known map[string]bool) Severity {
+func severityOf(word string, known map[string]bool) Severity {
 	if known[word] {
 		return SeverityError
 	}
@@ -220,15 +222,7 @@ func nearKey(key string) string {
 			return k
 		}
 	}
-	switch key {
-	case "depends_upon", "dependson", "requires_batches", "needs":
-		return map[bool]string{true: "depends_on"}[key != "needs"]
-	case "context_files", "context_ref", "contextrefs", "refs":
-		return map[bool]string{true: "context_refs"}[key != "refs"]
-	case "parallel", "parallelsafe":
-		return map[bool]string{true: "parallel_safe"}[key != "parallel"]
-	}
-	return ""
+	return map[string]string{"requires_batches": "depends_on", "context_files": "context_refs"}[key]
 }
 
 // unknownKey reports an unknown key that is similar to a known one, because it would have no effect.
@@ -246,19 +240,16 @@ func (b *builder) unknownKey(line int, key string, strict bool) {
 
 // strayKey reports a key below prose, where keys are not read.
 func (f *filler) strayKey(m *mark) {
-	if m.kind != markText || m.parent >= 0 {
+	if m.kind != markText || m.parent != nil {
 		return
 	}
 	key, value, bold, ok := cutKey(m)
 	if !ok || bold || value == "" || !strings.Contains(key, "_") {
 		return
 	}
-	for _, k := range knownKeys {
-		if key == k || nearKey(key) == k {
-			f.warn(m.line, "stray-key", "%s is below other text and is not read: move it directly below the heading of its "+
-				"batch", key)
-			return
-		}
+	if slices.Contains(knownKeys, key) || nearKey(key) != "" {
+		f.warn(m.line, "stray-key",
+			"%s is below other text and is not read: move it directly below the heading of its batch", key)
 	}
 }
 

@@ -78,12 +78,11 @@ type builder struct {
 	src   []byte
 	front frontMatter
 	outline
-	owner  []owner // of each mark
-	wanted []want  // dependencies, resolved when all batches are known
-	listed map[listedKey]bool
-	named  []namedFile      // files that the tasks name, in document order
-	said   map[saidKey]bool // flags that a batch sets itself; the header does not override them
-	title  int              // index of the mark that is the title, -1 without one
+	wanted []want             // dependencies, resolved when all batches are known
+	listed map[listedKey]bool // the paths in the lists of files
+	named  []namedFile        // files that the tasks name, in document order
+	said   map[saidKey]bool   // flags that a batch sets itself; the header does not override them
+	title  *mark              // nil without one
 
 	wrapped int // offset of the line that opens the fence around the whole plan, -1 without one
 
@@ -119,7 +118,7 @@ type owner struct {
 }
 
 func newBuilder(name string, src []byte) *builder {
-	b := &builder{plan: &Plan{}, src: src, title: -1, wrapped: -1, said: map[saidKey]bool{}}
+	b := &builder{plan: &Plan{}, src: src, listed: map[listedKey]bool{}, wrapped: -1, said: map[saidKey]bool{}}
 	if bytes.IndexByte(src, '\r') >= 0 && bytes.IndexByte(src, '\n') < 0 {
 		src = bytes.ReplaceAll(src, []byte{'\r'}, []byte{'\n'}) // of equal length, so positions stay valid
 	}
@@ -133,12 +132,7 @@ func newBuilder(name string, src []byte) *builder {
 		doc = readMarkdown(src, b.front.end)
 	}
 	b.outline = outline{src: src, doc: doc, lines: lineOffsets(src)}
-	b.marks = make([]mark, 0, doc.size())
-	b.walk(b.doc.root.FirstChild(), -1)
-	b.owner = make([]owner, len(b.marks))
-	for i := range b.owner {
-		b.owner[i] = owner{-1, -1, false}
-	}
+	b.walk(b.doc.root.FirstChild(), nil)
 	base := path.Base(strings.ReplaceAll(name, `\`, "/"))
 	b.plan.Title = strings.TrimSuffix(base, path.Ext(base))
 	return b

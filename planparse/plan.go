@@ -5,7 +5,11 @@
 // construct that the parser tolerates, repairs or ignores becomes a [Diagnostic] with its line.
 package planparse
 
-import "github.com/runplan/runplan/internal/lists"
+import (
+	"slices"
+
+	"github.com/runplan/runplan/internal/lists"
+)
 
 // Format is the dialect of a plan.
 type Format string
@@ -128,6 +132,9 @@ type Files struct {
 	Test   []string `json:"test"`
 	Delete []string `json:"delete"`
 }
+
+// All returns the paths of all actions.
+func (f Files) All() []string { return slices.Concat(f.Create, f.Modify, f.Test, f.Delete) }
 
 // Checkpoint is a place in a plan where a person checks, decides or does something. No agent works on it. The adjacent
 // batch has Approve: the person is asked before it merges.
@@ -257,18 +264,8 @@ func (b *Batch) Boxes() []int {
 
 // Done reports whether the plan marks the batch as done: all tasks are ticked, or all steps if there are no tasks.
 func (b *Batch) Done() bool {
-	for _, t := range b.Tasks {
-		if !t.Done {
-			return false
-		}
-	}
 	if len(b.Tasks) > 0 {
-		return true
+		return !slices.ContainsFunc(b.Tasks, func(t Task) bool { return !t.Done })
 	}
-	for _, s := range b.Steps {
-		if !s.Done {
-			return false
-		}
-	}
-	return len(b.Steps) > 0
+	return len(b.Steps) > 0 && !slices.ContainsFunc(b.Steps, func(s Step) bool { return !s.Done })
 }

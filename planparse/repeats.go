@@ -12,7 +12,7 @@ import (
 // repeat is a checkbox that only shows the progress of a unit defined elsewhere: "- [x] Task 1: Parser" below "##
 // Progress".
 type repeat struct {
-	box, of int // indexes in marks; of is the repeated heading, or -1 if that is a T-item
+	box, of *mark // of is the repeated heading, or nil if that is a T-item
 }
 
 // repeats finds lists of checkboxes that repeat headings, and removes them from the work. Such lists ("Progress",
@@ -21,18 +21,18 @@ func (b *builder) repeats() {
 	if b.boxes == 0 {
 		return
 	}
-	r := &repeatFinder{builder: b, head: -1}
-	for _, i := range b.heads {
-		u := b.marks[i].unit
-		r.tasks = r.tasks || i != b.title && u.ok && (u.kind == unitTask || u.kind == unitBatch)
+	r := &repeatFinder{builder: b}
+	for _, m := range b.heads {
+		u := m.unit
+		r.tasks = r.tasks || m != b.title && u.ok && (u.kind == unitTask || u.kind == unitBatch)
 	}
-	for i := range b.marks {
-		switch m := &b.marks[i]; {
+	for _, m := range b.marks {
+		switch {
 		case m.kind == markHeading:
 			r.section()
-			r.open, r.head, r.list = append(b.around(r.open, m.level), i), i, r.list[:0]
+			r.head, r.list = m, r.list[:0]
 		case m.kind == markBox:
-			r.list = append(r.list, i)
+			r.list = append(r.list, m)
 		}
 	}
 	r.section()
@@ -42,15 +42,14 @@ func (b *builder) repeats() {
 // repeatFinder checks the boxes of one heading after the other.
 type repeatFinder struct {
 	*builder
-	head  int   // heading above the boxes, -1 before the first one
-	open  []int // the heading and those above it
-	list  []int // boxes directly below it
+	head  *mark   // heading above the boxes, nil before the first one
+	list  []*mark // boxes directly below it
 	found []repeat
 	tasks bool // headings are the work, so only progress lists matter
 
-	titles map[string]int // headings by the names that a box may use; -1 if ambiguous
-	holds  map[int]bool   // headings with boxes below them, at any depth
-	ids    map[string]int // number of T-items with this id
+	titles map[string]*mark // headings by the names that a box may use; nil if ambiguous
+	holds  map[*mark]bool   // headings with boxes below them, at any depth
+	ids    map[string]bool  // T-items
 }
 
 // section decides about the boxes of a heading. Below "Progress", it decides about each box separately. Below
@@ -60,13 +59,13 @@ func (r *repeatFinder) section() {
 		return
 	}
 	progress := false
-	if r.head >= 0 {
-		u := r.marks[r.head].unit
+	if r.head != nil {
+		u := r.head.unit
 		numbered := u.kind == unitNumbered
 		if u.ok && u.kind != unitNone && !numbered {
 			return
 		}
-		if progress = saysProgress(plain(r.marks[r.head].text)); u.ok && numbered && !progress {
+		if progress = saysProgress(plain(r.head.text)); u.ok && numbered && !progress {
 			return
 		}
 	}
@@ -75,11 +74,11 @@ func (r *repeatFinder) section() {
 	}
 	var found []repeat
 	all := true
-	for _, i := range r.list {
-		of, ok := r.named(i, progress)
+	for _, m := range r.list {
+		of, ok := r.named(m, progress)
 		switch {
-		case ok && !r.nests(i):
-			found = append(found, repeat{i, of})
+		case ok && !m.nested:
+			found = append(found, repeat{m, of})
 		case progress:
 			all = false
 		default:
@@ -93,41 +92,27 @@ func (r *repeatFinder) section() {
 	}
 }
 
-// nests reports whether the box is below another box, or has boxes below it.
-func (r *repeatFinder) nests(i int) bool {
-	if r.outerBox(i) >= 0 {
-		return true
-	}
-	for k := i + 1; k < len(r.marks) && r.marks[k].parent >= i; k++ {
-		if r.marks[k].kind == markBox {
-			return true
-		}
-	}
-	return false
-}
-
 // isBare reports whether only the list marks the repeated heading as work.
 func (r *repeatFinder) isBare(f repeat) bool {
-	return f.of >= 0 && !r.isUnit(f.of) && !(r.holds[f.of] && r.marks[f.of].unit.ok)
+	return f.of != nil && !f.of.isUnit() && !(r.holds[f.of] && f.of.unit.ok)
 }
 
 // isUnit reports whether the heading is a unit of work in all formats.
-func (r *repeatFinder) isUnit(i int) bool {
-	u := r.marks[i].unit
+func (m *mark) isUnit() bool {
+	u := m.unit
 	return u.ok && (u.kind == unitBatch || u.kind == unitTask || u.kind == unitGroup)
 }
 
 // named finds the heading that a box repeats. Only below "Progress" may an item repeat another item, by its id.
-func (r *repeatFinder) named(i int, progress bool) (of int, ok bool) {
+func (r *repeatFinder) named(m *mark, progress bool) (of *mark, ok bool) {
 	r.prepare()
-	m := &r.marks[i]
 	if progress && m.label.kind == labelT {
-		return -1, r.ids[m.label.id] > 0
+		return nil, r.ids[m.label.id]
 	}
 	text := cutTime(plain(m.text))
 	if u := parseUnit([]byte(text)); u.ok && u.id != "" && u.word != "" && u.kind != unitNumbered {
 		if at, found := r.titles[u.word+" "+u.id]; found && r.separate(at, progress) &&
-			sameTitle(u.title, r.marks[at].unit.title) {
+			sameTitle(u.title, at.unit.title) {
 			return at, true
 		}
 	}
@@ -136,12 +121,13 @@ func (r *repeatFinder) named(i int, progress bool) (of int, ok bool) {
 			return at, true
 		}
 	}
-	return 0, false
+	return nil, false
 }
 
 // separate reports whether a heading is not above the list. A progress list may be inside the last of its tasks.
-func (r *repeatFinder) separate(heading int, progress bool) bool {
-	return heading >= 0 && heading != r.head && (progress || !slices.Contains(r.open, heading))
+func (r *repeatFinder) separate(heading *mark, progress bool) bool {
+	return heading != nil && heading != r.head && (progress ||
+		r.head == nil || r.head.below(func(h *mark) bool { return h == heading }) == nil)
 }
 
 // prepare indexes the titles and ids that boxes may repeat, on first use.
@@ -149,45 +135,42 @@ func (r *repeatFinder) prepare() {
 	if r.titles != nil {
 		return
 	}
-	r.titles, r.holds, r.ids = map[string]int{}, map[int]bool{}, map[string]int{}
-	add := func(name string, i int) {
+	r.titles, r.holds, r.ids = map[string]*mark{}, map[*mark]bool{}, map[string]bool{}
+	add := func(name string, m *mark) {
 		if _, twice := r.titles[name]; twice {
-			i = -1
+			m = nil
 		}
 		if name != "" {
-			r.titles[name] = i
+			r.titles[name] = m
 		}
 	}
-	var open []int
 	tracked := false
-	for i := range r.marks {
-		m := &r.marks[i]
+	for _, m := range r.marks {
 		switch m.kind {
 		case markHeading:
-			open = append(r.around(open, m.level), i)
 			whole := plain(m.text)
-			if tracked = saysProgress(whole); tracked || i == r.title {
+			if tracked = saysProgress(whole); tracked || m == r.title {
 				continue
 			}
 			whole = fold(whole)
-			add(whole, i)
+			add(whole, m)
 			if u := m.unit; u.ok && u.kind != unitNone {
 				if title := fold(u.title); title != whole {
-					add(title, i)
+					add(title, m)
 				}
 				if name := u.word + " " + u.id; u.kind != unitNumbered && name != whole {
-					add(name, i)
+					add(name, m)
 				}
 			}
 		case markBox:
 			if tracked {
 				continue
 			}
-			for _, h := range open {
+			for h := m.head; h != nil; h = h.head {
 				r.holds[h] = true
 			}
 			if m.label.kind == labelT {
-				r.ids[m.label.id]++
+				r.ids[m.label.id] = true
 			}
 		}
 	}
@@ -200,7 +183,7 @@ func (r *repeatFinder) settle() {
 	if len(bare) > 0 {
 		sole := len(bare) > 1 && len(bare) == r.boxes && !r.hasUnits()
 		for _, f := range bare {
-			sole = sole && r.marks[f.of].level == r.marks[bare[0].of].level
+			sole = sole && f.of.level == bare[0].of.level
 		}
 		if sole {
 			r.asTasks(bare)
@@ -209,7 +192,7 @@ func (r *repeatFinder) settle() {
 		}
 	}
 	for _, f := range r.found {
-		r.marks[f.box].kind = markRepeat
+		f.box.kind = markRepeat
 	}
 	r.repeated = r.found
 }
@@ -217,13 +200,13 @@ func (r *repeatFinder) settle() {
 // asTasks turns the headings of a list into tasks. Weeks and milestones are already units.
 func (r *repeatFinder) asTasks(list []repeat) {
 	for _, f := range list {
-		m := &r.marks[f.of]
+		m := f.of
 		if m.unit.ok && m.unit.kind == unitSpan {
 			continue
 		}
 		u := unit{kind: unitTask, word: "task", id: m.unit.id, title: m.unit.title, ok: true}
 		if m.unit.kind == unitNone {
-			u.id, u.title = r.marks[f.box].label.id, plain(m.text)
+			u.id, u.title = f.box.label.id, plain(m.text)
 		}
 		m.unit = &u
 	}
@@ -231,7 +214,7 @@ func (r *repeatFinder) asTasks(list []repeat) {
 
 // hasUnits reports whether any heading is already a unit of work.
 func (r *repeatFinder) hasUnits() bool {
-	return slices.ContainsFunc(r.heads, func(i int) bool { return i != r.title && r.isUnit(i) })
+	return slices.ContainsFunc(r.heads, func(m *mark) bool { return m != r.title && m.isUnit() })
 }
 
 // tracks assigns the repetitions as steps to the units that they name, if these units have no boxes. All others stay
@@ -243,11 +226,11 @@ func (b *builder) tracks() {
 	steps := b.unboxed()
 	n, first := 0, 0
 	for k, f := range b.repeated {
-		m, o := &b.marks[f.box], b.owner[f.box]
+		m, o := f.box, f.box.owner
 		s := Step{Text: plain(m.text), Done: done(m.state), Line: m.line, Box: true}
 		var of *[]Step
-		if f.of >= 0 {
-			of = steps[b.marks[f.of].line]
+		if f.of != nil {
+			of = steps[f.of.line]
 		}
 		if of != nil {
 			*of = append(*of, s)
@@ -258,7 +241,7 @@ func (b *builder) tracks() {
 		if n++; n == 1 {
 			first = k
 		}
-		if k+1 < len(b.repeated) && b.sameList(f.box, b.repeated[k+1].box) {
+		if k+1 < len(b.repeated) && f.box.head == b.repeated[k+1].box.head {
 			continue
 		}
 		severity := SeverityWarning
@@ -273,10 +256,10 @@ func (b *builder) tracks() {
 			}
 		}
 		what := "items"
-		if at := b.repeated[first].of; at >= 0 {
-			what = fmt.Sprintf("headings (the first one line %d)", b.marks[at].line)
+		if at := b.repeated[first].of; at != nil {
+			what = fmt.Sprintf("headings (the first one line %d)", at.line)
 		}
-		b.report(severity, b.marks[b.repeated[first].box].line, "repeated-boxes",
+		b.report(severity, b.repeated[first].box.line, "repeated-boxes",
 			"%d checkboxes from here on repeat %s of this plan and are not additional work; "+
 				"if the repeated units have no boxes, these show whether they are done", n, what)
 		n = 0
@@ -300,16 +283,6 @@ func (b *builder) unboxed() map[int]*[]Step {
 		}
 	}
 	return steps
-}
-
-// sameList reports whether there is no heading between two marks.
-func (b *builder) sameList(from, to int) bool {
-	for i := from; i < to; i++ {
-		if b.marks[i].kind == markHeading {
-			return false
-		}
-	}
-	return true
 }
 
 // fold reduces a title to its words, so that "**Parser**" and "parser:" are the same.

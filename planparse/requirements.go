@@ -2,9 +2,10 @@ package planparse
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Requirement is a requirement with an id, from a document.
@@ -36,6 +37,15 @@ const idPattern = `[A-Z][A-Z0-9]*(?:-[A-Z][A-Z0-9]*)*-[0-9]+(?:\.[0-9]+)*[a-z]?`
 // notIDs lists prefixes of standards, whose names look like ids.
 const notIDs = " AES BASE CVE ES GPT HTTP ISO MD RFC RSA SHA TLS UTF "
 
+var (
+	storyTitle    = lazyre.New(`(?i)^user story (\d+)\b[\s:.–—-]*(.*)$`)
+	numberedTitle = lazyre.New(`(?i)^requirement (\d+(?:\.\d+)*)\b[\s:.–—-]*(.*)$`)
+	namedTitle    = lazyre.New(`(?i)^(requirement|scenario)\s*:\s*(\S.*)$`)
+	leadingID     = lazyre.New("^([|\\s]*)([*_`\\[]*)(" + idPattern + "(?:, " + idPattern + // **FR-001**: text
+		")*)([*_`\\]]*)\\s*(:|\\||\\)|–|—|- |\\.\\s|$)?(.*)$")
+	countedItem = lazyre.New(`^\s*(?:(\d+)[.)]|(?:[-*+]\s+)?(\d+(?:\.\d+)+)[.)]?)\s+(.*)$`)
+)
+
 // A requirementReader reads one document.
 type requirementReader struct {
 	*builder
@@ -43,11 +53,6 @@ type requirementReader struct {
 	skip    func(line int) bool
 	found   []Requirement
 	seen    map[string]bool
-	story   *regexp.Regexp // User Story 1 - Title
-	number  *regexp.Regexp // Requirement 1: Title
-	named   *regexp.Regexp // Requirement: Title, Scenario: Title
-	leading *regexp.Regexp // **FR-001**: text
-	counted *regexp.Regexp // 1. text, 1.1 text
 	wording func(first, last int) string
 }
 
@@ -73,15 +78,7 @@ func requirements(path string, src []byte, skip func(line int) bool) []Requireme
 	if readable(src) != nil {
 		return nil
 	}
-	r := &requirementReader{
-		builder: newBuilder(path, src), path: path, skip: skip, seen: map[string]bool{},
-		story:  regexp.MustCompile(`(?i)^user story (\d+)\b[\s:.–—-]*(.*)$`),
-		number: regexp.MustCompile(`(?i)^requirement (\d+(?:\.\d+)*)\b[\s:.–—-]*(.*)$`),
-		named:  regexp.MustCompile(`(?i)^(requirement|scenario)\s*:\s*(\S.*)$`),
-		leading: regexp.MustCompile("^([|\\s]*)([*_`\\[]*)(" + idPattern + "(?:, " + idPattern +
-			")*)([*_`\\]]*)\\s*(:|\\||\\)|–|—|- |\\.\\s|$)?(.*)$"),
-		counted: regexp.MustCompile(`^\s*(?:(\d+)[.)]|(?:[-*+]\s+)?(\d+(?:\.\d+)+)[.)]?)\s+(.*)$`),
-	}
+	r := &requirementReader{builder: newBuilder(path, src), path: path, skip: skip, seen: map[string]bool{}}
 	r.wording = WordingOf(r.src)
 	r.read()
 	return r.found
@@ -89,32 +86,20 @@ func requirements(path string, src []byte, skip func(line int) bool) []Requireme
 
 // read walks over the marks. open is the heading whose requirement the next marks belong to.
 func (r *requirementReader) read() {
-	open, level, removed := -1, 0, 0
-	for i := range r.marks {
-		m := &r.marks[i]
-		if m.kind == markFence || m.kind == markBreak || r.skip(m.line) {
+	open, level := -1, 0
+	removed := func(h *mark) bool { return strings.EqualFold(plain(h.text), "REMOVED Requirements") } // OpenSpec
+	for i, m := range r.marks {
+		if m.kind == markFence || m.kind == markBreak || r.skip(m.line) || m.below(removed) != nil ||
+			m.kind == markHeading && removed(m) {
 			continue
 		}
 		if m.kind == markHeading {
-			title := plain(m.text)
-			if removed > 0 && m.level <= removed {
-				removed = 0
-			}
-			if strings.EqualFold(title, "REMOVED Requirements") { // OpenSpec: removed requirements
-				removed = m.level
-			}
-			if removed > 0 {
-				continue
-			}
 			if open >= 0 && m.level <= level {
 				open = -1
 			}
-			if at := r.heading(i, title, open); at >= 0 && r.found[at].Kind != KindScenario {
+			if at := r.heading(i, plain(m.text), open); at >= 0 && r.found[at].Kind != KindScenario {
 				open, level = at, m.level
 			}
-			continue
-		}
-		if removed > 0 {
 			continue
 		}
 		if open >= 0 && r.criterion(i, r.found[open]) {
@@ -128,13 +113,13 @@ func (r *requirementReader) read() {
 // heading adds the requirement that a heading opens, and returns its index or -1.
 func (r *requirementReader) heading(i int, title string, open int) int {
 	last := r.sectionEnd(i)
-	if m := r.story.FindStringSubmatch(title); m != nil {
+	if m := storyTitle.FindStringSubmatch(title); m != nil {
 		return r.add(Requirement{ID: "US" + m[1], Kind: KindStory, Title: m[2]}, i, last)
 	}
-	if m := r.number.FindStringSubmatch(title); m != nil {
+	if m := numberedTitle.FindStringSubmatch(title); m != nil {
 		return r.add(Requirement{ID: m[1], Kind: KindRequirement, Title: m[2]}, i, last)
 	}
-	m := r.named.FindStringSubmatch(title)
+	m := namedTitle.FindStringSubmatch(title)
 	switch {
 	case m == nil:
 		return r.line(i)
@@ -149,11 +134,11 @@ func (r *requirementReader) heading(i int, title string, open int) int {
 
 // criterion adds a numbered item below a numbered requirement.
 func (r *requirementReader) criterion(i int, of Requirement) bool {
-	m := &r.marks[i]
-	if of.Kind != KindRequirement || !isDigit(of.ID[0]) || m.parent >= 0 {
+	m := r.marks[i]
+	if of.Kind != KindRequirement || !isDigit(of.ID[0]) || m.parent != nil {
 		return false
 	}
-	c := r.counted.FindStringSubmatch(string(r.lineText(m.line)))
+	c := countedItem.FindStringSubmatch(string(r.lineText(m.line)))
 	if c == nil {
 		return false
 	}
@@ -167,8 +152,8 @@ func (r *requirementReader) criterion(i int, of Requirement) bool {
 
 // line adds the ids at the start of a line, and returns the index of the first or -1.
 func (r *requirementReader) line(i int) int {
-	m := &r.marks[i]
-	f := r.leading.FindStringSubmatch(string(m.text))
+	m := r.marks[i]
+	f := leadingID.FindStringSubmatch(string(m.text))
 	if f == nil || f[2] == "" && f[5] == "" && m.kind != markHeading && !strings.Contains(f[1], "|") {
 		return -1
 	}
@@ -210,8 +195,8 @@ func (r *requirementReader) add(q Requirement, i, last int) int {
 
 // sectionEnd returns the last line of the section that heading i opens.
 func (r *requirementReader) sectionEnd(i int) int {
-	for j := i + 1; j < len(r.marks); j++ {
-		if m := &r.marks[j]; m.kind == markHeading && m.level <= r.marks[i].level {
+	for _, m := range r.marks[i+1:] {
+		if m.kind == markHeading && m.level <= r.marks[i].level {
 			return r.trimEnd(r.marks[i].line, m.line-1)
 		}
 	}
@@ -221,16 +206,15 @@ func (r *requirementReader) sectionEnd(i int) int {
 // blockEnd returns the last line of item i, or of the paragraph that continues from line i. A row of a
 // table is one line, and the next line that begins with an id is another requirement.
 func (r *requirementReader) blockEnd(i int) int {
-	m := &r.marks[i]
+	m := r.marks[i]
 	end := m.end
-	for j := i + 1; j < len(r.marks); j++ {
-		next := &r.marks[j]
+	for _, next := range r.marks[i+1:] {
 		inside := false
-		for up := next.parent; up >= i; up = r.marks[up].parent {
-			inside = inside || up == i
+		for up := next.parent; up != nil; up = up.parent {
+			inside = inside || up == m
 		}
 		goesOn := m.kind == markText && next.kind == markText && next.parent == m.parent && next.line == end+1 &&
-			!strings.HasPrefix(string(m.text), "|") && r.leading.FindSubmatch(next.text) == nil
+			!strings.HasPrefix(string(m.text), "|") && leadingID.FindSubmatch(next.text) == nil
 		if !inside && !goesOn {
 			break
 		}

@@ -18,14 +18,11 @@ func Sections(name string, src []byte) (list []Section, code map[int]bool, err e
 	b := newBuilder(name, src)
 	code = map[int]bool{}
 	front := 1
-	for i, at := range b.lines {
-		if at < b.front.end {
-			front = i + 2
-		}
+	if b.front.line > 0 {
+		front = b.lineOf(b.front.end-1) + 1
 	}
 	list = append(list, Section{First: front})
-	for i := range b.marks {
-		m := &b.marks[i]
+	for _, m := range b.marks {
 		switch m.kind {
 		case markHeading:
 			list[len(list)-1].Last = m.line - 1

@@ -2,19 +2,19 @@ package planparse
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// boxPattern finds possible checkboxes. The parser decides which of them are; this file only compares texts and
+// box finds possible checkboxes. The parser decides which of them are; this file only compares texts and
 // changes lines that the parser named. In a row of a table, it is the first cell that starts with a box.
-const boxPattern = `(?m)^([ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]*)+|[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*\|(?:(?:[^|\\\n]|\\.)*\|)*?[ \t]*)\[[ \txX]\]([ \t*|\\\r]|$)`
+var box = lazyre.New(`(?m)^([ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]*)+|[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]+)*\|(?:(?:[^|\\\n]|\\.)*\|)*?[ \t]*)\[[ \txX]\]([ \t*|\\\r]|$)`)
 
 // SameButTicks reports whether two plans differ only in the state of checkboxes.
 func SameButTicks(a, b []byte) bool {
-	box := regexp.MustCompile(boxPattern)
 	blank := []byte("${1}[ ]${2}")
-	return bytes.Equal(box.ReplaceAll(a, blank), box.ReplaceAll(b, blank))
+	return bytes.Equal(box.Re().ReplaceAll(a, blank), box.Re().ReplaceAll(b, blank))
 }
 
 // Tick returns src with the checkboxes on the given lines (1-based) ticked, and the number of changes. It does not
@@ -29,13 +29,12 @@ func Untick(src []byte, lines map[int]bool) []byte {
 
 // setBoxes sets a new state for the checkboxes on the lines whose state is in from, and counts them.
 func setBoxes(src []byte, lines map[int]bool, from string, to byte) ([]byte, int) {
-	box := regexp.MustCompile(boxPattern)
 	out := bytes.Buffer{}
 	changed, n := 0, 0
 	for line := range bytes.Lines(src) {
 		n++
 		if lines[n] {
-			if at := box.FindSubmatchIndex(line); at != nil && strings.IndexByte(from, line[at[3]+1]) >= 0 {
+			if at := box.Re().FindSubmatchIndex(line); at != nil && strings.IndexByte(from, line[at[3]+1]) >= 0 {
 				line = bytes.Clone(line)
 				line[at[3]+1] = to
 				changed++
@@ -52,7 +51,7 @@ func WordingOf(src []byte) func(first, last int) string {
 	if bytes.IndexByte(src, '\r') >= 0 && bytes.IndexByte(src, '\n') < 0 {
 		src = bytes.ReplaceAll(src, []byte{'\r'}, []byte{'\n'})
 	}
-	box, lines := regexp.MustCompile(boxPattern), lineOffsets(src)
+	lines := lineOffsets(src)
 	return func(first, last int) string {
 		first, last = max(first, 1), min(last, len(lines))
 		if first > last {
@@ -64,7 +63,7 @@ func WordingOf(src []byte) func(first, last int) string {
 		}
 		var out []string
 		for line := range bytes.Lines(src[lines[first-1]:stop]) {
-			line = box.ReplaceAll(line, []byte("${1}[ ]${2}"))
+			line = box.Re().ReplaceAll(line, []byte("${1}[ ]${2}"))
 			if text := strings.Join(strings.Fields(strings.ToValidUTF8(string(line), "\uFFFD")), " "); text != "" {
 				out = append(out, text)
 			}

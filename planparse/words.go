@@ -2,8 +2,10 @@ package planparse
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 )
@@ -11,80 +13,53 @@ import (
 // This file is the vocabulary of plans: the keywords and labels, in several languages. The words in other languages
 // come from plans that were found; tools that write plans translate their template literally.
 
-// unitWord maps a keyword, in lower case, to its kind and its English name. It is a switch, because a map
-// would have to be a package variable.
-func unitWord(word string) (unitKind, string) {
-	switch word {
-	case "batch":
-		return unitBatch, "batch"
-	case "phase", "fase", "фаза":
-		return unitGroup, "phase"
-	case "chunk":
-		return unitGroup, "chunk"
-	case "wave":
-		return unitGroup, "wave"
-	case "track":
-		return unitGroup, "track"
-	case "checkpoint":
-		return unitGroup, "checkpoint"
-	case "day", "tag", "día", "jour", "день":
-		return unitSpan, "day"
-	case "week", "woche", "semana", "semaine", "неделя":
-		return unitSpan, "week"
-	case "sprint", "спринт":
-		return unitSpan, "sprint"
-	case "milestone", "meilenstein", "hito":
-		return unitSpan, "milestone"
-	case "stage", "etapa", "этап":
-		return unitSpan, "stage"
-	case "part":
-		return unitSpan, "part"
-	case "module":
-		return unitSpan, "module"
-	case "epic":
-		return unitSpan, "epic"
-	case "workstream":
-		return unitSpan, "workstream"
-	case "task", "aufgabe", "tâche", "tache", "tarea", "tarefa", "attività", "задача":
-		return unitTask, "task"
-	case "iteration":
-		return unitTask, "iteration"
-	case "slice":
-		return unitPiece, "slice"
-	case "commit":
-		return unitPiece, "commit"
-	case "story":
-		return unitPiece, "story"
-	case "unit":
-		return unitPiece, "unit"
-	case "change":
-		return unitPiece, "change"
-	case "fix":
-		return unitPiece, "fix"
-	case "pr":
-		return unitPiece, "pr"
-	case "step", "schritt", "étape", "paso", "passo", "шаг":
-		return unitStep, "step"
-	}
-	return unitNone, ""
+// keyword is the kind of unit that a word begins, and the English word for it.
+type keyword struct {
+	kind unitKind
+	word string
 }
 
-// joinedWord recognises the keywords of languages that put no space between keyword and id: "任务1", "フェーズ2".
-func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
-	for _, w := range [...]struct {
-		text, word string
-		kind       unitKind
-	}{
-		{"任务", "task", unitTask}, {"任務", "task", unitTask}, {"タスク", "task", unitTask}, {"작업", "task", unitTask},
-		{"태스크", "task", unitTask},
-		{"阶段", "phase", unitGroup}, {"階段", "phase", unitGroup}, {"段階", "phase", unitGroup}, {"フェーズ", "phase", unitGroup},
-		{"단계", "phase", unitGroup}, {"期", "phase", unitGroup},
-		{"步骤", "step", unitStep}, {"步驟", "step", unitStep}, {"ステップ", "step", unitStep},
-		{"批次", "batch", unitBatch}, {"里程碑", "milestone", unitSpan}, {"周", "week", unitSpan}, {"週", "week", unitSpan},
-		{"マイルストーン", "milestone", unitSpan},
+// keywords maps the words that begin a unit, in lower case.
+var keywords = sync.OnceValue(func() map[string]keyword {
+	out := map[string]keyword{}
+	for kind, rows := range map[unitKind][]string{ // the English word first
+		unitBatch: {"batch 批次"},
+		unitGroup: {"phase fase фаза 阶段 階段 段階 フェーズ 단계 期", "chunk", "wave", "track", "checkpoint"},
+		unitSpan: {"day tag día jour день", "week woche semana semaine неделя 周 週", "sprint спринт",
+			"milestone meilenstein hito 里程碑 マイルストーン", "stage etapa этап", "part", "module", "epic", "workstream"},
+		unitTask:  {"task aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크", "iteration"},
+		unitPiece: {"slice", "commit", "story", "unit", "change", "fix", "pr"},
+		unitStep:  {"step schritt étape paso passo шаг 步骤 步驟 ステップ"},
 	} {
-		if rest, ok := bytes.CutPrefix(s, []byte(w.text)); ok {
-			return w.kind, w.word, rest
+		for _, row := range rows {
+			words := strings.Fields(row)
+			for _, w := range words {
+				out[w] = keyword{kind, words[0]}
+			}
+		}
+	}
+	return out
+})
+
+// unitWord maps a keyword, in lower case, to its kind and its English name.
+func unitWord(word string) (unitKind, string) {
+	k := keywords()[word]
+	return k.kind, k.word
+}
+
+// ideographic reports whether a letter is Chinese, Japanese or Korean. These languages put no space between words.
+func ideographic(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
+}
+
+// joinedWord recognises a keyword that is joined with the id: "任务1", "フェーズ2".
+func joinedWord(s []byte) (kind unitKind, word string, rest []byte) {
+	if r, _ := utf8.DecodeRune(s); !ideographic(r) {
+		return unitNone, "", nil
+	}
+	for text, k := range keywords() {
+		if rest, ok := bytes.CutPrefix(s, []byte(text)); ok {
+			return k.kind, k.word, rest
 		}
 	}
 	return unitNone, "", nil
@@ -170,24 +145,16 @@ func cutNumeral(s []byte) (id string, rest []byte) {
 // dependsKey reports whether a label, folded by metaKey, names dependencies. runplan's own form is "depends_on"; the
 // others are prose.
 func dependsKey(key string) bool {
-	switch key {
-	case "depends_on", "depends", "dependencies", "dependency", "blocked_by",
+	return slices.Contains([]string{"depends_on", "depends", "dependencies", "dependency", "blocked_by",
 		"依赖", "依賴", "前置依赖", "依存", "依存関係", "의존성", "abhängigkeiten", "dépendances", "dependencias", "dependências",
-		"зависимости", "зависит_от":
-		return true
-	}
-	return false
+		"зависимости", "зависит_от"}, key)
 }
 
 // filesLabel reports whether a label, in lower case, opens a list of files.
 func filesLabel(label string) bool {
-	switch label {
-	case "files", "file", "files to change", "files touched", "where", "deliverables",
+	return slices.Contains([]string{"files", "file", "files to change", "files touched", "where", "deliverables",
 		"文件", "檔案", "ファイル", "対象ファイル", "파일", "dateien", "datei", "archivos", "archivo", "ficheros", "fichero",
-		"fichiers", "fichier", "arquivos", "arquivo", "ficheiros", "ficheiro", "файлы", "файл":
-		return true
-	}
-	return false
+		"fichiers", "fichier", "arquivos", "arquivo", "ficheiros", "ficheiro", "файлы", "файл"}, label)
 }
 
 // fileVerb maps a label, in lower case, to the action on its paths; "" for a label that changes no file.
@@ -231,20 +198,19 @@ func commandLabel(label string) string {
 // stepsTitle reports whether a heading says that the numbered list below it is the plan.
 func stepsTitle(title string) bool {
 	title, _, _ = strings.Cut(title, " (")
-	switch strings.ToLower(strings.Trim(title, " :.0123456789")) { // "6. Implementation Order (tests first)"
-	case "implementation units", "implementation order", "task implementation order", "order of implementation",
+	// "6. Implementation Order (tests first)"
+	return slices.Contains([]string{"implementation units", "implementation order", "task implementation order",
+		"order of implementation",
 		"build order", "sequence", "实施顺序", "执行单元", "实施单元", "steps", "implementation steps", "implementation plan",
 		"implementation", "plan", "the plan", "plan of work",
 		"work plan", "action plan",
 		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps",
 		"migration steps", "todo", "to do",
 		"implementation strategy", "estratégia de implementação", "estrategia de implementación",
-		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung", "umsetzungsschritte", "pasos",
+		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung",
+		"umsetzungsschritte", "pasos",
 		"pasos de implementación",
-		"étapes", "passos", "шаги", "план":
-		return true
-	}
-	return false
+		"étapes", "passos", "шаги", "план"}, strings.ToLower(strings.Trim(title, " :.0123456789")))
 }
 
 // saysProgress reports whether a heading is above a list of progress, and not of work.
@@ -257,14 +223,11 @@ func saysProgress(title string) bool {
 
 // isState reports whether a text explains a box: the row of a legend.
 func isState(text string) bool {
-	switch strings.ToLower(strings.Trim(text, " .`*_")) {
-	case "open", "todo", "to do", "to-do", "not started", "not yet started", "pending", "planned", "in progress",
+	return slices.Contains([]string{"open", "todo", "to do", "to-do", "not started", "not yet started", "pending",
+		"planned", "in progress",
 		"started", "incomplete",
 		"done", "complete", "completed", "finished", "blocked", "skipped", "dropped", "cancelled", "canceled", "deferred",
-		"unchecked", "checked":
-		return true
-	}
-	return false
+		"unchecked", "checked"}, strings.ToLower(strings.Trim(text, " .`*_")))
 }
 
 // namesCheck reports whether a text, in lower case, describes the expected result.
@@ -290,9 +253,7 @@ func verdictWord(word string) string {
 // ideographicVerdict parses an expectation in Chinese, Japanese or Korean: "测试通过". Text that it cannot parse is
 // for people, because no program prints it.
 func ideographicVerdict(text string) (verdict string, ok bool) {
-	if !strings.ContainsFunc(text, func(r rune) bool {
-		return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul)
-	}) {
+	if !strings.ContainsFunc(text, ideographic) {
 		return "", false
 	}
 	switch {

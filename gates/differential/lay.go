@@ -3,7 +3,6 @@ package differential
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -59,12 +58,7 @@ func one(root *os.Root, p string) (file, error) {
 	case info.Size() > maxFile:
 		return file{}, &goneError{p, fmt.Sprintf("is longer than %d MiB", maxFile>>20)}
 	}
-	f, err := root.Open(name)
-	if err != nil {
-		return file{}, fmt.Errorf("read %s: %w", p, err)
-	}
-	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile))
+	data, err := root.ReadFile(name)
 	if err != nil {
 		return file{}, fmt.Errorf("read %s: %w", p, err)
 	}

@@ -246,16 +246,11 @@ func compact(data json.RawMessage) []byte {
 
 // pytestSections returns the pytest settings of a file with other settings.
 func pytestSections(data []byte) string {
-	return section(data, "[tool.pytest") + section(data, "[tool:pytest") + section(data, "[pytest")
-}
-
-// section returns the lines of the sections whose heads begin with a text.
-func section(data []byte, head string) string {
 	var out strings.Builder
 	in := false
 	for l := range strings.Lines(string(data)) {
 		if strings.HasPrefix(strings.TrimSpace(l), "[") && !strings.HasPrefix(l, " ") {
-			in = strings.HasPrefix(strings.TrimSpace(l), head)
+			in = pytestHead.MatchString(l)
 		}
 		if in {
 			out.WriteString(strings.TrimSpace(l) + "\n")
@@ -263,3 +258,5 @@ func section(data []byte, head string) string {
 	}
 	return out.String()
 }
+
+var pytestHead = lazyre.New(`^\s*\[(?:tool[.:])?pytest`)

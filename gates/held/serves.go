@@ -181,21 +181,12 @@ func (s *servant) inPython(h git.Hit) bool {
 // note takes a line that names the file.
 func (s *servant) note(h git.Hit, onlyBuiltForTests bool) {
 	base := path.Base(h.Path)
-	own := func() bool { // a test of the file itself
-		stem := strings.TrimSuffix(base, path.Ext(base))
-		for _, affix := range []string{"test_", "test-"} {
-			stem = strings.TrimPrefix(stem, affix)
-		}
-		for _, affix := range []string{"_test", "-test", ".test", ".spec", "_spec"} {
-			stem = strings.TrimSuffix(stem, affix)
-		}
-		return stem == s.key
-	}
+	own := language.Subject(h.Path) == language.Subject(s.key) // a test of the file itself
 	switch {
 	case h.Path == s.path, path.Dir(h.Path) == path.Dir(s.path) && path.Base(path.Dir(s.path)) == s.key &&
 		language.OfTest(h.Path) == "":
 	case language.OfTest(h.Path) != "" && !(s.configured && Decides(h.Path)):
-		s.tests, s.product = true, s.product || s.configured || own()
+		s.tests, s.product = true, s.product || s.configured || own
 	case onlyBuiltForTests, Decides(h.Path),
 		base == "package.json" && !forUsers.MatchString(h.Text) && (!s.configured || runnerLine.MatchString(h.Text)),
 		slices.Contains([]string{"pyproject.toml", "setup.cfg", "tox.ini"}, base) && forPytest.MatchString(h.Text):

@@ -16,7 +16,8 @@ func golang(file, text string, lines map[int]bool) []Mutant {
 	if err != nil {
 		return nil
 	}
-	g := goFile{path: file, text: text, lines: lines, file: fset.File(parsed.Pos())}
+	g := goFile{path: file, text: text, lines: lines, file: fset.File(parsed.Pos()), skip: map[ast.Node]bool{},
+		room: map[ast.Expr]bool{}}
 	for _, d := range parsed.Decls {
 		if f, ok := d.(*ast.FuncDecl); ok && f.Body != nil {
 			g.body(f.Type, f.Body)
@@ -85,7 +86,11 @@ func (g *goFile) visit(n ast.Node) bool {
 		}
 	case *ast.SwitchStmt:
 		if n.Tag == nil {
-			g.cases(n)
+			for _, s := range n.Body.List {
+				for _, cond := range s.(*ast.CaseClause).List {
+					g.negate(cond)
+				}
+			}
 		}
 	case *ast.BinaryExpr:
 		g.binary(n)
@@ -140,9 +145,6 @@ func (g *goFile) arguments(n *ast.CallExpr) {
 	}
 	_, slice := n.Args[0].(*ast.ArrayType)
 	if len(n.Args) == 3 || len(n.Args) == 2 && !slice {
-		if g.room == nil {
-			g.room = map[ast.Expr]bool{}
-		}
 		g.room[n.Args[len(n.Args)-1]] = true
 	}
 }
@@ -174,15 +176,6 @@ func (g *goFile) negate(cond ast.Expr) {
 		}
 	}
 	g.put(Condition, cond.Pos(), cond.End(), "!("+g.source(cond)+")")
-}
-
-// cases negates the conditions of a switch without a value.
-func (g *goFile) cases(n *ast.SwitchStmt) {
-	for _, s := range n.Body.List {
-		for _, cond := range s.(*ast.CaseClause).List {
-			g.negate(cond)
-		}
-	}
 }
 
 // otherwise finds an else branch that only gives a zero value to what the other branch sets: it is mostly zero already,
@@ -221,12 +214,7 @@ func (g *goFile) clamps(b *ast.BinaryExpr, body *ast.BlockStmt) bool {
 	return false
 }
 
-func (g *goFile) ignore(n ast.Node) {
-	if g.skip == nil {
-		g.skip = map[ast.Node]bool{}
-	}
-	g.skip[n] = true
-}
+func (g *goFile) ignore(n ast.Node) { g.skip[n] = true }
 
 func (g *goFile) binary(n *ast.BinaryExpr) {
 	if g.skip[n] {
@@ -266,9 +254,6 @@ func (g *goFile) returns(n *ast.ReturnStmt) {
 		return
 	}
 	for i, r := range n.Results {
-		if quietValue(r) {
-			continue
-		}
 		zero := g.zero(types[i])
 		if zero != "" && zero != g.source(r) {
 			kind := Return
@@ -305,13 +290,8 @@ func (g *goFile) zero(t ast.Expr) string {
 }
 
 func (g *goFile) nameOf(e ast.Expr) string {
-	switch e := e.(type) {
-	case *ast.Ident:
-		return e.Name
-	case *ast.SelectorExpr:
-		return e.Sel.Name
-	}
-	return ""
+	name := g.source(e)
+	return name[strings.LastIndexByte(name, '.')+1:]
 }
 
 func isNil(e ast.Expr) bool {
@@ -340,13 +320,6 @@ func isString(e ast.Expr) bool {
 		return ok && id.Name == "string"
 	}
 	return false
-}
-
-// quietValue reports whether a result is already zero, or an error created in place. Its text is for people, and
-// another mutant drops the whole error.
-func quietValue(e ast.Expr) bool {
-	id, ok := e.(*ast.Ident)
-	return ok && (id.Name == "nil" || id.Name == "false")
 }
 
 // quiet reports whether a call only prints, returns a stored value, or waits.

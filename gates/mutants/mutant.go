@@ -29,6 +29,14 @@ const (
 	Swallow   Kind = "swallow"   // an error is ignored
 )
 
+// place is a line of a file.
+type place struct {
+	path string
+	line int
+}
+
+func (m Mutant) place() place { return place{m.Path, m.Line} }
+
 // Apply returns the text of the mutated file.
 func (m Mutant) Apply(text string) string { return text[:m.Start] + m.New + text[m.End:] }
 
@@ -56,14 +64,10 @@ func tidy(list []Mutant) []Mutant {
 // Spread orders mutants so that the first ones cover as many lines and kinds as possible: one of each line, then a
 // second one of each line, and so on. The order depends only on the mutants.
 func Spread(list []Mutant) []Mutant {
-	type place struct {
-		path string
-		line int
-	}
 	byLine := map[place][]Mutant{}
 	var places []place
 	for _, m := range list {
-		p := place{m.Path, m.Line}
+		p := m.place()
 		if byLine[p] == nil {
 			places = append(places, p)
 		}

@@ -157,7 +157,8 @@ func (o Options) tryAll(ctx context.Context, l *gates.Look) error {
 	}
 	g := gates.New(gates.Info{Name: Name}, func(ctx context.Context, in *gates.Look) error {
 		end, _ := ctx.Deadline()
-		r := &runner{look: l, in: in, dir: dir, texts: texts, until: end}
+		r := &runner{look: l, in: in, dir: dir, texts: texts, until: end, list: map[string][]goPackage{}, found: newFound(),
+			before: newFound()}
 		if len(list)+len(back) == 0 {
 			return r.compare(ctx, weak, about)
 		}
@@ -222,7 +223,7 @@ func (o Options) script(ctx context.Context, dir string, texts []patterns.Text,
 func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 	var score Score
 	var left []Mutant
-	untested := map[string]map[int]bool{}
+	untested := map[place]bool{}
 	for i, m := range list {
 		what, err := r.try(ctx, m)
 		if spent(ctx) {
@@ -235,49 +236,34 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 		if o.Tried != nil {
 			o.Tried(m, what.String())
 		}
+		tried, noticed := &score.Tried, &score.Killed
 		if m.Kind == TakenBack {
-			switch what {
-			case killed:
-				score.Back++
-				score.Noticed++
-			case survived:
-				score.Back++
-				left = append(left, m)
-			}
-			continue
+			tried, noticed = &score.Back, &score.Noticed
 		}
 		switch what {
 		case killed:
-			score.Tried++
-			score.Killed++
+			*tried++
+			*noticed++
 		case survived:
-			score.Tried++
+			*tried++
 			left = append(left, m)
 		case uncovered:
-			if untested[m.Path] == nil {
-				untested[m.Path] = map[int]bool{}
-			}
-			untested[m.Path][m.Line] = true
+			untested[m.place()] = true
 		}
 	}
-	for _, at := range untested {
-		score.Untested += len(at)
-	}
+	score.Untested = len(untested)
 	return r.report(o, list, score, left, untested)
 }
 
 // coverage returns how many of the mutated lines tests run, if the test runner reports it.
 func (r *runner) coverage(list []Mutant) (run, of int) {
-	seen := map[string]map[int]bool{}
+	seen := map[place]bool{}
 	for _, m := range list {
 		t := r.files[m.Path]
-		if t == nil || !t.covers || m.Kind == TakenBack || seen[m.Path][m.Line] {
+		if t == nil || !t.covers || m.Kind == TakenBack || seen[m.place()] {
 			continue
 		}
-		if seen[m.Path] == nil {
-			seen[m.Path] = map[int]bool{}
-		}
-		seen[m.Path][m.Line] = true
+		seen[m.place()] = true
 		if of++; t.lines[m.Line] {
 			run++
 		}
@@ -285,8 +271,7 @@ func (r *runner) coverage(list []Mutant) (run, of int) {
 	return run, of
 }
 
-func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant,
-	untested map[string]map[int]bool) error {
+func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, untested map[place]bool) error {
 	for _, m := range left {
 		if m.Kind == TakenBack {
 			r.look.Find(gates.Finding{
@@ -302,8 +287,13 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant,
 			Fix:     "assert the result of this line",
 		})
 	}
-	for _, file := range slices.Sorted(maps.Keys(untested)) {
-		at := slices.Sorted(maps.Keys(untested[file]))
+	lines := map[string][]int{}
+	for p := range untested {
+		lines[p.path] = append(lines[p.path], p.line)
+	}
+	for _, file := range slices.Sorted(maps.Keys(lines)) {
+		at := lines[file]
+		slices.Sort(at)
 		r.look.Find(gates.Finding{
 			Rule: RuleUntested, Path: file, Line: at[0], Severity: gates.Warning,
 			Message: fmt.Sprintf("no test runs %s: %s", phrase.Count(len(at), "changed line"), numbers(at)),
@@ -366,13 +356,13 @@ func (r *runner) write(file, text string) error {
 	}
 	defer root.Close()
 	info, err := root.Lstat(filepath.FromSlash(file))
+	if err == nil && !info.Mode().IsRegular() {
+		err = fmt.Errorf("%s is not a regular file", file)
+	}
+	if err == nil {
+		err = root.WriteFile(filepath.FromSlash(file), []byte(text), info.Mode().Perm())
+	}
 	if err != nil {
-		return fmt.Errorf("write a mutant: %w", err)
-	}
-	if !info.Mode().IsRegular() {
-		return fmt.Errorf("write a mutant: %s is not a regular file", file)
-	}
-	if err := root.WriteFile(filepath.FromSlash(file), []byte(text), info.Mode().Perm()); err != nil {
 		return fmt.Errorf("write a mutant: %w", err)
 	}
 	return nil

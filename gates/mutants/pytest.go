@@ -32,9 +32,6 @@ func (r *runner) python(ctx context.Context, file string) (*target, error) {
 
 // trace runs the suite once for all mutated files of a project, in at most half of the time that is left.
 func (r *runner) trace(ctx context.Context, file string) error {
-	if r.traced == nil {
-		r.traced = map[string]*target{}
-	}
 	var files []string
 	for _, f := range slices.Sorted(maps.Keys(r.texts)) {
 		if gates.LanguageOf(f) == gates.LangPython && gates.SameProject(r.dir, f, file) {
@@ -129,9 +126,6 @@ func (r *runner) passesAlone(ctx context.Context, m Mutant, id string) (ok bool,
 	one, err := r.runTests(ctx, m.Path, []string{id})
 	if err != nil && err != errSlow {
 		return false, err
-	}
-	if r.alone == nil {
-		r.alone = map[string]bool{}
 	}
 	r.alone[id] = err == nil && one.Outcome == gates.RunPassed
 	return r.alone[id], nil

@@ -1,7 +1,6 @@
 package mutants
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -16,6 +15,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/tools/cover"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/language"
@@ -62,6 +63,10 @@ type found struct {
 	traced map[string]*target         // by path, if pytest reported which tests run which lines
 	alone  map[string]bool            // tests of pytest by id, and whether they pass alone
 	suites map[gates.Language]*target // whole suites, for languages whose runners do not tell which lines a test runs
+}
+
+func newFound() found {
+	return found{map[string]*target{}, map[string]*target{}, map[string]bool{}, map[gates.Language]*target{}}
 }
 
 // target is a file with its related tests.
@@ -176,9 +181,6 @@ func (r *runner) suite(ctx context.Context, lang gates.Language) (*target, error
 		one.takes = time.Since(began)
 		t.tests = append(t.tests, one)
 	}
-	if r.suites == nil {
-		r.suites = map[gates.Language]*target{}
-	}
 	r.suites[lang] = t
 	return t, nil
 }
@@ -257,9 +259,6 @@ func (r *runner) target(ctx context.Context, file string) (*target, error) {
 	t, err := find(ctx, file)
 	if err != nil {
 		return nil, err
-	}
-	if r.files == nil {
-		r.files = map[string]*target{}
 	}
 	r.files[file] = t
 	return t, nil
@@ -343,9 +342,6 @@ func (r *runner) packages(ctx context.Context, root string) ([]goPackage, error)
 		}
 		list = append(list, p)
 	}
-	if r.list == nil {
-		r.list = map[string][]goPackage{}
-	}
 	r.list[root] = list
 	if !out.OK() {
 		r.why = "go list ended with " + out.How
@@ -375,20 +371,17 @@ func (r *runner) covered(ctx context.Context, root, pkg, of, base string) (lines
 		return nil, 0, false, nil
 	}
 	takes = time.Since(began)
-	f, err := os.Open(profile.Name())
+	profiles, err := cover.ParseProfiles(profile.Name())
 	if err != nil {
 		return nil, 0, false, fmt.Errorf("read the coverage: %w", err)
 	}
-	defer f.Close()
 	lines = map[int]bool{}
-	for s := bufio.NewScanner(f); s.Scan(); {
-		name, rest, found := strings.Cut(s.Text(), ":")
-		if !found || path.Base(name) != base || path.Dir(name) != of {
+	for _, p := range profiles {
+		if p.FileName != of+"/"+base {
 			continue
 		}
-		var from, col, to, end, statements, count int
-		if n, _ := fmt.Sscanf(rest, "%d.%d,%d.%d %d %d", &from, &col, &to, &end, &statements, &count); n == 6 && count > 0 {
-			for i := from; i <= to; i++ {
+		for _, block := range p.Blocks {
+			for i := block.StartLine; i <= block.EndLine && block.Count > 0; i++ {
 				lines[i] = true
 			}
 		}
@@ -451,24 +444,27 @@ func (r *runner) script(ctx context.Context, file string) (*target, error) {
 
 func (r *runner) listTests() error {
 	r.tests = []string{}
-	return filepath.WalkDir(r.dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if p != r.dir && gates.Ignored(d.Name()) {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		rel, err := filepath.Rel(r.dir, p)
-		if err != nil {
-			return err
-		}
-		if rel = filepath.ToSlash(rel); d.Type().IsRegular() && language.IsTest(rel) {
+	return walk(r.dir, func(rel string) {
+		if language.IsTest(rel) {
 			r.tests = append(r.tests, rel)
 		}
-		return nil
+	})
+}
+
+// walk calls f with the regular files of a tree, outside of folders with third-party code.
+func walk(dir string, f func(rel string)) error {
+	return filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && p != dir && gates.Ignored(d.Name()) {
+			return filepath.SkipDir
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err == nil && d.Type().IsRegular() {
+			f(filepath.ToSlash(rel))
+		}
+		return err
 	})
 }
 

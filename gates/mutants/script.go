@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -122,21 +123,15 @@ func negates(rule string) bool {
 		[]string{"==", "!=", "===", "!==", "in", "not in", "is", "is not"}, operators[atoi(i)].old)
 }
 
-func atoi(s string) (n int) {
-	for _, c := range s {
-		n = n*10 + int(c-'0')
-	}
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s) // only of digits
 	return n
 }
 
 func quoted(s string) bool { return s != "" && strings.ContainsAny(s[:1]+s[len(s)-1:], "\"'`") }
 
 func empty(s string) bool {
-	switch s {
-	case "None", "False", "false", "null", "undefined":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"None", "False", "false", "null", "undefined"}, s)
 }
 
 // operators lists operators and their replacements. A rule "op-N" finds the Nth.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -27,19 +26,9 @@ const mostWeakened = 3
 // subjects returns the code files that changed tests probably test, with the tests of each.
 func subjects(dir string, tests []gates.File) (map[string][]gates.File, error) {
 	out := map[string][]gates.File{}
-	err := filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if d.IsDir() {
-			if p != dir && gates.Ignored(d.Name()) {
-				return filepath.SkipDir
-			}
-			return nil
-		}
-		rel, err := filepath.Rel(dir, p)
-		if rel = filepath.ToSlash(rel); err != nil || !d.Type().IsRegular() || !mutable(rel) || language.IsTest(rel) {
-			return err
+	err := walk(dir, func(rel string) {
+		if !mutable(rel) || language.IsTest(rel) {
+			return
 		}
 		for _, t := range tests {
 			if gates.LanguageOf(t.Path) == gates.LanguageOf(rel) && (path.Dir(t.Path) == path.Dir(rel) ||
@@ -47,7 +36,6 @@ func subjects(dir string, tests []gates.File) (map[string][]gates.File, error) {
 				out[rel] = append(out[rel], t)
 			}
 		}
-		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("find the code that the changed tests test: %w", err)

@@ -362,10 +362,6 @@ func productNames(files []File) (removed, added map[string]bool) {
 }
 
 func source(p string) bool {
-	switch path.Ext(p) {
-	case ".go", ".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".rs", ".java", ".kt", ".sh", ".bash",
-		".rb":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".go", ".py", ".js", ".ts", ".jsx", ".tsx", ".mjs", ".cjs", ".mts", ".cts", ".rs",
+		".java", ".kt", ".sh", ".bash", ".rb"}, path.Ext(p))
 }

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,12 +25,8 @@ func newEvidence() evidence {
 }
 
 func (e *evidence) add(o evidence) {
-	for k := range o.calls {
-		e.calls[k] = true
-	}
-	for k := range o.idents {
-		e.idents[k] = true
-	}
+	maps.Copy(e.calls, o.calls)
+	maps.Copy(e.idents, o.idents)
 	for k, n := range o.literals {
 		e.literals[k] += n
 	}
@@ -80,11 +77,7 @@ func gather(lang, text string) evidence {
 func (s *scanner) token(t string) { s.before, s.last = s.last, t }
 
 func (s *scanner) hashComments() bool {
-	switch s.lang {
-	case language.Python, language.Shell, language.Bats, language.Script:
-		return true
-	}
-	return false
+	return slices.Contains([]string{language.Python, language.Shell, language.Bats, language.Script}, s.lang)
 }
 
 // next reads the token at i and returns where the one after it begins.

@@ -150,10 +150,7 @@ func newJudge(r Runs, c Change) *judge {
 		j.rows[b.Group+"\x00"+Trunk(b.Name)] = had
 	}
 	if r.Held != nil {
-		j.held = map[string]testout.Case{}
-		for _, h := range r.Held {
-			j.held[key(h)] = h
-		}
+		j.held = lists.By(r.Held, key)
 	}
 	for _, t := range j.after.tests {
 		if !j.ran(t) {
@@ -243,27 +240,7 @@ func Unheld(files []File, left []string) string {
 // calls and comparisons. Use it for tests of the base that could not be run on the candidate's code.
 func Weakened(r Runs, c Change) []Lost {
 	j := newJudge(r, c)
-	var out []Lost
-	seen := map[string]bool{}
-	for _, b := range r.Base {
-		if b.Status != testout.Failed || !j.passed[key(b)] {
-			continue
-		}
-		if _, held := j.held[key(b)]; held {
-			continue
-		}
-		old, ok := j.before.of(b)
-		if !ok || seen[old.path+old.unit.Name] {
-			continue
-		}
-		seen[old.path+old.unit.Name] = true
-		now, there := j.after.same(old)
-		if there && now.unit.Text == old.unit.Text || j.covered(old, j.before.evidence(old), true) != "" {
-			continue
-		}
-		out = append(out, Lost{Case: b, Path: old.path, Line: old.unit.Line})
-	}
-	return out
+	return j.less(testout.Failed, func(b testout.Case, _ test) bool { _, held := j.held[key(b)]; return !held })
 }
 
 // ChangedInCode returns tests in files of code, such as unit tests of Rust and doctests. These tests passed on the base
@@ -271,18 +248,28 @@ func Weakened(r Runs, c Change) []Lost {
 // runs on the candidate's code.
 func ChangedInCode(r Runs, c Change) []Lost {
 	j := newJudge(r, c)
+	return j.less(testout.Passed, func(_ testout.Case, old test) bool {
+		_, there := j.after.same(old)
+		return there && language.OfTest(old.path) == ""
+	})
+}
+
+// less returns tests that had this status on the base and pass now, but no longer check all that they checked.
+func (j *judge) less(was testout.Status, wanted func(b testout.Case, old test) bool) []Lost {
 	var out []Lost
 	seen := map[string]bool{}
-	for _, b := range r.Base {
+	for _, b := range j.base {
 		old, ok := j.before.of(b)
-		if !ok || language.OfTest(old.path) != "" || seen[old.path+old.unit.Name] || b.Status != testout.Passed ||
-			!j.passed[key(b)] {
+		if !ok || b.Status != was || !j.passed[key(b)] || seen[old.path+old.unit.Name] || !wanted(b, old) {
 			continue
 		}
 		seen[old.path+old.unit.Name] = true
 		now, there := j.after.same(old)
-		if there && now.unit.Text != old.unit.Text && j.covered(old, j.before.evidence(old), true) == "" {
-			out = append(out, Lost{Case: b, Path: now.path, Line: now.unit.Line})
+		if !there {
+			now = old
+		}
+		if (!there || now.unit.Text != old.unit.Text) && j.covered(old, j.before.evidence(old), true) == "" {
+			out = append(out, Lost{Case: b, Path: old.path, Line: now.unit.Line})
 		}
 	}
 	return out

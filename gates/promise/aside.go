@@ -4,6 +4,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -118,6 +119,42 @@ const (
 	noCheck  = "it is not a command"
 )
 
+// asides maps calls that are not run to the reason: a program and its first argument, "" for none and "*" for any.
+var asides = sync.OnceValue(func() map[string]string {
+	out := map[string]string{}
+	for _, row := range []struct{ programs, first, why string }{
+		{`uvicorn gunicorn hypercorn daphne http-server live-server json-server streamlit air browser-sync webpack-dev-server
+			redis-server mongod postgres mysqld jupyter jupyter-lab jupyter-notebook gradio puma unicorn php-fpm storybook
+			start-storybook celery sidekiq foreman honcho supervisord ngrok`, "*", serves},
+		{`vim vi nvim nano emacs code less more man top htop read select tmux screen fzf gdb lldb pdb ipython sudo su passwd
+			login tig lazygit whiptail dialog`, "*", interact},
+		{`gh glab hub docker podman docker-compose kubectl helm terraform pulumi ansible ansible-playbook vagrant systemctl
+			service launchctl aws gcloud az flyctl fly heroku vercel netlify ssh scp rsync sftp psql mysql mongosh redis-cli
+			curl wget http dig nslookup ping nginx crontab claude codex gemini twine open xdg-open start say osascript kill
+			pkill killall reboot shutdown`, "*", outward},
+		{"node irb ghci lua bash zsh sh python python3", "", interact},
+		{"vite parcel", "", serves},
+		{webTools, "dev start serve preview develop", serves},
+		{webTools, "deploy publish", outward},
+		{appTools, "server s runserver serve run phx.server up", serves},
+		{appTools, "console c shell", interact},
+		{"cargo", "watch", watches},
+		{"cargo", "publish login install", outward},
+	} {
+		for _, program := range strings.Fields(row.programs) {
+			for _, first := range strings.Split(row.first, " ") {
+				out[program+" "+first] = row.why
+			}
+		}
+	}
+	return out
+})
+
+const (
+	webTools = "vite next nuxt astro gatsby webpack remix ng vue-cli-service expo wrangler parcel"
+	appTools = "rails django-admin manage.py flask hugo jekyll mkdocs artisan mix caddy ollama"
+)
+
 // asideOf returns why a call is not run.
 func asideOf(call []string) string {
 	name, args := call[0], call[1:]
@@ -142,7 +179,7 @@ func asideOf(call []string) string {
 		return ""
 	}
 	if (has("--watch", "--watchAll", "--watch-all", "-w", "watch") && slices.Contains(watchers, name)) ||
-		name == "watch" || name == "entr" || name == "nodemon" || name == "watchexec" || name == "inotifywait" {
+		slices.Contains([]string{"watch", "entr", "nodemon", "watchexec", "inotifywait"}, name) {
 		if !has("--watch=false", "--no-watch") {
 			return watches
 		}
@@ -152,11 +189,11 @@ func asideOf(call []string) string {
 	})) {
 		return watches
 	}
-	if slices.Contains(servers, name) {
-		return serves
+	if why := asides()[name+" *"]; why != "" {
+		return why
 	}
-	if slices.Contains(interactive, name) {
-		return interact
+	if why := asides()[name+" "+first]; why != "" && (first != "" || len(args) == 0 || why == serves) {
+		return why
 	}
 	switch name {
 	case "npm", "pnpm", "yarn", "bun", "deno":
@@ -177,18 +214,6 @@ func asideOf(call []string) string {
 		}
 	case "npx", "bunx", "pnpx":
 		return asideOf(append([]string{path.Base(first)}, rest(args, first)...))
-	case "vite", "next", "nuxt", "astro", "gatsby", "webpack", "remix", "ng", "vue-cli-service", "expo", "wrangler",
-		"parcel":
-		switch first {
-		case "dev", "start", "serve", "preview", "develop":
-			return serves
-		case "deploy", "publish":
-			return outward
-		case "":
-			if name == "vite" || name == "parcel" {
-				return serves
-			}
-		}
 	case "vitest":
 		if first == "" && !has("--run", "run") || first == "watch" || first == "dev" {
 			return "" // in CI, which the gates' variables indicate, it runs once
@@ -202,36 +227,14 @@ func asideOf(call []string) string {
 		if has("runserver") {
 			return serves
 		}
-		if len(args) == 0 {
-			return interact
-		}
 		if after(args, "-m") == "pip" {
 			return outsideInstall(args)
 		}
 	case "pip", "pip3", "uv", "poetry", "pipx", "gem", "brew", "apt", "apt-get", "dnf", "yum", "pacman", "apk", "choco",
 		"winget", "cargo-install", "conda", "mamba":
 		return outsideInstall(args)
-	case "node", "irb", "ghci", "lua", "bash", "zsh", "sh":
-		if len(args) == 0 {
-			return interact
-		}
-	case "rails", "django-admin", "manage.py", "flask", "hugo", "jekyll", "mkdocs", "artisan", "mix", "caddy", "ollama":
-		switch first {
-		case "server", "s", "runserver", "serve", "run", "phx.server", "up":
-			return serves
-		case "console", "c", "shell":
-			return interact
-		}
 	case "git":
 		return asideOfGit(args)
-	case "gh", "glab", "hub":
-		return outward
-	case "docker", "podman", "docker-compose", "kubectl", "helm", "terraform", "pulumi", "ansible", "ansible-playbook",
-		"vagrant", "systemctl", "service", "launchctl", "aws", "gcloud", "az",
-		"flyctl", "fly", "heroku", "vercel", "netlify", "ssh", "scp", "rsync", "sftp", "psql", "mysql", "mongosh",
-		"redis-cli", "curl", "wget", "http", "dig", "nslookup", "ping", "nginx", "crontab", "claude", "codex", "gemini",
-		"twine", "open", "xdg-open", "start", "say", "osascript", "kill", "pkill", "killall", "reboot", "shutdown":
-		return outward
 	case "make", "just", "task", "rake", "mage", "invoke", "fab":
 		for _, target := range args {
 			base := strings.FieldsFunc(target, func(r rune) bool { return r == '-' || r == '_' || r == ':' || r == '.' })
@@ -247,15 +250,8 @@ func asideOf(call []string) string {
 			}
 		}
 	case "cargo":
-		switch first {
-		case "run":
-			if slices.Contains(args, "--") {
-				return ""
-			}
-		case "watch":
-			return watches
-		case "publish", "login", "install":
-			return outward
+		if first == "run" && slices.Contains(args, "--") {
+			return ""
 		}
 	case "go":
 		if first == "get" || first == "install" {
@@ -333,13 +329,6 @@ var (
 	watchers = []string{"npm", "pnpm", "yarn", "bun", "npx", "bunx", "jest", "vitest", "mocha", "tsc", "webpack", "rollup",
 		"cargo", "pytest", "ptw", "deno", "node", "tsx", "sass", "esbuild", "go", "make", "just", "swift", "dotnet", "gradle",
 		"nx", "turbo", "ava", "karma"}
-	servers = []string{"uvicorn", "gunicorn", "hypercorn", "daphne", "http-server", "live-server", "json-server",
-		"streamlit", "air", "browser-sync", "webpack-dev-server", "redis-server", "mongod", "postgres", "mysqld",
-		"jupyter", "jupyter-lab", "jupyter-notebook", "gradio", "puma", "unicorn", "php-fpm", "storybook", "start-storybook",
-		"celery", "sidekiq", "foreman", "honcho", "supervisord", "ngrok"}
-	interactive = []string{"vim", "vi", "nvim", "nano", "emacs", "code", "less", "more", "man", "top", "htop", "read",
-		"select", "tmux", "screen", "fzf", "gdb", "lldb", "pdb", "ipython", "sudo", "su", "passwd", "login", "tig", "lazygit",
-		"whiptail", "dialog"}
 )
 
 // writes reports whether a call only changes files and checks nothing.

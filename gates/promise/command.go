@@ -327,12 +327,9 @@ func parse(run string) (*syntax.File, error) {
 
 // builtin reports whether only a shell knows the command.
 func builtin(name string) bool {
-	switch name {
-	case "cd", "source", ".", "export", "set", "unset", "eval", "exit", "type", "command", "test", "[", "true", "false",
-		"echo", "printf", ":", "ulimit", "umask", "read", "trap", "shopt", "alias", "local", "declare", "hash":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"cd", "source", ".", "export", "set", "unset", "eval", "exit", "type", "command",
+		"test", "[", "true", "false", "echo", "printf", ":", "ulimit", "umask", "read", "trap", "shopt", "alias", "local",
+		"declare", "hash"}, name)
 }
 
 // endsInReader reports whether a command is piped into a program that reads all of its input, so that the status of the
@@ -352,15 +349,7 @@ func endsInReader(run string) bool {
 			cmd = b.Y.Cmd
 			continue
 		}
-		call, ok := b.Y.Cmd.(*syntax.CallExpr)
-		if !ok || len(call.Args) == 0 {
-			return false
-		}
-		switch name, _ := literal(call.Args[0]); name {
-		case "tail", "tee", "cat":
-			return true
-		}
-		return false
+		return slices.Contains([]string{"tail", "tee", "cat"}, firstOf(b.Y))
 	}
 }
 

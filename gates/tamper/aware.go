@@ -259,29 +259,23 @@ func (j judge) readsTests(f gates.File, ext string) {
 // codeExt returns the extension by which the rules know the language of a file. A script without one has it in its
 // first line.
 func codeExt(f gates.File) string {
-	switch ext := path.Ext(f.Path); ext {
-	case ".mjs", ".cjs", ".ts", ".tsx", ".jsx", ".mts", ".cts", ".vue", ".svelte":
-		return ".js"
-	case ".bash", ".ksh", ".zsh":
-		return ".sh"
-	case ".pyw":
-		return ".py"
-	case ".rake", ".gemspec":
-		return ".rb"
-	case ".kt", ".scala", ".groovy":
-		return ".java"
-	default:
-		first, _, _ := strings.Cut(f.After, "\n")
-		if !strings.HasPrefix(first, "#!") || len(ext) > 0 && awareness[ext] != nil {
-			return ext
+	ext := path.Ext(f.Path)
+	for known, others := range map[string]string{".js": ".mjs .cjs .ts .tsx .jsx .mts .cts .vue .svelte", ".py": ".pyw",
+		".sh": ".bash .ksh .zsh", ".rb": ".rake .gemspec", ".java": ".kt .scala .groovy"} {
+		if slices.Contains(strings.Fields(others), ext) {
+			return known
 		}
-		for _, known := range [][2]string{{"python", ".py"}, {"node", ".js"}, {"ruby", ".rb"}, {"sh", ".sh"}} {
-			if strings.Contains(first, known[0]) {
-				return known[1]
-			}
-		}
+	}
+	first, _, _ := strings.Cut(f.After, "\n")
+	if !strings.HasPrefix(first, "#!") || len(ext) > 0 && awareness[ext] != nil {
 		return ext
 	}
+	for _, known := range [][2]string{{"python", ".py"}, {"node", ".js"}, {"ruby", ".rb"}, {"sh", ".sh"}} {
+		if strings.Contains(first, known[0]) {
+			return known[1]
+		}
+	}
+	return ext
 }
 
 var (

@@ -1,7 +1,6 @@
 package tamper
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -35,20 +34,20 @@ type section struct {
 func reader(p string, ran map[string]bool) func(text string) []section {
 	switch base := path.Base(p); {
 	case base == "pyproject.toml":
-		return tomlSections(
+		return sections(toml.Unmarshal,
 			"tool.ruff", "tool.pytest", "tool.mypy", "tool.pyright", "tool.basedpyright", "tool.coverage", "tool.flake8",
 			"tool.pylint", "tool.black",
 			"tool.isort", "tool.tox", "tool.nox", "tool.bandit", "tool.ty", "tool.hatch.envs", "tool.poe", "tool.taskipy")
 	case base == "Cargo.toml":
-		return tomlSections("lints", "workspace.lints", "test", "package.autotests")
+		return sections(toml.Unmarshal, "lints", "workspace.lints", "test", "package.autotests")
 	case base == "setup.cfg" || base == "tox.ini":
 		return iniSections
 	case base == "package.json":
 		return func(text string) []section { return packageSections(text, ran) }
 	case base == "deno.json" || base == "deno.jsonc":
-		return jsonSections("tasks", "lint", "test", "fmt", "compilerOptions")
+		return sections(looseJSON, "tasks", "lint", "test", "fmt", "compilerOptions")
 	case base == "tsconfig.json" || strings.HasPrefix(base, "tsconfig.") && strings.HasSuffix(base, ".json"):
-		return jsonSections("compilerOptions", "include", "exclude", "files", "extends", "references")
+		return sections(looseJSON, "compilerOptions", "include", "exclude", "files", "extends", "references")
 	case base == "Makefile" || base == "makefile" || base == "GNUmakefile" || strings.HasSuffix(base, ".mk"):
 		return func(text string) []section { return makeSections(text, ran) }
 	case base == "justfile" || base == "Justfile" || base == ".justfile":
@@ -192,10 +191,11 @@ func whole(text string) []section {
 	return []section{{"the file, which cannot be read,", text, 1}}
 }
 
-func tomlSections(keys ...string) func(string) []section {
+// sections returns the reader of the settings at some keys of a file. Each entry of a table is a section.
+func sections(decode func(data []byte, to any) error, keys ...string) func(string) []section {
 	return func(text string) []section {
 		var doc map[string]any
-		if toml.Unmarshal([]byte(text), &doc) != nil {
+		if decode([]byte(text), &doc) != nil {
 			return whole(text)
 		}
 		var out []section
@@ -204,18 +204,13 @@ func tomlSections(keys ...string) func(string) []section {
 			if !ok {
 				continue
 			}
-			line := 1 + strings.Count(text[:max(0, strings.Index(text, "["+k))], "\n")
-			if m, ok := v.(map[string]any); ok && len(m) > 0 {
-				for key, sub := range m {
-					at := line
-					if i := strings.Index(text, "\n"+key); i >= 0 {
-						at = testcode.LineAt(text, i+1)
-					}
-					out = append(out, section{k + "." + key, encode(sub), at})
-				}
-				continue
+			m, ok := v.(map[string]any)
+			if !ok || len(m) == 0 {
+				out = append(out, section{k, encode(v), keyLine(text, k)})
 			}
-			out = append(out, section{k, encode(v), line})
+			for key, sub := range m {
+				out = append(out, section{k + "." + key, encode(sub), keyLine(text, key, k)})
+			}
 		}
 		return out
 	}
@@ -266,23 +261,13 @@ func iniSections(text string) []section {
 }
 
 func packageSections(text string, ran map[string]bool) []section {
-	var doc map[string]json.RawMessage
-	if json.Unmarshal([]byte(text), &doc) != nil {
-		return whole(text)
-	}
-	var out []section
-	for _, k := range []string{"jest", "eslintConfig", "eslintIgnore", "prettier", "nyc", "c8", "mocha", "vitest", "ava",
-		"tap", "lint-staged", "husky", "xo", "standard", "biome"} {
-		if v, ok := doc[k]; ok {
-			out = append(out, section{k, compact(v), keyLine(text, k)})
-		}
-	}
-	var scripts map[string]string
-	if json.Unmarshal(doc["scripts"], &scripts) == nil {
-		for k, v := range scripts {
-			if checks(k) || ran[k] {
-				out = append(out, section{"scripts." + k, v, keyLine(text, k)})
-			}
+	out := sections(json.Unmarshal, "jest", "eslintConfig", "eslintIgnore", "prettier", "nyc", "c8", "mocha", "vitest",
+		"ava", "tap", "lint-staged", "husky", "xo", "standard", "biome")(text)
+	var doc struct{ Scripts map[string]string }
+	_ = json.Unmarshal([]byte(text), &doc) // an unreadable file is one section
+	for k, v := range doc.Scripts {
+		if checks(k) || ran[k] {
+			out = append(out, section{"scripts." + k, v, keyLine(text, k)})
 		}
 	}
 	return out
@@ -292,38 +277,12 @@ func packageSections(text string, ran map[string]bool) []section {
 func checks(name string) bool {
 	name = strings.TrimPrefix(strings.TrimPrefix(name, "pre"), "post")
 	first := firstWord.FindString(name)
-	switch first {
-	case "test", "tests", "lint", "check", "checks", "typecheck", "types", "tsc", "coverage", "cover", "ci", "verify",
-		"validate", "vet", "e2e", "unit", "integration", "audit", "commit", "push":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"test", "tests", "lint", "check", "checks", "typecheck", "types", "tsc", "coverage",
+		"cover", "ci", "verify", "validate", "vet", "e2e", "unit", "integration", "audit", "commit", "push"}, first)
 }
 
-func jsonSections(keys ...string) func(string) []section {
-	return func(text string) []section {
-		var doc map[string]json.RawMessage
-		if json.Unmarshal([]byte(plainJSON(text)), &doc) != nil {
-			return whole(text)
-		}
-		var out []section
-		for _, k := range keys {
-			v, ok := doc[k]
-			if !ok {
-				continue
-			}
-			var sub map[string]json.RawMessage
-			if json.Unmarshal(v, &sub) == nil && len(sub) > 0 {
-				for key, val := range sub {
-					out = append(out, section{k + "." + key, compact(val), keyLine(text, key)})
-				}
-				continue
-			}
-			out = append(out, section{k, compact(v), keyLine(text, k)})
-		}
-		return out
-	}
-}
+// looseJSON reads JSON with comments and trailing commas.
+func looseJSON(data []byte, to any) error { return json.Unmarshal([]byte(plainJSON(string(data))), to) }
 
 // plainJSON removes comments and trailing commas from TypeScript's JSON files.
 func plainJSON(text string) string {
@@ -353,17 +312,14 @@ func plainJSON(text string) string {
 	return b.String()
 }
 
-func compact(v json.RawMessage) string {
-	var b bytes.Buffer
-	if json.Compact(&b, v) != nil {
-		return string(v)
-	}
-	return b.String()
-}
-
-func keyLine(text, key string) int {
-	if i := strings.Index(text, `"`+key+`"`); i >= 0 {
-		return testcode.LineAt(text, i)
+// keyLine finds the line of a key in TOML or JSON; if it is not found, that of the table around it.
+func keyLine(text string, keys ...string) int {
+	for _, key := range keys {
+		for _, form := range []string{"\n" + key, "[" + key, `"` + key + `"`} {
+			if i := strings.Index(text, form); i >= 0 {
+				return testcode.LineAt(text, i+1)
+			}
+		}
 	}
 	return 1
 }

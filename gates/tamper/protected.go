@@ -74,18 +74,12 @@ func (p protection) changed(rule, what string, c gates.Change, sev gates.Severit
 	if c.Status == gates.Deleted {
 		named = p.s.NamesForDeletion(c.Path)
 	}
-	fix := "revert the change"
+	fix, text := "revert the change", "the batch does not name it"
 	switch {
 	case named:
-		sev, fix = gates.Note, ""
+		sev, fix, text = gates.Note, "", "the batch names it"
 	case p.s.Batch.Key == "":
-		fix = ""
-	}
-	text := "the batch does not name it"
-	if named {
-		text = "the batch names it"
-	} else if p.s.Batch.Key == "" {
-		text = "have a look"
+		fix, text = "", "have a look"
 	}
 	p.find(rule, sev, c.Path, 0, fix, "%s was %s, and %s; %s", path.Base(c.Path), c.Status, what, text)
 }

@@ -2,6 +2,7 @@ package tamper
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/gates"
@@ -148,11 +149,7 @@ func typeTest(f gates.File) bool {
 
 // prose reports whether files with ext only write about such comments.
 func prose(ext string) bool {
-	switch ext {
-	case ".md", ".mdx", ".rst", ".txt", ".adoc", ".snap", ".lock", ".sum":
-		return true
-	}
-	return false
+	return slices.Contains([]string{".md", ".mdx", ".rst", ".txt", ".adoc", ".snap", ".lock", ".sum"}, ext)
 }
 
 // snapshot finds rewritten recorded answers. It ignores new ones.

@@ -3,8 +3,10 @@ package tamper
 import (
 	"context"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
@@ -19,7 +21,7 @@ type tale struct {
 	arrived  []testcode.Unit // tests that are new or cover more cases than before
 	helpers  string          // added code in test files outside of tests
 	gone     map[string]bool // names that the product no longer declares
-	files    map[string]bool // files of the product that were deleted, by their stem
+	files    map[string]bool // files of the product that were deleted, by their subject
 	kinds    map[string]bool // the endings of files of the product that were deleted
 	moved    map[string]bool // test files that moved to another test folder
 	fresh    map[string]bool // files that have new tests
@@ -48,7 +50,7 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 				declared[name] = true
 			}
 			if f.Status == gates.Deleted {
-				t.files[stem(f.Path)], t.kinds[path.Ext(f.Path)] = true, true
+				t.files[language.Subject(f.Path)], t.kinds[path.Ext(f.Path)] = true, true
 			}
 			continue
 		}
@@ -83,13 +85,7 @@ func read(ctx context.Context, s gates.Subject, files []gates.File) *tale {
 	if d, ok := s.Diff.(interface {
 		Reverts(ctx context.Context, base string) bool
 	}); ok {
-		asked, is := false, false
-		t.reverted = func() bool {
-			if !asked {
-				asked, is = true, d.Reverts(ctx, s.Base)
-			}
-			return is
-		}
+		t.reverted = sync.OnceValue(func() bool { return d.Reverts(ctx, s.Base) })
 	}
 	return t
 }
@@ -112,23 +108,10 @@ func declares(text string) []string {
 	return out
 }
 
-// stem returns the part of the name that a code file shares with its test file.
-func stem(p string) string {
-	base := strings.ToLower(path.Base(p))
-	base, _, _ = strings.Cut(base, ".")
-	for _, mark := range []string{"test_", "tests_"} {
-		base = strings.TrimPrefix(base, mark)
-	}
-	for _, mark := range []string{"_test", "_tests", "-test", "_spec", "-spec"} {
-		base = strings.TrimSuffix(base, mark)
-	}
-	return base
-}
-
 // because explains why tests of a file were removed, or returns "" if the change shows no reason.
 func (j judge) because(file string, units ...testcode.Unit) string {
 	t := j.tale
-	if t.files[stem(file)] {
+	if t.files[language.Subject(file)] {
 		return "; the file that it tests was deleted too"
 	}
 	why := ""
@@ -258,13 +241,7 @@ func (t *tale) helps(n testcode.Unit) bool {
 	if !asserting.MatchString(t.helpers) {
 		return false
 	}
-	for _, m := range calledHelper.FindAllStringSubmatch(n.Text, -1) {
-		for _, define := range []string{"func " + m[1] + "(", "def " + m[1] + "(", "function " + m[1] + "(", "const " + m[1] +
-			" ="} {
-			if strings.Contains(t.helpers, define) {
-				return true
-			}
-		}
-	}
-	return false
+	return slices.ContainsFunc(calledHelper.FindAllStringSubmatch(n.Text, -1), func(m []string) bool {
+		return regexp.MustCompile(`(?:func|def|function) ` + m[1] + `\(|const ` + m[1] + ` =`).MatchString(t.helpers)
+	})
 }

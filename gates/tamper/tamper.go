@@ -80,18 +80,14 @@ func New() gates.Gate {
 		j.tale = read(ctx, j.s, files)
 		j.tests(files)
 		for _, f := range files {
-			if f.Link || f.Status == gates.Deleted {
+			if f.Link && f.Status != gates.Deleted {
 				continue
 			}
 			j.snapshot(f)
-			j.silenced(f)
-			j.aware(f)
 			j.config(f)
-		}
-		for _, f := range files {
-			if f.Status == gates.Deleted {
-				j.snapshot(f)
-				j.config(f)
+			if f.Status != gates.Deleted {
+				j.silenced(f)
+				j.aware(f)
 			}
 		}
 		return nil
@@ -140,13 +136,9 @@ func less(a, b gates.Severity) gates.Severity {
 // advises reports whether a rule only reads existing tests, so that an actual test run has priority. It is false for
 // new tests that check nothing: they always pass, so no run shows the problem.
 func advises(rule string) bool {
-	switch rule {
-	case "tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/test-removed", "tamper/test-emptied",
-		"tamper/fewer-assertions",
-		"tamper/test-skipped", "tamper/only-added", "tamper/always-true", "tamper/test-disabled", "tamper/snapshot":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"tamper/test-file-deleted", "tamper/test-file-emptied", "tamper/test-removed",
+		"tamper/test-emptied", "tamper/fewer-assertions", "tamper/test-skipped", "tamper/only-added",
+		"tamper/always-true", "tamper/test-disabled", "tamper/snapshot"}, rule)
 }
 
 // unless returns then if the batch named the file, otherwise error.

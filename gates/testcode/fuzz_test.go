@@ -3,6 +3,8 @@ package testcode
 import (
 	"strings"
 	"testing"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 // Any test file is read to its end, and its tests have names and places inside the file.
@@ -29,7 +31,7 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("%q of %d lines: %+v", text, lines, u)
 			}
 		}
-		if len(mask(text, false)) != len(text) || len(maskPython(text)) != len(text) {
+		if len(mask(text, language.Node)) != len(text) || len(mask(text, language.Python)) != len(text) {
 			t.Errorf("%q: masking changes the length", text)
 		}
 	})

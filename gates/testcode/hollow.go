@@ -147,14 +147,7 @@ func joined(lines []string) []string {
 		} else {
 			out = append(out, l)
 		}
-		for _, r := range l {
-			switch r {
-			case '(', '[', '{':
-				depth++
-			case ')', ']', '}':
-				depth--
-			}
-		}
+		depth += opened(l)
 	}
 	return out
 }

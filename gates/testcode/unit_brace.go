@@ -3,6 +3,7 @@ package testcode
 import (
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -18,7 +19,7 @@ var (
 
 func readRust(text string) Sheet {
 	var s Sheet
-	code := mask(text, true)
+	code := mask(text, language.Rust)
 	for _, m := range rustTest.FindAllStringSubmatchIndex(code, maxUnits) {
 		u := braceUnit(code[m[1]:matching(code, m[1]-1)], rustAssert, rustTrue)
 		u.Name, u.Line = code[m[4]:m[5]], LineAt(code, m[0])
@@ -33,7 +34,7 @@ func readRust(text string) Sheet {
 
 func readJava(text string) Sheet {
 	var s Sheet
-	code := mask(text, true)
+	code := mask(text, language.Rust)
 	for _, m := range javaTest.FindAllStringSubmatchIndex(code, maxUnits) {
 		u := braceUnit(code[m[1]:matching(code, m[1]-1)], javaAssert, javaTrue)
 		u.Name, u.Line = strings.Trim(code[m[6]:m[7]], "` "), LineAt(code, m[0])

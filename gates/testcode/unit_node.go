@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -44,7 +45,7 @@ type jsGroup struct {
 // readNode reads the calls of it, test and describe of jest, vitest, mocha and node:test.
 func readNode(text string) Sheet {
 	var s Sheet
-	code := mask(text, false)
+	code := mask(text, language.Node)
 	asserts := jsAsserts(text)
 	calls, aliases := jsCall.FindAllStringSubmatchIndex, map[string]string{}
 	more := ""

@@ -3,6 +3,7 @@ package testcode
 import (
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
@@ -26,7 +27,7 @@ var (
 // readPython reads pytest functions and unittest classes by their indentation.
 func readPython(text string) Sheet {
 	var s Sheet
-	code := maskPython(text)
+	code := mask(text, language.Python)
 	lines, source := strings.Split(code, "\n"), strings.Split(text, "\n")
 	type group struct {
 		indent int
@@ -120,13 +121,24 @@ func indentOf(l string) int {
 	return n
 }
 
+// opened counts the brackets that a line opens and does not close.
+func opened(line string) (n int) {
+	for _, r := range line {
+		switch r {
+		case '(', '[', '{':
+			n++
+		case ')', ']', '}':
+			n--
+		}
+	}
+	return n
+}
+
 // closingLine returns the line on which the brackets opened at at are closed; at itself if there are none.
 func closingLine(lines []string, at int) int {
 	depth := 0
 	for i := at; i < len(lines); i++ {
-		depth += strings.Count(lines[i], "(") + strings.Count(lines[i], "[") + strings.Count(lines[i], "{") -
-			strings.Count(lines[i], ")") - strings.Count(lines[i], "]") - strings.Count(lines[i], "}")
-		if depth <= 0 {
+		if depth += opened(lines[i]); depth <= 0 {
 			return i
 		}
 	}
@@ -139,9 +151,7 @@ func pyBody(lines []string, at int) (body []string, end int) {
 	// The signature ends at a colon outside of its brackets.
 	depth, i := 0, at
 	for ; i < len(lines); i++ {
-		depth += strings.Count(lines[i], "(") +
-			strings.Count(lines[i], "[") - strings.Count(lines[i], ")") - strings.Count(lines[i], "]")
-		if depth <= 0 {
+		if depth += opened(lines[i]); depth <= 0 {
 			break
 		}
 	}
@@ -162,8 +172,7 @@ func pyBody(lines []string, at int) (body []string, end int) {
 			!strings.HasPrefix(text, "'''") {
 			break // and not the end of a multi-line string
 		}
-		depth += strings.Count(l, "(") + strings.Count(l, "[") +
-			strings.Count(l, "{") - strings.Count(l, ")") - strings.Count(l, "]") - strings.Count(l, "}")
+		depth += opened(l)
 		body = append(body, l)
 	}
 	return body, i
@@ -219,38 +228,4 @@ func trivialPython(l string) bool {
 			!strings.Contains(a, "'") && !strings.Contains(a, "(")
 	}
 	return m[1] == m[2]
-}
-
-// maskPython blanks out comments and the contents of strings. Length and lines do not change.
-func maskPython(text string) string {
-	out := []byte(text)
-
-	for i := 0; i < len(text); {
-		c := text[i]
-		switch {
-		case c == '#':
-			end := Until(text, i, "\n")
-			blank(out, i, end)
-			i = end
-		case strings.HasPrefix(text[i:], `"""`) || strings.HasPrefix(text[i:], "'''"):
-			quote := text[i : i+3]
-			end := i + 3
-			for end < len(text) && !strings.HasPrefix(text[end:], quote) {
-				if text[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			end = min(end, len(text))
-			blank(out, i+3, end)
-			i = min(end+3, len(text))
-		case c == '"' || c == '\'':
-			end := Closing(text, i, c)
-			blank(out, i+1, end)
-			i = end + 1
-		default:
-			i++
-		}
-	}
-	return string(out)
 }

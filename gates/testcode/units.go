@@ -135,43 +135,45 @@ func blank(text []byte, from, to int) {
 	}
 }
 
-// mask blanks out comments and the contents of strings, so only code remains. Length and lines do not change. It
-// supports only languages with braces.
-func mask(text string, rust bool) string {
+// mask blanks out comments and the contents of strings, so only code remains. Length and lines do not change. Java is
+// read like Rust.
+func mask(text, lang string) string {
 	out := []byte(text)
-
+	python, rust := lang == language.Python, lang == language.Rust
 	last := byte('(') // the last byte of code, to distinguish a division from a regular expression
 	for i := 0; i < len(text); {
-		c := text[i]
+		c, rest := text[i], text[i:]
+		from, end, next := i, 0, 0 // what is blanked out, and what follows; 0 is code
 		switch {
-		case strings.HasPrefix(text[i:], "//"):
-			end := Until(text, i, "\n")
-			blank(out, i, end)
-			i = end
-			continue
-		case strings.HasPrefix(text[i:], "/*"):
-			end := len(text)
-			if k := strings.Index(text[i+2:], "*/"); k >= 0 {
-				end = i + 2 + k + 2
+		case python && c == '#', !python && strings.HasPrefix(rest, "//"):
+			end = Until(text, i, "\n")
+			next = end
+		case !python && strings.HasPrefix(rest, "/*"):
+			end = min(Until(text, i+2, "*/")+2, len(text))
+			next = end
+		case python && (strings.HasPrefix(rest, `"""`) || strings.HasPrefix(rest, "'''")):
+			from, end = i+3, i+3
+			for end < len(text) && !strings.HasPrefix(text[end:], rest[:3]) {
+				if text[end] == '\\' {
+					end++
+				}
+				end++
 			}
-			blank(out, i, end)
-			i = end
-			continue
-		case c == '\'' && rust && !(i+2 < len(text) && (text[i+1] == '\\' || text[i+2] == '\'')):
-			// a lifetime
-		case c == '"' || c == '\'' || c == '`':
-			end := Closing(text, i, c)
-			blank(out, i+1, end)
-			i = end + 1
-			last = '"'
-			continue
-		case c == '/' && strings.IndexByte("(,=:[!&|?{};+\n", last) >= 0 && !rust:
-			if end := Closing(text, i, '/'); end < len(text) && text[end] == '/' {
-				blank(out, i+1, end)
-				i = end + 1
-				last = '"'
-				continue
+			next = min(end+3, len(text))
+		case c == '\'' && rust && !(i+2 < len(text) && (text[i+1] == '\\' || text[i+2] == '\'')): // a lifetime
+		case c == '"' || c == '\'' || c == '`' && !python:
+			from, end = i+1, Closing(text, i, c)
+			next, last = end+1, '"'
+		case c == '/' && lang == language.Node && strings.IndexByte("(,=:[!&|?{};+\n", last) >= 0:
+			if k := Closing(text, i, '/'); k < len(text) && text[k] == '/' {
+				from, end = i+1, k
+				next, last = end+1, '"'
 			}
+		}
+		if next > 0 {
+			blank(out, from, end)
+			i = next
+			continue
 		}
 		if c != ' ' && c != '\t' && c != '\n' {
 			last = c

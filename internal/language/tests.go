@@ -11,6 +11,17 @@ import (
 // IsTest reports whether a file contains tests, or code that only tests use.
 func IsTest(p string) bool { return OfTest(p) != "" }
 
+// Subject returns the name, in lower case, that a test file shares with the file that it tests: parser for parser.py,
+// test_parser.py, parser.test.ts and ParserTest.java.
+func Subject(p string) string {
+	name, _, _ := strings.Cut(strings.ToLower(path.Base(p)), ".")
+	name = strings.TrimPrefix(strings.TrimPrefix(strings.ReplaceAll(name, "-", "_"), "test_"), "tests_")
+	for _, mark := range []string{"_test", "_tests", "_spec", "tests", "test"} {
+		name = strings.TrimSuffix(name, mark)
+	}
+	return name
+}
+
 // The languages of test files. Files of the language "other" are test files that are not parsed.
 const (
 	Go     = "go"

@@ -54,12 +54,7 @@ type Check struct {
 }
 
 // Files are the paths of a batch, by action.
-type Files struct {
-	Create []string `json:"create"`
-	Modify []string `json:"modify"`
-	Test   []string `json:"test"`
-	Delete []string `json:"delete"`
-}
+type Files = planparse.Files
 
 // ErrUnusable means that a plan cannot be written in a form that runs.
 var ErrUnusable = errors.New("the plan cannot be used")
@@ -236,7 +231,7 @@ func (a Plan) markdown(fenced bool) string {
 		}
 		from(x.Origin)
 		paragraph(x.Rationale)
-		x.Files.markdown(&b)
+		writeFiles(&b, x.Files)
 		for j, t := range x.Tasks {
 			name, more := splitTask(t)
 			fmt.Fprintf(&b, "\n### Task %d: %s\n", j+1, Title(name, fmt.Sprintf("Step %d", j+1)))
@@ -281,15 +276,14 @@ func harmless(text string) bool {
 		}
 	}
 	b, tasks := p.Batches[0], p.Batches[0].Tasks
-	files := len(b.Files.Create) + len(b.Files.Modify) + len(b.Files.Test) + len(b.Files.Delete)
-	return tasks[0].Title == "y" && tasks[1].Title == "z" && len(tasks[0].Steps)+len(tasks[1].Steps) == 0 && files == 0 &&
+	return tasks[0].Title == "y" && tasks[1].Title == "z" && len(tasks[0].Steps)+len(tasks[1].Steps) == 0 && len(b.Files.All()) == 0 &&
 		len(b.Commands)+len(b.Blocks)+len(b.DependsOn)+len(b.ContextRefs)+len(b.Regression) == 0 && !b.TestFirst &&
 		b.Mutants == 0 && b.When == "" && !b.Critical && !b.Approve &&
 		!b.ParallelSafe && b.EstimateMS == 0 && p.Batches[1].Title == "w"
 }
 
-func (f Files) markdown(b *strings.Builder) {
-	if len(f.Create)+len(f.Modify)+len(f.Test)+len(f.Delete) == 0 {
+func writeFiles(b *strings.Builder, f Files) {
+	if len(f.All()) == 0 {
 		return
 	}
 	b.WriteString("\n**Files:**\n")
@@ -369,10 +363,9 @@ func (x Batch) readsAs(b *planparse.Batch, n int) error {
 		return fmt.Errorf("it refers to %v", b.ContextRefs)
 	case !slices.Equal(checksOf(b), x.Checks):
 		return fmt.Errorf("it runs %v", checksOf(b))
-	case len(b.Steps) > 0 || b.Approve || len(b.Regression) > 0 || b.EstimateMS > 0 || b.TestFirst || b.Mutants > 0:
-		return errors.New("something in its text reads as an instruction to runplan")
-	case slices.ContainsFunc(b.Blocks, func(k planparse.Block) bool { return k.Kind != planparse.BlockRun }) ||
-		b.Critical || b.When != "" || b.ParallelSafe:
+	case len(b.Steps) > 0 || b.Approve || len(b.Regression) > 0 || b.EstimateMS > 0 || b.TestFirst || b.Mutants > 0,
+		slices.ContainsFunc(b.Blocks, func(k planparse.Block) bool { return k.Kind != planparse.BlockRun }) ||
+			b.Critical || b.When != "" || b.ParallelSafe:
 		return errors.New("something in its text reads as an instruction to runplan")
 	}
 	for _, list := range [][2][]string{{b.Files.Create, x.Files.Create}, {b.Files.Modify, x.Files.Modify},

@@ -199,7 +199,8 @@ func randomPlan(r *rand.Rand) Plan {
 	}
 	a := Plan{Title: text(4), Goal: text(8)}
 	for i := range 1 + r.IntN(4) {
-		b := Batch{Title: text(4), Rationale: text(10), Files: Files{paths("c"), paths("m"), paths("t"), paths("d")}}
+		b := Batch{Title: text(4), Rationale: text(10), Files: Files{Create: paths("c"), Modify: paths("m"),
+			Test: paths("t"), Delete: paths("d")}}
 		b.Tasks = append(b.Tasks, "begin "+text(4))
 		for range r.IntN(3) {
 			b.Tasks = append(b.Tasks, text(6))

@@ -197,8 +197,7 @@ func (b *batch) put(list *[]string, p string) {
 }
 
 func (b *batch) names(p string) bool {
-	f := b.Files
-	return slices.Contains(slices.Concat(f.Create, f.Modify, f.Test, f.Delete), p)
+	return slices.Contains(b.Files.All(), p)
 }
 
 func (d *document) createdBefore(p string) bool {

@@ -7,16 +7,14 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-var reference = lazyre.New(`(?i)(§+|\b(?:sections?|phases?|steps?|stages?|parts?|milestones?))\s*(\d+(?:\.\d+)*[a-z]?)`)
+var reference = lazyre.New(`(?i)(?:§+|\bsections?|\b(phases?|steps?|stages?|parts?|milestones?))\s*(\d+(?:\.\d+)*[a-z]?)`)
 
 // order sets the dependencies of batches: on batches whose sections it refers to, and on batches that create files
 // that it changes or reads. Only earlier batches count, so the order of the document stays valid.
 func (d *document) order() {
 	for i, b := range d.batches {
 		for _, m := range reference.FindAllStringSubmatch(b.text, -1) {
-			phase := strings.HasPrefix(strings.ToLower(m[1]), "phase") || strings.HasPrefix(strings.ToLower(m[1]), "step") ||
-				strings.HasPrefix(strings.ToLower(m[1]), "stage") || strings.HasPrefix(strings.ToLower(m[1]), "milestone") ||
-				strings.HasPrefix(strings.ToLower(m[1]), "part")
+			phase := m[1] != ""
 			number := strings.TrimRight(m[2], ".")
 			for j, other := range d.batches[:i] {
 				if phase && slices.Contains(other.phases, number) && !slices.Contains(b.phases, number) ||

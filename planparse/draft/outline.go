@@ -138,13 +138,13 @@ func readDocument(name string, src []byte, exists func(string) bool) (*document,
 		if m := phased.FindStringSubmatch(x.name); m != nil {
 			x.phase = m[1]
 		}
-		if up := parentOf(open, s.Level); up.phase != "" {
-			x.enough = enough - 1
-		}
 		for len(open) > 1 && open[len(open)-1].Level >= s.Level {
 			open = open[:len(open)-1]
 		}
 		up := open[len(open)-1]
+		if up.phase != "" {
+			x.enough = enough - 1
+		}
 		up.kids = append(up.kids, x)
 		open, d.all = append(open, x), append(d.all, x)
 	}
@@ -159,16 +159,6 @@ func readDocument(name string, src []byte, exists func(string) bool) (*document,
 		}
 	}
 	return d, nil
-}
-
-// parentOf returns the innermost open section above a heading of this level.
-func parentOf(open []*section, level int) *section {
-	for i := len(open) - 1; i > 0; i-- {
-		if open[i].Level < level {
-			return open[i]
-		}
-	}
-	return open[0]
 }
 
 // plainHeadings finds headings in text without markup, such as the page of a change request: a short known title
@@ -243,9 +233,7 @@ func (d *document) walk(s *section) {
 func (d *document) anyWork(list []*section) bool {
 	return slices.ContainsFunc(list, func(s *section) bool {
 		switch s.kind {
-		case contextSection, orderSection, filesSection:
-			return false
-		case testSection:
+		case contextSection, orderSection, filesSection, testSection:
 			return false
 		case listSection:
 			return len(d.items(s)) > 0 || d.anyWork(s.kids)
@@ -378,9 +366,8 @@ func (d *document) items(s *section) []testItem {
 			continue
 		case m != nil && !d.code[n] && (outer < 0 || len(m[1]) <= outer):
 			outer = len(m[1])
-			out = append(out, testItem{m[2], n, n})
+			out = append(out, testItem{first: n, last: n})
 		case len(out) > 0 && (!blank || len(line)-len(strings.TrimLeft(line, " \t")) > outer || d.code[n]):
-			out[len(out)-1].text += "\n" + line
 			out[len(out)-1].last = n
 		default:
 			if len(out) > 0 {
@@ -389,19 +376,11 @@ func (d *document) items(s *section) []testItem {
 		}
 		blank = false
 	}
-	for i := range out {
-		out[i].text = d.itemText(out[i])
+	for i, it := range out {
+		line := d.lines[it.first-1]
+		out[i].text = itemMark.FindStringSubmatch(line)[2] + strings.TrimPrefix(d.text(it.first, it.last), line)
 	}
 	return out
-}
-
-// itemText returns an item without its mark.
-func (d *document) itemText(it testItem) string {
-	text := d.text(it.first, it.last)
-	if m := itemMark.FindStringSubmatch(d.lines[it.first-1]); m != nil {
-		text = m[2] + strings.TrimPrefix(text, d.lines[it.first-1])
-	}
-	return text
 }
 
 // severities are bold words at the start of an item that do not describe it.

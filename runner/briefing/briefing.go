@@ -84,7 +84,7 @@ type Other struct {
 // OtherOf returns the data of a batch for the briefs of others.
 func OtherOf(b *planparse.Batch) Other {
 	return Other{Number: b.Number, Title: b.Title,
-		Files: slices.Concat(b.Files.Create, b.Files.Modify, b.Files.Test, b.Files.Delete)}
+		Files: b.Files.All()}
 }
 
 // Earlier is a batch of this run that has ended.

@@ -102,7 +102,7 @@ func layers() []layer {
 			"internal"}},
 		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile",
 			"internal/lazyre", "internal/phrase", "internal/redact"}},
-		{"planparse", []string{"internal/language", "internal/lists"}},
+		{"planparse", []string{"internal/language", "internal/lazyre", "internal/lists"}},
 		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence", "internal/lazyre",
 			"internal/lists", "internal/wordset"}},
 		{"feedback/critique", []string{"agents", "gates", "llm", "internal"}},

@@ -175,7 +175,7 @@ func plannedFiles(plan *planparse.Plan, d routing.Decision) map[string]bool {
 			continue
 		}
 		b := &plan.Batches[i]
-		for _, path := range slices.Concat(b.Files.Create, b.Files.Modify, b.Files.Test, b.Files.Delete) {
+		for _, path := range b.Files.All() {
 			files[path] = true
 		}
 		for _, x := range b.Blocks {
