@@ -138,11 +138,8 @@ func New(info Info) (*Machine, error) {
 	}
 	if info.LoopVersion < oldestLoop || info.LoopVersion > m.loop.Version {
 		return nil,
-			fmt.Errorf(
-				"%w: the run has version %d, but this runplan supports versions %d to %d; finish it with the runplan that "+
-					"started it, "+
-					"or start it again",
-				ErrLoopVersion, info.LoopVersion, oldestLoop, m.loop.Version)
+			fmt.Errorf("%w: the run has version %d, but this runplan supports versions %d to %d; finish it with the runplan "+
+				"that started it, or start it again", ErrLoopVersion, info.LoopVersion, oldestLoop, m.loop.Version)
 	}
 	if info.Workers < 1 || info.MaxAttempts < 1 {
 		return nil, fmt.Errorf("workers %d and max_attempts %d must be at least 1", info.Workers, info.MaxAttempts)

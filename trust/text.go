@@ -37,9 +37,8 @@ func (c Contract) Text(p prompt.Set) (string, error) {
 		notes = append(notes, "The owner allowed it to edit itself.")
 	}
 	if c.MergeBar > 0 {
-		notes = append(notes, fmt.Sprintf("It may merge without a signature if the confidence of the review is %d %% or "+
-			"more.",
-			c.MergeBar))
+		notes = append(notes, fmt.Sprintf("It may merge without a signature if the confidence of the review is %d "+
+			"%% or more.", c.MergeBar))
 	}
 	for _, r := range c.Repos {
 		notes = append(notes, fmt.Sprintf("In %s: tier %d at most.", line(r.Root), r.MaxTier))

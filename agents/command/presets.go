@@ -249,9 +249,8 @@ func (p *Preset) asRoot(agent, permission string, env []string) error {
 	if slices.Contains(env, p.RootFull+"=1") {
 		return nil
 	}
-	return fmt.Errorf(
-		"permission \"full\" is refused as root: %s could change anything on this machine; in a disposable container, set  "+
-			"[agents.%s.env] %s = \"1\"", p.Name, agent, p.RootFull)
+	return fmt.Errorf("permission \"full\" is refused as root: %s could change anything on this machine; in a "+
+		"disposable container, set  [agents.%s.env] %s = \"1\"", p.Name, agent, p.RootFull)
 }
 
 // Reach says where an agent sends its input.

@@ -293,10 +293,8 @@ func (b *brake) used(t stream.Totals) {
 		b.stop(fmt.Errorf("%w: it cost %s, and it may cost %s; --max-cost sets the limit",
 			errRunaway, phrase.Money(*cost), phrase.Money(b.limits.RunCostUSD)))
 	default:
-		b.stop(
-			fmt.Errorf(
-				"%w: it cost %s and the concurrent attempts cost %s; together they may cost %s; --max-cost sets the limit",
-				errRunaway, phrase.Money(*cost), phrase.Money(beside), phrase.Money(b.limits.RunCostUSD)))
+		b.stop(fmt.Errorf("%w: it cost %s and the concurrent attempts cost %s; together they may cost %s; --max-cost "+
+			"sets the limit", errRunaway, phrase.Money(*cost), phrase.Money(beside), phrase.Money(b.limits.RunCostUSD)))
 	}
 }
 

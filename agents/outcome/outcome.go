@@ -335,18 +335,15 @@ func allow(e Evidence, d stream.Denial) string {
 		if first, _, _ := strings.Cut(d.Args, " "); d.Tool == "Bash" && first != "" {
 			rule = "Bash(" + first + ":*)"
 		}
-		return fmt.Sprintf(
-			"allow it in the repository's .claude/settings.json: {\"permissions\": {\"allow\": [%q]}}, or set "+
-				"agents.%s.permission = \"full\"", rule, name)
+		return fmt.Sprintf("allow it in the repository's .claude/settings.json: {\"permissions\": {\"allow\": [%q]}}, or "+
+			"set agents.%s.permission = \"full\"", rule, name)
 	case stream.OpenCode:
 		// The preset's permissions override opencode.json.
-		return fmt.Sprintf(
-			"set agents.%s.permission = \"ask\" and allow it in opencode.json: {\"permission\": {%q: \"allow\"}}, or set "+
-				"agents.%s.permission = \"full\"", name, d.Tool, name)
+		return fmt.Sprintf("set agents.%s.permission = \"ask\" and allow it in opencode.json: {\"permission\": {%q: "+
+			"\"allow\"}}, or set agents.%s.permission = \"full\"", name, d.Tool, name)
 	case stream.Gemini, stream.Qwen:
-		return fmt.Sprintf(
-			"allow it in the CLI's settings.json: {\"tools\": {\"allowed\": [%q]}}, or set agents.%s.permission = \"full\"",
-			d.Tool, name)
+		return fmt.Sprintf("allow it in the CLI's settings.json: {\"tools\": {\"allowed\": [%q]}}, or set "+
+			"agents.%s.permission = \"full\"", d.Tool, name)
 	}
 	return fmt.Sprintf("allow it in the CLI's settings, or set agents.%s.permission = \"full\"", name)
 }

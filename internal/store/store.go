@@ -213,9 +213,8 @@ func version(ctx context.Context, q querier, known int) (int, error) {
 	case err != nil:
 		return 0, err
 	case have > known:
-		return have, fmt.Errorf("%w: schema %d, but this runplan supports up to %d; use the newer runplan, or move the "+
-			"file away",
-			ErrNewer, have, known)
+		return have, fmt.Errorf("%w: schema %d, but this runplan supports up to %d; use the newer runplan, or move "+
+			"the file away", ErrNewer, have, known)
 	case have == 0 && tables > 0:
 		return 0, ErrForeign
 	}

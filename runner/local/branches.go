@@ -87,13 +87,9 @@ func (w *work) putBack(ctx context.Context) error {
 				continue
 			}
 			if found != "" {
-				w.Note(
-					fmt.Sprintf(
-						"another program moved %s from %s to %s while an agent worked. It was restored; the commits found there are "+
-							"kept, "+
-							"to look "+
-							"at or to merge: git log %s..%s",
-						branch, short(astray[branch]), now[branch], short(astray[branch]), found))
+				w.Note(fmt.Sprintf("another program moved %s from %s to %s while an agent worked. It was restored; the commits "+
+					"found there are kept, to look at or to merge: git log %s..%s", branch, short(astray[branch]), now[branch],
+					short(astray[branch]), found))
 			}
 		}
 	}
@@ -207,9 +203,8 @@ func (w *work) tidyStashes(ctx context.Context, branch string, before []git.Stas
 	}
 	for _, s := range before {
 		if !slices.Contains(after, s) && !strings.Contains(s.Message, "n "+ofRuns) { // those of other agents are dropped too
-			w.Note(fmt.Sprintf("the stash %q disappeared since the agent began; if you did not drop it: git stash store -m "+
-				"%q %s",
-				s.Message, s.Message, s.Hash))
+			w.Note(fmt.Sprintf("the stash %q disappeared since the agent began; if you did not drop it: git stash "+
+				"store -m %q %s", s.Message, s.Message, s.Hash))
 		}
 	}
 }
@@ -278,10 +273,8 @@ func (w *work) dropUpkeepLock(idle bool) {
 	case open:
 		return
 	case !known:
-		w.Note(
-			"git's lock .git/objects/maintenance.lock was created during the run; it is unknown whether a git process still " +
-				"uses it. If " +
-				"none is running, remove it: rm " + path)
+		w.Note("git's lock .git/objects/maintenance.lock was created during the run; it is unknown whether a git " +
+			"process still uses it. If none is running, remove it: rm " + path)
 		return
 	}
 	if err := os.Remove(path); err != nil {

@@ -218,11 +218,9 @@ func (w *work) warnOnRunBranch(ctx context.Context) {
 		return
 	}
 	w.onRunBranch.Do(func() {
-		w.Note(
-			fmt.Sprintf(
-				"%s is checked out in %s and moves during the run, so git shows files that the run adds as deleted there: do not "+
-					"commit there; "+
-					"look at it with git log %[1]s, or git worktree add --detach DIR %[1]s", w.info.Branch, w.Repo.Root))
+		w.Note(fmt.Sprintf("%s is checked out in %s and moves during the run, so git shows files that the run adds as "+
+			"deleted there: do not commit there; look at it with git log %[1]s, or git worktree add --detach DIR %[1]s",
+			w.info.Branch, w.Repo.Root))
 	})
 }
 

@@ -228,10 +228,8 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 		}
 		for _, name := range differing(g.Shared, w.digests(ws.GitDir)) {
 			// Time may have passed and people may have edited these files, so only report it.
-			w.Note(
-				fmt.Sprintf(
-					".git/%s changed since the interrupted agent of batch %s began; git uses it in all worktrees, so check "+
-						"it if that was not you", name, g.Batch))
+			w.Note(fmt.Sprintf(".git/%s changed since the interrupted agent of batch %s began; git uses it in all worktrees, "+
+				"so check it if that was not you", name, g.Batch))
 		}
 		branch := BatchBranch(w.info.Slug, g.Batch)
 		w.refs.move(branch)(g.Base)

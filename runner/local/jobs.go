@@ -221,11 +221,8 @@ func (g *guard) admit() bool {
 			case err != nil:
 				g.note(fmt.Sprintf("%sno further agent is started while others work: %v", runner.FallbackNote, err))
 			case short:
-				g.note(
-					fmt.Sprintf(
-						"%sonly %.1f GB of memory are available, but a worker needs %.1f: no further agent starts until there "+
-							"is more or one has ended",
-						runner.FallbackNote, gigabytes(available), gigabytes(g.floor)))
+				g.note(fmt.Sprintf("%sonly %.1f GB of memory are available, but a worker needs %.1f: no further agent starts "+
+					"until there is more or one has ended", runner.FallbackNote, gigabytes(available), gigabytes(g.floor)))
 			default:
 				g.note(fmt.Sprintf("%.1f GB of memory are available: agents run concurrently again", gigabytes(available)))
 			}

@@ -106,9 +106,8 @@ func (w *work) pullRequestBody() string {
 	if r == nil {
 		w.Note("the pull request says that its changes were not reviewed; [review] final = \"programs\" or \"all\" adds " +
 			"a review")
-		b.WriteString(
-			"| pass | status |\n|---|---|\n| all | (review gate not available): review of the whole run is off, by [review] " +
-				"final |\n")
+		b.WriteString("| pass | status |\n|---|---|\n| all | (review gate not available): review of the whole run is off, " +
+			"by [review] final |\n")
 		return b.String()
 	}
 	b.WriteString(r.Verdict)

@@ -361,9 +361,8 @@ func (w *work) agent(c runner.Command) (agents.Agent, error) {
 		}
 	}
 	return nil,
-		fmt.Errorf(
-			"batch %s needs agent %s, which this session does not have; stop it, check [run] fallback, and "+
-				"resume", c.Batch, c.Agent)
+		fmt.Errorf("batch %s needs agent %s, which this session does not have; stop it, check [run] fallback, and resume",
+			c.Batch, c.Agent)
 }
 
 // model returns the model for the agent. The model of the run's own agent does not apply to others.

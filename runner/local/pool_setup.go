@@ -179,8 +179,8 @@ func (p *Pool) setUp(ctx context.Context, s *Space, tree string) error {
 	return writeJSON(markerOf(s.Dir), m)
 }
 
-// disown makes git ignore the installed packages that the setup put into s, and reverts its changes to files of tree. It
-// returns the other files that the setup made and git does not ignore.
+// disown makes git ignore the installed packages that the setup put into s, and reverts its changes to files of tree.
+// It returns the other files that the setup made and git does not ignore.
 func (p *Pool) disown(ctx context.Context, s *Space, tree string) (files []string, err error) {
 	changed, made, err := s.Untidy(ctx)
 	if err != nil {
@@ -330,13 +330,11 @@ func (w *work) inSubmodules(ctx context.Context, s *Space, g glance) string {
 		case err != nil:
 			return err.Error()
 		case !known:
-			return fmt.Sprintf(
-				"the agent made commit %s in submodule %s, which only this workspace has; a batch can move a submodule to "+
-					"a commit that its remote has, and to no other", short(m.Commit), m.Path)
+			return fmt.Sprintf("the agent made commit %s in submodule %s, which only this workspace has; a batch can move a "+
+				"submodule to a commit that its remote has, and to no other", short(m.Commit), m.Path)
 		case m.Changed:
-			return fmt.Sprintf(
-				"the agent changed files of submodule %s, which no commit of this repository can have; that is work for the "+
-					"submodule's own repository", m.Path)
+			return fmt.Sprintf("the agent changed files of submodule %s, which no commit of this repository can have; that is "+
+				"work for the submodule's own repository", m.Path)
 		case m.Untracked: // builds leave such files too; gates must check the committed files
 			if err := s.CleanSubmodule(ctx, m); err != nil {
 				return err.Error()

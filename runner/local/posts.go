@@ -107,9 +107,8 @@ func (s *session) hear(ctx context.Context, resuming bool) ([]runner.Command, er
 // heardFrom returns the event of a post, or a note if runplan did not sign the post.
 func (s *session) heardFrom(p store.Post) (runner.Event, error) {
 	if !s.Journal.Vouches(p) {
-		return runner.Event{Kind: runner.Note, Post: p.ID,
-				Reason: fmt.Sprintf(
-					"post %d to this run was not signed by runplan and is ignored: another program wrote it into the journal", p.ID)},
+		return runner.Event{Kind: runner.Note, Post: p.ID, Reason: fmt.Sprintf("post %d to this run was not signed by "+
+				"runplan and is ignored: another program wrote it into the journal", p.ID)},
 			nil
 	}
 	ev, err := eventOf(p)

@@ -375,9 +375,8 @@ func sharedFindings(changes []change) []gates.Finding {
 		}
 		if c.kind != "" {
 			f.Rule, f.Path = "special-file", c.name
-			f.Message = fmt.Sprintf(
-				"the agent left the %s %s, which no commit can contain and which may block tools; it was removed", c.kind,
-				c.name)
+			f.Message = fmt.Sprintf("the agent left the %s %s, which no commit can contain and which may block tools; it "+
+				"was removed", c.kind, c.name)
 		}
 		switch {
 		case c.kind != "":

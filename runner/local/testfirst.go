@@ -295,10 +295,8 @@ func (t *firstTests) words() string {
 		text += "- `" + f + "`\n"
 	}
 	if len(t.HeldOut) > 0 {
-		text += fmt.Sprintf(
-			"\n%s not shown here. They run on your code too, so do what the batch asks for and not only what these tests "+
-				"check.\n",
-			phrase.Count(len(t.HeldOut), "more test file is", "more test files are"))
+		text += fmt.Sprintf("\n%s not shown here. They run on your code too, so do what the batch asks for and not only "+
+			"what these tests check.\n", phrase.Count(len(t.HeldOut), "more test file is", "more test files are"))
 	}
 	return text
 }

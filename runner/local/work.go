@@ -529,10 +529,8 @@ func (w *work) restore(ctx context.Context, c runner.Command) (*Space, error) {
 		what = strings.TrimSuffix("its index, "+what, ", ")
 	}
 	if what != "" {
-		w.Note(
-			fmt.Sprintf(
-				"another process wrote into the idle workspace of batch %s (%s); it was restored to the state that its "+
-					"agent left", c.Place(), what))
+		w.Note(fmt.Sprintf("another process wrote into the idle workspace of batch %s (%s); it was restored to the state "+
+			"that its agent left", c.Place(), what))
 	}
 	return s, nil
 }

@@ -226,10 +226,8 @@ func (r *Rooms) checkGoCache(ctx context.Context, rm *Room) error {
 	}
 	n, err := r.cache.check(ctx)
 	if n > 0 && r.Note != nil {
-		r.Note(
-			fmt.Sprintf(
-				"another program changed %s in the build cache of the gates, %s; they were removed",
-				phrase.Count(n, "file"), r.cache.dir))
+		r.Note(fmt.Sprintf("another program changed %s in the build cache of the gates, %s; they were removed",
+			phrase.Count(n, "file"), r.cache.dir))
 	}
 	return err
 }

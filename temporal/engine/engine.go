@@ -172,9 +172,8 @@ var ErrTooLarge = errors.New("too large for Temporal")
 func fits(in flow.Input) error {
 	body, err := json.Marshal(in)
 	if err == nil && len(body) > runner.MaxMessage {
-		err = fmt.Errorf(
-			"%w: the data of the run has %d bytes, and the limit is %d: split the plan, or give its batches shorter "+
-				"titles", ErrTooLarge, len(body), runner.MaxMessage)
+		err = fmt.Errorf("%w: the data of the run has %d bytes, and the limit is %d: split the plan, or give its batches "+
+			"shorter titles", ErrTooLarge, len(body), runner.MaxMessage)
 	}
 	return err
 }

@@ -185,9 +185,8 @@ func promote(c Class, now trust.Contract) string {
 
 // proposal returns the command that the owner would have to run. A human fills in reason and signature.
 func proposal(to trust.Tier, flags string) string {
-	return fmt.Sprintf(
-		"Nothing was changed. If you want that, and you are the owner: runplan promote --to-tier %d%s --reason WHY "+
-			"--signature NAME", to, flags)
+	return fmt.Sprintf("Nothing was changed. If you want that, and you are the owner: runplan promote --to-tier %d%s "+
+		"--reason WHY --signature NAME", to, flags)
 }
 
 func demote(c Class, now trust.Contract) string {
