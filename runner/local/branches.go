@@ -190,10 +190,8 @@ func (w *work) tidyStashes(ctx context.Context, branch string, before []git.Stas
 	if slices.Equal(before, after) {
 		return
 	}
-	ours := branch + ":"
 	for _, e := range after {
-		m := e.Message // "WIP on BRANCH: …", or "On BRANCH: …" if the agent gave one
-		if slices.Contains(before, e) || !strings.HasPrefix(m, "WIP on "+ours) && !strings.HasPrefix(m, "On "+ours) {
+		if slices.Contains(before, e) || !madeOn(e, branch+":") {
 			continue
 		}
 		if err := w.dropStash(ctx, e); err != nil {
@@ -209,6 +207,12 @@ func (w *work) tidyStashes(ctx context.Context, branch string, before []git.Stas
 	}
 }
 
+// madeOn reports whether a stash was made on a branch whose name begins so.
+func madeOn(e git.Stash, branch string) bool {
+	// "WIP on BRANCH: …", or "On BRANCH: …" if the agent gave a message
+	return strings.HasPrefix(e.Message, "WIP on "+branch) || strings.HasPrefix(e.Message, "On "+branch)
+}
+
 // sweepStashes removes the remaining stashes of agents when no agent is running. While several run, the list may
 // change at any time.
 func (w *work) sweepStashes(ctx context.Context) {
@@ -217,9 +221,8 @@ func (w *work) sweepStashes(ctx context.Context) {
 		w.Note(err.Error())
 		return
 	}
-	batches := ofRuns + w.info.Slug + "/b"
 	for _, e := range list {
-		if !strings.HasPrefix(e.Message, "WIP on "+batches) && !strings.HasPrefix(e.Message, "On "+batches) {
+		if !madeOn(e, ofRuns+w.info.Slug+"/b") {
 			continue
 		}
 		if err := w.dropStash(ctx, e); err != nil {

@@ -48,25 +48,7 @@ func EarlierOf(s runner.BatchSummary) briefing.Earlier {
 	}
 }
 
-// gathering collects the brief's inputs from outside the workspace, in the background. The returned function waits
-// for the result.
-func (w *work) gathering(ctx context.Context, c runner.Command,
-	b *planparse.Batch) (found func() (briefing.Input, error)) {
-	type input struct {
-		briefing.Input
-		err error
-	}
-	result := make(chan input, 1)
-	go func() {
-		in, err := w.gather(ctx, c, b)
-		result <- input{in, err}
-	}()
-	return func() (briefing.Input, error) {
-		in := <-result
-		return in.Input, in.err
-	}
-}
-
+// gather collects the brief's inputs from outside the workspace.
 func (w *work) gather(ctx context.Context, c runner.Command, b *planparse.Batch) (briefing.Input, error) {
 	in := briefing.Input{
 		PlanTitle: w.info.Title, Preamble: w.Plan.Preamble, Batch: *b, Attempt: c.Attempt, Before: c.Before,

@@ -82,12 +82,7 @@ func (s *session) done(r result) ([]runner.Command, error) {
 
 // onlyWaits reports whether all running jobs wait for limits to end.
 func (s *session) onlyWaits() bool {
-	for _, j := range s.jobs {
-		if j.Kind != runner.Wait {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.underWay(), func(c runner.Command) bool { return c.Kind != runner.Wait })
 }
 
 // settle updates the workspaces without a running job: it retires or rests them. It then drops finished jobs that
@@ -144,18 +139,18 @@ func (s *session) callOff(cmds []runner.Command) {
 }
 
 // execute runs an agent when enough memory for it is available.
-func (s *session) execute(ctx context.Context, c runner.Command) (runner.Event, error) {
+func (s *session) execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	leave, err := s.guard.enter(ctx, s.stopping)
 	if err != nil {
 		return runner.Event{}, err
 	}
 	defer leave()
-	return s.work.Execute(ctx, c, s.Line)
+	return s.work.Execute(ctx, c, p)
 }
 
 // wait waits until an agent's limit ends. It uses wall-clock time, because a monotonic clock stops while the
 // machine sleeps.
-func (s *session) wait(ctx context.Context, c runner.Command) (runner.Event, error) {
+func (s *session) wait(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Agent: c.Agent}
 	for {
 		left := c.Until.Round(0).Sub(s.Now().Round(0))

@@ -86,12 +86,7 @@ const mostSaid = 5
 // Said returns a program's output in one line, cut at the end. The beginning is kept, because the last line often does
 // not state the cause.
 func Said(text string) string {
-	var lines []string
-	for line := range strings.Lines(redact.Clean(text)) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
+	lines := filled(redact.Clean(text))
 	if more := len(lines) - mostSaid; more > 0 {
 		lines = append(lines[:mostSaid], "… "+phrase.Count(more, "more line"))
 	}

@@ -215,19 +215,18 @@ func halfMade(dir string) bool {
 // reset brings s to base with the files of tree, copies the files that git does not track, and sets up a new
 // workspace.
 func (p *Pool) reset(ctx context.Context, s *Space, base, tree string) error {
-	fill := func() error {
-		if tree == "" {
-			return s.Reset(ctx, s.Branch, base)
-		}
-		return s.Checkout(ctx, s.Branch, base, tree)
-	}
 	s.Base, s.Tree = "", ""
-	if err := fill(); err != nil {
+	var err error
+	if tree == "" {
+		err = s.Reset(ctx, s.Branch, base)
+	} else {
+		err = s.Checkout(ctx, s.Branch, base, tree)
+	}
+	if err != nil {
 		return err
 	}
 	s.Base = base
 	p.submodules(ctx, s)
-	var err error
 	if s.Copied, err = p.copyIncluded(ctx, s); err != nil {
 		return err
 	}

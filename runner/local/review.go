@@ -73,15 +73,13 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 	if err != nil {
 		return e, err
 	}
-	dir := filepath.Join(w.Layout.Logs(w.run), finalPlace)
 	if c.Batch != "" {
-		dir = w.attemptDir(c)
-		if err := in.Ledger.Write(w.findings(c.Batch)); err != nil {
+		if err := in.Ledger.Write(w.Layout.Findings(w.run, c.Batch)); err != nil {
 			return e, err
 		}
 	}
 	e.Usage = w.spentOn(v)
-	if e.Review, err = w.reviewInfo(v, filepath.Join(dir, "review.json")); err != nil {
+	if e.Review, err = w.reviewInfo(v, filepath.Join(in.Subject.LogDir, "review.json")); err != nil {
 		return e, err
 	}
 	if c.Batch == "" {
@@ -94,9 +92,6 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 
 // finalPlace names the workspace and the log folder of the final review.
 const finalPlace = "final-review"
-
-// findings returns the file with the findings of all review rounds of a batch.
-func (w *work) findings(batch string) string { return w.Layout.Findings(w.run, batch) }
 
 // reviewOf returns the input of a review: the change in a workspace, and its known results.
 func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input, known *runner.ReviewInfo, err error) {
@@ -129,7 +124,7 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 		last = f.last
 		in.Doubts = w.doubts(*c)
 		in.Subject.Batch, in.Plan, in.Author.Model = *b, "## "+b.Title+"\n"+b.Text, f.model
-		if in.Ledger, err = review.ReadLedger(w.findings(c.Batch), c.Batch); err != nil {
+		if in.Ledger, err = review.ReadLedger(w.Layout.Findings(w.run, c.Batch), c.Batch); err != nil {
 			return in, nil, err
 		}
 		for i := range in.Ledger.Rounds { // the batch's own change is the same on every base
@@ -179,10 +174,8 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 // reviewInfo writes a review to file and returns its summary.
 func (w *work) reviewInfo(v review.Review, file string) (*runner.ReviewInfo, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
-	if err == nil {
-		if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
-			err = atomicfile.Write(file, []byte(w.redact.String(string(data))+"\n"), 0o644)
-		}
+	if err == nil { // its folder has the logs of the review
+		err = atomicfile.Write(file, []byte(w.redact.String(string(data))+"\n"), 0o644)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep the review: %w", err)

@@ -29,8 +29,7 @@ type rooms struct {
 	pool Pool // copies files and runs the set-up
 	deps deps
 
-	mu   sync.Mutex
-	keys map[string]string // by tree
+	keys sync.Map // tree → key
 }
 
 // roomsOf returns the folder for the rooms of a repository, and that of this process in it. They are below home, the
@@ -56,8 +55,7 @@ func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, se
 		note = func(string) {}
 	}
 	_, own := roomsOf(dir, repo, layout)
-	r := &rooms{keys: map[string]string{}}
-	r.pool = Pool{repo: repo, layout: layout, setup: setup, note: note, used: map[string]*Space{}}
+	r := &rooms{pool: Pool{repo: repo, layout: layout, setup: setup, note: note, used: map[string]*Space{}}}
 	if err := os.MkdirAll(own, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for the rooms of gates: %w", err)
 	}
@@ -81,7 +79,9 @@ func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, se
 		if r.deps, err = findDeps(ctx, repo); err != nil {
 			return nil, err
 		}
-		watched = append(watched, r.deps.paths()...)
+		for _, folder := range r.deps.found {
+			watched = append(watched, filepath.Join(repo.Root, folder))
+		}
 	}
 	if err := r.Watch(watched); err != nil {
 		return nil, err
@@ -108,17 +108,14 @@ func (r *rooms) seed() error {
 		return nil
 	}
 	to := filepath.Join(r.Dir, "copied")
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		return fmt.Errorf("keep the files that rooms get: %w", err)
-	}
-	err := r.pool.eachIncluded(globs, func(from *os.Root, path string) error {
-		root, err := os.OpenRoot(to)
-		if err != nil {
-			return err
+	err := os.MkdirAll(to, 0o700)
+	if err == nil {
+		var root *os.Root
+		if root, err = os.OpenRoot(to); err == nil {
+			defer root.Close()
+			err = r.pool.eachIncluded(globs, func(from *os.Root, path string) error { return copyFile(from, root, path) })
 		}
-		defer root.Close()
-		return copyFile(from, root, path)
-	})
+	}
 	if err != nil {
 		return fmt.Errorf("keep the files that rooms get: %w", err)
 	}
@@ -140,7 +137,7 @@ func (r *rooms) prepare(ctx context.Context, ws *git.Workspace, env []string) er
 		return r.pool.runSetup(ctx, ws.Dir, env)
 	}
 	for _, folder := range r.deps.found {
-		if err := folder.mirror(ws.Dir); err != nil {
+		if err := r.deps.mirror(folder, ws.Dir); err != nil {
 			return fmt.Errorf("take the dependencies of %s: %w", folder, err)
 		}
 	}
@@ -193,11 +190,8 @@ func (r *rooms) key(ctx context.Context, tree string) (string, error) {
 	if r.pool.setup.Command == "" && r.deps.none() {
 		return "", nil
 	}
-	r.mu.Lock()
-	known, ok := r.keys[tree]
-	r.mu.Unlock()
-	if ok {
-		return known, nil
+	if known, ok := r.keys.Load(tree); ok {
+		return known.(string), nil
 	}
 	out, err := r.Repo.Run(ctx, "ls-tree", "-r", "-z", tree)
 	if err != nil {
@@ -211,9 +205,7 @@ func (r *rooms) key(ctx context.Context, tree string) (string, error) {
 		}
 	}
 	key := hex.EncodeToString(sum.Sum(nil))
-	r.mu.Lock()
-	r.keys[tree] = key
-	r.mu.Unlock()
+	r.keys.Store(tree, key)
 	return key, nil
 }
 

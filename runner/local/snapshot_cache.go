@@ -66,21 +66,14 @@ func (w *work) looking(ctx context.Context) (seen func() (outside, error)) {
 	if literal(w.Agent) {
 		return func() (outside, error) { return outside{}, nil }
 	}
-	type look struct {
-		outside
-		err error
-	}
-	result := make(chan look, 1)
 	began := time.Now()
-	go func() {
+	seen = sync.OnceValues(func() (outside, error) {
 		o, err := w.lookOutside(ctx)
 		if err == nil {
 			w.snapshots.keep(o, began)
 		}
-		result <- look{o, err}
-	}()
-	return func() (outside, error) {
-		l := <-result
-		return l.outside, l.err
-	}
+		return o, err
+	})
+	go seen()
+	return seen
 }

@@ -117,8 +117,9 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if err != nil {
 		return e, err
 	}
-	found := w.gathering(ctx, c, b)
-	w.crowd() // the setup of a workspace may make changes that would be attributed to others
+	found := sync.OnceValues(func() (briefing.Input, error) { return w.gather(ctx, c, b) })
+	go found() // in the background; the brief waits for the result
+	w.crowd()  // the setup of a workspace may make changes that would be attributed to others
 	space, err := w.pool.acquire(ctx, c.Place(), c.Base, start)
 	if err != nil {
 		return e, err
@@ -306,7 +307,7 @@ func (w *work) limits(c runner.Command) agents.Limits {
 // meter adds up the cost of concurrent attempts.
 type meter struct {
 	mu    sync.Mutex
-	cost  map[string]float64 // by the id of the command
+	cost  map[string]float64 // by the id of the command; nil until an attempt has a limit
 	ended map[string]bool
 }
 
@@ -426,13 +427,12 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 // proof.
 func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *planparse.Batch) (string, []string,
 	error) {
-	if slices.Contains(b.Files.Modify, w.info.Plan) || slices.Contains(b.Files.Create, w.info.Plan) {
-		return s.Stage(ctx, c.Base, s.Copied)
+	if !slices.Contains(b.Files.Modify, w.info.Plan) && !slices.Contains(b.Files.Create, w.info.Plan) {
+		// it fails if the commit lacks the file: the agent made it
+		if _, err := s.Run(ctx, "checkout", "--quiet", c.Base, "--", w.info.Plan); err == nil {
+			w.Note("batch " + b.Number + ": the agent's changes to the plan itself were reverted")
+		}
 	}
-	if _, err := s.Run(ctx, "checkout", "--quiet", c.Base, "--", w.info.Plan); err != nil {
-		return s.Stage(ctx, c.Base, s.Copied) // the commit lacks the file: the agent made it
-	}
-	w.Note("batch " + b.Number + ": the agent's changes to the plan itself were reverted")
 	return s.Stage(ctx, c.Base, s.Copied)
 }
 
@@ -576,9 +576,15 @@ func (w *work) cut(reports []gates.Report, most int) []gates.Report {
 // reasonOf returns the reason of a red verdict, in one line.
 func reasonOf(v gates.Verdict) string {
 	// Results of executed tests come before results of reading tests.
-	reports := slices.Clone(v.Reports)
-	slices.SortStableFunc(reports, func(a, b gates.Report) int { return advising(a) - advising(b) })
-	for _, r := range reports {
+	var executed, read []gates.Report
+	for _, r := range v.Reports {
+		if slices.ContainsFunc(r.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !f.Advice }) {
+			executed = append(executed, r)
+		} else {
+			read = append(read, r)
+		}
+	}
+	for _, r := range append(executed, read...) {
 		if r.Status != gates.Fail {
 			continue
 		}
@@ -596,14 +602,6 @@ func reasonOf(v gates.Verdict) string {
 		return text
 	}
 	return "a gate failed"
-}
-
-// advising returns 0 for a report with an error that is not just [gates.Finding.Advice], else 1.
-func advising(r gates.Report) int {
-	if slices.ContainsFunc(r.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !f.Advice }) {
-		return 0
-	}
-	return 1
 }
 
 // infrastructure reports whether no retry can cure an error.
