@@ -71,7 +71,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 		return e, err
 	}
 	if !res.OK() || head == c.Base {
-		how := describe(res)
+		how := res.How()
 		if res.OK() {
 			how = "the commit command succeeded, but made no commit"
 		}

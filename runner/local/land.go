@@ -135,7 +135,7 @@ func (w *work) pullRequest(ctx context.Context) (url, refused string, err error)
 		if err != nil || res.OK() {
 			return strings.TrimSpace(string(res.Stdout)), "", err
 		}
-		return "", fmt.Sprintf("%s %s: %s", strings.Join(args[:2], " "), describe(res),
+		return "", fmt.Sprintf("%s %s: %s", strings.Join(args[:2], " "), res.How(),
 			w.redact.String(lastLines(res.Tail, 2))), nil
 	}
 	if _, refused, err = run("git", "push", to, w.info.Branch); refused != "" || err != nil {

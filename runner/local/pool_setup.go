@@ -286,7 +286,7 @@ func (p *Pool) runSetup(ctx context.Context, dir string, env []string) error {
 		return fmt.Errorf("set up %s: %w", dir, err)
 	}
 	if !res.OK() {
-		return &SetupError{Command: p.setup.Command, How: describe(res), Output: res.Tail}
+		return &SetupError{Command: p.setup.Command, How: res.How(), Output: res.Tail}
 	}
 	return nil
 }
@@ -296,21 +296,6 @@ type SetupError struct{ Command, How, Output string }
 
 func (e *SetupError) Error() string {
 	return fmt.Sprintf("the setup of the workspace (%s) %s: %s", e.Command, e.How, lastLines(e.Output, 3))
-}
-
-// describe describes how a program ended.
-func describe(r proc.Result) string {
-	switch r.Ended {
-	case proc.Exited:
-		return fmt.Sprintf("exited with status %d", r.Exit)
-	case proc.Signaled:
-		return "was killed by " + r.Signal
-	case proc.Total:
-		return "reached its time limit"
-	case proc.Idle:
-		return "printed nothing for too long"
-	}
-	return "was stopped"
 }
 
 // inSubmodules returns why an attempt cannot count for its agent's changes in submodules, or "". A batch is one

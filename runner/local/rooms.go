@@ -165,7 +165,7 @@ func (r *rooms) install(ctx context.Context, dir string, env []string) error {
 			r.pool.note(fmt.Sprintf("%s could not install the dependencies of %s: %v; set a command in [workspace] setup",
 				args[0], path.Join(filepath.ToSlash(at), "package.json"), err))
 		case !res.OK():
-			r.pool.note(fmt.Sprintf("%s %s: %s; name a command in [workspace] setup", strings.Join(args, " "), describe(res),
+			r.pool.note(fmt.Sprintf("%s %s: %s; name a command in [workspace] setup", strings.Join(args, " "), res.How(),
 				lastLines(res.Tail, 2)))
 		default:
 			if err := git.RemoveAll(old); err != nil {
