@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Recorder records a run for its driver: it numbers and dates events, applies them to the [Machine], and adds events
@@ -110,12 +111,7 @@ func (s *Recorder) calledOff(next, underWay []Command) []Command {
 	for _, c := range s.machine.Pending() {
 		pending[c.ID] = !slices.ContainsFunc(next, func(a Command) bool { return a.ID == c.ID })
 	}
-	var out []Command
-	for _, c := range underWay {
-		if !pending[c.ID] {
-			out = append(out, c)
-		}
-	}
+	out := lists.Filter(underWay, func(c Command) bool { return !pending[c.ID] })
 	slices.SortFunc(out, func(a, b Command) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
@@ -47,10 +48,7 @@ func (c Contract) Text(p prompt.Set) (string, error) {
 		notes = append(notes,
 			"owner.toml lacks the last change. The audit has it and is authoritative; the next change writes the file.")
 	}
-	var gates []string
-	for _, g := range Gates() {
-		gates = append(gates, fmt.Sprintf("  %-18s %s", g.Gate, g.What))
-	}
+	gates := lists.Map(Gates(), func(g GateRule) string { return fmt.Sprintf("  %-18s %s", g.Gate, g.What) })
 	return p.Render("contract", map[string]string{
 		"owner": line(c.Owner), "channel": line(c.Channel), "tier": strconv.Itoa(int(c.Tier)),
 		"highest": strconv.Itoa(int(Highest)), "title": strings.Join(notes, "\n"),

@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/retrieve"
@@ -89,10 +90,7 @@ func unseen(p, have retrieve.Package) []string {
 	type shown struct {
 		path, symbol, text string
 	}
-	seen := map[shown]bool{}
-	for _, x := range have.Parts {
-		seen[shown{x.Path, x.Symbol, x.Text}] = true
-	}
+	seen := lists.SetBy(have.Parts, func(x retrieve.Part) shown { return shown{x.Path, x.Symbol, x.Text} })
 	var out []string
 	for _, x := range p.Parts {
 		name := strings.TrimSuffix(x.Path+":"+x.Symbol, ":")

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -148,10 +149,7 @@ func mayRename(changes []Entry) bool {
 
 // meet reports whether a path of a is also in b, or a folder of a path in b.
 func meet(a, b []Entry) bool {
-	paths := make(map[string]bool, len(a))
-	for _, e := range a {
-		paths[e.Path] = true
-	}
+	paths := lists.SetBy(a, func(e Entry) string { return e.Path })
 	return slices.ContainsFunc(b, func(e Entry) bool {
 		for at := e.Path; at != "."; at = path.Dir(at) {
 			if paths[at] {

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/runner/failures"
@@ -169,10 +170,7 @@ func (b *block) render() (string, []Part) {
 		}
 		add("context_refs "+phrase.Cut(oneLine(r.Path), 160), rankRefs, part, trimmed)
 	}
-	var lines []string
-	for _, e := range b.history[:b.nHistory] {
-		lines = append(lines, e.line())
-	}
+	lines := lists.Map(b.history[:b.nHistory], func(e Earlier) string { return e.line() })
 	add("gate history", rankHistory, quoted("Results of earlier batches", lines),
 		dropped(len(b.history)-b.nHistory, "batch", "batches"))
 	lines = nil

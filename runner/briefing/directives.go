@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/failures"
@@ -116,13 +117,7 @@ func shared(e Earlier, b planparse.Batch, mentioned []string) []string {
 	if slices.Contains(b.DependsOn, e.Key) {
 		return e.Files
 	}
-	var out []string
-	for _, f := range e.Files {
-		if about(mentioned, f) {
-			out = append(out, f)
-		}
-	}
-	return out
+	return lists.Filter(e.Files, func(f string) bool { return about(mentioned, f) })
 }
 
 // about reports whether a list of files, folders and globs covers the file.

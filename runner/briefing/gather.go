@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/runner/failures"
 )
 
@@ -89,9 +90,7 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 func once(list []string) []string {
 	var out []string
 	for _, p := range list {
-		if !slices.Contains(out, p) {
-			out = append(out, p)
-		}
+		out = lists.Add(out, p)
 	}
 	return out
 }

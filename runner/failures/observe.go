@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/wordset"
 )
@@ -241,12 +242,7 @@ func TypeOf(reports []gates.Report, outcome, reason string) string {
 	if t, ok := byOutcome[outcome]; ok {
 		return t
 	}
-	var failed []gates.Report
-	for _, r := range reports {
-		if r.Status == gates.Fail {
-			failed = append(failed, r)
-		}
-	}
+	failed := lists.Filter(reports, func(r gates.Report) bool { return r.Status == gates.Fail })
 	for _, k := range kinds {
 		if slices.ContainsFunc(failed, k.holds) {
 			return k.is

@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/room"
@@ -317,11 +318,7 @@ func (w *work) promising(b *planparse.Batch, o promise.Options) gates.Settings {
 // commandsOf lists the commands of a tree's test gates, and detects them at the first call.
 func (w *work) commandsOf(dir string) func() []string {
 	return func() []string {
-		var out []string
-		for _, g := range w.suitesOf(dir) {
-			out = append(out, g.Info().Command)
-		}
-		return out
+		return lists.Map(w.suitesOf(dir), func(g gates.Gate) string { return g.Info().Command })
 	}
 }
 

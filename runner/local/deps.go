@@ -15,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -31,9 +32,7 @@ func findDeps(ctx context.Context, repo *git.Repo) (deps, error) {
 	roots := []string{"."}
 	for _, p := range gates.Detect(repo.Root) {
 		at := filepath.FromSlash(p.Root)
-		if !slices.Contains(roots, at) {
-			roots = append(roots, at)
-		}
+		roots = lists.Add(roots, at)
 		if p.Language == gates.LangNode {
 			d.nodes = append(d.nodes, at)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/runner"
@@ -190,9 +191,7 @@ func (w *work) reviewInfo(v review.Review, file string) (*runner.ReviewInfo, err
 		out.Passes = append(out.Passes, text)
 		for _, c := range p.Calls {
 			out.Calls++
-			if !slices.Contains(out.Reviewers, c.Reviewer) {
-				out.Reviewers = append(out.Reviewers, c.Reviewer)
-			}
+			out.Reviewers = lists.Add(out.Reviewers, c.Reviewer)
 		}
 	}
 	return out, nil

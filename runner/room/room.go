@@ -24,6 +24,7 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -390,10 +391,7 @@ func (rm *Room) look() (differ []string, made map[string]stamp, err error) {
 		return nil, nil, err
 	}
 	if len(met) < len(rm.tracked) { // deleted, or behind a link that replaced a folder
-		there := make(map[string]bool, len(met))
-		for _, path := range met {
-			there[path] = true
-		}
+		there := lists.Set(met)
 		for path := range rm.tracked {
 			if !there[path] {
 				differ = append(differ, path)

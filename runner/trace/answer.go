@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -150,10 +151,7 @@ func (r *Report) OfBatches(asked, kind, file string, parts []Part) Answer {
 	names := func(t Task) bool {
 		return file != "" && (strings.Contains(t.wording, file) || strings.Contains(t.wording, path.Base(file)))
 	}
-	n := 0
-	for _, t := range a.Tasks {
-		n += rank(names(t))
-	}
+	n := lists.Sum(a.Tasks, func(t Task) int { return rank(names(t)) })
 	if n > 0 && n < len(a.Tasks) {
 		slices.SortStableFunc(a.Tasks, func(x, y Task) int { return cmp.Compare(rank(names(y)), rank(names(x))) })
 		a.Note = fmt.Sprintf("the commit belongs to all tasks of the batch; the first %s %s",

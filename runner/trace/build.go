@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -97,9 +98,7 @@ func (b *building) tasks() {
 			if line > 0 {
 				task = t.Name
 			}
-			if !slices.Contains(t.Requirements, m.ID) {
-				t.Requirements = append(t.Requirements, m.ID)
-			}
+			t.Requirements = lists.Add(t.Requirements, m.ID)
 		}
 		if at := m.ID + "\x00" + task; !m.Known && !known[at] {
 			known[at] = true
@@ -226,10 +225,7 @@ func (b *building) asAccepted(run Run, key, now string) bool {
 	if !ok {
 		return false
 	}
-	lines := map[int]bool{}
-	for _, line := range batch.Boxes() {
-		lines[line] = true
-	}
+	lines := lists.Set(batch.Boxes())
 	ticked, _ := planparse.Tick(b.text, lines)
 	for _, text := range [][]byte{b.text, planparse.Untick(b.text, lines), ticked} {
 		if p, err := planparse.Parse(b.Plan, text); err == nil {

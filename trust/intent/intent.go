@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/trust"
@@ -134,10 +135,7 @@ func settle(got Class) Class {
 func schema(names bool) json.RawMessage {
 	intent := map[string]any{"type": "string"}
 	if names {
-		var list []Intent
-		for _, k := range intents() {
-			list = append(list, k.intent)
-		}
+		list := lists.Map(intents(), func(k known) Intent { return k.intent })
 		intent["enum"] = list
 	}
 	text, _ := json.Marshal(map[string]any{ // strings and numbers always encode
