@@ -169,6 +169,5 @@ func (d *Driver) verified(ctx context.Context, i Item, s story) (Item, Waits, er
 		return i, Waits{}, fmt.Errorf("feedback %s: learn: %w", i.ID, err)
 	}
 	return d.note(ctx, i, Verified, i.Approval, StageLearn,
-		"its lessons are stored in failure_patterns and review_patterns",
-		nil)
+		"its lessons are stored in failure_patterns and review_patterns", nil)
 }

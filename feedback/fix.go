@@ -265,8 +265,7 @@ func (t Trees) Both(ctx context.Context, base, tip, test string) (gates.Report, 
 		s.Changed = append(s.Changed, c.Path)
 	}
 	g := differential.New(differential.Options{
-		Files: []string{test}, Base: func(ctx context.Context, s gates.Subject) (string, func(),
-			error) {
+		Files: []string{test}, Base: func(ctx context.Context, s gates.Subject) (string, func(), error) {
 			return t.Tree(ctx, s.Base)
 		},
 	})

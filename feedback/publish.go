@@ -49,8 +49,7 @@ type Target struct {
 func (t Target) Check() error {
 	switch {
 	case t.Branch == "":
-		return blocked("git switch to the integration branch",
-			"HEAD is detached, so the target branch of a fix is unknown")
+		return blocked("git switch to the integration branch", "HEAD is detached, so the target branch of a fix is unknown")
 	case t.Branch == t.Default || t.Default == "" && (t.Branch == "main" || t.Branch == "master"):
 		return blocked("switch to the integration branch, for example: git switch -c dev",
 			"%s is the default branch, and fixes never target it", t.Branch)
@@ -168,8 +167,7 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 		return Published{}, err
 	} else if said != "" {
 		return Published{}, blocked("make sure that it can be pushed, then process the feedback again", "git push %s: %s",
-			remote,
-			said)
+			remote, said)
 	}
 	out.Remote = remote
 	file, err := f.text(i.ID, "pull-request.md", Body(i, c))

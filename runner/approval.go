@@ -106,8 +106,7 @@ func (m *Machine) propose(t *track) Command {
 		why = "the gates defer to a person: " + t.unagreed
 	}
 	if t.denied.Tree != "" && t.denied.Tree == t.stands.tree {
-		why += fmt.Sprintf("; %s denied the same change before: %s", cmp.Or(t.denied.By, "somebody"),
-			t.denied.Reason)
+		why += fmt.Sprintf("; %s denied the same change before: %s", cmp.Or(t.denied.By, "somebody"), t.denied.Reason)
 	}
 	if t.again != "" {
 		why += "; asked again: " + t.again

@@ -157,8 +157,7 @@ func (s *Recorder) stamp(e Event) Event {
 func (c Command) dispatched() Event {
 	return Event{
 		Kind: Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base, On: c.On, Tier: c.Tier,
-		Model: c.Model,
-		Agent: c.Agent, Reason: c.Instead, RetryAt: c.Until,
+		Model: c.Model, Agent: c.Agent, Reason: c.Instead, RetryAt: c.Until,
 	}
 }
 

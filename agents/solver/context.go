@@ -51,8 +51,7 @@ func (w *work) request() retrieve.Request {
 	b := w.task.Batch
 	return retrieve.Request{
 		Task: w.id, Text: strings.Join(nonEmpty(w.cfg.Task, b.Title, b.Text), "\n"), Dir: w.task.Dir, Stages: w.cfg.Stages,
-		Budget: w.budget,
-		Files:  slices.Concat(b.Files.Modify, b.Files.Test, b.Files.Delete, b.Files.Create, b.ContextRefs),
+		Budget: w.budget, Files: slices.Concat(b.Files.Modify, b.Files.Test, b.Files.Delete, b.Files.Create, b.ContextRefs),
 	}
 }
 

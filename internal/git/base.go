@@ -104,8 +104,7 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string,
 	// Settings for merges by hand must not decide whether a run conflicts. Moved folders are conflicts, as in git's
 	// default, because it is uncertain whether a new file belongs into the old or the new folder.
 	out, err := r.at(ctx, r.Root, nil, "-c", "merge.renames=true", "-c", "merge.directoryRenames=conflict", "-c",
-		"merge.conflictStyle=merge",
-		"merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
+		"merge.conflictStyle=merge", "merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
 	code := exitStatus(err)
 	if code == 129 { // it prints its usage
 		return "", nil, fmt.Errorf("merge %s with %s: %w", ours, theirs, ErrNoMergeTree)

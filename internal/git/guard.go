@@ -94,9 +94,8 @@ func mentionsPrograms(files ...string) (bool, error) {
 func programNames() []string {
 	return []string{
 		"clean", "smudge", "process", "required", "textconv", "external", "driver", "command", "cmd", "program", "helper",
-		"hook", "hookspath", "fsmonitor",
-		"editor", "pager", "askpass", "proxy", "uploadpack", "receivepack", "vcs", "tunnel", "difffilter", "update",
-		"transferagent", "customtransfer", "alias",
+		"hook", "hookspath", "fsmonitor", "editor", "pager", "askpass", "proxy", "uploadpack", "receivepack", "vcs", "tunnel",
+		"difffilter", "update", "transferagent", "customtransfer", "alias",
 	}
 }
 

@@ -151,9 +151,8 @@ func (k *Kind) each(v view, found func(Match, string) bool) bool {
 			from, to = at+m[2], at+m[3]
 		}
 		switch {
-		case k.edge && start > 0 && wordByte(v.text[start-1]) && !v.gap(start),
-			k.exact && end < len(v.text) && wordByte(v.text[end]) && !v.gap(end),
-			k.check != nil && !k.check(v.text[from:to]):
+		case k.edge && start > 0 && wordByte(v.text[start-1]) && !v.gap(start), k.exact && end < len(v.text) &&
+			wordByte(v.text[end]) && !v.gap(end), k.check != nil && !k.check(v.text[from:to]):
 			at = start + 1
 			continue
 		}

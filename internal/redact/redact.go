@@ -131,8 +131,7 @@ func spellings(value string) []string {
 	if b, err := json.Marshal(value); err == nil {
 		out = append(out, string(b[1:len(b)-1]))
 	}
-	out = append(out, url.QueryEscape(value), url.PathEscape(value),
-		base64.StdEncoding.EncodeToString([]byte(value)),
+	out = append(out, url.QueryEscape(value), url.PathEscape(value), base64.StdEncoding.EncodeToString([]byte(value)),
 		strings.TrimRight(base64.URLEncoding.EncodeToString([]byte(value)), "="))
 	return out
 }
@@ -141,8 +140,7 @@ func spellings(value string) []string {
 func SecretName(name string) bool {
 	name = strings.ToUpper(name)
 	for _, part := range []string{
-		"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "API_KEY", "ACCESS_KEY",
-		"PRIVATE_KEY", "CREDENTIAL",
+		"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL",
 	} {
 		if strings.Contains(name, part) {
 			return true

@@ -173,8 +173,7 @@ func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) 
 		}
 		n, err := affected(tx.ExecContext(ctx,
 			"UPDATE adapter_metadata SET active = 1, base_model = ?, version = ?, performance_notes = ?, deployed_at = ? "+
-				"WHERE stage_name = ? AND model_tag = ?",
-			a.BaseModel, a.Version, null(a.Notes), stamp(at), a.Stage, a.Tag))
+				"WHERE stage_name = ? AND model_tag = ?", a.BaseModel, a.Version, null(a.Notes), stamp(at), a.Stage, a.Tag))
 		if err != nil || n == 1 {
 			return err
 		} else if n > 1 {
@@ -182,8 +181,7 @@ func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) 
 		}
 		_, err = tx.ExecContext(ctx,
 			"INSERT INTO adapter_metadata (stage_name, base_model, model_tag, version, active, performance_notes, "+
-				"deployed_at) VALUES (?, ?, ?, ?, 1, ?, ?)",
-			a.Stage, a.BaseModel, a.Tag, a.Version, null(a.Notes), stamp(at))
+				"deployed_at) VALUES (?, ?, ?, ?, 1, ?, ?)", a.Stage, a.BaseModel, a.Tag, a.Version, null(a.Notes), stamp(at))
 		return err
 	})
 }

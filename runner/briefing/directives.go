@@ -67,8 +67,7 @@ func directives(in Input) []string {
 		}
 	}
 	if len(has) > 0 {
-		say("read %s before you write new code: it defines names of this batch",
-			names(once(has), namedFiles))
+		say("read %s before you write new code: it defines names of this batch", names(once(has), namedFiles))
 	}
 	also := ""
 	if len(in.Protected) > 0 {
@@ -76,8 +75,7 @@ func directives(in Input) []string {
 	}
 	say(
 		"do not change the checks of your work, unless the batch itself names the file: settings of gates, linters and CI, "+
-			"`.runplan/`, lessons%s; "+
-			"existing tests must be neither deleted nor weakened", also)
+			"`.runplan/`, lessons%s; existing tests must be neither deleted nor weakened", also)
 	for _, o := range in.AtWork {
 		text := fmt.Sprintf("another agent works on batch %s at the same time", phrase.Cut(oneLine(o.Number), 40))
 		if len(o.Files) > 0 {

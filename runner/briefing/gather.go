@@ -134,12 +134,9 @@ func commits(ctx context.Context, repo *git.Repo, from, to, run string) ([]Commi
 		return nil, nil
 	}
 	out, err := repo.Run(ctx, "-c", "log.showSignature=false", "log", "-z", "--topo-order", "--no-color", "--no-notes",
-		"--no-ext-diff", "--no-renames",
-		"--name-only", fmt.Sprintf("--max-count=%d", mostCommits),
-		"--format="+strings.Join(
-			[]string{"%x1e%H", "%(trailers:key=Runplan-Run,valueonly,separator=%x20)",
-				"%(trailers:key=Runplan-Batch,valueonly,separator=%x20)", "%s", ""}, "%x1f"),
-		from+".."+to, "--")
+		"--no-ext-diff", "--no-renames", "--name-only", fmt.Sprintf("--max-count=%d", mostCommits), "--format="+
+			strings.Join([]string{"%x1e%H", "%(trailers:key=Runplan-Run,valueonly,separator=%x20)",
+				"%(trailers:key=Runplan-Batch,valueonly,separator=%x20)", "%s", ""}, "%x1f"), from+".."+to, "--")
 	if err != nil {
 		return nil, fmt.Errorf("read the commits of the run: %w", err)
 	}

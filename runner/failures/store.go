@@ -90,8 +90,7 @@ func (s *Store) read() ([]row, error) {
 		return nil, fmt.Errorf("read the failure patterns: %w", err)
 	}
 	if fi.Size() > maxFile {
-		return nil, fmt.Errorf("read %s: %w: it has %d MiB, the limit is %d", s.path, ErrBroken, fi.Size()>>20,
-			maxFile>>20)
+		return nil, fmt.Errorf("read %s: %w: it has %d MiB, the limit is %d", s.path, ErrBroken, fi.Size()>>20, maxFile>>20)
 	}
 	data, err := os.ReadFile(s.path)
 	if err != nil {

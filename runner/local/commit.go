@@ -41,8 +41,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if below == c.Tree && literal(w.Agent) {
 		// The repository already contains all that the plan spells out: usually the plan was merged before. The
 		// existing commit is the proof of the batch.
-		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK,
-			"its result already exists, so there is nothing to commit"
+		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK, "its result already exists, so there is nothing to commit"
 		return e, nil
 	}
 	space, err := w.restore(ctx, c)

@@ -171,11 +171,9 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 // open returns a new session of a run, without any events.
 func (e *Engine) open(ctx context.Context, run string, info runner.Info) *session {
 	s := &session{
-		Engine: e, run: run, results: make(chan result),
-		jobs: map[string]*job{}, last: map[string]*job{},
+		Engine: e, run: run, results: make(chan result), jobs: map[string]*job{}, last: map[string]*job{},
 		facts: map[string]*facts{}, merged: map[string]merge{}, tests: map[string]*gates.TestCount{},
-		digests: map[string]string{}, noted: make(chan struct{}, 1),
-		stopping: make(chan struct{}),
+		digests: map[string]string{}, noted: make(chan struct{}, 1), stopping: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.guard = guard{floor: e.MemoryFloor, memory: e.Memory, note: s.note}

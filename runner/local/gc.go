@@ -222,11 +222,10 @@ func (l Layout) tie(do func() error) error {
 func (w *work) sweep() {
 	l, common := w.Layout, w.Repo.Common
 	err := errors.Join(
-		w.failures.Sweep(), sampling.Store{Path: l.SamplingOutcomes()}.Sweep(),
-		atomicfile.SweepFolder(l.Root), atomicfile.SweepFolder(l.Worktrees()), atomicfile.SweepTree(l.GateCache()),
-		atomicfile.SweepTree(l.Logs(w.run)), atomicfile.SweepTree(l.Report(w.run)),
-		atomicfile.SweepFolder(common), atomicfile.SweepFolder(filepath.Join(common, "info")),
-		atomicfile.SweepTree(filepath.Join(common, "hooks")),
+		w.failures.Sweep(), sampling.Store{Path: l.SamplingOutcomes()}.Sweep(), atomicfile.SweepFolder(l.Root),
+		atomicfile.SweepFolder(l.Worktrees()), atomicfile.SweepTree(l.GateCache()), atomicfile.SweepTree(l.Logs(w.run)),
+		atomicfile.SweepTree(l.Report(w.run)), atomicfile.SweepFolder(common),
+		atomicfile.SweepFolder(filepath.Join(common, "info")), atomicfile.SweepTree(filepath.Join(common, "hooks")),
 	)
 	if err != nil {
 		w.Note("the leftovers of killed processes could not be removed: " + err.Error())

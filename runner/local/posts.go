@@ -25,8 +25,7 @@ func Post(ctx context.Context, j *store.Journal, run string, ev runner.Event) er
 		return fmt.Errorf("post to run %s: only the run itself may write the event %s", run, ev.Kind)
 	}
 	if n := len(ev.Reason) + len(ev.By); n > mostSaidInPost {
-		return fmt.Errorf("post to run %s: the text has %d bytes, and the limit is %d; shorten it", run, n,
-			mostSaidInPost)
+		return fmt.Errorf("post to run %s: the text has %d bytes, and the limit is %d; shorten it", run, n, mostSaidInPost)
 	}
 	ev.Run, ev.At = run, time.Now().UTC()
 	body, err := ev.Encode()

@@ -217,11 +217,10 @@ func listsDependencies(name string) bool {
 	}
 	return slices.Contains([]string{
 		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml",
-		"bun.lock", "bun.lockb",
-		"pyproject.toml", "setup.py", "setup.cfg", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "environment.yml",
-		".python-version",
-		"go.mod", "go.sum", "Cargo.toml", "Cargo.lock", "Gemfile", "Gemfile.lock", "composer.json", "composer.lock",
-		"pom.xml", "build.gradle", "build.gradle.kts", "gradle.lockfile", "Package.resolved", "packages.lock.json",
+		"bun.lock", "bun.lockb", "pyproject.toml", "setup.py", "setup.cfg", "poetry.lock", "uv.lock", "Pipfile",
+		"Pipfile.lock", "environment.yml", ".python-version", "go.mod", "go.sum", "Cargo.toml", "Cargo.lock", "Gemfile",
+		"Gemfile.lock", "composer.json", "composer.lock", "pom.xml", "build.gradle", "build.gradle.kts", "gradle.lockfile",
+		"Package.resolved", "packages.lock.json",
 	}, base)
 }
 

@@ -185,8 +185,7 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	}
 	held := sampling.Held{
 		BatchType: string(planparse.TypeOf(*b)), Run: w.run, Batch: c.Batch, Attempt: c.Attempt, Trigger: r.trigger,
-		Seed: w.info.Seed,
-		Tier: r.tier(), Agent: r.agent(w.Agent.Name()), At: w.Now(), Round1: cands,
+		Seed: w.info.Seed, Tier: r.tier(), Agent: r.agent(w.Agent.Name()), At: w.Now(), Round1: cands,
 	}
 	held.Decision = sampling.Decide(cands, w.Sampling.Options)
 	held.Final = held.Decision

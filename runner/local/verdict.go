@@ -153,8 +153,7 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 		env, err := rm.Fresh()
 		return envOf(env, w.marked(nil)), err
 	}
-	verdict, err := gates.Run(ctx, list, s,
-		func(r gates.Report) { p(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
+	verdict, err := gates.Run(ctx, list, s, func(r gates.Report) { p(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
 	w.snapshots.drop()
 	w.dropUpkeepLock(idle)
 	w.told(c, at)
@@ -331,8 +330,7 @@ func (w *work) baseline(s gates.Subject) *Baseline {
 	remember := func(info gates.Info, s gates.Subject, r gates.Report) { w.before.Put(key(info, s), r) }
 	b := &Baseline{
 		Repo: w.Repo, Layout: w.Layout, Home: w.Home, Setup: w.pool.setup, Environ: w.Environ, Note: w.Note,
-		Settings: w.GateConfig, Subject: s,
-		rooms:    w.rooms.made,
+		Settings: w.GateConfig, Subject: s, rooms: w.rooms.made,
 		Recall:   func(info gates.Info, s gates.Subject) (gates.Report, bool) { return w.before.Get(key(info, s)) },
 		Remember: remember,
 	}

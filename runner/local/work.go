@@ -288,8 +288,7 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 	env := w.agentEnv(temp)
 	return agents.Task{
 		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Failure: composed.Failure,
-		Model: w.model(c), Batch: *b,
-		Limits: w.limits(c), Env: env, Project: gates.SourcePath(ctx, s.Dir, env),
+		Model: w.model(c), Batch: *b, Limits: w.limits(c), Env: env, Project: gates.SourcePath(ctx, s.Dir, env),
 		LogPath: filepath.Join(dir, "agent.log"), TempDir: temp, Redact: w.redact.String,
 	}, composed, nil
 }
@@ -607,9 +606,8 @@ func reasonOf(v gates.Verdict) string {
 // infrastructure reports whether no retry can cure an error.
 func infrastructure(err error) bool {
 	return errors.As(err, new(*agents.UnusableError)) || errors.As(err, new(*reviewError)) ||
-		errors.As(err, new(*afterwardsError)) ||
-		errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) || errors.As(err, new(*SetupError)) ||
-		errors.As(err, new(*gates.GateError)) || errors.Is(err, git.ErrNoCommits)
+		errors.As(err, new(*afterwardsError)) || errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) ||
+		errors.As(err, new(*SetupError)) || errors.As(err, new(*gates.GateError)) || errors.Is(err, git.ErrNoCommits)
 }
 
 // since returns a duration in milliseconds.

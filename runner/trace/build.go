@@ -15,9 +15,8 @@ func Build(in Input) (*Report, error) {
 	newest := in.Runs[0]
 	r := &Report{
 		Run: newest.Summary.Run, Plan: newest.Summary.Plan, Title: newest.Summary.Title, Status: newest.Summary.Status,
-		Branch: newest.Summary.Branch, Undone: newest.Summary.Undone,
-		Tasks: []Task{}, Batches: []Batch{}, Requirements: []Requirement{}, Unnamed: []string{}, Unstated: []Unstated{},
-		Drift: []Drift{},
+		Branch: newest.Summary.Branch, Undone: newest.Summary.Undone, Tasks: []Task{}, Batches: []Batch{},
+		Requirements: []Requirement{}, Unnamed: []string{}, Unstated: []Unstated{}, Drift: []Drift{},
 	}
 	text := in.Text
 	if text == nil {
@@ -64,15 +63,13 @@ func tasksOf(plan *planparse.Plan, text []byte) []Task {
 			}
 			out = append(out, Task{
 				Name: name, Batch: b.Number, Number: t.Number, Title: t.Title, Line: t.Line, Ticked: t.Done,
-				Requirements: []string{}, State: Open,
-				key: b.Key, wording: wording(t.Line, max(t.Line, t.EndLine)),
+				Requirements: []string{}, State: Open, key: b.Key, wording: wording(t.Line, max(t.Line, t.EndLine)),
 			})
 		}
 		if len(b.Tasks) == 0 {
 			out = append(out, Task{
 				Name: b.Number, Batch: b.Number, Title: b.Title, Line: b.StartLine, Ticked: b.Done(), Requirements: []string{},
-				State: Open,
-				key:   b.Key, wording: wording(b.StartLine, b.EndLine),
+				State: Open, key: b.Key, wording: wording(b.StartLine, b.EndLine),
 			})
 		}
 	}

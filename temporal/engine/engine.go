@@ -158,10 +158,8 @@ func (e *Engine) start(ctx context.Context, in flow.Input) error {
 
 func (e *Engine) workflow(run string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
-		ID: flow.ID(run), TaskQueue: e.Queue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            "runplan " + run,
+		ID: flow.ID(run), TaskQueue: e.Queue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, StaticSummary: "runplan " + run,
 	}
 }
 

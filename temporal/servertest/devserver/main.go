@@ -97,8 +97,7 @@ func serve(o options) error {
 	}
 	server, err := temporal.NewServer(
 		temporal.WithConfig(c), temporal.ForServices(temporal.DefaultServices), temporal.WithStaticHosts(hosts),
-		temporal.WithLogger(logger),
-		temporal.WithAuthorizer(auth),
+		temporal.WithLogger(logger), temporal.WithAuthorizer(auth),
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims }),
 		temporal.WithDynamicConfigClient(dynamic(o.dynamic)),
 	)
