@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
-	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Answer lists the links of one line, commit, requirement, task or test.
@@ -151,23 +149,16 @@ func (r *Report) OfBatches(asked, kind, file string, parts []Part) Answer {
 	names := func(t Task) bool {
 		return file != "" && (strings.Contains(t.wording, file) || strings.Contains(t.wording, path.Base(file)))
 	}
-	n := lists.Sum(a.Tasks, func(t Task) int { return rank(names(t)) })
-	if n > 0 && n < len(a.Tasks) {
-		slices.SortStableFunc(a.Tasks, func(x, y Task) int { return cmp.Compare(rank(names(y)), rank(names(x))) })
-		a.Note = fmt.Sprintf("the commit belongs to all tasks of the batch; the first %s %s",
-			phrase.Count(n, "names", "name"), file)
-		if n == 1 {
-			a.Note = fmt.Sprintf("the commit belongs to all tasks of the batch; the first names %s", file)
+	first := lists.Filter(a.Tasks, names)
+	if n := len(first); n > 0 && n < len(a.Tasks) {
+		a.Tasks = append(first, slices.DeleteFunc(a.Tasks, names)...)
+		said := "names"
+		if n > 1 {
+			said = fmt.Sprintf("%d name", n)
 		}
+		a.Note = fmt.Sprintf("the commit belongs to all tasks of the batch; the first %s %s", said, file)
 	}
 	return a
-}
-
-func rank(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
 }
 
 // OfRequirement returns the answer for a requirement, with its parts. A requirement is known if a document states it or
