@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
@@ -57,7 +58,7 @@ func directives(in Input) []string {
 			continue
 		}
 		told++
-		say("batch %s changed these files: %s; build on their present state", phrase.Cut(oneLine(e.Number), 40),
+		say("batch %s changed these files: %s; build on their present state", phrase.Cut(fence.Line(e.Number), 40),
 			names(files, namedFiles))
 	}
 	var has []string
@@ -77,7 +78,7 @@ func directives(in Input) []string {
 		"do not change the checks of your work, unless the batch itself names the file: settings of gates, linters and CI, "+
 			"`.runplan/`, lessons%s; existing tests must be neither deleted nor weakened", also)
 	for _, o := range in.AtWork {
-		text := fmt.Sprintf("another agent works on batch %s at the same time", phrase.Cut(oneLine(o.Number), 40))
+		text := fmt.Sprintf("another agent works on batch %s at the same time", phrase.Cut(fence.Line(o.Number), 40))
 		if len(o.Files) > 0 {
 			text += fmt.Sprintf("; do not touch its files: %s", names(o.Files, namedFiles))
 		}
@@ -194,9 +195,9 @@ func expectations(in Input) []string {
 			verb = "has to pass"
 		}
 		if g.Command != "" {
-			out = append(out, fmt.Sprintf("%s %s: `%s`", oneLine(g.Name), verb, oneLine(g.Command)))
+			out = append(out, fmt.Sprintf("%s %s: `%s`", fence.Line(g.Name), verb, fence.Line(g.Command)))
 		} else {
-			out = append(out, fmt.Sprintf("%s %s", oneLine(g.Name), verb))
+			out = append(out, fmt.Sprintf("%s %s", fence.Line(g.Name), verb))
 		}
 	}
 	if in.Before != nil {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/runner/failures"
@@ -190,7 +191,7 @@ func tail(path string, n int) ([]string, error) {
 		_, text, _ = strings.Cut(text, "\n") // the first line is cut off in its middle
 	}
 	var lines []string
-	for line := range strings.SplitSeq(hide(clean(text)), "\n") {
+	for line := range strings.SplitSeq(fence.Hide(fence.Clean(text)), "\n") {
 		if strings.TrimSpace(line) != "" {
 			lines = append(lines, line)
 		}
