@@ -247,7 +247,6 @@ func (d *Driver) result(ctx context.Context, i Item, to Status, approval Approva
 	return d.note(ctx, i, to, approval, stage, r.String(), r)
 }
 
-// record adds one note to a row.
 func record(ctx context.Context, s *store.Feedbacks, i Item, n Note, data any) (Item, error) {
 	if !slices.Contains(next()[n.From], n.To) && n.From != n.To {
 		return i, fmt.Errorf("feedback %s: there is no transition from %s to %s", i.ID, n.From, n.To)

@@ -128,7 +128,6 @@ const MinConfidence = 60
 // MaxRounds is the highest number of plans for one feedback (FIX-15).
 const MaxRounds = 3
 
-// maxBody is the highest size of a feedback in bytes.
 const maxBody = 64 << 10
 
 var idForm = lazyre.New(`^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$`)

@@ -118,7 +118,6 @@ func tooLarge(p Plan, f Fix) error {
 		p.Round, p.LineEstimate, MaxLines)
 }
 
-// planAnswer is the answer of a model.
 type planAnswer struct {
 	RootCause    string   `json:"root_cause"`
 	Change       string   `json:"proposed_change"`

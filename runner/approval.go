@@ -50,7 +50,6 @@ func (a Approval) No(by, reason string) Event {
 	return e
 }
 
-// question is an open question to a person.
 type question struct {
 	Command
 	since time.Time
@@ -171,7 +170,6 @@ func (a Approval) Diff() string {
 	return fmt.Sprintf("%.10s %.10s", a.Base, to)
 }
 
-// of adds the run's id to an approval.
 func (a Approval) of(run string) Approval {
 	a.Run = run
 	what := cmp.Or(a.Batch, ApproveLand)

@@ -409,7 +409,6 @@ func (m *Machine) misled(t *track) bool {
 	return slices.ContainsFunc(t.on, func(n string) bool { return !m.done(n) && !slices.Contains(m.queue, m.byKey[n]) })
 }
 
-// done reports whether a batch is merged or skipped.
 func (m *Machine) done(key string) bool {
 	s := m.byKey[key].status
 	return s == Passed || s == Skipped

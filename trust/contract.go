@@ -194,7 +194,6 @@ func Titles() []string {
 	return []string{"read only", "draft", "branch and draft change", "keep checks green", "edit itself", "merge"}
 }
 
-// ruleOf returns the rule of an action.
 func ruleOf(a Action) (Rule, bool) {
 	rules := Table()
 	i := slices.IndexFunc(rules, func(r Rule) bool { return r.Action == a })

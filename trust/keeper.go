@@ -261,7 +261,6 @@ func (k Keeper) Entries(ctx context.Context) ([]store.AuditEntry, error) {
 	return all, err
 }
 
-// maxReason is the highest length of a reason.
 const maxReason = 4000
 
 func checkReason(reason string) error {

@@ -233,7 +233,6 @@ type Said struct {
 	At         time.Time
 }
 
-// maxBody is the highest size of a message in bytes.
 const maxBody = 64 << 10
 
 // Enqueue adds a message to the inbox and immediately returns an acknowledgement from a template. It asks no model

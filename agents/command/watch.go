@@ -95,7 +95,6 @@ func (w *watcher) stop() {
 	w.cancel(nil)
 }
 
-// cutMark is the end of a line that was shortened.
 const cutMark = " […]"
 
 func (w *watcher) line(text string) {
@@ -247,7 +246,6 @@ type brake struct {
 	repeats int
 }
 
-// call records a tool call.
 func (b *brake) call(e stream.Event) {
 	if b.limits.MaxRepeats <= 0 || e.Cut {
 		b.repeats = 0 // two calls that were cut may differ

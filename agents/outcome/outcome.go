@@ -320,7 +320,6 @@ func word(last string) string {
 	return cmp.Or(phrase.CutBytes(last, 200), "exited without output")
 }
 
-// allow says how to allow the denied tool.
 func allow(e Evidence, d stream.Denial) string {
 	name := cmp.Or(e.Name, "NAME")
 	switch e.Format {
@@ -342,7 +341,6 @@ func allow(e Evidence, d stream.Denial) string {
 	return fmt.Sprintf("allow it in the CLI's settings, or set agents.%s.permission = \"full\"", name)
 }
 
-// signIn says how to sign in to a CLI.
 var signIn = map[stream.Format]string{
 	stream.Claude:   "sign in: claude, then /login; or set ANTHROPIC_API_KEY",
 	stream.Codex:    "sign in: codex login; or set CODEX_API_KEY",

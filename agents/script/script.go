@@ -117,7 +117,6 @@ func (a *Agent) refuse(b planparse.Batch) (agents.Result, bool) {
 const configure = "to have an agent write it, set [agents.NAME] command = [\"PROGRAM\", \"ARG\"] in " +
 	".runplan/config.toml and pass --agent NAME"
 
-// work is one attempt.
 type work struct {
 	agent    *Agent
 	task     agents.Task
@@ -208,7 +207,6 @@ func (w *work) overTotal() string {
 	return fmt.Sprintf("time limit reached: %s for the whole attempt", w.task.Limits.Total)
 }
 
-// block performs one block.
 func (w *work) block(ctx context.Context, b planparse.Block) error {
 	switch b.Kind {
 	case planparse.BlockFile:
@@ -302,7 +300,6 @@ func (w *work) remove(b planparse.Block) error {
 	return nil
 }
 
-// edit carries out search/replace edits.
 func (w *work) edit(b planparse.Block) error {
 	edits, err := edit.Parse(b.Text, b.Path)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 // maxArgument limits a script to well below the size of an argument on Linux (128 KiB).
 const maxArgument = 100 << 10
 
-// shell runs a block of shell commands.
 func (w *work) shell(ctx context.Context, b planparse.Block) error {
 	w.say("shell: " + summary(b.Text))
 	// Empty lines in front let bash name the lines of the plan in its messages.
@@ -99,7 +98,6 @@ const (
 	fail
 )
 
-// expected is the plan's expectation of a command.
 type expected struct {
 	status status
 	texts  []string

@@ -172,7 +172,6 @@ func (w *work) hide(text string) string {
 
 const maxSay = 300
 
-// say reports a line to the observer and to the log.
 func (w *work) say(text string) {
 	text = phrase.CutBytes(phrase.Line(w.hide(text)), maxSay)
 	if w.obs != nil {

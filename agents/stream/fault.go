@@ -167,7 +167,6 @@ var words = []struct {
 		"unexpected end of json", "is not valid json", "json parse error", "json parsing failed", "invalid json response"}},
 }
 
-// kindOfText classifies folded text.
 func kindOfText(text string) FaultKind {
 	for _, w := range words {
 		for _, s := range w.has {

@@ -328,7 +328,6 @@ func add(to **int64, n *int64) {
 	**to += *n
 }
 
-// sum adds up the known values.
 func sum(of ...*int64) int64 {
 	var n int64
 	for _, p := range of {

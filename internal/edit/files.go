@@ -121,7 +121,6 @@ func (f *file) makeFolder() error {
 	return os.MkdirAll(filepath.Dir(f.at), 0o755)
 }
 
-// restore restores the old content of the file.
 func (f *file) restore() error {
 	var err error
 	switch {

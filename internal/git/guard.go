@@ -161,7 +161,6 @@ func nothing(key string) string {
 	return ""
 }
 
-// cutLast cuts key at its last dot.
 func cutLast(key string) (before, after string) {
 	i := strings.LastIndexByte(key, '.')
 	return key[:max(i, 0)], key[i+1:]

@@ -317,7 +317,6 @@ func (o *Objects) why(err error) error {
 	}
 }
 
-// readObject reads one answer of git cat-file --batch.
 func readObject(in *bufio.Reader) (Object, error) {
 	line, err := in.ReadString('\n')
 	if err != nil {

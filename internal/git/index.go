@@ -241,7 +241,6 @@ type indexFile struct {
 	root    *cachedTree // nil if the index has none
 }
 
-// indexLine is one entry of an index.
 type indexLine struct {
 	stat  fileStat
 	hash  string

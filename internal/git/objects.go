@@ -332,7 +332,6 @@ func (r *Repo) WriteTree(ctx context.Context, files map[string]string) (string, 
 	return r.writeTree(ctx, entries)
 }
 
-// treeLine is an entry of a tree with its name.
 type treeLine struct {
 	treeEntry
 	name string

@@ -481,7 +481,6 @@ func (r *Repo) ForgetMissing(dir string) error {
 	})
 }
 
-// isBelow reports whether a path is dir or in it.
 func isBelow(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)

@@ -40,7 +40,6 @@ type guest struct {
 	status syscall.WaitStatus
 }
 
-// keepers holds a Reaper's keepers.
 type keepers struct {
 	mu      sync.Mutex
 	last    int
@@ -110,7 +109,6 @@ func (r *Reaper) Hire(n int) {
 	}
 }
 
-// shut closes the connections to all keepers.
 func (r *Reaper) shut() {
 	ks := &r.keepers
 	ks.mu.Lock()

@@ -178,7 +178,6 @@ func Run(ctx context.Context, c Cmd) (Result, error) {
 	return res, nil
 }
 
-// process is a running program.
 type process struct {
 	pid     int
 	ended   <-chan struct{} // closed when the program itself has ended
@@ -284,7 +283,6 @@ func (p *process) outcome(res *Result) {
 	}
 }
 
-// drain reads the rest of the pipes.
 func (p *process) drain() {
 	for _, pp := range p.pipes {
 		pp.drain()

@@ -29,7 +29,6 @@ func hinted(text string) uint64 {
 	return hints().Where(text, func(kind, at int) bool { return kinds[kind].at == nil || kinds[kind].at(text, at) })
 }
 
-// span is a place in a text that must be hidden.
 type span struct {
 	from, to int
 	mark     string

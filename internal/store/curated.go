@@ -198,7 +198,6 @@ func (c *Curated) ForgetAdapter(ctx context.Context, stage, tag string) error {
 		"DELETE FROM adapter_metadata WHERE stage_name = ? AND model_tag = ? AND NOT active", stage, tag)
 }
 
-// exec runs one statement in a separate transaction.
 func (c *Curated) exec(ctx context.Context, what, query string, args ...any) error {
 	return c.change(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, query, args...)

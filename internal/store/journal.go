@@ -253,7 +253,6 @@ type place struct {
 	wal  *mark
 }
 
-// mark is the last seen state of a file.
 type mark struct{ info os.FileInfo }
 
 func placeOf(path string) place {
@@ -297,7 +296,6 @@ func (j *Journal) present() error {
 	return same(wal, p.wal.info, now, err)
 }
 
-// same compares a file with its earlier state.
 func same(path string, was, now os.FileInfo, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

@@ -87,7 +87,6 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 	return in, nil
 }
 
-// once removes repeated names.
 func once(list []string) []string {
 	var out []string
 	for _, p := range list {

@@ -28,7 +28,6 @@ type Ref struct {
 	Note    string // remark: why there is no text, or the kind of a path that is not a file
 }
 
-// lines returns the lines of the text.
 func (r Ref) lines() []string {
 	if r.Text == "" {
 		return nil

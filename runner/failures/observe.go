@@ -43,7 +43,6 @@ type Observer struct {
 	batches map[string]*course
 }
 
-// course is the history of one batch.
 type course struct {
 	failed []failure // in order; each kind once, with its last failed attempt
 	left   string    // tree of the current attempt
@@ -280,7 +279,6 @@ func (k kind) holds(r gates.Report) bool {
 	return false
 }
 
-// namedFiles is the maximum number of files in a fix.
 const namedFiles = 4
 
 // Fix describes in one line how the passed attempt differs from the failed one: the files and the number of lines. The

@@ -119,7 +119,6 @@ func FoundBranch(slug, commit string) string {
 	return ofRuns + slug + "/found-" + short(commit)
 }
 
-// ofRun reports whether a branch belongs to this run.
 func (w *work) ofRun(branch string) bool {
 	return strings.HasPrefix(branch, "runplan/"+w.info.Slug+"/")
 }
@@ -175,7 +174,6 @@ func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, u
 	return kept, nil
 }
 
-// ofRuns begins the names of all branches of runs.
 const ofRuns = "runplan/"
 
 // tidyStashes removes an agent's stashes from the user's list, because git has one list for all worktrees. It

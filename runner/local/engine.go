@@ -281,7 +281,6 @@ func (s *session) note(text string) {
 	}
 }
 
-// writeNotes writes the queued notes to the journal.
 func (s *session) writeNotes() error {
 	s.mu.Lock()
 	notes := s.notes
@@ -316,7 +315,6 @@ func (s *session) do(ctx context.Context, c runner.Command) (ev runner.Event, lo
 // mostTries is the maximum number of tries after infrastructure errors.
 const mostTries = 3
 
-// pauseAfter returns the pause after the nth try.
 func pauseAfter(try int) time.Duration { return time.Duration(try*try) * 200 * time.Millisecond }
 
 // tries performs the command. It repeats after infrastructure errors, except those that another try cannot cure.
@@ -501,7 +499,6 @@ func (s *session) digest(seq int) (text, patch string) {
 	return "", ""
 }
 
-// digestBytes limits the failure digest in a brief.
 const digestBytes = 6 << 10
 
 // Events yields the events of one run from seq on, in order.

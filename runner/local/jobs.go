@@ -22,7 +22,6 @@ type job struct {
 	stale  bool // cancelled; its result is ignored
 }
 
-// result holds the end of a job.
 type result struct {
 	*job
 	event runner.Event
@@ -168,7 +167,6 @@ func (s *session) wait(ctx context.Context, c runner.Command, _ runner.Progress)
 	}
 }
 
-// waitLook sets how often wait reads the clock.
 const waitLook = 10 * time.Second
 
 // guard delays agents that would run in parallel while memory is short. It always admits one, so that the run

@@ -14,7 +14,6 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// pushTimeout bounds git push and gh.
 const pushTimeout = 5 * time.Minute
 
 // Land lands the run branch as configured. It refuses if anything that it would change has been changed since the run

@@ -273,7 +273,6 @@ func (s Setup) names(file string) bool {
 // runs reports whether the command runs a file. A list of dependencies is the candidate's: new code may need new ones.
 func (s Setup) runs(file string) bool { return s.names(file) && !listsDependencies(file) }
 
-// runSetup runs the configured command in dir.
 func (p *Pool) runSetup(ctx context.Context, dir string, env []string) error {
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: []string{"bash", "-eu", "-o", "pipefail", "-c", p.setup.Command}, Dir: dir, Env: env,

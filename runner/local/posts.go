@@ -12,7 +12,6 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// postLook sets how often a run reads its posts.
 const postLook = 500 * time.Millisecond
 
 // mostSaidInPost limits the text of a post, in bytes.

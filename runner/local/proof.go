@@ -194,7 +194,6 @@ func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool
 	}
 }
 
-// redAt is a failure at the base.
 type redAt struct {
 	gate    gates.Info
 	finding gates.Finding

@@ -182,7 +182,6 @@ func (r *rooms) install(ctx context.Context, dir string, env []string) error {
 	return nil
 }
 
-// installTime limits one installation of dependencies.
 const installTime = 10 * time.Minute
 
 // key returns the cache key of a room's preparation: the set-up, its scripts, and the files that list dependencies.

@@ -260,7 +260,6 @@ func (w *work) putAside(s *shift, name string, is stamps.File, there bool, was s
 	w.Note(note)
 }
 
-// keep saves a found file under an unused name.
 func (w *work) keep(dir, name string, f stamps.File) (string, error) {
 	text := f.Data
 	if f.Mode&fs.ModeSymlink != 0 {

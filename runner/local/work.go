@@ -610,5 +610,4 @@ func infrastructure(err error) bool {
 		errors.As(err, new(*SetupError)) || errors.As(err, new(*gates.GateError)) || errors.Is(err, git.ErrNoCommits)
 }
 
-// since returns a duration in milliseconds.
 func since(t, now time.Time) int64 { return now.Sub(t).Milliseconds() }

@@ -50,7 +50,6 @@ type Options struct {
 	Repository string // its name
 }
 
-// waiting limits the queue of unsent messages.
 const waiting = 100
 
 // New starts a notifier. Stop it with [Notifier.Close].
@@ -129,7 +128,6 @@ func (n *Notifier) Close() {
 	}
 }
 
-// work sends the queued messages one by one.
 func (n *Notifier) work() {
 	defer close(n.ended)
 	failed := map[string]bool{}

@@ -45,7 +45,6 @@ type Watch struct {
 	hooks []string               // folders that they name
 }
 
-// record is the recorded state of one file.
 type record struct {
 	place place
 	stat  string // "" for a file that does not exist

@@ -96,7 +96,6 @@ func NoRun(asked, kind, note string) *Answer {
 		Requirements: []Requirement{}, Drift: []Drift{}}
 }
 
-// answer adds the data of batches and tasks.
 func (r *Report) answer(asked, kind string, batch func(Batch) bool, task func(Task) bool) Answer {
 	a := *NoRun(asked, kind, "")
 	a.Run, a.Plan = r.Run, r.Plan

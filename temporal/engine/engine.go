@@ -36,7 +36,6 @@ type Engine struct {
 
 var _ runner.Engine = (*Engine)(nil)
 
-// sharedRepo returns the shared repository of a run.
 func (e *Engine) sharedRepo(run, branch string) *shared.SharedRepo {
 	return &shared.SharedRepo{Repo: e.Repo, Layout: e.Layout, Remote: e.Remote, Prefix: e.Prefix, Run: run, Branch: branch}
 }

@@ -118,7 +118,6 @@ func (d *SharedRepo) takeOwed() []kept {
 	return owed
 }
 
-// write makes the commit with the result of a command.
 func (d *SharedRepo) write(ctx context.Context, seq int, done Done, files []string) (kept, error) {
 	message, err := json.Marshal(done)
 	if err != nil {

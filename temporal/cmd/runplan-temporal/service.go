@@ -21,7 +21,6 @@ import (
 	"github.com/runplan/runplan/temporal/flow"
 )
 
-// service is Temporal as the command line names it.
 type service struct {
 	connect.Options
 	remote    string

@@ -73,7 +73,6 @@ func main() {
 	}
 }
 
-// serve runs the server until it is stopped.
 func serve(o options) error {
 	began := time.Now()
 	db, err := database(o)
