@@ -202,11 +202,7 @@ func (p *Parser) emit(e Event) {
 // text records a complete message of the agent.
 func (p *Parser) text(s string) {
 	p.endText()
-	if strings.TrimSpace(s) == "" {
-		return
-	}
-	p.t.Text, p.t.Tries, p.t.Again = lastOf(s), 0, 0
-	p.emit(Event{Kind: Text, Text: phrase.CutBytes(s, 64<<10)})
+	p.say(s)
 }
 
 // piece records a part of a message. It emits complete lines at once.
