@@ -65,7 +65,9 @@ func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 	if err := w.openLog(); err != nil {
 		return agents.Result{}, fmt.Errorf("agent script: %w", err)
 	}
-	defer w.closeLog()
+	if w.log != nil {
+		defer w.log.Close()
+	}
 	res, err := w.all(ctx)
 	var none int64
 	var free float64
@@ -251,12 +253,6 @@ func (w *work) openLog() (err error) {
 	}
 	w.log, err = atomicfile.Append(w.task.LogPath, 0o600)
 	return err
-}
-
-func (w *work) closeLog() {
-	if w.log != nil {
-		_ = w.log.Close()
-	}
 }
 
 // Literal reports that a successful attempt did all that was required, even without a change.

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // A keeper is a process of runplan that starts one program at a time and adopts what that program leaves behind. It is
@@ -318,9 +316,4 @@ func (k *keeper) kill() {
 	if k.group != "" {
 		killCgroup(k.group)
 	}
-}
-
-// subreaper makes this process the parent of all orphans below it.
-func subreaper() error {
-	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 }

@@ -119,10 +119,6 @@ func FoundBranch(slug, commit string) string {
 	return ofRuns + slug + "/found-" + short(commit)
 }
 
-func (w *work) ofRun(branch string) bool {
-	return strings.HasPrefix(branch, "runplan/"+w.info.Slug+"/")
-}
-
 // UnverifiedBranch returns the branch for commits of the run branch without a verified event.
 func UnverifiedBranch(slug, commit string) string {
 	return "runplan/" + slug + "/unverified-" + short(commit)

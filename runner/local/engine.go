@@ -8,6 +8,7 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -16,8 +17,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"encoding/json"
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"

@@ -78,7 +78,7 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 	}
 	old, was := before[name]
 	now, _ := w.Repo.Resolve(ctx, head)
-	if w.ofRun(name) {
+	if strings.HasPrefix(name, ofRuns+w.info.Slug+"/") {
 		if w.refs.strayed(map[string]string{name: now})[name] != "" {
 			return fmt.Sprintf("the agent switched to branch %s and moved it; the branch is restored", name)
 		}

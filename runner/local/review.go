@@ -123,7 +123,8 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 		}
 		f := w.factsOf(c.Batch, c.Base)
 		last = f.last
-		in.Doubts = w.doubts(*c)
+		seen, _ := w.seen(*c)
+		in.Doubts = seen.Kept // too uncertain to show to the agent (FIX-29)
 		in.Subject.Batch, in.Plan, in.Author.Model = *b, "## "+b.Title+"\n"+b.Text, f.model
 		if in.Ledger, err = review.ReadLedger(w.Layout.Findings(w.run, c.Batch), c.Batch); err != nil {
 			return in, nil, err

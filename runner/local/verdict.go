@@ -79,7 +79,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	verdict, d, err := w.gateIn(ctx, rooms, c, b, p)
 	if err == nil && !d.Empty() && !w.alone(c) {
 		w.Note(fmt.Sprintf("the gates of batch %s run again: %s changed in their room while others were running", c.Place(),
-			firstOf(d)))
+			slices.Concat(d.Changed, d.Touched, d.Made)[0]))
 		verdict, d, err = w.gateIn(ctx, rooms, c, b, p)
 	}
 	if ctx.Err() != nil {
@@ -318,10 +318,6 @@ func withoutSource(d room.Difference) room.Difference {
 	d.Changed = slices.DeleteFunc(slices.Clone(d.Changed), code)
 	d.Touched = slices.DeleteFunc(slices.Clone(d.Touched), code)
 	return d
-}
-
-func firstOf(d room.Difference) string {
-	return slices.Concat(d.Changed, d.Touched, d.Made)[0]
 }
 
 // baseline returns the checks of a batch's base commit. It caches their results by tree for later attempts.

@@ -279,15 +279,11 @@ func (n *Notifier) message(k Kind, e runner.Event, cause string) (Message, bool)
 			m.URL, m.Report = n.url, ".runplan/reports/"+e.Run+"/report.md"
 		}
 	}
-	m.Batches = n.counts()
+	t := n.fold.Summary().Tally()
+	m.Batches = &Counts{Merged: t.Merged, Skipped: t.Skipped, Failed: t.Failed, ToGo: t.ToGo()}
 	n.clean(&m)
 	m.write()
 	return m, true
-}
-
-func (n *Notifier) counts() *Counts {
-	t := n.fold.Summary().Tally()
-	return &Counts{Merged: t.Merged, Skipped: t.Skipped, Failed: t.Failed, ToGo: t.ToGo()}
 }
 
 // clean removes secrets and control codes from all external text.

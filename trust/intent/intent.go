@@ -73,12 +73,6 @@ func intents() []known {
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// loadPrompts reads the prompt of the classifier. It allows no override, because a repository could then control the
-// classification.
-func loadPrompts() (prompt.Set, error) {
-	return prompt.LoadEmbedded("trust/intent", promptFiles)
-}
-
 // Classifier classifies texts with a model at temperature 0.
 type Classifier struct {
 	LLM      llm.Completer
@@ -89,7 +83,8 @@ type Classifier struct {
 // Classify returns the intent of a text. An invalid answer is an error. An answer with low confidence or an unknown
 // intent gives [FreeForm].
 func (c Classifier) Classify(ctx context.Context, text string) (Class, error) {
-	prompts, err := loadPrompts()
+	// A repository cannot override the prompt, because it could then control the classification.
+	prompts, err := prompt.LoadEmbedded("trust/intent", promptFiles)
 	if err != nil {
 		return Class{}, err
 	}
