@@ -105,7 +105,7 @@ func own(e Evidence) (Verdict, bool) {
 	return v, true
 }
 
-// cause is what a kind of fault means for the attempt.
+// cause says what a kind of fault means for the attempt.
 type cause struct {
 	outcome agents.Outcome
 	kind    agents.Kind
