@@ -198,8 +198,7 @@ func (d Differential) String() string {
 
 // Differ runs regression tests.
 type Differ interface {
-	// Both runs the test on the base, with the test file of the tip, and on the tip. An error means that it could not
-	// run.
+	// Both runs the test on the base, with the test file of the tip, and on the tip. An error means that it could not run.
 	Both(ctx context.Context, base, tip, test string) (gates.Report, error)
 	// One runs the test on a commit as it is.
 	One(ctx context.Context, commit, test string) (gates.Report, error)

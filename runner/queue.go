@@ -163,8 +163,7 @@ func (m *Machine) onRed(t *track) bool {
 	})
 }
 
-// shortOfTests reports whether t passed its gates while the test count below was unknown, but has fewer passed
-// tests.
+// shortOfTests reports whether t passed its gates while the test count below was unknown, but has fewer passed tests.
 func (m *Machine) shortOfTests(t *track) bool {
 	return t.verdict == green && m.merging != t && t.before == nil && t.tests != nil && m.before != nil &&
 		t.tests.Passed < m.before.Passed

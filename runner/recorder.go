@@ -170,8 +170,7 @@ func (c Command) Report(e Event) Event {
 	return e
 }
 
-// Asked returns the report on a command that asks a person. It only records the question: the answer arrives as a
-// post.
+// Asked returns the report on a command that asks a person. It only records the question: the answer arrives as a post.
 func (c Command) Asked() Event {
 	return c.Report(Event{Outcome: OutcomeOK, Base: c.Base, Commit: c.Commit, Tree: c.Tree, Reason: c.Why})
 }

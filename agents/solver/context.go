@@ -20,8 +20,7 @@ import (
 // is made, under final_context.
 const contextKey = "solver_context"
 
-// context returns the retrieved context of the batch. It reuses that of an earlier attempt if the files did not
-// change.
+// context returns the retrieved context of the batch. It reuses that of an earlier attempt if the files did not change.
 func (w *work) context(ctx context.Context) (retrieve.Package, error) {
 	defer w.lock(w.id)()
 	var p retrieve.Package

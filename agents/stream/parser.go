@@ -40,8 +40,7 @@ type reader interface {
 	event(p *Parser, line []byte) bool
 }
 
-// New returns a parser. now is the clock for "try again in" and "resets 3pm"; times without a zone are in its
-// location.
+// New returns a parser. now is the clock for "try again in" and "resets 3pm"; times without a zone are in its location.
 func New(f Format, now func() time.Time) *Parser {
 	p := &Parser{format: f, now: now}
 	switch f {

@@ -125,8 +125,7 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string,
 	return tree, conflicts, nil
 }
 
-// mergeDisjoint is [Repo.Rebased] without a process, for sides that changed different files and cannot contain
-// renames.
+// mergeDisjoint is [Repo.Rebased] without a process, for sides that changed different files and cannot contain renames.
 func (r *Repo) mergeDisjoint(ctx context.Context, base, onto, tree string) (newTree string, ok bool) {
 	ours, ok := r.diffTrees(base, onto)
 	if !ok || mayRename(ours) {

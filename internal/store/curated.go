@@ -157,8 +157,7 @@ func (c *CuratedReader) Adapters(ctx context.Context) ([]DeployedAdapter, error)
 }
 
 // ActivateAdapter makes an adapter the active one of its stage, and all others of the stage inactive, in one step
-// (TRAIN-28). An adapter is identified by its tag. An adapter that was active before keeps its row, with the new
-// time.
+// (TRAIN-28). An adapter is identified by its tag. An adapter that was active before keeps its row, with the new time.
 func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) error {
 	what := fmt.Sprintf("make %s the active adapter of stage %s", a.Tag, a.Stage)
 	if a.Stage == "" || strings.TrimSpace(a.Tag) == "" || a.Version < 1 || a.BaseModel != "coding" &&

@@ -108,8 +108,7 @@ func (s *Store) read() ([]row, error) {
 	return rows, nil
 }
 
-// Patterns returns all readable rows, in file order. It needs no lock, because writers replace the file
-// atomically.
+// Patterns returns all readable rows, in file order. It needs no lock, because writers replace the file atomically.
 func (s *Store) Patterns() ([]Pattern, error) {
 	rows, err := s.read()
 	if err != nil {

@@ -16,8 +16,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// refs holds the expected commits of the run's branches. Agents can move branches, and several agents run
-// concurrently.
+// refs holds the expected commits of the run's branches. Agents can move branches, and several agents run concurrently.
 type refs struct {
 	mu     sync.Mutex
 	at     map[string]string // branch → commit
@@ -225,9 +224,8 @@ func (w *work) sweepStashes(ctx context.Context) {
 	}
 }
 
-// dropStash drops one entry. Git identifies entries by position, and counts before it locks the list. If another
-// agent adds one meanwhile, git drops the wrong entry. So dropStash checks the result and restores a wrongly
-// dropped entry.
+// dropStash drops one entry. Git identifies entries by position, and counts before it locks the list. If another agent
+// adds one meanwhile, git drops the wrong entry. So dropStash checks the result and restores a wrongly dropped entry.
 func (w *work) dropStash(ctx context.Context, e git.Stash) error {
 	var last error
 	var before []git.Stash
@@ -257,10 +255,9 @@ func (w *work) dropStash(ctx context.Context, e git.Stash) error {
 	return fmt.Errorf("drop the stash %q: %w", e.Message, last)
 }
 
-// dropUpkeepLock removes a lock of git maintenance that a killed git left during the run. While the lock exists,
-// git does no maintenance in the user's repository. A running git keeps the file open. If dropUpkeepLock cannot
-// determine whether any process has it open, it keeps the lock and notes that. It also keeps a lock from before
-// the run.
+// dropUpkeepLock removes a lock of git maintenance that a killed git left during the run. While the lock exists, git
+// does no maintenance in the user's repository. A running git keeps the file open. If dropUpkeepLock cannot determine
+// whether any process has it open, it keeps the lock and notes that. It also keeps a lock from before the run.
 func (w *work) dropUpkeepLock(idle bool) {
 	if !idle || !w.Repo.HasUpkeepLock() {
 		return

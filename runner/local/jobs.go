@@ -105,8 +105,7 @@ func (s *session) settle() {
 	maps.DeleteFunc(s.last, func(place string, j *job) bool { return j.over && !slices.Contains(held, place) })
 }
 
-// retire removes the workspace files and branch of a batch that was put back. The next job of the place waits for
-// it.
+// retire removes the workspace files and branch of a batch that was put back. The next job of the place waits for it.
 func (s *session) retire(place string, last runner.Command) {
 	j := &job{Command: last, ended: make(chan struct{})}
 	s.last[place] = j

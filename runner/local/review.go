@@ -203,8 +203,7 @@ func firstWords(note string) string {
 	return phrase.Cut(note, 160)
 }
 
-// spentOn adds up the usage of a review's reviewers; nil if none was asked. One unknown price makes the sum
-// unknown.
+// spentOn adds up the usage of a review's reviewers; nil if none was asked. One unknown price makes the sum unknown.
 func (w *work) spentOn(v review.Review) *agents.Usage {
 	var u agents.Usage
 	asked, known, sum := false, true, 0.0

@@ -162,8 +162,7 @@ func (w *work) readAhead() {
 	})
 }
 
-// end ends a shift and restores changed files. It returns the changes of this shift and reports the others as
-// notes.
+// end ends a shift and restores changed files. It returns the changes of this shift and reports the others as notes.
 func (w *work) end(s *shift) []change {
 	k := &w.keeper
 	k.mu.Lock()

@@ -8,8 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// freshLook limits how long a snapshot is valid. An agent that begins when another one ends reuses that one's
-// snapshot.
+// freshLook limits how long a snapshot is valid. An agent that begins when another one ends reuses that one's snapshot.
 const freshLook = 100 * time.Millisecond
 
 // snapshotCache caches the last snapshot.

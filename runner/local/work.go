@@ -422,8 +422,7 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 	return e, nil
 }
 
-// plainPlan reverts an agent's changes to the plan. The plan is only input: a ticked box is neither work nor
-// proof.
+// plainPlan reverts an agent's changes to the plan. The plan is only input: a ticked box is neither work nor proof.
 func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *planparse.Batch) (string, []string,
 	error) {
 	if !slices.Contains(b.Files.Modify, w.info.Plan) && !slices.Contains(b.Files.Create, w.info.Plan) {
@@ -435,8 +434,7 @@ func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *pla
 	return s.Stage(ctx, c.Base, s.Copied)
 }
 
-// mayStandStill reports whether a batch can succeed without changes: it only checks, or a script agent carried it
-// out.
+// mayStandStill reports whether a batch can succeed without changes: it only checks, or a script agent carried it out.
 func mayStandStill(b *planparse.Batch, a agents.Agent) bool { return literal(a) || b.OnlyChecks() }
 
 // literal reports whether an agent executes the plan literally.

@@ -312,8 +312,7 @@ func (rm *Room) fill(ctx context.Context, base, tree string) error {
 
 const gitlink = 0o160000
 
-// refill brings an unchanged room to tree by rewriting only the files that differ. It reports whether that
-// succeeded.
+// refill brings an unchanged room to tree by rewriting only the files that differ. It reports whether that succeeded.
 func (rm *Room) refill(ctx context.Context, base, tree string) bool {
 	changed, ok := rm.ws.Refill(ctx, base, rm.tree, tree)
 	if !ok {

@@ -2,8 +2,7 @@
 // [runner.Recorder] records the events, as in local runs. Here commands become activities, and their results become
 // events.
 //
-// The workflow history stays small: it holds commands and events, which name commits and files. Contents are in
-// git.
+// The workflow history stays small: it holds commands and events, which name commits and files. Contents are in git.
 package flow
 
 import (

@@ -125,8 +125,7 @@ func settle(got Class) Class {
 	return got
 }
 
-// schema returns the schema of an answer. With names it restricts the intent to known ones, which a server can
-// enforce.
+// schema returns the schema of an answer. With names it restricts the intent to known ones, which a server can enforce.
 func schema(names bool) json.RawMessage {
 	intent := map[string]any{"type": "string"}
 	if names {
