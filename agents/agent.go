@@ -83,8 +83,7 @@ const (
 	Failed      Outcome = "failed" // not the agent's fault: its program, connection or provider failed
 )
 
-// Kind refines an outcome, so that callers can decide what helps. It is empty for agents that runplan does not
-// know.
+// Kind refines an outcome, so that callers can decide what helps. It is empty for agents that runplan does not know.
 type Kind string
 
 // The kinds.
@@ -207,8 +206,7 @@ type Step struct {
 	Cut   bool   // Input is truncated
 }
 
-// StepObserver is an [Observer] that also gets steps, from programs that report them. Step must not block the
-// agent.
+// StepObserver is an [Observer] that also gets steps, from programs that report them. Step must not block the agent.
 type StepObserver interface {
 	Observer
 	Step(s Step)

@@ -159,8 +159,7 @@ func (d *Driver) waiting(ctx context.Context, id string) (Item, story, error) {
 	}
 	if _, waits, err := i.Waits(); err != nil || !waits {
 		return i, s, refuse("runplan self-fix list shows the waiting ones", "feedback %s does not wait for an "+
-			"approval: it is %s",
-			id, i.Status)
+			"approval: it is %s", id, i.Status)
 	}
 	return i, s, nil
 }

@@ -156,10 +156,7 @@ func (d *Driver) step(ctx context.Context, i Item) (Item, Waits, error) {
 	switch i.Status {
 	case Pending:
 		t, err := d.Stages.Triage(ctx, i)
-		if err != nil {
-			return i, Waits{}, fmt.Errorf("feedback %s: triage: %w", i.ID, err)
-		}
-		return d.note(ctx, i, Triaged, i.Approval, StageTriage, t.String(), t)
+		return d.result(ctx, i, Triaged, i.Approval, StageTriage, t, err)
 	case Triaged:
 		return d.triaged(ctx, i, s)
 	case InFix:
@@ -174,9 +171,6 @@ func (d *Driver) step(ctx context.Context, i Item) (Item, Waits, error) {
 
 // triaged finds the places, drafts the plan, and gets approval for a large job.
 func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, error) {
-	fail := func(stage Stage, err error) (Item, Waits, error) {
-		return i, Waits{}, fmt.Errorf("feedback %s: %s: %w", i.ID, stage, err)
-	}
 	switch {
 	case s.triage == nil:
 		return i, Waits{}, fmt.Errorf("feedback %s: %w: it is triaged, but its history has no triage result", i.ID,
@@ -185,24 +179,18 @@ func (d *Driver) triaged(ctx context.Context, i Item, s story) (Item, Waits, err
 		return d.note(ctx, i, Rejected, i.Approval, StageClose, "rejected as "+s.triage.String(), nil)
 	case s.places == nil:
 		p, err := d.Stages.Localise(ctx, i, *s.triage)
-		if err != nil {
-			return fail(StageLocalise, err)
-		}
-		return d.note(ctx, i, Triaged, i.Approval, StageLocalise, p.String(), p)
+		return d.result(ctx, i, Triaged, i.Approval, StageLocalise, p, err)
 	case s.plan == nil:
 		p, err := d.Stages.Plan(ctx, i,
 			PlanRequest{Triage: *s.triage, Places: *s.places, Round: s.rounds + 1, Refused: s.refusals})
-		if err != nil {
-			return fail(StagePlan, err)
-		}
 		// Another plan needs its own approval.
-		return d.note(ctx, i, Triaged, NotAsked, StagePlan, p.String(), p)
+		return d.result(ctx, i, Triaged, NotAsked, StagePlan, p, err)
 	}
 	if large, _ := IsLarge(*s.plan); large {
 		// The approval in the row is only a copy. The signature must be in the audit.
 		by, err := d.Stages.Agreed(ctx, i, *s.plan)
 		if err != nil {
-			return fail(StageApproval, err)
+			return i, Waits{}, fmt.Errorf("feedback %s: approval: %w", i.ID, err)
 		}
 		if by == "" || i.Approval != Given {
 			return d.approval(ctx, i, s, by)
@@ -250,7 +238,15 @@ func (d *Driver) note(ctx context.Context, i Item, to Status, approval Approval,
 	return after, Waits{}, err
 }
 
-// record adds one note to a row.
+// result notes the result of a stage, unless the stage could not run.
+func (d *Driver) result(ctx context.Context, i Item, to Status, approval Approval, stage Stage, r fmt.Stringer,
+	err error) (Item, Waits, error) {
+	if err != nil {
+		return i, Waits{}, fmt.Errorf("feedback %s: %s: %w", i.ID, stage, err)
+	}
+	return d.note(ctx, i, to, approval, stage, r.String(), r)
+}
+
 func record(ctx context.Context, s *store.Feedbacks, i Item, n Note, data any) (Item, error) {
 	if !slices.Contains(next()[n.From], n.To) && n.From != n.To {
 		return i, fmt.Errorf("feedback %s: there is no transition from %s to %s", i.ID, n.From, n.To)

@@ -76,11 +76,8 @@ func (d *Driver) publish(ctx context.Context, i Item, s story) (Item, Waits, err
 		}
 	}
 	p, err := d.Stages.Publish(ctx, i, Change{*s.triage, *s.plan, *s.fix, *s.differ, *s.review})
-	if err != nil {
-		return i, Waits{}, fmt.Errorf("feedback %s: publish: %w", i.ID, err)
-	}
-	if p.URL != "" {
-		return d.note(ctx, i, PROpen, i.Approval, StagePublish, p.String(), p)
+	if err != nil || p.URL != "" {
+		return d.result(ctx, i, PROpen, i.Approval, StagePublish, p, err)
 	}
 	waits := Waits{p.Note, true}
 	if s.pr != nil && *s.pr == p {
@@ -106,11 +103,8 @@ func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error)
 			d.notified = map[string]bool{}
 		}
 		d.notified[i.ID] = true
-		switch {
-		case err != nil:
-			return i, Waits{}, fmt.Errorf("feedback %s: notify: %w", i.ID, err)
-		case s.told == nil || !t.Deferred:
-			return d.note(ctx, i, PROpen, i.Approval, StageNotify, t.String(), t)
+		if err != nil || s.told == nil || !t.Deferred {
+			return d.result(ctx, i, PROpen, i.Approval, StageNotify, t, err)
 		}
 	}
 	if s.merged == nil {
@@ -128,11 +122,8 @@ func (d *Driver) open(ctx context.Context, i Item, s story) (Item, Waits, error)
 		return d.note(ctx, i, PROpen, i.Approval, StageMerge, m.String(), m)
 	}
 	c, err := d.Stages.Verify(ctx, i, *s.plan, *s.merged)
-	if err != nil {
-		return i, Waits{}, fmt.Errorf("feedback %s: verify: %w", i.ID, err)
-	}
-	if c.Green {
-		return d.note(ctx, i, Verified, i.Approval, StageVerify, c.String(), c)
+	if err != nil || c.Green {
+		return d.result(ctx, i, Verified, i.Approval, StageVerify, c, err)
 	}
 	// Raise the alarm before recording it: after a crash it is raised again and never lost.
 	if err := d.Stages.Alarm(ctx, i, c); err != nil {
@@ -169,6 +160,5 @@ func (d *Driver) verified(ctx context.Context, i Item, s story) (Item, Waits, er
 		return i, Waits{}, fmt.Errorf("feedback %s: learn: %w", i.ID, err)
 	}
 	return d.note(ctx, i, Verified, i.Approval, StageLearn,
-		"its lessons are stored in failure_patterns and review_patterns",
-		nil)
+		"its lessons are stored in failure_patterns and review_patterns", nil)
 }

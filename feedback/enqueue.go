@@ -28,8 +28,7 @@ func (w Words) check() error {
 	case strings.TrimSpace(w.Body) == "":
 		return refuse("give a text: runplan feedback TEXT", "the text is empty")
 	case len(w.Body) > maxBody:
-		return refuse("put it into a file, and give its path", "the text has %d bytes; the limit is %d",
-			len(w.Body), maxBody)
+		return refuse("put it into a file, and give its path", "the text has %d bytes; the limit is %d", len(w.Body), maxBody)
 	case !utf8.ValidString(w.Body):
 		return refuse("give it as UTF-8", "the text is not UTF-8")
 	}
@@ -53,8 +52,7 @@ func Enqueue(ctx context.Context, s *store.Feedbacks, w Words) (bool, error) {
 	if err := w.check(); err != nil {
 		return false, err
 	}
-	raw, err := json.Marshal(
-		[]Note{{At: w.At.UTC(), To: Pending, Stage: StageEnqueue, Text: "received from " + w.Source}})
+	raw, err := json.Marshal([]Note{{At: w.At.UTC(), To: Pending, Stage: StageEnqueue, Text: "received from " + w.Source}})
 	if err != nil {
 		return false, fmt.Errorf("feedback %s: %w", w.ID, err)
 	}

@@ -128,7 +128,6 @@ const MinConfidence = 60
 // MaxRounds is the highest number of plans for one feedback (FIX-15).
 const MaxRounds = 3
 
-// maxBody is the highest size of a feedback in bytes.
 const maxBody = 64 << 10
 
 var idForm = lazyre.New(`^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$`)
@@ -136,8 +135,7 @@ var idForm = lazyre.New(`^[a-z0-9](?:[a-z0-9-]{0,46}[a-z0-9])?$`)
 // CheckID rejects an id that cannot be part of a branch name and a file name.
 func CheckID(id string) error {
 	if !idForm.MatchString(id) || strings.Contains(id, "--") {
-		return fmt.Errorf(
-			"%q is not a valid id: use lower-case letters, digits and single dashes, at most 48", id)
+		return fmt.Errorf("%q is not a valid id: use lower-case letters, digits and single dashes, at most 48", id)
 	}
 	return nil
 }

@@ -198,8 +198,7 @@ func (d Differential) String() string {
 
 // Differ runs regression tests.
 type Differ interface {
-	// Both runs the test on the base, with the test file of the tip, and on the tip. An error means that it could not
-	// run.
+	// Both runs the test on the base, with the test file of the tip, and on the tip. An error means that it could not run.
 	Both(ctx context.Context, base, tip, test string) (gates.Report, error)
 	// One runs the test on a commit as it is.
 	One(ctx context.Context, commit, test string) (gates.Report, error)
@@ -265,8 +264,7 @@ func (t Trees) Both(ctx context.Context, base, tip, test string) (gates.Report, 
 		s.Changed = append(s.Changed, c.Path)
 	}
 	g := differential.New(differential.Options{
-		Files: []string{test}, Base: func(ctx context.Context, s gates.Subject) (string, func(),
-			error) {
+		Files: []string{test}, Base: func(ctx context.Context, s gates.Subject) (string, func(), error) {
 			return t.Tree(ctx, s.Base)
 		},
 	})

@@ -128,7 +128,6 @@ type story struct {
 	alarms   []string  // commits on which the test failed
 }
 
-// tell reads the results of the stages from a history.
 func (i Item) tell() (story, error) {
 	var s story
 	for n, note := range i.Notes {

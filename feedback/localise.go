@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Place is a range of lines that a feedback may concern.
@@ -32,10 +33,7 @@ type Places struct {
 
 // String describes the places for people.
 func (p Places) String() string {
-	var list []string
-	for _, at := range p.Places {
-		list = append(list, fmt.Sprintf("%s:%d-%d", at.Path, at.Start, at.End))
-	}
+	list := lists.Map(p.Places, func(at Place) string { return fmt.Sprintf("%s:%d-%d", at.Path, at.Start, at.End) })
 	text := "places: " + cmp.Or(strings.Join(list, ", "), "none was found")
 	if len(p.Skipped) > 0 {
 		text += "; not found: " + strings.Join(p.Skipped, ", ")
@@ -109,9 +107,7 @@ func Localise(ctx context.Context, read Files, body string, candidates []string)
 }
 
 func (p *Places) skip(name string) {
-	if !slices.Contains(p.Skipped, name) {
-		p.Skipped = append(p.Skipped, name)
-	}
+	p.Skipped = lists.Add(p.Skipped, name)
 }
 
 func (p *Places) add(name string, lines []string, start, end int, why string) {

@@ -49,8 +49,7 @@ type Target struct {
 func (t Target) Check() error {
 	switch {
 	case t.Branch == "":
-		return blocked("git switch to the integration branch",
-			"HEAD is detached, so the target branch of a fix is unknown")
+		return blocked("git switch to the integration branch", "HEAD is detached, so the target branch of a fix is unknown")
 	case t.Branch == t.Default || t.Default == "" && (t.Branch == "main" || t.Branch == "master"):
 		return blocked("switch to the integration branch, for example: git switch -c dev",
 			"%s is the default branch, and fixes never target it", t.Branch)
@@ -140,7 +139,8 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 	case c.Plan.FeedbackID != i.ID:
 		return Published{}, refuse("", "the plan belongs to feedback %s, not to %s", c.Plan.FeedbackID, i.ID)
 	case c.Fix.Branch != Branch(i.ID):
-		return Published{}, refuse("", "the fix is on %s, but the branch of feedback %s is %s", c.Fix.Branch, i.ID, Branch(i.ID))
+		return Published{}, refuse("", "the fix is on %s, but the branch of feedback %s is %s", c.Fix.Branch, i.ID,
+			Branch(i.ID))
 	case c.Differential.Tip != c.Fix.Tip || c.Differential.Report.Status != gates.Pass &&
 		c.Differential.Report.Status != gates.Warn:
 		return Published{}, refuse("", "no check shows that the regression test fails without the fix and passes with it")
@@ -166,8 +166,8 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 	if _, said, err := f.program(ctx, "git", "push", "--quiet", remote, c.Fix.Tip+":refs/heads/"+out.Branch); err != nil {
 		return Published{}, err
 	} else if said != "" {
-		return Published{}, blocked("make sure that it can be pushed, then process the feedback again", "git push %s: %s", remote,
-			said)
+		return Published{}, blocked("make sure that it can be pushed, then process the feedback again", "git push %s: %s",
+			remote, said)
 	}
 	out.Remote = remote
 	file, err := f.text(i.ID, "pull-request.md", Body(i, c))
@@ -178,9 +178,8 @@ func (f PRClient) Publish(ctx context.Context, i Item, c Change) (Published, err
 		Title(i), "--body-file", file)
 	switch {
 	case errors.Is(err, proc.ErrNotFound):
-		out.Note = fmt.Sprintf(
-			"%s was pushed to %s, and gh is not installed; open the change request yourself, or install gh and process the "+
-				"feedback again", out.Branch, remote)
+		out.Note = fmt.Sprintf("%s was pushed to %s, and gh is not installed; open the change request yourself, or install "+
+			"gh and process the feedback again", out.Branch, remote)
 		return out, nil
 	case err != nil:
 		return Published{}, err
@@ -232,10 +231,9 @@ func quote(body string) string {
 func Body(i Item, c Change) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "feedback_id: %s\n\nThis draft answers a feedback:\n\n%s", i.ID, quote(i.Body))
-	fmt.Fprintf(&b,
-		"\n| | |\n| --- | --- |\n| severity | %s |\n| class | %s (%d %%) |\n| plan | %d of at most %d |\n| lines | %d |\n| "+
-			"regression test | %s |\n",
-		i.Severity, c.Triage.Class, c.Triage.ConfidencePct, c.Plan.Round, MaxRounds, c.Fix.Lines, cell(c.Plan.Test.Path))
+	fmt.Fprintf(&b, "\n| | |\n| --- | --- |\n| severity | %s |\n| class | %s (%d %%) |\n| plan | %d of at most %d |\n| "+
+		"lines | %d |\n| regression test | %s |\n", i.Severity, c.Triage.Class, c.Triage.ConfidencePct, c.Plan.Round,
+		MaxRounds, c.Fix.Lines, cell(c.Plan.Test.Path))
 	fmt.Fprintf(&b, "\n## Root cause\n\n%s\n## Change\n\n%s", fence.Foreign("text", c.Plan.RootCause),
 		fence.Foreign("text", c.Plan.Change))
 	fmt.Fprintf(&b, "\n## Regression test\n\nIt fails on %s and passes on %s. %s\n", short(c.Differential.Base),

@@ -37,7 +37,6 @@ func tool[In, Out any](name, what string, acts bool, do func(context.Context, *D
 	}}
 }
 
-// byID is the input of tools that take a row.
 type byID struct {
 	ID string `json:"id"`
 }

@@ -41,7 +41,6 @@ type Asker struct {
 	Identity string // identity documents that precede the prompts
 }
 
-// triageAnswer is the answer of a model.
 type triageAnswer struct {
 	Class          Class    `json:"fix_class"`
 	RootCause      string   `json:"root_cause"`

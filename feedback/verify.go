@@ -137,8 +137,7 @@ func (c Checked) String() string {
 	return fmt.Sprintf("ALARM: %s fails on the merged commit %s: %s", c.Test, short(c.Commit), c.Note)
 }
 
-// CheckMerged runs the regression test on a merged commit (FIX-23). A skipped or missing test does not count as
-// passed.
+// CheckMerged runs the regression test on a merged commit (FIX-23). A skipped or missing test does not count as passed.
 func CheckMerged(ctx context.Context, d Differ, commit, test string) (Checked, error) {
 	rep, err := d.One(ctx, commit, test)
 	if err != nil {

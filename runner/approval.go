@@ -50,7 +50,6 @@ func (a Approval) No(by, reason string) Event {
 	return e
 }
 
-// question is an open question to a person.
 type question struct {
 	Command
 	since time.Time
@@ -106,8 +105,7 @@ func (m *Machine) propose(t *track) Command {
 		why = "the gates defer to a person: " + t.unagreed
 	}
 	if t.denied.Tree != "" && t.denied.Tree == t.stands.tree {
-		why += fmt.Sprintf("; %s denied the same change before: %s", cmp.Or(t.denied.By, "somebody"),
-			t.denied.Reason)
+		why += fmt.Sprintf("; %s denied the same change before: %s", cmp.Or(t.denied.By, "somebody"), t.denied.Reason)
 	}
 	if t.again != "" {
 		why += "; asked again: " + t.again
@@ -172,7 +170,6 @@ func (a Approval) Diff() string {
 	return fmt.Sprintf("%.10s %.10s", a.Base, to)
 }
 
-// of adds the run's id to an approval.
 func (a Approval) of(run string) Approval {
 	a.Run = run
 	what := cmp.Or(a.Batch, ApproveLand)

@@ -412,9 +412,8 @@ func CandidateOf(id string) int {
 func (c Command) same(d Command) bool {
 	x, y := c.Before, d.Before
 	return c.ID == d.ID && c.Kind == d.Kind && c.Batch == d.Batch && c.Attempt == d.Attempt && c.Base == d.Base &&
-		c.From == d.From &&
-		c.Commit == d.Commit && c.Tree == d.Tree && c.After == d.After && slices.Equal(c.On, d.On) && c.Tier == d.Tier &&
-		c.Model == d.Model && (c.Slot == d.Slot || c.Slot != nil && d.Slot != nil && *c.Slot == *d.Slot) &&
-		c.Until.Equal(d.Until) &&
+		c.From == d.From && c.Commit == d.Commit && c.Tree == d.Tree && c.After == d.After && slices.Equal(c.On, d.On) &&
+		c.Tier == d.Tier && c.Model == d.Model &&
+		(c.Slot == d.Slot || c.Slot != nil && d.Slot != nil && *c.Slot == *d.Slot) && c.Until.Equal(d.Until) &&
 		c.Agent == d.Agent && c.Instead == d.Instead && c.Why == d.Why && (x == y || x != nil && y != nil && *x == *y)
 }

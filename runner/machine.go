@@ -14,6 +14,7 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Machine folds events into commands.
@@ -138,11 +139,8 @@ func New(info Info) (*Machine, error) {
 	}
 	if info.LoopVersion < oldestLoop || info.LoopVersion > m.loop.Version {
 		return nil,
-			fmt.Errorf(
-				"%w: the run has version %d, but this runplan supports versions %d to %d; finish it with the runplan that "+
-					"started it, "+
-					"or start it again",
-				ErrLoopVersion, info.LoopVersion, oldestLoop, m.loop.Version)
+			fmt.Errorf("%w: the run has version %d, but this runplan supports versions %d to %d; finish it with the runplan "+
+				"that started it, or start it again", ErrLoopVersion, info.LoopVersion, oldestLoop, m.loop.Version)
 	}
 	if info.Workers < 1 || info.MaxAttempts < 1 {
 		return nil, fmt.Errorf("workers %d and max_attempts %d must be at least 1", info.Workers, info.MaxAttempts)
@@ -202,10 +200,7 @@ func (m *Machine) checkNeeds() error {
 		}
 		return nil
 	}
-	var errs []error
-	for _, t := range m.tracks {
-		errs = append(errs, visit(t))
-	}
+	errs := lists.Map(m.tracks, visit)
 	return errors.Join(errs...)
 }
 
@@ -344,34 +339,13 @@ func (m *Machine) report(e Event) []Command {
 	return m.schedule()
 }
 
-func reportOf(k CommandKind) EventKind {
-	switch k {
-	case Execute:
-		return Executed
-	case Sample:
-		return Sampled
-	case Judge:
-		return Judged
-	case Rebase:
-		return Rebased
-	case Gate:
-		return Gated
-	case Trial:
-		return Tried
-	case Commit:
-		return Committed
-	case Merge:
-		return Merged
-	case Wait:
-		return Waited
-	case Review, Fidelity:
-		return Reviewed
-	case Ask:
-		return ApprovalAsked
-	default:
-		return Landed
-	}
+// reports are the events that answer commands.
+var reports = map[CommandKind]EventKind{
+	Execute: Executed, Sample: Sampled, Judge: Judged, Rebase: Rebased, Gate: Gated, Trial: Tried, Commit: Committed,
+	Merge: Merged, Wait: Waited, Review: Reviewed, Fidelity: Reviewed, Ask: ApprovalAsked, LandRun: Landed,
 }
+
+func reportOf(k CommandKind) EventKind { return reports[k] }
 
 // answers reports whether o is a valid outcome of a command of kind k. The machine ignores invalid outcomes.
 func answers(k CommandKind, o Outcome) bool {

@@ -163,8 +163,7 @@ func (m *Machine) onRed(t *track) bool {
 	})
 }
 
-// shortOfTests reports whether t passed its gates while the test count below was unknown, but has fewer passed
-// tests.
+// shortOfTests reports whether t passed its gates while the test count below was unknown, but has fewer passed tests.
 func (m *Machine) shortOfTests(t *track) bool {
 	return t.verdict == green && m.merging != t && t.before == nil && t.tests != nil && m.before != nil &&
 		t.tests.Passed < m.before.Passed
@@ -409,7 +408,6 @@ func (m *Machine) misled(t *track) bool {
 	return slices.ContainsFunc(t.on, func(n string) bool { return !m.done(n) && !slices.Contains(m.queue, m.byKey[n]) })
 }
 
-// done reports whether a batch is merged or skipped.
 func (m *Machine) done(key string) bool {
 	s := m.byKey[key].status
 	return s == Passed || s == Skipped

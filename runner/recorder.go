@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Recorder records a run for its driver: it numbers and dates events, applies them to the [Machine], and adds events
@@ -110,12 +111,7 @@ func (s *Recorder) calledOff(next, underWay []Command) []Command {
 	for _, c := range s.machine.Pending() {
 		pending[c.ID] = !slices.ContainsFunc(next, func(a Command) bool { return a.ID == c.ID })
 	}
-	var out []Command
-	for _, c := range underWay {
-		if !pending[c.ID] {
-			out = append(out, c)
-		}
-	}
+	out := lists.Filter(underWay, func(c Command) bool { return !pending[c.ID] })
 	slices.SortFunc(out, func(a, b Command) int { return strings.Compare(a.ID, b.ID) })
 	return out
 }
@@ -161,8 +157,7 @@ func (s *Recorder) stamp(e Event) Event {
 func (c Command) dispatched() Event {
 	return Event{
 		Kind: Dispatched, Command: c.ID, Batch: c.Batch, Attempt: c.Attempt, Base: c.Base, On: c.On, Tier: c.Tier,
-		Model: c.Model,
-		Agent: c.Agent, Reason: c.Instead, RetryAt: c.Until,
+		Model: c.Model, Agent: c.Agent, Reason: c.Instead, RetryAt: c.Until,
 	}
 }
 
@@ -175,8 +170,7 @@ func (c Command) Report(e Event) Event {
 	return e
 }
 
-// Asked returns the report on a command that asks a person. It only records the question: the answer arrives as a
-// post.
+// Asked returns the report on a command that asks a person. It only records the question: the answer arrives as a post.
 func (c Command) Asked() Event {
 	return c.Report(Event{Outcome: OutcomeOK, Base: c.Base, Commit: c.Commit, Tree: c.Tree, Reason: c.Why})
 }

@@ -250,5 +250,4 @@ func (m *Machine) crowd() int {
 	return m.info.Candidates
 }
 
-// gating counts the running gates and trials.
 func (m *Machine) gating() int { return m.atWork(Gate) + m.atWork(Trial) }

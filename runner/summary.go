@@ -257,8 +257,7 @@ func (f *Fold) batches(list []BatchInfo) {
 	}
 }
 
-// replan applies the batches of a changed plan, in the machine's order. It does nothing if the machine rejected
-// them.
+// replan applies the batches of a changed plan, in the machine's order. It does nothing if the machine rejected them.
 func (f *Fold) replan(e Event) {
 	f.sum.PlanChanges = append(f.sum.PlanChanges, e.Reports...)
 	if len(f.machine.tracks) != len(e.Job.Batches) {

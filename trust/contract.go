@@ -3,6 +3,8 @@ package trust
 import (
 	"fmt"
 	"slices"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Contract holds the owner's decisions. The zero contract has no owner and allows only what needs no trust.
@@ -192,7 +194,6 @@ func Titles() []string {
 	return []string{"read only", "draft", "branch and draft change", "keep checks green", "edit itself", "merge"}
 }
 
-// ruleOf returns the rule of an action.
 func ruleOf(a Action) (Rule, bool) {
 	rules := Table()
 	i := slices.IndexFunc(rules, func(r Rule) bool { return r.Action == a })
@@ -212,10 +213,7 @@ func Allows(t Tier, a Action) bool {
 // ParseAction parses the name of an action.
 func ParseAction(name string) (Action, error) {
 	if _, ok := ruleOf(Action(name)); !ok {
-		var known []Action
-		for _, r := range Table() {
-			known = append(known, r.Action)
-		}
+		known := lists.Map(Table(), func(r Rule) Action { return r.Action })
 		return "", fmt.Errorf("unknown action %q; actions are %v", name, known)
 	}
 	return Action(name), nil

@@ -87,11 +87,9 @@ func (k Keeper) stand(ctx context.Context) (standing, error) {
 		said = true
 		if o.Owner != s.Owner || o.Tier != s.Tier || o.SelfEdit != s.SelfEdit || o.MergeBar != s.MergeBar {
 			return standing{last: s.last},
-				k.tampered(
-					fmt.Sprintf(
-						"was changed by hand: it says owner %q, tier %d, self_edit %v, auto_merge_confidence_pct %d; the audit says "+
-							"%q, %d, %v, %d",
-						o.Owner, o.Tier, o.SelfEdit, o.MergeBar, s.Owner, s.Tier, s.SelfEdit, s.MergeBar))
+				k.tampered(fmt.Sprintf("was changed by hand: it says owner %q, tier %d, self_edit %v, auto_merge_confidence_pct "+
+					"%d; the audit says %q, %d, %v, %d", o.Owner, o.Tier, o.SelfEdit, o.MergeBar, s.Owner, s.Tier, s.SelfEdit,
+					s.MergeBar))
 		}
 	}
 	if !said {
@@ -101,10 +99,9 @@ func (k Keeper) stand(ctx context.Context) (standing, error) {
 }
 
 func (k Keeper) tampered(why string) error {
-	return &Error{k.OwnerFile() + " " + why,
-		fmt.Sprintf(
-			"compare it with runplan trust audit; restore your changes, or move the file away and bootstrap again, at "+
-				"tier %d: runplan trust --bootstrap --owner NAME --channel WHERE", Lowest)}
+	return &Error{k.OwnerFile() + " " + why, fmt.Sprintf("compare it with runplan trust audit; restore your changes, or "+
+		"move the file away and bootstrap again, at tier %d: runplan trust --bootstrap --owner NAME --channel WHERE",
+		Lowest)}
 }
 
 // Bootstrap sets the owner at the lowest tier. For the same owner and channel it changes nothing and returns false. It
@@ -119,9 +116,8 @@ func (k Keeper) Bootstrap(ctx context.Context, owner, channel string) (bool, err
 			return false, nil
 		}
 		return false, &Error{fmt.Sprintf("it has an owner already: %s, at tier %d", s.Owner, s.Tier),
-			fmt.Sprintf(
-				"another channel: edit channel in %s; another owner: move that file away first, and trust starts again at tier %d",
-				k.OwnerFile(), Lowest)}
+			fmt.Sprintf("another channel: edit channel in %s; another owner: move that file away first, and trust starts "+
+				"again at tier %d", k.OwnerFile(), Lowest)}
 	}
 	c := Contract{Owner: owner, Channel: channel}
 	if err := c.file(strings.Repeat("0", 64)).check(); err != nil {
@@ -259,15 +255,12 @@ func (k Keeper) Entries(ctx context.Context) ([]store.AuditEntry, error) {
 	defer a.Close()
 	all, err := a.Verify(ctx)
 	if broken, ok := errors.AsType[*store.ChainError](err); ok {
-		return all, &Error{k.AuditFile() + ": " + broken.Error(),
-			fmt.Sprintf(
-				"restore an earlier copy, or move it and owner.toml away and start again at tier %d: runplan trust "+
-					"--bootstrap --owner NAME --channel WHERE", Lowest)}
+		return all, &Error{k.AuditFile() + ": " + broken.Error(), fmt.Sprintf("restore an earlier copy, or move it and "+
+			"owner.toml away and start again at tier %d: runplan trust --bootstrap --owner NAME --channel WHERE", Lowest)}
 	}
 	return all, err
 }
 
-// maxReason is the highest length of a reason.
 const maxReason = 4000
 
 func checkReason(reason string) error {

@@ -55,7 +55,6 @@ const ownerHeader = `# The owner of this runplan, and its trust tier. Written by
 
 `
 
-// maxOwner is the highest size of the file in bytes.
 const maxOwner = 256 << 10
 
 // Encode encodes the file.

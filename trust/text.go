@@ -12,6 +12,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
@@ -37,9 +38,8 @@ func (c Contract) Text(p prompt.Set) (string, error) {
 		notes = append(notes, "The owner allowed it to edit itself.")
 	}
 	if c.MergeBar > 0 {
-		notes = append(notes, fmt.Sprintf("It may merge without a signature if the confidence of the review is %d %% or "+
-			"more.",
-			c.MergeBar))
+		notes = append(notes, fmt.Sprintf("It may merge without a signature if the confidence of the review is %d "+
+			"%% or more.", c.MergeBar))
 	}
 	for _, r := range c.Repos {
 		notes = append(notes, fmt.Sprintf("In %s: tier %d at most.", line(r.Root), r.MaxTier))
@@ -48,10 +48,7 @@ func (c Contract) Text(p prompt.Set) (string, error) {
 		notes = append(notes,
 			"owner.toml lacks the last change. The audit has it and is authoritative; the next change writes the file.")
 	}
-	var gates []string
-	for _, g := range Gates() {
-		gates = append(gates, fmt.Sprintf("  %-18s %s", g.Gate, g.What))
-	}
+	gates := lists.Map(Gates(), func(g GateRule) string { return fmt.Sprintf("  %-18s %s", g.Gate, g.What) })
 	return p.Render("contract", map[string]string{
 		"owner": line(c.Owner), "channel": line(c.Channel), "tier": strconv.Itoa(int(c.Tier)),
 		"highest": strconv.Itoa(int(Highest)), "title": strings.Join(notes, "\n"),
@@ -236,7 +233,6 @@ type Said struct {
 	At         time.Time
 }
 
-// maxBody is the highest size of a message in bytes.
 const maxBody = 64 << 10
 
 // Enqueue adds a message to the inbox and immediately returns an acknowledgement from a template. It asks no model

@@ -218,7 +218,6 @@ func writeBrief(t agents.Task) (path string, tidy func(), err error) {
 	return path, tidy, nil
 }
 
-// writeFiles writes the files of the preset.
 func (a *Agent) writeFiles(temp string) error {
 	if a.cfg.Preset == nil {
 		return nil

@@ -128,8 +128,7 @@ func Presets() []Preset {
 			Name: "aider", Format: stream.Aider, Program: "aider",
 			Args: []string{
 				"--message-file", "{brief}", "--yes-always", "--no-stream", "--no-pretty", "--no-check-update",
-				"--no-show-release-notes",
-				"--analytics-disable", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore",
+				"--no-show-release-notes", "--analytics-disable", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore",
 				"--chat-history-file", "{temp}/aider.chat.md", "--input-history-file", "{temp}/aider.input",
 			},
 			Model:       []string{"--model", "{model}"},
@@ -170,8 +169,7 @@ func Presets() []Preset {
 			Env:   map[string]string{"QWEN_CODE_SYSTEM_DEFAULTS_PATH": "{temp}/qwen.json", "QWEN_CODE_UNATTENDED_RETRY": "1"},
 			PassEnv: []string{
 				"OPENAI_API_KEY", "OPENAI_BASE_URL", "OPENAI_MODEL", "DASHSCOPE_API_KEY", "QWEN_HOME",
-				"QWEN_CODE_SYSTEM_DEFAULTS_PATH",
-				"QWEN_CODE_UNATTENDED_RETRY",
+				"QWEN_CODE_SYSTEM_DEFAULTS_PATH", "QWEN_CODE_UNATTENDED_RETRY",
 			},
 			Version: version, Seen: "0.24.4", Install: "npm install -g @qwen-code/qwen-code",
 		},
@@ -249,9 +247,8 @@ func (p *Preset) asRoot(agent, permission string, env []string) error {
 	if slices.Contains(env, p.RootFull+"=1") {
 		return nil
 	}
-	return fmt.Errorf(
-		"permission \"full\" is refused as root: %s could change anything on this machine; in a disposable container, set  "+
-			"[agents.%s.env] %s = \"1\"", p.Name, agent, p.RootFull)
+	return fmt.Errorf("permission \"full\" is refused as root: %s could change anything on this machine; in a "+
+		"disposable container, set  [agents.%s.env] %s = \"1\"", p.Name, agent, p.RootFull)
 }
 
 // Reach says where an agent sends its input.

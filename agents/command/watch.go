@@ -95,7 +95,6 @@ func (w *watcher) stop() {
 	w.cancel(nil)
 }
 
-// cutMark is the end of a line that was shortened.
 const cutMark = " […]"
 
 func (w *watcher) line(text string) {
@@ -247,7 +246,6 @@ type brake struct {
 	repeats int
 }
 
-// call records a tool call.
 func (b *brake) call(e stream.Event) {
 	if b.limits.MaxRepeats <= 0 || e.Cut {
 		b.repeats = 0 // two calls that were cut may differ
@@ -293,10 +291,8 @@ func (b *brake) used(t stream.Totals) {
 		b.stop(fmt.Errorf("%w: it cost %s, and it may cost %s; --max-cost sets the limit",
 			errRunaway, phrase.Money(*cost), phrase.Money(b.limits.RunCostUSD)))
 	default:
-		b.stop(
-			fmt.Errorf(
-				"%w: it cost %s and the concurrent attempts cost %s; together they may cost %s; --max-cost sets the limit",
-				errRunaway, phrase.Money(*cost), phrase.Money(beside), phrase.Money(b.limits.RunCostUSD)))
+		b.stop(fmt.Errorf("%w: it cost %s and the concurrent attempts cost %s; together they may cost %s; --max-cost "+
+			"sets the limit", errRunaway, phrase.Money(*cost), phrase.Money(beside), phrase.Money(b.limits.RunCostUSD)))
 	}
 }
 

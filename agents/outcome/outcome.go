@@ -48,11 +48,8 @@ func Decide(e Evidence) Verdict {
 	if !v.RetryAt.IsZero() {
 		v.RetryAt = v.RetryAt.UTC()
 	}
-	if n := e.Result.Swept; n > 0 {
-		v.Summary += fmt.Sprintf("; %d processes left in the background were killed", n)
-		if len(e.Result.Left) > 0 {
-			v.Summary += ": " + strings.Join(e.Result.Left, ", ")
-		}
+	if left := e.Result.LeftBehind(); left != "" {
+		v.Summary += "; " + left
 	}
 	if e.Lingered {
 		v.Summary += "; it did not exit after its last event and was stopped"
@@ -108,52 +105,59 @@ func own(e Evidence) (Verdict, bool) {
 	return v, true
 }
 
+// cause says what a kind of fault means for the attempt.
+type cause struct {
+	outcome agents.Outcome
+	kind    agents.Kind
+	what    string
+	todo    string // "" if nothing helps, or if only the fault can tell
+}
+
+var unknown = cause{agents.GaveUp, agents.KindExit, "it ended with an error", ""}
+
+var causes = map[stream.FaultKind]cause{
+	stream.Auth:         {agents.NeedsHuman, agents.KindAuth, "not signed in", ""},
+	stream.Quota:        {agents.NeedsHuman, agents.KindQuota, "the account has no credit left", "check its plan or billing"},
+	stream.MissingModel: {agents.NeedsHuman, agents.KindMissingModel, "the model does not exist or is not available", ""},
+	stream.Usage: {agents.NeedsHuman, agents.KindSettings, "it refused its arguments",
+		"check the installed version: runplan doctor"},
+	stream.Limit:      {agents.RateLimited, agents.KindLimit, "rate limit", ""},
+	stream.Overloaded: {agents.RateLimited, agents.KindOverloaded, "the provider is overloaded", ""},
+	stream.Network:    {agents.RateLimited, agents.KindNetwork, "no connection to the provider", ""},
+	stream.Server:     {agents.RateLimited, agents.KindServer, "the provider failed", ""},
+	stream.Refused: {agents.GaveUp, agents.KindRefused, "the model refused",
+		"reword the batch or give it to another agent, a stronger model is not tried"},
+	stream.Loop:   {agents.GaveUp, agents.KindRunaway, "runaway attempt", ""},
+	stream.Empty:  {agents.GaveUp, agents.KindNoAnswer, "it exited without output", ""},
+	stream.Turns:  {agents.GaveUp, agents.KindTurns, "its turn limit was reached", ""},
+	stream.Budget: {agents.GaveUp, agents.KindBudget, "its own cost limit was reached", ""},
+	stream.Context: {agents.GaveUp, agents.KindContext, "too long for the model's context",
+		"split the batch, or choose a model with a larger context"},
+}
+
 // fault returns the verdict for an error in the CLI's events or on its standard error.
 func fault(e Evidence, f *stream.Fault, rule string) Verdict {
-	v := Verdict{Outcome: agents.Failed, Rule: rule, Summary: f.Message}
-	human := func(kind agents.Kind, text, todo string) {
-		v.Outcome, v.Kind, v.Summary = agents.NeedsHuman, kind, fmt.Sprintf("%s: %s; %s", text, f.Message, todo)
+	c, ok := causes[f.Kind]
+	if !ok {
+		c = unknown
 	}
+	v := Verdict{Outcome: c.outcome, Kind: c.kind, Rule: rule}
 	switch f.Kind {
 	case stream.Auth:
-		text := "not signed in"
 		if f.Status == 403 {
-			text = "no access with this sign-in"
+			c.what = "no access with this sign-in"
 		}
-		human(agents.KindAuth, text, signIn(e.Format))
-	case stream.Quota:
-		human(agents.KindQuota, "the account has no credit left", "check its plan or billing")
+		c.todo = cmp.Or(signIn[e.Format], "set the key of its provider")
 	case stream.MissingModel:
-		human(agents.KindMissingModel, "the model does not exist or is not available",
-			"name another in [agents."+cmp.Or(e.Name, "NAME")+".models]")
-	case stream.Usage:
-		human(agents.KindSettings, "it refused its arguments", "check the installed version: runplan doctor")
-	case stream.Limit:
-		v.Outcome, v.Kind, v.RetryAt = agents.RateLimited, agents.KindLimit, retryAt(e, f)
-		v.Summary = "rate limit: " + f.Message + when(v.RetryAt, e.Now)
-	case stream.Overloaded:
-		v.Outcome, v.Kind, v.RetryAt = agents.RateLimited, agents.KindOverloaded, retryAt(e, f)
-		v.Summary = "the provider is overloaded: " + f.Message + when(v.RetryAt, e.Now)
-	case stream.Network:
-		v.Outcome, v.Kind, v.Summary = agents.RateLimited, agents.KindNetwork, "no connection to the provider: "+f.Message
-	case stream.Server:
-		v.Outcome, v.Kind, v.Summary = agents.RateLimited, agents.KindServer, "the provider failed: "+f.Message
-	case stream.Refused:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRefused, "the model refused: "+f.Message+
-			"; reword the batch or give it to another agent, a stronger model is not tried"
-	case stream.Loop:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindRunaway, "runaway attempt: "+f.Message
-	case stream.Empty:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindNoAnswer, "it exited without output: "+f.Message
-	case stream.Turns:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindTurns, "its turn limit was reached: "+f.Message
-	case stream.Budget:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindBudget, "its own cost limit was reached: "+f.Message
-	case stream.Context:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindContext, "too long for the model's context: "+f.Message+
-			"; split the batch, or choose a model with a larger context"
-	default:
-		v.Outcome, v.Kind, v.Summary = agents.GaveUp, agents.KindExit, "it ended with an error: "+f.Message
+		c.todo = "name another in [agents." + cmp.Or(e.Name, "NAME") + ".models]"
+	case stream.Limit, stream.Overloaded:
+		if v.RetryAt = retryAt(e, f); !v.RetryAt.IsZero() {
+			c.todo = "try again at " + v.RetryAt.In(e.Now.Location()).Format("2006-01-02 15:04:05 MST")
+		}
+	}
+	v.Summary = c.what + ": " + f.Message
+	if c.todo != "" {
+		v.Summary += "; " + c.todo
 	}
 	return v
 }
@@ -170,13 +174,6 @@ func retryAt(e Evidence, f *stream.Fault) time.Time {
 		}
 	}
 	return time.Time{}
-}
-
-func when(at, now time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	return "; try again at " + at.In(now.Location()).Format("2006-01-02 15:04:05 MST")
 }
 
 // unfinished returns the verdict for a CLI that exited without its final event.
@@ -253,30 +250,27 @@ func complaint(e Evidence) []string {
 	return lines
 }
 
-// meaning returns the fault behind a CLI's exit status; nil if it has none. Some CLIs exit with an HTTP status,
-// which the system reduces modulo 256.
-func meaning(f stream.Format, code int) *stream.Fault {
-	text := fmt.Sprintf("exit status %d", code)
-	if f == stream.Gemini || f == stream.Qwen {
-		switch code {
-		case 41:
-			return &stream.Fault{Kind: stream.Auth, Message: text}
-		case 42, 52, 55:
-			return &stream.Fault{Kind: stream.Usage, Message: text}
-		case 53:
-			return &stream.Fault{Kind: stream.Turns, Message: text}
-		case 401 % 256:
-			return &stream.Fault{Kind: stream.Auth, Status: 401, Message: text}
-		case 429 % 256:
-			return &stream.Fault{Kind: stream.Limit, Status: 429, Message: text}
-		case 503 % 256, 529 % 256:
-			return &stream.Fault{Kind: stream.Overloaded, Message: text}
-		}
+// statuses are the exit statuses of Gemini and Qwen. Some are HTTP statuses, which the system reduces modulo 256.
+var statuses = map[int]stream.Fault{
+	41: {Kind: stream.Auth}, 42: {Kind: stream.Usage}, 52: {Kind: stream.Usage}, 53: {Kind: stream.Turns},
+	55: {Kind: stream.Usage}, 401 % 256: {Kind: stream.Auth, Status: 401}, 429 % 256: {Kind: stream.Limit, Status: 429},
+	503 % 256: {Kind: stream.Overloaded}, 529 % 256: {Kind: stream.Overloaded},
+}
+
+// meaning returns the fault behind a CLI's exit status; nil if it has none.
+func meaning(format stream.Format, code int) *stream.Fault {
+	var f stream.Fault
+	switch {
+	case format == stream.Gemini || format == stream.Qwen:
+		f = statuses[code]
+	case format == stream.Codex && code == 2:
+		f.Kind = stream.Usage
 	}
-	if f == stream.Codex && code == 2 {
-		return &stream.Fault{Kind: stream.Usage, Message: text}
+	if f.Kind == "" {
+		return nil
 	}
-	return nil
+	f.Message = fmt.Sprintf("exit status %d", code)
+	return &f
 }
 
 // finished returns the verdict for a program that reports success. The report alone is not sufficient.
@@ -326,7 +320,6 @@ func word(last string) string {
 	return cmp.Or(phrase.CutBytes(last, 200), "exited without output")
 }
 
-// allow says how to allow the denied tool.
 func allow(e Evidence, d stream.Denial) string {
 	name := cmp.Or(e.Name, "NAME")
 	switch e.Format {
@@ -335,40 +328,26 @@ func allow(e Evidence, d stream.Denial) string {
 		if first, _, _ := strings.Cut(d.Args, " "); d.Tool == "Bash" && first != "" {
 			rule = "Bash(" + first + ":*)"
 		}
-		return fmt.Sprintf(
-			"allow it in the repository's .claude/settings.json: {\"permissions\": {\"allow\": [%q]}}, or set "+
-				"agents.%s.permission = \"full\"", rule, name)
+		return fmt.Sprintf("allow it in the repository's .claude/settings.json: {\"permissions\": {\"allow\": [%q]}}, or "+
+			"set agents.%s.permission = \"full\"", rule, name)
 	case stream.OpenCode:
 		// The preset's permissions override opencode.json.
-		return fmt.Sprintf(
-			"set agents.%s.permission = \"ask\" and allow it in opencode.json: {\"permission\": {%q: \"allow\"}}, or set "+
-				"agents.%s.permission = \"full\"", name, d.Tool, name)
+		return fmt.Sprintf("set agents.%s.permission = \"ask\" and allow it in opencode.json: {\"permission\": {%q: "+
+			"\"allow\"}}, or set agents.%s.permission = \"full\"", name, d.Tool, name)
 	case stream.Gemini, stream.Qwen:
-		return fmt.Sprintf(
-			"allow it in the CLI's settings.json: {\"tools\": {\"allowed\": [%q]}}, or set agents.%s.permission = \"full\"",
-			d.Tool, name)
+		return fmt.Sprintf("allow it in the CLI's settings.json: {\"tools\": {\"allowed\": [%q]}}, or set "+
+			"agents.%s.permission = \"full\"", d.Tool, name)
 	}
 	return fmt.Sprintf("allow it in the CLI's settings, or set agents.%s.permission = \"full\"", name)
 }
 
-func signIn(f stream.Format) string {
-	switch f {
-	case stream.Claude:
-		return "sign in: claude, then /login; or set ANTHROPIC_API_KEY"
-	case stream.Codex:
-		return "sign in: codex login; or set CODEX_API_KEY"
-	case stream.Gemini:
-		return "sign in: gemini, then /auth; or set GEMINI_API_KEY"
-	case stream.OpenCode:
-		return "sign in: opencode auth login"
-	case stream.Goose:
-		return "set it up: goose configure"
-	case stream.Crush:
-		return "set up a provider: crush"
-	case stream.Qwen:
-		return "sign in: qwen, then /auth; or set OPENAI_API_KEY and OPENAI_BASE_URL"
-	case stream.Pi:
-		return "sign in: pi, then /login; or set the key of its provider"
-	}
-	return "set the key of its provider"
+var signIn = map[stream.Format]string{
+	stream.Claude:   "sign in: claude, then /login; or set ANTHROPIC_API_KEY",
+	stream.Codex:    "sign in: codex login; or set CODEX_API_KEY",
+	stream.Gemini:   "sign in: gemini, then /auth; or set GEMINI_API_KEY",
+	stream.OpenCode: "sign in: opencode auth login",
+	stream.Goose:    "set it up: goose configure",
+	stream.Crush:    "set up a provider: crush",
+	stream.Qwen:     "sign in: qwen, then /auth; or set OPENAI_API_KEY and OPENAI_BASE_URL",
+	stream.Pi:       "sign in: pi, then /login; or set the key of its provider",
 }

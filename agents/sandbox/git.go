@@ -131,7 +131,6 @@ func (g Git) collect(ctx context.Context, from string, env []string) error {
 
 func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
-// maxObject limits the size of an inflated object.
 const maxObject = 4 << 30
 
 // take copies one loose object, once it was read in full.

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -279,13 +280,7 @@ func (b *Box) bubblewrap() []string {
 
 // readable lists the folders that must be visible even inside /tmp.
 func (b *Box) readable() []string {
-	var out []string
-	for _, dir := range []string{b.at.Root, b.git.Common} {
-		if dir != "" {
-			out = append(out, dir)
-		}
-	}
-	return out
+	return lists.Filter([]string{b.at.Root, b.git.Common}, func(dir string) bool { return dir != "" })
 }
 
 // docker returns the command line before the user's own arguments and the image. The program comes from the image;

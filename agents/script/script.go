@@ -65,7 +65,9 @@ func (a *Agent) Run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 	if err := w.openLog(); err != nil {
 		return agents.Result{}, fmt.Errorf("agent script: %w", err)
 	}
-	defer w.closeLog()
+	if w.log != nil {
+		defer w.log.Close()
+	}
 	res, err := w.all(ctx)
 	var none int64
 	var free float64
@@ -117,7 +119,6 @@ func (a *Agent) refuse(b planparse.Batch) (agents.Result, bool) {
 const configure = "to have an agent write it, set [agents.NAME] command = [\"PROGRAM\", \"ARG\"] in " +
 	".runplan/config.toml and pass --agent NAME"
 
-// work is one attempt.
 type work struct {
 	agent    *Agent
 	task     agents.Task
@@ -208,7 +209,6 @@ func (w *work) overTotal() string {
 	return fmt.Sprintf("time limit reached: %s for the whole attempt", w.task.Limits.Total)
 }
 
-// block performs one block.
 func (w *work) block(ctx context.Context, b planparse.Block) error {
 	switch b.Kind {
 	case planparse.BlockFile:
@@ -255,12 +255,6 @@ func (w *work) openLog() (err error) {
 	return err
 }
 
-func (w *work) closeLog() {
-	if w.log != nil {
-		_ = w.log.Close()
-	}
-}
-
 // Literal reports that a successful attempt did all that was required, even without a change.
 func (a *Agent) Literal() bool { return true }
 
@@ -302,7 +296,6 @@ func (w *work) remove(b planparse.Block) error {
 	return nil
 }
 
-// edit carries out search/replace edits.
 func (w *work) edit(b planparse.Block) error {
 	edits, err := edit.Parse(b.Text, b.Path)
 	if err != nil {

@@ -20,7 +20,6 @@ import (
 // maxArgument limits a script to well below the size of an argument on Linux (128 KiB).
 const maxArgument = 100 << 10
 
-// shell runs a block of shell commands.
 func (w *work) shell(ctx context.Context, b planparse.Block) error {
 	w.say("shell: " + summary(b.Text))
 	// Empty lines in front let bash name the lines of the plan in its messages.
@@ -99,7 +98,6 @@ const (
 	fail
 )
 
-// expected is the plan's expectation of a command.
 type expected struct {
 	status status
 	texts  []string
@@ -171,18 +169,17 @@ func (w *work) run(ctx context.Context, c proc.Cmd) (proc.Result, error) {
 	c.Reaper = w.agent.reaper
 	res, err := proc.Run(ctx, c)
 	if res.Swept > 0 {
-		note := fmt.Sprintf("%d processes left in the background were killed", res.Swept)
-		if len(res.Left) > 0 {
-			note += ": " + strings.Join(res.Left, ", ")
-		}
-		w.notes = append(w.notes, note)
+		w.notes = append(w.notes, res.LeftBehind())
 	}
 	return res, err
 }
 
 // expectSuccess turns an unsuccessful result into a failure.
 func (w *work) expectSuccess(res proc.Result, what string) error {
-	f := &failure{output: res.Tail}
+	if res.OK() {
+		return nil
+	}
+	f := &failure{output: res.Tail, message: what + " " + res.How()}
 	switch res.Ended {
 	case proc.Total:
 		f.message, f.outcome = w.overTotal(), agents.TimedOut
@@ -191,13 +188,7 @@ func (w *work) expectSuccess(res proc.Result, what string) error {
 		f.outcome = agents.TimedOut
 	case proc.Cancelled:
 		f.message = fmt.Sprintf("stopped: %v", res.Cause)
-	case proc.Signaled:
-		f.message = fmt.Sprintf("%s was killed by %s", what, res.Signal)
-	default:
-		if res.Exit == 0 {
-			return nil
-		}
-		f.message = fmt.Sprintf("%s exited with status %d", what, res.Exit)
+	case proc.Exited:
 		if last := phrase.LastLine(redact.Clean(res.Tail)); last != "" {
 			f.message += ": " + phrase.CutBytes(last, maxSay)
 		}

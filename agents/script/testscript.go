@@ -3,7 +3,6 @@ package script
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,6 +18,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/rogpeppe/go-internal/txtar"
 
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/planparse"
 )
@@ -38,7 +38,7 @@ func (w *work) testscript(ctx context.Context, b planparse.Block) error {
 	if err != nil {
 		return fmt.Errorf("create a folder for the script: %w", err)
 	}
-	defer removeAll(dir)
+	defer func() { _ = git.RemoveAll(dir) }()
 	file := filepath.Join(dir, "plan.txtar")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		return fmt.Errorf("create a folder for the script: %w", err)
@@ -107,7 +107,7 @@ func (w *work) inProcess(ctx context.Context, file string) engineReport {
 	select {
 	case rep := <-done:
 		if n := proc.Sweep(w.tag); n > 0 {
-			w.notes = append(w.notes, fmt.Sprintf("%d processes left in the background were killed", n))
+			w.notes = append(w.notes, proc.Result{Swept: n}.LeftBehind())
 		}
 		return rep
 	case <-ctx.Done():
@@ -261,17 +261,3 @@ func (e *engine) Run(_ string, f func(testscript.T)) { f(e) }
 func (e *engine) Parallel() {}
 
 func (e *engine) Verbose() bool { return false }
-
-// removeAll removes a folder whose permissions a script may have reduced, as go does with its module cache.
-func removeAll(dir string) {
-	if err := os.RemoveAll(dir); err == nil || errors.Is(err, os.ErrNotExist) {
-		return
-	}
-	_ = filepath.WalkDir(dir, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			_ = os.Chmod(path, 0o700)
-		}
-		return nil
-	})
-	_ = os.RemoveAll(dir)
-}

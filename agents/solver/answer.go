@@ -119,38 +119,23 @@ const (
 	Gates               Class = "gates"
 )
 
-// Advice says what the next attempt must do differently.
-func (c Class) Advice() string {
-	switch c {
-	case NoMatch:
-		return "copy the lines to search for from the context, with their tabs and spaces, and quote only existing lines"
-	case TwoMatches:
-		return "quote more of the lines around the change, so that the text occurs only once"
-	case MissingFile:
-		return "edit only existing files; a new file has nothing between SEARCH and ======="
-	case FileExists:
-		return "the file exists: quote the lines to replace"
-	case NoChange:
-		return "the new lines must differ from the old lines"
-	case UnsafePath:
-		return "name files by their path from the top of the repository, not outside it"
-	case BadEdit:
-		return "each block has the lines SEARCH, ======= and REPLACE, and the path on the line before"
-	case NoEdits:
-		return "answer with edit blocks, or with one refinement request"
-	case BadJSON:
-		return "a request is one json block with only the given fields"
-	case InsufficientContext:
-		return "work with the given context, or name the missing files and symbols"
-	case CutOff:
-		return "answer with the edits alone, and quote fewer lines"
-	case NoAnswer:
-		return ""
-	case Gates:
-		return "the edits were applied, and the checks refused the result; start from the same files again"
-	}
-	return ""
+var advice = map[Class]string{
+	NoMatch:             "copy the lines to search for from the context, with their tabs and spaces, and quote only existing lines",
+	TwoMatches:          "quote more of the lines around the change, so that the text occurs only once",
+	MissingFile:         "edit only existing files; a new file has nothing between SEARCH and =======",
+	FileExists:          "the file exists: quote the lines to replace",
+	NoChange:            "the new lines must differ from the old lines",
+	UnsafePath:          "name files by their path from the top of the repository, not outside it",
+	BadEdit:             "each block has the lines SEARCH, ======= and REPLACE, and the path on the line before",
+	NoEdits:             "answer with edit blocks, or with one refinement request",
+	BadJSON:             "a request is one json block with only the given fields",
+	InsufficientContext: "work with the given context, or name the missing files and symbols",
+	CutOff:              "answer with the edits alone, and quote fewer lines",
+	Gates:               "the edits were applied, and the checks refused the result; start from the same files again",
 }
+
+// Advice says what the next attempt must do differently.
+func (c Class) Advice() string { return advice[c] }
 
 // Fault says why an answer is unusable.
 type Fault struct {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/internal/edit"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/retrieve"
@@ -19,8 +20,7 @@ import (
 // is made, under final_context.
 const contextKey = "solver_context"
 
-// context returns the retrieved context of the batch. It reuses that of an earlier attempt if the files did not
-// change.
+// context returns the retrieved context of the batch. It reuses that of an earlier attempt if the files did not change.
 func (w *work) context(ctx context.Context) (retrieve.Package, error) {
 	defer w.lock(w.id)()
 	var p retrieve.Package
@@ -50,8 +50,7 @@ func (w *work) request() retrieve.Request {
 	b := w.task.Batch
 	return retrieve.Request{
 		Task: w.id, Text: strings.Join(nonEmpty(w.cfg.Task, b.Title, b.Text), "\n"), Dir: w.task.Dir, Stages: w.cfg.Stages,
-		Budget: w.budget,
-		Files:  slices.Concat(b.Files.Modify, b.Files.Test, b.Files.Delete, b.Files.Create, b.ContextRefs),
+		Budget: w.budget, Files: slices.Concat(b.Files.Modify, b.Files.Test, b.Files.Delete, b.Files.Create, b.ContextRefs),
 	}
 }
 
@@ -89,10 +88,7 @@ func unseen(p, have retrieve.Package) []string {
 	type shown struct {
 		path, symbol, text string
 	}
-	seen := map[shown]bool{}
-	for _, x := range have.Parts {
-		seen[shown{x.Path, x.Symbol, x.Text}] = true
-	}
+	seen := lists.SetBy(have.Parts, func(x retrieve.Part) shown { return shown{x.Path, x.Symbol, x.Text} })
 	var out []string
 	for _, x := range p.Parts {
 		name := strings.TrimSuffix(x.Path+":"+x.Symbol, ":")

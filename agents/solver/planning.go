@@ -42,9 +42,8 @@ type Planned struct {
 	Took     time.Duration
 }
 
-// Plan makes a plan of the task text for the tree at dir. id is the id of the task in the log and of the session.
-// An answer that is not a plan is an [llm.AnswerError] or [draft.ErrUnusable]; other errors are returned
-// unchanged.
+// Plan makes a plan of the task text for the tree at dir. id is the id of the task in the log and of the session. An
+// answer that is not a plan is an [llm.AnswerError] or [draft.ErrUnusable]; other errors are returned unchanged.
 func (p Planner) Plan(ctx context.Context, s Session, id, text, dir string) (Planned, error) {
 	b := p.Budget
 	if p.Model.Window > 0 {

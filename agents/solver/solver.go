@@ -54,8 +54,7 @@ type Config struct {
 // in the session.
 type Retrieval func(ctx context.Context, c llm.Completer, s Session, r retrieve.Request) (retrieve.Package, error)
 
-// Session is the state that lasts between the attempts at a batch: the part of a session file that the solver
-// uses.
+// Session is the state that lasts between the attempts at a batch: the part of a session file that the solver uses.
 type Session interface {
 	Set(ctx context.Context, key string, value any) error
 	Get(ctx context.Context, key string, into any) (bool, error)

@@ -45,8 +45,7 @@ func (a *Agent) begin(ctx context.Context, t agents.Task, obs agents.Observer, m
 	}
 	err := a.cfg.Log.StartTask(ctx, store.Task{
 		ID: w.id, Repo: a.cfg.Repo, Mode: store.ModeImplement, Model: model.Label(), Window: w.budget.Window,
-		Reserved: w.budget.Reserved,
-		Stages:   a.cfg.Stages, Plan: a.cfg.Plan, At: a.cfg.Now(),
+		Reserved: w.budget.Reserved, Stages: a.cfg.Stages, Plan: a.cfg.Plan, At: a.cfg.Now(),
 	})
 	if err != nil {
 		return nil, err
@@ -112,9 +111,8 @@ func (w *work) ask(ctx context.Context, q question, loop int) (Answer, error) {
 	resp, err := w.meter.Complete(ctx, r)
 	call := store.Call{
 		Task: w.id, Type: string(llm.ExecuteCode), Stage: string(llm.ExecuteCode), Attempt: w.task.Attempt,
-		Role: string(w.model.Role), Model: w.model.Label(),
-		System: w.hide(r.System), Prompt: w.hide(r.Prompt), PromptTokens: resp.PromptTokens,
-		CompletionTokens: resp.CompletionTokens, Latency: resp.Latency, At: at,
+		Role: string(w.model.Role), Model: w.model.Label(), System: w.hide(r.System), Prompt: w.hide(r.Prompt),
+		PromptTokens: resp.PromptTokens, CompletionTokens: resp.CompletionTokens, Latency: resp.Latency, At: at,
 	}
 	if resp.Partial != "" {
 		call.Response = w.hide(resp.Partial)
@@ -174,7 +172,6 @@ func (w *work) hide(text string) string {
 
 const maxSay = 300
 
-// say reports a line to the observer and to the log.
 func (w *work) say(text string) {
 	text = phrase.CutBytes(phrase.Line(w.hide(text)), maxSay)
 	if w.obs != nil {

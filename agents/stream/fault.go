@@ -41,8 +41,7 @@ type Fault struct {
 	RetryAt time.Time `json:"retry_at,omitzero"`
 }
 
-// faultOf classifies an error. Fields count before its text. It is called only for text that a CLI reports as an
-// error.
+// faultOf classifies an error. Fields count before its text. It is called only for text that a CLI reports as an error.
 func (p *Parser) faultOf(status int, code, message string) *Fault {
 	f := &Fault{Status: status, Message: phrase.CutBytes(phrase.Line(unwrap(message)), 500), Kind: Other}
 	f.Message = cmp.Or(f.Message, phrase.Line(code))
@@ -167,7 +166,6 @@ var words = []struct {
 		"unexpected end of json", "is not valid json", "json parse error", "json parsing failed", "invalid json response"}},
 }
 
-// kindOfText classifies folded text.
 func kindOfText(text string) FaultKind {
 	for _, w := range words {
 		for _, s := range w.has {

@@ -40,8 +40,7 @@ type reader interface {
 	event(p *Parser, line []byte) bool
 }
 
-// New returns a parser. now is the clock for "try again in" and "resets 3pm"; times without a zone are in its
-// location.
+// New returns a parser. now is the clock for "try again in" and "resets 3pm"; times without a zone are in its location.
 func New(f Format, now func() time.Time) *Parser {
 	p := &Parser{format: f, now: now}
 	switch f {
@@ -202,11 +201,7 @@ func (p *Parser) emit(e Event) {
 // text records a complete message of the agent.
 func (p *Parser) text(s string) {
 	p.endText()
-	if strings.TrimSpace(s) == "" {
-		return
-	}
-	p.t.Text, p.t.Tries, p.t.Again = lastOf(s), 0, 0
-	p.emit(Event{Kind: Text, Text: phrase.CutBytes(s, 64<<10)})
+	p.say(s)
 }
 
 // piece records a part of a message. It emits complete lines at once.
@@ -328,7 +323,6 @@ func add(to **int64, n *int64) {
 	**to += *n
 }
 
-// sum adds up the known values.
 func sum(of ...*int64) int64 {
 	var n int64
 	for _, p := range of {

@@ -113,14 +113,7 @@ func (t Tokens) clone() Tokens {
 }
 
 // Sum returns the number of known tokens: input, output, cache reads and cache writes.
-func (t Tokens) Sum() (sum int64) {
-	for _, n := range []*int64{t.Input, t.Output, t.CacheRead, t.CacheWrite} {
-		if n != nil {
-			sum += *n
-		}
-	}
-	return sum
-}
+func (t Tokens) Sum() int64 { return sum(t.Input, t.Output, t.CacheRead, t.CacheWrite) }
 
 // Denial is a tool call that was not allowed.
 type Denial struct {

@@ -159,7 +159,6 @@ type answer struct {
 	Findings []remark `json:"findings"`
 }
 
-// remark is a model's finding about a step.
 type remark struct {
 	Path       string `json:"path"`
 	Line       int    `json:"line"`

@@ -12,7 +12,6 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// kind is the kind of a step.
 type kind string
 
 // Kinds of steps that change something.

@@ -83,7 +83,6 @@ func (w *Watcher) said() []gates.Finding {
 	return append(append([]gates.Finding(nil), w.seen.High...), w.seen.Kept...)
 }
 
-// call is the cost of a call.
 type call struct {
 	made          bool
 	input, output *int

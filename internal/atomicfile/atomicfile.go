@@ -107,7 +107,6 @@ func fill(f *os.File, data []byte) error {
 
 const suffix = ".tmp"
 
-// digits is the length of the random part of a name.
 const digits = 16
 
 func nameFor(path string) func() string {

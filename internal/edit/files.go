@@ -74,8 +74,7 @@ func open(at string, e Edit) (*file, error) {
 		return nil, fmt.Errorf("edit %s: %w; remove the edit that deletes it", e.Path, fs.ErrNotExist)
 	case errors.Is(err, fs.ErrNotExist) && e.Search == "":
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("edit %s: %w; leave the search text empty to create it", e.Path,
-			fs.ErrNotExist)
+		return nil, fmt.Errorf("edit %s: %w; leave the search text empty to create it", e.Path, fs.ErrNotExist)
 	default:
 		return nil, fmt.Errorf("edit %s: %w", e.Path, err)
 	}
@@ -122,7 +121,6 @@ func (f *file) makeFolder() error {
 	return os.MkdirAll(filepath.Dir(f.at), 0o755)
 }
 
-// restore restores the old content of the file.
 func (f *file) restore() error {
 	var err error
 	switch {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -103,8 +104,7 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string,
 	// Settings for merges by hand must not decide whether a run conflicts. Moved folders are conflicts, as in git's
 	// default, because it is uncertain whether a new file belongs into the old or the new folder.
 	out, err := r.at(ctx, r.Root, nil, "-c", "merge.renames=true", "-c", "merge.directoryRenames=conflict", "-c",
-		"merge.conflictStyle=merge",
-		"merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
+		"merge.conflictStyle=merge", "merge-tree", "--write-tree", "-z", "--name-only", "--messages", ours, theirs)
 	code := exitStatus(err)
 	if code == 129 { // it prints its usage
 		return "", nil, fmt.Errorf("merge %s with %s: %w", ours, theirs, ErrNoMergeTree)
@@ -125,8 +125,7 @@ func (r *Repo) MergeTree(ctx context.Context, ours, theirs string) (tree string,
 	return tree, conflicts, nil
 }
 
-// mergeDisjoint is [Repo.Rebased] without a process, for sides that changed different files and cannot contain
-// renames.
+// mergeDisjoint is [Repo.Rebased] without a process, for sides that changed different files and cannot contain renames.
 func (r *Repo) mergeDisjoint(ctx context.Context, base, onto, tree string) (newTree string, ok bool) {
 	ours, ok := r.diffTrees(base, onto)
 	if !ok || mayRename(ours) {
@@ -148,10 +147,7 @@ func mayRename(changes []Entry) bool {
 
 // meet reports whether a path of a is also in b, or a folder of a path in b.
 func meet(a, b []Entry) bool {
-	paths := make(map[string]bool, len(a))
-	for _, e := range a {
-		paths[e.Path] = true
-	}
+	paths := lists.SetBy(a, func(e Entry) string { return e.Path })
 	return slices.ContainsFunc(b, func(e Entry) bool {
 		for at := e.Path; at != "."; at = path.Dir(at) {
 			if paths[at] {

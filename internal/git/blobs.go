@@ -169,7 +169,6 @@ func (c *Compared) text(ctx context.Context, path string, side func(Entry) strin
 	}
 }
 
-// readBlobs reads the contents of all entries.
 func (r *Repo) readBlobs(ctx context.Context, list []Entry) (map[string][]byte, map[string]bool, error) {
 	blobs, large := map[string][]byte{}, map[string]bool{}
 	var names []string

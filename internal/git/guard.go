@@ -94,9 +94,8 @@ func mentionsPrograms(files ...string) (bool, error) {
 func programNames() []string {
 	return []string{
 		"clean", "smudge", "process", "required", "textconv", "external", "driver", "command", "cmd", "program", "helper",
-		"hook", "hookspath", "fsmonitor",
-		"editor", "pager", "askpass", "proxy", "uploadpack", "receivepack", "vcs", "tunnel", "difffilter", "update",
-		"transferagent", "customtransfer", "alias",
+		"hook", "hookspath", "fsmonitor", "editor", "pager", "askpass", "proxy", "uploadpack", "receivepack", "vcs", "tunnel",
+		"difffilter", "update", "transferagent", "customtransfer", "alias",
 	}
 }
 
@@ -162,7 +161,6 @@ func nothing(key string) string {
 	return ""
 }
 
-// cutLast cuts key at its last dot.
 func cutLast(key string) (before, after string) {
 	i := strings.LastIndexByte(key, '.')
 	return key[:max(i, 0)], key[i+1:]

@@ -107,9 +107,8 @@ func (r *Repo) Past(ctx context.Context, s Span) iter.Seq2[Past, error] {
 
 func (r *Repo) printPast(ctx context.Context, s Span, l *pastReader) error {
 	args := append([]string{"git", "--no-replace-objects", "-c", "log.showSignature=false", "-c", "core.commitGraph=true",
-		"-c", "log.follow=false", "log", "-z", "--raw", "--no-abbrev",
-		"--no-renames", "--diff-merges=off", "--no-ext-diff", "--no-color", "--no-mailmap", "--no-notes", "--no-decorate",
-		"--encoding=UTF-8",
+		"-c", "log.follow=false", "log", "-z", "--raw", "--no-abbrev", "--no-renames", "--diff-merges=off", "--no-ext-diff",
+		"--no-color", "--no-mailmap", "--no-notes", "--no-decorate", "--encoding=UTF-8",
 		"--format=%x01%H%x00%P%x00%ct%x00%B%x00"}, s.args()...)
 	res, err := proc.Run(ctx,
 		proc.Cmd{Args: args, Dir: r.Root, Env: append(slices.Clip(r.env), "GIT_FLUSH=0"), Stdout: l, Keep: 4 << 10})
@@ -318,7 +317,6 @@ func (o *Objects) why(err error) error {
 	}
 }
 
-// readObject reads one answer of git cat-file --batch.
 func readObject(in *bufio.Reader) (Object, error) {
 	line, err := in.ReadString('\n')
 	if err != nil {

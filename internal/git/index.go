@@ -50,8 +50,8 @@ func (w *Workspace) indexSum() (sum [sha256.Size]byte, ok bool) {
 	return sha256.Sum256(data), err == nil
 }
 
-// Unhide removes the marks of [Repo.Hidden] and returns the files that had one. It leaves skip-worktree alone in a sparse
-// checkout, which needs it.
+// Unhide removes the marks of [Repo.Hidden] and returns the files that had one. It leaves skip-worktree alone in a
+// sparse checkout, which needs it.
 func (w *Workspace) Unhide(ctx context.Context) ([]string, error) {
 	assumed, skipped, err := hidden(ctx, w.GitDir, w.Run)
 	if err != nil {
@@ -139,8 +139,7 @@ func (w *Workspace) Index() ([]IndexEntry, error) {
 // Fill brings the tracked files and the index to tree, and HEAD to commit base, off any branch. Untracked files stay.
 func (w *Workspace) Fill(ctx context.Context, base, tree string) error {
 	if err := w.force(ctx, "-c", "index.version=2", "-c", "core.splitIndex=false", "-c", "core.untrackedCache=false", "-c",
-		"core.fsmonitor=false",
-		"-c", "core.trustctime=true", "-c", noHooks, "read-tree", "--reset", "-u", tree); err != nil {
+		"core.fsmonitor=false", "-c", "core.trustctime=true", "-c", noHooks, "read-tree", "--reset", "-u", tree); err != nil {
 		return fmt.Errorf("check out tree %s: %w", tree, err)
 	}
 	w.index = stamp{tree: tree}
@@ -242,7 +241,6 @@ type indexFile struct {
 	root    *cachedTree // nil if the index has none
 }
 
-// indexLine is one entry of an index.
 type indexLine struct {
 	stat  fileStat
 	hash  string

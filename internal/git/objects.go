@@ -332,7 +332,6 @@ func (r *Repo) WriteTree(ctx context.Context, files map[string]string) (string, 
 	return r.writeTree(ctx, entries)
 }
 
-// treeLine is an entry of a tree with its name.
 type treeLine struct {
 	treeEntry
 	name string
@@ -406,8 +405,7 @@ func (r *Repo) CommitAt(ctx context.Context, at time.Time, tree string, parents 
 	for _, parent := range parents {
 		args = append(args, "-p", parent)
 	}
-	env := append(slices.Clip(r.env),
-		"GIT_AUTHOR_NAME="+ourName, "GIT_AUTHOR_EMAIL="+ourEmail, "GIT_AUTHOR_DATE="+date,
+	env := append(slices.Clip(r.env), "GIT_AUTHOR_NAME="+ourName, "GIT_AUTHOR_EMAIL="+ourEmail, "GIT_AUTHOR_DATE="+date,
 		"GIT_COMMITTER_NAME="+ourName, "GIT_COMMITTER_EMAIL="+ourEmail, "GIT_COMMITTER_DATE="+date)
 	out, err := call(ctx, r.Root, env, strings.NewReader(text), append(args, tree)...)
 	if err != nil {

@@ -233,7 +233,6 @@ func (r *Repo) LogBranch(ctx context.Context, branch, commit string) error {
 	return err
 }
 
-// appendTo appends text to an existing file.
 func appendTo(path, text string) error {
 	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {

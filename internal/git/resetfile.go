@@ -213,7 +213,6 @@ func underLock(file, text string, do func() error) bool {
 	return true
 }
 
-// logLine returns a line of the log of a ref.
 func logLine(was, is, message string) string {
 	return fmt.Sprintf("%s %s %s <%s> %d +0000\t%s\n", was, is, ourName, ourEmail, time.Now().Unix(), message)
 }
@@ -283,7 +282,6 @@ func (r *Repo) treeOf(ctx context.Context, entries []indexLine, prefix string, c
 	return tree, err == nil
 }
 
-// isLoose reports whether an object is loose.
 func (r *Repo) isLoose(hash string) bool {
 	info, err := os.Lstat(filepath.Join(r.Common, "objects", hash[:2], hash[2:]))
 	return err == nil && info.Mode().IsRegular() && info.Size() > 0

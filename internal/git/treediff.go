@@ -16,7 +16,6 @@ const (
 	modeNone    = "000000"
 )
 
-// treeEntry is one line of a tree.
 type treeEntry struct{ mode, hash string }
 
 // compare lists the differences between tree and commit base, if that needs no process.

@@ -162,8 +162,7 @@ func (w *Workspace) Unlock(branch string) error {
 	return removeLocks(append(locks, filepath.Join(w.repo.Common, "refs", "heads", filepath.FromSlash(branch)+".lock")))
 }
 
-// UnlockBranches removes the lock files that a killed git left at the branches under prefix, which the
-// caller owns.
+// UnlockBranches removes the lock files that a killed git left at the branches under prefix, which the caller owns.
 func (r *Repo) UnlockBranches(prefix string) error {
 	var locks []string
 	err := filepath.WalkDir(filepath.Join(r.Common, "refs", "heads", filepath.FromSlash(prefix)),
@@ -481,7 +480,6 @@ func (r *Repo) ForgetMissing(dir string) error {
 	})
 }
 
-// isBelow reports whether a path is dir or in it.
 func isBelow(dir, path string) bool {
 	rel, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(rel)

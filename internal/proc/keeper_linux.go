@@ -10,8 +10,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
 // A keeper is a process of runplan that starts one program at a time and adopts what that program leaves behind. It is
@@ -40,7 +38,6 @@ type guest struct {
 	status syscall.WaitStatus
 }
 
-// keepers holds a Reaper's keepers.
 type keepers struct {
 	mu      sync.Mutex
 	last    int
@@ -110,7 +107,6 @@ func (r *Reaper) Hire(n int) {
 	}
 }
 
-// shut closes the connections to all keepers.
 func (r *Reaper) shut() {
 	ks := &r.keepers
 	ks.mu.Lock()
@@ -320,9 +316,4 @@ func (k *keeper) kill() {
 	if k.group != "" {
 		killCgroup(k.group)
 	}
-}
-
-// subreaper makes this process the parent of all orphans below it.
-func subreaper() error {
-	return os.NewSyscallError("prctl", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
 }

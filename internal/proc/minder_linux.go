@@ -49,13 +49,13 @@ func (m *minder) do(verb string, args []string) {
 	}
 }
 
-// begin makes this process a subreaper.
+// begin makes this process the parent of all orphans below it.
 func (m *minder) begin() error {
 	if m.begun {
 		return nil
 	}
-	if err := subreaper(); err != nil {
-		return err
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return os.NewSyscallError("prctl", err)
 	}
 	m.begun = true
 	_ = os.WriteFile("/proc/self/comm", []byte("keeper"), 0) // "pkill runplan" is meant for runplan; this process ends after it

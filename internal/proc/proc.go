@@ -100,6 +100,33 @@ type Result struct {
 // OK reports whether the program exited on its own, with status 0.
 func (r Result) OK() bool { return r.Ended == Exited && r.Exit == 0 }
 
+// How says how the program ended, as the predicate of a sentence.
+func (r Result) How() string {
+	switch r.Ended {
+	case Exited:
+		return fmt.Sprintf("exited with status %d", r.Exit)
+	case Signaled:
+		return "was killed by " + r.Signal
+	case Total:
+		return "reached its time limit"
+	case Idle:
+		return "printed nothing for too long"
+	}
+	return "was stopped"
+}
+
+// LeftBehind names the processes that outlived the program; "" for none.
+func (r Result) LeftBehind() string {
+	if r.Swept == 0 {
+		return ""
+	}
+	text := fmt.Sprintf("%d processes left in the background were killed", r.Swept)
+	if len(r.Left) > 0 {
+		text += ": " + strings.Join(r.Left, ", ")
+	}
+	return text
+}
+
 const (
 	defaultGrace = 2 * time.Second
 	sweepGrace   = 250 * time.Millisecond // for processes that outlive a program which exited on its own
@@ -151,7 +178,6 @@ func Run(ctx context.Context, c Cmd) (Result, error) {
 	return res, nil
 }
 
-// process is a running program.
 type process struct {
 	pid     int
 	ended   <-chan struct{} // closed when the program itself has ended
@@ -257,7 +283,6 @@ func (p *process) outcome(res *Result) {
 	}
 }
 
-// drain reads the rest of the pipes.
 func (p *process) drain() {
 	for _, pp := range p.pipes {
 		pp.drain()

@@ -279,13 +279,11 @@ const (
 	mostInPipe = 1 << 20 // bytes; more than that comes from another process
 )
 
-// pipe carries the output of a program to a sink.
 type pipe struct {
 	r, w  *os.File
 	until atomic.Int64 // if set: the program has ended; read the rest, at most until this time
 }
 
-// newPipe makes a pipe and adds it to all.
 func newPipe(all *[]*pipe) (*pipe, error) {
 	r, w, err := os.Pipe()
 	if err != nil {

@@ -27,9 +27,8 @@ func (p *process) sweep(c Cmd, grace time.Duration) (int, []string, error) {
 	names, stuck := p.end(c, grace, seen)
 	more, err := p.holder.leave()
 	if len(stuck) > 0 {
-		err = fmt.Errorf(
-			"it left processes that could not be killed, so runplan does not continue: %s; end them, then start again",
-			strings.Join(stuck, "; "))
+		err = fmt.Errorf("it left processes that could not be killed, so runplan does not continue: %s; end them, then "+
+			"start again", strings.Join(stuck, "; "))
 	}
 	return len(seen) + more, names, err
 }

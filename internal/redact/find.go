@@ -29,7 +29,6 @@ func hinted(text string) uint64 {
 	return hints().Where(text, func(kind, at int) bool { return kinds[kind].at == nil || kinds[kind].at(text, at) })
 }
 
-// span is a place in a text that must be hidden.
 type span struct {
 	from, to int
 	mark     string
@@ -151,9 +150,8 @@ func (k *Kind) each(v view, found func(Match, string) bool) bool {
 			from, to = at+m[2], at+m[3]
 		}
 		switch {
-		case k.edge && start > 0 && wordByte(v.text[start-1]) && !v.gap(start),
-			k.exact && end < len(v.text) && wordByte(v.text[end]) && !v.gap(end),
-			k.check != nil && !k.check(v.text[from:to]):
+		case k.edge && start > 0 && wordByte(v.text[start-1]) && !v.gap(start), k.exact && end < len(v.text) &&
+			wordByte(v.text[end]) && !v.gap(end), k.check != nil && !k.check(v.text[from:to]):
 			at = start + 1
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/literal"
 )
 
@@ -179,12 +180,7 @@ func Weak(v string) bool {
 			other++
 		}
 	}
-	sorts := 0
-	for _, n := range []int{digits, upper, lower, other} {
-		if n > 0 {
-			sorts++
-		}
-	}
+	sorts := lists.Count([]int{digits, upper, lower, other}, func(n int) bool { return n > 0 })
 	switch {
 	case len(v) < 8 || sorts < 2:
 		return true

@@ -131,8 +131,7 @@ func spellings(value string) []string {
 	if b, err := json.Marshal(value); err == nil {
 		out = append(out, string(b[1:len(b)-1]))
 	}
-	out = append(out, url.QueryEscape(value), url.PathEscape(value),
-		base64.StdEncoding.EncodeToString([]byte(value)),
+	out = append(out, url.QueryEscape(value), url.PathEscape(value), base64.StdEncoding.EncodeToString([]byte(value)),
 		strings.TrimRight(base64.URLEncoding.EncodeToString([]byte(value)), "="))
 	return out
 }
@@ -140,35 +139,22 @@ func spellings(value string) []string {
 // SecretName reports whether a variable with this name probably contains a secret.
 func SecretName(name string) bool {
 	name = strings.ToUpper(name)
-	for _, part := range []string{
-		"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "API_KEY", "ACCESS_KEY",
-		"PRIVATE_KEY", "CREDENTIAL",
-	} {
-		if strings.Contains(name, part) {
-			return true
-		}
-	}
 	words := strings.FieldsFunc(name, func(r rune) bool { return r == '_' || r == '-' || r == '.' })
-	if slices.Contains(words, "PRIVATE") {
+	if slices.Contains(words, "PRIVATE") || slices.ContainsFunc([]string{
+		"TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "APIKEY", "API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "CREDENTIAL",
+	}, func(part string) bool { return strings.Contains(name, part) }) {
 		return true
 	}
-	if len(words) < 2 {
-		return false
-	}
-	switch words[len(words)-1] {
-	case "KEY", "PASS", "PAT", "AUTH", "PWD", "COOKIE":
-		return name != "OLD_PWD"
-	}
-	return false
+	return len(words) > 1 && name != "OLD_PWD" &&
+		slices.Contains([]string{"KEY", "PASS", "PAT", "AUTH", "PWD", "COOKIE"}, words[len(words)-1])
 }
 
 // harmless reports whether a value is the path of a secret, a switch or a number, and not a secret.
 func harmless(name, value string) bool {
 	name = strings.ToUpper(name)
-	for _, end := range []string{"_FILE", "_PATH", "_DIR", "_SOCK", "_HOME"} {
-		if strings.HasSuffix(name, end) {
-			return true
-		}
+	if slices.ContainsFunc([]string{"_FILE", "_PATH", "_DIR", "_SOCK", "_HOME"},
+		func(end string) bool { return strings.HasSuffix(name, end) }) {
+		return true
 	}
 	if strings.Contains(name, "CREDENTIAL") && strings.HasPrefix(value, "/") && strings.Count(value, "/") > 1 {
 		return true

@@ -157,8 +157,7 @@ func (c *CuratedReader) Adapters(ctx context.Context) ([]DeployedAdapter, error)
 }
 
 // ActivateAdapter makes an adapter the active one of its stage, and all others of the stage inactive, in one step
-// (TRAIN-28). An adapter is identified by its tag. An adapter that was active before keeps its row, with the new
-// time.
+// (TRAIN-28). An adapter is identified by its tag. An adapter that was active before keeps its row, with the new time.
 func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) error {
 	what := fmt.Sprintf("make %s the active adapter of stage %s", a.Tag, a.Stage)
 	if a.Stage == "" || strings.TrimSpace(a.Tag) == "" || a.Version < 1 || a.BaseModel != "coding" &&
@@ -173,8 +172,7 @@ func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) 
 		}
 		n, err := affected(tx.ExecContext(ctx,
 			"UPDATE adapter_metadata SET active = 1, base_model = ?, version = ?, performance_notes = ?, deployed_at = ? "+
-				"WHERE stage_name = ? AND model_tag = ?",
-			a.BaseModel, a.Version, null(a.Notes), stamp(at), a.Stage, a.Tag))
+				"WHERE stage_name = ? AND model_tag = ?", a.BaseModel, a.Version, null(a.Notes), stamp(at), a.Stage, a.Tag))
 		if err != nil || n == 1 {
 			return err
 		} else if n > 1 {
@@ -182,8 +180,7 @@ func (c *Curated) ActivateAdapter(ctx context.Context, a Adapter, at time.Time) 
 		}
 		_, err = tx.ExecContext(ctx,
 			"INSERT INTO adapter_metadata (stage_name, base_model, model_tag, version, active, performance_notes, "+
-				"deployed_at) VALUES (?, ?, ?, ?, 1, ?, ?)",
-			a.Stage, a.BaseModel, a.Tag, a.Version, null(a.Notes), stamp(at))
+				"deployed_at) VALUES (?, ?, ?, ?, 1, ?, ?)", a.Stage, a.BaseModel, a.Tag, a.Version, null(a.Notes), stamp(at))
 		return err
 	})
 }
@@ -200,7 +197,6 @@ func (c *Curated) ForgetAdapter(ctx context.Context, stage, tag string) error {
 		"DELETE FROM adapter_metadata WHERE stage_name = ? AND model_tag = ? AND NOT active", stage, tag)
 }
 
-// exec runs one statement in a separate transaction.
 func (c *Curated) exec(ctx context.Context, what, query string, args ...any) error {
 	return c.change(ctx, what, func(ctx context.Context, tx *sql.Tx) error {
 		_, err := tx.ExecContext(ctx, query, args...)

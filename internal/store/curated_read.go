@@ -111,13 +111,12 @@ func (c *CuratedReader) Symbols(ctx context.Context, file int64, kind string) ([
 
 // SymbolsByName finds symbols whose name matches a pattern: * matches any text, ? one character. It is case-sensitive.
 func (c *CuratedReader) SymbolsByName(ctx context.Context, repo int64, pattern string) ([]Symbol, error) {
-	if !strings.ContainsAny(pattern, "*?[") {
-		return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+
-			" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.name = ? AND f.repo_id = ? ORDER BY f.path, "+
-			"s.start_line, s.id", pattern, repo)
+	is := "=" // uses the index
+	if strings.ContainsAny(pattern, "*?[") {
+		is = "GLOB"
 	}
 	return rows(ctx, c.db, "symbols", scanSymbol, "SELECT "+symbolColumns+
-		" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.name GLOB ? AND f.repo_id = ? ORDER BY f.path, "+
+		" FROM symbols s JOIN files f ON f.id = s.file_id WHERE s.name "+is+" ? AND f.repo_id = ? ORDER BY f.path, "+
 		"s.start_line, s.id", pattern, repo)
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Text is a file whose text is searched.
@@ -33,10 +35,7 @@ func (t *CuratedTx) OtherTexts(ctx context.Context, repo int64) (map[string]Text
 	all, err := rows(ctx, t.tx, "texts",
 		func(r *sql.Rows, x *Text) error { return r.Scan(&x.ID, &x.Path, &x.Hash, &x.Size, &x.Modified) },
 		"SELECT id, path, hash, size, modified FROM texts WHERE repo_id = ? AND NOT source", repo)
-	out := make(map[string]Text, len(all))
-	for _, x := range all {
-		out[x.Path] = x
-	}
+	out := lists.By(all, func(x Text) string { return x.Path })
 	return out, err
 }
 

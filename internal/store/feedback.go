@@ -81,9 +81,8 @@ func scanFeedback(r *sql.Rows, f *Feedback) error {
 
 // All returns all rows, by severity, then by time of arrival.
 func (f *Feedbacks) All(ctx context.Context) ([]Feedback, error) {
-	return rows(ctx, f.db, "the feedback", scanFeedback,
-		feedbackColumns+
-			"ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END, created, id")
+	return rows(ctx, f.db, "the feedback", scanFeedback, feedbackColumns+
+		"ORDER BY CASE severity WHEN 'critical' THEN 0 WHEN 'high' THEN 1 WHEN 'medium' THEN 2 ELSE 3 END, created, id")
 }
 
 // Get returns one row. No row with that id is [ErrNoFeedback].
@@ -112,8 +111,7 @@ func (f *Feedbacks) Note(ctx context.Context, before Feedback, status, approval,
 	err := write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := affected(tx.ExecContext(ctx,
 			"UPDATE feedback SET status = ?, approval = ?, notes_json = ?, updated = ? WHERE id = ? AND notes_json = ? AND "+
-				"status = ?",
-			after.Status, after.Approval, after.Notes, stamp(at), before.ID, before.Notes, before.Status))
+				"status = ?", after.Status, after.Approval, after.Notes, stamp(at), before.ID, before.Notes, before.Status))
 		if err == nil && n != 1 {
 			err = ErrFeedbackMoved
 		}
@@ -139,8 +137,7 @@ func (f *Feedbacks) Remember(ctx context.Context, m Memory) (added bool, err err
 	err = write(ctx, f.db, func(ctx context.Context, tx *sql.Tx) error {
 		n, err := affected(tx.ExecContext(ctx,
 			"INSERT INTO memory (topic, content, fix_class, feedback_id, timestamp) VALUES (?, ?, ?, ?, ?) ON CONFLICT "+
-				"(topic, feedback_id) DO NOTHING",
-			m.Topic, m.Content, m.FixClass, m.FeedbackID, stamp(m.At)))
+				"(topic, feedback_id) DO NOTHING", m.Topic, m.Content, m.FixClass, m.FeedbackID, stamp(m.At)))
 		added = n > 0
 		return err
 	})

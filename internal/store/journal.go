@@ -73,25 +73,11 @@ func (j *Journal) Close() error {
 
 // AddRun writes a new run together with its first events, all or nothing.
 func (j *Journal) AddRun(ctx context.Context, r Run, first ...Record) error {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	if err := j.present(); err != nil {
-		return err
-	}
-	var head *chainHead
-	err := j.tx(ctx, "start run "+r.ID, func(ctx context.Context, tx *sql.Tx) error {
-		if _, err := tx.ExecContext(ctx, "INSERT INTO runs (run, slug, plan, plan_text, started_at) VALUES (?, ?, ?, ?, ?)",
-			r.ID, r.Slug, r.Plan, r.PlanText, stamp(r.Started)); err != nil {
-			return err
-		}
-		var err error
-		head, err = j.insert(ctx, tx, first)
+	return j.insert(ctx, r.ID, "start run "+r.ID, first, func(ctx context.Context, tx *sql.Tx) error {
+		_, err := tx.ExecContext(ctx, "INSERT INTO runs (run, slug, plan, plan_text, started_at) VALUES (?, ?, ?, ?, ?)",
+			r.ID, r.Slug, r.Plan, r.PlanText, stamp(r.Started))
 		return err
 	})
-	if err == nil {
-		j.written(r.ID, head)
-	}
-	return err
 }
 
 // Append adds records, all or nothing. A used sequence number is an error: two processes write to one run.
@@ -99,38 +85,40 @@ func (j *Journal) Append(ctx context.Context, records ...Record) error {
 	if len(records) == 0 {
 		return nil
 	}
+	run := records[0].Run
+	return j.insert(ctx, run, "append to run "+run, records, func(context.Context, *sql.Tx) error { return nil })
+}
+
+// insert adds records to the chain of a run, after before.
+func (j *Journal) insert(ctx context.Context, run, what string, records []Record,
+	before func(context.Context, *sql.Tx) error) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if err := j.present(); err != nil {
 		return err
 	}
 	var head *chainHead
-	err := j.tx(ctx, "append to run "+records[0].Run, func(ctx context.Context, tx *sql.Tx) error {
-		var err error
-		head, err = j.insert(ctx, tx, records)
-		return err
+	err := j.tx(ctx, what, func(ctx context.Context, tx *sql.Tx) (err error) {
+		if err := before(ctx, tx); err != nil {
+			return err
+		}
+		linked := slices.Clone(records)
+		if head, err = j.link(ctx, tx, linked); err != nil {
+			return err
+		}
+		for _, r := range linked {
+			if _, err := tx.ExecContext(ctx,
+				"INSERT INTO events (run, seq, at, kind, batch, body, seal) VALUES (?, ?, ?, ?, ?, ?, ?)",
+				r.Run, r.Seq, stamp(r.At), r.Kind, r.Batch, string(r.Body), r.Seal); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	if err == nil {
-		j.written(records[0].Run, head)
+		j.written(run, head)
 	}
 	return err
-}
-
-// insert adds records and returns the new head of their run's chain.
-func (j *Journal) insert(ctx context.Context, tx *sql.Tx, records []Record) (*chainHead, error) {
-	records = slices.Clone(records)
-	head, err := j.link(ctx, tx, records)
-	if err != nil {
-		return nil, err
-	}
-	for _, r := range records {
-		if _, err := tx.ExecContext(ctx,
-			"INSERT INTO events (run, seq, at, kind, batch, body, seal) VALUES (?, ?, ?, ?, ?, ?, ?)",
-			r.Run, r.Seq, stamp(r.At), r.Kind, r.Batch, string(r.Body), r.Seal); err != nil {
-			return nil, err
-		}
-	}
-	return head, nil
 }
 
 func (j *Journal) tx(ctx context.Context, what string, do func(context.Context, *sql.Tx) error) error {
@@ -265,7 +253,6 @@ type place struct {
 	wal  *mark
 }
 
-// mark is the last seen state of a file.
 type mark struct{ info os.FileInfo }
 
 func placeOf(path string) place {
@@ -309,7 +296,6 @@ func (j *Journal) present() error {
 	return same(wal, p.wal.info, now, err)
 }
 
-// same compares a file with its earlier state.
 func same(path string, was, now os.FileInfo, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

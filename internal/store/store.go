@@ -97,7 +97,6 @@ func (k kind) openReader(ctx context.Context, path string) (*sql.DB, error) {
 	return db, err
 }
 
-// file is an open database.
 type file struct{ db *sql.DB }
 
 // Close releases the file.
@@ -178,7 +177,6 @@ func (k kind) current(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// names returns the migrations in their order.
 func (k kind) names() ([]string, error) {
 	names, err := fs.Glob(scripts, k.scripts+"/*.sql")
 	sort.Strings(names)
@@ -213,9 +211,8 @@ func version(ctx context.Context, q querier, known int) (int, error) {
 	case err != nil:
 		return 0, err
 	case have > known:
-		return have, fmt.Errorf("%w: schema %d, but this runplan supports up to %d; use the newer runplan, or move the "+
-			"file away",
-			ErrNewer, have, known)
+		return have, fmt.Errorf("%w: schema %d, but this runplan supports up to %d; use the newer runplan, or move "+
+			"the file away", ErrNewer, have, known)
 	case have == 0 && tables > 0:
 		return 0, ErrForeign
 	}
@@ -308,7 +305,6 @@ func one[T any](all []T, err error) (row T, found bool, _ error) {
 	return all[0], true, nil
 }
 
-// inserted returns the id of a new row.
 func inserted(res sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err
@@ -349,7 +345,6 @@ const stampForm = "2006-01-02T15:04:05.000000000Z"
 
 func stamp(t time.Time) string { return t.UTC().Format(stampForm) }
 
-// moment scans a time that was written with [stamp].
 type moment struct{ to *time.Time }
 
 // Scan reads a time.
@@ -362,7 +357,6 @@ func (m moment) Scan(v any) error {
 	return nil
 }
 
-// millis scans a duration in milliseconds.
 type millis struct{ to *time.Duration }
 
 // Scan reads a duration.

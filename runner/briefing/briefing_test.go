@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/failures"
 )
@@ -178,7 +179,7 @@ func same(t *testing.T, text string) {
 	if d := cmp.Diff(want, outside(t, brief)); d != "" {
 		t.Errorf("text got out of its fence: %s\n%s", d, brief)
 	}
-	if !strings.Contains(brief, clean(strings.TrimRight(text, "\n"))) {
+	if !strings.Contains(brief, fence.Clean(strings.TrimRight(text, "\n"))) {
 		t.Errorf("the text is not in the brief:\n%s", brief)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner/failures"
@@ -56,7 +58,7 @@ func directives(in Input) []string {
 			continue
 		}
 		told++
-		say("batch %s changed these files: %s; build on their present state", phrase.Cut(oneLine(e.Number), 40),
+		say("batch %s changed these files: %s; build on their present state", phrase.Cut(fence.Line(e.Number), 40),
 			names(files, namedFiles))
 	}
 	var has []string
@@ -66,8 +68,7 @@ func directives(in Input) []string {
 		}
 	}
 	if len(has) > 0 {
-		say("read %s before you write new code: it defines names of this batch",
-			names(once(has), namedFiles))
+		say("read %s before you write new code: it defines names of this batch", names(once(has), namedFiles))
 	}
 	also := ""
 	if len(in.Protected) > 0 {
@@ -75,10 +76,9 @@ func directives(in Input) []string {
 	}
 	say(
 		"do not change the checks of your work, unless the batch itself names the file: settings of gates, linters and CI, "+
-			"`.runplan/`, lessons%s; "+
-			"existing tests must be neither deleted nor weakened", also)
+			"`.runplan/`, lessons%s; existing tests must be neither deleted nor weakened", also)
 	for _, o := range in.AtWork {
-		text := fmt.Sprintf("another agent works on batch %s at the same time", phrase.Cut(oneLine(o.Number), 40))
+		text := fmt.Sprintf("another agent works on batch %s at the same time", phrase.Cut(fence.Line(o.Number), 40))
 		if len(o.Files) > 0 {
 			text += fmt.Sprintf("; do not touch its files: %s", names(o.Files, namedFiles))
 		}
@@ -116,13 +116,7 @@ func shared(e Earlier, b planparse.Batch, mentioned []string) []string {
 	if slices.Contains(b.DependsOn, e.Key) {
 		return e.Files
 	}
-	var out []string
-	for _, f := range e.Files {
-		if about(mentioned, f) {
-			out = append(out, f)
-		}
-	}
-	return out
+	return lists.Filter(e.Files, func(f string) bool { return about(mentioned, f) })
 }
 
 // about reports whether a list of files, folders and globs covers the file.
@@ -201,9 +195,9 @@ func expectations(in Input) []string {
 			verb = "has to pass"
 		}
 		if g.Command != "" {
-			out = append(out, fmt.Sprintf("%s %s: `%s`", oneLine(g.Name), verb, oneLine(g.Command)))
+			out = append(out, fmt.Sprintf("%s %s: `%s`", fence.Line(g.Name), verb, fence.Line(g.Command)))
 		} else {
-			out = append(out, fmt.Sprintf("%s %s", oneLine(g.Name), verb))
+			out = append(out, fmt.Sprintf("%s %s", fence.Line(g.Name), verb))
 		}
 	}
 	if in.Before != nil {

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/runner/failures"
 )
 
@@ -85,13 +87,10 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 	return in, nil
 }
 
-// once removes repeated names.
 func once(list []string) []string {
 	var out []string
 	for _, p := range list {
-		if !slices.Contains(out, p) {
-			out = append(out, p)
-		}
+		out = lists.Add(out, p)
 	}
 	return out
 }
@@ -135,12 +134,9 @@ func commits(ctx context.Context, repo *git.Repo, from, to, run string) ([]Commi
 		return nil, nil
 	}
 	out, err := repo.Run(ctx, "-c", "log.showSignature=false", "log", "-z", "--topo-order", "--no-color", "--no-notes",
-		"--no-ext-diff", "--no-renames",
-		"--name-only", fmt.Sprintf("--max-count=%d", mostCommits),
-		"--format="+strings.Join(
-			[]string{"%x1e%H", "%(trailers:key=Runplan-Run,valueonly,separator=%x20)",
-				"%(trailers:key=Runplan-Batch,valueonly,separator=%x20)", "%s", ""}, "%x1f"),
-		from+".."+to, "--")
+		"--no-ext-diff", "--no-renames", "--name-only", fmt.Sprintf("--max-count=%d", mostCommits), "--format="+
+			strings.Join([]string{"%x1e%H", "%(trailers:key=Runplan-Run,valueonly,separator=%x20)",
+				"%(trailers:key=Runplan-Batch,valueonly,separator=%x20)", "%s", ""}, "%x1f"), from+".."+to, "--")
 	if err != nil {
 		return nil, fmt.Errorf("read the commits of the run: %w", err)
 	}
@@ -194,7 +190,7 @@ func tail(path string, n int) ([]string, error) {
 		_, text, _ = strings.Cut(text, "\n") // the first line is cut off in its middle
 	}
 	var lines []string
-	for line := range strings.SplitSeq(hide(clean(text)), "\n") {
+	for line := range strings.SplitSeq(fence.Hide(fence.Clean(text)), "\n") {
 		if strings.TrimSpace(line) != "" {
 			lines = append(lines, line)
 		}

@@ -135,7 +135,6 @@ type candidate struct {
 	lines []told // best lines, in display order
 }
 
-// told is a line with its weight.
 type told struct {
 	Prior
 	much int

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
 )
@@ -27,7 +28,6 @@ type Ref struct {
 	Note    string // remark: why there is no text, or the kind of a path that is not a file
 }
 
-// lines returns the lines of the text.
 func (r Ref) lines() []string {
 	if r.Text == "" {
 		return nil
@@ -50,9 +50,9 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 		return label + ": does not exist\n", ""
 	case all == 0:
 		why := cmp.Or(r.Note, "empty")
-		return label + ": " + oneLine(why) + "\n", ""
+		return label + ": " + fence.Line(why) + "\n", ""
 	case r.Note != "":
-		label += " (" + oneLine(r.Note) + ")"
+		label += " (" + fence.Line(r.Note) + ")"
 	}
 	if shown < all {
 		trimmed = fmt.Sprintf("first %d of %s", shown, phrase.Count(all, "line"))
@@ -75,7 +75,7 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 	if shown < all {
 		show = append(show, "… "+phrase.Count(all-shown, "more line"))
 	}
-	fence(&b, strings.Join(show, "\n"))
+	foreign(&b, strings.Join(show, "\n"))
 	return b.String(), trimmed
 }
 
@@ -230,7 +230,7 @@ func (o *objects) fill(ctx context.Context, r *Ref, p string, lines int) error {
 			r.Binary, r.Note = true, fmt.Sprintf("binary, %s", phrase.Count(len(data), "byte"))
 			return nil
 		}
-		r.head(hide(clean(string(data))), lines)
+		r.head(fence.Hide(fence.Clean(string(data))), lines)
 	}
 	return nil
 }
@@ -253,7 +253,7 @@ func (o *objects) several(ctx context.Context, r *Ref, what string, lines int, i
 	var names []string
 	for _, f := range o.names {
 		if in(f) {
-			names = append(names, oneLine(f))
+			names = append(names, fence.Line(f))
 		}
 	}
 	if len(names) == 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/wordset"
 )
@@ -42,7 +43,6 @@ type Observer struct {
 	batches map[string]*course
 }
 
-// course is the history of one batch.
 type course struct {
 	failed []failure // in order; each kind once, with its last failed attempt
 	left   string    // tree of the current attempt
@@ -241,12 +241,7 @@ func TypeOf(reports []gates.Report, outcome, reason string) string {
 	if t, ok := byOutcome[outcome]; ok {
 		return t
 	}
-	var failed []gates.Report
-	for _, r := range reports {
-		if r.Status == gates.Fail {
-			failed = append(failed, r)
-		}
-	}
+	failed := lists.Filter(reports, func(r gates.Report) bool { return r.Status == gates.Fail })
 	for _, k := range kinds {
 		if slices.ContainsFunc(failed, k.holds) {
 			return k.is
@@ -284,7 +279,6 @@ func (k kind) holds(r gates.Report) bool {
 	return false
 }
 
-// namedFiles is the maximum number of files in a fix.
 const namedFiles = 4
 
 // Fix describes in one line how the passed attempt differs from the failed one: the files and the number of lines. The

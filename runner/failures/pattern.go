@@ -122,7 +122,6 @@ func (p *Pattern) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// again increments the count of the failure.
 func (p *Pattern) again(day string) {
 	if p.Frequency < math.MaxInt {
 		p.Frequency++

@@ -90,8 +90,7 @@ func (s *Store) read() ([]row, error) {
 		return nil, fmt.Errorf("read the failure patterns: %w", err)
 	}
 	if fi.Size() > maxFile {
-		return nil, fmt.Errorf("read %s: %w: it has %d MiB, the limit is %d", s.path, ErrBroken, fi.Size()>>20,
-			maxFile>>20)
+		return nil, fmt.Errorf("read %s: %w: it has %d MiB, the limit is %d", s.path, ErrBroken, fi.Size()>>20, maxFile>>20)
 	}
 	data, err := os.ReadFile(s.path)
 	if err != nil {
@@ -109,8 +108,7 @@ func (s *Store) read() ([]row, error) {
 	return rows, nil
 }
 
-// Patterns returns all readable rows, in file order. It needs no lock, because writers replace the file
-// atomically.
+// Patterns returns all readable rows, in file order. It needs no lock, because writers replace the file atomically.
 func (s *Store) Patterns() ([]Pattern, error) {
 	rows, err := s.read()
 	if err != nil {

@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/room"
@@ -92,15 +93,11 @@ func (b *Baseline) failed(ctx context.Context, gate gates.Info) []string {
 	if b.Recall == nil {
 		return nil
 	}
-	if b.tree == "" {
-		if b.tree, b.err = b.Repo.TreeOf(ctx, b.Subject.Base); b.err != nil {
-			return nil
-		}
-	}
-	rep, ok := b.Recall(gate, b.onBase())
-	if !ok {
+	s, err := b.onBase(ctx)
+	if err != nil {
 		return nil
 	}
+	rep, _ := b.Recall(gate, s)
 	var tests []string
 	for _, f := range rep.Findings {
 		if f.Test != "" {
@@ -110,11 +107,16 @@ func (b *Baseline) failed(ctx context.Context, gate gates.Info) []string {
 	return tests
 }
 
-// onBase returns the subject for the base. The caller holds the lock, and the tree is known.
-func (b *Baseline) onBase() gates.Subject {
+// onBase returns the subject for the base, and finds its tree. The caller holds the lock.
+func (b *Baseline) onBase(ctx context.Context) (gates.Subject, error) {
 	s := b.Subject
+	if b.tree == "" {
+		if b.tree, b.err = b.Repo.TreeOf(ctx, b.Subject.Base); b.err != nil {
+			return s, b.err
+		}
+	}
 	s.Tree, s.Changed, s.Diff, s.Before, s.Dir = b.tree, nil, nil, nil, ""
-	return s
+	return s, nil
 }
 
 // fresh is look without cached results, for callers that need the gate's effect on the room.
@@ -129,12 +131,10 @@ func (b *Baseline) fresh(ctx context.Context, now gates.Info) (gates.Report, err
 func (b *Baseline) look(ctx context.Context, now gates.Info) (gates.Report, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.tree == "" {
-		if b.tree, b.err = b.Repo.TreeOf(ctx, b.Subject.Base); b.err != nil {
-			return gates.Report{}, b.err
-		}
+	s, err := b.onBase(ctx)
+	if err != nil {
+		return gates.Report{}, err
 	}
-	s := b.onBase()
 	if b.Recall != nil {
 		if r, ok := b.Recall(now, s); ok {
 			return r, nil
@@ -215,10 +215,8 @@ func (b *Baseline) open(ctx context.Context) error {
 	if b.room != nil || b.err != nil {
 		return b.err
 	}
-	if b.tree == "" {
-		if b.tree, b.err = b.Repo.TreeOf(ctx, b.Subject.Base); b.err != nil {
-			return b.err
-		}
+	if _, err := b.onBase(ctx); err != nil {
+		return err
 	}
 	if b.rooms == nil {
 		if b.rooms, b.err = newRooms(ctx, b.Home, b.Repo, b.Layout, b.Setup, b.Environ, b.Note); b.err != nil {
@@ -254,16 +252,6 @@ func (b *Baseline) Close(ctx context.Context) error {
 	return errors.Join(err, rooms.Close(ctx))
 }
 
-// Scratch creates a room of the base that the caller may write to. To run gates on the base, use a separate [Baseline].
-func (b *Baseline) Scratch(ctx context.Context) (string, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if err := b.open(ctx); err != nil {
-		return "", err
-	}
-	return b.room.Dir, nil
-}
-
 // ScratchOf makes scratch trees of the base for [differential.New]. Each comes from a separate [Baseline] for the
 // subject.
 func ScratchOf(make func(s gates.Subject) (*Baseline, error), note func(string)) differential.Base {
@@ -273,7 +261,7 @@ func ScratchOf(make func(s gates.Subject) (*Baseline, error), note func(string))
 	}
 }
 
-// scratch copies a tree, "" for that of the base, into a room with the base's dependencies.
+// scratch copies a tree, "" for that of the base, into a room with the base's dependencies. The caller may write to it.
 func scratch(ctx context.Context, make func(s gates.Subject) (*Baseline, error), note func(string), s gates.Subject,
 	tree string) (dir string, env []string, done func(), err error) {
 	b, err := make(s)
@@ -286,32 +274,26 @@ func scratch(ctx context.Context, make func(s gates.Subject) (*Baseline, error),
 			note(err.Error())
 		}
 	}
-	dir, err = b.Scratch(ctx)
-	if err == nil {
-		env = envOf(b.room.Env, s.Env)
+	if err := b.open(ctx); err != nil {
+		return "", nil, done, err
 	}
-	return dir, env, done, err
+	return b.room.Dir, envOf(b.room.Env, s.Env), done, nil
 }
 
 // asked returns the gates that the batch or the settings add to the project's own.
 func (w *work) asked(b *planparse.Batch) []gates.Gate {
-	list := w.regression(b)
+	make := func(s gates.Subject) (*Baseline, error) { return w.baseline(s), nil }
+	var list []gates.Gate
+	if len(b.Regression) > 0 {
+		list = append(list, differential.New(differential.Options{Files: b.Regression, Base: ScratchOf(make, w.Note)}))
+	}
 	if w.Mutants.Budget > 0 || w.Mutants.Share > 0 || b.Mutants > 0 {
 		o := w.Mutants
 		o.Bar = cmp.Or(b.Mutants, o.Bar)
-		o.Tree = CandidateOf(func(s gates.Subject) (*Baseline, error) { return w.baseline(s), nil }, w.Note)
+		o.Tree = CandidateOf(make, w.Note)
 		list = append(list, mutants.New(o))
 	}
 	return list
-}
-
-// regression returns the gate for the regression test that the batch names, or none.
-func (w *work) regression(b *planparse.Batch) []gates.Gate {
-	if len(b.Regression) == 0 {
-		return nil
-	}
-	scratch := ScratchOf(func(s gates.Subject) (*Baseline, error) { return w.baseline(s), nil }, w.Note)
-	return []gates.Gate{differential.New(differential.Options{Files: b.Regression, Base: scratch})}
 }
 
 // CandidateOf makes scratch copies of the candidate's tree for [mutants.New], in a room with the base's dependencies.
@@ -336,11 +318,7 @@ func (w *work) promising(b *planparse.Batch, o promise.Options) gates.Settings {
 // commandsOf lists the commands of a tree's test gates, and detects them at the first call.
 func (w *work) commandsOf(dir string) func() []string {
 	return func() []string {
-		var out []string
-		for _, g := range w.suitesOf(dir) {
-			out = append(out, g.Info().Command)
-		}
-		return out
+		return lists.Map(w.suitesOf(dir), func(g gates.Gate) string { return g.Info().Command })
 	}
 }
 

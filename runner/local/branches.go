@@ -16,8 +16,7 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// refs holds the expected commits of the run's branches. Agents can move branches, and several agents run
-// concurrently.
+// refs holds the expected commits of the run's branches. Agents can move branches, and several agents run concurrently.
 type refs struct {
 	mu     sync.Mutex
 	at     map[string]string // branch → commit
@@ -87,13 +86,9 @@ func (w *work) putBack(ctx context.Context) error {
 				continue
 			}
 			if found != "" {
-				w.Note(
-					fmt.Sprintf(
-						"another program moved %s from %s to %s while an agent worked. It was restored; the commits found there are "+
-							"kept, "+
-							"to look "+
-							"at or to merge: git log %s..%s",
-						branch, short(astray[branch]), now[branch], short(astray[branch]), found))
+				w.Note(fmt.Sprintf("another program moved %s from %s to %s while an agent worked. It was restored; the commits "+
+					"found there are kept, to look at or to merge: git log %s..%s", branch, short(astray[branch]), now[branch],
+					short(astray[branch]), found))
 			}
 		}
 	}
@@ -121,11 +116,6 @@ func (w *work) found(ctx context.Context, branch, is, was string) (name string, 
 // FoundBranch returns the name of a branch for a found commit: another program moved the run branch to it.
 func FoundBranch(slug, commit string) string {
 	return ofRuns + slug + "/found-" + short(commit)
-}
-
-// ofRun reports whether a branch belongs to this run.
-func (w *work) ofRun(branch string) bool {
-	return strings.HasPrefix(branch, "runplan/"+w.info.Slug+"/")
 }
 
 // UnverifiedBranch returns the branch for commits of the run branch without a verified event.
@@ -179,7 +169,6 @@ func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, u
 	return kept, nil
 }
 
-// ofRuns begins the names of all branches of runs.
 const ofRuns = "runplan/"
 
 // tidyStashes removes an agent's stashes from the user's list, because git has one list for all worktrees. It
@@ -194,10 +183,8 @@ func (w *work) tidyStashes(ctx context.Context, branch string, before []git.Stas
 	if slices.Equal(before, after) {
 		return
 	}
-	ours := branch + ":"
 	for _, e := range after {
-		m := e.Message // "WIP on BRANCH: …", or "On BRANCH: …" if the agent gave one
-		if slices.Contains(before, e) || !strings.HasPrefix(m, "WIP on "+ours) && !strings.HasPrefix(m, "On "+ours) {
+		if slices.Contains(before, e) || !madeOn(e, branch+":") {
 			continue
 		}
 		if err := w.dropStash(ctx, e); err != nil {
@@ -207,11 +194,16 @@ func (w *work) tidyStashes(ctx context.Context, branch string, before []git.Stas
 	}
 	for _, s := range before {
 		if !slices.Contains(after, s) && !strings.Contains(s.Message, "n "+ofRuns) { // those of other agents are dropped too
-			w.Note(fmt.Sprintf("the stash %q disappeared since the agent began; if you did not drop it: git stash store -m "+
-				"%q %s",
-				s.Message, s.Message, s.Hash))
+			w.Note(fmt.Sprintf("the stash %q disappeared since the agent began; if you did not drop it: git stash "+
+				"store -m %q %s", s.Message, s.Message, s.Hash))
 		}
 	}
+}
+
+// madeOn reports whether a stash was made on a branch whose name begins so.
+func madeOn(e git.Stash, branch string) bool {
+	// "WIP on BRANCH: …", or "On BRANCH: …" if the agent gave a message
+	return strings.HasPrefix(e.Message, "WIP on "+branch) || strings.HasPrefix(e.Message, "On "+branch)
 }
 
 // sweepStashes removes the remaining stashes of agents when no agent is running. While several run, the list may
@@ -222,9 +214,8 @@ func (w *work) sweepStashes(ctx context.Context) {
 		w.Note(err.Error())
 		return
 	}
-	batches := ofRuns + w.info.Slug + "/b"
 	for _, e := range list {
-		if !strings.HasPrefix(e.Message, "WIP on "+batches) && !strings.HasPrefix(e.Message, "On "+batches) {
+		if !madeOn(e, ofRuns+w.info.Slug+"/b") {
 			continue
 		}
 		if err := w.dropStash(ctx, e); err != nil {
@@ -233,9 +224,8 @@ func (w *work) sweepStashes(ctx context.Context) {
 	}
 }
 
-// dropStash drops one entry. Git identifies entries by position, and counts before it locks the list. If another
-// agent adds one meanwhile, git drops the wrong entry. So dropStash checks the result and restores a wrongly
-// dropped entry.
+// dropStash drops one entry. Git identifies entries by position, and counts before it locks the list. If another agent
+// adds one meanwhile, git drops the wrong entry. So dropStash checks the result and restores a wrongly dropped entry.
 func (w *work) dropStash(ctx context.Context, e git.Stash) error {
 	var last error
 	var before []git.Stash
@@ -265,10 +255,9 @@ func (w *work) dropStash(ctx context.Context, e git.Stash) error {
 	return fmt.Errorf("drop the stash %q: %w", e.Message, last)
 }
 
-// dropUpkeepLock removes a lock of git maintenance that a killed git left during the run. While the lock exists,
-// git does no maintenance in the user's repository. A running git keeps the file open. If dropUpkeepLock cannot
-// determine whether any process has it open, it keeps the lock and notes that. It also keeps a lock from before
-// the run.
+// dropUpkeepLock removes a lock of git maintenance that a killed git left during the run. While the lock exists, git
+// does no maintenance in the user's repository. A running git keeps the file open. If dropUpkeepLock cannot determine
+// whether any process has it open, it keeps the lock and notes that. It also keeps a lock from before the run.
 func (w *work) dropUpkeepLock(idle bool) {
 	if !idle || !w.Repo.HasUpkeepLock() {
 		return
@@ -278,10 +267,8 @@ func (w *work) dropUpkeepLock(idle bool) {
 	case open:
 		return
 	case !known:
-		w.Note(
-			"git's lock .git/objects/maintenance.lock was created during the run; it is unknown whether a git process still " +
-				"uses it. If " +
-				"none is running, remove it: rm " + path)
+		w.Note("git's lock .git/objects/maintenance.lock was created during the run; it is unknown whether a git " +
+			"process still uses it. If none is running, remove it: rm " + path)
 		return
 	}
 	if err := os.Remove(path); err != nil {

@@ -42,36 +42,16 @@ func (h *chronicle) add(ev runner.Event, sum runner.Summary) {
 func EarlierOf(s runner.BatchSummary) briefing.Earlier {
 	return briefing.Earlier{
 		Key: s.Key, Number: s.Number, Title: s.Title, Merged: s.State == string(runner.Passed), Reason: s.Reason,
-		Attempts: s.Attempts,
-		Duration: time.Duration(s.DurationMS) * time.Millisecond, TestsBefore: s.TestsBefore, TestsAfter: s.TestsAfter,
-		Commit: s.Commit,
+		Attempts: s.Attempts, Duration: time.Duration(s.DurationMS) * time.Millisecond, TestsBefore: s.TestsBefore,
+		TestsAfter: s.TestsAfter, Commit: s.Commit,
 	}
 }
 
-// gathering collects the brief's inputs from outside the workspace, in the background. The returned function waits
-// for the result.
-func (w *work) gathering(ctx context.Context, c runner.Command,
-	b *planparse.Batch) (found func() (briefing.Input, error)) {
-	type input struct {
-		briefing.Input
-		err error
-	}
-	result := make(chan input, 1)
-	go func() {
-		in, err := w.gather(ctx, c, b)
-		result <- input{in, err}
-	}()
-	return func() (briefing.Input, error) {
-		in := <-result
-		return in.Input, in.err
-	}
-}
-
+// gather collects the brief's inputs from outside the workspace.
 func (w *work) gather(ctx context.Context, c runner.Command, b *planparse.Batch) (briefing.Input, error) {
 	in := briefing.Input{
 		PlanTitle: w.info.Title, Preamble: w.Plan.Preamble, Batch: *b, Attempt: c.Attempt, Before: c.Before,
-		Instead: c.Instead,
-		Limits:  w.Context, Protected: w.GateConfig.Protected,
+		Instead: c.Instead, Limits: w.Context, Protected: w.GateConfig.Protected,
 	}
 	if c.After > 0 && (c.Slot == nil || c.Slot.Digest) {
 		in.Digest, in.Patch = w.digest(c.After)

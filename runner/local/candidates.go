@@ -43,7 +43,6 @@ func (w *work) lastWord(c runner.Command, e *runner.Event, r round) error {
 	return nil
 }
 
-// candidateDir returns the log folder of a candidate.
 func (w *work) candidateDir(c runner.Command, number int) string {
 	c.Slot = &runner.Slot{Number: number}
 	return w.attemptDir(c)

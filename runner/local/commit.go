@@ -41,8 +41,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if below == c.Tree && literal(w.Agent) {
 		// The repository already contains all that the plan spells out: usually the plan was merged before. The
 		// existing commit is the proof of the batch.
-		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK,
-			"its result already exists, so there is nothing to commit"
+		e.Commit, e.Outcome, e.Reason = c.Base, runner.OutcomeOK, "its result already exists, so there is nothing to commit"
 		return e, nil
 	}
 	space, err := w.restore(ctx, c)
@@ -71,7 +70,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 		return e, err
 	}
 	if !res.OK() || head == c.Base {
-		how := describe(res)
+		how := res.How()
 		if res.OK() {
 			how = "the commit command succeeded, but made no commit"
 		}
@@ -218,11 +217,9 @@ func (w *work) warnOnRunBranch(ctx context.Context) {
 		return
 	}
 	w.onRunBranch.Do(func() {
-		w.Note(
-			fmt.Sprintf(
-				"%s is checked out in %s and moves during the run, so git shows files that the run adds as deleted there: do not "+
-					"commit there; "+
-					"look at it with git log %[1]s, or git worktree add --detach DIR %[1]s", w.info.Branch, w.Repo.Root))
+		w.Note(fmt.Sprintf("%s is checked out in %s and moves during the run, so git shows files that the run adds as "+
+			"deleted there: do not commit there; look at it with git log %[1]s, or git worktree add --detach DIR %[1]s",
+			w.info.Branch, w.Repo.Root))
 	})
 }
 

@@ -127,10 +127,3 @@ func (w *work) critique(c runner.Command) []gates.Report {
 	}
 	return []gates.Report{rep}
 }
-
-// doubts returns the findings that were too uncertain to show to the agent. A review checks them
-// (FIX-29).
-func (w *work) doubts(c runner.Command) []gates.Finding {
-	seen, _ := w.seen(c)
-	return seen.Kept
-}

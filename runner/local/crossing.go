@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/gates/held"
 	"github.com/runplan/runplan/gates/testout"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/sampling"
@@ -67,10 +68,7 @@ func (w *work) evidence(ctx context.Context, c runner.Command, cands []sampling.
 			x.cands, numbers = append(x.cands, cand), append(numbers, cand.Number)
 		}
 	}
-	trees := map[string]bool{}
-	for _, cand := range x.cands {
-		trees[cand.Tree] = true
-	}
+	trees := lists.SetBy(x.cands, func(cand sampling.Candidate) string { return cand.Tree })
 	if len(trees) < 2 || len(w.suitesOf(w.Repo.Root)) == 0 {
 		return nil, nil
 	}
@@ -147,10 +145,7 @@ func (x *crossing) author(ctx context.Context, author sampling.Candidate) (whole
 		if err != nil {
 			return false, err
 		}
-		old := map[string]bool{}
-		for _, c := range there {
-			old[c.Key()] = true
-		}
+		old := lists.SetBy(there, func(c testout.Case) string { return c.Key() })
 		// A test that a candidate's own code fails would have stopped it. The attempt before the tournament may have failed
 		// so.
 		own = slices.DeleteFunc(own, func(c testout.Case) bool {

@@ -15,26 +15,16 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
 )
 
 // deps holds the dependencies in the user's checkout that git ignores.
 type deps struct {
-	root  string // of the checkout
-	found []dependency
+	root  string   // of the checkout
+	found []string // folders of dependencies, relative to the root
 	nodes []string // folders with a package.json, relative to the root
 }
-
-// dependency is one folder of dependencies.
-type dependency struct {
-	root string // of the checkout
-	rel  string
-}
-
-func (d dependency) String() string { return d.rel }
-
-// path returns its location in the user's checkout.
-func (d dependency) path() string { return filepath.Join(d.root, d.rel) }
 
 // findDeps finds dependencies next to the projects of the checkout.
 func findDeps(ctx context.Context, repo *git.Repo) (deps, error) {
@@ -42,9 +32,7 @@ func findDeps(ctx context.Context, repo *git.Repo) (deps, error) {
 	roots := []string{"."}
 	for _, p := range gates.Detect(repo.Root) {
 		at := filepath.FromSlash(p.Root)
-		if !slices.Contains(roots, at) {
-			roots = append(roots, at)
-		}
+		roots = lists.Add(roots, at)
 		if p.Language == gates.LangNode {
 			d.nodes = append(d.nodes, at)
 		}
@@ -67,23 +55,13 @@ func findDeps(ctx context.Context, repo *git.Repo) (deps, error) {
 	}
 	for _, rel := range there {
 		if at := filepath.ToSlash(rel) + "/"; !strings.HasPrefix(out, at) && !strings.Contains(out, "\x00"+at) {
-			d.found = append(d.found, dependency{repo.Root, rel})
+			d.found = append(d.found, rel)
 		}
 	}
 	return d, nil
 }
 
-func (d deps) none() bool          { return len(d.found) == 0 && len(d.nodes) == 0 }
-func (d deps) has(rel string) bool { return slices.Contains(d.found, dependency{d.root, rel}) }
-
-// paths are the folders in the user's checkout.
-func (d deps) paths() []string {
-	var out []string
-	for _, f := range d.found {
-		out = append(out, f.path())
-	}
-	return out
-}
+func (d deps) none() bool { return len(d.found) == 0 && len(d.nodes) == 0 }
 
 // userSites lists the folders below the user's home from which Python takes packages, for projects in Python: rooms
 // have links to them.
@@ -100,11 +78,6 @@ func userSites(root string, environ []string) []string {
 	return found
 }
 
-// lockFiles lists the lock files of package managers for node.
-func lockFiles() []string {
-	return []string{"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock", "bun.lockb"}
-}
-
 // stale lists the packages of the tree in dir whose dependencies differ from those of the checkout.
 func (d deps) stale(dir string) []string {
 	var out []string
@@ -113,23 +86,27 @@ func (d deps) stale(dir string) []string {
 		if err != nil || !bytes.Contains(data, []byte("ependencies\"")) {
 			continue
 		}
-		modules := filepath.Join(at, "node_modules")
 		lock, locked := lockOf(dir, at)
+		has, fresh := slices.Contains(d.found, filepath.Join(at, "node_modules")), false
 		switch {
-		case !d.has(modules) && at != "." && !locked:
-			continue // a workspace: its dependencies are those of the root
-		case d.has(modules) && locked && same(filepath.Join(dir, lock), filepath.Join(d.root, lock)):
-			continue
-		case d.has(modules) && !locked && sameDependencies(data, filepath.Join(d.root, at, "package.json")):
-			continue
+		case !has:
+			fresh = at != "." && !locked // a workspace: its dependencies are those of the root
+		case locked:
+			fresh = same(filepath.Join(dir, lock), filepath.Join(d.root, lock))
+		default:
+			fresh = sameDependencies(data, filepath.Join(d.root, at, "package.json"))
 		}
-		out = append(out, at)
+		if !fresh {
+			out = append(out, at)
+		}
 	}
 	return out
 }
 
+// lockOf returns the lock file of a package for node.
 func lockOf(dir, at string) (rel string, ok bool) {
-	for _, name := range lockFiles() {
+	for _, name := range []string{"package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "bun.lock",
+		"bun.lockb"} {
 		rel := filepath.Join(at, name)
 		if _, err := os.Stat(filepath.Join(dir, rel)); err == nil {
 			return rel, true
@@ -170,20 +147,20 @@ func installer(dir, at string) string {
 	return "npm install --no-audit --no-fund --no-package-lock"
 }
 
-// mirror links the folder into the tree at dir: a virtual environment as one link, node_modules package by package,
-// so that links to packages of the repository itself point into the room.
-func (d dependency) mirror(dir string) error {
-	to := filepath.Join(dir, d.rel)
+// mirror links a folder of dependencies into the tree at dir: a virtual environment as one link, node_modules package
+// by package, so that links to packages of the repository itself point into the room.
+func (d deps) mirror(rel, dir string) error {
+	from, to := filepath.Join(d.root, rel), filepath.Join(dir, rel)
 	if _, err := os.Lstat(to); err == nil {
 		return nil // the tree has its own
 	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
 		return err
 	}
-	if filepath.Base(d.rel) != "node_modules" {
-		return os.Symlink(d.path(), to)
+	if filepath.Base(rel) != "node_modules" {
+		return os.Symlink(from, to)
 	}
-	return mirrorFolder(d.path(), to, 1)
+	return mirrorFolder(from, to, 1)
 }
 
 // mirrorFolder links the entries of a folder, and copies the links in it. It recurses into folders of scopes and of

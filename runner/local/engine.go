@@ -8,6 +8,7 @@ package local
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -16,8 +17,6 @@ import (
 	"slices"
 	"sync"
 	"time"
-
-	"encoding/json"
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
@@ -171,11 +170,9 @@ func (e *Engine) Start(ctx context.Context, run string, info runner.Info) (runne
 // open returns a new session of a run, without any events.
 func (e *Engine) open(ctx context.Context, run string, info runner.Info) *session {
 	s := &session{
-		Engine: e, run: run, results: make(chan result),
-		jobs: map[string]*job{}, last: map[string]*job{},
+		Engine: e, run: run, results: make(chan result), jobs: map[string]*job{}, last: map[string]*job{},
 		facts: map[string]*facts{}, merged: map[string]merge{}, tests: map[string]*gates.TestCount{},
-		digests: map[string]string{}, noted: make(chan struct{}, 1),
-		stopping: make(chan struct{}),
+		digests: map[string]string{}, noted: make(chan struct{}, 1), stopping: make(chan struct{}),
 	}
 	s.ctx, s.cancel = context.WithCancelCause(context.WithoutCancel(ctx))
 	s.guard = guard{floor: e.MemoryFloor, memory: e.Memory, note: s.note}
@@ -283,7 +280,6 @@ func (s *session) note(text string) {
 	}
 }
 
-// writeNotes writes the queued notes to the journal.
 func (s *session) writeNotes() error {
 	s.mu.Lock()
 	notes := s.notes
@@ -318,42 +314,23 @@ func (s *session) do(ctx context.Context, c runner.Command) (ev runner.Event, lo
 // mostTries is the maximum number of tries after infrastructure errors.
 const mostTries = 3
 
-// pauseAfter returns the pause after the nth try.
 func pauseAfter(try int) time.Duration { return time.Duration(try*try) * 200 * time.Millisecond }
 
 // tries performs the command. It repeats after infrastructure errors, except those that another try cannot cure.
 func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event, lost []runner.Event, err error) {
+	w := s.work
+	perform, known := map[runner.CommandKind]func(context.Context, runner.Command, runner.Progress) (runner.Event, error){
+		runner.Execute: s.execute, runner.Wait: s.wait, runner.Ask: asked, runner.Sample: w.Sample, runner.Judge: w.Judge,
+		runner.Rebase: w.Rebase, runner.Gate: w.Gates, runner.Trial: w.Gates, runner.Commit: w.Commit,
+		runner.Merge: w.Merge, runner.LandRun: w.Land, runner.Review: w.Review, runner.Fidelity: w.Fidelity,
+	}[c.Kind]
+	if !known {
+		return runner.Event{}, nil, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
+	}
 	for try := 1; ; try++ {
-		switch c.Kind {
-		case runner.Execute:
-			ev, err = s.execute(ctx, c)
-			if wrote, ok := s.work.wroteFirst.LoadAndDelete(c.ID); ok { // the tests' writer was paid as well
-				lost = append(lost, c.Spending(wrote.(runner.Event)))
-			}
-		case runner.Sample:
-			ev, err = s.work.Sample(ctx, c, s.Line)
-		case runner.Judge:
-			ev, err = s.work.Judge(ctx, c, s.Line)
-		case runner.Rebase:
-			ev, err = s.work.Rebase(ctx, c, s.Line)
-		case runner.Wait:
-			ev, err = s.wait(ctx, c)
-		case runner.Gate, runner.Trial:
-			ev, err = s.work.Gates(ctx, c, s.Line)
-		case runner.Commit:
-			ev, err = s.work.Commit(ctx, c, s.Line)
-		case runner.Merge:
-			ev, err = s.work.Merge(ctx, c, s.Line)
-		case runner.LandRun:
-			ev, err = s.work.Land(ctx, c, s.Line)
-		case runner.Review:
-			ev, err = s.work.Review(ctx, c, s.Line)
-		case runner.Fidelity:
-			ev, err = s.work.Fidelity(ctx, c, s.Line)
-		case runner.Ask: // recording the question is enough; the answer arrives as a post
-			ev = c.Asked()
-		default:
-			return runner.Event{}, nil, fmt.Errorf("command %s: this driver does not know kind %q", c.ID, c.Kind)
+		ev, err = perform(ctx, c, s.Line)
+		if wrote, ok := s.work.wroteFirst.LoadAndDelete(c.ID); ok { // the tests' writer was paid as well
+			lost = append(lost, c.Spending(wrote.(runner.Event)))
 		}
 		if err == nil || try == mostTries || ctx.Err() != nil || errors.Is(err, errStopped) || infrastructure(err) {
 			return ev, lost, err
@@ -368,6 +345,11 @@ func (s *session) tries(ctx context.Context, c runner.Command) (ev runner.Event,
 		case <-ctx.Done():
 		}
 	}
+}
+
+// asked records a question; the answer arrives as a post.
+func asked(_ context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
+	return c.Asked(), nil
 }
 
 // record writes an event and its consequences in one transaction, and returns the commands to start.
@@ -516,7 +498,6 @@ func (s *session) digest(seq int) (text, patch string) {
 	return "", ""
 }
 
-// digestBytes limits the failure digest in a brief.
 const digestBytes = 6 << 10
 
 // Events yields the events of one run from seq on, in order.

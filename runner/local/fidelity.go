@@ -12,6 +12,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/runner"
 )
@@ -99,9 +100,7 @@ func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []strin
 			info.Questions = append(info.Questions, o.Unit+": "+firstWords(w.redact.String(q)))
 		}
 		name := o.Record.Cold.Model
-		if !slices.Contains(info.Reviewers, name) {
-			info.Reviewers = append(info.Reviewers, name)
-		}
+		info.Reviewers = lists.Add(info.Reviewers, name)
 		info.File = w.Layout.Rel(filepath.Join(out, filepath.FromSlash(o.Stored)))
 		if o.Record.Decision != blueprint.Reject {
 			continue

@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/sampling"
 )
 
@@ -197,10 +198,7 @@ func RemoveRooms(ctx context.Context, repo *git.Repo, l Layout, dir string) erro
 
 // sweepRooms removes the rooms of processes that were killed.
 func sweepRooms(ctx context.Context, home string, repo *git.Repo, l Layout) error {
-	var errs []error
-	for _, dir := range roomFolders(home, repo, l) {
-		errs = append(errs, RemoveRooms(ctx, repo, l, dir))
-	}
+	errs := lists.Map(roomFolders(home, repo, l), func(dir string) error { return RemoveRooms(ctx, repo, l, dir) })
 	ofRepo, _ := roomsOf(home, repo, l)
 	return errors.Join(append(errs, forgetRooms(repo, l, ofRepo))...)
 }
@@ -224,11 +222,10 @@ func (l Layout) tie(do func() error) error {
 func (w *work) sweep() {
 	l, common := w.Layout, w.Repo.Common
 	err := errors.Join(
-		w.failures.Sweep(), sampling.Store{Path: l.SamplingOutcomes()}.Sweep(),
-		atomicfile.SweepFolder(l.Root), atomicfile.SweepFolder(l.Worktrees()), atomicfile.SweepTree(l.GateCache()),
-		atomicfile.SweepTree(l.Logs(w.run)), atomicfile.SweepTree(l.Report(w.run)),
-		atomicfile.SweepFolder(common), atomicfile.SweepFolder(filepath.Join(common, "info")),
-		atomicfile.SweepTree(filepath.Join(common, "hooks")),
+		w.failures.Sweep(), sampling.Store{Path: l.SamplingOutcomes()}.Sweep(), atomicfile.SweepFolder(l.Root),
+		atomicfile.SweepFolder(l.Worktrees()), atomicfile.SweepTree(l.GateCache()), atomicfile.SweepTree(l.Logs(w.run)),
+		atomicfile.SweepTree(l.Report(w.run)), atomicfile.SweepFolder(common),
+		atomicfile.SweepFolder(filepath.Join(common, "info")), atomicfile.SweepTree(filepath.Join(common, "hooks")),
 	)
 	if err != nil {
 		w.Note("the leftovers of killed processes could not be removed: " + err.Error())

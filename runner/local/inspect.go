@@ -78,7 +78,7 @@ func (w *work) switched(ctx context.Context, s *Space, head, ours string, before
 	}
 	old, was := before[name]
 	now, _ := w.Repo.Resolve(ctx, head)
-	if w.ofRun(name) {
+	if strings.HasPrefix(name, ofRuns+w.info.Slug+"/") {
 		if w.refs.strayed(map[string]string{name: now})[name] != "" {
 			return fmt.Sprintf("the agent switched to branch %s and moved it; the branch is restored", name)
 		}
@@ -228,10 +228,8 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 		}
 		for _, name := range differing(g.Shared, w.digests(ws.GitDir)) {
 			// Time may have passed and people may have edited these files, so only report it.
-			w.Note(
-				fmt.Sprintf(
-					".git/%s changed since the interrupted agent of batch %s began; git uses it in all worktrees, so check "+
-						"it if that was not you", name, g.Batch))
+			w.Note(fmt.Sprintf(".git/%s changed since the interrupted agent of batch %s began; git uses it in all worktrees, "+
+				"so check it if that was not you", name, g.Batch))
 		}
 		branch := BatchBranch(w.info.Slug, g.Batch)
 		w.refs.move(branch)(g.Base)

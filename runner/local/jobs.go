@@ -22,7 +22,6 @@ type job struct {
 	stale  bool // cancelled; its result is ignored
 }
 
-// result holds the end of a job.
 type result struct {
 	*job
 	event runner.Event
@@ -82,12 +81,7 @@ func (s *session) done(r result) ([]runner.Command, error) {
 
 // onlyWaits reports whether all running jobs wait for limits to end.
 func (s *session) onlyWaits() bool {
-	for _, j := range s.jobs {
-		if j.Kind != runner.Wait {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(s.underWay(), func(c runner.Command) bool { return c.Kind != runner.Wait })
 }
 
 // settle updates the workspaces without a running job: it retires or rests them. It then drops finished jobs that
@@ -111,8 +105,7 @@ func (s *session) settle() {
 	maps.DeleteFunc(s.last, func(place string, j *job) bool { return j.over && !slices.Contains(held, place) })
 }
 
-// retire removes the workspace files and branch of a batch that was put back. The next job of the place waits for
-// it.
+// retire removes the workspace files and branch of a batch that was put back. The next job of the place waits for it.
 func (s *session) retire(place string, last runner.Command) {
 	j := &job{Command: last, ended: make(chan struct{})}
 	s.last[place] = j
@@ -144,18 +137,18 @@ func (s *session) callOff(cmds []runner.Command) {
 }
 
 // execute runs an agent when enough memory for it is available.
-func (s *session) execute(ctx context.Context, c runner.Command) (runner.Event, error) {
+func (s *session) execute(ctx context.Context, c runner.Command, p runner.Progress) (runner.Event, error) {
 	leave, err := s.guard.enter(ctx, s.stopping)
 	if err != nil {
 		return runner.Event{}, err
 	}
 	defer leave()
-	return s.work.Execute(ctx, c, s.Line)
+	return s.work.Execute(ctx, c, p)
 }
 
 // wait waits until an agent's limit ends. It uses wall-clock time, because a monotonic clock stops while the
 // machine sleeps.
-func (s *session) wait(ctx context.Context, c runner.Command) (runner.Event, error) {
+func (s *session) wait(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Agent: c.Agent}
 	for {
 		left := c.Until.Round(0).Sub(s.Now().Round(0))
@@ -173,7 +166,6 @@ func (s *session) wait(ctx context.Context, c runner.Command) (runner.Event, err
 	}
 }
 
-// waitLook sets how often wait reads the clock.
 const waitLook = 10 * time.Second
 
 // guard delays agents that would run in parallel while memory is short. It always admits one, so that the run
@@ -221,11 +213,8 @@ func (g *guard) admit() bool {
 			case err != nil:
 				g.note(fmt.Sprintf("%sno further agent is started while others work: %v", runner.FallbackNote, err))
 			case short:
-				g.note(
-					fmt.Sprintf(
-						"%sonly %.1f GB of memory are available, but a worker needs %.1f: no further agent starts until there "+
-							"is more or one has ended",
-						runner.FallbackNote, gigabytes(available), gigabytes(g.floor)))
+				g.note(fmt.Sprintf("%sonly %.1f GB of memory are available, but a worker needs %.1f: no further agent starts "+
+					"until there is more or one has ended", runner.FallbackNote, gigabytes(available), gigabytes(g.floor)))
 			default:
 				g.note(fmt.Sprintf("%.1f GB of memory are available: agents run concurrently again", gigabytes(available)))
 			}

@@ -14,7 +14,6 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// pushTimeout bounds git push and gh.
 const pushTimeout = 5 * time.Minute
 
 // Land lands the run branch as configured. It refuses if anything that it would change has been changed since the run
@@ -86,12 +85,7 @@ const mostSaid = 5
 // Said returns a program's output in one line, cut at the end. The beginning is kept, because the last line often does
 // not state the cause.
 func Said(text string) string {
-	var lines []string
-	for line := range strings.Lines(redact.Clean(text)) {
-		if line = strings.TrimSpace(line); line != "" {
-			lines = append(lines, line)
-		}
-	}
+	lines := filled(redact.Clean(text))
 	if more := len(lines) - mostSaid; more > 0 {
 		lines = append(lines[:mostSaid], "… "+phrase.Count(more, "more line"))
 	}
@@ -106,9 +100,8 @@ func (w *work) pullRequestBody() string {
 	if r == nil {
 		w.Note("the pull request says that its changes were not reviewed; [review] final = \"programs\" or \"all\" adds " +
 			"a review")
-		b.WriteString(
-			"| pass | status |\n|---|---|\n| all | (review gate not available): review of the whole run is off, by [review] " +
-				"final |\n")
+		b.WriteString("| pass | status |\n|---|---|\n| all | (review gate not available): review of the whole run is off, " +
+			"by [review] final |\n")
 		return b.String()
 	}
 	b.WriteString(r.Verdict)
@@ -141,7 +134,7 @@ func (w *work) pullRequest(ctx context.Context) (url, refused string, err error)
 		if err != nil || res.OK() {
 			return strings.TrimSpace(string(res.Stdout)), "", err
 		}
-		return "", fmt.Sprintf("%s %s: %s", strings.Join(args[:2], " "), describe(res),
+		return "", fmt.Sprintf("%s %s: %s", strings.Join(args[:2], " "), res.How(),
 			w.redact.String(lastLines(res.Tail, 2))), nil
 	}
 	if _, refused, err = run("git", "push", to, w.info.Branch); refused != "" || err != nil {

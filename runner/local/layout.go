@@ -255,13 +255,19 @@ func copyFile(from, to *os.Root, path string) error {
 
 // lastLines returns the last n lines of text that are not blank, joined to one line.
 func lastLines(text string, n int) string {
+	lines := filled(text)
+	return strings.Join(lines[max(0, len(lines)-n):], " / ")
+}
+
+// filled returns the lines of text that are not blank.
+func filled(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimSpace(line); line != "" {
 			lines = append(lines, line)
 		}
 	}
-	return strings.Join(lines[max(0, len(lines)-n):], " / ")
+	return lines
 }
 
 // ErrLocked means that another run holds the lock.
@@ -361,9 +367,8 @@ func (w *work) agent(c runner.Command) (agents.Agent, error) {
 		}
 	}
 	return nil,
-		fmt.Errorf(
-			"batch %s needs agent %s, which this session does not have; stop it, check [run] fallback, and "+
-				"resume", c.Batch, c.Agent)
+		fmt.Errorf("batch %s needs agent %s, which this session does not have; stop it, check [run] fallback, and resume",
+			c.Batch, c.Agent)
 }
 
 // model returns the model for the agent. The model of the run's own agent does not apply to others.

@@ -35,8 +35,7 @@ func (m *Mirror) Seq() int {
 	return m.s.recorder.Seq()
 }
 
-// Take writes the events that follow the last known one to the journal. It skips events that the journal already
-// has.
+// Take writes the events that follow the last known one to the journal. It skips events that the journal already has.
 func (m *Mirror) Take(ctx context.Context, events []runner.Event) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/agents"
-	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
@@ -28,9 +27,8 @@ func (s *session) forPeople(ev runner.Event) error {
 		if err != nil {
 			return fmt.Errorf("write the progress: %w", err)
 		}
-		_, err = fmt.Fprintf(f, "%s %s\n", ev.At.Local().Format("2006-01-02 15:04:05"), phrase.Line(redact.Clean(line)))
-		err = errors.Join(err, f.Close())
-		if err != nil {
+		_, err = fmt.Fprintf(f, "%s %s\n", ev.At.Local().Format("2006-01-02 15:04:05"), line)
+		if err = errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("write the progress: %w", err)
 		}
 	}
@@ -111,20 +109,17 @@ func (s *session) attempt(ev runner.Event) error {
 	case runner.OutcomeCancelled, runner.OutcomeError, runner.OutcomeUnstarted:
 		return nil
 	}
-	v, _ := s.machine.Batch(ev.Batch)
-	a := store.Attempt{
-		TaskID: s.run + "/" + ev.Batch, Repo: s.Repo.Root, Mode: "batch", Model: s.Agent.Name(), Number: ev.Attempt,
-		Applied: ev.Tree != "" &&
-			(ev.Kind == runner.Gated || ev.Files > 0), Success: ev.Outcome == runner.OutcomeOK, At: ev.At,
-		Unjudged: ev.Kind == runner.Executed,
-		Final:    ev.Outcome == runner.OutcomeOK || v.Status == runner.Failed,
-	}
 	f := s.factsOf(ev.Batch, ev.Base)
 	if made, ok := f.made[ev.Candidate]; ok { // others of the tournament may have ended since
 		f.agent, f.model, f.usage = made.Agent, made.Model, made.Usage
 	}
-	a.Candidate = ev.Candidate
-	a.Model = cmp.Or(f.model, f.agent, a.Model)
+	v, _ := s.machine.Batch(ev.Batch)
+	a := store.Attempt{
+		TaskID: s.run + "/" + ev.Batch, Repo: s.Repo.Root, Mode: "batch", Model: cmp.Or(f.model, f.agent, s.Agent.Name()),
+		Number: ev.Attempt, Candidate: ev.Candidate, At: ev.At,
+		Applied: ev.Tree != "" && (ev.Kind == runner.Gated || ev.Files > 0), Unjudged: ev.Kind == runner.Executed,
+		Success: ev.Outcome == runner.OutcomeOK, Final: ev.Outcome == runner.OutcomeOK || v.Status == runner.Failed,
+	}
 	if f.usage != nil {
 		a.PromptTokens, a.CompletionTokens = f.usage.InputTokens, f.usage.OutputTokens
 		if f.usage.ModelMS != nil {
@@ -137,7 +132,9 @@ func (s *session) attempt(ev runner.Event) error {
 			a.Response = r.Output // the end of its output; a model's answer is stored completely
 		case r.Tests != nil:
 			a.TestOutput += r.Output
-			a.FailingTests = append(a.FailingTests, failing(r)...)
+			for _, f := range r.Findings {
+				a.FailingTests = append(a.FailingTests, f.Rule+": "+f.Message)
+			}
 		case strings.HasPrefix(r.Gate, "types:"):
 			a.TypeOutput += r.Output
 		default:
@@ -146,14 +143,6 @@ func (s *session) attempt(ev runner.Event) error {
 	}
 	a.Response = cmp.Or(s.work.response(ev), a.Response)
 	return s.Journal.AddAttempt(context.Background(), a)
-}
-
-func failing(r gates.Report) []string {
-	var out []string
-	for _, f := range r.Findings {
-		out = append(out, f.Rule+": "+f.Message)
-	}
-	return out
 }
 
 // responseName is the file with the model's answer, next to the logs of an attempt.

@@ -177,9 +177,8 @@ func (p *Pool) open(ctx context.Context, dir, base string) (*git.Workspace, erro
 			return ws, nil
 		}
 	} else if _, err := os.Stat(dir); err == nil {
-		// A run that was killed between the two steps leaves a folder without a marker. Here only runplan makes
-		// folders, but a user's file would be lost. So the folder must be a worktree of this repository, empty, or
-		// half made.
+		// A run that was killed between the two steps leaves a folder without a marker. Here only runplan makes folders, but
+		// a user's file would be lost. So the folder must be a worktree of this repository, empty, or half made.
 		if _, err := p.repo.OpenWorkspace(dir); err != nil && !emptyDir(dir) && !halfMade(dir) {
 			return nil, fmt.Errorf("create a workspace: %s exists but is not a worktree of runplan; move it away", dir)
 		}
@@ -193,8 +192,7 @@ func (p *Pool) open(ctx context.Context, dir, base string) (*git.Workspace, erro
 			return err
 		}
 		var err error
-		// Another workspace may still have the branch checked out. AddEmpty writes no files, as others wait for
-		// this lock.
+		// Another workspace may still have the branch checked out. AddEmpty writes no files, as others wait for this lock.
 		ws, err = p.repo.AddEmpty(ctx, dir, base)
 		return err
 	})
@@ -212,22 +210,20 @@ func halfMade(dir string) bool {
 	return err == nil
 }
 
-// reset brings s to base with the files of tree, copies the files that git does not track, and sets up a new
-// workspace.
+// reset brings s to base with the files of tree, copies the files that git does not track, and sets up a new workspace.
 func (p *Pool) reset(ctx context.Context, s *Space, base, tree string) error {
-	fill := func() error {
-		if tree == "" {
-			return s.Reset(ctx, s.Branch, base)
-		}
-		return s.Checkout(ctx, s.Branch, base, tree)
-	}
 	s.Base, s.Tree = "", ""
-	if err := fill(); err != nil {
+	var err error
+	if tree == "" {
+		err = s.Reset(ctx, s.Branch, base)
+	} else {
+		err = s.Checkout(ctx, s.Branch, base, tree)
+	}
+	if err != nil {
 		return err
 	}
 	s.Base = base
 	p.submodules(ctx, s)
-	var err error
 	if s.Copied, err = p.copyIncluded(ctx, s); err != nil {
 		return err
 	}

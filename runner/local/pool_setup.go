@@ -179,8 +179,8 @@ func (p *Pool) setUp(ctx context.Context, s *Space, tree string) error {
 	return writeJSON(markerOf(s.Dir), m)
 }
 
-// disown makes git ignore the installed packages that the setup put into s, and reverts its changes to files of tree. It
-// returns the other files that the setup made and git does not ignore.
+// disown makes git ignore the installed packages that the setup put into s, and reverts its changes to files of tree.
+// It returns the other files that the setup made and git does not ignore.
 func (p *Pool) disown(ctx context.Context, s *Space, tree string) (files []string, err error) {
 	changed, made, err := s.Untidy(ctx)
 	if err != nil {
@@ -273,7 +273,6 @@ func (s Setup) names(file string) bool {
 // runs reports whether the command runs a file. A list of dependencies is the candidate's: new code may need new ones.
 func (s Setup) runs(file string) bool { return s.names(file) && !listsDependencies(file) }
 
-// runSetup runs the configured command in dir.
 func (p *Pool) runSetup(ctx context.Context, dir string, env []string) error {
 	res, err := proc.Run(ctx, proc.Cmd{
 		Args: []string{"bash", "-eu", "-o", "pipefail", "-c", p.setup.Command}, Dir: dir, Env: env,
@@ -286,7 +285,7 @@ func (p *Pool) runSetup(ctx context.Context, dir string, env []string) error {
 		return fmt.Errorf("set up %s: %w", dir, err)
 	}
 	if !res.OK() {
-		return &SetupError{Command: p.setup.Command, How: describe(res), Output: res.Tail}
+		return &SetupError{Command: p.setup.Command, How: res.How(), Output: res.Tail}
 	}
 	return nil
 }
@@ -296,21 +295,6 @@ type SetupError struct{ Command, How, Output string }
 
 func (e *SetupError) Error() string {
 	return fmt.Sprintf("the setup of the workspace (%s) %s: %s", e.Command, e.How, lastLines(e.Output, 3))
-}
-
-// describe describes how a program ended.
-func describe(r proc.Result) string {
-	switch r.Ended {
-	case proc.Exited:
-		return fmt.Sprintf("exited with status %d", r.Exit)
-	case proc.Signaled:
-		return "was killed by " + r.Signal
-	case proc.Total:
-		return "reached its time limit"
-	case proc.Idle:
-		return "printed nothing for too long"
-	}
-	return "was stopped"
 }
 
 // inSubmodules returns why an attempt cannot count for its agent's changes in submodules, or "". A batch is one
@@ -330,13 +314,11 @@ func (w *work) inSubmodules(ctx context.Context, s *Space, g glance) string {
 		case err != nil:
 			return err.Error()
 		case !known:
-			return fmt.Sprintf(
-				"the agent made commit %s in submodule %s, which only this workspace has; a batch can move a submodule to "+
-					"a commit that its remote has, and to no other", short(m.Commit), m.Path)
+			return fmt.Sprintf("the agent made commit %s in submodule %s, which only this workspace has; a batch can move a "+
+				"submodule to a commit that its remote has, and to no other", short(m.Commit), m.Path)
 		case m.Changed:
-			return fmt.Sprintf(
-				"the agent changed files of submodule %s, which no commit of this repository can have; that is work for the "+
-					"submodule's own repository", m.Path)
+			return fmt.Sprintf("the agent changed files of submodule %s, which no commit of this repository can have; that is "+
+				"work for the submodule's own repository", m.Path)
 		case m.Untracked: // builds leave such files too; gates must check the committed files
 			if err := s.CleanSubmodule(ctx, m); err != nil {
 				return err.Error()

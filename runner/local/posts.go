@@ -12,7 +12,6 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// postLook sets how often a run reads its posts.
 const postLook = 500 * time.Millisecond
 
 // mostSaidInPost limits the text of a post, in bytes.
@@ -25,8 +24,7 @@ func Post(ctx context.Context, j *store.Journal, run string, ev runner.Event) er
 		return fmt.Errorf("post to run %s: only the run itself may write the event %s", run, ev.Kind)
 	}
 	if n := len(ev.Reason) + len(ev.By); n > mostSaidInPost {
-		return fmt.Errorf("post to run %s: the text has %d bytes, and the limit is %d; shorten it", run, n,
-			mostSaidInPost)
+		return fmt.Errorf("post to run %s: the text has %d bytes, and the limit is %d; shorten it", run, n, mostSaidInPost)
 	}
 	ev.Run, ev.At = run, time.Now().UTC()
 	body, err := ev.Encode()
@@ -107,9 +105,8 @@ func (s *session) hear(ctx context.Context, resuming bool) ([]runner.Command, er
 // heardFrom returns the event of a post, or a note if runplan did not sign the post.
 func (s *session) heardFrom(p store.Post) (runner.Event, error) {
 	if !s.Journal.Vouches(p) {
-		return runner.Event{Kind: runner.Note, Post: p.ID,
-				Reason: fmt.Sprintf(
-					"post %d to this run was not signed by runplan and is ignored: another program wrote it into the journal", p.ID)},
+		return runner.Event{Kind: runner.Note, Post: p.ID, Reason: fmt.Sprintf("post %d to this run was not signed by "+
+				"runplan and is ignored: another program wrote it into the journal", p.ID)},
 			nil
 	}
 	ev, err := eventOf(p)

@@ -61,8 +61,7 @@ func (p proofs) remember(tree string, v gates.Verdict) {
 // prove adds the data for the pipeline's comparison of tests to a subject: the tests of the base by name, and the
 // base's tests on the candidate's code. done releases the used resources.
 func (w *work) prove(s gates.Subject, base *Baseline) (gates.Subject, func()) {
-	runner := held.New(
-		held.Options{Repo: w.Repo, Room: w.roomOf(s), Gates: w.suitesOf, Decides: w.pool.setup.runs}, s)
+	runner := held.New(held.Options{Repo: w.Repo, Room: w.roomOf(s), Gates: w.suitesOf, Decides: w.pool.setup.runs}, s)
 	s.ChangedTests = w.GateConfig.ChangedTests
 	s.BaseTests = func(ctx context.Context, gate string) ([]testout.Case, error) {
 		tree, err := w.Repo.TreeOf(ctx, s.Base)
@@ -195,7 +194,6 @@ func (w *work) learn(ctx context.Context, rooms *rooms, commit string, tell bool
 	}
 }
 
-// redAt is a failure at the base.
 type redAt struct {
 	gate    gates.Info
 	finding gates.Finding

@@ -205,8 +205,7 @@ func (w *work) verify(ctx context.Context, merged map[string]merge, tip string) 
 			commit, tree, _ := strings.Cut(strings.TrimSpace(line), " ")
 			trees[commit] = tree
 		}
-		// A batch that found its work done is proven by the commit on which it was based, which may be the first of
-		// all.
+		// A batch that found its work done is proven by the commit on which it was based, which may be the first of all.
 		if trees[w.info.Base], err = w.Repo.TreeOf(ctx, w.info.Base); err != nil {
 			return nil, fmt.Errorf("verify the run branch %s: %w", w.info.Branch, err)
 		}

@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/runner"
@@ -73,15 +74,13 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 	if err != nil {
 		return e, err
 	}
-	dir := filepath.Join(w.Layout.Logs(w.run), finalPlace)
 	if c.Batch != "" {
-		dir = w.attemptDir(c)
-		if err := in.Ledger.Write(w.findings(c.Batch)); err != nil {
+		if err := in.Ledger.Write(w.Layout.Findings(w.run, c.Batch)); err != nil {
 			return e, err
 		}
 	}
 	e.Usage = w.spentOn(v)
-	if e.Review, err = w.reviewInfo(v, filepath.Join(dir, "review.json")); err != nil {
+	if e.Review, err = w.reviewInfo(v, filepath.Join(in.Subject.LogDir, "review.json")); err != nil {
 		return e, err
 	}
 	if c.Batch == "" {
@@ -94,9 +93,6 @@ func (w *work) Review(ctx context.Context, c runner.Command, p runner.Progress) 
 
 // finalPlace names the workspace and the log folder of the final review.
 const finalPlace = "final-review"
-
-// findings returns the file with the findings of all review rounds of a batch.
-func (w *work) findings(batch string) string { return w.Layout.Findings(w.run, batch) }
 
 // reviewOf returns the input of a review: the change in a workspace, and its known results.
 func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input, known *runner.ReviewInfo, err error) {
@@ -127,9 +123,10 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 		}
 		f := w.factsOf(c.Batch, c.Base)
 		last = f.last
-		in.Doubts = w.doubts(*c)
+		seen, _ := w.seen(*c)
+		in.Doubts = seen.Kept // too uncertain to show to the agent (FIX-29)
 		in.Subject.Batch, in.Plan, in.Author.Model = *b, "## "+b.Title+"\n"+b.Text, f.model
-		if in.Ledger, err = review.ReadLedger(w.findings(c.Batch), c.Batch); err != nil {
+		if in.Ledger, err = review.ReadLedger(w.Layout.Findings(w.run, c.Batch), c.Batch); err != nil {
 			return in, nil, err
 		}
 		for i := range in.Ledger.Rounds { // the batch's own change is the same on every base
@@ -179,10 +176,8 @@ func (w *work) reviewOf(ctx context.Context, c *runner.Command) (in review.Input
 // reviewInfo writes a review to file and returns its summary.
 func (w *work) reviewInfo(v review.Review, file string) (*runner.ReviewInfo, error) {
 	data, err := json.MarshalIndent(v, "", "  ")
-	if err == nil {
-		if err = os.MkdirAll(filepath.Dir(file), 0o755); err == nil {
-			err = atomicfile.Write(file, []byte(w.redact.String(string(data))+"\n"), 0o644)
-		}
+	if err == nil { // its folder has the logs of the review
+		err = atomicfile.Write(file, []byte(w.redact.String(string(data))+"\n"), 0o644)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("keep the review: %w", err)
@@ -197,9 +192,7 @@ func (w *work) reviewInfo(v review.Review, file string) (*runner.ReviewInfo, err
 		out.Passes = append(out.Passes, text)
 		for _, c := range p.Calls {
 			out.Calls++
-			if !slices.Contains(out.Reviewers, c.Reviewer) {
-				out.Reviewers = append(out.Reviewers, c.Reviewer)
-			}
+			out.Reviewers = lists.Add(out.Reviewers, c.Reviewer)
 		}
 	}
 	return out, nil
@@ -210,8 +203,7 @@ func firstWords(note string) string {
 	return phrase.Cut(note, 160)
 }
 
-// spentOn adds up the usage of a review's reviewers; nil if none was asked. One unknown price makes the sum
-// unknown.
+// spentOn adds up the usage of a review's reviewers; nil if none was asked. One unknown price makes the sum unknown.
 func (w *work) spentOn(v review.Review) *agents.Usage {
 	var u agents.Usage
 	asked, known, sum := false, true, 0.0

@@ -29,8 +29,7 @@ type rooms struct {
 	pool Pool // copies files and runs the set-up
 	deps deps
 
-	mu   sync.Mutex
-	keys map[string]string // by tree
+	keys sync.Map // tree → key
 }
 
 // roomsOf returns the folder for the rooms of a repository, and that of this process in it. They are below home, the
@@ -56,8 +55,7 @@ func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, se
 		note = func(string) {}
 	}
 	_, own := roomsOf(dir, repo, layout)
-	r := &rooms{keys: map[string]string{}}
-	r.pool = Pool{repo: repo, layout: layout, setup: setup, note: note, used: map[string]*Space{}}
+	r := &rooms{pool: Pool{repo: repo, layout: layout, setup: setup, note: note, used: map[string]*Space{}}}
 	if err := os.MkdirAll(own, 0o700); err != nil {
 		return nil, fmt.Errorf("make a folder for the rooms of gates: %w", err)
 	}
@@ -81,7 +79,9 @@ func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, se
 		if r.deps, err = findDeps(ctx, repo); err != nil {
 			return nil, err
 		}
-		watched = append(watched, r.deps.paths()...)
+		for _, folder := range r.deps.found {
+			watched = append(watched, filepath.Join(repo.Root, folder))
+		}
 	}
 	if err := r.Watch(watched); err != nil {
 		return nil, err
@@ -108,17 +108,14 @@ func (r *rooms) seed() error {
 		return nil
 	}
 	to := filepath.Join(r.Dir, "copied")
-	if err := os.MkdirAll(to, 0o700); err != nil {
-		return fmt.Errorf("keep the files that rooms get: %w", err)
-	}
-	err := r.pool.eachIncluded(globs, func(from *os.Root, path string) error {
-		root, err := os.OpenRoot(to)
-		if err != nil {
-			return err
+	err := os.MkdirAll(to, 0o700)
+	if err == nil {
+		var root *os.Root
+		if root, err = os.OpenRoot(to); err == nil {
+			defer root.Close()
+			err = r.pool.eachIncluded(globs, func(from *os.Root, path string) error { return copyFile(from, root, path) })
 		}
-		defer root.Close()
-		return copyFile(from, root, path)
-	})
+	}
 	if err != nil {
 		return fmt.Errorf("keep the files that rooms get: %w", err)
 	}
@@ -140,7 +137,7 @@ func (r *rooms) prepare(ctx context.Context, ws *git.Workspace, env []string) er
 		return r.pool.runSetup(ctx, ws.Dir, env)
 	}
 	for _, folder := range r.deps.found {
-		if err := folder.mirror(ws.Dir); err != nil {
+		if err := r.deps.mirror(folder, ws.Dir); err != nil {
 			return fmt.Errorf("take the dependencies of %s: %w", folder, err)
 		}
 	}
@@ -168,7 +165,7 @@ func (r *rooms) install(ctx context.Context, dir string, env []string) error {
 			r.pool.note(fmt.Sprintf("%s could not install the dependencies of %s: %v; set a command in [workspace] setup",
 				args[0], path.Join(filepath.ToSlash(at), "package.json"), err))
 		case !res.OK():
-			r.pool.note(fmt.Sprintf("%s %s: %s; name a command in [workspace] setup", strings.Join(args, " "), describe(res),
+			r.pool.note(fmt.Sprintf("%s %s: %s; name a command in [workspace] setup", strings.Join(args, " "), res.How(),
 				lastLines(res.Tail, 2)))
 		default:
 			if err := git.RemoveAll(old); err != nil {
@@ -185,7 +182,6 @@ func (r *rooms) install(ctx context.Context, dir string, env []string) error {
 	return nil
 }
 
-// installTime limits one installation of dependencies.
 const installTime = 10 * time.Minute
 
 // key returns the cache key of a room's preparation: the set-up, its scripts, and the files that list dependencies.
@@ -193,11 +189,8 @@ func (r *rooms) key(ctx context.Context, tree string) (string, error) {
 	if r.pool.setup.Command == "" && r.deps.none() {
 		return "", nil
 	}
-	r.mu.Lock()
-	known, ok := r.keys[tree]
-	r.mu.Unlock()
-	if ok {
-		return known, nil
+	if known, ok := r.keys.Load(tree); ok {
+		return known.(string), nil
 	}
 	out, err := r.Repo.Run(ctx, "ls-tree", "-r", "-z", tree)
 	if err != nil {
@@ -211,9 +204,7 @@ func (r *rooms) key(ctx context.Context, tree string) (string, error) {
 		}
 	}
 	key := hex.EncodeToString(sum.Sum(nil))
-	r.mu.Lock()
-	r.keys[tree] = key
-	r.mu.Unlock()
+	r.keys.Store(tree, key)
 	return key, nil
 }
 
@@ -225,11 +216,10 @@ func listsDependencies(name string) bool {
 	}
 	return slices.Contains([]string{
 		"package.json", "package-lock.json", "npm-shrinkwrap.json", "yarn.lock", "pnpm-lock.yaml", "pnpm-workspace.yaml",
-		"bun.lock", "bun.lockb",
-		"pyproject.toml", "setup.py", "setup.cfg", "poetry.lock", "uv.lock", "Pipfile", "Pipfile.lock", "environment.yml",
-		".python-version",
-		"go.mod", "go.sum", "Cargo.toml", "Cargo.lock", "Gemfile", "Gemfile.lock", "composer.json", "composer.lock",
-		"pom.xml", "build.gradle", "build.gradle.kts", "gradle.lockfile", "Package.resolved", "packages.lock.json",
+		"bun.lock", "bun.lockb", "pyproject.toml", "setup.py", "setup.cfg", "poetry.lock", "uv.lock", "Pipfile",
+		"Pipfile.lock", "environment.yml", ".python-version", "go.mod", "go.sum", "Cargo.toml", "Cargo.lock", "Gemfile",
+		"Gemfile.lock", "composer.json", "composer.lock", "pom.xml", "build.gradle", "build.gradle.kts", "gradle.lockfile",
+		"Package.resolved", "packages.lock.json",
 	}, base)
 }
 

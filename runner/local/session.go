@@ -366,7 +366,6 @@ func limitsOf(i runner.Info) limits {
 // waits for a processor delays all its later batches, but nothing waits for the gates of one batch except its merge.
 type starting struct{ workers atomic.Int32 }
 
-// maxYield limits how long gates wait for workers.
 const maxYield = 100 * time.Millisecond
 
 // enter counts one more worker. leave may be called more than once.

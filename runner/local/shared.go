@@ -162,8 +162,7 @@ func (w *work) readAhead() {
 	})
 }
 
-// end ends a shift and restores changed files. It returns the changes of this shift and reports the others as
-// notes.
+// end ends a shift and restores changed files. It returns the changes of this shift and reports the others as notes.
 func (w *work) end(s *shift) []change {
 	k := &w.keeper
 	k.mu.Lock()
@@ -260,7 +259,6 @@ func (w *work) putAside(s *shift, name string, is stamps.File, there bool, was s
 	w.Note(note)
 }
 
-// keep saves a found file under an unused name.
 func (w *work) keep(dir, name string, f stamps.File) (string, error) {
 	text := f.Data
 	if f.Mode&fs.ModeSymlink != 0 {
@@ -375,9 +373,8 @@ func sharedFindings(changes []change) []gates.Finding {
 		}
 		if c.kind != "" {
 			f.Rule, f.Path = "special-file", c.name
-			f.Message = fmt.Sprintf(
-				"the agent left the %s %s, which no commit can contain and which may block tools; it was removed", c.kind,
-				c.name)
+			f.Message = fmt.Sprintf("the agent left the %s %s, which no commit can contain and which may block tools; it "+
+				"was removed", c.kind, c.name)
 		}
 		switch {
 		case c.kind != "":

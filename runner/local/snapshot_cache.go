@@ -8,8 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 )
 
-// freshLook limits how long a snapshot is valid. An agent that begins when another one ends reuses that one's
-// snapshot.
+// freshLook limits how long a snapshot is valid. An agent that begins when another one ends reuses that one's snapshot.
 const freshLook = 100 * time.Millisecond
 
 // snapshotCache caches the last snapshot.
@@ -66,21 +65,14 @@ func (w *work) looking(ctx context.Context) (seen func() (outside, error)) {
 	if literal(w.Agent) {
 		return func() (outside, error) { return outside{}, nil }
 	}
-	type look struct {
-		outside
-		err error
-	}
-	result := make(chan look, 1)
 	began := time.Now()
-	go func() {
+	seen = sync.OnceValues(func() (outside, error) {
 		o, err := w.lookOutside(ctx)
 		if err == nil {
 			w.snapshots.keep(o, began)
 		}
-		result <- look{o, err}
-	}()
-	return func() (outside, error) {
-		l := <-result
-		return l.outside, l.err
-	}
+		return o, err
+	})
+	go seen()
+	return seen
 }

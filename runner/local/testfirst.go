@@ -237,8 +237,12 @@ func (w *work) startOf(ctx context.Context, base string, first *firstTests, err 
 	if first == nil || err != nil {
 		return "", err
 	}
-	seen := slices.DeleteFunc(slices.Clone(first.Files), func(f string) bool { return slices.Contains(first.HeldOut, f) })
-	return w.treeWith(ctx, base, first, seen)
+	return w.treeWith(ctx, base, first, first.shown())
+}
+
+// shown lists the files that the writer of the code sees.
+func (t *firstTests) shown() []string {
+	return slices.DeleteFunc(slices.Clone(t.Files), func(f string) bool { return slices.Contains(t.HeldOut, f) })
 }
 
 // lay writes all tests into the workspace and overwrites the agent's versions.
@@ -288,17 +292,14 @@ func (t *firstTests) words() string {
 	if t == nil {
 		return ""
 	}
-	seen := slices.DeleteFunc(slices.Clone(t.Files), func(f string) bool { return slices.Contains(t.HeldOut, f) })
 	text := "\n## The tests of this batch are written\n\nThey fail now, because the code is missing. Make them pass. " +
 		"Changes of their files are reverted:\n\n"
-	for _, f := range seen {
+	for _, f := range t.shown() {
 		text += "- `" + f + "`\n"
 	}
 	if len(t.HeldOut) > 0 {
-		text += fmt.Sprintf(
-			"\n%s not shown here. They run on your code too, so do what the batch asks for and not only what these tests "+
-				"check.\n",
-			phrase.Count(len(t.HeldOut), "more test file is", "more test files are"))
+		text += fmt.Sprintf("\n%s not shown here. They run on your code too, so do what the batch asks for and not only "+
+			"what these tests check.\n", phrase.Count(len(t.HeldOut), "more test file is", "more test files are"))
 	}
 	return text
 }

@@ -185,8 +185,7 @@ func (w *work) Judge(ctx context.Context, c runner.Command, _ runner.Progress) (
 	}
 	held := sampling.Held{
 		BatchType: string(planparse.TypeOf(*b)), Run: w.run, Batch: c.Batch, Attempt: c.Attempt, Trigger: r.trigger,
-		Seed: w.info.Seed,
-		Tier: r.tier(), Agent: r.agent(w.Agent.Name()), At: w.Now(), Round1: cands,
+		Seed: w.info.Seed, Tier: r.tier(), Agent: r.agent(w.Agent.Name()), At: w.Now(), Round1: cands,
 	}
 	held.Decision = sampling.Decide(cands, w.Sampling.Options)
 	held.Final = held.Decision
@@ -252,7 +251,6 @@ func (w *work) barren(ctx context.Context, base string, r round) (bool, error) {
 	return true, nil
 }
 
-// mostFate limits the text about a failed candidate.
 const mostFate = 200
 
 // fates lists the failures of the candidates. For a candidate that reached the gates, it gives the failed gate and
@@ -298,7 +296,6 @@ func (r *round) agent(otherwise string) string {
 	return cmp.Or(strings.Join(names, ", "), otherwise)
 }
 
-// tier returns the tier of the candidates.
 func (r *round) tier() string {
 	for _, ev := range r.executed {
 		return ev.Tier

@@ -79,7 +79,7 @@ func (w *work) Gates(ctx context.Context, c runner.Command, p runner.Progress) (
 	verdict, d, err := w.gateIn(ctx, rooms, c, b, p)
 	if err == nil && !d.Empty() && !w.alone(c) {
 		w.Note(fmt.Sprintf("the gates of batch %s run again: %s changed in their room while others were running", c.Place(),
-			firstOf(d)))
+			slices.Concat(d.Changed, d.Touched, d.Made)[0]))
 		verdict, d, err = w.gateIn(ctx, rooms, c, b, p)
 	}
 	if ctx.Err() != nil {
@@ -153,8 +153,7 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 		env, err := rm.Fresh()
 		return envOf(env, w.marked(nil)), err
 	}
-	verdict, err := gates.Run(ctx, list, s,
-		func(r gates.Report) { p(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
+	verdict, err := gates.Run(ctx, list, s, func(r gates.Report) { p(c.Batch, fmt.Sprintf("%s: %s", r.Gate, r.Status)) })
 	w.snapshots.drop()
 	w.dropUpkeepLock(idle)
 	w.told(c, at)
@@ -321,18 +320,13 @@ func withoutSource(d room.Difference) room.Difference {
 	return d
 }
 
-func firstOf(d room.Difference) string {
-	return slices.Concat(d.Changed, d.Touched, d.Made)[0]
-}
-
 // baseline returns the checks of a batch's base commit. It caches their results by tree for later attempts.
 func (w *work) baseline(s gates.Subject) *Baseline {
 	key := func(info gates.Info, s gates.Subject) string { return s.Tree + " " + info.Name }
 	remember := func(info gates.Info, s gates.Subject, r gates.Report) { w.before.Put(key(info, s), r) }
 	b := &Baseline{
 		Repo: w.Repo, Layout: w.Layout, Home: w.Home, Setup: w.pool.setup, Environ: w.Environ, Note: w.Note,
-		Settings: w.GateConfig, Subject: s,
-		rooms:    w.rooms.made,
+		Settings: w.GateConfig, Subject: s, rooms: w.rooms.made,
 		Recall:   func(info gates.Info, s gates.Subject) (gates.Report, bool) { return w.before.Get(key(info, s)) },
 		Remember: remember,
 	}

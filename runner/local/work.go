@@ -117,8 +117,9 @@ func (w *work) execute(ctx context.Context, c runner.Command, p runner.Progress)
 	if err != nil {
 		return e, err
 	}
-	found := w.gathering(ctx, c, b)
-	w.crowd() // the setup of a workspace may make changes that would be attributed to others
+	found := sync.OnceValues(func() (briefing.Input, error) { return w.gather(ctx, c, b) })
+	go found() // in the background; the brief waits for the result
+	w.crowd()  // the setup of a workspace may make changes that would be attributed to others
 	space, err := w.pool.acquire(ctx, c.Place(), c.Base, start)
 	if err != nil {
 		return e, err
@@ -287,8 +288,7 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 	env := w.agentEnv(temp)
 	return agents.Task{
 		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Failure: composed.Failure,
-		Model: w.model(c), Batch: *b,
-		Limits: w.limits(c), Env: env, Project: gates.SourcePath(ctx, s.Dir, env),
+		Model: w.model(c), Batch: *b, Limits: w.limits(c), Env: env, Project: gates.SourcePath(ctx, s.Dir, env),
 		LogPath: filepath.Join(dir, "agent.log"), TempDir: temp, Redact: w.redact.String,
 	}, composed, nil
 }
@@ -306,7 +306,7 @@ func (w *work) limits(c runner.Command) agents.Limits {
 // meter adds up the cost of concurrent attempts.
 type meter struct {
 	mu    sync.Mutex
-	cost  map[string]float64 // by the id of the command
+	cost  map[string]float64 // by the id of the command; nil until an attempt has a limit
 	ended map[string]bool
 }
 
@@ -422,22 +422,19 @@ func (w *work) staged(ctx context.Context, e runner.Event, c runner.Command, b *
 	return e, nil
 }
 
-// plainPlan reverts an agent's changes to the plan. The plan is only input: a ticked box is neither work nor
-// proof.
+// plainPlan reverts an agent's changes to the plan. The plan is only input: a ticked box is neither work nor proof.
 func (w *work) plainPlan(ctx context.Context, s *Space, c runner.Command, b *planparse.Batch) (string, []string,
 	error) {
-	if slices.Contains(b.Files.Modify, w.info.Plan) || slices.Contains(b.Files.Create, w.info.Plan) {
-		return s.Stage(ctx, c.Base, s.Copied)
+	if !slices.Contains(b.Files.Modify, w.info.Plan) && !slices.Contains(b.Files.Create, w.info.Plan) {
+		// it fails if the commit lacks the file: the agent made it
+		if _, err := s.Run(ctx, "checkout", "--quiet", c.Base, "--", w.info.Plan); err == nil {
+			w.Note("batch " + b.Number + ": the agent's changes to the plan itself were reverted")
+		}
 	}
-	if _, err := s.Run(ctx, "checkout", "--quiet", c.Base, "--", w.info.Plan); err != nil {
-		return s.Stage(ctx, c.Base, s.Copied) // the commit lacks the file: the agent made it
-	}
-	w.Note("batch " + b.Number + ": the agent's changes to the plan itself were reverted")
 	return s.Stage(ctx, c.Base, s.Copied)
 }
 
-// mayStandStill reports whether a batch can succeed without changes: it only checks, or a script agent carried it
-// out.
+// mayStandStill reports whether a batch can succeed without changes: it only checks, or a script agent carried it out.
 func mayStandStill(b *planparse.Batch, a agents.Agent) bool { return literal(a) || b.OnlyChecks() }
 
 // literal reports whether an agent executes the plan literally.
@@ -529,10 +526,8 @@ func (w *work) restore(ctx context.Context, c runner.Command) (*Space, error) {
 		what = strings.TrimSuffix("its index, "+what, ", ")
 	}
 	if what != "" {
-		w.Note(
-			fmt.Sprintf(
-				"another process wrote into the idle workspace of batch %s (%s); it was restored to the state that its "+
-					"agent left", c.Place(), what))
+		w.Note(fmt.Sprintf("another process wrote into the idle workspace of batch %s (%s); it was restored to the state "+
+			"that its agent left", c.Place(), what))
 	}
 	return s, nil
 }
@@ -578,9 +573,15 @@ func (w *work) cut(reports []gates.Report, most int) []gates.Report {
 // reasonOf returns the reason of a red verdict, in one line.
 func reasonOf(v gates.Verdict) string {
 	// Results of executed tests come before results of reading tests.
-	reports := slices.Clone(v.Reports)
-	slices.SortStableFunc(reports, func(a, b gates.Report) int { return advising(a) - advising(b) })
-	for _, r := range reports {
+	var executed, read []gates.Report
+	for _, r := range v.Reports {
+		if slices.ContainsFunc(r.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !f.Advice }) {
+			executed = append(executed, r)
+		} else {
+			read = append(read, r)
+		}
+	}
+	for _, r := range append(executed, read...) {
 		if r.Status != gates.Fail {
 			continue
 		}
@@ -600,21 +601,11 @@ func reasonOf(v gates.Verdict) string {
 	return "a gate failed"
 }
 
-// advising returns 0 for a report with an error that is not just [gates.Finding.Advice], else 1.
-func advising(r gates.Report) int {
-	if slices.ContainsFunc(r.Findings, func(f gates.Finding) bool { return f.Severity == gates.Error && !f.Advice }) {
-		return 0
-	}
-	return 1
-}
-
 // infrastructure reports whether no retry can cure an error.
 func infrastructure(err error) bool {
 	return errors.As(err, new(*agents.UnusableError)) || errors.As(err, new(*reviewError)) ||
-		errors.As(err, new(*afterwardsError)) ||
-		errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) || errors.As(err, new(*SetupError)) ||
-		errors.As(err, new(*gates.GateError)) || errors.Is(err, git.ErrNoCommits)
+		errors.As(err, new(*afterwardsError)) || errors.Is(err, sandbox.ErrUnusable) || errors.Is(err, proc.ErrNotFound) ||
+		errors.As(err, new(*SetupError)) || errors.As(err, new(*gates.GateError)) || errors.Is(err, git.ErrNoCommits)
 }
 
-// since returns a duration in milliseconds.
 func since(t, now time.Time) int64 { return now.Sub(t).Milliseconds() }

@@ -76,14 +76,12 @@ func (h Hook) run(ctx context.Context, m Message, body []byte) error {
 	case res.OK():
 		return nil
 	}
-	how := fmt.Sprintf("exited with status %d", res.Exit)
-	switch {
-	case res.Ended == proc.Total:
+	how := res.How()
+	switch res.Ended {
+	case proc.Total:
 		how = fmt.Sprintf("took longer than %s and was ended", h.Timeout)
-	case res.Ended == proc.Cancelled:
+	case proc.Cancelled:
 		how = fmt.Sprintf("was ended: %v", res.Cause)
-	case res.Signal != "":
-		how = "was killed by " + res.Signal
 	}
 	text := fmt.Sprintf("%s %s", h.Command[0], how)
 	if last := strings.TrimSpace(res.Tail); last != "" {

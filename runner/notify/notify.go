@@ -50,7 +50,6 @@ type Options struct {
 	Repository string // its name
 }
 
-// waiting limits the queue of unsent messages.
 const waiting = 100
 
 // New starts a notifier. Stop it with [Notifier.Close].
@@ -129,7 +128,6 @@ func (n *Notifier) Close() {
 	}
 }
 
-// work sends the queued messages one by one.
 func (n *Notifier) work() {
 	defer close(n.ended)
 	failed := map[string]bool{}
@@ -281,15 +279,11 @@ func (n *Notifier) message(k Kind, e runner.Event, cause string) (Message, bool)
 			m.URL, m.Report = n.url, ".runplan/reports/"+e.Run+"/report.md"
 		}
 	}
-	m.Batches = n.counts()
+	t := n.fold.Summary().Tally()
+	m.Batches = &Counts{Merged: t.Merged, Skipped: t.Skipped, Failed: t.Failed, ToGo: t.ToGo()}
 	n.clean(&m)
 	m.write()
 	return m, true
-}
-
-func (n *Notifier) counts() *Counts {
-	t := n.fold.Summary().Tally()
-	return &Counts{Merged: t.Merged, Skipped: t.Skipped, Failed: t.Failed, ToGo: t.ToGo()}
 }
 
 // clean removes secrets and control codes from all external text.

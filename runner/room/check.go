@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Difference lists the changes to the files of a room during its gates. Paths are relative to the tree, sorted.
@@ -46,7 +48,7 @@ func (rm *Room) Check(ctx context.Context) (Difference, error) {
 	}
 	if len(suspects) > 0 {
 		args := append([]string{"-c", "core.fsmonitor=false", "diff", "--no-ext-diff", "--no-textconv", "--name-only",
-			"--no-renames", "-z", rm.tree, "--"}, literal(suspects)...)
+			"--no-renames", "-z", rm.tree, "--"}, lists.Map(suspects, func(path string) string { return ":(literal)" + path })...)
 		out, err := rm.ws.Run(ctx, args...)
 		if err != nil {
 			return d, fmt.Errorf("compare the room with its tree: %w", err)
@@ -67,15 +69,6 @@ func (rm *Room) Check(ctx context.Context) (Difference, error) {
 		}
 	}
 	return d, nil
-}
-
-// literal quotes paths so that git does not interpret them.
-func literal(paths []string) []string {
-	out := make([]string, len(paths))
-	for i, p := range paths {
-		out[i] = ":(literal)" + p
-	}
-	return out
 }
 
 // Expect records files that the suites rewrite on the base too, so later changes of them do not count.

@@ -36,11 +36,9 @@ func settingFiles() []string {
 func dataFolders() []string {
 	return []string{
 		"go", ".cargo", ".rustup", ".npm", ".pnpm-store", ".local/share/pnpm", ".yarn", ".nvm", ".volta", ".bun", ".deno",
-		".fnm",
-		".pyenv", ".local/lib", ".local/bin", ".local/share/uv", ".local/share/virtualenvs", ".local/share/mise",
-		".local/share/rtx", ".asdf", ".cache/uv", ".cache/pip", ".cache/pypoetry",
-		".gem", ".local/share/gem", ".rbenv", ".rvm", ".m2", ".gradle", ".sdkman", ".ivy2", ".sbt", ".dotnet", ".nuget",
-		".swiftpm", ".mix", ".hex",
+		".fnm", ".pyenv", ".local/lib", ".local/bin", ".local/share/uv", ".local/share/virtualenvs", ".local/share/mise",
+		".local/share/rtx", ".asdf", ".cache/uv", ".cache/pip", ".cache/pypoetry", ".gem", ".local/share/gem", ".rbenv",
+		".rvm", ".m2", ".gradle", ".sdkman", ".ivy2", ".sbt", ".dotnet", ".nuget", ".swiftpm", ".mix", ".hex",
 		".cache/ms-playwright", ".cache/puppeteer", ".cache/Cypress", ".cache/node", "Library/Caches/ms-playwright",
 		"Library/Caches/pip",
 	}

@@ -24,6 +24,7 @@ import (
 	"sync"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 )
@@ -34,7 +35,7 @@ type Config struct {
 	Dir     string   // folder for the rooms of this process; removed by [Rooms.Close]
 	Environ []string // environment for programs in rooms, read before the run
 
-	// Tie runs do while it locks the list of worktrees; nil runs do without a lock.
+	// Tie runs do while it locks the list of worktrees; [New] replaces nil by a function that only runs it.
 	Tie func(do func() error) error
 	// Prepare prepares a new room: submodules, untracked files, the project's setup. The files that it adds stay
 	// until the key of the room changes. nil prepares nothing.
@@ -69,6 +70,9 @@ type Rooms struct {
 
 // New returns an empty pool. The first call of [Rooms.Settle] or [Rooms.Take] reads the user's settings.
 func New(c Config) *Rooms {
+	if c.Tie == nil {
+		c.Tie = func(do func() error) error { return do() }
+	}
 	r := &Rooms{Config: c, habits: map[string]bool{}}
 	if proc.Getenv(c.Environ, "RUNPLAN_GATE_GOCACHE") == "" { // a cache that the user names belongs to the user
 		r.cache.dir = r.goCache()
@@ -226,10 +230,8 @@ func (r *Rooms) checkGoCache(ctx context.Context, rm *Room) error {
 	}
 	n, err := r.cache.check(ctx)
 	if n > 0 && r.Note != nil {
-		r.Note(
-			fmt.Sprintf(
-				"another program changed %s in the build cache of the gates, %s; they were removed",
-				phrase.Count(n, "file"), r.cache.dir))
+		r.Note(fmt.Sprintf("another program changed %s in the build cache of the gates, %s; they were removed",
+			phrase.Count(n, "file"), r.cache.dir))
 	}
 	return err
 }
@@ -262,12 +264,8 @@ func (rm *Room) Fresh() ([]string, error) {
 
 // renew makes the room's worktree again.
 func (rm *Room) renew(ctx context.Context, base string) error {
-	tie := rm.pool.Tie
-	if tie == nil {
-		tie = func(do func() error) error { return do() }
-	}
 	rm.made, rm.tracked, rm.kept, rm.key, rm.broken = nil, nil, nil, "", nil
-	return tie(func() error {
+	return rm.pool.Tie(func() error {
 		if err := rm.pool.Repo.RemoveWorkspace(ctx, rm.Dir); err != nil {
 			return err
 		}
@@ -314,8 +312,7 @@ func (rm *Room) fill(ctx context.Context, base, tree string) error {
 
 const gitlink = 0o160000
 
-// refill brings an unchanged room to tree by rewriting only the files that differ. It reports whether that
-// succeeded.
+// refill brings an unchanged room to tree by rewriting only the files that differ. It reports whether that succeeded.
 func (rm *Room) refill(ctx context.Context, base, tree string) bool {
 	changed, ok := rm.ws.Refill(ctx, base, rm.tree, tree)
 	if !ok {
@@ -338,9 +335,7 @@ func (rm *Room) refill(ctx context.Context, base, tree string) bool {
 // files except caches. It also records whether [Room.clear] has anything to remove.
 func (rm *Room) look() (differ []string, made map[string]stamp, err error) {
 	made, rm.litter = map[string]stamp{}, false
-	if rm.kept == nil {
-		rm.kept = rm.keptFolders()
-	}
+	kept := rm.keptFolders()
 	met := make([]string, 0, len(rm.tracked))
 	var visit func(dir string) error
 	visit = func(dir string) error {
@@ -355,8 +350,8 @@ func (rm *Room) look() (differ []string, made map[string]stamp, err error) {
 			case rel == ".git" || slices.Contains(rm.links, rel):
 				continue
 			case d.IsDir() && !tracked:
-				rm.litter = rm.litter || !rm.kept[rel]
-				if !cache(rel) || rm.kept[rel] {
+				rm.litter = rm.litter || !kept[rel]
+				if !cache(rel) || kept[rel] {
 					if err := visit(rel); err != nil {
 						return err
 					}
@@ -392,10 +387,7 @@ func (rm *Room) look() (differ []string, made map[string]stamp, err error) {
 		return nil, nil, err
 	}
 	if len(met) < len(rm.tracked) { // deleted, or behind a link that replaced a folder
-		there := make(map[string]bool, len(met))
-		for _, path := range met {
-			there[path] = true
-		}
+		there := lists.Set(met)
 		for path := range rm.tracked {
 			if !there[path] {
 				differ = append(differ, path)
@@ -443,9 +435,7 @@ func (rm *Room) Release() {
 
 // clear removes all files except those of the tree and those that Prepare made.
 func (rm *Room) clear() error {
-	if rm.kept == nil {
-		rm.kept = rm.keptFolders()
-	}
+	kept := rm.keptFolders()
 	return filepath.WalkDir(rm.Dir, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -462,7 +452,7 @@ func (rm *Room) clear() error {
 			if slices.Contains(rm.links, rel) {
 				return fs.SkipDir
 			}
-			if rm.kept[rel] {
+			if kept[rel] {
 				return nil
 			}
 			if err := git.RemoveAll(path); err != nil {
@@ -481,20 +471,18 @@ func (rm *Room) clear() error {
 
 // keptFolders returns the folders that hold files of the tree or files that Prepare made.
 func (rm *Room) keptFolders() map[string]bool {
-	kept := map[string]bool{}
-	note := func(path string) {
-		for i := strings.LastIndexByte(path, '/'); i >= 0 && !kept[path[:i]]; i = strings.LastIndexByte(path, '/') {
-			path = path[:i]
-			kept[path] = true
+	if rm.kept != nil {
+		return rm.kept
+	}
+	rm.kept = map[string]bool{}
+	for _, files := range []map[string]stamp{rm.tracked, rm.made} {
+		for file := range files {
+			for dir := path.Dir(file); dir != "." && !rm.kept[dir]; dir = path.Dir(dir) {
+				rm.kept[dir] = true
+			}
 		}
 	}
-	for p := range rm.tracked {
-		note(p)
-	}
-	for p := range rm.made {
-		note(p)
-	}
-	return kept
+	return rm.kept
 }
 
 // holds reports whether the tree has a file with that name, in any folder.
@@ -516,12 +504,8 @@ func (r *Rooms) Close(ctx context.Context) error {
 	r.mu.Unlock()
 	r.idle.Wait()
 	var errs []error
-	tie := r.Tie
-	if tie == nil {
-		tie = func(do func() error) error { return do() }
-	}
 	if len(free) > 0 {
-		errs = append(errs, tie(func() error {
+		errs = append(errs, r.Tie(func() error {
 			for _, rm := range free {
 				if err := r.Repo.RemoveWorkspace(context.WithoutCancel(ctx), rm.Dir); err != nil {
 					return err

@@ -173,7 +173,6 @@ func Upward() (names []string) {
 	return names
 }
 
-// setting is one line of git's configuration.
 type setting struct{ section, sub, key, value string }
 
 var (

@@ -4,8 +4,7 @@
 // npm, Python, linters. [Watch.Take] records them, and [Watch.Changes] lists the differences. Both first check the file
 // information of folders and existing files, and read only changed files. So a comparison costs about a millisecond.
 //
-// It compares only the files in the tables: not the programs themselves, package caches, or deeper folders of
-// packages.
+// It compares only the files in the tables: not the programs themselves, package caches, or deeper folders of packages.
 package stamps
 
 import (
@@ -45,7 +44,6 @@ type Watch struct {
 	hooks []string               // folders that they name
 }
 
-// record is the recorded state of one file.
 type record struct {
 	place place
 	stat  string // "" for a file that does not exist

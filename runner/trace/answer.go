@@ -1,7 +1,6 @@
 package trace
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,7 +11,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
-	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Answer lists the links of one line, commit, requirement, task or test.
@@ -97,7 +96,6 @@ func NoRun(asked, kind, note string) *Answer {
 		Requirements: []Requirement{}, Drift: []Drift{}}
 }
 
-// answer adds the data of batches and tasks.
 func (r *Report) answer(asked, kind string, batch func(Batch) bool, task func(Task) bool) Answer {
 	a := *NoRun(asked, kind, "")
 	a.Run, a.Plan = r.Run, r.Plan
@@ -150,26 +148,16 @@ func (r *Report) OfBatches(asked, kind, file string, parts []Part) Answer {
 	names := func(t Task) bool {
 		return file != "" && (strings.Contains(t.wording, file) || strings.Contains(t.wording, path.Base(file)))
 	}
-	n := 0
-	for _, t := range a.Tasks {
-		n += rank(names(t))
-	}
-	if n > 0 && n < len(a.Tasks) {
-		slices.SortStableFunc(a.Tasks, func(x, y Task) int { return cmp.Compare(rank(names(y)), rank(names(x))) })
-		a.Note = fmt.Sprintf("the commit belongs to all tasks of the batch; the first %s %s",
-			phrase.Count(n, "names", "name"), file)
-		if n == 1 {
-			a.Note = fmt.Sprintf("the commit belongs to all tasks of the batch; the first names %s", file)
+	first := lists.Filter(a.Tasks, names)
+	if n := len(first); n > 0 && n < len(a.Tasks) {
+		a.Tasks = append(first, slices.DeleteFunc(a.Tasks, names)...)
+		said := "names"
+		if n > 1 {
+			said = fmt.Sprintf("%d name", n)
 		}
+		a.Note = fmt.Sprintf("the commit belongs to all tasks of the batch; the first %s %s", said, file)
 	}
 	return a
-}
-
-func rank(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
 }
 
 // OfRequirement returns the answer for a requirement, with its parts. A requirement is known if a document states it or

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
@@ -14,9 +15,8 @@ func Build(in Input) (*Report, error) {
 	newest := in.Runs[0]
 	r := &Report{
 		Run: newest.Summary.Run, Plan: newest.Summary.Plan, Title: newest.Summary.Title, Status: newest.Summary.Status,
-		Branch: newest.Summary.Branch, Undone: newest.Summary.Undone,
-		Tasks: []Task{}, Batches: []Batch{}, Requirements: []Requirement{}, Unnamed: []string{}, Unstated: []Unstated{},
-		Drift: []Drift{},
+		Branch: newest.Summary.Branch, Undone: newest.Summary.Undone, Tasks: []Task{}, Batches: []Batch{},
+		Requirements: []Requirement{}, Unnamed: []string{}, Unstated: []Unstated{}, Drift: []Drift{},
 	}
 	text := in.Text
 	if text == nil {
@@ -63,15 +63,13 @@ func tasksOf(plan *planparse.Plan, text []byte) []Task {
 			}
 			out = append(out, Task{
 				Name: name, Batch: b.Number, Number: t.Number, Title: t.Title, Line: t.Line, Ticked: t.Done,
-				Requirements: []string{}, State: Open,
-				key: b.Key, wording: wording(t.Line, max(t.Line, t.EndLine)),
+				Requirements: []string{}, State: Open, key: b.Key, wording: wording(t.Line, max(t.Line, t.EndLine)),
 			})
 		}
 		if len(b.Tasks) == 0 {
 			out = append(out, Task{
 				Name: b.Number, Batch: b.Number, Title: b.Title, Line: b.StartLine, Ticked: b.Done(), Requirements: []string{},
-				State: Open,
-				key:   b.Key, wording: wording(b.StartLine, b.EndLine),
+				State: Open, key: b.Key, wording: wording(b.StartLine, b.EndLine),
 			})
 		}
 	}
@@ -97,9 +95,7 @@ func (b *building) tasks() {
 			if line > 0 {
 				task = t.Name
 			}
-			if !slices.Contains(t.Requirements, m.ID) {
-				t.Requirements = append(t.Requirements, m.ID)
-			}
+			t.Requirements = lists.Add(t.Requirements, m.ID)
 		}
 		if at := m.ID + "\x00" + task; !m.Known && !known[at] {
 			known[at] = true
@@ -226,10 +222,7 @@ func (b *building) asAccepted(run Run, key, now string) bool {
 	if !ok {
 		return false
 	}
-	lines := map[int]bool{}
-	for _, line := range batch.Boxes() {
-		lines[line] = true
-	}
+	lines := lists.Set(batch.Boxes())
 	ticked, _ := planparse.Tick(b.text, lines)
 	for _, text := range [][]byte{b.text, planparse.Untick(b.text, lines), ticked} {
 		if p, err := planparse.Parse(b.Plan, text); err == nil {

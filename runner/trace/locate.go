@@ -192,5 +192,4 @@ func number(s string) *int {
 
 func short(hash string) string { return hash[:min(len(hash), 9)] }
 
-// merged reports whether the batch was merged.
 func (b Batch) merged() bool { return b.State == string(runner.Passed) }

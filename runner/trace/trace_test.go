@@ -171,3 +171,16 @@ func TestOfTest(t *testing.T) {
 		}
 	}
 }
+
+// Of the tasks of one commit, those that name the file come first.
+func TestTasksThatNameFileComeFirst(t *testing.T) {
+	const text = "## Batch 1: a\n### Task 1: x\nEdit a.go.\n### Task 2: y\nEdit b.go.\n"
+	r, err := Build(Input{Runs: []Run{run("r", text, "1")}, Text: []byte(text)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := r.OfBatches("cmd/b.go:1", "line", "cmd/b.go", []Part{{"r", "1"}})
+	if len(a.Tasks) != 2 || a.Tasks[0].Name != "1/2" || !strings.HasSuffix(a.Note, "the first names cmd/b.go") {
+		t.Errorf("got %+v, %q", a.Tasks, a.Note)
+	}
+}

@@ -101,8 +101,7 @@ func Dial(ctx context.Context, o Options, getenv func(string) (string, bool), id
 		key, ok := getenv(o.APIKeyEnv)
 		if !ok || key == "" {
 			return nil, Coding{},
-				&Error{fmt.Errorf("--api-key-env %s: the variable is not set", o.APIKeyEnv),
-					"set it to the API key", true}
+				&Error{fmt.Errorf("--api-key-env %s: the variable is not set", o.APIKeyEnv), "set it to the API key", true}
 		}
 		co.Credentials = client.NewAPIKeyStaticCredentials(key)
 	}

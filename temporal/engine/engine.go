@@ -36,7 +36,6 @@ type Engine struct {
 
 var _ runner.Engine = (*Engine)(nil)
 
-// sharedRepo returns the shared repository of a run.
 func (e *Engine) sharedRepo(run, branch string) *shared.SharedRepo {
 	return &shared.SharedRepo{Repo: e.Repo, Layout: e.Layout, Remote: e.Remote, Prefix: e.Prefix, Run: run, Branch: branch}
 }
@@ -158,10 +157,8 @@ func (e *Engine) start(ctx context.Context, in flow.Input) error {
 
 func (e *Engine) workflow(run string) client.StartWorkflowOptions {
 	return client.StartWorkflowOptions{
-		ID: flow.ID(run), TaskQueue: e.Queue,
-		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
-		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
-		StaticSummary:            "runplan " + run,
+		ID: flow.ID(run), TaskQueue: e.Queue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE, StaticSummary: "runplan " + run,
 	}
 }
 
@@ -172,9 +169,8 @@ var ErrTooLarge = errors.New("too large for Temporal")
 func fits(in flow.Input) error {
 	body, err := json.Marshal(in)
 	if err == nil && len(body) > runner.MaxMessage {
-		err = fmt.Errorf(
-			"%w: the data of the run has %d bytes, and the limit is %d: split the plan, or give its batches shorter "+
-				"titles", ErrTooLarge, len(body), runner.MaxMessage)
+		err = fmt.Errorf("%w: the data of the run has %d bytes, and the limit is %d: split the plan, or give its batches "+
+			"shorter titles", ErrTooLarge, len(body), runner.MaxMessage)
 	}
 	return err
 }

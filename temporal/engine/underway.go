@@ -35,7 +35,6 @@ func (e *Engine) UnderWay(ctx context.Context, run string) ([]string, error) {
 	return lines, nil
 }
 
-// standing describes the state of an activity.
 func (e *Engine) standing(p *workflowpb.PendingActivityInfo) string {
 	var b strings.Builder
 	if p.GetState() == enumspb.PENDING_ACTIVITY_STATE_SCHEDULED {

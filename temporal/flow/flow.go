@@ -2,8 +2,7 @@
 // [runner.Recorder] records the events, as in local runs. Here commands become activities, and their results become
 // events.
 //
-// The workflow history stays small: it holds commands and events, which name commits and files. Contents are in
-// git.
+// The workflow history stays small: it holds commands and events, which name commits and files. Contents are in git.
 package flow
 
 import (
@@ -93,7 +92,6 @@ type Page struct {
 	Next   int            `json:"next,omitempty"`
 }
 
-// pageBytes limits the size of a page.
 const pageBytes = runner.MaxMessage * 3 / 4
 
 // PageOf returns the page of events that begins with number from.
@@ -124,7 +122,6 @@ const (
 	Refused     = "Refused"
 )
 
-// run is the state of one workflow.
 type run struct {
 	Input
 	free     workflow.Context // not cancelled with the workflow: the machine decides what a cancellation means
@@ -143,7 +140,6 @@ type run struct {
 	posts    workflow.ReceiveChannel
 }
 
-// job is a running command.
 type job struct {
 	runner.Command
 	seq    int // event that issued it
@@ -450,7 +446,6 @@ func (r *run) brief(summary string) workflow.Context {
 	})
 }
 
-// keep stores the journal in the shared repository.
 func (r *run) keep() error {
 	return workflow.ExecuteActivity(r.brief("keep the journal"), KeepActivity, From{r.Run, len(r.events)}).Get(r.free, nil)
 }

@@ -26,8 +26,7 @@ type Host struct {
 	Client client.Client
 	Queue  string // task queue
 
-	// Open prepares a clone and a worker for a run; closed releases them. An error that wraps a [Refusal] is
-	// final.
+	// Open prepares a clone and a worker for a run; closed releases them. An error that wraps a [Refusal] is final.
 	Open func(ctx context.Context, run string) (w *shared.Worker, closed func(), err error)
 	// Rest is how long an idle run stays open; 0 is [DefaultRest].
 	Rest time.Duration

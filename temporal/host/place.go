@@ -15,7 +15,6 @@ import (
 // processes of its agents and gates live until it is closed.
 const DefaultRest = 10 * time.Minute
 
-// place is one open run on this host.
 type place struct {
 	mu     sync.Mutex // held while the run is opened or closed, and while events are fetched
 	worker *shared.Worker

@@ -22,7 +22,6 @@ type pulse struct {
 	now shared.Pushed
 }
 
-// beat begins to beat for an activity.
 func beat(ctx context.Context) *pulse {
 	var last shared.Pushed
 	if activity.HasHeartbeatDetails(ctx) {
@@ -53,19 +52,16 @@ func newPulse(last shared.Pushed, every time.Duration, tell func(shared.Pushed))
 	return p
 }
 
-// once sends one heartbeat.
 func (p *pulse) once() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.tell(p.now)
 }
 
-// mark records a pushed step.
 func (p *pulse) mark(s shared.Pushed) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.now = s
 }
 
-// stop ends the clock.
 func (p *pulse) stop() { close(p.done) }

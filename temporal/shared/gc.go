@@ -110,7 +110,6 @@ func (r *sharedRun) canGo(ctx context.Context, rules SharedRules) (bool, string,
 	return true, "its run was done on " + r.last.At.UTC().Format(time.DateOnly), nil
 }
 
-// remoteRefs lists the refs of the shared repository.
 func (d *SharedRepo) remoteRefs(ctx context.Context) (map[string]string, error) {
 	out, err := d.git(ctx, "", "ls-remote", "--quiet", d.Remote)
 	if err != nil {

@@ -86,8 +86,7 @@ func (d *SharedRepo) putOff(ctx context.Context, seq int, done Done, files []str
 	return err
 }
 
-// settle pushes the deferred results that no push has taken along. It skips those that another worker pushed
-// first.
+// settle pushes the deferred results that no push has taken along. It skips those that another worker pushed first.
 func (d *SharedRepo) settle(ctx context.Context) error {
 	var failed error
 	for _, k := range d.takeOwed() {
@@ -118,7 +117,6 @@ func (d *SharedRepo) takeOwed() []kept {
 	return owed
 }
 
-// write makes the commit with the result of a command.
 func (d *SharedRepo) write(ctx context.Context, seq int, done Done, files []string) (kept, error) {
 	message, err := json.Marshal(done)
 	if err != nil {

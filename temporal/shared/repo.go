@@ -224,9 +224,8 @@ func (d *SharedRepo) Collect(ctx context.Context) error {
 	}
 	if now != "" {
 		if in, err := d.Repo.IsAncestor(ctx, now, tip); err != nil || !in {
-			return errors.Join(err, fmt.Errorf(
-				"the run branch %s is at %s here and at %s in the shared repository; look at both, then: git branch -f %s %s",
-				d.Branch, now[:min(9, len(now))], tip[:min(9, len(tip))], d.Branch, tip))
+			return errors.Join(err, fmt.Errorf("the run branch %s is at %s here and at %s in the shared repository; look at "+
+				"both, then: git branch -f %s %s", d.Branch, now[:min(9, len(now))], tip[:min(9, len(tip))], d.Branch, tip))
 		}
 	}
 	return d.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, New: tip, Old: now})

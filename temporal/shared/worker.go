@@ -28,8 +28,7 @@ type Worker struct {
 	news   news
 }
 
-// NewWorker returns a worker. The configuration describes the clone; c.Observe gets each event that the worker
-// records.
+// NewWorker returns a worker. The configuration describes the clone; c.Observe gets each event that the worker records.
 func NewWorker(ctx context.Context, c local.Config, run string, info runner.Info, sharedRepo *SharedRepo) (*Worker,
 	error) {
 	m, err := local.NewMirror(ctx, c, run, info)

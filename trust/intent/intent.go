@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/trust"
@@ -72,12 +73,6 @@ func intents() []known {
 //go:embed prompts/*.md
 var promptFiles embed.FS
 
-// loadPrompts reads the prompt of the classifier. It allows no override, because a repository could then control the
-// classification.
-func loadPrompts() (prompt.Set, error) {
-	return prompt.LoadEmbedded("trust/intent", promptFiles)
-}
-
 // Classifier classifies texts with a model at temperature 0.
 type Classifier struct {
 	LLM      llm.Completer
@@ -88,7 +83,8 @@ type Classifier struct {
 // Classify returns the intent of a text. An invalid answer is an error. An answer with low confidence or an unknown
 // intent gives [FreeForm].
 func (c Classifier) Classify(ctx context.Context, text string) (Class, error) {
-	prompts, err := loadPrompts()
+	// A repository cannot override the prompt, because it could then control the classification.
+	prompts, err := prompt.LoadEmbedded("trust/intent", promptFiles)
 	if err != nil {
 		return Class{}, err
 	}
@@ -129,15 +125,11 @@ func settle(got Class) Class {
 	return got
 }
 
-// schema returns the schema of an answer. With names it restricts the intent to known ones, which a server can
-// enforce.
+// schema returns the schema of an answer. With names it restricts the intent to known ones, which a server can enforce.
 func schema(names bool) json.RawMessage {
 	intent := map[string]any{"type": "string"}
 	if names {
-		var list []Intent
-		for _, k := range intents() {
-			list = append(list, k.intent)
-		}
+		list := lists.Map(intents(), func(k known) Intent { return k.intent })
 		intent["enum"] = list
 	}
 	text, _ := json.Marshal(map[string]any{ // strings and numbers always encode
@@ -185,9 +177,8 @@ func promote(c Class, now trust.Contract) string {
 
 // proposal returns the command that the owner would have to run. A human fills in reason and signature.
 func proposal(to trust.Tier, flags string) string {
-	return fmt.Sprintf(
-		"Nothing was changed. If you want that, and you are the owner: runplan promote --to-tier %d%s --reason WHY "+
-			"--signature NAME", to, flags)
+	return fmt.Sprintf("Nothing was changed. If you want that, and you are the owner: runplan promote --to-tier %d%s "+
+		"--reason WHY --signature NAME", to, flags)
 }
 
 func demote(c Class, now trust.Contract) string {

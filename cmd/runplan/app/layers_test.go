@@ -56,7 +56,7 @@ func layers() []layer {
 			"internal/cli/models", "internal/cli/prepare", "internal/cli/rulebook", "internal/cli/run"}},
 		{"internal/cli/setup", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/judge",
 			"internal/cli/owner", "internal/cli/prepare", "internal/cli/run", "internal/cli/watch"}},
-		{"runner", []string{"agents", "gates", "planparse", "routing", "internal/phrase"}},
+		{"runner", []string{"agents", "gates", "planparse", "routing", "internal/lists", "internal/phrase"}},
 		{"runner/briefing", []string{"gates", "knowledge/retrieve", "planparse", "runner/failures", "internal"}},
 		{"runner/failures", []string{"gates", "internal"}},
 		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/lists", "internal/phrase",
@@ -65,7 +65,7 @@ func layers() []layer {
 		{"internal/prompt", nil},
 		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/room", "runner/stamps", "agents",
 			"agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
-		{"runner/room", []string{"internal/git", "internal/proc", "internal/phrase"}},
+		{"runner/room", []string{"internal/git", "internal/lists", "internal/proc", "internal/phrase"}},
 		{"runner/stamps", []string{"internal/atomicfile", "internal/lazyre"}}, // files only: it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
 		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
@@ -172,13 +172,13 @@ func layers() []layer {
 		{"internal/literal", nil},
 		{"internal/lazyre", nil},
 		{"internal/wordset", nil},
-		{"internal/git", []string{"internal/proc"}},
+		{"internal/git", []string{"internal/lists", "internal/proc"}},
 		{"gates/measured", nil},
 		{"internal/phrase", nil},
 		{"tools/precision", []string{"tools/scratch"}}, // a program
 		{"internal/proc", []string{"internal/atomicfile", "internal/phrase", "internal/redact"}},
 		{"internal/recent", nil},
-		{"internal/redact", []string{"internal/lazyre", "internal/literal"}},
+		{"internal/redact", []string{"internal/lazyre", "internal/lists", "internal/literal"}},
 		// a program: it measures retrieval on real histories
 		{"tools/retrieval", []string{"knowledge", "knowledge/outline", "knowledge/retrieve", "llm", "patterns",
 			"internal/git", "internal/language", "internal/store", "internal/tokens"}},
@@ -189,7 +189,7 @@ func layers() []layer {
 		// a program: it runs tournaments between versions of real commits
 		{"tools/selection", []string{"gates", "gates/mutants", "internal/language", "patterns", "sampling"}},
 		{"internal/seal", []string{"internal/atomicfile"}},
-		{"internal/store", []string{"internal/seal"}},
+		{"internal/store", []string{"internal/lists", "internal/seal"}},
 		{"tools/tinymodel", nil},
 		{"internal/tokens", nil},
 		{"tools/tooltest", nil},

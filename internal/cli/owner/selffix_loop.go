@@ -178,12 +178,7 @@ func (l *selfFix) scratch(ctx context.Context, commit string) (string, func(), e
 		Setup: local.Setup{Copy: c.Copy, Command: c.Setup, Timeout: time.Duration(c.SetupTimeout), Env: l.app.Environ,
 			Reaper: l.reaper},
 	}
-	dir, err := b.Scratch(ctx)
-	return dir, func() {
-		if err := b.Close(ctx); err != nil {
-			l.warn(err.Error())
-		}
-	}, err
+	return local.ScratchOf(func(gates.Subject) (*local.Baseline, error) { return b, nil }, l.warn)(ctx, b.Subject)
 }
 
 // alarm puts an alarm about a failing fix into the owner's inbox, once for each commit. If the inbox cannot be

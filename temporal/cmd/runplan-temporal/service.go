@@ -21,7 +21,6 @@ import (
 	"github.com/runplan/runplan/temporal/flow"
 )
 
-// service is Temporal as the command line names it.
 type service struct {
 	connect.Options
 	remote    string
@@ -87,8 +86,7 @@ func (s *service) open(ctx context.Context, in cli.Session) (cli.RemoteEngine, e
 	}
 	return &remoteEngine{&engine.Engine{
 		Config: in.Config, Client: c, Coding: as, Queue: s.Queue, Remote: s.remote, Prefix: s.prefix,
-		ConfigText: in.ConfigText,
-		Options:    flow.Options{Heartbeat: s.heartbeat, Deadline: s.deadline, Longest: s.longest},
+		ConfigText: in.ConfigText, Options: flow.Options{Heartbeat: s.heartbeat, Deadline: s.deadline, Longest: s.longest},
 	}}, nil
 }
 

@@ -25,7 +25,6 @@ import (
 	"github.com/runplan/runplan/temporal/host"
 )
 
-// workerOptions are the flags of worker.
 type workerOptions struct {
 	dir        string
 	keep       time.Duration
@@ -93,7 +92,6 @@ func (o workerOptions) folder() (string, error) {
 	return filepath.Join(cache, "runplan-worker"), nil
 }
 
-// work is the worker command.
 func work(ctx context.Context, a *cli.App, s *service, o workerOptions) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()

@@ -28,7 +28,6 @@ type workerProcess struct {
 	folder  *clones.Folder
 }
 
-// say prints a line for the user of the worker.
 func (w *workerProcess) say(format string, args ...any) {
 	fmt.Fprintf(w.app.Stderr, "worker: "+format+"\n", args...)
 }

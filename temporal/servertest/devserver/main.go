@@ -73,7 +73,6 @@ func main() {
 	}
 }
 
-// serve runs the server until it is stopped.
 func serve(o options) error {
 	began := time.Now()
 	db, err := database(o)
@@ -97,8 +96,7 @@ func serve(o options) error {
 	}
 	server, err := temporal.NewServer(
 		temporal.WithConfig(c), temporal.ForServices(temporal.DefaultServices), temporal.WithStaticHosts(hosts),
-		temporal.WithLogger(logger),
-		temporal.WithAuthorizer(auth),
+		temporal.WithLogger(logger), temporal.WithAuthorizer(auth),
 		temporal.WithClaimMapper(func(*config.Config) authorization.ClaimMapper { return claims }),
 		temporal.WithDynamicConfigClient(dynamic(o.dynamic)),
 	)
