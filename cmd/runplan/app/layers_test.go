@@ -101,7 +101,7 @@ func layers() []layer {
 		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust",
 			"internal"}},
 		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile",
-			"internal/lazyre", "internal/phrase", "internal/redact"}},
+			"internal/lazyre", "internal/lists", "internal/phrase", "internal/redact", "internal/wordset"}},
 		{"planparse", []string{"internal/language", "internal/lists"}},
 		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence", "internal/lazyre",
 			"internal/lists", "internal/wordset"}},
