@@ -9,6 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -256,9 +257,5 @@ func taskOf(message string) string {
 		}
 		lines = append(lines, line)
 	}
-	text := []rune(strings.TrimSpace(strings.Join(lines, "\n")))
-	if len(text) > maxTask {
-		text = append(text[:maxTask-1], '…')
-	}
-	return strings.TrimSpace(string(text))
+	return strings.TrimSpace(phrase.Cut(strings.TrimSpace(strings.Join(lines, "\n")), maxTask))
 }

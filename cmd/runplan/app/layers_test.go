@@ -109,7 +109,7 @@ func layers() []layer {
 		{"trust", []string{"internal"}},
 		// The format of examples; each folder below is one step from runs and history to a model.
 		{"training", []string{"internal"}},
-		{"training/chat", []string{"llm", "training", "internal/lists", "internal/tokens"}},
+		{"training/chat", []string{"llm", "training", "internal/lists", "internal/phrase", "internal/tokens"}},
 		{"training/curate", []string{"training", "training/folder", "training/plan", "internal"}},
 		{"training/edits", []string{"internal/edit", "internal/linediff"}},
 		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan",
