@@ -60,17 +60,10 @@ var (
 
 // handlers returns the places that handle failures, in order.
 func (r *reader) handlers(l Language, calls []CallSite) []Handler {
-	var caught, guards, leaves []patterns.Node
-	for _, n := range r.nodes {
-		switch n.Rule {
-		case "handler":
-			caught = append(caught, n)
-		case "guard":
-			guards = append(guards, n)
-		case "leave":
-			leaves = append(leaves, n)
-		}
+	of := func(rule string) []patterns.Node {
+		return lists.Filter(r.nodes, func(n patterns.Node) bool { return n.Rule == rule })
 	}
+	caught, guards, leaves := of("handler"), of("guard"), of("leave")
 	out := lists.Map(caught, func(n patterns.Node) Handler { return r.caught(l, n, caught) })
 	if l != Python {
 		for _, c := range calls {

@@ -141,7 +141,7 @@ func layers() []layer {
 		{"knowledge/retrieve", []string{"knowledge", "knowledge/outline", "llm", "patterns", "internal"}},
 		{"knowledge/summary", []string{"knowledge/outline", "patterns", "internal"}}, // not knowledge: it needs no index
 		{"knowledge/outline", []string{"patterns", "internal/lazyre", "internal/lists", "internal/literal", "internal/phrase",
-			"internal/recent"}},
+			"internal/recent", "internal/wordset"}},
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke
