@@ -40,66 +40,43 @@ func logArgs(commits, list string) []string {
 // feed is a queue of commits that git has printed. It lets git continue while files are read, and lets commits be
 // written while git continues.
 type feed struct {
-	mu    sync.Mutex
-	more  *sync.Cond
-	ready []store.Touched
-	ended bool
-	err   error
+	commits chan []store.Touched
+	err     error           // of git; valid when commits is closed
+	done    <-chan struct{} // the index is cancelled
 }
 
-func newFeed() *feed {
-	f := &feed{}
-	f.more = sync.NewCond(&f.mu)
-	return f
+// mostWaiting is the number of batches of commits that may wait while files are read.
+const mostWaiting = 10_000
+
+func newFeed(ctx context.Context) *feed {
+	return &feed{commits: make(chan []store.Touched, mostWaiting), done: ctx.Done()}
 }
 
 func (f *feed) put(commits []store.Touched) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ready = append(f.ready, commits...)
-	f.more.Signal()
+	select {
+	case f.commits <- commits:
+	case <-f.done:
+	}
 }
 
 func (f *feed) end(err error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.ended, f.err = true, err
-	f.more.Signal()
-}
-
-// take waits for commits. An empty result means the end.
-func (f *feed) take() ([]store.Touched, error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for len(f.ready) == 0 && !f.ended {
-		f.more.Wait()
-	}
-	commits := f.ready
-	f.ready = nil
-	if len(commits) == 0 {
-		return nil, f.err
-	}
-	return commits, nil
+	f.err = err
+	close(f.commits)
 }
 
 // all iterates over the commits as they arrive and counts them. An error is the last value.
 func (f *feed) all(count *int) iter.Seq2[store.Touched, error] {
 	return func(yield func(store.Touched, error) bool) {
-		for {
-			commits, err := f.take()
-			if err != nil {
-				yield(store.Touched{}, err)
-				return
-			}
-			if len(commits) == 0 {
-				return
-			}
+		for commits := range f.commits {
 			for _, c := range commits {
 				*count++
 				if !yield(c, nil) {
 					return
 				}
 			}
+		}
+		if f.err != nil {
+			yield(store.Touched{}, f.err)
 		}
 	}
 }
@@ -145,7 +122,7 @@ func (l *logReader) hand() {
 	l.skip -= known
 	l.to.put(l.done[known:])
 	l.given += len(l.done) - known
-	l.done = l.done[:0]
+	l.done = nil
 }
 
 func (l *logReader) field(text []byte) error {
@@ -239,7 +216,7 @@ func readPast(ctx context.Context, repo *git.Repo, known string, background *syn
 			p.rewrote = true
 		}
 	}
-	p.commits = newFeed()
+	p.commits = newFeed(ctx)
 	background.Go(func() {
 		err := readAll(ctx, repo, commits, p.commits)
 		if err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"maps"
 	"runtime"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/patterns"
@@ -275,7 +275,7 @@ func (x *indexer) resolve(ctx context.Context, all []string) error {
 	edges := r.edges(ctx, todo)
 	if whole { // all data is in memory, so resolving can run while rows are written
 		var stop func()
-		edges, stop = ahead(edges, edgesAhead)
+		edges, stop = lists.Ahead(edges, edgesAhead)
 		defer stop()
 		if err := x.tx.MakeIndexes(ctx, "symbols", "docstrings", "inline_comments", "imports"); err != nil {
 			return err
@@ -309,38 +309,6 @@ func (x *indexer) resolve(ctx context.Context, all []string) error {
 
 // edgesAhead is the number of files whose edges may wait to be written.
 const edgesAhead = 500
-
-// ahead runs a sequence in its own goroutine, up to n values ahead. The caller must call stop, which ends the
-// goroutine and waits for it.
-func ahead[T any](seq iter.Seq2[T, error], n int) (result iter.Seq2[T, error], stop func()) {
-	type value struct {
-		v   T
-		err error
-	}
-	values, quit := make(chan value, n), make(chan struct{})
-	var group sync.WaitGroup
-	group.Go(func() {
-		defer close(values)
-		for v, err := range seq {
-			select {
-			case values <- value{v, err}:
-			case <-quit:
-				return
-			}
-		}
-	})
-	result = func(yield func(T, error) bool) {
-		for x := range values {
-			if !yield(x.v, x.err) {
-				return
-			}
-		}
-	}
-	return result, func() {
-		close(quit)
-		group.Wait()
-	}
-}
 
 // affected returns the files whose imports or names may resolve differently; nil means all. A file with unchanged
 // visible names affects only itself.

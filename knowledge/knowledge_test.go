@@ -1,6 +1,7 @@
 package knowledge
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -70,7 +71,7 @@ func TestBase(t *testing.T) {
 
 // parseLog passes the output of git log to the reader in pieces of the given size.
 func parseLog(out string, size int) ([]store.Touched, error) {
-	l := newLogReader(newFeed(), withNumbers)
+	l := newLogReader(newFeed(context.Background()), withNumbers)
 	for len(out) > 0 {
 		n := min(size, len(out))
 		if _, err := l.Write([]byte(out[:n])); err != nil {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -38,13 +39,8 @@ type tsConfig struct {
 	paths map[string][]string
 }
 
-func isSetting(name string) bool {
-	switch path.Base(name) {
-	case "go.mod", "tsconfig.json", "jsconfig.json", "package.json", "tsconfig.base.json":
-		return true
-	}
-	return false
-}
+// settings holds the names of the files that decide how imports are resolved.
+var settings = wordset.New("go.mod tsconfig.json jsconfig.json package.json tsconfig.base.json")
 
 // newLayout reads the settings among all files. It ignores unreadable settings: the compiler reports them, and their
 // imports stay unresolved.
@@ -64,7 +60,7 @@ func newLayout(root string, all []string, ids map[string]int64) *layout {
 		}
 	}
 	for _, p := range all {
-		if !isSetting(p) {
+		if !settings.Has(path.Base(p)) {
 			continue
 		}
 		text, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(p)))
@@ -309,14 +305,10 @@ func (l *layout) script(from, spec string) int64 {
 			break
 		}
 	}
-	name, sub := spec, ""
-	for i, parts := 0, strings.SplitN(spec, "/", 3); i < 1; i++ {
-		if n := 1; len(parts) > n {
-			if strings.HasPrefix(spec, "@") {
-				n = 2
-			}
-			name, sub = strings.Join(parts[:n], "/"), strings.Join(parts[n:], "/")
-		}
+	name, sub, found := strings.Cut(spec, "/")
+	if scope := name; found && strings.HasPrefix(spec, "@") {
+		name, sub, _ = strings.Cut(sub, "/")
+		name = scope + "/" + name
 	}
 	dir, ok := l.packages[name]
 	if !ok {

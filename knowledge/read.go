@@ -170,57 +170,38 @@ func (x *indexer) read(ctx context.Context, work []candidate) error {
 		files []seenFile
 		err   error
 	}
-	answers := make([]chan answer, len(chunks))
-	for i := range answers {
-		answers[i] = make(chan answer, 1)
-	}
-	slots := make(chan struct{}, 2*workers()) // limits the chunks in memory
-	next := make(chan int)
+	answers := make(chan chan answer, workers()) // in order; limits the chunks in memory
 	group.Go(func() {
-		defer close(next)
-		for i := range chunks {
+		defer close(answers)
+		for _, files := range chunks {
+			result := make(chan answer, 1)
 			select {
-			case slots <- struct{}{}:
+			case answers <- result:
 			case <-ctx.Done():
 				return
 			}
-			select {
-			case next <- i:
-			case <-ctx.Done():
-				return
-			}
+			group.Go(func() {
+				files, err := x.chunk(ctx, files, threads)
+				result <- answer{files, err}
+			})
 		}
 	})
-	for range min(workers(), len(chunks)) {
-		group.Go(func() {
-			for i := range next {
-				files, err := x.chunk(ctx, chunks[i], threads)
-				answers[i] <- answer{files, err}
-			}
-		})
-	}
 	done := 0
 	x.progress("read", 0, len(work))
-	for i := range chunks {
-		var a answer
-		select {
-		case a = <-answers[i]:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+	for result := range answers {
+		a := <-result
 		if a.err != nil {
 			return a.err
 		}
-		for j := range a.files {
-			if err := x.write(ctx, &a.files[j]); err != nil {
+		for i := range a.files {
+			if err := x.write(ctx, &a.files[i]); err != nil {
 				return err
 			}
 		}
-		done += len(chunks[i])
+		done += len(a.files)
 		x.progress("read", done, len(work))
-		<-slots
 	}
-	return nil
+	return context.Cause(ctx)
 }
 
 // chunk reads some files: Go in this process, the others in one ast-grep process.

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -20,16 +21,14 @@ const maxText = 512 << 10
 // worthSearching reports whether the name of a file without symbols suggests text that people write.
 func worthSearching(name string) bool {
 	base := strings.ToLower(path.Base(name))
-	switch path.Ext(base) {
-	case ".png", ".jpg", ".jpeg", ".gif", ".ico", ".webp", ".svg", ".pdf", ".zip", ".gz", ".tgz", ".bz2", ".xz", ".jar",
-		".class", ".so", ".o", ".a",
-		".woff", ".woff2", ".ttf", ".eot", ".otf", ".mp3", ".mp4", ".mov", ".wasm", ".pyc", ".sqlite", ".db", ".lock", ".sum",
-		".map", ".snap", ".pem", ".crt", ".key", ".age":
-		return false
-	}
-	return !slices.Contains([]string{"package-lock.json", "pnpm-lock.yaml", "npm-shrinkwrap.json", "bun.lockb"}, base) &&
-		!strings.HasSuffix(base, ".min.css")
+	return !notWritten.Has(path.Ext(base)) && !notWritten.Has(base) && !strings.HasSuffix(base, ".min.css")
 }
+
+// notWritten holds extensions and names of files that people do not write as text.
+var notWritten = wordset.New(
+	".png .jpg .jpeg .gif .ico .webp .svg .pdf .zip .gz .tgz .bz2 .xz .jar .class .so .o .a .woff .woff2 .ttf .eot .otf " +
+		".mp3 .mp4 .mov .wasm .pyc .sqlite .db .lock .sum .map .snap .pem .crt .key .age " +
+		"package-lock.json pnpm-lock.yaml npm-shrinkwrap.json bun.lockb")
 
 // otherText reports whether a file without symbols has to be read.
 func (x *indexer) otherText(name string, fi fs.FileInfo) (candidate, bool) {

@@ -83,21 +83,14 @@ func Adapt(ctx context.Context, o Options, a Adapted) error {
 
 // Remove deletes a model of an Ollama server. A missing model is not an error.
 func Remove(ctx context.Context, o Options, baseURL, name string) error {
-	c := newOllamaClient(o)
-	m := Model{Name: name, BaseURL: baseURL}
-	ctx, cancel := c.limited(ctx, m)
-	defer cancel()
-	client, err := c.client(baseURL)
-	if err != nil {
-		return err
-	}
-	err = client.Delete(ctx, &api.DeleteRequest{Model: name})
-	var status api.StatusError
-	switch {
-	case err == nil, errors.As(err, &status) && status.StatusCode == http.StatusNotFound:
-		return nil
-	}
-	return c.explain(ctx, Request{Model: m}, err)
+	return onServer(ctx, o, Request{Model: Model{Name: name, BaseURL: baseURL}},
+		func(ctx context.Context, c *api.Client) error {
+			err := c.Delete(ctx, &api.DeleteRequest{Model: name})
+			if status, ok := errors.AsType[api.StatusError](err); ok && status.StatusCode == http.StatusNotFound {
+				return nil
+			}
+			return err
+		})
 }
 
 // adapted reports whether a Modelfile contains an adapter. A template line that looks like one counts too: that

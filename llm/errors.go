@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 )
 
@@ -174,11 +175,9 @@ func (e *AnswerError) Error() string {
 	if e.Model != "" {
 		model = " of model " + e.Model
 	}
-	why := []rune(e.Err.Error()) // it may name an unknown field, which the model chose
-	if len(why) > 200 {
-		why = append(why[:200], '…')
-	}
-	return fmt.Sprintf("the answer%s is not the requested JSON (%d bytes): %s", model, len(e.Raw), string(why))
+	// The reason may name an unknown field, which the model chose.
+	return fmt.Sprintf("the answer%s is not the requested JSON (%d bytes): %s", model, len(e.Raw),
+		phrase.Cut(e.Err.Error(), 201))
 }
 
 func (e *AnswerError) Unwrap() error { return e.Err }
@@ -229,10 +228,7 @@ func telling(text string, lines int, r Request, hide func(string) string) string
 		if quotes(line, r.Prompt) || quotes(line, r.System) {
 			line = "[a line that quotes the question]"
 		}
-		if runes := []rune(line); len(runes) > 300 {
-			line = string(runes[:300]) + "…"
-		}
-		kept = append(kept, line)
+		kept = append(kept, phrase.Cut(line, 301))
 	}
 	return strings.Join(kept[max(0, len(kept)-lines):], "\n")
 }

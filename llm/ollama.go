@@ -41,18 +41,25 @@ type ModelInfo struct {
 
 // ServerVersion asks an Ollama server for its version.
 func ServerVersion(ctx context.Context, o Options, baseURL string) (string, error) {
-	o2 := newOllamaClient(o)
-	c, err := o2.client(baseURL)
+	var v string
+	err := onServer(ctx, o, Request{Model: Model{Name: "(version)", BaseURL: baseURL}},
+		func(ctx context.Context, c *api.Client) (err error) { v, err = c.Version(ctx); return err })
+	return telling(v, 1, Request{}, o.Redact), err
+}
+
+// onServer calls do with a client for the server of a request, within the time limit. It explains the error of do.
+func onServer(ctx context.Context, o Options, r Request, do func(context.Context, *api.Client) error) error {
+	c := newOllamaClient(o)
+	client, err := c.client(r.Model.BaseURL)
 	if err != nil {
-		return "", err
+		return err
 	}
-	ctx, cancel := o2.limited(ctx, Model{Name: "(version)"})
+	ctx, cancel := c.limited(ctx, r.Model)
 	defer cancel()
-	v, err := c.Version(ctx)
-	if err != nil {
-		return "", o2.explain(ctx, Request{Model: Model{BaseURL: baseURL}}, err)
+	if err := do(ctx, client); err != nil {
+		return c.explain(ctx, r, err)
 	}
-	return telling(v, 1, Request{}, o.Redact), nil
+	return nil
 }
 
 // Inspect asks an Ollama server about a model and reports the errors that a call would have. It also returns the facts

@@ -135,19 +135,12 @@ func EndOfSequence(ctx context.Context, o Options, m Model) (string, error) {
 	return text, nil
 }
 
-func show(ctx context.Context, o Options, m Model, verbose bool) (*api.ShowResponse, error) {
-	c := newOllamaClient(o)
-	ctx, cancel := c.limited(ctx, m)
-	defer cancel()
-	client, err := c.client(m.BaseURL)
-	if err != nil {
-		return nil, err
-	}
-	s, err := client.Show(ctx, &api.ShowRequest{Model: m.Name, Verbose: verbose})
-	if err != nil {
-		return nil, c.explain(ctx, Request{Model: m}, err)
-	}
-	return s, nil
+func show(ctx context.Context, o Options, m Model, verbose bool) (s *api.ShowResponse, err error) {
+	err = onServer(ctx, o, Request{Model: m}, func(ctx context.Context, c *api.Client) (err error) {
+		s, err = c.Show(ctx, &api.ShowRequest{Model: m.Name, Verbose: verbose})
+		return err
+	})
+	return s, err
 }
 
 // stops parses the stop parameters of a model in the server's format: a name, spaces, and a value that may be quoted.
@@ -168,30 +161,29 @@ func stops(parameters string) []string {
 // RenderOnServer has an Ollama server render a conversation without asking the model. It uses a debugging feature of
 // the server; if the server lacks it, that is an error.
 func RenderOnServer(ctx context.Context, o Options, m Model, turns []Turn) (string, error) {
-	c := newOllamaClient(o)
-	ctx, cancel := c.limited(ctx, m)
-	defer cancel()
-	client, err := c.client(m.BaseURL)
-	if err != nil {
-		return "", err
-	}
 	no := false
 	req := &api.ChatRequest{Model: m.Name, Messages: messages(turns), DebugRenderOnly: true, Truncate: &no, Stream: &no}
 	var text *string
-	err = client.Chat(ctx, req, func(r api.ChatResponse) error {
-		if r.DebugInfo == nil {
-			return errNotRendered
+	err := onServer(ctx, o, Request{Model: m}, func(ctx context.Context, c *api.Client) error {
+		err := c.Chat(ctx, req, func(r api.ChatResponse) error {
+			if r.DebugInfo == nil {
+				return errNotRendered
+			}
+			text = &r.DebugInfo.RenderedTemplate
+			return nil
+		})
+		if errors.Is(err, errNotRendered) {
+			return nil
 		}
-		text = &r.DebugInfo.RenderedTemplate
-		return nil
+		return err
 	})
 	switch {
-	case err == nil && text != nil:
-		return *text, nil
-	case err == nil, errors.Is(err, errNotRendered):
+	case err != nil:
+		return "", err
+	case text == nil:
 		return "", fmt.Errorf("render with model %s at %s: %w", m.Name, m.BaseURL, errNotRendered)
 	}
-	return "", c.explain(ctx, Request{Model: m}, err)
+	return *text, nil
 }
 
 var errNotRendered = errors.New("the server runs the model instead of only rendering; install a newer version")
@@ -199,13 +191,6 @@ var errNotRendered = errors.New("the server runs the model instead of only rende
 // CountTokens has an Ollama server count the exact tokens of a text. It takes time, because the server runs the model
 // on the text. If the text exceeds the window of m, it returns a [WindowError].
 func CountTokens(ctx context.Context, o Options, m Model, text string) (int, error) {
-	c := newOllamaClient(o)
-	ctx, cancel := c.limited(ctx, m)
-	defer cancel()
-	client, err := c.client(m.BaseURL)
-	if err != nil {
-		return 0, err
-	}
 	no := false
 	req := &api.GenerateRequest{
 		Model: m.Name, Prompt: text, Raw: true, Truncate: &no, Shift: &no, Stream: &no,
@@ -215,8 +200,11 @@ func CountTokens(ctx context.Context, o Options, m Model, text string) (int, err
 		req.Options["num_ctx"] = m.Window
 	}
 	var last api.GenerateResponse
-	if err = client.Generate(ctx, req, func(r api.GenerateResponse) error { last = r; return nil }); err != nil {
-		return 0, c.explain(ctx, Request{Model: m, Prompt: text}, err)
+	err := onServer(ctx, o, Request{Model: m, Prompt: text}, func(ctx context.Context, c *api.Client) error {
+		return c.Generate(ctx, req, func(r api.GenerateResponse) error { last = r; return nil })
+	})
+	if err != nil {
+		return 0, err
 	}
 	if !last.Done || last.PromptEvalCount == 0 {
 		return 0, fmt.Errorf("count tokens with model %s at %s: the server does not report the count", m.Name, m.BaseURL)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -24,7 +25,7 @@ func (g *graph) sources() *sources {
 	for _, i := range g.order {
 		for _, p := range g.does[i].makes {
 			ext := path.Ext(p)
-			if !isCode(ext) || isPattern(p) {
+			if !codeFiles.Has(ext) || isPattern(p) {
 				continue
 			}
 			if _, taken := s.files[p]; !taken {
@@ -154,7 +155,7 @@ func (r *importReader) needs(from int, name, what string, line int) {
 // goPackage resolves a Go import path. If the plan does not name the module, the end of the path decides.
 func (r *importReader) goPackage(name string, line int) {
 	first, _, below := strings.Cut(name, "/")
-	if !below || isStandard(first) {
+	if !below || standardFolders.Has(first) {
 		return
 	}
 	for _, m := range r.modules {
@@ -178,18 +179,11 @@ func (r *importReader) goPackage(name string, line int) {
 	}
 }
 
-// isStandard reports whether a path of Go that begins so is of the standard library.
-func isStandard(first string) bool {
-	switch first {
-	case "archive", "bufio", "bytes", "cmp", "compress", "container", "context", "crypto", "database", "debug", "embed",
-		"encoding", "errors", "expvar", "flag", "fmt", "go", "hash",
-		"html", "image", "index", "io", "iter", "log", "maps", "math", "mime", "net", "os", "path", "plugin", "reflect",
-		"regexp", "runtime", "slices", "sort", "strconv", "strings",
-		"structs", "sync", "syscall", "testing", "text", "time", "unicode", "unique", "unsafe", "weak":
-		return true
-	}
-	return false
-}
+// standardFolders holds the first folders of the paths in the standard library of Go.
+var standardFolders = wordset.New(
+	"archive bufio bytes cmp compress container context crypto database debug embed encoding errors expvar flag " +
+		"fmt go hash html image index io iter log maps math mime net os path plugin reflect regexp runtime slices " +
+		"sort strconv strings structs sync syscall testing text time unicode unique unsafe weak")
 
 // python looks up a module, and the names imported from it, which may be modules too.
 func (r *importReader) python(module string, names []string, relative bool, line int) {
@@ -254,7 +248,7 @@ func (r *reader) built() {
 		}
 		for _, p := range r.does[r.to].all {
 			switch {
-			case !isCode(path.Ext(p)) || p == m.path:
+			case !codeFiles.Has(path.Ext(p)) || p == m.path:
 				continue
 			case m.only && path.Dir(p) == m.dir:
 				r.add(m.batch, r.to, EdgeText, 0, p+" is in the same package as "+m.path+", which "+r.graph.name(m.batch)+
@@ -277,7 +271,7 @@ func (r *reader) tested() {
 			if m = r.stems[path.Join(path.Dir(p), subject)]; m == nil {
 				m = r.stems[subject]
 			}
-		} else if isCode(path.Ext(p)) {
+		} else if codeFiles.Has(path.Ext(p)) {
 			m, words = r.tests[strings.TrimSuffix(path.Base(p), path.Ext(p))], " is tested by "
 		}
 		if m == nil {
@@ -294,7 +288,7 @@ func (r *reader) tested() {
 // subjectOf returns the subject of a test, by the usual names of tests.
 func subjectOf(p string) (string, bool) {
 	base := path.Base(p)
-	if !isCode(path.Ext(base)) {
+	if !codeFiles.Has(path.Ext(base)) {
 		return "", false
 	}
 	base = strings.TrimSuffix(base, path.Ext(base))

@@ -146,9 +146,10 @@ func (s *layout) widest() []int {
 		return s.run[:min(len(s.run), 1)]
 	}
 	n := len(s.order)
-	below := make([]set, n)
+	below, all := make([]set, n), newSet(n)
 	for _, i := range s.run {
 		below[i] = newSet(n)
+		all.put(i)
 	}
 	for _, to := range s.run {
 		for _, from := range s.run {
@@ -162,17 +163,11 @@ func (s *layout) widest() []int {
 		m.follower[i], m.leader[i] = -1, -1
 	}
 	for _, i := range s.run {
-		m.left = newSet(n)
-		for _, j := range s.run {
-			m.left.put(j)
-		}
+		m.left = slices.Clone(all)
 		m.augment(i)
 	}
 	// Find what alternating paths reach from the ends of chains.
-	m.left = newSet(n)
-	for _, j := range s.run {
-		m.left.put(j)
-	}
+	m.left = all
 	ends, reached := newSet(n), newSet(n)
 	var visit func(i int)
 	visit = func(i int) {
@@ -251,7 +246,7 @@ func (s *layout) pairs() (out []Pair, left int) {
 			}
 			out = append(out, Pair{
 				A: s.plan.Batches[a].Key, B: s.plan.Batches[b].Key, Overlap: s.overlap(a, b),
-				Reason: s.say(s.independent(a, b), a, b),
+				Reason: s.independent(a, b),
 			})
 		}
 	}

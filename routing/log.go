@@ -178,7 +178,7 @@ func (d Decision) LogLines(r Rules) []Line {
 	if d.Workers > 1 {
 		for _, group := range d.Groups {
 			if group = d.run(group); len(group) > 1 {
-				add(LogParallel, "%s -- %s, %s", strings.Join(names(group), ","), d.shared(group), d.parents(group))
+				add(LogParallel, "%s -- %s, %s", phrase.Join(group, ",", name), d.shared(group), d.parents(group))
 			}
 		}
 	}
@@ -209,11 +209,11 @@ func (s Speculation) String() string {
 // SpeedUpText compares the predicted with the real speed-up (ROUTE-17). It is logged as [LogMode] after a team
 // run.
 func SpeedUpText(predicted, real float64) string {
-	if predicted <= 0 || real <= 0 {
-		return fmt.Sprintf("speed-up real=%s, predicted=%s", times(real), times(predicted))
+	text := fmt.Sprintf("speed-up real=%s, predicted=%s", times(real), times(predicted))
+	if predicted > 0 && real > 0 {
+		text += fmt.Sprintf(", off by %.0f%%", math.Abs(real-predicted)/predicted*100)
 	}
-	return fmt.Sprintf("speed-up real=%s, predicted=%s, off by %.0f%%", times(real), times(predicted),
-		math.Abs(real-predicted)/predicted*100)
+	return text
 }
 
 func times(f float64) string {
@@ -229,14 +229,6 @@ func name(key string) string {
 		return "B" + key
 	}
 	return key
-}
-
-func names(keys []string) []string {
-	out := make([]string, len(keys))
-	for i, k := range keys {
-		out[i] = name(k)
-	}
-	return out
 }
 
 // percent formats a rounded percentage; small positive values are "<1%".
@@ -280,11 +272,8 @@ func (d Decision) parents(group []string) string {
 	}
 	of := make([]string, len(group))
 	for i, key := range group {
-		var needs []string
-		if k := slices.IndexFunc(d.Steps, func(s Step) bool { return s.Batch == key }); k >= 0 {
-			needs = names(d.run(d.Steps[k].Needs))
-		}
-		of[i] = strings.Join(needs, ",")
+		step, _ := d.Step(key)
+		of[i] = phrase.Join(d.run(step.Needs), ",", name)
 	}
 	if len(slices.Compact(slices.Clone(of))) == 1 {
 		if of[0] == "" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -199,7 +200,7 @@ func quoted(file string) bool {
 // modules returns the possible module names in a word: "app/models" for app.models.User and for app/models.js.
 func modules(short string) []string {
 	out := []string{short}
-	if ext := path.Ext(short); isCode(ext) {
+	if ext := path.Ext(short); codeFiles.Has(ext) {
 		out = append(out, strings.TrimSuffix(short, ext))
 	}
 	if !strings.Contains(short, "/") && strings.Contains(short, ".") {
@@ -343,13 +344,7 @@ func markFolders(all []touched) {
 
 // shared lists the paths of a that b touches too, by name or through a folder or pattern of either.
 func shared(a, b touched) []string {
-	var out []string
-	for _, p := range a.all {
-		if a.shares(p, b) {
-			out = append(out, p)
-		}
-	}
-	return out
+	return lists.Filter(a.all, func(p string) bool { return a.shares(p, b) })
 }
 
 // sharing counts them.

@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -18,22 +20,13 @@ func (g *graph) sameRuntime() {
 			if from, ok := last[h]; ok {
 				e := g.found[[2]int{from, i}]
 				// Exact state comes first, because it is more specific than its kind.
-				if e == nil || !slices.Contains(e.kinds, EdgeRuntime) || !general(h) {
+				if e == nil || !slices.Contains(e.kinds, EdgeRuntime) || !slices.Contains(kindsOfState(), h) {
 					g.add(from, i, EdgeRuntime, 0, "each of the two "+h)
 				}
 			}
 			last[h] = i
 		}
 	}
-}
-
-// general reports whether a hint only names a kind of state.
-func general(hint string) bool {
-	switch hint {
-	case "starts a server", "uses a fixed port", "changes a database", "controls services":
-		return true
-	}
-	return false
 }
 
 // targetsOf names the state of the machine that a batch touches: a port, a database, a service. Each is described by
@@ -237,15 +230,13 @@ func eachAction(b *planparse.Batch, f func(action)) {
 		switch {
 		case !l.Fenced:
 			sentences(l.Text, f)
-		case isShell(l.Lang), l.Lang == "" && strings.HasPrefix(strings.TrimSpace(l.Text), "$ "):
+		case shells.Has(l.Lang), l.Lang == "" && strings.HasPrefix(strings.TrimSpace(l.Text), "$ "):
 			f(action{strings.TrimPrefix(strings.TrimSpace(l.Text), "$ "), true})
 		}
 	})
 }
 
-func isShell(lang string) bool {
-	return slices.Contains([]string{"sh", "bash", "zsh", "shell", "console", "shell-session", "fish"}, lang)
-}
+var shells = wordset.New("sh bash zsh shell console shell-session fish")
 
 var (
 	leadOfLine  = lazyre.New(`^[\s>*_+•-]*(?:\d+[.)]\s+)?(?:\[[ xX~-]\]\s*)?[*_]*(?:(?i:step|task)\s+\d+[.):]*\s*[-—–:]?\s*)?[*_]*`)
@@ -290,27 +281,31 @@ var (
 // runtimeHints names the state of the machine that a batch shares with concurrent batches: a server, a fixed port, a
 // database, services (PLAN-07). It uses the batch's actions.
 func runtimeHints(b *planparse.Batch) []string {
-	var server, port, database, services bool
+	found := map[string]bool{}
 	eachAction(b, func(a action) {
-		port = port || fixedPort.MatchString(a.text)
-		if a.command {
-			server = server || serverRun.MatchString(a.text)
-			database = database || databaseRun.MatchString(a.text)
-			services = services || servicesRun.MatchString(a.text)
-			return
+		found[fixedPortUse] = found[fixedPortUse] || fixedPort.MatchString(a.text)
+		switch {
+		case a.command:
+			found[serverStart] = found[serverStart] || serverRun.MatchString(a.text)
+			found[databaseChange] = found[databaseChange] || databaseRun.MatchString(a.text)
+			found[serviceControl] = found[serviceControl] || servicesRun.MatchString(a.text)
+		case serverSaid.MatchString(a.text):
+			found[serverStart] = true
+		case databaseSaid.MatchString(a.text):
+			found[databaseChange] = true
 		}
-		server = server || serverSaid.MatchString(a.text)
-		database = database || databaseSaid.MatchString(a.text) && !serverSaid.MatchString(a.text)
 	})
-	var hints []string
-	for _, h := range []struct {
-		found bool
-		name  string
-	}{{server, "starts a server"}, {port, "uses a fixed port"}, {database, "changes a database"},
-		{services, "controls services"}} {
-		if h.found {
-			hints = append(hints, h.name)
-		}
-	}
-	return hints
+	return lists.Filter(kindsOfState(), func(kind string) bool { return found[kind] })
+}
+
+// The hints that only name a kind of state.
+const (
+	serverStart    = "starts a server"
+	fixedPortUse   = "uses a fixed port"
+	databaseChange = "changes a database"
+	serviceControl = "controls services"
+)
+
+func kindsOfState() []string {
+	return []string{serverStart, fixedPortUse, databaseChange, serviceControl}
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/internal/condition"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -182,8 +183,11 @@ func (s *layout) reasons(out *Score) {
 	case 1:
 		plus("1 group of independent batches: %s", groups[0])
 	default:
-		plus("%d groups of independent batches: %s", len(groups),
-			strings.Join(groups[:min(len(groups), 4)], "; ")+more(len(groups)-4))
+		text := strings.Join(groups[:min(len(groups), 4)], "; ")
+		if len(groups) > 4 {
+			text += fmt.Sprintf(" and %d more", len(groups)-4)
+		}
+		plus("%d groups of independent batches: %s", len(groups), text)
 	}
 	if len(s.width) > 1 {
 		plus("up to %d batches at the same time: %s", len(s.width), s.few(s.width))
@@ -247,16 +251,5 @@ func (s *layout) against(minus func(string, ...any)) {
 
 // few names batches: "B1, B2, B5".
 func (s *layout) few(batches []int) string {
-	var names []string
-	for _, i := range batches {
-		names = append(names, s.name(i))
-	}
-	return phrase.Few(names, 6)
-}
-
-func more(n int) string {
-	if n <= 0 {
-		return ""
-	}
-	return fmt.Sprintf(" and %d more", n)
+	return phrase.Few(lists.Map(batches, s.name), 6)
 }

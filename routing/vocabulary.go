@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/planparse"
 )
 
@@ -100,7 +101,7 @@ func (v *vocabulary) file(p string, i int) {
 		}
 	}
 	ext := path.Ext(p)
-	if !isCode(ext) {
+	if !codeFiles.Has(ext) {
 		return
 	}
 	if subject, ok := subjectOf(p); ok {
@@ -158,7 +159,7 @@ func (v *vocabulary) packages(g *graph) {
 	}
 	for _, i := range g.order {
 		for _, p := range g.does[i].makes {
-			if isManifest(path.Base(p)) {
+			if manifests.Has(path.Base(p)) {
 				v.build = append(v.build, manifest{i, p, path.Dir(p), false})
 			}
 		}
@@ -167,35 +168,22 @@ func (v *vocabulary) packages(g *graph) {
 
 // anywhere reports whether many folders have a file of this name.
 func anywhere(base string) bool {
-	switch strings.ToLower(strings.TrimSuffix(base, path.Ext(base))) {
-	case "index", "main", "mod", "lib", "init", "__init__", "readme", "test", "tests", "types", "utils", "util", "package",
-		"config", "settings", "setup",
-		"conftest", "makefile", "dockerfile", "license", "changelog", "page", "layout", "route", "routes", "app", "models",
-		"views", "style", "styles", "doc", "go", "skill", "":
-		return true
-	}
-	return false
+	stem := strings.TrimSuffix(base, path.Ext(base))
+	return stem == "" || everywhere.Has(strings.ToLower(stem))
 }
 
-func isManifest(base string) bool {
-	switch base {
-	case "go.mod", "package.json", "pyproject.toml", "Cargo.toml", "CMakeLists.txt", "pom.xml", "build.gradle",
-		"build.gradle.kts", "Gemfile", "composer.json",
-		"Package.swift", "mix.exs", "project.yml", "__init__.py":
-		return true
-	}
-	return false
-}
+var everywhere = wordset.New(
+	"index main mod lib init __init__ readme test tests types utils util package config settings setup conftest " +
+		"makefile dockerfile license changelog page layout route routes app models views style styles doc go skill")
 
-func isCode(ext string) bool {
-	switch ext {
-	case ".go", ".py", ".js", ".mjs", ".cjs", ".jsx", ".ts", ".tsx", ".vue", ".svelte", ".rs", ".rb", ".php", ".java",
-		".kt", ".swift", ".c", ".cc", ".cpp", ".h", ".cs", ".sh",
-		".ex", ".exs", ".scala", ".lua":
-		return true
-	}
-	return false
-}
+// manifests holds the names of files that a tree of code is built with.
+var manifests = wordset.New(
+	"go.mod package.json pyproject.toml Cargo.toml CMakeLists.txt pom.xml build.gradle build.gradle.kts Gemfile " +
+		"composer.json Package.swift mix.exs project.yml __init__.py")
+
+var codeFiles = wordset.New(
+	".go .py .js .mjs .cjs .jsx .ts .tsx .vue .svelte .rs .rb .php .java .kt .swift .c .cc .cpp .h .cs .sh .ex " +
+		".exs .scala .lua")
 
 // declarations lists the names that the code of a batch declares, or that it says it produces.
 func declarations(b *planparse.Batch, s statement) []string {
@@ -315,30 +303,19 @@ func usable(name string) bool {
 }
 
 // common reports whether any code or text may use a name.
-func common(name string) bool {
-	switch strings.ToLower(strings.Trim(name, "_")) {
-	case "main", "init", "setup", "teardown", "test", "tests", "run", "name", "value", "values", "data", "item", "items",
-		"list", "result", "results",
-		"error", "errors", "option", "options", "config", "handler", "state", "props", "string", "number", "object", "index",
-		"test_main", "testmain",
-		"tostring", "beforeeach", "aftereach", "describe", "module", "class", "type", "self", "this", "true", "false", "none",
-		"null", "json", "text",
-		"path", "file", "files", "line", "lines", "user", "users", "args", "params", "request", "response", "context",
-		"process", "start", "stop", "open", "close", "read", "write",
-		"load", "save", "parse", "print", "render", "update", "create", "delete", "remove", "insert", "get", "set", "add",
-		"call", "exec", "execute", "help", "usage", "version",
-		"new", "from", "with", "into", "next", "info", "debug", "warn", "done", "status", "body", "header", "node", "tree",
-		"root", "base", "default", "build", "enter", "exit",
-		"java", "script", "style", "table", "event", "events", "message", "callback", "iter", "repr", "call_args",
-		"setupclass", "pass", "fail", "task", "step", "batch", "plan",
-		"phase", "github", "javascript", "typescript", "cleanup", "kind", "mode", "model", "models", "view", "views",
-		"component", "server", "client", "test_case", "testcase",
-		"expected", "actual", "input", "output", "fixture", "mock", "helper", "helpers", "util", "utils", "logger", "check",
-		"validate", "format", "filter", "apply", "reset", "clear":
-		return true
-	}
-	return false
-}
+func common(name string) bool { return commonNames.Has(strings.ToLower(strings.Trim(name, "_"))) }
+
+var commonNames = wordset.New(
+	"main init setup teardown test tests run name value values data item items list result results error errors " +
+		"option options config handler state props string number object index test_main testmain tostring beforeeach " +
+		"aftereach describe module class type self this true false none null json text path file files line lines " +
+		"user users args params request response context process start stop open close read write load save parse " +
+		"print render update create delete remove insert get set add call exec execute help usage version new from " +
+		"with into next info debug warn done status body header node tree root base default build enter exit java " +
+		"script style table event events message callback iter repr call_args setupclass pass fail task step batch " +
+		"plan phase github javascript typescript cleanup kind mode model models view views component server client " +
+		"test_case testcase expected actual input output fixture mock helper helpers util utils logger check validate " +
+		"format filter apply reset clear")
 
 // distinctive reports whether a name is not a word of any language: it has a capital or an underscore inside.
 func distinctive(name string) bool {

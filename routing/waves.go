@@ -142,61 +142,24 @@ func runsOnly(b *planparse.Batch, s statement) bool {
 	return only
 }
 
-// proof is the evidence that two batches without a known dependency may run in parallel.
-type proof int
-
-const (
-	noProof   proof = iota
-	byFiles         // both name their files, and share none
-	byRefs          // the later one states its needs, without the earlier one
-	byLater         // the later one is marked parallel_safe
-	byEarlier       // the earlier one is, and the later one names its files
-	byMarks         // both are marked [P]
-	byWave          // both are in one group of batches that may run together
-	byRunning       // the earlier one only runs commands, and the later one names its files
-)
-
-// independent returns the evidence that b, the later batch, need not wait for a (ROUTE-02).
-func (g *graph) independent(a, b int) proof {
-	first, later := len(g.does[a].all) > 0, len(g.does[b].all) > 0
+// independent returns the evidence that b, the later batch, need not wait for a (ROUTE-02), or "" without any.
+func (g *graph) independent(a, b int) string {
+	first, later := len(g.does[a].all), len(g.does[b].all)
 	switch {
-	case first && later:
-		return byFiles
+	case first > 0 && later > 0:
+		return fmt.Sprintf("share none of their %d + %d files; neither names anything that the other creates", first, later)
 	case g.says[b].depends, g.says[b].made && !g.open(a) && !g.open(b):
 		// read files are no evidence about changed files
-		return byRefs
-	case g.safe[b]:
-		return byLater
-	case g.marked(a) && g.marked(b):
-		return byMarks
-	case g.sameWave(a, b):
-		return byWave
-	case later && g.safe[a]:
-		return byEarlier
-	case later && !g.open(a):
-		return byRunning
-	}
-	return noProof
-}
-
-// say describes a proof for people.
-func (g *graph) say(p proof, a, b int) string {
-	switch p {
-	case byFiles:
-		return fmt.Sprintf("share none of their %d + %d files; neither names anything that the other creates",
-			len(g.does[a].all),
-			len(g.does[b].all))
-	case byRefs:
 		return fmt.Sprintf("%s states its dependencies, and %s is not among them", g.name(b), g.name(a))
-	case byLater:
+	case g.safe[b]:
 		return g.name(b) + " is marked parallel_safe"
-	case byEarlier:
-		return g.name(a) + " is marked parallel_safe"
-	case byMarks:
+	case g.marked(a) && g.marked(b):
 		return "both are marked [P]"
-	case byWave:
+	case g.sameWave(a, b):
 		return "are in the same parallel group; neither names anything that the other creates"
-	case byRunning:
+	case later > 0 && g.safe[a]:
+		return g.name(a) + " is marked parallel_safe"
+	case later > 0 && !g.open(a):
 		return fmt.Sprintf("%s only runs commands; %s is not among its stated dependencies", g.name(a), g.name(b))
 	}
 	return ""
@@ -214,7 +177,7 @@ func (g *graph) inOrder() {
 			case whole != "":
 				g.add(from, to, EdgeText, g.plan.Batches[to].StartLine,
 					fmt.Sprintf("the title says %q: it is about the results of earlier batches", whole))
-			case g.independent(from, to) == noProof:
+			case g.independent(from, to) == "":
 				g.add(from, to, EdgeOrder, 0, "nothing shows that they are independent: "+g.unclear(from, to))
 			default:
 				continue

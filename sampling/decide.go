@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/bits"
 	"slices"
-	"strings"
 
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -181,9 +180,7 @@ func isClose(best, second int, share float64) bool {
 }
 
 // percent formats a share without trailing zeros.
-func percent(share float64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.4f", share*100), "0"), ".")
-}
+func percent(share float64) string { return trimmed(share*100, 4) }
 
 func noneOf(n int) string {
 	if n == 1 {

@@ -3,6 +3,7 @@ package sampling
 import (
 	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -198,9 +199,12 @@ func (req Request) against(n int) string {
 	return ""
 }
 
-// short formats a number without trailing zeros.
-func short(f float64) string {
-	return strings.TrimSuffix(strings.TrimRight(fmt.Sprintf("%.2f", f), "0"), ".")
+// short formats a number with at most two digits after the point.
+func short(f float64) string { return trimmed(f, 2) }
+
+// trimmed formats a number without trailing zeros.
+func trimmed(f float64, digits int) string {
+	return strings.TrimSuffix(strings.TrimRight(strconv.FormatFloat(f, 'f', digits, 64), "0"), ".")
 }
 
 // atOnce returns how many of n candidates run concurrently (SAMP-17, C-11). Memory is sufficient for all n:

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -55,43 +56,31 @@ type Comparison struct {
 // tournaments after a failure are compared with retries, because a batch that failed once is harder than one that was
 // not tried yet.
 func Rates(outcomes []Outcome, retries Retries) Comparison {
-	type tally struct{ won, retry bool }
-	seen := map[string]*tally{}
+	won, retry := map[string]bool{}, map[string]bool{} // by tournament
 	var c Comparison
-	var tried, passed int
 	for _, o := range outcomes {
-		if o.Kind == KindSynthesis {
-			tried++
-			if o.Won {
-				passed++
-			}
-		}
 		k := o.tournament()
 		if k == "" {
 			c.Ungrouped++
 			continue
 		}
-		t := seen[k]
-		if t == nil {
-			t = &tally{}
-			seen[k] = t
-		}
-		t.won, t.retry = t.won || o.Won, t.retry || o.Trigger == OnRetry || o.Attempt > 1
+		won[k] = won[k] || o.Won
+		retry[k] = retry[k] || o.Trigger == OnRetry || o.Attempt > 1
 	}
-	var after, afterWon, first, firstWon int
-	for _, t := range seen {
-		won := 0
-		if t.won {
-			won = 1
+	var after, first Retries
+	for k := range won {
+		of := &first
+		if retry[k] {
+			of = &after
 		}
-		if t.retry {
-			after, afterWon = after+1, afterWon+won
-		} else {
-			first, firstWon = first+1, firstWon+won
+		if of.Tries++; won[k] {
+			of.Successes++
 		}
 	}
-	c.Sampling, c.First = NewRate(afterWon, after), NewRate(firstWon, first)
-	c.Retry, c.Synthesis = NewRate(retries.Successes, retries.Tries), NewRate(passed, tried)
+	syntheses := lists.Filter(outcomes, func(o Outcome) bool { return o.Kind == KindSynthesis })
+	c.Sampling, c.First = NewRate(after.Successes, after.Tries), NewRate(first.Successes, first.Tries)
+	c.Retry = NewRate(retries.Successes, retries.Tries)
+	c.Synthesis = NewRate(lists.Count(syntheses, func(o Outcome) bool { return o.Won }), len(syntheses))
 	return c
 }
 

@@ -147,7 +147,7 @@ type Record struct {
 // earlier ones by the share o.Forget. So it detects a variant that stops winning because the model or the code base
 // changed.
 func Records(batchType string, history []Outcome, o Options) map[string]Record {
-	records := map[string]*Record{}
+	records := map[string]Record{}
 	weight, keep := 1.0, 1-min(max(o.Forget, 0), 1)
 	for i := len(history) - 1; i >= 0; i-- {
 		h := &history[i]
@@ -155,10 +155,6 @@ func Records(batchType string, history []Outcome, o Options) map[string]Record {
 			continue
 		}
 		r := records[h.Variant]
-		if r == nil {
-			r = &Record{}
-			records[h.Variant] = r
-		}
 		if h.Won {
 			r.Won++
 			r.Wins += weight
@@ -166,13 +162,10 @@ func Records(batchType string, history []Outcome, o Options) map[string]Record {
 			r.Lost++
 			r.Losses += weight
 		}
+		records[h.Variant] = r
 		weight *= keep
 	}
-	out := map[string]Record{}
-	for name, r := range records {
-		out[name] = *r
-	}
-	return out
+	return records
 }
 
 // beta draws from the Beta distribution with parameters a and b, both at least 1.

@@ -59,11 +59,7 @@ func Brief(in SynthesisInput) (string, error) {
 }
 
 func situation(d Decision) string {
-	var b strings.Builder
-	for _, r := range d.Reasons {
-		b.WriteString("- " + inline(r) + "\n")
-	}
-	return strings.TrimRight(b.String(), "\n")
+	return phrase.Join(d.Reasons, "\n", func(r string) string { return "- " + inline(r) })
 }
 
 // facts describes the differences of the attempts: what only one of them achieved, and what no attempt did.
@@ -195,20 +191,11 @@ func block(b *strings.Builder, title, text, info string) {
 	if text == "" {
 		return
 	}
-	fence := strings.Repeat("~", max(3, longestRun(text, '~')+1))
-	fmt.Fprintf(b, "\n%s\n\n%s%s\n%s\n%s\n", title, fence, info, text, fence)
-}
-
-func longestRun(text string, c byte) int {
-	longest, run := 0, 0
-	for i := range len(text) {
-		run++
-		if text[i] != c {
-			run = 0
-		}
-		longest = max(longest, run)
+	row := "~~~"
+	for strings.Contains(text, row) {
+		row += "~"
 	}
-	return longest
+	fmt.Fprintf(b, "\n%s\n\n%s%s\n%s\n%s\n", title, row, info, text, row)
 }
 
 // shares divides room among texts. Each gets the same, and the long ones get the unused room of short ones.
@@ -277,22 +264,12 @@ func clean(text string) string {
 func inline(text string) string { return strings.ReplaceAll(phrase.Line(clean(text)), "`", "'") }
 
 // code writes a foreign name as code.
-func code(text string) string { return "`" + cutName(inline(text)) + "`" }
+func code(text string) string { return "`" + phrase.Cut(inline(text), longestName+1) + "`" }
 
 // longestName limits a name in the facts, because names of generated tests can be very long.
 const longestName = 120
 
-func cutName(s string) string {
-	if r := []rune(s); len(r) > longestName {
-		return string(r[:longestName]) + "…"
-	}
-	return s
-}
-
 // mostNames limits a list in the facts.
 const mostNames = 8
 
-func codes(names []string) string {
-	out := lists.Map(names, code)
-	return phrase.Few(out, mostNames)
-}
+func codes(names []string) string { return phrase.Few(lists.Map(names, code), mostNames) }

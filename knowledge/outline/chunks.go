@@ -4,6 +4,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/runplan/runplan/internal/wordset"
 )
 
 // Span is a range of lines, counted from 1, both ends included.
@@ -165,8 +167,7 @@ func (c *chunker) cut(from, to int) {
 // closes reports whether a line begins with a closing bracket or "end".
 func closes(line string) bool {
 	line = strings.TrimSpace(line)
-	return line != "" && strings.IndexByte(")]}", line[0]) >= 0 || line == "end" || strings.HasPrefix(line, "*/") ||
-		strings.HasPrefix(line, "#endif")
+	return line == "end" || begins(line, ")", "]", "}", "*/", "#endif")
 }
 
 // continues reports whether a line continues the block before it.
@@ -174,16 +175,15 @@ func continues(line string) bool {
 	if closes(line) {
 		return true
 	}
-	word := strings.TrimSpace(line)
-	if i := strings.IndexFunc(word, func(r rune) bool { return !unicode.IsLetter(r) }); i >= 0 {
-		word = word[:i]
+	line = strings.TrimSpace(line)
+	word := line
+	if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsLetter(r) }); i >= 0 {
+		word = line[:i]
 	}
-	switch word {
-	case "else", "elif", "except", "finally", "catch", "elsif", "rescue", "ensure", "then", "do", "case", "default":
-		return true
-	}
-	return strings.HasPrefix(strings.TrimSpace(line), "{")
+	return continuing.Has(word) || strings.HasPrefix(line, "{")
 }
+
+var continuing = wordset.New("else elif except finally catch elsif rescue ensure then do case default")
 
 // repeats limits how often a word of a chunk counts.
 const repeats = 3
@@ -334,16 +334,14 @@ func Head(lines []string) Span {
 			}
 			continue
 		case depth > 0 || t == "":
-		case strings.HasPrefix(t, `"""`) || strings.HasPrefix(t, "'''"):
+		case begins(t, `"""`, "'''"):
 			if quote = t[:3]; strings.Contains(t[3:], quote) {
 				quote = ""
 			}
 			continue
-		case strings.HasPrefix(t, "/*") || strings.HasPrefix(t, "*") || strings.HasPrefix(t, "//") ||
-			strings.HasPrefix(t, "#") && !strings.HasPrefix(t, "#include") && !strings.HasPrefix(t, "#["):
+		case begins(t, "/*", "*", "//", "#") && !begins(t, "#include", "#["):
 			continue
-		case strings.HasPrefix(t, "package ") || strings.HasPrefix(t, "namespace ") || strings.HasPrefix(t, `"use `) ||
-			strings.HasPrefix(t, "'use "):
+		case begins(t, "package ", "namespace ", `"use `, "'use "):
 		case importLine(t):
 			if last = i + 1; first == 0 {
 				first = last
@@ -352,10 +350,8 @@ func Head(lines []string) Span {
 			return Span{first, last}
 		}
 		depth += strings.Count(t, "(") + strings.Count(t, "{") - strings.Count(t, ")") - strings.Count(t, "}")
-		if depth <= 0 {
-			depth = 0
-		}
-		if t != "" && last > 0 && (depth > 0 || strings.HasPrefix(t, ")") || strings.HasPrefix(t, "}")) {
+		depth = max(depth, 0)
+		if t != "" && last > 0 && (depth > 0 || begins(t, ")", "}")) {
 			last = i + 1
 		}
 	}
@@ -364,17 +360,8 @@ func Head(lines []string) Span {
 
 // importLine reports whether a line begins an import in a common language.
 func importLine(t string) bool {
-	for _, word := range []string{"import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ",
-		"require ", "require(", "require_relative ", "include ", "#include",
-		"extern crate ", "mod "} {
-		if strings.HasPrefix(t, word) {
-			return true
-		}
-	}
-	for _, word := range []string{"const ", "var ", "let "} {
-		if strings.HasPrefix(t, word) && strings.Contains(t, "require(") {
-			return true
-		}
-	}
-	return strings.HasPrefix(t, "export ") && strings.Contains(t, " from ")
+	return begins(t, "import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ", "require ",
+		"require(", "require_relative ", "include ", "#include", "extern crate ", "mod ") ||
+		begins(t, "const ", "var ", "let ") && strings.Contains(t, "require(") ||
+		strings.HasPrefix(t, "export ") && strings.Contains(t, " from ")
 }

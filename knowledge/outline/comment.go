@@ -39,13 +39,17 @@ var (
 func Above(lines []string, line int) int {
 	for line > 1 && line <= len(lines) {
 		text := strings.TrimSpace(lines[line-2])
-		if text == "" || !slices.ContainsFunc([]string{"//", "#", "/*", "*", "@"},
-			func(mark string) bool { return strings.HasPrefix(text, mark) }) {
+		if !begins(text, "//", "#", "/*", "*", "@") {
 			break
 		}
 		line--
 	}
 	return line
+}
+
+// begins reports whether a text begins with one of the words.
+func begins(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(text, w) })
 }
 
 // whyWords are words of which markWhy needs one.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/patterns"
 )
@@ -84,10 +85,7 @@ func (r *reader) detail(l Language) Detail {
 	decorated := map[int]bool{} // positions of names that a decorator calls
 	for _, n := range r.nodes {
 		if n.Rule == "decorator" {
-			at := n.Start + 1
-			for at < n.End && strings.IndexByte(" \t\r\n", r.text[at]) >= 0 {
-				at++
-			}
+			at := r.decorator(n)
 			decorated[at] = true
 			c := r.call(at, n.End)
 			c.Symbol, c.Decorator = after(r.all, n.End), true
@@ -184,13 +182,20 @@ func quoted(s string, i int) int {
 	return i
 }
 
-// arguments splits "(a, b)" into its parts, each on one line.
+// arguments returns the first parts of "(a, b)", each on one line.
 func arguments(source string) []string {
+	parts := separated(source)
+	return lists.Map(parts[:min(len(parts), mostArgs)],
+		func(arg string) string { return phrase.CutBytes(phrase.Line(arg), 160) })
+}
+
+// separated splits "(a, b)" at its commas into its parts.
+func separated(source string) []string {
 	var out []string
 	depth, from := 0, 1
 	add := func(to int) {
-		if arg := strings.TrimSpace(source[from:to]); arg != "" && len(out) < mostArgs {
-			out = append(out, phrase.CutBytes(strings.Join(strings.Fields(arg), " "), 160))
+		if arg := strings.TrimSpace(source[from:to]); arg != "" {
+			out = append(out, arg)
 		}
 	}
 	for i := 0; i < len(source); i++ {

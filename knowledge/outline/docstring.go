@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/internal/lists"
 )
 
 // Format is the format of a docstring.
@@ -49,14 +50,13 @@ var (
 // ParseDocstring detects the format of a docstring and parses its fields. It removes quotes and indentation, and
 // accepts any text.
 func ParseDocstring(text string) (Format, Fields) {
-	lines := strings.Split(text, "\n")
+	lines := lists.Map(strings.Split(text, "\n"), func(l string) string { return strings.TrimRight(l, " \t\r\f") })
 	for i, l := range lines {
-		lines[i] = strings.TrimRight(l, " \t\r\f")
 		switch {
 		case sphinxField.MatchString(l):
-			return Sphinx, sphinxFields(strings.Split(text, "\n"))
+			return Sphinx, sphinxFields(lines)
 		case i+1 < len(lines) && numpySection.MatchString(l) && underline.MatchString(lines[i+1]):
-			return Numpy, numpyFields(lines[:i], trimRight(strings.Split(text, "\n")[i:]))
+			return Numpy, numpyFields(lines[:i], lines[i:])
 		}
 	}
 	for _, l := range lines {
@@ -65,13 +65,6 @@ func ParseDocstring(text string) (Format, Fields) {
 		}
 	}
 	return Plain, Fields{Summary: summary(lines)}
-}
-
-func trimRight(lines []string) []string {
-	for i := range lines {
-		lines[i] = strings.TrimRight(lines[i], " \t\r\f")
-	}
-	return lines
 }
 
 // summary returns the first paragraph on one line.
@@ -114,14 +107,18 @@ func (s section) list() *[]Field {
 
 // single returns the single value of a section.
 func (s section) single() *Field {
-	value := &s.fields.Returns
 	if strings.HasPrefix(s.name, "Yield") {
-		value = &s.fields.Yields
+		return value(&s.fields.Yields)
 	}
-	if *value == nil {
-		*value = &Field{}
+	return value(&s.fields.Returns)
+}
+
+// value returns *v, which it creates.
+func value(v **Field) *Field {
+	if *v == nil {
+		*v = &Field{}
 	}
-	return *value
+	return *v
 }
 
 // text adds a line to a section of plain text. It returns false if the section is of another kind.
@@ -238,14 +235,8 @@ func sphinxFields(lines []string) Fields {
 		*list = append(*list, Field{Name: name})
 		return &(*list)[len(*list)-1]
 	}
-	one := func(v **Field) *Field {
-		if *v == nil {
-			*v = &Field{}
-		}
-		return *v
-	}
 	for i, l := range lines {
-		m := sphinxField.FindStringSubmatch(strings.TrimRight(l, "\r"))
+		m := sphinxField.FindStringSubmatch(l)
 		if m == nil {
 			if last != nil {
 				if strings.TrimSpace(l) == "" {
@@ -270,13 +261,13 @@ func sphinxFields(lines []string) Fields {
 			}
 			last = &find(list, name).Type
 		case "return", "returns":
-			last = &one(&f.Returns).Text
+			last = &value(&f.Returns).Text
 		case "rtype":
-			last = &one(&f.Returns).Type
+			last = &value(&f.Returns).Type
 		case "yield", "yields":
-			last = &one(&f.Yields).Text
+			last = &value(&f.Yields).Text
 		case "ytype":
-			last = &one(&f.Yields).Type
+			last = &value(&f.Yields).Type
 		case "raise", "raises", "except", "exception":
 			f.Raises = append(f.Raises, Field{Name: strings.Join(words, " ")})
 			last = &f.Raises[len(f.Raises)-1].Text

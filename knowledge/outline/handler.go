@@ -27,48 +27,15 @@ func statusOf(word string) int {
 		}
 		return 0
 	}
-	switch strings.ToLower(strings.ReplaceAll(word, "_", "")) {
-	case "badrequest":
-		return 400
-	case "unauthorized":
-		return 401
-	case "forbidden":
-		return 403
-	case "notfound":
-		return 404
-	case "methodnotallowed":
-		return 405
-	case "notacceptable":
-		return 406
-	case "requesttimeout":
-		return 408
-	case "conflict":
-		return 409
-	case "gone":
-		return 410
-	case "preconditionfailed":
-		return 412
-	case "requestentitytoolarge", "payloadtoolarge":
-		return 413
-	case "unsupportedmediatype":
-		return 415
-	case "unprocessableentity", "unprocessablecontent":
-		return 422
-	case "toomanyrequests":
-		return 429
-	case "internalservererror":
-		return 500
-	case "notimplemented":
-		return 501
-	case "badgateway":
-		return 502
-	case "serviceunavailable":
-		return 503
-	case "gatewaytimeout":
-		return 504
-	}
-	return 0
+	return statusNames[strings.ToLower(strings.ReplaceAll(word, "_", ""))]
 }
+
+// statusNames holds the statuses of errors by their names in code, in lower case and without underscores.
+var statusNames = map[string]int{"badrequest": 400, "unauthorized": 401, "forbidden": 403, "notfound": 404,
+	"methodnotallowed": 405, "notacceptable": 406, "requesttimeout": 408, "conflict": 409, "gone": 410,
+	"preconditionfailed": 412, "requestentitytoolarge": 413, "payloadtoolarge": 413, "unsupportedmediatype": 415,
+	"unprocessableentity": 422, "unprocessablecontent": 422, "toomanyrequests": 429, "internalservererror": 500,
+	"notimplemented": 501, "badgateway": 502, "serviceunavailable": 503, "gatewaytimeout": 504}
 
 // statuses returns the HTTP statuses that a source responds with, in order and without duplicates.
 func statuses(source string) []int {
@@ -93,17 +60,10 @@ var (
 
 // handlers returns the places that handle failures, in order.
 func (r *reader) handlers(l Language, calls []CallSite) []Handler {
-	var caught, guards, leaves []patterns.Node
-	for _, n := range r.nodes {
-		switch n.Rule {
-		case "handler":
-			caught = append(caught, n)
-		case "guard":
-			guards = append(guards, n)
-		case "leave":
-			leaves = append(leaves, n)
-		}
+	of := func(rule string) []patterns.Node {
+		return lists.Filter(r.nodes, func(n patterns.Node) bool { return n.Rule == rule })
 	}
+	caught, guards, leaves := of("handler"), of("guard"), of("leave")
 	out := lists.Map(caught, func(n patterns.Node) Handler { return r.caught(l, n, caught) })
 	if l != Python {
 		for _, c := range calls {

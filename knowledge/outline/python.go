@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/patterns"
 )
 
 func (r *reader) python() {
@@ -42,11 +43,7 @@ func (r *reader) python() {
 		case "typing":
 			typing = append(typing, span{n.Start, n.To})
 		case "decorator":
-			at := n.Start + 1
-			for at < n.End && (r.text[at] == ' ' || r.text[at] == '\t') {
-				at++
-			}
-			taken[at] = true
+			taken[r.decorator(n)] = true
 		}
 	}
 	r.all = nest(r.all)
@@ -104,6 +101,11 @@ func (r *reader) python() {
 		}
 	}
 	r.out.Comments = comments(r.text, r.at, remarks, r.all, r.brief)
+}
+
+// decorator returns where the name of a decorator begins, after its @.
+func (r *reader) decorator(n patterns.Node) int {
+	return n.End - len(bytes.TrimLeft(r.text[n.Start+1:n.End], " \t\r\n"))
 }
 
 // once keeps only the first assignment of each variable.
@@ -215,28 +217,11 @@ func isDotted(s string) bool {
 // baseNames returns the plain names among the bases of a class. For C[int] it returns C.
 func baseNames(args string) []string {
 	var out []string
-	depth, from := 0, 1
-	add := func(arg string) {
-		arg = strings.TrimSpace(arg)
-		if name := typeName.FindString(arg); name != "" && strings.HasPrefix(arg, name) {
-			if rest := strings.TrimSpace(arg[len(name):]); !strings.HasPrefix(rest, "=") && !strings.HasPrefix(rest, "(") {
-				out = append(out, name)
-			}
-		}
-	}
-	for i, c := range args {
-		switch c {
-		case '(', '[', '{':
-			depth++
-		case ')', ']', '}':
-			if depth--; depth == 0 && from <= i {
-				add(args[from:i])
-			}
-		case ',':
-			if depth == 1 {
-				add(args[from:i])
-				from = i + 1
-			}
+	for _, arg := range separated(args) {
+		name := typeName.FindString(arg)
+		rest, ok := strings.CutPrefix(arg, name)
+		if ok && name != "" && !begins(strings.TrimSpace(rest), "=", "(") {
+			out = append(out, name)
 		}
 	}
 	return out
@@ -244,11 +229,7 @@ func baseNames(args string) []string {
 
 // pythonDoc adds a docstring. A bytes literal or a formatted string is not a docstring.
 func (r *reader) pythonDoc(from, to int) {
-	end := to
-	for end < len(r.text) && (r.text[end] == ' ' || r.text[end] == '\t' || r.text[end] == '\f') {
-		end++
-	}
-	if end < len(r.text) && !bytes.ContainsRune([]byte("\r\n;#"), rune(r.text[end])) {
+	if rest := bytes.TrimLeft(r.text[to:], " \t\f"); len(rest) > 0 && strings.IndexByte("\r\n;#", rest[0]) < 0 {
 		return // the first of several expressions in one statement
 	}
 	content, ok := pythonString(r.source(from, to))

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"golang.org/x/text/encoding/charmap"
+
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/patterns"
@@ -173,23 +175,29 @@ func decodePython(raw []byte) (text []byte, copied bool, skip string) {
 	if !slices.ContainsFunc(raw, func(c byte) bool { return c > 127 }) {
 		return raw, false, "" // ASCII is the same in nearly all encodings
 	}
-	table, known := upper(name)
-	switch name {
-	case "latin-1", "latin1", "iso-8859-1", "iso8859-1", "iso-latin-1", "l1":
-		known = true
-	}
-	if !known {
+	table := encoding(name)
+	if table == nil {
 		return nil, false, "its encoding is " + phrase.CutBytes(name, 40) + ", which is not read"
 	}
-	for _, c := range raw {
-		switch {
-		case c < 128 || table == nil:
-			text = utf8.AppendRune(text, rune(c))
-		default:
-			text = utf8.AppendRune(text, table[c-128])
-		}
-	}
+	text, _ = table.NewDecoder().Bytes(raw) // each byte has a character
 	return text, true, ""
+}
+
+// encoding returns a single-byte encoding that old Python files declare, or nil.
+func encoding(name string) *charmap.Charmap {
+	switch name {
+	case "latin-1", "latin1", "iso-8859-1", "iso8859-1", "iso-latin-1", "l1":
+		return charmap.ISO8859_1
+	case "iso-8859-15", "iso8859-15", "latin-9", "latin9":
+		return charmap.ISO8859_15
+	case "cp1251", "windows-1251":
+		return charmap.Windows1251
+	case "cp1252", "windows-1252":
+		return charmap.Windows1252
+	case "koi8-r":
+		return charmap.KOI8R
+	}
+	return nil
 }
 
 // Read makes an outline from the nodes that ast-grep found in a text.
@@ -268,24 +276,4 @@ func (r *reader) parseError() {
 	}
 	n := r.nodes[best]
 	r.out.Error = &ParseError{Line: r.at.of(n.Start), Content: r.at.content(r.text, n.Start), Message: "cannot be parsed"}
-}
-
-// upper returns the characters 128 to 255 of a single-byte encoding that old Python files declare. Latin-1 needs no
-// table.
-func upper(encoding string) (table []rune, known bool) {
-	switch encoding {
-	case "cp1251", "windows-1251":
-		return []rune(
-			"ЂЃ‚ѓ„…†‡€‰Љ‹ЊЌЋЏђ‘’“”•–—\ufffd™љ›њќћџ\u00a0ЎўЈ¤Ґ¦§Ё©Є«¬\u00ad®Ї°±Ііґµ¶·ё№є»јЅѕїАБВГДЕЖЗИЙКЛМНОПРСТУФХЦЧШЩЪЫЬЭЮЯабвгдежзийклмнопрстуфхцчшщъыьэюя"), true
-	case "cp1252", "windows-1252":
-		return []rune(
-			"€\ufffd‚ƒ„…†‡ˆ‰Š‹Œ\ufffdŽ\ufffd\ufffd‘’“”•–—˜™š›œ\ufffdžŸ\u00a0¡¢£¤¥¦§¨©ª«¬\u00ad®¯°±²³´µ¶·¸¹º»¼½¾¿ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖ×ØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõö÷øùúûüýþÿ"), true
-	case "iso-8859-15", "iso8859-15", "latin-9", "latin9":
-		return []rune(
-			"\u0080\u0081\u0082\u0083\u0084\u0085\u0086\u0087\u0088\u0089\u008a\u008b\u008c\u008d\u008e\u008f\u0090\u0091\u0092\u0093\u0094\u0095\u0096\u0097\u0098\u0099\u009a\u009b\u009c\u009d\u009e\u009f\u00a0¡¢£€¥Š§š©ª«¬\u00ad®¯°±²³Žµ¶·ž¹º»ŒœŸ¿ÀÁÂÃÄÅÆÇÈÉÊËÌÍÎÏÐÑÒÓÔÕÖ×ØÙÚÛÜÝÞßàáâãäåæçèéêëìíîïðñòóôõö÷øùúûüýþÿ"), true
-	case "koi8-r":
-		return []rune(
-			"─│┌┐└┘├┤┬┴┼▀▄█▌▐░▒▓⌠■∙√≈≤≥\u00a0⌡°²·÷═║╒ё╓╔╕╖╗╘╙╚╛╜╝╞╟╠╡Ё╢╣╤╥╦╧╨╩╪╫╬©юабцдефгхийклмнопярстужвьызшэщчъЮАБЦДЕФГХИЙКЛМНОПЯРСТУЖВЬЫЗШЭЩЧЪ"), true
-	}
-	return nil, false
 }

@@ -10,6 +10,8 @@ import (
 )
 
 func (r *reader) script() {
+	kinds := map[string]Kind{"def": Function, "function": Function, "method": Method, "class": Class,
+		"interface": Interface, "enum": Enum}
 	functions := map[int]bool{} // positions of names that hold a function
 	for _, n := range r.nodes {
 		if n.Rule == "function" || n.Rule == "def" {
@@ -18,20 +20,13 @@ func (r *reader) script() {
 	}
 	for _, n := range r.nodes {
 		switch n.Rule {
-		case "def", "method":
-			e := r.symbol(n, map[string]Kind{"def": Function, "method": Method}[n.Rule], true)
-			e.Signature = oneLine(r.source(e.from, r.head(n.End, true)))
-			if n.Rule == "method" && e.Name == "" {
+		case "def", "function", "method", "class", "interface", "enum":
+			kind := kinds[n.Rule]
+			e := r.symbol(n, kind, true)
+			e.Signature = oneLine(r.source(e.from, r.head(n.End, kind == Function || kind == Method)))
+			if kind == Method && e.Name == "" {
 				continue
 			}
-			r.all = append(r.all, e)
-		case "function":
-			e := r.symbol(n, Function, true)
-			e.Signature = oneLine(r.source(e.from, r.head(n.End, true)))
-			r.all = append(r.all, e)
-		case "class", "interface", "enum":
-			e := r.symbol(n, map[string]Kind{"class": Class, "interface": Interface, "enum": Enum}[n.Rule], true)
-			e.Signature = oneLine(r.source(e.from, r.head(n.End, false)))
 			r.all = append(r.all, e)
 		case "alias":
 			e := r.symbol(n, TypeAlias, false)

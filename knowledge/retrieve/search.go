@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/runplan/runplan/internal/language"
@@ -16,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -38,12 +40,10 @@ const (
 	fMessages        // commits with words of the task touched its file
 	fTogether        // its file changes together with the best files
 	fLinks           // its file imports one of them, or is imported by one
-	fPair            // it is a test of one of them, or is tested by one
 	fRecent          // its file changed recently
 	fTest            // it is a test
 	fDoc             // it is not code
 	fHead            // it is the head of its file
-	fTop             // its rank among the chunks of its file
 	fAgain           // how often commits change its file
 	fAround          // BM25 of the best chunk for each word among it and the chunks within [around] lines
 	features
@@ -111,28 +111,20 @@ func askedWords(text string) []askedWord {
 }
 
 // stopStems holds the stop words in stemmed form.
-var stopStems = func() func() map[string]bool {
-	var set map[string]bool
-	return func() map[string]bool {
-		if set == nil {
-			m := map[string]bool{}
-			for w := range stopWords.Words() {
-				switch w { // programming terms, which a text search can use
-				case "error", "errors", "method", "methods", "class", "classes", "test", "tests", "function", "functions", "file",
-					"files", "line", "lines", "code", "repository":
-					continue
-				}
-				outline.EachWord(w, func(s string) { m[s] = true })
-			}
-			for _, w := range []string{"a", "an", "as", "at", "be", "by", "if", "in", "is", "it", "no", "of", "on", "or", "so",
-				"to", "we", "do", "md", "merg", "pull", "request", "branch", "co", "author"} {
-				m[w] = true
-			}
-			set = m
+var stopStems = sync.OnceValue(func() map[string]bool {
+	set := lists.Set(strings.Fields(
+		"a an as at be by if in is it no of on or so to we do md merg pull request branch co author"))
+	for w := range stopWords.Words() {
+		if !usefulStops.Has(w) {
+			outline.EachWord(w, func(s string) { set[s] = true })
 		}
-		return set
 	}
-}()
+	return set
+})
+
+// usefulStops are the stop words that a text search can use.
+var usefulStops = wordset.New(`error errors method methods class classes test tests function functions file files line
+lines code repository`)
 
 // search ranks the chunks of the repository by all features of the index, without a model. The best come first.
 func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
@@ -234,19 +226,11 @@ func (s *searching) words(ctx context.Context) error {
 		s.file[name] = v / topFile
 	}
 	for name, list := range s.of {
-		order := slices.Clone(list)
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(score[b], score[a]) })
-		for place, i := range order {
+		for k, i := range list {
 			f := &s.all[i].Features
 			f[fWords] = score[i] / top
 			f[fAround] = near[i] / topNear
 			f[fFile] = s.file[name]
-			if score[i] > 0 {
-				f[fTop] = 1 / float64(1+place)
-			}
-		}
-		for k, i := range list {
-			f := &s.all[i].Features
 			if k > 0 {
 				f[fNear] = score[list[k-1]] / top
 			} else {
@@ -413,7 +397,7 @@ func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
 		return nil
 	}
 	top := max(prior[seeds[0]], 1e-9)
-	together, links, pair := map[string]float64{}, map[string]float64{}, map[string]float64{}
+	together, links := map[string]float64{}, map[string]float64{}
 	for _, seed := range seeds {
 		worth := max(0, prior[seed]/top)
 		ids, err := s.Base.CommitsOfPath(ctx, s.Repo, seed, 40)
@@ -453,20 +437,8 @@ func (s *searching) neighbours(ctx context.Context, q TaskQuery) error {
 			}
 		}
 	}
-	stems := map[string][]string{}
-	for name := range s.of {
-		stems[subject(name)] = append(stems[subject(name)], name)
-	}
-	for _, seed := range seeds {
-		for _, name := range stems[subject(seed)] {
-			if name != seed && language.IsTest(name) != language.IsTest(seed) && isSource(name) {
-				pair[name] = max(pair[name], prior[seed]/top)
-			}
-		}
-	}
 	s.spread(fTogether, together)
 	s.spread(fLinks, links)
-	s.spread(fPair, pair)
 	return nil
 }
 
@@ -480,8 +452,7 @@ func (r Ranked) reason() string {
 		fNamed: "the task names a symbol in it", fPath: "the task names its file",
 		fMessages: "commits with words of the task touched its file",
 		fTogether: "its file changes together with the best ones", fLinks: "its file imports the best ones or is imported",
-		fPair: "a test, or the subject of a test", fRecent: "its file changed lately",
-		fNear: "is next to words of the task"}
+		fRecent: "its file changed lately", fNear: "is next to words of the task"}
 	var all []part
 	for i, f := range r.Features {
 		if w := f * weights[i]; w > 0.1 && texts[i] != "" {
@@ -503,15 +474,24 @@ func subject(name string) string {
 
 // Rank returns the chunks of the repository by relevance to a task, best first. It asks no model.
 func Rank(ctx context.Context, d Deps, r Request) ([]Ranked, error) {
+	p, _, err := searched(ctx, d, r)
+	if err != nil {
+		return nil, err
+	}
+	return p.ranked, nil
+}
+
+// searched returns a pass with the results of its search.
+func searched(ctx context.Context, d Deps, r Request) (*pass, TaskQuery, error) {
 	p, err := newPass(ctx, d, r)
 	if err != nil {
-		return nil, err
+		return nil, TaskQuery{}, err
 	}
 	q, err := p.query(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		p.ranked, err = p.search(ctx, q)
 	}
-	return p.search(ctx, q)
+	return p, q, err
 }
 
 // Place is a file and its best-ranked lines.
@@ -524,15 +504,8 @@ type Place struct {
 // none.
 func Where(ctx context.Context, d Deps, r Request, most int) ([]Place, error) {
 	const spots = 3
-	p, err := newPass(ctx, d, r)
-	if err != nil {
-		return nil, err
-	}
-	q, err := p.query(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if p.ranked, err = p.search(ctx, q); err != nil || p.matched(ctx, q) != nil {
+	p, q, err := searched(ctx, d, r)
+	if err != nil || p.matched(ctx, q) != nil {
 		return nil, err
 	}
 	var out []Place

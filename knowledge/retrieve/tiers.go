@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"iter"
 	"maps"
 	"path"
 	"slices"
@@ -142,26 +141,21 @@ func (p *pass) dependencies(ctx context.Context, s *State, seeds []File) error {
 		}
 	}
 	for _, f := range seeds {
-		for name, why := range p.names.siblings(f.Path) {
-			n.add(p.names.files[name].ID, 1, why)
+		for _, name := range p.names.siblings(f.Path) {
+			n.add(p.names.files[name].ID, 1, "in the package of "+f.Path)
 		}
 	}
 	return n.into(ctx, p, s, 2)
 }
 
 // siblings returns the files of the same Go package, which use each other without imports.
-func (n names) siblings(of string) iter.Seq2[string, string] {
-	return func(yield func(name, why string) bool) {
-		if outline.LanguageOf(of) != outline.Go {
-			return
-		}
-		for _, name := range slices.Sorted(maps.Keys(n.files)) {
-			if name != of && path.Dir(name) == path.Dir(of) && outline.LanguageOf(name) == outline.Go &&
-				!yield(name, "in the package of "+of) {
-				return
-			}
-		}
+func (n names) siblings(of string) []string {
+	if outline.LanguageOf(of) != outline.Go {
+		return nil
 	}
+	return lists.Filter(slices.Sorted(maps.Keys(n.files)), func(name string) bool {
+		return name != of && path.Dir(name) == path.Dir(of) && outline.LanguageOf(name) == outline.Go
+	})
 }
 
 // coChanges adds files that often changed together with seeds (tier 3).

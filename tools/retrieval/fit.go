@@ -69,7 +69,7 @@ func (x *example) gain(weights []float64, count *counts) {
 	for place, i := range x.order {
 		r := x.Rows[i]
 		items[place] = retrieve.Item{Path: fmt.Sprint(r.P), Start: r.A, Chars: r.N, Score: x.score[i],
-			Words: r.F[0] * (1 - r.F[11]), Joins: x.joins[i]}
+			Words: r.F[0] * (1 - r.F[10]), Joins: x.joins[i]}
 	}
 	for at, budget := range fitBudgets {
 		picked := retrieve.Take(items, int(0.96*float64(budget*tokens.PerToken)), weights[len(x.Rows[0].F):])
@@ -194,7 +194,7 @@ func fit(w io.Writer, file string, seed uint64, rounds int) error {
 			was := weights[k]
 			for _, by := range []float64{step, -step, 2.5 * step, -2.5 * step} {
 				weights[k] = was + by*max(0.4, was)
-				if weights[k] < 0 && was >= 0 && k != 10 && k != 11 {
+				if weights[k] < 0 && was >= 0 && k != 9 && k != 10 {
 					weights[k] = 0
 				}
 				if got, _, _ := evaluate(train, weights); got > best+1e-4 {

@@ -19,6 +19,7 @@ import (
 	"github.com/nikolalohinski/gonja/v2/nodes"
 	"github.com/nikolalohinski/gonja/v2/parser"
 
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/training"
 )
 
@@ -234,10 +235,7 @@ func short(err error) string {
 		text = text[at+3:]
 	}
 	line, _, _ := strings.Cut(text, "\n")
-	if len(line) > 300 {
-		line = line[:300] + "…"
-	}
-	return line
+	return phrase.CutBytes(line, 300)
 }
 
 type limited struct{ b *bytes.Buffer }

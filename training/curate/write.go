@@ -3,7 +3,6 @@ package curate
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/training"
+	"github.com/runplan/runplan/training/folder"
 )
 
 // write writes the files of the dataset into its temporary folder.
@@ -47,7 +47,7 @@ func (b *builder) write(ctx context.Context, held map[*record]bool) error {
 			return err
 		}
 	}
-	if err := b.file(OutFile, b.leftOut); err != nil {
+	if err := b.file(OutFile, folder.Lines(b.leftOut())); err != nil {
 		return err
 	}
 	text := b.PlanText
@@ -57,14 +57,10 @@ func (b *builder) write(ctx context.Context, held map[*record]bool) error {
 			return err
 		}
 	}
-	if err := b.file(PlanFile, func(w io.Writer) error { _, err := w.Write(text); return err }); err != nil {
+	if err := b.file(PlanFile, folder.Text(string(text))); err != nil {
 		return err
 	}
-	return b.file(ManifestFile, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(b.m)
-	})
+	return b.file(ManifestFile, folder.JSON(b.m))
 }
 
 // tell counts a used example.
@@ -95,7 +91,7 @@ func (s *Side) add(positive, pair bool, source training.Source, kind training.Ki
 	s.Retroactive += one(kind == training.Retroactive)
 }
 
-func (b *builder) leftOut(w io.Writer) error {
+func (b *builder) leftOut() []Out {
 	all := slices.Clone(b.others)
 	for _, r := range b.all {
 		if r.out != "" {
@@ -109,13 +105,7 @@ func (b *builder) leftOut(w io.Writer) error {
 	slices.SortFunc(all, func(x, y Out) int {
 		return cmp.Or(cmp.Compare(order[x.Reason], order[y.Reason]), cmp.Compare(x.ID, y.ID), cmp.Compare(x.Note, y.Note))
 	})
-	e := json.NewEncoder(w)
-	for _, o := range all {
-		if err := e.Encode(o); err != nil {
-			return err
-		}
-	}
-	return nil
+	return all
 }
 
 // file writes one file of the dataset.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/training/curate"
 )
 
@@ -46,15 +48,13 @@ func sizeCategory(n int) string {
 	return "n>1M"
 }
 
+// hubNames are the licenses with a name on Hugging Face.
+var hubNames = wordset.New(`afl-3.0 agpl-3.0 apache-2.0 artistic-2.0 bsd-2-clause bsd-3-clause bsd-3-clause-clear
+bsl-1.0 cc-by-3.0 cc-by-4.0 cc-by-sa-3.0 cc-by-sa-4.0 cc0-1.0 ecl-2.0 epl-1.0 epl-2.0 eupl-1.1 gpl-2.0 gpl-3.0 isc
+lgpl-2.1 lgpl-3.0 lppl-1.3c mit mpl-2.0 ms-pl ncsa ofl-1.1 osl-3.0 postgresql unlicense wtfpl zlib`)
+
 // hubLicenses returns the licenses under their Hugging Face names. A license without such a name becomes "other".
 func hubLicenses(all map[string]int) []string {
-	known := []string{
-		"afl-3.0", "agpl-3.0", "apache-2.0", "artistic-2.0", "bsd-2-clause", "bsd-3-clause", "bsd-3-clause-clear", "bsl-1.0",
-		"cc-by-3.0", "cc-by-4.0",
-		"cc-by-sa-3.0", "cc-by-sa-4.0", "cc0-1.0", "ecl-2.0", "epl-1.0", "epl-2.0", "eupl-1.1", "gpl-2.0", "gpl-3.0", "isc",
-		"lgpl-2.1", "lgpl-3.0", "lppl-1.3c",
-		"mit", "mpl-2.0", "ms-pl", "ncsa", "ofl-1.1", "osl-3.0", "postgresql", "unlicense", "wtfpl", "zlib",
-	}
 	set := map[string]bool{}
 	for l := range all {
 		if l == "" {
@@ -64,7 +64,7 @@ func hubLicenses(all map[string]int) []string {
 		for _, id := range strings.Split(l, " AND ") {
 			id = strings.ToLower(id)
 			id = strings.TrimSuffix(strings.TrimSuffix(id, "-only"), "-or-later")
-			if !slices.Contains(known, id) {
+			if !hubNames.Has(id) {
 				id = "other"
 			}
 			set[id] = true
@@ -75,10 +75,5 @@ func hubLicenses(all map[string]int) []string {
 
 // Used lists the licenses of a dataset for messages.
 func Used(m Manifest) string {
-	var out []string
-	for _, l := range slices.Sorted(maps.Keys(m.Licenses)) {
-		l = cmp.Or(l, "unknown")
-		out = append(out, l)
-	}
-	return strings.Join(out, ", ")
+	return phrase.Join(slices.Sorted(maps.Keys(m.Licenses)), ", ", func(l string) string { return cmp.Or(l, "unknown") })
 }

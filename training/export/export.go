@@ -3,7 +3,6 @@ package export
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -186,7 +185,7 @@ func (j *job) write(ctx context.Context, f *folder.Folder) error {
 	if err := f.File(HeldFile, j.held); err != nil {
 		return err
 	}
-	if err := f.File(OutFile, j.leftOut); err != nil {
+	if err := f.File(OutFile, folder.Lines(j.out)); err != nil {
 		return err
 	}
 	documents, err := j.documents()
@@ -194,16 +193,12 @@ func (j *job) write(ctx context.Context, f *folder.Folder) error {
 		return err
 	}
 	for _, d := range documents {
-		if err := f.File(d.name, func(w io.Writer) error { _, err := io.WriteString(w, d.text); return err }); err != nil {
+		if err := f.File(d.name, folder.Text(d.text)); err != nil {
 			return err
 		}
 	}
 	j.m.Files = f.Sums
-	return f.File(ManifestFile, func(w io.Writer) error {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "  ")
-		return e.Encode(j.m)
-	})
+	return f.File(ManifestFile, folder.JSON(j.m))
 }
 
 // empty returns the error for an empty export, with the reasons.

@@ -52,26 +52,26 @@ func Formats() []Format {
 			Name: "trl-prompt-completion", What: "TRL and PEFT: prompts with completions", Chat: "prompt-completion-chat",
 			Text: "prompt-completion-text", Held: held,
 			Run: "trl sft --config sft.yaml", configs: []document{{"sft.yaml", "trl.yaml"}},
-			fromChat: func(e training.Example) any { return promptCompletion{e.Prompt, answer(e.Completion)} },
-			fromText: func(good, _ chat.Pair, _ bool) any { return promptCompletionText{good.Prompt, good.Completion} },
+			fromChat: func(e training.Example) any { return promptCompletion[messages]{e.Prompt, answer(e.Completion)} },
+			fromText: func(good, _ chat.Pair, _ bool) any { return promptCompletion[string]{good.Prompt, good.Completion} },
 		},
 		{
 			Name: "trl-preference", What: "TRL: preferences, for DPO", Teaches: Preferences, Chat: "preference-chat",
 			Text: "preference-text", Held: held,
 			Run: "trl dpo --config dpo.yaml", configs: []document{{"dpo.yaml", "trl.yaml"}},
 			fromChat: func(e training.Example) any {
-				return preference{e.Prompt, answer(e.Completion), answer(e.Rejected)}
+				return preference[messages]{e.Prompt, answer(e.Completion), answer(e.Rejected)}
 			},
 			fromText: func(good, bad chat.Pair, _ bool) any {
-				return preferenceText{good.Prompt, good.Completion, bad.Completion}
+				return preference[string]{good.Prompt, good.Completion, bad.Completion}
 			},
 		},
 		{
 			Name: "trl-unpaired", What: "TRL: answers with verdicts, for KTO", Teaches: Verdicts, Chat: "unpaired-chat",
 			Text: "unpaired-text", Held: held,
 			Run: "trl kto --config kto.yaml", configs: []document{{"kto.yaml", "trl.yaml"}},
-			fromChat: func(e training.Example) any { return unpaired{e.Prompt, answer(e.Completion), e.Positive} },
-			fromText: func(good, _ chat.Pair, label bool) any { return unpairedText{good.Prompt, good.Completion, label} },
+			fromChat: func(e training.Example) any { return unpaired[messages]{e.Prompt, answer(e.Completion), e.Positive} },
+			fromText: func(good, _ chat.Pair, label bool) any { return unpaired[string]{good.Prompt, good.Completion, label} },
 		},
 		{
 			Name: "axolotl", What: "Axolotl: conversations, or text in segments", Chat: "messages", Text: "segments", Held: held,
@@ -125,7 +125,7 @@ func Named(name string) (Format, error) {
 	return Format{}, fmt.Errorf("unknown format %q; formats are %s", name, strings.Join(names, ", "))
 }
 
-// Line types. Their fields have a fixed order.
+// Line types. Their fields have a fixed order. A T is a text, or the messages of a conversation.
 type (
 	messagesLine struct {
 		Messages []training.Message `json:"messages"`
@@ -133,35 +133,22 @@ type (
 	conversationsLine struct {
 		Conversations []training.Message `json:"conversations"`
 	}
-	promptCompletion struct {
-		Prompt     []training.Message `json:"prompt"`
-		Completion []training.Message `json:"completion"`
+	promptCompletion[T any] struct {
+		Prompt     T `json:"prompt"`
+		Completion T `json:"completion"`
 	}
-	promptCompletionText struct {
-		Prompt     string `json:"prompt"`
-		Completion string `json:"completion"`
+	preference[T any] struct {
+		Prompt   T `json:"prompt"`
+		Chosen   T `json:"chosen"`
+		Rejected T `json:"rejected"`
 	}
-	preference struct {
-		Prompt   []training.Message `json:"prompt"`
-		Chosen   []training.Message `json:"chosen"`
-		Rejected []training.Message `json:"rejected"`
+	unpaired[T any] struct {
+		Prompt     T    `json:"prompt"`
+		Completion T    `json:"completion"`
+		Label      bool `json:"label"`
 	}
-	preferenceText struct {
-		Prompt   string `json:"prompt"`
-		Chosen   string `json:"chosen"`
-		Rejected string `json:"rejected"`
-	}
-	unpaired struct {
-		Prompt     []training.Message `json:"prompt"`
-		Completion []training.Message `json:"completion"`
-		Label      bool               `json:"label"`
-	}
-	unpairedText struct {
-		Prompt     string `json:"prompt"`
-		Completion string `json:"completion"`
-		Label      bool   `json:"label"`
-	}
-	segment struct {
+	messages = []training.Message
+	segment  struct {
 		Label bool   `json:"label"`
 		Text  string `json:"text"`
 	}

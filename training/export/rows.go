@@ -227,16 +227,6 @@ func (j *job) leave(id string, why curate.Reason, note string) {
 	j.out = append(j.out, curate.Out{ID: id, Reason: why, Note: note})
 }
 
-func (j *job) leftOut(w io.Writer) error {
-	e := json.NewEncoder(w)
-	for _, o := range j.out {
-		if err := e.Encode(o); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (j *job) tell(e training.Example, s *curate.Side) {
 	s.Add(e)
 	j.m.Licenses[e.Origin.License]++

@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -99,6 +100,33 @@ func (f *Folder) File(name string, fill func(io.Writer) error) error {
 	}
 	f.Sums[name] = hex.EncodeToString(sum.Sum(nil))
 	return nil
+}
+
+// JSON fills a file with the indented JSON of v.
+func JSON(v any) func(io.Writer) error {
+	return func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		e.SetIndent("", "  ")
+		return e.Encode(v)
+	}
+}
+
+// Lines fills a file with the JSON of one element on each line.
+func Lines[T any](all []T) func(io.Writer) error {
+	return func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		for _, v := range all {
+			if err := e.Encode(v); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// Text fills a file with a text.
+func Text(text string) func(io.Writer) error {
+	return func(w io.Writer) error { _, err := io.WriteString(w, text); return err }
 }
 
 // Publish moves the folder to its target. Readers see the old folder, the new one, or briefly none.

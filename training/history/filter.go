@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
 )
@@ -43,44 +45,26 @@ func Reasons() []Reason {
 }
 
 // Text describes a reason in words.
-func (r Reason) Text() string {
-	switch r {
-	case Merge:
-		return "a merge"
-	case NoParent:
-		return "the code before it is unknown"
-	case Reverted:
-		return "a later commit reverts it"
-	case ByProgram:
-		return "the message was written by a program: a revert, a bump, a release"
-	case SaysLittle:
-		return "the message does not say what changed"
-	case TooManyFile:
-		return "no file, or more than 5"
-	case OtherCode:
-		return "no file in a language of the index"
-	case Generated:
-		return "only generated or vendored files"
-	case NoReader:
-		return "ast-grep is not installed, which reads its language"
-	case Missing:
-		return "git does not have the content here"
-	case TooLarge:
-		return "a file of more than 512 KiB"
-	case Binary:
-		return "a file that is not UTF-8 text"
-	case TooMany:
-		return "200 changed lines or more"
-	case NoChange:
-		return "no line of code changes"
-	case Secret:
-		return "it contains a probable secret"
-	case Broken:
-		return "a file does not parse before or after it"
-	case NoExample:
-		return "no stage can make an example of it"
-	}
-	return string(r)
+func (r Reason) Text() string { return cmp.Or(reasonTexts[r], string(r)) }
+
+var reasonTexts = map[Reason]string{
+	Merge:       "a merge",
+	NoParent:    "the code before it is unknown",
+	Reverted:    "a later commit reverts it",
+	ByProgram:   "the message was written by a program: a revert, a bump, a release",
+	SaysLittle:  "the message does not say what changed",
+	TooManyFile: "no file, or more than 5",
+	OtherCode:   "no file in a language of the index",
+	Generated:   "only generated or vendored files",
+	NoReader:    "ast-grep is not installed, which reads its language",
+	Missing:     "git does not have the content here",
+	TooLarge:    "a file of more than 512 KiB",
+	Binary:      "a file that is not UTF-8 text",
+	TooMany:     "200 changed lines or more",
+	NoChange:    "no line of code changes",
+	Secret:      "it contains a probable secret",
+	Broken:      "a file does not parse before or after it",
+	NoExample:   "no stage can make an example of it",
 }
 
 // Limits of TRAIN-11.
@@ -273,9 +257,5 @@ func taskOf(message string) string {
 		}
 		lines = append(lines, line)
 	}
-	text := []rune(strings.TrimSpace(strings.Join(lines, "\n")))
-	if len(text) > maxTask {
-		text = append(text[:maxTask-1], '…')
-	}
-	return strings.TrimSpace(string(text))
+	return strings.TrimSpace(phrase.Cut(strings.TrimSpace(strings.Join(lines, "\n")), maxTask))
 }

@@ -13,11 +13,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/patterns"
@@ -108,26 +110,31 @@ func Run(ctx context.Context, o Options) (Manifest, error) {
 
 // read processes a history and writes the examples.
 func (o Options) read(ctx context.Context, b *book, span git.Span, total int) error {
-	ctx, stop := context.WithCancel(ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	objects := o.Repo.Objects(ctx)
-	loaded := make(chan []*work, 1)
-	failed := make(chan error, 1)
-	go func() {
-		defer close(loaded)
-		failed <- o.loadAll(ctx, objects, maps.Clone(b.taken), span, loaded)
-	}()
 	defer objects.Close()
-	defer func() {
-		stop()
-		for range loaded { // wait until the loader no longer uses the objects
-		}
+	l := &loader{
+		objects: objects, forest: newForest(objects),
+		cache:  newVersionCache(objects, newReader(o.Program, o.Repo.Root)),
+		sentry: newSentry(o.Repo.Root, o.Redact),
+		seed:   o.Seed, reverted: maps.Clone(b.taken),
+	}
+	begun, stopBegin := lists.Ahead(o.begun(ctx, l, span), 1)
+	loaded, stopLoad := lists.Ahead(l.loaded(ctx, begun), 1)
+	defer func() { // nothing may use the objects any longer
+		cancel()
+		stopLoad()
+		stopBegin()
 	}()
 	m := &maker{Options: o, sentry: newSentry(o.Repo.Root, o.Redact),
 		guard: training.Guard{Redact: o.Redact, Canary: o.Canary}, repo: b.state.Plan.Repo}
 	resumed := b.state.Done
-	for works := range loaded {
+	for works, err := range loaded {
+		if err != nil {
+			return err
+		}
 		out := make([]made, len(works))
-		err := parallel(ctx, len(works), func(i int) error {
+		err = parallel(ctx, len(works), func(i int) error {
 			if works[i].reason != "" {
 				return nil
 			}
@@ -158,83 +165,47 @@ func (o Options) read(ctx context.Context, b *book, span git.Span, total int) er
 			return nil
 		}
 	}
-	if err := <-failed; err != nil {
-		return err
-	}
 	if b.state.Done < total {
 		return fmt.Errorf("git printed only %d of %d commits; run it again to continue", b.state.Done, total)
 	}
 	return nil
 }
 
-// loadAll reads commits in chunks. It reads the next chunk while one is processed.
-func (o Options) loadAll(ctx context.Context, objects *git.Objects, reverted map[string]bool, span git.Span,
-	to chan<- []*work) error {
-	l := &loader{
-		objects: objects, forest: newForest(objects),
-		cache:  newVersionCache(objects, newReader(o.Program, o.Repo.Root)),
-		sentry: newSentry(o.Repo.Root, o.Redact),
-		seed:   o.Seed, reverted: reverted,
-	}
-	ctx, stop := context.WithCancel(ctx)
-	begun := make(chan []*work, 1)
-	failed := make(chan error, 1)
-	go func() {
-		defer close(begun)
-		failed <- o.beginAll(ctx, l, span, begun)
-	}()
-	defer func() {
-		stop()
-		for range begun { // wait until the objects are no longer used
-		}
-	}()
-	for works := range begun {
-		if err := l.goOn(ctx, works); err != nil {
-			return err
-		}
-		if err := hand(ctx, to, works); err != nil {
-			return err
-		}
-	}
-	return <-failed
-}
-
-// beginAll walks through a history.
-func (o Options) beginAll(ctx context.Context, l *loader, span git.Span, to chan<- []*work) error {
-	var list []git.Past
-	flush := func() error {
-		if len(list) == 0 {
-			return nil
-		}
-		works, err := l.begin(ctx, list)
-		if err != nil {
-			return err
-		}
-		list = list[:0]
-		return hand(ctx, to, works)
-	}
-	for c, err := range o.Repo.Past(ctx, span) {
-		if err != nil {
-			return err
-		}
-		if list = append(list, c); len(list) == chunk {
-			if err := flush(); err != nil {
-				return err
+// begun walks through a history and begins its commits in chunks.
+func (o Options) begun(ctx context.Context, l *loader, span git.Span) iter.Seq2[[]*work, error] {
+	return func(yield func([]*work, error) bool) {
+		var list []git.Past
+		for c, err := range o.Repo.Past(ctx, span) {
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			if list = append(list, c); len(list) == chunk {
+				if works, err := l.begin(ctx, list); !yield(works, err) {
+					return
+				}
+				list = list[:0]
 			}
 		}
+		switch {
+		case ctx.Err() != nil:
+			yield(nil, context.Cause(ctx))
+		case len(list) > 0:
+			yield(l.begin(ctx, list))
+		}
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
-	}
-	return flush()
 }
 
-// hand passes commits on until the context ends.
-func hand(ctx context.Context, to chan<- []*work, works []*work) error {
-	select {
-	case to <- works:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
+// loaded reads the surroundings of begun commits.
+func (l *loader) loaded(ctx context.Context, begun iter.Seq2[[]*work, error]) iter.Seq2[[]*work, error] {
+	return func(yield func([]*work, error) bool) {
+		for works, err := range begun {
+			if err == nil {
+				err = l.goOn(ctx, works)
+			}
+			if !yield(works, err) {
+				return
+			}
+		}
 	}
 }

@@ -21,7 +21,6 @@ type maker struct {
 	sentry sentry
 	guard  training.Guard
 	repo   string
-	paths  paths
 }
 
 // shared holds the common data of the solver's stages.

@@ -35,16 +35,7 @@ func (l *loader) near(ctx context.Context, all []*work) error {
 	if err != nil {
 		return err
 	}
-	used := versions{}
-	for _, w := range all {
-		for i := range w.targets {
-			t := &w.targets[i]
-			if f := have[t.want]; f != nil && w.mayUse(*t, f) {
-				t.used, used[t.want] = true, f
-			}
-		}
-	}
-	if err := l.outlineAll(ctx, used); err != nil {
+	if err := l.outlineAll(ctx, have); err != nil {
 		return err
 	}
 	for _, w := range all {
@@ -67,16 +58,6 @@ func (l *loader) outlineAll(ctx context.Context, have versions) error {
 		return err
 	}
 	return l.cache.outlined(ctx, list)
-}
-
-// mayUse reports, by words alone, whether the changed code may use a file. Outlining a file takes a hundred times as
-// long as reading it, and most related files are unused.
-func (w *work) mayUse(t target, f *source) bool {
-	names := f.declares()
-	return names == nil || slices.ContainsFunc(names, func(n string) bool {
-		return w.words[n] ||
-			slices.ContainsFunc(t.names, func(x outline.Name) bool { return x.Name == n && w.words[called(x)] })
-	})
 }
 
 // takes reports whether the changed code may use an imported file.
@@ -140,14 +121,14 @@ func (w *work) depend(have versions) {
 	}
 	for _, t := range w.targets {
 		f := have[t.want]
-		if f == nil || seen[t.path] || t.used && !f.sound() {
+		if f == nil || seen[t.path] || !f.sound() {
 			continue
 		}
 		seen[t.path] = true
 		r := related{source: f, why: t.why, tier: 2}
 		for i := range f.symbols {
 			x := &f.symbols[i]
-			if t.used && len(r.uses) < mostUses && !slices.Contains(r.uses, x.short) && w.uses(t, x, own) {
+			if len(r.uses) < mostUses && !slices.Contains(r.uses, x.short) && w.uses(t, x, own) {
 				r.uses = append(r.uses, x.short)
 			}
 		}
@@ -191,7 +172,6 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 	if err := l.outlineAll(ctx, have); err != nil {
 		return err
 	}
-	drawn := versions{}
 	for i, w := range all {
 		neighbours := w.others
 		w.rng.Shuffle(len(neighbours), func(a, b int) { neighbours[a], neighbours[b] = neighbours[b], neighbours[a] })
@@ -206,15 +186,8 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 		for _, n := range neighbours {
 			if len(w.others) < mostOthers && !slices.ContainsFunc(w.others, func(o related) bool { return o.path == n.path }) {
 				w.others = append(w.others, n)
-				drawn[want{n.path, n.blob}] = n.source
 			}
 		}
-	}
-	if err := l.outlineAll(ctx, drawn); err != nil {
-		return err
-	}
-	for _, w := range all {
-		w.others = slices.DeleteFunc(w.others, func(o related) bool { return o.tier == 2 && !o.sound() })
 	}
 	return nil
 }

@@ -20,7 +20,6 @@ type target struct {
 	names   []outline.Name // single names: from x import name
 	aliases []string       // names of the whole module or package: alias.name
 	sibling bool           // same Go package: its names need no import
-	used    bool           // by its words, the changed code may use it
 }
 
 // mostPackage is the highest number of files of a Go package that are read.

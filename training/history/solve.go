@@ -113,10 +113,10 @@ func (m *maker) plan(w *work, q query, s shared) (lesson, string) {
 		b.Tasks = append(b.Tasks, c.task())
 	}
 	a := draft.Plan{Title: b.Title, Goal: q.intent, Batches: []draft.Batch{b}}
-	if err := m.paths.readable(a); err != nil {
+	if readable(a) != nil {
 		// If a plan cannot contain the message as its rationale, use the subject line.
 		a.Batches[0].Rationale = ""
-		if err := m.paths.readable(a); err != nil {
+		if readable(a) != nil {
 			return l, "its plan would not be read as one"
 		}
 	}
@@ -173,8 +173,19 @@ func joined(text, verb string, names []string) string {
 	return text + verb + phrase.Few(names, 6)
 }
 
-// parsedPlan parses the plan of a task.
-func parsedPlan(title, task string) (*planparse.Plan, error) {
+// readable reports whether the parser accepts an artifact as a plan.
+func readable(a draft.Plan) error {
+	n, err := a.Normal()
+	if err == nil {
+		_, err = n.Markdown()
+	}
+	return err
+}
+
+// taskPlan returns the plan of one batch for a task.
+func taskPlan(task string) (*planparse.Plan, error) {
+	first, _, _ := strings.Cut(task, "\n")
+	title := draft.Title(phrase.Cut(first, 80), "Solve the task")
 	var err error
 	for _, body := range []string{strings.TrimRight(task, "\n") + "\n", fence.Around("text", task)} {
 		var p *planparse.Plan

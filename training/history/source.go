@@ -31,9 +31,11 @@ type source struct {
 	lines    []string         // lines as prompts show them
 	outlined bool
 	findings
-	declared []string // see declares
-	secret   *bool    // nil: not checked yet
+	secret *bool // nil: not checked yet
 }
+
+// sound reports whether an outlined file may be shown.
+func (s *source) sound() bool { return !s.broken && s.skip == "" && !*s.secret }
 
 // findings holds the results of parsing a version of a file.
 type findings struct {

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -64,31 +63,6 @@ func TestInventedContentIsRefused(t *testing.T) {
 			hunks: []linediff.Hunk{{NewTo: strings.Count(tt.text, "\n")}}}
 		if got := (&work{changes: []*change{c}}).invented(known, ""); (got != "") != tt.want {
 			t.Errorf("%s: %q", name, got)
-		}
-	}
-}
-
-// A scan of the lines of a Python file finds at least every name of its outline, so that no file that a change uses
-// is left out.
-func TestPythonScanCoversOutline(t *testing.T) {
-	text := "import os\nLIMIT = 1; FLOOR: int = 2\nif os.name: WIDE = 3\nclass Cart(dict):\n    size: int = 1\n    async def add(self): pass\n" +
-		"async def fetch(url): return url\n@cached\ndef total(cart): return sum(cart)\ntype Price = int\ntry:\n    def sell(): pass\nexcept E:\n    sell = None\n"
-	s := newSource("shop.py", "1", text)
-	if err := newReader(astGrep(t), t.TempDir()).outline(t.Context(), []*source{s}); err != nil {
-		t.Fatal(err)
-	}
-	if s.broken || len(s.symbols) < 9 {
-		t.Fatalf("%d symbols, broken %v, %s", len(s.symbols), s.broken, s.skip)
-	}
-	names := s.declares()
-	for _, x := range s.symbols {
-		if !slices.Contains(names, x.short) {
-			t.Errorf("%s is not among %v", x.short, names)
-		}
-	}
-	for _, n := range names {
-		if n == "self" || n == "cached" {
-			t.Errorf("%s is listed, but the file does not define it", n)
 		}
 	}
 }

@@ -11,11 +11,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/training"
 )
-
-type storeRun = store.Run
 
 // batches yields the results of agents for the batches of all runs, oldest run first.
 func (b *build) batches(ctx context.Context) error {
@@ -106,7 +103,7 @@ func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after afte
 	}
 	if e == winner {
 		ex.Signals = append([]training.Signal{signal("gates", 1, e.score())}, after.signals()...)
-		ex.Quality = after.worth(value(1))
+		ex.Quality = after.worth(new(1.0))
 		ex.Positive = !after.reverted()
 		return b.emit(where, ex)
 	}
@@ -116,7 +113,7 @@ func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after afte
 		if e.passed == nil { // the agent gave up or was stopped
 			ex.Signals = []training.Signal{{Name: "gates", Note: e.said()}}
 		}
-		ex.Quality = value(0)
+		ex.Quality = new(0.0)
 		if err := b.emit(where, ex); err != nil {
 			return err
 		}
@@ -126,31 +123,32 @@ func (b *build) outcome(r *run, m *batch, p *proof, e, winner *entry, after afte
 		if failed {
 			return nil
 		}
-		return b.refuse(where, superseded())
+		return b.refuse(where, superseded)
 	case after.reverted():
-		return b.refuse(where, undone())
+		return b.refuse(where, undone)
 	case winner.edits == e.edits:
-		return b.refuse(where, alike())
+		return b.refuse(where, alike)
 	}
 	pair := ex
 	pair.Prompt, pair.Completion, pair.Rejected, pair.Positive = []training.Message{{Role: "user", Content: winner.brief}},
 		winner.edits, e.edits, true
-	pair.Quality = after.worth(value(1))
+	pair.Quality = after.worth(new(1.0))
 	pair.Signals = append([]training.Signal{signal("gates", 1, winner.score()),
-		{Name: "rejected", Value: verdictOf(e.attempt), Note: e.score()}}, after.signals()...)
+		{Name: "rejected", Value: verdictOf(e.passed), Note: e.score()}}, after.signals()...)
 	pair.Origin.Model, pair.Origin.At = cmp.Or(winner.made.Model, winner.made.Agent), winner.made.At
 	pair.Origin.Files = sortedFiles(slices.Concat(winner.files, e.files))
 	return b.emit(where, pair)
 }
 
-func verdictOf(a *attempt) *float64 {
+// verdictOf returns a verdict as the value of a signal; nil is unknown.
+func verdictOf(passed *bool) *float64 {
 	switch {
-	case a.passed == nil:
+	case passed == nil:
 		return nil
-	case *a.passed:
-		return value(1)
+	case *passed:
+		return new(1.0)
 	}
-	return value(0)
+	return new(0.0)
 }
 
 func (e *entry) score() string { return e.scores[e.candidate] }
@@ -164,8 +162,7 @@ func (e *entry) said() string {
 func (b *build) entry(ctx context.Context, r *run, m *batch, a *attempt, p *proof, won bool) (*entry, *refusal, error) {
 	brief, err := os.ReadFile(filepath.Join(b.attemptDir(r.id, m.key, a), "brief.md"))
 	if errors.Is(err, fs.ErrNotExist) {
-		why := noBrief()
-		return nil, &why, nil
+		return nil, &noBrief, nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the brief of batch %s of run %s: %w", m.key, r.id, err)

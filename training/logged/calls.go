@@ -71,9 +71,9 @@ func (b *build) calls(ctx context.Context) error {
 		where := fmt.Sprintf("call %d of task %s", c.ID, c.Task)
 		switch {
 		case !known:
-			err = b.refuse(where, noStage())
+			err = b.refuse(where, noStage)
 		case strings.TrimSpace(c.Response) == "":
-			err = b.refuse(where, noAnswer())
+			err = b.refuse(where, noAnswer)
 		case stage == training.Review:
 			err = b.review(where, c.Call)
 		default:
@@ -192,7 +192,7 @@ func (b *build) call(ctx context.Context, where string, stage training.Stage, c 
 	e.Quality = t.after.worth(quality)
 	if c.Error != "" {
 		e.Signals = append([]training.Signal{signal("usable", 0, c.Error)}, e.Signals...)
-		e.Quality = value(0)
+		e.Quality = new(0.0)
 	}
 	e.Positive = c.Error == "" && !t.after.reverted() && (e.Quality == nil || *e.Quality >= goodEnough)
 	return b.emit(where, e)
@@ -233,18 +233,14 @@ func (t *task) measure(stage training.Stage, c store.Call) (*float64, []training
 				Note: fmt.Sprintf("%d of %d batches merged", t.proof.merged, t.proof.of)}}, nil
 	}
 	if c.Error != "" {
-		return value(0), nil, nil // an unusable answer never reached a gate
+		return new(0.0), nil, nil // an unusable answer never reached a gate
 	}
 	passed := t.verdict(c)
 	if passed == nil {
-		why := noVerdict()
-		return nil, nil, &why
+		return nil, nil, &noVerdict
 	}
-	v := 0.0
-	if *passed {
-		v = 1
-	}
-	return value(v), []training.Signal{signal("gates", v, fmt.Sprintf("attempt %d", c.Attempt))}, nil
+	v := *verdictOf(passed)
+	return &v, []training.Signal{signal("gates", v, fmt.Sprintf("attempt %d", c.Attempt))}, nil
 }
 
 // verdict returns the gate verdict of the attempt that an answer was part of. In a tournament it is that of the

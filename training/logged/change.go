@@ -41,8 +41,7 @@ func (b *build) between(ctx context.Context, base, tree string) (change, *refusa
 	var parts []string
 	for _, e := range list {
 		if e.Link() || e.OldMode == "120000" || e.OldMode == "160000" || e.NewMode == "160000" {
-			why := notEdits()
-			return out, &why, nil
+			return out, &notEdits, nil
 		}
 		before, err := c.Before(ctx, e.Path)
 		if err == nil {
@@ -53,8 +52,7 @@ func (b *build) between(ctx context.Context, base, tree string) (change, *refusa
 		}
 		switch {
 		case errors.Is(err, edits.ErrNone), errors.Is(err, git.ErrBlobTooLarge):
-			why := notEdits()
-			return out, &why, nil
+			return out, &notEdits, nil
 		case err != nil:
 			return out, nil, err
 		}
@@ -86,8 +84,7 @@ func (c *change) versions(path string, blobs ...string) {
 
 func (c *change) done(parts []string) (change, *refusal, error) {
 	if len(parts) == 0 {
-		why := noChange()
-		return *c, &why, nil
+		return *c, &noChange, nil
 	}
 	c.edits = strings.Join(parts, "\n")
 	return *c, nil, nil
@@ -107,11 +104,10 @@ func (b *build) made(ctx context.Context, run, key string, a *attempt) (change, 
 	}
 	patch, err := os.ReadFile(filepath.Join(b.attemptDir(run, key, a), patchName))
 	if errors.Is(err, fs.ErrNotExist) {
-		why := changeGone()
 		if a.made.Files == 0 {
-			why = noChange()
+			return change{}, &noChange, nil
 		}
-		return change{}, &why, nil
+		return change{}, &changeGone, nil
 	}
 	if err != nil {
 		return change{}, nil, err
@@ -121,13 +117,9 @@ func (b *build) made(ctx context.Context, run, key string, a *attempt) (change, 
 
 // patched converts a stored patch into edits. A patch with redacted secrets does not apply any more.
 func (b *build) patched(base string, patch []byte) (change, *refusal, error) {
-	gone := func() (change, *refusal, error) {
-		why := changeGone()
-		return change{}, &why, nil
-	}
 	files, err := parsePatch(patch)
 	if err != nil {
-		return gone()
+		return change{}, &changeGone, nil
 	}
 	var out change
 	var parts []string
@@ -140,23 +132,22 @@ func (b *build) patched(base string, patch []byte) (change, *refusal, error) {
 		blob := ""
 		if !f.IsNew {
 			if strings.ContainsAny(f.OldName, "\n") {
-				return gone()
+				return change{}, &changeGone, nil
 			}
 			found, err := b.objects.Read([]string{base + ":" + f.OldName})
 			if err != nil {
 				return change{}, nil, err
 			}
 			if before, blob = found[0].Data, found[0].Hash; found[0].Kind != "blob" || before == nil {
-				return gone()
+				return change{}, &changeGone, nil
 			}
 		}
 		after, err := applied(f, before)
 		if err != nil {
-			return gone()
+			return change{}, &changeGone, nil
 		}
 		if err := out.add(&parts, path, before, after); err != nil {
-			why := notEdits()
-			return change{}, &why, nil
+			return change{}, &notEdits, nil
 		}
 		out.versions(path, blob, blobID(after, len(base)))
 	}

@@ -130,30 +130,25 @@ type refusal struct {
 }
 
 // The reasons. unproven marks the ones about receipts.
-func notMerged() refusal { return refusal{"no receipt: the batch was not merged", true} }
-func receiptGone() refusal {
-	return refusal{"no receipt: the file does not exist; runplan resume rewrites it", true}
-}
-func receiptChanged() refusal {
-	return refusal{"the receipt is not the one of the journal", true}
-}
-func commitGone() refusal { return refusal{"git does not have the commit of the receipt", true} }
-func noRun() refusal      { return refusal{"no receipt: the task belongs to no run", true} }
-func noRecord() refusal   { return refusal{"no record of the review", true} }
-func noBrief() refusal    { return refusal{"the brief no longer exists", false} }
-func noChange() refusal   { return refusal{"the attempt changed nothing", false} }
-func noAnswer() refusal   { return refusal{"no answer was given", false} }
-func noVerdict() refusal  { return refusal{"no gate judged the attempt", false} }
-func noStage() refusal    { return refusal{"the stage of the call is not trained", false} }
-func notEdits() refusal {
-	return refusal{"the change cannot be written as edits", false}
-}
-func changeGone() refusal { return refusal{"the change no longer exists", false} }
-func alike() refusal      { return refusal{"winner and loser wrote the same", false} }
-func superseded() refusal {
-	return refusal{"the attempt passed, and another one was merged", false}
-}
-func undone() refusal { return refusal{"the winner was reverted later", false} }
+var (
+	notMerged      = refusal{"no receipt: the batch was not merged", true}
+	receiptGone    = refusal{"no receipt: the file does not exist; runplan resume rewrites it", true}
+	receiptChanged = refusal{"the receipt is not the one of the journal", true}
+	commitGone     = refusal{"git does not have the commit of the receipt", true}
+	noRun          = refusal{"no receipt: the task belongs to no run", true}
+	noRecord       = refusal{"no record of the review", true}
+	noBrief        = refusal{"the brief no longer exists", false}
+	noLog          = refusal{"the agent's log is missing or empty", false}
+	noChange       = refusal{"the attempt changed nothing", false}
+	noAnswer       = refusal{"no answer was given", false}
+	noVerdict      = refusal{"no gate judged the attempt", false}
+	noStage        = refusal{"the stage of the call is not trained", false}
+	notEdits       = refusal{"the change cannot be written as edits", false}
+	changeGone     = refusal{"the change no longer exists", false}
+	alike          = refusal{"winner and loser wrote the same", false}
+	superseded     = refusal{"the attempt passed, and another one was merged", false}
+	undone         = refusal{"the winner was reverted later", false}
+)
 
 // refuse counts a refused row. where names it.
 func (b *build) refuse(where string, r refusal) error {

@@ -100,17 +100,17 @@ func TestJudge(t *testing.T) {
 		"nothing was logged": {nil, nil, nil, nil},
 		"scope alone": {[]store.FileDecision{decided("scope", "a.go", "", "1", true),
 			decided("scope", "b.go", "", "2", false), decided("scope", "c.go", "", "2", true)},
-			value(0.5), value(0.5), nil},
+			new(0.5), new(0.5), nil},
 		"precision narrows it": {[]store.FileDecision{decided("scope", "a.go", "", "1", true),
 			decided("scope", "c.go", "", "2", true),
 			decided("precision", "a.go", "F", "primary", true), decided("precision", "c.go", "G", "excluded", false),
 			decided("precision", "b.go", "H", "supporting", true)},
-			value(1), value(1), value(1)},
+			new(1.0), new(1.0), new(1.0)},
 		"taken in the end": {[]store.FileDecision{decided("scope", "b.go", "", "2", false),
-			decided("scope", "b.go", "", "2", true)}, value(0.5), value(1), nil},
+			decided("scope", "b.go", "", "2", true)}, new(0.5), new(1.0), nil},
 		"primary and wrong": {[]store.FileDecision{decided("precision", "c.go", "F", "primary", true),
 			decided("precision", "a.go", "F", "primary", true)},
-			value(0.5), value(0.5), value(0.5)},
+			new(0.5), new(0.5), new(0.5)},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := &proof{changed: changed}
@@ -126,7 +126,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeNewFiles(t *testing.T) {
 	j := judge([]store.FileDecision{decided("scope", "a.go", "", "1", true)}, &proof{})
 	same(t, "found", j.found, nil)
-	same(t, "needed", j.needed, value(0))
+	same(t, "needed", j.needed, new(0.0))
 }
 
 // The quality of good work depends on what happened to it later.
@@ -138,19 +138,19 @@ func TestWorthFollowsLaterSignals(t *testing.T) {
 		want     *float64
 		reverted bool
 	}{
-		"no gate ran":   {nil, value(1), value(1), false},
-		"unknown stays": {[]store.TrainingSignal{s("rewritten", value(0.5))}, nil, nil, false},
-		"merged": {[]store.TrainingSignal{s("merged", value(1)), s("reverted", value(0))}, value(1), value(1),
+		"no gate ran":   {nil, new(1.0), new(1.0), false},
+		"unknown stays": {[]store.TrainingSignal{s("rewritten", new(0.5))}, nil, nil, false},
+		"merged": {[]store.TrainingSignal{s("merged", new(1.0)), s("reverted", new(0.0))}, new(1.0), new(1.0),
 			false},
-		"not merged yet": {[]store.TrainingSignal{s("merged", value(0))}, value(1), value(1), false},
-		"reverted":       {[]store.TrainingSignal{s("reverted", value(1))}, value(1), value(0), true},
-		"rewritten": {[]store.TrainingSignal{s("rewritten", value(0.25))}, value(0.8), value(0.6000000000000001),
+		"not merged yet": {[]store.TrainingSignal{s("merged", new(0.0))}, new(1.0), new(1.0), false},
+		"reverted":       {[]store.TrainingSignal{s("reverted", new(1.0))}, new(1.0), new(0.0), true},
+		"rewritten": {[]store.TrainingSignal{s("rewritten", new(0.25))}, new(0.8), new(0.6000000000000001),
 			false},
-		"rewritten, not known": {[]store.TrainingSignal{s("rewritten", nil)}, value(1), value(1), false},
-		"the worst of a plan": {[]store.TrainingSignal{s("reverted", value(0)), s("reverted", nil),
-			s("reverted", value(1))}, value(1), value(0), true},
-		"the worst of rewrites": {[]store.TrainingSignal{s("rewritten", nil), s("rewritten", value(0.5)),
-			s("rewritten", value(0))}, value(1), value(0.5), false},
+		"rewritten, not known": {[]store.TrainingSignal{s("rewritten", nil)}, new(1.0), new(1.0), false},
+		"the worst of a plan": {[]store.TrainingSignal{s("reverted", new(0.0)), s("reverted", nil),
+			s("reverted", new(1.0))}, new(1.0), new(0.0), true},
+		"the worst of rewrites": {[]store.TrainingSignal{s("rewritten", nil), s("rewritten", new(0.5)),
+			s("rewritten", new(0.0))}, new(1.0), new(0.5), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := aftermath{tt.list}
@@ -164,11 +164,11 @@ func TestWorthFollowsLaterSignals(t *testing.T) {
 
 func TestMeans(t *testing.T) {
 	same(t, "mean of nothing", mean(nil, nil), nil)
-	same(t, "mean of what is known", mean(nil, value(0.5), value(1)), value(0.75))
-	same(t, "both", both(value(1), value(0.5)), value(2.0/3))
-	same(t, "one alone", both(nil, value(0.25)), value(0.25))
-	same(t, "one is nothing", both(value(0), value(1)), value(0))
-	same(t, "both are nothing", both(value(0), value(0)), value(0))
+	same(t, "mean of what is known", mean(nil, new(0.5), new(1.0)), new(0.75))
+	same(t, "both", both(new(1.0), new(0.5)), new(2.0/3))
+	same(t, "one alone", both(nil, new(0.25)), new(0.25))
+	same(t, "one is nothing", both(new(0.0), new(1.0)), new(0.0))
+	same(t, "both are nothing", both(new(0.0), new(0.0)), new(0.0))
 	same(t, "share of nothing", share(0, 0), nil)
 }
 
@@ -190,16 +190,16 @@ func TestMeasure(t *testing.T) {
 		want    *float64
 		refused bool
 	}{
-		"task analysis":                {training.TaskAnalysis, store.Call{}, value(0.5), false},
-		"scope":                        {training.Scope, store.Call{}, value(2.0 / 3), false},
-		"precision":                    {training.Precision, store.Call{}, value(0.75), false},
-		"plan":                         {training.ExecutePlan, store.Call{}, value(0.25), false},
-		"code that passed":             {training.ExecuteCode, store.Call{Attempt: 2}, value(1), false},
+		"task analysis":                {training.TaskAnalysis, store.Call{}, new(0.5), false},
+		"scope":                        {training.Scope, store.Call{}, new(2.0 / 3), false},
+		"precision":                    {training.Precision, store.Call{}, new(0.75), false},
+		"plan":                         {training.ExecutePlan, store.Call{}, new(0.25), false},
+		"code that passed":             {training.ExecuteCode, store.Call{Attempt: 2}, new(1.0), false},
 		"code without a verdict":       {training.ExecuteCode, store.Call{Attempt: 1}, nil, true},
 		"code of no attempt":           {training.ExecuteCode, store.Call{Attempt: 9}, nil, true},
-		"code without use":             {training.ExecuteCode, store.Call{Attempt: 1, Error: "no edits"}, value(0), false},
-		"a candidate":                  {training.ExecuteCode, store.Call{Attempt: 3, Response: "this"}, value(1), false},
-		"another candidate":            {training.ExecuteCode, store.Call{Attempt: 3, Response: "that"}, value(0), false},
+		"code without use":             {training.ExecuteCode, store.Call{Attempt: 1, Error: "no edits"}, new(0.0), false},
+		"a candidate":                  {training.ExecuteCode, store.Call{Attempt: 3, Response: "this"}, new(1.0), false},
+		"another candidate":            {training.ExecuteCode, store.Call{Attempt: 3, Response: "that"}, new(0.0), false},
 		"code of an unknown candidate": {training.ExecuteCode, store.Call{Attempt: 3, Response: "else"}, nil, true},
 	} {
 		t.Run(name, func(t *testing.T) {

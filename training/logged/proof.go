@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -31,29 +32,25 @@ func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) 
 
 // prove finds the receipt of a batch and compares it with the journal and git.
 func (b *build) prove(ctx context.Context, r *run, key string) (*proof, *refusal, error) {
-	no := func(f func() refusal) (*proof, *refusal, error) {
-		why := f()
-		return nil, &why, nil
-	}
 	m := r.batches[key]
 	if m == nil || m.merged == nil {
-		return no(notMerged)
+		return nil, &notMerged, nil
 	}
 	path := b.Layout.Receipt(r.id, key)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return no(receiptGone)
+		return nil, &receiptGone, nil
 	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the receipt of batch %s of run %s: %w", key, r.id, err)
 	}
 	p := &proof{sum: digest(data)}
 	if p.sum != m.merged.Fingerprint || json.Unmarshal(data, &p.receipt) != nil {
-		return no(receiptChanged)
+		return nil, &receiptChanged, nil
 	}
 	if p.receipt.Run != r.id || p.receipt.Batch != key || p.receipt.Head != m.merged.Commit ||
 		p.receipt.Tree != m.merged.Tree {
-		return no(receiptChanged)
+		return nil, &receiptChanged, nil
 	}
 	p.base, p.head, p.merged, p.of, p.batches = p.receipt.Base, p.receipt.Head, 1, 1, []string{key}
 	found, err := b.objects.Read([]string{p.head + "^{tree}", p.base + "^{commit}"})
@@ -61,7 +58,7 @@ func (b *build) prove(ctx context.Context, r *run, key string) (*proof, *refusal
 		return nil, nil, err
 	}
 	if found[0].Hash != p.receipt.Tree || found[1].Hash == "" {
-		return no(commitGone)
+		return nil, &commitGone, nil
 	}
 	p.changed, err = b.Repo.Compare(p.base, p.head).Entries(ctx)
 	return p, nil, err
@@ -81,7 +78,7 @@ func (b *build) provePlan(ctx context.Context, r *run) (*proof, *refusal, error)
 		if err != nil {
 			return nil, nil, err
 		}
-		if why != nil && *why != notMerged() {
+		if why != nil && *why != notMerged {
 			return nil, why, nil
 		}
 		if why == nil {
@@ -93,8 +90,7 @@ func (b *build) provePlan(ctx context.Context, r *run) (*proof, *refusal, error)
 		}
 	}
 	if last == nil {
-		why := notMerged()
-		return nil, &why, nil
+		return nil, &notMerged, nil
 	}
 	last.base, last.merged, last.of, last.batches = r.info.Base, n, of, keys
 	var err error
@@ -123,9 +119,8 @@ func (b *build) ofTask(ctx context.Context, id, plan string) (*run, *proof, *ref
 			name = ""
 		}
 	}
-	if !slices.ContainsFunc(b.runs, func(r storeRun) bool { return r.ID == name }) {
-		why := noRun()
-		return nil, nil, &why, nil
+	if !slices.ContainsFunc(b.runs, func(r store.Run) bool { return r.ID == name }) {
+		return nil, nil, &noRun, nil
 	}
 	r, err := b.factsOf(ctx, name)
 	if err != nil {

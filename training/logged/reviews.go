@@ -136,11 +136,11 @@ func (b *build) review(where string, c store.Call) error {
 		known = b.codeReview(&e, c)
 	}
 	if !known {
-		return b.refuse(where, noRecord())
+		return b.refuse(where, noRecord)
 	}
 	if c.Error != "" {
 		e.Signals = append([]training.Signal{signal("usable", 0, c.Error)}, e.Signals...)
-		e.Quality = value(0)
+		e.Quality = new(0.0)
 	}
 	e.Positive = e.Quality == nil || *e.Quality >= goodEnough
 	return b.emit(where, e)
@@ -163,11 +163,7 @@ func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 		Note: fmt.Sprintf("%d of %d claims are in the blueprint", n-len(rec.UnknownClaims), n)}}
 	e.Signals = append(e.Signals, training.Signal{Name: "decision", Note: string(rec.Decision)})
 	if rec.promoted != nil {
-		v := 0.0
-		if *rec.promoted {
-			v = 1
-		}
-		e.Signals = append(e.Signals, signal("promoted", v, ""))
+		e.Signals = append(e.Signals, training.Signal{Name: "promoted", Value: verdictOf(rec.promoted)})
 	}
 	return true
 }

@@ -10,10 +10,8 @@ import (
 	"github.com/runplan/runplan/training"
 )
 
-func value(v float64) *float64 { return &v }
-
 func signal(name string, v float64, note string) training.Signal {
-	return training.Signal{Name: name, Value: value(v), Note: note}
+	return training.Signal{Name: name, Value: new(v), Note: note}
 }
 
 // share returns part/whole, or nil if whole is 0.
@@ -21,7 +19,7 @@ func share(part, whole int) *float64 {
 	if whole == 0 {
 		return nil
 	}
-	return value(float64(part) / float64(whole))
+	return new(float64(part) / float64(whole))
 }
 
 // aftermath holds the later outcomes of code, as far as they were recorded (see training outcomes sync).
@@ -44,8 +42,13 @@ func (b *build) became(ctx context.Context, run string, p *proof) (aftermath, er
 	return a, nil
 }
 
-// of returns the worst known value of a signal, because a plan is as good as its worst batch.
-func (a aftermath) of(name string, worse func(v, than float64) bool) (out store.TrainingSignal, found bool) {
+// of returns the worst known value of a signal, because a plan is as good as its worst batch. Of the signal that code
+// was merged, the lowest is the worst.
+func (a aftermath) of(name string) (out store.TrainingSignal, found bool) {
+	worse := func(v, than float64) bool { return v > than }
+	if name == mergedName {
+		worse = func(v, than float64) bool { return v < than }
+	}
 	for _, s := range a.list {
 		if s.Name != name {
 			continue
@@ -57,9 +60,6 @@ func (a aftermath) of(name string, worse func(v, than float64) bool) (out store.
 	return out, found
 }
 
-func less(v, than float64) bool { return v < than }
-func more(v, than float64) bool { return v > than }
-
 // Names of signals about later outcomes of code.
 const (
 	mergedName    = "merged"
@@ -68,17 +68,14 @@ const (
 )
 
 func (a aftermath) reverted() bool {
-	s, ok := a.of(revertedName, more)
+	s, ok := a.of(revertedName)
 	return ok && s.Value != nil && *s.Value >= 0.5
 }
 
 func (a aftermath) signals() []training.Signal {
 	var out []training.Signal
-	for _, n := range []struct {
-		name  string
-		worse func(v, than float64) bool
-	}{{mergedName, less}, {revertedName, more}, {rewrittenName, more}} {
-		if s, ok := a.of(n.name, n.worse); ok {
+	for _, name := range []string{mergedName, revertedName, rewrittenName} {
+		if s, ok := a.of(name); ok {
 			out = append(out, training.Signal{Name: s.Name, Value: s.Value, Note: s.Note})
 		}
 	}
@@ -89,10 +86,10 @@ func (a aftermath) signals() []training.Signal {
 // data the quality is unchanged.
 func (a aftermath) worth(quality *float64) *float64 {
 	if a.reverted() {
-		return value(0)
+		return new(0.0)
 	}
-	if s, ok := a.of(rewrittenName, more); ok && s.Value != nil && quality != nil {
-		return value(*quality * (1 - *s.Value))
+	if s, ok := a.of(rewrittenName); ok && s.Value != nil && quality != nil {
+		return new(*quality * (1 - *s.Value))
 	}
 	return quality
 }
@@ -109,7 +106,7 @@ func mean(list ...*float64) *float64 {
 	if n == 0 {
 		return nil
 	}
-	return value(sum / float64(n))
+	return new(sum / float64(n))
 }
 
 // both returns the harmonic mean of two shares, so that one is worthless without the other. If only one is known, it
@@ -119,9 +116,9 @@ func both(a, b *float64) *float64 {
 	case a == nil || b == nil:
 		return mean(a, b)
 	case *a+*b == 0:
-		return value(0)
+		return new(0.0)
 	}
-	return value(2 * *a * *b / (*a + *b))
+	return new(2 * *a * *b / (*a + *b))
 }
 
 // judged rates the decisions of retrieval by the files that the merged change touched.
@@ -135,7 +132,7 @@ type judged struct {
 // judge compares decisions with the change. Files that the change created could not be found and do not count.
 func judge(decisions []store.FileDecision, p *proof) judged {
 	before, all := p.touched()
-	was, touched := set(before), set(all)
+	was, touched := lists.Set(before), lists.Set(all)
 	taken, primary := map[string]bool{}, map[string]bool{}
 	precise := slices.ContainsFunc(decisions, func(d store.FileDecision) bool { return d.Stage == precisionStage })
 	for _, d := range decisions {
@@ -159,10 +156,6 @@ func judge(decisions []store.FileDecision, p *proof) judged {
 	j.primary, j.notes[2] = share(hits, len(primary)),
 		fmt.Sprintf("%d of %d files with primary symbols were changed", hits, len(primary))
 	return j
-}
-
-func set(list []string) map[string]bool {
-	return lists.Set(list)
 }
 
 func common(a, b map[string]bool) int {

@@ -139,7 +139,7 @@ func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, why *refusal,
 	dir := b.attemptDir(r.id, m.key, a)
 	brief, err := os.ReadFile(filepath.Join(dir, "brief.md"))
 	if errors.Is(err, fs.ErrNotExist) {
-		return b.refuse(where, noBrief())
+		return b.refuse(where, noBrief)
 	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", where, err)
@@ -153,12 +153,12 @@ func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, why *refusal,
 		Agent: TrajectoryAgent{Name: cmp.Or(a.made.Agent, r.info.Agent, "unknown"), Version: "unknown", Model: a.made.Model},
 		Steps: []TrajectoryStep{{ID: 1, Source: "user", Message: b.hide(string(brief))}},
 		Extra: Outcome{Repo: b.Name, License: b.License, Run: r.id, Batch: m.key, Attempt: a.number, Candidate: a.candidate,
-			Variant: a.variant, Base: a.made.Base, Reward: verdictOf(a), Merged: a == m.winner(), Receipt: p.sum, At: a.made.At},
+			Variant: a.variant, Base: a.made.Base, Reward: verdictOf(a.passed), Merged: a == m.winner(), Receipt: p.sum, At: a.made.At},
 	}
 	err = b.follow(&t, filepath.Join(dir, "agent.log"), format(t.Agent.Name))
 	switch {
 	case errors.Is(err, fs.ErrNotExist), err == nil && len(t.Steps) == 1:
-		return b.refuse(where, noLog())
+		return b.refuse(where, noLog)
 	case err != nil:
 		return fmt.Errorf("%s: %w", where, err)
 	}
@@ -173,8 +173,6 @@ func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, why *refusal,
 	b.tally.Examples++
 	return yield(name, t)
 }
-
-func noLog() refusal { return refusal{"the agent's log is missing or empty", false} }
 
 // hide removes control codes and secrets.
 func (b *build) hide(text string) string {

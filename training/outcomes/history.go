@@ -173,7 +173,7 @@ func (l *looker) rewritten(ctx context.Context, commit string, merged time.Time)
 		return nil, "it adds no line", nil
 	}
 	gone := max(0, all-left)
-	return value(float64(gone) / float64(all)), fmt.Sprintf("%d of %d added lines are gone %s", gone, all, so), nil
+	return new(float64(gone) / float64(all)), fmt.Sprintf("%d of %d added lines are gone %s", gone, all, so), nil
 }
 
 func (l *looker) contains(ctx context.Context, at, commit string) (bool, error) {

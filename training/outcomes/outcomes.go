@@ -158,13 +158,13 @@ func (l *looker) merge(ctx context.Context, m Merge) ([]store.TrainingSignal, er
 		return nil, err
 	}
 	if as == "" {
-		return []store.TrainingSignal{say(Merged, value(0), "it is not on "+l.run.Branch)}, nil
+		return []store.TrainingSignal{say(Merged, new(0.0), "it is not on "+l.run.Branch)}, nil
 	}
-	out := []store.TrainingSignal{say(Merged, value(1), how)}
+	out := []store.TrainingSignal{say(Merged, new(1.0), how)}
 	if by := l.reverted(m.Commit, as, ids[m.Commit], back[m.Commit]); by != "" {
-		out = append(out, say(Reverted, value(1), "by "+short(by)))
+		out = append(out, say(Reverted, new(1.0), "by "+short(by)))
 	} else {
-		out = append(out, say(Reverted, value(0), ""))
+		out = append(out, say(Reverted, new(0.0), ""))
 	}
 	if how != "" && as != m.Commit && l.squashed(as) {
 		return append(out, say(Rewritten, nil, "its lines are in one commit with those of other batches")), nil
@@ -243,7 +243,5 @@ func (l *looker) reverted(commit, as, id, inverse string) (by string) {
 	}
 	return ""
 }
-
-func value(v float64) *float64 { return &v }
 
 func short(commit string) string { return commit[:min(10, len(commit))] }

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 )
@@ -32,36 +33,22 @@ func Reasons() []Reason {
 }
 
 // Text describes a reason in words.
-func (r Reason) Text() string {
-	switch r {
-	case Unfit:
-		return "its message or size"
-	case NoTest:
-		return "it changes no test"
-	case NoCode:
-		return "it changes only tests"
-	case OtherLanguage:
-		return "its tests are neither of Go nor of pytest"
-	case Secret:
-		return "it contains a probable secret"
-	case Address:
-		return "its message contains a mail address"
-	case CannotRun:
-		return "its tests could not be run"
-	case NotBuilt:
-		return "its tests do not build without its code"
-	case GreenBefore:
-		return "its tests pass without its code"
-	case RedAfter:
-		return "no test that fails without its code passes with it"
-	case Flaky:
-		return "its tests pass and fail on the same tree"
-	case ProofGreen:
-		return "the exported tests pass without the answer"
-	case ProofRed:
-		return "the exported tests fail with the answer"
-	}
-	return string(r)
+func (r Reason) Text() string { return cmp.Or(reasonTexts[r], string(r)) }
+
+var reasonTexts = map[Reason]string{
+	Unfit:         "its message or size",
+	NoTest:        "it changes no test",
+	NoCode:        "it changes only tests",
+	OtherLanguage: "its tests are neither of Go nor of pytest",
+	Secret:        "it contains a probable secret",
+	Address:       "its message contains a mail address",
+	CannotRun:     "its tests could not be run",
+	NotBuilt:      "its tests do not build without its code",
+	GreenBefore:   "its tests pass without its code",
+	RedAfter:      "no test that fails without its code passes with it",
+	Flaky:         "its tests pass and fail on the same tree",
+	ProofGreen:    "the exported tests pass without the answer",
+	ProofRed:      "the exported tests fail with the answer",
 }
 
 // Receipt is the result for a commit.

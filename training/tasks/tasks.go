@@ -11,10 +11,8 @@ package tasks
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"path/filepath"
 	"slices"
 	"time"
@@ -96,30 +94,14 @@ func Export(ctx context.Context, o Options) (Manifest, error) {
 	if err := x.all(ctx, head); err != nil {
 		return x.m, err
 	}
-	for _, f := range []struct {
-		name string
-		rows []any
-	}{{InstanceName, x.instances}, {ReceiptName, x.receipts}} {
-		err := out.File(f.name, func(w io.Writer) error {
-			enc := json.NewEncoder(w)
-			for _, row := range f.rows {
-				if err := enc.Encode(row); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return x.m, err
-		}
+	if err := out.File(InstanceName, folder.Lines(x.instances)); err != nil {
+		return x.m, err
+	}
+	if err := out.File(ReceiptName, folder.Lines(x.receipts)); err != nil {
+		return x.m, err
 	}
 	x.m.Sums = out.Sums
-	err = out.File(ManifestName, func(w io.Writer) error {
-		enc := json.NewEncoder(w)
-		enc.SetIndent("", "  ")
-		return enc.Encode(x.m)
-	})
-	if err != nil {
+	if err := out.File(ManifestName, folder.JSON(x.m)); err != nil {
 		return x.m, err
 	}
 	return x.m, out.Publish()
@@ -133,7 +115,7 @@ type export struct {
 	objects   *git.Objects
 	selector  history.Selector
 	instances []any
-	receipts  []any
+	receipts  []Receipt
 }
 
 // all checks the commits until there are enough tasks.

@@ -101,7 +101,7 @@ func layers() []layer {
 		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust",
 			"internal"}},
 		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile",
-			"internal/lazyre", "internal/phrase", "internal/redact"}},
+			"internal/lazyre", "internal/lists", "internal/phrase", "internal/redact", "internal/wordset"}},
 		{"planparse", []string{"internal/language", "internal/lazyre", "internal/lists"}},
 		{"planparse/draft", []string{"planparse", "internal/edit", "internal/fence", "internal/lazyre",
 			"internal/lists", "internal/wordset"}},
@@ -109,7 +109,7 @@ func layers() []layer {
 		{"trust", []string{"internal"}},
 		// The format of examples; each folder below is one step from runs and history to a model.
 		{"training", []string{"internal"}},
-		{"training/chat", []string{"llm", "training", "internal/lists", "internal/tokens"}},
+		{"training/chat", []string{"llm", "training", "internal/lists", "internal/phrase", "internal/tokens"}},
 		{"training/curate", []string{"training", "training/folder", "training/plan", "internal"}},
 		{"training/edits", []string{"internal/edit", "internal/linediff"}},
 		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan",
@@ -141,7 +141,7 @@ func layers() []layer {
 		{"knowledge/retrieve", []string{"knowledge", "knowledge/outline", "llm", "patterns", "internal"}},
 		{"knowledge/summary", []string{"knowledge/outline", "patterns", "internal"}}, // not knowledge: it needs no index
 		{"knowledge/outline", []string{"patterns", "internal/lazyre", "internal/lists", "internal/literal", "internal/phrase",
-			"internal/recent"}},
+			"internal/recent", "internal/wordset"}},
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke
