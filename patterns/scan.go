@@ -76,7 +76,7 @@ func Scan(ctx context.Context, p Program, dir string, files []string, rules []Ru
 	ask, docs := v.sifted(look, p.knows(v.own))
 	saw, err := p.run(ctx, dir, ask, textOf(docs)+ownRules(ask, docs))
 	if err != nil {
-		if errors.Is(err, ErrRule) { // find the rule
+		if errors.Is(err, ErrRule) { // Check names the rule
 			err = cmp.Or(Check(ctx, p, rules), err)
 		}
 		return res, err

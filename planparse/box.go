@@ -125,7 +125,7 @@ func scanT(text []byte) (n int, id string) {
 	return len(text) - len(rest) + k, id
 }
 
-// storyPrefix matches the story in an id: "US1-" in "US1-T05". "T001-T005" is a range.
+// storyPrefix matches the part of an id that names the story: "US1-" in "US1-T05". "T001-T005" is a range.
 const storyPrefix = `(?:[A-SU-Z]|[A-Z]{2,4})\d{1,3}-`
 
 // tNumber matches "T001", "T-001", "T012A", "T012b", "T001.1" and "T006d_schema", but not the name "T1_norm". "T1: Title" is
