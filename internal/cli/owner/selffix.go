@@ -68,8 +68,8 @@ It acts by itself, so it needs trust tier 2. It needs [models], the identity doc
 }
 
 type selfFixOptions struct {
-	trust, agent string
-	json, all    bool
+	agent string
+	all   bool
 }
 
 func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string, o selfFixOptions) error {

@@ -212,8 +212,8 @@ The same is shown before each run. The settings are under [routing]: runplan con
 }
 
 type routeOutput struct {
-	agent               string
-	why, json, dot, svg bool
+	agent         string
+	why, dot, svg bool
 }
 
 func route(ctx context.Context, a *cli.App, path string, r routeFlags, out routeOutput) error {

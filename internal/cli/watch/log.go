@@ -22,7 +22,7 @@ import (
 	"github.com/runplan/runplan/runner/report"
 )
 
-type logOptions struct{ json, follow, decisions, sampling bool }
+type logOptions struct{ follow, decisions, sampling bool }
 
 // NewLogCommand returns the command log.
 func NewLogCommand(a *cli.App) *cobra.Command {

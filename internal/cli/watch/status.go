@@ -21,7 +21,7 @@ import (
 	"github.com/runplan/runplan/training/validate"
 )
 
-type statusOptions struct{ json, all, lines, metrics bool }
+type statusOptions struct{ all, lines, metrics bool }
 
 // NewStatusCommand returns the command status.
 func NewStatusCommand(a *cli.App) *cobra.Command {
