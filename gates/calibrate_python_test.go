@@ -117,7 +117,7 @@ func plainPython(t *testing.T) string {
 	if err != nil {
 		tooltest.Missing(t, err, "install python3")
 	}
-	bin := tree(t, map[string]string{"python3!": "#!/bin/sh\n[ \"$2\" = 'import pytest' ] && exit 1\nexec " + python +
+	bin := tree(t, map[string]string{"python3!": "#!/bin/sh\n[ \"$3\" = pytest ] && exit 1\nexec " + python +
 		" \"$@\"\n"})
 	return "PATH=" + bin + ":/usr/bin:/bin"
 }

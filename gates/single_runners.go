@@ -140,7 +140,7 @@ func goTests(text string) []string {
 }
 
 func (s Single) pythonRun(ctx context.Context, w *Look, root string) (func() (testRun, error), error) {
-	python, err := interpreter(ctx, w, root)
+	python, err := w.interpreter(root)
 	if err != nil {
 		return nil, err
 	}

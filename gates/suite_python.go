@@ -1,8 +1,8 @@
 package gates
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -53,7 +53,7 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		}
 	}
 	plan := func(ctx context.Context, w *Look) ([]testRun, error) {
-		python, err := interpreter(ctx, w, p.Root)
+		python, err := w.interpreter(p.Root)
 		if err != nil {
 			return nil, err
 		}
@@ -101,7 +101,7 @@ func pytestConfig(dir, root string) string {
 }
 
 // interpreter chooses the project's own Python, else that of the environment.
-func interpreter(ctx context.Context, w *Look, root string) (string, error) {
+func (w *Look) interpreter(root string) (string, error) {
 	for _, name := range []string{".venv/bin/python", "venv/bin/python", ".venv/Scripts/python.exe"} {
 		if at, ok := upwards(w.subject.Dir, root, name); ok {
 			return w.at(at), nil
@@ -114,13 +114,11 @@ func interpreter(ctx context.Context, w *Look, root string) (string, error) {
 	}
 	var missing error
 	for _, name := range []string{"python3", "python"} {
-		_, err := w.run(ctx, program{args: []string{name, "-c", ""}, quiet: true})
-		if err == nil || !errors.Is(err, proc.ErrNotFound) {
-			return name, err
+		_, err := proc.LookPath(name, w.environ(nil))
+		if err == nil {
+			return name, nil
 		}
-		if missing == nil {
-			missing = err
-		}
+		missing = cmp.Or(missing, err)
 	}
 	return "", missing
 }
@@ -131,15 +129,15 @@ func (w *Look) hasPytest(ctx context.Context, python, root string) (bool, error)
 	if has, known := w.pytests[at]; known {
 		return has, nil
 	}
-	probe, err := w.run(ctx, program{args: []string{python, "-c", "import pytest"}, dir: root, quiet: true})
+	has, err := w.installed(ctx, python, root, "pytest")
 	if err != nil {
 		return false, err
 	}
 	if w.pytests == nil {
 		w.pytests = map[string]bool{}
 	}
-	w.pytests[at] = probe.ok()
-	return probe.ok(), nil
+	w.pytests[at] = has
+	return has, nil
 }
 
 // pytestRun asks pytest for a JUnit report, outside the tree.
@@ -307,11 +305,13 @@ func (w *Look) sourcePath(ctx context.Context, root string) []string {
 		}
 	}
 	builds := pythonBuilds.MatchString(readTexts(w.subject.Dir, root, "pyproject.toml", "setup.py", "setup.cfg"))
-	if config != "" && builds && w.installed(ctx, root,
-		lists.Map(packages, func(p string) string { return filepath.Base(filepath.Dir(p)) })) {
-		w.Note("Python imports an installed copy of the package, and not src, because the project builds a part of it: "+
-			"install it in [workspace] setup, or set pythonpath = [\"src\"] in %s", config)
-		return nil
+	if python, err := w.interpreter(root); err == nil && config != "" && builds {
+		names := lists.Map(packages, func(p string) string { return filepath.Base(filepath.Dir(p)) })
+		if has, err := w.installed(ctx, python, root, names...); err == nil && has {
+			w.Note("Python imports an installed copy of the package, and not src, because the project builds a part of it: "+
+				"install it in [workspace] setup, or set pythonpath = [\"src\"] in %s", config)
+			return nil
+		}
 	}
 	if own := proc.Getenv(toolEnv(w.subject.Env, nil), "PYTHONPATH"); own != "" { // the user's folders stay
 		dir += string(filepath.ListSeparator) + own
@@ -319,15 +319,11 @@ func (w *Look) sourcePath(ctx context.Context, root string) []string {
 	return []string{"PYTHONPATH=" + dir}
 }
 
-// installed reports whether Python finds all the packages without src.
-func (w *Look) installed(ctx context.Context, root string, packages []string) bool {
-	python, err := interpreter(ctx, w, root)
-	if err != nil {
-		return false
-	}
-	find := "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))"
+// installed reports whether a Python finds all the packages, without src. It does not import them, which takes longer.
+func (w *Look) installed(ctx context.Context, python, root string, packages ...string) (bool, error) {
+	const find = "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))"
 	found, err := w.run(ctx, program{args: append([]string{python, "-c", find}, packages...), dir: root, quiet: true})
-	return err == nil && found.ok()
+	return err == nil && found.ok(), err
 }
 
 var (
