@@ -100,8 +100,9 @@ func (s Single) goRun(w *Look) (testRun, error) {
 	}
 	events := testout.NewGo(moduleOf(w.subject.Dir, root))
 	return testRun{
-		program: program{
-			args: []string{"go", "test", "-json", "-count=1", "-run", pattern, "./" + path.Dir(s.below(root))}, dir: root,
+		program: program{ // without vet: it judges with the whole suite, and what it finds on the base is no failed test
+			args: []string{"go", "test", "-json", "-count=1", "-vet=off", "-run", pattern, "./" + path.Dir(s.below(root))},
+			dir:  root,
 			line: events.Line,
 		},
 		read: func(ran) testout.Result { return events.Result() },
@@ -188,7 +189,8 @@ func (s Single) nodeRun(w *Look, root string) (testRun, error) {
 	for _, own := range []struct {
 		tool string
 		args []string // without coverage: the project may set limits that one file does not reach
-	}{{"vitest", []string{"run", "--coverage.enabled=false"}}, {"jest", []string{"--ci", "--coverage=false"}}, {"mocha", nil}} {
+	}{{"vitest", []string{"run", "--coverage.enabled=false"}}, {"jest", []string{"--ci", "--coverage=false"}},
+		{"mocha", nil}} {
 		if !pkg.depends(own.tool) {
 			continue
 		}

@@ -72,6 +72,7 @@ func goOnly(failed []testout.Failure) (args, packages []string) {
 	slices.Sort(names)
 	slices.Sort(packages)
 	packages = slices.Compact(packages)
-	args = []string{"go", "test", "-json", "-count=1", "-run", "^(" + strings.Join(slices.Compact(names), "|") + ")$"}
+	args = []string{"go", "test", "-json", "-count=1", "-vet=off", "-run", "^(" +
+		strings.Join(slices.Compact(names), "|") + ")$"}
 	return append(args, packages...), packages
 }
