@@ -136,6 +136,10 @@ var tNumber = lazyre.New(`^(?:((?:` + storyPrefix + `)?T-?` +
 
 // scanTNumber returns the length of the id of a spec-kit task at the start of s, or 0.
 func scanTNumber(s []byte) int {
+	isUpper := func(c byte) bool { return 'A' <= c && c <= 'Z' }
+	if len(s) < 2 || !isUpper(s[0]) || !isUpper(s[1]) && !isDigit(s[1]) && s[1] != '-' {
+		return 0 // most texts: the expression takes longer
+	}
 	m := tNumber.Re().FindSubmatchIndex(s)
 	if m == nil {
 		return 0

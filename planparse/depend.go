@@ -68,10 +68,7 @@ func (b *builder) duplicateTasks() {
 	}
 }
 
-var (
-	notInRef  = lazyre.New(`[^0-9A-Za-z_.]+|\.\.+`)
-	notInSlug = lazyre.New(`[^0-9a-z]+`)
-)
+var notInRef = lazyre.New(`[^0-9A-Za-z_.]+|\.\.+`)
 
 // refSafe makes a number fit for a part of a git ref: "3+4" becomes "3-4".
 func refSafe(number string) string {
@@ -85,9 +82,15 @@ func refSafe(number string) string {
 
 // slug names a batch without a number after its title.
 func slug(title string) string {
-	s := strings.Trim(notInSlug.ReplaceAllString(strings.ToLower(title), "-"), "-")
+	words := strings.FieldsFunc(strings.ToLower(title), func(r rune) bool {
+		return !('a' <= r && r <= 'z' || '0' <= r && r <= '9')
+	})
+	s := strings.Join(words, "-")
 	return cmp.Or(strings.Trim(s[:min(len(s), 24)], "-"), "part")
 }
+
+// beforeNote replaces the characters that begin a note.
+var beforeNote = strings.NewReplacer("（", "(", "；", "(", ";", "(")
 
 // resolveDependencies turns the plan's references into keys, and reports unknown ones and cycles.
 func (b *builder) resolveDependencies() {
@@ -106,7 +109,7 @@ func (b *builder) resolveDependencies() {
 		}
 	}
 	for _, w := range b.wanted {
-		value, _, note := strings.Cut(strings.NewReplacer("（", "(", "；", "(", ";", "(").Replace(w.value), "(")
+		value, _, note := strings.Cut(beforeNote.Replace(w.value), "(")
 		if note && !w.strict && nothing(value) { // "None (can run in parallel with Task 1)"
 			continue
 		}
