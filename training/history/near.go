@@ -3,6 +3,7 @@ package history
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 	"strings"
 
@@ -46,12 +47,7 @@ func (l *loader) near(ctx context.Context, all []*work) error {
 
 // outlineAll outlines file versions and searches them for secrets, in a fixed order.
 func (l *loader) outlineAll(ctx context.Context, have versions) error {
-	list := make([]*source, 0, len(have))
-	for _, s := range have {
-		list = append(list, s)
-	}
-	slices.SortFunc(list, func(a,
-		b *source) int {
+	list := slices.SortedFunc(maps.Values(have), func(a, b *source) int {
 		return cmp.Or(cmp.Compare(a.path, b.path), cmp.Compare(a.blob, b.blob))
 	})
 	if err := l.sentry.sources(ctx, list); err != nil {
@@ -162,7 +158,8 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 			return w.changed(f.path) || slices.ContainsFunc(w.deps, func(d related) bool { return d.path == f.path })
 		})
 		w.rng.Shuffle(len(list), func(a, b int) { list[a], list[b] = list[b], list[a] })
-		hits[i] = hardest(list)
+		slices.SortStableFunc(list, func(a, b found) int { return cmp.Compare(len(b.words), len(a.words)) })
+		hits[i] = list[:min(mostOthers, len(list))]
 		wants = append(wants, lists.Map(hits[i], func(f found) want { return want{f.path, f.blob} })...)
 	}
 	have, _, err := l.cache.get(wants)
@@ -190,21 +187,4 @@ func (l *loader) choose(ctx context.Context, all []*work) error {
 		}
 	}
 	return nil
-}
-
-// hardest returns the leading files with the most words of the task.
-func hardest(list []found) []found {
-	most := 0
-	for _, f := range list {
-		most = max(most, len(f.words))
-	}
-	var out []found
-	for n := most; n > 0 && len(out) < mostOthers; n-- {
-		for _, f := range list {
-			if len(f.words) == n && len(out) < mostOthers {
-				out = append(out, f)
-			}
-		}
-	}
-	return out
 }

@@ -76,33 +76,12 @@ func spoken(text string) []string {
 			add(name)
 		}
 	}
-	for from, to := nextName(text, 0); from < to; from, to = nextName(text, to) {
-		if w := text[from:to]; mayBeCode(w) && codeLike.MatchString(w) || strings.HasPrefix(text[to:], "()") {
+	for _, m := range codeName.Re().FindAllStringIndex(text, -1) {
+		if w := text[m[0]:m[1]]; mayBeCode(w) && codeLike.MatchString(w) || strings.HasPrefix(text[m[1]:], "()") {
 			add(w)
 		}
 	}
 	return out
-}
-
-// nextName returns the position of the next match of codeName, or the end of the text.
-func nextName(text string, from int) (start, end int) {
-	begins := func(at int) bool { return at < len(text) && isWord(text[at]) && (text[at] < '0' || text[at] > '9') }
-	for start = from; start < len(text) && !begins(start); {
-		start++
-	}
-	for end = start; end < len(text); {
-		switch {
-		case isWord(text[end]):
-			end++
-		case text[end] == '.' && begins(end+1):
-			end++
-		case strings.HasPrefix(text[end:], "::") && begins(end+2):
-			end += 2
-		default:
-			return start, end
-		}
-	}
-	return start, end
 }
 
 // mayBeCode is a fast check before codeLike: all words that codeLike accepts pass it.
