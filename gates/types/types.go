@@ -55,8 +55,7 @@ func pythonTool(dir, name string, p gates.Project) gates.Tool {
 	return t
 }
 
-// checker runs a type checker in root and passes its findings on. Their paths are those that it printed; notes are not
-// reported.
+// checker runs a type checker in root and passes each error and warning to found, with the path that it printed.
 type checker func(ctx context.Context, l *gates.Look, root string, found func(problem)) error
 
 // problem is a finding whose rule is the code of a type checker.

@@ -90,7 +90,7 @@ func (d deps) stale(dir string) []string {
 		has, fresh := slices.Contains(d.found, filepath.Join(at, "node_modules")), false
 		switch {
 		case !has:
-			fresh = at != "." && !locked // a workspace: its dependencies are those of the root
+			fresh = at != "." && !locked // a workspace uses the dependencies of the root
 		case locked:
 			fresh = same(filepath.Join(dir, lock), filepath.Join(d.root, lock))
 		default:
