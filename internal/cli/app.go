@@ -393,10 +393,10 @@ func MustGetwd() string {
 	return dir
 }
 
-// Rel returns the name of a file relative to the current folder.
+// Rel returns the name of a file relative to the current folder, or path where that is shorter.
 func Rel(path string) string {
 	if here, err := CurrentFolder(); err == nil {
-		if rel, err := filepath.Rel(here, path); err == nil {
+		if rel, err := filepath.Rel(here, path); err == nil && len(rel) <= len(path) {
 			return rel
 		}
 	}

@@ -24,7 +24,7 @@ func newLanes() lanes {
 // lanes draws the timeline: a lane per worker, and lanes for checks and merges.
 type lanes struct{ story.Course }
 
-// placed is a span with the number of its lane among those of its kind.
+// placed is a span with the number of its lane among those of its kind, counted from 0.
 type placed struct {
 	story.Span
 	lane int
@@ -48,27 +48,10 @@ func place(spans []story.Span) (all []placed, most map[string]int) {
 			busy[s.Kind] = append(busy[s.Kind], 0)
 		}
 		busy[s.Kind][n] = s.To
-		all = append(all, placed{s, n + 1})
+		all = append(all, placed{s, n})
 		most[s.Kind] = len(busy[s.Kind])
 	}
 	return all, most
-}
-
-// Measures of the picture, in pixels.
-const (
-	laneWidth = 1080
-	laneNames = 92
-	laneRow   = 26
-	laneBar   = 18
-	laneTop   = 26
-)
-
-func laneWord(kind string, n, of int) string {
-	w := map[string]string{story.Edit: "worker", story.Check: "check", story.Land: "merge"}[kind]
-	if of > 1 || kind == story.Edit {
-		w = fmt.Sprintf("%s %d", w, n)
-	}
-	return w
 }
 
 // picture draws the lanes. more is the time since the last event, in which active work continues. The picture is
@@ -83,70 +66,30 @@ func (l *lanes) picture(numbers map[string]string, more time.Duration) template.
 	if len(all) == 0 || end <= 0 {
 		return ""
 	}
-	begin := int64(0)
+	p := story.Picture{Names: 92, Row: 26, Bar: 18, End: end}
 	if l.Dropped > 0 {
-		begin = all[0].From
+		p.Begin = all[0].From
 	}
-	total := max(1, end-begin)
-	first, y := map[string]int{}, laneTop
-	var names []string
-	for _, k := range []string{story.Edit, story.Check, story.Land} {
-		first[k] = y
-		for n := range most[k] {
-			y += laneRow
-			names = append(names, laneWord(k, n+1, most[k]))
+	first := map[string]int{}
+	for _, kind := range []string{story.Edit, story.Check, story.Land} {
+		first[kind] = len(p.Rows)
+		for n := range most[kind] {
+			name := map[string]string{story.Edit: "worker", story.Check: "check", story.Land: "merge"}[kind]
+			if most[kind] > 1 || kind == story.Edit {
+				name = fmt.Sprintf("%s %d", name, n+1)
+			}
+			p.Rows = append(p.Rows, story.Row{Name: name})
 		}
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b,
-		`<svg class="tl" viewBox="0 0 %d %d" width="%d" height="%d" role="img" aria-label="who worked when: %d pieces of work in %d lanes, %s long">`,
-		laneWidth, y+6, laneWidth, y+6, len(all), len(names), ui.Duration(time.Duration(total)*time.Millisecond))
-	x := func(ms int64) float64 {
-		return laneNames + float64(ms-begin)/float64(total)*(laneWidth-laneNames-8)
-	}
-	step := story.Tick(time.Duration(total) * time.Millisecond).Milliseconds()
-	for at := begin; at <= end; at += step {
-		anchor := "middle"
-		if x(at) > laneWidth-32 { // or its end would be outside of the picture
-			anchor = "end"
-		}
-		fmt.Fprintf(&b, `<path class="grid" d="M%.1f %dV%d"/><text class="tick" x="%.1f" y="13" text-anchor="%s">%s</text>`,
-			x(at), laneTop-8, y, x(at), anchor, ui.Duration(time.Duration(at)*time.Millisecond))
-	}
-	for i, n := range names {
-		fmt.Fprintf(&b, `<text x="2" y="%d">%s</text>`, laneTop+i*laneRow+laneBar-3, template.HTMLEscapeString(n))
 	}
 	for _, s := range all {
-		bar(&b, s.Span, numbers[s.Batch], x(s.From), x(s.To), first[s.Kind]+(s.lane-1)*laneRow)
+		label := web.Visible(numbers[s.Batch])
+		if s.Candidate > 0 {
+			label += fmt.Sprintf(" c%d", s.Candidate)
+		}
+		row := &p.Rows[first[s.Kind]+s.lane]
+		row.Bars = append(row.Bars, story.Bar{Span: s.Span, Tip: web.Visible(s.Tip("batch "+label, nil)), Inside: label})
 	}
-	b.WriteString("</svg>")
-	return template.HTML(b.String()) // bar escapes all external text
-}
-
-func bar(b *strings.Builder, s story.Span, number string, from, to float64, y int) {
-	class := s.Kind
-	if s.Off() {
-		class += " off"
-	}
-	label := number
-	if s.Candidate > 0 {
-		label += fmt.Sprintf(" c%d", s.Candidate)
-	}
-	title := fmt.Sprintf("batch %s: %s, %s", label,
-		map[string]string{story.Edit: "editing", story.Check: "checking", story.Land: "merging"}[s.Kind],
-		ui.Duration(time.Duration(s.To-s.From)*time.Millisecond))
-	if s.Reason != "" {
-		title += ": " + ui.Cut(s.Reason, 200, "…")
-	}
-	width := max(2, to-from)
-	fmt.Fprintf(b, `<g><title>%s</title><rect class="%s" x="%.1f" y="%d" width="%.1f" height="%d" rx="3"/>`,
-		template.HTMLEscapeString(web.Visible(title)), class, from, y, width, laneBar)
-	if float64(7*len(label)+6) < width && !s.Off() {
-		fmt.Fprintf(b, `<text class="inbar" x="%.1f" y="%d">%s</text>`, from+4, y+13,
-			template.HTMLEscapeString(web.Visible(label)))
-	}
-	if s.End == story.WentBad {
-		fmt.Fprintf(b, `<path class="ended" d="M%.1f %dv%d"/>`, max(to, from+2), y-3, laneBar+6)
-	}
-	b.WriteString("</g>")
+	p.Label = fmt.Sprintf("who worked when: %d pieces of work in %d lanes, %s long", len(all), len(p.Rows),
+		ui.Duration(time.Duration(p.End-p.Begin)*time.Millisecond))
+	return template.HTML(p.SVG()) // it escapes all text
 }

@@ -1,4 +1,4 @@
-// Package story derives the timeline of a run from its events, for the report and the page.
+// Package story derives the timeline of a run from its events and draws it, for the report and the page.
 package story
 
 import (

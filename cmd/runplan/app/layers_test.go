@@ -69,7 +69,7 @@ func layers() []layer {
 		{"runner/stamps", []string{"internal/atomicfile", "internal/lazyre"}}, // files only: it knows nothing of runs
 		{"runner/ledger", []string{"agents", "runner", "internal/phrase"}},
 		{"runner/notify", []string{"runner", "runner/ledger", "internal"}},
-		{"runner/story", []string{"runner"}},
+		{"runner/story", []string{"runner", "internal"}},
 		{"runner/report", []string{"runner", "runner/story", "runner/trace", "gates", "routing", "internal"}},
 		{"runner/trace", []string{"runner", "runner/local", "planparse", "internal"}},
 		{"runner/page", []string{"runner", "runner/failures", "runner/ledger", "runner/local", "runner/report",

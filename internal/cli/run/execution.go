@@ -217,10 +217,9 @@ func (x *Execution) result(res runner.Result) error {
 	if x.Options.Tick {
 		x.tickPlan()
 	}
-	out := x.App.Stderr
-	dir, _ := filepath.Rel(cli.MustGetwd(), x.Project.Layout.Report(x.Run))
+	out, page := x.App.Stderr, filepath.Join(x.Project.Layout.Report(x.Run), "report")
 	if res.Status == runner.RunDone && !x.Options.JSON {
-		fmt.Fprintf(out, "report: %s\n", filepath.Join(dir, "report.html"))
+		fmt.Fprintf(out, "report: %s\n", cli.Rel(page+".html"))
 		if x.Info.Land == "branch" && res.Tip != x.Info.Base {
 			fmt.Fprintf(out, "merge it: git merge %s\n", x.Info.Branch)
 		} else if x.Info.Land == "branch" &&
@@ -234,7 +233,7 @@ func (x *Execution) result(res runner.Result) error {
 	case runner.RunFailed:
 		x.exhausted()
 		return cli.Fail(cli.ExitFailed, errors.New(res.Reason), "see %s; then: runplan resume %s",
-			filepath.Join(dir, "report.md"), x.Run[:8])
+			cli.Rel(page+".md"), x.Run[:8])
 	}
 	err := fmt.Errorf("run %s stopped: %s", x.Run[:8], res.Stop.Reason)
 	switch res.Stop.Outcome {
