@@ -198,12 +198,12 @@ func (l linter) check(config string) func(context.Context, *Look, Project) error
 			return nil
 		}
 		if out.signal != "" || l.troubled(out) {
-			if err := w.hindered(out, nil); err != nil {
-				return err
-			}
-			return fmt.Errorf("%s could not run, %s: %s", l.name, out.how(), lastTelling(out.text))
+			return w.unable(l, out)
 		}
 		found, err := l.read(w, p, out)
+		if err != nil && !out.ok() { // it printed no report
+			return w.unable(l, out)
+		}
 		if err != nil {
 			return err
 		}
@@ -213,6 +213,14 @@ func (l linter) check(config string) func(context.Context, *Look, Project) error
 		w.show(found)
 		return nil
 	}
+}
+
+// unable returns the error of a linter that could not run.
+func (w *Look) unable(l linter, out ran) error {
+	if err := w.hindered(out, nil); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s could not run, %s: %s", l.name, out.how(), lastTelling(out.text))
 }
 
 // troubled reports whether a linter could not run.
