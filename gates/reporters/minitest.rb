@@ -34,7 +34,7 @@ module Minitest
   end
 
   def self.plugin_runplan_init(_options)
-    folder = ENV["RUNPLAN_TEST_REPORT"]
+    folder = ENV.delete("RUNPLAN_TEST_REPORT") # a suite that a test starts is no part of this one
     reporter << RunplanReporter.new(File.join(folder, "#{Process.pid}.report")) if folder && File.directory?(folder)
   end
 end

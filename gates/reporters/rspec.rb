@@ -7,6 +7,7 @@ class RunplanFormatter
 
   def initialize(_output)
     @lines = []
+    @folder = ENV.delete("RUNPLAN_TEST_REPORT") # a suite that a test starts is no part of this one
   end
 
   def example_passed(notification)
@@ -22,8 +23,7 @@ class RunplanFormatter
   end
 
   def close(_notification)
-    folder = ENV["RUNPLAN_TEST_REPORT"]
-    File.write(File.join(folder, "#{Process.pid}.report"), (@lines << '{"end":true}').join("\n") + "\n") if folder && File.directory?(folder)
+    File.write(File.join(@folder, "#{Process.pid}.report"), (@lines << '{"end":true}').join("\n") + "\n") if @folder && File.directory?(@folder)
   end
 
   private
