@@ -114,6 +114,7 @@ func (w *Look) try(ctx context.Context, r testRun) (testout.Result, ran, error) 
 	}
 	exit := w.rep.Exit
 	r.drop = b.clean
+	r.tests = true
 	out, err := w.run(ctx, r.program)
 	b.clear()
 	if err != nil {
@@ -194,6 +195,7 @@ func (w *Look) once(ctx context.Context, r testRun) (testout.Result, ran, error)
 	if r.done != nil {
 		defer r.done()
 	}
+	r.tests = true
 	out, err := w.run(ctx, r.program)
 	out.shown = out.text
 	if r.show != nil {

@@ -55,6 +55,7 @@ func (w *Look) PytestLines(ctx context.Context, files []string) (_ PytestLines, 
 	at := slices.Index(r.args, "-m")
 	r.shown = r.args
 	r.args = slices.Concat(r.args[:at], []string{report.script}, r.args[at+2:])
+	r.tests = true
 	out, err := w.run(ctx, r.program)
 	if err != nil || !out.ok() {
 		return PytestLines{}, err == nil, err

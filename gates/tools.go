@@ -84,7 +84,7 @@ const versionLimit = 20 * time.Second
 // It runs nothing in the tree, so the repository need not be trusted. For programs in the tree it reads the version
 // from a file.
 func Examine(ctx context.Context, dir string, env []string, infos []Info) []Readiness {
-	e := examiner{dir: dir, env: toolEnv(env, nil), asked: map[string]*answered{}}
+	e := examiner{dir: dir, env: toolEnv(env, plainTerminal), asked: map[string]*answered{}}
 	for _, info := range infos {
 		for i := range info.Tools {
 			for t := &info.Tools[i]; t != nil; t = t.Or {

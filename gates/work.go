@@ -182,6 +182,7 @@ type program struct {
 	args   []string
 	dir    string   // below the tree, slashes
 	env    []string // set on top of the subject's
+	tests  bool     // it runs tests, which may depend on the terminal and its colors: they are those of the user
 	line   func(string)
 	limit  time.Duration       // its own time limit; 0 has only that of the gate
 	stdout bool                // its standard output contains only a report
@@ -220,10 +221,14 @@ func (w *Look) run(ctx context.Context, p program) (ran, error) {
 	if p.limit > 0 && p.limit < left {
 		left, limit = p.limit, p.limit
 	}
+	more := p.env
+	if !p.tests {
+		more = append(slices.Clone(plainTerminal), more...)
+	}
 	text := &tape{}
 	c := proc.Cmd{
 		Args: p.args, Dir: w.at(p.dir),
-		Env: w.environ(p.env), Limits: proc.Limits{Total: left}, Redact: w.subject.Redact,
+		Env: w.environ(more), Limits: proc.Limits{Total: left}, Redact: w.subject.Redact,
 		Sweep: proc.NewTag(), Reaper: w.subject.Reaper,
 		Line: func(l string) {
 			text.add(l)
@@ -283,7 +288,10 @@ func crash(signal string) bool {
 		signal)
 }
 
-// toolEnv adds variables to env that keep tools from drawing, prompting, watching and writing into the tree.
+// plainTerminal keeps tools from drawing.
+var plainTerminal = []string{"NO_COLOR=1", "TERM=dumb"}
+
+// toolEnv adds variables to env that keep tools from prompting, watching and writing into the tree.
 func toolEnv(env, more []string) []string {
 	if env == nil {
 		env = os.Environ()
@@ -294,7 +302,7 @@ func toolEnv(env, more []string) []string {
 			out = append(out, kv)
 		}
 	}
-	out = append(out, "CI=true", "NO_COLOR=1", "TERM=dumb", "PYTHONDONTWRITEBYTECODE=1", "RUFF_NO_CACHE=true",
+	out = append(out, "CI=true", "PYTHONDONTWRITEBYTECODE=1", "RUFF_NO_CACHE=true",
 		"NPM_CONFIG_UPDATE_NOTIFIER=false", "NPM_CONFIG_FUND=false", "GIT_TERMINAL_PROMPT=0")
 	return append(out, more...)
 }

@@ -99,7 +99,7 @@ trap 'rm -rf "$tmp"' EXIT
 started=$SECONDS
 # -O1 is a third faster to build than -O2 and as fast for a tiny model. The variables of the clone's own build, like a
 # go.work or CGO_ENABLED=0, must not reach this one.
-env -u GOFLAGS GOWORK=off CGO_ENABLED=1 CGO_CPPFLAGS="-I$cache/include" CGO_CFLAGS=-O1 CGO_CXXFLAGS=-O1 GOBIN="$tmp" \
+env -u GOFLAGS GOWORK=off CGO_ENABLED=1 CGO_CPPFLAGS="-I$cache/include" CGO_CFLAGS=-O1 CGO_CXXFLAGS=-O0 GOBIN="$tmp" \
   go install -trimpath -ldflags "-s -w -X github.com/ollama/ollama/version.Version=$version" "github.com/ollama/ollama@v$version" >&2
 works "$tmp/ollama" || { say "what was built does not run: $("$tmp/ollama" --version 2>&1 || true)"; exit 1; }
 mv "$tmp/ollama" "$bin"
