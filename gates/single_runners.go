@@ -1,6 +1,7 @@
 package gates
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"go/ast"
@@ -190,7 +191,7 @@ func (s Single) nodeRun(w *Look, root string) (testRun, error) {
 		tool string
 		args []string // without coverage: the project may set limits that one file does not reach
 	}{{"vitest", []string{"run", "--coverage.enabled=false"}}, {"jest", []string{"--ci", "--coverage=false"}},
-		{"mocha", nil}} {
+		{"mocha", nil}, {"ava", nil}, {"jasmine", nil}, {"qunit", nil}, {"lab", nil}} {
 		if !pkg.depends(own.tool) {
 			continue
 		}
@@ -200,5 +201,29 @@ func (s Single) nodeRun(w *Look, root string) (testRun, error) {
 		}
 		return testRun{program: program{args: append(append([]string{bin}, own.args...), s.below(root)), dir: root}}, nil
 	}
-	return testRun{program: program{args: []string{"node", "--test", s.below(root)}, dir: root}}, nil
+	args := append([]string{"node", "--test"}, moduleHooks(pkg.testScript())...)
+	return testRun{program: program{args: append(args, s.below(root)), dir: root}}, nil
+}
+
+// moduleHook matches an option of node that decides how modules are found and compiled.
+var moduleHook = lazyre.New(`(?:^|\s)(?:(-r|-C|--require|--import|--(?:experimental-)?loader|--conditions)[= ]([\w@./:-]+)|(--experimental-[\w-]+))`)
+
+// moduleHooks returns the options of node that a test script needs to load its tests, also if another program, such as
+// tape or tsx, takes them.
+func moduleHooks(script string) (args []string) {
+	for _, m := range moduleHook.FindAllStringSubmatch(script, -1) {
+		args = append(args, cmp.Or(m[3], m[1]))
+		if m[2] != "" {
+			args = append(args, m[2])
+		}
+	}
+	for _, word := range strings.Fields(script) {
+		switch programName(word) {
+		case "tsx":
+			return append(args, "--import", "tsx")
+		case "ts-node":
+			return append(args, "--require", "ts-node/register")
+		}
+	}
+	return args
 }
