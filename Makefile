@@ -67,7 +67,7 @@ tools: ## install the optional programs that tests use into bin/tools: ast-grep,
 dist: ## build the files of a release into dist/; VERSION=v0.2.0, DIST="-targets linux/amd64"
 	$(GO) run ./tools/dist -version "$(VERSION)" $(DIST)
 
-ollama: ## build the Ollama server that tests use, into a cache outside of the clone: once, five minutes of CPU
+ollama: ## build the Ollama server that tests use, into a cache outside of the clone: once, three minutes of CPU
 	@bash testscripts/ollama/build.sh
 
 browser: ## install Chromium for the tests of the page, where there is none: once, from Debian's packages
