@@ -21,8 +21,8 @@ func TestSimulation(t *testing.T) {
 		runs = 2_000
 	}
 	var next, events, crashes, switches, waits, answers atomic.Uint64
-	var taken sync.Map                                // Transition → true
-	defer debug.SetGCPercent(debug.SetGCPercent(400)) // it needs little memory and would collect all the time
+	var taken sync.Map                                 // Transition → true
+	defer debug.SetGCPercent(debug.SetGCPercent(1600)) // or a fifth of the time would be collection; 300 MB
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

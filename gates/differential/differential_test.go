@@ -279,7 +279,7 @@ func TestOnlyNamedFilesReachBase(t *testing.T) {
 	})
 	after[goFile] = strings.Replace(after[goFile], "import \"testing\"", "import (\n\t\"os\"\n\t\"testing\"\n)", 1)
 	var dir string
-	o := differential.Options{Files: []string{goFile, "data/in.txt"},
+	o := differential.Options{Files: []string{goFile, "data/in.txt"}, Runs: 1,
 		Base: func(context.Context, gates.Subject) (string, func(), error) {
 			dir = base.write(t)
 			return dir, func() {}, nil
@@ -305,7 +305,7 @@ func TestLinksAreNotFollowed(t *testing.T) {
 		t.Fatal(err)
 	}
 	after := goBase.with(files{"calc.go": goFixed, goFile: goTest})
-	c := check(t, differential.Options{Files: []string{goFile},
+	c := check(t, differential.Options{Files: []string{goFile}, Runs: 1,
 		Base: func(context.Context, gates.Subject) (string, func(), error) {
 			dir := goBase.write(t)
 			return dir, func() {}, os.Symlink(outside, filepath.Join(dir, goFile))
@@ -424,7 +424,7 @@ func TestShellAndNode(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			rep, err := check(t, differential.Options{Files: []string{c.file}}, c.base, c.base.with(c.change)).run()
+			rep, err := check(t, differential.Options{Files: []string{c.file}, Runs: 1}, c.base, c.base.with(c.change)).run()
 			if errors.Is(err, gates.ErrNoProgram) {
 				tooltest.Missing(t, err, "install node")
 			}

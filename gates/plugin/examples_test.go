@@ -61,11 +61,11 @@ func TestExamples(t *testing.T) {
 func TestExamplesConform(t *testing.T) {
 	for _, e := range examples() {
 		t.Run(e.name, func(t *testing.T) {
-			config := e.config(t)
+			p := open(t, e.config(t))
 			for what, text := range map[string]string{"clean": e.clean, "dirty": e.dirt} {
 				t.Run(what, func(t *testing.T) {
 					gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
-						return open(t, config), gates.Subject{Dir: treeOf(t, text)}
+						return p, gates.Subject{Dir: treeOf(t, text)}
 					})
 				})
 			}
@@ -166,7 +166,7 @@ func build() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	cmd := exec.Command("go", "build", "-o", filepath.Join(dir, "gate"), "../../examples/gate-plugin-go")
+	cmd := exec.Command("go", "build", "-ldflags=-w", "-o", filepath.Join(dir, "gate"), "../../examples/gate-plugin-go")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return dir, fmt.Errorf("build examples/gate-plugin-go: %w\n%s", err, out)

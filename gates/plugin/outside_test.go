@@ -37,16 +37,18 @@ func TestDocsModule(t *testing.T) {
 	// The module file that go mod tidy would write, made without the network: the same versions as runplan's own.
 	mod := strings.Replace(string(own), "module github.com/runplan/runplan\n", "module example.com/gate-todo\n", 1)
 	mod += "\nrequire github.com/runplan/runplan v0.0.0\n\nreplace github.com/runplan/runplan => " + root + "\n"
+	// In a workspace runplan's packages have the same place as in its own build, so they are compiled only once.
+	work := regexp.MustCompile(`(?m)^go .*$`).FindString(string(own)) + "\n\nuse (\n\t.\n\t" + root + "\n)\n"
 	dir := t.TempDir()
 	for name, text := range map[string]string{"main.go": blocks[0][1], "main_test.go": blocks[1][1], "go.mod": mod,
-		"go.sum": string(sums)} {
+		"go.sum": string(sums), "go.work": work} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "test", "-mod=mod", "./...")
+	cmd := exec.Command("go", "test", "./...")
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOFLAGS=-trimpath")
+	cmd.Env = append(os.Environ(), "GOWORK=", "GOPROXY=off", "GOFLAGS=-trimpath")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("go test: %v\n%s", err, out)
 	}

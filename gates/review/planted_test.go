@@ -61,7 +61,7 @@ func defects() []struct {
 		{
 			"unhandled failure mode",
 			plant{file: "client.go",
-				old: "\tif res.StatusCode != http.StatusOK {\n\t\treturn nil, fmt.Errorf(\"ask for prices: %s\", res.Status)\n\t}\n", new: "",
+				old: "\tif res.Status != 200 {\n\t\treturn nil, fmt.Errorf(\"ask for prices: status %d\", res.Status)\n\t}\n", new: "",
 				more: []plant{{file: "client.go", old: "\t\"fmt\"\n", new: ""}}, reviewers: "6 adversarial/failure-mode"},
 			plant{file: "shop/client.py",
 				old: "        if response.status != 200:\n            raise RuntimeError(f\"the service answers " +
@@ -151,7 +151,7 @@ func scripted() []llmtest.Answer {
 		})
 	}
 	add(`\+[^\n]*base\+"/v1/price"`, architectural, "contract", "client.go",
-		`req, err := http.NewRequestWithContext(ctx, http.MethodGet, base+"/v1/price", nil)`)
+		`res, err := fetch(ctx, base+"/v1/price")`)
 	add(`\+[^\n]*base \+ "/v1/price"`, architectural, "contract", "shop/client.py",
 		`with fetch(base + "/v1/price") as response:`)
 	add(`\+\tdefer res.Body.Close\(\)\n\+\tvar`, adversarial, "failure-mode", "client.go", "defer res.Body.Close()")
