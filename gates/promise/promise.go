@@ -193,7 +193,11 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 		}
 		is := func(p string) bool { return means(n.Path, p) }
 		if slices.Contains(o.Tree.Files(), n.Path) || slices.Contains(s.Changed, n.Path) {
-			is = func(p string) bool { return p == n.Path } // dist/calc.js is another file than calc.js
+			// The name of a file without its folder may be short for another one, but dist/calc.js is not calc.js.
+			is = func(p string) bool {
+				return p == n.Path || !strings.Contains(n.Path, "/") && means(n.Path, p) && !language.Built(p) &&
+					!language.IsTest(p)
+			}
 		}
 		there, changed := len(o.in(is)) > 0, slices.ContainsFunc(s.Changed, is)
 		ok := there || changed
@@ -248,10 +252,11 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 
 var (
 	clauses = lazyre.New(`[.!?;]\s|\n\s*\n|\n\s*(?:[-*]|\d+\.)\s`)
-	adds    = lazyre.New(`(?i)^\W*(?:\[.\]\s*)?(?:\*\*)?(?:[^:\n]{0,40}:\s*)?(?:and |then )?(?:add|create|write|implement|define|provide|introduce)\b`)
+	adds    = lazyre.New(`(?i)^\W*(?:[^:\n]{0,40}:\s*)?(?:and |then )?(?:add|create|write|implement|define|provide|introduce)\b`)
 	avoids  = lazyre.New(`(?i)\b(?:not|no|never|remove\w*|delete\w*|renam\w*|replac\w*|instead|optional\w*|example|like|such as|e\.g\.|similar|maybe|or)\b`)
-	// wanted matches the name of a function in prose: a function to_km(miles), the method `+"`Cart.total`"+`.
-	wanted = lazyre.New("\\b(?:functions?|methods?)\\s+(?:named\\s+|called\\s+)?(?:`([\\w.]+)(?:\\([^`]*\\))?`|([\\w.]+)\\()")
+	// wanted matches the name of a function in prose: a function to_km(miles), add `Cart.total()`.
+	wanted = lazyre.New("(?i)\\b(?:functions?|methods?)\\s+(?:named\\s+|called\\s+)?(?:`([\\w.]+)(?:\\([^`]*\\))?`|([\\w.]+)\\()|" +
+		"\\b(?:add|create|write|implement|define|provide|introduce)\\s+(?:an? |the )?`([\\w.]+)\\([^`]*\\)`")
 )
 
 // functions finds functions that the batch adds by name and that no code has.
@@ -263,7 +268,7 @@ func (o Options) functions(ctx context.Context, l *gates.Look) error {
 			continue
 		}
 		for _, m := range wanted.FindAllStringSubmatch(clause, -1) {
-			name := m[1] + m[2]
+			name := m[1] + m[2] + m[3]
 			if before, _, _ := strings.Cut(clause, m[0]); avoids.MatchString(before) {
 				break
 			}

@@ -89,6 +89,27 @@ func TestBlankChanges(t *testing.T) {
 	}
 }
 
+// A file that exists under the name in the plan is meant, and not the one that is built of it.
+func TestModifiedFiles(t *testing.T) {
+	for _, c := range []struct {
+		name, changed string
+		kept          bool
+	}{
+		{"calc.js", "calc.js", true},
+		{"calc.js", "dist/calc.js", false},
+		{"calc.js", "packages/a/calc.js", true},
+		{"lib/calc.js", "packages/a/lib/calc.js", false},
+		{"a/lib/calc.js", "packages/a/lib/calc.js", true},
+	} {
+		s := gatetest.Change(t, map[string]string{c.changed: "f(1);\n"}, map[string]string{c.changed: "f(2);\n"})
+		b := planparse.Batch{Named: []planparse.Named{{Verb: "modify", Path: c.name}}}
+		all := tree{"calc.js", "lib/calc.js", "dist/calc.js", "packages/a/calc.js", "packages/a/lib/calc.js"}
+		if _, got := gatetest.Look(t, Gates(&b, Options{Tree: all})[0], s); (len(got) == 0) != c.kept {
+			t.Errorf("%s, %s changed: %v", c.name, c.changed, got)
+		}
+	}
+}
+
 // A function that the batch adds by name is in the code, and not only in a comment.
 func TestPromisedFunctions(t *testing.T) {
 	const code = "\"\"\"Converts; to_km follows.\"\"\"\n\n\ndef to_miles(km):\n    return km / 1.6\n"
@@ -96,6 +117,9 @@ func TestPromisedFunctions(t *testing.T) {
 		"Create convert.py with a function to_miles(km) that converts\nand a function to_km(miles).": true,
 		"Create convert.py with a function to_miles(km).":                                            false,
 		"- Add the method `Unit.to_km`":                                                              true,
+		"- [ ] Implement `to_km(miles)` in convert.py":                                               true,
+		"- [x] Implement `to_km(miles)` in convert.py":                                               false,
+		"**Step 3: Implement `Unit.to_km()`**":                                                       true,
 		"Add a function that converts to km.":                                                        false,
 		"Add a function like to_km(miles).":                                                          false,
 		"The function to_km(miles) is left for later.":                                               false,
