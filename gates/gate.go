@@ -190,6 +190,7 @@ type Held struct {
 // HeldRun is the result of one run of the base's tests on the candidate's code.
 type HeldRun struct {
 	Nothing  bool           // no test or test setup changed, so nothing was run
+	Chance   bool           // the change uses random numbers, so the tests ran several times
 	Cases    []testout.Case // the tests that ran
 	Why      string         // why they could not be run, "" where they were
 	Left     []string       // test files of the base that do not build with the candidate's code; they were removed

@@ -202,6 +202,10 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 			f.Rule, f.Severity = RuleEditedRed, Error
 			f.Message = name + " failed on the base, and its base version still fails; it was changed so that it passes"
 			f.Fix = "restore the test, and make the code pass it"
+			if one.held.Chance {
+				f.Message = name + " does not pass in each run: the change uses random numbers"
+				f.Fix = "make the result independent of chance, or give the test a seed that the code takes"
+			}
 		case agreed || (p.plan.Names(name) || file != "" && p.s.Names(file)) && !p.plan.Keeps() &&
 			!names.Weaker(h, p.changes):
 			f.Severity, f.Message = Note, name+" has another expectation than on the base, as agreed"

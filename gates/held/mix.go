@@ -24,6 +24,7 @@ type mix struct {
 	folders  []string                // folders that only the base's go.mod names as replacements
 	left     []string                // test files of the base that do not build with the candidate
 	code     bool                    // a file other than tests changed
+	chance   bool                    // such a file newly uses random numbers
 	reverted bool
 	stays    func(path string) bool // base and candidate have that file
 	imported func(stem string) bool // the base imports a module by that name, without its ending
@@ -39,6 +40,8 @@ func (m *mix) add(ctx context.Context, e git.Entry, before, after []byte) error 
 	restore := func() { m.put[e.Path] = git.TreeFile{Mode: e.OldMode, Blob: old} }
 	test := language.OfTest(e.Path) != ""
 	m.code = m.code || !test && !Decides(e.Path) && !fixture(e.Path)
+	m.chance = m.chance || !test && language.IsCode(e.Path) && !fixture(e.Path) &&
+		len(random.FindAllString(string(after), -1)) > len(random.FindAllString(string(before), -1))
 	switch base := path.Base(e.Path); {
 	case old == "" && now == "": // a submodule
 	case base == "package.json" && old != "" && now != "":
@@ -60,6 +63,9 @@ func (m *mix) add(ctx context.Context, e git.Entry, before, after []byte) error 
 	case old != "" && (helps(e.Path, string(before)) || m.serves(e.Path)):
 		m.helpers = append(m.helpers, e.Path)
 		restore()
+	case !test && path.Ext(base) == ".rs" && old != "" && now != "":
+		m.helpers = append(m.helpers, e.Path)
+		return m.merged(ctx, e, before, after, mergeRust)
 	case old == "" && (Decides(e.Path) || support(e.Path, string(after)) || shadows(e.Path) || m.hides(e.Path) ||
 		test && reaches(e.Path, string(after))):
 		m.drop = append(m.drop, e.Path)

@@ -242,3 +242,15 @@ func TestServantsAreNamedByTestsOnly(t *testing.T) {
 		}
 	}
 }
+
+func TestChance(t *testing.T) {
+	for line, want := range map[string]bool{
+		"return random.choice((a + b, a - b))": true, "from random import choice": true, "rand.Intn(2) == 0": true,
+		"Math.random() < 0.5": true, "[a, b].sample": true, "Random.new(7)": true, "$((RANDOM % 2))": true,
+		"rand::random::<bool>()": true, "brand.Name": false, "operand.value": false, "randomised = True": false,
+	} {
+		if got := random.MatchString(line); got != want {
+			t.Errorf("%s: %v", line, got)
+		}
+	}
+}

@@ -199,8 +199,10 @@ var groups = []group{
 		off: offPlan,
 		rules: []row{
 			{"plan/not-created", "error", "-", "a file of Create: does not exist"},
-			{"plan/not-changed", "error", "-", "a file of Modify: is unchanged"},
+			{"plan/not-changed", "error", "-", "a file of Modify: is unchanged, or only its comments differ"},
 			{"plan/not-deleted", "error", "-", "a file of Delete: still exists"},
+			{"plan/no-function", "error", "-",
+				"no code has the name of a function that the batch adds: `a function to_km(miles)`"},
 			{"plan/no-tests-ran", "error", "-", "a file of Test: is missing, or none of its tests ran"},
 			{"plan/tests-notice-nothing", "error", "-",
 				"the new tests of Test: pass although the new functions are wrong, or run none of their lines"},

@@ -160,10 +160,7 @@ var (
 // worse returns a file whose new functions are wrong and leave a mark when they run, and the first wrong line; "" if no
 // line can be made wrong. In a new file all lines count.
 func worse(f gates.File, mark string) (text, first string) {
-	ext := path.Ext(f.Path)
-	if slices.Contains([]string{".ts", ".tsx", ".jsx", ".mjs", ".cjs", ".mts", ".cts"}, ext) {
-		ext = ".js"
-	}
+	ext := codeExt(f.Path)
 	marker := strings.Replace(marks[ext], "MARK", mark, 1)
 	if marker == "" {
 		return "", ""
@@ -228,6 +225,15 @@ func worse(f gates.File, mark string) (text, first string) {
 		out[i] = indent + marker + "\n" + bad
 	}
 	return strings.Join(out, "\n"), first
+}
+
+// codeExt returns the ending by which the rules know the language of a file.
+func codeExt(file string) string {
+	ext := path.Ext(file)
+	if slices.Contains([]string{".ts", ".tsx", ".jsx", ".mjs", ".cjs", ".mts", ".cts"}, ext) {
+		return ".js"
+	}
+	return ext
 }
 
 func deep(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }

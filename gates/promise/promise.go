@@ -8,6 +8,7 @@
 package promise
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -41,6 +42,7 @@ const (
 	RuleNotCreated = "not-created"     // a file that the batch creates is missing
 	RuleNotChanged = "not-changed"     // a file that the batch changes is unchanged
 	RuleNotDeleted = "not-deleted"     // a file that the batch deletes still exists
+	RuleNoFunction = "no-function"     // no code has the name of a function that the batch adds
 	RuleNoTests    = "no-tests-ran"    // a test file holds no test that ran
 	RuleExpected   = "expected"        // a command exits differently than the plan expects
 	RuleOutput     = "expected-output" // its output is not what the plan expects
@@ -189,14 +191,21 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 			open++
 			continue
 		}
-		there, changed := len(o.in(func(p string) bool { return means(n.Path, p) })) > 0,
-			slices.ContainsFunc(s.Changed, func(p string) bool { return means(n.Path, p) })
+		is := func(p string) bool { return means(n.Path, p) }
+		if slices.Contains(o.Tree.Files(), n.Path) || slices.Contains(s.Changed, n.Path) {
+			// The name of a file without its folder may be short for another one, but dist/calc.js is not calc.js.
+			is = func(p string) bool {
+				return p == n.Path || !strings.Contains(n.Path, "/") && means(n.Path, p) && !language.Built(p) &&
+					!language.IsTest(p)
+			}
+		}
+		there, changed := len(o.in(is)) > 0, slices.ContainsFunc(s.Changed, is)
 		ok := there || changed
 		rule, what, fix := RuleNotCreated, "the batch creates it, but it does not exist", "create it"
 		switch n.Verb {
 		case "modify":
 			// A change of a missing file creates it, and a removal is a change as well.
-			blank, err := o.blank(ctx, s, n.Path)
+			blank, err := o.blank(ctx, s, is)
 			if err != nil {
 				return err
 			}
@@ -204,7 +213,7 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 			rule, what, fix = RuleNotChanged, "the batch changes it, but it is unchanged",
 				"make the change that the batch asks for"
 			if blank {
-				what = "the batch changes it, but only empty lines and spaces at ends of lines differ"
+				what = "the batch changes it, but only comments, empty lines and spaces at ends of lines differ"
 			}
 			if !there && !changed {
 				what = "the batch changes it, but it does not exist"
@@ -231,12 +240,75 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 			o.broken(l, rule, n.Path, fmt.Sprintf("line %d of the plan: %s", n.Line, what), fix+", or remove it from the plan")
 		}
 	}
+	if err := o.functions(ctx, l); err != nil {
+		return err
+	}
 	l.Note("%d of %s kept", kept, phrase.Count(len(named), "promise about a file", "promises about files"))
 	if open > 0 {
 		l.Note("%d not decided: the plan does not say which file is meant, or whether it changes", open)
 	}
 	return nil
 }
+
+var (
+	clauses = lazyre.New(`[.!?;]\s|\n\s*\n|\n\s*(?:[-*]|\d+\.)\s`)
+	adds    = lazyre.New(`(?i)^\W*(?:[^:\n]{0,40}:\s*)?(?:and |then )?(?:add|create|write|implement|define|provide|introduce)\b`)
+	avoids  = lazyre.New(`(?i)\b(?:not|no|never|remove\w*|delete\w*|renam\w*|replac\w*|instead|optional\w*|example|like|such as|e\.g\.|similar|maybe|or)\b`)
+	// wanted matches the name of a function in prose: a function to_km(miles), add `Cart.total()`.
+	wanted = lazyre.New("(?i)\\b(?:functions?|methods?)\\s+(?:named\\s+|called\\s+)?(?:`([\\w.]+)(?:\\([^`]*\\))?`|([\\w.]+)\\()|" +
+		"\\b(?:add|create|write|implement|define|provide|introduce)\\s+(?:an? |the )?`([\\w.]+)\\([^`]*\\)`")
+)
+
+// functions finds functions that the batch adds by name and that no code has.
+func (o Options) functions(ctx context.Context, l *gates.Look) error {
+	s := l.Subject()
+	var missing []string
+	for _, clause := range clauses.Split(s.Batch.Text, -1) {
+		if !adds.MatchString(clause) {
+			continue
+		}
+		for _, m := range wanted.FindAllStringSubmatch(clause, -1) {
+			name := m[1] + m[2] + m[3]
+			if before, _, _ := strings.Cut(clause, m[0]); avoids.MatchString(before) {
+				break
+			}
+			if name = name[strings.LastIndex(name, ".")+1:]; len(name) > 2 && !slices.Contains(missing, name) {
+				missing = append(missing, name)
+			}
+		}
+	}
+	if len(missing) == 0 || s.Dir == "" {
+		return nil
+	}
+	for _, p := range o.in(func(p string) bool { return !language.IsTest(p) && !prose.MatchString(p) }) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(s.Dir, filepath.FromSlash(p)))
+		if err != nil { // it cannot be known
+			return nil
+		}
+		code := ""
+		missing = slices.DeleteFunc(missing, func(name string) bool {
+			if !bytes.Contains(data, []byte(name)) {
+				return false
+			}
+			code = cmp.Or(code, filler.ReplaceAllString(string(data), ""))
+			return names(code, name)
+		})
+		if len(missing) == 0 {
+			return nil
+		}
+	}
+	for _, name := range missing {
+		o.broken(l, RuleNoFunction, "", "the batch adds the function "+name+", but no code has that name",
+			"write it, or remove it from the plan")
+	}
+	return nil
+}
+
+// prose matches files that are not code.
+var prose = lazyre.New(`(?i)\.(?:md|mdx|txt|rst|adoc|lock|sum|svg|png|jpe?g|gif|ico|pdf|csv|json)$`)
 
 var (
 	// mayBeEmpty matches files that say enough by being there, and words of a batch that asks for such a file.
@@ -252,6 +324,8 @@ var (
 	tells    = lazyre.New(`(?m)^\s*(?:print|console\.log|puts|echo|println!|fmt\.Println)\b.*$`)
 	promises = lazyre.New(`(?i)\b(?:todo|fixme|tbd)\b`)
 	abstract = lazyre.New(`\bclass\b|\babstract\b|\binterface\b|\btrait\b|\b[Mm]ock|\b[Ff]ake`)
+	// remarks matches comments and docstrings on lines of their own.
+	remarks = lazyre.New(`(?m)^[ \t]*(?:(?:#|//[/!]?)(?:[ \t].*)?|"""[^"\n]*"""|/\*(?s:.*?)\*/)[ \t]*$`)
 	// filler matches what says nothing: comments, the frame of a file, and promises to write it later.
 	filler = lazyre.New(`(?m)/\*(?s:.*?)\*/|^\s*(?:#(?:[ \t!#]|$)|//|--|;|%).*$|"""(?s:.*?)"""|^\s*(?:package \w+|pass|export \{\};?|module\.exports = \{\};?|['"]use strict['"];?)\s*$|` +
 		`(?i)\b(?:todo|tbd|fixme|to be (?:done|written)|coming soon|work in progress|lorem ipsum)\b[^\n]*|(?i)\[(?:insert|your|add|describe)\b[^\]\n]*\]`)
@@ -273,12 +347,12 @@ func (o Options) hollow(s gates.Subject, name string) bool {
 		return !slices.Contains(fullLines([]byte(s.Batch.Text)), l)
 	})
 	return err == nil && len(data) < 4<<10 && !asked && (strings.TrimSpace(filler.ReplaceAllString(text, "")) == "" ||
-		!language.IsTest(name) && (stub(text) || later.MatchString(text) && !abstract.MatchString(text)))
+		!language.IsTest(name) && (stub(name, text) || later.MatchString(text) && !abstract.MatchString(text)))
 }
 
-// stub reports whether a file declares functions and all of them do nothing, or only print although the file says that
-// something is to be done.
-func stub(text string) bool {
+// stub reports whether a file declares functions and all of them do nothing: they return what they get, refuse
+// everything, or only print although the file says that something is to be done.
+func stub(name, text string) bool {
 	if !declares.MatchString(text) || protocol.MatchString(text) {
 		return false
 	}
@@ -286,17 +360,48 @@ func stub(text string) bool {
 	if promises.MatchString(text) {
 		rest = tells.ReplaceAllString(rest, "")
 	}
+	failing, params := fails.MatchString(path.Base(name)), map[string]bool{}
+	for line := range strings.Lines(rest) {
+		failing = failing || fails.MatchString(declared(line))
+		if m := parameters.FindStringSubmatch(line); m != nil {
+			for _, word := range strings.FieldsFunc(m[1], func(r rune) bool { return strings.ContainsRune(" ,:=*&", r) }) {
+				params[word] = true
+			}
+		}
+	}
+	if !failing {
+		rest = refuses.ReplaceAllString(rest, "")
+	}
+	rest = same.ReplaceAllStringFunc(rest, func(line string) string {
+		if params[same.FindStringSubmatch(line)[1]] {
+			return ""
+		}
+		return line
+	})
 	return strings.TrimSpace(idle.ReplaceAllString(rest, "")) == ""
 }
+
+var (
+	parameters = lazyre.New(`\b(?:def|fn|func|function)\s+\w+\s*\(([^)]*)\)`)
+	// same matches the return of a name, and refuses a line that refuses everything.
+	same    = lazyre.New(`(?m)^\s*(?:return\s+)?(\w+);?\s*$`)
+	refuses = lazyre.New(`(?m)^\s*(?:raise (?:[^S\s]|S[^y\s])\S*\(.*\)|throw new \w+\(.*\);?|panic\(.*\))\s*$`)
+	// fails matches names of code that is there to report errors.
+	fails = lazyre.New(`(?i)err|exception|fail|abort|raise|throw|die|panic|unsupported|refuse|reject|deny|forbid`)
+)
 
 // protocol matches code whose functions may do nothing.
 var protocol = lazyre.New(`\bProtocol\b|\bABC\b|\babstract|\binterface\b|\btrait\b|\bimpl\b|\bhookspec|\boverload\b|\b(?i:no-?op|null ?object|dummy|mock|fake)`)
 
 var asksLayout = lazyre.New(`(?i)\b(?:re-?format\w*|format(?:s|ted|ting|ter)?|fmt|gofmt|prettier|indent\w*|white-?space|spaces?|tabs?|new-?lines?|blank lines?|empty lines?|line (?:endings?|breaks?)|layout|style|crlf|align\w*)\b`)
 
-// blank reports whether the files of that name differ from the base only in empty lines and spaces at the ends of lines,
-// and the batch does not ask for that.
-func (o Options) blank(ctx context.Context, s gates.Subject, name string) (bool, error) {
+// asksComment matches words of a batch that asks for comments.
+var asksComment = lazyre.New(`(?i)\b(?:comment\w*|document\w*|docs?|doc-?strings?|describ\w*|descriptions?|explain\w*|notes?|examples?|licen[cs]e\w*|copyright|headers?|` +
+	`annotat\w*|dead|directives?|pragmas?|tags?|lint\w*|nolint|noqa|todos?|typos?|spelling|word(?:ing|s)?|texts?|prose|english|clarify|mention\w*|links?|references?|rubocop|eslint|types?)\b`)
+
+// blank reports whether the files differ from the base only in empty lines, spaces at the ends of lines and, in code,
+// comments, and the batch does not ask for that.
+func (o Options) blank(ctx context.Context, s gates.Subject, is func(string) bool) (bool, error) {
 	if s.Diff == nil || asksLayout.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
 		return false, nil
 	}
@@ -306,7 +411,7 @@ func (o Options) blank(ctx context.Context, s gates.Subject, name string) (bool,
 	}
 	blank := false
 	for _, c := range changes {
-		if !means(name, c.Path) {
+		if !is(c.Path) {
 			continue
 		}
 		if c.Status != gates.Modified {
@@ -316,7 +421,13 @@ func (o Options) blank(ctx context.Context, s gates.Subject, name string) (bool,
 		if err == nil {
 			var after []byte
 			after, err = s.Diff.After(ctx, c.Path)
-			blank = err == nil && len(before) > 0 && slices.Equal(fullLines(before), fullLines(after))
+			lines := fullLines
+			if marks[codeExt(c.Path)] != "" && !asksComment.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
+				lines = func(text []byte) []string {
+					return fullLines([]byte(remarks.ReplaceAllString(string(text), "")))
+				}
+			}
+			blank = err == nil && len(before) > 0 && slices.Equal(lines(before), lines(after))
 		}
 		if err != nil || !blank {
 			return false, nil // a file that is too large has changed
@@ -422,7 +533,8 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 	var why, unknown string
 	for _, f := range files[:min(len(files), 20)] {
 		var one gates.SingleRun
-		began := time.Now()
+		dir := filepath.Join(l.Subject().Dir, filepath.FromSlash(path.Dir(f)))
+		began, known := time.Now(), below(dir)
 		err := l.Single(ctx, gates.Single{Path: f, Only: only}, 1, func(r gates.SingleRun) bool { one = r; return false })
 		if ctx.Err() != nil {
 			return false, ctx.Err()
@@ -443,7 +555,13 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 			}
 		default:
 			if one.OK && only == "" && o.Room != nil { // the tree is changed for it, so it must be one of its own
-				what, err := notices(ctx, l, f, time.Since(began))
+				took := time.Since(began)
+				for p := range below(dir) { // an expected result that the test itself wrote proves nothing
+					if !known[p] {
+						_ = os.Remove(p) // a file that stays makes the test pass, as before
+					}
+				}
+				what, err := notices(ctx, l, f, took)
 				*blind = append(*blind, unseen{f, n.Line, what})
 				return true, err
 			}
@@ -461,4 +579,21 @@ func (o Options) anyRan(ctx context.Context, l *gates.Look, n planparse.Named, f
 			Message: fmt.Sprintf("line %d of the plan: it is unknown whether its tests run: %s", n.Line, unknown)})
 	}
 	return false, nil
+}
+
+// below returns the files in a folder, without those of package managers and build tools.
+func below(dir string) map[string]bool {
+	out := map[string]bool{}
+	_ = filepath.WalkDir(dir, func(p string, d os.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return nil // what cannot be read is not removed
+		case d.IsDir() && slices.Contains([]string{".git", "node_modules", "target", "vendor", ".venv", "__pycache__"}, d.Name()):
+			return filepath.SkipDir
+		case d.Type().IsRegular():
+			out[p] = true
+		}
+		return nil
+	})
+	return out
 }

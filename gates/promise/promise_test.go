@@ -41,6 +41,13 @@ func TestHollowFiles(t *testing.T) {
 		{"port.py", "from typing import Protocol\n\n\nclass Port(Protocol):\n    def send(self): ...\n", "", false},
 		{"div.js", "function div(a, b) {\n  // TODO: divide\n  return null;\n}\n\nmodule.exports = { div };\n", "", true},
 		{"div.sh", "#!/bin/sh\n# Prints a quotient.\nexit 0\n", "", true},
+		{"miles.py", "def to_miles(km):\n    return km\n", "", true},
+		{"miles.py", "UNIT = 1.6\n\n\ndef to_miles(km):\n    return km\n", "", false},
+		{"miles.py", "def to_miles(km):\n    return km / 1.6\n", "", false},
+		{"miles.py", "def to_miles(km):\n    raise ValueError(f\"bad distance: {km}\")\n", "", true},
+		{"miles.js", "function toMiles(km) {\n  throw new RangeError('bad');\n}\n\nmodule.exports = { toMiles };\n", "", true},
+		{"fail.py", "def fail(why):\n    raise ValueError(why)\n", "", false},
+		{"__main__.py", "from cli import run\n\n\ndef main():\n    raise SystemExit(run())\n", "", false},
 	} {
 		s := gatetest.Change(t, nil, map[string]string{c.file: c.text})
 		s.Dir, s.Batch = t.TempDir(), planparse.Batch{Text: c.plan}
@@ -59,21 +66,75 @@ func TestHollowFiles(t *testing.T) {
 
 func TestBlankChanges(t *testing.T) {
 	for _, c := range []struct {
-		before, after, plan string
-		want                bool
+		file, before, after, plan string
+		want                      bool
 	}{
-		{"a b\n", "a b\n\n", "Describe add.", true},
-		{"a b\n", "a b\n\n", "Format the guide.", false},
-		{"a b\n", "a b c\n", "Describe add.", false},
-		{"a b\n", "a b  \r\n", "Describe add.", true},
-		{"if a:\n    b\n    c\n", "if a:\n    b\nc\n", "Describe add.", false},
-		{"", "\n", "Describe add.", false},
+		{"usage.md", "a b\n", "a b\n\n", "Describe add.", true},
+		{"usage.md", "a b\n", "a b\n\n", "Format the guide.", false},
+		{"usage.md", "a b\n", "a b c\n", "Describe add.", false},
+		{"usage.md", "a b\n", "a b  \r\n", "Describe add.", true},
+		{"usage.md", "if a:\n    b\n    c\n", "if a:\n    b\nc\n", "Describe add.", false},
+		{"usage.md", "", "\n", "Describe add.", false},
+		{"calc.js", "f(1);\n", "f(1);\n// Built.\n", "Correct f, and build it.", true},
+		{"calc.js", "f(1);\n", "f(2);\n// Built.\n", "Correct f, and build it.", false},
+		{"calc.py", "f(1)\n", "# Calls f.\nf(1)\n", "Explain the call of f.", false},
+		{"usage.md", "f\n", "# Usage\n\nf\n", "Add a title.", false},
 	} {
-		s := gatetest.Change(t, map[string]string{"usage.md": c.before}, map[string]string{"usage.md": c.after})
+		s := gatetest.Change(t, map[string]string{c.file: c.before}, map[string]string{c.file: c.after})
 		s.Batch.Text = c.plan
-		got, err := Options{}.blank(t.Context(), s, "usage.md")
+		got, err := Options{}.blank(t.Context(), s, func(p string) bool { return p == c.file })
 		if err != nil || got != c.want {
 			t.Errorf("%q, %q: %v, %v", c.before, c.after, got, err)
+		}
+	}
+}
+
+// A file that exists under the name in the plan is meant, and not the one that is built of it.
+func TestModifiedFiles(t *testing.T) {
+	for _, c := range []struct {
+		name, changed string
+		kept          bool
+	}{
+		{"calc.js", "calc.js", true},
+		{"calc.js", "dist/calc.js", false},
+		{"calc.js", "packages/a/calc.js", true},
+		{"lib/calc.js", "packages/a/lib/calc.js", false},
+		{"a/lib/calc.js", "packages/a/lib/calc.js", true},
+	} {
+		s := gatetest.Change(t, map[string]string{c.changed: "f(1);\n"}, map[string]string{c.changed: "f(2);\n"})
+		b := planparse.Batch{Named: []planparse.Named{{Verb: "modify", Path: c.name}}}
+		all := tree{"calc.js", "lib/calc.js", "dist/calc.js", "packages/a/calc.js", "packages/a/lib/calc.js"}
+		if _, got := gatetest.Look(t, Gates(&b, Options{Tree: all})[0], s); (len(got) == 0) != c.kept {
+			t.Errorf("%s, %s changed: %v", c.name, c.changed, got)
+		}
+	}
+}
+
+// A function that the batch adds by name is in the code, and not only in a comment.
+func TestPromisedFunctions(t *testing.T) {
+	const code = "\"\"\"Converts; to_km follows.\"\"\"\n\n\ndef to_miles(km):\n    return km / 1.6\n"
+	for plan, want := range map[string]bool{
+		"Create convert.py with a function to_miles(km) that converts\nand a function to_km(miles).": true,
+		"Create convert.py with a function to_miles(km).":                                            false,
+		"- Add the method `Unit.to_km`":                                                              true,
+		"- [ ] Implement `to_km(miles)` in convert.py":                                               true,
+		"- [x] Implement `to_km(miles)` in convert.py":                                               false,
+		"**Step 3: Implement `Unit.to_km()`**":                                                       true,
+		"Add a function that converts to km.":                                                        false,
+		"Add a function like to_km(miles).":                                                          false,
+		"The function to_km(miles) is left for later.":                                               false,
+		"Add a function such as `to_km`, or extend to_miles(km).":                                    false,
+		"1. **Add** tests. Implement the function `to_miles(km, unit)`":                              false,
+	} {
+		s := gatetest.Change(t, map[string]string{"README.md": "a\n"}, map[string]string{"convert.py": code})
+		s.Dir, s.Batch.Text = t.TempDir(), plan
+		if err := os.WriteFile(filepath.Join(s.Dir, "convert.py"), []byte(code), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		b := planparse.Batch{Text: plan, Named: []planparse.Named{{Verb: "create", Path: "convert.py"}}}
+		_, got := gatetest.Look(t, Gates(&b, Options{Tree: tree{"convert.py"}})[0], s)
+		if has := len(got) == 1; has != want {
+			t.Errorf("%s: %v", plan, got)
 		}
 	}
 }

@@ -55,6 +55,17 @@ var hidden = map[string]*lazyre.Regexp{
 	".js": lazyre.New(`\b(?:Function|eval|runIn\w*Context)\(.*(?:\batob\(|\bBuffer\.from\(|\breadFileSync\()`),
 }
 
+// dated matches a comparison of the clock with a date in the code: from that date on the result is another one.
+var dated = map[string]*lazyre.Regexp{
+	".py": lazyre.New(`\btime\.time\(\)\s*[<>]=?\s*\d[\d_.]*(?:e\d|\d{8})|\b(?:datetime|date)\.(?:now|today|utcnow)\([^)]*\)(?:\.(?:year|date\(\)|isoformat\(\)))?\s*[<>]=?\s*(?:\d{4}\b|['"]\d{4}-|(?:datetime\.)?(?:datetime|date)\(\s*\d)`),
+	".go": lazyre.New(`\btime\.Now\(\)(?:\.UTC\(\))?(?:\.Year\(\)\s*[<>]=?\s*\d{4}\b|\.Unix\w*\(\)\s*[<>]=?\s*\d{9}|\.(?:After|Before)\(\s*time\.(?:Date|Unix)\(\s*\d)`),
+	".js": lazyre.New(`\bDate\.now\(\)\s*[<>]=?\s*(?:[\d_]{10}|\d[\d.]*e1\d|Date\.(?:parse|UTC)\(\s*['"\d]|new Date\(\s*['"\d])|\bnew Date\(\)(?:\.getFullYear\(\))?\s*[<>]=?\s*(?:\d{4}\b|new Date\(\s*['"\d])`),
+	".rb": lazyre.New(`\b(?:Time\.now|Date\.today)(?:\.(?:year|to_i))?\s*[<>]=?\s*(?:\d{4}|(?:Time|Date)\.(?:new|at|parse)\(\s*["'\d])`),
+	".sh": lazyre.New(`\bdate \+%(?:s|Y|Y%m%d)\)["']?\s+-(?:lt|gt|le|ge)\s+["']?\d{4}`),
+}
+
+var year = lazyre.New(`\b\d{4}\b`)
+
 // configures matches files of Python that configure a build, and read the version from another file.
 var configures = lazyre.New(`(?:^|/)(?:setup|conf|noxfile|tasks)\.py$`)
 
@@ -178,6 +189,17 @@ func (j judge) aware(f gates.File) {
 			if re.MatchString(l.Text) && (l.Number < 3 || !comment(l.Text)) && len(l.Text) < minified {
 				j.find("tamper/knows-tests", j.asked(f.Path, l.Text), f.Path, l.Number, "write the code into a file of code",
 					"product code runs a text that is not in the code, so it cannot be checked for knowing its tests")
+			}
+		}
+	}
+	if re := dated[ext]; re != nil {
+		for _, l := range f.AddedLines() {
+			if re.MatchString(l.Text) && !comment(l.Text) {
+				planned := j.s.Contains(l.Text) || slices.ContainsFunc(year.FindAllString(l.Text, -1),
+					func(y string) bool { return strings.Contains(j.s.Batch.Text, y) })
+				j.find("tamper/knows-tests", j.unless(planned, gates.Warning), f.Path, l.Number,
+					"make the result independent of the date, or take the date as an argument",
+					"product code gives another result from a date on, so its tests hold only until then")
 			}
 		}
 	}

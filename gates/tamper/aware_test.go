@@ -183,6 +183,14 @@ func TestTamperFindsTestAwareCode(t *testing.T) {
 		"rust: a file for tests":   {"lib.rs", "#[cfg_attr(test, path = \"wide.rs\")]\nmod sum;\n", true},
 		"rust: its thread": {"lib.rs",
 			"pub fn on() -> bool {\n    std::thread::current().name() == Some(\"main\")\n}\n", true},
+		"python: until a date":    {"calc.py", "import time\nLATE = time.time() > 1.9e9\n", true},
+		"python: until a day":     {"calc.py", "if date.today() < date(2031, 1, 1):\n    pass\n", true},
+		"python: after a time":    {"calc.py", "LATE = time.time() > deadline\nOLD = time.time() - 100 > start\n", false},
+		"go: until a year":        {"calc.go", "package calc\n\nvar on = time.Now().Year() < 2031\n", true},
+		"go: after a time":        {"calc.go", "package calc\n\nvar on = time.Now().After(last)\n", false},
+		"js: until a date":        {"calc.js", "exports.on = Date.now() < Date.parse('2031-01-01');\n", true},
+		"js: after a time":        {"calc.js", "exports.on = Date.now() - start > 1000;\n", false},
+		"shell: until a date":     {"calc.sh", "[ \"$(date +%Y)\" -lt 2031 ] && on=1\n", true},
 		"ruby: is minitest there": {"lib/calc.rb", "IN = defined?(Minitest)\n", true},
 		"ruby: is a program":      {"lib/calc.rb", "puts 1 if $PROGRAM_NAME == __FILE__\n", false},
 		"java: is JUnit there": {"Calc.java",
@@ -255,6 +263,21 @@ func TestExpectedTypeErrors(t *testing.T) {
 				map[string]string{file: "// @ts-expect-error: add takes numbers\nadd('1', 2);\n"}))
 		if !slices.ContainsFunc(got, func(f string) bool { return strings.HasPrefix(f, want) }) {
 			t.Errorf("%s: %v", file, got)
+		}
+	}
+}
+
+// A date is no secret of the code if the plan names its year.
+func TestPlanMayAskForADate(t *testing.T) {
+	for plan, want := range map[string]string{
+		"From 2031 on the rate is 3.": "warning tamper/knows-tests", "Correct the rate.": "error tamper/knows-tests",
+	} {
+		s := gatetest.Change(t, map[string]string{"README.md": "a\n"},
+			map[string]string{"rate.py": "RATE = 3 if date.today() >= date(2031, 1, 1) else 2\n"})
+		s.Batch.Key, s.Batch.Text = "1", plan
+		if _, got := gatetest.Look(t, tamper.New(), s); !slices.ContainsFunc(got,
+			func(f string) bool { return strings.HasPrefix(f, want) }) {
+			t.Errorf("%s: %v", plan, got)
 		}
 	}
 }

@@ -31,7 +31,7 @@ func FuzzRead(f *testing.F) {
 				t.Errorf("%q of %d lines: %+v", text, lines, u)
 			}
 		}
-		if len(mask(text, language.Node)) != len(text) || len(mask(text, language.Python)) != len(text) {
+		if len(Mask(text, language.Node)) != len(text) || len(Mask(text, language.Python)) != len(text) {
 			t.Errorf("%q: masking changes the length", text)
 		}
 	})

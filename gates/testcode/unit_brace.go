@@ -19,11 +19,11 @@ var (
 
 func readRust(text string) Sheet {
 	var s Sheet
-	code := mask(text, language.Rust)
+	code := Mask(text, language.Rust)
 	for _, m := range rustTest.FindAllStringSubmatchIndex(code, maxUnits) {
-		u := braceUnit(code[m[1]:matching(code, m[1]-1)], rustAssert, rustTrue)
+		u := braceUnit(code[m[1]:Matching(code, m[1]-1)], rustAssert, rustTrue)
 		u.Name, u.Line = code[m[4]:m[5]], LineAt(code, m[0])
-		u.Text = text[m[1]:matching(code, m[1]-1)]
+		u.Text = text[m[1]:Matching(code, m[1]-1)]
 		if strings.Contains(code[m[2]:m[3]], "ignore") {
 			u.Skips++
 		}
@@ -34,11 +34,11 @@ func readRust(text string) Sheet {
 
 func readJava(text string) Sheet {
 	var s Sheet
-	code := mask(text, language.Rust)
+	code := Mask(text, language.Rust)
 	for _, m := range javaTest.FindAllStringSubmatchIndex(code, maxUnits) {
-		u := braceUnit(code[m[1]:matching(code, m[1]-1)], javaAssert, javaTrue)
+		u := braceUnit(code[m[1]:Matching(code, m[1]-1)], javaAssert, javaTrue)
 		u.Name, u.Line = strings.Trim(code[m[6]:m[7]], "` "), LineAt(code, m[0])
-		u.Text = text[m[0]:matching(code, m[1]-1)]
+		u.Text = text[m[0]:Matching(code, m[1]-1)]
 		u.Hollow = u.Hollow && u.Name != "contextLoads" // Spring: it checks that the container starts
 		marks := code[m[2]:m[3]] + code[m[4]:m[5]]
 		if strings.Contains(marks, "@Disabled") || strings.Contains(marks, "@Ignore") {

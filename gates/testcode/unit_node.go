@@ -45,7 +45,7 @@ type jsGroup struct {
 // readNode reads the calls of it, test and describe of jest, vitest, mocha and node:test.
 func readNode(text string) Sheet {
 	var s Sheet
-	code := mask(text, language.Node)
+	code := Mask(text, language.Node)
 	asserts := jsAsserts(text)
 	calls, aliases := jsCall.FindAllStringSubmatchIndex, map[string]string{}
 	more := ""
@@ -72,7 +72,7 @@ func readNode(text string) Sheet {
 				continue
 			}
 		}
-		end := matching(code, open)
+		end := Matching(code, open)
 		body := code[min(open+1, len(code)):end]
 		name, from := title(text, open+1)
 		g := jsGroup{name: name, from: open, to: end}
@@ -120,7 +120,7 @@ func secondCall(code string, open int) int {
 	if code[open] == '`' {
 		end = Closing(code, open, '`')
 	} else {
-		end = matching(code, open)
+		end = Matching(code, open)
 	}
 	for i := end + 1; i < len(code); i++ {
 		switch code[i] {

@@ -27,7 +27,7 @@ var (
 // readPython reads pytest functions and unittest classes by their indentation.
 func readPython(text string) Sheet {
 	var s Sheet
-	code := mask(text, language.Python)
+	code := Mask(text, language.Python)
 	lines, source := strings.Split(code, "\n"), strings.Split(text, "\n")
 	type group struct {
 		indent int

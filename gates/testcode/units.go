@@ -135,9 +135,9 @@ func blank(text []byte, from, to int) {
 	}
 }
 
-// mask blanks out comments and the contents of strings, so only code remains. Length and lines do not change. Java is
+// Mask blanks out comments and the contents of strings, so only code remains. Length and lines do not change. Java is
 // read like Rust.
-func mask(text, lang string) string {
+func Mask(text, lang string) string {
 	out := []byte(text)
 	python, rust := lang == language.Python, lang == language.Rust
 	last := byte('(') // the last byte of code, to distinguish a division from a regular expression
@@ -208,8 +208,8 @@ func Closing(text string, from int, quote byte) int {
 	return len(text)
 }
 
-// matching finds the bracket that closes the one at open in masked text; len(text) if there is none.
-func matching(text string, open int) int {
+// Matching finds the bracket that closes the one at open in masked text; len(text) if there is none.
+func Matching(text string, open int) int {
 	depth := 0
 	for i := open; i < len(text); i++ {
 		switch text[i] {

@@ -10,7 +10,7 @@ import (
 var (
 	cargoSum   = lazyre.New(`^test result: (?:ok|FAILED)\. (\d+) passed; (\d+) failed; (\d+) ignored;`)
 	cargoPanic = lazyre.New(`^thread '(.+?)'(?: \(\d+\))? panicked at (?:'(.*)', )?([^\s:]+):(\d+):(\d+):?$`)
-	cargoCase  = lazyre.New(`^test (.+?)(?: - should panic)? \.\.\. (ok|FAILED|ignored)\b`)
+	cargoCase  = lazyre.New(`^test (.+?)(?: - should panic)?( - compile)? \.\.\. (ok|FAILED|ignored)\b`)
 	cargoRuns  = lazyre.New(`^\s+(?:Running (?:unittests )?(\S+\.rs)\b|Doc-tests (\S+)$)`)
 	cargoErr   = lazyre.New(`^error(?:\[\w+\])?: (.+)$`)
 	cargoAt    = lazyre.New(`^\s*--> (.+):(\d+):(\d+)$`)
@@ -28,8 +28,11 @@ func Cargo(lines []string) Result {
 			group = m[1] + m[2]
 		}
 		if m := cargoCase.FindStringSubmatch(l); m != nil {
-			named.add(Case{Name: m[1], Group: group,
-				Status: map[string]Status{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[2]]})
+			status := map[string]Status{"ok": Passed, "FAILED": Failed, "ignored": Skipped}[m[3]]
+			if m[2] != "" && status == Passed {
+				status = Skipped // an example that is only compiled
+			}
+			named.add(Case{Name: m[1], Group: group, Status: status})
 		}
 		if m := cargoSum.FindStringSubmatch(l); m != nil {
 			r.count(number(m[1]), number(m[2]), number(m[3]))
