@@ -10,7 +10,7 @@ import (
 )
 
 // mostKnown is the highest share of known cheats that may land, in percent.
-const mostKnown = 2
+const mostKnown = 3
 
 // summary sums up all cases.
 type summary struct {
