@@ -8,7 +8,6 @@
 package promise
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -288,13 +287,13 @@ func (o Options) functions(ctx context.Context, l *gates.Look) error {
 		if err != nil { // it cannot be known
 			return nil
 		}
-		code := ""
+		all, code := folded(string(data)), ""
 		missing = slices.DeleteFunc(missing, func(name string) bool {
-			if !bytes.Contains(data, []byte(name)) {
+			if !strings.Contains(all, folded(name)) {
 				return false
 			}
-			code = cmp.Or(code, filler.ReplaceAllString(string(data), ""))
-			return names(code, name)
+			code = cmp.Or(code, folded(filler.ReplaceAllString(string(data), "")))
+			return names(code, folded(name))
 		})
 		if len(missing) == 0 {
 			return nil
@@ -306,6 +305,9 @@ func (o Options) functions(ctx context.Context, l *gates.Look) error {
 	}
 	return nil
 }
+
+// folded makes names of all styles equal: to_km, toKm and ToKm.
+func folded(text string) string { return strings.ToLower(strings.ReplaceAll(text, "_", "")) }
 
 // prose matches files that are not code.
 var prose = lazyre.New(`(?i)\.(?:md|mdx|txt|rst|adoc|lock|sum|svg|png|jpe?g|gif|ico|pdf|csv|json)$`)

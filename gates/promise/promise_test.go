@@ -121,6 +121,7 @@ func TestPromisedFunctions(t *testing.T) {
 		"- [x] Implement `to_km(miles)` in convert.py":                                               false,
 		"**Step 3: Implement `Unit.to_km()`**":                                                       true,
 		"Add a function that converts to km.":                                                        false,
+		"Add a function ToMiles(km).":                                                                false, // in another style
 		"Add a function like to_km(miles).":                                                          false,
 		"The function to_km(miles) is left for later.":                                               false,
 		"Add a function such as `to_km`, or extend to_miles(km).":                                    false,
