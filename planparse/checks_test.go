@@ -16,7 +16,8 @@ func TestChecks(t *testing.T) {
 		in   []string
 		want string
 	}{
-		"a failure before a pass": {append(run("make  a", "FAIL"), append(run("make b", "PASS"), run("make a", "PASS")...)...),
+		"a failure before a pass": {append(run("make  a", "FAIL"), append(run("make b", "PASS"), run("make a",
+			"PASS")...)...),
 			"make b=PASS make a=PASS"},
 		"a repetition without an expectation": {append(run("make a", "`3 ok`"), "Run: `make a`"), "make a=3 ok"},
 		"a ticked task": {[]string{"### Task 1.1: B", "- [x] b", "", "Run: `make b`", "", "### Task 1.2: C", "- [ ] c", "",
@@ -68,7 +69,8 @@ func TestPromises(t *testing.T) {
 func TestStepsThatCheck(t *testing.T) {
 	for _, step := range []string{
 		"Run `make`", "**Step 2:** Run all tests", "Step 2: Rerun the suite", "Manual test: resize the window",
-		"Manually open the page", "Smoke: start it", "re-run it", "verify: it works", "Check, then go on", "Confirm it", "Push",
+		"Manually open the page", "Smoke: start it", "re-run it", "verify: it works", "Check, then go on",
+		"Confirm it", "Push",
 		"Commit", "Review the change", "Inspect the log", "Ensure all tests pass", "Validate that it passes",
 		"Build it to confirm that it works", "Rebuild to verify", "Restart and confirm", "Start `make dev`", "Stop `make dev`",
 		"Open `localhost`", "Move this plan away", "Archive the plan", "Tick the plan", "Mark the plan as done",
@@ -81,7 +83,8 @@ func TestStepsThatCheck(t *testing.T) {
 	}
 	for _, step := range []string{
 		"Write it", "Runner: add one", "Step 2: Write the tests", "Stepping: run it", "Ensure that the token is new",
-		"Build the page", "Move the files", "Archive the files", "Make the tests pass", "Make sure that it is there", "Tick boxes",
+		"Build the page", "Move the files", "Archive the files", "Make the tests pass", "Make sure that it is there",
+		"Tick boxes",
 		"Verifying parser", "Update README.md",
 	} {
 		if b := taskOf(step); !b.AsksMore() {

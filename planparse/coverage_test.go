@@ -16,7 +16,8 @@ func TestCoverNamesReaders(t *testing.T) {
 		want []string
 	}{
 		"a plan with groups, notes and done work": {
-			in: []string{"---", "critical: true", "---", "# P", "", "Goal.", "", "## Phase 1: A", "", "### Task 1: B", "", "- [x] done",
+			in: []string{"---", "critical: true", "---", "# P", "", "Goal.", "", "## Phase 1: A", "", "### Task 1: B", "",
+				"- [x] done",
 				"", "### Task 2: C", "", "text", "more", "", "***", "", "## Notes", "", long},
 			want: []string{
 				"1-3 runplan [] front matter: --- (3)",
@@ -49,7 +50,8 @@ func TestCoverNamesReaders(t *testing.T) {
 		var got []string
 		counts := map[string]int{}
 		for _, r := range cover.Ranges {
-			got = append(got, fmt.Sprintf("%d-%d %s %v %s: %s (%d)", r.First, r.Last, r.Kind, r.Batches, r.Why, r.Text, r.Lines))
+			got = append(got, fmt.Sprintf("%d-%d %s %v %s: %s (%d)",
+				r.First, r.Last, r.Kind, r.Batches, r.Why, r.Text, r.Lines))
 			counts[r.Kind] += r.Lines
 			counts["all"] += r.Lines
 		}

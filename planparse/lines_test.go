@@ -12,13 +12,15 @@ import (
 // Each line of a batch has its number in the plan. Lines of a fence have its language, those of a nested fence the
 // language of the outer one; lines that open or close a fence are left out.
 func TestEachLine(t *testing.T) {
-	p := parse(t, in("# P", "## Task 1: A", "text", "  two", "\ttab", "'''Go file=a.go", "x", "'''bash", "y", "'''", "z", "'''",
+	p := parse(t, in("# P", "## Task 1: A", "text", "  two", "\ttab", "'''Go file=a.go", "x", "'''bash", "y", "'''",
+		"z", "'''",
 		"~~~", "no language", "'''", "~~~~", "end"))
 	var got []string
 	EachLine(&p.Batches[0], func(l Line) {
 		got = append(got, fmt.Sprintf("%d %d %v %s|%s", l.Number, l.Indent, l.Fenced, l.Lang, l.Text))
 	})
-	want := []string{"3 0 false |text", "4 2 false |  two", "5 1 false |\ttab", "7 0 true go|x", "9 0 true go|y", "11 0 true go|z",
+	want := []string{"3 0 false |text", "4 2 false |  two", "5 1 false |\ttab", "7 0 true go|x", "9 0 true go|y",
+		"11 0 true go|z",
 		"14 0 true |no language", "15 0 true |```", "17 0 false |end"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error("-want +got:\n", diff)

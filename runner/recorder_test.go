@@ -117,8 +117,9 @@ func TestReports(t *testing.T) {
 			Event{Kind: Executed, Command: "a/r1-c3/execute", Batch: "a", Attempt: 1, Candidate: 3, Variant: "x",
 				Outcome: OutcomeOK}},
 		"on a question": {ask.Asked(),
-			Event{Kind: reportOf(Ask), Command: "a/r2-c0/ask", Batch: "a", Attempt: 2, Outcome: OutcomeOK, Base: "b", Commit: "c",
-				Tree: "t", Reason: "good?"}},
+			Event{Kind: reportOf(Ask), Command: "a/r2-c0/ask", Batch: "a", Attempt: 2, Outcome: OutcomeOK, Base: "b",
+				Commit: "c",
+				Tree:   "t", Reason: "good?"}},
 		"on the cost of ignored work": {
 			Command{ID: "a/r2-c0/execute", Kind: Execute, Batch: "a", Attempt: 2}.Spending(Event{Kind: Executed, Agent: "x",
 				Model: "m", Usage: usage, Critique: &CritiqueCost{Calls: 2}, Commit: "c", Outcome: OutcomeOK}),
@@ -197,9 +198,11 @@ func TestHeard(t *testing.T) {
 
 // The journal says what each dispatched command starts from, and why another agent does the work.
 func TestDispatchedEvents(t *testing.T) {
-	c := Command{ID: "a/r1-c0/execute", Kind: Execute, Batch: "a", Attempt: 1, Base: "b", On: []string{"x"}, Tier: "small",
+	c := Command{ID: "a/r1-c0/execute", Kind: Execute, Batch: "a", Attempt: 1, Base: "b", On: []string{"x"},
+		Tier:  "small",
 		Model: "m", Agent: "codex", Instead: "claude met a limit", Until: at(9)}
-	want := Event{Kind: Dispatched, Command: c.ID, Batch: "a", Attempt: 1, Base: "b", On: []string{"x"}, Tier: "small", Model: "m",
+	want := Event{Kind: Dispatched, Command: c.ID, Batch: "a", Attempt: 1, Base: "b", On: []string{"x"},
+		Tier: "small", Model: "m",
 		Agent: "codex", Reason: "claude met a limit", RetryAt: at(9)}
 	if diff := cmp.Diff(want, c.dispatched()); diff != "" {
 		t.Error("-want +got:\n", diff)
@@ -250,7 +253,8 @@ func TestRecorderNotesFewerWorkers(t *testing.T) {
 	step := s.Begin(Info{})
 	second := step.Commands[1]
 	step = s.Fold(second.Report(Event{Outcome: OutcomeUnstarted, Reason: "no memory"}), nil)
-	want := FallbackNote + "an agent could not start in parallel with others (no memory), so one works at a time from now on"
+	want := FallbackNote + "an agent could not start in parallel with others (no memory), " +
+		"so one works at a time from now on"
 	if step.Note != want {
 		t.Errorf("the note is %q", step.Note)
 	}

@@ -318,7 +318,8 @@ func TestSummaryShowsReviewsAndEnd(t *testing.T) {
 		Event{Kind: Dispatched, Batch: "a", Command: "a/r1-c0/gate"},
 		Event{Kind: RunFinished, Outcome: OutcomeOK, At: at(30)}, Event{Kind: Undone, Commit: "u", At: at(90)})...)
 	b := s.Batches[0]
-	if b.Fidelity == nil || b.Fidelity.Note != "design" || b.Review == nil || b.Review.Note != "code" || s.Review == nil ||
+	if b.Fidelity == nil || b.Fidelity.Note != "design" || b.Review == nil || b.Review.Note != "code" ||
+		s.Review == nil ||
 		s.Review.Note != "all" {
 		t.Errorf("reviews %+v, %+v and %+v", b.Fidelity, b.Review, s.Review)
 	}
@@ -347,7 +348,8 @@ func TestSummaryOfCandidates(t *testing.T) {
 			Scores: []CandScore{{Candidate: 2, Score: 5}, {Candidate: 3, Void: "no change", Score: 3}}})
 	var got []string
 	for _, c := range s.Batches[0].Candidates {
-		got = append(got, fmt.Sprintf("%d %s %s %s scored=%v %q %s", c.Number, c.Variant, c.Kind, c.State, c.Score != nil, c.Reason,
+		got = append(got, fmt.Sprintf("%d %s %s %s scored=%v %q %s",
+			c.Number, c.Variant, c.Kind, c.State, c.Score != nil, c.Reason,
 			c.Agent))
 	}
 	want := []string{`2 x x won scored=true "" agent`, `3 x x void scored=false "no change" agent`, `4    scored=false "" last`}
