@@ -228,6 +228,7 @@ func TestUnassignedBoxesAreCounted(t *testing.T) {
 func TestDoneInWords(t *testing.T) {
 	for words, want := range map[string]bool{
 		"**Status:** Done": true, "**Status:** completed on Monday": true, "**Status:** Complete": true, "**Status:** ✅": true,
+		"**Status:** **Done**": true, "**Status:** _complete_, at last": true, "**Status:** Completed.": true,
 		"**Status:** open": false, "**Status:** undone": false, "**Status:** not done": false,
 		"**Note:** done": false, "": false,
 	} {
