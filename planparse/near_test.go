@@ -43,6 +43,10 @@ func TestNearUnits(t *testing.T) {
 		"##Phase 2: b":          `warning near-miss-heading put a space after "##" to make it a heading`,
 		"\t### Task 2: b":       `warning near-miss-heading indented by four blanks or a tab`,
 		"### Task 2 (done): b":  ``,
+		"### Task 2 do it":      `warning near-miss-heading put a colon after the number`,
+		"### Batch 2 do it":     `info near-miss-heading put a colon after the number`,
+		"### Task 2 notes":      `info near-miss-heading is read as a note about task 2`,
+		"### Batch 2 summary":   ``,
 		"### Tasks for later":   ``,
 		"### Unrelated section": ``,
 	} {
