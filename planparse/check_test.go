@@ -106,6 +106,15 @@ func TestTypeOf(t *testing.T) {
 		{Batch{Title: "More", Files: Files{Create: []string{"tests/test_p.py"}}}, TypeTestOnly},
 		{Batch{Title: "Final verification"}, TypeTestOnly},
 		{Batch{Title: "Think"}, TypeNewFile},
+		{Batch{Title: "Hook up the parser"}, TypeWiring},
+		{Batch{Title: "Test the wiring", Files: Files{Test: []string{"a_test.go"}}}, TypeTestOnly},
+		{Batch{Title: "Integrate the parser", Files: Files{Create: []string{"a.go"}}}, TypeWiring},
+		{Batch{Title: "Integrate the tests", Files: Files{Test: []string{"a_test.go"}}}, TypeTestOnly},
+		{Batch{Title: "Test coverage", Files: Files{Modify: []string{"a.go"}}}, TypeRefactoring},
+		{Batch{Title: "Test coverage", Files: Files{Modify: []string{"a_test.go"}}}, TypeTestOnly},
+		{Batch{Title: "Rename it", Files: Files{Create: []string{"a.go"}}}, TypeRefactoring},
+		{Batch{Title: "Drop it", Files: Files{Delete: []string{"a.go"}}}, TypeRefactoring},
+		{Batch{Title: "Replace it", Files: Files{Create: []string{"a.go"}, Delete: []string{"b.go"}}}, TypeNewFile},
 	} {
 		if got := TypeOf(c.b); got != c.want {
 			t.Errorf("%s %+v is %s, want %s", c.b.Title, c.b.Files, got, c.want)
@@ -147,5 +156,105 @@ func TestCodesAreDocumented(t *testing.T) {
 	}
 	if diff := cmp.Diff(sortedKeys(listed), sortedKeys(used)); diff != "" {
 		t.Error("codes (-documented +used):\n", diff)
+	}
+}
+
+// Each dimension counts what satisfies it, and gets its share of the points.
+func TestDimensions(t *testing.T) {
+	long := strings.Repeat("text\n", 101)
+	r := Check(parse(t, in("# P", "## Batch 1: Read + count", "### Task 1: a", "**Files:**", "- Create: `a.go`", "", long,
+		"### Task 2: b", "Run: `make`", "", "## Batch 2: Print", "depends_on: 3", "### Task 3: c", "See `src/print.go`.", "",
+		"## Batch 3: Save", "**Files:**", "- Modify: `s.go`", "", "It has a test.", "", "'''testscript", "x", "'''", "",
+		"## Batch 4: Many", "### Task 4: a", "### Task 5: a", "### Task 6: a", "### Task 7: a", "### Task 8: a",
+		"### Task 9: a")))
+	var got []string
+	sum := 0
+	for _, d := range r.Dimensions {
+		got = append(got, fmt.Sprintf("%s %d/%d %s", d.Name, d.Points, d.Weight, d.Reason))
+		sum += d.Points
+	}
+	want := []string{
+		"granularity 18/20 8 of 9 tasks take at most 100 lines",
+		"verification 10/20 2 of 4 batches have a check of their outcome",
+		"files 11/15 3 of 4 batches name the files they touch, in a list, in their text or in the blocks that they spell out",
+		"batch-size 5/10 2 of 4 batches have one to five tasks",
+		"order 8/10 3 of 4 batches depend on earlier ones only",
+		"tests 8/15 1 of 2 batches that list code to change say how it is tested",
+		"single-outcome 8/10 3 of 4 batch titles name one outcome",
+	}
+	if diff := cmp.Diff(want, got); diff != "" || r.Score != sum {
+		t.Errorf("score %d of %d; -want +got:\n%s", r.Score, sum, diff)
+	}
+	if r := Check(parse(t, goodPlan())); r.Advice == nil || r.Diagnostics == nil {
+		t.Errorf("a report has lists, even if they are empty: %+v", r)
+	}
+}
+
+// A plan that builds first and tests afterwards cannot verify its batches before they merge.
+func TestConcernBatched(t *testing.T) {
+	code := func(title string) Batch { return Batch{Title: title, Files: Files{Create: []string{title + ".go"}}} }
+	tests := func(title string) Batch {
+		return Batch{Title: title, Files: Files{Test: []string{title + "_test.go"}}}
+	}
+	both := code("c")
+	both.Files.Test = []string{"c_test.go"}
+	for name, c := range map[string]struct {
+		batches []Batch
+		want    bool
+	}{
+		"two parts, then tests":        {[]Batch{code("a"), code("b"), tests("c")}, true},
+		"one part, then tests":         {[]Batch{code("a"), tests("c")}, false},
+		"two parts":                    {[]Batch{code("a"), code("b")}, false},
+		"a part with its test":         {[]Batch{code("a"), code("b"), both, tests("d")}, false},
+		"code after the tests":         {[]Batch{code("a"), code("b"), tests("c"), code("d")}, false},
+		"wiring after the tests":       {[]Batch{code("a"), code("b"), tests("c"), {Title: "Wiring"}}, true},
+		"tests that only run":          {[]Batch{code("a"), code("b"), {Title: "Test it"}}, false},
+		"a last verification":          {[]Batch{code("a"), code("b"), tests("Acceptance")}, false},
+		"tests, and then verification": {[]Batch{code("a"), code("b"), tests("c"), tests("Final")}, true},
+		"an early verification":        {[]Batch{code("a"), code("b"), tests("Final"), {Title: "Wiring"}}, true},
+	} {
+		if got := ConcernBatched(&Plan{Batches: c.batches}); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+// Advice names the batch and its line; advice about the plan has neither.
+func TestAdviceNamesBatch(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   []string
+		want []string
+	}{
+		"shared files": {[]string{"## Batch 1: Wire", "- Create: `a.go`", "- Modify: `b.go`", "Run: `x`", "## Batch 2: B",
+			"depends_on: none", "parallel_safe: true", "", "- Modify: `a.go`", "- Modify: `b.go`", "Run: `x`", "## Batch 3: C",
+			"depends_on: 2", "", "- Modify: `a.go`", "- Test: `a.go`", "Run: `x`"}, []string{"shared-file 2@5"}},
+		"no order, and no parallel work": {[]string{"## Batch 1: Wire", "- Create: `a.go`", "Run: `x`", "## Batch 2: B",
+			"- Modify: `a.go`", "Run: `x`"}, nil},
+		"five tasks": {[]string{"## Batch 1: A", "Run: `x`", "### Task 1: a", "### Task 2: a", "### Task 3: a",
+			"### Task 4: a", "### Task 5: a"}, nil},
+		"counts": {[]string{"# P", "We have 2 batches, (3 tasks) and 7 files.", "## Batch 1: Wire", "Run: `x`",
+			"### Task 1: a", "### Task 2: b", "## Batch 2: B", "Run: `x`"}, []string{"counts-disagree @1"}},
+		"one batch is no plan of batches": {[]string{"# P", "We have 2 batches.", "## Batch 1: Wire", "Run: `x`"}, nil},
+		"more tests than before": {[]string{"## Batch 1: Wire", "Run: `t`", "Expected: 7 tests", "## Batch 2: B", "Run: `t`",
+			"Expected: 9 passed"}, nil},
+		"tests of another command": {[]string{"## Batch 1: Wire", "Run: `t`", "Expected: 9 tests", "## Batch 2: B",
+			"Run: `u`", "Expected: 7 tests"}, nil},
+		"fewer tests": {[]string{"## Batch 1: Wire", "Run: `t`", "Expected: 9 tests", "## Batch 2: B", "Run: `t`",
+			"Expected: 7 passed"}, []string{"counts-disagree 2@4"}},
+		"a test with its code": {[]string{"## Batch 1: Wire", "- Create: `parser.py`", "- Test: `test_parser.py`",
+			"Run: `x`"}, nil},
+		"a test of older code": {[]string{"## Batch 1: Wire", "- Create: `parser.py`", "Run: `x`", "## Batch 2: B",
+			"- Create: `test_parser.py`", "Run: `x`"}, nil},
+		"a test before its code": {[]string{"## Batch 1: Wire", "- Create: `test_parser.py`", "Run: `x`", "## Batch 2: B",
+			"- Create: `parser.py`", "Run: `x`", "## Batch 3: C", "- Create: `lib/parser.py`", "Run: `x`"},
+			[]string{"tests-missing-code 1@1"}},
+	} {
+		var got []string
+		for _, a := range Check(parse(t, in(c.in...))).Advice {
+			got = append(got, fmt.Sprintf("%s %s@%d", a.Code, a.Batch, a.Line))
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

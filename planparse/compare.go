@@ -348,9 +348,6 @@ func pairs(text string) map[[2]rune]int {
 
 // Rename replaces the batch keys of the plan by those of a run.
 func (p *Plan) Rename(keys map[string]string) {
-	if len(keys) == 0 {
-		return
-	}
 	of := func(key string) string {
 		if k, ok := keys[key]; ok {
 			return k

@@ -71,6 +71,111 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// Compare names each difference of the work; other words and ticks are no work.
+func TestDifferencesOfBatches(t *testing.T) {
+	fence := func(lang, text string) string { return in("'''"+lang, text, "'''") }
+	for name, c := range map[string]struct {
+		old, now string
+		want     string
+	}{
+		"prose":                     {"Some text.", "Other words.", ""},
+		"white space":               {"- [ ] a  b", "- [x] a b", ""},
+		"a step":                    {"- [ ] run one", "- [ ] run one\n- [ ] call it", "step call it is new"},
+		"a step that is said twice": {"- [ ] run it\n- [ ] run it", "- [ ] run it", "step run it is gone"},
+		"files": {"- Create: `a.go`\n- Test: `a_test.go`\n- Delete: `c.go`", "- Create: `b.go`",
+			"creating b.go is new, creating a.go is gone, test file a_test.go is gone, deleting c.go is gone"},
+		"a command without an expectation": {"Run: `make a`", "Run: `make b`", "command `make b` is new, command `make a` is gone"},
+		"an expectation": {"Run: `make a`\nExpected: FAIL", "Run: `make a`\nExpected: PASS",
+			"command `make a`, expected PASS is new, command `make a`, expected FAIL is gone"},
+		"flags": {"critical: true\nwhen: env.CI\nmutants: 70", "approve: true\nparallel_safe: true\ntest_first: true",
+			"when is  instead of env.CI, critical is false instead of true, approve is true instead of false, " +
+				"parallel_safe is true instead of false, test_first is true instead of false, mutants is 0 instead of 70"},
+		"a regression test": {"regression: a_test.go", "regression: b_test.go",
+			"regression test b_test.go is new, regression test a_test.go is gone"},
+		"code":                 {fence("go", "a"), fence("go", "b"), "its code blocks differ"},
+		"the language of code": {fence("go", "a"), fence("text", "a"), "its code blocks differ"},
+		"code in a fence of a doc": {fence("md", fence("go", "a")), fence("md", fence("go", "b")),
+			"its code blocks differ"},
+		"the indentation of code": {fence("", "a"), fence("", "  a"), ""},
+		"text below code":         {fence("", "a") + "one", fence("", "a") + "two", ""},
+		"a typo":                  {"- [ ] Write teh parser", "- [ ] Write the parser", ""},
+		"a typo in a single word": {"- [ ] parsre", "- [ ] parser", "step parser is new, step parsre is gone"},
+		"a typo in code":          {"- [ ] `make alll`", "- [ ] `make all`", "step `make all` is new, step `make alll` is gone"},
+		"a number": {"- [ ] keep 100 lines", "- [ ] keep 200 lines",
+			"step keep 200 lines is new, step keep 100 lines is gone"},
+		"a short word": {"- [ ] go on", "- [ ] go in", "step go in is new, step go on is gone"},
+		"two typos in few words": {"- [ ] write teh parsre", "- [ ] write the parser",
+			"step write the parser is new, step write teh parsre is gone"},
+		"two typos in many words": {"- [ ] write teh parsre of all plans", "- [ ] write the parser of all plans", ""},
+	} {
+		plan := func(text string) *Plan { return parse(t, "# P\n\n## Batch 1: A title\n"+text+"\n") }
+		changes := Compare(plan(c.old), plan(c.now))
+		if len(changes) != 1 || strings.Join(changes[0].What, ", ") != c.want {
+			t.Errorf("%s: got %q, want %q", name, told(changes), c.want)
+		}
+	}
+}
+
+// A new batch comes from old ones if these have all of its tasks, and partly from those that have some.
+func TestOriginsOfBatches(t *testing.T) {
+	old := parse(t, in("# P", "## Batch 1: A", "### Task 1: Read the file", "### Task 2: Count all words",
+		"## Batch 2: B",
+		"### Task 3: Print the sum", "text"))
+	for name, c := range map[string]struct {
+		tasks        []string
+		from, partly string
+	}{
+		"of two batches":  {[]string{"### Task 1: Read the file", "### Task 3: Print the sum"}, "1 2", "1 2"},
+		"of one batch":    {[]string{"### Task 2: Count all words"}, "1", "1"},
+		"with a new task": {[]string{"### Task 1: Read the file", "### Task 4: Draw a picture"}, "", "1"},
+		"of new tasks":    {[]string{"### Task 4: Draw a picture"}, "", ""},
+	} {
+		now := parse(t, in(append([]string{"# P", "## Batch 7: Quite another title"}, c.tasks...)...))
+		var from, partly []string
+		for _, change := range Compare(old, now) {
+			for _, b := range change.From {
+				from = append(from, b.Key)
+			}
+			for _, b := range change.Partly {
+				partly = append(partly, b.Key)
+			}
+		}
+		if strings.Join(from, " ") != c.from || strings.Join(partly, " ") != c.partly {
+			t.Errorf("%s: from %q, want %q; partly from %q, want %q", name, from, c.from, partly, c.partly)
+		}
+	}
+}
+
+// The keys of a run replace those of the plan wherever batches are named.
+func TestRename(t *testing.T) {
+	p := &Plan{Batches: []Batch{{Key: "1"}, {Key: "2", DependsOn: []string{"1", "3"}}, {Key: "3",
+		Checkpoint: &Checkpoint{At: "2"}}}}
+	p.Rename(nil)
+	if p.Batches[1].Key != "2" {
+		t.Errorf("without keys: %+v", p.Batches)
+	}
+	p.Rename(map[string]string{"1": "2", "2": "x"})
+	want := []Batch{{Key: "2"}, {Key: "x", DependsOn: []string{"2", "3"}}, {Key: "3", Checkpoint: &Checkpoint{At: "x"}}}
+	if diff := cmp.Diff(want, p.Batches); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+func TestAlike(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want float64
+	}{
+		{"", "", 1}, {"!", "?", 0}, {"! ", "!", 1}, {"ab", "ab", 1}, {"Ab c", "aB  C", 1}, {"ab", "cd", 0}, {"", "ab",
+			0}, {"ab", "ac", 0.5},
+		{"aaaa", "aa", 2.0 / 3}, {"a1", "a2", 0.5},
+	} {
+		if got := alike(c.a, c.b); got != c.want {
+			t.Errorf("%q and %q: %v, want %v", c.a, c.b, got, c.want)
+		}
+	}
+}
+
 func told(list []Change) []string {
 	var out []string
 	for _, c := range list {

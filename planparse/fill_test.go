@@ -1,6 +1,7 @@
 package planparse
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -171,5 +172,96 @@ func TestCommands(t *testing.T) {
 		if diff := cmp.Diff(filled(c.want), p.Batches[0].Commands, cmpopts.IgnoreFields(Command{}, "Said")); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}
+	}
+}
+
+// An expectation is PASS, FAIL or a text in the output. A description for people is none.
+func TestExpectations(t *testing.T) {
+	eleven := "one two three four five six seven eight nine ten eleven"
+	for said, want := range map[string]string{
+		"PASS": "PASS", "**PASS**": "PASS", "✅ passes": "PASS", "Success.": "PASS", "green": "PASS", "Failure: x": "FAIL",
+		"red, with a reason": "FAIL", "fails because x": "FAIL", "`3 ok` in the output": "3 ok", "` 3 ok `": "3 ok",
+		`the text "not found"`: "not found", `the text ""`: `the text ""`, `an open "quote`: `an open "quote`,
+		"the tests fail": "FAIL", "it should fail": "FAIL", "a test fails here": "FAIL", "no failures": "no failures",
+		"all tests pass": "PASS", "no errors": "PASS", "exit code 0": "PASS", "it succeeds": "PASS", "no output": "PASS",
+		"测试通过": "PASS", "测试失败": "FAIL", "显示页面": "", "3 warnings": "3 warnings",
+		eleven + " twelve": eleven + " twelve", eleven + " twelve thirteen": "",
+	} {
+		b := parse(t, in("### Task 1: A", "", "Run: `x`", "Expected: "+said)).Batches[0]
+		if len(b.Commands) != 1 || b.Commands[0].Expected != want ||
+			!strings.Contains(said, strings.Trim(b.Commands[0].Said, "*")) {
+			t.Errorf("%q: got %+v, want %q", said, b.Commands, want)
+		}
+	}
+}
+
+// Boxes outside of all tasks are counted in one remark for the boxes below one heading.
+func TestUnassignedBoxesAreCounted(t *testing.T) {
+	for name, c := range map[string]struct {
+		in   []string
+		want string
+	}{
+		"one": {[]string{"### Task 1: A", "text", "## Notes", "- [ ] a"},
+			"4: this checkbox belongs to no task and is not run"},
+		"three": {[]string{"### Task 1: A", "text", "## Notes", "- [ ] a", "- [x] b", "text", "- [ ] c"},
+			"4: 3 checkboxes from here on belong to no task and are not run"},
+		"two places": {[]string{"### Task 1: A", "text", "## Notes", "- [ ] a", "## More", "- [ ] b", "- [ ] c"},
+			"4: this checkbox belongs to no task and is not run; 6: 2 checkboxes from here on belong to no task and are not run"},
+		"steps of a batch": {[]string{"## Batch 1: A", "- [ ] a", "- [ ] b"},
+			"2: 2 checkboxes from here on are in no task: the batch is the unit of work, and they are its steps"},
+		"one step of a batch": {[]string{"## Batch 1: A", "- [ ] a"},
+			"2: this checkbox is in no task: the batch is the unit of work, and this is its step"},
+	} {
+		var got []string
+		for _, d := range parse(t, in(c.in...)).Diagnostics {
+			if d.Code == "unassigned-boxes" {
+				got = append(got, fmt.Sprintf("%d: %s", d.Line, d.Message))
+			}
+		}
+		if strings.Join(got, "; ") != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+// A batch that says in words that it is done, but has no ticked box, is reported. It still runs.
+func TestDoneInWords(t *testing.T) {
+	for words, want := range map[string]bool{
+		"**Status:** Done": true, "**Status:** completed on Monday": true, "**Status:** Complete": true, "**Status:** ✅": true,
+		"**Status:** **Done**": true, "**Status:** _complete_, at last": true, "**Status:** Completed.": true,
+		"**Status:** open": false, "**Status:** undone": false, "**Status:** not done": false,
+		"**Note:** done": false, "": false,
+	} {
+		p := parse(t, in("# P", "## Batch 1: A", words, "", "text"))
+		if got := strings.Contains(codes(p), "done-in-words@2"); got != want || p.Batches[0].Done() {
+			t.Errorf("%q: reported %v", words, got)
+		}
+	}
+	for title, want := range map[string]bool{
+		"A DONE": true, "A (done)": true, "A [complete]": true, "A ✔": true, "A（完了）": true, "A 완료": true, "【已完成】A": true,
+		"DONE A": false, "A done": false, "完了条件": false,
+	} {
+		if got := strings.Contains(codes(parse(t, in("# P", "## Batch 1: "+title, "text"))), "done-in-words"); got != want {
+			t.Errorf("%q: reported %v", title, got)
+		}
+	}
+}
+
+// Batches belong to the group above them; a group that is parallel makes its batches so.
+func TestGroupsOfBatches(t *testing.T) {
+	p := parse(t, in("# P", "## Phase 1: A", "### Task 1: a", "text", "## Phase 2: B (parallel)", "### Task 2: b",
+		"text",
+		"### Task 3: c", "text", "## Other", "### Task 4: d [P]", "text"))
+	var got []string
+	for _, b := range p.Batches {
+		got = append(got, fmt.Sprintf("%s of %q at %d-%d: %v", b.Key, b.Group, b.StartLine, b.EndLine, b.ParallelSafe))
+	}
+	want := []string{`1 of "1" at 3-4: false`, `2 of "2" at 6-7: true`, `3 of "2" at 8-9: true`, `4 of "" at 11-12: true`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+	groups := []Group{{"phase", "1", "A", 2}, {"phase", "2", "B (parallel)", 5}}
+	if diff := cmp.Diff(groups, p.Groups); diff != "" {
+		t.Error("-want +got:\n", diff)
 	}
 }

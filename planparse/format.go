@@ -129,7 +129,6 @@ func atoi(s string) int {
 func (b *builder) build() {
 	b.repeats()
 	f := b.facts()
-	b.plan.Batches = make([]Batch, 0, max(len(f.of[unitBatch]), len(f.of[unitTask]), len(f.of[unitGroup])))
 	switch {
 	case b.buildGSD(), b.buildTodos():
 		b.plan.Format = FormatGSD

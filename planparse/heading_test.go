@@ -18,6 +18,24 @@ func TestParseUnit(t *testing.T) {
 		"Task 3 (optional) A": {unitTask, "task", "3", "(optional) A", true},
 		"Task 3-":             {unitTask, "task", "3", "", true}, "Task 3+: A": {unitTask, "task", "3+", "A", true},
 		"Task 3+4: A": {unitTask, "task", "3+4", "A", true}, "Task 3-iv: A": {unitTask, "task", "3-iv", "A", true},
+		"T1: A": {unitTask, "task", "T1", "A", true}, "T-001 — A": {unitTask, "task", "T-001", "A", true},
+		"US1-T05: A": {unitTask, "task", "US1-T05", "A", true}, "US-001: A": {unitPiece, "story", "US-001", "A", true},
+		"U1. A": {unitPiece, "unit", "U1", "A", true}, "WP01 — A": {unitSpan, "package", "WP01", "A", true},
+		"M1 - A": {unitSpan, "milestone", "M1", "A", true}, "T1": {}, "T1 plain": {}, "M1": {},
+		"TASK-006: A": {unitTask, "task", "006", "A", true}, "Task #6: A": {unitTask, "task", "6", "A", true},
+		"Task FE-1: A": {unitTask, "task", "FE-1", "A", true}, "Task 17.5: A": {unitTask, "task", "17.5", "A", true},
+		"Task 4b: A": {unitTask, "task", "4b", "A", true}, "Task II: A": {unitTask, "task", "II", "A", true},
+		"Task 2c-i: A": {unitTask, "task", "2c-i", "A", true}, "Task N-1: A": {unitTask, "task", "N-1", "A", true},
+		"[x] Task 3: A": {unitTask, "task", "3", "A", true}, "[docs] Task 3: A": {unitTask, "task", "3", "A", true},
+		"🎯 Task 3: A": {unitTask, "task", "3", "A", true}, "~~Task 3: A": {unitTask, "task", "3", "A", true},
+		"`Task 3: A`":  {},
+		"Task 3 ✓ — A": {unitTask, "task", "3", "A ✓", true}, "Task 3 → A": {unitTask, "task", "3", "A", true},
+		"Task 3 | A": {unitTask, "task", "3", "A", true}, "Task 3, A": {unitTask, "task", "3", "A", true},
+		"Task 3 **: A**": {unitTask, "task", "3", "A", true}, "Task 3 [note] A": {unitTask, "task", "3", "[note] A", true},
+		"Task 3 A": {unitTask, "task", "3", "A", false}, "Task 3 `a`": {unitTask, "task", "3", "`a`", false},
+		"Task 3 4": {unitTask, "task", "3", "4", false}, "Task 3 (open: A": {unitTask, "task", "3", "(open: A", true},
+		"3": {}, "3.1": {unitNumbered, "section", "3.1", "", true}, "3: A": {unitNumbered, "section", "3", "A", true},
+		"123456789012. A": {unitNumbered, "section", "123456789012", "A", true}, "1234567890123. A": {},
 		"Task 3-cd: A": {unitTask, "task", "3", "cd: A", true}, "Phase 3/4: A": {unitGroup, "phase", "3/4", "A", true},
 	} {
 		if got := parseUnit([]byte(text)); got != want {
@@ -111,6 +129,18 @@ func TestLikenessOfHeadings(t *testing.T) {
 		u := parseUnit([]byte(text))
 		m := &mark{kind: markHeading, level: 2, text: []byte(text), unit: &u}
 		if got := likeness(m); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A title is shown without bold marks and comments.
+func TestPlain(t *testing.T) {
+	for text, want := range map[string]string{
+		" a ": "a", "**a** b": "a b", "a <!-- b --> c": "a  c", "a <!-- b": "a", "a*b": "a*b", "<a>": "<a>", "**": "",
+		"a\xff": "a\uFFFD", "`**a**`": "`a`", "*a\xff*": "*a\uFFFD*",
+	} {
+		if got := plain([]byte(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}

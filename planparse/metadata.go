@@ -140,7 +140,7 @@ func (f *filler) batchKey(line int, key, value string, strict bool) {
 			}
 		}
 	case "status":
-		word := strings.ToLower(firstWord(strings.TrimLeft(value, "*_ ")))
+		word := strings.Trim(strings.ToLower(firstWord(strings.TrimLeft(value, "*_ "))), "*_.,;!")
 		f.said[saidKey{f.meta, key}] = saysDone(value) || word == "done" || word == "completed" || word == "complete"
 	case "title":
 		if batch.Title == "" && len(batch.Tasks) > 0 {

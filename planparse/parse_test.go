@@ -247,6 +247,13 @@ func TestTaskPlans(t *testing.T) {
 			want:  "superpowers 1(1:3)",
 			codes: "unusual-box@2 near-miss-box@5",
 		},
+		"numbered boxes right below text are read": {
+			in:   in("### Task 1: A", "text", "2. [ ] b", "3) [x] c", "4x [ ] d", "5.[ ] e", "6. [a] f", "7. g"),
+			want: "superpowers 1(1:2)", codes: "unusual-box@3",
+		},
+		"a title that others continue is read as the title": {
+			in: in("# Task 1: A", "text", "## Task 2: B", "text"), want: "superpowers 2(2:0)", codes: "near-miss-heading@1",
+		},
 		"a box without a blank behind the dash is text": {
 			in: in("### Task 1: A", "", "-[ ] d"), want: "superpowers 1(1:0)", codes: "near-miss-box@3",
 		},

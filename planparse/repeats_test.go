@@ -1,6 +1,9 @@
 package planparse
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 // A list that only shows the progress of other tasks adds no tasks.
 func TestProgressListsAreNotTasks(t *testing.T) {
@@ -60,4 +63,14 @@ func TestProgressListsAreNotTasks(t *testing.T) {
 			want: "openspec <phase 1> 1(:0) status(:0 :0)", codes: "unnumbered-section@7",
 		},
 	})
+}
+
+// A progress list says which phases without boxes of their own are done; its boxes are those to tick.
+func TestProgressListTicksPhases(t *testing.T) {
+	p := parse(t, in("# T", "", "## Progress", "", "- [x] Phase 1: Parser", "- [ ] Phase 2: Printer", "",
+		"## Phase 1: Parser", "", "Text.", "", "## Phase 2: Printer", "", "Text."))
+	if !p.Batches[0].Done() || p.Batches[1].Done() || !slices.Equal(p.Batches[1].Boxes(), []int{6}) {
+		t.Errorf("done: %v and %v; the box of the second is in %v", p.Batches[0].Done(), p.Batches[1].Done(),
+			p.Batches[1].Boxes())
+	}
 }

@@ -31,7 +31,7 @@ func TestRequirements(t *testing.T) {
 		"kiro: requirements with numbered criteria": {
 			in("### Requirement 1: Monitoring", "**User Story:** as an admin", "#### Acceptance Criteria", "1. WHEN a THEN b",
 				"2. WHEN c", "   THEN d", "### Requirement 2",
-				"2.1 WHEN e THEN f", "", "2.2. WHEN g", "", "3 days later", "## Notes", "1. not a criterion"),
+				"2.1 WHEN e THEN f", "", "2.2. WHEN g", "", "3 days later", "## Notes", "9. not a criterion"),
 			[]string{
 				"1 requirement 1 (Monitoring): ### Requirement 1: Monitoring|**User Story:** as an admin|#### Acceptance " +
 					"Criteria|1. WHEN a THEN b|2. WHEN c|THEN d",

@@ -283,3 +283,17 @@ func TestEstimateUsesCostOfSameBatch(t *testing.T) {
 		t.Errorf("cost %v", d.Estimate.Cost)
 	}
 }
+
+// Candidates that run at the same time slow each other down by half; each further round takes as long again.
+func TestTournamentTakes(t *testing.T) {
+	for _, c := range []struct {
+		candidates, atOnce int
+		want               float64
+	}{
+		{1, 1, 1}, {3, 1, 3}, {2, 2, 1.5}, {3, 3, 1.5}, {4, 3, 3}, {6, 3, 3}, {7, 3, 4.5}, {1, 5, 1.5},
+	} {
+		if got := (Tournament{c.candidates, c.atOnce}).takes(); got != c.want {
+			t.Errorf("%d candidates, %d at once: %v, want %v", c.candidates, c.atOnce, got, c.want)
+		}
+	}
+}

@@ -359,3 +359,30 @@ func TestFencesMatchParser(t *testing.T) {
 		t.Error(diff)
 	}
 }
+
+// A name connects batches only if it is specific: long enough, no number and no word of any code. A distinctive one has a
+// capital or an underscore inside, and cannot be a word of the text.
+func TestSpecificNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"abc": "", "abcd": "usable word", "1abc": "word", "Config": "word", "config_": "word", "_main_": "word",
+		"parse_plan": "usable distinctive word",
+		"parsePlan":  "usable distinctive word", "Parser": "usable word", "_parser": "usable word",
+		"$parser": "usable word", "a-bc": "usable distinctive",
+		"APIs": "usable word", "IDs": "", "parser-": "usable", "ABCd": "usable word",
+		"aBcd": "usable distinctive word", "aB": "",
+	} {
+		var got []string
+		if usable(name) {
+			got = append(got, "usable")
+		}
+		if distinctive(name) {
+			got = append(got, "distinctive")
+		}
+		if isPlainWord(name) {
+			got = append(got, "word")
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%q is %q, want %q", name, s, want)
+		}
+	}
+}

@@ -96,3 +96,79 @@ func TestRuntimeHints(t *testing.T) {
 		}
 	}
 }
+
+// A number is a port only with evidence. A bare "port 80" or "-p 80" may mean something else, but an address does not.
+func TestPorts(t *testing.T) {
+	for text, want := range map[string]string{
+		"localhost:80": "80", "localhost:22": "22", "localhost:23": "", "localhost:79": "", "127.0.0.1:8080": "8080",
+		"0.0.0.0:8080": "8080", "[::1]:8080": "8080", "[::]:8080": "8080", "example.org:8080": "",
+		"localhost:65535": "65535", "localhost:65536": "", "on port 80": "80", "uses fixed port 443": "443",
+		"port 1024": "1024", "port 1023": "", "port 80": "", "--port 80": "80", "--port=80": "80", "-p 1024": "1024",
+		"-p 80":     "",
+		"PORT=9000": "9000", "port: 9000": "9000", "listen :9000": "9000", "listen :80": "",
+		"x :9000 and localhost:9001": "9000 9001",
+		"mkdir -p 2024":              "2024", "ratio 1:9000": "", "export 9000": "", "report 9000": "",
+	} {
+		if got := strings.Join(portsIn(text), " "); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// A command's target is found behind its prefixes and flags, and in each part of a shell line.
+func TestTargetsOfCommands(t *testing.T) {
+	for line, want := range map[string]string{
+		"psql appdb": "uses the PostgreSQL database appdb",
+		"$ sudo env A=1 B=2 time /usr/bin/psql one": "uses the PostgreSQL database one",
+		"createdb 'one' && dropdb two; pg_dump three | cat": "uses the PostgreSQL database one, " +
+			"uses the PostgreSQL database two, uses the PostgreSQL database three",
+		"psql -h db -p 5432 -U me":                   "",
+		"psql -Ume --dbname=appdb x":                 "uses the PostgreSQL database appdb",
+		"psql -dappdb":                               "uses the PostgreSQL database appdb",
+		"psql -d":                                    "",
+		"psql \"$DATABASE_URL()\"":                   "",
+		"psql postgres://me@db:5432/appdb?sslmode=x": "uses the PostgreSQL database appdb",
+		"mysql --host db --user me appdb":            "uses the MySQL database appdb",
+		"mariadb --database appdb":                   "uses the MySQL database appdb",
+		"sqlite3 -init x.sql ./data//app.db":         "uses the SQLite database data/app.db",
+		"sqlite3 :memory:":                           "",
+		"redis-cli get a":                            "uses the Redis database 0",
+		"redis-cli -n3 get a":                        "uses the Redis database 3",
+		"mongosh --port 27017 appdb":                 "uses the MongoDB database appdb",
+		"mongo mongodb://db/appdb":                   "uses the MongoDB database appdb",
+		"systemctl --user restart hub.service":       "controls the service hub",
+		"systemctl stop":                             "",
+		"systemctl status hub":                       "",
+		"service hub restart":                        "controls the service hub",
+		"service hub status":                         "",
+		"helm install x":                             "controls the cluster",
+		"docker-compose -f dev.yml up -d":            "controls the containers of dev.yml",
+		"docker compose --project-name x down":       "controls the containers of x",
+		"podman compose exec a sh":                   "controls the containers of docker compose",
+		"docker compose ps":                          "",
+		"docker ps":                                  "",
+		"docker":                                     "",
+		"echo psql appdb":                            "",
+		"env":                                        "",
+	} {
+		var got []string
+		for _, words := range commandsIn(line) {
+			if target := targetOf(words); target != "" {
+				got = append(got, target)
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q, want %q", line, got, want)
+		}
+	}
+}
+
+// The edge names the exact state that two batches share, not only its kind, and the nearest earlier batch.
+func TestSharedStateOfThreeBatches(t *testing.T) {
+	body := "X\n**Files:**\n- Create: `X/a.py`\n\nRun: `psql appdb`"
+	d := decided(t, batches(strings.ReplaceAll(body, "X", "p"), "Q\n**Files:**\n- Create: `q/a.py`\n\nRun: `psql other`",
+		strings.ReplaceAll(body, "X", "r")), Options{})
+	if diff := cmp.Diff("1 -> 3 runtime: each of the two uses the PostgreSQL database appdb", arrows(d)); diff != "" {
+		t.Error(diff)
+	}
+}

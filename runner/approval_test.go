@@ -118,6 +118,15 @@ func TestReview(t *testing.T) {
 			a/r1-c0/gate ok -> a/r1-c0/review
 			a/r1-c0/review shallow reason=x ->
 			end failed batch 1: x`},
+		"each small fix takes an attempt": {plan: "a", info: Info{Review: "all", MaxAttempts: 2}, script: `
+			start -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=c tree=t -> a/r1-c0/gate
+			a/r1-c0/gate ok -> a/r1-c0/review
+			a/r1-c0/review shallow findings=x -> a/r2-c0/execute after=4
+			a/r2-c0/execute ok commit=d tree=u -> a/r2-c0/gate
+			a/r2-c0/gate ok -> a/r2-c0/review
+			a/r2-c0/review shallow findings=y reason=y ->
+			end failed batch 1: y`},
 		"what a review is not sure of is for a person": {plan: "a", info: Info{Review: "programs"}, script: `
 			start -> a/r1-c0/execute
 			a/r1-c0/execute ok commit=c tree=t -> a/r1-c0/gate

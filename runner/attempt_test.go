@@ -175,6 +175,27 @@ func TestCostLimit(t *testing.T) {
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok cost=1 commit=a1    -> a/r1-c0/gate b/r1-c0/execute c/r1-c0/execute
 			status a=working b=working c=working d=waiting`},
+		"an agent gets what is left of the limit": {plan: "a b", info: Info{MaxCostUSD: 4}, script: `
+			start                                  -> a/r1-c0/execute left=4
+			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute left=3`},
+		"without a limit nothing is left or spent": {plan: "a b", script: `
+			start                                  -> a/r1-c0/execute left=0
+			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute left=0`},
+		"reviews count, but do not foretell the cost of an attempt": {plan: "a b:a", info: Info{MaxCostUSD: 3, Review: "all", Fidelity: true}, script: `
+			start                                  -> a/r1-c0/execute left=3
+			a/r1-c0/execute ok cost=0.5            -> a/r1-c0/gate
+			a/r1-c0/gate ok                        -> a/r1-c0/fidelity
+			a/r1-c0/fidelity ok cost=0.25          -> a/r1-c0/review
+			a/r1-c0/review ok cost=1               -> a/r1-c0/commit
+			a/r1-c0/commit ok commit=k             -> a/r1-c0/merge
+			a/r1-c0/merge ok                       -> b/r1-c0/execute left=1.25`},
+		"no agent starts once reviews have spent the limit": {plan: "a b:a", info: Info{MaxCostUSD: 2, Review: "all"}, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok cost=0.5            -> a/r1-c0/gate
+			a/r1-c0/gate ok                        -> a/r1-c0/review
+			a/r1-c0/review shallow cost=1.5        ->
+			end stopped limited
+			because the cost limit of $2.00: $2.00 is spent, and the next attempt is likely to cost $0.50`},
 		"a cost equal to the limit is allowed": {plan: "a b", info: Info{MaxCostUSD: 2}, script: `
 			start                                  -> a/r1-c0/execute
 			a/r1-c0/execute ok cost=1              -> a/r1-c0/gate b/r1-c0/execute`},

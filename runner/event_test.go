@@ -218,3 +218,27 @@ func TestRequirementsFitFirstEvent(t *testing.T) {
 		}
 	}
 }
+
+// The outcomes of stopped work say nothing about the work.
+func TestTells(t *testing.T) {
+	for _, o := range []Outcome{OutcomeOK, OutcomeFailed, OutcomeUnchanged, OutcomeTimedOut, OutcomeConflict, OutcomeSkipped} {
+		if !o.Tells() {
+			t.Errorf("%s is no result", o)
+		}
+	}
+	for _, o := range []Outcome{OutcomeCancelled, OutcomeError, OutcomeUnstarted, OutcomeLimited, OutcomeHuman} {
+		if o.Tells() {
+			t.Errorf("%s is a result", o)
+		}
+	}
+}
+
+// Each batch has a workspace, and so has each candidate.
+func TestPlaces(t *testing.T) {
+	if got := (Command{Batch: "a"}).Place(); got != "a" {
+		t.Error(got)
+	}
+	if got := (Command{Batch: "a", Slot: &Slot{Number: 2}}).Place(); got != "a.c2" {
+		t.Error(got)
+	}
+}

@@ -110,3 +110,34 @@ func TestReplan(t *testing.T) {
 		})
 	}
 }
+
+// A changed plan changes the order of the batches that have not started: those that others wait for come first.
+func TestReplanChangesOrder(t *testing.T) {
+	one := Info{Workers: 1, MaxAttempts: 1}
+	m := machine(t, one, "x w y")
+	started := m.Start()
+	job := plans(one, "x w y z:y")
+	job.Title = "Another title"
+	m.Apply(Event{Kind: PlanChanged, Job: &job})
+	next := m.Apply(started[0].Report(Event{Outcome: OutcomeFailed}))
+	if len(next) != 1 || next[0].Batch != "y" {
+		t.Errorf("after x, %+v starts", next)
+	}
+}
+
+// A changed plan without a description of the run, or with an invalid one, changes nothing.
+func TestReplanRejectsInvalidJobs(t *testing.T) {
+	info := plans(Info{Workers: 1, MaxAttempts: 1}, "x")
+	broken := plans(Info{Workers: 1, MaxAttempts: 1}, "x y:gone")
+	for _, job := range []*Info{nil, {}, &broken} {
+		m, err := New(info)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.Start()
+		if cmds := m.Apply(Event{Kind: PlanChanged, Job: job}); cmds != nil || len(m.Batches()) != 1 ||
+			len(m.Pending()) != 1 {
+			t.Errorf("%+v: %+v", job, cmds)
+		}
+	}
+}

@@ -35,7 +35,7 @@ type start struct {
 func (m *Machine) give() []Command {
 	busy := m.atWork(Execute)
 	agent, free := m.free()
-	if busy >= max(m.width, m.crowd()) || !free || m.overBudget() != "" || m.feelsItsWay() {
+	if !free {
 		return nil
 	}
 	starts := m.starts()

@@ -81,6 +81,13 @@ func TestEarlyStart(t *testing.T) {
 			b/r1-c0/gate ok                        ->
 			c/r1-c0/execute ok commit=c1           ->
 			a/r2-c0/execute ok commit=a2           -> a/r2-c0/gate b/r2-c0/execute base=a2 on=a`},
+		"a red candidate withdraws them in any order of the plan": {plan: "c:b* b:a* a", info: team, script: `
+			start                                  -> a/r1-c0/execute
+			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate b/r1-c0/execute base=a1 on=a
+			b/r1-c0/execute ok commit=b1           -> b/r1-c0/gate base=a1 commit=b1 on=a c/r1-c0/execute base=b1 on=b
+			a/r1-c0/gate failed                    -> a/r2-c0/execute
+			status c=waiting b=waiting a=working
+			pending                                -> a/r2-c0/execute`},
 		"a batch that started on a red candidate waits until the cause is known": {plan: "a b c:b*", info: team, script: `
 			start                                  -> b/r1-c0/execute a/r1-c0/execute
 			a/r1-c0/execute ok commit=a1           -> a/r1-c0/gate

@@ -352,6 +352,8 @@ func field(c Command, name string) string {
 		return strconv.Itoa(int(c.Until.Sub(at(0)).Seconds()))
 	case "after":
 		return strconv.Itoa(c.After)
+	case "left":
+		return strconv.FormatFloat(c.Left, 'f', -1, 64)
 	case "before":
 		if c.Before == nil {
 			return "unknown"

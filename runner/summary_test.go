@@ -1,6 +1,9 @@
 package runner
 
 import (
+	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -263,5 +266,97 @@ func TestUnstartedAgentCostsNothing(t *testing.T) {
 		if got := s.Batches[0].CostUSD; (got != nil) != free || free && *got != 0 {
 			t.Errorf("%s: cost %v, want free: %v", outcome, got, free)
 		}
+	}
+}
+
+// A summary as JSON has each field, with null for what is unknown.
+func TestSummaryJSONHasNull(t *testing.T) {
+	unknown, err := json.Marshal(BatchSummary{Key: "a"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, field := range []string{"agent", "model", "commit", "cost_usd", "tests_before", "tests_after"} {
+		if !strings.Contains(string(unknown), `"`+field+`":null`) {
+			t.Errorf("%s is not null in %s", field, unknown)
+		}
+	}
+	known, err := json.Marshal(BatchSummary{Agent: "x", Model: "y", Commit: "z"})
+	if err != nil || !strings.Contains(string(known), `"agent":"x","model":"y","commit":"z"`) {
+		t.Errorf("%s, %v", known, err)
+	}
+}
+
+func TestTally(t *testing.T) {
+	s := folded(t, "a b!empty c:a d:c", append(merged("a", 1), Event{Kind: BatchStarted, Batch: "c"})...)
+	if got := s.Tally(); got != (Tally{Merged: 1, Skipped: 1, Working: 1, Waiting: 1}) || got.ToGo() != 2 {
+		t.Errorf("%+v, %d to go", got, got.ToGo())
+	}
+	s.Batches[2].State = string(Failed)
+	if got := s.Tally(); got.Failed != 1 || got.ToGo() != 1 {
+		t.Errorf("%+v, %d to go", got, got.ToGo())
+	}
+}
+
+// The summary shows who works on a batch, its reviews and the end of the run.
+func TestSummaryShowsReviewsAndEnd(t *testing.T) {
+	sure := 80
+	pass := func(note string) *ReviewInfo {
+		return &ReviewInfo{Verdict: VerdictPass, Confidence: &sure, Note: note}
+	}
+	review := func(batch, command, note string, usage *agents.Usage) Event {
+		return Event{Kind: Reviewed, Batch: batch, Command: command, Outcome: OutcomeOK, Review: pass(note), Usage: usage}
+	}
+	unpriced := folded(t, "a", append(merged("a", 1)[:2], review("a", "a/r1-c0/review", "", nil))...)
+	if got := unpriced.Batches[0].CostUSD; got == nil || *got != 0.5 {
+		t.Errorf("a review without an agent changes the cost to %v", got)
+	}
+	s := folded(t, "a", append(merged("a", 1)[:2],
+		review("a", "a/r1-c0/fidelity", "design", cost(0.25)), review("a", "a/r1-c0/review", "code", nil),
+		Event{Kind: Reviewed, Batch: "a", Command: "a/r1-c0/review", Outcome: OutcomeSkipped},
+		Event{Kind: Spent, Batch: "a", Usage: cost(0.125)}, review("", "run/review", "all", nil),
+		Event{Kind: Waited, Batch: "a", DurationMS: 5000},
+		Event{Kind: Dispatched, Batch: "a", Command: "a/r1-c0/gate"},
+		Event{Kind: RunFinished, Outcome: OutcomeOK, At: at(30)}, Event{Kind: Undone, Commit: "u", At: at(90)})...)
+	b := s.Batches[0]
+	if b.Fidelity == nil || b.Fidelity.Note != "design" || b.Review == nil || b.Review.Note != "code" ||
+		s.Review == nil ||
+		s.Review.Note != "all" {
+		t.Errorf("reviews %+v, %+v and %+v", b.Fidelity, b.Review, s.Review)
+	}
+	if *b.CostUSD != 0.875 || b.DurationMS != 700 || b.Agent != "claude" {
+		t.Errorf("%s worked %d ms for %v $", b.Agent, b.DurationMS, *b.CostUSD)
+	}
+	if s.Status != RunDone || s.Undone != "u" || s.DurationMS != 29_000 || s.Updated != at(90) {
+		t.Errorf("%s, undone by %q after %d ms, updated %s", s.Status, s.Undone, s.DurationMS, s.Updated)
+	}
+	s = folded(t, "a b", Event{Kind: Dispatched, Batch: "a", Command: "a/r1-c0/execute", Agent: "codex", Model: "m"},
+		Event{Kind: Discarded, Reason: "not needed"})
+	if b := s.Batches[0]; b.Agent != "codex" || b.Model != "m" || s.Status != RunDiscarded || s.Reason != "not needed" {
+		t.Errorf("%s with %s; %s: %s", b.Agent, b.Model, s.Status, s.Reason)
+	}
+}
+
+// A candidate without points shows why, and the winner's agent is that of the batch.
+func TestSummaryOfCandidates(t *testing.T) {
+	of := func(kind EventKind, number int, o Outcome) Event {
+		return Event{Kind: kind, Batch: "a", Candidate: number, Variant: "x", Outcome: o, Agent: "agent", Model: "model"}
+	}
+	s := folded(t, "a+2", Event{Kind: BatchStarted, Batch: "a"},
+		of(Executed, 2, OutcomeOK), of(Gated, 2, OutcomeOK), of(Executed, 3, OutcomeUnchanged),
+		Event{Kind: Executed, Batch: "a", Candidate: 4, Outcome: OutcomeCancelled, Agent: "last"},
+		Event{Kind: Judged, Batch: "a", Command: "a/r1-c2/judge", Outcome: OutcomeOK, Candidate: 2,
+			Scores: []CandScore{{Candidate: 2, Score: 5}, {Candidate: 3, Void: "no change", Score: 3}}})
+	var got []string
+	for _, c := range s.Batches[0].Candidates {
+		got = append(got, fmt.Sprintf("%d %s %s %s scored=%v %q %s",
+			c.Number, c.Variant, c.Kind, c.State, c.Score != nil, c.Reason,
+			c.Agent))
+	}
+	want := []string{`2 x x won scored=true "" agent`, `3 x x void scored=false "no change" agent`, `4    scored=false "" last`}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+	if b := s.Batches[0]; b.Agent != "agent" || b.Model != "model" {
+		t.Errorf("the batch is the work of %s with %s", b.Agent, b.Model)
 	}
 }
