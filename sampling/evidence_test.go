@@ -51,6 +51,11 @@ func TestLikelyRanksCandidatesByTests(t *testing.T) {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
+	tests := []CrossTest{{Author: 1, Passes: []int{1, 2}}, {Author: 2, Passes: []int{2, 3}}, {Author: 0, Passes: []int{3}}}
+	one, two := DefaultModel().Likely([]int{1, 2, 3}, tests), DefaultModel().Likely([]int{3, 2, 1}, tests)
+	if diff := cmp.Diff(one, two, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("the order of the candidates matters: %s", diff)
+	}
 	if got := DefaultModel().Likely([]int{1, 2}, nil); got[1] != got[2] {
 		t.Errorf("without a failed test they must be equal: %v", got)
 	}

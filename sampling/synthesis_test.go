@@ -82,6 +82,29 @@ func TestBriefNamesWhatOneAttemptAchieved(t *testing.T) {
 	}
 }
 
+// A single attempt is not compared with others.
+func TestBriefOfOneAttempt(t *testing.T) {
+	in := synthesisInput()
+	in.Attempts = in.Attempts[2:]
+	in.Attempts[0].FailedGates = nil
+	want := "- candidate 3 (minimal-change): failed its gates\n- no attempt made these pass, so find another way for them: `TestZ`"
+	if got := facts(in); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
+// Digests of gates get at most two fifths of the room, and diffs the rest.
+func TestDiffsGetMoreRoomThanDigests(t *testing.T) {
+	in := synthesisInput()
+	in.Attempts = in.Attempts[:1]
+	in.Attempts[0].Digest, in.Attempts[0].Diff = strings.Repeat("digest\n", 5000), strings.Repeat("+diff+\n", 5000)
+	got := attempts(in.Attempts, 10_000)
+	digest, diff := 7*strings.Count(got, "digest\n"), 7*strings.Count(got, "+diff+\n")
+	if room := digest + diff; room < 9000 || digest > 4000 || digest < 3700 || len(got) > 10_000 {
+		t.Errorf("%d bytes of digest, %d of diff, %d in all", digest, diff, len(got))
+	}
+}
+
 // For any sizes, the brief stays within its budget, is valid text, and includes part of each attempt if there is
 // room.
 func TestBriefStaysWithinBudget(t *testing.T) {

@@ -48,6 +48,9 @@ func TestApply(t *testing.T) {
 		"final newline stays":              {src: "a\nb\n", edit: block("b\n", "x\n"), want: "a\nx\n"},
 		"new file":                         {src: "", edit: block("", "x\n"), want: "x\n"},
 		"new file over an old one":         {src: "a\n", edit: block("", "x\n"), err: ErrExists},
+		"two blank lines":                  {src: "a\n\n\nb\n", edit: block("\n", "x\n"), err: ErrAmbiguous},
+		"no blank line":                    {src: "a\nb\n", edit: block("\n", "x\n"), err: ErrNotFound},
+		"only the line ends differ":        {src: "a\r\nb\nc\r\n", edit: block("a\nb\n", "x\n"), err: ErrNotFound},
 		"blank line as search":             {src: "a\n\nb\n", edit: block("\n", "x\n"), want: "a\nx\nb\n"},
 		"dollar signs mean themselves":     {src: "a\n", edit: block("a\n", "$1${x}\n"), want: "$1${x}\n"},
 	}
@@ -74,7 +77,7 @@ func TestMatchErrorQuotesNearestLine(t *testing.T) {
 	if d := cmp.Diff(want, err.Error()); d != "" {
 		t.Error(d)
 	}
-	_, err = Apply("x\nx\n", block("x\n", "y\n"))
+	_, err = Apply("x\nx\nxyz\n", block("x\n", "y\n"))
 	if want := "occurs 2 times"; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "| x") {
 		t.Errorf("%v lacks %q or the block", err, want)
 	}
