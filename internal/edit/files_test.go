@@ -83,6 +83,23 @@ func TestDeleteAndCreate(t *testing.T) {
 	}
 }
 
+// A file that cannot be edited is an error with advice that fits.
+func TestFilesThatCannotBeEdited(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for want, e := range map[string]Edit{
+		"edit gone: file does not exist; leave the search text empty to create it": {Path: "gone", Search: "a"},
+		"edit gone: file does not exist; remove the edit that deletes it":          {Path: "gone", Delete: true},
+		"is a directory": {Path: "folder", Search: "a"},
+	} {
+		if _, err := Files(root, []Edit{e}); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // If the disk refuses an edit, the edits that were already written are undone.
 func TestFailedEditsAreUndone(t *testing.T) {
 	root := t.TempDir()
