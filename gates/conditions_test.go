@@ -22,12 +22,15 @@ func TestGateRunsUnderConditions(t *testing.T) {
 	}{
 		"no condition for it":    {map[string]string{"tests": "false"}, Subject{}, Pass, ""},
 		"a name that it extends": {map[string]string{"lin": "false"}, Subject{}, Pass, ""},
-		"its own":                {map[string]string{"lint:own": `gate == "lint:own" && batch == "4"`}, Subject{Batch: planparse.Batch{Number: "4"}}, Pass, ""},
-		"its family":             {map[string]string{"lint": `batch != ""`}, Subject{}, Skipped, `only when batch != ""`},
+		"its own": {map[string]string{"lint:own": `gate == "lint:own" && batch == "4"`},
+			Subject{Batch: planparse.Batch{Number: "4"}}, Pass, ""},
+		"its family": {map[string]string{"lint": `batch != ""`}, Subject{}, Skipped, `only when batch != ""`},
 		"two": {map[string]string{"lint": `true`, "lint:own": `env.MODE == "slow"`}, Subject{Env: []string{"MODE=fast=x"}},
 			Skipped, "only when env.MODE"},
-		"a variable":          {map[string]string{"lint": `env.MODE == "a=b"`}, Subject{Env: []string{"MODE=a=b", "X"}}, Pass, ""},
-		"a changed file":      {map[string]string{"lint": `"a.go" in changed && !all`}, Subject{Changed: []string{"a.go"}}, Pass, ""},
+		"a variable": {map[string]string{"lint": `env.MODE == "a=b"`}, Subject{Env: []string{"MODE=a=b", "X"}},
+			Pass, ""},
+		"a changed file": {map[string]string{"lint": `"a.go" in changed && !all`},
+			Subject{Changed: []string{"a.go"}}, Pass, ""},
 		"nothing changed":     {map[string]string{"lint": `all`}, Subject{Changed: []string{}}, Skipped, "only when all"},
 		"changes are unknown": {map[string]string{"lint": `all && len(changed) == 0`}, Subject{}, Pass, ""},
 	} {
@@ -68,7 +71,8 @@ func TestConfiguredSeverities(t *testing.T) {
 		"each fact": {[]string{`warning: rule == "lint/vet" && path == "a.go" && line == 3 && severity == "error" && ` +
 			`message == "m" && test == "T" && gate == "lint:go" && env.HOME == "h"`}, errs, Warn,
 			[]string{"a.go:3:0 warning vet m"}, "the configuration sets the severity of 1 of 1 findings"},
-		"the last counts":   {[]string{`info: true`, `warning: true`}, errs, Warn, []string{"a.go:3:0 warning vet m"}, "1 of 1"},
+		"the last counts": {[]string{`info: true`, `warning: true`}, errs, Warn, []string{"a.go:3:0 warning vet m"},
+			"1 of 1"},
 		"the same severity": {[]string{`error: true`}, errs, Fail, []string{"a.go:3:0 error vet m"}, ""},
 		"a rule that has the family": {[]string{`info: rule == "lint/x"`}, []Finding{{Rule: "lint/x", Severity: Warning},
 			{Rule: "y", Severity: Note}}, Pass, []string{":0:0 info lint/x ", ":0:0 info y "}, "1 of 2"},
@@ -96,7 +100,8 @@ func TestConfiguredSeverities(t *testing.T) {
 			t.Errorf("%s: %s %s %q, %v", name, d, rep.Status, rep.Note, err)
 		}
 	}
-	if _, err := ParseOverride("true", "fatal"); err == nil || !strings.Contains(err.Error(), "must be error, warning or info") {
+	if _, err := ParseOverride("true", "fatal"); err == nil || !strings.Contains(err.Error(),
+		"must be error, warning or info") {
 		t.Error(err)
 	}
 	if _, err := ParseOverride("no_such_name", "info"); err == nil {

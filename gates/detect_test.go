@@ -33,10 +33,12 @@ func TestDetectProjects(t *testing.T) {
 		"crates without a workspace": {[]string{"a/Cargo.toml", "b/Cargo.toml"}, "rust a a/Cargo.toml; rust b b/Cargo.toml"},
 		"modules of Go":              {[]string{"go.mod", "a/go.mod"}, "go . go.mod; go a a/go.mod"},
 		"requirements of a page":     {[]string{"go.mod", "docs/requirements.txt", "docs/conf.py"}, "go . go.mod"},
-		"requirements with code":     {[]string{"go.mod", "api/requirements.txt", "api/a.py"}, "go . go.mod; python api api/requirements.txt"},
-		"requirements at the root":   {[]string{"requirements.txt"}, "python . requirements.txt"},
-		"folders of tools":           {[]string{"node_modules/a/package.json", "testdata/go.mod", ".x/go.mod", "__pycache__/setup.py"}, ""},
-		"at the greatest depth":      {[]string{"a/b/c/go.mod", "a/b/c/d/setup.py"}, "go a/b/c a/b/c/go.mod"},
+		"requirements with code": {[]string{"go.mod", "api/requirements.txt", "api/a.py"},
+			"go . go.mod; python api api/requirements.txt"},
+		"requirements at the root": {[]string{"requirements.txt"}, "python . requirements.txt"},
+		"folders of tools": {[]string{"node_modules/a/package.json", "testdata/go.mod", ".x/go.mod",
+			"__pycache__/setup.py"}, ""},
+		"at the greatest depth": {[]string{"a/b/c/go.mod", "a/b/c/d/setup.py"}, "go a/b/c a/b/c/go.mod"},
 	} {
 		files := map[string]string{}
 		for _, f := range c.files {
@@ -50,7 +52,8 @@ func TestDetectProjects(t *testing.T) {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
-	dir := tree(t, map[string]string{"package.json": `{"scripts":{"test":"x"}}`, "pnpm-workspace.yaml": "", "p/package.json": "{}"})
+	dir := tree(t, map[string]string{"package.json": `{"scripts":{"test":"x"}}`, "pnpm-workspace.yaml": "",
+		"p/package.json": "{}"})
 	if got := Detect(dir); len(got) != 1 {
 		t.Errorf("a member of a pnpm workspace: %v", got)
 	}
@@ -66,7 +69,8 @@ func TestDetectProjects(t *testing.T) {
 	}
 	s := Settings{Found: DetectIn(dir), When: []When{{}}, Affected: true, RequireTests: true}
 	s.Found.Projects = s.Found.Projects[:1]
-	if len(s.Projects(dir)) != 1 || len(s.Projects(filepath.Join(dir, "p"))) != 1 || s.Projects(filepath.Join(dir, "p"))[0].Root != "." {
+	if len(s.Projects(dir)) != 1 || len(s.Projects(filepath.Join(dir, "p"))) != 1 || s.Projects(filepath.Join(dir,
+		"p"))[0].Root != "." {
 		t.Error("what was detected in one tree counts for that tree")
 	}
 	if w := s.Whole(); w.Found != nil || w.When != nil || w.Affected || w.RequireTests {
@@ -101,24 +105,32 @@ func TestMakeBesideOtherSuites(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"alone":                     {map[string]string{"Makefile": "test:\n\ttrue\n"}, "tests:make"},
-		"no such target":            {map[string]string{"Makefile": "all:\n\ttrue\n"}, "tests"},
-		"with Go":                   {map[string]string{"Makefile": "test:\n\ttrue\n", "go.mod": "", "a_test.go": ""}, "tests:go"},
-		"with Go below":             {map[string]string{"Makefile": "test:\n\ttrue\n", "m/go.mod": "", "m/a_test.go": ""}, "tests:go:m tests:make"},
-		"beside a shell suite":      {map[string]string{"Makefile": "test:\n\ttrue\n", "test-a.sh": ""}, "tests:make tests:shell"},
-		"it calls the script":       {map[string]string{"Makefile": "test:\n\t./test-a.sh\n", "test-a.sh": ""}, "tests:shell"},
-		"it calls all scripts":      {map[string]string{"Makefile": "test:\n\t./run-all-tests.sh\n", "tests/run-all-tests.sh": ""}, "tests:shell"},
-		"it calls bats":             {map[string]string{"Makefile": "test:\n\tbats .\n", "a.bats": ""}, "tests:shell"},
-		"Swift without tests":       {map[string]string{"Package.swift": "", "Sources/a.swift": ""}, "tests"},
-		"Swift with tests":          {map[string]string{"Package.swift": "", "Tests/a/a.swift": ""}, "tests:swift"},
-		"Swift, only data of tests": {map[string]string{"Package.swift": "", "Tests/a.json": "", "TestsOfOthers/a.swift": ""}, "tests"},
-		".NET without tests":        {map[string]string{"a.csproj": "<Project/>", "b.txt": "xunit"}, "tests"},
-		".NET with shared settings": {map[string]string{"a.csproj": "<Project/>", "Directory.Packages.props": "xunit.v3"}, "tests:dotnet"},
-		".NET with its own mark":    {map[string]string{"a.fsproj": "<IsTestProject>true</IsTestProject>"}, "tests:dotnet"},
-		".NET with NUnit":           {map[string]string{"a.vbproj": `Include="NUnit"`}, "tests:dotnet"},
-		".NET with MSTest":          {map[string]string{"a.csproj": "", "Directory.Build.props": `Include="MSTest"`}, "tests:dotnet"},
-		".NET with TUnit":           {map[string]string{"a.csproj": `Include="TUnit"`}, "tests:dotnet"},
-		"Java without tests":        {map[string]string{"pom.xml": "", "src/main/java/A.java": ""}, "tests"},
+		"alone":          {map[string]string{"Makefile": "test:\n\ttrue\n"}, "tests:make"},
+		"no such target": {map[string]string{"Makefile": "all:\n\ttrue\n"}, "tests"},
+		"with Go": {map[string]string{"Makefile": "test:\n\ttrue\n", "go.mod": "", "a_test.go": ""},
+			"tests:go"},
+		"with Go below": {map[string]string{"Makefile": "test:\n\ttrue\n", "m/go.mod": "", "m/a_test.go": ""},
+			"tests:go:m tests:make"},
+		"beside a shell suite": {map[string]string{"Makefile": "test:\n\ttrue\n", "test-a.sh": ""},
+			"tests:make tests:shell"},
+		"it calls the script": {map[string]string{"Makefile": "test:\n\t./test-a.sh\n", "test-a.sh": ""},
+			"tests:shell"},
+		"it calls all scripts": {map[string]string{"Makefile": "test:\n\t./run-all-tests.sh\n",
+			"tests/run-all-tests.sh": ""}, "tests:shell"},
+		"it calls bats":       {map[string]string{"Makefile": "test:\n\tbats .\n", "a.bats": ""}, "tests:shell"},
+		"Swift without tests": {map[string]string{"Package.swift": "", "Sources/a.swift": ""}, "tests"},
+		"Swift with tests":    {map[string]string{"Package.swift": "", "Tests/a/a.swift": ""}, "tests:swift"},
+		"Swift, only data of tests": {map[string]string{"Package.swift": "", "Tests/a.json": "",
+			"TestsOfOthers/a.swift": ""}, "tests"},
+		".NET without tests": {map[string]string{"a.csproj": "<Project/>", "b.txt": "xunit"}, "tests"},
+		".NET with shared settings": {map[string]string{"a.csproj": "<Project/>", "Directory.Packages.props": "xunit.v3"},
+			"tests:dotnet"},
+		".NET with its own mark": {map[string]string{"a.fsproj": "<IsTestProject>true</IsTestProject>"}, "tests:dotnet"},
+		".NET with NUnit":        {map[string]string{"a.vbproj": `Include="NUnit"`}, "tests:dotnet"},
+		".NET with MSTest": {map[string]string{"a.csproj": "", "Directory.Build.props": `Include="MSTest"`},
+			"tests:dotnet"},
+		".NET with TUnit":    {map[string]string{"a.csproj": `Include="TUnit"`}, "tests:dotnet"},
+		"Java without tests": {map[string]string{"pom.xml": "", "src/main/java/A.java": ""}, "tests"},
 	} {
 		var got []string
 		for _, g := range Builtin(tree(t, c.files), Settings{Detect: true}) {
@@ -135,7 +147,8 @@ func TestMakeBesideOtherSuites(t *testing.T) {
 
 // The solution is named to dotnet, which would else refuse to choose; a project file is not.
 func TestSolutionIsNamed(t *testing.T) {
-	for marker, want := range map[string]string{"M.sln": "dotnet test M.sln --nologo", "M.slnx": "dotnet test M.slnx --nologo",
+	for marker, want := range map[string]string{"M.sln": "dotnet test M.sln --nologo",
+		"M.slnx":   "dotnet test M.slnx --nologo",
 		"M.csproj": "dotnet test --nologo"} {
 		dir := tree(t, map[string]string{marker: "xunit", "t/t.csproj": "xunit"})
 		suites := dotnetSuite(dir, Project{LangDotnet, ".", marker})
@@ -154,7 +167,8 @@ func TestSuitesOfTree(t *testing.T) {
 	if n := count(goProject, Settings{Detect: true}); n != 1 {
 		t.Errorf("%d suites of Go", n)
 	}
-	if n := count(nil, Settings{Commands: []CommandGate{{Name: "tests", Shell: "true"}, {Name: "lint", Shell: "true"}}}); n != 1 {
+	if n := count(nil, Settings{Commands: []CommandGate{{Name: "tests", Shell: "true"}, {Name: "lint",
+		Shell: "true"}}}); n != 1 {
 		t.Errorf("%d configured suites", n)
 	}
 	more := New(Info{Name: "more:x"}, nil)
@@ -169,7 +183,8 @@ func TestSuitesOfTree(t *testing.T) {
 			t.Errorf("%q turns %q off", disable, off)
 		}
 	}
-	if got := Builtin(t.TempDir(), Settings{Commands: []CommandGate{{Name: "more", Shell: "true"}}}, more); len(got) != 2 || got[0].Info().Name != "more" {
+	if got := Builtin(t.TempDir(), Settings{Commands: []CommandGate{{Name: "more", Shell: "true"}}},
+		more); len(got) != 2 || got[0].Info().Name != "more" {
 		t.Errorf("a configured gate replaces others of its name: %d", len(got))
 	}
 	const why = "no test suite found, but there is go.mod"
@@ -183,7 +198,8 @@ func TestSuitesOfTree(t *testing.T) {
 
 // With the setting for affected projects, gates of a folder are skipped if nothing changed there.
 func TestUnaffectedProjectIsSkipped(t *testing.T) {
-	dir := tree(t, map[string]string{"a/package.json": `{"scripts":{"test":"x"}}`, "b/package.json": "{}", "package.json": `{"scripts":{"test":"y"}}`})
+	dir := tree(t, map[string]string{"a/package.json": `{"scripts":{"test":"x"}}`, "b/package.json": "{}",
+		"package.json": `{"scripts":{"test":"y"}}`})
 	for name, c := range map[string]struct {
 		on      bool
 		changed string

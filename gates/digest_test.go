@@ -38,7 +38,8 @@ func TestSectionOfDigest(t *testing.T) {
 	}
 	warned := failed
 	warned.Status, warned.Exit = Warn, nil
-	if got := section(warned, 2000); !strings.HasPrefix(got, "## g: warning\n$ run it\n") || strings.Contains(got, "output") {
+	if got := section(warned, 2000); !strings.HasPrefix(got, "## g: warning\n$ run it\n") || strings.Contains(got,
+		"output") {
 		t.Errorf("a warning shows no output: %s", got)
 	}
 	many := Report{Gate: "g", Status: Fail}
@@ -46,7 +47,8 @@ func TestSectionOfDigest(t *testing.T) {
 		many.Findings = append(many.Findings, f(Error, "file.go", 7, "too many of them"))
 	}
 	line := len("- file.go:7: too many of them [r]\n")
-	if got := section(many, 1000); !strings.Contains(got, fmt.Sprintf("- … and %d more\n", 50-strings.Count(got, "file.go"))) ||
+	if got := section(many, 1000); !strings.Contains(got, fmt.Sprintf("- … and %d more\n", 50-strings.Count(got,
+		"file.go"))) ||
 		len(got) > 1000 || len(got) < 1000-2*line {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
@@ -78,13 +80,15 @@ func TestDigestSharesRoom(t *testing.T) {
 		}
 		return r
 	}
-	got := Digest(Verdict{Reports: []Report{{Gate: "ok", Status: Pass}, big("one", Fail), {Gate: "small", Status: Fail}, big("two", Warn)}}, 3000)
+	got := Digest(Verdict{Reports: []Report{{Gate: "ok", Status: Pass}, big("one", Fail), {Gate: "small",
+		Status: Fail}, big("two", Warn)}}, 3000)
 	one, two := strings.Count(got, "finding of one"), strings.Count(got, "finding of two")
 	if len(got) > 3000 || len(got) < 2800 || two <= one || one < 20 || !strings.HasSuffix(got, "ok passed\n") ||
 		strings.Index(got, "## small") < strings.Index(got, "## one") {
 		t.Errorf("%d bytes, %d and %d findings", len(got), one, two)
 	}
-	if got := Digest(Verdict{Reports: []Report{big("one", Fail), big("two", Fail)}}, 0); len(got) > defaultDigest || len(got) < defaultDigest-200 {
+	if got := Digest(Verdict{Reports: []Report{big("one", Fail), big("two", Fail)}}, 0); len(got) > defaultDigest ||
+		len(got) < defaultDigest-200 {
 		t.Errorf("%d bytes", len(got))
 	}
 }
@@ -109,12 +113,14 @@ func TestTellingLines(t *testing.T) {
 	if got := telling("a \t\nb\n\n", 4); got != "a\nb" {
 		t.Errorf("%q", got)
 	}
-	for text, want := range map[string]string{"a\nerror: b\nc\n": "error: b", "a\nc\n": "c", "": "", "error: b\n0 errors\n": "error: b"} {
+	for text, want := range map[string]string{"a\nerror: b\nc\n": "error: b", "a\nc\n": "c", "": "",
+		"error: b\n0 errors\n": "error: b"} {
 		if got := lastTelling(text); got != want {
 			t.Errorf("%q: %q", text, got)
 		}
 	}
-	for text, want := range map[string]string{"short": "short", "a long line\nnext line": "a long line\n", "one very long line!": "one very long l…"} {
+	for text, want := range map[string]string{"short": "short", "a long line\nnext line": "a long line\n",
+		"one very long line!": "one very long l…"} {
 		if got := cutLines(text, 18); got != want {
 			t.Errorf("%q", got)
 		}

@@ -51,26 +51,44 @@ func TestFailingTestsRunAgain(t *testing.T) {
 		want   []string
 		note   string
 	}{
-		"it passes":                          {[]string{"0 ok 1 - sum"}, 1, nil, 1, Pass, TestCount{Passed: 1}, nil, ""},
-		"it is flaky":                        {[]string{"1 " + a, "0 ok 1 - sum"}, 1, nil, 2, Warn, TestCount{Passed: 1}, []string{"test-a.sh:2:0 warning flaky sum failed, and passed when it was run again: not ok"}, ""},
-		"fails twice":                        {[]string{"1 " + a, "1 " + a}, 1, nil, 2, Fail, TestCount{Failed: 1}, []string{"test-a.sh:2:0 error test sum: not ok"}, ""},
-		"not again":                          {[]string{"1 " + a}, 0, nil, 1, Fail, TestCount{Failed: 1}, []string{"test-a.sh:2:0 error test sum: not ok"}, ""},
-		"third time":                         {[]string{"1 " + a, "1 " + a, "0 ok 1 - sum"}, 3, nil, 3, Warn, TestCount{Passed: 1}, []string{"test-a.sh:2:0 warning flaky sum failed, and passed when it was run again: not ok"}, ""},
-		"one of two":                         {[]string{"1 " + a + "\n" + b, "1 ok 1 - sum\n" + b}, 1, nil, 2, Fail, TestCount{Passed: 1, Failed: 1}, []string{"test-a.sh:2:0 warning flaky sum failed, and passed when it was run again: not ok", "test-a.sh:2:0 error test product: not ok"}, ""},
-		"another test":                       {[]string{"1 " + a + "\nok 2 - product", "1 ok 1 - sum\n" + b}, 1, nil, 2, Warn, TestCount{Passed: 2}, []string{"test-a.sh:2:0 warning flaky sum failed, and passed when it was run again: not ok", "test-a.sh:2:0 warning flaky product passed, and failed when it was run again: not ok"}, ""},
-		"no name":                            {[]string{"1 oops", "0 fine"}, 1, nil, 2, Warn, TestCount{}, []string{":0:0 warning flaky the suite failed, and passed when it was run again"}, "cannot be read"},
-		"no name, again":                     {[]string{"1 oops", "1 oops"}, 1, nil, 2, Fail, TestCount{}, []string{"test-a.sh:0:0 error exit exit 1, without naming a failed test: oops"}, "*"},
-		"a count without names":              {[]string{"1 2 passed, 1 failed", "0 3 passed, 0 failed"}, 1, nil, 2, Warn, TestCount{Passed: 3}, []string{":0:0 warning flaky the suite failed, and passed when it was run again"}, ""},
-		"no name the second time":            {[]string{"1 " + a, "1 oops"}, 1, nil, 2, Fail, TestCount{Failed: 1}, []string{"test-a.sh:2:0 error test sum: not ok"}, ""},
-		"ten":                                {[]string{many(10), "0 fine"}, 1, nil, 2, Warn, TestCount{Passed: 10}, nil, ""},
-		"eleven":                             {[]string{many(11)}, 1, nil, 1, Fail, TestCount{Failed: 11}, nil, ""},
-		"eleven, one of which failed before": {[]string{many(11), "0 fine"}, 1, known("t3", "other"), 2, Warn, TestCount{Passed: 11}, nil, ""},
-		"all of which failed before":         {[]string{"1 " + a}, 1, known("sum"), 1, Fail, TestCount{Failed: 1}, nil, ""},
+		"it passes": {[]string{"0 ok 1 - sum"}, 1, nil, 1, Pass, TestCount{Passed: 1}, nil, ""},
+		"it is flaky": {[]string{"1 " + a, "0 ok 1 - sum"}, 1, nil, 2, Warn, TestCount{Passed: 1},
+			[]string{"test-a.sh:2:0 warning flaky sum failed, and passed when it was run again: not ok"}, ""},
+		"fails twice": {[]string{"1 " + a, "1 " + a}, 1, nil, 2, Fail, TestCount{Failed: 1},
+			[]string{"test-a.sh:2:0 error test sum: not ok"}, ""},
+		"not again": {[]string{"1 " + a}, 0, nil, 1, Fail, TestCount{Failed: 1},
+			[]string{"test-a.sh:2:0 error test sum: not ok"}, ""},
+		"third time": {[]string{"1 " + a, "1 " + a, "0 ok 1 - sum"}, 3, nil, 3, Warn,
+			TestCount{Passed: 1}, []string{"test-a.sh:2:0 warning flaky sum failed, and passed when it was run again: not " +
+				"ok"}, ""},
+		"one of two": {[]string{"1 " + a + "\n" + b, "1 ok 1 - sum\n" + b}, 1, nil, 2, Fail,
+			TestCount{Passed: 1, Failed: 1}, []string{"test-a.sh:2:0 warning flaky sum failed, and passed when it was run " +
+				"again: not ok", "test-a.sh:2:0 error test product: not ok"}, ""},
+		"another test": {[]string{"1 " + a + "\nok 2 - product", "1 ok 1 - sum\n" + b}, 1, nil, 2,
+			Warn, TestCount{Passed: 2}, []string{"test-a.sh:2:0 warning flaky sum failed, and passed when it was run again: " +
+				"not ok", "test-a.sh:2:0 warning flaky product passed, and failed when it was run again: not ok"}, ""},
+		"no name": {[]string{"1 oops", "0 fine"}, 1, nil, 2, Warn, TestCount{},
+			[]string{":0:0 warning flaky the suite failed, and passed when it was run again"}, "cannot be read"},
+		"no name, again": {[]string{"1 oops", "1 oops"}, 1, nil, 2, Fail, TestCount{},
+			[]string{"test-a.sh:0:0 error exit exit 1, without naming a failed test: oops"}, "*"},
+		"a count without names": {[]string{"1 2 passed, 1 failed", "0 3 passed, 0 failed"}, 1, nil, 2, Warn,
+			TestCount{Passed: 3}, []string{":0:0 warning flaky the suite failed, and passed when it was run again"}, ""},
+		"no name the second time": {[]string{"1 " + a, "1 oops"}, 1, nil, 2, Fail, TestCount{Failed: 1},
+			[]string{"test-a.sh:2:0 error test sum: not ok"}, ""},
+		"ten":    {[]string{many(10), "0 fine"}, 1, nil, 2, Warn, TestCount{Passed: 10}, nil, ""},
+		"eleven": {[]string{many(11)}, 1, nil, 1, Fail, TestCount{Failed: 11}, nil, ""},
+		"eleven, one of which failed before": {[]string{many(11), "0 fine"}, 1, known("t3", "other"), 2, Warn,
+			TestCount{Passed: 11}, nil, ""},
+		"all of which failed before": {[]string{"1 " + a}, 1, known("sum"), 1, Fail, TestCount{Failed: 1}, nil, ""},
 		"no leftovers": {[]string{"1 " + a, "0 ok 1 - sum"}, 1, func(s *Subject) {
 			env := s.Env
 			s.Fresh = func() ([]string, error) { return append(env, "FRESH=1"), nil }
 		}, 2, Warn, TestCount{Passed: 1}, nil, ""},
-		"leftovers that stay": {[]string{"1 " + a}, 1, func(s *Subject) { s.Fresh = func() ([]string, error) { return nil, errors.New("no disk") } },
+		"leftovers that stay": {[]string{"1 " + a}, 1, func(s *Subject) {
+			s.Fresh = func() ([]string, error) {
+				return nil, errors.New("no disk")
+			}
+		},
 			1, Fail, TestCount{Failed: 1}, nil, "the failing tests could not be run again: no disk"},
 		"a second run that cannot start": {[]string{"1 " + a}, 1, func(s *Subject) {
 			s.Fresh = func() ([]string, error) { return []string{"PATH=/nowhere"}, nil }
@@ -109,7 +127,8 @@ func TestFailingTestsRunAgain(t *testing.T) {
 // pytest runs only the failed tests again, and none if a file does not load or a failed test is unknown.
 func TestPytestRunsFailedTestsAgain(t *testing.T) {
 	needs(t, "bash")
-	const bad = `<testcase classname="tests.test_a" name="test_bad" file="tests/test_a.py" line="3"><failure message="no">no</failure></testcase>`
+	const bad = `<testcase classname="tests.test_a" name="test_bad" file="tests/test_a.py" line="3">` +
+		`<failure message="no">no</failure></testcase>`
 	for name, c := range map[string]struct {
 		first  string // of the report
 		says   string
@@ -117,7 +136,8 @@ func TestPytestRunsFailedTestsAgain(t *testing.T) {
 		status Status
 	}{
 		"a test": {bad, "", "tests/test_a.py::test_bad", Warn},
-		"a file that does not load": {`<testcase classname="" name="tests.test_a"><error message="collection failure">x</error></testcase>`,
+		"a file that does not load": {`<testcase classname="" name="tests.test_a">` +
+			`<error message="collection failure">x</error></testcase>`,
 			"", "", Fail},
 		"an unknown test": {"", "tests/test_a.py: 1 failed in 0.1s", "", Fail},
 	} {
@@ -127,7 +147,8 @@ func TestPytestRunsFailedTestsAgain(t *testing.T) {
 for a; do case $a in --junitxml=*) out=${a#--junitxml=};; esac; done
 if [ -e called ]; then
   echo "${@: -1}" >>called
-  echo '<testsuites><testsuite><testcase classname="tests.test_a" name="test_bad" file="tests/test_a.py" line="3"/></testsuite></testsuites>' >"$out"
+  echo '<testsuites><testsuite><testcase classname="tests.test_a" name="test_bad" file="tests/test_a.py" line="3"/>
+    </testsuite></testsuites>' >"$out"
   exit 0
 fi
 echo "${@: -1}" >called
@@ -135,7 +156,8 @@ echo '` + c.says + `'
 [ -n '` + c.first + `' ] && echo '<testsuites><testsuite>` + c.first + `</testsuite></testsuites>' >"$out"
 exit 1
 `})
-		rep, err := find(t, Builtin(dir, Settings{Detect: true, FlakyReruns: 1}), "tests:python").Check(t.Context(), Subject{Dir: dir})
+		rep, err := find(t, Builtin(dir, Settings{Detect: true, FlakyReruns: 1}), "tests:python").Check(t.Context(),
+			Subject{Dir: dir})
 		called, _ := os.ReadFile(filepath.Join(dir, "called"))
 		first, second, _ := strings.Cut(strings.TrimSpace(string(called)), "\n")
 		if err != nil || second != c.want || rep.Status != c.status || first != "--ignore=sub" {

@@ -34,21 +34,42 @@ func TestJudgesPlantedPairs(t *testing.T) {
 		exitLeft    int
 		count       TestCount
 	}{
-		"one fails, one passes":        {result(2, 1, 0, good...), 1, true, nil, Subject{}, Calibrated, "", false, 0, TestCount{Passed: 1}},
-		"the exit status is another":   {result(2, 1, 0, good...), 2, true, nil, Subject{}, Calibrated, "", false, 2, TestCount{Passed: 1}},
-		"no report":                    {testout.Result{Known: true, Passed: 1}, 0, true, nil, Subject{}, Uncalibrated, "exited with status 0 without a report", true, 0, TestCount{Passed: 1}},
-		"no report, and a failure":     {testout.Result{Known: true}, 1, true, nil, Subject{}, Uncalibrated, "the planted tests did not run", false, 1, TestCount{}},
-		"a failure exits with 0":       {result(2, 1, 0, good...), 0, true, nil, Subject{}, Uncalibrated, "exited with status 0", true, 0, TestCount{Passed: 1}},
-		"the runner ignores failures":  {result(2, 1, 0, good...), 0, true, func(b *bed) { b.ignores = true }, Subject{}, Calibrated, "", false, 0, TestCount{Passed: 1}},
-		"it ignores its own failures":  {result(1, 2, 0, append([]testout.Case{of("TestB", testout.Failed)}, good[1:]...)...), 0, true, func(b *bed) { b.ignores = true }, Subject{}, Calibrated, "", false, 1, TestCount{Failed: 1}},
-		"both pass":                    {result(3, 0, 0, own, of(red, testout.Passed), of(green, testout.Passed)), 0, true, nil, Subject{}, Uncalibrated, "m: a planted test that must fail was reported as passed", true, 0, TestCount{Passed: 1}},
-		"both fail":                    {result(1, 2, 0, own, of(red, testout.Failed), of(green, testout.Failed)), 1, true, nil, Subject{}, Uncalibrated, "m: a planted test that must pass failed", false, 0, TestCount{Passed: 1}},
-		"the place passed anyway":      {result(2, 1, 0, good...), 1, true, func(b *bed) { b.plants[0].fine = func() bool { return true } }, Subject{}, Uncalibrated, "the runner reported that all passed", true, 0, TestCount{Passed: 1}},
-		"neither ran":                  {result(1, 0, 0, own), 0, true, nil, Subject{}, Uncalibrated, "the planted tests next to them did not run", true, 0, TestCount{Passed: 1}},
-		"neither ran, by settings":     {result(1, 0, 0, own), 0, true, func(b *bed) { b.plants[0].unsure = "it selects" }, Subject{}, Uncalibrated, "m: it selects", false, 0, TestCount{Passed: 1}},
-		"neither ran, after an end":    {failing, 1, true, nil, Subject{}, Uncalibrated, "m: the tests ended before the planted ones ran", false, 1, TestCount{Failed: 1}},
-		"no test ran there":            {result(0, 0, 1, of("TestA", testout.Skipped)), 0, true, nil, Subject{}, Uncalibrated, "the planted tests did not run", false, 0, TestCount{Skipped: 1}},
-		"a place passed without tests": {result(0, 0, 0), 0, true, func(b *bed) { b.plants[0].fine = func() bool { return true } }, Subject{}, Uncalibrated, "ran neither its own tests nor the planted ones", true, 0, TestCount{}},
+		"one fails, one passes": {result(2, 1, 0, good...), 1, true, nil, Subject{}, Calibrated, "", false, 0,
+			TestCount{Passed: 1}},
+		"the exit status is another": {result(2, 1, 0, good...), 2, true, nil, Subject{}, Calibrated, "", false, 2,
+			TestCount{Passed: 1}},
+		"no report": {testout.Result{Known: true, Passed: 1}, 0, true, nil, Subject{}, Uncalibrated,
+			"exited with status 0 without a report", true, 0, TestCount{Passed: 1}},
+		"no report, and a failure": {testout.Result{Known: true}, 1, true, nil, Subject{}, Uncalibrated,
+			"the planted tests did not run", false, 1, TestCount{}},
+		"a failure exits with 0": {result(2, 1, 0, good...), 0, true, nil, Subject{}, Uncalibrated,
+			"exited with status 0", true, 0, TestCount{Passed: 1}},
+		"the runner ignores failures": {result(2, 1, 0, good...), 0, true, func(b *bed) { b.ignores = true }, Subject{},
+			Calibrated, "", false, 0, TestCount{Passed: 1}},
+		"it ignores its own failures": {result(1, 2, 0, append([]testout.Case{of("TestB", testout.Failed)},
+			good[1:]...)...), 0, true, func(b *bed) { b.ignores = true }, Subject{}, Calibrated, "", false, 1,
+			TestCount{Failed: 1}},
+		"both pass": {result(3, 0, 0, own, of(red, testout.Passed), of(green, testout.Passed)), 0,
+			true, nil, Subject{}, Uncalibrated, "m: a planted test that must fail was reported as passed", true, 0,
+			TestCount{Passed: 1}},
+		"both fail": {result(1, 2, 0, own, of(red, testout.Failed), of(green, testout.Failed)), 1,
+			true, nil, Subject{}, Uncalibrated, "m: a planted test that must pass failed", false, 0, TestCount{Passed: 1}},
+		"the place passed anyway": {result(2, 1, 0, good...), 1, true,
+			func(b *bed) { b.plants[0].fine = func() bool { return true } }, Subject{}, Uncalibrated,
+			"the runner reported that all passed", true, 0, TestCount{Passed: 1}},
+		"neither ran": {result(1, 0, 0, own), 0, true, nil, Subject{}, Uncalibrated,
+			"the planted tests next to them did not run", true, 0, TestCount{Passed: 1}},
+		"neither ran, by settings": {result(1, 0, 0, own), 0, true, func(b *bed) {
+			b.plants[0].unsure = "it " +
+				"selects"
+		}, Subject{}, Uncalibrated, "m: it selects", false, 0, TestCount{Passed: 1}},
+		"neither ran, after an end": {failing, 1, true, nil, Subject{}, Uncalibrated,
+			"m: the tests ended before the planted ones ran", false, 1, TestCount{Failed: 1}},
+		"no test ran there": {result(0, 0, 1, of("TestA", testout.Skipped)), 0, true, nil, Subject{},
+			Uncalibrated, "the planted tests did not run", false, 0, TestCount{Skipped: 1}},
+		"a place passed without tests": {result(0, 0, 0), 0, true,
+			func(b *bed) { b.plants[0].fine = func() bool { return true } }, Subject{}, Uncalibrated,
+			"ran neither its own tests nor the planted ones", true, 0, TestCount{}},
 		"as on the base": {result(0, 0, 0), 0, true, func(b *bed) { b.plants[0].fine = func() bool { return true } },
 			Subject{BaseTests: func(context.Context, string) ([]testout.Case, error) {
 				return []testout.Case{of("TestA", testout.Skipped), {Name: "x", Group: "n"}}, nil
@@ -60,10 +81,12 @@ func TestJudgesPlantedPairs(t *testing.T) {
 		"the base is unknown": {result(0, 0, 0), 0, true, func(b *bed) { b.plants[0].fine = func() bool { return true } },
 			Subject{BaseTests: func(context.Context, string) ([]testout.Case, error) { return nil, errors.New("x") }},
 			Uncalibrated, "ran neither its own tests", true, 0, TestCount{}},
-		"repeated by a fixture": {result(4, 2, 0, own, of(red+"[1]", testout.Failed), of(red+"[2]", testout.Failed), of(green+"[1]", testout.Passed), of(green+"[2]", testout.Passed)),
+		"repeated by a fixture": {result(4, 2, 0, own, of(red+"[1]", testout.Failed), of(red+"[2]", testout.Failed),
+			of(green+"[1]", testout.Passed), of(green+"[2]", testout.Passed)),
 			1, true, nil, Subject{}, Calibrated, "", false, 0, TestCount{Passed: 2}},
 	} {
-		b := &bed{word: "qw", plants: []plant{{place: "m", fail: red, pass: green, like: func(c testout.Case) bool { return c.Group == "m" }}}}
+		b := &bed{word: "qw", plants: []plant{{place: "m", fail: red, pass: green,
+			like: func(c testout.Case) bool { return c.Group == "m" }}}}
 		if c.change != nil {
 			c.change(b)
 		}
@@ -92,7 +115,8 @@ func TestLiesAreToldOncePerPlace(t *testing.T) {
 	for i := range 15 {
 		place := string(rune('a' + i/2*2)) // two plants at each place
 		name := "qw" + string(rune('a'+i))
-		b.plants = append(b.plants, plant{place: place, fail: name + "0", pass: name + "1", like: func(testout.Case) bool { return true }})
+		b.plants = append(b.plants, plant{place: place, fail: name + "0", pass: name + "1",
+			like: func(testout.Case) bool { return true }})
 		raw.Cases = append(raw.Cases, testout.Case{Name: name + "0", Status: testout.Passed})
 		raw.Passed++
 	}

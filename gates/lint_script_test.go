@@ -19,8 +19,9 @@ func TestLintScriptMustOnlyCheck(t *testing.T) {
 		"prettier -w .": "it fixes its findings", "eslint . | tee log": "it runs other programs than checkers",
 		"eslint $(ls)": "it runs other programs than checkers", "rimraf dist": "what rimraf does to files is unknown",
 		"eslint . && node build.js": "what build.js does to files is unknown",
-		"prettier .":                "prettier would write files", "tsc": "tsc would write files", "next build": "next would write files",
-		"vp build": "vp would write files", "biome migrate": "biome would write files", "nx": "nx would write files",
+		"prettier .":                "prettier would write files", "tsc": "tsc would write files",
+		"next build": "next would write files",
+		"vp build":   "vp would write files", "biome migrate": "biome would write files", "nx": "nx would write files",
 		"turbo": "turbo would write files",
 	} {
 		program, why := lintScript(script)
@@ -57,15 +58,17 @@ src/c.js:9:10 Broken.
 			"src/a.js:3:4 warning lint Odd", "src/a.js:5:6 warning unused Unused",
 			"src/b.ts:7:8 error TS2304 Cannot find name 'y'.", "src/c.js:9:10 error lint Broken.",
 			"src/a.js:1:2 error lint of a file that is not in the tree"}, ""},
-		"none":            {files, "all fine", 0, Pass, nil, ""},
-		"without a place": {files, "error: it broke", 3, Fail, []string{"package.json:0:0 error exit exit 3: error: it broke"}, ""},
+		"none": {files, "all fine", 0, Pass, nil, ""},
+		"without a place": {files, "error: it broke", 3, Fail, []string{"package.json:0:0 error exit exit 3: error: it " +
+			"broke"}, ""},
 		"another program": {map[string]string{"package.json": `{"scripts":{"lint":"a && b"}}`}, "", 0, Skipped, nil,
 			"runplan does not run the script lint of package.json: what a does to files is unknown; to have it run: " +
 				`[[gates.command]] name = "lint:node", run = "npm run lint"`},
 		"no script": {map[string]string{"package.json": `{"scripts":{"check":"rm x"}}`}, "", 0, Skipped, nil,
 			"no linter is configured: runplan does not run the script check of package.json"},
 		"a program that is not installed": {map[string]string{
-			"package.json": `{"scripts":{"lint":"xo-x && y","check":"tsc --noEmit"},"devDependencies":{"tsc":"1"}}`}, "", 0, Skipped,
+			"package.json": `{"scripts":{"lint":"xo-x && y","check":"tsc --noEmit"},"devDependencies":{"tsc":"1"}}`}, "", 0,
+			Skipped,
 			nil, "the lint script needs tsc, which is not installed in node_modules: npm install"},
 	} {
 		rep, err := fakes(t, "lint:node", with(c.files, map[string]string{"bin/npm!": prints(c.says, c.exit)}))
@@ -74,7 +77,8 @@ src/c.js:9:10 Broken.
 			t.Errorf("%s: %s %s %s %v", name, d, rep.Status, rep.Note, err)
 		}
 	}
-	if _, err := fakes(t, "lint:node", with(files, map[string]string{"bin/npm!": prints("sh: 1: xo: not found", 127)})); err == nil ||
+	if _, err := fakes(t, "lint:node", with(files, map[string]string{"bin/npm!": prints("sh: 1: xo: not found",
+		127)})); err == nil ||
 		!strings.Contains(err.Error(), "the program xo is not installed") {
 		t.Errorf("a missing program is no finding: %v", err)
 	}
@@ -102,7 +106,8 @@ func TestESLintWithoutFilesOrRules(t *testing.T) {
 		}
 	}
 	says := `[{"filePath":"DIR/a.js","messages":[]}]`
-	fake := strings.Replace(prints(says, 0), "#!/bin/bash\n", "#!/bin/bash\n[ $1 = --print-config ] && { echo '{}'; exit 1; }\n", 1)
+	fake := strings.Replace(prints(says, 0), "#!/bin/bash\n", "#!/bin/bash\n[ $1 = --print-config ] && { echo '{}'; "+
+		"exit 1; }\n", 1)
 	rep, err = fakes(t, "lint:node", with(files, map[string]string{"node_modules/.bin/eslint!": fake}))
 	if err != nil || rep.Status != Pass || len(rep.Findings) > 0 {
 		t.Errorf("rules that cannot be shown: %s %v, %v", rep.Status, rep.Findings, err)
@@ -112,7 +117,8 @@ func TestESLintWithoutFilesOrRules(t *testing.T) {
 // shellcheck checks the scripts that changed, or all if that is unknown.
 func TestShellcheckChecksChangedScripts(t *testing.T) {
 	files := map[string]string{"a.sh": "", "lib/b.bash": "", "c.txt": "",
-		"bin/shellcheck!": "#!/bin/sh\necho \"$*\" >\"${0%/*}/called\"\necho '[{\"file\":\"'$3'\",\"line\":1,\"column\":2,\"level\":\"warning\",\"code\":86,\"message\":\"" +
+		"bin/shellcheck!": "#!/bin/sh\necho \"$*\" >\"${0%/*}/called\"\necho " +
+			"'[{\"file\":\"'$3'\",\"line\":1,\"column\":2,\"level\":\"warning\",\"code\":86,\"message\":\"" +
 			"quote\"}]'\n"}
 	for changed, want := range map[string]struct {
 		status Status

@@ -22,20 +22,24 @@ func TestPytestLines(t *testing.T) {
 		ok     bool
 		got    PytestLines
 	}{
-		"a record":            {record, "0", "0", true, PytestLines{Passed: true, Children: true, Tests: want}},
-		"tests that fail":     {record, "1", "0", true, PytestLines{}},
-		"no pytest":           {record, "0", "1", false, PytestLines{}},
-		"no record":           {"", "0", "0", false, PytestLines{}},
-		"a broken record":     {"{", "0", "0", false, PytestLines{}},
-		"a disturbed one":     {`{"Lost":true}`, "0", "0", false, PytestLines{}},
-		"a test too far":      {`{"Tests":["a"],"Lines":{"DIR/api/a.py":{"3":[1]}}}`, "0", "0", false, PytestLines{}},
-		"a test before":       {`{"Tests":["a"],"Lines":{"DIR/api/a.py":{"3":[-1]}}}`, "0", "0", false, PytestLines{}},
-		"a record of no line": {`{"Tests":[],"Lines":{"DIR/api/a.py":{}}}`, "0", "0", true, PytestLines{Passed: true, Tests: map[string]map[int][]string{"api/a.py": {}}}},
+		"a record":        {record, "0", "0", true, PytestLines{Passed: true, Children: true, Tests: want}},
+		"tests that fail": {record, "1", "0", true, PytestLines{}},
+		"no pytest":       {record, "0", "1", false, PytestLines{}},
+		"no record":       {"", "0", "0", false, PytestLines{}},
+		"a broken record": {"{", "0", "0", false, PytestLines{}},
+		"a disturbed one": {`{"Lost":true}`, "0", "0", false, PytestLines{}},
+		"a test too far":  {`{"Tests":["a"],"Lines":{"DIR/api/a.py":{"3":[1]}}}`, "0", "0", false, PytestLines{}},
+		"a test before":   {`{"Tests":["a"],"Lines":{"DIR/api/a.py":{"3":[-1]}}}`, "0", "0", false, PytestLines{}},
+		"a record of no line": {`{"Tests":[],"Lines":{"DIR/api/a.py":{}}}`, "0", "0", true, PytestLines{Passed: true,
+			Tests: map[string]map[int][]string{"api/a.py": {}}}},
 	} {
-		dir := tree(t, map[string]string{"api/setup.py": "", "api/a.py": "", "api/tests/test_a.py": "", "setup.py": "", "b.py": ""})
-		write(t, dir, map[string]string{"api/.venv/bin/python!": "#!/bin/bash\nscript=$1\n[ \"$1\" = -c ] && exit " + c.pytest + "\n" +
+		dir := tree(t, map[string]string{"api/setup.py": "", "api/a.py": "", "api/tests/test_a.py": "", "setup.py": "",
+			"b.py": ""})
+		write(t, dir, map[string]string{"api/.venv/bin/python!": "#!/bin/bash\nscript=$1\n[ \"$1\" = -c ] && exit " +
+			c.pytest + "\n" +
 			"{ pwd; cat \"$1.files\"; echo; shift; echo \"$*\"; } >" + dir + "/called\n" +
-			"record='" + strings.ReplaceAll(c.record, "DIR", dir) + "'\n[ -n \"$record\" ] && echo \"$record\" >\"$script.report\"\nexit " + c.exit + "\n"})
+			"record='" + strings.ReplaceAll(c.record, "DIR", dir) + "'\n[ -n \"$record\" ] && echo \"$record\" " +
+			">\"$script.report\"\nexit " + c.exit + "\n"})
 		_, err := New(Info{Name: "own"}, func(ctx context.Context, l *Look) error {
 			got, ok, err := l.PytestLines(ctx, []string{"api/a.py"})
 			if d := cmp.Diff(c.got, got); d != "" || ok != c.ok {

@@ -107,7 +107,8 @@ func TestReportsOfLinters(t *testing.T) {
 		},
 		"rubocop without a report": {"lint:rubocop", rubocop, "rubocop", "{", 1, nil, "read the output of rubocop"},
 		"swiftlint": {
-			"lint:swiftlint", swift, "swiftlint", `[{"file":"DIR/Sources/a.swift","severity":"Error","reason":"force","line":2,"character":3,"rule_id":"force_cast"},
+			"lint:swiftlint", swift, "swiftlint",
+			`[{"file":"DIR/Sources/a.swift","severity":"Error","reason":"force","line":2,"character":3,"rule_id":"force_cast"},
 {"file":"DIR/Sources/a.swift","severity":"Warning","reason":"long","line":4,"rule_id":"line_length"}]`, 2, []string{
 				"Sources/a.swift:2:3 error force_cast force", "Sources/a.swift:4:0 warning line_length long",
 			}, "",
@@ -116,7 +117,8 @@ func TestReportsOfLinters(t *testing.T) {
 		"swift-format": {"lint:swift-format", swift, "swift-format", "Sources/a.swift:2:3: warning: [Spacing] add 1 space", 1,
 			[]string{"Sources/a.swift:2:3 warning Spacing add 1 space"}, ""},
 		"ktlint": {
-			"lint:ktlint", kotlin, "ktlint", `[{"file":"DIR/src/A.kt","errors":[{"line":1,"column":2,"message":"no","rule":"standard:x"}]}]`,
+			"lint:ktlint", kotlin, "ktlint",
+			`[{"file":"DIR/src/A.kt","errors":[{"line":1,"column":2,"message":"no","rule":"standard:x"}]}]`,
 			1, []string{"src/A.kt:1:2 error standard:x no"}, "",
 		},
 		"ktlint without a report": {"lint:ktlint", kotlin, "ktlint", "[", 1, nil, "read the output of ktlint"},
@@ -129,11 +131,13 @@ func TestReportsOfLinters(t *testing.T) {
 		"a build that fails before spotless": {"lint:spotless", spotless, "gradle", "BUILD FAILED", 1, nil,
 			"spotless could not run, exit 1: BUILD FAILED"},
 		"xo": {
-			"lint:xo", xo, "node_modules/.bin/xo", `[{"filePath":"DIR/a.js","messages":[{"ruleId":"semi","severity":1,"message":"m","line":1,"column":2},{"ruleId":"eqeqeq","severity":2,"message":"n","line":2,"column":1}]}]`,
+			"lint:xo", xo, "node_modules/.bin/xo",
+			`[{"filePath":"DIR/a.js","messages":[{"ruleId":"semi","severity":1,"message":"m","line":1,"column":2},{"ruleId":"eqeqeq","severity":2,"message":"n","line":2,"column":1}]}]`,
 			1, []string{"a.js:1:2 warning semi m", "a.js:2:1 error eqeqeq n"}, "",
 		},
 		"xo without a report": {"lint:xo", xo, "node_modules/.bin/xo", "[", 1, nil, "read the output of xo"},
-		"dotnet format": {"lint:dotnet-format", dotnet, "dotnet", "DIR/src/A.cs(3,5): error WHITESPACE: Fix it. [DIR/M.csproj]",
+		"dotnet format": {"lint:dotnet-format", dotnet, "dotnet", "DIR/src/A.cs(3,5): error WHITESPACE: Fix it. " +
+			"[DIR/M.csproj]",
 			2, []string{"src/A.cs:3:5 warning WHITESPACE Fix it.; dotnet format"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -228,17 +232,21 @@ func TestPythonLinters(t *testing.T) {
 			[]string{"pyproject.toml:0:0 warning linter-without-rules ruff has no rules enabled: select is empty"}, ""},
 		"ruff with further rules in pyproject.toml": {map[string]string{
 			"pyproject.toml": "[tool.ruff]\nselect = []\nextend-select = ['E']\n", "a.py": ""}, "ruff", "[]", 0, Pass, nil, ""},
-		"ruff with rules in pyproject.toml": {map[string]string{"pyproject.toml": "[tool.ruff]\nselect = ['E']\n", "a.py": ""},
+		"ruff with rules in pyproject.toml": {map[string]string{"pyproject.toml": "[tool.ruff]\nselect = ['E']\n",
+			"a.py": ""},
 			"ruff", "[]", 0, Pass, nil, ""},
-		"flake8": {flake, "flake8", "./a.py:1:2: F401 'os' imported but unused\n./sub/b.py:3:80: E501 line too long\nnoise", 1,
+		"flake8": {flake, "flake8", "./a.py:1:2: F401 'os' imported but unused\n./sub/b.py:3:80: E501 line too " +
+			"long\nnoise", 1,
 			Fail, []string{"a.py:1:2 error F401 'os' imported but unused", "sub/b.py:3:80 error E501 line too long"}, ""},
-		"flake8 without findings":   {flake, "flake8", "", 0, Pass, nil, ""},
-		"flake8 that could not run": {flake, "flake8", "ValueError: no such plugin", 1, "", nil, "flake8 could not run, exit 1"},
+		"flake8 without findings": {flake, "flake8", "", 0, Pass, nil, ""},
+		"flake8 that could not run": {flake, "flake8", "ValueError: no such plugin", 1, "", nil,
+			"flake8 could not run, exit 1"},
 		"flake8 without rules": {with(flake, map[string]string{".flake8": "[flake8]\nselect =\n"}), "flake8", "", 0, Warn,
 			[]string{".flake8:0:0 warning linter-without-rules flake8 has no rules enabled: select is empty"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			rep, err := fakes(t, "lint:python", with(c.files, map[string]string{"bin/" + c.program + "!": prints(c.says, c.exit)}))
+			rep, err := fakes(t, "lint:python", with(c.files, map[string]string{"bin/" + c.program + "!": prints(c.says,
+				c.exit)}))
 			if c.err != "" {
 				if err == nil || !strings.Contains(err.Error(), c.err) {
 					t.Errorf("error %v, want %q", err, c.err)
@@ -259,9 +267,11 @@ func TestMissingPythonLinter(t *testing.T) {
 		note   string
 		status Status
 	}{
-		"ruff is configured":   {map[string]string{"ruff.toml": ""}, "ruff is configured in ruff.toml but not installed", Skipped},
-		"flake8 is configured": {map[string]string{"tox.ini": "[flake8]\n"}, "flake8 is configured in tox.ini but not installed", Skipped},
-		"none is configured":   {nil, "neither ruff nor flake8 is installed", Skipped},
+		"ruff is configured": {map[string]string{"ruff.toml": ""}, "ruff is configured in ruff.toml but not installed",
+			Skipped},
+		"flake8 is configured": {map[string]string{"tox.ini": "[flake8]\n"},
+			"flake8 is configured in tox.ini but not installed", Skipped},
+		"none is configured": {nil, "neither ruff nor flake8 is installed", Skipped},
 	} {
 		dir := tree(t, with(c.files, map[string]string{"setup.py": "", "a.py": ""}))
 		rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:python").Check(t.Context(),
@@ -280,10 +290,11 @@ func TestGoVetWithoutPlaces(t *testing.T) {
 		said   []string
 	}{
 		"pattern ./...: directory matched no packages": {Skipped, nil},
-		"go: go.mod has errors":                        {Fail, []string{"go.mod:0:0 error build exit 1: go: go.mod has errors"}},
-		"go.mod:3: unknown directive: x":               {Fail, []string{"go.mod:3:0 error build unknown directive: x"}},
-		"vet: ./a.go:1:2: undefined: x":                {Fail, []string{"a.go:1:2 error build undefined: x"}},
-		"# m\n./a.go:4:2: unreachable code":            {Fail, []string{"a.go:4:2 error vet unreachable code"}},
+		"go: go.mod has errors": {Fail, []string{"go.mod:0:0 error build exit 1: go: go.mod has " +
+			"errors"}},
+		"go.mod:3: unknown directive: x":    {Fail, []string{"go.mod:3:0 error build unknown directive: x"}},
+		"vet: ./a.go:1:2: undefined: x":     {Fail, []string{"a.go:1:2 error build undefined: x"}},
+		"# m\n./a.go:4:2: unreachable code": {Fail, []string{"a.go:4:2 error vet unreachable code"}},
 	} {
 		rep, err := fakes(t, "lint:go", with(files, map[string]string{"bin/go!": prints(says, 1)}))
 		if d := cmp.Diff(want.said, said(rep.Findings)); d != "" || err != nil || rep.Status != want.status {
@@ -292,7 +303,8 @@ func TestGoVetWithoutPlaces(t *testing.T) {
 	}
 	rep, err := fakes(t, "lint:go", with(files, map[string]string{"bin/go!": prints("./a.go:4:2: it is fine", 0),
 		"bin/gofmt!": "#!/bin/sh\necho ./a.go\n"}))
-	if d := cmp.Diff([]string{"a.go:0:0 warning gofmt not formatted with gofmt; gofmt -w a.go"}, said(rep.Findings)); d != "" ||
+	if d := cmp.Diff([]string{"a.go:0:0 warning gofmt not formatted with gofmt; gofmt -w a.go"},
+		said(rep.Findings)); d != "" ||
 		err != nil {
 		t.Error(d, err)
 	}

@@ -74,7 +74,8 @@ func TestChangedFiles(t *testing.T) {
 		t.Error(diff, large, err)
 	}
 	for _, bad := range [][2]string{{"UNREADABLE", "x"}, {"x", "UNREADABLE"}, {"UNREADABLE", "-"}} {
-		if _, _, err := Files(t.Context(), changeOf(map[string][2]string{"a": bad, "b": {"-", "x"}}), nil); !errors.Is(err, errDisk) {
+		if _, _, err := Files(t.Context(), changeOf(map[string][2]string{"a": bad, "b": {"-", "x"}}),
+			nil); !errors.Is(err, errDisk) {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}
@@ -91,17 +92,28 @@ func TestMovedFiles(t *testing.T) {
 		from  string
 		added string // lines of new.go
 	}{
-		"unchanged":                          {map[string][2]string{"old.go": {"a\nb\n", "-"}, "new.go": {"-", "a\nb\n"}}, "old.go", ""},
-		"exactly half":                       {map[string][2]string{"old.go": {"a\nb\n", "-"}, "new.go": {"-", "a\nb\nc\nd\n"}}, "old.go", "c d"},
-		"less than half":                     {map[string][2]string{"old.go": {"a\nb\n", "-"}, "new.go": {"-", "a\nb\nc\nd\ne\n"}}, "", "a b c d e"},
-		"half of the old":                    {map[string][2]string{"old.go": {"a\nb\nc\nd\n", "-"}, "new.go": {"-", "a\nb\n"}}, "old.go", ""},
-		"a part of the old":                  {map[string][2]string{"old.go": {"a\nb\nc\nd\ne\n", "-"}, "new.go": {"-", "a\nb\n"}}, "", "a b"},
-		"another extension":                  {map[string][2]string{"old.py": {"a\nb\n", "-"}, "new.go": {"-", "a\nb\n"}}, "", "a b"},
-		"the most lines win":                 {map[string][2]string{"a.go": {"a\nx\n", "-"}, "b.go": {"a\nb\n", "-"}, "c.go": {"a\ny\n", "-"}, "new.go": {"-", "a\nb\n"}}, "b.go", ""},
-		"lines count as often as they occur": {map[string][2]string{"old.go": {"a\n", "-"}, "new.go": {"-", "a\na\na\nb\n"}}, "", "a a a b"},
-		"blank lines do not count":           {map[string][2]string{"old.go": {"a\n\n\n\n", "-"}, "new.go": {"-", "b\n\n\n\n"}}, "", "b   "},
-		"the old one is too large":           {map[string][2]string{"old.go": {"LARGE", "-"}, "new.go": {"-", "a\n"}}, "", "a"},
-		"nothing was deleted":                {map[string][2]string{"old.go": {"a\n", "b\n"}, "new.go": {"-", "a\n"}}, "", "a"},
+		"unchanged": {map[string][2]string{"old.go": {"a\nb\n", "-"}, "new.go": {"-", "a\nb\n"}},
+			"old.go", ""},
+		"exactly half": {map[string][2]string{"old.go": {"a\nb\n", "-"}, "new.go": {"-",
+			"a\nb\nc\nd\n"}}, "old.go", "c d"},
+		"less than half": {map[string][2]string{"old.go": {"a\nb\n", "-"}, "new.go": {"-",
+			"a\nb\nc\nd\ne\n"}}, "", "a b c d e"},
+		"half of the old": {map[string][2]string{"old.go": {"a\nb\nc\nd\n", "-"}, "new.go": {"-",
+			"a\nb\n"}}, "old.go", ""},
+		"a part of the old": {map[string][2]string{"old.go": {"a\nb\nc\nd\ne\n", "-"}, "new.go": {"-",
+			"a\nb\n"}}, "", "a b"},
+		"another extension": {map[string][2]string{"old.py": {"a\nb\n", "-"}, "new.go": {"-", "a\nb\n"}},
+			"", "a b"},
+		"the most lines win": {map[string][2]string{"a.go": {"a\nx\n", "-"}, "b.go": {"a\nb\n", "-"},
+			"c.go": {"a\ny\n", "-"}, "new.go": {"-", "a\nb\n"}}, "b.go", ""},
+		"lines count as often as they occur": {map[string][2]string{"old.go": {"a\n", "-"}, "new.go": {"-",
+			"a\na\na\nb\n"}}, "", "a a a b"},
+		"blank lines do not count": {map[string][2]string{"old.go": {"a\n\n\n\n", "-"}, "new.go": {"-",
+			"b\n\n\n\n"}}, "", "b   "},
+		"the old one is too large": {map[string][2]string{"old.go": {"LARGE", "-"}, "new.go": {"-", "a\n"}}, "",
+			"a"},
+		"nothing was deleted": {map[string][2]string{"old.go": {"a\n", "b\n"}, "new.go": {"-", "a\n"}}, "",
+			"a"},
 	} {
 		files, _, err := Files(t.Context(), changeOf(c.files), nil)
 		if err != nil {
@@ -164,8 +176,9 @@ func TestMovedFilesOfLargeChange(t *testing.T) {
 // A batch contains a line of code if its text has it as a whole line, also as an added line of a diff.
 func TestBatchContainsLine(t *testing.T) {
 	s := Subject{Batch: planparse.Batch{Text: "Write:\n  x := 1\n+ y := 2\n-z := 3\n"}}
-	for line, want := range map[string]bool{"x := 1": true, "\tx := 1 ": true, "y := 2": true, "z := 3": false, "x :=": false,
-		"": false, "  ": false, "w := 4": false} {
+	for line, want := range map[string]bool{"x := 1": true, "\tx := 1 ": true, "y := 2": true, "z := 3": false,
+		"x :=": false,
+		"":     false, "  ": false, "w := 4": false} {
 		if got := s.Contains(line); got != want {
 			t.Errorf("%q: %v", line, got)
 		}
@@ -182,7 +195,8 @@ func TestBlocksNameFiles(t *testing.T) {
 			t.Errorf("%s: %v", file, !want)
 		}
 	}
-	listed := Subject{Batch: planparse.Batch{Files: planparse.Files{Test: []string{"a_test.go"}, Create: []string{"a.go"}}}}
+	listed := Subject{Batch: planparse.Batch{Files: planparse.Files{Test: []string{"a_test.go"},
+		Create: []string{"a.go"}}}}
 	if !listed.Names("a_test.go") || !listed.Names("a.go") || listed.NamesForDeletion("a_test.go") {
 		t.Error("a file to test is named, and must not be deleted")
 	}
@@ -207,8 +221,9 @@ func TestMatch(t *testing.T) {
 
 // A configured command counts as a check if a file in it has the name of one.
 func TestConfiguredChecks(t *testing.T) {
-	for name, want := range map[string]bool{"verify.sh": true, "scripts/run-checks.py": true, "ci": true, "my_lint.sh": true,
-		"test": true, "build.sh": false, "latest.sh": false, "expectations.txt": true, "checkout.sh": false} {
+	for name, want := range map[string]bool{"verify.sh": true, "scripts/run-checks.py": true, "ci": true,
+		"my_lint.sh": true,
+		"test":       true, "build.sh": false, "latest.sh": false, "expectations.txt": true, "checkout.sh": false} {
 		if IsCheck(name) != want {
 			t.Errorf("%s: %v", name, !want)
 		}
@@ -255,7 +270,8 @@ func TestIdentity(t *testing.T) {
 }
 
 func TestCostNames(t *testing.T) {
-	for c, want := range map[Cost]string{Instant: "instant", Cheap: "cheap", Costly: "costly", Dear: "dear", Dear + 1: "dear",
+	for c, want := range map[Cost]string{Instant: "instant", Cheap: "cheap", Costly: "costly", Dear: "dear", Dear +
+		1: "dear",
 		Instant - 1: "instant"} {
 		if c.String() != want {
 			t.Errorf("%d: %s", c, c)

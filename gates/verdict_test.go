@@ -22,10 +22,12 @@ func TestSameFindingOfAnotherGate(t *testing.T) {
 		left   int
 		status Status
 	}{
-		"the same":           {Report{Status: Warn, Findings: []Finding{f("a", 3, "tamper/skip", Warning)}}, 0, Pass},
-		"a failure stays":    {Report{Status: Fail, Findings: []Finding{f("a", 3, "tamper/skip", Error)}}, 0, Fail},
-		"a note is left":     {Report{Status: Warn, Findings: []Finding{f("a", 3, "tamper/skip", Warning), f("a", 4, "", Note)}}, 1, Pass},
-		"a warning is left":  {Report{Status: Warn, Findings: []Finding{f("a", 3, "tamper/skip", Warning), f("a", 4, "", Warning)}}, 1, Warn},
+		"the same":        {Report{Status: Warn, Findings: []Finding{f("a", 3, "tamper/skip", Warning)}}, 0, Pass},
+		"a failure stays": {Report{Status: Fail, Findings: []Finding{f("a", 3, "tamper/skip", Error)}}, 0, Fail},
+		"a note is left": {Report{Status: Warn, Findings: []Finding{f("a", 3, "tamper/skip", Warning), f("a", 4, "",
+			Note)}}, 1, Pass},
+		"a warning is left": {Report{Status: Warn, Findings: []Finding{f("a", 3, "tamper/skip", Warning), f("a", 4, "",
+			Warning)}}, 1, Warn},
 		"another line":       {Report{Status: Warn, Findings: []Finding{f("a", 4, "tamper/skip", Warning)}}, 1, Warn},
 		"another file":       {Report{Status: Warn, Findings: []Finding{f("b", 3, "tamper/skip", Warning)}}, 1, Warn},
 		"another rule":       {Report{Status: Warn, Findings: []Finding{f("a", 3, "tamper/other", Warning)}}, 1, Warn},
@@ -39,7 +41,8 @@ func TestSameFindingOfAnotherGate(t *testing.T) {
 
 func TestVerdictSums(t *testing.T) {
 	v := Verdict{Reports: []Report{
-		{Status: Fail, Findings: []Finding{{Rule: "a", Severity: Error}, {Rule: "b", Severity: Warning}}, Tests: &TestCount{1, 2, 3}},
+		{Status: Fail, Findings: []Finding{{Rule: "a", Severity: Error}, {Rule: "b", Severity: Warning}},
+			Tests: &TestCount{1, 2, 3}},
 		{Status: Warn, Findings: []Finding{{Rule: "c", Severity: Error}}}, {Tests: &TestCount{10, 20, 30}}}}
 	if got := v.Tests(); got == nil || *got != (TestCount{11, 22, 33}) || got.Total() != 33 {
 		t.Errorf("%+v", got)
@@ -50,7 +53,8 @@ func TestVerdictSums(t *testing.T) {
 	if got := (Verdict{Reports: []Report{{}}}).Tests(); got != nil {
 		t.Errorf("no gate counted: %+v", got)
 	}
-	if s := []Severity{Error, Warning, Note, "odd"}; s[0].Rank() >= s[1].Rank() || s[1].Rank() >= s[2].Rank() || s[3].Rank() != s[0].Rank() {
+	if s := []Severity{Error, Warning, Note, "odd"}; s[0].Rank() >= s[1].Rank() || s[1].Rank() >= s[2].Rank() ||
+		s[3].Rank() != s[0].Rank() {
 		t.Error("severities are not in order")
 	}
 }
@@ -65,7 +69,8 @@ func TestRunAllGoesOn(t *testing.T) {
 	v, errs, err := RunAll(t.Context(), []Gate{gate("reads", Instant, Fail), blind, gate("last", Costly, Pass)}, s,
 		func(r Report) { seen = append(seen, r.Gate+" "+string(r.Status)+" "+r.Note) })
 	want := []string{"reads fail ", "blind error could not run: no ***", "last pass "}
-	if d := cmp.Diff(want, seen); d != "" || err != nil || len(errs) != 1 || errs[0].Gate != "blind" || v.Status != Errored {
+	if d := cmp.Diff(want, seen); d != "" || err != nil || len(errs) != 1 || errs[0].Gate != "blind" ||
+		v.Status != Errored {
 		t.Error(d, err, errs, v.Status)
 	}
 	if r := v.Reports[1]; r.Status != Errored || r.Command != "x" || r.Note != "could not run: no ***" || r.Duration <= 0 {
@@ -81,7 +86,8 @@ func TestRunAllGoesOn(t *testing.T) {
 		cancel(cause)
 		return Report{Status: Pass}, nil
 	})
-	if _, errs, err := RunAll(ctx, []Gate{stops, gate("last", Costly, Pass)}, Subject{}, nil); !errors.Is(err, cause) || len(errs) > 0 {
+	if _, errs, err := RunAll(ctx, []Gate{stops, gate("last", Costly, Pass)}, Subject{}, nil); !errors.Is(err,
+		cause) || len(errs) > 0 {
 		t.Errorf("%v, %v", errs, err)
 	}
 	d := oneChange{"a", "", ""}
@@ -99,7 +105,8 @@ func TestRunAllGoesOn(t *testing.T) {
 func TestSaidIsShort(t *testing.T) {
 	warn := func(path, msg string) Finding { return Finding{Severity: Warning, Path: path, Message: msg} }
 	r := Report{Status: Warn, Proof: &Proof{Calibration: Uncalibrated, Why: "no\nreason"}, Findings: []Finding{
-		warn("a.go", "is long"), warn("a.go", "see a.go"), {Severity: Warning, Rule: RuleExpectation, Message: "told in the proof"},
+		warn("a.go", "is long"), warn("a.go", "see a.go"), {Severity: Warning, Rule: RuleExpectation,
+			Message: "told in the proof"},
 		warn("", "third"), warn("", "fourth"), warn("", "fifth")}}
 	want := []string{"uncalibrated, no reason", "a.go: is long", "see a.go", "third", "2 more warnings"}
 	if d := cmp.Diff(want, r.Said()); d != "" {
@@ -113,8 +120,10 @@ func TestSaidIsShort(t *testing.T) {
 	if got := len([]rune(long.Said()[0])); got != maxWarning {
 		t.Errorf("%d characters", got)
 	}
-	for want, p := range map[string]*Proof{"": nil, "uncalibrated": {Calibration: Uncalibrated}, "missing: a, b": {Missing: []string{"a", "b"}},
-		"base tests not run: no room": {Held: &Held{Why: "no room"}}, "1 of 2 tests of the base pass; uncalibrated": {Calibration: Uncalibrated, Held: &Held{Ran: 2, Passed: 1}}} {
+	for want, p := range map[string]*Proof{"": nil, "uncalibrated": {Calibration: Uncalibrated},
+		"missing: a, b":               {Missing: []string{"a", "b"}},
+		"base tests not run: no room": {Held: &Held{Why: "no room"}}, "1 of 2 tests of the base pass; " +
+			"uncalibrated": {Calibration: Uncalibrated, Held: &Held{Ran: 2, Passed: 1}}} {
 		if got := p.String(); got != want {
 			t.Errorf("%q, not %q", got, want)
 		}
@@ -134,22 +143,31 @@ func TestHindrances(t *testing.T) {
 		f    []testout.Failure
 		want string
 	}{
-		"a pass":                   {ran{text: "sh: 1: xo: not found"}, nil, ""},
-		"a program":                {ran{exit: 1, text: "sh: 1: xo: not found"}, nil, "the program xo is not installed (exit 1); install xo, or put its folder into PATH"},
-		"shown text":               {ran{exit: 1, shown: "No space left on device"}, nil, "the disk is full (exit 1); free some space: runplan gc"},
-		"a failed test":            {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Name: "TestA"}}, ""},
-		"a failed script":          {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Name: "a/test.sh"}}, "the program xo is not installed"},
-		"a broken file":            {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Build: true, Path: "a.go"}}, ""},
-		"a broken file elsewhere":  {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Build: true, Path: "/usr/lib/x.go"}}, ""},
-		"a file that is not there": {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Build: true, Path: "b.go"}}, "the program xo is not installed"},
-		"no file":                  {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Build: true}}, "the program xo is not installed"},
-		"no network":               {ran{exit: 1, text: offline}, []testout.Failure{{Build: true, Path: "a.go", Message: offline}}, "go could not get a module"},
-		"no start":                 {ran{exit: 126, text: "odd"}, nil, "exit 126: a program could not be started: odd"},
-		"no start, either":         {ran{exit: 127, text: "odd"}, nil, "exit 127: a program could not be started: odd"},
-		"another exit":             {ran{exit: 125, text: "odd"}, nil, ""},
+		"a pass": {ran{text: "sh: 1: xo: not found"}, nil, ""},
+		"a program": {ran{exit: 1, text: "sh: 1: xo: not found"}, nil,
+			"the program xo is not installed (exit 1); install xo, or put its folder into PATH"},
+		"shown text": {ran{exit: 1, shown: "No space left on device"}, nil,
+			"the disk is full (exit 1); free some space: runplan gc"},
+		"a failed test": {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Name: "TestA"}}, ""},
+		"a failed script": {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Name: "a/test.sh"}},
+			"the program xo is not installed"},
+		"a broken file": {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Build: true,
+			Path: "a.go"}}, ""},
+		"a broken file elsewhere": {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Build: true,
+			Path: "/usr/lib/x.go"}}, ""},
+		"a file that is not there": {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Build: true,
+			Path: "b.go"}}, "the program xo is not installed"},
+		"no file": {ran{exit: 1, text: "sh: 1: xo: not found"}, []testout.Failure{{Build: true}},
+			"the program xo is not installed"},
+		"no network": {ran{exit: 1, text: offline}, []testout.Failure{{Build: true, Path: "a.go",
+			Message: offline}}, "go could not get a module"},
+		"no start":         {ran{exit: 126, text: "odd"}, nil, "exit 126: a program could not be started: odd"},
+		"no start, either": {ran{exit: 127, text: "odd"}, nil, "exit 127: a program could not be started: odd"},
+		"another exit":     {ran{exit: 125, text: "odd"}, nil, ""},
 	} {
 		err := w.hindered(c.out, c.f)
-		if (err != nil) != (c.want != "") || err != nil && (!errors.Is(err, ErrHindered) || !strings.Contains(err.Error(), c.want)) {
+		if (err != nil) != (c.want != "") || err != nil && (!errors.Is(err, ErrHindered) || !strings.Contains(err.Error(),
+			c.want)) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

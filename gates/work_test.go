@@ -30,7 +30,8 @@ func TestLookRunsPrograms(t *testing.T) {
 	needs(t, "bash")
 	dir := tree(t, map[string]string{"sub/x": ""})
 	bash := func(text string) []string { return []string{"bash", "-c", text} }
-	got, rep, err := runs(t, Subject{Dir: dir}, Program{Args: bash("echo $X; pwd; echo err >&2; exit 3"), Dir: "sub", Env: []string{"X=1"},
+	got, rep, err := runs(t, Subject{Dir: dir}, Program{Args: bash("echo $X; pwd; echo err >&2; exit 3"), Dir: "sub",
+		Env:    []string{"X=1"},
 		Stdout: true})
 	if err != nil || got.Exit != 3 || got.How != "exit 3" || got.OK() || string(got.Stdout) != "1\n"+dir+"/sub\n" ||
 		!strings.Contains(got.Text, "err") || *rep.Exit != 3 ||
@@ -45,16 +46,19 @@ func TestLookRunsPrograms(t *testing.T) {
 		!strings.Contains(err.Error(), "killed by SIGKILL from outside") {
 		t.Errorf("a program that something else killed has no result: %v", err)
 	}
-	if _, _, err := runs(t, Subject{Dir: dir}, Program{Args: []string{"no-such-program"}}); !errors.Is(err, ErrNoProgram) ||
+	if _, _, err := runs(t, Subject{Dir: dir}, Program{Args: []string{"no-such-program"}}); !errors.Is(err,
+		ErrNoProgram) ||
 		!errors.Is(err, proc.ErrNotFound) {
 		t.Errorf("a missing program: %v", err)
 	}
 	for _, c := range []struct {
 		gate, own time.Duration
 		want      string
-	}{{time.Minute, 50 * time.Millisecond, "time limit 50ms reached"}, {50 * time.Millisecond, time.Minute, "time limit 50ms reached"},
+	}{{time.Minute, 50 * time.Millisecond, "time limit 50ms reached"}, {50 * time.Millisecond, time.Minute,
+		"time limit 50ms reached"},
 		{time.Nanosecond, 0, "time limit 1ns, before bash could start"}} {
-		if _, _, err := runs(t, Subject{Dir: dir, Timeout: c.gate}, Program{Args: bash("sleep 60"), Limit: c.own}); !errors.Is(err, ErrTimeLimit) ||
+		if _, _, err := runs(t, Subject{Dir: dir, Timeout: c.gate}, Program{Args: bash("sleep 60"),
+			Limit: c.own}); !errors.Is(err, ErrTimeLimit) ||
 			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%+v: %v", c, err)
 		}
@@ -99,10 +103,11 @@ func TestLookReadsChangedFiles(t *testing.T) {
 		note string
 		err  error
 	}{
-		"no base":   {nil, "", false, "the base commit of the change is unknown", nil},
-		"one file":  {changeOf(map[string][2]string{"a": {"x", "y"}, "b": {"x", "y"}}), "a", true, "", nil},
-		"too large": {changeOf(large), "a", true, "not checked because too large: largea, largeb, largec, larged, largee, largef, largeg, largeh, largei, largej", nil},
-		"no disk":   {changeOf(map[string][2]string{"a": {"UNREADABLE", "y"}}), "", false, "", errDisk},
+		"no base":  {nil, "", false, "the base commit of the change is unknown", nil},
+		"one file": {changeOf(map[string][2]string{"a": {"x", "y"}, "b": {"x", "y"}}), "a", true, "", nil},
+		"too large": {changeOf(large), "a", true, "not checked because too large: largea, largeb, largec, larged, largee, " +
+			"largef, largeg, largeh, largei, largej", nil},
+		"no disk": {changeOf(map[string][2]string{"a": {"UNREADABLE", "y"}}), "", false, "", errDisk},
 	} {
 		rep, err := New(Info{Name: "own"}, func(ctx context.Context, l *Look) error {
 			files, ok, err := l.Changed(ctx, func(c Change) bool { return c.Path != "b" })
@@ -124,9 +129,11 @@ func TestLookReadsChangedFiles(t *testing.T) {
 
 // Programs get an environment without colours and questions. A user's environment has no variables of CI.
 func TestEnvironmentOfPrograms(t *testing.T) {
-	w := &Look{subject: Subject{Env: []string{"A=1", "FORCE_COLOR=1", "CLICOLOR_FORCE=1", "PYTEST_ADDOPTS=-q", "GITHUB_X=1"}}}
+	w := &Look{subject: Subject{Env: []string{"A=1", "FORCE_COLOR=1", "CLICOLOR_FORCE=1", "PYTEST_ADDOPTS=-q",
+		"GITHUB_X=1"}}}
 	env := w.environ([]string{"B=2"})
-	for _, kv := range []string{"A=1", "B=2", "CI=true", "NO_COLOR=1", "GITHUB_X=1", "GIT_TERMINAL_PROMPT=0", "PYTEST_ADDOPTS=-q"} {
+	for _, kv := range []string{"A=1", "B=2", "CI=true", "NO_COLOR=1", "GITHUB_X=1", "GIT_TERMINAL_PROMPT=0",
+		"PYTEST_ADDOPTS=-q"} {
 		if !slices.Contains(env, kv) {
 			t.Errorf("%s is missing in %q", kv, env)
 		}
@@ -164,7 +171,8 @@ func TestCommandLinesCanBeCopied(t *testing.T) {
 
 // The name of a log is a valid name of one file, for any gate.
 func TestLogNames(t *testing.T) {
-	for gate, want := range map[string]string{"tests:go:a/b": "l/tests-go-a-b.log", "a.B_c-9z": "l/a.B_c-9z.log", "..x": "l/x.log",
+	for gate, want := range map[string]string{"tests:go:a/b": "l/tests-go-a-b.log", "a.B_c-9z": "l/a.B_c-9z.log",
+		"..x":      "l/x.log",
 		"{[/:@`Z0": "l/------Z0.log", strings.Repeat("x", 200): "l/" + strings.Repeat("x", 97) + "….log"} {
 		if got := LogName("l", gate); got != want {
 			t.Errorf("%s: %s", gate, got)
@@ -191,7 +199,8 @@ func TestTapeKeepsHeadAndTail(t *testing.T) {
 	w.add("last")
 	got := w.String()
 	head, tail, ok := strings.Cut(got, "[…]\n")
-	if !ok || len(head) != tapeHalf || len(tail) > tapeHalf || len(tail) < tapeHalf-1024 || !strings.HasSuffix(tail, line+"\nlast\n") {
+	if !ok || len(head) != tapeHalf || len(tail) > tapeHalf || len(tail) < tapeHalf-1024 || !strings.HasSuffix(tail,
+		line+"\nlast\n") {
 		t.Errorf("%d and %d bytes, %v", len(head), len(tail), ok)
 	}
 	var huge tape
@@ -210,8 +219,10 @@ func TestPathsOfPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &Look{subject: Subject{Dir: link}}
-	for _, c := range [][3]string{{"", "a/b.go", "a/b.go"}, {"a", "b.go", "a/b.go"}, {"a", "../c.go", "c.go"}, {"a", "../../c.go", ""},
-		{"", dir + "/a/b.go", "a/b.go"}, {"a", link + "/a/b.go", "a/b.go"}, {"", "/etc/passwd", ""}, {"", "", ""}, {"", ".", "."}} {
+	for _, c := range [][3]string{{"", "a/b.go", "a/b.go"}, {"a", "b.go", "a/b.go"}, {"a", "../c.go", "c.go"}, {"a",
+		"../../c.go", ""},
+		{"", dir + "/a/b.go", "a/b.go"}, {"a", link + "/a/b.go", "a/b.go"}, {"", "/etc/passwd", ""}, {"", "", ""}, {"",
+			".", "."}} {
 		if got := w.Rel(c[0], c[1]); got != c[2] {
 			t.Errorf("%s in %s: %q, not %q", c[1], c[0], got, c[2])
 		}

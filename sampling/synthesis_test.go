@@ -73,7 +73,8 @@ func TestBriefNamesWhatOneAttemptAchieved(t *testing.T) {
 	in.Attempts[2].Failing = []string{"TestZ", "TestB"}
 	const line = "use its way of making these pass, which fail in each other attempt: `TestZ`"
 	if got := facts(in); strings.Count(got, line) != 1 ||
-		!strings.Contains(got, in.Attempts[1].name()+": ") || strings.Index(got, line) < strings.Index(got, in.Attempts[1].name()) {
+		!strings.Contains(got, in.Attempts[1].name()+": ") || strings.Index(got, line) < strings.Index(got,
+		in.Attempts[1].name()) {
 		t.Errorf("TestZ passes only in candidate 2:\n%s", got)
 	}
 	in.Attempts[1].Failing, in.Attempts[1].Measure.Passed = nil, false
@@ -87,7 +88,8 @@ func TestBriefOfOneAttempt(t *testing.T) {
 	in := synthesisInput()
 	in.Attempts = in.Attempts[2:]
 	in.Attempts[0].FailedGates = nil
-	want := "- candidate 3 (minimal-change): failed its gates\n- no attempt made these pass, so find another way for them: `TestZ`"
+	want := "- candidate 3 (minimal-change): failed its gates\n- no attempt made these pass, so find another way for " +
+		"them: `TestZ`"
 	if got := facts(in); got != want {
 		t.Errorf("%s", got)
 	}
