@@ -40,6 +40,7 @@ func TestDeleteBlocks(t *testing.T) {
 		"<<<<<<< DELETE\n>>>>>>> DELETE\n":          "without a file",
 		"a.go\n<<<<<<< DELETE\nx\n>>>>>>> DELETE\n": "must end on the next line",
 		"a.go\n<<<<<<< DELETE\n":                    "must end on the next line",
+		"a.go\n<<<<<<< DELETE":                      "must end on the next line",
 		// a block never uses the file of the block before it
 		"a.go\n<<<<<<< SEARCH\nx\n=======\n>>>>>>> REPLACE\n<<<<<<< DELETE\n>>>>>>> DELETE": "without a file",
 	} {
@@ -135,6 +136,8 @@ func TestMatchErrorShowsDifference(t *testing.T) {
 			"nearest is line 2:\n  | \tx := 1\nthe two differ in white space only: the file has \"\\tx := 1\", the block has " +
 				"\"        x := 1\"",
 		},
+		"the first line": {"func  f() {\n", "nearest is line 1:\n  | func f() {\nthe two differ in white space only: the file " +
+			"has \"func f() {\", the block has \"func  f() {\""},
 		"a later line": {
 			"func f() {\n\tx := 1\n    return x\n}\n",
 			"its first 2 lines are found, but line 3 is:\n  | \treturn x\nwhere the block has:\n  |     return x\nthe two " +

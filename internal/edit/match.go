@@ -76,7 +76,7 @@ func newMatchError(src string, e Edit, n int) *MatchError {
 func (e *MatchError) locate(src string) {
 	all := splitLines(src)
 	search := splitLines(e.Edit.Search)
-	if n := len(search); n > 0 && search[n-1] == "" {
+	if n := len(search); search[n-1] == "" {
 		search = search[:n-1]
 	}
 	all = all[:min(len(all), maxNearLines)]
