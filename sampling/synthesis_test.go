@@ -83,6 +83,18 @@ func TestBriefNamesWhatOneAttemptAchieved(t *testing.T) {
 	}
 }
 
+// The head of an attempt says how it ended.
+func TestHeadOfAttempt(t *testing.T) {
+	a := synthesisInput().Attempts[2]
+	if got := attemptHead(a); got != "\n## Candidate 3: minimal-change\n\nFailed its gates.\n" {
+		t.Errorf("%q", got)
+	}
+	a.Void = "rate limit"
+	if got := attemptHead(a); got != "\n## Candidate 3: minimal-change\n\nNo verdict: `rate limit`\n" {
+		t.Errorf("%q", got)
+	}
+}
+
 // A single attempt is not compared with others.
 func TestBriefOfOneAttempt(t *testing.T) {
 	in := synthesisInput()

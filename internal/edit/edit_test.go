@@ -95,13 +95,15 @@ func TestParse(t *testing.T) {
 		text, path string
 		want       []Edit
 	}{
-		"path given":               {body, "a.go", one("a.go", 1)},
-		"path before":              {"b.go\n" + body, "a.go", one("b.go", 2)},
-		"path in backticks":        {"`dir/b.go`\n" + body, "", one("dir/b.go", 2)},
-		"path in bold, colon":      {"**b.go:**\n" + body, "", one("b.go", 2)},
-		"path in a heading":        {"### File: `b.go`\n" + body, "", one("b.go", 2)},
-		"path before a fence":      {"b.go\n```go\n" + body + "```\n", "", one("b.go", 3)},
-		"path before two fences":   {"b.go\n```\n```go\n" + body, "a.go", one("a.go", 4)},
+		"path given":             {body, "a.go", one("a.go", 1)},
+		"path before":            {"b.go\n" + body, "a.go", one("b.go", 2)},
+		"path in backticks":      {"`dir/b.go`\n" + body, "", one("dir/b.go", 2)},
+		"path in bold, colon":    {"**b.go:**\n" + body, "", one("b.go", 2)},
+		"path in a heading":      {"### File: `b.go`\n" + body, "", one("b.go", 2)},
+		"path before a fence":    {"b.go\n```go\n" + body + "```\n", "", one("b.go", 3)},
+		"path before two fences": {"b.go\n```\n```go\n" + body, "a.go", one("a.go", 4)},
+		"five marks are enough": {strings.NewReplacer("<<<<<<<", "<<<<<", "=======", "=====", ">>>>>>>", ">>>>>").Replace(body),
+			"a", one("a", 1)},
 		"a word is not a path":     {"Changes\n" + body, "a.go", one("a.go", 2)},
 		"a usual name is a path":   {"Makefile\n" + body, "a.go", one("Makefile", 2)},
 		"a sentence is not a path": {"Now we change it.\n" + body, "a.go", one("a.go", 2)},
@@ -136,9 +138,10 @@ func TestParse(t *testing.T) {
 
 func TestParseErrorsNameLine(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"no block": {"hello\n", "no edit block"},
-		"no path":  {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1: an edit block without a file"},
-		"no end":   {"a.go\n<<<<<<< SEARCH\na\n=======\nb\n", "line 2: the edit block has no end"},
+		"no block":   {"hello\n", "no edit block"},
+		"four marks": {"a.go\n<<<< SEARCH\na\n====\nb\n>>>> REPLACE\n", "no edit block"},
+		"no path":    {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1: an edit block without a file"},
+		"no end":     {"a.go\n<<<<<<< SEARCH\na\n=======\nb\n", "line 2: the edit block has no end"},
 		"no divider": {"a.go\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n",
 			"line 4: the edit block of line 2 has no line ======="},
 		"block in block": {"a.go\n<<<<<<< SEARCH\na\n<<<<<<< SEARCH\n", "line 4: an edit block begins within"},

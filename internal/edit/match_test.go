@@ -97,6 +97,9 @@ func TestLocateFindsLongestMatch(t *testing.T) {
 }
 
 func TestQuoteLimitsLines(t *testing.T) {
+	if got := quote("a\r\n\tb\n"); got != "  | a\n  | \tb" {
+		t.Errorf("%q", got)
+	}
 	if got := quote(strings.Repeat("a\n", maxQuoteLines)); strings.Contains(got, "…") ||
 		strings.Count(got, "| a") != maxQuoteLines {
 		t.Errorf("%d lines are cut:\n%s", maxQuoteLines, got)
