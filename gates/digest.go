@@ -111,10 +111,16 @@ func section(r Report, limit int) string {
 	if r.Output != "" && r.Status == Fail {
 		room = limit * 2 / 3
 	}
+	omitted := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprintf("- … and %d more\n", n)
+	}
 	for i, f := range findings {
-		line := findingLine(f)
-		if b.Len()+len(line) > room && i > 0 {
-			fmt.Fprintf(&b, "- … and %d more\n", len(findings)-i)
+		line, left := findingLine(f), len(findings)-i
+		if b.Len()+len(line)+len(omitted(left-1)) > room && i > 0 {
+			b.WriteString(omitted(left))
 			break
 		}
 		b.WriteString(line)

@@ -285,7 +285,7 @@ func golangciArgs(w *Look, _ Project, config string) []string {
 	return append(args, "--out-format=json")
 }
 
-var golangciTwo = lazyre.New(`(?m)^\s*"?version"?\s*[:=]\s*["']?2`)
+var golangciTwo = lazyre.New(`(?m)^\s*\{?\s*"?version"?\s*[:=]\s*["']?2`)
 
 func readGolangci(w *Look, p Project, r ran) ([]Finding, error) {
 	var rep struct {

@@ -51,7 +51,7 @@ func (p *Proof) String() string {
 
 const (
 	fewWarnings = 3   // maximum of remarks about a report
-	maxWarning  = 160 // bytes of one
+	maxWarning  = 160 // characters of one
 )
 
 // Said lists the warnings of a report that does not fail, and the reasons for less trust in it.

@@ -138,7 +138,7 @@ func (s Single) outcome(out ran, res testout.Result) RunOutcome {
 }
 
 var (
-	setsUp   = lazyre.New(`^(?:setUpClass|setUpModule)\b|^failed on setup with`)
+	setsUp   = lazyre.New(`(?:^|\.)(?:setUpClass|setUpModule)\b|^failed on setup with`)
 	nodeLoad = lazyre.New(`SyntaxError|ERR_MODULE_NOT_FOUND|Cannot find (?:module|package)|does not provide an export|Test suite failed to run`)
 	shParse  = lazyre.New(`syntax error|unexpected end of file`)
 )

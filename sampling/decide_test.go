@@ -160,4 +160,12 @@ func TestDecideSkipsSynthesisIfTestsAgree(t *testing.T) {
 	if d := Decide([]Candidate{cand(1, 30, 50), cand(2, 20, 50)}, DefaultOptions()); d.Next != Synthesize {
 		t.Errorf("equal candidates with different changes must be combined: %+v", d)
 	}
+	for name, change := range map[string]func(*Evidence){"no test of its own": func(e *Evidence) { e.Own = 0 },
+		"no test of the other": func(e *Evidence) { e.Others = 0 }} {
+		one, two := cand(1, 30, 100), cand(2, 20, 100)
+		change(two.Measure.Evidence)
+		if d := Decide([]Candidate{one, two}, Options{Close: 1}); d.Next != Synthesize {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
 }

@@ -10,13 +10,14 @@ import (
 )
 
 func TestWeighIgnoresTestsPassingOnBase(t *testing.T) {
-	got := Weigh([]int{1, 2, 3}, []CrossTest{
+	tests := []CrossTest{
 		{Author: 1, Name: "a", Passes: []int{1, 2}},
 		{Author: 1, Name: "b", Passes: []int{1}},
 		{Author: 2, Name: "c", Passes: []int{1, 2}},
 		{Author: 3, Name: "empty", Base: true, Passes: []int{1, 2, 3}},
 		{Author: 0, Name: "kept", Passes: []int{1}},
-	})
+	}
+	got := Weigh([]int{1, 2, 3}, tests)
 	want := map[int]Evidence{
 		1: {Own: 2, Agreed: 100, Held: 100, Others: 1, Kept: 1},
 		2: {Own: 1, Agreed: 50, Others: 2, Kept: 1},
@@ -24,6 +25,11 @@ func TestWeighIgnoresTestsPassingOnBase(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(Evidence{}, "Likely")); diff != "" {
 		t.Error(diff)
+	}
+	for c, chance := range DefaultModel().Likely([]int{1, 2, 3}, tests) {
+		if diff := float64(got[c].Likely) - 100*chance; diff > 0.5 || diff <= -0.5 {
+			t.Errorf("candidate %d: %d %% for %v", c, got[c].Likely, chance)
+		}
 	}
 }
 
@@ -50,6 +56,11 @@ func TestLikelyRanksCandidatesByTests(t *testing.T) {
 		if got[c.order[0]] <= got[c.order[1]] {
 			t.Errorf("%s: %v", name, got)
 		}
+	}
+	tests := []CrossTest{{Author: 1, Passes: []int{1, 2}}, {Author: 2, Passes: []int{2, 3}}, {Author: 0, Passes: []int{3}}}
+	one, two := DefaultModel().Likely([]int{1, 2, 3}, tests), DefaultModel().Likely([]int{3, 2, 1}, tests)
+	if diff := cmp.Diff(one, two, cmpopts.EquateApprox(0, 1e-9)); diff != "" {
+		t.Errorf("the order of the candidates matters: %s", diff)
 	}
 	if got := DefaultModel().Likely([]int{1, 2}, nil); got[1] != got[2] {
 		t.Errorf("without a failed test they must be equal: %v", got)

@@ -131,7 +131,7 @@ func TestRepeatedAppendCountsOnce(t *testing.T) {
 	next := outcome("r", 1)
 	next.Attempt = 3
 	for range 3 {
-		if err := s.Append(outcome("r", 1), outcome("r", 2), outcome("s", 1), next); err != nil {
+		if err := s.Append(outcome("r", 1), outcome("r", 2), outcome("r", 1), outcome("s", 1), next); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -226,7 +226,7 @@ func shorten(text string, limit int) string {
 		kept++
 	}
 	out := lines[:kept:kept]
-	if n := limit - size - len("…\n") - len(more(len(lines)-kept-1)); n >= shortestCut && n < len(lines[kept]) {
+	if n := limit - size - len("…\n") - len(more(len(lines)-kept-1)); n >= shortestCut {
 		out = append(out, strings.ToValidUTF8(lines[kept][:n], "")+"…")
 		kept++
 	}

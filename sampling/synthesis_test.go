@@ -73,12 +73,49 @@ func TestBriefNamesWhatOneAttemptAchieved(t *testing.T) {
 	in.Attempts[2].Failing = []string{"TestZ", "TestB"}
 	const line = "use its way of making these pass, which fail in each other attempt: `TestZ`"
 	if got := facts(in); strings.Count(got, line) != 1 ||
-		!strings.Contains(got, in.Attempts[1].name()+": ") || strings.Index(got, line) < strings.Index(got, in.Attempts[1].name()) {
+		!strings.Contains(got, in.Attempts[1].name()+": ") || strings.Index(got, line) < strings.Index(got,
+		in.Attempts[1].name()) {
 		t.Errorf("TestZ passes only in candidate 2:\n%s", got)
 	}
 	in.Attempts[1].Failing, in.Attempts[1].Measure.Passed = nil, false
 	if got := facts(in); strings.Contains(got, line) {
 		t.Errorf("the tests of candidate 2 did not run:\n%s", got)
+	}
+}
+
+// The head of an attempt says how it ended.
+func TestHeadOfAttempt(t *testing.T) {
+	a := synthesisInput().Attempts[2]
+	if got := attemptHead(a); got != "\n## Candidate 3: minimal-change\n\nFailed its gates.\n" {
+		t.Errorf("%q", got)
+	}
+	a.Void = "rate limit"
+	if got := attemptHead(a); got != "\n## Candidate 3: minimal-change\n\nNo verdict: `rate limit`\n" {
+		t.Errorf("%q", got)
+	}
+}
+
+// A single attempt is not compared with others.
+func TestBriefOfOneAttempt(t *testing.T) {
+	in := synthesisInput()
+	in.Attempts = in.Attempts[2:]
+	in.Attempts[0].FailedGates = nil
+	want := "- candidate 3 (minimal-change): failed its gates\n- no attempt made these pass, so find another way for " +
+		"them: `TestZ`"
+	if got := facts(in); got != want {
+		t.Errorf("%s", got)
+	}
+}
+
+// Digests of gates get at most two fifths of the room, and diffs the rest.
+func TestDiffsGetMoreRoomThanDigests(t *testing.T) {
+	in := synthesisInput()
+	in.Attempts = in.Attempts[:1]
+	in.Attempts[0].Digest, in.Attempts[0].Diff = strings.Repeat("digest\n", 5000), strings.Repeat("+diff+\n", 5000)
+	got := attempts(in.Attempts, 10_000)
+	digest, diff := 7*strings.Count(got, "digest\n"), 7*strings.Count(got, "+diff+\n")
+	if room := digest + diff; room < 9000 || digest > 4000 || digest < 3700 || len(got) > 10_000 {
+		t.Errorf("%d bytes of digest, %d of diff, %d in all", digest, diff, len(got))
 	}
 }
 

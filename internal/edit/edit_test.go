@@ -35,6 +35,9 @@ func TestApply(t *testing.T) {
 			want: "say bye there\n"},
 		"part of two lines":                {src: "hello hello\n", edit: block("hello\n", "bye\n"), err: ErrAmbiguous},
 		"without lines, any text":          {src: "aXbX", edit: Edit{Search: "Xb", Replace: "-"}, want: "a-X"},
+		"without lines, on purpose":        {src: "aXbX", edit: Edit{Search: "X", Replace: "-", All: true}, want: "a-b-"},
+		"LF of one line stays":             {src: "a\n", edit: block("a\r\n", "x\r\n"), want: "x\n"},
+		"a file without any line end":      {src: "a", edit: block("a\n", "x\ny\n"), want: "x\ny"},
 		"without lines, once":              {src: "aXbX", edit: Edit{Search: "X", Replace: "-"}, err: ErrAmbiguous},
 		"places that share a line":         {src: "b\nb\nb\n", edit: block("b\nb\n", "x\n"), err: ErrAmbiguous},
 		"the same on purpose":              {src: "b\nb\nb\n", edit: all(block("b\nb\n", "x\n")), want: "x\nb\n"},
@@ -48,6 +51,9 @@ func TestApply(t *testing.T) {
 		"final newline stays":              {src: "a\nb\n", edit: block("b\n", "x\n"), want: "a\nx\n"},
 		"new file":                         {src: "", edit: block("", "x\n"), want: "x\n"},
 		"new file over an old one":         {src: "a\n", edit: block("", "x\n"), err: ErrExists},
+		"two blank lines":                  {src: "a\n\n\nb\n", edit: block("\n", "x\n"), err: ErrAmbiguous},
+		"no blank line":                    {src: "a\nb\n", edit: block("\n", "x\n"), err: ErrNotFound},
+		"only the line ends differ":        {src: "a\r\nb\nc\r\n", edit: block("a\nb\n", "x\n"), err: ErrNotFound},
 		"blank line as search":             {src: "a\n\nb\n", edit: block("\n", "x\n"), want: "a\nx\nb\n"},
 		"dollar signs mean themselves":     {src: "a\n", edit: block("a\n", "$1${x}\n"), want: "$1${x}\n"},
 	}
@@ -74,7 +80,7 @@ func TestMatchErrorQuotesNearestLine(t *testing.T) {
 	if d := cmp.Diff(want, err.Error()); d != "" {
 		t.Error(d)
 	}
-	_, err = Apply("x\nx\n", block("x\n", "y\n"))
+	_, err = Apply("x\nx\nxyz\n", block("x\n", "y\n"))
 	if want := "occurs 2 times"; !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "| x") {
 		t.Errorf("%v lacks %q or the block", err, want)
 	}
@@ -89,12 +95,17 @@ func TestParse(t *testing.T) {
 		text, path string
 		want       []Edit
 	}{
-		"path given":               {body, "a.go", one("a.go", 1)},
-		"path before":              {"b.go\n" + body, "a.go", one("b.go", 2)},
-		"path in backticks":        {"`dir/b.go`\n" + body, "", one("dir/b.go", 2)},
-		"path in bold, colon":      {"**b.go:**\n" + body, "", one("b.go", 2)},
-		"path in a heading":        {"### File: `b.go`\n" + body, "", one("b.go", 2)},
-		"path before a fence":      {"b.go\n```go\n" + body + "```\n", "", one("b.go", 3)},
+		"path given":             {body, "a.go", one("a.go", 1)},
+		"path before":            {"b.go\n" + body, "a.go", one("b.go", 2)},
+		"path in backticks":      {"`dir/b.go`\n" + body, "", one("dir/b.go", 2)},
+		"path in bold, colon":    {"**b.go:**\n" + body, "", one("b.go", 2)},
+		"path in a heading":      {"### File: `b.go`\n" + body, "", one("b.go", 2)},
+		"path before a fence":    {"b.go\n```go\n" + body + "```\n", "", one("b.go", 3)},
+		"path before two fences": {"b.go\n```\n```go\n" + body, "a.go", one("a.go", 4)},
+		"five marks are enough": {strings.NewReplacer("<<<<<<<", "<<<<<", "=======", "=====", ">>>>>>>", ">>>>>").Replace(body),
+			"a", one("a", 1)},
+		"a word is not a path":     {"Changes\n" + body, "a.go", one("a.go", 2)},
+		"a usual name is a path":   {"Makefile\n" + body, "a.go", one("Makefile", 2)},
 		"a sentence is not a path": {"Now we change it.\n" + body, "a.go", one("a.go", 2)},
 		"CRLF in the block": {strings.ReplaceAll(body, "\n", "\r\n"), "a",
 			[]Edit{{Path: "a", Search: "old\r\n", Replace: "new\r\n", Lines: true, Line: 1}}},
@@ -127,9 +138,10 @@ func TestParse(t *testing.T) {
 
 func TestParseErrorsNameLine(t *testing.T) {
 	tests := map[string]struct{ text, want string }{
-		"no block": {"hello\n", "no edit block"},
-		"no path":  {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1: an edit block without a file"},
-		"no end":   {"a.go\n<<<<<<< SEARCH\na\n=======\nb\n", "line 2: the edit block has no end"},
+		"no block":   {"hello\n", "no edit block"},
+		"four marks": {"a.go\n<<<< SEARCH\na\n====\nb\n>>>> REPLACE\n", "no edit block"},
+		"no path":    {"<<<<<<< SEARCH\na\n=======\nb\n>>>>>>> REPLACE\n", "line 1: an edit block without a file"},
+		"no end":     {"a.go\n<<<<<<< SEARCH\na\n=======\nb\n", "line 2: the edit block has no end"},
 		"no divider": {"a.go\n<<<<<<< SEARCH\na\n>>>>>>> REPLACE\n",
 			"line 4: the edit block of line 2 has no line ======="},
 		"block in block": {"a.go\n<<<<<<< SEARCH\na\n<<<<<<< SEARCH\n", "line 4: an edit block begins within"},

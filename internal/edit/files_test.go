@@ -40,6 +40,7 @@ func TestDeleteBlocks(t *testing.T) {
 		"<<<<<<< DELETE\n>>>>>>> DELETE\n":          "without a file",
 		"a.go\n<<<<<<< DELETE\nx\n>>>>>>> DELETE\n": "must end on the next line",
 		"a.go\n<<<<<<< DELETE\n":                    "must end on the next line",
+		"a.go\n<<<<<<< DELETE":                      "must end on the next line",
 		// a block never uses the file of the block before it
 		"a.go\n<<<<<<< SEARCH\nx\n=======\n>>>>>>> REPLACE\n<<<<<<< DELETE\n>>>>>>> DELETE": "without a file",
 	} {
@@ -83,6 +84,23 @@ func TestDeleteAndCreate(t *testing.T) {
 	}
 }
 
+// A file that cannot be edited is an error with advice that fits.
+func TestFilesThatCannotBeEdited(t *testing.T) {
+	root := t.TempDir()
+	if err := os.Mkdir(filepath.Join(root, "folder"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for want, e := range map[string]Edit{
+		"edit gone: file does not exist; leave the search text empty to create it": {Path: "gone", Search: "a"},
+		"edit gone: file does not exist; remove the edit that deletes it":          {Path: "gone", Delete: true},
+		"is a directory": {Path: "folder", Search: "a"},
+	} {
+		if _, err := Files(root, []Edit{e}); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
 // If the disk refuses an edit, the edits that were already written are undone.
 func TestFailedEditsAreUndone(t *testing.T) {
 	root := t.TempDir()
@@ -118,6 +136,8 @@ func TestMatchErrorShowsDifference(t *testing.T) {
 			"nearest is line 2:\n  | \tx := 1\nthe two differ in white space only: the file has \"\\tx := 1\", the block has " +
 				"\"        x := 1\"",
 		},
+		"the first line": {"func  f() {\n", "nearest is line 1:\n  | func f() {\nthe two differ in white space only: the file " +
+			"has \"func f() {\", the block has \"func  f() {\""},
 		"a later line": {
 			"func f() {\n\tx := 1\n    return x\n}\n",
 			"its first 2 lines are found, but line 3 is:\n  | \treturn x\nwhere the block has:\n  |     return x\nthe two " +

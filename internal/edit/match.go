@@ -76,7 +76,7 @@ func newMatchError(src string, e Edit, n int) *MatchError {
 func (e *MatchError) locate(src string) {
 	all := splitLines(src)
 	search := splitLines(e.Edit.Search)
-	if n := len(search); n > 0 && search[n-1] == "" {
+	if n := len(search); search[n-1] == "" {
 		search = search[:n-1]
 	}
 	all = all[:min(len(all), maxNearLines)]
@@ -169,12 +169,9 @@ func bigrams(s string) map[[2]byte]int {
 
 // similarity returns Dice's coefficient over pairs of bytes: 0 for no common pairs, 1 for the same pairs.
 func similarity(pairs map[[2]byte]int, size int, s string) float64 {
-	if size < 2 || len(s) < 2 {
-		return 0
-	}
 	common := 0
 	for p, n := range bigrams(s) {
 		common += min(n, pairs[p])
 	}
-	return 2 * float64(common) / float64(size-1+len(s)-1)
+	return 2 * float64(common) / float64(max(1, size-1+len(s)-1))
 }

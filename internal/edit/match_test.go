@@ -62,6 +62,10 @@ func TestRestoreKeepsPermissions(t *testing.T) {
 	if info, err := os.Stat(f.at); err != nil || info.Mode().Perm() != 0o666 {
 		t.Error(info, err)
 	}
+	f.at = filepath.Join(t.TempDir(), "gone", "a")
+	if err := f.restore(); err == nil || !strings.Contains(err.Error(), "put a back: ") {
+		t.Errorf("a file that cannot be restored: %v", err)
+	}
 }
 
 // The error names the first line that differs in the longest partial match, and among equal ones in the first.
@@ -77,6 +81,8 @@ func TestLocateFindsLongestMatch(t *testing.T) {
 		"the longer match wins":              {"a1\nx1\na1\nb1\ny1\n", "a1\nb1\nc1\n", 2, 5, "y1", "c1"},
 		"the first of equal ones wins":       {"a1\nx1\na1\ny1\n", "a1\nb1\n", 1, 2, "x1", "b1"},
 		"the file ends":                      {"a1\n", "a1\nb1\n", 1, 2, "", "b1"},
+		"the file ends without a line end":   {"a1", "a1\nb1\n", 1, 2, "", "b1"},
+		"a line of two letters":              {"ab\n", "abc\n", 0, 1, "ab", "abc"},
 		"an empty line alone is no match":    {"\nfoo-bar\n", "\nfoo-baz\n", 0, 2, "foo-bar", "foo-baz"},
 		"nothing is similar":                 {long + "\n", "abc\n", 0, 0, "", "abc"},
 		"two letters are enough":             {"xab\n", "ab\n", 0, 1, "xab", "ab"},
@@ -91,6 +97,9 @@ func TestLocateFindsLongestMatch(t *testing.T) {
 }
 
 func TestQuoteLimitsLines(t *testing.T) {
+	if got := quote("a\r\n\tb\n"); got != "  | a\n  | \tb" {
+		t.Errorf("%q", got)
+	}
 	if got := quote(strings.Repeat("a\n", maxQuoteLines)); strings.Contains(got, "…") ||
 		strings.Count(got, "| a") != maxQuoteLines {
 		t.Errorf("%d lines are cut:\n%s", maxQuoteLines, got)
@@ -109,13 +118,15 @@ func TestLinksIntoOwnFolders(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for name, to := range map[string]string{"own": ".runplan/runs", "foreign": "sub/.runplan", "git": "sub/.git"} {
+	for name, to := range map[string]string{"own": ".runplan/runs", "foreign": "sub/.runplan", "git": "sub/.git",
+		"dangling": "none"} {
 		link(t, to, filepath.Join(root, name))
 	}
 	for p, want := range map[string]string{
 		"own/a":                             "which leads into .runplan",
 		"git/config":                        "which leads into .git",
 		"foreign/a":                         "",
+		"dangling":                          "through the link dangling, whose target does not exist",
 		"a" + strings.Repeat("b", 300) + "": "cannot be checked: ",
 	} {
 		if _, err := SafePath(root, p); (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
