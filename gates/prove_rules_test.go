@@ -162,8 +162,11 @@ func TestBaseVersionsOfTests(t *testing.T) {
 func TestUnknownTestsOfBase(t *testing.T) {
 	cause := errors.New("enough")
 	suite := func() fixed { return suiteOf("tests:go", Calibrated, passed("TestA")...) }
-	blank := suite()
-	blank.rep.Cases = nil
+	blank := func() fixed {
+		s := suite()
+		s.rep.Cases = nil
+		return s
+	}
 	for name, c := range map[string]struct {
 		suite fixed
 		base  func(cancel func()) ([]testout.Case, error)
@@ -181,9 +184,9 @@ func TestUnknownTestsOfBase(t *testing.T) {
 			cancel()
 			return nil, nil
 		}, nil, "", false, true},
-		"no names any more": {blank, func(func()) ([]testout.Case, error) { return passed("TestA"), nil },
+		"no names any more": {blank(), func(func()) ([]testout.Case, error) { return passed("TestA"), nil },
 			nil, "the suite no longer names its tests", false, false},
-		"more tests before, and no names": {blank, func(func()) ([]testout.Case, error) {
+		"more tests before, and no names": {blank(), func(func()) ([]testout.Case, error) {
 			return passed("TestA", "TestB"),
 				nil
 		}, nil, "", true, false},

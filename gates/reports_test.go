@@ -71,7 +71,7 @@ func TestReportsOfLinters(t *testing.T) {
 			}, "",
 		},
 		"golangci-lint without a report": {"lint:golangci-lint", golangci, "golangci-lint", "{no", 1, nil,
-			"read the output of golangci-lint"},
+			"golangci-lint could not run, exit"},
 		"golangci-lint that could not run": {"lint:golangci-lint", golangci, "golangci-lint", "error: bad config", 3, nil,
 			"golangci-lint could not run, exit 3: error: bad config"},
 		"golangci-lint that fails without a finding": {"lint:golangci-lint", golangci, "golangci-lint", "{}", 1, nil,
@@ -105,7 +105,7 @@ func TestReportsOfLinters(t *testing.T) {
 				"a.rb:3:1 info Style/Maybe maybe", "a.rb:4:1 error Lint/Unused unused",
 			}, "",
 		},
-		"rubocop without a report": {"lint:rubocop", rubocop, "rubocop", "{", 1, nil, "read the output of rubocop"},
+		"rubocop without a report": {"lint:rubocop", rubocop, "rubocop", "{", 1, nil, "rubocop could not run, exit"},
 		"swiftlint": {
 			"lint:swiftlint", swift, "swiftlint",
 			`[{"file":"DIR/Sources/a.swift","severity":"Error","reason":"force","line":2,"character":3,"rule_id":"force_cast"},
@@ -113,7 +113,7 @@ func TestReportsOfLinters(t *testing.T) {
 				"Sources/a.swift:2:3 error force_cast force", "Sources/a.swift:4:0 warning line_length long",
 			}, "",
 		},
-		"swiftlint without a report": {"lint:swiftlint", swift, "swiftlint", "[", 2, nil, "read the output of swiftlint"},
+		"swiftlint without a report": {"lint:swiftlint", swift, "swiftlint", "[", 2, nil, "swiftlint could not run, exit"},
 		"swift-format": {"lint:swift-format", swift, "swift-format", "Sources/a.swift:2:3: warning: [Spacing] add 1 space", 1,
 			[]string{"Sources/a.swift:2:3 warning Spacing add 1 space"}, ""},
 		"ktlint": {
@@ -121,7 +121,7 @@ func TestReportsOfLinters(t *testing.T) {
 			`[{"file":"DIR/src/A.kt","errors":[{"line":1,"column":2,"message":"no","rule":"standard:x"}]}]`,
 			1, []string{"src/A.kt:1:2 error standard:x no"}, "",
 		},
-		"ktlint without a report": {"lint:ktlint", kotlin, "ktlint", "[", 1, nil, "read the output of ktlint"},
+		"ktlint without a report": {"lint:ktlint", kotlin, "ktlint", "[", 1, nil, "ktlint could not run, exit"},
 		"spotless": {"lint:spotless", spotless, "gradle", "The following files had format violations:\n    src/A.java\n" +
 			"        @@ -1 +1 @@\n    src/gone.java\nRun './gradlew :spotlessApply' to fix them.", 1,
 			[]string{"src/A.java:0:0 warning spotless not formatted with spotless; gradle spotlessApply"}, ""},
@@ -135,7 +135,7 @@ func TestReportsOfLinters(t *testing.T) {
 			`[{"filePath":"DIR/a.js","messages":[{"ruleId":"semi","severity":1,"message":"m","line":1,"column":2},{"ruleId":"eqeqeq","severity":2,"message":"n","line":2,"column":1}]}]`,
 			1, []string{"a.js:1:2 warning semi m", "a.js:2:1 error eqeqeq n"}, "",
 		},
-		"xo without a report": {"lint:xo", xo, "node_modules/.bin/xo", "[", 1, nil, "read the output of xo"},
+		"xo without a report": {"lint:xo", xo, "node_modules/.bin/xo", "[", 1, nil, "xo could not run, exit"},
 		"dotnet format": {"lint:dotnet-format", dotnet, "dotnet", "DIR/src/A.cs(3,5): error WHITESPACE: Fix it. " +
 			"[DIR/M.csproj]",
 			2, []string{"src/A.cs:3:5 warning WHITESPACE Fix it.; dotnet format"}, ""},

@@ -127,12 +127,12 @@ func TestLookReadsChangedFiles(t *testing.T) {
 	}
 }
 
-// Programs get an environment without colours and questions. A user's environment has no variables of CI.
+// Programs get an environment without questions. A user's environment has no variables of CI.
 func TestEnvironmentOfPrograms(t *testing.T) {
 	w := &Look{subject: Subject{Env: []string{"A=1", "FORCE_COLOR=1", "CLICOLOR_FORCE=1", "PYTEST_ADDOPTS=-q",
 		"GITHUB_X=1"}}}
 	env := w.environ([]string{"B=2"})
-	for _, kv := range []string{"A=1", "B=2", "CI=true", "NO_COLOR=1", "GITHUB_X=1", "GIT_TERMINAL_PROMPT=0",
+	for _, kv := range []string{"A=1", "B=2", "CI=true", "GITHUB_X=1", "GIT_TERMINAL_PROMPT=0",
 		"PYTEST_ADDOPTS=-q"} {
 		if !slices.Contains(env, kv) {
 			t.Errorf("%s is missing in %q", kv, env)
