@@ -59,7 +59,7 @@ func TestSectionOfDigest(t *testing.T) {
 		t.Errorf("findings leave a third of the room: %d and %d bytes", len(findings), len(output))
 	}
 	if got := section(Report{Gate: "g", Status: Fail, Output: "error: output"}, 100); strings.Contains(got, "output") {
-		t.Errorf("there is no room for output: %s", got)
+		t.Errorf("output does not fit and must be missing: %s", got)
 	}
 	long := Finding{Rule: "r", Message: "m", Test: "TestA", Fix: "do it"}
 	if got := findingLine(long); got != "- m (test TestA) [r]\n    fix: do it\n" {

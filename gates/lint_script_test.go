@@ -80,7 +80,7 @@ src/c.js:9:10 Broken.
 	if _, err := fakes(t, "lint:node", with(files, map[string]string{"bin/npm!": prints("sh: 1: xo: not found",
 		127)})); err == nil ||
 		!strings.Contains(err.Error(), "the program xo is not installed") {
-		t.Errorf("a missing program is no finding: %v", err)
+		t.Errorf("a missing program must be an error: %v", err)
 	}
 	dir := tree(t, files)
 	rep, err := find(t, Builtin(dir, Settings{Detect: true}), "lint:node").Check(t.Context(),

@@ -182,7 +182,7 @@ type program struct {
 	args   []string
 	dir    string   // below the tree, slashes
 	env    []string // set on top of the subject's
-	tests  bool     // it runs tests, which may depend on the terminal and its colors: they are those of the user
+	tests  bool     // it runs tests, which see the TERM and NO_COLOR of the user
 	line   func(string)
 	limit  time.Duration       // its own time limit; 0 has only that of the gate
 	stdout bool                // its standard output contains only a report

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Cover names the reader of each line: briefs, runplan itself, a batch that does not run, or nobody.
+// Cover says who reads a line: the agent in its brief, runplan itself, or nobody. A batch that does not run is named.
 func TestCoverNamesReaders(t *testing.T) {
 	long := strings.Repeat("ü", 81)
 	for name, c := range map[string]struct {

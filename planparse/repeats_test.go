@@ -65,7 +65,7 @@ func TestProgressListsAreNotTasks(t *testing.T) {
 	})
 }
 
-// A progress list says which phases without boxes of their own are done; its boxes are those to tick.
+// If phases have no boxes, the boxes of a progress list say which phases are done, and --tick ticks them.
 func TestProgressListTicksPhases(t *testing.T) {
 	p := parse(t, in("# T", "", "## Progress", "", "- [x] Phase 1: Parser", "- [ ] Phase 2: Printer", "",
 		"## Phase 1: Parser", "", "Text.", "", "## Phase 2: Printer", "", "Text."))

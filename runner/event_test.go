@@ -223,7 +223,7 @@ func TestRequirementsFitFirstEvent(t *testing.T) {
 func TestTells(t *testing.T) {
 	for _, o := range []Outcome{OutcomeOK, OutcomeFailed, OutcomeUnchanged, OutcomeTimedOut, OutcomeConflict, OutcomeSkipped} {
 		if !o.Tells() {
-			t.Errorf("%s is no result", o)
+			t.Errorf("%s must say something about the work", o)
 		}
 	}
 	for _, o := range []Outcome{OutcomeCancelled, OutcomeError, OutcomeUnstarted, OutcomeLimited, OutcomeHuman} {

@@ -35,8 +35,8 @@ type start struct {
 func (m *Machine) give() []Command {
 	busy := m.atWork(Execute)
 	agent, free := m.free()
-	if !free {
-		return nil
+	if busy >= max(m.width, m.crowd()) || !free {
+		return nil // without a look at each batch
 	}
 	starts := m.starts()
 	slices.SortStableFunc(starts, func(a, b start) int {

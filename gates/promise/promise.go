@@ -590,7 +590,7 @@ func below(dir string) map[string]bool {
 		switch {
 		case err != nil:
 			return nil // what cannot be read is not removed
-		case d.IsDir() && slices.Contains([]string{".git", "node_modules", "target", "vendor", ".venv", "__pycache__"}, d.Name()):
+		case d.IsDir() && (language.Vendored(d.Name()) || slices.Contains([]string{".git", "target", "__pycache__"}, d.Name())):
 			return filepath.SkipDir
 		case d.Type().IsRegular():
 			out[p] = true

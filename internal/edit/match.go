@@ -2,6 +2,7 @@ package edit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/phrase"
@@ -75,10 +76,7 @@ func newMatchError(src string, e Edit, n int) *MatchError {
 // locate finds the longest partial match of the search text, and its first line that differs.
 func (e *MatchError) locate(src string) {
 	all := splitLines(src)
-	search := splitLines(e.Edit.Search)
-	if n := len(search); search[n-1] == "" {
-		search = search[:n-1]
-	}
+	search := slices.Collect(strings.Lines(e.Edit.Search))
 	all = all[:min(len(all), maxNearLines)]
 	for i := range all {
 		n := 0
