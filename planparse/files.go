@@ -23,6 +23,16 @@ type filesReader struct {
 // mark reads one mark. It returns the path that the line creates, if it names exactly one: a fence directly below is
 // the content of that file.
 func (r *filesReader) mark(m *mark) (create string) {
+	n := len(r.named)
+	create = r.entries(m)
+	if !r.open && len(r.named) == n && m.kind != markFence && m.kind != markBreak {
+		r.asked(m)
+	}
+	return create
+}
+
+// entries reads one mark as a part of a Files block.
+func (r *filesReader) entries(m *mark) (create string) {
 	switch m.kind {
 	case markHeading:
 		r.open = strings.EqualFold(strings.Trim(plain(m.text), ": "), "files")

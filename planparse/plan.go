@@ -161,6 +161,7 @@ type Named struct {
 	Path  string
 	Line  int
 	Maybe bool // the path is optional: "(if needed)", "(optional)"
+	Place bool // a sentence names it as the place of what it asks for: "add the model in a.py"
 }
 
 // BlockKind says how the script agent performs a [Block].

@@ -199,6 +199,10 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 			}
 		}
 		there, changed := len(o.in(is)) > 0, slices.ContainsFunc(s.Changed, is)
+		if n.Place && !there && !changed { // plans often name the place of the work a bit wrong
+			is = func(p string) bool { return path.Dir(p) == path.Dir(n.Path) && path.Ext(p) == path.Ext(n.Path) }
+			changed = slices.ContainsFunc(s.Changed, is)
+		}
 		ok := there || changed
 		rule, what, fix := RuleNotCreated, "the batch creates it, but it does not exist", "create it"
 		switch n.Verb {

@@ -1,0 +1,154 @@
+package planparse
+
+import (
+	"bytes"
+	"path"
+	"strings"
+
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// askedFile matches a path in two groups: a code span, or a bare path with a folder.
+const askedFile = "(?:`([^`\\s]+)`|([\\w.@-]+(?:/[\\w.@()\\[\\]-]+)+))"
+
+// A plan without a Files block names its files in sentences: "T002 Create the model in src/user.py", "Step 1: Create
+// `package.json`", "Delete `old.py`". An agent that leaves them out has not done the task, so they are promises like
+// those of a Files block. They are no entries of [Files], because a mention gives no permission: a task that names a
+// test does not allow to weaken it.
+var (
+	// askedMarks matches what is before the sentence: "**Step 2:**", "T002 [P] [US1]", "1.3", "(a)".
+	askedMarks = lazyre.New(`^(?:[\s>*_~-]+|\[[^\]]{0,12}\]|\(?[a-z]?\)|(?i:step|task)\s+\d[\d.]*[a-z]?|` +
+		`[A-Z]{0,4}-?\d[\d.]*|[:.)–—])*`)
+	// askedVerb matches the word that an instruction begins with.
+	askedVerb = lazyre.New(`^\p{L}+[:\s]*`)
+	// askedLast matches a file before its verb: "`a.py` erstellen", "`a.py` を作成".
+	askedLast = lazyre.New("^`([^`\\s]+)`\\s*[을를を]?\\s*(\\p{L}+)")
+	// askedIn matches the place of the work in Chinese: "在 `a.py` 中实现".
+	askedIn = lazyre.New("^在\\s*`([^`\\s]+)`\\s*[中里]")
+	// askedObject matches the file itself as the object: "Create a new file called `a.py`".
+	askedObject = lazyre.New(`^(?i)(?:(?:an?|the|new|empty|basic|minimal|initial|shared|main|files?|script|module|component|` +
+		`config|configuration|tests?|unit|called|named)\s+){0,5}` + askedFile)
+	// askedPlace matches the file that the object goes into: "Create the User model in src/user.py".
+	askedPlace = lazyre.New(`(?i)\s(?:in|at|into|to)\s+(?:(?:the|a|new|file)\s+){0,3}` + askedFile)
+	// askedAside matches what is not about the place: a note in brackets, and an explanation.
+	askedAside = lazyre.New(`\s\([^)]*\)|(?:\s[—–-]+\s|[;:]\s).*`)
+	// askedMore matches another file of the same instruction.
+	askedMore = lazyre.New("^(?i)\\s*(?:,|&|,?\\s*and)\\s+`([^`\\s]+)`")
+	// askedNot matches words that make a sentence no instruction for this file, or leave it open.
+	askedNot = lazyre.New(`(?i)\b(?:if|unless|or|not|never|without|instead|optional\w*|either|e\.g\.|example|such as|like|` +
+		`similar|temp\w*|dummy|sample|scratch|manually|for now|falls|wenn|oder|si|ou)\b|如果|或者|場合|必要に|\P{L}(?:если|или)\P{L}|/tmp|\.\.\.|…|\*\.|<|>|\{`)
+	// askedElsewhere matches headings above text that tells how to try the result, or what is not part of the work.
+	askedElsewhere = lazyre.New(`(?i)\b(?:verif\w*|manual\w*|acceptance|criteria|scenarios?|examples?|smoke|qa|checks?|` +
+		`notes?|future|out of scope|risks?|rollback|usage|background|context|overview|references?)\b`)
+	// askedKind matches files that are not code.
+	askedKind = lazyre.New(`(?i)\.(?:md|mdx|rst|txt|json|jsonc|ya?ml|toml|ini|cfg|conf|css|html?|xml|csproj|sln|xaml|lock|` +
+		`mod|svg|prisma|env|j2|tmpl|hbs|ejs|erb|mk|cmake|bat)$`)
+)
+
+// asked adds the files that a sentence outside of a Files block asks for to the promises of the batch.
+func (r *filesReader) asked(m *mark) {
+	if m.owner.batch < 0 || m.kind == markRepeat || !bytes.ContainsAny(m.text, "`/") {
+		return
+	}
+	line := string(m.text)
+	line, _, _ = strings.Cut(line[len(askedMarks.FindString(line)):], ". ")
+	open := func() bool {
+		return askedNot.MatchString(line) || saysMaybe([]byte(line)) || m.head != nil && askedElsewhere.Match(m.head.text)
+	}
+	if in := askedIn.FindStringSubmatch(line); in != nil && !open() {
+		r.ask(m, "modify", true, in[1])
+		return
+	}
+	if last := askedLast.FindStringSubmatch(line); last != nil && !open() {
+		r.ask(m, instruction(strings.TrimSuffix(last[2], "する")), false, last[1])
+		return
+	}
+	verb := askedVerb.FindString(line)
+	rest, verb := line[len(verb):], strings.ToLower(strings.TrimRight(verb, ": \t"))
+	does := instruction(verb)
+	if does == "" || open() {
+		return
+	}
+	if paths := objects(does, rest); paths != nil {
+		r.ask(m, does, false, paths...)
+		return
+	}
+	rest = askedAside.ReplaceAllString(rest, "")
+	found := askedPlace.FindStringSubmatchIndex(rest)
+	switch {
+	case found == nil || does == "delete":
+	case verb != "add" && strings.HasPrefix(rest[found[0]+1:], "to "): // "Change `a.js` to `b.js`", "write it to out.json"
+	case verb == "create":
+		r.ask(m, "create", true, submatch(rest, found))
+	default:
+		r.ask(m, "modify", true, submatch(rest, found))
+	}
+}
+
+// ask adds promises about files to the batch.
+func (r *filesReader) ask(m *mark, does string, place bool, paths ...string) {
+	b := &r.plan.Batches[m.owner.batch]
+	for _, p := range paths {
+		if p = stripRange(p); does != "" && fileName(p) {
+			if clean, ok := cleanPath(p); ok {
+				b.Named = append(b.Named, Named{Verb: does, Path: clean, Line: m.line, Place: place})
+			}
+		}
+	}
+}
+
+// instruction says what the verb of an instruction does with a file: "create", "modify", "delete", or "".
+func instruction(verb string) string {
+	switch verb {
+	case "write", "anlegen", "crea", "cree", "crie", "créez", "创建", "создай", "создайте":
+		return "create"
+	case "implement", "define", "register", "export", "实现", "実装", "구현":
+		return "modify"
+	case "creates", "new", "modifies", "modified", "change", "replace", "deletes", "deleted":
+		return ""
+	}
+	if does := fileVerb(verb); does != "test" && does != "move" {
+		return does
+	}
+	return ""
+}
+
+// objects returns the files that are the object of an instruction, without its verb; nil if there is none. In "Add
+// `a.ts` to `index.ts`" the file is the place.
+func objects(does, rest string) []string {
+	found := askedObject.FindStringSubmatchIndex(rest)
+	if found == nil {
+		return nil
+	}
+	name, after := submatch(rest, found), rest[found[1]:]
+	place := askedPlace.FindStringSubmatchIndex(after)
+	if !fileName(name) || place != nil && strings.Trim(after[:place[0]], "*_") == "" && fileName(submatch(after, place)) ||
+		does == "delete" && strings.Trim(after, "*_.,;:) ") != "" { // "Remove `a.py` from the list"
+		return nil
+	}
+	paths := []string{name}
+	for more := askedMore.FindStringSubmatchIndex(after); more != nil; more = askedMore.FindStringSubmatchIndex(after) {
+		paths, after = append(paths, submatch(after, more)), after[more[1]:]
+	}
+	return paths
+}
+
+// submatch returns the first group that matched.
+func submatch(text string, at []int) string {
+	for i := 2; i+1 < len(at); i += 2 {
+		if at[i] >= 0 {
+			return text[at[i]:at[i+1]]
+		}
+	}
+	return ""
+}
+
+// fileName reports whether a word of a sentence is surely the path of a file. "user.name" and "v1/users" are not.
+func fileName(p string) bool {
+	p = stripRange(p)
+	if !looksLikePath(p) || strings.HasSuffix(p, "/") || strings.ContainsAny(p, "*<>{}[]:@") && !strings.Contains(p, "/") {
+		return false
+	}
+	return language.IsCode(p) || askedKind.MatchString(p) || path.Ext(p) == "" && !strings.Contains(p, "/")
+}

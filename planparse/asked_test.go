@@ -1,0 +1,67 @@
+package planparse
+
+import (
+	"strings"
+	"testing"
+)
+
+// A sentence that asks for a file is a promise about it.
+func TestSentencesAskForFiles(t *testing.T) {
+	for line, want := range map[string]string{
+		"Create `hello.txt`:":                                          "create hello.txt",
+		"- [ ] **Step 1: Create `package.json`**":                      "create package.json",
+		"- [ ] T002 [P] [US1] Create the User model in src/user.py":    "create src/user.py (place)",
+		"- [ ] T004 Implement UserService in `src/service.py` (T002)":  "modify src/service.py (place)",
+		"1. Add a new file called `lib/a.ts` with the parser":          "create lib/a.ts",
+		"2. Add `--json` to `src/cli.py`":                              "modify src/cli.py (place)",
+		"3. Add `a.ts` to `index.ts`":                                  "modify index.ts (place)",
+		"- Update src/app.py to register the routes":                   "modify src/app.py",
+		"- Modify `a.go` and `b.go`":                                   "modify a.go, modify b.go",
+		"- Delete `old.py`.":                                           "delete old.py",
+		"- Write tests in `tests/test_a.py`":                           "modify tests/test_a.py (place)",
+		"- 创建 `src/a.py`":                                              "create src/a.py",
+		"- `src/a.py` erstellen":                                       "create src/a.py",
+		"- `src/a.py` を作成する":                                           "create src/a.py",
+		"- 在 `src/a.py` 中实现登录":                                         "modify src/a.py (place)",
+		"- Crear `src/a.py` con el modelo":                             "create src/a.py",
+		"- Implement `load` (POST) in `src/a.ts`":                      "modify src/a.ts (place)",
+		"- Update the script — change `index.js` to `server.js`":       "",
+		"- Remove `a.py` from the list":                                "",
+		"- `src/a.tsx` を更新（存在する場合）":                                    "",
+		"- Don't create `a.py`":                                        "",
+		"- Creates `dist/out.js` when it runs":                         "",
+		"- Create a class like `src/base.py`":                          "",
+		"- Create tests for `src/a.py`":                                "",
+		"- Create the branch `feature/x`":                              "",
+		"- Create `User.find`":                                         "",
+		"- Create `/etc/hosts.json`":                                   "",
+		"- Update `README.md` if needed":                               "",
+		"- Write the results to `out/report.json`":                     "",
+		"- Create `src/a.py` or `src/b.py`":                            "",
+		"- Create a temporary file `x.md`":                             "",
+		"- Create `fixtures/*.json`":                                   "",
+		"- [x] Create `done.py`":                                       "",
+		"#### Manual test\n\n- Create `x.md` and look at it":           "",
+		"```text\nCreate `x.md`\n```":                                  "",
+		"**Files:**\n- Create: `a.py`\n\nCreate `a.py` with a parser.": "create a.py",
+	} {
+		p, err := Parse("plan.md", []byte("# P\n\n## Batch 1: b\n\n### Task 1: t\n\n"+line+"\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, n := range p.Batches[0].Promises() {
+			text := n.Verb + " " + n.Path
+			if n.Place {
+				text += " (place)"
+			}
+			got = append(got, text)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%q asks for %q, want %q", line, strings.Join(got, ", "), want)
+		}
+		if f := p.Batches[0].Files; !strings.Contains(line, "Files:") && len(f.All()) > 0 {
+			t.Errorf("%q: a sentence is no Files block: %v", line, f)
+		}
+	}
+}
