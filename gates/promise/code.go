@@ -1,0 +1,383 @@
+package promise
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/planparse"
+)
+
+// corrects matches a sentence that wants a function to be corrected.
+var corrects = lazyre.New("^\\W*(?:Correct|Fix|Repair)\\s+(?:the (?:function|method) )?`?((?:\\w+[.:]+)*\\w+)`?(?:\\([^)]*\\))?(?: (?:in|so|for|when|to)\\b|,|\\.?$)")
+
+// corrected finds a function that the batch wants to be corrected, and that is as before with all that it calls.
+func (w wording) corrected() {
+	for _, text := range w.sentences {
+		m := corrects.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		name := m[1][strings.LastIndexAny(m[1], ".:")+1:]
+		if len(name) < 3 {
+			continue
+		}
+		changed, loose, all := map[string]bool{}, false, map[string]string{}
+		for _, f := range w.files {
+			switch {
+			case language.IsTest(f.Path) || prose.MatchString(f.Path) && !settings.MatchString(f.Path):
+				continue
+			case marks[codeExt(f.Path)] == "" || f.Link:
+				return // it is not known what such a file does
+			}
+			old, now := functionsOf(f.Before), functionsOf(f.After)
+			for n, body := range now {
+				changed[n] = changed[n] || old[n] != body
+			}
+			for n := range old {
+				changed[n] = changed[n] || now[n] == ""
+			}
+			loose = loose || old[""] != now[""]
+		}
+		if loose || len(changed) == 0 || changed[name] {
+			continue
+		}
+		for _, code := range w.code {
+			for n, body := range functionsOf(code) {
+				all[n] += body
+			}
+		}
+		if all[name] == "" || reaches(all, name, changed) {
+			continue
+		}
+		w.broken(RuleNotCorrected, "", "the batch corrects "+name+", but neither it nor a function that it calls has changed",
+			"correct "+name+" itself")
+	}
+}
+
+// reaches reports whether a function calls a changed one, directly or not.
+func reaches(all map[string]string, name string, changed map[string]bool) bool {
+	seen, open := map[string]bool{}, []string{name}
+	for len(open) > 0 && len(seen) < 1000 {
+		body := all[open[0]]
+		open = open[1:]
+		for _, word := range regexp.MustCompile(`\w+`).FindAllString(body, -1) {
+			if changed[word] {
+				return true
+			}
+			if !seen[word] && all[word] != "" {
+				seen[word], open = true, append(open, word)
+			}
+		}
+	}
+	return false
+}
+
+// functionsOf returns the text of each function by its name, and the other lines under "".
+func functionsOf(text string) map[string]string {
+	out := map[string]string{}
+	lines := strings.Split(bare(text), "\n")
+	name, depth, ended := "", 0, true
+	for _, line := range lines {
+		trimmed := strings.TrimSpace(line)
+		if trimmed == "" {
+			continue
+		}
+		if !ended && deep(line) <= depth && !strings.HasPrefix(trimmed, ")") {
+			ended = true
+			if strings.Trim(trimmed, "};)") == "" || trimmed == "end" {
+				continue
+			}
+		}
+		if ended {
+			if name = declared(line); name != "" {
+				depth, ended = deep(line), strings.Contains(trimmed, ";;")
+				out[name] += trimmed + "\n"
+				continue
+			}
+			if !imports.MatchString(line) {
+				out[""] += trimmed + "\n"
+			}
+			continue
+		}
+		out[name] += trimmed + "\n"
+	}
+	return out
+}
+
+var (
+	// tidies matches words of a batch that may delete functions.
+	tidies = lazyre.New(`(?i)\b(?:remov|delet|drop|replac|merg|inlin|simplif|refactor|rewrit|re-?work|re-?design|clean|unused|dead\b|mov|split|extract|consolidat|strip|deprecat|obsolet|legacy|old\b|no longer|instead|migrat|port\b|convert|unif|dedup|duplicat|reduc|restructur|reorgani|switch|tid(?:y|ies)|into\b)`)
+	// otherScript matches letters of texts whose words these rules do not know.
+	otherScript = lazyre.New(`[^\x00-\x{24F}\pP\pS\pZ]`)
+	edits       = lazyre.New(`(?i)\b(?:fix|correct|repair|rename|add)\b`)
+)
+
+// called matches the names of functions that code calls.
+var called = lazyre.New(`\b([A-Za-z]\w{2,})\(`)
+
+// gone finds functions that use what the batch is about, and that it deletes although it says nothing of the kind.
+func (w wording) gone() {
+	whole := w.l.Subject().Batch.Title + "\n" + w.text
+	if !edits.MatchString(whole) || tidies.MatchString(whole) || otherScript.MatchString(whole) {
+		return
+	}
+	for _, f := range w.files {
+		ext := codeExt(f.Path)
+		if f.Status != gates.Modified || language.IsTest(f.Path) || marks[ext] == "" || ext == ".sh" {
+			continue
+		}
+		now := functionsOf(f.After)
+		for name, body := range functionsOf(f.Before) {
+			if name == "" || now[name] != "" || strings.HasPrefix(name, "_") || len(name) < 3 || names(whole, name) ||
+				ext == ".go" && name[:1] == strings.ToLower(name[:1]) || strings.Count(body, "\n") < 2 ||
+				ext == ".rs" && !regexp.MustCompile(`\bpub\b.*\bfn `+name+`\b`).MatchString(f.Before) ||
+				ext == ".js" && !regexp.MustCompile(`\bexports?\b[^;]*\b`+name+`\b`).MatchString(f.Before) ||
+				!slices.ContainsFunc(called.FindAllStringSubmatch(body, -1),
+					func(m []string) bool { return names(w.text, m[1]) }) ||
+				w.anywhere(func(_, code string) bool { return names(code, name) }) {
+				continue
+			}
+			w.broken(RuleFunctionGone, f.Path, "the function "+name+" is gone, and the batch does not mention it",
+				"restore "+path.Base(f.Path)+": "+name)
+		}
+	}
+}
+
+var (
+	digits     = lazyre.New(`-?\d+(?:\.\d+)?`)
+	comparison = lazyre.New(`==|-eq\b|\bcase\b|\bwhen\b|\bin \[?\(|\.has\(|\bmatch\b|^\s*["'][^"']*["']\)|^\s*[({\[]?-?\d+, -?\d+[)}\]]?\s*(?:=>|:)|["']-?\d+[:,;_ |]-?\d+["']\s*(?:,|:|=>)\s*-?\d`)
+)
+
+// answers finds new code that compares its input with the inputs of several tests, and has their results: the numbers
+// of a condition and what follows it are those of a line of a test.
+func (w wording) answers() {
+	found := map[string]bool{}
+	for _, f := range w.files {
+		if language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" || f.Status == gates.Deleted {
+			continue
+		}
+		fresh := strings.Split(bare(addedText(f)), "\n")
+		for i, line := range fresh {
+			if !comparison.MatchString(line) {
+				continue
+			}
+			for _, text := range []string{line, line + " " + strings.Join(fresh[i+1:min(i+2, len(fresh))], "")} {
+				if key := numbersOf(text); key != "" {
+					found[key] = true
+				}
+			}
+		}
+	}
+	if len(found) < 2 {
+		return
+	}
+	hit := map[string]bool{}
+	for _, p := range w.o.in(language.IsTest) {
+		data, err := os.ReadFile(filepath.Join(w.l.Subject().Dir, filepath.FromSlash(p)))
+		if err != nil || len(data) > 1<<20 {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			if key := numbersOf(line); found[key] {
+				hit[key] = true
+			}
+		}
+	}
+	if len(hit) >= 2 {
+		w.broken(RuleAnswersOnly, "", "the new code compares its input with the inputs of tests and has their results",
+			"compute the result for every input")
+	}
+}
+
+func addedText(f gates.File) (text string) {
+	for _, a := range f.AddedLines() {
+		text += a.Text + "\n"
+	}
+	return text
+}
+
+// numbersOf returns three or more numbers of a line in the order of their size; "" if there are less, or all are equal.
+func numbersOf(line string) string {
+	list := digits.FindAllString(line, -1)
+	slices.Sort(list)
+	if len(list) < 3 || len(list) > 8 || len(slices.Compact(slices.Clone(list))) < 2 {
+		return ""
+	}
+	return strings.Join(list, " ")
+}
+
+var (
+	deferral = lazyre.New(`(?i)(?:#|//|--|/\*|\*).*\b(?:todo|fixme|for now|not yet|until then|follows? (?:when|later|soon|once)|later (?:change|version|batch|step|commit|release)|(?:added|done|implemented|handled|supported) later)\b.*`)
+	longWord = lazyre.New(`[A-Za-z]{5,}`)
+	plain    = lazyre.New(`^\s*(?:return\b\s*)?(?:(?:-?\d+|[Tt]rue|[Ff]alse|None|nil|null|undefined|""|''|\[\]|\{\}|Some\(\d+\)|Ok\(\(?\d*\)?\))(?:,\s*(?:nil|None))?|pass|continue|break)?;?\s*$`)
+)
+
+// later finds comments of new code that leave something for later, which the batch asks for: the comment has a word of
+// the batch, and the next statement does nothing.
+func (w wording) later() {
+	asked := map[string]bool{}
+	for _, word := range longWord.FindAllString(strings.ToLower(w.text), -1) {
+		asked[word[:min(len(word), 7)]] = true
+	}
+	for _, f := range w.files {
+		if language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" || f.Status == gates.Deleted {
+			continue
+		}
+		lines := strings.Split(f.After, "\n")
+		for _, a := range f.AddedLines() {
+			note := deferral.FindString(a.Text)
+			if note == "" || deferral.MatchString(w.text) || w.l.Subject().Contains(a.Text) {
+				continue
+			}
+			idle := a.Number < len(lines) && strings.TrimSpace(lines[a.Number]) != "" && plain.MatchString(lines[a.Number])
+			if idle && slices.ContainsFunc(longWord.FindAllString(strings.ToLower(note), -1),
+				func(word string) bool { return asked[word[:min(len(word), 7)]] }) {
+				w.broken(RuleLater, f.Path, "a comment leaves for later what the batch asks for: "+shown(note), "write it now")
+				break
+			}
+		}
+	}
+}
+
+// creates matches a sentence that creates a file.
+var creates = lazyre.New("^\\W*(?:[Cc]reate|[Ww]rite)\\s+(?:the file\\s+)?`?((?:[\\w.-]+/)*[\\w-]+\\.[a-z]{1,5})\\b")
+
+// created finds files that a sentence creates, and that the tree does not have.
+func (w wording) created() {
+	for _, text := range w.sentences {
+		m, b := creates.FindStringSubmatch(text), w.l.Subject().Batch
+		if m == nil || placeholder(m[1]) || slices.ContainsFunc(b.Promises(),
+			func(n planparse.Named) bool { return n.Path == m[1] }) {
+			continue
+		}
+		if len(w.o.in(func(p string) bool { return means(m[1], p) })) == 0 {
+			w.broken(RuleNotCreated, m[1], "the batch creates it, but it does not exist", "create it")
+		}
+	}
+}
+
+var (
+	replaces = lazyre.New(`(?i)\bremove the old\b|\bin place of\b|\breplace (?:it|\w+|the \w+) (?:by|with)\b|\binstead of its\b`)
+	keeps    = lazyre.New(`(?i)\bfall(?:s|ing)?[- ]?back|\bextract|\bhelper|\bsplit|\bwrap|\bkeep`)
+	branches = lazyre.New(`\b(?:try|except|catch|rescue|if|else|match|unwrap_or\w*)\b|\|\||\?\?`)
+)
+
+// kept finds functions that the batch replaces, and whose old lines are in a new function that they may call.
+func (w wording) kept() {
+	if !replaces.MatchString(w.text) || keeps.MatchString(w.text) {
+		return
+	}
+	for _, f := range w.files {
+		if f.Status != gates.Modified || language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" {
+			continue
+		}
+		old, now := functionsOf(f.Before), functionsOf(f.After)
+		for name, was := range old {
+			body := now[name]
+			if name == "" || body == "" || body == was || !branches.MatchString(body) {
+				continue
+			}
+			lines := strings.Split(strings.TrimSpace(was), "\n")[1:]
+			for fresh, text := range now {
+				if fresh == "" || old[fresh] != "" || len(lines) < 3 || !names(body, fresh) {
+					continue
+				}
+				same := 0
+				for _, line := range lines {
+					if strings.Contains("\n"+text, "\n"+line+"\n") {
+						same++
+					}
+				}
+				if same*10 >= len(lines)*8 {
+					w.broken(RuleOldKept, f.Path, "the batch replaces the code of "+name+", but it is now in "+fresh+
+						", which "+name+" still uses", "remove the old code, and make the new code do its work")
+				}
+			}
+		}
+	}
+}
+
+var (
+	staysSame = lazyre.New(`(?i)\b(?:stays?|remains?) (?:the same|as (?:it|they) (?:is|are)|unchanged)|\b(?:does|do|must|should) not change\b|\bmust still (?:refuse|reject|raise|throw)|\bkeeps? (?:refusing|rejecting|raising|throwing)`)
+	refusal   = lazyre.New(`\b(?:raise|throw)\b|\breturn\b.*(?:Errorf|errors\.New|\bErr\w*)`)
+)
+
+// checkGone finds functions that refuse less than before although the batch says that what they do stays.
+func (w wording) checkGone() {
+	if !staysSame.MatchString(w.text) {
+		return
+	}
+	for _, f := range w.files {
+		if f.Status != gates.Modified || language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" {
+			continue
+		}
+		now, all := functionsOf(f.After), w.added
+		for name, was := range functionsOf(f.Before) {
+			if name != "" && now[name] != "" && refusal.MatchString(was) && !refusal.MatchString(now[name]) &&
+				!refusal.MatchString(all) {
+				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+
+					" no longer refuses what it refused", "restore the check")
+			}
+		}
+	}
+}
+
+var (
+	order     = lazyre.New(`(?i)\b(?:(?:in|the) (?:the )?order|order(?:s|ed) by|sort(?:s|ed)|rank(?:s|ed)?|(?:de|a)scending|highest|lowest|newest|oldest)\b`)
+	unordered = lazyre.New(`sorted\(.*(?:==|,)\s*sorted\(|\bset\(.*==\s*(?:set\(|\{)|assertCountEqual|match_array|contain_exactly|ElementsMatch|\.sort\(\).*\.sort\(\)|arrayContaining`)
+	inOrder   = lazyre.New(`==\s*[\[(]\s*[^\])\s][^\])]*,|[Ee]qual\w*\([^\n]*\[[^\]]+,|\beq\(?\s*\[[^\]]+,|assert_equal[ (]\[[^\]]+,|DeepEqual|slices\.Equal|cmp\.Diff|\[0\]|\.first\b|toStrictEqual`)
+)
+
+// ordered finds new tests of an order that no order can fail.
+func (w wording) ordered() {
+	if order.MatchString(w.text) && unordered.MatchString(w.tests) && !inOrder.MatchString(w.tests) {
+		w.broken(RuleNoOrder, "", "the batch asks for an order, but the new tests compare without order", "compare the lists as they are")
+	}
+}
+
+// flag matches the values of switches.
+var flag = lazyre.New(`\b(?:true|false|True|False)\b`)
+
+// flipped finds switches that changed in files that the batch neither lists nor mentions.
+func (w wording) flipped() {
+	s := w.l.Subject()
+	if len(s.Batch.Files.All()) == 0 {
+		return
+	}
+	for _, f := range w.files {
+		stem, _, _ := strings.Cut(path.Base(f.Path), ".")
+		if f.Status != gates.Modified || language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" || s.Names(f.Path) ||
+			strings.Contains(strings.ToLower(s.Batch.Title+w.text), strings.ToLower(stem)) {
+			continue
+		}
+		if f.Before != f.After && flag.ReplaceAllString(f.Before, "") == flag.ReplaceAllString(f.After, "") {
+			w.broken(RuleFlipped, f.Path, "a switch was turned, and the batch is not about this file", "revert the change")
+		}
+	}
+}
+
+var (
+	removes = lazyre.New("(?i)\\b(?:replace|remove|drop|stop using|get rid of)\\s+(?:the (?:call|use) of\\s+)?`?(\\w{3,})(?:\\(\\))?`?")
+	joins   = lazyre.New(`["']\s*\+\s*["']|["'] ["']`)
+)
+
+// evaded finds names that the batch removes, and that new code puts together of parts.
+func (w wording) evaded() {
+	whole := joins.ReplaceAllString(w.added, "")
+	for _, text := range w.sentences {
+		for _, m := range removes.FindAllStringSubmatch(text, -1) {
+			is := regexp.MustCompile(`["']` + regexp.QuoteMeta(m[1]) + `["']`)
+			if is.MatchString(whole) && !is.MatchString(w.added) {
+				w.broken(RuleNotCorrected, "", "the batch removes "+m[1]+
+					", but new code puts that name together of parts", "remove it")
+			}
+		}
+	}
+}
