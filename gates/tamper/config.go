@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -132,7 +133,10 @@ func (j judge) commands() map[string]bool {
 			if i == 0 && !slices.Contains([]string{"make", "just", "npm", "pnpm", "yarn", "bun"}, w) {
 				break
 			}
-			out[w] = !strings.Contains(prose, w)
+			// A common word such as "style" alone does not ask for a change of the script of that name.
+			q := regexp.QuoteMeta(w)
+			out[w] = !regexp.MustCompile(`[\x60"']` + q + `\b|\b` + q + `[\x60"']|(?i:script|target|task|recipe|make|run|just|npm|pnpm|yarn|bun)s?[ \x60"']+` + q +
+				`\b|\b` + q + `[ \x60"']+(?i:script|target|task|recipe)`).MatchString(prose)
 		}
 	}
 	return out
