@@ -240,7 +240,8 @@ func (w wording) calls() {
 	}
 }
 
-var ofTests = lazyre.New(`(?i)\btests?\b`)
+// ofTests matches words that say that tests are the code which uses a function.
+var ofTests = lazyre.New(`(?i)\b(?:in|for|by|all|of) (?:all |the )*tests?\b|\btest (?:files?|set-?up|suites?|hooks?|helpers?)\b`)
 
 // imports matches lines that only make names known.
 var imports = lazyre.New(`^\s*(?:import\b|from\b|(?:pub )?use\b|export \{|export \*|module\.exports\b|exports\.\w+ =|__all__\b|(?:const|let|var) .*\brequire\(|require)`)
