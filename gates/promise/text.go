@@ -177,7 +177,7 @@ func (w wording) errors() {
 			"raise it where the batch says so, and test it")
 	}
 	// In a long text, a sentence may be about code that is there.
-	if len(seen) > 0 || strings.Count(w.text, "\n") > 40 || strings.TrimSpace(w.added) == "" || reports.MatchString(w.added) || proves.MatchString(w.tests) {
+	if len(seen) > 0 || strings.Count(w.text, "\n") > 20 || strings.TrimSpace(w.added) == "" || reports.MatchString(w.added) || proves.MatchString(w.tests) {
 		return
 	}
 	for _, text := range w.sentences {
