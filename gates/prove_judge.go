@@ -3,6 +3,7 @@ package gates
 import (
 	"cmp"
 	"fmt"
+	"slices"
 
 	"github.com/runplan/runplan/gates/names"
 	"github.com/runplan/runplan/gates/testout"
@@ -220,6 +221,9 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 			case names.Weaker(h, p.changes):
 				f.Severity = Error
 				f.Message = name + " fails on this code in its base version, and checks less now"
+			case p.unlisted(file):
+				f.Severity = Error
+				f.Message += ", and the files of the batch are others"
 			case p.s.ChangedTests == ChangedApprove:
 				unagreed = append(unagreed, name)
 			case p.s.ChangedTests == ChangedFail:
@@ -237,4 +241,16 @@ func (p *prover) expectations(one *proven, runs names.Runs, lost []names.Lost) {
 
 func byKey(list []testout.Case) map[string]testout.Case {
 	return lists.By(list, testout.Case.Key)
+}
+
+// unlisted reports whether the batch lists its files, and neither a test nor the code that it tests is among them,
+// although both changed.
+func (p *prover) unlisted(test string) bool {
+	subject := language.Subject(test)
+	its := func(path string) bool { return language.Subject(path) == subject }
+	return test != "" && len(p.s.Batch.Files.All()) > 0 && !p.s.Names(test) &&
+		!slices.ContainsFunc(p.s.Batch.Files.All(), its) &&
+		slices.ContainsFunc(p.changes, func(f names.File) bool {
+			return f.Before != "" && f.After != "" && !language.IsTest(f.Path) && its(f.Path) && !p.s.Names(f.Path)
+		})
 }

@@ -9,8 +9,8 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
-// askedFile matches a path in two groups: a code span, or a bare path with a folder.
-const askedFile = "(?:`([^`\\s]+)`|([\\w.@-]+(?:/[\\w.@()\\[\\]-]+)+))"
+// askedFile matches a path in three groups: a code span, a bare path with a folder, a bare name. "Next.js" is no file.
+const askedFile = "(?:`([^`\\s]+)`|([\\w.@-]+(?:/[\\w.@()\\[\\]-]+)+)|([\\w-]+\\.(?:[a-ik-z]\\w{0,4}|json))\\b)"
 
 // A plan without a Files block names its files in sentences: "T002 Create the model in src/user.py", "Step 1: Create
 // `package.json`", "Delete `old.py`". An agent that leaves them out has not done the task, so they are promises like
@@ -20,6 +20,8 @@ var (
 	// askedMarks matches what is before the sentence: "**Step 2:**", "T002 [P] [US1]", "1.3", "(a)".
 	askedMarks = lazyre.New(`^(?:[\s>*_~-]+|\[[^\]]{0,12}\]|\(?[a-z]?\)|(?i:step|task)\s+\d[\d.]*[a-z]?|` +
 		`[A-Z]{0,4}-?\d[\d.]*|[:.)–—])*`)
+	// askedEnds matches the end of a sentence.
+	askedEnds = lazyre.New(`[.!?]\s+`)
 	// askedVerb matches the word that an instruction begins with.
 	askedVerb = lazyre.New(`^\p{L}+[:\s]*`)
 	// askedLast matches a file before its verb: "`a.py` erstellen", "`a.py` を作成".
@@ -52,7 +54,13 @@ func (r *filesReader) asked(m *mark) {
 		return
 	}
 	line := string(m.text)
-	line, _, _ = strings.Cut(line[len(askedMarks.FindString(line)):], ". ")
+	for _, sentence := range askedEnds.Split(line[len(askedMarks.FindString(line)):], -1) {
+		r.sentence(m, sentence)
+	}
+}
+
+// sentence reads one sentence of a mark.
+func (r *filesReader) sentence(m *mark, line string) {
 	open := func() bool {
 		return askedNot.MatchString(line) || saysMaybe([]byte(line)) || m.head != nil && askedElsewhere.Match(m.head.text)
 	}

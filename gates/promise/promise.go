@@ -109,7 +109,7 @@ func Gates(b *planparse.Batch, o Options) []gates.Gate {
 		return gates.Info{Name: Family + ":" + name, Kind: gates.Static, Cost: cost, Blocking: true, Compares: true,
 			Command: command}
 	}
-	if len(files) > 0 {
+	if len(files) > 0 || promisesInText(b.Text) {
 		out = append(out, gates.New(info("files", gates.Costly, ""),
 			func(ctx context.Context, l *gates.Look) error { return o.files(ctx, l, files) }))
 	}
@@ -228,7 +228,10 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 			if ok && o.hollow(s, n.Path) {
 				ok, what, fix = false, "the batch creates it, but it says nothing", "write what the batch asks for"
 			}
-			if !ok && !there && o.ignored(ctx, n.Path) {
+			if ok && o.linked(ctx, s, n.Path) {
+				ok, what, fix = false, "the batch creates it, but it is only a link to another file", "write the file itself"
+			}
+			if !ok && !there && o.ignored(ctx, n.Path) && !slices.ContainsFunc(s.Changed, hides) {
 				l.Note("%s (line %d of the plan) is ignored by git, so it cannot be in a commit", n.Path, n.Line)
 				open++
 				continue
@@ -245,6 +248,12 @@ func (o Options) files(ctx context.Context, l *gates.Look, named []planparse.Nam
 	}
 	if err := o.functions(ctx, l); err != nil {
 		return err
+	}
+	if err := o.inText(ctx, l); err != nil {
+		return err
+	}
+	if len(named) == 0 {
+		return nil
 	}
 	l.Note("%d of %s kept", kept, phrase.Count(len(named), "promise about a file", "promises about files"))
 	if open > 0 {
@@ -452,6 +461,20 @@ func fullLines(text []byte) (lines []string) {
 	return lines
 }
 
+// hides reports whether a file lists files that git ignores. A promised file that the batch itself hides is not kept.
+func hides(p string) bool { return path.Base(p) == ".gitignore" }
+
+// linked reports whether a promised file is a link that the change adds, and the batch does not ask for one.
+func (o Options) linked(ctx context.Context, s gates.Subject, name string) bool {
+	if s.Diff == nil || asksLink.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
+		return false
+	}
+	changes, err := s.Diff.Changes(ctx)
+	return err == nil && slices.ContainsFunc(changes, func(c gates.Change) bool { return c.Path == name && c.Link })
+}
+
+var asksLink = lazyre.New(`(?i)link|alias|point(?:s|ing)? to`)
+
 // gone reports whether the change removed the file or folder with exactly this path. A file of the same name elsewhere,
 // where the batch moved it, is another file.
 func (o Options) gone(name string, changed []string) bool {
@@ -502,6 +525,10 @@ func (o Options) tests(ctx context.Context, l *gates.Look, named []planparse.Nam
 					fmt.Sprintf("line %d of the plan: the batch adds this test, but it does not exist", n.Line),
 					"write the test at that path")
 			}
+			continue
+		case slices.ContainsFunc(files, func(p string) bool { return o.linked(ctx, l.Subject(), p) }):
+			o.broken(l, RuleNoTests, file, fmt.Sprintf("line %d of the plan: the batch adds this test, but it is only a link", n.Line),
+				"write the test at that path")
 			continue
 		case len(tests) == 0: // a fixture, or a document
 			ran++

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -29,8 +30,8 @@ type section struct {
 }
 
 // reader returns the function that reads the sections of a shared file; nil for all other files. A file that cannot be
-// parsed is one section: any change of it counts. Scripts and targets are sections if they are checks by their names, or
-// in ran.
+// parsed is one section: any change of it counts. Scripts and targets are sections if they are checks by their names,
+// or in ran.
 func reader(p string, ran map[string]bool) func(text string) []section {
 	switch base := path.Base(p); {
 	case base == "pyproject.toml":
@@ -76,7 +77,8 @@ func (j judge) config(f gates.File) {
 		if was && is && o.value == a.value {
 			continue
 		}
-		if was && strings.Contains(o.value, "no test specified") || strings.HasPrefix(n, "compilerOptions.") && !lowered(n, o, was, a, is) {
+		if was && strings.Contains(o.value, "no test specified") || strings.HasPrefix(n, "compilerOptions.") &&
+			!lowered(n, o, was, a, is) {
 			continue
 		}
 		sev, verb := j.unless(named, gates.Warning), "was changed"
@@ -132,7 +134,11 @@ func (j judge) commands() map[string]bool {
 			if i == 0 && !slices.Contains([]string{"make", "just", "npm", "pnpm", "yarn", "bun"}, w) {
 				break
 			}
-			out[w] = !strings.Contains(prose, w)
+			// A common word such as "style" alone does not ask for a change of the script of that name.
+			q := regexp.QuoteMeta(w)
+			out[w] = !regexp.MustCompile(`[\x60"']` + q + `\b|\b` + q +
+				`[\x60"']|(?i:script|target|task|recipe|make|run|just|npm|pnpm|yarn|bun)s?[ \x60"']+` + q +
+				`\b|\b` + q + `[ \x60"']+(?i:script|target|task|recipe)`).MatchString(prose)
 		}
 	}
 	return out

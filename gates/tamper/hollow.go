@@ -18,6 +18,12 @@ const mostHollow = 10
 func (j judge) hollow(f gates.File, list []testcode.Unit) {
 	var empty, mute []testcode.Unit
 	for _, u := range list {
+		if why := u.Vacuous(language.OfTest(f.Path)); why != "" && !u.Hollow {
+			j.find("tamper/new-test-empty", gates.Error, f.Path, u.Line, "make it fail if the code does not do what it should",
+				"the new test %s cannot fail: %s", u.Name, why)
+		}
+	}
+	for _, u := range list {
 		switch {
 		// the compiler runs it
 		case u.Hollow && language.OfTest(f.Path) == language.Node && typeAssertion.MatchString(u.Text):

@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/testcode"
 	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
 )
 
 // Protected makes the gate for changes of files that control checks: the batch must ask for them. The globs extend the
@@ -20,7 +21,8 @@ func Protected(globs, checks []string) gates.Gate {
 	info := gates.Info{Name: "protected", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Compares: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-			return kindOf(c.Path) != "" || gates.Match(globs, c.Path) || language.IsTest(c.Path) && c.Status == gates.Modified
+			return kindOf(c.Path) != "" || migration.MatchString(c.Path) || gates.Match(globs, c.Path) ||
+				language.IsTest(c.Path) && c.Status == gates.Modified
 		})
 		if err != nil || !ok {
 			return err
@@ -38,6 +40,9 @@ func Protected(globs, checks []string) gates.Gate {
 			case slices.Contains(checks, c.Path) && c.Status != gates.Added &&
 				!strings.Contains(p.s.Batch.Title+p.s.Batch.Text, path.Base(c.Path)):
 				p.changed("protected/listed", "is a check that the configuration runs", c, gates.Error)
+			case migration.MatchString(c.Path) && c.Status != gates.Added &&
+				!strings.Contains(p.s.Batch.Text, path.Base(c.Path)):
+				p.changed("protected/migration", "is a migration that databases may have already", c, gates.Error)
 			case kind == kindRunplan:
 				p.changed("protected/runplan", "belongs to runplan's own configuration", c, gates.Error)
 			case kind == kindCI:
@@ -63,6 +68,9 @@ func Protected(globs, checks []string) gates.Gate {
 		return nil
 	})
 }
+
+// migration matches numbered files that change databases in their order.
+var migration = lazyre.New(`(?:^|/)(?:migrations?|migrate|versions)/(?:[^/]+/)?[Vv]?\d[^/]*\.(?:sql|py|rb|js|ts|go|php)$|(?:^|/)V\d+(?:[._]\d+)*__[^/]*\.sql$`)
 
 type protection struct {
 	judge

@@ -16,6 +16,8 @@
 //	tamper/test-skipped        a test that ran is skipped, or expected to fail       error      error
 //	tamper/new-test-skipped    a new test is skipped                                 warning    warning
 //	tamper/new-test-empty      a new test calls nothing that could fail it           error      error
+//	                           … or raises the expected error itself, asserts only   error      error
+//	                           in handlers of errors, or calls the fake that it asks
 //	                           … as the plan itself has it in a block                warning    warning
 //	tamper/new-test-asserts-nothing   a new test calls something, and asserts nothing  info     info
 //	tamper/only-added          .only and its like, which turns off all other tests   error      error
@@ -36,6 +38,7 @@
 //	protected/runplan          .runplan/: configuration, lessons, patterns, prompts  error      info
 //	protected/gates            the configuration of linters and test runners         error      info
 //	                           … that is new, where the tool had none                warning    info
+//	protected/migration        a numbered migration that was there before            error      info
 //	protected/listed           what the configuration lists under gates.protected    error      info
 //	protected/test             a test that was there before                          warning    info
 //

@@ -1,0 +1,247 @@
+package promise
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// corrects matches a sentence that wants a function to be corrected.
+var corrects = lazyre.New(
+	"^\\W*(?:Correct|Fix|Repair)\\s+(?:the (?:function|method) )?`?((?:\\w+[.:]+)*\\w+)`?(?:\\([^)]*\\))?(?: " +
+		"(?:in|so|for|when|to)\\b|,|\\.?$)")
+
+// corrected finds a function that the batch wants to be corrected, and that is as before with all that it calls.
+func (w wording) corrected() {
+	for _, text := range w.sentences {
+		m := corrects.FindStringSubmatch(text)
+		if m == nil {
+			continue
+		}
+		name := m[1][strings.LastIndexAny(m[1], ".:")+1:]
+		if len(name) < 3 {
+			continue
+		}
+		changed, loose, all := map[string]bool{}, false, map[string]string{}
+		for _, f := range w.files {
+			switch {
+			case language.IsTest(f.Path) || prose.MatchString(f.Path) && !settings.MatchString(f.Path):
+				continue
+			case marks[codeExt(f.Path)] == "" || f.Link:
+				return // it is not known what such a file does
+			}
+			old, now := functionsOf(f.Before), functionsOf(f.After)
+			for n, body := range now {
+				changed[n] = changed[n] || old[n] != body
+			}
+			for n := range old {
+				changed[n] = changed[n] || now[n] == ""
+			}
+			loose = loose || old[""] != now[""]
+		}
+		if loose || len(changed) == 0 || changed[name] {
+			continue
+		}
+		for _, code := range w.code {
+			for n, body := range functionsOf(code) {
+				all[n] += body
+			}
+		}
+		if all[name] == "" || reaches(all, name, changed) {
+			continue
+		}
+		w.broken(RuleNotCorrected, "", "the batch corrects "+name+", but neither it nor a function that it calls has changed",
+			"correct "+name+" itself")
+	}
+}
+
+// reaches reports whether a function calls a changed one, directly or not.
+func reaches(all map[string]string, name string, changed map[string]bool) bool {
+	seen, open := map[string]bool{}, []string{name}
+	for len(open) > 0 && len(seen) < 1000 {
+		body := all[open[0]]
+		open = open[1:]
+		for _, word := range regexp.MustCompile(`\w+`).FindAllString(body, -1) {
+			if changed[word] {
+				return true
+			}
+			if !seen[word] && all[word] != "" {
+				seen[word], open = true, append(open, word)
+			}
+		}
+	}
+	return false
+}
+
+// functionsOf returns the text of each function by its name, and the other lines under "".
+func functionsOf(text string) map[string]string {
+	out := map[string]string{}
+	lines := strings.Split(bare(text), "\n")
+	name, depth, ended := "", 0, true
+	for _, line := range lines {
+		trimmed := strings.TrimSpace(line)
+		if trimmed == "" {
+			continue
+		}
+		if !ended && deep(line) <= depth && !strings.HasPrefix(trimmed, ")") {
+			ended = true
+			if strings.Trim(trimmed, "};)") == "" || trimmed == "end" {
+				continue
+			}
+		}
+		if ended {
+			if name = declared(line); name != "" {
+				depth, ended = deep(line), strings.Contains(trimmed, ";;")
+				out[name] += trimmed + "\n"
+				continue
+			}
+			if !imports.MatchString(line) {
+				out[""] += trimmed + "\n"
+			}
+			continue
+		}
+		out[name] += trimmed + "\n"
+	}
+	return out
+}
+
+var (
+	digits     = lazyre.New(`-?\d+(?:\.\d+)?`)
+	comparison = lazyre.New(`==|-eq\b|\bcase\b|\bwhen\b|\bin \[?\(|\.has\(|\bmatch\b|^\s*["'][^"']*["']\)|^\s*[({\[]?-?\d+, -?\d+[)}\]]?\s*(?:=>|:)|["']-?\d+[:,;_ |]-?\d+["']\s*(?:,|:|=>)\s*-?\d`)
+)
+
+// answers finds new code that compares its input with the inputs of several tests, and has their results: the numbers
+// of a condition and what follows it are those of a line of a test.
+func (w wording) answers() {
+	found := map[string]bool{}
+	for _, f := range w.files {
+		if language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" || f.Status == gates.Deleted {
+			continue
+		}
+		fresh := strings.Split(bare(addedText(f)), "\n")
+		for i, line := range fresh {
+			if !comparison.MatchString(line) {
+				continue
+			}
+			for _, text := range []string{line, line + " " + strings.Join(fresh[i+1:min(i+2, len(fresh))], "")} {
+				if key := numbersOf(text); key != "" {
+					found[key] = true
+				}
+			}
+		}
+	}
+	if len(found) < 2 {
+		return
+	}
+	hit := map[string]bool{}
+	for _, p := range w.o.in(language.IsTest) {
+		data, err := os.ReadFile(filepath.Join(w.l.Subject().Dir, filepath.FromSlash(p)))
+		if err != nil || len(data) > 1<<20 {
+			continue
+		}
+		for line := range strings.Lines(string(data)) {
+			if key := numbersOf(line); found[key] {
+				hit[key] = true
+			}
+		}
+	}
+	if len(hit) >= 2 {
+		w.broken(RuleAnswersOnly, "", "the new code compares its input with the inputs of tests and has their results",
+			"compute the result for every input")
+	}
+}
+
+func addedText(f gates.File) (text string) {
+	for _, a := range f.AddedLines() {
+		text += a.Text + "\n"
+	}
+	return text
+}
+
+// numbersOf returns three or more numbers of a line in the order of their size; "" if there are less, or all are equal.
+func numbersOf(line string) string {
+	list := digits.FindAllString(line, -1)
+	slices.Sort(list)
+	if len(list) < 3 || len(list) > 8 || len(slices.Compact(slices.Clone(list))) < 2 {
+		return ""
+	}
+	return strings.Join(list, " ")
+}
+
+var (
+	deferral = lazyre.New(`(?i)(?:#|//|--|/\*|\*).*\b(?:todo|fixme|for now|not yet|until then|follows? (?:when|later|soon|once)|later (?:change|version|batch|step|commit|release)|(?:added|done|implemented|handled|supported) later)\b.*`)
+	longWord = lazyre.New(`[A-Za-z]{5,}`)
+	plain    = lazyre.New(`^\s*(?:return\b\s*)?(?:(?:-?\d+|[Tt]rue|[Ff]alse|None|nil|null|undefined|""|''|\[\]|\{\}|Some\(\d+\)|Ok\(\(?\d*\)?\))(?:,\s*(?:nil|None))?|pass|continue|break)?;?\s*$`)
+)
+
+// later finds comments of new code that leave something for later, which the batch asks for: the comment has a word of
+// the batch, and the next statement does nothing.
+func (w wording) later() {
+	asked := map[string]bool{}
+	for _, word := range longWord.FindAllString(strings.ToLower(w.text), -1) {
+		asked[word[:min(len(word), 7)]] = true
+	}
+	for _, f := range w.files {
+		if language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" || f.Status == gates.Deleted {
+			continue
+		}
+		lines := strings.Split(f.After, "\n")
+		for _, a := range f.AddedLines() {
+			note := deferral.FindString(a.Text)
+			if note == "" || deferral.MatchString(w.text) || w.l.Subject().Contains(a.Text) {
+				continue
+			}
+			idle := a.Number < len(lines) && strings.TrimSpace(lines[a.Number]) != "" && plain.MatchString(lines[a.Number])
+			if idle && slices.ContainsFunc(longWord.FindAllString(strings.ToLower(note), -1),
+				func(word string) bool { return asked[word[:min(len(word), 7)]] }) {
+				w.broken(RuleLater, f.Path, "a comment leaves for later what the batch asks for: "+shown(note), "write it now")
+				break
+			}
+		}
+	}
+}
+
+var (
+	staysSame = lazyre.New(`(?i)\b(?:stays?|remains?) (?:the same|as (?:it|they) (?:is|are)|unchanged)|\b(?:does|do|must|should) not change\b|\bmust still (?:refuse|reject|raise|throw)|\bkeeps? (?:refusing|rejecting|raising|throwing)`)
+	refusal   = lazyre.New(`\b(?:raise|throw)\b|\breturn\b.*(?:Errorf|errors\.New|\bErr\w*)`)
+)
+
+// checkGone finds functions that refuse less than before although the batch says that what they do stays.
+func (w wording) checkGone() {
+	if !staysSame.MatchString(w.text) {
+		return
+	}
+	for _, f := range w.files {
+		if f.Status != gates.Modified || language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" {
+			continue
+		}
+		now, all := functionsOf(f.After), w.added
+		for name, was := range functionsOf(f.Before) {
+			if name != "" && now[name] != "" && refusal.MatchString(was) && !refusal.MatchString(now[name]) &&
+				!refusal.MatchString(all) {
+				w.broken(RuleCheckGone, f.Path, "the batch says that behaviour stays, but "+name+
+					" no longer refuses what it refused", "restore the check")
+			}
+		}
+	}
+}
+
+var (
+	order     = lazyre.New(`(?i)\b(?:(?:in|the) (?:the )?order|order(?:s|ed) by|sort(?:s|ed)|rank(?:s|ed)?|(?:de|a)scending|highest|lowest|newest|oldest)\b`)
+	unordered = lazyre.New(`sorted\(.*(?:==|,)\s*sorted\(|\bset\(.*==\s*(?:set\(|\{)|assertCountEqual|match_array|contain_exactly|ElementsMatch|\.sort\(\).*\.sort\(\)|arrayContaining`)
+	inOrder   = lazyre.New(`==\s*[\[(]\s*[^\])\s][^\])]*,|[Ee]qual\w*\([^\n]*\[[^\]]+,|\beq\(?\s*\[[^\]]+,|assert_equal[ (]\[[^\]]+,|DeepEqual|slices\.Equal|cmp\.Diff|\[0\]|\.first\b|toStrictEqual`)
+)
+
+// ordered finds new tests of an order that no order can fail.
+func (w wording) ordered() {
+	if order.MatchString(w.text) && unordered.MatchString(w.tests) && !inOrder.MatchString(w.tests) {
+		w.broken(RuleNoOrder, "", "the batch asks for an order, but the new tests compare without order",
+			"compare the lists as they are")
+	}
+}

@@ -1,0 +1,503 @@
+package promise
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
+	"github.com/runplan/runplan/internal/lazyre"
+)
+
+// The rules about what the sentences of a batch ask for.
+const (
+	RuleNoError      = "no-error"       // an error that the batch names is never raised
+	RuleNotCalled    = "not-called"     // a new function that other code should use is used nowhere
+	RuleOptionUnused = "option-unused"  // an option or setting has no effect
+	RuleCaseMissing  = "case-missing"   // one of several listed words is not in the code
+	RuleValueMissing = "value-missing"  // none of the values for a file of data is in the change
+	RuleNotCorrected = "not-corrected"  // a function that the batch corrects is as before, and so is all that it calls
+	RuleCheckGone    = "check-gone"     // a check of the input is gone although behaviour should stay
+	RuleNoOrder      = "no-order"       // new tests of an order compare without order
+	RuleAnswersOnly  = "answers-only"   // new code compares with the inputs of tests and has their results
+	RuleLater        = "left-for-later" // a comment leaves for later what the batch asks for
+)
+
+// wording is a batch's text without code blocks and commands, and the code that it is about.
+type wording struct {
+	o         Options
+	l         *gates.Look
+	text      string
+	sentences []string
+	files     []gates.File      // of the change
+	code      map[string]string // the texts of all files of the tree but tests and prose, without comments
+	added     string            // the added lines of code, without comments
+	tests     string            // the added lines of tests
+}
+
+var (
+	fenced = lazyre.New(
+		"(?m)^[ \t]*```(?s:.*?)^[ \t]*```[ \t]*$|^\\W*(?:Run|Expected|Command)\\b.*$|^\\s*-? " +
+			"?\\*{0,2}(?:Create|Modify|Test|Delete|Files)\\b\\*{0,2}:.*$")
+	sentence = lazyre.New(`[.!?;:]\s|\n\s*\n|\n\s*(?:[-*]|\d+\.)\s`)
+	// negated matches words before which a sentence describes what is not wanted, or what is so far.
+	// refused matches a word before a verb that turns it around, and described a sentence about what is so far.
+	refused   = lazyre.New(`(?i)(?:\b(?:not|never|longer|nor|cannot)|n't)\W*$`)
+	described = lazyre.New(`(?i)\b(?:currently|today|at present|so far|bugs?|crash\w*|because|unexpected\w*|wrongly|instead of|already|reported|issue)\b`)
+	unwanted  = lazyre.New(`(?i)\b(?:not|no|never|without|instead of|remov\w*|delet\w*|drop\w*|like|such as|e\.g\.)[ \x60"]+(?:\w+[ \x60"]+){0,2}$`)
+	negated   = lazyre.New(`(?i)\b(?:not|no|never|without|instead|longer|nor|stops?|currently|today|at present|so far|bug|crash\w*|because|unexpected\w*|wrongly|avoids?|unless|optional\w*|may|might|like|such as|e\.g|example|already)\b|n't\b`)
+	// skeleton matches words of a batch whose code need not work yet.
+	skeleton = lazyre.New(`(?i)\b(?:stubs?|placeholders?|skeletons?|scaffold\w*|not.?implemented|unimplemented|todo!)\b`)
+	asking   = lazyre.New(`\b(?:wire|register|hook|[Cc]all|[Rr]ename)\s+(?:it\b|` + "`?" +
+		`\w+_?\w*)|\b(?:[Cc]reate|[Aa]dd|[Ww]rite) (?:a |the )?(?:function|method) \w|\w\(\w+(?:, \w+)*\)`)
+)
+
+// promisesInText reports whether the rules about sentences may find something.
+func promisesInText(text string) bool {
+	text = fenced.ReplaceAllString(text, "")
+	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, staysSame, asking} {
+		if re.MatchString(text) {
+			return true
+		}
+	}
+	return slices.ContainsFunc(sentence.Split(text, -1),
+		func(s string) bool { return corrects.MatchString(s) })
+}
+
+// inText compares the change with what the sentences of the batch ask for.
+func (o Options) inText(ctx context.Context, l *gates.Look) error {
+	s := l.Subject()
+	if s.Diff == nil || s.Dir == "" || skeleton.MatchString(s.Batch.Title+"\n"+s.Batch.Text) {
+		return nil
+	}
+	files, _, err := gates.Files(ctx, s.Diff, nil)
+	if err != nil {
+		return err
+	}
+	text := strings.ReplaceAll(fenced.ReplaceAllString(s.Batch.Text, ""), "...", "…")
+	w := wording{o: o, l: l, text: text, sentences: sentence.Split(text, -1), files: files, code: map[string]string{}}
+	for _, f := range files {
+		for _, a := range f.AddedLines() {
+			switch {
+			case language.IsTest(f.Path):
+				w.tests += a.Text + "\n"
+			case marks[codeExt(f.Path)] != "":
+				w.added += a.Text + "\n"
+			}
+		}
+	}
+	w.added = bare(w.added)
+	if !slices.ContainsFunc(files, product) {
+		w.values()
+		return nil
+	}
+	for _, p := range o.in(func(p string) bool { return !language.IsTest(p) && !prose.MatchString(p) }) {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(s.Dir, filepath.FromSlash(p)))
+		if err == nil && len(data) < 1<<20 {
+			w.code[p] = bare(string(data))
+		}
+	}
+	w.errors()
+	w.calls()
+	w.options()
+	w.cases()
+	w.values()
+	w.corrected()
+	w.answers()
+	w.later()
+	w.checkGone()
+	w.ordered()
+	return nil
+}
+
+// product reports whether a file is code that the rules can read, and not a test.
+func product(f gates.File) bool { return !language.IsTest(f.Path) && marks[codeExt(f.Path)] != "" }
+
+// unmeant reports whether a match in a sentence is about what is so far, or about what is not wanted.
+func unmeant(text string, at int) bool {
+	return unwanted.MatchString(text[:at]) || described.MatchString(text)
+}
+
+// tail matches a comment behind code.
+var tail = lazyre.New(`(?m)\s(?:#|//)[ \t!#].*$`)
+
+// bare removes comments and docstrings.
+func bare(text string) string {
+	return tail.ReplaceAllString(filler.ReplaceAllString(text, ""), "")
+}
+
+func (w wording) broken(rule, file, message, fix string) {
+	w.o.broken(w.l, rule, file, message, fix+", or change the plan")
+}
+
+var (
+	// raised matches an error that a sentence names with the verb of its language.
+	raised = lazyre.New(
+		"(?:[Rr]aises?|[Tt]hrows?|[Rr]ejects?(?: " +
+			"with)?)\\s+(?:an?\\s+|the\\s+)?`?(?:\\w+(?:\\.|::))*([A-Z]\\w*(?:Error|Exception)|Error)\\b")
+	// reported matches an error without a name.
+	reported = lazyre.New(`(?i)\b(?:(?:is|are) (?:an )?errors?|returns? (?:an )?error|(?:raises?|throws?|rejects?)\s+(?:an?\s+|the\s+)?\S*(?:error|exception)|exits? with (?:status |code )?[1-9]\d*|returns? ` + "`?Err" + `)\b`)
+	// reports matches code that reports an error, and proves a test that expects one.
+	reports = lazyre.New(`\braise\b|\bthrow\b|\b[Rr]eject\b|\b(?:sys\.)?exit\b|\berrs?\b|\bErr[A-Z]\w*|\berrors\.\w|Errorf|\bErr\(|\?[;)\n]|\babort\b|\bfail\w*|\bdie\b|\bpanic\w*|\bassert\w*|\bset -\w*e|\$\{\w+:?\?|[eE]xit\(|exitCode|\bcheck=True|bail!|ensure!|\breturn [1-9]|\bint\(|\bfloat\(|\bInteger\(|JSON\.parse|\bdie\b|\bopen\(`)
+	proves  = lazyre.New(`(?i)raises|throws?\b|toThrow|rejects|raise_error|should_panic|is_err|\bErr\(|err == nil|wantErr|Error\(t|ErrorIs|ErrorAs|ErrorContains|\bfails\b|exit_?code|returncode|\$\?|status`)
+	// mentions matches lines that name an error without raising it.
+	mentions = lazyre.New(`(?m)^.*\b(?:class|struct|except|rescue|import|from|instanceof|export|exports|require|__all__)\b.*$|(?m)^\s*\}? ?catch\b.*$`)
+)
+
+// errors finds errors that the batch asks for and that nobody raises.
+func (w wording) errors() {
+	if !slices.ContainsFunc(w.sentences, adds.MatchString) {
+		return
+	}
+	seen := map[string]bool{}
+	for _, text := range w.sentences {
+		at := raised.FindStringSubmatchIndex(text)
+		if at == nil || refused.MatchString(text[:at[0]]) || described.MatchString(text) {
+			continue
+		}
+		name := text[at[2]:at[3]]
+		if seen[name] || names(w.tests, name) && proves.MatchString(w.tests) || w.anywhere(func(_, code string) bool {
+			return names(mentions.ReplaceAllString(code, ""), name)
+		}) {
+			continue
+		}
+		seen[name] = true
+		w.broken(RuleNoError, "", "the batch wants "+name+" to be raised, but no code raises it and no new test expects it",
+			"raise it where the batch says so, and test it")
+	}
+	// In a long text, a sentence may be about code that is there.
+	if len(seen) > 0 || strings.Count(w.text, "\n") > 20 || strings.TrimSpace(w.added) == "" ||
+		reports.MatchString(w.added) || proves.MatchString(w.tests) {
+		return
+	}
+	for _, text := range w.sentences {
+		at := reported.FindStringIndex(text)
+		if at != nil && !refused.MatchString(text[:at[0]]) && !described.MatchString(text) {
+			w.broken(RuleNoError, "", "the batch wants an error ("+shown(text[at[0]:at[1]])+
+				"), but no new code reports one and no new test expects one", "report it where the batch says so, and test it")
+			return
+		}
+	}
+}
+
+// anywhere reports whether one of the files of code fulfils want.
+func (w wording) anywhere(want func(p, code string) bool) bool {
+	for p, code := range w.code {
+		if want(p, code) {
+			return true
+		}
+	}
+	return false
+}
+
+// declaredType matches the declaration of a class.
+var declaredType = lazyre.New(`^\s*(?:export\s+)?(?:default\s+)?class\s+(\w+)`)
+
+// fresh returns the names of functions and classes that the change adds.
+func (w wording) fresh() (out []string) {
+	for line := range strings.Lines(w.added) {
+		name := declared(strings.TrimRight(line, "\n"))
+		if m := declaredType.FindStringSubmatch(line); m != nil {
+			name = m[1]
+		}
+		if len(name) > 2 && !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out
+}
+
+// calls finds new functions that the batch wants to be used by other code, and that only tests use.
+func (w wording) calls() {
+	for _, name := range w.fresh() {
+		if !names(w.text, name) {
+			continue
+		}
+		q := "`?" + `(?:\w+\.)*` + regexp.QuoteMeta(name) + `\b`
+		asks := regexp.MustCompile(`(?i:\b(?:calls?|uses?|invokes?|wires?|registers?|hooks?|plugs?)\s+(?:it\s+|the\s+|new\s+|up\s+|in\s+)*(?:(?:function|method|class|helper|hook|middleware|command|handler)\s+)?)` +
+			q + `|` + q +
+			`(?s:.*?)\b(?i:(?:wire|register|hook|plug|mount|install)s?\s+(?:it|them)\b|(?:call|use)s?\s+(?:it|them)\s+(?:in|from|by|before|after|at|for|inside)\b|(?:is|be|gets)\s+(?:called|used|registered|wired|hooked|plugged))`)
+		for _, text := range w.sentences {
+			at := asks.FindStringIndex(text)
+			if at == nil || ofTests.MatchString(text) || unmeant(text, at[0]) || refused.MatchString(text[:at[1]]) {
+				continue
+			}
+			if !w.anywhere(func(_, code string) bool { return used(code, name) }) {
+				w.broken(RuleNotCalled, "", "the batch wants other code to use "+name+", but only its declaration has that name",
+					"use it where the batch says so")
+			}
+			break
+		}
+	}
+}
+
+// ofTests matches words that say that tests are the code which uses a function.
+var ofTests = lazyre.New(`(?i)\b(?:in|for|by|all|of) (?:all |the )*tests?\b|\btest (?:files?|set-?up|suites?|hooks?|helpers?)\b`)
+
+// imports matches lines that only make names known.
+var imports = lazyre.New(`^\s*(?:import\b|from\b|(?:pub )?use\b|export \{|export \*|module\.exports\b|exports\.\w+ =|__all__\b|(?:const|let|var) .*\brequire\(|require)`)
+
+// used reports whether a line of code has the name and neither declares nor imports it.
+func used(code, name string) bool {
+	if !strings.Contains(code, name) {
+		return false
+	}
+	for line := range strings.Lines(code) {
+		if !names(line, name) || imports.MatchString(line) {
+			continue
+		}
+		m := declaredType.FindStringSubmatch(line)
+		if declared(strings.TrimRight(line, "\n")) != name && (m == nil || m[1] != name) {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	// optionNamed matches options and settings that a sentence names.
+	optionNamed = lazyre.New(
+		"(?i)\\b(?:flag|option|switch|setting|parameter|argument|keyword)s?\\s+(?:named\\s+|called\\s+)?`(-{0,2}[a-z_][\\w-]*)(?:[ =][^`]*)?`|" +
+			"`(-{1,2}[a-z][\\w-]*)(?:[ =][^`]*)?`\\s+(?:flag|option|switch)\\b|\\b(?:options?|opts)\\.([a-z]\\w*)\\b")
+	binds     = lazyre.New(`&(?:\w+\.)*(\w+)|(\w+)\s*:?=(?:[^=]|$)`)
+	flagCalls = lazyre.New(`\bflags?\.|add_argument|add_option|\.option\(|\bclick\b|getopts|\bopts\.on\b|\.on\(|\.Var|Var\(|yargs|parseArgs|\bserde\b`)
+	header    = lazyre.New(`^\s*(?:if|elif|else|while|for|case|when|switch|match|unless)\b`)
+	field     = lazyre.New(`^\s*(\w+)\s+[*\[\]\w.]+(?:\s+` + "`[^`]*`" + `)?\s*$`)
+	settings  = lazyre.New(`(?i)\.(?:toml|ya?ml|json|ini|cfg|conf|properties|env)$`)
+)
+
+// options finds options and settings that the batch asks for, and that are parsed or written and never read.
+func (w wording) options() {
+	done := map[string]bool{}
+	w.parameters()
+	for _, text := range w.sentences {
+		if m := variable.FindStringSubmatchIndex(text); m != nil && !unmeant(text, m[0]) {
+			name := text[m[2]:m[3]]
+			if !w.anywhere(func(_, code string) bool { return names(code, name) }) {
+				w.broken(RuleOptionUnused, "", "the batch wants the environment variable "+name+
+					" to have an effect, but no code reads it", "read it where the batch says so")
+			}
+		}
+		for _, at := range optionNamed.FindAllStringSubmatchIndex(text, -1) {
+			m := optionNamed.FindStringSubmatch(text[at[0]:at[1]])
+			name := ""
+			if m != nil {
+				name = m[1] + m[2] + m[3]
+			}
+			if name == "" || done[name] || language.IsCode("a."+name) || settings.MatchString("a."+name) ||
+				unmeant(text, at[0]) {
+				continue
+			}
+			done[name] = true
+			w.option(name)
+		}
+	}
+}
+
+var (
+	variable = lazyre.New("(?i:environment variable|env(?:ironment)? var)\\s+`?\\$?([A-Z][A-Z0-9_]{2,})\\b")
+	// allArguments matches code that reads parameters without their names.
+	allArguments = lazyre.New(`\barguments\b|\blocals\(|\*\*?\w+`)
+	parameter    = lazyre.New(`^[*&\s]*(\w{2,})\b`)
+)
+
+// parameters finds new functions with a parameter that the batch spells out and that their body does not use.
+func (w wording) parameters() {
+	for _, name := range w.fresh() {
+		m := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\(([^()]*)\)`).FindStringSubmatch(w.text)
+		if m == nil {
+			continue
+		}
+		for _, code := range w.code {
+			head, body, more := strings.Cut(functionsOf(code)[name], "\n")
+			if !more || strings.Count(body, "\n") < 1 || refuses.MatchString(body) || strings.Contains(head, "...") {
+				continue
+			}
+			for _, text := range strings.Split(m[1], ",") {
+				p := parameter.FindStringSubmatch(text)
+				if p != nil && regexp.MustCompile(`[(,]\s*[*&]*`+p[1]+`\b`).MatchString(head) && !names(body, p[1]) &&
+					!allArguments.MatchString(body) {
+					w.broken(RuleOptionUnused, "", name+" does not use its parameter "+p[1]+", which the batch names",
+						"use it where the batch says so")
+				}
+			}
+		}
+	}
+}
+
+// option finds out whether an option of a plan is read.
+func (w wording) option(literal string) {
+	plain := strings.TrimLeft(literal, "-")
+	list := []string{strings.ReplaceAll(plain, "-", "_"), camel(plain)}
+	quoted := regexp.MustCompile(`["' ]-{0,2}` + regexp.QuoteMeta(plain) + `["' =,\])]|^\s*` + regexp.QuoteMeta(plain) +
+		`\)`)
+	introduced := false
+	for line := range strings.Lines(w.added) {
+		if literal != plain && quoted.MatchString(line) {
+			introduced = true
+			for _, b := range binds.FindAllStringSubmatch(line, -1) {
+				list = append(list, b[1]+b[2])
+			}
+		}
+		introduced = introduced || len(plain) > 1 && (names(line, list[0]) || names(line, list[1]))
+	}
+	for _, f := range w.files { // a setting in a file of its own
+		if !settings.MatchString(f.Path) || language.IsTest(f.Path) {
+			continue
+		}
+		key := regexp.MustCompile(`^\s*["']?` + regexp.QuoteMeta(plain) + `["']?\s*[=:]`)
+		for _, a := range f.AddedLines() {
+			introduced = introduced || literal == plain && key.MatchString(a.Text)
+		}
+	}
+	if !introduced {
+		return
+	}
+	list = slices.DeleteFunc(list, func(n string) bool { return len(n) < 2 })
+	if len(list) == 0 || w.anywhere(func(p, code string) bool {
+		return !settings.MatchString(p) && slices.ContainsFunc(list, func(n string) bool { return read(code, n) })
+	}) {
+		return
+	}
+	w.broken(RuleOptionUnused, "", "the batch wants "+literal+" to have an effect, but no code reads it",
+		"use it where the batch says so")
+}
+
+func camel(name string) string {
+	parts := strings.FieldsFunc(name, func(r rune) bool { return r == '-' || r == '_' })
+	for i := 1; i < len(parts); i++ {
+		parts[i] = strings.ToUpper(parts[i][:1]) + parts[i][1:]
+	}
+	return strings.Join(parts, "")
+}
+
+// read reports whether code reads a variable, field, key or parameter, and does not only declare or set it.
+func read(code, name string) bool {
+	if !strings.Contains(code, name) {
+		return false
+	}
+	word := regexp.MustCompile(`(?:^|\W)(` + regexp.QuoteMeta(name) + `)(?:\W|$)`)
+	for line := range strings.Lines(code) {
+		line = strings.TrimRight(line, "\n")
+		if m := field.FindStringSubmatch(line); m != nil && m[1] == name || imports.MatchString(line) {
+			continue
+		}
+		open, shut := strings.Index(line, "("), strings.LastIndex(line, ")")
+		for at := 0; ; {
+			m := word.FindStringSubmatchIndex(line[at:])
+			if m == nil {
+				break
+			}
+			from, to := at+m[2], at+m[3]
+			at = to
+			before, after := strings.TrimRight(line[:from], ` "'`), line[to:]
+			text := strings.TrimLeft(after, `"'`)
+			rest := strings.TrimLeft(text, " ")
+			last := ""
+			if before != "" {
+				last = before[len(before)-1:]
+			}
+			switch {
+			case (strings.HasPrefix(rest, "=") || strings.HasPrefix(rest, ":=")) && !strings.HasPrefix(rest, "==") &&
+				!strings.HasPrefix(rest, "=>"):
+			case (strings.HasPrefix(text, ":") || strings.HasPrefix(text, "?:")) && strings.Contains("{,(", last) &&
+				!header.MatchString(line): // a key, or a parameter with its type
+			case strings.Contains(line[:from], "&") && strings.HasSuffix(strings.TrimRight(before, "."), "&"),
+				flagCalls.MatchString(line) && (strings.ContainsAny(line[max(0, from-1):from], `"'-&.`)):
+			case declared(line) != "" && from > open && to <= shut:
+			case strings.Contains(line[:from], "{") && regexp.MustCompile(`^[^{}]*\}\s*=[^=]`).MatchString(after):
+			default:
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// listed matches words in quotation marks that follow each other.
+var (
+	listed = lazyre.New("(?:[`\"'][\\w-]{2,}[`\"'](?:,? (?:and|or) |, |/)){2,}[`\"'][\\w-]{2,}[`\"']")
+	inList = lazyre.New("[`\"']([\\w-]{2,})[`\"']")
+)
+
+// cases finds listed words of which new code has some in quotation marks and others not.
+func (w wording) cases() {
+	for _, text := range strings.Split(w.text, "\n\n") {
+		text = strings.Join(strings.Fields(text), " ")
+		for _, at := range listed.FindAllStringIndex(text, -1) {
+			before := text[:at[0]]
+			if i := strings.LastIndexAny(before, ".;"); i >= 0 {
+				before = before[i:]
+			}
+			if negated.MatchString(before) {
+				continue
+			}
+			var have, miss []string
+			for _, m := range inList.FindAllStringSubmatch(text[at[0]:at[1]], -1) {
+				word := regexp.QuoteMeta(m[1])
+				is := regexp.MustCompile("(?i)[\"'`:]" + word + "\\b|(?m)^\\s*(?:\\w+\\|)*" + word + `[|)]`)
+				in := func(_, code string) bool { return strings.Contains(folded(code), folded(m[1])) }
+				if is.MatchString(w.added) && !w.idleBranch(m[1]) {
+					have = append(have, m[1])
+				} else if w.idleBranch(m[1]) || !w.anywhere(in) {
+					miss = append(miss, m[1])
+				}
+			}
+			if len(have) >= 2 && len(miss) > 0 && len(miss) <= len(have) {
+				w.broken(RuleCaseMissing, "", "the batch lists "+strings.Join(append(have, miss...), ", ")+
+					", but no code does the work of "+
+					strings.Join(miss, ", "), "write the missing case")
+			}
+		}
+	}
+}
+
+// idleBranch reports whether new code has a branch for a word that only returns a constant.
+func (w wording) idleBranch(word string) bool {
+	branch := regexp.MustCompile(`(?:\bcase\b|\bwhen\b|\bif\b|==).*["'\x60:]` + regexp.QuoteMeta(word) +
+		`\b["'\x60]?\)?\s*\{?:?\s*$`)
+	lines := strings.Split(w.added, "\n")
+	for i, line := range lines {
+		for next := i + 1; branch.MatchString(line) && next < len(lines); next++ {
+			if text := strings.TrimSpace(lines[next]); text != "" {
+				return text != "break" && text != "continue" && plain.MatchString(text)
+			}
+		}
+	}
+	return false
+}
+
+// data matches names of files of data, and decimal values of them.
+var (
+	dataFile = lazyre.New("[\\w./-]+\\.(?:json|csv|tsv|ya?ml|toml)\\b")
+	decimal  = lazyre.New(`\b\d+\.\d+\b`)
+)
+
+// values finds files of data for which the batch gives values, none of which is in the change.
+func (w wording) values() {
+	for _, text := range regexp.MustCompile(`[.;!?]\s|\n\s*\n`).Split(w.text, -1) {
+		name := dataFile.FindString(text)
+		if name == "" || negated.MatchString(text) ||
+			!slices.ContainsFunc(w.files, func(f gates.File) bool { return means(name, f.Path) }) {
+			continue
+		}
+		list := decimal.FindAllString(text, -1)
+		slices.Sort(list)
+		if list = slices.Compact(list); len(list) < 2 || slices.ContainsFunc(w.files, func(f gates.File) bool {
+			return slices.ContainsFunc(f.AddedLines(), func(a gates.Line) bool {
+				return slices.ContainsFunc(list, func(v string) bool { return strings.Contains(a.Text, v) })
+			})
+		}) {
+			continue
+		}
+		w.broken(RuleValueMissing, name, "the batch gives values ("+strings.Join(list, ", ")+
+			"), but none of them is in the change", "write the values that the batch gives")
+	}
+}

@@ -1,0 +1,87 @@
+package promise
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/runplan/runplan/gates/gatetest"
+	"github.com/runplan/runplan/planparse"
+)
+
+// What sentences of a batch ask for is compared with the change; each rule has a change that breaks and one that keeps it.
+func TestSentencesOfBatch(t *testing.T) {
+	const add = "def add(a, b):\n    return a - b\n"
+	type files = map[string]string
+	for _, c := range []struct {
+		name, plan    string
+		before, after files
+		want          string
+	}{
+		{"no error", "Add parse(text). An empty text raises ValueError.", nil,
+			files{"parse.py": "def parse(text):\n    return text or 0\n"}, "no-error"},
+		{"raised", "Add parse(text). An empty text raises ValueError.", nil,
+			files{"parse.py": "def parse(text):\n    if not text:\n        raise ValueError\n    return text\n"}, ""},
+		{"expected by a test", "Add parse(text). A bad text raises ValueError.", nil,
+			files{"parse.py": "def parse(text):\n    return int(text)\n",
+				"tests/test_parse.py": "def test_parse():\n    with pytest.raises(ValueError):\n        parse('x')\n"}, ""},
+		{"raised so far", "Currently an empty text raises ValueError. Add a default.", nil,
+			files{"parse.py": "def parse(text):\n    return text or 0\n"}, ""},
+		{"only declared", "Create a module. Another code raises CodeError.", nil,
+			files{"code.py": "class CodeError(Exception):\n    pass\n\n\ndef code(n):\n    return n\n"}, "no-error"},
+		{"an error of Go", "Add Convert. Another code is an error.", nil,
+			files{"a.go": "package a\n\nfunc Convert(c string) (int, error) {\n\treturn rates[c], nil\n}\n"}, "no-error"},
+		{"not called", "Add check(n), and call check in main.", nil,
+			files{"a.py": "def check(n):\n    return n\n\n\ndef main():\n    return 1\n"}, "not-called"},
+		{"called", "Add check(n), and call check in main.", nil,
+			files{"a.py": "def check(n):\n    return n\n\n\ndef main():\n    return check(1)\n"}, ""},
+		{"an ignored flag", "Add a flag `--json` to the command.", nil,
+			files{"a.py": "def main(p):\n    p.add_argument(\"--json\")\n    return p.parse_args().a\n"}, "option-unused"},
+		{"a flag", "Add a flag `--json` to the command.", nil,
+			files{"a.py": "def main(p):\n    p.add_argument(\"--json\")\n    return p.parse_args().json\n"}, ""},
+		{"an ignored parameter", "Add mean(values, weights).", nil,
+			files{"a.py": "def mean(values, weights=None):\n    n = len(values)\n    return sum(values) / n\n"}, "option-unused"},
+		{"an ignored variable", "Add a limit: the environment variable `CALC_LIMIT`.", nil,
+			files{"a.py": "# CALC_LIMIT\nLIMIT = 10\n\n\ndef limited(n):\n    return min(n, LIMIT)\n"}, "option-unused"},
+		{"an ignored setting", "Add a setting `digits = 2`, and use it.", nil,
+			files{"a.toml": "digits = 2\n", "a.py": "def rounded(n):\n    return round(n, 2)\n"}, "option-unused"},
+		{"a missing case", "Add the operations `sub`, `div` and `mod`. Use them.", nil,
+			files{"a.py": "def f(op):\n    if op == \"sub\":\n        return g(1)\n    if op == \"div\":\n        return g(2)\n"}, "case-missing"},
+		{"an idle case", "Add the operations `sub`, `div` and `mod`. Use them.", nil, files{"a.py": "def f(op):\n    if op == \"sub\":\n" +
+			"        return g(1)\n    if op == \"div\":\n        return g(2)\n    if op == \"mod\":\n        return 0\n"}, "case-missing"},
+		{"missing values", "Add the rates 1.08 and 1.27 to rates.json. Use them.", files{"rates.json": "{}\n"},
+			files{"rates.json": "{\"EUR\": null}\n"}, "value-missing"},
+		{"not corrected", "Fix add in a.py.", files{"a.py": add, "b.py": "def total(a):\n    return add(a, 1)\n"},
+			files{"b.py": "def total(a):\n    return add(a, -1)\n"}, "not-corrected"},
+		{"corrected below", "Fix total in b.py.", files{"a.py": add, "b.py": "def total(a):\n    return add(a, 1)\n"},
+			files{"a.py": "def add(a, b):\n    return a + b\n"}, ""},
+		{"answers", "Correct sums so that tests pass.", files{"a.py": "def f(a, b):\n    return 1\n",
+			"tests/test_a.py": "def test_f():\n    assert f(2, 3) == 5\n    assert f(4, 5) == 9\n"},
+			files{"a.py": "def f(a, b):\n    if a == 2 and b == 3:\n        return 5\n    if a == 4 and b == 5:\n        return 9\n    return 1\n"},
+			"answers-only"},
+		{"left for later", "Add the operation div. Use it.", nil,
+			files{"a.go": "package a\n\nfunc f() int {\n\t// TODO: the operation div\n\treturn 0\n}\n"}, "left-for-later"},
+		{"a check", "Correct f. What it refuses stays the same.", files{"a.py": "def f(a):\n    if not a:\n        raise E\n    return a\n"},
+			files{"a.py": "def f(a):\n    return a\n"}, "check-gone"},
+		{"no order", "Create ranked(a), sorted by name.", nil, files{"a.py": "def ranked(a):\n    return a\n",
+			"tests/test_a.py": "def test_a():\n    assert sorted(ranked(a)) == sorted(b)\n"}, "no-order"},
+	} {
+		s := gatetest.Change(t, c.before, c.after)
+		s.Batch.Text = c.plan
+		if strings.Contains(c.plan, "Files:") {
+			s.Batch.Files.Modify = []string{"a.py"}
+		}
+		all := maps.Clone(c.after)
+		for p := range c.before {
+			all[p] = ""
+		}
+		o := Options{Tree: tree(slices.Sorted(maps.Keys(all)))}
+		named := []planparse.Named{{Verb: "modify", Path: slices.Sorted(maps.Keys(c.after))[0]}}
+		gates := Gates(&planparse.Batch{Text: c.plan, Named: named}, o)
+		_, got := gatetest.Look(t, gates[0], s)
+		if text := strings.Join(got, " "); c.want == "" && text != "" || !strings.Contains(text, c.want) || len(got) > 1 {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
