@@ -19,16 +19,10 @@ const (
 	sMany         // penalty for each chunk already taken from the file
 	sSize         // penalty for a thousand characters
 	sWords        // share of the room for results of the words alone
-	sLater        // sFirst after [wide] characters
-	sJoins        // after [wide] characters: bonus for each taken chunk that the chunk joins
 	spreads
 )
 
-var spread = [spreads]float64{sFirst: 0.8, sMany: 0.04, sSize: 0.7, sWords: 0.25, sLater: 0.3, sJoins: 0.3}
-
-// wide is the number of characters after which more of the same files is worth more than other files: by then nearly all
-// files to change are found (9,000 tokens).
-const wide = 36_000
+var spread = [spreads]float64{sFirst: 0.8, sMany: 0.04, sSize: 0.7, sWords: 0.25}
 
 // Weights returns the parameters of ranking and taking, for fitting.
 func Weights() []float64 { return append(append([]float64{}, weights[:]...), spread[:]...) }
@@ -69,8 +63,6 @@ func Take(items []Item, room int, by []float64) []int {
 		}
 	}
 	words := int(by[sWords] * float64(room))
-	t.ranked(max(words, room-wide))
-	t.filling = room > wide
 	t.ranked(words)
 	t.worded()
 	t.ranked(0)
@@ -82,7 +74,6 @@ type taking struct {
 	items         []Item
 	by            []float64
 	room          int
-	filling       bool // more of the same files is worth more than other files
 	taken         []bool
 	of            map[string]int // chunks taken from each file
 	before, after []int          // chunks that a chunk joins; -1 for none
@@ -112,24 +103,14 @@ func (t *taking) take(i int) {
 
 // ranked takes chunks by their score until only keep characters are left.
 func (t *taking) ranked(keep int) {
-	// The value of a chunk falls as others of its file are taken. So it is enough to requeue a chunk with its new value,
-	// and the neighbours of a taken chunk, whose value rises.
+	// The value of a chunk only falls as others of its file are taken. So it is enough to requeue a chunk with its new
+	// value.
 	var q queue
 	value := func(i int) (float64, int) {
 		x, have := &t.items[i], t.of[t.items[i].Path]
-		v := x.Score - t.by[sSize]*min(10, float64(x.Chars+marks)/1000)
-		switch {
-		case !t.filling && have == 0:
+		v := x.Score - t.by[sSize]*min(10, float64(x.Chars+marks)/1000) - t.by[sMany]*float64(have)
+		if have == 0 {
 			v += t.by[sFirst]
-		case !t.filling:
-			v -= t.by[sMany] * float64(have)
-		case have == 0:
-			v += t.by[sLater]
-		}
-		for _, k := range []int{t.before[i], t.after[i]} {
-			if t.filling && k >= 0 && t.taken[k] {
-				v += t.by[sJoins]
-			}
 		}
 		return v, have
 	}
@@ -141,23 +122,16 @@ func (t *taking) ranked(keep int) {
 	}
 	heap.Init(&q)
 	for len(q) > 0 && t.room-keep > 0 {
-		x := q[0]
-		if v, have := value(x.i); have != x.seen && !t.taken[x.i] {
-			q[0] = queued{x.i, v, have}
+		x := &q[0]
+		if v, have := value(x.i); have != x.seen {
+			x.value, x.seen = v, have
 			heap.Fix(&q, 0)
 			continue
 		}
+		if t.cost(x.i) <= t.room-keep {
+			t.take(x.i)
+		}
 		heap.Pop(&q)
-		if t.taken[x.i] || t.cost(x.i) > t.room-keep {
-			continue
-		}
-		t.take(x.i)
-		for _, k := range []int{t.before[x.i], t.after[x.i]} {
-			if k >= 0 && !t.taken[k] {
-				v, have := value(k)
-				heap.Push(&q, queued{k, v, have})
-			}
-		}
 	}
 }
 
