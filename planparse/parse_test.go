@@ -381,14 +381,18 @@ func TestTagPlans(t *testing.T) {
 			want: "gsd a(a:0)", codes: "unknown-dependency@3",
 		},
 	})
+	if got := parse(t, in("---", "todos:", "  - id: a", "    content: A", "isProject: false", "---",
+		"text")).Batches[0].Text; got != "    content: A\n" {
+		t.Errorf("the last todo ends with the list, got %q", got)
+	}
 	p := parse(t, in("<task>", "<name>A</name>", "<files>x/y.go (NEW), z.go</files>",
-		"<verify><automated>make</automated></verify>", "</task>"))
+		"<verify><automated>make &amp;&amp; ls</automated></verify>", "</task>"))
 	b := p.Batches[0]
 	if diff := cmp.Diff(Files{Create: []string{"x/y.go"}, Modify: []string{"z.go"}, Test: []string{}, Delete: []string{}},
 		b.Files); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Command{{Run: "make", Expected: "PASS", Line: 4, Said: "PASS"}}, b.Commands); diff != "" {
+	if diff := cmp.Diff([]Command{{Run: "make && ls", Expected: "PASS", Line: 4, Said: "PASS"}}, b.Commands); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -26,8 +26,9 @@ var keywords = sync.OnceValue(func() map[string]keyword {
 		unitBatch: {"batch 批次"},
 		unitGroup: {"phase fase фаза 阶段 階段 段階 フェーズ 단계 期", "chunk", "wave", "track", "checkpoint"},
 		unitSpan: {"day tag día jour день", "week woche semana semaine неделя 周 週", "sprint спринт",
-			"milestone meilenstein hito 里程碑 マイルストーン", "stage etapa этап", "part", "module", "epic", "workstream"},
-		unitTask:  {"task aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크", "iteration"},
+			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa этап", "part",
+			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream"},
+		unitTask:  {"task aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크", "iteration iteração iteración itération итерация 迭代 イテレーション"},
 		unitPiece: {"slice", "commit", "story", "unit", "change", "fix", "pr"},
 		unitStep:  {"step schritt étape paso passo шаг 步骤 步驟 ステップ"},
 	} {
@@ -211,6 +212,25 @@ func stepsTitle(title string) bool {
 		"umsetzungsschritte", "pasos",
 		"pasos de implementación",
 		"étapes", "passos", "шаги", "план"}, strings.ToLower(strings.Trim(title, " :.0123456789")))
+}
+
+// remainingTitle reports whether a heading says that the items below it are still to be done.
+func remainingTitle(title string) bool {
+	title, _, _ = strings.Cut(title, " (")
+	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending",
+		"pending tasks", "pending work", "todo", "to do", "to-do", "todos", "open tasks", "next actions", "action items",
+		"待办", "待办事项", "待办任务", "剩余任务", "残タスク", "残作業", "やること", "次のアクション", "할 일", "남은 작업",
+		"offene aufgaben", "tareas pendientes", "pendientes", "próximas acciones", "tarefas pendentes", "pendências",
+		"próximas ações", "tâches restantes", "à faire", "prochaines actions", "осталось сделать", "оставшиеся задачи",
+		"что осталось"}, strings.ToLower(strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.0123456789")))))))
+}
+
+// planTitle reports whether the tables below a heading may be the plan.
+func planTitle(title string) bool {
+	return containsAny(strings.ToLower(title), "plan", "roadmap", "task", "phase", "fase", "milestone", "meilenstein",
+		"schedule", "timeline", "backlog", "sprint", "aufgaben", "план", "задач", "этап", "дорожная карта", "tarefas", "tareas",
+		"cronograma", "etapas", "étapes", "tâches", "计划", "任务", "阶段", "里程碑", "計画", "タスク", "フェーズ", "ロードマップ",
+		"작업", "계획", "단계", "로드맵")
 }
 
 // saysProgress reports whether a heading is above a list of progress, and not of work.
