@@ -124,6 +124,58 @@ func TestDialects(t *testing.T) {
 				"- [ ] T001 a", "- [ ] T002 b"),
 			want: "spec-kit <phase 1> 1(T001:0 T002:0)",
 		},
+		"tasks in YAML, as PRPs list them": {
+			in: in("# T", "", "## List of tasks", "", "'''yaml", "# in order", "Task 1: Read it", "", "CREATE src/read.go:",
+				"  - FIND a way", "Task 2:", "MODIFY main.go:", "  - USE it", "UPDATE nothing here", "'''", "", "Text.", "",
+				"## Final checklist", "", "- [ ] it works"),
+			want: "superpowers 1(1:0) 2(2:0) loose:1", codes: "unassigned-boxes@21",
+		},
+		"YAML with one task, or below another heading": {
+			in: in("# T", "", "## Tasks", "", "'''yaml", "Task 1: Read it", "'''", "", "## Example", "", "'''yaml", "Task 1: A",
+				"Task 2: B", "'''", "", "## Work", "", "- [ ] c"),
+			want: "openspec work(:0)",
+		},
+		"YAML next to headings of tasks": {
+			in:   in("# T", "", "## Task 1: A", "", "## Tasks of a file", "", "'''yaml", "Task 1: A", "Task 2: B", "'''"),
+			want: "superpowers 1(1:0)",
+		},
+		"rows of a table that counts tasks": {
+			in: in("# T", "", "## Plan", "", "| # | Task | State |", "|---|---|---|", "| 1 | Read it | ✅ Done |",
+				"| 2. | Show it | open |", "", "Text.", "", "| # | Risk |", "|---|---|", "| 1 | Slow |", "| 2 | Big |"),
+			want: "superpowers 1(1:0+) 2(2:0)", codes: "list-as-tasks@7",
+		},
+		"rows of a table whose ids say what they are": {
+			in: in("# T", "", "## Schedule", "", "| M | What |", "|---|---|", "| **M0** ✅ | Base |", "| M1 | Use (a ✅, b) |",
+				"| Week 3 | Ship |"),
+			want: "superpowers M0(M0:0+) M1(M1:0) 3(3:0)", codes: "list-as-tasks@7 done-in-words@8",
+		},
+		"rows of a table below another heading, or of one row": {
+			in: in("# T", "", "## Results", "", "| # | Task |", "|---|---|", "| 1 | a |", "| 2 | b |", "", "## Plan", "",
+				"| # | Task |", "|---|---|", "| 1 | a |", "| total | 1 |"),
+			want: "none", codes: "no-units@1",
+		},
+		"bullets below a heading about what remains": {
+			in: in("# T", "", "## Done", "", "- a", "", "## 2. Remaining tasks (two)", "", "- Read it", "  - quickly",
+				"- ~~Show it~~", "", "Text.", "", "- ✅ Ship it"),
+			want: "superpowers 1(1:0) 2(2:0+) 3(3:0+)", codes: "list-as-tasks@9",
+		},
+		"a numbered list below the title of a plan": {
+			in:   in("# Implementation Plan — Faster", "", "1. Measure", "2. Cache"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@3",
+		},
+		"checkpoints next to phases look back": {
+			in: in("# T", "", "## Phase 1: A", "", "Text.", "", "## Phase 2: B", "", "Text.", "", "## Risks", "",
+				"### Checkpoint 1: After A", "", "Text."),
+			want: "phases <phase 1> <phase 2> 1() 2()",
+		},
+		"checkpoints alone are phases": {
+			in:   in("# T", "", "## Checkpoint 1: A", "", "Text.", "", "## Checkpoint 2: B", "", "Text."),
+			want: "phases <checkpoint 1> <checkpoint 2> 1() 2()",
+		},
+		"boxes about success metrics": {
+			in:   in("# T", "", "## Work", "", "- [ ] a", "", "## Success Metrics", "", "- [ ] fast"),
+			want: "openspec work(:0) loose:1", codes: "unassigned-boxes@9",
+		},
 		"a section without boxes between sections with boxes": {
 			in: in("# T", "", "## 1. A", "", "- [ ] 1.1 a", "", "## 2. B", "", "Do it.", "", "## 3. Verification", "", "Text.",
 				"", "## 4. C", "", "- [ ] 4.1 c", "", "## Notes", "", "Text."),
@@ -434,7 +486,7 @@ func TestDependenciesInProse(t *testing.T) {
 // is code is no command.
 func TestNotCommands(t *testing.T) {
 	p := parse(t, in("### Task 1: A", "", "- **Run-loop tests**: call `run()` from a test", "- Run `parse()`",
-		"- Run `e2e/a.spec.ts`", "- Run `/review all` and fix it",
+		"- Run `e2e/a.spec.ts`", "- Verify: it goes `read → check`", "- Run `/review all` and fix it",
 		"- **Run schema:** migrate `old rows` first", "- run-check: start it, `ls`, quit", "**Run directory:** `out/run_1`",
 		"- Verify types: the result of `copy<T>(s: T): T` stays",
 		"- **Verification:** someone reviews it. Then `A done` is noted",
@@ -613,4 +665,31 @@ func TestPhasesElsewhere(t *testing.T) {
 		"一期": {in: in("# P", "## 三期实施计划", "## 一期（MVP）", "a", "## 二期（增强）", "b"),
 			want: "phases <phase 1> <phase 2> 1() 2()", codes: "near-miss-heading@2"},
 	})
+}
+
+// The lines of a PRP name the files of its tasks, and the fence ends with the last task.
+func TestTasksInYAML(t *testing.T) {
+	p := parse(t, in("# T", "", "## Tasks", "", "'''yaml", "Task 1: Read it", "CREATE src/read.go:", "  - a reader",
+		"Task 2:", "DELETE old.go", "CREATE the docs", "'''", "", "Text."))
+	var got []string
+	for _, b := range p.Batches {
+		got = append(got, fmt.Sprint(b.Title, b.Files.Create, b.Files.Delete, b.StartLine, b.EndLine))
+	}
+	want := []string{"Read it[src/read.go] [] 6 8", "DELETE old.go[] [old.go] 9 11"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// A "## Verification Plan" shows that the parts of the proposed changes are the plan, even if they name no file.
+func TestProposedChangesWithoutFiles(t *testing.T) {
+	for end, want := range map[string]string{
+		"## Verification Plan": "superpowers 1(1:0) 2(2:0)", "## Notes": "none",
+	} {
+		p := parse(t, in("# T", "", "## Proposed Changes", "", "### Server", "", "- Answer.", "", "### Page", "", "- Ask.", "",
+			end, "", "Text."))
+		if got := sketch(p); got != want {
+			t.Errorf("%s: got %s, want %s", end, got, want)
+		}
+	}
 }
