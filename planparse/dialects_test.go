@@ -172,6 +172,20 @@ func TestDialects(t *testing.T) {
 			in:   in("# T", "", "## Checkpoint 1: A", "", "Text.", "", "## Checkpoint 2: B", "", "Text."),
 			want: "phases <checkpoint 1> <checkpoint 2> 1() 2()",
 		},
+		"rows of a table next to a checklist": {
+			in: in("# T", "", "## 7. Steps", "", "| # | Step |", "|---|---|", "| 1 | a |", "| 2 | b |", "", "## Validation checklist",
+				"", "- [ ] it works"),
+			want: "superpowers 1(1:0) 2(2:0) loose:1", codes: "list-as-tasks@7 unassigned-boxes@12",
+		},
+		"a numbered list of phases": {
+			in:   in("# T", "", "## Phases", "", "1. a", "2. b"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@5",
+		},
+		"boxes about the future": {
+			in: in("# T", "", "## Work", "", "- [ ] a", "", "## Future enhancements (maybe)", "", "- [ ] b", "", "## 3. 将来の展望", "",
+				"- [ ] c"),
+			want: "openspec work(:0) loose:2", codes: "unassigned-boxes@9 unassigned-boxes@13",
+		},
 		"boxes about success metrics": {
 			in:   in("# T", "", "## Work", "", "- [ ] a", "", "## Success Metrics", "", "- [ ] fast"),
 			want: "openspec work(:0) loose:1", codes: "unassigned-boxes@9",
@@ -683,13 +697,17 @@ func TestTasksInYAML(t *testing.T) {
 
 // A "## Verification Plan" shows that the parts of the proposed changes are the plan, even if they name no file.
 func TestProposedChangesWithoutFiles(t *testing.T) {
-	for end, want := range map[string]string{
-		"## Verification Plan": "superpowers 1(1:0) 2(2:0)", "## Notes": "none",
+	for _, c := range []struct{ changes, end, want string }{
+		{"## Proposed Changes", "## Verification Plan", "superpowers 1(1:0) 2(2:0)"},
+		{"## Key Changes", "## Test Plan", "superpowers 1(1:0) 2(2:0)"},
+		{"## Implementation Changes (two)", "## Test Plan", "superpowers 1(1:0) 2(2:0)"},
+		{"## Key Changes", "## Notes", "none"},
+		{"## Changes", "## Test Plan", "none"},
 	} {
-		p := parse(t, in("# T", "", "## Proposed Changes", "", "### Server", "", "- Answer.", "", "### Page", "", "- Ask.", "",
-			end, "", "Text."))
-		if got := sketch(p); got != want {
-			t.Errorf("%s: got %s, want %s", end, got, want)
+		p := parse(t, in("# T", "", c.changes, "", "### Server", "", "- Answer.", "", "### Page", "", "- Ask.", "",
+			c.end, "", "Text."))
+		if got := sketch(p); got != c.want {
+			t.Errorf("%s, %s: got %s, want %s", c.changes, c.end, got, c.want)
 		}
 	}
 }

@@ -125,14 +125,14 @@ func (b *builder) otherUnits(f facts) bool {
 	case len(f.of[unitStep]) > 1:
 		b.stepsAsTasks()
 	default:
-		return b.titleAsTask() || b.listAsTasks() || b.changesAsTasks()
+		return b.titleAsTask() || b.listAsTasks() || b.changesAsTasks() || b.rowsAsTasks()
 	}
 	return true
 }
 
-// changesAsTasks reads the plans of Antigravity: the parts below "## Proposed Changes" are the tasks, with headings
-// such as "#### [NEW] a.go" for their files, or with a "## Verification Plan" behind them. Without such parts, all the
-// changes are one task.
+// changesAsTasks reads the plans of Antigravity and Codex: the parts below "## Proposed Changes" or "## Key Changes" are
+// the tasks, with headings such as "#### [NEW] a.go" for their files, or with a "## Verification Plan" or "## Test Plan"
+// behind them. Without such parts, all the changes are one task.
 func (b *builder) changesAsTasks() bool {
 	var whole *mark
 	var parts []*mark
@@ -142,7 +142,7 @@ func (b *builder) changesAsTasks() bool {
 		switch {
 		case whole != nil && m.level <= whole.level:
 			inside = false
-			if strings.EqualFold(plain(m.text), "verification plan") {
+			if title := strings.ToLower(plain(m.text)); title == "verification plan" || title == "test plan" {
 				files++
 			}
 		case inside && verb != "":
@@ -150,7 +150,9 @@ func (b *builder) changesAsTasks() bool {
 		case inside && m.level == whole.level+1:
 			parts = append(parts, m)
 		}
-		if whole == nil && m != b.title && strings.HasPrefix(strings.ToLower(plain(m.text)), "proposed changes") {
+		title, _, _ := strings.Cut(strings.ToLower(plain(m.text)), " (")
+		if whole == nil && m != b.title && slices.Contains([]string{"proposed changes", "key changes",
+			"implementation changes"}, title) {
 			whole, inside = m, true
 		}
 	}

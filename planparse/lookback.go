@@ -51,10 +51,15 @@ func looksBack(title string, inPhase bool) bool {
 
 // isChecklist reports whether a heading says that the boxes below it are not work.
 func isChecklist(title string) bool {
-	return namesCriteria(title) ||
-		containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff",
-			"out of scope", "future work", "kpi", "next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트",
+	return namesCriteria(title) || isLater(title) ||
+		containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff", "kpi", "next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트",
 			"checkliste", "чек-лист")
+}
+
+// isLater reports whether a heading says that the boxes below it are no work of this plan.
+func isLater(title string) bool {
+	return containsAny(strings.ToLower(title), "out of scope", "future work", "future enhancement", "future improvement",
+		"future feature", "future idea", "post-mvp", "将来", "未来", "향후", "futuras", "futuros", "évolutions futures")
 }
 
 // isCheck accepts more titles: below a phase, these sections refer to its work.

@@ -24,7 +24,7 @@ var keywords = sync.OnceValue(func() map[string]keyword {
 	out := map[string]keyword{}
 	for kind, rows := range map[unitKind][]string{ // the English word first
 		unitBatch: {"batch 批次"},
-		unitGroup: {"phase fase фаза 阶段 階段 段階 フェーズ 단계 期", "chunk", "wave", "track", "checkpoint"},
+		unitGroup: {"phase fase фаза 阶段 階段 段階 フェーズ フェイズ 단계 期", "chunk", "wave", "track", "checkpoint"},
 		unitSpan: {"day tag día jour день", "week woche semana semaine неделя 周 週", "sprint спринт",
 			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa этап", "part",
 			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream"},
@@ -117,12 +117,18 @@ func ordinalUnit(s []byte) (u unit, ok bool) {
 
 // cutNumeral removes a whole number from the start of s: "12", or "十二" in Chinese and Japanese.
 func cutNumeral(s []byte) (id string, rest []byte) {
-	n := 0
-	for n < len(s) && n < 4 && isDigit(s[n]) {
-		n++
+	for len(id) < 4 && len(s) > 0 {
+		r, size := utf8.DecodeRune(s)
+		if '０' <= r && r <= '９' {
+			r += '0' - '０'
+		}
+		if r < '0' || r > '9' {
+			break
+		}
+		id, s = id+string(r), s[size:]
 	}
-	if n > 0 {
-		return string(s[:n]), s[n:]
+	if id != "" {
+		return id, s
 	}
 	sum, last := 0, -1
 	for range len("九十九") / len("九") {
@@ -206,7 +212,8 @@ func stepsTitle(title string) bool {
 		"implementation", "plan", "the plan", "plan of work",
 		"work plan", "action plan",
 		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps",
-		"migration steps", "todo", "to do",
+		"migration steps", "todo", "to do", "phases", "implementation phases", "milestones", "phasen", "meilensteine", "fases",
+		"fases de implementação", "etapas", "этапы", "フェーズ",
 		"implementation strategy", "estratégia de implementação", "estrategia de implementación",
 		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung",
 		"umsetzungsschritte", "pasos",
@@ -227,7 +234,7 @@ func remainingTitle(title string) bool {
 
 // planTitle reports whether the tables below a heading may be the plan.
 func planTitle(title string) bool {
-	return containsAny(strings.ToLower(title), "plan", "roadmap", "task", "phase", "fase", "milestone", "meilenstein",
+	return stepsTitle(title) || containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone", "meilenstein",
 		"schedule", "timeline", "backlog", "sprint", "aufgaben", "план", "задач", "этап", "дорожная карта", "tarefas", "tareas",
 		"cronograma", "etapas", "étapes", "tâches", "计划", "任务", "阶段", "里程碑", "計画", "タスク", "フェーズ", "ロードマップ",
 		"작업", "계획", "단계", "로드맵")
