@@ -130,9 +130,9 @@ func (b *builder) otherUnits(f facts) bool {
 	return true
 }
 
-// changesAsTasks reads the plans of Antigravity and Codex: the parts below "## Proposed Changes" or "## Key Changes" are
-// the tasks, with headings such as "#### [NEW] a.go" for their files, or with a "## Verification Plan" or "## Test Plan"
-// behind them. Without such parts, all the changes are one task.
+// changesAsTasks reads the plans of Antigravity and Codex: the parts below "## Proposed Changes" or "## Key Changes"
+// are the tasks, with headings such as "#### [NEW] a.go" for their files, or with a "## Verification Plan" or "## Test
+// Plan" behind them. Without such parts, all the changes are one task.
 func (b *builder) changesAsTasks() bool {
 	var whole *mark
 	var parts []*mark
@@ -236,16 +236,21 @@ func (b *builder) listAsTasks() bool {
 // rowsAsTasks makes tasks of the rows of tables below a heading about a plan, for plans that have nothing else:
 // "| M1 | Title | done |", or "| 1 | Title |" below "| # | Task |".
 func (b *builder) rowsAsTasks() bool {
-	var rows []*mark
+	type row struct {
+		*mark
+		unit     unit
+		finished bool
+	}
+	var rows []row
 	var marks []*mark
 	counts, last := false, 0 // the table counts units; line of the row before
 	for _, m := range b.marks {
-		row := m.kind == markText && len(m.text) > 0 && m.text[0] == '|' && (m.head == nil || planTitle(plain(m.head.text)))
-		if !row && len(rows) > 0 && m.kind != markHeading && m.line > last && marks[len(marks)-1].line == last {
+		isRow := m.kind == markText && len(m.text) > 0 && m.text[0] == '|' && (m.head == nil || planTitle(plain(m.head.text)))
+		if !isRow && len(rows) > 0 && marks[len(marks)-1].line == last {
 			marks = append(marks, &mark{kind: markHeading, level: deepest, line: m.line, end: m.line, head: m.head,
 				owner: owner{batch: -1, task: -1}, unit: &b.noUnit, label: &b.noLabel}) // it ends the last task
 		}
-		if marks = append(marks, m); !row {
+		if marks = append(marks, m); !isRow {
 			continue
 		}
 		var cells []string
@@ -262,31 +267,35 @@ func (b *builder) rowsAsTasks() bool {
 		}
 		last = m.line
 		u := parseUnit([]byte(strings.Trim(strings.TrimRight(cells[0], "✅🟡⏳ "), ".) ") + ": " + cells[1]))
-		isUnit := u.kind == unitTask || u.kind == unitBatch || u.kind == unitGroup || u.kind == unitSpan
-		if !u.ok || u.id == "" || u.title == "" || !isUnit && (!counts || u.kind == unitNone) {
+		if !u.ok || u.id == "" || u.title == "" || u.kind >= unitPiece && !counts {
 			continue
 		}
 		finished := saysDone(cells[0])
 		for _, cell := range cells[2:] {
-			if state := strings.Trim(strings.ToLower(cell), "✅✓✔☑ .`*"); cell != "" && (state == "" || state == "done" ||
-				state == "complete" || state == "completed" || state == "finished" || saysDone("("+state+")")) {
+			state := strings.Trim(strings.ToLower(cell), "✅✓✔☑ .`*")
+			switch {
+			case cell == "":
+			case state == "", saysDone("(" + state + ")"):
 				finished = true
-			} else if cell != "" {
+			default:
 				u.title += " — " + cell
 			}
 		}
 		u.kind, u.word = unitTask, "task"
-		m.kind, m.level, m.unit = markHeading, deepest, &u
-		if rows = append(rows, m); finished {
-			tickHeading(m)
-		}
+		rows = append(rows, row{m, u, finished})
 	}
 	if len(rows) < 2 {
 		return false
 	}
+	for _, r := range rows {
+		r.kind, r.level, r.mark.unit = markHeading, deepest, &r.unit
+		if r.finished {
+			tickHeading(r.mark)
+		}
+	}
 	b.marks, b.fromList = marks, true
-	b.report(SeverityInfo, rows[0].line, "list-as-tasks", "the plan has neither boxes nor headings that are units of work: "+
-		"%d rows of tables are read as its tasks", len(rows))
+	b.report(SeverityInfo, rows[0].line, "list-as-tasks",
+		"the plan has neither boxes nor headings that are units of work: %d rows of tables are read as its tasks", len(rows))
 	return true
 }
 
@@ -296,14 +305,14 @@ func namesUnits(cell string) bool {
 	return kind != unitNone
 }
 
-// tasksInFence makes headings of the lines "Task 1: Title" in a fence below a heading about tasks: PRPs list their tasks
-// as YAML. The lines below them are items, and "CREATE a.go:" names a file.
+// tasksInFence makes headings of the lines "Task 1: Title" in a fence below a heading about tasks: PRPs list their
+// tasks as YAML. The lines below them are items, and "CREATE a.go:" names a file.
 func (b *builder) tasksInFence() {
 	if slices.ContainsFunc(b.heads, func(m *mark) bool { return m.unit.kind == unitTask || m.unit.kind == unitBatch }) {
 		return
 	}
 	for at, m := range b.marks {
-		if m.kind != markFence || m.head == nil || m.fence.closed == 0 || !strings.Contains(strings.ToLower(plain(m.head.text)), "task") {
+		if m.kind != markFence || m.head == nil || !strings.Contains(strings.ToLower(plain(m.head.text)), "task") {
 			continue
 		}
 		var marks, tasks []*mark
@@ -327,7 +336,7 @@ func (b *builder) tasksInFence() {
 					text, kind = item, markItem
 				}
 				verb, rest, _ := strings.Cut(strings.TrimSuffix(string(text), ":"), " ")
-				if fileVerb(strings.ToLower(verb)) != "" && verb == strings.ToUpper(verb) && looksLikePath(rest) {
+				if looksLikePath(rest) {
 					text = []byte(verb + ": `" + rest + "`")
 				}
 				add(&mark{kind: kind, line: line, text: text, head: tasks[len(tasks)-1]})
@@ -336,11 +345,8 @@ func (b *builder) tasksInFence() {
 		if len(tasks) > 1 {
 			add(&mark{kind: markHeading, level: deepest, line: m.end, head: m.head}) // it ends the last task
 			b.marks = slices.Concat(b.marks[:at], marks, b.marks[at+1:])
-			next := slices.IndexFunc(b.heads, func(h *mark) bool { return h.line > m.line })
-			if next < 0 {
-				next = len(b.heads)
-			}
-			b.heads = slices.Insert(b.heads, next, tasks...)
+			b.heads = append(b.heads, tasks...)
+			slices.SortFunc(b.heads, func(x, y *mark) int { return x.line - y.line })
 			return
 		}
 	}

@@ -52,7 +52,8 @@ func looksBack(title string, inPhase bool) bool {
 // isChecklist reports whether a heading says that the boxes below it are not work.
 func isChecklist(title string) bool {
 	return namesCriteria(title) || isLater(title) ||
-		containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff", "kpi", "next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트",
+		containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff", "kpi",
+			"next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트",
 			"checkliste", "чек-лист")
 }
 

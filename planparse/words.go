@@ -28,7 +28,8 @@ var keywords = sync.OnceValue(func() map[string]keyword {
 		unitSpan: {"day tag día jour день", "week woche semana semaine неделя 周 週", "sprint спринт",
 			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa этап", "part",
 			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream"},
-		unitTask:  {"task aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크", "iteration iteração iteración itération итерация 迭代 イテレーション"},
+		unitTask: {"task aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크",
+			"iteration iteração iteración itération итерация 迭代 イテレーション"},
 		unitPiece: {"slice", "commit", "story", "unit", "change", "fix", "pr"},
 		unitStep:  {"step schritt étape paso passo шаг 步骤 步驟 ステップ"},
 	} {
@@ -212,7 +213,8 @@ func stepsTitle(title string) bool {
 		"implementation", "plan", "the plan", "plan of work",
 		"work plan", "action plan",
 		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps",
-		"migration steps", "todo", "to do", "phases", "implementation phases", "milestones", "phasen", "meilensteine", "fases",
+		"migration steps", "todo", "to do", "phases", "implementation phases", "milestones", "phasen", "meilensteine",
+		"fases",
 		"fases de implementação", "etapas", "этапы", "フェーズ",
 		"implementation strategy", "estratégia de implementação", "estrategia de implementación",
 		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung",
@@ -234,10 +236,12 @@ func remainingTitle(title string) bool {
 
 // planTitle reports whether the tables below a heading may be the plan.
 func planTitle(title string) bool {
-	return stepsTitle(title) || containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone", "meilenstein",
-		"schedule", "timeline", "backlog", "sprint", "aufgaben", "план", "задач", "этап", "дорожная карта", "tarefas", "tareas",
-		"cronograma", "etapas", "étapes", "tâches", "计划", "任务", "阶段", "里程碑", "計画", "タスク", "フェーズ", "ロードマップ",
-		"작업", "계획", "단계", "로드맵")
+	return stepsTitle(title) ||
+		containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone", "meilenstein",
+			"schedule", "timeline", "backlog", "sprint", "aufgaben", "план", "задач", "этап", "дорожная карта", "tarefas",
+			"tareas",
+			"cronograma", "etapas", "étapes", "tâches", "计划", "任务", "阶段", "里程碑", "計画", "タスク", "フェーズ", "ロードマップ",
+			"작업", "계획", "단계", "로드맵")
 }
 
 // saysProgress reports whether a heading is above a list of progress, and not of work.

@@ -23,9 +23,11 @@ func TestPlansInOtherLanguages(t *testing.T) {
 			want: "superpowers 1(1:1+) 2(2:1) 3(3:1) 4(4:2)",
 		},
 		"phases with the number behind or before the word": {
-			in: in("# P", "## 阶段 1：A", "## 阶段二：B", "## 第三阶段：C", "## 第4段階: D", "## フェーズ5: E", "## 6단계: F", "## フェイズ１１：K", "## 第十二阶段",
+			in: in("# P", "## 阶段 1：A", "## 阶段二：B", "## 第三阶段：C", "## 第4段階: D", "## フェーズ5: E", "## 6단계: F", "## フェイズ１１：K",
+				"## 第十二阶段",
 				"## Fase 13: G", "## Фаза 14: H"),
-			want: "phases <phase 1> <phase 2> <phase 3> <phase 4> <phase 5> <phase 6> <phase 11> <phase 12> <phase 13> <phase 14> 1() " +
+			want: "phases <phase 1> <phase 2> <phase 3> <phase 4> <phase 5> <phase 6> <phase 11> <phase 12> <phase 13> <phase " +
+				"14> 1() " +
 				"2() 3() 4() 5() 6() 11() 12() 13() 14()",
 		},
 		"a number before the word": {
