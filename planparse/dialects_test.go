@@ -187,6 +187,18 @@ func TestDialects(t *testing.T) {
 			in:   in("# T", "", "## Implementation order", "", "### W0 is first", "", "## Phase 1: A", "", "Text."),
 			want: "phases <phase 1> 1()",
 		},
+		"ids of up to four letters": {
+			in:   in("# T", "", "## Implementation order", "", "### PERF1: a", "", "Text.", "", "### FASTER2: b", "", "Text."),
+			want: "superpowers PERF1(PERF1:0)",
+		},
+		"a numbered list below the title of a plan with chapters": {
+			in: in("# Implementation Plan — Faster", "", "1. Measure", "2. Cache", "", "## Notes"), want: "none",
+			codes: "no-units@1",
+		},
+		"YAML with a gap": {
+			in:   in("# T", "", "## Task list", "", "'''yaml", "Task 1: a", "Task 3: b", "'''", "", "## Notes", "", "Text."),
+			want: "superpowers 1(1:0) 3(3:0)", codes: "number-gap@7",
+		},
 		"steps below Progress only": {
 			in:   in("# T", "", "## Progress", "", "### Step 1: a", "", "### Step 2: b"),
 			want: "superpowers 1(1:0) 2(2:0)", codes: "steps-as-tasks@5",
