@@ -310,7 +310,7 @@ func sectionLabel(text []byte) bool {
 func saysChecks(title string) bool {
 	title = strings.ToLower(strings.Trim(title, "*_:： "))
 	return strings.Contains(title, "automated verification") ||
-		slices.Contains([]string{"verification", "verify", "validation", "exit criteria", "验证", "驗證", "検証", "검증",
+		slices.Contains([]string{"automated tests", "verification", "verify", "validation", "exit criteria", "验证", "驗證", "検証", "검증",
 			"verificación", "vérification", "verificação", "überprüfung", "проверка"}, title)
 }
 

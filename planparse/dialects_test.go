@@ -553,10 +553,13 @@ func TestProposedChanges(t *testing.T) {
 		"",
 		"---", "", "### Frontend", "", "#### [DELETE] [old folder](file:///c:/Users/x/my%20app/web/old)", "",
 		"#### [NEW] `web/new.ts`", "", "#### [NEW] [A migration]", "", "## Verification Plan", "", "### Automated Tests", "",
-		"- [ ] `npm test`"))
+		"- [ ] `npm test`", "", "## Notes", "", "### Automated Tests", "", "- `npm run old`"))
 	var got []Batch
 	for _, b := range p.Batches {
 		got = append(got, Batch{Key: b.Key, Title: b.Title, Files: b.Files, StartLine: b.StartLine})
+	}
+	if last := p.Batches[1]; last.EndLine != 28 || len(last.Commands) != 1 || last.Commands[0].Run != "npm test" {
+		t.Errorf("the verification plan belongs to the last task, got lines to %d and %+v", last.EndLine, last.Commands)
 	}
 	want := []Batch{
 		{Key: "1", Title: "Backend", StartLine: 7, Files: Files{Create: []string{"cmd/(a)/b.go", "c.go"},

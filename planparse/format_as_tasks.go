@@ -134,7 +134,7 @@ func (b *builder) otherUnits(f facts) bool {
 // are the tasks, with headings such as "#### [NEW] a.go" for their files, or with a "## Verification Plan" or "## Test
 // Plan" behind them. Without such parts, all the changes are one task.
 func (b *builder) changesAsTasks() bool {
-	var whole *mark
+	var whole, check *mark
 	var parts []*mark
 	inside, files := false, 0
 	for _, m := range b.heads {
@@ -143,7 +143,7 @@ func (b *builder) changesAsTasks() bool {
 		case whole != nil && m.level <= whole.level:
 			inside = false
 			if title := strings.ToLower(plain(m.text)); title == "verification plan" || title == "test plan" {
-				files++
+				check = m
 			}
 		case inside && verb != "":
 			files++
@@ -156,7 +156,7 @@ func (b *builder) changesAsTasks() bool {
 			whole, inside = m, true
 		}
 	}
-	if files == 0 {
+	if files == 0 && check == nil {
 		return false
 	}
 	if len(parts) == 0 {
@@ -168,6 +168,15 @@ func (b *builder) changesAsTasks() bool {
 			title = m.unit.title
 		}
 		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(n + 1), title: title, ok: true}
+	}
+	if check != nil { // it belongs to the last task
+		level := check.level
+		for _, m := range b.heads[slices.Index(b.heads, check):] {
+			if m != check && m.level <= level {
+				break
+			}
+			m.level += 2
+		}
 	}
 	return true
 }
