@@ -756,7 +756,8 @@ func TestProposedChangesWithoutFiles(t *testing.T) {
 
 // The text of a row is the title of its task, and the table ends with the last row.
 func TestRowsOfTables(t *testing.T) {
-	p := parse(t, in("# T", "", "## Plan", "", "| # | Task | How | State |", "|---|---|---|---|", "| 1 | Read it | quickly | - [x] |",
+	p := parse(t, in("# T", "", "## Plan", "", "| # | Task | How | State |", "|---|---|---|---|",
+		"| 1 | Read it | quickly | - [x] |",
 		"| 2 | Show it | | done |", "Text.", "", "More."))
 	var got []string
 	for _, b := range p.Batches {

@@ -213,7 +213,6 @@ func (s *sections) assign() {
 				}
 			}
 		}
-		m.section = nil
 		if len(stack) > 0 {
 			m.section = stack[len(stack)-1]
 		}

@@ -386,8 +386,12 @@ func TestTagPlans(t *testing.T) {
 		t.Errorf("the last todo ends with the list, got %q", got)
 	}
 	p := parse(t, in("<task>", "<name>A</name>", "<files>x/y.go (NEW), z.go</files>",
-		"<verify><automated>make &amp;&amp; ls</automated></verify>", "</task>"))
+		"<verify><automated>make &amp;&amp; ls</automated></verify>", "</task>", "", "Text.", "", "<task>", "<name>B</name>",
+		"</task>"))
 	b := p.Batches[0]
+	if b.EndLine != 5 {
+		t.Errorf("the batch ends in line %d, and its element in line 5", b.EndLine)
+	}
 	if diff := cmp.Diff(Files{Create: []string{"x/y.go"}, Modify: []string{"z.go"}, Test: []string{}, Delete: []string{}},
 		b.Files); diff != "" {
 		t.Error(diff)
