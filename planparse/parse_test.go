@@ -95,11 +95,11 @@ func TestParseRefusesInvalidFiles(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v", name, err, c.want)
 		}
 	}
-	if _, err := Parse("p.md",
-		[]byte("## Batch 1: A\n\nsome text, one stray byte: \xe4, and more text behind it\n")); err != nil {
-		t.Error("an invalid byte must not prevent reading the plan:", err)
+	p, err := Parse("p.md", []byte("## Batch 1: A\n\nsome text, one stray byte: \xe4, and more text behind it\n"))
+	if err != nil || codes(p) != "not-utf8@1" {
+		t.Errorf("an invalid byte must not prevent reading the plan, and is reported: %v %s", err, codes(p))
 	}
-	p := parse(t, "# Notes\n\nJust prose.\n")
+	p = parse(t, "# Notes\n\nJust prose.\n")
 	if got := codes(p); got != "no-units@1" || len(p.Errors()) != 1 {
 		t.Errorf("prose without any unit must be an error, got %s", got)
 	}
