@@ -33,6 +33,8 @@ func TestBlocks(t *testing.T) {
 			[]Block{{Kind: BlockEdit, Path: "a.go", Text: "x\n", Line: 3}, {Kind: BlockEdit, Text: "y\n", Line: 6}}, true},
 		"a command with its expectation": {in("Run: `make`", "Expected: `ok`"),
 			[]Block{{Kind: BlockRun, Text: "make", Expected: "ok", Line: 3}}, true},
+		"a command behind one that is no block": {in("Verify: `make check`, expect FAIL", "Run: `make`", "Expected: `ok`"),
+			[]Block{{Kind: BlockRun, Text: "make", Expected: "ok", Line: 4}}, true},
 		"a fence that is the body of Run": {in("Run:", "'''bash", "make", "'''", "Expected: FAIL"),
 			[]Block{{Kind: BlockRun, Text: "make", Expected: "FAIL", Line: 4}}, true},
 		"the expected output is not a block": {in("Run: `make`", "Expected:", "'''sh", "ok", "'''"),

@@ -126,10 +126,13 @@ func aboutRun(note []byte) bool {
 		"output", "date", "mode", "report"}, words[0])
 }
 
-// isCode reports whether a code span is no command of a shell: "run()", "parse<T>(s: T)", a slash command of an agent
-// ("/review all") or the name of a file that is no program ("a/b.spec.ts").
+// isCode reports whether a code span is no command of a shell: "run()", "parse<T>(s: T)", "read → check", a slash
+// command of an agent ("/review all") or the name of a file that is no program ("a/b.spec.ts").
 func isCode(span string) bool {
 	word := firstWord(span)
+	if strings.Contains(span, "→") {
+		return true
+	}
 	if i := strings.IndexByte(word, '('); i > 0 && (isLetter(span[i-1]) || isDigit(span[i-1]) ||
 		strings.IndexByte("_>", span[i-1]) >= 0) {
 		return true
@@ -307,7 +310,7 @@ func sectionLabel(text []byte) bool {
 func saysChecks(title string) bool {
 	title = strings.ToLower(strings.Trim(title, "*_:： "))
 	return strings.Contains(title, "automated verification") ||
-		slices.Contains([]string{"verification", "verify", "validation", "exit criteria", "验证", "驗證", "検証", "검증",
+		slices.Contains([]string{"automated tests", "verification", "verify", "validation", "exit criteria", "验证", "驗證", "検証", "검증",
 			"verificación", "vérification", "verificação", "überprüfung", "проверка"}, title)
 }
 
@@ -324,6 +327,9 @@ func (r *runReader) add(line int, run string) {
 // setExpected takes the text after "Expected:".
 func (r *runReader) setExpected(said string) {
 	if r.command != nil && r.command.Expected == "" {
+		if strings.IndexByte(said, '`') < 0 { // the stars of "**Expected: 3 passed**"
+			said = plain([]byte(said))
+		}
 		r.command.Expected, r.command.Said = expectation(said), strings.TrimSpace(said)
 	}
 }

@@ -150,25 +150,25 @@ func (b *builder) resolveDependencies() {
 // refs maps the names by which a batch can be called to the batch: key, number, and the numbers of tasks.
 func (b *builder) refs() map[string]int {
 	r := map[string]int{}
-	add := func(name string, i int) {
+	add := func(kind, name string, i int) {
 		for _, n := range []string{strings.ToLower(name), strings.TrimLeft(strings.ToLower(name), "0")} {
-			if _, taken := r[n]; !taken && n != "" {
-				r[n] = i
+			if _, taken := r[kind+n]; !taken && n != "" {
+				r[kind+n] = i
 			}
 		}
 	}
 	for i := range b.plan.Batches {
-		add(b.plan.Batches[i].Key, i)
+		add("", b.plan.Batches[i].Key, i)
 	}
 	for i := range b.plan.Batches {
-		add(b.plan.Batches[i].Number, i)
+		add("", b.plan.Batches[i].Number, i)
 	}
 	for i := range b.plan.Batches {
 		for _, t := range b.plan.Batches[i].Tasks {
-			add("task:"+strings.ToLower(t.Number), i)
+			add("task:", t.Number, i)
 			for _, s := range t.Steps {
 				if l := parseLabel([]byte(s.Text)); l.kind == labelSub {
-					add("task:"+l.id, i)
+					add("task:", l.id, i)
 				}
 			}
 		}
@@ -210,16 +210,11 @@ func lookUp(r map[string]int, item string) (int, bool) {
 	}
 	id := strings.TrimLeft(name[n:], " -_#:")
 	kind, _ := unitWord(name[:n])
-	if kind == unitTask {
-		if to, ok := r["task:"+id]; ok {
+	for _, id := range []string{id, strings.TrimLeft(id, "0")} {
+		if to, ok := r["task:"+id]; ok && kind == unitTask {
 			return to, true
 		}
-	}
-	if kind != unitNone {
-		if to, ok := r[id]; ok {
-			return to, true
-		}
-		if to, ok := r[strings.TrimLeft(id, "0")]; ok {
+		if to, ok := r[id]; ok && kind != unitNone {
 			return to, true
 		}
 	}

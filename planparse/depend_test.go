@@ -88,6 +88,7 @@ func TestReferencesInProse(t *testing.T) {
 		"Task 3":                             {"", ""}, // itself
 		"任务1":                                {"1", ""},
 		"Task A of the design":               {"", "unread-dependency@7"},
+		"Task 01":                            {"1", ""},
 	} {
 		p := parse(t, in("# P", "### Task 1: A", "text", "### Task 2: B", "text", "### Task 3: C",
 			"**Depends on:** "+value, "",

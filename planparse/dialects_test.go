@@ -124,6 +124,99 @@ func TestDialects(t *testing.T) {
 				"- [ ] T001 a", "- [ ] T002 b"),
 			want: "spec-kit <phase 1> 1(T001:0 T002:0)",
 		},
+		"tasks in YAML, as PRPs list them": {
+			in: in("# T", "", "## List of tasks", "- [ ] loose", "'''yaml", "# in order", "Task 1: Read it", "",
+				"CREATE src/read.go:",
+				"  - FIND a way", "Task 2:", "MODIFY main.go:", "  - USE it", "UPDATE nothing here", "'''", "", "Text.", "",
+				"## Final checklist", "", "- [ ] it works"),
+			want: "superpowers 1(1:0) 2(2:0) loose:2", codes: "unassigned-boxes@4 unassigned-boxes@21",
+		},
+		"YAML with one task, or below another heading": {
+			in: in("# T", "", "## Tasks", "", "'''yaml", "Task 1: Read it", "'''", "", "## Example", "", "'''yaml", "Task 1: A",
+				"Task 2: B", "'''", "", "## Work", "", "- [ ] c"),
+			want: "openspec work(:0)",
+		},
+		"YAML next to headings of tasks": {
+			in:   in("# T", "", "## Task 1: A", "", "## Tasks of a file", "", "'''yaml", "Task 1: A", "Task 2: B", "'''"),
+			want: "superpowers 1(1:0)",
+		},
+		"rows of a table that counts tasks": {
+			in: in("# T", "", "## Plan", "", "| # | Task | State |", "|---|---|---|", "| 1 | Read it | ✅ Done |",
+				"| 2. | Show it | open |", "", "Text.", "", "| # | Risk |", "|---|---|", "| 1 | Slow |", "| 2 | Big |"),
+			want: "superpowers 1(1:0+) 2(2:0)", codes: "list-as-tasks@7",
+		},
+		"rows of a table whose ids say what they are": {
+			in: in("# T", "", "## Schedule", "", "| M | What |", "|---|---|", "| **M0** ✅ | Base |", "| M1 | Use (a ✅, b) |",
+				"| Week 3 | Ship |",
+				"| Phase 4 | Look |", "| Task 5 | Mend |", "| Step 6 | Go |", "| 7 | Stay |", "| T8 | |"),
+			want: "superpowers M0(M0:0+) M1(M1:0) 3(3:0) 4(4:0) 5(5:0)", codes: "list-as-tasks@7 done-in-words@8",
+		},
+		"rows of a table below another heading, or of one row": {
+			in: in("# T", "", "## Results", "", "| # | Task |", "|---|---|", "| 1 | a |", "| 2 | b |", "", "## Plan", "",
+				"| # | Task |", "|---|---|", "| 1 | a |", "| total | 1 |"),
+			want: "none", codes: "no-units@1",
+		},
+		"bullets below a heading about what remains": {
+			in: in("# T", "", "## Done", "", "- a", "", "## 2. Remaining tasks (two)", "", "- Read it", "  - quickly",
+				"- ~~Show it~~", "", "Text.", "", "- ✅ Ship it"),
+			want: "superpowers 1(1:0) 2(2:0+) 3(3:0+)", codes: "list-as-tasks@9",
+		},
+		"a numbered list below the title of a plan": {
+			in:   in("# Implementation Plan — Faster", "", "1. Measure", "2. Cache"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@3",
+		},
+		"checkpoints next to phases look back": {
+			in: in("# T", "", "## Phase 1: A", "", "Text.", "", "## Phase 2: B", "", "Text.", "", "## Risks", "",
+				"### Checkpoint 1: After A", "", "Text."),
+			want: "phases <phase 1> <phase 2> 1() 2()",
+		},
+		"checkpoints alone are phases": {
+			in:   in("# T", "", "## Checkpoint 1: A", "", "Text.", "", "## Checkpoint 2: B", "", "Text."),
+			want: "phases <checkpoint 1> <checkpoint 2> 1() 2()",
+		},
+		"rows of a table next to a checklist": {
+			in: in("# T", "", "## 7. Steps", "", "| # | Step |", "|---|---|", "| 1 | a |", "| 2 | b |", "",
+				"## Validation checklist",
+				"", "- [ ] it works"),
+			want: "superpowers 1(1:0) 2(2:0) loose:1", codes: "list-as-tasks@7 unassigned-boxes@12",
+		},
+		"numbered chapters": {
+			in: in("# 1. A", "", "Text.", "", "# 2. B", "", "Text."), want: "none", codes: "no-units@1",
+		},
+		"a heading in the order of work that begins with an id": {
+			in:   in("# T", "", "## Implementation order", "", "### W0 is first", "", "## Phase 1: A", "", "Text."),
+			want: "phases <phase 1> 1()",
+		},
+		"ids of up to four letters": {
+			in:   in("# T", "", "## Implementation order", "", "### PERF1: a", "", "Text.", "", "### FASTER2: b", "", "Text."),
+			want: "superpowers PERF1(PERF1:0)",
+		},
+		"a numbered list below the title of a plan with chapters": {
+			in: in("# Implementation Plan — Faster", "", "1. Measure", "2. Cache", "", "## Notes"), want: "none",
+			codes: "no-units@1",
+		},
+		"YAML with a gap": {
+			in:   in("# T", "", "## Task list", "", "'''yaml", "Task 1: a", "Task 3: b", "'''", "", "## Notes", "", "Text."),
+			want: "superpowers 1(1:0) 3(3:0)", codes: "number-gap@7",
+		},
+		"steps below Progress only": {
+			in:   in("# T", "", "## Progress", "", "### Step 1: a", "", "### Step 2: b"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "steps-as-tasks@5",
+		},
+		"a numbered list of phases": {
+			in:   in("# T", "", "## Phases", "", "1. a", "2. b"),
+			want: "superpowers 1(1:0) 2(2:0)", codes: "list-as-tasks@5",
+		},
+		"boxes about the future": {
+			in: in("# T", "", "## Work", "", "- [ ] a", "", "## Future enhancements (maybe)", "", "- [ ] b", "", "## 3. 将来の展望",
+				"",
+				"- [ ] c"),
+			want: "openspec work(:0) loose:2", codes: "unassigned-boxes@9 unassigned-boxes@13",
+		},
+		"boxes about success metrics": {
+			in:   in("# T", "", "## Work", "", "- [ ] a", "", "## Success Metrics", "", "- [ ] fast"),
+			want: "openspec work(:0) loose:1", codes: "unassigned-boxes@9",
+		},
 		"a section without boxes between sections with boxes": {
 			in: in("# T", "", "## 1. A", "", "- [ ] 1.1 a", "", "## 2. B", "", "Do it.", "", "## 3. Verification", "", "Text.",
 				"", "## 4. C", "", "- [ ] 4.1 c", "", "## Notes", "", "Text."),
@@ -345,9 +438,12 @@ func TestOnlyChecks(t *testing.T) {
 		"a task that builds code, next to one that runs a command": {in("# Tasks: A", "## Phase 1: B",
 			"- [ ] T001 Build the login form",
 			"- [ ] T002 Run `make test`"), false},
-		"boxes of a batch without tasks": {in("## Batch 1: Final verification", "- [x] Write it", "- [ ] Run all tests"), true},
-		"a box that writes":              {in("## Batch 1: Final verification", "- [ ] Write it", "- [ ] Run all tests"), false},
-		"another title":                  {in("### Task 1: Login form", "- [ ] Run all tests", "- [ ] Build the form"), false},
+		"boxes of a batch without tasks": {in("## Batch 1: Final verification", "- [x] Write it", "- [ ] Run all tests"),
+			true},
+		"a box that writes": {in("## Batch 1: Final verification", "- [ ] Write it", "- [ ] Run all tests"),
+			false},
+		"another title": {in("### Task 1: Login form", "- [ ] Run all tests", "- [ ] Build the form"),
+			false},
 		"a command after other tasks": {in("# Tasks: A", "## Phase 1: B", "- [ ] T001 Add the command",
 			"- [ ] T002 Run `make test`", "- [ ] T003 Commit the slice"), false},
 		"a command, and its commit": {in("# Tasks: A", "## Phase 1: B", "- [x] T001 Add the command",
@@ -434,7 +530,7 @@ func TestDependenciesInProse(t *testing.T) {
 // is code is no command.
 func TestNotCommands(t *testing.T) {
 	p := parse(t, in("### Task 1: A", "", "- **Run-loop tests**: call `run()` from a test", "- Run `parse()`",
-		"- Run `e2e/a.spec.ts`", "- Run `/review all` and fix it",
+		"- Run `e2e/a.spec.ts`", "- Verify: it goes `read → check`", "- Run `/review all` and fix it",
 		"- **Run schema:** migrate `old rows` first", "- run-check: start it, `ls`, quit", "**Run directory:** `out/run_1`",
 		"- Verify types: the result of `copy<T>(s: T): T` stays",
 		"- **Verification:** someone reviews it. Then `A done` is noted",
@@ -457,10 +553,13 @@ func TestProposedChanges(t *testing.T) {
 		"",
 		"---", "", "### Frontend", "", "#### [DELETE] [old folder](file:///c:/Users/x/my%20app/web/old)", "",
 		"#### [NEW] `web/new.ts`", "", "#### [NEW] [A migration]", "", "## Verification Plan", "", "### Automated Tests", "",
-		"- [ ] `npm test`"))
+		"- [ ] `npm test`", "", "## Notes", "", "### Automated Tests", "", "- `npm run old`"))
 	var got []Batch
 	for _, b := range p.Batches {
 		got = append(got, Batch{Key: b.Key, Title: b.Title, Files: b.Files, StartLine: b.StartLine})
+	}
+	if last := p.Batches[1]; last.EndLine != 28 || len(last.Commands) != 1 || last.Commands[0].Run != "npm test" {
+		t.Errorf("the verification plan belongs to the last task, got lines to %d and %+v", last.EndLine, last.Commands)
 	}
 	want := []Batch{
 		{Key: "1", Title: "Backend", StartLine: 7, Files: Files{Create: []string{"cmd/(a)/b.go", "c.go"},
@@ -524,7 +623,8 @@ func TestDevNotes(t *testing.T) {
 
 // Task Master exports a task as text in which each field is a heading.
 func TestTaskMasterText(t *testing.T) {
-	single := parse(t, in("# Task ID: 7", "# Title: Count words", "# Status: done", "# Dependencies: 3", "# Description: d",
+	single := parse(t, in("# Task ID: 7", "# Title: Count words", "# Status: done", "# Dependencies: 3",
+		"# Description: d",
 		"# Details:", "1. Count", "", "# Test Strategy:", "Run it"))
 	b := single.Batches[0]
 	if single.Title != "Count words" || b.Title != "Count words" || !b.Done() || b.EndLine != 10 {
@@ -541,7 +641,8 @@ func TestTaskMasterText(t *testing.T) {
 
 // Headings may be links, and a mark of done work may be between the number and the title.
 func TestTitlesOfHeadings(t *testing.T) {
-	p := parse(t, in("# P", "### [Task 1: Read](a/1.md)", "text", "### Task 2 ✅ — Count", "text", "### Task 3: Print · DONE", "text",
+	p := parse(t, in("# P", "### [Task 1: Read](a/1.md)", "text", "### Task 2 ✅ — Count", "text",
+		"### Task 3: Print · DONE", "text",
 		"### Task 4: NOT STARTED", "text"))
 	var got []string
 	for _, b := range p.Batches {
@@ -579,15 +680,21 @@ func TestChecksWithoutLabels(t *testing.T) {
 		in   string
 		want string
 	}{
-		"a step that says that it passes": {in("### Task 1: A", "- [ ] **Step 1: Run the tests, they fail**", fence+"bash", "make a", fence,
-			"Expected: FAIL", "- [ ] **Step 2: Run and confirm that all tests pass**", fence+"bash", "make b", fence, "Expected: `4 ok`"),
+		"a step that says that it passes": {in("### Task 1: A", "- [ ] **Step 1: Run the tests, they fail**", fence+"bash",
+			"make a", fence,
+			"Expected: FAIL", "- [ ] **Step 2: Run and confirm that all tests pass**", fence+"bash", "make b", fence,
+			"Expected: `4 ok`"),
 			"[make b|PASS]"},
-		"a result below the fence": {in("### Task 1: A", "- [ ] **Step 1: Verify it builds**", fence+"sh", "make c", fence, "Expected: PASS",
+		"a result below the fence": {in("### Task 1: A", "- [ ] **Step 1: Verify it builds**", fence+"sh", "make c", fence,
+			"Expected: PASS",
 			"- [ ] **Step 2: Run the server**", fence+"sh", "make d", fence, "Expected: a page"), "[make c|PASS]"},
-		"verification": {in("### Step 1: A", "**Verification**", "- `make e`", "- `make f` passes", "- `npm run dev`", "- `GET /health`",
-			"- `curl localhost:<port>`", "", "### Step 2: B", "Exit criteria:", "- `make g -s` succeeds", "- `make h` shows a list"),
+		"verification": {in("### Step 1: A", "**Verification**", "- `make e`", "- `make f` passes", "- `npm run dev`",
+			"- `GET /health`",
+			"- `curl localhost:<port>`", "", "### Step 2: B", "Exit criteria:", "- `make g -s` succeeds",
+			"- `make h` shows a list"),
 			"[make e|] [make f|] [make g -s|]"},
-		"gsd": {in("<task>", "<name>A</name>", "<verify>", "go test ./...", "- `make i` succeeds", "npm test passes for all", "The page is there.",
+		"gsd": {in("<task>", "<name>A</name>", "<verify>", "go test ./...", "- `make i` succeeds", "npm test passes for all",
+			"The page is there.",
 			"</verify>", "</task>"), "[go test ./...|PASS] [make i|PASS]"},
 	} {
 		var got []string
@@ -608,9 +715,55 @@ func TestPhasesElsewhere(t *testing.T) {
 	checkSketches(t, map[string]sketchCase{
 		"mentioned first": {in: in("# P", "## Design", "### Phase 1: Sketch", "text", "## Work", "### Phase 1: A", "- [ ] a"),
 			want: "openspec <phase 1> 1(:0)", codes: "section-without-boxes@3"},
-		"weeks": {in: in("# P", "## Phase 1: A", "text", "## Schedule", "### Week 1: B", "- [ ] b", "### Week 2: C", "- [ ] c"),
+		"weeks": {in: in("# P", "## Phase 1: A", "text", "## Schedule", "### Week 1: B", "- [ ] b", "### Week 2: C",
+			"- [ ] c"),
 			want: "openspec <phase 1> <week 1> <week 2> 1() 1-2(:0) 2(:0)", codes: "duplicate-id@5"},
 		"一期": {in: in("# P", "## 三期实施计划", "## 一期（MVP）", "a", "## 二期（增强）", "b"),
 			want: "phases <phase 1> <phase 2> 1() 2()", codes: "near-miss-heading@2"},
 	})
+}
+
+// The lines of a PRP name the files of its tasks, and the fence ends with the last task.
+func TestTasksInYAML(t *testing.T) {
+	p := parse(t, in("# T", "", "## Tasks", "", "'''yaml", "Task 1: Read it", "CREATE src/read.go:", "  - a reader",
+		"Task 2:", "DELETE old.go", "CREATE the docs", "'''", "", "Text."))
+	var got []string
+	for _, b := range p.Batches {
+		got = append(got, fmt.Sprint(b.Title, b.Files.Create, b.Files.Delete, b.StartLine, b.EndLine))
+	}
+	want := []string{"Read it[src/read.go] [] 6 8", "DELETE old.go[] [old.go] 9 11"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
+}
+
+// A "## Verification Plan" shows that the parts of the proposed changes are the plan, even if they name no file.
+func TestProposedChangesWithoutFiles(t *testing.T) {
+	for _, c := range []struct{ changes, end, want string }{
+		{"## Proposed Changes", "## Verification Plan", "superpowers 1(1:0) 2(2:0)"},
+		{"## Key Changes", "## Test Plan", "superpowers 1(1:0) 2(2:0)"},
+		{"## Implementation Changes (two)", "## Test Plan", "superpowers 1(1:0) 2(2:0)"},
+		{"## Key Changes", "## Notes", "none"},
+		{"## Changes", "## Test Plan", "none"},
+	} {
+		p := parse(t, in("# T", "", c.changes, "", "### Server", "", "- Answer.", "", "### Page", "", "- Ask.", "",
+			c.end, "", "Text."))
+		if got := sketch(p); got != c.want {
+			t.Errorf("%s, %s: got %s, want %s", c.changes, c.end, got, c.want)
+		}
+	}
+}
+
+// The text of a row is the title of its task, and the table ends with the last row.
+func TestRowsOfTables(t *testing.T) {
+	p := parse(t, in("# T", "", "## Plan", "", "| # | Task | How | State |", "|---|---|---|---|",
+		"| 1 | Read it | quickly | - [x] |",
+		"| 2 | Show it | | done |", "Text.", "", "More."))
+	var got []string
+	for _, b := range p.Batches {
+		got = append(got, fmt.Sprint(b.Title, " ", b.StartLine, b.EndLine, b.Empty, b.Done()))
+	}
+	if diff := cmp.Diff([]string{"Read it — quickly — - [x] 7 7 false false", "Show it 8 8 false true"}, got); diff != "" {
+		t.Error("-want +got:\n", diff)
+	}
 }

@@ -451,8 +451,6 @@ func cleanPath(p string) (string, bool) {
 	p = strings.TrimSpace(p)
 	if !strings.Contains(p, "/") {
 		p = strings.ReplaceAll(p, `\`, "/")
-	} else if len(p) > 2 && p[1] == ':' && p[2] == '\\' {
-		return p, false
 	}
 	if p == "" || p[0] == '/' || p[0] == '~' || strings.HasPrefix(p, "$HOME") || strings.HasPrefix(p, "%") ||
 		(len(p) > 1 && p[1] == ':' && isLetter(p[0])) || strings.IndexByte(p, 0) >= 0 {

@@ -158,16 +158,30 @@ func (b *builder) build() {
 		b.buildSections(f)
 	case len(f.of[unitGroup])+len(f.of[unitSpan]) > 0:
 		b.plan.Format = FormatPhases
+		b.dropCheckpoints(f)
 		b.buildSections(f)
 	case len(f.of[unitStep]) > 1:
 		b.plan.Format = FormatSuperpowers
 		b.stepsAsTasks()
 		b.buildTasks(f)
-	case b.titleAsTask(), b.listAsTasks(), b.changesAsTasks():
+	case b.titleAsTask(), b.listAsTasks(), b.changesAsTasks(), b.rowsAsTasks():
 		b.plan.Format = FormatSuperpowers
 		b.buildTasks(f)
 	default:
 		b.plan.Format = FormatNone
+	}
+}
+
+// dropCheckpoints keeps the checkpoints of a plan with other phases from being phases: they look back at these.
+func (b *builder) dropCheckpoints(f facts) {
+	isOther := func(m *mark) bool { return m.unit.word != "checkpoint" }
+	if !slices.ContainsFunc(f.of[unitGroup], isOther) {
+		return
+	}
+	for _, m := range f.of[unitGroup] {
+		if !isOther(m) {
+			m.unit = &b.noUnit
+		}
 	}
 }
 

@@ -2,6 +2,8 @@ package planparse
 
 import (
 	"bytes"
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -123,15 +125,16 @@ func (b *builder) otherUnits(f facts) bool {
 	case len(f.of[unitStep]) > 1:
 		b.stepsAsTasks()
 	default:
-		return b.titleAsTask() || b.listAsTasks() || b.changesAsTasks()
+		return b.titleAsTask() || b.listAsTasks() || b.changesAsTasks() || b.rowsAsTasks()
 	}
 	return true
 }
 
-// changesAsTasks reads the plans of Antigravity: the parts below "## Proposed Changes" are the tasks, with headings
-// such as "#### [NEW] a.go" for their files. Without such parts, all the changes are one task.
+// changesAsTasks reads the plans of Antigravity and Codex: the parts below "## Proposed Changes" or "## Key Changes"
+// are the tasks, with headings such as "#### [NEW] a.go" for their files, or with a "## Verification Plan" or "## Test
+// Plan" behind them. Without such parts, all the changes are one task.
 func (b *builder) changesAsTasks() bool {
-	var whole *mark
+	var whole, check *mark
 	var parts []*mark
 	inside, files := false, 0
 	for _, m := range b.heads {
@@ -139,16 +142,21 @@ func (b *builder) changesAsTasks() bool {
 		switch {
 		case whole != nil && m.level <= whole.level:
 			inside = false
+			if title := strings.ToLower(plain(m.text)); title == "verification plan" || title == "test plan" {
+				check = m
+			}
 		case inside && verb != "":
 			files++
 		case inside && m.level == whole.level+1:
 			parts = append(parts, m)
 		}
-		if whole == nil && m != b.title && strings.HasPrefix(strings.ToLower(plain(m.text)), "proposed changes") {
+		title, _, _ := strings.Cut(strings.ToLower(plain(m.text)), " (")
+		if whole == nil && m != b.title && slices.Contains([]string{"proposed changes", "key changes",
+			"implementation changes"}, title) {
 			whole, inside = m, true
 		}
 	}
-	if files == 0 {
+	if files == 0 && check == nil {
 		return false
 	}
 	if len(parts) == 0 {
@@ -161,28 +169,44 @@ func (b *builder) changesAsTasks() bool {
 		}
 		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(n + 1), title: title, ok: true}
 	}
+	if check != nil { // it belongs to the last task
+		level := check.level
+		for _, m := range b.heads[slices.Index(b.heads, check):] {
+			if m != check && m.level <= level {
+				break
+			}
+			m.level += 2
+		}
+	}
 	return true
 }
 
 // listAsTasks turns the items of a numbered list directly below a heading such as "Implementation Steps" into
-// tasks. It applies only to plans without boxes and units.
+// tasks, and those of any list below "Remaining tasks". It applies only to plans without boxes and units.
 func (b *builder) listAsTasks() bool {
 	type item struct {
 		*mark
 		number int
 	}
 	var items []item
-	var head, first *mark // the heading, the heading of the first item
-	last := 0             // the last written number
+	var head, first *mark     // the heading, the heading of the first item
+	last, bullets := 0, false // the last number; whether bullets count
 	for _, m := range b.marks {
 		switch {
 		case m.kind == markHeading:
-			if head = nil; stepsTitle(plain(m.text)) {
+			title := plain(m.text)
+			if bullets = remainingTitle(title); len(b.heads) == 1 {
+				title, _, _ = strings.Cut(strings.Replace(title, ":", " —", 1), " —") // "# Implementation plan: Title"
+			}
+			if head = nil; bullets || stepsTitle(title) {
 				head, last = m, -1
 			}
 		case head == nil || m.parent != nil || len(m.text) == 0:
 		case m.kind == markItem, m.kind == markText && last > 0: // "2." right below text is text to CommonMark
 			n := b.itemNumber(m)
+			if n < 0 && bullets && m.kind == markItem {
+				n = max(last, 0) + 1
+			}
 			if n < 0 || m.kind == markText && n != last+1 {
 				continue
 			}
@@ -207,12 +231,134 @@ func (b *builder) listAsTasks() bool {
 		}
 		m.unit = &unit{kind: unitTask, word: "task", id: strconv.Itoa(it.number), title: plain(title), ok: true}
 		m.kind, m.level = markHeading, deepest
+		if bytes.HasPrefix(title, []byte("~~")) || bytes.HasPrefix(title, []byte("✅")) {
+			tickHeading(m)
+		}
 	}
 	b.fromList = true
 	b.report(SeverityInfo, items[0].line, "list-as-tasks",
 		"the plan has neither boxes nor headings that are units of work: "+
-			"the %d numbered items below %q are read as its tasks", len(items), first.text)
+			"the %d items below %q are read as its tasks", len(items), first.text)
 	return true
+}
+
+// rowsAsTasks makes tasks of the rows of tables below a heading about a plan, for plans that have nothing else:
+// "| M1 | Title | done |", or "| 1 | Title |" below "| # | Task |".
+func (b *builder) rowsAsTasks() bool {
+	type row struct {
+		*mark
+		unit     unit
+		finished bool
+	}
+	var rows []row
+	var marks []*mark
+	counts, last := false, 0 // the table counts units; line of the row before
+	for _, m := range b.marks {
+		isRow := m.kind == markText && len(m.text) > 0 && m.text[0] == '|' && (m.head == nil || planTitle(plain(m.head.text)))
+		if !isRow && len(rows) > 0 && marks[len(marks)-1].line == last {
+			marks = append(marks, &mark{kind: markHeading, level: deepest, line: m.line, end: m.line, head: m.head,
+				owner: owner{batch: -1, task: -1}, unit: &b.noUnit, label: &b.noLabel}) // it ends the last task
+		}
+		if marks = append(marks, m); !isRow {
+			continue
+		}
+		var cells []string
+		for text := m.text; len(text) > 1; {
+			var cell []byte
+			cell, text = cutCell(text)
+			cells = append(cells, plain(cell))
+		}
+		if len(cells) < 2 {
+			continue
+		}
+		if m.line != last+1 {
+			counts = namesUnits(cells[0]) || namesUnits(cells[1])
+		}
+		last = m.line
+		u := parseUnit([]byte(strings.Trim(strings.TrimRight(cells[0], "✅🟡⏳ "), ".) ") + ": " + cells[1]))
+		if !u.ok || u.id == "" || u.title == "" || u.kind >= unitPiece && !counts {
+			continue
+		}
+		finished := saysDone(cells[0])
+		for _, cell := range cells[2:] {
+			state := strings.Trim(strings.ToLower(cell), "✅✓✔☑ .`*")
+			switch {
+			case cell == "":
+			case state == "", saysDone("(" + state + ")"):
+				finished = true
+			default:
+				u.title += " — " + cell
+			}
+		}
+		u.kind, u.word = unitTask, "task"
+		rows = append(rows, row{m, u, finished})
+	}
+	if len(rows) < 2 {
+		return false
+	}
+	for _, r := range rows {
+		r.kind, r.level, r.mark.unit = markHeading, deepest, &r.unit
+		if r.finished {
+			tickHeading(r.mark)
+		}
+	}
+	b.marks, b.fromList = marks, true
+	b.report(SeverityInfo, rows[0].line, "list-as-tasks",
+		"the plan has neither boxes nor headings that are units of work: %d rows of tables are read as its tasks", len(rows))
+	return true
+}
+
+// namesUnits reports whether the header of a column says that its cells are tasks, phases or similar: "Phases".
+func namesUnits(cell string) bool {
+	kind, _, _, _ := cutKeyword([]byte(strings.TrimSuffix(strings.ToLower(cell), "s")))
+	return kind != unitNone
+}
+
+// tasksInFence makes headings of the lines "Task 1: Title" in a fence below a heading about tasks: PRPs list their
+// tasks as YAML. The lines below them are items, and "CREATE a.go:" names a file.
+func (b *builder) tasksInFence() {
+	if slices.ContainsFunc(b.heads, func(m *mark) bool { return m.unit.kind == unitTask || m.unit.kind == unitBatch }) {
+		return
+	}
+	for at, m := range b.marks {
+		if m.kind != markFence || m.head == nil || !strings.Contains(strings.ToLower(plain(m.head.text)), "task") {
+			continue
+		}
+		var marks, tasks []*mark
+		add := func(o *mark) {
+			o.unit, o.label, o.owner = cmp.Or(o.unit, &b.noUnit), &b.noLabel, owner{batch: -1, task: -1}
+			o.end = o.line
+			marks = append(marks, o)
+		}
+		for line := m.line + 1; line < m.end; line++ {
+			text := b.lineText(line)
+			u := parseUnit(text)
+			if u.kind == unitTask && u.ok && u.id != "" && isLetter(text[0]) {
+				if u.title == "" { // the template has the title on the next line
+					u.title = strings.TrimRight(plain(b.lineText(line+1)), " :")
+				}
+				add(&mark{kind: markHeading, level: deepest, line: line, text: text, unit: &u, head: m.head})
+				tasks = append(tasks, marks[len(marks)-1])
+			} else if text = bytes.TrimSpace(text); len(text) > 0 && len(tasks) > 0 {
+				kind := markText
+				if item, found := bytes.CutPrefix(text, []byte("- ")); found {
+					text, kind = item, markItem
+				}
+				verb, rest, _ := strings.Cut(strings.TrimSuffix(string(text), ":"), " ")
+				if looksLikePath(rest) {
+					text = []byte(verb + ": `" + rest + "`")
+				}
+				add(&mark{kind: kind, line: line, text: text, head: tasks[len(tasks)-1]})
+			}
+		}
+		if len(tasks) > 1 {
+			add(&mark{kind: markHeading, level: deepest, line: m.end, head: m.head}) // it ends the last task
+			b.marks = slices.Concat(b.marks[:at], marks, b.marks[at+1:])
+			b.heads = append(b.heads, tasks...)
+			slices.SortFunc(b.heads, func(x, y *mark) int { return x.line - y.line })
+			return
+		}
+	}
 }
 
 // deepest is the level of a unit that is not a heading: any heading ends it.

@@ -125,7 +125,7 @@ func (s *sections) lookBack() {
 		func(m *mark) bool { return m.kind == markHeading && m.unit.ok && m.unit.kind == unitGroup }) {
 		kind = unitSpan
 	}
-	back := s.builder.lookBack(kind, func(title string, _ bool) bool { return namesCriteria(title) })
+	back := s.builder.lookBack(kind, func(title string, _ bool) bool { return namesCriteria(title) || isLater(title) })
 	work := false
 	for _, m := range s.marks {
 		work = work || m.kind == markBox && !back[m] && m.outerBox() == nil
@@ -213,7 +213,6 @@ func (s *sections) assign() {
 				}
 			}
 		}
-		m.section = nil
 		if len(stack) > 0 {
 			m.section = stack[len(stack)-1]
 		}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"html"
 	"slices"
 	"strings"
 
@@ -230,7 +231,7 @@ func (b *builder) gsdCommands(t tag, batch *Batch) {
 			return
 		}
 		batch.Commands = append(batch.Commands,
-			Command{Run: strings.TrimSpace(run), Expected: "PASS", Said: "PASS", Line: line})
+			Command{Run: html.UnescapeString(strings.TrimSpace(run)), Expected: "PASS", Said: "PASS", Line: line})
 		line += strings.Count(run, "\n")
 		rest = tail
 	}
@@ -305,7 +306,7 @@ func (b *builder) buildTodos() bool {
 	if b.title == nil && head.Name != "" {
 		b.plan.Title = head.Name
 	}
-	starts := b.todoLines(len(head.Todos))
+	starts, end := b.todoLines(len(head.Todos))
 	for i, t := range head.Todos {
 		number, title := t.ID, strings.TrimSpace(cmp.Or(t.Content, t.Title, t.ID))
 		number = cmp.Or(number, fmt.Sprint(i+1))
@@ -313,13 +314,12 @@ func (b *builder) buildTodos() bool {
 		finished := t.Status == "completed" || t.Status == "done"
 		b.startTask(batch, Task{Number: number, Title: title, Done: finished, Line: starts[i]})
 	}
-	b.endBatch(b.lineOf(b.front.end-1) - 1)
+	b.endBatch(end)
 	return true
 }
 
-// todoLines finds the line of each item of the todos list.
-func (b *builder) todoLines(n int) []int {
-	var starts []int
+// todoLines finds the line of each item of the todos list, and the last line of the list.
+func (b *builder) todoLines(n int) (starts []int, end int) {
 	inside, indent := false, -1
 	line := b.front.line
 	for text := range bytes.Lines(b.front.text) {
@@ -334,10 +334,13 @@ func (b *builder) todoLines(n int) []int {
 		case inside && width == 0 && len(bytes.TrimSpace(text)) > 0:
 			inside = false
 		}
+		if inside {
+			end = line
+		}
 		line++
 	}
 	for len(starts) < n {
 		starts = append(starts, b.front.line)
 	}
-	return starts
+	return starts, end
 }

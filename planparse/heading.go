@@ -46,7 +46,14 @@ func parseUnit(text []byte) unit {
 		}
 	}
 	if isDigit(rest[0]) {
-		return numberedUnit(rest)
+		u := numberedUnit(rest)
+		switch in := parseUnit([]byte(u.title)); in.kind {
+		case unitBatch, unitGroup, unitSpan, unitTask: // "12. Phase 9: Docs", "3.1 第一阶段：…"
+			if in.ok && in.id != "" && atoi(u.id) < 1000 { // it is no year
+				return in
+			}
+		}
+		return u
 	}
 	u := unit{}
 	var joined bool

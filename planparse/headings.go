@@ -12,6 +12,7 @@ import (
 // prepare finds the title, reports tolerated markdown, and decides which headings open units.
 func (b *builder) prepare() {
 	b.reportMarkdown()
+	b.tasksInFence()
 	name := b.taskMaster()
 	b.title = lists.First(b.heads, func(m *mark) bool { return m.level == 1 })
 	if b.title == nil && len(b.heads) > 0 && b.heads[0].unit.kind == unitNone {

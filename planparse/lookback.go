@@ -51,10 +51,16 @@ func looksBack(title string, inPhase bool) bool {
 
 // isChecklist reports whether a heading says that the boxes below it are not work.
 func isChecklist(title string) bool {
-	return namesCriteria(title) ||
-		containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff",
-			"out of scope", "future work", "kpi", "next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트",
+	return namesCriteria(title) || isLater(title) ||
+		containsAny(strings.ToLower(title), "checklist", "post-completion", "self-review", "sign-off", "signoff", "kpi",
+			"next step", "dependencies", "检查清单", "檢查清單", "下一步", "チェックリスト", "체크리스트",
 			"checkliste", "чек-лист")
+}
+
+// isLater reports whether a heading says that the boxes below it are no work of this plan.
+func isLater(title string) bool {
+	return containsAny(strings.ToLower(title), "out of scope", "future work", "future enhancement", "future improvement",
+		"future feature", "future idea", "post-mvp", "将来", "未来", "향후", "futuras", "futuros", "évolutions futures")
 }
 
 // isCheck accepts more titles: below a phase, these sections refer to its work.
@@ -67,7 +73,7 @@ func isCheck(title string) bool {
 // namesCriteria reports whether a heading or label names criteria for finished work. In OpenSpec plans, a "Completion
 // checklist" is work, and the acceptance criteria are not.
 func namesCriteria(title string) bool {
-	return containsAny(strings.ToLower(title), "criteria", "definition of done", "acceptance gate",
+	return containsAny(strings.ToLower(title), "criteria", "definition of done", "acceptance gate", "success metrics",
 		"验收标准", "驗收標準", "验收条件", "成功标准", "成功標準", "完成标准", "完成標準",
 		"受け入れ基準", "受入基準", "完了条件", "成功基準", "인수 조건", "완료 조건", "완료 기준", "성공 기준",
 		"kriterien", "criterios", "critérios", "critères", "criteri di", "критерии")

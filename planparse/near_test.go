@@ -111,10 +111,14 @@ func TestOddLevels(t *testing.T) {
 		"the second of three": {"### ## ###", "odd-level@4"}, "the first of three": {"## ### ###", "odd-level@2"},
 		"two are higher": {"### ## ##", ""}, "two alone": {"### ##", ""}, "all equal": {"### ### ###", ""},
 		"one is lower": {"## ## ###", ""}, "three levels": {"### #### ##", "odd-level@6"},
+		"a note is higher": {"### ### ### ##!", ""},
 	} {
 		lines := []string{"# P"}
 		for i, level := range strings.Fields(c.levels) {
-			lines = append(lines, fmt.Sprintf("%s Task %d: A", level, i+1), "text")
+			level, note := strings.CutSuffix(level, "!")
+			lines = append(lines, fmt.Sprintf("%s Task %d%s A", level, i+1,
+				map[bool]string{false: ":", true: " notes on"}[note]),
+				"text")
 		}
 		var got []string
 		for _, d := range parse(t, in(lines...)).Diagnostics {
@@ -124,6 +128,18 @@ func TestOddLevels(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.codes {
 			t.Errorf("%s: got %q, want %q", name, got, c.codes)
+		}
+	}
+}
+
+// A batch that is deeper than the others names the batch that it is a part of.
+func TestNestedBatchNamesOuter(t *testing.T) {
+	for plan, want := range map[string]string{
+		in("## Batch 1: A", "### Batch 2: B"): "part of batch 1",
+		in("### Batch 2: B", "## Batch 1: A"): "part of batch (none)",
+	} {
+		if d := parse(t, plan).Diagnostics; len(d) == 0 || !strings.HasSuffix(d[0].Message, want) {
+			t.Errorf("got %+v, want %q", d, want)
 		}
 	}
 }

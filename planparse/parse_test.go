@@ -95,11 +95,11 @@ func TestParseRefusesInvalidFiles(t *testing.T) {
 			t.Errorf("%s: got error %v, want %v", name, err, c.want)
 		}
 	}
-	if _, err := Parse("p.md",
-		[]byte("## Batch 1: A\n\nsome text, one stray byte: \xe4, and more text behind it\n")); err != nil {
-		t.Error("an invalid byte must not prevent reading the plan:", err)
+	p, err := Parse("p.md", []byte("## Batch 1: A\n\nsome text, one stray byte: \xe4, and more text behind it\n"))
+	if err != nil || codes(p) != "not-utf8@1" {
+		t.Errorf("an invalid byte must not prevent reading the plan, and is reported: %v %s", err, codes(p))
 	}
-	p := parse(t, "# Notes\n\nJust prose.\n")
+	p = parse(t, "# Notes\n\nJust prose.\n")
 	if got := codes(p); got != "no-units@1" || len(p.Errors()) != 1 {
 		t.Errorf("prose without any unit must be an error, got %s", got)
 	}
@@ -381,14 +381,22 @@ func TestTagPlans(t *testing.T) {
 			want: "gsd a(a:0)", codes: "unknown-dependency@3",
 		},
 	})
+	if got := parse(t, in("---", "todos:", "  - id: a", "    content: A", "isProject: false", "---",
+		"text")).Batches[0].Text; got != "    content: A\n" {
+		t.Errorf("the last todo ends with the list, got %q", got)
+	}
 	p := parse(t, in("<task>", "<name>A</name>", "<files>x/y.go (NEW), z.go</files>",
-		"<verify><automated>make</automated></verify>", "</task>"))
+		"<verify><automated>make &amp;&amp; ls</automated></verify>", "</task>", "", "Text.", "", "<task>", "<name>B</name>",
+		"</task>"))
 	b := p.Batches[0]
+	if b.EndLine != 5 {
+		t.Errorf("the batch ends in line %d, and its element in line 5", b.EndLine)
+	}
 	if diff := cmp.Diff(Files{Create: []string{"x/y.go"}, Modify: []string{"z.go"}, Test: []string{}, Delete: []string{}},
 		b.Files); diff != "" {
 		t.Error(diff)
 	}
-	if diff := cmp.Diff([]Command{{Run: "make", Expected: "PASS", Line: 4, Said: "PASS"}}, b.Commands); diff != "" {
+	if diff := cmp.Diff([]Command{{Run: "make && ls", Expected: "PASS", Line: 4, Said: "PASS"}}, b.Commands); diff != "" {
 		t.Error(diff)
 	}
 }

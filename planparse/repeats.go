@@ -18,9 +18,6 @@ type repeat struct {
 // repeats finds lists of checkboxes that repeat headings, and removes them from the work. Such lists ("Progress",
 // "Execution Record") only repeat work that is defined elsewhere. Counted as work, each task would run twice.
 func (b *builder) repeats() {
-	if b.boxes == 0 {
-		return
-	}
 	r := &repeatFinder{builder: b}
 	for _, m := range b.heads {
 		u := m.unit

@@ -24,10 +24,12 @@ var keywords = sync.OnceValue(func() map[string]keyword {
 	out := map[string]keyword{}
 	for kind, rows := range map[unitKind][]string{ // the English word first
 		unitBatch: {"batch 批次"},
-		unitGroup: {"phase fase фаза 阶段 階段 段階 フェーズ 단계 期", "chunk", "wave", "track", "checkpoint"},
+		unitGroup: {"phase fase фаза 阶段 階段 段階 フェーズ フェイズ 단계 期", "chunk", "wave", "track", "checkpoint"},
 		unitSpan: {"day tag día jour день", "week woche semana semaine неделя 周 週", "sprint спринт",
-			"milestone meilenstein hito 里程碑 マイルストーン", "stage etapa этап", "part", "module", "epic", "workstream"},
-		unitTask:  {"task aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크", "iteration"},
+			"milestone meilenstein hito 里程碑 マイルストーン", "stage stufe etapa этап", "part",
+			"module modul módulo модуль 模块 模組 モジュール", "epic épica épico эпик", "workstream"},
+		unitTask: {"task aufgabe tâche tache tarea tarefa attività задача 任务 任務 タスク 작업 태스크",
+			"iteration iteração iteración itération итерация 迭代 イテレーション"},
 		unitPiece: {"slice", "commit", "story", "unit", "change", "fix", "pr"},
 		unitStep:  {"step schritt étape paso passo шаг 步骤 步驟 ステップ"},
 	} {
@@ -116,12 +118,18 @@ func ordinalUnit(s []byte) (u unit, ok bool) {
 
 // cutNumeral removes a whole number from the start of s: "12", or "十二" in Chinese and Japanese.
 func cutNumeral(s []byte) (id string, rest []byte) {
-	n := 0
-	for n < len(s) && n < 4 && isDigit(s[n]) {
-		n++
+	for len(id) < 4 && len(s) > 0 {
+		r, size := utf8.DecodeRune(s)
+		if '０' <= r && r <= '９' {
+			r += '0' - '０'
+		}
+		if r < '0' || r > '9' {
+			break
+		}
+		id, s = id+string(r), s[size:]
 	}
-	if n > 0 {
-		return string(s[:n]), s[n:]
+	if id != "" {
+		return id, s
 	}
 	sum, last := 0, -1
 	for range len("九十九") / len("九") {
@@ -205,12 +213,35 @@ func stepsTitle(title string) bool {
 		"implementation", "plan", "the plan", "plan of work",
 		"work plan", "action plan",
 		"tasks", "implementation tasks", "task list", "step by step", "step-by-step", "step-by-step plan", "concrete steps",
-		"migration steps", "todo", "to do",
+		"migration steps", "todo", "to do", "phases", "implementation phases", "milestones", "phasen", "meilensteine",
+		"fases",
+		"fases de implementação", "etapas", "этапы", "フェーズ",
 		"implementation strategy", "estratégia de implementação", "estrategia de implementación",
 		"步骤", "实施步骤", "实现步骤", "手順", "実装手順", "実装ステップ", "実装ステップ詳細", "단계", "구현 단계", "schritte", "umsetzung",
 		"umsetzungsschritte", "pasos",
 		"pasos de implementación",
 		"étapes", "passos", "шаги", "план"}, strings.ToLower(strings.Trim(title, " :.0123456789")))
+}
+
+// remainingTitle reports whether a heading says that the items below it are still to be done.
+func remainingTitle(title string) bool {
+	title, _, _ = strings.Cut(title, " (")
+	return slices.Contains([]string{"remaining", "remaining work", "remaining tasks", "remaining steps", "pending",
+		"pending tasks", "pending work", "todo", "to do", "to-do", "todos", "open tasks", "next actions", "action items",
+		"待办", "待办事项", "待办任务", "剩余任务", "残タスク", "残作業", "やること", "次のアクション", "할 일", "남은 작업",
+		"offene aufgaben", "tareas pendientes", "pendientes", "próximas acciones", "tarefas pendentes", "pendências",
+		"próximas ações", "tâches restantes", "à faire", "prochaines actions", "осталось сделать", "оставшиеся задачи",
+		"что осталось"}, strings.ToLower(strings.TrimSpace(string(undecorate([]byte(strings.Trim(title, " :.0123456789")))))))
+}
+
+// planTitle reports whether the tables below a heading may be the plan.
+func planTitle(title string) bool {
+	return stepsTitle(title) ||
+		containsAny(strings.ToLower(title), "plan", "steps", "roadmap", "task", "phase", "fase", "milestone", "meilenstein",
+			"schedule", "timeline", "backlog", "sprint", "aufgaben", "план", "задач", "этап", "дорожная карта", "tarefas",
+			"tareas",
+			"cronograma", "etapas", "étapes", "tâches", "计划", "任务", "阶段", "里程碑", "計画", "タスク", "フェーズ", "ロードマップ",
+			"작업", "계획", "단계", "로드맵")
 }
 
 // saysProgress reports whether a heading is above a list of progress, and not of work.

@@ -23,10 +23,24 @@ func TestPlansInOtherLanguages(t *testing.T) {
 			want: "superpowers 1(1:1+) 2(2:1) 3(3:1) 4(4:2)",
 		},
 		"phases with the number behind or before the word": {
-			in: in("# P", "## 阶段 1：A", "## 阶段二：B", "## 第三阶段：C", "## 第4段階: D", "## フェーズ5: E", "## 6단계: F", "## 第十二阶段",
+			in: in("# P", "## 阶段 1：A", "## 阶段二：B", "## 第三阶段：C", "## 第4段階: D", "## フェーズ5: E", "## 6단계: F", "## フェイズ１１：K",
+				"## 第十二阶段",
 				"## Fase 13: G", "## Фаза 14: H"),
-			want: "phases <phase 1> <phase 2> <phase 3> <phase 4> <phase 5> <phase 6> <phase 12> <phase 13> <phase 14> 1() " +
-				"2() 3() 4() 5() 6() 12() 13() 14()",
+			want: "phases <phase 1> <phase 2> <phase 3> <phase 4> <phase 5> <phase 6> <phase 11> <phase 12> <phase 13> <phase " +
+				"14> 1() " +
+				"2() 3() 4() 5() 6() 11() 12() 13() 14()",
+		},
+		"a number before the word": {
+			in: in("# P", "## 1. Goals", "text", "## 2. Phase 1: A", "text", "### 3.1 第二阶段：B", "text", "## 4. Phases", "text",
+				"## 2026 — Phase 9: C", "text"),
+			want: "phases <phase 1> <phase 2> 1() 2()",
+		},
+		"stages, epics and modules": {
+			in:   in("# P", "## Stufe A – a", "text", "## Эпик 2: b", "text", "## Módulo 3 — c", "text", "## 模块4：d", "text"),
+			want: "phases <stage A> <epic 2> <module 3> <module 4> A() 2() 3() 4()",
+		},
+		"iterations": {
+			in: in("# P", "## Итерация 1: a", "- [ ] x", "## Iteración 2: b", "- [x] y"), want: "superpowers 1(1:1) 2(2:1+)",
 		},
 		"phases hold tasks, and batches are batches": {
 			in:   in("# P", "## 批次 1：A", "### 任务 1：a", "## 批次 2 — B", "### 任务 2：b"),
