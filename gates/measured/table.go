@@ -220,6 +220,8 @@ var groups = []group{
 				"new code compares its input with the inputs of several tests and has their results"},
 			{"plan/left-for-later", "error", "-",
 				"a comment leaves for later what the batch asks for, and the code does nothing"},
+			{"plan/old-code-kept", "error", "-",
+				"code that the batch replaces is in another function, which is still used"},
 			{"plan/check-gone", "error", "-",
 				"a function no longer refuses anything, and the batch says that behaviour stays"},
 			{"plan/no-order", "error", "-", "the batch asks for an order, and the new tests compare without order"},

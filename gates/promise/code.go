@@ -208,6 +208,47 @@ func (w wording) later() {
 }
 
 var (
+	replaces = lazyre.New(`(?i)\bremove the old\b|\bin place of\b|\breplace (?:it|\w+|the \w+) (?:by|with)\b|\binstead of its\b`)
+	keeps    = lazyre.New(`(?i)\bfall(?:s|ing)?[- ]?back|\bextract|\bhelper|\bsplit|\bwrap|\bkeep`)
+	branches = lazyre.New(`\b(?:try|except|catch|rescue|if|else|match|unwrap_or\w*)\b|\|\||\?\?`)
+)
+
+// kept finds functions that the batch replaces, and whose old lines are in a new function that they may call.
+func (w wording) kept() {
+	if !replaces.MatchString(w.text) || keeps.MatchString(w.text) {
+		return
+	}
+	for _, f := range w.files {
+		if f.Status != gates.Modified || language.IsTest(f.Path) || marks[codeExt(f.Path)] == "" {
+			continue
+		}
+		old, now := functionsOf(f.Before), functionsOf(f.After)
+		for name, was := range old {
+			body := now[name]
+			if name == "" || body == "" || body == was || !branches.MatchString(body) {
+				continue
+			}
+			lines := strings.Split(strings.TrimSpace(was), "\n")[1:]
+			for fresh, text := range now {
+				if fresh == "" || old[fresh] != "" || len(lines) < 3 || !names(body, fresh) {
+					continue
+				}
+				same := 0
+				for _, line := range lines {
+					if strings.Contains("\n"+text, "\n"+line+"\n") {
+						same++
+					}
+				}
+				if same*10 >= len(lines)*8 {
+					w.broken(RuleOldKept, f.Path, "the batch replaces the code of "+name+", but it is now in "+fresh+
+						", which "+name+" still uses", "remove the old code, and make the new code do its work")
+				}
+			}
+		}
+	}
+}
+
+var (
 	staysSame = lazyre.New(`(?i)\b(?:stays?|remains?) (?:the same|as (?:it|they) (?:is|are)|unchanged)|\b(?:does|do|must|should) not change\b|\bmust still (?:refuse|reject|raise|throw)|\bkeeps? (?:refusing|rejecting|raising|throwing)`)
 	refusal   = lazyre.New(`\b(?:raise|throw)\b|\breturn\b.*(?:Errorf|errors\.New|\bErr\w*)`)
 )

@@ -21,6 +21,7 @@ const (
 	RuleCaseMissing  = "case-missing"   // one of several listed words is not in the code
 	RuleValueMissing = "value-missing"  // none of the values for a file of data is in the change
 	RuleNotCorrected = "not-corrected"  // a function that the batch corrects is as before, and so is all that it calls
+	RuleOldKept      = "old-code-kept"  // new code hands on to the old code that it should replace
 	RuleCheckGone    = "check-gone"     // a check of the input is gone although behaviour should stay
 	RuleNoOrder      = "no-order"       // new tests of an order compare without order
 	RuleAnswersOnly  = "answers-only"   // new code compares with the inputs of tests and has their results
@@ -59,7 +60,7 @@ var (
 // promisesInText reports whether the rules about sentences may find something.
 func promisesInText(text string) bool {
 	text = fenced.ReplaceAllString(text, "")
-	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, staysSame, asking} {
+	for _, re := range []*lazyre.Regexp{raised, reported, optionNamed, variable, listed, replaces, staysSame, asking} {
 		if re.MatchString(text) {
 			return true
 		}
@@ -112,6 +113,7 @@ func (o Options) inText(ctx context.Context, l *gates.Look) error {
 	w.corrected()
 	w.answers()
 	w.later()
+	w.kept()
 	w.checkGone()
 	w.ordered()
 	return nil

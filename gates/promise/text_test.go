@@ -62,6 +62,9 @@ func TestSentencesOfBatch(t *testing.T) {
 			"answers-only"},
 		{"left for later", "Add the operation div. Use it.", nil,
 			files{"a.go": "package a\n\nfunc f() int {\n\t// TODO: the operation div\n\treturn 0\n}\n"}, "left-for-later"},
+		{"the old code", "Replace it with a new loop.", files{"a.py": "def f(a):\n    n = 0\n    for b in a:\n        n += b\n    return n\n"},
+			files{"a.py": "def f(a):\n    try:\n        return g(a)\n    except E:\n        return h(a)\n\n\ndef h(a):\n" +
+				"    n = 0\n    for b in a:\n        n += b\n    return n\n"}, "old-code-kept"},
 		{"a check", "Correct f. What it refuses stays the same.", files{"a.py": "def f(a):\n    if not a:\n        raise E\n    return a\n"},
 			files{"a.py": "def f(a):\n    return a\n"}, "check-gone"},
 		{"no order", "Create ranked(a), sorted by name.", nil, files{"a.py": "def ranked(a):\n    return a\n",
