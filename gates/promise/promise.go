@@ -336,6 +336,8 @@ var (
 	declares = lazyre.New(`\b(?:def|fn|func|function)\s+\w|=>|^#!`)
 	idle     = lazyre.New(`(?m)^\s*(?:[{}()\[\];,]+|(?:(?:pub|export|default|async|static)\s+)*(?:def|fn|func|function|mod|module|class)\b.*|(?:import|from|use|require)\b.*|(?:const|let|var)\b.*\brequire\(.*|module\.exports\b.*|end|pass|\.\.\.|` +
 		`(?:return\b)?\s*(?:None|null|nil|undefined|0|""|'')?;?|exit 0|set -\w+|if __name__.*|sys\.exit\(main\(.*\)\)|main\(.*\))\s*(?://|#)?\s*$`)
+	// oneLine matches a function with its body on the same line.
+	oneLine  = lazyre.New(`(?m)^(.*\b(?:func|fn|function)\b.*\{)([^{}\n]*[^{}\s][^{}\n]*)\}[ \t]*;?$|^(.*\bdef\s.*\)(?:\s*->[^:\n]*)?:)[ \t]*(\S.*)$`)
 	tells    = lazyre.New(`(?m)^\s*(?:print|console\.log|puts|echo|println!|fmt\.Println)\b.*$`)
 	promises = lazyre.New(`(?i)\b(?:todo|fixme|tbd)\b`)
 	abstract = lazyre.New(`\bclass\b|\babstract\b|\binterface\b|\btrait\b|\b[Mm]ock|\b[Ff]ake`)
@@ -371,7 +373,7 @@ func stub(name, text string) bool {
 	if !declares.MatchString(text) || protocol.MatchString(text) {
 		return false
 	}
-	rest := filler.ReplaceAllString(text, "")
+	rest := oneLine.ReplaceAllString(filler.ReplaceAllString(text, ""), "$1$3\n$2$4\n")
 	if promises.MatchString(text) {
 		rest = tells.ReplaceAllString(rest, "")
 	}
