@@ -63,7 +63,7 @@ func TestSentencesAskForFiles(t *testing.T) {
 			t.Errorf("%q asks for %q, want %q", line, strings.Join(got, ", "), want)
 		}
 		if f := p.Batches[0].Files; !strings.Contains(line, "Files:") && len(f.All()) > 0 {
-			t.Errorf("%q: a sentence is no Files block: %v", line, f)
+			t.Errorf("%q adds %v to the Files of the batch", line, f)
 		}
 	}
 }

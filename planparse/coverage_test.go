@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Cover says who reads a line: the agent in its brief, runplan itself, or nobody. A batch that does not run is named.
+// Each line of a plan is read by the agent in its brief, by runplan, or by nobody. A batch that does not run is named.
 func TestCoverNamesReaders(t *testing.T) {
 	long := strings.Repeat("ü", 81)
 	for name, c := range map[string]struct {

@@ -325,10 +325,13 @@ func folded(text string) string { return strings.ToLower(strings.ReplaceAll(text
 // prose matches files that are not code.
 var prose = lazyre.New(`(?i)\.(?:md|mdx|txt|rst|adoc|lock|sum|svg|png|jpe?g|gif|ico|pdf|csv|json)$`)
 
+// skeletonWords match words of a batch that asks for code without a function.
+const skeletonWords = `stubs?|placeholders?|skeletons?|scaffold\w*|not.?implemented|unimplemented|todo!`
+
 var (
 	// mayBeEmpty matches files that say enough by being there, and words of a batch that asks for such a file.
 	mayBeEmpty = lazyre.New(`(?:^|/)(?:__init__\.py|py\.typed|doc\.go|\.[^/]*|conftest\.py|[^/]*\.lock)$|(?i)empty|blank|stub|placeholder|fixtures?/|testdata/`)
-	asksEmpty  = lazyre.New(`(?i)\b(?:empty|blank|stubs?|placeholders?|skeletons?|scaffold\w*|touch|not.?implemented|unimplemented|todo!?)\b`)
+	asksEmpty  = lazyre.New(`(?i)\b(?:empty|blank|touch|todo|` + skeletonWords + `)\b`)
 	// later matches functions that say that they are not written yet, and abstract code that others complete.
 	later = lazyre.New(`(?m)^def \w+\(.*\n(?:\s+"""(?s:.*?)"""\n)?\s+raise NotImplementedError|^\s+def self\.\w+.*\n\s+raise NotImplementedError|\berrors\.New\("(?i:not (?:yet )?implemented|todo|unimplemented)|\bpanic\("(?i:not (?:yet )?implemented|todo|unimplemented)|\b(?:todo|unimplemented)!\(|` +
 		`\bthrow new Error\(\s*['"\x60](?i:not (?:yet )?implemented|todo|unimplemented)`)

@@ -116,8 +116,8 @@ var (
 	comparison = lazyre.New(`==|-eq\b|\bcase\b|\bwhen\b|\bin \[?\(|\.has\(|\bmatch\b|^\s*["'][^"']*["']\)|^\s*[({\[]?-?\d+, -?\d+[)}\]]?\s*(?:=>|:)|["']-?\d+[:,;_ |]-?\d+["']\s*(?:,|:|=>)\s*-?\d`)
 )
 
-// answers finds new code that compares its input with the inputs of several tests, and has their results: the numbers
-// of a condition and what follows it are those of a line of a test.
+// answers finds hard-coded results: new code that compares its input with numbers of at least two lines of tests, and has
+// the other numbers of these lines as well.
 func (w wording) answers() {
 	found := map[string]bool{}
 	for _, f := range w.files {

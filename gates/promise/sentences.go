@@ -45,14 +45,14 @@ var (
 		"(?m)^[ \t]*```(?s:.*?)^[ \t]*```[ \t]*$|^\\W*(?:Run|Expected|Command)\\b.*$|^\\s*-? " +
 			"?\\*{0,2}(?:Create|Modify|Test|Delete|Files)\\b\\*{0,2}:.*$")
 	sentence = lazyre.New(`[.!?;:]\s|\n\s*\n|\n\s*(?:[-*]|\d+\.)\s`)
-	// negated matches words before which a sentence describes what is not wanted, or what is so far.
-	// refused matches a word before a verb that turns it around, and described a sentence about what is so far.
+	// refused matches "not" directly before a verb. described matches a sentence about the code as it is, unwanted what a
+	// sentence says directly before a name that should go, negated any word of these kinds.
 	refused   = lazyre.New(`(?i)(?:\b(?:not|never|longer|nor|cannot)|n't)\W*$`)
 	described = lazyre.New(`(?i)\b(?:currently|today|at present|so far|bugs?|crash\w*|because|unexpected\w*|wrongly|instead of|already|reported|issue)\b`)
 	unwanted  = lazyre.New(`(?i)\b(?:not|no|never|without|instead of|remov\w*|delet\w*|drop\w*|like|such as|e\.g\.)[ \x60"]+(?:\w+[ \x60"]+){0,2}$`)
 	negated   = lazyre.New(`(?i)\b(?:not|no|never|without|instead|longer|nor|stops?|currently|today|at present|so far|bug|crash\w*|because|unexpected\w*|wrongly|avoids?|unless|optional\w*|may|might|like|such as|e\.g|example|already)\b|n't\b`)
 	// skeleton matches words of a batch whose code need not work yet.
-	skeleton = lazyre.New(`(?i)\b(?:stubs?|placeholders?|skeletons?|scaffold\w*|not.?implemented|unimplemented|todo!)\b`)
+	skeleton = lazyre.New(`(?i)\b(?:` + skeletonWords + `)\b`)
 	asking   = lazyre.New(`\b(?:wire|register|hook|[Cc]all|[Rr]ename)\s+(?:it\b|` + "`?" +
 		`\w+_?\w*)|\b(?:[Cc]reate|[Aa]dd|[Ww]rite) (?:a |the )?(?:function|method) \w|\w\(\w+(?:, \w+)*\)`)
 )
@@ -153,7 +153,7 @@ var (
 	mentions = lazyre.New(`(?m)^.*\b(?:class|struct|except|rescue|import|from|instanceof|export|exports|require|__all__)\b.*$|(?m)^\s*\}? ?catch\b.*$`)
 )
 
-// errors finds errors that the batch asks for and that nobody raises.
+// errors finds errors that the batch asks for and no code raises.
 func (w wording) errors() {
 	if !slices.ContainsFunc(w.sentences, adds.MatchString) {
 		return
@@ -476,7 +476,7 @@ func (w wording) idleBranch(word string) bool {
 	return false
 }
 
-// data matches names of files of data, and decimal values of them.
+// dataFile matches names of files with data, decimal the values that a sentence gives for them.
 var (
 	dataFile = lazyre.New("[\\w./-]+\\.(?:json|csv|tsv|ya?ml|toml)\\b")
 	decimal  = lazyre.New(`\b\d+\.\d+\b`)
