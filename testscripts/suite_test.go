@@ -137,13 +137,13 @@ func deadline(t *testing.T) time.Time {
 // outerGoEnv returns variables with which a go test inside a script uses the caches of this one.
 func outerGoEnv(t *testing.T) []string {
 	t.Helper()
-	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPATH").Output()
+	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
 	return []string{"RUNPLAN_GATE_GOCACHE=" + lines[0], "GOCACHE=" + lines[0], "GOMODCACHE=" + lines[1], "GOPATH=" +
-		lines[2]}
+		lines[2], "USER_GOPROXY=" + lines[3]}
 }
 
 // setup isolates a script from this machine: it gives the script its own home, settings and git configuration.

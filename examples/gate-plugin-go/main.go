@@ -18,31 +18,30 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/plugin"
+	"github.com/runplan/runplan/sdk/gate"
 )
 
 func main() {
-	plugin.Serve(&todo{})
+	gate.Serve(&todo{})
 }
 
 // todo is the gate.
 type todo struct {
 	word     *regexp.Regexp
-	severity gates.Severity
+	severity gate.Severity
 }
 
-// Info implements gates.Gate.
-func (*todo) Info() gates.Info {
-	return gates.Info{Name: "todo-owner", Kind: gates.Static, Cost: gates.Instant, Blocking: true}
+// Info implements gate.Gate.
+func (*todo) Info() gate.Info {
+	return gate.Info{Name: "todo-owner", Kind: gate.Static, Cost: gate.Instant, Blocking: true}
 }
 
-// Configure implements plugin.Configurer. It is called before anything else, with "{}" if there are no settings.
+// Configure implements gate.Configurer. It is called before anything else, with "{}" if there are no settings.
 func (g *todo) Configure(settings json.RawMessage) error {
 	c := struct {
-		Words    []string       `json:"words"`
-		Severity gates.Severity `json:"severity"`
-	}{Words: []string{"TODO", "FIXME"}, Severity: gates.Error}
+		Words    []string      `json:"words"`
+		Severity gate.Severity `json:"severity"`
+	}{Words: []string{"TODO", "FIXME"}, Severity: gate.Error}
 	strict := json.NewDecoder(bytes.NewReader(settings))
 	strict.DisallowUnknownFields() // a typo is an error, not a gate that looks for nothing
 	if err := strict.Decode(&c); err != nil {
@@ -51,7 +50,7 @@ func (g *todo) Configure(settings json.RawMessage) error {
 	if len(c.Words) == 0 || slices.Contains(c.Words, "") {
 		return errors.New("words is empty: there is nothing to look for")
 	}
-	if c.Severity != gates.Error && c.Severity != gates.Warning {
+	if c.Severity != gate.Error && c.Severity != gate.Warning {
 		return fmt.Errorf("severity is %q; it may be error or warning", c.Severity)
 	}
 	for i, w := range c.Words {
@@ -63,18 +62,18 @@ func (g *todo) Configure(settings json.RawMessage) error {
 	return nil
 }
 
-// Check implements gates.Gate.
-func (g *todo) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
+// Check implements gate.Gate.
+func (g *todo) Check(ctx context.Context, s gate.Subject) (gate.Report, error) {
 	root, err := os.OpenRoot(s.Dir) // ignore links out of the tree
 	if err != nil {
-		return gates.Report{}, err
+		return gate.Report{}, err
 	}
 	defer root.Close()
 	paths, err := files(root, s)
 	if err != nil {
-		return gates.Report{}, err
+		return gate.Report{}, err
 	}
-	rep := gates.Report{Status: gates.Pass}
+	rep := gate.Report{Status: gate.Pass}
 	for _, path := range paths {
 		if ctx.Err() != nil {
 			return rep, ctx.Err() // an incomplete check is an error
@@ -85,7 +84,7 @@ func (g *todo) Check(ctx context.Context, s gates.Subject) (gates.Report, error)
 		}
 		for i, line := range strings.Split(text, "\n") {
 			if m := g.word.FindStringSubmatchIndex(line); m != nil {
-				rep.Findings = append(rep.Findings, gates.Finding{
+				rep.Findings = append(rep.Findings, gate.Finding{
 					Rule: "todo-owner", Path: path, Line: i + 1, Col: m[2] + 1, Severity: g.severity,
 					Message: "this " + line[m[2]:m[3]] + " has no owner",
 					Fix:     "write " + line[m[2]:m[3]] + "(name), or do it now",
@@ -94,16 +93,16 @@ func (g *todo) Check(ctx context.Context, s gates.Subject) (gates.Report, error)
 		}
 	}
 	if len(rep.Findings) > 0 {
-		rep.Status = gates.Warn
-		if g.severity == gates.Error {
-			rep.Status = gates.Fail
+		rep.Status = gate.Warn
+		if g.severity == gate.Error {
+			rep.Status = gate.Fail
 		}
 	}
 	return rep, nil
 }
 
 // files lists the files to check: the changed ones, or the whole tree if the changes are unknown.
-func files(root *os.Root, s gates.Subject) ([]string, error) {
+func files(root *os.Root, s gate.Subject) ([]string, error) {
 	if s.Changed != nil {
 		return s.Changed, nil
 	}

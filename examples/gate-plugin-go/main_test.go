@@ -3,25 +3,23 @@ package main
 import (
 	"testing"
 
-	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/gatetest"
-	"github.com/runplan/runplan/gates/plugin/plugintest"
+	"github.com/runplan/runplan/sdk/gate"
+	"github.com/runplan/runplan/sdk/gate/gatetest"
 )
+
+func newGate() gate.Gate { return &todo{} }
 
 // Each archive in testdata contains a tree and the expected report of the gate.
 func TestArchives(t *testing.T) {
-	plugintest.Run(t, "testdata", func() gates.Gate { return &todo{} })
+	gatetest.Run(t, "testdata", newGate)
 }
 
 func TestWholeTree(t *testing.T) {
-	c := plugintest.Case{Unknown: true,
+	c := gatetest.Case{Unknown: true,
 		Files: map[string]string{"a/b.py": "x = 1  # TODO: later\n", "c.bin": "# TODO\x00"}}
-	plugintest.Want(t, plugintest.Look(t, &todo{}, c), gates.Fail, "a/b.py:1:10: error todo-owner: this TODO has no owner")
+	gatetest.Want(t, gatetest.Look(t, newGate(), c), gate.Fail, "a/b.py:1:10: error todo-owner: this TODO has no owner")
 }
 
 func TestConformance(t *testing.T) {
-	gatetest.Run(t, func(t *testing.T) (gates.Gate, gates.Subject) {
-		dir := plugintest.Tree(t, map[string]string{"a.go": "package a // TODO\n"})
-		return plugintest.Gate(t, &todo{}, nil), gates.Subject{Dir: dir}
-	})
+	gatetest.Conform(t, gatetest.Case{Files: map[string]string{"a.go": "package a // TODO\n"}}, newGate)
 }

@@ -28,12 +28,12 @@ const (
 
 // infoFrom converts a plugin's description of itself.
 func infoFrom(res *gatev1.InfoResponse) (gates.Info, error) {
-	kind, ok := wordOf(kinds, res.GetKind())
+	kind, ok := kinds[res.GetKind()]
 	if !ok {
 		return gates.Info{}, fmt.Errorf("its kind %d is unknown in protocol %d", res.GetKind(),
 			ProtocolVersion)
 	}
-	cost, ok := wordOf(costs, res.GetCost())
+	cost, ok := costs[res.GetCost()]
 	if !ok {
 		return gates.Info{}, fmt.Errorf("its cost %d is unknown in protocol %d", res.GetCost(),
 			ProtocolVersion)
@@ -54,7 +54,7 @@ func (r *reader) report(in *gatev1.Report) (gates.Report, error) {
 	if in == nil {
 		return gates.Report{}, fmt.Errorf("its answer contains no report")
 	}
-	status, ok := wordOf(statuses, in.GetStatus())
+	status, ok := statuses[in.GetStatus()]
 	if !ok {
 		return gates.Report{}, fmt.Errorf("it answered with status %d, which is unknown in protocol %d", in.GetStatus(),
 			ProtocolVersion)
@@ -91,7 +91,7 @@ func (r *reader) finding(in *gatev1.Finding) gates.Finding {
 		Message: r.text(in.GetMessage(), maxMessage), Fix: r.text(in.GetFix(), maxMessage),
 	}
 	var ok bool
-	if f.Severity, ok = wordOf(severities, in.GetSeverity()); !ok {
+	if f.Severity, ok = severities[in.GetSeverity()]; !ok {
 		f.Severity = gates.Error
 		r.odd++
 	}

@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	"google.golang.org/protobuf/proto"
@@ -21,7 +20,7 @@ import (
 // hostName is the name that runplan gives to plugins.
 const hostName = "runplan"
 
-// client calls a gate through the protocol, in a process or not.
+// client calls a gate through the protocol.
 type client struct {
 	api      gatev1.GateServiceClient
 	settings string
@@ -106,79 +105,4 @@ func tree(dir string) (string, error) {
 			abs)
 	}
 	return abs, err
-}
-
-// inProcess is a gate called through the protocol in the same process.
-type inProcess struct {
-	client client
-	info   gates.Info
-}
-
-// InProcess returns g as a plugin without a separate process. Requests and answers still go through the messages of the
-// protocol and the checks of [Open]. Tests use it, see package plugintest. name is the configured name of the gate; ""
-// uses the gate's own.
-func InProcess(name string, g gates.Gate, settings map[string]any) (gates.Gate, error) {
-	text, err := settingsJSON(settings)
-	if err != nil {
-		return nil, err
-	}
-	p := &inProcess{client: client{api: loopback{newServer(g, "", func() {})}, settings: text}}
-	if p.info, _, err = p.client.info(context.Background()); err != nil {
-		return nil, &gates.GateError{Gate: name, Err: err}
-	}
-	if name != "" {
-		p.info.Name = name
-	}
-	return p, nil
-}
-
-func (p *inProcess) Info() gates.Info { return p.info }
-
-func (p *inProcess) Check(ctx context.Context, s gates.Subject) (gates.Report, error) {
-	if ctx.Err() != nil {
-		return gates.Report{}, fmt.Errorf("stopped before it began: %w", context.Cause(ctx))
-	}
-	var err error
-	if s.Dir, err = tree(s.Dir); err != nil {
-		return gates.Report{}, err
-	}
-	began := time.Now()
-	rep, err := p.client.check(ctx, s, s.Timeout)
-	if err == nil {
-		rep.Gate, rep.Duration = p.info.Name, time.Since(began)
-	}
-	return rep, err
-}
-
-// loopback is the service without a network: each message is written and read as on the wire.
-type loopback struct{ server *server }
-
-func (l loopback) Info(ctx context.Context, in *gatev1.InfoRequest, _ ...grpc.CallOption) (*gatev1.InfoResponse,
-	error) {
-	req, res := &gatev1.InfoRequest{}, &gatev1.InfoResponse{}
-	return res, overWire(in, req, res, func() (proto.Message, error) { return l.server.Info(ctx, req) })
-}
-
-func (l loopback) Check(ctx context.Context, in *gatev1.CheckRequest, _ ...grpc.CallOption) (*gatev1.CheckResponse,
-	error) {
-	req, res := &gatev1.CheckRequest{}, &gatev1.CheckResponse{}
-	return res, overWire(in, req, res, func() (proto.Message, error) { return l.server.Check(ctx, req) })
-}
-
-func overWire(in, req, res proto.Message, serve func() (proto.Message, error)) error {
-	data, err := proto.Marshal(in)
-	if err == nil {
-		err = proto.Unmarshal(data, req)
-	}
-	if err != nil {
-		return err
-	}
-	out, err := serve()
-	if err != nil {
-		return err
-	}
-	if data, err = proto.Marshal(out); err != nil {
-		return err
-	}
-	return proto.Unmarshal(data, res)
 }

@@ -1,7 +1,6 @@
 package plugin
 
 import (
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -13,50 +12,19 @@ import (
 	"github.com/runplan/runplan/planparse"
 )
 
-// pair is a value of this package and its value on the wire.
-type pair[W, V comparable] struct {
-	word  W
-	value V
-}
-
-func valueOf[W, V comparable](pairs []pair[W, V], word W) (out V) {
-	for _, p := range pairs {
-		if p.word == word {
-			return p.value
-		}
-	}
-	return out // unspecified
-}
-
-func wordOf[W, V comparable](pairs []pair[W, V], value V) (out W, ok bool) {
-	for _, p := range pairs {
-		if p.value == value {
-			return p.word, true
-		}
-	}
-	return out, false
-}
-
-var kinds = []pair[gates.Kind, gatev1.Kind]{
-	{gates.Static, gatev1.Kind_KIND_STATIC}, {gates.LLM, gatev1.Kind_KIND_LLM},
-	{gates.Static, gatev1.Kind_KIND_UNSPECIFIED},
-}
-
-var costs = []pair[gates.Cost, gatev1.Cost]{
-	{gates.Instant, gatev1.Cost_COST_INSTANT}, {gates.Cheap, gatev1.Cost_COST_CHEAP},
-	{gates.Costly, gatev1.Cost_COST_COSTLY}, {gates.Dear, gatev1.Cost_COST_DEAR},
-	{gates.Cheap, gatev1.Cost_COST_UNSPECIFIED},
-}
-
-var statuses = []pair[gates.Status, gatev1.Status]{
-	{gates.Pass, gatev1.Status_STATUS_PASS}, {gates.Fail, gatev1.Status_STATUS_FAIL},
-	{gates.Warn, gatev1.Status_STATUS_WARN}, {gates.Skipped, gatev1.Status_STATUS_SKIPPED},
-}
-
-var severities = []pair[gates.Severity, gatev1.Severity]{
-	{gates.Error, gatev1.Severity_SEVERITY_ERROR}, {gates.Warning, gatev1.Severity_SEVERITY_WARNING},
-	{gates.Note, gatev1.Severity_SEVERITY_INFO},
-}
+// The values of the protocol. A value that is missing here is a fault of the plugin.
+var (
+	kinds = map[gatev1.Kind]gates.Kind{gatev1.Kind_KIND_STATIC: gates.Static, gatev1.Kind_KIND_LLM: gates.LLM,
+		gatev1.Kind_KIND_UNSPECIFIED: gates.Static}
+	costs = map[gatev1.Cost]gates.Cost{gatev1.Cost_COST_INSTANT: gates.Instant, gatev1.Cost_COST_CHEAP: gates.Cheap,
+		gatev1.Cost_COST_COSTLY: gates.Costly, gatev1.Cost_COST_DEAR: gates.Dear,
+		gatev1.Cost_COST_UNSPECIFIED: gates.Cheap}
+	statuses = map[gatev1.Status]gates.Status{gatev1.Status_STATUS_PASS: gates.Pass,
+		gatev1.Status_STATUS_FAIL: gates.Fail, gatev1.Status_STATUS_WARN: gates.Warn,
+		gatev1.Status_STATUS_SKIPPED: gates.Skipped}
+	severities = map[gatev1.Severity]gates.Severity{gatev1.Severity_SEVERITY_ERROR: gates.Error,
+		gatev1.Severity_SEVERITY_WARNING: gates.Warning, gatev1.Severity_SEVERITY_INFO: gates.Note}
+)
 
 // valid makes text fit for the wire, where only UTF-8 passes.
 func valid(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
@@ -86,24 +54,6 @@ func batchTo(b planparse.Batch) *gatev1.Batch {
 	}
 }
 
-// subjectFrom reverses requestTo on the plugin's side.
-func subjectFrom(req *gatev1.CheckRequest) gates.Subject {
-	s := gates.Subject{
-		Dir: req.GetDir(), Base: req.GetBase(), Tree: req.GetTree(), Env: os.Environ(),
-		Before: countFrom(req.GetBefore()), Timeout: time.Duration(req.GetTimeoutMs()) * time.Millisecond,
-	}
-	if req.GetChangedKnown() {
-		s.Changed = append([]string{}, req.GetChanged()...)
-	}
-	if b := req.GetBatch(); b != nil {
-		s.Batch = planparse.Batch{Key: b.GetKey(), Number: b.GetNumber(), Title: b.GetTitle()}
-		f := b.GetFiles()
-		s.Batch.Files = planparse.Files{Create: f.GetCreate(), Modify: f.GetModify(), Test: f.GetTest(),
-			Delete: f.GetDelete()}
-	}
-	return s
-}
-
 func countTo(c *gates.TestCount) *gatev1.TestCount {
 	if c == nil {
 		return nil
@@ -116,18 +66,4 @@ func countFrom(c *gatev1.TestCount) *gates.TestCount {
 		return nil
 	}
 	return &gates.TestCount{Passed: int(c.GetPassed()), Failed: int(c.GetFailed()), Skipped: int(c.GetSkipped())}
-}
-
-// reportTo converts a gate's report for the wire. The host adds the command and the duration.
-func reportTo(rep gates.Report) *gatev1.Report {
-	out := &gatev1.Report{
-		Status: valueOf(statuses, rep.Status), Tests: countTo(rep.Tests), Note: valid(rep.Note), Output: valid(rep.Output),
-	}
-	for _, f := range rep.Findings {
-		out.Findings = append(out.Findings, &gatev1.Finding{
-			Rule: valid(f.Rule), Path: valid(f.Path), Line: int32(f.Line), Col: int32(f.Col),
-			Severity: valueOf(severities, f.Severity), Message: valid(f.Message), Fix: valid(f.Fix),
-		})
-	}
-	return out
 }

@@ -152,26 +152,9 @@ func treeOf(t testing.TB, text string) string {
 // goExample builds examples/gate-plugin-go.
 func goExample(t testing.TB) Config {
 	t.Helper()
-	goBuild.once.Do(func() { goBuild.dir, goBuild.err = build() })
-	if goBuild.err != nil {
-		t.Fatal(goBuild.err)
-	}
 	c := stage(t, "")
-	c.Name, c.Path, c.Command = "todo-owner", filepath.Join(goBuild.dir, "gate"), nil
+	c.Name, c.Path, c.Command = "todo-owner", goExamples.program(t, "../../examples/gate-plugin-go"), nil
 	return c
-}
-
-func build() (string, error) {
-	dir, err := os.MkdirTemp("", "gate-plugin-go-")
-	if err != nil {
-		return "", err
-	}
-	cmd := exec.Command("go", "build", "-ldflags=-w", "-o", filepath.Join(dir, "gate"), "../../examples/gate-plugin-go")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		return dir, fmt.Errorf("build examples/gate-plugin-go: %w\n%s", err, out)
-	}
-	return dir, nil
 }
 
 // nodeExample installs examples/gate-plugin-node.

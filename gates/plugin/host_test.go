@@ -57,7 +57,7 @@ func TestCallFails(t *testing.T) {
 			want: []string{"it exited with status 2 before it had answered", "panic: nil map", "goroutine"}},
 		"exits":  {mode: "exit in call", is: ErrExited, want: []string{"exited with status 7", "license has expired"}},
 		"killed": {mode: "killed in call", is: ErrExited, want: []string{"killed from outside"}},
-		"panics": {mode: "panic in call", want: []string{"it panicked: the map is upside down", "main_test.go:"},
+		"panics": {mode: "panic in call", want: []string{"it panicked: the map is upside down", "main.go:"},
 			alive: true},
 		"hangs": {mode: "hang in call", change: func(c *Config) { c.CallTimeout = 200 * time.Millisecond },
 			is: gates.ErrTimeLimit, want: []string{"time limit 200ms", "counting to infinity"}},
@@ -101,7 +101,7 @@ func TestPassAndFail(t *testing.T) {
 		t.Errorf("got %+v, %v", rep, err)
 	}
 	if info := p.Info(); info.Kind != gates.Static || info.Cost != gates.Cheap || info.Blocking ||
-		!strings.Contains(info.Command, "plugin fails") {
+		!strings.Contains(info.Command, "gate fails") {
 		t.Errorf("info is %+v", info)
 	}
 }

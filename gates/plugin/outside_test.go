@@ -26,30 +26,39 @@ func TestDocsModule(t *testing.T) {
 	if len(blocks) != 2 {
 		t.Fatalf("docs/plugins.md has %d whole Go files, want main.go and main_test.go", len(blocks))
 	}
-	own, err := os.ReadFile(filepath.Join(root, "go.mod"))
+	sdk := filepath.Join(root, "sdk")
+	own, err := os.ReadFile(filepath.Join(sdk, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	sums, err := os.ReadFile(filepath.Join(root, "go.sum"))
+	sums, err := os.ReadFile(filepath.Join(sdk, "go.sum"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The module file that go mod tidy would write, made without the network: the same versions as runplan's own.
-	mod := strings.Replace(string(own), "module github.com/runplan/runplan\n", "module example.com/gate-todo\n", 1)
-	mod += "\nrequire github.com/runplan/runplan v0.0.0\n\nreplace github.com/runplan/runplan => " + root + "\n"
-	// In a workspace runplan's packages have the same place as in its own build, so they are compiled only once.
-	work := regexp.MustCompile(`(?m)^go .*$`).FindString(string(own)) + "\n\nuse (\n\t.\n\t" + root + "\n)\n"
+	// The module file that go mod tidy would write, made without the network: the same versions as those of sdk.
+	mod := strings.Replace(string(own), "module github.com/runplan/runplan/sdk\n", "module example.com/gate-todo\n", 1)
+	mod += "\nrequire github.com/runplan/runplan/sdk v0.0.0\n\nreplace github.com/runplan/runplan/sdk => " + sdk + "\n"
 	dir := t.TempDir()
 	for name, text := range map[string]string{"main.go": blocks[0][1], "main_test.go": blocks[1][1], "go.mod": mod,
-		"go.sum": string(sums), "go.work": work} {
+		"go.sum": string(sums)} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
-	cmd := exec.Command("go", "test", "./...")
-	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GOWORK=", "GOPROXY=off", "GOFLAGS=-trimpath")
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("go test: %v\n%s", err, out)
+	run := func(args ...string) string {
+		cmd := exec.Command("go", args...)
+		cmd.Dir = dir
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOFLAGS=-trimpath -mod=mod")
+		out, err := cmd.CombinedOutput()
+		if err != nil {
+			t.Errorf("go %s: %v\n%s", strings.Join(args, " "), err, out)
+		}
+		return string(out)
+	}
+	run("test", "./...")
+	// A plugin stays small: what it compiles besides Go's own packages.
+	packages := strings.Fields(run("list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "."))
+	if len(packages) < 2 || len(packages) > 40 {
+		t.Errorf("a plugin compiles %d packages, want at most 40: %s", len(packages), packages)
 	}
 }

@@ -112,7 +112,7 @@ func (s *session) start(ctx context.Context) error {
 func (s *session) greet(ctx context.Context, settings string) error {
 	s.wire = goplugin.NewClient(&goplugin.ClientConfig{
 		HandshakeConfig:  handshake(),
-		VersionedPlugins: versions(nil),
+		VersionedPlugins: versions(),
 		AllowedProtocols: []goplugin.Protocol{goplugin.ProtocolGRPC},
 		SkipHostEnv:      true,
 		StartTimeout:     s.cfg.StartTimeout + letGo, // this package sets the limit

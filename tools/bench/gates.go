@@ -218,7 +218,7 @@ func copyGo(from, to string) (n int, err error) {
 // nothing.
 func (b *bench) plugin() error {
 	program := filepath.Join(b.place.Dir, "gate-plugin")
-	build := exec.Command("go", "build", "-o", program, "./examples/gate-plugin-go")
+	build := exec.Command("go", "build", "-C", "examples/gate-plugin-go", "-o", program, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)

@@ -27,7 +27,7 @@ source, which "go mod download" fetches.
 `
 
 func main() {
-	notice, err := write("./cmd/runplan", "./examples/gate-plugin-go")
+	notice, err := write("./cmd/runplan")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "notice:", err)
 		os.Exit(1)

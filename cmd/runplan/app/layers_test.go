@@ -97,7 +97,6 @@ func layers() []layer {
 			"internal/lists"}},
 		{"gates/reporters", nil},
 		{"gates/plugin/gatev1", nil}, // generated: the protocol of gate plugins
-		{"examples/gate-plugin-go", []string{"gates", "gates/plugin"}},
 		{"feedback", []string{"feedback/...", "gates", "gates/...", "llm", "planparse", "runner/failures", "trust",
 			"internal"}},
 		{"routing", []string{"planparse", "internal/cells", "internal/condition", "internal/layered", "internal/atomicfile",
@@ -426,22 +425,20 @@ type habit struct {
 }
 
 func habits() []habit {
-	// gates/plugin is part of a program too: the main function of a plugin only calls Serve.
 	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/cross", "tools/dist",
 		"tools/examples",
 		"tools/mutate", "tools/mutation", "tools/notice", "tools/record", "tools/reflow", "tools/site", "tools/precision",
-		"tools/retrieval", "tools/selection", "tools/storm", "tools/weakened", "gates/plugin", "examples/gate-plugin-go"}
+		"tools/retrieval", "tools/selection", "tools/storm", "tools/weakened"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
 		{"os", []string{"Getenv", "LookupEnv"},
 			[]string{"cmd/runplan/app", "internal/cli/control", "tools/attack", "tools/dist", "tools/precision",
-				"internal/config", "tools/mutation", "tools/scratch", "tools/tooltest", "tools/agenttest", "gates/plugin"},
+				"internal/config", "tools/mutation", "tools/scratch", "tools/tooltest", "tools/agenttest"},
 			"the environment is handed in"},
 		{"os", []string{"Environ"},
 			[]string{"cmd/runplan", "cmd/runplan/app", "tools/dist", "tools/notice", "tools/scratch", "tools/tooltest",
 				"tools/bench", "tools/cross", "tools/mutation", "tools/retrieval", "tools/selection", "tools/weakened",
-				"internal/proc", "gates", "gates/gatetest",
-				"gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
+				"internal/proc", "gates", "gates/gatetest", "gates/plugin", "agents/command"}, "a nil environment means that of the process, as in os/exec"},
 		{"os", []string{"Stdout", "Stderr", "Stdin"}, programs, "output goes where the caller says"},
 		{"fmt", []string{"Print", "Println", "Printf"},
 			[]string{"tools/cross", "tools/mutate", "tools/notice", "tools/record", "tools/site", "tools/attack", "tools/bench",

@@ -1,5 +1,6 @@
-// Command gen writes gate.pb.go and gate_grpc.pb.go from gate.proto. It needs neither protoc nor buf: it compiles the
-// file itself, and the two generators are tools of this folder's go.mod, which pins their versions.
+// Command gen writes gate.pb.go and gate_grpc.pb.go from gate.proto, and gate.pb.go a second time for the module sdk,
+// which does not depend on this one. It needs neither protoc nor buf: it compiles the file itself, and the two
+// generators are tools of this folder's go.mod, which pins their versions.
 //
 // It is a separate module, so that builds of runplan need not download it. Run it with go generate in the folder above.
 package main
@@ -7,6 +8,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -45,39 +47,40 @@ func run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	file := protoutil.ProtoFromFileDescriptor(files[0])
+	sdk := proto.CloneOf(file)
+	sdk.Options.GoPackage = proto.String("github.com/runplan/runplan/sdk/internal/gatev1")
+	return errors.Join(
+		generate(ctx, "protoc-gen-go", file, ".."),
+		generate(ctx, "protoc-gen-go-grpc", file, ".."),
+		generate(ctx, "protoc-gen-go", sdk, "../../../../sdk/internal/gatev1"))
+}
+
+// generate passes the compiled file to a generator and writes the result into dir.
+func generate(ctx context.Context, tool string, file *descriptorpb.FileDescriptorProto, dir string) error {
 	request, err := proto.Marshal(&pluginpb.CodeGeneratorRequest{
 		FileToGenerate: []string{registered},
 		Parameter:      proto.String("paths=source_relative"),
-		ProtoFile:      []*descriptorpb.FileDescriptorProto{protoutil.ProtoFromFileDescriptor(files[0])},
+		ProtoFile:      []*descriptorpb.FileDescriptorProto{file},
 	})
 	if err != nil {
 		return err
 	}
-	for _, tool := range []string{"protoc-gen-go", "protoc-gen-go-grpc"} {
-		if err := generate(ctx, tool, request); err != nil {
-			return fmt.Errorf("%s: %w", tool, err)
-		}
-	}
-	return nil
-}
-
-// generate passes the compiled file to a generator and writes the result.
-func generate(ctx context.Context, tool string, request []byte) error {
 	cmd := exec.CommandContext(ctx, "go", "tool", tool)
 	cmd.Stdin, cmd.Stderr = bytes.NewReader(request), os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
-		return err
+		return fmt.Errorf("%s: %w", tool, err)
 	}
 	var response pluginpb.CodeGeneratorResponse
 	if err := proto.Unmarshal(out, &response); err != nil {
 		return err
 	}
 	if response.Error != nil {
-		return fmt.Errorf("%s", response.GetError())
+		return fmt.Errorf("%s: %s", tool, response.GetError())
 	}
 	for _, f := range response.File {
-		if err := os.WriteFile(filepath.Join("..", filepath.Base(f.GetName())), []byte(f.GetContent()), 0o644); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, filepath.Base(f.GetName())), []byte(f.GetContent()), 0o644); err != nil {
 			return err
 		}
 	}

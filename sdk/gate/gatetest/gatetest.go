@@ -1,12 +1,11 @@
-// Package plugintest tests a gate without a process, with a small tree and the expected findings.
+// Package gatetest tests a gate without a separate process, with a small tree and the expected findings.
 //
-//	rep := plugintest.Look(t, todo{}, plugintest.Case{Files: map[string]string{"a.go": "// TODO: later\n"}})
-//	plugintest.Want(t, rep, gates.Fail, "a.go:1: error todo-owner: this TODO has no owner")
+//	rep := gatetest.Look(t, &todo{}, gatetest.Case{Files: map[string]string{"a.go": "// TODO: later\n"}})
+//	gatetest.Want(t, rep, gate.Fail, "a.go:1:4: error todo-owner: this TODO has no owner")
 //
-// Requests and answers go through the messages of the plugin protocol and the checks of the host, so a gate that passes
-// here works in runplan. [Run] does the same for a folder of txtar archives. The conformance suite, package gatetest,
-// accepts [Gate] as well.
-package plugintest
+// Each call goes through the protocol, so a gate that passes here works in runplan. [Run] does the same for a folder of
+// txtar archives, and [Conform] checks what runplan requires of every gate.
+package gatetest
 
 import (
 	"encoding/json"
@@ -21,36 +20,25 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/plugin"
-	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/sdk/gate"
 )
 
 // Case is a tree and the state in which a gate checks it.
 type Case struct {
 	Files    map[string]string // contents by path; a path that ends in ! is executable
+	Dir      string            // an existing tree instead of Files
 	Settings map[string]any
 	Changed  []string // nil: all files
 	Unknown  bool     // the changed files are unknown, so the gate has to check the whole tree
 	Base     string
-	Batch    planparse.Batch
-	Before   *gates.TestCount
-}
-
-// Gate returns g behind the messages of the protocol.
-func Gate(t testing.TB, g gates.Gate, settings map[string]any) gates.Gate {
-	t.Helper()
-	p, err := plugin.InProcess("", g, settings)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
+	Batch    *gate.Batch
+	Before   *gate.TestCount
 }
 
 // Look runs g on the case. A gate that could not run fails the test; see [Refusal].
-func Look(t testing.TB, g gates.Gate, c Case) gates.Report {
+func Look(t testing.TB, g gate.Gate, c Case) gate.Report {
 	t.Helper()
-	rep, err := Gate(t, g, c.Settings).Check(t.Context(), c.subject(t))
+	rep, err := c.look(t, g)
 	if err != nil {
 		t.Fatalf("the gate could not run: %v", err)
 	}
@@ -58,13 +46,9 @@ func Look(t testing.TB, g gates.Gate, c Case) gates.Report {
 }
 
 // Refusal runs g on the case and returns why it could not run. The cause may be its settings or the tree.
-func Refusal(t testing.TB, g gates.Gate, c Case) error {
+func Refusal(t testing.TB, g gate.Gate, c Case) error {
 	t.Helper()
-	p, err := plugin.InProcess("", g, c.Settings)
-	if err != nil {
-		return err
-	}
-	rep, err := p.Check(t.Context(), c.subject(t))
+	rep, err := c.look(t, g)
 	if err == nil {
 		t.Fatalf("the gate ran and reported: %s", strings.Join(Lines(rep), "\n"))
 	}
@@ -72,7 +56,7 @@ func Refusal(t testing.TB, g gates.Gate, c Case) error {
 }
 
 // Want checks status and findings of rep. A finding has the form of [Lines].
-func Want(t testing.TB, rep gates.Report, status gates.Status, findings ...string) {
+func Want(t testing.TB, rep gate.Report, status gate.Status, findings ...string) {
 	t.Helper()
 	want := append([]string{string(status)}, findings...)
 	if diff := cmp.Diff(want, Lines(rep)); diff != "" {
@@ -82,7 +66,7 @@ func Want(t testing.TB, rep gates.Report, status gates.Status, findings ...strin
 
 // Lines formats a report: its status, then each finding as PATH:LINE:COL: SEVERITY RULE: MESSAGE. It omits zero
 // values.
-func Lines(rep gates.Report) []string {
+func Lines(rep gate.Report) []string {
 	out := []string{string(rep.Status)}
 	for _, f := range rep.Findings {
 		at := f.Path
@@ -106,7 +90,7 @@ func Lines(rep gates.Report) []string {
 //	-- @want --       the lines that the report is to have, or "refused: TEXT" for a gate that cannot look
 //
 // make makes the gate, again for each archive.
-func Run(t *testing.T, dir string, make func() gates.Gate) {
+func Run(t *testing.T, dir string, make func() gate.Gate) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil {
@@ -120,7 +104,7 @@ func Run(t *testing.T, dir string, make func() gates.Gate) {
 	}
 }
 
-func archive(t *testing.T, name string, g gates.Gate) {
+func archive(t *testing.T, name string, g gate.Gate) {
 	ar, err := txtar.ParseFile(name)
 	if err != nil {
 		t.Fatal(err)
@@ -152,7 +136,7 @@ func archive(t *testing.T, name string, g gates.Gate) {
 		}
 		return
 	}
-	Want(t, Look(t, g, c), gates.Status(want[0]), want[1:]...)
+	Want(t, Look(t, g, c), gate.Status(want[0]), want[1:]...)
 }
 
 func lines(text string) []string {
@@ -188,9 +172,22 @@ func Tree(t testing.TB, files map[string]string) string {
 	return root
 }
 
-func (c Case) subject(t testing.TB) gates.Subject {
+// look configures g as runplan does at the start, and has it check the case.
+func (c Case) look(t testing.TB, g gate.Gate) (gate.Report, error) {
 	t.Helper()
-	s := gates.Subject{Dir: Tree(t, c.Files), Base: c.Base, Changed: c.Changed, Batch: c.Batch, Before: c.Before}
+	h := serve(t, g, c.Settings)
+	if err := h.info(t.Context()); err != nil {
+		return gate.Report{}, err
+	}
+	return h.check(t.Context(), c.subject(t))
+}
+
+func (c Case) subject(t testing.TB) gate.Subject {
+	t.Helper()
+	s := gate.Subject{Dir: c.Dir, Base: c.Base, Changed: c.Changed, Batch: c.Batch, Before: c.Before}
+	if s.Dir == "" {
+		s.Dir = Tree(t, c.Files)
+	}
 	switch {
 	case c.Unknown:
 		s.Changed = nil

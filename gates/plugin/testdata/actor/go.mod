@@ -1,0 +1,12 @@
+module github.com/runplan/runplan/gates/plugin/testdata/actor
+
+go 1.26.0
+
+require github.com/runplan/runplan/sdk v0.0.0
+
+require (
+	connectrpc.com/connect v1.21.1 // indirect
+	google.golang.org/protobuf v1.36.12 // indirect
+)
+
+replace github.com/runplan/runplan/sdk => ../../../../sdk
