@@ -13,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -71,7 +70,7 @@ func (x *indexer) plan(ctx context.Context, all []string) ([]candidate, error) {
 			x.res.Skipped = append(x.res.Skipped, patterns.Skip{Path: p, Reason: "a symbolic link or a special file"})
 			continue
 		}
-		if strings.ContainsFunc(p, func(r rune) bool { return r < ' ' || r == 0x7f || r == 0xfffd }) {
+		if oddName(p) {
 			x.res.Skipped = append(x.res.Skipped,
 				patterns.Skip{Path: p, Reason: "its name has control characters or is not UTF-8"})
 			continue

@@ -18,10 +18,19 @@ import (
 // maxText is the highest size of a file without symbols that is indexed, in bytes. A larger one is data.
 const maxText = 512 << 10
 
+// Searchable reports whether the index has the text of a file with this name and size in bytes.
+func Searchable(name string, size int64) bool {
+	return size > 0 && size <= maxText && (outline.LanguageOf(name) != "" || worthSearching(name)) && !oddName(name)
+}
+
+func oddName(name string) bool {
+	return strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError })
+}
+
 // worthSearching reports whether the name of a file without symbols suggests text that people write.
 func worthSearching(name string) bool {
 	base := strings.ToLower(path.Base(name))
-	return !notWritten.Has(path.Ext(base)) && !notWritten.Has(base) && !strings.HasSuffix(base, ".min.css")
+	return !strings.HasPrefix(name, ".runplan/") && !notWritten.Has(path.Ext(base)) && !notWritten.Has(base) && !strings.HasSuffix(base, ".min.css")
 }
 
 // notWritten holds extensions and names of files that people do not write as text.
@@ -34,8 +43,7 @@ var notWritten = wordset.New(
 func (x *indexer) otherText(name string, fi fs.FileInfo) (candidate, bool) {
 	known := x.texts[name]
 	delete(x.texts, name)
-	if !fi.Mode().IsRegular() || fi.Size() > maxText || fi.Size() == 0 ||
-		strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == utf8.RuneError }) {
+	if !fi.Mode().IsRegular() || !Searchable(name, fi.Size()) {
 		if known.ID != 0 {
 			x.texts[name] = known // it was text at the last index
 		}

@@ -152,6 +152,16 @@ func (c *CuratedReader) LatestCommits(ctx context.Context, repo int64, limit int
 		"SELECT id FROM commits WHERE repo_id = ? ORDER BY id DESC LIMIT ?", repo, limit)
 }
 
+// Texts returns all texts of a repository, by path.
+func (c *CuratedReader) Texts(ctx context.Context, repo int64) (map[string]Text, error) {
+	all, err := rows(ctx, c.db, "texts",
+		func(r *sql.Rows, x *Text) error {
+			return r.Scan(&x.ID, &x.Path, &x.Hash, &x.Size, &x.Modified, &x.Source)
+		},
+		"SELECT id, path, hash, size, modified, source FROM texts WHERE repo_id = ?", repo)
+	return lists.By(all, func(x Text) string { return x.Path }), err
+}
+
 // TextPaths returns the paths of all texts of a repository, sorted.
 func (c *CuratedReader) TextPaths(ctx context.Context, repo int64) ([]string, error) {
 	return rows(ctx, c.db, "texts", func(r *sql.Rows, p *string) error { return r.Scan(p) },

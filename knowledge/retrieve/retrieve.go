@@ -19,6 +19,7 @@ import (
 
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/store"
@@ -67,6 +68,8 @@ type Request struct {
 	Task   string        // id of the task in the session and the log
 	Text   string        // the task in the words of the user or plan
 	Dir    string        // folder of the files: a worktree or the checkout
+	Git    *git.Repo     // with Commit: the repository of Dir; nil: the files of Dir
+	Commit string        // the files of this commit instead of those in Dir
 	Stages []string      // stages in the order in which they run
 	Budget tokens.Budget // of the model that receives the package (BUD-03)
 	Files  []string      // files that a plan names: tier 0, before all others (RETR-08)
@@ -161,6 +164,11 @@ func newPass(ctx context.Context, d Deps, r Request) (*pass, error) {
 		d.Now = time.Now
 	}
 	p := &pass{Deps: d, req: r, tree: newTree(d, r.Dir), outputs: map[string]State{}, contents: map[string]*content{}}
+	if r.Git != nil {
+		if err := p.tree.readCommit(ctx, r.Git, r.Commit); err != nil {
+			return nil, err
+		}
+	}
 	return p, p.loadNames(ctx)
 }
 

@@ -129,10 +129,15 @@ lines code repository`)
 // search ranks the chunks of the repository by all features of the index, without a model. The best come first.
 func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 	chunks, err := p.Base.Chunks(ctx, p.Repo)
+	if err != nil {
+		return nil, err
+	}
+	chunks, fresh, err := p.present(ctx, chunks)
 	if err != nil || len(chunks) == 0 {
 		return nil, err
 	}
-	s := &searching{pass: p, at: make(map[int64]int, len(chunks)), of: map[string][]int{},
+	fresh.relocate(q.Symbols)
+	s := &searching{pass: p, fresh: fresh, at: make(map[int64]int, len(chunks)), of: map[string][]int{},
 		all: make([]Ranked, len(chunks))}
 	for i, c := range chunks {
 		s.at[c.ID] = i
@@ -178,6 +183,7 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 
 type searching struct {
 	*pass
+	fresh *fresh
 	at    map[int64]int
 	of    map[string][]int // chunks of each path
 	all   []Ranked
@@ -194,6 +200,7 @@ func (s *searching) words(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		hits = append(hits, s.fresh.hits(w.word, len(hits))...)
 		best := map[string]float64{}
 		reach := map[int]float64{}
 		for _, h := range hits {
@@ -500,8 +507,8 @@ type Place struct {
 	Spots []Ranked // best first
 }
 
-// Where returns the files that a task is probably about, best first. It asks no model. If nothing matches it returns
-// none.
+// Where returns the files that a task is probably about, best first. It reads the files of r.Commit. It asks no model. If nothing
+// matches it returns none.
 func Where(ctx context.Context, d Deps, r Request, most int) ([]Place, error) {
 	const spots = 3
 	p, q, err := searched(ctx, d, r)

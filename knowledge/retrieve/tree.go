@@ -31,6 +31,7 @@ type tree struct {
 
 	sources map[string]*source
 	listed  []string // files that git does not ignore; nil: not listed yet
+	moved   []string // files that differ in the commit that is read instead of the folder, sorted
 }
 
 // source is a file in its present state.
@@ -57,44 +58,54 @@ func (t *tree) source(name string) *source {
 	}
 	s := &source{path: name}
 	t.sources[name] = s
-	file, err := edit.SafePath(t.dir, name)
+	t.read(s)
+	return s
+}
+
+// read reads a file of the folder.
+func (t *tree) read(s *source) {
+	file, err := edit.SafePath(t.dir, s.path)
 	if err != nil {
 		s.bad = err.Error()
-		return s
+		return
 	}
 	fi, err := os.Stat(file)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		s.gone, s.bad = true, "it is not in the working tree"
-		return s
+		return
 	case err != nil:
 		s.bad = "it cannot be read: " + err.Error()
-		return s
+		return
 	case !fi.Mode().IsRegular():
 		s.bad = "it is not a regular file"
-		return s
+		return
 	case fi.Size() > maxSource:
 		s.bad = fmt.Sprintf("too large: %d bytes, the limit is %d", fi.Size(), maxSource)
-		return s
+		return
 	}
 	if s.bytes, err = os.ReadFile(file); err != nil {
 		s.bad = "it cannot be read: " + err.Error()
-		return s
+		return
 	}
+	s.prepare()
+}
+
+// prepare makes the lines of a file from its bytes.
+func (s *source) prepare() {
 	sum := sha256.Sum256(s.bytes)
 	s.hash = hex.EncodeToString(sum[:])
 	text, copied, why := outline.Prepare(outline.Python, s.bytes) // works for all languages
 	if s.text, s.copy, s.bad = string(text), copied, why; why != "" {
-		return s
+		return
 	}
 	s.lines = strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")
 	for i, line := range s.lines {
 		if len(line) > maxLine {
 			s.bad = fmt.Sprintf("line %d has %d bytes, and the limit is %d: probably a generated file", i+1, len(line), maxLine)
-			return s
+			return
 		}
 	}
-	return s
 }
 
 // has reports whether a file that may be missing in the index exists and is not ignored by git. Ignored files may

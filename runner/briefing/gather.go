@@ -29,8 +29,8 @@ type Sources struct {
 	Progress string          // file; "" for none
 	Failures *failures.Store // nil for none
 
-	// Where returns the places of the repository that probably belong to a text, best first; nil disables it.
-	Where func(ctx context.Context, text string) ([]string, error)
+	// Where returns the places in a commit that probably belong to a text, best first; nil disables it.
+	Where func(ctx context.Context, commit, text string) ([]string, error)
 }
 
 // Gather completes an input. A failure of git is an error. Other unreadable sources are only listed in the brief,
@@ -61,7 +61,7 @@ func Gather(ctx context.Context, s Sources) (Input, error) {
 		return in, fmt.Errorf("search existing code: %w", err)
 	}
 	if s.Where != nil {
-		if in.Places, err = s.Where(ctx, in.Batch.Title+"\n"+in.Batch.Text); err != nil {
+		if in.Places, err = s.Where(ctx, s.Commit, in.Batch.Title+"\n"+in.Batch.Text); err != nil {
 			in.Unread = append(in.Unread, "probable places: "+reason(err))
 		}
 		in.Places = slices.DeleteFunc(in.Places,

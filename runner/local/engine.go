@@ -60,10 +60,10 @@ type Config struct {
 	Reviews  Reviews
 	Critic   Critic // checks each step of an agent; nil checks none
 
-	Context     briefing.Limits                                          // figures of the context block
-	ContextFile string                                                   // workspace file for the block; "" writes none
-	Where       func(ctx context.Context, text string) ([]string, error) // finds the likely places of a text; or nil
-	Style       func(ctx context.Context, dir string) string             // describes a folder's code style; or nil
+	Context     briefing.Limits                                                  // figures of the context block
+	ContextFile string                                                           // workspace file for the block; "" writes none
+	Where       func(ctx context.Context, commit, text string) ([]string, error) // likely places of a text; or nil
+	Style       func(ctx context.Context, dir string) string                     // describes a folder's code style; or nil
 
 	// StrictCheckout makes an attempt fail if the user's checkout changed during it. Otherwise this is a warning.
 	StrictCheckout bool

@@ -73,17 +73,20 @@ func openSearch(ctx context.Context, a *cli.App, p *cli.Project) (*retrieval, er
 // briefPlaces is the highest number of probable files that a brief names.
 const briefPlaces = 8
 
-// Where returns a function that asks the index for the files and lines that a text is probably about. Without an index
-// it returns nothing.
-func Where(a *cli.App, p *cli.Project) func(context.Context, string) ([]string, error) {
-	return func(ctx context.Context, text string) ([]string, error) {
+// Where returns a function that asks the index for the files and lines of a commit that a text is probably about.
+// Without an index it returns nothing.
+func Where(a *cli.App, p *cli.Project) func(ctx context.Context, commit, text string) ([]string, error) {
+	return func(ctx context.Context, commit, text string) ([]string, error) {
 		r, err := indexOf(ctx, a, p)
 		if err != nil {
 			return nil, nil // the index is optional; commands that need it report its errors
 		}
 		defer r.Close()
+		if r.program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
+			return nil, err
+		}
 		places, err := retrieve.Where(ctx, r.deps(nil, nil, nil), retrieve.Request{
-			Text: text, Dir: p.Repo.Root, Stages: retrieve.StageNames(), Budget: tokens.Budget{Window: 1},
+			Text: text, Dir: p.Repo.Root, Git: p.Repo, Commit: commit, Stages: retrieve.StageNames(), Budget: tokens.Budget{Window: 1},
 		}, briefPlaces)
 		switch {
 		case errors.Is(err, retrieve.ErrNoIndex):
