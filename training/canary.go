@@ -141,15 +141,18 @@ type Guard struct {
 	Canary Canary
 }
 
-// Seal returns e without secrets and with its id. It returns a [LeakError] if a secret remains, and another error if
+// Seal returns e without secrets and mail addresses, and with its id. It returns a [LeakError] if a secret remains, and another error if
 // the example is invalid.
 func (g Guard) Seal(e Example) (Example, error) {
 	e.Prompt, e.Signals = slices.Clone(e.Prompt), slices.Clone(e.Signals)
 	e.Origin.Files = slices.Clone(e.Origin.Files)
-	if g.Redact != nil {
-		for _, p := range e.texts() {
+	for _, p := range e.texts() {
+		if g.Redact != nil {
 			*p.text = g.Redact(*p.text)
 		}
+		*p.text = HideAddresses(*p.text)
+	}
+	if g.Redact != nil {
 		for i := range e.Origin.Files {
 			e.Origin.Files[i].Path = g.Redact(e.Origin.Files[i].Path)
 		}

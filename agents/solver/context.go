@@ -33,6 +33,9 @@ func (w *work) context(ctx context.Context) (retrieve.Package, error) {
 		return p, nil
 	}
 	p, err = w.cfg.Retrieve(ctx, w.meter, w.session, w.request())
+	if errors.As(err, new(*retrieve.NoMatchError)) {
+		return p, &Fault{Class: InsufficientContext, Err: err} // of this batch; others may match
+	}
 	if err != nil {
 		return p, err
 	}

@@ -127,6 +127,8 @@ func LoopbackURL(address string) bool {
 func ModelTrouble(ctx context.Context, err error) error {
 	var answer *llm.AnswerError
 	switch {
+	case err == nil:
+		return nil
 	case ctx.Err() != nil:
 		return Fail(ExitInterrupted, errors.New("interrupted"), "")
 	case errors.As(err, new(*Failure)):

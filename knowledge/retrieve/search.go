@@ -501,6 +501,15 @@ func searched(ctx context.Context, d Deps, r Request) (*pass, TaskQuery, error) 
 	return p, q, err
 }
 
+// Check returns a [NoMatchError] if nothing in the repository matches a task. It asks no model.
+func Check(ctx context.Context, d Deps, r Request) error {
+	p, q, err := searched(ctx, d, r)
+	if err != nil {
+		return err
+	}
+	return p.matched(ctx, q)
+}
+
 // Place is a file and its best-ranked lines.
 type Place struct {
 	Path  string

@@ -118,6 +118,7 @@ func (b Builder) Build(ctx context.Context, spec curriculum.Spec, from training.
 		if name, found := guard.Canary.Find(string(text)); found {
 			return out, &training.LeakError{Name: name, Example: p.ID, Place: "pair"}
 		}
+		text = []byte(training.HideAddresses(string(text)))
 		out.files[filepath.Join("pairs", p.ID+".json")] = text
 	}
 	for _, p := range pairs {

@@ -11,37 +11,6 @@ import (
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
-var addressRE = lazyre.New(`[A-Za-z0-9][\w.%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
-
-// Addresses returns the mail addresses in a text, without those of the reserved example domains (RFC 2606).
-func Addresses(text string) []string {
-	if !mayAddress(text) {
-		return nil
-	}
-	return slices.DeleteFunc(addressRE.FindAllString(text, -1), func(a string) bool {
-		_, domain, _ := strings.Cut(strings.ToLower(a), "@")
-		return slices.ContainsFunc([]string{"example.com", "example.org", "example.net", "example", "test", "invalid"},
-			func(d string) bool {
-				return domain == d || strings.HasSuffix(domain, "."+d)
-			})
-	})
-}
-
-// mayAddress is a fast check before addressRE: whether an @ is between two characters of an address, and not that of a
-// decorator.
-func mayAddress(text string) bool {
-	for at := 1; at < len(text)-1; at++ {
-		n := strings.IndexByte(text[at:len(text)-1], '@')
-		if n < 0 {
-			return false
-		}
-		if at += n; !strings.ContainsRune(" \t\n\"'`([{,", rune(text[at-1])) && (isWord(text[at+1]) || text[at+1] == '-') {
-			return true
-		}
-	}
-	return false
-}
-
 // takesTests returns the tests that a commit removes. The prompts forbid that.
 func (w *work) takesTests() string {
 	for _, c := range w.changes {

@@ -68,7 +68,7 @@ func (m *maker) examples(ctx context.Context, w *work) (made, error) {
 		if solves := stage == training.ExecutePlan || stage == training.ExecuteCode; why == "" && solves {
 			why = unfit
 		}
-		if why == "" && len(Addresses(l.system+l.prompt+l.completion)) > 0 {
+		if why == "" && len(training.Addresses(l.system+l.prompt+l.completion)) > 0 {
 			why = "it contains a mail address"
 		}
 		if why == "" && m.sentry.hide(l.completion) != l.completion {

@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/tokens"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/retrieve"
+	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/edits"
 )
 
@@ -148,7 +149,7 @@ func (c *choice) next(i int, as row) {
 		x := v.rest[at]
 		v.rest = slices.Delete(v.rest, at, at+1)
 		text := v.text(x.span)
-		if len(text)+perWindow <= c.room && len(Addresses(text)) == 0 && c.m.shownAs(v.source, text) == text {
+		if len(text)+perWindow <= c.room && len(training.Addresses(text)) == 0 && c.m.shownAs(v.source, text) == text {
 			c.take(i, x)
 			taken, want = taken+1, x.at+1
 		} else if want >= 0 {

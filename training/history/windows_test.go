@@ -55,17 +55,6 @@ func TestWindowsHidePlaceOfChange(t *testing.T) {
 	}
 }
 
-func TestAddressesFindsMailAddresses(t *testing.T) {
-	for text, want := range map[string]int{
-		"Thanks to ada@lovelace.dev": 1, "write to a@example.org or b@shop.example": 0, "@app.route('/')": 0,
-		"git clone git@host:x": 0, "x@v1.2.3": 0,
-	} {
-		if got := Addresses(text); len(got) != want {
-			t.Errorf("%q: %q", text, got)
-		}
-	}
-}
-
 func TestTakesTestsFindsRemovedTests(t *testing.T) {
 	file := func(text string) *source { return newSource("a_test.go", "x", text) }
 	two, one := file("func TestA(t *testing.T) {}\nfunc TestB(t *testing.T) {}\n"),

@@ -174,13 +174,13 @@ func (b *build) trajectory(r *run, m *batch, a *attempt, p *proof, why *refusal,
 	return yield(name, t)
 }
 
-// hide removes control codes and secrets.
+// hide removes control codes, secrets and mail addresses.
 func (b *build) hide(text string) string {
 	text = redact.Clean(text)
 	if b.Guard.Redact != nil {
 		text = b.Guard.Redact(text)
 	}
-	return text
+	return training.HideAddresses(text)
 }
 
 // follow reads the log of an agent into steps. The log of a program whose output runplan cannot read is one message.

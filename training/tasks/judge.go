@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
-	"github.com/runplan/runplan/training/history"
+	"github.com/runplan/runplan/training"
 )
 
 // split sorts the files of a commit into its answer and its judging tests.
@@ -85,7 +85,7 @@ func (x *export) hold(ctx context.Context, w *work) error {
 	if _, found := x.Canary.Find(text); found {
 		return refuse(Secret, "")
 	}
-	if len(history.Addresses(w.task)) > 0 {
+	if len(training.Addresses(w.task)) > 0 {
 		return refuse(Address, "")
 	}
 	return nil

@@ -102,6 +102,17 @@ func Where(a *cli.App, p *cli.Project) func(ctx context.Context, commit, text st
 	}
 }
 
+// Matches returns an error if nothing in the index matches a task.
+func Matches(ctx context.Context, a *cli.App, p *cli.Project, task string) error {
+	r, err := indexOf(ctx, a, p)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return cli.ModelTrouble(ctx, retrieve.Check(ctx, r.deps(nil, nil, nil), retrieve.Request{
+		Text: task, Dir: p.Repo.Root, Stages: retrieve.StageNames(), Budget: tokens.Budget{Window: 1}}))
+}
+
 // openAsking does what [openRetrieval] does, without a log. A run has its own log.
 func openAsking(ctx context.Context, a *cli.App, p *cli.Project, role llm.Role, window int,
 	reaper *proc.Reaper) (*retrieval, error) {

@@ -106,6 +106,9 @@ func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o
 	if _, err := prepare.SolverAgent(ctx, a, p, ""); err != nil {
 		return err
 	}
+	if err := models.Matches(ctx, a, p, task); err != nil {
+		return err
+	}
 	path, isNew, err := keepTask(p, a.Redactor(p), task, text)
 	if err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")

@@ -1,0 +1,37 @@
+package training
+
+import (
+	"slices"
+	"testing"
+)
+
+// The fast check before the expression refuses no text with an address.
+func TestAddresses(t *testing.T) {
+	for text, want := range map[string][]string{
+		"a@b.de": {"a@b.de"}, "write to <me.too+x%y-@host-1.example.io>": {"me.too+x%y-@host-1.example.io"},
+		"@decorator\nx = a @ b.cd\nmail(x@y.zz)": {"x@y.zz"}, "x@": nil, "@x.de": nil, "": nil, "@": nil,
+		"me@example.com": nil, "a@@b.de c@d.ef": {"c@d.ef"}, "é@b.de": nil,
+		"Thanks to ada@lovelace.dev": {"ada@lovelace.dev"}, "write to a@example.org or b@shop.example": nil,
+		"@app.route('/')": nil, "git clone git@host:x": nil, "git clone git@git.host.io:x": nil, "x@v1.2.3": nil,
+	} {
+		got := Addresses(text)
+		if !slices.Equal(got, want) || len(addressRE.FindAllString(text, -1)) > 0 && !mayAddress(text) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+		if rest := Addresses(HideAddresses(text)); len(rest) > 0 || len(want) == 0 && HideAddresses(text) != text {
+			t.Errorf("%q becomes %q", text, HideAddresses(text))
+		}
+	}
+}
+
+// An example of any source leaves the guard without mail addresses.
+func TestGuardHidesAddresses(t *testing.T) {
+	e := Example{Stage: ExecuteCode, Prompt: []Message{{Role: "user", Content: "ask ada@lovelace.dev"}},
+		Completion: "by bob@host.io", Rejected: "by eve@host.io", Source: Logged, Base: BaseOf(ExecuteCode)}
+	e, _ = Guard{}.Seal(e) // other rules of an example do not matter here
+	for _, p := range e.texts() {
+		if found := Addresses(*p.text); len(found) > 0 {
+			t.Errorf("the %s contains %q", p.name, found)
+		}
+	}
+}
