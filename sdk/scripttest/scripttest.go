@@ -14,11 +14,13 @@
 //	cd repo
 //	snapshot before
 //	exits 0 runplan check plans/greeter.md
-//	exits 0 runplan plans/greeter.md --agent script
+//	exits 0 runplan run plans/greeter.md --agent script
 //	exec git show runplan/greeter/main:greet.sh
 //	stdout hello
 //	unchanged before
 //	noprocs
+//
+// Run them with "go test -count=1": Go does not notice a changed plan, and would repeat an old result.
 //
 // Each script runs in its own temporary folder $WORK, where the files of its archive are, separated from this machine:
 //
@@ -27,7 +29,8 @@
 //   - RUNPLAN_TRUST=all: what the script configures may run. No other variable of runplan is set.
 //   - $SOURCE is the repository that contains the test, for "git clone $SOURCE repo", which gets what is committed, or
 //     "cp $SOURCE/plan.md repo".
-//   - Where a gate or an agent of a script starts the suite itself, because $SOURCE contains it, all scripts are skipped.
+//   - Where a gate or an agent of a script starts the suite itself, because $SOURCE contains it, all scripts are
+//     skipped.
 //   - If the archive has a folder agent, the agent fake exists. It executes the bash text agent/BATCH/ATTEMPT,
 //     agent/BATCH/any or agent/any in its workspace, and records under $WORK/seen/BATCH/ATTEMPT what it was given.
 //
@@ -42,10 +45,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
+
+// programs is the name of the folder in a script's home that is first in its PATH. No other PATH has such a folder.
+const programs = "scripttest-programs"
 
 //go:embed fake-agent
 var fakeAgent []byte
@@ -80,7 +87,8 @@ func Setup(env *testscript.Env) error { return Options{}.Setup(env) }
 
 // Setup is like the function [Setup], with these options.
 func (o Options) Setup(env *testscript.Env) error {
-	if _, err := exec.LookPath("fake-agent"); err == nil { // only the PATH of a script has it
+	inside := func(dir string) bool { return filepath.Base(dir) == programs }
+	if slices.ContainsFunc(filepath.SplitList(os.Getenv("PATH")), inside) {
 		env.T().Skip("a gate or an agent of a script started the suite that this script belongs to; it would never end")
 	}
 	program, err := o.path()
@@ -94,7 +102,7 @@ func (o Options) Setup(env *testscript.Env) error {
 	if err := isolate(env); err != nil {
 		return err
 	}
-	bin := filepath.Join(env.Getenv("HOME"), "bin")
+	bin := filepath.Join(env.Getenv("HOME"), programs)
 	if err := os.Mkdir(bin, 0o755); err != nil {
 		return err
 	}

@@ -77,12 +77,13 @@ func TestMissingRunplanFails(t *testing.T) {
 
 // A suite that a script starts, as a gate of its repository does, skips its scripts instead of running without end.
 func TestSuiteInsideOfItselfIsSkipped(t *testing.T) {
-	outer := t.TempDir()
-	if err := os.WriteFile(filepath.Join(outer, "fake-agent"), fakeAgent, 0o755); err != nil {
+	outer := &testscript.Env{WorkDir: t.TempDir(), Vars: []string{"PATH=" + os.Getenv("PATH")}}
+	if err := (Options{Program: program}).Setup(outer); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", outer+string(os.PathListSeparator)+os.Getenv("PATH"))
-	if skipped, said := result(t, Options{Program: program}.Setup, "stop"); !skipped || !strings.Contains(said, "never end") {
+	t.Setenv("PATH", outer.Getenv("PATH"))
+	if skipped, said := result(t, Options{Program: program}.Setup, "stop"); !skipped ||
+		!strings.Contains(said, "never end") {
 		t.Errorf("skipped is %v:\n%s", skipped, said)
 	}
 }
@@ -92,12 +93,13 @@ func TestChecksFail(t *testing.T) {
 	t.Parallel()
 	const inRepo = "repo r\ncd r\nsnapshot before\n"
 	tests := map[string]struct{ script, want string }{
-		"repo without a folder":           {"repo", "usage: repo DIR"},
-		"exits with another code":         {"exits 1 true", "true: exit code 0, want 1"},
-		"exits with a success":            {"exits 0 false", "false: exit code 1, want 0"},
-		"exits of a missing program":      {"exits 0 no-such-program", "no-such-program: exec: "},
-		"unchanged, a changed file":       {inRepo + "cp $WORK/new kept\nunchanged before", `(?m)^\+.* kept `},
-		"unchanged, a new time":           {inRepo + "exec touch -d 2001-01-01 kept\nunchanged before", `(?m)^\+.* kept 2001`},
+		"repo without a folder":      {"repo", "usage: repo DIR"},
+		"exits with another code":    {"exits 1 true", "true: exit code 0, want 1"},
+		"exits with a success":       {"exits 0 false", "false: exit code 1, want 0"},
+		"exits of a missing program": {"exits 0 no-such-program", "no-such-program: exec: "},
+		"unchanged, a changed file":  {inRepo + "cp $WORK/new kept\nunchanged before", `(?m)^\+.* kept `},
+		"unchanged, a new time": {inRepo + "exec touch -d 2001-01-01 kept\nunchanged before",
+			`(?m)^\+.* kept 2001`},
 		"unchanged, a new mode":           {inRepo + "exec chmod 700 kept\nunchanged before", `(?m)^\+-rwx------ kept `},
 		"unchanged, a new file":           {inRepo + "cp $WORK/new other\nunchanged before", `(?m)^\+.* other `},
 		"unchanged, a removed file":       {inRepo + "rm kept\nunchanged before", `(?m)^-.* kept `},
@@ -111,7 +113,7 @@ func TestChecksFail(t *testing.T) {
 		"notrace, a worktree":             {inRepo + "exec git worktree add -q ../w\nnotrace", "worktrees are left"},
 		"notrace, a folder":               {inRepo + "mkdir .runplan/worktrees/1\nnotrace", "worktrees are left"},
 		"noprocs, a process in $WORK":     {"exec sleep 60 &\nnoprocs", `processes are left:\n.*sleep 60`},
-		"noprocs, a process with a text":  {"cd /\nexec sleep 61.25 &\nnoprocs 61.25", `processes are left:\n.*sleep 61\.25`},
+		"noprocs, a process with a text":  {"cd /\nexec sleep 61.25 &\nnoprocs 61.25", `left:\n.*sleep 61\.25`},
 		"waitfor, a text that is missing": {"waitfor new text", "waited 20s for new with text"},
 		"json, two values":                {"json two", "more than one JSON value"},
 		"json, a control code":            {"json control.json", "control code"},
@@ -234,7 +236,8 @@ func TestGuide(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	shown := regexp.MustCompile("(?m)^`([\\w./-]+)`:\n\n(?:<!--.*-->\n)?(````?)\\w*\n").FindAllStringSubmatchIndex(text, -1)
+	shown := regexp.MustCompile("(?m)^`([\\w./-]+)`:\n\n(?:<!--.*-->\n)?(````?)\\w*\n").FindAllStringSubmatchIndex(text,
+		-1)
 	if len(shown) != 6 {
 		t.Fatalf("docs/testscripts.md shows %d files, want 6", len(shown))
 	}
@@ -243,7 +246,8 @@ func TestGuide(t *testing.T) {
 		write(text[at[2]:at[3]], content+"\n")
 	}
 	// The module file that go get would write, made without the network.
-	write("suite/go.mod", strings.Replace(read(t, filepath.Join(here, "go.mod")), "module github.com/runplan/runplan/sdk\n",
+	write("suite/go.mod", strings.Replace(read(t, filepath.Join(here, "go.mod")),
+		"module github.com/runplan/runplan/sdk\n",
 		"module example.com/suite\n", 1)+
 		"\nrequire github.com/runplan/runplan/sdk v0.0.0\n\nreplace github.com/runplan/runplan/sdk => "+here+"\n")
 	write("suite/go.sum", read(t, filepath.Join(here, "go.sum")))
@@ -258,7 +262,7 @@ func TestGuide(t *testing.T) {
 				t.Fatalf("git %v: %v\n%s", args, err, out)
 			}
 		}
-		cmd := exec.Command("go", "test", "-vet=off", "-timeout", "5m", ".")
+		cmd := exec.Command("go", "test", "-vet=off", "-count=1", "-timeout", "5m", ".")
 		cmd.Dir = filepath.Join(repo, "suite")
 		cmd.Env = append(os.Environ(), "GOPROXY=off", "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 		out, err := cmd.CombinedOutput()
