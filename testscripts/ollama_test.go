@@ -55,13 +55,12 @@ func TestOllama(t *testing.T) {
 	t.Run("faults", func(t *testing.T) { testFaults(t, program) })
 	t.Run("stop", func(t *testing.T) { testStop(t, program) })
 	t.Run("scripts", func(t *testing.T) {
-		goEnv := outerGoEnv(t)
 		o := &ollamaScripts{program: program, shared: server}
 		testscript.Run(t, testscript.Params{
 			Dir: "testdata/ollama",
 			Setup: func(env *testscript.Env) error {
 				env.Vars = append(env.Vars, "OLLAMA="+server.url, "OLLAMA_PROGRAM="+program)
-				return setup(env, goEnv)
+				return setup(env)
 			},
 			Condition:          ollamaCondition,
 			Cmds:               o.commands(),

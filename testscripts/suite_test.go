@@ -2,7 +2,7 @@
 // the real runplan program, real git and agents whose every move is written in the script.
 //
 // One behaviour a file, named category first (bad_, agent_, …); lines that begin with # are its parts. The
-// commands beyond testscript's own are in [commands]. A script gets:
+// commands beyond testscript's own are in [Commands] and [allCommands]. A script gets:
 //
 //	$WORK            a folder of its own, where the files of its archive are
 //	$HOME            empty, as are $RUNPLAN_HOME and git's settings but for a name and branch main
@@ -112,10 +112,9 @@ func TestScripts(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("the scripts' agents are written for bash")
 	}
-	goEnv := outerGoEnv(t)
 	testscript.RunT(record(t), testscript.Params{
 		Dir:                "testdata/script",
-		Setup:              func(env *testscript.Env) error { return setup(env, goEnv) },
+		Setup:              setup,
 		Condition:          condition,
 		Cmds:               allCommands(),
 		UpdateScripts:      *update,
@@ -134,41 +133,14 @@ func deadline(t *testing.T) time.Time {
 	return d.Add(-time.Until(d) / 5)
 }
 
-// outerGoEnv returns variables with which a go test inside a script uses the caches of this one.
-func outerGoEnv(t *testing.T) []string {
-	t.Helper()
-	out, err := exec.Command("go", "env", "GOCACHE", "GOMODCACHE", "GOPATH", "GOPROXY").Output()
-	if err != nil {
-		t.Fatal(err)
+// setup isolates a script from this machine, and gives it the program under test and the tools of the suite.
+func setup(env *testscript.Env) error {
+	if err := isolate(env); err != nil {
+		return err
 	}
-	lines := strings.Split(strings.TrimSpace(string(out)), "\n")
-	return []string{"RUNPLAN_GATE_GOCACHE=" + lines[0], "GOCACHE=" + lines[0], "GOMODCACHE=" + lines[1], "GOPATH=" +
-		lines[2], "USER_GOPROXY=" + lines[3]}
-}
-
-// setup isolates a script from this machine: it gives the script its own home, settings and git configuration.
-func setup(env *testscript.Env, goEnv []string) error {
-	work := env.WorkDir
 	bin, err := filepath.Abs(filepath.Join("testdata", "bin"))
 	if err != nil {
 		return err
-	}
-	home, settings, tmp := filepath.Join(work, "home"), filepath.Join(work, "home", "runplan"), filepath.Join(work, "t")
-	for _, dir := range []string{settings, tmp} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
-	}
-	gitconfig := filepath.Join(home, ".gitconfig")
-	who := "[user]\n\tname = Ada Tester\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
-	if err := os.WriteFile(gitconfig, []byte(who), 0o644); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(work, "agent")); err == nil {
-		fake := "[agents.fake]\ncommand = [\"fake-agent\"]\n"
-		if err := os.WriteFile(filepath.Join(settings, "config.toml"), []byte(fake), 0o644); err != nil {
-			return err
-		}
 	}
 	path := os.Getenv("PATH")
 	if name := filepath.Base(env.WorkDir); strings.HasPrefix(name, "script-patterns_") ||
@@ -185,23 +157,25 @@ func setup(env *testscript.Env, goEnv []string) error {
 	}
 	env.Vars = append(env.Vars,
 		"SOURCE="+source, // of this project
+		"USER_GOPROXY="+userProxy(),
 		// the folder of the program under test, for scripts that put another folder first in PATH, which may contain
 		// an installed runplan
 		"PROGRAM="+program,
 		"PATH="+strings.Join(append(append([]string{program, bin}, behindShims()...), path),
 			string(os.PathListSeparator)),
-		"HOME="+home, "USERPROFILE="+home, "RUNPLAN_HOME="+settings, "TMPDIR="+tmp,
-		"GIT_CONFIG_GLOBAL="+gitconfig, "GIT_CONFIG_NOSYSTEM=1",
-		"TZ=UTC", "LANG=C.UTF-8", "LC_ALL=C.UTF-8", "NO_COLOR=1", "TERM=dumb",
-		"RUNPLAN_TRUST=all", // scripts about trust take it away
 		// scripts about tournaments turn it on; scripts about consecutive attempts need it off
 		"RUNPLAN_SAMPLING_SAMPLE_ON_RETRY=false",
 		"GOGC=400", // the go commands, linkers and programs of scripts are short
-		"GOFLAGS=", "GOPROXY=off", "GOTOOLCHAIN=local", "GOTELEMETRY=off",
 	)
-	env.Vars = append(env.Vars, goEnv...)
 	return nil
 }
+
+// userProxy returns the user's GOPROXY, for scripts that build a module other than the main one: it may not be in the
+// cache yet.
+var userProxy = sync.OnceValue(func() string {
+	out, _ := exec.Command("go", "env", "GOPROXY").Output() // "" means Go's default
+	return strings.TrimSpace(string(out))
+})
 
 // behindShims returns the folder of the interpreter that a shim of pyenv starts, if python3 is one: a shim starts forty
 // shells each time.
@@ -249,6 +223,3 @@ func condition(name string) (bool, error) {
 var mounts = sync.OnceValue(func() bool {
 	return exec.Command("unshare", "-rm", "sh", "-c", "mount -t tmpfs -o size=1m tmpfs /mnt").Run() == nil
 })
-
-// patience limits how long a command waits for an expected event.
-const patience = 20 * time.Second

@@ -46,8 +46,8 @@ func sections() []section {
 		{Title: "Tutorial", Names: []string{"tutorial"}},
 		{Title: "Guides", Names: []string{"agents", "gates", "team-mode", "sampling", "review", "solve", "models", "context",
 			"trust", "feedback", "serve",
-			"notifications", "sandbox", "plugins", "blueprints", "critique", "retrieval", "training", "temporal", "trace",
-			"releases"}},
+			"notifications", "sandbox", "plugins", "testscripts", "blueprints", "critique", "retrieval", "training", "temporal",
+			"trace", "releases"}},
 		{Title: "Reference", Names: []string{"cli", "plan-format", "rules", "glossary", "requirements"}},
 		{Title: "Explanation", Names: []string{"ARCHITECTURE", "security", "compare", "bench"}},
 	}
