@@ -1,4 +1,4 @@
-package routing
+package show
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
 )
 
 // PrintOptions configures the output of a routing plan.
@@ -26,7 +27,7 @@ type PrintOptions struct {
 const printWidth = 100
 
 // Print writes the routing plan: how a plan will be run, and why (ROUTE-06). It is shown before each run.
-func Print(w io.Writer, p *planparse.Plan, d Decision, o PrintOptions) error {
+func Print(w io.Writer, p *planparse.Plan, d routing.Decision, o PrintOptions) error {
 	t := &text{width: printWidth}
 	if o.Width > 0 {
 		t.width = min(t.width, o.Width)
@@ -35,7 +36,7 @@ func Print(w io.Writer, p *planparse.Plan, d Decision, o PrintOptions) error {
 	t.line("")
 	path := cmp.Or(o.Path, p.Title)
 	t.line("Plan: %s", path)
-	t.line("Batches: %d | Files touched: %d | Average overlap: %s", len(p.Batches), d.Files, percent(d.Overlap))
+	t.line("Batches: %d | Files touched: %d | Average overlap: %s", len(p.Batches), d.Files, routing.Percent(d.Overlap))
 	t.heading("Dependency graph:")
 	for _, line := range drawGraph(d, t.width) {
 		t.line("  %s", line)
@@ -85,7 +86,7 @@ func (t *text) line(format string, args ...any) {
 // oneLineKeep is [oneLine] with the spaces at the beginning.
 func oneLineKeep(s string) string {
 	rest := strings.TrimLeft(s, " ")
-	return s[:len(s)-len(rest)] + oneLine(rest)
+	return s[:len(s)-len(rest)] + routing.OneLine(rest)
 }
 
 func (t *text) heading(s string) {
@@ -99,16 +100,16 @@ func (t *text) items(sign string, list []string) {
 	}
 }
 
-func (t *text) recommendation(d Decision) {
+func (t *text) recommendation(d routing.Decision) {
 	t.heading("Recommendation: " + strings.ToUpper(string(d.Mode)) + " MODE")
 	for _, r := range d.Reasons {
 		t.line("  %s", r)
 	}
 	t.line("  Workers: %d (%s)", d.Workers, memoryText(d.Memory))
 	e := d.Estimate
-	wall, cost := noData, noData
+	wall, cost := routing.NoData, routing.NoData
 	early := ""
-	if slices.ContainsFunc(d.Steps, func(s Step) bool { return len(s.Early) > 0 }) {
+	if slices.ContainsFunc(d.Steps, func(s routing.Step) bool { return len(s.Early) > 0 }) {
 		early = "; early starts are not counted"
 	}
 	if e.Wall != nil && e.WallSequential != nil {
@@ -123,7 +124,7 @@ func (t *text) recommendation(d Decision) {
 	t.line("  Est. cost: %s", cost)
 }
 
-func memoryText(m Memory) string {
+func memoryText(m routing.Memory) string {
 	if m.Available == nil {
 		if m.Note == "" {
 			return "memory unknown"
@@ -138,7 +139,7 @@ func memoryText(m Memory) string {
 }
 
 // models is a table: batch, its title, the tier, and why.
-func (t *text) models(p *planparse.Plan, d Decision) {
+func (t *text) models(p *planparse.Plan, d routing.Decision) {
 	type row struct{ batch, title, label, why string }
 	var rows []row
 	var stands []string // the meaning of a label
@@ -147,9 +148,10 @@ func (t *text) models(p *planparse.Plan, d Decision) {
 		if s.Skip != "" || s.Label == "" {
 			continue
 		}
-		r := row{batch: name(s.Batch) + ":", label: cut(oneLine(s.Label), 32), why: fmt.Sprintf("%s -- %s", s.Class, s.Why)}
+		r := row{batch: routing.BatchName(s.Batch) + ":", label: cut(routing.OneLine(s.Label), 32),
+			why: fmt.Sprintf("%s -- %s", s.Class, s.Why)}
 		if b, ok := p.Batch(s.Batch); ok {
-			r.title = oneLine(b.Title)
+			r.title = routing.OneLine(b.Title)
 		}
 		if x := s.Label + " = " + s.Model; s.Model != "" && s.Model != s.Label && !slices.Contains(stands, x) {
 			stands = append(stands, x)
@@ -179,7 +181,7 @@ func (t *text) models(p *planparse.Plan, d Decision) {
 	for _, r := range rows {
 		line := fmt.Sprintf("  %s %s  %s  ", cells.Pad(r.batch, widths[0]), cells.Pad(cut(r.title, widths[1]), widths[1]),
 			cells.Pad(r.label, widths[2]))
-		for _, l := range wrap(line+oneLine(r.why), t.width, min(cells.Width(line), t.width/2)) {
+		for _, l := range wrap(line+routing.OneLine(r.why), t.width, min(cells.Width(line), t.width/2)) {
 			t.WriteString(l + "\n")
 		}
 	}
@@ -189,12 +191,12 @@ func (t *text) models(p *planparse.Plan, d Decision) {
 }
 
 // skipped lists the batches that are not run. It shows the titles only if few have the same reason.
-func (t *text) skipped(p *planparse.Plan, d Decision) {
+func (t *text) skipped(p *planparse.Plan, d routing.Decision) {
 	const few = 3
 	of := map[string][]string{} // names by reason
 	for _, s := range d.Steps {
 		if s.Skip != "" {
-			of[s.Skip] = append(of[s.Skip], name(s.Batch))
+			of[s.Skip] = append(of[s.Skip], routing.BatchName(s.Batch))
 		}
 	}
 	if len(of) > 0 {
@@ -208,16 +210,16 @@ func (t *text) skipped(p *planparse.Plan, d Decision) {
 			delete(of, s.Skip)
 		default:
 			title := ""
-			if b, ok := p.Batch(s.Batch); ok && oneLine(b.Title) != "" {
-				title = " " + cut(oneLine(b.Title), 40)
+			if b, ok := p.Batch(s.Batch); ok && routing.OneLine(b.Title) != "" {
+				title = " " + cut(routing.OneLine(b.Title), 40)
 			}
-			t.line("  %s%s: %s", name(s.Batch), title, s.Skip)
+			t.line("  %s%s: %s", routing.BatchName(s.Batch), title, s.Skip)
 		}
 	}
 }
 
 // why names the reason of each edge and of each pair without one.
-func (t *text) why(d Decision) {
+func (t *text) why(d routing.Decision) {
 	if len(d.Edges) > 0 {
 		t.heading("Why batches wait:")
 	}
@@ -226,13 +228,14 @@ func (t *text) why(d Decision) {
 		if e.Line > 0 {
 			at = fmt.Sprintf(" (line %d)", e.Line)
 		}
-		t.line("  %s needs %s: %s%s [%s]", name(e.To), name(e.From), e.Reason, at, e.Kind)
+		t.line("  %s needs %s: %s%s [%s]", routing.BatchName(e.To), routing.BatchName(e.From), e.Reason, at, e.Kind)
 	}
 	if len(d.Pairs) > 0 {
 		t.heading("Why pairs need not wait for each other:")
 	}
 	for _, p := range d.Pairs {
-		t.line("  %s and %s: %s (overlap %s)", name(p.A), name(p.B), p.Reason, percent(p.Overlap))
+		t.line("  %s and %s: %s (overlap %s)", routing.BatchName(p.A), routing.BatchName(p.B), p.Reason,
+			routing.Percent(p.Overlap))
 	}
 	if d.PairsLeftOut > 0 {
 		t.line("  and %s", phrase.Count(d.PairsLeftOut, "more pair"))
@@ -307,30 +310,4 @@ func gigabytes(n uint64) string {
 		return fmt.Sprintf("%d GB", tenths/10)
 	}
 	return fmt.Sprintf("%d.%d GB", tenths/10, tenths%10)
-}
-
-// Cleaned returns a copy without terminal control codes in its texts, because they quote plans. Keys of batches are
-// already clean.
-func (d Decision) Cleaned() Decision {
-	each := func(list []string) []string {
-		list = slices.Clone(list)
-		for i := range list {
-			list[i] = oneLine(list[i])
-		}
-		return list
-	}
-	d.Reasons, d.Score.Plus, d.Score.Minus = each(d.Reasons), each(d.Score.Plus), each(d.Score.Minus)
-	d.Memory.Note = oneLine(d.Memory.Note)
-	d.Steps, d.Edges, d.Pairs = slices.Clone(d.Steps), slices.Clone(d.Edges), slices.Clone(d.Pairs)
-	for i := range d.Steps {
-		s := &d.Steps[i]
-		s.Skip, s.Why, s.Label, s.Model = oneLine(s.Skip), oneLine(s.Why), oneLine(s.Label), oneLine(s.Model)
-	}
-	for i := range d.Edges {
-		d.Edges[i].Reason = oneLine(d.Edges[i].Reason)
-	}
-	for i := range d.Pairs {
-		d.Pairs[i].Reason = oneLine(d.Pairs[i].Reason)
-	}
-	return d
 }

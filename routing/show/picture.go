@@ -1,4 +1,4 @@
-package routing
+package show
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/layered"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
 )
 
 // picture holds the content of both kinds of drawings: a box per batch, including skipped ones, and the edges that
@@ -24,12 +25,12 @@ type picture struct {
 
 type pictureBox struct {
 	number, title string
-	tier          string // name in the settings, with the expected duration
-	class         Class  // "" for a skipped batch
+	tier          string        // name in the settings, with the expected duration
+	class         routing.Class // "" for a skipped batch
 	tip           string
 }
 
-func newPicture(p *planparse.Plan, d Decision) picture {
+func newPicture(p *planparse.Plan, d routing.Decision) picture {
 	index := map[string]int{}
 	items := make([]layered.Item, len(d.Steps))
 	x := picture{reasons: map[[2]int]string{}}
@@ -44,7 +45,7 @@ func newPicture(p *planparse.Plan, d Decision) picture {
 			continue
 		}
 		items[to].Needs = append(items[to].Needs, e.From)
-		text := oneLine(fmt.Sprintf("%s needs %s: %s", name(e.To), name(e.From), e.Reason))
+		text := routing.OneLine(fmt.Sprintf("%s needs %s: %s", routing.BatchName(e.To), routing.BatchName(e.From), e.Reason))
 		if e.Line > 0 {
 			text += fmt.Sprintf(" (line %d)", e.Line)
 		}
@@ -60,21 +61,21 @@ func newPicture(p *planparse.Plan, d Decision) picture {
 	return x
 }
 
-func boxOf(p *planparse.Plan, s Step) pictureBox {
-	b := pictureBox{number: oneLine(name(s.Batch)), tier: oneLine(s.Label), class: s.Class}
+func boxOf(p *planparse.Plan, s routing.Step) pictureBox {
+	b := pictureBox{number: routing.OneLine(routing.BatchName(s.Batch)), tier: routing.OneLine(s.Label), class: s.Class}
 	if of, ok := p.Batch(s.Batch); ok {
-		b.title = oneLine(of.Title)
+		b.title = routing.OneLine(of.Title)
 	}
-	b.tip = fmt.Sprintf("batch %s: %s\n", oneLine(s.Batch), b.title)
+	b.tip = fmt.Sprintf("batch %s: %s\n", routing.OneLine(s.Batch), b.title)
 	if s.Skip != "" {
 		b.class, b.tier = "", "not run"
-		b.tip += "not run: " + oneLine(s.Skip)
+		b.tip += "not run: " + routing.OneLine(s.Skip)
 		return b
 	}
 	if s.Expected > 0 {
 		b.tier += " " + Minutes(s.Expected)
 	}
-	b.tip += oneLine(fmt.Sprintf("%s, %d%% sure: %s", s.Class, s.Confidence, s.Why))
+	b.tip += routing.OneLine(fmt.Sprintf("%s, %d%% sure: %s", s.Class, s.Confidence, s.Why))
 	return b
 }
 
@@ -94,7 +95,7 @@ func (x picture) edges(f func(from, to int)) {
 }
 
 // DOT writes the graph of a decision for Graphviz.
-func DOT(w io.Writer, p *planparse.Plan, d Decision) error {
+func DOT(w io.Writer, p *planparse.Plan, d routing.Decision) error {
 	x := newPicture(p, d)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "digraph %s {\n", dotText(p.Title))
@@ -126,27 +127,29 @@ func DOT(w io.Writer, p *planparse.Plan, d Decision) error {
 func dotText(s string) string {
 	lines := strings.Split(s, "\n")
 	for i := range lines {
-		lines[i] = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;").Replace(oneLine(lines[i]))
+		lines[i] = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "&", "&amp;").Replace(routing.OneLine(lines[i]))
 	}
 	return `"` + strings.Join(lines, `\n`) + `"`
 }
 
 type colors struct{ ink, paper, darkInk, darkPaper string }
 
-func classColors() map[Class]colors {
-	return map[Class]colors{
-		Implementation: {"#2563c9", "#eff5fe", "#79aaff", "#15213a"},
-		Verification:   {"#1a7f4b", "#f0f8f3", "#4cc38a", "#13241c"},
-		Architecture:   {"#8b3fc0", "#f8f1fd", "#c58bf0", "#271735"},
-		Wiring:         {"#a15c00", "#fdf6ea", "#e6a649", "#2a2113"},
+func classColors() map[routing.Class]colors {
+	return map[routing.Class]colors{
+		routing.Implementation: {"#2563c9", "#eff5fe", "#79aaff", "#15213a"},
+		routing.Verification:   {"#1a7f4b", "#f0f8f3", "#4cc38a", "#13241c"},
+		routing.Architecture:   {"#8b3fc0", "#f8f1fd", "#c58bf0", "#271735"},
+		routing.Wiring:         {"#a15c00", "#fdf6ea", "#e6a649", "#2a2113"},
 	}
 }
 
-func classes() []Class { return []Class{Implementation, Verification, Architecture, Wiring} }
+func classes() []routing.Class {
+	return []routing.Class{routing.Implementation, routing.Verification, routing.Architecture, routing.Wiring}
+}
 
 // SVG draws the graph of a decision as a self-contained image. It follows the viewer's light or dark mode, and
 // shows the reason of an edge as a tooltip.
-func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
+func SVG(w io.Writer, p *planparse.Plan, d routing.Decision) error {
 	x := newPicture(p, d)
 	caption := fmt.Sprintf("%s mode, %s, score %d/100", d.Mode, phrase.Count(d.Workers, "worker"), d.Score.Value)
 	if d.Estimate.Wall != nil {
@@ -158,7 +161,7 @@ func SVG(w io.Writer, p *planparse.Plan, d Decision) error {
 	fmt.Fprintf(&b,
 		`<svg xmlns="http://www.w3.org/2000/svg" class="r" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`+"\n",
 		layered.Num(width), layered.Num(height), layered.Num(width), layered.Num(height),
-		layered.Text("batches of "+oneLine(p.Title)))
+		layered.Text("batches of "+routing.OneLine(p.Title)))
 	b.WriteString("<style>" + pictureStyle() + "</style>\n")
 	for _, tip := range []string{"tip", "far"} {
 		fmt.Fprintf(&b,
@@ -223,7 +226,7 @@ func (x picture) legend() (string, float64) {
 			mark, text)
 		at += 44 + 6.5*float64(len(text))
 	}
-	has := func(c Class) bool {
+	has := func(c routing.Class) bool {
 		return slices.ContainsFunc(x.boxes, func(b pictureBox) bool { return b.class == c })
 	}
 	for _, c := range append(classes(), "") {

@@ -1,15 +1,16 @@
-package routing
+package show
 
 import (
 	"fmt"
+	"github.com/runplan/runplan/routing"
 	"io"
 	"strings"
 	"testing"
 )
 
-// A plan of two thousand connected batches is printed, drawn and estimated. It has so many paths that work on each path
+// A plan of two thousand connected batches is printed and drawn. It has so many paths that work on each path
 // would not end within the time limit of the tests.
-func TestLargePlansAreQuick(t *testing.T) {
+func TestLargePlansAreShownQuickly(t *testing.T) {
 	const n = 2000
 	var edges []string
 	for i := 2; i <= n; i++ {
@@ -25,15 +26,10 @@ func TestLargePlansAreQuick(t *testing.T) {
 		needs[e.To] = append(needs[e.To], e.From)
 	}
 	for i := range d.Steps {
-		d.Steps[i].Needs, d.Steps[i].Class, d.Steps[i].Tier = needs[d.Steps[i].Batch], Implementation, Medium
+		d.Steps[i].Needs, d.Steps[i].Class, d.Steps[i].Tier = needs[d.Steps[i].Batch], routing.Implementation, routing.Medium
 	}
 	d.Workers = 4
-	var history []Sample
-	for range 2000 {
-		history = append(history, samples("r", "implementation", "medium", 3, 5, 9)...)
-	}
 	p, _ := sample(t)
-	Options{History: history}.estimate(&d)
 	must(t, Print(io.Discard, p, d, PrintOptions{Verbose: true}))
 	must(t, SVG(io.Discard, p, d))
 	must(t, DOT(io.Discard, p, d))

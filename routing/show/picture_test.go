@@ -1,4 +1,4 @@
-package routing
+package show
 
 import (
 	"bytes"
@@ -10,6 +10,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
 )
 
 // wellFormed parses an SVG and returns the number of its elements and its text.
@@ -135,5 +139,15 @@ func TestSVGTruncatesWideTitle(t *testing.T) {
 	must(t, SVG(&b, p, d))
 	if want := `<text class="r-title" x="14" y="41">実装する台帳の再試行…</text>`; !strings.Contains(b.String(), want) {
 		t.Errorf("no %s in\n%s", want, b.String())
+	}
+}
+
+func TestBoxShowsExpectedDuration(t *testing.T) {
+	p := &planparse.Plan{Batches: []planparse.Batch{{Key: "1", Number: "1", Title: "A"}}}
+	for expected, want := range map[time.Duration]string{0: "cheap", time.Nanosecond: "cheap under 1s",
+		20 * time.Minute: "cheap 20min"} {
+		if got := boxOf(p, routing.Step{Batch: "1", Label: "cheap", Expected: expected}).tier; got != want {
+			t.Errorf("%v: %q, want %q", expected, got, want)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package routing
+package show
 
 import (
 	"fmt"
@@ -8,6 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/internal/layered"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/routing"
 )
 
 // A graph with more batches or more lines than these is printed as a list, which is easier to read.
@@ -21,7 +22,7 @@ const arrow = " --> "
 // drawGraph draws which batch waits for which as chains, from left to right. A chain that begins at a batch of
 // another chain shows it again, in the same column if that fits. It omits edges that follow from others, and batches
 // that do not run.
-func drawGraph(d Decision, width int) []string {
+func drawGraph(d routing.Decision, width int) []string {
 	g := newDrawing(d)
 	g.width = width - 2
 	if len(g.keys) == 0 {
@@ -52,7 +53,7 @@ type drawing struct {
 	width int // of a line
 }
 
-func newDrawing(d Decision) *drawing {
+func newDrawing(d routing.Decision) *drawing {
 	g := &drawing{}
 	before, runs := map[string][]string{}, map[string]bool{}
 	for _, e := range d.Edges {
@@ -64,7 +65,7 @@ func newDrawing(d Decision) *drawing {
 	var items []layered.Item
 	for _, s := range d.Steps {
 		if s.Skip == "" {
-			g.keys = append(g.keys, oneLine(name(s.Batch)))
+			g.keys = append(g.keys, routing.OneLine(routing.BatchName(s.Batch)))
 			items = append(items, layered.Item{Key: s.Batch, Needs: lookThrough(s.Batch, before, runs)})
 		}
 	}

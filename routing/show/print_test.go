@@ -1,4 +1,4 @@
-package routing
+package show
 
 import (
 	"bytes"
@@ -18,6 +18,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cells"
 	"github.com/runplan/runplan/planparse"
+	"github.com/runplan/runplan/routing"
 )
 
 var update = flag.Bool("update", false, "write the files in testdata again")
@@ -37,7 +38,7 @@ func golden(t *testing.T, file string, got []byte) {
 	}
 }
 
-func printed(t *testing.T, p *planparse.Plan, d Decision, o PrintOptions) string {
+func printed(t *testing.T, p *planparse.Plan, d routing.Decision, o PrintOptions) string {
 	t.Helper()
 	var b bytes.Buffer
 	must(t, Print(&b, p, d, o))
@@ -54,8 +55,8 @@ func TestPrint(t *testing.T) {
 // Unknown values are printed as unknown, never as 0.
 func TestPrintUnknownValues(t *testing.T) {
 	p, d := sample(t)
-	d.Estimate, d.Memory = Estimate{SpeedUp: d.Estimate.SpeedUp, Source: noData},
-		Memory{PerWorker: 8 << 30, Note: "could not be read, which counts as too little: no such file"}
+	d.Estimate, d.Memory = routing.Estimate{SpeedUp: d.Estimate.SpeedUp, Source: routing.NoData},
+		routing.Memory{PerWorker: 8 << 30, Note: "could not be read, which counts as too little: no such file"}
 	got := printed(t, p, d, PrintOptions{})
 	for _, want := range []string{
 		"\nPlan: Payments\n",
@@ -67,7 +68,7 @@ func TestPrintUnknownValues(t *testing.T) {
 			t.Errorf("no %q in\n%s", want, got)
 		}
 	}
-	d.Mode, d.Workers, d.Steps = Headless, 1, nil
+	d.Mode, d.Workers, d.Steps = routing.Headless, 1, nil
 	got = printed(t, p, d, PrintOptions{})
 	for _, want := range []string{"Recommendation: HEADLESS MODE\n", "Est. wall time: no data\n",
 		"Dependency graph:\n  no batch runs\n"} {
@@ -152,9 +153,10 @@ func TestPrintAlignsWideTitles(t *testing.T) {
 	if rows < 7 {
 		t.Errorf("%d rows of models in\n%s", rows, got)
 	}
-	d.Edges, d.Steps = []Edge{{From: "一二", To: "2"}, {From: "2", To: "3"}, {From: "4", To: "5"}, {From: "5", To: "3"}}, nil
+	d.Edges, d.Steps = []routing.Edge{{From: "一二", To: "2"}, {From: "2", To: "3"}, {From: "4", To: "5"},
+		{From: "5", To: "3"}}, nil
 	for _, key := range []string{"一二", "2", "3", "4", "5"} {
-		d.Steps = append(d.Steps, Step{Batch: key})
+		d.Steps = append(d.Steps, routing.Step{Batch: key})
 	}
 	want := []string{"一二 --> B2 --> B3", "B4 ----> B5 --> B3"}
 	if diff := cmp.Diff(want, drawGraph(d, printWidth)); diff != "" {
@@ -163,21 +165,21 @@ func TestPrintAlignsWideTitles(t *testing.T) {
 }
 
 // shape returns a decision about batches "1" to n with edges such as "1>2".
-func shape(n int, edges string) Decision {
-	var d Decision
+func shape(n int, edges string) routing.Decision {
+	var d routing.Decision
 	for i := range n {
-		d.Steps = append(d.Steps, Step{Batch: fmt.Sprint(i + 1)})
+		d.Steps = append(d.Steps, routing.Step{Batch: fmt.Sprint(i + 1)})
 	}
 	for e := range strings.FieldsSeq(edges) {
 		from, to, _ := strings.Cut(e, ">")
-		d.Edges = append(d.Edges, Edge{From: from, To: to})
+		d.Edges = append(d.Edges, routing.Edge{From: from, To: to})
 	}
 	return d
 }
 
 func TestDrawGraph(t *testing.T) {
 	for name, c := range map[string]struct {
-		d    Decision
+		d    routing.Decision
 		want string
 	}{
 		"nothing":     {shape(0, ""), "no batch runs"},
@@ -210,7 +212,7 @@ func TestDrawGraph(t *testing.T) {
 }
 
 // left marks the given batches as skipped.
-func left(d Decision, which ...int) Decision {
+func left(d routing.Decision, which ...int) routing.Decision {
 	for _, i := range which {
 		d.Steps[i].Skip = "not now"
 	}
