@@ -2,10 +2,11 @@ package show
 
 import (
 	"fmt"
-	"github.com/runplan/runplan/routing"
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/runplan/runplan/routing"
 )
 
 // A plan of two thousand connected batches is printed and drawn. It has so many paths that work on each path

@@ -135,6 +135,7 @@ func layers() []layer {
 		{"trust/intent", []string{"llm", "trust", "internal"}},
 		{"lessons", []string{"internal"}},
 		{"patterns", []string{"lessons", "internal"}},
+		{"patterns/draft", []string{"patterns", "internal/lists", "internal/phrase"}},
 		{"llm", []string{"internal"}},
 		{"tools/llmtest", []string{"llm", "internal"}},
 		{"knowledge", []string{"knowledge/outline", "llm", "patterns", "internal"}},

@@ -1,4 +1,4 @@
-package patterns
+package draft
 
 import (
 	"encoding/json"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/patterns"
 )
 
 // grammar holds the names of the syntax tree of a language that templates use.
@@ -61,7 +62,7 @@ func grammarOf(language string) (grammar, bool) {
 func grammarNames(languages []string) []string {
 	var names []string
 	for _, l := range languages {
-		l = canonical(l)
+		l = patterns.Canonical(l)
 		if _, ok := grammarOf(l); ok && !slices.Contains(names, l) {
 			names = append(names, l)
 		}

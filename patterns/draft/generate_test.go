@@ -1,11 +1,14 @@
-package patterns
+package draft
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/runplan/runplan/patterns"
 )
 
 func exampleLessons() []Lesson {
@@ -108,7 +111,7 @@ func TestGenerate(t *testing.T) {
 			t.Errorf("%s does not say that it is generated", f.Name)
 		}
 	}
-	rules, err := Load(Folder(Project, filepath.Join(dir, "rules")))
+	rules, err := patterns.Load(patterns.Folder(patterns.Project, filepath.Join(dir, "rules")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +120,7 @@ func TestGenerate(t *testing.T) {
 	}
 	write(t, dir, "src/a.py", exampleLessons()[1].Bad)
 	write(t, dir, "src/a.tsx", exampleLessons()[2].Bad)
-	res, err := Scan(t.Context(), p, filepath.Join(dir, "src"), []string{"a.py", "a.tsx"}, rules)
+	res, err := patterns.Scan(t.Context(), p, filepath.Join(dir, "src"), []string{"a.py", "a.tsx"}, rules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +129,7 @@ func TestGenerate(t *testing.T) {
 		places(res.Hits)); diff != "" {
 		t.Error(diff)
 	}
-	if _, _, err := Generate(t.Context(), Program{}, exampleLessons(), nil); err == nil {
+	if _, _, err := Generate(t.Context(), patterns.Program{}, exampleLessons(), nil); err == nil {
 		t.Error("Generate must fail without ast-grep")
 	}
 }
@@ -140,14 +143,15 @@ func TestLoadLayers(t *testing.T) {
 		strings.ReplaceAll(text, "%ID", "other"))
 	write(t, dir, "project/off.yml", "id: empty-catch\nseverity: off\n")
 	write(t, dir, "project/README.md", "not a rule")
-	rules, err := Load(Builtin(), Folder(User, filepath.Join(dir, "user")), Folder(Project, filepath.Join(dir, "project")),
-		Folder(Project, filepath.Join(dir, "none")))
+	rules, err := patterns.Load(patterns.Builtin(), patterns.Folder(patterns.User, filepath.Join(dir, "user")),
+		patterns.Folder(patterns.Project, filepath.Join(dir, "project")),
+		patterns.Folder(patterns.Project, filepath.Join(dir, "none")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
 	for _, r := range rules {
-		if r.Layer != BuiltIn || r.ID == "empty-catch" {
+		if r.Layer != patterns.BuiltIn || r.ID == "empty-catch" {
 			got[r.ID] = string(r.Layer) + "<" + string(r.Shadows)
 		}
 	}
@@ -179,10 +183,33 @@ func TestLoadRefusesInvalidRules(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "x.yml", tc.text)
-			if _, err := Load(Builtin(), Folder(Project, dir)); err == nil || !strings.Contains(err.Error(), tc.want) ||
+			if _, err := patterns.Load(patterns.Builtin(), patterns.Folder(patterns.Project, dir)); err == nil ||
+				!strings.Contains(err.Error(), tc.want) ||
 				!strings.Contains(err.Error(), "x.yml") {
 				t.Errorf("error %v, want %q", err, tc.want)
 			}
 		})
+	}
+}
+
+// Write replaces and deletes only generated files.
+func TestWriteKeepsForeignFiles(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "patterns")
+	one := Generated{Name: "lesson-1.yml", Text: GeneratedMark + "1\n"}
+	two := Generated{Name: "lesson-2.yml", Text: GeneratedMark + "2\n"}
+	if kept, err := Write(dir, []Generated{one, two}); err != nil || len(kept) != 0 {
+		t.Fatalf("kept %v, error %v", kept, err)
+	}
+	write(t, dir, "lesson-2.yml", "# mine\n")
+	write(t, dir, "lesson-3.yml", "# mine too\n")
+	kept, err := Write(dir, []Generated{two})
+	if err != nil || len(kept) != 1 || filepath.Base(kept[0]) != "lesson-2.yml" {
+		t.Errorf("kept %v, error %v", kept, err)
+	}
+	for name, want := range map[string]string{"lesson-1.yml": "", "lesson-2.yml": "# mine\n",
+		"lesson-3.yml": "# mine too\n"} {
+		if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
 	}
 }
