@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/blueprints"
@@ -131,8 +132,8 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 	}
 	return cli.ModelTrouble(ctx, cli.Advise(err,
 		cli.On(cli.ExitFailed, "finished reviews are stored; a larger model may follow the format",
-			new(*llm.AnswerError), blueprint.ErrAnswer),
-		cli.On(cli.ExitCannotRun, "install ast-grep for Python, TypeScript and JavaScript", blueprint.ErrNothingSeen)))
+			new(*llm.AnswerError), lifecycle.ErrAnswer),
+		cli.On(cli.ExitCannotRun, "install ast-grep for Python, TypeScript and JavaScript", lifecycle.ErrNothingSeen)))
 }
 
 func showQualified(a *cli.App, units []corpus.Qualified) error {
@@ -167,15 +168,15 @@ func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Co
 		Told: func(r corpus.Reviewed) {
 			fmt.Fprintf(a.Stderr, "%s  fidelity %.2f\n", ui.Sanitize(cmp.Or(r.File, r.Unit)), r.Fidelity)
 		},
-		Review: func(ctx context.Context, unit, file string) (*blueprint.Review, blueprint.Record, error) {
-			r, err := blueprint.Prepare(ctx, p.Repo.Root,
-				blueprint.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
+		Review: func(ctx context.Context, unit, file string) (*lifecycle.Review, lifecycle.Record, error) {
+			r, err := lifecycle.Prepare(ctx, p.Repo.Root,
+				lifecycle.Options{Unit: unit, State: blueprint.Live, Scope: file, Reviewer: "agent"}, d)
 			if err != nil {
-				return nil, blueprint.Record{}, err
+				return nil, lifecycle.Record{}, err
 			}
 			res, cold, err := r.Ask(ctx, ask, model)
 			if err != nil {
-				return r, blueprint.Record{}, err
+				return r, lifecycle.Record{}, err
 			}
 			rec := r.Judged(res, cold, time.Now())
 			if file == "" {

@@ -1,4 +1,4 @@
-package blueprint
+package lifecycle
 
 import (
 	"cmp"
@@ -7,13 +7,14 @@ import (
 	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/rooted"
 )
 
 // references is the number of units that serve as examples: those that were promoted last (BP-24).
@@ -43,7 +44,7 @@ type Brief struct {
 func Generate(root, unit, session string, fix bool, set prompt.Set, now time.Time, id string) (Brief, error) {
 	out := Brief{Unit: unit, Generation: Generation{ID: id, Session: session, At: now.UTC()}, References: []string{},
 		Shared: []string{}, Left: []string{}}
-	b, err := Load(root, unit, Candidate)
+	b, err := blueprint.Load(root, unit, blueprint.Candidate)
 	if err != nil {
 		return out, err
 	}
@@ -75,7 +76,7 @@ func Generate(root, unit, session string, fix bool, set prompt.Set, now time.Tim
 		return out, err
 	}
 	stamp := now.UTC().Format(stampLayout)
-	name := path.Join(ReviewFolder(unit, Candidate), "generation_"+stamp+"_"+id[:min(8, len(id))]+".json")
+	name := path.Join(ReviewFolder(unit, blueprint.Candidate), "generation_"+stamp+"_"+id[:min(8, len(id))]+".json")
 	if err := writeJSON(root, name, out.Generation); err != nil {
 		return out, err
 	}
@@ -84,11 +85,11 @@ func Generate(root, unit, session string, fix bool, set prompt.Set, now time.Tim
 
 // Rubric returns the requirements that finished code must meet (BP-25). [Check] verifies those that a program can
 // verify.
-func Rubric(b *Blueprint, set prompt.Set) (string, error) {
+func Rubric(b *blueprint.Blueprint, set prompt.Set) (string, error) {
 	return set.Render(rubricPrompt, map[string]string{"unit": b.Unit})
 }
 
-func files(b *Blueprint) string {
+func files(b *blueprint.Blueprint) string {
 	var w strings.Builder
 	for _, f := range b.SourceFiles {
 		fmt.Fprintf(&w, "- %s (%s)\n", fence.Line(f.Path), fence.Line(f.Role))
@@ -97,13 +98,13 @@ func files(b *Blueprint) string {
 }
 
 func liveTexts(root string) (string, error) {
-	units, err := Units(root, Live)
+	units, err := blueprint.Units(root, blueprint.Live)
 	if err != nil {
 		return "", err
 	}
 	var w strings.Builder
 	for _, u := range units {
-		b, err := Load(root, u, Live)
+		b, err := blueprint.Load(root, u, blueprint.Live)
 		if err != nil {
 			return "", err
 		}
@@ -127,8 +128,8 @@ func (o *Brief) examples(root, unit string) (string, error) {
 		if p.Unit == unit || p.Outcome != Promoted || slices.Contains(o.References, p.Unit) {
 			continue
 		}
-		b, err := Load(root, p.Unit, Live)
-		if errors.Is(err, ErrNoBlueprint) {
+		b, err := blueprint.Load(root, p.Unit, blueprint.Live)
+		if errors.Is(err, blueprint.ErrNoBlueprint) {
 			continue // it is no longer live
 		}
 		if err != nil {
@@ -143,7 +144,7 @@ func (o *Brief) examples(root, unit string) (string, error) {
 }
 
 // shared returns the source of the shared libraries, as far as they are files of the repository.
-func (o *Brief) shared(root string, b *Blueprint) string {
+func (o *Brief) shared(root string, b *blueprint.Blueprint) string {
 	var w strings.Builder
 	room := mostShared
 	tree := os.DirFS(root)
@@ -183,7 +184,7 @@ func isSource(name string) bool {
 
 // source adds a file, or the reason why it is missing. It returns the added size.
 func (o *Brief) source(w *strings.Builder, root, name string, room int) int {
-	text, err := readBelow(root, name, maxSource)
+	text, err := rooted.Read(root, name, blueprint.MaxSource)
 	switch {
 	case err != nil:
 		o.Left = append(o.Left, name+" (cannot be read)")
@@ -199,7 +200,7 @@ func (o *Brief) source(w *strings.Builder, root, name string, room int) int {
 
 // back adds the list of corrections from the last review.
 func (o *Brief) back(root string) (string, error) {
-	rec, name, err := Latest(root, o.Unit, Candidate)
+	rec, name, err := Latest(root, o.Unit, blueprint.Candidate)
 	if err != nil {
 		return "", err
 	}
@@ -207,14 +208,9 @@ func (o *Brief) back(root string) (string, error) {
 		return "", fmt.Errorf("the last review of %s did not reject it (%s)", o.Unit, rec.Decision)
 	}
 	o.Returned = strings.TrimSuffix(strings.Replace(name, "cc_review_", "returned_", 1), ".json") + ".md"
-	text, err := readBelow(root, o.Returned, maxResult)
+	text, err := rooted.Read(root, o.Returned, maxResult)
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", o.Returned, err)
 	}
 	return fence.Foreign("", string(text)), nil
-}
-
-func exists(root, name string) bool {
-	_, err := os.Lstat(filepath.Join(root, filepath.FromSlash(name)))
-	return err == nil
 }

@@ -1,4 +1,4 @@
-package blueprint
+package lifecycle
 
 import (
 	"bufio"
@@ -10,6 +10,9 @@ import (
 	"os"
 	"path"
 	"time"
+
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/rooted"
 )
 
 // Entry is one line of the journal of blueprints.
@@ -20,7 +23,7 @@ type Entry struct {
 	Text string    `json:"text"`
 }
 
-func journalFile() string { return path.Join(Folder, "journal", "journal.jsonl") }
+func journalFile() string { return path.Join(blueprint.Folder, "journal", "journal.jsonl") }
 
 // Note adds a line to the journal. It writes the line in one piece, so that concurrent writers do not mix.
 func Note(root string, e Entry) error {
@@ -54,7 +57,7 @@ func appendBelow(root, name string, text []byte) error {
 
 // Journal reads all entries, in order. An unreadable line is an error with its number.
 func Journal(root string) ([]Entry, error) {
-	raw, err := readBelow(root, journalFile(), 64<<20)
+	raw, err := rooted.Read(root, journalFile(), 64<<20)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

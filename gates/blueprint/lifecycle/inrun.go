@@ -1,4 +1,4 @@
-package blueprint
+package lifecycle
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/llm"
 )
@@ -35,17 +37,17 @@ type Opinion struct {
 
 // Concerned lists the live units of the tree at root whose source files or blueprint are among the changed files.
 func Concerned(root string, changed []string) ([]string, error) {
-	units, err := Units(root, Live)
+	units, err := blueprint.Units(root, blueprint.Live)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
 	for _, unit := range units {
-		b, err := Load(root, unit, Live)
+		b, err := blueprint.Load(root, unit, blueprint.Live)
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(changed, PathOf(unit, Live)) ||
+		if slices.Contains(changed, blueprint.PathOf(unit, blueprint.Live)) ||
 			slices.ContainsFunc(b.Paths(), func(p string) bool { return slices.Contains(changed, p) }) {
 			out = append(out, unit)
 		}
@@ -61,7 +63,7 @@ func (v Reviewer) Review(ctx context.Context, root, unit, out string) (Opinion, 
 	if d.Summary, err = v.Sources(ctx, root); err != nil {
 		return o, err
 	}
-	r, err := Prepare(ctx, root, Options{Unit: unit, State: Live, Reviewer: "agent", Out: out}, d)
+	r, err := Prepare(ctx, root, Options{Unit: unit, State: blueprint.Live, Reviewer: "agent", Out: out}, d)
 	if err != nil {
 		return o, err
 	}
@@ -90,13 +92,13 @@ func (v Reviewer) Review(ctx context.Context, root, unit, out string) (Opinion, 
 	}
 	switch rec := o.Record; rec.Decision {
 	case ApproveWithNotes: // all discrepancies that cost fidelity, because this is a candidate
-		rec.State = Candidate
+		rec.State = blueprint.Candidate
 		o.Questions = notes(rec)
 	case Approve:
 		o.Questions = notes(rec)
 	default:
 		o.Returned = path.Join(path.Dir(o.Stored), "returned_"+r.Stamp+".md")
-		err = write(out, o.Returned, []byte(v.hide(returned(o.Record))))
+		err = rooted.Write(out, o.Returned, []byte(v.hide(returned(o.Record))))
 	}
 	return o, err
 }
@@ -116,7 +118,7 @@ func (o Opinion) Report() gates.Report {
 			Fix: phrase.Cut(phrase.Line(d.Recommendation), 600)}
 		f.Message = fmt.Sprintf("%s (%s): the blueprint says: %s; the code: %s", o.Unit, d.Severity,
 			phrase.Cut(phrase.Line(d.BlueprintClaim), 300), phrase.Cut(phrase.Line(d.CodeEvidence), 300))
-		if SafePath(d.AffectedFile) == nil {
+		if blueprint.SafePath(d.AffectedFile) == nil {
 			f.Path = d.AffectedFile
 		}
 		rep.Findings = append(rep.Findings, f)

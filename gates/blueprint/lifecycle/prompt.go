@@ -1,4 +1,4 @@
-package blueprint
+package lifecycle
 
 import (
 	"cmp"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/knowledge/summary"
@@ -26,13 +27,13 @@ var prompts embed.FS
 
 // LoadPrompts reads the prompts. Prompts of later layers override the built-in ones.
 func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
-	return prompt.LoadEmbedded("gates/blueprint", prompts, layers...)
+	return prompt.LoadEmbedded("gates/blueprint/lifecycle", prompts, layers...)
 }
 
 // Question is the content of a review prompt: the blueprint, summaries and the schema. It has no field for the source,
 // the author's instructions, or opinions about the code (BP-17).
 type Question struct {
-	Blueprint *Blueprint
+	Blueprint *blueprint.Blueprint
 	Files     []summary.Summary
 	Unseen    []patterns.Skip
 	Reviewer  string    // agent, adapter or human

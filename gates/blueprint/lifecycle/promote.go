@@ -1,4 +1,4 @@
-package blueprint
+package lifecycle
 
 import (
 	"context"
@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/rooted"
 )
 
 // StageStatus is the status of a promotion's stage.
@@ -75,7 +77,7 @@ func StageNames() []string {
 type Pipeline struct {
 	Root     string
 	Now      func() time.Time
-	Check    func(ctx context.Context, b *Blueprint, s State) (Checked, error)
+	Check    func(ctx context.Context, b *blueprint.Blueprint, s blueprint.State) (blueprint.Checked, error)
 	Validate func(ctx context.Context) (gates.Verdict, error)
 	Smoke    func(ctx context.Context) (gates.Verdict, error)
 	// Approve is the human gate: it returns the name of the signer, or why there is no signature.
@@ -99,7 +101,7 @@ type step struct {
 type walk struct {
 	Pipeline
 	p         Promotion
-	b         *Blueprint
+	b         *blueprint.Blueprint
 	candidate []byte // text of the blueprint
 }
 
@@ -107,7 +109,7 @@ type walk struct {
 // From the journal stage on, it writes the journal at each stage, so the last entry has the outcome.
 func Promote(ctx context.Context, unit string, pl Pipeline) (Promotion, error) {
 	w := walk{Pipeline: pl, p: Promotion{Unit: unit, At: pl.Now().UTC()}}
-	if err := ValidUnit(unit); err != nil {
+	if err := blueprint.ValidUnit(unit); err != nil {
 		return w.p, err
 	}
 	for i, name := range StageNames() {
@@ -150,14 +152,16 @@ func Promote(ctx context.Context, unit string, pl Pipeline) (Promotion, error) {
 
 // name chooses file names that no other promotion has.
 func (w *walk) name() {
-	of := func(stamp string) string { return path.Join(Folder, "promotions", w.p.Unit+"_"+stamp+".json") }
+	of := func(stamp string) string {
+		return path.Join(blueprint.Folder, "promotions", w.p.Unit+"_"+stamp+".json")
+	}
 	w.p.file = of(stamp(w.Root, w.p.At, of))
-	w.p.journal = path.Join(Folder, "journal", w.p.At.Format(time.DateOnly)+"_promotion_journal.md")
+	w.p.journal = path.Join(blueprint.Folder, "journal", w.p.At.Format(time.DateOnly)+"_promotion_journal.md")
 }
 
 func (w *walk) load(context.Context) (step, error) {
-	b, src, err := load(w.Root, w.p.Unit, Candidate)
-	var wrong FileErrors
+	b, src, err := blueprint.LoadText(w.Root, w.p.Unit, blueprint.Candidate)
+	var wrong blueprint.FileErrors
 	switch {
 	case errors.As(err, &wrong):
 		return step{StageFail, wrong[0].Error()}, nil
@@ -166,14 +170,14 @@ func (w *walk) load(context.Context) (step, error) {
 	}
 	w.b, w.candidate = b, src
 	w.p.BlueprintSHA256 = b.Digest()
-	if w.p.SourcesSHA256, err = SourcesDigest(w.Root, b); err != nil {
+	if w.p.SourcesSHA256, err = blueprint.SourcesDigest(w.Root, b); err != nil {
 		return step{}, err
 	}
 	return step{StagePass, b.File()}, nil
 }
 
 func (w *walk) check(ctx context.Context) (step, error) {
-	c, err := w.Check(ctx, w.b, Candidate)
+	c, err := w.Check(ctx, w.b, blueprint.Candidate)
 	if err != nil {
 		return step{}, err
 	}
@@ -222,7 +226,7 @@ func judged(v gates.Verdict, err error) (step, error) {
 // review requires that the last review covers exactly this blueprint and this source. Where no review is due, a
 // missing or outdated one is accepted. A rejection always needs a new review.
 func (w *walk) review(ctx context.Context) (step, error) {
-	rec, name, err := Latest(w.Root, w.p.Unit, Candidate)
+	rec, name, err := Latest(w.Root, w.p.Unit, blueprint.Candidate)
 	never := errors.Is(err, ErrNoReview)
 	current := err == nil && rec.BlueprintSHA256 == w.p.BlueprintSHA256 && rec.SourcesSHA256 == w.p.SourcesSHA256
 	if w.Audit != nil && (never || err == nil && !current && rec.Decision != Reject) {
@@ -270,11 +274,11 @@ func (w *walk) approve(ctx context.Context) (step, error) {
 // move makes the candidate live: it writes the live file, then removes the candidate. It writes the content that the
 // first stage read.
 func (w *walk) move(context.Context) (step, error) {
-	live := PathOf(w.p.Unit, Live)
-	if err := write(w.Root, live, w.candidate); err != nil {
+	live := blueprint.PathOf(w.p.Unit, blueprint.Live)
+	if err := rooted.Write(w.Root, live, w.candidate); err != nil {
 		return step{}, err
 	}
-	if err := remove(w.Root, PathOf(w.p.Unit, Candidate)); err != nil {
+	if err := rooted.Remove(w.Root, blueprint.PathOf(w.p.Unit, blueprint.Candidate)); err != nil {
 		return step{}, fmt.Errorf("%s is live, and its candidate could not be removed: %w", w.p.Unit, err)
 	}
 	return step{StagePass, live}, nil
@@ -282,11 +286,11 @@ func (w *walk) move(context.Context) (step, error) {
 
 // verify reads the live file and checks that it is unchanged.
 func (w *walk) verify(context.Context) (step, error) {
-	b, err := Load(w.Root, w.p.Unit, Live)
+	b, err := blueprint.Load(w.Root, w.p.Unit, blueprint.Live)
 	if err != nil {
 		return step{}, err
 	}
-	sources, err := SourcesDigest(w.Root, b)
+	sources, err := blueprint.SourcesDigest(w.Root, b)
 	switch {
 	case err != nil:
 		return step{}, err
@@ -314,7 +318,7 @@ func (w *walk) write() error {
 			p.tell(&doc)
 		}
 	}
-	return write(w.Root, w.p.journal, []byte(doc.String()))
+	return rooted.Write(w.Root, w.p.journal, []byte(doc.String()))
 }
 
 // tell writes one promotion for people.
@@ -328,7 +332,8 @@ func (p Promotion) tell(w *strings.Builder) {
 	}
 	fmt.Fprint(w, "\n\n| stage | result | note |\n|---|---|---|\n")
 	for _, s := range p.Stages {
-		fmt.Fprintf(w, "| %d %s | %s | %s |\n", s.Number, s.Name, s.Status, cell(s.Note))
+		fmt.Fprintf(w, "| %d %s | %s | %s |\n", s.Number, s.Name, s.Status,
+			strings.ReplaceAll(phrase.Line(s.Note), "|", `\|`))
 	}
 }
 
@@ -345,7 +350,7 @@ func (w *walk) note() error {
 
 // Promotions lists all promotions that were tried, in order.
 func Promotions(root string) ([]Promotion, error) {
-	out, names, err := readAll[Promotion](root, path.Join(Folder, "promotions", "*.json"), maxResult)
+	out, names, err := rooted.ReadAll[Promotion](root, path.Join(blueprint.Folder, "promotions", "*.json"), maxResult)
 	for i, n := range names {
 		out[i].file = n
 	}

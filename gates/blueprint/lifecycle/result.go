@@ -1,4 +1,4 @@
-package blueprint
+package lifecycle
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package blueprint
+package lifecycle
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/phrase"
 )
 
@@ -60,9 +61,9 @@ func (m Maintained) done(root string, now time.Time) (Maintained, error) {
 
 // Validate checks all live units. An unreadable blueprint is a problem, and the check continues with the others.
 func Validate(ctx context.Context, root string, now time.Time,
-	check func(context.Context, *Blueprint, State) (Checked, error)) (Maintained, error) {
+	check func(context.Context, *blueprint.Blueprint, blueprint.State) (blueprint.Checked, error)) (Maintained, error) {
 	m := Maintained{Task: Validation, Units: []string{}, Current: []string{}, Problems: []string{}}
-	units, err := Units(root, Live)
+	units, err := blueprint.Units(root, blueprint.Live)
 	if err != nil {
 		return m, err
 	}
@@ -70,10 +71,10 @@ func Validate(ctx context.Context, root string, now time.Time,
 		if ctx.Err() != nil {
 			return m, ctx.Err()
 		}
-		b, err := Load(root, u, Live)
-		var c Checked
+		b, err := blueprint.Load(root, u, blueprint.Live)
+		var c blueprint.Checked
 		if err == nil {
-			c, err = check(ctx, b, Live)
+			c, err = check(ctx, b, blueprint.Live)
 		}
 		if err != nil {
 			m.Problems = append(m.Problems, u+": "+phrase.Line(err.Error()))
@@ -101,7 +102,7 @@ func Validate(ctx context.Context, root string, now time.Time,
 func ReviewLive(ctx context.Context, root string, now time.Time,
 	review func(ctx context.Context, unit string) (Handled, error)) (Maintained, error) {
 	m := Maintained{Task: CodeReview, Units: []string{}, Current: []string{}, Problems: []string{}}
-	units, err := Units(root, Live)
+	units, err := blueprint.Units(root, blueprint.Live)
 	if err != nil {
 		return m, err
 	}
@@ -144,17 +145,17 @@ func ReviewLive(ctx context.Context, root string, now time.Time,
 
 // reviewed reports whether the last review of a live unit covers its present blueprint and sources.
 func reviewed(root, unit string) (bool, error) {
-	b, err := Load(root, unit, Live)
+	b, err := blueprint.Load(root, unit, blueprint.Live)
 	if err != nil {
 		return false, err
 	}
-	rec, _, err := Latest(root, unit, Live)
+	rec, _, err := Latest(root, unit, blueprint.Live)
 	if errors.Is(err, ErrNoReview) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	sources, err := SourcesDigest(root, b)
+	sources, err := blueprint.SourcesDigest(root, b)
 	return rec.BlueprintSHA256 == b.Digest() && rec.SourcesSHA256 == sources, err
 }

@@ -1,4 +1,4 @@
-package blueprint
+package lifecycle
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/llm"
 )
@@ -66,7 +67,7 @@ func TestReviewInRun(t *testing.T) {
 		"approve": {answer("", "approve"), Approve, []string{"ast_summaries", "cc_review", "review_prompt"}, 0, "Who pays?"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			root, out := unit(t, Live, goodCode), filepath.Join(t.TempDir(), "not", "there", "yet")
+			root, out := unit(t, blueprint.Live, goodCode), filepath.Join(t.TempDir(), "not", "there", "yet")
 			before := below(t, root)
 			o, err := reviewing(t, root, c.said, nil).Review(t.Context(), root, "orders", out)
 			if err != nil || o.Record.Decision != c.decision || o.Record.Cold.Context != NewSession ||
@@ -124,7 +125,7 @@ func TestRejectionWithoutDiscrepancyHasFinding(t *testing.T) {
 
 // An invalid answer is an error, and is stored for inspection without its secrets.
 func TestInvalidAnswerInRunIsStored(t *testing.T) {
-	root, out := unit(t, Live, goodCode), t.TempDir()
+	root, out := unit(t, blueprint.Live, goodCode), t.TempDir()
 	_, err := reviewing(t, root, "Fine! Add it.", nil).Review(t.Context(), root, "orders", out)
 	if answer := (*llm.AnswerError)(nil); !errors.As(err, &answer) {
 		t.Fatal(err)
@@ -144,7 +145,7 @@ func TestInvalidAnswerInRunIsStored(t *testing.T) {
 
 // A change concerns the units whose files or blueprint it changes.
 func TestConcerned(t *testing.T) {
-	root := unit(t, Live, goodCode)
+	root := unit(t, blueprint.Live, goodCode)
 	for changed, want := range map[string]string{"orders/orders.go": "orders",
 		"knowledge/blueprints/orders.yaml": "orders", "other.go": ""} {
 		got, err := Concerned(root, []string{changed})
@@ -152,7 +153,7 @@ func TestConcerned(t *testing.T) {
 			t.Errorf("%s: %v, %v", changed, got, err)
 		}
 	}
-	put(t, root, PathOf("broken", Live), "unit: [")
+	put(t, root, blueprint.PathOf("broken", blueprint.Live), "unit: [")
 	if _, err := Concerned(root, nil); err == nil {
 		t.Error("a blueprint that cannot be read is passed over")
 	}

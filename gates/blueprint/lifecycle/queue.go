@@ -1,7 +1,8 @@
-package blueprint
+package lifecycle
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -10,16 +11,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/rooted"
 )
 
 // Item is one critical discrepancy that waits for a person (BP-31). Each item is a separate file, so commands never
 // overwrite each other's items.
 type Item struct {
-	ID    string    `json:"id"`
-	Unit  string    `json:"unit"`
-	State State     `json:"state"`
-	At    time.Time `json:"at"`
+	ID    string          `json:"id"`
+	Unit  string          `json:"unit"`
+	State blueprint.State `json:"state"`
+	At    time.Time       `json:"at"`
 
 	Dimension      string   `json:"dimension"`
 	Severity       Severity `json:"severity"`
@@ -54,7 +57,7 @@ const (
 	Fixed        ItemStatus = "fixed"
 )
 
-func queueFolder() string { return path.Join(Folder, "queue") }
+func queueFolder() string { return path.Join(blueprint.Folder, "queue") }
 
 // ErrNoItem reports that the queue does not have the item.
 var ErrNoItem = errors.New("the item is not in the queue")
@@ -69,7 +72,7 @@ func Enqueue(root string, r Record, review string) (added []Item, err error) {
 		}
 		claim := strings.ToLower(phrase.Line(d.BlueprintClaim))
 		i := Item{
-			ID:   digest([]byte(r.ServiceID + "\x00" + d.Dimension + "\x00" + claim + "\x00" + d.AffectedFile))[:10],
+			ID:   itemID(r.ServiceID, d.Dimension, claim, d.AffectedFile),
 			Unit: r.ServiceID, State: r.State, At: r.ReceivedAt,
 			Dimension: d.Dimension, Severity: d.Severity, Claim: d.BlueprintClaim, Evidence: d.CodeEvidence,
 			Recommendation: d.Recommendation, File: d.AffectedFile,
@@ -97,6 +100,11 @@ func sameEvidence(a, b Item) bool {
 	return strings.EqualFold(phrase.Line(a.Evidence), phrase.Line(b.Evidence))
 }
 
+// itemID returns the same identifier for the same discrepancy, whichever review reported it.
+func itemID(unit, dimension, claim, file string) string {
+	return fmt.Sprintf("%x", sha256.Sum256([]byte(unit+"\x00"+dimension+"\x00"+claim+"\x00"+file)))[:10]
+}
+
 func (i Item) save(root string) error {
 	return writeJSON(root, path.Join(queueFolder(), i.ID+".json"), i)
 }
@@ -106,7 +114,7 @@ func item(root, id string) (Item, error) {
 	if id == "" || strings.Trim(id, "0123456789abcdef") != "" {
 		return i, fmt.Errorf("%w as %q", ErrNoItem, phrase.Cut(id, 40))
 	}
-	err := readJSON(root, path.Join(queueFolder(), id+".json"), maxResult, &i)
+	err := rooted.ReadJSON(root, path.Join(queueFolder(), id+".json"), maxResult, &i)
 	if errors.Is(err, fs.ErrNotExist) {
 		return i, fmt.Errorf("%w as %s", ErrNoItem, id)
 	}
@@ -118,7 +126,7 @@ func item(root, id string) (Item, error) {
 
 // Queue lists the items, oldest first. With all, it includes closed items.
 func Queue(root string, all bool) ([]Item, error) {
-	items, _, err := readAll[Item](root, path.Join(queueFolder(), "*.json"), maxResult)
+	items, _, err := rooted.ReadAll[Item](root, path.Join(queueFolder(), "*.json"), maxResult)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package blueprint
+package lifecycle
 
 import (
 	"context"
@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/patterns"
@@ -74,113 +76,6 @@ func TestPromptRenders(t *testing.T) {
 	}
 }
 
-// Scope selects the parts of a blueprint that a file of each role is reviewed against (BP-16).
-func TestScope(t *testing.T) {
-	b := parsed(t, sample)
-	scope := func(path string) *Blueprint {
-		s, ok := b.Scope(path, nil)
-		if !ok {
-			t.Fatalf("%s is no source file", path)
-		}
-		return s
-	}
-	router := scope("orders/router.py")
-	if len(router.Interfaces) == 0 || len(router.FailureModes) != 2 || len(router.Dependencies.Services) > 0 {
-		t.Errorf("router: %+v", router)
-	}
-	model := scope("orders/models.py")
-	if len(model.Contract.Models) == 0 || len(model.FailureModes) > 0 || len(model.Endpoints()) != 2 ||
-		len(model.Dependencies.Services) > 0 {
-		t.Errorf("model: %+v", model)
-	}
-	client := scope("orders/billing.py")
-	if len(client.Dependencies.Services) != 1 || len(client.Interfaces) > 0 || len(client.FailureModes) > 0 {
-		t.Errorf("client: %+v", client)
-	}
-	core := scope("orders/core.py")
-	if core.Intent.Purpose == "" || len(core.FailureModes) != 2 || len(core.Interfaces) > 0 ||
-		len(core.Dependencies.Services) > 0 {
-		t.Errorf("core: %+v", core)
-	}
-	if _, ok := b.Scope("orders/other.py", nil); ok {
-		t.Error("a file that is no source file has a scope")
-	}
-	if len(b.Interfaces) != 9 || len(b.FailureModes) != 2 {
-		t.Error("narrowing changed the blueprint itself")
-	}
-}
-
-// unit makes a repository with a unit in Go, which needs no other program.
-func unit(t *testing.T, state State, code string) string {
-	t.Helper()
-	root := t.TempDir()
-	put(t, root, "go.mod", "module example.org/shop\n")
-	put(t, root, "orders/orders.go", code)
-	put(t, root, PathOf("orders", state), goUnit)
-	return root
-}
-
-const goUnit = `unit: orders
-intent: {purpose: takes orders, cognitive_role: the counter}
-interfaces:
-  - type: http_rest
-    endpoints: [{method: GET, path: "/orders/{id}"}]
-dependencies:
-  services: [{name: billing, client: example.org/shop/billing}]
-failure_modes:
-  - {condition: billing is late, response: "504", exception: ErrLate, status: 504}
-source_files:
-  - {path: orders/orders.go, role: router}
-contract:
-  enums: [{name: State, members: [Open = 0, Closed = 1]}]
-  constants: [{name: Limit, value: "10"}]
-  models: [{name: Order, fields: [id]}]
-meta: {confidence: {contract: 1}}
-`
-
-const goodCode = `// Package orders takes orders.
-package orders
-
-import (
-	"errors"
-	"net/http"
-
-	"example.org/shop/billing"
-)
-
-// Limit is how many.
-const Limit = 10
-
-// State is where an order stands.
-type State int
-
-// The states.
-const (
-	Open State = iota
-	Closed
-)
-
-// Order is one.
-type Order struct {
-	ID int ` + "`json:\"id\"`" + `
-}
-
-// ErrLate says that billing is late.
-var ErrLate = errors.New("late")
-
-// Server serves.
-type Server struct{ billingClient billing.Client }
-
-// Routes fills a mux.
-func (s *Server) Routes(mux *http.ServeMux) { mux.HandleFunc("GET /orders/{id}", s.show) }
-
-func (s *Server) show(w http.ResponseWriter, r *http.Request) {
-	if err := s.billingClient.Charge(); errors.Is(err, ErrLate) {
-		http.Error(w, "late", http.StatusGatewayTimeout)
-	}
-}
-`
-
 func deps(t *testing.T, root string) Deps {
 	t.Helper()
 	set, err := LoadPrompts()
@@ -192,7 +87,7 @@ func deps(t *testing.T, root string) Deps {
 		NewID: func() string { n++; return strings.Repeat("a", 8) + "-review-" + string(rune('0'+n)) }}
 }
 
-func prepare(t *testing.T, root string, s State) *Review {
+func prepare(t *testing.T, root string, s blueprint.State) *Review {
 	t.Helper()
 	r, err := Prepare(context.Background(), root, Options{Unit: "orders", State: s, Reviewer: "agent"}, deps(t, root))
 	if err != nil {
@@ -204,34 +99,34 @@ func prepare(t *testing.T, root string, s State) *Review {
 // An answer by file is accepted only for the pending question, for the code that was shown, and not from the author
 // of the code (BP-07).
 func TestAnswersByFile(t *testing.T) {
-	root := unit(t, Candidate, goodCode)
+	root := unit(t, blueprint.Candidate, goodCode)
 	set, err := LoadPrompts()
 	if err != nil {
 		t.Fatal(err)
 	}
 	text := answer("", "approve")
-	if _, _, err := Answered(root, "orders", Candidate, text, "", now()); err == nil {
+	if _, _, err := Answered(root, "orders", blueprint.Candidate, text, "", now()); err == nil {
 		t.Error("an unrequested answer was accepted")
 	}
 	if _, err := Generate(root, "orders", "author-1", false, set, now(), "11112222-generation"); err != nil {
 		t.Fatal(err)
 	}
-	if err := prepare(t, root, Candidate).Wait(); err != nil {
+	if err := prepare(t, root, blueprint.Candidate).Wait(); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := Answered(root, "orders", Candidate, text, "author-1", now()); !errors.Is(err, ErrNotCold) {
+	if _, _, err := Answered(root, "orders", blueprint.Candidate, text, "author-1", now()); !errors.Is(err, ErrNotCold) {
 		t.Errorf("the author reviewed its own code: %v", err)
 	}
 	named := strings.Replace(text, "It is so.", "It is so (11112222-generation).", 1)
-	if _, _, err := Answered(root, "orders", Candidate, named, "", now()); !errors.Is(err, ErrNotCold) {
+	if _, _, err := Answered(root, "orders", blueprint.Candidate, named, "", now()); !errors.Is(err, ErrNotCold) {
 		t.Errorf("an answer that names the session of the author: %v", err)
 	}
 	put(t, root, "orders/orders.go", goodCode+"\n// changed\n")
-	if _, _, err := Answered(root, "orders", Candidate, text, "reader-1", now()); !errors.Is(err, ErrStale) {
+	if _, _, err := Answered(root, "orders", blueprint.Candidate, text, "reader-1", now()); !errors.Is(err, ErrStale) {
 		t.Errorf("the code changed since: %v", err)
 	}
 	put(t, root, "orders/orders.go", goodCode)
-	r, rec, err := Answered(root, "orders", Candidate, text, "reader-1", now())
+	r, rec, err := Answered(root, "orders", blueprint.Candidate, text, "reader-1", now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -248,18 +143,18 @@ func TestAnswersByFile(t *testing.T) {
 		t.Errorf("stored %v", h.Stored)
 	}
 	for _, p := range want {
-		if !exists(root, p) {
+		if !rooted.Exists(root, p) {
 			t.Errorf("%s is not there", p)
 		}
 	}
-	if _, _, err := Answered(root, "orders", Candidate, text, "", now()); err == nil {
+	if _, _, err := Answered(root, "orders", blueprint.Candidate, text, "", now()); err == nil {
 		t.Error("the same question was answered twice")
 	}
 }
 
 // A model gets only the prompt and the schema, and two reviews within one second do not overwrite each other.
 func TestAsk(t *testing.T) {
-	root := unit(t, Live, goodCode)
+	root := unit(t, blueprint.Live, goodCode)
 	var asked llm.Request
 	model := llm.CompleterFunc(func(_ context.Context, r llm.Request) (llm.Response, error) {
 		asked = r
@@ -267,7 +162,7 @@ func TestAsk(t *testing.T) {
 	})
 	for n, want := range []string{"retroactive/orders/cc_review_20260131T120000.json",
 		"retroactive/orders/cc_review_20260131T120000_2.json"} {
-		r := prepare(t, root, Live)
+		r := prepare(t, root, blueprint.Live)
 		res, cold, err := r.Ask(context.Background(), model, llm.Model{Name: "m", Provider: llm.Command})
 		if err != nil {
 			t.Fatal(err)
@@ -292,53 +187,21 @@ func TestAsk(t *testing.T) {
 }
 
 func TestPrepareFailsWithoutSourceFiles(t *testing.T) {
-	root := unit(t, Candidate, goodCode)
+	root := unit(t, blueprint.Candidate, goodCode)
 	if err := os.Remove(filepath.Join(root, "orders/orders.go")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Prepare(context.Background(), root, Options{Unit: "orders", State: Candidate, Reviewer: "agent"},
+	if _, err := Prepare(context.Background(), root,
+		Options{Unit: "orders", State: blueprint.Candidate, Reviewer: "agent"},
 		deps(t, root)); !errors.Is(err, ErrNothingSeen) {
 		t.Error(err)
 	}
 }
 
-// AddOpenQuestions adds questions in the style of the list and changes nothing else.
-func TestAddOpenQuestions(t *testing.T) {
-	for name, text := range map[string]string{
-		"block": sample,
-		"empty": strings.Replace(sample, "  open_questions:\n    # newest first\n    - Who may see an order?\n",
-			"  open_questions: []\n", 1),
-		"none": strings.Replace(sample, "  open_questions:\n    # newest first\n    - Who may see an order?\n", "", 1),
-		"flow": strings.Replace(sample, "  open_questions:\n    # newest first\n    - Who may see an order?\n",
-			"  open_questions: [Who may see an order?]\n", 1),
-		"flowing": goUnit,
-		"dense":   strings.Replace(sample, "    # newest first\n    - Who", "  - Who", 1),
-	} {
-		t.Run(name, func(t *testing.T) {
-			before := parsed(t, text)
-			out, n, err := AddOpenQuestions("b.yaml", []byte(text),
-				[]string{"Is \"x: y\" # so?", "Who may see an order?", "Is \"x: y\" # so?", " "})
-			if err != nil {
-				t.Fatal(err)
-			}
-			after := parsed(t, string(out))
-			if want := 2 - len(before.Intent.OpenQuestions); n != want || len(after.Intent.OpenQuestions) != 2 {
-				t.Errorf("%d added, %q", n, after.Intent.OpenQuestions)
-			}
-			if after.Digest() != before.Digest() {
-				t.Errorf("something else changed:\n%s", out)
-			}
-			if name == "block" && !strings.Contains(string(out), "# newest first") {
-				t.Errorf("a comment is gone:\n%s", out)
-			}
-		})
-	}
-}
-
 // A stored review has no secrets and no control codes, and names the reviewer that was asked.
 func TestStoredReviewIsSanitised(t *testing.T) {
-	root := unit(t, Candidate, goodCode)
-	r := prepare(t, root, Candidate)
+	root := unit(t, blueprint.Candidate, goodCode)
+	r := prepare(t, root, blueprint.Candidate)
 	text := strings.Replace(answer(one("major"), "approve"), "Add it.", `Add \u001b[2J\u202e `+leaked+`.`, 1)
 	res, err := ParseResult("orders", strings.Replace(text, `"agent"`, `"human"`, 1))
 	if err != nil {

@@ -1,20 +1,20 @@
-package blueprint
+package lifecycle
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path"
-	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/prompt"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/patterns"
@@ -24,18 +24,18 @@ import (
 type Review struct {
 	Root      string
 	Unit      string
-	State     State
+	State     blueprint.State
 	Stamp     string
 	ID        string
 	System    string
 	Prompt    string
-	Blueprint *Blueprint // narrowed if one file is reviewed
+	Blueprint *blueprint.Blueprint // narrowed if one file is reviewed
 	Scope     string
 	Reviewer  string // the reviewer that was asked; the answer cannot change it
 	Files     []summary.Summary
 	Unseen    []patterns.Skip
 
-	whole   *Blueprint
+	whole   *blueprint.Blueprint
 	sources string // digest of the source files when they were summarised
 	out     string // as [Options.Out]
 }
@@ -52,7 +52,7 @@ type Deps struct {
 // Options configures a review.
 type Options struct {
 	Unit     string
-	State    State
+	State    blueprint.State
 	Scope    string // one source file; "" reviews the unit
 	YAML     bool
 	Reviewer string
@@ -69,7 +69,7 @@ var ErrNotWhole = errors.New("the unit does not fit into the context window of t
 
 // Prepare summarises the source files and writes the question and its metadata next to the expected answer (BP-22).
 func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, error) {
-	b, err := Load(root, o.Unit, o.State)
+	b, err := blueprint.Load(root, o.Unit, o.State)
 	if err != nil {
 		return nil, err
 	}
@@ -83,14 +83,14 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 	}
 	home, folder := r.home()
 	r.Stamp = stamp(home, now, func(stamp string) string { return promptFile(folder, stamp) })
-	if r.sources, err = SourcesDigest(root, b); err != nil {
+	if r.sources, err = blueprint.SourcesDigest(root, b); err != nil {
 		return nil, err
 	}
 	paths := b.Paths()
 	if o.Scope != "" {
 		paths = []string{o.Scope}
 	}
-	if r.Files, r.Unseen, err = Summaries(ctx, d.Summary, b, paths); err != nil {
+	if r.Files, r.Unseen, err = blueprint.Summaries(ctx, d.Summary, b, paths); err != nil {
 		return nil, err
 	}
 	if o.Scope != "" {
@@ -118,7 +118,7 @@ func Prepare(ctx context.Context, root string, o Options, d Deps) (*Review, erro
 	}{r.ID, r.Files, r.Unseen}); err != nil {
 		return nil, err
 	}
-	return r, write(home, r.PromptPath(), []byte(d.hide(r.System+"\n---\n\n"+r.Prompt)))
+	return r, rooted.Write(home, r.PromptPath(), []byte(d.hide(r.System+"\n---\n\n"+r.Prompt)))
 }
 
 func (d Deps) hide(text string) string {
@@ -134,7 +134,7 @@ func (d Deps) writeJSON(root, name string, v any) error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	return write(root, name, []byte(d.hide(string(text))+"\n"))
+	return rooted.Write(root, name, []byte(d.hide(string(text))+"\n"))
 }
 
 // home returns the root folder for the files of a review, and the folder below it.
@@ -155,31 +155,6 @@ func (r *Review) PromptPath() string {
 func (r *Review) AnswerPath() string {
 	_, folder := r.home()
 	return answerFile(folder, r.Stamp)
-}
-
-// Summaries returns the summaries of source files of a unit, and the missing or unreadable files.
-func Summaries(ctx context.Context, o summary.Options, b *Blueprint, paths []string) ([]summary.Summary,
-	[]patterns.Skip, error) {
-	o.Clients = b.Clients()
-	var there []string
-	var gone []patterns.Skip
-	for _, p := range paths {
-		if _, err := os.Lstat(filepath.Join(o.Root, filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
-			gone = append(gone, patterns.Skip{Path: p, Reason: "it does not exist"})
-			continue
-		}
-		there = append(there, p)
-	}
-	files, skipped, err := summary.Files(ctx, o, there)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, f := range files {
-		if f.Partial != "" {
-			skipped = append(skipped, patterns.Skip{Path: f.Path, Reason: "in part: " + f.Partial})
-		}
-	}
-	return files, append(gone, skipped...), nil
 }
 
 func reasons(list []patterns.Skip) string {
@@ -213,7 +188,7 @@ func (r *Review) Ask(ctx context.Context, c llm.Completer, m llm.Model) (ReviewR
 func (r *Review) Keep(raw string) (string, error) {
 	home, folder := r.home()
 	name := path.Join(folder, "no_review_"+r.Stamp+".txt")
-	return name, write(home, name, []byte(raw))
+	return name, rooted.Write(home, name, []byte(raw))
 }
 
 // Judged returns the record of a result.

@@ -1,19 +1,14 @@
-package blueprint
+package lifecycle
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"path"
-	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
-	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -29,7 +24,7 @@ type Record struct {
 	// discrepancies whose claim is not in the blueprint
 	UnknownClaims []int `json:"unknown_claims,omitempty"`
 
-	State           State           `json:"state"`
+	State           blueprint.State `json:"state"`
 	Scope           string          `json:"scope,omitempty"`
 	BlueprintSHA256 string          `json:"blueprint_sha256"` // of the blueprint without its open questions
 	SourcesSHA256   string          `json:"sources_sha256"`
@@ -59,11 +54,11 @@ const (
 const Curriculum = "knowledge/curricula/code-architect"
 
 // ReviewFolder returns the folder of a unit's reviews. Reviews of live units belong to the retroactive corpus (BP-22).
-func ReviewFolder(unit string, s State) string {
-	if s == Live {
+func ReviewFolder(unit string, s blueprint.State) string {
+	if s == blueprint.Live {
 		return path.Join(Curriculum, "retroactive", unit)
 	}
-	return path.Join(Folder, "review", unit)
+	return path.Join(blueprint.Folder, "review", unit)
 }
 
 // stampLayout is the format of times in file names.
@@ -74,7 +69,7 @@ const stampLayout = "20060102T150405"
 func stamp(root string, now time.Time, of func(stamp string) string) string {
 	base := now.UTC().Format(stampLayout)
 	stamp := base
-	for n := 2; exists(root, of(stamp)); n++ {
+	for n := 2; rooted.Exists(root, of(stamp)); n++ {
 		stamp = fmt.Sprintf("%s_%d", base, n)
 	}
 	return stamp
@@ -105,44 +100,12 @@ func Store(root, stamp string, r Record) (paths []string, err error) {
 
 func writeJSON(root, name string, v any) error { return Deps{}.writeJSON(root, name, v) }
 
-// write replaces a file of the repository. A link at its path is an error, so nothing is written outside.
-func write(root, name string, text []byte) error {
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	defer dir.Close()
-	if err := dir.MkdirAll(filepath.FromSlash(path.Dir(name)), 0o755); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	if info, err := dir.Lstat(filepath.FromSlash(name)); err == nil && !info.Mode().IsRegular() {
-		return fmt.Errorf("write %s: it is a link or a special file; move it away", name)
-	}
-	if err := atomicfile.Write(filepath.Join(root, filepath.FromSlash(name)), text, 0o644); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
-	}
-	return nil
-}
-
-// remove removes a file of the repository if it exists.
-func remove(root, name string) error {
-	dir, err := os.OpenRoot(root)
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if err := dir.Remove(filepath.FromSlash(name)); !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
-
 // ErrNoReview reports that a unit has no review.
 var ErrNoReview = errors.New("the unit has no review")
 
 // Latest reads the last review of a whole unit, with its path.
-func Latest(root, unit string, s State) (r Record, name string, err error) {
-	all, names, err := readAll[Record](root, path.Join(ReviewFolder(unit, s), "cc_review_*.json"), 4*maxResult)
+func Latest(root, unit string, s blueprint.State) (r Record, name string, err error) {
+	all, names, err := rooted.ReadAll[Record](root, path.Join(ReviewFolder(unit, s), "cc_review_*.json"), 4*maxResult)
 	if err != nil {
 		return r, "", err
 	}
@@ -157,40 +120,8 @@ func Latest(root, unit string, s State) (r Record, name string, err error) {
 	return r, name, nil
 }
 
-// digestOf returns a digest of a blueprint that ignores open questions, layout and comments.
-func digestOf(b *Blueprint) string {
-	c := *b
-	c.Intent.OpenQuestions = nil
-	return digest([]byte(c.YAML()))
-}
-
-func digest(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text)) }
-
-// Digest identifies the content of a blueprint without its open questions, layout and comments.
-func (b *Blueprint) Digest() string { return digestOf(b) }
-
-// SourcesDigest returns a digest of the source files. Missing files are part of it.
-func SourcesDigest(root string, b *Blueprint) (string, error) {
-	sum := sha256.New()
-	for _, p := range slices.Sorted(slices.Values(b.Paths())) {
-		text, err := readBelow(root, p, maxSource)
-		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			fmt.Fprintf(sum, "%q missing\n", p)
-		case err != nil:
-			return "", fmt.Errorf("read %s: %w", p, err)
-		default:
-			fmt.Fprintf(sum, "%q %s\n", p, digest(text))
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
-// maxSource limits the size of a source file.
-const maxSource = 4 << 20
-
 // unknownClaims returns the discrepancies whose claim is not in the blueprint, in any rendering.
-func unknownClaims(b *Blueprint, r ReviewResult) []int {
+func unknownClaims(b *blueprint.Blueprint, r ReviewResult) []int {
 	plain := func(s string) string {
 		return strings.Join(strings.FieldsFunc(strings.ToLower(s), func(c rune) bool {
 			return !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '/' || c == '_' || c > 127)

@@ -1,4 +1,4 @@
-package blueprint
+package lifecycle
 
 import (
 	"fmt"
@@ -6,7 +6,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/gates/blueprint"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/rooted"
 )
 
 // Handled is the outcome of a review.
@@ -33,7 +35,7 @@ func (r *Review) Handle(rec Record, now time.Time) (Handled, error) {
 	}
 	if rec.Decision == Reject {
 		h.Returned = path.Join(ReviewFolder(r.Unit, r.State), "returned_"+r.Stamp+".md")
-		if err := write(r.Root, h.Returned, []byte(returned(rec))); err != nil {
+		if err := rooted.Write(r.Root, h.Returned, []byte(returned(rec))); err != nil {
 			return h, err
 		}
 	}
@@ -42,7 +44,7 @@ func (r *Review) Handle(rec Record, now time.Time) (Handled, error) {
 			return h, err
 		}
 		if h.Questions > 0 {
-			h.Found = PathOf(r.Unit, r.State)
+			h.Found = blueprint.PathOf(r.Unit, r.State)
 		}
 	}
 	queued, err := Enqueue(r.Root, rec, h.Stored[0])
@@ -59,11 +61,11 @@ func (r *Review) Handle(rec Record, now time.Time) (Handled, error) {
 // approved with notes these are all discrepancies that cost fidelity; for a live unit, the critical and major ones.
 func notes(rec Record) []string {
 	var out []string
-	if rec.State == Candidate && rec.Decision != ApproveWithNotes {
+	if rec.State == blueprint.Candidate && rec.Decision != ApproveWithNotes {
 		return nil
 	}
 	for _, d := range rec.Discrepancies {
-		if d.Severity == Observation || rec.State == Live && d.Severity == Minor {
+		if d.Severity == Observation || rec.State == blueprint.Live && d.Severity == Minor {
 			continue
 		}
 		out = append(out, fmt.Sprintf("review (%s, %s): %s: %s; %s", d.Dimension, d.Severity, phrase.Line(d.BlueprintClaim),
@@ -77,19 +79,19 @@ func notes(rec Record) []string {
 	return out
 }
 
-func addTo(root, unit string, s State, questions []string) (int, error) {
-	_, src, err := load(root, unit, s)
+func addTo(root, unit string, s blueprint.State, questions []string) (int, error) {
+	_, src, err := blueprint.LoadText(root, unit, s)
 	if err != nil {
 		return 0, err
 	}
 	for i := range questions {
 		questions[i] = phrase.Cut(safe(questions[i]), 500)
 	}
-	text, n, err := AddOpenQuestions(PathOf(unit, s), src, questions)
+	text, n, err := blueprint.AddOpenQuestions(blueprint.PathOf(unit, s), src, questions)
 	if err != nil || n == 0 {
 		return n, err
 	}
-	return n, write(root, PathOf(unit, s), text)
+	return n, rooted.Write(root, blueprint.PathOf(unit, s), text)
 }
 
 // returned returns the list of corrections for the author of the code.

@@ -1,4 +1,4 @@
-package blueprint
+package lifecycle
 
 import (
 	"errors"
@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/patterns"
 )
@@ -32,7 +34,7 @@ type pending struct {
 	SourcesSHA256   string `json:"sources_sha256"`
 }
 
-func pendingFile(unit string, s State) string {
+func pendingFile(unit string, s blueprint.State) string {
 	return path.Join(ReviewFolder(unit, s), "pending.json")
 }
 
@@ -45,20 +47,20 @@ func (r *Review) Wait() error {
 // Answered accepts an answer from a file if it belongs to the pending question and if blueprint and sources are
 // unchanged. session is the session that answered, if known. No session that generated code of this unit may answer, or
 // be named in the answer (BP-07).
-func Answered(root, unit string, s State, text, session string, now time.Time) (*Review, Record, error) {
+func Answered(root, unit string, s blueprint.State, text, session string, now time.Time) (*Review, Record, error) {
 	var p pending
-	err := readJSON(root, pendingFile(unit, s), maxResult, &p)
+	err := rooted.ReadJSON(root, pendingFile(unit, s), maxResult, &p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, Record{}, fmt.Errorf("%s: %w", unit, ErrNoQuestion)
 	}
 	if err != nil {
 		return nil, Record{}, fmt.Errorf("read %s: %w", pendingFile(unit, s), err)
 	}
-	b, err := Load(root, unit, s)
+	b, err := blueprint.Load(root, unit, s)
 	if err != nil {
 		return nil, Record{}, err
 	}
-	sources, err := SourcesDigest(root, b)
+	sources, err := blueprint.SourcesDigest(root, b)
 	if err != nil {
 		return nil, Record{}, err
 	}
@@ -103,7 +105,7 @@ func (r *Review) recall() error {
 		Files  []summary.Summary `json:"files"`
 		Unseen []patterns.Skip   `json:"unseen"`
 	}
-	if err := readJSON(r.Root, name, 64<<20, &shown); err != nil {
+	if err := rooted.ReadJSON(r.Root, name, 64<<20, &shown); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	r.Files, r.Unseen = shown.Files, shown.Unseen
@@ -111,7 +113,7 @@ func (r *Review) recall() error {
 }
 
 // Answer removes the pending question.
-func (r *Review) Answer() error { return remove(r.Root, pendingFile(r.Unit, r.State)) }
+func (r *Review) Answer() error { return rooted.Remove(r.Root, pendingFile(r.Unit, r.State)) }
 
 // AdapterSession is the session name of a generation by a trained adapter.
 const AdapterSession = "adapter"
@@ -125,7 +127,9 @@ type Generation struct {
 
 // Generations lists the known generations of a unit's code, in order.
 func Generations(root, unit string) ([]Generation, error) {
-	out, _, err := readAll[Generation](root, path.Join(ReviewFolder(unit, Candidate), "generation_*.json"), maxResult)
-	slices.SortStableFunc(out, func(a, b Generation) int { return a.At.Compare(b.At) }) // names have the time only to the second
+	out, _, err := rooted.ReadAll[Generation](root,
+		path.Join(ReviewFolder(unit, blueprint.Candidate), "generation_*.json"), maxResult)
+	// names have the time only to the second
+	slices.SortStableFunc(out, func(a, b Generation) int { return a.At.Compare(b.At) })
 	return out, err
 }
