@@ -76,15 +76,18 @@ browser: ## install Chromium for the tests of the page, where there is none: onc
 lint: vet ## vet, then staticcheck (downloaded by Go on first use)
 	$(GO) tool -modfile=tools.mod staticcheck ./...
 
-generate: build ## write what is generated from the code: docs/cli.md, docs/rules.md and NOTICE
+GENERATED := docs/cli.md docs/rules.md docs/packages.md docs/ARCHITECTURE.md NOTICE
+
+generate: build ## write what is generated from the code: docs/cli.md, rules.md, packages.md, the picture of the imports, NOTICE
 	@mkdir -p docs
 	./$(BIN) docs docs/cli.md docs/rules.md
+	$(GO) run ./tools/packages
 	@notice="$$($(GO) run ./tools/notice)" && printf '%s\n' "$$notice" >NOTICE
 
 fresh: ## fail where a generated file is not what the code generates
-	@mkdir -p bin/before docs; touch docs/cli.md docs/rules.md NOTICE; cp docs/cli.md docs/rules.md NOTICE bin/before
+	@mkdir -p bin/before docs; touch $(GENERATED); cp $(GENERATED) bin/before
 	@$(MAKE) --no-print-directory generate
-	@for f in docs/cli.md docs/rules.md NOTICE; do cmp -s $$f bin/before/$${f##*/} || { \
+	@for f in $(GENERATED); do cmp -s $$f bin/before/$${f##*/} || { \
 		echo "$$f was out of date and has been generated again; review the change and commit it"; exit 1; }; done
 
 check: fresh lint test ## generated files are fresh, lint, test

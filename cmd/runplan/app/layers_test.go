@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -29,8 +30,8 @@ type layer struct {
 	may []string
 }
 
-// layers lists the allowed imports of each folder. docs/ARCHITECTURE.md states their direction. Add an import only if
-// it is really necessary.
+// layers lists the allowed imports of each folder. docs/ARCHITECTURE.md shows those that
+// exist, in a picture. Add an import only if it is really necessary.
 func layers() []layer {
 	return []layer{
 		{"cmd/runplan", []string{"cmd/runplan/app", "internal/cli"}},
@@ -158,11 +159,12 @@ func layers() []layer {
 		{"tools/dist", nil},                         // a program
 		{"tools/mutate", []string{"gates/mutants"}}, // a program
 		{"tools/mutation", []string{"gates", "gates/mutants", "patterns"}},
-		{"tools/cross", nil},  // a program
-		{"tools/reflow", nil}, // a program
-		{"tools/notice", nil}, // a program
-		{"tools/record", nil}, // a program
-		{"tools/site", nil},   // a program
+		{"tools/cross", nil},    // a program
+		{"tools/reflow", nil},   // a program
+		{"tools/notice", nil},   // a program
+		{"tools/packages", nil}, // a program
+		{"tools/record", nil},   // a program
+		{"tools/site", nil},     // a program
 		{"internal/atomicfile", nil},
 		{"internal/cells", nil},
 		{"internal/condition", []string{"internal/lazyre"}},
@@ -323,13 +325,51 @@ func TestLayers(t *testing.T) {
 	}
 }
 
-// docs/ARCHITECTURE.md names each folder.
-func TestMapNamesEachFolder(t *testing.T) {
-	text := document(t, "docs/ARCHITECTURE.md")
+// large is the number of lines above which a package is divided, or explained in docs/ARCHITECTURE.md. Tests and
+// generated files do not count.
+const large = 2000
+
+// The table "Large packages" of docs/ARCHITECTURE.md explains each package above the limit, and no other.
+func TestLargePackagesAreExplained(t *testing.T) {
+	_, text, found := strings.Cut(document(t, "docs/ARCHITECTURE.md"), "\n## Large packages\n")
+	if !found {
+		t.Fatal("docs/ARCHITECTURE.md has no section \"Large packages\"")
+	}
+	text, _, _ = strings.Cut(text, "\n## ")
+	why := map[string]string{}
+	for _, m := range regexp.MustCompile("(?m)^\\| `([^`]+)` \\| (.*) \\|$").FindAllStringSubmatch(text, -1) {
+		why[m[1]] = m[2]
+	}
 	for _, p := range packages(t) {
-		if f := p.folder(); !strings.Contains(text, "`"+f+"`") {
-			t.Errorf("docs/ARCHITECTURE.md has no row for %s", f)
+		n := 0
+		for _, name := range slices.Concat(p.GoFiles, p.IgnoredGoFiles) {
+			path := filepath.Join(p.Dir, name)
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasSuffix(name, "_test.go") || ast.IsGenerated(f) {
+				continue
+			}
+			src, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			n += bytes.Count(src, []byte("\n"))
 		}
+		folder := p.folder()
+		switch reason, listed := why[folder]; {
+		case n > large && !listed:
+			t.Errorf("%s has %d lines; divide it at %d, or say in docs/ARCHITECTURE.md why it is one package", folder, n, large)
+		case n <= large && listed:
+			t.Errorf("%s has %d lines; it is in the table of large packages, which have more than %d", folder, n, large)
+		case listed && len(strings.Fields(reason)) < 6:
+			t.Errorf("the reason of %s in docs/ARCHITECTURE.md is %q; write a sentence", folder, reason)
+		}
+		delete(why, folder)
+	}
+	for folder := range why {
+		t.Errorf("docs/ARCHITECTURE.md explains %s, which is no package", folder)
 	}
 }
 
@@ -436,8 +476,8 @@ func habits() []habit {
 	// gates/plugin is part of a program too: the main function of a plugin only calls Serve.
 	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/cross", "tools/dist",
 		"tools/examples",
-		"tools/mutate", "tools/mutation", "tools/notice", "tools/record", "tools/reflow", "tools/site", "tools/precision",
-		"tools/retrieval", "tools/selection", "tools/storm", "tools/weakened", "gates/plugin", "examples/gate-plugin-go"}
+		"tools/mutate", "tools/mutation", "tools/notice", "tools/packages", "tools/record", "tools/reflow", "tools/site",
+		"tools/precision", "tools/retrieval", "tools/selection", "tools/storm", "tools/weakened", "gates/plugin", "examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
 		{"os", []string{"Getenv", "LookupEnv"},
