@@ -44,10 +44,10 @@ func layers() []layer {
 		{"internal/cli/judge", []string{"core", "internal/cli", "internal/cli/rulebook"}},
 		{"internal/cli/blueprints", []string{"core", "internal/cli", "internal/cli/judge"}},
 		{"internal/cli/models", []string{"core", "internal/cli"}},
-		{"internal/cli/learn", []string{"core", "internal/cli", "internal/cli/blueprints", "internal/cli/judge",
-			"internal/cli/models"}},
+		{"internal/cli/adapters", []string{"core", "internal/cli", "internal/cli/blueprints", "internal/cli/judge"}},
+		{"internal/cli/learn", []string{"core", "internal/cli", "internal/cli/adapters", "internal/cli/models"}},
 		{"internal/cli/control", []string{"core", "internal/cli", "internal/cli/blueprints"}},
-		{"internal/cli/watch", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/learn"}},
+		{"internal/cli/watch", []string{"core", "internal/cli", "internal/cli/control"}},
 		{"internal/cli/prepare", []string{"core", "internal/cli", "internal/cli/models"}},
 		{"internal/cli/run", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/judge",
 			"internal/cli/models", "internal/cli/prepare", "internal/cli/watch"}},
@@ -477,7 +477,8 @@ func habits() []habit {
 	programs := []string{"cmd/runplan", "cmd/runplan/app", "tools/attack", "tools/bench", "tools/cross", "tools/dist",
 		"tools/examples",
 		"tools/mutate", "tools/mutation", "tools/notice", "tools/packages", "tools/record", "tools/reflow", "tools/site",
-		"tools/precision", "tools/retrieval", "tools/selection", "tools/storm", "tools/weakened", "gates/plugin", "examples/gate-plugin-go"}
+		"tools/precision", "tools/retrieval", "tools/selection", "tools/storm", "tools/weakened", "gates/plugin",
+		"examples/gate-plugin-go"}
 	return []habit{
 		{"os", []string{"Exit"}, programs, "the exit code is decided in one place"},
 		{"os", []string{"Getenv", "LookupEnv"},

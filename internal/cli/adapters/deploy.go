@@ -1,4 +1,4 @@
-package learn
+package adapters
 
 import (
 	"cmp"
@@ -296,7 +296,7 @@ func desk(ctx context.Context, a *cli.App, p *cli.Project, spec curriculum.Spec)
 		return d, nil, cli.CuratedTrouble(err)
 	}
 	opened.Add(func() { d.Curated.Close() })
-	if d.Ledger, err = openLedger(ctx, p); err != nil {
+	if d.Ledger, err = OpenLedger(ctx, p); err != nil {
 		return d, nil, err
 	}
 	opened.Add(func() { d.Ledger.Close() })

@@ -1,4 +1,4 @@
-package learn
+package adapters
 
 import (
 	"cmp"
@@ -16,7 +16,8 @@ import (
 	"github.com/runplan/runplan/training/adapters"
 )
 
-func newTrainingAdaptersCommand(a *cli.App) *cobra.Command {
+// NewAdaptersCommand returns the command training adapters.
+func NewAdaptersCommand(a *cli.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "adapters",
 		Short: "List trained adapters and the model of each stage",

@@ -1,4 +1,4 @@
-package learn
+package adapters
 
 import (
 	"cmp"
@@ -32,7 +32,8 @@ type corpusOptions struct {
 	seed uint64
 }
 
-func newTrainingCorpusCommand(a *cli.App) *cobra.Command {
+// NewCorpusCommand returns the command training corpus.
+func NewCorpusCommand(a *cli.App) *cobra.Command {
 	var o corpusOptions
 	cmd := &cobra.Command{
 		Use:   "corpus",
@@ -196,9 +197,9 @@ func buildCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOption
 	if err != nil {
 		return err
 	}
-	guard := trainingGuard(a, p)
+	guard := Guard(a, p)
 	var from training.Origin
-	from.Repo, from.License = trainingOrigin(ctx, p)
+	from.Repo, from.License = Origin(ctx, p)
 	b := corpus.Builder{Root: p.Repo.Root, Summary: options, Redact: guard.Redact}
 	built, err := b.Build(ctx, spec, from, guard, o.seed)
 	switch {

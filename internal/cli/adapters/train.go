@@ -1,4 +1,4 @@
-package learn
+package adapters
 
 import (
 	"context"
@@ -26,7 +26,8 @@ type trainOptions struct {
 	by      trust.Signed
 }
 
-func newTrainingTrainCommand(a *cli.App) *cobra.Command {
+// NewTrainCommand returns the command training train.
+func NewTrainCommand(a *cli.App) *cobra.Command {
 	var o trainOptions
 	cmd := &cobra.Command{
 		Use:   "train --adapter NAME --yes",
@@ -128,7 +129,7 @@ func train(ctx context.Context, a *cli.App, p *cli.Project, o trainOptions) erro
 }
 
 func runTrainer(ctx context.Context, a *cli.App, p *cli.Project, job adapters.Job) (adapters.Version, error) {
-	ledger, err := openLedger(ctx, p)
+	ledger, err := OpenLedger(ctx, p)
 	if err != nil {
 		return adapters.Version{}, err
 	}

@@ -1,4 +1,4 @@
-package learn
+package adapters
 
 import (
 	"context"
@@ -16,7 +16,8 @@ import (
 	"github.com/runplan/runplan/training/graduate"
 )
 
-func newTrainingGraduationCommand(a *cli.App) *cobra.Command {
+// NewGraduationCommand returns the command training graduation.
+func NewGraduationCommand(a *cli.App) *cobra.Command {
 	var record bool
 	var seed uint64
 	cmd := &cobra.Command{

@@ -1,4 +1,4 @@
-package learn
+package adapters
 
 import (
 	"cmp"
@@ -35,7 +35,8 @@ type validateOptions struct {
 	schema    string
 }
 
-func newTrainingValidateCommand(a *cli.App) *cobra.Command {
+// NewValidateCommand returns the command training validate.
+func NewValidateCommand(a *cli.App) *cobra.Command {
 	var o validateOptions
 	cmd := &cobra.Command{
 		Use:   "validate --adapter NAME[@VERSION] | --unit UNIT",
