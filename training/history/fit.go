@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
-	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/chunks"
 )
 
 var addressRE = lazyre.New(`[A-Za-z0-9][\w.%+-]*@(?:[A-Za-z0-9-]+\.)+[A-Za-z]{2,}\b`)
@@ -109,14 +109,14 @@ const (
 // as a policy, can only be known.
 func (w *work) derivable(prompt string) (signal, string) {
 	known, seen := map[string]bool{}, map[string]bool{}
-	outline.EachWord(prompt, func(s string) { known[s] = true })
+	chunks.EachWord(prompt, func(s string) { known[s] = true })
 	fresh := 0
 	for _, c := range w.changes {
 		if c.after == nil {
 			continue
 		}
 		for _, h := range c.hunks {
-			outline.EachWord(c.after.span(h.NewFrom+1, h.NewTo), func(s string) {
+			chunks.EachWord(c.after.span(h.NewFrom+1, h.NewTo), func(s string) {
 				if len(s) < 3 || seen[s] {
 					return
 				}

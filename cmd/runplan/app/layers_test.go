@@ -120,8 +120,9 @@ func layers() []layer {
 		{"training/export", []string{"training", "training/chat", "training/curate", "training/folder", "training/plan",
 			"internal"}},
 		{"training/folder", nil},
-		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/outline", "knowledge/retrieve",
-			"patterns", "planparse", "planparse/draft", "runner/briefing", "training", "training/edits", "internal"}},
+		{"training/history", []string{"agents/solver", "gates", "gates/secrets", "knowledge/chunks", "knowledge/outline",
+			"knowledge/retrieve", "patterns", "planparse", "planparse/draft", "runner/briefing", "training", "training/edits",
+			"internal"}},
 		{"training/tasks", []string{"gates", "gates/testout", "training", "training/folder", "training/history", "internal"}},
 		{"training/license", []string{"internal/lists"}},
 		{"training/logged", []string{"training", "training/edits", "agents", "agents/stream", "gates/blueprint",
@@ -143,12 +144,13 @@ func layers() []layer {
 		{"patterns/draft", []string{"patterns", "internal/lists", "internal/phrase"}},
 		{"llm", []string{"internal"}},
 		{"tools/llmtest", []string{"llm", "internal"}},
-		{"knowledge", []string{"knowledge/outline", "llm", "patterns", "internal"}},
+		{"knowledge", []string{"knowledge/chunks", "knowledge/outline", "llm", "patterns", "internal"}},
+		{"knowledge/chunks", []string{"internal/wordset"}},
 		{"knowledge/enrich", []string{"knowledge", "llm", "internal"}},
-		{"knowledge/retrieve", []string{"knowledge", "knowledge/outline", "llm", "patterns", "internal"}},
+		{"knowledge/retrieve", []string{"knowledge", "knowledge/chunks", "knowledge/outline", "llm", "patterns", "internal"}},
 		{"knowledge/summary", []string{"knowledge/outline", "patterns", "internal"}}, // not knowledge: it needs no index
 		{"knowledge/outline", []string{"patterns", "internal/lazyre", "internal/lists", "internal/literal", "internal/phrase",
-			"internal/recent", "internal/wordset"}},
+			"internal/recent"}},
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke

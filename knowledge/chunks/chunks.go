@@ -1,6 +1,7 @@
-package outline
+package chunks
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -167,7 +168,7 @@ func (c *chunker) cut(from, to int) {
 // closes reports whether a line begins with a closing bracket or "end".
 func closes(line string) bool {
 	line = strings.TrimSpace(line)
-	return line == "end" || begins(line, ")", "]", "}", "*/", "#endif")
+	return line == "end" || starts(line, ")", "]", "}", "*/", "#endif")
 }
 
 // continues reports whether a line continues the block before it.
@@ -334,14 +335,14 @@ func Head(lines []string) Span {
 			}
 			continue
 		case depth > 0 || t == "":
-		case begins(t, `"""`, "'''"):
+		case starts(t, `"""`, "'''"):
 			if quote = t[:3]; strings.Contains(t[3:], quote) {
 				quote = ""
 			}
 			continue
-		case begins(t, "/*", "*", "//", "#") && !begins(t, "#include", "#["):
+		case starts(t, "/*", "*", "//", "#") && !starts(t, "#include", "#["):
 			continue
-		case begins(t, "package ", "namespace ", `"use `, "'use "):
+		case starts(t, "package ", "namespace ", `"use `, "'use "):
 		case importLine(t):
 			if last = i + 1; first == 0 {
 				first = last
@@ -351,7 +352,7 @@ func Head(lines []string) Span {
 		}
 		depth += strings.Count(t, "(") + strings.Count(t, "{") - strings.Count(t, ")") - strings.Count(t, "}")
 		depth = max(depth, 0)
-		if t != "" && last > 0 && (depth > 0 || begins(t, ")", "}")) {
+		if t != "" && last > 0 && (depth > 0 || starts(t, ")", "}")) {
 			last = i + 1
 		}
 	}
@@ -360,8 +361,13 @@ func Head(lines []string) Span {
 
 // importLine reports whether a line begins an import in a common language.
 func importLine(t string) bool {
-	return begins(t, "import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ", "require ",
+	return starts(t, "import ", "import(", "import{", "import\"", "import'", "from ", "use ", "using ", "require ",
 		"require(", "require_relative ", "include ", "#include", "extern crate ", "mod ") ||
-		begins(t, "const ", "var ", "let ") && strings.Contains(t, "require(") ||
+		starts(t, "const ", "var ", "let ") && strings.Contains(t, "require(") ||
 		strings.HasPrefix(t, "export ") && strings.Contains(t, " from ")
+}
+
+// starts reports whether a text begins with one of the words.
+func starts(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(text, w) })
 }
