@@ -1,4 +1,4 @@
-package owner
+package selffix
 
 import (
 	"bytes"
@@ -173,7 +173,7 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 			for _, i := range items {
 				last := i.Notes[len(i.Notes)-1]
 				rows.Add(i.ID, i.Severity, i.Status, cmp.Or(i.Approval, "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"),
-					ui.Cut(ui.Sanitize(last.Text), cellWidth, "…"))
+					ui.Cut(ui.Sanitize(last.Text), noteWidth, "…"))
 			}
 			return ui.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
 		}),
@@ -201,7 +201,7 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 				if a.JSON {
 					return cli.AsJSON(a.Stdout, i)
 				}
-				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, unlessEmpty(", on ", i.URL),
+				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL),
 					strings.TrimRight(i.Body, "\n"))
 				for _, n := range i.Notes {
 					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage,
@@ -286,4 +286,15 @@ func selfFixTool(ctx context.Context, a *cli.App, name string) error {
 		return control.FeedbackTrouble(err, cli.ExitFailed)
 	}
 	return cli.AsJSON(a.Stdout, out)
+}
+
+// noteWidth is the highest width of the column with the last note.
+const noteWidth = 60
+
+// onURL names the place of the pull request, if there is one.
+func onURL(url string) string {
+	if url == "" {
+		return ""
+	}
+	return ", on " + ui.Sanitize(url)
 }

@@ -1,4 +1,4 @@
-package setup
+package doctor
 
 import (
 	"context"
@@ -97,7 +97,7 @@ func sandboxRemedy(kind string) string {
 }
 
 // sandboxChecks creates a repository with a worktree, as a run has, and runs the tests one by one.
-func sandboxChecks(ctx context.Context, a *cli.App, name string, spec sandbox.Spec) ([]checked, error) {
+func sandboxChecks(ctx context.Context, a *cli.App, name string, spec sandbox.Spec) ([]Check, error) {
 	dir, err := os.MkdirTemp("", "runplan-sandbox-")
 	if err != nil {
 		return nil, err
@@ -167,7 +167,7 @@ func sandboxChecks(ctx context.Context, a *cli.App, name string, spec sandbox.Sp
 		{"delete history", `rm -rf "` + filepath.Join(root, ".git", "objects") + `"`,
 			func() bool { _, err := git("cat-file", "-e", start); return err != nil }, false},
 	}
-	var out []checked
+	var out []Check
 	for _, t := range trials {
 		res, err := command.New(command.Config{
 			Name: name, Command: []string{"sh", "-c", t.script}, Root: root, Environ: a.Environ, Sandbox: spec,
@@ -191,7 +191,7 @@ func sandboxChecks(ctx context.Context, a *cli.App, name string, spec sandbox.Sp
 		case t.want:
 			status, detail = "problem", "it does not work: "+res.Summary+": "+phrase.LastLine(res.Detail)
 		}
-		out = append(out, checked{t.what, status, detail, ""})
+		out = append(out, Check{t.what, status, detail, ""})
 	}
 	return out, nil
 }

@@ -1,4 +1,4 @@
-package setup
+package doctor
 
 import (
 	"cmp"
@@ -24,7 +24,8 @@ import (
 	"github.com/runplan/runplan/llm"
 )
 
-type checked struct {
+// Check is the result of one check: what was checked, and how to repair it.
+type Check struct {
 	What string `json:"what"`
 	// ok, missing, problem; error: could not be checked; unknown, skipped; of gates: not configured, off
 	Status string `json:"status"`
@@ -84,26 +85,26 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 	return cmd
 }
 
-// examineGates reports for each gate of the tree whether its tools are installed. It runs nothing of the tree.
-func examineGates(ctx context.Context, a *cli.App, p *cli.Project) []checked {
+// ExamineGates reports for each gate of the tree whether its tools are installed. It runs nothing of the tree.
+func ExamineGates(ctx context.Context, a *cli.App, p *cli.Project) []Check {
 	settings := judge.GateSettings(p, "", false)
 	settings.Found = judge.Detected(ctx, p.Repo)
 	infos := lists.Map(suite.All(p.Repo.Root, settings), gates.Gate.Info)
-	var out []checked
+	var out []Check
 	for i, r := range gates.Examine(ctx, p.Repo.Root, a.Environ, infos) {
 		found, fix := judge.FoundTools(r)
 		if command := infos[i].Command; r.State != gates.StateOff && command != "" {
 			found = strings.TrimSuffix(command+": "+found, ": ")
 		}
-		out = append(out, checked{"gate " + infos[i].Name, string(r.State), found, fix})
+		out = append(out, Check{"gate " + infos[i].Name, string(r.State), found, fix})
 	}
 	return out
 }
 
 // examine runs the checks of doctor. Only findings that would stop a run are problems.
-func examine(a *cli.App, cmd *cobra.Command) []checked {
-	var out []checked
-	add := func(what, status, detail, fix string) { out = append(out, checked{what, status, detail, fix}) }
+func examine(a *cli.App, cmd *cobra.Command) []Check {
+	var out []Check
+	add := func(what, status, detail, fix string) { out = append(out, Check{what, status, detail, fix}) }
 	// found adds an item that is a problem if there is an error.
 	found := func(what, detail string, err error, fix string) {
 		if err == nil {
@@ -141,7 +142,7 @@ func examine(a *cli.App, cmd *cobra.Command) []checked {
 	add("agent script", "ok", "embedded", "")
 	out = append(out, examineAgents(ctx, a, p)...)
 	out = append(out, examineModels(ctx, a, p)...)
-	out = append(out, examineGates(ctx, a, p)...)
+	out = append(out, ExamineGates(ctx, a, p)...)
 	for _, tool := range []string{"bash", "gh", "ast-grep"} {
 		if path, err := a.OnPath(tool); err != nil {
 			add(tool, "missing", err.Error(),
@@ -159,15 +160,15 @@ const modelLook = 5 * time.Second
 
 // examineModels checks the configured models. If the server does not answer, the state of its models is unknown, which
 // is neither ok nor a problem.
-func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
+func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []Check {
 	m := p.Config.Models
 	if !m.Configured() {
-		return []checked{{"models", "skipped", "none configured; agents need none",
+		return []Check{{"models", "skipped", "none configured; agents need none",
 			"plan, solve, retrieve and enrich need them: a [models] section in .runplan/config.toml"}}
 	}
 	r, err := p.Models(ctx)
 	if err != nil {
-		return []checked{{"models", "problem", err.Error(), "runplan config --keys lists what can be set"}}
+		return []Check{{"models", "problem", err.Error(), "runplan config --keys lists what can be set"}}
 	}
 	list := r.Models()
 	if m.Provider == llm.Command {
@@ -175,89 +176,89 @@ func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 	}
 	o := llm.Options{Timeout: modelLook, Redact: redact.New(a.Environ).String}
 	server, up := examineServer(ctx, o, m.BaseURL)
-	out := []checked{server}
+	out := []Check{server}
 	for _, model := range list {
 		if !up {
-			out = append(out, checked{"model " + model.Name, "unknown", model.Source + "; the server does not answer", ""})
+			out = append(out, Check{"model " + model.Name, "unknown", model.Source + "; the server does not answer", ""})
 			continue
 		}
 		out = append(out, examineModel(ctx, o, model))
 	}
 	for _, role := range []llm.Role{llm.Coding, llm.Reasoning} {
 		if m.Coding == "" && role == llm.Coding || m.Reasoning == "" && role == llm.Reasoning {
-			out = append(out, checked{"model", "missing", "none is set for " + string(role),
+			out = append(out, Check{"model", "missing", "none is set for " + string(role),
 				fmt.Sprintf("set models.%s", role)})
 		}
 	}
 	return out
 }
 
-func examineServer(ctx context.Context, o llm.Options, baseURL string) (checked, bool) {
+func examineServer(ctx context.Context, o llm.Options, baseURL string) (Check, bool) {
 	v, err := llm.ServerVersion(ctx, o, baseURL)
 	var down *llm.DownError
 	switch {
 	case errors.As(err, &down):
-		return checked{"model server", "problem", fmt.Sprintf("%s cannot be reached (%v)", baseURL, down.Err),
+		return Check{"model server", "problem", fmt.Sprintf("%s cannot be reached (%v)", baseURL, down.Err),
 			llm.HintOf(err)}, false
 	case errors.As(err, new(*llm.TimeoutError)):
-		return checked{"model server", "error", fmt.Sprintf("%s did not report its version within %s", baseURL, modelLook),
+		return Check{"model server", "error", fmt.Sprintf("%s did not report its version within %s", baseURL, modelLook),
 			"try again, or look at the server's log"}, false
 	case err != nil:
-		return checked{"model server", "error", err.Error(), "is models.base_url an Ollama server?"}, false
+		return Check{"model server", "error", err.Error(), "is models.base_url an Ollama server?"}, false
 	}
-	return checked{"model server", "ok", fmt.Sprintf("Ollama %s at %s", v, baseURL), ""}, true
+	return Check{"model server", "ok", fmt.Sprintf("Ollama %s at %s", v, baseURL), ""}, true
 }
 
 // examineModel asks the server about one model and compares the answer with the settings.
-func examineModel(ctx context.Context, o llm.Options, m llm.Model) checked {
+func examineModel(ctx context.Context, o llm.Options, m llm.Model) Check {
 	what := "model " + m.Name
 	info, err := llm.Inspect(ctx, o, m)
 	var window *llm.WindowError
 	switch {
 	case errors.As(err, new(*llm.NotFoundError)):
-		return checked{what, "problem", m.Source + "; the server does not have it", llm.HintOf(err)}
+		return Check{what, "problem", m.Source + "; the server does not have it", llm.HintOf(err)}
 	case errors.As(err, &window):
-		return checked{what, "problem",
+		return Check{what, "problem",
 			fmt.Sprintf("%s; it takes %d tokens, but the window is %d", m.Source, info.Context, m.Window), llm.HintOf(err)}
 	case errors.As(err, new(*llm.RemoteError)):
-		return checked{what, "problem",
+		return Check{what, "problem",
 			fmt.Sprintf("%s; the server would pass prompts on to %s, which runplan refuses", m.Source, info.Remote),
 			llm.HintOf(err)}
 	case err != nil:
-		return checked{what, "error", m.Source + "; " + err.Error(), ""}
+		return Check{what, "error", m.Source + "; " + err.Error(), ""}
 	}
 	context := "it takes an unknown number of tokens"
 	if info.Context > 0 {
 		context = fmt.Sprintf("it takes %d tokens", info.Context)
 	}
 	if m.Window == 0 {
-		return checked{what, "ok", fmt.Sprintf("%s; %s, but no window is configured", m.Source, context),
+		return Check{what, "ok", fmt.Sprintf("%s; %s, but no window is configured", m.Source, context),
 			"set budget.context_window: without it the server's own window applies"}
 	}
-	return checked{what, "ok", fmt.Sprintf("%s; %s, the window is %d", m.Source, context, m.Window), ""}
+	return Check{what, "ok", fmt.Sprintf("%s; %s, the window is %d", m.Source, context, m.Window), ""}
 }
 
 // examineModelCommand checks that the program exists. It does not call the program, because a call may cost money.
-func examineModelCommand(a *cli.App, p *cli.Project, list []llm.Model) []checked {
+func examineModelCommand(a *cli.App, p *cli.Project, list []llm.Model) []Check {
 	prog := p.Config.Models.Command[0]
-	shown := checked{"model command", "ok", strings.Join(p.Config.Models.Command, " "), ""}
+	shown := Check{"model command", "ok", strings.Join(p.Config.Models.Command, " "), ""}
 	if err := a.HasProgram(p.Repo.Root, prog); err != nil {
 		fix := "correct models.command"
 		if !strings.ContainsRune(prog, '/') {
 			fix = "install " + prog + ", or " + fix
 		}
-		shown = checked{shown.What, "problem", err.Error(), fix}
+		shown = Check{shown.What, "problem", err.Error(), fix}
 	}
-	out := []checked{shown}
+	out := []Check{shown}
 	needsName := slices.ContainsFunc(p.Config.Models.Command,
 		func(arg string) bool { return strings.Contains(arg, "{model}") })
 	for _, m := range list {
 		switch {
 		case m.Name == "" && needsName:
-			out = append(out, checked{"model", "problem", m.Source + " is not set, but models.command contains {model}",
+			out = append(out, Check{"model", "problem", m.Source + " is not set, but models.command contains {model}",
 				"set it"})
 		case m.Name != "":
-			out = append(out, checked{"model " + m.Name, "unknown", m.Source +
+			out = append(out, Check{"model " + m.Name, "unknown", m.Source +
 				"; the first question shows whether the program has it", ""})
 		}
 	}

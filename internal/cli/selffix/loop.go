@@ -1,4 +1,4 @@
-package owner
+package selffix
 
 import (
 	"cmp"
@@ -230,15 +230,15 @@ func newSelfFixApproveCommand(a *cli.App) *cobra.Command {
 stored in the audit; another plan of the same feedback needs another signature.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cli.ExactlyOne("the id of a feedback"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return signFeedback(cmd.Context(), a, strings.TrimPrefix(args[0], "feedback/"), false, by)
+			return Sign(cmd.Context(), a, strings.TrimPrefix(args[0], "feedback/"), false, by)
 		},
 	}
 	cli.SignFlags(cmd.Flags(), &by)
 	return cmd
 }
 
-// signFeedback records the owner's decision on the plan of a large job. deny rejects it.
-func signFeedback(ctx context.Context, a *cli.App, id string, deny bool, by trust.Signed) error {
+// Sign records the owner's decision on the plan of a large job. deny rejects it.
+func Sign(ctx context.Context, a *cli.App, id string, deny bool, by trust.Signed) error {
 	return withLoop(ctx, a, "an approval", func(l *selfFix) error {
 		if deny {
 			return l.changed(l.driver.Deny(ctx, l.owner, id, by.Reason, false))

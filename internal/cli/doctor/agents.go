@@ -1,4 +1,4 @@
-package setup
+package doctor
 
 import (
 	"cmp"
@@ -29,8 +29,8 @@ With --agent an agent is tried in a temporary repository: it must
 answer with a word, then write a file, through the same code as a run. That costs two short
 questions.`
 
-func examineAgents(ctx context.Context, a *cli.App, p *cli.Project) []checked {
-	var out []checked
+func examineAgents(ctx context.Context, a *cli.App, p *cli.Project) []Check {
+	var out []Check
 	for _, name := range slices.Sorted(maps.Keys(p.Config.Agents)) {
 		out = append(out, examineAgent(ctx, a, p, name))
 	}
@@ -39,16 +39,16 @@ func examineAgents(ctx context.Context, a *cli.App, p *cli.Project) []checked {
 			continue
 		}
 		if _, err := a.OnPath(preset.Program); err != nil {
-			out = append(out, checked{"agent " + preset.Name, "missing", "not installed", preset.Install})
+			out = append(out, Check{"agent " + preset.Name, "missing", "not installed", preset.Install})
 			continue
 		}
-		out = append(out, checked{"agent " + preset.Name, "ok", programVersion(ctx, a, preset, preset.Program), ""})
+		out = append(out, Check{"agent " + preset.Name, "ok", programVersion(ctx, a, preset, preset.Program), ""})
 	}
 	return out
 }
 
 // examineAgent checks one configured agent. A missing one is a problem, because the settings rely on it.
-func examineAgent(ctx context.Context, a *cli.App, p *cli.Project, name string) checked {
+func examineAgent(ctx context.Context, a *cli.App, p *cli.Project, name string) Check {
 	c := p.Config.Agents[name]
 	preset, known := command.PresetOf(c.Preset)
 	what, args := "agent "+name, c.Command
@@ -62,12 +62,12 @@ func examineAgent(ctx context.Context, a *cli.App, p *cli.Project, name string) 
 		if len(c.Command) > 0 && !strings.ContainsRune(prog, '/') {
 			fix = "install " + prog + ", or " + fix
 		}
-		return checked{what, "problem", err.Error(), fix}
+		return Check{what, "problem", err.Error(), fix}
 	}
 	if known && len(c.Command) == 0 {
-		return checked{what, "ok", programVersion(ctx, a, preset, prog), ""}
+		return Check{what, "ok", programVersion(ctx, a, preset, prog), ""}
 	}
-	return checked{what, "ok", strings.Join(args, " "), ""}
+	return Check{what, "ok", strings.Join(args, " "), ""}
 }
 
 // programVersion asks a CLI for its version. It waits some seconds for a slow CLI, then gives up.
