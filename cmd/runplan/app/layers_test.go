@@ -95,8 +95,8 @@ func layers() []layer {
 		{"gates/blueprint", []string{"gates", "knowledge/outline", "knowledge/summary", "patterns", "internal"}},
 		{"gates/blueprint/lifecycle", []string{"gates", "gates/blueprint", "knowledge/summary", "llm", "patterns",
 			"internal"}},
-		{"gates/mutants", []string{"internal/language", "internal/linediff", "gates", "gates/testcode", "patterns",
-			"internal/phrase"}},
+		{"gates/mutants", []string{"internal/language", "gates", "gates/mutants/mutant", "patterns", "internal/phrase"}},
+		{"gates/mutants/mutant", []string{"gates", "patterns", "internal/linediff", "internal/phrase"}},
 		{"gates/testout", []string{"internal/lazyre", "internal/lists", "internal/phrase"}},
 		{"gates/testcode", []string{"internal/language", "internal/lazyre", "internal/lists"}},
 		{"gates/names", []string{"internal/language", "gates/testcode", "gates/testout", "planparse", "internal/lazyre",
@@ -160,9 +160,9 @@ func layers() []layer {
 
 		// Infrastructure packages do not depend on plans.
 		{"tools/attack", []string{"tools/scratch", "internal/language"}}, // a program
-		{"tools/dist", nil},                         // a program
-		{"tools/mutate", []string{"gates/mutants"}}, // a program
-		{"tools/mutation", []string{"gates", "gates/mutants", "patterns"}},
+		{"tools/dist", nil}, // a program
+		{"tools/mutate", []string{"gates/mutants/mutant"}}, // a program
+		{"tools/mutation", []string{"gates", "gates/mutants", "gates/mutants/mutant", "patterns"}},
 		{"tools/cross", nil},    // a program
 		{"tools/reflow", nil},   // a program
 		{"tools/notice", nil},   // a program
@@ -199,7 +199,7 @@ func layers() []layer {
 		{"tools/scratch", nil},
 		{"tools/weakened", nil}, // a program
 		// a program: it runs tournaments between versions of real commits
-		{"tools/selection", []string{"gates", "gates/mutants", "internal/language", "patterns", "sampling"}},
+		{"tools/selection", []string{"gates", "gates/mutants/mutant", "internal/language", "patterns", "sampling"}},
 		{"internal/rooted", []string{"internal/atomicfile"}},
 		{"internal/seal", []string{"internal/atomicfile"}},
 		{"internal/store", []string{"internal/lists", "internal/seal"}},

@@ -1,9 +1,13 @@
-package mutants
+package mutant
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
+	"strings"
+
+	"github.com/runplan/runplan/internal/phrase"
 )
 
 // Mutant is one small wrong version of a file: the bytes from Start to End are replaced by New.
@@ -29,13 +33,14 @@ const (
 	Swallow   Kind = "swallow"   // an error is ignored
 )
 
-// place is a line of a file.
-type place struct {
-	path string
-	line int
+// Place is a line of a file.
+type Place struct {
+	Path string
+	Line int
 }
 
-func (m Mutant) place() place { return place{m.Path, m.Line} }
+// Place returns the line on which a mutant begins.
+func (m Mutant) Place() Place { return Place{m.Path, m.Line} }
 
 // Apply returns the text of the mutated file.
 func (m Mutant) Apply(text string) string { return text[:m.Start] + m.New + text[m.End:] }
@@ -64,10 +69,10 @@ func tidy(list []Mutant) []Mutant {
 // Spread orders mutants so that the first ones cover as many lines and kinds as possible: one of each line, then a
 // second one of each line, and so on. The order depends only on the mutants.
 func Spread(list []Mutant) []Mutant {
-	byLine := map[place][]Mutant{}
-	var places []place
+	byLine := map[Place][]Mutant{}
+	var places []Place
 	for _, m := range list {
-		p := m.place()
+		p := m.Place()
 		if byLine[p] == nil {
 			places = append(places, p)
 		}
@@ -95,4 +100,13 @@ func Spread(list []Mutant) []Mutant {
 // rank puts the most informative kinds first.
 func rank(k Kind) int {
 	return slices.Index([]Kind{Swallow, Condition, Return, Call, Operator, Boundary, Constant}, k)
+}
+
+// Describe describes a mutant: "a < b becomes a <= b".
+func (m Mutant) Describe() string {
+	was := strings.Join(strings.Fields(m.Old), " ")
+	if m.New == "" || m.New == ";" || m.New == "pass" {
+		return fmt.Sprintf("%q is removed", phrase.Cut(was, 60))
+	}
+	return fmt.Sprintf("%q becomes %q", phrase.Cut(was, 60), phrase.Cut(strings.Join(strings.Fields(m.New), " "), 60))
 }

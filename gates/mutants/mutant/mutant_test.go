@@ -1,4 +1,4 @@
-package mutants
+package mutant
 
 import (
 	"fmt"
@@ -82,7 +82,8 @@ func TestGoMutants(t *testing.T) {
 		"a value that is already zero": {"func f(s string) {\n\tif s != x {\n\t\ta, err = g(s)\n\t} else {\n\t\ta = 0\n\t}\n}", []string{
 			"3 condition: != → ==", "6 constant: 0 → 1",
 		}},
-		"-1 is changed once, other numbers twice": {"func f(a int) bool {\n\treturn a != -1\n}\n\nfunc g() int {\n\treturn -90\n}",
+		"-1 is changed once, other numbers twice": {"func f(a int) bool {\n\treturn a != -1\n}\n\nfunc g() int {\n\treturn " +
+			"-90\n}",
 			[]string{
 				"3 condition: != → ==", "3 operator: - → ", "3 return: a != -1 → false",
 				"7 constant: 90 → 91", "7 operator: - → ", "7 return: -90 → 0",
@@ -204,9 +205,9 @@ func TestTakeBack(t *testing.T) {
 	list := TakeBack("a.go", before, after)
 	var got []string
 	for _, m := range list {
-		got = append(got, m.describeBack())
+		got = append(got, m.DescribeBack())
 		if text := m.Apply(after); text == after || strings.Count(text, "func") != 2 {
-			t.Errorf("%s makes %q", m.describeBack(), text)
+			t.Errorf("%s makes %q", m.DescribeBack(), text)
 		}
 	}
 	want := []string{"lines 5 to 6 are reverted", "the lines removed before line 10 are restored"}

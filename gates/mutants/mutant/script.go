@@ -1,9 +1,8 @@
-package mutants
+package mutant
 
 import (
 	"context"
 	"fmt"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -210,13 +209,4 @@ func rules() string {
 		add(language, "quiet", quiet)
 	}
 	return b.String()
-}
-
-// stem returns the name by which other files import a module: its own name or that of its folder.
-func stem(file string) string {
-	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
-	if name == "__init__" || name == "index" {
-		return path.Base(path.Dir(file))
-	}
-	return name
 }

@@ -1,4 +1,4 @@
-package mutants
+package mutant
 
 import (
 	"fmt"
@@ -51,18 +51,18 @@ func tells(lines []string) bool {
 	return false
 }
 
-// last returns the last line of a mutant in the file, or its first line if it only restores lines.
-func (m Mutant) last() int {
+// Last returns the last line of a mutant in the file, or its first line if it only restores lines.
+func (m Mutant) Last() int {
 	return m.Line + max(0, strings.Count(strings.TrimSuffix(m.Old, "\n"), "\n"))
 }
 
-// describeBack names the lines of a part of the change.
-func (m Mutant) describeBack() string {
+// DescribeBack names the lines of a part of the change.
+func (m Mutant) DescribeBack() string {
 	switch {
 	case m.Old == "":
 		return fmt.Sprintf("the lines removed before line %d are restored", m.Line)
-	case m.last() == m.Line:
+	case m.Last() == m.Line:
 		return fmt.Sprintf("line %d is reverted", m.Line)
 	}
-	return fmt.Sprintf("lines %d to %d are reverted", m.Line, m.last())
+	return fmt.Sprintf("lines %d to %d are reverted", m.Line, m.Last())
 }
