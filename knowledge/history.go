@@ -15,7 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/chunks"
 )
 
 // maxMessage is the highest number of bytes of a commit message that is stored.
@@ -185,7 +185,7 @@ func commitOf(head []string) (store.Touched, error) {
 	return store.Touched{Commit: store.Commit{
 		Hash: head[0], Author: strings.ToValidUTF8(head[1], "�"), Message: message,
 		Time: time.Unix(seconds, 0).UTC().Format(time.RFC3339),
-	}, Words: outline.Words(message)}, nil
+	}, Words: chunks.Words(message)}, nil
 }
 
 // past holds the new commits since the last index, oldest first.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/wordset"
+	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -102,7 +103,7 @@ func ChunksOf(name, text string, symbols []outline.Symbol) []store.Chunk {
 			return nil
 		}
 	}
-	spans := outline.Chunks(lines)
+	spans := chunks.Chunks(lines)
 	out := make([]store.Chunk, len(spans))
 	file := strings.TrimSuffix(name, path.Ext(name))
 	at := 0
@@ -118,8 +119,8 @@ func ChunksOf(name, text string, symbols []outline.Symbol) []store.Chunk {
 		}
 		names := strings.Join(label, " ")
 		out[i] = store.Chunk{Start: s.Start, End: s.End, Label: strings.Join(label, ", "),
-			Name: outline.Words(file + " " + names),
-			Body: outline.Words(strings.Join(lines[s.Start-1:s.End], "\n"))}
+			Name: chunks.Words(file + " " + names),
+			Body: chunks.Words(strings.Join(lines[s.Start-1:s.End], "\n"))}
 	}
 	return out
 }

@@ -33,8 +33,8 @@ func languageOf(name string) string {
 	return languages()[strings.TrimPrefix(strings.ToLower(path.Ext(name)), ".")]
 }
 
-// canonical returns the one name that is used here for a language of a rule.
-func canonical(language string) string {
+// Canonical returns the one name that runplan uses for a language of a rule.
+func Canonical(language string) string {
 	l := strings.ToLower(language)
 	switch l {
 	case "c++", "cc":

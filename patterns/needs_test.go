@@ -118,7 +118,8 @@ func TestNeedOfExpression(t *testing.T) {
 		}
 	}
 	for _, expr := range []string{
-		``, `a*`, `^$`, `a*b?`, `(a|b*)`, `(a?)+`, `(|x)(y|)`, `(`, `\<word\>`, `\b{start}word`, `(?x)w o r d`, `[a-z&&[^b]]word`, `[[:alpha:]]word`, `\p{Lu}word`,
+		``, `a*`, `^$`, `a*b?`, `(a|b*)`, `(a?)+`, `(|x)(y|)`, `(`, `\<word\>`, `\b{start}word`, `(?x)w o r d`,
+		`[a-z&&[^b]]word`, `[[:alpha:]]word`, `\p{Lu}word`,
 		`wo{,3}rd`, `{word}`,
 		`(?P<name>word)`, `[^\S]word`, `\u0041word`, `wo\x72d`, `[]a]word`, `(?-u)word`, `word\`, `(?R)word`, `\1word`,
 		`\Qword\E`,
@@ -357,7 +358,7 @@ func TestNeedsOfRandomRulesKeepFindings(t *testing.T) {
 		}
 		fmt.Fprintf(&docs, "---\nlanguage: %s\n%s", language, text)
 	}
-	rules, err := parseRules("random.yml", []byte(docs.String()))
+	rules, err := ParseRules("random.yml", []byte(docs.String()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,7 +3,7 @@
 // A [Rule] is an ast-grep rule: built in, of the user, or of the project. [Scan] checks the given files and returns a
 // [Result]: the hits, the suppressed hits with their reasons, and the skipped files with the reasons. ast-grep itself
 // reports "clean" for files that it never opened. This package returns a hit, an error or an entry of [Result.Skipped]
-// for each of those cases. [Discover] describes how a code base is written, [Generate] turns lessons into rules.
+// for each of those cases. [Discover] describes how a code base is written.
 //
 // ast-grep is optional. If it is missing, [Find] returns [ErrMissing]; callers then skip the check with a message. A
 // rule that does not compile, or a crash of the program, is an error and never a skip.

@@ -14,7 +14,7 @@ import (
 
 func rule(t *testing.T, text string) []Rule {
 	t.Helper()
-	rules, err := parseRules("mine.yml", []byte(text))
+	rules, err := ParseRules("mine.yml", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,28 +161,6 @@ func TestFind(t *testing.T) {
 	}
 	if p := program(t); p.Warning != "" {
 		t.Error(p.Warning)
-	}
-}
-
-// Write replaces and deletes only generated files.
-func TestWrite(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "patterns")
-	one := Generated{Name: "lesson-1.yml", Text: GeneratedMark + "1\n"}
-	two := Generated{Name: "lesson-2.yml", Text: GeneratedMark + "2\n"}
-	if kept, err := Write(dir, []Generated{one, two}); err != nil || len(kept) != 0 {
-		t.Fatalf("kept %v, error %v", kept, err)
-	}
-	write(t, dir, "lesson-2.yml", "# mine\n")
-	write(t, dir, "lesson-3.yml", "# mine too\n")
-	kept, err := Write(dir, []Generated{two})
-	if err != nil || len(kept) != 1 || filepath.Base(kept[0]) != "lesson-2.yml" {
-		t.Errorf("kept %v, error %v", kept, err)
-	}
-	for name, want := range map[string]string{"lesson-1.yml": "", "lesson-2.yml": "# mine\n",
-		"lesson-3.yml": "# mine too\n"} {
-		if got, _ := os.ReadFile(filepath.Join(dir, name)); string(got) != want {
-			t.Errorf("%s: %q, want %q", name, got, want)
-		}
 	}
 }
 

@@ -189,14 +189,15 @@ var (
 // decoder decodes YAML.
 type decoder func(text []byte, to any) error
 
-// anyYAML names the place of each error; builtInYAML takes less than half of the time. Every run reads the built-in rules.
+// anyYAML names the place of each error; builtInYAML takes less than half of the time. Every run reads the built-in
+// rules.
 var (
 	anyYAML     decoder = func(text []byte, to any) error { return yaml.Unmarshal(text, to) }
 	builtInYAML decoder = fastyaml.Unmarshal
 )
 
-// parseRules reads the documents of a rule file.
-func parseRules(file string, text []byte) ([]Rule, error) { return anyYAML.rules(file, text) }
+// ParseRules reads the documents of a rule file.
+func ParseRules(file string, text []byte) ([]Rule, error) { return anyYAML.rules(file, text) }
 
 func (d decoder) rules(file string, text []byte) ([]Rule, error) {
 	var rules []Rule
@@ -255,7 +256,7 @@ func (d decoder) rule(doc string) (Rule, error) {
 		return r, fmt.Errorf("rule %s: write language: NAME on its own line", h.ID)
 	}
 	for _, l := range append([]string{h.Language}, h.Metadata.Also...) {
-		if l = canonical(l); !languageName.MatchString(l) {
+		if l = Canonical(l); !languageName.MatchString(l) {
 			return r, fmt.Errorf("rule %s: language %q is not the name of one", h.ID, l)
 		}
 		r.Languages = append(r.Languages, l)

@@ -25,8 +25,8 @@ type Sample struct {
 // leastSamples is the minimum of earlier batches for an estimate. Fewer do not predict the next batch.
 const leastSamples = 3
 
-// noData is the source of an estimate without data.
-const noData = "no data"
+// NoData is the source of an estimate without data.
+const NoData = "no data"
 
 // estimate sets the expected duration and cost of each batch and of the whole run (ROUTE-15).
 func (o Options) estimate(d *Decision) {
@@ -66,7 +66,7 @@ func (o Options) estimateOf(steps []Step, needs map[string][]string, workers int
 		sum += d
 		took[s.Batch], even[s.Batch], waits[s.Batch] = d, time.Hour, needs[s.Batch]
 	}
-	e := Estimate{Source: noData}
+	e := Estimate{Source: NoData}
 	if len(took) == 0 {
 		return e
 	}

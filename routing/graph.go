@@ -73,7 +73,7 @@ func (g *graph) add(from, to int, kind EdgeKind, line int, reason string) {
 }
 
 // name returns the display name of a batch: "B3".
-func (g *graph) name(i int) string { return name(g.plan.Batches[i].Key) }
+func (g *graph) name(i int) string { return BatchName(g.plan.Batches[i].Key) }
 
 // dependencies derives the graph of a plan from its text (ROUTE-02). Ambiguous batches run sequentially.
 func dependencies(p *planparse.Plan) (*graph, error) {

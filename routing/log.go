@@ -93,7 +93,7 @@ func OpenLog(path string, now func() time.Time) (*Log, error) {
 // of day.
 func (l *Log) Begin(run, plan string) error {
 	return l.write(fmt.Sprintf("# %s run %s: %s\n", l.now().Format(time.DateOnly),
-		strings.ReplaceAll(oneLine(run), " ", "_"), oneLine(plan)))
+		strings.ReplaceAll(OneLine(run), " ", "_"), OneLine(plan)))
 }
 
 // Add writes one line, in one piece.
@@ -102,7 +102,7 @@ func (l *Log) Add(kind Kind, format string, args ...any) error {
 		return fmt.Errorf("write to the log of routing decisions: unknown kind %q", kind)
 	}
 	return l.write(fmt.Sprintf("[%s] %s: %s\n", l.now().Format(time.TimeOnly), kind,
-		oneLine(fmt.Sprintf(format, args...))))
+		OneLine(fmt.Sprintf(format, args...))))
 }
 
 // AddLines writes lines with the current time, ignoring their own.
@@ -125,10 +125,36 @@ func (l *Log) write(text string) error {
 // Close closes the file.
 func (l *Log) Close() error { return l.file.Close() }
 
-// oneLine makes text fit for one line: no control characters, no line feeds, limited length.
-func oneLine(text string) string {
+// OneLine makes text fit for one line: no control characters, no line feeds, limited length.
+func OneLine(text string) string {
 	lines := strings.FieldsFunc(redact.Clean(text), func(r rune) bool { return r == '\n' || r == '\t' || r == '\r' })
 	return phrase.CutBytes(strings.TrimSpace(strings.Join(lines, " ")), maxLogText)
+}
+
+// Cleaned returns a copy without terminal control codes in its texts, because they quote plans. Keys of batches are
+// already clean.
+func (d Decision) Cleaned() Decision {
+	each := func(list []string) []string {
+		list = slices.Clone(list)
+		for i := range list {
+			list[i] = OneLine(list[i])
+		}
+		return list
+	}
+	d.Reasons, d.Score.Plus, d.Score.Minus = each(d.Reasons), each(d.Score.Plus), each(d.Score.Minus)
+	d.Memory.Note = OneLine(d.Memory.Note)
+	d.Steps, d.Edges, d.Pairs = slices.Clone(d.Steps), slices.Clone(d.Edges), slices.Clone(d.Pairs)
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		s.Skip, s.Why, s.Label, s.Model = OneLine(s.Skip), OneLine(s.Why), OneLine(s.Label), OneLine(s.Model)
+	}
+	for i := range d.Edges {
+		d.Edges[i].Reason = OneLine(d.Edges[i].Reason)
+	}
+	for i := range d.Pairs {
+		d.Pairs[i].Reason = OneLine(d.Pairs[i].Reason)
+	}
+	return d
 }
 
 // ReadLog reads a log. It ignores a last line without a line feed, which is still being written or was cut by a
@@ -166,7 +192,7 @@ func ReadLog(r io.Reader) ([]Line, error) {
 func (d Decision) LogLines(r Rules) []Line {
 	var lines []Line
 	add := func(kind Kind, format string, args ...any) {
-		lines = append(lines, Line{Kind: kind, Text: oneLine(fmt.Sprintf(format, args...))})
+		lines = append(lines, Line{Kind: kind, Text: OneLine(fmt.Sprintf(format, args...))})
 	}
 	add(LogMode, "%s (score=%d, threshold=%d, workers=%d)", d.Mode, d.Score.Value, r.ParallelScoreThreshold, d.Workers)
 	for _, reason := range d.Reasons {
@@ -178,7 +204,7 @@ func (d Decision) LogLines(r Rules) []Line {
 	if d.Workers > 1 {
 		for _, group := range d.Groups {
 			if group = d.run(group); len(group) > 1 {
-				add(LogParallel, "%s -- %s, %s", phrase.Join(group, ",", name), d.shared(group), d.parents(group))
+				add(LogParallel, "%s -- %s, %s", phrase.Join(group, ",", BatchName), d.shared(group), d.parents(group))
 			}
 		}
 	}
@@ -190,7 +216,7 @@ func (d Decision) LogLines(r Rules) []Line {
 		if s.Model != "" && s.Model != s.Label {
 			label += " (" + s.Model + ")"
 		}
-		add(LogModel, "%s-->%s -- %s: %s, confidence=%d%%", name(s.Batch), label, s.Class, s.Why, s.Confidence)
+		add(LogModel, "%s-->%s -- %s: %s, confidence=%d%%", BatchName(s.Batch), label, s.Class, s.Why, s.Confidence)
 	}
 	for _, s := range d.Speculation {
 		add(LogSpeculate, "%s", s)
@@ -201,9 +227,10 @@ func (d Decision) LogLines(r Rules) []Line {
 // String returns "B2 starts while B1's gates run -- overlap 0%".
 func (s Speculation) String() string {
 	if s.Starts {
-		return fmt.Sprintf("%s starts while %s's gates run -- overlap %s", name(s.Batch), name(s.On), percent(s.Overlap))
+		return fmt.Sprintf("%s starts while %s's gates run -- overlap %s", BatchName(s.Batch), BatchName(s.On),
+			Percent(s.Overlap))
 	}
-	return fmt.Sprintf("%s waits for %s's gates -- overlap %s", name(s.Batch), name(s.On), percent(s.Overlap))
+	return fmt.Sprintf("%s waits for %s's gates -- overlap %s", BatchName(s.Batch), BatchName(s.On), Percent(s.Overlap))
 }
 
 // SpeedUpText compares the predicted with the real speed-up (ROUTE-17). It is logged as [LogMode] after a team
@@ -223,16 +250,16 @@ func times(f float64) string {
 	return fmt.Sprintf("%.2f", f)
 }
 
-// name returns the display name of a batch: B3. A key that begins with a letter stays unchanged.
-func name(key string) string {
+// BatchName returns the display name of a batch: B3. A key that begins with a letter stays unchanged.
+func BatchName(key string) string {
 	if key != "" && key[0] >= '0' && key[0] <= '9' {
 		return "B" + key
 	}
 	return key
 }
 
-// percent formats a rounded percentage; small positive values are "<1%".
-func percent(f float64) string {
+// Percent formats a rounded percentage; small positive values are "<1%".
+func Percent(f float64) string {
 	if f > 0 && f < 1 {
 		return "<1%"
 	}
@@ -261,7 +288,7 @@ func (d Decision) shared(group []string) string {
 	case most == 0:
 		return "overlap=0 files"
 	}
-	return "overlap at most " + percent(most)
+	return "overlap at most " + Percent(most)
 }
 
 // parents describes the needs of the batches of a group.
@@ -273,7 +300,7 @@ func (d Decision) parents(group []string) string {
 	of := make([]string, len(group))
 	for i, key := range group {
 		step, _ := d.Step(key)
-		of[i] = phrase.Join(d.run(step.Needs), ",", name)
+		of[i] = phrase.Join(d.run(step.Needs), ",", BatchName)
 	}
 	if len(slices.Compact(slices.Clone(of))) == 1 {
 		if of[0] == "" {
@@ -284,7 +311,7 @@ func (d Decision) parents(group []string) string {
 	var parts []string
 	for i, key := range group {
 		of[i] = cmp.Or(of[i], "nothing")
-		parts = append(parts, name(key)+" depends on "+of[i])
+		parts = append(parts, BatchName(key)+" depends on "+of[i])
 	}
 	return strings.Join(parts, ", ")
 }

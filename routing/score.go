@@ -47,7 +47,7 @@ func (s *layout) terms(f ScoreFact, alone, together time.Duration, equal bool) [
 	out := []string{fmt.Sprintf("%.0f: %d workers need %s instead of %s%s, which saves %.0f %% of at most %.0f %%",
 		100*f.S/f.M, f.W, took(together), took(alone), unit, 100*f.S, 100*f.M)}
 	if f.O > 0 {
-		out = append(out, fmt.Sprintf("-%.0f: the average overlap of batches is %s%s", 100*f.O, percent(100*f.O),
+		out = append(out, fmt.Sprintf("-%.0f: the average overlap of batches is %s%s", 100*f.O, Percent(100*f.O),
 			s.overlaps()))
 	}
 	if f.H > 0 {
@@ -80,7 +80,7 @@ func (s *layout) overlaps() string {
 	slices.SortStableFunc(pairs, func(x, y pair) int { return -cmp.Compare(x.o, y.o) })
 	var most []string
 	for _, p := range pairs[:min(len(pairs), 2)] {
-		most = append(most, fmt.Sprintf("%s with %s (%s)", s.name(p.a), s.name(p.b), percent(p.o)))
+		most = append(most, fmt.Sprintf("%s with %s (%s)", s.name(p.a), s.name(p.b), Percent(p.o)))
 	}
 	if len(most) == 0 {
 		return ""

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
-	"time"
 
 	"github.com/runplan/runplan/planparse"
 )
@@ -27,16 +26,6 @@ func TestFindReturnsPartsOfBatch(t *testing.T) {
 	for name, want := range map[string][]int{"1": {0}, "B1": {0}, "2": {1, 2}, "2.2": {2}, "3": nil, "B": nil} {
 		if got, err := find(p, "--from", name); !slices.Equal(got, want) || (err == nil) != (want != nil) {
 			t.Errorf("%s: %v, %v, want %v", name, got, err, want)
-		}
-	}
-}
-
-func TestBoxShowsExpectedDuration(t *testing.T) {
-	p := &planparse.Plan{Batches: []planparse.Batch{{Key: "1", Number: "1", Title: "A"}}}
-	for expected, want := range map[time.Duration]string{0: "cheap", time.Nanosecond: "cheap under 1s",
-		20 * time.Minute: "cheap 20min"} {
-		if got := boxOf(p, Step{Batch: "1", Label: "cheap", Expected: expected}).tier; got != want {
-			t.Errorf("%v: %q, want %q", expected, got, want)
 		}
 	}
 }

@@ -1,4 +1,5 @@
-// Package price computes the cost of tokens from a table of prices. The cost of a model without a price is unknown.
+// Package price computes the cost of tokens from a table of prices. The table is built in, with the date of its prices,
+// and the user's file overrides it. The cost of a model without a price is unknown, never zero.
 package price
 
 import (

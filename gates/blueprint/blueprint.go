@@ -1,10 +1,9 @@
-// Package blueprint compares code with its design. A blueprint says in YAML what a unit promises: its purpose,
-// interfaces, dependencies and failure modes. Two checks compare the code with it. The mechanical check reads the
-// source and reports facts. In the cold review, a model judges summaries; it does not know how the code was written.
+// Package blueprint compares code with its design. A blueprint is a YAML file that says what a unit of the code
+// promises: its purpose, interfaces, dependencies and failure modes. This package reads, drafts and writes such files,
+// and checks mechanically, without a model, whether the source keeps the promises; the gate does so for a change.
 //
 // The blueprint decides (BP-05): if code and blueprint differ, the code is wrong, or the blueprint is corrected.
-// Reviews make no exceptions. A unit begins as a candidate; after review, checks and a signature it is promoted to
-// live.
+// Package lifecycle, below, has what people and models do with a blueprint.
 package blueprint
 
 import (

@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/knowledge/outline"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/patterns"
@@ -252,7 +253,7 @@ func (c *checker) symbol(name string) bool {
 func (c *checker) says(word string) bool {
 	whole := regexp.MustCompile(`(?:^|[^\pL\pN_])` + regexp.QuoteMeta(word) + `(?:[^\pL\pN_]|$)`)
 	return slices.ContainsFunc(c.files, func(f summary.Summary) bool {
-		text, err := readBelow(c.o.Root, f.Path, maxSource)
+		text, err := rooted.Read(c.o.Root, f.Path, MaxSource)
 		return err == nil && whole.Match(text[:min(len(text), mostWords)])
 	})
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/patterns"
 )
@@ -208,8 +209,8 @@ func Save(root string, b *Blueprint, s State) (string, error) {
 	if _, err := parseNamed(name, b.Unit, []byte(text)); err != nil {
 		return name, fmt.Errorf("the draft is not a valid blueprint: %w", err)
 	}
-	if exists(root, name) {
+	if rooted.Exists(root, name) {
 		return name, fmt.Errorf("%s already exists", name)
 	}
-	return name, write(root, name, []byte(text))
+	return name, rooted.Write(root, name, []byte(text))
 }

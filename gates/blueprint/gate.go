@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/internal/rooted"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/patterns"
 )
@@ -76,7 +77,8 @@ func (g *gateLook) look(ctx context.Context) error {
 		for _, f := range c.Findings {
 			g.Find(f)
 		}
-		unseen = append(unseen, lists.Map(c.Unseen, func(u patterns.Skip) string { return u.Path + " (" + u.Reason + ")" })...)
+		unseen = append(unseen, lists.Map(c.Unseen,
+			func(u patterns.Skip) string { return u.Path + " (" + u.Reason + ")" })...)
 		if len(c.Unseen) == len(b.SourceFiles) && len(c.Findings) == 0 {
 			looked--
 		}
@@ -145,7 +147,7 @@ func (g *gateLook) blueprint(ctx context.Context, unit string) (*Blueprint, erro
 		})
 		src, err = sub.Diff.Before(ctx, name)
 	} else {
-		src, err = readBelow(g.root, name, maxFile+1)
+		src, err = rooted.Read(g.root, name, maxFile+1)
 		if errors.Is(err, os.ErrNotExist) {
 			return nil, nil // a person removed it, or the batch names it
 		}

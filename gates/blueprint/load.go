@@ -2,10 +2,8 @@ package blueprint
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -17,6 +15,7 @@ import (
 
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/rooted"
 )
 
 // maxFile limits the size of a blueprint.
@@ -183,21 +182,25 @@ func PathOf(unit string, s State) string {
 	return path.Join(Folder, unit+".yaml")
 }
 
+// MaxSource limits the size of a source file.
+const MaxSource = 4 << 20
+
 // ErrNoBlueprint reports that a unit has no blueprint in that state.
 var ErrNoBlueprint = errors.New("blueprint not found")
 
 // Load reads the blueprint of a unit in the repository at root. Its unit must match the file name.
 func Load(root, unit string, s State) (*Blueprint, error) {
-	b, _, err := load(root, unit, s)
+	b, _, err := LoadText(root, unit, s)
 	return b, err
 }
 
-func load(root, unit string, s State) (*Blueprint, []byte, error) {
+// LoadText reads a blueprint like [Load], and returns its text too.
+func LoadText(root, unit string, s State) (*Blueprint, []byte, error) {
 	if err := ValidUnit(unit); err != nil {
 		return nil, nil, err
 	}
 	name := PathOf(unit, s)
-	src, err := readBelow(root, name, maxFile+1)
+	src, err := rooted.Read(root, name, maxFile+1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, fmt.Errorf("%s: %w", name, ErrNoBlueprint)
 	}
@@ -211,7 +214,8 @@ func load(root, unit string, s State) (*Blueprint, []byte, error) {
 func parseNamed(name, unit string, src []byte) (*Blueprint, error) {
 	b, err := Parse(name, src)
 	if err == nil && b.Unit != unit {
-		return nil, FileErrors{{name, b.Line("unit"), fmt.Sprintf("unit is %q, but the name of the file says %q", b.Unit, unit)}}
+		return nil,
+			FileErrors{{name, b.Line("unit"), fmt.Sprintf("unit is %q, but the name of the file says %q", b.Unit, unit)}}
 	}
 	return b, err
 }
@@ -232,50 +236,4 @@ func Units(root string, s State) ([]string, error) {
 		}
 	}
 	return out, nil
-}
-
-// readBelow reads a regular file of the repository and follows no link out of it.
-func readBelow(root, name string, limit int) ([]byte, error) {
-	f, err := os.OpenInRoot(root, filepath.FromSlash(name))
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() {
-		return nil, fmt.Errorf("%s is not a regular file", name)
-	}
-	if info.Size() > int64(limit) {
-		return nil, fmt.Errorf("%s has %d KiB; the limit is %d", name, info.Size()>>10, limit>>10)
-	}
-	text := make([]byte, info.Size()) // a file that got shorter meanwhile is an error
-	_, err = io.ReadFull(f, text)
-	return text, err
-}
-
-// readJSON reads a file like readBelow.
-func readJSON(root, name string, limit int, v any) error {
-	text, err := readBelow(root, name, limit)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, v)
-}
-
-// readAll reads the JSON files that match a pattern, and returns their names too.
-func readAll[T any](root, pattern string, limit int) (all []T, names []string, err error) {
-	if names, err = fs.Glob(os.DirFS(root), pattern); err != nil {
-		return nil, nil, err
-	}
-	for _, n := range names {
-		var v T
-		if err := readJSON(root, n, limit, &v); err != nil {
-			return nil, nil, fmt.Errorf("read %s: %w", n, err)
-		}
-		all = append(all, v)
-	}
-	return all, names, nil
 }

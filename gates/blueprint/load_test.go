@@ -14,64 +14,6 @@ import (
 )
 
 // sample is a blueprint with content in every section.
-const sample = `unit: orders
-intent:
-  purpose: Takes and shows orders.
-  cognitive_role: the counter
-  design_decisions: [one table]
-  open_questions:
-    # newest first
-    - Who may see an order?
-interfaces:
-  - type: http_rest
-    endpoints:
-      - {method: GET, path: "/orders/{id}", response: Order, errors: [404]}
-      - {method: POST, path: /orders, request: OrderIn, response: Order}
-  - type: websocket
-    path: /ws
-    messages: [created]
-  - {type: sse, path: /events, events: [changed]}
-  - {type: event, topic: orders.created, direction: publish}
-  - {type: direct_call, functions: [take]}
-  - {type: mcp, tools: [find_order]}
-  - {type: grpc, service: Orders, methods: [Get]}
-  - {type: cli, commands: [orders list]}
-  - {type: library, symbols: [Order]}
-dependencies:
-  services:
-    - name: billing
-      client: shop_common.clients.BillingClient
-      calls: [charge]
-  volumes: [{path: /var/orders, mode: rw}]
-  shared: [shop_common]
-failure_modes:
-  - condition: billing does not answer
-    response: 504 with a detail
-    exception: httpx.TimeoutException
-    status: 504
-    interface: POST /orders
-  - {condition: no such order, response: "404", status: 404, interface: "GET /orders/{id}"}
-source_files:
-  - {path: orders/router.py, role: router}
-  - {path: orders/models.py, role: model}
-  - {path: orders/billing.py, role: client}
-  - {path: orders/core.py, role: core}
-contract:
-  enums: [{name: Status, members: [OPEN = open, CLOSED]}]
-  constants: [{name: LIMIT, value: "10"}]
-  models: [{name: Order, fields: [id, state]}]
-meta:
-  confidence: {contract: 0.9, intent: 1, failure_modes: 0.5}
-`
-
-func parsed(t *testing.T, text string) *Blueprint {
-	t.Helper()
-	b, err := Parse("b.yaml", []byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
-}
 
 func TestParse(t *testing.T) {
 	b := parsed(t, sample)
@@ -239,17 +181,6 @@ func TestLoadAndListUnits(t *testing.T) {
 	}
 	if _, err := Load(root, "linked", Live); err == nil {
 		t.Error("a link out of the repository was read")
-	}
-}
-
-func put(t *testing.T, root, name, text string) {
-	t.Helper()
-	file := filepath.Join(root, filepath.FromSlash(name))
-	if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
 	}
 }
 

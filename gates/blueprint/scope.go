@@ -1,10 +1,16 @@
 package blueprint
 
 import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/knowledge/summary"
+	"github.com/runplan/runplan/patterns"
 )
 
 // Scope narrows a blueprint to the parts for the role of a file (BP-16). A router is responsible for its interfaces and
@@ -82,4 +88,29 @@ func (b *Blueprint) withEndpoints(keep func(Endpoint) bool) []Interface {
 		}
 	}
 	return out
+}
+
+// Summaries returns the summaries of source files of a unit, and the missing or unreadable files.
+func Summaries(ctx context.Context, o summary.Options, b *Blueprint, paths []string) ([]summary.Summary,
+	[]patterns.Skip, error) {
+	o.Clients = b.Clients()
+	var there []string
+	var gone []patterns.Skip
+	for _, p := range paths {
+		if _, err := os.Lstat(filepath.Join(o.Root, filepath.FromSlash(p))); errors.Is(err, fs.ErrNotExist) {
+			gone = append(gone, patterns.Skip{Path: p, Reason: "it does not exist"})
+			continue
+		}
+		there = append(there, p)
+	}
+	files, skipped, err := summary.Files(ctx, o, there)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range files {
+		if f.Partial != "" {
+			skipped = append(skipped, patterns.Skip{Path: f.Path, Reason: "in part: " + f.Partial})
+		}
+	}
+	return files, append(gone, skipped...), nil
 }

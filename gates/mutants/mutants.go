@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/mutants/mutant"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/patterns"
@@ -50,7 +51,7 @@ type Options struct {
 	Program func(ctx context.Context) (patterns.Program, error)
 	// Tried, if set, receives each mutant that was tried, and its result: "killed", "survived", "uncovered" (no test
 	// runs the line) or "invalid" (it does not build).
-	Tried func(m Mutant, result string)
+	Tried func(m mutant.Mutant, result string)
 }
 
 // Score summarises the mutants of a change.
@@ -118,10 +119,10 @@ func (o Options) tryAll(ctx context.Context, l *gates.Look) error {
 	if err != nil {
 		return err
 	}
-	var back []Mutant
+	var back []mutant.Mutant
 	for _, f := range files {
 		if f.Status == gates.Modified {
-			back = append(back, TakeBack(f.Path, f.Before, f.After)...)
+			back = append(back, mutant.TakeBack(f.Path, f.Before, f.After)...)
 		}
 	}
 	about, err := subjects(s.Dir, tests)
@@ -170,16 +171,17 @@ func (o Options) tryAll(ctx context.Context, l *gates.Look) error {
 			return err
 		}
 		r.until = end
-		return r.judge(ctx, o, slices.Concat(Spread(back), Spread(list)))
+		return r.judge(ctx, o, slices.Concat(mutant.Spread(back), mutant.Spread(list)))
 	})
 	_, err = g.Check(ctx, s)
 	return err
 }
 
 // mutants makes the mutants of the added lines of files.
-func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File) ([]Mutant, map[string]string, error) {
+func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File) ([]mutant.Mutant, map[string]string,
+	error) {
 	texts := map[string]string{}
-	var list []Mutant
+	var list []mutant.Mutant
 	missing := false
 	for _, f := range files {
 		texts[f.Path] = f.After
@@ -200,15 +202,15 @@ func (o Options) mutants(ctx context.Context, l *gates.Look, files []gates.File)
 }
 
 // of makes the mutants of lines of one file.
-func (o Options) of(ctx context.Context, dir, file, text string, lines map[int]bool) ([]Mutant, error) {
+func (o Options) of(ctx context.Context, dir, file, text string, lines map[int]bool) ([]mutant.Mutant, error) {
 	if gates.LanguageOf(file) == gates.LangGo {
-		return Of(file, text, lines), nil
+		return mutant.Of(file, text, lines), nil
 	}
 	return o.script(ctx, dir, []patterns.Text{{Path: file, Text: []byte(text)}}, map[string]map[int]bool{file: lines})
 }
 
 func (o Options) script(ctx context.Context, dir string, texts []patterns.Text,
-	lines map[string]map[int]bool) ([]Mutant, error) {
+	lines map[string]map[int]bool) ([]mutant.Mutant, error) {
 	if o.Program == nil {
 		return nil, patterns.ErrMissing
 	}
@@ -216,14 +218,14 @@ func (o Options) script(ctx context.Context, dir string, texts []patterns.Text,
 	if err != nil {
 		return nil, err
 	}
-	return Script(ctx, program, dir, texts, lines)
+	return mutant.Script(ctx, program, dir, texts, lines)
 }
 
 // judge runs the tests on the mutants and reports.
-func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
+func (r *runner) judge(ctx context.Context, o Options, list []mutant.Mutant) error {
 	var score Score
-	var left []Mutant
-	untested := map[place]bool{}
+	var left []mutant.Mutant
+	untested := map[mutant.Place]bool{}
 	for i, m := range list {
 		what, err := r.try(ctx, m)
 		if spent(ctx) {
@@ -237,7 +239,7 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 			o.Tried(m, what.String())
 		}
 		tried, noticed := &score.Tried, &score.Killed
-		if m.Kind == TakenBack {
+		if m.Kind == mutant.TakenBack {
 			tried, noticed = &score.Back, &score.Noticed
 		}
 		switch what {
@@ -248,7 +250,7 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 			*tried++
 			left = append(left, m)
 		case uncovered:
-			untested[m.place()] = true
+			untested[m.Place()] = true
 		}
 	}
 	score.Untested = len(untested)
@@ -256,14 +258,14 @@ func (r *runner) judge(ctx context.Context, o Options, list []Mutant) error {
 }
 
 // coverage returns how many of the mutated lines tests run, if the test runner reports it.
-func (r *runner) coverage(list []Mutant) (run, of int) {
-	seen := map[place]bool{}
+func (r *runner) coverage(list []mutant.Mutant) (run, of int) {
+	seen := map[mutant.Place]bool{}
 	for _, m := range list {
 		t := r.files[m.Path]
-		if t == nil || !t.covers || m.Kind == TakenBack || seen[m.place()] {
+		if t == nil || !t.covers || m.Kind == mutant.TakenBack || seen[m.Place()] {
 			continue
 		}
-		seen[m.place()] = true
+		seen[m.Place()] = true
 		if of++; t.lines[m.Line] {
 			run++
 		}
@@ -271,25 +273,26 @@ func (r *runner) coverage(list []Mutant) (run, of int) {
 	return run, of
 }
 
-func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, untested map[place]bool) error {
+func (r *runner) report(o Options, all []mutant.Mutant, score Score, left []mutant.Mutant,
+	untested map[mutant.Place]bool) error {
 	for _, m := range left {
-		if m.Kind == TakenBack {
+		if m.Kind == mutant.TakenBack {
 			r.look.Find(gates.Finding{
 				Rule: RuleBack, Path: m.Path, Line: m.Line, Severity: gates.Warning,
-				Message: r.tested(m) + " fails if " + m.describeBack(),
+				Message: r.tested(m) + " fails if " + m.DescribeBack(),
 				Fix:     "test the purpose of this part of the change, or remove it",
 			})
 			continue
 		}
 		r.look.Find(gates.Finding{
 			Rule: RuleSurvived, Path: m.Path, Line: m.Line, Severity: gates.Warning,
-			Message: fmt.Sprintf("%s fails if %s (%s)", r.tested(m), m.describe(), m.Kind),
+			Message: fmt.Sprintf("%s fails if %s (%s)", r.tested(m), m.Describe(), m.Kind),
 			Fix:     "assert the result of this line",
 		})
 	}
 	lines := map[string][]int{}
 	for p := range untested {
-		lines[p.path] = append(lines[p.path], p.line)
+		lines[p.Path] = append(lines[p.Path], p.Line)
 	}
 	for _, file := range slices.Sorted(maps.Keys(lines)) {
 		at := lines[file]
@@ -341,7 +344,7 @@ func (r *runner) report(o Options, all []Mutant, score Score, left []Mutant, unt
 }
 
 // tested returns which tests a survivor passed: without the whole suite, other tests may still detect it.
-func (r *runner) tested(m Mutant) string {
+func (r *runner) tested(m mutant.Mutant) string {
 	if all := r.suites[gates.LanguageOf(m.Path)]; all != nil && len(all.tests) == 0 {
 		return "no test in the files that name the code"
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/mutants/mutant"
 )
 
 const (
@@ -72,8 +73,8 @@ func (r *runner) trace(ctx context.Context, file string) error {
 
 // nearest runs the tests that run the lines of the mutant that is in the tree. Only a test that fails by name, and
 // that passes alone without the mutant, kills it.
-func (r *runner) nearest(ctx context.Context, m Mutant, t *target) (outcome, error) {
-	ids := near(t.near, m.Line, m.last())
+func (r *runner) nearest(ctx context.Context, m mutant.Mutant, t *target) (outcome, error) {
+	ids := near(t.near, m.Line, m.Last())
 	if len(ids) == 0 {
 		return invalid, nil
 	}
@@ -115,7 +116,7 @@ func failedTest(one gates.SingleRun, known map[int][]string) string {
 }
 
 // passesAlone runs a test without the mutant that is in the tree, and puts the mutant back.
-func (r *runner) passesAlone(ctx context.Context, m Mutant, id string) (ok bool, err error) {
+func (r *runner) passesAlone(ctx context.Context, m mutant.Mutant, id string) (ok bool, err error) {
 	if ok, known := r.alone[id]; known {
 		return ok, nil
 	}

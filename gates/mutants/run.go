@@ -19,6 +19,7 @@ import (
 	"golang.org/x/tools/cover"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/mutants/mutant"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 )
@@ -94,12 +95,12 @@ func (r *runner) because() string {
 }
 
 // try runs the tests on one mutant, and puts the file back.
-func (r *runner) try(ctx context.Context, m Mutant) (what outcome, err error) {
+func (r *runner) try(ctx context.Context, m mutant.Mutant) (what outcome, err error) {
 	t, err := r.target(ctx, m.Path)
 	if err != nil || t == nil {
 		return invalid, err
 	}
-	if m.Kind != TakenBack && t.covers && !t.lines[m.Line] {
+	if m.Kind != mutant.TakenBack && t.covers && !t.lines[m.Line] {
 		return uncovered, nil
 	}
 	if t.covers && t.near == nil && len(t.tests) == 0 {
@@ -128,7 +129,7 @@ func (r *runner) try(ctx context.Context, m Mutant) (what outcome, err error) {
 }
 
 // others runs the whole suite on the mutant that is in the tree: a test need not name the file whose code it tests.
-func (r *runner) others(ctx context.Context, m Mutant, related *target) (outcome, error) {
+func (r *runner) others(ctx context.Context, m mutant.Mutant, related *target) (outcome, error) {
 	all, ok := r.suites[gates.LanguageOf(m.Path)]
 	if !ok {
 		if err := r.write(m.Path, r.texts[m.Path]); err != nil {
@@ -151,7 +152,7 @@ func (r *runner) others(ctx context.Context, m Mutant, related *target) (outcome
 	switch {
 	case len(related.tests)+len(all.tests) > 0:
 		return survived, nil
-	case m.Kind == TakenBack || r.why != "":
+	case m.Kind == mutant.TakenBack || r.why != "":
 		return invalid, nil
 	}
 	return uncovered, nil
@@ -501,11 +502,11 @@ func numbers(at []int) string {
 	return strings.Join(parts, ", ")
 }
 
-// describe describes a mutant: "a < b becomes a <= b".
-func (m Mutant) describe() string {
-	was := strings.Join(strings.Fields(m.Old), " ")
-	if m.New == "" || m.New == ";" || m.New == "pass" {
-		return fmt.Sprintf("%q is removed", phrase.Cut(was, 60))
+// stem returns the name by which other files import a module: its own name or that of its folder.
+func stem(file string) string {
+	name := strings.TrimSuffix(path.Base(file), path.Ext(file))
+	if name == "__init__" || name == "index" {
+		return path.Base(path.Dir(file))
 	}
-	return fmt.Sprintf("%q becomes %q", phrase.Cut(was, 60), phrase.Cut(strings.Join(strings.Fields(m.New), " "), 60))
+	return name
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/mutants/mutant"
 )
 
 // A whole suite kills a mutant only if it fails; a skipped suite gives no result. Until its duration is known, a
@@ -57,8 +58,8 @@ func TestFindingNamesTestsThatRan(t *testing.T) {
 			gate := gates.New(gates.Info{Name: Name}, func(_ context.Context, l *gates.Look) error {
 				r := &runner{look: l}
 				r.suites = map[gates.Language]*target{gates.LangNode: &c.suite}
-				survivor := Mutant{Path: "a.js", Old: "<", New: "<=", Kind: Boundary}
-				return r.report(Options{}, nil, Score{Tried: 1}, []Mutant{survivor}, nil)
+				survivor := mutant.Mutant{Path: "a.js", Old: "<", New: "<=", Kind: mutant.Boundary}
+				return r.report(Options{}, nil, Score{Tried: 1}, []mutant.Mutant{survivor}, nil)
 			})
 			rep, err := gate.Check(t.Context(), gates.Subject{Dir: t.TempDir()})
 			if err != nil || len(rep.Findings) != 1 || !strings.HasPrefix(rep.Findings[0].Message, c.want) {

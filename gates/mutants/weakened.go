@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/mutants/mutant"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/patterns"
@@ -44,13 +45,14 @@ func subjects(dir string, tests []gates.File) (map[string][]gates.File, error) {
 }
 
 // weakened makes mutants of all lines of the files that changed tests test. It adds the texts of the files to texts.
-func (o Options) weakened(ctx context.Context, dir string, files []string, texts map[string]string) ([]Mutant, error) {
+func (o Options) weakened(ctx context.Context, dir string, files []string, texts map[string]string) ([]mutant.Mutant,
+	error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("make mutants for the changed tests: %w", err)
 	}
 	defer root.Close()
-	var all []Mutant
+	var all []mutant.Mutant
 	for _, f := range files {
 		text, err := root.ReadFile(filepath.FromSlash(f))
 		if err != nil {
@@ -70,12 +72,12 @@ func (o Options) weakened(ctx context.Context, dir string, files []string, texts
 		}
 		all = append(all, more...)
 	}
-	return Spread(all), nil
+	return mutant.Spread(all), nil
 }
 
 // compare reports changed tests that miss a mutant which the tests of the base detect. It returns when the time of ctx
 // is up.
-func (r *runner) compare(ctx context.Context, list []Mutant, of map[string][]gates.File) error {
+func (r *runner) compare(ctx context.Context, list []mutant.Mutant, of map[string][]gates.File) error {
 	told, tried, fewer := map[string]int{}, 0, 0
 	for _, m := range list {
 		tests := slices.DeleteFunc(slices.Clone(of[m.Path]), func(t gates.File) bool { return told[t.Path] >= mostWeakened })
@@ -113,7 +115,7 @@ func (r *runner) compare(ctx context.Context, list []Mutant, of map[string][]gat
 			r.look.Find(gates.Finding{
 				Rule: RuleWeakened, Path: t.Path, Severity: gates.Warning,
 				Message: fmt.Sprintf("before the change the tests failed if %s:%d was wrong: %s (%s); now they pass", m.Path,
-					m.Line, m.describe(), m.Kind),
+					m.Line, m.Describe(), m.Kind),
 				Fix: "restore the assertions, or explain in the plan why they are weaker",
 			})
 		}
@@ -126,7 +128,7 @@ func (r *runner) compare(ctx context.Context, list []Mutant, of map[string][]gat
 }
 
 // tryBefore runs the tests of the base on a mutant.
-func (r *runner) tryBefore(ctx context.Context, m Mutant, tests []gates.File) (what outcome, err error) {
+func (r *runner) tryBefore(ctx context.Context, m mutant.Mutant, tests []gates.File) (what outcome, err error) {
 	for _, t := range tests {
 		if err := r.write(t.Path, t.Before); err != nil {
 			return invalid, err

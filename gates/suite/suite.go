@@ -1,5 +1,6 @@
-// Package suite assembles the gates of a tree: the detected gates, the configured gates, and those of the packages
-// below package gates.
+// Package suite assembles the gates of a tree: those that package gates detects from the files of a project, those that
+// the settings name, and those of the packages below package gates. It is the only package that knows all of them, so a
+// new gate is added here.
 package suite
 
 import (

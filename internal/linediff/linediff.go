@@ -1,4 +1,6 @@
-// Package linediff compares two texts line by line.
+// Package linediff compares two texts line by line and returns the changed lines, as git diff does. It works in memory,
+// without the git program, so it also compares texts that are in no commit. The caller limits the number of
+// differences, because time and memory grow with its square; beyond the limit there is no result.
 package linediff
 
 import (

@@ -1,5 +1,6 @@
-// Package recent implements a two-generation cache of at most 2N entries: a full young generation replaces the old
-// one.
+// Package recent keeps the values that were used last, up to a size, so that expensive results are computed once. It
+// holds two generations: when the young one is full, it becomes the old one, and what nobody used since the last change
+// is dropped. So it needs no list of uses, and holds at most about twice the size.
 package recent
 
 import "sync"

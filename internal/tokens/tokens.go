@@ -1,4 +1,6 @@
-// Package tokens estimates tokens and limits the input and output of models.
+// Package tokens estimates tokens and limits the input and output of models. A token is the unit that a model reads and
+// a provider bills; here it is four characters, because each model counts in its own way. A budget divides the window
+// of a model into the part for context and the part that is reserved for the task and the answer.
 package tokens
 
 import (

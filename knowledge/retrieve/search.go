@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/wordset"
-	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/chunks"
 )
 
 // Parameters of the search.
@@ -87,7 +87,7 @@ func askedWords(text string) []askedWord {
 	var order []string
 	first, rest, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	add := func(text string, w float64) {
-		outline.EachWord(text, func(word string) {
+		chunks.EachWord(text, func(word string) {
 			if len(word) < 2 || stopStems()[word] || strings.Trim(word, "0123456789") == "" {
 				return
 			}
@@ -116,7 +116,7 @@ var stopStems = sync.OnceValue(func() map[string]bool {
 		"a an as at be by if in is it no of on or so to we do md merg pull request branch co author"))
 	for w := range stopWords.Words() {
 		if !usefulStops.Has(w) {
-			outline.EachWord(w, func(s string) { set[s] = true })
+			chunks.EachWord(w, func(s string) { set[s] = true })
 		}
 	}
 	return set

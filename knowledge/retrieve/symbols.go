@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -41,9 +42,9 @@ type reason struct {
 type content struct {
 	*source
 	symbols []symbol
-	head    outline.Span // lines with the imports
-	fresh   bool         // outlined again, because the index is older
-	unread  bool         // it could not be outlined
+	head    chunks.Span // lines with the imports
+	fresh   bool        // outlined again, because the index is older
+	unread  bool        // it could not be outlined
 }
 
 // content reads a file and its symbols. If the file changed since it was indexed, the stored lines are wrong, so it is
@@ -86,7 +87,7 @@ func (p *pass) content(ctx context.Context, f File) (*content, error) {
 // addBlocks makes pieces of the lines outside of symbols: top-level statements, test cases, and the rest of a long
 // class besides its methods. The head of a file is not a piece, because it is added separately.
 func (c *content) addBlocks() {
-	c.head = outline.Head(c.lines)
+	c.head = chunks.Head(c.lines)
 	if len(c.symbols) == 0 && len(c.lines) <= shortFile {
 		return // the file is a single piece
 	}
@@ -113,7 +114,7 @@ func (c *content) addBlocks() {
 		covered[n] = true
 	}
 	var blocks []symbol
-	for _, span := range outline.Chunks(c.lines) {
+	for _, span := range chunks.Chunks(c.lines) {
 		for from := span.Start; from <= span.End; {
 			if covered[from] {
 				from++

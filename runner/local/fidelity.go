@@ -10,7 +10,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/phrase"
@@ -42,12 +42,12 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 	if err != nil {
 		return e, err
 	}
-	units, err := blueprint.Concerned(space.Dir, space.Paths)
+	units, err := lifecycle.Concerned(space.Dir, space.Paths)
 	if err != nil || len(units) == 0 {
 		return e, err
 	}
 	out := filepath.Join(w.Layout.Report(w.run), BlueprintReviews)
-	var heard []blueprint.Opinion
+	var heard []lifecycle.Opinion
 	var blind []string // units whose content could not be shown to the reviewer
 	for _, unit := range units {
 		p(c.Batch, "blueprint review of "+unit)
@@ -55,7 +55,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 		switch {
 		case ctx.Err() != nil:
 			return e, context.Cause(ctx)
-		case errors.Is(err, blueprint.ErrNothingSeen):
+		case errors.Is(err, lifecycle.ErrNothingSeen):
 			blind = append(blind, fmt.Sprintf("%s: skipped, %s", unit, firstWords(w.redact.String(err.Error()))))
 			continue
 		case err != nil:
@@ -90,7 +90,7 @@ func (w *work) mechanical(c runner.Command) runner.Event {
 const mostQuestions = 10
 
 // opinions combines the reviews of all units into one event.
-func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []string, out string) runner.Event {
+func (w *work) opinions(e runner.Event, heard []lifecycle.Opinion, blind []string, out string) runner.Event {
 	info := &runner.ReviewInfo{Verdict: runner.VerdictPass, Passes: blind}
 	e.Review = info
 	var claims []string
@@ -102,7 +102,7 @@ func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []strin
 		name := o.Record.Cold.Model
 		info.Reviewers = lists.Add(info.Reviewers, name)
 		info.File = w.Layout.Rel(filepath.Join(out, filepath.FromSlash(o.Stored)))
-		if o.Record.Decision != blueprint.Reject {
+		if o.Record.Decision != lifecycle.Reject {
 			continue
 		}
 		rep := o.Report()
@@ -132,7 +132,7 @@ func (w *work) opinions(e runner.Event, heard []blueprint.Opinion, blind []strin
 }
 
 // opinionsTook adds up the usage of the reviewer.
-func (w *work) opinionsTook(heard []blueprint.Opinion) *agents.Usage {
+func (w *work) opinionsTook(heard []lifecycle.Opinion) *agents.Usage {
 	var p review.Pass
 	model := w.Reviews.Blueprint.Model
 	for _, o := range heard {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/atomicfile"
@@ -29,7 +29,7 @@ type Reviews struct {
 	Margin    float64
 	NewID     func() string
 	// compares units with their blueprints; nil for none
-	Blueprint *blueprint.Reviewer
+	Blueprint *lifecycle.Reviewer
 	More      []gates.Gate                                          // additional gates that only reviews use
 	Vendor    func(agent, model string) string                      // vendor of an agent's model; "" if unknown
 	Price     func(c review.Call) (usd *float64, src agents.Source) // nil if unknown
@@ -265,7 +265,8 @@ func (w *work) verdict(e runner.Event, v review.Review) (runner.Event, error) {
 		e.Outcome, e.Reason = runner.OutcomeUndecided, why
 		return e, nil
 	}
-	e.Reports, e.Fingerprint, e.Outcome = w.trim(reports), runner.Fingerprint(strings.Join(ids, " ")), runner.OutcomeShallow
+	e.Reports, e.Fingerprint, e.Outcome = w.trim(reports), runner.Fingerprint(strings.Join(ids, " ")),
+		runner.OutcomeShallow
 	if failureIsComplex(v, reports, again) {
 		e.Outcome = runner.OutcomeComplex
 	}

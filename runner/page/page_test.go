@@ -16,7 +16,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
@@ -263,7 +263,7 @@ func TestHostileText(t *testing.T) {
 	)
 	h := b.pages(Waiting{
 		Owner: nasty, Trouble: []string{nasty},
-		Queue: []blueprint.Item{{ID: "q1", Unit: nasty, Dimension: nasty, Severity: nasty, Claim: nasty, Evidence: nasty,
+		Queue: []lifecycle.Item{{ID: "q1", Unit: nasty, Dimension: nasty, Severity: nasty, Claim: nasty, Evidence: nasty,
 			Recommendation: nasty, File: nasty}},
 		Inbox: []store.InboxItem{{ID: 1, Kind: nasty, Body: nasty, Reply: nasty, Channel: nasty}},
 	})
@@ -327,7 +327,7 @@ func TestPagesBeforeFirstRun(t *testing.T) {
 
 // A note needs no answer, so it does not count as a waiting item.
 func TestNotesAreNotWaitingItems(t *testing.T) {
-	w := Waiting{Jobs: []Job{{}}, Queue: []blueprint.Item{{}},
+	w := Waiting{Jobs: []Job{{}}, Queue: []lifecycle.Item{{}},
 		Inbox: []store.InboxItem{{Kind: "ask"}, {Kind: "note"}, {Kind: "critical"}}}
 	if got := w.count(); got != 4 {
 		t.Errorf("%d items wait, want 4", got)

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/web"
@@ -23,7 +23,7 @@ import (
 type Waiting struct {
 	Owner   string // the person who signs; "" if there is none yet
 	Jobs    []Job
-	Queue   []blueprint.Item  // discrepancies between blueprints and code, which only a person can close (BP-31)
+	Queue   []lifecycle.Item  // discrepancies between blueprints and code, which only a person can close (BP-31)
 	Inbox   []store.InboxItem // open messages to runplan
 	Trouble []string          // read errors
 }

@@ -1,4 +1,6 @@
-// Package story derives the timeline of a run from its events and draws it, for the report and the page.
+// Package story derives the timeline of a run from its events and draws it, for the report and the page. A span is a
+// period in which one batch was edited, checked, merged, or waited for a limit. From the spans follow working time and
+// waiting time, of a batch and of the run. Pauses between the sessions of a run do not count.
 package story
 
 import (

@@ -20,7 +20,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/runplan/runplan/gates/mutants"
+	"github.com/runplan/runplan/gates/mutants/mutant"
 )
 
 // verdict is the result of a mutant.
@@ -50,7 +50,7 @@ func measure(dirs []string, n int, seed uint64, workers, bar int, limit time.Dur
 	if len(dirs) == 0 {
 		return errors.New("name folders of packages, such as ./runner")
 	}
-	var list []mutants.Mutant
+	var list []mutant.Mutant
 	for _, dir := range dirs {
 		all, err := mutantsOf(dir, only)
 		if err != nil {
@@ -62,7 +62,7 @@ func measure(dirs []string, n int, seed uint64, workers, bar int, limit time.Dur
 		if n > 0 {
 			all = all[:min(len(all), (n+len(dirs)-1)/len(dirs))]
 		}
-		if try(mutants.Mutant{Path: all[0].Path}, limit) != survived {
+		if try(mutant.Mutant{Path: all[0].Path}, limit) != survived {
 			return fmt.Errorf("the tests of %s fail without a mutant", dir)
 		}
 		list = append(list, all...)
@@ -90,7 +90,7 @@ func measure(dirs []string, n int, seed uint64, workers, bar int, limit time.Dur
 }
 
 // sum prints the figures by package.
-func sum(list []mutants.Mutant, results []verdict, bar int) error {
+func sum(list []mutant.Mutant, results []verdict, bar int) error {
 	count := map[string]map[verdict]int{}
 	var names []string
 	for i, m := range list {
@@ -118,12 +118,12 @@ func sum(list []mutants.Mutant, results []verdict, bar int) error {
 }
 
 // mutantsOf lists the mutants of the production code of a package.
-func mutantsOf(dir, only string) ([]mutants.Mutant, error) {
+func mutantsOf(dir, only string) ([]mutant.Mutant, error) {
 	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
 	if err != nil {
 		return nil, err
 	}
-	var all []mutants.Mutant
+	var all []mutant.Mutant
 	for _, f := range files {
 		text, err := os.ReadFile(f)
 		if err != nil {
@@ -136,7 +136,7 @@ func mutantsOf(dir, only string) ([]mutants.Mutant, error) {
 		for i := range bytes.Count(text, []byte("\n")) + 1 {
 			lines[i+1] = true
 		}
-		all = append(all, mutants.Of(filepath.ToSlash(f), string(text), lines)...)
+		all = append(all, mutant.Of(filepath.ToSlash(f), string(text), lines)...)
 	}
 	if len(all) == 0 {
 		return nil, fmt.Errorf("%s: no mutants", dir)
@@ -146,7 +146,7 @@ func mutantsOf(dir, only string) ([]mutants.Mutant, error) {
 
 // try runs the tests of the package on a mutant. The working tree does not change: the compiler reads the mutant from
 // a temporary file instead.
-func try(m mutants.Mutant, limit time.Duration) verdict {
+func try(m mutant.Mutant, limit time.Duration) verdict {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		panic(err)

@@ -32,6 +32,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/mutants"
+	"github.com/runplan/runplan/gates/mutants/mutant"
 	"github.com/runplan/runplan/patterns"
 )
 
@@ -109,7 +110,8 @@ func measure(ctx context.Context, w io.Writer, o options) error {
 		defer f.Close()
 		record = f
 	}
-	fmt.Fprint(w, "| File | Lines | Program | Tried | Killed | Survived | Untested | Invalid | Seconds | CPU | A CPU second | ",
+	fmt.Fprint(w,
+		"| File | Lines | Program | Tried | Killed | Survived | Untested | Invalid | Seconds | CPU | A CPU second | ",
 		"Kill rate |\n|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 	for line := range strings.SplitSeq(strings.TrimSpace(string(text)), "\n") {
 		part := strings.SplitN(line, "|", 5)
@@ -194,7 +196,7 @@ func (r row) own(ctx context.Context, dir string, env []string, code string, bud
 			return dir, nil, func() {}, nil
 		},
 		Program: func(ctx context.Context) (patterns.Program, error) { return patterns.Find(ctx, env, "") },
-		Tried: func(m mutants.Mutant, result string) {
+		Tried: func(m mutant.Mutant, result string) {
 			made++
 			switch result {
 			case "killed":
@@ -252,7 +254,8 @@ func (c count) print(w io.Writer, r row, program string, lines int) {
 	if c.capped {
 		note = " (limit)"
 	}
-	fmt.Fprintf(w, "| %s %s | %d | %s | %d | %d | %d | %d | %d | %.0f%s | %.0f | %.2f | %s |\n", r.name, r.file, lines, program,
+	fmt.Fprintf(w, "| %s %s | %d | %s | %d | %d | %d | %d | %d | %.0f%s | %.0f | %.2f | %s |\n", r.name, r.file, lines,
+		program,
 		tried, c.killed, c.survived, c.untested, c.invalid, c.seconds, note, c.cpu, float64(tried+c.invalid)/c.cpu, rate)
 }
 

@@ -15,14 +15,14 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/gates/mutants"
+	"github.com/runplan/runplan/gates/mutants/mutant"
 	"github.com/runplan/runplan/patterns"
 )
 
 // The kinds of candidates.
 const (
 	truth   = "truth"   // the commit
-	mutant  = "mutant"  // the commit with one small error
+	mutated = "mutant"  // the commit with one small error
 	partial = "partial" // the commit without one of its hunks
 	near    = "near"    // the parent's code, changed at the right place in a wrong way
 	guard   = "guard"   // the parent's code, with its panics hidden
@@ -151,7 +151,7 @@ func (m *maker) make(ctx context.Context) error {
 		return err
 	}
 	for _, x := range good[:min(len(good), 3)] {
-		m.add(mutant, fmt.Sprintf("%s:%d %s", x.Path, x.Line, x.Kind), with(m.after, x.Path, x.Apply(m.after[x.Path])))
+		m.add(mutated, fmt.Sprintf("%s:%d %s", x.Path, x.Line, x.Kind), with(m.after, x.Path, x.Apply(m.after[x.Path])))
 	}
 	bad, err := m.mutate(ctx, m.before, func(h hunk) (int, int) { return h.from - 1, h.n + 2 })
 	if err != nil {
@@ -201,7 +201,7 @@ func (m *maker) partials() {
 }
 
 // mutate returns the mutants of lines of texts, spread over them.
-func (m *maker) mutate(ctx context.Context, texts map[string]string, lines func(hunk) (from, n int)) ([]mutants.Mutant,
+func (m *maker) mutate(ctx context.Context, texts map[string]string, lines func(hunk) (from, n int)) ([]mutant.Mutant,
 	error) {
 	at := map[string]map[int]bool{}
 	for _, h := range m.hunks {
@@ -213,11 +213,11 @@ func (m *maker) mutate(ctx context.Context, texts map[string]string, lines func(
 			at[h.file][from+i] = true
 		}
 	}
-	var list []mutants.Mutant
+	var list []mutant.Mutant
 	var others []patterns.Text
 	for _, p := range m.f.code {
 		if gates.LanguageOf(p) == gates.LangGo {
-			list = append(list, mutants.Of(p, texts[p], at[p])...)
+			list = append(list, mutant.Of(p, texts[p], at[p])...)
 		} else if at[p] != nil {
 			others = append(others, patterns.Text{Path: p, Text: []byte(texts[p])})
 		}
@@ -231,14 +231,14 @@ func (m *maker) mutate(ctx context.Context, texts map[string]string, lines func(
 		if err := (&tree{dir: dir, put: map[string]bool{}}).lay(ctx, texts); err != nil {
 			return nil, err
 		}
-		more, err := mutants.Script(ctx, m.program, dir, others, at)
+		more, err := mutant.Script(ctx, m.program, dir, others, at)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, more...)
 	}
 	m.rng.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
-	return mutants.Spread(list), nil
+	return mutant.Spread(list), nil
 }
 
 // guard hides the panics of the first function of the parent that the commit changes.

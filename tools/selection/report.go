@@ -39,7 +39,7 @@ func report(w io.Writer, o options, cases []commitCase) {
 	}
 	fmt.Fprintf(w, "%d commits of %d projects %v, %d candidates that pass the project's tests:", len(cases), len(repos),
 		langs, n)
-	for _, k := range []string{truth, mutant, partial, near, guard, cheat, noise} {
+	for _, k := range []string{truth, mutated, partial, near, guard, cheat, noise} {
 		fmt.Fprintf(w, " %s %d (%d right)", k, kinds[k][0], kinds[k][1])
 	}
 	fmt.Fprintln(w)

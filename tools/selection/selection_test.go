@@ -59,7 +59,7 @@ func example() commitCase {
 		candidates: []candidate{
 			{kind: truth, diff: 9, tests: tests("")}, {kind: near, diff: 2, tests: tests("other")},
 			{kind: noise, diff: 1, tests: tests("as before")},
-			{kind: partial, diff: 8, tests: tests("")}, {kind: mutant, diff: 9, tests: outcomes{"old": "broken", "red": ""}},
+			{kind: partial, diff: 8, tests: tests("")}, {kind: mutated, diff: 9, tests: outcomes{"old": "broken", "red": ""}},
 		},
 	}
 }

@@ -48,8 +48,8 @@ func sections() []section {
 			"trust", "feedback", "serve",
 			"notifications", "sandbox", "plugins", "testscripts", "blueprints", "critique", "retrieval", "training", "temporal",
 			"trace", "releases"}},
-		{Title: "Reference", Names: []string{"cli", "plan-format", "rules", "glossary", "requirements"}},
-		{Title: "Explanation", Names: []string{"ARCHITECTURE", "security", "compare", "bench"}},
+		{Title: "Reference", Names: []string{"cli", "plan-format", "rules", "glossary", "requirements", "packages"}},
+		{Title: "Explanation", Names: []string{"ARCHITECTURE", "machine", "security", "compare", "bench"}},
 	}
 }
 
@@ -262,12 +262,16 @@ var layout = template.Must(template.New("page").Parse(`<!doctype html>
 // reachable lets the keyboard scroll wide elements.
 var reachable = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`)
 
+// mermaid matches a picture that GitHub draws from its text. The site runs no program that could draw it.
+var mermaid = regexp.MustCompile(`(?s)<pre><code class="language-mermaid">.*?</code></pre>`)
+
 func render(md goldmark.Markdown, p *page, parts []section) ([]byte, error) {
 	var body, b bytes.Buffer
 	if err := md.Renderer().Render(&body, p.source, p.tree); err != nil {
 		return nil, err
 	}
-	content := template.HTML(reachable.Replace(body.String()))
+	link := fmt.Sprintf(`<p><a href="%sdocs/%s.md">The picture, on GitHub</a></p>`, source, p.Name)
+	content := template.HTML(reachable.Replace(mermaid.ReplaceAllString(body.String(), link)))
 	err := layout.Execute(&b, map[string]any{"Page": p, "Parts": parts, "Body": content})
 	return b.Bytes(), err
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/training"
@@ -52,7 +53,7 @@ func (b Builder) Pairs(ctx context.Context, adapter string) ([]Pair, []Refused, 
 	if err != nil {
 		return nil, nil, err
 	}
-	promotions, err := blueprint.Promotions(b.Root)
+	promotions, err := lifecycle.Promotions(b.Root)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -122,10 +123,10 @@ func reviewFiles(root, adapter string) ([]string, error) {
 	return out, nil
 }
 
-func parseRecord(name string, text []byte) (blueprint.Record, error) {
+func parseRecord(name string, text []byte) (lifecycle.Record, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
-	var rec blueprint.Record
+	var rec lifecycle.Record
 	if err := d.Decode(&rec); err != nil {
 		return rec, fmt.Errorf("%s: it is not a review: %w", name, err)
 	}
@@ -136,8 +137,8 @@ func parseRecord(name string, text []byte) (blueprint.Record, error) {
 }
 
 // pair makes the pair of one review, or returns the reason why it cannot.
-func (b Builder) pair(ctx context.Context, file string, rec blueprint.Record, sum string,
-	promotions []blueprint.Promotion) (Pair, string, error) {
+func (b Builder) pair(ctx context.Context, file string, rec lifecycle.Record, sum string,
+	promotions []lifecycle.Promotion) (Pair, string, error) {
 	p := Pair{
 		Type: training.Retroactive, Granularity: Service, Service: rec.ServiceID, CreatedAt: rec.ReceivedAt,
 		Review: rec.ReviewResult, Outcome: Passed,
@@ -187,8 +188,8 @@ func (b Builder) design(unit string) (*blueprint.Blueprint, blueprint.State, err
 
 // decide finds the outcome of the reviewed code, or the reason why it is unknown. Code that no longer exists gives no
 // pair, because the pair would show other code than the reviewed one.
-func (p *Pair) decide(rec blueprint.Record, design *blueprint.Blueprint, state blueprint.State, now string,
-	promotions []blueprint.Promotion) string {
+func (p *Pair) decide(rec lifecycle.Record, design *blueprint.Blueprint, state blueprint.State, now string,
+	promotions []lifecycle.Promotion) string {
 	if p.Type == training.Retroactive {
 		switch {
 		case state != blueprint.Live:
@@ -200,8 +201,8 @@ func (p *Pair) decide(rec blueprint.Record, design *blueprint.Blueprint, state b
 		}
 		return ""
 	}
-	i := slices.IndexFunc(promotions, func(m blueprint.Promotion) bool {
-		return m.Unit == rec.ServiceID && m.Outcome == blueprint.Promoted && !m.At.Before(rec.ReceivedAt)
+	i := slices.IndexFunc(promotions, func(m lifecycle.Promotion) bool {
+		return m.Unit == rec.ServiceID && m.Outcome == lifecycle.Promoted && !m.At.Before(rec.ReceivedAt)
 	})
 	switch {
 	case i >= 0 && promotions[i].SourcesSHA256 != now:
@@ -210,7 +211,7 @@ func (p *Pair) decide(rec blueprint.Record, design *blueprint.Blueprint, state b
 		p.Outcome = Passed
 	case i >= 0:
 		p.Outcome = Modified
-	case rec.Decision != blueprint.Reject:
+	case rec.Decision != lifecycle.Reject:
 		return "its unit is not promoted yet"
 	case now != rec.SourcesSHA256:
 		return "it was rejected, and the rejected code no longer exists"

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
@@ -67,7 +68,7 @@ func pair(kind training.Kind, unit string, n int) Pair {
 	p := Pair{
 		Type: kind, Granularity: Service, Service: unit, CreatedAt: time.Unix(int64(n), 0).UTC(), Blueprint: "unit: " + unit,
 		Summaries: []summary.Summary{},
-		Review:    blueprint.ReviewResult{ServiceID: unit}, Outcome: Passed, Modifications: []Modification{}, Fidelity: 1,
+		Review:    lifecycle.ReviewResult{ServiceID: unit}, Outcome: Passed, Modifications: []Modification{}, Fidelity: 1,
 		Source: training.Logged,
 		Output: []Source{{"a.go", fmt.Sprintf("package a // %d\n", n)}}, ReviewSHA256: fmt.Sprint(n),
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curriculum"
@@ -56,7 +57,7 @@ func Monitor(root string, spec curriculum.Spec, pairs []Pair, state string, now 
 	if w.HighPriority, err = openQuestions(root); err != nil {
 		return w, err
 	}
-	entries, err := blueprint.Journal(root)
+	entries, err := lifecycle.Journal(root)
 	if err != nil {
 		return w, err
 	}
@@ -66,7 +67,7 @@ func Monitor(root string, spec curriculum.Spec, pairs []Pair, state string, now 
 		}
 	}
 	w.Noted = true
-	return w, blueprint.Note(root, blueprint.Entry{At: now, Unit: "all", Kind: journalKind, Text: w.Note})
+	return w, lifecycle.Note(root, lifecycle.Entry{At: now, Unit: "all", Kind: journalKind, Text: w.Note})
 }
 
 // journalKind is the kind of training entries in the journal of blueprints.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/summary"
 	"github.com/runplan/runplan/training"
@@ -51,7 +52,7 @@ type Pair struct {
 	Blueprint     string                 `json:"blueprint_yaml"`
 	Scoped        string                 `json:"blueprint_scoped"` // part of the blueprint for the file; "" for a unit
 	Summaries     []summary.Summary      `json:"ast_summaries"`
-	Review        blueprint.ReviewResult `json:"cc_review"`
+	Review        lifecycle.ReviewResult `json:"cc_review"`
 	Outcome       Outcome                `json:"promotion_outcome"`
 	Modifications []Modification         `json:"modifications_before_promotion"`
 	Divergence    float64                `json:"divergence_score_final"`

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/training/curriculum"
 )
@@ -119,7 +120,7 @@ type Collector struct {
 	Adapter string
 	// Review makes a cold review of a live unit or of one of its files. It stores the review of a unit with all
 	// reviews; the review of a file is not stored.
-	Review func(ctx context.Context, unit, file string) (*blueprint.Review, blueprint.Record, error)
+	Review func(ctx context.Context, unit, file string) (*lifecycle.Review, lifecycle.Record, error)
 	Told   func(Reviewed) // receives each review; may be nil
 }
 
@@ -196,7 +197,7 @@ func (c Collector) one(ctx context.Context, unit, file string) (Reviewed, error)
 }
 
 // perFile copies the review of one file to per_file, under the name of that file.
-func (c Collector) perFile(r Reviewed, rec blueprint.Record) (Reviewed, error) {
+func (c Collector) perFile(r Reviewed, rec lifecycle.Record) (Reviewed, error) {
 	base := path.Join(curriculum.Dir(c.Adapter), "retroactive", r.Unit, "per_file", strings.ReplaceAll(r.File, "/", "__"))
 	at := func(name string) string { return filepath.Join(c.Root, filepath.FromSlash(name)) }
 	if err := os.MkdirAll(filepath.Dir(at(base)), 0o755); err != nil {

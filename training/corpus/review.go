@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/knowledge/summary"
 )
 
@@ -41,7 +41,7 @@ func (b Builder) reviewed(review string) ([]summary.Summary, bool, error) {
 
 // modifications returns the files whose summaries differ between review and promotion, with the reviewer's findings
 // about each. Changes of function bodies alone do not appear in summaries.
-func modifications(then, now []summary.Summary, r blueprint.ReviewResult) []Modification {
+func modifications(then, now []summary.Summary, r lifecycle.ReviewResult) []Modification {
 	out := []Modification{}
 	said := func(file, otherwise string) string {
 		for _, d := range r.Discrepancies {

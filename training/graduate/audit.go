@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 )
 
 // Generated returns the times after a given time at which the adapter was asked to write units, in order.
@@ -16,12 +17,12 @@ func Generated(root string, after time.Time) ([]time.Time, error) {
 		return nil, err
 	}
 	for _, u := range units {
-		made, err := blueprint.Generations(root, u)
+		made, err := lifecycle.Generations(root, u)
 		if err != nil {
 			return nil, fmt.Errorf("count the generations: %w", err)
 		}
 		for _, g := range made {
-			if g.Session == blueprint.AdapterSession && g.At.After(after) {
+			if g.Session == lifecycle.AdapterSession && g.At.After(after) {
 				out = append(out, g.At)
 			}
 		}
@@ -55,11 +56,11 @@ func Audit(root, adapter, unit string) (due bool, why string, err error) {
 	if s.Since == nil {
 		return true, adapter + " has not graduated", nil
 	}
-	made, err := blueprint.Generations(root, unit)
+	made, err := lifecycle.Generations(root, unit)
 	if err != nil {
 		return true, "", err
 	}
-	if len(made) == 0 || made[len(made)-1].Session != blueprint.AdapterSession {
+	if len(made) == 0 || made[len(made)-1].Session != lifecycle.AdapterSession {
 		return true, fmt.Sprintf("no record says that %s wrote it", adapter), nil
 	}
 	last := made[len(made)-1].At

@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/training/curriculum"
 )
 
@@ -38,16 +39,16 @@ func candidate(t *testing.T, root, unit, session string, n int) {
 			unit, unit))
 	put(t, root, unit+".go", "package "+unit+"\n")
 	at := graduated.AddDate(0, 0, n)
-	put(t, root, fmt.Sprintf("%s/generation_%s.json", blueprint.ReviewFolder(unit, blueprint.Candidate),
+	put(t, root, fmt.Sprintf("%s/generation_%s.json", lifecycle.ReviewFolder(unit, blueprint.Candidate),
 		at.Format("20060102T150405Z")),
 		fmt.Sprintf(`{"generation_id": "%s-1", "session_id": %q, "at": %q}`, unit, session, at.Format(time.RFC3339)))
 }
 
 // promote runs a unit through the stages of promotion, without gates.
-func promote(t *testing.T, root, unit string) (review blueprint.StageResult, outcome blueprint.Outcome) {
+func promote(t *testing.T, root, unit string) (review lifecycle.StageResult, outcome lifecycle.Outcome) {
 	t.Helper()
 	none := func(context.Context) (gates.Verdict, error) { return gates.Verdict{}, nil }
-	p, err := blueprint.Promote(t.Context(), unit, blueprint.Pipeline{
+	p, err := lifecycle.Promote(t.Context(), unit, lifecycle.Pipeline{
 		Root: root, Now: func() time.Time { return graduated.AddDate(0, 2, 0) }, Validate: none, Smoke: none,
 		Check: func(context.Context, *blueprint.Blueprint, blueprint.State) (blueprint.Checked, error) {
 			return blueprint.Checked{}, nil
@@ -60,7 +61,7 @@ func promote(t *testing.T, root, unit string) (review blueprint.StageResult, out
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Stages[3].Status == blueprint.StageNotRun {
+	if p.Stages[3].Status == lifecycle.StageNotRun {
 		t.Fatalf("%+v", p.Stages)
 	}
 	return p.Stages[4], p.Outcome
@@ -71,12 +72,12 @@ func promote(t *testing.T, root, unit string) (review blueprint.StageResult, out
 func TestPromotionReviewsEveryFifthGeneration(t *testing.T) {
 	root := t.TempDir()
 	for i := range 10 {
-		candidate(t, root, fmt.Sprintf("unit%c", 'a'+i), blueprint.AdapterSession, i+1)
+		candidate(t, root, fmt.Sprintf("unit%c", 'a'+i), lifecycle.AdapterSession, i+1)
 	}
 	candidate(t, root, "byhand", "author-1", 3)
-	candidate(t, root, "early", blueprint.AdapterSession, -1)
+	candidate(t, root, "early", lifecycle.AdapterSession, -1)
 
-	if s, outcome := promote(t, root, "unita"); s.Status != blueprint.StageFail || outcome != blueprint.Refused {
+	if s, outcome := promote(t, root, "unita"); s.Status != lifecycle.StageFail || outcome != lifecycle.Refused {
 		t.Errorf("before it graduated: %+v, %s", s, outcome)
 	}
 	put(t, root, stateFile(curriculum.CodeArchitect),
@@ -84,15 +85,15 @@ func TestPromotionReviewsEveryFifthGeneration(t *testing.T) {
 	for i := range 10 {
 		unit := fmt.Sprintf("unit%c", 'a'+i)
 		s, outcome := promote(t, root, unit)
-		if audited := (i+1)%5 == 0; audited && (s.Status != blueprint.StageFail || outcome != blueprint.Refused) {
+		if audited := (i+1)%5 == 0; audited && (s.Status != lifecycle.StageFail || outcome != lifecycle.Refused) {
 			t.Errorf("generation %d was not asked for a review: %+v, %s", i+1, s, outcome)
-		} else if !audited && (s.Status != blueprint.StageSkipped || outcome != blueprint.Promoted ||
+		} else if !audited && (s.Status != lifecycle.StageSkipped || outcome != lifecycle.Promoted ||
 			!strings.Contains(s.Note, fmt.Sprintf("generation %d since", i+1))) {
 			t.Errorf("generation %d: %+v, %s", i+1, s, outcome)
 		}
 	}
 	for _, unit := range []string{"byhand", "early"} {
-		if s, _ := promote(t, root, unit); s.Status != blueprint.StageFail {
+		if s, _ := promote(t, root, unit); s.Status != lifecycle.StageFail {
 			t.Errorf("%s: %+v", unit, s)
 		}
 	}
@@ -104,12 +105,12 @@ func TestPromotionReviewsEveryFifthGeneration(t *testing.T) {
 // A unit with a rejected review is not promoted without another review, no matter who wrote it.
 func TestRejectionRequiresAnotherReview(t *testing.T) {
 	root := t.TempDir()
-	candidate(t, root, "orders", blueprint.AdapterSession, 1)
+	candidate(t, root, "orders", lifecycle.AdapterSession, 1)
 	put(t, root, stateFile(curriculum.CodeArchitect),
 		fmt.Sprintf(`{"adapter_name": "code-architect", "graduated_at": %q, "cycles": []}`, graduated.Format(time.RFC3339)))
-	put(t, root, blueprint.ReviewFolder("orders", blueprint.Candidate)+"/cc_review_20260103T000000Z.json",
+	put(t, root, lifecycle.ReviewFolder("orders", blueprint.Candidate)+"/cc_review_20260103T000000Z.json",
 		`{"service_id": "orders", "decision": "reject", "received_at": "2026-01-03T00:00:00Z", "blueprint_sha256": "of earlier code", "sources_sha256": "of earlier code"}`)
-	if s, _ := promote(t, root, "orders"); s.Status != blueprint.StageFail {
+	if s, _ := promote(t, root, "orders"); s.Status != lifecycle.StageFail {
 		t.Errorf("%+v", s)
 	}
 }

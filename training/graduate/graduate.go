@@ -11,7 +11,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/lists"
 )
 
@@ -33,8 +33,8 @@ type Generation struct {
 	At         time.Time               `json:"at"`
 	Divergence float64                 `json:"divergence"`
 	Promoted   *bool                   `json:"promoted_first"` // promoted unchanged; null: undecided
-	Reviewer   []blueprint.Discrepancy `json:"-"`
-	Self       []blueprint.Discrepancy `json:"-"`
+	Reviewer   []lifecycle.Discrepancy `json:"-"`
+	Self       []lifecycle.Discrepancy `json:"-"`
 	SelfKnown  bool                    `json:"self_assessed"` // a self-assessment exists
 }
 
@@ -139,10 +139,10 @@ func agreement(list []Generation, seed uint64) Figure {
 	return f.measured(float64(alike)/float64(all), func(v float64) bool { return v >= Agreement-slack })
 }
 
-func classes(list []blueprint.Discrepancy) []string {
+func classes(list []lifecycle.Discrepancy) []string {
 	var out []string
 	for _, d := range list {
-		if c := d.Dimension + " " + string(d.Severity); d.Severity != blueprint.Observation && !slices.Contains(out, c) {
+		if c := d.Dimension + " " + string(d.Severity); d.Severity != lifecycle.Observation && !slices.Contains(out, c) {
 			out = append(out, c)
 		}
 	}

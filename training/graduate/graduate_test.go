@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 )
 
 func generations(n int, divergence float64, promoted int, alike int) []Generation {
 	var out []Generation
 	yes, no := true, false
-	wrong := func(dimension string) blueprint.Discrepancy {
-		return blueprint.Discrepancy{Dimension: dimension, Severity: blueprint.Minor}
+	wrong := func(dimension string) lifecycle.Discrepancy {
+		return lifecycle.Discrepancy{Dimension: dimension, Severity: lifecycle.Minor}
 	}
 	for i := range n {
 		g := Generation{Unit: "u", At: time.Unix(int64(i), 0), Divergence: divergence, Promoted: &no, SelfKnown: true}
@@ -20,7 +20,7 @@ func generations(n int, divergence float64, promoted int, alike int) []Generatio
 		}
 		// The reviewer finds two classes in each generation; the adapter's own review finds the same in the first
 		// ones, and one class less in the others.
-		g.Reviewer = []blueprint.Discrepancy{wrong("contract"), wrong("intent")}
+		g.Reviewer = []lifecycle.Discrepancy{wrong("contract"), wrong("intent")}
 		g.Self = g.Reviewer
 		if i >= alike {
 			g.Self = g.Reviewer[:1]
@@ -87,7 +87,7 @@ func TestEmptyReviewsAgree(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	// an observation costs nothing and is not a class
-	list[0].Self = []blueprint.Discrepancy{{Dimension: "intent", Severity: blueprint.Observation}}
+	list[0].Self = []lifecycle.Discrepancy{{Dimension: "intent", Severity: lifecycle.Observation}}
 	if f := agreement(list, 1); *f.Value != 1 {
 		t.Errorf("%+v", f)
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 )
 
 // Read derives generations from the reviews of candidates. Each code of a unit that the adapter wrote and another
@@ -20,10 +21,10 @@ func Read(root string) ([]Generation, error) {
 	if err != nil {
 		return nil, fmt.Errorf("list reviews: %w", err)
 	}
-	var outside, own []blueprint.Record
+	var outside, own []lifecycle.Record
 	for _, n := range names {
 		text, err := fs.ReadFile(os.DirFS(root), n)
-		var rec blueprint.Record
+		var rec lifecycle.Record
 		if err == nil {
 			err = json.Unmarshal(text, &rec)
 		}
@@ -37,11 +38,11 @@ func Read(root string) ([]Generation, error) {
 			outside = append(outside, rec)
 		}
 	}
-	promotions, err := blueprint.Promotions(root)
+	promotions, err := lifecycle.Promotions(root)
 	if err != nil {
 		return nil, err
 	}
-	byTime := func(a, b blueprint.Record) int {
+	byTime := func(a, b lifecycle.Record) int {
 		return cmp.Or(a.ReceivedAt.Compare(b.ReceivedAt), cmp.Compare(a.ServiceID, b.ServiceID))
 	}
 	slices.SortStableFunc(outside, byTime)
@@ -74,15 +75,15 @@ func Read(root string) ([]Generation, error) {
 
 // adapters reports whether the adapter wrote the reviewed code: it was the last to receive the context before the
 // review.
-func adapters(root string, r blueprint.Record) (bool, error) {
-	made, err := blueprint.Generations(root, r.ServiceID)
+func adapters(root string, r lifecycle.Record) (bool, error) {
+	made, err := lifecycle.Generations(root, r.ServiceID)
 	if err != nil {
 		return false, err
 	}
 	by := false
 	for _, g := range made {
 		if !g.At.After(r.ReceivedAt) {
-			by = g.Session == blueprint.AdapterSession
+			by = g.Session == lifecycle.AdapterSession
 		}
 	}
 	return by, nil
@@ -90,13 +91,13 @@ func adapters(root string, r blueprint.Record) (bool, error) {
 
 // promoted reports whether the reviewed code was promoted unchanged. It returns false if the code was rejected or
 // other code of the unit was promoted, and nil if that is undecided.
-func promoted(r blueprint.Record, all []blueprint.Promotion) *bool {
+func promoted(r lifecycle.Record, all []lifecycle.Promotion) *bool {
 	yes, no := true, false
-	if r.Decision == blueprint.Reject {
+	if r.Decision == lifecycle.Reject {
 		return &no
 	}
 	for _, p := range all {
-		if p.Unit != r.ServiceID || p.Outcome != blueprint.Promoted || p.At.Before(r.ReceivedAt) {
+		if p.Unit != r.ServiceID || p.Outcome != lifecycle.Promoted || p.At.Before(r.ReceivedAt) {
 			continue
 		}
 		if p.SourcesSHA256 == r.SourcesSHA256 {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/training/curriculum"
@@ -55,7 +55,7 @@ func Record(root string, before State, cycles []Cycle, now time.Time) (State, er
 	if err := atomicfile.WriteJSON(name, s, 0o644); err != nil {
 		return s, fmt.Errorf("write %s: %w", stateFile(s.Adapter), err)
 	}
-	return s, blueprint.Note(root, blueprint.Entry{At: now, Unit: "all", Kind: "training", Text: s.text()})
+	return s, lifecycle.Note(root, lifecycle.Entry{At: now, Unit: "all", Kind: "training", Text: s.text()})
 }
 
 func (s State) text() string {

@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
-	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/chunks"
 )
 
 // takesTests returns the tests that a commit removes. The prompts forbid that.
@@ -78,14 +78,14 @@ const (
 // as a policy, can only be known.
 func (w *work) derivable(prompt string) (signal, string) {
 	known, seen := map[string]bool{}, map[string]bool{}
-	outline.EachWord(prompt, func(s string) { known[s] = true })
+	chunks.EachWord(prompt, func(s string) { known[s] = true })
 	fresh := 0
 	for _, c := range w.changes {
 		if c.after == nil {
 			continue
 		}
 		for _, h := range c.hunks {
-			outline.EachWord(c.after.span(h.NewFrom+1, h.NewTo), func(s string) {
+			chunks.EachWord(c.after.span(h.NewFrom+1, h.NewTo), func(s string) {
 				if len(s) < 3 || seen[s] {
 					return
 				}

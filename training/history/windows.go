@@ -9,7 +9,7 @@ import (
 
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/tokens"
-	"github.com/runplan/runplan/knowledge/outline"
+	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/edits"
@@ -18,7 +18,7 @@ import (
 // window is a chunk of a file as retrieval shows it.
 type window struct {
 	path   string
-	span   outline.Span
+	span   chunks.Span
 	at     int  // place among the chunks of its file
 	needed bool // an edit quotes lines of it
 	score  float64
@@ -49,18 +49,18 @@ const (
 // words of the task come first, as in a search.
 func (w *work) views(answers []edits.Answer) []*view {
 	words := map[string]bool{}
-	outline.EachWord(w.task, func(s string) { words[s] = len(s) > 2 })
+	chunks.EachWord(w.task, func(s string) { words[s] = len(s) > 2 })
 	var out []*view
-	add := func(s *source, needs func(outline.Span) bool) {
+	add := func(s *source, needs func(chunks.Span) bool) {
 		v := &view{source: s, lines: strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")}
-		for at, span := range outline.Chunks(v.lines) {
+		for at, span := range chunks.Chunks(v.lines) {
 			x := window{path: s.path, span: span, at: at, needed: needs(span)}
 			if x.needed {
 				v.needed = append(v.needed, x)
 				continue
 			}
 			have := map[string]bool{}
-			outline.EachWord(v.text(span), func(s string) {
+			chunks.EachWord(v.text(span), func(s string) {
 				if words[s] {
 					have[s] = true
 				}
@@ -77,20 +77,20 @@ func (w *work) views(answers []edits.Answer) []*view {
 			continue
 		}
 		blocks := answers[i].Blocks
-		add(c.before, func(s outline.Span) bool {
+		add(c.before, func(s chunks.Span) bool {
 			return slices.ContainsFunc(blocks, func(b edits.Block) bool { return b.From+1 <= s.End && s.Start <= b.To }) ||
 				c.after == nil && s.Start == 1
 		})
 	}
 	// Unrelated files would connect all examples by their versions, and leave none for validation.
 	for _, r := range w.deps {
-		add(r.source, func(outline.Span) bool { return false })
+		add(r.source, func(chunks.Span) bool { return false })
 	}
 	return out
 }
 
 // text returns the lines of a chunk.
-func (v *view) text(s outline.Span) string { return strings.Join(v.lines[s.Start-1:s.End], "\n") }
+func (v *view) text(s chunks.Span) string { return strings.Join(v.lines[s.Start-1:s.End], "\n") }
 
 // row describes windows that follow each other: their number, and the lines of all.
 type row struct{ windows, lines int }

@@ -8,6 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
+	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -93,14 +94,14 @@ const relatedShare = 0.3
 // related reports whether words of the task are in the changed lines, in the path, or in the names around them.
 func (w *work) related() bool {
 	asked := map[string]bool{}
-	outline.EachWord(w.task, func(s string) {
+	chunks.EachWord(w.task, func(s string) {
 		if len(s) > 2 && !emptyWords.Has(s) && !stopWords.Has(s) {
 			asked[s] = true
 		}
 	})
 	has := func(text string) bool {
 		found := false
-		outline.EachWord(text, func(s string) { found = found || asked[s] })
+		chunks.EachWord(text, func(s string) { found = found || asked[s] })
 		return found
 	}
 	hunks, near := 0, 0
@@ -153,8 +154,8 @@ func (w *work) invented(known map[string]bool, prompt string) string {
 				}
 			}
 			bare := map[string]bool{}
-			outline.EachWord(bareCode(text, strings.HasSuffix(c.path, ".py")), func(s string) { bare[s] = true })
-			outline.EachWord(text, func(s string) {
+			chunks.EachWord(bareCode(text, strings.HasSuffix(c.path, ".py")), func(s string) { bare[s] = true })
+			chunks.EachWord(text, func(s string) {
 				if len(s) > 3 && !bare[s] && !prose[s] {
 					if prose[s] = true; !known[s] {
 						fresh++

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
@@ -34,7 +35,7 @@ type ledger struct {
 }
 
 type record struct {
-	blueprint.Record
+	lifecycle.Record
 	sum      string
 	promoted *bool // outcome of the reviewed candidate; nil: undecided
 }
@@ -69,12 +70,12 @@ func openReviews(root string, l local.Layout, hide func(string) string) (*review
 // openRecords reads the answers of cold reviewers and the outcomes of the units.
 func (r *reviews) openRecords(root string) error {
 	tree := os.DirFS(root)
-	promotions, err := blueprint.Promotions(root)
+	promotions, err := lifecycle.Promotions(root)
 	if err != nil {
 		return err
 	}
 	inRuns := path.Join(local.DirName, "reports", "*", local.BlueprintReviews)
-	for _, folder := range []string{path.Join(blueprint.Folder, "review"), path.Join(blueprint.Curriculum, "retroactive"),
+	for _, folder := range []string{path.Join(blueprint.Folder, "review"), path.Join(lifecycle.Curriculum, "retroactive"),
 		inRuns} {
 		names, err := fs.Glob(tree, path.Join(folder, "*", "cc_review_*.json"))
 		if err != nil {
@@ -89,7 +90,7 @@ func (r *reviews) openRecords(root string) error {
 	return nil
 }
 
-func (r *reviews) openRecord(tree fs.FS, name string, promotions []blueprint.Promotion) error {
+func (r *reviews) openRecord(tree fs.FS, name string, promotions []lifecycle.Promotion) error {
 	data, err := fs.ReadFile(tree, name)
 	if err != nil {
 		return err
@@ -111,8 +112,8 @@ func (r *reviews) openRecord(tree fs.FS, name string, promotions []blueprint.Pro
 		return err
 	}
 	for _, p := range promotions {
-		if p.Review == name && (p.Outcome == blueprint.Promoted || p.Outcome == blueprint.Refused) {
-			rec.promoted = new(p.Outcome == blueprint.Promoted)
+		if p.Review == name && (p.Outcome == lifecycle.Promoted || p.Outcome == lifecycle.Refused) {
+			rec.promoted = new(p.Outcome == lifecycle.Promoted)
 		}
 	}
 	text := redact.Clean(string(asked))

@@ -13,25 +13,33 @@ func readerMakes(place string) bool {
 	return strings.Contains(place, "NAME") || strings.Contains(place, "NNNN") || strings.HasPrefix(place, "bin/")
 }
 
-// CONTRIBUTING.md names only files, folders and functions that exist.
+// CONTRIBUTING.md and the pages about the code name only files, folders and functions that exist.
 func TestContributingNamesExistingFiles(t *testing.T) {
-	text, top := document(t, "CONTRIBUTING.md"), root(t)
+	for page, least := range map[string]int{"CONTRIBUTING.md": 20, "docs/ARCHITECTURE.md": 8, "docs/machine.md": 1} {
+		namesExist(t, page, least)
+	}
+}
+
+// namesExist checks a page that names at least so many places, and as many lists of functions.
+func namesExist(t *testing.T, page string, least int) {
+	t.Helper()
+	text, top := document(t, page), root(t)
 	places := regexp.MustCompile("`([a-z.]+(?:/[A-Za-z0-9_.-]+)+)`").FindAllStringSubmatch(text, -1)
-	if len(places) < 20 {
-		t.Fatalf("only %d places were found in CONTRIBUTING.md", len(places))
+	if len(places) < least {
+		t.Fatalf("only %d places were found in %s", len(places), page)
 	}
 	for _, m := range places {
 		if place := m[1]; !readerMakes(place) {
 			if _, err := os.Stat(filepath.Join(top, filepath.FromSlash(place))); err != nil {
-				t.Errorf("CONTRIBUTING.md names %s: %v", place, err)
+				t.Errorf("%s names %s: %v", page, place, err)
 			}
 		}
 	}
 	// "`a`, `b` and `c` in `folder/file.go`"
 	lists := regexp.MustCompile("((?:`[A-Za-z]+`(?:,| and| or)? )+)in `([a-z.]+(?:/[A-Za-z0-9_.-]+)+\\.go)`").
 		FindAllStringSubmatch(strings.Join(strings.Fields(text), " "), -1)
-	if len(lists) < 20 {
-		t.Fatalf("only %d lists of functions were found in CONTRIBUTING.md", len(lists))
+	if len(lists) < least {
+		t.Fatalf("only %d lists of functions were found in %s", len(lists), page)
 	}
 	for _, m := range lists {
 		source, err := os.ReadFile(filepath.Join(top, filepath.FromSlash(m[2])))
@@ -42,7 +50,7 @@ func TestContributingNamesExistingFiles(t *testing.T) {
 			name = strings.TrimSuffix(name, "`")
 			declared := regexp.MustCompile(`(?m)^(?:func (?:\([^)]*\) )?|type |const |var |\t)` + name + `\b`)
 			if !declared.Match(source) {
-				t.Errorf("CONTRIBUTING.md names %s in %s, which does not declare it", name, m[2])
+				t.Errorf("%s names %s in %s, which does not declare it", page, name, m[2])
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/blueprints"
 	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/cli/doctor"
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/owner"
@@ -22,6 +23,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/cli/run"
+	"github.com/runplan/runplan/internal/cli/selffix"
 	"github.com/runplan/runplan/internal/cli/setup"
 	"github.com/runplan/runplan/internal/cli/watch"
 	"github.com/runplan/runplan/internal/config"
@@ -147,7 +149,7 @@ func commandGroups() []commandGroup {
 		}},
 		{cli.GroupTalk, []command{
 			{"ask", owner.NewAskCommand}, {"note", owner.NewNoteCommand}, {"critical", owner.NewCriticalCommand},
-			{"inbox", owner.NewInboxCommand}, {"feedback", owner.NewFeedbackCommand}, {"self-fix", owner.NewSelfFixCommand},
+			{"inbox", owner.NewInboxCommand}, {"feedback", owner.NewFeedbackCommand}, {"self-fix", selffix.NewSelfFixCommand},
 			{"standup", owner.NewStandupCommand}, {"notify", owner.NewNotifyCommand},
 		}},
 		{cli.GroupTrust, []command{
@@ -156,7 +158,7 @@ func commandGroups() []commandGroup {
 		}},
 		{cli.GroupSetup, []command{
 			{"demo", setup.NewDemoCommand}, {"init", setup.NewInitCommand}, {"config", setup.NewConfigCommand},
-			{"doctor", setup.NewDoctorCommand}, {"maintain", blueprints.NewMaintainCommand}, {"gc", setup.NewGCCommand},
+			{"doctor", doctor.NewDoctorCommand}, {"maintain", blueprints.NewMaintainCommand}, {"gc", setup.NewGCCommand},
 			{"introspect", plans.NewIntrospectCommand}, {"version", setup.NewVersionCommand},
 		}},
 	}

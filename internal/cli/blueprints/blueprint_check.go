@@ -14,6 +14,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/lists"
@@ -225,9 +226,9 @@ session is adapter, so that runplan training graduation recognises its generatio
 			if err != nil {
 				return err
 			}
-			brief, err := blueprint.Generate(p.Repo.Root, args[0], session, fix, d.Prompts, d.Now(), d.NewID())
+			brief, err := lifecycle.Generate(p.Repo.Root, args[0], session, fix, d.Prompts, d.Now(), d.NewID())
 			switch {
-			case errors.Is(err, blueprint.ErrNoReview):
+			case errors.Is(err, lifecycle.ErrNoReview):
 				return cli.Usage(err, "without a review there is nothing to fix; leave out --fix")
 			case err != nil:
 				return NoBlueprint(err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
@@ -70,14 +71,14 @@ func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit stri
 	if err != nil {
 		return err
 	}
-	pl := blueprint.Pipeline{
+	pl := lifecycle.Pipeline{
 		Root: p.Repo.Root, Now: time.Now,
 		Check:    checker(a, p.Repo.Root),
 		Validate: func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "lint", "types", "tests") },
 		Smoke:    func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "smoke") },
 		Approve: func(ctx context.Context, unit string) (string, error) {
 			if o.by.Name == "" {
-				return "", fmt.Errorf("%w: the owner has not signed", blueprint.ErrWaiting)
+				return "", fmt.Errorf("%w: the owner has not signed", lifecycle.ErrWaiting)
 			}
 			return o.by.Name, k.Agree(ctx, trust.GatePromotion, "blueprint "+unit, o.by)
 		},
@@ -94,11 +95,11 @@ func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit stri
 		},
 	}
 	if !a.JSON {
-		pl.Stage = func(s blueprint.StageResult) {
+		pl.Stage = func(s lifecycle.StageResult) {
 			fmt.Fprintf(a.Stdout, "%d %-10s  %-7s  %s\n", s.Number, s.Name, s.Status, ui.Sanitize(s.Note))
 		}
 	}
-	done9, err := blueprint.Promote(ctx, unit, pl)
+	done9, err := lifecycle.Promote(ctx, unit, pl)
 	if a.JSON {
 		if err := cli.AsJSON(a.Stdout, done9); err != nil {
 			return err
@@ -107,7 +108,7 @@ func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit stri
 	return promotionEnded(ctx, done9, err)
 }
 
-func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error {
+func promotionEnded(ctx context.Context, p lifecycle.Promotion, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
@@ -116,10 +117,10 @@ func promotionEnded(ctx context.Context, p blueprint.Promotion, err error) error
 		return NoBlueprint(err)
 	case err != nil:
 		return cli.TrustTrouble(err)
-	case p.Outcome == blueprint.Waiting:
+	case p.Outcome == lifecycle.Waiting:
 		return cli.Fail(cli.ExitHuman, fmt.Errorf("%s waits for its owner", p.Unit),
 			"runplan blueprint promote %s --signature NAME --reason TEXT; see %s", p.Unit, p.Journal())
-	case p.Outcome != blueprint.Promoted:
+	case p.Outcome != lifecycle.Promoted:
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is not promoted", p.Unit), "see the reason in %s", p.Journal())
 	}
 	return nil

@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/trust"
@@ -23,7 +23,7 @@ func newBlueprintQueueCommand(a *cli.App) *cobra.Command {
 remedy. Only a person closes one: runplan blueprint queue close.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			items, err := blueprint.Queue(p.Repo.Root, all)
+			items, err := lifecycle.Queue(p.Repo.Root, all)
 			if err != nil {
 				return err
 			}
@@ -40,7 +40,7 @@ remedy. Only a person closes one: runplan blueprint queue close.` + cli.ExitStat
 	return cmd
 }
 
-func showQueue(a *cli.App, items []blueprint.Item) {
+func showQueue(a *cli.App, items []lifecycle.Item) {
 	if len(items) == 0 {
 		fmt.Fprintln(a.Stdout, "nothing waits")
 	}
@@ -49,7 +49,7 @@ func showQueue(a *cli.App, items []blueprint.Item) {
 			ui.Sanitize(i.Dimension), i.Status)
 		fmt.Fprintf(a.Stdout, "  blueprint  %s\n  code       %s\n  to do      %s\n", ui.Sanitize(i.Claim),
 			ui.Sanitize(i.Evidence), ui.Sanitize(i.Recommendation))
-		if i.Status != blueprint.Open {
+		if i.Status != lifecycle.Open {
 			fmt.Fprintf(a.Stdout, "  closed     by %s: %s\n", ui.Sanitize(i.ClosedBy), ui.Sanitize(i.Reason))
 		}
 	}
@@ -73,14 +73,14 @@ for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage
 			if err := a.NotAnAgent("closing an item of the review queue"); err != nil {
 				return err
 			}
-			item, err := blueprint.Find(p.Repo.Root, args[0])
+			item, err := lifecycle.Find(p.Repo.Root, args[0])
 			if err != nil {
 				return cli.Usage(err, "runplan blueprint queue lists the items")
 			}
 			if err := Agree(ctx, a, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
 				return err
 			}
-			if item, err = blueprint.Close(p.Repo.Root, item.ID, fixed, by.Name, by.Reason, time.Now()); err != nil {
+			if item, err = lifecycle.Close(p.Repo.Root, item.ID, fixed, by.Name, by.Reason, time.Now()); err != nil {
 				return err
 			}
 			fmt.Fprintf(a.Stdout, "%s is %s\n", item.ID, item.Status)
@@ -115,7 +115,7 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
 		Args: cobra.NoArgs,
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
-			entries, err := blueprint.Journal(p.Repo.Root)
+			entries, err := lifecycle.Journal(p.Repo.Root)
 			if err != nil {
 				return err
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/redact"
@@ -100,8 +101,8 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 			return err
 		}
 	}
-	r, err := blueprint.Prepare(ctx, p.Repo.Root,
-		blueprint.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")},
+	r, err := lifecycle.Prepare(ctx, p.Repo.Root,
+		lifecycle.Options{Unit: unit, State: o.state(), Scope: o.scope, YAML: o.yaml, Reviewer: cmp.Or(o.reviewer, "agent")},
 		d)
 	if err != nil {
 		return BlueprintTrouble(err)
@@ -122,7 +123,7 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 			return errors.Join(err, keepErr)
 		}
 		return cli.Fail(cli.ExitFailed, err, "its answer is in %s; a larger model may follow the format", kept)
-	case errors.Is(err, blueprint.ErrAnswer):
+	case errors.Is(err, lifecycle.ErrAnswer):
 		return BlueprintTrouble(err)
 	case err != nil:
 		return cli.ModelTrouble(ctx, err)
@@ -131,21 +132,21 @@ func blueprintReview(ctx context.Context, a *cli.App, p *cli.Project, unit strin
 }
 
 // BlueprintDeps returns the dependencies for preparing reviews.
-func BlueprintDeps(ctx context.Context, a *cli.App, p *cli.Project) (blueprint.Deps, error) {
-	prompts, err := blueprint.LoadPrompts(p.Prompts())
+func BlueprintDeps(ctx context.Context, a *cli.App, p *cli.Project) (lifecycle.Deps, error) {
+	prompts, err := lifecycle.LoadPrompts(p.Prompts())
 	if err != nil {
-		return blueprint.Deps{}, cli.Usage(err, "correct the project's prompts, or remove them")
+		return lifecycle.Deps{}, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
 	o, err := judge.SummaryOptions(ctx, a, p.Repo.Root)
 	if err != nil {
-		return blueprint.Deps{}, err
+		return lifecycle.Deps{}, err
 	}
-	return blueprint.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: a.Redactor(p).String},
+	return lifecycle.Deps{Summary: o, Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: a.Redactor(p).String},
 		nil
 }
 
 // waitForAnswer prints the next steps for a person.
-func waitForAnswer(a *cli.App, p *cli.Project, r *blueprint.Review, o blueprintReviewOptions) error {
+func waitForAnswer(a *cli.App, p *cli.Project, r *lifecycle.Review, o blueprintReviewOptions) error {
 	if err := r.Wait(); err != nil {
 		return err
 	}
@@ -178,11 +179,11 @@ func blueprintAnswer(a *cli.App, p *cli.Project, unit string, o blueprintReviewO
 	if err != nil {
 		return err
 	}
-	r, rec, err := blueprint.Answered(p.Repo.Root, unit, o.state(), text, o.session, time.Now())
+	r, rec, err := lifecycle.Answered(p.Repo.Root, unit, o.state(), text, o.session, time.Now())
 	switch {
-	case errors.Is(err, blueprint.ErrNotCold):
+	case errors.Is(err, lifecycle.ErrNotCold):
 		return cli.Fail(cli.ExitFailed, err, "have it reviewed by a session that did not write it")
-	case errors.Is(err, blueprint.ErrStale):
+	case errors.Is(err, lifecycle.ErrStale):
 		return cli.Fail(cli.ExitFailed, err, "ask again: runplan blueprint review %s --by-hand", unit)
 	case err != nil:
 		return BlueprintTrouble(err)
@@ -211,7 +212,7 @@ func readAnswer(a *cli.App, name string) (string, error) {
 }
 
 // handleReview stores a review and prints the result.
-func handleReview(a *cli.App, r *blueprint.Review, rec blueprint.Record) error {
+func handleReview(a *cli.App, r *lifecycle.Review, rec lifecycle.Record) error {
 	h, err := r.Handle(rec, time.Now())
 	if err != nil {
 		return err
@@ -223,14 +224,14 @@ func handleReview(a *cli.App, r *blueprint.Review, rec blueprint.Record) error {
 	} else {
 		showReview(a, h)
 	}
-	if rec.Decision == blueprint.Reject {
+	if rec.Decision == lifecycle.Reject {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is rejected: %s", rec.ServiceID, rec.DecisionReason),
 			"see the problems in %s; correct the code, or the blueprint if that is wrong, and review it again", h.Returned)
 	}
 	return nil
 }
 
-func showReview(a *cli.App, h blueprint.Handled) {
+func showReview(a *cli.App, h lifecycle.Handled) {
 	rec := h.Record
 	out := func(format string, args ...any) { fmt.Fprintf(a.Stdout, format+"\n", args...) }
 	out("%s  %s (%s)", ui.Sanitize(rec.ServiceID), rec.Decision, ui.Sanitize(rec.DecisionReason))
@@ -260,10 +261,10 @@ func showReview(a *cli.App, h blueprint.Handled) {
 // BlueprintTrouble adds the exit code to errors of blueprints.
 func BlueprintTrouble(err error) error {
 	return NoBlueprint(cli.Advise(err,
-		cli.On(cli.ExitUsage, "ask first: runplan blueprint review UNIT --by-hand", blueprint.ErrNoQuestion),
+		cli.On(cli.ExitUsage, "ask first: runplan blueprint review UNIT --by-hand", lifecycle.ErrNoQuestion),
 		cli.On(cli.ExitFailed, "the answer must be one JSON object, as described in the prompt",
-			new(*llm.AnswerError), blueprint.ErrAnswer),
+			new(*llm.AnswerError), lifecycle.ErrAnswer),
 		cli.On(cli.ExitCannotRun,
 			"a reviewer without summaries cannot judge; Python, TypeScript and JavaScript need ast-grep",
-			blueprint.ErrNothingSeen)))
+			lifecycle.ErrNothingSeen)))
 }

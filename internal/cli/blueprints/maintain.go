@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -43,7 +44,7 @@ It can be interrupted at any time; finished work stays and is not repeated.` + c
 }
 
 func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
-	tasks := slices.DeleteFunc(blueprint.Tasks(), func(t blueprint.Task) bool { return o.only != "" && t.ID != o.only })
+	tasks := slices.DeleteFunc(lifecycle.Tasks(), func(t lifecycle.Task) bool { return o.only != "" && t.ID != o.only })
 	if len(tasks) == 0 {
 		return cli.Usage(fmt.Errorf("unknown task %q", o.only), "runplan maintain --list")
 	}
@@ -54,7 +55,7 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	if err != nil {
 		return err
 	}
-	var all []blueprint.Maintained
+	var all []lifecycle.Maintained
 	for _, t := range tasks {
 		m, err := maintainOne(ctx, a, p, t.ID, o)
 		if ctx.Err() != nil {
@@ -88,7 +89,7 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 	return nil
 }
 
-func listTasks(a *cli.App, tasks []blueprint.Task) error {
+func listTasks(a *cli.App, tasks []lifecycle.Task) error {
 	if a.JSON {
 		return cli.AsJSON(a.Stdout, tasks)
 	}
@@ -99,41 +100,41 @@ func listTasks(a *cli.App, tasks []blueprint.Task) error {
 	return ui.Table(a.Stdout, []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
 }
 
-func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (blueprint.Maintained,
+func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (lifecycle.Maintained,
 	error) {
 	root := p.Repo.Root
-	if task == blueprint.Validation {
-		return blueprint.Validate(ctx, root, time.Now(), checker(a, root))
+	if task == lifecycle.Validation {
+		return lifecycle.Validate(ctx, root, time.Now(), checker(a, root))
 	}
 	if !p.Config.Models.Configured() {
-		return blueprint.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{},
+		return lifecycle.Maintained{Task: task, Units: []string{}, Current: []string{}, Problems: []string{},
 			Skipped: "no model is configured; see runplan init --help"}, nil
 	}
 	if err := a.TrustConfig(p); err != nil {
-		return blueprint.Maintained{}, err
+		return lifecycle.Maintained{}, err
 	}
 	d, err := BlueprintDeps(ctx, a, p)
 	if err != nil {
-		return blueprint.Maintained{}, err
+		return lifecycle.Maintained{}, err
 	}
 	client, model, err := ReviewModel(ctx, a, p, cli.BlueprintCall)
 	if err != nil {
-		return blueprint.Maintained{}, err
+		return lifecycle.Maintained{}, err
 	}
-	return blueprint.ReviewLive(ctx, root, time.Now(), func(ctx context.Context, unit string) (blueprint.Handled, error) {
-		r, err := blueprint.Prepare(ctx, root, blueprint.Options{Unit: unit, State: blueprint.Live, Reviewer: "agent"}, d)
+	return lifecycle.ReviewLive(ctx, root, time.Now(), func(ctx context.Context, unit string) (lifecycle.Handled, error) {
+		r, err := lifecycle.Prepare(ctx, root, lifecycle.Options{Unit: unit, State: blueprint.Live, Reviewer: "agent"}, d)
 		if err != nil {
-			return blueprint.Handled{}, err
+			return lifecycle.Handled{}, err
 		}
 		res, cold, err := r.Ask(ctx, client, model)
 		if err != nil {
-			return blueprint.Handled{}, err
+			return lifecycle.Handled{}, err
 		}
 		return r.Handle(r.Judged(res, cold, time.Now()), time.Now())
 	})
 }
 
-func showMaintained(a *cli.App, m blueprint.Maintained) {
+func showMaintained(a *cli.App, m lifecycle.Maintained) {
 	if m.Skipped != "" {
 		fmt.Fprintf(a.Stdout, "%s  skipped: %s\n", m.Task, m.Skipped)
 		return

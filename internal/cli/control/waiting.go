@@ -1,4 +1,6 @@
-// Package control holds the commands that end or change an existing run: approvals, cancel, discard and undo.
+// Package control holds the commands that end or change an existing run: cancel stops it, discard removes its branches
+// and worktrees, undo reverts what it landed. It also finds what waits for a person, for the commands that show or
+// answer it.
 package control
 
 import (

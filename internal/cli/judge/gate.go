@@ -1,4 +1,6 @@
-// Package judge holds the commands gate and review, which judge the working tree or a change.
+// Package judge holds the commands gate and review, which judge the working tree or a change. They use the gates of a
+// run, without a run: in a pre-commit hook, in CI, or before a pull request. Results are cached, so that an unchanged
+// tree is not checked again.
 package judge
 
 import (

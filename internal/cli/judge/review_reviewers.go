@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/config"
@@ -155,18 +155,18 @@ func SummaryOptions(ctx context.Context, a *cli.App, root string) (summary.Optio
 }
 
 // BlueprintReviewer returns the model of [models] for the stage review, or nil if none is configured.
-func (x *Inspection) BlueprintReviewer(ctx context.Context) (*blueprint.Reviewer, error) {
+func (x *Inspection) BlueprintReviewer(ctx context.Context) (*lifecycle.Reviewer, error) {
 	p := x.Project
 	m, ok := x.mayReview(ctx, "review blueprints")
 	if !ok {
 		return nil, nil
 	}
-	prompts, err := blueprint.LoadPrompts(p.Prompts())
+	prompts, err := lifecycle.LoadPrompts(p.Prompts())
 	if err != nil {
 		return nil, cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	return &blueprint.Reviewer{
-		Deps: blueprint.Deps{Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: x.Subject.Redact},
+	return &lifecycle.Reviewer{
+		Deps: lifecycle.Deps{Prompts: prompts, Now: time.Now, NewID: cli.NewTaskID, Hide: x.Subject.Redact},
 		Sources: func(ctx context.Context, root string) (summary.Options, error) {
 			return SummaryOptions(ctx, x.App, root)
 		}, Model: m, LLM: x.App.Logged(p, x.completer(x.App.ModelOptions(p, nil), m), cmp.Or(x.Task, cli.NewTaskID()),

@@ -1,21 +1,19 @@
-// Package learn holds the commands of training: from logged examples to deployed adapters.
+// Package learn holds the commands of training that make examples: of logged calls, of the steps of agents, of a
+// repository's history and of its commits as tasks. A plan says which examples are worth training on, curate selects
+// them, and export writes them for a trainer. No command trains anything by itself; package adapters has the commands
+// for what was trained.
 package learn
 
 import (
 	"cmp"
-	"context"
 	"fmt"
-	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/redact"
+	"github.com/runplan/runplan/internal/cli/adapters"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
-	"github.com/runplan/runplan/training/license"
 )
 
 // NewTrainingCommand returns the command training.
@@ -35,34 +33,9 @@ and deploy the result. Nothing is trained or deployed unless a person says so.
   runplan training adapters                                         trained and deployed adapters`,
 		newTrainingPairsCommand(a), newTrainingOutcomesCommand(a), newTrainingBootstrapCommand(a),
 		newTrainingTasksCommand(a), newTrainingTrajectoriesCommand(a), newTrainingPlanCommand(a),
-		newTrainingCurateCommand(a), newTrainingExportCommand(a), newTrainingTrainCommand(a),
-		newTrainingAdaptersCommand(a), newTrainingValidateCommand(a), newTrainingGraduationCommand(a),
-		newTrainingCorpusCommand(a))
-}
-
-// trainingGuard returns the guard for training data that leaves a project. It removes known secrets, and the build
-// fails if one remains: a secret of the environment, the settings and copied files, or a configured canary.
-func trainingGuard(a *cli.App, p *cli.Project) training.Guard {
-	secrets := a.Redactor(p)
-	var known []training.Secret
-	for _, kv := range slices.Concat(a.Environ, p.Secrets()) {
-		name, value, _ := strings.Cut(kv, "=")
-		if value = strings.TrimSpace(value); redact.SecretName(name) && secrets.String(value) != value {
-			known = append(known, training.Secret{Name: "the value of " + name, Value: value})
-		}
-	}
-	for i, value := range p.Config.Training.Canaries {
-		known = append(known, training.Secret{Name: fmt.Sprintf("canary %d of training.canaries", i+1), Value: value})
-	}
-	return training.Guard{
-		Redact: func(text string) string { return redact.Clean(secrets.String(text)) },
-		Canary: training.NewCanary(known),
-	}
-}
-
-// trainingOrigin returns the name of the repository in examples, and its license if known.
-func trainingOrigin(ctx context.Context, p *cli.Project) (name, spdx string) {
-	return training.RepoName(p.Repo.Remote(ctx, "origin"), p.Repo.Root), license.Of(os.DirFS(p.Repo.Root))
+		newTrainingCurateCommand(a), newTrainingExportCommand(a), adapters.NewTrainCommand(a),
+		adapters.NewAdaptersCommand(a), adapters.NewValidateCommand(a), adapters.NewGraduationCommand(a),
+		adapters.NewCorpusCommand(a))
 }
 
 func noLogYet(p *cli.Project) error {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/adapters"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
@@ -90,13 +91,13 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 		files = append(files, name)
 	}
 	// Check that the journal is writable before the work, not after it.
-	ledger, err := openLedger(ctx, p)
+	ledger, err := adapters.OpenLedger(ctx, p)
 	if err != nil {
 		return err
 	}
 	defer ledger.Close()
 	m, err := curate.Build(ctx, files, o.out,
-		curate.Options{Plan: d, PlanText: text, Canary: trainingGuard(a, p).Canary, Replace: o.replace})
+		curate.Options{Plan: d, PlanText: text, Canary: adapters.Guard(a, p).Canary, Replace: o.replace})
 	if err != nil {
 		return curateTrouble(err)
 	}

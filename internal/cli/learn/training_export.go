@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/adapters"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training/chat"
@@ -110,12 +111,12 @@ func trainingExport(ctx context.Context, a *cli.App, p *cli.Project, o trainingE
 	}
 	options := export.Options{
 		Format: format, BaseModel: o.base, Limit: o.tokens, TooLong: policy, Licenses: o.licenses,
-		Canary: trainingGuard(a, p).Canary, Replace: o.replace,
+		Canary: adapters.Guard(a, p).Canary, Replace: o.replace,
 	}
 	if err := exportModels(ctx, a, p, o, &options); err != nil {
 		return err
 	}
-	ledger, err := openLedger(ctx, p)
+	ledger, err := adapters.OpenLedger(ctx, p)
 	if err != nil {
 		return err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/adapters"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -134,7 +135,7 @@ func trainingPairs(ctx context.Context, a *cli.App, p *cli.Project, o trainingPa
 
 // loggedSource opens the sources of examples from the log. done closes them.
 func loggedSource(ctx context.Context, a *cli.App, p *cli.Project) (s logged.Source, done func(), err error) {
-	s = logged.Source{Repo: p.Repo, Layout: p.Layout, Guard: trainingGuard(a, p)}
+	s = logged.Source{Repo: p.Repo, Layout: p.Layout, Guard: adapters.Guard(a, p)}
 	if s.Journal, err = store.OpenExistingJournal(ctx, p.Layout.Journal()); errors.Is(err, fs.ErrNotExist) {
 		return s, nil, noLogYet(p)
 	} else if err != nil {
@@ -144,7 +145,7 @@ func loggedSource(ctx context.Context, a *cli.App, p *cli.Project) (s logged.Sou
 		s.Journal.Close()
 		return s, nil, err
 	}
-	s.Name, s.License = trainingOrigin(ctx, p)
+	s.Name, s.License = adapters.Origin(ctx, p)
 	return s, func() { s.Log.Close(); s.Journal.Close() }, nil
 }
 

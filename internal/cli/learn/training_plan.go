@@ -11,6 +11,7 @@ import (
 
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/adapters"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
@@ -108,7 +109,7 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 	}
 	if o.out != "" {
 		// Check that the journal is writable before the plan file is written.
-		l, err := openLedger(ctx, p)
+		l, err := adapters.OpenLedger(ctx, p)
 		if err != nil {
 			return err
 		}
@@ -202,17 +203,9 @@ func learned(ctx context.Context, p *cli.Project, e *plan.Evidence, since time.T
 	return nil
 }
 
-// openLedger opens the journal for training records. It creates the journal if needed.
-func openLedger(ctx context.Context, p *cli.Project) (*store.Training, error) {
-	if err := p.Layout.Make(); err != nil {
-		return nil, err
-	}
-	return training.OpenLedger(ctx, p.Layout.Journal())
-}
-
 // addPlan records a plan unless the same text is already recorded.
 func addPlan(ctx context.Context, p *cli.Project, d plan.Plan, text []byte) (int64, error) {
-	l, err := openLedger(ctx, p)
+	l, err := adapters.OpenLedger(ctx, p)
 	if err != nil {
 		return 0, err
 	}

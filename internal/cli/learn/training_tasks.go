@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/adapters"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
@@ -109,7 +110,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 		return err
 	}
 	defer x.Reaper.Close()
-	guard, w := trainingGuard(a, p), p.Config.Workspace
+	guard, w := adapters.Guard(a, p), p.Config.Workspace
 	x.Repo, x.License, x.Redact, x.Canary = p.Repo, license.Of(os.DirFS(p.Repo.Root)), guard.Redact, guard.Canary
 	warn := func(text string) { fmt.Fprintf(a.Stderr, "warning: %s\n", ui.Sanitize(text)) }
 	rooms, err := local.OpenTrees(ctx, a.CacheDir(), p.Repo, p.Layout, local.Setup{Copy: w.Copy, Command: w.Setup,

@@ -9,6 +9,7 @@ import (
 
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/cli/selffix"
 	"github.com/runplan/runplan/trust"
 )
 
@@ -51,7 +52,7 @@ An active run continues by itself. To continue one that has stopped (exit status
 					"say what must change: --reason TEXT")
 			}
 			if id, ok := strings.CutPrefix(args[0], "feedback/"); ok {
-				return signFeedback(ctx, a, id, deny, by)
+				return selffix.Sign(ctx, a, id, deny, by)
 			}
 			return control.Answer(ctx, a, p, args[0], deny, by)
 		}),

@@ -1,4 +1,6 @@
-// Package owner holds the commands for the owner of runplan: feedback, self-fix, inbox, trust and approvals.
+// Package owner holds the commands for the owner of runplan: feedback and messages, the inbox, approvals, the audit,
+// the tiers of trust and the stand-up. They record what the owner says and show what waits for the owner. Package
+// selffix acts on feedback.
 package owner
 
 import (

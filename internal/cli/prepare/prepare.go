@@ -23,6 +23,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/routing/show"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -275,7 +276,7 @@ func (x *Prepared) Show(ctx context.Context, w io.Writer, verbose bool) error {
 		lines = slices.Concat(lines, x.Agents.lines(x.Info.OnLimit), landLine(x.Info), x.Options.Sample.lines())
 	}
 	return showRoute(ctx, w, x.Project, x.Plan, x.Decision,
-		routing.PrintOptions{Path: x.File, Verbose: verbose, Extra: lines})
+		show.PrintOptions{Path: x.File, Verbose: verbose, Extra: lines})
 }
 
 // JSON returns the object for --json of a route or a dry run.

@@ -22,6 +22,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
+	"github.com/runplan/runplan/routing/show"
 	"github.com/runplan/runplan/runner"
 )
 
@@ -225,9 +226,9 @@ func route(ctx context.Context, a *cli.App, path string, r routeFlags, out route
 	case err != nil:
 		return err
 	case out.dot:
-		return routing.DOT(a.Stdout, x.Plan, x.Decision)
+		return show.DOT(a.Stdout, x.Plan, x.Decision)
 	case out.svg:
-		return routing.SVG(a.Stdout, x.Plan, x.Decision)
+		return show.SVG(a.Stdout, x.Plan, x.Decision)
 	case a.JSON:
 		return cli.AsJSON(a.Stdout, x.JSON(ctx))
 	}
@@ -236,9 +237,9 @@ func route(ctx context.Context, a *cli.App, path string, r routeFlags, out route
 
 // showRoute prints the routing plan and the forecast. Runs print the same before they begin.
 func showRoute(ctx context.Context, w io.Writer, p *cli.Project, plan *planparse.Plan, d routing.Decision,
-	o routing.PrintOptions) error {
+	o show.PrintOptions) error {
 	o.Width = ui.ColumnsOf(w)
-	if err := routing.Print(w, plan, d, o); err != nil {
+	if err := show.Print(w, plan, d, o); err != nil {
 		return err
 	}
 	fmt.Fprintln(w)

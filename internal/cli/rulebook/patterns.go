@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
+	"github.com/runplan/runplan/patterns/draft"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -278,11 +279,11 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 			if err != nil {
 				return err
 			}
-			files, log, err := patterns.Generate(ctx, p, taught, rules)
+			files, log, err := draft.Generate(ctx, p, taught, rules)
 			if err != nil {
 				return err
 			}
-			kept, err := patterns.Write(dir, files)
+			kept, err := draft.Write(dir, files)
 			if err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
@@ -314,13 +315,13 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 }
 
 // lessonsFor returns the lessons of all layers for the rule generator.
-func lessonsFor(a *cli.App, root string) ([]patterns.Lesson, error) {
+func lessonsFor(a *cli.App, root string) ([]draft.Lesson, error) {
 	lib, _, err := lessonsOf(a, root)
 	if err != nil {
 		return nil, err
 	}
-	return lists.Map(lib.Lessons, func(l *lessons.Lesson) patterns.Lesson {
-		return patterns.Lesson{
+	return lists.Map(lib.Lessons, func(l *lessons.Lesson) draft.Lesson {
+		return draft.Lesson{
 			ID: l.ID, Title: l.Title, Type: string(l.Pattern.Type), Languages: l.Languages,
 			Description: l.Pattern.Description, Bad: l.Example.Bad, Good: l.Example.Good,
 		}

@@ -1,4 +1,6 @@
-// Package run holds the commands run, resume and solve, and executes runs.
+// Package run holds the commands run, resume and solve, and executes runs. Package prepare has decided everything by
+// then. This package starts the driver, shows the events on the terminal, passes on interrupts, and turns the end of
+// the run into an exit status.
 package run
 
 import (

@@ -16,8 +16,8 @@ import (
 	"github.com/runplan/runplan/agents/solver"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
-	"github.com/runplan/runplan/internal/cli/owner"
 	"github.com/runplan/runplan/internal/cli/run"
+	"github.com/runplan/runplan/internal/cli/selffix"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/ui"
 )
@@ -97,7 +97,7 @@ func egress(ctx context.Context, a *cli.App, p *cli.Project) (outlets, error) {
 		}
 		o.Ways = append(o.Ways, w...)
 	}
-	fixes, err := owner.FixOutlets(ctx, a, p)
+	fixes, err := selffix.FixOutlets(ctx, a, p)
 	if err != nil {
 		return o, err
 	}

@@ -1,5 +1,5 @@
-// Package setup holds the commands that set up and maintain runplan: init, config, doctor, gc, explain, demo and
-// version.
+// Package setup holds the commands that set up, explain and maintain an installation: init, config, gc, explain, demo
+// and version. Package doctor checks it.
 package setup
 
 import (
@@ -18,6 +18,7 @@ import (
 	agentcommand "github.com/runplan/runplan/agents/command"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/doctor"
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/trust"
@@ -108,8 +109,8 @@ func trustOwn(a *cli.App, p *cli.Project) error {
 // foundInProject holds the findings of init: agents on this machine, and gates for the project.
 type foundInProject struct {
 	agents []string
-	gates  []checked // of linters and tests, as doctor lists them
-	remote bool      // whether the repository has a remote
+	gates  []doctor.Check // of linters and tests, as doctor lists them
+	remote bool           // whether the repository has a remote
 }
 
 func foundHere(ctx context.Context, a *cli.App, p *cli.Project) foundInProject {
@@ -121,7 +122,7 @@ func foundHere(ctx context.Context, a *cli.App, p *cli.Project) foundInProject {
 	}
 	remote, err := p.Repo.PushRemote(ctx)
 	f.remote = err == nil && remote != ""
-	for _, c := range examineGates(ctx, a, p) {
+	for _, c := range doctor.ExamineGates(ctx, a, p) {
 		name := strings.TrimPrefix(c.What, "gate ")
 		if !strings.HasPrefix(name, "tests:") && !strings.HasPrefix(name, "lint:") && !strings.HasPrefix(name, "types:") {
 			continue
@@ -166,7 +167,7 @@ func (f foundInProject) comments(withAgent bool) string {
 	return b.String()
 }
 
-func missing(c checked) string {
+func missing(c doctor.Check) string {
 	if gates.State(c.Status) == gates.StateMissing && c.Fix != "" {
 		return " (missing: " + ui.Sanitize(c.Fix) + ")"
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/runplan/runplan/gates/blueprint"
+	"github.com/runplan/runplan/gates/blueprint/lifecycle"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/control"
 	"github.com/runplan/runplan/internal/proc"
@@ -158,7 +158,7 @@ func waitingFor(ctx context.Context, a *cli.App, p *cli.Project) page.Waiting {
 		w.Jobs = append(w.Jobs, page.Job{ID: j.ID, Change: j.Title, Why: j.Question, Plan: j.Plan, Text: planText(p, j.Plan),
 			Since: j.Since})
 	}
-	w.Queue, err = blueprint.Queue(p.Repo.Root, false)
+	w.Queue, err = lifecycle.Queue(p.Repo.Root, false)
 	trouble(err)
 	w.Inbox, err = control.InboxItems(ctx, a, false)
 	trouble(err)

@@ -1,4 +1,5 @@
-// Package watch holds the commands that show runs: status, log, spend, trace and serve.
+// Package watch holds the commands that show runs: status, log, spend, trace and serve. They read the journal, so they
+// work during a run, after it, and after a crash. On the page of serve, a person can also answer what waits.
 package watch
 
 import (

@@ -1,0 +1,263 @@
+package selffix
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/agents"
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/feedback/critique"
+	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/gates/differential"
+	"github.com/runplan/runplan/gates/review"
+	"github.com/runplan/runplan/gates/review/prose"
+	"github.com/runplan/runplan/gates/review/security"
+	"github.com/runplan/runplan/gates/suite"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/cli/rulebook"
+	"github.com/runplan/runplan/internal/cli/run"
+	"github.com/runplan/runplan/internal/git"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/runner"
+)
+
+// Run implements [feedback.Runner] with the ordinary runner. It starts a run of the plan, resumes a stopped one, or
+// returns the result of one that ended.
+func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error) {
+	sum, found, err := l.runOf(ctx, j.File)
+	if err != nil {
+		return feedback.Ran{}, err
+	}
+	o := l.runOptions()
+	o.Round = j.Round
+	switch {
+	case !found:
+		err = run.RunPlan(ctx, l.app, j.File, o)
+	case sum.Status != runner.RunDone && sum.Status != runner.RunFailed:
+		o.Accept = true // the file was rewritten from the stored plan; only the wording of this version differs
+		err = run.ResumeRun(ctx, l.app, sum.Run, o)
+	}
+	// A failed run is a result. A run that was stopped or could not begin is not.
+	switch code, _ := cli.CodeOf(err); {
+	case err != nil && code == cli.ExitCannotRun:
+		return feedback.Ran{}, &feedback.Stopped{Err: err}
+	case err != nil && code != cli.ExitFailed:
+		return feedback.Ran{}, err
+	}
+	after, found, lookErr := l.runOf(ctx, j.File)
+	if lookErr != nil || !found {
+		return feedback.Ran{}, errors.Join(err, lookErr)
+	}
+	ran := l.ran(after)
+	if !ran.Done {
+		why, err := l.blocking(ctx, after.Run)
+		if err != nil {
+			return feedback.Ran{}, err
+		}
+		ran.Reason = cmp.Or(why, ran.Reason)
+	}
+	return ran, nil
+}
+
+// runOptions returns the default options of runplan run. A dirty checkout is allowed, because the run starts from a
+// commit.
+func (l *selfFix) runOptions() prepare.RunOptions {
+	var o prepare.RunOptions
+	flags := &cobra.Command{}
+	o.Common(flags)
+	o.OfAgent(flags)
+	o.Route.Add(flags)
+	o.Sample.Add(flags)
+	o.Plain, o.AllowDirty, o.Land = true, true, "branch"
+	o.Agent = cmp.Or(l.options.agent, l.project.Config.Feedback.Agent)
+	return o
+}
+
+// mostBlocking is the highest number of findings about the previous plan that the next plan gets.
+const mostBlocking = 8
+
+// blocking returns the gate findings of a run's last attempt, the regression test first. The next plan receives them.
+func (l *selfFix) blocking(ctx context.Context, run string) (string, error) {
+	_, last, err := l.gated(ctx, run)
+	if err != nil {
+		return "", err
+	}
+	var list []string
+	for _, wanted := range []bool{true, false} {
+		for _, r := range last {
+			for _, f := range r.Findings {
+				if (r.Gate == differential.Name) == wanted && r.Status == gates.Fail && f.Severity == gates.Error &&
+					len(list) < mostBlocking {
+					list = append(list, r.Gate+": "+f.Message)
+				}
+			}
+		}
+	}
+	return strings.Join(list, "; "), nil
+}
+
+// gated returns the last gate reports of a run and the tree that they belong to.
+func (l *selfFix) gated(ctx context.Context, run string) (tree string, reports []gates.Report, err error) {
+	err = l.project.EachEvent(ctx, run, func(ev runner.Event) error {
+		if len(ev.Reports) > 0 {
+			tree, reports = ev.Tree, ev.Reports
+		}
+		return nil
+	})
+	return tree, reports, err
+}
+
+func (l *selfFix) runOf(ctx context.Context, file string) (runner.Summary, bool, error) {
+	name, err := l.project.PlanPath(file)
+	if err != nil {
+		return runner.Summary{}, false, err
+	}
+	sums, err := l.project.Summaries(ctx, runner.Filter{})
+	if err != nil {
+		return runner.Summary{}, false, err
+	}
+	for _, s := range sums {
+		if s.Plan == name {
+			return s, true, nil
+		}
+	}
+	return runner.Summary{}, false, nil
+}
+
+func (l *selfFix) ran(s runner.Summary) feedback.Ran {
+	out := feedback.Ran{Run: s.Run, Done: s.Status == runner.RunDone, Reason: s.Reason, Base: s.Base, Tip: s.Commit,
+		Agent: s.Agent}
+	for _, b := range s.Batches {
+		out.Attempts += b.Attempts
+		out.CostUSD = b.CostUSD // a fix has one batch
+		if b.Reason != "" && !strings.Contains(out.Reason, b.Reason) {
+			out.Reason = strings.TrimPrefix(out.Reason+"; "+b.Reason, "; ")
+		}
+	}
+	return out
+}
+
+// review runs all seven review passes on a fix. If the review gate cannot run, the loop continues, and the change
+// request says so for human reviewers (FIX-24).
+func (l *selfFix) review(ctx context.Context, w feedback.ReviewRequest) (feedback.Reviewed, error) {
+	v, err := l.reviewed(ctx, w)
+	if ctx.Err() != nil {
+		return feedback.Reviewed{}, context.Cause(ctx)
+	}
+	if err != nil {
+		return feedback.NoReview(l.app.Redactor(l.project).String(err.Error())), nil
+	}
+	return feedback.FromReview(v), nil
+}
+
+// reviewed reviews the commit of a fix in a separate tree, with the settings of the user's checkout.
+func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewRequest) (review.Review, error) {
+	none := review.Review{}
+	dir, done, err := l.scratch(ctx, w.Fix.Tip)
+	defer done()
+	if err != nil {
+		return none, err
+	}
+	there := *l.project
+	if there.Repo, err = git.Open(ctx, dir, l.app.Environ); err != nil {
+		return none, err
+	}
+	in := review.Input{
+		Feedback: w.Item.Body, Plan: w.Plan.RootCause + "\n\n" + w.Plan.Change + "\n\n" + w.Earlier, NewID: cli.NewTaskID,
+		Margin:       there.Config.Models.Margin,
+		Differential: func(context.Context) (gates.Report, error) { return w.Differential.Report, nil },
+	}
+	if in.Prompts, err = review.LoadPrompts(l.project.Prompts()); err != nil {
+		return none, err
+	}
+	x := &judge.Inspection{
+		App: l.app, Project: &there, Self: l.self, Reaper: &judge.LateReaper{Self: l.self}, Tree: make(chan judge.Written, 1),
+		Options: judge.GateOptions{Base: w.Fix.Base, Baseline: true, JSON: true},
+	}
+	defer x.Reaper.Close()
+	x.Tree <- judge.WrittenAt(ctx, there.Repo, w.Fix.Base)
+	x.Rules = rulebook.OpenRuleBooks(ctx, l.app, l.project)
+	var end func()
+	x.Settings, end = judge.SuiteOf(l.app, &there, l.self, false, x.Rules)
+	defer end()
+	x.Settings.Affected = true
+	x.Settings.More = append(append(x.Settings.More, security.All(there.Config.Review.Online)...), prose.New(),
+		prose.Names())
+	if x.Settings.Detect {
+		x.Settings.Found = gates.DetectIn(dir)
+	}
+	x.Gates = suite.All(dir, x.Settings)
+	list, forget, err := x.Open(ctx)
+	defer forget()
+	if err != nil {
+		return none, err
+	}
+	in.Subject, in.Gates = x.Subject, list
+	if in.Known, err = l.known(ctx, w.Fix); err != nil {
+		return none, err
+	}
+	in.Reviewers = x.Reviewers(ctx)
+	in.Author = review.Author{Agent: w.Fix.Agent,
+		Vendor: review.VendorOf(cmp.Or(there.Config.Agents[w.Fix.Agent].Preset, w.Fix.Agent))}
+	in.Observe = func(n int, name string, s gates.Status) {
+		fmt.Fprintf(l.app.Stderr, "%s: pass %d, %s: %s\n", w.Item.ID, n, name, ui.Sanitize(string(s)))
+	}
+	v, err := review.Run(ctx, in)
+	if err == nil && v.Verdict == review.NoVerdict {
+		err = errors.New("a pass could not run")
+		for _, p := range v.Passes {
+			if p.Status == gates.Errored {
+				err = fmt.Errorf("pass %d, %s, could not run: %s", p.Number, p.Name, p.Note)
+			}
+		}
+	}
+	return v, err
+}
+
+// known returns the gate results of the run for the reviewed tree, so that no slow gate runs twice.
+func (l *selfFix) known(ctx context.Context, f feedback.Fix) ([]gates.Report, error) {
+	tree, reports, err := l.gated(ctx, f.Run)
+	if err != nil {
+		return nil, err
+	}
+	at, err := l.project.Repo.TreeOf(ctx, f.Tip)
+	if err != nil || at != tree {
+		return nil, err
+	}
+	return reports, nil
+}
+
+// critique checks one step of an agent with the critic that runs use. If critique is off, no model is asked.
+func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Critique, error) {
+	c := l.project.Config.Critique
+	if !c.Enabled {
+		return feedback.Critique{},
+			&feedback.Blocked{What: "the critique is off",
+				Do: "set critique.enabled in .runplan/config.toml; see docs/critique.md"}
+	}
+	x := &run.Execution{Prepared: prepare.Prepared{App: l.app, Project: l.project}}
+	model, o, err := x.CriticModel(ctx, l.app.ModelOptions(l.project, l.reaper))
+	if err != nil {
+		return feedback.Critique{}, err
+	}
+	prompts, err := critique.LoadPrompts(l.project.Prompts())
+	if err != nil {
+		return feedback.Critique{}, cli.Usage(err, "correct the project's prompts, or remove them")
+	}
+	w := critique.Watch(ctx, critique.Options{
+		LLM: l.app.Logged(l.project, llm.New(o), cli.NewTaskID(), run.CritiqueCall), Model: model, Prompts: prompts,
+		MaxCalls: 1, Queue: 1, Wait: time.Duration(c.Wait), Redact: o.Redact,
+	}, critique.Attempt{Dir: l.project.Repo.Root, Task: t.Task})
+	w.Step(agents.Step{Tool: t.Tool, Input: string(t.Input)})
+	seen := w.Close()
+	return feedback.Critique{High: seen.High, Kept: seen.Kept, Looked: seen.Looked > 0, Note: seen.Note()}, nil
+}

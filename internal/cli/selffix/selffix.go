@@ -1,0 +1,300 @@
+package selffix
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/runplan/runplan/feedback"
+	"github.com/runplan/runplan/internal/cli"
+	"github.com/runplan/runplan/internal/cli/control"
+	"github.com/runplan/runplan/internal/store"
+	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/trust"
+)
+
+// NewSelfFixCommand returns the command self-fix.
+func NewSelfFixCommand(a *cli.App) *cobra.Command {
+	return cli.Group("self-fix", "Turn feedback into changes with a regression test",
+		`Turn messages of runplan feedback into changes: triage, localise, plan, approval for large jobs, a run
+of the plan on a branch auto/runplan/ID, a regression test that fails without the fix and passes with it, a review in
+seven passes, a draft change request, and after its merge the test again. Nothing is merged automatically.
+
+See docs/feedback.md.`,
+		newSelfFixProcessCommand(a), newSelfFixListCommand(a), newSelfFixShowCommand(a), newSelfFixApproveCommand(a),
+		newSelfFixDenyCommand(a), newSelfFixRecordCommand(a), newSelfFixCloseCommand(a), newSelfFixToolCommand(a))
+}
+
+func newSelfFixProcessCommand(a *cli.App) *cobra.Command {
+	var agent string
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "process [ID]",
+		Short: "Process one feedback until it needs a person",
+		Long: `Take the most severe feedback that can continue, and process its stages until it waits for a person or is
+finished; with an ID, that feedback. The result of a stage is stored in its history before anything follows from it, so
+after a kill the next process continues. For waiting feedback, it checks whether it was approved and
+whether its change was merged.
+
+It acts by itself, so it needs trust tier 2. It needs [models], the identity documents, and an agent for the fix.` +
+			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun,
+				cli.ExitLocked, cli.ExitInterrupted),
+		Args: cobra.MaximumNArgs(1),
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGHUP)
+			defer stop()
+			id := strings.Join(args, "")
+			if id != "" && all {
+				return cli.Usage(errors.New("--all and an ID exclude each other"), "use one of them")
+			}
+			return processFeedback(ctx, a, p, id, selfFixOptions{agent: agent, all: all})
+		}),
+	}
+	f := cmd.Flags()
+	f.BoolVar(&all, "all", false, "continue until no feedback can continue by itself")
+	f.StringVar(&agent, "agent", "", "agent that makes the fix (else feedback.agent, run.agent)")
+	a.TrustFlag(f)
+	f.BoolVar(&a.JSON, "json", false, "print the result as a JSON object")
+	return cmd
+}
+
+type selfFixOptions struct {
+	agent string
+	all   bool
+}
+
+func processFeedback(ctx context.Context, a *cli.App, p *cli.Project, id string, o selfFixOptions) error {
+	if err := mayFix(ctx, a, p); err != nil {
+		return err
+	}
+	if err := a.TrustConfig(p); err != nil {
+		return err
+	}
+	l, err := openLoop(ctx, a, p, o)
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	told := map[string]bool{}
+	for {
+		out, err := l.driver.Process(ctx, id)
+		for _, passed := range out.PassedOver {
+			if text := passed.Error(); !told[text] {
+				told[text] = true
+				l.warn("skipped: " + text)
+			}
+		}
+		if o.all && err == nil && out.Moved {
+			continue
+		}
+		if a.JSON && out.Item.ID != "" {
+			if werr := cli.AsJSON(a.Stdout, control.ShownFeedback(out.Item)); werr != nil {
+				return werr
+			}
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return cli.Fail(cli.ExitInterrupted, errors.New("interrupted; finished results are stored"),
+					"continue: runplan self-fix process")
+			}
+			return control.FeedbackTrouble(err, cli.ExitFailed)
+		}
+		return toldOutcome(a, out)
+	}
+}
+
+func toldOutcome(a *cli.App, out feedback.Outcome) error {
+	text := "nothing to do"
+	if out.Item.ID != "" {
+		text = fmt.Sprintf("%s: %s", out.Item.ID, out.Item.Status)
+	}
+	if !a.JSON {
+		fmt.Fprintln(a.Stdout, text)
+	}
+	switch {
+	case out.Item.ID == "":
+	case out.Waits.Human:
+		return cli.Fail(cli.ExitHuman, fmt.Errorf("feedback %s waits for %s", out.Item.ID, out.Waits.For),
+			"then continue: runplan self-fix process")
+	case out.Item.Status == feedback.Rejected:
+		last := out.Item.Notes[len(out.Item.Notes)-1]
+		return cli.Fail(cli.ExitFailed, fmt.Errorf("feedback %s is rejected: %s", out.Item.ID, last.Text),
+			"runplan self-fix show %s shows its history", out.Item.ID)
+	}
+	return nil
+}
+
+// mayFix checks that the owner allows runplan to create branches and drafts without asking.
+func mayFix(ctx context.Context, a *cli.App, p *cli.Project) error {
+	if err := a.NotAnAgent("self-fix"); err != nil {
+		return err
+	}
+	c, err := a.Contract(ctx)
+	if err != nil {
+		return err
+	}
+	for _, action := range []trust.Action{trust.Branch, trust.DraftChange} {
+		if err := c.Check(action, p.Repo.Root); err != nil {
+			return cli.TrustTrouble(err)
+		}
+	}
+	return nil
+}
+
+func newSelfFixListCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "list",
+		Short: "List the feedback of this repository, most severe first",
+		Long: "List the feedback of this repository with its state, most severe first." +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.NoArgs,
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
+			items, err := control.FeedbackItems(ctx, p)
+			if err != nil {
+				return err
+			}
+			if a.JSON {
+				return cli.AsJSON(a.Stdout, items)
+			}
+			if len(items) == 0 {
+				fmt.Fprintln(a.Stdout, "no feedback")
+				return nil
+			}
+			var rows ui.Rows
+			for _, i := range items {
+				last := i.Notes[len(i.Notes)-1]
+				rows.Add(i.ID, i.Severity, i.Status, cmp.Or(i.Approval, "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"),
+					ui.Cut(ui.Sanitize(last.Text), noteWidth, "…"))
+			}
+			return ui.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
+		}),
+	}
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
+	return cmd
+}
+
+func newSelfFixShowCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "show ID",
+		Short: "Print a feedback with its history",
+		Long: "Print a feedback with its full text and its history, step by step." +
+			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cli.ExactlyOne("the id of a feedback"),
+		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
+			items, err := control.FeedbackItems(ctx, p)
+			if err != nil {
+				return err
+			}
+			for _, i := range items {
+				if i.ID != args[0] {
+					continue
+				}
+				if a.JSON {
+					return cli.AsJSON(a.Stdout, i)
+				}
+				fmt.Fprintf(a.Stdout, "%s, %s, %s%s\n\n%s\n\n", i.ID, i.Severity, i.Status, onURL(i.URL),
+					strings.TrimRight(i.Body, "\n"))
+				for _, n := range i.Notes {
+					fmt.Fprintf(a.Stdout, "%s  %-11s  %-12s  %s\n", n.At.Local().Format("2006-01-02 15:04:05"), n.To, n.Stage,
+						ui.Sanitize(n.Text))
+				}
+				return nil
+			}
+			return cli.Usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback),
+				"runplan self-fix list shows all feedback")
+		}),
+	}
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
+	return cmd
+}
+
+func newSelfFixToolCommand(a *cli.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tool [NAME]",
+		Short: "Run one operation of the loop, as JSON",
+		Long: `Run one operation of the loop: one JSON object on standard input, one on standard output. These are the
+functions that process calls. Without a name it lists them.
+
+` + toolList() + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun),
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				fmt.Fprint(a.Stdout, toolList())
+				return nil
+			}
+			return selfFixTool(cmd.Context(), a, args[0])
+		},
+	}
+	a.TrustFlag(cmd.Flags())
+	return cmd
+}
+
+func toolList() string {
+	var b strings.Builder
+	for _, t := range feedback.Tools() {
+		fmt.Fprintf(&b, "  %-34s %s\n", t.Name, t.What)
+	}
+	return b.String()
+}
+
+const mostInput = 1 << 20
+
+func selfFixTool(ctx context.Context, a *cli.App, name string) error {
+	t, ok := feedback.ToolNamed(name)
+	if !ok {
+		return cli.Usage(fmt.Errorf("unknown tool %q", name), "runplan self-fix tool lists them")
+	}
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return err
+	}
+	if t.Acts {
+		if err := mayFix(ctx, a, p); err != nil {
+			return err
+		}
+	}
+	if err := a.TrustConfig(p); err != nil {
+		return err
+	}
+	in, err := io.ReadAll(io.LimitReader(a.Stdin, mostInput+1))
+	if err != nil {
+		return fmt.Errorf("read standard input: %w", err)
+	}
+	if len(in) > mostInput || !json.Valid(bytes.TrimSpace(in)) {
+		return cli.Usage(errors.New("standard input is not a JSON object, or is larger than 1 MiB"),
+			"docs/feedback.md shows the input of each tool")
+	}
+	l, err := openLoop(ctx, a, p, selfFixOptions{})
+	if err != nil {
+		return err
+	}
+	defer l.Close()
+	out, err := t.Do(ctx, l.driver, l.parts, in)
+	if errors.As(err, new(*feedback.InputError)) {
+		return cli.Usage(err, "docs/feedback.md shows the input of each tool")
+	}
+	if err != nil {
+		return control.FeedbackTrouble(err, cli.ExitFailed)
+	}
+	return cli.AsJSON(a.Stdout, out)
+}
+
+// noteWidth is the highest width of the column with the last note.
+const noteWidth = 60
+
+// onURL names the place of the pull request, if there is one.
+func onURL(url string) string {
+	if url == "" {
+		return ""
+	}
+	return ", on " + ui.Sanitize(url)
+}
