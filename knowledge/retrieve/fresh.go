@@ -140,8 +140,11 @@ func (p *pass) changed(ctx context.Context, f *fresh) ([]*source, error) {
 		} else if !known && !knowledge.Searchable(name, int64(len(p.tree.source(name).bytes))) {
 			continue
 		}
+		if known && p.tree.hash(name) == k.Hash {
+			continue // most files, if they were new when they were indexed
+		}
 		s := p.tree.source(name)
-		if s.hash == k.Hash || !known && p.names.files[name].Hash == s.hash || s.bad != "" && !known {
+		if !known && p.names.files[name].Hash == s.hash || s.bad != "" && !known {
 			continue
 		}
 		f.symbols[name] = nil

@@ -200,14 +200,16 @@ func (s *searching) words(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		// chunks of changed files are not in s.at
+		hits = slices.DeleteFunc(hits, func(h store.Hit) bool { _, ok := s.at[h.ID]; return !ok })
 		hits = append(hits, s.fresh.hits(w.word, len(hits))...)
 		best := map[string]float64{}
 		reach := map[int]float64{}
 		for _, h := range hits {
-			i, ok := s.at[h.ID]
-			if !ok || h.Score <= 0 {
+			if h.Score <= 0 {
 				continue
 			}
+			i := s.at[h.ID]
 			v := h.Score * w.weight
 			score[i] += v
 			s.nearby(i, func(k int) { reach[k] = max(reach[k], v) })

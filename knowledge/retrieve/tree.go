@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -62,6 +63,23 @@ func (t *tree) source(name string) *source {
 	return s
 }
 
+// hash returns the hash of a file, or "" if it cannot be read. It keeps nothing of the file.
+func (t *tree) hash(name string) string {
+	if s := t.sources[name]; s != nil {
+		return s.hash
+	}
+	data, err := os.ReadFile(filepath.Join(t.dir, filepath.FromSlash(name)))
+	if err != nil {
+		return ""
+	}
+	return hashOf(data)
+}
+
+func hashOf(data []byte) string {
+	sum := sha256.Sum256(data)
+	return hex.EncodeToString(sum[:])
+}
+
 // read reads a file of the folder.
 func (t *tree) read(s *source) {
 	file, err := edit.SafePath(t.dir, s.path)
@@ -93,8 +111,7 @@ func (t *tree) read(s *source) {
 
 // prepare makes the lines of a file from its bytes.
 func (s *source) prepare() {
-	sum := sha256.Sum256(s.bytes)
-	s.hash = hex.EncodeToString(sum[:])
+	s.hash = hashOf(s.bytes)
 	text, copied, why := outline.Prepare(outline.Python, s.bytes) // works for all languages
 	if s.text, s.copy, s.bad = string(text), copied, why; why != "" {
 		return
