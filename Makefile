@@ -129,8 +129,8 @@ precision: ## run the static rules over commits of HISTORIES=folders and count w
 mutants: ## make wrong versions of the core and count how many the tests notice; MUTANTS=300, MUTATE="-seed 2 -workers 2"
 	$(GO) run ./tools/mutate -n $(MUTANTS) -bar 85 $(MUTATE) ./runner ./planparse ./gates ./routing ./sampling ./internal/edit
 
-test-sdk: ## test the module for users' own suites and gates, with a runplan that is built for it
-	cd sdk && TMPDIR="$$(bash ../.ci/tmp)" GOGC="$${GOGC:-400}" $(GO) test -vet=off -count=1 ./...
+test-sdk: build ## test the module for users' own suites and gates, and the example of a gate
+	cd sdk && RUNPLAN_BIN="$(CURDIR)/$(BIN)" TMPDIR="$$(bash ../.ci/tmp)" GOGC="$${GOGC:-400}" $(GO) test -vet=off -count=1 ./...
 	cd examples/gate-plugin-go && $(GO) test -vet=off ./...
 
 test-temporal: ## test the engine for several machines, with a Temporal server that is built for it (minutes the first time)
