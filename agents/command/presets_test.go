@@ -127,11 +127,11 @@ func TestPresetDataIsComplete(t *testing.T) {
 	for _, p := range Presets() {
 		known[p.Name] = true
 		if states()[p.Name] == "" {
-			t.Errorf("%s is not in states (state.go): which folders does it write?", p.Name)
+			t.Errorf("%s is not in states (watch.go): which folders does it write?", p.Name)
 		}
 		several := !slices.ContainsFunc(providers(), func(v string) bool { return !slices.Contains(p.PassEnv, v) })
 		if vendors()[p.Name].hosts == "" && !several {
-			t.Errorf("%s gets no keys of several providers and is not in vendors (reach.go): where does it send data?", p.Name)
+			t.Errorf("%s gets no keys of several providers and is not in vendors (presets.go): where does it send data?", p.Name)
 		}
 		for _, file := range []string{"agents/testdata/agents/" + p.Name + "/success.txt",
 			"testscripts/testdata/script/agents_cli_" + p.Name + ".txtar"} {
@@ -147,12 +147,12 @@ func TestPresetDataIsComplete(t *testing.T) {
 	}
 	for name := range states() {
 		if !known[name] {
-			t.Errorf("states in state.go names %s, but no preset has that name", name)
+			t.Errorf("states in watch.go names %s, but no preset has that name", name)
 		}
 	}
 	for name := range vendors() {
 		if !known[name] {
-			t.Errorf("vendors in reach.go names %s, but no preset has that name", name)
+			t.Errorf("vendors in presets.go names %s, but no preset has that name", name)
 		}
 	}
 }

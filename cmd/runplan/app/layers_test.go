@@ -164,6 +164,7 @@ func layers() []layer {
 		{"tools/mutation", []string{"gates", "gates/mutants", "gates/mutants/mutant", "patterns"}},
 		{"tools/cross", nil},    // a program
 		{"tools/reflow", nil},   // a program
+		{"tools/recipes", nil},  // a test
 		{"tools/notice", nil},   // a program
 		{"tools/packages", nil}, // a program
 		{"tools/record", nil},   // a program
