@@ -82,7 +82,7 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	var err error
 	stages := retrieve.StageNames() // without a model, no stage runs
 	if !o.alone {
-		if err := Unsaid(p, llm.Coding, o.stages, o.budget); err != nil {
+		if err := Unsaid(p, llm.Coding, o.budget, NeedStages(p, o.stages)); err != nil {
 			return err
 		}
 		if stages, err = namedStages(cmp.Or(o.stages, p.Config.Stages.Default)); err != nil {
@@ -206,6 +206,11 @@ func (f *BudgetFlags) Add(cmd *cobra.Command) {
 		"tokens of the window reserved for instructions, task, retries and answer")
 	cmd.Flags().StringVar(&f.file, "budget-config", "", "TOML file with context_window and reserved_tokens")
 	f.cmd = cmd
+}
+
+// Given reports whether one of the flags is on the command line.
+func (f *BudgetFlags) Given() bool {
+	return slices.ContainsFunc([]string{"context-window", "reserved-tokens", "budget-config"}, f.cmd.Flags().Changed)
 }
 
 // Budget returns the token budget for the model of a role. It takes flags, else the file, else the settings, and never

@@ -97,7 +97,7 @@ func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o pl
 	if err != nil {
 		return err
 	}
-	if err := models.Unsaid(p, llm.Reasoning, o.stages, o.budget); err != nil {
+	if err := models.Unsaid(p, llm.Reasoning, o.budget, models.NeedStages(p, o.stages)); err != nil {
 		return err
 	}
 	budget, err := o.budget.Budget(p.Config, llm.Reasoning)
