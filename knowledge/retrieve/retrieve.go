@@ -33,8 +33,8 @@ var ErrNoIndex = errors.New("the repository is not indexed")
 
 // NoMatchError reports that nothing in the repository matches a task.
 type NoMatchError struct {
-	Words []string // search terms
-	Texts int      // number of searched files
+	Words []string `json:"words"`          // search terms
+	Texts int      `json:"searched_files"` // number of searched files
 }
 
 func (e *NoMatchError) Error() string {

@@ -136,9 +136,22 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	err = errors.Join(err, r.PutAway(ctx, session, id),
 		r.Journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
 	if err != nil {
-		return cli.ModelTrouble(ctx, err)
+		return Unmatched(a, id, cli.ModelTrouble(ctx, err))
 	}
 	return printPackage(a, pkg, o)
+}
+
+// Unmatched returns err. With --json it first prints an object if err says that nothing matches the task.
+func Unmatched(a *cli.App, task string, err error) error {
+	none, ok := errors.AsType[*retrieve.NoMatchError](err)
+	if !ok || !a.JSON {
+		return err
+	}
+	return cmp.Or(cli.AsJSON(a.Stdout, struct {
+		Task  string `json:"task"`
+		Error string `json:"error"`
+		*retrieve.NoMatchError
+	}{task, none.Error(), none}), err)
 }
 
 // printPackage prints a package as text for people, as a prompt, or as JSON.

@@ -125,7 +125,7 @@ func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o pl
 	id := cli.NewTaskID()
 	made, err := askForPlan(ctx, a, tools, s, id, task)
 	if err != nil {
-		return planTrouble(ctx, id, err)
+		return models.Unmatched(a, id, planTrouble(ctx, id, err))
 	}
 	if path != "" {
 		if err := writePlan(path, made.Markdown, o.force); err != nil {
