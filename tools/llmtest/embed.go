@@ -27,7 +27,7 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
 	all := make([][]float32, len(req.Input))
 	for i, text := range req.Input {
 		v := s.vector(text)
-		if v.Fault != "" && s.refused(w, Answer{Fault: v.Fault}, req.Model) {
+		if v.Delay > 0 && !pass(r, v.Delay) || v.Fault != "" && s.refused(w, Answer{Fault: v.Fault}, req.Model) {
 			return
 		}
 		all[i] = v.Vector
@@ -40,14 +40,15 @@ func (s *Server) embed(w http.ResponseWriter, r *http.Request) {
 func (s *Server) vector(text string) Vector {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	delay := 0
 	for i, v := range s.script.Vectors {
-		if v.Fault != "" && v.Times > 0 && s.faults[i] >= v.Times || !regexp.MustCompile(v.Match).MatchString(text) {
+		if v.Times > 0 && s.faults[i] >= v.Times || !regexp.MustCompile(v.Match).MatchString(text) {
 			continue
 		}
-		if v.Fault != "" {
-			s.faults[i]++
+		if s.faults[i]++; v.Vector != nil || v.Fault != "" {
+			return v
 		}
-		return v
+		delay = max(delay, v.Delay)
 	}
 	out := make([]float32, dimensions)
 	for _, word := range strings.Fields(strings.ToLower(text)) {
@@ -55,5 +56,5 @@ func (s *Server) vector(text string) Vector {
 		_, _ = h.Write([]byte(word))
 		out[h.Sum32()%dimensions]++
 	}
-	return Vector{Vector: out}
+	return Vector{Vector: out, Delay: delay}
 }

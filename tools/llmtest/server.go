@@ -35,7 +35,8 @@ type Vector struct {
 	Match  string    `json:"match"`
 	Vector []float32 `json:"vector"`
 	Fault  Fault     `json:"fault"` // of the whole answer
-	Times  int       `json:"times"` // how often the fault occurs; 0: always
+	Times  int       `json:"times"` // how often fault and delay occur; 0: always
+	Delay  int       `json:"delay"` // milliseconds before the answer
 }
 
 // Model is a model of the server. Any other model is not found.
