@@ -119,7 +119,11 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 			"nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
 	case err != nil:
 		return cli.CuratedTrouble(err)
-	case a.JSON:
+	}
+	if v := res.Vectors; v != nil && v.Trouble != "" {
+		fmt.Fprintf(a.Stderr, "note: vectors are missing, and retrieval works without them: %s\n", ui.Sanitize(v.Trouble))
+	}
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, res)
 	}
 	return printIndex(a, res)
@@ -252,9 +256,7 @@ func printIndex(a *cli.App, res knowledge.Result) error {
 	if res.Note != "" {
 		fmt.Fprintf(a.Stderr, "skipped: %s\n", res.Note)
 	}
-	if v := res.Vectors; v != nil && v.Trouble != "" {
-		fmt.Fprintf(a.Stderr, "note: vectors are missing, and retrieval works without them: %s\n", ui.Sanitize(v.Trouble))
-	} else if v != nil {
+	if v := res.Vectors; v != nil && v.Trouble == "" {
 		fmt.Fprintf(a.Stderr, "%s made with model %s\n", phrase.Count(v.Made, "vector"), ui.Sanitize(v.Model))
 	}
 	fmt.Fprintf(a.Stderr, "%d file(s), %d of them read, %d removed, %d in other languages; %d commit(s) read; %s\n",
