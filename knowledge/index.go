@@ -31,7 +31,7 @@ type Options struct {
 
 // Progress reports the state of indexing.
 type Progress struct {
-	Stage string // read, resolve or history
+	Stage string // read, resolve, history or vectors
 	Done  int    // files of this stage
 	Total int
 }
@@ -51,6 +51,7 @@ type Result struct {
 	Errors    []FileError      `json:"errors"` // with ContinueOnError
 	AstGrep   string           `json:"ast_grep,omitempty"`
 	Note      string           `json:"note,omitempty"`
+	Vectors   *VectorResult    `json:"vectors,omitempty"` // nil: no embedding model is configured
 	Millis    int64            `json:"duration_ms"`
 }
 

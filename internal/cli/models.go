@@ -73,8 +73,12 @@ func (p *Project) ModelOutlet() []Outlet {
 		return nil
 	}
 	w := Outlet{What: "models", Data: "tasks, and the code that they need",
-		When: "plan, solve, retrieve, enrich and reviews by models"}
+		When: "plan, solve, retrieve, enrich, reviews by models, and training with --ask-model"}
 	w.Name = "ollama"
+	if m.Embedding != "" {
+		w.Data += "; the text of all files, for vectors"
+		w.When = "index, " + w.When
+	}
 	if m.Provider == llm.Command {
 		w.Name = m.Command[0]
 	}

@@ -17,6 +17,7 @@ type Models struct {
 	Provider  string   `toml:"provider" doc:"server of the models: ollama, or command for a program that answers; empty is ollama"`
 	Coding    string   `toml:"coding" doc:"model that writes code"`
 	Reasoning string   `toml:"reasoning" doc:"model that plans and judges"`
+	Embedding string   `toml:"embedding" doc:"embedding model of the Ollama server, with which runplan index makes a vector of each chunk, and retrieval compares the task; empty: none"`
 	BaseURL   string   `toml:"base_url" doc:"address of the Ollama server, such as http://localhost:11434"`
 	Command   []string `toml:"command" doc:"with provider = \"command\": program and arguments; it gets the question on standard input, and {model} is replaced"`
 	PassEnv   []string `toml:"pass_env" doc:"with provider = \"command\": environment variables that the program gets"`
@@ -74,6 +75,8 @@ func (l *checks) checkModels() {
 		say("provider", "is %q; use ollama or command", m.Provider)
 	case len(m.Command) > 0 && m.Command[0] == "":
 		say("command", "begins with an empty word, but its first word must be the program")
+	case m.Provider == "command" && m.Embedding != "":
+		say("embedding", "is for Ollama; remove it with provider = \"command\"")
 	case m.Provider == "command" && m.BaseURL != "":
 		say("base_url", "is for Ollama; remove it with provider = \"command\"")
 	case m.Provider != "command" && len(m.Command) > 0:

@@ -34,8 +34,8 @@ var ErrNoIndex = errors.New("the repository is not indexed")
 
 // NoMatchError reports that nothing in the repository matches a task.
 type NoMatchError struct {
-	Words []string // search terms
-	Texts int      // number of searched files
+	Words []string `json:"words"`          // search terms
+	Texts int      `json:"searched_files"` // number of searched files
 }
 
 func (e *NoMatchError) Error() string {
@@ -51,14 +51,16 @@ func (e *NoMatchError) Error() string {
 // because they may be new.
 func (p *pass) matched(ctx context.Context, q TaskQuery) error {
 	if len(q.Files)+len(q.Symbols)+len(p.req.Files) > 0 ||
-		slices.ContainsFunc(p.ranked, func(r Ranked) bool { return r.Features[fWords]+r.Features[fMessages] > 0 }) {
+		slices.ContainsFunc(p.ranked, func(r Ranked) bool {
+			return r.Features[fWords]+r.Features[fMessages] > 0 || r.Features[fMeaning] >= alike
+		}) {
 		return nil
 	}
 	texts, err := p.Base.TextPaths(ctx, p.Repo)
 	if err != nil {
 		return err
 	}
-	e := &NoMatchError{Texts: len(texts)}
+	e := &NoMatchError{Words: []string{}, Texts: len(texts)}
 	e.Words = append(e.Words, keywords(q.Text)...)
 	return e
 }
@@ -97,6 +99,7 @@ type Deps struct {
 	Repo    int64                              // id of the repository in the index
 	LLM     llm.Completer                      // nil: use the ranking of the index without a model
 	Model   func(llm.Stage) (llm.Model, error) // selects the model, as [llm.Router.Model] does
+	Embed   Embed                              // nil: the search compares no vectors
 	Log     Log
 	Session Session
 	Limits  Limits           // zero values mean the defaults of the settings
@@ -107,6 +110,9 @@ type Deps struct {
 	Info    func(string) // receives progress messages; may be nil
 	Now     func() time.Time
 }
+
+// Embed returns the vector of a text, of length 1, and the model that made it.
+type Embed func(ctx context.Context, text string) (model string, vector []float32, err error)
 
 // Log stores calls and decisions: a [store.Journal].
 type Log interface {

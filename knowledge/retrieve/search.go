@@ -46,6 +46,7 @@ const (
 	fHead            // it is the head of its file
 	fAgain           // how often commits change its file
 	fAround          // BM25 of the best chunk for each word among it and the chunks within [around] lines
+	fMeaning         // similarity of its vector to that of the task, above the mean of all chunks
 	features
 )
 
@@ -70,6 +71,7 @@ func (r *Ranked) weigh() {
 var weights = [features]float64{
 	fWords: 1.2, fAround: 0.5, fFile: 1.125, fNear: 0.3, fNamed: 0.85, fPath: 2.25, fMessages: 0.675, fTogether: 1.1,
 	fLinks: 0.575, fRecent: 0.34, fTest: -0.2, fDoc: -4.3, fHead: 0.5, fAgain: 0.375,
+	fMeaning: 1, // not fitted
 }
 
 // askedWord is a search term of a task.
@@ -145,7 +147,7 @@ func (p *pass) search(ctx context.Context, q TaskQuery) ([]Ranked, error) {
 		s.all[i] = Ranked{Path: c.Path, Start: c.Start, End: c.End, Label: c.Label}
 	}
 	s.asked = askedWords(q.Text)
-	for _, step := range []func(context.Context) error{s.words, s.messages, s.recent,
+	for _, step := range []func(context.Context) error{s.words, s.meaning, s.messages, s.recent,
 		func(ctx context.Context) error { return s.neighbours(ctx, q) }} {
 		if err := step(ctx); err != nil {
 			return nil, err
@@ -255,6 +257,48 @@ func (s *searching) words(ctx context.Context) error {
 				f[fDoc] = 1
 			}
 		}
+	}
+	return nil
+}
+
+// alike is the value of fMeaning from which a chunk matches a task without a word in common. It was not measured.
+const alike = 0.4
+
+// meaning compares the vectors of the chunks with that of the task. Without them the search works as before.
+func (s *searching) meaning(ctx context.Context) error {
+	if s.Embed == nil {
+		return nil
+	}
+	model, task, err := s.Embed(ctx, s.req.Text)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err != nil {
+		s.note("the search works without vectors: %v", err)
+		return nil
+	}
+	at, near, sum := []int{}, []float64{}, 0.0
+	err = s.Base.EachVector(ctx, s.Repo, model, func(chunk int64, v []float32) {
+		i, ok := s.at[chunk]
+		if !ok || len(v) != len(task) {
+			return
+		}
+		cos := 0.0
+		for k := range v {
+			cos += float64(v[k]) * float64(task[k])
+		}
+		at, near, sum = append(at, i), append(near, cos), sum+cos
+	})
+	if err != nil {
+		return err
+	}
+	if len(at) == 0 {
+		s.note("the search works without vectors: the index has none of the model in models.embedding; run: runplan index")
+		return nil
+	}
+	mean := sum / float64(len(at))
+	for k, i := range at {
+		s.all[i].Features[fMeaning] = min(1, max(0, (near[k]-mean)/max(1-mean, 1e-9)))
 	}
 	return nil
 }
@@ -461,7 +505,8 @@ func (r Ranked) reason() string {
 		fNamed: "the task names a symbol in it", fPath: "the task names its file",
 		fMessages: "commits with words of the task touched its file",
 		fTogether: "its file changes together with the best ones", fLinks: "its file imports the best ones or is imported",
-		fRecent: "its file changed lately", fNear: "is next to words of the task"}
+		fRecent: "its file changed lately", fNear: "is next to words of the task",
+		fMeaning: "its vector is like that of the task"}
 	var all []part
 	for i, f := range r.Features {
 		if w := f * weights[i]; w > 0.1 && texts[i] != "" {

@@ -58,7 +58,7 @@ func (p *pass) found(s *State) []File {
 	n := 0
 	seen := map[string]bool{}
 	for _, r := range p.ranked {
-		if seen[r.Path] || r.Score <= 0 || r.Features[fWords] == 0 {
+		if seen[r.Path] || r.Score <= 0 || r.Features[fWords] == 0 && r.Features[fMeaning] < alike {
 			continue
 		}
 		if seen[r.Path], n = true, n+1; n > mostFound {

@@ -2,7 +2,8 @@
 // counts their judgements, and tests whether the content of an example reveals where the edit is.
 //
 //	examples -draw 100 folder…              examples to read, one JSON object a line: id, task, edits
-//	examples -judged file                   shares of the verdicts in a file of judgements, by folder
+//	examples -judged file [folder…]         shares of the verdicts in a file of judgements, and how well the quality of the
+//	                                        examples in the folders sorts them
 //	examples -leak folder…                  guesses of the place of the edit, beside chance
 //
 // Each folder is the output of `runplan training bootstrap`.
@@ -34,7 +35,9 @@ func main() {
 	var err error
 	switch {
 	case *judged != "":
-		err = tally(os.Stdout, *judged)
+		if err = tally(os.Stdout, *judged); err == nil && flag.NArg() > 0 {
+			err = sorted(os.Stdout, *judged, flag.Args())
+		}
 	case *leak:
 		err = guess(os.Stdout, flag.Args())
 	case *draw > 0:
@@ -115,19 +118,86 @@ const (
 	mostBad   = 3
 )
 
-func tally(w io.Writer, name string) error {
+func readJudgements(name string) ([]judgement, error) {
 	f, err := os.Open(name)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer f.Close()
-	count := map[string]map[string]int{"all": {}}
-	var repos []string
+	var all []judgement
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var j judgement
 		if err := json.Unmarshal(lines.Bytes(), &j); err != nil {
-			return fmt.Errorf("%s: %w", name, err)
+			return nil, fmt.Errorf("%s: %w", name, err)
 		}
+		all = append(all, j)
+	}
+	return all, nil
+}
+
+// sorted prints how often a good example has a higher quality than one that is poor or bad, for all judged examples
+// that the folders still have, and for each half of them. The halves alternate by commit among the good ones and among
+// the others. Weights were chosen with the first half.
+func sorted(w io.Writer, name string, dirs []string) error {
+	all, err := readJudgements(name)
+	if err != nil {
+		return err
+	}
+	examples, err := readCode(dirs)
+	if err != nil {
+		return err
+	}
+	quality := map[string]float64{}
+	for _, e := range examples {
+		quality[e.Origin.Commit] = *e.Quality
+	}
+	slices.SortFunc(all, func(a, b judgement) int { return strings.Compare(a.Commit, b.Commit) })
+	var good, other [2][]float64
+	n := map[bool]int{}
+	for _, j := range all {
+		q, ok := quality[j.Commit]
+		if !ok {
+			continue
+		}
+		is := j.Verdict == "good"
+		to := &other
+		if is {
+			to = &good
+		}
+		half := n[is] % 2
+		n[is]++
+		to[half] = append(to[half], q)
+	}
+	fmt.Fprintf(w, "a good example has a higher quality than a poor or bad one: %.2f (%d and %d); in the halves %.2f, %.2f\n",
+		auc(slices.Concat(good[:]...), slices.Concat(other[:]...)), n[true], n[false], auc(good[0], other[0]),
+		auc(good[1], other[1]))
+	return nil
+}
+
+// auc returns the share of pairs in which the first is higher; equal ones count half.
+func auc(high, low []float64) float64 {
+	sum := 0.0
+	for _, a := range high {
+		for _, b := range low {
+			switch {
+			case a > b:
+				sum++
+			case a == b:
+				sum += 0.5
+			}
+		}
+	}
+	return sum / float64(len(high)*len(low))
+}
+
+func tally(w io.Writer, name string) error {
+	all, err := readJudgements(name)
+	if err != nil {
+		return err
+	}
+	count := map[string]map[string]int{"all": {}}
+	var repos []string
+	for _, j := range all {
 		if !slices.Contains([]string{"good", "poor", "bad"}, j.Verdict) || j.Why == "" || len(j.Commit) < 7 {
 			return fmt.Errorf("%s: %s %s: a judgement needs a commit, a verdict (good, poor or bad) and a reason", name, j.Repo,
 				j.Commit)

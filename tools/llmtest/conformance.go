@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/llm"
 )
 
@@ -122,6 +123,32 @@ func Conformance(t *testing.T, url, model string) {
 			}
 		})
 	}
+	t.Run("the same text has the same vector of length 1, and another text another one", func(t *testing.T) {
+		e, err := llm.NewEmbedder(t.Context(), o, config.Models{BaseURL: url, Embedding: model})
+		if err != nil || !strings.HasPrefix(e.ID, model+"@") {
+			t.Fatalf("%+v, %v", e, err)
+		}
+		v, err := e.Embed(t.Context(), []string{"Add the prices.", "a quite different text", "Add the prices."})
+		if err != nil || len(v) != 3 {
+			t.Fatal(v, err)
+		}
+		dot := func(a, b []float32) (sum float64) {
+			for i := range a {
+				sum += float64(a[i]) * float64(b[i])
+			}
+			return sum
+		}
+		if same, other := dot(v[0], v[2]), dot(v[0], v[1]); same < 0.999 || same > 1.001 || other > 0.999 {
+			t.Errorf("the same text: %v, another text: %v", same, other)
+		}
+	})
+	t.Run("an embedding model that is missing gives the advice to pull it", func(t *testing.T) {
+		_, err := llm.NewEmbedder(t.Context(), o, config.Models{BaseURL: url, Embedding: "no-such-model"})
+		var e *llm.NotFoundError
+		if !errors.As(err, &e) {
+			t.Fatal(err)
+		}
+	})
 	t.Run("a cancelled call returns the cancellation", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

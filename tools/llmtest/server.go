@@ -3,6 +3,8 @@
 package llmtest
 
 import (
+	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,11 +26,23 @@ type Script struct {
 	Version string   `json:"version"` // "" is 0.17.4
 	Models  []Model  `json:"models"`
 	Answers []Answer `json:"answers"`
+	Vectors []Vector `json:"vectors"`
+}
+
+// Vector is the vector of the texts that match. The first match that is not used up is used. Other texts have vectors
+// that follow from their words.
+type Vector struct {
+	Match  string    `json:"match"`
+	Vector []float32 `json:"vector"`
+	Fault  Fault     `json:"fault"` // of the whole answer
+	Times  int       `json:"times"` // how often fault and delay occur; 0: always
+	Delay  int       `json:"delay"` // milliseconds before the answer
 }
 
 // Model is a model of the server. Any other model is not found.
 type Model struct {
 	Name       string `json:"name"`
+	Digest     string `json:"digest"`      // "": derived from the name
 	Context    int    `json:"context"`     // 0 is 32768
 	RemoteHost string `json:"remote_host"` // host to which the server would forward requests
 	PerToken   int    `json:"per_token"`   // characters per token; 0 is 4
@@ -93,6 +107,7 @@ type Server struct {
 
 	mu     sync.Mutex
 	used   []int
+	faults []int // of vectors
 	seen   []Recorded
 	record func(Recorded)
 	blobs  map[string]int   // size, by digest
@@ -123,13 +138,14 @@ func Serve(addr string, s Script, record func(Recorded)) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	srv := &Server{URL: "http://" + l.Addr().String(), script: s, used: make([]int, len(s.Answers)),
+	srv := &Server{URL: "http://" + l.Addr().String(), script: s, used: make([]int, len(s.Answers)), faults: make([]int, len(s.Vectors)),
 		closed: make(chan struct{}), record: record}
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /api/version", srv.version)
 	mux.HandleFunc("GET /api/tags", srv.tags)
 	mux.HandleFunc("POST /api/show", srv.show)
 	mux.HandleFunc("POST /api/chat", srv.chat)
+	mux.HandleFunc("POST /api/embed", srv.embed)
 	mux.HandleFunc("POST /api/blobs/{digest}", srv.blob)
 	mux.HandleFunc("POST /api/create", srv.create)
 	mux.HandleFunc("DELETE /api/delete", srv.remove)
@@ -209,6 +225,7 @@ func (s *Server) tags(w http.ResponseWriter, r *http.Request) {
 	list := []map[string]any{}
 	for _, m := range s.models() {
 		list = append(list, map[string]any{"name": m.Name, "model": m.Name, "size": 1,
+			"digest":  cmp.Or(m.Digest, fmt.Sprintf("%x", sha256.Sum256([]byte(m.Name)))),
 			"details": map[string]any{"family": "llama", "format": "gguf"}})
 	}
 	reply(w, http.StatusOK, map[string]any{"models": list})

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -27,6 +28,7 @@ const (
 	TrainFile      = "train.jsonl"
 	ValidationFile = "validation.jsonl"
 	OutFile        = "left-out.jsonl" // omitted examples with the reason
+	JudgedFile     = "judged.jsonl"   // with a judge: its opinion about each example
 	PlanFile       = "plan.toml"
 	ManifestFile   = "dataset.json"
 )
@@ -37,6 +39,28 @@ type Options struct {
 	PlanText []byte          // as written; stored with the dataset
 	Canary   training.Canary // forbidden values
 	Replace  bool            // replace an existing dataset
+	Judge    Judge           // has a say about the examples that the rules chose; nil: there is none
+	Judging  Judging         // with Judge: its model and the task of its questions
+}
+
+// Judge tells an opinion about each example, in their order.
+type Judge func(ctx context.Context, all iter.Seq2[training.Example, error], tell func(Opinion)) error
+
+// Opinion is the opinion of a [Judge] about an example.
+type Opinion struct {
+	ID       string `json:"id"`
+	Keep     bool   `json:"keep"`
+	Reason   string `json:"reason,omitempty"`
+	Unjudged string `json:"unjudged,omitempty"` // why there is no opinion; the example is kept
+}
+
+// Judging counts the opinions of a [Judge].
+type Judging struct {
+	Model    string `json:"model"`
+	Task     string `json:"task"` // of its questions in the log
+	Kept     int    `json:"kept"`
+	Rejected int    `json:"rejected"`
+	Unjudged int    `json:"unjudged"` // kept without an opinion
 }
 
 // Side counts the contents of one side of the split.
@@ -70,6 +94,7 @@ type Manifest struct {
 	Last       time.Time         `json:"last"`
 	Measure    Measure           `json:"measure"`
 	Files      map[string]string `json:"files"` // sha256
+	Judging    *Judging          `json:"judging,omitempty"`
 }
 
 // InputSum is an input file of examples.
@@ -97,7 +122,7 @@ func Inputs(paths []string) ([]string, error) {
 		}
 		n := len(out)
 		for _, e := range entries {
-			if strings.HasSuffix(e.Name(), ".jsonl") && e.Name() != OutFile && !e.IsDir() {
+			if strings.HasSuffix(e.Name(), ".jsonl") && e.Name() != OutFile && e.Name() != JudgedFile && !e.IsDir() {
 				out = append(out, filepath.Join(p, e.Name()))
 			}
 		}
@@ -258,6 +283,11 @@ func (b *builder) choose(ctx context.Context) (map[*record]bool, error) {
 	if err != nil {
 		return nil, err
 	}
+	if b.Judge != nil {
+		if err := b.judge(ctx); err != nil {
+			return nil, err
+		}
+	}
 	balance(b.Plan, b.all)
 	newest(b.all, b.Plan.Data.MaxExamples, b.Plan.Seed)
 	near = slices.DeleteFunc(near, func(n [2]*record) bool { return n[0].out != "" || n[1].out != "" })
@@ -267,6 +297,37 @@ func (b *builder) choose(ctx context.Context) (map[*record]bool, error) {
 	held, err := b.split(b.Plan, b.all, near)
 	b.count()
 	return held, err
+}
+
+// judge drops the examples that the judge rejects, and writes all of its opinions.
+func (b *builder) judge(ctx context.Context) error {
+	rest := left(b.all)
+	inTime(rest, b.Plan.Seed)
+	examples := func(yield func(training.Example, error) bool) {
+		for _, r := range rest {
+			if e, err := b.example(r); !yield(e, err) {
+				return
+			}
+		}
+	}
+	var said []Opinion
+	b.m.Judging = &b.Judging
+	err := b.Judge(ctx, examples, func(o Opinion) {
+		said = append(said, o)
+		switch r := rest[len(said)-1]; {
+		case o.Unjudged != "":
+			b.Judging.Unjudged++
+		case o.Keep:
+			b.Judging.Kept++
+		default:
+			b.Judging.Rejected++
+			r.drop(Judged, o.Reason)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	return b.file(JudgedFile, folder.Lines(said))
 }
 
 // nothing returns the error for an empty dataset, with the reasons.
@@ -324,14 +385,22 @@ func (b *builder) sketch(ctx context.Context, rest []*record) error {
 }
 
 func (b *builder) shingles(r *record) (shingles, error) {
-	line, err := b.line(r)
+	e, err := b.example(r)
 	if err != nil {
 		return nil, err
 	}
-	for e, err := range training.Read("spool", bytes.NewReader(line)) {
-		return shinglesOf(e, b.Plan.Data.Shingle).without(b.common), err
+	return shinglesOf(e, b.Plan.Data.Shingle).without(b.common), nil
+}
+
+func (b *builder) example(r *record) (training.Example, error) {
+	line, err := b.line(r)
+	if err != nil {
+		return training.Example{}, err
 	}
-	return nil, errors.New("the spool is empty")
+	for e, err := range training.Read("spool", bytes.NewReader(line)) {
+		return e, err
+	}
+	return training.Example{}, errors.New("the spool is empty")
 }
 
 func (b *builder) line(r *record) ([]byte, error) {

@@ -36,6 +36,7 @@ const (
 	Copy           Reason = "exact copy"
 	Contradiction  Reason = "good and bad at once"
 	Near           Reason = "near-duplicate"
+	Judged         Reason = "rejected by the model"
 	Surplus        Reason = "too many negative"
 	Trimmed        Reason = "too many positive"
 	TooMany        Reason = "older than the newest examples that the plan uses"
@@ -45,7 +46,7 @@ const (
 // Reasons returns all reasons in order.
 func Reasons() []Reason {
 	return []Reason{OtherStage, OtherSource, OtherRepo, NoLicense, OtherLicense, TooOld, LowQuality, UnknownQuality,
-		TooLong, Copy, Contradiction, Near, Surplus, Trimmed, TooMany, Leaks}
+		TooLong, Copy, Contradiction, Near, Judged, Surplus, Trimmed, TooMany, Leaks}
 }
 
 // Errors of the request, not of the written data.

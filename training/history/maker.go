@@ -145,17 +145,21 @@ func (m *maker) example(w *work, stage training.Stage, l lesson) training.Exampl
 		return strings.Compare(a.Path+"\x00"+a.Blob, b.Path+"\x00"+b.Blob)
 	})
 	all := append(w.signals(), l.signals...)
-	sum, n := 0.0, 0
+	sum, n, factor := 0.0, 0, 1.0
 	for _, x := range all {
 		s := training.Signal{Name: x.name, Note: x.note}
 		if x.value >= 0 {
 			v := x.value
 			s.Value = &v
-			sum, n = sum+v, n+1
+			if x.name == told {
+				factor = v
+			} else {
+				sum, n = sum+v, n+1
+			}
 		}
 		e.Signals = append(e.Signals, s)
 	}
-	e.Quality = new(float64(int(sum/float64(n)*1000+0.5)) / 1000)
+	e.Quality = new(float64(int(sum/float64(n)*factor*1000+0.5)) / 1000)
 	return e
 }
 

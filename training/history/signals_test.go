@@ -1,6 +1,7 @@
 package history
 
 import (
+	"math"
 	"strings"
 	"testing"
 
@@ -13,6 +14,7 @@ import (
 // The signals of a commit have the values computed by hand; without a history a signal is -1, unknown, and does not
 // count (TRAIN-13).
 func TestSignals(t *testing.T) {
+	told := math.Pow(5.0/25, 0.25) // "discount", "cart", "many" and "item", for 24 words of the changed lines
 	for name, tt := range map[string]struct {
 		archive string
 		want    map[training.Stage]map[string]float64 // -1 is unknown
@@ -25,19 +27,21 @@ func TestSignals(t *testing.T) {
 			map[training.Stage]map[string]float64{
 				training.TaskAnalysis: {"merged": 1, "tested": -1, "files_shown": 0.5, "files_known_before": 1},
 				training.ExecutePlan:  {"merged": 1, "tested": -1, "files_shown": 0.5, "plan_reads": 1},
-				training.ExecuteCode:  {"merged": 1, "tested": -1, "files_shown": 0.5, "edits_match": 1, "derivable": 10.0 / 11},
+				training.ExecuteCode: {"merged": 1, "tested": -1, "files_shown": 0.5, "edits_match": 1, "derivable": 10.0 / 11,
+					"told": told},
 			},
-			// (1 + 0.5 + 1) / 3, and with 10/11
-			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.852},
+			// (1 + 0.5 + 1) / 3; (1 + 0.5 + 1 + 10/11) / 4 * told
+			map[training.Stage]float64{training.TaskAnalysis: 0.833, training.ExecuteCode: 0.570},
 		},
 		"a change with a test that is new": { // one of the two files existed before
 			discounted,
 			map[training.Stage]map[string]float64{
 				training.TaskAnalysis: {"merged": 1, "tested": 1, "files_shown": 1, "files_known_before": 0.5},
-				training.ExecuteCode:  {"merged": 1, "tested": 1, "files_shown": 1, "edits_match": 1, "derivable": 17.0 / 24},
+				training.ExecuteCode: {"merged": 1, "tested": 1, "files_shown": 1, "edits_match": 1, "derivable": 17.0 / 24,
+					"told": told},
 			},
-			// (1 + 1 + 1 + 0.5) / 4; (1 + 1 + 1 + 17/24) / 4
-			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 0.942},
+			// (1 + 1 + 1 + 0.5) / 4; (1 + 1 + 1 + 1 + 17/24) / 5 * told
+			map[training.Stage]float64{training.TaskAnalysis: 0.875, training.ExecuteCode: 0.630},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -81,7 +81,7 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 		return l, bad
 	}
 	l.signals = []signal{{"edits_match", 1,
-		fmt.Sprintf("the edits of %d files were applied, and the result equals the commit", len(w.changes))}, derivable}
+		fmt.Sprintf("the edits of %d files were applied, and the result equals the commit", len(w.changes))}, derivable, w.told()}
 	return l, m.fits(l)
 }
 

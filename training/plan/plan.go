@@ -30,6 +30,22 @@ type Plan struct {
 	Data            Data            `toml:"data" json:"data"`
 	Hyperparameters Hyperparameters `toml:"hyperparameters" json:"hyperparameters"`
 	Improvements    []Improvement   `toml:"improvement,omitempty" json:"improvement"`
+	Decision        *Decision       `toml:"decision,omitempty" json:"decision,omitempty"` // nil: no model was asked
+}
+
+// Decision records what a model that was asked about a plan decided, and why.
+type Decision struct {
+	Model    string  `toml:"model" json:"model" comment:"model that was asked; it is not used again"`
+	Reasons  Reasons `toml:"reasons,omitempty" json:"reasons,omitzero"`
+	Unusable string  `toml:"unusable,omitempty" json:"unusable,omitempty"` // why its answer changed nothing
+}
+
+// Reasons holds a model's reasons for the parts of a plan.
+type Reasons struct {
+	Stage           string `toml:"stage,omitempty" json:"stage"`
+	Data            string `toml:"data,omitempty" json:"data"`
+	Hyperparameters string `toml:"hyperparameters,omitempty" json:"hyperparameters"`
+	Targets         string `toml:"targets,omitempty" json:"targets"`
 }
 
 // Data selects the examples. An empty or zero field has no effect unless noted.

@@ -184,6 +184,16 @@ func examineModels(ctx context.Context, a *cli.App, p *cli.Project) []Check {
 		}
 		out = append(out, examineModel(ctx, o, model))
 	}
+	if e := llm.EmbeddingModel(m); e.Name != "" {
+		shown := Check{"model " + e.Name, "unknown", e.Source + "; the server does not answer", ""}
+		if up {
+			shown = examineModel(ctx, o, e)
+		}
+		if shown.Status == "ok" { // it has no window of its own
+			shown.Detail, shown.Fix = e.Source+"; index makes vectors with it, and retrieval compares them", ""
+		}
+		out = append(out, shown)
+	}
 	for _, role := range []llm.Role{llm.Coding, llm.Reasoning} {
 		if m.Coding == "" && role == llm.Coding || m.Reasoning == "" && role == llm.Reasoning {
 			out = append(out, Check{"model", "missing", "none is set for " + string(role),

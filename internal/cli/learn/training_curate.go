@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/adapters"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/training"
 	"github.com/runplan/runplan/training/curate"
 	"github.com/runplan/runplan/training/folder"
@@ -27,6 +28,7 @@ type trainingCurateOptions struct {
 	logged  bool
 	out     string
 	replace bool
+	advice
 }
 
 func newTrainingCurateCommand(a *cli.App) *cobra.Command {
@@ -43,11 +45,16 @@ words in nearly all prompts do not count. Train and validation share no commit, 
 prompt and no near-duplicate; if both kinds of review pairs exist, both are in validation. When the files are
 finished, each example is compared with each one of the other side, and a leak fails the build.
 
+With --ask-model the reasoning model judges the examples that remain after the near-duplicates, in batches that
+fit into its window. It can only reject examples. An example without a usable answer is kept, and counted. The folder
+then also has judged.jsonl, with the opinion about each example and its reason.
+
 The folder gets train.jsonl, validation.jsonl, left-out.jsonl with the reason for each example, plan.toml and dataset.json.
 The same examples, plan and seed give identical files. The dataset is written completely or not at all.
 
   runplan training curate --plan plan.toml --logged --in history --out set
-  runplan training curate --plan plan.toml --in data --out set` +
+  runplan training curate --plan plan.toml --in data --out set
+  runplan training curate --plan plan.toml --in data --out set --ask-model` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
@@ -62,6 +69,7 @@ The same examples, plan and seed give identical files. The dataset is written co
 	f.StringVar(&o.out, "out", "", "folder for the dataset")
 	f.BoolVar(&o.replace, "replace", false, "replace an existing dataset")
 	f.BoolVar(&a.JSON, "json", false, "print the counts as one JSON object")
+	o.add(a, cmd, "have the reasoning model reject examples")
 	return cmd
 }
 
@@ -70,6 +78,9 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 		return cli.Usage(errors.New("training curate needs --plan, --out, and --in or --logged"),
 			"draft a plan: runplan training plan --out plan.toml")
 	}
+	if err := o.unasked(); err != nil {
+		return err
+	}
 	text, err := os.ReadFile(o.plan)
 	if err != nil {
 		return cli.Usage(fmt.Errorf("read the training plan: %w", err), "draft one: runplan training plan --out plan.toml")
@@ -77,6 +88,15 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 	d, err := plan.Parse(o.plan, text)
 	if err != nil {
 		return cli.Usage(err, "")
+	}
+	task := cli.NewTaskID()
+	options := curate.Options{Plan: d, PlanText: text, Canary: adapters.Guard(a, p).Canary, Replace: o.replace}
+	if o.ask {
+		adviser, err := o.adviser(ctx, a, p, llm.CurateData, task)
+		if err != nil {
+			return err
+		}
+		options.Judge, options.Judging = adviser.Judge, curate.Judging{Model: adviser.Model.Label(), Task: task}
 	}
 	files, err := curate.Inputs(o.in)
 	if err != nil {
@@ -96,12 +116,11 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 		return err
 	}
 	defer ledger.Close()
-	m, err := curate.Build(ctx, files, o.out,
-		curate.Options{Plan: d, PlanText: text, Canary: adapters.Guard(a, p).Canary, Replace: o.replace})
+	m, err := curate.Build(ctx, files, o.out, options)
 	if err != nil {
 		return curateTrouble(err)
 	}
-	row, err := addPlan(ctx, p, d, text)
+	row, err := addPlan(ctx, p, d, text, task)
 	if err == nil {
 		err = addDataset(ctx, ledger, row, d, filepath.Join(o.out, curate.TrainFile), m.Train, "jsonl")
 	}
@@ -173,6 +192,10 @@ func showDataset(a *cli.App, m curate.Manifest, out string) error {
 	showLeftOut(a, curate.Reasons(), m.LeftOut)
 	if n := m.Licenses[""]; n > 0 {
 		fmt.Fprintf(a.Stderr, "note: the license of the repository of %d example(s) is unknown\n", n)
+	}
+	if j := m.Judging; j != nil {
+		fmt.Fprintf(a.Stderr, "model %s kept %d examples and rejected %d; %d have no usable answer and are kept\n",
+			ui.Sanitize(j.Model), j.Kept, j.Rejected, j.Unjudged)
 	}
 	fmt.Fprintf(a.Stderr, "%d of %d examples of %s; written: %s\n", m.Train.Examples+m.Validation.Examples, m.Read,
 		m.Plan.Stage, ui.Sanitize(out))

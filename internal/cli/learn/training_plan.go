@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
+	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/failures"
 	"github.com/runplan/runplan/runner/report"
@@ -31,6 +32,7 @@ type trainingPlanOptions struct {
 	since time.Duration
 	seed  uint64
 	force bool
+	advice
 }
 
 func newTrainingPlanCommand(a *cli.App) *cobra.Command {
@@ -46,11 +48,16 @@ The weakness of a stage is the mean of its shares of failures: unusable answers,
 missing quality of logged examples. A share based on fewer than 5 items does not count. The report also shows what
 earlier runs learned: failure patterns, outcomes of sampling, and the accuracy of routing.
 
-The plan is a TOML file for you to edit; runplan training curate reads it. No model is called.
+With --ask-model the reasoning model gets these figures, and the plan that the rules would draft for each stage.
+It chooses the stage, some of the parameters and the targets, within limits. The plan has its reasons. If its
+answer cannot be used, the plan is that of the rules, and says why. Without --ask-model no model is asked.
+
+The plan is a TOML file for you to edit; runplan training curate reads it.
 
   runplan training plan                             the weakest stage
   runplan training plan --in data --out plan.toml   and write the plan
-  runplan training plan --stage scope --in data --out plan.toml` +
+  runplan training plan --stage scope --in data --out plan.toml
+  runplan training plan --in data --out plan.toml --ask-model --context-window 32768 --reserved-tokens 4096` +
 			cli.ExitStatus(cli.ExitOK, cli.ExitUsage, cli.ExitCannotRun, cli.ExitInterrupted),
 		Args: cobra.NoArgs,
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, _ []string) error {
@@ -66,6 +73,7 @@ The plan is a TOML file for you to edit; runplan training curate reads it. No mo
 	f.Uint64Var(&o.seed, "seed", 1, "random seed of the plan")
 	f.BoolVar(&o.force, "force", false, "overwrite an existing plan")
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
+	o.add(a, cmd, "have the reasoning model decide about the plan, within limits")
 	return cmd
 }
 
@@ -82,6 +90,9 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 		if err := checkStage(o.stage); err != nil {
 			return err
 		}
+	}
+	if err := o.unasked(); err != nil {
+		return err
 	}
 	if o.since < 0 {
 		return cli.Usage(errors.New("--since must be in the past"), "such as --since 720h")
@@ -115,8 +126,14 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 		}
 		defer l.Close()
 	}
-	draft := found.Draft(weakest.Stage, o.seed)
+	draft, task := found.Draft(weakest.Stage, o.seed), cli.NewTaskID()
 	why := reasons(weakest, ranked, o.stage != "")
+	if o.ask {
+		if draft, err = advisedPlan(ctx, a, p, o, found, draft, task); err != nil {
+			return err
+		}
+		why = append(why, decisionText(draft)...)
+	}
 	if o.out != "" {
 		text, err := draft.Encode(why)
 		if err != nil {
@@ -125,7 +142,7 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 		if err := atomicfile.Write(o.out, text, 0o644); err != nil {
 			return err
 		}
-		if _, err := addPlan(ctx, p, draft, text); err != nil {
+		if _, err := addPlan(ctx, p, draft, text, task); err != nil {
 			return err
 		}
 	}
@@ -137,6 +154,31 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 		}{found, draft, why})
 	}
 	return showAnalysis(a, found, why, o.out)
+}
+
+// advisedPlan has the model decide about a plan. Stages without any data are not offered to it.
+func advisedPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPlanOptions, found plan.Analysis,
+	draft plan.Plan, task string) (plan.Plan, error) {
+	adviser, err := o.adviser(ctx, a, p, llm.TrainPlan, task)
+	if err != nil {
+		return draft, err
+	}
+	stages := []training.Stage{draft.Stage}
+	for _, s := range found.Stages {
+		if o.stage == "" && s.Stage != draft.Stage && s.Calls+s.Examples.Count() > 0 {
+			stages = append(stages, s.Stage)
+		}
+	}
+	return adviser.Plan(ctx, found, draft, stages)
+}
+
+// decisionText describes what a model decided about a plan.
+func decisionText(p plan.Plan) []string {
+	d := p.Decision
+	if d.Unusable != "" {
+		return []string{fmt.Sprintf("The answer of model %s was not used: %s.", d.Model, d.Unusable)}
+	}
+	return []string{fmt.Sprintf("Model %s chose stage %s: %s", d.Model, p.Stage, d.Reasons.Stage)}
 }
 
 func evidence(ctx context.Context, p *cli.Project, o trainingPlanOptions) (plan.Evidence, error) {
@@ -204,7 +246,7 @@ func learned(ctx context.Context, p *cli.Project, e *plan.Evidence, since time.T
 }
 
 // addPlan records a plan unless the same text is already recorded.
-func addPlan(ctx context.Context, p *cli.Project, d plan.Plan, text []byte) (int64, error) {
+func addPlan(ctx context.Context, p *cli.Project, d plan.Plan, text []byte, task string) (int64, error) {
 	l, err := adapters.OpenLedger(ctx, p)
 	if err != nil {
 		return 0, err
@@ -229,7 +271,7 @@ func addPlan(ctx context.Context, p *cli.Project, d plan.Plan, text []byte) (int
 		return 0, err
 	}
 	return l.AddTrainingPlan(ctx, store.TrainingPlan{
-		Task: cli.NewTaskID(), Stage: string(d.Stage), Base: string(d.Base), Source: string(d.Source()),
+		Task: task, Stage: string(d.Stage), Base: string(d.Base), Source: string(d.Source()),
 		Criteria: criteria, Hyperparameters: hyper, Targets: targets, Raw: string(text), At: time.Now(),
 	})
 }

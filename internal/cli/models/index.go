@@ -17,9 +17,11 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge"
+	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/runner/local"
 )
@@ -36,8 +38,9 @@ func NewIndexCommand(a *cli.App) *cobra.Command {
 		Use:   "index [REPO]",
 		Short: "Index the code and the history of a repository",
 		Long: `Index a repository: symbols, docstrings, comments, who imports and who calls
-whom, and which files change together. The index is .runplan/curated.sqlite. No model is called,
-and the same repository gives the same index.
+whom, and which files change together. The index is .runplan/curated.sqlite. The same repository gives
+the same index. No model is called, unless models.embedding names an embedding model of the Ollama server: it
+makes a vector of each new piece of text. Without an answer of the server the index has no new vectors, and says so.
 
 Go needs no tool; Python, TypeScript and JavaScript need ast-grep, and are counted as
 skipped without it. Only changed files are read again. A new index replaces the old one at once: an
@@ -70,6 +73,7 @@ interrupted command, or one that stops at an unparsable file, does not change th
 	cmd.Flags().BoolVar(&o.continueOnError, "continue-on-error", false,
 		"index the parts of broken files that can be parsed")
 	cmd.Flags().StringVar(&o.show, "show", "", "index nothing; print the index entry of a file or symbol (* and ? match)")
+	a.TrustFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
@@ -94,6 +98,9 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 	res, err := knowledge.Index(ctx, knowledge.Options{
 		Repo: repo, Store: db, Program: program, ContinueOnError: o.continueOnError, Now: began, Progress: progress.step,
 	})
+	if err == nil {
+		res.Vectors = vectors(ctx, a, repo, db, progress)
+	}
 	progress.Clear()
 	run := store.IndexRun{Repo: repo.Root, Scanned: res.Scanned, Changed: res.Changed, Duration: time.Since(began),
 		Status: indexStatus(ctx, res, err), At: began}
@@ -101,6 +108,9 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 		err = logErr
 	}
 	switch {
+	case ctx.Err() != nil && res.Vectors != nil:
+		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
+			"the index is complete, but some vectors are missing; to make them: runplan index")
 	case ctx.Err() != nil:
 		return cli.Fail(cli.ExitInterrupted, errors.New("interrupted"),
 			"the last index was not changed; run the command again")
@@ -109,10 +119,47 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 			"nothing was written; correct the file, or continue without it: runplan index --continue-on-error")
 	case err != nil:
 		return cli.CuratedTrouble(err)
-	case a.JSON:
+	}
+	if v := res.Vectors; v != nil && v.Trouble != "" {
+		fmt.Fprintf(a.Stderr, "note: vectors are missing, and retrieval works without them: %s\n", ui.Sanitize(v.Trouble))
+	}
+	if a.JSON {
 		return cli.AsJSON(a.Stdout, res)
 	}
 	return printIndex(a, res)
+}
+
+// vectors makes the missing vectors of an index, if an embedding model is configured. The index works without them, so
+// trouble is reported and no error.
+func vectors(ctx context.Context, a *cli.App, repo *git.Repo, db *store.Curated,
+	progress *IndexProgress) *knowledge.VectorResult {
+	a.Dir = repo.Root
+	p, err := a.OpenProject(ctx)
+	if err != nil {
+		return &knowledge.VectorResult{Trouble: err.Error()}
+	}
+	m := p.Config.Models
+	if m.Embedding == "" {
+		return nil
+	}
+	res := &knowledge.VectorResult{Model: m.Embedding}
+	err = func() error {
+		if err := a.TrustConfig(p); err != nil {
+			return err
+		}
+		e, err := llm.NewEmbedder(ctx, a.ModelOptions(p, nil), m)
+		if err != nil {
+			return err
+		}
+		secrets := a.Redactor(p)
+		res.Made, err = knowledge.Vectors(ctx, knowledge.VectorOptions{Root: repo.Root, Store: db, Model: e.ID, Embed: e.Embed,
+			Redact: func(text string) string { return redact.Clean(secrets.String(text)) }, Progress: progress.step})
+		return err
+	}()
+	if err != nil {
+		res.Trouble = err.Error()
+	}
+	return res
 }
 
 func indexStatus(ctx context.Context, res knowledge.Result, err error) string {
@@ -161,7 +208,8 @@ func NewIndexProgress(a *cli.App) *IndexProgress {
 }
 
 func (p *IndexProgress) step(s knowledge.Progress) {
-	words := map[string]string{"read": "reading files", "resolve": "resolving imports", "history": "reading the history"}
+	words := map[string]string{"read": "reading files", "resolve": "resolving imports", "history": "reading the history",
+		"vectors": "making vectors"}
 	text := words[s.Stage]
 	switch {
 	case p.Live && (s.Stage != p.stage || time.Since(p.Last) > 100*time.Millisecond):
@@ -207,6 +255,9 @@ func printIndex(a *cli.App, res knowledge.Result) error {
 	}
 	if res.Note != "" {
 		fmt.Fprintf(a.Stderr, "skipped: %s\n", res.Note)
+	}
+	if v := res.Vectors; v != nil && v.Trouble == "" {
+		fmt.Fprintf(a.Stderr, "%s made with model %s\n", phrase.Count(v.Made, "vector"), ui.Sanitize(v.Model))
 	}
 	fmt.Fprintf(a.Stderr, "%d file(s), %d of them read, %d removed, %d in other languages; %d commit(s) read; %s\n",
 		res.Scanned, res.Changed, res.Deleted, res.Other, res.Commits,

@@ -34,6 +34,7 @@ type retrieval struct {
 	program patterns.Program
 	Redact  *redact.Redactor
 	environ []string
+	embed   retrieve.Embed
 }
 
 // openRetrieval opens the index, the log and the models of a project. The caller must close it.
@@ -179,7 +180,7 @@ func (r *retrieval) deps(c llm.Completer, log retrieve.Log, s retrieve.Session) 
 		model = r.Router.Model
 	}
 	return retrieve.Deps{
-		Base: r.base, Repo: r.repo, LLM: c, Model: model, Log: log, Session: s,
+		Base: r.base, Repo: r.repo, LLM: c, Model: model, Embed: r.embed, Log: log, Session: s,
 		Limits: retrieve.Limits{Candidates: asked.Files, Symbols: asked.Symbols}, Prompts: r.prompts, Program: r.program,
 		Environ: r.environ, Redact: r.Clean, Now: time.Now,
 	}
@@ -210,7 +211,21 @@ func openModels(ctx context.Context, a *cli.App, r *retrieval, role llm.Role, wi
 	if r.Router, err = llm.NewRouter(p.Config.Models, o); err != nil {
 		return cli.ModelTrouble(ctx, err)
 	}
-	r.LLM = llm.New(a.ModelOptions(p, reaper))
+	options := a.ModelOptions(p, reaper)
+	r.LLM = llm.New(options)
+	if p.Config.Models.Embedding != "" {
+		r.embed = func(ctx context.Context, text string) (string, []float32, error) {
+			e, err := llm.NewEmbedder(ctx, options, p.Config.Models)
+			if err != nil {
+				return "", nil, err
+			}
+			vectors, err := e.Embed(ctx, []string{r.Clean(text)})
+			if err != nil {
+				return "", nil, err
+			}
+			return e.ID, vectors[0], nil
+		}
+	}
 	if r.program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}

@@ -82,7 +82,7 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	var err error
 	stages := retrieve.StageNames() // without a model, no stage runs
 	if !o.alone {
-		if err := Unsaid(p, llm.Coding, o.stages, o.budget); err != nil {
+		if err := Unsaid(p, llm.Coding, o.budget, NeedStages(p, o.stages)); err != nil {
 			return err
 		}
 		if stages, err = namedStages(cmp.Or(o.stages, p.Config.Stages.Default)); err != nil {
@@ -136,9 +136,22 @@ func retrieveFor(ctx context.Context, a *cli.App, p *cli.Project, task string, o
 	err = errors.Join(err, r.PutAway(ctx, session, id),
 		r.Journal.FinishTask(context.WithoutCancel(ctx), id, store.TaskEnd{Success: err == nil}))
 	if err != nil {
-		return cli.ModelTrouble(ctx, err)
+		return Unmatched(a, id, cli.ModelTrouble(ctx, err))
 	}
 	return printPackage(a, pkg, o)
+}
+
+// Unmatched returns err. With --json it first prints an object if err says that nothing matches the task.
+func Unmatched(a *cli.App, task string, err error) error {
+	none, ok := errors.AsType[*retrieve.NoMatchError](err)
+	if !ok || !a.JSON {
+		return err
+	}
+	return cmp.Or(cli.AsJSON(a.Stdout, struct {
+		Task  string `json:"task"`
+		Error string `json:"error"`
+		*retrieve.NoMatchError
+	}{task, none.Error(), none}), err)
 }
 
 // printPackage prints a package as text for people, as a prompt, or as JSON.
@@ -206,6 +219,11 @@ func (f *BudgetFlags) Add(cmd *cobra.Command) {
 		"tokens of the window reserved for instructions, task, retries and answer")
 	cmd.Flags().StringVar(&f.file, "budget-config", "", "TOML file with context_window and reserved_tokens")
 	f.cmd = cmd
+}
+
+// Given reports whether one of the flags is on the command line.
+func (f *BudgetFlags) Given() bool {
+	return slices.ContainsFunc([]string{"context-window", "reserved-tokens", "budget-config"}, f.cmd.Flags().Changed)
 }
 
 // Budget returns the token budget for the model of a role. It takes flags, else the file, else the settings, and never

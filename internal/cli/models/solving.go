@@ -64,16 +64,19 @@ type Need struct {
 	Said      bool // the parameter has a value
 }
 
+// NeedStages returns the need for stages of retrieval.
+func NeedStages(p *cli.Project, stages string) Need {
+	return Need{"stages.default", "--stages", cmp.Or(stages, p.Config.Stages.Default) != ""}
+}
+
 // Unsaid reports all missing parameters at once if more than one is missing (ERR-01). Otherwise a new user would find
 // them one by one.
-func Unsaid(p *cli.Project, role llm.Role, stages string, b BudgetFlags, more ...Need) error {
-	c, flags := p.Config, b.cmd.Flags()
-	figures := flags.Changed("context-window") || flags.Changed("reserved-tokens") || flags.Changed("budget-config")
+func Unsaid(p *cli.Project, role llm.Role, b BudgetFlags, more ...Need) error {
+	c, figures := p.Config, b.Given()
 	var list []string
 	for _, x := range append([]Need{
 		{"budget.context_window", "--context-window", figures || configuredWindow(c, role) > 0},
 		{"budget.reserved_tokens", "--reserved-tokens", figures || c.Source("budget.reserved_tokens") != "default"},
-		{"stages.default", "--stages", cmp.Or(stages, c.Stages.Default) != ""},
 	}, append(more, Need{"models.coding, models.reasoning", "runplan init", c.Models.Configured()})...) {
 		if !x.Said {
 			list = append(list, fmt.Sprintf("%s (%s)", x.Key, x.Flag))

@@ -97,7 +97,7 @@ func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o pl
 	if err != nil {
 		return err
 	}
-	if err := models.Unsaid(p, llm.Reasoning, o.stages, o.budget); err != nil {
+	if err := models.Unsaid(p, llm.Reasoning, o.budget, models.NeedStages(p, o.stages)); err != nil {
 		return err
 	}
 	budget, err := o.budget.Budget(p.Config, llm.Reasoning)
@@ -125,7 +125,7 @@ func planTask(ctx context.Context, a *cli.App, p *cli.Project, task string, o pl
 	id := cli.NewTaskID()
 	made, err := askForPlan(ctx, a, tools, s, id, task)
 	if err != nil {
-		return planTrouble(ctx, id, err)
+		return models.Unmatched(a, id, planTrouble(ctx, id, err))
 	}
 	if path != "" {
 		if err := writePlan(path, made.Markdown, o.force); err != nil {

@@ -47,7 +47,7 @@ runplan/<name>/main. "runplan resume" continues a stopped run.
 				cli.ExitLocked, cli.ExitInterrupted),
 		Args: cobra.MaximumNArgs(1),
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) (err error) {
-			if err := models.Unsaid(p, llm.Coding, o.Solver.Stages, budget,
+			if err := models.Unsaid(p, llm.Coding, budget, models.NeedStages(p, o.Solver.Stages),
 				models.Need{Key: "solve.max_attempts", Flag: "--max-attempts",
 					Said: cmp.Or(o.MaxAttempts, p.Config.Solve.MaxAttempts) != 0},
 				models.Need{Key: "solve.max_refinement_loops", Flag: "--max-refinement-loops",
