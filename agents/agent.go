@@ -30,8 +30,7 @@ type Agent interface {
 // Task is one attempt at a batch.
 type Task struct {
 	Dir     string // the workspace; the agent's working directory
-	Brief   string // the text the agent gets
-	Failure string // the part of Brief about the last failed attempt, for agents with a small context; "" if none
+	Brief   Brief
 	Run     string // run id
 	Attempt int    // 1-based
 	Model   string // "" lets the agent choose
@@ -45,6 +44,24 @@ type Task struct {
 
 	// Redact, if set, removes secrets from text that is logged, observed or stored in the result.
 	Redact func(string) string `json:"-"`
+}
+
+// Brief is what an agent gets to know, in parts. Programs get its text; an agent that asks a model itself may put parts
+// elsewhere, or leave them out.
+type Brief struct {
+	Head    string // the batch, and the rules of the work
+	Block   string // the context, under "## Run-Plan: Batch N"; "" if none
+	Instead string // why this agent takes over; "" if none
+	Failure string // the last failed attempt; "" if none
+	Task    string // the batch and the text around it, as the plan has them
+}
+
+// Text returns the whole brief.
+func (b Brief) Text() string {
+	if b.Block != "" {
+		b.Block = "\n" + b.Block
+	}
+	return b.Head + b.Block + b.Instead + b.Failure + b.Task
 }
 
 // Hide removes secrets from text that is logged, observed or stored.

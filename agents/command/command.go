@@ -116,7 +116,7 @@ func (a *Agent) run(ctx context.Context, t agents.Task, obs agents.Observer) (ag
 		Args:   box.Args(args),
 		Dir:    t.Dir,
 		Env:    box.Environ(),
-		Stdin:  strings.NewReader(t.Brief),
+		Stdin:  strings.NewReader(t.Brief.Text()),
 		Limits: proc.Limits{Total: t.Limits.Total, Idle: t.Limits.Idle, Grace: t.Limits.Grace},
 		Line:   w.line,
 		Redact: t.Redact,
@@ -211,7 +211,7 @@ func writeBrief(t agents.Task) (path string, tidy func(), err error) {
 		return "", nil, err
 	}
 	path = filepath.Join(dir, "brief.md")
-	if err := os.WriteFile(path, []byte(t.Brief), 0o600); err != nil {
+	if err := os.WriteFile(path, []byte(t.Brief.Text()), 0o600); err != nil {
 		tidy()
 		return "", nil, err
 	}

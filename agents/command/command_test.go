@@ -19,13 +19,13 @@ import (
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, func(t *testing.T, script string) (agents.Agent, agents.Task) {
-		return New(Config{Name: "fake", Command: []string{"bash", "-c", script}}), agents.Task{Brief: "do it"}
+		return New(Config{Name: "fake", Command: []string{"bash", "-c", script}}), agents.Task{Brief: agents.Brief{Task: "do it"}}
 	})
 }
 
 func task(t *testing.T) agents.Task {
 	return agents.Task{
-		Dir: t.TempDir(), TempDir: t.TempDir(), Brief: "make it\nso", Run: "r1", Attempt: 3, Model: "m", Variant: "v",
+		Dir: t.TempDir(), TempDir: t.TempDir(), Brief: agents.Brief{Head: "make it\n", Task: "so"}, Run: "r1", Attempt: 3, Model: "m", Variant: "v",
 		Batch: planparse.Batch{Key: "2"}, Env: []string{"PATH=" + os.Getenv("PATH"), "A=task", "B=task"},
 	}
 }
@@ -38,7 +38,7 @@ func TestBriefOnStdinAndInFile(t *testing.T) {
 	}
 	for _, name := range []string{"stdin", "file"} {
 		b, err := os.ReadFile(filepath.Join(tk.Dir, name))
-		if err != nil || string(b) != tk.Brief {
+		if err != nil || string(b) != "make it\nso" {
 			t.Errorf("%s: %q, %v", name, b, err)
 		}
 	}

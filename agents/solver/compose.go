@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/store"
@@ -33,10 +34,9 @@ func LoadPrompts(layers ...prompt.Layer) (prompt.Set, error) {
 type question struct {
 	prompt  string // name of the prompt; the system text has the suffix _system
 	context retrieve.Package
-	task    string  // the goal of the plan
-	brief   string  // the task, without its part about the last failure
+	task    string // the goal of the plan
+	brief   agents.Brief
 	history history // earlier attempts
-	failure string  // the part of the brief about the last failure
 	granted string  // the result of a request for more context
 }
 
@@ -68,8 +68,8 @@ func (q *question) shorten() (what string, ok bool) {
 	case len(q.history) > 1:
 		q.history = q.history[len(q.history)-1:]
 		return "attempts before the last one", true
-	case q.failure != "":
-		q.failure = ""
+	case q.brief.Failure != "":
+		q.brief.Failure = ""
 		return "details of the last failure", true
 	}
 	for _, d := range []retrieve.Detail{retrieve.TypeContext, retrieve.Supporting} {
@@ -92,9 +92,10 @@ func (q question) render(set prompt.Set, r llm.Request) (llm.Request, error) {
 	if r.System, err = set.Render(q.prompt+"_system", nil); err != nil {
 		return r, err
 	}
-	retry := strings.Join(nonEmpty(q.granted, q.history.text(), q.failure), "\n")
+	retry := strings.Join(nonEmpty(q.granted, q.history.text(), q.brief.Failure), "\n")
+	q.brief.Failure = "" // it changes between attempts, so it has its place at the end
 	r.Prompt, err = set.Render(q.prompt,
-		map[string]string{"context": q.context.Text(), "task": q.task, "brief": q.brief, "retry": retry})
+		map[string]string{"context": q.context.Text(), "task": q.task, "brief": q.brief.Text(), "retry": retry})
 	return r, err
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
@@ -78,7 +79,7 @@ func (p Planner) plan(ctx context.Context, m *meter, s Session, id, text, dir st
 	if err != nil {
 		return made, err
 	}
-	q := question{prompt: executePlan, context: made.Context, brief: fence.Clean(text)}
+	q := question{prompt: executePlan, context: made.Context, brief: agents.Brief{Task: fence.Clean(text)}}
 	r, left, err := q.fit(p.Prompts,
 		llm.Request{Model: p.Model, Stage: llm.ExecutePlan, Schema: json.RawMessage(artifactSchema)}, b)
 	if err != nil {

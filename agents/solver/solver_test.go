@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -156,16 +157,16 @@ func (b *bench) tree() map[string]string {
 }
 
 func (b *bench) task(attempt int) agents.Task {
-	brief := "# Batch 1: double it\n\n## The batch, as the plan has it\n\nA returns 2.\n"
 	t := agents.Task{
-		Dir: b.dir, Brief: brief, Run: "run", Attempt: attempt, LogPath: filepath.Join(b.t.TempDir(), "agent.log"),
+		Dir: b.dir, Run: "run", Attempt: attempt, LogPath: filepath.Join(b.t.TempDir(), "agent.log"),
 		Batch: planparse.Batch{Key: "1", Title: "double it", Text: "A returns 2.",
 			Files: planparse.Files{Modify: []string{"a.go"}}},
+		Brief: agents.Brief{Head: "# Batch 1: double it\n", Block: "## Run-Plan: Batch 1\n",
+			Instead: "\n## You take over\n", Task: "\n## The batch, as the plan has it\n\nA returns 2.\n"},
 		Redact: func(s string) string { return strings.ReplaceAll(s, "s3cret", "…") },
 	}
 	if attempt > 1 {
-		t.Failure = fmt.Sprintf("\n## Attempt %d failed\n\nno: details of s3cret\n", attempt-1)
-		t.Brief = strings.Replace(brief, "\n## The batch", t.Failure+"\n## The batch", 1)
+		t.Brief.Failure = fmt.Sprintf("\n## Attempt %d failed\n\nno: details of s3cret\n", attempt-1)
 	}
 	return t
 }
@@ -273,6 +274,25 @@ func TestUnusableAnswerFailsAttempt(t *testing.T) {
 				t.Errorf("%v %v %+v", found, err, past)
 			}
 		})
+	}
+}
+
+// The prompt has each part of the brief once. What changes between attempts stands at its end.
+func TestPromptHasEachPartOnce(t *testing.T) {
+	b := newBench(t, "prose", doubled)
+	b.run(1)
+	b.run(2)
+	for i, prompt := range []string{b.asked[0].Prompt, b.asked[1].Prompt} {
+		brief := reflect.ValueOf(b.task(i + 1).Brief)
+		for f, part := range brief.Fields() {
+			n := strings.Count(prompt, strings.TrimSpace(part.String()))
+			if part.String() == "" != (i == 0 && f.Name == "Failure") || part.String() != "" && n != 1 {
+				t.Errorf("attempt %d has %s %d times:\n%s", i+1, f.Name, n, prompt)
+			}
+		}
+	}
+	if p := b.asked[1].Prompt; strings.Index(p, "details of s3cret") < strings.Index(p, "# Attempts before") {
+		t.Errorf("the failure is not at the end:\n%s", p)
 	}
 }
 
@@ -485,7 +505,7 @@ func TestPromptTrimmingOrder(t *testing.T) {
 			part("p.go", retrieve.Primary, 400), part("s1.go", retrieve.Supporting, 400),
 			part("t.go", retrieve.TypeContext, 400), part("s2.go", retrieve.Supporting, 400),
 		}},
-		brief: strings.Repeat("b", 400), failure: strings.Repeat("f", 400),
+		brief:   agents.Brief{Task: strings.Repeat("b", 400), Failure: strings.Repeat("f", 400)},
 		history: history{{Attempt: 1, Class: NoMatch}, {Attempt: 2, Class: NoEdits}},
 	}
 	all := []string{"attempts before the last one", "details of the last failure", "type_context context t.go:S",
@@ -514,7 +534,7 @@ func TestPromptTrimmingOrder(t *testing.T) {
 			t.Fatalf("window %d: left out %v", window, left)
 		}
 		seen = len(left)
-		if !strings.Contains(r.Prompt, q.brief) || !strings.Contains(r.Prompt, "p.go") || seen > 0 &&
+		if !strings.Contains(r.Prompt, q.brief.Task) || !strings.Contains(r.Prompt, "p.go") || seen > 0 &&
 			!strings.Contains(r.Prompt, "attempt 2: no_edits") {
 			t.Fatalf("window %d: a required part is missing", window)
 		}

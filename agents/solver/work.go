@@ -78,9 +78,6 @@ func (w *work) attempt(ctx context.Context) error {
 		return err
 	}
 	q := question{prompt: executeCode, task: w.cfg.Task, brief: w.task.Brief, history: before}
-	if rest := strings.Replace(q.brief, w.task.Failure, "", 1); w.task.Failure != "" && rest != q.brief {
-		q.brief, q.failure = rest, w.task.Failure
-	}
 	if q.context, err = w.context(ctx); err != nil {
 		return err
 	}

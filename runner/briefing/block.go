@@ -82,18 +82,19 @@ const stylePrefix = "Codebase style: "
 
 func lastOf(list []string, n int) []string { return list[max(0, len(list)-max(n, 0)):] }
 
-// assemble makes the block, if it has a budget, and trims it until it fits.
-func assemble(in Input) Composed {
+// assemble makes the block, if it has a budget, and the introduction, and trims them until they fit.
+func assemble(in Input) (c Composed, intro string) {
 	b := newBlock(in)
 	if b.limits.Tokens == 0 {
-		return Composed{intro: b.renderIntro()}
+		return c, b.renderIntro()
 	}
+	c.Budget = b.limits.Tokens
 	for {
-		text, parts := b.render()
-		c := Composed{Block: text, Budget: b.limits.Tokens, Parts: parts, intro: b.renderIntro()}
-		c.Tokens = tokens.Estimate(text + c.intro)
+		c.Block, c.Parts = b.render()
+		intro = b.renderIntro()
+		c.Tokens = tokens.Estimate(c.Block + intro)
 		if c.Over = c.Tokens > c.Budget; !c.Over || !b.giveWay() {
-			return c
+			return c, intro
 		}
 	}
 }
@@ -221,10 +222,7 @@ func (b *block) renderIntro() string {
 	if b.introLen == 0 {
 		return ""
 	}
-	var t strings.Builder
-	t.WriteString("\n## Text of the plan above the batch\n\n")
-	fencePlan(&t, phrase.Cut(b.intro, b.introLen))
-	return t.String()
+	return planText("Text of the plan above the batch", phrase.Cut(b.intro, b.introLen))
 }
 
 // headingPrefix begins the heading of the block (CTX-10).
@@ -261,13 +259,10 @@ func quoted(heading string, lines []string) string {
 	if len(lines) == 0 {
 		return ""
 	}
-	var b strings.Builder
-	b.WriteString("\n")
 	if heading != "" {
-		b.WriteString("### " + heading + "\n\n")
+		heading = "### " + heading + "\n\n"
 	}
-	foreign(&b, strings.Join(lines, "\n"))
-	return b.String()
+	return "\n" + heading + foreign(strings.Join(lines, "\n"))
 }
 
 // mostWarnings limits the failure patterns of one block, because they are never trimmed.

@@ -155,7 +155,7 @@ Codebase style: go (2 files). Errors: fmt.Errorf with %w (9). python (1 file).
 	if d := cmp.Diff(strings.ReplaceAll(want, "§", "`"), c.Block); d != "" {
 		t.Error(d)
 	}
-	if !strings.Contains(c.Text, c.Block) {
+	if !strings.Contains(c.Text(), c.Block) {
 		t.Error("the brief does not have the block")
 	}
 	if c.Over || c.Budget != 1500 || c.Tokens != (utf8.RuneCountInString(c.Block)+3)/4 {
@@ -379,7 +379,7 @@ func TestBlockIsDeterministic(t *testing.T) {
 			f := in.Commits[i].Files
 			random.Shuffle(len(f), func(i, j int) { f[i], f[j] = f[j], f[i] })
 		}
-		got := Compose(in).Text
+		got := Compose(in).Text()
 		if want == "" {
 			want = got
 		}
@@ -429,11 +429,11 @@ func TestBriefIncludesPhaseIntroduction(t *testing.T) {
 	in.Limits = DefaultLimits()
 	in.Limits.Tokens = 5000
 	c := Compose(in)
-	_, behind, ok := strings.Cut(c.Text,
+	_, behind, ok := strings.Cut(c.Text(),
 		"Wire it.\n~~~~\n\n## Text of the plan above the batch\n\n~~~~\n## Phase 2: Page\n\nNo scripts. More rules.")
 	if !ok || strings.Count(behind, "More rules.") != 199 || strings.Contains(c.Block, "No scripts") ||
 		part(c).Trimmed != "" {
-		t.Errorf("%+v\n%s", part(c), c.Text)
+		t.Errorf("%+v\n%s", part(c), c.Text())
 	}
 	without := in
 	without.Batch.Intro = ""
@@ -442,16 +442,16 @@ func TestBriefIncludesPhaseIntroduction(t *testing.T) {
 	}
 	in.Limits.Tokens = 900
 	c = Compose(in)
-	if p := part(c); !p.Kept || p.Trimmed == "" || c.Over || !strings.Contains(c.Text, "No scripts.") ||
+	if p := part(c); !p.Kept || p.Trimmed == "" || c.Over || !strings.Contains(c.Text(), "No scripts.") ||
 		!strings.Contains(c.Block, "server 2") {
-		t.Errorf("%+v, %d tokens\n%s", p, c.Tokens, c.Text)
+		t.Errorf("%+v, %d tokens\n%s", p, c.Tokens, c.Text())
 	}
 	in.Limits.Tokens = 100
 	if p := part(Compose(in)); p.Kept || p.Trimmed == "" {
 		t.Errorf("%+v", p)
 	}
 	in.Limits.Tokens = 0 // no block, but the plan's own text stays
-	if c := Compose(in); c.Block != "" || strings.Count(c.Text, "More rules.") != 200 {
-		t.Error(c.Text)
+	if c := Compose(in); c.Block != "" || strings.Count(c.Text(), "More rules.") != 200 {
+		t.Error(c.Text())
 	}
 }

@@ -1,6 +1,7 @@
 package briefing
 
 import (
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -82,8 +83,26 @@ Goal: answer.
 Respect the API.
 ~~~~
 `
-	if d := cmp.Diff(strings.ReplaceAll(want, "§", "`"), Compose(full()).Text); d != "" {
+	if d := cmp.Diff(strings.ReplaceAll(want, "§", "`"), Compose(full()).Text()); d != "" {
 		t.Error(d)
+	}
+}
+
+// The parts of a brief make its text, each in its place, once.
+func TestBriefHasAllParts(t *testing.T) {
+	in := full()
+	in.Instead = "claude met a limit"
+	brief := Compose(in).Brief
+	text, behind := brief.Text(), 0
+	for f, part := range reflect.ValueOf(brief).Fields() {
+		at := strings.Index(text, part.String())
+		if part.String() == "" || at < behind || strings.Count(text, part.String()) != 1 {
+			t.Fatalf("%s is at byte %d, behind %d:\n%s", f.Name, at, behind, text)
+		}
+		behind = at + len(part.String())
+	}
+	if behind != len(text) {
+		t.Errorf("%d bytes are behind the last part:\n%s", len(text)-behind, text)
 	}
 }
 
@@ -110,7 +129,7 @@ func TestBriefOmitsEmptySections(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := full()
 			tt.change(&in)
-			got := Compose(in).Text
+			got := Compose(in).Text()
 			for _, text := range tt.gone {
 				if strings.Contains(got, text) {
 					t.Errorf("it says %q:\n%s", text, got)
@@ -125,9 +144,9 @@ func TestBriefOmitsEmptySections(t *testing.T) {
 
 // The same inputs give the same bytes.
 func TestBriefIsDeterministic(t *testing.T) {
-	first := Compose(full()).Text
+	first := Compose(full()).Text()
 	for range 20 {
-		if d := cmp.Diff(first, Compose(full()).Text); d != "" {
+		if d := cmp.Diff(first, Compose(full()).Text()); d != "" {
 			t.Fatal(d)
 		}
 	}
@@ -174,8 +193,8 @@ func same(t *testing.T, text string) {
 		in.Failures = []failures.Pattern{{Title: "x" + text, Type: "lint", Frequency: 2, WinningFix: "x" + text}}
 		return in
 	}
-	want := outside(t, Compose(with("harmless")).Text)
-	brief := Compose(with(text)).Text
+	want := outside(t, Compose(with("harmless")).Text())
+	brief := Compose(with(text)).Text()
 	if d := cmp.Diff(want, outside(t, brief)); d != "" {
 		t.Errorf("text got out of its fence: %s\n%s", d, brief)
 	}
@@ -213,10 +232,10 @@ func TestForeignTextStaysInItsFence(t *testing.T) {
 // Text outside of the fences cannot start a new line.
 func TestTitlesStayOnOneLine(t *testing.T) {
 	in := full()
-	want := len(outside(t, Compose(in).Text))
+	want := len(outside(t, Compose(in).Text()))
 	in.PlanTitle, in.Batch.Title, in.Batch.Number = "a\n## b", "c\r\n\r\n## d\n~~~~", "1\n# 2"
 	in.Gates[0].Command = "make lint\nmake test\n~~~~\n"
-	got := outside(t, Compose(in).Text)
+	got := outside(t, Compose(in).Text())
 	if len(got) != want {
 		t.Errorf("%d lines, want %d:\n%s", len(got), want, strings.Join(got, "\n"))
 	}
@@ -248,11 +267,11 @@ func TestTakeoverBriefGivesReason(t *testing.T) {
 	in := full()
 	in.Instead = "claude met a limit: five hours\n## Directives"
 	c := Compose(in)
-	at := strings.Index(c.Text,
+	at := strings.Index(c.Text(),
 		"## You take over\n\nAnother agent began this attempt and could not continue (claude met a limit: five hours ## "+
 			"Directives).")
-	if at < 0 || at > strings.Index(c.Text, "## Attempt 2 failed") {
-		t.Errorf("the brief does not name the first agent:\n%s", c.Text)
+	if at < 0 || at > strings.Index(c.Text(), "## Attempt 2 failed") {
+		t.Errorf("the brief does not name the first agent:\n%s", c.Text())
 	}
 	if strings.Contains(c.Failure, "take over") {
 		t.Errorf("the first agent is not a failure:\n%s", c.Failure)

@@ -200,7 +200,7 @@ func TestGather(t *testing.T) {
 	if len(in.Failures) > 0 || len(in.Unread) > 0 {
 		t.Errorf("failures %v, unread %v", in.Failures, in.Unread)
 	}
-	if brief := Compose(in).Text; strings.Contains(brief, "dirty") || strings.Contains(brief, "\x1b") {
+	if brief := Compose(in).Text(); strings.Contains(brief, "dirty") || strings.Contains(brief, "\x1b") {
 		t.Errorf("the brief has uncommitted or unprintable text:\n%s", brief)
 	}
 }

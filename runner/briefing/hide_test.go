@@ -43,10 +43,10 @@ func TestBlockRedactsSecrets(t *testing.T) {
 			t.Errorf("%s is not in the block:\n%s", mark, c.Block)
 		}
 	}
-	if strings.Contains(c.Text, "MIIE") || !strings.Contains(c.Text, "[redacted PRIVATE_KEY]") {
-		t.Errorf("the digest has the key:\n%s", c.Text)
+	if strings.Contains(c.Text(), "MIIE") || !strings.Contains(c.Text(), "[redacted PRIVATE_KEY]") {
+		t.Errorf("the digest has the key:\n%s", c.Text())
 	}
-	if !strings.Contains(c.Text, "Use "+awsKey) {
+	if !strings.Contains(c.Text(), "Use "+awsKey) {
 		t.Error("the user's text for the agent was changed")
 	}
 }

@@ -37,7 +37,6 @@ func (r Ref) lines() []string {
 
 // render shows the first n lines of at most most lines, and says what is missing.
 func (r Ref) render(n, wanted int) (part, trimmed string) {
-	var b strings.Builder
 	label := "\n" + name(r.Path)
 	if r.Commit != "" {
 		label += " at " + short(r.Commit)
@@ -63,11 +62,9 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 	if shown == 0 {
 		return fmt.Sprintf("%s: … %s; read it yourself\n", label, phrase.Count(all, "line")), trimmed
 	}
-	b.WriteString(label)
 	if shown < all {
-		fmt.Fprintf(&b, ", its first %s", phrase.Count(shown, "line"))
+		label += ", its first " + phrase.Count(shown, "line")
 	}
-	b.WriteString(":\n\n")
 	show := make([]string, shown, shown+1)
 	for i, l := range lines[:shown] {
 		show[i] = phrase.Cut(l, refLineLength)
@@ -75,8 +72,7 @@ func (r Ref) render(n, wanted int) (part, trimmed string) {
 	if shown < all {
 		show = append(show, "… "+phrase.Count(all-shown, "more line"))
 	}
-	foreign(&b, strings.Join(show, "\n"))
-	return b.String(), trimmed
+	return label + ":\n\n" + foreign(strings.Join(show, "\n")), trimmed
 }
 
 // maxRefs limits how many references are read. The others are only named.

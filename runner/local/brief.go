@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/runplan/runplan/gates/promise"
@@ -91,16 +90,10 @@ func (w *work) brief(ctx context.Context, s *Space, found func() (briefing.Input
 		return briefing.Compose(in), err
 	}
 	in.Style = w.style(ctx, s.Dir)
-	return w.hidden(briefing.Compose(in)), err
-}
-
-// hidden removes the secrets of this machine from the context block. The block already contains no probable secrets.
-// The text of the plan stays unchanged.
-func (w *work) hidden(c briefing.Composed) briefing.Composed {
-	block := w.redact.String(c.Block)
-	c.Text = strings.Replace(c.Text, c.Block, block, 1)
-	c.Block = block
-	return c
+	composed := briefing.Compose(in)
+	// The block has no probable secrets; these are the secrets of this machine. The text of the plan stays unchanged.
+	composed.Block = w.redact.String(composed.Block)
+	return composed, err
 }
 
 // style returns the code style of the repository. It is computed once, for all batches.

@@ -114,21 +114,19 @@ func stampOf(path string) string {
 // change of the checkout fails it only if the configuration says so, because the user may have made the change.
 func (w *work) touched(before outside, seen func() (outside, error), shared []change) (findings []gates.Finding,
 	fails bool) {
-	findings = sharedFindings(shared)
+	findings = sharedFindings(shared, "the agent worked")
 	now, err := seen()
 	if err != nil {
 		w.Note("it is unknown whether the agent wrote into your checkout: " + err.Error())
 		now = before
 	}
+	severity, checkout, who := gates.Warning, "your checkout", "; if it was not you, it was the agent"
+	if w.StrictCheckout {
+		severity, checkout, who = gates.Error, "the checkout", ", outside of its workspace"
+	}
 	find := func(rule, path, what, back string) {
-		f := gates.Finding{Rule: rule, Path: strings.TrimSuffix(path, "/"), Severity: gates.Warning}
-		f.Message = what + " while the agent worked; if it was not you, it was the agent" + back
-		if w.StrictCheckout {
-			f.Severity = gates.Error
-			f.Message = strings.Replace(what, "in your checkout", "in the checkout", 1) +
-				" while the agent worked, outside of its workspace" + back
-		}
-		findings = append(findings, f)
+		findings = append(findings, gates.Finding{Rule: rule, Path: strings.TrimSuffix(path, "/"), Severity: severity,
+			Message: what + " while the agent worked" + who + back})
 	}
 	if before.branch != now.branch || now.branch == "" && before.commit != now.commit {
 		find("outside/refs", "", fmt.Sprintf("your checkout moved from %s to %s", place(before), place(now)), ": git switch "+
@@ -147,7 +145,7 @@ func (w *work) touched(before outside, seen func() (outside, error), shared []ch
 		find("outside/refs", "", what+" "+how, ": "+back)
 	}
 	for _, p := range differing(before.checkout, now.checkout) {
-		find("outside/checkout", p, p+" in your checkout changed", "")
+		find("outside/checkout", p, p+" in "+checkout+" changed", "")
 	}
 	fails = slices.ContainsFunc(findings, func(f gates.Finding) bool { return f.Severity == gates.Error })
 	return findings, fails

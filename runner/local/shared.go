@@ -359,12 +359,12 @@ func (w *work) readShared(settings []string) map[string]stamps.File {
 	return out
 }
 
-// sharedFindings returns findings for an agent's changes in the git folder and tool settings.
-func sharedFindings(changes []change) []gates.Finding {
+// sharedFindings returns findings for changes in the git folder and tool settings. while says when they were made.
+func sharedFindings(changes []change, while string) []gates.Finding {
 	var out []gates.Finding
 	for _, c := range changes {
 		f := gates.Finding{Rule: "outside/git", Severity: gates.Error, Message: c.path() +
-			" changed while the agent worked: " + c.effect()}
+			" changed while " + while + ": " + c.effect()}
 		if c.steers != "" {
 			f.Rule = "outside/settings"
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
@@ -304,22 +305,24 @@ func (r *round) tier() string {
 }
 
 // variantOf adds the instructions of a variant to a candidate's brief, and returns the name of the variant.
-func (w *work) variantOf(ctx context.Context, c runner.Command, brief string) (text, name string, err error) {
+func (w *work) variantOf(ctx context.Context, c runner.Command, brief agents.Brief) (_ agents.Brief, name string,
+	err error) {
 	if c.Slot == nil {
 		return brief, "", nil
 	}
 	if c.Slot.Variant == runner.SynthesisVariant {
 		text, err := w.synthesis(ctx, c)
-		return text + "\n" + brief, c.Slot.Variant, err
+		brief.Head = text + "\n" + brief.Head
+		return brief, c.Slot.Variant, err
 	}
 	v, ok := sampling.Named(c.Slot.Variant)
 	if !ok {
-		return "", "", fmt.Errorf("batch %s: candidate %d: unknown variant %q", c.Batch, c.Slot.Number, c.Slot.Variant)
+		return brief, "", fmt.Errorf("batch %s: candidate %d: unknown variant %q", c.Batch, c.Slot.Number, c.Slot.Variant)
 	}
-	if v.Prompt == "" {
-		return brief, v.Name, nil
+	if v.Prompt != "" {
+		brief.Task += "\n## How to go about it\n\n" + v.Prompt + "\n"
 	}
-	return brief + "\n## How to go about it\n\n" + v.Prompt + "\n", v.Name, nil
+	return brief, v.Name, nil
 }
 
 // withoutBatch removes a batch's lines from the progress. Candidates must not know of each other; one that should

@@ -262,12 +262,12 @@ func TestSynthesisGetsPassingChanges(t *testing.T) {
 	}
 	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base,
 		Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
-	text, name, err := c.variantOf(t.Context(), at, "the brief")
+	brief, name, err := c.variantOf(t.Context(), at, agents.Brief{Task: "the brief"})
 	if err != nil || name != runner.SynthesisVariant {
 		t.Fatalf("%q: %v", name, err)
 	}
 	for _, want := range []string{"+right", "+fine", "the brief"} {
-		if !strings.Contains(text, want) {
+		if text := brief.Text(); !strings.Contains(text, want) {
 			t.Errorf("%q is not in it:\n%s", want, text)
 		}
 	}
@@ -289,7 +289,7 @@ func TestSynthesisGetsFailingTests(t *testing.T) {
 	}
 	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base,
 		Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
-	text, _, err := c.variantOf(t.Context(), at, "the brief")
+	brief, _, err := c.variantOf(t.Context(), at, agents.Brief{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,8 +297,8 @@ func TestSynthesisGetsFailingTests(t *testing.T) {
 		"avoid its cause of these failures, which fail in no other attempt: `TestOne`\n",
 		"no attempt made these pass, so find another way for them: `TestBoth`\n",
 	} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in it:\n%s", want, text)
+		if !strings.Contains(brief.Head, want) {
+			t.Errorf("%q is not in it:\n%s", want, brief.Head)
 		}
 	}
 }
@@ -378,7 +378,7 @@ func TestCandidatePatchHidesSecrets(t *testing.T) {
 	}
 	at := runner.Command{Batch: "1", Attempt: 1, Base: c.base,
 		Slot: &runner.Slot{Number: 3, Variant: runner.SynthesisVariant}}
-	if text, _, err := c.variantOf(t.Context(), at, "the brief"); err != nil || strings.Contains(text, key) {
-		t.Errorf("%v: the synthesis reads\n%s", err, text)
+	if brief, _, err := c.variantOf(t.Context(), at, agents.Brief{}); err != nil || strings.Contains(brief.Text(), key) {
+		t.Errorf("%v: the synthesis reads\n%s", err, brief.Text())
 	}
 }

@@ -177,8 +177,8 @@ func (w *work) gateIn(ctx context.Context, rooms *rooms, c runner.Command, b *pl
 
 // told ends the shift of the gates and notes their changes outside the room.
 func (w *work) told(c runner.Command, at *shift) {
-	for _, f := range sharedFindings(w.end(at)) {
-		w.Note("the gates of batch " + c.Batch + ": " + strings.Replace(f.Message, "the agent worked", "they ran", 1))
+	for _, f := range sharedFindings(w.end(at), "they ran") {
+		w.Note("the gates of batch " + c.Batch + ": " + f.Message)
 	}
 }
 

@@ -273,12 +273,12 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 	if err != nil {
 		return agents.Task{}, composed, err
 	}
-	brief, variant, err := w.variantOf(ctx, c, composed.Text)
+	brief, variant, err := w.variantOf(ctx, c, composed.Brief)
 	if err != nil {
 		return agents.Task{}, composed, err
 	}
-	brief += first.words()
-	if err := writeFile(filepath.Join(dir, "brief.md"), []byte(w.redact.String(brief))); err != nil {
+	brief.Task += first.words()
+	if err := writeFile(filepath.Join(dir, "brief.md"), []byte(w.redact.String(brief.Text()))); err != nil {
 		return agents.Task{}, composed, err
 	}
 	temp, err := w.temp(c.Place())
@@ -287,8 +287,8 @@ func (w *work) task(ctx context.Context, c runner.Command, b *planparse.Batch, s
 	}
 	env := w.agentEnv(temp)
 	return agents.Task{
-		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Failure: composed.Failure,
-		Model: w.model(c), Batch: *b, Limits: w.limits(c), Env: env, Project: gates.SourcePath(ctx, s.Dir, env),
+		Dir: s.Dir, Brief: brief, Run: w.run, Attempt: c.Attempt, Variant: variant, Model: w.model(c),
+		Batch: *b, Limits: w.limits(c), Env: env, Project: gates.SourcePath(ctx, s.Dir, env),
 		LogPath: filepath.Join(dir, "agent.log"), TempDir: temp, Redact: w.redact.String,
 	}, composed, nil
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/tokens"
-	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/planparse/draft"
 	"github.com/runplan/runplan/runner/briefing"
 )
@@ -59,13 +58,14 @@ func (m *maker) code(w *work, q query, s shared) (lesson, string) {
 	if s.bad != "" {
 		return lesson{}, s.bad
 	}
-	plan, err := taskPlan(q.text)
+	first, _, _ := strings.Cut(q.text, "\n")
+	plan, _, err := draft.OfTask(phrase.Cut(first, 80), q.text)
 	if err != nil {
 		return lesson{}, "its message is not a task that a plan can contain"
 	}
 	brief := briefing.Compose(
 		briefing.Input{PlanTitle: plan.Title, Preamble: plan.Preamble, Batch: plan.Batches[0], Attempt: 1})
-	l, bad := m.solver("execute_code", map[string]string{"context": s.context, "brief": brief.Text})
+	l, bad := m.solver("execute_code", map[string]string{"context": s.context, "brief": brief.Text()})
 	if bad != "" {
 		return l, bad
 	}
@@ -180,24 +180,6 @@ func readable(a draft.Plan) error {
 		_, err = n.Markdown()
 	}
 	return err
-}
-
-// taskPlan returns the plan of one batch for a task.
-func taskPlan(task string) (*planparse.Plan, error) {
-	first, _, _ := strings.Cut(task, "\n")
-	title := draft.Title(phrase.Cut(first, 80), "Solve the task")
-	var err error
-	for _, body := range []string{strings.TrimRight(task, "\n") + "\n", fence.Around("text", task)} {
-		var p *planparse.Plan
-		p, err = planparse.Parse("task", []byte(fmt.Sprintf("# %s\n\n## Batch 1: %s\n\n%s", title, title, body)))
-		if err == nil && len(p.Errors()) == 0 && p.Format == planparse.FormatRunPlan && len(p.Batches) == 1 &&
-			p.Batches[0].Title == title &&
-			p.Batches[0].When == "" && len(p.Batches[0].DependsOn) == 0 && !p.Batches[0].Done() &&
-			strings.TrimSpace(p.Batches[0].Text) == strings.TrimSpace(body) {
-			return p, nil
-		}
-	}
-	return nil, cmp.Or(err, fmt.Errorf("it reads as more than one batch"))
 }
 
 // solver renders a prompt of the solver.

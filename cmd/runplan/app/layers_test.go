@@ -60,7 +60,7 @@ func layers() []layer {
 		{"internal/cli/setup", []string{"core", "internal/cli", "internal/cli/control", "internal/cli/doctor",
 			"internal/cli/judge", "internal/cli/run", "internal/cli/selffix", "internal/cli/watch"}},
 		{"runner", []string{"agents", "gates", "planparse", "routing", "internal/lists", "internal/phrase"}},
-		{"runner/briefing", []string{"gates", "knowledge/retrieve", "planparse", "runner/failures", "internal"}},
+		{"runner/briefing", []string{"agents", "gates", "knowledge/retrieve", "planparse", "runner/failures", "internal"}},
 		{"runner/failures", []string{"gates", "internal"}},
 		{"sampling", []string{"internal/atomicfile", "internal/condition", "internal/lists", "internal/phrase",
 			"internal/prompt"}},

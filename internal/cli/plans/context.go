@@ -112,8 +112,10 @@ func showContext(ctx context.Context, a *cli.App, path, batch, from string) erro
 			Batch string `json:"batch"`
 			Base  string `json:"base"`
 			Run   string `json:"run,omitempty"` // the unfinished run that has the batch
+			Text  string `json:"text"`          // the whole brief
+			Block string `json:"block"`         // its context
 			briefing.Composed
-		}{b.Key, base, h.sum.Run, c})
+		}{b.Key, base, h.sum.Run, c.Text(), c.Block, c})
 	}
 	if _, err := fmt.Fprint(a.Stdout, c.Block); err != nil {
 		return err

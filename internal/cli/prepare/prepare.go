@@ -58,8 +58,10 @@ type Prepared struct {
 
 // Request says what to prepare: a plan, or a run to continue.
 type Request struct {
-	Plan      string // path
-	RouteOnly bool   // stop after the routing decision; it needs no repository and no agent
+	Plan      string          // path
+	Parsed    *planparse.Plan // of Text; nil has the file at Plan parsed
+	Text      []byte
+	RouteOnly bool // stop after the routing decision; it needs no repository and no agent
 	Resume    bool
 	Run       string // run to resume: an id, its beginning, a plan, or "" for the newest unfinished one
 	Options   RunOptions
@@ -68,7 +70,7 @@ type Request struct {
 // Prepare checks everything that a run needs and decides what it will do. With RunOptions.DryRun it only checks;
 // otherwise it takes the lock of the run, and the caller must call Release.
 func Prepare(ctx context.Context, a *cli.App, r Request) (*Prepared, error) {
-	x := &Prepared{App: a, Options: r.Options, File: r.Plan}
+	x := &Prepared{App: a, Options: r.Options, File: r.Plan, Plan: r.Parsed, Text: r.Text}
 	var steps []func(context.Context) error
 	switch {
 	case r.RouteOnly:
@@ -100,10 +102,12 @@ func (x *Prepared) Release() {
 	}
 }
 
-// read reads the plan and opens the repository, if there is one.
+// read reads the plan, if it is not parsed yet, and opens the repository, if there is one.
 func (x *Prepared) read(ctx context.Context) (err error) {
-	if x.Plan, x.Text, err = cli.ReadPlan(x.File); err != nil {
-		return err
+	if x.Plan == nil {
+		if x.Plan, x.Text, err = cli.ReadPlan(x.File); err != nil {
+			return err
+		}
 	}
 	if err := cli.Invalid(x.File, x.Plan); err != nil {
 		return err

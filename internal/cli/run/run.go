@@ -36,7 +36,9 @@ that is checked out, and you merge its result, or --land does.
 The first Ctrl-C lets running work end; the second stops at once. Either way
 "runplan resume" continues.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage, cli.ExitHuman, cli.ExitLimit, cli.ExitCannotRun, cli.ExitLocked, cli.ExitInterrupted),
 		Args: cli.ExactlyOne("the path of a plan"),
-		RunE: func(cmd *cobra.Command, args []string) error { return RunPlan(cmd.Context(), a, args[0], o) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return RunPlan(cmd.Context(), a, prepare.Request{Plan: args[0], Options: o})
+		},
 	}
 	o.Common(cmd)
 	a.TrustFlag(cmd.Flags())
@@ -58,13 +60,13 @@ The first Ctrl-C lets running work end; the second stops at once. Either way
 }
 
 // RunPlan starts a run.
-func RunPlan(ctx context.Context, a *cli.App, path string, o prepare.RunOptions) error {
-	ready, err := prepare.Prepare(ctx, a, prepare.Request{Plan: path, Options: o})
+func RunPlan(ctx context.Context, a *cli.App, r prepare.Request) error {
+	ready, err := prepare.Prepare(ctx, a, r)
 	if err != nil {
 		return err
 	}
 	defer ready.Release()
-	switch {
+	switch o := r.Options; {
 	case o.DryRun && o.JSON:
 		return cli.AsJSON(a.Stdout, ready.JSON(ctx))
 	case o.DryRun:

@@ -17,11 +17,9 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/prepare"
-	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
-	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/planparse/draft"
 )
 
@@ -95,11 +93,12 @@ func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o
 	}
 	if plan != "" {
 		o.Solver.Task = task
-		return RunPlan(ctx, a, plan, o)
+		return RunPlan(ctx, a, prepare.Request{Plan: plan, Options: o})
 	}
-	text, err := taskPlan(task)
+	first, _, _ := strings.Cut(task, "\n")
+	parsed, text, err := draft.OfTask(ui.Cut(redact.Clean(first), 80, "…"), task)
 	if err != nil {
-		return err
+		return cli.Usage(err, "write a plan: runplan solve --plan FILE")
 	}
 	// Check this before writing anything, so that an unsolvable task leaves no files.
 	p.Solver = o.Solver
@@ -116,30 +115,12 @@ func solve(ctx context.Context, a *cli.App, p *cli.Project, task, plan string, o
 	if o.DryRun && isNew {
 		defer os.Remove(path)
 	}
-	return RunPlan(ctx, a, path, o)
-}
-
-// taskPlan wraps a task into a plan of one batch. A task that parses as several batches or as no plan is put in a
-// fence.
-func taskPlan(task string) (string, error) {
-	first, _, _ := strings.Cut(task, "\n")
-	title := draft.Title(ui.Cut(redact.Clean(first), 80, "…"), "Solve the task")
-	for _, body := range []string{strings.TrimRight(task, "\n") + "\n", fence.Around("text", task)} {
-		text := fmt.Sprintf("# %s\n\n## Batch 1: %s\n\n%s", title, title, body)
-		p, err := planparse.Parse("task", []byte(text))
-		if err == nil && len(p.Errors()) == 0 && p.Format == planparse.FormatRunPlan && len(p.Batches) == 1 &&
-			p.Batches[0].Title == title &&
-			p.Batches[0].When == "" && len(p.Batches[0].DependsOn) == 0 && !p.Batches[0].Done() &&
-			strings.TrimSpace(p.Batches[0].Text) == strings.TrimSpace(body) {
-			return text, nil
-		}
-	}
-	return "", cli.Usage(errors.New("the task cannot be written as a plan"), "write a plan: runplan solve --plan FILE")
+	return RunPlan(ctx, a, prepare.Request{Plan: path, Parsed: parsed, Text: text, Options: o})
 }
 
 // keepTask writes the plan of a task and returns its path. The same task always gets the same file, so that an
 // unfinished run of it is found again.
-func keepTask(p *cli.Project, secrets *redact.Redactor, task, text string) (path string, isNew bool, err error) {
+func keepTask(p *cli.Project, secrets *redact.Redactor, task string, text []byte) (path string, isNew bool, err error) {
 	if err := p.Layout.Make(); err != nil {
 		return "", false, err
 	}
@@ -157,10 +138,10 @@ func keepTask(p *cli.Project, secrets *redact.Redactor, task, text string) (path
 		old, err := os.ReadFile(path)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return path, true, os.WriteFile(path, []byte(text), 0o644)
+			return path, true, os.WriteFile(path, text, 0o644)
 		case err != nil:
 			return "", false, err
-		case bytes.Equal(old, []byte(text)):
+		case bytes.Equal(old, text):
 			return path, false, nil
 		}
 	}

@@ -41,7 +41,7 @@ func (l *selfFix) Run(ctx context.Context, j feedback.Job) (feedback.Ran, error)
 	o.Round = j.Round
 	switch {
 	case !found:
-		err = run.RunPlan(ctx, l.app, j.File, o)
+		err = run.RunPlan(ctx, l.app, prepare.Request{Plan: j.File, Options: o})
 	case sum.Status != runner.RunDone && sum.Status != runner.RunFailed:
 		o.Accept = true // the file was rewritten from the stored plan; only the wording of this version differs
 		err = run.ResumeRun(ctx, l.app, sum.Run, o)

@@ -1,14 +1,16 @@
-package run
+package draft
 
 import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/runplan/runplan/planparse"
 )
 
-// A task becomes one batch that contains its text, for any text.
-func TestTaskPlan(t *testing.T) {
+// A task becomes one batch that contains its text, for any text. A resumed run reads the same plan from the file.
+func TestOfTask(t *testing.T) {
 	for _, task := range []string{
 		"Return an error for empty input",
 		"x",
@@ -27,14 +29,14 @@ func TestTaskPlan(t *testing.T) {
 		"漢字 と 🎯",
 		strings.Repeat("long ", 400),
 	} {
-		text, err := taskPlan(strings.TrimSpace(task))
+		p, text, err := OfTask(task, strings.TrimSpace(task))
 		if err != nil {
 			t.Errorf("%q: %v", task, err)
 			continue
 		}
-		p, err := planparse.Parse("plan.md", []byte(text))
-		if err != nil || len(p.Errors()) > 0 || len(p.Batches) != 1 {
-			t.Errorf("%q: %v\n%s", task, err, text)
+		read, err := planparse.Parse("plan.md", text)
+		if d := cmp.Diff(p, read); err != nil || d != "" || len(p.Errors()) > 0 || len(p.Batches) != 1 {
+			t.Errorf("%q: %v\n%s\n%s", task, err, text, d)
 			continue
 		}
 		b := p.Batches[0]
