@@ -201,7 +201,7 @@ func settings(t *testing.T, out string, f export.Format, m export.Manifest) {
 			}
 			length := first(v, "max_length", "sequence_len", "cutoff_len", "max_seq_length")
 			rate, isFloat := v["learning_rate"].(float64)
-			if fmt.Sprint(length) != "2048" || !isFloat || rate != 1e-4 {
+			if fmt.Sprint(length) != "16384" || !isFloat || rate != 1e-4 {
 				t.Errorf("%s: length %v, rate %v", e.Name(), length, v["learning_rate"])
 			}
 		case ".json":
@@ -289,7 +289,7 @@ func TestExportLearnsOnlyGoodAnswers(t *testing.T) {
 // example is truncated.
 func TestLongExamplePolicy(t *testing.T) {
 	long := example(5000)
-	long.Completion = strings.Repeat("x", 40_000)
+	long.Completion = strings.Repeat("x", 80_000)
 	long.ID = long.Sum()
 	set := dataset(t, 60, long)
 	for policy, want := range map[export.Policy]int{export.Fail: -1, export.Drop: 0, export.Keep: 1} {
@@ -314,7 +314,7 @@ func TestLongExamplePolicy(t *testing.T) {
 		n := 0
 		for _, name := range []string{"train.jsonl", "valid.jsonl"} {
 			for _, l := range lines(t, filepath.Join(out, name)) {
-				n += strings.Count(string(l), strings.Repeat("x", 40_000))
+				n += strings.Count(string(l), strings.Repeat("x", 80_000))
 			}
 		}
 		if n != want {

@@ -120,13 +120,14 @@ func For(s training.Stage) Plan {
 }
 
 // DefaultHyperparameters returns the hyperparameters of the first curriculum (TRAIN-22), and those that a curriculum
-// leaves to its trainer.
+// leaves to its trainer. Sequences are longer than those of a curriculum: up to the examples that bootstrap makes by
+// default.
 func DefaultHyperparameters() Hyperparameters {
 	c := curriculum.DefaultHyperparameters()
 	return Hyperparameters{
 		Rank: c.Rank, Alpha: c.Alpha, Dropout: c.Dropout, TargetModules: c.TargetModules,
 		BatchSize: c.BatchSize, GradientAccumulation: c.GradientAccumulationSteps, LearningRate: c.LearningRate,
-		MaxSteps: c.MaxSteps, MaxSequenceLength: c.MaxSequenceLength,
+		MaxSteps: c.MaxSteps, MaxSequenceLength: 16384,
 		QuantizationBits: 4, BetaOfPreferences: 0.1, EvaluateEverySteps: 50, SaveCheckpointsToKeep: 3,
 	}
 }
