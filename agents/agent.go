@@ -46,7 +46,7 @@ type Task struct {
 	Redact func(string) string `json:"-"`
 }
 
-// Brief is what an agent gets to know, in parts. Programs get its text; an agent that asks a model itself may put parts
+// Brief holds what an agent gets to know, in parts. Programs get its text; an agent that asks a model itself may put parts
 // elsewhere, or leave them out.
 type Brief struct {
 	Head    string // the batch, and the rules of the work
