@@ -53,6 +53,7 @@ type Result struct {
 	Note      string           `json:"note,omitempty"`
 	Vectors   *VectorResult    `json:"vectors,omitempty"` // nil: no embedding model is configured
 	Millis    int64            `json:"duration_ms"`
+	Bytes     int64            `json:"bytes,omitempty"` // size of the index on disk
 }
 
 // LanguageResult counts the files of a language.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime/debug"
 	"strings"
@@ -102,6 +103,9 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 		res.Vectors = vectors(ctx, a, repo, db, progress)
 	}
 	progress.Clear()
+	if fi, err := os.Stat(cli.CuratedFile(repo)); err == nil {
+		res.Bytes = fi.Size()
+	}
 	run := store.IndexRun{Repo: repo.Root, Scanned: res.Scanned, Changed: res.Changed, Duration: time.Since(began),
 		Status: indexStatus(ctx, res, err), At: began}
 	if logErr := logIndex(ctx, layout.Journal(), run); err == nil && logErr != nil {
@@ -259,8 +263,9 @@ func printIndex(a *cli.App, res knowledge.Result) error {
 	if v := res.Vectors; v != nil && v.Trouble == "" {
 		fmt.Fprintf(a.Stderr, "%s made with model %s\n", phrase.Count(v.Made, "vector"), ui.Sanitize(v.Model))
 	}
-	fmt.Fprintf(a.Stderr, "%d file(s), %d of them read, %d removed, %d in other languages; %d commit(s) read; %s\n",
-		res.Scanned, res.Changed, res.Deleted, res.Other, res.Commits,
+	fmt.Fprintf(a.Stderr,
+		"%d file(s), %d of them read, %d removed, %d in other languages; %d commit(s) read; %.1f MiB on disk; %s\n",
+		res.Scanned, res.Changed, res.Deleted, res.Other, res.Commits, float64(res.Bytes)/(1<<20),
 		ui.Duration(time.Duration(res.Millis)*time.Millisecond))
 	return nil
 }
