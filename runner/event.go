@@ -61,6 +61,15 @@ const (
 	Note         EventKind = "note"
 )
 
+// EventKinds returns all kinds, in the order of their constants.
+func EventKinds() []EventKind {
+	return []EventKind{
+		RunStarted, RunResumed, RunFinished, StopAsked, Discarded, Undone, Dispatched, Sampled, Executed, Rebased, Gated, Tried,
+		Judged, Committed, Merged, Landed, Reviewed, ApprovalAsked, ApprovalGiven, ApprovalDenied, PlanChanged, Waited,
+		Reopened, Spent, Withdrawn, BatchPutBack, BatchStarted, BatchPassed, BatchFailed, BatchSkipped, Note,
+	}
+}
+
 // Afterwards reports whether k records a person's action on a run that had already stopped.
 func (k EventKind) Afterwards() bool { return k == Discarded || k == Undone }
 

@@ -129,15 +129,11 @@ func (in *input) info() Info {
 func (in *input) event(d decider, seq int) Event {
 	e := Event{Seq: seq, At: at(seq / 8), Outcome: in.outcome(), Commit: in.name(seq), Base: in.name(seq),
 		Tree: in.name(seq), Fingerprint: in.name(seq)}
-	kinds := []EventKind{
-		Sampled, Executed, Rebased, Gated, Tried, Judged, Committed, Merged, Landed, Waited, StopAsked, RunResumed, Reopened,
-		Withdrawn, RunStarted, RunFinished,
-		Dispatched, Note, Reviewed, ApprovalAsked, ApprovalGiven, ApprovalDenied, "what",
-	}
-	switch n := in.next(40); {
+	kinds := append(EventKinds(), "what")
+	switch n := in.next(60); {
 	case n < len(kinds):
 		e.Kind, e.Batch, e.Command = kinds[n], fmt.Sprint("b", in.next(6)), in.command(d)
-	case len(d.Waiting()) > 0 && n > 35: // an answer
+	case len(d.Waiting()) > 0 && n > 53: // an answer
 		asked := d.Waiting()
 		a := asked[in.next(len(asked))]
 		if e = a.Yes("ada", ""); in.next(3) == 1 {

@@ -25,7 +25,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // App holds what a command uses of its process: arguments, environment, streams and engines.
@@ -108,7 +108,7 @@ func (a *App) Env() map[string]string {
 // Project is the repository that a command works on.
 type Project struct {
 	Repo   *git.Repo
-	Layout local.Layout
+	Layout journal.Layout
 	Config *config.Loaded
 
 	Solver SolveOptions // solver settings from the command line
@@ -137,7 +137,7 @@ func (a *App) OpenProject(ctx context.Context) (*Project, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Project{Repo: repo, Layout: local.LayoutOf(repo.Root)}
+	p := &Project{Repo: repo, Layout: journal.LayoutOf(repo.Root)}
 	if err := NoLinks(p.Layout); err != nil {
 		return nil, err
 	}
@@ -174,9 +174,9 @@ func (a *App) StoppableInProject(do func(ctx context.Context, p *Project, args [
 }
 
 // NoLinks refuses a folder of runplan that is a symbolic link.
-func NoLinks(l local.Layout) error {
+func NoLinks(l journal.Layout) error {
 	err := l.CheckLinks()
-	if errors.As(err, new(*local.LinkError)) {
+	if errors.As(err, new(*journal.LinkError)) {
 		return Named("link-refused", Usage(err,
 			"check its target; then remove it, or replace it with a copy: such a link in a repository could make runplan "+
 				"write to your own files"))

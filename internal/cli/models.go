@@ -23,7 +23,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/knowledge/retrieve"
 	"github.com/runplan/runplan/llm"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/trust"
 )
 
@@ -268,7 +268,7 @@ func (o *SolveOptions) Take(flags map[string]string) {
 
 // CuratedFile returns the path of the repository's index.
 func CuratedFile(repo *git.Repo) string {
-	return filepath.Join(local.LayoutOf(repo.Root).Root, "curated.sqlite")
+	return filepath.Join(journal.LayoutOf(repo.Root).Root, "curated.sqlite")
 }
 
 // CuratedTrouble adds a hint to the error of a database that cannot be used. The whole index can be rebuilt.

@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/trace"
 )
@@ -26,7 +27,7 @@ func (p *Project) Summaries(ctx context.Context, f runner.Filter) ([]runner.Summ
 		return nil, err
 	}
 	defer j.Close()
-	return local.List(ctx, j, f)
+	return journal.List(ctx, j, f)
 }
 
 // Recall reads the last known [runner.Info] of a run.
@@ -112,7 +113,7 @@ func (p *Project) EachEvent(ctx context.Context, run string, f func(runner.Event
 		return err
 	}
 	defer j.Close()
-	for ev, err := range local.Events(ctx, j, run, 0) {
+	for ev, err := range journal.Events(ctx, j, run, 0) {
 		if err != nil {
 			return err
 		}

@@ -19,7 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/notify"
 )
 
@@ -104,7 +104,7 @@ func (p *Project) copied() []string {
 			continue
 		}
 		_ = doublestar.GlobWalk(os.DirFS(p.Repo.Root), g, func(path string, d fs.DirEntry) error {
-			if d.IsDir() && (path == local.DirName || path == ".git" || d.Name() == "node_modules") {
+			if d.IsDir() && (path == journal.DirName || path == ".git" || d.Name() == "node_modules") {
 				return doublestar.SkipDir
 			}
 			if info, err := d.Info(); err == nil && info.Mode().IsRegular() && info.Size() <= largestSettings {

@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/prompt"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/trust"
 )
@@ -145,7 +146,7 @@ func (a *App) NotAnAgent(what string) error {
 	}
 	above := proc.Above()
 	// For a workspace, the locks are in the checkout that it belongs to.
-	layouts := []local.Layout{p.Layout, local.LayoutOf(filepath.Dir(p.Repo.Common))}
+	layouts := []journal.Layout{p.Layout, journal.LayoutOf(filepath.Dir(p.Repo.Common))}
 	for _, o := range slices.Concat(local.Owners(layouts[0]), local.Owners(layouts[1])) {
 		if slices.Contains(above, o.PID) {
 			return Fail(ExitFailed, fmt.Errorf("%s is only for people; this process is part of a run: process %d started it",

@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/room"
 )
 
@@ -26,7 +27,7 @@ import (
 // the room.
 type Baseline struct {
 	Repo     *git.Repo
-	Layout   Layout
+	Layout   journal.Layout
 	Home     string // folder of runplan's own files, outside of the repository
 	Setup    Setup
 	Environ  []string // of the programs in the room

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // refs holds the expected commits of the run's branches. Agents can move branches, and several agents run concurrently.
@@ -129,7 +130,7 @@ func UnverifiedBranch(slug, commit string) string {
 func Rewind(ctx context.Context, repo *git.Repo, j *store.Journal, run string, upTo int) (kept string, err error) {
 	var recorder *runner.Recorder
 	var info runner.Info
-	for ev, err := range Events(ctx, j, run, 0) {
+	for ev, err := range journal.Events(ctx, j, run, 0) {
 		if ev.Seq > upTo {
 			break
 		}

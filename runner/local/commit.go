@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // commitTimeout limits the repository's hooks and a signing program that waits for a person.
@@ -29,7 +30,7 @@ func (w *work) Commit(ctx context.Context, c runner.Command, _ runner.Progress) 
 	if err != nil {
 		return e, err
 	}
-	branch := BatchBranch(w.info.Slug, c.Batch)
+	branch := journal.BatchBranch(w.info.Slug, c.Batch)
 	if done, ok := w.committed(ctx, branch, b, c); ok {
 		e.Commit, e.Outcome = done, runner.OutcomeOK
 		return e, nil
@@ -121,7 +122,7 @@ func (w *work) committed(ctx context.Context, branch string, b *planparse.Batch,
 }
 
 // message returns the commit message: the title of the batch, and the trailers that link it to the run.
-func (w *work) message(b *planparse.Batch, seen []GateReceipt) string {
+func (w *work) message(b *planparse.Batch, seen []journal.GateReceipt) string {
 	title := cmp.Or(phrase.Cut(phrase.Line(redact.Clean(b.Title)), 72), "Batch "+b.Number)
 	var m strings.Builder
 	fmt.Fprintf(&m, "%s\n\nBatch %s of %s\n", title, b.Number, w.info.Plan)
@@ -134,7 +135,7 @@ func (w *work) message(b *planparse.Batch, seen []GateReceipt) string {
 
 // proofOf describes in one line the reliability of the gates' results: which suites were calibrated, which tests of
 // the base passed, and how many wrong versions were detected. It returns "" if nothing is known.
-func proofOf(seen []GateReceipt) string {
+func proofOf(seen []journal.GateReceipt) string {
 	var parts []string
 	for _, g := range seen {
 		text := ""
@@ -162,13 +163,13 @@ func proofOf(seen []GateReceipt) string {
 func (w *work) Merge(ctx context.Context, c runner.Command, _ runner.Progress) (runner.Event, error) {
 	e := runner.Event{Base: c.Base, Commit: c.Commit, Tree: c.Tree}
 	main := "refs/heads/" + w.info.Branch
-	batch := "refs/heads/" + BatchBranch(w.info.Slug, c.Batch)
+	batch := "refs/heads/" + journal.BatchBranch(w.info.Slug, c.Batch)
 	receipt, hash, err := w.writeReceipt(c)
 	if err != nil {
 		return e, err
 	}
 	e.Receipt, e.Fingerprint, e.Outcome = w.Layout.Rel(receipt), hash, runner.OutcomeOK
-	atMain, atBatch := w.refs.move(w.info.Branch), w.refs.move(BatchBranch(w.info.Slug, c.Batch))
+	atMain, atBatch := w.refs.move(w.info.Branch), w.refs.move(journal.BatchBranch(w.info.Slug, c.Batch))
 	tip := unknown
 	defer func() { atMain(tip); atBatch("") }()
 	updates := []git.RefUpdate{{Ref: main, New: c.Commit, Old: c.Base}, {Ref: batch, Old: c.Commit}}

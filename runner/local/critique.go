@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // Critic starts to check the steps of one attempt. It calls no model before the first step.
@@ -22,20 +23,8 @@ type Critic func(ctx context.Context, dir, task string) StepWatch
 // StepWatch checks one attempt. Step never blocks the agent. Close checks the remaining steps and ends the watch.
 type StepWatch interface {
 	Step(s agents.Step)
-	Close() Critique
+	Close() journal.Critique
 }
-
-// Critique is the result of a [StepWatch]. High has the findings that the agent gets, Kept those that only a review
-// gets.
-type Critique struct {
-	High   []gates.Finding     `json:"high_confidence_findings"`
-	Kept   []gates.Finding     `json:"kept_for_review"`
-	Report gates.Report        `json:"report"`
-	Cost   runner.CritiqueCost `json:"cost"`
-}
-
-// CritiqueFile is the name of the critique in the log folder of an attempt.
-const CritiqueFile = "critique.json"
 
 // stepping passes the steps of an attempt to a watch; without a critic it does nothing.
 type stepping struct {
@@ -71,7 +60,7 @@ func (s stepping) close(w *work, c runner.Command, e *runner.Event) {
 	}
 	data, err := json.MarshalIndent(seen, "", "  ")
 	if err == nil {
-		err = writeFile(filepath.Join(w.attemptDir(c), CritiqueFile), []byte(w.redact.String(string(data))+"\n"))
+		err = writeFile(filepath.Join(w.attemptDir(c), journal.CritiqueFile), []byte(w.redact.String(string(data))+"\n"))
 	}
 	if err != nil {
 		w.Note(fmt.Sprintf("the critique of batch %s could not be stored: %v", c.Batch, err))
@@ -79,12 +68,12 @@ func (s stepping) close(w *work, c runner.Command, e *runner.Event) {
 }
 
 // seen reads the critique of the attempt; false if there is none.
-func (w *work) seen(c runner.Command) (Critique, bool) {
-	var seen Critique
+func (w *work) seen(c runner.Command) (journal.Critique, bool) {
+	var seen journal.Critique
 	if w.Critic == nil {
 		return seen, false
 	}
-	err := atomicfile.ReadJSON(filepath.Join(w.attemptDir(c), CritiqueFile), &seen)
+	err := atomicfile.ReadJSON(filepath.Join(w.attemptDir(c), journal.CritiqueFile), &seen)
 	if errors.Is(err, fs.ErrNotExist) {
 		return seen, false
 	}
@@ -97,13 +86,13 @@ func (w *work) seen(c runner.Command) (Critique, bool) {
 
 // inheritCritique copies the critique of the winning candidate to the batch, for the review of the batch.
 func (w *work) inheritCritique(c runner.Command, winner int) {
-	data, err := os.ReadFile(filepath.Join(w.candidateDir(c, winner), CritiqueFile))
+	data, err := os.ReadFile(filepath.Join(w.candidateDir(c, winner), journal.CritiqueFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return
 	}
 	if err == nil {
 		c.Slot = nil
-		err = writeFile(filepath.Join(w.attemptDir(c), CritiqueFile), data)
+		err = writeFile(filepath.Join(w.attemptDir(c), journal.CritiqueFile), data)
 	}
 	if err != nil {
 		w.Note(fmt.Sprintf("the critique of candidate %d of batch %s could not be copied to the batch: %v", winner, c.Batch,

@@ -8,10 +8,8 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -29,12 +27,13 @@ import (
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/briefing"
 	"github.com/runplan/runplan/runner/failures"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // Config holds what an engine needs to run a plan.
 type Config struct {
 	Repo        *git.Repo
-	Layout      Layout
+	Layout      journal.Layout
 	Home        string // folder of runplan's own files, outside the repository; gate rooms are made in it
 	Journal     *store.Journal
 	Plan        *planparse.Plan
@@ -480,7 +479,7 @@ func (s *session) factsOf(batch, base string) facts {
 
 // digest returns the failure digest of an earlier event, and the path of its patch file ("" if it does not exist).
 func (s *session) digest(seq int) (text, patch string) {
-	for ev, err := range Events(context.Background(), s.Journal, s.run, seq) {
+	for ev, err := range journal.Events(context.Background(), s.Journal, s.run, seq) {
 		if err != nil {
 			s.note("the failure of the last attempt could not be read: " + err.Error())
 			return "", ""
@@ -499,20 +498,3 @@ func (s *session) digest(seq int) (text, patch string) {
 }
 
 const digestBytes = 6 << 10
-
-// Events yields the events of one run from seq on, in order.
-func Events(ctx context.Context, j *store.Journal, run string, from int) iter.Seq2[runner.Event, error] {
-	return func(yield func(runner.Event, error) bool) {
-		for r, err := range j.Events(ctx, run, from) {
-			var ev runner.Event
-			if err == nil {
-				if err = json.Unmarshal(r.Body, &ev); err != nil {
-					err = fmt.Errorf("journal: event %d of run %s cannot be read: %w", r.Seq, run, err)
-				}
-			}
-			if !yield(ev, err) || err != nil {
-				return
-			}
-		}
-	}
-}

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // An error that cannot be fixed within a run is not retried.
@@ -107,7 +108,7 @@ func TestLostTournamentRecordsBatchFailure(t *testing.T) {
 // If a branch of the run cannot be removed, the others are removed anyway, and the error names the branch.
 func TestTidyContinuesAfterStuckBranch(t *testing.T) {
 	b := newBench(t)
-	info := runner.Info{Slug: "p", Branch: RunBranch("p"), Base: b.base, LoopVersion: runner.LoopVersion, Workers: 1,
+	info := runner.Info{Slug: "p", Branch: journal.RunBranch("p"), Base: b.base, LoopVersion: runner.LoopVersion, Workers: 1,
 		MaxAttempts: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1"}, {Key: "2", Number: "2"}}}
 	m, err := runner.New(info)
 	if err != nil {

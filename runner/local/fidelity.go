@@ -17,9 +17,6 @@ import (
 	"github.com/runplan/runplan/runner"
 )
 
-// BlueprintReviews is the folder with blueprint reviews by unit, next to a run's report.
-const BlueprintReviews = "blueprints"
-
 // Fidelity compares the candidate with its live blueprints. The blueprint gate has already made the mechanical checks
 // of this tree. A cold reviewer, if configured, checks the rest. If the reviewer rejects a unit, the agent gets the
 // list of faults. Notes become open questions and block nothing (BP-23).
@@ -46,7 +43,7 @@ func (w *work) Fidelity(ctx context.Context, c runner.Command, p runner.Progress
 	if err != nil || len(units) == 0 {
 		return e, err
 	}
-	out := filepath.Join(w.Layout.Report(w.run), BlueprintReviews)
+	out := w.Layout.BlueprintReviews(w.run)
 	var heard []lifecycle.Opinion
 	var blind []string // units whose content could not be shown to the reviewer
 	for _, unit := range units {

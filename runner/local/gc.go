@@ -13,6 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/lists"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/sampling"
 )
 
@@ -29,7 +30,7 @@ type Leftover struct {
 // Leftovers lists worktrees and branches that runs left in a repository. It considers only worktrees with runplan's
 // marker and branches under runplan/, and never proposes to remove unmerged work. active lists the slugs of locked or
 // unfinished runs.
-func Leftovers(ctx context.Context, repo *git.Repo, l Layout, active map[string]bool) ([]Leftover, error) {
+func Leftovers(ctx context.Context, repo *git.Repo, l journal.Layout, active map[string]bool) ([]Leftover, error) {
 	var out []Leftover
 	head, _, err := repo.Head(ctx)
 	if err != nil {
@@ -95,7 +96,7 @@ func removable(ctx context.Context, repo *git.Repo, dir, slug, head string, acti
 		return false, "its commit cannot be read"
 	}
 	if in, err := repo.IsAncestor(ctx, at, head); err != nil || !in {
-		runTip, _ := repo.Resolve(ctx, "refs/heads/"+RunBranch(slug))
+		runTip, _ := repo.Resolve(ctx, "refs/heads/"+journal.RunBranch(slug))
 		if in, err := repo.IsAncestor(ctx, at, runTip); runTip == "" || err != nil || !in {
 			return false, "it has a commit that exists nowhere else"
 		}
@@ -104,7 +105,7 @@ func removable(ctx context.Context, repo *git.Repo, dir, slug, head string, acti
 }
 
 // RemoveLeftover removes one thing that [Leftovers] listed for removal.
-func RemoveLeftover(ctx context.Context, repo *git.Repo, l Layout, x Leftover) error {
+func RemoveLeftover(ctx context.Context, repo *git.Repo, l journal.Layout, x Leftover) error {
 	if !x.Remove {
 		return fmt.Errorf("%s %s: %s", x.Kind, x.Name, x.Why)
 	}
@@ -142,7 +143,7 @@ func Size(dir string) int64 {
 }
 
 // RoomLeftovers lists the folders with gate rooms of a repository, below home. It keeps those of running processes.
-func RoomLeftovers(home string, repo *git.Repo, l Layout) []Leftover {
+func RoomLeftovers(home string, repo *git.Repo, l journal.Layout) []Leftover {
 	var out []Leftover
 	for _, dir := range roomFolders(home, repo, l) {
 		x := Leftover{Kind: "room", Name: dir, Bytes: Size(dir), Remove: true, Why: "a gate that was killed left it"}
@@ -158,7 +159,7 @@ func RoomLeftovers(home string, repo *git.Repo, l Layout) []Leftover {
 }
 
 // roomFolders lists the folders of rooms of all processes, including those with only a lock left.
-func roomFolders(home string, repo *git.Repo, l Layout) []string {
+func roomFolders(home string, repo *git.Repo, l journal.Layout) []string {
 	ofRepo, _ := roomsOf(home, repo, l)
 	entries, err := os.ReadDir(ofRepo)
 	if err != nil {
@@ -174,7 +175,7 @@ func roomFolders(home string, repo *git.Repo, l Layout) []string {
 }
 
 // RemoveRooms removes a folder of rooms that no process uses.
-func RemoveRooms(ctx context.Context, repo *git.Repo, l Layout, dir string) error {
+func RemoveRooms(ctx context.Context, repo *git.Repo, l journal.Layout, dir string) error {
 	lock, err := TakeLock(dir+".lock", time.Now())
 	if err != nil {
 		return nil // in use
@@ -185,7 +186,7 @@ func RemoveRooms(ctx context.Context, repo *git.Repo, l Layout, dir string) erro
 	if err != nil {
 		return err
 	}
-	err = l.tie(func() error {
+	err = tie(l, func() error {
 		for _, at := range left {
 			if err := repo.RemoveWorkspace(ctx, at); err != nil {
 				return err
@@ -197,7 +198,7 @@ func RemoveRooms(ctx context.Context, repo *git.Repo, l Layout, dir string) erro
 }
 
 // sweepRooms removes the rooms of processes that were killed.
-func sweepRooms(ctx context.Context, home string, repo *git.Repo, l Layout) error {
+func sweepRooms(ctx context.Context, home string, repo *git.Repo, l journal.Layout) error {
 	errs := lists.Map(roomFolders(home, repo, l), func(dir string) error { return RemoveRooms(ctx, repo, l, dir) })
 	ofRepo, _ := roomsOf(home, repo, l)
 	return errors.Join(append(errs, forgetRooms(repo, l, ofRepo))...)
@@ -205,12 +206,12 @@ func sweepRooms(ctx context.Context, home string, repo *git.Repo, l Layout) erro
 
 // forgetRooms removes git's records of rooms below dir that do not exist. A git that outlives its killed runplan for a
 // moment writes such a record after the rooms of that runplan were removed.
-func forgetRooms(repo *git.Repo, l Layout, dir string) error {
-	return l.tie(func() error { return repo.ForgetMissing(dir) })
+func forgetRooms(repo *git.Repo, l journal.Layout, dir string) error {
+	return tie(l, func() error { return repo.ForgetMissing(dir) })
 }
 
 // tie runs do while it locks the list of worktrees, in a repository that runplan has a folder in.
-func (l Layout) tie(do func() error) error {
+func tie(l journal.Layout, do func() error) error {
 	if _, err := os.Stat(l.Root); err != nil {
 		return do()
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/atomicfile"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // inspect checks the agent's changes to git and reverts them. It returns why the attempt cannot count, or "". It
@@ -231,7 +232,7 @@ func (w *work) lookAfterCutOff(ctx context.Context, tip string, pending []runner
 			w.Note(fmt.Sprintf(".git/%s changed since the interrupted agent of batch %s began; git uses it in all worktrees, "+
 				"so check it if that was not you", name, g.Batch))
 		}
-		branch := BatchBranch(w.info.Slug, g.Batch)
+		branch := journal.BatchBranch(w.info.Slug, g.Batch)
 		w.refs.move(branch)(g.Base)
 		w.lookAfter(ctx, &Space{Workspace: ws, Branch: branch}, g)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // Mirror keeps a local journal of a run that another machine executes. It also writes the files of a local driver:
@@ -106,7 +107,7 @@ func (m *Mirror) Summary() runner.Summary {
 func (m *Mirror) Replay(ctx context.Context, hear func(runner.Event)) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for ev, err := range Events(ctx, m.s.Journal, m.s.run, 0) {
+	for ev, err := range journal.Events(ctx, m.s.Journal, m.s.run, 0) {
 		if err != nil {
 			return err
 		}
@@ -121,7 +122,7 @@ func (m *Mirror) Events(ctx context.Context) ([]runner.Event, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var events []runner.Event
-	for ev, err := range Events(ctx, m.s.Journal, m.s.run, 0) {
+	for ev, err := range journal.Events(ctx, m.s.Journal, m.s.run, 0) {
 		if err != nil {
 			return nil, err
 		}

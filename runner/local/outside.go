@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/stamps"
 )
 
@@ -45,7 +46,7 @@ func (w *work) lookOutside(ctx context.Context) (outside, error) {
 	}
 	for _, p := range slices.Concat(changed, untracked) {
 		// Runplan itself writes to its folder.
-		if p != DirName && !strings.HasPrefix(p, DirName+"/") {
+		if p != journal.DirName && !strings.HasPrefix(p, journal.DirName+"/") {
 			o.checkout[p] = stampOf(filepath.Join(w.Repo.Root, filepath.FromSlash(p)))
 		}
 	}
@@ -82,11 +83,11 @@ func (w *work) lookSettings(into map[string]string) error {
 			if err == nil && d.IsDir() {
 				return nil
 			}
-			at := DirName + "/" + w.Layout.Rel(path)
+			at := journal.DirName + "/" + w.Layout.Rel(path)
 			into[at] = stampOf(path)
 			if err == nil && d.Type().IsRegular() {
 				if data, err := os.ReadFile(path); err == nil {
-					into[at] = hashOf(data)
+					into[at] = journal.Sum(data)
 				}
 			}
 			return nil // an unreadable file keeps its stamp
@@ -307,7 +308,7 @@ func (w *work) noteOutward(ctx context.Context) {
 		w.Note(err.Error())
 	}
 	if len(found) > 0 {
-		w.Note("batches are worked on in worktrees under " + DirName + ", where these relative paths mean other folders: " +
+		w.Note("batches are worked on in worktrees under " + journal.DirName + ", where these relative paths mean other folders: " +
 			phrase.Few(found, 3) + "; use absolute paths, or create them in workspace.setup")
 	}
 }
@@ -363,11 +364,11 @@ func (w *work) keepSetting(dir string, c stamps.Change) (string, error) {
 		if c.Is.Mode&fs.ModeSymlink != 0 {
 			text = "link to " + text + "\n"
 		}
-		return DirName + "/" + w.Layout.Rel(to), atomicfile.WriteLoose(to, []byte(w.redact.String(text)), 0o600)
+		return journal.DirName + "/" + w.Layout.Rel(to), atomicfile.WriteLoose(to, []byte(w.redact.String(text)), 0o600)
 	}
 	err := os.Rename(c.Path, to)
 	if err == nil {
-		return DirName + "/" + w.Layout.Rel(to), nil
+		return journal.DirName + "/" + w.Layout.Rel(to), nil
 	}
 	near := unused(c.Path + ".found-by-runplan") // on another file system
 	if again := os.Rename(c.Path, near); again != nil {

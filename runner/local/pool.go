@@ -17,6 +17,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // Pool manages workspaces. The next batch reuses a workspace, so that build caches survive: only ignored files of the
@@ -26,7 +27,7 @@ import (
 // can be restored. So the pool needs no more workspaces than there are concurrent commands.
 type Pool struct {
 	repo   *git.Repo
-	layout Layout
+	layout journal.Layout
 	slug   string
 	setup  Setup
 	note   func(string) // shows messages to the user
@@ -78,7 +79,7 @@ func markerOf(dir string) string { return dir + ".json" }
 
 // acquire returns a workspace for batch on commit base, with the files of tree; "" means those of base.
 func (p *Pool) acquire(ctx context.Context, batch, base, tree string) (_ *Space, err error) {
-	branch := BatchBranch(p.slug, batch)
+	branch := journal.BatchBranch(p.slug, batch)
 	at := p.refs.move(branch)
 	defer func() {
 		if err != nil {

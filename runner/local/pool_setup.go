@@ -20,6 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // submodules checks out the submodules, with the user's checkout as reference. If one cannot be fetched, this is only a
@@ -119,10 +120,10 @@ func (p *Pool) eachIncluded(globs []string, visit func(from *os.Root, path strin
 			return fmt.Errorf("%q is not a pattern for files", g)
 		}
 		err := doublestar.GlobWalk(from.FS(), g, func(path string, d fs.DirEntry) error {
-			if d.IsDir() && (path == DirName || path == ".git") {
+			if d.IsDir() && (path == journal.DirName || path == ".git") {
 				return doublestar.SkipDir
 			}
-			if !d.Type().IsRegular() || strings.HasPrefix(path, DirName+"/") || strings.HasPrefix(path, ".git/") {
+			if !d.Type().IsRegular() || strings.HasPrefix(path, journal.DirName+"/") || strings.HasPrefix(path, ".git/") {
 				return nil
 			}
 			return visit(from, path)

@@ -2,7 +2,6 @@ package local
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -10,6 +9,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 const postLook = 500 * time.Millisecond
@@ -33,38 +33,6 @@ func Post(ctx context.Context, j *store.Journal, run string, ev runner.Event) er
 	}
 	_, err = j.AddPost(ctx, store.Post{Run: run, At: ev.At, Body: body})
 	return err
-}
-
-// Unheard lists the posts that a run has not read yet, in order.
-func Unheard(ctx context.Context, j *store.Journal, run string) ([]runner.Event, error) {
-	posts, err := j.Posts(ctx, run, 0)
-	if err != nil || len(posts) == 0 {
-		return nil, err
-	}
-	heard := int64(0)
-	for ev, err := range Events(ctx, j, run, 0) {
-		if err != nil {
-			return nil, err
-		}
-		heard = max(heard, ev.Post)
-	}
-	posts = slices.DeleteFunc(posts, func(p store.Post) bool { return p.ID <= heard || !j.Vouches(p) })
-	out := make([]runner.Event, len(posts))
-	for i, p := range posts {
-		if out[i], err = eventOf(p); err != nil {
-			return nil, err
-		}
-	}
-	return out, nil
-}
-
-func eventOf(p store.Post) (runner.Event, error) {
-	var ev runner.Event
-	if err := json.Unmarshal(p.Body, &ev); err != nil {
-		return ev, fmt.Errorf("journal: post %d to run %s cannot be read: %w", p.ID, p.Run, err)
-	}
-	ev.Post = p.ID
-	return ev, nil
 }
 
 // hear reads new posts and returns the commands to start. The journal records each post with its id in the same
@@ -109,7 +77,7 @@ func (s *session) heardFrom(p store.Post) (runner.Event, error) {
 				"runplan and is ignored: another program wrote it into the journal", p.ID)},
 			nil
 	}
-	ev, err := eventOf(p)
+	ev, err := journal.Posted(p)
 	if err != nil {
 		return ev, err
 	}
@@ -126,7 +94,7 @@ func AppendAfterwards(ctx context.Context, j *store.Journal, ev runner.Event) er
 	if !ev.Kind.Afterwards() {
 		return fmt.Errorf("append to run %s: only the run itself may write the event %s", ev.Run, ev.Kind)
 	}
-	for last, err := range Events(ctx, j, ev.Run, 0) {
+	for last, err := range journal.Events(ctx, j, ev.Run, 0) {
 		if err != nil {
 			return err
 		}

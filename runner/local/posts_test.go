@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // Events posted from outside are in the journal once and in order, however often the run checks for them.
@@ -32,7 +33,7 @@ func TestPostedEventsAreRecordedOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layout := LayoutOf(t.TempDir())
+	layout := journal.LayoutOf(t.TempDir())
 	if err := layout.Make(); err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +44,7 @@ func TestPostedEventsAreRecordedOnce(t *testing.T) {
 		s := &session{Engine: e, run: "r", machine: m,
 			work: &work{redact: redact.New([]string{"API_TOKEN=tok-4kQ7vTz2LmW9x"})}, stopping: make(chan struct{}),
 			recorder: runner.NewRecorder("r", m, time.Now), jobs: map[string]*job{}, facts: map[string]*facts{}}
-		for ev, err := range Events(ctx, e.Journal, "r", 0) {
+		for ev, err := range journal.Events(ctx, e.Journal, "r", 0) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -65,7 +66,7 @@ func TestPostedEventsAreRecordedOnce(t *testing.T) {
 	if err := Post(ctx, j, "r", a.Yes("ada", strings.Repeat("x", mostSaidInPost))); err == nil {
 		t.Error("a post has no length limit")
 	}
-	if waiting, err := Unheard(ctx, j, "r"); err != nil || len(waiting) != 2 {
+	if waiting, err := journal.Unheard(ctx, j, "r"); err != nil || len(waiting) != 2 {
 		t.Errorf("%d wait, %v", len(waiting), err)
 	}
 	if _, err := open().hear(ctx, true); err != nil { // a run goes on: anyone who wanted it to stop did so before
@@ -78,7 +79,7 @@ func TestPostedEventsAreRecordedOnce(t *testing.T) {
 	if strings.Contains(seen[0].Reason+seen[0].Reports[0].Findings[0].Message, "tok-") || seen[0].By != "ada" {
 		t.Errorf("%+v", seen[0])
 	}
-	if waiting, err := Unheard(ctx, j, "r"); err != nil || len(waiting) != 0 {
+	if waiting, err := journal.Unheard(ctx, j, "r"); err != nil || len(waiting) != 0 {
 		t.Errorf("%d wait, %v", len(waiting), err)
 	}
 	if _, err := open().hear(ctx, false); err != nil || len(seen) != 2 {

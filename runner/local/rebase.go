@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // Rebase moves a batch's changes to another base, as a commit without a branch. It changes nothing but git
@@ -77,7 +78,7 @@ func (w *work) candidate(ctx context.Context, batch, base, tree string) (commit,
 func (w *work) hold(ctx context.Context, commit string) error {
 	w.holding.Lock()
 	defer w.holding.Unlock()
-	branch := CandidateBranch(w.info.Slug)
+	branch := journal.CandidateBranch(w.info.Slug)
 	at, now := w.refs.move(branch), unknown
 	defer func() { at(now) }()
 	if err := w.Repo.LogBranch(ctx, branch, commit); err != nil {

@@ -2,10 +2,8 @@ package local
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"os"
 	"path"
 	"slices"
 	"strings"
@@ -13,58 +11,13 @@ import (
 
 	"github.com/runplan/runplan/agents"
 	"github.com/runplan/runplan/gates"
-	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
-
-// Receipt proves a batch: the checks, the exact tree, and the cost. A resume skips a batch only if its receipt is still
-// valid.
-type Receipt struct {
-	Run         string           `json:"run"`
-	Batch       string           `json:"batch"`
-	Number      string           `json:"number"`
-	Title       string           `json:"title"`
-	Digest      string           `json:"digest"` // of the batch's text in the plan
-	Base        string           `json:"base"`
-	Head        string           `json:"head"` // the batch's one commit; equal to base if its result already existed
-	Tree        string           `json:"tree"`
-	Gates       []GateReceipt    `json:"gates"`
-	TestsBefore *gates.TestCount `json:"tests_before"`
-	TestsAfter  *gates.TestCount `json:"tests_after"`
-	Attempts    int              `json:"attempts"`
-	Agent       string           `json:"agent"`
-	Model       string           `json:"model,omitempty"`
-	CostUSD     *float64         `json:"cost_usd"` // null: unknown
-	At          time.Time        `json:"at"`
-
-	Requirements []RequirementReceipt `json:"requirements,omitempty"` // requirements that the batch names
-}
-
-// RequirementReceipt is a requirement as it was worded when the run started.
-type RequirementReceipt struct {
-	ID     string `json:"id"`
-	Path   string `json:"path"`
-	Digest string `json:"digest"` // of its wording
-}
-
-// GateReceipt is the result of one gate on the tree.
-type GateReceipt struct {
-	Gate       string           `json:"gate"`
-	Status     gates.Status     `json:"status"`
-	Command    string           `json:"command,omitempty"`
-	Exit       *int             `json:"exit,omitempty"`
-	DurationMS int64            `json:"duration_ms"`
-	Tests      *gates.TestCount `json:"tests,omitempty"`
-	Note       string           `json:"note,omitempty"`
-	Log        string           `json:"log,omitempty"`
-	LogHash    string           `json:"log_sha256,omitempty"`
-	Proof      *gates.Proof     `json:"proof,omitempty"`
-	Warnings   []string         `json:"warnings,omitempty"` // in words
-}
 
 // facts holds the journal's data of a batch when it merges.
 type facts struct {
-	gates   []GateReceipt
+	gates   []journal.GateReceipt
 	before  *gates.TestCount // tree of the commit that it was merged on
 	merged  bool
 	after   *gates.TestCount
@@ -155,8 +108,9 @@ func (f *facts) gated(e runner.Event) {
 	f.last.reports = e.Reports
 	for _, g := range e.Reports {
 		f.gates = append(f.gates,
-			GateReceipt{g.Gate, g.Status, g.Command, g.Exit, g.Duration.Milliseconds(), g.Tests, g.Note, g.Log, g.LogHash,
-				g.Proof, g.Said()})
+			journal.GateReceipt{Gate: g.Gate, Status: g.Status, Command: g.Command, Exit: g.Exit,
+				DurationMS: g.Duration.Milliseconds(), Tests: g.Tests, Note: g.Note, Log: g.Log, LogHash: g.LogHash,
+				Proof: g.Proof, Warnings: g.Said()})
 	}
 }
 
@@ -167,7 +121,7 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 		return "", "", err
 	}
 	f := w.factsOf(c.Batch, c.Base)
-	r := Receipt{
+	r := journal.Receipt{
 		Run: w.run, Batch: b.Key, Number: b.Number, Title: b.Title, Digest: b.Digest, Base: c.Base, Head: c.Commit,
 		Tree:        c.Tree,
 		TestsBefore: f.before, TestsAfter: f.after, Attempts: c.Attempt, Agent: f.agent, Model: f.model, At: f.at,
@@ -178,7 +132,7 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 	r.Gates = f.gates
 	for _, q := range w.info.Requirements {
 		if slices.Contains(q.Batches, b.Key) {
-			r.Requirements = append(r.Requirements, RequirementReceipt{q.ID, q.Path, q.Digest})
+			r.Requirements = append(r.Requirements, journal.RequirementReceipt{ID: q.ID, Path: q.Path, Digest: q.Digest})
 		}
 	}
 	path = w.Layout.Receipt(w.run, c.Batch)
@@ -187,10 +141,8 @@ func (w *work) writeReceipt(c runner.Command) (path, hash string, err error) {
 		return "", "", err
 	}
 	data = append(data, '\n')
-	return path, hashOf(data), writeFile(path, data)
+	return path, journal.Sum(data), writeFile(path, data)
 }
-
-func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // verify compares the journal's merged batches with the run branch, and returns by batch why one is no longer valid.
 // It rewrites a missing or edited receipt file from the journal, which is authoritative.
@@ -226,14 +178,9 @@ func (w *work) verify(ctx context.Context, merged map[string]merge, tip string) 
 	return bad, nil
 }
 
-// BatchDigest is the short form of a batch's digest that a run stores. It is long enough to detect a change, and short
-// enough for the events of a plan with a thousand batches.
-func BatchDigest(b *planparse.Batch) string { return b.Digest[:min(16, len(b.Digest))] }
-
 // mendReceipt writes a receipt again that is not the one the journal knows.
 func (w *work) mendReceipt(key string, m merge) error {
-	data, err := os.ReadFile(w.Layout.Receipt(w.run, key))
-	if err == nil && hashOf(data) == m.receipt {
+	if _, err := journal.ReadReceipt(w.Layout, w.run, key, m.receipt); err == nil {
 		return nil
 	}
 	if _, ok := w.Plan.Batch(key); !ok {
@@ -242,7 +189,7 @@ func (w *work) mendReceipt(key string, m merge) error {
 		return nil
 	}
 	w.Note("the receipt of batch " + key + " was missing or changed; it was rewritten from the journal")
-	_, _, err = w.writeReceipt(
+	_, _, err := w.writeReceipt(
 		runner.Command{Batch: key, Attempt: w.factsOf(key, m.base).attempt, Base: m.base, Commit: m.commit, Tree: m.tree})
 	return err
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/room"
 )
 
@@ -34,7 +35,7 @@ type rooms struct {
 
 // roomsOf returns the folder for the rooms of a repository, and that of this process in it. They are below home, the
 // folder of runplan's own files, or below the layout's folder if home is "".
-func roomsOf(home string, repo *git.Repo, l Layout) (ofRepo, own string) {
+func roomsOf(home string, repo *git.Repo, l journal.Layout) (ofRepo, own string) {
 	home = cmp.Or(home, l.Root)
 	if abs, err := filepath.Abs(home); err == nil {
 		home = abs
@@ -49,7 +50,7 @@ func roomsOf(home string, repo *git.Repo, l Layout) (ofRepo, own string) {
 
 // newRooms records the present inputs of rooms: the user's settings, the files that the set-up copies, and the
 // dependencies in the user's checkout. dir is the folder of runplan's own files, outside of the repository.
-func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, setup Setup, environ []string,
+func newRooms(ctx context.Context, dir string, repo *git.Repo, layout journal.Layout, setup Setup, environ []string,
 	note func(string)) (*rooms, error) {
 	if note == nil {
 		note = func(string) {}
@@ -63,8 +64,8 @@ func newRooms(ctx context.Context, dir string, repo *git.Repo, layout Layout, se
 	if r.lock, err = TakeLock(own+".lock", time.Now()); err != nil {
 		return nil, err
 	}
-	r.Rooms = room.New(room.Config{Repo: repo, Dir: own, Environ: environ, Tie: layout.tie, Note: note, Prepare: r.prepare,
-		Key: r.key})
+	r.Rooms = room.New(room.Config{Repo: repo, Dir: own, Environ: environ, Note: note,
+		Tie: func(do func() error) error { return tie(layout, do) }, Prepare: r.prepare, Key: r.key})
 	if err := r.Settle(ctx); err != nil {
 		return nil, err
 	}
@@ -228,7 +229,7 @@ type Trees struct{ rooms *rooms }
 
 // OpenTrees reads the user's settings and makes the pool. home is the folder for runplan's own files, outside of the
 // repository. The caller must close the pool.
-func OpenTrees(ctx context.Context, home string, repo *git.Repo, layout Layout, setup Setup, environ []string,
+func OpenTrees(ctx context.Context, home string, repo *git.Repo, layout journal.Layout, setup Setup, environ []string,
 	note func(string)) (*Trees, error) {
 	r, err := newRooms(ctx, home, repo, layout, setup, environ, note)
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // ErrPlanChanged means that the plan has changed since the start of the run.
@@ -60,7 +60,7 @@ func (s *session) addRun(ctx context.Context, info runner.Info, started time.Tim
 // recall makes the machine, the recorder and the fold of the run, and applies the journal's events of it. info
 // describes a new run; a known one has the limits of its first event.
 func (s *session) recall(ctx context.Context, info runner.Info) (known bool, err error) {
-	for ev, err := range Events(ctx, s.Journal, s.run, 0) {
+	for ev, err := range journal.Events(ctx, s.Journal, s.run, 0) {
 		if err != nil {
 			return false, err
 		}
@@ -73,7 +73,7 @@ func (s *session) recall(ctx context.Context, info runner.Info) (known bool, err
 		return false, err
 	}
 	s.recorder, s.fold = runner.NewRecorder(s.run, s.machine, s.Now), runner.FoldOf(s.machine)
-	for ev, err := range Events(ctx, s.Journal, s.run, 0) {
+	for ev, err := range journal.Events(ctx, s.Journal, s.run, 0) {
 		if err != nil {
 			return false, err
 		}
@@ -161,40 +161,18 @@ func (s *session) replan(info runner.Info) error {
 		return nil
 	}
 	text := []byte(s.work.redact.String(string(s.PlanText)))
-	path := s.Layout.PlanCopy(s.run, hashOf(text))
+	path := s.Layout.PlanCopy(s.run, journal.Sum(text))
 	if err := writeFile(path, text); err != nil {
 		return fmt.Errorf("keep a copy of the changed plan: %w", err)
 	}
 	_, err := s.record(runner.Event{
 		Kind: runner.PlanChanged, Job: &info, Anew: s.Change.Anew, Reports: s.work.trim([]gates.Report{s.Change.Report}),
-		Log: s.Layout.Rel(path), Fingerprint: hashOf(text),
+		Log: s.Layout.Rel(path), Fingerprint: journal.Sum(text),
 	})
 	for _, b := range info.Batches {
 		s.digests[b.Key] = b.Digest
 	}
 	return err
-}
-
-// PlanText returns the last accepted plan of a run: the first one, or that of a later plan.changed event. If the
-// copy of a changed plan is missing or was edited, it returns the first text with fresh false.
-func PlanText(ctx context.Context, j *store.Journal, l Layout, run string) (text []byte, fresh bool, err error) {
-	var copied runner.Event
-	for ev, err := range Events(ctx, j, run, 0) {
-		if err != nil {
-			return nil, false, err
-		}
-		if ev.Kind == runner.PlanChanged {
-			copied = ev
-		}
-	}
-	if copied.Log != "" {
-		name := filepath.Base(filepath.FromSlash(copied.Log))
-		if text, err := os.ReadFile(filepath.Join(l.Logs(run), name)); err == nil && hashOf(text) == copied.Fingerprint {
-			return text, true, nil
-		}
-	}
-	text, err = j.PlanText(ctx, run)
-	return text, copied.Log == "", err
 }
 
 // runBranch makes the run branch if it is missing. Only merges may move an existing one.
@@ -267,8 +245,8 @@ func (s *session) tidy(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spent := map[string]bool{CandidateBranch(slug): true}
-	s.machine.EachStatus(func(batch string, _ runner.Status) { spent[BatchBranch(slug, batch)] = !failed(batch) })
+	spent := map[string]bool{journal.CandidateBranch(slug): true}
+	s.machine.EachStatus(func(batch string, _ runner.Status) { spent[journal.BatchBranch(slug, batch)] = !failed(batch) })
 	var drop []git.RefUpdate
 	for _, name := range slices.Sorted(maps.Keys(branches)) {
 		if name == s.work.info.Branch {
@@ -303,49 +281,6 @@ func (s *session) removeBranches(ctx context.Context, drop []git.RefUpdate) erro
 		}
 	}
 	return errors.Join(stay...)
-}
-
-// List summarizes the runs that match f, newest first.
-func List(ctx context.Context, j *store.Journal, f runner.Filter) ([]runner.Summary, error) {
-	runs, err := j.Runs(ctx)
-	if err != nil {
-		return nil, err
-	}
-	runs = slices.DeleteFunc(runs, func(r store.Run) bool {
-		return f.Run != "" && !strings.HasPrefix(r.ID, f.Run) || f.Slug != "" && r.Slug != f.Slug
-	})
-	if f.Latest && len(runs) > 1 {
-		runs = runs[:1]
-	}
-	var out []runner.Summary
-	for _, r := range runs {
-		sum, err := summary(ctx, j, r.ID)
-		if errors.Is(err, runner.ErrLoopVersion) {
-			// Another version of runplan wrote it; still list the other runs.
-			sum, err = runner.Summary{
-				Run: r.ID, Plan: r.Plan, Title: r.Plan, Slug: r.Slug, Started: r.Started, Updated: r.Started,
-				Status: runner.RunStopped, Stop: runner.OutcomeError, Reason: err.Error(), Batches: []runner.BatchSummary{},
-			}, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("run %s: %w", r.ID, err)
-		}
-		out = append(out, sum)
-	}
-	return out, nil
-}
-
-func summary(ctx context.Context, j *store.Journal, run string) (runner.Summary, error) {
-	var fold runner.Fold
-	for ev, err := range Events(ctx, j, run, 0) {
-		if err == nil {
-			err = fold.Apply(ev)
-		}
-		if err != nil {
-			return runner.Summary{}, err
-		}
-	}
-	return fold.Summary(), nil
 }
 
 // limits holds the settings that a resume may change, and the agents.

@@ -14,6 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/stamps"
 )
 
@@ -251,7 +252,7 @@ func (w *work) putAside(s *shift, name string, is stamps.File, there bool, was s
 			w.Note(fmt.Sprintf("%s: the changed .git/%s cannot be copied, so it is not restored: %v", s.of, name, err))
 			return
 		}
-		note += "; its changed content is kept in " + DirName + "/" + w.Layout.Rel(kept)
+		note += "; its changed content is kept in " + journal.DirName + "/" + w.Layout.Rel(kept)
 	}
 	if err := stamps.Put(path, was, had); err != nil {
 		note = fmt.Sprintf("%s: .git/%s changed and cannot be restored: %v", s.of, name, err)
@@ -309,7 +310,7 @@ func (w *work) rehang(s *shift, was stamps.File) error {
 		if err := os.Rename(path, aside); err != nil {
 			return err
 		}
-		w.Note(s.of + ": the changed folder .git/hooks is kept in " + DirName + "/" + w.Layout.Rel(aside))
+		w.Note(s.of + ": the changed folder .git/hooks is kept in " + journal.DirName + "/" + w.Layout.Rel(aside))
 	}
 	if was.Mode&fs.ModeSymlink != 0 {
 		return os.Symlink(was.Data, path)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // hook writes a hook into the repository of b.
@@ -135,7 +136,7 @@ func TestHooksAndSettingsAreRestored(t *testing.T) {
 
 func TestForeignCommitOnRunBranchSurvives(t *testing.T) {
 	b := newBench(t)
-	run := RunBranch("p")
+	run := journal.RunBranch("p")
 	b.git("git branch " + run + " && git commit --quiet --allow-empty -m mine")
 	mine := b.git("git rev-parse HEAD")
 	b.refs.move(run)(b.base)

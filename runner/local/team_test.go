@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // bench holds a repository, a pool of workspaces and the code that executes commands, without a journal and without
@@ -47,14 +48,14 @@ func newBench(t *testing.T, files ...string) *bench {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layout := LayoutOf(repo.Root)
+	layout := journal.LayoutOf(repo.Root)
 	if err := layout.Make(); err != nil {
 		t.Fatal(err)
 	}
 	b.work = &work{
 		Config: Config{Repo: repo, Layout: layout, Environ: env, Now: time.Now,
 			Note: func(s string) { b.said = append(b.said, s) }},
-		run: "run", info: runner.Info{Slug: "p", Branch: RunBranch("p"), Workers: 4}, redact: redact.New(nil),
+		run: "run", info: runner.Info{Slug: "p", Branch: journal.RunBranch("p"), Workers: 4}, redact: redact.New(nil),
 		refs: newRefs(), before: newReports(), proofs: newProofs(),
 	}
 	b.pool = &Pool{repo: repo, layout: layout, slug: "p", note: b.Note, used: map[string]*Space{}, refs: b.refs,
@@ -244,7 +245,7 @@ func TestPoolConcurrentAcquire(t *testing.T) {
 				}
 				busy[s.Dir] = batch
 				mu.Unlock()
-				if ref, err := s.HeadRef(); err != nil || ref != "refs/heads/"+BatchBranch("p", batch) {
+				if ref, err := s.HeadRef(); err != nil || ref != "refs/heads/"+journal.BatchBranch("p", batch) {
 					t.Errorf("batch %s is on %s: %v", batch, ref, err)
 				}
 				mu.Lock()

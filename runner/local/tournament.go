@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/sampling"
 )
 
@@ -44,7 +45,7 @@ type round struct {
 // roundOf reads a round from the journal.
 func (w *work) roundOf(ctx context.Context, c runner.Command) (round, error) {
 	r := round{executed: map[int]runner.Event{}, gated: map[int]runner.Event{}}
-	for ev, err := range Events(ctx, w.Journal, w.run, 0) {
+	for ev, err := range journal.Events(ctx, w.Journal, w.run, 0) {
 		if err != nil {
 			return r, err
 		}
@@ -141,7 +142,7 @@ func (w *work) expected(key string) time.Duration {
 // usualCost returns the median cost of this run's attempts, nil if unknown.
 func (w *work) usualCost(ctx context.Context) *float64 {
 	var known []float64
-	for ev, err := range Events(ctx, w.Journal, w.run, 0) {
+	for ev, err := range journal.Events(ctx, w.Journal, w.run, 0) {
 		if err != nil {
 			return nil
 		}

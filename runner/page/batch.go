@@ -16,8 +16,8 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/ledger"
-	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/report"
 	"github.com/runplan/runplan/runner/story"
 )
@@ -42,7 +42,7 @@ type batchView struct {
 	LogSkipped, LogNote, Sums         string
 	Working                           bool
 	Diff                              diff
-	Receipt                           *local.Receipt
+	Receipt                           *journal.Receipt
 	ReceiptFile, ReceiptNote          string
 	Retry                             string // page of the action; "" if the batch cannot be tried again now
 }
@@ -221,7 +221,7 @@ func (s *site) receipt(v *batchView, b runner.BatchSummary) {
 	}
 	v.ReceiptFile = ".runplan/" + b.Receipt
 	text, _, err := s.hub.readAll(b.Receipt, 1<<20)
-	var r local.Receipt
+	var r journal.Receipt
 	if err == nil && text != "" {
 		if err = json.Unmarshal([]byte(text), &r); err == nil {
 			v.Receipt = &r

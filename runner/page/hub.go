@@ -17,8 +17,8 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/ledger"
-	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/report"
 )
 
@@ -94,7 +94,7 @@ func (h *hub) follow(ctx context.Context, run string) (*watch, error) {
 		w = newWatch(run, h.Zone)
 	}
 	w.used = h.Now()
-	for e, err := range local.Events(ctx, h.journal, run, w.next) {
+	for e, err := range journal.Events(ctx, h.journal, run, w.next) {
 		if err != nil {
 			delete(h.watches, run) // it may be incomplete
 			return nil, err
@@ -205,7 +205,7 @@ func (h *hub) row(ctx context.Context, r store.Run) (*listed, error) {
 	l := h.listed[r.ID]
 	if l != nil && !l.Live {
 		fresh := false
-		for _, err := range local.Events(ctx, h.journal, r.ID, l.next) {
+		for _, err := range journal.Events(ctx, h.journal, r.ID, l.next) {
 			if err != nil {
 				return nil, err
 			}
@@ -286,7 +286,7 @@ func newWatch(run string, zone *time.Location) *watch {
 }
 
 // apply adds one event, in journal order.
-func (w *watch) apply(e runner.Event, layout local.Layout) {
+func (w *watch) apply(e runner.Event, layout journal.Layout) {
 	w.next = e.Seq + 1
 	w.ended = e.Kind == runner.RunFinished || e.Kind.Afterwards()
 	if e.Job != nil {
@@ -328,7 +328,7 @@ func (w *watch) line(e runner.Event) {
 	}
 }
 
-func (w *watch) mark(e runner.Event, layout local.Layout) {
+func (w *watch) mark(e runner.Event, layout journal.Layout) {
 	m := w.marks[e.Batch]
 	if m == nil {
 		m = &mark{first: e.Seq, logs: map[int]string{}}
@@ -356,7 +356,7 @@ func (w *watch) mark(e runner.Event, layout local.Layout) {
 }
 
 // logOf returns the log of an attempt, or of one of its candidates, relative to .runplan.
-func logOf(layout local.Layout, run string, e runner.Event, candidate int) string {
+func logOf(layout journal.Layout, run string, e runner.Event, candidate int) string {
 	dir := layout.Rel(layout.Attempt(run, e.Batch, e.Attempt))
 	if candidate > 0 {
 		dir += "/c" + strconv.Itoa(candidate)

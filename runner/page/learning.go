@@ -16,8 +16,8 @@ import (
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/failures"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/ledger"
-	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/report"
 	"github.com/runplan/runplan/sampling"
 )
@@ -107,7 +107,7 @@ func (s *site) learnRun(ctx context.Context, c *learned, run string) error {
 	var book ledger.Ledger
 	var events []runner.Event
 	var info runner.Info
-	for e, err := range local.Events(ctx, s.hub.journal, run, 0) {
+	for e, err := range journal.Events(ctx, s.hub.journal, run, 0) {
 		if err != nil {
 			return err
 		}
@@ -187,7 +187,7 @@ func (s *site) showLearning(w http.ResponseWriter, r *http.Request) {
 	s.show(w, r, "learning", sheet{Title: "Learning", Section: "learning", View: v}, nil)
 }
 
-func (v *learningView) variants(layout local.Layout, c *learned) {
+func (v *learningView) variants(layout journal.Layout, c *learned) {
 	outcomes, err := sampling.Store{Path: layout.SamplingOutcomes()}.Read()
 	if err != nil {
 		v.Trouble = append(v.Trouble, err.Error())

@@ -28,15 +28,15 @@ import (
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/ledger"
-	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/report"
 )
 
 // Options selects the displayed data, and the functions for a person's decisions.
 type Options struct {
 	Name    string // of the project
-	Layout  local.Layout
+	Layout  journal.Layout
 	Repo    *git.Repo
 	Alive   func([]runner.Summary) // corrects runs whose process is gone
 	Waiting func(context.Context) (Waiting, error)

@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
@@ -28,7 +28,7 @@ var began = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 // book is a journal to which a test adds events.
 type book struct {
 	t       *testing.T
-	layout  local.Layout
+	layout  journal.Layout
 	journal *store.Journal
 	run     string
 	seq     int
@@ -36,7 +36,7 @@ type book struct {
 
 func newBook(t *testing.T, info runner.Info) *book {
 	t.Helper()
-	b := &book{t: t, layout: local.LayoutOf(t.TempDir()), run: "0a1b2c3d-0000-4000-8000-000000000001"}
+	b := &book{t: t, layout: journal.LayoutOf(t.TempDir()), run: "0a1b2c3d-0000-4000-8000-000000000001"}
 	if err := b.layout.Make(); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +174,7 @@ func siteOf(t *testing.T, b *book) *site {
 // The memory that a watched run needs does not grow with its number of events.
 func TestMemoryIsFlat(t *testing.T) {
 	w := newWatch("r", time.UTC)
-	layout := local.LayoutOf(t.TempDir())
+	layout := journal.LayoutOf(t.TempDir())
 	info := team(20)
 	seq := 0
 	apply := func(e runner.Event) {
@@ -307,7 +307,7 @@ func TestCriticalPath(t *testing.T) {
 
 // Before the first run, each page says that it has nothing to show.
 func TestPagesBeforeFirstRun(t *testing.T) {
-	layout := local.LayoutOf(t.TempDir())
+	layout := journal.LayoutOf(t.TempDir())
 	h, err := New(Options{Name: "shop", Layout: layout, Now: time.Now, Zone: time.UTC,
 		Waiting: func(context.Context) (Waiting, error) { return Waiting{}, nil }})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/report"
 )
 
@@ -42,7 +42,7 @@ type recordChunkView struct {
 
 // read applies new events. The caller holds no lock.
 func (t *tail) read(ctx context.Context, s *site, run string) error {
-	for e, err := range local.Events(ctx, s.hub.journal, run, t.next) {
+	for e, err := range journal.Events(ctx, s.hub.journal, run, t.next) {
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (s *site) document(w http.ResponseWriter, html []byte) {
 }
 
 func (s *site) showReport(w http.ResponseWriter, r *http.Request, run string) error {
-	past, err := report.PastOf(local.Events(r.Context(), s.hub.journal, run, 0))
+	past, err := report.PastOf(journal.Events(r.Context(), s.hub.journal, run, 0))
 	if err != nil {
 		return err
 	}

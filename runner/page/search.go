@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 type searchView struct {
@@ -102,7 +102,7 @@ func (s *site) showSearch(w http.ResponseWriter, r *http.Request, run string) er
 // findings searches the findings of gates and reviews. The same finding of a batch is listed once.
 func (v *searchView) findings(ctx context.Context, j *store.Journal, run string, names batchesOf, want string) error {
 	seen := map[string]bool{}
-	for e, err := range local.Events(ctx, j, run, 0) {
+	for e, err := range journal.Events(ctx, j, run, 0) {
 		if err != nil {
 			return err
 		}
@@ -133,7 +133,7 @@ func (b batchesOf) found(key string, attempt, candidate int, gate string, f gate
 }
 
 // logs searches the files of a run's logs: output of agents and gates, and the briefs.
-func (v *searchView) logs(ctx context.Context, l local.Layout, run string, names batchesOf, want string) error {
+func (v *searchView) logs(ctx context.Context, l journal.Layout, run string, names batchesOf, want string) error {
 	root, err := os.OpenRoot(l.Logs(run))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/ledger"
-	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/sampling"
 )
 
@@ -52,7 +52,7 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 		return &out[i]
 	}
 	tournament := false
-	for e, err := range local.Events(ctx, f.journal, f.run, f.first) {
+	for e, err := range journal.Events(ctx, f.journal, f.run, f.first) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -115,7 +115,7 @@ func (s *site) tries(ctx context.Context, f frame) ([]try, []ledger.Line, error)
 	return out, book.Lines, nil
 }
 
-func (t *try) begun(e runner.Event, layout local.Layout, run string) {
+func (t *try) begun(e runner.Event, layout journal.Layout, run string) {
 	t.Word, t.Tone, t.Base, t.Tier = "editing", "busy", e.Base, e.Tier
 	t.Agent, t.Model = cmp.Or(e.Agent, t.Agent), cmp.Or(e.Model, t.Model)
 	t.Log = logOf(layout, run, e, t.Candidate)

@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // gateView is a gate with something to report, or a pass of a review.
@@ -90,8 +90,8 @@ type critiqueView struct {
 
 // critique reads the critique of the attempt in dir.
 func (v *batchView) critique(h *hub, dir string) {
-	text, _, err := h.readAll(dir+"/"+local.CritiqueFile, maxReview)
-	var c local.Critique
+	text, _, err := h.readAll(dir+"/"+journal.CritiqueFile, maxReview)
+	var c journal.Critique
 	if err != nil || text == "" || json.Unmarshal([]byte(text), &c) != nil {
 		return // the gates' report has the gist
 	}

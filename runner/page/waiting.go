@@ -16,7 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/web"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // Waiting holds everything that waits for a person, except the approvals of runs.
@@ -98,7 +98,7 @@ func (h *hub) approvals(ctx context.Context) ([]approval, error) {
 		if err != nil {
 			return nil, err
 		}
-		unheard, err := local.Unheard(ctx, h.journal, l.Run)
+		unheard, err := journal.Unheard(ctx, h.journal, l.Run)
 		if err != nil {
 			return nil, err
 		}

@@ -7,7 +7,7 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // Build makes a report. [Report.Locate] adds the data from git.
@@ -226,7 +226,7 @@ func (b *building) asAccepted(run Run, key, now string) bool {
 	ticked, _ := planparse.Tick(b.text, lines)
 	for _, text := range [][]byte{b.text, planparse.Untick(b.text, lines), ticked} {
 		if p, err := planparse.Parse(b.Plan, text); err == nil {
-			if x, ok := p.Batch(now); ok && local.BatchDigest(x) == digestOf(run.Info, key) {
+			if x, ok := p.Batch(now); ok && journal.BatchDigest(x) == digestOf(run.Info, key) {
 				return true
 			}
 		}

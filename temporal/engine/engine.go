@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/temporal/connect"
 	"github.com/runplan/runplan/temporal/flow"
@@ -188,7 +189,7 @@ func (e *Engine) reconcile(ctx context.Context, d *shared.SharedRepo, m *local.M
 		return nil
 	}
 	var own []runner.Event
-	for ev, err := range local.Events(ctx, e.Journal, d.Run, 0) {
+	for ev, err := range journal.Events(ctx, e.Journal, d.Run, 0) {
 		if err != nil {
 			return err
 		}

@@ -22,6 +22,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/temporal/connect"
 	"github.com/runplan/runplan/temporal/flow"
@@ -466,7 +467,7 @@ func TestSync(t *testing.T) {
 	if err := c.Sync(t.Context(), run, c.info); err != nil {
 		t.Fatal(err)
 	}
-	sums, err := local.List(t.Context(), c.Journal, runner.Filter{})
+	sums, err := journal.List(t.Context(), c.Journal, runner.Filter{})
 	if err != nil || len(sums) != 1 || sums[0].Status != runner.RunDone {
 		t.Errorf("%+v %v", sums, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -18,7 +19,7 @@ func offered(t *testing.T, d *SharedRepo, run, slug, base string) *SharedRepo {
 	t.Helper()
 	ctx := t.Context()
 	r := &SharedRepo{Repo: d.Repo, Layout: d.Layout, Remote: d.Remote, Prefix: d.Prefix, Run: run,
-		Branch: local.RunBranch(slug)}
+		Branch: journal.RunBranch(slug)}
 	about, err := json.Marshal(runner.Info{Slug: slug, Branch: r.Branch, Base: base, BaseBranch: "main"})
 	must(t, err)
 	must(t, r.Offer(ctx, base, map[string][]byte{OfferedInfo: about}))
@@ -56,7 +57,7 @@ func TestGCRemovesUnneededRunData(t *testing.T) {
 	merged := offered(t, one, "r-merged", "merged", base)
 	ended(t, merged, lately, runner.OutcomeOK)
 	fresh := &SharedRepo{Repo: one.Repo, Layout: one.Layout, Remote: one.Remote, Prefix: one.Prefix, Run: "r-fresh",
-		Branch: local.RunBranch("fresh")}
+		Branch: journal.RunBranch("fresh")}
 	about, err := json.Marshal(runner.Info{Slug: "fresh", Branch: fresh.Branch, Base: base, BaseBranch: "main"})
 	must(t, err)
 	must(t, fresh.Offer(ctx, base, map[string][]byte{OfferedInfo: about})) // nothing is on its branch yet
@@ -97,7 +98,7 @@ func TestGCRemovesUnneededRunData(t *testing.T) {
 		t.Error(d)
 	}
 	old := &SharedRepo{Repo: two.Repo, Layout: two.Layout, Remote: two.Remote, Prefix: two.Prefix, Run: "r-old",
-		Branch: local.RunBranch("old")}
+		Branch: journal.RunBranch("old")}
 	must(t, old.Fetch(ctx)) // as one that followed the run has it
 	before, err := two.remoteRefs(ctx)
 	must(t, err)

@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -31,7 +32,7 @@ import (
 // The plan and the results are written once: a second writer is rejected and uses what the first one wrote.
 type SharedRepo struct {
 	Repo   *git.Repo
-	Layout local.Layout
+	Layout journal.Layout
 	Remote string // name or URL of the remote
 	Prefix string // ends with a slash
 	Run    string

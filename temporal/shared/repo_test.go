@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -39,12 +40,12 @@ func team(t *testing.T) (one, two *SharedRepo, base string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		l := local.LayoutOf(repo.Root)
+		l := journal.LayoutOf(repo.Root)
 		if err := l.Make(); err != nil {
 			t.Fatal(err)
 		}
 		return &SharedRepo{Repo: repo, Layout: l, Remote: "origin", Prefix: local.EvidencePrefix, Run: "r",
-			Branch: local.RunBranch("p")}
+			Branch: journal.RunBranch("p")}
 	}
 	one, two = sharedRepo("one"), sharedRepo("two")
 	base, _, err := one.Repo.Head(t.Context())

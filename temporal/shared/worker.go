@@ -10,6 +10,7 @@ import (
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -205,7 +206,7 @@ func (w *Worker) perform(ctx context.Context, c runner.Command) (Done, []Move, e
 			err = w.MoveBranch(ctx, w.info.Branch, tip)
 		}
 		if err == nil && c.Kind == runner.Merge {
-			err = w.MoveBranch(ctx, local.BatchBranch(w.info.Slug, c.Batch), c.Commit)
+			err = w.MoveBranch(ctx, journal.BatchBranch(w.info.Slug, c.Batch), c.Commit)
 		}
 		if err == nil && c.Kind == runner.LandRun && w.info.Land == "ff" && w.info.BaseBranch != "" {
 			if landing, err = w.sharedRepo.fetchBranch(ctx, w.info.BaseBranch); err == nil && landing != "" {

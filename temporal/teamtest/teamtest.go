@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/temporal/shared"
 )
@@ -79,15 +80,15 @@ func (m *Team) Clone(t *testing.T, name string) (local.Config, runner.Info) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	layout := local.LayoutOf(repo.Root)
+	layout := journal.LayoutOf(repo.Root)
 	if err := layout.Make(); err != nil {
 		t.Fatal(err)
 	}
-	journal, err := store.OpenJournal(t.Context(), layout.Journal())
+	raw, err := store.OpenJournal(t.Context(), layout.Journal())
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { journal.Close() })
+	t.Cleanup(func() { raw.Close() })
 	plan, err := planparse.Parse("p.md", []byte(Plan))
 	if err != nil {
 		t.Fatal(err)
@@ -97,11 +98,11 @@ func (m *Team) Clone(t *testing.T, name string) (local.Config, runner.Info) {
 		t.Fatal(err)
 	}
 	return local.Config{
-			Repo: repo, Layout: layout, Journal: journal, Plan: plan, PlanText: []byte(Plan), Agent: nobody{}, Environ: m.Env,
+			Repo: repo, Layout: layout, Journal: raw, Plan: plan, PlanText: []byte(Plan), Agent: nobody{}, Environ: m.Env,
 			Now:     func() time.Time { return Now },
 			Observe: func(runner.Event) {}, Line: func(string, string) {}, Note: func(string) {},
 		}, runner.Info{
-			Plan: "p.md", Slug: "p", Branch: local.RunBranch("p"), Base: base, BaseBranch: "main", Land: "branch",
+			Plan: "p.md", Slug: "p", Branch: journal.RunBranch("p"), Base: base, BaseBranch: "main", Land: "branch",
 			LoopVersion: runner.LoopVersion,
 			Workers:     1, MaxAttempts: 1, Batches: []runner.BatchInfo{{Key: "1", Number: "1", Title: "one"}},
 		}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestThousandBatchesInTheBrowser(t *testing.T) {
 	chromium(t)
 	p := newProject(t, "", "", map[string]string{"plan.md": "# A thousand\n"})
-	layout := local.LayoutOf(p.dir)
+	layout := journal.LayoutOf(p.dir)
 	if err := layout.Make(); err != nil {
 		t.Fatal(err)
 	}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -74,7 +75,7 @@ type longRun struct {
 }
 
 func (b *bench) longRun(dir string, batches int) (*longRun, error) {
-	layout := local.LayoutOf(dir)
+	layout := journal.LayoutOf(dir)
 	if err := layout.Make(); err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (b *bench) longRun(dir string, batches int) (*longRun, error) {
 // begin takes the lock of a running run. The server was started before, because runplan refuses to serve for a run's
 // own process.
 func (l *longRun) begin(dir string) (err error) {
-	l.lock, err = local.TakeLock(local.LayoutOf(dir).Lock("many"), time.Now())
+	l.lock, err = local.TakeLock(journal.LayoutOf(dir).Lock("many"), time.Now())
 	return err
 }
 

@@ -23,6 +23,7 @@ func boxes() []box {
 		{"runner/page", "web pages", nil},
 		{"runner/report", "text, trace, cost", []string{"runner/ledger", "runner/notify", "runner/story", "runner/trace"}},
 		{"runner/local", "the driver", []string{"runner/room", "runner/stamps"}},
+		{"runner/journal", "reads runs", nil},
 		{"runner/briefing", "what an agent reads", []string{"runner/failures"}},
 		{"runner", "the machine", nil},
 		{"sampling", "tournaments", nil},

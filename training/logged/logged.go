@@ -17,14 +17,14 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/recent"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/training"
 )
 
 // Source describes where the rows are and the origin of the examples.
 type Source struct {
 	Repo    *git.Repo
-	Layout  local.Layout
+	Layout  journal.Layout
 	Journal *store.Journal
 	Log     *store.Log
 	Name    string // name of the repository, see [training.RepoName]
@@ -98,7 +98,7 @@ func (b *build) open(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		b.ofPlan[digest([]byte(strings.TrimSpace(string(text))))] = r.ID // the last run of a plan wins
+		b.ofPlan[journal.Sum([]byte(strings.TrimSpace(string(text))))] = r.ID // the last run of a plan wins
 	}
 	b.reviews, err = openReviews(b.Repo.Root, b.Layout, b.Guard.Redact)
 	return err

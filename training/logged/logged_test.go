@@ -8,7 +8,7 @@ import (
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/training"
 )
 
@@ -176,7 +176,7 @@ func TestMeans(t *testing.T) {
 func TestMeasure(t *testing.T) {
 	changed := []git.Entry{entryOf("a.go", 'M'), entryOf("b.go", 'M')}
 	task := &task{
-		proof: &proof{changed: changed, merged: 1, of: 4, receipt: local.Receipt{Attempts: 2}},
+		proof: &proof{changed: changed, merged: 1, of: 4, receipt: journal.Receipt{Attempts: 2}},
 		decisions: []store.FileDecision{decided("scope", "a.go", "", "1", true),
 			decided("precision", "a.go", "F", "primary", true)},
 		attempts: []store.Attempt{

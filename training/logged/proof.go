@@ -2,33 +2,27 @@ package logged
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // proof is the evidence that code was made as recorded in the journal.
 type proof struct {
-	receipt local.Receipt // receipt of the batch, or of the last batch of a plan
-	sum     string        // hash of the file
-	base    string        // commit before the change
-	head    string        // commit with the change
-	changed []git.Entry   // changes between them
-	merged  int           // number of merged batches of a plan
-	of      int           // number of batches that were to run
-	batches []string      // keys of the merged batches
+	receipt journal.Receipt // receipt of the batch, or of the last batch of a plan
+	sum     string          // hash of the file
+	base    string          // commit before the change
+	head    string          // commit with the change
+	changed []git.Entry     // changes between them
+	merged  int             // number of merged batches of a plan
+	of      int             // number of batches that were to run
+	batches []string        // keys of the merged batches
 }
-
-func digest(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
 // prove finds the receipt of a batch and compares it with the journal and git.
 func (b *build) prove(ctx context.Context, r *run, key string) (*proof, *refusal, error) {
@@ -36,18 +30,16 @@ func (b *build) prove(ctx context.Context, r *run, key string) (*proof, *refusal
 	if m == nil || m.merged == nil {
 		return nil, &notMerged, nil
 	}
-	path := b.Layout.Receipt(r.id, key)
-	data, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	receipt, err := journal.ReadReceipt(b.Layout, r.id, key, m.merged.Fingerprint)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, &receiptGone, nil
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("read the receipt of batch %s of run %s: %w", key, r.id, err)
-	}
-	p := &proof{sum: digest(data)}
-	if p.sum != m.merged.Fingerprint || json.Unmarshal(data, &p.receipt) != nil {
+	case errors.Is(err, journal.ErrReceiptChanged):
 		return nil, &receiptChanged, nil
+	case err != nil:
+		return nil, nil, err
 	}
+	p := &proof{receipt: receipt, sum: m.merged.Fingerprint}
 	if p.receipt.Run != r.id || p.receipt.Batch != key || p.receipt.Head != m.merged.Commit ||
 		p.receipt.Tree != m.merged.Tree {
 		return nil, &receiptChanged, nil
@@ -114,7 +106,7 @@ func (p *proof) touched() (before, all []string) {
 func (b *build) ofTask(ctx context.Context, id, plan string) (*run, *proof, *refusal, error) {
 	name, key, isBatch := strings.Cut(id, "/")
 	if !isBatch {
-		name = b.ofPlan[digest([]byte(strings.TrimSpace(plan)))]
+		name = b.ofPlan[journal.Sum([]byte(strings.TrimSpace(plan)))]
 		if plan == "" {
 			name = ""
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/training"
 )
 
@@ -41,7 +41,7 @@ type record struct {
 }
 
 // openReviews reads all stored reviews.
-func openReviews(root string, l local.Layout, hide func(string) string) (*reviews, error) {
+func openReviews(root string, l journal.Layout, hide func(string) string) (*reviews, error) {
 	r := &reviews{records: map[string]*record{}, hide: hide}
 	names, err := filepath.Glob(filepath.Join(l.Root, "reviews", "*.json"))
 	if err != nil {
@@ -62,7 +62,7 @@ func openReviews(root string, l local.Layout, hide func(string) string) (*review
 		if err != nil {
 			return nil, err
 		}
-		r.ledgers = append(r.ledgers, ledger{book, digest(data)})
+		r.ledgers = append(r.ledgers, ledger{book, journal.Sum(data)})
 	}
 	return r, r.openRecords(root)
 }
@@ -74,7 +74,7 @@ func (r *reviews) openRecords(root string) error {
 	if err != nil {
 		return err
 	}
-	inRuns := path.Join(local.DirName, "reports", "*", local.BlueprintReviews)
+	inRuns := filepath.ToSlash(journal.LayoutOf("").BlueprintReviews("*"))
 	for _, folder := range []string{path.Join(blueprint.Folder, "review"), path.Join(lifecycle.Curriculum, "retroactive"),
 		inRuns} {
 		names, err := fs.Glob(tree, path.Join(folder, "*", "cc_review_*.json"))
@@ -95,7 +95,7 @@ func (r *reviews) openRecord(tree fs.FS, name string, promotions []lifecycle.Pro
 	if err != nil {
 		return err
 	}
-	rec := &record{sum: digest(data)}
+	rec := &record{sum: journal.Sum(data)}
 	if err := json.Unmarshal(data, &rec.Record); err != nil {
 		return fmt.Errorf("read the review %s: %w", name, err)
 	}
@@ -120,7 +120,7 @@ func (r *reviews) openRecord(tree fs.FS, name string, promotions []lifecycle.Pro
 	if r.hide != nil { // same redaction as in the log of calls
 		text = r.hide(text)
 	}
-	r.records[digest([]byte(phrase.Line(text)))] = rec
+	r.records[journal.Sum([]byte(phrase.Line(text)))] = rec
 	return nil
 }
 
@@ -150,7 +150,7 @@ func (b *build) review(where string, c store.Call) error {
 // blueprintReview finds the record of a cold review by its prompt.
 func (b *build) blueprintReview(e *training.Example, c store.Call) bool {
 	asked := c.System + "\n---\n\n" + c.Prompt
-	rec := b.reviews.records[digest([]byte(phrase.Line(asked)))]
+	rec := b.reviews.records[journal.Sum([]byte(phrase.Line(asked)))]
 	if rec == nil {
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // run holds the data of a run that examples need.
@@ -46,7 +46,7 @@ func (a *attempt) name() string {
 func (b *build) factsOf(ctx context.Context, id string) (*run, error) {
 	return b.facts.Load(id, func() (*run, error) {
 		r := &run{id: id, batches: map[string]*batch{}}
-		for ev, err := range local.Events(ctx, b.Journal, id, 0) {
+		for ev, err := range journal.Events(ctx, b.Journal, id, 0) {
 			if err != nil {
 				return nil, unreadable("events of run "+id, err)
 			}

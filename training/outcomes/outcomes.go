@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // Names of signals. Each value is 0 to 1.
@@ -52,7 +52,7 @@ func Runs(ctx context.Context, j *store.Journal) ([]Run, error) {
 		r := Run{ID: sr.ID}
 		at := map[string]Merge{}
 		var order []string
-		for ev, err := range local.Events(ctx, j, sr.ID, 0) {
+		for ev, err := range journal.Events(ctx, j, sr.ID, 0) {
 			if err != nil {
 				return nil, err
 			}

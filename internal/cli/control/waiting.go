@@ -23,7 +23,7 @@ import (
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/trust"
 )
 
@@ -56,7 +56,7 @@ func Waiting(ctx context.Context, a *cli.App, p *cli.Project) ([]waitingItem, er
 		if len(s.Waiting) == 0 || s.Status.Over() {
 			continue
 		}
-		unheard, err := local.Unheard(ctx, j, s.Run)
+		unheard, err := journal.Unheard(ctx, j, s.Run)
 		if err != nil {
 			return nil, err
 		}
@@ -79,8 +79,8 @@ func Waiting(ctx context.Context, a *cli.App, p *cli.Project) ([]waitingItem, er
 
 // planOf returns the plan of a run as the journal stores it, or an empty plan on failure, because a question can be
 // answered without the plan.
-func planOf(ctx context.Context, j *store.Journal, l local.Layout, s runner.Summary) *planparse.Plan {
-	if text, _, err := local.PlanText(ctx, j, l, s.Run); err == nil {
+func planOf(ctx context.Context, j *store.Journal, l journal.Layout, s runner.Summary) *planparse.Plan {
+	if text, _, err := journal.PlanText(ctx, j, l, s.Run); err == nil {
 		if plan, err := planparse.Parse(s.Plan, text); err == nil {
 			plan.Rename(s.Keys)
 			return plan

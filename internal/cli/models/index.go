@@ -24,7 +24,7 @@ import (
 	"github.com/runplan/runplan/knowledge"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/patterns"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 type indexOptions struct {
@@ -62,7 +62,7 @@ interrupted command, or one that stops at an unparsable file, does not change th
 			case err != nil:
 				return err
 			}
-			switch err := cli.NoLinks(local.LayoutOf(repo.Root)); {
+			switch err := cli.NoLinks(journal.LayoutOf(repo.Root)); {
 			case err != nil:
 				return err
 			case cmd.Flags().Changed("show"):
@@ -84,7 +84,7 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 	if err != nil && !errors.Is(err, patterns.ErrMissing) {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	layout := local.LayoutOf(repo.Root)
+	layout := journal.LayoutOf(repo.Root)
 	if err := layout.Make(); err != nil {
 		return cli.Fail(cli.ExitCannotRun, err, "")
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/runplan/runplan/runner"
 	"github.com/runplan/runplan/runner/briefing"
 	"github.com/runplan/runplan/runner/failures"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -231,7 +232,7 @@ func (h *past) add(ev runner.Event) error {
 const digestBytes = 6 << 10
 
 // input returns the briefing input for the next attempt at a batch.
-func (h past) input(l local.Layout, plan *planparse.Plan, b *planparse.Batch, file string) briefing.Input {
+func (h past) input(l journal.Layout, plan *planparse.Plan, b *planparse.Batch, file string) briefing.Input {
 	in := briefing.Input{PlanTitle: cmp.Or(redact.Clean(plan.Title), file), Preamble: plan.Preamble, Batch: *b, Attempt: 1,
 		Before: h.before}
 	for _, key := range h.ended {

@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // replanned compares a plan that was changed between two sessions with the plan of the run.
@@ -127,12 +127,12 @@ func matchBatches(then, plan *planparse.Plan, sum runner.Summary, info runner.In
 func (m *matching) match(c *planparse.Change) {
 	if c.Old != nil {
 		m.of[c.New] = m.was[m.runKey(c.Old)]
-		if m.of[c.New].Digest == local.BatchDigest(c.New) {
+		if m.of[c.New].Digest == journal.BatchDigest(c.New) {
 			c.Kind, c.What = planparse.Unchanged, nil
 		}
 	} else {
 		for _, b := range m.gone {
-			if b.Digest == local.BatchDigest(c.New) || b.Title == redact.Clean(c.New.Title) {
+			if b.Digest == journal.BatchDigest(c.New) || b.Title == redact.Clean(c.New.Title) {
 				m.of[c.New], c.Kind, c.What = b, planparse.ChangedWork, []string{"it is in the plan again"}
 			}
 		}

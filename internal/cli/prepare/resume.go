@@ -15,6 +15,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -283,7 +284,7 @@ func lastPlan(ctx context.Context, p *cli.Project, run string) (text []byte, fre
 		return nil, false, err
 	}
 	defer j.Close()
-	return local.PlanText(ctx, j, p.Layout, run)
+	return journal.PlanText(ctx, j, p.Layout, run)
 }
 
 // onEngine returns why an engine of several machines cannot continue with the changed plan, "" if it can. Such an

@@ -14,7 +14,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // forecast predicts the result of merging a branch with HEAD.
@@ -113,7 +113,7 @@ func others(ctx context.Context, p *cli.Project, head, branch string) ([]namedCo
 	}
 	// Use one command for all branches: a repository may have years of them.
 	runs, err := p.Repo.Run(ctx, "for-each-ref", "--sort=refname", "--format=%(refname)%00%(objectname)", "--no-merged="+
-		head, "refs/heads/"+local.RunBranch("*"))
+		head, "refs/heads/"+journal.RunBranch("*"))
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/git"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -37,7 +38,7 @@ func (x *Prepared) chooseSlug(ctx context.Context) error {
 		}
 		free, err := slugFree(ctx, x.App, p, slug, info.Plan, info.Agent, info.Base, x.Options.Fresh)
 		if err == nil && free {
-			x.lock, info.Slug, info.Branch = lock, slug, local.RunBranch(slug)
+			x.lock, info.Slug, info.Branch = lock, slug, journal.RunBranch(slug)
 			return nil
 		}
 		lock.Release()
@@ -71,7 +72,7 @@ func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent
 	if above, err := p.Repo.Resolve(ctx, "refs/heads/runplan/"+slug); err != nil || above != "" {
 		return false, err // a user's own branch; git allows no branch below an existing one
 	}
-	ref := "refs/heads/" + local.RunBranch(slug)
+	ref := "refs/heads/" + journal.RunBranch(slug)
 	tip, err := p.Repo.Resolve(ctx, ref)
 	if err != nil || tip == "" {
 		return err == nil, err
@@ -80,7 +81,7 @@ func slugFree(ctx context.Context, a *cli.App, p *cli.Project, slug, plan, agent
 	if err != nil || !merged {
 		return false, err
 	}
-	if dir, err := p.CheckedOut(ctx, local.RunBranch(slug)); err != nil || dir != "" {
+	if dir, err := p.CheckedOut(ctx, journal.RunBranch(slug)); err != nil || dir != "" {
 		return false, err // deleting a checked-out branch would break that checkout
 	}
 	return true, p.Repo.UpdateRefs(ctx, git.RefUpdate{Ref: ref, Old: tip})

@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 func routed(info *runner.Info, p *planparse.Plan, d routing.Decision, r config.Routing, noSpeculate bool) {
@@ -43,7 +43,7 @@ func batchInfos(p *planparse.Plan, d routing.Decision, models map[string]string)
 			model = "" // the tier determines it
 		}
 		out = append(out, runner.BatchInfo{
-			Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: local.BatchDigest(b), Needs: s.Needs,
+			Key: b.Key, Number: b.Number, Title: redact.Clean(b.Title), Digest: journal.BatchDigest(b), Needs: s.Needs,
 			Skip:  s.Skip,
 			Early: s.Early, Class: string(s.Class), Tier: s.Tier, Label: s.Label, Model: model,
 			ExpectMS: s.Expected.Milliseconds(),

@@ -11,7 +11,7 @@ import (
 	"github.com/runplan/runplan/internal/config"
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // RuleLayer names a folder of lessons and a folder of patterns that are not built in.
@@ -37,7 +37,7 @@ func RuleLayers(a *cli.App, root string) []RuleLayer {
 	if file, err := config.UserFile(a.Getenv); err == nil {
 		out = append(out, at(string(patterns.User), filepath.Dir(file)))
 	}
-	return append(out, at(string(patterns.Project), filepath.Join(root, local.DirName)))
+	return append(out, at(string(patterns.Project), filepath.Join(root, journal.DirName)))
 }
 
 // RuleBooks holds the two rule libraries. Each is loaded when a gate first uses it.

@@ -13,7 +13,7 @@ import (
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/lessons"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // NewLessonsCommand returns the command lessons.
@@ -51,7 +51,7 @@ func treeHere(ctx context.Context, a *cli.App) (string, error) {
 	if root == "" {
 		return cli.CurrentFolder()
 	}
-	return root, cli.NoLinks(local.LayoutOf(root))
+	return root, cli.NoLinks(journal.LayoutOf(root))
 }
 
 // withLessons makes the function of a command that works with [LessonLibrary].

@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/lessons"
 	"github.com/runplan/runplan/patterns"
 	"github.com/runplan/runplan/patterns/draft"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 )
 
 // NewPatternsCommand returns the command patterns.
@@ -270,7 +270,7 @@ Only generated files are replaced.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage, 
 			if err != nil {
 				return err
 			}
-			dir = cmp.Or(dir, filepath.Join(root, local.DirName, "patterns"))
+			dir = cmp.Or(dir, filepath.Join(root, journal.DirName, "patterns"))
 			p, err := needAstGrep(ctx, a, "rules cannot be checked without it")
 			if err != nil {
 				return err

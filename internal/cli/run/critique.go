@@ -19,6 +19,7 @@ import (
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -105,9 +106,9 @@ type criticWatch struct {
 }
 
 // Close implements [local.StepWatch].
-func (w criticWatch) Close() local.Critique {
+func (w criticWatch) Close() journal.Critique {
 	seen := w.Watcher.Close()
-	out := local.Critique{High: seen.High, Kept: seen.Kept}
+	out := journal.Critique{High: seen.High, Kept: seen.Kept}
 	out.Report = seen.Report()
 	out.Cost.Model, out.Cost.Calls = seen.Model, seen.Calls
 	took := seen.Took.Milliseconds()

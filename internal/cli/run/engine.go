@@ -18,6 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 )
 
@@ -118,7 +119,7 @@ func (r remoteRun) leave() {
 // syncRuns syncs the unfinished runs of an engine.
 func syncRuns(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project, j *store.Journal) ([]remoteRun,
 	error) {
-	sums, err := local.List(ctx, j, runner.Filter{})
+	sums, err := journal.List(ctx, j, runner.Filter{})
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +132,7 @@ func syncRuns(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project
 		if err != nil || info.Flags[cli.EngineFlag] != e.Name {
 			continue
 		}
-		text, _, err := local.PlanText(ctx, j, p.Layout, s.Run)
+		text, _, err := journal.PlanText(ctx, j, p.Layout, s.Run)
 		if err != nil {
 			return runs, err
 		}
@@ -156,7 +157,7 @@ func syncRuns(ctx context.Context, a *cli.App, e *cli.RemoteHost, p *cli.Project
 
 // forward sends the answers that people gave here to the run.
 func forward(ctx context.Context, a *cli.App, r remoteRun, j *store.Journal) error {
-	said, err := local.Unheard(ctx, j, r.id)
+	said, err := journal.Unheard(ctx, j, r.id)
 	if err != nil {
 		return err
 	}

@@ -33,6 +33,7 @@ import (
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/local"
 	"github.com/runplan/runplan/runner/report"
 	"github.com/runplan/runplan/sampling"
@@ -46,15 +47,15 @@ type Execution struct {
 
 // start runs the plan. It converts the result into an error with the exit code.
 func (x *Execution) start(ctx context.Context) error {
-	journal, err := store.OpenJournal(ctx, x.Project.Layout.Journal())
+	raw, err := store.OpenJournal(ctx, x.Project.Layout.Journal())
 	if err != nil {
 		return err
 	}
-	defer journal.Close()
-	if err := x.App.Signed(journal); err != nil {
+	defer raw.Close()
+	if err := x.App.Signed(raw); err != nil {
 		return err
 	}
-	x.journal = journal
+	x.journal = raw
 	self, err := cli.Self()
 	if err != nil {
 		return err
@@ -94,7 +95,7 @@ func (x *Execution) start(ctx context.Context) error {
 	defer decisions.Close()
 	told := x.openNotifier(reaper, view)
 	defer told.Close()
-	for ev, err := range local.Events(ctx, journal, x.Run, 0) {
+	for ev, err := range journal.Events(ctx, raw, x.Run, 0) {
 		if err != nil {
 			return err
 		}
@@ -124,7 +125,7 @@ func (x *Execution) start(ctx context.Context) error {
 	return x.result(res)
 }
 
-func (x *Execution) config(settings gates.Settings, journal *store.Journal, agent agents.Agent, v *view) (local.Config,
+func (x *Execution) config(settings gates.Settings, raw *store.Journal, agent agents.Agent, v *view) (local.Config,
 	error) {
 	c := x.Project.Config.Config
 	tournaments, err := x.sampling(c)
@@ -139,7 +140,7 @@ func (x *Execution) config(settings gates.Settings, journal *store.Journal, agen
 				return patterns.Find(ctx, x.App.Environ, c.Gates.AstGrep)
 			},
 		},
-		Repo: x.Project.Repo, Layout: x.Project.Layout, Journal: journal, Plan: x.Plan, PlanText: x.Text, Agent: agent,
+		Repo: x.Project.Repo, Layout: x.Project.Layout, Journal: raw, Plan: x.Plan, PlanText: x.Text, Agent: agent,
 		Limits: agents.Limits{
 			Total: cmp.Or(x.Options.AgentTimeout, time.Duration(c.Run.AgentTimeout)),
 			Idle:  cmp.Or(x.Options.IdleTimeout, time.Duration(c.Run.IdleTimeout)),
@@ -255,7 +256,7 @@ func (x *Execution) writeReport(s runner.Summary) error {
 	// The report of a long run is the peak of memory use. It is written once, so it may take more time.
 	defer debug.SetGCPercent(debug.SetGCPercent(5))
 	debug.FreeOSMemory()
-	past, err := report.PastOf(local.Events(context.Background(), x.journal, x.Run, 0))
+	past, err := report.PastOf(journal.Events(context.Background(), x.journal, x.Run, 0))
 	if err != nil {
 		return err
 	}

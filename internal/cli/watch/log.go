@@ -18,7 +18,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/routing"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/report"
 )
 
@@ -90,7 +90,7 @@ func log(ctx context.Context, a *cli.App, p *cli.Project, name string, follow bo
 	looked := time.Now()
 	for next := 0; ; {
 		ended := false
-		for ev, err := range local.Events(ctx, j, run, next) {
+		for ev, err := range journal.Events(ctx, j, run, next) {
 			if err != nil {
 				return err
 			}

@@ -20,7 +20,7 @@ import (
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/page"
 )
 
@@ -161,7 +161,7 @@ func resumeApart(ctx context.Context, a *cli.App, p *cli.Project, run string, ac
 	}
 	defer j.Close()
 	from := 0
-	for e, err := range local.Events(ctx, j, run, 0) {
+	for e, err := range journal.Events(ctx, j, run, 0) {
 		if err != nil {
 			return "", err
 		}
@@ -224,7 +224,7 @@ func startResume(a *cli.App, p *cli.Project, run, path string, accept bool) (*pr
 
 // resumedSince reports whether a run was resumed by an event from seq on.
 func resumedSince(ctx context.Context, j *store.Journal, run string, seq int) (bool, error) {
-	for e, err := range local.Events(ctx, j, run, seq) {
+	for e, err := range journal.Events(ctx, j, run, seq) {
 		if err != nil {
 			return false, err
 		}

@@ -18,8 +18,8 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/ledger"
-	"github.com/runplan/runplan/runner/local"
 )
 
 // spent is the output of runplan spend --json.
@@ -103,7 +103,7 @@ func spentOf(ctx context.Context, a *cli.App, p *cli.Project, name string, all b
 			continue
 		}
 		var l ledger.Ledger
-		for ev, err := range local.Events(ctx, j, r.ID, 0) {
+		for ev, err := range journal.Events(ctx, j, r.ID, 0) {
 			if err != nil {
 				return s, err
 			}

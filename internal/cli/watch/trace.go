@@ -17,7 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/planparse"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/runner/report"
 	"github.com/runplan/runplan/runner/trace"
 )
@@ -209,13 +209,13 @@ func TracedRun(ctx context.Context, p *cli.Project, a *cli.App, j *store.Journal
 }
 
 func readRun(ctx context.Context, j *store.Journal, id string) (trace.Run, error) {
-	sums, err := local.List(ctx, j, runner.Filter{Run: id, Latest: true})
+	sums, err := journal.List(ctx, j, runner.Filter{Run: id, Latest: true})
 	if err != nil {
 		return trace.Run{}, err
 	}
 	run := trace.Run{Summary: sums[0]}
 	begun := false
-	for ev, err := range local.Events(ctx, j, id, 0) {
+	for ev, err := range journal.Events(ctx, j, id, 0) {
 		if err != nil {
 			return run, err
 		}

@@ -14,7 +14,7 @@ import (
 	clirun "github.com/runplan/runplan/internal/cli/run"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/runner"
-	"github.com/runplan/runplan/runner/local"
+	"github.com/runplan/runplan/runner/journal"
 	"github.com/runplan/runplan/temporal/clones"
 	"github.com/runplan/runplan/temporal/host"
 	"github.com/runplan/runplan/temporal/shared"
@@ -78,7 +78,7 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 	if err != nil {
 		return nil, nil, errors.New(hide(err.Error()))
 	}
-	d := &shared.SharedRepo{Repo: repo, Layout: local.LayoutOf(repo.Root), Remote: "origin", Prefix: w.service.prefix,
+	d := &shared.SharedRepo{Repo: repo, Layout: journal.LayoutOf(repo.Root), Remote: "origin", Prefix: w.service.prefix,
 		Run: run, Redact: hide}
 	if err := d.FetchPlan(ctx); err != nil {
 		return nil, nil, err
@@ -128,7 +128,7 @@ func (w *workerProcess) open(ctx context.Context, run string) (_ *shared.Worker,
 }
 
 // configure writes the run's configuration into the clone.
-func configure(l local.Layout, settings []byte) error {
+func configure(l journal.Layout, settings []byte) error {
 	if settings == nil {
 		if err := os.Remove(l.Config()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
