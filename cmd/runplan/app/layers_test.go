@@ -175,7 +175,7 @@ func layers() []layer {
 		{"tools/bench", []string{"tools/scratch", "internal/git", "runner/room", "gates", "gates/plugin", "lessons", "runner",
 			"runner/local", "sampling", "internal/store", "knowledge/outline", "patterns"}},
 		{"internal/config", []string{"internal/lazyre", "internal/phrase", "internal/tokens"}},
-		{"internal/edit", []string{"internal/phrase"}},
+		{"internal/edit", []string{"internal/phrase", "internal/redact"}},
 		{"internal/fence", []string{"internal/phrase", "internal/redact"}},
 		{"internal/layered", nil},
 		{"internal/language", []string{"internal/lazyre"}}, // facts, for all layers
