@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/internal/fence"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/llm"
 	"github.com/runplan/runplan/planparse"
 )
@@ -90,22 +91,12 @@ func subsystems(files []string) []string {
 		if !inFolder {
 			top = "."
 		}
-		if !looksLikeTest(f) && !slices.Contains(out, top) {
+		if !language.ServesTests(f) && !slices.Contains(out, top) {
 			out = append(out, top)
 		}
 	}
 	slices.Sort(out)
 	return out
-}
-
-func looksLikeTest(name string) bool {
-	for _, part := range strings.Split(strings.ToLower(name), "/") {
-		if strings.HasPrefix(part, "test") || strings.Contains(part, "_test.") || strings.Contains(part, ".test.") ||
-			strings.Contains(part, ".spec.") {
-			return true
-		}
-	}
-	return false
 }
 
 // tooLarge rejects a change that became a large job without approval.

@@ -104,7 +104,7 @@ func Detect(dir string) []Project {
 		}
 		// Tests without any packaging are a project too.
 		if root == "." || root == "tests" || root == "test" {
-			if i := slices.IndexFunc(names, pythonTest); i >= 0 && !has(LangPython, ".") {
+			if i := slices.IndexFunc(names, language.PythonTest); i >= 0 && !has(LangPython, ".") {
 				out = append(out, Project{LangPython, ".", path.Join(root, names[i])})
 			}
 		}
@@ -215,10 +215,6 @@ func shellScripts(root string, files []string) []string {
 		}
 	}
 	return out
-}
-
-func pythonTest(name string) bool {
-	return strings.HasSuffix(name, ".py") && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py"))
 }
 
 // below reports whether a project of the same language is above p.

@@ -145,7 +145,8 @@ func nodePair(tool, text string, module bool, fail, pass, word string) string {
 `, head, test, pass, fine, test, fail, checks, word, word)
 }
 
-// nodeTestFiles returns the files of a package in which its runner may find tests.
+// nodeTestFiles returns the files of a package in which its runner may find tests. It differs from
+// [language.OfTest], which also knows files that only other tools read: this takes each name of any runner of Node.
 func nodeTestFiles(dir string, p Project) []string {
 	var out []string
 	for rel, name := range filesOf(dir, p, nil) {

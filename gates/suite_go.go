@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -23,7 +24,7 @@ func moduleOf(dir, root string) string {
 // goSuite runs `go test -json`, whose events name each test, and never uses the test cache: any program may have
 // written it. A module without test files has no suite; go vet checks that it compiles.
 func goSuite(dir string, p Project, all []Project) []suite {
-	test := func(_, name string) bool { return strings.HasSuffix(name, "_test.go") }
+	test := func(_, name string) bool { return language.GoTest(name) }
 	if !anyFile(dir, p, all, test) {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -71,7 +72,7 @@ func jvmReports(w *Look, p Project, files []string, began time.Time, r ran) test
 			return nil // a folder that cannot be read holds no report
 		}
 		if d.IsDir() {
-			if name := d.Name(); at != root && (strings.HasPrefix(name, ".") || name == "node_modules") {
+			if name := d.Name(); at != root && (strings.HasPrefix(name, ".") || language.Installed(name)) {
 				return filepath.SkipDir
 			}
 			return nil

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates/testout"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
@@ -27,11 +28,12 @@ func pythonSuite(dir string, p Project, all []Project) []suite {
 		if name == "conftest.py" && wants == "" {
 			wants = path.Join(p.Root, rel, name)
 		}
-		if !pythonTest(name) && !(strings.HasPrefix(name, "test") && strings.HasSuffix(name, ".py")) {
+		// unittest finds test*.py, which is more than pytest finds.
+		if !language.PythonTest(name) && !(strings.HasPrefix(name, "test") && strings.HasSuffix(name, ".py")) {
 			continue
 		}
 		folders = lists.Add(folders, rel)
-		if pythonTest(name) {
+		if language.PythonTest(name) {
 			samples[rel] = name
 		}
 		text := readText(dir, path.Join(p.Root, rel), name)

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -55,7 +56,7 @@ func newLayout(root string, all []string, ids map[string]int64) *layout {
 			l.folders[dir] = true
 		}
 		l.python[path.Dir(p)] = l.python[path.Dir(p)] || outline.LanguageOf(p) == outline.Python
-		if outline.LanguageOf(p) == outline.Go && !strings.HasSuffix(p, "_test.go") {
+		if outline.LanguageOf(p) == outline.Go && !language.GoTest(p) {
 			l.goFiles[path.Dir(p)] = append(l.goFiles[path.Dir(p)], p)
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 // facts counts ast-grep's findings in Python, TypeScript and JavaScript.
@@ -84,8 +86,7 @@ func first(counts map[string]int, text string, pairs ...string) {
 
 func (c *counter) python(r record) {
 	text := r.Text
-	test := strings.HasPrefix(filepath.Base(r.File), "test_") || strings.HasSuffix(r.File, "_test.py") ||
-		strings.Contains("/"+r.File, "/tests/")
+	test := language.PythonTest(r.File) || strings.Contains("/"+r.File, "/tests/")
 	switch r.Rule {
 	case "fact-function":
 		if !strings.HasPrefix(r.capture("NAME"), "test_") {

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"github.com/runplan/runplan/internal/language"
 )
 
 // golang counts constructs in Go with Go's own parser, which is exact, fast, and always available.
@@ -23,7 +25,7 @@ func (c *counter) golang(ctx context.Context, dir string, files []string) error 
 			continue // broken and generated code does not count for the style
 		}
 		c.files++
-		g := goFile{counter: c, set: set, test: strings.HasSuffix(name, "_test.go")}
+		g := goFile{counter: c, set: set, test: language.GoTest(name)}
 		for _, imp := range f.Imports {
 			g.importSpec(imp)
 		}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/wordset"
 	"github.com/runplan/runplan/planparse"
@@ -31,7 +32,7 @@ func (g *graph) sources() *sources {
 			if _, taken := s.files[p]; !taken {
 				s.files[p] = i
 			}
-			if _, taken := s.folders[path.Dir(p)+" "+ext]; !taken && !strings.HasSuffix(p, "_test.go") {
+			if _, taken := s.folders[path.Dir(p)+" "+ext]; !taken && !language.GoTest(p) {
 				s.folders[path.Dir(p)+" "+ext] = i
 			}
 		}

@@ -29,6 +29,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/internal/atomicfile"
+	"github.com/runplan/runplan/internal/redact"
 )
 
 // Owner is the contents of owner.toml (TRUST-07): the owner of this user's runplan and the granted trust.
@@ -141,7 +142,7 @@ func checkName(s string) error {
 	case !utf8.ValidString(s), utf8.RuneCountInString(s) > maxName:
 		return fmt.Errorf("it has more than %d characters, or is not UTF-8", maxName)
 	case strings.TrimSpace(s) != s,
-		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) }):
+		strings.ContainsFunc(s, func(r rune) bool { return !unicode.IsGraphic(r) || redact.Unseen(r) }):
 		return fmt.Errorf("%q has spaces around it, or invisible characters", s)
 	}
 	return nil

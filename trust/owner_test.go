@@ -51,6 +51,7 @@ func TestParseOwnerRejectsInvalidFiles(t *testing.T) {
 		"an owner with a bell":              strings.Replace(good, "ada", `a\u0007da`, 1),
 		"an owner written backwards":        strings.Replace(good, "ada", `a\u202eda`, 1),
 		"an owner that hides a word":        strings.Replace(good, "ada", `a\u200bda`, 1),
+		"an owner with a filler":            strings.Replace(good, "ada", `a\u3164da`, 1),
 		"an owner of two lines":             strings.Replace(good, "ada", `a\nda`, 1),
 		"an endless owner":                  strings.Replace(good, "ada", strings.Repeat("a", maxName+1), 1),
 		"not UTF-8":                         strings.Replace(good, "ada", "a\xffda", 1),

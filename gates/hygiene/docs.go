@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -27,7 +28,7 @@ func Docs() gates.Gate {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
 			ext := path.Ext(c.Path)
 			return c.Status != gates.Deleted && (ext == ".md" || ext == ".mdx" || ext == ".markdown") &&
-				!gates.Match([]string{"**/{node_modules,vendor,testdata,fixtures,templates}/**"}, c.Path)
+				!language.Foreign(c.Path) && !gates.Match([]string{"**/templates/**"}, c.Path)
 		})
 		if err != nil || !ok {
 			return err

@@ -47,11 +47,8 @@ func lines(text string) int {
 }
 
 func source(p string) bool {
-	if gates.Match([]string{"**/{node_modules,vendor,testdata,dist,build}/**", "*.pb.go", "*_gen.go", "*.min.js",
-		"*.d.ts"}, p) {
-		return false
-	}
-	return language.IsCode(p) || path.Ext(p) == ".css"
+	return !language.ThirdParty(p) && !gates.Match([]string{"**/{testdata,dist,build}/**", "*.pb.go", "*_gen.go",
+		"*.min.js", "*.d.ts"}, p) && (language.IsCode(p) || path.Ext(p) == ".css")
 }
 
 // Memory makes the gate that checks whether a test suite has enough memory (GATE-07). It only warns, because the code

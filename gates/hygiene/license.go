@@ -16,6 +16,7 @@ import (
 	"github.com/pelletier/go-toml/v2"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/proc"
@@ -28,7 +29,7 @@ func License() gates.Gate {
 	return gates.New(info("license", true), func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
 			return c.Status != gates.Deleted && dependencies(c.Path) != nil &&
-				!gates.Match([]string{"**/{node_modules,vendor,testdata,fixtures}/**"}, c.Path)
+				!language.Foreign(c.Path)
 		})
 		if err != nil || !ok {
 			return err

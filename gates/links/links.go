@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 )
 
 // New makes the gate.
@@ -92,10 +93,10 @@ func strayed(dir, link string) bool {
 	for steps := 0; len(rest) > 0 && steps < maxSteps; {
 		part := rest[0]
 		rest = rest[1:]
-		switch part {
-		case "", ".":
+		switch {
+		case part == "" || part == ".":
 			continue
-		case "..":
+		case part == "..":
 			if at == "" {
 				return true
 			}
@@ -103,7 +104,7 @@ func strayed(dir, link string) bool {
 				at = ""
 			}
 			continue
-		case "node_modules", ".venv", "venv":
+		case language.Installed(part):
 			return false
 		}
 		next := path.Join(at, part)

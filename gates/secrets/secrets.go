@@ -293,8 +293,7 @@ func harmlessEnv(f gates.File) bool {
 
 // fixture reports whether a file is in a folder of test data or third-party code.
 func fixture(p string) bool {
-	return gates.Match(
-		[]string{"**/{testdata,fixtures,__fixtures__,__mocks__,test-fixtures,vendor,node_modules,third_party}/**"}, p)
+	return language.Foreign(p) || gates.Match([]string{"**/{__mocks__,test-fixtures}/**"}, p)
 }
 
 // madeUp reports whether values that only look like secrets are probably invented in this file: tests and documents

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 )
 
@@ -192,7 +193,7 @@ func (g *Go) position(pkg, out string) (string, int) {
 	}
 	found := goPlace.FindAllStringSubmatch(out, -1)
 	for i, m := range slices.Backward(found) {
-		if strings.HasSuffix(m[1], "_test.go") || i == 0 {
+		if language.GoTest(m[1]) || i == 0 {
 			return path.Join(g.dir(pkg), m[1]), number(m[2])
 		}
 	}

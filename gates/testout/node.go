@@ -236,6 +236,7 @@ func jsPlace(lines []string) (string, int, int) {
 				return m[1], number(m[2]), number(m[3])
 			}
 		}
+		// Only packages of npm: these paths are absolute, and the project itself may be below a folder named vendor.
 		if m := jsFrame.FindStringSubmatch(l); m != nil &&
 			!strings.Contains(m[1], "node_modules") && !strings.HasPrefix(m[1], "node:") {
 			return m[1], number(m[2]), number(m[3])

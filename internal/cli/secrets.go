@@ -103,6 +103,7 @@ func (p *Project) copied() []string {
 		if !doublestar.ValidatePattern(g) {
 			continue
 		}
+		// Of the folders of third-party code only the largest is skipped: any other may have settings with a secret.
 		_ = doublestar.GlobWalk(os.DirFS(p.Repo.Root), g, func(path string, d fs.DirEntry) error {
 			if d.IsDir() && (path == journal.DirName || path == ".git" || d.Name() == "node_modules") {
 				return doublestar.SkipDir

@@ -208,7 +208,7 @@ func TestSafePath(t *testing.T) {
 	}
 	for _, p := range []string{
 		"", ".", "/", "/etc/passwd", "../a", "a/../../b", "dir/..", `a\b`, `..\a`, "C:/a", "c:a", "a\x00b", "a\nb",
-		".git", ".git/config", ".GIT/config", "sub/.git/hooks/x", ".git./x", ".g\u200cit/x", "git~1/x", ".git:x",
+		".git", ".git/config", ".GIT/config", "sub/.git/hooks/x", ".git./x", ".g\u200cit/x", ".gi\U000e0061t/x", "git~1/x", ".git:x",
 		".runplan/config.toml", ".Runplan/x", "out/a", "out", "hooks/pre-commit", "dangling", "dangling/a", "file/a",
 	} {
 		if got, err := SafePath(root, p); !errors.Is(err, ErrUnsafePath) {

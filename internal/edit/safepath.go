@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"github.com/runplan/runplan/internal/redact"
 )
 
 // ErrUnsafePath reports that a path must not be written: it leads out of the workspace, or into files of git or
@@ -75,7 +77,7 @@ func lexical(p string) ([]string, error) {
 // name to .git.
 func isGitDir(part string) bool {
 	part = strings.Map(func(r rune) rune {
-		if unicode.Is(unicode.Cf, r) {
+		if redact.Hidden(0, r, 0) {
 			return -1
 		}
 		return r

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/proc"
 )
 
@@ -288,7 +289,7 @@ func (w *Workspace) DropSpecial() (found []Special, err error) {
 			switch {
 			case err != nil:
 				return nil // git prints this for unreadable paths
-			case d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".venv" || path == filepath.Join(w.Dir, ".git")):
+			case d.IsDir() && (language.Installed(d.Name()) || path == filepath.Join(w.Dir, ".git")):
 				return fs.SkipDir
 			case d.Type()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeDevice) == 0:
 				return nil

@@ -2,6 +2,12 @@
 // which folders hold third-party code.
 package language
 
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
 // Vendored reports whether a folder with this name contains third-party dependencies.
 func Vendored(folder string) bool {
 	switch folder {
@@ -10,3 +16,15 @@ func Vendored(folder string) bool {
 	}
 	return false
 }
+
+// Installed reports whether a package manager fills a folder with this name on each machine: no commit has it.
+func Installed(folder string) bool {
+	return folder == "node_modules" || folder == ".venv" || folder == "venv"
+}
+
+// ThirdParty reports whether a file, by its path with slashes, is in a folder of third-party code.
+func ThirdParty(p string) bool { return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), Vendored) }
+
+// Foreign reports whether a file is third-party code or data of tests, to which rules for the project's own code do
+// not apply.
+func Foreign(p string) bool { return ThirdParty(p) || inFolder(p, data) }

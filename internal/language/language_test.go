@@ -28,6 +28,30 @@ func TestOfTest(t *testing.T) {
 	}
 }
 
+func TestServesTests(t *testing.T) {
+	for p, want := range map[string]bool{
+		"calc_test.go": true, "testdata/a.json": true, "x/fixtures/y/a.sql": true, "Tests/a.json": true,
+		"test/helper.lua": true, "src/__tests__/a.snap": true, "vendor/x/calc_test.go": false,
+		"testimonials/a.go": false, "testing/a.go": false, "contests/a.json": false, "a.go": false, "tests": false, "": false,
+	} {
+		if language.ServesTests(p) != want {
+			t.Errorf("%s: %v", p, !want)
+		}
+	}
+}
+
+func TestForeign(t *testing.T) {
+	for p, want := range map[string][2]bool{ // third party, foreign
+		"vendor/a.go": {true, true}, "web/node_modules/x/a.js": {true, true}, "third_party/a.c": {true, true},
+		"testdata/a.go": {false, true}, "a/__fixtures__/b.js": {false, true},
+		"vendors/a.go": {}, "src/vendor.go": {}, "vendor": {}, "": {},
+	} {
+		if got := [2]bool{language.ThirdParty(p), language.Foreign(p)}; got != want {
+			t.Errorf("%s: %v, want %v", p, got, want)
+		}
+	}
+}
+
 func FuzzOfTest(f *testing.F) {
 	f.Add("a/b_test.go")
 	f.Add("../..//.py")

@@ -11,6 +11,27 @@ import (
 // IsTest reports whether a file contains tests, or code that only tests use.
 func IsTest(p string) bool { return OfTest(p) != "" }
 
+// ServesTests reports whether a file is a test, or in a folder that has only tests and their data.
+func ServesTests(p string) bool {
+	return IsTest(p) || inFolder(p, data) || inFolder(strings.ToLower(p), []string{"tests", "test", "__tests__"})
+}
+
+// data are the folders of data of tests.
+var data = []string{"testdata", "fixtures", "__fixtures__"}
+
+func inFolder(p string, names []string) bool {
+	return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), func(d string) bool { return slices.Contains(names, d) })
+}
+
+// GoTest reports whether a Go file has the name of a test, wherever it is.
+func GoTest(p string) bool { return strings.HasSuffix(p, "_test.go") }
+
+// PythonTest reports whether a file has a name by which pytest finds tests, wherever it is.
+func PythonTest(p string) bool {
+	name := path.Base(p)
+	return strings.HasSuffix(name, ".py") && (strings.HasPrefix(name, "test_") || strings.HasSuffix(name, "_test.py"))
+}
+
 // Subject returns the name, in lower case, that a test file shares with the file that it tests: parser for parser.py,
 // test_parser.py, parser.test.ts and ParserTest.java.
 func Subject(p string) string {
@@ -39,29 +60,19 @@ const (
 // that the runner of its language does not search is not a test file: moving a test there counts as deleting it.
 func OfTest(p string) string {
 	base, ext := path.Base(p), path.Ext(p)
-	dirs := strings.Split(path.Dir(p), "/")
-	inTests, inData := false, false
-	for _, d := range dirs {
-		switch d {
-		case "tests", "test", "__tests__", "spec", "specs", "e2e", "testing":
-			inTests = true
-		case "testdata", "fixtures", "__fixtures__":
-			inData = true
-		}
-		if Vendored(d) {
-			return ""
-		}
-	}
-	if ext == ".txtar" {
+	switch {
+	case ThirdParty(p):
+		return ""
+	case ext == ".txtar":
 		return Script
-	}
-	if inData {
+	case inFolder(p, data):
 		return ""
 	}
+	inTests := inFolder(p, []string{"tests", "test", "__tests__", "spec", "specs", "e2e", "testing"})
 	stem := strings.TrimSuffix(base, ext)
 	switch ext {
 	case ".go":
-		for _, d := range dirs {
+		for d := range strings.SplitSeq(path.Dir(p), "/") {
 			if strings.HasPrefix(d, "_") || strings.HasPrefix(d, ".") && d != "." {
 				return ""
 			}

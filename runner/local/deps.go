@@ -39,6 +39,7 @@ func findDeps(ctx context.Context, repo *git.Repo) (deps, error) {
 	}
 	var there []string
 	for _, at := range roots {
+		// Only the folders that a checkout may have and no commit; mirror knows how to link each of them.
 		for _, name := range []string{"node_modules", ".venv", "venv", "vendor"} {
 			rel := filepath.Join(at, name)
 			if info, err := os.Stat(filepath.Join(repo.Root, rel)); err == nil && info.IsDir() {

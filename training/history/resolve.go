@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/knowledge/outline"
@@ -76,7 +77,7 @@ func (s *versionCache) goTargets(f *source, tree *folder) ([]target, error) {
 		for _, l := range d.files {
 			name := path.Join(dir, l.name)
 			if name == f.path || outline.LanguageOf(name) != outline.Go || madeByProgram(name) ||
-				strings.HasSuffix(name, "_test.go") {
+				language.GoTest(name) {
 				continue
 			}
 			if n++; n > mostPackage {

@@ -23,7 +23,7 @@ func (x *export) split(ctx context.Context, w *work) error {
 	for _, e := range w.Entries {
 		lang := gates.LanguageOf(e.Path)
 		switch {
-		case !ofTests(e.Path):
+		case !language.ServesTests(e.Path):
 			w.code = append(w.code, e.Path)
 			continue
 		case e.Status != 'D' && runs(e.Path, lang) && w.lang != "" && lang != w.lang:
@@ -46,24 +46,13 @@ func (x *export) split(ctx context.Context, w *work) error {
 	return nil
 }
 
-// ofTests reports whether a file serves only tests: such files judge an answer, which may not change them.
-func ofTests(name string) bool {
-	for dir := range strings.SplitSeq(path.Dir(name), "/") {
-		if dir == "testdata" || dir == "fixtures" || dir == "tests" || dir == "test" {
-			return true
-		}
-	}
-	return language.IsTest(name)
-}
-
 // runs reports whether a runner of the language takes tests from a file with that name.
 func runs(name string, lang gates.Language) bool {
-	base := path.Base(name)
 	switch lang {
 	case gates.LangGo:
-		return strings.HasSuffix(base, "_test.go") && !strings.Contains(name, "testdata/")
+		return language.OfTest(name) == language.Go
 	case gates.LangPython:
-		return strings.HasPrefix(base, "test_") || strings.HasSuffix(base, "_test.py") || base == "tests.py"
+		return language.PythonTest(name) || path.Base(name) == "tests.py"
 	}
 	return false
 }

@@ -54,8 +54,7 @@ const mostNames = 10
 
 // private reports whether code outside cannot use the names in p.
 func private(p string) bool {
-	return language.IsTest(p) ||
-		gates.Match([]string{"**/internal/**", "**/{testdata,fixtures,vendor,node_modules}/**"}, p)
+	return language.IsTest(p) || language.Foreign(p) || gates.Match([]string{"**/internal/**"}, p)
 }
 
 var (

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lazyre"
 	"github.com/runplan/runplan/internal/lists"
 )
@@ -18,8 +19,7 @@ func New() gates.Gate {
 	info := gates.Info{Name: "prose", Kind: gates.Static, Cost: gates.Instant, Blocking: true, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-			return c.Status != gates.Deleted && !c.Link &&
-				!gates.Match([]string{"**/{testdata,fixtures,vendor,node_modules}/**"}, c.Path)
+			return c.Status != gates.Deleted && !c.Link && !language.Foreign(c.Path)
 		})
 		if err != nil || !ok {
 			return err

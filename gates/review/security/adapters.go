@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/runplan/runplan/gates"
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/lists"
 )
 
@@ -275,7 +276,7 @@ func govulncheck() tool {
 func npmAudit() tool {
 	wants := func(p string) bool {
 		return slices.Contains([]string{"package.json", "package-lock.json", "npm-shrinkwrap.json"}, path.Base(p)) &&
-			!strings.Contains(p, "node_modules/")
+			!language.ThirdParty(p)
 	}
 	return tool{name: "npm-audit", cost: gates.Cheap, wants: wants,
 		none: "no package.json and no package-lock.json changed", server: "the npm registry",

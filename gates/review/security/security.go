@@ -35,7 +35,7 @@ func built(blocking bool) gates.Gate {
 	info := gates.Info{Name: Built, Kind: gates.Static, Cost: gates.Instant, Blocking: blocking, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-			return c.Status != gates.Deleted && !c.Link && languageOf(c.Path) != "" && !fixture(c.Path)
+			return c.Status != gates.Deleted && !c.Link && languageOf(c.Path) != "" && !language.Foreign(c.Path)
 		})
 		if err != nil || !ok {
 			return err
@@ -116,7 +116,3 @@ func comment(lang, text string) bool {
 
 // benchmark matches files whose queries and commands have only values of their own.
 var benchmark = lazyre.New(`(?i)(?:^|[/._-])bench(?:es|marks?)?(?:/|[._-][^/]*$)`)
-
-func fixture(p string) bool {
-	return gates.Match([]string{"**/{testdata,fixtures,__fixtures__,vendor,node_modules}/**"}, p)
-}
