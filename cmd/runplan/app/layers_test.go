@@ -66,8 +66,9 @@ func layers() []layer {
 			"internal/prompt"}},
 		{"internal/lists", nil},
 		{"internal/prompt", nil},
-		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/journal", "runner/room", "runner/stamps",
-			"agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing", "sampling", "internal"}},
+		{"runner/local", []string{"runner", "runner/briefing", "runner/failures", "runner/journal", "runner/room",
+			"runner/stamps", "agents", "agents/sandbox", "gates", "gates/...", "gates/suite", "planparse", "routing",
+			"sampling", "internal"}},
 		{"runner/journal", []string{"runner", "gates", "planparse", "internal/store"}}, // only reads
 		{"runner/room", []string{"internal/git", "internal/lists", "internal/proc", "internal/phrase"}},
 		{"runner/stamps", []string{"internal/atomicfile", "internal/lazyre"}}, // files only: it knows nothing of runs
