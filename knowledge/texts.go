@@ -94,7 +94,7 @@ func ChunksOf(name, text string, symbols []outline.Symbol) []store.Chunk {
 			return nil
 		}
 	}
-	spans := outline.Chunks(lines)
+	spans := outline.Chunks(name, lines)
 	out := make([]store.Chunk, len(spans))
 	file := strings.TrimSuffix(name, path.Ext(name))
 	at := 0

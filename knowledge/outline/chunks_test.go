@@ -23,10 +23,12 @@ func TestChunks(t *testing.T) {
 		"test cases of one long block": {"describe('x', () => {\n" +
 			long(3, "  test('y', () => {\n"+long(14, "    z();\n")+"  });\n\n") + "});\n",
 			[]Span{{1, 17}, {19, 34}, {36, 53}}},
+		"a head over several lines": {"def f(\n    a,\n):\n    \"why\"\n" + long(20, "    x\n") + "\n" + long(20, "    y\n"),
+			[]Span{{1, 24}, {26, 45}}},
 		"no structure": {long(100, "word\n"), []Span{{1, 40}, {41, 80}, {81, 100}}},
 		"nothing":      {"\n\n", nil},
 	} {
-		got := Chunks(strings.Split(c.text, "\n"))
+		got := Chunks("", strings.Split(c.text, "\n"))
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
@@ -39,7 +41,7 @@ func TestChunksCoverEachLineOnce(t *testing.T) {
 		"\t} else {\n\t\tz()\n\t}\n}\n\n}\n)\n\n  odd\n", 5)
 	lines := strings.Split(text, "\n")
 	seen := map[int]int{}
-	for _, s := range Chunks(lines) {
+	for _, s := range Chunks("", lines) {
 		if s.End-s.Start >= chunkLines+innerLines {
 			t.Errorf("lines %d-%d are one chunk", s.Start, s.End)
 		}
@@ -83,8 +85,8 @@ func TestHead(t *testing.T) {
 	}
 }
 
-// The parser does not support variance annotations of type parameters, so spaces replace them and positions stay the
-// same.
+// The parser does not support variance annotations of type parameters, so white space replaces them. Positions stay the
+// same, and signatures show the words.
 func TestWithoutVariance(t *testing.T) {
 	for text, want := range map[string]string{
 		"interface A<in T, out U extends B<out V>> {}": "interface A<   T,     U extends B<    V>> {}",
@@ -92,8 +94,12 @@ func TestWithoutVariance(t *testing.T) {
 		"for (const x in Y) {} // a < b, in C, d > e":  "",
 		"const a = 'in Berlin';":                       "",
 	} {
-		if got := string(withoutVariance([]byte(text))); got != want {
+		plain := withoutVariance([]byte(text))
+		if got := strings.NewReplacer("\v", " ", "\f", " ").Replace(string(plain)); got != want {
 			t.Errorf("%q is %q, want %q", text, got, want)
+		}
+		if got := string(withVariance(plain)); plain != nil && got != text {
+			t.Errorf("%q comes back as %q", text, got)
 		}
 	}
 }

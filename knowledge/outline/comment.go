@@ -38,13 +38,25 @@ var (
 // from 1.
 func Above(lines []string, line int) int {
 	for line > 1 && line <= len(lines) {
-		text := strings.TrimSpace(lines[line-2])
-		if !begins(text, "//", "#", "/*", "*", "@") {
-			break
+		first := line - 2
+		for first > 0 && (indentOf(lines[first]) > indentOf(lines[line-1]) || closes(lines[first])) {
+			first-- // of a decorator over several lines
 		}
-		line--
+		switch text := strings.TrimSpace(lines[first]); {
+		case begins(text, "@", "#[") && (first == line-2 || opens(text)):
+			line = first + 1
+		case begins(strings.TrimSpace(lines[line-2]), "//", "#", "/*", "*"):
+			line--
+		default:
+			return line
+		}
 	}
 	return line
+}
+
+// opens reports whether a round or square bracket stays open on a line.
+func opens(text string) bool {
+	return strings.Count(text, "(") > strings.Count(text, ")") || strings.Count(text, "[") > strings.Count(text, "]")
 }
 
 // begins reports whether a text begins with one of the words.

@@ -132,12 +132,13 @@ func (s State) file(path string) File {
 
 // covers reports whether c shows all lines of o.
 func (c Choice) covers(o Choice) bool {
-	if c.Path != o.Path || c.Detail != Primary || c.Kind == kindOutline {
+	shown := c.Detail == Primary || c.Detail == o.Detail && c.definition()
+	if c.Path != o.Path || !shown || c.Kind == kindOutline {
 		return false
 	}
 	larger := c.End-c.Start > o.End-o.Start
 	same := c.End == o.End && c.Start == o.Start && c.Symbol != o.Symbol
-	return c.Start <= o.Start && o.End <= c.End && (larger || same && (o.Detail != Primary || c.Symbol < o.Symbol))
+	return c.Start <= o.Start && o.End <= c.End && (larger || same && (o.Detail != c.Detail || c.Symbol < o.Symbol))
 }
 
 // part builds the part of a choice, with its text.
@@ -158,7 +159,7 @@ func (p *pass) part(c Choice, in *content) Part {
 		less = p.described(less, c.described(in))
 		x.less = &less
 		return p.lines(x, in)
-	case c.Detail == TypeContext && isType(c.Kind) && c.End-c.Start < typeLines:
+	case c.definition():
 		x.Start = outline.Above(in.lines, c.Start)
 		x.less = new(p.described(x, c.Signature))
 		return p.lines(x, in)
@@ -166,6 +167,11 @@ func (p *pass) part(c Choice, in *content) Part {
 		return p.described(x, c.Signature)
 	}
 	return p.described(x, c.described(in))
+}
+
+// definition reports whether a choice shows the definition of a type or value.
+func (c Choice) definition() bool {
+	return c.Detail == TypeContext && isType(c.Kind) && c.End-c.Start < typeLines
 }
 
 func isType(kind string) bool {

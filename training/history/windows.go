@@ -52,7 +52,7 @@ func (w *work) views(answers []edits.Answer) []*view {
 	var out []*view
 	add := func(s *source, needs func(outline.Span) bool) {
 		v := &view{source: s, lines: strings.Split(strings.TrimSuffix(strings.ReplaceAll(s.text, "\r\n", "\n"), "\n"), "\n")}
-		for at, span := range outline.Chunks(v.lines) {
+		for at, span := range outline.Chunks(s.path, v.lines) {
 			x := window{path: s.path, span: span, at: at, needed: needs(span)}
 			if x.needed {
 				v.needed = append(v.needed, x)
