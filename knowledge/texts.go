@@ -103,7 +103,7 @@ func ChunksOf(name, text string, symbols []outline.Symbol) []store.Chunk {
 			return nil
 		}
 	}
-	spans := chunks.Chunks(lines)
+	spans := chunks.Chunks(name, lines)
 	out := make([]store.Chunk, len(spans))
 	file := strings.TrimSuffix(name, path.Ext(name))
 	at := 0

@@ -34,7 +34,7 @@ func readRust(text string) Sheet {
 
 func readJava(text string) Sheet {
 	var s Sheet
-	code := Mask(text, language.Rust)
+	code := Mask(text, language.Java)
 	for _, m := range javaTest.FindAllStringSubmatchIndex(code, maxUnits) {
 		u := braceUnit(code[m[1]:Matching(code, m[1]-1)], javaAssert, javaTrue)
 		u.Name, u.Line = strings.Trim(code[m[6]:m[7]], "` "), LineAt(code, m[0])

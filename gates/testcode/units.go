@@ -135,50 +135,15 @@ func blank(text []byte, from, to int) {
 	}
 }
 
-// Mask blanks out comments and the contents of strings, so only code remains. Length and lines do not change. Java is
-// read like Rust.
+// Mask blanks out comments and the contents of strings, so only code remains. Length and lines do not change.
 func Mask(text, lang string) string {
 	out := []byte(text)
-	python, rust := lang == language.Python, lang == language.Rust
-	last := byte('(') // the last byte of code, to distinguish a division from a regular expression
-	for i := 0; i < len(text); {
-		c, rest := text[i], text[i:]
-		from, end, next := i, 0, 0 // what is blanked out, and what follows; 0 is code
-		switch {
-		case python && c == '#', !python && strings.HasPrefix(rest, "//"):
-			end = Until(text, i, "\n")
-			next = end
-		case !python && strings.HasPrefix(rest, "/*"):
-			end = min(Until(text, i+2, "*/")+2, len(text))
-			next = end
-		case python && (strings.HasPrefix(rest, `"""`) || strings.HasPrefix(rest, "'''")):
-			from, end = i+3, i+3
-			for end < len(text) && !strings.HasPrefix(text[end:], rest[:3]) {
-				if text[end] == '\\' {
-					end++
-				}
-				end++
-			}
-			next = min(end+3, len(text))
-		case c == '\'' && rust && !(i+2 < len(text) && (text[i+1] == '\\' || text[i+2] == '\'')): // a lifetime
-		case c == '"' || c == '\'' || c == '`' && !python:
-			from, end = i+1, Closing(text, i, c)
-			next, last = end+1, '"'
-		case c == '/' && lang == language.Node && strings.IndexByte("(,=:[!&|?{};+\n", last) >= 0:
-			if k := Closing(text, i, '/'); k < len(text) && text[k] == '/' {
-				from, end = i+1, k
-				next, last = end+1, '"'
-			}
+	for _, p := range language.Parts(text, lang) {
+		if p.Comment {
+			blank(out, p.Start, p.End)
+		} else {
+			blank(out, p.From, p.To)
 		}
-		if next > 0 {
-			blank(out, from, end)
-			i = next
-			continue
-		}
-		if c != ' ' && c != '\t' && c != '\n' {
-			last = c
-		}
-		i++
 	}
 	return string(out)
 }

@@ -1,11 +1,14 @@
 package chunks
 
 import (
+	"bytes"
+	"path"
 	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/wordset"
 )
 
@@ -21,21 +24,183 @@ const (
 
 // Chunks splits a text along its syntax into blocks of lines at one indentation. Functions, classes, multi-line
 // values, test cases, import lists and paragraphs are such blocks. A comment or decorator directly above a block
-// belongs to it. It works for any language, because it uses only indentation, blank lines and closing brackets. Chunks
-// do not begin or end with blank lines.
-func Chunks(lines []string) []Span {
-	c := &chunker{lines: lines, indent: make([]int, len(lines))}
+// belongs to it. It works for any language, because it uses only indentation, blank lines and closing brackets; name
+// is the name of the file, and tells where strings and comments begin. Chunks do not begin or end with blank lines.
+func Chunks(name string, lines []string) []Span { return LayOut(name, lines).Chunks() }
+
+// Layout knows the blocks of a text.
+type Layout struct{ chunker }
+
+// LayOut reads the blocks of a file.
+func LayOut(name string, lines []string) *Layout {
+	n := len(lines)
+	c := chunker{lines: lines, indent: make([]int, n), joined: make([]bool, n), lead: make([]bool, n)}
 	for i, l := range lines {
 		c.indent[i] = indentOf(l)
 	}
-	c.split(0, len(lines), 0)
-	return c.out
+	c.read(name)
+	return &Layout{c}
 }
+
+// Chunks returns the chunks of the text, see [Chunks].
+func (l *Layout) Chunks() []Span {
+	l.out = nil
+	l.split(0, len(l.lines), 0)
+	return l.out
+}
+
+// Whole returns a span with the end of the block that it opens, if the result is not longer than a chunk: an opening
+// bracket with what it holds and its end, an "if" with its "else". It reports whether the span is whole.
+func (l *Layout) Whole(s Span) (Span, bool) {
+	level, end := -1, s.End
+	for i := max(s.Start-1, 0); i < min(s.End, len(l.lines)); i++ {
+		if n := l.indent[i]; n >= 0 && (level < 0 || n < level) && !l.joined[i] {
+			level = n
+		}
+	}
+	if level < 0 {
+		return s, true
+	}
+	for i := s.End; i < len(l.lines); i++ {
+		n := l.indent[i]
+		if n < 0 {
+			continue
+		}
+		if n <= level && !l.joined[i] && (end == s.End || n < level || !continues(l.lines[i])) {
+			break
+		}
+		end = i + 1
+	}
+	if end-s.Start >= chunkLines {
+		return s, end == s.End
+	}
+	return Span{s.Start, end}, true
+}
+
+// Lead reports whether a line has only comments and decorators, as far as the language is known.
+func (l *Layout) Lead(line int) bool { return l.lead[line-1] }
 
 type chunker struct {
 	lines  []string
-	indent []int // -1: a blank line
+	indent []int  // -1: a blank line
+	joined []bool // the line is part of a string, comment or decorator that began above
+	lead   []bool // the line has only comments and decorators
 	out    []Span
+}
+
+// read finds the strings, comments and decorators of the text. Those over several lines are not split, unless they are
+// longer than a chunk.
+func (c *chunker) read(name string) {
+	lang := language.OfSource(name)
+	if lang == "" {
+		return
+	}
+	text := []byte(strings.Join(c.lines, "\n"))
+	parts := language.Parts(string(text), lang)
+	if n := len(parts); n > 0 && parts[n-1].Open() && parts[n-1].End == len(text) {
+		return // its beginning is wrong, and so may be that of others
+	}
+	line, at := 0, 0
+	lineOf := func(offset int) int { // offsets only grow
+		line, at = line+bytes.Count(text[at:offset], []byte{'\n'}), offset
+		return line
+	}
+	for _, p := range parts {
+		first, last := lineOf(p.Start), lineOf(p.End-1)
+		for i := p.Start; i < p.End; i++ { // only code remains
+			if text[i] != '\n' {
+				if text[i] = ' '; !p.Comment {
+					text[i] = '"'
+				}
+			}
+		}
+		if last > first {
+			c.hold(first, last)
+		}
+	}
+	code := strings.Split(string(text), "\n")
+	for i := 0; i < len(code); i++ {
+		switch line := strings.TrimSpace(code[i]); {
+		case c.indent[i] < 0:
+		case line == "":
+			c.lead[i] = true
+		case starts(line, "end.", "end,") && blocksEnd.Has(path.Ext(name)):
+			c.joined[i] = true
+		case decorates(line, name):
+			end := bracketed(code, i)
+			for k := i; k <= end; k++ {
+				c.lead[k] = true
+			}
+			if end > i && end-i < chunkLines {
+				c.join(i, end+1)
+			}
+			i = end
+		}
+	}
+}
+
+// hold keeps the lines of a string or comment together.
+func (c *chunker) hold(first, last int) {
+	least := c.indent[first]
+	for _, n := range c.indent[first+1 : last+1] {
+		if n >= 0 {
+			least = min(least, n)
+		}
+	}
+	short := last-first < chunkLines
+	for i := first + 1; i <= last; i++ {
+		// Lines that stand further left than the line above them do not end its block.
+		if c.indent[i] >= 0 && (!short || least < c.indent[first]) {
+			c.indent[i] += c.indent[first] + 1
+		}
+	}
+	if !short {
+		first = last - 1 // only its end is not separated
+	}
+	c.join(first, last)
+}
+
+// join keeps the lines of a range together.
+func (c *chunker) join(first, last int) {
+	for i := first + 1; i <= min(last, len(c.joined)-1); i++ {
+		c.joined[i] = true
+	}
+}
+
+// decorates reports whether a line of code begins a decorator, attribute or annotation.
+func decorates(line, name string) bool {
+	if strings.HasPrefix(line, "#[") || strings.HasPrefix(line, "#![") {
+		return true
+	}
+	if path.Ext(name) == ".cs" {
+		return len(line) > 1 && line[0] == '[' && inWord(line[1])
+	}
+	switch path.Ext(name) {
+	case ".rb", ".rake", ".pl", ".pm": // a variable
+		return false
+	}
+	return len(line) > 1 && line[0] == '@' && inWord(line[1])
+}
+
+// bracketed returns the line on which the round and square brackets close that are opened on a line of code.
+func bracketed(code []string, at int) int {
+	depth := 0
+	for i := at; i < min(len(code), at+2*chunkLines); i++ {
+		for _, r := range code[i] {
+			switch r {
+			case '(', '[':
+				depth++
+			case ')', ']':
+				if depth--; depth == 0 {
+					return i
+				}
+			}
+		}
+		if depth <= 0 {
+			return i
+		}
+	}
+	return at
 }
 
 // indentOf returns the indentation of a line, or -1 for a blank line. A tab counts as four spaces.
@@ -113,8 +278,8 @@ func (c *chunker) split(from, to, depth int) {
 // level returns the smallest indentation greater than above, or -1.
 func (c *chunker) level(from, to, above int) int {
 	best := -1
-	for _, n := range c.indent[from:to] {
-		if n > above && (best < 0 || n < best) {
+	for i, n := range c.indent[from:to] {
+		if n > above && (best < 0 || n < best) && !c.joined[from+i] {
 			best = n
 		}
 	}
@@ -131,9 +296,10 @@ func (c *chunker) blocks(from, to, level int) []int {
 		if n < 0 {
 			continue
 		}
-		if n <= level && !continues(c.lines[i]) {
+		if n <= level && !c.joined[i] && !continues(c.lines[i]) {
 			gap := last >= 0 && last < i-1
-			deeper := last >= 0 && (c.indent[last] > level || closes(c.lines[last]))
+			deeper := last >= 0 && !c.lead[last] &&
+				(c.indent[last] > level || c.indent[last] == level && closes(c.lines[last]))
 			if seen && (gap || deeper) {
 				starts = append(starts, i)
 			}
@@ -154,6 +320,7 @@ func (c *chunker) cut(from, to int) {
 				break
 			}
 		}
+		at = c.between(from, at, to)
 		a, b := c.trim(from, at)
 		if a < b {
 			c.out = append(c.out, Span{a + 1, b})
@@ -165,10 +332,39 @@ func (c *chunker) cut(from, to int) {
 	}
 }
 
-// closes reports whether a line begins with a closing bracket or "end".
+// between returns a line near at that neither continues a string nor ends a block.
+func (c *chunker) between(from, at, to int) int {
+	inside := func(i int) bool { return c.joined[i] || closes(c.lines[i]) }
+	back := at
+	for back > from && inside(back) {
+		back--
+	}
+	if back > from {
+		return back
+	}
+	for at < to && inside(at) {
+		at++
+	}
+	return at
+}
+
+// closes reports whether a line begins with a closing bracket or a word such as "end".
 func closes(line string) bool {
 	line = strings.TrimSpace(line)
-	return line == "end" || starts(line, ")", "]", "}", "*/", "#endif")
+	if starts(line, ")", "]", "}", "*/", "#endif") {
+		return true
+	}
+	word := firstWord(line)
+	rest := strings.TrimLeft(line[len(word):], " ")
+	return closing.Has(word) && (rest == "" || strings.IndexByte(";)]}|<>&", rest[0]) >= 0) // not the call of done()
+}
+
+// firstWord returns the letters at the beginning of a line.
+func firstWord(line string) string {
+	if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsLetter(r) }); i >= 0 {
+		return line[:i]
+	}
+	return line
 }
 
 // continues reports whether a line continues the block before it.
@@ -177,14 +373,18 @@ func continues(line string) bool {
 		return true
 	}
 	line = strings.TrimSpace(line)
-	word := line
-	if i := strings.IndexFunc(line, func(r rune) bool { return !unicode.IsLetter(r) }); i >= 0 {
-		word = line[:i]
+	word := firstWord(line)
+	if word == "case" && (strings.HasSuffix(line, " in") || !strings.ContainsAny(line, ":=")) {
+		return false // the head of the whole, in shell and Ruby
 	}
 	return continuing.Has(word) || strings.HasPrefix(line, "{")
 }
 
-var continuing = wordset.New("else elif except finally catch elsif rescue ensure then do case default")
+var (
+	continuing = wordset.New("else elif except finally catch elsif rescue ensure then do case default")
+	blocksEnd  = wordset.New(".rb .rake .ex .exs .lua .jl") // with the word "end"
+	closing    = wordset.New("end END fi done esac endif endfor endwhile endforeach endfunction endcase")
+)
 
 // repeats limits how often a word of a chunk counts.
 const repeats = 3
@@ -370,4 +570,29 @@ func importLine(t string) bool {
 // starts reports whether a text begins with one of the words.
 func starts(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(text, w) })
+}
+
+// Above returns the first line of the comments and decorators directly above a line, or the line itself. Lines count
+// from 1.
+func Above(lines []string, line int) int {
+	for line > 1 && line <= len(lines) {
+		first := line - 2
+		for first > 0 && (indentOf(lines[first]) > indentOf(lines[line-1]) || closes(lines[first])) {
+			first-- // of a decorator over several lines
+		}
+		switch text := strings.TrimSpace(lines[first]); {
+		case starts(text, "@", "#[") && (first == line-2 || opens(text)):
+			line = first + 1
+		case starts(strings.TrimSpace(lines[line-2]), "//", "#", "/*", "*"):
+			line--
+		default:
+			return line
+		}
+	}
+	return line
+}
+
+// opens reports whether a round or square bracket stays open on a line.
+func opens(text string) bool {
+	return strings.Count(text, "(") > strings.Count(text, ")") || strings.Count(text, "[") > strings.Count(text, "]")
 }

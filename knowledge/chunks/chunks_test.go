@@ -23,10 +23,12 @@ func TestChunks(t *testing.T) {
 		"test cases of one long block": {"describe('x', () => {\n" +
 			long(3, "  test('y', () => {\n"+long(14, "    z();\n")+"  });\n\n") + "});\n",
 			[]Span{{1, 17}, {19, 34}, {36, 53}}},
+		"a head over several lines": {"def f(\n    a,\n):\n    \"why\"\n" + long(20, "    x\n") + "\n" + long(20, "    y\n"),
+			[]Span{{1, 24}, {26, 45}}},
 		"no structure": {long(100, "word\n"), []Span{{1, 40}, {41, 80}, {81, 100}}},
 		"nothing":      {"\n\n", nil},
 	} {
-		got := Chunks(strings.Split(c.text, "\n"))
+		got := Chunks("", strings.Split(c.text, "\n"))
 		if d := cmp.Diff(c.want, got); d != "" {
 			t.Errorf("%s: %s", name, d)
 		}
@@ -39,7 +41,7 @@ func TestChunksCoverEachLineOnce(t *testing.T) {
 		"\t} else {\n\t\tz()\n\t}\n}\n\n}\n)\n\n  odd\n", 5)
 	lines := strings.Split(text, "\n")
 	seen := map[int]int{}
-	for _, s := range Chunks(lines) {
+	for _, s := range Chunks("", lines) {
 		if s.End-s.Start >= chunkLines+innerLines {
 			t.Errorf("lines %d-%d are one chunk", s.Start, s.End)
 		}

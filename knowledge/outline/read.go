@@ -34,7 +34,7 @@ var typescriptRules string
 
 // Version is part of the cache key. Change it whenever the same text gets another outline, so that files are read
 // again.
-const Version = "2"
+const Version = "3"
 
 // Rules returns the ast-grep rules for the given languages. Go needs none.
 func Rules(languages ...Language) string {
@@ -110,8 +110,8 @@ var (
 	variance = lazyre.New(`([<,]\s*)((?:\b(?:in|out)\s+)+)([A-Z_$])`)
 )
 
-// withoutVariance replaces the variance annotations "in" and "out" of type parameters by spaces, because the parser
-// does not know them. It returns nil if there are none. Offsets do not change.
+// withoutVariance replaces the variance annotations "in" and "out" of type parameters by white space of the same
+// length, because the parser does not know them. It returns nil if there are none. [withVariance] puts them back.
 func withoutVariance(text []byte) []byte {
 	if !mayVary(text) {
 		return nil
@@ -122,14 +122,22 @@ func withoutVariance(text []byte) []byte {
 			if out == nil {
 				out = slices.Clone(text)
 			}
-			for i := list[0] + m[4]; i < list[0]+m[5]; i++ {
-				if out[i] != '\n' {
-					out[i] = ' '
-				}
-			}
+			words := out[list[0]+m[4] : list[0]+m[5]]
+			copy(words, bytes.ReplaceAll(bytes.ReplaceAll(words, []byte("out"), varianceOut), []byte("in"), varianceIn))
 		}
 	}
 	return out
+}
+
+// The white space for the words of variance, which occurs in no other place.
+var varianceIn, varianceOut = []byte("\v\f"), []byte("\v\f\f")
+
+// withVariance puts back what [withoutVariance] replaced, because signatures are shown.
+func withVariance(text []byte) []byte {
+	if !bytes.Contains(text, varianceIn) {
+		return text
+	}
+	return bytes.ReplaceAll(bytes.ReplaceAll(text, varianceOut, []byte("out")), varianceIn, []byte("in"))
 }
 
 // mayVary is a fast check before variance: whether one of its words follows a bracket or a comma.
@@ -216,6 +224,7 @@ func read(l Language, text []byte, nodes []patterns.Node, brief bool) *reader {
 	if l == Python {
 		r.python()
 	} else {
+		r.text = withVariance(text)
 		r.script()
 	}
 	r.parseError()

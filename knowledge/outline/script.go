@@ -10,22 +10,37 @@ import (
 )
 
 func (r *reader) script() {
-	kinds := map[string]Kind{"def": Function, "function": Function, "method": Method, "class": Class,
-		"interface": Interface, "enum": Enum}
+	kinds := map[string]Kind{"def": Function, "function": Function, "assigned": Function, "pair": Function,
+		"method": Method, "class": Class, "interface": Interface, "enum": Enum}
 	functions := map[int]bool{} // positions of names that hold a function
+	named := map[int]bool{}     // ends of functions with a name of their own
+	holders := map[int]bool{}   // ends of functions that something with a better name holds
 	for _, n := range r.nodes {
-		if n.Rule == "function" || n.Rule == "def" {
+		switch n.Rule {
+		case "def":
+			functions[n.Start] = true
+			named[n.To] = r.held(n)
+		case "function", "assigned", "pair":
 			functions[n.Start] = true
 		}
 	}
 	for _, n := range r.nodes {
+		if functions[n.Start] && n.Rule != "def" {
+			holders[n.To] = !named[n.To] || r.source(n.Start, n.End) != "module.exports"
+		}
+	}
+	for _, n := range r.nodes {
 		switch n.Rule {
-		case "def", "function", "method", "class", "interface", "enum":
+		case "def", "function", "assigned", "pair", "method", "class", "interface", "enum":
 			kind := kinds[n.Rule]
+			if kind == Function && named[n.To] && holders[n.To] == (n.Rule == "def") {
+				continue // f = function g() {} is one function
+			}
 			e := r.symbol(n, kind, true)
-			e.Signature = oneLine(r.source(e.from, r.head(n.End, kind == Function || kind == Method)))
-			if kind == Method && e.Name == "" {
-				continue
+			e.Name = strings.Trim(e.Name, `"'`)
+			e.Signature = oneLine(r.source(e.from, min(e.to, r.head(n.End, kind == Function || kind == Method))))
+			if kind == Method && e.Name == "" || n.Rule == "pair" && e.Start == e.End {
+				continue // it is shown with its object
 			}
 			r.all = append(r.all, e)
 		case "alias":
@@ -56,6 +71,12 @@ func (r *reader) script() {
 	r.scriptComments()
 }
 
+// held reports whether a named function is the value of something: f = function g() {}.
+func (r *reader) held(n patterns.Node) bool {
+	before := bytes.TrimRight(r.text[:max(0, n.From)], " \t\r\n")
+	return bytes.HasSuffix(before, []byte("=")) || bytes.HasSuffix(before, []byte(":"))
+}
+
 // head returns the end of a signature, where the body begins. It skips the parameters of a function.
 func (r *reader) head(from int, parameters bool) int {
 	i := from
@@ -66,7 +87,7 @@ func (r *reader) head(from int, parameters bool) int {
 			if c == '(' || c == '[' || c == '{' {
 				depth++
 			} else if c == ')' || c == ']' || c == '}' {
-				if depth--; depth <= 0 {
+				if depth--; depth < 0 || depth == 0 && c == ')' {
 					i++
 					break
 				}
@@ -75,8 +96,26 @@ func (r *reader) head(from int, parameters bool) int {
 			}
 		}
 	}
+	last := byte(0) // the last byte that is not a space
 	for j := i; j < len(r.text) && j < i+500; j++ {
-		switch c := r.text[j]; {
+		c := r.text[j]
+		if c == '{' && parameters && bytes.IndexByte([]byte(":<|&,"), last) >= 0 { // an object type
+			for depth := 0; j < len(r.text) && j < i+500; j++ {
+				if c = r.text[j]; c == '{' {
+					depth++
+				} else if c == '}' {
+					if depth--; depth == 0 {
+						break
+					}
+				}
+			}
+			last = '}'
+			continue
+		}
+		if c != ' ' && c != '\t' {
+			last = c
+		}
+		switch {
 		case c == '{' || c == '}' || c == ';' || parameters && (c == '\n' || bytes.HasPrefix(r.text[j:], []byte("=>"))):
 			return j
 		}
@@ -171,7 +210,7 @@ func parseScriptImport(source string) Import {
 }
 
 // lead matches the words that may stand between a documentation comment and the name that it documents.
-var lead = lazyre.New(`^(?:[\s@]|\b(?:export|default|declare|abstract|async|public|private|protected|static|readonly|override|accessor|const|let|var|function|class|interface|type|enum|get|set|new)\b|\*)*$`)
+var lead = lazyre.New(`^(?:[\s@]|\b(?:export|default|declare|abstract|async|public|private|protected|static|readonly|override|accessor|const|let|var|function|class|interface|type|enum|get|set|new)\b|\*)*(?:[\w$]+\.)*$`)
 
 func (r *reader) scriptComments() {
 	names := make([]int, len(r.all)) // symbols by position of their name

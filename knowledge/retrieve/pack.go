@@ -10,6 +10,7 @@ import (
 	"github.com/runplan/runplan/internal/fence"
 	"github.com/runplan/runplan/internal/language"
 	"github.com/runplan/runplan/internal/phrase"
+	"github.com/runplan/runplan/knowledge/chunks"
 	"github.com/runplan/runplan/knowledge/outline"
 )
 
@@ -132,12 +133,13 @@ func (s State) file(path string) File {
 
 // covers reports whether c shows all lines of o.
 func (c Choice) covers(o Choice) bool {
-	if c.Path != o.Path || c.Detail != Primary || c.Kind == kindOutline {
+	shown := c.Detail == Primary || c.Detail == o.Detail && c.definition()
+	if c.Path != o.Path || !shown || c.Kind == kindOutline {
 		return false
 	}
 	larger := c.End-c.Start > o.End-o.Start
 	same := c.End == o.End && c.Start == o.Start && c.Symbol != o.Symbol
-	return c.Start <= o.Start && o.End <= c.End && (larger || same && (o.Detail != Primary || c.Symbol < o.Symbol))
+	return c.Start <= o.Start && o.End <= c.End && (larger || same && (o.Detail != c.Detail || c.Symbol < o.Symbol))
 }
 
 // part builds the part of a choice, with its text.
@@ -152,20 +154,25 @@ func (p *pass) part(c Choice, in *content) Part {
 	case c.Kind == kindLines || c.Kind == kindBlock || c.Kind == kindHead:
 		return p.lines(x, in)
 	case c.Detail == Primary:
-		x.Start = outline.Above(in.lines, c.Start)
+		x.Start = chunks.Above(in.lines, c.Start)
 		less := x
 		less.Detail, less.Start = Supporting, c.Start
 		less = p.described(less, c.described(in))
 		x.less = &less
 		return p.lines(x, in)
-	case c.Detail == TypeContext && isType(c.Kind) && c.End-c.Start < typeLines:
-		x.Start = outline.Above(in.lines, c.Start)
+	case c.definition():
+		x.Start = chunks.Above(in.lines, c.Start)
 		x.less = new(p.described(x, c.Signature))
 		return p.lines(x, in)
 	case c.Detail == TypeContext && c.Kind != string(outline.Class):
 		return p.described(x, c.Signature)
 	}
 	return p.described(x, c.described(in))
+}
+
+// definition reports whether a choice shows the definition of a type or value.
+func (c Choice) definition() bool {
+	return c.Detail == TypeContext && isType(c.Kind) && c.End-c.Start < typeLines
 }
 
 func isType(kind string) bool {

@@ -91,6 +91,8 @@ func (c *content) addBlocks() {
 	if len(c.symbols) == 0 && len(c.lines) <= shortFile {
 		return // the file is a single piece
 	}
+	layout := chunks.LayOut(c.path, c.lines)
+	c.complete(layout)
 	covered := make([]bool, len(c.lines)+2)
 	holds := map[int]bool{} // symbols with nested symbols, which are shown one by one
 	for i := range c.symbols {
@@ -105,7 +107,7 @@ func (c *content) addBlocks() {
 		if s.parent >= 0 && !c.choosable(i) && !isWithin(c, i) {
 			continue
 		}
-		from, to := c.clip(outline.Above(c.lines, s.start), s.end)
+		from, to := c.clip(chunks.Above(c.lines, s.start), s.end)
 		for n := from; n <= to; n++ {
 			covered[n] = true
 		}
@@ -113,8 +115,8 @@ func (c *content) addBlocks() {
 	for n := 1; n <= c.head.End && n < len(covered); n++ {
 		covered[n] = true
 	}
-	var blocks []symbol
-	for _, span := range chunks.Chunks(c.lines) {
+	var spans []chunks.Span
+	for _, span := range layout.Chunks() {
 		for from := span.Start; from <= span.End; {
 			if covered[from] {
 				from++
@@ -124,12 +126,11 @@ func (c *content) addBlocks() {
 			for to < span.End && !covered[to+1] {
 				to++
 			}
-			if b, ok := c.block(from, to); ok {
-				blocks = append(blocks, b)
-			}
+			spans = append(spans, chunks.Span{Start: from, End: to})
 			from = to + 1
 		}
 	}
+	blocks := c.blocksOf(layout, spans)
 	if len(blocks) == 0 {
 		return
 	}
@@ -154,6 +155,59 @@ func (c *content) addBlocks() {
 	}
 }
 
+// complete gives symbols the lines of the statement that they begin: "const a = 1," and the line of b after it are one
+// piece.
+func (c *content) complete(layout *chunks.Layout) {
+	for _, s := range slices.Clone(c.symbols) {
+		if whole, _ := layout.Whole(chunks.Span{Start: s.start, End: s.end}); s.parent < 0 && whole.End > s.end {
+			c.spread(whole)
+		}
+	}
+}
+
+// spread gives the lines of a statement to all symbols in it, and reports whether there are any.
+func (c *content) spread(whole chunks.Span) (found bool) {
+	for i := range c.symbols {
+		if s := &c.symbols[i]; s.parent < 0 && s.start >= whole.Start && s.end <= whole.End {
+			s.start, s.end, found = whole.Start, whole.End, true
+		}
+	}
+	return found
+}
+
+var groupRE = lazyre.New(`^(?:const|var|type) \($`)
+
+// blocksOf makes pieces of spans outside of symbols, which are extended to the end of what they open. A group of
+// declarations of Go is the piece of each of its names. Last lines that open
+// what is too long are not part of a piece.
+func (c *content) blocksOf(layout *chunks.Layout, spans []chunks.Span) []symbol {
+	var out []symbol
+	end := 0
+	for _, s := range spans {
+		if s.Start = max(s.Start, end+1); s.Start > s.End {
+			continue // part of the block before it
+		}
+		whole, closed := layout.Whole(s)
+		if group := (chunks.Span{Start: s.End, End: whole.End}); whole.End > s.End &&
+			groupRE.MatchString(strings.TrimSpace(c.lines[s.End-1])) && c.spread(group) {
+			whole.End = s.End - 1
+			end = group.End
+		} else {
+			end = whole.End
+		}
+		for !closed && whole.End >= whole.Start {
+			if w, ok := layout.Whole(chunks.Span{Start: whole.End, End: whole.End}); ok && w.End == whole.End {
+				break
+			}
+			whole.End--
+		}
+		if b, ok := c.block(layout, whole.Start, whole.End); ok {
+			out = append(out, b)
+		}
+	}
+	return out
+}
+
 // isWithin reports whether a symbol is shown as part of an enclosing one.
 func isWithin(c *content, i int) bool { return c.symbols[i].kind != string(outline.Variable) }
 
@@ -164,11 +218,11 @@ const shortFile = 60
 const longSymbol = 40
 
 // block makes a piece of lines outside of symbols. Lines with only brackets or comments are not a piece.
-func (c *content) block(from, to int) (symbol, bool) {
+func (c *content) block(layout *chunks.Layout, from, to int) (symbol, bool) {
 	title := ""
 	for n := from; n <= to && title == ""; n++ {
 		line := strings.TrimSpace(c.lines[n-1])
-		if strings.TrimLeft(line, "})];, \t") != "" && !strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "#") &&
+		if strings.TrimLeft(line, "})];, \t") != "" && !layout.Lead(n) && !strings.HasPrefix(line, "//") && !strings.HasPrefix(line, "#") &&
 			!strings.HasPrefix(line, "*") && !strings.HasPrefix(line, "/*") &&
 			!strings.HasPrefix(line, `"""`) && !strings.HasPrefix(line, "package ") {
 			title = phrase.Cut(line, 120)

@@ -149,12 +149,12 @@ func layers() []layer {
 		{"llm", []string{"internal"}},
 		{"tools/llmtest", []string{"llm", "internal"}},
 		{"knowledge", []string{"knowledge/chunks", "knowledge/outline", "llm", "patterns", "internal"}},
-		{"knowledge/chunks", []string{"internal/wordset"}},
+		{"knowledge/chunks", []string{"internal/language", "internal/wordset"}},
 		{"knowledge/enrich", []string{"knowledge", "llm", "internal"}},
 		{"knowledge/retrieve", []string{"knowledge", "knowledge/chunks", "knowledge/outline", "llm", "patterns", "internal"}},
 		{"knowledge/summary", []string{"knowledge/outline", "patterns", "internal"}}, // not knowledge: it needs no index
-		{"knowledge/outline", []string{"patterns", "internal/lazyre", "internal/lists", "internal/literal", "internal/phrase",
-			"internal/recent"}},
+		{"knowledge/outline", []string{"patterns", "internal/language", "internal/lazyre", "internal/lists", "internal/literal",
+			"internal/phrase", "internal/recent"}},
 		{"testscripts", []string{"*"}}, // the acceptance suites call the whole program
 
 		{"testscripts/agentsmoke", nil}, // all tests: the CLIs themselves, with make agents-smoke
