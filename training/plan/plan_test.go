@@ -23,7 +23,7 @@ func TestDefaults(t *testing.T) {
 	}
 	h := p.Hyperparameters
 	if p.Base != training.Coding || h.Rank != 32 || h.Alpha != 64 || h.Dropout != 0.05 || h.LearningRate != 1e-4 ||
-		h.MaxSteps != 500 || h.MaxSequenceLength != 2048 ||
+		h.MaxSteps != 500 || h.MaxSequenceLength != 16384 ||
 		h.BatchSize != 1 || h.GradientAccumulation != 8 ||
 		strings.Join(h.TargetModules, " ") != "q_proj k_proj v_proj o_proj gate_proj up_proj" ||
 		p.Data.ValidationSplit != 0.15 {
