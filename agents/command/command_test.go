@@ -19,13 +19,15 @@ import (
 
 func TestConformance(t *testing.T) {
 	agenttest.Run(t, func(t *testing.T, script string) (agents.Agent, agents.Task) {
-		return New(Config{Name: "fake", Command: []string{"bash", "-c", script}}), agents.Task{Brief: agents.Brief{Task: "do it"}}
+		return New(Config{Name: "fake", Command: []string{"bash", "-c", script}}),
+			agents.Task{Brief: agents.Brief{Task: "do it"}}
 	})
 }
 
 func task(t *testing.T) agents.Task {
 	return agents.Task{
-		Dir: t.TempDir(), TempDir: t.TempDir(), Brief: agents.Brief{Head: "make it\n", Task: "so"}, Run: "r1", Attempt: 3, Model: "m", Variant: "v",
+		Dir: t.TempDir(), TempDir: t.TempDir(), Brief: agents.Brief{Head: "make it\n", Task: "so"},
+		Run: "r1", Attempt: 3, Model: "m", Variant: "v",
 		Batch: planparse.Batch{Key: "2"}, Env: []string{"PATH=" + os.Getenv("PATH"), "A=task", "B=task"},
 	}
 }

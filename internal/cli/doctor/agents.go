@@ -200,7 +200,8 @@ func tryOnce(ctx context.Context, a *cli.App, c command.Config, dir, call, brief
 	}
 	began := time.Now()
 	res, err := command.New(c).Run(ctx, agents.Task{
-		Dir: work, Brief: agents.Brief{Task: brief}, Run: "doctor", Attempt: 1, Batch: planparse.Batch{Key: "doctor"}, TempDir: temp, Env: env,
+		Dir: work, Brief: agents.Brief{Task: brief}, Run: "doctor", Attempt: 1,
+		Batch: planparse.Batch{Key: "doctor"}, TempDir: temp, Env: env,
 		Limits: agents.Limits{Total: trialTime, Grace: 2 * time.Second},
 		Redact: redact.New(slices.Concat(a.Environ, cli.EnvPairs(c.Env))).String,
 	}, agents.ObserverFunc(func(line string) { fmt.Fprintf(a.Stderr, "  %s\n", line) }))
