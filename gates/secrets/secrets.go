@@ -293,7 +293,8 @@ func harmlessEnv(f gates.File) bool {
 
 // fixture reports whether a file is in a folder of test data or third-party code.
 func fixture(p string) bool {
-	return language.Foreign(p) || gates.Match([]string{"**/{__mocks__,test-fixtures}/**"}, p)
+	return language.Copied(p) || language.TestData(p) ||
+		gates.Match([]string{"**/{__mocks__,test-fixtures,third_party}/**"}, p)
 }
 
 // madeUp reports whether values that only look like secrets are probably invented in this file: tests and documents

@@ -75,7 +75,7 @@ var silencers = []silencer{
 // Lines that the plan spells out are remarks.
 func (j judge) silenced(f gates.File) {
 	ext := path.Ext(f.Path)
-	if prose(ext) || language.ThirdParty(f.Path) {
+	if prose(ext) || language.Copied(f.Path) {
 		return
 	}
 	if ext == "" && strings.HasPrefix(f.After, "#!") && strings.Contains(strings.SplitN(f.After, "\n", 2)[0], "sh") {

@@ -25,6 +25,13 @@ func Installed(folder string) bool {
 // ThirdParty reports whether a file, by its path with slashes, is in a folder of third-party code.
 func ThirdParty(p string) bool { return slices.ContainsFunc(strings.Split(path.Dir(p), "/"), Vendored) }
 
+// Copied reports whether a file is in a folder into which a tool copies third-party code. Gates that look for what an
+// agent hides leave out only these: any other name may be a folder of the project.
+func Copied(p string) bool { return inFolder(p, []string{"node_modules", "vendor"}) }
+
+// TestData reports whether a file is data of tests.
+func TestData(p string) bool { return inFolder(p, data) }
+
 // Foreign reports whether a file is third-party code or data of tests, to which rules for the project's own code do
 // not apply.
-func Foreign(p string) bool { return ThirdParty(p) || inFolder(p, data) }
+func Foreign(p string) bool { return ThirdParty(p) || TestData(p) }

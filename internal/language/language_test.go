@@ -40,6 +40,16 @@ func TestServesTests(t *testing.T) {
 	}
 }
 
+// What an agent could name itself is not taken for third-party code by gates that look for what it hides.
+func TestCopied(t *testing.T) {
+	for p, want := range map[string]bool{"vendor/a.go": true, "web/node_modules/x/a.js": true, "third_party/a.c": false,
+		"venv/a.py": false, "vendor": false} {
+		if language.Copied(p) != want {
+			t.Errorf("%s: %v", p, !want)
+		}
+	}
+}
+
 func TestForeign(t *testing.T) {
 	for p, want := range map[string][2]bool{ // third party, foreign
 		"vendor/a.go": {true, true}, "web/node_modules/x/a.js": {true, true}, "third_party/a.c": {true, true},

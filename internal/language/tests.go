@@ -13,7 +13,7 @@ func IsTest(p string) bool { return OfTest(p) != "" }
 
 // ServesTests reports whether a file is a test, or in a folder that has only tests and their data.
 func ServesTests(p string) bool {
-	return IsTest(p) || inFolder(p, data) || inFolder(strings.ToLower(p), []string{"tests", "test", "__tests__"})
+	return IsTest(p) || TestData(p) || inFolder(strings.ToLower(p), []string{"tests", "test", "__tests__"})
 }
 
 // data are the folders of data of tests.
@@ -65,7 +65,7 @@ func OfTest(p string) string {
 		return ""
 	case ext == ".txtar":
 		return Script
-	case inFolder(p, data):
+	case TestData(p):
 		return ""
 	}
 	inTests := inFolder(p, []string{"tests", "test", "__tests__", "spec", "specs", "e2e", "testing"})

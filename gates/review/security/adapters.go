@@ -276,7 +276,7 @@ func govulncheck() tool {
 func npmAudit() tool {
 	wants := func(p string) bool {
 		return slices.Contains([]string{"package.json", "package-lock.json", "npm-shrinkwrap.json"}, path.Base(p)) &&
-			!language.ThirdParty(p)
+			!language.Copied(p)
 	}
 	return tool{name: "npm-audit", cost: gates.Cheap, wants: wants,
 		none: "no package.json and no package-lock.json changed", server: "the npm registry",

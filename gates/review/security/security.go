@@ -35,7 +35,7 @@ func built(blocking bool) gates.Gate {
 	info := gates.Info{Name: Built, Kind: gates.Static, Cost: gates.Instant, Blocking: blocking, Pure: true}
 	return gates.New(info, func(ctx context.Context, l *gates.Look) error {
 		files, ok, err := l.Changed(ctx, func(c gates.Change) bool {
-			return c.Status != gates.Deleted && !c.Link && languageOf(c.Path) != "" && !language.Foreign(c.Path)
+			return c.Status != gates.Deleted && !c.Link && languageOf(c.Path) != "" && !language.Copied(c.Path) && !language.TestData(c.Path)
 		})
 		if err != nil || !ok {
 			return err
