@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Each line of a plan is read by the agent in its brief, by runplan, or by nobody. A batch that does not run is named.
+// For each line of a plan, the coverage names its reader: the agent, through its brief; runplan; or none. It also names
+// the batches that do not run.
 func TestCoverNamesReaders(t *testing.T) {
 	long := strings.Repeat("ü", 81)
 	for name, c := range map[string]struct {

@@ -31,7 +31,7 @@ func HideAddresses(text string) string {
 	})
 }
 
-// reserved reports whether an address is nobody's: it has a reserved domain, or is that of a git server.
+// reserved reports whether an address belongs to no person: its domain is reserved, or its user is git.
 func reserved(address string) bool {
 	user, domain, _ := strings.Cut(strings.ToLower(address), "@")
 	return user == "git" || slices.ContainsFunc([]string{"example.com", "example.org", "example.net", "example", "test", "invalid"},

@@ -1,6 +1,6 @@
 // Package recent keeps the values that were used last, up to a size, so that expensive results are computed once. It
-// holds two generations: when the young one is full, it becomes the old one, and what nobody used since the last change
-// is dropped. So it needs no list of uses, and holds at most about twice the size.
+// has two maps. When the new map is full, it replaces the old map, so values that were not used since then are dropped.
+// The cache needs no list of uses, and has at most about twice the size.
 package recent
 
 import "sync"

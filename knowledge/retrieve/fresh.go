@@ -2,7 +2,6 @@ package retrieve
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -16,7 +15,6 @@ import (
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/knowledge"
 	"github.com/runplan/runplan/knowledge/outline"
-	"github.com/runplan/runplan/patterns"
 )
 
 // mostFresh limits how many files that are newer than the index are read for one search.
@@ -94,13 +92,13 @@ func (p *pass) present(ctx context.Context, chunks []store.Chunk) ([]store.Chunk
 		changed = changed[:mostFresh]
 	}
 	kept := slices.DeleteFunc(slices.Clone(chunks), func(c store.Chunk) bool { _, ok := f.symbols[c.Path]; return ok })
-	outlines, err := p.tree.outlines(ctx, changed)
+	outlines, _, err := p.tree.outlines(ctx, changed) // the text is searched without an outline, too
 	if err != nil {
 		return nil, nil, err
 	}
 	for _, s := range changed {
-		f.symbols[s.path] = outlines[s.path]
-		for _, c := range knowledge.ChunksOf(s.path, s.text, outlines[s.path]) {
+		f.symbols[s.path] = outlines[s.path].Symbols
+		for _, c := range knowledge.ChunksOf(s.path, s.text, f.symbols[s.path]) {
 			f.add(&c)
 			c.Path = s.path
 			kept = append(kept, c)
@@ -204,36 +202,4 @@ func (f *fresh) relocate(named []SymbolNamed) {
 			}
 		}
 	}
-}
-
-// outlines returns the symbols of files, with one ast-grep process for each language. A file that cannot be outlined
-// has none.
-func (t *tree) outlines(ctx context.Context, files []*source) (map[string][]outline.Symbol, error) {
-	out := map[string][]outline.Symbol{}
-	by := map[outline.Language][]patterns.Text{}
-	for _, s := range files {
-		switch l := outline.LanguageOf(s.path); l {
-		case "":
-		case outline.Go:
-			out[s.path] = outline.ReadGo(s.path, s.bytes).Symbols
-		default:
-			by[l] = append(by[l], patterns.Text{Path: s.path, Text: []byte(s.text), Copy: s.copy})
-		}
-	}
-	if !t.program.Found() {
-		return out, nil
-	}
-	for _, l := range slices.Sorted(maps.Keys(by)) {
-		nodes, _, err := t.program.Nodes(ctx, t.dir, by[l], outline.Rules(l), 0)
-		switch {
-		case errors.Is(err, patterns.ErrTooMuch):
-			continue
-		case err != nil:
-			return nil, err
-		}
-		for _, x := range by[l] {
-			out[x.Path] = outline.Read(l, x.Text, nodes[x.Path]).Symbols
-		}
-	}
-	return out, nil
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -150,29 +151,48 @@ var errNoOutline = errors.New("it changed since the index, and only ast-grep cou
 
 // outline returns the symbols of a file in its present state.
 func (t *tree) outline(ctx context.Context, s *source) (outline.Outline, error) {
-	l := outline.LanguageOf(s.path)
-	switch {
-	case l == "":
-		return outline.Outline{}, nil
-	case l == outline.Go:
-		return outline.ReadGo(s.path, s.bytes), nil
-	case !t.program.Found():
-		return outline.Outline{}, errNoOutline
+	out, missing, err := t.outlines(ctx, []*source{s})
+	if err == nil {
+		err = missing[s.path]
 	}
-	nodes, skipped, err := t.program.Nodes(ctx, t.dir, []patterns.Text{{Path: s.path, Text: []byte(s.text), Copy: s.copy}},
-		outline.Rules(l), 0)
-	switch {
-	case errors.Is(err, patterns.ErrTooMuch):
-		return outline.Outline{}, fmt.Errorf("%w: ast-grep's answer is too long", errNoOutline)
-	case err != nil:
-		return outline.Outline{}, err
-	}
-	for _, k := range skipped {
-		if k.Path == s.path {
-			return outline.Outline{}, fmt.Errorf("%w: %s", errNoOutline, k.Reason)
+	return out[s.path], err
+}
+
+// outlines returns the symbols of files in their present state, with one ast-grep process for each language. missing
+// has an [errNoOutline] for each file that could not be outlined.
+func (t *tree) outlines(ctx context.Context, files []*source) (out map[string]outline.Outline,
+	missing map[string]error, err error) {
+	out, missing = map[string]outline.Outline{}, map[string]error{}
+	by := map[outline.Language][]patterns.Text{}
+	for _, s := range files {
+		switch l := outline.LanguageOf(s.path); {
+		case l == "":
+		case l == outline.Go:
+			out[s.path] = outline.ReadGo(s.path, s.bytes)
+		case !t.program.Found():
+			missing[s.path] = errNoOutline
+		default:
+			by[l] = append(by[l], patterns.Text{Path: s.path, Text: []byte(s.text), Copy: s.copy})
 		}
 	}
-	return outline.Read(l, []byte(s.text), nodes[s.path]), nil
+	for _, l := range slices.Sorted(maps.Keys(by)) {
+		nodes, skipped, err := t.program.Nodes(ctx, t.dir, by[l], outline.Rules(l), 0)
+		if err != nil && !errors.Is(err, patterns.ErrTooMuch) {
+			return nil, nil, err
+		}
+		for _, k := range skipped {
+			missing[k.Path] = fmt.Errorf("%w: %s", errNoOutline, k.Reason)
+		}
+		for _, x := range by[l] {
+			switch {
+			case err != nil:
+				missing[x.Path] = fmt.Errorf("%w: ast-grep's answer is too long", errNoOutline)
+			case missing[x.Path] == nil:
+				out[x.Path] = outline.Read(l, x.Text, nodes[x.Path])
+			}
+		}
+	}
+	return out, missing, nil
 }
 
 // clip limits a range of lines to the file.

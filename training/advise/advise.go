@@ -125,7 +125,7 @@ const mostReason = 300
 // line makes a model's text safe to store and show.
 func (a Adviser) line(text string) string { return phrase.Cut(fence.Line(a.Redact(text)), mostReason) }
 
-// planSchema returns the schema of a [planAnswer]. Its limits are those within which a person would look for values.
+// planSchema returns the JSON schema of a [planAnswer], with the range of each value.
 func planSchema(stages []training.Stage) json.RawMessage {
 	names, _ := json.Marshal(stages) // strings always encode
 	return json.RawMessage(`{"type":"object","properties":{"stage":{"type":"string","enum":` + string(names) + `},` +

@@ -376,7 +376,7 @@ func TestLargePackagesAreExplained(t *testing.T) {
 		delete(why, folder)
 	}
 	for folder := range why {
-		t.Errorf("docs/ARCHITECTURE.md explains %s, which is no package", folder)
+		t.Errorf("the table of large packages in docs/ARCHITECTURE.md names %s; no package has that name", folder)
 	}
 }
 
