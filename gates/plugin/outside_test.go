@@ -35,7 +35,7 @@ func TestDocsModule(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// The module file that go mod tidy would write, made without the network: the same versions as those of sdk.
+	// The module file that go mod tidy would write: the same versions as those of sdk.
 	mod := strings.Replace(string(own), "module github.com/runplan/runplan/sdk\n", "module example.com/gate-todo\n", 1)
 	mod += "\nrequire github.com/runplan/runplan/sdk v0.0.0\n\nreplace github.com/runplan/runplan/sdk => " + sdk + "\n"
 	dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestDocsModule(t *testing.T) {
 	run := func(args ...string) string {
 		cmd := exec.Command("go", args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "GOWORK=off", "GOPROXY=off", "GOFLAGS=-trimpath -mod=mod")
+		cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=-trimpath -mod=mod")
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Errorf("go %s: %v\n%s", strings.Join(args, " "), err, out)
