@@ -6,6 +6,7 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,6 +16,7 @@ type row struct {
 	pid, ppid, pgrp, session int
 	state                    byte
 	start                    uint64 // clock ticks since boot
+	memory                   bool   // false for a thread of the kernel
 }
 
 func (r row) alive() bool { return r.pid != 0 && r.state != 'Z' && r.state != 'X' }
@@ -64,8 +66,12 @@ func parseRow(pid int, b []byte) (row, bool) {
 			r.session = number(f)
 		case 19:
 			start, err := strconv.ParseUint(string(f), 10, 64)
-			r.start = start
-			return r, err == nil
+			if r.start = start; err != nil {
+				return row{}, false
+			}
+		case 20:
+			r.memory = number(f) > 0
+			return r, true
 		}
 		field++
 	}
@@ -140,7 +146,7 @@ func survivors(pid int, born, entry string, known []member) []member {
 		if r.start < since || !r.alive() {
 			continue
 		}
-		ours[r.pid] = pid > 1 && (r.pgrp == pid || r.session == pid) || was[r.pid] == r.born() || hasEntry(r.pid, entry)
+		ours[r.pid] = pid > 1 && (r.pgrp == pid || r.session == pid) || was[r.pid] == r.born() || hasEntry(r, entry)
 	}
 	return closure(rows, ours)
 }
@@ -161,7 +167,7 @@ func nobodyNew(pid int, entry string) bool {
 		return false
 	}
 	for id := pid; id <= last; id++ {
-		if r, ok := readRow(id); ok && r.alive() && (r.pgrp == pid || r.session == pid || hasEntry(id, entry)) {
+		if r, ok := readRow(id); ok && r.alive() && (r.pgrp == pid || r.session == pid || hasEntry(r, entry)) {
 			return false
 		}
 	}
@@ -199,13 +205,16 @@ func closure(rows []row, ours map[int]bool) []member {
 	return out
 }
 
-func hasEntry(pid int, entry string) bool {
-	if entry == "" {
+func hasEntry(r row, entry string) bool {
+	if entry == "" || !r.memory {
 		return false
 	}
-	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	if err != nil {
-		return false
+	b := environmentOf(r.pid)
+	for end := time.Now().Add(execTime); len(b) == 0 && time.Now().Before(end); time.Sleep(time.Millisecond) {
+		waits := inExec(r.pid)
+		if b = environmentOf(r.pid); !waits { // exec may have ended before inExec looked
+			break
+		}
 	}
 	for kv := range bytes.SplitSeq(b, []byte{0}) {
 		if string(kv) == entry {
@@ -213,6 +222,27 @@ func hasEntry(pid int, entry string) bool {
 		}
 	}
 	return false
+}
+
+// environmentOf returns the environment with which a process was started, nil if it cannot be read.
+func environmentOf(pid int) []byte {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return b
+}
+
+// execTime limits the wait for a process to finish its exec.
+const execTime = 100 * time.Millisecond
+
+// inExec reports whether a process is in the middle of exec, where its environment cannot be read yet. A process that
+// was started with an empty environment is not.
+func inExec(pid int) bool {
+	const environmentEnd = 48 // its index in the fields after the name
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return false
+	}
+	f := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	return len(f) > environmentEnd && number(f[environmentEnd]) == 0
 }
 
 // Above lists the ancestors of this process, the parent first. Processes adopted by a keeper are its descendants, so

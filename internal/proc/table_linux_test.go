@@ -3,6 +3,7 @@ package proc
 import (
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -35,6 +36,25 @@ func TestFindLeftProcesses(t *testing.T) {
 	}
 	if nobodyNew(1<<29, "") {
 		t.Error("an id that was never given out")
+	}
+}
+
+// A process that is in the middle of exec, where it has no environment yet, is swept all the same.
+func TestSweepKillsProcessesInExec(t *testing.T) {
+	for range 100 {
+		tag := NewTag()
+		x := exec.Command("bash", "-c", "setsid sleep 30 >/dev/null 2>&1 & echo $!")
+		x.Env = append(x.Environ(), tag)
+		out, err := x.Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		Sweep(tag)
+		pid, _ := strconv.Atoi(strings.TrimSpace(string(out)))
+		if bornAt(pid) != "" {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+			t.Fatalf("process %s survived", out)
+		}
 	}
 }
 
