@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/internal/phrase"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/runner/local"
+	"github.com/spf13/cobra"
 )
 
 // ExitStatus renders the exit codes at the end of a command's help.
@@ -77,11 +78,35 @@ func AsJSON(w io.Writer, v any) error {
 	return nil
 }
 
+// Print prints v as JSON if the user wants that, else has text print it. Standard output remembers the write errors of
+// text.
+func (a *App) Print(v any, text func()) error {
+	if a.JSON {
+		return AsJSON(a.Stdout, v)
+	}
+	text()
+	return nil
+}
+
+// PrintTable is [App.Print] with a table. Instead of an empty table it prints none, if that is given.
+func (a *App) PrintTable(v any, none string, header []string, rows ui.Rows) error {
+	return a.Print(v, func() {
+		if len(rows) == 0 && none != "" {
+			fmt.Fprintln(a.Stdout, none)
+			return
+		}
+		ui.Table(a.Stdout, header, rows)
+	})
+}
+
+// WithJSON adds --json to a command. what is what it prints then.
+func (a *App) WithJSON(what string, cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&a.JSON, "json", false, "print "+what)
+	return cmd
+}
+
 // PrintLeftovers prints the leftovers. With list, nothing was removed.
 func (a *App) PrintLeftovers(found []local.Leftover, list bool) error {
-	if a.JSON {
-		return AsJSON(a.Stdout, found)
-	}
 	var rows ui.Rows
 	for _, x := range found {
 		what := "kept"
@@ -90,11 +115,7 @@ func (a *App) PrintLeftovers(found []local.Leftover, list bool) error {
 		}
 		rows.Add(what, x.Kind, x.Name, fmt.Sprintf("%d KiB", x.Bytes>>10), x.Why)
 	}
-	if len(rows) == 0 {
-		fmt.Fprintln(a.Stdout, "nothing to remove")
-		return nil
-	}
-	return ui.Table(a.Stdout, []string{"", "what", "name", "size", "why"}, rows)
+	return a.PrintTable(found, "nothing to remove", []string{"", "what", "name", "size", "why"}, rows)
 }
 
 // Command groups in the order in which the help shows them, which is the order in which users need them.

@@ -21,18 +21,14 @@ const (
 func Self() (string, error) {
 	self, err := os.Executable()
 	if err != nil {
-		return "", Fail(ExitCannotRun, fmt.Errorf("find the runplan executable: %w", err), "")
+		err = fmt.Errorf("find the runplan executable: %w", err)
 	}
-	return self, nil
+	return self, err
 }
 
 // StartReaper starts the process that ends the children of runplan if runplan is killed. self is the path of runplan.
 func StartReaper(self string) (*proc.Reaper, error) {
-	r, err := proc.StartReaper([]string{self, ReapCommand})
-	if err != nil {
-		return nil, Fail(ExitCannotRun, err, "")
-	}
-	return r, nil
+	return proc.StartReaper([]string{self, ReapCommand})
 }
 
 // StartOwnReaper is [StartReaper] with the path of this program, which it returns too.

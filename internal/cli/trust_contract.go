@@ -75,6 +75,15 @@ func (a *App) Contract(ctx context.Context) (trust.Contract, error) {
 	return c, TrustTrouble(err)
 }
 
+// Agree checks the owner's contract and records the signature.
+func (a *App) Agree(ctx context.Context, g trust.Gate, subject string, by trust.Signed) error {
+	k, err := a.Keeper()
+	if err != nil {
+		return err
+	}
+	return TrustTrouble(k.Agree(ctx, g, subject, by))
+}
+
 // TrustTrouble adds the exit code and a hint to errors of package trust.
 func TrustTrouble(err error) error {
 	if refused, ok := errors.AsType[*trust.Error](err); ok {

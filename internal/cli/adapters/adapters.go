@@ -18,7 +18,7 @@ import (
 
 // NewAdaptersCommand returns the command training adapters.
 func NewAdaptersCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := a.WithJSON("a JSON object", &cobra.Command{
 		Use:   "adapters",
 		Short: "List trained adapters and the model of each stage",
 		Long: `List the model of each stage and how it was chosen, then the versions of all adapters that were trained
@@ -31,9 +31,8 @@ reverts that; both are only for the owner.` + cli.ExitStatus(cli.ExitOK, cli.Exi
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return listAdapters(ctx, a, p)
 		}),
-	}
+	})
 	a.RepoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	cmd.AddCommand(newTrainingDeployCommand(a), newTrainingRollbackCommand(a))
 	return cmd
 }
@@ -77,29 +76,26 @@ func listAdapters(ctx context.Context, a *cli.App, p *cli.Project) error {
 		}
 		list = append(list, row)
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, struct {
-			Stages   []stageChoice `json:"stages"`
-			Versions []versionRow  `json:"versions"`
-		}{choices, list})
-	}
-	return showAdapters(a, choices, list)
+	return a.Print(struct {
+		Stages   []stageChoice `json:"stages"`
+		Versions []versionRow  `json:"versions"`
+	}{choices, list}, func() { showAdapters(a, choices, list) })
 }
 
-func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
+func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) {
 	var table ui.Rows
 	for _, c := range choices {
 		table.Add(c.Stage, c.Model, c.By, cmp.Or(c.Active, "-"))
 	}
 	if len(table) == 0 {
 		fmt.Fprintln(a.Stdout, "no models are configured")
-	} else if err := ui.Table(a.Stdout, []string{"STAGE", "MODEL", "CHOSEN BY", "ACTIVE ADAPTER"}, table); err != nil {
-		return err
+	} else {
+		ui.Table(a.Stdout, []string{"STAGE", "MODEL", "CHOSEN BY", "ACTIVE ADAPTER"}, table)
 	}
 	fmt.Fprintln(a.Stdout)
 	if len(list) == 0 {
 		fmt.Fprintln(a.Stdout, "no adapter was trained here yet")
-		return nil
+		return
 	}
 	table = nil
 	for _, v := range list {
@@ -109,7 +105,7 @@ func showAdapters(a *cli.App, choices []stageChoice, list []versionRow) error {
 		}
 		table.Add(v.Name(), v.State, v.Tag, v.Stage, v.Examples, loss, v.TrainedAt.Format(time.DateTime))
 	}
-	return ui.Table(a.Stdout, []string{"VERSION", "STATE", "MODEL", "STAGE", "EXAMPLES", "LOSS", "TRAINED"}, table)
+	ui.Table(a.Stdout, []string{"VERSION", "STATE", "MODEL", "STAGE", "EXAMPLES", "LOSS", "TRAINED"}, table)
 }
 
 // stageChoices resolves the model of each stage, as commands that call models do. Without models it returns none.

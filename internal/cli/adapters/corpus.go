@@ -82,7 +82,7 @@ The same reviews, code and seed give identical files.` + cli.ExitStatus(cli.Exit
 }
 
 func newCorpusStatusCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	cmd := a.WithJSON("a JSON object", &cobra.Command{
 		Use:   "status",
 		Short: "Report whether a training is due",
 		Long: `Count the forward and the retroactive pairs, and check whether the adapter was trained on them. If there
@@ -92,9 +92,8 @@ the command, once. It never starts a training.` + cli.ExitStatus(cli.ExitOK, cli
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, _ []string) error {
 			return corpusStatus(ctx, a, p)
 		}),
-	}
+	})
 	a.RepoFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
@@ -107,7 +106,7 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 		return cli.Usage(errors.New("there is no live blueprint to review"), "promote a unit: runplan blueprint promote UNIT")
 	}
 	if o.dry {
-		return showQualified(a, units)
+		return a.Print(units, func() { showQualified(a, units) })
 	}
 	if err := a.TrustConfig(p); err != nil {
 		return err
@@ -137,10 +136,7 @@ func collectCorpus(ctx context.Context, a *cli.App, p *cli.Project, o corpusOpti
 		cli.On(cli.ExitCannotRun, "install ast-grep for Python, TypeScript and JavaScript", lifecycle.ErrNothingSeen)))
 }
 
-func showQualified(a *cli.App, units []corpus.Qualified) error {
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, units)
-	}
+func showQualified(a *cli.App, units []corpus.Qualified) {
 	reviews := 0
 	for _, q := range units {
 		word := "SKIP"
@@ -152,7 +148,6 @@ func showQualified(a *cli.App, units []corpus.Qualified) error {
 			len(q.Files))
 	}
 	fmt.Fprintf(a.Stdout, "%d reviews in all\n", reviews)
-	return nil
 }
 
 func corpusCollector(ctx context.Context, a *cli.App, p *cli.Project) (corpus.Collector, error) {

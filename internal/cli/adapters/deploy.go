@@ -316,11 +316,7 @@ func mayDeploy(ctx context.Context, a *cli.App, what string, by trust.Signed) fu
 		if by.Name == "" {
 			return fmt.Errorf("%s of %s %w", what, subject, errUnsigned)
 		}
-		k, err := a.Keeper()
-		if err != nil {
-			return err
-		}
-		return k.Agree(ctx, trust.GateDeploy, subject, by)
+		return a.Agree(ctx, trust.GateDeploy, subject, by)
 	}
 }
 

@@ -100,12 +100,8 @@ func train(ctx context.Context, a *cli.App, p *cli.Project, o trainOptions) erro
 	if err := a.TrustConfig(p); err != nil {
 		return err
 	}
-	k, err := a.Keeper()
-	if err != nil {
+	if err := a.Agree(ctx, trust.GateTraining, what, o.by); err != nil {
 		return err
-	}
-	if err := k.Agree(ctx, trust.GateTraining, what, o.by); err != nil {
-		return cli.TrustTrouble(err)
 	}
 	v, err := runTrainer(ctx, a, p, job)
 	switch {

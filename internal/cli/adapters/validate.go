@@ -223,11 +223,7 @@ func scratchTree(ctx context.Context, p *cli.Project) (dir string, remove func()
 }
 
 func showValidated(a *cli.App, v validate.Report) error {
-	if a.JSON {
-		if err := cli.AsJSON(a.Stdout, v); err != nil {
-			return err
-		}
-	} else {
+	if err := a.Print(v, func() {
 		var table ui.Rows
 		for _, u := range append(append([]validate.Score{}, v.Units...), v.Score) {
 			for _, m := range u.Measures {
@@ -251,6 +247,8 @@ func showValidated(a *cli.App, v validate.Report) error {
 			fmt.Fprintf(a.Stderr, "no code: %s\n", ui.Sanitize(b))
 		}
 		fmt.Fprintf(a.Stdout, "%s  %s\n", ui.Sanitize(cmp.Or(v.Adapter, v.Score.Unit)), v.Score.String())
+	}); err != nil {
+		return err
 	}
 	switch v.Score.Verdict {
 	case validate.Fail:

@@ -39,7 +39,7 @@ the code was written. Candidates are in knowledge/blueprints/candidates, live bl
 }
 
 func newBlueprintSummarizeCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("a JSON object", &cobra.Command{
 		Use:   "summarize FILE|DIR...",
 		Short: "Print the summary of source files that a reviewer gets",
 		Long: `Print the summary of each file: its declarations with their signatures, routes, enumerations, constants, imports of the
@@ -49,9 +49,7 @@ Go needs no tool; Python, TypeScript and JavaScript need ast-grep.` + cli.ExitSt
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return summarize(cmd.Context(), a, args)
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	})
 }
 
 // summarize prints summaries of files. Outside of a repository it uses the current folder as the root.

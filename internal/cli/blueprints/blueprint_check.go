@@ -117,7 +117,7 @@ func sourceFiles(ctx context.Context, a *cli.App, p *cli.Project, globs []string
 
 func newBlueprintCheckCommand(a *cli.App) *cobra.Command {
 	var live bool
-	cmd := &cobra.Command{
+	cmd := a.WithJSON("a JSON array", &cobra.Command{
 		Use:   "check UNIT...",
 		Short: "Compare the source of units with their blueprints, without a model",
 		Long: `Check what a program can check: exact endpoints, all interfaces, enumerations, constants and models,
@@ -130,9 +130,8 @@ source files changed.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsag
 		RunE: a.InProject(func(ctx context.Context, p *cli.Project, args []string) error {
 			return blueprintCheck(ctx, a, p, args, live)
 		}),
-	}
+	})
 	cmd.Flags().BoolVar(&live, "live", false, "check the live blueprint")
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
 	return cmd
 }
 
@@ -161,12 +160,8 @@ func blueprintCheck(ctx context.Context, a *cli.App, p *cli.Project, units []str
 			failed++
 		}
 	}
-	if a.JSON {
-		if err := cli.AsJSON(a.Stdout, all); err != nil {
-			return err
-		}
-	} else {
-		showChecked(a, all)
+	if err := a.Print(all, func() { showChecked(a, all) }); err != nil {
+		return err
 	}
 	switch {
 	case failed > 0:

@@ -16,6 +16,7 @@ import (
 	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
+	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/store"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/training"
@@ -24,12 +25,8 @@ import (
 	"github.com/runplan/runplan/trust"
 )
 
-type blueprintPromoteOptions struct {
-	by trust.Signed
-}
-
 func newBlueprintPromoteCommand(a *cli.App) *cobra.Command {
-	var o blueprintPromoteOptions
+	var by trust.Signed
 	cmd := &cobra.Command{
 		Use:   "promote UNIT",
 		Short: "Promote a candidate to a live blueprint, stage by stage",
@@ -43,18 +40,18 @@ Promotion is never automatic: without --signature it waits at stage 7, and exits
 		Example: `  runplan blueprint promote orders --signature ada --reason "reviewed, smoke passed"`,
 		Args:    cli.ExactlyOne("the name of a unit"),
 		RunE: a.StoppableInProject(func(ctx context.Context, p *cli.Project, args []string) error {
-			return blueprintPromote(ctx, a, p, args[0], o)
+			return blueprintPromote(ctx, a, p, args[0], by)
 		}),
 	}
 	f := cmd.Flags()
-	cli.SignFlags(f, &o.by)
+	cli.SignFlags(f, &by)
 	a.TrustFlag(f)
 	f.BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 
-func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit string, o blueprintPromoteOptions) error {
-	if o.by.Name != "" {
+func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit string, by trust.Signed) error {
+	if by.Name != "" {
 		if err := a.NotAnAgent("a promotion"); err != nil {
 			return err
 		}
@@ -67,20 +64,16 @@ func blueprintPromote(ctx context.Context, a *cli.App, p *cli.Project, unit stri
 		return err
 	}
 	defer done()
-	k, err := a.Keeper()
-	if err != nil {
-		return err
-	}
 	pl := lifecycle.Pipeline{
 		Root: p.Repo.Root, Now: time.Now,
 		Check:    checker(a, p.Repo.Root),
 		Validate: func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "lint", "types", "tests") },
 		Smoke:    func(ctx context.Context) (gates.Verdict, error) { return run(ctx, "smoke") },
 		Approve: func(ctx context.Context, unit string) (string, error) {
-			if o.by.Name == "" {
+			if by.Name == "" {
 				return "", fmt.Errorf("%w: the owner has not signed", lifecycle.ErrWaiting)
 			}
-			return o.by.Name, k.Agree(ctx, trust.GatePromotion, "blueprint "+unit, o.by)
+			return by.Name, a.Agree(ctx, trust.GatePromotion, "blueprint "+unit, by)
 		},
 		Audit: func(ctx context.Context, unit string) (bool, string, error) {
 			rows, err := p.DeployedAdapters(ctx)
@@ -133,11 +126,7 @@ func StageGatesIn(ctx context.Context, a *cli.App, p *cli.Project,
 	if err != nil {
 		return nil, nil, err
 	}
-	settings, end, err := judge.GateSuite(ctx, a, p, self, false, reaper, "", func(string) bool { return false })
-	if err != nil {
-		reaper.Close()
-		return nil, nil, err
-	}
+	settings, end := judge.SuiteOf(a, p, self, false, rulebook.OpenRuleBooks(ctx, a, p))
 	all := suite.All(dir, settings)
 	hide := a.Redactor(p)
 	subject := gates.Subject{Dir: dir, Env: a.Environ, Timeout: time.Duration(p.Config.Gates.Timeout), Redact: hide.String,

@@ -16,7 +16,7 @@ import (
 
 func newBlueprintQueueCommand(a *cli.App) *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{
+	cmd := a.WithJSON("a JSON array", &cobra.Command{
 		Use:   "queue",
 		Short: "List critical discrepancies that wait for a person",
 		Long: `List the critical discrepancies of reviews, with the claim of the blueprint, the evidence and the
@@ -27,14 +27,9 @@ remedy. Only a person closes one: runplan blueprint queue close.` + cli.ExitStat
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return cli.AsJSON(a.Stdout, items)
-			}
-			showQueue(a, items)
-			return nil
+			return a.Print(items, func() { showQueue(a, items) })
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
+	})
 	cmd.Flags().BoolVar(&all, "all", false, "include closed items")
 	cmd.AddCommand(newBlueprintCloseCommand(a))
 	return cmd
@@ -77,7 +72,7 @@ for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage
 			if err != nil {
 				return cli.Usage(err, "runplan blueprint queue lists the items")
 			}
-			if err := Agree(ctx, a, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
+			if err := a.Agree(ctx, trust.GateQueueClose, item.Unit+" "+item.ID, by); err != nil {
 				return err
 			}
 			if item, err = lifecycle.Close(p.Repo.Root, item.ID, fixed, by.Name, by.Reason, time.Now()); err != nil {
@@ -98,17 +93,8 @@ for runplan promote.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitUsage
 	return cmd
 }
 
-// Agree checks the owner's contract and records the signature.
-func Agree(ctx context.Context, a *cli.App, g trust.Gate, subject string, by trust.Signed) error {
-	k, err := a.Keeper()
-	if err != nil {
-		return err
-	}
-	return cli.TrustTrouble(k.Agree(ctx, g, subject, by))
-}
-
 func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("a JSON array", &cobra.Command{
 		Use:   "journal",
 		Short: "List what happened to blueprints",
 		Long: "List generations, reviews, promotions and closed queue items, in order." +
@@ -131,7 +117,5 @@ func newBlueprintJournalCommand(a *cli.App) *cobra.Command {
 			}
 			return nil
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
-	return cmd
+	})
 }

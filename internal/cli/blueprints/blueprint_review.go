@@ -150,16 +150,14 @@ func waitForAnswer(a *cli.App, p *cli.Project, r *lifecycle.Review, o blueprintR
 	if err := r.Wait(); err != nil {
 		return err
 	}
-	if a.JSON {
-		out := map[string]string{"review_id": r.ID, "prompt": r.PromptPath(), "answer": r.AnswerPath(), "status": "waiting"}
-		if err := cli.AsJSON(a.Stdout, out); err != nil {
-			return err
-		}
-	} else {
+	out := map[string]string{"review_id": r.ID, "prompt": r.PromptPath(), "answer": r.AnswerPath(), "status": "waiting"}
+	if err := a.Print(out, func() {
 		fmt.Fprintf(a.Stdout, "prompt  %s\n", r.PromptPath())
 		for _, s := range r.Unseen {
 			fmt.Fprintf(a.Stdout, "unseen  %s: %s\n", ui.Sanitize(s.Path), ui.Sanitize(s.Reason))
 		}
+	}); err != nil {
+		return err
 	}
 	live := ""
 	if o.live {
@@ -217,12 +215,8 @@ func handleReview(a *cli.App, r *lifecycle.Review, rec lifecycle.Record) error {
 	if err != nil {
 		return err
 	}
-	if a.JSON {
-		if err := cli.AsJSON(a.Stdout, h); err != nil {
-			return err
-		}
-	} else {
-		showReview(a, h)
+	if err := a.Print(h, func() { showReview(a, h) }); err != nil {
+		return err
 	}
 	if rec.Decision == lifecycle.Reject {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("%s is rejected: %s", rec.ServiceID, rec.DecisionReason),

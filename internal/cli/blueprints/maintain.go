@@ -69,10 +69,8 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 			showMaintained(a, m)
 		}
 	}
-	if a.JSON {
-		if err := cli.AsJSON(a.Stdout, all); err != nil {
-			return err
-		}
+	if err := a.Print(all, func() {}); err != nil { // the text is out already
+		return err
 	}
 	found, problems := 0, 0
 	for _, m := range all {
@@ -90,14 +88,11 @@ func maintain(ctx context.Context, a *cli.App, o maintainOptions) error {
 }
 
 func listTasks(a *cli.App, tasks []lifecycle.Task) error {
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, tasks)
-	}
 	var rows ui.Rows
 	for _, t := range tasks {
 		rows.Add(t.ID, t.Type, t.Priority, t.Interruptible, t.Seconds, t.What)
 	}
-	return ui.Table(a.Stdout, []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
+	return a.PrintTable(tasks, "", []string{"task", "type", ">priority", "interruptible", ">seconds", "what"}, rows)
 }
 
 func maintainOne(ctx context.Context, a *cli.App, p *cli.Project, task string, o maintainOptions) (lifecycle.Maintained,

@@ -180,10 +180,7 @@ func writeAfterwards(ctx context.Context, a *cli.App, p *cli.Project, ev runner.
 		return err
 	}
 	defer j.Close()
-	if err := local.AppendAfterwards(ctx, j, ev); err != nil {
-		return cli.Fail(cli.ExitCannotRun, err, "")
-	}
-	return nil
+	return local.AppendAfterwards(ctx, j, ev)
 }
 
 // LeftAfter lists the worktrees and branches of a slug, as if its runs were over.

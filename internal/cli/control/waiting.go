@@ -15,7 +15,6 @@ import (
 
 	"github.com/runplan/runplan/feedback"
 	"github.com/runplan/runplan/internal/cli"
-	"github.com/runplan/runplan/internal/cli/blueprints"
 	"github.com/runplan/runplan/internal/lists"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/store"
@@ -124,12 +123,13 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project) error {
 		fmt.Fprintf(a.Stderr, "warning: the state of feedback is unknown: %s\n", ui.Sanitize(err.Error()))
 	}
 	list = append(list, large...)
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, list)
-	}
+	return a.Print(list, func() { showWaiting(a, list) })
+}
+
+func showWaiting(a *cli.App, list []waitingItem) {
 	if len(list) == 0 {
 		fmt.Fprintln(a.Stdout, "nothing waits")
-		return nil
+		return
 	}
 	var rows ui.Rows
 	for _, w := range list {
@@ -156,7 +156,6 @@ func ListWaiting(ctx context.Context, a *cli.App, p *cli.Project) error {
 	fmt.Fprintf(a.Stdout,
 		"\nshow it:  %s\nagree:    runplan approve %s%s\nreject:   runplan approve %s --deny --reason TEXT\n", look,
 		w.ID, signed, w.ID)
-	return nil
 }
 
 // Answer posts a person's answer to the run that asked.
@@ -175,8 +174,8 @@ func Answer(ctx context.Context, a *cli.App, p *cli.Project, id string, deny boo
 			"it takes effect when the run continues: runplan resume %s", w.Run[:8])
 	}
 	if w.Gate != "" && !deny {
-		if err := blueprints.Agree(ctx, a, trust.Gate(w.Gate), fmt.Sprintf("run %s, commit %s", w.Run, w.Commit),
-			by); err != nil {
+		subject := fmt.Sprintf("run %s, commit %s", w.Run, w.Commit)
+		if err := a.Agree(ctx, trust.Gate(w.Gate), subject, by); err != nil {
 			return err
 		}
 	}

@@ -169,11 +169,7 @@ func tryAgent(ctx context.Context, a *cli.App, name string) error {
 			break // the second call would fail in the same way
 		}
 	}
-	if a.JSON {
-		err = cli.AsJSON(a.Stdout, list)
-	} else {
-		err = showTrials(a, list)
-	}
+	err = showTrials(a, list)
 	if last := list[len(list)-1]; err == nil && !last.OK {
 		err = cli.Fail(cli.ExitFailed, fmt.Errorf("agent %s: %s: %s", name, last.Call, last.Summary), "")
 	}
@@ -239,7 +235,7 @@ func showTrials(a *cli.App, list []tried) error {
 		rows.Add(status, t.Call, fmt.Sprint(t.Outcome, " ", t.Kind), fmt.Sprintf("%.1fs", t.Seconds),
 			cmp.Or(strings.Join(t.Files, ", "), "none"), usageText(t.Usage))
 	}
-	return ui.Table(a.Stdout, []string{"", "call", "outcome", "time", "files", "usage"}, rows)
+	return a.PrintTable(list, "", []string{"", "call", "outcome", "time", "files", "usage"}, rows)
 }
 
 // usageText describes the known usage of an agent, or says that it is unknown.

@@ -36,7 +36,7 @@ type Check struct {
 // NewDoctorCommand returns the command doctor.
 func NewDoctorCommand(a *cli.App) *cobra.Command {
 	var agent, confined string
-	cmd := &cobra.Command{
+	cmd := a.WithJSON("a JSON array", &cobra.Command{
 		Use:   "doctor",
 		Short: "Check the requirements of a run, and show how to meet them",
 		Long: "Check git, the repository, the settings, the agents, the models and the tools of gates." +
@@ -62,12 +62,7 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 				}
 				rows.Add(c.Status, c.What, c.Detail, c.Fix)
 			}
-			var err error
-			if a.JSON {
-				err = cli.AsJSON(a.Stdout, list)
-			} else {
-				err = ui.Table(a.Stdout, []string{"", "what", "found", "to do"}, rows)
-			}
+			err := a.PrintTable(list, "", []string{"", "what", "found", "to do"}, rows)
 			if err == nil && bad > 0 {
 				err = cli.Fail(cli.ExitFailed, fmt.Errorf("%d problem(s)", bad), "")
 			}
@@ -76,8 +71,7 @@ func NewDoctorCommand(a *cli.App) *cobra.Command {
 			}
 			return err
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
+	})
 	cmd.Flags().StringVar(&agent, "agent", "",
 		"try an agent in a scratch repository: it answers a question and writes a file")
 	cmd.Flags().StringVar(&confined, "sandbox", "",

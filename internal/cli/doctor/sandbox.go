@@ -72,11 +72,7 @@ func trySandbox(ctx context.Context, a *cli.App, name string) error {
 		}
 		rows.Add(c.Status, c.What, c.Detail)
 	}
-	if a.JSON {
-		err = cli.AsJSON(a.Stdout, list)
-	} else {
-		err = ui.Table(a.Stdout, []string{"", "what", "found"}, rows)
-	}
+	err = a.PrintTable(list, "", []string{"", "what", "found"}, rows)
 	if err == nil && bad > 0 {
 		err = cli.Fail(cli.ExitFailed, fmt.Errorf("the sandbox of %s failed: %d problem(s)", name, bad), "")
 	}

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -115,10 +116,37 @@ type Inspection struct {
 	Gates    []gates.Gate
 	Subject  gates.Subject
 	from     comparison
-	Tree     chan Written // the working tree as a git tree
-	ignored  []string     // files that git ignores in it
-	hidden   bool         // the tree does not show every change
-	forget   string       // a temporary log folder that can be deleted
+	tree     func() written // the working tree as a git tree
+	ignored  []string       // files that git ignores in it
+	hidden   bool           // the tree does not show every change
+	forget   string         // a temporary log folder that can be deleted
+}
+
+// Inspect returns an inspection of the working tree of p, with the gates of its settings and more. Git reads the tree in
+// parallel while the gates are built: on an unchanged tree, waiting for both would dominate the time. The caller must
+// call done.
+func Inspect(ctx context.Context, a *cli.App, p *cli.Project, self string, books *rulebook.RuleBooks, o GateOptions,
+	more ...gates.Gate) (x *Inspection, done func()) {
+	x = &Inspection{App: a, Project: p, Self: self, Options: o, Rules: books, Reaper: &LateReaper{Self: self},
+		tree: sync.OnceValue(func() written { return writtenAt(ctx, p.Repo, o.Base) })}
+	if !o.list { // --list runs nothing
+		go x.tree()
+	}
+	var end func()
+	x.Settings, end = SuiteOf(a, p, self, o.requireTests, books)
+	x.Settings.Affected = !o.all
+	x.Settings.More = append(x.Settings.More, more...)
+	if x.Settings.Detect {
+		x.Settings.Found = Detected(ctx, p.Repo)
+	}
+	x.Gates = suite.All(p.Repo.Root, x.Settings)
+	return x, func() {
+		end()
+		if !o.list {
+			x.tree() // wait for git to finish
+		}
+		x.Reaper.Close()
+	}
 }
 
 func gate(ctx context.Context, a *cli.App, o GateOptions) error {
@@ -139,25 +167,10 @@ func gate(ctx context.Context, a *cli.App, o GateOptions) error {
 			return err
 		}
 	}
-	x := &Inspection{App: a, Project: p, Self: self, Options: o, Reaper: &LateReaper{Self: self},
-		Tree: make(chan Written, 1)}
-	defer x.Reaper.Close()
-	// Git reads the tree in parallel while the gates are built. On an unchanged tree, waiting for both would dominate
-	// the time.
-	if !o.list {
-		go func() { x.Tree <- WrittenAt(ctx, p.Repo, o.Base) }()
-		defer func() { <-x.Tree }() // wait for git to finish
-	}
-	x.Rules = rulebook.OpenRuleBooks(ctx, a, p)
-	var done func()
-	x.Settings, done = SuiteOf(a, p, self, o.requireTests, x.Rules)
+	x, done := Inspect(ctx, a, p, self, rulebook.OpenRuleBooks(ctx, a, p), o)
 	defer done()
-	x.Settings.Affected = !o.all
-	if x.Settings.Detect {
-		x.Settings.Found = Detected(ctx, p.Repo)
-	}
 	flagged := append(x.regression(), x.mutants()...)
-	if x.Gates, err = chosenGates(append(suite.All(p.Repo.Root, x.Settings), flagged...), o.only); err != nil {
+	if x.Gates, err = chosenGates(append(x.Gates, flagged...), o.only); err != nil {
 		return err
 	}
 	for _, g := range flagged { // --only need not name gates that have their own flag
@@ -370,8 +383,7 @@ func (x *Inspection) prepare(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	tree := <-x.Tree
-	x.Tree <- tree
+	tree := x.tree()
 	if tree.unrelated != nil {
 		return tree.unrelated
 	}
@@ -386,8 +398,7 @@ func (x *Inspection) prepare(ctx context.Context) (err error) {
 		LogDir:  logs, Redact: hide.String, Diff: gates.GitDiff(repo, x.from.Tree, tree.hash),
 	}
 	if x.Options.all {
-		x.wholeTree()
-		return nil
+		return x.wholeTree(ctx)
 	}
 	x.Subject.Changed = []string{} // an empty list means no change; nil means unknown
 	if x.from.Tree == tree.hash {
@@ -404,12 +415,17 @@ func (x *Inspection) prepare(ctx context.Context) (err error) {
 }
 
 // wholeTree marks all files as new, except for gates that compare with the base.
-func (x *Inspection) wholeTree() {
+func (x *Inspection) wholeTree(ctx context.Context) error {
 	change := x.Subject.Diff
-	x.Subject.Diff = gates.GitDiff(x.Project.Repo, emptyTree(x.Subject.Tree), x.Subject.Tree)
+	empty, err := x.Project.Repo.EmptyTree(ctx)
+	if err != nil {
+		return err
+	}
+	x.Subject.Diff = gates.GitDiff(x.Project.Repo, empty, x.Subject.Tree)
 	for i, g := range x.Gates {
 		if g.Info().Compares {
 			x.Gates[i] = gates.Seeing(g, change)
 		}
 	}
+	return nil
 }

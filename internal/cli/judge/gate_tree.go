@@ -3,9 +3,6 @@ package judge
 import (
 	"cmp"
 	"context"
-	"crypto/sha1"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"os"
@@ -19,8 +16,8 @@ import (
 	"github.com/runplan/runplan/internal/ui"
 )
 
-// Written is the working tree as a git tree and its comparison base, or the reason why they are unknown.
-type Written struct {
+// written is the working tree as a git tree and its comparison base, or the reason why they are unknown.
+type written struct {
 	hash      string
 	ignored   []string // files that git ignores; folders end with a slash
 	hidden    bool     // git was told to ignore changes of existing files, so the hash is incomplete
@@ -44,9 +41,9 @@ func (c comparison) String() string {
 	return ui.Sanitize(cli.Short(c.Commit) + ", " + c.Why)
 }
 
-// WrittenAt collects all git inputs of a check. In most checks nothing changed, and starting git takes most of the
+// writtenAt collects all git inputs of a check. In most checks nothing changed, and starting git takes most of the
 // time. So one command lists changed and ignored files, and one resolves the commits. Others run only if needed.
-func WrittenAt(ctx context.Context, repo *git.Repo, base string) (w Written) {
+func writtenAt(ctx context.Context, repo *git.Repo, base string) (w written) {
 	var named map[string]string
 	var now checkout
 	var failed error
@@ -212,15 +209,4 @@ func compareWith(ctx context.Context, repo *git.Repo, given string) (comparison,
 		return comparison{}, cli.Fail(cli.ExitCannotRun, err, "")
 	}
 	return c, nil
-}
-
-// emptyTree returns the hash of the empty tree, in the hash format of like. Git knows that tree without storing it.
-func emptyTree(like string) string {
-	const header = "tree 0\x00"
-	if len(like) == sha256.Size*2 {
-		sum := sha256.Sum256([]byte(header))
-		return hex.EncodeToString(sum[:])
-	}
-	sum := sha1.Sum([]byte(header)) // git's object name; not used for security
-	return hex.EncodeToString(sum[:])
 }

@@ -20,38 +20,29 @@ import (
 	"github.com/runplan/runplan/routing"
 )
 
-// GateSuite returns the gate settings of the configuration, with the gates that live as long as the process. These are
-// the rule libraries and the plugins. Libraries are read from the user's checkout, never from a workspace, and only if
-// their gate is enabled. A plugin starts on first use. The gates keep files in the folder scratch if it is given;
-// the caller removes it. done ends the plugins.
-func GateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, requireTests bool, reaper *proc.Reaper,
-	scratch string, wanted func(gate string) bool) (s gates.Settings, done func(), err error) {
+// GateSuite is [SuiteOf] for a run: it reads the rule libraries at once, so that an error in one is reported before
+// anything runs. The gates keep files in the folder scratch, which the caller removes.
+func GateSuite(ctx context.Context, a *cli.App, p *cli.Project, self string, requireTests bool,
+	scratch string) (s gates.Settings, done func(), err error) {
 	books := rulebook.OpenRuleBooks(ctx, a, p)
-	if scratch != "" {
-		find := books.Program
-		books.Program = func(ctx context.Context) (patterns.Program, error) {
-			program, err := find(ctx)
-			program.Scratch = filepath.Join(scratch, "ast-grep")
-			return program, err
-		}
+	find := books.Program
+	books.Program = func(ctx context.Context) (patterns.Program, error) {
+		program, err := find(ctx)
+		program.Scratch = filepath.Join(scratch, "ast-grep")
+		return program, err
 	}
-	for _, gate := range books.Gates() {
-		if wanted(gate) {
-			if err := books.Read(gate); err != nil {
-				return s, nil, err
-			}
+	for _, gate := range []string{"lessons", "patterns"} {
+		if err := books.Read(gate); err != nil {
+			return s, nil, err
 		}
 	}
 	s, done = SuiteOf(a, p, self, requireTests, books)
-	for _, g := range s.More {
-		if l, ok := g.(*lazyPlugin); ok {
-			l.config.Reaper = reaper
-		}
-	}
 	return s, done, nil
 }
 
-// SuiteOf does what [GateSuite] does, with rule libraries that are not loaded yet.
+// SuiteOf returns the gate settings of the configuration, with the gates that live as long as the process. These are
+// the rule libraries and the plugins. Libraries are those of the user's checkout, never of a workspace, and are read
+// when a gate first uses them. A plugin starts on first use. done ends the plugins.
 func SuiteOf(a *cli.App, p *cli.Project, self string, requireTests bool, books *rulebook.RuleBooks) (s gates.Settings,
 	done func()) {
 	s = GateSettings(p, self, requireTests)

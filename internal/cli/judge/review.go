@@ -17,7 +17,6 @@ import (
 	"github.com/runplan/runplan/gates/review"
 	"github.com/runplan/runplan/gates/review/prose"
 	"github.com/runplan/runplan/gates/review/security"
-	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/ui"
@@ -109,27 +108,17 @@ func reviewChange(ctx context.Context, a *cli.App, p *cli.Project, o ReviewOptio
 	if in.Prompts, err = review.LoadPrompts(p.Prompts()); err != nil {
 		return cli.Usage(err, "correct the project's prompts, or remove them")
 	}
-	x := &Inspection{
-		App: a, Project: p, Self: self, Reaper: &LateReaper{Self: self}, Tree: make(chan Written, 1),
-		Options: GateOptions{Base: o.base, Baseline: o.base != "", JSON: a.JSON, noCache: o.noCache, sarif: o.sarif,
-			junit: o.junit},
-	}
-	defer x.Reaper.Close()
-	go func() { x.Tree <- WrittenAt(ctx, p.Repo, o.base) }()
-	defer func() { <-x.Tree }() // wait for git to finish
-	x.Rules = rulebook.OpenRuleBooks(ctx, a, p)
-	var done func()
-	x.Settings, done = SuiteOf(a, p, self, false, x.Rules)
+	x, done := Inspect(ctx, a, p, self, rulebook.OpenRuleBooks(ctx, a, p), GateOptions{Base: o.base,
+		Baseline: o.base != "", JSON: a.JSON, noCache: o.noCache, sarif: o.sarif, junit: o.junit}, ReviewGates(p)...)
 	defer done()
-	x.Settings.Affected = true
-	x.Settings.More = append(append(x.Settings.More, security.All(p.Config.Review.Online)...), prose.New(), prose.Names())
-	if x.Settings.Detect {
-		x.Settings.Found = Detected(ctx, p.Repo)
-	}
-	x.Gates = suite.All(p.Repo.Root, x.Settings)
 	ctx, stop := cli.Interruptible(ctx, syscall.SIGHUP)
 	defer stop()
 	return x.review(ctx, in)
+}
+
+// ReviewGates returns the gates that a review has besides those of the settings.
+func ReviewGates(p *cli.Project) []gates.Gate {
+	return append(security.All(p.Config.Review.Online), prose.New(), prose.Names())
 }
 
 // Input reads the files that the flags name.

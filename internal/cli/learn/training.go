@@ -43,7 +43,7 @@ func noLogYet(p *cli.Project) error {
 		"training learns from runs: runplan PLAN.md; from history alone: runplan training bootstrap")
 }
 
-func showTally(a *cli.App, t training.Tally) error {
+func showTally(a *cli.App, t training.Tally) {
 	var rows, refused ui.Rows
 	for _, c := range t.Counts {
 		rows.Add(c.Stage, c.Source, cmp.Or(c.Kind, "-"), c.Positive, c.Negative, c.Preference)
@@ -53,5 +53,5 @@ func showTally(a *cli.App, t training.Tally) error {
 	}
 	header := []string{"stage", "source", "kind", ">positive", ">negative", ">preference"}
 	ui.Table(a.Stdout, header, rows)
-	return anotherTable(a, []string{"refused", ">rows"}, refused)
+	anotherTable(a, []string{"refused", ">rows"}, refused)
 }

@@ -116,11 +116,8 @@ func bootstrapExamples(ctx context.Context, a *cli.App, dir string, o bootstrapO
 			"run the same command again: it continues where it stopped")
 	case err != nil:
 		return bootstrapTrouble(err, o.out)
-	case a.JSON:
-		err = cli.AsJSON(a.Stdout, m)
-	default:
-		err = printBootstrap(a, m, o.out)
 	}
+	err = a.Print(m, func() { printBootstrap(a, m, o.out) })
 	if err == nil && m.Used == 0 {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no example in %d commits", m.Commits),
 			"the table shows why; use a repository with small commits whose messages say what changed")
@@ -174,7 +171,7 @@ func bootstrapTrouble(err error, out string) error {
 			syscall.ENOSPC, syscall.EDQUOT, syscall.EFBIG))
 }
 
-func printBootstrap(a *cli.App, m history.Manifest, out string) error {
+func printBootstrap(a *cli.App, m history.Manifest, out string) {
 	var rows ui.Rows
 	rows.Add("used", m.Used, "")
 	for _, r := range history.Reasons() {
@@ -208,7 +205,6 @@ func printBootstrap(a *cli.App, m history.Manifest, out string) error {
 		fmt.Fprintf(a.Stderr, "%d commit(s) were omitted: %s\n", n, patterns.MissingNote)
 	}
 	fmt.Fprintf(a.Stderr, "examples are in %s\n", ui.Sanitize(out))
-	return nil
 }
 
 // bootstrapProgress draws one updated line on a terminal, and a line from time to time elsewhere.

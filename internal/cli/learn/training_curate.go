@@ -127,10 +127,7 @@ func trainingCurate(ctx context.Context, a *cli.App, p *cli.Project, o trainingC
 	if err != nil {
 		return fmt.Errorf("the dataset is at %s, but could not be logged: %w", o.out, err)
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, m)
-	}
-	return showDataset(a, m, o.out)
+	return a.Print(m, func() { showDataset(a, m, o.out) })
 }
 
 // loggedExamples builds the examples of a stage from the log, in a temporary folder that remove deletes (RETR-17).
@@ -179,7 +176,7 @@ func curateTrouble(err error) error {
 			new(*curate.InputError))))
 }
 
-func showDataset(a *cli.App, m curate.Manifest, out string) error {
+func showDataset(a *cli.App, m curate.Manifest, out string) {
 	var rows ui.Rows
 	add := func(name string, s curate.Side) {
 		rows.Add(name, s.Examples, s.Positive, s.Negative, s.Preferences, s.Logged, s.Synthetic, s.Forward, s.Retroactive)
@@ -199,15 +196,14 @@ func showDataset(a *cli.App, m curate.Manifest, out string) error {
 	}
 	fmt.Fprintf(a.Stderr, "%d of %d examples of %s; written: %s\n", m.Train.Examples+m.Validation.Examples, m.Read,
 		m.Plan.Stage, ui.Sanitize(out))
-	return nil
 }
 
-func showLeftOut[Reason ~string](a *cli.App, reasons []Reason, count map[Reason]int) error {
+func showLeftOut[Reason ~string](a *cli.App, reasons []Reason, count map[Reason]int) {
 	var rows ui.Rows
 	for _, r := range reasons {
 		if n := count[r]; n > 0 {
 			rows.Add(r, n)
 		}
 	}
-	return anotherTable(a, []string{"omitted", ">examples"}, rows)
+	anotherTable(a, []string{"omitted", ">examples"}, rows)
 }

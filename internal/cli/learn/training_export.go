@@ -135,10 +135,7 @@ func trainingExport(ctx context.Context, a *cli.App, p *cli.Project, o trainingE
 	if err != nil {
 		return fmt.Errorf("the export is at %s, but could not be logged: %w", o.out, err)
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, m)
-	}
-	return showExport(a, m, o)
+	return a.Print(m, func() { showExport(a, m, o) })
 }
 
 // exportModels finds the renderer of conversations and the token counter.
@@ -229,7 +226,7 @@ func exportTrouble(ctx context.Context, err error) error {
 	return pairsTrouble(err)
 }
 
-func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) error {
+func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) {
 	var rows ui.Rows
 	add := func(name string, s curate.Side) { rows.Add(name, s.Examples, s.Positive, s.Negative, s.Preferences) }
 	add("train", m.Train)
@@ -253,5 +250,4 @@ func showExport(a *cli.App, m export.Manifest, o trainingExportOptions) error {
 	fmt.Fprintf(a.Stderr, "longest: %d of %d tokens (%s); licenses: %s\n", m.Longest, m.Limit, ui.Sanitize(m.Counter),
 		ui.Sanitize(export.Used(m)))
 	fmt.Fprintf(a.Stderr, "written: %s; train with: %s\n", ui.Sanitize(o.out), m.Run)
-	return nil
 }

@@ -282,17 +282,12 @@ func writeTrajectories(ctx context.Context, a *cli.App, p *cli.Project, o trajec
 	if err := write(logged.ManifestName, m); err != nil {
 		return err
 	}
-	if a.JSON {
-		err = cli.AsJSON(a.Stdout, m)
-	} else {
-		var rows ui.Rows
-		rows.Add("written", tally.Examples)
-		for _, r := range tally.Refused {
-			rows.Add(r.Reason, r.Rows)
-		}
-		err = ui.Table(a.Stdout, []string{"trajectories", ">count"}, rows)
+	var rows ui.Rows
+	rows.Add("written", tally.Examples)
+	for _, r := range tally.Refused {
+		rows.Add(r.Reason, r.Rows)
 	}
-	switch {
+	switch err := a.PrintTable(m, "", []string{"trajectories", ">count"}, rows); {
 	case err != nil:
 		return err
 	case tally.Examples == 0:

@@ -146,14 +146,11 @@ func trainingPlan(ctx context.Context, a *cli.App, p *cli.Project, o trainingPla
 			return err
 		}
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, struct {
-			plan.Analysis
-			Plan plan.Plan `json:"plan"`
-			Why  []string  `json:"why"`
-		}{found, draft, why})
-	}
-	return showAnalysis(a, found, why, o.out)
+	return a.Print(struct {
+		plan.Analysis
+		Plan plan.Plan `json:"plan"`
+		Why  []string  `json:"why"`
+	}{found, draft, why}, func() { showAnalysis(a, found, why, o.out) })
 }
 
 // advisedPlan has the model decide about a plan. Stages without any data are not offered to it.
@@ -298,7 +295,7 @@ func reasons(r plan.StageReport, ranked, chosen bool) []string {
 	return out
 }
 
-func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) error {
+func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) {
 	unknown := func(v *float64) string {
 		if v == nil {
 			return "unknown"
@@ -329,19 +326,17 @@ func showAnalysis(a *cli.App, found plan.Analysis, why []string, out string) err
 	if out != "" {
 		fmt.Fprintf(a.Stderr, "written: %s\n", ui.Sanitize(out))
 	}
-	return nil
 }
 
 // anotherTable prints a table below another one, if it has rows.
-func anotherTable(a *cli.App, header []string, rows ui.Rows) error {
-	if len(rows) == 0 {
-		return nil
+func anotherTable(a *cli.App, header []string, rows ui.Rows) {
+	if len(rows) > 0 {
+		fmt.Fprintln(a.Stdout)
+		ui.Table(a.Stdout, header, rows)
 	}
-	fmt.Fprintln(a.Stdout)
-	return ui.Table(a.Stdout, header, rows)
 }
 
-func showLearned(a *cli.App, l plan.Learned) error {
+func showLearned(a *cli.App, l plan.Learned) {
 	var failures, variants ui.Rows
 	for _, f := range l.Failures {
 		failures.Add(f.Title, f.Type, f.Frequency)
@@ -355,5 +350,4 @@ func showLearned(a *cli.App, l plan.Learned) error {
 		fmt.Fprintf(a.Stdout, "\nrouting  %d of %d team runs predicted within a fifth; off by %.0f %% on average\n", r.Near,
 			r.Runs, *r.Off*100)
 	}
-	return nil
 }

@@ -137,11 +137,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 			cli.On(cli.ExitUsage, "the repository has no history", git.ErrNoCommits),
 			cli.On(cli.ExitUsage, "choose a new folder", folder.ErrExists))
 	}
-	if a.JSON {
-		err = cli.AsJSON(a.Stdout, m)
-	} else {
-		err = printTasks(a, m, o.out)
-	}
+	err = a.Print(m, func() { printTasks(a, m, o.out) })
 	if err == nil && m.Tasks == 0 {
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("found no task in %d commits", m.Commits),
 			"%s has the reason for each commit whose tests were run", tasks.ReceiptName)
@@ -149,7 +145,7 @@ func exportTasks(ctx context.Context, a *cli.App, dir string, o trainingTasksOpt
 	return err
 }
 
-func printTasks(a *cli.App, m tasks.Manifest, out string) error {
+func printTasks(a *cli.App, m tasks.Manifest, out string) {
 	few := 0
 	for _, n := range m.Messages {
 		few += n
@@ -167,5 +163,4 @@ func printTasks(a *cli.App, m tasks.Manifest, out string) error {
 	rows.Add("all", m.Commits, "")
 	ui.Table(a.Stdout, []string{"commits", ">count", "why"}, rows)
 	fmt.Fprintf(a.Stderr, "tasks are in %s\n", ui.Sanitize(out))
-	return nil
 }

@@ -88,10 +88,7 @@ func enrichIndex(ctx context.Context, a *cli.App, p *cli.Project, o enrichOption
 			return err
 		}
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, res)
-	}
-	return printEnriched(a, res, o)
+	return a.Print(res, func() { printEnriched(a, res, o) })
 }
 
 // promote copies the enriched knowledge into the index. No other process may be writing to the index.
@@ -104,7 +101,7 @@ func promote(ctx context.Context, p *cli.Project, d enrich.Deps) (int, error) {
 	return n, cli.CuratedTrouble(errors.Join(err, db.Close()))
 }
 
-func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) error {
+func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) {
 	var rows ui.Rows
 	rows.Add("files in the index", res.Files)
 	rows.Add("sent to the model", res.Asked)
@@ -125,5 +122,4 @@ func printEnriched(a *cli.App, res enrich.Result, o enrichOptions) error {
 	if !o.promote && res.Waiting > 0 {
 		fmt.Fprintln(a.Stderr, "retrieval does not use it yet; to copy it into the index: runplan enrich --promote")
 	}
-	return nil
 }

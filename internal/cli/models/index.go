@@ -127,10 +127,7 @@ func index(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) erro
 	if v := res.Vectors; v != nil && v.Trouble != "" {
 		fmt.Fprintf(a.Stderr, "note: vectors are missing, and retrieval works without them: %s\n", ui.Sanitize(v.Trouble))
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, res)
-	}
-	return printIndex(a, res)
+	return a.Print(res, func() { printIndex(a, res) })
 }
 
 // vectors makes the missing vectors of an index, if an embedding model is configured. The index works without them, so
@@ -238,7 +235,7 @@ func (p *IndexProgress) Clear() {
 	}
 }
 
-func printIndex(a *cli.App, res knowledge.Result) error {
+func printIndex(a *cli.App, res knowledge.Result) {
 	var rows, counts ui.Rows
 	for _, l := range res.Languages {
 		rows.Add(l.Language, l.Files, l.Changed, l.Partial, l.Skipped)
@@ -267,7 +264,6 @@ func printIndex(a *cli.App, res knowledge.Result) error {
 		"%d file(s), %d of them read, %d removed, %d in other languages; %d commit(s) read; %.1f MiB on disk; %s\n",
 		res.Scanned, res.Changed, res.Deleted, res.Other, res.Commits, float64(res.Bytes)/(1<<20),
 		ui.Duration(time.Duration(res.Millis)*time.Millisecond))
-	return nil
 }
 
 // shown is the output of --show for a symbol.
@@ -304,11 +300,7 @@ func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) 
 		if err != nil {
 			return err
 		}
-		if a.JSON {
-			return cli.AsJSON(a.Stdout, c)
-		}
-		printFile(a, c)
-		return nil
+		return a.Print(c, func() { printFile(a, c) })
 	}
 	symbols, err := base.SymbolsByName(ctx, id, o.show)
 	if err != nil {
@@ -329,13 +321,11 @@ func showIndex(ctx context.Context, a *cli.App, repo *git.Repo, o indexOptions) 
 		return cli.Fail(cli.ExitFailed, fmt.Errorf("the index has no file or symbol %q", o.show),
 			"names of symbols may contain * and ?; to index new code: runplan index")
 	}
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, all)
-	}
-	for _, x := range all {
-		printSymbol(a, x)
-	}
-	return nil
+	return a.Print(all, func() {
+		for _, x := range all {
+			printSymbol(a, x)
+		}
+	})
 }
 
 // fromHere converts a path relative to the current folder into one relative to the repository.

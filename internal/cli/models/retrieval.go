@@ -226,8 +226,8 @@ func openModels(ctx context.Context, a *cli.App, r *retrieval, role llm.Role, wi
 			return e.ID, vectors[0], nil
 		}
 	}
-	if r.program, err = a.AstGrep(ctx); err != nil && !errors.Is(err, patterns.ErrMissing) {
-		return cli.Fail(cli.ExitCannotRun, err, "")
+	if r.program, err = a.AstGrep(ctx); errors.Is(err, patterns.ErrMissing) {
+		return nil
 	}
-	return nil
+	return err
 }

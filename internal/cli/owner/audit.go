@@ -18,7 +18,7 @@ import (
 // NewAuditCommand returns the command audit.
 func NewAuditCommand(a *cli.App) *cobra.Command {
 	var verify bool
-	cmd := &cobra.Command{
+	cmd := a.WithJSON("a JSON array", &cobra.Command{
 		Use:   "audit",
 		Short: "Show decisions about trust, by whom and why",
 		Long: `Show the audit, oldest entry first: each change of the tier, and each signature of the owner. Entries are
@@ -50,19 +50,12 @@ whenever the audit is read. --verify only makes this check, and compares owner.t
 				return nil
 			}
 			// Show the entries even if the audit fails verification, because they are needed most then.
-			var shown error
-			if a.JSON {
-				for i := range entries {
-					entries[i].Reason, entries[i].Subject = redact.Clean(entries[i].Reason), redact.Clean(entries[i].Subject)
-				}
-				shown = cli.AsJSON(a.Stdout, entries)
-			} else {
-				shown = showAudit(a, entries)
+			for i := range entries {
+				entries[i].Reason, entries[i].Subject = redact.Clean(entries[i].Reason), redact.Clean(entries[i].Subject)
 			}
-			return errors.Join(cli.TrustTrouble(err), shown)
+			return errors.Join(cli.TrustTrouble(err), showAudit(a, entries))
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
+	})
 	cmd.Flags().BoolVar(&verify, "verify", false, "only verify that no entry was changed or removed")
 	return cmd
 }
@@ -71,10 +64,6 @@ whenever the audit is read. --verify only makes this check, and compares owner.t
 const cellWidth = 60
 
 func showAudit(a *cli.App, entries []store.AuditEntry) error {
-	if len(entries) == 0 {
-		_, err := fmt.Fprintln(a.Stdout, "nothing was decided yet")
-		return err
-	}
 	brief := func(text string) string { return ui.Cut(ui.Sanitize(text), cellWidth, "…") }
 	var rows ui.Rows
 	for _, e := range entries {
@@ -88,5 +77,6 @@ func showAudit(a *cli.App, entries []store.AuditEntry) error {
 		rows.Add(e.ID, e.At.Local().Format("2006-01-02 15:04"), e.Action, tier, cmp.Or(brief(e.Signature), "-"),
 			cmp.Or(brief(e.Subject), "-"), brief(e.Reason))
 	}
-	return ui.Table(a.Stdout, []string{">id", "at", "action", "tier", "signed", "of", "reason"}, rows)
+	header := []string{">id", "at", "action", "tier", "signed", "of", "reason"}
+	return a.PrintTable(entries, "nothing was decided yet", header, rows)
 }

@@ -29,7 +29,7 @@ import (
 // NewInboxCommand returns the command inbox.
 func NewInboxCommand(a *cli.App) *cobra.Command {
 	var all bool
-	cmd := &cobra.Command{
+	cmd := a.WithJSON("a JSON array", &cobra.Command{
 		Use:   "inbox",
 		Short: "List open messages to runplan",
 		Long: `List the open messages in the inbox of this user: critical ones first, then questions, then notes. Items
@@ -40,32 +40,25 @@ are never removed; runplan inbox done ID marks one as done, and --all lists thos
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return cli.AsJSON(a.Stdout, items)
-			}
-			if err := showInbox(a, items); err != nil {
+			if err := showInbox(a, items); err != nil || a.JSON {
 				return err
 			}
 			return pointToApprovals(cmd.Context(), a)
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
+	})
 	cmd.Flags().BoolVar(&all, "all", false, "include done items")
 	cmd.AddCommand(newInboxShowCommand(a), newInboxDoneCommand(a), newInboxEscalateCommand(a), newInboxProcessCommand(a))
 	return cmd
 }
 
 func showInbox(a *cli.App, items []store.InboxItem) error {
-	if len(items) == 0 {
-		_, err := fmt.Fprintln(a.Stdout, "no message waits")
-		return err
-	}
 	var rows ui.Rows
 	for _, i := range items {
 		rows.Add(i.ID, i.Kind, i.At.Local().Format("2006-01-02 15:04"), i.Status, cmp.Or(i.Intent, "-"),
 			control.RepoName(i), ui.Cut(ui.Sanitize(i.Body), cellWidth, "…"))
 	}
-	return ui.Table(a.Stdout, []string{">id", "kind", "at", "status", "intent", "repository", "text"}, rows)
+	header := []string{">id", "kind", "at", "status", "intent", "repository", "text"}
+	return a.PrintTable(items, "no message waits", header, rows)
 }
 
 // onItem makes the function of a command about one item of the inbox.

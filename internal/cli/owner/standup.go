@@ -22,7 +22,7 @@ import (
 // NewStandupCommand returns the command standup.
 func NewStandupCommand(a *cli.App) *cobra.Command {
 	since := 24 * time.Hour
-	cmd := &cobra.Command{
+	cmd := a.WithJSON("a JSON object", &cobra.Command{
 		Use:   "standup",
 		Short: "Report finished, active, stuck and waiting work",
 		Long: `Print a stand-up report of this repository as markdown: what runs did in the period, what is in
@@ -52,9 +52,8 @@ model is called. .runplan/prompts/standup.md replaces the built-in template.` + 
 			fmt.Fprint(a.Stdout, text)
 			return nil
 		}),
-	}
+	})
 	cmd.Flags().DurationVar(&since, "since", since, "length of the period to report")
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
 	return cmd
 }
 

@@ -143,7 +143,7 @@ both a merge is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitFailed, cli.ExitU
 }
 
 func newIdentityCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("a JSON array", &cobra.Command{
 		Use:   "identity",
 		Short: "Print the identity documents that begin each prompt",
 		Long: `Print the identity documents in their order: RUNPLAN.md, ARCHITECTURE.md, PROJECT_MAP.md. The first two
@@ -158,15 +158,9 @@ project is built. A missing document is an error.` + cli.ExitStatus(cli.ExitOK, 
 			for i := range docs {
 				docs[i].Text = redact.Clean(docs[i].Text)
 			}
-			if a.JSON {
-				return cli.AsJSON(a.Stdout, docs)
-			}
-			fmt.Fprint(a.Stdout, trust.IdentityText(docs))
-			return nil
+			return a.Print(docs, func() { fmt.Fprint(a.Stdout, trust.IdentityText(docs)) })
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
-	return cmd
+	})
 }
 
 func newTrustConfigCommand(a *cli.App) *cobra.Command {

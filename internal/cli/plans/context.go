@@ -17,6 +17,7 @@ import (
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/models"
 	"github.com/runplan/runplan/internal/cli/prepare"
+	"github.com/runplan/runplan/internal/cli/rulebook"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/redact"
 	"github.com/runplan/runplan/internal/ui"
@@ -290,10 +291,7 @@ func lookAtTree(ctx context.Context, a *cli.App, p *cli.Project, base string, in
 	if err != nil {
 		return err
 	}
-	settings, closeGates, err := judge.GateSuite(ctx, a, p, self, false, nil, "", func(string) bool { return false })
-	if err != nil {
-		return err
-	}
+	settings, closeGates := judge.SuiteOf(a, p, self, false, rulebook.OpenRuleBooks(ctx, a, p))
 	defer closeGates()
 	for _, g := range suite.All(dir, settings) {
 		in.Gates = append(in.Gates, g.Info())

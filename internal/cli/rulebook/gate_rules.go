@@ -70,9 +70,6 @@ func OpenRuleBooks(ctx context.Context, a *cli.App, p *cli.Project) *RuleBooks {
 	}
 }
 
-// Gates returns the names of the gates that use the libraries.
-func (*RuleBooks) Gates() []string { return []string{"lessons", "patterns"} }
-
 // Read loads the library of a gate and returns its error.
 func (b *RuleBooks) Read(gate string) (err error) {
 	switch gate {

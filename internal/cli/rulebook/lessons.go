@@ -86,7 +86,7 @@ func tell(a *cli.App, notes []string) {
 }
 
 func newLessonsListCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("a JSON array", &cobra.Command{
 		Use:   "list",
 		Short: "List the lessons with their layer",
 		Long: "List the lessons of all layers. A lesson that replaces another is marked." +
@@ -116,13 +116,11 @@ func newLessonsListCommand(a *cli.App) *cobra.Command {
 			tell(a, lib.Notes)
 			return nil
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
-	return cmd
+	})
 }
 
 func newLessonsShowCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("a JSON object", &cobra.Command{
 		Use:   "show ID",
 		Short: "Show one lesson",
 		Long:  "Show the text of a lesson and the path of its file." + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
@@ -143,9 +141,7 @@ func newLessonsShowCommand(a *cli.App) *cobra.Command {
 			fmt.Fprintf(a.Stderr, "%s lesson, %s\n", l.Layer, ui.Sanitize(l.Path))
 			return nil
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	})
 }
 
 // printText prints a text without control codes. It keeps the indentation of lines, which matters in a lesson.
@@ -236,11 +232,7 @@ whose id is in use gets the next free one, unless --keep-ids makes it replace th
 			if err != nil {
 				return cli.Fail(cli.ExitCannotRun, err, "")
 			}
-			if a.JSON {
-				err = cli.AsJSON(a.Stdout, r)
-			} else {
-				printImport(a, r)
-			}
+			err = a.Print(r, func() { printImport(a, r) })
 			if err == nil && len(r.Rejected) > 0 {
 				err = cli.Fail(cli.ExitFailed,
 					fmt.Errorf("%d of %d files could not be imported", rejectedFiles(r),

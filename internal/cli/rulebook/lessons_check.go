@@ -15,7 +15,7 @@ import (
 )
 
 func newLessonsCheckCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("a JSON object", &cobra.Command{
 		Use:   "check FILES…",
 		Short: "Find the mistakes of the syntactic lessons in files",
 		Long: `Find the mistakes of the syntactic lessons in files and folders. In a repository a folder
@@ -38,21 +38,17 @@ A blocker fails; should-fix and nice-to-have warn.` + cli.ExitStatus(cli.ExitOK,
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				err = cli.AsJSON(a.Stdout, r)
-			} else {
+			err = a.Print(r, func() {
 				tell(a, lib.Notes)
 				printCheckResult(a, r)
-			}
+			})
 			if n := r.Count(lessons.Error); err == nil && n > 0 {
 				err = cli.Fail(cli.ExitFailed, fmt.Errorf("%d blocker(s)", n),
 					"details: runplan lessons show ID; to accept a place: a comment runplan:ignore ID REASON")
 			}
 			return err
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	})
 }
 
 // checkPaths scans the paths of the command line. Paths in the result begin as they were given.

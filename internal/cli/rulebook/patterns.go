@@ -70,7 +70,7 @@ func patternsOf(a *cli.App, root string) ([]patterns.Rule, error) {
 }
 
 func newPatternsListCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("a JSON array", &cobra.Command{
 		Use:   "list",
 		Short: "List the rules with their layer",
 		Long: "List the rules of all layers. A rule that replaces one of a lower layer is marked." +
@@ -81,9 +81,6 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return cli.AsJSON(a.Stdout, rules)
-			}
 			var rows ui.Rows
 			for _, r := range rules {
 				layer := string(r.Layer)
@@ -93,11 +90,10 @@ func newPatternsListCommand(a *cli.App) *cobra.Command {
 				rows.Add(r.ID, r.Severity, strings.Join(r.Languages, " "), r.Lesson,
 					measuredOf("pattern/"+r.ID, r.Layer == patterns.BuiltIn), layer, ui.Cut(ui.Sanitize(r.Message), 70, "…"))
 			}
-			return ui.Table(a.Stdout, []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}, rows)
+			header := []string{"rule", "severity", "languages", "lesson", "measured", "layer", "message"}
+			return a.PrintTable(rules, "", header, rows)
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
-	return cmd
+	})
 }
 
 func newPatternsScanCommand(a *cli.App) *cobra.Command {
@@ -146,12 +142,7 @@ A finding of severity error fails. Unchecked files are listed.` + cli.ExitStatus
 				return err
 			}
 			res.Skipped = append(res.Skipped, foreign...)
-			if a.JSON {
-				err = cli.AsJSON(a.Stdout, res)
-			} else {
-				err = printScan(a, res, root)
-			}
-			if err != nil {
+			if err := a.Print(res, func() { printScan(a, res, root) }); err != nil {
 				return err
 			}
 			n := lists.Count(res.Hits, func(h patterns.Hit) bool { return h.Severity == patterns.Error })
@@ -187,16 +178,14 @@ func chosen(rules []patterns.Rule, ids []string) ([]patterns.Rule, error) {
 }
 
 // printScan prints the result with paths relative to the current folder.
-func printScan(a *cli.App, res patterns.Result, root string) error {
+func printScan(a *cli.App, res patterns.Result, root string) {
 	near := func(path string) string { return cli.Rel(filepath.Join(root, filepath.FromSlash(path))) }
 	var b strings.Builder
 	for _, h := range res.Hits {
 		h.Path = near(h.Path)
 		fmt.Fprintln(&b, ui.Sanitize(h.String()))
 	}
-	if _, err := a.Stdout.Write([]byte(b.String())); err != nil {
-		return err
-	}
+	fmt.Fprint(a.Stdout, b.String())
 	for _, s := range res.Suppressed {
 		s.Path = near(s.Path)
 		fmt.Fprintf(a.Stderr, "suppressed: %s: %s\n", ui.Sanitize(s.String()), ui.Sanitize(s.Reason))
@@ -209,11 +198,10 @@ func printScan(a *cli.App, res patterns.Result, root string) error {
 	}
 	fmt.Fprintf(a.Stderr, "%d finding(s) in %d file(s) with ast-grep %s; %d file(s) in languages without rules\n",
 		len(res.Hits), res.Scanned, res.Version, len(res.Other))
-	return nil
 }
 
 func newPatternsDiscoverCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("a JSON object", &cobra.Command{
 		Use:   "discover",
 		Short: "Describe the coding style of this folder",
 		Long: `Describe error handling, test style, function length and imports
@@ -249,9 +237,7 @@ agent. Without ast-grep only Go is checked.` + cli.ExitStatus(cli.ExitOK, cli.Ex
 			}
 			return nil
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	})
 }
 
 func newPatternsGenerateCommand(a *cli.App) *cobra.Command {

@@ -11,11 +11,8 @@ import (
 	"github.com/runplan/runplan/agents/price"
 	"github.com/runplan/runplan/feedback/critique"
 	"github.com/runplan/runplan/gates/review"
-	"github.com/runplan/runplan/gates/review/prose"
-	"github.com/runplan/runplan/gates/review/security"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
-	"github.com/runplan/runplan/internal/cli/prepare"
 	"github.com/runplan/runplan/internal/proc"
 	"github.com/runplan/runplan/internal/ui"
 	"github.com/runplan/runplan/llm"
@@ -33,7 +30,7 @@ func (x *Execution) critic(ctx context.Context, view *view, options llm.Options)
 	if !c.Enabled || x.Options.NoCritique {
 		return nil, nil
 	}
-	model, options, err := x.CriticModel(ctx, options)
+	model, options, err := CriticModel(ctx, x.Project, options)
 	if err != nil {
 		view.Note("critique is on, but no reviewer can be asked: " + ui.Sanitize(err.Error()) +
 			"; the steps of agents are not checked")
@@ -73,8 +70,8 @@ func critiqueFrame(m llm.Model, most int) string {
 func localModel(m llm.Model) bool { return m.Provider == llm.Ollama && cli.LoopbackURL(m.BaseURL) }
 
 // CriticModel returns the reviewer that [critique] names, else the model of [models] for the stage.
-func (x *Execution) CriticModel(ctx context.Context, o llm.Options) (llm.Model, llm.Options, error) {
-	c := x.Project.Config
+func CriticModel(ctx context.Context, p *cli.Project, o llm.Options) (llm.Model, llm.Options, error) {
+	c := p.Config
 	if name := c.Critique.Reviewer; name != "" {
 		r := c.Review.Reviewers[name] // the settings are valid, so the name exists
 		m := judge.ReviewerModel(c, name, r)
@@ -87,7 +84,7 @@ func (x *Execution) CriticModel(ctx context.Context, o llm.Options) (llm.Model, 
 		}
 		return m, o, nil
 	}
-	m, err := x.Project.Model(ctx, llm.Critique)
+	m, err := p.Model(ctx, llm.Critique)
 	return m, o, err
 }
 
@@ -128,8 +125,7 @@ func CritiqueOutlet(ctx context.Context, p *cli.Project) []cli.Outlet {
 	if !c.Enabled {
 		return nil
 	}
-	x := &Execution{Prepared: prepare.Prepared{Project: p}}
-	m, _, err := x.CriticModel(ctx, llm.Options{})
+	m, _, err := CriticModel(ctx, p, llm.Options{})
 	if err != nil {
 		return nil // no model is configured
 	}
@@ -150,7 +146,7 @@ func (x *Execution) reviews(ctx context.Context, self string, reaper *proc.Reape
 	}
 	out := local.Reviews{
 		Persona: in.Persona, Margin: in.Margin, NewID: in.NewID, Price: reviewPrice(x.App),
-		More: append(security.All(p.Config.Review.Online), prose.New(), prose.Names()),
+		More: judge.ReviewGates(p),
 		Vendor: func(agent, model string) string {
 			return review.VendorOf(cmp.Or(model, p.Config.Agents[agent].Preset, agent))
 		},

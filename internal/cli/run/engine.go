@@ -299,8 +299,8 @@ func (x *Execution) ready(ctx context.Context, self string, reaper *proc.Reaper,
 		list = append(list, agent)
 	}
 	x.Project.Config.Gates.StrictAST = x.Project.Config.Gates.StrictAST || x.Options.StrictAST
-	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.Options.RequireTests, reaper,
-		x.Project.Layout.Temp(x.Run), func(string) bool { return true })
+	settings, closeGates, err := judge.GateSuite(ctx, x.App, x.Project, self, x.Options.RequireTests,
+		x.Project.Layout.Temp(x.Run))
 	if err != nil {
 		return c, nil, err
 	}

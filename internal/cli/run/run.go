@@ -113,18 +113,15 @@ type decisions struct {
 func (x *Execution) openDecisions() (*decisions, error) {
 	log, err := routing.OpenLog(x.Project.Layout.DecisionLog(), time.Now)
 	if err != nil {
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
+		return nil, err
 	}
-	d := &decisions{log: log}
-	err = log.Begin(x.Run, x.Info.Plan)
-	if err == nil {
+	if err = log.Begin(x.Run, x.Info.Plan); err == nil {
 		err = log.AddLines(x.LogLines()...)
 	}
 	if err != nil {
 		log.Close()
-		return nil, cli.Fail(cli.ExitCannotRun, err, "")
 	}
-	return d, nil
+	return &decisions{log: log}, err
 }
 
 // Recall replays an event of an earlier session, which the log already has.

@@ -16,9 +16,6 @@ import (
 	"github.com/runplan/runplan/gates"
 	"github.com/runplan/runplan/gates/differential"
 	"github.com/runplan/runplan/gates/review"
-	"github.com/runplan/runplan/gates/review/prose"
-	"github.com/runplan/runplan/gates/review/security"
-	"github.com/runplan/runplan/gates/suite"
 	"github.com/runplan/runplan/internal/cli"
 	"github.com/runplan/runplan/internal/cli/judge"
 	"github.com/runplan/runplan/internal/cli/prepare"
@@ -179,23 +176,10 @@ func (l *selfFix) reviewed(ctx context.Context, w feedback.ReviewRequest) (revie
 	if in.Prompts, err = review.LoadPrompts(l.project.Prompts()); err != nil {
 		return none, err
 	}
-	x := &judge.Inspection{
-		App: l.app, Project: &there, Self: l.self, Reaper: &judge.LateReaper{Self: l.self}, Tree: make(chan judge.Written, 1),
-		Options: judge.GateOptions{Base: w.Fix.Base, Baseline: true, JSON: true},
-	}
-	defer x.Reaper.Close()
-	x.Tree <- judge.WrittenAt(ctx, there.Repo, w.Fix.Base)
-	x.Rules = rulebook.OpenRuleBooks(ctx, l.app, l.project)
-	var end func()
-	x.Settings, end = judge.SuiteOf(l.app, &there, l.self, false, x.Rules)
+	books := rulebook.OpenRuleBooks(ctx, l.app, l.project) // not those of the commit, which the agent made
+	x, end := judge.Inspect(ctx, l.app, &there, l.self, books,
+		judge.GateOptions{Base: w.Fix.Base, Baseline: true, JSON: true}, judge.ReviewGates(&there)...)
 	defer end()
-	x.Settings.Affected = true
-	x.Settings.More = append(append(x.Settings.More, security.All(there.Config.Review.Online)...), prose.New(),
-		prose.Names())
-	if x.Settings.Detect {
-		x.Settings.Found = gates.DetectIn(dir)
-	}
-	x.Gates = suite.All(dir, x.Settings)
 	list, forget, err := x.Open(ctx)
 	defer forget()
 	if err != nil {
@@ -244,8 +228,7 @@ func (l *selfFix) critique(ctx context.Context, t feedback.Turn) (feedback.Criti
 			&feedback.Blocked{What: "the critique is off",
 				Do: "set critique.enabled in .runplan/config.toml; see docs/critique.md"}
 	}
-	x := &run.Execution{Prepared: prepare.Prepared{App: l.app, Project: l.project}}
-	model, o, err := x.CriticModel(ctx, l.app.ModelOptions(l.project, l.reaper))
+	model, o, err := run.CriticModel(ctx, l.project, l.app.ModelOptions(l.project, l.reaper))
 	if err != nil {
 		return feedback.Critique{}, err
 	}

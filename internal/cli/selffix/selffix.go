@@ -151,7 +151,7 @@ func mayFix(ctx context.Context, a *cli.App, p *cli.Project) error {
 }
 
 func newSelfFixListCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("a JSON array", &cobra.Command{
 		Use:   "list",
 		Short: "List the feedback of this repository, most severe first",
 		Long: "List the feedback of this repository with its state, most severe first." +
@@ -162,28 +162,19 @@ func newSelfFixListCommand(a *cli.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return cli.AsJSON(a.Stdout, items)
-			}
-			if len(items) == 0 {
-				fmt.Fprintln(a.Stdout, "no feedback")
-				return nil
-			}
 			var rows ui.Rows
 			for _, i := range items {
 				last := i.Notes[len(i.Notes)-1]
 				rows.Add(i.ID, i.Severity, i.Status, cmp.Or(i.Approval, "-"), ui.Cut(ui.Sanitize(i.Body), 40, "…"),
 					ui.Cut(ui.Sanitize(last.Text), noteWidth, "…"))
 			}
-			return ui.Table(a.Stdout, []string{"id", "severity", "status", "approval", "text", "last"}, rows)
+			return a.PrintTable(items, "no feedback", []string{"id", "severity", "status", "approval", "text", "last"}, rows)
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
-	return cmd
+	})
 }
 
 func newSelfFixShowCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("a JSON object", &cobra.Command{
 		Use:   "show ID",
 		Short: "Print a feedback with its history",
 		Long: "Print a feedback with its full text and its history, step by step." +
@@ -212,9 +203,7 @@ func newSelfFixShowCommand(a *cli.App) *cobra.Command {
 			return cli.Usage(fmt.Errorf("feedback %s: %w", ui.Sanitize(args[0]), store.ErrNoFeedback),
 				"runplan self-fix list shows all feedback")
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	})
 }
 
 func newSelfFixToolCommand(a *cli.App) *cobra.Command {

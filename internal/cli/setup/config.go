@@ -20,38 +20,32 @@ import (
 // NewConfigCommand returns the command config.
 func NewConfigCommand(a *cli.App) *cobra.Command {
 	var keys bool
-	cmd := &cobra.Command{
+	cmd := a.WithJSON("a JSON array", &cobra.Command{
 		Use:   "config",
 		Short: "Show each setting and where its value comes from",
 		Long: `Show each setting, its value and its source: a file, a variable, or the default.
 The command line overrides variables, variables override .runplan/config.toml, and that overrides your own file.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage),
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if keys && a.JSON {
-				return cli.AsJSON(a.Stdout, config.Describe())
-			}
-			if keys {
-				for _, k := range config.Describe() {
-					fmt.Fprintf(a.Stdout, "%-28s %s\n", k.Key, k.Doc)
-				}
-				return nil
+			if all := config.Describe(); keys {
+				return a.Print(all, func() {
+					for _, k := range all {
+						fmt.Fprintf(a.Stdout, "%-28s %s\n", k.Key, k.Doc)
+					}
+				})
 			}
 			p, err := a.OpenProject(cmd.Context())
 			if err != nil {
 				return err
 			}
 			values := p.Config.Values()
-			if a.JSON {
-				return cli.AsJSON(a.Stdout, values)
-			}
 			var rows ui.Rows
 			for _, v := range values {
 				rows.Add(v.Key, v.Value, v.Source, v.Env)
 			}
-			return ui.Table(a.Stdout, []string{"key", "value", "from", "variable"}, rows)
+			return a.PrintTable(values, "", []string{"key", "value", "from", "variable"}, rows)
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON array")
+	})
 	cmd.Flags().BoolVar(&keys, "keys", false, "list all settings with their meaning")
 	cmd.AddCommand(newConfigSetCommand(a), newConfigUnsetCommand(a))
 	return cmd

@@ -35,7 +35,7 @@ const unseenPrograms = "Gates, hooks and the setup of workspaces run the project
 
 // NewEgressCommand returns the command egress.
 func NewEgressCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("a JSON object", &cobra.Command{
 		Use:   "egress",
 		Short: "List where the current configuration may send data",
 		Long: `List where data may go with the present configuration: agents and their providers, the server or
@@ -52,14 +52,9 @@ would call another host is refused.` + cli.ExitStatus(cli.ExitOK, cli.ExitUsage,
 			if err != nil {
 				return err
 			}
-			if a.JSON {
-				return cli.AsJSON(a.Stdout, o)
-			}
-			return showEgress(a, o)
+			return a.Print(o, func() { showEgress(a, o) })
 		}),
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print a JSON object")
-	return cmd
+	})
 }
 
 func egress(ctx context.Context, a *cli.App, p *cli.Project) (outlets, error) {
@@ -178,7 +173,7 @@ func agentOutlets(a *cli.App, p *cli.Project) ([]cli.Outlet, error) {
 	return out, nil
 }
 
-func showEgress(a *cli.App, o outlets) error {
+func showEgress(a *cli.App, o outlets) {
 	var rows ui.Rows
 	for _, w := range o.Ways {
 		state := "unknown"
@@ -195,6 +190,5 @@ func showEgress(a *cli.App, o outlets) error {
 	case *o.Leaves:
 		said = "data leaves this machine"
 	}
-	_, err := fmt.Fprintf(a.Stdout, "\n%s\n%s\n", said, o.Unseen)
-	return err
+	fmt.Fprintf(a.Stdout, "\n%s\n%s\n", said, o.Unseen)
 }

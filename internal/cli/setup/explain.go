@@ -38,7 +38,7 @@ const (
 
 // NewExplainCommand returns the command explain.
 func NewExplainCommand(a *cli.App) *cobra.Command {
-	cmd := &cobra.Command{
+	return a.WithJSON("JSON", &cobra.Command{
 		Use:   "explain [CODE]",
 		Short: "Explain a code of a message or finding",
 		Long: `Explain what a code means, why the rule exists, and what to do. Without a code, list all codes.
@@ -59,30 +59,21 @@ errors. A lesson may be named by its number, a pattern by its id.` + cli.ExitSta
 				return cli.Usage(fmt.Errorf("unknown code %q", args[0]),
 					"runplan explain lists all codes; linters and gates of your own describe their rules themselves")
 			}
-			if a.JSON {
-				return cli.AsJSON(a.Stdout, e)
-			}
 			head := e.Code
 			if e.Level != "" {
 				head += " (" + e.Level + ")"
 			}
-			_, err = fmt.Fprintf(a.Stdout, "%s\n\n%s\n", head, e.Text)
-			return err
+			return a.Print(e, func() { fmt.Fprintf(a.Stdout, "%s\n\n%s\n", head, e.Text) })
 		},
-	}
-	cmd.Flags().BoolVar(&a.JSON, "json", false, "print JSON")
-	return cmd
+	})
 }
 
 func listExplanations(a *cli.App, all []explanation) error {
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, all)
-	}
 	var rows ui.Rows
 	for _, e := range all {
 		rows.Add(e.Group, e.Code, e.What)
 	}
-	return ui.Table(a.Stdout, []string{"group", "code", "what"}, rows)
+	return a.PrintTable(all, "", []string{"group", "code", "what"}, rows)
 }
 
 // findExplanation finds a page by its code, by the prefix before an asterisk, or by the name of a lesson or pattern.

@@ -29,7 +29,7 @@ old.`,
 			if check {
 				info.Beside = neighbors(cmd.Context(), a)
 			}
-			if err := printVersion(a, info); err != nil {
+			if err := a.Print(info, func() { printVersion(a, info) }); err != nil {
 				return err
 			}
 			for _, n := range info.Beside {
@@ -45,19 +45,13 @@ old.`,
 	return c
 }
 
-func printVersion(a *cli.App, info cli.VersionInfo) error {
-	if a.JSON {
-		return cli.AsJSON(a.Stdout, info)
-	}
+func printVersion(a *cli.App, info cli.VersionInfo) {
 	fmt.Fprintf(a.Stdout, "runplan %s\n", info)
-	if len(info.Beside) == 0 {
-		return nil
-	}
 	var rows ui.Rows
 	for _, n := range info.Beside {
 		rows.Add(n.Name, n.State, n.Version, n.Advice)
 	}
-	return ui.Table(a.Stdout, nil, rows)
+	ui.Table(a.Stdout, nil, rows)
 }
 
 // requirement is the oldest version of a program that runplan works with.
