@@ -204,6 +204,7 @@ func layers() []layer {
 		// a program: it runs tournaments between versions of real commits
 		{"tools/selection", []string{"gates", "gates/mutants/mutant", "internal/language", "patterns", "sampling"}},
 		{"internal/rooted", []string{"internal/atomicfile"}},
+		{"internal/schema", nil},
 		{"internal/seal", []string{"internal/atomicfile"}},
 		{"internal/store", []string{"internal/lists", "internal/seal"}},
 		{"tools/tinymodel", nil},
@@ -236,6 +237,8 @@ func doors() []door {
 			"one place opens and migrates; the storm looks at the file with its own eyes"},
 		{"database/sql", []string{"internal/store", "tools/storm"}, "queries live beside the schema"},
 		{"github.com/spf13/cobra", commandLine, "commands are flags and wiring"},
+		{"github.com/santhosh-tekuri/jsonschema", []string{"internal/schema"},
+			"one form of errors, and no schema is loaded from elsewhere"},
 		{"charm.land/", []string{"internal/ui"}, "one place talks to the terminal"},
 		{"github.com/charmbracelet/", []string{"internal/ui", "internal/cells"},
 			"one place talks to the terminal, and one measures what it shows"},
